@@ -1,0 +1,174 @@
+#include "base/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 16 * 1024, ALIGN = 16 };
+
+struct block {
+    struct block *next;
+    size_t used, size; /* of data */
+    _Alignas(ALIGN) unsigned char data[];
+};
+
+/* Deferred releases and children are one list, so that "newest first" holds across both. */
+struct deferred {
+    struct deferred *next;
+    void (*release)(void *);
+    void *what;
+};
+
+struct wl_arena {
+    struct wl_arena *parent;
+    struct deferred *in_parent; /* our entry in the parent's list */
+    struct block *blocks;
+    struct deferred *deferred;
+};
+
+static _Noreturn void out_of_memory(size_t n)
+{
+    fprintf(stderr, "wattlaw: out of memory (%zu bytes wanted)\n", n);
+    abort();
+}
+
+static void free_child(void *child)
+{
+    struct wl_arena *a = child;
+    a->in_parent = NULL;
+    wl_arena_free(a);
+}
+
+struct wl_arena *wl_arena_new(struct wl_arena *parent)
+{
+    struct wl_arena *a = calloc(1, sizeof *a);
+    if (!a) out_of_memory(sizeof *a);
+    if (parent) {
+        a->parent = parent;
+        wl_defer(parent, free_child, a);
+        a->in_parent = parent->deferred;
+    }
+    return a;
+}
+
+void wl_arena_free(struct wl_arena *a)
+{
+    if (!a) return;
+    if (a->in_parent) a->in_parent->release = NULL; /* the entry stays; its memory is the parent's */
+    while (a->deferred) {
+        struct deferred *d = a->deferred;
+        a->deferred = d->next; /* first: a release may defer again */
+        if (d->release) d->release(d->what);
+    }
+    while (a->blocks) {
+        struct block *b = a->blocks;
+        a->blocks = b->next;
+        free(b);
+    }
+    free(a);
+}
+
+/* The address in b that is aligned, or NULL when n bytes do not fit behind it. */
+static void *fit(struct block *b, size_t n, size_t align)
+{
+    uintptr_t at = (uintptr_t)b->data + b->used;
+    size_t pad = (size_t)(-at & (align - 1));
+    if (pad > b->size - b->used || n > b->size - b->used - pad) return NULL;
+    b->used += pad + n;
+    return (void *)(at + pad);
+}
+
+static void *alloc(struct wl_arena *a, size_t n, size_t align)
+{
+    WL_CHECK(align && !(align & (align - 1)) && align <= 4096);
+    if (n == 0) n = 1;
+    void *p = a->blocks ? fit(a->blocks, n, align) : NULL;
+    if (p) return p; /* blocks come zeroed and are never reused */
+    if (n > SIZE_MAX - sizeof(struct block) - align) return NULL;
+    bool own = n + align > BLOCK / 4; /* a large piece gets its own block and does not end the current one */
+    size_t size = own ? n + align : BLOCK;
+    struct block *b = calloc(1, sizeof *b + size);
+    if (!b) return NULL;
+    b->size = size;
+    if (own && a->blocks) {
+        b->next = a->blocks->next;
+        a->blocks->next = b;
+    } else {
+        b->next = a->blocks;
+        a->blocks = b;
+    }
+    return fit(b, n, align);
+}
+
+void *wl_alloc(struct wl_arena *a, size_t n)
+{
+    void *p = alloc(a, n, ALIGN);
+    if (!p) out_of_memory(n);
+    return p;
+}
+
+void *wl_try_alloc(struct wl_arena *a, size_t n, size_t align, const char *what, struct wl_err *e)
+{
+    void *p = alloc(a, n, align < ALIGN ? ALIGN : align);
+    if (!p) wl_fail(e, WL_ENOMEM, "%s: no memory for %zu bytes", what, n);
+    return p;
+}
+
+void *wl_alloc_array(struct wl_arena *a, size_t count, size_t size)
+{
+    size_t n;
+    if (__builtin_mul_overflow(count, size, &n)) out_of_memory(SIZE_MAX);
+    return wl_alloc(a, n);
+}
+
+void *wl_grow(struct wl_arena *a, void *old, size_t n, size_t *cap, size_t want, size_t size)
+{
+    if (want <= *cap) return old;
+    size_t to = *cap < 8 ? 8 : *cap * 2;
+    if (to < want) to = want;
+    void *p = wl_alloc_array(a, to, size);
+    if (n) memcpy(p, old, n * size);
+    *cap = to;
+    return p;
+}
+
+void wl_defer(struct wl_arena *a, void (*release)(void *), void *what)
+{
+    struct deferred *d = wl_new(a, struct deferred);
+    *d = (struct deferred){ .next = a->deferred, .release = release, .what = what };
+    a->deferred = d;
+}
+
+char *wl_strndup(struct wl_arena *a, const char *s, size_t n)
+{
+    char *p = wl_alloc(a, n + 1);
+    if (n) memcpy(p, s, n);
+    p[n] = '\0';
+    return p;
+}
+
+char *wl_strdup(struct wl_arena *a, const char *s)
+{
+    return wl_strndup(a, s, strlen(s));
+}
+
+char *wl_strfv(struct wl_arena *a, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    WL_CHECK(n >= 0);
+    char *p = wl_alloc(a, (size_t)n + 1);
+    vsnprintf(p, (size_t)n + 1, fmt, ap);
+    return p;
+}
+
+char *wl_strf(struct wl_arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    char *p = wl_strfv(a, fmt, ap);
+    va_end(ap);
+    return p;
+}

@@ -1,0 +1,18 @@
+/* Everything below stands on libc, libinih and jansson alone. This is the one header that other folders include. */
+#ifndef WL_BASE_BASE_H
+#define WL_BASE_BASE_H
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/csv.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/ini.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/opt.h"
+#include "base/process.h"
+#include "base/progress.h"
+#include "base/str.h"
+
+#endif

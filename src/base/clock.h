@@ -1,0 +1,26 @@
+/* Time: int64 nanoseconds of CLOCK_MONOTONIC everywhere; one wall-clock anchor ties a run to the calendar. */
+#ifndef WL_BASE_CLOCK_H
+#define WL_BASE_CLOCK_H
+
+#include "base/arena.h"
+
+#define WL_NS_PER_S 1000000000LL
+
+int64_t wl_now_ns(void);  /* CLOCK_MONOTONIC */
+int64_t wl_wall_ns(void); /* CLOCK_REALTIME, ns since 1970 */
+int64_t wl_thread_cpu_ns(void);
+int64_t wl_process_cpu_ns(void);
+
+/* Sleeps until the absolute CLOCK_MONOTONIC instant; returns early only on EINTR (WL_EINTR). */
+int wl_sleep_until(int64_t t_ns);
+
+/* Both clocks read together: wall = wall_ns + (t - mono_ns). */
+struct wl_anchor {
+    int64_t mono_ns, wall_ns;
+};
+struct wl_anchor wl_anchor_now(void);
+
+/* "2026-01-31T12:00:00Z" */
+char *wl_iso_time(struct wl_arena *a, int64_t wall_ns);
+
+#endif

@@ -1,0 +1,33 @@
+/* CSV (RFC 4180), read row by row: quoted fields, CRLF, a UTF-8 byte-order mark, any single-byte separator. */
+#ifndef WL_BASE_CSV_H
+#define WL_BASE_CSV_H
+
+#include "base/str.h"
+
+struct wl_csv {
+    const char *path;
+    struct wl_strs head; /* the header row */
+    char **row;          /* the fields of the current row, head.n of them; NULL before the first */
+    int line;            /* where the current row starts, 1-based */
+    struct wl_csv_reader *reader;
+};
+
+/* Opens a file and reads its header. Lines that start with # before the header are skipped. */
+int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_arena *a,
+                struct wl_err *e) WL_MUST_CHECK;
+
+/* The next row: 1 with csv->row set, 0 at the end, negative on error (a row with another number of fields than the
+ * header, an open quote at the end: file:line in the message). A row's text lives until the next call. */
+int wl_csv_next(struct wl_csv *csv, struct wl_err *e) WL_MUST_CHECK;
+
+/* The index of a column or -1. */
+int wl_csv_column(const struct wl_csv *csv, const char *name);
+
+/* A field as a number: an empty field is NAN ("not measured"); anything else that is no number is an error that
+ * names file, line, column and value. */
+int wl_csv_real(const struct wl_csv *csv, int column, double *out, struct wl_err *e) WL_MUST_CHECK;
+
+/* Writing: the field with quotes where it needs them. */
+void wl_csv_put(struct wl_text *to, const char *field);
+
+#endif

@@ -1,0 +1,30 @@
+/* Files: whole reads, atomic writes, folders, tails. */
+#ifndef WL_BASE_FILE_H
+#define WL_BASE_FILE_H
+
+#include "base/str.h"
+
+/* The whole file, terminated by a NUL that is not counted in *n (n may be NULL). Works on /proc and /sys, whose
+ * sizes read 0. Larger than `max` bytes is WL_EINVAL. */
+int wl_file_read(const char *path, size_t max, char **text, size_t *n, struct wl_arena *a,
+                 struct wl_err *e) WL_MUST_CHECK;
+
+/* Writes beside the path, syncs, renames: the old content or the new one, never half of it. */
+int wl_file_write(const char *path, const char *data, size_t n, struct wl_err *e) WL_MUST_CHECK;
+
+/* The last lines of a file, at most `max` bytes, starting at a whole line; "" where it cannot be read. */
+char *wl_file_tail(const char *path, size_t max, struct wl_arena *a);
+
+/* mkdir -p. An existing folder is fine. */
+int wl_mkdirs(const char *path, struct wl_err *e) WL_MUST_CHECK;
+
+bool wl_is_file(const char *path);
+bool wl_is_dir(const char *path);
+char *wl_path_join(struct wl_arena *a, const char *dir, const char *name); /* an absolute name wins */
+const char *wl_path_base(const char *path);                               /* behind the last slash */
+char *wl_path_dir(struct wl_arena *a, const char *path);                  /* "." where there is no slash */
+
+/* The names in a folder, sorted, without . and .. */
+int wl_dir_list(const char *path, struct wl_strs *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+#endif

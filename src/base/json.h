@@ -1,0 +1,44 @@
+/* JSON, through jansson: values are built under a parent and die with the root's arena.
+ *
+ * NAN and infinite numbers become null: missing is missing. Text that is not UTF-8 has its bad bytes replaced by
+ * U+FFFD. Keys keep the order in which they were added.
+ */
+#ifndef WL_BASE_JSON_H
+#define WL_BASE_JSON_H
+
+#include "base/arena.h"
+
+#include <stdio.h>
+
+struct wl_json; /* one value; the same pointer type for objects, arrays and leaves */
+
+struct wl_json *wl_json_root_object(struct wl_arena *a);
+struct wl_json *wl_json_root_array(struct wl_arena *a);
+
+/* Add below a parent: `key` names the member of an object and is NULL in an array. */
+struct wl_json *wl_json_add_object(struct wl_json *parent, const char *key);
+struct wl_json *wl_json_add_array(struct wl_json *parent, const char *key);
+void wl_json_add_str(struct wl_json *parent, const char *key, const char *value); /* NULL -> null */
+void wl_json_add_int(struct wl_json *parent, const char *key, int64_t value);
+void wl_json_add_real(struct wl_json *parent, const char *key, double value);
+void wl_json_add_bool(struct wl_json *parent, const char *key, bool value);
+void wl_json_add_null(struct wl_json *parent, const char *key);
+
+/* Text: indent 0 gives one line. The reals are printed with as many digits as round-trip. */
+char *wl_json_text(const struct wl_json *v, int indent, struct wl_arena *a);
+void wl_json_print(const struct wl_json *v, FILE *to); /* indented, with a final newline */
+
+/* Parses a text; `what` (a path, say) stands in front of the message, with line and column. */
+int wl_json_parse(const char *text, const char *what, struct wl_json **out, struct wl_arena *a,
+                  struct wl_err *e) WL_MUST_CHECK;
+
+/* Reading: NULL, NAN or the fallback where the value is absent or of another type. */
+const struct wl_json *wl_json_get(const struct wl_json *object, const char *key);
+size_t wl_json_size(const struct wl_json *array_or_object);
+const struct wl_json *wl_json_at(const struct wl_json *array, size_t i);
+const char *wl_json_str(const struct wl_json *v);
+double wl_json_real(const struct wl_json *v);
+int64_t wl_json_int(const struct wl_json *v, int64_t fallback);
+bool wl_json_true(const struct wl_json *v);
+
+#endif

@@ -1,0 +1,51 @@
+/* Strings: a growing text, lists of words, numbers from text, the nearest known name. */
+#ifndef WL_BASE_STR_H
+#define WL_BASE_STR_H
+
+#include "base/arena.h"
+
+/* A text that grows. Start from WL_TEXT(arena); `s` is always terminated and may be read at any time. */
+struct wl_text {
+    struct wl_arena *arena;
+    char *s;
+    size_t n, cap;
+};
+#define WL_TEXT(arena_) ((struct wl_text){ .arena = (arena_), .s = (char *)"" })
+
+void wl_text_add(struct wl_text *t, const char *s);
+void wl_text_addn(struct wl_text *t, const char *s, size_t n);
+void wl_text_addf(struct wl_text *t, const char *fmt, ...) WL_PRINTF(2, 3);
+
+/* A list of strings. */
+struct wl_strs {
+    char **v;
+    size_t n, cap;
+};
+void wl_strs_add(struct wl_arena *a, struct wl_strs *list, const char *s);
+
+/* Splits at `sep` and strips white space; empty text gives an empty list. "a, b" -> a|b */
+struct wl_strs wl_split(struct wl_arena *a, const char *s, char sep);
+
+/* A copy without white space at both ends. */
+char *wl_strip(struct wl_arena *a, const char *s);
+
+bool wl_streq(const char *a, const char *b); /* both NULL counts as equal */
+bool wl_starts(const char *s, const char *prefix);
+
+/* The whole text is one number, in the C locale, else -1 (also: empty, trailing text, out of range, nan). */
+int wl_parse_int(const char *s, int64_t *out);
+int wl_parse_real(const char *s, double *out);
+
+/* A duration in seconds: "10", "10s", "200ms", "5us", "3m", "2h". */
+int wl_parse_duration(const char *s, double *seconds);
+
+/* The name in the list that was probably meant (edit distance with transpositions at most a third of the
+ * length), or NULL. */
+const char *wl_closest(const char *word, const char *const *names, size_t n);
+
+/* For people: 1.23 kJ, 4.0 GB, 2m05s. `unit` is put behind the prefix. NAN gives "-". */
+char *wl_human(struct wl_arena *a, double value, const char *unit);
+char *wl_human_time(struct wl_arena *a, double seconds);
+char *wl_human_bytes(struct wl_arena *a, double bytes);
+
+#endif

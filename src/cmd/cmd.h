@@ -1,0 +1,30 @@
+/* Subcommands of `wattlaw`: a row each, in table.c. A command's file defines one `const struct wl_cmd`. */
+#ifndef WL_CMD_CMD_H
+#define WL_CMD_CMD_H
+
+#include "base/base.h"
+
+/* Exit statuses that scripts can trust. */
+enum { WL_EXIT_OK = 0, WL_EXIT_FAILED = 1, WL_EXIT_USAGE = 2 };
+
+struct wl_cmd {
+    const char *name;
+    const char *usage;            /* behind "wattlaw NAME": "[options] -- COMMAND..." */
+    const char *help;             /* one line, for the list of commands */
+    const char *more;             /* paragraphs for `wattlaw NAME --help`, with an example; NULL: none */
+    const struct wl_opt *options; /* rows over the command's own struct */
+    size_t options_size;          /* sizeof that struct */
+    bool command_follows;         /* the first plain argument starts a foreign command line */
+
+    /* Does the work. `options` is the parsed struct. Returns the exit status >= 0, or a negative wl_code with e
+     * filled: the caller prints the message and exits with 2 for WL_EUSAGE, else 1. */
+    int (*run)(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e);
+};
+
+extern const struct wl_cmd *const wl_commands[]; /* NULL-terminated, in the order of --help */
+
+/* Parses argv behind the command's name and runs it; prints errors; returns the exit status. Used by main and, for
+ * the subcommands of wattlaw-train, by its main. `program` is "wattlaw". */
+int wl_cmd_main(const char *program, const struct wl_cmd *cmd, int argc, char **argv);
+
+#endif
