@@ -7,7 +7,7 @@
 struct wl_csv {
     const char *path;
     struct wl_strs head; /* the header row */
-    char **row;          /* the fields of the current row, head.n of them; NULL before the first */
+    char **row;          /* the fields of the current row, head.n of them; each NULL before the first row */
     int line;            /* where the current row starts, 1-based */
     struct wl_csv_reader *reader;
 };

@@ -19,7 +19,7 @@ struct wl_ini_section {
     size_t n, cap;
 };
 struct wl_ini {
-    const char *path;
+    const char *path, *text;
     struct wl_ini_section *v;
     size_t n, cap;
 };

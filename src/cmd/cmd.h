@@ -5,7 +5,7 @@
 #include "base/base.h"
 
 /* Exit statuses that scripts can trust. */
-enum { WL_EXIT_OK = 0, WL_EXIT_FAILED = 1, WL_EXIT_USAGE = 2 };
+enum { WL_EXIT_OK = 0, WL_EXIT_FAILED = 1, WL_EXIT_USAGE = 2, WL_EXIT_INTERRUPTED = 130 };
 
 struct wl_cmd {
     const char *name;
@@ -17,7 +17,7 @@ struct wl_cmd {
     bool command_follows;         /* the first plain argument starts a foreign command line */
 
     /* Does the work. `options` is the parsed struct. Returns the exit status >= 0, or a negative wl_code with e
-     * filled: the caller prints the message and exits with 2 for WL_EUSAGE, else 1. */
+     * filled: the caller prints the message and exits with 2 for WL_EUSAGE, 130 for WL_EINTR, else 1. */
     int (*run)(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e);
 };
 

@@ -1,0 +1,168 @@
+#include "base/csv.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_FIELD = 1 << 20 };
+
+/* One buffer holds the fields of the current row and is reused for each. */
+struct wl_csv_reader {
+    FILE *file;
+    char separator;
+    int line; /* of the next byte */
+    struct wl_arena *arena;
+    char *buf; /* the fields of the row, each terminated */
+    size_t n, cap;
+    size_t *starts;
+    size_t n_fields, fields_cap;
+};
+
+static void close_file(void *f) { fclose(f); }
+
+static void put(struct wl_csv_reader *r, char c)
+{
+    WL_GROW(r->arena, r->buf, r->n, r->cap);
+    r->buf[r->n++] = c;
+}
+
+static void begin_field(struct wl_csv_reader *r)
+{
+    WL_GROW(r->arena, r->starts, r->n_fields, r->fields_cap);
+    r->starts[r->n_fields++] = r->n;
+}
+
+/* The rest of a quoted field behind its opening quote. */
+static int read_quoted(struct wl_csv_reader *r, const char *path, struct wl_err *e)
+{
+    int opened = r->line;
+    for (;;) {
+        int c = getc(r->file);
+        if (c == EOF) return wl_fail(e, WL_EINVAL, "%s:%d: a quote is opened here and never closed", path, opened);
+        if (c == '\n') r->line++;
+        if (c == '"') {
+            int next = getc(r->file);
+            if (next != '"') {
+                if (next != EOF) ungetc(next, r->file);
+                return 0;
+            }
+        }
+        if (r->n > MAX_FIELD) return wl_fail(e, WL_EINVAL, "%s:%d: a row is longer than 1 MiB", path, opened);
+        put(r, (char)c);
+    }
+}
+
+/* Reads one record: 1, 0 at the end of the file, negative on error. */
+static int read_record(struct wl_csv_reader *r, const char *path, struct wl_err *e)
+{
+    r->n = r->n_fields = 0;
+    int c = getc(r->file);
+    if (c == EOF)
+        return ferror(r->file) ? wl_fail_errno(e, "%s:%d: cannot read", path, r->line) : 0;
+    begin_field(r);
+    bool field_empty = true;
+    for (;; c = getc(r->file)) {
+        if (c == '\r') {
+            int next = getc(r->file);
+            if (next == '\n') c = '\n';
+            else if (next != EOF) ungetc(next, r->file);
+        }
+        if (c == EOF || c == '\n') break;
+        if (c == '"' && field_empty) {
+            int rc = read_quoted(r, path, e);
+            if (rc) return rc;
+            field_empty = false;
+        } else if (c == r->separator) {
+            put(r, '\0');
+            begin_field(r);
+            field_empty = true;
+        } else {
+            if (r->n > MAX_FIELD) return wl_fail(e, WL_EINVAL, "%s:%d: a row is longer than 1 MiB", path, r->line);
+            if (c == '\0') return wl_fail(e, WL_EINVAL, "%s:%d: a NUL byte: this is not a text file", path, r->line);
+            put(r, (char)c);
+            field_empty = false;
+        }
+    }
+    put(r, '\0');
+    if (c == '\n') r->line++;
+    return 1;
+}
+
+static bool blank(const struct wl_csv_reader *r) { return r->n_fields == 1 && r->buf[0] == '\0'; }
+
+int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_arena *a, struct wl_err *e)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) return wl_fail_errno(e, "%s: cannot open", path);
+    wl_defer(a, close_file, f);
+    struct wl_csv_reader *r = wl_new(a, struct wl_csv_reader);
+    *r = (struct wl_csv_reader){ .file = f, .separator = separator, .line = 1, .arena = a };
+    *csv = (struct wl_csv){ .path = wl_strdup(a, path), .reader = r };
+    int rc;
+    do {
+        rc = read_record(r, csv->path, e);
+        if (rc < 0) return rc;
+        if (rc == 0) return wl_fail(e, WL_EINVAL, "%s: no header row: the file is empty", path);
+    } while (blank(r) || r->buf[0] == '#');
+    size_t bom = wl_starts(r->buf, "\xef\xbb\xbf") ? 3 : 0;
+    for (size_t i = 0; i < r->n_fields; i++)
+        wl_strs_add(a, &csv->head, wl_strip(a, r->buf + r->starts[i] + (i == 0 ? bom : 0)));
+    csv->row = wl_new_array(a, char *, csv->head.n);
+    csv->line = 0;
+    return 0;
+}
+
+int wl_csv_next(struct wl_csv *csv, struct wl_err *e)
+{
+    struct wl_csv_reader *r = csv->reader;
+    int rc;
+    do {
+        csv->line = r->line;
+        rc = read_record(r, csv->path, e);
+        if (rc <= 0) return rc;
+    } while (blank(r));
+    if (r->n_fields != csv->head.n)
+        return wl_fail(e, WL_EINVAL, "%s:%d: %zu fields, the header has %zu", csv->path, csv->line, r->n_fields, csv->head.n);
+    for (size_t i = 0; i < r->n_fields; i++) csv->row[i] = r->buf + r->starts[i];
+    return 1;
+}
+
+int wl_csv_column(const struct wl_csv *csv, const char *name)
+{
+    for (size_t i = 0; i < csv->head.n; i++)
+        if (strcmp(csv->head.v[i], name) == 0) return (int)i;
+    return -1;
+}
+
+int wl_csv_real(const struct wl_csv *csv, int column, double *out, struct wl_err *e)
+{
+    const char *s = csv->row[column];
+    while (*s == ' ' || *s == '\t') s++;
+    size_t n = strlen(s);
+    while (n && (s[n - 1] == ' ' || s[n - 1] == '\t')) n--;
+    *out = NAN;
+    if (n == 0) return 0;
+    char number[64];
+    if (n < sizeof number) {
+        memcpy(number, s, n);
+        number[n] = '\0';
+        if (wl_parse_real(number, out) == 0) return 0;
+        *out = NAN;
+    }
+    return wl_fail(e, WL_EINVAL, "%s:%d: column %s: \"%.60s\" is not a number", csv->path, csv->line,
+                   csv->head.v[column], csv->row[column]);
+}
+
+void wl_csv_put(struct wl_text *to, const char *field)
+{
+    if (!field[strcspn(field, ",\"\r\n")]) {
+        wl_text_add(to, field);
+        return;
+    }
+    wl_text_add(to, "\"");
+    for (; *field; field++) {
+        if (*field == '"') wl_text_add(to, "\"");
+        wl_text_addn(to, field, 1);
+    }
+    wl_text_add(to, "\"");
+}

@@ -1,0 +1,155 @@
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Reads until the end of the file or `max` + 1 bytes. */
+static int read_all(int fd, const char *path, size_t max, struct wl_text *t, struct wl_err *e)
+{
+    char buf[16384];
+    for (;;) {
+        ssize_t n = read(fd, buf, sizeof buf);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return wl_fail_errno(e, "%s: cannot read", path);
+        if (n == 0) return 0;
+        wl_text_addn(t, buf, (size_t)n);
+        if (t->n > max) return wl_fail(e, WL_EINVAL, "%s: is larger than %zu bytes", path, max);
+    }
+}
+
+int wl_file_read(const char *path, size_t max, char **text, size_t *n, struct wl_arena *a, struct wl_err *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return wl_fail_errno(e, "%s: cannot open", path);
+    struct wl_text t = WL_TEXT(a);
+    int rc = read_all(fd, path, max, &t, e);
+    close(fd);
+    if (rc) return rc;
+    *text = t.s;
+    if (n) *n = t.n;
+    return 0;
+}
+
+static int write_all(int fd, const char *data, size_t n)
+{
+    while (n) {
+        ssize_t put = write(fd, data, n);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return -1;
+        data += put;
+        n -= (size_t)put;
+    }
+    return 0;
+}
+
+int wl_file_write(const char *path, const char *data, size_t n, struct wl_err *e)
+{
+    char tmp[4096];
+    if (snprintf(tmp, sizeof tmp, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof tmp)
+        return wl_fail(e, WL_EINVAL, "%s: the path is too long", path);
+    int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return wl_fail_errno(e, "%s: cannot write", path);
+    bool bad = write_all(fd, data, n) || fsync(fd);
+    int en = errno;
+    if (close(fd) && !bad) bad = true, en = errno;
+    if (!bad && rename(tmp, path)) bad = true, en = errno;
+    if (!bad) return 0;
+    unlink(tmp);
+    errno = en;
+    return wl_fail_errno(e, "%s: cannot write", path);
+}
+
+char *wl_file_tail(const char *path, size_t max, struct wl_arena *a)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return wl_strdup(a, "");
+    off_t size = lseek(fd, 0, SEEK_END);
+    off_t from = size > (off_t)max ? size - (off_t)max : 0;
+    char *s = wl_alloc(a, max + 1);
+    size_t n = 0;
+    while (n < max) {
+        ssize_t got = pread(fd, s + n, max - n, from + (off_t)n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        n += (size_t)got;
+    }
+    close(fd);
+    s[n] = '\0';
+    char *line = from > 0 ? strchr(s, '\n') : NULL;
+    return line && line[1] ? line + 1 : s;
+}
+
+int wl_mkdirs(const char *path, struct wl_err *e)
+{
+    char at[4096];
+    size_t n = strlen(path);
+    if (n == 0 || n >= sizeof at) return wl_fail(e, WL_EINVAL, "\"%s\": not a folder's name", path);
+    memcpy(at, path, n + 1);
+    for (char *p = at + 1;; p++) {
+        if (*p && *p != '/') continue;
+        char c = *p;
+        *p = '\0';
+        if (mkdir(at, 0777) && errno != EEXIST) return wl_fail_errno(e, "%s: cannot make the folder", at);
+        *p = c;
+        if (!c) break;
+    }
+    if (!wl_is_dir(path)) return wl_fail(e, WL_EIO, "%s: is not a folder", path);
+    return 0;
+}
+
+bool wl_is_file(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+bool wl_is_dir(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+char *wl_path_join(struct wl_arena *a, const char *dir, const char *name)
+{
+    if (name[0] == '/' || !*dir) return wl_strdup(a, name);
+    return wl_strf(a, "%s%s%s", dir, dir[strlen(dir) - 1] == '/' ? "" : "/", name);
+}
+
+const char *wl_path_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+char *wl_path_dir(struct wl_arena *a, const char *path)
+{
+    return wl_strdup(a, dirname(wl_strdup(a, path)));
+}
+
+static int by_name(const void *x, const void *y)
+{
+    return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+int wl_dir_list(const char *path, struct wl_strs *out, struct wl_arena *a, struct wl_err *e)
+{
+    *out = (struct wl_strs){ 0 };
+    DIR *d = opendir(path);
+    if (!d) return wl_fail_errno(e, "%s: cannot list the folder", path);
+    struct dirent *entry;
+    while ((errno = 0, entry = readdir(d)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) wl_strs_add(a, out, entry->d_name);
+    int en = errno;
+    closedir(d);
+    errno = en;
+    if (en) return wl_fail_errno(e, "%s: cannot list the folder", path);
+    if (out->n) qsort(out->v, out->n, sizeof *out->v, by_name);
+    return 0;
+}

@@ -1,0 +1,138 @@
+#include "base/ini.h"
+
+#include "base/file.h"
+
+#include <ctype.h>
+#include <ini.h>
+#include <string.h>
+
+enum { MAX_BYTES = 1 << 20 };
+
+/* libinih calls back per entry without a line number in Debian's build, so the lines are counted where it reads
+ * them: the handler runs right after its line was read. */
+struct parse {
+    const char *text;
+    int line;
+    bool too_long;
+    struct wl_ini *ini;
+    struct wl_arena *a;
+    struct wl_err *e;
+    int rc;
+};
+
+static char *next_line(char *buf, int size, void *user)
+{
+    struct parse *p = user;
+    if (!*p->text || p->rc) return NULL;
+    size_t n = strcspn(p->text, "\n");
+    bool nl = p->text[n] == '\n';
+    p->line++;
+    if (n + 2 > (size_t)size) {
+        p->rc = wl_fail(p->e, WL_EINVAL, "%s:%d: the line is longer than %d bytes", p->ini->path, p->line, size - 2);
+        return NULL;
+    }
+    memcpy(buf, p->text, n);
+    buf[n] = nl ? '\n' : '\0';
+    buf[n + nl] = '\0';
+    p->text += n + nl;
+    return buf;
+}
+
+static struct wl_ini_section *section_of(struct parse *p, const char *name)
+{
+    struct wl_ini *ini = p->ini;
+    for (size_t i = 0; i < ini->n; i++)
+        if (strcmp(ini->v[i].name, name) == 0) return &ini->v[i];
+    WL_GROW(p->a, ini->v, ini->n, ini->cap);
+    ini->v[ini->n] = (struct wl_ini_section){ .name = wl_strdup(p->a, name), .line = p->line };
+    return &ini->v[ini->n++];
+}
+
+static int on_entry(void *user, const char *section, const char *key, const char *value)
+{
+    struct parse *p = user;
+    if (p->rc) return 0;
+    struct wl_ini_section *s = section_of(p, section);
+    struct wl_ini_entry *last = s->n ? &s->v[s->n - 1] : NULL;
+    if (last && strcmp(last->key, key) == 0 && last->line < p->line) {
+        /* libinih repeats the key for an indented continuation line; a real repetition is not indented */
+        const char *start = p->text - 1;
+        while (start > p->ini->text && start[-1] != '\n') start--;
+        if (isspace((unsigned char)*start)) {
+            last->value = wl_strf(p->a, "%s %s", last->value, value);
+            return 1;
+        }
+    }
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->v[i].key, key) == 0) {
+            p->rc = wl_fail(p->e, WL_EINVAL, "%s:%d: %s stands twice in [%s] (first on line %d)", p->ini->path, p->line,
+                            key, section, s->v[i].line);
+            return 0;
+        }
+    WL_GROW(p->a, s->v, s->n, s->cap);
+    s->v[s->n++] = (struct wl_ini_entry){ wl_strdup(p->a, key), wl_strdup(p->a, value), p->line };
+    return 1;
+}
+
+/* The text of one line, for messages. */
+static char *line_text(struct wl_arena *a, const char *text, int line)
+{
+    while (--line > 0 && (text = strchr(text, '\n'))) text++;
+    return text ? wl_strip(a, wl_strndup(a, text, strcspn(text, "\n") < 80 ? strcspn(text, "\n") : 80)) : wl_strdup(a, "");
+}
+
+int wl_ini_parse(const char *path, const char *text, struct wl_ini *out, struct wl_arena *a, struct wl_err *e)
+{
+    *out = (struct wl_ini){ .path = wl_strdup(a, path), .text = wl_strdup(a, text) };
+    struct parse p = { .text = out->text, .ini = out, .a = a, .e = e };
+    int bad = ini_parse_stream(next_line, &p, on_entry, &p);
+    if (p.rc) return p.rc;
+    if (bad > 0)
+        return wl_fail(e, WL_EINVAL, "%s:%d: expected [section] or key = value, found: %s", path, bad,
+                       line_text(a, out->text, bad));
+    if (bad < 0) return wl_fail(e, WL_ENOMEM, "%s: no memory", path);
+    return 0;
+}
+
+int wl_ini_read(const char *path, struct wl_ini *out, struct wl_arena *a, struct wl_err *e)
+{
+    char *text;
+    size_t n;
+    int rc = wl_file_read(path, MAX_BYTES, &text, &n, a, e);
+    if (rc) return rc;
+    if (strlen(text) != n) return wl_fail(e, WL_EINVAL, "%s: is not a text file (a NUL byte at %zu)", path, strlen(text));
+    return wl_ini_parse(path, text, out, a, e);
+}
+
+const struct wl_ini_section *wl_ini_section(const struct wl_ini *ini, const char *name)
+{
+    for (size_t i = 0; i < ini->n; i++)
+        if (strcmp(ini->v[i].name, name) == 0) return &ini->v[i];
+    return NULL;
+}
+
+int wl_ini_apply(const struct wl_ini *ini, const char *section, const struct wl_opt *rows, void *out,
+                 struct wl_arena *a, struct wl_err *e)
+{
+    const struct wl_ini_section *s = wl_ini_section(ini, section);
+    for (size_t i = 0; s && i < s->n; i++) {
+        int rc = wl_opts_set(rows, out, s->v[i].key, s->v[i].value, wl_strf(a, "%s:%d", ini->path, s->v[i].line), a, e);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+int wl_ini_known_sections(const struct wl_ini *ini, const char *const *names, size_t n, struct wl_err *e)
+{
+    for (size_t i = 0; i < ini->n; i++) {
+        const struct wl_ini_section *s = &ini->v[i];
+        bool known = false;
+        for (size_t k = 0; k < n; k++) known |= strcmp(s->name, names[k]) == 0;
+        if (known) continue;
+        if (!*s->name) return wl_fail(e, WL_EINVAL, "%s:%d: a key stands before the first [section]", ini->path, s->line);
+        const char *near = wl_closest(s->name, names, n);
+        return near ? wl_fail(e, WL_EINVAL, "%s:%d: unknown section [%s]; did you mean [%s]?", ini->path, s->line, s->name, near)
+                    : wl_fail(e, WL_EINVAL, "%s:%d: unknown section [%s]", ini->path, s->line, s->name);
+    }
+    return 0;
+}

@@ -1,0 +1,121 @@
+#include "base/json.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *J(const struct wl_json *v) { return (json_t *)v; }
+static struct wl_json *W(json_t *v) { return (struct wl_json *)v; }
+
+static void release(void *v) { json_decref(v); }
+
+static struct wl_json *root(struct wl_arena *a, json_t *v)
+{
+    WL_CHECK(v);
+    wl_defer(a, release, v);
+    return W(v);
+}
+
+struct wl_json *wl_json_root_object(struct wl_arena *a) { return root(a, json_object()); }
+struct wl_json *wl_json_root_array(struct wl_arena *a) { return root(a, json_array()); }
+
+static struct wl_json *add(struct wl_json *parent, const char *key, json_t *v)
+{
+    WL_CHECK(v);
+    int rc = json_is_object(J(parent)) ? json_object_set_new_nocheck(J(parent), key, v) : json_array_append_new(J(parent), v);
+    WL_CHECK(rc == 0);
+    return W(v);
+}
+
+struct wl_json *wl_json_add_object(struct wl_json *p, const char *key) { return add(p, key, json_object()); }
+struct wl_json *wl_json_add_array(struct wl_json *p, const char *key) { return add(p, key, json_array()); }
+void wl_json_add_int(struct wl_json *p, const char *key, int64_t v) { add(p, key, json_integer(v)); }
+void wl_json_add_bool(struct wl_json *p, const char *key, bool v) { add(p, key, json_boolean(v)); }
+void wl_json_add_null(struct wl_json *p, const char *key) { add(p, key, json_null()); }
+
+void wl_json_add_real(struct wl_json *p, const char *key, double v)
+{
+    add(p, key, isfinite(v) ? json_real(v) : json_null());
+}
+
+/* The length of the UTF-8 sequence at s, or 0 where it is not one (overlong forms and surrogates included). */
+static size_t utf8_length(const unsigned char *s)
+{
+    if (s[0] < 0x80) return 1;
+    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0; /* also stops at the final NUL */
+    if (s[0] == 0xe0 && s[1] < 0xa0) return 0;
+    if (s[0] == 0xed && s[1] > 0x9f) return 0;
+    if (s[0] == 0xf0 && s[1] < 0x90) return 0;
+    if (s[0] == 0xf4 && s[1] > 0x8f) return 0;
+    return n;
+}
+
+static json_t *string_of_bytes(const char *text)
+{
+    json_t *v = json_string(text);
+    if (v) return v;
+    char *clean = malloc(3 * strlen(text) + 1), *w = clean;
+    WL_CHECK(clean);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        size_t n = utf8_length(s);
+        memcpy(w, n ? (const char *)s : "\xef\xbf\xbd", n ? n : 3);
+        w += n ? n : 3;
+        s += n ? n : 1;
+    }
+    *w = '\0';
+    v = json_string(clean);
+    free(clean);
+    return v;
+}
+
+void wl_json_add_str(struct wl_json *p, const char *key, const char *v)
+{
+    add(p, key, v ? string_of_bytes(v) : json_null());
+}
+
+static size_t flags(int indent) { return JSON_ENCODE_ANY | JSON_INDENT((size_t)indent) | JSON_REAL_PRECISION(17); }
+
+char *wl_json_text(const struct wl_json *v, int indent, struct wl_arena *a)
+{
+    char *s = json_dumps(J(v), flags(indent));
+    WL_CHECK(s);
+    char *copy = wl_strdup(a, s);
+    free(s);
+    return copy;
+}
+
+void wl_json_print(const struct wl_json *v, FILE *to)
+{
+    json_dumpf(J(v), to, flags(2));
+    fputc('\n', to);
+}
+
+int wl_json_parse(const char *text, const char *what, struct wl_json **out, struct wl_arena *a, struct wl_err *e)
+{
+    json_error_t je;
+    json_t *v = json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &je);
+    if (!v) return wl_fail(e, WL_EINVAL, "%s:%d:%d: %s", what, je.line, je.column, je.text);
+    *out = root(a, v);
+    return 0;
+}
+
+const struct wl_json *wl_json_get(const struct wl_json *o, const char *key) { return W(json_object_get(J(o), key)); }
+const struct wl_json *wl_json_at(const struct wl_json *v, size_t i) { return W(json_array_get(J(v), i)); }
+const char *wl_json_str(const struct wl_json *v) { return json_string_value(J(v)); }
+bool wl_json_true(const struct wl_json *v) { return json_is_true(J(v)); }
+
+size_t wl_json_size(const struct wl_json *v)
+{
+    return json_is_array(J(v)) ? json_array_size(J(v)) : json_object_size(J(v));
+}
+
+double wl_json_real(const struct wl_json *v) { return json_is_number(J(v)) ? json_number_value(J(v)) : NAN; }
+
+int64_t wl_json_int(const struct wl_json *v, int64_t fallback)
+{
+    return json_is_integer(J(v)) ? json_integer_value(J(v)) : fallback;
+}

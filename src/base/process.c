@@ -1,0 +1,193 @@
+#include "base/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Our environment with the additions in front, so that they win; "NAME" entries of ours that are set again are left
+ * out. */
+static char **merged_env(const struct wl_strs *add, struct wl_arena *a)
+{
+    size_t n = 0;
+    while (environ[n]) n++;
+    size_t more = add ? add->n : 0, k = 0;
+    char **env = wl_new_array(a, char *, n + more + 1);
+    for (size_t i = 0; i < more; i++) env[k++] = add->v[i];
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strcspn(environ[i], "=") + 1;
+        bool replaced = false;
+        for (size_t j = 0; j < more; j++) replaced |= strncmp(environ[i], add->v[j], len) == 0;
+        if (!replaced) env[k++] = environ[i];
+    }
+    return env;
+}
+
+/* What the child tells over the pipe when it could not become the command. */
+struct failure {
+    int en;
+    bool in_dir; /* chdir failed, not exec */
+};
+
+static _Noreturn void child(const struct wl_spawn *how, char **env, int report, pid_t parent)
+{
+    struct failure f = { 0 };
+    if (how->own_group) setpgid(0, 0);
+    if (how->die_with_parent) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent) _exit(127); /* it died before the line above */
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    static const int reset[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE, SIGCHLD };
+    for (size_t i = 0; i < WL_COUNT(reset); i++) signal(reset[i], SIG_DFL);
+    int in = how->stdin_fd < 0 ? open("/dev/null", O_RDONLY) : how->stdin_fd;
+    bool ok = in == 0 || dup2(in, 0) == 0;
+    ok = ok && (how->stdout_fd < 0 || dup2(how->stdout_fd, 1) == 1);
+    ok = ok && (how->stderr_fd < 0 || dup2(how->stderr_fd, 2) == 2);
+    if (ok && how->dir && chdir(how->dir)) ok = false, f.in_dir = true;
+    if (ok) {
+        environ = env;
+        execvp(how->argv[0], how->argv);
+    }
+    f.en = errno;
+    ssize_t put = write(report, &f, sizeof f);
+    (void)put;
+    _exit(127);
+}
+
+int wl_spawn(const struct wl_spawn *how, pid_t *pid, struct wl_err *e)
+{
+    /* The pipe closes by exec; what comes through it is the reason why there was no exec. */
+    int report[2];
+    if (pipe2(report, O_CLOEXEC)) return wl_fail_errno(e, "%s: cannot start: pipe", how->argv[0]);
+    struct wl_arena *a = wl_arena_new(NULL);
+    char **env = merged_env(how->env, a);
+    pid_t parent = getpid();
+    pid_t p = fork();
+    if (p == 0) child(how, env, report[1], parent);
+    int en = errno;
+    wl_arena_free(a);
+    close(report[1]);
+    if (p < 0) {
+        close(report[0]);
+        errno = en;
+        return wl_fail_errno(e, "%s: cannot start: fork", how->argv[0]);
+    }
+    if (how->own_group) setpgid(p, p); /* in both, whoever comes first */
+    struct failure f = { 0 };
+    ssize_t n;
+    while ((n = read(report[0], &f, sizeof f)) < 0 && errno == EINTR) {}
+    close(report[0]);
+    if (n != (ssize_t)sizeof f) {
+        *pid = p;
+        return 0;
+    }
+    while (waitpid(p, NULL, 0) < 0 && errno == EINTR) {}
+    errno = f.en;
+    if (f.in_dir) return wl_fail_errno(e, "%s: cannot enter the working directory", how->dir);
+    if (f.en == ENOENT) return wl_fail(e, WL_ENOENT, "%s: command not found", how->argv[0]);
+    return wl_fail_errno(e, "%s: cannot be executed", how->argv[0]);
+}
+
+int wl_wait(pid_t pid, bool block, bool *done, struct wl_exit *out, struct wl_err *e)
+{
+    int status;
+    pid_t got;
+    *out = (struct wl_exit){ 0 };
+    while ((got = wait4(pid, &status, block ? 0 : WNOHANG, &out->used)) < 0 && errno == EINTR) {}
+    if (got < 0) return wl_fail_errno(e, "waiting for process %ld", (long)pid);
+    *done = got == pid;
+    if (!*done) return 0;
+    out->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    out->status = out->signal ? 128 + out->signal : WEXITSTATUS(status);
+    return 0;
+}
+
+int wl_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct wl_exit *out, struct wl_arena *a,
+           struct wl_err *e)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC)) return wl_fail_errno(e, "%s: cannot start: pipe", argv[0]);
+    struct wl_spawn how = { .argv = argv, .stdin_fd = -1, .stdout_fd = fds[1], .stderr_fd = merge_stderr ? fds[1] : -1 };
+    pid_t pid;
+    int rc = wl_spawn(&how, &pid, e);
+    close(fds[1]);
+    if (rc) {
+        close(fds[0]);
+        return rc;
+    }
+    struct wl_text t = WL_TEXT(a);
+    char buf[4096];
+    for (;;) {
+        ssize_t n = read(fds[0], buf, sizeof buf);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        size_t room = t.n < max ? max - t.n : 0;
+        wl_text_addn(&t, buf, (size_t)n < room ? (size_t)n : room);
+    }
+    close(fds[0]);
+    if (text) *text = t.s;
+    bool done;
+    return wl_wait(pid, true, &done, out, e);
+}
+
+char *wl_shell_quote(struct wl_arena *a, char *const *argv)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    struct wl_text t = WL_TEXT(a);
+    for (; *argv; argv++) {
+        const char *s = *argv;
+        if (t.n) wl_text_add(&t, " ");
+        if (*s && strspn(s, plain) == strlen(s)) {
+            wl_text_add(&t, s);
+            continue;
+        }
+        wl_text_add(&t, "'");
+        for (; *s; s++) {
+            if (*s == '\'') wl_text_add(&t, "'\\''");
+            else wl_text_addn(&t, s, 1);
+        }
+        wl_text_add(&t, "'");
+    }
+    return t.s;
+}
+
+int wl_shell_split(const char *text, struct wl_strs *out, struct wl_arena *a, struct wl_err *e)
+{
+    *out = (struct wl_strs){ 0 };
+    struct wl_text word = WL_TEXT(a);
+    bool in_word = false;
+    char quote = 0;
+    for (const char *s = text; *s; s++) {
+        if (quote) {
+            if (*s == quote) quote = 0;
+            else if (*s == '\\' && quote == '"' && (s[1] == '"' || s[1] == '\\')) wl_text_addn(&word, ++s, 1);
+            else wl_text_addn(&word, s, 1);
+        } else if (*s == '\'' || *s == '"') {
+            quote = *s;
+            in_word = true;
+        } else if (*s == '\\') {
+            if (!s[1]) return wl_fail(e, WL_EINVAL, "%s: a backslash stands at the end", text);
+            wl_text_addn(&word, ++s, 1);
+            in_word = true;
+        } else if (*s == ' ' || *s == '\t' || *s == '\n') {
+            if (in_word) wl_strs_add(a, out, word.s);
+            word = WL_TEXT(a);
+            in_word = false;
+        } else {
+            wl_text_addn(&word, s, 1);
+            in_word = true;
+        }
+    }
+    if (quote) return wl_fail(e, WL_EINVAL, "%s: the quote %c is not closed", text, quote);
+    if (in_word) wl_strs_add(a, out, word.s);
+    return 0;
+}

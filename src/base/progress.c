@@ -1,0 +1,58 @@
+#include "base/progress.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { BAR = 24, TTY_PERIOD_MS = 100, LOG_PERIOD_MS = 10000, SILENT_MS = 2000 };
+
+void wl_progress_start(struct wl_progress *p, const char *what)
+{
+    *p = (struct wl_progress){ .what = what, .started_ns = wl_now_ns(), .tty = isatty(STDERR_FILENO) };
+    p->shown_ns = p->started_ns;
+}
+
+static int terminal_width(void)
+{
+    struct winsize w;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 20 ? w.ws_col : 80;
+}
+
+static void draw(struct wl_progress *p, double share, const char *left, const char *note, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    wl_text_addf(&t, "%s [", p->what);
+    for (int i = 0; i < BAR; i++) wl_text_add(&t, i < (int)(share * BAR + 0.5) ? "#" : ".");
+    wl_text_addf(&t, "] %3.0f %%%s %s", share * 100, left, note ? note : "");
+    int width = terminal_width() - 1;
+    fprintf(stderr, "\r\033[K%.*s", width, t.s);
+    fflush(stderr);
+    p->drawn = true;
+}
+
+void wl_progress_at(struct wl_progress *p, double done, double total, double left_s, const char *note)
+{
+    int64_t now = wl_now_ns(), period = (p->tty ? TTY_PERIOD_MS : LOG_PERIOD_MS) * 1000000LL;
+    double elapsed = (double)(now - p->started_ns) * 1e-9;
+    if (now - p->shown_ns < period || elapsed * 1000 < SILENT_MS) return;
+    p->shown_ns = now;
+    double share = total > 0 ? done / total : 0;
+    if (share > 1) share = 1;
+    if (left_s < 0 && share > 0) left_s = elapsed * (1 - share) / share;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const char *left = left_s >= 0 ? wl_strf(a, ", %s left", wl_human_time(a, left_s)) : "";
+    if (p->tty) draw(p, share, left, note, a);
+    else wl_log(WL_INFO, p->what, "%.0f %%%s%s%s", share * 100, left, note ? ", " : "", note ? note : "");
+    wl_arena_free(a);
+}
+
+void wl_progress_clear(struct wl_progress *p)
+{
+    if (p->drawn) fputs("\r\033[K", stderr);
+    p->drawn = false;
+}

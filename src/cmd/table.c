@@ -1,0 +1,5 @@
+#include "cmd/cmd.h"
+
+const struct wl_cmd *const wl_commands[] = {
+    NULL,
+};
