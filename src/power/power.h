@@ -1,0 +1,308 @@
+/* What the machine draws and does: sensors, the sampler that reads them on time, and the energy of a window.
+ *
+ * A sensor (nvml, rapl, proc, cpu_model, replay, null) finds devices; each device gives channels, one for each
+ * quantity that can be read. The sampler reads every channel at a steady rate and hands samples to one consumer.
+ * The energy functions are pure: they work on any series, fresh or from the store.
+ *
+ *     struct wl_sensors *sensors;
+ *     struct wl_sampler *sampler;
+ *     wl_sensors_open(&sensors, &opts, a, e);              devices and channels are known from here
+ *     wl_sampler_start(&sampler, sensors, opts.rate_hz, a, e);  the first samples are taken inside this call
+ *     wl_sampler_watch(sampler, pid);                      the job whose processes `proc` follows
+ *     while (running) n = wl_sampler_drain(sampler, buffer, WL_COUNT(buffer));
+ *     wl_sampler_stop(sampler);                            the last samples are taken inside this call
+ *     while ((n = wl_sampler_drain(sampler, buffer, WL_COUNT(buffer))) > 0) ...
+ *
+ * Times are int64 ns of CLOCK_MONOTONIC. A reading that failed is NAN, never 0.
+ */
+#ifndef WL_POWER_POWER_H
+#define WL_POWER_POWER_H
+
+#include "base/base.h"
+
+#include <sys/types.h>
+
+/* ---- What is measured ---- */
+
+enum wl_quantity {
+    WL_POWER,         /* power_w: W; one series a device and scope, its variant says which kind */
+    WL_POWER_AVERAGE, /* power_average_w: W, the driver's running average where power_w is the instant value */
+    WL_ENERGY,        /* energy_j: J, a counter that only grows; a fall is a reset */
+    WL_SM_UTIL,       /* sm_util_pct: %, share of time with any kernel on the GPU ("busy time") */
+    WL_MEM_UTIL,      /* mem_util_pct: %, share of time the GPU memory was read or written */
+    WL_SM_CLOCK,      /* sm_clock_mhz */
+    WL_MEM_CLOCK,     /* mem_clock_mhz */
+    WL_MEM_USED,      /* mem_used_bytes: of a GPU, or of the node (total - available) */
+    WL_TEMPERATURE,   /* temperature_c */
+    WL_EVENT_REASONS, /* event_reasons: bit mask, why the GPU clock is where it is (enum wl_event_reason) */
+    WL_CPU_TIME,      /* cpu_time_s: s, a counter; of the job's process tree */
+    WL_CPU_UTIL,      /* cpu_util_pct: %, busy share of all CPUs of the node since the previous sample */
+    WL_RSS,           /* rss_bytes: resident memory of the job's process tree, shared pages counted in each */
+    WL_RUNNABLE,      /* runnable: tasks that run or wait for a CPU on the node */
+    WL_QUANTITIES
+};
+
+/* Which part of the machine a channel covers. Domains overlap (psys holds package; module holds gpu): energies of
+ * different scopes are never added except package + dram, see wl_energy_sources. */
+enum wl_scope {
+    WL_SCOPE_GPU,     /* one GPU board */
+    WL_SCOPE_MODULE,  /* a module with CPU and GPU (GH200, GB200) */
+    WL_SCOPE_PACKAGE, /* one CPU socket */
+    WL_SCOPE_DRAM,    /* the memory of one socket */
+    WL_SCOPE_PSYS,    /* the platform as RAPL sees it; contains the package */
+    WL_SCOPE_NODE,    /* the whole machine */
+    WL_SCOPE_JOB,     /* the processes of the measured job */
+    WL_SCOPES
+};
+
+/* How a power reading comes about; series of different variants are never mixed. */
+enum wl_variant {
+    WL_VARIANT_NONE,    /* not a power reading */
+    WL_VARIANT_INSTANT, /* the value at the moment of the sensor's update */
+    WL_VARIANT_AVERAGE, /* a running mean of the sensor, 1 s on NVIDIA GPUs since Ampere (not GA100) */
+    WL_VARIANT_DRIVER,  /* nvmlDeviceGetPowerUsage: instant or average, as the GPU's architecture has it */
+    WL_VARIANT_MEAN,    /* computed by us over the time since the previous sample */
+    WL_VARIANTS
+};
+
+/* Bits of WL_EVENT_REASONS: those of nvmlClocksEventReason. */
+enum wl_event_reason {
+    WL_REASON_IDLE = 0x1,
+    WL_REASON_APP_CLOCKS = 0x2,
+    WL_REASON_SW_POWER_CAP = 0x4,
+    WL_REASON_HW_SLOWDOWN = 0x8,
+    WL_REASON_SYNC_BOOST = 0x10,
+    WL_REASON_SW_THERMAL = 0x20,
+    WL_REASON_HW_THERMAL = 0x40,
+    WL_REASON_POWER_BRAKE = 0x80,
+    WL_REASON_DISPLAY = 0x100,
+};
+
+/* "power_w", "W": the names and units that the store, CSV files and reports use. A unit may be "" (bit masks,
+ * counts). The _from functions return -1 for an unknown name. */
+const char *wl_quantity_name(enum wl_quantity q);
+const char *wl_quantity_unit(enum wl_quantity q);
+const char *wl_scope_name(enum wl_scope s);     /* "gpu", "module", "package", "dram", "psys", "node", "job" */
+const char *wl_variant_name(enum wl_variant v); /* "", "instant", "average", "driver", "mean" */
+int wl_quantity_from(const char *name);
+int wl_scope_from(const char *name);
+int wl_variant_from(const char *name);
+bool wl_quantity_counts(enum wl_quantity q); /* a counter: windows take differences, not means */
+
+/* A thing with a sensor on it. No text is NULL except bus_id. */
+struct wl_device {
+    const char *sensor; /* "nvml" */
+    const char *name;   /* "NVIDIA A100-SXM4-40GB", "package-0" */
+    const char *uuid;   /* "GPU-5f0a...": stable on this machine; of other sensors "rapl:package-0", "proc:node" */
+    const char *bus_id; /* PCI bus id "00000000:07:00.0", NULL where there is none */
+    int index;          /* in the sensor's own order; NVML's is that of the PCI bus */
+};
+
+struct wl_channel {
+    int device; /* index in wl_sensors.devices */
+    enum wl_quantity quantity;
+    enum wl_scope scope;
+    enum wl_variant variant;
+    bool estimated; /* a model's value, not a measurement */
+    bool simulated; /* from a replay or a simulated device */
+};
+
+/* ---- Sensors ---- */
+
+struct wl_power_opts {
+    struct wl_strs sensors;   /* "auto", or names; a named sensor that cannot be read is an error */
+    double rate_hz;           /* samples a second */
+    double cpu_tdp_w;         /* cpu_model: full power of one package; NAN: from the table in cpu_model.c */
+    double cpu_idle_w;        /* cpu_model: idle power of one package; NAN: a share of the full power */
+    const char *replay_file;  /* replay: CSV t_s,device,quantity,value */
+    const char *nvml_library; /* NULL: $NVML_LIBRARY, then libnvidia-ml.so.1 */
+    const char *root;         /* in front of /sys and /proc; "" is the machine itself */
+};
+
+/* Rows for a struct that holds a struct wl_power_opts as member `at`. */
+#define WL_POWER_OPT_ROWS(type, at)                                                          \
+    { .name = "sensors",                                                                     \
+      .type = WL_STRS,                                                                       \
+      .offset = offsetof(type, at.sensors),                                                  \
+      .def = "auto",                                                                         \
+      .help = "sensors to read: auto, or of nvml, rapl, proc, cpu_model, replay, null" },    \
+        { .name = "rate-hz",                                                                 \
+          .type = WL_REAL,                                                                   \
+          .offset = offsetof(type, at.rate_hz),                                              \
+          .def = "10",                                                                       \
+          .min = 0.01,                                                                       \
+          .max = 1000,                                                                       \
+          .unit = "Hz",                                                                      \
+          .help = "samples a second of each sensor" },                                       \
+        { .name = "cpu-tdp-w",                                                               \
+          .type = WL_REAL,                                                                   \
+          .offset = offsetof(type, at.cpu_tdp_w),                                            \
+          .min = 1,                                                                          \
+          .max = 10000,                                                                      \
+          .unit = "W",                                                                       \
+          .help = "full power of one CPU package, for the estimate of cpu_model" },          \
+        { .name = "cpu-idle-w",                                                              \
+          .type = WL_REAL,                                                                   \
+          .offset = offsetof(type, at.cpu_idle_w),                                           \
+          .min = 0,                                                                          \
+          .max = 10000,                                                                      \
+          .unit = "W",                                                                       \
+          .help = "idle power of one CPU package, for the estimate of cpu_model" },          \
+        { .name = "replay-file",                                                             \
+          .type = WL_STR,                                                                    \
+          .offset = offsetof(type, at.replay_file),                                          \
+          .help = "CSV t_s,device,quantity,value that the replay sensor plays" },            \
+        { .name = "nvml-library",                                                            \
+          .type = WL_STR,                                                                    \
+          .offset = offsetof(type, at.nvml_library),                                         \
+          .help = "path of libnvidia-ml.so.1, when it is not where the loader looks" },      \
+    {                                                                                        \
+        .name = "sensor-root", .type = WL_STR, .offset = offsetof(type, at.root), .def = "", \
+        .help = "folder in front of /sys and /proc, for recorded trees"                      \
+    }
+
+/* What became of a sensor. */
+enum wl_sensor_state {
+    WL_SENSOR_OPEN,        /* it gives channels */
+    WL_SENSOR_UNAVAILABLE, /* it cannot be read here: reason, and fix where there is one */
+    WL_SENSOR_UNUSED,      /* it was not asked for, or something better is there: reason */
+};
+
+struct wl_sensor_info {
+    const char *name, *help;
+    enum wl_sensor_state state;
+    const char *source; /* what is read, with versions: "libnvidia-ml.so.1, driver 535.104"; NULL unless open */
+    const char *reason; /* one sentence; of an open sensor: what it cannot read of what one would expect; or NULL */
+    const char *fix;    /* the exact command that would change that, or NULL */
+    double read_s;      /* how long the first reading of all its channels took; NAN unless open */
+    size_t n_devices, n_channels;
+};
+
+/* Everything that was opened. Devices and channels stay where they are; a channel's index is its number in every
+ * sample. `info` has a row for each sensor that exists, in table order. */
+struct wl_sensors {
+    struct wl_device *devices;
+    struct wl_channel *channels;
+    struct wl_sensor_info *info;
+    size_t n_devices, n_channels, n_info;
+    struct wl_sensor **open; /* private */
+    size_t n_open;
+};
+
+/* Opens the sensors that opts names and reads each once. "auto" takes what the machine has: nvml, rapl and proc, and
+ * cpu_model where nothing else gives power or energy. Errors: WL_EINVAL for an unknown name ("did you mean") or a
+ * broken replay file, WL_EUNAVAIL or WL_EPERM, with reason and fix, for a sensor named outright that cannot be read.
+ * With "auto" it succeeds on any machine. The sensors are closed with the arena. */
+int wl_sensors_open(struct wl_sensors **out, const struct wl_power_opts *opts, struct wl_arena *a,
+                    struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- Sampler ---- */
+
+/* One reading. t_ns is the middle of the read call. NAN is a reading that failed: store it as NULL, it marks a gap. */
+struct wl_sample {
+    int64_t t_ns;
+    double value;
+    uint32_t channel;
+};
+
+struct wl_sampler;
+
+/* Takes the first samples, then starts one thread for the fast sensors and one for each slow one (a first reading
+ * longer than a twentieth of the period). Each thread keeps absolute deadlines: a tick that was missed is skipped and
+ * counted. Nothing is allocated after this call. A process runs one sampler on a node at a time. */
+int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double rate_hz, struct wl_arena *a,
+                     struct wl_err *e) WL_MUST_CHECK;
+
+/* The job's first process: from now on `proc` follows it, its descendants and its process group. Any thread may call
+ * it. */
+void wl_sampler_watch(struct wl_sampler *s, pid_t pid);
+
+/* Moves up to max samples into out and returns their number, 0 when there are none now. Samples of a channel come in
+ * order of time; channels are interleaved. One consumer thread. The rings hold at least 30 s: drain once a second. */
+size_t wl_sampler_drain(struct wl_sampler *s, struct wl_sample *out, size_t max);
+
+/* Ends the threads without waiting for their next tick and takes the last samples. Calling it again does nothing; the
+ * arena calls it too. */
+void wl_sampler_stop(struct wl_sampler *s);
+
+/* What became of one channel. */
+struct wl_channel_stats {
+    uint64_t samples;     /* good readings */
+    uint64_t errors;      /* failed readings */
+    const char *last_why; /* the text of the last failure, NULL: none */
+    int64_t gap_ns;       /* time without a good reading, summed over all gaps that a failure opened */
+};
+
+/* The sampler's own account, at any time. */
+struct wl_sampler_stats {
+    double period_s;          /* asked for: 1/rate */
+    double achieved_period_s; /* the slowest thread's mean time between ticks, NAN before the second tick */
+    uint64_t ticks;           /* readings of a thread's sensors, all threads together, first and last included */
+    uint64_t skipped;         /* ticks left out because the reading before took too long */
+    uint64_t samples;         /* handed to the rings */
+    uint64_t lost;            /* dropped because a ring was full */
+    uint64_t errors;          /* failed readings */
+    int64_t cpu_ns;           /* CPU time of the sampler threads and of the readings at start and stop */
+    size_t memory_bytes;      /* rings and tables */
+    int threads;
+};
+void wl_sampler_stats(const struct wl_sampler *s, struct wl_sampler_stats *out);
+void wl_sampler_channel_stats(const struct wl_sampler *s, size_t channel, struct wl_channel_stats *out);
+
+/* ---- Energy of a window ---- */
+
+/* n readings in order of time; value NAN is a failed one. */
+struct wl_series {
+    const int64_t *t_ns;
+    const double *value;
+    size_t n;
+};
+
+/* Energy over [t0, t1]. */
+struct wl_energy {
+    double energy_j;  /* NAN unless the whole window is covered */
+    double mean_w;    /* over the covered part */
+    double coverage;  /* 0..1: share of the window that readings closer together than max_gap account for */
+    double covered_j; /* energy of the covered part */
+    double held_s;    /* time at the edges for which the nearest reading was held, within the coverage */
+    size_t readings;  /* good readings inside the window */
+    const char *why;  /* why energy_j is NAN, or NULL; static text */
+};
+
+/* Trapezoid over a power series (W); the values at t0 and t1 are interpolated. Neighbouring good readings further
+ * apart than max_gap_ns leave a gap. An edge without a reading beyond it holds the nearest one, up to max_gap_ns. */
+struct wl_energy wl_energy_of_power(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
+
+/* Difference of a counter (J) between t0 and t1, interpolated between the instants at which it moved (repeats of a
+ * slow counter are one value). A fall inside or next to the window is a reset: energy_j is NAN. A counter that did not
+ * move tells nothing: NAN. Gaps inside the window do no harm; a gap at an edge does. */
+struct wl_energy wl_energy_of_counter(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
+
+/* The mean of a series over the window by the same rule as wl_energy_of_power, for utilisation, clocks and the like;
+ * NAN without a reading. */
+double wl_window_mean(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
+
+/* A gap that is still bridged: three periods and at least 250 ms, so that one failed reading does no harm. */
+int64_t wl_max_gap_ns(double period_s);
+
+/* counter_j / integral_j, NAN where either is missing or the integral is 0; and whether that is off by more than
+ * WL_RATIO_LIMIT. */
+#define WL_RATIO_LIMIT 0.05
+double wl_energy_ratio(double counter_j, double integral_j);
+bool wl_energy_ratio_off(double ratio);
+
+/* One device whose energy counts, and its channels (-1: none). A counter is preferred, the power series is the
+ * fallback and the check. */
+struct wl_energy_source {
+    int device;
+    int counter, power;
+};
+
+/* The preferred set of non-overlapping energy sources: GPU boards if there are any (else modules), else CPU packages
+ * with their DRAM, else the whole node, else estimated packages. Writes at most n sources (n = number of channels
+ * is always enough) and returns how many; *scope_label gets "gpu", "module", "package+dram", "package", "node" or
+ * "package (estimated)"; NULL with 0 sources. */
+size_t wl_energy_sources(const struct wl_channel *channels, size_t n, struct wl_energy_source *out,
+                         const char **scope_label);
+
+#endif

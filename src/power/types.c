@@ -1,0 +1,57 @@
+#include "power/power.h"
+
+/* Names and units, in the order of the enums. */
+static const struct {
+    const char *name, *unit;
+    bool counts;
+} quantities[WL_QUANTITIES] = {
+    [WL_POWER] = { "power_w", "W", false },
+    [WL_POWER_AVERAGE] = { "power_average_w", "W", false },
+    [WL_ENERGY] = { "energy_j", "J", true },
+    [WL_SM_UTIL] = { "sm_util_pct", "%", false },
+    [WL_MEM_UTIL] = { "mem_util_pct", "%", false },
+    [WL_SM_CLOCK] = { "sm_clock_mhz", "MHz", false },
+    [WL_MEM_CLOCK] = { "mem_clock_mhz", "MHz", false },
+    [WL_MEM_USED] = { "mem_used_bytes", "B", false },
+    [WL_TEMPERATURE] = { "temperature_c", "°C", false },
+    [WL_EVENT_REASONS] = { "event_reasons", "", false },
+    [WL_CPU_TIME] = { "cpu_time_s", "s", true },
+    [WL_CPU_UTIL] = { "cpu_util_pct", "%", false },
+    [WL_RSS] = { "rss_bytes", "B", false },
+    [WL_RUNNABLE] = { "runnable", "", false },
+};
+
+static const char *const scopes[WL_SCOPES] = {
+    [WL_SCOPE_GPU] = "gpu",   [WL_SCOPE_MODULE] = "module", [WL_SCOPE_PACKAGE] = "package", [WL_SCOPE_DRAM] = "dram",
+    [WL_SCOPE_PSYS] = "psys", [WL_SCOPE_NODE] = "node",     [WL_SCOPE_JOB] = "job",
+};
+
+static const char *const variants[WL_VARIANTS] = {
+    [WL_VARIANT_NONE] = "",         [WL_VARIANT_INSTANT] = "instant", [WL_VARIANT_AVERAGE] = "average",
+    [WL_VARIANT_DRIVER] = "driver", [WL_VARIANT_MEAN] = "mean",
+};
+
+const char *wl_quantity_name(enum wl_quantity q) { return quantities[q].name; }
+const char *wl_quantity_unit(enum wl_quantity q) { return quantities[q].unit; }
+bool wl_quantity_counts(enum wl_quantity q) { return quantities[q].counts; }
+const char *wl_scope_name(enum wl_scope s) { return scopes[s]; }
+const char *wl_variant_name(enum wl_variant v) { return variants[v]; }
+
+int wl_quantity_from(const char *name)
+{
+    for (int q = 0; q < WL_QUANTITIES; q++) {
+        if (wl_streq(name, quantities[q].name)) return q;
+    }
+    return -1;
+}
+
+static int index_of(const char *name, const char *const *names, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (wl_streq(name, names[i])) return i;
+    }
+    return -1;
+}
+
+int wl_scope_from(const char *name) { return index_of(name, scopes, WL_SCOPES); }
+int wl_variant_from(const char *name) { return index_of(name, variants, WL_VARIANTS); }
