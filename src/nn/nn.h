@@ -1,0 +1,257 @@
+/* The training engine: a static graph of tensors and operations, and a plan that runs it.
+ *
+ * A model builds a graph once, for one local batch size. A plan lowers it to one back-end: it chooses layouts,
+ * gives every tensor a place in one arena by its lifetime and compiles one primitive per operation. Then
+ *
+ *     for each micro-batch m of M:    fill wl_plan_input(...);  wl_plan_train(plan, m == 0, m == M - 1, &counts, e);
+ *     wl_plan_update(plan, lr, e);
+ *
+ * is one optimiser step over a global batch of ranks x local batch x M samples. Nothing is allocated in a step.
+ *
+ * Layouts in this interface are plain: row-major, images as [N,C,H,W], convolution weights as [K,C,R,S].
+ */
+#ifndef WL_NN_NN_H
+#define WL_NN_NN_H
+
+#include "base/base.h"
+#include "nn/comm/comm.h"
+
+/* ---- tensors --------------------------------------------------------------------------------------------- */
+
+enum wl_dtype { WL_F32, WL_BF16, WL_I32 };
+
+enum { WL_MAX_DIMS = 5 };
+struct wl_dims {
+    int n;
+    int64_t d[WL_MAX_DIMS];
+};
+#define WL_DIMS(...) \
+    ((struct wl_dims) { .n = (int)(sizeof((int64_t[]) { __VA_ARGS__ }) / sizeof(int64_t)), .d = { __VA_ARGS__ } })
+
+int64_t wl_dims_count(const struct wl_dims *d);                  /* the product */
+char *wl_dims_text(struct wl_arena *a, const struct wl_dims *d); /* "[16,3,224,224]" */
+bool wl_dims_equal(const struct wl_dims *a, const struct wl_dims *b);
+size_t wl_dtype_bytes(enum wl_dtype t);
+const char *wl_dtype_name(enum wl_dtype t); /* "f32" */
+
+struct wl_tensor; /* of one graph; lives as long as the graph's arena */
+const char *wl_tensor_name(const struct wl_tensor *t);
+const struct wl_dims *wl_tensor_dims(const struct wl_tensor *t);
+enum wl_dtype wl_tensor_dtype(const struct wl_tensor *t);
+
+/* ---- graph ----------------------------------------------------------------------------------------------- */
+
+/* The functions that add an operation check all shapes at once. The first error stays in the graph, later calls do
+ * nothing, and none returns NULL, so a model is written without a check per line; wl_graph_check asks at the end.
+ *
+ * Names: an operation `name` inside the scopes that are open is called "layer1.0.conv1"; its parameters are called
+ * "layer1.0.conv1.weight", as torchvision calls them. Two operations of one name are an error. */
+struct wl_graph;
+struct wl_graph *wl_graph_new(struct wl_arena *a);
+void wl_scope_push(struct wl_graph *g, const char *fmt, ...) WL_PRINTF(2, 3);
+void wl_scope_pop(struct wl_graph *g);
+
+/* 0, or WL_EINVAL with the message of the first operation that did not fit: "layer1.0.add: add of [..] and [..]". */
+int wl_graph_check(const struct wl_graph *g, struct wl_err *e) WL_MUST_CHECK;
+
+/* A tensor that the caller fills before each run. f32 or i32. */
+struct wl_tensor *wl_input(struct wl_graph *g, const char *name, enum wl_dtype type, struct wl_dims dims);
+
+/* Also computes the gradient of the loss by this input (off by default: images need none). */
+void wl_want_gradient(struct wl_graph *g, struct wl_tensor *input);
+
+/* y [N,K,P,Q] = conv(x [N,C,H,W], w [K,C,R,S]) + b [K], cross-correlation; P = (H + 2*pad - R)/stride + 1.
+ * w starts as He's normal with fan-out K*R*S, b as U(+-1/sqrt(C*R*S)). */
+struct wl_conv {
+    int64_t channels;  /* K */
+    int64_t kernel[2]; /* R, S */
+    int64_t stride[2]; /* vertical, horizontal; 0 counts as 1 */
+    int64_t pad[2];    /* zeros on each side */
+    bool bias;
+};
+struct wl_tensor *wl_conv2d(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_conv conv);
+
+/* y = gamma * (x - mean)/sqrt(var + eps) + beta by channel of x [N,C,H,W], then max(0, .) where relu is set.
+ * Training takes mean and (biased) variance of the micro-batch; evaluation the running statistics. Those move once an
+ * optimiser step, running += momentum * (mean over the step's micro-batches - running), the variance unbiased:
+ * so N ranks, averaged, equal one rank that accumulates N micro-batches. */
+struct wl_norm {
+    bool relu;
+    bool zero_gamma; /* gamma starts at 0 instead of 1: the residual branch starts as identity */
+    double eps;      /* 0 counts as 1e-5 */
+    double momentum; /* 0 counts as 0.1 */
+};
+struct wl_tensor *wl_batch_norm(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_norm norm);
+
+struct wl_tensor *wl_relu(struct wl_graph *g, const char *name, struct wl_tensor *x);
+struct wl_tensor *wl_add(struct wl_graph *g, const char *name, struct wl_tensor *a, struct wl_tensor *b);
+struct wl_tensor *wl_add_relu(struct wl_graph *g, const char *name, struct wl_tensor *a, struct wl_tensor *b);
+
+/* Windows over H and W of x [N,C,H,W]. The maximum ignores padding; the mean counts it as zeros unless
+ * exclude_pad. kernel 0,0 is the whole image (global pooling). */
+struct wl_pool {
+    int64_t kernel[2], stride[2], pad[2];
+    bool exclude_pad;
+};
+struct wl_tensor *wl_max_pool(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_pool pool);
+struct wl_tensor *wl_avg_pool(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_pool pool);
+
+/* y [N,K] = x [N,...] w' + b, x flattened behind N to F features, w [K,F], b [K]; both start as U(+-1/sqrt(F)). */
+struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t features);
+
+/* Losses: scalars, means over the samples of a micro-batch. What is trained is the sum of weight * loss.
+ * A graph without a loss can only be evaluated. */
+struct wl_loss {
+    double weight;  /* 0 counts as 1 */
+    bool auxiliary; /* part of the loss, but no samples, top1 or top5 are counted */
+};
+
+/* -log softmax(logits [N,K])[label] with i32 labels [N]. A label < 0 marks padding: the sample counts nowhere. */
+struct wl_tensor *wl_cross_entropy(struct wl_graph *g, const char *name, struct wl_tensor *logits,
+                                   struct wl_tensor *labels, struct wl_loss loss);
+
+/* mean over all elements of (x - target)^2. */
+struct wl_tensor *wl_mean_square(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *target,
+                                 struct wl_loss loss);
+
+/* ---- optimiser and schedule ------------------------------------------------------------------------------ */
+
+/* SGD as PyTorch writes it: d = g + weight_decay * w;  v = momentum * v + d;  w -= lr * (nesterov ? d + momentum * v
+ * : v). v starts at 0. */
+struct wl_optim {
+    const char *kind; /* "sgd"; NULL counts as that */
+    double momentum, weight_decay;
+    bool nesterov;
+    bool decay_weights_only; /* spare batch-norm parameters and biases; default: all decay, as torchvision's recipe */
+};
+
+/* Learning rate over training. The peak is lr, or lr * global_batch/256 with `scale` (linear scaling rule, Goyal et
+ * al. 2017, arXiv:1706.02677). Warm-up goes linearly from lr (from 0 without `scale`) to the peak. */
+struct wl_schedule_opts {
+    const char *kind; /* constant | step | cosine | plateau; NULL counts as constant */
+    double lr;
+    bool scale;
+    int64_t global_batch;
+    double warmup_epochs; /* 0: none */
+    double epochs;        /* cosine: falls to min_lr at this epoch */
+    double step_epochs;   /* step: multiplied by factor every so many epochs */
+    double factor;        /* step and plateau; 0 counts as 0.1 */
+    int patience;         /* plateau: epochs without improvement that are forgiven (PyTorch's ReduceLROnPlateau) */
+    double threshold;     /* plateau: relative improvement that counts; 0 counts as 1e-4 */
+    double min_lr;
+};
+struct wl_schedule {
+    struct wl_schedule_opts opts;
+    enum wl_schedule_kind { WL_LR_CONSTANT, WL_LR_STEP, WL_LR_COSINE, WL_LR_PLATEAU } kind;
+    /* The state of plateau; a checkpoint keeps these three. */
+    double cut;  /* product of the factors so far */
+    double best; /* lowest loss seen; infinite before the first */
+    int bad;     /* epochs since */
+};
+
+/* Checks the options: WL_EINVAL names the field. */
+int wl_schedule_init(struct wl_schedule *s, const struct wl_schedule_opts *opts, struct wl_err *e) WL_MUST_CHECK;
+double wl_schedule_lr(const struct wl_schedule *s, double epoch); /* epochs done, with fraction; >= 0 */
+void wl_schedule_epoch_end(struct wl_schedule *s, double loss);   /* plateau looks at it; NAN is no improvement */
+
+/* ---- plan ------------------------------------------------------------------------------------------------ */
+
+struct wl_plan_opts {
+    const char *backend; /* "cpu" (oneDNN) or "ref" (plain C, slow); NULL: the best that was built */
+    int threads;         /* 0: as OpenMP says (OMP_NUM_THREADS or all cores) */
+    uint64_t seed;       /* of the parameters */
+    int micro_batches;   /* largest M of a step; 0 counts as 1. M > 1 needs room for one gradient more */
+    size_t bucket_bytes; /* gradients are reduced in pieces of about this; 0 counts as 4 MiB */
+    struct wl_optim optim;
+    bool eval_only;   /* no backward pass, no gradients */
+    bool keep_values; /* every value and gradient keeps a place of its own, for wl_plan_value: much memory */
+};
+
+/* What a run counted. Runs add to it; the caller zeroes it. */
+struct wl_counts {
+    double loss_sum; /* sum over samples: mean loss = loss_sum/samples */
+    int64_t samples; /* without padding */
+    int64_t top1;    /* samples whose label has the largest logit */
+    int64_t top5;    /* ... is among the five largest */
+};
+
+/* Lowers the graph for this rank of comm (NULL: a single process). Parameters are initialised from (seed, name,
+ * element), so they are the same for every back-end, layout and number of ranks. The plan lives as long as the arena;
+ * graph and comm must too. It may be used by one thread at a time.
+ * WL_EINVAL: the graph's own error or a back-end that is not known; WL_EUNAVAIL: one that is not built, with the
+ * reason; WL_ENOMEM: names the bytes; WL_ELIB: the library's text and the operation. */
+struct wl_plan;
+int wl_plan_new(struct wl_plan **p, const struct wl_graph *g, const struct wl_plan_opts *opts, struct wl_comm *comm,
+                struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The buffer of an input, plain layout: f32 [N,C,H,W] or i32 [N]. Filled by the caller before a run, which does not
+ * change it. */
+void *wl_plan_input(struct wl_plan *p, const struct wl_tensor *input);
+
+/* Forward and backward of one micro-batch. `first` overwrites the gradients, else they are added up; with `last` each
+ * bucket of gradients is summed over the ranks as soon as it is final, behind the rest of the backward pass. */
+int wl_plan_train(struct wl_plan *p, bool first, bool last, struct wl_counts *counts, struct wl_err *e) WL_MUST_CHECK;
+
+/* One optimiser step on the mean gradient over ranks and micro-batches since `first`; moves the running statistics. */
+int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e) WL_MUST_CHECK;
+
+/* Forward only, with the running statistics. Leaves gradients, parameters and statistics alone. */
+int wl_plan_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e) WL_MUST_CHECK;
+
+/* Replaces the running statistics by their mean over the ranks (before evaluation and checkpoints). All ranks call
+ * it; without other ranks it does nothing. */
+int wl_plan_average_statistics(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- state: what a checkpoint keeps ---------------------------------------------------------------------- */
+
+/* In the graph's order: each parameter, each optimiser buffer ("NAME.momentum"), each running statistic. Read and
+ * written as plain f32, whatever the plan's layout is; reading back what was written gives the same bits. */
+enum wl_state_kind { WL_STATE_PARAM, WL_STATE_OPTIM, WL_STATE_STATISTIC };
+struct wl_state {
+    const char *name;
+    enum wl_state_kind kind;
+    struct wl_dims dims;
+    size_t count; /* elements */
+};
+size_t wl_plan_state_count(const struct wl_plan *p);
+struct wl_state wl_plan_state(const struct wl_plan *p, size_t i);
+int wl_plan_state_read(struct wl_plan *p, size_t i, float *to, struct wl_err *e) WL_MUST_CHECK;
+int wl_plan_state_write(struct wl_plan *p, size_t i, const float *from, struct wl_err *e) WL_MUST_CHECK;
+
+/* The gradient of state i (a parameter) as it stands after wl_plan_train: the sum over micro-batches, and over ranks
+ * after the last one. */
+int wl_plan_gradient_read(struct wl_plan *p, size_t i, float *to, struct wl_err *e) WL_MUST_CHECK;
+
+/* With keep_values: the value of a tensor in the last run, and the loss's gradient by it. WL_ENOENT: there is none. */
+int wl_plan_value(struct wl_plan *p, const struct wl_tensor *t, float *to, struct wl_err *e) WL_MUST_CHECK;
+int wl_plan_value_gradient(struct wl_plan *p, const struct wl_tensor *t, float *to, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- report ---------------------------------------------------------------------------------------------- */
+
+struct wl_plan_info {
+    const char *backend, *library; /* "cpu", "oneDNN 2.6.3" */
+    int threads;
+    int64_t batch;      /* first dimension of the first input */
+    int64_t parameters; /* elements, without padding of layouts */
+    size_t param_bytes, gradient_bytes, optim_bytes, statistic_bytes, input_bytes;
+    size_t value_bytes;    /* the arena of values, their gradients and scratch, shared by lifetime */
+    size_t unshared_bytes; /* what it would take without sharing */
+    size_t total_bytes;
+    int operations, steps, reorders, buckets;
+    double forward_flops, train_flops; /* a sample: 2 x multiply-adds of convolutions and matrix products */
+};
+struct wl_plan_info wl_plan_info(const struct wl_plan *p);
+
+/* Wall-clock seconds since the plan was made. reduce_s is part of train_s. */
+struct wl_plan_times {
+    double train_s, reduce_s, update_s, eval_s;
+};
+struct wl_plan_times wl_plan_times(const struct wl_plan *p);
+
+/* The back-ends: row i, NULL behind the last. `unavailable` NULL: usable. */
+struct wl_backend_row {
+    const char *name, *unavailable;
+};
+const struct wl_backend_row *wl_backend_row(size_t i);
+
+#endif
