@@ -1,0 +1,120 @@
+/* Mark lines, read: what a workload says about its epochs (written by include/wattlaw/mark.h, python/wattlaw.py).
+ *
+ *     <CLOCK_MONOTONIC ns> <rank> <word> key=value key=value ...
+ *
+ * The grammar stands in docs/formats.md. Reading is strict, and a broken line costs that line only: it gives a
+ * message with file:line and what was wrong, is counted, and the next line is read as if it had not been there.
+ */
+#ifndef WL_MARK_MARK_H
+#define WL_MARK_MARK_H
+
+#include "base/base.h"
+
+#define WL_MARK_LINE_MAX   512 /* bytes of a line, newline included */
+#define WL_MARK_FIELDS_MAX 64
+
+enum wl_mark_word {
+    WL_MARK_START,
+    WL_MARK_EPOCH_BEGIN, /* epoch= */
+    WL_MARK_EPOCH_END,   /* epoch=, optional samples= updates= of all workers in this epoch */
+    WL_MARK_STEP,        /* step=, optional samples= loss= */
+    WL_MARK_PHASE_BEGIN, /* name= */
+    WL_MARK_PHASE_END,   /* name= */
+    WL_MARK_METRIC,      /* name= value=, optional epoch= */
+    WL_MARK_STOP,        /* optional status= */
+    WL_MARK_WORDS
+};
+
+/* One mark. It owns its text, so it may be copied and kept. */
+struct wl_mark {
+    int64_t t_ns; /* CLOCK_MONOTONIC of the workload's node */
+    int32_t rank;
+    enum wl_mark_word word;
+    char fields[WL_MARK_LINE_MAX]; /* "key=value key=value" as it stood in the line; "" for none */
+    char split[WL_MARK_LINE_MAX];  /* the same bytes, keys and values each ended by a NUL */
+    struct {
+        uint16_t key, value; /* offsets into split */
+    } field[WL_MARK_FIELDS_MAX];
+    size_t n;
+};
+
+const char *wl_mark_word_name(enum wl_mark_word word);
+
+/* Reads one line of n bytes, without its newline. `where` ("marks.log:12") stands in front of the message.
+ * WL_EINVAL: another shape than the grammar, unknown word (with "did you mean"), a field that the word needs is not
+ * there or is no number, a key twice. */
+int wl_mark_parse(struct wl_mark *m, const char *line, size_t n, const char *where, struct wl_err *e) WL_MUST_CHECK;
+
+/* Builds a mark from parts, as if its line had been read; `fields` as in the struct. */
+int wl_mark_make(struct wl_mark *m, int64_t t_ns, int rank, enum wl_mark_word word, const char *fields,
+                 struct wl_err *e) WL_MUST_CHECK;
+
+/* Fields by name: NULL, the fallback or NAN where the field is absent. A field that is there but is no number reads as
+ * absent, except those that the word needs, which wl_mark_parse has checked. "nan" and "inf" read as NAN. */
+const char *wl_mark_str(const struct wl_mark *m, const char *key);
+int64_t wl_mark_int(const struct wl_mark *m, const char *key, int64_t fallback);
+double wl_mark_real(const struct wl_mark *m, const char *key);
+
+/* ---- a growing file, line by line ---- */
+
+/* Follows a file that others append to. It need not be there yet; when it shrinks or is replaced, reading starts again
+ * at its beginning. Only whole lines are given out. */
+struct wl_tail;
+struct wl_tail *wl_tail_new(const char *path, struct wl_arena *a);
+
+/* The next whole line without its end: 1 with *line, *n set (valid until the next call), 0 where there is no more at
+ * the moment, WL_EIO. A line longer than 64 KiB is given as its first 64 KiB. `cr_too`: '\r' ends a line as '\n' does
+ * (progress bars in program output). */
+int wl_tail_line(struct wl_tail *t, bool cr_too, const char **line, size_t *n, struct wl_err *e) WL_MUST_CHECK;
+
+/* The rest behind the last newline, when the writer is gone: 1 with the text, 0 where there is none. */
+int wl_tail_rest(struct wl_tail *t, const char **line, size_t *n, struct wl_err *e) WL_MUST_CHECK;
+
+int64_t wl_tail_line_number(const struct wl_tail *t); /* of the line given last, from 1 */
+
+/* Follows a file of marks. */
+struct wl_mark_tail;
+struct wl_mark_tail *wl_mark_tail_new(const char *path, struct wl_arena *a);
+
+/* The next mark: 1 with *m, 0 where there is no more at the moment, WL_EINVAL for a broken line (counted; call again
+ * to go on behind it), WL_EIO. */
+int wl_mark_tail_next(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e) WL_MUST_CHECK;
+
+/* When the workload is gone: as wl_mark_tail_next, and then a line without its newline is a broken line too. */
+int wl_mark_tail_last(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e) WL_MUST_CHECK;
+
+int64_t wl_mark_tail_broken(const struct wl_mark_tail *t); /* lines that were broken so far */
+
+/* ---- marks from the output of a program that cannot be changed ---- */
+
+/* Rows for the options are in wl_mark_regex_rows (prefix them with your own table). POSIX extended regular expressions
+ * that are searched in each output line; semantics in docs/guide.md, "Programs that cannot be changed". */
+struct wl_mark_regex_opts {
+    const char *epoch_regex;  /* a line that reports an epoch; NULL: no regex marks of epochs */
+    const char *epoch_fields; /* "epoch=1,train_loss=2": which group is what; NULL: "epoch=1" where there is a group */
+    const char *epoch_at;     /* "end": the line ends its epoch (default); "begin": it begins its epoch */
+    const char *start_regex;  /* the line behind which the first epoch begins (epoch_at end); NULL: the job's start */
+    const char *step_regex;   /* a line that reports an update */
+    const char *step_fields;  /* "step=1,loss=2"; NULL: "step=1" where there is a group */
+};
+
+struct wl_mark_regex;
+
+/* Called with each mark made; the mark lives until it returns. */
+typedef void wl_mark_sink(void *ctx, const struct wl_mark *m);
+
+/* Compiles the expressions. WL_EINVAL names the option and quotes regerror; also: a group that is not there. */
+int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts *o, wl_mark_sink *sink, void *ctx,
+                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The job starts, a line of its output was seen, the job ends (closes what is open if it went well). Times are
+ * CLOCK_MONOTONIC of this node. A line that matches but makes no sense (epoch number goes back, or jumps) is
+ * WL_EINVAL with the line in the message, counted; go on with the next line. */
+void wl_mark_regex_start(struct wl_mark_regex *r, int64_t t_ns);
+int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, size_t n,
+                       struct wl_err *e) WL_MUST_CHECK;
+void wl_mark_regex_end(struct wl_mark_regex *r, int64_t t_ns, bool ok);
+
+int64_t wl_mark_regex_broken(const struct wl_mark_regex *r);
+
+#endif
