@@ -1,0 +1,53 @@
+/* Aligned text tables for people: a header, rows of cells, numbers on the right.
+ *
+ *     struct wl_table t = wl_table_new(a);
+ *     wl_table_column(&t, "workers", true);
+ *     wl_table_cellf(&t, "%d", 4);
+ *     wl_table_row(&t);
+ *     wl_table_print(&t, stdout, 0);
+ */
+#ifndef WL_BASE_TABLE_H
+#define WL_BASE_TABLE_H
+
+#include "base/str.h"
+
+#include <stdio.h>
+
+struct wl_table_head {
+    const char *name;
+    bool right; /* numbers */
+};
+struct wl_table {
+    struct wl_arena *arena;
+    struct wl_table_head *head;
+    size_t columns, head_cap;
+    struct wl_strs cells; /* row by row */
+};
+
+struct wl_table wl_table_new(struct wl_arena *a);
+
+/* All columns come before the first cell. */
+void wl_table_column(struct wl_table *t, const char *name, bool right);
+
+/* The next cell of the current row. NULL and "" print as "-". */
+void wl_table_cell(struct wl_table *t, const char *text);
+void wl_table_cellf(struct wl_table *t, const char *fmt, ...) WL_PRINTF(2, 3);
+
+/* A number with `digits` significant digits and no exponent below a million; NAN prints as "-". */
+void wl_table_real(struct wl_table *t, double value, int digits);
+/* A whole number that may be missing (NAN). */
+void wl_table_int(struct wl_table *t, double value);
+
+/* Ends the row: cells that were not given print as "-". */
+void wl_table_row(struct wl_table *t);
+
+size_t wl_table_rows(const struct wl_table *t);
+
+/* Prints header and rows; widths count characters of UTF-8, not bytes. Columns in which every cell is missing are
+ * left out. A line longer than `width` characters is cut with "…"; width 0: no limit. */
+void wl_table_print(const struct wl_table *t, FILE *to, int width);
+
+/* The width of the terminal behind the stream, 0 where it is none. */
+int wl_table_width(FILE *to);
+
+#endif

@@ -1,0 +1,222 @@
+-- The store of one or more campaigns: schema version 1.
+--
+-- Conventions
+--   * Facts (campaign ... log) are append-only; triggers at the end refuse what would change them. Derived tables
+--     (actual ... stat) can be rebuilt from the facts at any time and are replaced run by run.
+--   * NULL is "not measured" or "not set", never 0.
+--   * Units stand in the names: _ns nanoseconds, _s seconds, _j joules, _w watts, _mhz megahertz.
+--   * *_mono_ns and t_ns are CLOCK_MONOTONIC of the run's host (comparable inside one boot_id only);
+--     *_wall_ns are CLOCK_REALTIME since 1970 in UTC. A run has both at both ends, which ties the two clocks.
+--   * estimated = 1: the number comes from a model, not from a meter. simulated = 1: there was no machine.
+--
+-- The newest schema stands here. src/store/migrate.c brings older files to it, step by step.
+
+-- FACTS ------------------------------------------------------------------------------------------------------
+
+-- A set of trials that belong together. `measure` puts its runs into the campaign named "measure".
+CREATE TABLE campaign(
+  id              INTEGER PRIMARY KEY,
+  name            TEXT NOT NULL UNIQUE,
+  created_wall_ns INTEGER NOT NULL
+) STRICT;
+
+-- The expanded experiment text a campaign was started with. Starting it again with another text (more repeats,
+-- say) adds a row: the newest one counts, the older ones tell what was run before.
+CREATE TABLE experiment(
+  id              INTEGER PRIMARY KEY,
+  campaign        INTEGER NOT NULL REFERENCES campaign,
+  created_wall_ns INTEGER NOT NULL,
+  version         TEXT NOT NULL,          -- of wattlaw
+  text            TEXT NOT NULL
+) STRICT;
+
+-- One configuration. NULL settings were not part of the sweep.
+CREATE TABLE trial(
+  id              INTEGER PRIMARY KEY,
+  campaign        INTEGER NOT NULL REFERENCES campaign,
+  key             TEXT NOT NULL,          -- canonical "name=value ..." of the settings that are set
+  workload        TEXT,                   -- resnet50
+  hardware        TEXT,                   -- as named by the experiment; NULL: see actual.hardware
+  nodes           INTEGER,
+  workers         INTEGER,                -- data-parallel ranks, all nodes together
+  local_batch     INTEGER,                -- samples a worker takes per forward pass
+  global_batch    INTEGER,                -- workers * local_batch * accumulation, samples an update
+  accumulation    INTEGER,                -- forward passes an update
+  epochs          INTEGER,
+  threads         INTEGER,                -- CPU threads a worker
+  power_cap_w     REAL,                   -- per device
+  clock_mhz       REAL,                   -- SM clock locked at
+  extra           TEXT,                   -- further settings, a JSON object with sorted names
+  skipped         TEXT,                   -- why this configuration cannot run here; NULL: it can
+  UNIQUE(campaign, key)
+) STRICT;
+
+-- One job. A repeat that failed or was interrupted may be tried again: a new row with the next attempt number.
+CREATE TABLE run(
+  id              INTEGER PRIMARY KEY,
+  trial           INTEGER NOT NULL REFERENCES trial,
+  repeat          INTEGER NOT NULL,       -- from 1
+  attempt         INTEGER NOT NULL DEFAULT 1,
+  seed            INTEGER,
+  position        INTEGER,                -- place in the campaign's (random) order
+  status          TEXT NOT NULL DEFAULT 'planned'
+                  CHECK (status IN ('planned', 'running', 'done', 'failed', 'interrupted')),
+  -- while it runs
+  host            TEXT,
+  boot_id         TEXT,                   -- /proc/sys/kernel/random/boot_id
+  pid             INTEGER,                -- of the wattlaw that looks after it
+  folder          TEXT,                   -- its files (log, marks), relative to the store's folder
+  command         TEXT,                   -- as given to the shell
+  version         TEXT,                   -- of wattlaw
+  start_mono_ns   INTEGER,
+  start_wall_ns   INTEGER,
+  -- how it ended
+  stop_mono_ns    INTEGER,
+  stop_wall_ns    INTEGER,
+  exit_status     INTEGER,                -- NULL: ended by a signal, or unknown
+  signal          INTEGER,
+  error           TEXT,                   -- why it counts as failed or interrupted
+  log_tail        TEXT,                   -- last lines of its log
+  flag            TEXT,                   -- why its numbers must not be used (a cap was changed by others, say)
+  -- how well it was measured
+  sampling_asked_s REAL,                  -- period that was asked for
+  sampling_period_s REAL,                 -- period achieved
+  ticks           INTEGER,                -- sampling instants
+  ticks_skipped   INTEGER,                -- instants that came too late and were left out
+  samples_lost    INTEGER,                -- readings that found the ring full
+  own_cpu_s       REAL,                   -- CPU time of the measuring itself
+  UNIQUE(trial, repeat, attempt)
+) STRICT;
+
+-- No repeat is planned, running or done twice.
+CREATE UNIQUE INDEX run_once ON run(trial, repeat) WHERE status IN ('planned', 'running', 'done');
+CREATE INDEX run_by_status ON run(status);
+
+-- What was measured on. A device keeps its row over all runs.
+CREATE TABLE device(
+  id              INTEGER PRIMARY KEY,
+  host            TEXT NOT NULL,
+  uuid            TEXT NOT NULL,          -- of the GPU; "package-0", "dram-0", "node" ... otherwise
+  kind            TEXT NOT NULL,          -- gpu, cpu, dram, node, job ...
+  number          INTEGER,                -- index on the host
+  name            TEXT,                   -- product name
+  info            TEXT,                   -- JSON object: driver, bus id, limits ...
+  UNIQUE(host, uuid)
+) STRICT;
+
+-- A quantity of a device during one run.
+CREATE TABLE channel(
+  id              INTEGER PRIMARY KEY,
+  run             INTEGER NOT NULL REFERENCES run,
+  device          INTEGER NOT NULL REFERENCES device,
+  quantity        TEXT NOT NULL,          -- power, energy, sm_util ...
+  unit            TEXT NOT NULL,          -- of sample.value
+  scope           TEXT NOT NULL,          -- what the number covers: gpu, module, cpu, dram, node, job
+  sensor          TEXT NOT NULL,          -- nvml, rapl, proc ...
+  counter         INTEGER NOT NULL DEFAULT 0,  -- 1: grows; differences count
+  estimated       INTEGER NOT NULL DEFAULT 0,
+  simulated       INTEGER NOT NULL DEFAULT 0,
+  UNIQUE(run, device, quantity, scope, sensor)
+) STRICT;
+
+-- Readings, in the order of channel and time (docs/adr/050 says why plain rows).
+CREATE TABLE sample(
+  channel         INTEGER NOT NULL REFERENCES channel,
+  t_ns            INTEGER NOT NULL,
+  value           REAL,                   -- in channel.unit; NULL: the reading failed
+  PRIMARY KEY(channel, t_ns)
+) STRICT, WITHOUT ROWID;
+
+-- Mark lines of the workload, as written.
+CREATE TABLE mark(
+  id              INTEGER PRIMARY KEY,
+  run             INTEGER NOT NULL REFERENCES run,
+  t_ns            INTEGER NOT NULL,
+  rank            INTEGER NOT NULL,
+  word            TEXT NOT NULL,          -- start, epoch-begin, epoch-end, step, phase-begin, phase-end, metric, stop
+  fields          TEXT NOT NULL           -- "key=value ..." behind the word
+) STRICT;
+CREATE INDEX mark_by_run ON mark(run, t_ns);
+
+-- What wattlaw said about a campaign or a run.
+CREATE TABLE log(
+  id              INTEGER PRIMARY KEY,
+  run             INTEGER REFERENCES run, -- NULL: the campaign as a whole
+  wall_ns         INTEGER NOT NULL,
+  level           TEXT NOT NULL,          -- error, warn, info, debug
+  area            TEXT NOT NULL,
+  message         TEXT NOT NULL
+) STRICT;
+CREATE INDEX log_by_run ON log(run);
+
+-- DERIVED ----------------------------------------------------------------------------------------------------
+
+-- What a run said about itself and its machine; fills the settings that the trial leaves open.
+CREATE TABLE actual(
+  run             INTEGER PRIMARY KEY REFERENCES run,
+  workload        TEXT,
+  hardware        TEXT,
+  nodes           INTEGER,
+  workers         INTEGER,
+  local_batch     INTEGER,
+  global_batch    INTEGER,
+  accumulation    INTEGER,
+  epochs          INTEGER,
+  threads         INTEGER,
+  power_cap_w     REAL,
+  clock_mhz       REAL,
+  extra           TEXT
+) STRICT;
+
+-- An epoch: rank 0's epoch-begin to epoch-end, the training pass alone.
+CREATE TABLE epoch(
+  run             INTEGER NOT NULL REFERENCES run,
+  epoch           INTEGER NOT NULL,       -- from 1
+  begin_ns        INTEGER,                -- CLOCK_MONOTONIC; NULL where only the duration is known
+  end_ns          INTEGER,
+  time_s          REAL NOT NULL,
+  samples         INTEGER,                -- of all workers together
+  updates         INTEGER,
+  PRIMARY KEY(run, epoch)
+) STRICT, WITHOUT ROWID;
+
+-- Energy of one device over an epoch or the whole run. Scopes may overlap (node contains cpu): rows are only added
+-- up within one choice. `chosen` marks the rows whose sum is energy_j of the run: see src/store/derive.c.
+CREATE TABLE energy(
+  id              INTEGER PRIMARY KEY,
+  run             INTEGER NOT NULL REFERENCES run,
+  epoch           INTEGER,                -- NULL: the whole run
+  device          INTEGER NOT NULL REFERENCES device,
+  scope           TEXT NOT NULL,          -- gpu, module, cpu, dram, node, job
+  method          TEXT NOT NULL CHECK (method IN ('counter', 'integral')),
+  energy_j        REAL,
+  mean_power_w    REAL,
+  coverage        REAL,                   -- part of the span that readings cover, 0..1
+  estimated       INTEGER NOT NULL DEFAULT 0,
+  simulated       INTEGER NOT NULL DEFAULT 0,
+  chosen          INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX energy_once ON energy(run, ifnull(epoch, 0), device, scope, method);
+
+-- Numbers the workload reported: val_top1, train_loss, lr ...
+CREATE TABLE metric(
+  id              INTEGER PRIMARY KEY,
+  run             INTEGER NOT NULL REFERENCES run,
+  epoch           INTEGER,                -- NULL: the whole run
+  name            TEXT NOT NULL,
+  value           REAL
+) STRICT;
+CREATE UNIQUE INDEX metric_once ON metric(run, ifnull(epoch, 0), name);
+
+-- A channel over an epoch or the whole run.
+CREATE TABLE stat(
+  id              INTEGER PRIMARY KEY,
+  channel         INTEGER NOT NULL REFERENCES channel,
+  epoch           INTEGER,                -- NULL: the whole run
+  readings        INTEGER NOT NULL,
+  mean            REAL,                   -- all in channel.unit; mean weighted by time
+  sd              REAL,
+  min             REAL,
+  max             REAL
+) STRICT;
+CREATE UNIQUE INDEX stat_once ON stat(channel, ifnull(epoch, 0));
