@@ -96,11 +96,11 @@ CREATE INDEX run_by_status ON run(status);
 CREATE TABLE device(
   id              INTEGER PRIMARY KEY,
   host            TEXT NOT NULL,
-  uuid            TEXT NOT NULL,          -- of the GPU; "package-0", "dram-0", "node" ... otherwise
-  kind            TEXT NOT NULL,          -- gpu, cpu, dram, node, job ...
-  number          INTEGER,                -- index on the host
+  uuid            TEXT NOT NULL,          -- "GPU-5f0a...", "rapl:package-0" ... stable on that host
+  sensor          TEXT NOT NULL,          -- nvml, rapl, proc ...
+  number          INTEGER,                -- index in the sensor's own order
   name            TEXT,                   -- product name
-  info            TEXT,                   -- JSON object: driver, bus id, limits ...
+  info            TEXT,                   -- JSON object: bus id, driver, limits ...
   UNIQUE(host, uuid)
 ) STRICT;
 
@@ -109,14 +109,14 @@ CREATE TABLE channel(
   id              INTEGER PRIMARY KEY,
   run             INTEGER NOT NULL REFERENCES run,
   device          INTEGER NOT NULL REFERENCES device,
-  quantity        TEXT NOT NULL,          -- power, energy, sm_util ...
+  quantity        TEXT NOT NULL,          -- power_w, energy_j, sm_util_pct ...
   unit            TEXT NOT NULL,          -- of sample.value
-  scope           TEXT NOT NULL,          -- what the number covers: gpu, module, cpu, dram, node, job
-  sensor          TEXT NOT NULL,          -- nvml, rapl, proc ...
+  scope           TEXT NOT NULL,          -- what the number covers: gpu, module, package, dram, psys, node, job
+  variant         TEXT NOT NULL,          -- of a power reading: instant, average, driver, mean; '' otherwise
   counter         INTEGER NOT NULL DEFAULT 0,  -- 1: grows; differences count
   estimated       INTEGER NOT NULL DEFAULT 0,
   simulated       INTEGER NOT NULL DEFAULT 0,
-  UNIQUE(run, device, quantity, scope, sensor)
+  UNIQUE(run, device, quantity, scope, variant)
 ) STRICT;
 
 -- Readings, in the order of channel and time (docs/adr/050 says why plain rows).
@@ -180,14 +180,14 @@ CREATE TABLE epoch(
   PRIMARY KEY(run, epoch)
 ) STRICT, WITHOUT ROWID;
 
--- Energy of one device over an epoch or the whole run. Scopes may overlap (node contains cpu): rows are only added
--- up within one choice. `chosen` marks the rows whose sum is energy_j of the run: see src/store/derive.c.
+-- Energy of one device over an epoch or the whole run. Scopes may overlap (psys contains package): `chosen`
+-- marks the rows that do not and whose sum is energy_j of the run (wl_energy_sources in src/power).
 CREATE TABLE energy(
   id              INTEGER PRIMARY KEY,
   run             INTEGER NOT NULL REFERENCES run,
   epoch           INTEGER,                -- NULL: the whole run
   device          INTEGER NOT NULL REFERENCES device,
-  scope           TEXT NOT NULL,          -- gpu, module, cpu, dram, node, job
+  scope           TEXT NOT NULL,          -- as of the channel
   method          TEXT NOT NULL CHECK (method IN ('counter', 'integral')),
   energy_j        REAL,
   mean_power_w    REAL,

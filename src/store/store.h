@@ -2,7 +2,8 @@
  *
  * schema.sql describes every table and column; docs/formats.md says it for users. Facts are append-only, derived
  * rows are replaced run by run. Numbers that may be missing are doubles here, NAN when missing (NULL in the file),
- * counts included; texts are NULL when missing. What a reader returns lives in the arena it was given.
+ * counts included; times are int64, WL_NO_NS when missing; texts are NULL when missing. What a reader returns lives
+ * in the arena it was given.
  *
  * Crashes: every call that writes is one transaction, or part of the one that wl_store_begin opened. After a
  * SIGKILL the file holds every transaction that was committed. After a power loss it is consistent too, but on a
@@ -24,6 +25,8 @@
 
 #define WL_STORE_VERSION 1
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
+
+#define WL_NO_NS INT64_MIN /* a time that is not known */
 
 struct wl_store;
 
@@ -149,19 +152,20 @@ struct wl_run_end {
 extern const struct wl_run_end wl_run_end_none; /* DONE, everything missing */
 
 struct wl_epoch_row {
-    int64_t epoch;             /* from 1 */
-    double begin_ns, end_ns;   /* whole numbers below 2^53: 104 days since boot; NAN: unknown */
+    int64_t epoch;            /* from 1 */
+    int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC of the run's host; WL_NO_NS: only the duration is known */
     double time_s;
     double samples, updates;
 };
 struct wl_energy_row {
     double epoch; /* NAN: the whole run */
     int64_t device;
-    const char *scope;  /* gpu, module, cpu, dram, node, job */
+    const char *scope;  /* as of the channel */
     const char *method; /* counter, integral */
     double energy_j, mean_power_w, coverage;
     bool estimated, simulated;
-    bool chosen; /* part of the run's energy_j; set by the store */
+    bool chosen; /* one of the rows whose sum is the run's energy_j: see wl_energy_sources in power/power.h. Chosen
+                  * rows never overlap; the same devices and methods are chosen in all epochs of a run. */
 };
 struct wl_metric_row {
     double epoch; /* NAN: the whole run */
@@ -192,9 +196,7 @@ struct wl_derived {
 int wl_store_run_end(struct wl_store *s, int64_t run, const struct wl_run_end *end, const struct wl_derived *derived,
                      struct wl_err *e) WL_MUST_CHECK;
 
-/* Replaces the derived rows of a run. The energy rows that make up energy_j are chosen here: GPU boards if any was
- * measured, else modules, else CPU packages with DRAM, else the node, else what was estimated; of each device the
- * counter if it has a value over the whole run, else the integral. */
+/* Replaces the derived rows of a run. */
 int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *derived, struct wl_err *e) WL_MUST_CHECK;
 
 /* Runs marked running whose wattlaw is gone (its lock is free; or the machine was booted since) become interrupted.
@@ -205,10 +207,11 @@ int wl_store_recover(struct wl_store *s, size_t *found, struct wl_err *e) WL_MUS
 
 struct wl_device_row {
     int64_t id;
-    const char *host, *uuid; /* uuid: of a GPU; "package-0", "dram-0", "node" ... */
-    const char *kind;        /* gpu, cpu, dram, node, job ... */
-    double number;           /* index on the host */
-    const char *name, *info; /* info: JSON object */
+    const char *host, *uuid; /* uuid: "GPU-5f0a...", "rapl:package-0" ... stable on that host */
+    const char *sensor;      /* nvml, rapl, proc ... */
+    double number;           /* index in the sensor's own order */
+    const char *name;        /* product name; NULL: none */
+    const char *info;        /* JSON object: bus id, driver, limits ...; NULL: none */
 };
 struct wl_device_rows {
     struct wl_device_row *v;
@@ -217,7 +220,9 @@ struct wl_device_rows {
 
 struct wl_channel_row {
     int64_t id, run, device;
-    const char *quantity, *unit, *scope, *sensor;
+    const char *quantity, *unit; /* "power_w", "W" */
+    const char *scope;           /* gpu, module, package, dram, psys, node, job */
+    const char *variant;         /* of a power reading: instant, average ...; "" otherwise */
     bool counter, estimated, simulated;
 };
 struct wl_channel_rows {
@@ -225,7 +230,7 @@ struct wl_channel_rows {
     size_t n;
 };
 
-/* The device (host, uuid) or channel (run, device, quantity, scope, sensor), made when missing. */
+/* The device (host, uuid) or channel (run, device, quantity, scope, variant), made when missing. */
 int wl_store_device(struct wl_store *s, const struct wl_device_row *device, int64_t *id,
                     struct wl_err *e) WL_MUST_CHECK;
 int wl_store_channel(struct wl_store *s, const struct wl_channel_row *channel, int64_t *id,
@@ -265,7 +270,7 @@ struct wl_run_row {
     struct wl_settings set;
     const char *host, *boot_id, *folder, *command, *version;
     double pid;
-    double start_mono_ns, start_wall_ns, stop_mono_ns, stop_wall_ns;
+    struct wl_anchor start, stop; /* WL_NO_NS: not yet */
     double exit_status, signal;
     const char *error, *log_tail, *flag;
     double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s;
@@ -337,12 +342,12 @@ int wl_store_read_log(struct wl_store *s, int64_t run, struct wl_log_rows *out, 
                       struct wl_err *e) WL_MUST_CHECK;
 
 /* The readings of a channel from begin_ns to end_ns (INT64_MIN, INT64_MAX: all), by time. */
-struct wl_series {
+struct wl_readings {
     size_t n;
     int64_t *t_ns; /* [n] CLOCK_MONOTONIC of the run's host */
     double *value; /* [n] in the channel's unit; NAN: the reading failed */
 };
-int wl_store_series(struct wl_store *s, int64_t channel, int64_t begin_ns, int64_t end_ns, struct wl_series *out,
+int wl_store_series(struct wl_store *s, int64_t channel, int64_t begin_ns, int64_t end_ns, struct wl_readings *out,
                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The view `observations`: campaign 0 for all. Only runs that are done and not flagged. */
