@@ -1,0 +1,214 @@
+/* Option rows: command line, INI, JSON and help read the same table. */
+#include "base/base.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct opts {
+    bool verbose;
+    int64_t local_batch;
+    double rate, wait_s;
+    const char *name, *precision;
+    struct wl_ints workers;
+    struct wl_reals lr;
+    struct wl_strs sensors, maps;
+};
+
+static const struct wl_opt rows[] = {
+    { "verbose", WL_FLAG, offsetof(struct opts, verbose), .help = "say more", .letter = 'v' },
+    { "local-batch", WL_INT, offsetof(struct opts, local_batch), "32", 1, 4096, .help = "samples a worker", .letter = 'b' },
+    { "rate", WL_REAL, offsetof(struct opts, rate), NULL, 0.1, 1000, .unit = "Hz", .help = "samples a second" },
+    { "wait", WL_DURATION, offsetof(struct opts, wait_s), "10s", .help = "time to wait" },
+    { "name", WL_STR, offsetof(struct opts, name), .help = "a name" },
+    { "precision", WL_CHOICE, offsetof(struct opts, precision), "f32", .choices = "f32|bf16", .help = "number format" },
+    { "workers", WL_INTS, offsetof(struct opts, workers), NULL, 1, 1e6, .help = "worker counts" },
+    { "lr", WL_REALS, offsetof(struct opts, lr), .help = "rates" },
+    { "sensors", WL_STRS, offsetof(struct opts, sensors), "nvml,rapl", .help = "sensors" },
+    { "map", WL_LINES, offsetof(struct opts, maps), .help = "column" },
+    WL_OPT_END,
+};
+
+struct fixture {
+    struct wl_arena *a;
+    struct opts o;
+    struct wl_rest rest;
+    bool help;
+    struct wl_err e;
+};
+
+static int setup(void **state)
+{
+    static struct fixture f;
+    f = (struct fixture){ .a = wl_arena_new(NULL) };
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    wl_arena_free(((struct fixture *)*state)->a);
+    return 0;
+}
+
+static int parse(struct fixture *f, bool stop, char **argv)
+{
+    int n = 0;
+    while (argv[n]) n++;
+    return wl_opts_parse(rows, &f->o, n, argv, stop, &f->rest, &f->help, f->a, &f->e);
+}
+#define PARSE(f, stop, ...) parse((f), (stop), (char *[]){ __VA_ARGS__, NULL })
+
+static void defaults_and_every_form(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(PARSE(f, false, "--local_batch=64", "-v", "--workers", "1,2, 4", "--sensors", "proc", "--sensors",
+                           "null,cpu_model", "--map", "t=a,b", "--map=u=c", "--wait", "200ms", "file", "--no-verbose"),
+                     0);
+    assert_int_equal(f->o.local_batch, 64);
+    assert_false(f->o.verbose);
+    assert_int_equal(f->o.workers.n, 3);
+    assert_int_equal(f->o.workers.v[2], 4);
+    assert_int_equal(f->o.sensors.n, 3); /* the default list is replaced, then appended to */
+    assert_string_equal(f->o.sensors.v[0], "proc");
+    assert_int_equal(f->o.maps.n, 2);
+    assert_string_equal(f->o.maps.v[0], "t=a,b");
+    assert_true(fabs(f->o.wait_s - 0.2) < 1e-12);
+    assert_true(isnan(f->o.rate));
+    assert_null(f->o.name);
+    assert_string_equal(f->o.precision, "f32");
+    assert_string_equal(f->rest.args.v[0], "file");
+    assert_null(f->rest.command);
+}
+
+static void the_command_keeps_its_own_options(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(PARSE(f, false, "-b8", "--", "prog", "--local-batch", "x"), 0);
+    assert_int_equal(f->o.local_batch, 8);
+    assert_string_equal(f->rest.command[0], "prog");
+    assert_string_equal(f->rest.command[2], "x");
+    assert_int_equal(PARSE(f, true, "-b", "9", "prog", "--help"), 0);
+    assert_int_equal(f->o.local_batch, 9);
+    assert_false(f->help);
+    assert_string_equal(f->rest.command[1], "--help");
+}
+
+static void wrong_use_says_what_was_expected(void **state)
+{
+    struct fixture *f = *state;
+    const struct {
+        char *argv[4];
+        const char *says;
+    } cases[] = {
+        { { "--local-batch", "0" }, "--local-batch 0: expected a whole number from 1 to 4096" },
+        { { "--local-batch", "1e3" }, "expected a whole number" },
+        { { "--local-batch" }, "a value is missing" },
+        { { "--locl-batch", "3" }, "unknown option --locl-batch; did you mean --local-batch?" },
+        { { "--rate=0" }, "(Hz)" },
+        { { "--precision", "f16" }, "one of f32|bf16" },
+        { { "--precision", "" }, "one of f32|bf16" },
+        { { "--workers", "1,,2" }, "a list of whole numbers from 1" },
+        { { "--workers", "" }, "a list of whole numbers" },
+        { { "-z" }, "unknown option -z" },
+        { { "--no-rate" }, "unknown option --no-rate" },
+    };
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        int n = 0;
+        while (cases[i].argv[n]) n++;
+        assert_int_equal(wl_opts_parse(rows, &f->o, n, (char **)cases[i].argv, false, &f->rest, &f->help, f->a, &f->e),
+                         WL_EUSAGE);
+        if (!strstr(f->e.msg, cases[i].says)) fail_msg("\"%s\" lacks \"%s\"", f->e.msg, cases[i].says);
+    }
+}
+
+static void ini_speaks_of_its_lines(void **state)
+{
+    struct fixture *f = *state;
+    const struct {
+        const char *text, *says;
+    } cases[] = {
+        { "[run]\nlocal_batch = 8\nlocal_batch = 9\n", "x.ini:3: local_batch stands twice in [run] (first on line 2)" },
+        { "[run]\n\nlocal_bach = 8\n", "x.ini:3: unknown key local_bach; did you mean local_batch?" },
+        { "[run]\nworkers =\n", "x.ini:2: workers = (empty): expected a list of whole numbers from 1 to 1000000" },
+        { "[run]\nworkers 3\n", "x.ini:2: expected [section] or key = value, found: workers 3" },
+        { "[rum]\n", NULL },
+        { "[rum]\na=1\n", "x.ini:2: unknown section [rum]; did you mean [run]?" },
+        { "a=1\n", "x.ini:1: a key stands before the first [section]" },
+    };
+    static const char *const sections[] = { "run", "data" };
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        struct wl_ini ini;
+        f->e.msg[0] = '\0';
+        int rc = wl_ini_parse("x.ini", cases[i].text, &ini, f->a, &f->e);
+        if (!rc) rc = wl_ini_known_sections(&ini, sections, 2, &f->e);
+        if (!rc) rc = wl_ini_apply(&ini, "run", rows, &f->o, f->a, &f->e);
+        assert_true(cases[i].says ? rc < 0 : rc == 0);
+        if (cases[i].says) assert_string_equal(f->e.msg, cases[i].says);
+    }
+}
+
+static void ini_joins_continued_lines(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_ini ini;
+    assert_int_equal(wl_ini_parse("x.ini", "# c\n[run]\nname = a b ; c\n  c d\nworkers = 1,2\n", &ini, f->a, &f->e), 0);
+    wl_opts_default(rows, &f->o, f->a);
+    assert_int_equal(wl_ini_apply(&ini, "run", rows, &f->o, f->a, &f->e), 0);
+    assert_string_equal(f->o.name, "a b c d");
+    assert_int_equal(wl_ini_section(&ini, "run")->v[1].line, 5);
+}
+
+static void values_round_trip_through_ini_and_json(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(PARSE(f, false, "--workers", "1,2", "--rate", "0.1", "--name", "x \"y\"", "-v", "--lr", "0.3"), 0);
+    struct wl_text ini_text = WL_TEXT(f->a);
+    wl_text_add(&ini_text, "[run]\n");
+    wl_opts_ini(rows, &f->o, &ini_text);
+    struct wl_ini ini;
+    struct opts again;
+    wl_opts_default(rows, &again, f->a);
+    assert_int_equal(wl_ini_parse("x.ini", ini_text.s, &ini, f->a, &f->e), 0);
+    assert_int_equal(wl_ini_apply(&ini, "run", rows, &again, f->a, &f->e), 0);
+    assert_true(again.rate == f->o.rate);
+    assert_true(again.lr.v[0] == 0.3);
+    assert_string_equal(again.name, f->o.name);
+    struct wl_json *j = wl_json_root_object(f->a), *back;
+    wl_opts_json(rows, &f->o, j);
+    assert_int_equal(wl_json_parse(wl_json_text(j, 0, f->a), "text", &back, f->a, &f->e), 0);
+    assert_true(wl_json_real(wl_json_get(back, "rate")) == 0.1);
+    assert_int_equal(wl_json_int(wl_json_at(wl_json_get(back, "workers"), 1), -1), 2);
+    assert_string_equal(wl_json_str(wl_json_get(back, "name")), "x \"y\"");
+}
+
+static void help_names_every_row(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *to = open_memstream(&text, &n);
+    wl_opts_help(rows, to);
+    fclose(to);
+    for (const struct wl_opt *o = rows; o->name; o++) assert_non_null(strstr(text, o->name));
+    assert_non_null(strstr(text, "1 to 4096, default 32"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(defaults_and_every_form, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_command_keeps_its_own_options, setup, teardown),
+        cmocka_unit_test_setup_teardown(wrong_use_says_what_was_expected, setup, teardown),
+        cmocka_unit_test_setup_teardown(ini_speaks_of_its_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(ini_joins_continued_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(values_round_trip_through_ini_and_json, setup, teardown),
+        cmocka_unit_test(help_names_every_row),
+    };
+    return cmocka_run_group_tests_name("opt", tests, NULL, NULL);
+}

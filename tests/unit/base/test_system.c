@@ -1,0 +1,149 @@
+/* Files and child processes. */
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct wl_arena *a;
+static struct wl_err e;
+static char dir[] = "/tmp/wl-test-XXXXXX";
+
+static int setup(void **state)
+{
+    (void)state;
+    a = wl_arena_new(NULL);
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char *rm[] = { "rm", "-rf", dir, NULL };
+    struct wl_exit x;
+    int rc = wl_run(rm, 0, false, NULL, &x, a, &e);
+    wl_arena_free(a);
+    return rc;
+}
+
+static void files_are_written_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    char *path = wl_path_join(a, dir, "f"), *text;
+    size_t n;
+    assert_int_equal(wl_file_write(path, "one", 3, &e), 0);
+    assert_int_equal(wl_file_read(path, 10, &text, &n, a, &e), 0);
+    assert_string_equal(text, "one");
+    assert_int_equal(wl_file_read(path, 2, &text, &n, a, &e), WL_EINVAL);
+    assert_int_equal(wl_file_write("/dev/full/x", "one", 3, &e) < 0, 1);
+    assert_int_equal(wl_file_read("/nowhere/f", 10, &text, &n, a, &e), WL_ENOENT);
+    assert_non_null(strstr(e.msg, "/nowhere/f"));
+    struct wl_strs names;
+    assert_int_equal(wl_dir_list(dir, &names, a, &e), 0);
+    assert_int_equal(names.n, 1); /* no temporary file is left */
+}
+
+static void proc_files_are_read_whole(void **state)
+{
+    (void)state;
+    char *text;
+    size_t n;
+    assert_int_equal(wl_file_read("/proc/self/status", 1 << 16, &text, &n, a, &e), 0);
+    assert_true(wl_starts(text, "Name:"));
+}
+
+static void the_tail_starts_at_a_line(void **state)
+{
+    (void)state;
+    char *path = wl_path_join(a, dir, "log");
+    assert_int_equal(wl_file_write(path, "first\nsecond\nthird\n", 19, &e), 0);
+    assert_string_equal(wl_file_tail(path, 10, a), "third\n");
+    assert_string_equal(wl_file_tail(path, 100, a), "first\nsecond\nthird\n");
+    assert_string_equal(wl_file_tail("/nowhere", 10, a), "");
+}
+
+static void folders_are_made_all_the_way(void **state)
+{
+    (void)state;
+    char *deep = wl_path_join(a, dir, "a/b/c");
+    assert_int_equal(wl_mkdirs(deep, &e), 0);
+    assert_int_equal(wl_mkdirs(deep, &e), 0);
+    assert_true(wl_is_dir(deep));
+    char *file = wl_path_join(a, dir, "a/f");
+    assert_int_equal(wl_file_write(file, "", 0, &e), 0);
+    assert_true(wl_mkdirs(wl_path_join(a, file, "g"), &e) < 0);
+    assert_true(wl_mkdirs(file, &e) < 0);
+}
+
+static void exits_and_signals_are_told_apart(void **state)
+{
+    (void)state;
+    struct wl_exit x;
+    char *text;
+    assert_int_equal(wl_run((char *[]){ "sh", "-c", "echo hi; exit 3", NULL }, 100, false, &text, &x, a, &e), 0);
+    assert_string_equal(text, "hi\n");
+    assert_int_equal(x.status, 3);
+    assert_int_equal(x.signal, 0);
+    assert_int_equal(wl_run((char *[]){ "sh", "-c", "kill -TERM $$", NULL }, 0, false, NULL, &x, a, &e), 0);
+    assert_int_equal(x.status, 128 + SIGTERM);
+    assert_int_equal(x.signal, SIGTERM);
+}
+
+static void a_missing_command_is_told_at_the_start(void **state)
+{
+    (void)state;
+    pid_t pid;
+    struct wl_spawn how = { .argv = (char *[]){ "no-such-command-here", NULL }, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1 };
+    assert_int_equal(wl_spawn(&how, &pid, &e), WL_ENOENT);
+    assert_string_equal(e.msg, "no-such-command-here: command not found");
+    how.argv = (char *[]){ "/etc/passwd", NULL };
+    assert_int_equal(wl_spawn(&how, &pid, &e), WL_EPERM);
+    how.argv = (char *[]){ "true", NULL };
+    how.dir = "/nowhere";
+    assert_int_equal(wl_spawn(&how, &pid, &e), WL_ENOENT);
+    assert_non_null(strstr(e.msg, "/nowhere"));
+}
+
+static void the_environment_is_added_to(void **state)
+{
+    (void)state;
+    setenv("WL_TEST_A", "ours", 1);
+    struct wl_strs env = { 0 };
+    wl_strs_add(a, &env, "WL_TEST_A=theirs");
+    wl_strs_add(a, &env, "WL_TEST_B=x");
+    char *path = wl_path_join(a, dir, "env");
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    struct wl_spawn how = { .argv = (char *[]){ "sh", "-c", "echo $WL_TEST_A $WL_TEST_B; env | grep -c WL_TEST_A", NULL },
+                            .env = &env, .stdin_fd = -1, .stdout_fd = fd, .stderr_fd = -1, .own_group = true };
+    pid_t pid;
+    struct wl_exit x;
+    bool done;
+    char *text;
+    assert_int_equal(wl_spawn(&how, &pid, &e), 0);
+    close(fd);
+    assert_int_equal(wl_wait(pid, true, &done, &x, &e), 0);
+    assert_int_equal(wl_file_read(path, 100, &text, NULL, a, &e), 0);
+    assert_string_equal(text, "theirs x\n1\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_written_whole_or_not_at_all),
+        cmocka_unit_test(proc_files_are_read_whole),
+        cmocka_unit_test(the_tail_starts_at_a_line),
+        cmocka_unit_test(folders_are_made_all_the_way),
+        cmocka_unit_test(exits_and_signals_are_told_apart),
+        cmocka_unit_test(a_missing_command_is_told_at_the_start),
+        cmocka_unit_test(the_environment_is_added_to),
+    };
+    return cmocka_run_group_tests_name("system", tests, setup, teardown);
+}

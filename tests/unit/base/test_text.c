@@ -1,0 +1,181 @@
+/* Strings, numbers from text, CSV and JSON with hostile input. */
+#include "base/base.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct wl_arena *a;
+static struct wl_err e;
+
+static int setup(void **state)
+{
+    (void)state;
+    a = wl_arena_new(NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    wl_arena_free(a);
+    return 0;
+}
+
+static void numbers_are_the_whole_text(void **state)
+{
+    (void)state;
+    int64_t i;
+    double x;
+    static const char *const no[] = { "", " 1", "1 ", "1x", "99999999999999999999", "nan", "inf", "--1" };
+    for (size_t k = 0; k < WL_COUNT(no); k++) assert_int_equal(wl_parse_int(no[k], &i), -1);
+    assert_int_equal(wl_parse_int("-12", &i), 0);
+    assert_int_equal(i, -12);
+    assert_int_equal(wl_parse_real("nan", &x), -1);
+    assert_int_equal(wl_parse_real("1e999", &x), -1);
+    assert_int_equal(wl_parse_real("2.5e-3", &x), 0);
+    assert_true(x == 2.5e-3);
+    assert_int_equal(wl_parse_duration("3m", &x), 0);
+    assert_true(x == 180);
+    assert_int_equal(wl_parse_duration("3 m", &x), -1);
+    assert_int_equal(wl_parse_duration("-1s", &x), -1);
+}
+
+static void people_read_short_numbers(void **state)
+{
+    (void)state;
+    const struct {
+        double v;
+        const char *says;
+    } cases[] = { { 0, "0 J" }, { 1.234, "1.23 J" }, { 999.7, "1.00 kJ" }, { 12345, "12.3 kJ" }, { -0.0051, "-5.10 mJ" }, { NAN, "-" } };
+    for (size_t i = 0; i < WL_COUNT(cases); i++) assert_string_equal(wl_human(a, cases[i].v, "J"), cases[i].says);
+    assert_string_equal(wl_human_time(a, 125), "2m05s");
+    assert_string_equal(wl_human_time(a, 3725), "1h02m");
+    assert_string_equal(wl_human_time(a, 0.25), "250 ms");
+}
+
+static void near_names_are_found_and_far_ones_not(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "measure", "sweep", "status", "show" };
+    assert_string_equal(wl_closest("mesure", names, 4), "measure");
+    assert_string_equal(wl_closest("sewep", names, 4), "sweep"); /* one transposition */
+    assert_null(wl_closest("frobnicate", names, 4));
+    assert_null(wl_closest("x", names, 4));
+}
+
+static const char *csv_file(const char *text)
+{
+    char *path = wl_strdup(a, "/tmp/wl-test-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(wl_file_write(path, text, strlen(text), &e), 0);
+    return path;
+}
+
+static void csv_skips_a_byte_order_mark(void **state)
+{
+    (void)state;
+    struct wl_csv csv;
+    const char *path = csv_file("\xef\xbb\xbf" "name,t\nx,1\n");
+    assert_int_equal(wl_csv_open(&csv, path, ',', a, &e), 0);
+    assert_int_equal(wl_csv_column(&csv, "name"), 0);
+    assert_int_equal(wl_csv_next(&csv, &e), 1);
+    unlink(path);
+}
+
+static void csv_reads_quotes_and_names_bad_lines(void **state)
+{
+    (void)state;
+    struct wl_csv csv;
+    double x;
+    const char *path = csv_file("# note\nname, t\r\n\"a, \"\"b\"\"\n2\",1.5\r\n\nx,\ny,oops\nz\n");
+    assert_int_equal(wl_csv_open(&csv, path, ',', a, &e), 0);
+    assert_int_equal(wl_csv_column(&csv, "t"), 1);
+    assert_int_equal(wl_csv_next(&csv, &e), 1);
+    assert_string_equal(csv.row[0], "a, \"b\"\n2");
+    assert_int_equal(wl_csv_real(&csv, 1, &x, &e), 0);
+    assert_true(x == 1.5);
+    assert_int_equal(wl_csv_next(&csv, &e), 1);
+    assert_int_equal(wl_csv_real(&csv, 1, &x, &e), 0);
+    assert_true(isnan(x)); /* empty is not measured */
+    assert_int_equal(wl_csv_next(&csv, &e), 1);
+    assert_int_equal(wl_csv_real(&csv, 1, &x, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, ":7: column t: \"oops\" is not a number"));
+    assert_int_equal(wl_csv_next(&csv, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, ":8: 1 fields, the header has 2"));
+    unlink(path);
+    path = csv_file("a,b\n\"x,1\n");
+    assert_int_equal(wl_csv_open(&csv, path, ',', a, &e), 0);
+    assert_int_equal(wl_csv_next(&csv, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, ":2: a quote is opened here"));
+    unlink(path);
+    path = csv_file("");
+    assert_int_equal(wl_csv_open(&csv, path, ',', a, &e), WL_EINVAL);
+    unlink(path);
+}
+
+static void csv_writes_what_it_reads(void **state)
+{
+    (void)state;
+    struct wl_text t = WL_TEXT(a);
+    wl_text_add(&t, "h\n");
+    wl_csv_put(&t, "a \"q\", b\nc");
+    const char *path = csv_file(t.s);
+    struct wl_csv csv;
+    assert_int_equal(wl_csv_open(&csv, path, ',', a, &e), 0);
+    assert_int_equal(wl_csv_next(&csv, &e), 1);
+    assert_string_equal(csv.row[0], "a \"q\", b\nc");
+    unlink(path);
+}
+
+static void json_keeps_missing_missing_and_text_valid(void **state)
+{
+    (void)state;
+    struct wl_json *j = wl_json_root_object(a), *back;
+    wl_json_add_real(j, "x", NAN);
+    wl_json_add_str(j, "s", "ok \xff\xfe \xe2\x82 \xc3\xa9");
+    wl_json_add_real(j, "y", 0.1);
+    const char *text = wl_json_text(j, 0, a);
+    assert_non_null(strstr(text, "\"x\": null"));
+    assert_int_equal(wl_json_parse(text, "t", &back, a, &e), 0);
+    assert_string_equal(wl_json_str(wl_json_get(back, "s")), "ok \xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd \xc3\xa9");
+    assert_true(wl_json_real(wl_json_get(back, "y")) == 0.1);
+    assert_true(isnan(wl_json_real(wl_json_get(back, "none"))));
+    assert_int_equal(wl_json_parse("{\"a\": 1,}", "f.json", &back, a, &e), WL_EINVAL);
+    assert_true(wl_starts(e.msg, "f.json:1:"));
+}
+
+static void shell_words_round_trip(void **state)
+{
+    (void)state;
+    char *argv[] = { "prog", "a b", "it's", "", "$x", NULL };
+    struct wl_strs words;
+    assert_int_equal(wl_shell_split(wl_shell_quote(a, argv), &words, a, &e), 0);
+    assert_int_equal(words.n, 5);
+    for (size_t i = 0; i < words.n; i++) assert_string_equal(words.v[i], argv[i]);
+    assert_int_equal(wl_shell_split("a 'b", &words, a, &e), WL_EINVAL);
+    assert_int_equal(wl_shell_split("  ", &words, a, &e), 0);
+    assert_int_equal(words.n, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(numbers_are_the_whole_text, setup, teardown),
+        cmocka_unit_test_setup_teardown(people_read_short_numbers, setup, teardown),
+        cmocka_unit_test_setup_teardown(near_names_are_found_and_far_ones_not, setup, teardown),
+        cmocka_unit_test_setup_teardown(csv_skips_a_byte_order_mark, setup, teardown),
+        cmocka_unit_test_setup_teardown(csv_reads_quotes_and_names_bad_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(csv_writes_what_it_reads, setup, teardown),
+        cmocka_unit_test_setup_teardown(json_keeps_missing_missing_and_text_valid, setup, teardown),
+        cmocka_unit_test_setup_teardown(shell_words_round_trip, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("text", tests, NULL, NULL);
+}
