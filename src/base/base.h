@@ -13,6 +13,7 @@
 #include "base/opt.h"
 #include "base/process.h"
 #include "base/progress.h"
+#include "base/random.h"
 #include "base/str.h"
 
 #endif
