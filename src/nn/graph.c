@@ -1,0 +1,143 @@
+#include "nn/graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int64_t wl_dims_count(const struct wl_dims *d)
+{
+    int64_t count = 1;
+    for (int i = 0; i < d->n; i++) count *= d->d[i];
+    return count;
+}
+
+bool wl_dims_equal(const struct wl_dims *a, const struct wl_dims *b)
+{
+    return a->n == b->n && !memcmp(a->d, b->d, (size_t)a->n * sizeof a->d[0]);
+}
+
+char *wl_dims_text(struct wl_arena *a, const struct wl_dims *d)
+{
+    struct wl_text t = WL_TEXT(a);
+    wl_text_add(&t, "[");
+    for (int i = 0; i < d->n; i++) wl_text_addf(&t, "%s%lld", i ? "," : "", (long long)d->d[i]);
+    wl_text_add(&t, "]");
+    return t.s;
+}
+
+size_t wl_dtype_bytes(enum wl_dtype t) { return t == WL_BF16 ? 2 : 4; }
+
+const char *wl_dtype_name(enum wl_dtype t)
+{
+    static const char *const names[] = { [WL_F32] = "f32", [WL_BF16] = "bf16", [WL_I32] = "i32" };
+    return names[t];
+}
+
+const char *wl_tensor_name(const struct wl_tensor *t) { return t->name; }
+
+const struct wl_dims *wl_tensor_dims(const struct wl_tensor *t) { return &t->dims; }
+
+enum wl_dtype wl_tensor_dtype(const struct wl_tensor *t) { return t->dtype; }
+
+struct wl_graph *wl_graph_new(struct wl_arena *a)
+{
+    struct wl_graph *g = wl_new(a, struct wl_graph);
+    g->arena = a;
+    g->scope = "";
+    return g;
+}
+
+void wl_graph_fail(struct wl_graph *g, const char *fmt, ...)
+{
+    if (g->err.code) return;
+    va_list ap;
+    va_start(ap, fmt);
+    wl_failv(&g->err, WL_EINVAL, fmt, ap);
+    va_end(ap);
+}
+
+int wl_graph_check(const struct wl_graph *g, struct wl_err *e)
+{
+    if (g->err.code) return wl_fail(e, g->err.code, "%s", g->err.msg);
+    if (g->outer.n) return wl_fail(e, WL_EINVAL, "%s: the scope was not closed", g->scope);
+    return 0;
+}
+
+void wl_scope_push(struct wl_graph *g, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    char *name = wl_strfv(g->arena, fmt, ap);
+    va_end(ap);
+    wl_strs_add(g->arena, &g->outer, g->scope);
+    g->scope = wl_strf(g->arena, "%s%s.", g->scope, name);
+}
+
+void wl_scope_pop(struct wl_graph *g)
+{
+    WL_CHECK(g->outer.n > 0);
+    g->scope = g->outer.v[--g->outer.n];
+}
+
+struct wl_tensor *wl_tensor_new(struct wl_graph *g, const char *name, enum wl_dtype type, enum wl_role role,
+                                const struct wl_dims *dims)
+{
+    struct wl_tensor *t = wl_new(g->arena, struct wl_tensor);
+    t->name = name;
+    t->dtype = type;
+    t->role = role;
+    t->dims = *dims;
+    t->gradient = role == WL_ROLE_PARAM;
+    t->id = (int)g->n_tensors;
+    WL_GROW(g->arena, g->tensors, g->n_tensors, g->cap_tensors);
+    g->tensors[g->n_tensors++] = t;
+    for (int i = 0; i < dims->n; i++)
+        if (dims->d[i] < 1) {
+            char *text = wl_dims_text(g->arena, dims);
+            wl_graph_fail(g, "%s: dimensions %s: each must be at least 1", name, text);
+            t->dims = WL_DIMS(1); /* later shape checks still see numbers they can divide by */
+        }
+    return t;
+}
+
+struct wl_tensor *wl_input(struct wl_graph *g, const char *name, enum wl_dtype type, struct wl_dims dims)
+{
+    if (type != WL_F32 && type != WL_I32)
+        wl_graph_fail(g, "%s: an input is f32 or i32, not %s", name, wl_dtype_name(type));
+    return wl_tensor_new(g, wl_strdup(g->arena, name), type, WL_ROLE_INPUT, &dims);
+}
+
+void wl_want_gradient(struct wl_graph *g, struct wl_tensor *input)
+{
+    if (input->role != WL_ROLE_INPUT || input->dtype != WL_F32 || input->readers)
+        wl_graph_fail(g, "%s: a gradient can be wanted of an f32 input, before an operation reads it", input->name);
+    input->gradient = true;
+}
+
+static void check_name(struct wl_graph *g, const char *name)
+{
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (!strcmp(g->nodes[i]->name, name)) wl_graph_fail(g, "%s: there is already an operation of this name", name);
+}
+
+struct wl_node *wl_node_new(struct wl_graph *g, enum wl_op op, const char *name, struct wl_tensor *a,
+                            struct wl_tensor *b)
+{
+    struct wl_node *n = wl_new(g->arena, struct wl_node);
+    n->op = op;
+    n->name = wl_strf(g->arena, "%s%s", g->scope, name);
+    n->in[0] = a;
+    n->in[1] = b;
+    check_name(g, n->name);
+    for (int i = 0; i < 2 && n->in[i]; i++) n->in[i]->readers++;
+    WL_GROW(g->arena, g->nodes, g->n_nodes, g->cap_nodes);
+    g->nodes[g->n_nodes++] = n;
+    return n;
+}
+
+struct wl_tensor *wl_node_out(struct wl_graph *g, struct wl_node *n, const struct wl_dims *dims)
+{
+    n->out = wl_tensor_new(g, n->name, WL_F32, WL_ROLE_VALUE, dims);
+    n->out->producer = n;
+    n->out->gradient = n->par[0] || n->in[0]->gradient || (n->in[1] && n->in[1]->gradient);
+    return n->out;
+}

@@ -1,0 +1,103 @@
+/* The graph as the planner and the back-ends see it. Built by graph.c (tensors, names) and ops.c (operations). */
+#ifndef WL_NN_GRAPH_H
+#define WL_NN_GRAPH_H
+
+#include "nn/nn.h"
+
+enum wl_op {
+    WL_OP_CONV,
+    WL_OP_BATCH_NORM,
+    WL_OP_RELU,
+    WL_OP_ADD,
+    WL_OP_MAX_POOL,
+    WL_OP_AVG_POOL,
+    WL_OP_LINEAR,
+    WL_OP_CROSS_ENTROPY,
+    WL_OP_MEAN_SQUARE,
+    WL_OP_COUNT
+};
+const char *wl_op_name(enum wl_op op);
+
+enum wl_role { WL_ROLE_INPUT, WL_ROLE_PARAM, WL_ROLE_STATISTIC, WL_ROLE_VALUE };
+
+/* How a parameter or statistic starts: all `scale`, normal with deviation `scale`, uniform in +-`scale`. */
+enum wl_init_rule { WL_INIT_CONSTANT, WL_INIT_NORMAL, WL_INIT_UNIFORM };
+struct wl_init {
+    enum wl_init_rule rule;
+    double scale;
+};
+
+struct wl_tensor {
+    const char *name;
+    enum wl_dtype dtype;
+    struct wl_dims dims;
+    enum wl_role role;
+    int id;                         /* index in the graph */
+    bool gradient;                  /* the loss's gradient by it is needed */
+    const struct wl_node *producer; /* of a value; NULL: input, parameter, statistic */
+    int readers;                    /* operations that read it */
+    struct wl_init init;            /* parameters and statistics */
+    bool is_weight;                 /* parameter that decays also with decay_weights_only */
+    double momentum;                /* statistics: share of the new value */
+};
+
+/* One operation. What is absent is NULL. */
+struct wl_node {
+    enum wl_op op;
+    const char *name;
+    struct wl_tensor *in[2]; /* x; second term, labels or target */
+    struct wl_tensor *out;
+    struct wl_tensor *par[2];  /* weight, bias; gamma, beta */
+    struct wl_tensor *stat[2]; /* running mean, running variance */
+    bool relu;                 /* max(0, .) of the result */
+    union {
+        struct wl_conv conv;
+        struct wl_norm norm;
+        struct wl_pool pool;
+        struct wl_loss loss;
+    } u;
+};
+
+struct wl_graph {
+    struct wl_arena *arena;
+    struct wl_tensor **tensors;
+    struct wl_node **nodes;
+    size_t n_tensors, cap_tensors, n_nodes, cap_nodes;
+    const char *scope;    /* "layer1.0." or "" */
+    struct wl_strs outer; /* the scopes around it */
+    struct wl_err err;    /* the first error; code 0: none */
+};
+
+/* ---- building (graph.c), used by ops.c ---- */
+
+/* Keeps the first error. */
+void wl_graph_fail(struct wl_graph *g, const char *fmt, ...) WL_PRINTF(2, 3);
+
+struct wl_tensor *wl_tensor_new(struct wl_graph *g, const char *name, enum wl_dtype type, enum wl_role role,
+                                const struct wl_dims *dims);
+
+/* A node with its full name and an output of these dims, dtype f32. */
+struct wl_node *wl_node_new(struct wl_graph *g, enum wl_op op, const char *name, struct wl_tensor *a,
+                            struct wl_tensor *b);
+struct wl_tensor *wl_node_out(struct wl_graph *g, struct wl_node *n, const struct wl_dims *dims);
+
+/* ---- shapes (ops.c) ---- */
+
+/* A window operation: x [N,C,H,W], y [N,K,P,Q], window R x S (for pools K = C). */
+struct wl_window {
+    int64_t n, c, h, w, k, p, q, r, s;
+    int64_t stride[2], pad[2];
+};
+struct wl_window wl_conv_window(const struct wl_node *n);
+struct wl_window wl_pool_window(const struct wl_node *n);
+
+/* Batch norm sees x as [N,C,area]. */
+struct wl_channels {
+    int64_t n, c, area;
+};
+struct wl_channels wl_channels_of(const struct wl_tensor *x);
+
+/* Flop of one forward pass over the whole batch; backward by weights and by data take as many each. */
+double wl_node_flops(const struct wl_node *n);
+
+#endif

@@ -1,0 +1,246 @@
+#include "nn/graph.h"
+
+#include <math.h>
+
+const char *wl_op_name(enum wl_op op)
+{
+    static const char *const names[WL_OP_COUNT] = {
+        [WL_OP_CONV] = "conv2d",   [WL_OP_BATCH_NORM] = "batch_norm",       [WL_OP_RELU] = "relu",
+        [WL_OP_ADD] = "add",       [WL_OP_MAX_POOL] = "max_pool",           [WL_OP_AVG_POOL] = "avg_pool",
+        [WL_OP_LINEAR] = "linear", [WL_OP_CROSS_ENTROPY] = "cross_entropy", [WL_OP_MEAN_SQUARE] = "mean_square",
+    };
+    return names[op];
+}
+
+static const char *dims_text(struct wl_graph *g, const struct wl_tensor *t) { return wl_dims_text(g->arena, &t->dims); }
+
+/* Every operation reads f32 values; losses read their second input otherwise and check it themselves. */
+static bool check_f32(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t)
+{
+    if (t->dtype == WL_F32) return true;
+    wl_graph_fail(g, "%s: %s reads f32, %s is %s", n->name, wl_op_name(n->op), t->name, wl_dtype_name(t->dtype));
+    return false;
+}
+
+static bool check_image(struct wl_graph *g, const struct wl_node *n)
+{
+    if (!check_f32(g, n, n->in[0])) return false;
+    if (n->in[0]->dims.n == 4) return true;
+    wl_graph_fail(g, "%s: %s needs an input [N,C,H,W], %s is %s", n->name, wl_op_name(n->op), n->in[0]->name,
+                  dims_text(g, n->in[0]));
+    return false;
+}
+
+/* The result of an operation that failed: the shape of its input, so that building can go on to the end. */
+static struct wl_tensor *failed(struct wl_graph *g, struct wl_node *n) { return wl_node_out(g, n, &n->in[0]->dims); }
+
+static struct wl_tensor *param(struct wl_graph *g, const struct wl_node *n, const char *suffix, struct wl_dims dims,
+                               struct wl_init init, bool is_weight)
+{
+    char *name = wl_strf(g->arena, "%s.%s", n->name, suffix);
+    struct wl_tensor *t = wl_tensor_new(g, name, WL_F32, WL_ROLE_PARAM, &dims);
+    t->init = init;
+    t->is_weight = is_weight;
+    return t;
+}
+
+static struct wl_tensor *statistic(struct wl_graph *g, const struct wl_node *n, const char *suffix, int64_t channels,
+                                   double start, double momentum)
+{
+    char *name = wl_strf(g->arena, "%s.%s", n->name, suffix);
+    struct wl_tensor *t = wl_tensor_new(g, name, WL_F32, WL_ROLE_STATISTIC, &WL_DIMS(channels));
+    t->init = (struct wl_init) { .rule = WL_INIT_CONSTANT, .scale = start };
+    t->momentum = momentum;
+    return t;
+}
+
+/* Fills the defaults of a window and gives the output's height and width; false with the graph's error when the
+ * window does not fit. */
+static bool window_out(struct wl_graph *g, const struct wl_node *n, const int64_t kernel[2], int64_t stride[2],
+                       const int64_t pad[2], int64_t out[2])
+{
+    const struct wl_dims *x = &n->in[0]->dims;
+    for (int i = 0; i < 2; i++) {
+        if (stride[i] == 0) stride[i] = 1;
+        if (kernel[i] < 1 || stride[i] < 1 || pad[i] < 0 || pad[i] >= kernel[i] ||
+            x->d[2 + i] + 2 * pad[i] < kernel[i]) {
+            wl_graph_fail(g, "%s: %s of kernel [%lld,%lld], stride [%lld,%lld], pad [%lld,%lld] does not fit %s",
+                          n->name, wl_op_name(n->op), (long long)kernel[0], (long long)kernel[1], (long long)stride[0],
+                          (long long)stride[1], (long long)pad[0], (long long)pad[1], dims_text(g, n->in[0]));
+            return false;
+        }
+        out[i] = (x->d[2 + i] + 2 * pad[i] - kernel[i]) / stride[i] + 1;
+    }
+    return true;
+}
+
+struct wl_tensor *wl_conv2d(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_conv conv)
+{
+    struct wl_node *n = wl_node_new(g, WL_OP_CONV, name, x, NULL);
+    int64_t out[2];
+    if (!check_image(g, n) || !window_out(g, n, conv.kernel, conv.stride, conv.pad, out)) return failed(g, n);
+    int64_t k = conv.channels, c = x->dims.d[1], area = conv.kernel[0] * conv.kernel[1];
+    n->u.conv = conv;
+    struct wl_init he = { WL_INIT_NORMAL, sqrt(2.0 / ((double)k * (double)area)) };
+    struct wl_init fan_in = { WL_INIT_UNIFORM, 1 / sqrt((double)c * (double)area) };
+    n->par[0] = param(g, n, "weight", WL_DIMS(k, c, conv.kernel[0], conv.kernel[1]), he, true);
+    if (conv.bias) n->par[1] = param(g, n, "bias", WL_DIMS(k), fan_in, false);
+    return wl_node_out(g, n, &WL_DIMS(x->dims.d[0], k, out[0], out[1]));
+}
+
+struct wl_tensor *wl_batch_norm(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_norm norm)
+{
+    struct wl_node *n = wl_node_new(g, WL_OP_BATCH_NORM, name, x, NULL);
+    if (!check_image(g, n)) return failed(g, n);
+    if (norm.eps == 0) norm.eps = 1e-5;
+    if (norm.momentum == 0) norm.momentum = 0.1;
+    n->u.norm = norm;
+    n->relu = norm.relu;
+    int64_t c = x->dims.d[1];
+    struct wl_init one = { WL_INIT_CONSTANT, norm.zero_gamma ? 0 : 1 }, zero = { WL_INIT_CONSTANT, 0 };
+    n->par[0] = param(g, n, "weight", WL_DIMS(c), one, false);
+    n->par[1] = param(g, n, "bias", WL_DIMS(c), zero, false);
+    n->stat[0] = statistic(g, n, "running_mean", c, 0, norm.momentum);
+    n->stat[1] = statistic(g, n, "running_var", c, 1, norm.momentum);
+    return wl_node_out(g, n, &x->dims);
+}
+
+struct wl_tensor *wl_relu(struct wl_graph *g, const char *name, struct wl_tensor *x)
+{
+    struct wl_node *n = wl_node_new(g, WL_OP_RELU, name, x, NULL);
+    check_f32(g, n, x);
+    n->relu = true;
+    return wl_node_out(g, n, &x->dims);
+}
+
+static struct wl_tensor *add(struct wl_graph *g, const char *name, struct wl_tensor *a, struct wl_tensor *b, bool relu)
+{
+    struct wl_node *n = wl_node_new(g, WL_OP_ADD, name, a, b);
+    n->relu = relu;
+    if (check_f32(g, n, a) && check_f32(g, n, b) && !wl_dims_equal(&a->dims, &b->dims))
+        wl_graph_fail(g, "%s: add of %s %s and %s %s", n->name, a->name, dims_text(g, a), b->name, dims_text(g, b));
+    return wl_node_out(g, n, &a->dims);
+}
+
+struct wl_tensor *wl_add(struct wl_graph *g, const char *name, struct wl_tensor *a, struct wl_tensor *b)
+{
+    return add(g, name, a, b, false);
+}
+
+struct wl_tensor *wl_add_relu(struct wl_graph *g, const char *name, struct wl_tensor *a, struct wl_tensor *b)
+{
+    return add(g, name, a, b, true);
+}
+
+static struct wl_tensor *pool(struct wl_graph *g, enum wl_op op, const char *name, struct wl_tensor *x,
+                              struct wl_pool p)
+{
+    struct wl_node *n = wl_node_new(g, op, name, x, NULL);
+    if (!check_image(g, n)) return failed(g, n);
+    if (p.kernel[0] == 0 && p.kernel[1] == 0) {
+        p.kernel[0] = x->dims.d[2];
+        p.kernel[1] = x->dims.d[3];
+    }
+    int64_t out[2];
+    if (!window_out(g, n, p.kernel, p.stride, p.pad, out)) return failed(g, n);
+    n->u.pool = p;
+    return wl_node_out(g, n, &WL_DIMS(x->dims.d[0], x->dims.d[1], out[0], out[1]));
+}
+
+struct wl_tensor *wl_max_pool(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_pool p)
+{
+    return pool(g, WL_OP_MAX_POOL, name, x, p);
+}
+
+struct wl_tensor *wl_avg_pool(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_pool p)
+{
+    return pool(g, WL_OP_AVG_POOL, name, x, p);
+}
+
+struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t features)
+{
+    struct wl_node *n = wl_node_new(g, WL_OP_LINEAR, name, x, NULL);
+    if (!check_f32(g, n, x)) return failed(g, n);
+    if (x->dims.n < 2) {
+        wl_graph_fail(g, "%s: linear needs an input [N,...], %s is %s", n->name, x->name, dims_text(g, x));
+        return failed(g, n);
+    }
+    int64_t f = wl_dims_count(&x->dims) / x->dims.d[0];
+    struct wl_init fan_in = { WL_INIT_UNIFORM, 1 / sqrt((double)f) };
+    n->par[0] = param(g, n, "weight", WL_DIMS(features, f), fan_in, true);
+    n->par[1] = param(g, n, "bias", WL_DIMS(features), fan_in, false);
+    return wl_node_out(g, n, &WL_DIMS(x->dims.d[0], features));
+}
+
+static struct wl_node *loss_node(struct wl_graph *g, enum wl_op op, const char *name, struct wl_tensor *x,
+                                 struct wl_tensor *with, struct wl_loss loss)
+{
+    struct wl_node *n = wl_node_new(g, op, name, x, with);
+    check_f32(g, n, x);
+    if (loss.weight == 0) loss.weight = 1;
+    n->u.loss = loss;
+    return n;
+}
+
+struct wl_tensor *wl_cross_entropy(struct wl_graph *g, const char *name, struct wl_tensor *logits,
+                                   struct wl_tensor *labels, struct wl_loss loss)
+{
+    struct wl_node *n = loss_node(g, WL_OP_CROSS_ENTROPY, name, logits, labels, loss);
+    if (labels->dtype != WL_I32 || labels->dims.n != 1 || logits->dims.n != 2 || labels->dims.d[0] != logits->dims.d[0])
+        wl_graph_fail(g, "%s: cross_entropy of logits %s [N,K] and labels %s [N] of i32: they are %s and %s of %s",
+                      n->name, logits->name, labels->name, dims_text(g, logits), dims_text(g, labels),
+                      wl_dtype_name(labels->dtype));
+    return wl_node_out(g, n, &WL_DIMS(1));
+}
+
+struct wl_tensor *wl_mean_square(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *target,
+                                 struct wl_loss loss)
+{
+    struct wl_node *n = loss_node(g, WL_OP_MEAN_SQUARE, name, x, target, loss);
+    if (check_f32(g, n, target) && !wl_dims_equal(&x->dims, &target->dims))
+        wl_graph_fail(g, "%s: mean_square of %s %s and %s %s", n->name, x->name, dims_text(g, x), target->name,
+                      dims_text(g, target));
+    return wl_node_out(g, n, &WL_DIMS(1));
+}
+
+static struct wl_window window(const struct wl_node *n, const int64_t kernel[2], const int64_t stride[2],
+                               const int64_t pad[2])
+{
+    const int64_t *x = n->in[0]->dims.d, *y = n->out->dims.d;
+    return (struct wl_window) {
+        .n = x[0],
+        .c = x[1],
+        .h = x[2],
+        .w = x[3],
+        .k = y[1],
+        .p = y[2],
+        .q = y[3],
+        .r = kernel[0],
+        .s = kernel[1],
+        .stride = { stride[0], stride[1] },
+        .pad = { pad[0], pad[1] },
+    };
+}
+
+struct wl_window wl_conv_window(const struct wl_node *n)
+{
+    return window(n, n->u.conv.kernel, n->u.conv.stride, n->u.conv.pad);
+}
+
+struct wl_window wl_pool_window(const struct wl_node *n)
+{
+    return window(n, n->u.pool.kernel, n->u.pool.stride, n->u.pool.pad);
+}
+
+struct wl_channels wl_channels_of(const struct wl_tensor *x)
+{
+    const int64_t *d = x->dims.d;
+    return (struct wl_channels) { .n = d[0], .c = d[1], .area = d[2] * d[3] };
+}
+
+double wl_node_flops(const struct wl_node *n)
+{
+    if (n->op != WL_OP_CONV && n->op != WL_OP_LINEAR) return 0;
+    double outputs = (double)wl_dims_count(&n->out->dims);
+    return 2 * outputs * (double)wl_dims_count(&n->par[0]->dims) / (double)n->par[0]->dims.d[0];
+}
