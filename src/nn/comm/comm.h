@@ -1,7 +1,8 @@
-/* Communication between ranks: what the engine needs of it, whoever moves the bytes (null, shared memory, MPI).
+/* Communication between the ranks of one data-parallel job.
  *
- * Every rank makes the same calls in the same order. A call that fails leaves the group unusable: the caller ends
- * the job.
+ * Every call but `abandon` is collective: all ranks make the same calls in the same order with the same sizes, each
+ * from one thread. A call that fails leaves the group unusable: the caller ends the job. Sums are deterministic: the
+ * same inputs on the same ranks give the same bits, and all ranks get the same bits.
  */
 #ifndef WL_NN_COMM_COMM_H
 #define WL_NN_COMM_COMM_H
@@ -9,26 +10,70 @@
 #include "base/base.h"
 
 struct wl_comm;
+struct wl_comm_how;
 
+/* A back-end. */
 struct wl_comm_ops {
     const char *name;        /* "null", "shm", "mpi" */
-    const char *unavailable; /* why it was not built; NULL: usable */
+    const char *help;        /* one line */
+    const char *unavailable; /* why it was not built; NULL: usable, and every callback below is set */
 
-    /* buf[i] = sum over ranks of buf[i], the same bits on every rank. n elements; large ones are cut into pieces
-     * here. A buffer inside memory of alloc_shared may be reduced in place without a copy. */
+    /* Fills in this rank's end, whose arena is set; called by wl_comm_open. */
+    int (*open)(struct wl_comm *c, const struct wl_comm_how *how, struct wl_err *e);
+
+    /* buf[i] = sum over ranks of buf[i], in rank order within a node. n elements; large ones are cut into pieces here.
+     * A buffer inside memory of alloc_shared (at the same place of it on every rank) is reduced in place without a
+     * copy. A rank that died or gave up is an error on all others (WL_EJOB, naming it), never a wait without end. */
     int (*all_reduce_sum)(struct wl_comm *c, float *buf, size_t n, struct wl_err *e);
+
+    /* The same for a few numbers that want more digits: losses, counts. */
+    int (*all_reduce_sum_f64)(struct wl_comm *c, double *buf, size_t n, struct wl_err *e);
+
+    /* Copies rank `root`'s bytes to all others. */
     int (*broadcast)(struct wl_comm *c, void *buf, size_t bytes, int root, struct wl_err *e);
+
+    /* Returns when all ranks have called it. */
     int (*barrier)(struct wl_comm *c, struct wl_err *e);
 
-    /* (optional) Memory for buffers that will be reduced, at least page-aligned, zeroed, alive as long as c. Every
-     * rank asks for the same sizes in the same order. NULL with a message on failure. */
+    /* Memory for buffers that will be reduced: page-aligned, zeroed, alive as long as c. Every rank asks for the same
+     * sizes in the same order. NULL with a message on failure. */
     void *(*alloc_shared)(struct wl_comm *c, size_t bytes, struct wl_err *e);
+
+    /* Not collective: ends the others' waiting with an error that names this rank. Called before leaving without
+     * them. Under a launcher (mpi) it ends the whole job with the exit status and does not return. */
+    void (*abandon)(struct wl_comm *c, int status);
 };
 
-/* One group of ranks. Each kind embeds this as its first member. */
+/* One rank's end of the group. */
 struct wl_comm {
     const struct wl_comm_ops *ops;
-    int rank, size;
+    int rank, size;           /* 0 <= rank < size */
+    int node_rank, node_size; /* among the ranks that share memory with this one */
+    int nodes;
+    struct wl_arena *arena;
+    void *state; /* of the back-end */
 };
+
+/* The back-ends, NULL-terminated; those that were not built say why. */
+extern const struct wl_comm_ops *const wl_comm_backends[];
+
+/* How the ranks come to be. */
+struct wl_comm_how {
+    const char *backend; /* "auto", or a name of the table */
+    int64_t workers;     /* shm: this process forks so many less one; 0: not asked for */
+    int ranks_per_node;  /* 0: as the machine is; else mpi behaves as if nodes had so many ranks (for tests) */
+};
+
+/* Opens this rank's end; it closes with the arena. "auto" is mpi where a launcher (mpirun, srun) started more than one
+ * process, shm where `workers` asks for more than one, otherwise null, which costs nothing. With workers > 1 the call
+ * returns once in every rank: rank 0 is the calling process, the others are its children, die with it and are waited
+ * for when its arena goes. So call it before any thread is started. WL_EUNAVAIL names a back-end that was not built,
+ * with the reason; WL_EUSAGE: an unknown one, or `workers` together with a launcher. */
+int wl_comm_open(struct wl_comm **c, const struct wl_comm_how *how, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Makes one outcome of many: `code` and *e are this rank's own (0: it succeeded). Returns 0 when all ranks succeeded;
+ * otherwise the code of the lowest rank that failed, with its message in *e on every rank ("rank N: " in front, unless
+ * all failed), so that rank 0 alone need print it. */
+int wl_comm_agree(struct wl_comm *c, int code, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -1,0 +1,70 @@
+#include "nn/comm/comm.h"
+
+#include "nn/comm/internal.h"
+
+#include <string.h>
+
+const struct wl_comm_ops wl_comm_nccl = {
+    .name = "nccl",
+    .help = "GPUs of one job through NCCL",
+    .unavailable = "this build has no CUDA engine",
+};
+
+const struct wl_comm_ops *const wl_comm_backends[] = { &wl_comm_mpi, &wl_comm_shm, &wl_comm_null, &wl_comm_nccl, NULL };
+
+static const struct wl_comm_ops *find(const char *name, struct wl_err *e)
+{
+    const char *names[WL_COUNT(wl_comm_backends)];
+    size_t n = 0;
+    for (; wl_comm_backends[n]; n++) {
+        if (wl_streq(wl_comm_backends[n]->name, name)) return wl_comm_backends[n];
+        names[n] = wl_comm_backends[n]->name;
+    }
+    const char *near = wl_closest(name, names, n);
+    wl_fail(e, WL_EUSAGE, "no communication back-end is called '%s'%s%s%s", name, near ? "; did you mean '" : "",
+            near ? near : "", near ? "'?" : "");
+    return NULL;
+}
+
+static const char *choose(const struct wl_comm_how *how)
+{
+    if (!wl_streq(how->backend, "auto")) return how->backend;
+    return wl_comm_launched() ? "mpi" : how->workers > 1 ? "shm" : "null";
+}
+
+int wl_comm_open(struct wl_comm **c, const struct wl_comm_how *how, struct wl_arena *a, struct wl_err *e)
+{
+    if (how->workers > 1 && wl_comm_launched())
+        return wl_fail(
+            e, WL_EUSAGE,
+            "mpirun or srun started this rank, and %lld workers were asked for besides: use one or the other",
+            (long long)how->workers);
+    const struct wl_comm_ops *ops = find(choose(how), e);
+    if (!ops) return e->code;
+    if (ops->unavailable) return wl_fail(e, WL_EUNAVAIL, "communication by %s: %s", ops->name, ops->unavailable);
+    struct wl_comm *made = wl_new(a, struct wl_comm);
+    *made = (struct wl_comm) { .ops = ops, .size = 1, .node_size = 1, .nodes = 1, .arena = a };
+    int rc = ops->open(made, how, e);
+    if (rc) return rc;
+    *c = made;
+    return 0;
+}
+
+int wl_comm_agree(struct wl_comm *c, int code, struct wl_err *e)
+{
+    /* How many failed, and by a sum of one number per rank, which. */
+    double *failed = wl_new_array(c->arena, double, (size_t)c->size);
+    failed[c->rank] = code != 0;
+    struct wl_err theirs = { 0 };
+    int rc = c->ops->all_reduce_sum_f64(c, failed, (size_t)c->size, &theirs);
+    if (rc) return code ? code : (*e = theirs, rc);
+    int first = -1, count = 0;
+    for (int r = c->size - 1; r >= 0; r--)
+        if (failed[r] > 0) first = r, count++;
+    if (count == 0) return 0;
+    if (c->rank == first) theirs = *e;
+    rc = c->ops->broadcast(c, &theirs, sizeof theirs, first, e);
+    if (rc) return rc;
+    *e = theirs;
+    return count == c->size ? e->code : wl_prefix(e, "rank %d", first);
+}

@@ -1,0 +1,105 @@
+/* What the back-ends of nn/comm share. */
+#ifndef WL_NN_COMM_INTERNAL_H
+#define WL_NN_COMM_INTERNAL_H
+
+#include "nn/comm/comm.h"
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+/* ---- shm_memory.c: memory that other processes of the user can map ---------------------------------------------- */
+
+/* Zeroed shared memory of this process, backed by *fd; others map it by (pid, fd) while that is open. */
+int wl_shm_map(size_t n_bytes, int *fd, void **p, struct wl_err *e) WL_MUST_CHECK;
+int wl_shm_map_of(pid_t pid, int fd, size_t n_bytes, void **p, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- shm_group.c: the ranks of one node ------------------------------------------------------------------------- */
+
+enum { WL_SHM_MAIL = 128 * 1024 }; /* bytes of each rank's staging buffer */
+
+/* What one rank shows the others, on cache lines of its own, so that writers do not disturb each other. */
+struct wl_shm_slot {
+    _Alignas(64) _Atomic int pid; /* 0: not known yet */
+    _Atomic int world_rank;       /* its name in messages */
+    _Atomic int state;            /* enum in shm_group.c */
+    int fd;                       /* of its part of the region that is being made; -1: it has none */
+    struct {
+        int region;
+        size_t offset, n;
+    } call; /* the sum in progress, to find ranks that are not in step */
+    _Alignas(64) char mail[WL_SHM_MAIL];
+};
+
+/* The block that all ranks of a group map; it starts zeroed. */
+struct wl_shm_control {
+    _Atomic uint32_t arrived;
+    _Atomic uint32_t generation; /* barriers passed; also the futex */
+    _Atomic uint32_t sleepers;
+    struct wl_shm_slot slot[];
+};
+
+/* The same memory of every rank, as this rank sees it. Region 0 is the mail of the slots. */
+struct wl_shm_region {
+    struct wl_shm_region *next;
+    int index;
+    size_t n_bytes; /* of each part */
+    char **part;    /* by rank */
+};
+
+/* One rank's view of its group. */
+struct wl_shm {
+    struct wl_shm_control *ctl;
+    int rank, size;
+    bool cores;                    /* every rank can have one */
+    int *pidfd;                    /* of each rank; -1: not open */
+    struct wl_shm_region *regions; /* newest first, the mail last */
+    struct wl_shm_region *mail;
+    struct wl_arena *arena;
+    struct wl_err broken; /* code 0: whole */
+};
+
+size_t wl_shm_control_size(int size);
+
+/* Names a rank and its process; called by itself in wl_shm_join, or before that by who started it. */
+void wl_shm_expect(struct wl_shm_control *ctl, int rank, int world_rank, pid_t pid);
+
+/* Joins a group. Returns when all ranks have joined. The rank leaves when the arena is freed. */
+int wl_shm_join(struct wl_shm **g, struct wl_shm_control *ctl, int rank, int size, int world_rank, struct wl_arena *a,
+                struct wl_err *e) WL_MUST_CHECK;
+
+/* A meeting of all ranks. WL_EJOB names a rank that died, gave up or left; the group then stays broken, and every
+ * later call fails alike. */
+int wl_shm_barrier(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
+
+/* Breaks the group: the others' barriers fail. */
+void wl_shm_give_up(struct wl_shm *g);
+
+/* n_bytes more for every rank. */
+int wl_shm_region_new(struct wl_shm *g, size_t n_bytes, struct wl_shm_region **r, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- shm_sum.c: arithmetic within a group ----------------------------------------------------------------------- */
+
+/* Reduces the n floats at `offset` (bytes) of a region to their sum over all ranks, in every part. */
+typedef int wl_shm_reduce(void *of, struct wl_shm_region *r, size_t offset, size_t n, struct wl_err *e);
+
+/* Brings x into a region piece by piece where it does not lie in one, and calls `reduce`. */
+int wl_shm_staged(struct wl_shm *g, float *x, size_t n, wl_shm_reduce *reduce, void *of,
+                  struct wl_err *e) WL_MUST_CHECK;
+
+/* The first half of a reduction: waits for all ranks, then sums this rank's slice of the n floats over the parts in
+ * rank order and writes it into every part, or into part 0 alone. */
+int wl_shm_sum_slice(struct wl_shm *g, struct wl_shm_region *r, size_t offset, size_t n, bool everywhere,
+                     struct wl_err *e) WL_MUST_CHECK;
+
+int wl_shm_sum_f32(struct wl_shm *g, float *x, size_t n, struct wl_err *e) WL_MUST_CHECK;
+int wl_shm_sum_f64(struct wl_shm *g, double *x, size_t n, struct wl_err *e) WL_MUST_CHECK;
+int wl_shm_broadcast(struct wl_shm *g, void *p, size_t n_bytes, int root, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- the back-ends ---------------------------------------------------------------------------------------------- */
+
+/* Did mpirun or srun start this process together with others? */
+bool wl_comm_launched(void);
+
+extern const struct wl_comm_ops wl_comm_null, wl_comm_shm, wl_comm_mpi, wl_comm_nccl;
+
+#endif
