@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,13 +85,15 @@ int wl_spawn(const struct wl_spawn *how, pid_t *pid, struct wl_err *e)
     if (how->own_group) setpgid(p, p); /* in both, whoever comes first */
     struct failure f = { 0 };
     ssize_t n;
-    while ((n = read(report[0], &f, sizeof f)) < 0 && errno == EINTR) {}
+    while ((n = read(report[0], &f, sizeof f)) < 0 && errno == EINTR) {
+    }
     close(report[0]);
     if (n != (ssize_t)sizeof f) {
         *pid = p;
         return 0;
     }
-    while (waitpid(p, NULL, 0) < 0 && errno == EINTR) {}
+    while (waitpid(p, NULL, 0) < 0 && errno == EINTR) {
+    }
     errno = f.en;
     if (f.in_dir) return wl_fail_errno(e, "%s: cannot enter the working directory", how->dir);
     if (f.en == ENOENT) return wl_fail(e, WL_ENOENT, "%s: command not found", how->argv[0]);
@@ -101,8 +104,9 @@ int wl_wait(pid_t pid, bool block, bool *done, struct wl_exit *out, struct wl_er
 {
     int status;
     pid_t got;
-    *out = (struct wl_exit){ 0 };
-    while ((got = wait4(pid, &status, block ? 0 : WNOHANG, &out->used)) < 0 && errno == EINTR) {}
+    *out = (struct wl_exit) { 0 };
+    while ((got = wait4(pid, &status, block ? 0 : WNOHANG, &out->used)) < 0 && errno == EINTR) {
+    }
     if (got < 0) return wl_fail_errno(e, "waiting for process %ld", (long)pid);
     *done = got == pid;
     if (!*done) return 0;
@@ -116,7 +120,9 @@ int wl_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct
 {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC)) return wl_fail_errno(e, "%s: cannot start: pipe", argv[0]);
-    struct wl_spawn how = { .argv = argv, .stdin_fd = -1, .stdout_fd = fds[1], .stderr_fd = merge_stderr ? fds[1] : -1 };
+    struct wl_spawn how = {
+        .argv = argv, .stdin_fd = -1, .stdout_fd = fds[1], .stderr_fd = merge_stderr ? fds[1] : -1
+    };
     pid_t pid;
     int rc = wl_spawn(&how, &pid, e);
     close(fds[1]);
@@ -139,6 +145,25 @@ int wl_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct
     return wl_wait(pid, true, &done, out, e);
 }
 
+static bool is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+char *wl_program_find(const char *name, struct wl_arena *a)
+{
+    if (strchr(name, '/')) return is_program(name) ? wl_strdup(a, name) : NULL;
+    const char *path = getenv("PATH");
+    for (const char *s = path ? path : "/usr/local/bin:/usr/bin:/bin";; s++) {
+        size_t n = strcspn(s, ":");
+        char *full = n ? wl_strf(a, "%.*s/%s", (int)n, s, name) : wl_strdup(a, name);
+        if (is_program(full)) return full;
+        s += n;
+        if (!*s) return NULL;
+    }
+}
+
 char *wl_shell_quote(struct wl_arena *a, char *const *argv)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
@@ -152,8 +177,10 @@ char *wl_shell_quote(struct wl_arena *a, char *const *argv)
         }
         wl_text_add(&t, "'");
         for (; *s; s++) {
-            if (*s == '\'') wl_text_add(&t, "'\\''");
-            else wl_text_addn(&t, s, 1);
+            if (*s == '\'')
+                wl_text_add(&t, "'\\''");
+            else
+                wl_text_addn(&t, s, 1);
         }
         wl_text_add(&t, "'");
     }
@@ -162,15 +189,18 @@ char *wl_shell_quote(struct wl_arena *a, char *const *argv)
 
 int wl_shell_split(const char *text, struct wl_strs *out, struct wl_arena *a, struct wl_err *e)
 {
-    *out = (struct wl_strs){ 0 };
+    *out = (struct wl_strs) { 0 };
     struct wl_text word = WL_TEXT(a);
     bool in_word = false;
     char quote = 0;
     for (const char *s = text; *s; s++) {
         if (quote) {
-            if (*s == quote) quote = 0;
-            else if (*s == '\\' && quote == '"' && (s[1] == '"' || s[1] == '\\')) wl_text_addn(&word, ++s, 1);
-            else wl_text_addn(&word, s, 1);
+            if (*s == quote)
+                quote = 0;
+            else if (*s == '\\' && quote == '"' && (s[1] == '"' || s[1] == '\\'))
+                wl_text_addn(&word, ++s, 1);
+            else
+                wl_text_addn(&word, s, 1);
         } else if (*s == '\'' || *s == '"') {
             quote = *s;
             in_word = true;

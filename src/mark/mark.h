@@ -87,8 +87,8 @@ int64_t wl_mark_tail_broken(const struct wl_mark_tail *t); /* lines that were br
 
 /* ---- marks from the output of a program that cannot be changed ---- */
 
-/* Rows for the options are in wl_mark_regex_rows (prefix them with your own table). POSIX extended regular expressions
- * that are searched in each output line; semantics in docs/guide.md, "Programs that cannot be changed". */
+/* POSIX extended regular expressions that are searched in each output line; semantics in docs/guide.md, "Programs that
+ * cannot be changed". */
 struct wl_mark_regex_opts {
     const char *epoch_regex;  /* a line that reports an epoch; NULL: no regex marks of epochs */
     const char *epoch_fields; /* "epoch=1,train_loss=2": which group is what; NULL: "epoch=1" where there is a group */
@@ -97,6 +97,34 @@ struct wl_mark_regex_opts {
     const char *step_regex;   /* a line that reports an update */
     const char *step_fields;  /* "step=1,loss=2"; NULL: "step=1" where there is a group */
 };
+
+/* Rows for a struct that holds a struct wl_mark_regex_opts as member `at`. */
+#define WL_MARK_REGEX_OPT_ROWS(type, at)                                                                 \
+    { .name = "epoch-regex",                                                                             \
+      .type = WL_STR,                                                                                    \
+      .offset = offsetof(type, at.epoch_regex),                                                          \
+      .help = "an output line that reports an epoch, for programs without marks" },                      \
+        { .name = "epoch-fields",                                                                        \
+          .type = WL_STR,                                                                                \
+          .offset = offsetof(type, at.epoch_fields),                                                     \
+          .help = "which group of it is what: epoch=1,train_loss=2" },                                   \
+        { .name = "epoch-at",                                                                            \
+          .type = WL_CHOICE,                                                                             \
+          .offset = offsetof(type, at.epoch_at),                                                         \
+          .choices = "end|begin",                                                                        \
+          .help = "the line ends its epoch (as without this option), or begins it" },                    \
+        { .name = "start-regex",                                                                         \
+          .type = WL_STR,                                                                                \
+          .offset = offsetof(type, at.start_regex),                                                      \
+          .help = "the output line behind which the first epoch begins; the job's start if not given" }, \
+        { .name = "step-regex",                                                                          \
+          .type = WL_STR,                                                                                \
+          .offset = offsetof(type, at.step_regex),                                                       \
+          .help = "an output line that reports an update" },                                             \
+    {                                                                                                    \
+        .name = "step-fields", .type = WL_STR, .offset = offsetof(type, at.step_fields),                 \
+        .help = "which group of it is what: step=1,loss=2"                                               \
+    }
 
 struct wl_mark_regex;
 
