@@ -99,30 +99,30 @@ struct wl_mark_regex_opts {
 };
 
 /* Rows for a struct that holds a struct wl_mark_regex_opts as member `at`. */
-#define WL_MARK_REGEX_OPT_ROWS(type, at)                                                                 \
+#define WL_MARK_REGEX_OPT_ROWS(holder, at)                                                               \
     { .name = "epoch-regex",                                                                             \
       .type = WL_STR,                                                                                    \
-      .offset = offsetof(type, at.epoch_regex),                                                          \
+      .offset = offsetof(holder, at.epoch_regex),                                                        \
       .help = "an output line that reports an epoch, for programs without marks" },                      \
         { .name = "epoch-fields",                                                                        \
           .type = WL_STR,                                                                                \
-          .offset = offsetof(type, at.epoch_fields),                                                     \
+          .offset = offsetof(holder, at.epoch_fields),                                                   \
           .help = "which group of it is what: epoch=1,train_loss=2" },                                   \
         { .name = "epoch-at",                                                                            \
           .type = WL_CHOICE,                                                                             \
-          .offset = offsetof(type, at.epoch_at),                                                         \
+          .offset = offsetof(holder, at.epoch_at),                                                       \
           .choices = "end|begin",                                                                        \
           .help = "the line ends its epoch (as without this option), or begins it" },                    \
         { .name = "start-regex",                                                                         \
           .type = WL_STR,                                                                                \
-          .offset = offsetof(type, at.start_regex),                                                      \
+          .offset = offsetof(holder, at.start_regex),                                                    \
           .help = "the output line behind which the first epoch begins; the job's start if not given" }, \
         { .name = "step-regex",                                                                          \
           .type = WL_STR,                                                                                \
-          .offset = offsetof(type, at.step_regex),                                                       \
+          .offset = offsetof(holder, at.step_regex),                                                     \
           .help = "an output line that reports an update" },                                             \
     {                                                                                                    \
-        .name = "step-fields", .type = WL_STR, .offset = offsetof(type, at.step_fields),                 \
+        .name = "step-fields", .type = WL_STR, .offset = offsetof(holder, at.step_fields),               \
         .help = "which group of it is what: step=1,loss=2"                                               \
     }
 
