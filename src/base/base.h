@@ -10,10 +10,12 @@
 #include "base/ini.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/observations.h"
 #include "base/opt.h"
 #include "base/process.h"
 #include "base/progress.h"
 #include "base/random.h"
 #include "base/str.h"
+#include "base/table.h"
 
 #endif

@@ -1,8 +1,8 @@
 /* The observation table in memory: one row an epoch, or a run where epoch is missing.
  *
- * A struct of arrays, each with n elements or NULL where the column was not given at all. Missing numbers are NAN,
- * missing texts NULL. Filled from a store (store/store.h) or a CSV (exchange/exchange.h), read by the analysis.
- * Column names are those of docs/formats.md.
+ * A struct of arrays of n elements each. Missing numbers are NAN, missing texts NULL; a column that the source does
+ * not have is missing in every row. Filled from a store (store/store.h) or a CSV (exchange/exchange.h), read by the
+ * analysis. Column names are those of docs/formats.md.
  */
 #ifndef WL_BASE_OBSERVATIONS_H
 #define WL_BASE_OBSERVATIONS_H
@@ -25,14 +25,14 @@ struct wl_observations {
     double *nodes, *workers, *local_batch, *global_batch; /* samples */
     double *power_cap_w, *clock_mhz;
     const char **run;  /* label as given */
-    size_t *run_index; /* 0 .. runs-1 in order of appearance; rows of one run share it. Never NULL. */
+    size_t *run_index; /* 0 .. runs-1 in order of appearance; rows of one run share it */
     size_t runs;
     double *epoch; /* from 1; NAN: the row is a whole run */
     double *time_s, *energy_j;
     double *samples, *updates; /* of all workers together */
     const char **metric;
     double *metric_value;
-    double *estimated, *simulated; /* 0 or 1, never missing. Never NULL. */
+    double *estimated, *simulated; /* 0 or 1, never missing */
 
     struct wl_obs_column *extra; /* further columns of the source */
     size_t n_extra;
@@ -51,9 +51,9 @@ int wl_obs_find(const struct wl_observations *obs, const char *name, struct wl_o
 /* A field as text, for keys and labels: "" where it is missing, numbers with %.15g. */
 const char *wl_obs_text(const struct wl_obs_column *column, size_t row, struct wl_arena *a);
 
-/* Sets run_index and runs. Two rows are of one run when run and all settings (workload ... clock_mhz and `hardware`)
- * agree, since tables of other tools count runs from 1 in each configuration. A row without a run label is a run of
- * its own, unless it has an epoch: then the rows of one setting form a new run each time that epoch does not grow. */
+/* Sets run_index and runs. Two rows are of one run when run and all settings (workload ... clock_mhz)
+ * agree, since tables of other tools count runs from 1 in each configuration. Rows without a run label belong
+ * together while their epochs grow; a row with neither is a run of its own. */
 void wl_obs_index_runs(struct wl_observations *obs, struct wl_arena *a);
 
 #endif

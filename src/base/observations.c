@@ -1,0 +1,186 @@
+#include "base/observations.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The canonical columns in their order. */
+#define COLUMNS(TEXT, REAL)  \
+    TEXT(workload)           \
+    TEXT(hardware)           \
+    REAL(nodes, NULL)        \
+    REAL(workers, NULL)      \
+    REAL(local_batch, NULL)  \
+    REAL(global_batch, NULL) \
+    REAL(power_cap_w, "W")   \
+    REAL(clock_mhz, "MHz")   \
+    TEXT(run)                \
+    REAL(epoch, NULL)        \
+    REAL(time_s, "s")        \
+    REAL(energy_j, "J")      \
+    REAL(samples, NULL)      \
+    REAL(updates, NULL)      \
+    TEXT(metric)             \
+    REAL(metric_value, NULL) \
+    REAL(estimated, NULL)    \
+    REAL(simulated, NULL)
+
+enum { RUN_COLUMNS = 9 }; /* workload ... run: what tells runs apart */
+
+/* Where a column lies in the struct. */
+static const struct column {
+    const char *name, *unit;
+    bool is_text;
+    size_t offset;
+} columns[] = {
+#define TEXT(column)       { #column, NULL, true, offsetof(struct wl_observations, column) },
+#define REAL(column, unit) { #column, unit, false, offsetof(struct wl_observations, column) },
+    COLUMNS(TEXT, REAL)
+#undef TEXT
+#undef REAL
+};
+
+const char *const wl_obs_names[] = {
+#define TEXT(column)       #column,
+#define REAL(column, unit) #column,
+    COLUMNS(TEXT, REAL) NULL
+#undef TEXT
+#undef REAL
+};
+
+static void *array_of(const struct wl_observations *obs, const struct column *c)
+{
+    return *(void *const *)((const char *)obs + c->offset);
+}
+
+void wl_obs_alloc(struct wl_observations *obs, size_t n, struct wl_arena *a)
+{
+    *obs = (struct wl_observations) { .n = n, .source = obs->source, .run_index = wl_new_array(a, size_t, n) };
+    for (size_t i = 0; i < WL_COUNT(columns); i++) {
+        void **array = (void **)((char *)obs + columns[i].offset);
+        if (columns[i].is_text) {
+            *array = wl_new_array(a, const char *, n);
+        } else {
+            double *v = wl_new_array(a, double, n);
+            for (size_t r = 0; r < n; r++) v[r] = NAN;
+            *array = v;
+        }
+    }
+    for (size_t r = 0; r < n; r++) obs->estimated[r] = obs->simulated[r] = 0;
+}
+
+static struct wl_obs_column as_column(const struct wl_observations *obs, const struct column *c)
+{
+    struct wl_obs_column out = { .name = c->name, .unit = c->unit };
+    if (c->is_text)
+        out.text = array_of(obs, c);
+    else
+        out.real = array_of(obs, c);
+    return out;
+}
+
+static int no_column(const struct wl_observations *obs, const char *name, struct wl_err *e)
+{
+    size_t n = WL_COUNT(columns) + obs->n_extra;
+    const char **names = malloc(n * sizeof *names);
+    if (!names) return wl_fail(e, WL_ENOMEM, "no memory for %zu column names", n);
+    for (size_t i = 0; i < n; i++)
+        names[i] = i < WL_COUNT(columns) ? columns[i].name : obs->extra[i - WL_COUNT(columns)].name;
+    const char *near = wl_closest(name, names, n);
+    const char *source = obs->source ? obs->source : "the observations";
+    int rc = near ? wl_fail(e, WL_ENOENT, "%s: no column \"%s\"; did you mean \"%s\"?", source, name, near)
+                  : wl_fail(e, WL_ENOENT, "%s: no column \"%s\"", source, name);
+    free(names);
+    return rc;
+}
+
+int wl_obs_find(const struct wl_observations *obs, const char *name, struct wl_obs_column *out, struct wl_err *e)
+{
+    for (size_t i = 0; i < WL_COUNT(columns); i++)
+        if (strcmp(columns[i].name, name) == 0) {
+            *out = as_column(obs, &columns[i]);
+            return 0;
+        }
+    for (size_t i = 0; i < obs->n_extra; i++)
+        if (strcmp(obs->extra[i].name, name) == 0) {
+            *out = obs->extra[i];
+            return 0;
+        }
+    return no_column(obs, name, e);
+}
+
+const char *wl_obs_text(const struct wl_obs_column *column, size_t row, struct wl_arena *a)
+{
+    if (column->text) return column->text[row] ? column->text[row] : "";
+    double v = column->real[row];
+    return isnan(v) ? "" : wl_strf(a, "%.15g", v);
+}
+
+/* ---- runs ---- */
+
+static bool same_field(const struct column *c, const void *array, size_t x, size_t y)
+{
+    if (c->is_text) {
+        const char *const *v = array;
+        return wl_streq(v[x], v[y]);
+    }
+    const double *v = array;
+    return v[x] == v[y] || (isnan(v[x]) && isnan(v[y]));
+}
+
+static bool same_run(const struct wl_observations *obs, size_t x, size_t y)
+{
+    for (size_t i = 0; i < RUN_COLUMNS; i++)
+        if (!same_field(&columns[i], array_of(obs, &columns[i]), x, y)) return false;
+    return true;
+}
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
+{
+    for (const unsigned char *p = bytes; n--; p++) hash = (hash ^ *p) * 0x100000001b3u; /* FNV-1a */
+    return hash;
+}
+
+static uint64_t run_hash(const struct wl_observations *obs, size_t row)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < RUN_COLUMNS; i++) {
+        const void *array = array_of(obs, &columns[i]);
+        if (columns[i].is_text) {
+            const char *text = ((const char *const *)array)[row];
+            hash = mix(hash, text ? text : "", text ? strlen(text) + 1 : 1);
+        } else {
+            double v = ((const double *)array)[row] + 0.0; /* -0 and 0 are the same */
+            if (!isnan(v))
+                hash = mix(hash, &v, sizeof v);
+            else
+                hash = mix(hash, "", 1);
+        }
+    }
+    return hash;
+}
+
+/* Without a label a run goes on while its epochs grow. */
+static bool goes_on(const struct wl_observations *obs, size_t last, size_t row)
+{
+    if (obs->run[row]) return true;
+    return obs->epoch[row] > obs->epoch[last];
+}
+
+/* A hash table of the last row of each run, open addressing. */
+void wl_obs_index_runs(struct wl_observations *obs, struct wl_arena *a)
+{
+    size_t size = 16;
+    while (size < 2 * obs->n) size *= 2;
+    struct wl_arena *scratch = wl_arena_new(a);
+    size_t *last = wl_new_array(scratch, size_t, size); /* row + 1 */
+    obs->runs = 0;
+    for (size_t row = 0; row < obs->n; row++) {
+        size_t at = run_hash(obs, row) & (size - 1);
+        while (last[at] && !same_run(obs, last[at] - 1, row)) at = (at + 1) & (size - 1);
+        bool known = last[at] && goes_on(obs, last[at] - 1, row);
+        obs->run_index[row] = known ? obs->run_index[last[at] - 1] : obs->runs++;
+        last[at] = row + 1;
+    }
+    wl_arena_free(scratch);
+}

@@ -1,0 +1,152 @@
+#include "base/table.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const char missing[] = "-";
+enum { GAP = 2 }; /* blanks between columns */
+
+struct wl_table wl_table_new(struct wl_arena *a) { return (struct wl_table) { .arena = a }; }
+
+void wl_table_column(struct wl_table *t, const char *name, bool right)
+{
+    WL_CHECK(t->cells.n == 0);
+    WL_GROW(t->arena, t->head, t->columns, t->head_cap);
+    t->head[t->columns++] = (struct wl_table_head) { .name = wl_strdup(t->arena, name), .right = right };
+}
+
+/* One line a cell: control characters would tear the table. */
+static void one_line(char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < ' ' || *s == 0x7f) *s = ' ';
+}
+
+void wl_table_cell(struct wl_table *t, const char *text)
+{
+    wl_strs_add(t->arena, &t->cells, text && *text ? text : missing);
+    one_line(t->cells.v[t->cells.n - 1]);
+}
+
+void wl_table_cellf(struct wl_table *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    wl_table_cell(t, wl_strfv(t->arena, fmt, ap));
+    va_end(ap);
+}
+
+void wl_table_real(struct wl_table *t, double value, int digits)
+{
+    if (isnan(value)) {
+        wl_table_cell(t, NULL);
+        return;
+    }
+    double size = fabs(value);
+    int before = size >= 1 ? (int)floor(log10(size)) + 1 : 1; /* digits in front of the point */
+    if (size >= 1e6 || (size > 0 && size < 1e-4))
+        wl_table_cellf(t, "%.*g", digits, value);
+    else if (size >= 1 || size == 0)
+        wl_table_cellf(t, "%.*f", digits > before ? digits - before : 0, value);
+    else
+        wl_table_cellf(t, "%.*f", digits - 1 - (int)floor(log10(size)), value);
+}
+
+void wl_table_int(struct wl_table *t, double value)
+{
+    if (isnan(value))
+        wl_table_cell(t, NULL);
+    else
+        wl_table_cellf(t, "%.0f", value);
+}
+
+void wl_table_row(struct wl_table *t)
+{
+    while (t->cells.n % t->columns) wl_table_cell(t, NULL);
+}
+
+size_t wl_table_rows(const struct wl_table *t) { return t->columns ? t->cells.n / t->columns : 0; }
+
+static bool inside_character(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
+
+static size_t characters(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++) n += !inside_character(*s);
+    return n;
+}
+
+static const char *cell(const struct wl_table *t, size_t row, size_t column)
+{
+    return t->cells.v[row * t->columns + column];
+}
+
+/* The widest cell or the header; 0 for a column in which everything is missing. */
+static size_t column_width(const struct wl_table *t, size_t column)
+{
+    size_t width = characters(t->head[column].name);
+    bool used = wl_table_rows(t) == 0;
+    for (size_t r = 0; r < wl_table_rows(t); r++) {
+        const char *text = cell(t, r, column);
+        size_t n = characters(text);
+        if (n > width) width = n;
+        if (strcmp(text, missing) != 0) used = true;
+    }
+    return used ? width : 0;
+}
+
+static void pad(struct wl_text *line, size_t n) { wl_text_addf(line, "%*s", (int)n, ""); }
+
+static void add_cell(struct wl_text *line, const char *text, size_t width, bool right)
+{
+    size_t blanks = width - characters(text);
+    if (line->n) pad(line, GAP);
+    if (right) pad(line, blanks);
+    wl_text_add(line, text);
+    if (!right) pad(line, blanks);
+}
+
+/* Without the blanks at its end, cut to `width` characters. */
+static void print_line(struct wl_text *line, FILE *to, int width)
+{
+    while (line->n && line->s[line->n - 1] == ' ') line->s[--line->n] = '\0';
+    if (width > 0 && characters(line->s) > (size_t)width) {
+        char *at = line->s;
+        for (int n = 0; *at; at++)
+            if (!inside_character(*at) && ++n == width) break;
+        *at = '\0';
+        fprintf(to, "%s…\n", line->s);
+    } else {
+        fprintf(to, "%s\n", line->s);
+    }
+    line->n = 0;
+    line->s[0] = '\0';
+}
+
+void wl_table_print(const struct wl_table *t, FILE *to, int width)
+{
+    struct wl_arena *a = wl_arena_new(t->arena);
+    size_t *widths = wl_new_array(a, size_t, t->columns);
+    struct wl_text line = WL_TEXT(a);
+    for (size_t c = 0; c < t->columns; c++) {
+        widths[c] = column_width(t, c);
+        if (widths[c]) add_cell(&line, t->head[c].name, widths[c], t->head[c].right);
+    }
+    if (t->columns) print_line(&line, to, width);
+    for (size_t r = 0; r < wl_table_rows(t); r++) {
+        for (size_t c = 0; c < t->columns; c++)
+            if (widths[c]) add_cell(&line, cell(t, r, c), widths[c], t->head[c].right);
+        print_line(&line, to, width);
+    }
+    wl_arena_free(a);
+}
+
+int wl_table_width(FILE *to)
+{
+    struct winsize size;
+    int fd = fileno(to);
+    if (fd < 0 || !isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0) return 0;
+    return size.ws_col;
+}

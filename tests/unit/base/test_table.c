@@ -1,0 +1,100 @@
+/* Text tables: alignment by characters, missing cells, cut lines. */
+#include "base/base.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static char *printed(const struct wl_table *t, int width)
+{
+    char *s;
+    size_t n;
+    FILE *f = open_memstream(&s, &n);
+    wl_table_print(t, f, width);
+    fclose(f);
+    return s;
+}
+
+static struct wl_table three_columns(struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    wl_table_column(&t, "name", false);
+    wl_table_column(&t, "time s", true);
+    wl_table_column(&t, "cap", true);
+    return t;
+}
+
+static void aligns_by_characters(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_table t = three_columns(a);
+    wl_table_cell(&t, "βeta");
+    wl_table_real(&t, 1.5, 3);
+    wl_table_int(&t, 250);
+    wl_table_row(&t);
+    wl_table_cell(&t, "a\nb");
+    wl_table_row(&t);
+    char *s = printed(&t, 0);
+    assert_string_equal(s, "name  time s  cap\n"
+                           "βeta    1.50  250\n"
+                           "a b        -    -\n");
+    free(s);
+    s = printed(&t, 8);
+    assert_string_equal(s, "name  t…\nβeta   …\na b    …\n");
+    free(s);
+    wl_arena_free(a);
+}
+
+static void leaves_out_what_is_missing_everywhere(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_table t = three_columns(a);
+    wl_table_cell(&t, "x");
+    wl_table_real(&t, NAN, 3);
+    wl_table_int(&t, 100);
+    wl_table_row(&t);
+    char *s = printed(&t, 0);
+    assert_string_equal(s, "name  cap\nx     100\n");
+    free(s);
+    wl_arena_free(a);
+}
+
+static void numbers_keep_their_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        { 0, "0.00" },      { 1, "1.00" },     { 9.996, "10.00" }, { 12.345, "12.3" },   { 1234.5, "1234" },
+        { 0.0123, "0.0123" }, { -4.567, "-4.57" }, { 1e9, "1e+09" },   { 0.00001, "1e-05" },
+    };
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        struct wl_table t = wl_table_new(a);
+        wl_table_column(&t, "v", true);
+        wl_table_real(&t, cases[i].value, 3);
+        if (i == 4) assert_true(strcmp(t.cells.v[0], "1234") == 0 || strcmp(t.cells.v[0], "1235") == 0);
+        else assert_string_equal(t.cells.v[0], cases[i].text);
+    }
+    wl_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(aligns_by_characters),
+        cmocka_unit_test(leaves_out_what_is_missing_everywhere),
+        cmocka_unit_test(numbers_keep_their_digits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
