@@ -75,7 +75,7 @@ static void numbers_keep_their_digits(void **state)
         double value;
         const char *text;
     } cases[] = {
-        { 0, "0.00" },      { 1, "1.00" },     { 9.996, "10.00" }, { 12.345, "12.3" },   { 1234.5, "1234" },
+        { 0, "0.00" },        { 1, "1.00" },       { 9.996, "10.00" }, { 12.345, "12.3" },   { 1234.5, "1234" },
         { 0.0123, "0.0123" }, { -4.567, "-4.57" }, { 1e9, "1e+09" },   { 0.00001, "1e-05" },
     };
     struct wl_arena *a = wl_arena_new(NULL);
@@ -83,8 +83,10 @@ static void numbers_keep_their_digits(void **state)
         struct wl_table t = wl_table_new(a);
         wl_table_column(&t, "v", true);
         wl_table_real(&t, cases[i].value, 3);
-        if (i == 4) assert_true(strcmp(t.cells.v[0], "1234") == 0 || strcmp(t.cells.v[0], "1235") == 0);
-        else assert_string_equal(t.cells.v[0], cases[i].text);
+        if (i == 4)
+            assert_true(strcmp(t.cells.v[0], "1234") == 0 || strcmp(t.cells.v[0], "1235") == 0);
+        else
+            assert_string_equal(t.cells.v[0], cases[i].text);
     }
     wl_arena_free(a);
 }
