@@ -88,13 +88,6 @@ static int read_record(struct wl_csv_reader *r, const char *path, struct wl_err 
     return 1;
 }
 
-/* A byte-order mark in front is no part of the first name. */
-static void skip_mark(FILE *f)
-{
-    char mark[3];
-    if (fread(mark, 1, 3, f) != 3 || memcmp(mark, "\xef\xbb\xbf", 3) != 0) rewind(f);
-}
-
 static bool blank(const struct wl_csv_reader *r) { return r->n_fields == 1 && r->buf[0] == '\0'; }
 
 int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_arena *a, struct wl_err *e)
@@ -102,7 +95,6 @@ int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_
     FILE *f = fopen(path, "rb");
     if (!f) return wl_fail_errno(e, "%s: cannot open", path);
     wl_defer(a, close_file, f);
-    skip_mark(f);
     struct wl_csv_reader *r = wl_new(a, struct wl_csv_reader);
     *r = (struct wl_csv_reader){ .file = f, .separator = separator, .line = 1, .arena = a };
     *csv = (struct wl_csv){ .path = wl_strdup(a, path), .reader = r };
@@ -111,7 +103,8 @@ int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_
         rc = read_record(r, csv->path, e);
         if (rc < 0) return rc;
         if (rc == 0) return wl_fail(e, WL_EINVAL, "%s: no header row: the file is empty", path);
-    } while (blank(r) || r->buf[0] == '#');
+        if (wl_starts(r->buf, "\xef\xbb\xbf")) r->starts[0] = 3; /* a byte-order mark is no part of the first name */
+    } while (blank(r) || r->buf[r->starts[0]] == '#');
     for (size_t i = 0; i < r->n_fields; i++) wl_strs_add(a, &csv->head, wl_strip(a, r->buf + r->starts[i]));
     csv->row = wl_new_array(a, char *, csv->head.n);
     csv->line = 0;
