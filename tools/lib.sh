@@ -1,0 +1,44 @@
+# Shared by quickstart, check and tools/fresh-check. Source it from the top of the tree.
+say() { printf '\033[1m== %s\033[0m\n' "$*"; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+# The packages of the named sections of tools/packages that are not installed.
+missing_packages() {
+    local name section
+    while read -r name section _; do
+        case "$name" in '' | '#'*) continue ;; esac
+        case " $* " in *" $section "*) ;; *) continue ;; esac
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || printf '%s\n' "$name"
+    done < tools/packages
+}
+
+# Installs what is missing of the named sections with apt, as root or through sudo, and says what it does.
+install_packages() {
+    command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+        die "this is not Debian or Ubuntu: install the packages that tools/packages lists by hand, then run the build of README.md"
+    local wanted sudo=
+    wanted=$(missing_packages "$@" | tr '\n' ' ')
+    [ -n "$wanted" ] || return 0
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || die "these packages are missing and there is no sudo; ask an administrator for: apt-get install $wanted"
+        sudo=sudo
+    fi
+    say "installing: $wanted"
+    # The lists may be absent or old; a failed update is no reason to stop when the packages are there.
+    $sudo apt-get update -qq || say "apt-get update failed; trying with the lists that are here"
+    # shellcheck disable=SC2086
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $wanted >/dev/null ||
+        die "apt-get could not install: $wanted"
+}
+
+# configure FOLDER [meson options]: once; a changed option list configures again.
+configure() {
+    local folder=$1
+    shift
+    if [ -f "$folder/build.ninja" ]; then
+        [ $# -eq 0 ] || meson configure "$folder" "$@" >/dev/null
+    else
+        meson setup "$folder" "$@" >"$folder.log" 2>&1 || { cat "$folder.log" >&2; rm -f "$folder.log"; die "meson setup $folder failed"; }
+        rm -f "$folder.log"
+    fi
+}
