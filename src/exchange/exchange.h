@@ -2,7 +2,7 @@
 #ifndef WL_EXCHANGE_EXCHANGE_H
 #define WL_EXCHANGE_EXCHANGE_H
 
-#include "base/observations.h"
+#include "base/base.h"
 
 #include <stdio.h>
 

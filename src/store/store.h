@@ -21,7 +21,6 @@
 #define WL_STORE_STORE_H
 
 #include "base/base.h"
-#include "base/observations.h"
 
 #define WL_STORE_VERSION 1
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# tools/check-includes passes on this tree and finds each kind of breach in a planted one.
+set -eu
+root=$1
+tools=$root/tools
+"$tools/check-includes" "$root"
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+mkdir -p "$tmp"/src/{base,store,power,report}
+echo > "$tmp/src/base/base.h"
+echo > "$tmp/src/base/own.h"
+echo > "$tmp/src/store/store.h"
+echo > "$tmp/src/store/internal.h"
+
+# expect TEXT FILE CONTENT: the content in the file is refused with the text
+expect() {
+    printf '%b' "$3" > "$tmp/src/$2"
+    if out=$("$tools/check-includes" "$tmp"); then echo "not refused: $1"; exit 1; fi
+    grep -qF "$1" <<< "$out" || { echo "wanted: $1"; echo "got: $out"; exit 1; }
+    rm "$tmp/src/$2"
+}
+expect "power/ may not include store/" power/a.c '#include "store/store.h"\n'
+expect 'only "store/store.h" is public' report/a.c '#include "store/internal.h"\n'
+expect "<sqlite3.h> has its home in store" power/a.c '#include <sqlite3.h>\n'
+expect "<dnnl.h> has its home in nn/cpu" store/a.c '#include <dnnl.h>\n'
+expect 'the first include must be its own header "base/own.h"' base/own.c '#include <stdio.h>\n#include "base/own.h"\n'
+expect "is no header of src/" power/a.c '#include "stdio.h"\n'
+"$tools/check-includes" "$tmp"
