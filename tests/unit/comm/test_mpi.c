@@ -1,0 +1,125 @@
+/* Ranks under mpirun. The test starts itself again as `mpirun -np 4 test_comm_mpi rank NODE_SIZE CASE`. */
+#include "ranks.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *self;
+static struct wl_arena *a;
+
+/* ---- one rank --------------------------------------------------------------------------------------------------- */
+
+static int check_sums(struct wl_comm *c, struct wl_err *e)
+{
+    const size_t n = 2500000; /* three pieces between nodes */
+    float *shared = c->ops->alloc_shared(c, (n + 5) * sizeof *shared, e), *plain = wl_new_array(c->arena, float, 70001);
+    if (!shared) return e->code;
+    for (size_t i = 0; i < n; i++) shared[5 + i] = number(c->rank, i);
+    for (size_t i = 0; i < 70001; i++) plain[i] = number(c->rank, i);
+    int rc = c->ops->all_reduce_sum(c, shared + 5, n, e);
+    if (!rc) rc = c->ops->all_reduce_sum(c, plain, 70001, e);
+    if (rc) return rc;
+    for (size_t i = 0; i < n; i++) {
+        float want = sum_of(c->size, i), got = shared[5 + i];
+        if (got < want - 1e-6f || got > want + 1e-6f)
+            return wl_fail(e, WL_EINVAL, "shared[%zu] is %.9g, want %.9g", i, got, want);
+        if (i < 70001 && memcmp(&plain[i], &got, sizeof got))
+            return wl_fail(e, WL_EINVAL, "plain[%zu] is %.9g, shared %.9g", i, plain[i], got);
+    }
+    /* All ranks hold the same bits: the sum of one number's differences to rank 0 is 0. */
+    float first = shared[4711];
+    rc = c->ops->broadcast(c, &first, sizeof first, 0, e);
+    double differ = memcmp(&first, &shared[4711], sizeof first) != 0;
+    if (!rc) rc = c->ops->all_reduce_sum_f64(c, &differ, 1, e);
+    if (!rc && differ != 0) rc = wl_fail(e, WL_EINVAL, "%g ranks differ from rank 0", differ);
+    return rc ? rc : c->ops->barrier(c, e);
+}
+
+static int be_rank(int ranks_per_node, const char *what)
+{
+    struct wl_err e = { 0 };
+    struct wl_comm *c;
+    int rc = wl_comm_open(&c, &(struct wl_comm_how) { .backend = "auto", .ranks_per_node = ranks_per_node }, a, &e);
+    if (!rc && !wl_streq(c->ops->name, "mpi")) rc = wl_fail(&e, WL_EINVAL, "auto chose %s", c->ops->name);
+    int nodes = ranks_per_node ? 4 / ranks_per_node : 1;
+    if (!rc && (c->size != 4 || c->nodes != nodes))
+        rc = wl_fail(&e, WL_EINVAL, "%d ranks on %d nodes", c->size, c->nodes);
+    if (!rc && wl_streq(what, "sums")) rc = check_sums(c, &e);
+    if (!rc && wl_streq(what, "kill") && c->rank == 1) raise(SIGKILL);
+    if (!rc && wl_streq(what, "abandon") && c->rank == 1) c->ops->abandon(c, 7);
+    if (!rc && !wl_streq(what, "sums")) rc = c->ops->barrier(c, &e);
+    if (rc) fprintf(stderr, "%s\n", e.msg);
+    wl_arena_free(a);
+    return rc ? 3 : 0;
+}
+
+/* ---- the test --------------------------------------------------------------------------------------------------- */
+
+static int mpirun(const char *ranks_per_node, const char *what, char **text)
+{
+    struct wl_err e = { 0 };
+    struct wl_exit x = { 0 };
+    char *argv[] = { "mpirun", "-np", "4", self, "rank", (char *)ranks_per_node, (char *)what, NULL };
+    assert_int_equal(wl_run(argv, 65536, true, text, &x, a, &e), 0);
+    return x.status;
+}
+
+static void test_sums(void **state)
+{
+    (void)state;
+    static const char *const nodes[] = { "0", "1", "2" };
+    for (size_t i = 0; i < WL_COUNT(nodes); i++) {
+        char *text;
+        int status = mpirun(nodes[i], "sums", &text);
+        if (status) print_error("ranks a node %s: %s\n", nodes[i], text);
+        assert_int_equal(status, 0);
+    }
+}
+
+static void test_lost_ranks(void **state)
+{
+    (void)state;
+    char *text;
+    assert_int_not_equal(mpirun("0", "kill", &text), 0);
+    assert_int_equal(mpirun("0", "abandon", &text), 7);
+    assert_int_equal(mpirun("2", "abandon", &text), 7);
+}
+
+/* Why MPI cannot be tested here, or NULL. */
+static const char *why_not(void)
+{
+    for (size_t i = 0; wl_comm_backends[i]; i++)
+        if (wl_streq(wl_comm_backends[i]->name, "mpi") && wl_comm_backends[i]->unavailable)
+            return wl_comm_backends[i]->unavailable;
+    char *argv[] = { "mpirun", "--version", NULL };
+    struct wl_exit x;
+    return wl_run(argv, 0, true, NULL, &x, a, NULL) ? "mpirun is not installed (Debian: openmpi-bin)" : NULL;
+}
+
+int main(int argc, char **argv)
+{
+    a = wl_arena_new(NULL);
+    if (argc == 4) return be_rank(atoi(argv[2]), argv[3]);
+    self = argv[0];
+    const char *why = why_not();
+    if (why) {
+        printf("SKIP: %s\n", why);
+        return 77;
+    }
+    /* As root and on few cores, in the words of Open MPI; others ignore them. */
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+    setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 1);
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sums), cmocka_unit_test(test_lost_ranks) };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    wl_arena_free(a);
+    return failed;
+}
