@@ -1,0 +1,30 @@
+/* What the files of report/ share. */
+#ifndef WL_REPORT_INTERNAL_H
+#define WL_REPORT_INTERNAL_H
+
+#include "report/report.h"
+
+/* Files that the build puts into the binary (ui/, Chart.js); text without a final NUL. */
+struct wl_asset {
+    const unsigned char *bytes;
+    const size_t *n;
+};
+extern const unsigned char wl_asset_chart_js[], wl_asset_report_js[], wl_asset_report_css[];
+extern const size_t wl_asset_chart_js_n, wl_asset_report_js_n, wl_asset_report_css_n;
+
+/* "epoch time [s]", or the label alone. */
+char *wl_axis_title(const struct wl_axis *axis, struct wl_arena *a);
+
+/* "Some values are estimated." and the like; NULL where all are measured. */
+const char *wl_honesty(bool estimated, bool simulated);
+
+/* A value that can stand on the axis. */
+bool wl_on_axis(const struct wl_axis *axis, double v);
+
+/* A cell as people read it: its text, or its number with the digits of its column. */
+const char *wl_cell_text(const struct wl_table *t, size_t row, size_t column);
+
+/* The heading of a column with its unit: "mean power [W]". */
+char *wl_column_title(const struct wl_column *c, struct wl_arena *a);
+
+#endif
