@@ -4,11 +4,8 @@
 
 #include "report/report.h"
 
-/* Files that the build puts into the binary (ui/, Chart.js); text without a final NUL. */
-struct wl_asset {
-    const unsigned char *bytes;
-    const size_t *n;
-};
+
+/* Files that the build puts into the binary (ui/, Chart.js), without a final NUL. */
 extern const unsigned char wl_asset_chart_js[], wl_asset_report_js[], wl_asset_report_css[];
 extern const size_t wl_asset_chart_js_n, wl_asset_report_js_n, wl_asset_report_css_n;
 

@@ -1,0 +1,191 @@
+/* A figure as a gnuplot script that carries its data, and the run of gnuplot on it. */
+#include "report/internal.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* gnuplot's numbers of the filled marks, in the order of ui/report.js: disc, square, triangle, diamond, triangle
+ * down, pentagon, star. */
+static const int point_types[WL_MARKERS] = { 7, 5, 9, 13, 11, 15, 3 };
+
+static const char *colour_of(const struct wl_series *s) { return wl_colour(s->colour)->light; }
+
+static void put_quoted(struct wl_text *to, const char *before, const char *text, const char *after)
+{
+    wl_text_add(to, before);
+    wl_put_gnuplot(to, text);
+    wl_text_add(to, after);
+}
+
+/* One block a series: x and the columns of its style. A row that cannot be drawn becomes an empty line, at which
+ * gnuplot interrupts lines and areas; two in a row would begin another data set. */
+static void put_data(const struct wl_figure *f, size_t k, struct wl_text *to)
+{
+    const struct wl_series *s = &f->series[k];
+    const double *columns[] = { s->style == WL_STYLE_BAND ? NULL : s->y, s->lo, s->hi };
+    bool gap = true;
+    wl_text_addf(to, "$data%zu << EOD\n", k + 1);
+    for (size_t i = 0; i < s->n; i++) {
+        bool ok = wl_on_axis(&f->x, s->x[i]);
+        for (size_t c = 0; c < WL_COUNT(columns); c++) {
+            if (columns[c] && (c == 0 || s->style == WL_STYLE_BAND)) ok = ok && wl_on_axis(&f->y, columns[c][i]);
+        }
+        if (!ok) {
+            if (!gap) wl_text_add(to, "\n");
+            gap = true;
+            continue;
+        }
+        wl_text_addf(to, "%.10g", s->x[i]);
+        for (size_t c = 0; c < WL_COUNT(columns); c++) {
+            if (!columns[c]) continue;
+            double v = wl_on_axis(&f->y, columns[c][i]) ? columns[c][i] : s->y[i]; /* an error bar without an end */
+            wl_text_addf(to, " %.10g", v);
+        }
+        wl_text_add(to, "\n");
+        gap = false;
+    }
+    wl_text_add(to, "EOD\n");
+}
+
+static void put_axis(const struct wl_axis *axis, char name, struct wl_arena *a, struct wl_text *to)
+{
+    wl_text_addf(to, "set %clabel ", name);
+    wl_put_gnuplot(to, wl_axis_title(axis, a));
+    if (axis->log) wl_text_addf(to, "\nset logscale %c", name);
+    wl_text_addf(to, "\nset %crange [%.10g:%.10g]\nset %ctics nomirror (", name, axis->min, axis->max, name);
+    for (size_t i = 0; i < axis->ticks.n; i++) {
+        wl_text_add(to, i ? ", " : "");
+        if (i < axis->names.n)
+            wl_put_gnuplot(to, axis->names.v[i]);
+        else
+            wl_text_addf(to, "'%.6g'", axis->ticks.v[i]);
+        wl_text_addf(to, " %.10g", axis->ticks.v[i]);
+    }
+    wl_text_add(to, ")\n");
+}
+
+static void put_vlines(const struct wl_figure *f, struct wl_text *to)
+{
+    for (size_t i = 0; i < f->n_vlines; i++) {
+        double x = f->vlines[i].x;
+        if (!wl_on_axis(&f->x, x)) continue;
+        wl_text_addf(to, "set arrow from %.10g, graph 0 to %.10g, graph 1 nohead lc rgb '#999999' lw 0.7 dt 3\n", x, x);
+        if (!f->vlines[i].label) continue;
+        put_quoted(to, "set label ", f->vlines[i].label, "");
+        wl_text_addf(to, " at %.10g, graph 0.985 offset 0.4,0 left font ',10' tc rgb '#666666'\n", x);
+    }
+}
+
+/* Areas lie below lines, lines below points. */
+static int layer(const struct wl_series *s)
+{
+    return s->style == WL_STYLE_BAND ? 0 : s->style == WL_STYLE_BARS ? 1 : s->style == WL_STYLE_LINE ? 2 : 3;
+}
+
+struct plots {
+    struct wl_text *to;
+    size_t n;
+};
+
+static void begin_plot(struct plots *p, size_t k)
+{
+    wl_text_addf(p->to, "%s$data%zu ", p->n++ ? ", \\\n     " : "plot ", k + 1);
+}
+
+static void put_title(struct plots *p, const char *label)
+{
+    if (label)
+        put_quoted(p->to, " title ", label, "");
+    else
+        wl_text_add(p->to, " notitle");
+}
+
+static void put_series(const struct wl_series *s, size_t k, struct plots *p)
+{
+    const char *c = colour_of(s);
+    bool errors = s->lo && s->hi;
+    begin_plot(p, k);
+    switch (s->style) {
+    case WL_STYLE_BAND: wl_text_addf(p->to, "using 1:2:3 with filledcurves fc rgb '%s' fs transparent solid 0.18 noborder", c); break;
+    case WL_STYLE_BARS: wl_text_addf(p->to, "using 1:2:(%.6g) with boxes fc rgb '%s' fs solid 0.85 noborder", s->bar_width, c); break;
+    case WL_STYLE_LINE: wl_text_addf(p->to, "using 1:2 with lines lc rgb '%s' lw 1.8%s", c, s->dashed ? " dt 2" : ""); break;
+    case WL_STYLE_POINTS: wl_text_addf(p->to, "using 1:2 with points lc rgb '%s' pt %d ps 0.8", c, point_types[s->marker % WL_MARKERS]); break;
+    }
+    put_title(p, s->label);
+    if (!errors || s->style == WL_STYLE_BAND) return;
+    begin_plot(p, k);
+    wl_text_addf(p->to, "using 1:2:3:4 with yerrorbars lc rgb '%s' lw 1 pt 0 notitle",
+                 s->style == WL_STYLE_BARS ? "#444444" : c);
+}
+
+static bool drawable(const struct wl_figure *f, const struct wl_series *s)
+{
+    struct wl_figure one = *f;
+    one.series = (struct wl_series *)s;
+    one.n_series = 1;
+    return !wl_figure_empty(&one);
+}
+
+static size_t labels(const struct wl_figure *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->n_series; i++) n += f->series[i].label != NULL;
+    return n;
+}
+
+void wl_figure_gnuplot(const struct wl_figure *f, struct wl_text *to)
+{
+    const char *honesty = wl_honesty(f->estimated, f->simulated);
+    wl_text_addf(to, "# gnuplot %s.gp draws %s.svg; gnuplot -e \"format='pdf'\" %s.gp draws %s.pdf\n", f->id, f->id,
+                 f->id, f->id);
+    wl_text_add(to, "if (!exists('format')) format = 'svg'\n");
+    wl_text_addf(to, "if (!exists('target')) target = '%s.'.format\n", f->id);
+    wl_text_add(to, "set encoding utf8\n"
+                    "if (format eq 'pdf') {\n"
+                    "    set terminal pdfcairo noenhanced size 16cm,10.6cm font 'Helvetica,11'\n"
+                    "} else {\n"
+                    "    set terminal svg noenhanced size 800,530 font 'Helvetica,Arial,sans-serif,14' "
+                    "background '#ffffff'\n"
+                    "}\n"
+                    "set output target\n");
+    for (size_t i = 0; i < f->n_series; i++) put_data(f, i, to);
+    put_quoted(to, "set title ", honesty ? wl_strf(f->arena, "%s (%s)", f->title, honesty) : f->title, "\n");
+    put_axis(&f->x, 'x', f->arena, to);
+    put_axis(&f->y, 'y', f->arena, to);
+    wl_text_add(to, "set border 3 lc rgb '#444444'\nset grid lc rgb '#dddddd' lt 1 lw 0.7\n");
+    put_vlines(f, to);
+    if (labels(f) > 1)
+        wl_text_add(to, "set key bmargin center horizontal Left reverse samplen 2 width 1\n");
+    else
+        wl_text_add(to, "set key off\n");
+
+    struct plots p = { to, 0 };
+    for (int at = 0; at <= 3; at++) {
+        for (size_t i = 0; i < f->n_series; i++) {
+            if (layer(&f->series[i]) == at && drawable(f, &f->series[i])) put_series(&f->series[i], i, &p);
+        }
+    }
+    if (p.n == 0) wl_text_add(to, "plot NaN notitle");
+    wl_text_add(to, "\n");
+}
+
+int wl_gnuplot_run(const char *script_path, const char *format, const char *path, struct wl_arena *a,
+                   struct wl_err *e)
+{
+    char *part = wl_strf(a, "%s.part", path), *said = NULL;
+    struct wl_text set = WL_TEXT(a);
+    put_quoted(&set, "format = ", format, "; ");
+    put_quoted(&set, "target = ", part, "");
+    char *argv[] = { "gnuplot", "-d", "-e", set.s, (char *)script_path, NULL };
+    struct wl_exit how;
+    int rc = wl_run(argv, 4096, true, &said, &how, a, e);
+    if (rc == WL_ENOENT) return wl_fail(e, WL_EUNAVAIL, "gnuplot is not installed (apt-get install gnuplot-nox)");
+    if (rc) return rc;
+    if (how.status != 0) {
+        unlink(part);
+        return wl_fail(e, WL_ELIB, "gnuplot %s ended with status %d: %s", script_path, how.status, wl_strip(a, said));
+    }
+    if (rename(part, path)) return wl_fail_errno(e, "renaming %s to %s", part, path);
+    return 0;
+}

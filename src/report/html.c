@@ -1,0 +1,138 @@
+/* A document as one HTML page. Chart.js, the page's own script, its style and all figures stand inside it; nothing
+ * is loaded from anywhere. */
+#include "report/internal.h"
+
+#include <string.h>
+
+static void put_element(struct wl_text *to, const char *open, const char *text, const char *close)
+{
+    wl_text_add(to, open);
+    wl_put_html(to, text);
+    wl_text_add(to, close);
+}
+
+static void put_list(struct wl_text *to, const char *class, const struct wl_strs *items)
+{
+    if (items->n == 0) return;
+    wl_text_addf(to, "<ul class=\"%s\">\n", class);
+    for (size_t i = 0; i < items->n; i++) put_element(to, "<li>", items->v[i], "</li>\n");
+    wl_text_add(to, "</ul>\n");
+}
+
+static void put_header(const struct wl_document *d, struct wl_text *to)
+{
+    wl_text_add(to, "<header>\n");
+    put_element(to, "<h1>", d->title, "</h1>\n");
+    if (d->subtitle) put_element(to, "<p class=\"subtitle\">", d->subtitle, "</p>\n");
+    wl_text_add(to, "<button id=\"theme\" type=\"button\">dark or light</button>\n<dl class=\"facts\">\n");
+    for (size_t i = 0; i < d->n_facts; i++) {
+        put_element(to, "<div><dt>", d->facts[i].label, "</dt>");
+        put_element(to, "<dd>", d->facts[i].value, "</dd></div>\n");
+    }
+    wl_text_add(to, "</dl>\n</header>\n");
+    if (d->findings.n) {
+        wl_text_add(to, "<section id=\"findings\">\n<h2>Key findings</h2>\n");
+        put_list(to, "findings", &d->findings);
+        wl_text_add(to, "</section>\n");
+    }
+    if (d->warnings.n) {
+        wl_text_add(to, "<section id=\"warnings\">\n<h2>Read with care</h2>\n");
+        put_list(to, "warnings", &d->warnings);
+        wl_text_add(to, "</section>\n");
+    }
+}
+
+/* Links to the rows at the foot of the page that say how the numbers were computed. */
+static void put_metric_links(const char *ids, struct wl_arena *a, struct wl_text *to)
+{
+    struct wl_strs list = wl_split(a, ids ? ids : "", ' ');
+    if (list.n == 0) return;
+    wl_text_add(to, "<p class=\"metrics\">How computed: ");
+    for (size_t i = 0; i < list.n; i++) {
+        const struct wl_metric *m = wl_metric(list.v[i]);
+        WL_CHECK(m);
+        wl_text_addf(to, "%s<a href=\"#metric-%s\" title=\"", i ? ", " : "", m->id);
+        wl_put_html(to, m->formula);
+        put_element(to, "\">", m->name, "</a>");
+    }
+    wl_text_add(to, "</p>\n");
+}
+
+static void put_figure(const struct wl_figure *f, struct wl_arena *a, struct wl_text *to)
+{
+    const char *honesty = wl_honesty(f->estimated, f->simulated);
+    wl_text_addf(to, "<figure class=\"chart\" id=\"figure-%s\">\n", f->id);
+    put_element(to, "<figcaption><h3>", f->title, "");
+    if (honesty) wl_text_addf(to, " <span class=\"badge\">%s</span>", honesty);
+    wl_text_addf(to, "</h3></figcaption>\n<div class=\"canvas\"><canvas data-figure=\"%s\" role=\"img\" aria-label=\"",
+                 f->id);
+    wl_put_html(to, f->title);
+    wl_text_add(to, "\"></canvas></div>\n");
+    if (f->caption) put_element(to, "<p class=\"caption\">", f->caption, "</p>\n");
+    if (f->source) put_element(to, "<p class=\"source\">", f->source, "</p>\n");
+    put_metric_links(f->metrics, a, to);
+    wl_text_add(to, "</figure>\n");
+}
+
+static void put_section(const struct wl_section *s, struct wl_arena *a, struct wl_text *to)
+{
+    wl_table_writer *write_table = wl_table_format("html");
+    wl_text_addf(to, "<section id=\"%s\">\n", s->id);
+    put_element(to, "<h2>", s->title, "</h2>\n");
+    for (size_t i = 0; i < s->paragraphs.n; i++) put_element(to, "<p>", s->paragraphs.v[i], "</p>\n");
+    if (s->n_figures) wl_text_add(to, "<div class=\"figures\">\n");
+    for (size_t i = 0; i < s->n_figures; i++) put_figure(s->figures[i], a, to);
+    if (s->n_figures) wl_text_add(to, "</div>\n");
+    for (size_t i = 0; i < s->n_tables; i++) write_table(s->tables[i], to);
+    wl_text_add(to, "</section>\n");
+}
+
+static void put_metrics(struct wl_text *to)
+{
+    wl_text_add(to, "<section id=\"metrics\">\n<h2>How each number is computed</h2>\n<dl class=\"metrics\">\n");
+    for (const struct wl_metric *m = wl_metrics; m->id; m++) {
+        wl_text_addf(to, "<div id=\"metric-%s\">", m->id);
+        put_element(to, "<dt>", m->name, "");
+        if (*m->unit) put_element(to, " <span class=\"unit\">[", m->unit, "]</span>");
+        put_element(to, "</dt><dd>", m->formula, "");
+        put_element(to, " <span class=\"source\">(", m->source, ")</span></dd></div>\n");
+    }
+    wl_text_add(to, "</dl>\n</section>\n");
+}
+
+static void put_data(const struct wl_document *d, struct wl_text *to)
+{
+    struct wl_json *root = wl_json_root_array(d->arena);
+    for (size_t i = 0; i < d->n_sections; i++) {
+        const struct wl_section *s = d->sections[i];
+        for (size_t k = 0; k < s->n_figures; k++) wl_figure_json(s->figures[k], wl_json_add_object(root, NULL));
+    }
+    wl_text_add(to, "<script type=\"application/json\" id=\"figures\">");
+    wl_put_script_json(to, wl_json_text(root, 0, d->arena));
+    wl_text_add(to, "</script>\n");
+}
+
+static void put_asset(struct wl_text *to, const char *open, const unsigned char *bytes, size_t n, const char *close)
+{
+    wl_text_add(to, open);
+    wl_text_addn(to, (const char *)bytes, n);
+    wl_text_add(to, close);
+}
+
+void wl_document_html(const struct wl_document *d, struct wl_text *to)
+{
+    wl_text_add(to, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                    "<meta name=\"generator\" content=\"wattlaw " WL_VERSION "\">\n"
+                    "<link rel=\"icon\" href=\"data:,\">\n");
+    put_element(to, "<title>", d->title, "</title>\n");
+    put_asset(to, "<style>\n", wl_asset_report_css, wl_asset_report_css_n, "</style>\n</head>\n<body>\n");
+    put_header(d, to);
+    wl_text_add(to, "<main>\n");
+    for (size_t i = 0; i < d->n_sections; i++) put_section(d->sections[i], d->arena, to);
+    put_metrics(to);
+    wl_text_add(to, "</main>\n");
+    put_data(d, to);
+    put_asset(to, "<script>\n", wl_asset_chart_js, wl_asset_chart_js_n, "</script>\n");
+    put_asset(to, "<script>\n", wl_asset_report_js, wl_asset_report_js_n, "</script>\n</body>\n</html>\n");
+}

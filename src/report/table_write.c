@@ -1,0 +1,223 @@
+/* The formats of tables, a writer each: text, CSV, Markdown, LaTeX and HTML. */
+#include "report/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Columns on a terminal, not bytes: every UTF-8 character counts one. */
+static size_t width_of(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
+    return n;
+}
+
+static void put_padded(struct wl_text *to, const char *s, size_t width, bool left)
+{
+    size_t blanks = width > width_of(s) ? width - width_of(s) : 0;
+    if (left) wl_text_add(to, s);
+    wl_text_addf(to, "%*s", (int)blanks, "");
+    if (!left) wl_text_add(to, s);
+}
+
+/* Control characters would move the cursor of a terminal: they become blanks. */
+static char *printable(const char *s, struct wl_arena *a)
+{
+    char *copy = wl_strdup(a, s);
+    for (char *p = copy; *p; p++) {
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = ' ';
+    }
+    return copy;
+}
+
+static char *trimmed_line(char *s)
+{
+    size_t n = strlen(s);
+    while (n && s[n - 1] == ' ') s[--n] = '\0';
+    return s;
+}
+
+static void put_text_row(const struct wl_table *t, char *const *cells, const size_t *width, struct wl_text *to)
+{
+    struct wl_text line = WL_TEXT(t->arena);
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (c) wl_text_add(&line, "  ");
+        put_padded(&line, cells[c], width[c], t->columns[c].text);
+    }
+    wl_text_addf(to, "%s\n", trimmed_line(line.s));
+}
+
+static void write_text(const struct wl_table *t, struct wl_text *to)
+{
+    size_t lines = t->n_rows + 2, n = t->n_columns; /* headings, units, rows */
+    char **cells = wl_new_array(t->arena, char *, lines * n);
+    size_t *width = wl_new_array(t->arena, size_t, n);
+    bool units = false;
+    for (size_t c = 0; c < n; c++) {
+        const char *unit = t->columns[c].unit;
+        units = units || unit;
+        cells[c] = printable(t->columns[c].label, t->arena);
+        cells[n + c] = unit ? wl_strf(t->arena, "[%s]", unit) : (char *)"";
+        for (size_t r = 0; r < t->n_rows; r++) cells[(r + 2) * n + c] = printable(wl_cell_text(t, r, c), t->arena);
+        for (size_t l = 0; l < lines; l++) {
+            size_t w = width_of(cells[l * n + c]);
+            if (w > width[c]) width[c] = w;
+        }
+    }
+    const char *honesty = wl_honesty(t->estimated, t->simulated);
+    wl_text_addf(to, "%s%s%s%s\n", printable(t->title, t->arena), honesty ? " (" : "", honesty ? honesty : "",
+                 honesty ? ")" : "");
+    for (size_t l = 0; l < lines; l++) {
+        if (l != 1 || units) put_text_row(t, cells + l * n, width, to);
+    }
+}
+
+static void write_csv(const struct wl_table *t, struct wl_text *to)
+{
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (c) wl_text_add(to, ",");
+        wl_csv_put(to, t->columns[c].id);
+    }
+    wl_text_add(to, ",estimated,simulated\n");
+    for (size_t r = 0; r < t->n_rows; r++) {
+        for (size_t c = 0; c < t->n_columns; c++) {
+            const struct wl_cell *cell = &t->cells[r * t->n_columns + c];
+            if (c) wl_text_add(to, ",");
+            if (cell->text)
+                wl_csv_put(to, cell->text);
+            else if (isfinite(cell->value))
+                wl_text_addf(to, "%.15g", cell->value);
+        }
+        wl_text_addf(to, ",%d,%d\n", t->estimated, t->simulated);
+    }
+}
+
+static void write_markdown(const struct wl_table *t, struct wl_text *to)
+{
+    const char *honesty = wl_honesty(t->estimated, t->simulated);
+    wl_text_add(to, "**");
+    wl_put_markdown(to, t->title);
+    wl_text_add(to, "**");
+    if (honesty) wl_text_addf(to, " (%s)", honesty);
+    wl_text_add(to, "\n\n|");
+    for (size_t c = 0; c < t->n_columns; c++) {
+        wl_text_add(to, " ");
+        wl_put_markdown(to, t->columns[c].label);
+        if (t->columns[c].unit) {
+            wl_text_add(to, " (");
+            wl_put_markdown(to, t->columns[c].unit);
+            wl_text_add(to, ")");
+        }
+        wl_text_add(to, " |");
+    }
+    wl_text_add(to, "\n|");
+    for (size_t c = 0; c < t->n_columns; c++) wl_text_add(to, t->columns[c].text ? " :-- |" : " --: |");
+    wl_text_add(to, "\n");
+    for (size_t r = 0; r < t->n_rows; r++) {
+        wl_text_add(to, "|");
+        for (size_t c = 0; c < t->n_columns; c++) {
+            wl_text_add(to, " ");
+            wl_put_markdown(to, wl_cell_text(t, r, c));
+            wl_text_add(to, " |");
+        }
+        wl_text_add(to, "\n");
+    }
+    if (!t->caption) return;
+    wl_text_add(to, "\n");
+    wl_put_markdown(to, t->caption);
+    wl_text_add(to, "\n");
+}
+
+/* For \usepackage{booktabs}; UTF-8 input. */
+static void write_latex(const struct wl_table *t, struct wl_text *to)
+{
+    const char *honesty = wl_honesty(t->estimated, t->simulated);
+    wl_text_add(to, "% needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}\n"
+                    "\\begin{table}\n\\centering\n\\caption{");
+    wl_put_latex(to, t->title);
+    if (honesty) wl_text_addf(to, " (%s)", honesty);
+    wl_text_add(to, ".");
+    if (t->caption) {
+        wl_text_add(to, " ");
+        wl_put_latex(to, t->caption);
+    }
+    wl_text_addf(to, "}\n\\label{tab:%s}\n\\begin{tabular}{", t->id);
+    for (size_t c = 0; c < t->n_columns; c++) wl_text_add(to, t->columns[c].text ? "l" : "r");
+    wl_text_add(to, "}\n\\toprule\n");
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (c) wl_text_add(to, " & ");
+        wl_put_latex(to, wl_column_title(&t->columns[c], t->arena));
+    }
+    wl_text_add(to, " \\\\\n\\midrule\n");
+    for (size_t r = 0; r < t->n_rows; r++) {
+        for (size_t c = 0; c < t->n_columns; c++) {
+            if (c) wl_text_add(to, " & ");
+            wl_put_latex(to, wl_cell_text(t, r, c));
+        }
+        wl_text_add(to, " \\\\\n");
+    }
+    wl_text_add(to, "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
+}
+
+static void put_html_heading(const struct wl_column *c, struct wl_text *to)
+{
+    const struct wl_metric *m = wl_metric(c->metric);
+    wl_text_addf(to, "<th scope=\"col\"%s>", c->text ? " class=\"text\"" : "");
+    if (m) {
+        wl_text_addf(to, "<a href=\"#metric-%s\" title=\"", m->id);
+        wl_put_html(to, m->formula);
+        wl_text_add(to, "\">");
+    }
+    wl_put_html(to, c->label);
+    if (m) wl_text_add(to, "</a>");
+    if (c->unit) {
+        wl_text_add(to, " <span class=\"unit\">[");
+        wl_put_html(to, c->unit);
+        wl_text_add(to, "]</span>");
+    }
+    wl_text_add(to, "</th>");
+}
+
+static void write_html(const struct wl_table *t, struct wl_text *to)
+{
+    const char *honesty = wl_honesty(t->estimated, t->simulated);
+    wl_text_addf(to, "<figure class=\"table\" id=\"table-%s\">\n<figcaption><h3>", t->id);
+    wl_put_html(to, t->title);
+    if (honesty) wl_text_addf(to, " <span class=\"badge\">%s</span>", honesty);
+    wl_text_add(to, "</h3></figcaption>\n<div class=\"scroll\"><table>\n<thead><tr>");
+    for (size_t c = 0; c < t->n_columns; c++) put_html_heading(&t->columns[c], to);
+    wl_text_add(to, "</tr></thead>\n<tbody>\n");
+    for (size_t r = 0; r < t->n_rows; r++) {
+        wl_text_add(to, "<tr>");
+        for (size_t c = 0; c < t->n_columns; c++) {
+            wl_text_add(to, t->columns[c].text ? "<td class=\"text\">" : "<td>");
+            wl_put_html(to, wl_cell_text(t, r, c));
+            wl_text_add(to, "</td>");
+        }
+        wl_text_add(to, "</tr>\n");
+    }
+    wl_text_add(to, "</tbody>\n</table></div>\n");
+    const char *notes[] = { t->caption, t->source };
+    for (size_t i = 0; i < WL_COUNT(notes); i++) {
+        if (!notes[i]) continue;
+        wl_text_addf(to, "<p class=\"%s\">", i ? "source" : "caption");
+        wl_put_html(to, notes[i]);
+        wl_text_add(to, "</p>\n");
+    }
+    wl_text_add(to, "</figure>\n");
+}
+
+static const struct {
+    const char *name;
+    wl_table_writer *write;
+} formats[] = {
+    { "text", write_text }, { "csv", write_csv }, { "md", write_markdown }, { "tex", write_latex }, { "html", write_html },
+};
+
+wl_table_writer *wl_table_format(const char *name)
+{
+    for (size_t i = 0; i < WL_COUNT(formats); i++) {
+        if (wl_streq(formats[i].name, name)) return formats[i].write;
+    }
+    return NULL;
+}

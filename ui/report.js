@@ -1,0 +1,313 @@
+/* Draws the figures of report.html. Each figure is data (wl_figure_json in src/report/figure_json.c); this file hands
+ * it to Chart.js and adds what Chart.js lacks: bands, bars on a number axis, error bars, vertical lines, and legend
+ * entries that hide a whole group. */
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const figures = JSON.parse(document.getElementById("figures").textContent);
+  const charts = [];
+  let problems = 0;
+
+  addEventListener("error", (event) => {
+    problems++;
+    root.dataset.error = `${problems}: ${event.message}`;
+  });
+
+  /* The order of report/gnuplot.c: disc, square, triangle, diamond, triangle down, pentagon, star. */
+  const markers = [
+    { pointStyle: "circle", radius: 4.5 },
+    { pointStyle: "rect", radius: 5 },
+    { pointStyle: "triangle", radius: 5.5 },
+    { pointStyle: "rectRot", radius: 5.5 },
+    { pointStyle: "triangle", radius: 5.5, rotation: 180 },
+    { pointStyle: "rectRounded", radius: 5.5 },
+    { pointStyle: "star", radius: 5.5 },
+  ];
+
+  const systemDark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches);
+  const cssColour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const seriesColour = (series) => (isDark() ? series.dark : series.light);
+
+  function withAlpha(hex, alpha) {
+    const part = (at) => parseInt(hex.slice(at, at + 2), 16);
+    return `rgba(${part(1)}, ${part(3)}, ${part(5)}, ${alpha})`;
+  }
+
+  const digits = (v) => (v === null || v === undefined ? "missing" : String(Number(v.toPrecision(4))));
+  const withUnit = (v, axis) => digits(v) + (axis.unit ? ` ${axis.unit}` : "");
+
+  /* ---- one series ---- */
+
+  function datasetOf(series, colour) {
+    const y = series.y || series.x.map(() => null);
+    const set = {
+      type: "line",
+      label: series.label || "",
+      series,
+      data: series.x.map((x, i) => ({ x, y: y[i] })),
+      borderColor: colour,
+      backgroundColor: colour,
+      spanGaps: false,
+      borderJoinStyle: "round",
+    };
+    if (series.style === "line") {
+      return Object.assign(set, {
+        borderWidth: 2, borderDash: series.dashed ? [7, 5] : [], pointStyle: "line", radius: 0, hoverRadius: 3, order: 2,
+      });
+    }
+    if (series.style === "points") {
+      const marker = markers[series.marker];
+      return Object.assign(set, {
+        showLine: false, pointBackgroundColor: withAlpha(colour, 0.75), hoverRadius: 8, order: 1,
+        borderWidth: marker.pointStyle === "star" ? 2 : 1, ...marker,
+      });
+    }
+    /* Bands and bars are drawn below; their data set carries the legend entry and, for bars, the place to point at. */
+    return Object.assign(set, {
+      showLine: false, radius: 0, hoverRadius: 0, hitRadius: series.style === "bars" ? 25 : 0, pointStyle: "rect", order: 3,
+    });
+  }
+
+  /* ---- drawn around the data sets of Chart.js ---- */
+
+  function drawBand(context, xAxis, yAxis, series) {
+    const ok = (i) => series.x[i] !== null && series.lo[i] !== null && series.hi[i] !== null;
+    for (let from = 0; from < series.x.length; from++) {
+      if (!ok(from)) continue;
+      let to = from;
+      while (to + 1 < series.x.length && ok(to + 1)) to++;
+      context.beginPath();
+      for (let i = from; i <= to; i++) context.lineTo(xAxis.getPixelForValue(series.x[i]), yAxis.getPixelForValue(series.hi[i]));
+      for (let i = to; i >= from; i--) context.lineTo(xAxis.getPixelForValue(series.x[i]), yAxis.getPixelForValue(series.lo[i]));
+      context.fill();
+      from = to;
+    }
+  }
+
+  function drawBars(context, xAxis, yAxis, series) {
+    const zero = yAxis.getPixelForValue(0);
+    series.x.forEach((x, i) => {
+      if (x === null || series.y[i] === null) return;
+      const left = xAxis.getPixelForValue(x - series.width / 2);
+      const right = xAxis.getPixelForValue(x + series.width / 2);
+      context.fillRect(left, yAxis.getPixelForValue(series.y[i]), right - left, zero - yAxis.getPixelForValue(series.y[i]));
+    });
+  }
+
+  function drawErrors(context, xAxis, yAxis, series) {
+    series.x.forEach((x, i) => {
+      if (x === null || series.lo[i] === null || series.hi[i] === null || series.y[i] === null) return;
+      const at = xAxis.getPixelForValue(x);
+      context.beginPath();
+      for (const end of [series.lo[i], series.hi[i]]) {
+        const y = yAxis.getPixelForValue(end);
+        context.moveTo(at - 4, y);
+        context.lineTo(at + 4, y);
+      }
+      context.moveTo(at, yAxis.getPixelForValue(series.lo[i]));
+      context.lineTo(at, yAxis.getPixelForValue(series.hi[i]));
+      context.stroke();
+    });
+  }
+
+  function drawLines(context, chart, vlines) {
+    const area = chart.chartArea;
+    context.strokeStyle = context.fillStyle = cssColour("--muted");
+    context.lineWidth = 1;
+    context.setLineDash([2, 3]);
+    context.font = `11px ${Chart.defaults.font.family}`;
+    context.textBaseline = "top";
+    for (const line of vlines) {
+      const x = chart.scales.x.getPixelForValue(line.x);
+      if (x < area.left - 1 || x > area.right + 1) continue;
+      context.beginPath();
+      context.moveTo(x, area.top);
+      context.lineTo(x, area.bottom);
+      context.stroke();
+      if (line.label) context.fillText(line.label, x + 4, area.top + 2);
+    }
+  }
+
+  function clipped(chart, draw) {
+    const { ctx, chartArea } = chart;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(chartArea.left - 1, chartArea.top - 1, chartArea.width + 2, chartArea.height + 2);
+    ctx.clip();
+    draw(ctx);
+    ctx.restore();
+  }
+
+  function eachVisible(chart, fn) {
+    chart.data.datasets.forEach((set, i) => {
+      if (chart.isDatasetVisible(i)) fn(set.series, seriesColour(set.series));
+    });
+  }
+
+  const extras = {
+    id: "extras",
+    beforeDatasetsDraw(chart) {
+      clipped(chart, (context) => {
+        drawLines(context, chart, chart.figure.vlines);
+        context.setLineDash([]);
+        eachVisible(chart, (series, colour) => {
+          context.fillStyle = withAlpha(colour, series.style === "band" ? 0.18 : 0.85);
+          if (series.style === "band") drawBand(context, chart.scales.x, chart.scales.y, series);
+          if (series.style === "bars") drawBars(context, chart.scales.x, chart.scales.y, series);
+        });
+      });
+    },
+    afterDatasetsDraw(chart) {
+      clipped(chart, (context) => {
+        eachVisible(chart, (series, colour) => {
+          if (!series.y || !series.lo || !series.hi) return;
+          context.strokeStyle = series.style === "bars" ? cssColour("--text") : colour;
+          context.lineWidth = 1.5;
+          drawErrors(context, chart.scales.x, chart.scales.y, series);
+        });
+      });
+    },
+  };
+
+  /* ---- axes, legend, texts ---- */
+
+  function scaleOf(axis) {
+    const names = new Map(axis.ticks.map((tick) => [tick.value, tick.name]));
+    return {
+      type: axis.log ? "logarithmic" : "linear",
+      bounds: "data",
+      min: axis.min,
+      max: axis.max,
+      title: { display: true, text: axis.title, color: cssColour("--text") },
+      grid: { color: cssColour("--grid"), borderColor: cssColour("--muted") },
+      ticks: { color: cssColour("--text"), maxRotation: 0, autoSkipPadding: 10, callback: (value) => names.get(value) ?? "" },
+      afterBuildTicks: (scale) => { scale.ticks = axis.ticks.map((tick) => ({ value: tick.value })); },
+    };
+  }
+
+  function toggleGroup(event, item, legend) {
+    const chart = legend.chart;
+    const group = chart.data.datasets[item.datasetIndex].series.group;
+    const show = !chart.isDatasetVisible(item.datasetIndex);
+    chart.data.datasets.forEach((set, i) => {
+      if (set.series.group === group) chart.setDatasetVisibility(i, show);
+    });
+    chart.update();
+  }
+
+  function tooltipText(item) {
+    const { figure } = item.chart;
+    const { series } = item.dataset;
+    const i = item.dataIndex;
+    const owner = figure.series[series.group];
+    const lines = [`${owner.label ? `${owner.label}: ` : ""}${withUnit(series.y[i], figure.y)}`];
+    if (series.lo && series.hi) lines.push(`${withUnit(series.lo[i], figure.y)} to ${withUnit(series.hi[i], figure.y)}`);
+    if (series.notes && series.notes[i]) lines.push(series.notes[i]);
+    return lines;
+  }
+
+  function tooltipTitle(items) {
+    if (items.length === 0) return "";
+    const { figure } = items[0].chart;
+    const x = items[0].parsed.x;
+    const tick = figure.x.ticks.find((t) => t.value === x);
+    return tick && tick.name !== digits(x) ? tick.name : `${figure.x.title}: ${digits(x)}`;
+  }
+
+  function optionsOf(figure) {
+    const labelled = figure.series.filter((series) => series.label).length;
+    return {
+      animation: false,
+      responsive: true,
+      maintainAspectRatio: false,
+      layout: { padding: { top: 6, right: 12 } },
+      interaction: { mode: "nearest", intersect: false },
+      scales: { x: scaleOf(figure.x), y: scaleOf(figure.y) },
+      plugins: {
+        legend: {
+          display: labelled > 1,
+          position: "bottom",
+          onClick: toggleGroup,
+          labels: { color: cssColour("--text"), usePointStyle: true, pointStyleWidth: 26, padding: 12,
+                    filter: (item, data) => data.datasets[item.datasetIndex].series.label !== null },
+        },
+        tooltip: { callbacks: { title: tooltipTitle, label: tooltipText } },
+      },
+    };
+  }
+
+  function draw(canvas, figure) {
+    const data = { datasets: figure.series.map((series) => datasetOf(series, seriesColour(series))) };
+    const chart = new Chart(canvas, { type: "line", data, options: optionsOf(figure), plugins: [extras, { beforeInit(c) { c.figure = figure; } }] });
+    canvas.dataset.rendered = figure.id;
+    charts.push(chart);
+  }
+
+  function recolour() {
+    for (const chart of charts) {
+      chart.data.datasets.forEach((set) => Object.assign(set, datasetOf(set.series, seriesColour(set.series))));
+      chart.options = optionsOf(chart.figure);
+      chart.update();
+    }
+  }
+
+  /* ---- tables: a click on a heading sorts ---- */
+
+  const cellValue = (row, at) => {
+    const text = row.cells[at].textContent.trim();
+    return text === "" ? null : isNaN(Number(text)) ? text : Number(text);
+  };
+
+  function compare(a, b) {
+    if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    return String(a).localeCompare(String(b), undefined, { numeric: true });
+  }
+
+  function sortable(table) {
+    const body = table.tBodies[0];
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, at) => head.addEventListener("click", (event) => {
+      if (event.target.closest("a")) return;
+      const down = head.getAttribute("aria-sort") === "ascending";
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const rows = [...body.rows].sort((p, q) => compare(cellValue(p, at), cellValue(q, at)));
+      body.append(...(down ? rows.reverse() : rows));
+    }));
+  }
+
+  /* ---- page ---- */
+
+  Chart.defaults.font.family = 'system-ui, "Helvetica Neue", Arial, sans-serif';
+  Chart.defaults.font.size = 13;
+  Chart.defaults.devicePixelRatio = Math.max(2, devicePixelRatio);
+
+  const byId = new Map(figures.map((figure) => [figure.id, figure]));
+  for (const canvas of document.querySelectorAll("canvas[data-figure]")) draw(canvas, byId.get(canvas.dataset.figure));
+  document.querySelectorAll("table").forEach(sortable);
+
+  document.getElementById("theme").addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    recolour();
+  });
+  systemDark.addEventListener("change", recolour);
+
+  /* Paper is light, whatever the screen is. */
+  let screenTheme;
+  addEventListener("beforeprint", () => {
+    screenTheme = root.dataset.theme;
+    root.dataset.theme = "light";
+    recolour();
+    charts.forEach((chart) => chart.resize());
+  });
+  addEventListener("afterprint", () => {
+    if (screenTheme) root.dataset.theme = screenTheme;
+    else delete root.dataset.theme;
+    recolour();
+    charts.forEach((chart) => chart.resize());
+  });
+
+  root.dataset.rendered = `${charts.length} of ${figures.length}`;
+})();
