@@ -4,7 +4,6 @@
 
 #include "report/report.h"
 
-
 /* Files that the build puts into the binary (ui/, Chart.js), without a final NUL. */
 extern const unsigned char wl_asset_chart_js[], wl_asset_report_js[], wl_asset_report_css[];
 extern const size_t wl_asset_chart_js_n, wl_asset_report_js_n, wl_asset_report_css_n;

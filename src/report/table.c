@@ -2,6 +2,7 @@
 #include "report/internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 struct wl_table *wl_table_new(struct wl_arena *a, const char *id, const char *title, const struct wl_column *columns,
                               size_t n_columns)

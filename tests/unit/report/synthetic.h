@@ -1,0 +1,23 @@
+/* Made-up figures, tables and a document for the tests of the renderers. */
+#ifndef TESTS_REPORT_SYNTHETIC_H
+#define TESTS_REPORT_SYNTHETIC_H
+
+#include "report/report.h"
+
+/* Six workloads at 2 to 424 workers on log-log axes: runs, law, band, ideal line. */
+struct wl_figure *synthetic_scaling(struct wl_arena *a);
+
+/* Bars with names under them, one value missing. */
+struct wl_figure *synthetic_bars(struct wl_arena *a);
+
+/* A line with a gap, a band, vertical lines. */
+struct wl_figure *synthetic_trace(struct wl_arena *a);
+
+/* Names that would break out of HTML, JSON, LaTeX, Markdown and gnuplot if they were not escaped. */
+extern const char synthetic_hostile[];
+struct wl_figure *synthetic_hostile_figure(struct wl_arena *a);
+struct wl_table *synthetic_table(struct wl_arena *a, bool hostile);
+
+struct wl_document *synthetic_document(struct wl_arena *a);
+
+#endif
