@@ -229,7 +229,7 @@
           display: labelled > 1,
           position: "bottom",
           onClick: toggleGroup,
-          labels: { color: cssColour("--text"), usePointStyle: true, pointStyleWidth: 26, padding: 12,
+          labels: { color: cssColour("--text"), usePointStyle: true, padding: 14,
                     filter: (item, data) => data.datasets[item.datasetIndex].series.label !== null },
         },
         tooltip: { callbacks: { title: tooltipTitle, label: tooltipText } },

@@ -29,7 +29,7 @@ void wl_section_figure(struct wl_document *d, struct wl_section *s, struct wl_fi
     s->figures[s->n_figures++] = f;
 }
 
-void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_table *t)
+void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_table_data *t)
 {
     WL_GROW(d->arena, s->tables, s->n_tables, s->cap_tables);
     s->tables[s->n_tables++] = t;

@@ -70,7 +70,7 @@ static void put_vlines(const struct wl_figure *f, struct wl_text *to)
     for (size_t i = 0; i < f->n_vlines; i++) {
         double x = f->vlines[i].x;
         if (!wl_on_axis(&f->x, x)) continue;
-        wl_text_addf(to, "set arrow from %.10g, graph 0 to %.10g, graph 1 nohead lc rgb '#999999' lw 0.7 dt 3\n", x, x);
+        wl_text_addf(to, "set arrow from %.10g, graph 0 to %.10g, graph 1 nohead lc rgb '#888888' lw 0.8 dt 3\n", x, x);
         if (!f->vlines[i].label) continue;
         put_quoted(to, "set label ", f->vlines[i].label, "");
         wl_text_addf(to, " at %.10g, graph 0.985 offset 0.4,0 left font ',10' tc rgb '#666666'\n", x);
@@ -83,40 +83,56 @@ static int layer(const struct wl_series *s)
     return s->style == WL_STYLE_BAND ? 0 : s->style == WL_STYLE_BARS ? 1 : s->style == WL_STYLE_LINE ? 2 : 3;
 }
 
+/* The plot command and its legend: entries stand in the order of the series, whatever is drawn first. */
 struct plots {
     struct wl_text *to;
     size_t n;
 };
 
-static void begin_plot(struct plots *p, size_t k)
+static void begin_part(struct plots *p) { wl_text_add(p->to, p->n++ ? ", \\\n     " : "plot "); }
+
+static char *line_style(const struct wl_series *s, struct wl_arena *a)
 {
-    wl_text_addf(p->to, "%s$data%zu ", p->n++ ? ", \\\n     " : "plot ", k + 1);
+    return wl_strf(a, "lines lc rgb '%s' lw 1.8%s", colour_of(s), s->dashed ? " dt 2" : "");
 }
 
-static void put_title(struct plots *p, const char *label)
+static char *point_style(const struct wl_series *s, struct wl_arena *a)
 {
-    if (label)
-        put_quoted(p->to, " title ", label, "");
-    else
-        wl_text_add(p->to, " notitle");
+    return wl_strf(a, "points lc rgb '%s' pt %d ps 0.8", colour_of(s), point_types[s->marker % WL_MARKERS]);
 }
 
-static void put_series(const struct wl_series *s, size_t k, struct plots *p)
+static char *style_of(const struct wl_series *s, struct wl_arena *a)
 {
-    const char *c = colour_of(s);
-    bool errors = s->lo && s->hi;
-    begin_plot(p, k);
     switch (s->style) {
-    case WL_STYLE_BAND: wl_text_addf(p->to, "using 1:2:3 with filledcurves fc rgb '%s' fs transparent solid 0.18 noborder", c); break;
-    case WL_STYLE_BARS: wl_text_addf(p->to, "using 1:2:(%.6g) with boxes fc rgb '%s' fs solid 0.85 noborder", s->bar_width, c); break;
-    case WL_STYLE_LINE: wl_text_addf(p->to, "using 1:2 with lines lc rgb '%s' lw 1.8%s", c, s->dashed ? " dt 2" : ""); break;
-    case WL_STYLE_POINTS: wl_text_addf(p->to, "using 1:2 with points lc rgb '%s' pt %d ps 0.8", c, point_types[s->marker % WL_MARKERS]); break;
+    case WL_STYLE_BAND:
+        return wl_strf(a, "filledcurves fc rgb '%s' fs transparent solid 0.18 noborder", colour_of(s));
+    case WL_STYLE_BARS: return wl_strf(a, "boxes fc rgb '%s' fs solid 0.85 noborder", colour_of(s));
+    case WL_STYLE_LINE: return line_style(s, a);
+    case WL_STYLE_POINTS: break;
     }
-    put_title(p, s->label);
-    if (!errors || s->style == WL_STYLE_BAND) return;
-    begin_plot(p, k);
-    wl_text_addf(p->to, "using 1:2:3:4 with yerrorbars lc rgb '%s' lw 1 pt 0 notitle",
-                 s->style == WL_STYLE_BARS ? "#444444" : c);
+    return point_style(s, a);
+}
+
+static void put_series(const struct wl_series *s, size_t k, struct plots *p, struct wl_arena *a)
+{
+    begin_part(p);
+    wl_text_addf(p->to, "$data%zu using ", k + 1);
+    if (s->style == WL_STYLE_BARS)
+        wl_text_addf(p->to, "1:2:(%.6g)", s->bar_width);
+    else
+        wl_text_add(p->to, s->style == WL_STYLE_BAND ? "1:2:3" : "1:2");
+    wl_text_addf(p->to, " with %s notitle", style_of(s, a));
+    if (s->style == WL_STYLE_BAND || !s->lo || !s->hi) return;
+    begin_part(p);
+    wl_text_addf(p->to, "$data%zu using 1:3:(0):($4-$3) with vectors heads size graph 0.006,90 lc rgb '%s' lw 1.2 notitle",
+                 k + 1, s->style == WL_STYLE_BARS ? "#333333" : colour_of(s));
+}
+
+static void put_legend_entry(const struct wl_series *s, struct plots *p, struct wl_arena *a)
+{
+    begin_part(p);
+    wl_text_addf(p->to, "keyentry with %s title ", style_of(s, a));
+    wl_put_gnuplot(p->to, s->label);
 }
 
 static bool drawable(const struct wl_figure *f, const struct wl_series *s)
@@ -155,19 +171,19 @@ void wl_figure_gnuplot(const struct wl_figure *f, struct wl_text *to)
     put_axis(&f->y, 'y', f->arena, to);
     wl_text_add(to, "set border 3 lc rgb '#444444'\nset grid lc rgb '#dddddd' lt 1 lw 0.7\n");
     put_vlines(f, to);
-    if (labels(f) > 1)
-        wl_text_add(to, "set key bmargin center horizontal Left reverse samplen 2 width 1\n");
-    else
-        wl_text_add(to, "set key off\n");
+    bool legend = labels(f) > 1;
+    wl_text_add(to, legend ? "set key below center horizontal Left reverse samplen 2 width 1\n" : "set key off\n");
 
     struct plots p = { to, 0 };
     for (int at = 0; at <= 3; at++) {
         for (size_t i = 0; i < f->n_series; i++) {
-            if (layer(&f->series[i]) == at && drawable(f, &f->series[i])) put_series(&f->series[i], i, &p);
+            if (layer(&f->series[i]) == at && drawable(f, &f->series[i])) put_series(&f->series[i], i, &p, f->arena);
         }
     }
-    if (p.n == 0) wl_text_add(to, "plot NaN notitle");
-    wl_text_add(to, "\n");
+    for (size_t i = 0; legend && i < f->n_series; i++) {
+        if (f->series[i].label) put_legend_entry(&f->series[i], &p, f->arena);
+    }
+    wl_text_add(to, p.n ? "\n" : "plot NaN notitle\n");
 }
 
 int wl_gnuplot_run(const char *script_path, const char *format, const char *path, struct wl_arena *a,

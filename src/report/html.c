@@ -76,7 +76,7 @@ static void put_figure(const struct wl_figure *f, struct wl_arena *a, struct wl_
 
 static void put_section(const struct wl_section *s, struct wl_arena *a, struct wl_text *to)
 {
-    wl_table_writer *write_table = wl_table_format("html");
+    wl_table_data_writer *write_table = wl_table_data_format("html");
     wl_text_addf(to, "<section id=\"%s\">\n", s->id);
     put_element(to, "<h2>", s->title, "</h2>\n");
     for (size_t i = 0; i < s->paragraphs.n; i++) put_element(to, "<p>", s->paragraphs.v[i], "</p>\n");

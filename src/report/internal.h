@@ -18,7 +18,7 @@ const char *wl_honesty(bool estimated, bool simulated);
 bool wl_on_axis(const struct wl_axis *axis, double v);
 
 /* A cell as people read it: its text, or its number with the digits of its column. */
-const char *wl_cell_text(const struct wl_table *t, size_t row, size_t column);
+const char *wl_cell_text(const struct wl_table_data *t, size_t row, size_t column);
 
 /* The heading of a column with its unit: "mean power [W]". */
 char *wl_column_title(const struct wl_column *c, struct wl_arena *a);

@@ -130,7 +130,7 @@ struct wl_cell {
     double value;     /* NAN with text NULL: an empty cell */
 };
 
-struct wl_table {
+struct wl_table_data {
     const char *id, *title, *caption, *source; /* as in a figure */
     const struct wl_column *columns;
     size_t n_columns;
@@ -140,18 +140,18 @@ struct wl_table {
     struct wl_arena *arena;
 };
 
-struct wl_table *wl_table_new(struct wl_arena *a, const char *id, const char *title, const struct wl_column *columns,
+struct wl_table_data *wl_table_data_new(struct wl_arena *a, const char *id, const char *title, const struct wl_column *columns,
                               size_t n_columns);
 
 /* Cells are added from left to right, row by row; a row is there when its last cell is. */
-void wl_table_real(struct wl_table *t, double value);
-void wl_table_text(struct wl_table *t, const char *text); /* copied; NULL: an empty cell */
+void wl_table_data_real(struct wl_table_data *t, double value);
+void wl_table_data_text(struct wl_table_data *t, const char *text); /* copied; NULL: an empty cell */
 
 /* "text", "csv", "md", "tex" or "html"; NULL for another name. CSV has all digits, the others those of the column. */
-typedef void wl_table_writer(const struct wl_table *t, struct wl_text *to);
-wl_table_writer *wl_table_format(const char *name);
+typedef void wl_table_data_writer(const struct wl_table_data *t, struct wl_text *to);
+wl_table_data_writer *wl_table_data_format(const char *name);
 
-void wl_table_json(const struct wl_table *t, struct wl_json *object);
+void wl_table_data_json(const struct wl_table_data *t, struct wl_json *object);
 
 /* ---- numbers for people ---- */
 
@@ -184,7 +184,7 @@ struct wl_section {
     struct wl_strs paragraphs;
     struct wl_figure **figures;
     size_t n_figures, cap_figures;
-    struct wl_table **tables; /* behind the figures */
+    struct wl_table_data **tables; /* behind the figures */
     size_t n_tables, cap_tables;
 };
 
@@ -203,7 +203,7 @@ struct wl_document *wl_document_new(struct wl_arena *a, const char *title);
 void wl_document_fact(struct wl_document *d, const char *label, const char *value); /* NULL value: left out */
 struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title);
 void wl_section_figure(struct wl_document *d, struct wl_section *s, struct wl_figure *f);
-void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_table *t);
+void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_table_data *t);
 
 /* The whole page: one file without references to others. */
 void wl_document_html(const struct wl_document *d, struct wl_text *to);

@@ -4,25 +4,25 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct wl_table *wl_table_new(struct wl_arena *a, const char *id, const char *title, const struct wl_column *columns,
+struct wl_table_data *wl_table_data_new(struct wl_arena *a, const char *id, const char *title, const struct wl_column *columns,
                               size_t n_columns)
 {
     WL_CHECK(n_columns > 0);
-    struct wl_table *t = wl_new(a, struct wl_table);
-    *t = (struct wl_table){ .id = id, .title = title, .columns = columns, .n_columns = n_columns, .arena = a };
+    struct wl_table_data *t = wl_new(a, struct wl_table_data);
+    *t = (struct wl_table_data){ .id = id, .title = title, .columns = columns, .n_columns = n_columns, .arena = a };
     return t;
 }
 
-static void add_cell(struct wl_table *t, struct wl_cell cell)
+static void add_cell(struct wl_table_data *t, struct wl_cell cell)
 {
     WL_GROW(t->arena, t->cells, t->n_cells, t->cap_cells);
     t->cells[t->n_cells++] = cell;
     t->n_rows = t->n_cells / t->n_columns;
 }
 
-void wl_table_real(struct wl_table *t, double value) { add_cell(t, (struct wl_cell){ NULL, value }); }
+void wl_table_data_real(struct wl_table_data *t, double value) { add_cell(t, (struct wl_cell){ NULL, value }); }
 
-void wl_table_text(struct wl_table *t, const char *text)
+void wl_table_data_text(struct wl_table_data *t, const char *text)
 {
     add_cell(t, (struct wl_cell){ text ? wl_strdup(t->arena, text) : NULL, NAN });
 }
@@ -43,7 +43,7 @@ char *wl_digits(struct wl_arena *a, double value, int digits)
     return wl_strf(a, "%.*f", decimals > 0 ? decimals : 0, decimals > 0 ? v : value);
 }
 
-const char *wl_cell_text(const struct wl_table *t, size_t row, size_t column)
+const char *wl_cell_text(const struct wl_table_data *t, size_t row, size_t column)
 {
     const struct wl_cell *c = &t->cells[row * t->n_columns + column];
     if (c->text) return c->text;
@@ -55,7 +55,7 @@ char *wl_column_title(const struct wl_column *c, struct wl_arena *a)
     return c->unit ? wl_strf(a, "%s [%s]", c->label, c->unit) : wl_strdup(a, c->label);
 }
 
-void wl_table_json(const struct wl_table *t, struct wl_json *object)
+void wl_table_data_json(const struct wl_table_data *t, struct wl_json *object)
 {
     wl_json_add_str(object, "id", t->id);
     wl_json_add_str(object, "title", t->title);

@@ -37,7 +37,7 @@ static char *trimmed_line(char *s)
     return s;
 }
 
-static void put_text_row(const struct wl_table *t, char *const *cells, const size_t *width, struct wl_text *to)
+static void put_text_row(const struct wl_table_data *t, char *const *cells, const size_t *width, struct wl_text *to)
 {
     struct wl_text line = WL_TEXT(t->arena);
     for (size_t c = 0; c < t->n_columns; c++) {
@@ -47,7 +47,7 @@ static void put_text_row(const struct wl_table *t, char *const *cells, const siz
     wl_text_addf(to, "%s\n", trimmed_line(line.s));
 }
 
-static void write_text(const struct wl_table *t, struct wl_text *to)
+static void write_text(const struct wl_table_data *t, struct wl_text *to)
 {
     size_t lines = t->n_rows + 2, n = t->n_columns; /* headings, units, rows */
     char **cells = wl_new_array(t->arena, char *, lines * n);
@@ -72,7 +72,7 @@ static void write_text(const struct wl_table *t, struct wl_text *to)
     }
 }
 
-static void write_csv(const struct wl_table *t, struct wl_text *to)
+static void write_csv(const struct wl_table_data *t, struct wl_text *to)
 {
     for (size_t c = 0; c < t->n_columns; c++) {
         if (c) wl_text_add(to, ",");
@@ -92,7 +92,7 @@ static void write_csv(const struct wl_table *t, struct wl_text *to)
     }
 }
 
-static void write_markdown(const struct wl_table *t, struct wl_text *to)
+static void write_markdown(const struct wl_table_data *t, struct wl_text *to)
 {
     const char *honesty = wl_honesty(t->estimated, t->simulated);
     wl_text_add(to, "**");
@@ -129,7 +129,7 @@ static void write_markdown(const struct wl_table *t, struct wl_text *to)
 }
 
 /* For \usepackage{booktabs}; UTF-8 input. */
-static void write_latex(const struct wl_table *t, struct wl_text *to)
+static void write_latex(const struct wl_table_data *t, struct wl_text *to)
 {
     const char *honesty = wl_honesty(t->estimated, t->simulated);
     wl_text_add(to, "% needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}\n"
@@ -178,7 +178,7 @@ static void put_html_heading(const struct wl_column *c, struct wl_text *to)
     wl_text_add(to, "</th>");
 }
 
-static void write_html(const struct wl_table *t, struct wl_text *to)
+static void write_html(const struct wl_table_data *t, struct wl_text *to)
 {
     const char *honesty = wl_honesty(t->estimated, t->simulated);
     wl_text_addf(to, "<figure class=\"table\" id=\"table-%s\">\n<figcaption><h3>", t->id);
@@ -209,12 +209,12 @@ static void write_html(const struct wl_table *t, struct wl_text *to)
 
 static const struct {
     const char *name;
-    wl_table_writer *write;
+    wl_table_data_writer *write;
 } formats[] = {
     { "text", write_text }, { "csv", write_csv }, { "md", write_markdown }, { "tex", write_latex }, { "html", write_html },
 };
 
-wl_table_writer *wl_table_format(const char *name)
+wl_table_data_writer *wl_table_data_format(const char *name)
 {
     for (size_t i = 0; i < WL_COUNT(formats); i++) {
         if (wl_streq(formats[i].name, name)) return formats[i].write;

@@ -116,7 +116,7 @@ struct wl_figure *synthetic_hostile_figure(struct wl_arena *a)
     return f;
 }
 
-struct wl_table *synthetic_table(struct wl_arena *a, bool hostile)
+struct wl_table_data *synthetic_table(struct wl_arena *a, bool hostile)
 {
     static const struct wl_column columns[] = {
         { .id = "workload", .label = "workload", .text = true },
@@ -124,15 +124,15 @@ struct wl_table *synthetic_table(struct wl_arena *a, bool hostile)
         { .id = "epoch_time_s", .label = "epoch time", .unit = "s", .metric = "epoch-time", .digits = 4 },
         { .id = "speedup", .label = "speed-up", .metric = "speedup", .digits = 3 },
     };
-    struct wl_table *t = wl_table_new(a, "configurations", hostile ? synthetic_hostile : "Configurations", columns,
+    struct wl_table_data *t = wl_table_data_new(a, "configurations", hostile ? synthetic_hostile : "Configurations", columns,
                                       WL_COUNT(columns));
     t->caption = hostile ? synthetic_hostile : "Two worker counts.";
     t->estimated = true;
     for (int i = 0; i < 2; i++) {
-        wl_table_text(t, hostile ? synthetic_hostile : "resnet50");
-        wl_table_real(t, i + 1);
-        wl_table_real(t, i ? 12.3456 : 23.9996);
-        wl_table_real(t, i ? 1.94398 : NAN);
+        wl_table_data_text(t, hostile ? synthetic_hostile : "resnet50");
+        wl_table_data_real(t, i + 1);
+        wl_table_data_real(t, i ? 12.3456 : 23.9996);
+        wl_table_data_real(t, i ? 1.94398 : NAN);
     }
     return t;
 }
