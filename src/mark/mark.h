@@ -49,8 +49,8 @@ int wl_mark_parse(struct wl_mark *m, const char *line, size_t n, const char *whe
 int wl_mark_make(struct wl_mark *m, int64_t t_ns, int rank, enum wl_mark_word word, const char *fields,
                  struct wl_err *e) WL_MUST_CHECK;
 
-/* Fields by name: NULL, the fallback or NAN where the field is absent. A field that is there but is no number reads as
- * absent, except those that the word needs, which wl_mark_parse has checked. "nan" and "inf" read as NAN. */
+/* Fields by name: NULL, the fallback or NAN where the field is absent or is no number (of the fields that stand beside
+ * each word above, wl_mark_parse has checked that they are). "nan" and "inf" are numbers that read as NAN. */
 const char *wl_mark_str(const struct wl_mark *m, const char *key);
 int64_t wl_mark_int(const struct wl_mark *m, const char *key, int64_t fallback);
 double wl_mark_real(const struct wl_mark *m, const char *key);
@@ -90,54 +90,43 @@ int64_t wl_mark_tail_broken(const struct wl_mark_tail *t); /* lines that were br
 /* POSIX extended regular expressions that are searched in each output line; semantics in docs/guide.md, "Programs that
  * cannot be changed". */
 struct wl_mark_regex_opts {
-    const char *epoch_regex;  /* a line that reports an epoch; NULL: no regex marks of epochs */
-    const char *epoch_fields; /* "epoch=1,train_loss=2": which group is what; NULL: "epoch=1" where there is a group */
-    const char *epoch_at;     /* "end": the line ends its epoch (default); "begin": it begins its epoch */
-    const char *start_regex;  /* the line behind which the first epoch begins (epoch_at end); NULL: the job's start */
-    const char *step_regex;   /* a line that reports an update */
-    const char *step_fields;  /* "step=1,loss=2"; NULL: "step=1" where there is a group */
+    const char *epoch_regex;       /* a line that reports an epoch; NULL: no marks of epochs */
+    const char *epoch_fields;      /* "epoch=1,train_loss=2": name=group; NULL: "epoch=1" where there is a group */
+    const char *epoch_at;          /* "end" (also NULL): the line ends its epoch; "begin": it begins its epoch */
+    const char *start_regex;       /* at "end": behind this line an epoch begins; NULL: where the one before ended */
+    const char *step_regex;        /* a line that reports an update; NULL: none */
+    const char *step_fields;       /* "step=1,loss=2,samples=3"; NULL: "step=1" where there is a group */
 };
 
+/* clang-format off */
 /* Rows for a struct that holds a struct wl_mark_regex_opts as member `at`. */
-#define WL_MARK_REGEX_OPT_ROWS(holder, at)                                                               \
-    { .name = "epoch-regex",                                                                             \
-      .type = WL_STR,                                                                                    \
-      .offset = offsetof(holder, at.epoch_regex),                                                        \
-      .help = "an output line that reports an epoch, for programs without marks" },                      \
-        { .name = "epoch-fields",                                                                        \
-          .type = WL_STR,                                                                                \
-          .offset = offsetof(holder, at.epoch_fields),                                                   \
-          .help = "which group of it is what: epoch=1,train_loss=2" },                                   \
-        { .name = "epoch-at",                                                                            \
-          .type = WL_CHOICE,                                                                             \
-          .offset = offsetof(holder, at.epoch_at),                                                       \
-          .choices = "end|begin",                                                                        \
-          .help = "the line ends its epoch (as without this option), or begins it" },                    \
-        { .name = "start-regex",                                                                         \
-          .type = WL_STR,                                                                                \
-          .offset = offsetof(holder, at.start_regex),                                                    \
-          .help = "the output line behind which the first epoch begins; the job's start if not given" }, \
-        { .name = "step-regex",                                                                          \
-          .type = WL_STR,                                                                                \
-          .offset = offsetof(holder, at.step_regex),                                                     \
-          .help = "an output line that reports an update" },                                             \
-    {                                                                                                    \
-        .name = "step-fields", .type = WL_STR, .offset = offsetof(holder, at.step_fields),               \
-        .help = "which group of it is what: step=1,loss=2"                                               \
-    }
-
+#define WL_MARK_REGEX_OPT_ROWS(holder, at) \
+    { .name = "epoch-regex", .type = WL_STR, .offset = offsetof(holder, at.epoch_regex), \
+      .help = "an output line that reports an epoch, for programs without marks" }, \
+    { .name = "epoch-fields", .type = WL_STR, .offset = offsetof(holder, at.epoch_fields), \
+      .help = "which group of it is what: epoch=1,train_loss=2" }, \
+    { .name = "epoch-at", .type = WL_CHOICE, .offset = offsetof(holder, at.epoch_at), \
+      .choices = "end|begin", .help = "the line ends its epoch (as without this option), or begins it" }, \
+    { .name = "start-regex", .type = WL_STR, .offset = offsetof(holder, at.start_regex), \
+      .help = "the output line behind which an epoch begins; if not given, where the one before ended" }, \
+    { .name = "step-regex", .type = WL_STR, .offset = offsetof(holder, at.step_regex), \
+      .help = "an output line that reports an update" }, \
+    { .name = "step-fields", .type = WL_STR, .offset = offsetof(holder, at.step_fields), \
+      .help = "which group of it is what: step=1,loss=2,samples=3" }
+/* clang-format on */
 struct wl_mark_regex;
 
-/* Called with each mark made; the mark lives until it returns. */
+/* Called with each mark made; the mark lives until the call returns. */
 typedef void wl_mark_sink(void *ctx, const struct wl_mark *m);
 
 /* Compiles the expressions. WL_EINVAL names the option and quotes regerror; also: a group that is not there. */
 int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts *o, wl_mark_sink *sink, void *ctx,
                       struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* The job starts, a line of its output was seen, the job ends (closes what is open if it went well). Times are
- * CLOCK_MONOTONIC of this node. A line that matches but makes no sense (epoch number goes back, or jumps) is
- * WL_EINVAL with the line in the message, counted; go on with the next line. */
+/* The job starts; a line of its output was seen; the job ends, well or not. Times are CLOCK_MONOTONIC of this node.
+ * An epoch's marks are made when its end is known, so a begin comes to the sink later than marks of steps inside it.
+ * A line that matches but makes no sense (the epoch's number goes back or jumps, a group that must be a number is none)
+ * is WL_EINVAL with the line in the message, counted; go on with the next line. */
 void wl_mark_regex_start(struct wl_mark_regex *r, int64_t t_ns);
 int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, size_t n,
                        struct wl_err *e) WL_MUST_CHECK;

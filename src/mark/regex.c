@@ -1,0 +1,275 @@
+/* Marks from output lines. An epoch is known by its end: then its begin and its end are given together, so that a job
+ * that stops in the middle leaves no half epoch behind. */
+#include "mark/mark.h"
+
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUPS = 16 }; /* group 0 is the whole match */
+
+/* One expression and what its groups are. */
+struct matcher {
+    const char *option; /* its name, for messages */
+    bool set;
+    regex_t regex;
+    struct {
+        const char *name;
+        int group;
+    } field[GROUPS];
+    size_t n;
+};
+
+struct wl_mark_regex {
+    struct matcher epoch, begin, step;
+    bool at_begin; /* an epoch line begins its epoch */
+    wl_mark_sink *sink;
+    void *ctx;
+    int64_t begin_ns;              /* where the epoch that runs began; at_begin: valid while open */
+    int64_t last;                  /* number of the epoch that ended (at_begin: began) last; 0: none */
+    int64_t shift;                 /* 1 where the program counts from 0 */
+    bool open;                     /* at_begin: epoch `last` runs and may be closed */
+    char samples[32], updates[32]; /* at_begin: fields for its end, "" for none */
+    int64_t steps;                 /* lines of updates seen */
+    int64_t broken;
+};
+
+bool wl_mark_regex_wanted(const struct wl_mark_regex_opts *o) { return o->epoch_regex || o->step_regex; }
+
+/* ---- compiling ---- */
+
+static void free_regex(void *what) { regfree(what); }
+
+/* One "name=group" of a list. */
+static int add_field(struct matcher *m, const char *item, struct wl_arena *a, struct wl_err *e)
+{
+    const char *equals = strchr(item, '=');
+    int64_t group;
+    if (!equals || equals == item || wl_parse_int(equals + 1, &group) != 0 || group < 1)
+        return wl_fail(e, WL_EINVAL, "--%s-fields: '%s' should be name=group, as in epoch=1", m->option, item);
+    if ((size_t)group > m->regex.re_nsub)
+        return wl_fail(e, WL_EINVAL, "--%s-fields: %s, but --%s-regex has %zu groups", m->option, item, m->option,
+                       m->regex.re_nsub);
+    if (group >= GROUPS || m->n == GROUPS)
+        return wl_fail(e, WL_EINVAL, "--%s-fields: at most %d fields and groups", m->option, GROUPS - 1);
+    m->field[m->n].name = wl_strndup(a, item, (size_t)(equals - item));
+    m->field[m->n++].group = (int)group;
+    return 0;
+}
+
+/* `option` is "epoch" or "step", which is also the name of the first group where no list is given. */
+static int compile(struct matcher *m, const char *option, const char *regex, const char *fields, struct wl_arena *a,
+                   struct wl_err *e)
+{
+    char why[256];
+    struct wl_strs list;
+    int rc;
+    m->option = option;
+    if (!regex && fields) return wl_fail(e, WL_EINVAL, "--%s-fields needs --%s-regex", option, option);
+    if (!regex) return 0;
+    rc = regcomp(&m->regex, regex, REG_EXTENDED);
+    if (rc != 0) {
+        regerror(rc, &m->regex, why, sizeof why);
+        return wl_fail(e, WL_EINVAL, "--%s-regex '%s': %s", option, regex, why);
+    }
+    wl_defer(a, free_regex, &m->regex);
+    m->set = true;
+    if (!fields) {
+        m->field[0].name = option;
+        m->field[0].group = 1;
+        m->n = m->regex.re_nsub >= 1;
+        return 0;
+    }
+    list = wl_split(a, fields, ',');
+    for (size_t i = 0; i < list.n; i++)
+        if ((rc = add_field(m, list.v[i], a, e)) != 0) return rc;
+    return 0;
+}
+
+int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts *o, wl_mark_sink *sink, void *ctx,
+                      struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_mark_regex *x = wl_new(a, struct wl_mark_regex);
+    int rc;
+    if ((rc = compile(&x->epoch, "epoch", o->epoch_regex, o->epoch_fields, a, e)) != 0) return rc;
+    if ((rc = compile(&x->begin, "start", o->start_regex, NULL, a, e)) != 0) return rc;
+    if ((rc = compile(&x->step, "step", o->step_regex, o->step_fields, a, e)) != 0) return rc;
+    x->at_begin = o->epoch_at && strcmp(o->epoch_at, "begin") == 0;
+    if (x->begin.set && (x->at_begin || !x->epoch.set))
+        return wl_fail(e, WL_EINVAL, "--start-regex goes with --epoch-regex and --epoch-at end");
+    x->sink = sink;
+    x->ctx = ctx;
+    *r = x;
+    return 0;
+}
+
+/* ---- matching ---- */
+
+static bool match(const struct matcher *m, const char *line, regmatch_t at[GROUPS])
+{
+    return m->set && regexec(&m->regex, line, GROUPS, at, 0) == 0;
+}
+
+/* The text of field i in buf, without blanks at its ends; "" where the group took no part. */
+static const char *captured(const struct matcher *m, size_t i, const char *line, const regmatch_t at[GROUPS],
+                            char buf[64])
+{
+    regmatch_t g = at[m->field[i].group];
+    buf[0] = '\0';
+    if (g.rm_so < 0) return buf;
+    while (g.rm_so < g.rm_eo && (line[g.rm_so] == ' ' || line[g.rm_so] == '\t')) g.rm_so++;
+    while (g.rm_so < g.rm_eo && (line[g.rm_eo - 1] == ' ' || line[g.rm_eo - 1] == '\t')) g.rm_eo--;
+    snprintf(buf, 64, "%.*s", (int)(g.rm_eo - g.rm_so), line + g.rm_so);
+    return buf;
+}
+
+static const char *captured_as(const struct matcher *m, const char *name, const char *line, const regmatch_t at[GROUPS],
+                               char buf[64])
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->field[i].name, name) == 0) return captured(m, i, line, at, buf);
+    buf[0] = '\0';
+    return buf;
+}
+
+static int emit(struct wl_mark_regex *r, int64_t t_ns, enum wl_mark_word word, const char *fields, struct wl_err *e)
+{
+    struct wl_mark m;
+    int rc = wl_mark_make(&m, t_ns, 0, word, fields, e);
+    if (rc == 0) r->sink(r->ctx, &m);
+    return rc;
+}
+
+/* Begin and end of one epoch. `samples`, `updates`: text, "" for not known. */
+static int emit_epoch(struct wl_mark_regex *r, int64_t epoch, int64_t from_ns, int64_t to_ns, const char *samples,
+                      const char *updates, struct wl_err *e)
+{
+    char begin[64], end[192];
+    int rc;
+    snprintf(begin, sizeof begin, "epoch=%lld", (long long)epoch);
+    snprintf(end, sizeof end, "epoch=%lld%s%s%s%s", (long long)epoch, *samples ? " samples=" : "", samples,
+             *updates ? " updates=" : "", updates);
+    rc = emit(r, from_ns, WL_MARK_EPOCH_BEGIN, begin, e);
+    return rc == 0 ? emit(r, to_ns, WL_MARK_EPOCH_END, end, e) : rc;
+}
+
+/* The fields that are neither the number nor the counts are metrics of the epoch. */
+static int emit_metrics(struct wl_mark_regex *r, int64_t t_ns, int64_t epoch, const char *line,
+                        const regmatch_t at[GROUPS], struct wl_err *e)
+{
+    static const char *const own[] = { "epoch", "samples", "updates" };
+    const struct matcher *m = &r->epoch;
+    for (size_t i = 0; i < m->n; i++) {
+        char value[64], fields[256];
+        bool metric = true;
+        int rc;
+        for (size_t k = 0; k < WL_COUNT(own); k++) metric = metric && strcmp(m->field[i].name, own[k]) != 0;
+        if (!metric || !*captured(m, i, line, at, value)) continue;
+        snprintf(fields, sizeof fields, "name=%.100s value=%s epoch=%lld", m->field[i].name, value, (long long)epoch);
+        if ((rc = emit(r, t_ns, WL_MARK_METRIC, fields, e)) != 0) return rc;
+    }
+    return 0;
+}
+
+/* The epoch's number, counted from 1: from its group, else the next one. */
+static int epoch_number(struct wl_mark_regex *r, const char *line, const regmatch_t at[GROUPS], int64_t *epoch,
+                        struct wl_err *e)
+{
+    char text[64];
+    if (!*captured_as(&r->epoch, "epoch", line, at, text)) {
+        *epoch = r->last + 1;
+        return 0;
+    }
+    if (wl_parse_int(text, epoch) != 0 || *epoch < 0)
+        return wl_fail(e, WL_EINVAL, "the epoch '%s' is no whole number", text);
+    if (r->last == 0 && *epoch == 0) r->shift = 1;
+    *epoch += r->shift;
+    return 0;
+}
+
+static int epoch_begins(struct wl_mark_regex *r, int64_t t_ns, const char *line, const regmatch_t at[GROUPS],
+                        struct wl_err *e)
+{
+    char text[64];
+    int64_t epoch, ended = r->open ? r->last : 0;
+    int rc = epoch_number(r, line, at, &epoch, e);
+    if (rc != 0 || (r->open && epoch == r->last)) return rc; /* the same epoch, reported again */
+    if (ended && epoch == ended + 1) rc = emit_epoch(r, ended, r->begin_ns, t_ns, r->samples, r->updates, e);
+    r->open = true;
+    r->last = epoch;
+    r->begin_ns = t_ns;
+    snprintf(r->samples, sizeof r->samples, "%s", captured_as(&r->epoch, "samples", line, at, text));
+    snprintf(r->updates, sizeof r->updates, "%s", captured_as(&r->epoch, "updates", line, at, text));
+    if (rc == 0 && ended && epoch != ended + 1)
+        rc = wl_fail(e, WL_EINVAL, "epoch %lld follows epoch %lld, whose end is therefore not known",
+                     (long long)(epoch - r->shift), (long long)(ended - r->shift));
+    return rc == 0 ? emit_metrics(r, t_ns, epoch, line, at, e) : rc;
+}
+
+static int epoch_ends(struct wl_mark_regex *r, int64_t t_ns, const char *line, const regmatch_t at[GROUPS],
+                      struct wl_err *e)
+{
+    char samples[64], updates[64];
+    int64_t epoch, before = r->last;
+    int rc = epoch_number(r, line, at, &epoch, e);
+    if (rc != 0) return rc;
+    if (before && epoch <= before)
+        return wl_fail(e, WL_EINVAL, "the end of epoch %lld follows that of epoch %lld", (long long)(epoch - r->shift),
+                       (long long)(before - r->shift));
+    r->last = epoch;
+    captured_as(&r->epoch, "samples", line, at, samples);
+    captured_as(&r->epoch, "updates", line, at, updates);
+    if (before && epoch != before + 1)
+        rc = wl_fail(e, WL_EINVAL, "epoch %lld follows epoch %lld, so its begin is not known",
+                     (long long)(epoch - r->shift), (long long)(before - r->shift));
+    else
+        rc = emit_epoch(r, epoch, r->begin_ns, t_ns, samples, updates, e);
+    r->begin_ns = t_ns;
+    return rc == 0 ? emit_metrics(r, t_ns, epoch, line, at, e) : rc;
+}
+
+static int step_seen(struct wl_mark_regex *r, int64_t t_ns, const char *line, const regmatch_t at[GROUPS],
+                     struct wl_err *e)
+{
+    const struct matcher *m = &r->step;
+    char fields[WL_MARK_LINE_MAX], text[64];
+    size_t n;
+    r->steps++;
+    n = (size_t)(*captured_as(m, "step", line, at, text)
+                     ? snprintf(fields, sizeof fields, "step=%s", text)
+                     : snprintf(fields, sizeof fields, "step=%lld", (long long)r->steps));
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->field[i].name, "step") != 0 && *captured(m, i, line, at, text) && n < sizeof fields)
+            n += (size_t)snprintf(fields + n, sizeof fields - n, " %s=%s", m->field[i].name, text);
+    return emit(r, t_ns, WL_MARK_STEP, fields, e);
+}
+
+/* ---- the job's life ---- */
+
+void wl_mark_regex_start(struct wl_mark_regex *r, int64_t t_ns) { r->begin_ns = t_ns; }
+
+int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, size_t n, struct wl_err *e)
+{
+    char text[4096]; /* what is behind is not searched */
+    regmatch_t at[GROUPS];
+    struct wl_err why;
+    int rc = 0;
+    if (n >= sizeof text) n = sizeof text - 1;
+    memcpy(text, line, n);
+    text[n] = '\0';
+    if (match(&r->begin, text, at)) r->begin_ns = t_ns;
+    if (match(&r->epoch, text, at)) rc = (r->at_begin ? epoch_begins : epoch_ends)(r, t_ns, text, at, &why);
+    if (rc == 0 && match(&r->step, text, at)) rc = step_seen(r, t_ns, text, at, &why);
+    if (rc == 0) return 0;
+    r->broken++;
+    return wl_fail(e, rc, "output line '%.120s': %s", text, why.msg);
+}
+
+void wl_mark_regex_end(struct wl_mark_regex *r, int64_t t_ns, bool ok)
+{
+    if (ok && r->open) (void)emit_epoch(r, r->last, r->begin_ns, t_ns, r->samples, r->updates, NULL);
+    r->open = false;
+}
+
+int64_t wl_mark_regex_broken(const struct wl_mark_regex *r) { return r->broken; }

@@ -1,0 +1,187 @@
+#include "mark/mark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ROOM = 64 * 1024 };
+
+struct wl_tail {
+    const char *path;
+    int fd;         /* -1: not there yet */
+    ino_t inode;    /* of fd */
+    int64_t offset; /* in the file, of buf[end] */
+    int64_t line;   /* given so far */
+    size_t at, end; /* unread bytes of buf */
+    bool skipping;  /* the rest of a line that was too long */
+    char buf[ROOM];
+};
+
+static void tail_close(void *what)
+{
+    struct wl_tail *t = what;
+    if (t->fd >= 0) close(t->fd);
+    t->fd = -1;
+}
+
+struct wl_tail *wl_tail_new(const char *path, struct wl_arena *a)
+{
+    struct wl_tail *t = wl_new(a, struct wl_tail);
+    t->path = wl_strdup(a, path);
+    t->fd = -1;
+    wl_defer(a, tail_close, t);
+    return t;
+}
+
+static void from_start(struct wl_tail *t)
+{
+    t->offset = t->line = 0;
+    t->at = t->end = 0;
+    t->skipping = false;
+}
+
+/* 1: open, 0: not there yet. */
+static int tail_open(struct wl_tail *t, struct wl_err *e)
+{
+    struct stat st;
+    if (t->fd >= 0) return 1;
+    t->fd = open(t->path, O_RDONLY | O_CLOEXEC);
+    if (t->fd < 0) return errno == ENOENT ? 0 : wl_fail_errno(e, "%s", t->path);
+    if (fstat(t->fd, &st) != 0) return wl_fail_errno(e, "%s", t->path);
+    t->inode = st.st_ino;
+    from_start(t);
+    return 1;
+}
+
+/* At the end of the file: has it been cut or replaced, so that there is something to read from its start? */
+static bool restarted(struct wl_tail *t)
+{
+    struct stat st;
+    if (fstat(t->fd, &st) == 0 && st.st_size < t->offset) {
+        lseek(t->fd, 0, SEEK_SET);
+        from_start(t);
+        return true;
+    }
+    if (stat(t->path, &st) == 0 && st.st_ino != t->inode) {
+        tail_close(t);
+        return true;
+    }
+    return false;
+}
+
+/* Reads more behind buf[end]: 1 where something came, 0 at the end of the file. */
+static int more(struct wl_tail *t, struct wl_err *e)
+{
+    ssize_t got;
+    if (t->at > 0) {
+        memmove(t->buf, t->buf + t->at, t->end - t->at);
+        t->end -= t->at;
+        t->at = 0;
+    }
+    do {
+        got = read(t->fd, t->buf + t->end, ROOM - t->end);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return wl_fail_errno(e, "%s", t->path);
+    t->end += (size_t)got;
+    t->offset += got;
+    return got > 0;
+}
+
+static const char *line_end(const struct wl_tail *t, bool cr_too)
+{
+    const char *from = t->buf + t->at;
+    size_t n = t->end - t->at;
+    const char *lf = memchr(from, '\n', n);
+    const char *cr = cr_too ? memchr(from, '\r', lf ? (size_t)(lf - from) : n) : NULL;
+    return cr ? cr : lf;
+}
+
+/* Gives out n bytes at `at` and goes on behind them and their line end. */
+static int give(struct wl_tail *t, size_t n, size_t used, const char **line, size_t *len)
+{
+    *line = t->buf + t->at;
+    *len = n;
+    t->at += used;
+    t->line++;
+    return 1;
+}
+
+int wl_tail_line(struct wl_tail *t, bool cr_too, const char **line, size_t *n, struct wl_err *e)
+{
+    for (;;) {
+        int rc = tail_open(t, e);
+        const char *end;
+        if (rc <= 0) return rc;
+        end = line_end(t, cr_too);
+        if (end && t->skipping) {
+            t->skipping = false;
+            t->at = (size_t)(end - t->buf) + 1;
+        } else if (end) {
+            size_t len = (size_t)(end - t->buf) - t->at;
+            return give(t, len, len + 1, line, n);
+        } else if (t->end - t->at == ROOM && !t->skipping) {
+            t->skipping = true;
+            return give(t, ROOM, ROOM, line, n);
+        } else {
+            if (t->skipping) t->at = t->end;
+            rc = more(t, e);
+            if (rc < 0) return rc;
+            if (rc == 0 && !restarted(t)) return 0;
+        }
+    }
+}
+
+int wl_tail_rest(struct wl_tail *t, const char **line, size_t *n, struct wl_err *e)
+{
+    int rc = wl_tail_line(t, false, line, n, e);
+    size_t left = t->end - t->at;
+    if (rc != 0 || t->fd < 0 || left == 0 || t->skipping) return rc;
+    return give(t, left, left, line, n);
+}
+
+int64_t wl_tail_line_number(const struct wl_tail *t) { return t->line; }
+
+/* ---- marks ---- */
+
+struct wl_mark_tail {
+    struct wl_tail *tail;
+    int64_t broken;
+};
+
+struct wl_mark_tail *wl_mark_tail_new(const char *path, struct wl_arena *a)
+{
+    struct wl_mark_tail *t = wl_new(a, struct wl_mark_tail);
+    t->tail = wl_tail_new(path, a);
+    return t;
+}
+
+int wl_mark_tail_next(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e)
+{
+    const char *line;
+    char where[512];
+    size_t n;
+    int rc = wl_tail_line(t->tail, false, &line, &n, e);
+    if (rc <= 0) return rc;
+    snprintf(where, sizeof where, "%s:%lld", t->tail->path, (long long)t->tail->line);
+    rc = wl_mark_parse(m, line, n, where, e);
+    if (rc != 0) t->broken++;
+    return rc == 0 ? 1 : rc;
+}
+
+int wl_mark_tail_last(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e)
+{
+    const char *line;
+    size_t n;
+    int rc = wl_mark_tail_next(t, m, e);
+    if (rc != 0) return rc;
+    rc = wl_tail_rest(t->tail, &line, &n, e);
+    if (rc <= 0) return rc;
+    t->broken++;
+    return wl_fail(e, WL_EINVAL, "%s:%lld: the last line lacks its newline: '%.*s'", t->tail->path,
+                   (long long)t->tail->line, (int)(n < 80 ? n : 80), line);
+}
+
+int64_t wl_mark_tail_broken(const struct wl_mark_tail *t) { return t->broken; }
