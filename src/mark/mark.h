@@ -90,12 +90,12 @@ int64_t wl_mark_tail_broken(const struct wl_mark_tail *t); /* lines that were br
 /* POSIX extended regular expressions that are searched in each output line; semantics in docs/guide.md, "Programs that
  * cannot be changed". */
 struct wl_mark_regex_opts {
-    const char *epoch_regex;       /* a line that reports an epoch; NULL: no marks of epochs */
-    const char *epoch_fields;      /* "epoch=1,train_loss=2": name=group; NULL: "epoch=1" where there is a group */
-    const char *epoch_at;          /* "end" (also NULL): the line ends its epoch; "begin": it begins its epoch */
-    const char *start_regex;       /* at "end": behind this line an epoch begins; NULL: where the one before ended */
-    const char *step_regex;        /* a line that reports an update; NULL: none */
-    const char *step_fields;       /* "step=1,loss=2,samples=3"; NULL: "step=1" where there is a group */
+    const char *epoch_regex;  /* a line that reports an epoch; NULL: no marks of epochs */
+    const char *epoch_fields; /* "epoch=1,train_loss=2": name=group; NULL: "epoch=1" where there is a group */
+    const char *epoch_at;     /* "end" (also NULL): the line ends its epoch; "begin": it begins its epoch */
+    const char *start_regex;  /* at "end": behind this line an epoch begins; NULL: where the one before ended */
+    const char *step_regex;   /* a line that reports an update; NULL: none */
+    const char *step_fields;  /* "step=1,loss=2,samples=3"; NULL: "step=1" where there is a group */
 };
 
 /* clang-format off */
@@ -114,6 +114,10 @@ struct wl_mark_regex_opts {
     { .name = "step-fields", .type = WL_STR, .offset = offsetof(holder, at.step_fields), \
       .help = "which group of it is what: step=1,loss=2,samples=3" }
 /* clang-format on */
+
+/* Is an expression set at all? */
+bool wl_mark_regex_wanted(const struct wl_mark_regex_opts *o);
+
 struct wl_mark_regex;
 
 /* Called with each mark made; the mark lives until the call returns. */

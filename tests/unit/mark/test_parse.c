@@ -1,0 +1,141 @@
+#include "mark/mark.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int parse(struct wl_mark *m, const char *line, struct wl_err *e)
+{
+    return wl_mark_parse(m, line, strlen(line), "m:1", e);
+}
+
+static void test_fields(void **state)
+{
+    struct wl_mark m, copy;
+    struct wl_err e = { 0 };
+    (void)state;
+    assert_int_equal(parse(&m, "123456789012 3 epoch-end epoch=4 samples=640 updates=20 note=a=b", &e), 0);
+    copy = m; /* owns its text */
+    memset(&m, 0, sizeof m);
+    assert_int_equal(copy.t_ns, 123456789012);
+    assert_int_equal(copy.rank, 3);
+    assert_int_equal(copy.word, WL_MARK_EPOCH_END);
+    assert_string_equal(wl_mark_word_name(copy.word), "epoch-end");
+    assert_int_equal(copy.n, 4);
+    assert_int_equal(wl_mark_int(&copy, "epoch", 0), 4);
+    assert_string_equal(wl_mark_str(&copy, "note"), "a=b");
+    assert_string_equal(copy.fields, "epoch=4 samples=640 updates=20 note=a=b");
+    assert_null(wl_mark_str(&copy, "sample"));
+    assert_int_equal(wl_mark_int(&copy, "note", -7), -7);
+    assert_true(isnan(wl_mark_real(&copy, "note")));
+}
+
+static void test_no_fields(void **state)
+{
+    struct wl_mark m;
+    struct wl_err e = { 0 };
+    (void)state;
+    assert_int_equal(parse(&m, "0 0 stop", &e), 0);
+    assert_int_equal(m.n, 0);
+    assert_string_equal(m.fields, "");
+}
+
+static void test_not_finite(void **state)
+{
+    static const char *const values[] = { "nan", "-nan", "inf", "-Infinity" };
+    struct wl_mark m;
+    struct wl_err e = { 0 };
+    char line[80];
+    (void)state;
+    for (size_t i = 0; i < WL_COUNT(values); i++) {
+        snprintf(line, sizeof line, "1 0 metric name=train_loss value=%s", values[i]);
+        assert_int_equal(parse(&m, line, &e), 0);
+        assert_true(isnan(wl_mark_real(&m, "value")));
+    }
+}
+
+/* Each broken line is refused, with a message that stands on the place and names the cause. */
+static void test_broken(void **state)
+{
+    static const struct {
+        const char *line, *cause;
+    } cases[] = {
+        { "", "should be 'TIME RANK WORD" },
+        { "hello", "found 'hello'" },
+        { "1 0", "should be 'TIME RANK WORD" },
+        { " 1 0 stop", "time ''" },
+        { "x 0 stop", "time 'x'" },
+        { "-1 0 stop", "time '-1'" },
+        { "99999999999999999999 0 stop", "time '9999" },
+        { "1 -1 stop", "rank '-1'" },
+        { "1 4294967296 stop", "rank '4294967296'" },
+        { "1 0 epoch-stop epoch=1", "unknown word 'epoch-stop'" },
+        { "1 0 epoch-ends epoch=1", "did you mean 'epoch-end'" },
+        { "1 0 epoch-begin", "lacks epoch=" },
+        { "1 0 epoch-begin epoch=0", "epoch=0 should be a whole number from 1" },
+        { "1 0 epoch-begin epoch=1.5", "epoch=1.5 should be" },
+        { "1 0 epoch-end epoch=1 samples=-5", "samples=-5 should be a whole number from 0" },
+        { "1 0 step step=1 loss=low", "loss=low should be a number" },
+        { "1 0 metric name=val_top1", "lacks value=" },
+        { "1 0 metric name=val_top1 value=0,61", "value=0,61 should be a number" },
+        { "1 0 stop ", "a blank at the end" },
+        { "1 0 stop status=ok ", "a blank at the end" },
+        { "1 0 stop  status=ok", "two blanks" },
+        { "1 0 stop status", "'status' should be key=value" },
+        { "1 0 stop status=", "status= has no value" },
+        { "1 0 stop =ok", "is no key" },
+        { "1 0 stop 2x=ok", "is no key" },
+        { "1 0 stop status=ok status=ok", "status= stands twice" },
+        { "1 0 stop status=o\tk", "control character 0x09" },
+    };
+    struct wl_mark m;
+    struct wl_err e;
+    (void)state;
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        memset(&e, 0, sizeof e);
+        assert_int_equal(parse(&m, cases[i].line, &e), WL_EINVAL);
+        if (!strstr(e.msg, cases[i].cause)) fail_msg("'%s' gives '%s'", cases[i].line, e.msg);
+        assert_true(wl_starts(e.msg, "m:1: "));
+    }
+}
+
+static void test_sizes(void **state)
+{
+    char line[WL_MARK_LINE_MAX + 1] = "1 0 start ";
+    struct wl_mark m;
+    struct wl_err e = { 0 };
+    size_t n = strlen(line);
+    (void)state;
+    line[n++] = 'k';
+    line[n++] = '=';
+    memset(line + n, 'v', sizeof line - n);
+    assert_int_equal(wl_mark_parse(&m, line, WL_MARK_LINE_MAX - 1, "m:1", &e), 0);
+    assert_int_equal(wl_mark_parse(&m, line, WL_MARK_LINE_MAX, "m:1", &e), WL_EINVAL);
+
+    n = (size_t)snprintf(line, sizeof line, "1 0 start");
+    for (int i = 0; i < WL_MARK_FIELDS_MAX + 1; i++) n += (size_t)snprintf(line + n, sizeof line - n, " k%d=1", i);
+    assert_int_equal(wl_mark_parse(&m, line, n, "m:1", &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "more than 64 fields"));
+}
+
+static void test_make(void **state)
+{
+    struct wl_mark m;
+    struct wl_err e = { 0 };
+    (void)state;
+    assert_int_equal(wl_mark_make(&m, 5, 1, WL_MARK_PHASE_BEGIN, "name=load", &e), 0);
+    assert_int_equal(m.t_ns, 5);
+    assert_string_equal(wl_mark_str(&m, "name"), "load");
+    assert_int_equal(wl_mark_make(&m, 5, 1, WL_MARK_PHASE_BEGIN, "", &e), WL_EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fields), cmocka_unit_test(test_no_fields), cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_broken), cmocka_unit_test(test_sizes),     cmocka_unit_test(test_make),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

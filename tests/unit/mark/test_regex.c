@@ -1,0 +1,197 @@
+#include "mark/mark.h"
+
+#include <setjmp.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* What came out, as text: "TIME WORD FIELDS\n" for each mark. */
+static void collect(void *ctx, const struct wl_mark *m)
+{
+    wl_text_addf(ctx, "%lld %s%s%s\n", (long long)m->t_ns, wl_mark_word_name(m->word), m->n ? " " : "", m->fields);
+}
+
+struct job {
+    struct wl_arena *arena;
+    struct wl_text out;
+    struct wl_mark_regex *r;
+    struct wl_err e;
+};
+
+static void start(struct job *j, struct wl_mark_regex_opts o)
+{
+    memset(j, 0, sizeof *j);
+    j->arena = wl_arena_new(NULL);
+    j->out = WL_TEXT(j->arena);
+    assert_int_equal(wl_mark_regex_new(&j->r, &o, collect, &j->out, j->arena, &j->e), 0);
+    wl_mark_regex_start(j->r, 100);
+}
+
+static int line(struct job *j, int64_t t_ns, const char *text)
+{
+    return wl_mark_regex_line(j->r, t_ns, text, strlen(text), &j->e);
+}
+
+static void expect(struct job *j, const char *want)
+{
+    assert_string_equal(j->out.s, want);
+    wl_arena_free(j->arena);
+}
+
+/* The common log: one line when the epoch is over. */
+static void test_epoch_end(void **state)
+{
+    struct job j;
+    (void)state;
+    start(&j, (struct wl_mark_regex_opts) { .epoch_regex = "Epoch ([0-9]+)/[0-9]+.*loss=([0-9.]+)",
+                                            .epoch_fields = "epoch=1, train_loss=2" });
+    assert_int_equal(line(&j, 150, "loading data"), 0);
+    assert_int_equal(line(&j, 200, "Epoch 1/3 done loss=2.5 "), 0);
+    assert_int_equal(line(&j, 300, "\x1b[1mEpoch 2/3 done loss=1.5"), 0);
+    wl_mark_regex_end(j.r, 400, true);
+    expect(&j, "100 epoch-begin epoch=1\n200 epoch-end epoch=1\n200 metric name=train_loss value=2.5 epoch=1\n"
+               "200 epoch-begin epoch=2\n300 epoch-end epoch=2\n300 metric name=train_loss value=1.5 epoch=2\n");
+}
+
+/* Loading and validation are kept out of the epochs by the line that opens them. */
+static void test_epoch_start_line(void **state)
+{
+    struct job j;
+    (void)state;
+    start(&j, (struct wl_mark_regex_opts) { .epoch_regex = "^epoch ([0-9]+) done, ([0-9]+) samples",
+                                            .epoch_fields = "epoch=1,samples=2",
+                                            .start_regex = "^training" });
+    assert_int_equal(line(&j, 140, "training ..."), 0);
+    assert_int_equal(line(&j, 200, "epoch 0 done, 640 samples"), 0);
+    assert_int_equal(line(&j, 250, "training ..."), 0);
+    assert_int_equal(line(&j, 300, "epoch 1 done, 640 samples"), 0);
+    expect(&j, "140 epoch-begin epoch=1\n200 epoch-end epoch=1 samples=640\n"
+               "250 epoch-begin epoch=2\n300 epoch-end epoch=2 samples=640\n");
+}
+
+/* A line that opens an epoch and is printed again with every progress message. */
+static void test_epoch_begin(void **state)
+{
+    struct job j;
+    (void)state;
+    start(&j, (struct wl_mark_regex_opts) { .epoch_regex = "Epoch: \\[([0-9]+)\\]\\[ *([0-9]+)/",
+                                            .epoch_at = "begin",
+                                            .epoch_fields = "epoch=1",
+                                            .step_regex = "^Epoch:.*Loss ([0-9.]+)",
+                                            .step_fields = "loss=1" });
+    assert_int_equal(line(&j, 200, "Epoch: [0][  0/20] Loss 7.0"), 0);
+    assert_int_equal(line(&j, 250, "Epoch: [0][ 10/20] Loss 6.5"), 0);
+    assert_int_equal(line(&j, 300, "Epoch: [1][  0/20] Loss 6.0"), 0);
+    wl_mark_regex_end(j.r, 400, true);
+    expect(&j, "200 step step=1 loss=7.0\n250 step step=2 loss=6.5\n"
+               "200 epoch-begin epoch=1\n300 epoch-end epoch=1\n300 step step=3 loss=6.0\n"
+               "300 epoch-begin epoch=2\n400 epoch-end epoch=2\n");
+}
+
+static void test_failed_job_leaves_no_half_epoch(void **state)
+{
+    struct job j;
+    (void)state;
+    start(&j, (struct wl_mark_regex_opts) { .epoch_regex = "begin", .epoch_at = "begin" });
+    assert_int_equal(line(&j, 200, "begin"), 0);
+    assert_int_equal(line(&j, 300, "begin"), 0);
+    wl_mark_regex_end(j.r, 400, false);
+    expect(&j, "200 epoch-begin epoch=1\n300 epoch-end epoch=1\n");
+}
+
+/* Lines that make no sense are named and counted, and give no epoch of wrong length. */
+static void test_nonsense(void **state)
+{
+    struct job j;
+    (void)state;
+    start(&j, (struct wl_mark_regex_opts) { .epoch_regex = "Epoch ([^ ]+)( loss ([^ ]+))?",
+                                            .epoch_fields = "epoch=1,train_loss=3" });
+    assert_int_equal(line(&j, 200, "Epoch 1"), 0);
+    assert_int_equal(line(&j, 250, "Epoch 1"), WL_EINVAL);
+    assert_non_null(strstr(j.e.msg, "'Epoch 1': the end of epoch 1 follows that of epoch 1"));
+    assert_int_equal(line(&j, 300, "Epoch two"), WL_EINVAL);
+    assert_non_null(strstr(j.e.msg, "'two' is no whole number"));
+    assert_int_equal(line(&j, 400, "Epoch 3"), WL_EINVAL);
+    assert_non_null(strstr(j.e.msg, "epoch 3 follows epoch 1, so its begin is not known"));
+    assert_int_equal(line(&j, 500, "Epoch 4 loss oops"), WL_EINVAL);
+    assert_non_null(strstr(j.e.msg, "value=oops should be a number"));
+    assert_int_equal(wl_mark_regex_broken(j.r), 4);
+    expect(&j, "100 epoch-begin epoch=1\n200 epoch-end epoch=1\n400 epoch-begin epoch=4\n500 epoch-end epoch=4\n");
+}
+
+static void test_resumed_job(void **state)
+{
+    struct job j;
+    (void)state;
+    start(&j, (struct wl_mark_regex_opts) { .epoch_regex = "Epoch ([0-9]+)" });
+    assert_int_equal(line(&j, 200, "Epoch 6"), 0);
+    expect(&j, "100 epoch-begin epoch=6\n200 epoch-end epoch=6\n");
+}
+
+static void test_steps(void **state)
+{
+    struct job j;
+    (void)state;
+    start(&j, (struct wl_mark_regex_opts) { .step_regex = "step ([0-9]+) +loss +([0-9.]+|nan)",
+                                            .step_fields = "step=1,loss=2" });
+    assert_int_equal(line(&j, 200, "step 10  loss  1.5"), 0);
+    assert_int_equal(line(&j, 210, "step 20  loss  nan"), 0);
+    expect(&j, "200 step step=10 loss=1.5\n210 step step=20 loss=nan\n");
+}
+
+static void test_bad_options(void **state)
+{
+    static const struct {
+        struct wl_mark_regex_opts o;
+        const char *cause;
+    } cases[] = {
+        { { .epoch_regex = "(" }, "--epoch-regex '('" },
+        { { .step_regex = "a{2,1}" }, "--step-regex 'a{2,1}'" },
+        { { .epoch_regex = "x", .epoch_fields = "epoch=1" }, "--epoch-regex has 0 groups" },
+        { { .epoch_regex = "(x)", .epoch_fields = "epoch" }, "'epoch' should be name=group" },
+        { { .epoch_regex = "(x)", .epoch_fields = "epoch=0" }, "'epoch=0' should be name=group" },
+        { { .step_fields = "step=1" }, "--step-fields needs --step-regex" },
+        { { .start_regex = "x" }, "--start-regex goes with" },
+        { { .epoch_regex = "x", .epoch_at = "begin", .start_regex = "x" }, "--start-regex goes with" },
+    };
+    (void)state;
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        struct wl_mark_regex *r;
+        struct wl_err e = { 0 };
+        assert_int_equal(wl_mark_regex_new(&r, &cases[i].o, collect, NULL, a, &e), WL_EINVAL);
+        if (!strstr(e.msg, cases[i].cause)) fail_msg("%s", e.msg);
+        wl_arena_free(a);
+    }
+}
+
+/* The rows set the struct that they promise to set. */
+static void test_rows(void **state)
+{
+    struct cmd {
+        bool other;
+        struct wl_mark_regex_opts marks;
+    } cmd;
+    static const struct wl_opt rows[] = { WL_MARK_REGEX_OPT_ROWS(struct cmd, marks), WL_OPT_END };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e;
+    (void)state;
+    wl_opts_default(rows, &cmd, a);
+    assert_false(wl_mark_regex_wanted(&cmd.marks));
+    assert_int_equal(wl_opts_set(rows, &cmd, "step_regex", "s{1,3}", "--set", a, &e), 0);
+    assert_string_equal(cmd.marks.step_regex, "s{1,3}");
+    assert_true(wl_mark_regex_wanted(&cmd.marks));
+    wl_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_epoch_end),   cmocka_unit_test(test_epoch_start_line),
+        cmocka_unit_test(test_epoch_begin), cmocka_unit_test(test_failed_job_leaves_no_half_epoch),
+        cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_resumed_job),
+        cmocka_unit_test(test_steps),       cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
