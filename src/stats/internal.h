@@ -1,0 +1,23 @@
+/* Shared by the files of src/stats: prefixes of the incomplete functions and their logarithmic tails. */
+#ifndef WL_STATS_INTERNAL_H
+#define WL_STATS_INTERNAL_H
+
+#include "stats/stats.h"
+
+/* x^a e^-x / Gamma(a): the derivative of P(a, x) by ln x. */
+double wl_gamma_prefix(double a, double x);
+
+/* x^a y^b / B(a, b), y = 1 - x: the derivative of I_x(a, b) by the logit ln(x / y). */
+double wl_beta_prefix(double a, double b, double x, double y);
+
+/* Both parts of a whole, each to full relative accuracy as long as it is not tiny beside a rounded other. */
+struct wl_parts {
+    double lower, upper;
+};
+struct wl_parts wl_gamma_parts(double a, double x);
+struct wl_parts wl_beta_parts(double a, double b, double x, double y);
+
+/* ln B(a, b) */
+double wl_lbeta(double a, double b);
+
+#endif
