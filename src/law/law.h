@@ -33,18 +33,18 @@ struct wl_law_table {
 enum wl_law_response { WL_LAW_TIME, WL_LAW_ENERGY };
 
 struct wl_law_options {
-    struct wl_strs by;            /* columns that separate groups; empty: the default rule below */
+    struct wl_strs by; /* columns that separate groups; empty: the default rule below */
     enum wl_law_response response;
-    int64_t drop_epochs;          /* first epochs of a run that are left out; a run keeps at least one */
-    double level;                 /* of intervals: 0.95 */
+    int64_t drop_epochs; /* first epochs of a run that are left out; a run keeps at least one */
+    double level;        /* of intervals: 0.95 */
 };
 
 /* ---- result ----------------------------------------------------------------------------------------------- */
 
 /* One way to estimate the law. Numbers that the data cannot give are NAN, and `why` says why. */
 struct wl_law_estimate {
-    const char *name;  /* "run_means", "config_means" */
-    size_t n;          /* points under the line */
+    const char *name;                 /* "run_means", "config_means" */
+    size_t n;                         /* points under the line */
     double alpha, alpha_lo, alpha_hi; /* response at one worker */
     double beta, beta_se, beta_lo, beta_hi;
     double r2, r2_adj, p_beta; /* two-sided, against beta = 0 */
@@ -57,9 +57,9 @@ struct wl_law_run {
     const char *id;
     double workers;
     size_t epochs, dropped;
-    double y;          /* mean of ln response over the epochs kept */
-    double time_s;     /* geometric mean epoch time, NAN where not measured */
-    double energy_j;   /* geometric mean epoch energy */
+    double y;           /* mean of ln response over the epochs kept */
+    double time_s;      /* geometric mean epoch time, NAN where not measured */
+    double energy_j;    /* geometric mean epoch energy */
     double studentised; /* residual of the run under the run_means line, t(df - 1); NAN where undefined */
 };
 
@@ -67,12 +67,12 @@ struct wl_law_run {
 struct wl_law_config {
     double workers;
     size_t runs, epochs;
-    double response, fitted;       /* geometric mean over runs; the law there */
-    double fitted_lo, fitted_hi;   /* interval of the line */
-    double time_s, energy_j;       /* geometric means over runs */
-    double speedup, speedup_lo, speedup_hi;          /* t(N0) / t(N) */
+    double response, fitted;                               /* geometric mean over runs; the law there */
+    double fitted_lo, fitted_hi;                           /* interval of the line */
+    double time_s, energy_j;                               /* geometric means over runs */
+    double speedup, speedup_lo, speedup_hi;                /* t(N0) / t(N) */
     double energy_ratio, energy_ratio_lo, energy_ratio_hi; /* E(N) / E(N0) */
-    double efficiency;             /* speedup / (N / N0) */
+    double efficiency;                                     /* speedup / (N / N0) */
 };
 
 enum wl_law_scaling { WL_SCALING_UNKNOWN, WL_SCALING_STRONG, WL_SCALING_WEAK, WL_SCALING_MIXED };
@@ -83,8 +83,8 @@ struct wl_law_key {
 
 /* What was read and what was left out. */
 struct wl_law_counts {
-    size_t rows, used;     /* epoch rows read and used */
-    size_t first_epochs;   /* left out by drop_epochs */
+    size_t rows, used;   /* epoch rows read and used */
+    size_t first_epochs; /* left out by drop_epochs */
     size_t no_workers, no_response, not_positive, duplicate;
 };
 
@@ -101,7 +101,7 @@ struct wl_law_group {
     struct wl_law_config *configs; /* in order of workers */
     size_t configs_n;
 
-    struct wl_law_estimate law;          /* the one to report: the wider of the two below */
+    struct wl_law_estimate law;           /* the one to report: the wider of the two below */
     struct wl_law_estimate estimators[2]; /* run_means, config_means */
     struct wl_lack_of_fit lack_of_fit;
     struct wl_strs notes; /* sentences: what was dropped, what cannot be said, and why */

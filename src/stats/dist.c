@@ -10,12 +10,12 @@ double wl_normal_sf(double z) { return 0.5 * erfc(z * M_SQRT1_2); }
  * of a double, the leading term of the tail is the tail: C t^-df / df with C from B(df/2, 1/2). */
 static struct wl_parts t_parts(double t, double df)
 {
-    if (!(df > 0) || isnan(t)) return (struct wl_parts){ NAN, NAN };
-    if (isinf(df)) return (struct wl_parts){ erf(t * M_SQRT1_2), erfc(t * M_SQRT1_2) };
-    if (isinf(t)) return (struct wl_parts){ 1, 0 };
+    if (!(df > 0) || isnan(t)) return (struct wl_parts) { NAN, NAN };
+    if (isinf(df)) return (struct wl_parts) { erf(t * M_SQRT1_2), erfc(t * M_SQRT1_2) };
+    if (isinf(t)) return (struct wl_parts) { 1, 0 };
     if (t > 1e140) {
         double ln_y = log(df) - 2 * log(t), upper = exp(df / 2 * ln_y - log(df / 2) - wl_lbeta(df / 2, 0.5));
-        return (struct wl_parts){ 1 - upper, upper };
+        return (struct wl_parts) { 1 - upper, upper };
     }
     double tt = t * t, sum = df + tt;
     return wl_beta_parts(0.5, df / 2, tt / sum, df / sum);
@@ -33,15 +33,15 @@ double wl_t_cdf(double t, double df) { return wl_t_sf(-t, df); }
 
 static struct wl_parts f_parts(double f, double df1, double df2)
 {
-    if (isnan(f) || !(df1 > 0) || !(df2 > 0) || isinf(df1) || isinf(df2)) return (struct wl_parts){ NAN, NAN };
-    if (f <= 0) return (struct wl_parts){ 0, 1 };
+    if (isnan(f) || !(df1 > 0) || !(df2 > 0) || isinf(df1) || isinf(df2)) return (struct wl_parts) { NAN, NAN };
+    if (f <= 0) return (struct wl_parts) { 0, 1 };
     double ratio = f / df2 * df1; /* x / y */
-    if (isinf(ratio)) return (struct wl_parts){ 1, 0 };
+    if (isinf(ratio)) return (struct wl_parts) { 1, 0 };
     return wl_beta_parts(df1 / 2, df2 / 2, ratio / (1 + ratio), 1 / (1 + ratio));
 }
 
 double wl_f_cdf(double f, double df1, double df2) { return f_parts(f, df1, df2).lower; }
 double wl_f_sf(double f, double df1, double df2) { return f_parts(f, df1, df2).upper; }
 
-double wl_chi2_cdf(double x, double df) { return wl_gamma_p(df / 2, fmax(x, 0)); }
-double wl_chi2_sf(double x, double df) { return wl_gamma_q(df / 2, fmax(x, 0)); }
+double wl_chi2_cdf(double x, double df) { return wl_gamma_p(df / 2, fmax(x, 0) / 2); }
+double wl_chi2_sf(double x, double df) { return wl_gamma_q(df / 2, fmax(x, 0) / 2); }

@@ -48,8 +48,8 @@ double wl_beta_prefix(double a, double b, double x, double y)
 {
     if (x <= 0 || y <= 0) return 0;
     double n = a + b;
-    return sqrt(a / n * b / (2 * M_PI)) * exp(stirling_error(n) - stirling_error(a) - stirling_error(b) -
-                                              deviance(a, n * x) - deviance(b, n * y));
+    return sqrt(a / n * b / (2 * M_PI)) *
+           exp(stirling_error(n) - stirling_error(a) - stirling_error(b) - deviance(a, n * x) - deviance(b, n * y));
 }
 
 double wl_lbeta(double a, double b)
@@ -59,7 +59,7 @@ double wl_lbeta(double a, double b)
     /* ln Gamma(b) - ln Gamma(a + b) by Stirling, so that large b does not swallow the difference */
     double n = a + b;
     double ratio = (b - 0.5) * -log1p(a / b) - a * log(n) + a + stirling_error(b) - stirling_error(n);
-    return wl_lgamma(a) + ratio + log1p(a / b);
+    return wl_lgamma(a) + ratio;
 }
 
 /* P(a, x) / prefix = sum over k of x^k / (a (a+1) ... (a+k)) */
@@ -87,16 +87,16 @@ static double upper_fraction(double a, double x)
 
 struct wl_parts wl_gamma_parts(double a, double x)
 {
-    if (!(a > 0) || isinf(a) || !(x >= 0)) return (struct wl_parts){ NAN, NAN };
-    if (x == 0) return (struct wl_parts){ 0, 1 };
-    if (isinf(x)) return (struct wl_parts){ 1, 0 };
+    if (!(a > 0) || isinf(a) || !(x >= 0)) return (struct wl_parts) { NAN, NAN };
+    if (x == 0) return (struct wl_parts) { 0, 1 };
+    if (isinf(x)) return (struct wl_parts) { 1, 0 };
     double prefix = wl_gamma_prefix(a, x);
     if (x < a + 1) {
         double p = prefix * lower_series(a, x);
-        return (struct wl_parts){ p, 1 - p };
+        return (struct wl_parts) { p, 1 - p };
     }
     double q = prefix * upper_fraction(a, x);
-    return (struct wl_parts){ 1 - q, q };
+    return (struct wl_parts) { 1 - q, q };
 }
 
 double wl_gamma_p(double a, double x) { return wl_gamma_parts(a, x).lower; }

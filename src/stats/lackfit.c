@@ -27,7 +27,7 @@ struct wl_lack_of_fit wl_lack_of_fit(const double *x, const double *y, size_t n,
                                      struct wl_arena *a)
 {
     struct point *v = wl_new_array(a, struct point, n);
-    for (size_t i = 0; i < n; i++) v[i] = (struct point){ x[i], y[i] };
+    for (size_t i = 0; i < n; i++) v[i] = (struct point) { x[i], y[i] };
     qsort(v, n, sizeof *v, by_x);
     double pure = 0;
     size_t m = 0;

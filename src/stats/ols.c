@@ -1,9 +1,10 @@
 /* Linear least squares by Householder QR of the centred and scaled columns.
  *
  * Centring takes the intercept out of the problem and scaling makes its condition a matter of geometry, not of
- * units; the normal equations would square it (NIST's Filip data then have no correct digit). Two rounds of
- * refinement with residuals in long double bring the coefficients to the accuracy that the data carry.
- * Sources: Golub & Van Loan 2013, ch. 5; Bjorck 1996, sec. 2.9 (refinement). */
+ * units; the normal equations would square it (NIST's Filip data then have no correct digit). The factors then
+ * refine residual and coefficients together, against the data in long double, so that neither the rounding of the
+ * centred columns nor a large residual costs digits.
+ * Sources: Golub & Van Loan 2013, ch. 5; Bjorck 1967, "Iterative refinement of linear least squares solutions". */
 #include "stats/stats.h"
 
 #include <cblas.h>
@@ -12,37 +13,51 @@
 #include <math.h>
 #include <string.h>
 
-/* The scaled problem: minimise |yc - Z g|, Z = Q R, columns of unit length. */
+/* The scaled problem: minimise |(y - ybar) - Z g|, Z = (x - mean) / scale, factors Q R of Z in double. */
 struct scaled {
     int n, p;
-    double *z, *yc; /* [n,p], [n] */
-    double *q, *r;  /* [n,p], [p,p] upper triangle */
-    double *g;      /* [p] */
+    const double *x, *y;
+    double *q, *r;       /* [n,p], [p,p] upper triangle */
+    double *g;           /* [p] */
+    long double *mean;   /* [p] of the columns, 0 without an intercept */
+    const double *scale; /* [p] */
+    long double y_mean;
 };
 
-static double centre(const double *v, size_t n, bool intercept) { return intercept ? wl_mean(v, n) : 0; }
+static long double centre(const double *v, size_t n, bool intercept)
+{
+    long double sum = 0;
+    for (size_t i = 0; i < n && intercept; i++) sum += v[i];
+    return sum / n;
+}
+
+static long double z_at(const struct scaled *s, int i, int j)
+{
+    return (s->x[i + (size_t)j * (size_t)s->n] - s->mean[j]) / s->scale[j];
+}
 
 static int check_finite(const double *v, size_t n, const char *what, struct wl_err *e)
 {
     for (size_t i = 0; i < n; i++)
-        if (!isfinite(v[i])) return wl_fail(e, WL_EINVAL, "least squares: %s, row %zu, is not a finite number", what, i + 1);
+        if (!isfinite(v[i]))
+            return wl_fail(e, WL_EINVAL, "least squares: %s, row %zu, is not a finite number", what, i + 1);
     return 0;
 }
 
-static int scale_columns(struct wl_ols *o, struct scaled *s, const double *y, const double *x, struct wl_err *e)
+static int scale_columns(struct wl_ols *o, struct scaled *s, struct wl_err *e)
 {
     size_t n = o->n;
-    double y_mean = centre(y, n, o->intercept);
-    for (size_t i = 0; i < n; i++) s->yc[i] = y[i] - y_mean;
+    s->y_mean = centre(s->y, n, o->intercept);
     for (int j = 0; j < s->p; j++) {
-        const double *from = x + n * (size_t)j;
-        double *to = s->z + n * (size_t)j;
-        o->mean[j] = centre(from, n, o->intercept);
-        for (size_t i = 0; i < n; i++) to[i] = from[i] - o->mean[j];
+        const double *from = s->x + n * (size_t)j;
+        double *to = s->q + n * (size_t)j;
+        s->mean[j] = centre(from, n, o->intercept);
+        o->mean[j] = (double)s->mean[j];
+        for (size_t i = 0; i < n; i++) to[i] = (double)(from[i] - s->mean[j]);
         o->scale[j] = cblas_dnrm2(s->n, to, 1);
         if (!(o->scale[j] > fabs(o->mean[j]) * DBL_EPSILON * (double)n))
             return wl_fail(e, WL_EINVAL, "least squares: column %d is constant", j + 1);
-        cblas_dscal(s->n, 1 / o->scale[j], to, 1);
+        for (int i = 0; i < s->n; i++) to[i] = (double)z_at(s, i, j);
     }
     return 0;
 }
@@ -52,7 +67,6 @@ static int factorise(struct wl_ols *o, struct scaled *s, struct wl_arena *a, str
     if (!s->p) return 0;
     lapack_int n = s->n, p = s->p;
     double *tau = wl_new_array(a, double, p);
-    memcpy(s->q, s->z, (size_t)n * (size_t)p * sizeof *s->q);
     lapack_int info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, n, p, s->q, n, tau);
     if (info) return wl_fail(e, WL_ELIB, "least squares: dgeqrf gave %d", (int)info);
     for (int j = 0; j < p; j++)
@@ -74,27 +88,40 @@ static int factorise(struct wl_ols *o, struct scaled *s, struct wl_arena *a, str
     return 0;
 }
 
-/* residual = yc - Z g, summed in long double. */
-static void scaled_residual(const struct scaled *s, double *residual)
+/* What the pair (residual, g) leaves of its equations: f = y - ybar - residual - Z g and h = -Z' residual;
+ * sum [p] is scratch. */
+static void defects(const struct scaled *s, const double *residual, double *f, double *h, long double *sum)
 {
+    for (int j = 0; j < s->p; j++) sum[j] = 0;
     for (int i = 0; i < s->n; i++) {
-        long double r = s->yc[i];
-        for (int j = 0; j < s->p; j++) r -= (long double)s->z[i + j * s->n] * s->g[j];
-        residual[i] = (double)r;
+        long double left = s->y[i] - s->y_mean - residual[i];
+        for (int j = 0; j < s->p; j++) {
+            long double z = z_at(s, i, j);
+            left -= z * s->g[j];
+            sum[j] -= z * residual[i];
+        }
+        f[i] = (double)left;
     }
+    for (int j = 0; j < s->p; j++) h[j] = (double)sum[j];
 }
 
-/* g += R^-1 Q' residual, three times from g = 0: the solution and two refinements. */
-static void solve(const struct scaled *s, double *residual, double *step)
+/* Solves residual + Z g = y - ybar, Z' residual = 0, from nothing and then from the defects of what was found. */
+static void solve(const struct scaled *s, double *residual, struct wl_arena *a)
 {
-    for (int round = 0; round < 3; round++) {
-        scaled_residual(s, residual);
-        if (!s->p) return;
-        cblas_dgemv(CblasColMajor, CblasTrans, s->n, s->p, 1, s->q, s->n, residual, 1, 0, step, 1);
-        cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, s->p, s->r, s->p, step, 1);
-        cblas_daxpy(s->p, 1, step, 1, s->g, 1);
+    int n = s->n, p = s->p;
+    double *f = wl_new_array(a, double, n), *h = wl_new_array(a, double, p), *c = wl_new_array(a, double, p);
+    long double *sum = wl_new_array(a, long double, p);
+    for (int round = 0; round < 4; round++) {
+        defects(s, residual, f, h, sum);
+        cblas_daxpy(n, 1, f, 1, residual, 1);
+        if (!p) continue;
+        cblas_dtrsv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, p, s->r, p, h, 1);
+        cblas_dgemv(CblasColMajor, CblasTrans, n, p, 1, s->q, n, f, 1, 0, c, 1);
+        cblas_daxpy(p, -1, h, 1, c, 1); /* c = Q' f - R^-T h */
+        cblas_dgemv(CblasColMajor, CblasNoTrans, n, p, -1, s->q, n, c, 1, 1, residual, 1);
+        cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, p, s->r, p, c, 1);
+        cblas_daxpy(p, 1, c, 1, s->g, 1);
     }
-    scaled_residual(s, residual);
 }
 
 static void sums_of_squares(struct wl_ols *o, const struct scaled *s)
@@ -102,7 +129,7 @@ static void sums_of_squares(struct wl_ols *o, const struct scaled *s)
     long double sse = 0, sst = 0;
     for (int i = 0; i < s->n; i++) {
         sse += (long double)o->residual[i] * o->residual[i];
-        sst += (long double)s->yc[i] * s->yc[i];
+        sst += (s->y[i] - s->y_mean) * (s->y[i] - s->y_mean);
     }
     o->sse = (double)sse;
     o->sst = (double)sst;
@@ -136,12 +163,12 @@ static void covariance(struct wl_ols *o, int p)
     o->cov[0] = (double)corner;
 }
 
-static void coefficients(struct wl_ols *o, const struct scaled *s, double y_mean)
+static void coefficients(struct wl_ols *o, const struct scaled *s)
 {
-    long double b0 = y_mean;
+    long double b0 = s->y_mean;
     for (int j = 0; j < s->p; j++) {
         o->b[(size_t)j + o->intercept] = s->g[j] / o->scale[j];
-        b0 -= (long double)s->g[j] / o->scale[j] * o->mean[j];
+        b0 -= s->g[j] / o->scale[j] * s->mean[j];
     }
     if (o->intercept) o->b[0] = (double)b0;
     for (size_t j = 0; j < o->k; j++) {
@@ -151,7 +178,7 @@ static void coefficients(struct wl_ols *o, const struct scaled *s, double y_mean
     }
 }
 
-static void diagnose(struct wl_ols *o, const struct scaled *s, const double *y)
+static void diagnose(struct wl_ols *o, const struct scaled *s)
 {
     for (size_t i = 0; i < o->n; i++) {
         double h = o->intercept ? 1 / (double)o->n : 0;
@@ -159,7 +186,7 @@ static void diagnose(struct wl_ols *o, const struct scaled *s, const double *y)
         double r = o->residual[i], rest = 1 - h;
         double without = (o->sse - r * r / rest) / (o->df - 1); /* variance of the fit without this row */
         bool defined = o->df > 1 && rest > 1e-12 && without > 0;
-        o->fitted[i] = y[i] - r;
+        o->fitted[i] = s->y[i] - r;
         o->leverage[i] = h;
         o->student[i] = defined ? r / sqrt(without * rest) : NAN;
     }
@@ -180,32 +207,32 @@ static void reserve(struct wl_ols *o, struct scaled *s, size_t columns, struct w
     o->mean = wl_new_array(a, double, columns);
     o->scale = wl_new_array(a, double, columns);
     o->root = wl_new_array(a, double, columns *columns);
-    s->z = wl_new_array(a, double, n *columns);
     s->q = wl_new_array(a, double, n *columns);
-    s->yc = wl_new_array(a, double, n);
     s->r = wl_new_array(a, double, columns *columns);
     s->g = wl_new_array(a, double, columns);
+    s->mean = wl_new_array(a, long double, columns);
+    s->scale = o->scale;
 }
 
 int wl_ols_fit(struct wl_ols *o, const double *y, const double *x, size_t n, size_t columns, bool intercept,
                struct wl_arena *a, struct wl_err *e)
 {
-    *o = (struct wl_ols){ .n = n, .k = columns + intercept, .intercept = intercept, .condition = 1 };
+    *o = (struct wl_ols) { .n = n, .k = columns + intercept, .intercept = intercept, .condition = 1 };
     if (n < o->k || !n || !o->k || n > INT32_MAX / (columns + 1))
         return wl_fail(e, WL_EINVAL, "least squares: %zu rows for %zu coefficients", n, o->k);
     if (check_finite(y, n, "the response", e)) return e ? e->code : WL_EINVAL;
     if (check_finite(x, n * columns, "a column", e)) return e ? e->code : WL_EINVAL;
     o->df = (double)(n - o->k);
-    struct scaled s = { .n = (int)n, .p = (int)columns };
+    struct scaled s = { .n = (int)n, .p = (int)columns, .x = x, .y = y };
     reserve(o, &s, columns, a);
-    int rc = scale_columns(o, &s, y, x, e);
+    int rc = scale_columns(o, &s, e);
     if (!rc) rc = factorise(o, &s, a, e);
     if (rc) return rc;
-    solve(&s, o->residual, wl_new_array(a, double, columns));
+    solve(&s, o->residual, a);
     sums_of_squares(o, &s);
     covariance(o, s.p);
-    coefficients(o, &s, centre(y, n, intercept));
-    diagnose(o, &s, y);
+    coefficients(o, &s);
+    diagnose(o, &s);
     return 0;
 }
 

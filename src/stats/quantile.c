@@ -26,8 +26,8 @@ double wl_normal_quantile(double p)
                                 3.9307895800092710610e4,
                                 2.8729085735721942674e4,
                                 5.2264952788528545610e3 };
-    static const double c[] = { 1.42343711074968357734e0,  4.63033784615654529590e0,  5.76949722146069140550e0,
-                                3.64784832476320460504e0,  1.27045825245236838258e0,  2.41780725177450611770e-1,
+    static const double c[] = { 1.42343711074968357734e0,  4.63033784615654529590e0, 5.76949722146069140550e0,
+                                3.64784832476320460504e0,  1.27045825245236838258e0, 2.41780725177450611770e-1,
                                 2.27238449892691845833e-2, 7.74545014278341407640e-4 };
     static const double d[] = { 1.0,
                                 2.05319162663775882187e0,
@@ -83,7 +83,7 @@ static struct slope tail_at(const struct tail *t, double u)
         parts = wl_beta_parts(t->a, t->b, x, y);
         density = wl_beta_prefix(t->a, t->b, x, y);
     }
-    return t->upper ? (struct slope){ parts.upper, -density } : (struct slope){ parts.lower, density };
+    return t->upper ? (struct slope) { parts.upper, -density } : (struct slope) { parts.lower, density };
 }
 
 /* The u where the tail is p (0 < p <= 1/2), by Newton on ln p, kept inside a bracket that each step shrinks. */
@@ -116,7 +116,7 @@ static double gamma_quantile(double a, double p, bool upper)
     if (p > 0.5) p = 1 - p, upper = !upper;
     double u;
     if (!upper && far_below(a, wl_lgamma(a + 1), p, &u)) return u;
-    return solve(&(struct tail){ a, NAN, upper }, log(a), p);
+    return solve(&(struct tail) { a, NAN, upper }, log(a), p);
 }
 
 /* Logit of the beta quantile. */
@@ -126,7 +126,7 @@ static double beta_quantile(double a, double b, double p, bool upper)
     double u;
     if (!upper && far_below(a, log(a) + wl_lbeta(a, b), p, &u)) return u;
     if (upper && far_below(b, log(b) + wl_lbeta(a, b), p, &u)) return -u;
-    return solve(&(struct tail){ a, b, upper }, log(a / b), p);
+    return solve(&(struct tail) { a, b, upper }, log(a / b), p);
 }
 
 double wl_t_quantile(double p, double df)
@@ -136,7 +136,8 @@ double wl_t_quantile(double p, double df)
     if (p == 0 || p == 1) return p == 0 ? -INFINITY : INFINITY;
     if (p == 0.5) return 0;
     double tail = fmin(p, 1 - p); /* t^2 / df is the ratio x / y of a beta(1/2, df/2) variable */
-    double u = tail <= 0.25 ? beta_quantile(0.5, df / 2, 2 * tail, true) : beta_quantile(0.5, df / 2, 1 - 2 * tail, false);
+    double u =
+        tail <= 0.25 ? beta_quantile(0.5, df / 2, 2 * tail, true) : beta_quantile(0.5, df / 2, 1 - 2 * tail, false);
     return copysign(exp((u + log(df)) / 2), p - 0.5);
 }
 

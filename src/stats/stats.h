@@ -47,8 +47,8 @@ double wl_chi2_isf(double q, double df);
 
 /* ---- moments ---------------------------------------------------------------------------------------------- */
 
-double wl_mean(const double *v, size_t n);                     /* NAN where n = 0 */
-double wl_sd(const double *v, size_t n);                       /* n - 1 in the denominator; NAN where n < 2 */
+double wl_mean(const double *v, size_t n);                       /* NAN where n = 0 */
+double wl_sd(const double *v, size_t n);                         /* n - 1 in the denominator; NAN where n < 2 */
 double wl_median(const double *v, size_t n, struct wl_arena *a); /* NAN where n = 0 */
 
 /* ---- linear least squares --------------------------------------------------------------------------------- */
@@ -59,18 +59,18 @@ double wl_median(const double *v, size_t n, struct wl_arena *a); /* NAN where n 
 struct wl_ols {
     size_t n, k;
     bool intercept;
-    double df;                        /* n - k */
-    double *b, *se, *t, *p;           /* [k] coefficients, standard errors, t and two-sided p against 0 */
-    double *cov;                      /* [k,k] covariance of b */
-    double *fitted, *residual;        /* [n] */
-    double *leverage;                 /* [n] diagonal of the hat matrix */
-    double *student;                  /* [n] externally studentised residuals, t(df - 1) */
-    double sse, sst;                  /* residual and total sum of squares (about the mean, or about 0) */
-    double sigma;                     /* residual standard deviation sqrt(sse / df) */
-    double r2, r2_adj;                /* NAN where sst = 0 */
-    double f, p_f;                    /* all columns against none, F(k - intercept, df) */
-    double condition;                 /* 2-norm condition number of the centred, scaled columns */
-    double *mean, *scale, *root;      /* internal: [p] centres and lengths, [p,p] inverse of R */
+    double df;                   /* n - k */
+    double *b, *se, *t, *p;      /* [k] coefficients, standard errors, t and two-sided p against 0 */
+    double *cov;                 /* [k,k] covariance of b */
+    double *fitted, *residual;   /* [n] */
+    double *leverage;            /* [n] diagonal of the hat matrix */
+    double *student;             /* [n] externally studentised residuals, t(df - 1) */
+    double sse, sst;             /* residual and total sum of squares (about the mean, or about 0) */
+    double sigma;                /* residual standard deviation sqrt(sse / df) */
+    double r2, r2_adj;           /* NAN where sst = 0 */
+    double f, p_f;               /* all columns against none, F(k - intercept, df) */
+    double condition;            /* 2-norm condition number of the centred, scaled columns */
+    double *mean, *scale, *root; /* internal: [p] centres and lengths, [p,p] inverse of R */
 };
 
 /* Fits x [n, columns] with an intercept or without. WL_EINVAL: fewer rows than coefficients, a value that is not

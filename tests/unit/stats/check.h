@@ -1,0 +1,52 @@
+/* Shared by the tests of src/stats: agreement in digits and reading of golden files. */
+#ifndef WL_TEST_STATS_CHECK_H
+#define WL_TEST_STATS_CHECK_H
+
+#include "stats/stats.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The number of correct digits: -log10 of the relative error (of the absolute one where the truth is 0). */
+static inline double digits(double got, double truth)
+{
+    if (got == truth) return 16;
+    double error = fabs(got - truth) / (truth == 0 ? 1 : fabs(truth));
+    return error > 0 ? fmin(16, -log10(error)) : 0; /* NAN: none */
+}
+
+static inline void agree(const char *what, double got, double truth, double want)
+{
+    if (digits(got, truth) < want)
+        fail_msg("%s: %.17g, not %.17g: %.1f digits, wanted %.1f", what, got, truth, digits(got, truth), want);
+}
+
+static inline void golden_open(struct wl_csv *csv, const char *name, struct wl_arena *a)
+{
+    struct wl_err e;
+    if (wl_csv_open(csv, wl_path_join(a, WL_GOLDEN, name), ',', a, &e)) fail_msg("%s", e.msg);
+}
+
+static inline bool golden_next(struct wl_csv *csv)
+{
+    struct wl_err e;
+    int more = wl_csv_next(csv, &e);
+    if (more < 0) fail_msg("%s", e.msg);
+    return more > 0;
+}
+
+static inline double golden_real(const struct wl_csv *csv, const char *column)
+{
+    struct wl_err e;
+    double v;
+    if (wl_csv_real(csv, wl_csv_column(csv, column), &v, &e)) fail_msg("%s", e.msg);
+    return v;
+}
+
+#endif
