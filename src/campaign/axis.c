@@ -1,0 +1,67 @@
+#include "campaign/internal.h"
+
+#include <math.h>
+
+#define AXIS(type_, field_) \
+    { #field_, type_, offsetof(struct wl_sweep_keys, field_), offsetof(struct wl_trial, field_) }
+
+/* In the order of the grid: the last axis varies fastest. */
+static const struct wl_axis axes[] = {
+    AXIS(WL_STRS, workload),     AXIS(WL_INTS, epochs),       AXIS(WL_REALS, power_cap_w), AXIS(WL_REALS, clock_mhz),
+    AXIS(WL_INTS, threads),      AXIS(WL_INTS, accumulation), AXIS(WL_INTS, global_batch), AXIS(WL_INTS, local_batch),
+    AXIS(WL_INTS, workers),      { 0 },
+};
+
+const struct wl_axis *wl_axes(void)
+{
+    return axes;
+}
+
+const struct wl_axis *wl_axis_find(const char *key)
+{
+    for (const struct wl_axis *x = axes; x->key; x++)
+        if (wl_streq(x->key, key)) return x;
+    return NULL;
+}
+
+static const void *list_of(const struct wl_axis *axis, const struct wl_sweep_keys *sweep)
+{
+    return (const char *)sweep + axis->list_offset;
+}
+
+size_t wl_axis_count(const struct wl_axis *axis, const struct wl_sweep_keys *sweep)
+{
+    const void *list = list_of(axis, sweep);
+    switch (axis->type) {
+    case WL_STRS: return ((const struct wl_strs *)list)->n;
+    case WL_INTS: return ((const struct wl_ints *)list)->n;
+    default: return ((const struct wl_reals *)list)->n;
+    }
+}
+
+void wl_axis_take(const struct wl_axis *axis, const struct wl_sweep_keys *sweep, size_t i, struct wl_trial *t)
+{
+    const void *list = list_of(axis, sweep);
+    void *field = (char *)t + axis->field_offset;
+    switch (axis->type) {
+    case WL_STRS: *(const char **)field = ((const struct wl_strs *)list)->v[i]; break;
+    case WL_INTS: *(int64_t *)field = ((const struct wl_ints *)list)->v[i]; break;
+    default: *(double *)field = ((const struct wl_reals *)list)->v[i]; break;
+    }
+}
+
+const char *wl_axis_text(const struct wl_axis *axis, const struct wl_trial *t, struct wl_arena *a)
+{
+    const void *field = (const char *)t + axis->field_offset;
+    switch (axis->type) {
+    case WL_STRS: return *(const char *const *)field;
+    case WL_INTS: {
+        int64_t v = *(const int64_t *)field;
+        return v ? wl_strf(a, "%lld", (long long)v) : NULL;
+    }
+    default: {
+        double v = *(const double *)field;
+        return isnan(v) ? NULL : wl_strf(a, "%.9g", v);
+    }
+    }
+}

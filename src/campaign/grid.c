@@ -1,0 +1,193 @@
+#include "campaign/internal.h"
+
+#include <math.h>
+
+#define TRIALS_MAX 100000
+
+struct wl_trial wl_trial_empty(const struct wl_experiment *x, struct wl_arena *a)
+{
+    return (struct wl_trial){ .power_cap_w = NAN, .clock_mhz = NAN, .user = wl_new_array(a, const char *, x->n_user) };
+}
+
+/* ---- one trial: what is missing, what cannot be ---- */
+
+/* global = workers x local x accumulation: two of the three batch keys give the third, one of local and global alone
+ * takes accumulation as 1, none leaves both out. Returns why it cannot be, or NULL. */
+static const char *derive_batches(struct wl_trial *t, struct wl_arena *a)
+{
+    int64_t *acc = &t->accumulation, *local = &t->local_batch, *global = &t->global_batch;
+    if (*local == 0 && *global == 0) {
+        if (*acc == 0) *acc = 1;
+        return NULL;
+    }
+    if (*local && *global) {
+        int64_t per_pass = t->workers * *local, given = *acc;
+        if (*global % per_pass)
+            return wl_strf(a, "global batch %lld is no multiple of workers x local batch = %lld x %lld",
+                           (long long)*global, (long long)t->workers, (long long)*local);
+        *acc = *global / per_pass;
+        if (given && given != *acc)
+            return wl_strf(a, "global batch %lld is not workers x local batch x accumulation = %lld x %lld x %lld",
+                           (long long)*global, (long long)t->workers, (long long)*local, (long long)given);
+        return NULL;
+    }
+    if (*acc == 0) *acc = 1;
+    if (*local) {
+        *global = t->workers * *local * *acc;
+        return NULL;
+    }
+    int64_t parts = t->workers * *acc;
+    if (*global % parts)
+        return wl_strf(a, "global batch %lld is no multiple of workers x accumulation = %lld x %lld",
+                       (long long)*global, (long long)t->workers, (long long)*acc);
+    *local = *global / parts;
+    return NULL;
+}
+
+/* Threads of a worker that were not given share the cores evenly. */
+static const char *fit_cores(struct wl_trial *t, const struct wl_experiment *x, const struct wl_machine *here,
+                             struct wl_arena *a)
+{
+    bool given = t->threads > 0;
+    if (!given) t->threads = t->workers < here->cores ? here->cores / t->workers : 1;
+    if (x->launch.oversubscribe || t->workers * t->threads <= here->cores) return NULL;
+    if (!given || t->workers > here->cores)
+        return wl_strf(a, "%lld workers, but %d cores (oversubscribe = yes in [launch] allows it)",
+                       (long long)t->workers, here->cores);
+    return wl_strf(a, "%lld workers x %lld threads, but %d cores (oversubscribe = yes in [launch] allows it)",
+                   (long long)t->workers, (long long)t->threads, here->cores);
+}
+
+static const char *fit_caps(const struct wl_trial *t, const struct wl_machine *here, struct wl_arena *a)
+{
+    if (!isnan(t->power_cap_w) && here->no_power_cap)
+        return wl_strf(a, "a power cap of %g W cannot be set: %s", t->power_cap_w, here->no_power_cap);
+    if (!isnan(t->clock_mhz) && here->no_clock_cap)
+        return wl_strf(a, "a clock cap of %g MHz cannot be set: %s", t->clock_mhz, here->no_clock_cap);
+    return NULL;
+}
+
+static void complete(struct wl_trial *t, const struct wl_experiment *x, const struct wl_machine *here,
+                     struct wl_arena *a)
+{
+    if (t->workers == 0) t->workers = 1;
+    t->samples = x->data.samples;
+    if (wl_streq(x->campaign.scaling, "weak")) t->samples *= t->workers;
+    t->skip = derive_batches(t, a);
+    const char *cores = fit_cores(t, x, here, a); /* sets threads, whatever the batches are */
+    if (!t->skip) t->skip = cores;
+    if (!t->skip) t->skip = fit_caps(t, here, a);
+}
+
+/* ---- the product ---- */
+
+/* How many values each axis has, ours first, then the user's; the last one varies fastest. */
+struct odometer {
+    const struct wl_experiment *x;
+    size_t *count, *at;
+    size_t n, n_own;
+};
+
+static struct odometer odometer_new(const struct wl_experiment *x, struct wl_arena *a)
+{
+    struct odometer o = { .x = x };
+    while (wl_axes()[o.n_own].key) o.n_own++;
+    o.n = o.n_own + x->n_user;
+    o.count = wl_new_array(a, size_t, o.n);
+    o.at = wl_new_array(a, size_t, o.n);
+    for (size_t i = 0; i < o.n; i++)
+        o.count[i] = i < x->n_user ? x->user[i].values.n : wl_axis_count(&wl_axes()[i - x->n_user], &x->sweep);
+    return o;
+}
+
+static bool odometer_step(struct odometer *o)
+{
+    for (size_t i = o->n; i-- > 0;) {
+        if (++o->at[i] < o->count[i]) return true;
+        o->at[i] = 0;
+    }
+    return false;
+}
+
+static void odometer_read(const struct odometer *o, struct wl_trial *t)
+{
+    const struct wl_experiment *x = o->x;
+    for (size_t i = 0; i < o->n; i++) {
+        if (i < x->n_user) t->user[i] = x->user[i].values.v[o->at[i]];
+        else if (o->count[i]) wl_axis_take(&wl_axes()[i - x->n_user], &x->sweep, o->at[i], t);
+    }
+}
+
+/* The axes that vary; where none does, the workload. */
+static const char *label_of(const struct odometer *o, const struct wl_trial *t, struct wl_arena *a)
+{
+    struct wl_text text = WL_TEXT(a);
+    const struct wl_experiment *x = o->x;
+    for (size_t i = 0; i < o->n; i++) {
+        if (o->count[i] < 2) continue;
+        const struct wl_axis *axis = i < x->n_user ? NULL : &wl_axes()[i - x->n_user];
+        wl_text_addf(&text, "%s%s=%s", text.n ? " " : "", axis ? axis->key : x->user[i].key,
+                     axis ? wl_axis_text(axis, t, a) : t->user[i]);
+    }
+    if (text.n) return text.s;
+    return t->workload ? t->workload : "the only trial";
+}
+
+static int count_trials(const struct odometer *o, size_t *n, struct wl_err *e)
+{
+    *n = 1;
+    for (size_t i = 0; i < o->n; i++) {
+        if (o->count[i] > 1) *n *= o->count[i];
+        if (*n > TRIALS_MAX)
+            return wl_fail(e, WL_EINVAL, "%s: [sweep] has more than %d trials", o->x->path, TRIALS_MAX);
+    }
+    return 0;
+}
+
+/* ---- the order of runs ---- */
+
+/* Fisher and Yates; a repeat's order depends on the seed and its number alone. */
+static void shuffle(size_t *v, size_t n, uint64_t seed, uint64_t repeat)
+{
+    for (size_t i = n; i > 1; i--) {
+        size_t k = wl_random_below(seed, repeat, i, i), moved = v[i - 1];
+        v[i - 1] = v[k];
+        v[k] = moved;
+    }
+}
+
+/* Repeat after repeat, so that slow drifts of the machine fall on all trials alike. */
+static void plan_runs(const struct wl_experiment *x, struct wl_grid *g, struct wl_arena *a)
+{
+    size_t n = g->n_trials - g->n_skipped, *order = wl_new_array(a, size_t, n);
+    g->n_runs = n * (size_t)x->campaign.repeats;
+    g->runs = wl_new_array(a, struct wl_planned_run, g->n_runs);
+    size_t k = 0;
+    for (int64_t repeat = 1; repeat <= x->campaign.repeats; repeat++) {
+        for (size_t i = 0, put = 0; i < g->n_trials; i++)
+            if (!g->trials[i].skip) order[put++] = i;
+        if (wl_streq(x->campaign.order, "random")) shuffle(order, n, (uint64_t)x->campaign.seed, (uint64_t)repeat);
+        for (size_t i = 0; i < n; i++) g->runs[k++] = (struct wl_planned_run){ order[i], repeat };
+    }
+}
+
+int wl_grid_make(const struct wl_experiment *x, const struct wl_machine *here, struct wl_grid *out, struct wl_arena *a,
+                 struct wl_err *e)
+{
+    struct odometer o = odometer_new(x, a);
+    *out = (struct wl_grid){ 0 };
+    int rc = count_trials(&o, &out->n_trials, e);
+    if (rc < 0) return rc;
+    out->trials = wl_new_array(a, struct wl_trial, out->n_trials);
+    for (size_t i = 0; i < out->n_trials; i++) {
+        struct wl_trial *t = &out->trials[i];
+        *t = wl_trial_empty(x, a);
+        odometer_read(&o, t);
+        complete(t, x, here, a);
+        t->label = label_of(&o, t, a);
+        out->n_skipped += t->skip != NULL;
+        odometer_step(&o);
+    }
+    plan_runs(x, out, a);
+    return 0;
+}

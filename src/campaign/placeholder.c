@@ -1,0 +1,245 @@
+#include "campaign/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Placeholders that are no axes. */
+enum which { DATA, RUN_DIR, SEED, REPEAT, SAMPLES, TRAIN, MPIRUN };
+static const struct {
+    const char *name;
+    enum which which;
+    const char *missing; /* what to give so that it has a value */
+} others[] = {
+    { "data", DATA, "[data] path" },
+    { "run_dir", RUN_DIR, NULL },
+    { "seed", SEED, NULL },
+    { "repeat", REPEAT, NULL },
+    { "samples", SAMPLES, "[data] samples" },
+    { "train", TRAIN, NULL },
+    { "mpirun", MPIRUN, NULL },
+};
+
+bool wl_placeholder_reserved(const char *name)
+{
+    for (size_t i = 0; i < WL_COUNT(others); i++)
+        if (wl_streq(others[i].name, name)) return true;
+    return wl_axis_find(name) != NULL;
+}
+
+static int unknown(const struct wl_experiment *x, const char *name, const char *where, struct wl_arena *a,
+                   struct wl_err *e)
+{
+    struct wl_strs names = { 0 };
+    for (const struct wl_axis *axis = wl_axes(); axis->key; axis++) wl_strs_add(a, &names, axis->key);
+    for (size_t i = 0; i < WL_COUNT(others); i++) wl_strs_add(a, &names, others[i].name);
+    for (size_t i = 0; i < x->n_user; i++) wl_strs_add(a, &names, x->user[i].key);
+    const char *near = wl_closest(name, (const char *const *)names.v, names.n);
+    return wl_fail(e, WL_EINVAL, "%s: {%s} is no placeholder%s%s%s; a key of your own needs its values in [sweep], and "
+                                 "{{ and }} are plain braces",
+                   where, name, near ? "; did you mean {" : "", near ? near : "", near ? "}?" : "");
+}
+
+/* wattlaw-train stands beside the program that runs now, or in PATH. */
+static const char *find_train(struct wl_arena *a)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n > 0) {
+        self[n] = '\0';
+        const char *beside = wl_path_join(a, wl_path_dir(a, self), "wattlaw-train");
+        if (access(beside, X_OK) == 0) return beside;
+    }
+    return wl_program_find("wattlaw-train", a);
+}
+
+/* NULL and e untouched: the name has no value here. */
+static const char *other_value(const struct wl_fill *f, enum which which, const char *where, struct wl_arena *a,
+                               struct wl_err *e)
+{
+    const struct wl_experiment *x = f->x;
+    switch (which) {
+    case DATA: return f->data;
+    case RUN_DIR: return f->run_dir ? f->run_dir : "RUN_DIR";
+    case SEED: return wl_strf(a, "%lld", (long long)(x->campaign.seed + f->repeat - 1));
+    case REPEAT: return wl_strf(a, "%lld", (long long)f->repeat);
+    case SAMPLES: return f->trial && f->trial->samples ? wl_strf(a, "%lld", (long long)f->trial->samples) : NULL;
+    case TRAIN: {
+        const char *train = f->checking ? "wattlaw-train" : find_train(a);
+        if (!train)
+            wl_fail(e, WL_ENOENT, "%s: {train}: wattlaw-train stands neither beside wattlaw nor in PATH", where);
+        return train;
+    }
+    case MPIRUN:
+        wl_fail(e, WL_EINVAL, "%s: {mpirun} stands for several words: it cannot be a part of a word", where);
+        return NULL;
+    }
+    return NULL;
+}
+
+int wl_placeholder_value(void *ctx, const char *name, const char *where, const char **value, struct wl_arena *a,
+                         struct wl_err *e)
+{
+    struct wl_fill *f = ctx;
+    struct wl_err why = { 0 };
+    if (f->used) wl_strs_add(a, f->used, name);
+    for (size_t i = 0; i < f->x->n_user; i++)
+        if (f->trial && wl_streq(f->x->user[i].key, name)) return *value = f->trial->user[i], 0;
+    for (size_t i = 0; i < WL_COUNT(others); i++) {
+        if (!wl_streq(others[i].name, name)) continue;
+        *value = other_value(f, others[i].which, where, a, &why);
+        if (*value) return 0;
+        if (why.code) return wl_fail(e, why.code, "%s", why.msg);
+        return wl_fail(e, WL_EINVAL, "%s: {%s} has no value: give %s", where, name, others[i].missing);
+    }
+    const struct wl_axis *axis = wl_axis_find(name);
+    if (!axis || !f->trial) return unknown(f->x, name, where, a, e);
+    *value = wl_axis_text(axis, f->trial, a);
+    if (*value) return 0;
+    bool batch = strstr(name, "_batch") != NULL;
+    return wl_fail(e, WL_EINVAL, "%s: {%s} has no value: give [sweep] %s", where, name,
+                   batch ? "local_batch or global_batch" : name);
+}
+
+/* ---- templates of a whole run ---- */
+
+int wl_fill_words(struct wl_fill *f, const char *text, const char *where, struct wl_strs *out, struct wl_arena *a,
+                  struct wl_err *e)
+{
+    struct wl_strs words;
+    int rc = wl_template_words(text, where, &words, a, e);
+    for (size_t i = 0; i < words.n && rc == 0; i++) {
+        if (f->trial && wl_streq(words.v[i], "{mpirun}")) {
+            if (f->used) wl_strs_add(a, f->used, "mpirun");
+            if (f->trial->workers == 1) continue;
+            wl_strs_add(a, out, "mpirun");
+            wl_strs_add(a, out, "-np");
+            wl_strs_add(a, out, wl_strf(a, "%lld", (long long)f->trial->workers));
+            continue;
+        }
+        const char *word;
+        rc = wl_template_expand(words.v[i], wl_placeholder_value, f, where, &word, a, e);
+        if (rc == 0) wl_strs_add(a, out, word);
+    }
+    return rc;
+}
+
+int wl_fill_command(struct wl_fill *f, const char *where, struct wl_strs *argv, struct wl_arena *a, struct wl_err *e)
+{
+    *argv = (struct wl_strs){ 0 };
+    int rc = wl_fill_words(f, f->x->launch.command, where, argv, a, e);
+    if (rc == 0 && f->x->launch.args) rc = wl_fill_words(f, f->x->launch.args, where, argv, a, e);
+    if (rc == 0 && argv->n == 0) return wl_fail(e, WL_EINVAL, "%s: the command is empty", where);
+    return rc;
+}
+
+int wl_fill_env(struct wl_fill *f, const char *where, struct wl_strs *env, struct wl_arena *a, struct wl_err *e)
+{
+    *env = (struct wl_strs){ 0 };
+    if (!f->x->launch.env) return 0;
+    int rc = wl_fill_words(f, f->x->launch.env, where, env, a, e);
+    for (size_t i = 0; i < env->n && rc == 0; i++) {
+        const char *equals = strchr(env->v[i], '=');
+        if (!equals || equals == env->v[i])
+            return wl_fail(e, WL_EINVAL, "%s: '%s': expected NAME=value", where, env->v[i]);
+    }
+    return rc;
+}
+
+int wl_trial_command(const struct wl_experiment *x, const struct wl_trial *t, int64_t repeat, const char *run_dir,
+                     struct wl_strs *argv, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_fill f = { .x = x, .trial = t, .repeat = repeat, .run_dir = run_dir, .data = x->data.path };
+    return wl_fill_command(&f, "[launch] command", argv, a, e);
+}
+
+/* ---- the check at reading ---- */
+
+/* A trial that has a value wherever the grid will have one. */
+static struct wl_trial probe(const struct wl_experiment *x, struct wl_arena *a)
+{
+    struct wl_trial t = wl_trial_empty(x, a);
+    for (const struct wl_axis *axis = wl_axes(); axis->key; axis++)
+        if (wl_axis_count(axis, &x->sweep)) wl_axis_take(axis, &x->sweep, 0, &t);
+    for (size_t i = 0; i < x->n_user; i++) t.user[i] = x->user[i].values.v[0];
+    if (t.threads == 0) t.threads = 1;
+    if (t.workers == 0) t.workers = 1;
+    if (t.accumulation == 0) t.accumulation = 1;
+    if (t.local_batch == 0) t.local_batch = t.global_batch;
+    if (t.global_batch == 0) t.global_batch = t.local_batch;
+    t.samples = x->data.samples;
+    return t;
+}
+
+static bool among(const struct wl_strs *list, const char *word)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (wl_streq(list->v[i], word)) return true;
+    return false;
+}
+
+/* Does a change of this axis change the run? Caps are set by wattlaw itself; the three batch sizes follow from each
+ * other. */
+static bool acts(const struct wl_strs *used, const char *axis)
+{
+    static const char *const batch[] = { "local_batch", "global_batch", "accumulation" };
+    if (wl_streq(axis, "power_cap_w") || wl_streq(axis, "clock_mhz")) return true;
+    if (wl_streq(axis, "workers") && among(used, "mpirun")) return true;
+    bool is_batch = false, batch_used = false;
+    for (size_t i = 0; i < WL_COUNT(batch); i++) {
+        is_batch |= wl_streq(axis, batch[i]);
+        batch_used |= among(used, batch[i]);
+    }
+    return among(used, axis) || (is_batch && batch_used);
+}
+
+static int idle_axis(const char *key, const char *where, bool is_user, struct wl_err *e)
+{
+    const struct wl_opt *rows = wl_experiment_sections()[1].rows;
+    const char *names[32], *near = NULL;
+    size_t n = 0;
+    for (const struct wl_opt *o = rows; o->name && n < WL_COUNT(names); o++) names[n++] = o->name;
+    if (is_user) near = wl_closest(key, names, n);
+    if (near) return wl_fail(e, WL_EINVAL, "%s: [sweep] unknown key %s; did you mean %s?", where, key, near);
+    return wl_fail(e, WL_EINVAL, "%s: [sweep] %s: {%s} stands nowhere in [launch] command, args, env or cwd, so its "
+                                 "values would change nothing", where, key, key);
+}
+
+static int check_axes_act(const struct wl_experiment *x, const struct wl_strs *used, wl_key_place *place, void *ctx,
+                          struct wl_err *e)
+{
+    for (size_t i = 0; i < x->n_user; i++)
+        if (!among(used, x->user[i].key)) return idle_axis(x->user[i].key, place(ctx, "sweep", x->user[i].key), true, e);
+    for (const struct wl_axis *axis = wl_axes(); axis->key; axis++)
+        if (wl_axis_count(axis, &x->sweep) > 1 && !acts(used, axis->key))
+            return idle_axis(axis->key, place(ctx, "sweep", axis->key), false, e);
+    return 0;
+}
+
+int wl_placeholders_check(const struct wl_experiment *x, wl_key_place *place, void *ctx, struct wl_arena *a,
+                          struct wl_err *e)
+{
+    struct wl_strs used = { 0 }, words = { 0 };
+    struct wl_trial t = probe(x, a);
+    struct wl_fill f = { .x = x, .trial = &t, .repeat = 1, .data = x->data.path, .checking = true, .used = &used };
+    int rc = wl_fill_words(&f, x->launch.command, place(ctx, "launch", "command"), &words, a, e);
+    if (rc == 0 && words.n == 0)
+        return wl_fail(e, WL_EINVAL, "%s: [launch] command is empty", place(ctx, "launch", "command"));
+    if (rc == 0 && x->launch.args) rc = wl_fill_words(&f, x->launch.args, place(ctx, "launch", "args"), &words, a, e);
+    if (rc == 0) rc = wl_fill_env(&f, place(ctx, "launch", "env"), &words, a, e);
+    const char *cwd;
+    if (rc == 0 && x->launch.cwd)
+        rc = wl_template_expand(x->launch.cwd, wl_placeholder_value, &f, place(ctx, "launch", "cwd"), &cwd, a, e);
+    if (rc == 0) rc = check_axes_act(x, &used, place, ctx, e);
+    if (rc < 0 || !x->data.prepare) return rc;
+
+    const char *where = place(ctx, "data", "prepare");
+    if (!x->data.path) return wl_fail(e, WL_EINVAL, "%s: [data] prepare needs [data] path", where);
+    struct wl_strs made = { 0 };
+    struct wl_fill once = { .x = x, .repeat = 1, .data = x->data.path, .checking = true, .used = &made };
+    words = (struct wl_strs){ 0 };
+    rc = wl_fill_words(&once, x->data.prepare, where, &words, a, e);
+    if (rc == 0 && !among(&made, "data"))
+        return wl_fail(e, WL_EINVAL, "%s: [data] prepare must name {data}, the folder or file that it writes", where);
+    return rc;
+}

@@ -1,0 +1,258 @@
+/* Experiment files: what they mean, and what is said about a wrong one. */
+#include "campaign/campaign.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct wl_arena *a;
+static struct wl_err e;
+static struct wl_experiment x;
+
+static int setup(void **state)
+{
+    (void)state;
+    a = wl_arena_new(NULL);
+    e = (struct wl_err){ 0 };
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    wl_arena_free(a);
+    return 0;
+}
+
+static int parse_with(const char *text, const char *set)
+{
+    struct wl_strs sets = { 0 };
+    if (set) wl_strs_add(a, &sets, set);
+    return wl_experiment_parse("exp.ini", text, &sets, &x, a, &e);
+}
+
+static int parse(const char *text)
+{
+    return parse_with(text, NULL);
+}
+
+#define NAME "[campaign]\nname = demo\n"
+
+static void defaults_are_filled_in(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(NAME "[launch]\ncommand = true\n"), 0);
+    assert_string_equal(x.campaign.name, "demo");
+    assert_string_equal(x.campaign.store, "demo");
+    assert_string_equal(x.campaign.order, "random");
+    assert_string_equal(x.campaign.scaling, "strong");
+    assert_string_equal(x.launch.launcher, "local");
+    assert_int_equal(x.campaign.repeats, 3);
+    assert_true(x.measure.power.rate_hz == 10);
+    assert_false(x.launch.oversubscribe);
+}
+
+static void lists_and_own_axes_are_read(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(NAME "[sweep]\nworkers = 1, 2,4\nlr = 0.1, 0.2\npower_cap_w = 100,150.5\n"
+                                "[launch]\ncommand = job -n {workers} --lr {lr}\n"),
+                     0);
+    assert_int_equal(x.sweep.workers.n, 3);
+    assert_int_equal(x.sweep.workers.v[2], 4);
+    assert_true(x.sweep.power_cap_w.v[1] == 150.5);
+    assert_int_equal(x.n_user, 1);
+    assert_string_equal(x.user[0].key, "lr");
+    assert_string_equal(x.user[0].values.v[1], "0.2");
+}
+
+static void set_wins_over_the_file(void **state)
+{
+    (void)state;
+    assert_int_equal(parse_with(NAME "[sweep]\nworkers = 1,2\n[launch]\ncommand = job {workers}\n", "sweep.workers=8"),
+                     0);
+    assert_int_equal(x.sweep.workers.n, 1);
+    assert_int_equal(x.sweep.workers.v[0], 8);
+}
+
+static void the_expanded_text_reads_back_to_itself(void **state)
+{
+    (void)state;
+    assert_int_equal(parse_with(NAME "[sweep]\nworkers = 1,2\nlr = 0.1,0.2\n[data]\npath = /tmp\n"
+                                     "[measure]\nepoch_regex = ^Epoch ([0-9]+)\n"
+                                     "[launch]\ncommand = sh -c 'job {workers} {lr} \"a b\"'\ntimeout = 2m\n",
+                                "campaign.repeats=7"),
+                     0);
+    const char *text = x.expanded, *fixed = x.fixed;
+    assert_int_equal(parse(text), 0);
+    assert_string_equal(x.expanded, text);
+    assert_string_equal(x.fixed, fixed);
+    assert_int_equal(x.campaign.repeats, 7);
+    assert_true(x.launch.timeout_s == 120);
+}
+
+static void lists_and_limits_may_change_but_the_command_may_not(void **state)
+{
+    (void)state;
+    static const char text[] = NAME "[sweep]\nworkers = 1,2\n[launch]\ncommand = job {workers}\n";
+    assert_int_equal(parse(text), 0);
+    const char *fixed = x.fixed;
+    static const char *const harmless[] = { "sweep.workers=4", "campaign.repeats=9", "launch.timeout=5",
+                                            "campaign.order=sequential" };
+    for (size_t i = 0; i < WL_COUNT(harmless); i++) {
+        assert_int_equal(parse_with(text, harmless[i]), 0);
+        assert_string_equal(x.fixed, fixed);
+    }
+    static const char *const telling[] = { "launch.command=other {workers}", "launch.env=A=1", "data.path=/tmp",
+                                           "measure.rate_hz=5", "campaign.seed=2" };
+    for (size_t i = 0; i < WL_COUNT(telling); i++) {
+        assert_int_equal(parse_with(text, telling[i]), 0);
+        assert_string_not_equal(x.fixed, fixed);
+    }
+}
+
+/* Every wrong file gets one message that names the place and what would be right. */
+static void errors_name_the_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *set;
+        const char *says[3];
+    } cases[] = {
+        { "[launch]\ncommand = true\n", NULL, { "exp.ini", "[campaign] name" } },
+        { "[campaign]\nname = a b\n[launch]\ncommand = true\n", NULL, { "exp.ini:2", "a b" } },
+        { "[campaign]\nname = demo\nrepeat = 3\n", NULL, { "exp.ini:3", "repeat", "did you mean repeats?" } },
+        { "[campain]\nname = demo\n", NULL, { "exp.ini:", "[campain]", "did you mean [campaign]?" } },
+        { NAME "repeats = many\n", NULL, { "exp.ini:3", "many", "integer" } },
+        { NAME "repeats = 0\n", NULL, { "exp.ini:3", "repeats = 0" } },
+        { NAME "order = rand\n", NULL, { "exp.ini:3", "rand", "sequential" } },
+        { NAME "[sweep]\nworkers =\n", NULL, { "exp.ini:4", "workers", "empty" } },
+        { NAME "[sweep]\nworkers = 1,x\n", NULL, { "exp.ini:4", "1,x" } },
+        { NAME "[sweep]\nworkers = 1,0\n", NULL, { "exp.ini:4", "1,0" } },
+        { NAME "[sweep]\nworkers = 1,2,1\n[launch]\ncommand = j {workers}\n", NULL, { "exp.ini:4", "1 stands twice" } },
+        { NAME "[sweep]\nworker = 1,2\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "did you mean workers?" } },
+        { NAME "[sweep]\nlr = 1\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "{lr} stands nowhere" } },
+        { NAME "[sweep]\nlr = ,\n[launch]\ncommand = j {lr}\n", NULL, { "exp.ini:4", "list of values" } },
+        { NAME "[sweep]\ndata = 1\n[launch]\ncommand = j {data}\n", NULL, { "exp.ini:4", "already has a meaning" } },
+        { NAME "[sweep]\nmy key = 1\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "letters, digits and _" } },
+        { NAME "[sweep]\nworkers = 1,2\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "{workers} stands nowhere" } },
+        { NAME "[launch]\ncommand = j {wrokers}\n", NULL, { "exp.ini:4", "{wrokers}", "did you mean {workers}?" } },
+        { NAME "[launch]\ncommand = j {epochs}\n", NULL, { "exp.ini:4", "{epochs} has no value", "[sweep] epochs" } },
+        { NAME "[launch]\ncommand = j {data}\n", NULL, { "exp.ini:4", "{data} has no value", "[data] path" } },
+        { NAME "[launch]\ncommand = j {local_batch}\n", NULL, { "exp.ini:4", "local_batch or global_batch" } },
+        { NAME "[launch]\ncommand = awk '{ print }'\n", NULL, { "exp.ini:4", "write {{ and }}" } },
+        { NAME "[launch]\ncommand = a | b\n", NULL, { "exp.ini:4", "'|' needs a shell", "sh -c" } },
+        { NAME "[launch]\ncommand = 'a\n", NULL, { "exp.ini:4", "quote" } },
+        { NAME "[launch]\ncommand = x{mpirun}\n", NULL, { "exp.ini:4", "part of a word" } },
+        { NAME "[launch]\ncommand = j\nenv = NOVALUE\n", NULL, { "exp.ini:5", "NOVALUE", "NAME=value" } },
+        { NAME "[launch]\nargs = x\n", NULL, { "exp.ini", "command is missing" } },
+        { NAME "scaling = weak\n[launch]\ncommand = j\n", NULL, { "exp.ini:3", "weak", "[data] samples" } },
+        { NAME "[data]\nprepare = make {data}\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "needs [data] path" } },
+        { NAME "[data]\npath = d\nprepare = make\n[launch]\ncommand = j\n", NULL, { "exp.ini:5", "must name {data}" } },
+        { NAME "[data]\npath = d\nprepare = m {data} {workers}\n[launch]\ncommand = j\n", NULL, { "exp.ini:5", "{workers}" } },
+        { NAME "[launch]\ncommand = j\n", "launch.comand=x", { "--set launch.comand=x", "did you mean command?" } },
+        { NAME "[launch]\ncommand = j\n", "lunch.command=x", { "--set", "did you mean 'launch'?" } },
+        { NAME "[launch]\ncommand = j\n", "repeats", { "--set repeats", "section.key=value" } },
+        { NAME "[launch]\ncommand = j\n", "sweep.workers=0", { "--set", "workers = 0" } },
+    };
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        e = (struct wl_err){ 0 };
+        if (parse_with(cases[i].text, cases[i].set) != WL_EINVAL) fail_msg("accepted: %s", cases[i].text);
+        for (size_t k = 0; k < WL_COUNT(cases[i].says) && cases[i].says[k]; k++)
+            if (!strstr(e.msg, cases[i].says[k]))
+                fail_msg("'%s' is not in the message: %s", cases[i].says[k], e.msg);
+    }
+}
+
+static void a_missing_file_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(wl_experiment_read("/no/such.ini", NULL, &x, a, &e), WL_ENOENT);
+    assert_non_null(strstr(e.msg, "/no/such.ini"));
+}
+
+static struct wl_trial trial_of(size_t i)
+{
+    struct wl_machine here = { .cores = 64 };
+    struct wl_grid g;
+    assert_int_equal(wl_grid_make(&x, &here, &g, a, &e), 0);
+    assert_true(i < g.n_trials);
+    return g.trials[i];
+}
+
+static const char *command_of(size_t i, int64_t repeat)
+{
+    struct wl_strs argv;
+    struct wl_trial t = trial_of(i);
+    if (wl_trial_command(&x, &t, repeat, "/runs/7", &argv, a, &e) < 0) fail_msg("%s", e.msg);
+    wl_strs_add(a, &argv, "");
+    argv.v[argv.n - 1] = NULL;
+    return wl_shell_quote(a, argv.v);
+}
+
+static void the_command_is_filled_word_by_word(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(NAME "seed = 10\n[sweep]\nworkers = 1,2\nlocal_batch = 8\nmode = a b, c\n"
+                                "[data]\npath = /my data\n"
+                                "[launch]\ncommand = job '{{x}}' -n{workers} -d{data} {mode} {global_batch} {seed}\n"
+                                "args = {run_dir} {repeat}\n"),
+                     0);
+    assert_string_equal(command_of(1, 3), "job '{x}' -n2 '-d/my data' 'a b' 16 12 /runs/7 3");
+    assert_string_equal(command_of(2, 1), "job '{x}' -n1 '-d/my data' c 8 10 /runs/7 1");
+}
+
+static void mpirun_stands_only_before_several_workers(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(NAME "[sweep]\nworkers = 1,4\n[launch]\ncommand = {mpirun} job\n"), 0);
+    assert_string_equal(command_of(0, 1), "job");
+    assert_string_equal(command_of(1, 1), "mpirun -np 4 job");
+}
+
+static void reference_workloads_bring_their_command(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(NAME "[sweep]\nworkload = resnet50\nworkers = 1,2\nlocal_batch = 8\nepochs = 4\n"
+                                "[data]\npath = d\nsamples = 100\n[launch]\nargs = --size tiny\n"),
+                     0);
+    assert_string_equal(x.launch.command,
+                        "{mpirun} {train} {workload} --data {data} --epochs {epochs} --local-batch {local_batch} "
+                        "--accumulation {accumulation} --threads {threads} --seed {seed} --train-samples {samples}");
+}
+
+/* The guide's key reference and the option rows say the same. */
+static void the_guide_names_every_key(void **state)
+{
+    (void)state;
+    char *guide;
+    assert_int_equal(wl_file_read(GUIDE, 1 << 24, &guide, NULL, a, &e), 0);
+    for (const struct wl_section *s = wl_experiment_sections(); s->name; s++)
+        for (const struct wl_opt *o = s->rows; o->name; o++) {
+            char *key = wl_strf(a, "| `%s` |", o->name);
+            for (char *c = key; *c; c++)
+                if (*c == '-') *c = '_';
+            if (!strstr(guide, key)) fail_msg("docs/guide.md does not name [%s] %s", s->name, key);
+        }
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(defaults_are_filled_in),
+        TEST(lists_and_own_axes_are_read),
+        TEST(set_wins_over_the_file),
+        TEST(the_expanded_text_reads_back_to_itself),
+        TEST(lists_and_limits_may_change_but_the_command_may_not),
+        TEST(errors_name_the_place),
+        TEST(a_missing_file_is_named),
+        TEST(the_command_is_filled_word_by_word),
+        TEST(mpirun_stands_only_before_several_workers),
+        TEST(reference_workloads_bring_their_command),
+        TEST(the_guide_names_every_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
