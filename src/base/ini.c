@@ -9,32 +9,64 @@
 enum { MAX_BYTES = 1 << 20 };
 
 /* libinih calls back per entry without a line number in Debian's build, so the lines are counted where it reads
- * them: the handler runs right after its line was read. */
+ * them: the handler runs right after its line was read. Its buffer holds 200 bytes; a longer line is handed over in
+ * pieces that look like continuation lines, and the handler joins them again without a blank. */
 struct parse {
     const char *text;
+    const char *rest, *rest_end; /* of a long line, still to be handed over; NULL: none */
+    bool glued;                  /* the piece handed over last goes on where the one before ended */
     int line;
-    bool too_long;
+    int *line_of; /* per call of next_line */
+    size_t n_calls, cap_calls;
     struct wl_ini *ini;
     struct wl_arena *a;
     struct wl_err *e;
     int rc;
 };
 
+static bool blank(char c) { return isspace((unsigned char)c); }
+
+/* Where a line ends for libinih: at its comment, which is cut off here so that no piece starts with one. */
+static const char *without_comment(const char *s, const char *end)
+{
+    const char *c = s;
+    while (c < end && blank(*c)) c++;
+    if (c < end && (*c == '#' || *c == ';')) return c;
+    for (; c < end; c++)
+        if (*c == ';' && c > s && blank(c[-1])) return c;
+    return end;
+}
+
+/* The longest piece that may be cut off here: between two characters that libinih leaves alone. */
+static size_t piece_length(const char *s, const char *end, size_t max)
+{
+    if ((size_t)(end - s) <= max) return (size_t)(end - s);
+    size_t n = max;
+    while (n > 1 && (blank(s[n - 1]) || blank(s[n]) || s[n] == '#' || s[n] == ';')) n--;
+    return n;
+}
+
 static char *next_line(char *buf, int size, void *user)
 {
     struct parse *p = user;
-    if (!*p->text || p->rc) return NULL;
-    size_t n = strcspn(p->text, "\n");
-    bool nl = p->text[n] == '\n';
-    p->line++;
-    if (n + 2 > (size_t)size) {
-        p->rc = wl_fail(p->e, WL_EINVAL, "%s:%d: the line is longer than %d bytes", p->ini->path, p->line, size - 2);
-        return NULL;
+    if (p->rc || (!p->rest && !*p->text)) return NULL;
+    p->glued = p->rest != NULL;
+    if (!p->rest) {
+        size_t n = strcspn(p->text, "\n");
+        p->line++;
+        p->rest = p->text;
+        p->rest_end = p->text + n;
+        p->text += n + (p->text[n] == '\n');
+        if (n + 3 > (size_t)size) p->rest_end = without_comment(p->rest, p->rest_end);
     }
-    memcpy(buf, p->text, n);
-    buf[n] = nl ? '\n' : '\0';
-    buf[n + nl] = '\0';
-    p->text += n + nl;
+    WL_GROW(p->a, p->line_of, p->n_calls, p->cap_calls);
+    p->line_of[p->n_calls++] = p->line;
+    size_t n = piece_length(p->rest, p->rest_end, (size_t)size - 4);
+    if (p->glued) *buf = ' ';
+    memcpy(buf + p->glued, p->rest, n);
+    memcpy(buf + p->glued + n, "\n", 2);
+    p->rest += n;
+    if (p->rest == p->rest_end) p->rest = NULL;
     return buf;
 }
 
@@ -44,7 +76,7 @@ static struct wl_ini_section *section_of(struct parse *p, const char *name)
     for (size_t i = 0; i < ini->n; i++)
         if (strcmp(ini->v[i].name, name) == 0) return &ini->v[i];
     WL_GROW(p->a, ini->v, ini->n, ini->cap);
-    ini->v[ini->n] = (struct wl_ini_section){ .name = wl_strdup(p->a, name), .line = p->line };
+    ini->v[ini->n] = (struct wl_ini_section) { .name = wl_strdup(p->a, name), .line = p->line };
     return &ini->v[ini->n++];
 }
 
@@ -54,6 +86,10 @@ static int on_entry(void *user, const char *section, const char *key, const char
     if (p->rc) return 0;
     struct wl_ini_section *s = section_of(p, section);
     struct wl_ini_entry *last = s->n ? &s->v[s->n - 1] : NULL;
+    if (last && p->glued) {
+        last->value = wl_strf(p->a, "%s%s", last->value, value);
+        return 1;
+    }
     if (last && strcmp(last->key, key) == 0 && last->line < p->line) {
         /* libinih repeats the key for an indented continuation line; a real repetition is not indented */
         const char *start = p->text - 1;
@@ -70,7 +106,7 @@ static int on_entry(void *user, const char *section, const char *key, const char
             return 0;
         }
     WL_GROW(p->a, s->v, s->n, s->cap);
-    s->v[s->n++] = (struct wl_ini_entry){ wl_strdup(p->a, key), wl_strdup(p->a, value), p->line };
+    s->v[s->n++] = (struct wl_ini_entry) { wl_strdup(p->a, key), wl_strdup(p->a, value), p->line };
     return 1;
 }
 
@@ -78,18 +114,21 @@ static int on_entry(void *user, const char *section, const char *key, const char
 static char *line_text(struct wl_arena *a, const char *text, int line)
 {
     while (--line > 0 && (text = strchr(text, '\n'))) text++;
-    return text ? wl_strip(a, wl_strndup(a, text, strcspn(text, "\n") < 80 ? strcspn(text, "\n") : 80)) : wl_strdup(a, "");
+    return text ? wl_strip(a, wl_strndup(a, text, strcspn(text, "\n") < 80 ? strcspn(text, "\n") : 80))
+                : wl_strdup(a, "");
 }
 
 int wl_ini_parse(const char *path, const char *text, struct wl_ini *out, struct wl_arena *a, struct wl_err *e)
 {
-    *out = (struct wl_ini){ .path = wl_strdup(a, path), .text = wl_strdup(a, text) };
+    *out = (struct wl_ini) { .path = wl_strdup(a, path), .text = wl_strdup(a, text) };
     struct parse p = { .text = out->text, .ini = out, .a = a, .e = e };
     int bad = ini_parse_stream(next_line, &p, on_entry, &p);
     if (p.rc) return p.rc;
-    if (bad > 0)
+    if (bad > 0) {
+        bad = p.line_of[bad - 1];
         return wl_fail(e, WL_EINVAL, "%s:%d: expected [section] or key = value, found: %s", path, bad,
                        line_text(a, out->text, bad));
+    }
     if (bad < 0) return wl_fail(e, WL_ENOMEM, "%s: no memory", path);
     return 0;
 }
@@ -100,7 +139,8 @@ int wl_ini_read(const char *path, struct wl_ini *out, struct wl_arena *a, struct
     size_t n;
     int rc = wl_file_read(path, MAX_BYTES, &text, &n, a, e);
     if (rc) return rc;
-    if (strlen(text) != n) return wl_fail(e, WL_EINVAL, "%s: is not a text file (a NUL byte at %zu)", path, strlen(text));
+    if (strlen(text) != n)
+        return wl_fail(e, WL_EINVAL, "%s: is not a text file (a NUL byte at %zu)", path, strlen(text));
     return wl_ini_parse(path, text, out, a, e);
 }
 
@@ -129,9 +169,11 @@ int wl_ini_known_sections(const struct wl_ini *ini, const char *const *names, si
         bool known = false;
         for (size_t k = 0; k < n; k++) known |= strcmp(s->name, names[k]) == 0;
         if (known) continue;
-        if (!*s->name) return wl_fail(e, WL_EINVAL, "%s:%d: a key stands before the first [section]", ini->path, s->line);
+        if (!*s->name)
+            return wl_fail(e, WL_EINVAL, "%s:%d: a key stands before the first [section]", ini->path, s->line);
         const char *near = wl_closest(s->name, names, n);
-        return near ? wl_fail(e, WL_EINVAL, "%s:%d: unknown section [%s]; did you mean [%s]?", ini->path, s->line, s->name, near)
+        return near ? wl_fail(e, WL_EINVAL, "%s:%d: unknown section [%s]; did you mean [%s]?", ini->path, s->line,
+                              s->name, near)
                     : wl_fail(e, WL_EINVAL, "%s:%d: unknown section [%s]", ini->path, s->line, s->name);
     }
     return 0;

@@ -1,7 +1,7 @@
 /* INI files, through libinih: sections of "key = value" with the line each stands on.
  *
  * Comments start with # or ; . A key that stands twice in one section is an error. A value may run over several
- * lines when the following lines are indented (they are joined by one space).
+ * lines when the following lines are indented (they are joined by one space). Lines may be as long as the file.
  */
 #ifndef WL_BASE_INI_H
 #define WL_BASE_INI_H

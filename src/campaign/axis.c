@@ -2,20 +2,21 @@
 
 #include <math.h>
 
-#define AXIS(type_, field_) \
-    { #field_, type_, offsetof(struct wl_sweep_keys, field_), offsetof(struct wl_trial, field_) }
+#define AXIS(type_, field_)                                                                       \
+    {                                                                                             \
+#field_, type_, offsetof(struct wl_sweep_keys, field_), offsetof(struct wl_trial, field_) \
+    }
 
 /* In the order of the grid: the last axis varies fastest. */
 static const struct wl_axis axes[] = {
-    AXIS(WL_STRS, workload),     AXIS(WL_INTS, epochs),       AXIS(WL_REALS, power_cap_w), AXIS(WL_REALS, clock_mhz),
-    AXIS(WL_INTS, threads),      AXIS(WL_INTS, accumulation), AXIS(WL_INTS, global_batch), AXIS(WL_INTS, local_batch),
+    AXIS(WL_STRS, workload),     AXIS(WL_INTS, epochs),
+    AXIS(WL_REALS, power_cap_w), AXIS(WL_REALS, clock_mhz),
+    AXIS(WL_INTS, threads),      AXIS(WL_INTS, accumulation),
+    AXIS(WL_INTS, global_batch), AXIS(WL_INTS, local_batch),
     AXIS(WL_INTS, workers),      { 0 },
 };
 
-const struct wl_axis *wl_axes(void)
-{
-    return axes;
-}
+const struct wl_axis *wl_axes(void) { return axes; }
 
 const struct wl_axis *wl_axis_find(const char *key)
 {

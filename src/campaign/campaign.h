@@ -42,7 +42,7 @@ struct wl_data_keys {
 };
 
 struct wl_measure_keys {
-    struct wl_power_opts power;           /* sensors, rate_hz and what they need */
+    struct wl_power_opts power;      /* sensors, rate_hz and what they need */
     struct wl_mark_regex_opts regex; /* none: the workload writes marks */
 };
 
@@ -96,24 +96,24 @@ int wl_experiment_parse(const char *path, const char *text, const struct wl_strs
 
 /* What decides whether a trial can be run here. */
 struct wl_machine {
-    int cores;                 /* that this process may use (affinity) */
-    const char *no_power_cap;  /* why a power cap cannot be set; NULL: it can */
-    const char *no_clock_cap;  /* the same for a clock cap */
+    int cores;                /* that this process may use (affinity) */
+    const char *no_power_cap; /* why a power cap cannot be set; NULL: it can */
+    const char *no_clock_cap; /* the same for a clock cap */
 };
 struct wl_machine wl_machine_here(void);
 
 struct wl_trial {
-    const char *workload;                                                   /* NULL: not given */
+    const char *workload;                                                      /* NULL: not given */
     int64_t workers, local_batch, global_batch, accumulation, epochs, threads; /* 0: not given */
-    int64_t samples;                                                        /* an epoch, all workers; 0: not given */
-    double power_cap_w, clock_mhz;                                          /* NAN: none asked for */
-    const char **user;                                                      /* value of each user axis */
+    int64_t samples;                                                           /* an epoch, all workers; 0: not given */
+    double power_cap_w, clock_mhz;                                             /* NAN: none asked for */
+    const char **user;                                                         /* value of each user axis */
     const char *label; /* the values of the axes that vary, for people: "workers=2 local_batch=16" */
     const char *skip;  /* why it cannot be run; NULL: it can */
 };
 
 struct wl_planned_run {
-    size_t trial; /* index */
+    size_t trial;   /* index */
     int64_t repeat; /* from 1 */
 };
 

@@ -10,12 +10,24 @@
 static const struct wl_opt campaign_rows[] = {
     { .name = "name", KEY(WL_STR, name), .required = true, .help = "name of the campaign: letters, digits, . _ -" },
     { .name = "repeats", KEY(WL_INT, repeats), .def = "3", .min = 1, .max = 10000, .help = "runs of each trial" },
-    { .name = "order", KEY(WL_CHOICE, order), .def = "random", .choices = "random|sequential",
+    { .name = "order",
+      KEY(WL_CHOICE, order),
+      .def = "random",
+      .choices = "random|sequential",
       .help = "order of the runs inside each repeat" },
-    { .name = "seed", KEY(WL_INT, seed), .def = "1", .min = 0, .max = 1e9,
+    { .name = "seed",
+      KEY(WL_INT, seed),
+      .def = "1",
+      .min = 0,
+      .max = 1e9,
       .help = "of the order; repeat r of a trial is given {seed} = seed + r - 1" },
-    { .name = "store", KEY(WL_STR, store), .help = "folder of the results (or a file NAME.db in it); the campaign's name if not given" },
-    { .name = "scaling", KEY(WL_CHOICE, scaling), .def = "strong", .choices = "strong|weak",
+    { .name = "store",
+      KEY(WL_STR, store),
+      .help = "folder of the results (or a file NAME.db in it); the campaign's name if not given" },
+    { .name = "scaling",
+      KEY(WL_CHOICE, scaling),
+      .def = "strong",
+      .choices = "strong|weak",
       .help = "strong: the data stay the same; weak: samples in proportion to workers" },
     WL_OPT_END,
 };
@@ -25,18 +37,40 @@ static const struct wl_opt campaign_rows[] = {
 static const struct wl_opt sweep_rows[] = {
     { .name = "workload", KEY(WL_STRS, workload), .help = "names of workloads" },
     { .name = "workers", KEY(WL_INTS, workers), .min = 1, .max = 1e6, .help = "data-parallel ranks" },
-    { .name = "local_batch", KEY(WL_INTS, local_batch), .min = 1, .max = 1e9, .unit = "samples",
+    { .name = "local_batch",
+      KEY(WL_INTS, local_batch),
+      .min = 1,
+      .max = 1e9,
+      .unit = "samples",
       .help = "batch of one worker" },
-    { .name = "global_batch", KEY(WL_INTS, global_batch), .min = 1, .max = 1e9, .unit = "samples",
+    { .name = "global_batch",
+      KEY(WL_INTS, global_batch),
+      .min = 1,
+      .max = 1e9,
+      .unit = "samples",
       .help = "workers x local batch x accumulation" },
-    { .name = "accumulation", KEY(WL_INTS, accumulation), .min = 1, .max = 1e6,
+    { .name = "accumulation",
+      KEY(WL_INTS, accumulation),
+      .min = 1,
+      .max = 1e6,
       .help = "local batches before an update" },
     { .name = "epochs", KEY(WL_INTS, epochs), .min = 1, .max = 1e6, .help = "passes over the data" },
-    { .name = "power_cap_w", KEY(WL_REALS, power_cap_w), .min = 1, .max = 1e5, .unit = "W",
+    { .name = "power_cap_w",
+      KEY(WL_REALS, power_cap_w),
+      .min = 1,
+      .max = 1e5,
+      .unit = "W",
       .help = "power limit of each device" },
-    { .name = "clock_mhz", KEY(WL_REALS, clock_mhz), .min = 1, .max = 1e5, .unit = "MHz",
+    { .name = "clock_mhz",
+      KEY(WL_REALS, clock_mhz),
+      .min = 1,
+      .max = 1e5,
+      .unit = "MHz",
       .help = "clock limit of each device" },
-    { .name = "threads", KEY(WL_INTS, threads), .min = 1, .max = 1e5,
+    { .name = "threads",
+      KEY(WL_INTS, threads),
+      .min = 1,
+      .max = 1e5,
       .help = "threads of one worker; cores / workers where it is not given" },
     WL_OPT_END,
 };
@@ -45,9 +79,14 @@ static const struct wl_opt sweep_rows[] = {
 #define SECTION wl_data_keys
 static const struct wl_opt data_rows[] = {
     { .name = "path", KEY(WL_STR, path), .help = "folder or file that stands for {data}" },
-    { .name = "prepare", KEY(WL_STR, prepare),
+    { .name = "prepare",
+      KEY(WL_STR, prepare),
       .help = "command that writes {data}; run once, before the first run, if the path is not there" },
-    { .name = "samples", KEY(WL_INT, samples), .min = 0, .max = 1e12, .unit = "samples",
+    { .name = "samples",
+      KEY(WL_INT, samples),
+      .min = 0,
+      .max = 1e12,
+      .unit = "samples",
       .help = "samples of an epoch (weak scaling: of each worker) for {samples}; 0: the workload decides" },
     WL_OPT_END,
 };
@@ -64,16 +103,29 @@ static const struct wl_opt measure_rows[] = {
 #define SECTION wl_launch_keys
 static const struct wl_opt launch_rows[] = {
     { .name = "launcher", KEY(WL_STR, launcher), .def = "local", .help = "how runs are started" },
-    { .name = "command", KEY(WL_STR, command),
+    { .name = "command",
+      KEY(WL_STR, command),
       .help = "words with {placeholders}; wattlaw-train for the reference workloads if not given" },
     { .name = "args", KEY(WL_STR, args), .help = "words with {placeholders} put behind the command" },
     { .name = "env", KEY(WL_STR, env), .help = "NAME=value words with {placeholders}, added to the environment" },
     { .name = "cwd", KEY(WL_STR, cwd), .help = "folder in which the command runs" },
-    { .name = "timeout", KEY(WL_DURATION, timeout_s), .def = "0", .min = 0, .max = 1e9, .unit = "s",
+    { .name = "timeout",
+      KEY(WL_DURATION, timeout_s),
+      .def = "0",
+      .min = 0,
+      .max = 1e9,
+      .unit = "s",
       .help = "a run that takes longer is stopped and counts as failed; 0: none" },
-    { .name = "grace", KEY(WL_DURATION, grace_s), .def = "5", .min = 0, .max = 3600, .unit = "s",
+    { .name = "grace",
+      KEY(WL_DURATION, grace_s),
+      .def = "5",
+      .min = 0,
+      .max = 3600,
+      .unit = "s",
       .help = "time between SIGTERM and SIGKILL for a job that has to stop" },
-    { .name = "oversubscribe", KEY(WL_FLAG, oversubscribe), .def = "no",
+    { .name = "oversubscribe",
+      KEY(WL_FLAG, oversubscribe),
+      .def = "no",
       .help = "allow more workers x threads than cores" },
     WL_OPT_END,
 };
@@ -82,17 +134,15 @@ static const struct wl_opt launch_rows[] = {
 static const struct wl_section sections[] = {
     { "campaign", campaign_rows, offsetof(struct wl_experiment, campaign), "the campaign as a whole" },
     { "sweep", sweep_rows, offsetof(struct wl_experiment, sweep),
-      "axes of the grid, comma-separated; any other key is an axis of your own and must stand as {key} in the command" },
+      "axes of the grid, comma-separated; any other key is an axis of your own and must stand as {key} in the "
+      "command" },
     { "data", data_rows, offsetof(struct wl_experiment, data), "what the workload reads" },
     { "measure", measure_rows, offsetof(struct wl_experiment, measure), "sampling and marks" },
     { "launch", launch_rows, offsetof(struct wl_experiment, launch), "how a run is started" },
     { 0 },
 };
 
-const struct wl_section *wl_experiment_sections(void)
-{
-    return sections;
-}
+const struct wl_section *wl_experiment_sections(void) { return sections; }
 
 void wl_experiment_print_keys(FILE *to)
 {
@@ -102,10 +152,7 @@ void wl_experiment_print_keys(FILE *to)
     }
 }
 
-static void *section_struct(struct wl_experiment *x, const struct wl_section *s)
-{
-    return (char *)x + s->offset;
-}
+static void *section_struct(struct wl_experiment *x, const struct wl_section *s) { return (char *)x + s->offset; }
 
 static const struct wl_section *find_section(const char *name)
 {
@@ -152,7 +199,7 @@ static int set_user_axis(struct reader *r, const char *key, const char *value, c
             return 0;
         }
     WL_GROW(r->a, x->user, x->n_user, r->cap_user);
-    x->user[x->n_user++] = (struct wl_user_axis){ wl_strdup(r->a, key), values };
+    x->user[x->n_user++] = (struct wl_user_axis) { wl_strdup(r->a, key), values };
     return 0;
 }
 
@@ -185,8 +232,7 @@ static int apply_set(struct reader *r, const char *text, struct wl_err *e)
 {
     const char *where = wl_strf(r->a, "--set %s", text);
     const char *dot = strchr(text, '.'), *equals = strchr(text, '=');
-    if (!dot || !equals || equals < dot)
-        return wl_fail(e, WL_EINVAL, "%s: expected section.key=value", where);
+    if (!dot || !equals || equals < dot) return wl_fail(e, WL_EINVAL, "%s: expected section.key=value", where);
     const char *section = wl_strip(r->a, wl_strndup(r->a, text, (size_t)(dot - text)));
     const char *key = wl_strip(r->a, wl_strndup(r->a, dot + 1, (size_t)(equals - dot - 1)));
     const struct wl_section *s = find_section(section);
@@ -218,13 +264,13 @@ static const char *place_of(void *ctx, const char *section, const char *key)
 static int check_name(struct reader *r, struct wl_err *e)
 {
     const char *name = r->x->campaign.name;
-    if (!name)
-        return wl_fail(e, WL_EINVAL, "%s: [campaign] name is missing: every campaign has a name", r->ini->path);
+    if (!name) return wl_fail(e, WL_EINVAL, "%s: [campaign] name is missing: every campaign has a name", r->ini->path);
     bool fine = *name && *name != '.' && *name != '-';
     for (const char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) fine = false;
     if (fine) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: [campaign] name = '%s': expected letters, digits, . _ - (not starting with . or -)",
+    return wl_fail(e, WL_EINVAL,
+                   "%s: [campaign] name = '%s': expected letters, digits, . _ - (not starting with . or -)",
                    place_of(r, "campaign", "name"), name);
 }
 
@@ -262,8 +308,9 @@ static int check_axes(struct reader *r, struct wl_err *e)
 /* The reference workloads bring their command along. */
 static const char *default_command(const struct wl_experiment *x, struct wl_arena *a)
 {
-    return wl_strf(a, "{mpirun} {train} {workload}%s --epochs {epochs} --local-batch {local_batch} "
-                      "--accumulation {accumulation} --threads {threads} --seed {seed}%s",
+    return wl_strf(a,
+                   "{mpirun} {train} {workload}%s --epochs {epochs} --local-batch {local_batch} "
+                   "--accumulation {accumulation} --threads {threads} --seed {seed}%s",
                    x->data.path ? " --data {data}" : "", x->data.samples ? " --train-samples {samples}" : "");
 }
 
@@ -273,13 +320,17 @@ static int complete(struct reader *r, struct wl_err *e)
     if (!x->campaign.store) x->campaign.store = x->campaign.name;
     if (!x->launch.command) {
         if (x->sweep.workload.n == 0)
-            return wl_fail(e, WL_EINVAL, "%s: [launch] command is missing; without one, [sweep] workload must name "
-                                         "reference workloads", r->ini->path);
+            return wl_fail(e, WL_EINVAL,
+                           "%s: [launch] command is missing; without one, [sweep] workload must name "
+                           "reference workloads",
+                           r->ini->path);
         x->launch.command = default_command(x, r->a);
     }
     if (wl_streq(x->campaign.scaling, "weak") && x->data.samples == 0)
-        return wl_fail(e, WL_EINVAL, "%s: [campaign] scaling = weak needs [data] samples, the samples of one worker's "
-                                     "epoch", place_of(r, "campaign", "scaling"));
+        return wl_fail(e, WL_EINVAL,
+                       "%s: [campaign] scaling = weak needs [data] samples, the samples of one worker's "
+                       "epoch",
+                       place_of(r, "campaign", "scaling"));
     return 0;
 }
 
@@ -339,8 +390,8 @@ int wl_experiment_parse(const char *path, const char *text, const struct wl_strs
     struct wl_ini ini = { 0 };
     int rc = wl_ini_parse(path, text, &ini, a, e);
     if (rc < 0) return rc;
-    *out = (struct wl_experiment){ .path = wl_strdup(a, path) };
-    return read_from(&(struct reader){ out, &ini, sets, 0, a }, e);
+    *out = (struct wl_experiment) { .path = wl_strdup(a, path) };
+    return read_from(&(struct reader) { out, &ini, sets, 0, a }, e);
 }
 
 int wl_experiment_read(const char *path, const struct wl_strs *sets, struct wl_experiment *out, struct wl_arena *a,
@@ -349,6 +400,6 @@ int wl_experiment_read(const char *path, const struct wl_strs *sets, struct wl_e
     struct wl_ini ini = { 0 };
     int rc = wl_ini_read(path, &ini, a, e);
     if (rc < 0) return rc;
-    *out = (struct wl_experiment){ .path = wl_strdup(a, path) };
-    return read_from(&(struct reader){ out, &ini, sets, 0, a }, e);
+    *out = (struct wl_experiment) { .path = wl_strdup(a, path) };
+    return read_from(&(struct reader) { out, &ini, sets, 0, a }, e);
 }

@@ -6,7 +6,7 @@
 
 struct wl_trial wl_trial_empty(const struct wl_experiment *x, struct wl_arena *a)
 {
-    return (struct wl_trial){ .power_cap_w = NAN, .clock_mhz = NAN, .user = wl_new_array(a, const char *, x->n_user) };
+    return (struct wl_trial) { .power_cap_w = NAN, .clock_mhz = NAN, .user = wl_new_array(a, const char *, x->n_user) };
 }
 
 /* ---- one trial: what is missing, what cannot be ---- */
@@ -113,8 +113,10 @@ static void odometer_read(const struct odometer *o, struct wl_trial *t)
 {
     const struct wl_experiment *x = o->x;
     for (size_t i = 0; i < o->n; i++) {
-        if (i < x->n_user) t->user[i] = x->user[i].values.v[o->at[i]];
-        else if (o->count[i]) wl_axis_take(&wl_axes()[i - x->n_user], &x->sweep, o->at[i], t);
+        if (i < x->n_user)
+            t->user[i] = x->user[i].values.v[o->at[i]];
+        else if (o->count[i])
+            wl_axis_take(&wl_axes()[i - x->n_user], &x->sweep, o->at[i], t);
     }
 }
 
@@ -167,7 +169,7 @@ static void plan_runs(const struct wl_experiment *x, struct wl_grid *g, struct w
         for (size_t i = 0, put = 0; i < g->n_trials; i++)
             if (!g->trials[i].skip) order[put++] = i;
         if (wl_streq(x->campaign.order, "random")) shuffle(order, n, (uint64_t)x->campaign.seed, (uint64_t)repeat);
-        for (size_t i = 0; i < n; i++) g->runs[k++] = (struct wl_planned_run){ order[i], repeat };
+        for (size_t i = 0; i < n; i++) g->runs[k++] = (struct wl_planned_run) { order[i], repeat };
     }
 }
 
@@ -175,7 +177,7 @@ int wl_grid_make(const struct wl_experiment *x, const struct wl_machine *here, s
                  struct wl_err *e)
 {
     struct odometer o = odometer_new(x, a);
-    *out = (struct wl_grid){ 0 };
+    *out = (struct wl_grid) { 0 };
     int rc = count_trials(&o, &out->n_trials, e);
     if (rc < 0) return rc;
     out->trials = wl_new_array(a, struct wl_trial, out->n_trials);

@@ -16,5 +16,5 @@ static int usable_cores(void)
 struct wl_machine wl_machine_here(void)
 {
     static const char *const why = "this version of wattlaw measures and does not set caps";
-    return (struct wl_machine){ .cores = usable_cores(), .no_power_cap = why, .no_clock_cap = why };
+    return (struct wl_machine) { .cores = usable_cores(), .no_power_cap = why, .no_clock_cap = why };
 }

@@ -35,8 +35,9 @@ static int unknown(const struct wl_experiment *x, const char *name, const char *
     for (size_t i = 0; i < WL_COUNT(others); i++) wl_strs_add(a, &names, others[i].name);
     for (size_t i = 0; i < x->n_user; i++) wl_strs_add(a, &names, x->user[i].key);
     const char *near = wl_closest(name, (const char *const *)names.v, names.n);
-    return wl_fail(e, WL_EINVAL, "%s: {%s} is no placeholder%s%s%s; a key of your own needs its values in [sweep], and "
-                                 "{{ and }} are plain braces",
+    return wl_fail(e, WL_EINVAL,
+                   "%s: {%s} is no placeholder%s%s%s; a key of your own needs its values in [sweep], and "
+                   "{{ and }} are plain braces",
                    where, name, near ? "; did you mean {" : "", near ? near : "", near ? "}?" : "");
 }
 
@@ -126,7 +127,7 @@ int wl_fill_words(struct wl_fill *f, const char *text, const char *where, struct
 
 int wl_fill_command(struct wl_fill *f, const char *where, struct wl_strs *argv, struct wl_arena *a, struct wl_err *e)
 {
-    *argv = (struct wl_strs){ 0 };
+    *argv = (struct wl_strs) { 0 };
     int rc = wl_fill_words(f, f->x->launch.command, where, argv, a, e);
     if (rc == 0 && f->x->launch.args) rc = wl_fill_words(f, f->x->launch.args, where, argv, a, e);
     if (rc == 0 && argv->n == 0) return wl_fail(e, WL_EINVAL, "%s: the command is empty", where);
@@ -135,7 +136,7 @@ int wl_fill_command(struct wl_fill *f, const char *where, struct wl_strs *argv, 
 
 int wl_fill_env(struct wl_fill *f, const char *where, struct wl_strs *env, struct wl_arena *a, struct wl_err *e)
 {
-    *env = (struct wl_strs){ 0 };
+    *env = (struct wl_strs) { 0 };
     if (!f->x->launch.env) return 0;
     int rc = wl_fill_words(f, f->x->launch.env, where, env, a, e);
     for (size_t i = 0; i < env->n && rc == 0; i++) {
@@ -201,15 +202,18 @@ static int idle_axis(const char *key, const char *where, bool is_user, struct wl
     for (const struct wl_opt *o = rows; o->name && n < WL_COUNT(names); o++) names[n++] = o->name;
     if (is_user) near = wl_closest(key, names, n);
     if (near) return wl_fail(e, WL_EINVAL, "%s: [sweep] unknown key %s; did you mean %s?", where, key, near);
-    return wl_fail(e, WL_EINVAL, "%s: [sweep] %s: {%s} stands nowhere in [launch] command, args, env or cwd, so its "
-                                 "values would change nothing", where, key, key);
+    return wl_fail(e, WL_EINVAL,
+                   "%s: [sweep] %s: {%s} stands nowhere in [launch] command, args, env or cwd, so its "
+                   "values would change nothing",
+                   where, key, key);
 }
 
 static int check_axes_act(const struct wl_experiment *x, const struct wl_strs *used, wl_key_place *place, void *ctx,
                           struct wl_err *e)
 {
     for (size_t i = 0; i < x->n_user; i++)
-        if (!among(used, x->user[i].key)) return idle_axis(x->user[i].key, place(ctx, "sweep", x->user[i].key), true, e);
+        if (!among(used, x->user[i].key))
+            return idle_axis(x->user[i].key, place(ctx, "sweep", x->user[i].key), true, e);
     for (const struct wl_axis *axis = wl_axes(); axis->key; axis++)
         if (wl_axis_count(axis, &x->sweep) > 1 && !acts(used, axis->key))
             return idle_axis(axis->key, place(ctx, "sweep", axis->key), false, e);
@@ -237,7 +241,7 @@ int wl_placeholders_check(const struct wl_experiment *x, wl_key_place *place, vo
     if (!x->data.path) return wl_fail(e, WL_EINVAL, "%s: [data] prepare needs [data] path", where);
     struct wl_strs made = { 0 };
     struct wl_fill once = { .x = x, .repeat = 1, .data = x->data.path, .checking = true, .used = &made };
-    words = (struct wl_strs){ 0 };
+    words = (struct wl_strs) { 0 };
     rc = wl_fill_words(&once, x->data.prepare, where, &words, a, e);
     if (rc == 0 && !among(&made, "data"))
         return wl_fail(e, WL_EINVAL, "%s: [data] prepare must name {data}, the folder or file that it writes", where);

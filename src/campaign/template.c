@@ -3,10 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static bool name_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
+static bool name_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 /* The length of the name behind an opening brace, 0 where none stands there or the brace is not closed. */
 static size_t name_length(const char *s)
@@ -35,8 +32,10 @@ int wl_template_expand(const char *text, wl_template_value *value, void *ctx, co
             wl_text_add(&to, v);
             s += n + 2;
         } else if (*s == '}') {
-            return wl_fail(e, WL_EINVAL, "%s: '%.24s': a closing brace without its opening one; write }} for a plain "
-                                         "brace", where, s);
+            return wl_fail(e, WL_EINVAL,
+                           "%s: '%.24s': a closing brace without its opening one; write }} for a plain "
+                           "brace",
+                           where, s);
         } else {
             size_t n = strcspn(s, "{}");
             wl_text_addn(&to, s, n);
@@ -62,7 +61,9 @@ int wl_template_words(const char *text, const char *where, struct wl_strs *out, 
     if (rc < 0) return wl_prefix(e, "%s", where);
     for (size_t i = 0; i < out->n; i++)
         if (is_shell_operator(out->v[i]))
-            return wl_fail(e, WL_EINVAL, "%s: '%s' needs a shell, and the command is started without one; write: "
-                                         "sh -c '...'", where, out->v[i]);
+            return wl_fail(e, WL_EINVAL,
+                           "%s: '%s' needs a shell, and the command is started without one; write: "
+                           "sh -c '...'",
+                           where, out->v[i]);
     return 0;
 }

@@ -163,6 +163,29 @@ static void ini_joins_continued_lines(void **state)
     assert_int_equal(wl_ini_section(&ini, "run")->v[1].line, 5);
 }
 
+/* libinih's buffer holds 200 bytes; ours are as long as the user wants. */
+static void ini_lines_may_be_long(void **state)
+{
+    struct fixture *f = *state;
+    for (int words = 30; words < 200; words++) {
+        struct wl_text name = WL_TEXT(f->a);
+        for (int i = 0; i < words; i++) wl_text_addf(&name, "%s%s%d", i ? " " : "", i % 7 ? "word" : "#;", i);
+        const char *long_comment = wl_strf(f->a, "%s %s", name.s, name.s);
+        const char *text = wl_strf(f->a, "[run]\nname = %s\n# %s\nlocal_batch = 8 ; %s\nworkers = 1\nbad\n", name.s,
+                                   long_comment, long_comment);
+        struct wl_ini ini;
+        assert_int_equal(wl_ini_parse("x.ini", text, &ini, f->a, &f->e), WL_EINVAL);
+        assert_string_equal(f->e.msg, "x.ini:6: expected [section] or key = value, found: bad");
+        text = wl_strndup(f->a, text, strlen(text) - strlen("bad\n"));
+        assert_int_equal(wl_ini_parse("x.ini", text, &ini, f->a, &f->e), 0);
+        wl_opts_default(rows, &f->o, f->a);
+        assert_int_equal(wl_ini_apply(&ini, "run", rows, &f->o, f->a, &f->e), 0);
+        assert_string_equal(f->o.name, name.s);
+        assert_int_equal(f->o.workers.n, 1);
+        assert_int_equal(wl_ini_section(&ini, "run")->v[2].line, 5);
+    }
+}
+
 static void values_round_trip_through_ini_and_json(void **state)
 {
     struct fixture *f = *state;
@@ -207,6 +230,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(wrong_use_says_what_was_expected, setup, teardown),
         cmocka_unit_test_setup_teardown(ini_speaks_of_its_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(ini_joins_continued_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(ini_lines_may_be_long, setup, teardown),
         cmocka_unit_test_setup_teardown(values_round_trip_through_ini_and_json, setup, teardown),
         cmocka_unit_test(help_names_every_row),
     };

@@ -15,7 +15,7 @@ static int setup(void **state)
 {
     (void)state;
     a = wl_arena_new(NULL);
-    e = (struct wl_err){ 0 };
+    e = (struct wl_err) { 0 };
     return 0;
 }
 
@@ -33,10 +33,7 @@ static int parse_with(const char *text, const char *set)
     return wl_experiment_parse("exp.ini", text, &sets, &x, a, &e);
 }
 
-static int parse(const char *text)
-{
-    return parse_with(text, NULL);
-}
+static int parse(const char *text) { return parse_with(text, NULL); }
 
 #define NAME "[campaign]\nname = demo\n"
 
@@ -125,7 +122,7 @@ static void errors_name_the_place(void **state)
         { "[campaign]\nname = a b\n[launch]\ncommand = true\n", NULL, { "exp.ini:2", "a b" } },
         { "[campaign]\nname = demo\nrepeat = 3\n", NULL, { "exp.ini:3", "repeat", "did you mean repeats?" } },
         { "[campain]\nname = demo\n", NULL, { "exp.ini:", "[campain]", "did you mean [campaign]?" } },
-        { NAME "repeats = many\n", NULL, { "exp.ini:3", "many", "integer" } },
+        { NAME "repeats = many\n", NULL, { "exp.ini:3", "many", "whole number" } },
         { NAME "repeats = 0\n", NULL, { "exp.ini:3", "repeats = 0" } },
         { NAME "order = rand\n", NULL, { "exp.ini:3", "rand", "sequential" } },
         { NAME "[sweep]\nworkers =\n", NULL, { "exp.ini:4", "workers", "empty" } },
@@ -151,18 +148,19 @@ static void errors_name_the_place(void **state)
         { NAME "scaling = weak\n[launch]\ncommand = j\n", NULL, { "exp.ini:3", "weak", "[data] samples" } },
         { NAME "[data]\nprepare = make {data}\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "needs [data] path" } },
         { NAME "[data]\npath = d\nprepare = make\n[launch]\ncommand = j\n", NULL, { "exp.ini:5", "must name {data}" } },
-        { NAME "[data]\npath = d\nprepare = m {data} {workers}\n[launch]\ncommand = j\n", NULL, { "exp.ini:5", "{workers}" } },
+        { NAME "[data]\npath = d\nprepare = m {data} {workers}\n[launch]\ncommand = j\n",
+          NULL,
+          { "exp.ini:5", "{workers}" } },
         { NAME "[launch]\ncommand = j\n", "launch.comand=x", { "--set launch.comand=x", "did you mean command?" } },
         { NAME "[launch]\ncommand = j\n", "lunch.command=x", { "--set", "did you mean 'launch'?" } },
         { NAME "[launch]\ncommand = j\n", "repeats", { "--set repeats", "section.key=value" } },
         { NAME "[launch]\ncommand = j\n", "sweep.workers=0", { "--set", "workers = 0" } },
     };
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
-        e = (struct wl_err){ 0 };
+        e = (struct wl_err) { 0 };
         if (parse_with(cases[i].text, cases[i].set) != WL_EINVAL) fail_msg("accepted: %s", cases[i].text);
         for (size_t k = 0; k < WL_COUNT(cases[i].says) && cases[i].says[k]; k++)
-            if (!strstr(e.msg, cases[i].says[k]))
-                fail_msg("'%s' is not in the message: %s", cases[i].says[k], e.msg);
+            if (!strstr(e.msg, cases[i].says[k])) fail_msg("'%s' is not in the message: %s", cases[i].says[k], e.msg);
     }
 }
 

@@ -31,10 +31,11 @@ static int teardown(void **state)
 static void make(const char *campaign, const char *sweep, const char *rest)
 {
     struct wl_machine here = { .cores = 8, .no_power_cap = "no permission", .no_clock_cap = "no GPU" };
-    const char *text = wl_strf(a,
-                               "[campaign]\nname = t\n%s\n[sweep]\n%s\n[launch]\ncommand = job {workers} {accumulation} "
-                               "{threads}\n%s\n",
-                               campaign, sweep, rest);
+    const char *text =
+        wl_strf(a,
+                "[campaign]\nname = t\n%s\n[sweep]\n%s\n[launch]\ncommand = job {workers} {accumulation} "
+                "{threads}\n%s\n",
+                campaign, sweep, rest);
     if (wl_experiment_parse("exp.ini", text, NULL, &x, a, &e) < 0) fail_msg("%s", e.msg);
     if (wl_grid_make(&x, &here, &g, a, &e) < 0) fail_msg("%s", e.msg);
 }
@@ -171,8 +172,10 @@ static void a_grid_without_end_is_refused(void **state)
     (void)state;
     struct wl_text many = WL_TEXT(a);
     for (int i = 1; i <= 400; i++) wl_text_addf(&many, "%s%d", i > 1 ? "," : "", i);
-    const char *text = wl_strf(a, "[campaign]\nname = t\n[sweep]\nlocal_batch = %s\nthreads = %s\n[launch]\n"
-                                  "command = job {local_batch} {threads}\n", many.s, many.s);
+    const char *text = wl_strf(a,
+                               "[campaign]\nname = t\n[sweep]\nlocal_batch = %s\nthreads = %s\n[launch]\n"
+                               "command = job {local_batch} {threads}\n",
+                               many.s, many.s);
     struct wl_machine here = { .cores = 8 };
     if (wl_experiment_parse("exp.ini", text, NULL, &x, a, &e) < 0) fail_msg("%s", e.msg);
     assert_int_equal(wl_grid_make(&x, &here, &g, a, &e), WL_EINVAL);
