@@ -1,0 +1,197 @@
+/* Which rows belong to one law: refinement of a partition, column by column. */
+#include "law/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+size_t wl_law_number(const char *const *texts, size_t n, size_t *ids, struct wl_arena *a)
+{
+    size_t size = 16, count = 0;
+    while (size < 2 * n) size *= 2;
+    struct wl_arena *scratch = wl_arena_new(a);
+    size_t *first = wl_new_array(scratch, size_t, size); /* row + 1, open addressing */
+    for (size_t i = 0; i < n; i++) {
+        size_t at = wl_hash_text(texts[i]) & (size - 1);
+        while (first[at] && strcmp(texts[first[at] - 1], texts[i]) != 0) at = (at + 1) & (size - 1);
+        if (!first[at]) {
+            first[at] = i + 1;
+            ids[i] = count++;
+        } else {
+            ids[i] = ids[first[at] - 1];
+        }
+    }
+    wl_arena_free(scratch);
+    return count;
+}
+
+/* A partition of the rows and the key of each part so far. */
+struct split {
+    const struct wl_observations *obs;
+    struct wl_arena *a;
+    size_t *part; /* [n] */
+    size_t parts;
+    struct wl_law_part *keys; /* [parts] */
+};
+
+/* The texts of one column, row by row. */
+static const char **column_texts(const struct split *s, const struct wl_obs_column *column)
+{
+    const char **texts = wl_new_array(s->a, const char *, s->obs->n);
+    for (size_t i = 0; i < s->obs->n; i++) texts[i] = wl_obs_text(column, i, s->a);
+    return texts;
+}
+
+/* The pairs (group, text) numbered, where group is one of the numbers in `of`. */
+static size_t number_within(const struct split *s, const size_t *of, const char *const *texts, size_t *ids)
+{
+    const char **pairs = wl_new_array(s->a, const char *, s->obs->n);
+    for (size_t i = 0; i < s->obs->n; i++) pairs[i] = wl_strf(s->a, "%zu %s", of[i], texts[i]);
+    return wl_law_number(pairs, s->obs->n, ids, s->a);
+}
+
+/* How many values that are not missing each part has. */
+static size_t *count_values(const struct split *s, const char *const *texts)
+{
+    size_t n = s->obs->n, *ids = wl_new_array(s->a, size_t, n), *counts = wl_new_array(s->a, size_t, s->parts);
+    size_t pairs = number_within(s, s->part, texts, ids), seen = 0;
+    for (size_t i = 0; i < n && seen < pairs; i++) {
+        if (ids[i] != seen) continue;
+        seen++;
+        if (*texts[i]) counts[s->part[i]]++;
+    }
+    return counts;
+}
+
+/* Refines the partition by texts; a row whose name is NULL takes no part in it. */
+static void refine(struct split *s, const char *const *names, const char *const *texts)
+{
+    size_t n = s->obs->n, *ids = wl_new_array(s->a, size_t, n);
+    const char **labels = wl_new_array(s->a, const char *, n);
+    for (size_t i = 0; i < n; i++) labels[i] = names[i] ? texts[i] : "";
+    size_t parts = number_within(s, s->part, labels, ids), seen = 0;
+    struct wl_law_part *keys = wl_new_array(s->a, struct wl_law_part, parts);
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] == seen) {
+            const struct wl_law_part *old = &s->keys[s->part[i]];
+            struct wl_law_part *new = &keys[seen++];
+            new->key = wl_new_array(s->a, struct wl_law_key, old->n_key + 1);
+            if (old->n_key) memcpy(new->key, old->key, old->n_key * sizeof *old->key);
+            new->n_key = old->n_key;
+            if (names[i]) new->key[new->n_key++] = (struct wl_law_key) { names[i], texts[i] };
+        }
+        s->part[i] = ids[i];
+    }
+    s->parts = parts;
+    s->keys = keys;
+}
+
+static void refine_all(struct split *s, const char *name, const char *const *texts)
+{
+    const char **names = wl_new_array(s->a, const char *, s->obs->n);
+    for (size_t i = 0; i < s->obs->n; i++) names[i] = name;
+    refine(s, names, texts);
+}
+
+static bool varies(const char *const *texts, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(texts[i], texts[0]) != 0) return true;
+    return false;
+}
+
+/* Columns that tell apart what is measured: the workload always (it names the group), the others where they vary. */
+static void by_setting(struct split *s)
+{
+    const struct wl_obs_column columns[] = {
+        { .name = "workload", .text = s->obs->workload },
+        { .name = "hardware", .text = s->obs->hardware },
+        { .name = "power_cap_w", .real = s->obs->power_cap_w },
+        { .name = "clock_mhz", .real = s->obs->clock_mhz },
+    };
+    for (size_t c = 0; c < WL_COUNT(columns); c++) {
+        const char **texts = column_texts(s, &columns[c]);
+        if (varies(texts, s->obs->n) || (c == 0 && *texts[0])) refine_all(s, columns[c].name, texts);
+    }
+}
+
+/* The batch size that is held fixed. */
+static void by_batch(struct split *s)
+{
+    size_t n = s->obs->n;
+    const char **local = column_texts(s, &(struct wl_obs_column) { .real = s->obs->local_batch });
+    const char **global = column_texts(s, &(struct wl_obs_column) { .real = s->obs->global_batch });
+    size_t *locals = count_values(s, local), *globals = count_values(s, global);
+    const char **names = wl_new_array(s->a, const char *, n), **texts = wl_new_array(s->a, const char *, n);
+    for (size_t i = 0; i < n; i++) {
+        size_t l = locals[s->part[i]], g = globals[s->part[i]];
+        if (!l && !g) continue;
+        bool fixed_global = g && (!l || g < l);
+        names[i] = fixed_global ? "global_batch" : "local_batch";
+        texts[i] = fixed_global ? global[i] : local[i];
+    }
+    refine(s, names, texts);
+}
+
+/* Gradient accumulation, where one worker count has several. */
+static void by_accumulation(struct split *s)
+{
+    const struct wl_observations *obs = s->obs;
+    size_t n = obs->n, *counts_of = wl_new_array(s->a, size_t, n), *ids = wl_new_array(s->a, size_t, n);
+    const char **steps = wl_new_array(s->a, const char *, n);
+    const char **workers = column_texts(s, &(struct wl_obs_column) { .real = obs->workers });
+    for (size_t i = 0; i < n; i++) {
+        double k = obs->global_batch[i] / (obs->workers[i] * obs->local_batch[i]);
+        steps[i] = isfinite(k) ? wl_strf(s->a, "%.6g", k) : "";
+    }
+    number_within(s, s->part, workers, counts_of); /* (part, workers) */
+    size_t pairs = number_within(s, counts_of, steps, ids), seen = 0;
+    size_t *values = wl_new_array(s->a, size_t, n); /* [counts_of] accumulations at a worker count */
+    bool *several = wl_new_array(s->a, bool, s->parts);
+    for (size_t i = 0; i < n && seen < pairs; i++) {
+        if (ids[i] != seen) continue;
+        seen++;
+        if (++values[counts_of[i]] > 1) several[s->part[i]] = true;
+    }
+    const char **names = wl_new_array(s->a, const char *, n);
+    for (size_t i = 0; i < n; i++) names[i] = several[s->part[i]] ? "accumulation" : NULL;
+    refine(s, names, steps);
+}
+
+static int by_columns(struct split *s, const struct wl_strs *by, struct wl_err *e)
+{
+    for (size_t c = 0; c < by->n; c++) {
+        struct wl_obs_column column;
+        int rc = wl_obs_find(s->obs, by->v[c], &column, e);
+        if (rc) return rc;
+        refine_all(s, column.name, column_texts(s, &column));
+    }
+    return 0;
+}
+
+int wl_law_partition(const struct wl_observations *obs, const struct wl_strs *by, struct wl_law_parts *out,
+                     struct wl_arena *a, struct wl_err *e)
+{
+    *out = (struct wl_law_parts) { 0 };
+    struct split s = { .obs = obs, .a = a, .part = wl_new_array(a, size_t, obs->n), .parts = 1 };
+    s.keys = wl_new(a, struct wl_law_part);
+    if (by->n) {
+        int rc = by_columns(&s, by, e);
+        if (rc) return rc;
+    } else if (obs->n) {
+        by_setting(&s);
+        by_batch(&s);
+        by_accumulation(&s);
+    }
+    if (!obs->n) return 0;
+    for (size_t i = 0; i < obs->n; i++) s.keys[s.part[i]].n++;
+    for (size_t p = 0; p < s.parts; p++) {
+        s.keys[p].rows = wl_new_array(a, size_t, s.keys[p].n);
+        s.keys[p].n = 0;
+    }
+    for (size_t i = 0; i < obs->n; i++) {
+        struct wl_law_part *part = &s.keys[s.part[i]];
+        part->rows[part->n++] = i;
+    }
+    *out = (struct wl_law_parts) { s.keys, s.parts };
+    return 0;
+}

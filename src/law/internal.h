@@ -1,0 +1,44 @@
+/* Shared by the files of src/law. */
+#ifndef WL_LAW_INTERNAL_H
+#define WL_LAW_INTERNAL_H
+
+#include "law/law.h"
+
+/* Numbers equal texts alike: ids 0.. in order of first appearance; returns how many there are. */
+size_t wl_law_number(const char *const *texts, size_t n, size_t *ids, struct wl_arena *a);
+
+/* The rows of each group. */
+struct wl_law_part {
+    struct wl_law_key *key;
+    size_t n_key;
+    size_t *rows;
+    size_t n;
+};
+struct wl_law_parts {
+    struct wl_law_part *v;
+    size_t n;
+};
+int wl_law_partition(const struct wl_observations *obs, const struct wl_strs *by, struct wl_law_parts *out,
+                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Rows to runs: g->runs, counts, scaling, flags and the notes about rows. */
+void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *obs, const struct wl_law_part *part,
+                         const struct wl_law_options *options, struct wl_arena *a);
+
+/* Runs to g->configs: means by worker count; and what the law says there (after the fit). */
+void wl_law_collect_configs(struct wl_law_group *g, struct wl_arena *a);
+void wl_law_normalise(struct wl_law_group *g, struct wl_arena *a);
+
+/* The estimates, the choice between them, lack of fit; `refused` where there is none. */
+void wl_law_estimate(struct wl_law_group *g, struct wl_arena *a);
+
+/* What cannot be said about the law, and runs off the line. */
+void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a);
+
+/* Adds a sentence to the notes. */
+void wl_law_note(struct wl_law_group *g, struct wl_arena *a, const char *fmt, ...) WL_PRINTF(3, 4);
+
+/* "1 run", "3 runs" */
+const char *wl_law_count(struct wl_arena *a, size_t n, const char *what);
+
+#endif

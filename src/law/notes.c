@@ -1,0 +1,85 @@
+/* What the data cannot say, in sentences. */
+#include "law/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+void wl_law_note(struct wl_law_group *g, struct wl_arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    wl_strs_add(a, &g->notes, wl_strfv(a, fmt, ap));
+    va_end(ap);
+}
+
+/* `what` is a noun that takes an s, or "one|many". */
+const char *wl_law_count(struct wl_arena *a, size_t n, const char *what)
+{
+    const char *bar = strchr(what, '|');
+    if (!bar) return wl_strf(a, "%zu %s%s", n, what, n == 1 ? "" : "s");
+    return wl_strf(a, "%zu %s", n, n == 1 ? wl_strndup(a, what, (size_t)(bar - what)) : bar + 1);
+}
+
+static void note_degrees_of_freedom(struct wl_law_group *g, struct wl_arena *a)
+{
+    if (!(g->run_means.df > 0))
+        wl_law_note(g, a,
+                    "no error estimate: two worker counts with one run each give a line and nothing to judge it by");
+    if (g->n_configs == 2)
+        wl_law_note(g, a,
+                    "two worker counts: any two points lie on a power law, so curvature cannot be tested, and an "
+                    "effect that hits one worker count as a whole cannot be told from scaling");
+    else if (!(g->lack_of_fit.df2 > 0))
+        wl_law_note(
+            g, a,
+            "one run per worker count: scatter between repeats is unknown, so curvature cannot be told from noise");
+}
+
+static void note_spread(struct wl_law_group *g, struct wl_arena *a)
+{
+    if (g->run_means.line.sst == 0) {
+        wl_law_note(g, a, "all runs have exactly the same value: beta is 0 and R2 is undefined");
+    } else if (g->run_means.df > 0 && g->run_means.r2 > 1 - 1e-12) {
+        wl_law_note(g, a, "the runs lie on the line to rounding: these numbers look computed, not measured");
+    } else if (g->lack_of_fit.df2 > 0 && !(g->lack_of_fit.ss_pure > 0)) {
+        wl_law_note(g, a,
+                    "repeats at one worker count are identical: are rows copies? They carry no information on noise");
+    }
+}
+
+static void note_range(struct wl_law_group *g, struct wl_arena *a)
+{
+    double range = g->configs[g->n_configs - 1].workers / g->configs[0].workers;
+    if (g->n_configs > 2 && (range < 10 || g->n_configs < 5))
+        wl_law_note(g, a,
+                    "%s over a factor of %.3g: too little to tell a power law from other curves (five over a factor of "
+                    "10 would do); a high R2 is no evidence here",
+                    wl_law_count(a, g->n_configs, "worker count"), range);
+    if (g->scaling == WL_SCALING_MIXED)
+        wl_law_note(g, a,
+                    "samples per epoch neither stay nor grow with the workers: epochs are not comparable; separate the "
+                    "series with --by");
+}
+
+static void note_outliers(struct wl_law_group *g, struct wl_arena *a)
+{
+    for (size_t i = 0; i < g->n_runs; i++) {
+        const struct wl_law_run *run = &g->runs[i];
+        if (!(fabs(run->studentised) > 3)) continue;
+        wl_law_note(g, a, "run %s at %g workers is off the line: studentised residual %.1f",
+                    run->label ? run->label : "without a label", run->workers, run->studentised);
+    }
+}
+
+void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a)
+{
+    if (g->law) {
+        note_degrees_of_freedom(g, a);
+        note_spread(g, a);
+        note_range(g, a);
+        note_outliers(g, a);
+    }
+    if (g->simulated) wl_law_note(g, a, "simulated: some of these rows are not measurements");
+    if (g->estimated)
+        wl_law_note(g, a, "estimated: some of these rows carry numbers that were estimated, not measured");
+}
