@@ -59,7 +59,7 @@ int wl_loader_epoch(struct wl_loader *l, int64_t epoch, struct wl_err *e) WL_MUS
 int wl_loader_next(struct wl_loader *l, float *x, int32_t *y, int64_t *n, struct wl_err *e) WL_MUST_CHECK;
 
 int64_t wl_loader_waited_ns(const struct wl_loader *l); /* time that wl_loader_next was not fed, since opening */
-int64_t wl_loader_bad(const struct wl_loader *l);       /* files found unreadable with skip_bad, each counted once */
+int64_t wl_loader_bad(struct wl_loader *l);             /* files found unreadable with skip_bad, each counted once */
 
 /* ---- synthetic images in the same layout ---- */
 
