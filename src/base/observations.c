@@ -50,23 +50,47 @@ const char *const wl_obs_names[] = {
 
 static void *array_of(const struct wl_observations *obs, const struct column *c)
 {
-    return *(void *const *)((const char *)obs + c->offset);
+    void *array;
+    memcpy(&array, (const char *)obs + c->offset, sizeof array);
+    return array;
+}
+
+static double *missing_reals(struct wl_arena *a, size_t n)
+{
+    double *v = wl_new_array(a, double, n);
+    for (size_t i = 0; i < n; i++) v[i] = NAN;
+    return v;
 }
 
 void wl_obs_alloc(struct wl_observations *obs, size_t n, struct wl_arena *a)
 {
     *obs = (struct wl_observations) { .n = n, .source = obs->source, .run_index = wl_new_array(a, size_t, n) };
     for (size_t i = 0; i < WL_COUNT(columns); i++) {
-        void **array = (void **)((char *)obs + columns[i].offset);
-        if (columns[i].is_text) {
-            *array = wl_new_array(a, const char *, n);
-        } else {
-            double *v = wl_new_array(a, double, n);
-            for (size_t r = 0; r < n; r++) v[r] = NAN;
-            *array = v;
-        }
+        void *array = columns[i].is_text ? (void *)wl_new_array(a, const char *, n) : (void *)missing_reals(a, n);
+        memcpy((char *)obs + columns[i].offset, &array, sizeof array);
     }
     for (size_t r = 0; r < n; r++) obs->estimated[r] = obs->simulated[r] = 0;
+}
+
+static bool missing_text(const char *s) { return !s || !*s; }
+
+/* The texts as numbers, or NULL when one of them is none. */
+static double *numbers(const char *const *text, size_t n, struct wl_arena *a)
+{
+    double *v = missing_reals(a, n);
+    for (size_t i = 0; i < n; i++)
+        if (!missing_text(text[i]) && wl_parse_real(text[i], &v[i])) return NULL;
+    return v;
+}
+
+void wl_obs_add_extra(struct wl_observations *obs, const char *name, const char **text, struct wl_arena *a)
+{
+    struct wl_obs_column c = { .name = wl_strdup(a, name), .real = numbers(text, obs->n, a) };
+    if (!c.real) c.text = text;
+    for (size_t i = 0; c.text && i < obs->n; i++)
+        if (missing_text(text[i])) text[i] = NULL;
+    WL_GROW(a, obs->extra, obs->n_extra, obs->extra_cap);
+    obs->extra[obs->n_extra++] = c;
 }
 
 static struct wl_obs_column as_column(const struct wl_observations *obs, const struct column *c)

@@ -35,11 +35,14 @@ struct wl_observations {
     double *estimated, *simulated; /* 0 or 1, never missing */
 
     struct wl_obs_column *extra; /* further columns of the source */
-    size_t n_extra;
+    size_t n_extra, extra_cap;
 };
 
 /* Sets all arrays of n rows: numbers NAN, texts NULL, estimated and simulated 0. */
 void wl_obs_alloc(struct wl_observations *obs, size_t n, struct wl_arena *a);
+
+/* Adds a further column of n texts (NULL or "" is missing): of numbers when each text is one, else of texts. */
+void wl_obs_add_extra(struct wl_observations *obs, const char *name, const char **text, struct wl_arena *a);
 
 /* The canonical columns in their order, ending with a NULL: workload ... metric_value, estimated, simulated. */
 extern const char *const wl_obs_names[];

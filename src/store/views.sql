@@ -54,3 +54,51 @@ LEFT JOIN epoch e ON e.run = r.id
 LEFT JOIN energy_total j ON j.run = r.id AND j.epoch IS e.epoch
 LEFT JOIN main_metric m ON m.run = r.id AND m.epoch IS e.epoch
 WHERE r.status = 'done' AND r.flag IS NULL;
+
+-- A run with its totals, for tables of runs.
+CREATE VIEW run_total AS
+SELECT r.id AS run,
+       (r.stop_mono_ns - r.start_mono_ns) / 1e9 AS time_s,
+       (SELECT count(*) FROM epoch WHERE run = r.id) AS epochs_seen,
+       (SELECT avg(time_s) FROM epoch WHERE run = r.id) AS epoch_time_s,
+       j.energy_j, j.mean_power_w, ifnull(j.estimated, 0) AS estimated, ifnull(j.simulated, 0) AS simulated,
+       m.name AS metric, m.value AS metric_value
+FROM run r
+LEFT JOIN energy_total j ON j.run = r.id AND j.epoch IS NULL
+LEFT JOIN (SELECT run, name, value, max(place) FROM
+            (SELECT run, name, value, ifnull(epoch, 0) AS place FROM main_metric) GROUP BY run) m ON m.run = r.id;
+
+-- Facts stay as they were written. -------------------------------------------------------------------------------
+
+CREATE TRIGGER campaign_keeps BEFORE UPDATE ON campaign BEGIN SELECT raise(ABORT, 'campaign is append-only'); END;
+CREATE TRIGGER campaign_stays BEFORE DELETE ON campaign BEGIN SELECT raise(ABORT, 'campaign is append-only'); END;
+CREATE TRIGGER experiment_keeps BEFORE UPDATE ON experiment BEGIN SELECT raise(ABORT, 'experiment is append-only'); END;
+CREATE TRIGGER experiment_stays BEFORE DELETE ON experiment BEGIN SELECT raise(ABORT, 'experiment is append-only'); END;
+CREATE TRIGGER device_keeps BEFORE UPDATE ON device BEGIN SELECT raise(ABORT, 'device is append-only'); END;
+CREATE TRIGGER device_stays BEFORE DELETE ON device BEGIN SELECT raise(ABORT, 'device is append-only'); END;
+CREATE TRIGGER channel_keeps BEFORE UPDATE ON channel BEGIN SELECT raise(ABORT, 'channel is append-only'); END;
+CREATE TRIGGER channel_stays BEFORE DELETE ON channel BEGIN SELECT raise(ABORT, 'channel is append-only'); END;
+CREATE TRIGGER sample_keeps BEFORE UPDATE ON sample BEGIN SELECT raise(ABORT, 'sample is append-only'); END;
+CREATE TRIGGER sample_stays BEFORE DELETE ON sample BEGIN SELECT raise(ABORT, 'sample is append-only'); END;
+CREATE TRIGGER mark_keeps BEFORE UPDATE ON mark BEGIN SELECT raise(ABORT, 'mark is append-only'); END;
+CREATE TRIGGER mark_stays BEFORE DELETE ON mark BEGIN SELECT raise(ABORT, 'mark is append-only'); END;
+CREATE TRIGGER log_keeps BEFORE UPDATE ON log BEGIN SELECT raise(ABORT, 'log is append-only'); END;
+CREATE TRIGGER log_stays BEFORE DELETE ON log BEGIN SELECT raise(ABORT, 'log is append-only'); END;
+
+-- A trial only learns whether it can run here.
+CREATE TRIGGER trial_keeps BEFORE UPDATE OF id, campaign, key, workload, hardware, nodes, workers, local_batch,
+  global_batch, accumulation, epochs, threads, power_cap_w, clock_mhz, extra ON trial
+  BEGIN SELECT raise(ABORT, 'the settings of a trial are append-only'); END;
+CREATE TRIGGER trial_stays BEFORE DELETE ON trial BEGIN SELECT raise(ABORT, 'trial is append-only'); END;
+
+-- A run is closed once, and goes planned -> running -> done, failed or interrupted.
+CREATE TRIGGER run_closed BEFORE UPDATE ON run WHEN OLD.status IN ('done', 'failed', 'interrupted')
+  BEGIN SELECT raise(ABORT, 'the run is closed'); END;
+CREATE TRIGGER run_keeps BEFORE UPDATE OF id, trial, repeat, attempt, seed ON run
+  BEGIN SELECT raise(ABORT, 'what a run is does not change'); END;
+CREATE TRIGGER run_in_order BEFORE UPDATE OF status ON run
+  WHEN (OLD.status = 'planned' AND NEW.status NOT IN ('planned', 'running'))
+    OR (OLD.status = 'running' AND NEW.status = 'planned')
+  BEGIN SELECT raise(ABORT, 'a run is planned, then running, then closed'); END;
+CREATE TRIGGER run_stays BEFORE DELETE ON run WHEN OLD.status <> 'planned'
+  BEGIN SELECT raise(ABORT, 'only planned runs can be dropped'); END;

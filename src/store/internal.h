@@ -1,0 +1,167 @@
+/* Inside the store: the connection, statements, and the maps between rows and structs. */
+#ifndef WL_STORE_INTERNAL_H
+#define WL_STORE_INTERNAL_H
+
+#include "store/store.h"
+
+#include <sqlite3.h>
+
+struct wl_store {
+    struct wl_arena *arena; /* the caller's; bookkeeping that lives as long as the store */
+    char *path;
+    enum wl_store_mode mode;
+    sqlite3 *db;
+    bool network; /* a network file system: no WAL */
+
+    struct cached {
+        char *sql;
+        sqlite3_stmt *stmt;
+    } * cache;
+    size_t n_cache, cache_cap;
+
+    int lock_fd; /* PATH-lock, -1 until the first lock */
+};
+
+/* ---- sql.c: statements ---- */
+
+/* A value to bind: NAN, WL_NO_NS and the NULL text become NULL. */
+struct sql_value {
+    enum { SQL_INT, SQL_REAL, SQL_TEXT } type;
+    int64_t i;
+    double r;
+    const char *s;
+};
+static inline struct sql_value sql_int(int64_t i) { return (struct sql_value) { .type = SQL_INT, .i = i }; }
+static inline struct sql_value sql_real(double r) { return (struct sql_value) { .type = SQL_REAL, .r = r }; }
+static inline struct sql_value sql_text(const char *s) { return (struct sql_value) { .type = SQL_TEXT, .s = s }; }
+
+/* The values of ?1, ?2 ... as the two arguments `values, n` of the calls below. */
+#define SQL(...)                                \
+    (const struct sql_value[]) { __VA_ARGS__ }, \
+        sizeof((const struct sql_value[]) { __VA_ARGS__ }) / sizeof(struct sql_value)
+#define SQL_NONE NULL, 0
+
+/* The compiled statement, from the cache, reset and without values. */
+int sql_get(struct wl_store *s, const char *sql, sqlite3_stmt **out, struct wl_err *e) WL_MUST_CHECK;
+int sql_bind(struct wl_store *s, sqlite3_stmt *stmt, const struct sql_value *v, size_t n,
+             struct wl_err *e) WL_MUST_CHECK;
+
+/* One step: 1 a row, 0 the end, negative an error; resets at the end and on error. */
+int sql_step(struct wl_store *s, sqlite3_stmt *stmt, struct wl_err *e) WL_MUST_CHECK;
+
+/* Runs a statement that returns no rows. */
+int sql_do(struct wl_store *s, const char *sql, const struct sql_value *v, size_t n, struct wl_err *e) WL_MUST_CHECK;
+
+/* The first column of the first row: 1 found, 0 no row or NULL (*out as it was), negative an error. */
+int sql_find(struct wl_store *s, const char *sql, const struct sql_value *v, size_t n, int64_t *out,
+             struct wl_err *e) WL_MUST_CHECK;
+
+/* Several statements in one text, without values. */
+int sql_script(struct wl_store *s, const char *script, struct wl_err *e) WL_MUST_CHECK;
+
+/* Turns SQLite's last error into ours, with the SQL quoted. */
+int sql_fail(struct wl_store *s, int rc, const char *sql, struct wl_err *e);
+
+/* Finalizes all statements. */
+void sql_forget(struct wl_store *s);
+
+/* Whether a call opened the transaction itself. */
+struct sql_tx {
+    bool ours;
+};
+int sql_begin(struct wl_store *s, bool durable, struct sql_tx *tx, struct wl_err *e) WL_MUST_CHECK;
+/* Commits when rc is 0 and rolls back otherwise, if this call opened it; returns rc or the commit's error. */
+int sql_end(struct wl_store *s, const struct sql_tx *tx, int rc, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- rows.c: structs and rows ---- */
+
+enum field_type {
+    F_INT,    /* int64_t, NOT NULL */
+    F_TIME,   /* int64_t, WL_NO_NS is NULL */
+    F_BOOL,   /* bool, 0/1 */
+    F_REAL,   /* double, NAN is NULL */
+    F_COUNT,  /* double that holds a whole number, NAN is NULL */
+    F_TEXT,   /* const char *, NULL is NULL */
+    F_STATUS, /* enum wl_run_status as its name */
+};
+
+/* One column: its name in the table (when read: any SQL expression) and its field. A map ends with name NULL. */
+struct field {
+    const char *name;
+    enum field_type type;
+    size_t offset;
+};
+
+/* SELECT of the map's columns `from` (everything behind the select list) into an array of structs of `size`. */
+int rows_select(struct wl_store *s, const struct field *map, const char *from, const struct sql_value *v, size_t nv,
+                size_t size, void *rows, size_t *n, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* INSERTs n structs. `key` names a first column that has the same value `id` in all rows; NULL: none. `behind`
+ * follows the values ("ON CONFLICT DO NOTHING"), "" for nothing. */
+int rows_insert(struct wl_store *s, const char *table, const char *key, int64_t id, const struct field *map,
+                const void *rows, size_t n, size_t size, const char *behind, struct wl_err *e) WL_MUST_CHECK;
+
+enum { MAX_FIELDS = 64 }; /* of a map that is inserted */
+
+/* The fields of a struct wl_settings that lies `base` bytes into the row; `prefix` stands before each column. */
+#define SETTINGS(prefix, base)                                                                   \
+    { prefix "workload", F_TEXT, (base) + offsetof(struct wl_settings, workload) },              \
+        { prefix "hardware", F_TEXT, (base) + offsetof(struct wl_settings, hardware) },          \
+        { prefix "nodes", F_COUNT, (base) + offsetof(struct wl_settings, nodes) },               \
+        { prefix "workers", F_COUNT, (base) + offsetof(struct wl_settings, workers) },           \
+        { prefix "local_batch", F_COUNT, (base) + offsetof(struct wl_settings, local_batch) },   \
+        { prefix "global_batch", F_COUNT, (base) + offsetof(struct wl_settings, global_batch) }, \
+        { prefix "accumulation", F_COUNT, (base) + offsetof(struct wl_settings, accumulation) }, \
+        { prefix "epochs", F_COUNT, (base) + offsetof(struct wl_settings, epochs) },             \
+        { prefix "threads", F_COUNT, (base) + offsetof(struct wl_settings, threads) },           \
+        { prefix "power_cap_w", F_REAL, (base) + offsetof(struct wl_settings, power_cap_w) },    \
+        { prefix "clock_mhz", F_REAL, (base) + offsetof(struct wl_settings, clock_mhz) },        \
+    {                                                                                            \
+        prefix "extra", F_TEXT, (base) + offsetof(struct wl_settings, extra)                     \
+    }
+
+/* Maps that are both written and read (read.c). */
+extern const struct field epoch_map[], energy_map[], metric_map[], stat_map[];
+extern const struct field device_map[], channel_map[]; /* the first column is the id */
+extern const struct field mark_map[];
+
+/* ---- migrate.c ---- */
+
+enum { STORE_APPLICATION_ID = 0x774c4157 }; /* "wLAW" at byte 68 of the file */
+
+extern const unsigned char wl_schema_sql[], wl_views_sql[]; /* schema.sql, views.sql */
+
+/* Inside a transaction: makes everything in an empty file. */
+int store_create(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
+
+/* Inside a transaction: brings the tables from version `from` to the newest and makes views and triggers anew.
+ * steps[i] leads from version i + 1 to i + 2; sql NULL ends the list. */
+struct store_step {
+    const char *sql;
+};
+int store_migrate(struct wl_store *s, int64_t from, struct wl_err *e) WL_MUST_CHECK;
+int store_migrate_by(struct wl_store *s, const struct store_step *steps, int64_t from, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- network.c ---- */
+
+/* Is the path on a file system that several machines share, where WAL does not work? */
+bool store_on_network(const char *path);
+
+/* ---- lock.c ---- */
+
+int64_t lock_of_run(int64_t run);
+int64_t lock_of_campaign(int64_t campaign);
+
+/* Holds a lock until it is released, the store is closed or the process dies: 1 taken, 0 someone else has it,
+ * negative: locks do not work here. */
+int store_lock(struct wl_store *s, int64_t number, struct wl_err *e) WL_MUST_CHECK;
+void store_unlock(struct wl_store *s, int64_t number);
+
+/* 1 someone holds it, 0 it is free, negative: cannot tell. */
+int store_locked(struct wl_store *s, int64_t number);
+
+/* This machine: host name, boot id ("" where unknown). */
+const char *store_host(struct wl_arena *a);
+const char *store_boot_id(struct wl_arena *a);
+
+#endif

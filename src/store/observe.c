@@ -1,0 +1,142 @@
+/* The view `observations` as a struct of arrays. */
+#include "store/internal.h"
+
+#include <string.h>
+
+enum { CANONICAL = 18, FURTHER = 3 };
+
+struct observed {
+    union {
+        const char *text;
+        double real;
+    } at[CANONICAL + FURTHER];
+    int64_t run;
+};
+#define TEXT(i, name)                                  \
+    {                                                  \
+        name, F_TEXT, offsetof(struct observed, at[i]) \
+    }
+#define REAL(i, name)                                  \
+    {                                                  \
+        name, F_REAL, offsetof(struct observed, at[i]) \
+    }
+
+static const struct field observed_map[] = {
+    /* in the order of wl_obs_names */
+    TEXT(0, "o.workload"),
+    TEXT(1, "o.hardware"),
+    REAL(2, "o.nodes"),
+    REAL(3, "o.workers"),
+    REAL(4, "o.local_batch"),
+    REAL(5, "o.global_batch"),
+    REAL(6, "o.power_cap_w"),
+    REAL(7, "o.clock_mhz"),
+    TEXT(8, "o.run"),
+    REAL(9, "o.epoch"),
+    REAL(10, "o.time_s"),
+    REAL(11, "o.energy_j"),
+    REAL(12, "o.samples"),
+    REAL(13, "o.updates"),
+    TEXT(14, "o.metric"),
+    REAL(15, "o.metric_value"),
+    REAL(16, "o.estimated"),
+    REAL(17, "o.simulated"),
+    /* further columns, in the order of `further` */
+    REAL(18, "s.accumulation"),
+    REAL(19, "s.threads"),
+    REAL(20, "r.repeat"),
+    { "o.run", F_INT, offsetof(struct observed, run) },
+    { NULL },
+};
+static const char *const further[FURTHER] = { "accumulation", "threads", "repeat" };
+
+static void fill(const struct wl_obs_column *c, size_t at, const struct observed *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (c->text)
+            c->text[i] = v[i].at[at].text;
+        else
+            c->real[i] = v[i].at[at].real;
+}
+
+static void add_further(struct wl_observations *out, const struct observed *v, struct wl_arena *a)
+{
+    for (size_t c = 0; c < FURTHER; c++) {
+        WL_GROW(a, out->extra, out->n_extra, out->extra_cap);
+        struct wl_obs_column *column = &out->extra[out->n_extra++];
+        *column = (struct wl_obs_column) { .name = further[c], .real = wl_new_array(a, double, out->n) };
+        fill(column, CANONICAL + c, v, out->n);
+    }
+}
+
+/* ---- settings without a column of their own: a column for each name in the JSON texts ---- */
+
+struct setting {
+    int64_t run;
+    const char *name, *value;
+};
+struct setting_column {
+    const char *name;
+    const char **text; /* [n] */
+};
+struct setting_columns {
+    struct setting_column *v;
+    size_t n, cap;
+};
+
+static const char **column_named(struct setting_columns *list, const char *name, size_t n, struct wl_arena *a)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->v[i].name, name) == 0) return list->v[i].text;
+    WL_GROW(a, list->v, list->n, list->cap);
+    list->v[list->n] = (struct setting_column) { name, wl_new_array(a, const char *, n) };
+    return list->v[list->n++].text;
+}
+
+/* Both lists are in the order of runs. */
+static int add_settings(struct wl_store *s, struct wl_observations *out, const struct observed *v, struct wl_arena *a,
+                        struct wl_err *e)
+{
+    static const struct field setting_map[] = {
+        { "s.run", F_INT, offsetof(struct setting, run) },
+        { "j.key", F_TEXT, offsetof(struct setting, name) },
+        { "CAST(j.value AS TEXT)", F_TEXT, offsetof(struct setting, value) },
+        { NULL },
+    };
+    struct setting *settings;
+    size_t n;
+    int rc =
+        rows_select(s, setting_map, "FROM setting s, json_each(s.extra) j WHERE s.extra IS NOT NULL ORDER BY s.run",
+                    SQL_NONE, sizeof *settings, &settings, &n, a, e);
+    if (rc) return rc;
+    struct setting_columns list = { 0 };
+    for (size_t i = 0, row = 0; i < n; i++) {
+        while (row < out->n && v[row].run < settings[i].run) row++;
+        for (size_t r = row; r < out->n && v[r].run == settings[i].run; r++)
+            column_named(&list, settings[i].name, out->n, a)[r] = settings[i].value;
+    }
+    for (size_t k = 0; k < list.n; k++) wl_obs_add_extra(out, list.v[k].name, list.v[k].text, a);
+    return 0;
+}
+
+int wl_store_observations(struct wl_store *s, int64_t campaign, struct wl_observations *out, struct wl_arena *a,
+                          struct wl_err *e)
+{
+    static const char from[] = "FROM observations o JOIN setting s ON s.run = o.run JOIN run r ON r.id = o.run "
+                               "WHERE ?1 IN (0, s.campaign) ORDER BY o.run, o.epoch";
+    struct observed *v;
+    size_t n;
+    int rc = rows_select(s, observed_map, from, SQL(sql_int(campaign)), sizeof *v, &v, &n, a, e);
+    if (rc) return rc;
+    *out = (struct wl_observations) { .source = s->path };
+    wl_obs_alloc(out, n, a);
+    for (size_t c = 0; c < CANONICAL; c++) {
+        struct wl_obs_column column;
+        WL_CHECK(wl_obs_find(out, wl_obs_names[c], &column, NULL) == 0);
+        fill(&column, c, v, n);
+    }
+    add_further(out, v, a);
+    rc = add_settings(s, out, v, a, e);
+    if (rc == 0) wl_obs_index_runs(out, a);
+    return rc;
+}

@@ -1,0 +1,240 @@
+/* What readers get: rows of the tables as arrays of structs. */
+#include "store/internal.h"
+
+#include <math.h>
+
+#define AT(type, member) offsetof(struct type, member)
+
+const struct field epoch_map[] = {
+    { "epoch", F_INT, AT(wl_epoch_row, epoch) },
+    { "begin_ns", F_TIME, AT(wl_epoch_row, begin_ns) },
+    { "end_ns", F_TIME, AT(wl_epoch_row, end_ns) },
+    { "time_s", F_REAL, AT(wl_epoch_row, time_s) },
+    { "samples", F_COUNT, AT(wl_epoch_row, samples) },
+    { "updates", F_COUNT, AT(wl_epoch_row, updates) },
+    { NULL },
+};
+
+const struct field energy_map[] = {
+    { "epoch", F_COUNT, AT(wl_energy_row, epoch) },
+    { "device", F_INT, AT(wl_energy_row, device) },
+    { "scope", F_TEXT, AT(wl_energy_row, scope) },
+    { "method", F_TEXT, AT(wl_energy_row, method) },
+    { "energy_j", F_REAL, AT(wl_energy_row, energy_j) },
+    { "mean_power_w", F_REAL, AT(wl_energy_row, mean_power_w) },
+    { "coverage", F_REAL, AT(wl_energy_row, coverage) },
+    { "estimated", F_BOOL, AT(wl_energy_row, estimated) },
+    { "simulated", F_BOOL, AT(wl_energy_row, simulated) },
+    { "chosen", F_BOOL, AT(wl_energy_row, chosen) },
+    { NULL },
+};
+
+const struct field metric_map[] = {
+    { "epoch", F_COUNT, AT(wl_metric_row, epoch) },
+    { "name", F_TEXT, AT(wl_metric_row, name) },
+    { "value", F_REAL, AT(wl_metric_row, value) },
+    { NULL },
+};
+
+const struct field stat_map[] = {
+    { "channel", F_INT, AT(wl_stat_row, channel) },
+    { "epoch", F_COUNT, AT(wl_stat_row, epoch) },
+    { "readings", F_INT, AT(wl_stat_row, readings) },
+    { "mean", F_REAL, AT(wl_stat_row, mean) },
+    { "sd", F_REAL, AT(wl_stat_row, sd) },
+    { "min", F_REAL, AT(wl_stat_row, min) },
+    { "max", F_REAL, AT(wl_stat_row, max) },
+    { NULL },
+};
+
+const struct field device_map[] = {
+    { "id", F_INT, AT(wl_device_row, id) },           { "host", F_TEXT, AT(wl_device_row, host) },
+    { "uuid", F_TEXT, AT(wl_device_row, uuid) },      { "sensor", F_TEXT, AT(wl_device_row, sensor) },
+    { "number", F_COUNT, AT(wl_device_row, number) }, { "name", F_TEXT, AT(wl_device_row, name) },
+    { "info", F_TEXT, AT(wl_device_row, info) },      { NULL },
+};
+
+const struct field channel_map[] = {
+    { "id", F_INT, AT(wl_channel_row, id) },
+    { "run", F_INT, AT(wl_channel_row, run) },
+    { "device", F_INT, AT(wl_channel_row, device) },
+    { "quantity", F_TEXT, AT(wl_channel_row, quantity) },
+    { "unit", F_TEXT, AT(wl_channel_row, unit) },
+    { "scope", F_TEXT, AT(wl_channel_row, scope) },
+    { "variant", F_TEXT, AT(wl_channel_row, variant) },
+    { "counter", F_BOOL, AT(wl_channel_row, counter) },
+    { "estimated", F_BOOL, AT(wl_channel_row, estimated) },
+    { "simulated", F_BOOL, AT(wl_channel_row, simulated) },
+    { NULL },
+};
+
+const struct field mark_map[] = {
+    { "t_ns", F_INT, AT(wl_mark_row, t_ns) },
+    { "rank", F_INT, AT(wl_mark_row, rank) },
+    { "word", F_TEXT, AT(wl_mark_row, word) },
+    { "fields", F_TEXT, AT(wl_mark_row, fields) },
+    { NULL },
+};
+
+/* ---- runs ---- */
+
+static const struct field run_map[] = {
+    { "r.id", F_INT, AT(wl_run_row, id) },
+    { "r.trial", F_INT, AT(wl_run_row, trial) },
+    { "s.campaign", F_INT, AT(wl_run_row, campaign) },
+    { "r.repeat", F_INT, AT(wl_run_row, repeat) },
+    { "r.attempt", F_INT, AT(wl_run_row, attempt) },
+    { "r.seed", F_COUNT, AT(wl_run_row, seed) },
+    { "r.position", F_COUNT, AT(wl_run_row, position) },
+    { "r.status", F_STATUS, AT(wl_run_row, status) },
+    SETTINGS("s.", AT(wl_run_row, set)),
+    { "r.host", F_TEXT, AT(wl_run_row, host) },
+    { "r.boot_id", F_TEXT, AT(wl_run_row, boot_id) },
+    { "r.folder", F_TEXT, AT(wl_run_row, folder) },
+    { "r.command", F_TEXT, AT(wl_run_row, command) },
+    { "r.version", F_TEXT, AT(wl_run_row, version) },
+    { "r.pid", F_COUNT, AT(wl_run_row, pid) },
+    { "r.start_mono_ns", F_TIME, AT(wl_run_row, start.mono_ns) },
+    { "r.start_wall_ns", F_TIME, AT(wl_run_row, start.wall_ns) },
+    { "r.stop_mono_ns", F_TIME, AT(wl_run_row, stop.mono_ns) },
+    { "r.stop_wall_ns", F_TIME, AT(wl_run_row, stop.wall_ns) },
+    { "r.exit_status", F_COUNT, AT(wl_run_row, exit_status) },
+    { "r.signal", F_COUNT, AT(wl_run_row, signal) },
+    { "r.error", F_TEXT, AT(wl_run_row, error) },
+    { "r.log_tail", F_TEXT, AT(wl_run_row, log_tail) },
+    { "r.flag", F_TEXT, AT(wl_run_row, flag) },
+    { "r.sampling_asked_s", F_REAL, AT(wl_run_row, sampling_asked_s) },
+    { "r.sampling_period_s", F_REAL, AT(wl_run_row, sampling_period_s) },
+    { "r.ticks", F_COUNT, AT(wl_run_row, ticks) },
+    { "r.ticks_skipped", F_COUNT, AT(wl_run_row, ticks_skipped) },
+    { "r.samples_lost", F_COUNT, AT(wl_run_row, samples_lost) },
+    { "r.own_cpu_s", F_REAL, AT(wl_run_row, own_cpu_s) },
+    { "t.time_s", F_REAL, AT(wl_run_row, time_s) },
+    { "t.epochs_seen", F_COUNT, AT(wl_run_row, epochs_seen) },
+    { "t.epoch_time_s", F_REAL, AT(wl_run_row, epoch_time_s) },
+    { "t.energy_j", F_REAL, AT(wl_run_row, energy_j) },
+    { "t.mean_power_w", F_REAL, AT(wl_run_row, mean_power_w) },
+    { "t.estimated", F_BOOL, AT(wl_run_row, estimated) },
+    { "t.simulated", F_BOOL, AT(wl_run_row, simulated) },
+    { "t.metric", F_TEXT, AT(wl_run_row, metric) },
+    { "t.metric_value", F_REAL, AT(wl_run_row, metric_value) },
+    { NULL },
+};
+
+/* 'planned', 'done' ... of the filter's bits, as "|planned|done|" for instr(). */
+static char *status_list(unsigned bits, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    wl_text_add(&t, "|");
+    for (unsigned i = 0; i <= WL_RUN_INTERRUPTED; i++)
+        if (bits == 0 || (bits >> i & 1)) wl_text_addf(&t, "%s|", wl_run_status_names[i]);
+    return t.s;
+}
+
+int wl_store_runs(struct wl_store *s, const struct wl_run_filter *f, struct wl_run_rows *out, struct wl_arena *a,
+                  struct wl_err *e)
+{
+    static const char from[] = "FROM run r JOIN setting s ON s.run = r.id JOIN run_total t ON t.run = r.id "
+                               "WHERE ?1 IN (0, s.campaign) AND ?2 IN (0, r.trial) AND ?3 IN (0, r.id) "
+                               "AND instr(?4, '|' || r.status || '|') "
+                               "ORDER BY s.campaign, r.position IS NULL, r.position, r.id";
+    return rows_select(s, run_map, from,
+                       SQL(sql_int(f->campaign), sql_int(f->trial), sql_int(f->run),
+                           sql_text(status_list(f->statuses, a))),
+                       sizeof *out->v, &out->v, &out->n, a, e);
+}
+
+/* ---- parts of one run ---- */
+
+int wl_store_epochs(struct wl_store *s, int64_t run, struct wl_epoch_rows *out, struct wl_arena *a, struct wl_err *e)
+{
+    return rows_select(s, epoch_map, "FROM epoch WHERE run = ?1 ORDER BY epoch", SQL(sql_int(run)), sizeof *out->v,
+                       &out->v, &out->n, a, e);
+}
+
+int wl_store_energies(struct wl_store *s, int64_t run, struct wl_energy_rows *out, struct wl_arena *a, struct wl_err *e)
+{
+    return rows_select(s, energy_map, "FROM energy WHERE run = ?1 ORDER BY ifnull(epoch, 0), device, scope, method",
+                       SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
+}
+
+int wl_store_metrics(struct wl_store *s, int64_t run, struct wl_metric_rows *out, struct wl_arena *a, struct wl_err *e)
+{
+    return rows_select(s, metric_map, "FROM metric WHERE run = ?1 ORDER BY ifnull(epoch, 0), name", SQL(sql_int(run)),
+                       sizeof *out->v, &out->v, &out->n, a, e);
+}
+
+int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a, struct wl_err *e)
+{
+    return rows_select(s, stat_map,
+                       "FROM stat WHERE channel IN (SELECT id FROM channel WHERE run = ?1) "
+                       "ORDER BY channel, ifnull(epoch, 0)",
+                       SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
+}
+
+int wl_store_devices(struct wl_store *s, int64_t run, struct wl_device_rows *out, struct wl_arena *a, struct wl_err *e)
+{
+    return rows_select(s, device_map, "FROM device WHERE id IN (SELECT device FROM channel WHERE run = ?1) ORDER BY id",
+                       SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
+}
+
+int wl_store_channels(struct wl_store *s, int64_t run, struct wl_channel_rows *out, struct wl_arena *a,
+                      struct wl_err *e)
+{
+    return rows_select(s, channel_map, "FROM channel WHERE run = ?1 ORDER BY id", SQL(sql_int(run)), sizeof *out->v,
+                       &out->v, &out->n, a, e);
+}
+
+int wl_store_read_marks(struct wl_store *s, int64_t run, struct wl_mark_rows *out, struct wl_arena *a, struct wl_err *e)
+{
+    return rows_select(s, mark_map, "FROM mark WHERE run = ?1 ORDER BY t_ns, id", SQL(sql_int(run)), sizeof *out->v,
+                       &out->v, &out->n, a, e);
+}
+
+int wl_store_read_log(struct wl_store *s, int64_t run, struct wl_log_rows *out, struct wl_arena *a, struct wl_err *e)
+{
+    static const struct field map[] = {
+        { "wall_ns", F_INT, AT(wl_log_row, wall_ns) },
+        { "level", F_TEXT, AT(wl_log_row, level) },
+        { "area", F_TEXT, AT(wl_log_row, area) },
+        { "message", F_TEXT, AT(wl_log_row, message) },
+        { NULL },
+    };
+    return rows_select(s, map, "FROM log WHERE run IS nullif(?1, 0) ORDER BY id", SQL(sql_int(run)), sizeof *out->v,
+                       &out->v, &out->n, a, e);
+}
+
+/* ---- series ---- */
+
+static int read_series(struct wl_store *s, sqlite3_stmt *stmt, struct wl_readings *out, size_t n, struct wl_arena *a,
+                       struct wl_err *e)
+{
+    out->t_ns = wl_try_alloc(a, n * sizeof *out->t_ns + 1, 16, "the readings of a channel", e);
+    out->value = wl_try_alloc(a, n * sizeof *out->value + 1, 16, "the readings of a channel", e);
+    if (!out->t_ns || !out->value) return WL_ENOMEM;
+    int rc = 0;
+    while (out->n < n && (rc = sql_step(s, stmt, e)) > 0) {
+        out->t_ns[out->n] = sqlite3_column_int64(stmt, 0);
+        bool missing = sqlite3_column_type(stmt, 1) == SQLITE_NULL;
+        out->value[out->n++] = missing ? NAN : sqlite3_column_double(stmt, 1);
+    }
+    sqlite3_reset(stmt);
+    return rc < 0 ? rc : 0;
+}
+
+/* Counted first, so that the arrays have their size; readings that arrive in between are left out. */
+int wl_store_series(struct wl_store *s, int64_t channel, int64_t begin_ns, int64_t end_ns, struct wl_readings *out,
+                    struct wl_arena *a, struct wl_err *e)
+{
+    *out = (struct wl_readings) { 0 };
+    if (begin_ns == INT64_MIN) begin_ns++; /* which binds as NULL */
+    int64_t n = 0;
+    int rc = sql_find(s, "SELECT count(*) FROM sample WHERE channel = ?1 AND t_ns BETWEEN ?2 AND ?3",
+                      SQL(sql_int(channel), sql_int(begin_ns), sql_int(end_ns)), &n, e);
+    if (rc < 0) return rc;
+    sqlite3_stmt *stmt;
+    rc = sql_get(s, "SELECT t_ns, value FROM sample WHERE channel = ?1 AND t_ns BETWEEN ?2 AND ?3 ORDER BY t_ns", &stmt,
+                 e);
+    if (rc == 0) rc = sql_bind(s, stmt, SQL(sql_int(channel), sql_int(begin_ns), sql_int(end_ns)), e);
+    return rc ? rc : read_series(s, stmt, out, (size_t)n, a, e);
+}

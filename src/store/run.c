@@ -1,0 +1,181 @@
+/* The life of a run: planned -> running -> done, failed or interrupted. */
+#include "store/internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <unistd.h>
+
+const struct wl_run_end wl_run_end_none = {
+    .status = WL_RUN_DONE,
+    .exit_status = NAN,
+    .signal = NAN,
+    .at = { WL_NO_NS, WL_NO_NS },
+    .sampling_asked_s = NAN,
+    .sampling_period_s = NAN,
+    .ticks = NAN,
+    .ticks_skipped = NAN,
+    .samples_lost = NAN,
+    .own_cpu_s = NAN,
+};
+
+/* An update that must hit the run in the state it expects. */
+static int one_changed(struct wl_store *s, int64_t run, const char *state, struct wl_err *e)
+{
+    if (sqlite3_changes(s->db) == 1) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: run %lld is not %s", s->path, (long long)run, state);
+}
+
+static int mark_running(struct wl_store *s, int64_t run, const struct wl_run_begin *b, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    int rc = sql_do(s,
+                    "UPDATE run SET status = 'running', host = ?2, boot_id = ?3, pid = ?4, folder = ?5, command = ?6, "
+                    "version = ?7, start_mono_ns = ?8, start_wall_ns = ?9 WHERE id = ?1 AND status = 'planned'",
+                    SQL(sql_int(run), sql_text(store_host(a)), sql_text(store_boot_id(a)), sql_int(getpid()),
+                        sql_text(b->folder), sql_text(b->command), sql_text(b->version), sql_int(b->at.mono_ns),
+                        sql_int(b->at.wall_ns)),
+                    e);
+    wl_arena_free(a);
+    return rc ? rc : one_changed(s, run, "planned", e);
+}
+
+/* The lock comes first: a row that says "running" without one is taken for dead. */
+int wl_store_run_begin(struct wl_store *s, int64_t run, const struct wl_run_begin *begin, struct wl_err *e)
+{
+    struct sql_tx tx;
+    int rc = store_lock(s, lock_of_run(run), NULL); /* without locks the pid must do */
+    if (rc == 0) return wl_fail(e, WL_EPERM, "%s: run %lld is running in another wattlaw", s->path, (long long)run);
+    rc = sql_begin(s, false, &tx, e);
+    if (rc == 0) rc = sql_end(s, &tx, mark_running(s, run, begin, e), e);
+    if (rc) store_unlock(s, lock_of_run(run));
+    return rc;
+}
+
+static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x, struct wl_err *e)
+{
+    WL_CHECK(x->status >= WL_RUN_DONE);
+    int rc = sql_do(s,
+                    "UPDATE run SET status = ?2, stop_mono_ns = ?3, stop_wall_ns = ?4, exit_status = ?5, signal = ?6, "
+                    "error = ?7, log_tail = ?8, flag = ?9, sampling_asked_s = ?10, sampling_period_s = ?11, "
+                    "ticks = ?12, ticks_skipped = ?13, samples_lost = ?14, own_cpu_s = ?15 "
+                    "WHERE id = ?1 AND status = 'running'",
+                    SQL(sql_int(run), sql_text(wl_run_status_names[x->status]), sql_int(x->at.mono_ns),
+                        sql_int(x->at.wall_ns), sql_real(x->exit_status), sql_real(x->signal), sql_text(x->error),
+                        sql_text(x->log_tail), sql_text(x->flag), sql_real(x->sampling_asked_s),
+                        sql_real(x->sampling_period_s), sql_real(x->ticks), sql_real(x->ticks_skipped),
+                        sql_real(x->samples_lost), sql_real(x->own_cpu_s)),
+                    e);
+    return rc ? rc : one_changed(s, run, "running", e);
+}
+
+int wl_store_run_end(struct wl_store *s, int64_t run, const struct wl_run_end *end, const struct wl_derived *derived,
+                     struct wl_err *e)
+{
+    struct sql_tx tx;
+    int rc = sql_begin(s, true, &tx, e);
+    if (rc) return rc;
+    rc = close_run(s, run, end, e);
+    if (rc == 0 && derived) rc = wl_store_derive(s, run, derived, e);
+    rc = sql_end(s, &tx, rc, e);
+    if (rc == 0) store_unlock(s, lock_of_run(run));
+    return rc;
+}
+
+/* ---- derived rows ---- */
+
+static int forget_derived(struct wl_store *s, int64_t run, struct wl_err *e)
+{
+    static const char *const statements[] = {
+        "DELETE FROM actual WHERE run = ?1",
+        "DELETE FROM epoch WHERE run = ?1",
+        "DELETE FROM energy WHERE run = ?1",
+        "DELETE FROM metric WHERE run = ?1",
+        "DELETE FROM stat WHERE channel IN (SELECT id FROM channel WHERE run = ?1)",
+    };
+    int rc = 0;
+    for (size_t i = 0; i < WL_COUNT(statements) && rc == 0; i++) rc = sql_do(s, statements[i], SQL(sql_int(run)), e);
+    return rc;
+}
+
+static int insert_derived(struct wl_store *s, int64_t run, const struct wl_derived *d, struct wl_err *e)
+{
+    static const struct field actual[] = { SETTINGS("", 0), { NULL } };
+    int rc = rows_insert(s, "actual", "run", run, actual, &d->actual, 1, sizeof d->actual, "", e);
+    if (rc == 0) rc = rows_insert(s, "epoch", "run", run, epoch_map, d->epochs, d->n_epochs, sizeof *d->epochs, "", e);
+    if (rc == 0)
+        rc = rows_insert(s, "energy", "run", run, energy_map, d->energies, d->n_energies, sizeof *d->energies, "", e);
+    if (rc == 0)
+        rc = rows_insert(s, "metric", "run", run, metric_map, d->metrics, d->n_metrics, sizeof *d->metrics, "", e);
+    if (rc == 0) rc = rows_insert(s, "stat", NULL, 0, stat_map, d->stats, d->n_stats, sizeof *d->stats, "", e);
+    return rc;
+}
+
+int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *derived, struct wl_err *e)
+{
+    struct sql_tx tx;
+    int rc = sql_begin(s, false, &tx, e);
+    if (rc) return rc;
+    rc = forget_derived(s, run, e);
+    if (rc == 0) rc = insert_derived(s, run, derived, e);
+    return sql_end(s, &tx, rc, e);
+}
+
+/* ---- after a crash ---- */
+
+struct running {
+    int64_t id, pid;
+    const char *host, *boot_id;
+};
+
+/* A machine that was booted since has none of its processes left. Otherwise the lock tells, and where the file system
+ * does not lock, the process number. */
+static bool is_dead(struct wl_store *s, const struct running *r, const char *host, const char *boot_id)
+{
+    if (!wl_streq(r->host, host)) return false;
+    if (!wl_streq(r->boot_id, boot_id)) return true;
+    int locked = store_locked(s, lock_of_run(r->id));
+    if (locked >= 0) return !locked;
+    return kill((pid_t)r->pid, 0) != 0 && errno == ESRCH;
+}
+
+static int mark_interrupted(struct wl_store *s, const struct running *r, struct wl_err *e)
+{
+    return sql_do(
+        s,
+        "UPDATE run SET status = 'interrupted', error = 'wattlaw (process ' || pid || ') ended without closing "
+        "the run' WHERE id = ?1 AND status = 'running'",
+        SQL(sql_int(r->id)), e);
+}
+
+static int close_dead(struct wl_store *s, const struct running *v, size_t n, size_t *found, struct wl_arena *a,
+                      struct wl_err *e)
+{
+    const char *host = store_host(a), *boot_id = store_boot_id(a);
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        if (!is_dead(s, &v[i], host, boot_id)) continue;
+        rc = mark_interrupted(s, &v[i], e);
+        ++*found;
+    }
+    return rc;
+}
+
+int wl_store_recover(struct wl_store *s, size_t *found, struct wl_err *e)
+{
+    static const struct field map[] = {
+        { "id", F_INT, offsetof(struct running, id) },
+        { "pid", F_INT, offsetof(struct running, pid) },
+        { "host", F_TEXT, offsetof(struct running, host) },
+        { "boot_id", F_TEXT, offsetof(struct running, boot_id) },
+        { NULL },
+    };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct running *v;
+    size_t n, dead = 0;
+    int rc = rows_select(s, map, "FROM run WHERE status = 'running'", SQL_NONE, sizeof *v, &v, &n, a, e);
+    if (rc == 0) rc = close_dead(s, v, n, &dead, a, e);
+    if (found) *found = dead;
+    wl_arena_free(a);
+    return rc;
+}
