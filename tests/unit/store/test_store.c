@@ -1,0 +1,254 @@
+/* What is written comes back: settings, plans, runs, readings, derived rows, observations. */
+#include "helper.h"
+
+static void opens_what_it_made(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s;
+    p->store = wl_strf(p->arena, "%s/a/b c?/%s", p->dir, WL_STORE_FILE);
+    wl_store_close(create_store(p));
+    OK(wl_store_open(&s, p->store, WL_STORE_READ, p->arena, &p->e));
+    OK(wl_store_check(s, &p->e));
+    wl_store_close(s);
+    wl_store_close(s);
+    char *found;
+    OK(wl_store_find(wl_path_dir(p->arena, p->store), &found, p->arena, &p->e));
+    assert_string_equal(found, p->store);
+    FAILS(WL_ENOENT, "no store in this folder", wl_store_find(p->dir, &found, p->arena, &p->e));
+}
+
+static void settings_identify_a_trial(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s = create_store(p);
+    struct wl_settings set = wl_settings_none;
+    int64_t campaign, one, two, three;
+    set.workload = "resnet50";
+    set.workers = 2;
+    set.power_cap_w = 187.5;
+    set.extra = "{\"size\":\"tiny\"}";
+    assert_string_equal(wl_settings_key(&set, p->arena),
+                        "workload=resnet50 workers=2 power_cap_w=187.5 extra={\"size\":\"tiny\"}");
+    OK(wl_store_campaign(s, "c", "text", "0.1.0", &campaign, &p->e));
+    OK(wl_store_trial(s, campaign, &set, NULL, &one, &p->e));
+    OK(wl_store_trial(s, campaign, &set, "no permission to cap", &two, &p->e));
+    assert_int_equal(one, two);
+    set.workers = 4;
+    OK(wl_store_trial(s, campaign, &set, NULL, &three, &p->e));
+    assert_int_not_equal(one, three);
+
+    struct wl_trial_rows rows;
+    OK(wl_store_trials(s, campaign, &rows, p->arena, &p->e));
+    assert_int_equal(rows.n, 2);
+    assert_string_equal(rows.v[0].skipped, "no permission to cap");
+    assert_null(rows.v[1].skipped);
+    assert_string_equal(rows.v[1].set.workload, "resnet50");
+    assert_null(rows.v[1].set.hardware);
+    assert_true(rows.v[1].set.workers == 4 && rows.v[1].set.power_cap_w == 187.5);
+    assert_true(isnan(rows.v[1].set.epochs));
+
+    set.workers = 2.5;
+    FAILS(WL_EINVAL, "trial.workers", wl_store_trial(s, campaign, &set, NULL, &three, &p->e));
+}
+
+static void a_changed_experiment_is_added(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s = create_store(p);
+    int64_t first, again;
+    OK(wl_store_campaign(s, "c", "repeats = 3", "0.1.0", &first, &p->e));
+    OK(wl_store_campaign(s, "c", "repeats = 5", "0.2.0", &again, &p->e));
+    assert_int_equal(first, again);
+    OK(wl_store_campaign(s, "d", "repeats = 1", "0.2.0", &again, &p->e));
+    struct wl_campaign_rows rows;
+    OK(wl_store_campaigns(s, &rows, p->arena, &p->e));
+    assert_int_equal(rows.n, 2);
+    assert_string_equal(rows.v[0].experiment, "repeats = 5");
+    assert_string_equal(rows.v[0].version, "0.2.0");
+}
+
+static void end_as(struct place *p, struct wl_store *s, int64_t run, enum wl_run_status status)
+{
+    struct wl_run_end end = wl_run_end_none;
+    end.status = status;
+    OK(wl_store_run_end(s, run, &end, NULL, &p->e));
+}
+
+static void plans_only_what_is_missing(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s = create_store(p);
+    struct wl_plan plan = { .trial = add_trial(p, s, 2), .repeat = 1, .position = 1 };
+    struct wl_run_begin begin = { .at = { 1, 1 } };
+    int64_t planned, run;
+    OK(wl_store_plan(s, &plan, &planned, &p->e));
+    OK(wl_store_plan(s, &plan, &run, &p->e));
+    assert_int_equal(run, planned);
+
+    /* failed: only when asked for */
+    OK(wl_store_run_begin(s, run, &begin, &p->e));
+    FAILS(WL_EINVAL, "is not planned", wl_store_run_begin(s, run, &begin, &p->e));
+    end_as(p, s, run, WL_RUN_FAILED);
+    OK(wl_store_plan(s, &plan, &run, &p->e));
+    assert_int_equal(run, planned);
+    plan.retry_failed = true;
+    OK(wl_store_plan(s, &plan, &run, &p->e));
+    assert_int_not_equal(run, planned);
+
+    /* interrupted: again; done: never */
+    int64_t second = run;
+    OK(wl_store_run_begin(s, run, &begin, &p->e));
+    end_as(p, s, run, WL_RUN_INTERRUPTED);
+    OK(wl_store_plan(s, &plan, &run, &p->e));
+    assert_int_not_equal(run, second);
+    OK(wl_store_run_begin(s, run, &begin, &p->e));
+    end_as(p, s, run, WL_RUN_DONE);
+    int64_t done = run;
+    OK(wl_store_plan(s, &plan, &run, &p->e));
+    assert_int_equal(run, done);
+    FAILS(WL_EINVAL, "is not running", wl_store_run_end(s, run, &wl_run_end_none, NULL, &p->e));
+
+    /* the next free number */
+    plan.repeat = 0;
+    OK(wl_store_plan(s, &plan, &run, &p->e));
+    struct wl_run_rows rows;
+    OK(wl_store_runs(s, &(struct wl_run_filter) { .trial = plan.trial }, &rows, p->arena, &p->e));
+    assert_int_equal(rows.n, 4);
+    OK(wl_store_runs(s, &(struct wl_run_filter) { .statuses = 1u << WL_RUN_PLANNED }, &rows, p->arena, &p->e));
+    assert_int_equal(rows.n, 1);
+    assert_int_equal(rows.v[0].repeat, 2);
+    OK(wl_store_unplan(s, rows.v[0].campaign, &p->e));
+    OK(wl_store_runs(s, &(struct wl_run_filter) { 0 }, &rows, p->arena, &p->e));
+    assert_int_equal(rows.n, 3);
+}
+
+static void a_run_comes_back_with_its_totals(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s = create_store(p);
+    int64_t run = begin_run(p, s, add_trial(p, s, 2), 3);
+    end_run(p, s, run, 2, 1.5);
+    struct wl_run_rows rows;
+    OK(wl_store_runs(s, &(struct wl_run_filter) { .run = run }, &rows, p->arena, &p->e));
+    assert_int_equal(rows.n, 1);
+    const struct wl_run_row *r = rows.v;
+    assert_int_equal(r->status, WL_RUN_DONE);
+    assert_int_equal(r->repeat, 3);
+    assert_string_equal(r->command, "train");
+    assert_int_equal(r->start.mono_ns, 1000);
+    assert_int_equal(r->stop.wall_ns, 2000 + 5 * WL_NS_PER_S);
+    assert_true(r->exit_status == 0 && isnan(r->signal) && isnan(r->own_cpu_s));
+    assert_true(r->time_s == 5 && r->epochs_seen == 2 && r->epoch_time_s == 1.5 && r->energy_j == 100);
+    assert_false(r->estimated);
+    assert_null(r->flag);
+}
+
+static void readings_come_back_in_order(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s = create_store(p);
+    int64_t run = begin_run(p, s, add_trial(p, s, 2), 1);
+    int64_t gpu = add_channel(p, s, run, "GPU-0"), other = add_channel(p, s, run, "GPU-1");
+    assert_int_equal(gpu, add_channel(p, s, run, "GPU-0"));
+    const struct wl_sample_row v[] = {
+        { gpu, 30, 250.5 }, { other, 10, 1 }, { gpu, 10, 100 }, { gpu, 20, NAN }, { gpu, 10, 999 },
+    };
+    OK(wl_store_samples(s, v, WL_COUNT(v), &p->e));
+    struct wl_readings r;
+    OK(wl_store_series(s, gpu, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
+    assert_int_equal(r.n, 3);
+    assert_true(r.t_ns[0] == 10 && r.value[0] == 100);
+    assert_true(r.t_ns[1] == 20 && isnan(r.value[1]));
+    assert_true(r.t_ns[2] == 30 && r.value[2] == 250.5);
+    OK(wl_store_series(s, gpu, 11, 30, &r, p->arena, &p->e));
+    assert_int_equal(r.n, 2);
+    OK(wl_store_series(s, 999, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
+    assert_int_equal(r.n, 0);
+    const struct wl_sample_row nowhere = { 999, 1, 1 };
+    FAILS(WL_EINVAL, "FOREIGN KEY", wl_store_samples(s, &nowhere, 1, &p->e));
+
+    struct wl_device_rows devices;
+    struct wl_channel_rows channels;
+    OK(wl_store_devices(s, run, &devices, p->arena, &p->e));
+    OK(wl_store_channels(s, run, &channels, p->arena, &p->e));
+    assert_int_equal(devices.n, 2);
+    assert_string_equal(devices.v[1].uuid, "GPU-1");
+    assert_true(isnan(devices.v[1].number));
+    assert_int_equal(channels.n, 2);
+    assert_string_equal(channels.v[0].unit, "W");
+}
+
+static void marks_and_log_come_back(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s = create_store(p);
+    int64_t run = begin_run(p, s, add_trial(p, s, 2), 1);
+    const struct wl_mark_row v[] = { { 20, 0, "epoch-begin", "epoch=1" }, { 10, 0, "start", "" } };
+    OK(wl_store_marks(s, run, v, WL_COUNT(v), &p->e));
+    OK(wl_store_log(s, run, "warn", "power", "no counter", &p->e));
+    OK(wl_store_log(s, 0, "info", "campaign", "starts", &p->e));
+    struct wl_mark_rows marks;
+    struct wl_log_rows log;
+    OK(wl_store_read_marks(s, run, &marks, p->arena, &p->e));
+    assert_int_equal(marks.n, 2);
+    assert_string_equal(marks.v[0].word, "start");
+    assert_string_equal(marks.v[1].fields, "epoch=1");
+    OK(wl_store_read_log(s, run, &log, p->arena, &p->e));
+    assert_int_equal(log.n, 1);
+    assert_string_equal(log.v[0].message, "no counter");
+    OK(wl_store_read_log(s, 0, &log, p->arena, &p->e));
+    assert_int_equal(log.n, 1);
+}
+
+static void derived_rows_are_replaced(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s = create_store(p);
+    int64_t run = begin_run(p, s, add_trial(p, s, 2), 1);
+    int64_t channel = add_channel(p, s, run, "GPU-0");
+    end_run(p, s, run, 3, 1);
+    const struct wl_epoch_row epoch = {
+        .epoch = 1, .begin_ns = 5, .end_ns = 6, .time_s = 9, .samples = NAN, .updates = 4
+    };
+    const struct wl_metric_row metrics[] = { { 1, "train_loss", 2.5 }, { 1, "val_top1", 0.5 }, { NAN, "lr", 0.1 } };
+    const struct wl_stat_row stat = { channel, NAN, 10, 80, 2, 70, 90 };
+    const struct wl_derived d = { .actual = wl_settings_none,
+                                  .epochs = &epoch,
+                                  .n_epochs = 1,
+                                  .metrics = metrics,
+                                  .n_metrics = 3,
+                                  .stats = &stat,
+                                  .n_stats = 1 };
+    OK(wl_store_derive(s, run, &d, &p->e));
+    OK(wl_store_derive(s, run, &d, &p->e));
+    struct wl_epoch_rows epochs;
+    struct wl_energy_rows energies;
+    struct wl_metric_rows read;
+    struct wl_stat_rows stats;
+    OK(wl_store_epochs(s, run, &epochs, p->arena, &p->e));
+    OK(wl_store_energies(s, run, &energies, p->arena, &p->e));
+    OK(wl_store_metrics(s, run, &read, p->arena, &p->e));
+    OK(wl_store_stats(s, run, &stats, p->arena, &p->e));
+    assert_int_equal(epochs.n, 1);
+    assert_true(epochs.v[0].begin_ns == 5 && isnan(epochs.v[0].samples) && epochs.v[0].updates == 4);
+    assert_int_equal(energies.n, 0);
+    assert_int_equal(read.n, 3);
+    assert_true(isnan(read.v[0].epoch) && read.v[2].value == 0.5);
+    assert_int_equal(stats.n, 1);
+    assert_true(isnan(stats.v[0].epoch) && stats.v[0].mean == 80);
+    struct wl_run_rows rows;
+    OK(wl_store_runs(s, &(struct wl_run_filter) { .run = run }, &rows, p->arena, &p->e));
+    assert_true(isnan(rows.v[0].energy_j));
+    assert_string_equal(rows.v[0].metric, "val_top1");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(opens_what_it_made),         TEST(settings_identify_a_trial),        TEST(a_changed_experiment_is_added),
+        TEST(plans_only_what_is_missing), TEST(a_run_comes_back_with_its_totals), TEST(readings_come_back_in_order),
+        TEST(marks_and_log_come_back),    TEST(derived_rows_are_replaced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
