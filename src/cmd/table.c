@@ -1,5 +1,8 @@
 #include "cmd/cmd.h"
 
+extern const struct wl_cmd wl_cmd_report;
+
 const struct wl_cmd *const wl_commands[] = {
+    &wl_cmd_report,
     NULL,
 };

@@ -12,6 +12,21 @@ struct wl_figure *wl_figure_new(struct wl_arena *a, const char *id, const char *
     return f;
 }
 
+char *wl_slug(const char *name, struct wl_arena *a)
+{
+    struct wl_text slug = WL_TEXT(a);
+    for (const char *p = name; *p; p++) {
+        char c = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+        bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        if (plain)
+            wl_text_addn(&slug, &c, 1);
+        else if (slug.n && slug.s[slug.n - 1] != '-')
+            wl_text_add(&slug, "-");
+    }
+    while (slug.n && slug.s[slug.n - 1] == '-') slug.s[--slug.n] = '\0';
+    return slug.n ? slug.s : wl_strdup(a, "other");
+}
+
 struct wl_series *wl_figure_add(struct wl_figure *f, const struct wl_series *s)
 {
     WL_CHECK(s->x && (s->style == WL_STYLE_BAND ? s->lo && s->hi : s->y != NULL));

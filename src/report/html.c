@@ -126,13 +126,13 @@ void wl_document_html(const struct wl_document *d, struct wl_text *to)
                     "<meta name=\"generator\" content=\"wattlaw " WL_VERSION "\">\n"
                     "<link rel=\"icon\" href=\"data:,\">\n");
     put_element(to, "<title>", d->title, "</title>\n");
-    put_asset(to, "<style>\n", wl_asset_report_css, wl_asset_report_css_n, "</style>\n</head>\n<body>\n");
+    put_asset(to, "<style>\n", wl_asset_report_css, wl_asset_report_css_size, "</style>\n</head>\n<body>\n");
     put_header(d, to);
     wl_text_add(to, "<main>\n");
     for (size_t i = 0; i < d->n_sections; i++) put_section(d->sections[i], d->arena, to);
     put_metrics(to);
     wl_text_add(to, "</main>\n");
     put_data(d, to);
-    put_asset(to, "<script>\n", wl_asset_chart_js, wl_asset_chart_js_n, "</script>\n");
-    put_asset(to, "<script>\n", wl_asset_report_js, wl_asset_report_js_n, "</script>\n</body>\n</html>\n");
+    put_asset(to, "<script>\n", wl_asset_chart_js, wl_asset_chart_js_size, "</script>\n");
+    put_asset(to, "<script>\n", wl_asset_report_js, wl_asset_report_js_size, "</script>\n</body>\n</html>\n");
 }

@@ -4,9 +4,9 @@
 
 #include "report/report.h"
 
-/* Files that the build puts into the binary (ui/, Chart.js), without a final NUL. */
+/* Files that the build puts into the binary (tools/embed): ui/ and Chart.js. */
 extern const unsigned char wl_asset_chart_js[], wl_asset_report_js[], wl_asset_report_css[];
-extern const size_t wl_asset_chart_js_n, wl_asset_report_js_n, wl_asset_report_css_n;
+extern const unsigned long wl_asset_chart_js_size, wl_asset_report_js_size, wl_asset_report_css_size;
 
 /* "epoch time [s]", or the label alone. */
 char *wl_axis_title(const struct wl_axis *axis, struct wl_arena *a);

@@ -24,6 +24,7 @@ const struct wl_metric wl_metrics[] = {
     { "quality", "loss and accuracy", "", "as the workload reported it for the epoch; mean over repeats, the band runs from the smallest to the largest run", "metric marks" },
     { "run-time", "wall time", "s", "end minus start of the job, start-up and validation included", "CLOCK_MONOTONIC of wattlaw" },
     { "run-energy", "energy of the run", "J", "energy of the chosen devices from start to end of the job", "power sensors" },
+    { "run-power", "mean power of the run", "W", "energy of the run / time that the energy covers", "power sensors" },
     { "overhead", "own overhead", "%", "100 * CPU time of the sampler / wall time: of one core", "CLOCK_THREAD_CPUTIME_ID" },
     { 0 },
 };

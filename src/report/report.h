@@ -77,6 +77,9 @@ void wl_figure_vline(struct wl_figure *f, double x, const char *label);
 /* Sets the axis limits and ticks that were not given, and places the bars. Call it once, after the last series. */
 void wl_figure_finish(struct wl_figure *f);
 
+/* A name as part of an id: lower-case letters and digits, everything else one dash. */
+char *wl_slug(const char *name, struct wl_arena *a);
+
 /* Is there a point to draw? */
 bool wl_figure_empty(const struct wl_figure *f);
 
@@ -207,5 +210,29 @@ void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_tab
 
 /* The whole page: one file without references to others. */
 void wl_document_html(const struct wl_document *d, struct wl_text *to);
+
+/* Writes DIR/report.html (format html), DIR/figures/ID.svg, .pdf and .gp (svg, pdf), DIR/figures/ID.csv and
+ * DIR/tables/ID.csv (csv), DIR/tables/ID.md and ID.tex (md, tex): each file whole or not at all. `paths` gets what was
+ * written, `notes` a sentence for what could not be (gnuplot is not installed: the data of the figures are written
+ * as CSV instead). `progress` (NULL: none) was started by the caller. An unknown format is WL_EUSAGE with "did you
+ * mean". */
+struct wl_written {
+    struct wl_strs paths, notes;
+};
+int wl_document_write(const struct wl_document *d, const char *dir, const struct wl_strs *formats,
+                      struct wl_progress *progress, struct wl_written *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- the report of a store ---- */
+
+struct wl_report_options {
+    int64_t campaign;    /* 0: all of the store */
+    int64_t run;         /* the run whose power is drawn over time; 0: chosen by the rule of docs/metrics.md */
+    int64_t drop_epochs; /* first epochs of a run that the law leaves out */
+};
+
+/* Reads the store and describes the report. WL_EJOB with a sentence where no run is done; WL_ENOENT for a run that is
+ * not there. */
+int wl_report_build(struct wl_document **out, struct wl_store *store, const struct wl_report_options *options,
+                    struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -129,7 +129,7 @@ extern const struct field mark_map[];
 
 enum { STORE_APPLICATION_ID = 0x774c4157 }; /* "wLAW" at byte 68 of the file */
 
-extern const unsigned char wl_asset_schema_sql[], wl_asset_views_sql[]; /* schema.sql, views.sql */
+extern const unsigned char wl_schema_sql[], wl_views_sql[]; /* schema.sql, views.sql */
 
 /* Inside a transaction: makes everything in an empty file. */
 int store_create(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;

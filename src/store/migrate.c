@@ -17,8 +17,8 @@ int store_create(struct wl_store *s, struct wl_err *e)
 {
     char id[64];
     snprintf(id, sizeof id, "PRAGMA application_id = %d", STORE_APPLICATION_ID);
-    int rc = sql_script(s, (const char *)wl_asset_schema_sql, e);
-    if (rc == 0) rc = sql_script(s, (const char *)wl_asset_views_sql, e);
+    int rc = sql_script(s, (const char *)wl_schema_sql, e);
+    if (rc == 0) rc = sql_script(s, (const char *)wl_views_sql, e);
     if (rc == 0) rc = sql_script(s, id, e);
     return rc ? rc : set_version(s, WL_STORE_VERSION, e);
 }
@@ -48,7 +48,7 @@ int store_migrate_by(struct wl_store *s, const struct store_step *step, int64_t 
         if (rc == 0) rc = set_version(s, version + 1, e);
         if (rc) wl_prefix(e, "bringing version %lld of the store to %lld", (long long)version, (long long)version + 1);
     }
-    return rc ? rc : sql_script(s, (const char *)wl_asset_views_sql, e);
+    return rc ? rc : sql_script(s, (const char *)wl_views_sql, e);
 }
 
 int store_migrate(struct wl_store *s, int64_t from, struct wl_err *e) { return store_migrate_by(s, steps, from, e); }

@@ -1,0 +1,117 @@
+/* wattlaw report: the page, figures and tables of a store. */
+#include "cmd/cmd.h"
+#include "report/report.h"
+#include "store/store.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+struct report_options {
+    const char *out, *open, *campaign;
+    struct wl_strs formats;
+    int64_t run, drop_epochs;
+    bool json;
+};
+
+static const struct wl_opt report_rows[] = {
+    { .name = "out", .letter = 'o', .type = WL_STR, .offset = offsetof(struct report_options, out),
+      .help = "folder to write to (default: report, beside the store)" },
+    { .name = "formats", .type = WL_STRS, .offset = offsetof(struct report_options, formats), .def = "html,svg,csv",
+      .help = "of html, svg, pdf, csv, md, tex" },
+    { .name = "campaign", .type = WL_STR, .offset = offsetof(struct report_options, campaign),
+      .help = "only this campaign of the store" },
+    { .name = "run", .type = WL_INT, .offset = offsetof(struct report_options, run), .def = "0", .min = 0, .max = INT64_MAX,
+      .help = "the run whose power is drawn over time; 0: a representative one" },
+    { .name = "drop-epochs", .type = WL_INT, .offset = offsetof(struct report_options, drop_epochs), .def = "1", .min = 0,
+      .max = 1000000, .help = "first epochs of each run that means and laws leave out (one is always kept)" },
+    { .name = "open", .type = WL_CHOICE, .offset = offsetof(struct report_options, open), .def = "no", .choices = "yes|no",
+      .help = "show the page in the browser when it is written" },
+    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct report_options, json),
+      .help = "print the paths as JSON" },
+    WL_OPT_END,
+};
+
+static int find_campaign(struct wl_store *store, const char *name, int64_t *id, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_campaign_rows rows;
+    if (!name) return 0;
+    int rc = wl_store_campaigns(store, &rows, a, e);
+    if (rc) return rc;
+    const char **names = wl_new_array(a, const char *, rows.n);
+    for (size_t i = 0; i < rows.n; i++) {
+        names[i] = rows.v[i].name;
+        if (wl_streq(names[i], name)) {
+            *id = rows.v[i].id;
+            return 0;
+        }
+    }
+    const char *near = wl_closest(name, names, rows.n);
+    return wl_fail(e, WL_ENOENT, "%s has no campaign %s%s%s%s", wl_store_path(store), name, near ? "; did you mean " : "",
+                   near ? near : "", near ? "?" : "");
+}
+
+static void print_paths(const struct report_options *o, const struct wl_written *w, struct wl_arena *a)
+{
+    for (size_t i = 0; i < w->notes.n; i++) wl_log(WL_WARN, "report", "%s", w->notes.v[i]);
+    if (!o->json) {
+        for (size_t i = 0; i < w->paths.n; i++) puts(w->paths.v[i]);
+        return;
+    }
+    struct wl_json *root = wl_json_root_object(a), *paths = wl_json_add_array(root, "paths"),
+                   *notes = wl_json_add_array(root, "notes");
+    for (size_t i = 0; i < w->paths.n; i++) wl_json_add_str(paths, NULL, w->paths.v[i]);
+    for (size_t i = 0; i < w->notes.n; i++) wl_json_add_str(notes, NULL, w->notes.v[i]);
+    wl_json_print(root, stdout);
+}
+
+/* A page that cannot be shown is not a report that failed: it is said and left at that. */
+static void show_page(const struct wl_written *w, struct wl_arena *a)
+{
+    for (size_t i = 0; i < w->paths.n; i++) {
+        if (!wl_streq(wl_path_base(w->paths.v[i]), "report.html")) continue;
+        char *argv[] = { "xdg-open", w->paths.v[i], NULL };
+        struct wl_err e = { 0 };
+        struct wl_exit how;
+        int rc = wl_run(argv, 0, false, NULL, &how, a, &e);
+        if (rc || how.status) wl_log(WL_WARN, "report", "cannot open %s: %s", argv[1], rc ? e.msg : "xdg-open failed");
+    }
+}
+
+static int run_report(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
+{
+    struct report_options *o = options;
+    struct wl_report_options what = { .run = o->run, .drop_epochs = o->drop_epochs };
+    if (rest->args.n != 1) return wl_fail(e, WL_EUSAGE, "report takes one store: a file or the folder of a campaign");
+
+    struct wl_store *store;
+    struct wl_document *d;
+    struct wl_written written;
+    struct wl_progress progress;
+    char *path;
+    int rc = wl_store_find(rest->args.v[0], &path, a, e);
+    if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
+    if (rc == 0) rc = find_campaign(store, o->campaign, &what.campaign, a, e);
+    if (rc == 0) rc = wl_report_build(&d, store, &what, a, e);
+    if (rc) return rc;
+
+    const char *dir = o->out ? o->out : wl_path_join(a, wl_path_dir(a, path), "report");
+    wl_progress_start(&progress, "report");
+    rc = wl_document_write(d, dir, &o->formats, &progress, &written, a, e);
+    wl_progress_clear(&progress);
+    if (rc) return rc;
+    print_paths(o, &written, a);
+    if (wl_streq(o->open, "yes")) show_page(&written, a);
+    return WL_EXIT_OK;
+}
+
+const struct wl_cmd wl_cmd_report = {
+    .name = "report",
+    .usage = "[options] STORE",
+    .help = "a page, figures and tables of what a campaign has measured",
+    .more = "STORE is the file of a store or the folder of a campaign. The page is one file that needs no network:\n"
+            "  wattlaw report runs/quickstart\n"
+            "  wattlaw report runs/quickstart --formats html,pdf,tex --out paper",
+    .options = report_rows,
+    .options_size = sizeof(struct report_options),
+    .run = run_report,
+};

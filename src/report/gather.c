@@ -1,0 +1,154 @@
+/* Reads a store once and fits the laws. */
+#include "report/gather.h"
+
+#include "report/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static int read_store(struct wl_gathered *g, struct wl_err *e)
+{
+    int64_t campaign = g->options.campaign;
+    struct wl_run_filter filter = { .campaign = campaign };
+    int rc = wl_store_campaigns(g->store, &g->campaigns, g->arena, e);
+    if (rc == 0) rc = wl_store_trials(g->store, campaign, &g->trials, g->arena, e);
+    if (rc == 0) rc = wl_store_runs(g->store, &filter, &g->runs, g->arena, e);
+    if (rc == 0) rc = wl_store_observations(g->store, campaign, &g->observations, g->arena, e);
+    if (rc) return rc;
+
+    size_t kept = 0; /* campaigns without a trial have nothing to say */
+    for (size_t i = 0; i < g->campaigns.n; i++) {
+        bool wanted = false;
+        for (size_t k = 0; k < g->trials.n; k++) wanted = wanted || g->trials.v[k].campaign == g->campaigns.v[i].id;
+        if (wanted) g->campaigns.v[kept++] = g->campaigns.v[i];
+    }
+    g->campaigns.n = kept;
+    return 0;
+}
+
+const struct wl_run_row *wl_gathered_run(const struct wl_gathered *g, int64_t id)
+{
+    for (size_t i = 0; i < g->runs.n; i++) {
+        if (g->runs.v[i].id == id) return &g->runs.v[i];
+    }
+    return NULL;
+}
+
+size_t wl_gathered_count(const struct wl_gathered *g, enum wl_run_status status)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->runs.n; i++) n += g->runs.v[i].status == status;
+    return n;
+}
+
+const char *wl_gathered_span(const struct wl_gathered *g) { return g->whole_runs ? "run" : "epoch"; }
+
+/* ---- groups: their names, colours and facets ---- */
+
+static const char *key_value(const struct wl_law_group *law, const char *column)
+{
+    for (size_t i = 0; i < law->n_key; i++) {
+        if (wl_streq(law->key[i].column, column)) return law->key[i].value;
+    }
+    return "";
+}
+
+/* "local batch 16", "250 W", "resnet50": a part of a group's key in words. */
+static char *key_words(const struct wl_law_key *key, struct wl_arena *a)
+{
+    if (!*key->value) return wl_strf(a, "no %s", key->column);
+    if (wl_streq(key->column, "workload") || wl_streq(key->column, "hardware")) return wl_strdup(a, key->value);
+    if (wl_streq(key->column, "power_cap_w")) return wl_strf(a, "cap %s W", key->value);
+    if (wl_streq(key->column, "clock_mhz")) return wl_strf(a, "%s MHz", key->value);
+    char *column = wl_strdup(a, key->column);
+    for (char *p = column; *p; p++) {
+        if (*p == '_') *p = ' ';
+    }
+    return wl_strf(a, "%s %s", column, key->value);
+}
+
+static char *label_of(const struct wl_law_group *law, bool with_workload, struct wl_arena *a)
+{
+    struct wl_text label = WL_TEXT(a);
+    for (size_t i = 0; i < law->n_key; i++) {
+        if (wl_streq(law->key[i].column, "workload") && !with_workload) continue;
+        wl_text_addf(&label, "%s%s", label.n ? ", " : "", key_words(&law->key[i], a));
+    }
+    return label.n ? label.s : wl_strdup(a, *law->title ? law->title : "all runs");
+}
+
+/* The distinct workloads in order of appearance; group i belongs to workload which[i]. */
+static size_t distinct_workloads(const struct wl_gathered *g, const char **names, size_t *which)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->law.n; i++) {
+        size_t k = 0;
+        while (k < n && !wl_streq(names[k], g->groups[i].workload)) k++;
+        if (k == n) names[n++] = g->groups[i].workload;
+        which[i] = k;
+    }
+    return n;
+}
+
+/* Where every workload has one group, colours follow workloads, in every report alike; else groups, counted within
+ * the figure they are drawn in. */
+static void name_groups(struct wl_gathered *g)
+{
+    size_t n = g->law.n;
+    const char **names = wl_new_array(g->arena, const char *, n);
+    size_t *which = wl_new_array(g->arena, size_t, n), *seen = wl_new_array(g->arena, size_t, n);
+    int *slots = wl_new_array(g->arena, int, n);
+    g->groups = wl_new_array(g->arena, struct wl_report_group, n);
+    for (size_t i = 0; i < n; i++) {
+        g->groups[i].law = &g->law.groups[i];
+        g->groups[i].workload = key_value(&g->law.groups[i], "workload");
+    }
+    size_t workloads = distinct_workloads(g, names, which);
+    bool split = n > WL_COLOURS && workloads > 1 && workloads < n;
+    wl_colour_slots(names, workloads, slots);
+
+    g->n_facets = split ? workloads : 1;
+    g->facets = wl_new_array(g->arena, struct wl_report_facet, g->n_facets);
+    for (size_t k = 0; split && k < workloads; k++) g->facets[k].workload = names[k];
+    for (size_t i = 0; i < n; i++) {
+        struct wl_report_group *group = &g->groups[i];
+        group->facet = split ? which[i] : 0;
+        group->label = label_of(group->law, !split && workloads > 1, g->arena);
+        group->colour = workloads == n ? slots[which[i]] : (int)seen[group->facet];
+        group->marker = group->colour + group->colour / WL_COLOURS; /* equal colours get other markers */
+        seen[group->facet]++;
+    }
+}
+
+char *wl_facet_title(const struct wl_gathered *g, size_t facet, const char *title)
+{
+    const char *workload = g->facets[facet].workload;
+    return workload ? wl_strf(g->arena, "%s, %s", title, workload) : wl_strdup(g->arena, title);
+}
+
+char *wl_facet_id(const struct wl_gathered *g, size_t facet, const char *id)
+{
+    const char *workload = g->facets[facet].workload;
+    return workload ? wl_strf(g->arena, "%s-%zu-%s", id, facet + 1, wl_slug(workload, g->arena)) : wl_strdup(g->arena, id);
+}
+
+static bool any_epoch(const struct wl_observations *o)
+{
+    for (size_t i = 0; o->epoch && i < o->n; i++) {
+        if (!isnan(o->epoch[i])) return true;
+    }
+    return false;
+}
+
+int wl_gather(struct wl_gathered *g, struct wl_store *store, const struct wl_report_options *options,
+              struct wl_arena *a, struct wl_err *e)
+{
+    *g = (struct wl_gathered){ .store = store, .options = *options, .arena = a };
+    struct wl_law_options how = { .response = WL_LAW_TIME, .drop_epochs = options->drop_epochs };
+    int rc = read_store(g, e);
+    if (rc == 0) rc = wl_law_fit(&g->observations, &how, &g->law, a, e);
+    if (rc) return rc;
+    g->whole_runs = !any_epoch(&g->observations);
+    name_groups(g);
+    return 0;
+}

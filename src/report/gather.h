@@ -1,0 +1,68 @@
+/* What the report of a store is made from, read once; the sections below turn it into figures and tables. */
+#ifndef WL_REPORT_GATHER_H
+#define WL_REPORT_GATHER_H
+
+#include "law/law.h"
+#include "report/report.h"
+#include "store/store.h"
+
+/* A group of comparable runs, as it appears in figures and tables. */
+struct wl_report_group {
+    const struct wl_law_group *law;
+    const char *workload; /* "" where none was named */
+    const char *label;    /* legend: the workload, or what tells groups of one workload apart */
+    int colour, marker;
+    size_t facet;
+};
+
+/* Groups that share figures: all of them, or those of one workload where there are too many to tell apart. */
+struct wl_report_facet {
+    const char *workload; /* NULL: all groups */
+};
+
+struct wl_gathered {
+    struct wl_store *store;
+    struct wl_report_options options;
+    struct wl_campaign_rows campaigns; /* those the report is about */
+    struct wl_trial_rows trials;
+    struct wl_run_rows runs;
+    struct wl_observations observations;
+    struct wl_law_result law;
+    struct wl_report_group *groups; /* [law.n] */
+    struct wl_report_facet *facets;
+    size_t n_facets;
+    bool whole_runs; /* no run told of epochs: times and energies are those of whole runs */
+    struct wl_arena *arena;
+};
+
+int wl_gather(struct wl_gathered *g, struct wl_store *store, const struct wl_report_options *options,
+              struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+const struct wl_run_row *wl_gathered_run(const struct wl_gathered *g, int64_t id); /* NULL: not there */
+size_t wl_gathered_count(const struct wl_gathered *g, enum wl_run_status status);
+
+/* "epoch" or "run": what a time or an energy belongs to. */
+const char *wl_gathered_span(const struct wl_gathered *g);
+
+/* " of resnet50" and "-resnet50" behind titles and ids of a facet; "" where one holds all groups. */
+char *wl_facet_title(const struct wl_gathered *g, size_t facet, const char *title);
+char *wl_facet_id(const struct wl_gathered *g, size_t facet, const char *id);
+
+/* The axis of the worker counts of a facet, and a figure over it. */
+struct wl_axis wl_worker_axis(const struct wl_gathered *g, size_t facet);
+struct wl_figure *wl_group_figure(const struct wl_gathered *g, size_t facet, const char *id, const char *title);
+
+/* Why the numbers of a run that ended are not used, or NULL. */
+char *wl_run_reason(const struct wl_run_row *run, struct wl_arena *a);
+
+/* Sections; one that has nothing to show adds nothing. */
+void wl_add_facts(const struct wl_gathered *g, struct wl_document *d);
+void wl_add_findings(const struct wl_gathered *g, struct wl_document *d);
+void wl_add_warnings(const struct wl_gathered *g, struct wl_document *d);
+void wl_add_scaling(const struct wl_gathered *g, struct wl_document *d);
+void wl_add_energy(const struct wl_gathered *g, struct wl_document *d);
+int wl_add_trace(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
+int wl_add_learning(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
+void wl_add_runs(const struct wl_gathered *g, struct wl_document *d);
+
+#endif

@@ -1,0 +1,207 @@
+/* What the workload learned: losses and accuracies against epochs. */
+#include "report/gather.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One curve: a metric of the runs of one configuration, by epoch. */
+struct curve {
+    size_t n, cap;          /* epochs 1 .. n */
+    double *sum, *lo, *hi;  /* over runs */
+    size_t *count;
+};
+
+/* Runs of one configuration of one group, with a legend entry. */
+struct learner {
+    const char *label;
+    int colour, marker;
+    int64_t *runs;
+    size_t n_runs;
+    bool simulated;
+};
+
+/* The metrics of one figure: held-out data in solid lines, training in dashed ones. */
+struct learning_figure {
+    const char *id, *title, *label;
+    const char *held_out[3], *training[3]; /* names, the first that a run has counts */
+};
+
+static const struct learning_figure learning_figures[] = {
+    { "loss", "Loss against epochs", "loss", { "val_loss" }, { "train_loss", "loss" } },
+    { "accuracy", "Accuracy against epochs", "share of samples that are right", { "val_top1", "val_accuracy" },
+      { "train_top1", "train_accuracy" } },
+};
+
+static void extend(struct curve *c, size_t n, struct wl_arena *a)
+{
+    if (n <= c->n) return;
+    if (n > c->cap) {
+        size_t cap = 2 * n;
+        struct curve wider = { c->n, cap, wl_new_array(a, double, cap), wl_new_array(a, double, cap),
+                               wl_new_array(a, double, cap), wl_new_array(a, size_t, cap) };
+        for (size_t i = 0; i < c->n; i++) {
+            wider.sum[i] = c->sum[i];
+            wider.lo[i] = c->lo[i];
+            wider.hi[i] = c->hi[i];
+            wider.count[i] = c->count[i];
+        }
+        *c = wider;
+    }
+    c->n = n;
+}
+
+static void add_value(struct curve *c, double epoch, double value, struct wl_arena *a)
+{
+    enum { MOST_EPOCHS = 1000000 };
+    if (!(epoch >= 1 && epoch <= MOST_EPOCHS) || !isfinite(value)) return;
+    size_t i = (size_t)epoch - 1;
+    extend(c, i + 1, a);
+    c->lo[i] = c->count[i] ? fmin(c->lo[i], value) : value;
+    c->hi[i] = c->count[i] ? fmax(c->hi[i], value) : value;
+    c->sum[i] += value;
+    c->count[i]++;
+}
+
+static bool has_metric(const struct wl_metric_rows *rows, const char *name)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        if (!isnan(rows->v[i].epoch) && wl_streq(rows->v[i].name, name)) return true;
+    }
+    return false;
+}
+
+static void add_run(struct curve *c, const struct wl_metric_rows *rows, const char *const names[3], struct wl_arena *a)
+{
+    for (size_t k = 0; k < 3 && names[k]; k++) {
+        if (!has_metric(rows, names[k])) continue;
+        for (size_t i = 0; i < rows->n; i++) {
+            if (wl_streq(rows->v[i].name, names[k])) add_value(c, rows->v[i].epoch, rows->v[i].value, a);
+        }
+        return;
+    }
+}
+
+/* Adds the curve as a line (and a band where runs differ); returns whether there was something to add. */
+static bool add_curve(struct wl_figure *f, const struct curve *c, const struct learner *l, bool dashed, bool labelled)
+{
+    double *x = wl_new_array(f->arena, double, c->n), *y = wl_new_array(f->arena, double, c->n),
+           *lo = wl_new_array(f->arena, double, c->n), *hi = wl_new_array(f->arena, double, c->n);
+    bool spread = false;
+    for (size_t i = 0; i < c->n; i++) {
+        bool have = c->count[i] > 0;
+        x[i] = (double)i + 1;
+        y[i] = have ? c->sum[i] / (double)c->count[i] : NAN;
+        lo[i] = have ? c->lo[i] : NAN;
+        hi[i] = have ? c->hi[i] : NAN;
+        spread = spread || c->count[i] > 1;
+    }
+    if (c->n == 0) return false;
+    struct wl_series s = { .label = labelled ? l->label : NULL, .n = c->n, .x = x, .y = y, .colour = l->colour,
+                           .marker = l->marker };
+    if (!dashed) {
+        s.style = WL_STYLE_POINTS;
+        wl_figure_add(f, &s);
+        s.label = NULL;
+    }
+    s.style = WL_STYLE_LINE;
+    s.dashed = dashed;
+    wl_figure_add(f, &s);
+    if (spread && !dashed) {
+        wl_figure_add(f, &(struct wl_series){ .style = WL_STYLE_BAND, .n = c->n, .x = x, .lo = lo, .hi = hi,
+                                              .colour = l->colour });
+    }
+    return true;
+}
+
+/* ---- which configurations ---- */
+
+struct learners {
+    struct learner *v;
+    size_t n, cap;
+};
+
+static void add_learner(const struct wl_gathered *g, const struct wl_report_group *group, double workers, bool all,
+                        struct learners *out)
+{
+    const struct wl_law_group *law = group->law;
+    struct learner l = { .simulated = law->simulated, .runs = wl_new_array(g->arena, int64_t, law->n_runs) };
+    l.label = wl_strf(g->arena, "%s%s%.15g worker%s", g->law.n > 1 ? group->label : "", g->law.n > 1 ? ", " : "", workers,
+                      workers == 1 ? "" : "s");
+    l.colour = l.marker = all ? (int)out->n : group->colour;
+    for (size_t i = 0; i < law->n_runs; i++) {
+        int64_t id;
+        const char *label = law->runs[i].label;
+        if (law->runs[i].workers == workers && label && wl_parse_int(label, &id) == 0) l.runs[l.n_runs++] = id;
+    }
+    WL_GROW(g->arena, out->v, out->n, out->cap);
+    out->v[out->n++] = l;
+}
+
+/* Every configuration, or the largest worker count of each group where there are more than colours. */
+static struct learners choose(const struct wl_gathered *g, bool *all)
+{
+    struct learners list = { 0 };
+    size_t configs = 0;
+    for (size_t i = 0; i < g->law.n; i++) configs += g->law.groups[i].n_configs;
+    *all = configs <= WL_COLOURS;
+    for (size_t i = 0; i < g->law.n; i++) {
+        const struct wl_law_group *law = g->groups[i].law;
+        size_t from = *all || law->n_configs == 0 ? 0 : law->n_configs - 1;
+        for (size_t k = from; k < law->n_configs; k++) add_learner(g, &g->groups[i], law->configs[k].workers, *all, &list);
+    }
+    return list;
+}
+
+static int add_learner_curves(const struct wl_gathered *g, const struct learner *l, const struct learning_figure *what,
+                              struct wl_figure *f, struct wl_err *e)
+{
+    struct curve held_out = { 0 }, training = { 0 };
+    for (size_t i = 0; i < l->n_runs; i++) {
+        struct wl_metric_rows rows;
+        int rc = wl_store_metrics(g->store, l->runs[i], &rows, g->arena, e);
+        if (rc) return rc;
+        add_run(&held_out, &rows, what->held_out, g->arena);
+        add_run(&training, &rows, what->training, g->arena);
+    }
+    bool labelled = add_curve(f, &held_out, l, false, true);
+    bool trained = add_curve(f, &training, l, true, !labelled);
+    f->simulated = f->simulated || ((labelled || trained) && l->simulated);
+    return 0;
+}
+
+/* Whole epochs, as many as fit. */
+static struct wl_reals epoch_ticks(const struct wl_figure *f)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < f->n_series; i++) most = f->series[i].n > most ? f->series[i].n : most;
+    double *epochs = wl_new_array(f->arena, double, most);
+    for (size_t i = 0; i < most; i++) epochs[i] = (double)i + 1;
+    return wl_count_ticks(epochs, most, false, 10, f->arena);
+}
+
+int wl_add_learning(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e)
+{
+    bool all;
+    struct learners learners = choose(g, &all);
+    struct wl_section *s = NULL;
+    for (size_t k = 0; k < WL_COUNT(learning_figures); k++) {
+        const struct learning_figure *what = &learning_figures[k];
+        struct wl_figure *f = wl_figure_new(g->arena, what->id, what->title);
+        f->x = (struct wl_axis){ .label = "epoch", .min = NAN, .max = NAN };
+        f->y = (struct wl_axis){ .label = what->label, .min = NAN, .max = NAN };
+        f->metrics = "quality";
+        for (size_t i = 0; i < learners.n; i++) {
+            int rc = add_learner_curves(g, &learners.v[i], what, f, e);
+            if (rc) return rc;
+        }
+        if (wl_figure_empty(f)) continue;
+        f->caption = "Solid: held-out data; dashed: training data. Means over runs; shaded: from the smallest to the "
+                     "largest run.";
+        if (!all) f->source = "Of each group the configuration with the most workers.";
+        f->x.ticks = epoch_ticks(f);
+        wl_figure_finish(f);
+        if (!s) s = wl_document_section(d, "learning", "Loss and accuracy");
+        wl_section_figure(d, s, f);
+    }
+    return 0;
+}
