@@ -1,0 +1,115 @@
+/* What the sensors and the sampler share. */
+#ifndef WL_POWER_INTERNAL_H
+#define WL_POWER_INTERNAL_H
+
+#include "power/power.h"
+
+/* What one read gives for one channel.
+ *   value finite             a reading at t_ns: the middle of the call, or of the time that a mean covers
+ *   value NAN, why set       a failed reading: a gap begins or goes on; `why` is static or lives as long as the sensor
+ *   value NAN, why NULL      nothing to record at this tick (not due yet, no job yet) */
+struct wl_reading {
+    double value;
+    int64_t t_ns;
+    const char *why;
+};
+
+/* One opened sensor. open() fills it; its memory is the sensor's own arena. */
+struct wl_sensor {
+    const struct wl_sensor_ops *ops;
+    struct wl_arena *arena;
+    void *state;
+    struct wl_device *devices;
+    struct wl_channel *channels; /* device counts within this sensor until wl_sensors_open joins the lists */
+    size_t n_devices, cap_devices, n_channels, cap_channels;
+    const char *source, *reason, *fix; /* see struct wl_sensor_info; fix may be set by a failing open() as well */
+    struct wl_reading *readings;       /* [n_channels] */
+    size_t first_channel;              /* number of its first channel among all */
+    double read_s;
+};
+
+/* A kind of sensor. */
+struct wl_sensor_ops {
+    const char *name;
+    const char *help;        /* one line for doctor: what it measures */
+    const char *unavailable; /* not NULL: not part of this build, and why; then nothing else is set */
+
+    /* Finds devices and channels. On failure e holds the exact reason and s->fix the command that cures it; what was
+     * acquired is released by the arena. */
+    int (*open)(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e);
+
+    /* Reads all channels into out[n_channels], which comes in as NAN. `all`: whatever it costs (first and last
+     * samples); else a sensor may leave out what is not due. Allocates nothing, never fails as a whole. */
+    void (*read)(struct wl_sensor *s, bool all, struct wl_reading *out);
+
+    /* (optional) The sampler starts at t_ns. Called once, before its first read. */
+    void (*start)(struct wl_sensor *s, int64_t t_ns);
+
+    /* (optional) The job's first process is pid. Called from any thread. */
+    void (*watch)(struct wl_sensor *s, pid_t pid);
+};
+
+extern const struct wl_sensor_ops wl_sensor_nvml, wl_sensor_rapl, wl_sensor_proc, wl_sensor_cpu_model, wl_sensor_replay,
+    wl_sensor_null;
+
+/* All sensors in the order of doctor's list, NULL-terminated. */
+extern const struct wl_sensor_ops *const wl_sensor_table[];
+
+/* For open(): add a device (its texts live in s->arena) and a channel; both return the index within the sensor. */
+int wl_sensor_add_device(struct wl_sensor *s, const struct wl_device *d);
+int wl_sensor_add_channel(struct wl_sensor *s, int device, enum wl_quantity q, enum wl_scope scope,
+                          enum wl_variant variant);
+
+/* For read(): a good value that was read between t0 and now; the mean of a quantity over [from, to], which stands in
+ * the middle of that time; a failure. */
+void wl_reading_set(struct wl_reading *r, double value, int64_t t0_ns);
+void wl_reading_mean(struct wl_reading *r, double value, int64_t from_ns, int64_t to_ns);
+void wl_reading_fail(struct wl_reading *r, const char *why);
+
+/* Calls read() with a fresh s->readings. */
+void wl_sensor_read(struct wl_sensor *s, bool all);
+
+/* How often something costly is read: at most so often that it takes one thousandth of a core. */
+struct wl_budget {
+    int64_t due_ns;
+};
+bool wl_budget_due(const struct wl_budget *b, bool all);
+void wl_budget_spent(struct wl_budget *b, int64_t cpu0_ns); /* cpu0_ns: wl_thread_cpu_ns() before the work */
+
+/* ---- ring.c: samples from one producer to one consumer, lock-free ---- */
+
+/* Positions only grow; slot = position mod size (a power of two). The producer owns head, the consumer tail; each on
+ * its own cache line. */
+struct wl_ring {
+    struct wl_sample *slots;
+    size_t size;
+    _Atomic size_t head;
+    char apart[64];
+    _Atomic size_t tail;
+};
+void wl_ring_init(struct wl_ring *r, size_t least, struct wl_arena *a);
+bool wl_ring_push(struct wl_ring *r, const struct wl_sample *s); /* false: full */
+size_t wl_ring_pop(struct wl_ring *r, struct wl_sample *out, size_t max);
+
+/* ---- procfs.c: small files read again and again without allocation ---- */
+
+/* Opens root + path for wl_small_read; closed with the arena. Returns the descriptor or a negative code. */
+int wl_small_open(const char *root, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Reads a file from its start into buf, terminated; the length or -errno. */
+int wl_small_read(int fd, char *buf, size_t size);
+
+/* A text file of one short line, stripped; NULL where it cannot be read. For open() only. */
+char *wl_small_text(struct wl_arena *a, const char *path);
+
+/* CPU time of the whole machine since boot, from the first line of /proc/stat. Seconds over all CPUs; busy excludes
+ * idle, iowait and steal (time that a hypervisor gave to others). */
+struct wl_cpu_times {
+    double busy_s, total_s;
+};
+int wl_cpu_times_read(int fd, struct wl_cpu_times *out); /* 0 or -errno */
+
+/* The kernel counts CPU time in ticks of 10 ms at worst: a busy share is only formed over at least this time. */
+#define WL_SHARE_SPAN_NS (WL_NS_PER_S / 20)
+
+#endif
