@@ -1,0 +1,146 @@
+/* The job's processes and the load of the machine, from /proc.
+ *
+ * Node: busy share of all CPUs (/proc/stat), memory in use (/proc/meminfo), runnable tasks (/proc/loadavg).
+ * Job: CPU time and resident memory of its process tree, see tree.c.
+ * Each file is read at most so often that it costs a thousandth of a core. */
+#include "power/internal.h"
+#include "power/tree.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct proc {
+    int stat_fd, meminfo_fd, loadavg_fd;
+    struct wl_cpu_times last; /* at the latest reading of cpu_util, */
+    int64_t last_ns;          /* and when that was */
+    struct wl_budget cpu_budget, memory_budget, tree_budget;
+    int cpu_util, mem_used, runnable, cpu_time, rss; /* channels */
+    struct wl_tree *tree;
+    _Atomic pid_t job;
+};
+
+static int proc_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
+{
+    struct proc *p = wl_new(s->arena, struct proc);
+    s->state = p;
+    if ((p->stat_fd = wl_small_open(o->root, "/proc/stat", s->arena, e)) < 0) return p->stat_fd;
+    if ((p->meminfo_fd = wl_small_open(o->root, "/proc/meminfo", s->arena, e)) < 0) return p->meminfo_fd;
+    if ((p->loadavg_fd = wl_small_open(o->root, "/proc/loadavg", s->arena, e)) < 0) return p->loadavg_fd;
+    if (wl_cpu_times_read(p->stat_fd, &p->last) < 0)
+        return wl_fail(e, WL_EINVAL, "%s/proc/stat: the first line is not \"cpu ...\"", o->root);
+    p->last_ns = wl_now_ns();
+    int code = wl_tree_open(&p->tree, o->root, s->arena, e);
+    if (code < 0) return code;
+
+    int node = wl_sensor_add_device(s, &(struct wl_device) { .name = "node", .uuid = "proc:node" });
+    p->cpu_util = wl_sensor_add_channel(s, node, WL_CPU_UTIL, WL_SCOPE_NODE, WL_VARIANT_NONE);
+    p->mem_used = wl_sensor_add_channel(s, node, WL_MEM_USED, WL_SCOPE_NODE, WL_VARIANT_NONE);
+    p->runnable = wl_sensor_add_channel(s, node, WL_RUNNABLE, WL_SCOPE_NODE, WL_VARIANT_NONE);
+    int job = wl_sensor_add_device(s, &(struct wl_device) { .name = "job", .uuid = "proc:job", .index = 1 });
+    p->cpu_time = wl_sensor_add_channel(s, job, WL_CPU_TIME, WL_SCOPE_JOB, WL_VARIANT_NONE);
+    p->rss = wl_sensor_add_channel(s, job, WL_RSS, WL_SCOPE_JOB, WL_VARIANT_NONE);
+    s->source = wl_strf(s->arena, "%s/proc", o->root);
+    return 0;
+}
+
+/* Busy share since the previous reading. */
+static void read_cpu(struct proc *p, bool all, struct wl_reading *out)
+{
+    int64_t cpu0 = wl_thread_cpu_ns(), now_ns = wl_now_ns();
+    if (!wl_budget_due(&p->cpu_budget, all) || now_ns - p->last_ns < WL_SHARE_SPAN_NS) return;
+    struct wl_cpu_times now;
+    if (wl_cpu_times_read(p->stat_fd, &now) < 0) {
+        wl_reading_fail(out, "/proc/stat cannot be read");
+        return;
+    }
+    double total = now.total_s - p->last.total_s, busy = now.busy_s - p->last.busy_s;
+    if (total > 0)
+        wl_reading_mean(out, 100 * busy / total, p->last_ns, now_ns);
+    else
+        wl_reading_fail(out, "the CPU times of /proc/stat stand still");
+    p->last = now;
+    p->last_ns = now_ns;
+    wl_budget_spent(&p->cpu_budget, cpu0);
+}
+
+/* The number behind "\nName:" in kB; NAN where it is missing. */
+static double meminfo_kb(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    return at ? strtod(at + strlen(name), NULL) : NAN;
+}
+
+static void read_memory(struct proc *p, bool all, struct wl_reading *out)
+{
+    if (!wl_budget_due(&p->memory_budget, all)) return;
+    int64_t t0 = wl_now_ns(), cpu0 = wl_thread_cpu_ns();
+    char buf[512]; /* MemTotal, MemFree and MemAvailable come first */
+    int n = wl_small_read(p->meminfo_fd, buf, sizeof buf);
+    double used_kb = n < 0 ? NAN : meminfo_kb(buf, "MemTotal:") - meminfo_kb(buf, "MemAvailable:");
+    if (isfinite(used_kb))
+        wl_reading_set(out, used_kb * 1024, t0);
+    else
+        wl_reading_fail(out, "/proc/meminfo has no MemTotal and MemAvailable");
+    wl_budget_spent(&p->memory_budget, cpu0);
+}
+
+/* "0.20 0.18 0.12 1/80 11206": load averages, runnable/all tasks, the pid given last. Source: proc_loadavg(5).
+ * Returns the pid, 0 where there is none. */
+static pid_t read_loadavg(struct proc *p, struct wl_reading *out)
+{
+    int64_t t0 = wl_now_ns();
+    char buf[128];
+    int n = wl_small_read(p->loadavg_fd, buf, sizeof buf);
+    char *slash = n < 0 ? NULL : strchr(buf, '/');
+    if (!slash) {
+        wl_reading_fail(out, "/proc/loadavg cannot be read");
+        return 0;
+    }
+    char *space = slash;
+    while (space > buf && space[-1] != ' ') space--;
+    wl_reading_set(out, strtod(space, NULL), t0);
+    char *last = strchr(slash, ' ');
+    return last ? (pid_t)strtol(last, NULL, 10) : 0;
+}
+
+static void read_job(struct proc *p, bool all, pid_t last_pid, struct wl_reading *out)
+{
+    pid_t job = atomic_load(&p->job);
+    if (job <= 0 || !wl_budget_due(&p->tree_budget, all)) return;
+    int64_t t0 = wl_now_ns(), cpu0 = wl_thread_cpu_ns();
+    struct wl_tree_sum sum;
+    wl_tree_read(p->tree, job, last_pid, &sum);
+    if (sum.why) {
+        wl_reading_fail(&out[p->cpu_time], sum.why);
+        wl_reading_fail(&out[p->rss], sum.why);
+    } else if (sum.processes > 0) {
+        wl_reading_set(&out[p->cpu_time], sum.cpu_s, t0);
+        wl_reading_set(&out[p->rss], sum.rss_bytes, t0);
+    }
+    wl_budget_spent(&p->tree_budget, cpu0);
+}
+
+static void proc_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+{
+    struct proc *p = s->state;
+    read_cpu(p, all, &out[p->cpu_util]);
+    read_memory(p, all, &out[p->mem_used]);
+    pid_t last_pid = read_loadavg(p, &out[p->runnable]);
+    read_job(p, all, last_pid, out);
+}
+
+static void proc_watch(struct wl_sensor *s, pid_t pid)
+{
+    struct proc *p = s->state;
+    atomic_store(&p->job, pid);
+}
+
+const struct wl_sensor_ops wl_sensor_proc = {
+    .name = "proc",
+    .help = "CPU time and memory of the job's processes, load of the machine",
+    .open = proc_open,
+    .read = proc_read,
+    .watch = proc_watch,
+};

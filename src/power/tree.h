@@ -1,0 +1,24 @@
+/* CPU time and memory of a job's process tree. */
+#ifndef WL_POWER_TREE_H
+#define WL_POWER_TREE_H
+
+#include "power/internal.h"
+
+struct wl_tree;
+
+struct wl_tree_sum {
+    double cpu_s;     /* user and system time of the tree since its root started; never falls */
+    double rss_bytes; /* resident memory, pages shared by processes counted in each */
+    size_t processes; /* alive now */
+    const char *why;  /* why the sums are not known, or NULL */
+};
+
+/* `root` stands in front of /proc. */
+int wl_tree_open(struct wl_tree **out, const char *root, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Sums over process `job`, its descendants and its process group. last_pid is the pid that the kernel gave last (from
+ * /proc/loadavg, 0: not known): the folder is only searched when it has changed, and only pids given since are looked
+ * at. Another `job` than in the call before starts afresh. No allocation. */
+void wl_tree_read(struct wl_tree *t, pid_t job, pid_t last_pid, struct wl_tree_sum *out);
+
+#endif
