@@ -1,0 +1,105 @@
+/* The part of NVML's binary interface that we use, so that no CUDA header is needed to build.
+ * Source: nvml.h of API version 13 (NVIDIA/go-nvml, gen/nvml/nvml.h). Names are NVML's own. */
+#ifndef WL_POWER_NVML_API_H
+#define WL_POWER_NVML_API_H
+
+#include <stdint.h>
+
+typedef struct nvmlDevice_st *nvmlDevice_t;
+
+enum nvmlReturn {
+    NVML_SUCCESS = 0,
+    NVML_ERROR_UNINITIALIZED = 1,
+    NVML_ERROR_INVALID_ARGUMENT = 2,
+    NVML_ERROR_NOT_SUPPORTED = 3,
+    NVML_ERROR_NO_PERMISSION = 4,
+    NVML_ERROR_NOT_FOUND = 6,
+    NVML_ERROR_INSUFFICIENT_SIZE = 7,
+    NVML_ERROR_DRIVER_NOT_LOADED = 9,
+    NVML_ERROR_TIMEOUT = 10,
+    NVML_ERROR_LIBRARY_NOT_FOUND = 12,
+    NVML_ERROR_FUNCTION_NOT_FOUND = 13,
+    NVML_ERROR_GPU_IS_LOST = 15,
+    NVML_ERROR_RESET_REQUIRED = 16,
+    NVML_ERROR_OPERATING_SYSTEM = 17, /* blocked by a cgroup: not our GPU */
+    NVML_ERROR_LIB_RM_VERSION_MISMATCH = 18,
+    NVML_ERROR_FREQ_NOT_SUPPORTED = 24,
+    NVML_ERROR_ARGUMENT_VERSION_MISMATCH = 25,
+    NVML_ERROR_DEPRECATED = 26,
+    NVML_ERROR_UNKNOWN = 999,
+};
+typedef int nvmlReturn_t; /* enum nvmlReturn, or a code that came later */
+
+#define NVML_VERSIONED(type, version) ((unsigned)(sizeof(type) | (unsigned)(version) << 24))
+
+enum { NVML_NAME_SIZE = 96, NVML_UUID_SIZE = 96, NVML_VERSION_SIZE = 80 };
+
+/* nvmlDeviceGetPciInfo_v3. The _v2 call fills the first 52 bytes, whose busIdLegacy is the bus id. */
+typedef struct {
+    char busIdLegacy[16];
+    unsigned domain, bus, device, pciDeviceId, pciSubSystemId;
+    char busId[32];
+} nvmlPciInfo_t;
+
+typedef struct {
+    unsigned gpu, memory; /* % */
+} nvmlUtilization_t;
+
+typedef struct {
+    unsigned long long total, free, used; /* bytes; used includes what the driver reserves */
+} nvmlMemory_t;
+
+typedef struct {
+    unsigned version; /* NVML_VERSIONED(nvmlMemory_v2_t, 2) */
+    unsigned long long total, reserved, free, used;
+} nvmlMemory_v2_t;
+
+typedef struct {
+    unsigned version; /* NVML_VERSIONED(nvmlTemperature_t, 1) */
+    int sensorType;   /* 0: GPU die */
+    int temperature;  /* degrees Celsius */
+} nvmlTemperature_t;
+
+/* nvmlValueType_t */
+enum {
+    NVML_VALUE_TYPE_DOUBLE = 0,
+    NVML_VALUE_TYPE_UNSIGNED_INT = 1,
+    NVML_VALUE_TYPE_UNSIGNED_LONG = 2,
+    NVML_VALUE_TYPE_UNSIGNED_LONG_LONG = 3,
+    NVML_VALUE_TYPE_SIGNED_LONG_LONG = 4,
+    NVML_VALUE_TYPE_SIGNED_INT = 5,
+    NVML_VALUE_TYPE_UNSIGNED_SHORT = 6,
+};
+
+typedef union {
+    double dVal;
+    int siVal;
+    unsigned uiVal;
+    unsigned long ulVal;
+    unsigned long long ullVal;
+    signed long long sllVal;
+    unsigned short usVal;
+} nvmlValue_t;
+
+typedef struct {
+    unsigned fieldId, scopeId;
+    long long timestamp, latencyUsec; /* us since 1970; us */
+    int valueType;
+    nvmlReturn_t nvmlReturn;
+    nvmlValue_t value;
+} nvmlFieldValue_t;
+
+/* Field ids */
+enum {
+    NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION = 83, /* mJ since the driver was loaded */
+    NVML_FI_DEV_POWER_AVERAGE = 185,           /* mW, mean of 1 s; Ampere (not GA100) and newer */
+    NVML_FI_DEV_POWER_INSTANT = 186,           /* mW */
+};
+
+/* nvmlClockType_t */
+enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
+
+/* nvmlTemperatureSensors_t */
+enum { NVML_TEMPERATURE_GPU = 0 };
+
+#endif

@@ -1,0 +1,202 @@
+#include "power/nvml_lib.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Symbols by preference; the first that the library has is taken. */
+struct symbol {
+    size_t at;
+    const char *names[2];
+    bool required;
+};
+#define FN(field) offsetof(struct wl_nvml, field)
+
+static const struct symbol symbols[] = {
+    { FN(Init), { "nvmlInit_v2", "nvmlInit" }, true },
+    { FN(Shutdown), { "nvmlShutdown" }, true },
+    { FN(SystemGetDriverVersion), { "nvmlSystemGetDriverVersion" }, true },
+    { FN(SystemGetNVMLVersion), { "nvmlSystemGetNVMLVersion" }, true },
+    { FN(DeviceGetCount), { "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount" }, true },
+    { FN(DeviceGetHandleByIndex), { "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex" }, true },
+    { FN(DeviceGetName), { "nvmlDeviceGetName" }, true },
+    { FN(DeviceGetUUID), { "nvmlDeviceGetUUID" }, true },
+    { FN(DeviceGetPciInfo_v3), { "nvmlDeviceGetPciInfo_v3" }, false },
+    { FN(DeviceGetPciInfo_v2), { "nvmlDeviceGetPciInfo_v2" }, false },
+    { FN(DeviceGetHandleByUUID), { "nvmlDeviceGetHandleByUUID" }, false },
+    { FN(DeviceGetDeviceHandleFromMigDeviceHandle), { "nvmlDeviceGetDeviceHandleFromMigDeviceHandle" }, false },
+    { FN(DeviceGetFieldValues), { "nvmlDeviceGetFieldValues" }, false },
+    { FN(DeviceGetTotalEnergyConsumption), { "nvmlDeviceGetTotalEnergyConsumption" }, false },
+    { FN(DeviceGetPowerUsage), { "nvmlDeviceGetPowerUsage" }, false },
+    { FN(DeviceGetUtilizationRates), { "nvmlDeviceGetUtilizationRates" }, false },
+    { FN(DeviceGetClockInfo), { "nvmlDeviceGetClockInfo" }, false },
+    { FN(DeviceGetMemoryInfo_v2), { "nvmlDeviceGetMemoryInfo_v2" }, false },
+    { FN(DeviceGetMemoryInfo), { "nvmlDeviceGetMemoryInfo" }, false },
+    { FN(DeviceGetTemperatureV), { "nvmlDeviceGetTemperatureV" }, false },
+    { FN(DeviceGetTemperature), { "nvmlDeviceGetTemperature" }, false },
+    { FN(DeviceGetCurrentClocksEventReasons),
+      { "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons" },
+      false },
+};
+
+const char *wl_nvml_why(nvmlReturn_t code)
+{
+    switch (code) {
+    case NVML_SUCCESS: return "NVML: success";
+    case NVML_ERROR_UNINITIALIZED: return "NVML: not initialised";
+    case NVML_ERROR_INVALID_ARGUMENT: return "NVML: invalid argument";
+    case NVML_ERROR_NOT_SUPPORTED: return "NVML: not supported by this GPU";
+    case NVML_ERROR_NO_PERMISSION: return "NVML: no permission";
+    case NVML_ERROR_NOT_FOUND: return "NVML: not found";
+    case NVML_ERROR_INSUFFICIENT_SIZE: return "NVML: insufficient size";
+    case NVML_ERROR_DRIVER_NOT_LOADED: return "NVML: the driver is not loaded";
+    case NVML_ERROR_TIMEOUT: return "NVML: timeout";
+    case NVML_ERROR_LIBRARY_NOT_FOUND: return "NVML: a library of the driver is missing";
+    case NVML_ERROR_FUNCTION_NOT_FOUND: return "NVML: the driver lacks this function";
+    case NVML_ERROR_GPU_IS_LOST: return "NVML: GPU is lost";
+    case NVML_ERROR_RESET_REQUIRED: return "NVML: the GPU needs a reset";
+    case NVML_ERROR_OPERATING_SYSTEM: return "NVML: the GPU is blocked by the operating system (cgroup)";
+    case NVML_ERROR_LIB_RM_VERSION_MISMATCH: return "NVML: library and kernel module are of different versions";
+    case NVML_ERROR_FREQ_NOT_SUPPORTED: return "NVML: frequency not supported";
+    case NVML_ERROR_ARGUMENT_VERSION_MISMATCH: return "NVML: the driver does not know this version of a struct";
+    case NVML_ERROR_DEPRECATED: return "NVML: deprecated";
+    default: return "NVML: unknown error";
+    }
+}
+
+static void close_library(void *handle) { dlclose(handle); }
+
+static void shut_down(void *lib) { ((struct wl_nvml *)lib)->Shutdown(); }
+
+/* Is a display or 3D controller of NVIDIA on the PCI bus? */
+static bool gpu_on_bus(const char *root, struct wl_arena *a)
+{
+    const char *folder = wl_strf(a, "%s/sys/bus/pci/devices", root);
+    struct wl_strs names = { 0 };
+    if (wl_dir_list(folder, &names, a, NULL) < 0) return false;
+    for (size_t i = 0; i < names.n; i++) {
+        char *vendor = wl_small_text(a, wl_strf(a, "%s/%s/vendor", folder, names.v[i]));
+        if (!wl_streq(vendor, "0x10de")) continue;
+        char *class = wl_small_text(a, wl_strf(a, "%s/%s/class", folder, names.v[i]));
+        if (class && wl_starts(class, "0x03")) return true;
+    }
+    return false;
+}
+
+/* The library was not found: which of the three common reasons is it? */
+static int not_found(const char *root, const char *why, struct wl_arena *a, const char **fix, struct wl_err *e)
+{
+    if (wl_is_dir(wl_strf(a, "%s/proc/driver/nvidia", root))) {
+        *fix = "sudo apt install libnvidia-ml1 (the version of the driver), or --nvml-library PATH";
+        return wl_fail(e, WL_EUNAVAIL, "the NVIDIA driver is loaded but its library is not found: %s", why);
+    }
+    if (gpu_on_bus(root, a)) {
+        *fix = "sudo apt install nvidia-driver, then sudo modprobe nvidia";
+        return wl_fail(e, WL_EUNAVAIL, "there is an NVIDIA GPU on the PCI bus, but no driver: %s", why);
+    }
+    return wl_fail(e, WL_EUNAVAIL, "no NVIDIA GPU on the PCI bus and no NVIDIA driver (%s)", why);
+}
+
+/* A library that was named outright is the only one tried. */
+static void *open_library(struct wl_nvml *lib, const struct wl_power_opts *o, struct wl_arena *a, const char **fix,
+                          struct wl_err *e)
+{
+    const char *named = o->nvml_library ? o->nvml_library : getenv("NVML_LIBRARY");
+    const char *const tries[] = { named ? named : "libnvidia-ml.so.1", named ? NULL : "libnvidia-ml.so" };
+    const char *why = NULL;
+    for (size_t i = 0; i < WL_COUNT(tries) && tries[i]; i++) {
+        void *handle = dlopen(tries[i], RTLD_NOW | RTLD_LOCAL);
+        if (handle) {
+            lib->path = wl_strdup(a, tries[i]);
+            return handle;
+        }
+        const char *text = dlerror();
+        if (!why) why = wl_strdup(a, text ? text : tries[i]);
+    }
+    if (named) {
+        *fix = "name the library of the driver: --nvml-library PATH, or unset NVML_LIBRARY";
+        wl_fail(e, WL_EUNAVAIL, "%s", why);
+    } else {
+        not_found(o->root, why, a, fix, e);
+    }
+    return NULL;
+}
+
+static int find_symbols(struct wl_nvml *lib, void *handle, struct wl_err *e)
+{
+    for (size_t i = 0; i < WL_COUNT(symbols); i++) {
+        const struct symbol *s = &symbols[i];
+        void *found = dlsym(handle, s->names[0]);
+        if (!found && s->names[1]) found = dlsym(handle, s->names[1]);
+        if (!found && s->required) return wl_fail(e, WL_ELIB, "%s has no %s", lib->path, s->names[0]);
+        memcpy((char *)lib + s->at, &found, sizeof found);
+    }
+    lib->simulated = dlsym(handle, "wattlaw_simulated_nvml") != NULL;
+    return 0;
+}
+
+static int initialise(struct wl_nvml *lib, const char **fix, struct wl_err *e)
+{
+    nvmlReturn_t rc = lib->Init();
+    if (rc == NVML_SUCCESS) return 0;
+    if (rc == NVML_ERROR_DRIVER_NOT_LOADED) *fix = "sudo modprobe nvidia";
+    if (rc == NVML_ERROR_LIB_RM_VERSION_MISMATCH)
+        *fix = "reboot, or unload and load the nvidia modules: the driver was updated under a running kernel module";
+    if (rc == NVML_ERROR_NO_PERMISSION) *fix = "sudo chmod a+rw /dev/nvidiactl /dev/nvidia[0-9]*";
+    int code = rc == NVML_ERROR_NO_PERMISSION ? WL_EPERM : rc == NVML_ERROR_DRIVER_NOT_LOADED ? WL_EUNAVAIL : WL_ELIB;
+    return wl_fail(e, code, "%s: nvmlInit: %s", lib->path, wl_nvml_why(rc));
+}
+
+int wl_nvml_load(struct wl_nvml *lib, const struct wl_power_opts *opts, struct wl_arena *a, const char **fix,
+                 struct wl_err *e)
+{
+    void *handle = open_library(lib, opts, a, fix, e);
+    if (!handle) return WL_EUNAVAIL;
+    wl_defer(a, close_library, handle);
+    int code = find_symbols(lib, handle, e);
+    if (code == 0) code = initialise(lib, fix, e);
+    if (code < 0) return code;
+    wl_defer(a, shut_down, lib);
+    if (lib->SystemGetDriverVersion(lib->driver, sizeof lib->driver) != NVML_SUCCESS)
+        memcpy(lib->driver, "?", sizeof "?");
+    if (lib->SystemGetNVMLVersion(lib->version, sizeof lib->version) != NVML_SUCCESS)
+        memcpy(lib->version, "?", sizeof "?");
+    return 0;
+}
+
+/* The GPU that a word of CUDA_VISIBLE_DEVICES names, or -1. */
+static ptrdiff_t find_visible(const char *word, size_t length, char *const *uuids, size_t n, bool *by_index)
+{
+    char *end;
+    long index = strtol(word, &end, 10);
+    if (length > 0 && end == word + length) {
+        *by_index = true;
+        return index >= 0 && (size_t)index < n ? index : -1;
+    }
+    ptrdiff_t found = -1;
+    for (size_t i = 0; i < n; i++) {
+        if (length < strlen("GPU-") || strncmp(uuids[i], word, length) != 0) continue;
+        if (found >= 0) return -1;
+        found = (ptrdiff_t)i;
+    }
+    return found;
+}
+
+size_t wl_nvml_visible(const char *words, char *const *uuids, size_t n, bool *keep, bool *by_index)
+{
+    size_t kept = 0;
+    *by_index = false;
+    for (size_t i = 0; i < n; i++) keep[i] = words == NULL;
+    if (!words) return n;
+    for (const char *at = words;;) {
+        at += strspn(at, " ");
+        size_t length = strcspn(at, ","), bare = length;
+        while (bare > 0 && at[bare - 1] == ' ') bare--;
+        ptrdiff_t i = find_visible(at, bare, uuids, n, by_index);
+        if (i < 0) return kept;
+        kept += keep[i] ? 0 : 1;
+        keep[i] = true;
+        if (at[length] == '\0') return kept;
+        at += length + 1;
+    }
+}

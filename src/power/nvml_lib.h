@@ -1,0 +1,54 @@
+/* libnvidia-ml.so opened at run time. */
+#ifndef WL_POWER_NVML_LIB_H
+#define WL_POWER_NVML_LIB_H
+
+#include "power/internal.h"
+#include "power/nvml_api.h"
+
+/* Functions by their names without "nvml"; those below `optional` may be NULL. */
+struct wl_nvml {
+    const char *path; /* what was opened */
+    char driver[NVML_VERSION_SIZE], version[NVML_VERSION_SIZE];
+    bool simulated; /* a stand-in that says so by a symbol of its own */
+
+    nvmlReturn_t (*Init)(void);
+    nvmlReturn_t (*Shutdown)(void);
+    nvmlReturn_t (*SystemGetDriverVersion)(char *, unsigned);
+    nvmlReturn_t (*SystemGetNVMLVersion)(char *, unsigned);
+    nvmlReturn_t (*DeviceGetCount)(unsigned *);
+    nvmlReturn_t (*DeviceGetHandleByIndex)(unsigned, nvmlDevice_t *);
+    nvmlReturn_t (*DeviceGetName)(nvmlDevice_t, char *, unsigned);
+    nvmlReturn_t (*DeviceGetUUID)(nvmlDevice_t, char *, unsigned);
+
+    /* optional */
+    nvmlReturn_t (*DeviceGetPciInfo_v3)(nvmlDevice_t, nvmlPciInfo_t *);
+    nvmlReturn_t (*DeviceGetPciInfo_v2)(nvmlDevice_t, nvmlPciInfo_t *);
+    nvmlReturn_t (*DeviceGetHandleByUUID)(const char *, nvmlDevice_t *);
+    nvmlReturn_t (*DeviceGetDeviceHandleFromMigDeviceHandle)(nvmlDevice_t, nvmlDevice_t *);
+    nvmlReturn_t (*DeviceGetFieldValues)(nvmlDevice_t, int, nvmlFieldValue_t *);
+    nvmlReturn_t (*DeviceGetTotalEnergyConsumption)(nvmlDevice_t, unsigned long long *);
+    nvmlReturn_t (*DeviceGetPowerUsage)(nvmlDevice_t, unsigned *);
+    nvmlReturn_t (*DeviceGetUtilizationRates)(nvmlDevice_t, nvmlUtilization_t *);
+    nvmlReturn_t (*DeviceGetClockInfo)(nvmlDevice_t, int, unsigned *);
+    nvmlReturn_t (*DeviceGetMemoryInfo_v2)(nvmlDevice_t, nvmlMemory_v2_t *);
+    nvmlReturn_t (*DeviceGetMemoryInfo)(nvmlDevice_t, nvmlMemory_t *);
+    nvmlReturn_t (*DeviceGetTemperatureV)(nvmlDevice_t, nvmlTemperature_t *);
+    nvmlReturn_t (*DeviceGetTemperature)(nvmlDevice_t, int, unsigned *);
+    nvmlReturn_t (*DeviceGetCurrentClocksEventReasons)(nvmlDevice_t, unsigned long long *);
+};
+
+/* Opens the library (opts->nvml_library, else $NVML_LIBRARY, else libnvidia-ml.so.1, else libnvidia-ml.so), finds the
+ * symbols and initialises it; it is shut down with the arena. WL_EUNAVAIL, WL_EPERM or WL_ELIB with the exact reason;
+ * *fix is the command that would help, or NULL. */
+int wl_nvml_load(struct wl_nvml *lib, const struct wl_power_opts *opts, struct wl_arena *a, const char **fix,
+                 struct wl_err *e) WL_MUST_CHECK;
+
+/* A code's meaning, static text: "NVML: GPU is lost". */
+const char *wl_nvml_why(nvmlReturn_t code);
+
+/* Which of n GPUs CUDA_VISIBLE_DEVICES names: indices in the order of the list of ids (PCI order), or UUIDs, whole or
+ * as a prefix that fits one; a word that fits none ends the list, as CUDA has it. NULL keeps all. Returns how many were
+ * kept; *by_index tells whether one was named by its index. */
+size_t wl_nvml_visible(const char *words, char *const *uuids, size_t n, bool *keep, bool *by_index);
+
+#endif
