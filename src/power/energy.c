@@ -8,8 +8,10 @@ static size_t lower_bound(const struct wl_series *s, int64_t t)
     size_t lo = 0, hi = s->n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (s->t_ns[mid] < t) lo = mid + 1;
-        else hi = mid;
+        if (s->t_ns[mid] < t)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return lo;
 }
@@ -29,7 +31,7 @@ static ptrdiff_t good_on(const struct wl_series *s, ptrdiff_t i)
 
 static struct wl_energy nothing(const char *why)
 {
-    return (struct wl_energy){
+    return (struct wl_energy) {
         .energy_j = NAN, .mean_w = NAN, .coverage = 0, .covered_j = NAN, .held_s = 0, .readings = 0, .why = why
     };
 }
@@ -72,7 +74,8 @@ static struct integral integrate(const struct wl_series *s, int64_t t0, int64_t 
     while (i >= 0 && s->t_ns[i] <= t1) {
         if (s->t_ns[i] >= t0) ++*readings;
         ptrdiff_t next = good_on(s, i + 1);
-        if (next < 0) add_held(&sum, s->t_ns[i], s->t_ns[i] + max_gap, s->value[i], t0, t1);
+        if (next < 0)
+            add_held(&sum, s->t_ns[i], s->t_ns[i] + max_gap, s->value[i], t0, t1);
         else if (s->t_ns[next] - s->t_ns[i] <= max_gap)
             add_line(&sum, s->t_ns[i], s->value[i], s->t_ns[next], s->value[next], t0, t1);
         i = next;
@@ -94,8 +97,10 @@ struct wl_energy wl_energy_of_power(const struct wl_series *s, int64_t t0_ns, in
         .held_s = (double)sum.held_ns / WL_NS_PER_S,
         .readings = readings,
     };
-    if (sum.covered_ns == t1_ns - t0_ns) out.energy_j = sum.value_s;
-    else out.why = "power readings are missing in the window";
+    if (sum.covered_ns == t1_ns - t0_ns)
+        out.energy_j = sum.value_s;
+    else
+        out.why = "power readings are missing in the window";
     return out;
 }
 
@@ -221,7 +226,7 @@ struct wl_energy wl_energy_of_counter(const struct wl_series *s, int64_t t0_ns, 
     double joules = counter_at(&c, hi) - counter_at(&c, lo);
     if (!isfinite(joules)) return nothing("the window is too short for the counter's steps");
     bool whole = start_known && end_known;
-    return (struct wl_energy){
+    return (struct wl_energy) {
         .energy_j = whole ? joules : NAN,
         .mean_w = joules / ((double)(hi - lo) / WL_NS_PER_S),
         .coverage = (double)(hi - lo) / (double)(t1_ns - t0_ns),
@@ -266,7 +271,7 @@ static struct wl_energy_source *source_of(struct wl_energy_source *list, size_t 
     for (size_t i = 0; i < *n; i++) {
         if (list[i].device == device) return &list[i];
     }
-    list[*n] = (struct wl_energy_source){ .device = device, .counter = -1, .power = -1 };
+    list[*n] = (struct wl_energy_source) { .device = device, .counter = -1, .power = -1 };
     return &list[(*n)++];
 }
 

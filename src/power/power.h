@@ -1,6 +1,6 @@
 /* What the machine draws and does: sensors, the sampler that reads them on time, and the energy of a window.
  *
- * A sensor (nvml, rapl, proc, cpu_model, replay, null) finds devices; each device gives channels, one for each
+ * A sensor (nvml, rapl, proc, replay, cpu_model, null) finds devices; each device gives channels, one for each
  * quantity that can be read. The sampler reads every channel at a steady rate and hands samples to one consumer.
  * The energy functions are pure: they work on any series, fresh or from the store.
  *
@@ -120,46 +120,23 @@ struct wl_power_opts {
 };
 
 /* Rows for a struct that holds a struct wl_power_opts as member `at`. */
-#define WL_POWER_OPT_ROWS(holder, at)                                                          \
-    { .name = "sensors",                                                                       \
-      .type = WL_STRS,                                                                         \
-      .offset = offsetof(holder, at.sensors),                                                  \
-      .def = "auto",                                                                           \
-      .help = "sensors to read: auto, or of nvml, rapl, proc, cpu_model, replay, null" },      \
-        { .name = "rate-hz",                                                                   \
-          .type = WL_REAL,                                                                     \
-          .offset = offsetof(holder, at.rate_hz),                                              \
-          .def = "10",                                                                         \
-          .min = 0.01,                                                                         \
-          .max = 1000,                                                                         \
-          .unit = "Hz",                                                                        \
-          .help = "samples a second of each sensor" },                                         \
-        { .name = "cpu-tdp-w",                                                                 \
-          .type = WL_REAL,                                                                     \
-          .offset = offsetof(holder, at.cpu_tdp_w),                                            \
-          .min = 1,                                                                            \
-          .max = 10000,                                                                        \
-          .unit = "W",                                                                         \
-          .help = "full power of one CPU package, for the estimate of cpu_model" },            \
-        { .name = "cpu-idle-w",                                                                \
-          .type = WL_REAL,                                                                     \
-          .offset = offsetof(holder, at.cpu_idle_w),                                           \
-          .min = 0,                                                                            \
-          .max = 10000,                                                                        \
-          .unit = "W",                                                                         \
-          .help = "idle power of one CPU package, for the estimate of cpu_model" },            \
-        { .name = "replay-file",                                                               \
-          .type = WL_STR,                                                                      \
-          .offset = offsetof(holder, at.replay_file),                                          \
-          .help = "CSV t_s,device,quantity,value that the replay sensor plays" },              \
-        { .name = "nvml-library",                                                              \
-          .type = WL_STR,                                                                      \
-          .offset = offsetof(holder, at.nvml_library),                                         \
-          .help = "path of libnvidia-ml.so.1, when it is not where the loader looks" },        \
-    {                                                                                          \
-        .name = "sensor-root", .type = WL_STR, .offset = offsetof(holder, at.root), .def = "", \
-        .help = "folder in front of /sys and /proc, for recorded trees"                        \
-    }
+/* clang-format off */
+#define WL_POWER_OPT_ROWS(type, at)                                                                             \
+    { .name = "sensors", .type = WL_STRS, .offset = offsetof(type, at.sensors), .def = "auto",                  \
+      .help = "sensors to read: auto, or of nvml, rapl, proc, replay, cpu_model, null" },                       \
+    { .name = "rate-hz", .type = WL_REAL, .offset = offsetof(type, at.rate_hz), .def = "10",                    \
+      .min = 0.01, .max = 1000, .unit = "Hz", .help = "samples a second of each sensor" },                      \
+    { .name = "cpu-tdp-w", .type = WL_REAL, .offset = offsetof(type, at.cpu_tdp_w), .min = 1, .max = 10000,     \
+      .unit = "W", .help = "full power of one CPU package, for the estimate of cpu_model" },                    \
+    { .name = "cpu-idle-w", .type = WL_REAL, .offset = offsetof(type, at.cpu_idle_w), .min = 0, .max = 10000,   \
+      .unit = "W", .help = "idle power of one CPU package, for the estimate of cpu_model" },                    \
+    { .name = "replay-file", .type = WL_STR, .offset = offsetof(type, at.replay_file),                          \
+      .help = "CSV t_s,device,quantity,value that the replay sensor plays" },                                   \
+    { .name = "nvml-library", .type = WL_STR, .offset = offsetof(type, at.nvml_library),                        \
+      .help = "path of libnvidia-ml.so.1, when it is not where the loader looks" },                             \
+    { .name = "sensor-root", .type = WL_STR, .offset = offsetof(type, at.root), .def = "",                      \
+      .help = "folder in front of /sys and /proc, for recorded trees" }
+/* clang-format on */
 
 /* What became of a sensor. */
 enum wl_sensor_state {
@@ -189,16 +166,17 @@ struct wl_sensors {
     size_t n_open;
 };
 
-/* Opens the sensors that opts names and reads each once. "auto" takes what the machine has: nvml, rapl and proc, and
- * cpu_model where nothing else gives power or energy. Errors: WL_EINVAL for an unknown name ("did you mean") or a
- * broken replay file, WL_EUNAVAIL or WL_EPERM, with reason and fix, for a sensor named outright that cannot be read.
- * With "auto" it succeeds on any machine. The sensors are closed with the arena. */
+/* Opens the sensors that opts names and reads each once. "auto" takes what the machine has: nvml, rapl and proc, a
+ * recording that opts names, and cpu_model where nothing else gives power or energy. Errors: WL_EINVAL for an unknown
+ * name ("did you mean") or a broken replay file, WL_EUNAVAIL or WL_EPERM, with reason and fix, for a sensor named
+ * outright that cannot be read. With "auto" it succeeds on any machine. The sensors are closed with the arena. */
 int wl_sensors_open(struct wl_sensors **out, const struct wl_power_opts *opts, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- Sampler ---- */
 
-/* One reading. t_ns is the middle of the read call. NAN is a reading that failed: store it as NULL, it marks a gap. */
+/* One reading. t_ns is the middle of the read call or, of a mean since the previous reading (WL_VARIANT_MEAN,
+ * cpu_util_pct), the middle of the time it covers. NAN is a reading that failed: store it as NULL, it marks a gap. */
 struct wl_sample {
     int64_t t_ns;
     double value;
@@ -221,8 +199,8 @@ void wl_sampler_watch(struct wl_sampler *s, pid_t pid);
  * order of time; channels are interleaved. One consumer thread. The rings hold at least 30 s: drain once a second. */
 size_t wl_sampler_drain(struct wl_sampler *s, struct wl_sample *out, size_t max);
 
-/* Ends the threads without waiting for their next tick and takes the last samples. Calling it again does nothing; the
- * arena calls it too. */
+/* Ends the threads without waiting for their next tick and takes the last samples. Calling it again does nothing. A
+ * sampler that was not stopped ends its threads when the arena is freed. */
 void wl_sampler_stop(struct wl_sampler *s);
 
 /* What became of one channel. */
@@ -236,7 +214,7 @@ struct wl_channel_stats {
 /* The sampler's own account, at any time. */
 struct wl_sampler_stats {
     double period_s;          /* asked for: 1/rate */
-    double achieved_period_s; /* the slowest thread's mean time between ticks, NAN before the second tick */
+    double achieved_period_s; /* the slowest thread's mean time between ticks, NAN before the first of a thread */
     uint64_t ticks;           /* readings of a thread's sensors, all threads together, first and last included */
     uint64_t skipped;         /* ticks left out because the reading before took too long */
     uint64_t samples;         /* handed to the rings */
