@@ -1,6 +1,7 @@
 #include "cmd/cmd.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 static void print_help(const char *program, const struct wl_cmd *c)
@@ -21,21 +22,78 @@ static int flushed(int status)
     return status ? status : WL_EXIT_FAILED;
 }
 
+static void print_error(const char *program, const struct wl_cmd *c, const struct wl_err *e)
+{
+    fprintf(stderr, "error: %s\n", e->msg);
+    if (e->code == WL_EUSAGE)
+        fprintf(stderr, "usage: %s %s %s\n       %s %s --help says more\n", program, c->name, c->usage, program,
+                c->name);
+}
+
+static int exit_status(int rc)
+{
+    if (rc >= 0) return rc;
+    return rc == WL_EUSAGE ? WL_EXIT_USAGE : rc == WL_EINTR ? WL_EXIT_INTERRUPTED : WL_EXIT_FAILED;
+}
+
 int wl_cmd_main(const char *program, const struct wl_cmd *c, int argc, char **argv)
 {
     static const struct wl_opt none[] = { WL_OPT_END };
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     struct wl_rest rest;
-    bool help;
+    bool help, speaks = !c->silent || !c->silent();
     void *options = wl_alloc(a, c->options_size);
-    int rc = wl_opts_parse(c->options ? c->options : none, options, argc, argv, c->command_follows, &rest, &help, a, &e);
-    if (rc == 0 && help) print_help(program, c);
-    else if (rc == 0) rc = c->run(options, &rest, a, &e);
-    if (rc < 0) {
-        fprintf(stderr, "error: %s\n", e.msg);
-        if (rc == WL_EUSAGE) fprintf(stderr, "usage: %s %s %s\n       %s %s --help says more\n", program, c->name, c->usage, program, c->name);
-    }
+    int rc =
+        wl_opts_parse(c->options ? c->options : none, options, argc, argv, c->command_follows, &rest, &help, a, &e);
+    if (rc == 0 && !help)
+        rc = c->run(options, &rest, a, &e);
+    else if (rc == 0 && speaks)
+        print_help(program, c);
+    if (rc < 0 && speaks) print_error(program, c, &e);
     wl_arena_free(a);
-    return flushed(rc >= 0 ? rc : rc == WL_EUSAGE ? WL_EXIT_USAGE : rc == WL_EINTR ? WL_EXIT_INTERRUPTED : WL_EXIT_FAILED);
+    return flushed(exit_status(rc));
+}
+
+/* ---- programs ---------------------------------------------------------------------------------------------------- */
+
+static void print_program(const struct wl_program *p, FILE *to)
+{
+    fprintf(to, "usage: %s %s\n\n%s\n\n%ss\n", p->name, p->usage, p->about, p->noun);
+    for (const struct wl_cmd *const *c = p->commands; *c; c++) fprintf(to, "  %-10s  %s\n", (*c)->name, (*c)->help);
+    fprintf(to, "\n%s NAME --help says more; %s --version prints the version.\n", p->name, p->name);
+}
+
+static int unknown(const struct wl_program *p, const char *name)
+{
+    enum { MAX = 64 };
+    const char *names[MAX];
+    size_t n = 0;
+    while (p->commands[n] && n < MAX) names[n] = p->commands[n]->name, n++;
+    const char *near = wl_closest(name, names, n);
+    fprintf(stderr, "error: unknown %s %s", p->noun, name);
+    if (near) fprintf(stderr, "; did you mean %s?", near);
+    fprintf(stderr, "\nusage: %s %s; %s --help lists the %ss\n", p->name, p->usage, p->name, p->noun);
+    return WL_EXIT_USAGE;
+}
+
+int wl_program_main(const struct wl_program *p, int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, reported as such */
+    if (argc < 2) {
+        print_program(p, stderr);
+        return WL_EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (wl_streq(name, "--help") || wl_streq(name, "-h") || wl_streq(name, "help")) {
+        print_program(p, stdout);
+        return flushed(WL_EXIT_OK);
+    }
+    if (wl_streq(name, "--version")) {
+        printf("%s " WL_VERSION "\n", p->name);
+        return flushed(WL_EXIT_OK);
+    }
+    for (const struct wl_cmd *const *c = p->commands; *c; c++)
+        if (wl_streq((*c)->name, name)) return wl_cmd_main(p->name, *c, argc - 2, argv + 2);
+    return unknown(p, name);
 }

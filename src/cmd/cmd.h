@@ -1,4 +1,5 @@
-/* Subcommands of `wattlaw`: a row each, in table.c. A command's file defines one `const struct wl_cmd`. */
+/* Programs with subcommands: `wattlaw` (table.c) and `wattlaw-train` (train_cmds.c). A command's file defines one
+ * `const struct wl_cmd`. */
 #ifndef WL_CMD_CMD_H
 #define WL_CMD_CMD_H
 
@@ -19,12 +20,26 @@ struct wl_cmd {
     /* Does the work. `options` is the parsed struct. Returns the exit status >= 0, or a negative wl_code with e
      * filled: the caller prints the message and exits with 2 for WL_EUSAGE, 130 for WL_EINTR, else 1. */
     int (*run)(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e);
+
+    /* (optional) Another process of the same job prints help and errors: this one only returns the status. */
+    bool (*silent)(void);
 };
 
-extern const struct wl_cmd *const wl_commands[]; /* NULL-terminated, in the order of --help */
+/* A program: its name, the lines of its --help, and its commands, NULL-terminated, in the order of --help. */
+struct wl_program {
+    const char *name;
+    const char *usage; /* behind the name: "COMMAND [options]" */
+    const char *noun;  /* what its first argument is: "command" */
+    const char *about; /* a sentence */
+    const struct wl_cmd *const *commands;
+};
 
-/* Parses argv behind the command's name and runs it; prints errors; returns the exit status. Used by main and, for
- * the subcommands of wattlaw-train, by its main. `program` is "wattlaw". */
+/* The whole of main: finds the command and runs it, or answers --help and --version. Returns the exit status. */
+int wl_program_main(const struct wl_program *p, int argc, char **argv);
+
+extern const struct wl_cmd *const wl_commands[]; /* of wattlaw */
+
+/* Parses argv behind the command's name and runs it; prints errors; returns the exit status. `program` is "wattlaw". */
 int wl_cmd_main(const char *program, const struct wl_cmd *cmd, int argc, char **argv);
 
 #endif

@@ -71,6 +71,9 @@ struct wl_comm_how {
  * with the reason; WL_EUSAGE: an unknown one, or `workers` together with a launcher. */
 int wl_comm_open(struct wl_comm **c, const struct wl_comm_how *how, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* The rank that a launcher gave this process, known before anything is opened; 0 where there is none. */
+int wl_comm_launch_rank(void);
+
 /* Makes one outcome of many: `code` and *e are this rank's own (0: it succeeded). Returns 0 when all ranks succeeded;
  * otherwise the code of the lowest rank that failed, with its message in *e on every rank ("rank N: " in front, unless
  * all failed), so that rank 0 alone need print it. */

@@ -4,6 +4,17 @@
 
 #include <stdlib.h>
 
+int wl_comm_launch_rank(void)
+{
+    static const char *const ranks[] = { "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK" };
+    for (size_t i = 0; i < WL_COUNT(ranks); i++) {
+        const char *text = getenv(ranks[i]);
+        int64_t rank;
+        if (text && wl_parse_int(text, &rank) == 0) return (int)rank;
+    }
+    return 0;
+}
+
 bool wl_comm_launched(void)
 {
     /* Open MPI, MPICH and Intel MPI, Slurm's PMI-2; PMIx alone says that there is a launcher, not of how many. */
