@@ -121,20 +121,20 @@ struct wl_power_opts {
 
 /* Rows for a struct that holds a struct wl_power_opts as member `at`. */
 /* clang-format off */
-#define WL_POWER_OPT_ROWS(type, at)                                                                             \
-    { .name = "sensors", .type = WL_STRS, .offset = offsetof(type, at.sensors), .def = "auto",                  \
+#define WL_POWER_OPT_ROWS(holder, at)                                                                           \
+    { .name = "sensors", .type = WL_STRS, .offset = offsetof(holder, at.sensors), .def = "auto",                  \
       .help = "sensors to read: auto, or of nvml, rapl, proc, replay, cpu_model, null" },                       \
-    { .name = "rate-hz", .type = WL_REAL, .offset = offsetof(type, at.rate_hz), .def = "10",                    \
+    { .name = "rate-hz", .type = WL_REAL, .offset = offsetof(holder, at.rate_hz), .def = "10",                    \
       .min = 0.01, .max = 1000, .unit = "Hz", .help = "samples a second of each sensor" },                      \
-    { .name = "cpu-tdp-w", .type = WL_REAL, .offset = offsetof(type, at.cpu_tdp_w), .min = 1, .max = 10000,     \
+    { .name = "cpu-tdp-w", .type = WL_REAL, .offset = offsetof(holder, at.cpu_tdp_w), .min = 1, .max = 10000,     \
       .unit = "W", .help = "full power of one CPU package, for the estimate of cpu_model" },                    \
-    { .name = "cpu-idle-w", .type = WL_REAL, .offset = offsetof(type, at.cpu_idle_w), .min = 0, .max = 10000,   \
+    { .name = "cpu-idle-w", .type = WL_REAL, .offset = offsetof(holder, at.cpu_idle_w), .min = 0, .max = 10000,   \
       .unit = "W", .help = "idle power of one CPU package, for the estimate of cpu_model" },                    \
-    { .name = "replay-file", .type = WL_STR, .offset = offsetof(type, at.replay_file),                          \
+    { .name = "replay-file", .type = WL_STR, .offset = offsetof(holder, at.replay_file),                          \
       .help = "CSV t_s,device,quantity,value that the replay sensor plays" },                                   \
-    { .name = "nvml-library", .type = WL_STR, .offset = offsetof(type, at.nvml_library),                        \
+    { .name = "nvml-library", .type = WL_STR, .offset = offsetof(holder, at.nvml_library),                        \
       .help = "path of libnvidia-ml.so.1, when it is not where the loader looks" },                             \
-    { .name = "sensor-root", .type = WL_STR, .offset = offsetof(type, at.root), .def = "",                      \
+    { .name = "sensor-root", .type = WL_STR, .offset = offsetof(holder, at.root), .def = "",                      \
       .help = "folder in front of /sys and /proc, for recorded trees" }
 /* clang-format on */
 
