@@ -1,0 +1,178 @@
+/* Observation tables from CSV: separators, names, missing fields, messages; and back again. */
+#include "exchange/exchange.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct place {
+    struct wl_arena *arena;
+    char path[64];
+    struct wl_observations obs;
+    struct wl_err e;
+};
+
+static int set_up(void **state)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct place *p = wl_new(a, struct place);
+    p->arena = a;
+    strcpy(p->path, "/tmp/wattlaw-obs-XXXXXX");
+    int fd = mkstemp(p->path);
+    *state = p;
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int tear_down(void **state)
+{
+    struct place *p = *state;
+    int rc = unlink(p->path);
+    wl_arena_free(p->arena);
+    return rc;
+}
+
+/* Reads the text as a file, with "canonical=column" entries separated by blanks. */
+static int read_text(struct place *p, const char *text, const char *map)
+{
+    struct wl_strs entries = wl_split(p->arena, map, ' ');
+    p->e = (struct wl_err) { 0 };
+    if (wl_file_write(p->path, text, strlen(text), &p->e)) fail_msg("%s", p->e.msg);
+    return wl_obs_read_csv(p->path, &entries, &p->obs, p->arena, &p->e);
+}
+
+static void refuses(struct place *p, const char *text, const char *map, const char *message)
+{
+    if (read_text(p, text, map) != WL_EINVAL) fail_msg("\"%s\" was read", text);
+    if (!strstr(p->e.msg, message)) fail_msg("\"%s\" is not in \"%s\"", message, p->e.msg);
+}
+
+static void reads_canonical_columns(void **state)
+{
+    struct place *p = *state;
+    int rc = read_text(p,
+                       "workload,workers,run,epoch,time_s,energy_j,estimated\n"
+                       "resnet50,2,r1,1,10.5,,1\n"
+                       "\"a, b\",4,r2,,1e-3,200,\n",
+                       "");
+    if (rc) fail_msg("%s", p->e.msg);
+    const struct wl_observations *o = &p->obs;
+    assert_int_equal(o->n, 2);
+    assert_string_equal(o->source, p->path);
+    assert_string_equal(o->workload[1], "a, b");
+    assert_true(o->workers[1] == 4 && o->time_s[0] == 10.5 && o->time_s[1] == 1e-3);
+    assert_true(isnan(o->energy_j[0]) && isnan(o->epoch[1]) && isnan(o->nodes[0]));
+    assert_true(o->estimated[0] == 1 && o->estimated[1] == 0 && o->simulated[0] == 0);
+    assert_int_equal(o->runs, 2);
+    assert_null(o->metric[0]);
+}
+
+static void maps_names_and_keeps_the_rest(void **state)
+{
+    struct place *p = *state;
+    int rc = read_text(p,
+                       "gpus;time (s);time_s;cooling;ambient\n"
+                       "1;100;7;air;20\n"
+                       "2;55;8;;21.5\n",
+                       "workers=gpus time_s=time\\x20(s)");
+    assert_int_equal(rc, WL_EINVAL); /* the shell's quoting is not ours */
+    struct wl_strs map = { 0 };
+    wl_strs_add(p->arena, &map, "workers=gpus");
+    wl_strs_add(p->arena, &map, "time_s=time (s)");
+    if (wl_obs_read_csv(p->path, &map, &p->obs, p->arena, &p->e)) fail_msg("%s", p->e.msg);
+    assert_true(p->obs.workers[1] == 2 && p->obs.time_s[1] == 55);
+    struct wl_obs_column c;
+    assert_int_equal(wl_obs_find(&p->obs, "cooling", &c, NULL), 0);
+    assert_string_equal(c.text[0], "air");
+    assert_null(c.text[1]);
+    assert_int_equal(wl_obs_find(&p->obs, "ambient", &c, NULL), 0);
+    assert_true(c.real[1] == 21.5);
+    assert_int_equal(wl_obs_find(&p->obs, "time_s (file)", &c, NULL), 0); /* its name was given away */
+    assert_true(c.real[0] == 7);
+}
+
+static void finds_tabs_behind_comments(void **state)
+{
+    struct place *p = *state;
+    if (read_text(p, "# made by hand, twice\n\ntime_s\tworkers\n3\t1\n", "")) fail_msg("%s", p->e.msg);
+    assert_true(p->obs.time_s[0] == 3 && p->obs.workers[0] == 1);
+    if (read_text(p, "\"time_s\"\n3\n", "")) fail_msg("%s", p->e.msg);
+    assert_int_equal(p->obs.n, 1);
+    if (read_text(p, "time_s,workers\n", "")) fail_msg("%s", p->e.msg);
+    assert_int_equal(p->obs.n, 0);
+}
+
+static void names_what_is_wrong(void **state)
+{
+    struct place *p = *state;
+    refuses(p, "time_s,workers\n1,2\nfast,2\n", "", ":3: column time_s: \"fast\" is not a number");
+    refuses(p, "time_s,estimated\n1,yes\n", "", ":2: column estimated: \"yes\" is not a number");
+    refuses(p, "time_s,simulated\n1,2\n", "", ":2: column simulated: \"2\" is not 0 or 1");
+    refuses(p, "time_s,workers\n1\n", "", ":2: 1 fields, the header has 2");
+    refuses(p, "time_s,time_s\n1,2\n", "", "the column \"time_s\" stands twice");
+    refuses(p, "seconds,workers\n1,2\n", "", "neither a column time_s nor energy_j");
+    refuses(p, "seconds,workers\n1,2\n", "time_s=second", "no column \"second\"; did you mean \"seconds\"?");
+    refuses(p, "seconds,workers\n1,2\n", "time=seconds", "\"time\" is no column of the observation table");
+    refuses(p, "seconds,workers\n1,2\n", "seconds", "expected canonical=column");
+    refuses(p, "t,workers\n1,2\n", "time_s=t energy_j=t", "the column already stands for time_s");
+    refuses(p, "t,u\n1,2\n", "time_s=t time_s=u", "the column \"time_s\" stands twice");
+    refuses(p, "time_s,x\n1,\"2\n", "", ":2: a quote is opened here and never closed");
+    refuses(p, "", "", "the file is empty");
+    struct wl_strs none = { 0 };
+    assert_int_equal(wl_obs_read_csv("/nowhere/x.csv", &none, &p->obs, p->arena, &p->e), WL_ENOENT);
+}
+
+static char *written(const struct wl_observations *obs, void (*write)(const struct wl_observations *, FILE *))
+{
+    char *s = NULL;
+    size_t n = 0;
+    FILE *f = open_memstream(&s, &n);
+    write(obs, f);
+    fclose(f);
+    return s;
+}
+
+static void what_is_written_reads_back(void **state)
+{
+    struct place *p = *state;
+    const char *text = "workload,run,time_s,energy_j,metric,note\n"
+                       "\"a \"\"b\"\"\",1,0.1,,loss,\"x, y\"\n"
+                       "c,2,3.3333333333333335,1e300,,\n";
+    if (read_text(p, text, "")) fail_msg("%s", p->e.msg);
+    char *once = written(&p->obs, wl_obs_write_csv);
+    if (read_text(p, once, "")) fail_msg("%s", p->e.msg);
+    char *twice = written(&p->obs, wl_obs_write_csv);
+    assert_string_equal(once, twice);
+    assert_true(p->obs.time_s[1] == 3.3333333333333335 && p->obs.energy_j[1] == 1e300);
+    assert_non_null(strstr(once, ",0.1,,")); /* no digits that mean nothing */
+    free(once);
+    free(twice);
+
+    char *lines = written(&p->obs, wl_obs_write_jsonl);
+    struct wl_strs line = wl_split(p->arena, lines, '\n');
+    assert_int_equal(line.n, 3); /* the last one is empty */
+    struct wl_json *object;
+    assert_int_equal(wl_json_parse(line.v[0], "line 1", &object, p->arena, &p->e), 0);
+    assert_string_equal(wl_json_str(wl_json_get(object, "note")), "x, y");
+    assert_null(wl_json_get(object, "energy_j"));
+    assert_int_equal(wl_json_parse(line.v[1], "line 2", &object, p->arena, &p->e), 0);
+    assert_true(wl_json_real(wl_json_get(object, "time_s")) == 3.3333333333333335);
+    free(lines);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(reads_canonical_columns), TEST(maps_names_and_keeps_the_rest), TEST(finds_tabs_behind_comments),
+        TEST(names_what_is_wrong),     TEST(what_is_written_reads_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
