@@ -1,0 +1,214 @@
+#include "exchange/exchange.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- separator ---- */
+
+/* How often each candidate stands in the header, outside quotes. */
+static char separator_of(const char *line)
+{
+    static const char candidates[] = ",;\t";
+    size_t count[sizeof candidates] = { 0 }, best = 0;
+    bool quoted = false;
+    for (; *line; line++) {
+        if (*line == '"') quoted = !quoted;
+        const char *c = quoted ? NULL : strchr(candidates, *line);
+        if (c) count[c - candidates]++;
+    }
+    for (size_t i = 1; candidates[i]; i++)
+        if (count[i] > count[best]) best = i;
+    return candidates[best];
+}
+
+static char find_separator(const char *path)
+{
+    if (!wl_is_file(path)) return ',';
+    FILE *f = fopen(path, "rb");
+    char line[65536] = "";
+    while (f && fgets(line, sizeof line, f) && strchr("#\r\n", line[0])) {
+    }
+    if (f) fclose(f);
+    return separator_of(line);
+}
+
+/* ---- which column of the file is which ---- */
+
+/* A column of the file while it is read. */
+struct input {
+    const char *name; /* canonical, or as in the file */
+    bool canonical, is_text, is_flag;
+    double *real;
+    const char **text;
+    size_t cap; /* of the one that is used */
+};
+
+struct inputs {
+    const struct wl_csv *csv;
+    struct input *v; /* one a column of the file */
+    size_t rows;
+};
+
+static size_t canonical_count(void)
+{
+    size_t n = 0;
+    while (wl_obs_names[n]) n++;
+    return n;
+}
+
+static bool is_canonical(const char *name)
+{
+    for (size_t i = 0; wl_obs_names[i]; i++)
+        if (strcmp(wl_obs_names[i], name) == 0) return true;
+    return false;
+}
+
+static int column_of_file(const struct wl_csv *csv, const char *name, struct wl_err *e)
+{
+    int column = wl_csv_column(csv, name);
+    if (column >= 0) return column;
+    const char *near = wl_closest(name, (const char *const *)csv->head.v, csv->head.n);
+    return near ? wl_fail(e, WL_EINVAL, "%s: no column \"%s\"; did you mean \"%s\"?", csv->path, name, near)
+                : wl_fail(e, WL_EINVAL, "%s: no column \"%s\"", csv->path, name);
+}
+
+static int apply_map_entry(struct inputs *in, const char *entry, struct wl_arena *a, struct wl_err *e)
+{
+    const char *equals = strchr(entry, '=');
+    if (!equals) return wl_fail(e, WL_EINVAL, "--map %s: expected canonical=column", entry);
+    const char *name = wl_strip(a, wl_strndup(a, entry, (size_t)(equals - entry)));
+    if (!is_canonical(name)) {
+        const char *near = wl_closest(name, wl_obs_names, canonical_count());
+        return wl_fail(e, WL_EINVAL, "--map %s: \"%s\" is no column of the observation table%s%s", entry, name,
+                       near ? "; did you mean " : "", near ? near : "");
+    }
+    int column = column_of_file(in->csv, wl_strip(a, equals + 1), e);
+    if (column < 0) return column;
+    if (in->v[column].name)
+        return wl_fail(e, WL_EINVAL, "--map %s: the column already stands for %s", entry, in->v[column].name);
+    in->v[column].name = name;
+    return 0;
+}
+
+/* The name of each column: mapped, or its own unless another column was mapped to that. */
+static int name_columns(struct inputs *in, const struct wl_strs *map, struct wl_arena *a, struct wl_err *e)
+{
+    for (size_t i = 0; map && i < map->n; i++) {
+        int rc = apply_map_entry(in, map->v[i], a, e);
+        if (rc) return rc;
+    }
+    size_t mapped = map ? map->n : 0;
+    for (size_t i = 0; i < in->csv->head.n; i++) {
+        const char *own = in->csv->head.v[i];
+        bool taken = false;
+        for (size_t k = 0; k < mapped; k++)
+            taken = taken || (wl_starts(map->v[k], own) && map->v[k][strlen(own)] == '=');
+        if (!in->v[i].name) in->v[i].name = taken ? wl_strf(a, "%s (file)", own) : own;
+    }
+    return 0;
+}
+
+static int same_name_twice(const struct inputs *in, struct wl_err *e)
+{
+    for (size_t i = 0; i < in->csv->head.n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(in->v[i].name, in->v[k].name) == 0)
+                return wl_fail(e, WL_EINVAL, "%s: the column \"%s\" stands twice", in->csv->path, in->v[i].name);
+    return 0;
+}
+
+static int choose_columns(struct inputs *in, const struct wl_strs *map, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_observations none = { 0 };
+    wl_obs_alloc(&none, 0, a);
+    int rc = name_columns(in, map, a, e);
+    if (rc == 0) rc = same_name_twice(in, e);
+    bool response = false;
+    for (size_t i = 0; i < in->csv->head.n && rc == 0; i++) {
+        struct input *c = &in->v[i];
+        struct wl_obs_column column = { .text = NULL };
+        c->canonical = is_canonical(c->name);
+        if (c->canonical) rc = wl_obs_find(&none, c->name, &column, e);
+        c->is_text = !column.real;
+        c->is_flag = wl_streq(c->name, "estimated") || wl_streq(c->name, "simulated");
+        response = response || wl_streq(c->name, "time_s") || wl_streq(c->name, "energy_j");
+    }
+    if (rc) return rc;
+    return response ? 0
+                    : wl_fail(e, WL_EINVAL, "%s: neither a column time_s nor energy_j; --map time_s=COLUMN names it",
+                              in->csv->path);
+}
+
+/* ---- rows ---- */
+
+static int read_number(struct inputs *in, int column, struct wl_arena *a, struct wl_err *e)
+{
+    struct input *c = &in->v[column];
+    double value;
+    int rc = wl_csv_real(in->csv, column, &value, e);
+    if (rc) return rc;
+    if (c->is_flag && isnan(value)) value = 0;
+    if (c->is_flag && value != 0 && value != 1)
+        return wl_fail(e, WL_EINVAL, "%s:%d: column %s: \"%s\" is not 0 or 1", in->csv->path, in->csv->line, c->name,
+                       in->csv->row[column]);
+    WL_GROW(a, c->real, in->rows, c->cap);
+    c->real[in->rows] = value;
+    return 0;
+}
+
+static void read_text(struct inputs *in, int column, struct wl_arena *a)
+{
+    struct input *c = &in->v[column];
+    char *text = wl_strip(a, in->csv->row[column]);
+    WL_GROW(a, c->text, in->rows, c->cap);
+    c->text[in->rows] = *text ? text : NULL;
+}
+
+static int read_rows(struct inputs *in, struct wl_csv *csv, struct wl_arena *a, struct wl_err *e)
+{
+    int rc;
+    for (; (rc = wl_csv_next(csv, e)) > 0; in->rows++)
+        for (size_t i = 0; i < csv->head.n; i++) {
+            if (in->v[i].is_text)
+                read_text(in, (int)i, a);
+            else
+                rc = read_number(in, (int)i, a, e);
+            if (rc < 0) return rc;
+        }
+    return rc;
+}
+
+/* ---- the table ---- */
+
+static void fill(struct wl_observations *out, const struct input *c)
+{
+    struct wl_obs_column to;
+    WL_CHECK(wl_obs_find(out, c->name, &to, NULL) == 0);
+    if (out->n == 0) return;
+    if (to.text)
+        memcpy(to.text, c->text, out->n * sizeof *to.text);
+    else
+        memcpy(to.real, c->real, out->n * sizeof *to.real);
+}
+
+int wl_obs_read_csv(const char *path, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,
+                    struct wl_err *e)
+{
+    struct wl_csv csv;
+    int rc = wl_csv_open(&csv, path, find_separator(path), a, e);
+    if (rc) return rc;
+    struct inputs in = { .csv = &csv, .v = wl_new_array(a, struct input, csv.head.n) };
+    rc = choose_columns(&in, map, a, e);
+    if (rc == 0) rc = read_rows(&in, &csv, a, e);
+    if (rc) return rc;
+    *out = (struct wl_observations) { .source = csv.path };
+    wl_obs_alloc(out, in.rows, a);
+    for (size_t i = 0; i < csv.head.n; i++) {
+        if (in.v[i].canonical)
+            fill(out, &in.v[i]);
+        else
+            wl_obs_add_extra(out, in.v[i].name, in.v[i].text, a);
+    }
+    wl_obs_index_runs(out, a);
+    return 0;
+}
