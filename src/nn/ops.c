@@ -177,6 +177,7 @@ static struct wl_node *loss_node(struct wl_graph *g, enum wl_op op, const char *
 {
     struct wl_node *n = wl_node_new(g, op, name, x, with);
     check_f32(g, n, x);
+    if (with->gradient) wl_graph_fail(g, "%s: %s has no gradient by %s", n->name, wl_op_name(op), with->name);
     if (loss.weight == 0) loss.weight = 1;
     n->u.loss = loss;
     return n;

@@ -1,0 +1,93 @@
+/* The back-end on oneDNN. Values keep the layouts its kernels choose; the losses run on plain logits and are those of
+ * nn/ref. */
+#include "nn/cpu/cpu.h"
+#include "nn/ref/ref.h"
+
+static void close_cpu(void *what)
+{
+    struct wl_cpu *c = what;
+    dnnl_stream_destroy(c->stream);
+    dnnl_engine_destroy(c->engine);
+}
+
+static int open_cpu(struct wl_program *p, struct wl_err *e)
+{
+    struct wl_cpu *c = wl_new(p->arena, struct wl_cpu);
+    c->arena = p->arena;
+    p->device = c;
+    int rc = wl_dnnl_check(dnnl_engine_create(&c->engine, dnnl_cpu, 0), "engine", e);
+    if (rc) return rc;
+    wl_defer(p->arena, close_cpu, c);
+    return wl_dnnl_check(dnnl_stream_create(&c->stream, c->engine, dnnl_stream_in_order), "stream", e);
+}
+
+/* Copies between plain memory and a layout, now. */
+static int copy(struct wl_cpu *c, wl_md from, void *from_at, wl_md to, void *to_at, struct wl_err *e)
+{
+    dnnl_primitive_desc_t pd = NULL;
+    dnnl_primitive_t primitive = NULL;
+    dnnl_memory_t a = NULL, b = NULL;
+    dnnl_status_t s = dnnl_reorder_primitive_desc_create(&pd, from, c->engine, to, c->engine, NULL);
+    if (!s) s = dnnl_primitive_create(&primitive, pd);
+    if (!s) s = dnnl_memory_create(&a, from, c->engine, from_at);
+    if (!s) s = dnnl_memory_create(&b, to, c->engine, to_at);
+    const dnnl_exec_arg_t args[] = { { DNNL_ARG_FROM, a }, { DNNL_ARG_TO, b } };
+    if (!s) s = dnnl_primitive_execute(primitive, c->stream, WL_COUNT(args), args);
+    if (!s) s = dnnl_stream_wait(c->stream);
+    dnnl_memory_destroy(b);
+    dnnl_memory_destroy(a);
+    dnnl_primitive_destroy(primitive);
+    dnnl_primitive_desc_destroy(pd);
+    return wl_dnnl_check(s, "copy", e);
+}
+
+static int read_plain(void *device, const struct wl_buf *b, float *to, struct wl_err *e)
+{
+    struct wl_cpu c = *(struct wl_cpu *)device;
+    wl_md plain;
+    c.arena = wl_arena_new(NULL);
+    int rc = wl_md_plain(&c, &plain, b->dtype, &b->dims, e);
+    if (!rc) rc = copy(&c, b->layout, b->at, plain, to, e);
+    wl_arena_free(c.arena);
+    return rc;
+}
+
+static int write_plain(void *device, const struct wl_buf *b, const float *from, struct wl_err *e)
+{
+    struct wl_cpu c = *(struct wl_cpu *)device;
+    wl_md plain;
+    c.arena = wl_arena_new(NULL);
+    int rc = wl_md_plain(&c, &plain, b->dtype, &b->dims, e);
+    if (!rc) rc = copy(&c, plain, (void *)from, b->layout, b->at, e); /* read only */
+    wl_arena_free(c.arena);
+    return rc;
+}
+
+static const struct wl_op_rules rules[WL_OP_COUNT] = {
+    [WL_OP_CONV] = { wl_cpu_conv_forward, wl_cpu_conv_backward },
+    [WL_OP_BATCH_NORM] = { wl_cpu_norm_forward, wl_cpu_norm_backward },
+    [WL_OP_RELU] = { wl_cpu_relu_forward, wl_cpu_eltwise_backward, .keeps_output = true },
+    [WL_OP_ADD] = { wl_cpu_add_forward, wl_cpu_eltwise_backward, .keeps_output = true },
+    [WL_OP_MAX_POOL] = { wl_cpu_pool_forward, wl_cpu_pool_backward },
+    [WL_OP_AVG_POOL] = { wl_cpu_pool_forward, wl_cpu_pool_backward },
+    [WL_OP_LINEAR] = { wl_cpu_linear_forward, wl_cpu_linear_backward },
+    [WL_OP_CROSS_ENTROPY] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
+    [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
+};
+
+static const char *library(struct wl_arena *a)
+{
+    const dnnl_version_t *v = dnnl_version();
+    return wl_strf(a, "oneDNN %d.%d.%d", v->major, v->minor, v->patch);
+}
+
+const struct wl_backend wl_backend_cpu = {
+    .row = { "cpu", NULL },
+    .library = library,
+    .open = open_cpu,
+    .rules = rules,
+    .sum = wl_cpu_sum,
+    .reorder = wl_cpu_reorder,
+    .read = read_plain,
+    .write = write_plain,
+};

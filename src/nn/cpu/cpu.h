@@ -1,0 +1,51 @@
+/* Shared by the rules of nn/cpu. */
+#ifndef WL_NN_CPU_CPU_H
+#define WL_NN_CPU_CPU_H
+
+#include "nn/cpu/dnnl_api.h"
+
+static inline struct wl_cpu *wl_cpu_of(const struct wl_program *p) { return p->device; }
+
+/* The layout of a buffer, plain ones included. */
+int wl_cpu_layout(const struct wl_program *p, const struct wl_buf *b, wl_md *out, struct wl_err *e);
+
+/* A buffer of class VALUE in this layout. */
+struct wl_buf *wl_cpu_buf(struct wl_program *p, wl_md md, const struct wl_dims *dims);
+
+/* An argument of a primitive. A list ends with arg 0; entries with buf NULL are skipped. */
+struct wl_cpu_arg {
+    int arg; /* DNNL_ARG_... */
+    struct wl_buf *buf;
+    bool write;
+};
+
+/* Compiles the primitive and emits the step that executes it; its scratchpad is added as a buffer. */
+int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+                const_dnnl_primitive_desc_t pd, const struct wl_cpu_arg *args, struct wl_err *e);
+
+/* `from` in the wanted layout: itself, or a copy that a step makes. */
+int wl_cpu_in_layout(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, wl_md want,
+                     struct wl_buf **out, struct wl_err *e);
+int wl_cpu_reorder(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
+                   struct wl_err *e);
+
+/* Adds dx as the gradient of x, in x's layout. */
+int wl_cpu_gradient_add(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *x, struct wl_buf *dx,
+                        struct wl_err *e);
+
+/* The rules, a file each. */
+int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_relu_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_eltwise_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_sum(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b, struct wl_buf *dst,
+               struct wl_err *e);
+int wl_cpu_pool_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_pool_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+
+#endif

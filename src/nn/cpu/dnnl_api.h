@@ -1,0 +1,63 @@
+/* The calls of oneDNN whose C form differs between versions 2 and 3: memory descriptors and primitive descriptors.
+ * The rest of nn/cpu sees these functions only, and is the same for both.
+ *
+ * A layout (wl_md) lives as long as the plan's arena. All primitives are made for user scratchpads, whose memory the
+ * plan places. Errors are WL_ELIB with oneDNN's word for its status.
+ */
+#ifndef WL_NN_CPU_DNNL_API_H
+#define WL_NN_CPU_DNNL_API_H
+
+#include "nn/program.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+#if DNNL_VERSION_MAJOR >= 3
+typedef const_dnnl_memory_desc_t wl_md;
+#else
+typedef const dnnl_memory_desc_t *wl_md;
+#endif
+
+struct wl_cpu {
+    struct wl_arena *arena;
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+};
+
+/* 0, or WL_ELIB: "oneDNN: WHAT: out_of_memory". */
+int wl_dnnl_check(dnnl_status_t status, const char *what, struct wl_err *e);
+
+/* ---- layouts ---- */
+
+int wl_md_plain(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_dims *dims, struct wl_err *e);
+int wl_md_any(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_dims *dims, struct wl_err *e);
+bool wl_md_equal(wl_md a, wl_md b);
+size_t wl_md_bytes(wl_md md);
+
+/* The layout that a primitive wants: what is DNNL_ARG_SRC, ..._WORKSPACE, ..._SCRATCHPAD. NULL: it has none. */
+wl_md wl_pd_md(const_dnnl_primitive_desc_t pd, int arg);
+
+/* ---- primitive descriptors; destroyed with the arena ---- */
+
+enum wl_pass { WL_PASS_FORWARD, WL_PASS_DATA, WL_PASS_WEIGHTS };
+
+/* bias NULL: none. In the backward passes the layouts are those of the gradients; hint is the forward descriptor. */
+int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, const struct wl_window *v, wl_md src,
+               wl_md weights, wl_md bias, wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e);
+int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, wl_md src, wl_md weights, wl_md bias,
+                 wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e);
+int wl_pd_norm(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, bool relu, double eps, wl_md x,
+               struct wl_err *e);
+int wl_pd_norm_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool relu, double eps, wl_md x,
+                        const_dnnl_primitive_desc_t hint, struct wl_err *e);
+int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg_kind_t alg, const struct wl_window *v,
+               wl_md src, wl_md dst, struct wl_err *e);
+int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_alg_kind_t alg, const struct wl_window *v,
+                        wl_md src, wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e);
+/* dst = a + b, then max(0, .) with relu. */
+int wl_pd_add(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool relu, wl_md x, struct wl_err *e);
+/* Backward works from the result: DNNL_ARG_DST. */
+int wl_pd_relu(struct wl_cpu *c, dnnl_primitive_desc_t *pd, wl_md x, struct wl_err *e);
+int wl_pd_relu_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, wl_md x, struct wl_err *e);
+int wl_pd_reorder(struct wl_cpu *c, dnnl_primitive_desc_t *pd, wl_md from, wl_md to, struct wl_err *e);
+
+#endif

@@ -1,0 +1,77 @@
+/* relu and add, in place where nobody reads the input later. */
+#include "nn/cpu/cpu.h"
+
+int wl_cpu_relu_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    struct wl_buf *x = p->value[n->in[0]->id], *y = wl_may_overwrite(p, n->in[0]) ? x : wl_buf_like(p, x);
+    wl_md md;
+    dnnl_primitive_desc_t pd;
+    int rc = wl_cpu_layout(p, x, &md, e);
+    if (!rc) rc = wl_pd_relu(wl_cpu_of(p), &pd, md, e);
+    if (rc) return rc;
+    p->value[n->out->id] = y;
+    return wl_cpu_emit(p, n, "forward", WL_TRAIN | WL_EVAL, pd,
+                       (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false }, { DNNL_ARG_DST, y, true }, { 0 } }, e);
+}
+
+static int add(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when, bool relu,
+               struct wl_buf *a, struct wl_buf *b, struct wl_buf *y, struct wl_err *e)
+{
+    wl_md md;
+    dnnl_primitive_desc_t pd;
+    int rc = wl_cpu_layout(p, a, &md, e);
+    if (!rc) rc = wl_pd_add(wl_cpu_of(p), &pd, relu, md, e);
+    if (rc) return rc;
+    return wl_cpu_emit(p, n, what, when, pd,
+                       (struct wl_cpu_arg[]) { { DNNL_ARG_SRC_0, a, false },
+                                               { DNNL_ARG_SRC_1, b, false },
+                                               { DNNL_ARG_DST, y, true },
+                                               { 0 } },
+                       e);
+}
+
+int wl_cpu_add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    struct wl_buf *a = p->value[n->in[0]->id], *b = p->value[n->in[1]->id];
+    bool first = n->in[0] != n->in[1] && wl_may_overwrite(p, n->in[0]);
+    wl_md md;
+    int rc = wl_cpu_layout(p, a, &md, e);
+    if (!rc) rc = wl_cpu_in_layout(p, n, b, md, &b, e);
+    if (rc) return rc;
+    struct wl_buf *y = p->value[n->out->id] = first ? a : wl_buf_like(p, a);
+    return add(p, n, "forward", WL_TRAIN | WL_EVAL, n->relu, a, b, y, e);
+}
+
+int wl_cpu_sum(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b, struct wl_buf *dst,
+               struct wl_err *e)
+{
+    return add(p, n, "sum of gradients", WL_TRAIN, false, a, b, dst, e);
+}
+
+static int relu_backward(struct wl_program *p, const struct wl_node *n, struct wl_buf **d, struct wl_err *e)
+{
+    struct wl_buf *dy = *d, *dx = wl_gradient_last_holder(p, n->out) ? dy : wl_buf_like(p, dy);
+    wl_md md;
+    dnnl_primitive_desc_t pd;
+    int rc = wl_cpu_layout(p, dy, &md, e);
+    if (!rc) rc = wl_pd_relu_backward(wl_cpu_of(p), &pd, md, e);
+    *d = dx;
+    return rc ? rc
+              : wl_cpu_emit(p, n, "backward", WL_TRAIN, pd,
+                            (struct wl_cpu_arg[]) { { DNNL_ARG_DST, p->value[n->out->id], false },
+                                                    { DNNL_ARG_DIFF_DST, dy, false },
+                                                    { DNNL_ARG_DIFF_SRC, dx, true },
+                                                    { 0 } },
+                            e);
+}
+
+/* Behind the relu, where there is one, each term gets the same gradient: one buffer for both. */
+int wl_cpu_eltwise_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    struct wl_buf *d = p->gradient[n->out->id];
+    int rc = n->relu ? relu_backward(p, n, &d, e) : 0;
+    for (int i = 0; i < 2 && n->in[i] && !rc; i++)
+        if (n->in[i]->gradient) rc = wl_cpu_gradient_add(p, n, n->in[i], d, e);
+    if (!rc) wl_gradient_done(p, n->out);
+    return rc;
+}

@@ -1,0 +1,52 @@
+/* Pooling. The maximum remembers its places in a workspace, so backward needs no value. */
+#include "nn/cpu/cpu.h"
+
+static dnnl_alg_kind_t algorithm(const struct wl_node *n)
+{
+    if (n->op == WL_OP_MAX_POOL) return dnnl_pooling_max;
+    return n->u.pool.exclude_pad ? dnnl_pooling_avg_exclude_padding : dnnl_pooling_avg_include_padding;
+}
+
+int wl_cpu_pool_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    struct wl_window v = wl_pool_window(n);
+    struct wl_buf *x = p->value[n->in[0]->id], *places = NULL;
+    wl_md src, dst;
+    dnnl_primitive_desc_t pd;
+    int rc = wl_cpu_layout(p, x, &src, e);
+    if (!rc) rc = wl_md_any(wl_cpu_of(p), &dst, WL_F32, &n->out->dims, e);
+    if (!rc) rc = wl_pd_pool(wl_cpu_of(p), &pd, p->train, algorithm(n), &v, src, dst, e);
+    if (rc) return rc;
+    wl_md workspace = wl_pd_md(pd, DNNL_ARG_WORKSPACE);
+    if (workspace) places = wl_cpu_buf(p, workspace, &n->out->dims);
+    struct wl_buf *y = p->value[n->out->id] = wl_cpu_buf(p, wl_pd_md(pd, DNNL_ARG_DST), &n->out->dims);
+    p->kept[n->out->id] = (struct wl_kept) { .buf = { places }, .own = pd };
+    return wl_cpu_emit(p, n, "forward", WL_TRAIN | WL_EVAL, pd,
+                       (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
+                                               { DNNL_ARG_DST, y, true },
+                                               { DNNL_ARG_WORKSPACE, places, true },
+                                               { 0 } },
+                       e);
+}
+
+int wl_cpu_pool_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    const struct wl_kept *kept = &p->kept[n->out->id];
+    struct wl_window v = wl_pool_window(n);
+    struct wl_buf *dy = p->gradient[n->out->id], *dx = wl_buf_like(p, p->value[n->in[0]->id]);
+    wl_md src, dst;
+    dnnl_primitive_desc_t pd;
+    int rc = wl_cpu_layout(p, dx, &src, e);
+    if (!rc) rc = wl_cpu_layout(p, dy, &dst, e);
+    if (!rc) rc = wl_pd_pool_backward(wl_cpu_of(p), &pd, algorithm(n), &v, src, dst, kept->own, e);
+    if (!rc)
+        rc = wl_cpu_emit(p, n, "backward", WL_TRAIN, pd,
+                         (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, dy, false },
+                                                 { DNNL_ARG_WORKSPACE, kept->buf[0], false },
+                                                 { DNNL_ARG_DIFF_SRC, dx, true },
+                                                 { 0 } },
+                         e);
+    if (!rc) rc = wl_gradient_add(p, n, n->in[0], dx, e);
+    if (!rc) wl_gradient_done(p, n->out);
+    return rc;
+}

@@ -1,0 +1,188 @@
+#include "nn/program.h"
+
+struct wl_buf *wl_buf_new(struct wl_program *p, enum wl_class class, enum wl_dtype type, const struct wl_dims *dims,
+                          const void *layout, size_t bytes)
+{
+    struct wl_buf *b = wl_new(p->arena, struct wl_buf);
+    *b = (struct wl_buf) {
+        .class = class, .dtype = type, .dims = *dims, .layout = layout, .bytes = bytes, .first = -1, .last = -1
+    };
+    WL_GROW(p->arena, p->bufs, p->n_bufs, p->cap_bufs);
+    p->bufs[p->n_bufs++] = b;
+    return b;
+}
+
+struct wl_buf *wl_buf_plain(struct wl_program *p, enum wl_class class, enum wl_dtype type, const struct wl_dims *dims)
+{
+    return wl_buf_new(p, class, type, dims, NULL, (size_t)wl_dims_count(dims) * wl_dtype_bytes(type));
+}
+
+struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b)
+{
+    return wl_buf_new(p, WL_MEM_VALUE, b->dtype, &b->dims, b->layout, b->bytes);
+}
+
+struct wl_step *wl_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+                        int (*run)(const struct wl_step *, const struct wl_run *, struct wl_err *))
+{
+    struct wl_step *s = wl_new(p->arena, struct wl_step);
+    s->node = n;
+    s->what = what;
+    s->when = when;
+    s->run = run;
+    WL_GROW(p->arena, p->steps, p->n_steps, p->cap_steps);
+    p->steps[p->n_steps++] = s;
+    return s;
+}
+
+static void use(struct wl_program *p, struct wl_step *s, struct wl_buf *b, bool write)
+{
+    WL_CHECK(s->n_uses < WL_MAX_USES && p->steps[p->n_steps - 1] == s);
+    int now = (int)p->n_steps - 1;
+    if (b->first < 0) b->first = now;
+    b->last = now;
+    s->uses[s->n_uses++] = (struct wl_use) { .buf = b, .write = write };
+}
+
+void wl_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b) { use(p, s, b, false); }
+
+void wl_writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
+{
+    use(p, s, b, true);
+    if (b->class != WL_MEM_GRADIENT || !p->accumulate) return;
+    struct wl_buf *part = wl_buf_like(p, b);
+    part->first = part->last = (int)p->n_steps - 1;
+    s->uses[s->n_uses - 1].part = part;
+}
+
+struct wl_buf *wl_param_new(struct wl_program *p, const struct wl_tensor *t, const void *layout, size_t bytes)
+{
+    WL_CHECK(!p->value[t->id]);
+    p->value[t->id] = wl_buf_new(p, WL_MEM_PARAM, WL_F32, &t->dims, layout, bytes);
+    if (p->train) p->gradient[t->id] = wl_buf_new(p, WL_MEM_GRADIENT, WL_F32, &t->dims, layout, bytes);
+    return p->value[t->id];
+}
+
+int wl_plain_value(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf **out,
+                   struct wl_err *e)
+{
+    *out = p->value[t->id];
+    if (!(*out)->layout) return 0;
+    struct wl_buf *from = *out;
+    *out = wl_buf_plain(p, WL_MEM_VALUE, t->dtype, &t->dims);
+    return p->backend->reorder(p, n, from, *out, e);
+}
+
+bool wl_may_overwrite(const struct wl_program *p, const struct wl_tensor *x)
+{
+    if (p->keep_values || x->role != WL_ROLE_VALUE || x->readers > 1) return false;
+    return !p->train || !p->backend->rules[x->producer->op].keeps_output;
+}
+
+int wl_gradient_add(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf *b,
+                    struct wl_err *e)
+{
+    struct wl_buf **g = &p->gradient[t->id];
+    if (!*g) {
+        *g = b;
+        b->holders++;
+        return 0;
+    }
+    struct wl_buf *old = *g;
+    if (old->holders > 1) { /* another tensor's gradient too: the sum needs a place of its own */
+        old->holders--;
+        *g = wl_buf_like(p, old);
+        (*g)->holders = 1;
+    }
+    return p->backend->sum(p, n, old, b, *g, e);
+}
+
+int wl_gradient_add_plain(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf *b,
+                          struct wl_err *e)
+{
+    const struct wl_buf *value = p->value[t->id];
+    if (value->layout) {
+        struct wl_buf *to = wl_buf_like(p, value);
+        int rc = p->backend->reorder(p, n, b, to, e);
+        if (rc) return rc;
+        b = to;
+    }
+    return wl_gradient_add(p, n, t, b, e);
+}
+
+void wl_gradient_done(struct wl_program *p, const struct wl_tensor *t)
+{
+    if (!p->keep_values) p->gradient[t->id]->holders--;
+}
+
+bool wl_gradient_last_holder(const struct wl_program *p, const struct wl_tensor *t)
+{
+    return !p->keep_values && p->gradient[t->id]->holders == 1;
+}
+
+void wl_statistics_new(struct wl_program *p, const struct wl_node *n)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct wl_tensor *t = n->stat[i];
+        struct wl_statistic s = { .tensor = t, .running = wl_buf_plain(p, WL_MEM_STATISTIC, WL_F32, &t->dims) };
+        if (p->train) s.moment = wl_buf_plain(p, WL_MEM_MOMENT, WL_F32, &t->dims);
+        p->value[t->id] = s.running;
+        p->gradient[t->id] = s.moment;
+        WL_GROW(p->arena, p->statistics, p->n_statistics, p->cap_statistics);
+        p->statistics[p->n_statistics++] = s;
+    }
+}
+
+static int moments_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    (void)e;
+    struct wl_channels ch = wl_channels_of(s->node->in[0]);
+    double n = (double)ch.n * (double)ch.area;
+    const float unbiased[2] = { 1, n > 1 ? (float)(n / (n - 1)) : 1 };
+    for (int k = 0; k < 2; k++) {
+        const float *batch = s->uses[k].buf->at;
+        float *sum = s->uses[2 + k].buf->at;
+        for (int64_t c = 0; c < ch.c; c++) sum[c] = (r->first ? 0 : sum[c]) + unbiased[k] * batch[c];
+    }
+    return 0;
+}
+
+void wl_emit_moments(struct wl_program *p, const struct wl_node *n, struct wl_buf *mean, struct wl_buf *var)
+{
+    struct wl_step *s = wl_emit(p, n, "moments", WL_TRAIN, moments_run);
+    wl_reads(p, s, mean);
+    wl_reads(p, s, var);
+    wl_writes(p, s, p->gradient[n->stat[0]->id]);
+    wl_writes(p, s, p->gradient[n->stat[1]->id]);
+}
+
+static int with_node(int rc, const struct wl_node *n, struct wl_err *e)
+{
+    return rc ? wl_prefix(e, "%s (%s)", n->name, wl_op_name(n->op)) : 0;
+}
+
+static bool is_loss(const struct wl_node *n) { return n->op == WL_OP_CROSS_ENTROPY || n->op == WL_OP_MEAN_SQUARE; }
+
+int wl_lower(struct wl_program *p, struct wl_err *e)
+{
+    const struct wl_graph *g = p->graph;
+    p->value = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
+    p->gradient = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
+    p->kept = wl_new_array(p->arena, struct wl_kept, g->n_tensors);
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        const struct wl_tensor *t = g->tensors[i];
+        if (t->role == WL_ROLE_INPUT) p->value[t->id] = wl_buf_plain(p, WL_MEM_INPUT, t->dtype, &t->dims);
+    }
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const struct wl_node *n = g->nodes[i];
+        int rc = p->backend->rules[n->op].forward(p, n, e);
+        if (rc) return with_node(rc, n, e);
+    }
+    for (size_t i = g->n_nodes; p->train && i-- > 0;) {
+        const struct wl_node *n = g->nodes[i];
+        if (!n->out->gradient || (!is_loss(n) && !p->gradient[n->out->id])) continue;
+        int rc = p->backend->rules[n->op].backward(p, n, e);
+        if (rc) return with_node(rc, n, e);
+    }
+    return 0;
+}

@@ -1,0 +1,88 @@
+#include "nn/program.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+static int by_size_then_first(const void *x, const void *y)
+{
+    const struct wl_piece *a = *(struct wl_piece *const *)x, *b = *(struct wl_piece *const *)y;
+    if (a->bytes != b->bytes) return a->bytes < b->bytes ? 1 : -1;
+    if (a->first != b->first) return a->first < b->first ? -1 : 1;
+    return a < b ? -1 : a > b; /* no ties: the same graph gets the same places everywhere */
+}
+
+static bool live_together(const struct wl_piece *a, const struct wl_piece *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+/* The smallest gap between the placed pieces that live together with x, else the end of them. `placed` is sorted by
+ * offset. */
+static size_t best_fit(struct wl_piece *const *placed, size_t n, const struct wl_piece *x)
+{
+    size_t need = round_up(x->bytes, WL_ALIGN), end = 0, at = 0, best = SIZE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const struct wl_piece *p = placed[i];
+        if (!live_together(p, x)) continue;
+        if (p->offset > end && p->offset - end >= need && p->offset - end < best) {
+            best = p->offset - end;
+            at = end;
+        }
+        size_t p_end = p->offset + round_up(p->bytes, WL_ALIGN);
+        if (p_end > end) end = p_end;
+    }
+    return best < SIZE_MAX ? at : end;
+}
+
+static void insert_by_offset(struct wl_piece **placed, size_t n, struct wl_piece *x)
+{
+    size_t i = n;
+    for (; i > 0 && placed[i - 1]->offset > x->offset; i--) placed[i] = placed[i - 1];
+    placed[i] = x;
+}
+
+size_t wl_place_pieces(struct wl_piece *v, size_t n, struct wl_arena *a)
+{
+    struct wl_piece **order = wl_new_array(a, struct wl_piece *, n), **placed = wl_new_array(a, struct wl_piece *, n);
+    for (size_t i = 0; i < n; i++) order[i] = &v[i];
+    if (n) qsort(order, n, sizeof *order, by_size_then_first);
+    size_t total = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct wl_piece *x = order[i];
+        x->offset = best_fit(placed, i, x);
+        insert_by_offset(placed, i, x);
+        size_t end = x->offset + round_up(x->bytes, WL_ALIGN);
+        if (end > total) total = end;
+    }
+    return total;
+}
+
+struct mapping {
+    void *at;
+    size_t bytes;
+};
+
+static void unmap(void *what)
+{
+    struct mapping *m = what;
+    munmap(m->at, m->bytes);
+}
+
+void *wl_pages(struct wl_arena *a, size_t bytes, const char *what, struct wl_err *e)
+{
+    enum { HUGE_PAGE = 2 << 20 };
+    size_t n = round_up(bytes ? bytes : 1, HUGE_PAGE) + HUGE_PAGE; /* room to start on a huge page */
+    void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) {
+        wl_fail(e, WL_ENOMEM, "%s: no memory for %zu bytes", what, bytes);
+        return NULL;
+    }
+    struct mapping *m = wl_new(a, struct mapping);
+    *m = (struct mapping) { at, n };
+    wl_defer(a, unmap, m);
+    char *start = (char *)round_up((size_t)at, HUGE_PAGE);
+    madvise(start, n - HUGE_PAGE, MADV_HUGEPAGE); /* only an advice: refused means small pages */
+    return start;
+}

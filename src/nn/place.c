@@ -1,0 +1,147 @@
+/* Addresses. Classes stand one behind the other in one mapping; gradients may come from the communicator instead,
+ * which then reduces them where they are. */
+#include "nn/plan.h"
+
+#include <stdlib.h>
+
+static size_t aligned(size_t n) { return (n + WL_ALIGN - 1) / WL_ALIGN * WL_ALIGN; }
+
+/* ---- parameters in the order of their gradients ---- */
+
+static int by_ready_then_id(const void *x, const void *y)
+{
+    const struct wl_param_place *a = x, *b = y;
+    if (a->ready != b->ready) return a->ready < b->ready ? -1 : 1;
+    return a->tensor->id - b->tensor->id;
+}
+
+static void order_params(struct wl_plan *p)
+{
+    const struct wl_graph *g = p->program.graph;
+    p->params = wl_new_array(p->arena, struct wl_param_place, g->n_tensors);
+    for (size_t i = 0; i < g->n_tensors; i++) {
+        const struct wl_tensor *t = g->tensors[i];
+        if (t->role != WL_ROLE_PARAM) continue;
+        struct wl_buf *gradient = p->program.gradient[i];
+        /* A parameter that no loss reaches keeps its zeros: ready from the start. */
+        p->params[p->n_params++] = (struct wl_param_place) {
+            .tensor = t, .value = p->program.value[i], .gradient = gradient, .ready = gradient ? gradient->last : -1
+        };
+    }
+    if (p->n_params) qsort(p->params, p->n_params, sizeof *p->params, by_ready_then_id);
+    size_t at = 0;
+    for (size_t i = 0; i < p->n_params; i++) {
+        struct wl_param_place *q = &p->params[i];
+        q->value->offset = at;
+        if (q->gradient) q->gradient->offset = at;
+        at += aligned(q->value->bytes);
+    }
+    p->param_floats = at / sizeof(float);
+}
+
+/* Cuts the gradient memory into buckets of at least `bytes` (the last may be smaller), at parameters' borders. */
+static void make_buckets(struct wl_plan *p, size_t bytes)
+{
+    p->buckets = wl_new_array(p->arena, struct wl_bucket, p->n_params);
+    size_t from = 0;
+    for (size_t i = 0; i < p->n_params; i++) {
+        const struct wl_param_place *q = &p->params[i];
+        size_t end = (q->value->offset + aligned(q->value->bytes)) / sizeof(float);
+        if ((end - from) * sizeof(float) < bytes && i + 1 < p->n_params) continue;
+        p->buckets[p->n_buckets++] = (struct wl_bucket) { .from = from, .n = end - from, .ready = q->ready };
+        from = end;
+    }
+}
+
+/* ---- classes ---- */
+
+static size_t place_in_order(struct wl_plan *p, enum wl_class class)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < p->program.n_bufs; i++) {
+        struct wl_buf *b = p->program.bufs[i];
+        if (b->class != class) continue;
+        b->offset = at;
+        at += aligned(b->bytes);
+    }
+    return at;
+}
+
+static size_t place_values(struct wl_plan *p)
+{
+    const struct wl_program *g = &p->program;
+    struct wl_arena *scratch = wl_arena_new(NULL);
+    struct wl_piece *pieces = wl_new_array(scratch, struct wl_piece, g->n_bufs);
+    struct wl_buf **of = wl_new_array(scratch, struct wl_buf *, g->n_bufs);
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_bufs; i++) {
+        struct wl_buf *b = g->bufs[i];
+        if (b->class != WL_MEM_VALUE) continue;
+        bool keep = g->keep_values;
+        pieces[n] = (struct wl_piece) { .bytes = b->bytes,
+                                        .first = keep ? 0 : b->first,
+                                        .last = keep ? (int)g->n_steps : b->last };
+        of[n++] = b;
+        p->info.unshared_bytes += aligned(b->bytes);
+    }
+    size_t total = wl_place_pieces(pieces, n, scratch);
+    for (size_t i = 0; i < n; i++) of[i]->offset = pieces[i].offset;
+    wl_arena_free(scratch);
+    return total;
+}
+
+static float *gradient_memory(struct wl_plan *p, size_t bytes, struct wl_err *e)
+{
+    if (p->comm && p->comm->ops->alloc_shared) return p->comm->ops->alloc_shared(p->comm, bytes, e);
+    return wl_pages(p->arena, bytes, "gradients", e);
+}
+
+static void set_addresses(struct wl_plan *p, char *const base[WL_MEM_CLASSES])
+{
+    for (size_t i = 0; i < p->program.n_bufs; i++) {
+        struct wl_buf *b = p->program.bufs[i];
+        b->at = base[b->class] + b->offset;
+    }
+}
+
+int wl_plan_place(struct wl_plan *p, size_t bucket_bytes, struct wl_err *e)
+{
+    struct wl_plan_info *f = &p->info;
+    order_params(p);
+    size_t params = p->param_floats * sizeof(float), slots = 0;
+    if (p->program.train) {
+        make_buckets(p, bucket_bytes);
+        slots = (size_t)p->optim_ops->slots;
+        f->gradient_bytes = params;
+    }
+    f->param_bytes = params;
+    f->optim_bytes = slots * params;
+    f->input_bytes = place_in_order(p, WL_MEM_INPUT);
+    size_t statistics = place_in_order(p, WL_MEM_STATISTIC), moments = place_in_order(p, WL_MEM_MOMENT);
+    f->statistic_bytes = statistics + moments;
+    f->value_bytes = place_values(p);
+    f->total_bytes =
+        f->param_bytes + f->gradient_bytes + f->optim_bytes + f->input_bytes + f->statistic_bytes + f->value_bytes;
+
+    char *at = wl_pages(p->arena, f->total_bytes - f->gradient_bytes, "the plan", e);
+    if (!at) return WL_ENOMEM;
+    if (f->gradient_bytes && !(p->gradient = gradient_memory(p, f->gradient_bytes, e))) return e ? e->code : WL_ENOMEM;
+    char *base[WL_MEM_CLASSES] = { [WL_MEM_GRADIENT] = (char *)p->gradient };
+    base[WL_MEM_VALUE] = at; /* first: it starts on a huge page */
+    base[WL_MEM_PARAM] = base[WL_MEM_VALUE] + f->value_bytes;
+    base[WL_MEM_STATISTIC] = base[WL_MEM_PARAM] + params * (1 + slots);
+    base[WL_MEM_MOMENT] = base[WL_MEM_STATISTIC] + statistics;
+    base[WL_MEM_INPUT] = base[WL_MEM_MOMENT] + moments;
+    p->param = (float *)base[WL_MEM_PARAM];
+    for (size_t i = 0; i < slots; i++) p->slot[i] = p->param + (i + 1) * p->param_floats;
+    p->statistic = (float *)base[WL_MEM_STATISTIC];
+    p->moment = (float *)base[WL_MEM_MOMENT];
+    p->statistic_floats = statistics / sizeof(float);
+    set_addresses(p, base);
+    for (size_t i = 0; i < p->program.n_steps; i++) {
+        struct wl_step *s = p->program.steps[i];
+        int rc = s->bind ? s->bind(s, e) : 0;
+        if (rc) return wl_prefix(e, "%s (%s)", s->node->name, s->what);
+    }
+    return 0;
+}

@@ -1,0 +1,69 @@
+/* Plain C of each operation: what the operation means, and the oracle of the tests. Written to be read, not to be
+ * fast. Arrays are plain row-major; sums run in double.
+ *
+ * WL_REF_REAL is float in the engine; the gradient tests build these files again with double, where finite
+ * differences are sharp.
+ */
+#ifndef WL_NN_REF_REF_H
+#define WL_NN_REF_REF_H
+
+#include "nn/graph.h"
+
+#ifndef WL_REF_REAL
+#define WL_REF_REAL float
+#endif
+typedef WL_REF_REAL wl_real;
+
+/* y = conv(x, w) + b (cross-correlation).  x [N,C,H,W]  w [K,C,R,S]  b [K] or NULL  y [N,K,P,Q] */
+void wl_ref_conv(const struct wl_window *v, const wl_real *x, const wl_real *w, const wl_real *b, wl_real *y);
+void wl_ref_conv_backward_data(const struct wl_window *v, const wl_real *dy, const wl_real *w, wl_real *dx);
+void wl_ref_conv_backward_weights(const struct wl_window *v, const wl_real *x, const wl_real *dy, wl_real *dw);
+/* db[k] = sum of dy over n, p, q.  dy [N,C,area]  db [C] */
+void wl_ref_channel_sum(struct wl_channels ch, const wl_real *dy, wl_real *db);
+
+/* mean and biased variance of x [N,C,area] by channel. */
+void wl_ref_moments(struct wl_channels ch, const wl_real *x, wl_real *mean, wl_real *var);
+/* y = gamma (x - mean)/sqrt(var + eps) + beta, then max(0, .) with relu. */
+void wl_ref_batch_norm(struct wl_channels ch, double eps, bool relu, const wl_real *x, const wl_real *mean,
+                       const wl_real *var, const wl_real *gamma, const wl_real *beta, wl_real *y);
+/* Through mean and var too, which are those of x. y is read with relu only: dy counts where y > 0. */
+void wl_ref_batch_norm_backward(struct wl_channels ch, double eps, bool relu, const wl_real *x, const wl_real *y,
+                                const wl_real *dy, const wl_real *mean, const wl_real *var, const wl_real *gamma,
+                                wl_real *dx, wl_real *dgamma, wl_real *dbeta);
+
+/* y = max(0, x), dx = dy where y > 0 else 0; n elements. y may be x, dx may be dy. */
+void wl_ref_relu(int64_t n, const wl_real *x, wl_real *y);
+void wl_ref_relu_backward(int64_t n, const wl_real *y, const wl_real *dy, wl_real *dx);
+void wl_ref_add(int64_t n, const wl_real *a, const wl_real *b, wl_real *y);
+
+/* Pooling.  x [N,C,H,W]  y [N,C,P,Q]. The maximum ignores padding; its gradient goes to the first largest element. */
+void wl_ref_max_pool(const struct wl_window *v, const wl_real *x, wl_real *y);
+void wl_ref_max_pool_backward(const struct wl_window *v, const wl_real *x, const wl_real *dy, wl_real *dx);
+void wl_ref_avg_pool(const struct wl_window *v, bool exclude_pad, const wl_real *x, wl_real *y);
+void wl_ref_avg_pool_backward(const struct wl_window *v, bool exclude_pad, const wl_real *dy, wl_real *dx);
+
+/* y = x w' + b.  x [N,F]  w [K,F]  b [K]  y [N,K] */
+struct wl_matrix {
+    int64_t n, f, k;
+};
+void wl_ref_linear(struct wl_matrix m, const wl_real *x, const wl_real *w, const wl_real *b, wl_real *y);
+void wl_ref_linear_backward_data(struct wl_matrix m, const wl_real *dy, const wl_real *w, wl_real *dx);
+void wl_ref_linear_backward_weights(struct wl_matrix m, const wl_real *x, const wl_real *dy, wl_real *dw, wl_real *db);
+
+/* Mean of -log softmax(x [N,K])[label] over the rows with label >= 0. Returns it and adds to *counts (NULL: not
+ * wanted) samples, top1 and top5; 0 where every row is padding. Classes are ranked by logit, equal ones by index. */
+double wl_ref_cross_entropy(int64_t n, int64_t k, const wl_real *x, const int32_t *labels, struct wl_counts *counts);
+/* dx = weight (softmax(x) - onehot(label))/rows, 0 in padding rows. */
+void wl_ref_cross_entropy_backward(int64_t n, int64_t k, double weight, const wl_real *x, const int32_t *labels,
+                                   wl_real *dx);
+
+/* Mean of (x - t)^2 over n elements; dx = 2 weight (x - t)/n. */
+double wl_ref_mean_square(int64_t n, const wl_real *x, const wl_real *t);
+void wl_ref_mean_square_backward(int64_t n, double weight, const wl_real *x, const wl_real *t, wl_real *dx);
+
+/* The losses' rules work on plain buffers, so other back-ends list them too. */
+struct wl_program;
+int wl_ref_loss_forward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_loss_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+
+#endif
