@@ -1,7 +1,6 @@
 #include "nn/plan.h"
 
-#include <omp.h>
-#include <string.h>
+#include "nn/threads.h"
 
 static int pick_backend(const char *name, const struct wl_backend **out, struct wl_err *e)
 {
