@@ -100,7 +100,7 @@ struct wl_law_group {
     size_t n_configs;
 
     struct wl_law_estimate run_means, config_means;
-    const struct wl_law_estimate *law; /* the one to report; NULL: refused */
+    const struct wl_law_estimate *law; /* the one of these to report; NULL: refused */
     struct wl_lack_of_fit lack_of_fit; /* of run_means */
     const char *refused;               /* why there is no law; NULL: there is one */
     struct wl_strs notes;              /* sentences: what was left out, what cannot be said, and why */
@@ -135,6 +135,9 @@ struct wl_law_point wl_law_at(const struct wl_law_group *g, double workers);
 /* n >= 2 points, evenly spaced in ln N over the measured worker counts, to draw the law and its band. NULL without
  * a law. */
 struct wl_law_point *wl_law_curve(const struct wl_law_group *g, size_t n, struct wl_arena *a);
+
+/* The result as members of a JSON object: response, unit, rows, groups (docs/formats.md). */
+void wl_law_json(const struct wl_law_result *r, struct wl_json *object);
 
 /* Names for output: "strong"; "time_s", "s" and "t". */
 const char *wl_law_scaling_name(enum wl_law_scaling s);

@@ -1,0 +1,207 @@
+/* wattlaw fit: the scaling law of each group, for people or as JSON. */
+#include "cmd/cmd.h"
+
+#include "cmd/source.h"
+#include "law/law.h"
+
+#include <math.h>
+#include <stddef.h>
+
+struct fit_options {
+    struct wl_strs map, by;
+    const char *response;
+    int64_t drop_epochs;
+    bool json;
+};
+
+static const struct wl_opt options[] = {
+    { .name = "map",
+      .type = WL_LINES,
+      .offset = offsetof(struct fit_options, map),
+      .help = "CANONICAL=COLUMN: read a canonical column from a column of another name (CSV; repeatable)" },
+    { .name = "by",
+      .type = WL_STRS,
+      .offset = offsetof(struct fit_options, by),
+      .help = "columns that separate groups, instead of the settings that are held fixed" },
+    { .name = "response",
+      .type = WL_CHOICE,
+      .offset = offsetof(struct fit_options, response),
+      .def = "time_s",
+      .choices = "time_s|energy_j",
+      .help = "what scales: time or energy of an epoch" },
+    { .name = "drop-epochs",
+      .type = WL_INT,
+      .offset = offsetof(struct fit_options, drop_epochs),
+      .def = "1",
+      .min = 0,
+      .max = 1e9,
+      .help = "leave out the first epochs of each run (one always stays)" },
+    { .name = "json",
+      .type = WL_FLAG,
+      .offset = offsetof(struct fit_options, json),
+      .help = "print JSON (docs/formats.md)" },
+    WL_OPT_END
+};
+
+/* Decimals that show two digits of the error, three where there is none. */
+static int decimals(double error)
+{
+    if (!(error > 0)) return 3;
+    return (int)fmin(6, fmax(2, 1 - floor(log10(error))));
+}
+
+static const char *p_value(double p, struct wl_arena *a)
+{
+    return p < 1e-4 ? wl_strf(a, "p = %.0e", p) : wl_strf(a, "p = %.2g", p);
+}
+
+static void print_exponent(const struct wl_law_estimate *law, struct wl_arena *a)
+{
+    int d = decimals(law->beta_se);
+    printf("  beta       %.*f", d, law->beta);
+    if (isnan(law->beta_lo)) {
+        puts(", no error estimate");
+        return;
+    }
+    printf(", 95 %% interval %.*f to %.*f (standard error %.*f, %g degrees of freedom, over means of %s)\n", d,
+           law->beta_lo, d, law->beta_hi, d, law->beta_se, law->df,
+           wl_streq(law->name, "run_means") ? "runs" : "worker counts");
+    if (!isnan(law->p_beta)) printf("  against 0  %s\n", p_value(law->p_beta, a));
+}
+
+/* Time shrinks and is divided, energy grows and is multiplied. */
+static void print_doubling(const struct wl_law_group *g, enum wl_law_response response)
+{
+    double factor = pow(2, -g->law->beta);
+    if (response == WL_LAW_ENERGY)
+        printf("  doubling   twice the workers take %.3g times the energy\n", factor);
+    else if (g->scaling == WL_SCALING_WEAK)
+        printf("  doubling   twice the workers on twice the work take %.3g times as long (ideal: 1)\n", factor);
+    else
+        printf("  doubling   twice the workers are %.3g times as fast (ideal: 2)\n", 1 / factor);
+}
+
+static void print_fit_quality(const struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_law_estimate *law = g->law;
+    const struct wl_lack_of_fit *l = &g->lack_of_fit;
+    if (!isnan(law->r2)) {
+        printf("  R2         %.4f", law->r2);
+        if (!isnan(law->r2_adj)) printf(" (adjusted %.4f)", law->r2_adj);
+        if (law->sigma > 0) printf("; scatter about the line %.2g %%", 100 * (exp(law->sigma) - 1));
+        putchar('\n');
+    }
+    if (!isnan(l->p))
+        printf("  curvature  lack of fit F(%g, %g) = %.3g, %s: %s\n", l->df1, l->df2, l->f, p_value(l->p, a),
+               l->p < 0.05 ? "the worker counts do not lie on one power law" : "none seen");
+}
+
+static void interval_cell(struct wl_table *t, double lo, double hi)
+{
+    if (isnan(lo) || isnan(hi))
+        wl_table_cell(t, NULL);
+    else
+        wl_table_cellf(t, "%.4g to %.4g", lo, hi);
+}
+
+static void print_worker_counts(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    const char *const heads[] = { "workers",     "runs",
+                                  "epochs",      wl_law_response_name(response),
+                                  "law",         "95 % of the law",
+                                  "speed-up",    "95 % of it",
+                                  "efficiency",  "energy_j",
+                                  "energy ratio" };
+    for (size_t i = 0; i < WL_COUNT(heads); i++)
+        wl_table_column(&t, response == WL_LAW_ENERGY && i == 9 ? "time_s" : heads[i], true);
+    for (size_t i = 0; i < g->n_configs; i++) {
+        const struct wl_law_config *c = &g->configs[i];
+        wl_table_real(&t, c->workers, 6);
+        wl_table_int(&t, (double)c->runs);
+        wl_table_int(&t, (double)c->epochs);
+        wl_table_real(&t, c->response, 4);
+        wl_table_real(&t, c->fitted, 4);
+        interval_cell(&t, c->fitted_lo, c->fitted_hi);
+        wl_table_real(&t, c->speedup.value, 3);
+        interval_cell(&t, c->speedup.lo, c->speedup.hi);
+        wl_table_real(&t, c->efficiency, 3);
+        wl_table_real(&t, response == WL_LAW_ENERGY ? c->time_s : c->energy_j, 4);
+        wl_table_real(&t, c->energy_ratio.value, 3);
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, stdout, wl_table_width(stdout));
+}
+
+static void print_group(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
+{
+    printf("%s%s", g->title, g->simulated ? " (simulated)" : "");
+    if (g->scaling == WL_SCALING_STRONG || g->scaling == WL_SCALING_WEAK)
+        printf(", %s scaling", wl_law_scaling_name(g->scaling));
+    putchar('\n');
+    if (g->law) {
+        printf("  law        %s = %.4g %s x N^%.*f   N: workers, %g to %g\n", wl_law_response_symbol(response),
+               g->law->alpha, wl_law_response_unit(response), decimals(g->law->beta_se), -g->law->beta + 0.0,
+               g->configs[0].workers, g->configs[g->n_configs - 1].workers);
+        print_exponent(g->law, a);
+        print_doubling(g, response);
+        print_fit_quality(g, a);
+    } else {
+        printf("  %s\n", g->refused);
+    }
+    printf("  from       %zu run%s at %zu worker count%s, %zu of %zu rows\n", g->n_runs, g->n_runs == 1 ? "" : "s",
+           g->n_configs, g->n_configs == 1 ? "" : "s", g->counts.used, g->counts.rows);
+    for (size_t i = 0; i < g->notes.n; i++) printf("  note       %s\n", g->notes.v[i]);
+    if (!g->n_configs) return;
+    putchar('\n');
+    print_worker_counts(g, response, a);
+}
+
+static bool any_law(const struct wl_law_result *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->groups[i].law) return true;
+    return false;
+}
+
+static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct fit_options *o = opts;
+    if (rest->args.n != 1 || rest->command)
+        return wl_fail(e, WL_EUSAGE, "fit needs one store, campaign folder or CSV file");
+    struct wl_observations obs = { 0 };
+    struct wl_law_result result;
+    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
+    how.response = wl_streq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
+    int rc = wl_source_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
+    if (rc) return rc;
+    if (o->json) {
+        struct wl_json *root = wl_json_root_object(a);
+        wl_json_add_str(root, "wattlaw", WL_VERSION);
+        wl_json_add_str(root, "source", rest->args.v[0]);
+        wl_json_add_int(root, "drop_epochs", o->drop_epochs);
+        wl_law_json(&result, root);
+        wl_json_print(root, stdout);
+    } else {
+        for (size_t i = 0; i < result.n; i++) {
+            if (i) putchar('\n');
+            print_group(&result.groups[i], how.response, a);
+        }
+    }
+    return any_law(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;
+}
+
+const struct wl_cmd wl_cmd_fit = {
+    .name = "fit",
+    .usage = "STORE|CSV [options]",
+    .help = "fit the scaling law t = alpha N^-beta to each group of runs, with intervals",
+    .more =
+        "The law is fitted to runs, not to epochs; docs/guide.md says how and why. Exit status 1 where no group has\n"
+        "at least two worker counts.\n\n"
+        "  wattlaw fit quickstart-results\n"
+        "  wattlaw fit times.csv --map workers=gpus --map time_s=seconds --by model --json",
+    .options = options,
+    .options_size = sizeof(struct fit_options),
+    .run = run,
+};

@@ -1,0 +1,115 @@
+/* A fit as JSON; docs/formats.md describes the keys, which are stable. */
+#include "law/internal.h"
+
+static void add_interval(struct wl_json *parent, const char *key, double lo, double hi)
+{
+    struct wl_json *pair = wl_json_add_array(parent, key);
+    wl_json_add_real(pair, NULL, lo);
+    wl_json_add_real(pair, NULL, hi);
+}
+
+static void add_estimate(struct wl_json *parent, const char *key, const struct wl_law_estimate *e, const char *basis)
+{
+    struct wl_json *o = wl_json_add_object(parent, key);
+    wl_json_add_real(o, "alpha", e->alpha);
+    add_interval(o, "alpha_ci95", e->alpha_lo, e->alpha_hi);
+    wl_json_add_real(o, "beta", e->beta);
+    wl_json_add_real(o, "beta_se", e->beta_se);
+    add_interval(o, "beta_ci95", e->beta_lo, e->beta_hi);
+    wl_json_add_real(o, "r2", e->r2);
+    wl_json_add_real(o, "r2_adj", e->r2_adj);
+    wl_json_add_real(o, "p_beta", e->p_beta);
+    wl_json_add_real(o, "sigma", e->sigma);
+    wl_json_add_real(o, "df", e->df);
+    if (basis)
+        wl_json_add_str(o, "basis", basis);
+    else
+        wl_json_add_str(o, "why", e->why);
+}
+
+static void add_counts(struct wl_json *parent, const struct wl_law_counts *c)
+{
+    struct wl_json *o = wl_json_add_object(parent, "rows");
+    const struct {
+        const char *key;
+        size_t n;
+    } members[] = { { "read", c->rows },
+                    { "used", c->used },
+                    { "first_epochs", c->first_epochs },
+                    { "no_workers", c->no_workers },
+                    { "no_response", c->no_response },
+                    { "not_positive", c->not_positive },
+                    { "repeated", c->repeated },
+                    { "totals", c->totals } };
+    for (size_t i = 0; i < WL_COUNT(members); i++) wl_json_add_int(o, members[i].key, (int64_t)members[i].n);
+}
+
+static void add_ratio(struct wl_json *parent, const char *key, const char *interval, const struct wl_law_ratio *r)
+{
+    wl_json_add_real(parent, key, r->value);
+    add_interval(parent, interval, r->lo, r->hi);
+}
+
+static void add_config(struct wl_json *array, const struct wl_law_config *c)
+{
+    struct wl_json *o = wl_json_add_object(array, NULL);
+    wl_json_add_real(o, "workers", c->workers);
+    wl_json_add_int(o, "runs", (int64_t)c->runs);
+    wl_json_add_int(o, "epochs", (int64_t)c->epochs);
+    wl_json_add_real(o, "response", c->response);
+    wl_json_add_real(o, "fitted", c->fitted);
+    add_interval(o, "fitted_ci95", c->fitted_lo, c->fitted_hi);
+    wl_json_add_real(o, "time_s", c->time_s);
+    wl_json_add_real(o, "energy_j", c->energy_j);
+    add_ratio(o, "speedup", "speedup_ci95", &c->speedup);
+    wl_json_add_real(o, "efficiency", c->efficiency);
+    add_ratio(o, "energy_ratio", "energy_ratio_ci95", &c->energy_ratio);
+}
+
+static size_t epochs_of(const struct wl_law_group *g)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_configs; i++) n += g->configs[i].epochs;
+    return n;
+}
+
+static void add_group(struct wl_json *array, const struct wl_law_group *g)
+{
+    struct wl_json *o = wl_json_add_object(array, NULL), *key = wl_json_add_object(o, "key");
+    for (size_t i = 0; i < g->n_key; i++)
+        wl_json_add_str(key, g->key[i].column, *g->key[i].value ? g->key[i].value : NULL);
+    wl_json_add_str(o, "title", g->title);
+    wl_json_add_str(o, "scaling", wl_law_scaling_name(g->scaling));
+    wl_json_add_bool(o, "estimated", g->estimated);
+    wl_json_add_bool(o, "simulated", g->simulated);
+    wl_json_add_int(o, "runs", (int64_t)g->n_runs);
+    wl_json_add_int(o, "configs", (int64_t)g->n_configs);
+    wl_json_add_int(o, "epochs", (int64_t)epochs_of(g));
+    add_counts(o, &g->counts);
+    wl_json_add_str(o, "refused", g->refused);
+    if (g->law)
+        add_estimate(o, "power_law", g->law, g->law->name);
+    else
+        wl_json_add_null(o, "power_law");
+    struct wl_json *estimators = wl_json_add_object(o, "estimators");
+    add_estimate(estimators, g->run_means.name, &g->run_means, NULL);
+    add_estimate(estimators, g->config_means.name, &g->config_means, NULL);
+    struct wl_json *lack = wl_json_add_object(o, "lack_of_fit");
+    wl_json_add_real(lack, "f", g->lack_of_fit.f);
+    wl_json_add_real(lack, "df1", g->lack_of_fit.df1);
+    wl_json_add_real(lack, "df2", g->lack_of_fit.df2);
+    wl_json_add_real(lack, "p", g->lack_of_fit.p);
+    struct wl_json *configs = wl_json_add_array(o, "worker_counts");
+    for (size_t i = 0; i < g->n_configs; i++) add_config(configs, &g->configs[i]);
+    struct wl_json *notes = wl_json_add_array(o, "notes");
+    for (size_t i = 0; i < g->notes.n; i++) wl_json_add_str(notes, NULL, g->notes.v[i]);
+}
+
+void wl_law_json(const struct wl_law_result *r, struct wl_json *object)
+{
+    wl_json_add_str(object, "response", wl_law_response_name(r->response));
+    wl_json_add_str(object, "unit", wl_law_response_unit(r->response));
+    add_counts(object, &r->counts);
+    struct wl_json *groups = wl_json_add_array(object, "groups");
+    for (size_t i = 0; i < r->n; i++) add_group(groups, &r->groups[i]);
+}
