@@ -1,0 +1,209 @@
+/* The estimates: known exponents, what must not change them, hand-made numbers, the choice of the wider interval. */
+#include "table.h"
+
+enum { MOST = 4096 };
+
+/* runs of each worker count 1, 2, 4 ... of t = alpha N^-beta exp(noise), `epochs` epochs each, the first one slower. */
+static size_t make(struct row *rows, double alpha, double beta, int counts, int repeats, int epochs, double run_sd)
+{
+    size_t n = 0;
+    static char labels[MOST][12];
+    for (int c = 0; c < counts; c++)
+        for (int r = 0; r < repeats; r++)
+            for (int k = 1; k <= epochs; k++) {
+                double noise = run_sd * wl_random_normal(7, 0, (uint64_t)(c * 100 + r));
+                assert_true(n < MOST);
+                snprintf(labels[n], sizeof labels[n], "%d", r + 1);
+                rows[n] =
+                    (struct row) { .workload = "net", .run = labels[n], .workers = 1 << c, .epoch = k, .samples = 640 };
+                rows[n].time_s = alpha * pow(rows[n].workers, -beta) * exp(noise) * (k == 1 && epochs > 1 ? 3 : 1);
+                rows[n].energy_j = 50 * rows[n].time_s * rows[n].workers;
+                n++;
+            }
+    return n;
+}
+
+static const struct wl_law_options usual = { .drop_epochs = 1 };
+
+static void finds_a_known_exponent(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static struct row rows[MOST];
+    size_t n = make(rows, 12.5, 0.87, 5, 3, 4, 0);
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    const struct wl_law_group *g = only_group(&r);
+    assert_near(g->law->alpha, 12.5, 1e-12);
+    assert_near(g->law->beta, 0.87, 1e-13);
+    assert_near(g->law->r2, 1, 1e-12);
+    assert_int_equal(g->n_runs, 15);
+    assert_int_equal(g->n_configs, 5);
+    assert_int_equal(g->counts.first_epochs, 15);
+    assert_int_equal(g->counts.used, 45);
+    assert_string_equal(g->title, "net");
+    assert_int_equal(g->scaling, WL_SCALING_STRONG);
+    assert_note(g, "computed, not measured");
+    assert_near(g->configs[4].speedup.value, pow(16, 0.87), 1e-9);
+    assert_near(g->configs[4].efficiency, pow(16, -0.13), 1e-12);
+    assert_near(g->configs[2].energy_ratio.value, pow(4, 0.13), 1e-12);
+    wl_arena_free(a);
+}
+
+/* Other units of time and of workers leave exponent, error, R2 and p alone. */
+static void rescaling_keeps_the_slope(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static struct row rows[MOST];
+    size_t n = make(rows, 12.5, 0.6, 5, 3, 2, 0.05);
+    struct wl_law_result before = fit_rows(rows, n, usual, a);
+    for (size_t i = 0; i < n; i++) rows[i].time_s *= 1e6, rows[i].workers *= 8;
+    struct wl_law_result after = fit_rows(rows, n, usual, a);
+    const struct wl_law_estimate *p = before.groups[0].law, *q = after.groups[0].law;
+    assert_near(q->beta, p->beta, 1e-12);
+    assert_near(q->beta_se, p->beta_se, 1e-12);
+    assert_near(q->beta_lo, p->beta_lo, 1e-11);
+    assert_near(q->r2, p->r2, 1e-12);
+    assert_near(q->alpha, p->alpha * 1e6 * pow(8, p->beta), 1e-3);
+    wl_arena_free(a);
+}
+
+static void order_of_rows_does_not_matter(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static struct row rows[MOST], reversed[MOST];
+    size_t n = make(rows, 3, 0.7, 4, 3, 5, 0.05);
+    for (size_t i = 0; i < n; i++) reversed[i] = rows[n - 1 - i];
+    struct wl_law_result p = fit_rows(rows, n, usual, a), q = fit_rows(reversed, n, usual, a);
+    assert_near(q.groups[0].law->beta, p.groups[0].law->beta, 1e-13);
+    assert_near(q.groups[0].law->beta_se, p.groups[0].law->beta_se, 1e-13);
+    assert_int_equal(q.groups[0].counts.first_epochs, p.groups[0].counts.first_epochs);
+    wl_arena_free(a);
+}
+
+/* More epochs of the same runs are no more evidence. */
+static void epochs_do_not_add_degrees_of_freedom(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static struct row rows[MOST];
+    size_t n = make(rows, 3, 0.7, 4, 3, 2, 0.05);
+    struct wl_law_result few = fit_rows(rows, n, usual, a);
+    n = make(rows, 3, 0.7, 4, 3, 40, 0.05);
+    struct wl_law_result many = fit_rows(rows, n, usual, a);
+    assert_true(many.groups[0].run_means.df == 10);
+    assert_near(many.groups[0].run_means.beta_se, few.groups[0].run_means.beta_se, 1e-12);
+    wl_arena_free(a);
+}
+
+/* Three runs at 1, 2, 4 workers with ln t = 0, -1, -1 (in units of ln 2): slope -1/2, SSE = 1/6 (ln 2)^2. */
+static void matches_the_hand(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct row rows[] = { { .workers = 1, .run = "1", .time_s = 1 },
+                                { .workers = 2, .run = "1", .time_s = 0.5 },
+                                { .workers = 4, .run = "1", .time_s = 0.5 } };
+    struct wl_law_result r = fit_rows(rows, 3, usual, a);
+    const struct wl_law_group *g = only_group(&r);
+    assert_string_equal(g->title, "all runs");
+    assert_near(g->law->beta, 0.5, 1e-14);
+    assert_near(g->law->sigma, sqrt(1.0 / 6) * log(2), 1e-14);
+    assert_near(g->law->beta_se, sqrt(1.0 / 12), 1e-14);
+    double half = tan(M_PI * 0.475) * sqrt(1.0 / 12); /* t(1) is Cauchy */
+    assert_near(g->law->beta_hi, 0.5 + half, 1e-11);
+    assert_near(g->law->r2, 0.75, 1e-14);
+    assert_note(g, "one run per worker count");
+    assert_note(g, "3 worker counts over a factor of 4");
+    wl_arena_free(a);
+}
+
+/* Worker counts that move as a whole: the interval over their means is the wider one and is reported. */
+static void reports_the_wider_interval(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static struct row rows[MOST];
+    size_t n = make(rows, 3, 0.7, 6, 4, 1, 0.001);
+    for (size_t i = 0; i < n; i++) rows[i].time_s *= rows[i].workers == 2 || rows[i].workers == 16 ? 1.2 : 1;
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    const struct wl_law_group *g = only_group(&r);
+    assert_ptr_equal(g->law, &g->config_means);
+    assert_true(g->config_means.df == 4 && g->run_means.df == 22);
+    assert_true(g->config_means.beta_hi - g->config_means.beta_lo > g->run_means.beta_hi - g->run_means.beta_lo);
+    assert_near(g->config_means.beta, g->run_means.beta, 1e-12); /* balanced: the same line */
+    assert_true(g->lack_of_fit.p < 1e-10 && g->lack_of_fit.df1 == 4 && g->lack_of_fit.df2 == 18);
+    wl_arena_free(a);
+}
+
+static void intervals_of_curve_and_run(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static struct row rows[MOST];
+    size_t n = make(rows, 3, 0.7, 4, 3, 1, 0.05);
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    const struct wl_law_group *g = only_group(&r);
+    const struct wl_law_point *curve = wl_law_curve(g, 5, a);
+    assert_near(curve[0].workers, 1, 1e-15);
+    assert_near(curve[4].workers, 8, 1e-12);
+    assert_near(curve[0].value, g->law->alpha, 1e-12);
+    assert_near(curve[0].curve_lo, g->law->alpha_lo, 1e-12);
+    for (int i = 0; i < 5; i++) {
+        assert_true(curve[i].run_lo < curve[i].curve_lo && curve[i].curve_lo < curve[i].value);
+        assert_true(curve[i].run_hi > curve[i].curve_hi && curve[i].curve_hi > curve[i].value);
+    }
+    struct wl_law_point far = wl_law_at(g, 64);
+    assert_true(far.curve_hi / far.curve_lo > curve[4].curve_hi / curve[4].curve_lo);
+    assert_true(isnan(wl_law_at(g, 0).value));
+    wl_arena_free(a);
+}
+
+/* Weak scaling: speed-up and energy count work, not epochs. */
+static void weak_scaling_counts_samples(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct row rows[] = {
+        { .workers = 1, .run = "1", .time_s = 10, .energy_j = 100, .samples = 500 },
+        { .workers = 4, .run = "1", .time_s = 12.5, .energy_j = 500, .samples = 2000 },
+    };
+    struct wl_law_result r = fit_rows(rows, 2, usual, a);
+    const struct wl_law_group *g = only_group(&r);
+    assert_int_equal(g->scaling, WL_SCALING_WEAK);
+    assert_near(g->configs[1].speedup.value, 3.2, 1e-12);
+    assert_near(g->configs[1].efficiency, 0.8, 1e-12);
+    assert_near(g->configs[1].energy_ratio.value, 1.25, 1e-12);
+    assert_true(isnan(g->configs[1].speedup.lo) && g->configs[0].speedup.value == 1);
+    wl_arena_free(a);
+}
+
+static void energy_is_a_response_too(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static struct row rows[MOST];
+    size_t n = make(rows, 3, 0.7, 4, 2, 3, 0);
+    struct wl_law_options options = { .response = WL_LAW_ENERGY, .drop_epochs = 1 };
+    struct wl_law_result r = fit_rows(rows, n, options, a);
+    assert_near(only_group(&r)->law->beta, -0.3, 1e-12);
+    assert_near(r.groups[0].law->alpha, 150, 1e-9);
+    wl_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_a_known_exponent),
+        cmocka_unit_test(rescaling_keeps_the_slope),
+        cmocka_unit_test(order_of_rows_does_not_matter),
+        cmocka_unit_test(epochs_do_not_add_degrees_of_freedom),
+        cmocka_unit_test(matches_the_hand),
+        cmocka_unit_test(reports_the_wider_interval),
+        cmocka_unit_test(intervals_of_curve_and_run),
+        cmocka_unit_test(weak_scaling_counts_samples),
+        cmocka_unit_test(energy_is_a_response_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+/* Which rows make one law, for the ways in which people scale. */
+#include "table.h"
+
+static const struct wl_law_options usual = { .drop_epochs = 1 };
+
+enum { MOST = 64 };
+
+/* workers 1, 2, 4 with a batch that is fixed one way or the other. */
+static size_t series(struct row *rows, const char *workload, bool fixed_global, double batch, double cap)
+{
+    size_t n = 0;
+    for (double workers = 1; workers <= 4; workers *= 2, n++) {
+        rows[n] = (struct row) {
+            .workload = workload, .run = "1", .workers = workers, .time_s = 9 / workers, .power_cap_w = cap
+        };
+        rows[n].local_batch = fixed_global ? batch / workers : batch;
+        rows[n].global_batch = fixed_global ? batch : batch * workers;
+    }
+    return n;
+}
+
+static void titles(const struct wl_law_result *r, struct wl_arena *a, const char *want)
+{
+    struct wl_text got = WL_TEXT(a);
+    for (size_t i = 0; i < r->n; i++) wl_text_addf(&got, "%s%s", i ? " | " : "", r->groups[i].title);
+    assert_string_equal(got.s, want);
+}
+
+static void fixed_global_batch(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "net", true, 256, 0);
+    n += series(rows + n, "net", true, 512, 0);
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    titles(&r, a, "net, global_batch 256 | net, global_batch 512");
+    assert_int_equal(r.groups[0].n_configs, 3);
+    wl_arena_free(a);
+}
+
+static void fixed_local_batch(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "net", false, 16, 0);
+    n += series(rows + n, "net", false, 32, 0);
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    titles(&r, a, "net, local_batch 16 | net, local_batch 32");
+    wl_arena_free(a);
+}
+
+static void each_workload_may_fix_another_batch(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "bert", false, 8, 0);
+    n += series(rows + n, "vgg16", true, 64, 0);
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    titles(&r, a, "bert, local_batch 8 | vgg16, global_batch 64");
+    wl_arena_free(a);
+}
+
+static void caps_separate_even_on_other_worker_counts(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "net", false, 8, 250);
+    n += series(rows + n, "net", false, 8, 100);
+    for (size_t i = 3; i < 6; i++) rows[i].workers *= 64;
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    titles(&r, a, "net, power_cap_w 250, local_batch 8 | net, power_cap_w 100, local_batch 8");
+    wl_arena_free(a);
+}
+
+static void accumulation_separates_at_one_worker_count(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "net", false, 8, 0);
+    n += series(rows + n, "net", false, 8, 0);
+    for (size_t i = 3; i < 6; i++) rows[i].global_batch *= 4;
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    titles(&r, a, "net, local_batch 8, accumulation 1 | net, local_batch 8, accumulation 4");
+    wl_arena_free(a);
+}
+
+/* Both batches fixed: accumulation shrinks as workers grow, and that is one series. */
+static void accumulation_that_follows_workers_does_not_separate(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "net", false, 8, 0);
+    for (size_t i = 0; i < n; i++) rows[i].global_batch = 32;
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    titles(&r, a, "net, local_batch 8");
+    wl_arena_free(a);
+}
+
+static void by_names_the_columns(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "net", false, 8, 250);
+    n += series(rows + n, "net", false, 8, 0);
+    struct wl_law_options options = { .drop_epochs = 1, .by = wl_split(a, "power_cap_w", ',') };
+    struct wl_law_result r = fit_rows(rows, n, options, a);
+    titles(&r, a, "power_cap_w 250 | power_cap_w unknown");
+    wl_arena_free(a);
+}
+
+static void series_that_are_not_comparable_are_noted(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "net", false, 8, 0);
+    n += series(rows + n, "net", false, 8, 0);
+    for (size_t i = 0; i < n; i++)
+        rows[i].samples = i < 3 ? 640 : 640 * rows[i].workers, rows[i].run = i < 3 ? "1" : "2";
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    assert_int_equal(only_group(&r)->scaling, WL_SCALING_MIXED);
+    assert_note(r.groups, "separate the series with --by");
+    wl_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fixed_global_batch),
+        cmocka_unit_test(fixed_local_batch),
+        cmocka_unit_test(each_workload_may_fix_another_batch),
+        cmocka_unit_test(caps_separate_even_on_other_worker_counts),
+        cmocka_unit_test(accumulation_separates_at_one_worker_count),
+        cmocka_unit_test(accumulation_that_follows_workers_does_not_separate),
+        cmocka_unit_test(by_names_the_columns),
+        cmocka_unit_test(series_that_are_not_comparable_are_noted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
