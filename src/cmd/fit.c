@@ -55,17 +55,25 @@ static const char *p_value(double p, struct wl_arena *a)
     return p < 1e-4 ? wl_strf(a, "p = %.0e", p) : wl_strf(a, "p = %.2g", p);
 }
 
-static void print_exponent(const struct wl_law_estimate *law, struct wl_arena *a)
+static const char *basis(const struct wl_law_estimate *e)
 {
+    return wl_streq(e->name, "run_means") ? "means of runs" : "means of worker counts";
+}
+
+static void print_exponent(const struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_law_estimate *law = g->law, *other = law == &g->run_means ? &g->config_means : &g->run_means;
     int d = decimals(law->beta_se);
     printf("  beta       %.*f", d, law->beta);
     if (isnan(law->beta_lo)) {
         puts(", no error estimate");
         return;
     }
-    printf(", 95 %% interval %.*f to %.*f (standard error %.*f, %g degrees of freedom, over means of %s)\n", d,
-           law->beta_lo, d, law->beta_hi, d, law->beta_se, law->df,
-           wl_streq(law->name, "run_means") ? "runs" : "worker counts");
+    printf(", 95 %% interval %.*f to %.*f (standard error %.*f, %g degree%s of freedom, over %s)\n", d, law->beta_lo, d,
+           law->beta_hi, d, law->beta_se, law->df, law->df == 1 ? "" : "s", basis(law));
+    if (!isnan(other->beta_lo) && g->n_runs > g->n_configs)
+        printf("  narrower   %.*f, %.*f to %.*f, over %s\n", d, other->beta, d, other->beta_lo, d, other->beta_hi,
+               basis(other));
     if (!isnan(law->p_beta)) printf("  against 0  %s\n", p_value(law->p_beta, a));
 }
 
@@ -117,7 +125,7 @@ static void print_worker_counts(const struct wl_law_group *g, enum wl_law_respon
         wl_table_column(&t, response == WL_LAW_ENERGY && i == 9 ? "time_s" : heads[i], true);
     for (size_t i = 0; i < g->n_configs; i++) {
         const struct wl_law_config *c = &g->configs[i];
-        wl_table_real(&t, c->workers, 6);
+        wl_table_int(&t, c->workers);
         wl_table_int(&t, (double)c->runs);
         wl_table_int(&t, (double)c->epochs);
         wl_table_real(&t, c->response, 4);
@@ -143,7 +151,7 @@ static void print_group(const struct wl_law_group *g, enum wl_law_response respo
         printf("  law        %s = %.4g %s x N^%.*f   N: workers, %g to %g\n", wl_law_response_symbol(response),
                g->law->alpha, wl_law_response_unit(response), decimals(g->law->beta_se), -g->law->beta + 0.0,
                g->configs[0].workers, g->configs[g->n_configs - 1].workers);
-        print_exponent(g->law, a);
+        print_exponent(g, a);
         print_doubling(g, response);
         print_fit_quality(g, a);
     } else {
