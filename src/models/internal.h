@@ -1,0 +1,8 @@
+#ifndef WL_MODELS_INTERNAL_H
+#define WL_MODELS_INTERNAL_H
+
+#include "models/models.h"
+
+extern const struct wl_model wl_model_resnet50;
+
+#endif

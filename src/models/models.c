@@ -1,0 +1,17 @@
+#include "models/models.h"
+
+#include "models/internal.h"
+
+const struct wl_model *const wl_models[] = { &wl_model_resnet50, NULL };
+
+const struct wl_model *wl_model_find(const char *name)
+{
+    for (const struct wl_model *const *m = wl_models; *m; m++)
+        if (wl_streq((*m)->name, name)) return *m;
+    return NULL;
+}
+
+const struct wl_model_defaults *wl_model_defaults(const struct wl_model *m, const char *size)
+{
+    return wl_streq(size, "tiny") ? &m->tiny : &m->full;
+}
