@@ -1,0 +1,100 @@
+/* wattlaw-train, inside: one training of one model, as this rank sees it. */
+#ifndef WL_CMD_TRAIN_H
+#define WL_CMD_TRAIN_H
+
+#include "data/data.h"
+#include "models/models.h"
+#include "nn/checkpoint/checkpoint.h"
+
+/* ---- train_options.c -------------------------------------------------------------------------------------------- */
+
+/* What the user said. Numbers that are 0 and reals that are NAN take the model's default (wl_train_fill). */
+struct wl_train_opts {
+    const char *data, *size, *backend;
+    int64_t epochs, local_batch, accumulation, image_size, classes, train_samples, val_samples, seed;
+    bool validate, augment, skip_bad;
+    /* optimiser and schedule */
+    double lr, momentum, weight_decay;
+    bool nesterov, lr_scale;
+    const char *lr_schedule;
+    double warmup_epochs, lr_factor, lr_step_epochs, lr_min;
+    int64_t lr_patience;
+    /* machine */
+    int64_t workers, threads, loader_threads;
+    const char *comm;
+    bool pin;
+    /* checkpoints and output */
+    const char *checkpoint_dir;
+    double checkpoint_every; /* epochs; 0: only when interrupted and at the end */
+    int64_t checkpoint_keep;
+    bool resume, json, quiet;
+};
+extern const struct wl_opt wl_train_rows[];
+
+/* Puts the model's defaults where nothing was said, and checks what the rows cannot. */
+int wl_train_fill(struct wl_train_opts *o, const struct wl_model *m, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- the training ------------------------------------------------------------------------------------------------ */
+
+/* Where a training stands; a checkpoint keeps it. */
+struct wl_train_at {
+    int64_t epoch;           /* from 1; the one in progress, or the next */
+    int64_t epoch_updates;   /* done in it */
+    int64_t updates;         /* done in all */
+    struct wl_counts counts; /* of all ranks, in this epoch so far */
+};
+
+/* One epoch's results, the same on every rank. Missing: NAN. */
+struct wl_train_epoch {
+    int64_t epoch, samples, updates;
+    double time_s;       /* of the training pass, on this rank's clock */
+    double input_wait_s; /* time that a rank waited for data, mean over ranks */
+    double train_loss, train_top1, train_top5, val_loss, val_top1, val_top5;
+    double lr;  /* of its last update */
+    bool whole; /* false: resumed in its middle, so time and samples are of a part */
+};
+
+struct wl_train {
+    const struct wl_model *model;
+    const struct wl_train_opts *opts;
+    struct wl_arena *arena;
+    struct wl_comm *comm;
+    struct wl_loader *train, *val; /* val NULL: no validation */
+    struct wl_model_net net;
+    struct wl_plan *plan;
+    struct wl_schedule schedule;
+    double lr;                                    /* of the last update */
+    int64_t classes, global_batch, epoch_updates; /* updates of a whole epoch */
+    struct wl_train_at at;
+    struct wl_train_epoch *epochs; /* finished in this process */
+    size_t n_epochs;
+    bool agreed; /* the error that ends the job is known to all ranks */
+};
+
+/* train_model.c: the whole of `wattlaw-train MODEL`: opens the ranks, trains, reports. Returns as wl_cmd.run does, in
+ * every rank; ranks but 0 return an exit status, so that one of them speaks. */
+int wl_train_model(const struct wl_model *m, struct wl_train_opts *o, const struct wl_rest *rest, struct wl_arena *a,
+                   struct wl_err *e) WL_MUST_CHECK;
+
+/* train_setup.c: data, network and plan on every rank. t->comm, model, opts and arena are set. Collective. */
+int wl_train_setup(struct wl_train *t, struct wl_err *e) WL_MUST_CHECK;
+
+/* train_loop.c: trains to the last epoch. WL_EINTR: a signal asked to stop, and a checkpoint was written if there is
+ * a place for it. Collective. */
+int wl_train_run(struct wl_train *t, struct wl_err *e) WL_MUST_CHECK;
+
+/* train_validate.c: forward over the whole validation set. Collective; all ranks get the totals. */
+int wl_train_validate(struct wl_train *t, struct wl_counts *counts, struct wl_err *e) WL_MUST_CHECK;
+
+/* train_resume.c: writes a checkpoint of the present state; takes the state of the newest one of the folder. */
+int wl_train_save(struct wl_train *t, struct wl_err *e) WL_MUST_CHECK;
+int wl_train_resume(struct wl_train *t, struct wl_err *e) WL_MUST_CHECK;
+
+/* train_report.c: the results on stdout, as a table or as JSON. Rank 0. */
+void wl_train_report(const struct wl_train *t, bool interrupted);
+
+/* train_signal.c: SIGINT and SIGTERM ask to stop; the second one ends the process as usual. */
+void wl_train_catch_signals(void);
+bool wl_train_asked_to_stop(void);
+
+#endif

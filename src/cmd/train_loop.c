@@ -1,0 +1,266 @@
+/* Epochs of updates, with marks, validation and checkpoints between them. */
+#include "cmd/train.h"
+
+#include <math.h>
+#include <wattlaw/mark.h>
+
+/* ---- one update ------------------------------------------------------------------------------------------------- */
+
+/* A rank whose data fails goes on to the end of the update with what its buffers hold, so that the ranks stay in
+ * step; the update is then given up by all of them. `input` keeps that rank's reason. */
+static int compute(struct wl_train *t, struct wl_counts *counts, struct wl_err *input, struct wl_err *e)
+{
+    float *images = wl_plan_input(t->plan, t->net.images);
+    int32_t *labels = wl_plan_input(t->plan, t->net.labels);
+    const int64_t last = t->opts->accumulation - 1;
+    for (int64_t m = 0; m <= last; m++) {
+        int64_t n;
+        int got = input->code ? 1 : wl_loader_next(t->train, images, labels, &n, input);
+        if (got == 0) wl_fail(input, WL_EINVAL, "%s/train has fewer images than at the start", t->opts->data);
+        int rc = wl_plan_train(t->plan, m == 0, m == last, counts, e);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+/* What the ranks tell each other after each update. */
+struct told {
+    double failed, stop, loss_sum, samples, top1, top5;
+};
+
+static int tell(struct wl_train *t, const struct wl_counts *own, const struct wl_err *input, struct told *all,
+                struct wl_err *e)
+{
+    double v[] = { input->code != 0,     wl_train_asked_to_stop(), own->loss_sum,
+                   (double)own->samples, (double)own->top1,        (double)own->top5 };
+    int rc = t->comm->ops->all_reduce_sum_f64(t->comm, v, WL_COUNT(v), e);
+    *all =
+        (struct told) { .failed = v[0], .stop = v[1], .loss_sum = v[2], .samples = v[3], .top1 = v[4], .top5 = v[5] };
+    return rc;
+}
+
+static void count(struct wl_train_at *at, const struct told *all)
+{
+    at->counts.loss_sum += all->loss_sum;
+    at->counts.samples += (int64_t)all->samples;
+    at->counts.top1 += (int64_t)all->top1;
+    at->counts.top5 += (int64_t)all->top5;
+    at->epoch_updates++;
+    at->updates++;
+}
+
+static double learning_rate(const struct wl_train *t)
+{
+    double done = (double)(t->at.epoch - 1) + (double)t->at.epoch_updates / (double)t->epoch_updates;
+    return wl_schedule_lr(&t->schedule, done);
+}
+
+/* One optimiser step over a global batch. *stop: some rank was asked to. */
+static int update(struct wl_train *t, bool *stop, struct wl_err *e)
+{
+    struct wl_counts own = { 0 };
+    struct wl_err input = { 0 };
+    struct told all;
+    const double lr = t->lr = learning_rate(t);
+    int rc = compute(t, &own, &input, e);
+    if (!rc) rc = tell(t, &own, &input, &all, e);
+    if (rc) return rc;
+    double loss = all.loss_sum / all.samples;
+    if (all.failed > 0) {
+        t->agreed = true;
+        *e = input;
+        return wl_comm_agree(t->comm, input.code, e);
+    }
+    if (!isfinite(loss)) {
+        t->agreed = true;
+        return wl_fail(e, WL_EJOB, "epoch %lld, update %lld: the loss is %g; the learning rate %g may be too large",
+                       (long long)t->at.epoch, (long long)t->at.updates + 1, loss, lr);
+    }
+    rc = wl_plan_update(t->plan, lr, e);
+    if (rc) return rc;
+    count(&t->at, &all);
+    *stop = all.stop > 0;
+    if (t->comm->rank == 0) wattlaw_mark_step(t->at.updates, (long long)all.samples, loss);
+    return 0;
+}
+
+/* ---- one epoch -------------------------------------------------------------------------------------------------- */
+
+/* Brings the loader to where a training that was stopped inside an epoch goes on. */
+static int skip_done(struct wl_train *t, struct wl_err *e)
+{
+    float *images = wl_plan_input(t->plan, t->net.images);
+    int32_t *labels = wl_plan_input(t->plan, t->net.labels);
+    for (int64_t i = 0; i < t->at.epoch_updates * t->opts->accumulation; i++) {
+        int64_t n;
+        int got = wl_loader_next(t->train, images, labels, &n, e);
+        if (got < 0) return got;
+    }
+    return 0;
+}
+
+static int begin(struct wl_train *t, struct wl_err *e)
+{
+    int rc = wl_loader_epoch(t->train, t->at.epoch, e);
+    if (!rc) rc = skip_done(t, e);
+    rc = wl_comm_agree(t->comm, rc, e);
+    t->agreed = rc != 0;
+    return rc;
+}
+
+static int train_pass(struct wl_train *t, bool *stop, struct wl_err *e)
+{
+    struct wl_progress bar;
+    char what[64];
+    snprintf(what, sizeof what, "epoch %lld/%lld", (long long)t->at.epoch, (long long)t->opts->epochs);
+    bool show = t->comm->rank == 0 && !t->opts->quiet;
+    if (show) wl_progress_start(&bar, what);
+    int rc = 0;
+    while (!rc && !*stop && t->at.epoch_updates < t->epoch_updates) {
+        rc = update(t, stop, e);
+        if (show) wl_progress_at(&bar, (double)t->at.epoch_updates, (double)t->epoch_updates, -1, NULL);
+    }
+    if (show) wl_progress_clear(&bar);
+    return rc;
+}
+
+static void fill_train(struct wl_train_epoch *r, const struct wl_counts *c)
+{
+    double n = (double)c->samples;
+    r->train_loss = c->loss_sum / n;
+    r->train_top1 = (double)c->top1 / n;
+    r->train_top5 = (double)c->top5 / n;
+}
+
+static int validate(struct wl_train *t, struct wl_train_epoch *r, struct wl_err *e)
+{
+    struct wl_counts c = { 0 };
+    wattlaw_mark_phase_begin("validate");
+    int rc = wl_train_validate(t, &c, e);
+    wattlaw_mark_phase_end("validate");
+    if (rc || c.samples == 0) return rc;
+    double n = (double)c.samples;
+    r->val_loss = c.loss_sum / n;
+    r->val_top1 = (double)c.top1 / n;
+    r->val_top5 = (double)c.top5 / n;
+    return 0;
+}
+
+static void mark_results(const struct wl_train_epoch *r)
+{
+    const struct {
+        const char *name;
+        double value;
+    } metrics[] = {
+        { "train_loss", r->train_loss },
+        { "train_top1", r->train_top1 },
+        { "train_top5", r->train_top5 },
+        { "val_loss", r->val_loss },
+        { "val_top1", r->val_top1 },
+        { "val_top5", r->val_top5 },
+        { "lr", r->lr },
+        { "input_wait_s", r->input_wait_s },
+    };
+    for (size_t i = 0; i < WL_COUNT(metrics); i++)
+        if (!isnan(metrics[i].value)) wattlaw_mark_metric(metrics[i].name, metrics[i].value, r->epoch);
+}
+
+static void log_results(const struct wl_train *t, const struct wl_train_epoch *r)
+{
+    char val[64] = "";
+    if (!isnan(r->val_top1)) snprintf(val, sizeof val, ", validation %.4f and %.1f %%", r->val_loss, 100 * r->val_top1);
+    wl_log(WL_INFO, "train", "epoch %lld/%lld: loss %.4f, top-1 %.1f %%%s; %.2f s, %.0f samples/s", (long long)r->epoch,
+           (long long)t->opts->epochs, r->train_loss, 100 * r->train_top1, val, r->time_s,
+           (double)r->samples / r->time_s);
+}
+
+/* The training pass of an epoch, or of what is left of it. Only a whole one has epoch marks: their time is compared
+ * with that of others. */
+static int timed_pass(struct wl_train *t, struct wl_train_epoch *r, bool *stop, struct wl_err *e)
+{
+    const struct wl_train_at from = t->at;
+    bool speaks = t->comm->rank == 0;
+    int rc = t->comm->ops->barrier(t->comm, e);
+    if (rc) return rc;
+    int64_t start = wl_now_ns(), waited = wl_loader_waited_ns(t->train);
+    if (r->whole && speaks) wattlaw_mark_epoch_begin(r->epoch);
+    rc = begin(t, e);
+    if (!rc) rc = train_pass(t, stop, e);
+    if (rc) return rc;
+    r->time_s = (double)(wl_now_ns() - start) / WL_NS_PER_S;
+    r->updates = t->at.updates - from.updates;
+    r->samples = t->at.counts.samples - from.counts.samples;
+    if (r->whole && speaks && t->at.epoch_updates == t->epoch_updates)
+        wattlaw_mark_epoch_end(r->epoch, r->samples, r->updates);
+    r->input_wait_s = (double)(wl_loader_waited_ns(t->train) - waited) / WL_NS_PER_S;
+    rc = t->comm->ops->all_reduce_sum_f64(t->comm, &r->input_wait_s, 1, e);
+    r->input_wait_s /= t->comm->size;
+    return rc;
+}
+
+static int epoch(struct wl_train *t, bool *stop, struct wl_err *e)
+{
+    struct wl_train_epoch r = { .epoch = t->at.epoch, .val_loss = NAN, .val_top1 = NAN, .val_top5 = NAN };
+    r.whole = t->at.epoch_updates == 0;
+    int rc = timed_pass(t, &r, stop, e);
+    if (rc || t->at.epoch_updates < t->epoch_updates) return rc; /* failed, or stopped in the middle */
+    r.lr = t->lr;
+    fill_train(&r, &t->at.counts);
+    if (t->val) rc = validate(t, &r, e);
+    if (rc) return rc;
+    wl_schedule_epoch_end(&t->schedule, t->val ? r.val_loss : r.train_loss);
+    if (t->comm->rank == 0) {
+        mark_results(&r);
+        if (!t->opts->quiet) log_results(t, &r);
+    }
+    t->epochs[t->n_epochs++] = r;
+    t->at.epoch++;
+    t->at.epoch_updates = 0;
+    t->at.counts = (struct wl_counts) { 0 };
+    return 0;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------------------- */
+
+/* Is a checkpoint due behind epoch number `done`? Every so many epochs, which may be no whole number. */
+static bool due(const struct wl_train *t, int64_t done)
+{
+    double every = t->opts->checkpoint_every;
+    if (!t->opts->checkpoint_dir) return false;
+    if (done == t->opts->epochs) return true;
+    return every > 0 && floor((double)done / every) > floor((double)(done - 1) / every);
+}
+
+static int save(struct wl_train *t, struct wl_err *e)
+{
+    wattlaw_mark_phase_begin("checkpoint");
+    int rc = wl_train_save(t, e);
+    wattlaw_mark_phase_end("checkpoint");
+    return rc;
+}
+
+static int interrupted(struct wl_train *t, struct wl_err *e)
+{
+    if (t->opts->checkpoint_dir) {
+        int rc = save(t, e);
+        if (rc) return rc;
+    }
+    t->agreed = true;
+    return wl_fail(e, WL_EINTR, "interrupted in epoch %lld after update %lld; %s%s", (long long)t->at.epoch,
+                   (long long)t->at.updates,
+                   t->opts->checkpoint_dir ? "--resume goes on from the checkpoint in " : "no checkpoint was asked for",
+                   t->opts->checkpoint_dir ? t->opts->checkpoint_dir : "");
+}
+
+int wl_train_run(struct wl_train *t, struct wl_err *e)
+{
+    int rc = 0;
+    bool stop = false;
+    while (!rc && !stop && t->at.epoch <= t->opts->epochs) {
+        rc = epoch(t, &stop, e);
+        bool ended = !rc && t->at.epoch_updates == 0, last = t->at.epoch > t->opts->epochs;
+        if (ended && (!stop || last) && due(t, t->at.epoch - 1)) rc = save(t, e);
+    }
+    if (rc) return rc;
+    return stop && t->at.epoch <= t->opts->epochs ? interrupted(t, e) : 0;
+}

@@ -1,0 +1,105 @@
+/* `wattlaw-train MODEL`: opens the ranks, trains, reports. */
+#include "cmd/cmd.h"
+#include "cmd/train.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <wattlaw/mark.h>
+
+/* ---- this process among the ranks ------------------------------------------------------------------------------- */
+
+/* Gives the rank `threads` of the cores that it may use, counted by its place on the node. A launcher that bound the
+ * ranks already leaves too few for all of them: then its choice stands. */
+static void pin(const struct wl_comm *c, int64_t threads)
+{
+    cpu_set_t may, own;
+    CPU_ZERO(&own);
+    if (sched_getaffinity(0, sizeof may, &may)) return;
+    if (CPU_COUNT(&may) < c->node_size * threads) {
+        wl_log(WL_INFO, "train", "not pinned: %d cores for %d workers of %lld threads", CPU_COUNT(&may), c->node_size,
+               (long long)threads);
+        return;
+    }
+    int64_t place = 0, from = c->node_rank * threads;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &may)) continue;
+        if (place >= from && place < from + threads) CPU_SET(cpu, &own);
+        place++;
+    }
+    sched_setaffinity(0, sizeof own, &own);
+}
+
+static void become_rank(const struct wl_comm *c, const struct wl_train_opts *o)
+{
+    char rank[16];
+    snprintf(rank, sizeof rank, "%d", c->rank);
+    setenv("WATTLAW_RANK", rank, 1); /* for the marks; ranks that were forked have the same environment */
+    wl_log_init(o->quiet ? WL_WARN : WL_INFO, c->size > 1 ? c->rank : -1);
+    if (o->pin) pin(c, o->threads);
+    wl_train_catch_signals();
+}
+
+static void mark_start(const struct wl_train *t)
+{
+    const struct wl_train_opts *o = t->opts;
+    char host[65] = "";
+    gethostname(host, sizeof host - 1);
+    wattlaw_mark_start(
+        "workload=%s workers=%d local_batch=%lld global_batch=%lld accumulation=%lld epochs=%lld size=%s "
+        "image_size=%lld train_samples=%lld threads=%lld precision=f32 host=%s pid=%d",
+        t->model->name, t->comm->size, (long long)o->local_batch, (long long)t->global_batch,
+        (long long)o->accumulation, (long long)o->epochs, o->size, (long long)o->image_size,
+        (long long)wl_loader_samples(t->train), (long long)o->threads, host, (int)getpid());
+}
+
+/* ---- the job ---------------------------------------------------------------------------------------------------- */
+
+static int train(struct wl_train *t, struct wl_err *e)
+{
+    wattlaw_mark_phase_begin("load");
+    int rc = wl_train_setup(t, e);
+    if (!rc && t->opts->resume) rc = wl_train_resume(t, e);
+    wattlaw_mark_phase_end("load");
+    if (rc) return rc;
+    mark_start(t);
+    return wl_train_run(t, e);
+}
+
+static const char *status_word(int rc) { return rc == 0 ? "ok" : rc == WL_EINTR ? "interrupted" : "failed"; }
+
+static int exit_status(int rc)
+{
+    return rc == 0           ? WL_EXIT_OK
+           : rc == WL_EUSAGE ? WL_EXIT_USAGE
+           : rc == WL_EINTR  ? WL_EXIT_INTERRUPTED
+                             : WL_EXIT_FAILED;
+}
+
+/* One message for the job. What all ranks know rank 0 says. What one rank alone knows it says itself, and ends the
+ * others' waiting; these learn that a rank was lost, which rank 0 says. */
+static int finish(struct wl_train *t, int rc, const struct wl_err *e)
+{
+    bool leads = t->comm->rank == 0, lost_another = rc == WL_EJOB;
+    wattlaw_mark_stop(status_word(rc));
+    if (t->plan && leads && (rc == 0 || rc == WL_EINTR)) wl_train_report(t, rc == WL_EINTR);
+    if (rc == 0 || t->agreed) return leads ? rc : exit_status(rc);
+    if (!leads && !lost_another) wl_log(WL_ERROR, "train", "%s", e->msg);
+    if (leads) wl_log(WL_ERROR, "train", "%s", e->msg);
+    t->comm->ops->abandon(t->comm, exit_status(rc));
+    return exit_status(rc);
+}
+
+int wl_train_model(const struct wl_model *m, struct wl_train_opts *o, const struct wl_rest *rest, struct wl_arena *a,
+                   struct wl_err *e)
+{
+    if (rest->args.n) return wl_fail(e, WL_EUSAGE, "'%s' was not expected", rest->args.v[0]);
+    int rc = wl_train_fill(o, m, e);
+    if (rc) return rc;
+    struct wl_train t = { .model = m, .opts = o, .arena = a };
+    rc = wl_comm_open(&t.comm, &(struct wl_comm_how) { .backend = o->comm, .workers = o->workers }, a, e);
+    if (rc) return rc;
+    become_rank(t.comm, o);
+    rc = train(&t, e);
+    return finish(&t, rc, e);
+}

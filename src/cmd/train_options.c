@@ -1,0 +1,82 @@
+#include "cmd/train.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define AT(field) .offset = offsetof(struct wl_train_opts, field)
+
+const struct wl_opt wl_train_rows[] = {
+    { "data", WL_STR, AT(data), .required = true, .help = "folder with train/CLASS/*.JPEG and val/CLASS/*.JPEG" },
+    { "epochs", WL_INT, AT(epochs), "10", 1, 1e6, .help = "passes over the training set" },
+    { "local-batch", WL_INT, AT(local_batch), NULL, 1, 1e6,
+      .help = "samples of a worker at a time; default: the model's" },
+    { "accumulation", WL_INT, AT(accumulation), "1", 1, 1e6,
+      .help = "local batches added up before an update; global batch = workers x local batch x accumulation" },
+    { "size", WL_CHOICE, AT(size), "full", .choices = "full|tiny",
+      .help = "tiny: the same network with fewer blocks and channels, for tests and small machines" },
+    { "image-size", WL_INT, AT(image_size), NULL, 1, 4096, "pixels",
+      .help = "side of the images; default: the model's" },
+    { "classes", WL_INT, AT(classes), NULL, 2, 1e6,
+      .help = "classes expected in the data; default: as many as there are" },
+    { "train-samples", WL_INT, AT(train_samples), NULL, 1, 1e12, .help = "use so many training images; default: all" },
+    { "val-samples", WL_INT, AT(val_samples), NULL, 1, 1e12, .help = "use so many validation images; default: all" },
+    { "validate", WL_FLAG, AT(validate), "yes", .help = "run over val/ after each epoch" },
+    { "augment", WL_FLAG, AT(augment), "yes", .help = "random crops and flips in training" },
+    { "skip-bad", WL_FLAG, AT(skip_bad), .help = "leave out images that cannot be read, and count them" },
+    { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "of the parameters, the order of samples and their crops" },
+
+    { "lr", WL_REAL, AT(lr), NULL, 0, 1e6, .help = "learning rate; default: the model's" },
+    { "lr-scale", WL_FLAG, AT(lr_scale), .help = "multiply it by global batch/256" },
+    { "lr-schedule", WL_CHOICE, AT(lr_schedule), "constant", .choices = "constant|step|cosine|plateau",
+      .help = "what happens to it over the epochs" },
+    { "warmup-epochs", WL_REAL, AT(warmup_epochs), "0", 0, 1e6, .help = "linear rise at the start" },
+    { "lr-factor", WL_REAL, AT(lr_factor), "0.1", 1e-9, 1, .help = "step and plateau: what it is multiplied by" },
+    { "lr-step-epochs", WL_REAL, AT(lr_step_epochs), "30", 1e-3, 1e6, .help = "step: every so many epochs" },
+    { "lr-patience", WL_INT, AT(lr_patience), "5", 0, 1e6, .help = "plateau: epochs without improvement before a cut" },
+    { "lr-min", WL_REAL, AT(lr_min), "0", 0, 1e6, .help = "the schedule stops here" },
+    { "momentum", WL_REAL, AT(momentum), NULL, 0, 1, .help = "of SGD; default: the model's" },
+    { "weight-decay", WL_REAL, AT(weight_decay), NULL, 0, 1, .help = "default: the model's" },
+    { "nesterov", WL_FLAG, AT(nesterov), .help = "Nesterov's momentum" },
+
+    { "workers", WL_INT, AT(workers), NULL, 1, 1024,
+      .help = "ranks on this machine, started here; leave it out under mpirun or srun" },
+    { "threads", WL_INT, AT(threads), "1", 1, 1024, .help = "of each worker, for computing" },
+    { "loader-threads", WL_INT, AT(loader_threads), "1", 0, 1024,
+      .help = "of each worker, for reading images ahead; 0: read when needed" },
+    { "pin", WL_FLAG, AT(pin), .help = "give each worker processor cores of its own, as many as threads" },
+    { "comm", WL_CHOICE, AT(comm), "auto", .choices = "auto|null|shm|mpi", .help = "how ranks exchange gradients" },
+    { "backend", WL_CHOICE, AT(backend), "auto", .choices = "auto|cpu|ref",
+      .help = "cpu: oneDNN; ref: plain C, slow, for comparison" },
+
+    { "checkpoint-dir", WL_STR, AT(checkpoint_dir), .help = "folder for checkpoints; default: none are written" },
+    { "checkpoint-every", WL_REAL, AT(checkpoint_every), "1", 0, 1e6, "epochs",
+      .help = "how often; 0: only at the end and on an interruption" },
+    { "checkpoint-keep", WL_INT, AT(checkpoint_keep), "2", 1, 1e6, .help = "how many are kept" },
+    { "resume", WL_FLAG, AT(resume), .help = "go on from the newest checkpoint, if there is one" },
+    { "json", WL_FLAG, AT(json), .help = "print the results as JSON" },
+    { "quiet", WL_FLAG, AT(quiet), .help = "no progress on stderr" },
+    WL_OPT_END,
+};
+
+static void fill_int(int64_t *value, int64_t otherwise)
+{
+    if (*value == 0) *value = otherwise;
+}
+
+static void fill_real(double *value, double otherwise)
+{
+    if (isnan(*value)) *value = otherwise;
+}
+
+int wl_train_fill(struct wl_train_opts *o, const struct wl_model *m, struct wl_err *e)
+{
+    const struct wl_model_defaults *d = wl_model_defaults(m, o->size);
+    fill_int(&o->local_batch, d->local_batch);
+    fill_int(&o->image_size, d->image_size);
+    fill_real(&o->lr, d->lr);
+    fill_real(&o->momentum, d->momentum);
+    fill_real(&o->weight_decay, d->weight_decay);
+    if (o->resume && !o->checkpoint_dir)
+        return wl_fail(e, WL_EUSAGE, "--resume needs --checkpoint-dir, the folder to go on from");
+    return 0;
+}

@@ -1,0 +1,134 @@
+/* The results of a training: a table for people, JSON for programs. */
+#include "cmd/train.h"
+
+#include <math.h>
+
+struct totals {
+    int64_t samples, updates;
+    double time_s, input_wait_s;
+};
+
+static struct totals sum_up(const struct wl_train *t)
+{
+    struct totals s = { 0 };
+    for (size_t i = 0; i < t->n_epochs; i++) {
+        s.samples += t->epochs[i].samples;
+        s.updates += t->epochs[i].updates;
+        s.time_s += t->epochs[i].time_s;
+        s.input_wait_s += t->epochs[i].input_wait_s;
+    }
+    return s;
+}
+
+static double rate(double samples, double time_s) { return time_s > 0 ? samples / time_s : NAN; }
+
+/* ---- for people ------------------------------------------------------------------------------------------------- */
+
+static void print_table(const struct wl_train *t)
+{
+    static const char *const heads[] = { "epoch",       "loss", "top-1 %", "top-5 %",   "val loss",    "val top-1 %",
+                                         "val top-5 %", "lr",   "time s",  "samples/s", "input wait s" };
+    struct wl_table table = wl_table_new(t->arena);
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&table, heads[i], true);
+    for (size_t i = 0; i < t->n_epochs; i++) {
+        const struct wl_train_epoch *r = &t->epochs[i];
+        wl_table_cellf(&table, "%lld%s", (long long)r->epoch, r->whole ? "" : "*");
+        const double cells[] = { r->train_loss,  100 * r->train_top1, 100 * r->train_top5,
+                                 r->val_loss,    100 * r->val_top1,   100 * r->val_top5,
+                                 r->lr,          r->time_s,           rate((double)r->samples, r->time_s),
+                                 r->input_wait_s };
+        for (size_t k = 0; k < WL_COUNT(cells); k++) wl_table_real(&table, cells[k], 4);
+        wl_table_row(&table);
+    }
+    wl_table_print(&table, stdout, 0);
+}
+
+static void print_text(const struct wl_train *t, bool interrupted)
+{
+    struct wl_plan_info info = wl_plan_info(t->plan);
+    struct totals s = sum_up(t);
+    printf("%s (%s, %.3g million parameters) on %s\n", t->model->name, t->opts->size, (double)info.parameters * 1e-6,
+           t->opts->data);
+    printf("%d worker%s x local batch %lld x accumulation %lld = global batch %lld; %lld classes, %lld training "
+           "images\n\n",
+           t->comm->size, t->comm->size > 1 ? "s" : "", (long long)t->opts->local_batch,
+           (long long)t->opts->accumulation, (long long)t->global_batch, (long long)t->classes,
+           (long long)wl_loader_samples(t->train));
+    if (t->n_epochs == 0 && !interrupted) {
+        printf("nothing left to do: the checkpoint is of epoch %lld of %lld\n", (long long)t->at.epoch - 1,
+               (long long)t->opts->epochs);
+        return;
+    }
+    if (t->n_epochs) print_table(t);
+    bool part = t->n_epochs && !t->epochs[0].whole;
+    if (part) puts("* from where it was resumed: time and samples are of a part of the epoch");
+    printf("\n%s %zu epoch%s: %lld updates, %lld samples in %s, %.0f samples/s\n",
+           interrupted ? "interrupted after" : "trained", t->n_epochs, t->n_epochs == 1 ? "" : "s",
+           (long long)s.updates, (long long)s.samples, wl_human_time(t->arena, s.time_s),
+           rate((double)s.samples, s.time_s));
+    if (wl_loader_bad(t->train)) printf("%lld images could not be read\n", (long long)wl_loader_bad(t->train));
+}
+
+/* ---- for programs ----------------------------------------------------------------------------------------------- */
+
+static void add_epoch(struct wl_json *list, const struct wl_train_epoch *r)
+{
+    struct wl_json *o = wl_json_add_object(list, NULL);
+    wl_json_add_int(o, "epoch", r->epoch);
+    wl_json_add_bool(o, "whole", r->whole);
+    wl_json_add_int(o, "samples", r->samples);
+    wl_json_add_int(o, "updates", r->updates);
+    wl_json_add_real(o, "time_s", r->time_s);
+    wl_json_add_real(o, "input_wait_s", r->input_wait_s);
+    wl_json_add_real(o, "lr", r->lr);
+    wl_json_add_real(o, "train_loss", r->train_loss);
+    wl_json_add_real(o, "train_top1", r->train_top1);
+    wl_json_add_real(o, "train_top5", r->train_top5);
+    wl_json_add_real(o, "val_loss", r->val_loss);
+    wl_json_add_real(o, "val_top1", r->val_top1);
+    wl_json_add_real(o, "val_top5", r->val_top5);
+}
+
+static void print_json(const struct wl_train *t, bool interrupted)
+{
+    struct wl_plan_info info = wl_plan_info(t->plan);
+    struct wl_plan_times times = wl_plan_times(t->plan);
+    struct totals s = sum_up(t);
+    struct wl_json *o = wl_json_root_object(t->arena);
+    wl_json_add_str(o, "model", t->model->name);
+    wl_json_add_str(o, "status", interrupted ? "interrupted" : "ok");
+    wl_json_add_str(o, "wattlaw", WL_VERSION);
+    wl_json_add_str(o, "backend", info.backend);
+    wl_json_add_str(o, "library", info.library);
+    wl_json_add_str(o, "comm", t->comm->ops->name);
+    wl_json_add_int(o, "workers", t->comm->size);
+    wl_json_add_int(o, "nodes", t->comm->nodes);
+    wl_json_add_int(o, "global_batch", t->global_batch);
+    wl_json_add_int(o, "classes", t->classes);
+    wl_json_add_int(o, "train_samples", wl_loader_samples(t->train));
+    wl_json_add_int(o, "parameters", info.parameters);
+    wl_json_add_real(o, "train_flops_per_sample", info.train_flops);
+    wl_json_add_int(o, "memory_bytes", (int64_t)info.total_bytes);
+    wl_opts_json(wl_train_rows, t->opts, wl_json_add_object(o, "options"));
+    struct wl_json *list = wl_json_add_array(o, "epochs");
+    for (size_t i = 0; i < t->n_epochs; i++) add_epoch(list, &t->epochs[i]);
+    wl_json_add_int(o, "updates", s.updates);
+    wl_json_add_int(o, "samples", s.samples);
+    wl_json_add_real(o, "time_s", s.time_s);
+    wl_json_add_real(o, "samples_per_s", rate((double)s.samples, s.time_s));
+    wl_json_add_real(o, "input_wait_s", s.input_wait_s);
+    wl_json_add_real(o, "compute_s", times.train_s - times.reduce_s);
+    wl_json_add_real(o, "reduce_s", times.reduce_s);
+    wl_json_add_real(o, "update_s", times.update_s);
+    wl_json_add_real(o, "validate_s", times.eval_s);
+    wl_json_add_int(o, "bad_images", wl_loader_bad(t->train));
+    wl_json_print(o, stdout);
+}
+
+void wl_train_report(const struct wl_train *t, bool interrupted)
+{
+    if (t->opts->json)
+        print_json(t, interrupted);
+    else
+        print_text(t, interrupted);
+}

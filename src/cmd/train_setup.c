@@ -1,0 +1,100 @@
+/* From options to something that can be trained: data, network, plan, schedule. */
+#include "cmd/train.h"
+
+static struct wl_loader_opts loader_opts(const struct wl_train *t, bool train)
+{
+    const struct wl_train_opts *o = t->opts;
+    return (struct wl_loader_opts) {
+        .dir = o->data,
+        .train = train,
+        .image_size = o->image_size,
+        .classes = o->classes,
+        .samples = train ? o->train_samples : o->val_samples,
+        .batch = o->local_batch,
+        .rank = t->comm->rank,
+        .ranks = t->comm->size,
+        .threads = o->loader_threads,
+        .seed = (uint64_t)o->seed,
+        .drop_last = train,
+        .skip_bad = o->skip_bad,
+        .augment = train && o->augment,
+    };
+}
+
+static int open_data(struct wl_train *t, struct wl_err *e)
+{
+    struct wl_loader_opts train = loader_opts(t, true), val = loader_opts(t, false);
+    int rc = wl_loader_open(&t->train, &train, t->arena, e);
+    if (rc) return rc;
+    t->classes = wl_loader_classes(t->train);
+    if (!t->opts->validate) return 0;
+    val.classes = t->classes;
+    return wl_loader_open(&t->val, &val, t->arena, e);
+}
+
+static int count_updates(struct wl_train *t, struct wl_err *e)
+{
+    const struct wl_train_opts *o = t->opts;
+    t->global_batch = t->comm->size * o->local_batch * o->accumulation;
+    t->epoch_updates = wl_loader_batches(t->train) / o->accumulation;
+    if (t->epoch_updates > 0) return 0;
+    return wl_fail(
+        e, WL_EINVAL,
+        "%s/train: %lld images make no global batch of %lld (%d workers x local batch %lld x accumulation %lld)",
+        o->data, (long long)wl_loader_samples(t->train), (long long)t->global_batch, t->comm->size,
+        (long long)o->local_batch, (long long)o->accumulation);
+}
+
+static int init_schedule(struct wl_train *t, struct wl_err *e)
+{
+    const struct wl_train_opts *o = t->opts;
+    struct wl_schedule_opts s = {
+        .kind = o->lr_schedule,
+        .lr = o->lr,
+        .scale = o->lr_scale,
+        .global_batch = t->global_batch,
+        .warmup_epochs = o->warmup_epochs,
+        .epochs = (double)o->epochs,
+        .step_epochs = o->lr_step_epochs,
+        .factor = o->lr_factor,
+        .patience = (int)o->lr_patience,
+        .min_lr = o->lr_min,
+    };
+    return wl_schedule_init(&t->schedule, &s, e);
+}
+
+static int build(struct wl_train *t, struct wl_graph *g, struct wl_err *e)
+{
+    const struct wl_train_opts *o = t->opts;
+    struct wl_model_opts m = {
+        .size = o->size, .batch = o->local_batch, .image_size = o->image_size, .classes = t->classes
+    };
+    int rc = open_data(t, e);
+    if (!rc) rc = count_updates(t, e);
+    if (!rc) rc = init_schedule(t, e);
+    if (rc) return rc;
+    m.classes = t->classes;
+    return t->model->build(g, &m, &t->net, e);
+}
+
+int wl_train_setup(struct wl_train *t, struct wl_err *e)
+{
+    const struct wl_train_opts *o = t->opts;
+    struct wl_graph *g = wl_graph_new(t->arena);
+    int rc = wl_comm_agree(t->comm, build(t, g, e), e);
+    if (rc) {
+        t->agreed = true;
+        return rc;
+    }
+    struct wl_plan_opts plan = {
+        .backend = wl_streq(o->backend, "auto") ? NULL : o->backend,
+        .threads = (int)o->threads,
+        .seed = (uint64_t)o->seed,
+        .micro_batches = (int)o->accumulation,
+        .optim = { .kind = "sgd", .momentum = o->momentum, .weight_decay = o->weight_decay, .nesterov = o->nesterov },
+    };
+    rc = wl_plan_new(&t->plan, g, &plan, t->comm, t->arena, e);
+    t->epochs = wl_new_array(t->arena, struct wl_train_epoch, (size_t)o->epochs);
+    t->at = (struct wl_train_at) { .epoch = 1 };
+    return rc;
+}

@@ -1,0 +1,21 @@
+#include "cmd/train.h"
+
+#include <signal.h>
+#include <string.h>
+
+static volatile sig_atomic_t asked; /* the one thing that a signal handler may set */
+
+static void on_signal(int number) { asked = number; }
+
+void wl_train_catch_signals(void)
+{
+    struct sigaction act;
+    memset(&act, 0, sizeof act);
+    act.sa_handler = on_signal;
+    act.sa_flags = SA_RESTART | (int)SA_RESETHAND;
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+}
+
+bool wl_train_asked_to_stop(void) { return asked != 0; }
