@@ -7,9 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { SHAPES = 10, MAX_OBJECTS = 6, SUBPIXELS = 2 };
+enum { MAX_HUES = 20, SHAPES = 10, MAX_OBJECTS = 6, SUBPIXELS = 2 };
 
-/* What a class is: digits of its number to the base of the cube root of the number of classes. */
+/* What a class is. Hue is seen within an epoch, shape takes longer, and slope is there from MAX_HUES * SHAPES classes.
+ */
 struct kind {
     int shape;
     double hue;   /* [0,1) */
@@ -34,12 +35,13 @@ struct picture {
 
 static struct kind kind_of(int64_t class_index, int64_t classes)
 {
-    int64_t base = 1;
-    while (base * base * base < classes) base++;
-    int64_t shape = class_index % base, hue = class_index / base % base, slope = class_index / (base * base);
-    int64_t slopes = (classes + base * base - 1) / (base * base);
-    struct kind k = { .shape = (int)shape, .hue_step = 1. / (double)base, .slope_step = M_PI_2 / (double)slopes };
-    k.hue = ((double)hue + 0.5) * k.hue_step;
+    int64_t hues = (int64_t)ceil(sqrt(2 * (double)classes));
+    if (hues > MAX_HUES) hues = MAX_HUES;
+    int64_t others = (classes + hues - 1) / hues, shapes = others < SHAPES ? others : SHAPES;
+    int64_t slopes = (others + shapes - 1) / shapes;
+    int64_t hue = class_index % hues, shape = class_index / hues % shapes, slope = class_index / (hues * shapes);
+    struct kind k = { .shape = (int)shape, .hue_step = 1. / (double)hues, .slope_step = M_PI_2 / (double)slopes };
+    k.hue = (double)hue * k.hue_step;
     k.slope = ((double)slope + 0.5) * k.slope_step;
     return k;
 }
@@ -50,12 +52,12 @@ static bool inside(int shape, double u, double v)
     double r = hypot(u, v), angle = atan2(v, u);
     switch (shape) {
     case 0: return r < 0.9;                                                        /* disc */
-    case 1: return fmax(fabs(u), fabs(v)) < 0.8;                                   /* square */
+    case 1: return fmin(fabs(u), fabs(v)) < 0.28 && fmax(fabs(u), fabs(v)) < 0.95; /* cross */
     case 2: return v > -0.6 && v < 0.9 - 1.75 * fabs(u);                           /* triangle */
     case 3: return r < 0.95 && r > 0.55;                                           /* ring */
-    case 4: return fmin(fabs(u), fabs(v)) < 0.28 && fmax(fabs(u), fabs(v)) < 0.95; /* cross */
+    case 4: return fabs(u) < 0.3 && fabs(v) < 1;                                   /* bar */
     case 5: return r < 0.6 + 0.4 * cos(5 * angle);                                 /* flower of five leaves */
-    case 6: return fabs(u) < 0.3 && fabs(v) < 1;                                   /* bar */
+    case 6: return fmax(fabs(u), fabs(v)) < 0.8;                                   /* square */
     case 7: return r < 0.95 && hypot(u - 0.45, v) > 0.75;                          /* crescent */
     case 8: return (u < -0.2 || v < -0.2) && fmax(fabs(u), fabs(v)) < 0.85;        /* angle */
     default: return fmax(fabs(u), fabs(v)) < 0.9 && fmax(fabs(u), fabs(v)) > 0.5;  /* frame */
@@ -76,7 +78,7 @@ static struct object draw_object(struct wl_draws *d, int shape)
 {
     double turn = wl_draw(d, 0, 2 * M_PI);
     struct object o = { .shape = shape, .cos_turn = cos(turn), .sin_turn = sin(turn) };
-    o.size = wl_draw(d, 0.13, 0.3);
+    o.size = wl_draw(d, 0.15, 0.33);
     o.x = wl_draw(d, 0.15, 0.85);
     o.y = wl_draw(d, 0.15, 0.85);
     return o;
