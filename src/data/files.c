@@ -110,7 +110,7 @@ int wl_images_limit(struct wl_images *images, int64_t samples, struct wl_err *e)
     if (samples > images->n)
         return wl_fail(e, WL_EINVAL, "%s: %lld samples asked for, it has %lld", images->dir, (long long)samples,
                        (long long)images->n);
-    for (int64_t i = 0; i < samples; i++) images->v[i] = images->v[i * images->n / samples];
+    for (int64_t i = 0; i < samples; i++) images->v[i] = images->v[(2 * i + 1) * images->n / (2 * samples)];
     images->n = samples;
     return 0;
 }

@@ -40,6 +40,16 @@ int wl_jpeg_new(struct wl_jpeg **out, struct wl_arena *a, struct wl_err *e)
     return 0;
 }
 
+/* The message of a file that libjpeg refused. Its decoder is replaced: after some errors in a header it keeps a
+ * half-read marker, and the next, good file would fail too. */
+static int refuse(struct wl_jpeg *j, struct wl_err *e)
+{
+    int rc = wl_fail(e, WL_EINVAL, "%s: %s", j->path, tjGetErrorStr2(j->handle));
+    tjDestroy(j->handle);
+    j->handle = tjInitDecompress();
+    return j->handle ? rc : wl_fail(e, WL_ENOMEM, "%s: no memory for a JPEG decoder", j->path);
+}
+
 static int buffer_room(struct buffer *b, size_t n, const char *path, struct wl_err *e)
 {
     if (n <= b->cap) return 0;
@@ -82,7 +92,7 @@ int wl_jpeg_open(struct wl_jpeg *j, const char *path, int *width, int *height, s
         return wl_fail(e, WL_EINVAL, "%s: is no JPEG (begins with 0x%02x)", path, j->file.p[0]);
     if (tjDecompressHeader3(j->handle, j->file.p, j->file.n, &j->width, &j->height, &subsampling, &j->colour_space) !=
         0)
-        return wl_fail(e, WL_EINVAL, "%s: %s", path, tjGetErrorStr2(j->handle));
+        return refuse(j, e);
     *width = j->width;
     *height = j->height;
     return 0;
@@ -100,7 +110,7 @@ static int decompress(struct wl_jpeg *j, struct buffer *to, int width, int heigh
     int rc = buffer_room(to, (size_t)width * (size_t)height * (size_t)tjPixelSize[format], j->path, e);
     if (rc != 0) return rc;
     if (tjDecompress2(j->handle, j->file.p, j->file.n, to->p, width, 0, height, format, 0) != 0 && !harmless(j))
-        return wl_fail(e, WL_EINVAL, "%s: %s", j->path, tjGetErrorStr2(j->handle));
+        return refuse(j, e);
     return 0;
 }
 

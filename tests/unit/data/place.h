@@ -1,0 +1,59 @@
+/* A temporary folder for the tests of this area. */
+#ifndef WL_TESTS_DATA_PLACE_H
+#define WL_TESTS_DATA_PLACE_H
+
+#include "data/internal.h"
+
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct place {
+    struct wl_arena *arena;
+    const char *dir; /* not made yet, in a temporary folder of its own */
+    char root[64];
+};
+
+static int place_remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st, (void)type, (void)at;
+    return remove(path);
+}
+
+static inline int place_setup(void **state)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct place *p = wl_new(a, struct place);
+    p->arena = a;
+    snprintf(p->root, sizeof p->root, "/tmp/wattlaw-data-XXXXXX");
+    if (!mkdtemp(p->root)) return -1;
+    p->dir = wl_path_join(a, p->root, "set");
+    *state = p;
+    return 0;
+}
+
+static inline int place_teardown(void **state)
+{
+    struct place *p = *state;
+    char root[64];
+    memcpy(root, p->root, sizeof root);
+    wl_arena_free(p->arena); /* ends the threads first */
+    return nftw(root, place_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A small data set: 3 classes, 20 + 7 pictures of 40 pixels. */
+static inline void place_fill(const struct place *p)
+{
+    struct wl_synth_opts o = { .dir = p->dir, .classes = 3, .images = 20, .val_images = 7, .size = 40, .threads = 2 };
+    struct wl_err e = { 0 };
+    int64_t written;
+    assert_int_equal(wl_synth_imagenet(&o, false, &written, p->arena, &e), 0);
+    assert_int_equal(written, 27);
+}
+
+#endif

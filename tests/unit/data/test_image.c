@@ -1,0 +1,180 @@
+/* Decoding, cropping and resizing of one image. */
+#include "place.h"
+
+#include <math.h>
+
+/* The picture that the values below were made from. */
+static void pattern(uint8_t *rgb)
+{
+    for (int y = 0; y < 10; y++)
+        for (int x = 0; x < 12; x++) {
+            uint8_t *p = rgb + 3 * (y * 12 + x);
+            p[0] = (uint8_t)(x * x * 7 + y * 13);
+            p[1] = (uint8_t)(x * 31 + y * y * 5);
+            p[2] = (uint8_t)((x ^ y) * 19);
+        }
+}
+
+/* Pillow 13: image.crop(box).resize((4, 4), Image.BILINEAR). Pillow rounds between its two passes: off by one. */
+static void test_resize_as_pillow(void **state)
+{
+    static const struct {
+        struct wl_crop crop;
+        uint8_t want[3][16];
+    } cases[] = {
+        { { .x = 1, .y = 2, .width = 9, .height = 7 },
+          { { 60, 137, 110, 153, 80, 157, 125, 142, 104, 170, 124, 87, 124, 148, 102, 107 },
+            { 91, 152, 168, 58, 143, 184, 88, 83, 156, 105, 114, 156, 92, 145, 170, 103 },
+            { 28, 82, 101, 178, 92, 56, 62, 195, 102, 57, 28, 69, 145, 143, 47, 15 } } },
+        { { .x = 3, .y = 1, .width = 3, .height = 2 },
+          { { 76, 107, 149, 188, 79, 110, 152, 191, 86, 117, 159, 198, 89, 120, 162, 201 },
+            { 98, 117, 141, 160, 102, 121, 145, 164, 109, 128, 152, 171, 113, 132, 156, 175 },
+            { 38, 74, 88, 76, 33, 75, 96, 90, 24, 77, 113, 119, 19, 78, 121, 133 } } },
+    };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_resize *r = wl_resize_new(4, a);
+    uint8_t rgb[3 * 12 * 10], out[3][16], flipped[3][16];
+    struct wl_pixels from = { .rgb = rgb, .width = 12, .height = 10, .reduced = 1 };
+    struct wl_err e;
+    (void)state;
+    pattern(rgb);
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        struct wl_crop crop = cases[i].crop;
+        assert_int_equal(wl_resize(r, &from, &crop, out[0], &e), 0);
+        crop.flip = true;
+        assert_int_equal(wl_resize(r, &from, &crop, flipped[0], &e), 0);
+        for (int c = 0; c < 3; c++)
+            for (int k = 0; k < 16; k++) {
+                assert_in_range(out[c][k] + 1, cases[i].want[c][k], cases[i].want[c][k] + 2);
+                assert_int_equal(flipped[c][k], out[c][k / 4 * 4 + 3 - k % 4]);
+            }
+    }
+    wl_arena_free(a);
+}
+
+static void test_crop_random(void **state)
+{
+    double areas = 0;
+    int flips = 0, n = 2000;
+    (void)state;
+    for (int i = 0; i < n; i++) {
+        struct wl_draws d = wl_draws(1, "test", 0, (uint64_t)i);
+        struct wl_crop c = wl_crop_random(500, 375, &d);
+        double ratio = c.width / c.height, area = c.width * c.height / (500. * 375);
+        assert_true(c.x >= 0 && c.y >= 0 && c.x + c.width <= 500 && c.y + c.height <= 375);
+        assert_true(ratio > 0.74 && ratio < 1.35);
+        assert_true(area > 0.079 && area <= 1);
+        areas += area;
+        flips += c.flip;
+    }
+    assert_true(flips > n / 2 - 100 && flips < n / 2 + 100);
+    assert_true(areas / n > 0.4 && areas / n < 0.56); /* .54 less what does not fit */
+}
+
+static void test_crop_narrow(void **state)
+{
+    struct wl_draws d = wl_draws(1, "test", 0, 0);
+    struct wl_crop c = wl_crop_random(1000, 10, &d); /* no attempt can fit: the centre, aspect 4/3 */
+    (void)state;
+    assert_true(fabs(c.width - 13) < 1e-9 && fabs(c.height - 10) < 1e-9 && fabs(c.x - 493) < 1e-9);
+    c = wl_crop_centre(1, 1);
+    assert_true(c.width > 0 && c.x >= 0);
+}
+
+static void test_reduction(void **state)
+{
+    struct wl_crop c = { .width = 900, .height = 448 };
+    (void)state;
+    assert_int_equal(wl_crop_reduction(&c, 224), 2);
+    assert_int_equal(wl_crop_reduction(&c, 225), 1);
+    assert_int_equal(wl_crop_reduction(&c, 56), 8);
+    assert_int_equal(wl_crop_reduction(&c, 1000), 1);
+}
+
+static struct wl_jpeg *decoder(struct wl_arena *a)
+{
+    struct wl_jpeg *j;
+    struct wl_err e;
+    assert_int_equal(wl_jpeg_new(&j, a, &e), 0);
+    return j;
+}
+
+static void expect_colour(const char *file, int width, int height, int r, int g, int b)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_jpeg *j = decoder(a);
+    const char *fixtures = getenv("WL_FIXTURES");
+    struct wl_pixels p;
+    struct wl_err e = { 0 };
+    int w, h;
+    assert_non_null(fixtures);
+    assert_int_equal(wl_jpeg_open(j, wl_path_join(a, fixtures, file), &w, &h, &e), 0);
+    assert_int_equal(w, width);
+    assert_int_equal(h, height);
+    for (int reduce = 1; reduce <= 8; reduce *= 2) {
+        assert_int_equal(wl_jpeg_decode(j, reduce, &p, &e), 0);
+        assert_int_equal(p.width, (width + reduce - 1) / reduce);
+        assert_in_range(p.rgb[0] + 2, r, r + 4);
+        assert_in_range(p.rgb[1] + 2, g, g + 4);
+        assert_in_range(p.rgb[2] + 2, b, b + 4);
+    }
+    wl_arena_free(a);
+}
+
+static void test_colour_spaces(void **state)
+{
+    (void)state;
+    expect_colour("cmyk.JPEG", 32, 32, 207, 69, 51);
+    expect_colour("grey.JPEG", 32, 24, 77, 77, 77);
+}
+
+/* Files that are no whole JPEG, each with its own message. */
+static void test_bad_files(void **state)
+{
+    struct place *p = *state;
+    struct wl_arena *a = p->arena;
+    const char *path = wl_path_join(a, p->root, "x.JPEG");
+    const char *good = wl_path_join(a, getenv("WL_FIXTURES"), "cmyk.JPEG");
+    char *text;
+    size_t n;
+    struct wl_err e = { 0 };
+    struct wl_jpeg *j = decoder(a);
+    struct wl_pixels pixels;
+    int w, h;
+    assert_int_equal(wl_jpeg_open(j, path, &w, &h, &e), WL_ENOENT);
+    assert_non_null(strstr(e.msg, "x.JPEG: No such file"));
+    assert_true(wl_jpeg_open(j, p->root, &w, &h, &e) < 0);
+    assert_non_null(strstr(e.msg, "is no plain file"));
+    assert_int_equal(wl_file_write(path, "", 0, &e), 0);
+    assert_int_equal(wl_jpeg_open(j, path, &w, &h, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "x.JPEG: is empty"));
+    assert_int_equal(wl_file_write(path, "\x89PNG", 4, &e), 0);
+    assert_int_equal(wl_jpeg_open(j, path, &w, &h, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "is no JPEG (begins with 0x89)"));
+
+    /* cut at every length: an error in the header or in the data, never a picture */
+    assert_int_equal(wl_file_read(good, 1 << 20, &text, &n, a, &e), 0);
+    for (size_t cut = 2; cut + 2 < n; cut += 7) {
+        assert_int_equal(wl_file_write(path, text, cut, &e), 0);
+        int rc = wl_jpeg_open(j, path, &w, &h, &e);
+        if (rc == 0) rc = wl_jpeg_decode(j, 1, &pixels, &e);
+        assert_int_equal(rc, WL_EINVAL);
+        assert_non_null(strstr(e.msg, path));
+    }
+    assert_int_equal(wl_file_write(path, text, n, &e), 0); /* and the decoder still works */
+    if (wl_jpeg_open(j, path, &w, &h, &e) != 0) fail_msg("%s", e.msg);
+    assert_int_equal(wl_jpeg_decode(j, 1, &pixels, &e), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resize_as_pillow),
+        cmocka_unit_test(test_crop_random),
+        cmocka_unit_test(test_crop_narrow),
+        cmocka_unit_test(test_reduction),
+        cmocka_unit_test(test_colour_spaces),
+        cmocka_unit_test_setup_teardown(test_bad_files, place_setup, place_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,325 @@
+#include "place.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+enum { S = 16, PIXELS = 3 * S * S };
+
+static struct wl_loader_opts options(const struct place *p, bool train)
+{
+    return (struct wl_loader_opts) {
+        .dir = p->dir, .train = train, .image_size = S, .batch = 4, .ranks = 1, .threads = 2, .seed = 5, .augment = true
+    };
+}
+
+static struct wl_loader *open_loader(const struct place *p, const struct wl_loader_opts *o)
+{
+    struct wl_loader *l = NULL;
+    struct wl_err e = { 0 };
+    int rc = wl_loader_open(&l, o, p->arena, &e);
+    if (rc != 0) fail_msg("%s", e.msg);
+    return l;
+}
+
+static void refuse(const struct place *p, const struct wl_loader_opts *o, const char *cause)
+{
+    struct wl_loader *l;
+    struct wl_err e = { 0 };
+    assert_true(wl_loader_open(&l, o, p->arena, &e) < 0);
+    if (!strstr(e.msg, cause)) fail_msg("'%s' lacks '%s'", e.msg, cause);
+}
+
+/* A number for each image of an epoch, in the order given; returns how many. */
+static int64_t digest_epoch(struct wl_loader *l, int64_t epoch, int64_t batch, double *digest, int32_t *label)
+{
+    float *x = malloc((size_t)batch * PIXELS * sizeof *x);
+    int32_t *y = malloc((size_t)batch * sizeof *y);
+    int64_t n, total = 0;
+    struct wl_err e = { 0 };
+    int rc;
+    assert_int_equal(wl_loader_epoch(l, epoch, &e), 0);
+    while ((rc = wl_loader_next(l, x, y, &n, &e)) > 0)
+        for (int64_t i = 0; i < n; i++, total++) {
+            digest[total] = 0;
+            for (int k = 0; k < PIXELS; k++) digest[total] += x[i * PIXELS + k] * (1 + k % 97);
+            label[total] = y[i];
+        }
+    if (rc < 0) fail_msg("%s", e.msg);
+    free(x);
+    free(y);
+    return total;
+}
+
+static void assert_same(const double *a, const double *b, int64_t n)
+{
+    assert_memory_equal(a, b, (size_t)n * sizeof *a);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double d = *(const double *)a - *(const double *)b;
+    return (d > 0) - (d < 0);
+}
+
+/* The same bits for 0, 1 and 3 threads and any ring; other epochs and seeds differ. */
+static void test_threads_do_not_matter(void **state)
+{
+    struct place *p = *state;
+    double first[20], digest[20];
+    int32_t label[20], other[20];
+    place_fill(p);
+    for (int64_t threads = 0; threads <= 3; threads++) {
+        struct wl_loader_opts o = options(p, true);
+        o.threads = threads;
+        o.ring = 1 + threads;
+        struct wl_loader *l = open_loader(p, &o);
+        assert_int_equal(wl_loader_batches(l), 5);
+        assert_int_equal(digest_epoch(l, 2, 4, digest, other), 20);
+        if (threads == 0) {
+            memcpy(first, digest, sizeof first);
+            memcpy(label, other, sizeof label);
+        }
+        assert_same(first, digest, 20);
+        assert_memory_equal(label, other, sizeof label);
+        assert_int_equal(digest_epoch(l, 3, 4, digest, other), 20);
+        assert_memory_not_equal(first, digest, sizeof first);
+    }
+}
+
+/* The ranks' images together are those of one rank: crops and flips too. */
+static void test_ranks_together(void **state)
+{
+    struct place *p = *state;
+    double one[20], all[20];
+    int32_t label[20];
+    place_fill(p);
+    struct wl_loader_opts o = options(p, true);
+    assert_int_equal(digest_epoch(open_loader(p, &o), 1, 4, one, label), 20);
+    qsort(one, 20, sizeof *one, by_value);
+    for (o.ranks = 2; o.ranks <= 3; o.ranks++) {
+        int64_t n = 0;
+        for (o.rank = 0; o.rank < o.ranks; o.rank++) n += digest_epoch(open_loader(p, &o), 1, 4, all + n, label + n);
+        assert_int_equal(n, 20);
+        qsort(all, 20, sizeof *all, by_value);
+        assert_same(one, all, 20);
+    }
+}
+
+static void test_validation(void **state)
+{
+    struct place *p = *state;
+    double a[7], b[7];
+    int32_t label[7];
+    place_fill(p);
+    struct wl_loader_opts o = options(p, false);
+    struct wl_loader *l = open_loader(p, &o);
+    assert_int_equal(wl_loader_samples(l), 7);
+    assert_int_equal(wl_loader_classes(l), 3);
+    assert_string_equal(wl_loader_class_name(l, 1), "class0001");
+    assert_int_equal(digest_epoch(l, 1, 4, a, label), 7);
+    for (int i = 0; i < 7; i++) assert_int_equal(label[i], i < 3 ? 0 : i < 5 ? 1 : 2);
+    assert_int_equal(digest_epoch(l, 9, 4, b, label), 7);
+    assert_same(a, b, 7);
+}
+
+/* A part of the epoch is left unread; the next epoch is whole. */
+static void test_abandoned_epoch(void **state)
+{
+    struct place *p = *state;
+    float x[4 * PIXELS];
+    int32_t y[4], label[20];
+    double a[20], b[20];
+    int64_t n;
+    struct wl_err e;
+    place_fill(p);
+    struct wl_loader_opts o = options(p, true);
+    struct wl_loader *l = open_loader(p, &o);
+    assert_int_equal(wl_loader_next(l, x, y, &n, &e), 0); /* no epoch yet */
+    digest_epoch(l, 4, 4, a, label);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(wl_loader_epoch(l, i, &e), 0);
+        assert_int_equal(wl_loader_next(l, x, y, &n, &e), 1);
+    }
+    assert_int_equal(digest_epoch(l, 4, 4, b, label), 20);
+    assert_same(a, b, 20);
+}
+
+/* A limit keeps the classes' shares; too high a limit is refused. */
+static void test_samples(void **state)
+{
+    struct place *p = *state;
+    double digest[20];
+    int32_t label[20];
+    int of_class[3] = { 0 };
+    place_fill(p);
+    struct wl_loader_opts o = options(p, true);
+    o.samples = 9;
+    assert_int_equal(digest_epoch(open_loader(p, &o), 1, 4, digest, label), 9);
+    for (int i = 0; i < 9; i++) of_class[label[i]]++;
+    for (int k = 0; k < 3; k++) assert_int_equal(of_class[k], 3);
+    o.samples = 21;
+    refuse(p, &o, "21 samples asked for, it has 20");
+}
+
+/* A grey picture comes out as (v/255 - mean) / std. */
+static void test_normalised(void **state)
+{
+    static const double mean[] = { 0.485, 0.456, 0.406 }, std[] = { 0.229, 0.224, 0.225 };
+    struct place *p = *state;
+    struct wl_arena *a = p->arena;
+    float x[4 * PIXELS];
+    int32_t y[4];
+    int64_t n, size;
+    char *text;
+    struct wl_err e;
+    assert_int_equal(wl_mkdirs(wl_path_join(a, p->dir, "train/only"), &e), 0);
+    assert_int_equal(wl_file_read(wl_path_join(a, getenv("WL_FIXTURES"), "grey.JPEG"), 1 << 20, &text, (size_t *)&size,
+                                  a, &e),
+                     0);
+    assert_int_equal(wl_file_write(wl_path_join(a, p->dir, "train/only/a.jpg"), text, (size_t)size, &e), 0);
+    struct wl_loader_opts o = options(p, true);
+    struct wl_loader *l = open_loader(p, &o);
+    assert_int_equal(wl_loader_epoch(l, 1, &e), 0);
+    assert_int_equal(wl_loader_next(l, x, y, &n, &e), 1);
+    assert_int_equal(n, 1);
+    for (int c = 0; c < 3; c++)
+        for (int i = 0; i < S * S; i++) assert_true(fabs(x[c * S * S + i] - (77 / 255. - mean[c]) / std[c]) < 1e-5);
+    assert_int_equal(wl_loader_next(l, x, y, &n, &e), 0);
+}
+
+static void test_missing(void **state)
+{
+    struct place *p = *state;
+    struct wl_arena *a = p->arena;
+    struct wl_err e;
+    struct wl_loader_opts train = options(p, true), val = options(p, false);
+    refuse(p, &train, "no such data folder");
+    assert_int_equal(wl_mkdirs(p->dir, &e), 0);
+    refuse(p, &train, "no folder 'train'");
+    assert_int_equal(wl_mkdirs(wl_path_join(a, p->dir, "train"), &e), 0);
+    refuse(p, &train, "no class folder");
+    assert_int_equal(wl_mkdirs(wl_path_join(a, p->dir, "train/cat"), &e), 0);
+    refuse(p, &train, "train/cat: no JPEG in this class folder");
+    refuse(p, &val, "no folder 'val'");
+    assert_int_equal(wl_mkdirs(wl_path_join(a, p->dir, "val"), &e), 0);
+    refuse(p, &val, "no images");
+    assert_int_equal(wl_mkdirs(wl_path_join(a, p->dir, "val/dog"), &e), 0);
+    refuse(p, &val, "val/dog: this class is not among the 1 of");
+}
+
+static void test_wrong_sizes(void **state)
+{
+    struct place *p = *state;
+    place_fill(p);
+    struct wl_loader_opts o = options(p, true);
+    o.classes = 10;
+    refuse(p, &o, "3 class folders, but the model has 10 classes");
+    o.classes = 3;
+    o.drop_last = true;
+    o.batch = 11;
+    o.ranks = 2;
+    refuse(p, &o, "20 samples are less than one global batch of 22 (2 workers x 11)");
+}
+
+static const char *damage(const struct place *p, const char *name)
+{
+    const char *path = wl_path_join(p->arena, p->dir, name);
+    struct wl_err e;
+    char *text;
+    size_t n;
+    assert_int_equal(wl_file_read(path, 1 << 20, &text, &n, p->arena, &e), 0);
+    assert_int_equal(truncate(path, (off_t)n * 2 / 3), 0);
+    return path;
+}
+
+/* Without skip_bad the epoch ends with the first bad file of the order, the same one for any number of threads. */
+static void test_bad_is_an_error(void **state)
+{
+    struct place *p = *state;
+    float x[4 * PIXELS];
+    int32_t y[4];
+    int64_t n, good[3];
+    char first[1024] = "";
+    struct wl_err e;
+    place_fill(p);
+    damage(p, "train/class0000/train_0000003.JPEG");
+    damage(p, "train/class0001/train_0000004.JPEG");
+    for (int64_t threads = 0; threads < 3; threads++) {
+        struct wl_loader_opts o = options(p, true);
+        o.threads = threads;
+        struct wl_loader *l = open_loader(p, &o);
+        int rc;
+        assert_int_equal(wl_loader_epoch(l, 1, &e), 0);
+        for (good[threads] = 0; (rc = wl_loader_next(l, x, y, &n, &e)) > 0;) good[threads]++;
+        assert_int_equal(rc, WL_EINVAL);
+        assert_non_null(strstr(e.msg, ".JPEG: "));
+        if (threads == 0) memcpy(first, e.msg, sizeof first);
+        assert_string_equal(e.msg, first);
+        assert_int_equal(good[threads], good[0]);
+        assert_int_equal(wl_loader_next(l, x, y, &n, &e), WL_EINVAL); /* and stays one */
+    }
+}
+
+static void test_skip_bad(void **state)
+{
+    struct place *p = *state;
+    double a[20], b[20];
+    int32_t label[20];
+    place_fill(p);
+    wl_log_init(WL_ERROR, -1);
+    damage(p, "train/class0000/train_0000003.JPEG");
+    damage(p, "val/class0001/val_0000001.JPEG");
+    struct wl_loader_opts o = options(p, true);
+    o.skip_bad = true;
+    struct wl_loader *l = open_loader(p, &o);
+    o.threads = 0;
+    struct wl_loader *alone = open_loader(p, &o);
+    assert_int_equal(unlink(damage(p, "train/class0002/train_0000005.JPEG")), 0); /* after it was listed */
+    assert_int_equal(digest_epoch(l, 1, 4, a, label), 20);                        /* full batches */
+    assert_int_equal(digest_epoch(alone, 1, 4, b, label), 20);
+    assert_same(a, b, 20);
+    digest_epoch(l, 2, 4, b, label);
+    assert_int_equal(wl_loader_bad(l), 2); /* each once */
+    o = options(p, false);
+    o.skip_bad = true;
+    l = open_loader(p, &o);
+    assert_int_equal(digest_epoch(l, 1, 4, a, label), 6); /* left out */
+    assert_int_equal(wl_loader_bad(l), 1);
+}
+
+static void test_all_bad(void **state)
+{
+    struct place *p = *state;
+    struct wl_arena *a = p->arena;
+    float x[4 * PIXELS];
+    int32_t y[4];
+    int64_t n;
+    struct wl_err e;
+    wl_log_init(WL_ERROR, -1);
+    assert_int_equal(wl_mkdirs(wl_path_join(a, p->dir, "train/cat"), &e), 0);
+    assert_int_equal(wl_file_write(wl_path_join(a, p->dir, "train/cat/a.jpg"), "no", 2, &e), 0);
+    struct wl_loader_opts o = options(p, true);
+    o.skip_bad = true;
+    struct wl_loader *l = open_loader(p, &o);
+    assert_int_equal(wl_loader_epoch(l, 1, &e), 0);
+    assert_int_equal(wl_loader_next(l, x, y, &n, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "no image can be read; the last"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_threads_do_not_matter, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_ranks_together, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_validation, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_abandoned_epoch, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_samples, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_normalised, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_missing, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_sizes, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_bad_is_an_error, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_skip_bad, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_all_bad, place_setup, place_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/* Properties of order and shares: every sample once, whatever the number of ranks. */
+#include "place.h"
+
+/* How often each place of the order is taken over all ranks and steps. */
+static void count_places(struct wl_shares s, int *seen)
+{
+    int64_t from;
+    for (s.rank = 0; s.rank < s.ranks; s.rank++)
+        for (int64_t step = 0; step < wl_shares_steps(&s); step++) {
+            int64_t n = wl_shares_at(&s, step, &from);
+            assert_true(n >= 0 && n <= s.batch);
+            for (int64_t i = 0; i < n; i++) seen[from + i]++;
+        }
+}
+
+static void test_every_sample_once(void **state)
+{
+    (void)state;
+    for (int64_t samples = 1; samples < 50; samples += 7)
+        for (int64_t batch = 1; batch < 10; batch += 2)
+            for (int64_t ranks = 1; ranks <= 5; ranks++) {
+                int seen[50] = { 0 };
+                struct wl_shares s = { .samples = samples, .batch = batch, .ranks = ranks };
+                count_places(s, seen);
+                for (int64_t i = 0; i < samples; i++) assert_int_equal(seen[i], 1);
+            }
+}
+
+static void test_drop_last(void **state)
+{
+    int seen[50] = { 0 };
+    struct wl_shares s = { .samples = 50, .batch = 4, .ranks = 3, .drop_last = true };
+    (void)state;
+    assert_int_equal(wl_shares_steps(&s), 4);
+    count_places(s, seen);
+    for (int i = 0; i < 50; i++) assert_int_equal(seen[i], i < 48);
+}
+
+/* Call s of rank r with W ranks is call s*W + r of one rank: gradients can be compared. */
+static void test_ranks_are_accumulation(void **state)
+{
+    struct wl_shares one = { .samples = 60, .batch = 5, .ranks = 1, .drop_last = true };
+    (void)state;
+    for (int64_t ranks = 2; ranks <= 3; ranks++) {
+        struct wl_shares s = { .samples = 60, .batch = 5, .ranks = ranks, .drop_last = true };
+        for (int64_t step = 0; step < wl_shares_steps(&s); step++)
+            for (s.rank = 0; s.rank < ranks; s.rank++) {
+                int64_t from, alone;
+                assert_int_equal(wl_shares_at(&s, step, &from), 5);
+                wl_shares_at(&one, step * ranks + s.rank, &alone);
+                assert_int_equal(from, alone);
+            }
+    }
+}
+
+static void test_shuffle(void **state)
+{
+    enum { N = 1000 };
+    static uint32_t a[N], b[N];
+    int seen[N] = { 0 }, moved = 0;
+    double walk = 0;
+    (void)state;
+    wl_order_shuffle(a, N, 7, 1);
+    wl_order_shuffle(b, N, 7, 1);
+    assert_memory_equal(a, b, sizeof a);
+    for (int i = 0; i < N; i++) seen[a[i]]++;
+    for (int i = 0; i < N; i++) assert_int_equal(seen[i], 1);
+    wl_order_shuffle(b, N, 7, 2);
+    for (int i = 0; i < N; i++) moved += a[i] != b[i];
+    assert_true(moved > N - 20);
+    wl_order_shuffle(b, N, 8, 1);
+    moved = 0;
+    for (int i = 0; i < N; i++) moved += a[i] != b[i];
+    assert_true(moved > N - 20);
+    /* the mean distance between neighbours of a random permutation is N/3, deviation about N*0.24/sqrt(N) */
+    for (int i = 1; i < N; i++) walk += abs((int)a[i] - (int)a[i - 1]);
+    assert_true(walk / N > N / 3. - 40 && walk / N < N / 3. + 40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_sample_once),
+        cmocka_unit_test(test_drop_last),
+        cmocka_unit_test(test_ranks_are_accumulation),
+        cmocka_unit_test(test_shuffle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

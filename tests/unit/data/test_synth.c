@@ -1,0 +1,166 @@
+#include "place.h"
+
+#include <math.h>
+#include <sys/stat.h>
+
+static struct wl_synth_opts options(const struct place *p)
+{
+    return (struct wl_synth_opts) { .dir = p->dir, .classes = 4, .images = 10, .size = 24, .seed = 3, .threads = 2 };
+}
+
+static int64_t generate(const struct place *p, const struct wl_synth_opts *o)
+{
+    struct wl_err e = { 0 };
+    int64_t written;
+    int rc = wl_synth_imagenet(o, false, &written, p->arena, &e);
+    if (rc != 0) fail_msg("%s", e.msg);
+    return written;
+}
+
+static void refuse(const struct place *p, struct wl_synth_opts o, const char *cause)
+{
+    struct wl_err e = { 0 };
+    int64_t written;
+    assert_int_equal(wl_synth_imagenet(&o, false, &written, p->arena, &e), WL_EINVAL);
+    if (!strstr(e.msg, cause)) fail_msg("'%s' lacks '%s'", e.msg, cause);
+    assert_int_equal(written, 0);
+}
+
+static size_t count(const struct place *p, const char *folder)
+{
+    struct wl_strs names;
+    struct wl_err e;
+    assert_int_equal(wl_dir_list(wl_path_join(p->arena, p->dir, folder), &names, p->arena, &e), 0);
+    return names.n;
+}
+
+static void test_layout(void **state)
+{
+    struct place *p = *state;
+    struct wl_synth_opts o = options(p);
+    assert_int_equal(generate(p, &o), 14); /* one a class at least in val/ */
+    assert_int_equal(count(p, "train"), 4);
+    assert_int_equal(count(p, "train/class0000"), 3);
+    assert_int_equal(count(p, "train/class0003"), 2);
+    assert_int_equal(count(p, "val/class0003"), 1);
+}
+
+/* A second call does nothing; a call that was cut off is finished; other settings are refused. */
+static void test_manifest(void **state)
+{
+    struct place *p = *state;
+    struct wl_synth_opts o = options(p), other = o;
+    const char *manifest = wl_path_join(p->arena, p->dir, "wattlaw-synthetic.ini");
+    struct wl_err e;
+    char *text;
+    generate(p, &o);
+    assert_int_equal(generate(p, &o), 0);
+    other.seed = 4;
+    refuse(p, other, "holds data of other settings");
+
+    assert_int_equal(wl_file_read(manifest, 1 << 16, &text, NULL, p->arena, &e), 0);
+    char *yes = strstr(text, "complete = yes");
+    assert_non_null(yes);
+    memcpy(yes, "complete = no\n", 14);
+    text[strlen(text) - 1] = '\0';
+    assert_int_equal(wl_file_write(manifest, text, strlen(text), &e), 0);
+    assert_int_equal(unlink(wl_path_join(p->arena, p->dir, "train/class0000/train_0000000.JPEG")), 0);
+    assert_int_equal(generate(p, &o), 14);
+    assert_int_equal(count(p, "train/class0000"), 3);
+}
+
+static void test_foreign_folder(void **state)
+{
+    struct place *p = *state;
+    struct wl_err e;
+    assert_int_equal(wl_mkdirs(wl_path_join(p->arena, p->dir, "train/n01440764"), &e), 0);
+    refuse(p, options(p), "is not empty and has no wattlaw-synthetic.ini");
+    assert_int_equal(count(p, "train"), 1);
+}
+
+static void test_ranges(void **state)
+{
+    struct place *p = *state;
+    struct wl_synth_opts o = options(p);
+    o.classes = 1;
+    refuse(p, o, "1 classes; expected 2 to 1000");
+    o = options(p);
+    o.images = 3;
+    refuse(p, o, "less than one for each of 4 classes");
+    o = options(p);
+    o.size = 4;
+    refuse(p, o, "size 4; expected 8 to 4096");
+    assert_false(wl_is_dir(p->dir));
+}
+
+static void test_cannot_write(void **state)
+{
+    struct place *p = *state;
+    struct wl_synth_opts o = options(p);
+    struct wl_err e = { 0 };
+    int64_t written;
+    o.dir = "/proc/wattlaw";
+    assert_true(wl_synth_imagenet(&o, false, &written, p->arena, &e) < 0);
+    assert_non_null(strstr(e.msg, "/proc/wattlaw"));
+}
+
+/* The same bytes for any number of threads. */
+static void test_threads_do_not_matter(void **state)
+{
+    struct place *p = *state;
+    struct wl_arena *a = p->arena;
+    struct wl_synth_opts one = options(p), three = options(p);
+    struct wl_err e;
+    one.threads = 1;
+    three.threads = 3;
+    three.dir = wl_path_join(a, p->root, "three");
+    generate(p, &one);
+    generate(p, &three);
+    for (int i = 0; i < 10; i++) {
+        const char *name = wl_strf(a, "train/class%04d/train_%07d.JPEG", i % 4, i);
+        char *x, *y;
+        size_t nx, ny;
+        assert_int_equal(wl_file_read(wl_path_join(a, one.dir, name), 1 << 20, &x, &nx, a, &e), 0);
+        assert_int_equal(wl_file_read(wl_path_join(a, three.dir, name), 1 << 20, &y, &ny, a, &e), 0);
+        assert_int_equal(nx, ny);
+        assert_memory_equal(x, y, nx);
+    }
+}
+
+/* Pictures differ within a class, and over many of them the class shows in the mean colour of the saturated pixels. */
+static void test_pictures_tell_the_class(void **state)
+{
+    enum { SIZE = 32, CLASSES = 2, EACH = 60 };
+    uint8_t rgb[3 * SIZE * SIZE], before[sizeof rgb] = { 0 };
+    double red[2] = { 0 }, blue[2] = { 0 };
+    (void)state;
+    for (int i = 0; i < CLASSES * EACH; i++) {
+        wl_draw_image(rgb, SIZE, CLASSES, 1, 0, i);
+        assert_memory_not_equal(rgb, before, sizeof rgb);
+        memcpy(before, rgb, sizeof rgb);
+        for (int k = 0; k < SIZE * SIZE; k++) {
+            int r = rgb[3 * k], g = rgb[3 * k + 1], b = rgb[3 * k + 2];
+            int most = r > g ? (r > b ? r : b) : g > b ? g : b, least = r < g ? (r < b ? r : b) : g < b ? g : b;
+            if (most - least < 90) continue;
+            red[i % 2] += r > b;
+            blue[i % 2] += b > r;
+        }
+    }
+    /* two classes: hues 0 (red) and 1/2 (cyan) */
+    assert_true(red[0] > 2 * blue[0]);
+    assert_true(blue[1] > 2 * red[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_layout, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_manifest, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_foreign_folder, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_ranges, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_cannot_write, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_threads_do_not_matter, place_setup, place_teardown),
+        cmocka_unit_test(test_pictures_tell_the_class),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
