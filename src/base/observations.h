@@ -15,6 +15,7 @@ struct wl_obs_column {
     const char *unit;  /* "s", "J", "W", "MHz"; NULL: a count, a name */
     const char **text; /* [n] */
     double *real;      /* [n] */
+    bool setting;      /* of an extra column: a setting of the campaign, so runs that differ in it are no repeats */
 };
 
 struct wl_observations {

@@ -132,29 +132,43 @@ static void by_batch(struct split *s)
     refine(s, names, texts);
 }
 
-/* Gradient accumulation, where one worker count has several. */
-static void by_accumulation(struct split *s)
+/* A setting that may follow the worker count: it separates the parts in which one worker count has several of it. */
+static void by_other_setting(struct split *s, const char *name, const char *const *texts)
 {
-    const struct wl_observations *obs = s->obs;
-    size_t n = obs->n, *counts_of = wl_new_array(s->a, size_t, n), *ids = wl_new_array(s->a, size_t, n);
-    const char **steps = wl_new_array(s->a, const char *, n);
-    const char **workers = column_texts(s, &(struct wl_obs_column) { .real = obs->workers });
-    for (size_t i = 0; i < n; i++) {
-        double k = obs->global_batch[i] / (obs->workers[i] * obs->local_batch[i]);
-        steps[i] = isfinite(k) ? wl_strf(s->a, "%.6g", k) : "";
-    }
-    number_within(s, s->part, workers, counts_of); /* (part, workers) */
-    size_t pairs = number_within(s, counts_of, steps, ids), seen = 0;
-    size_t *values = wl_new_array(s->a, size_t, n); /* [counts_of] accumulations at a worker count */
-    bool *several = wl_new_array(s->a, bool, s->parts);
+    size_t n = s->obs->n, *at_workers = wl_new_array(s->a, size_t, n), *ids = wl_new_array(s->a, size_t, n);
+    const char **workers = column_texts(s, &(struct wl_obs_column) { .real = s->obs->workers });
+    number_within(s, s->part, workers, at_workers);
+    size_t pairs = number_within(s, at_workers, texts, ids), seen = 0;
+    size_t *values = wl_new_array(s->a, size_t, n); /* [at_workers] */
+    bool *several = wl_new_array(s->a, bool, s->parts), any = false;
     for (size_t i = 0; i < n && seen < pairs; i++) {
         if (ids[i] != seen) continue;
         seen++;
-        if (++values[counts_of[i]] > 1) several[s->part[i]] = true;
+        if (++values[at_workers[i]] > 1) several[s->part[i]] = any = true;
     }
+    if (!any) return;
     const char **names = wl_new_array(s->a, const char *, n);
-    for (size_t i = 0; i < n; i++) names[i] = several[s->part[i]] ? "accumulation" : NULL;
-    refine(s, names, steps);
+    for (size_t i = 0; i < n; i++) names[i] = several[s->part[i]] ? name : NULL;
+    refine(s, names, texts);
+}
+
+static void by_accumulation(struct split *s)
+{
+    const struct wl_observations *obs = s->obs;
+    const char **steps = wl_new_array(s->a, const char *, obs->n);
+    for (size_t i = 0; i < obs->n; i++) {
+        double k = obs->global_batch[i] / (obs->workers[i] * obs->local_batch[i]);
+        steps[i] = isfinite(k) ? wl_strf(s->a, "%.6g", k) : "";
+    }
+    by_other_setting(s, "accumulation", steps);
+}
+
+static void by_campaign_settings(struct split *s)
+{
+    for (size_t c = 0; c < s->obs->n_extra; c++) {
+        const struct wl_obs_column *column = &s->obs->extra[c];
+        if (column->setting) by_other_setting(s, column->name, column_texts(s, column));
+    }
 }
 
 static int by_columns(struct split *s, const struct wl_strs *by, struct wl_err *e)
@@ -181,6 +195,7 @@ int wl_law_partition(const struct wl_observations *obs, const struct wl_strs *by
         by_setting(&s);
         by_batch(&s);
         by_accumulation(&s);
+        by_campaign_settings(&s);
     }
     if (!obs->n) return 0;
     for (size_t i = 0; i < obs->n; i++) s.keys[s.part[i]].n++;

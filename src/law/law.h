@@ -87,7 +87,7 @@ struct wl_law_counts {
 };
 
 struct wl_law_group {
-    struct wl_law_key *key; /* columns of accumulation are derived: global_batch / (workers local_batch) */
+    struct wl_law_key *key; /* accumulation is derived */
     size_t n_key;
     const char *title; /* "resnet50, local_batch 16"; "all runs" without a key */
     enum wl_law_scaling scaling;
@@ -118,8 +118,9 @@ struct wl_law_result {
  *
  * Groups when `by` is empty: workload, hardware, power_cap_w and clock_mhz separate wherever they vary. Within
  * them separates the batch size that is held fixed while workers change: of local_batch and global_batch the one with
- * fewer values (local_batch when equal). Gradient accumulation, global_batch / (workers x local_batch), separates
- * where it takes two values at one worker count. */
+ * fewer values (local_batch when equal). Gradient accumulation, global_batch / (workers x local_batch), and the
+ * further settings of a campaign separate where they take two values at one worker count; what follows the worker
+ * count does not. */
 int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *options, struct wl_law_result *out,
                struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -65,6 +65,7 @@ static void add_further(struct wl_observations *out, const struct observed *v, s
         WL_GROW(a, out->extra, out->n_extra, out->extra_cap);
         struct wl_obs_column *column = &out->extra[out->n_extra++];
         *column = (struct wl_obs_column) { .name = further[c], .real = wl_new_array(a, double, out->n) };
+        column->setting = strcmp(further[c], "repeat") != 0;
         fill(column, CANONICAL + c, v, out->n);
     }
 }
@@ -115,7 +116,10 @@ static int add_settings(struct wl_store *s, struct wl_observations *out, const s
         for (size_t r = row; r < out->n && v[r].run == settings[i].run; r++)
             column_named(&list, settings[i].name, out->n, a)[r] = settings[i].value;
     }
-    for (size_t k = 0; k < list.n; k++) wl_obs_add_extra(out, list.v[k].name, list.v[k].text, a);
+    for (size_t k = 0; k < list.n; k++) {
+        wl_obs_add_extra(out, list.v[k].name, list.v[k].text, a);
+        out->extra[out->n_extra - 1].setting = true;
+    }
     return 0;
 }
 

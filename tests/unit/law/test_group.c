@@ -102,6 +102,29 @@ static void accumulation_that_follows_workers_does_not_separate(void **state)
     wl_arena_free(a);
 }
 
+/* threads = 1, 2 at each worker count; and precision that only follows the workers. */
+static void settings_of_a_campaign_separate(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "net", false, 8, 0);
+    n += series(rows + n, "net", false, 8, 0);
+    struct wl_observations obs = table_of(rows, n, a);
+    const char *threads[] = { "1", "1", "1", "2", "2", "2" }, *placement[] = { "a", "b", "c", "a", "b", "c" };
+    wl_obs_add_extra(&obs, "threads", threads, a);
+    wl_obs_add_extra(&obs, "placement", placement, a);
+    for (size_t c = 0; c < 2; c++) obs.extra[c].setting = true;
+    struct wl_law_result r;
+    struct wl_err e;
+    assert_int_equal(wl_law_fit(&obs, &usual, &r, a, &e), 0);
+    titles(&r, a, "net, local_batch 8, threads 1 | net, local_batch 8, threads 2");
+    obs.extra[0].setting = false; /* an unknown column of a CSV may be anything */
+    assert_int_equal(wl_law_fit(&obs, &usual, &r, a, &e), 0);
+    titles(&r, a, "net, local_batch 8");
+    wl_arena_free(a);
+}
+
 static void by_names_the_columns(void **state)
 {
     (void)state;
@@ -139,6 +162,7 @@ int main(void)
         cmocka_unit_test(caps_separate_even_on_other_worker_counts),
         cmocka_unit_test(accumulation_separates_at_one_worker_count),
         cmocka_unit_test(accumulation_that_follows_workers_does_not_separate),
+        cmocka_unit_test(settings_of_a_campaign_separate),
         cmocka_unit_test(by_names_the_columns),
         cmocka_unit_test(series_that_are_not_comparable_are_noted),
     };
