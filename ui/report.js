@@ -186,6 +186,15 @@
     };
   }
 
+  function legendItems(chart) {
+    const items = Chart.defaults.plugins.legend.labels.generateLabels(chart);
+    return items.filter((item) => {
+      const { series } = chart.data.datasets[item.datasetIndex];
+      if (series.style === "line") Object.assign(item, { lineWidth: 2, lineDash: series.dashed ? [4, 3] : [] });
+      return series.label !== null;
+    });
+  }
+
   function toggleGroup(event, item, legend) {
     const chart = legend.chart;
     const group = chart.data.datasets[item.datasetIndex].series.group;
@@ -216,7 +225,6 @@
   }
 
   function optionsOf(figure) {
-    const labelled = figure.series.filter((series) => series.label).length;
     return {
       animation: false,
       responsive: true,
@@ -226,11 +234,10 @@
       scales: { x: scaleOf(figure.x), y: scaleOf(figure.y) },
       plugins: {
         legend: {
-          display: labelled > 1,
+          display: figure.series.some((series) => series.label),
           position: "bottom",
           onClick: toggleGroup,
-          labels: { color: cssColour("--text"), usePointStyle: true, padding: 14,
-                    filter: (item, data) => data.datasets[item.datasetIndex].series.label !== null },
+          labels: { color: cssColour("--text"), usePointStyle: true, boxHeight: 10, padding: 14, generateLabels: legendItems },
         },
         tooltip: { callbacks: { title: tooltipTitle, label: tooltipText } },
       },

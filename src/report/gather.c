@@ -113,6 +113,7 @@ static void name_groups(struct wl_gathered *g)
     for (size_t i = 0; i < n; i++) {
         struct wl_report_group *group = &g->groups[i];
         group->facet = split ? which[i] : 0;
+        group->name = label_of(group->law, true, g->arena);
         group->label = label_of(group->law, !split && workloads > 1, g->arena);
         group->colour = workloads == n ? slots[which[i]] : (int)seen[group->facet];
         group->marker = group->colour + group->colour / WL_COLOURS; /* equal colours get other markers */

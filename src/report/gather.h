@@ -10,6 +10,7 @@
 struct wl_report_group {
     const struct wl_law_group *law;
     const char *workload; /* "" where none was named */
+    const char *name;     /* in tables and sentences: "resnet50, local batch 16" */
     const char *label;    /* legend: the workload, or what tells groups of one workload apart */
     int colour, marker;
     size_t facet;

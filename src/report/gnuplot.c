@@ -143,11 +143,27 @@ static bool drawable(const struct wl_figure *f, const struct wl_series *s)
     return !wl_figure_empty(&one);
 }
 
-static size_t labels(const struct wl_figure *f)
+/* The legend below the axis, in as many columns as its longest entry leaves room for; the margin grows with its rows. */
+static void put_legend_place(const struct wl_figure *f, struct wl_text *to)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < f->n_series; i++) n += f->series[i].label != NULL;
-    return n;
+    enum { CHARACTERS_ACROSS = 80, SAMPLE_CHARACTERS = 7, MAX_COLUMNS = 4 };
+    size_t n = 0, longest = 1;
+    for (size_t i = 0; i < f->n_series; i++) {
+        const char *label = f->series[i].label;
+        if (!label) continue;
+        n++;
+        if (strlen(label) > longest) longest = strlen(label);
+    }
+    if (n == 0) {
+        wl_text_add(to, "set key off\n");
+        return;
+    }
+    size_t columns = CHARACTERS_ACROSS / (longest + SAMPLE_CHARACTERS);
+    columns = columns < 1 ? 1 : columns > MAX_COLUMNS ? MAX_COLUMNS : columns;
+    size_t rows = (n + columns - 1) / columns;
+    wl_text_addf(to, "set bmargin %.1f\n", 3.7 + 1.1 * (double)rows);
+    wl_text_addf(to, "set key at screen 0.5, screen 0.015 center bottom horizontal maxcols %zu Left reverse samplen 2 width 1\n",
+                 columns);
 }
 
 void wl_figure_gnuplot(const struct wl_figure *f, struct wl_text *to)
@@ -171,8 +187,7 @@ void wl_figure_gnuplot(const struct wl_figure *f, struct wl_text *to)
     put_axis(&f->y, 'y', f->arena, to);
     wl_text_add(to, "set border 3 lc rgb '#444444'\nset grid lc rgb '#dddddd' lt 1 lw 0.7\n");
     put_vlines(f, to);
-    bool legend = labels(f) > 1;
-    wl_text_add(to, legend ? "set key below center horizontal Left reverse samplen 2 width 1\n" : "set key off\n");
+    put_legend_place(f, to);
 
     struct plots p = { to, 0 };
     for (int at = 0; at <= 3; at++) {
@@ -180,7 +195,7 @@ void wl_figure_gnuplot(const struct wl_figure *f, struct wl_text *to)
             if (layer(&f->series[i]) == at && drawable(f, &f->series[i])) put_series(&f->series[i], i, &p, f->arena);
         }
     }
-    for (size_t i = 0; legend && i < f->n_series; i++) {
+    for (size_t i = 0; i < f->n_series; i++) {
         if (f->series[i].label) put_legend_entry(&f->series[i], &p, f->arena);
     }
     wl_text_add(to, p.n ? "\n" : "plot NaN notitle\n");

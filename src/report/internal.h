@@ -20,6 +20,9 @@ bool wl_on_axis(const struct wl_axis *axis, double v);
 /* A cell as people read it: its text, or its number with the digits of its column. */
 const char *wl_cell_text(const struct wl_table_data *t, size_t row, size_t column);
 
+/* Does something stand in the column? */
+bool wl_column_used(const struct wl_table_data *t, size_t column);
+
 /* The heading of a column with its unit: "mean power [W]". */
 char *wl_column_title(const struct wl_column *c, struct wl_arena *a);
 

@@ -2,6 +2,7 @@
 #include "report/gather.h"
 
 #include <math.h>
+#include <stdint.h>
 
 enum { CURVE_POINTS = 40 };
 
@@ -94,11 +95,35 @@ static void add_ideal_time(struct wl_figure *f, const struct wl_report_group *gr
     *labelled = true;
 }
 
+/* The group of a facet whose ideal line is drawn where one for each would hide the runs: the slowest. */
+static size_t slowest(const struct wl_gathered *g, size_t facet)
+{
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i < g->law.n; i++) {
+        const struct wl_law_group *law = g->groups[i].law;
+        if (g->groups[i].facet != facet || law->n_configs < 2) continue;
+        if (found == SIZE_MAX || law->configs[0].time_s > g->law.groups[found].configs[0].time_s) found = i;
+    }
+    return found;
+}
+
+static void add_ideal_times(const struct wl_gathered *g, size_t facet, struct wl_figure *f)
+{
+    enum { LINE_FOR_EACH = 2 };
+    size_t groups = 0, only = slowest(g, facet);
+    bool labelled = false;
+    for (size_t i = 0; i < g->law.n; i++) groups += g->groups[i].facet == facet;
+    for (size_t i = 0; i < g->law.n; i++) {
+        if (g->groups[i].facet == facet && (groups <= LINE_FOR_EACH || i == only)) add_ideal_time(f, &g->groups[i], &labelled);
+    }
+    if (groups > LINE_FOR_EACH) f->source = "The ideal line is that of the slowest group; those of the others are parallel to it.";
+}
+
 static struct wl_figure *time_figure(const struct wl_gathered *g, size_t facet)
 {
     const char *span = wl_gathered_span(g);
     struct wl_figure *f = wl_group_figure(g, facet, "epoch-time", wl_strf(g->arena, "Time of one %s against workers", span));
-    bool labelled = false, any_law = false;
+    bool any_law = false;
     f->y = (struct wl_axis){ .label = wl_strf(g->arena, "%s time", span), .unit = "s", .log = true, .min = NAN, .max = NAN };
     f->metrics = "epoch-time beta band ideal";
     for (size_t i = 0; i < g->law.n; i++) {
@@ -107,12 +132,10 @@ static struct wl_figure *time_figure(const struct wl_gathered *g, size_t facet)
         add_law(f, &g->groups[i]);
         any_law = any_law || g->groups[i].law->law != NULL;
     }
-    for (size_t i = 0; i < g->law.n; i++) {
-        if (g->groups[i].facet == facet) add_ideal_time(f, &g->groups[i], &labelled);
-    }
+    add_ideal_times(g, facet, f);
     f->caption = any_law ? "Points: runs. Lines: fitted power laws; shaded: 95 % bands of the lines, where the data give "
                            "an error estimate. Dashed: ideal scaling from the smallest worker count."
-                         : "Points: runs. No law was fitted: see the notes in the table of laws.";
+                         : "Points: runs. No law was fitted: the notes on the laws say why.";
     wl_figure_finish(f);
     return f;
 }
@@ -155,10 +178,22 @@ static void add_ideal_speedup(const struct wl_gathered *g, size_t facet, struct 
     }
 }
 
+/* The ideal speed-ups at the ticks of the workers. */
+static struct wl_reals speedup_ticks(const struct wl_figure *f)
+{
+    struct wl_reals ticks = { wl_new_array(f->arena, double, f->x.ticks.n), f->x.ticks.n };
+    bool whole = true;
+    for (size_t i = 0; i < ticks.n; i++) {
+        ticks.v[i] = f->x.ticks.v[i] / f->x.ticks.v[0];
+        whole = whole && ticks.v[i] == floor(ticks.v[i]);
+    }
+    return whole && ticks.n > 2 ? ticks : (struct wl_reals){ NULL, 0 };
+}
+
 static struct wl_figure *speedup_figure(const struct wl_gathered *g, size_t facet)
 {
     struct wl_figure *f = wl_group_figure(g, facet, "speedup", "Speed-up over the smallest worker count");
-    f->y = (struct wl_axis){ .label = "speed-up", .log = true, .min = NAN, .max = NAN };
+    f->y = (struct wl_axis){ .label = "speed-up", .log = true, .min = NAN, .max = NAN, .ticks = speedup_ticks(f) };
     f->metrics = "speedup efficiency";
     f->caption = "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
                  "Dashed: ideal.";
@@ -210,7 +245,7 @@ static struct wl_table_data *config_table(const struct wl_gathered *g)
         t->simulated = t->simulated || law->simulated;
         for (size_t k = 0; k < law->n_configs; k++) {
             const struct wl_law_config *c = &law->configs[k];
-            wl_table_data_text(t, law->title);
+            wl_table_data_text(t, g->groups[i].name);
             wl_table_data_real(t, c->workers);
             wl_table_data_real(t, (double)c->runs);
             wl_table_data_real(t, c->time_s);
@@ -239,16 +274,7 @@ static const struct wl_column law_columns[] = {
     { .id = "alpha", .label = "time at 1", .unit = "s", .metric = "alpha", .digits = 4 },
     { .id = "r2", .label = "R2", .metric = "r2", .digits = 4 },
     { .id = "basis", .label = "interval over", .text = true },
-    { .id = "notes", .label = "notes", .text = true },
 };
-
-static char *notes_of(const struct wl_law_group *law, struct wl_arena *a)
-{
-    struct wl_text notes = WL_TEXT(a);
-    if (law->refused) wl_text_add(&notes, law->refused);
-    for (size_t i = 0; i < law->notes.n; i++) wl_text_addf(&notes, "%s%s", notes.n ? "; " : "", law->notes.v[i]);
-    return notes.s;
-}
 
 static const char *basis_of(const struct wl_law_estimate *e)
 {
@@ -267,7 +293,7 @@ static struct wl_table_data *law_table(const struct wl_gathered *g)
                                                      .alpha = NAN, .r2 = NAN };
         const struct wl_law_estimate *best = law->law ? law->law : &none;
         t->simulated = t->simulated || law->simulated;
-        wl_table_data_text(t, law->title);
+        wl_table_data_text(t, g->groups[i].name);
         wl_table_data_text(t, wl_law_scaling_name(law->scaling));
         wl_table_data_real(t, (double)law->n_runs);
         wl_table_data_real(t, (double)law->n_configs);
@@ -278,7 +304,48 @@ static struct wl_table_data *law_table(const struct wl_gathered *g)
         wl_table_data_real(t, best->alpha);
         wl_table_data_real(t, best->r2);
         wl_table_data_text(t, isnan(best->beta_se) ? NULL : basis_of(best));
-        wl_table_data_text(t, notes_of(law, g->arena));
+    }
+    return t;
+}
+
+/* ---- notes on the laws: each once, with the groups that it is about ---- */
+
+static const struct wl_column note_columns[] = {
+    { .id = "groups", .label = "group", .text = true },
+    { .id = "note", .label = "note", .text = true },
+};
+
+static bool has_note(const struct wl_law_group *law, const char *note)
+{
+    if (wl_streq(law->refused, note)) return true;
+    for (size_t i = 0; i < law->notes.n; i++) {
+        if (wl_streq(law->notes.v[i], note)) return true;
+    }
+    return false;
+}
+
+/* Adds a row for the note of group i, unless a group before it had the same. */
+static void add_note(const struct wl_gathered *g, size_t i, const char *note, struct wl_table_data *t)
+{
+    struct wl_text names = WL_TEXT(g->arena);
+    size_t n = 0;
+    for (size_t k = 0; k < g->law.n; k++) {
+        if (!has_note(g->groups[k].law, note)) continue;
+        if (k < i) return;
+        wl_text_addf(&names, "%s%s", n++ ? "; " : "", g->groups[k].name);
+    }
+    wl_table_data_text(t, n > 1 && n == g->law.n ? "all groups" : names.s);
+    wl_table_data_text(t, note);
+}
+
+static struct wl_table_data *note_table(const struct wl_gathered *g)
+{
+    struct wl_table_data *t = wl_table_data_new(g->arena, "law-notes", "Notes on the laws", note_columns,
+                                                WL_COUNT(note_columns));
+    for (size_t i = 0; i < g->law.n; i++) {
+        const struct wl_law_group *law = g->groups[i].law;
+        if (law->refused) add_note(g, i, law->refused, t);
+        for (size_t k = 0; k < law->notes.n; k++) add_note(g, i, law->notes.v[k], t);
     }
     return t;
 }
@@ -293,4 +360,6 @@ void wl_add_scaling(const struct wl_gathered *g, struct wl_document *d)
     }
     wl_section_table(d, s, config_table(g));
     wl_section_table(d, s, law_table(g));
+    struct wl_table_data *notes = note_table(g);
+    if (notes->n_rows) wl_section_table(d, s, notes);
 }

@@ -62,7 +62,7 @@ static struct grid make_grid(const struct wl_run_row *run, struct wl_arena *a)
     double period_s = isfinite(run->sampling_period_s) ? run->sampling_period_s : run->sampling_asked_s;
     int64_t width = isfinite(period_s) ? (int64_t)(2 * period_s * WL_NS_PER_S) : 0;
     if (width < span / GRID_MAX + 1) width = span / GRID_MAX + 1;
-    struct grid grid = { run->start.mono_ns, width, (size_t)(span / width) + 1, NULL };
+    struct grid grid = { run->start.mono_ns, width, (size_t)((span + width - 1) / width), NULL };
     grid.x = wl_new_array(a, double, grid.n);
     for (size_t i = 0; i < grid.n; i++) grid.x[i] = ((double)i + .5) * (double)width / WL_NS_PER_S;
     return grid;
@@ -195,20 +195,23 @@ static int collect(const struct wl_gathered *g, const struct wl_run_row *run, co
 
 /* ---- figures ---- */
 
-static void add_epoch_lines(struct wl_figure *f, const struct wl_epoch_rows *epochs, int64_t start_ns)
+/* A line at the beginning of each epoch, named where there is room for the name. */
+static void add_epoch_lines(struct wl_figure *f, const struct wl_epoch_rows *epochs, const struct wl_run_row *run)
 {
-    size_t every = (epochs->n + VLINE_LABELS - 1) / VLINE_LABELS;
+    double room = (double)(run->stop.mono_ns - run->start.mono_ns) / WL_NS_PER_S / VLINE_LABELS, last = -INFINITY;
     for (size_t i = 0; i < epochs->n; i++) {
-        bool named = i % every == 0;
-        if (epochs->v[i].begin_ns == WL_NO_NS || (!named && epochs->n > VLINES_MAX)) continue;
-        wl_figure_vline(f, (double)(epochs->v[i].begin_ns - start_ns) / WL_NS_PER_S,
-                        named ? wl_strf(f->arena, "epoch %lld", (long long)epochs->v[i].epoch) : NULL);
+        if (epochs->v[i].begin_ns == WL_NO_NS) continue;
+        double x = (double)(epochs->v[i].begin_ns - run->start.mono_ns) / WL_NS_PER_S;
+        bool named = x - last >= room;
+        if (!named && epochs->n > VLINES_MAX) continue;
+        if (named) last = x;
+        wl_figure_vline(f, x, named ? wl_strf(f->arena, "epoch %lld", (long long)epochs->v[i].epoch) : NULL);
     }
 }
 
 static struct wl_axis time_axis(void)
 {
-    return (struct wl_axis){ .label = "time since the start of the run", .unit = "s", .min = NAN, .max = NAN };
+    return (struct wl_axis){ .label = "time since the start of the run", .unit = "s", .zero = true, .min = NAN, .max = NAN };
 }
 
 static char *power_label(const struct trace *t, struct wl_arena *a)
@@ -293,7 +296,7 @@ int wl_add_trace(const struct wl_gathered *g, struct wl_document *d, struct wl_e
         struct wl_figure *f = figures[i];
         if (wl_figure_empty(f)) continue;
         f->source = rule;
-        add_epoch_lines(f, &epochs, run->start.mono_ns);
+        add_epoch_lines(f, &epochs, run);
         wl_figure_finish(f);
         if (!s) s = wl_document_section(d, "one-run", "One run over time");
         wl_section_figure(d, s, f);

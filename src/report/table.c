@@ -50,6 +50,15 @@ const char *wl_cell_text(const struct wl_table_data *t, size_t row, size_t colum
     return isnan(c->value) ? "" : wl_digits(t->arena, c->value, t->columns[column].digits);
 }
 
+bool wl_column_used(const struct wl_table_data *t, size_t column)
+{
+    for (size_t r = 0; r < t->n_rows; r++) {
+        const struct wl_cell *c = &t->cells[r * t->n_columns + column];
+        if (c->text ? *c->text : !isnan(c->value)) return true;
+    }
+    return t->n_rows == 0;
+}
+
 char *wl_column_title(const struct wl_column *c, struct wl_arena *a)
 {
     return c->unit ? wl_strf(a, "%s [%s]", c->label, c->unit) : wl_strdup(a, c->label);

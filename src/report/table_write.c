@@ -1,24 +1,10 @@
-/* The formats of tables, a writer each: text, CSV, Markdown, LaTeX and HTML. */
+/* The formats of tables, a writer each: text, CSV, Markdown, LaTeX and HTML. CSV has every column, the others those in
+ * which something stands. */
 #include "report/internal.h"
 
 #include <math.h>
-#include <string.h>
-
-/* Columns on a terminal, not bytes: every UTF-8 character counts one. */
-static size_t width_of(const char *s)
-{
-    size_t n = 0;
-    for (; *s; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
-    return n;
-}
-
-static void put_padded(struct wl_text *to, const char *s, size_t width, bool left)
-{
-    size_t blanks = width > width_of(s) ? width - width_of(s) : 0;
-    if (left) wl_text_add(to, s);
-    wl_text_addf(to, "%*s", (int)blanks, "");
-    if (!left) wl_text_add(to, s);
-}
+#include <stdio.h>
+#include <stdlib.h>
 
 /* Control characters would move the cursor of a terminal: they become blanks. */
 static char *printable(const char *s, struct wl_arena *a)
@@ -30,46 +16,26 @@ static char *printable(const char *s, struct wl_arena *a)
     return copy;
 }
 
-static char *trimmed_line(char *s)
-{
-    size_t n = strlen(s);
-    while (n && s[n - 1] == ' ') s[--n] = '\0';
-    return s;
-}
-
-static void put_text_row(const struct wl_table_data *t, char *const *cells, const size_t *width, struct wl_text *to)
-{
-    struct wl_text line = WL_TEXT(t->arena);
-    for (size_t c = 0; c < t->n_columns; c++) {
-        if (c) wl_text_add(&line, "  ");
-        put_padded(&line, cells[c], width[c], t->columns[c].text);
-    }
-    wl_text_addf(to, "%s\n", trimmed_line(line.s));
-}
-
 static void write_text(const struct wl_table_data *t, struct wl_text *to)
 {
-    size_t lines = t->n_rows + 2, n = t->n_columns; /* headings, units, rows */
-    char **cells = wl_new_array(t->arena, char *, lines * n);
-    size_t *width = wl_new_array(t->arena, size_t, n);
-    bool units = false;
-    for (size_t c = 0; c < n; c++) {
-        const char *unit = t->columns[c].unit;
-        units = units || unit;
-        cells[c] = printable(t->columns[c].label, t->arena);
-        cells[n + c] = unit ? wl_strf(t->arena, "[%s]", unit) : (char *)"";
-        for (size_t r = 0; r < t->n_rows; r++) cells[(r + 2) * n + c] = printable(wl_cell_text(t, r, c), t->arena);
-        for (size_t l = 0; l < lines; l++) {
-            size_t w = width_of(cells[l * n + c]);
-            if (w > width[c]) width[c] = w;
-        }
-    }
+    struct wl_table text = wl_table_new(t->arena);
     const char *honesty = wl_honesty(t->estimated, t->simulated);
-    wl_text_addf(to, "%s%s%s%s\n", printable(t->title, t->arena), honesty ? " (" : "", honesty ? honesty : "",
-                 honesty ? ")" : "");
-    for (size_t l = 0; l < lines; l++) {
-        if (l != 1 || units) put_text_row(t, cells + l * n, width, to);
+    char *lines = NULL;
+    size_t n = 0;
+    for (size_t c = 0; c < t->n_columns; c++)
+        wl_table_column(&text, printable(wl_column_title(&t->columns[c], t->arena), t->arena), !t->columns[c].text);
+    for (size_t r = 0; r < t->n_rows; r++) {
+        for (size_t c = 0; c < t->n_columns; c++) wl_table_cell(&text, printable(wl_cell_text(t, r, c), t->arena));
+        wl_table_row(&text);
     }
+    FILE *memory = open_memstream(&lines, &n);
+    WL_CHECK(memory);
+    wl_table_print(&text, memory, 0);
+    WL_CHECK(fclose(memory) == 0);
+    wl_text_add(to, printable(t->title, t->arena));
+    if (honesty) wl_text_addf(to, " (%s)", honesty);
+    wl_text_addf(to, "\n%s", lines);
+    free(lines);
 }
 
 static void write_csv(const struct wl_table_data *t, struct wl_text *to)
@@ -101,6 +67,7 @@ static void write_markdown(const struct wl_table_data *t, struct wl_text *to)
     if (honesty) wl_text_addf(to, " (%s)", honesty);
     wl_text_add(to, "\n\n|");
     for (size_t c = 0; c < t->n_columns; c++) {
+        if (!wl_column_used(t, c)) continue;
         wl_text_add(to, " ");
         wl_put_markdown(to, t->columns[c].label);
         if (t->columns[c].unit) {
@@ -111,11 +78,14 @@ static void write_markdown(const struct wl_table_data *t, struct wl_text *to)
         wl_text_add(to, " |");
     }
     wl_text_add(to, "\n|");
-    for (size_t c = 0; c < t->n_columns; c++) wl_text_add(to, t->columns[c].text ? " :-- |" : " --: |");
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (wl_column_used(t, c)) wl_text_add(to, t->columns[c].text ? " :-- |" : " --: |");
+    }
     wl_text_add(to, "\n");
     for (size_t r = 0; r < t->n_rows; r++) {
         wl_text_add(to, "|");
         for (size_t c = 0; c < t->n_columns; c++) {
+            if (!wl_column_used(t, c)) continue;
             wl_text_add(to, " ");
             wl_put_markdown(to, wl_cell_text(t, r, c));
             wl_text_add(to, " |");
@@ -126,6 +96,19 @@ static void write_markdown(const struct wl_table_data *t, struct wl_text *to)
     wl_text_add(to, "\n");
     wl_put_markdown(to, t->caption);
     wl_text_add(to, "\n");
+}
+
+/* Row SIZE_MAX: the headings. */
+static void put_latex_row(const struct wl_table_data *t, size_t row, struct wl_text *to)
+{
+    const char *before = "";
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (!wl_column_used(t, c)) continue;
+        wl_text_add(to, before);
+        wl_put_latex(to, row == SIZE_MAX ? wl_column_title(&t->columns[c], t->arena) : wl_cell_text(t, row, c));
+        before = " & ";
+    }
+    wl_text_add(to, " \\\\\n");
 }
 
 /* For \usepackage{booktabs}; UTF-8 input. */
@@ -142,20 +125,13 @@ static void write_latex(const struct wl_table_data *t, struct wl_text *to)
         wl_put_latex(to, t->caption);
     }
     wl_text_addf(to, "}\n\\label{tab:%s}\n\\begin{tabular}{", t->id);
-    for (size_t c = 0; c < t->n_columns; c++) wl_text_add(to, t->columns[c].text ? "l" : "r");
-    wl_text_add(to, "}\n\\toprule\n");
     for (size_t c = 0; c < t->n_columns; c++) {
-        if (c) wl_text_add(to, " & ");
-        wl_put_latex(to, wl_column_title(&t->columns[c], t->arena));
+        if (wl_column_used(t, c)) wl_text_add(to, t->columns[c].text ? "l" : "r");
     }
-    wl_text_add(to, " \\\\\n\\midrule\n");
-    for (size_t r = 0; r < t->n_rows; r++) {
-        for (size_t c = 0; c < t->n_columns; c++) {
-            if (c) wl_text_add(to, " & ");
-            wl_put_latex(to, wl_cell_text(t, r, c));
-        }
-        wl_text_add(to, " \\\\\n");
-    }
+    wl_text_add(to, "}\n\\toprule\n");
+    put_latex_row(t, SIZE_MAX, to);
+    wl_text_add(to, "\\midrule\n");
+    for (size_t r = 0; r < t->n_rows; r++) put_latex_row(t, r, to);
     wl_text_add(to, "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
 }
 
@@ -185,11 +161,14 @@ static void write_html(const struct wl_table_data *t, struct wl_text *to)
     wl_put_html(to, t->title);
     if (honesty) wl_text_addf(to, " <span class=\"badge\">%s</span>", honesty);
     wl_text_add(to, "</h3></figcaption>\n<div class=\"scroll\"><table>\n<thead><tr>");
-    for (size_t c = 0; c < t->n_columns; c++) put_html_heading(&t->columns[c], to);
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (wl_column_used(t, c)) put_html_heading(&t->columns[c], to);
+    }
     wl_text_add(to, "</tr></thead>\n<tbody>\n");
     for (size_t r = 0; r < t->n_rows; r++) {
         wl_text_add(to, "<tr>");
         for (size_t c = 0; c < t->n_columns; c++) {
+            if (!wl_column_used(t, c)) continue;
             wl_text_add(to, t->columns[c].text ? "<td class=\"text\">" : "<td>");
             wl_put_html(to, wl_cell_text(t, r, c));
             wl_text_add(to, "</td>");

@@ -96,5 +96,5 @@ struct wl_reals wl_round_ticks(double lo, double hi, bool log_scale, struct wl_a
         }
         return (struct wl_reals){ all.v, n };
     }
-    return decade_ticks(lo, hi, decades < 3.6 ? "125" : "1", a);
+    return decade_ticks(lo, hi, decades < 1.2 ? "123457" : decades < 3.6 ? "125" : "1", a);
 }
