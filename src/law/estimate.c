@@ -23,7 +23,7 @@ static struct wl_law_estimate estimate_line(const char *name, const double *y, c
     out.beta_se = o->se[1];
     out.beta_lo = out.beta - half_beta;
     out.beta_hi = out.beta + half_beta;
-    out.r2 = o->r2;
+    out.r2 = o->df > 0 ? o->r2 : NAN; /* of two points it is 1 whatever they are */
     out.r2_adj = o->r2_adj;
     out.p_beta = o->p[1];
     out.sigma = o->sigma;
@@ -55,6 +55,8 @@ static double half_width(const struct wl_law_estimate *e) { return (e->beta_hi -
 
 static const char *refusal(const struct wl_law_group *g, struct wl_arena *a)
 {
+    if (g->counts.rows && g->counts.no_workers == g->counts.rows)
+        return "no law: no row has a positive worker count (--map workers=COLUMN names the column that holds it)";
     if (!g->n_configs) return "no law: no row has both a worker count and a positive response";
     return wl_strf(a, "no law: all runs have %g workers, and a scaling law needs at least two worker counts",
                    g->configs[0].workers);

@@ -61,11 +61,13 @@ static void note_range(struct wl_law_group *g, struct wl_arena *a)
                     "series with --by");
 }
 
+/* Studentised residuals beyond 3 that are rare even as the largest of n (Bonferroni). */
 static void note_outliers(struct wl_law_group *g, struct wl_arena *a)
 {
     for (size_t i = 0; i < g->n_runs; i++) {
         const struct wl_law_run *run = &g->runs[i];
-        if (!(fabs(run->studentised) > 3)) continue;
+        double p = (double)g->n_runs * wl_t_two_sided(run->studentised, g->run_means.df - 1);
+        if (!(fabs(run->studentised) > 3 && p < 1 - WL_LAW_LEVEL)) continue;
         wl_law_note(g, a, "run %s at %g workers is off the line: studentised residual %.1f",
                     run->label ? run->label : "without a label", run->workers, run->studentised);
     }

@@ -122,8 +122,8 @@ static void note_rows(struct wl_law_group *g, const struct wl_law_options *optio
         wl_law_note(g, a, "left out: %s whose %s is not positive and so has no logarithm",
                     wl_law_count(a, c->not_positive, "row"), what);
     if (c->repeated)
-        wl_law_note(g, a, "left out: %s that repeat an epoch of the same run with the same %s",
-                    wl_law_count(a, c->repeated, "row"), what);
+        wl_law_note(g, a, "left out: %s an epoch of the same run with the same %s",
+                    wl_law_count(a, c->repeated, "row that repeats|rows that repeat"), what);
     if (c->totals)
         wl_law_note(g, a, "left out: %s with the total of a run whose epochs are there too",
                     wl_law_count(a, c->totals, "row"));

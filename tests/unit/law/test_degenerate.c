@@ -49,7 +49,7 @@ static void two_points_have_no_error(void **state)
     (void)state;
     FIT({ .workers = 1, .run = "1", .time_s = 8 }, { .workers = 8, .run = "1", .time_s = 1 });
     assert_near(g->law->beta, 1, 1e-14);
-    assert_true(isnan(g->law->beta_se) && isnan(g->law->beta_lo) && isnan(g->law->p_beta) && g->law->df == 0);
+    assert_true(isnan(g->law->beta_se) && isnan(g->law->beta_lo) && isnan(g->law->p_beta) && isnan(g->law->r2) && g->law->df == 0);
     assert_string_equal(g->law->why, "no error estimate: a line through 2 points leaves no degrees of freedom");
     assert_note(g, "no error estimate: two worker counts with one run each");
     assert_true(isnan(g->lack_of_fit.p) && isnan(wl_law_at(g, 2).curve_lo));
@@ -101,7 +101,7 @@ static void repeated_rows_count_once(void **state)
     assert_true(g->counts.repeated == 1 && g->counts.totals == 1 && g->counts.first_epochs == 2);
     assert_true(g->counts.used == 4 && g->counts.rows == 8);
     assert_near(g->configs[1].response, sqrt(12), 1e-14);
-    assert_note(g, "1 row that repeat an epoch");
+    assert_note(g, "1 row that repeats an epoch");
     assert_note(g, "1 row with the total of a run");
     assert_note(g, "1 row has the same run and epoch as another row with a different time_s");
     wl_arena_free(a);

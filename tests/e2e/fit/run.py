@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""wattlaw fit on the tables in cases/, against the files in expected/: run.py WATTLAW
+
+Text and messages must agree to the letter, numbers in JSON to 1e-9. WATTLAW_UPDATE_GOLDEN=1 writes the expected
+files anew; read the difference before you commit it.
+"""
+import json
+import math
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MAP = ["--map", "workload=model", "--map", "workers=gpus", "--map", "time_s=seconds", "--map", "run=job", "--map",
+       "epoch=step"]
+
+# name of the expected file: (table, options, exit status)
+CASES = {
+    "strong": ("strong", [], 0),
+    "strong_json": ("strong", ["--json"], 0),
+    "strong_energy": ("strong", ["--response", "energy_j"], 0),
+    "strong_all_epochs": ("strong", ["--drop-epochs", "0"], 0),
+    "strong_drop_most": ("strong", ["--drop-epochs=3"], 0),
+    "strong_drop_too_many": ("strong", ["--drop-epochs", "9"], 0),
+    "amdahl": ("amdahl", [], 0),
+    "weak": ("weak", [], 0),
+    "weak_json": ("weak", ["--json"], 0),
+    "caps": ("caps", [], 0),
+    "caps_together": ("caps", ["--by", "workload"], 0),
+    "two_counts": ("two_counts", [], 0),
+    "two_points": ("two_points", [], 0),
+    "two_points_json": ("two_points", ["--json"], 0),
+    "one_count": ("one_count", [], 1),
+    "one_count_json": ("one_count", ["--json"], 1),
+    "equal": ("equal", [], 0),
+    "equal_json": ("equal", ["--json"], 0),
+    "messy": ("messy", [], 0),
+    "messy_json": ("messy", ["--json"], 0),
+    "foreign": ("foreign", MAP, 0),
+    "foreign_by_site": ("foreign", MAP + ["--by", "model,site"], 1),
+    "foreign_by_extra": ("foreign", MAP + ["--by", "workload,site"], 0),
+    "foreign_unmapped": ("foreign", [], 1),
+    "estimated_energy": ("estimated", ["--response", "energy_j"], 0),
+    "empty": ("empty", [], 1),
+    "missing_file": ("missing", [], 1),
+    "bad_column": ("strong", ["--by", "workloda"], 1),
+    "bad_response": ("strong", ["--response", "speed"], 2),
+    "bad_drop": ("strong", ["--drop-epochs", "-1"], 2),
+}
+
+
+def run(program, table, options):
+    """Standard output and, behind a line of dashes, standard error."""
+    done = subprocess.run([program, "fit", f"cases/{table}.csv", *options], cwd=HERE, capture_output=True, text=True,
+                          timeout=60)
+    return done.returncode, done.stdout + ("----\n" + done.stderr if done.stderr else "")
+
+
+def differ(got, want, where="$"):
+    """The first place at which two JSON values differ, or None."""
+    if isinstance(want, dict) and isinstance(got, dict):
+        if list(got) != list(want):
+            return f"{where}: keys {list(got)}, not {list(want)}"
+        return next((d for key in want if (d := differ(got[key], want[key], f"{where}.{key}"))), None)
+    if isinstance(want, list) and isinstance(got, list):
+        if len(got) != len(want):
+            return f"{where}: {len(got)} elements, not {len(want)}"
+        return next((d for i in range(len(want)) if (d := differ(got[i], want[i], f"{where}[{i}]"))), None)
+    if isinstance(want, float) and isinstance(got, float):
+        return None if math.isclose(got, want, rel_tol=1e-9, abs_tol=1e-12) else f"{where}: {got!r}, not {want!r}"
+    return None if got == want else f"{where}: {got!r}, not {want!r}"
+
+
+def check(program, name, update):
+    table, options, want_status = CASES[name]
+    status, got = run(program, table, options)
+    path = os.path.join(HERE, "expected", name + (".json" if "--json" in options else ".txt"))
+    if status != want_status:
+        return f"exit status {status}, not {want_status}\n{got}"
+    if update:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(got)
+        return None
+    with open(path, encoding="utf-8") as file:
+        want = file.read()
+    if "--json" in options:
+        return differ(json.loads(got), json.loads(want))
+    return None if got == want else f"expected\n{want}got\n{got}"
+
+
+def main():
+    update = os.environ.get("WATTLAW_UPDATE_GOLDEN") == "1"
+    failures = [(name, why) for name in CASES if (why := check(os.path.abspath(sys.argv[1]), name, update))]
+    for name, why in failures:
+        print(f"{name}: {why}\n")
+    print(f"{len(CASES) - len(failures)} of {len(CASES)} cases agree" + (" (written anew)" if update else ""))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
