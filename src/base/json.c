@@ -104,6 +104,13 @@ int wl_json_parse(const char *text, const char *what, struct wl_json **out, stru
 }
 
 const struct wl_json *wl_json_get(const struct wl_json *o, const char *key) { return W(json_object_get(J(o), key)); }
+
+const char *wl_json_key(const struct wl_json *v, const char *after)
+{
+    void *at = after ? json_object_iter_next(J(v), json_object_key_to_iter(after)) : json_object_iter(J(v));
+    return at ? json_object_iter_key(at) : NULL;
+}
+
 const struct wl_json *wl_json_at(const struct wl_json *v, size_t i) { return W(json_array_get(J(v), i)); }
 const char *wl_json_str(const struct wl_json *v) { return json_string_value(J(v)); }
 bool wl_json_true(const struct wl_json *v) { return json_is_true(J(v)); }

@@ -35,6 +35,8 @@ int wl_json_parse(const char *text, const char *what, struct wl_json **out, stru
 /* Reading: NULL, NAN or the fallback where the value is absent or of another type. */
 const struct wl_json *wl_json_get(const struct wl_json *object, const char *key);
 size_t wl_json_size(const struct wl_json *array_or_object);
+/* The keys of an object in order: the first with after = NULL, then each behind the one returned before; NULL ends. */
+const char *wl_json_key(const struct wl_json *object, const char *after);
 const struct wl_json *wl_json_at(const struct wl_json *array, size_t i);
 const char *wl_json_str(const struct wl_json *v);
 double wl_json_real(const struct wl_json *v);

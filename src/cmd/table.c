@@ -2,8 +2,12 @@
 
 extern const struct wl_cmd wl_cmd_fit;
 extern const struct wl_cmd wl_cmd_report;
+extern const struct wl_cmd wl_cmd_show;
+extern const struct wl_cmd wl_cmd_status;
 
 const struct wl_cmd *const wl_commands[] = {
+    &wl_cmd_status,
+    &wl_cmd_show,
     &wl_cmd_fit,
     &wl_cmd_report,
     NULL,

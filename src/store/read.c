@@ -116,6 +116,7 @@ static const struct field run_map[] = {
     { "t.mean_power_w", F_REAL, AT(wl_run_row, mean_power_w) },
     { "t.estimated", F_BOOL, AT(wl_run_row, estimated) },
     { "t.simulated", F_BOOL, AT(wl_run_row, simulated) },
+    { "t.util_pct", F_REAL, AT(wl_run_row, util_pct) },
     { "t.metric", F_TEXT, AT(wl_run_row, metric) },
     { "t.metric_value", F_REAL, AT(wl_run_row, metric_value) },
     { NULL },

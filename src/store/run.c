@@ -123,42 +123,39 @@ int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *de
 
 /* ---- after a crash ---- */
 
+/* A machine that was booted since has none of its processes left. Otherwise the lock tells, and where the file system
+ * does not lock, the process number. */
+static int alive(struct wl_store *s, int64_t run, const char *host, const char *boot_id, int64_t pid)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    bool here = wl_streq(host, store_host(a)), same_boot = wl_streq(boot_id, store_boot_id(a));
+    wl_arena_free(a);
+    if (!here) return -1;
+    if (!same_boot) return 0;
+    int locked = store_locked(s, lock_of_run(run));
+    if (locked >= 0) return locked;
+    return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+}
+
+int wl_store_alive(struct wl_store *s, const struct wl_run_row *r)
+{
+    return alive(s, r->id, r->host, r->boot_id, isnan(r->pid) ? 0 : (int64_t)r->pid);
+}
+
 struct running {
     int64_t id, pid;
     const char *host, *boot_id;
 };
 
-/* A machine that was booted since has none of its processes left. Otherwise the lock tells, and where the file system
- * does not lock, the process number. */
-static bool is_dead(struct wl_store *s, const struct running *r, const char *host, const char *boot_id)
+static int close_if_dead(struct wl_store *s, const struct running *r, size_t *found, struct wl_err *e)
 {
-    if (!wl_streq(r->host, host)) return false;
-    if (!wl_streq(r->boot_id, boot_id)) return true;
-    int locked = store_locked(s, lock_of_run(r->id));
-    if (locked >= 0) return !locked;
-    return kill((pid_t)r->pid, 0) != 0 && errno == ESRCH;
-}
-
-static int mark_interrupted(struct wl_store *s, const struct running *r, struct wl_err *e)
-{
+    if (alive(s, r->id, r->host, r->boot_id, r->pid) != 0) return 0;
+    ++*found;
     return sql_do(
         s,
         "UPDATE run SET status = 'interrupted', error = 'wattlaw (process ' || pid || ') ended without closing "
         "the run' WHERE id = ?1 AND status = 'running'",
         SQL(sql_int(r->id)), e);
-}
-
-static int close_dead(struct wl_store *s, const struct running *v, size_t n, size_t *found, struct wl_arena *a,
-                      struct wl_err *e)
-{
-    const char *host = store_host(a), *boot_id = store_boot_id(a);
-    int rc = 0;
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        if (!is_dead(s, &v[i], host, boot_id)) continue;
-        rc = mark_interrupted(s, &v[i], e);
-        ++*found;
-    }
-    return rc;
 }
 
 int wl_store_recover(struct wl_store *s, size_t *found, struct wl_err *e)
@@ -172,9 +169,9 @@ int wl_store_recover(struct wl_store *s, size_t *found, struct wl_err *e)
     };
     struct wl_arena *a = wl_arena_new(NULL);
     struct running *v;
-    size_t n, dead = 0;
+    size_t n = 0, dead = 0;
     int rc = rows_select(s, map, "FROM run WHERE status = 'running'", SQL_NONE, sizeof *v, &v, &n, a, e);
-    if (rc == 0) rc = close_dead(s, v, n, &dead, a, e);
+    for (size_t i = 0; i < n && rc == 0; i++) rc = close_if_dead(s, &v[i], &dead, e);
     if (found) *found = dead;
     wl_arena_free(a);
     return rc;

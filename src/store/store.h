@@ -202,6 +202,10 @@ int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *de
  * Runs of other hosts are left alone. */
 int wl_store_recover(struct wl_store *s, size_t *found, struct wl_err *e) WL_MUST_CHECK;
 
+/* Is the wattlaw that looks after a running run alive? 1 yes, 0 no, negative: it is on another host. */
+struct wl_run_row;
+int wl_store_alive(struct wl_store *s, const struct wl_run_row *run);
+
 /* ---- facts of a run ---- */
 
 struct wl_device_row {
@@ -280,6 +284,7 @@ struct wl_run_row {
     double epoch_time_s;           /* mean over epochs */
     double energy_j, mean_power_w; /* over the whole run, of the chosen devices */
     bool estimated, simulated;     /* of that energy */
+    double util_pct;               /* busy time of the GPUs, else of the CPUs */
     const char *metric;            /* last value of the main metric */
     double metric_value;
 };

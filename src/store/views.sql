@@ -55,13 +55,17 @@ LEFT JOIN energy_total j ON j.run = r.id AND j.epoch IS e.epoch
 LEFT JOIN main_metric m ON m.run = r.id AND m.epoch IS e.epoch
 WHERE r.status = 'done' AND r.flag IS NULL;
 
--- A run with its totals, for tables of runs.
+-- A run with its totals, for tables of runs. util_pct: busy time of its GPUs, else of the CPUs, mean over devices.
 CREATE VIEW run_total AS
 SELECT r.id AS run,
        (r.stop_mono_ns - r.start_mono_ns) / 1e9 AS time_s,
        (SELECT count(*) FROM epoch WHERE run = r.id) AS epochs_seen,
        (SELECT avg(time_s) FROM epoch WHERE run = r.id) AS epoch_time_s,
        j.energy_j, j.mean_power_w, ifnull(j.estimated, 0) AS estimated, ifnull(j.simulated, 0) AS simulated,
+       coalesce((SELECT avg(x.mean) FROM channel c JOIN stat x ON x.channel = c.id AND x.epoch IS NULL
+                 WHERE c.run = r.id AND c.quantity = 'sm_util_pct'),
+                (SELECT avg(x.mean) FROM channel c JOIN stat x ON x.channel = c.id AND x.epoch IS NULL
+                 WHERE c.run = r.id AND c.quantity = 'cpu_util_pct')) AS util_pct,
        m.name AS metric, m.value AS metric_value
 FROM run r
 LEFT JOIN energy_total j ON j.run = r.id AND j.epoch IS NULL

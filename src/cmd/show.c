@@ -1,0 +1,217 @@
+/* wattlaw show: the runs of a store, their epochs, or one run in full (show_run.c). */
+#include "cmd/show.h"
+
+#include <math.h>
+#include <string.h>
+
+struct show_options {
+    const char *campaign;
+    int64_t run;
+    bool epochs, json;
+};
+
+static const struct wl_opt show_rows[] = {
+    { .name = "run",
+      .type = WL_INT,
+      .offset = offsetof(struct show_options, run),
+      .def = "0",
+      .min = 0,
+      .max = 1e15,
+      .help = "this run in full; 0: a table of all runs" },
+    { .name = "epochs",
+      .type = WL_FLAG,
+      .offset = offsetof(struct show_options, epochs),
+      .help = "a row an epoch: the observation table" },
+    { .name = "campaign",
+      .type = WL_STR,
+      .offset = offsetof(struct show_options, campaign),
+      .help = "only this campaign of the store" },
+    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct show_options, json), .help = "print JSON" },
+    WL_OPT_END,
+};
+
+/* ---- the table of runs ---- */
+
+/* Every setting that some run has, in order of first appearance. */
+struct setting_names {
+    const char **v;
+    bool *number;
+    size_t n, cap, number_cap;
+};
+
+static void add_names(struct setting_names *names, const struct wl_cmd_settings *set, struct wl_arena *a)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        size_t k = 0;
+        while (k < names->n && strcmp(names->v[k], set->v[i].name) != 0) k++;
+        if (k == names->n) {
+            WL_GROW(a, names->v, names->n, names->cap);
+            WL_GROW(a, names->number, names->n, names->number_cap);
+            names->v[names->n] = set->v[i].name;
+            names->number[names->n++] = true;
+        }
+        names->number[k] = names->number[k] && set->v[i].number;
+    }
+}
+
+static const char *value_of(const struct wl_cmd_settings *set, const char *name)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (strcmp(set->v[i].name, name) == 0) return set->v[i].value;
+    return NULL;
+}
+
+/* What has to be known to read a row: how the run ended if not well, and what its energy is not. */
+static const char *note_of(const struct wl_run_row *r, struct wl_arena *a)
+{
+    const char *end = r->status == WL_RUN_DONE ? "" : wl_cmd_run_end(r, a);
+    const char *energy = isnan(r->energy_j) ? "" : wl_cmd_energy_note(r->estimated, r->simulated);
+    const char *flag = r->flag ? wl_strf(a, "flagged: %s", r->flag) : "";
+    struct wl_text note = WL_TEXT(a);
+    const char *const parts[] = { end, flag, *energy ? wl_strf(a, "energy %s", energy) : "" };
+    for (size_t i = 0; i < WL_COUNT(parts); i++)
+        if (*parts[i]) wl_text_addf(&note, "%s%s", note.n ? "; " : "", parts[i]);
+    return note.s;
+}
+
+static void add_head(struct wl_table *t, const struct setting_names *names)
+{
+    static const char *const numbers[] = {
+        "repeat", "epochs done", "epoch s", "time s", "energy J", "power W", "util %"
+    };
+    wl_table_column(t, "run", true);
+    wl_table_column(t, "status", false);
+    for (size_t i = 0; i < names->n; i++) wl_table_column(t, names->v[i], names->number[i]);
+    for (size_t i = 0; i < WL_COUNT(numbers); i++) wl_table_column(t, numbers[i], true);
+    wl_table_column(t, "metric", false);
+    wl_table_column(t, "value", true);
+    wl_table_column(t, "note", false);
+}
+
+static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct wl_cmd_settings *set,
+                    const struct setting_names *names, struct wl_arena *a)
+{
+    wl_table_cellf(t, "%lld", (long long)r->id);
+    wl_table_cell(t, wl_run_status_names[r->status]);
+    for (size_t i = 0; i < names->n; i++) wl_table_cell(t, value_of(set, names->v[i]));
+    wl_table_cellf(t, "%lld", (long long)r->repeat);
+    wl_table_int(t, r->epochs_seen > 0 ? r->epochs_seen : NAN);
+    wl_table_real(t, r->epoch_time_s, 4);
+    wl_table_real(t, r->time_s, 4);
+    wl_table_real(t, r->energy_j, 4);
+    wl_table_real(t, r->mean_power_w, 4);
+    wl_table_real(t, r->util_pct, 3);
+    wl_table_cell(t, r->metric);
+    wl_table_real(t, r->metric_value, 4);
+    wl_table_cell(t, note_of(r, a));
+    wl_table_row(t);
+}
+
+static void print_runs(const struct wl_run_rows *runs, struct wl_arena *a)
+{
+    struct setting_names names = { 0 };
+    struct wl_cmd_settings *sets = wl_new_array(a, struct wl_cmd_settings, runs->n);
+    for (size_t i = 0; i < runs->n; i++) {
+        sets[i] = wl_cmd_settings(&runs->v[i].set, a);
+        add_names(&names, &sets[i], a);
+    }
+    struct wl_table t = wl_table_new(a);
+    add_head(&t, &names);
+    for (size_t i = 0; i < runs->n; i++) add_run(&t, &runs->v[i], &sets[i], &names, a);
+    wl_table_print(&t, stdout, wl_table_width(stdout));
+}
+
+/* ---- the table of epochs ---- */
+
+static void print_epochs(const struct wl_observations *obs, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    struct wl_obs_column c;
+    for (size_t i = 0; wl_obs_names[i]; i++) {
+        WL_CHECK(wl_obs_find(obs, wl_obs_names[i], &c, NULL) == 0);
+        wl_table_column(&t, c.name, c.real != NULL);
+    }
+    for (size_t row = 0; row < obs->n; row++) {
+        for (size_t i = 0; wl_obs_names[i]; i++) {
+            WL_CHECK(wl_obs_find(obs, wl_obs_names[i], &c, NULL) == 0);
+            if (c.text || isnan(c.real[row]))
+                wl_table_cell(&t, wl_obs_text(&c, row, a));
+            else
+                wl_table_cellf(&t, "%.6g", c.real[row]);
+        }
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, stdout, wl_table_width(stdout));
+}
+
+static void print_epochs_json(const struct wl_observations *obs, struct wl_arena *a)
+{
+    struct wl_json *root = wl_json_root_object(a), *list = wl_json_add_array(root, "observations");
+    for (size_t row = 0; row < obs->n; row++) {
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        struct wl_obs_column c;
+        for (size_t i = 0; wl_obs_names[i]; i++) {
+            WL_CHECK(wl_obs_find(obs, wl_obs_names[i], &c, NULL) == 0);
+            if (c.text)
+                wl_json_add_str(o, c.name, c.text[row]);
+            else
+                wl_cmd_json_number(o, c.name, c.real[row]);
+        }
+    }
+    wl_json_print(root, stdout);
+}
+
+/* ---- the command ---- */
+
+static int show_epochs(struct wl_store *s, int64_t campaign, bool json, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_observations obs;
+    int rc = wl_store_observations(s, campaign, &obs, a, e);
+    if (rc) return rc;
+    if (json)
+        print_epochs_json(&obs, a);
+    else
+        print_epochs(&obs, a);
+    return WL_EXIT_OK;
+}
+
+static int show_runs(struct wl_store *s, int64_t campaign, bool json, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_run_rows runs;
+    int rc = wl_store_runs(s, &(struct wl_run_filter) { .campaign = campaign }, &runs, a, e);
+    if (rc) return rc;
+    if (!json) {
+        print_runs(&runs, a);
+        return WL_EXIT_OK;
+    }
+    struct wl_json *root = wl_json_root_object(a), *list = wl_json_add_array(root, "runs");
+    for (size_t i = 0; i < runs.n; i++) wl_show_run_json(wl_json_add_object(list, NULL), &runs.v[i], a);
+    wl_json_print(root, stdout);
+    return WL_EXIT_OK;
+}
+
+static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct show_options *o = options;
+    struct wl_store *s;
+    int64_t campaign;
+    int rc = wl_cmd_store(rest, &s, a, e);
+    if (rc == 0) rc = wl_cmd_campaign(s, o->campaign, &campaign, a, e);
+    if (rc) return rc;
+    if (o->run) return wl_show_run(s, o->run, o->json, a, e);
+    return o->epochs ? show_epochs(s, campaign, o->json, a, e) : show_runs(s, campaign, o->json, a, e);
+}
+
+const struct wl_cmd wl_cmd_show = {
+    .name = "show",
+    .usage = "[options] STORE",
+    .help = "the runs of a store: settings, time, energy, mean power, utilisation, metric",
+    .more = "STORE is a .db file or the folder of a campaign. \"-\" and columns that are left out were not measured.\n"
+            "\n"
+            "    wattlaw show lab1\n"
+            "    wattlaw show lab1 --run 12        one run with its epochs, devices and sampling quality\n"
+            "    wattlaw show lab1 --epochs --json the observation table",
+    .options = show_rows,
+    .options_size = sizeof(struct show_options),
+    .run = run,
+};

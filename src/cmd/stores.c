@@ -1,0 +1,134 @@
+#include "cmd/stores.h"
+
+#include <math.h>
+#include <string.h>
+
+int wl_cmd_store(const struct wl_rest *rest, struct wl_store **out, struct wl_arena *a, struct wl_err *e)
+{
+    char *path;
+    if (rest->args.n != 1)
+        return wl_fail(e, WL_EUSAGE, "%s",
+                       rest->args.n ? "one STORE is expected" : "which STORE? a .db file or the folder of a campaign");
+    int rc = wl_store_find(rest->args.v[0], &path, a, e);
+    return rc ? rc : wl_store_open(out, path, WL_STORE_READ, a, e);
+}
+
+int wl_cmd_campaign(struct wl_store *s, const char *name, int64_t *id, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_campaign_rows rows;
+    *id = 0;
+    if (!name) return 0;
+    int rc = wl_store_campaigns(s, &rows, a, e);
+    if (rc) return rc;
+    const char **names = wl_new_array(a, const char *, rows.n);
+    for (size_t i = 0; i < rows.n; i++) {
+        names[i] = rows.v[i].name;
+        if (strcmp(names[i], name) == 0) *id = rows.v[i].id;
+    }
+    if (*id) return 0;
+    const char *near = wl_closest(name, names, rows.n);
+    return wl_fail(e, WL_ENOENT, "%s: no campaign \"%s\"%s%s%s", wl_store_path(s), name,
+                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+/* ---- settings ---- */
+
+static void add(struct wl_cmd_settings *list, const char *name, const char *value, bool number, struct wl_arena *a)
+{
+    WL_GROW(a, list->v, list->n, list->cap);
+    list->v[list->n++] = (struct wl_cmd_setting) { .name = name, .value = value, .number = number };
+}
+
+static void add_number(struct wl_cmd_settings *list, const char *name, double value, struct wl_arena *a)
+{
+    if (!isnan(value)) add(list, name, wl_strf(a, "%.15g", value), true, a);
+}
+
+/* The members of the JSON object in `extra`; one that does not parse is shown as it is. */
+static void add_extra(struct wl_cmd_settings *list, const char *extra, struct wl_arena *a)
+{
+    struct wl_json *object;
+    struct wl_err e;
+    if (!extra) return;
+    if (wl_json_parse(extra, "settings", &object, a, &e)) {
+        add(list, "extra", extra, false, a);
+        return;
+    }
+    for (const char *key = wl_json_key(object, NULL); key; key = wl_json_key(object, key)) {
+        const struct wl_json *v = wl_json_get(object, key);
+        const char *text = wl_json_str(v);
+        if (text)
+            add(list, key, text, false, a);
+        else
+            add(list, key, wl_json_text(v, 0, a), !isnan(wl_json_real(v)), a);
+    }
+}
+
+struct wl_cmd_settings wl_cmd_settings(const struct wl_settings *set, struct wl_arena *a)
+{
+    struct wl_cmd_settings list = { 0 };
+    if (set->workload) add(&list, "workload", set->workload, false, a);
+    if (set->hardware) add(&list, "hardware", set->hardware, false, a);
+    add_number(&list, "nodes", set->nodes, a);
+    add_number(&list, "workers", set->workers, a);
+    add_number(&list, "local_batch", set->local_batch, a);
+    add_number(&list, "global_batch", set->global_batch, a);
+    add_number(&list, "accumulation", set->accumulation, a);
+    add_number(&list, "epochs", set->epochs, a);
+    add_number(&list, "threads", set->threads, a);
+    add_number(&list, "power_cap_w", set->power_cap_w, a);
+    add_number(&list, "clock_mhz", set->clock_mhz, a);
+    add_extra(&list, set->extra, a);
+    return list;
+}
+
+char *wl_cmd_settings_text(const struct wl_settings *set, struct wl_arena *a)
+{
+    struct wl_cmd_settings list = wl_cmd_settings(set, a);
+    struct wl_text t = WL_TEXT(a);
+    for (size_t i = 0; i < list.n; i++) {
+        if (t.n) wl_text_add(&t, " ");
+        if (strcmp(list.v[i].name, "workload") == 0)
+            wl_text_add(&t, list.v[i].value);
+        else
+            wl_text_addf(&t, "%s=%s", list.v[i].name, list.v[i].value);
+    }
+    return t.s;
+}
+
+void wl_cmd_settings_json(const struct wl_settings *set, struct wl_json *object)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_cmd_settings list = wl_cmd_settings(set, a);
+    for (size_t i = 0; i < list.n; i++) {
+        double value;
+        if (list.v[i].number && wl_parse_real(list.v[i].value, &value) == 0)
+            wl_cmd_json_number(object, list.v[i].name, value);
+        else
+            wl_json_add_str(object, list.v[i].name, list.v[i].value);
+    }
+    wl_arena_free(a);
+}
+
+void wl_cmd_json_number(struct wl_json *object, const char *key, double value)
+{
+    if (value == floor(value) && fabs(value) < 0x1p53)
+        wl_json_add_int(object, key, (int64_t)value);
+    else
+        wl_json_add_real(object, key, value);
+}
+
+/* ---- a run ---- */
+
+const char *wl_cmd_energy_note(bool estimated, bool simulated)
+{
+    return estimated && simulated ? "estimated, simulated" : estimated ? "estimated" : simulated ? "simulated" : "";
+}
+
+char *wl_cmd_run_end(const struct wl_run_row *r, struct wl_arena *a)
+{
+    if (r->error) return wl_strdup(a, r->error);
+    if (!isnan(r->signal)) return wl_strf(a, "killed by signal %d (%s)", (int)r->signal, strsignal((int)r->signal));
+    if (!isnan(r->exit_status) && r->exit_status != 0) return wl_strf(a, "exit status %d", (int)r->exit_status);
+    return wl_strdup(a, "");
+}

@@ -1,0 +1,40 @@
+/* What commands that read a store have in common. */
+#ifndef WL_CMD_STORES_H
+#define WL_CMD_STORES_H
+
+#include "cmd/cmd.h"
+#include "store/store.h"
+
+/* Opens the one STORE (a file, or a campaign's folder) of a command line for reading. WL_EUSAGE without it. */
+int wl_cmd_store(const struct wl_rest *rest, struct wl_store **out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The campaign of that name, 0 for NULL; WL_ENOENT with "did you mean". */
+int wl_cmd_campaign(struct wl_store *s, const char *name, int64_t *id, struct wl_arena *a,
+                    struct wl_err *e) WL_MUST_CHECK;
+
+/* The settings of a run as named values, in the order of the observation table, `extra` spread out. Unset ones are
+ * left out. Numbers are texts of "%.15g". */
+struct wl_cmd_setting {
+    const char *name, *value;
+    bool number;
+};
+struct wl_cmd_settings {
+    struct wl_cmd_setting *v;
+    size_t n, cap;
+};
+struct wl_cmd_settings wl_cmd_settings(const struct wl_settings *set, struct wl_arena *a);
+
+/* "resnet50 workers=2 local_batch=16", and the same as members of an object. */
+char *wl_cmd_settings_text(const struct wl_settings *set, struct wl_arena *a);
+void wl_cmd_settings_json(const struct wl_settings *set, struct wl_json *object);
+
+/* A number as JSON: 2, not 2.0, where it is whole; null where it is missing. */
+void wl_cmd_json_number(struct wl_json *object, const char *key, double value);
+
+/* "estimated", "simulated", both or "". */
+const char *wl_cmd_energy_note(bool estimated, bool simulated);
+
+/* How a run ended: "exit status 1", "killed by signal 9 (Killed)", its error, or "". */
+char *wl_cmd_run_end(const struct wl_run_row *run, struct wl_arena *a);
+
+#endif
