@@ -9,6 +9,9 @@
 #include <turbojpeg.h>
 #include <unistd.h>
 
+/* More than any photograph; a damaged header can claim 65535 x 65535, whose pixels would take 12 GB. */
+enum { MAX_PIXELS = 1 << 28 };
+
 struct buffer {
     uint8_t *p;
     size_t n, cap;
@@ -53,7 +56,7 @@ static int refuse(struct wl_jpeg *j, struct wl_err *e)
 static int buffer_room(struct buffer *b, size_t n, const char *path, struct wl_err *e)
 {
     if (n <= b->cap) return 0;
-    size_t cap = n + n / 4;
+    size_t cap = n + n / 2; /* settles soon */
     uint8_t *p = realloc(b->p, cap);
     if (!p) return wl_fail(e, WL_ENOMEM, "%s: no memory for %zu bytes", path, cap);
     b->p = p;
@@ -93,6 +96,8 @@ int wl_jpeg_open(struct wl_jpeg *j, const char *path, int *width, int *height, s
     if (tjDecompressHeader3(j->handle, j->file.p, j->file.n, &j->width, &j->height, &subsampling, &j->colour_space) !=
         0)
         return refuse(j, e);
+    if ((int64_t)j->width * j->height > MAX_PIXELS)
+        return wl_fail(e, WL_EINVAL, "%s: %d x %d pixels; at most %d are read", path, j->width, j->height, MAX_PIXELS);
     *width = j->width;
     *height = j->height;
     return 0;

@@ -40,15 +40,15 @@ struct wl_resize *wl_resize_new(int image_size, struct wl_arena *a)
     return r;
 }
 
-/* Grows to n floats; what was there is lost. */
+/* Grows to n floats and as many again, so that it settles soon; what was there is lost. */
 static int room(float **p, size_t *cap, size_t n, struct wl_err *e)
 {
     if (n <= *cap) return 0;
     free(*p);
     *cap = 0;
-    *p = malloc(n * sizeof **p);
+    *p = malloc(2 * n * sizeof **p);
     if (!*p) return wl_fail(e, WL_ENOMEM, "no memory to resize an image");
-    *cap = n;
+    *cap = 2 * n;
     return 0;
 }
 

@@ -166,6 +166,24 @@ static void test_bad_files(void **state)
     assert_int_equal(wl_jpeg_decode(j, 1, &pixels, &e), 0);
 }
 
+/* A header that claims 65535 x 65535 is refused before any memory is asked for. */
+static void test_huge(void **state)
+{
+    struct place *p = *state;
+    struct wl_arena *a = p->arena;
+    const char *path = wl_path_join(a, p->root, "x.JPEG");
+    char *text;
+    size_t n, at = 0;
+    struct wl_err e = { 0 };
+    int w, h;
+    assert_int_equal(wl_file_read(wl_path_join(a, getenv("WL_FIXTURES"), "grey.JPEG"), 1 << 20, &text, &n, a, &e), 0);
+    while (at + 9 < n && !((uint8_t)text[at] == 0xff && (uint8_t)text[at + 1] == 0xc0)) at++; /* start of frame */
+    memset(text + at + 5, 0xff, 4);                                                           /* height, width */
+    assert_int_equal(wl_file_write(path, text, n, &e), 0);
+    assert_int_equal(wl_jpeg_open(decoder(a), path, &w, &h, &e), WL_EINVAL);
+    assert_true(strstr(e.msg, "65535 x 65535 pixels") || strstr(e.msg, "Maximum supported image dimension"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_reduction),
         cmocka_unit_test(test_colour_spaces),
         cmocka_unit_test_setup_teardown(test_bad_files, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_huge, place_setup, place_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
