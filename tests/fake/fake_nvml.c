@@ -1,0 +1,380 @@
+/* A stand-in for libnvidia-ml.so.1, so that tests and demonstrations reach the real code of the nvml sensor on a
+ * machine without a GPU. What it shows is written in $WATTLAW_FAKE_NVML, "key=value" words separated by ';' or white
+ * space, or
+ * "@FILE" for a file of them:
+ *
+ *     gpus=2              number of GPUs (1)
+ *     models=A100,H100    their names, the last one for all that follow ("Fake GPU")
+ *     power=250           W, or ramp:START_W:W_PER_S, or sine:MEAN_W:AMPLITUDE_W:PERIOD_S
+ *     update_ms=100       power and energy move only this often (0: always)
+ *     reset_s=3           the energy counter starts over at this time (never)
+ *     busy=90             SM utilisation, % (memory: half of it)
+ *     latency_us=500      time that each call takes (0)
+ *     init=9              nvmlInit fails with this code
+ *     fail=GPU:CALL:CODE[:FROM_S[:TO_S]]   calls of that GPU (* is any) fail from and to these times; CALL is the name
+ *                         without "nvmlDevice" (GetPowerUsage ...), a field id (186), or *. May be given several times.
+ *
+ * Times count from nvmlInit. GPU k draws k W more than GPU 0. Built with FAKE_OLD it lacks what drivers of the
+ * year 2018 lacked; with FAKE_BROKEN it lacks a function that every driver has. */
+#include "power/nvml_api.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_GPUS = 64, MOST_FAILS = 32, MOST_MODELS = 8 };
+
+/* Tells the sensor that nothing here is measured. */
+const char wattlaw_simulated_nvml[] = "simulated";
+
+struct nvmlDevice_st {
+    int index;
+};
+
+struct fail {
+    int gpu; /* -1: any */
+    char call[64];
+    int code;
+    double from_s, to_s;
+};
+
+static struct {
+    int gpus, init;
+    char models[MOST_MODELS][NVML_NAME_SIZE];
+    int n_models;
+    enum { CONSTANT, RAMP, SINE } shape;
+    double shape_v[3]; /* mean or start W; slope W/s or amplitude W; period s */
+    double update_s, reset_s, latency_s;
+    unsigned busy_pct;
+    struct fail fails[MOST_FAILS];
+    int n_fails;
+    struct timespec start;
+    struct nvmlDevice_st devices[MOST_GPUS];
+} fake;
+
+/* ---- The script ---- */
+
+static void set_power(const char *v)
+{
+    fake.shape = CONSTANT;
+    if (sscanf(v, "ramp:%lf:%lf", &fake.shape_v[0], &fake.shape_v[1]) == 2)
+        fake.shape = RAMP;
+    else if (sscanf(v, "sine:%lf:%lf:%lf", &fake.shape_v[0], &fake.shape_v[1], &fake.shape_v[2]) == 3)
+        fake.shape = SINE;
+    else
+        fake.shape_v[0] = atof(v);
+}
+
+static void set_models(char *v)
+{
+    char *rest = NULL;
+    fake.n_models = 0;
+    for (char *word = strtok_r(v, ",", &rest); word && fake.n_models < MOST_MODELS; word = strtok_r(NULL, ",", &rest))
+        snprintf(fake.models[fake.n_models++], NVML_NAME_SIZE, "%s", word);
+}
+
+static void add_fail(const char *v)
+{
+    if (fake.n_fails == MOST_FAILS) return;
+    struct fail *f = &fake.fails[fake.n_fails];
+    char gpu[16];
+    *f = (struct fail) { .to_s = HUGE_VAL };
+    if (sscanf(v, "%15[^:]:%63[^:]:%d:%lf:%lf", gpu, f->call, &f->code, &f->from_s, &f->to_s) < 3) return;
+    f->gpu = gpu[0] == '*' ? -1 : atoi(gpu);
+    fake.n_fails++;
+}
+
+static void set(const char *key, char *v)
+{
+    if (strcmp(key, "gpus") == 0)
+        fake.gpus = atoi(v) < MOST_GPUS ? atoi(v) : MOST_GPUS;
+    else if (strcmp(key, "models") == 0)
+        set_models(v);
+    else if (strcmp(key, "power") == 0)
+        set_power(v);
+    else if (strcmp(key, "update_ms") == 0)
+        fake.update_s = atof(v) * 1e-3;
+    else if (strcmp(key, "reset_s") == 0)
+        fake.reset_s = atof(v);
+    else if (strcmp(key, "busy") == 0)
+        fake.busy_pct = (unsigned)atoi(v);
+    else if (strcmp(key, "latency_us") == 0)
+        fake.latency_s = atof(v) * 1e-6;
+    else if (strcmp(key, "init") == 0)
+        fake.init = atoi(v);
+    else if (strcmp(key, "fail") == 0)
+        add_fail(v);
+    else
+        fprintf(stderr, "fake nvml: unknown key '%s'\n", key);
+}
+
+static void read_script(char *text)
+{
+    char *rest = NULL;
+    for (char *word = strtok_r(text, "; \t\n", &rest); word; word = strtok_r(NULL, "; \t\n", &rest)) {
+        char *equals = strchr(word, '=');
+        if (!equals) continue;
+        *equals = '\0';
+        set(word, equals + 1);
+    }
+}
+
+static void load_script(void)
+{
+    static char text[1 << 16];
+    const char *from = getenv("WATTLAW_FAKE_NVML");
+    memset(&fake, 0, sizeof fake);
+    fake.gpus = fake.n_models = 1;
+    fake.shape_v[0] = 100;
+    fake.reset_s = HUGE_VAL;
+    fake.busy_pct = 50;
+    memcpy(fake.models[0], "Fake GPU", sizeof "Fake GPU");
+    for (int i = 0; i < MOST_GPUS; i++) fake.devices[i].index = i;
+    text[0] = '\0';
+    if (from && from[0] == '@') {
+        FILE *file = fopen(from + 1, "r");
+        size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+        text[n] = '\0';
+        if (file) fclose(file);
+    } else if (from) {
+        snprintf(text, sizeof text, "%s", from);
+    }
+    read_script(text);
+}
+
+/* ---- The model ---- */
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - fake.start.tv_sec) + (double)(now.tv_nsec - fake.start.tv_nsec) * 1e-9;
+}
+
+/* The time of the sensor's latest update. */
+static double updated_s(void)
+{
+    double t = now_s();
+    return fake.update_s > 0 ? floor(t / fake.update_s) * fake.update_s : t;
+}
+
+static double power_w(const struct nvmlDevice_st *d, double t)
+{
+    const double *v = fake.shape_v;
+    double base = v[0] + d->index;
+    if (fake.shape == RAMP) return base + v[1] * t;
+    if (fake.shape == SINE) return base + v[1] * sin(2 * M_PI * t / v[2]);
+    return base;
+}
+
+/* The exact integral of power_w from 0 to t. */
+static double integral_j(const struct nvmlDevice_st *d, double t)
+{
+    const double *v = fake.shape_v;
+    double base = (v[0] + d->index) * t;
+    if (fake.shape == RAMP) return base + 0.5 * v[1] * t * t;
+    if (fake.shape == SINE) return base + v[1] * v[2] / (2 * M_PI) * (1 - cos(2 * M_PI * t / v[2]));
+    return base;
+}
+
+/* The counter has run for a while before; a reset takes it to 0. */
+static double counter_j(const struct nvmlDevice_st *d)
+{
+    double t = updated_s();
+    const double before_j = 123456.0;
+    return t < fake.reset_s ? before_j + integral_j(d, t) : integral_j(d, t) - integral_j(d, fake.reset_s);
+}
+
+static void spend(double seconds)
+{
+    struct timespec left = { .tv_sec = (time_t)seconds, .tv_nsec = (long)(fmod(seconds, 1.0) * 1e9) };
+    if (seconds > 0) nanosleep(&left, NULL);
+}
+
+static nvmlReturn_t scripted(nvmlDevice_t d, const char *call)
+{
+    double t = now_s();
+    for (int i = 0; i < fake.n_fails; i++) {
+        const struct fail *f = &fake.fails[i];
+        bool gpu = f->gpu < 0 || f->gpu == d->index, name = f->call[0] == '*' || strcmp(f->call, call) == 0;
+        if (gpu && name && t >= f->from_s && t < f->to_s) return f->code;
+    }
+    return NVML_SUCCESS;
+}
+
+/* What each call of a device begins with. */
+#define ENTER(d, call)                          \
+    do {                                        \
+        spend(fake.latency_s);                  \
+        nvmlReturn_t rc_ = scripted((d), call); \
+        if (rc_ != NVML_SUCCESS) return rc_;    \
+    } while (0)
+
+static nvmlReturn_t put(char *to, unsigned size, const char *text)
+{
+    if (strlen(text) >= size) return NVML_ERROR_INSUFFICIENT_SIZE;
+    memcpy(to, text, strlen(text) + 1);
+    return NVML_SUCCESS;
+}
+
+/* ---- NVML ---- */
+
+nvmlReturn_t nvmlInit_v2(void)
+{
+    load_script();
+    clock_gettime(CLOCK_MONOTONIC, &fake.start);
+    return fake.init;
+}
+
+nvmlReturn_t nvmlShutdown(void) { return NVML_SUCCESS; }
+nvmlReturn_t nvmlSystemGetDriverVersion(char *to, unsigned size) { return put(to, size, "535.104.05"); }
+nvmlReturn_t nvmlSystemGetNVMLVersion(char *to, unsigned size) { return put(to, size, "12.535.104.05"); }
+
+#ifndef FAKE_BROKEN
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *n)
+{
+    *n = (unsigned)fake.gpus;
+    return NVML_SUCCESS;
+}
+#endif
+
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned i, nvmlDevice_t *d)
+{
+    if (i >= (unsigned)fake.gpus) return NVML_ERROR_INVALID_ARGUMENT;
+    *d = &fake.devices[i];
+    return scripted(*d, "GetHandleByIndex");
+}
+
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t d, char *to, unsigned size)
+{
+    return put(to, size, fake.models[d->index < fake.n_models ? d->index : fake.n_models - 1]);
+}
+
+nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t d, char *to, unsigned size)
+{
+    char uuid[64];
+    snprintf(uuid, sizeof uuid, "GPU-%08x-0000-4000-8000-fa4e00000000", 0xa0000000u + (unsigned)d->index);
+    return put(to, size, uuid);
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t d, nvmlPciInfo_t *pci)
+{
+    snprintf(pci->busIdLegacy, sizeof pci->busIdLegacy, "0000:%02X:00.0", (unsigned)d->index + 1);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t d, unsigned *mw)
+{
+    ENTER(d, "GetPowerUsage");
+    *mw = (unsigned)lround(power_w(d, updated_s()) * 1e3);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t d, nvmlUtilization_t *u)
+{
+    ENTER(d, "GetUtilizationRates");
+    *u = (nvmlUtilization_t) { .gpu = fake.busy_pct, .memory = fake.busy_pct / 2 };
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t d, int type, unsigned *mhz)
+{
+    ENTER(d, "GetClockInfo");
+    *mhz = type == NVML_CLOCK_MEM ? 1215 : 1410;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t d, nvmlMemory_t *m)
+{
+    ENTER(d, "GetMemoryInfo");
+    *m = (nvmlMemory_t) { .total = 40ull << 30, .free = 32ull << 30, .used = 8ull << 30 };
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t d, int sensor, unsigned *celsius)
+{
+    ENTER(d, "GetTemperature");
+    *celsius = sensor == NVML_TEMPERATURE_GPU ? 50 : 0;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t d, unsigned long long *bits)
+{
+    ENTER(d, "GetCurrentClocksThrottleReasons");
+    *bits = 0x4;
+    return NVML_SUCCESS;
+}
+
+#ifndef FAKE_OLD
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t d, nvmlPciInfo_t *pci)
+{
+    nvmlDeviceGetPciInfo_v2(d, pci);
+    snprintf(pci->busId, sizeof pci->busId, "00000000:%02X:00.0", (unsigned)d->index + 1);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t d, unsigned long long *mj)
+{
+    ENTER(d, "GetTotalEnergyConsumption");
+    *mj = (unsigned long long)(counter_j(d) * 1e3);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t d, nvmlMemory_v2_t *m)
+{
+    ENTER(d, "GetMemoryInfo_v2");
+    if (m->version != NVML_VERSIONED(nvmlMemory_v2_t, 2)) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    m->total = 40ull << 30;
+    m->reserved = 1ull << 29;
+    m->used = 7ull << 30;
+    m->free = m->total - m->reserved - m->used;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t d, nvmlTemperature_t *t)
+{
+    ENTER(d, "GetTemperatureV");
+    if (t->version != NVML_VERSIONED(nvmlTemperature_t, 1)) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    t->temperature = 51;
+    return NVML_SUCCESS;
+}
+
+static void answer_field(nvmlDevice_t d, nvmlFieldValue_t *f)
+{
+    char id[16];
+    snprintf(id, sizeof id, "%u", f->fieldId);
+    f->nvmlReturn = scripted(d, id);
+    f->valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+    switch (f->fieldId) {
+    case NVML_FI_DEV_POWER_INSTANT: f->value.uiVal = (unsigned)lround(power_w(d, updated_s()) * 1e3); break;
+    case NVML_FI_DEV_POWER_AVERAGE: {
+        double t = updated_s(), from = t > 1 ? t - 1 : 0;
+        double mean_w = t > from ? (integral_j(d, t) - integral_j(d, from)) / (t - from) : power_w(d, t);
+        f->value.uiVal = (unsigned)lround(mean_w * 1e3);
+        break;
+    }
+    case NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION:
+        f->valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
+        f->value.ullVal = (unsigned long long)(counter_j(d) * 1e3);
+        break;
+    default: f->nvmlReturn = NVML_ERROR_INVALID_ARGUMENT;
+    }
+}
+
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t d, int n, nvmlFieldValue_t *values)
+{
+    ENTER(d, "GetFieldValues");
+    for (int i = 0; i < n; i++) answer_field(d, &values[i]);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t d, unsigned long long *bits)
+{
+    ENTER(d, "GetCurrentClocksEventReasons");
+    *bits = 0x1;
+    return NVML_SUCCESS;
+}
+#endif

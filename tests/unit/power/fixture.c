@@ -1,0 +1,89 @@
+#include "fixture.h"
+
+#include "power/internal.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct wl_opt rows[] = { WL_POWER_OPT_ROWS(struct fixture, opts), WL_OPT_END };
+
+int fixture_setup(void **state)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct fixture *f = wl_new(a, struct fixture);
+    f->a = a;
+    wl_opts_default(rows, f, a);
+    const char *base = getenv("TMPDIR");
+    char *dir = wl_strf(a, "%s/wattlaw-power-XXXXXX", base ? base : "/tmp");
+    if (!mkdtemp(dir)) return -1;
+    f->dir = f->opts.root = dir;
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    unsetenv("CUDA_DEVICE_ORDER");
+    unsetenv("NVML_LIBRARY");
+    *state = f;
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st, (void)flag, (void)ftw;
+    return remove(path);
+}
+
+int fixture_teardown(void **state)
+{
+    struct fixture *f = *state;
+    nftw(f->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    wl_arena_free(f->a);
+    return 0;
+}
+
+/* Files are written in place, not renamed: sensors keep them open, as they do with /proc and /sys. */
+void put_file(struct fixture *f, const char *path, const char *fmt, ...)
+{
+    char *full = wl_strf(f->a, "%s/%s", f->dir, path);
+    assert_int_equal(wl_mkdirs(wl_path_dir(f->a, full), &f->e), 0);
+    FILE *file = fopen(full, "w");
+    assert_non_null(file);
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(file, fmt, ap);
+    va_end(ap);
+    assert_int_equal(fclose(file), 0);
+}
+
+struct wl_sensors *open_sensors(struct fixture *f, const char *names)
+{
+    struct wl_sensors *s = NULL;
+    f->opts.sensors = wl_split(f->a, names, ',');
+    if (wl_sensors_open(&s, &f->opts, f->a, &f->e) < 0) fail_msg("%s", f->e.msg);
+    return s;
+}
+
+int channel_of(const struct wl_sensors *s, const char *device, enum wl_quantity q)
+{
+    for (size_t i = 0; i < s->n_channels; i++) {
+        const struct wl_channel *c = &s->channels[i];
+        if (c->quantity == q && wl_streq(s->devices[c->device].name, device)) return (int)i;
+    }
+    return -1;
+}
+
+static const struct wl_reading *read_again(struct wl_sensors *s, int channel)
+{
+    for (size_t i = 0; i < s->n_open; i++) {
+        struct wl_sensor *sensor = s->open[i];
+        size_t first = sensor->first_channel;
+        if ((size_t)channel < first || (size_t)channel >= first + sensor->n_channels) continue;
+        wl_sensor_read(sensor, true);
+        return &sensor->readings[(size_t)channel - first];
+    }
+    fail_msg("there is no channel %d", channel);
+    return NULL;
+}
+
+double read_channel(struct wl_sensors *s, int channel) { return read_again(s, channel)->value; }
+const char *read_failure(struct wl_sensors *s, int channel) { return read_again(s, channel)->why; }

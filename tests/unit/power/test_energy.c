@@ -1,0 +1,245 @@
+/* Energy of windows: exact integrals, edges, gaps, counters that repeat, reset or stand still, and which scopes count.
+ */
+#include "fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define S  WL_NS_PER_S
+#define MS (S / 1000)
+
+enum { MOST = 4096 };
+static int64_t t_ns[MOST];
+static double value[MOST];
+
+static struct wl_series series(size_t n) { return (struct wl_series) { t_ns, value, n }; }
+
+static void assert_near(double got, double want, double tolerance)
+{
+    if (!(fabs(got - want) <= tolerance)) fail_msg("%.12g is not %.12g +- %g", got, want, tolerance);
+}
+
+/* A reading each step from 0 on, of a straight line. */
+static struct wl_series line(size_t n, int64_t step, double at0, double per_s)
+{
+    for (size_t i = 0; i < n; i++) {
+        t_ns[i] = (int64_t)i * step;
+        value[i] = at0 + per_s * (double)t_ns[i] / S;
+    }
+    return series(n);
+}
+
+static void a_line_is_integrated_exactly_with_edges_between_readings(void **state)
+{
+    (void)state;
+    struct wl_series s = line(101, 100 * MS, 100, 10);
+    int64_t t0 = 1234567891, t1 = 8765432109;
+    double a = (double)t0 / S, b = (double)t1 / S;
+    double want = 100 * (b - a) + 5 * (b * b - a * a);
+    struct wl_energy e = wl_energy_of_power(&s, t0, t1, 300 * MS);
+    assert_near(e.energy_j, want, 1e-9 * want);
+    assert_near(e.mean_w, want / (b - a), 1e-9 * want);
+    assert_true(e.coverage == 1 && e.held_s == 0 && e.why == NULL);
+    assert_int_equal(e.readings, 75);
+}
+
+static void halves_of_a_window_add_up(void **state)
+{
+    (void)state;
+    size_t n = 400;
+    srand(7);
+    t_ns[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        t_ns[i] = (i ? t_ns[i - 1] : 0) + 50 * MS + rand() % (50 * MS);
+        value[i] = 50 + rand() % 300;
+    }
+    struct wl_series s = series(n);
+    for (int k = 0; k < 100; k++) {
+        int64_t t0 = t_ns[0] + rand() % S, t1 = t_ns[n - 1] - rand() % S, mid = t0 + (t1 - t0) / (2 + rand() % 9);
+        double whole = wl_energy_of_power(&s, t0, t1, 300 * MS).energy_j;
+        double parts =
+            wl_energy_of_power(&s, t0, mid, 300 * MS).energy_j + wl_energy_of_power(&s, mid, t1, 300 * MS).energy_j;
+        assert_near(parts, whole, 1e-9 * whole);
+    }
+}
+
+static void one_failed_reading_is_bridged_more_leave_a_gap(void **state)
+{
+    (void)state;
+    struct wl_series s = line(101, 100 * MS, 100, 0);
+    value[50] = NAN;
+    struct wl_energy e = wl_energy_of_power(&s, S, 9 * S, 300 * MS);
+    assert_near(e.energy_j, 800, 1e-9);
+    value[51] = value[52] = NAN; /* good at 4.9 s and 5.3 s: 400 ms without a reading */
+    e = wl_energy_of_power(&s, S, 9 * S, 300 * MS);
+    assert_true(isnan(e.energy_j));
+    assert_non_null(e.why);
+    assert_near(e.coverage, 1 - 0.4 / 8, 1e-12);
+    assert_near(e.covered_j, 760, 1e-9);
+    assert_near(e.mean_w, 100, 1e-9);
+    e = wl_energy_of_power(&s, S, 4 * S, 300 * MS);
+    assert_near(e.energy_j, 300, 1e-9); /* windows beside the gap do not suffer */
+}
+
+static void edges_without_a_reading_beyond_hold_the_nearest(void **state)
+{
+    (void)state;
+    struct wl_series s = line(11, 100 * MS, 100, 0);
+    struct wl_energy e = wl_energy_of_power(&s, -50 * MS, 1100 * MS, 300 * MS);
+    assert_near(e.energy_j, 115, 1e-9);
+    assert_near(e.held_s, 0.15, 1e-12);
+    e = wl_energy_of_power(&s, -500 * MS, S, 300 * MS);
+    assert_true(isnan(e.energy_j));
+    assert_near(e.coverage, 1.3 / 1.5, 1e-12);
+}
+
+static void nothing_near_is_no_number(void **state)
+{
+    (void)state;
+    struct wl_series s = line(11, 100 * MS, 100, 0), none = series(0);
+    assert_true(isnan(wl_energy_of_power(&s, 10 * S, 11 * S, 300 * MS).energy_j));
+    assert_true(isnan(wl_energy_of_power(&none, 0, S, 300 * MS).mean_w));
+    assert_true(isnan(wl_energy_of_counter(&none, 0, S, 300 * MS).energy_j));
+    assert_true(isnan(wl_energy_of_power(&s, S, S, 300 * MS).energy_j));
+    assert_true(isnan(wl_window_mean(&none, 0, S, 300 * MS)));
+    for (size_t i = 0; i < 11; i++) value[i] = NAN;
+    assert_true(isnan(wl_energy_of_power(&s, 0, S, 300 * MS).mean_w));
+    assert_true(isnan(wl_energy_of_counter(&s, 0, S, 300 * MS).energy_j));
+}
+
+static void a_counter_gives_its_difference_with_edges_between_readings(void **state)
+{
+    (void)state;
+    struct wl_series s = line(101, 100 * MS, 5e6, 250);
+    struct wl_energy e = wl_energy_of_counter(&s, 1234 * MS, 8777 * MS, 300 * MS);
+    assert_near(e.energy_j, 250 * 7.543, 1e-6);
+    assert_near(e.mean_w, 250, 1e-6);
+    /* Gaps inside do no harm, at an edge they do. */
+    for (int i = 30; i < 60; i++) value[i] = NAN;
+    assert_near(wl_energy_of_counter(&s, 1234 * MS, 8777 * MS, 300 * MS).energy_j, 250 * 7.543, 1e-6);
+    e = wl_energy_of_counter(&s, 4 * S, 8 * S, 300 * MS);
+    assert_true(isnan(e.energy_j) && e.why);
+    assert_near(e.covered_j, 250 * 2.0, 1e-6);
+    assert_near(e.coverage, 0.5, 1e-9);
+}
+
+/* A counter that moves every 100 ms, read every 10 ms: wherever the window lies, the error stays far below a step. */
+static void a_slow_counter_is_read_between_its_moves(void **state)
+{
+    (void)state;
+    const double watts = 400;
+    for (size_t i = 0; i < 1000; i++) {
+        t_ns[i] = (int64_t)i * 10 * MS + 3 * MS;
+        value[i] = 1000 + watts * 0.1 * floor((double)t_ns[i] / (100.0 * MS));
+    }
+    struct wl_series s = series(1000);
+    srand(3);
+    for (int k = 0; k < 200; k++) {
+        int64_t t0 = S + rand() % S, t1 = 7 * S + rand() % S;
+        double want = watts * (double)(t1 - t0) / S;
+        assert_near(wl_energy_of_counter(&s, t0, t1, 300 * MS).energy_j, want, 0.02 * watts * 0.1);
+    }
+    /* Beyond the last reading and before the first the pace goes on, for at most one step. */
+    struct wl_energy e = wl_energy_of_counter(&s, 0, 10 * S, 300 * MS);
+    assert_near(e.energy_j, watts * 10, watts * 0.1);
+    assert_near(e.held_s, 0.01, 1e-9);
+}
+
+static void a_reset_makes_the_counter_useless_for_windows_that_hold_it(void **state)
+{
+    (void)state;
+    struct wl_series s = line(101, 100 * MS, 1000, 250);
+    for (int i = 60; i < 101; i++) value[i] -= value[60];
+    struct wl_energy e = wl_energy_of_counter(&s, S, 9 * S, 300 * MS);
+    assert_true(isnan(e.energy_j));
+    assert_string_equal(e.why, "the counter was reset");
+    assert_true(isnan(wl_energy_of_counter(&s, S, 5950 * MS, 300 * MS).energy_j));
+    assert_near(wl_energy_of_counter(&s, S, 5 * S, 300 * MS).energy_j, 1000, 1e-6);
+    assert_near(wl_energy_of_counter(&s, 7 * S, 9 * S, 300 * MS).energy_j, 500, 1e-6);
+}
+
+static void a_counter_that_stands_still_tells_nothing(void **state)
+{
+    (void)state;
+    struct wl_series s = line(101, 100 * MS, 0, 0);
+    struct wl_energy e = wl_energy_of_counter(&s, S, 9 * S, 300 * MS);
+    assert_true(isnan(e.energy_j));
+    assert_string_equal(e.why, "the counter did not move in the window");
+}
+
+static void two_readings_of_a_short_run_suffice_for_a_counter(void **state)
+{
+    (void)state;
+    t_ns[0] = 0, t_ns[1] = 20 * MS;
+    value[0] = 10, value[1] = 12;
+    struct wl_series s = series(2);
+    assert_near(wl_energy_of_counter(&s, 5 * MS, 15 * MS, 300 * MS).energy_j, 1, 1e-9);
+}
+
+static void the_ratio_is_flagged_beyond_five_percent(void **state)
+{
+    (void)state;
+    assert_near(wl_energy_ratio(106, 100), 1.06, 1e-12);
+    assert_true(wl_energy_ratio_off(1.06) && wl_energy_ratio_off(0.94));
+    assert_false(wl_energy_ratio_off(1.04));
+    assert_true(isnan(wl_energy_ratio(NAN, 100)) && isnan(wl_energy_ratio(100, 0)));
+    assert_false(wl_energy_ratio_off(NAN));
+    assert_int_equal(wl_max_gap_ns(0.1), 300 * MS);
+    assert_int_equal(wl_max_gap_ns(0.001), 250 * MS);
+    assert_int_equal(wl_max_gap_ns(2), 6 * S);
+}
+
+static struct wl_channel chan(int device, enum wl_quantity q, enum wl_scope scope, bool estimated)
+{
+    return (struct wl_channel) { .device = device, .quantity = q, .scope = scope, .estimated = estimated };
+}
+
+static void scopes_that_overlap_are_not_added(void **state)
+{
+    (void)state;
+    const struct wl_channel all[] = {
+        chan(0, WL_ENERGY, WL_SCOPE_PSYS, false),       chan(1, WL_ENERGY, WL_SCOPE_PACKAGE, false),
+        chan(1, WL_POWER, WL_SCOPE_PACKAGE, false),     chan(2, WL_ENERGY, WL_SCOPE_DRAM, false),
+        chan(3, WL_SM_UTIL, WL_SCOPE_GPU, false),       chan(4, WL_ENERGY, WL_SCOPE_PACKAGE, true),
+        chan(5, WL_POWER, WL_SCOPE_NODE, false),        chan(6, WL_POWER, WL_SCOPE_MODULE, false),
+        chan(7, WL_POWER_AVERAGE, WL_SCOPE_GPU, false), chan(7, WL_POWER, WL_SCOPE_GPU, false),
+        chan(8, WL_ENERGY, WL_SCOPE_GPU, false),
+    };
+    struct wl_energy_source out[WL_COUNT(all)];
+    const char *label;
+    assert_int_equal(wl_energy_sources(all, WL_COUNT(all), out, &label), 2);
+    assert_string_equal(label, "gpu");
+    assert_true(out[0].device == 7 && out[0].power == 9 && out[0].counter == -1);
+    assert_true(out[1].device == 8 && out[1].counter == 10 && out[1].power == -1);
+
+    assert_int_equal(wl_energy_sources(all, 7, out, &label), 2); /* no GPU power, no module */
+    assert_string_equal(label, "package+dram");
+    assert_true(out[0].device == 1 && out[0].counter == 1 && out[0].power == 2);
+    assert_true(out[1].device == 2 && out[1].counter == 3);
+
+    assert_int_equal(wl_energy_sources(all + 5, 2, out, &label), 1); /* an estimate and the node: the node */
+    assert_string_equal(label, "node");
+    assert_int_equal(wl_energy_sources(all + 5, 1, out, &label), 1);
+    assert_string_equal(label, "package (estimated)");
+    assert_int_equal(wl_energy_sources(all, 1, out, &label), 0); /* psys alone is not taken for the CPU */
+    assert_null(label);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_is_integrated_exactly_with_edges_between_readings),
+        cmocka_unit_test(halves_of_a_window_add_up),
+        cmocka_unit_test(one_failed_reading_is_bridged_more_leave_a_gap),
+        cmocka_unit_test(edges_without_a_reading_beyond_hold_the_nearest),
+        cmocka_unit_test(nothing_near_is_no_number),
+        cmocka_unit_test(a_counter_gives_its_difference_with_edges_between_readings),
+        cmocka_unit_test(a_slow_counter_is_read_between_its_moves),
+        cmocka_unit_test(a_reset_makes_the_counter_useless_for_windows_that_hold_it),
+        cmocka_unit_test(a_counter_that_stands_still_tells_nothing),
+        cmocka_unit_test(two_readings_of_a_short_run_suffice_for_a_counter),
+        cmocka_unit_test(the_ratio_is_flagged_beyond_five_percent),
+        cmocka_unit_test(scopes_that_overlap_are_not_added),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
