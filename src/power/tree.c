@@ -106,16 +106,21 @@ static const struct member *find(const struct wl_tree *t, pid_t pid)
     return NULL;
 }
 
-static void consider(struct wl_tree *t, pid_t pid)
+enum verdict { NOT_OURS, OURS, ADDED };
+
+/* Is the process of our tree? One that is becomes a member. */
+static enum verdict consider(struct wl_tree *t, pid_t pid)
 {
     struct facts f;
-    if (find(t, pid) || !read_facts(t, pid, &f)) return;
-    if (pid != t->job && f.group != t->job && !find(t, f.parent)) return;
+    if (find(t, pid)) return OURS;
+    if (!read_facts(t, pid, &f)) return NOT_OURS;
+    if (pid != t->job && f.group != t->job && !find(t, f.parent)) return NOT_OURS;
     if (t->n == MEMBERS) {
         t->full = true;
-        return;
+        return OURS;
     }
     t->members[t->n++] = (struct member) { .pid = pid, .parent = f.parent, .started = f.started };
+    return ADDED;
 }
 
 /* Was pid given after `from`, up to `to`? Pids are given in rising order and start over at the end of their range. */
@@ -124,19 +129,32 @@ static bool given_between(pid_t pid, pid_t from, pid_t to)
     return from <= to ? pid > from && pid <= to : pid > from || pid <= to;
 }
 
+/* Looks at the pids given since the latest search. True where a second look may find more: something was added, and a
+ * process that was refused before it may be its child (/proc lists pids in order, so that is one whose pid comes after
+ * the range started over). */
+static bool look(struct wl_tree *t, pid_t last_pid)
+{
+    bool refused = false, again = false;
+    rewinddir(t->dir);
+    struct dirent *entry;
+    while ((entry = readdir(t->dir))) {
+        if (!isdigit((unsigned char)entry->d_name[0])) continue;
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (last_pid > 0 && !given_between(pid, t->searched_to, last_pid)) continue;
+        enum verdict v = consider(t, pid);
+        refused |= v == NOT_OURS;
+        again |= v == ADDED && refused;
+    }
+    return again;
+}
+
 /* A descendant is younger than the job's first process, so its pid was given later: pids given before need no look.
  * A process whose parent ended before we saw it is still found by its process group. */
 static void search(struct wl_tree *t, pid_t last_pid)
 {
     bool known = last_pid > 0;
     if (known && last_pid == t->searched_to) return;
-    rewinddir(t->dir);
-    struct dirent *entry;
-    while ((entry = readdir(t->dir))) {
-        if (!isdigit((unsigned char)entry->d_name[0])) continue;
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (!known || given_between(pid, t->searched_to, last_pid)) consider(t, pid);
-    }
+    while (look(t, last_pid)) continue;
     if (known) t->searched_to = last_pid;
 }
 

@@ -1,0 +1,250 @@
+/* The nvml sensor against the scripted libnvidia-ml: channels, fall-backs, failures, which GPUs, energy against the
+ * script's truth. */
+#include "fixture.h"
+
+#include "power/nvml_lib.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void use_fake(struct fixture *f, const char *library, const char *script)
+{
+    const char *path = getenv(library);
+    if (!path) fail_msg("%s is not set: run it by `meson test`", library);
+    f->opts.nvml_library = path;
+    setenv("WATTLAW_FAKE_NVML", script, 1);
+}
+
+static const struct wl_sensor_info *info_of(const struct wl_sensors *s, const char *name)
+{
+    for (size_t i = 0; i < s->n_info; i++) {
+        if (wl_streq(s->info[i].name, name)) return &s->info[i];
+    }
+    return NULL;
+}
+
+static void every_quantity_is_there_and_marked_simulated(void **state)
+{
+    struct fixture *f = *state;
+    use_fake(f, "FAKE_NVML", "gpus=2; power=250; busy=90; models=A100,H100");
+    struct wl_sensors *s = open_sensors(f, "nvml");
+    assert_int_equal(s->n_devices, 2);
+    assert_string_equal(s->devices[1].name, "H100");
+    assert_string_equal(s->devices[1].uuid, "GPU-a0000001-0000-4000-8000-fa4e00000000");
+    assert_string_equal(s->devices[1].bus_id, "00000000:02:00.0");
+    const struct {
+        enum wl_quantity q;
+        double value;
+    } want[] = { { WL_POWER, 251 },      { WL_POWER_AVERAGE, 251 },   { WL_SM_UTIL, 90 },
+                 { WL_MEM_UTIL, 45 },    { WL_SM_CLOCK, 1410 },       { WL_MEM_CLOCK, 1215 },
+                 { WL_TEMPERATURE, 51 }, { WL_MEM_USED, 7516192768 }, { WL_EVENT_REASONS, WL_REASON_IDLE } };
+    for (size_t i = 0; i < WL_COUNT(want); i++) {
+        int c = channel_of(s, "H100", want[i].q);
+        if (c < 0) fail_msg("no channel %s", wl_quantity_name(want[i].q));
+        double value = read_channel(s, c);
+        if (fabs(value - want[i].value) > 1e-3) fail_msg("%s is %g", wl_quantity_name(want[i].q), value);
+        assert_true(s->channels[c].simulated && !s->channels[c].estimated);
+        assert_int_equal(s->channels[c].scope, WL_SCOPE_GPU);
+    }
+    assert_int_equal(s->channels[channel_of(s, "A100", WL_POWER)].variant, WL_VARIANT_INSTANT);
+    assert_int_equal(s->channels[channel_of(s, "A100", WL_POWER_AVERAGE)].variant, WL_VARIANT_AVERAGE);
+    assert_true(read_channel(s, channel_of(s, "A100", WL_ENERGY)) > 123455);
+    assert_non_null(strstr(info_of(s, "nvml")->source, "535.104.05"));
+}
+
+/* Drivers of 2018: no fields, no energy counter, older names of functions. */
+static void an_old_driver_falls_back(void **state)
+{
+    struct fixture *f = *state;
+    use_fake(f, "FAKE_NVML_OLD", "power=100");
+    struct wl_sensors *s = open_sensors(f, "nvml");
+    const char *gpu = s->devices[0].name;
+    assert_int_equal(s->channels[channel_of(s, gpu, WL_POWER)].variant, WL_VARIANT_DRIVER);
+    assert_true(read_channel(s, channel_of(s, gpu, WL_POWER)) == 100);
+    assert_int_equal(channel_of(s, gpu, WL_ENERGY), -1);
+    assert_int_equal(channel_of(s, gpu, WL_POWER_AVERAGE), -1);
+    assert_true(read_channel(s, channel_of(s, gpu, WL_TEMPERATURE)) == 50);
+    assert_true(read_channel(s, channel_of(s, gpu, WL_MEM_USED)) == 8589934592);
+    assert_true(read_channel(s, channel_of(s, gpu, WL_EVENT_REASONS)) == WL_REASON_SW_POWER_CAP);
+    assert_string_equal(s->devices[0].bus_id, "0000:01:00.0");
+}
+
+static void a_field_the_gpu_lacks_is_left_out_alone(void **state)
+{
+    struct fixture *f = *state;
+    use_fake(f, "FAKE_NVML", "fail=*:185:3; fail=*:83:3; fail=*:GetMemoryInfo_v2:25; fail=*:GetClockInfo:3");
+    struct wl_sensors *s = open_sensors(f, "nvml");
+    const char *gpu = s->devices[0].name;
+    assert_int_equal(channel_of(s, gpu, WL_POWER_AVERAGE), -1);
+    assert_int_equal(s->channels[channel_of(s, gpu, WL_POWER)].variant, WL_VARIANT_INSTANT);
+    assert_true(read_channel(s, channel_of(s, gpu, WL_ENERGY)) > 0); /* by its own call */
+    assert_true(read_channel(s, channel_of(s, gpu, WL_MEM_USED)) == 8589934592);
+    assert_int_equal(channel_of(s, gpu, WL_SM_CLOCK), -1);
+}
+
+static void a_lost_gpu_is_named_and_the_other_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    use_fake(f, "FAKE_NVML", "gpus=2; models=A,B; fail=1:*:15:0.1");
+    struct wl_sensors *s = open_sensors(f, "nvml");
+    int lost = channel_of(s, "B", WL_POWER), well = channel_of(s, "A", WL_POWER);
+    assert_true(read_channel(s, lost) == 101);
+    wl_sleep_until(wl_now_ns() + WL_NS_PER_S / 8);
+    assert_string_equal(read_failure(s, lost), "NVML: GPU is lost");
+    assert_true(isnan(read_channel(s, lost)));
+    assert_true(isnan(read_channel(s, channel_of(s, "B", WL_SM_UTIL))));
+    assert_true(read_channel(s, well) == 100);
+}
+
+static void a_share_above_100_percent_is_no_reading(void **state)
+{
+    struct fixture *f = *state;
+    use_fake(f, "FAKE_NVML", "busy=130");
+    struct wl_sensors *s = open_sensors(f, "nvml");
+    const char *gpu = s->devices[0].name;
+    assert_true(isnan(read_channel(s, channel_of(s, gpu, WL_SM_UTIL))));
+    assert_true(read_channel(s, channel_of(s, gpu, WL_MEM_UTIL)) == 65);
+}
+
+static void expect_error(struct fixture *f, int code, const char *text)
+{
+    struct wl_sensors *s;
+    f->opts.sensors = wl_split(f->a, "nvml", ',');
+    assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), code);
+    if (!strstr(f->e.msg, text)) fail_msg("'%s' is not in: %s", text, f->e.msg);
+}
+
+static void errors_name_the_cause_and_the_cure(void **state)
+{
+    struct fixture *f = *state;
+    use_fake(f, "FAKE_NVML", "init=9");
+    expect_error(f, WL_EUNAVAIL, "sudo modprobe nvidia");
+    use_fake(f, "FAKE_NVML", "init=18");
+    expect_error(f, WL_ELIB, "different versions");
+    use_fake(f, "FAKE_NVML", "init=4");
+    expect_error(f, WL_EPERM, "/dev/nvidiactl");
+    use_fake(f, "FAKE_NVML", "gpus=0");
+    expect_error(f, WL_EUNAVAIL, "0 GPUs");
+    use_fake(f, "FAKE_NVML_BROKEN", "");
+    expect_error(f, WL_ELIB, "nvmlDeviceGetCount_v2");
+    f->opts.nvml_library = "/nowhere/libnvidia-ml.so.1";
+    expect_error(f, WL_EUNAVAIL, "/nowhere/libnvidia-ml.so.1");
+    expect_error(f, WL_EUNAVAIL, "--nvml-library PATH");
+}
+
+/* What doctor says without the library depends on what the machine shows of a GPU. */
+static void a_missing_library_is_told_apart(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_nvml lib;
+    const char *fix = NULL;
+    if (wl_nvml_load(&lib, &f->opts, f->a, &fix, &f->e) == 0) {
+        print_message("SKIP: this machine has libnvidia-ml.so.1\n");
+        skip();
+    }
+    expect_error(f, WL_EUNAVAIL, "no NVIDIA GPU on the PCI bus");
+    put_file(f, "sys/bus/pci/devices/0000:07:00.0/vendor", "0x10de\n");
+    put_file(f, "sys/bus/pci/devices/0000:07:00.0/class", "0x030200\n");
+    expect_error(f, WL_EUNAVAIL, "sudo apt install nvidia-driver");
+    put_file(f, "proc/driver/nvidia/version", "NVRM version: 535.104\n");
+    expect_error(f, WL_EUNAVAIL, "driver is loaded");
+}
+
+static size_t visible(const char *words, bool *keep, bool *by_index)
+{
+    char *const uuids[] = { (char *)"GPU-aaaa1111-x", (char *)"GPU-aaaa2222-x", (char *)"GPU-bbbb3333-x" };
+    return wl_nvml_visible(words, uuids, 3, keep, by_index);
+}
+
+static void visible_devices_are_those_cuda_sees(void **state)
+{
+    (void)state;
+    bool k[3], by_index;
+    assert_int_equal(visible(NULL, k, &by_index), 3);
+    assert_int_equal(visible("", k, &by_index), 0);
+    assert_int_equal(visible("2, 0", k, &by_index), 2);
+    assert_true(k[0] && !k[1] && k[2] && by_index);
+    assert_int_equal(visible("1,7,0", k, &by_index), 1); /* a bad one ends the list */
+    assert_true(!k[0] && k[1] && !k[2]);
+    assert_int_equal(visible("-1", k, &by_index), 0);
+    assert_int_equal(visible("GPU-bbbb,GPU-aaaa2", k, &by_index), 2);
+    assert_true(!k[0] && k[1] && k[2] && !by_index);
+    assert_int_equal(visible("GPU-aaaa", k, &by_index), 0); /* fits two */
+    assert_int_equal(visible("0,0", k, &by_index), 1);
+}
+
+static void only_visible_gpus_are_read(void **state)
+{
+    struct fixture *f = *state;
+    use_fake(f, "FAKE_NVML", "gpus=4; models=A,B,C,D; fail=0:GetHandleByIndex:17");
+    setenv("CUDA_VISIBLE_DEVICES", "GPU-a0000002,GPU-a0000003", 1);
+    struct wl_sensors *s = open_sensors(f, "nvml");
+    assert_int_equal(s->n_devices, 2);
+    assert_string_equal(s->devices[0].name, "C");
+    assert_int_equal(s->devices[0].index, 2);
+    assert_non_null(strstr(info_of(s, "nvml")->reason, "cgroup"));
+    setenv("CUDA_VISIBLE_DEVICES", "0", 1); /* of the three that the cgroup leaves */
+    s = open_sensors(f, "nvml");
+    assert_int_equal(s->n_devices, 1);
+    assert_string_equal(s->devices[0].name, "B");
+    assert_non_null(strstr(info_of(s, "nvml")->reason, "CUDA_DEVICE_ORDER=PCI_BUS_ID"));
+    setenv("CUDA_VISIBLE_DEVICES", "MIG-GPU-a0000001-0000-4000-8000-fa4e00000000/1/0", 1);
+    s = open_sensors(f, "nvml");
+    assert_string_equal(s->devices[0].name, "B");
+    assert_non_null(strstr(info_of(s, "nvml")->reason, "MIG"));
+    setenv("CUDA_VISIBLE_DEVICES", "9", 1);
+    expect_error(f, WL_EUNAVAIL, "CUDA_VISIBLE_DEVICES=9");
+}
+
+/* Sampled for a second: counter and integral agree with each other and with the script. */
+static void sampled_energy_is_the_scripts(void **state)
+{
+    struct fixture *f = *state;
+    use_fake(f, "FAKE_NVML", "power=sine:300:100:0.4");
+    struct wl_sensors *s = open_sensors(f, "nvml");
+    struct wl_sampler *sampler;
+    assert_int_equal(wl_sampler_start(&sampler, s, 100, f->a, &f->e), 0);
+    int64_t t0 = wl_now_ns() + WL_NS_PER_S / 20, t1 = t0 + 4 * (WL_NS_PER_S / 5); /* two periods: the mean is 300 W */
+    wl_sleep_until(t1 + WL_NS_PER_S / 20);
+    wl_sampler_stop(sampler);
+
+    static struct wl_sample samples[20000];
+    static int64_t t[2][2000];
+    static double v[2][2000];
+    size_t n = wl_sampler_drain(sampler, samples, WL_COUNT(samples)), count[2] = { 0 };
+    const int channel[2] = { channel_of(s, s->devices[0].name, WL_POWER),
+                             channel_of(s, s->devices[0].name, WL_ENERGY) };
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < 2; k++) {
+            if ((int)samples[i].channel != channel[k]) continue;
+            t[k][count[k]] = samples[i].t_ns;
+            v[k][count[k]++] = samples[i].value;
+        }
+    }
+    struct wl_series power = { t[0], v[0], count[0] }, counter = { t[1], v[1], count[1] };
+    int64_t gap = wl_max_gap_ns(0.01);
+    double integral_j = wl_energy_of_power(&power, t0, t1, gap).energy_j;
+    double counter_j = wl_energy_of_counter(&counter, t0, t1, gap).energy_j;
+    if (!(fabs(counter_j / 240 - 1) < 0.02)) fail_msg("counter: %g J, not 240", counter_j);
+    if (!(fabs(integral_j / 240 - 1) < 0.05)) fail_msg("integral: %g J, not 240", integral_j);
+}
+
+#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FIXTURE(every_quantity_is_there_and_marked_simulated),
+        WITH_FIXTURE(an_old_driver_falls_back),
+        WITH_FIXTURE(a_field_the_gpu_lacks_is_left_out_alone),
+        WITH_FIXTURE(a_lost_gpu_is_named_and_the_other_goes_on),
+        WITH_FIXTURE(a_share_above_100_percent_is_no_reading),
+        WITH_FIXTURE(errors_name_the_cause_and_the_cure),
+        WITH_FIXTURE(a_missing_library_is_told_apart),
+        WITH_FIXTURE(visible_devices_are_those_cuda_sees),
+        WITH_FIXTURE(only_visible_gpus_are_read),
+        WITH_FIXTURE(sampled_energy_is_the_scripts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

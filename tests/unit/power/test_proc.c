@@ -1,0 +1,255 @@
+/* The proc sensor and the estimate of CPU power, on fake trees, and the process tree of a real job. */
+#include "fixture.h"
+
+#include "power/tree.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void assert_near(double got, double want, double tolerance)
+{
+    if (!(fabs(got - want) <= tolerance)) fail_msg("%.12g is not %.12g +- %g", got, want, tolerance);
+}
+
+static double tick_s(void) { return 1.0 / (double)sysconf(_SC_CLK_TCK); }
+
+/* ---- The tree ---- */
+
+static void put_process(struct fixture *f, int pid, const char *name, int parent, int group, int utime, int cutime,
+                        int started)
+{
+    put_file(f, wl_strf(f->a, "proc/%d/stat", pid),
+             "%d (%s) S %d %d %d 0 -1 4194304 90 0 0 0 %d 10 %d 0 20 0 1 0 %d 1000000 50 18446744073709551615\n", pid,
+             name, parent, group, group, utime, cutime, started);
+}
+
+static struct wl_tree_sum sum_of(struct wl_tree *t, int job, int last_pid)
+{
+    struct wl_tree_sum sum;
+    wl_tree_read(t, job, last_pid, &sum);
+    return sum;
+}
+
+static void the_tree_is_followed_by_parent_and_group(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_tree *t;
+    put_process(f, 90, "shell", 1, 90, 5000, 0, 1);
+    put_process(f, 100, "job (a) b", 90, 100, 40, 0, 1000);
+    put_process(f, 101, "rank", 100, 101, 90, 0, 1001);
+    put_process(f, 102, "thread pool) R", 101, 101, 190, 0, 1002);
+    put_process(f, 103, "orphan", 1, 100, 290, 0, 1003);
+    put_process(f, 104, "stranger", 90, 90, 7000, 0, 1004);
+    assert_int_equal(wl_tree_open(&t, f->dir, f->a, &f->e), 0);
+    struct wl_tree_sum sum = sum_of(t, 100, 104);
+    assert_int_equal(sum.processes, 4);
+    assert_near(sum.cpu_s, (50 + 100 + 200 + 300) * tick_s(), 1e-9);
+    assert_near(sum.rss_bytes, 4 * 50.0 * (double)sysconf(_SC_PAGESIZE), 1e-9);
+
+    /* A pid that was given before the job started is not looked at; a later one is, once the kernel says so. */
+    put_process(f, 105, "child", 102, 101, 10, 0, 1005);
+    assert_int_equal(sum_of(t, 100, 104).processes, 4);
+    assert_int_equal(sum_of(t, 100, 105).processes, 5);
+}
+
+static void time_of_processes_that_ended_is_kept(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_tree *t;
+    put_process(f, 100, "job", 90, 100, 90, 0, 1000);
+    put_process(f, 101, "waited", 100, 100, 190, 0, 1001);
+    put_process(f, 102, "orphan", 1, 100, 290, 0, 1002);
+    assert_int_equal(wl_tree_open(&t, f->dir, f->a, &f->e), 0);
+    assert_near(sum_of(t, 100, 102).cpu_s, 600 * tick_s(), 1e-9);
+    /* 101 ends and is waited for: its time is in its parent's account. 102 ends and nobody of the job waits. */
+    assert_int_equal(remove(wl_strf(f->a, "%s/proc/101/stat", f->dir)), 0);
+    assert_int_equal(remove(wl_strf(f->a, "%s/proc/102/stat", f->dir)), 0);
+    put_process(f, 100, "job", 90, 100, 90, 200, 1000);
+    struct wl_tree_sum sum = sum_of(t, 100, 102);
+    assert_int_equal(sum.processes, 1);
+    assert_near(sum.cpu_s, 600 * tick_s(), 1e-9);
+    /* Another process gets the pid 100: it is not the job. */
+    put_process(f, 100, "other", 1, 100, 50000, 0, 2000);
+    sum = sum_of(t, 100, 102);
+    assert_int_equal(sum.processes, 0);
+    assert_near(sum.cpu_s, 600 * tick_s(), 1e-9);
+}
+
+static void pids_that_start_over_are_found(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_tree *t;
+    put_process(f, 32000, "job", 90, 32000, 90, 0, 1000);
+    assert_int_equal(wl_tree_open(&t, f->dir, f->a, &f->e), 0);
+    assert_int_equal(sum_of(t, 32000, 32000).processes, 1);
+    put_process(f, 301, "child", 32000, 32000, 90, 0, 1001);
+    put_process(f, 900, "grandchild of another", 90, 90, 90, 0, 900);
+    assert_int_equal(sum_of(t, 32000, 305).processes, 2);
+}
+
+/* A real shell with a child that burns CPU time: the sum is what the kernel accounts. */
+static void a_real_job_is_accounted(void **state)
+{
+    struct fixture *f = *state;
+    f->opts.root = "";
+    struct wl_sensors *s = open_sensors(f, "proc");
+    struct wl_sampler *sampler;
+    assert_int_equal(wl_sampler_start(&sampler, s, 50, f->a, &f->e), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        setpgid(0, 0);
+        execl("/bin/sh", "sh", "-c", "(i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done); sleep 0.3; exit 0", NULL);
+        _exit(127);
+    }
+    wl_sampler_watch(sampler, pid);
+    struct rusage used;
+    int status;
+    assert_int_equal(wait4(pid, &status, 0, &used), pid);
+    wl_sampler_stop(sampler);
+    static struct wl_sample samples[20000];
+    size_t n = wl_sampler_drain(sampler, samples, WL_COUNT(samples));
+    int cpu = channel_of(s, "job", WL_CPU_TIME), rss = channel_of(s, "job", WL_RSS);
+    double last_s = NAN, most_rss = 0, before_s = 0;
+    for (size_t i = 0; i < n; i++) {
+        if ((int)samples[i].channel == rss) most_rss = fmax(most_rss, samples[i].value);
+        if ((int)samples[i].channel != cpu) continue;
+        assert_true(samples[i].value >= before_s);
+        before_s = last_s = samples[i].value;
+    }
+    double want_s = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                    (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+    assert_near(last_s, want_s, 0.05 + 0.1 * want_s);
+    assert_true(most_rss > 200e3);
+}
+
+/* ---- The node ---- */
+
+static void put_node(struct fixture *f, long busy, long idle)
+{
+    put_file(f, "proc/stat", "cpu  %ld 0 0 %ld 0 0 0 0 0 0\ncpu0 1 2 3 4\nintr 5\n", busy, idle);
+    put_file(f, "proc/meminfo", "MemTotal:  8000 kB\nMemFree:  1000 kB\nMemAvailable:    5000 kB\n");
+    put_file(f, "proc/loadavg", "0.20 0.18 0.12 3/80 104\n");
+}
+
+static void let_time_pass(void) { wl_sleep_until(wl_now_ns() + WL_NS_PER_S / 16); }
+
+static void the_node_is_read(void **state)
+{
+    struct fixture *f = *state;
+    put_node(f, 1000, 1000);
+    struct wl_sensors *s = open_sensors(f, "proc");
+    int util = channel_of(s, "node", WL_CPU_UTIL);
+    assert_near(read_channel(s, channel_of(s, "node", WL_MEM_USED)), 3000 * 1024, 0);
+    assert_near(read_channel(s, channel_of(s, "node", WL_RUNNABLE)), 3, 0);
+    assert_true(isnan(read_channel(s, util)) && !read_failure(s, util)); /* too soon for a share, no failure */
+    let_time_pass();
+    put_node(f, 1030, 1070);
+    assert_near(read_channel(s, util), 30, 1e-9);
+    assert_true(isnan(read_channel(s, channel_of(s, "job", WL_CPU_TIME)))); /* no job yet */
+    let_time_pass();
+    put_file(f, "proc/stat", "nonsense\n");
+    put_file(f, "proc/meminfo", "%s", "");
+    assert_non_null(read_failure(s, util));
+    assert_non_null(read_failure(s, channel_of(s, "node", WL_MEM_USED)));
+}
+
+static void a_broken_tree_says_what_is_missing(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_sensors *s;
+    f->opts.sensors = wl_split(f->a, "proc", ',');
+    assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), WL_ENOENT);
+    assert_non_null(strstr(f->e.msg, "/proc/stat"));
+    put_node(f, 1, 1);
+    put_file(f, "proc/stat", "intr 5\n");
+    assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), WL_EINVAL);
+}
+
+/* ---- The estimate ---- */
+
+static void put_cpu(struct fixture *f, int family, int model)
+{
+    put_file(f, "proc/cpuinfo",
+             "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: %d\nmodel\t\t: %d\n"
+             "model name\t: AMD EPYC 7763 64-Core Processor\n",
+             family, model);
+    put_file(f, "sys/devices/system/cpu/online", "0-255\n");
+    put_file(f, "sys/devices/system/cpu/cpu0/topology/core_cpus_list", "0,128\n");
+    put_file(f, "sys/devices/system/cpu/cpu0/topology/package_cpus_list", "0-63,128-191\n");
+}
+
+static void the_estimate_follows_cpu_time(void **state)
+{
+    struct fixture *f = *state;
+    put_node(f, 0, 0);
+    put_cpu(f, 25, 1);
+    struct wl_sensors *s = open_sensors(f, "cpu_model");
+    const char *cpu = "AMD EPYC 7763 64-Core Processor";
+    int power = channel_of(s, cpu, WL_POWER), energy = channel_of(s, cpu, WL_ENERGY);
+    assert_true(power >= 0 && s->channels[power].estimated && s->channels[energy].estimated);
+    assert_string_equal(s->devices[0].name, cpu);
+    let_time_pass();
+    put_node(f, 50, 50); /* two packages of 280 W: 560 W full, 140 W idle, half busy */
+    assert_near(read_channel(s, power), 350, 1e-9);
+    /* The energy counts CPU time: 10 more seconds of it on 256 CPUs. */
+    double before = read_channel(s, energy);
+    int64_t t0 = wl_now_ns();
+    put_node(f, 50 + (long)(10 / tick_s()), 50);
+    double joules = read_channel(s, energy) - before;
+    double idle_j = 140 * (double)(wl_now_ns() - t0) / WL_NS_PER_S;
+    assert_near(joules, 420 * 10 / 256.0 + idle_j, 0.5);
+}
+
+static void the_users_watts_win(void **state)
+{
+    struct fixture *f = *state;
+    put_node(f, 0, 0);
+    put_cpu(f, 25, 1);
+    f->opts.cpu_tdp_w = 200;
+    f->opts.cpu_idle_w = 20;
+    struct wl_sensors *s = open_sensors(f, "cpu_model");
+    let_time_pass();
+    put_node(f, 100, 0);
+    assert_near(read_channel(s, channel_of(s, "AMD EPYC 7763 64-Core Processor", WL_POWER)), 400, 1e-9);
+    f->opts.cpu_idle_w = 300;
+    assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), WL_EINVAL);
+    assert_non_null(strstr(f->e.msg, "cpu-idle-w"));
+}
+
+static void an_unknown_cpu_is_said_to_be_one(void **state)
+{
+    struct fixture *f = *state;
+    put_node(f, 0, 0);
+    put_cpu(f, 99, 1);
+    struct wl_sensors *s = open_sensors(f, "auto");
+    const struct wl_sensor_info *info = NULL;
+    for (size_t i = 0; i < s->n_info; i++) {
+        if (wl_streq(s->info[i].name, "cpu_model")) info = &s->info[i];
+    }
+    assert_int_equal(info->state, WL_SENSOR_OPEN); /* nothing else gives power */
+    assert_non_null(strstr(info->source, "unknown CPU: 5.00 W a core"));
+    assert_non_null(strstr(info->source, "128 cores"));
+}
+
+#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FIXTURE(the_tree_is_followed_by_parent_and_group),
+        WITH_FIXTURE(time_of_processes_that_ended_is_kept),
+        WITH_FIXTURE(pids_that_start_over_are_found),
+        WITH_FIXTURE(a_real_job_is_accounted),
+        WITH_FIXTURE(the_node_is_read),
+        WITH_FIXTURE(a_broken_tree_says_what_is_missing),
+        WITH_FIXTURE(the_estimate_follows_cpu_time),
+        WITH_FIXTURE(the_users_watts_win),
+        WITH_FIXTURE(an_unknown_cpu_is_said_to_be_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
