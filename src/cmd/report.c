@@ -20,7 +20,7 @@ static const struct wl_opt report_rows[] = {
       .help = "of html, svg, pdf, csv, md, tex" },
     { .name = "campaign", .type = WL_STR, .offset = offsetof(struct report_options, campaign),
       .help = "only this campaign of the store" },
-    { .name = "run", .type = WL_INT, .offset = offsetof(struct report_options, run), .def = "0", .min = 0, .max = INT64_MAX,
+    { .name = "run", .type = WL_INT, .offset = offsetof(struct report_options, run), .def = "0", .min = 0, .max = 1e15,
       .help = "the run whose power is drawn over time; 0: a representative one" },
     { .name = "drop-epochs", .type = WL_INT, .offset = offsetof(struct report_options, drop_epochs), .def = "1", .min = 0,
       .max = 1000000, .help = "first epochs of each run that means and laws leave out (one is always kept)" },
