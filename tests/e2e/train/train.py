@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""wattlaw-train end to end: train.py PROGRAM CASE. Exit 0: passed, 77: cannot run here, 1: failed."""
+import array
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+TRAIN = os.path.abspath(sys.argv[1])
+WORK = tempfile.mkdtemp(prefix="wl-train-")
+DATA = os.path.join(WORK, "images")
+TINY = ["resnet50", "--data", DATA, "--size", "tiny", "--image-size", "32", "--quiet"]
+ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+           OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
+
+
+def run(*args, before=(), env=None, timeout=120):
+    """The finished process of wattlaw-train with these arguments."""
+    return subprocess.run([*before, TRAIN, *map(str, args)], capture_output=True, text=True, timeout=timeout,
+                          env=dict(ENV, **(env or {})))
+
+
+def done(*args, **how):
+    """The JSON that a training printed."""
+    p = run(*args, "--json", **how)
+    assert p.returncode == 0, f"status {p.returncode}: {p.stderr}"
+    return json.loads(p.stdout)
+
+
+def images(classes=4, train=192, val=48, size=40):
+    p = run("data", "imagenet", "--synthetic", DATA, "--classes", classes, "--images", train, "--val-images", val,
+            "--image-size", size, "--quiet")
+    assert p.returncode == 0, p.stderr
+
+
+def tensors(folder):
+    """Name -> numbers of the newest checkpoint, read as docs/formats.md says."""
+    name = sorted(n for n in os.listdir(folder) if n.endswith(".wlc"))[-1]
+    raw = open(os.path.join(folder, name), "rb").read()
+    assert raw[:8] == b"WLCKPT1\n"
+    size = struct.unpack("<I", raw[8:12])[0]
+    head, data, out = json.loads(raw[12:12 + size]), raw[12 + size:], {}
+    for t in head["tensors"]:
+        count = 1
+        for d in t["dims"]:
+            count *= d
+        out[t["name"]] = array.array("f", data[t["offset"]:t["offset"] + 4 * count])
+    return out
+
+
+def distance(a, b):
+    """|a - b| / |b| over all tensors."""
+    assert list(a) == list(b)
+    pairs = [(x, y) for n in a for x, y in zip(a[n], b[n])]
+    return (sum((x - y) ** 2 for x, y in pairs) / sum(y * y for _, y in pairs)) ** 0.5
+
+
+def close(a, b, rel=1e-5):
+    return abs(a - b) <= rel * abs(b)
+
+
+# ---- cases ------------------------------------------------------------------------------------------------------
+
+
+def parallel():
+    """Two ranks, forked or under mpirun, equal one that accumulates; three ranks count every sample once."""
+    images()
+    common = [*TINY, "--image-size", 64, "--epochs", 1, "--train-samples", 64, "--lr", 0.01]
+    one = done(*common, "--local-batch", 8, "--accumulation", 2, "--checkpoint-dir", f"{WORK}/one")
+    ways = {"shm": dict(args=["--workers", 2], before=[])}
+    if shutil.which("mpirun"):
+        ways["mpi"] = dict(args=[], before=["mpirun", "-np", "2"])
+    else:
+        print("SKIP: mpirun is not installed (Debian: openmpi-bin)")
+    for name, way in ways.items():
+        two = done(*common, "--local-batch", 8, "--checkpoint-dir", f"{WORK}/{name}", *way["args"], before=way["before"])
+        assert two["comm"] == name and two["workers"] == 2, two
+        assert two["updates"] == one["updates"] == 4 and two["samples"] == one["samples"] == 64
+        for key in ("train_loss", "val_loss", "train_top1", "val_top1"):
+            assert close(two["epochs"][0][key], one["epochs"][0][key]), f"{name}: {key}"
+        far = distance(tensors(f"{WORK}/{name}"), tensors(f"{WORK}/one"))
+        assert far < 1e-5, f"{name}: parameters differ by {far}"
+    three = done(*common, "--local-batch", 5, "--workers", 3)  # 48 validation images: 15 a call, 3 left
+    alone = done(*common, "--local-batch", 15)
+    for r in (three, alone):
+        assert r["samples"] == 60 and abs(48 * r["epochs"][0]["val_top1"] % 1 - 0.5) > 0.49, r
+
+
+def resume():
+    """A training that was stopped goes on to the very numbers of one that was not."""
+    images()
+    common = [*TINY, "--local-batch", 16, "--workers", 2, "--lr-schedule", "plateau", "--lr-patience", 0]
+    whole = done(*common, "--epochs", 4)
+    done(*common, "--epochs", 2, "--checkpoint-dir", f"{WORK}/a")
+    rest = done(*common, "--epochs", 4, "--checkpoint-dir", f"{WORK}/a", "--resume")
+    keys = ("epoch", "samples", "updates", "lr", "train_loss", "train_top1", "val_loss", "val_top1")
+    for mine, theirs in zip(rest["epochs"], whole["epochs"][2:], strict=True):
+        assert all(mine[k] == theirs[k] for k in keys), (mine, theirs)
+    assert len(os.listdir(f"{WORK}/a")) == 2
+
+    again = run(*common, "--epochs", 4, "--checkpoint-dir", f"{WORK}/a", "--resume")
+    assert again.returncode == 0 and "nothing left to do" in again.stdout, again.stdout
+
+    # Damage to the newest file: the one before it is taken, with a warning.
+    newest = sorted(os.listdir(f"{WORK}/a"))[-1]
+    with open(f"{WORK}/a/{newest}", "r+b") as f:
+        f.truncate(5000)
+    rest = run(*common, "--epochs", 4, "--checkpoint-dir", f"{WORK}/a", "--resume", "--json")
+    assert "skipped" in rest.stderr and newest in rest.stderr, rest.stderr
+    assert json.loads(rest.stdout)["epochs"][0]["train_loss"] == whole["epochs"][3]["train_loss"]
+
+    # Another shape, model size or seed is refused, with both named.
+    for option, value, both in (("--image-size", 64, ("32", "64")), ("--size", "full", ("tiny", "full")),
+                                ("--seed", 9, ("1", "9"))):
+        p = run(*common, "--checkpoint-dir", f"{WORK}/a", "--resume", option, value)
+        assert p.returncode == 1 and all(re.search(rf"\b{w}\b", p.stderr) for w in both), p.stderr
+
+
+def interrupt():
+    """SIGTERM and SIGINT end after the update, with a checkpoint inside the epoch that resume takes up exactly."""
+    images()
+    common = [*TINY, "--local-batch", 4, "--workers", 2, "--checkpoint-keep", 99]
+    whole = done(*common, "--epochs", 3)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        folder, marks = f"{WORK}/{number.name}", f"{WORK}/{number.name}.marks"
+        args = [*common, "--epochs", 500, "--checkpoint-dir", folder, "--checkpoint-every", 0]
+        p = subprocess.Popen([TRAIN, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=dict(ENV, WATTLAW_MARKS=marks))
+        wait_for(lambda: os.path.exists(marks) and " step step=5 " in open(marks).read(), p)
+        p.send_signal(number)
+        out, err = p.communicate(timeout=20)
+        assert p.returncode == 130 and "interrupted in epoch" in err and err.count("error:") == 1, (p.returncode, err)
+        assert "stop status=interrupted" in open(marks).read()
+        stopped = int(re.search(r"in epoch (\d+)", err).group(1))
+        assert len(os.listdir(folder)) == 1
+        rest = done(*common, "--epochs", max(3, stopped), "--checkpoint-dir", folder, "--resume")
+        for r in rest["epochs"]:
+            if r["epoch"] > 3:
+                continue
+            assert r["train_loss"] == whole["epochs"][r["epoch"] - 1]["train_loss"], (r, whole["epochs"])
+            assert close(r["val_loss"], whole["epochs"][r["epoch"] - 1]["val_loss"], 1e-4)
+
+
+def wait_for(condition, process):
+    end = time.time() + 60
+    while not condition():
+        assert process.poll() is None and time.time() < end, "the training ended or did not get there"
+        time.sleep(0.01)
+
+
+def lost_rank():
+    """A rank that is killed ends the job with a message that names it."""
+    images()
+    marks = f"{WORK}/marks"
+    p = subprocess.Popen([TRAIN, *TINY, "--local-batch", "4", "--workers", "3", "--epochs", "500"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                         env=dict(ENV, WATTLAW_MARKS=marks))
+    wait_for(lambda: os.path.exists(marks) and " step step=5 " in open(marks).read(), p)
+    victim = int(re.search(r" 2 start .*pid=(\d+)", open(marks).read()).group(1))
+    os.kill(victim, signal.SIGKILL)
+    out, err = p.communicate(timeout=20)
+    assert p.returncode == 1 and "rank 2" in err and "died" in err, (p.returncode, err)
+    assert err.count("died") == 1, err
+
+
+def marks():
+    """The marks of a training: every rank starts and stops, rank 0 alone has epochs and steps."""
+    images()
+    path = f"{WORK}/marks"
+    r = done(*TINY, "--local-batch", 16, "--workers", 2, "--epochs", 2, env={"WATTLAW_MARKS": path})
+    lines = [l.split(" ", 3) + [""] for l in open(path).read().splitlines()]
+    count = lambda rank, word: sum(l[1] == rank and l[2] == word for l in lines)
+    for rank in "01":
+        assert count(rank, "start") == count(rank, "stop") == 1
+    assert (count("0", "epoch-begin"), count("0", "epoch-end"), count("0", "step")) == (2, 2, 12)
+    assert count("1", "epoch-begin") == count("1", "epoch-end") == count("1", "step") == count("1", "metric") == 0
+    start = next(l[3] for l in lines if l[2] == "start")
+    for field in ("workload=resnet50", "workers=2", "local_batch=16", "global_batch=32", "accumulation=1", "epochs=2"):
+        assert field in start.split(), start
+    ends = [l[3] for l in lines if l[2] == "epoch-end"]
+    assert ends == ["epoch=1 samples=192 updates=6", "epoch=2 samples=192 updates=6"], ends
+    metric = {(m[0], int(m[2])): float(m[1]) for l in lines if l[2] == "metric"
+              for m in [re.match(r"name=(\S+) value=(\S+) epoch=(\d+)", l[3]).groups()]}
+    for e in r["epochs"]:
+        for name in ("train_loss", "train_top1", "val_loss", "val_top1", "val_top5", "lr", "input_wait_s"):
+            assert abs(metric[name, e["epoch"]] - e[name]) <= 1e-6 * abs(e[name]) + 1e-9, (name, e)
+    times = [int(l[0]) for l in lines if l[1] == "0"]
+    assert times == sorted(times)
+
+
+def learns():
+    """The synthetic images are learned: far above chance, and the loss falls."""
+    images(classes=8, train=640, val=160, size=64)
+    r = done("resnet50", "--data", DATA, "--size", "tiny", "--epochs", 6, "--quiet", "--workers", 2, "--local-batch", 16)
+    best = max(e["val_top1"] for e in r["epochs"])
+    assert best > 0.25, [e["val_top1"] for e in r["epochs"]]
+    assert r["epochs"][-1]["train_loss"] < 0.9 * r["epochs"][0]["train_loss"]
+
+
+def bad_input():
+    """One clear message and the right status for each thing that cannot be."""
+    images()
+    empty, other = f"{WORK}/empty", f"{WORK}/other"
+    os.makedirs(f"{empty}/train/a")
+    os.makedirs(f"{empty}/train/b")
+    os.makedirs(f"{empty}/val/a")
+    shutil.copytree(DATA, other)
+    torn = f"{other}/train/{sorted(os.listdir(f'{other}/train'))[0]}"
+    torn += "/" + sorted(os.listdir(torn))[0]
+    with open(torn, "r+b") as f:
+        f.truncate(200)
+    tiny = ["--size", "tiny", "--image-size", 32, "--quiet"]
+    expect = [
+        (2, ["did you mean resnet50"], ["resnet5"]),
+        (2, ["--data"], ["resnet50"]),
+        (2, ["did you mean", "local-batch"], [*TINY, "--local-bach", 4]),
+        (2, ["--epochs", "0", "1"], [*TINY, "--epochs", 0]),
+        (2, ["--size", "small", "full|tiny"], [*TINY, "--size", "small"]),
+        (2, ["--checkpoint-dir"], [*TINY, "--resume"]),
+        (2, ["extra"], [*TINY, "extra"]),
+        (1, [f"{WORK}/nowhere"], ["resnet50", "--data", f"{WORK}/nowhere", *tiny]),
+        (1, [empty], ["resnet50", "--data", empty, *tiny]),
+        (1, ["192", "1000"], [*TINY, "--local-batch", 1000]),
+        (1, ["192", "96"], [*TINY, "--local-batch", 96, "--accumulation", 3]),
+        (1, ["4", "5"], [*TINY, "--classes", 5]),
+        (1, ["192", "500"], [*TINY, "--train-samples", 500]),
+        (1, ["16 pixels"], [*TINY, "--image-size", 16]),
+        (1, [torn], ["resnet50", "--data", other, *tiny, "--epochs", 1]),
+        (1, ["loss", "learning rate"], [*TINY, "--lr", 1e6, "--epochs", 3]),
+        (2, ["imagenet"], ["data", "imagnet", "--synthetic", f"{WORK}/x"]),
+        (2, ["--synthetic"], ["data", "imagenet"]),
+        (1, [other], ["data", "imagenet", "--synthetic", other, "--classes", 7, "--quiet"]),
+    ]
+    for status, words, args in expect:
+        for workers in ([], ["--workers", "2"]) if args[0] == "resnet50" else ([],):
+            p = run(*args, *workers)
+            what = f"{args} {workers}: status {p.returncode}: {p.stderr}"
+            assert p.returncode == status and p.stderr.count("error") == 1, what
+            assert all(w in p.stderr for w in words), f"{what}: wanted {words}"
+            assert p.stdout == "", what
+    if shutil.which("mpirun"):
+        p = run(*TINY, "--local-bach", 4, before=["mpirun", "-np", "2"])
+        assert p.returncode == 2 and p.stderr.count("did you mean") == 1, p.stderr
+        p = run(*TINY, "--local-batch", 1000, before=["mpirun", "-np", "2"])
+        assert p.returncode == 1 and p.stderr.count("error: ") == 1, p.stderr
+    kept = done("resnet50", "--data", other, *tiny, "--epochs", 1, "--local-batch", 16, "--skip-bad")
+    assert kept["bad_images"] == 1 and kept["samples"] == 192, kept
+
+
+CASES = [parallel, resume, interrupt, lost_rank, marks, learns, bad_input]
+
+if __name__ == "__main__":
+    case = next(c for c in CASES if c.__name__ == sys.argv[2])
+    try:
+        case()
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)

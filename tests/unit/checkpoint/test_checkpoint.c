@@ -1,0 +1,214 @@
+/* Checkpoints: what is written comes back bit by bit, damage is found, other networks are refused. */
+#include "nn/checkpoint/checkpoint.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct wl_arena *a;
+static struct wl_err e;
+static struct wl_comm *alone;
+static char dir[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    a = wl_arena_new(NULL);
+    memset(&e, 0, sizeof e);
+    strcpy(dir, "/tmp/wl-checkpoint-XXXXXX");
+    if (!mkdtemp(dir)) return -1;
+    return wl_comm_open(&alone, &(struct wl_comm_how) { .backend = "null" }, a, &e);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char *rm[] = { "rm", "-rf", dir, NULL };
+    struct wl_exit x;
+    int rc = wl_run(rm, 0, false, NULL, &x, a, &e);
+    wl_arena_free(a);
+    return rc;
+}
+
+/* A small network with every kind of state. */
+static struct wl_plan *network(int64_t channels, const char *name)
+{
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(2, 3, 4, 4)), *y = wl_input(g, "y", WL_I32, WL_DIMS(2));
+    struct wl_conv conv = { .channels = channels, .kernel = { 3, 3 }, .pad = { 1, 1 } };
+    struct wl_tensor *h = wl_batch_norm(g, "norm", wl_conv2d(g, name, x, conv), (struct wl_norm) { .relu = true });
+    wl_cross_entropy(g, "loss", wl_linear(g, "fc", h, 5), y, (struct wl_loss) { .weight = 1 });
+    struct wl_plan_opts how = { .backend = "ref", .threads = 1, .seed = 1, .optim = { .momentum = 0.9 } };
+    struct wl_plan *p;
+    if (wl_plan_new(&p, g, &how, alone, a, &e)) fail_msg("%s", e.msg);
+    return p;
+}
+
+/* Gives state i of a plan values that tell i, `salt` and the place. */
+static float value(size_t i, size_t k, int salt) { return (float)(1000 * (int)i + salt) + (float)k / 1024; }
+
+static void fill(struct wl_plan *p, int salt)
+{
+    for (size_t i = 0; i < wl_plan_state_count(p); i++) {
+        size_t n = wl_plan_state(p, i).count;
+        float *x = wl_new_array(a, float, n);
+        for (size_t k = 0; k < n; k++) x[k] = value(i, k, salt);
+        assert_int_equal(wl_plan_state_write(p, i, x, &e), 0);
+    }
+}
+
+static void check_filled(struct wl_plan *p, int salt)
+{
+    for (size_t i = 0; i < wl_plan_state_count(p); i++) {
+        size_t n = wl_plan_state(p, i).count;
+        float *x = wl_new_array(a, float, n);
+        assert_int_equal(wl_plan_state_read(p, i, x, &e), 0);
+        for (size_t k = 0; k < n; k++) assert_true(x[k] == value(i, k, salt));
+    }
+}
+
+static void save(struct wl_plan *p, int64_t update, int64_t keep)
+{
+    struct wl_json *head = wl_json_root_object(a);
+    wl_json_add_str(head, "model", "test");
+    wl_json_add_int(head, "update", update);
+    fill(p, (int)update);
+    if (wl_checkpoint_save(dir, update, keep, head, p, a, &e)) fail_msg("%s", e.msg);
+}
+
+static char *file(int64_t update) { return wl_strf(a, "%s/checkpoint-%010lld.wlc", dir, (long long)update); }
+
+static int64_t newest(void)
+{
+    struct wl_checkpoint c;
+    bool found;
+    assert_int_equal(wl_checkpoint_newest(dir, &c, &found, a, &e), 0);
+    return found ? wl_json_int(wl_json_get(c.head, "update"), -1) : -1;
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    struct wl_plan *p = network(8, "conv"), *q = network(8, "conv");
+    assert_int_equal(newest(), -1);
+    save(p, 12, 2);
+    struct wl_checkpoint c;
+    bool found;
+    assert_int_equal(wl_checkpoint_newest(dir, &c, &found, a, &e), 0);
+    assert_true(found);
+    assert_string_equal(wl_json_str(wl_json_get(c.head, "model")), "test");
+    fill(q, 99);
+    if (wl_checkpoint_restore(&c, q, alone, a, &e)) fail_msg("%s", e.msg);
+    check_filled(q, 12);
+}
+
+static void test_keeps_the_newest(void **state)
+{
+    (void)state;
+    struct wl_plan *p = network(8, "conv");
+    wl_log_init(WL_ERROR, -1);
+    char *torn = wl_path_join(a, dir, "checkpoint.tmp"), *other = wl_path_join(a, dir, "checkpoint-x.wlc");
+    assert_int_equal(wl_file_write(torn, "half", 4, &e), 0);
+    assert_int_equal(wl_file_write(other, "mine", 4, &e), 0);
+    for (int64_t u = 1; u <= 5; u++) save(p, u * 2500000000, 3); /* past ten digits: order by number */
+    assert_false(wl_is_file(file(2500000000)) || wl_is_file(file(5000000000)));
+    assert_true(wl_is_file(file(7500000000)) && wl_is_file(file(10000000000)) && wl_is_file(file(12500000000)));
+    assert_false(wl_is_file(torn));
+    assert_true(wl_is_file(other));
+    assert_int_equal(newest(), 12500000000);
+}
+
+static void flip(const char *path, off_t at)
+{
+    int fd = open(path, O_RDWR);
+    unsigned char byte;
+    assert_true(fd >= 0 && pread(fd, &byte, 1, at) == 1);
+    byte ^= 0x10;
+    assert_true(pwrite(fd, &byte, 1, at) == 1);
+    close(fd);
+}
+
+/* One bit anywhere, or a lost end: the file is passed over and the one before it taken. */
+static void test_damage_is_found(void **state)
+{
+    (void)state;
+    struct wl_plan *p = network(8, "conv");
+    wl_log_init(WL_ERROR, -1);
+    save(p, 1, 9);
+    save(p, 2, 9);
+    struct stat st;
+    assert_int_equal(stat(file(2), &st), 0);
+    const off_t places[] = { 0, 7, 8, 9, 12, 100, 1000, st.st_size / 2, st.st_size - 5, st.st_size - 1 };
+    for (size_t i = 0; i < WL_COUNT(places); i++) {
+        flip(file(2), places[i]);
+        if (newest() != 1) fail_msg("a flipped bit at byte %lld was not seen", (long long)places[i]);
+        flip(file(2), places[i]);
+        assert_int_equal(newest(), 2);
+    }
+    const off_t lengths[] = { st.st_size - 1, st.st_size / 2, 64, 13, 12, 8, 3, 0 };
+    for (size_t i = 0; i < WL_COUNT(lengths); i++) {
+        assert_int_equal(truncate(file(2), lengths[i]), 0);
+        if (newest() != 1) fail_msg("a file of %lld bytes was taken", (long long)lengths[i]);
+    }
+    struct wl_checkpoint c;
+    assert_int_not_equal(wl_checkpoint_open(file(2), &c, a, &e), 0);
+    assert_non_null(strstr(e.msg, file(2)));
+}
+
+static void refuse(struct wl_plan *q, const char *one, const char *other)
+{
+    struct wl_checkpoint c;
+    bool found;
+    assert_int_equal(wl_checkpoint_newest(dir, &c, &found, a, &e), 0);
+    assert_int_equal(wl_checkpoint_restore(&c, q, alone, a, &e), WL_EINVAL);
+    if (!strstr(e.msg, one) || !strstr(e.msg, other)) fail_msg("%s", e.msg);
+}
+
+static void test_other_networks_are_refused(void **state)
+{
+    (void)state;
+    save(network(8, "conv"), 1, 2);
+    refuse(network(16, "conv"), "[8,3,3,3]", "[16,3,3,3]");
+    refuse(network(8, "stem"), "conv.weight", "stem.weight");
+}
+
+static void test_folder_that_cannot_be_written(void **state)
+{
+    (void)state;
+    struct wl_plan *p = network(8, "conv");
+    char *path = wl_path_join(a, dir, "file");
+    assert_int_equal(wl_file_write(path, "x", 1, &e), 0);
+    assert_int_not_equal(wl_checkpoint_save(path, 1, 2, wl_json_root_object(a), p, a, &e), 0);
+    assert_non_null(strstr(e.msg, path));
+}
+
+static void test_crc32c(void **state)
+{
+    (void)state;
+    assert_int_equal(wl_crc32c(0, "123456789", 9), 0xe3069283); /* the check value of the polynomial */
+    unsigned char zeros[32] = { 0 };
+    assert_int_equal(wl_crc32c(0, zeros, 32), 0x8a9136aa); /* RFC 3720, B.4 */
+    assert_int_equal(wl_crc32c(wl_crc32c(0, "12345", 5), "6789", 4), 0xe3069283);
+    assert_int_equal(wl_crc32c(0, "", 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_keeps_the_newest, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_damage_is_found, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_networks_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_folder_that_cannot_be_written, setup, teardown),
+        cmocka_unit_test(test_crc32c),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/* The networks against what torchvision says about them. */
+#include "models/models.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct built {
+    struct wl_arena *a;
+    struct wl_plan *plan;
+    struct wl_model_net net;
+};
+
+static struct built build(const char *model, struct wl_model_opts opts)
+{
+    struct built b = { .a = wl_arena_new(NULL) };
+    struct wl_err e = { 0 };
+    struct wl_graph *g = wl_graph_new(b.a);
+    assert_int_equal(wl_model_find(model)->build(g, &opts, &b.net, &e), 0);
+    struct wl_plan_opts how = { .backend = "ref", .threads = 1, .seed = 7, .eval_only = true };
+    if (wl_plan_new(&b.plan, g, &how, NULL, b.a, &e)) fail_msg("%s", e.msg);
+    return b;
+}
+
+/* The values of a state by name; NULL and count 0 where there is none. */
+static float *values(const struct built *b, const char *name, struct wl_state *s)
+{
+    struct wl_err e = { 0 };
+    for (size_t i = 0; i < wl_plan_state_count(b->plan); i++) {
+        *s = wl_plan_state(b->plan, i);
+        if (!wl_streq(s->name, name)) continue;
+        float *x = wl_new_array(b->a, float, s->count);
+        assert_int_equal(wl_plan_state_read(b->plan, i, x, &e), 0);
+        return x;
+    }
+    return NULL;
+}
+
+static void check_shape(const struct built *b, const char *name, struct wl_dims want)
+{
+    struct wl_state s;
+    if (!values(b, name, &s)) fail_msg("no %s", name);
+    if (!wl_dims_equal(&s.dims, &want)) fail_msg("%s is %s", name, wl_dims_text(b->a, &s.dims));
+}
+
+/* Mean, deviation and largest magnitude. */
+static void moments(const float *x, size_t n, double *mean, double *deviation, double *largest)
+{
+    double sum = 0, squares = 0;
+    *largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += x[i];
+        squares += (double)x[i] * x[i];
+        if (fabs(x[i]) > *largest) *largest = fabs(x[i]);
+    }
+    *mean = sum / (double)n;
+    *deviation = sqrt(squares / (double)n - *mean * *mean);
+}
+
+/* torchvision: kaiming_normal_(fan_out) = N(0, 2/(K*R*S)) for convolutions. */
+static void check_conv_start(const struct built *b, const char *name)
+{
+    struct wl_state s;
+    const float *w = values(b, name, &s);
+    double mean, deviation, largest, want = sqrt(2.0 / (double)(s.dims.d[0] * s.dims.d[2] * s.dims.d[3]));
+    moments(w, s.count, &mean, &deviation, &largest);
+    double spread = want / sqrt((double)s.count); /* of the mean of so many */
+    if (fabs(mean) > 5 * spread || fabs(deviation / want - 1) > 5 / sqrt(2.0 * (double)s.count))
+        fail_msg("%s: mean %g, deviation %g, want %g", name, mean, deviation, want);
+}
+
+static void check_constant(const struct built *b, const char *name, float want)
+{
+    struct wl_state s;
+    const float *x = values(b, name, &s);
+    for (size_t i = 0; i < s.count; i++)
+        if (x[i] != want) fail_msg("%s[%zu] is %g, want %g", name, i, x[i], want);
+}
+
+static void test_resnet50_is_torchvisions(void **state)
+{
+    (void)state;
+    struct built b = build("resnet50", (struct wl_model_opts) { "full", 1, 224, 1000 });
+    assert_int_equal(wl_plan_info(b.plan).parameters, 25557032);
+    assert_true(fabs(wl_plan_info(b.plan).forward_flops / 2 - 4.089e9) < 0.005e9); /* multiply-adds of v1.5 */
+
+    check_shape(&b, "conv1.weight", WL_DIMS(64, 3, 7, 7));
+    check_shape(&b, "bn1.running_var", WL_DIMS(64));
+    check_shape(&b, "layer1.0.downsample.0.weight", WL_DIMS(256, 64, 1, 1));
+    check_shape(&b, "layer1.2.conv3.weight", WL_DIMS(256, 64, 1, 1));
+    check_shape(&b, "layer2.0.conv2.weight", WL_DIMS(128, 128, 3, 3));
+    check_shape(&b, "layer3.5.bn3.bias", WL_DIMS(1024));
+    check_shape(&b, "layer4.0.downsample.1.running_mean", WL_DIMS(2048));
+    check_shape(&b, "layer4.2.conv1.weight", WL_DIMS(512, 2048, 1, 1));
+    check_shape(&b, "fc.weight", WL_DIMS(1000, 2048));
+    check_shape(&b, "fc.bias", WL_DIMS(1000));
+
+    check_conv_start(&b, "conv1.weight");
+    check_conv_start(&b, "layer2.0.conv2.weight");
+    check_conv_start(&b, "layer4.2.conv3.weight");
+    check_constant(&b, "layer3.1.bn2.weight", 1);
+    check_constant(&b, "layer3.1.bn2.bias", 0);
+    check_constant(&b, "layer3.1.bn2.running_mean", 0);
+    check_constant(&b, "layer3.1.bn2.running_var", 1);
+
+    /* nn.Linear: U(+-1/sqrt(2048)) */
+    struct wl_state s;
+    const float *fc = values(&b, "fc.weight", &s);
+    double mean, deviation, largest, bound = 1 / sqrt(2048);
+    moments(fc, s.count, &mean, &deviation, &largest);
+    assert_true(largest <= bound && largest > 0.999 * bound);
+    assert_true(fabs(deviation * sqrt(3) / bound - 1) < 0.01);
+    wl_arena_free(b.a);
+}
+
+/* Parameters, in state_dict's order: convolution, its norm, block by block, the projection last. */
+static void test_resnet50_order(void **state)
+{
+    (void)state;
+    static const char *const first[] = { "conv1.weight",          "bn1.weight",          "bn1.bias",
+                                         "layer1.0.conv1.weight", "layer1.0.bn1.weight", "layer1.0.bn1.bias" };
+    struct built b = build("resnet50", (struct wl_model_opts) { "tiny", 2, 32, 10 });
+    size_t parameters = 0;
+    for (size_t i = 0; i < wl_plan_state_count(b.plan); i++) {
+        struct wl_state s = wl_plan_state(b.plan, i);
+        if (s.kind != WL_STATE_PARAM) continue;
+        if (parameters < WL_COUNT(first)) assert_string_equal(s.name, first[parameters]);
+        parameters++;
+    }
+    assert_int_equal(parameters, 3 * (1 + 4 * 4) + 2); /* tiny: 17 convolutions with their norms, fc */
+    wl_arena_free(b.a);
+}
+
+static void test_too_small_an_image(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e = { 0 };
+    struct wl_model_net net;
+    struct wl_model_opts opts = { "tiny", 2, 16, 10 };
+    assert_int_equal(wl_model_find("resnet50")->build(wl_graph_new(a), &opts, &net, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "16 pixels"));
+    wl_arena_free(a);
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    for (const struct wl_model *const *m = wl_models; *m; m++) {
+        assert_true((*m)->name && (*m)->help && (*m)->build);
+        assert_ptr_equal(wl_model_find((*m)->name), *m);
+        const struct wl_model_defaults *d[] = { &(*m)->full, &(*m)->tiny };
+        for (size_t i = 0; i < 2; i++) assert_true(d[i]->image_size > 0 && d[i]->local_batch > 0 && d[i]->lr > 0);
+    }
+    assert_null(wl_model_find("resnet51"));
+    assert_ptr_equal(wl_model_defaults(wl_models[0], "tiny"), &wl_models[0]->tiny);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resnet50_is_torchvisions),
+        cmocka_unit_test(test_resnet50_order),
+        cmocka_unit_test(test_too_small_an_image),
+        cmocka_unit_test(test_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* Data parallelism is arithmetic: W ranks on W shards give the gradients, parameters and statistics of one rank that
+ * accumulates the same W shards. */
+#include "models/models.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { BATCH = 8, SIZE = 64, CLASSES = 5, UPDATES = 3, MAX_STATES = 600000, LIMIT = 2 * MAX_STATES };
+
+/* What a training left: the gradients of the first update, then every state. */
+struct result {
+    int rc;
+    char msg[256];
+    size_t gradients, states; /* how many numbers */
+    float x[LIMIT];
+};
+
+static int fill(struct wl_plan *p, const struct wl_model_net *net, int64_t shard)
+{
+    float *x = wl_plan_input(p, net->images);
+    int32_t *y = wl_plan_input(p, net->labels);
+    for (uint64_t i = 0; i < BATCH * 3 * SIZE * SIZE; i++) x[i] = (float)wl_random_normal(11, (uint64_t)shard, i);
+    for (uint64_t i = 0; i < BATCH; i++) y[i] = (int32_t)wl_random_below(12, (uint64_t)shard, i, CLASSES);
+    return 0;
+}
+
+static int keep_gradients(struct wl_plan *p, struct result *r, struct wl_err *e)
+{
+    for (size_t i = 0; i < wl_plan_state_count(p); i++) {
+        struct wl_state s = wl_plan_state(p, i);
+        if (s.kind != WL_STATE_PARAM) continue;
+        WL_CHECK(r->gradients + s.count <= MAX_STATES);
+        int rc = wl_plan_gradient_read(p, i, r->x + r->gradients, e);
+        if (rc) return rc;
+        r->gradients += s.count;
+    }
+    return 0;
+}
+
+static int keep_states(struct wl_plan *p, enum wl_state_kind kind, struct result *r, struct wl_err *e)
+{
+    for (size_t i = 0; i < wl_plan_state_count(p); i++) {
+        struct wl_state s = wl_plan_state(p, i);
+        if (s.kind != kind) continue;
+        WL_CHECK(r->gradients + r->states + s.count <= LIMIT);
+        int rc = wl_plan_state_read(p, i, r->x + r->gradients + r->states, e);
+        if (rc) return rc;
+        r->states += s.count;
+    }
+    return 0;
+}
+
+static int train(struct wl_comm *c, int shards, struct result *r, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_model_net net;
+    struct wl_model_opts model = { "tiny", BATCH, SIZE, CLASSES };
+    int each = shards / c->size, rc = wl_model_find("resnet50")->build(g, &model, &net, e);
+    if (rc) return rc;
+    struct wl_plan *p;
+    struct wl_plan_opts how = {
+        .threads = 1, .seed = 3, .micro_batches = each, .optim = { .momentum = 0.9, .weight_decay = 1e-4 }
+    };
+    rc = wl_plan_new(&p, g, &how, c, a, e);
+    for (int u = 0; u < UPDATES && !rc; u++) {
+        struct wl_counts counts = { 0 };
+        for (int m = 0; m < each && !rc; m++) {
+            fill(p, &net, u * shards + m * c->size + c->rank);
+            rc = wl_plan_train(p, m == 0, m == each - 1, &counts, e);
+        }
+        if (!rc && u == 0) rc = keep_gradients(p, r, e);
+        if (!rc) rc = wl_plan_update(p, 0.01, e);
+    }
+    if (!rc) rc = wl_plan_average_statistics(p, e);
+    if (!rc) rc = keep_states(p, WL_STATE_PARAM, r, e);
+    return rc ? rc : keep_states(p, WL_STATE_STATISTIC, r, e);
+}
+
+/* Trains on `workers` ranks in processes of their own; every rank's result. */
+static struct result *run(int workers, int shards)
+{
+    size_t bytes = (size_t)workers * sizeof(struct result);
+    struct result *results = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    WL_CHECK(results != MAP_FAILED);
+    pid_t pid = fork();
+    WL_CHECK(pid >= 0);
+    if (pid == 0) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        struct wl_err e = { 0 };
+        struct wl_comm *c;
+        if (wl_comm_open(&c, &(struct wl_comm_how) { .backend = "auto", .workers = workers }, a, &e)) _exit(1);
+        struct result *r = &results[c->rank];
+        r->rc = train(c, shards, r, wl_arena_new(a), &e);
+        memcpy(r->msg, e.msg, sizeof r->msg - 1);
+        wl_arena_free(a);
+        _exit(0);
+    }
+    int status;
+    WL_CHECK(waitpid(pid, &status, 0) == pid);
+    assert_int_equal(status, 0);
+    for (int k = 0; k < workers; k++)
+        if (results[k].rc) fail_msg("rank %d of %d: %s", k, workers, results[k].msg);
+    return results;
+}
+
+/* |a - b| / |b| */
+static double distance(const float *a, const float *b, size_t n)
+{
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)a[i] - b[i];
+        difference += d * d;
+        size += (double)b[i] * b[i];
+    }
+    return sqrt(difference / size);
+}
+
+static void compare(int workers, int shards)
+{
+    struct result *one = run(1, shards), *many = run(workers, shards);
+    assert_true(one->gradients > 100000 && one->states > one->gradients);
+    assert_int_equal(many->gradients, one->gradients);
+    assert_int_equal(many->states, one->states);
+    double gradients = distance(many->x, one->x, one->gradients);
+    double states = distance(many->x + one->gradients, one->x + one->gradients, one->states);
+    if (!(gradients < 1e-5 && states < 1e-5))
+        fail_msg("%d ranks differ from one: gradients %g, states %g", workers, gradients, states);
+    for (int k = 1; k < workers; k++) /* all ranks hold the same bits */
+        assert_memory_equal(many[k].x, many->x, (one->gradients + one->states) * sizeof(float));
+    munmap(one, sizeof *one);
+    munmap(many, (size_t)workers * sizeof *many);
+}
+
+static void test_two_ranks(void **state)
+{
+    (void)state;
+    compare(2, 2);
+}
+
+static void test_three_ranks(void **state)
+{
+    (void)state;
+    compare(3, 3);
+}
+
+static void test_two_ranks_that_accumulate(void **state)
+{
+    (void)state;
+    compare(2, 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_ranks),
+        cmocka_unit_test(test_three_ranks),
+        cmocka_unit_test(test_two_ranks_that_accumulate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
