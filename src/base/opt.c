@@ -47,7 +47,7 @@ static const char *expected(const struct wl_opt *o, struct wl_arena *a)
     case WL_STRS:
     case WL_LINES: wl_text_add(&t, "text"); break;
     }
-    if (ranged(o) && o->max >= 1e15) wl_text_addf(&t, " of at least %.10g", o->min);
+    if (ranged(o) && o->max >= WL_NO_MAX) wl_text_addf(&t, " of at least %.10g", o->min);
     else if (ranged(o)) wl_text_addf(&t, " from %.10g to %.10g", o->min, o->max);
     if (o->unit) wl_text_addf(&t, " (%s)", o->unit);
     return t.s;
@@ -311,7 +311,7 @@ void wl_opts_help(const struct wl_opt *rows, FILE *to)
         wl_text_add(&right, o->help);
         struct wl_text facts = WL_TEXT(a);
         if (o->required) wl_text_add(&facts, ", required");
-        if (ranged(o)) wl_text_addf(&facts, o->max >= 1e15 ? ", at least %.10g" : ", %.10g to %.10g", o->min, o->max);
+        if (ranged(o)) wl_text_addf(&facts, o->max >= WL_NO_MAX ? ", at least %.10g" : ", %.10g to %.10g", o->min, o->max);
         if (o->def && *o->def && !(o->type == WL_FLAG && wl_streq(o->def, "no"))) wl_text_addf(&facts, ", default %s", o->def);
         if (o->type == WL_LINES || o->type == WL_STRS) wl_text_add(&facts, ", may be repeated");
         if (facts.n) wl_text_addf(&right, " (%s)", facts.s + 2);

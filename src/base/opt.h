@@ -34,12 +34,15 @@ struct wl_reals {
     size_t n;
 };
 
+/* A maximum that is none: help and messages say "at least" the minimum. Whole numbers up to it are exact. */
+#define WL_NO_MAX 9007199254740992.0
+
 struct wl_opt {
     const char *name; /* words joined by dashes */
     enum wl_opt_type type;
     size_t offset;       /* of the field */
     const char *def;     /* default as text; NULL: 0/false, NAN, NULL or the empty list */
-    double min, max;     /* of numbers and of each list element, unless both are 0 */
+    double min, max;     /* of numbers and of each list element, unless both are 0; WL_NO_MAX: any above min */
     const char *unit;    /* "W", "s", "Hz" ..., for help and messages; NULL: none */
     const char *choices; /* WL_CHOICE: "f32|bf16" */
     const char *help;    /* one line */

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 struct report_options {
-    const char *out, *open, *campaign;
+    const char *out, *campaign;
+    bool open;
     struct wl_strs formats;
     int64_t run, drop_epochs;
     bool json;
@@ -20,11 +21,11 @@ static const struct wl_opt report_rows[] = {
       .help = "of html, svg, pdf, csv, md, tex" },
     { .name = "campaign", .type = WL_STR, .offset = offsetof(struct report_options, campaign),
       .help = "only this campaign of the store" },
-    { .name = "run", .type = WL_INT, .offset = offsetof(struct report_options, run), .def = "0", .min = 0, .max = 1e15,
+    { .name = "run", .type = WL_INT, .offset = offsetof(struct report_options, run), .def = "0", .min = 0, .max = WL_NO_MAX,
       .help = "the run whose power is drawn over time; 0: a representative one" },
     { .name = "drop-epochs", .type = WL_INT, .offset = offsetof(struct report_options, drop_epochs), .def = "1", .min = 0,
       .max = 1000000, .help = "first epochs of each run that means and laws leave out (one is always kept)" },
-    { .name = "open", .type = WL_CHOICE, .offset = offsetof(struct report_options, open), .def = "no", .choices = "yes|no",
+    { .name = "open", .type = WL_FLAG, .offset = offsetof(struct report_options, open),
       .help = "show the page in the browser when it is written" },
     { .name = "json", .type = WL_FLAG, .offset = offsetof(struct report_options, json),
       .help = "print the paths as JSON" },
@@ -100,7 +101,7 @@ static int run_report(void *options, const struct wl_rest *rest, struct wl_arena
     wl_progress_clear(&progress);
     if (rc) return rc;
     print_paths(o, &written, a);
-    if (wl_streq(o->open, "yes")) show_page(&written, a);
+    if (o->open) show_page(&written, a);
     return WL_EXIT_OK;
 }
 
