@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "mark/mark.h"
 #include "power/power.h"
+#include "store/store.h"
 
 /* ---- the experiment file ------------------------------------------------------------------------------------ */
 
@@ -133,5 +134,104 @@ int wl_grid_make(const struct wl_experiment *x, const struct wl_machine *here, s
 /* The command of a run as argv, NULL-terminated; run_dir may be NULL (shown as RUN_DIR in a plan). */
 int wl_trial_command(const struct wl_experiment *x, const struct wl_trial *t, int64_t repeat, const char *run_dir,
                      struct wl_strs *argv, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- signals ------------------------------------------------------------------------------------------------ */
+
+/* Blocks SIGINT, SIGTERM and SIGHUP (all: SIGQUIT, SIGUSR1 and SIGUSR2 too) and gives them out one by one, until the
+ * arena is freed. Call it before threads are started. */
+struct wl_signals;
+int wl_signals_open(struct wl_signals **out, bool all, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_signals_fd(const struct wl_signals *s); /* readable when there is one */
+
+/* The next signal, 0: none. from_terminal: the terminal sent it to the whole process group. */
+int wl_signals_next(const struct wl_signals *s, bool *from_terminal);
+
+/* ---- one measured run --------------------------------------------------------------------------------------- */
+
+struct wl_run_how {
+    char *const *argv;
+    const struct wl_strs *env; /* NAME=value, added to ours and to WATTLAW_MARKS and WATTLAW_RUN_DIR; NULL: none */
+    const char *cwd;           /* NULL: ours */
+    const char *dir;           /* folder of the run, made here: its marks, its log */
+    const char *stored_dir;    /* the same as it is stored: relative to the store's folder */
+    bool pass_through;         /* `measure`: input, output and signals are those of the command; else they go to the
+                                * log, and a signal stops the job */
+    double timeout_s;          /* 0: none */
+    double grace_s;            /* between SIGTERM and SIGKILL */
+    const struct wl_power_opts *power;
+    const struct wl_mark_regex_opts *regex;
+    const struct wl_signals *signals;          /* NULL: none are watched */
+    void (*tick)(void *ctx, double elapsed_s); /* called ten times a second while the job runs; NULL: not */
+    void *ctx;
+};
+
+/* What came of it. Texts and arrays live in the arena of the call. */
+struct wl_run_result {
+    enum wl_run_status status; /* DONE, FAILED, INTERRUPTED */
+    int not_started;           /* WL_ENOENT, WL_EPERM ...: the command could not be started; 0: it was */
+    const char *error;         /* why it is not DONE; NULL otherwise */
+    struct wl_exit exit;
+    int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+    struct wl_derived derived;
+    const struct wl_sensors *sensors; /* device and channel i of these are device_ids[i] and channel_ids[i] */
+    const int64_t *device_ids, *channel_ids;
+    const char *scope_label; /* of the chosen energies, see wl_energy_sources; NULL: none */
+    struct wl_sampler_stats sampling;
+    double own_cpu_s;     /* of wattlaw itself, sampler included */
+    int64_t broken_marks; /* lines that were no marks */
+};
+
+/* Runs a planned run to its end: sampler, guard, command, marks and samples into the store at least once a second, and
+ * at the end what follows from them. The job and all its processes are gone when this returns, and when this process
+ * dies. A negative code is a failure of ours (store, sensors), not of the job: a run that had begun stays marked as
+ * running and is taken for interrupted when the store is opened next. With pass_through a store that cannot be written
+ * any more does not end the command: that error is returned behind the command's end, with out->exit filled in. */
+int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
+                    struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- a whole campaign --------------------------------------------------------------------------------------- */
+
+struct wl_sweep_how {
+    bool retry_failed; /* failed runs get another attempt */
+    const struct wl_signals *signals;
+    /* Told as it goes, all may be NULL: what is about to be done; every 100 ms; a run has ended. */
+    void (*on_start)(void *ctx, const struct wl_grid *g, size_t to_run);
+    void (*on_tick)(void *ctx, double done, double total, double left_s, const char *note);
+    void (*on_run)(void *ctx, const struct wl_grid *g, size_t planned, int64_t run, const struct wl_run_result *r);
+    void *ctx;
+};
+
+struct wl_failed_run {
+    int64_t run, repeat;
+    const char *trial; /* label */
+    const char *error, *log;
+};
+
+struct wl_sweep_result {
+    const char *store; /* path of the file */
+    int64_t campaign;
+    size_t planned;               /* runs of the whole campaign, skipped trials left out */
+    size_t done;                  /* of these, finished now */
+    size_t done_before;           /* of these, before this call */
+    struct wl_failed_run *failed; /* whose newest attempt failed, in this call or before */
+    size_t n_failed;
+};
+
+/* Runs what is missing of a campaign. Finished runs are never run again; runs that were interrupted (also by the death
+ * of a wattlaw) are. WL_EINTR: a signal stopped it; the same call carries on. WL_EINVAL: the store holds the campaign
+ * with another command, data or way of measuring; a command or data that are not there. WL_EPERM: another process runs
+ * this campaign. Other codes: the store failed. out is filled in as far as it went. */
+int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, struct wl_sweep_result *out,
+                 struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- what follows from a run -------------------------------------------------------------------------------- */
+
+/* The derived rows of a run from its facts in the store, between two instants of its host's clock. `label` may be
+ * NULL, see wl_run_result. */
+int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns, double period_s,
+              struct wl_derived *out, const char **label, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The name of this machine in tables: its GPUs, else its CPU model. `sensors` may be NULL. */
+const char *wl_hardware_name(const struct wl_sensors *sensors, struct wl_arena *a);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "campaign/campaign.h"
 
+#include <poll.h>
+
 /* ---- axis.c: the axes that have a meaning of their own -------------------------------------------------------- */
 
 struct wl_axis {
@@ -26,6 +28,83 @@ const char *wl_axis_text(const struct wl_axis *axis, const struct wl_trial *t, s
 /* A trial with no value at all. */
 struct wl_trial wl_trial_empty(const struct wl_experiment *x, struct wl_arena *a);
 
+/* ---- job.c: a command under a guard ------------------------------------------------------------------------- */
+
+struct wl_job_spec {
+    char *const *argv;
+    const struct wl_strs *env;          /* NAME=value, added to ours; NULL: none */
+    const char *cwd;                    /* NULL: ours */
+    int stdin_fd, stdout_fd, stderr_fd; /* as in struct wl_spawn */
+    bool pass_through; /* stays in our process group, so that it can read the terminal; may leave processes behind */
+    double grace_s;    /* between SIGTERM and SIGKILL */
+};
+
+struct wl_job_exit {
+    struct wl_exit exit;
+    int64_t t_ns;  /* when the command ended */
+    int leftovers; /* processes that outlived the command and were ended */
+};
+
+struct wl_job;
+
+/* Starts the guard, which waits; the process tree below wl_job_pid is the job's. `spec` is read until wl_job_go has
+ * returned. The job is ended, if it still runs, when the arena is freed or this process dies, however it dies. */
+int wl_job_prepare(struct wl_job **out, const struct wl_job_spec *spec, struct wl_arena *a,
+                   struct wl_err *e) WL_MUST_CHECK;
+pid_t wl_job_pid(const struct wl_job *job);
+
+/* Starts the command. WL_ENOENT, WL_EPERM as wl_spawn. */
+int wl_job_go(struct wl_job *job, int64_t *started_ns, struct wl_err *e) WL_MUST_CHECK;
+
+/* Readable when the command and everything that it started has ended: then call wl_job_end, once. WL_EJOB: the guard
+ * was killed, so nothing is known about the command. */
+int wl_job_fd(const struct wl_job *job);
+int wl_job_end(struct wl_job *job, struct wl_job_exit *out, struct wl_err *e) WL_MUST_CHECK;
+
+void wl_job_signal(struct wl_job *job, int sig); /* to the command itself */
+void wl_job_stop(struct wl_job *job, bool now);  /* SIGTERM to all, SIGKILL after the grace time, or at once */
+
+/* ---- pump.c: the job's output through us ------------------------------------------------------------------- */
+
+struct wl_pump;
+typedef void wl_pump_line(void *ctx, int64_t t_ns, const char *line, size_t n);
+
+/* A pipe whose bytes are passed on to `to` unchanged; on_line sees each line without its end (at most 64 KiB of it). */
+int wl_pump_open(struct wl_pump **out, int to, wl_pump_line *on_line, void *ctx, struct wl_arena *a,
+                 struct wl_err *e) WL_MUST_CHECK;
+int wl_pump_job_end(const struct wl_pump *p); /* the job's end, until wl_pump_started */
+void wl_pump_started(struct wl_pump *p);
+struct pollfd wl_pump_waits_for(const struct wl_pump *p); /* fd -1: the output has ended */
+void wl_pump_move(struct wl_pump *p);                     /* when poll(2) says so */
+void wl_pump_finish(struct wl_pump *p);                   /* the job has ended: what is still in the pipe */
+
+/* ---- leftover.c --------------------------------------------------------------------------------------------- */
+
+/* Ends the processes that carry one of these run folders in their environment: what is left of a job whose guard was
+ * killed too. SIGTERM, then SIGKILL after the grace time. Returns how many there were. */
+int wl_leftovers_end(const struct wl_strs *run_dirs, double grace_s);
+
+/* ---- launcher.c: ways to start a run ------------------------------------------------------------------------ */
+
+struct wl_launcher {
+    const char *name, *help;
+    const char *unavailable; /* why it cannot be used; NULL: it can */
+    int (*run)(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
+               struct wl_arena *a, struct wl_err *e); /* as wl_run_measured */
+};
+extern const struct wl_launcher wl_launcher_local, wl_launcher_null, wl_launcher_slurm;
+extern const struct wl_launcher *const wl_launchers[]; /* NULL-terminated */
+
+/* WL_EINVAL with "did you mean", WL_EUNAVAIL with the reason. */
+int wl_launcher_find(const char *name, const struct wl_launcher **out, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- prepare.c ---------------------------------------------------------------------------------------------- */
+
+/* Makes the data of an experiment where they are missing and it says how; WL_ENOENT where it does not say how. The
+ * path is absolute. */
+int wl_data_prepare(const struct wl_experiment *x, const char *log_path, const struct wl_signals *signals,
+                    const char **path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- template.c: texts with {placeholders} ------------------------------------------------------------------ */
 
 /* Gives the value of a placeholder; fails with `where` in front of the message where there is none. */
@@ -35,6 +114,9 @@ typedef int wl_template_value(void *ctx, const char *name, const char *where, co
 /* Replaces each {name} by its value; {{ and }} are plain braces. */
 int wl_template_expand(const char *text, wl_template_value *value, void *ctx, const char *where, const char **out,
                        struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The words as a NULL-terminated vector. */
+char **wl_argv(const struct wl_strs *words, struct wl_arena *a);
 
 /* Splits a template into words as sh does; refuses words that only a shell understands. */
 int wl_template_words(const char *text, const char *where, struct wl_strs *out, struct wl_arena *a,

@@ -67,3 +67,10 @@ int wl_template_words(const char *text, const char *where, struct wl_strs *out, 
                            where, out->v[i]);
     return 0;
 }
+
+char **wl_argv(const struct wl_strs *words, struct wl_arena *a)
+{
+    char **argv = wl_new_array(a, char *, words->n + 1);
+    for (size_t i = 0; i < words->n; i++) argv[i] = words->v[i];
+    return argv;
+}

@@ -1,11 +1,15 @@
 #include "cmd/cmd.h"
 
 extern const struct wl_cmd wl_cmd_fit;
+extern const struct wl_cmd wl_cmd_measure;
 extern const struct wl_cmd wl_cmd_report;
+extern const struct wl_cmd wl_cmd_sweep;
 extern const struct wl_cmd wl_cmd_show;
 extern const struct wl_cmd wl_cmd_status;
 
 const struct wl_cmd *const wl_commands[] = {
+    &wl_cmd_measure,
+    &wl_cmd_sweep,
     &wl_cmd_status,
     &wl_cmd_show,
     &wl_cmd_fit,

@@ -1,0 +1,326 @@
+/* From the facts of a run to its epochs, energies, metrics and means. docs/metrics.md has the formulas. */
+#include "campaign/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The window of an epoch or of the whole run. */
+struct window {
+    double epoch; /* NAN: the run */
+    int64_t t0_ns, t1_ns;
+};
+
+struct derivation {
+    struct wl_store *store;
+    int64_t run, max_gap_ns;
+    struct window *windows; /* the run first */
+    size_t n_windows;
+    struct wl_mark_rows marks;
+    struct wl_channel_rows channels;
+    struct wl_series *series; /* [channel] */
+    struct wl_energy *energy; /* [channel][window], of power and energy channels */
+    struct wl_derived *out;
+    struct wl_arena *a;
+};
+
+/* ---- marks ---- */
+
+static bool read_mark(const struct derivation *d, size_t i, struct wl_mark *m)
+{
+    const struct wl_mark_row *row = &d->marks.v[i];
+    for (int w = 0; w < WL_MARK_WORDS; w++)
+        if (wl_streq(wl_mark_word_name((enum wl_mark_word)w), row->word))
+            return wl_mark_make(m, row->t_ns, (int)row->rank, (enum wl_mark_word)w, row->fields, NULL) == 0;
+    return false;
+}
+
+/* An epoch that is told twice (a job that resumed inside the run) counts as it was told last. */
+static struct wl_epoch_row *epoch_row(struct wl_epoch_row *rows, size_t *n, int64_t epoch)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (rows[i].epoch == epoch) return &rows[i];
+    return &rows[(*n)++];
+}
+
+/* Rank 0's pairs define the epochs. */
+static void find_epochs(struct derivation *d)
+{
+    struct wl_epoch_row *rows = wl_new_array(d->a, struct wl_epoch_row, d->marks.n);
+    size_t n = 0;
+    int64_t open = 0, begin_ns = 0;
+    struct wl_mark m;
+    for (size_t i = 0; i < d->marks.n; i++) {
+        if (d->marks.v[i].rank != 0 || !read_mark(d, i, &m)) continue;
+        if (m.word == WL_MARK_EPOCH_BEGIN) {
+            open = wl_mark_int(&m, "epoch", 0);
+            begin_ns = m.t_ns;
+        } else if (m.word == WL_MARK_EPOCH_END && open && wl_mark_int(&m, "epoch", 0) == open) {
+            *epoch_row(rows, &n, open) = (struct wl_epoch_row) { .epoch = open,
+                                                                 .begin_ns = begin_ns,
+                                                                 .end_ns = m.t_ns,
+                                                                 .time_s = (double)(m.t_ns - begin_ns) / WL_NS_PER_S,
+                                                                 .samples = wl_mark_real(&m, "samples"),
+                                                                 .updates = wl_mark_real(&m, "updates") };
+            open = 0;
+        }
+    }
+    d->out->epochs = rows;
+    d->out->n_epochs = n;
+}
+
+static void find_metrics(struct derivation *d)
+{
+    struct wl_metric_row *rows = wl_new_array(d->a, struct wl_metric_row, d->marks.n);
+    size_t n = 0;
+    struct wl_mark m;
+    for (size_t i = 0; i < d->marks.n; i++) {
+        if (d->marks.v[i].rank != 0 || !read_mark(d, i, &m) || m.word != WL_MARK_METRIC) continue;
+        int64_t epoch = wl_mark_int(&m, "epoch", -1);
+        struct wl_metric_row row = { .epoch = epoch < 0 ? NAN : (double)epoch,
+                                     .name = wl_strdup(d->a, wl_mark_str(&m, "name")),
+                                     .value = wl_mark_real(&m, "value") };
+        size_t k = 0;
+        while (k < n && !(wl_streq(rows[k].name, row.name) &&
+                          (rows[k].epoch == row.epoch || (isnan(rows[k].epoch) && isnan(row.epoch)))))
+            k++;
+        rows[k] = row; /* told again: the last one counts */
+        if (k == n) n++;
+    }
+    d->out->metrics = rows;
+    d->out->n_metrics = n;
+}
+
+/* The same host in several start marks is one node. */
+static double count_nodes(const struct wl_strs *hosts)
+{
+    double n = 0;
+    for (size_t i = 0; i < hosts->n; i++) {
+        bool first = true;
+        for (size_t k = 0; k < i; k++) first &= !wl_streq(hosts->v[i], hosts->v[k]);
+        n += first;
+    }
+    return n > 0 ? n : 1;
+}
+
+static void find_settings(struct derivation *d)
+{
+    struct wl_settings *set = &d->out->actual;
+    struct wl_strs hosts = { 0 };
+    struct wl_mark m;
+    *set = wl_settings_none;
+    for (size_t i = 0; i < d->marks.n; i++) {
+        if (!read_mark(d, i, &m) || m.word != WL_MARK_START) continue;
+        const char *host = wl_mark_str(&m, "host");
+        if (host) wl_strs_add(d->a, &hosts, host);
+        if (m.rank != 0) continue;
+        const char *workload = wl_mark_str(&m, "workload");
+        set->workload = workload ? wl_strdup(d->a, workload) : NULL;
+        set->workers = wl_mark_real(&m, "workers");
+        set->local_batch = wl_mark_real(&m, "local_batch");
+        set->global_batch = wl_mark_real(&m, "global_batch");
+        set->accumulation = wl_mark_real(&m, "accumulation");
+        set->epochs = wl_mark_real(&m, "epochs");
+        set->threads = wl_mark_real(&m, "threads");
+    }
+    set->nodes = count_nodes(&hosts);
+}
+
+/* ---- energy ---- */
+
+static void set_windows(struct derivation *d, int64_t start_ns, int64_t end_ns)
+{
+    d->windows = wl_new_array(d->a, struct window, d->out->n_epochs + 1);
+    d->windows[d->n_windows++] = (struct window) { NAN, start_ns, end_ns };
+    for (size_t i = 0; i < d->out->n_epochs; i++) {
+        const struct wl_epoch_row *e = &d->out->epochs[i];
+        d->windows[d->n_windows++] = (struct window) { (double)e->epoch, e->begin_ns, e->end_ns };
+    }
+}
+
+static int quantity_of(const struct derivation *d, size_t channel)
+{
+    return wl_quantity_from(d->channels.v[channel].quantity);
+}
+
+static void compute_energies(struct derivation *d)
+{
+    d->energy = wl_new_array(d->a, struct wl_energy, d->channels.n * d->n_windows);
+    for (size_t c = 0; c < d->channels.n; c++)
+        for (size_t w = 0; w < d->n_windows; w++) {
+            const struct window *at = &d->windows[w];
+            struct wl_energy *to = &d->energy[c * d->n_windows + w];
+            if (quantity_of(d, c) == WL_POWER)
+                *to = wl_energy_of_power(&d->series[c], at->t0_ns, at->t1_ns, d->max_gap_ns);
+            else if (quantity_of(d, c) == WL_ENERGY)
+                *to = wl_energy_of_counter(&d->series[c], at->t0_ns, at->t1_ns, d->max_gap_ns);
+        }
+}
+
+/* Is the channel's energy known in every window? */
+static bool complete(const struct derivation *d, int channel)
+{
+    if (channel < 0) return false;
+    for (size_t w = 0; w < d->n_windows; w++)
+        if (isnan(d->energy[(size_t)channel * d->n_windows + w].energy_j)) return false;
+    return true;
+}
+
+/* One method for all windows of a device: the counter where it has an answer for all of them, else the integral of
+ * power, else the counter with its holes. */
+static int choose(const struct derivation *d, const struct wl_energy_source *s)
+{
+    if (complete(d, s->counter) || s->power < 0) return s->counter;
+    return s->power;
+}
+
+/* The channels as power.h knows them; a device is numbered by its first channel. */
+static struct wl_channel *plain_channels(const struct derivation *d)
+{
+    struct wl_channel *v = wl_new_array(d->a, struct wl_channel, d->channels.n);
+    for (size_t c = 0; c < d->channels.n; c++) {
+        const struct wl_channel_row *row = &d->channels.v[c];
+        size_t first = 0;
+        while (d->channels.v[first].device != row->device) first++;
+        v[c] = (struct wl_channel) { .device = (int)first,
+                                     .quantity = (enum wl_quantity)wl_quantity_from(row->quantity),
+                                     .scope = (enum wl_scope)wl_scope_from(row->scope),
+                                     .variant = (enum wl_variant)wl_variant_from(row->variant),
+                                     .estimated = row->estimated,
+                                     .simulated = row->simulated };
+    }
+    return v;
+}
+
+static const char *choose_all(const struct derivation *d, bool *chosen)
+{
+    const char *label = NULL;
+    struct wl_energy_source *sources = wl_new_array(d->a, struct wl_energy_source, d->channels.n);
+    size_t n = wl_energy_sources(plain_channels(d), d->channels.n, sources, &label);
+    for (size_t i = 0; i < n; i++) {
+        int c = choose(d, &sources[i]);
+        if (c >= 0) chosen[c] = true;
+    }
+    return n ? label : NULL;
+}
+
+/* A device and scope may have power in several variants: the row of the one that power.h prefers, or the first. */
+static bool is_row(const struct derivation *d, size_t c, const bool *chosen)
+{
+    int q = quantity_of(d, c);
+    if (q != WL_POWER && q != WL_ENERGY) return false;
+    for (size_t k = 0; k < d->channels.n; k++) {
+        const struct wl_channel_row *a = &d->channels.v[c], *b = &d->channels.v[k];
+        bool same = k != c && a->device == b->device && wl_streq(a->scope, b->scope) && quantity_of(d, k) == q;
+        if (same && !chosen[c] && (chosen[k] || k < c)) return false;
+    }
+    return true;
+}
+
+static const char *find_energies(struct derivation *d)
+{
+    bool *chosen = wl_new_array(d->a, bool, d->channels.n);
+    const char *label = choose_all(d, chosen);
+    struct wl_energy_row *rows = wl_new_array(d->a, struct wl_energy_row, d->channels.n * d->n_windows);
+    size_t n = 0;
+    for (size_t c = 0; c < d->channels.n; c++) {
+        if (!is_row(d, c, chosen)) continue;
+        const struct wl_channel_row *row = &d->channels.v[c];
+        for (size_t w = 0; w < d->n_windows; w++) {
+            const struct wl_energy *e = &d->energy[c * d->n_windows + w];
+            rows[n++] = (struct wl_energy_row) { .epoch = d->windows[w].epoch,
+                                                 .device = row->device,
+                                                 .scope = row->scope,
+                                                 .method = quantity_of(d, c) == WL_ENERGY ? "counter" : "integral",
+                                                 .energy_j = e->energy_j,
+                                                 .mean_power_w = e->mean_w,
+                                                 .coverage = e->coverage,
+                                                 .estimated = row->estimated,
+                                                 .simulated = row->simulated,
+                                                 .chosen = chosen[c] };
+        }
+    }
+    d->out->energies = rows;
+    d->out->n_energies = n;
+    return label;
+}
+
+/* ---- means of what is no counter ---- */
+
+/* First reading at or after t. */
+static size_t first_from(const struct wl_series *s, int64_t t_ns)
+{
+    size_t lo = 0, hi = s->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (s->t_ns[mid] < t_ns)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static struct wl_stat_row stat_of(const struct derivation *d, size_t c, const struct window *w)
+{
+    const struct wl_series *s = &d->series[c];
+    struct wl_stat_row row = { .channel = d->channels.v[c].id, .epoch = w->epoch, .sd = NAN, .min = NAN, .max = NAN };
+    double mean = 0, m2 = 0; /* Welford 1962 */
+    for (size_t i = first_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++) {
+        double v = s->value[i];
+        if (isnan(v)) continue;
+        double delta = v - mean;
+        mean += delta / (double)++row.readings;
+        m2 += delta * (v - mean);
+        row.min = fmin(row.min, v);
+        row.max = fmax(row.max, v);
+    }
+    if (row.readings > 1) row.sd = sqrt(m2 / (double)(row.readings - 1));
+    row.mean = wl_window_mean(s, w->t0_ns, w->t1_ns, d->max_gap_ns);
+    return row;
+}
+
+static void find_stats(struct derivation *d)
+{
+    struct wl_stat_row *rows = wl_new_array(d->a, struct wl_stat_row, d->channels.n * d->n_windows);
+    size_t n = 0;
+    for (size_t c = 0; c < d->channels.n; c++) {
+        if (d->channels.v[c].counter) continue;
+        for (size_t w = 0; w < d->n_windows; w++) {
+            rows[n] = stat_of(d, c, &d->windows[w]);
+            if (rows[n].readings > 0 || !isnan(rows[n].mean)) n++;
+        }
+    }
+    d->out->stats = rows;
+    d->out->n_stats = n;
+}
+
+static int read_facts(struct derivation *d, struct wl_err *e)
+{
+    int rc = wl_store_read_marks(d->store, d->run, &d->marks, d->a, e);
+    if (rc == 0) rc = wl_store_channels(d->store, d->run, &d->channels, d->a, e);
+    d->series = wl_new_array(d->a, struct wl_series, d->channels.n);
+    for (size_t c = 0; c < d->channels.n && rc == 0; c++) {
+        struct wl_readings r;
+        rc = wl_store_series(d->store, d->channels.v[c].id, INT64_MIN, INT64_MAX, &r, d->a, e);
+        if (rc == 0) d->series[c] = (struct wl_series) { .t_ns = r.t_ns, .value = r.value, .n = r.n };
+    }
+    return rc;
+}
+
+int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns, double period_s,
+              struct wl_derived *out, const char **label, struct wl_arena *a, struct wl_err *e)
+{
+    struct derivation d = { .store = s, .run = run, .max_gap_ns = wl_max_gap_ns(period_s), .out = out, .a = a };
+    *out = (struct wl_derived) { 0 };
+    int rc = read_facts(&d, e);
+    if (rc < 0) return rc;
+    find_epochs(&d);
+    find_metrics(&d);
+    find_settings(&d);
+    set_windows(&d, start_ns, end_ns);
+    compute_energies(&d);
+    const char *chosen = find_energies(&d);
+    if (label) *label = chosen;
+    find_stats(&d);
+    return 0;
+}

@@ -1,0 +1,25 @@
+#include "campaign/internal.h"
+
+const struct wl_launcher wl_launcher_slurm = {
+    .name = "slurm",
+    .help = "each run is a job of the batch system",
+    .unavailable = "this version starts runs on this machine only; run wattlaw sweep inside an allocation",
+};
+
+const struct wl_launcher *const wl_launchers[] = { &wl_launcher_local, &wl_launcher_null, &wl_launcher_slurm, NULL };
+
+int wl_launcher_find(const char *name, const struct wl_launcher **out, struct wl_err *e)
+{
+    const char *names[WL_COUNT(wl_launchers)];
+    size_t n = 0;
+    for (; wl_launchers[n]; n++) {
+        names[n] = wl_launchers[n]->name;
+        if (!wl_streq(names[n], name)) continue;
+        *out = wl_launchers[n];
+        if (!(*out)->unavailable) return 0;
+        return wl_fail(e, WL_EUNAVAIL, "[launch] launcher = %s: %s", name, (*out)->unavailable);
+    }
+    const char *near = wl_closest(name, names, n);
+    return wl_fail(e, WL_EINVAL, "[launch] launcher = %s: no such launcher%s%s%s", name, near ? "; did you mean " : "",
+                   near ? near : "", near ? "?" : "");
+}
