@@ -30,15 +30,21 @@ static int add(struct wl_program *p, const struct wl_node *n, const char *what, 
                        e);
 }
 
+static bool is_padded(const struct wl_buf *b)
+{
+    return b->bytes > (size_t)wl_dims_count(&b->dims) * wl_dtype_bytes(b->dtype);
+}
+
+/* Where a layout pads the channels, oneDNN 2.6's sum with a relu behind it gives wrong values in place. */
 int wl_cpu_add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *a = p->value[n->in[0]->id], *b = p->value[n->in[1]->id];
-    bool first = n->in[0] != n->in[1] && wl_may_overwrite(p, n->in[0]);
+    bool over_a = wl_may_overwrite(p, n->in[0]) && !is_padded(a);
     wl_md md;
     int rc = wl_cpu_layout(p, a, &md, e);
     if (!rc) rc = wl_cpu_in_layout(p, n, b, md, &b, e);
     if (rc) return rc;
-    struct wl_buf *y = p->value[n->out->id] = first ? a : wl_buf_like(p, a);
+    struct wl_buf *y = p->value[n->out->id] = over_a ? a : wl_buf_like(p, a);
     return add(p, n, "forward", WL_TRAIN | WL_EVAL, n->relu, a, b, y, e);
 }
 

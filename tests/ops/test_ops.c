@@ -1,0 +1,250 @@
+/* Every operation of nn/cpu against nn/ref, forward, backward and evaluation, on random shapes: odd sizes, strides,
+ * padding, channel counts that fill no block. Each case is a function of (operation, number); a failure prints the
+ * line that runs it alone: test_ops OPERATION NUMBER. */
+#include "twins.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { CASES = 30 };
+
+/* ---- a random case ---- */
+
+struct draw {
+    uint64_t number, i;
+};
+
+static int64_t below(struct draw *d, int64_t n) { return (int64_t)wl_random_below(2, d->number, d->i++, (uint64_t)n); }
+
+static int64_t one_of(struct draw *d, const int64_t *v, int64_t n) { return v[below(d, n)]; }
+
+static int64_t channels(struct draw *d)
+{
+    const int64_t v[] = { 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 35, 48 };
+    return one_of(d, v, WL_COUNT(v));
+}
+
+static struct wl_tensor *image(struct wl_graph *g, struct draw *d, const char *name)
+{
+    struct wl_tensor *x =
+        wl_input(g, name, WL_F32, WL_DIMS(1 + below(d, 3), channels(d), 1 + below(d, 11), 1 + below(d, 11)));
+    wl_want_gradient(g, x);
+    return x;
+}
+
+/* A window no larger than the padded image. */
+static void window(struct draw *d, const struct wl_tensor *x, int64_t kernel[2], int64_t stride[2], int64_t pad[2])
+{
+    for (int i = 0; i < 2; i++) {
+        int64_t size = wl_tensor_dims(x)->d[2 + i];
+        kernel[i] = 1 + below(d, size + 1 < 7 ? size + 1 : 7);
+        pad[i] = kernel[i] > 1 ? below(d, kernel[i] / 2 + 1) : 0;
+        if (size + 2 * pad[i] < kernel[i]) kernel[i] = size + 2 * pad[i];
+        if (pad[i] >= kernel[i]) pad[i] = kernel[i] - 1;
+        stride[i] = 1 + below(d, 3);
+    }
+}
+
+static struct wl_tensor *build_conv(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
+{
+    struct wl_conv c = { .channels = channels(d), .bias = below(d, 2) };
+    window(d, x, c.kernel, c.stride, c.pad);
+    return wl_conv2d(g, "op", x, c);
+}
+
+static struct wl_tensor *build_norm(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
+{
+    return wl_batch_norm(g, "op", x, (struct wl_norm) { .relu = below(d, 2), .eps = 1e-3 });
+}
+
+static struct wl_tensor *build_relu(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
+{
+    (void)d;
+    return wl_relu(g, "op", x);
+}
+
+static struct wl_tensor *build_add(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
+{
+    struct wl_tensor *y = wl_input(g, "y", WL_F32, *wl_tensor_dims(x));
+    wl_want_gradient(g, y);
+    return below(d, 2) ? wl_add_relu(g, "op", x, y) : wl_add(g, "op", x, y);
+}
+
+static struct wl_pool pool(struct draw *d, const struct wl_tensor *x)
+{
+    struct wl_pool p = { .exclude_pad = below(d, 2) };
+    if (below(d, 4)) window(d, x, p.kernel, p.stride, p.pad);
+    return p;
+}
+
+static struct wl_tensor *build_max(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
+{
+    return wl_max_pool(g, "op", x, pool(d, x));
+}
+
+static struct wl_tensor *build_avg(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
+{
+    return wl_avg_pool(g, "op", x, pool(d, x));
+}
+
+static struct wl_tensor *build_linear(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
+{
+    return wl_linear(g, "op", x, channels(d));
+}
+
+/* The error of f32 sums of some hundred terms is near 1e-7 relative, 1e-14 as NMSE; batch norm divides a small
+ * difference of such sums. */
+static const struct op {
+    const char *name;
+    struct wl_tensor *(*build)(struct wl_graph *g, struct draw *d, struct wl_tensor *x);
+    double tolerance; /* NMSE */
+} ops[] = {
+    { "conv2d", build_conv, 1e-11 },   { "batch_norm", build_norm, 1e-10 }, { "relu", build_relu, 0 },
+    { "add", build_add, 1e-13 },       { "max_pool", build_max, 1e-13 },    { "avg_pool", build_avg, 1e-11 },
+    { "linear", build_linear, 1e-11 },
+};
+
+/* ---- running it ---- */
+
+struct twin {
+    struct wl_graph *graph;
+    struct wl_tensor *x, *y;
+    struct wl_plan *plan;
+};
+
+static void build(struct twin *t, const struct op *op, uint64_t number, const char *backend, struct wl_arena *a)
+{
+    struct draw d = { number ^ wl_hash_text(op->name), 0 };
+    t->graph = wl_graph_new(a);
+    t->x = image(t->graph, &d, "x");
+    /* Every third case puts a convolution in front, so that the operation meets a blocked layout. */
+    struct wl_tensor *in = t->x;
+    if (number % 3 == 0) in = wl_conv2d(t->graph, "front", in, (struct wl_conv) { .channels = 20, .kernel = { 1, 1 } });
+    t->y = op->build(t->graph, &d, in);
+    struct wl_tensor *target = wl_input(t->graph, "target", WL_F32, *wl_tensor_dims(t->y));
+    wl_mean_square(t->graph, "loss", t->y, target, (struct wl_loss) { .weight = 100 });
+    struct wl_plan_opts o = { .backend = backend, .keep_values = true };
+    struct wl_err e = { 0 };
+    if (wl_plan_new(&t->plan, t->graph, &o, NULL, a, &e)) fail_msg("%s", e.msg);
+    fill_inputs(t->plan, t->graph, number, 0);
+    fill_state(t->plan, number);
+}
+
+static char *repeat_line(struct wl_arena *a, const struct op *op, uint64_t number, const struct twin *t)
+{
+    return wl_strf(a, "test_ops %s %llu (x %s, y %s)", op->name, (unsigned long long)number,
+                   wl_dims_text(a, wl_tensor_dims(t->x)), wl_dims_text(a, wl_tensor_dims(t->y)));
+}
+
+static void compare(const char *what, struct floats cpu, struct floats ref, double tolerance, const char *line)
+{
+    double d = nmse(cpu, ref);
+    if (!(d <= tolerance)) fail_msg("%s: NMSE %.3g > %.3g; repeat: %s", what, d, tolerance, line);
+}
+
+static void train(struct twin *t)
+{
+    struct wl_counts c = { 0 };
+    struct wl_err e = { 0 };
+    if (wl_plan_train(t->plan, true, true, &c, &e)) fail_msg("%s", e.msg);
+}
+
+static struct floats read_tensor(int (*read)(struct wl_plan *, const struct wl_tensor *, float *, struct wl_err *),
+                                 struct wl_plan *p, const struct wl_tensor *t, struct wl_arena *a)
+{
+    struct wl_err e = { 0 };
+    size_t n = (size_t)wl_dims_count(wl_tensor_dims(t));
+    struct floats f = { wl_new_array(a, float, n), n };
+    if (read(p, t, f.v, &e)) fail_msg("%s", e.msg);
+    return f;
+}
+
+static void compare_values(const char *what, const struct twin *cpu, const struct twin *ref, double tolerance,
+                           const char *line, struct wl_arena *a)
+{
+    compare(what, read_tensor(wl_plan_value, cpu->plan, cpu->y, a), read_tensor(wl_plan_value, ref->plan, ref->y, a),
+            tolerance, line);
+}
+
+static void run_case(const struct op *op, uint64_t number)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct twin cpu, ref;
+    build(&cpu, op, number, "cpu", a);
+    build(&ref, op, number, "ref", a);
+    const char *line = repeat_line(a, op, number, &cpu);
+    train(&cpu);
+    train(&ref);
+    /* A convolution in front adds its rounding; so does the loss's gradient, where output and target are close. */
+    double exact = number % 3 == 0 ? fmax(op->tolerance, 1e-11) : op->tolerance, near = fmax(exact, 1e-9);
+    compare_values("output", &cpu, &ref, exact, line, a);
+    compare("gradient of x", read_tensor(wl_plan_value_gradient, cpu.plan, cpu.x, a),
+            read_tensor(wl_plan_value_gradient, ref.plan, ref.x, a), near, line);
+    struct floats once = all_gradients(cpu.plan, a);
+    compare("gradients of parameters", once, all_gradients(ref.plan, a), near, line);
+    train(&cpu);
+    if (memcmp(once.v, all_gradients(cpu.plan, a).v, once.n * sizeof(float)))
+        fail_msg("two runs gave different bits; repeat: %s", line);
+
+    struct wl_counts c = { 0 }, r = { 0 };
+    assert_int_equal(wl_plan_eval(cpu.plan, &c, NULL), 0);
+    assert_int_equal(wl_plan_eval(ref.plan, &r, NULL), 0);
+    compare_values("output in evaluation", &cpu, &ref, near, line, a);
+    assert_int_equal(c.samples, r.samples);
+    wl_arena_free(a);
+}
+
+static void test_op(void **state)
+{
+    for (uint64_t i = 0; i < CASES; i++) run_case(*state, i);
+}
+
+static const struct op *find(const char *name)
+{
+    for (size_t i = 0; i < WL_COUNT(ops); i++)
+        if (!strcmp(name, ops[i].name)) return &ops[i];
+    return NULL;
+}
+
+/* test_ops OPERATION NUMBER */
+static struct {
+    const struct op *op;
+    uint64_t number;
+} alone;
+
+static void test_alone(void **state)
+{
+    (void)state;
+    run_case(alone.op, alone.number);
+}
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; wl_backend_row(i); i++)
+        if (!strcmp(wl_backend_row(i)->name, "cpu") && wl_backend_row(i)->unavailable) {
+            printf("SKIP: %s\n", wl_backend_row(i)->unavailable);
+            return 77;
+        }
+    if (argc == 3) {
+        alone.op = find(argv[1]);
+        alone.number = strtoull(argv[2], NULL, 10);
+        if (!alone.op) {
+            printf("no operation %s\n", argv[1]);
+            return 2;
+        }
+        const struct CMUnitTest one[] = { cmocka_unit_test(test_alone) };
+        return cmocka_run_group_tests(one, NULL, NULL);
+    }
+    struct CMUnitTest tests[WL_COUNT(ops)];
+    for (size_t i = 0; i < WL_COUNT(ops); i++)
+        tests[i] = (struct CMUnitTest) { ops[i].name, test_op, NULL, NULL, (void *)&ops[i] };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
