@@ -38,7 +38,10 @@ static int explain(struct wl_store *s, int rc, const char **text)
     case SQLITE_CORRUPT: *text = "the file is damaged"; return WL_EINVAL;
     case SQLITE_NOMEM: *text = "out of memory"; return WL_ENOMEM;
     case SQLITE_CONSTRAINT: *text = s->db ? sqlite3_errmsg(s->db) : "constraint failed"; return WL_EINVAL;
-    case SQLITE_IOERR: *text = "reading or writing failed"; return WL_EIO;
+    case SQLITE_IOERR:
+        *text = rc == SQLITE_IOERR_WRITE ? "writing failed (a quota or a limit on file sizes, if not the disk)"
+                                         : "reading or writing failed";
+        return WL_EIO;
     default: *text = s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(rc); return WL_ELIB;
     }
 }
