@@ -87,9 +87,13 @@ struct wl_ring {
     char apart[64];
     _Atomic size_t tail;
 };
-void wl_ring_init(struct wl_ring *r, size_t least, struct wl_arena *a);
-bool wl_ring_push(struct wl_ring *r, const struct wl_sample *s); /* false: full */
+void wl_ring_init(struct wl_ring *r, size_t least, struct wl_arena *a); /* room for at least so many samples */
+bool wl_ring_push(struct wl_ring *r, const struct wl_sample *s);        /* false: full */
 size_t wl_ring_pop(struct wl_ring *r, struct wl_sample *out, size_t max);
+
+/* As wl_sampler_start, with rings that hold ring_s seconds. */
+int wl_sampler_start_with(struct wl_sampler **out, struct wl_sensors *sensors, double rate_hz, double ring_s,
+                          struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- procfs.c: small files read again and again without allocation ---- */
 

@@ -4,7 +4,7 @@
 
 void wl_ring_init(struct wl_ring *r, size_t least, struct wl_arena *a)
 {
-    r->size = 1024;
+    r->size = 16;
     while (r->size < least) r->size *= 2;
     r->slots = wl_new_array(a, struct wl_sample, r->size);
     atomic_init(&r->head, 0);

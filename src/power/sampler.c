@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { RING_SECONDS = 30 };
+static const double default_ring_s = 30;
 
 /* A sensor is slow, and gets a thread of its own, when its first reading took more than this share of the period. */
 static const double slow_share = 1.0 / 20;
@@ -216,13 +216,13 @@ static void share_out(struct wl_sampler *s, struct wl_arena *a)
     }
 }
 
-static void init_rings(struct wl_sampler *s, struct wl_arena *a)
+static void init_rings(struct wl_sampler *s, double ring_s, struct wl_arena *a)
 {
     for (size_t i = 0; i < s->n_workers; i++) {
         struct worker *w = &s->workers[i];
         size_t channels = 0;
         for (size_t k = 0; k < w->n_sensors; k++) channels += w->sensors[k]->n_channels;
-        size_t ticks = (size_t)(RING_SECONDS * WL_NS_PER_S / s->period_ns) + 2;
+        size_t ticks = (size_t)(ring_s * WL_NS_PER_S / (double)s->period_ns) + 2; /* and first and last */
         wl_ring_init(&w->ring, channels * ticks, a);
         s->memory_bytes += w->ring.size * sizeof(struct wl_sample);
         w->sampler = s;
@@ -247,8 +247,8 @@ static void release(void *arg)
     pthread_mutex_destroy(&s->lock);
 }
 
-int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double rate_hz, struct wl_arena *a,
-                     struct wl_err *e)
+int wl_sampler_start_with(struct wl_sampler **out, struct wl_sensors *sensors, double rate_hz, double ring_s,
+                          struct wl_arena *a, struct wl_err *e)
 {
     if (!(rate_hz > 0 && rate_hz <= 1e6)) return wl_fail(e, WL_EINVAL, "sampling rate %g Hz is not above 0", rate_hz);
     struct wl_sampler *s = wl_new(a, struct wl_sampler);
@@ -257,7 +257,7 @@ int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double
     s->period_ns = (int64_t)llround(WL_NS_PER_S / rate_hz);
     s->tallies = counted(s, a, sensors->n_channels, sizeof *s->tallies);
     share_out(s, a);
-    init_rings(s, a);
+    init_rings(s, ring_s, a);
     init_wake(s);
     wl_defer(a, release, s);
 
@@ -274,6 +274,12 @@ int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double
     }
     *out = s;
     return 0;
+}
+
+int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double rate_hz, struct wl_arena *a,
+                     struct wl_err *e)
+{
+    return wl_sampler_start_with(out, sensors, rate_hz, default_ring_s, a, e);
 }
 
 void wl_sampler_watch(struct wl_sampler *s, pid_t pid)

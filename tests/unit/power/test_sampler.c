@@ -1,0 +1,315 @@
+/* The sampler: ring, deadlines, slow sensors, failures, overflow, and that a sample allocates nothing. */
+#include "fixture.h"
+
+#include "power/internal.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Every allocation of our own code is counted: the linker sends malloc and its kin here ---- */
+
+static _Atomic long allocations;
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+void *__wrap_malloc(size_t n)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    atomic_fetch_add(&allocations, 1);
+    return __real_realloc(p, n);
+}
+
+/* ---- Sensors made for these tests ---- */
+
+/* Counts its reads; sleeps; fails from read `bad_from` up to `bad_to`. */
+struct toy {
+    int64_t sleep_ns;
+    long bad_from, bad_to;
+    long reads;
+};
+
+static void toy_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+{
+    (void)all;
+    struct toy *t = s->state;
+    int64_t t0 = wl_now_ns();
+    if (t->sleep_ns > 0) wl_sleep_until(t0 + t->sleep_ns);
+    long n = t->reads++;
+    if (n >= t->bad_from && n < t->bad_to)
+        wl_reading_fail(&out[0], "the toy is broken");
+    else
+        wl_reading_set(&out[0], (double)n, t0);
+}
+
+static const struct wl_sensor_ops toy_ops = { .name = "toy", .help = "for tests", .read = toy_read };
+
+/* A list of n toys with one channel each, as wl_sensors_open would give it. */
+static struct wl_sensors *toys(struct fixture *f, struct toy *toy, size_t n)
+{
+    struct wl_sensors *all = wl_new(f->a, struct wl_sensors);
+    all->n_open = all->n_channels = all->n_devices = n;
+    all->open = wl_new_array(f->a, struct wl_sensor *, n);
+    all->channels = wl_new_array(f->a, struct wl_channel, n);
+    all->devices = wl_new_array(f->a, struct wl_device, n);
+    for (size_t i = 0; i < n; i++) {
+        struct wl_sensor *s = wl_new(f->a, struct wl_sensor);
+        *s = (struct wl_sensor) { .ops = &toy_ops, .arena = f->a, .state = &toy[i], .first_channel = i };
+        wl_sensor_add_channel(s, 0, WL_POWER, WL_SCOPE_NODE, WL_VARIANT_INSTANT);
+        s->readings = wl_new_array(f->a, struct wl_reading, 1);
+        s->read_s = (double)toy[i].sleep_ns / WL_NS_PER_S;
+        all->open[i] = s;
+    }
+    return all;
+}
+
+static struct wl_sampler *start(struct fixture *f, struct wl_sensors *s, double rate_hz)
+{
+    struct wl_sampler *sampler = NULL;
+    if (wl_sampler_start(&sampler, s, rate_hz, f->a, &f->e) < 0) fail_msg("%s", f->e.msg);
+    return sampler;
+}
+
+static void sleep_ms(int ms) { wl_sleep_until(wl_now_ns() + ms * (WL_NS_PER_S / 1000)); }
+
+/* ---- Tests ---- */
+
+static void a_run_of_no_length_has_a_first_and_a_last_sample(void **state)
+{
+    struct fixture *f = *state;
+    struct toy toy = { 0 };
+    int64_t t0 = wl_now_ns();
+    struct wl_sampler *s = start(f, toys(f, &toy, 1), 0.1); /* the next tick would be 10 s away */
+    wl_sampler_stop(s);
+    wl_sampler_stop(s);
+    int64_t t1 = wl_now_ns();
+    assert_true(t1 - t0 < 2 * WL_NS_PER_S);
+    struct wl_sample out[4];
+    assert_int_equal(wl_sampler_drain(s, out, 4), 2);
+    assert_true(out[0].value == 0 && out[1].value == 1);
+    assert_true(t0 <= out[0].t_ns && out[0].t_ns <= out[1].t_ns && out[1].t_ns <= t1);
+    struct wl_sampler_stats stats;
+    wl_sampler_stats(s, &stats);
+    assert_true(stats.ticks == 2 && stats.samples == 2 && isnan(stats.achieved_period_s) && stats.cpu_ns > 0);
+}
+
+/* On a busy machine ticks may be missed; every one is either taken or counted as skipped. */
+static void ticks_and_skipped_ticks_account_for_the_time(void **state)
+{
+    struct fixture *f = *state;
+    struct toy toy = { 0 };
+    struct wl_sampler *s = start(f, toys(f, &toy, 1), 200);
+    int64_t t0 = wl_now_ns();
+    sleep_ms(300);
+    wl_sampler_stop(s);
+    double periods = (double)(wl_now_ns() - t0) / WL_NS_PER_S * 200;
+    struct wl_sampler_stats stats;
+    wl_sampler_stats(s, &stats);
+    double counted = (double)(stats.ticks - 2 + stats.skipped);
+    if (!(fabs(counted - periods) <= 2 + 0.1 * periods)) fail_msg("%g ticks in %g periods", counted, periods);
+    assert_true(stats.achieved_period_s >= 0.99 * stats.period_s);
+    /* Taken ticks stand on the grid: no reading comes before its deadline. */
+    static struct wl_sample out[1000];
+    size_t n = wl_sampler_drain(s, out, WL_COUNT(out));
+    assert_int_equal(n, stats.samples);
+    for (size_t i = 1; i + 1 < n; i++) {
+        int64_t since = out[i].t_ns - out[0].t_ns;
+        assert_true(since > (int64_t)i * (WL_NS_PER_S / 200) - WL_NS_PER_S / 1000);
+    }
+}
+
+static void a_slow_sensor_gets_a_thread_and_delays_nobody(void **state)
+{
+    struct fixture *f = *state;
+    struct toy two[2] = { { .sleep_ns = 35 * (WL_NS_PER_S / 1000) }, { 0 } };
+    struct wl_sampler *s = start(f, toys(f, two, 2), 100);
+    sleep_ms(400);
+    wl_sampler_stop(s);
+    struct wl_sampler_stats stats;
+    struct wl_channel_stats slow, fast;
+    wl_sampler_stats(s, &stats);
+    wl_sampler_channel_stats(s, 0, &slow);
+    wl_sampler_channel_stats(s, 1, &fast);
+    assert_int_equal(stats.threads, 2);
+    assert_true(stats.skipped >= 2 * (slow.samples - 2)); /* each reading takes three and a half periods */
+    assert_true(stats.achieved_period_s > 0.03);
+    assert_true(fast.samples > 2 * slow.samples);
+}
+
+static void failures_are_gaps_and_never_zero(void **state)
+{
+    struct fixture *f = *state;
+    struct toy toy = { .bad_from = 3, .bad_to = 6 };
+    struct wl_sampler *s = start(f, toys(f, &toy, 1), 100);
+    for (int i = 0; i < 200; i++) {
+        struct wl_sampler_stats now;
+        wl_sampler_stats(s, &now);
+        if (now.ticks > 8) break;
+        sleep_ms(10);
+    }
+    wl_sampler_stop(s);
+    struct wl_channel_stats c;
+    wl_sampler_channel_stats(s, 0, &c);
+    assert_int_equal(c.errors, 3);
+    assert_string_equal(c.last_why, "the toy is broken");
+    assert_true(c.gap_ns >= 39 * (WL_NS_PER_S / 1000)); /* from read 2 to read 6 */
+    static struct wl_sample out[1000];
+    size_t n = wl_sampler_drain(s, out, WL_COUNT(out));
+    assert_int_equal(n, c.samples + c.errors);
+    for (size_t i = 0; i < n; i++) assert_true(i >= 3 && i < 6 ? isnan(out[i].value) : out[i].value == (double)i);
+    assert_true(c.gap_ns >= out[6].t_ns - out[2].t_ns);
+}
+
+static void a_sensor_that_never_recovers_has_an_open_gap(void **state)
+{
+    struct fixture *f = *state;
+    struct toy toy = { .bad_from = 0, .bad_to = 1000000 };
+    struct wl_sampler *s = start(f, toys(f, &toy, 1), 100);
+    sleep_ms(50);
+    wl_sampler_stop(s);
+    struct wl_channel_stats c;
+    wl_sampler_channel_stats(s, 0, &c);
+    assert_true(c.samples == 0 && c.errors >= 2 && c.gap_ns >= 50 * (WL_NS_PER_S / 1000));
+}
+
+static void a_rate_that_is_none_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct toy toy = { 0 };
+    struct wl_sampler *s;
+    assert_int_equal(wl_sampler_start(&s, toys(f, &toy, 1), 0, f->a, &f->e), WL_EINVAL);
+    assert_int_equal(wl_sampler_start(&s, toys(f, &toy, 1), NAN, f->a, &f->e), WL_EINVAL);
+}
+
+static void a_full_ring_refuses_and_loses_nothing_of_what_it_has(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_ring r;
+    wl_ring_init(&r, 1000, f->a);
+    assert_int_equal(r.size, 1024);
+    for (int round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < 1024; i++) assert_true(wl_ring_push(&r, &(struct wl_sample) { .channel = i }));
+        assert_false(wl_ring_push(&r, &(struct wl_sample) { .channel = 9999 }));
+        struct wl_sample out[700];
+        assert_int_equal(wl_ring_pop(&r, out, 700), 700);
+        assert_int_equal(out[699].channel, 699);
+        assert_int_equal(wl_ring_pop(&r, out, 700), 324);
+        assert_int_equal(out[323].channel, 1023);
+        assert_int_equal(wl_ring_pop(&r, out, 700), 0);
+    }
+}
+
+/* Nobody drains a ring that is too small: what does not fit is dropped and counted. */
+static void overflow_is_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct toy toy = { 0 };
+    struct wl_sampler *s;
+    assert_int_equal(wl_sampler_start_with(&s, toys(f, &toy, 1), 500, 0.01, f->a, &f->e), 0);
+    sleep_ms(200);
+    wl_sampler_stop(s);
+    struct wl_sampler_stats stats;
+    wl_sampler_stats(s, &stats);
+    assert_int_equal(stats.samples, 16);
+    assert_int_equal(stats.samples + stats.lost, toy.reads);
+    static struct wl_sample out[100];
+    assert_int_equal(wl_sampler_drain(s, out, WL_COUNT(out)), 16);
+    assert_true(out[15].value == 15); /* the oldest are kept */
+}
+
+enum { MANY = 300000 };
+
+static void *produce(void *ring)
+{
+    for (uint32_t i = 0; i < MANY;) {
+        if (wl_ring_push(ring, &(struct wl_sample) { .t_ns = i, .value = i, .channel = i }))
+            i++;
+        else
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void two_threads_pass_samples_whole_and_in_order(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_ring r;
+    wl_ring_init(&r, 1, f->a);
+    pthread_t producer;
+    assert_int_equal(pthread_create(&producer, NULL, produce, &r), 0);
+    static struct wl_sample out[777];
+    for (uint32_t next = 0; next < MANY;) {
+        size_t n = wl_ring_pop(&r, out, WL_COUNT(out));
+        if (n == 0) sched_yield();
+        for (size_t i = 0; i < n; i++, next++)
+            assert_true(out[i].channel == next && out[i].t_ns == next && out[i].value == next);
+    }
+    pthread_join(producer, NULL);
+}
+
+/* All sensors at once, drained and watched while they run, on this machine's /proc and eight scripted GPUs. */
+static void a_sample_allocates_nothing(void **state)
+{
+    struct fixture *f = *state;
+    f->opts.nvml_library = getenv("FAKE_NVML");
+    if (!f->opts.nvml_library) fail_msg("FAKE_NVML is not set: run it by `meson test`");
+    setenv("WATTLAW_FAKE_NVML", "gpus=8; update_ms=20; fail=3:*:15:0.1", 1);
+    f->opts.root = "";
+    struct wl_sensors *all = open_sensors(f, "nvml,proc,cpu_model");
+    struct wl_sampler *s = start(f, all, 100);
+    wl_sampler_watch(s, getpid());
+    static struct wl_sample out[4096];
+    sleep_ms(50); /* a thread's start may allocate */
+    long before = atomic_load(&allocations);
+    size_t n = 0;
+    for (int i = 0; i < 8; i++) {
+        struct wl_sampler_stats stats;
+        sleep_ms(50);
+        n += wl_sampler_drain(s, out, WL_COUNT(out));
+        wl_sampler_stats(s, &stats);
+    }
+    long during = atomic_load(&allocations) - before;
+    wl_sampler_stop(s);
+    n += wl_sampler_drain(s, out, WL_COUNT(out));
+    assert_true(n > 500);
+    assert_int_equal(during, 0);
+    assert_true(atomic_load(&allocations) > 0); /* the count works */
+}
+
+#define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FIXTURE(a_run_of_no_length_has_a_first_and_a_last_sample),
+        WITH_FIXTURE(ticks_and_skipped_ticks_account_for_the_time),
+        WITH_FIXTURE(a_slow_sensor_gets_a_thread_and_delays_nobody),
+        WITH_FIXTURE(failures_are_gaps_and_never_zero),
+        WITH_FIXTURE(a_sensor_that_never_recovers_has_an_open_gap),
+        WITH_FIXTURE(a_rate_that_is_none_is_refused),
+        WITH_FIXTURE(a_full_ring_refuses_and_loses_nothing_of_what_it_has),
+        WITH_FIXTURE(overflow_is_counted),
+        WITH_FIXTURE(two_threads_pass_samples_whole_and_in_order),
+        WITH_FIXTURE(a_sample_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
