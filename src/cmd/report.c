@@ -1,6 +1,6 @@
 /* wattlaw report: the page, figures and tables of a store. */
-#include "cmd/cmd.h"
 #include "report/report.h"
+#include "cmd/cmd.h"
 #include "store/store.h"
 
 #include <limits.h>
@@ -15,19 +15,41 @@ struct report_options {
 };
 
 static const struct wl_opt report_rows[] = {
-    { .name = "out", .letter = 'o', .type = WL_STR, .offset = offsetof(struct report_options, out),
+    { .name = "out",
+      .letter = 'o',
+      .type = WL_STR,
+      .offset = offsetof(struct report_options, out),
       .help = "folder to write to (default: report, beside the store)" },
-    { .name = "formats", .type = WL_STRS, .offset = offsetof(struct report_options, formats), .def = "html,svg,csv",
+    { .name = "formats",
+      .type = WL_STRS,
+      .offset = offsetof(struct report_options, formats),
+      .def = "html,svg,csv",
       .help = "of html, svg, pdf, csv, md, tex" },
-    { .name = "campaign", .type = WL_STR, .offset = offsetof(struct report_options, campaign),
+    { .name = "campaign",
+      .type = WL_STR,
+      .offset = offsetof(struct report_options, campaign),
       .help = "only this campaign of the store" },
-    { .name = "run", .type = WL_INT, .offset = offsetof(struct report_options, run), .def = "0", .min = 0, .max = WL_NO_MAX,
+    { .name = "run",
+      .type = WL_INT,
+      .offset = offsetof(struct report_options, run),
+      .def = "0",
+      .min = 0,
+      .max = WL_NO_MAX,
       .help = "the run whose power is drawn over time; 0: a representative one" },
-    { .name = "drop-epochs", .type = WL_INT, .offset = offsetof(struct report_options, drop_epochs), .def = "1", .min = 0,
-      .max = 1000000, .help = "first epochs of each run that means and laws leave out (one is always kept)" },
-    { .name = "open", .type = WL_FLAG, .offset = offsetof(struct report_options, open),
+    { .name = "drop-epochs",
+      .type = WL_INT,
+      .offset = offsetof(struct report_options, drop_epochs),
+      .def = "1",
+      .min = 0,
+      .max = 1000000,
+      .help = "first epochs of each run that means and laws leave out (one is always kept)" },
+    { .name = "open",
+      .type = WL_FLAG,
+      .offset = offsetof(struct report_options, open),
       .help = "show the page in the browser when it is written" },
-    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct report_options, json),
+    { .name = "json",
+      .type = WL_FLAG,
+      .offset = offsetof(struct report_options, json),
       .help = "print the paths as JSON" },
     WL_OPT_END,
 };
@@ -47,8 +69,8 @@ static int find_campaign(struct wl_store *store, const char *name, int64_t *id, 
         }
     }
     const char *near = wl_closest(name, names, rows.n);
-    return wl_fail(e, WL_ENOENT, "%s has no campaign %s%s%s%s", wl_store_path(store), name, near ? "; did you mean " : "",
-                   near ? near : "", near ? "?" : "");
+    return wl_fail(e, WL_ENOENT, "%s has no campaign %s%s%s%s", wl_store_path(store), name,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static void print_paths(const struct report_options *o, const struct wl_written *w, struct wl_arena *a)

@@ -12,8 +12,9 @@ static int no_finished_run(const struct wl_gathered *g, struct wl_err *e)
 {
     const char *path = wl_store_path(g->store);
     if (g->runs.n == 0) return wl_fail(e, WL_EJOB, "%s holds no runs yet: there is nothing to report", path);
-    return wl_fail(e, WL_EJOB, "%s holds no finished run to report (%zu failed, %zu interrupted, %zu planned, %zu running); "
-                               "wattlaw show says why",
+    return wl_fail(e, WL_EJOB,
+                   "%s holds no finished run to report (%zu failed, %zu interrupted, %zu planned, %zu running); "
+                   "wattlaw show says why",
                    path, wl_gathered_count(g, WL_RUN_FAILED), wl_gathered_count(g, WL_RUN_INTERRUPTED),
                    wl_gathered_count(g, WL_RUN_PLANNED), wl_gathered_count(g, WL_RUN_RUNNING));
 }

@@ -3,8 +3,9 @@
 #include "report/internal.h"
 
 static const struct wl_colour palette[WL_COLOURS] = {
-    { "blue", "#0072b2", "#4aa8e0" },       { "vermillion", "#d55e00", "#f0804a" }, { "green", "#009e73", "#2fc79b" },
-    { "purple", "#aa4499", "#dd8fc4" },     { "orange", "#e69f00", "#f2b63c" },     { "sky blue", "#56b4e9", "#8fd0f5" },
+    { "blue", "#0072b2", "#4aa8e0" },        { "vermillion", "#d55e00", "#f0804a" },
+    { "green", "#009e73", "#2fc79b" },       { "purple", "#aa4499", "#dd8fc4" },
+    { "orange", "#e69f00", "#f2b63c" },      { "sky blue", "#56b4e9", "#8fd0f5" },
     { "dark yellow", "#9a8700", "#f0e442" },
 };
 
@@ -13,7 +14,7 @@ static const struct wl_colour neutral = { "grey", "#666666", "#a8a8a8" };
 const struct wl_colour *wl_colour(int slot) { return slot < 0 ? &neutral : &palette[slot % WL_COLOURS]; }
 
 /* The workloads that wattlaw-train ships, each at its own slot. */
-static const char *const reference[WL_COLOURS] = { "resnet50", "bert",    "vgg16",      "schnet",
+static const char *const reference[WL_COLOURS] = { "resnet50", "bert",       "vgg16",      "schnet",
                                                    "dimenet",  "inception3", "fourcastnet" };
 
 static int reference_slot(const char *name)

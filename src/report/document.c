@@ -4,7 +4,7 @@
 struct wl_document *wl_document_new(struct wl_arena *a, const char *title)
 {
     struct wl_document *d = wl_new(a, struct wl_document);
-    *d = (struct wl_document){ .title = title, .arena = a };
+    *d = (struct wl_document) { .title = title, .arena = a };
     return d;
 }
 
@@ -12,13 +12,13 @@ void wl_document_fact(struct wl_document *d, const char *label, const char *valu
 {
     if (!value || !*value) return;
     WL_GROW(d->arena, d->facts, d->n_facts, d->cap_facts);
-    d->facts[d->n_facts++] = (struct wl_fact){ label, value };
+    d->facts[d->n_facts++] = (struct wl_fact) { label, value };
 }
 
 struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title)
 {
     struct wl_section *s = wl_new(d->arena, struct wl_section);
-    *s = (struct wl_section){ .id = id, .title = title };
+    *s = (struct wl_section) { .id = id, .title = title };
     WL_GROW(d->arena, d->sections, d->n_sections, d->cap_sections);
     return d->sections[d->n_sections++] = s;
 }

@@ -7,8 +7,8 @@
 struct wl_figure *wl_figure_new(struct wl_arena *a, const char *id, const char *title)
 {
     struct wl_figure *f = wl_new(a, struct wl_figure);
-    *f = (struct wl_figure){ .id = id, .title = title, .arena = a };
-    f->x = f->y = (struct wl_axis){ .label = "", .min = NAN, .max = NAN };
+    *f = (struct wl_figure) { .id = id, .title = title, .arena = a };
+    f->x = f->y = (struct wl_axis) { .label = "", .min = NAN, .max = NAN };
     return f;
 }
 
@@ -38,7 +38,7 @@ struct wl_series *wl_figure_add(struct wl_figure *f, const struct wl_series *s)
 void wl_figure_vline(struct wl_figure *f, double x, const char *label)
 {
     WL_GROW(f->arena, f->vlines, f->n_vlines, f->cap_vlines);
-    f->vlines[f->n_vlines++] = (struct wl_vline){ x, label };
+    f->vlines[f->n_vlines++] = (struct wl_vline) { x, label };
 }
 
 bool wl_on_axis(const struct wl_axis *axis, double v) { return isfinite(v) && (!axis->log || v > 0); }
@@ -91,7 +91,7 @@ static struct span y_span(const struct wl_figure *f)
 /* A margin of 1/20 of the axis at the ends that were not given. */
 static void set_limits(struct wl_axis *axis, struct span span, bool margin)
 {
-    if (!(span.lo <= span.hi)) span = (struct span){ axis->log ? 1 : 0, axis->log ? 10 : 1 };
+    if (!(span.lo <= span.hi)) span = (struct span) { axis->log ? 1 : 0, axis->log ? 10 : 1 };
     if (axis->zero && !axis->log) {
         span.lo = fmin(span.lo, 0);
         span.hi = fmax(span.hi, 0);
@@ -174,7 +174,7 @@ void wl_figure_finish(struct wl_figure *f)
     double room = place_bars(f);
     struct span x = x_span(f);
     if (room > 0) {
-        x = (struct span){ x.lo - room / 2, x.hi + room / 2 };
+        x = (struct span) { x.lo - room / 2, x.hi + room / 2 };
         WL_CHECK(!f->x.log);
     }
     set_limits(&f->x, x, f->x.log || f->x.ticks.n > 0);

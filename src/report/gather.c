@@ -130,7 +130,8 @@ char *wl_facet_title(const struct wl_gathered *g, size_t facet, const char *titl
 char *wl_facet_id(const struct wl_gathered *g, size_t facet, const char *id)
 {
     const char *workload = g->facets[facet].workload;
-    return workload ? wl_strf(g->arena, "%s-%zu-%s", id, facet + 1, wl_slug(workload, g->arena)) : wl_strdup(g->arena, id);
+    return workload ? wl_strf(g->arena, "%s-%zu-%s", id, facet + 1, wl_slug(workload, g->arena))
+                    : wl_strdup(g->arena, id);
 }
 
 static bool any_epoch(const struct wl_observations *o)
@@ -144,7 +145,7 @@ static bool any_epoch(const struct wl_observations *o)
 int wl_gather(struct wl_gathered *g, struct wl_store *store, const struct wl_report_options *options,
               struct wl_arena *a, struct wl_err *e)
 {
-    *g = (struct wl_gathered){ .store = store, .options = *options, .arena = a };
+    *g = (struct wl_gathered) { .store = store, .options = *options, .arena = a };
     struct wl_law_options how = { .response = WL_LAW_TIME, .drop_epochs = options->drop_epochs };
     int rc = read_store(g, e);
     if (rc == 0) rc = wl_law_fit(&g->observations, &how, &g->law, a, e);

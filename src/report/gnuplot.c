@@ -104,8 +104,7 @@ static char *point_style(const struct wl_series *s, struct wl_arena *a)
 static char *style_of(const struct wl_series *s, struct wl_arena *a)
 {
     switch (s->style) {
-    case WL_STYLE_BAND:
-        return wl_strf(a, "filledcurves fc rgb '%s' fs transparent solid 0.18 noborder", colour_of(s));
+    case WL_STYLE_BAND: return wl_strf(a, "filledcurves fc rgb '%s' fs transparent solid 0.18 noborder", colour_of(s));
     case WL_STYLE_BARS: return wl_strf(a, "boxes fc rgb '%s' fs solid 0.85 noborder", colour_of(s));
     case WL_STYLE_LINE: return line_style(s, a);
     case WL_STYLE_POINTS: break;
@@ -124,7 +123,8 @@ static void put_series(const struct wl_series *s, size_t k, struct plots *p, str
     wl_text_addf(p->to, " with %s notitle", style_of(s, a));
     if (s->style == WL_STYLE_BAND || !s->lo || !s->hi) return;
     begin_part(p);
-    wl_text_addf(p->to, "$data%zu using 1:3:(0):($4-$3) with vectors heads size graph 0.006,90 lc rgb '%s' lw 1.2 notitle",
+    wl_text_addf(p->to,
+                 "$data%zu using 1:3:(0):($4-$3) with vectors heads size graph 0.006,90 lc rgb '%s' lw 1.2 notitle",
                  k + 1, s->style == WL_STYLE_BARS ? "#333333" : colour_of(s));
 }
 
@@ -143,7 +143,8 @@ static bool drawable(const struct wl_figure *f, const struct wl_series *s)
     return !wl_figure_empty(&one);
 }
 
-/* The legend below the axis, in as many columns as its longest entry leaves room for; the margin grows with its rows. */
+/* The legend below the axis, in as many columns as its longest entry leaves room for; the margin grows with its rows.
+ */
 static void put_legend_place(const struct wl_figure *f, struct wl_text *to)
 {
     enum { CHARACTERS_ACROSS = 80, SAMPLE_CHARACTERS = 7, MAX_COLUMNS = 4 };
@@ -162,8 +163,9 @@ static void put_legend_place(const struct wl_figure *f, struct wl_text *to)
     columns = columns < 1 ? 1 : columns > MAX_COLUMNS ? MAX_COLUMNS : columns;
     size_t rows = (n + columns - 1) / columns;
     wl_text_addf(to, "set bmargin %.1f\n", 3.7 + 1.1 * (double)rows);
-    wl_text_addf(to, "set key at screen 0.5, screen 0.015 center bottom horizontal maxcols %zu Left reverse samplen 2 width 1\n",
-                 columns);
+    wl_text_addf(
+        to, "set key at screen 0.5, screen 0.015 center bottom horizontal maxcols %zu Left reverse samplen 2 width 1\n",
+        columns);
 }
 
 void wl_figure_gnuplot(const struct wl_figure *f, struct wl_text *to)
@@ -201,8 +203,7 @@ void wl_figure_gnuplot(const struct wl_figure *f, struct wl_text *to)
     wl_text_add(to, p.n ? "\n" : "plot NaN notitle\n");
 }
 
-int wl_gnuplot_run(const char *script_path, const char *format, const char *path, struct wl_arena *a,
-                   struct wl_err *e)
+int wl_gnuplot_run(const char *script_path, const char *format, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     char *part = wl_strf(a, "%s.part", path), *said = NULL;
     struct wl_text set = WL_TEXT(a);

@@ -143,8 +143,8 @@ struct wl_table_data {
     struct wl_arena *arena;
 };
 
-struct wl_table_data *wl_table_data_new(struct wl_arena *a, const char *id, const char *title, const struct wl_column *columns,
-                              size_t n_columns);
+struct wl_table_data *wl_table_data_new(struct wl_arena *a, const char *id, const char *title,
+                                        const struct wl_column *columns, size_t n_columns);
 
 /* Cells are added from left to right, row by row; a row is there when its last cell is. */
 void wl_table_data_real(struct wl_table_data *t, double value);
@@ -170,10 +170,10 @@ const struct wl_metric *wl_metric(const char *id);
 
 /* ---- escapes: each adds `s` so that it reads as plain text there; NULL adds nothing; bad UTF-8 becomes U+FFFD ---- */
 
-void wl_put_html(struct wl_text *to, const char *s);    /* text and quoted attributes */
+void wl_put_html(struct wl_text *to, const char *s); /* text and quoted attributes */
 void wl_put_latex(struct wl_text *to, const char *s);
-void wl_put_markdown(struct wl_text *to, const char *s); /* inside a table cell: no line breaks */
-void wl_put_gnuplot(struct wl_text *to, const char *s);  /* with its quotes */
+void wl_put_markdown(struct wl_text *to, const char *s);       /* inside a table cell: no line breaks */
+void wl_put_gnuplot(struct wl_text *to, const char *s);        /* with its quotes */
 void wl_put_script_json(struct wl_text *to, const char *json); /* JSON text inside <script> */
 
 /* ---- documents ---- */
@@ -220,7 +220,8 @@ struct wl_written {
     struct wl_strs paths, notes;
 };
 int wl_document_write(const struct wl_document *d, const char *dir, const struct wl_strs *formats,
-                      struct wl_progress *progress, struct wl_written *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+                      struct wl_progress *progress, struct wl_written *out, struct wl_arena *a,
+                      struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- the report of a store ---- */
 

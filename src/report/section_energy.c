@@ -24,18 +24,28 @@ static void add_energy_ratio(struct wl_figure *f, const struct wl_report_group *
         lo[i] = c->energy_ratio.lo;
         hi[i] = c->energy_ratio.hi;
     }
-    wl_figure_add(f, &(struct wl_series){ .label = group->label, .style = WL_STYLE_POINTS, .n = n, .x = x, .y = y,
-                                          .lo = lo, .hi = hi, .colour = group->colour, .marker = group->marker });
-    wl_figure_add(f, &(struct wl_series){ .style = WL_STYLE_LINE, .n = n, .x = x, .y = y, .colour = group->colour });
+    wl_figure_add(f, &(struct wl_series) { .label = group->label,
+                                           .style = WL_STYLE_POINTS,
+                                           .n = n,
+                                           .x = x,
+                                           .y = y,
+                                           .lo = lo,
+                                           .hi = hi,
+                                           .colour = group->colour,
+                                           .marker = group->marker });
+    wl_figure_add(f, &(struct wl_series) { .style = WL_STYLE_LINE, .n = n, .x = x, .y = y, .colour = group->colour });
 }
 
 static struct wl_figure *energy_ratio_figure(const struct wl_gathered *g, size_t facet)
 {
     struct wl_figure *f = wl_group_figure(g, facet, "energy-ratio", "Energy over that of the smallest worker count");
-    f->y = (struct wl_axis){ .label = wl_strf(g->arena, "energy of one %s, ratio", wl_gathered_span(g)), .min = NAN, .max = NAN };
-    f->metrics = "epoch-energy energy-ratio";
-    f->caption = "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
-                 "Dashed: the energy of the smallest worker count.";
+    f->y = (struct wl_axis) { .label = wl_strf(g->arena, "energy of one %s, ratio", wl_gathered_span(g)),
+                              .min = NAN,
+                              .max = NAN };
+    f->metrics = "epoch-energy energy-ratio ratio95";
+    f->caption =
+        "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
+        "Dashed: the energy of the smallest worker count.";
     mark_estimates(g, facet, f);
     for (size_t i = 0; i < g->law.n; i++) {
         if (g->groups[i].facet == facet) add_energy_ratio(f, &g->groups[i]);
@@ -46,8 +56,13 @@ static struct wl_figure *energy_ratio_figure(const struct wl_gathered *g, size_t
     x[0] = f->x.ticks.v[0];
     x[1] = f->x.ticks.v[f->x.ticks.n - 1];
     one[0] = one[1] = 1;
-    wl_figure_add(f, &(struct wl_series){ .label = "no change", .style = WL_STYLE_LINE, .n = 2, .x = x, .y = one,
-                                          .colour = WL_COLOUR_NEUTRAL, .dashed = true });
+    wl_figure_add(f, &(struct wl_series) { .label = "no change",
+                                           .style = WL_STYLE_LINE,
+                                           .n = 2,
+                                           .x = x,
+                                           .y = one,
+                                           .colour = WL_COLOUR_NEUTRAL,
+                                           .dashed = true });
     wl_figure_finish(f);
     return f;
 }
@@ -69,11 +84,12 @@ static struct wl_axis count_axis(const struct wl_gathered *g, size_t facet, stru
     n = 0;
     for (size_t i = 0; i < g->law.n; i++) {
         const struct wl_law_group *law = g->groups[i].law;
-        for (size_t k = 0; g->groups[i].facet == facet && k < law->n_configs; k++) workers[n++] = law->configs[k].workers;
+        for (size_t k = 0; g->groups[i].facet == facet && k < law->n_configs; k++)
+            workers[n++] = law->configs[k].workers;
     }
     *counts = wl_count_ticks(workers, n, true, SIZE_MAX, g->arena);
     struct wl_axis axis = { .label = "workers", .min = NAN, .max = NAN };
-    axis.ticks = (struct wl_reals){ wl_new_array(g->arena, double, counts->n), counts->n };
+    axis.ticks = (struct wl_reals) { wl_new_array(g->arena, double, counts->n), counts->n };
     for (size_t i = 0; i < counts->n; i++) {
         axis.ticks.v[i] = (double)i;
         wl_strs_add(g->arena, &axis.names, wl_strf(g->arena, "%.15g", counts->v[i]));
@@ -86,7 +102,7 @@ static struct wl_figure *power_figure(const struct wl_gathered *g, size_t facet)
     struct wl_figure *f = wl_group_figure(g, facet, "mean-power", "Mean power while training");
     struct wl_reals counts;
     f->x = count_axis(g, facet, &counts);
-    f->y = (struct wl_axis){ .label = "mean power", .unit = "W", .zero = true, .min = NAN, .max = NAN };
+    f->y = (struct wl_axis) { .label = "mean power", .unit = "W", .zero = true, .min = NAN, .max = NAN };
     f->metrics = "mean-power";
     f->caption = "All chosen devices of the job together.";
     mark_estimates(g, facet, f);
@@ -100,8 +116,9 @@ static struct wl_figure *power_figure(const struct wl_gathered *g, size_t facet)
             x[k] = (double)place_of(&counts, c->workers);
             y[k] = c->energy_j / c->time_s;
         }
-        wl_figure_add(f, &(struct wl_series){ .label = group->label, .style = WL_STYLE_BARS, .n = n, .x = x, .y = y,
-                                              .colour = group->colour });
+        wl_figure_add(
+            f, &(struct wl_series) {
+                   .label = group->label, .style = WL_STYLE_BARS, .n = n, .x = x, .y = y, .colour = group->colour });
     }
     if (!wl_figure_empty(f)) wl_figure_finish(f);
     return f;

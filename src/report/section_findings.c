@@ -71,7 +71,8 @@ static void best_finding(const struct wl_gathered *g, struct wl_document *d)
                  wl_digits(g->arena, fastest->time_s, 4), of_fastest->name, fastest->workers, plural(fastest->workers));
     if (frugal)
         wl_text_addf(&text, " Least %s: %s, %s with %.15g worker%s.", energy_kind(of_frugal->law),
-                     wl_human(g->arena, frugal->energy_j, "J"), of_frugal->name, frugal->workers, plural(frugal->workers));
+                     wl_human(g->arena, frugal->energy_j, "J"), of_frugal->name, frugal->workers,
+                     plural(frugal->workers));
     wl_strs_add(g->arena, &d->findings, text.s);
 }
 

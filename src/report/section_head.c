@@ -62,15 +62,16 @@ static void sampling_facts(const struct wl_gathered *g, struct wl_document *d)
     double period = wl_median(s.period, s.n, g->arena), asked = wl_median(s.asked, s.n, g->arena),
            overhead = wl_median(s.overhead, s.n, g->arena);
     char *text = wl_strf(g->arena, "every %s", seconds_text(period, g->arena));
-    if (isfinite(asked)) text = wl_strf(g->arena, "%s (asked: %s), medians over runs", text, seconds_text(asked, g->arena));
+    if (isfinite(asked))
+        text = wl_strf(g->arena, "%s (asked: %s), medians over runs", text, seconds_text(asked, g->arena));
     wl_document_fact(d, "sampling period achieved", text);
     if (isfinite(overhead)) {
         wl_document_fact(d, "own overhead",
                          wl_strf(g->arena, "%s %% of one core, median over runs", wl_digits(g->arena, overhead, 2)));
     }
     wl_document_fact(d, "sampling instants",
-                     wl_strf(g->arena, "%.0f, of them %.0f too late and left out; %.0f readings lost", s.ticks + s.skipped,
-                             s.skipped, s.lost));
+                     wl_strf(g->arena, "%.0f, of them %.0f too late and left out; %.0f readings lost",
+                             s.ticks + s.skipped, s.skipped, s.lost));
 }
 
 /* ---- facts ---- */
@@ -85,7 +86,8 @@ static char *device_names(const struct wl_gathered *g)
         if (wl_store_devices(g->store, g->runs.v[i].id, &devices, g->arena, NULL)) return NULL;
         for (size_t k = 0; k < devices.n; k++) {
             const struct wl_device_row *dev = &devices.v[k];
-            add_once(g->arena, &names, dev->name && *dev->name ? wl_strf(g->arena, "%s (%s)", dev->name, dev->sensor) : dev->sensor);
+            add_once(g->arena, &names,
+                     dev->name && *dev->name ? wl_strf(g->arena, "%s (%s)", dev->name, dev->sensor) : dev->sensor);
         }
         return join(&names, 8, g->arena);
     }
@@ -139,7 +141,8 @@ void wl_add_facts(const struct wl_gathered *g, struct wl_document *d)
     wl_document_fact(d, "sensors", device_names(g));
     sampling_facts(g, d);
     wl_document_fact(d, "measured with wattlaw", join(&versions, 4, g->arena));
-    wl_document_fact(d, "report written", wl_strf(g->arena, "%s by wattlaw " WL_VERSION, wl_iso_time(g->arena, wl_wall_ns())));
+    wl_document_fact(d, "report written",
+                     wl_strf(g->arena, "%s by wattlaw " WL_VERSION, wl_iso_time(g->arena, wl_wall_ns())));
 }
 
 /* ---- read with care ---- */
@@ -155,12 +158,14 @@ static void warn_unused_runs(const struct wl_gathered *g, struct wl_document *d)
         char *reason = wl_run_reason(r, g->arena);
         if (r->status == WL_RUN_DONE && !r->flag) continue;
         unused++;
-        wl_strs_add(g->arena, &reasons, wl_strf(g->arena, "run %lld %s%s%s", (long long)r->id, wl_run_status_names[r->status],
-                                                reason ? ": " : "", reason ? reason : ""));
+        wl_strs_add(g->arena, &reasons,
+                    wl_strf(g->arena, "run %lld %s%s%s", (long long)r->id, wl_run_status_names[r->status],
+                            reason ? ": " : "", reason ? reason : ""));
     }
     if (unused == 0) return;
     struct wl_text text = WL_TEXT(g->arena);
-    for (size_t i = 0; i < reasons.n && i < LISTED_REASONS; i++) wl_text_addf(&text, "%s%s", i ? "; " : "", reasons.v[i]);
+    for (size_t i = 0; i < reasons.n && i < LISTED_REASONS; i++)
+        wl_text_addf(&text, "%s%s", i ? "; " : "", reasons.v[i]);
     if (reasons.n > LISTED_REASONS) wl_text_add(&text, "; the others are in the table of runs");
     wl_strs_add(g->arena, &d->warnings, wl_strf(g->arena, "%zu of %zu runs are not used (%s).", unused, ended, text.s));
 }
@@ -169,7 +174,8 @@ static void warn_unfinished(const struct wl_gathered *g, struct wl_document *d)
 {
     size_t left = wl_gathered_count(g, WL_RUN_PLANNED) + wl_gathered_count(g, WL_RUN_RUNNING);
     if (left)
-        wl_strs_add(g->arena, &d->warnings, wl_strf(g->arena, "The campaign is not complete: %zu runs are still to come.", left));
+        wl_strs_add(g->arena, &d->warnings,
+                    wl_strf(g->arena, "The campaign is not complete: %zu runs are still to come.", left));
 }
 
 static void warn_skipped(const struct wl_gathered *g, struct wl_document *d)
@@ -200,11 +206,19 @@ static void warn_estimates(const struct wl_gathered *g, struct wl_document *d)
         without += isnan(r->energy_j);
     }
     if (simulated)
-        wl_strs_add(g->arena, &d->warnings, wl_strf(g->arena, "The energies of %zu of %zu runs are simulated: there was no machine behind them.", simulated, done));
+        wl_strs_add(g->arena, &d->warnings,
+                    wl_strf(g->arena,
+                            "The energies of %zu of %zu runs are simulated: there was no machine behind them.",
+                            simulated, done));
     if (estimated)
-        wl_strs_add(g->arena, &d->warnings, wl_strf(g->arena, "The energies of %zu of %zu runs are estimated from CPU time, not measured: no power sensor could be read. Ratios between configurations say more than joules.", estimated, done));
+        wl_strs_add(g->arena, &d->warnings,
+                    wl_strf(g->arena,
+                            "The energies of %zu of %zu runs are estimated from CPU time, not measured: no power "
+                            "sensor could be read. Ratios between configurations say more than joules.",
+                            estimated, done));
     if (without)
-        wl_strs_add(g->arena, &d->warnings, wl_strf(g->arena, "%zu of %zu runs have no energy: it was not measured.", without, done));
+        wl_strs_add(g->arena, &d->warnings,
+                    wl_strf(g->arena, "%zu of %zu runs have no energy: it was not measured.", without, done));
 }
 
 /* Rows of finished runs that no law and no mean is made of. */
@@ -212,11 +226,17 @@ static void warn_left_out(const struct wl_gathered *g, struct wl_document *d)
 {
     const struct wl_law_counts *c = &g->law.counts;
     if (c->first_epochs)
-        wl_strs_add(g->arena, &d->warnings, wl_strf(g->arena, "The first epochs of runs are left out of means and laws (%zu of %zu): caches and clocks are cold.", c->first_epochs, c->rows));
+        wl_strs_add(
+            g->arena, &d->warnings,
+            wl_strf(g->arena,
+                    "The first epochs of runs are left out of means and laws (%zu of %zu): caches and clocks are cold.",
+                    c->first_epochs, c->rows));
     if (c->no_workers)
-        wl_strs_add(g->arena, &d->warnings, wl_strf(g->arena, "%zu rows have no worker count and are left out.", c->no_workers));
+        wl_strs_add(g->arena, &d->warnings,
+                    wl_strf(g->arena, "%zu rows have no worker count and are left out.", c->no_workers));
     if (c->no_response + c->not_positive)
-        wl_strs_add(g->arena, &d->warnings, wl_strf(g->arena, "%zu rows have no time and are left out.", c->no_response + c->not_positive));
+        wl_strs_add(g->arena, &d->warnings,
+                    wl_strf(g->arena, "%zu rows have no time and are left out.", c->no_response + c->not_positive));
 }
 
 void wl_add_warnings(const struct wl_gathered *g, struct wl_document *d)

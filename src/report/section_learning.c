@@ -6,8 +6,8 @@
 
 /* One curve: a metric of the runs of one configuration, by epoch. */
 struct curve {
-    size_t n, cap;          /* epochs 1 .. n */
-    double *sum, *lo, *hi;  /* over runs */
+    size_t n, cap;         /* epochs 1 .. n */
+    double *sum, *lo, *hi; /* over runs */
     size_t *count;
 };
 
@@ -28,7 +28,10 @@ struct learning_figure {
 
 static const struct learning_figure learning_figures[] = {
     { "loss", "Loss against epochs", "loss", { "val_loss" }, { "train_loss", "loss" } },
-    { "accuracy", "Accuracy against epochs", "share of samples that are right", { "val_top1", "val_accuracy" },
+    { "accuracy",
+      "Accuracy against epochs",
+      "share of samples that are right",
+      { "val_top1", "val_accuracy" },
       { "train_top1", "train_accuracy" } },
 };
 
@@ -37,8 +40,12 @@ static void extend(struct curve *c, size_t n, struct wl_arena *a)
     if (n <= c->n) return;
     if (n > c->cap) {
         size_t cap = 2 * n;
-        struct curve wider = { c->n, cap, wl_new_array(a, double, cap), wl_new_array(a, double, cap),
-                               wl_new_array(a, double, cap), wl_new_array(a, size_t, cap) };
+        struct curve wider = { c->n,
+                               cap,
+                               wl_new_array(a, double, cap),
+                               wl_new_array(a, double, cap),
+                               wl_new_array(a, double, cap),
+                               wl_new_array(a, size_t, cap) };
         for (size_t i = 0; i < c->n; i++) {
             wider.sum[i] = c->sum[i];
             wider.lo[i] = c->lo[i];
@@ -96,8 +103,9 @@ static bool add_curve(struct wl_figure *f, const struct curve *c, const struct l
         spread = spread || c->count[i] > 1;
     }
     if (c->n == 0) return false;
-    struct wl_series s = { .label = labelled ? l->label : NULL, .n = c->n, .x = x, .y = y, .colour = l->colour,
-                           .marker = l->marker };
+    struct wl_series s = {
+        .label = labelled ? l->label : NULL, .n = c->n, .x = x, .y = y, .colour = l->colour, .marker = l->marker
+    };
     if (!dashed) {
         s.style = WL_STYLE_POINTS;
         wl_figure_add(f, &s);
@@ -107,8 +115,8 @@ static bool add_curve(struct wl_figure *f, const struct curve *c, const struct l
     s.dashed = dashed;
     wl_figure_add(f, &s);
     if (spread && !dashed) {
-        wl_figure_add(f, &(struct wl_series){ .style = WL_STYLE_BAND, .n = c->n, .x = x, .lo = lo, .hi = hi,
-                                              .colour = l->colour });
+        wl_figure_add(f, &(struct wl_series) {
+                             .style = WL_STYLE_BAND, .n = c->n, .x = x, .lo = lo, .hi = hi, .colour = l->colour });
     }
     return true;
 }
@@ -125,8 +133,8 @@ static void add_learner(const struct wl_gathered *g, const struct wl_report_grou
 {
     const struct wl_law_group *law = group->law;
     struct learner l = { .simulated = law->simulated, .runs = wl_new_array(g->arena, int64_t, law->n_runs) };
-    l.label = wl_strf(g->arena, "%s%s%.15g worker%s", g->law.n > 1 ? group->label : "", g->law.n > 1 ? ", " : "", workers,
-                      workers == 1 ? "" : "s");
+    l.label = wl_strf(g->arena, "%s%s%.15g worker%s", g->law.n > 1 ? group->label : "", g->law.n > 1 ? ", " : "",
+                      workers, workers == 1 ? "" : "s");
     l.colour = l.marker = all ? (int)out->n : group->colour;
     for (size_t i = 0; i < law->n_runs; i++) {
         int64_t id;
@@ -147,7 +155,8 @@ static struct learners choose(const struct wl_gathered *g, bool *all)
     for (size_t i = 0; i < g->law.n; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         size_t from = *all || law->n_configs == 0 ? 0 : law->n_configs - 1;
-        for (size_t k = from; k < law->n_configs; k++) add_learner(g, &g->groups[i], law->configs[k].workers, *all, &list);
+        for (size_t k = from; k < law->n_configs; k++)
+            add_learner(g, &g->groups[i], law->configs[k].workers, *all, &list);
     }
     return list;
 }
@@ -187,8 +196,8 @@ int wl_add_learning(const struct wl_gathered *g, struct wl_document *d, struct w
     for (size_t k = 0; k < WL_COUNT(learning_figures); k++) {
         const struct learning_figure *what = &learning_figures[k];
         struct wl_figure *f = wl_figure_new(g->arena, what->id, what->title);
-        f->x = (struct wl_axis){ .label = "epoch", .min = NAN, .max = NAN };
-        f->y = (struct wl_axis){ .label = what->label, .min = NAN, .max = NAN };
+        f->x = (struct wl_axis) { .label = "epoch", .min = NAN, .max = NAN };
+        f->y = (struct wl_axis) { .label = what->label, .min = NAN, .max = NAN };
         f->metrics = "quality";
         for (size_t i = 0; i < learners.n; i++) {
             int rc = add_learner_curves(g, &learners.v[i], what, f, e);

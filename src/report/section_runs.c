@@ -15,7 +15,7 @@ static const struct wl_column run_columns[] = {
     { .id = "status", .label = "status", .text = true },
     { .id = "time_s", .label = "wall time", .unit = "s", .metric = "run-time", .digits = 4 },
     { .id = "epochs", .label = "epochs" },
-    { .id = "epoch_time_s", .label = "epoch time", .unit = "s", .metric = "epoch-time", .digits = 4 },
+    { .id = "epoch_time_s", .label = "epoch time", .unit = "s", .metric = "run-epoch-time", .digits = 4 },
     { .id = "energy_j", .label = "energy", .unit = "J", .metric = "run-energy", .digits = 4 },
     { .id = "mean_power_w", .label = "mean power", .unit = "W", .metric = "run-power", .digits = 3 },
     { .id = "metric", .label = "last metric", .text = true },

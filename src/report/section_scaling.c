@@ -15,14 +15,16 @@ static struct wl_reals worker_ticks(const struct wl_gathered *g, size_t facet)
     n = 0;
     for (size_t i = 0; i < g->law.n; i++) {
         const struct wl_law_group *law = g->groups[i].law;
-        for (size_t k = 0; g->groups[i].facet == facet && k < law->n_configs; k++) workers[n++] = law->configs[k].workers;
+        for (size_t k = 0; g->groups[i].facet == facet && k < law->n_configs; k++)
+            workers[n++] = law->configs[k].workers;
     }
     return wl_count_ticks(workers, n, true, 12, g->arena);
 }
 
 struct wl_axis wl_worker_axis(const struct wl_gathered *g, size_t facet)
 {
-    return (struct wl_axis){ .label = "workers", .log = true, .min = NAN, .max = NAN, .ticks = worker_ticks(g, facet) };
+    return (
+        struct wl_axis) { .label = "workers", .log = true, .min = NAN, .max = NAN, .ticks = worker_ticks(g, facet) };
 }
 
 struct wl_figure *wl_group_figure(const struct wl_gathered *g, size_t facet, const char *id, const char *title)
@@ -52,8 +54,14 @@ static void add_run_points(struct wl_figure *f, const struct wl_report_group *gr
         y[i] = exp(law->runs[i].ln_time_s);
         notes[i] = run_note(&law->runs[i], f->arena);
     }
-    wl_figure_add(f, &(struct wl_series){ .label = group->label, .style = WL_STYLE_POINTS, .n = law->n_runs, .x = x,
-                                          .y = y, .notes = notes, .colour = group->colour, .marker = group->marker });
+    wl_figure_add(f, &(struct wl_series) { .label = group->label,
+                                           .style = WL_STYLE_POINTS,
+                                           .n = law->n_runs,
+                                           .x = x,
+                                           .y = y,
+                                           .notes = notes,
+                                           .colour = group->colour,
+                                           .marker = group->marker });
 }
 
 /* The law and, where it has an error estimate, its band. */
@@ -70,10 +78,11 @@ static void add_law(struct wl_figure *f, const struct wl_report_group *group)
         lo[i] = p[i].curve_lo;
         hi[i] = p[i].curve_hi;
     }
-    wl_figure_add(f, &(struct wl_series){ .style = WL_STYLE_LINE, .n = CURVE_POINTS, .x = x, .y = y,
-                                          .colour = group->colour });
-    wl_figure_add(f, &(struct wl_series){ .style = WL_STYLE_BAND, .n = CURVE_POINTS, .x = x, .lo = lo, .hi = hi,
-                                          .colour = group->colour });
+    wl_figure_add(f, &(struct wl_series) {
+                         .style = WL_STYLE_LINE, .n = CURVE_POINTS, .x = x, .y = y, .colour = group->colour });
+    wl_figure_add(f,
+                  &(struct wl_series) {
+                      .style = WL_STYLE_BAND, .n = CURVE_POINTS, .x = x, .lo = lo, .hi = hi, .colour = group->colour });
 }
 
 /* From the smallest worker count on: t(N0) N0 / N for a fixed amount of work, t(N0) for work in proportion to the
@@ -90,8 +99,13 @@ static void add_ideal_time(struct wl_figure *f, const struct wl_report_group *gr
     x[1] = last->workers;
     y[0] = t0;
     y[1] = t0 * shrink;
-    wl_figure_add(f, &(struct wl_series){ .label = *labelled ? NULL : "ideal", .style = WL_STYLE_LINE, .n = 2, .x = x,
-                                          .y = y, .colour = WL_COLOUR_NEUTRAL, .dashed = true });
+    wl_figure_add(f, &(struct wl_series) { .label = *labelled ? NULL : "ideal",
+                                           .style = WL_STYLE_LINE,
+                                           .n = 2,
+                                           .x = x,
+                                           .y = y,
+                                           .colour = WL_COLOUR_NEUTRAL,
+                                           .dashed = true });
     *labelled = true;
 }
 
@@ -114,17 +128,22 @@ static void add_ideal_times(const struct wl_gathered *g, size_t facet, struct wl
     bool labelled = false;
     for (size_t i = 0; i < g->law.n; i++) groups += g->groups[i].facet == facet;
     for (size_t i = 0; i < g->law.n; i++) {
-        if (g->groups[i].facet == facet && (groups <= LINE_FOR_EACH || i == only)) add_ideal_time(f, &g->groups[i], &labelled);
+        if (g->groups[i].facet == facet && (groups <= LINE_FOR_EACH || i == only))
+            add_ideal_time(f, &g->groups[i], &labelled);
     }
-    if (groups > LINE_FOR_EACH) f->source = "The ideal line is that of the slowest group; those of the others are parallel to it.";
+    if (groups > LINE_FOR_EACH)
+        f->source = "The ideal line is that of the slowest group; those of the others are parallel to it.";
 }
 
 static struct wl_figure *time_figure(const struct wl_gathered *g, size_t facet)
 {
     const char *span = wl_gathered_span(g);
-    struct wl_figure *f = wl_group_figure(g, facet, "epoch-time", wl_strf(g->arena, "Time of one %s against workers", span));
+    struct wl_figure *f =
+        wl_group_figure(g, facet, "epoch-time", wl_strf(g->arena, "Time of one %s against workers", span));
     bool any_law = false;
-    f->y = (struct wl_axis){ .label = wl_strf(g->arena, "%s time", span), .unit = "s", .log = true, .min = NAN, .max = NAN };
+    f->y = (struct wl_axis) {
+        .label = wl_strf(g->arena, "%s time", span), .unit = "s", .log = true, .min = NAN, .max = NAN
+    };
     f->metrics = "epoch-time beta band ideal";
     for (size_t i = 0; i < g->law.n; i++) {
         if (g->groups[i].facet != facet) continue;
@@ -133,9 +152,10 @@ static struct wl_figure *time_figure(const struct wl_gathered *g, size_t facet)
         any_law = any_law || g->groups[i].law->law != NULL;
     }
     add_ideal_times(g, facet, f);
-    f->caption = any_law ? "Points: runs. Lines: fitted power laws; shaded: 95 % bands of the lines, where the data give "
-                           "an error estimate. Dashed: ideal scaling from the smallest worker count."
-                         : "Points: runs. No law was fitted: the notes on the laws say why.";
+    f->caption = any_law
+                     ? "Points: runs. Lines: fitted power laws; shaded: 95 % bands of the lines, where the data give "
+                       "an error estimate. Dashed: ideal scaling from the smallest worker count."
+                     : "Points: runs. No law was fitted: the notes on the laws say why.";
     wl_figure_finish(f);
     return f;
 }
@@ -155,9 +175,16 @@ static void add_speedup(struct wl_figure *f, const struct wl_report_group *group
         lo[i] = c->speedup.lo;
         hi[i] = c->speedup.hi;
     }
-    wl_figure_add(f, &(struct wl_series){ .label = group->label, .style = WL_STYLE_POINTS, .n = n, .x = x, .y = y,
-                                          .lo = lo, .hi = hi, .colour = group->colour, .marker = group->marker });
-    wl_figure_add(f, &(struct wl_series){ .style = WL_STYLE_LINE, .n = n, .x = x, .y = y, .colour = group->colour });
+    wl_figure_add(f, &(struct wl_series) { .label = group->label,
+                                           .style = WL_STYLE_POINTS,
+                                           .n = n,
+                                           .x = x,
+                                           .y = y,
+                                           .lo = lo,
+                                           .hi = hi,
+                                           .colour = group->colour,
+                                           .marker = group->marker });
+    wl_figure_add(f, &(struct wl_series) { .style = WL_STYLE_LINE, .n = n, .x = x, .y = y, .colour = group->colour });
 }
 
 /* One line from (N0, 1) for each different N0. */
@@ -172,8 +199,13 @@ static void add_ideal_speedup(const struct wl_gathered *g, size_t facet, struct 
         x[1] = law->configs[law->n_configs - 1].workers;
         y[0] = 1;
         y[1] = x[1] / x[0];
-        wl_figure_add(f, &(struct wl_series){ .label = isnan(drawn) ? "ideal" : NULL, .style = WL_STYLE_LINE, .n = 2,
-                                              .x = x, .y = y, .colour = WL_COLOUR_NEUTRAL, .dashed = true });
+        wl_figure_add(f, &(struct wl_series) { .label = isnan(drawn) ? "ideal" : NULL,
+                                               .style = WL_STYLE_LINE,
+                                               .n = 2,
+                                               .x = x,
+                                               .y = y,
+                                               .colour = WL_COLOUR_NEUTRAL,
+                                               .dashed = true });
         drawn = x[0];
     }
 }
@@ -187,16 +219,17 @@ static struct wl_reals speedup_ticks(const struct wl_figure *f)
         ticks.v[i] = f->x.ticks.v[i] / f->x.ticks.v[0];
         whole = whole && ticks.v[i] == floor(ticks.v[i]);
     }
-    return whole && ticks.n > 2 ? ticks : (struct wl_reals){ NULL, 0 };
+    return whole && ticks.n > 2 ? ticks : (struct wl_reals) { NULL, 0 };
 }
 
 static struct wl_figure *speedup_figure(const struct wl_gathered *g, size_t facet)
 {
     struct wl_figure *f = wl_group_figure(g, facet, "speedup", "Speed-up over the smallest worker count");
-    f->y = (struct wl_axis){ .label = "speed-up", .log = true, .min = NAN, .max = NAN, .ticks = speedup_ticks(f) };
-    f->metrics = "speedup efficiency";
-    f->caption = "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
-                 "Dashed: ideal.";
+    f->y = (struct wl_axis) { .label = "speed-up", .log = true, .min = NAN, .max = NAN, .ticks = speedup_ticks(f) };
+    f->metrics = "speedup ratio95 efficiency";
+    f->caption =
+        "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
+        "Dashed: ideal.";
     for (size_t i = 0; i < g->law.n; i++) {
         if (g->groups[i].facet == facet) add_speedup(f, &g->groups[i]);
     }
@@ -216,8 +249,8 @@ static const struct wl_column config_columns[] = {
     { .id = "energy_j", .label = "energy", .unit = "J", .metric = "epoch-energy", .digits = 4 },
     { .id = "mean_power_w", .label = "mean power", .unit = "W", .metric = "mean-power", .digits = 3 },
     { .id = "speedup", .label = "speed-up", .metric = "speedup", .digits = 3 },
-    { .id = "speedup_lo", .label = "from", .metric = "ci95", .digits = 3 },
-    { .id = "speedup_hi", .label = "to", .metric = "ci95", .digits = 3 },
+    { .id = "speedup_lo", .label = "from", .metric = "ratio95", .digits = 3 },
+    { .id = "speedup_hi", .label = "to", .metric = "ratio95", .digits = 3 },
     { .id = "efficiency", .label = "efficiency", .metric = "efficiency", .digits = 3 },
     { .id = "energy_ratio", .label = "energy ratio", .metric = "energy-ratio", .digits = 3 },
 };
@@ -235,10 +268,12 @@ static double spread_pct(const struct wl_law_group *law, double workers, struct 
 
 static struct wl_table_data *config_table(const struct wl_gathered *g)
 {
-    struct wl_table_data *t = wl_table_data_new(g->arena, "configurations", "Configurations", config_columns,
-                                                WL_COUNT(config_columns));
-    t->caption = wl_strf(g->arena, "Time and energy are those of one %s: geometric means over runs. Ratios are to the "
-                                   "smallest worker count of the group.", wl_gathered_span(g));
+    struct wl_table_data *t =
+        wl_table_data_new(g->arena, "configurations", "Configurations", config_columns, WL_COUNT(config_columns));
+    t->caption = wl_strf(g->arena,
+                         "Time and energy are those of one %s: geometric means over runs. Ratios are to the "
+                         "smallest worker count of the group.",
+                         wl_gathered_span(g));
     for (size_t i = 0; i < g->law.n; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         t->estimated = t->estimated || law->estimated;
@@ -289,8 +324,9 @@ static struct wl_table_data *law_table(const struct wl_gathered *g)
     t->caption = "s.e.: standard error of the exponent; from, to: its 95 % interval.";
     for (size_t i = 0; i < g->law.n; i++) {
         const struct wl_law_group *law = g->groups[i].law;
-        static const struct wl_law_estimate none = { .beta = NAN, .beta_se = NAN, .beta_lo = NAN, .beta_hi = NAN,
-                                                     .alpha = NAN, .r2 = NAN };
+        static const struct wl_law_estimate none = {
+            .beta = NAN, .beta_se = NAN, .beta_lo = NAN, .beta_hi = NAN, .alpha = NAN, .r2 = NAN
+        };
         const struct wl_law_estimate *best = law->law ? law->law : &none;
         t->simulated = t->simulated || law->simulated;
         wl_table_data_text(t, g->groups[i].name);
@@ -340,8 +376,8 @@ static void add_note(const struct wl_gathered *g, size_t i, const char *note, st
 
 static struct wl_table_data *note_table(const struct wl_gathered *g)
 {
-    struct wl_table_data *t = wl_table_data_new(g->arena, "law-notes", "Notes on the laws", note_columns,
-                                                WL_COUNT(note_columns));
+    struct wl_table_data *t =
+        wl_table_data_new(g->arena, "law-notes", "Notes on the laws", note_columns, WL_COUNT(note_columns));
     for (size_t i = 0; i < g->law.n; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         if (law->refused) add_note(g, i, law->refused, t);

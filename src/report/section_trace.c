@@ -35,13 +35,15 @@ static int choose_run(const struct wl_gathered *g, const struct wl_run_row **run
 {
     int64_t asked = g->options.run;
     *run = asked ? wl_gathered_run(g, asked) : representative(g);
-    if (asked && !*run) return wl_fail(e, WL_ENOENT, "%s: there is no run %lld", wl_store_path(g->store), (long long)asked);
+    if (asked && !*run)
+        return wl_fail(e, WL_ENOENT, "%s: there is no run %lld", wl_store_path(g->store), (long long)asked);
     if (*run) {
-        *rule = asked ? wl_strf(g->arena, "Run %lld, as asked for.", (long long)asked)
-                      : wl_strf(g->arena,
-                                "Run %lld: of the first group of the table, the run with the median time at the largest "
-                                "worker count. The option --run ID draws another.",
-                                (long long)(*run)->id);
+        *rule = asked
+                    ? wl_strf(g->arena, "Run %lld, as asked for.", (long long)asked)
+                    : wl_strf(g->arena,
+                              "Run %lld: of the first group of the table, the run with the median time at the largest "
+                              "worker count. The option --run ID draws another.",
+                              (long long)(*run)->id);
     }
     return 0;
 }
@@ -116,7 +118,7 @@ static struct trace *trace_of(struct traces *t, const struct wl_channel_row *c, 
     }
     WL_GROW(a, t->v, t->n, t->cap);
     struct trace *new = &t->v[t->n++];
-    *new = (struct trace){ .quantity = c->quantity, .scope = c->scope, .sensor = sensor };
+    *new = (struct trace) { .quantity = c->quantity, .scope = c->scope, .sensor = sensor };
     new->sum = wl_new_array(a, double, n);
     new->lo = wl_new_array(a, double, n);
     new->hi = wl_new_array(a, double, n);
@@ -159,7 +161,8 @@ static bool has_power(const struct wl_channel_rows *channels, const struct wl_ch
 {
     for (size_t i = 0; i < channels->n; i++) {
         const struct wl_channel_row *c = &channels->v[i];
-        if (c->device == like->device && wl_streq(c->scope, like->scope) && wl_streq(c->quantity, "power_w")) return true;
+        if (c->device == like->device && wl_streq(c->scope, like->scope) && wl_streq(c->quantity, "power_w"))
+            return true;
     }
     return false;
 }
@@ -211,7 +214,9 @@ static void add_epoch_lines(struct wl_figure *f, const struct wl_epoch_rows *epo
 
 static struct wl_axis time_axis(void)
 {
-    return (struct wl_axis){ .label = "time since the start of the run", .unit = "s", .zero = true, .min = NAN, .max = NAN };
+    return (struct wl_axis) {
+        .label = "time since the start of the run", .unit = "s", .zero = true, .min = NAN, .max = NAN
+    };
 }
 
 static char *power_label(const struct trace *t, struct wl_arena *a)
@@ -225,7 +230,7 @@ static struct wl_figure *power_figure(const struct traces *traces, const struct 
 {
     struct wl_figure *f = wl_figure_new(a, "power-over-time", "Power during one run");
     f->x = time_axis();
-    f->y = (struct wl_axis){ .label = "power", .unit = "W", .zero = true, .min = NAN, .max = NAN };
+    f->y = (struct wl_axis) { .label = "power", .unit = "W", .zero = true, .min = NAN, .max = NAN };
     f->metrics = "power";
     f->caption = "Each line adds up the devices of one scope. Scopes may overlap: lines must not be added. Dotted: "
                  "beginnings of epochs.";
@@ -233,8 +238,12 @@ static struct wl_figure *power_figure(const struct traces *traces, const struct 
         const struct trace *t = &traces->v[i];
         f->estimated = f->estimated || t->estimated;
         f->simulated = f->simulated || t->simulated;
-        wl_figure_add(f, &(struct wl_series){ .label = power_label(t, a), .style = WL_STYLE_LINE, .n = grid->n,
-                                              .x = grid->x, .y = t->sum, .colour = (int)i });
+        wl_figure_add(f, &(struct wl_series) { .label = power_label(t, a),
+                                               .style = WL_STYLE_LINE,
+                                               .n = grid->n,
+                                               .x = grid->x,
+                                               .y = t->sum,
+                                               .colour = (int)i });
     }
     return f;
 }
@@ -258,7 +267,7 @@ static struct wl_figure *utilisation_figure(const struct traces *traces, const s
 {
     struct wl_figure *f = wl_figure_new(a, "utilisation-over-time", "Utilisation during one run");
     f->x = time_axis();
-    f->y = (struct wl_axis){ .label = "utilisation", .unit = "%", .zero = true, .min = NAN, .max = NAN };
+    f->y = (struct wl_axis) { .label = "utilisation", .unit = "%", .zero = true, .min = NAN, .max = NAN };
     f->metrics = "utilisation";
     f->caption = "Means over devices; shaded: from the smallest to the largest device. Dotted: beginnings of epochs.";
     for (size_t i = 0; i < traces->n; i++) {
@@ -266,11 +275,16 @@ static struct wl_figure *utilisation_figure(const struct traces *traces, const s
         double *mean = wl_new_array(a, double, grid->n);
         for (size_t k = 0; k < grid->n; k++) mean[k] = t->sum[k] / (double)t->channels;
         f->simulated = f->simulated || t->simulated;
-        wl_figure_add(f, &(struct wl_series){ .label = utilisation_label(t->quantity), .style = WL_STYLE_LINE,
-                                              .n = grid->n, .x = grid->x, .y = mean, .colour = (int)i });
+        wl_figure_add(f, &(struct wl_series) { .label = utilisation_label(t->quantity),
+                                               .style = WL_STYLE_LINE,
+                                               .n = grid->n,
+                                               .x = grid->x,
+                                               .y = mean,
+                                               .colour = (int)i });
         if (t->channels < 2) continue;
-        wl_figure_add(f, &(struct wl_series){ .style = WL_STYLE_BAND, .n = grid->n, .x = grid->x, .lo = t->lo,
-                                              .hi = t->hi, .colour = (int)i });
+        wl_figure_add(
+            f, &(struct wl_series) {
+                   .style = WL_STYLE_BAND, .n = grid->n, .x = grid->x, .lo = t->lo, .hi = t->hi, .colour = (int)i });
     }
     return f;
 }
@@ -290,7 +304,8 @@ int wl_add_trace(const struct wl_gathered *g, struct wl_document *d, struct wl_e
     if (rc == 0) rc = wl_store_epochs(g->store, run->id, &epochs, g->arena, e);
     if (rc) return rc;
 
-    struct wl_figure *figures[] = { power_figure(&power, &grid, g->arena), utilisation_figure(&utilisation, &grid, g->arena) };
+    struct wl_figure *figures[] = { power_figure(&power, &grid, g->arena),
+                                    utilisation_figure(&utilisation, &grid, g->arena) };
     struct wl_section *s = NULL;
     for (size_t i = 0; i < WL_COUNT(figures); i++) {
         struct wl_figure *f = figures[i];

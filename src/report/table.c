@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct wl_table_data *wl_table_data_new(struct wl_arena *a, const char *id, const char *title, const struct wl_column *columns,
-                              size_t n_columns)
+struct wl_table_data *wl_table_data_new(struct wl_arena *a, const char *id, const char *title,
+                                        const struct wl_column *columns, size_t n_columns)
 {
     WL_CHECK(n_columns > 0);
     struct wl_table_data *t = wl_new(a, struct wl_table_data);
-    *t = (struct wl_table_data){ .id = id, .title = title, .columns = columns, .n_columns = n_columns, .arena = a };
+    *t = (struct wl_table_data) { .id = id, .title = title, .columns = columns, .n_columns = n_columns, .arena = a };
     return t;
 }
 
@@ -20,11 +20,11 @@ static void add_cell(struct wl_table_data *t, struct wl_cell cell)
     t->n_rows = t->n_cells / t->n_columns;
 }
 
-void wl_table_data_real(struct wl_table_data *t, double value) { add_cell(t, (struct wl_cell){ NULL, value }); }
+void wl_table_data_real(struct wl_table_data *t, double value) { add_cell(t, (struct wl_cell) { NULL, value }); }
 
 void wl_table_data_text(struct wl_table_data *t, const char *text)
 {
-    add_cell(t, (struct wl_cell){ text ? wl_strdup(t->arena, text) : NULL, NAN });
+    add_cell(t, (struct wl_cell) { text ? wl_strdup(t->arena, text) : NULL, NAN });
 }
 
 char *wl_digits(struct wl_arena *a, double value, int digits)

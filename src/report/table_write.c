@@ -190,7 +190,8 @@ static const struct {
     const char *name;
     wl_table_data_writer *write;
 } formats[] = {
-    { "text", write_text }, { "csv", write_csv }, { "md", write_markdown }, { "tex", write_latex }, { "html", write_html },
+    { "text", write_text }, { "csv", write_csv },   { "md", write_markdown },
+    { "tex", write_latex }, { "html", write_html },
 };
 
 wl_table_data_writer *wl_table_data_format(const char *name)

@@ -29,7 +29,7 @@ struct wl_reals wl_count_ticks(const double *values, size_t n, bool log_scale, s
 {
     double *v = wl_new_array(a, double, n);
     size_t m = sorted_distinct(values, n, log_scale, v);
-    if (m <= 2 || max < 2) return (struct wl_reals){ v, m };
+    if (m <= 2 || max < 2) return (struct wl_reals) { v, m };
 
     /* A tick is kept where it stands at least 1/max of the axis behind the one before and in front of the last. */
     double first = log_scale ? log(v[0]) : v[0], last = log_scale ? log(v[m - 1]) : v[m - 1];
@@ -42,7 +42,7 @@ struct wl_reals wl_count_ticks(const double *values, size_t n, bool log_scale, s
         at = x;
     }
     v[kept++] = v[m - 1];
-    return (struct wl_reals){ v, kept };
+    return (struct wl_reals) { v, kept };
 }
 
 /* The step 1, 2 or 5 times a power of ten that divides the span into about five. */
@@ -78,7 +78,7 @@ static struct wl_reals decade_ticks(double lo, double hi, const char *leads, str
             if (tick >= lo * (1 - 1e-9) && tick <= hi * (1 + 1e-9)) v[n++] = tick;
         }
     }
-    return (struct wl_reals){ v, n };
+    return (struct wl_reals) { v, n };
 }
 
 struct wl_reals wl_round_ticks(double lo, double hi, bool log_scale, struct wl_arena *a)
@@ -94,7 +94,7 @@ struct wl_reals wl_round_ticks(double lo, double hi, bool log_scale, struct wl_a
         for (size_t i = 0; i < all.n; i++) {
             if (all.v[i] > 0) all.v[n++] = all.v[i];
         }
-        return (struct wl_reals){ all.v, n };
+        return (struct wl_reals) { all.v, n };
     }
     return decade_ticks(lo, hi, decades < 1.2 ? "123457" : decades < 3.6 ? "125" : "1", a);
 }

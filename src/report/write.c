@@ -133,9 +133,13 @@ static int make_folders(struct writing *w, const char *dir, struct wl_err *e)
 int wl_document_write(const struct wl_document *d, const char *dir, const struct wl_strs *formats,
                       struct wl_progress *progress, struct wl_written *out, struct wl_arena *a, struct wl_err *e)
 {
-    struct writing w = { .d = d, .figures = wl_path_join(a, dir, "figures"), .tables = wl_path_join(a, dir, "tables"),
-                         .progress = progress, .out = out, .arena = a };
-    *out = (struct wl_written){ 0 };
+    struct writing w = { .d = d,
+                         .figures = wl_path_join(a, dir, "figures"),
+                         .tables = wl_path_join(a, dir, "tables"),
+                         .progress = progress,
+                         .out = out,
+                         .arena = a };
+    *out = (struct wl_written) { 0 };
     int rc = choose_formats(formats, w.want, e);
     if (rc == 0) rc = make_folders(&w, dir, e);
     if (rc) return rc;

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# wattlaw report on stores of made-up runs: the files it promises, and one clear sentence where it cannot.
+set -u
+wattlaw=$1
+make_samples=$2
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+bad=0
+"$make_samples" "$tmp" || exit 1
+
+fail() { echo "$*"; bad=1; }
+
+# expect STATUS TEXT ARGUMENTS...: the status of wattlaw report, and the text somewhere in what it printed
+expect() {
+    local want=$1 text=$2 status=0
+    shift 2
+    "$wattlaw" report "$@" >"$tmp/out" 2>"$tmp/err" </dev/null || status=$?
+    [ "$status" -eq "$want" ] || fail "report $*: status $status, wanted $want: $(cat "$tmp/err")"
+    cat "$tmp/out" "$tmp/err" | grep -qF -- "$text" || fail "report $*: wanted \"$text\": $(cat "$tmp/out" "$tmp/err")"
+}
+
+# The folder of a campaign or its store; every printed path is a file that is there and not empty.
+expect 0 "$tmp/small/report/report.html" "$tmp/small"
+while read -r path; do [ -s "$path" ] || fail "$path was printed and is not there"; done <"$tmp/out"
+[ -s "$tmp/small/report/tables/configurations.csv" ] || fail "no table of configurations"
+if command -v gnuplot >/dev/null; then
+    for figure in epoch-time speedup energy-ratio mean-power power-over-time utilisation-over-time loss accuracy; do
+        grep -q '</svg>' "$tmp/small/report/figures/$figure.svg" || fail "figure $figure is missing"
+    done
+else
+    echo "gnuplot is not installed: pictures not checked"
+fi
+[ "$(head -1 "$tmp/small/report/tables/configurations.csv")" = \
+  "group,workers,runs,time_s,time_sd_pct,energy_j,mean_power_w,speedup,speedup_lo,speedup_hi,efficiency,energy_ratio,estimated,simulated" ] ||
+    fail "the columns of configurations.csv have changed"
+grep -q 'estimated values' "$tmp/small/report/report.html" || fail "the estimate is not marked"
+ls "$tmp"/small/report/*.part "$tmp"/small/report/figures/*.part >/dev/null 2>&1 && fail "unfinished files were left"
+
+expect 0 "configurations.tex" "$tmp/small/wattlaw.db" --formats md,tex --out "$tmp/paper"
+grep -q '\\toprule' "$tmp/paper/tables/laws.tex" || fail "no booktabs in laws.tex"
+[ -e "$tmp/paper/report.html" ] && fail "a page was written that was not asked for"
+
+expect 0 '"paths"' "$tmp/large" --json --formats html,csv
+python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$tmp/out" || fail "--json printed no JSON"
+expect 0 "report.html" "$tmp/capped" --formats html --run 3
+expect 0 "report.html" "$tmp/capped" --formats html --campaign made-up
+
+# Without gnuplot the data of the figures are there, and it says so.
+mkdir "$tmp/bin"
+status=0
+PATH=$tmp/bin "$wattlaw" report "$tmp/small" --formats svg --out "$tmp/plain" >"$tmp/out" 2>"$tmp/err" || status=$?
+[ "$status" -eq 0 ] || fail "without gnuplot: status $status"
+grep -q "gnuplot is not installed" "$tmp/err" || fail "without gnuplot: no word of it"
+[ -s "$tmp/plain/figures/epoch-time.csv" ] || fail "without gnuplot: no data"
+
+expect 1 "no finished run to report (13 failed" "$tmp/failures"
+expect 1 "holds no runs yet" "$tmp/empty"
+[ -e "$tmp/empty/report" ] && fail "an empty report was written"
+expect 1 "there is no run 99" "$tmp/small" --run 99
+expect 1 "did you mean made-up?" "$tmp/small" --campaign made-upp
+expect 1 "$tmp/nowhere" "$tmp/nowhere"
+expect 2 "did you mean svg?" "$tmp/small" --formats sgv
+expect 2 "takes one store" 
+expect 2 "takes one store" "$tmp/small" "$tmp/large"
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir -m 555 "$tmp/closed"
+    expect 1 "$tmp/closed" "$tmp/small" --out "$tmp/closed/report"
+fi
+touch "$tmp/file"
+expect 1 "$tmp/file" "$tmp/small" --out "$tmp/file/report"
+exit $bad

@@ -1,0 +1,37 @@
+/* Writes samples to try and to look at: make_samples DIR makes DIR/synthetic (a page of made-up figures in all
+ * formats) and the stores DIR/small, DIR/large, DIR/capped, DIR/failures and DIR/empty. */
+#include "made_store.h"
+#include "synthetic.h"
+
+#include <stdio.h>
+
+static int write_page(const char *dir, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_strs formats = wl_split(a, "html,svg,pdf,csv,md,tex", ',');
+    struct wl_written written;
+    return wl_document_write(synthetic_document(a), dir, &formats, NULL, &written, a, e);
+}
+
+static int write_store(const char *dir, const char *name, const struct made *m, struct wl_arena *a, struct wl_err *e)
+{
+    char *folder = wl_path_join(a, dir, name);
+    return made_store(wl_path_join(a, folder, WL_STORE_FILE), m, a, e);
+}
+
+int main(int argc, char **argv)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e = { 0 };
+    struct made failures = made_small, empty = made_small;
+    failures.only_failures = empty.no_runs = true;
+    int rc = argc == 2 ? 0 : wl_fail(&e, WL_EUSAGE, "usage: make_samples DIR");
+    if (rc == 0) rc = write_page(wl_path_join(a, argv[1], "synthetic"), a, &e);
+    if (rc == 0) rc = write_store(argv[1], "small", &made_small, a, &e);
+    if (rc == 0) rc = write_store(argv[1], "large", &made_large, a, &e);
+    if (rc == 0) rc = write_store(argv[1], "capped", &made_capped, a, &e);
+    if (rc == 0) rc = write_store(argv[1], "failures", &failures, a, &e);
+    if (rc == 0) rc = write_store(argv[1], "empty", &empty, a, &e);
+    if (rc) fprintf(stderr, "%s\n", e.msg);
+    wl_arena_free(a);
+    return rc != 0;
+}

@@ -1,0 +1,85 @@
+/* What the tests of report/ share: cmocka, an arena a test, golden files. */
+#ifndef TESTS_REPORT_TEST_H
+#define TESTS_REPORT_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+
+static inline int arena_up(void **state)
+{
+    *state = wl_arena_new(NULL);
+    return 0;
+}
+
+static inline int arena_down(void **state)
+{
+    wl_arena_free(*state);
+    return 0;
+}
+
+#define WITH_ARENA(test) cmocka_unit_test_setup_teardown(test, arena_up, arena_down)
+
+#define assert_ok(call)                          \
+    do {                                         \
+        struct wl_err e_ = { 0 };                \
+        struct wl_err *e = &e_;                  \
+        if ((call) != 0) fail_msg("%s", e->msg); \
+    } while (0)
+
+#define assert_holds(text, part)                                                \
+    do {                                                                        \
+        if (!strstr(text, part)) fail_msg("\"%s\" is not in:\n%s", part, text); \
+    } while (0)
+
+#define assert_holds_not(text, part)                                     \
+    do {                                                                 \
+        if (strstr(text, part)) fail_msg("\"%s\" is in the text", part); \
+    } while (0)
+
+/* The tree of the sources, from the environment that meson sets. */
+static inline char *source_file(struct wl_arena *a, const char *name)
+{
+    const char *root = getenv("WATTLAW_SOURCE");
+    return wl_path_join(a, root ? root : ".", name);
+}
+
+/* Compares with tests/golden/report/NAME; WATTLAW_GOLDEN=update writes it instead. */
+static inline void assert_golden(struct wl_arena *a, const char *name, const struct wl_text *text)
+{
+    char *path = source_file(a, wl_strf(a, "tests/golden/report/%s", name)), *golden;
+    if (wl_streq(getenv("WATTLAW_GOLDEN"), "update")) {
+        assert_ok(wl_file_write(path, text->s, text->n, e));
+        return;
+    }
+    assert_ok(wl_file_read(path, 1 << 24, &golden, NULL, a, e));
+    assert_string_equal(text->s, golden);
+}
+
+/* A new folder for the test's files, removed with the arena. */
+static inline void remove_folder(void *path)
+{
+    char *argv[] = { "rm", "-rf", path, NULL };
+    struct wl_exit how;
+    struct wl_arena *a = wl_arena_new(NULL);
+    (void)!wl_run(argv, 0, false, NULL, &how, a, NULL);
+    wl_arena_free(a);
+}
+
+static inline char *new_folder(struct wl_arena *a)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *path = wl_strf(a, "%s/wattlaw-report-XXXXXX", tmp ? tmp : "/tmp");
+    assert_non_null(mkdtemp(path));
+    wl_defer(a, remove_folder, path);
+    return path;
+}
+
+#endif

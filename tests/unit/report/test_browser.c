@@ -1,0 +1,92 @@
+/* The page in headless Chromium: it loads without an error, and every canvas has something on it. */
+#include "test.h"
+
+#include <unistd.h>
+
+#include "synthetic.h"
+
+/* Behind the page's own scripts: how many canvases hold more than one colour, as an attribute of the page. */
+static const char probe[] =
+    "<script>\n"
+    "let drawn = 0;\n"
+    "for (const canvas of document.querySelectorAll('canvas')) {\n"
+    "  const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;\n"
+    "  const seen = new Set();\n"
+    "  for (let i = 0; i < data.length && seen.size < 4; i += 4) if (data[i + 3]) seen.add(data[i] << 16 | data[i + 1] "
+    "<< 8 | data[i + 2]);\n"
+    "  if (seen.size >= 4) drawn++;\n"
+    "}\n"
+    "document.documentElement.dataset.drawn = drawn;\n"
+    "document.getElementById('theme').click();\n"
+    "document.querySelector('th').click();\n"
+    "dispatchEvent(new Event('beforeprint'));\n"
+    "dispatchEvent(new Event('afterprint'));\n"
+    "document.documentElement.dataset.survived = 'yes';\n"
+    "</script>\n";
+
+static char *browser(struct wl_arena *a)
+{
+    static const char *const names[] = { "chromium", "chromium-browser", "google-chrome" };
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        char *argv[] = { (char *)names[i], "--version", NULL }, *said;
+        struct wl_exit how;
+        if (wl_run(argv, 200, true, &said, &how, a, NULL) == 0 && how.status == 0) return argv[0];
+    }
+    return NULL;
+}
+
+static char *page_with_probe(struct wl_arena *a)
+{
+    struct wl_text page = WL_TEXT(a), probed = WL_TEXT(a);
+    wl_document_html(synthetic_document(a), &page);
+    const char *end = strstr(page.s, "</body>\n</html>");
+    assert_non_null(end);
+    wl_text_addn(&probed, page.s, (size_t)(end - page.s));
+    wl_text_add(&probed, probe);
+    wl_text_add(&probed, end);
+    char *path = wl_path_join(a, new_folder(a), "page.html");
+    assert_ok(wl_file_write(path, probed.s, probed.n, e));
+    return path;
+}
+
+static void page_in_chromium(void **state)
+{
+    struct wl_arena *a = *state;
+    char *program = browser(a);
+    if (!program) {
+        print_message("SKIP: no chromium, chromium-browser or google-chrome in PATH\n");
+        skip();
+    }
+    char *path = page_with_probe(a);
+    char *argv[] = { "timeout",
+                     "60",
+                     program,
+                     "--headless",
+                     "--no-sandbox",
+                     "--disable-gpu",
+                     "--disable-dev-shm-usage",
+                     wl_strf(a, "--user-data-dir=%s/profile", wl_path_dir(a, path)),
+                     "--virtual-time-budget=5000",
+                     "--dump-dom",
+                     wl_strf(a, "file://%s", path),
+                     NULL };
+    char *dom;
+    struct wl_exit how;
+    assert_ok(wl_run(argv, 1 << 24, false, &dom, &how, a, e));
+    if (how.status || !strstr(dom, "<html")) {
+        print_message("SKIP: %s cannot run here (status %d)\n", program, how.status);
+        skip();
+    }
+    char *head = wl_strndup(a, strstr(dom, "<html"), 400);
+    head[strcspn(head, ">")] = '\0';
+    assert_holds(head, "data-rendered=\"4 of 4\"");
+    assert_holds(head, "data-drawn=\"4\"");
+    assert_holds(head, "data-survived=\"yes\"");
+    assert_holds_not(head, "data-error");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { WITH_ARENA(page_in_chromium) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

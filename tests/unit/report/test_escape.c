@@ -1,0 +1,72 @@
+#include "test.h"
+
+#include "report/report.h"
+
+typedef void put_fn(struct wl_text *to, const char *s);
+
+static char *put(put_fn *fn, const char *s, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    fn(&t, s);
+    return t.s;
+}
+
+static void html(void **state)
+{
+    assert_string_equal(put(wl_put_html, "<a href=\"x\">&'</a>", *state),
+                        "&lt;a href=&quot;x&quot;&gt;&amp;&#39;&lt;/a&gt;");
+    assert_string_equal(put(wl_put_html, "a\x01\x1f\x7f z", *state), "a    z");
+    assert_string_equal(put(wl_put_html, NULL, *state), "");
+}
+
+static void latex(void **state)
+{
+    assert_string_equal(put(wl_put_latex, "\\{a_b}$&#%^~", *state),
+                        "\\textbackslash{}\\{a\\_b\\}\\$\\&\\#\\%\\textasciicircum{}\\textasciitilde{}");
+    assert_string_equal(put(wl_put_latex, "[1]\n\\end", *state), "{[}1{]} \\textbackslash{}end");
+}
+
+static void markdown(void **state)
+{
+    assert_string_equal(put(wl_put_markdown, "a|b*c_d`e\n<i>[x](y)", *state), "a\\|b\\*c\\_d\\`e &lt;i&gt;\\[x\\](y)");
+}
+
+static void gnuplot(void **state)
+{
+    assert_string_equal(put(wl_put_gnuplot, "it's `rm` \"$x\" \\n\n", *state), "'it''s `rm` \"$x\" \\n '");
+}
+
+static void script(void **state)
+{
+    assert_string_equal(put(wl_put_script_json, "[\"</script><!--&\"]", *state),
+                        "[\"\\u003c/script\\u003e\\u003c!--\\u0026\"]");
+}
+
+/* Overlong forms, surrogates, stray and cut-off bytes, beyond U+10FFFF: one U+FFFD a byte; good characters stay. */
+static void bad_utf8(void **state)
+{
+    const char *bad = "\xef\xbf\xbd";
+    assert_string_equal(put(wl_put_html, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", *state),
+                        "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+    assert_string_equal(put(wl_put_html, "a\xff", *state), wl_strf(*state, "a%s", bad));
+    assert_string_equal(put(wl_put_html, "\xc0\xaf", *state), wl_strf(*state, "%s%s", bad, bad));
+    assert_string_equal(put(wl_put_html, "\xed\xa0\x80", *state), wl_strf(*state, "%s%s%s", bad, bad, bad));
+    assert_string_equal(put(wl_put_html, "\xe2\x82", *state), wl_strf(*state, "%s%s", bad, bad));
+    assert_string_equal(put(wl_put_html, "\xf4\x90\x80\x80", *state), wl_strf(*state, "%s%s%s%s", bad, bad, bad, bad));
+}
+
+static void slugs(void **state)
+{
+    assert_string_equal(wl_slug("ResNet50 (v1.5)", *state), "resnet50-v1-5");
+    assert_string_equal(wl_slug("../../etc/passwd", *state), "etc-passwd");
+    assert_string_equal(wl_slug("\xff/", *state), "other");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_ARENA(html),   WITH_ARENA(latex),    WITH_ARENA(markdown), WITH_ARENA(gnuplot),
+        WITH_ARENA(script), WITH_ARENA(bad_utf8), WITH_ARENA(slugs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

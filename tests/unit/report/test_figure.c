@@ -1,0 +1,140 @@
+#include "test.h"
+
+#include <math.h>
+
+#include "synthetic.h"
+
+static void assert_reals(struct wl_reals got, const double *want, size_t n)
+{
+    assert_int_equal(got.n, n);
+    for (size_t i = 0; i < n; i++) assert_true(fabs(got.v[i] - want[i]) <= 1e-12 * fabs(want[i]));
+}
+#define ASSERT_REALS(got, ...)                               \
+    do {                                                     \
+        const double want[] = { __VA_ARGS__ };               \
+        assert_reals(got, want, sizeof want / sizeof *want); \
+    } while (0)
+
+static void round_ticks(void **state)
+{
+    struct wl_arena *a = *state;
+    ASSERT_REALS(wl_round_ticks(0, 1, false, a), 0, .2, .4, .6, .8, 1);
+    ASSERT_REALS(wl_round_ticks(-3, 42, false, a), -10, 0, 10, 20, 30, 40, 50);
+    ASSERT_REALS(wl_round_ticks(2, 30, true, a), 2, 3, 4, 5, 7, 10, 20, 30);
+    ASSERT_REALS(wl_round_ticks(1, 900, true, a), 1, 2, 5, 10, 20, 50, 100, 200, 500);
+    ASSERT_REALS(wl_round_ticks(.5, 2e5, true, a), 1, 10, 100, 1000, 10000, 100000);
+    ASSERT_REALS(wl_round_ticks(8.1, 11.2, true, a), 8, 8.5, 9, 9.5, 10, 10.5, 11, 11.5);
+}
+
+/* Equal ends are no reason to divide by zero. */
+static void ticks_of_nothing(void **state)
+{
+    assert_true(wl_round_ticks(5, 5, false, *state).n >= 2);
+    assert_true(wl_round_ticks(0, 0, false, *state).n >= 2);
+    assert_true(wl_round_ticks(5, 5, true, *state).n >= 2);
+}
+
+static void count_ticks(void **state)
+{
+    struct wl_arena *a = *state;
+    const double few[] = { 2, 1, 2, NAN, 4, 0, 1 }, dense[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+    ASSERT_REALS(wl_count_ticks(few, 7, true, 12, a), 1, 2, 4);
+    ASSERT_REALS(wl_count_ticks(few, 7, false, 12, a), 0, 1, 2, 4);
+    struct wl_reals t = wl_count_ticks(dense, 16, true, 6, a);
+    assert_true(t.n <= 7 && t.v[0] == 1 && t.v[t.n - 1] == 16);
+    assert_int_equal(wl_count_ticks(few, 0, true, 12, a).n, 0);
+}
+
+static struct wl_figure *figure_of(struct wl_arena *a, const double *x, const double *y, size_t n, bool log_scale)
+{
+    struct wl_figure *f = wl_figure_new(a, "f", "t");
+    f->x.log = f->y.log = log_scale;
+    wl_figure_add(f, &(struct wl_series) { .style = WL_STYLE_LINE, .n = n, .x = x, .y = y });
+    return f;
+}
+
+static void limits(void **state)
+{
+    const double x[] = { 1, 2, 4 }, y[] = { 10, NAN, 40 }, one[] = { 3, 3, 3 };
+    struct wl_figure *f = figure_of(*state, x, y, 3, true);
+    wl_figure_finish(f);
+    assert_true(f->y.min < 10 && f->y.min > 5 && f->y.max > 40 && f->y.max < 60);
+
+    f = figure_of(*state, one, one, 3, false); /* a flat line lies inside its axis */
+    wl_figure_finish(f);
+    assert_true(f->y.min < 3 && f->y.max > 3 && f->y.ticks.n >= 2);
+
+    f = figure_of(*state, x, y, 3, false);
+    f->y.zero = true;
+    wl_figure_finish(f);
+    assert_true(f->y.min == 0);
+}
+
+static void empty(void **state)
+{
+    const double x[] = { 1, 2 }, missing[] = { NAN, NAN }, negative[] = { -1, 0 };
+    struct wl_figure *none = figure_of(*state, x, missing, 2, false), *no_log = figure_of(*state, x, negative, 2, true);
+    assert_true(wl_figure_empty(none));
+    assert_true(wl_figure_empty(no_log));
+    assert_false(wl_figure_empty(figure_of(*state, x, negative, 2, false)));
+    wl_figure_finish(none); /* still has an axis to draw */
+    wl_figure_finish(no_log);
+    assert_true(none->y.max > none->y.min && no_log->y.min > 0);
+}
+
+/* Bars of two series stand beside each other around the tick, and the axis has room for them and for 0. */
+static void bars(void **state)
+{
+    const struct wl_figure *f = synthetic_bars(*state);
+    const struct wl_series *cpu = &f->series[0], *gpu = &f->series[1];
+    assert_true(cpu->x[0] < 0 && gpu->x[0] > 0);
+    assert_true(fabs(gpu->x[0] - cpu->x[0]) >= cpu->bar_width);
+    assert_true(f->x.min < cpu->x[0] - cpu->bar_width / 2 && f->x.max > gpu->x[2] + gpu->bar_width / 2);
+    assert_true(f->y.min == 0);
+}
+
+static void json(void **state)
+{
+    struct wl_json *o = wl_json_root_object(*state);
+    wl_figure_json(synthetic_trace(*state), o);
+    const struct wl_json *series = wl_json_at(wl_json_get(o, "series"), 0), *y = wl_json_get(series, "y");
+    assert_int_equal(wl_json_size(y), 200);
+    assert_true(isnan(wl_json_real(wl_json_at(y, 65)))); /* the gap */
+    assert_true(isfinite(wl_json_real(wl_json_at(y, 59))));
+    const struct wl_json *band = wl_json_at(wl_json_get(o, "series"), 1);
+    assert_int_equal(wl_json_int(wl_json_get(band, "group"), -1), 0); /* hidden with the line before it */
+    assert_null(wl_json_str(wl_json_get(band, "label")));
+    assert_int_equal(wl_json_size(wl_json_get(o, "vlines")), 4);
+}
+
+static void csv(void **state)
+{
+    struct wl_text t = WL_TEXT(*state);
+    wl_figure_csv(synthetic_bars(*state), &t);
+    assert_golden(*state, "bars.csv", &t);
+}
+
+static void colours(void **state)
+{
+    (void)state;
+    const char *const names[] = { "mine", "bert", "resnet50", "yours" };
+    int slots[4];
+    wl_colour_slots(names, 4, slots);
+    assert_int_equal(slots[2], 0); /* resnet50 is blue in every report */
+    assert_int_equal(slots[1], 1);
+    assert_true(slots[0] >= 2 && slots[3] >= 2 && slots[0] != slots[3]);
+    assert_string_equal(wl_colour(WL_COLOURS)->name, wl_colour(0)->name);
+    assert_string_equal(wl_colour(WL_COLOUR_NEUTRAL)->name, "grey");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_ARENA(round_ticks),   WITH_ARENA(ticks_of_nothing),
+        WITH_ARENA(count_ticks),   WITH_ARENA(limits),
+        WITH_ARENA(empty),         WITH_ARENA(bars),
+        WITH_ARENA(json),          WITH_ARENA(csv),
+        cmocka_unit_test(colours),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,80 @@
+#include "test.h"
+
+#include "synthetic.h"
+
+static struct wl_text page_of(struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    wl_document_html(synthetic_document(a), &t);
+    return t;
+}
+
+/* The text between two marks, both left out. */
+static char *between(struct wl_arena *a, const char *text, const char *from, const char *to)
+{
+    const char *begin = strstr(text, from);
+    assert_non_null(begin);
+    begin += strlen(from);
+    const char *end = strstr(begin, to);
+    assert_non_null(end);
+    return wl_strndup(a, begin, (size_t)(end - begin));
+}
+
+static size_t count(const char *text, const char *part)
+{
+    size_t n = 0;
+    for (const char *p = text; (p = strstr(p, part)); p += strlen(part)) n++;
+    return n;
+}
+
+static void golden_body(void **state)
+{
+    struct wl_text page = page_of(*state), body = WL_TEXT(*state);
+    wl_text_add(&body, between(*state, page.s, "<body>\n", "<script type=\"application/json\""));
+    assert_golden(*state, "body.html", &body);
+}
+
+static void hostile_names(void **state)
+{
+    struct wl_text page = page_of(*state);
+    assert_holds_not(page.s, "<script>alert");
+    assert_int_equal(count(page.s, "<script"), 3); /* data, Chart.js, ours */
+    assert_int_equal(count(page.s, "</script"), 3);
+
+    char *data = between(*state, page.s, "id=\"figures\">", "</script>");
+    struct wl_json *figures;
+    assert_ok(wl_json_parse(data, "data", &figures, *state, e));
+    assert_int_equal(wl_json_size(figures), 4);
+    const char *title = wl_json_str(wl_json_get(wl_json_at(figures, 3), "title"));
+    assert_holds(title, "</script><script>alert(1)</script> \"q\" 'a' `touch hacked`");
+}
+
+/* No part of the page is fetched from anywhere. */
+static void self_contained(void **state)
+{
+    struct wl_text page = page_of(*state);
+    static const char *const forbidden[] = {
+        "<link rel=\"stylesheet\"", " src=", "@import", "url(", "fetch(\"", "XMLHttpRequest"
+    };
+    char *own = between(*state, page.s, "<!DOCTYPE html>", "id=\"figures\">");
+    for (size_t i = 0; i < WL_COUNT(forbidden); i++) assert_holds_not(own, forbidden[i]);
+    assert_holds_not(page.s, "<script src");
+    assert_holds_not(page.s, "sourceMappingURL=http");
+}
+
+/* Every link to a formula has its row. */
+static void links_to_formulas(void **state)
+{
+    struct wl_text page = page_of(*state);
+    for (const char *p = page.s; (p = strstr(p, "href=\"#metric-")); p++) {
+        char *id = between(*state, p, "href=\"#", "\"");
+        assert_holds(page.s, wl_strf(*state, "<div id=\"%s\">", id));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { WITH_ARENA(golden_body), WITH_ARENA(hostile_names), WITH_ARENA(self_contained),
+                                        WITH_ARENA(links_to_formulas) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

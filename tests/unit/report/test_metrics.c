@@ -1,0 +1,26 @@
+#include "test.h"
+
+#include "report/report.h"
+
+/* docs/metrics.md has the rows that the page shows, word for word. */
+static void documented(void **state)
+{
+    char *doc;
+    assert_ok(wl_file_read(source_file(*state, "docs/metrics.md"), 1 << 20, &doc, NULL, *state, e));
+    for (const struct wl_metric *m = wl_metrics; m->id; m++)
+        assert_holds(doc, wl_strf(*state, "| %s | %s | %s | %s |", m->name, m->unit, m->formula, m->source));
+}
+
+static void named_once(void **state)
+{
+    (void)state;
+    for (const struct wl_metric *m = wl_metrics; m->id; m++) assert_ptr_equal(wl_metric(m->id), m);
+    assert_null(wl_metric("nothing"));
+    assert_null(wl_metric(NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { WITH_ARENA(documented), cmocka_unit_test(named_once) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

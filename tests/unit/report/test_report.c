@@ -1,0 +1,246 @@
+/* The report of stores full of made-up runs. */
+#include "test.h"
+
+#include <math.h>
+
+#include "made_store.h"
+#include "report/report.h"
+
+static struct wl_document *report_with(const struct made *m, struct wl_report_options options, struct wl_arena *a)
+{
+    char *path = wl_path_join(a, new_folder(a), WL_STORE_FILE);
+    struct wl_store *store;
+    struct wl_document *d;
+    assert_ok(made_store(path, m, a, e));
+    assert_ok(wl_store_open(&store, path, WL_STORE_READ, a, e));
+    assert_ok(wl_report_build(&d, store, &options, a, e));
+    return d;
+}
+
+static struct wl_document *report_of(const struct made *m, struct wl_arena *a)
+{
+    return report_with(m, (struct wl_report_options) { .drop_epochs = 1 }, a);
+}
+
+static struct wl_figure *figure(const struct wl_document *d, const char *id)
+{
+    for (size_t i = 0; i < d->n_sections; i++) {
+        for (size_t k = 0; k < d->sections[i]->n_figures; k++) {
+            if (wl_streq(d->sections[i]->figures[k]->id, id)) return d->sections[i]->figures[k];
+        }
+    }
+    return NULL;
+}
+
+static struct wl_table_data *table(const struct wl_document *d, const char *id)
+{
+    for (size_t i = 0; i < d->n_sections; i++) {
+        for (size_t k = 0; k < d->sections[i]->n_tables; k++) {
+            if (wl_streq(d->sections[i]->tables[k]->id, id)) return d->sections[i]->tables[k];
+        }
+    }
+    return NULL;
+}
+
+static const struct wl_cell *cell(const struct wl_table_data *t, size_t row, const char *column)
+{
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (wl_streq(t->columns[c].id, column)) return &t->cells[row * t->n_columns + c];
+    }
+    fail_msg("no column %s", column);
+    return NULL;
+}
+
+static char *joined(const struct wl_strs *list, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    for (size_t i = 0; i < list->n; i++) wl_text_addf(&t, "%s\n", list->v[i]);
+    return t.s;
+}
+
+static void small(void **state)
+{
+    struct wl_arena *a = *state;
+    struct wl_document *d = report_of(&made_small, a);
+
+    struct wl_table_data *configs = table(d, "configurations");
+    assert_int_equal(configs->n_rows, 4);
+    assert_true(configs->estimated);
+    assert_int_equal(cell(configs, 0, "runs")->value, 3);
+    assert_true(cell(configs, 0, "speedup")->value == 1);
+    double speedup = cell(configs, 0, "time_s")->value / cell(configs, 1, "time_s")->value;
+    assert_true(fabs(cell(configs, 1, "speedup")->value - speedup) < 1e-12);
+    assert_true(fabs(cell(configs, 1, "efficiency")->value - speedup / 2) < 1e-12);
+    assert_true(cell(configs, 1, "speedup_lo")->value < speedup && speedup < cell(configs, 1, "speedup_hi")->value);
+    assert_true(fabs(cell(configs, 1, "mean_power_w")->value - 50) < 1e-6);
+
+    struct wl_table_data *runs = table(d, "runs");
+    assert_int_equal(runs->n_rows, 13);
+    assert_string_equal(cell(runs, 12, "status")->text, "failed");
+    assert_holds(cell(runs, 12, "reason")->text, "exit status 3");
+    assert_true(isnan(cell(runs, 12, "energy_j")->value));
+
+    char *warnings = joined(&d->warnings, a);
+    assert_holds(warnings, "estimated from CPU time");
+    assert_holds(warnings, "1 of 13 runs are not used");
+    assert_holds(warnings, "1000 workers are more than 2 cores");
+    assert_int_equal(d->findings.n, 3);
+    assert_holds(d->findings.v[0], "resnet50, local batch 8: ");
+    assert_holds(d->findings.v[0], "95 % interval");
+    assert_holds(d->findings.v[0], "estimated energy");
+}
+
+static void figures_of_small(void **state)
+{
+    struct wl_document *d = report_of(&made_small, *state);
+    const struct wl_figure *time = figure(d, "epoch-time");
+    assert_true(time->x.log && time->y.log);
+    assert_int_equal(time->x.ticks.n, 2); /* at the worker counts */
+    assert_true(time->x.ticks.v[0] == 1 && time->x.ticks.v[1] == 2);
+    assert_false(time->estimated); /* times are measured */
+    assert_int_equal(time->n_series, 2 * 3 + 2);
+    assert_int_equal(time->series[0].n, 6);
+    assert_string_equal(time->series[0].label, "local batch 8");
+
+    assert_true(figure(d, "energy-ratio")->estimated);
+    assert_true(figure(d, "mean-power")->estimated);
+    const struct wl_figure *power = figure(d, "power-over-time");
+    assert_true(power->estimated);
+    assert_int_equal(power->n_vlines, 4);
+    assert_holds(power->series[0].label, "cpu_model, estimated");
+    assert_non_null(figure(d, "utilisation-over-time"));
+    assert_non_null(figure(d, "loss"));
+    const struct wl_figure *accuracy = figure(d, "accuracy");
+    assert_true(accuracy->x.ticks.v[0] == 1 && accuracy->x.ticks.v[accuracy->x.ticks.n - 1] == 4);
+}
+
+/* Devices of one scope add up in power and spread in utilisation. */
+static void many_devices(void **state)
+{
+    struct made m = made_capped;
+    m.n_caps = 0;
+    m.n_workloads = 1;
+    m.devices = 4;
+    struct wl_document *d = report_of(&m, *state);
+    const struct wl_figure *power = figure(d, "power-over-time"), *busy = figure(d, "utilisation-over-time");
+    assert_int_equal(power->n_series, 1);
+    assert_holds(power->series[0].label, "4 devices");
+    for (size_t i = 2; i + 2 < power->series[0].n; i++) assert_true(fabs(power->series[0].y[i] - 1200) < 100);
+    assert_int_equal(busy->n_series, 2);
+    assert_true(busy->series[1].style == WL_STYLE_BAND);
+    assert_true(busy->series[1].lo[3] < busy->series[1].hi[3]);
+}
+
+static void too_many_groups_for_one_figure(void **state)
+{
+    struct wl_document *d = report_of(&made_capped, *state);
+    assert_null(figure(d, "epoch-time"));
+    assert_non_null(figure(d, "epoch-time-1-resnet50"));
+    assert_non_null(figure(d, "epoch-time-3-vgg16"));
+    assert_string_equal(figure(d, "epoch-time-2-bert")->series[0].label, "cap 150 W");
+    assert_int_equal(table(d, "laws")->n_rows, 9);
+}
+
+/* Six workloads of a paper's size: the same colours as anywhere, one ideal line, everything marked as simulated. */
+static void large(void **state)
+{
+    struct made m = made_large;
+    m.epochs = 3;
+    m.devices = 1;
+    struct wl_document *d = report_of(&m, *state);
+    const struct wl_figure *time = figure(d, "epoch-time");
+    size_t neutral = 0;
+    for (size_t i = 0; i < time->n_series; i++) neutral += time->series[i].colour == WL_COLOUR_NEUTRAL;
+    assert_int_equal(neutral, 1);
+    assert_true(time->simulated);
+    assert_true(time->x.ticks.v[0] == 2 && time->x.ticks.v[time->x.ticks.n - 1] == 424);
+    assert_int_equal(time->series[0].colour, 0);
+    assert_int_equal(table(d, "configurations")->n_rows, 54);
+    assert_true(table(d, "laws")->simulated);
+    assert_holds(joined(&d->warnings, *state), "simulated");
+}
+
+/* Without any sensor there are times and no energies, and nothing claims one. */
+static void no_energy(void **state)
+{
+    struct made m = made_small;
+    m.devices = 0;
+    m.estimated = false;
+    struct wl_document *d = report_of(&m, *state);
+    assert_null(figure(d, "energy-ratio"));
+    assert_null(figure(d, "mean-power"));
+    assert_null(figure(d, "power-over-time"));
+    assert_non_null(figure(d, "epoch-time"));
+    assert_true(isnan(cell(table(d, "configurations"), 0, "energy_j")->value));
+    assert_holds(joined(&d->warnings, *state), "12 of 12 runs have no energy");
+    assert_holds_not(joined(&d->findings, *state), "energy");
+}
+
+/* One worker count: no law, and the sentence says why. */
+static void one_worker_count(void **state)
+{
+    struct made m = made_small;
+    m.n_workers = 1;
+    struct wl_document *d = report_of(&m, *state);
+    assert_holds(d->findings.v[0], "no law");
+    assert_true(isnan(cell(table(d, "laws"), 0, "beta")->value));
+    assert_non_null(figure(d, "epoch-time"));
+}
+
+static void chosen_run(void **state)
+{
+    struct wl_document *d = report_with(&made_small, (struct wl_report_options) { .run = 2 }, *state);
+    assert_holds(figure(d, "power-over-time")->source, "Run 2");
+}
+
+static int build(const struct made *m, struct wl_report_options options, struct wl_arena *a, struct wl_err *err)
+{
+    char *path = wl_path_join(a, new_folder(a), WL_STORE_FILE);
+    struct wl_store *store;
+    struct wl_document *d;
+    assert_ok(made_store(path, m, a, e));
+    assert_ok(wl_store_open(&store, path, WL_STORE_READ, a, e));
+    return wl_report_build(&d, store, &options, a, err);
+}
+
+static void unknown_run(void **state)
+{
+    struct wl_err e = { 0 };
+    assert_int_equal(build(&made_small, (struct wl_report_options) { .run = 99 }, *state, &e), WL_ENOENT);
+    assert_holds(e.msg, "there is no run 99");
+}
+
+static void nothing_finished(void **state)
+{
+    struct made failures = made_small, nothing = made_small;
+    struct wl_err e = { 0 };
+    failures.only_failures = true;
+    assert_int_equal(build(&failures, (struct wl_report_options) { 0 }, *state, &e), WL_EJOB);
+    assert_holds(e.msg, "no finished run to report (13 failed");
+    nothing.no_runs = true;
+    assert_int_equal(build(&nothing, (struct wl_report_options) { 0 }, *state, &e), WL_EJOB);
+    assert_holds(e.msg, "holds no runs yet");
+}
+
+static void unknown_format(void **state)
+{
+    struct wl_document *d = wl_document_new(*state, "t");
+    struct wl_strs formats = wl_split(*state, "html,svgg", ',');
+    struct wl_written w;
+    struct wl_err e = { 0 };
+    assert_int_equal(wl_document_write(d, "/nonexistent", &formats, NULL, &w, *state, &e), WL_EUSAGE);
+    assert_holds(e.msg, "did you mean svg?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_ARENA(small),          WITH_ARENA(figures_of_small),
+        WITH_ARENA(many_devices),   WITH_ARENA(large),
+        WITH_ARENA(no_energy),      WITH_ARENA(too_many_groups_for_one_figure),
+        WITH_ARENA(chosen_run),     WITH_ARENA(one_worker_count),
+        WITH_ARENA(unknown_run),    WITH_ARENA(nothing_finished),
+        WITH_ARENA(unknown_format),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

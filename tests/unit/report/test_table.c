@@ -1,0 +1,68 @@
+#include "test.h"
+
+#include <math.h>
+
+#include "synthetic.h"
+
+static void digits(void **state)
+{
+    struct wl_arena *a = *state;
+    assert_string_equal(wl_digits(a, NAN, 3), "");
+    assert_string_equal(wl_digits(a, 0, 3), "0");
+    assert_string_equal(wl_digits(a, 12.3456, 4), "12.35");
+    assert_string_equal(wl_digits(a, 9.996, 3), "10.0");
+    assert_string_equal(wl_digits(a, 123456, 3), "123456");
+    assert_string_equal(wl_digits(a, .00012345, 3), "0.000123");
+    assert_string_equal(wl_digits(a, 1.5e-7, 2), "1.5e-07");
+    assert_string_equal(wl_digits(a, 1.5e9, 2), "1.5e+09");
+    assert_string_equal(wl_digits(a, -0.5, 2), "-0.50");
+    assert_string_equal(wl_digits(a, 7, 0), "7");
+    assert_string_equal(wl_digits(a, INFINITY, 3), "inf");
+}
+
+static void golden_formats(void **state)
+{
+    static const char *const formats[] = { "text", "csv", "md", "tex", "html" };
+    for (size_t i = 0; i < WL_COUNT(formats); i++) {
+        for (int hostile = 0; hostile < 2; hostile++) {
+            struct wl_text t = WL_TEXT(*state);
+            wl_table_data_format(formats[i])(synthetic_table(*state, hostile), &t);
+            assert_golden(*state, wl_strf(*state, "table%s.%s", hostile ? "-hostile" : "", formats[i]), &t);
+        }
+    }
+    assert_null(wl_table_data_format("docx"));
+}
+
+/* A column in which nothing stands is only in the CSV. */
+static void empty_column(void **state)
+{
+    static const struct wl_column columns[] = { { .id = "a", .label = "first", .digits = 3 },
+                                                { .id = "b", .label = "second", .digits = 3 } };
+    struct wl_table_data *t = wl_table_data_new(*state, "t", "T", columns, 2);
+    struct wl_text csv = WL_TEXT(*state), md = WL_TEXT(*state), html = WL_TEXT(*state);
+    wl_table_data_real(t, 1);
+    wl_table_data_real(t, NAN);
+    wl_table_data_format("csv")(t, &csv);
+    wl_table_data_format("md")(t, &md);
+    wl_table_data_format("html")(t, &html);
+    assert_string_equal(csv.s, "a,b,estimated,simulated\n1,,0,0\n");
+    assert_holds_not(md.s, "second");
+    assert_holds_not(html.s, "second");
+}
+
+static void json(void **state)
+{
+    struct wl_json *o = wl_json_root_object(*state);
+    wl_table_data_json(synthetic_table(*state, false), o);
+    const struct wl_json *row = wl_json_at(wl_json_get(o, "rows"), 0);
+    assert_string_equal(wl_json_str(wl_json_get(row, "workload")), "resnet50");
+    assert_true(isnan(wl_json_real(wl_json_get(row, "speedup"))));
+    assert_true(wl_json_true(wl_json_get(o, "estimated")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { WITH_ARENA(digits), WITH_ARENA(golden_formats), WITH_ARENA(empty_column),
+                                        WITH_ARENA(json) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
