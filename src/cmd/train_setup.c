@@ -1,6 +1,8 @@
 /* From options to something that can be trained: data, network, plan, schedule. */
 #include "cmd/train.h"
 
+#include <unistd.h>
+
 static struct wl_loader_opts loader_opts(const struct wl_train *t, bool train)
 {
     const struct wl_train_opts *o = t->opts;
@@ -63,17 +65,39 @@ static int init_schedule(struct wl_train *t, struct wl_err *e)
     return wl_schedule_init(&t->schedule, &s, e);
 }
 
+/* Before hours of training rather than behind them. The rank that writes looks. */
+static int check_checkpoint_dir(const struct wl_train *t, struct wl_err *e)
+{
+    const char *dir = t->opts->checkpoint_dir;
+    if (!dir || t->comm->rank > 0) return 0;
+    int rc = wl_mkdirs(dir, e);
+    if (!rc && access(dir, W_OK)) rc = wl_fail_errno(e, "checkpoints cannot be written to %s", dir);
+    return rc;
+}
+
+/* Known to all ranks alike, so it is looked at before they start on the plan together. */
+static int check_backend(const struct wl_train *t, struct wl_err *e)
+{
+    for (size_t i = 0; wl_backend_row(i); i++) {
+        const struct wl_backend_row *row = wl_backend_row(i);
+        if (wl_streq(row->name, t->opts->backend) && row->unavailable)
+            return wl_fail(e, WL_EUNAVAIL, "--backend %s: %s", row->name, row->unavailable);
+    }
+    return 0;
+}
+
 static int build(struct wl_train *t, struct wl_graph *g, struct wl_err *e)
 {
     const struct wl_train_opts *o = t->opts;
-    struct wl_model_opts m = {
-        .size = o->size, .batch = o->local_batch, .image_size = o->image_size, .classes = t->classes
-    };
     int rc = open_data(t, e);
+    if (!rc) rc = check_checkpoint_dir(t, e);
+    if (!rc) rc = check_backend(t, e);
     if (!rc) rc = count_updates(t, e);
     if (!rc) rc = init_schedule(t, e);
     if (rc) return rc;
-    m.classes = t->classes;
+    struct wl_model_opts m = {
+        .size = o->size, .batch = o->local_batch, .image_size = o->image_size, .classes = t->classes
+    };
     return t->model->build(g, &m, &t->net, e);
 }
 

@@ -18,7 +18,7 @@
 
 enum { SPIN_NS = 20 * 1000, YIELD_NS = 200 * 1000, LOOK_NS = 100 * 1000 * 1000 };
 
-enum state { HERE, LEFT, GAVE_UP };
+enum state { HERE, LEFT, GAVE_UP, DIED }; /* DIED is never written, only found */
 
 size_t wl_shm_control_size(int size)
 {
@@ -59,18 +59,22 @@ static bool process_ended(struct wl_shm *g, int r, int pid)
     return poll(&p, 1, 0) > 0;
 }
 
-/* Is there a rank that will not come any more? */
+/* Is there a rank that will not come any more? One that died comes first: others give up because of it. */
 static int look_for_lost(struct wl_shm *g, struct wl_err *e)
 {
+    int gone = 0;
     for (int r = 0; r < g->size; r++) {
         struct wl_shm_slot *s = &g->ctl->slot[r];
         int pid = atomic_load(&s->pid), state = atomic_load(&s->state), name = atomic_load(&s->world_rank);
         if (r == g->rank || pid == 0) continue;
-        if (state == GAVE_UP) return wl_fail(e, WL_EJOB, "rank %d gave up", name);
-        if (state == LEFT) return wl_fail(e, WL_EJOB, "rank %d (process %d) ended before the others", name, pid);
-        if (process_ended(g, r, pid)) return wl_fail(e, WL_EJOB, "rank %d (process %d) died", name, pid);
+        if (state == HERE && process_ended(g, r, pid)) /* it may have said something just before its end */
+            state = atomic_load(&s->state) == HERE ? DIED : atomic_load(&s->state);
+        if (state == DIED) return wl_fail(e, WL_EJOB, "rank %d (process %d) died", name, pid);
+        if (state == GAVE_UP) gone = wl_fail(e, WL_EJOB, "rank %d gave up", name);
+        if (state == LEFT && !gone)
+            gone = wl_fail(e, WL_EJOB, "rank %d (process %d) ended before the others", name, pid);
     }
-    return 0;
+    return gone;
 }
 
 static bool spin_until_past(struct wl_shm *g, uint32_t generation)

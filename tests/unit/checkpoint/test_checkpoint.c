@@ -129,7 +129,7 @@ static void test_keeps_the_newest(void **state)
 static void flip(const char *path, off_t at)
 {
     int fd = open(path, O_RDWR);
-    unsigned char byte;
+    unsigned char byte = 0;
     assert_true(fd >= 0 && pread(fd, &byte, 1, at) == 1);
     byte ^= 0x10;
     assert_true(pwrite(fd, &byte, 1, at) == 1);
