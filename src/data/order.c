@@ -1,7 +1,5 @@
 #include "data/internal.h"
 
-#include "base/random.h"
-
 struct wl_draws wl_draws(uint64_t seed, const char *purpose, uint64_t a, uint64_t b)
 {
     return (struct wl_draws) { .key = seed ^ wl_hash_text(purpose), .stream = a << 40 ^ b };

@@ -1,3 +1,5 @@
+#include "law/law.h"
+
 #include "law/internal.h"
 
 #include <math.h>
