@@ -3,8 +3,7 @@
 #include "cmd/cmd.h"
 #include "store/store.h"
 
-#include <limits.h>
-#include <stdlib.h>
+#include <stdio.h>
 
 struct report_options {
     const char *out, *campaign;

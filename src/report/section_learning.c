@@ -128,14 +128,17 @@ struct learners {
     size_t n, cap;
 };
 
-static void add_learner(const struct wl_gathered *g, const struct wl_report_group *group, double workers, bool all,
+/* The colour is that of the group in every figure; the marker tells worker counts apart. */
+static void add_learner(const struct wl_gathered *g, const struct wl_report_group *group, size_t config,
                         struct learners *out)
 {
     const struct wl_law_group *law = group->law;
+    double workers = law->configs[config].workers;
     struct learner l = { .simulated = law->simulated, .runs = wl_new_array(g->arena, int64_t, law->n_runs) };
     l.label = wl_strf(g->arena, "%s%s%.15g worker%s", g->law.n > 1 ? group->label : "", g->law.n > 1 ? ", " : "",
                       workers, workers == 1 ? "" : "s");
-    l.colour = l.marker = all ? (int)out->n : group->colour;
+    l.colour = group->colour;
+    l.marker = group->marker + (int)config;
     for (size_t i = 0; i < law->n_runs; i++) {
         int64_t id;
         const char *label = law->runs[i].label;
@@ -145,18 +148,18 @@ static void add_learner(const struct wl_gathered *g, const struct wl_report_grou
     out->v[out->n++] = l;
 }
 
-/* Every configuration, or the largest worker count of each group where there are more than colours. */
-static struct learners choose(const struct wl_gathered *g, bool *all)
+/* Every configuration of a facet, or the largest worker count of each group where that would be too many curves. */
+static struct learners choose(const struct wl_gathered *g, size_t facet, bool *all)
 {
+    enum { MOST_CURVES = 7 };
     struct learners list = { 0 };
     size_t configs = 0;
-    for (size_t i = 0; i < g->law.n; i++) configs += g->law.groups[i].n_configs;
-    *all = configs <= WL_COLOURS;
+    for (size_t i = 0; i < g->law.n; i++) configs += g->groups[i].facet == facet ? g->law.groups[i].n_configs : 0;
+    *all = configs <= MOST_CURVES;
     for (size_t i = 0; i < g->law.n; i++) {
-        const struct wl_law_group *law = g->groups[i].law;
-        size_t from = *all || law->n_configs == 0 ? 0 : law->n_configs - 1;
-        for (size_t k = from; k < law->n_configs; k++)
-            add_learner(g, &g->groups[i], law->configs[k].workers, *all, &list);
+        size_t n = g->law.groups[i].n_configs, from = *all || n == 0 ? 0 : n - 1;
+        if (g->groups[i].facet != facet) continue;
+        for (size_t k = from; k < n; k++) add_learner(g, &g->groups[i], k, &list);
     }
     return list;
 }
@@ -188,27 +191,40 @@ static struct wl_reals epoch_ticks(const struct wl_figure *f)
     return wl_count_ticks(epochs, most, false, 10, f->arena);
 }
 
-int wl_add_learning(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e)
+/* *out is NULL where no run reported such a metric. */
+static int learning_figure(const struct wl_gathered *g, size_t facet, const struct learning_figure *what,
+                           struct wl_figure **out, struct wl_err *e)
 {
     bool all;
-    struct learners learners = choose(g, &all);
+    struct learners learners = choose(g, facet, &all);
+    struct wl_figure *f =
+        wl_figure_new(g->arena, wl_facet_id(g, facet, what->id), wl_facet_title(g, facet, what->title));
+    f->x = (struct wl_axis) { .label = "epoch", .min = NAN, .max = NAN };
+    f->y = (struct wl_axis) { .label = what->label, .min = NAN, .max = NAN };
+    f->metrics = "quality";
+    f->caption = "Solid: held-out data; dashed: training data. Means over runs; shaded: from the smallest to the "
+                 "largest run.";
+    if (!all) f->source = "Of each group the configuration with the most workers.";
+    for (size_t i = 0; i < learners.n; i++) {
+        int rc = add_learner_curves(g, &learners.v[i], what, f, e);
+        if (rc) return rc;
+    }
+    *out = wl_figure_empty(f) ? NULL : f;
+    if (!*out) return 0;
+    f->x.ticks = epoch_ticks(f);
+    wl_figure_finish(f);
+    return 0;
+}
+
+int wl_add_learning(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e)
+{
     struct wl_section *s = NULL;
-    for (size_t k = 0; k < WL_COUNT(learning_figures); k++) {
-        const struct learning_figure *what = &learning_figures[k];
-        struct wl_figure *f = wl_figure_new(g->arena, what->id, what->title);
-        f->x = (struct wl_axis) { .label = "epoch", .min = NAN, .max = NAN };
-        f->y = (struct wl_axis) { .label = what->label, .min = NAN, .max = NAN };
-        f->metrics = "quality";
-        for (size_t i = 0; i < learners.n; i++) {
-            int rc = add_learner_curves(g, &learners.v[i], what, f, e);
-            if (rc) return rc;
-        }
-        if (wl_figure_empty(f)) continue;
-        f->caption = "Solid: held-out data; dashed: training data. Means over runs; shaded: from the smallest to the "
-                     "largest run.";
-        if (!all) f->source = "Of each group the configuration with the most workers.";
-        f->x.ticks = epoch_ticks(f);
-        wl_figure_finish(f);
+    for (size_t i = 0; i < g->n_facets * WL_COUNT(learning_figures); i++) {
+        struct wl_figure *f;
+        int rc = learning_figure(g, i / WL_COUNT(learning_figures), &learning_figures[i % WL_COUNT(learning_figures)],
+                                 &f, e);
+        if (rc) return rc;
+        if (!f) continue;
         if (!s) s = wl_document_section(d, "learning", "Loss and accuracy");
         wl_section_figure(d, s, f);
     }
