@@ -1,4 +1,4 @@
-/* Shared by the files of src/stats: prefixes of the incomplete functions and their logarithmic tails. */
+/* Shared by the files of src/stats. */
 #ifndef WL_STATS_INTERNAL_H
 #define WL_STATS_INTERNAL_H
 
@@ -16,6 +16,9 @@ struct wl_parts {
 };
 struct wl_parts wl_gamma_parts(double a, double x);
 struct wl_parts wl_beta_parts(double a, double b, double x, double y);
+
+/* In ascending order. */
+void wl_sort(double *v, size_t n);
 
 /* ln B(a, b) */
 double wl_lbeta(double a, double b);

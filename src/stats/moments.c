@@ -1,4 +1,4 @@
-#include "stats/stats.h"
+#include "stats/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,11 +27,13 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void wl_sort(double *v, size_t n) { qsort(v, n, sizeof *v, by_value); }
+
 double wl_median(const double *v, size_t n, struct wl_arena *a)
 {
     if (!n) return NAN;
     double *sorted = wl_new_array(a, double, n);
     memcpy(sorted, v, n * sizeof *v);
-    qsort(sorted, n, sizeof *sorted, by_value);
+    wl_sort(sorted, n);
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }

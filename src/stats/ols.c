@@ -13,10 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-/* The scaled problem: minimise |(y - ybar) - Z g|, Z = (x - mean) / scale, factors Q R of Z in double. */
+/* The scaled problem: minimise |w (y - ybar) - Z g|, Z = w (x - mean) / scale, factors Q R of Z in double. */
 struct scaled {
     int n, p;
     const double *x, *y;
+    double *w;           /* [n] roots of the weights */
+    double sum;          /* of the weights */
     double *q, *r;       /* [n,p], [p,p] upper triangle */
     double *g;           /* [p] */
     long double *mean;   /* [p] of the columns, 0 without an intercept */
@@ -24,16 +26,18 @@ struct scaled {
     long double y_mean;
 };
 
-static long double centre(const double *v, size_t n, bool intercept)
+static long double centre(const struct scaled *s, const double *v, bool intercept)
 {
     long double sum = 0;
-    for (size_t i = 0; i < n && intercept; i++) sum += v[i];
-    return sum / n;
+    for (int i = 0; i < s->n && intercept; i++) sum += (long double)s->w[i] * s->w[i] * v[i];
+    return sum / s->sum;
 }
+
+static long double y_at(const struct scaled *s, int i) { return s->w[i] * (s->y[i] - s->y_mean); }
 
 static long double z_at(const struct scaled *s, int i, int j)
 {
-    return (s->x[i + (size_t)j * (size_t)s->n] - s->mean[j]) / s->scale[j];
+    return s->w[i] * (s->x[i + (size_t)j * (size_t)s->n] - s->mean[j]) / s->scale[j];
 }
 
 static int check_finite(const double *v, size_t n, const char *what, struct wl_err *e)
@@ -47,13 +51,13 @@ static int check_finite(const double *v, size_t n, const char *what, struct wl_e
 static int scale_columns(struct wl_ols *o, struct scaled *s, struct wl_err *e)
 {
     size_t n = o->n;
-    s->y_mean = centre(s->y, n, o->intercept);
+    s->y_mean = centre(s, s->y, o->intercept);
     for (int j = 0; j < s->p; j++) {
         const double *from = s->x + n * (size_t)j;
         double *to = s->q + n * (size_t)j;
-        s->mean[j] = centre(from, n, o->intercept);
+        s->mean[j] = centre(s, from, o->intercept);
         o->mean[j] = (double)s->mean[j];
-        for (size_t i = 0; i < n; i++) to[i] = (double)(from[i] - s->mean[j]);
+        for (size_t i = 0; i < n; i++) to[i] = (double)(s->w[i] * (from[i] - s->mean[j]));
         o->scale[j] = cblas_dnrm2(s->n, to, 1);
         if (!(o->scale[j] > fabs(o->mean[j]) * DBL_EPSILON * (double)n))
             return wl_fail(e, WL_EINVAL, "least squares: column %d is constant", j + 1);
@@ -88,13 +92,13 @@ static int factorise(struct wl_ols *o, struct scaled *s, struct wl_arena *a, str
     return 0;
 }
 
-/* What the pair (residual, g) leaves of its equations: f = y - ybar - residual - Z g and h = -Z' residual;
+/* What the pair (residual, g) leaves of its equations: f = w (y - ybar) - residual - Z g and h = -Z' residual;
  * sum [p] is scratch. */
 static void defects(const struct scaled *s, const double *residual, double *f, double *h, long double *sum)
 {
     for (int j = 0; j < s->p; j++) sum[j] = 0;
     for (int i = 0; i < s->n; i++) {
-        long double left = s->y[i] - s->y_mean - residual[i];
+        long double left = y_at(s, i) - residual[i];
         for (int j = 0; j < s->p; j++) {
             long double z = z_at(s, i, j);
             left -= z * s->g[j];
@@ -105,7 +109,7 @@ static void defects(const struct scaled *s, const double *residual, double *f, d
     for (int j = 0; j < s->p; j++) h[j] = (double)sum[j];
 }
 
-/* Solves residual + Z g = y - ybar, Z' residual = 0, from nothing and then from the defects of what was found. */
+/* Solves residual + Z g = w (y - ybar), Z' residual = 0, from nothing and then from the defects of what was found. */
 static void solve(const struct scaled *s, double *residual, struct wl_arena *a)
 {
     int n = s->n, p = s->p;
@@ -129,7 +133,7 @@ static void sums_of_squares(struct wl_ols *o, const struct scaled *s)
     long double sse = 0, sst = 0;
     for (int i = 0; i < s->n; i++) {
         sse += (long double)o->residual[i] * o->residual[i];
-        sst += (s->y[i] - s->y_mean) * (s->y[i] - s->y_mean);
+        sst += y_at(s, i) * y_at(s, i);
     }
     o->sse = (double)sse;
     o->sst = (double)sst;
@@ -141,26 +145,26 @@ static void sums_of_squares(struct wl_ols *o, const struct scaled *s)
     o->p_f = isinf(o->f) ? 0 : wl_f_sf(o->f, s->p, o->df);
 }
 
-/* (X'X)^-1 over the slopes is D R^-1 R^-T D with D = 1 / scale; the intercept adds 1/n and the means. */
-static void covariance(struct wl_ols *o, int p)
+/* (X'WX)^-1: over the slopes D R^-1 R^-T D with D = 1 / scale; the intercept adds 1 / sum of weights and the means. */
+static void invert(struct wl_ols *o, const struct scaled *s)
 {
     size_t k = o->k, first = o->intercept;
-    double variance = o->sigma * o->sigma;
+    int p = s->p;
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {
             double sum = 0;
             for (int l = i > j ? i : j; l < p; l++) sum += o->root[i + l * p] * o->root[j + l * p];
-            o->cov[first + (size_t)i + (first + (size_t)j) * k] = variance * sum / o->scale[i] / o->scale[j];
+            o->inverse[first + (size_t)i + (first + (size_t)j) * k] = sum / o->scale[i] / o->scale[j];
         }
     if (!o->intercept) return;
-    long double corner = variance / (double)o->n;
+    long double corner = 1 / (long double)s->sum;
     for (size_t i = 1; i < k; i++) {
         long double sum = 0;
-        for (size_t j = 1; j < k; j++) sum += (long double)o->cov[i + j * k] * o->mean[j - 1];
-        o->cov[i] = o->cov[i * k] = -(double)sum;
+        for (size_t j = 1; j < k; j++) sum += (long double)o->inverse[i + j * k] * o->mean[j - 1];
+        o->inverse[i] = o->inverse[i * k] = -(double)sum;
         corner += sum * o->mean[i - 1];
     }
-    o->cov[0] = (double)corner;
+    o->inverse[0] = (double)corner;
 }
 
 static void coefficients(struct wl_ols *o, const struct scaled *s)
@@ -171,6 +175,7 @@ static void coefficients(struct wl_ols *o, const struct scaled *s)
         b0 -= s->g[j] / o->scale[j] * s->mean[j];
     }
     if (o->intercept) o->b[0] = (double)b0;
+    for (size_t i = 0; i < o->k * o->k; i++) o->cov[i] = o->sigma * o->sigma * o->inverse[i];
     for (size_t j = 0; j < o->k; j++) {
         o->se[j] = sqrt(o->cov[j + j * o->k]);
         o->t[j] = o->b[j] / o->se[j];
@@ -181,14 +186,16 @@ static void coefficients(struct wl_ols *o, const struct scaled *s)
 static void diagnose(struct wl_ols *o, const struct scaled *s)
 {
     for (size_t i = 0; i < o->n; i++) {
-        double h = o->intercept ? 1 / (double)o->n : 0;
+        double h = o->intercept ? s->w[i] * s->w[i] / s->sum : 0;
         for (int j = 0; j < s->p; j++) h += s->q[i + (size_t)j * o->n] * s->q[i + (size_t)j * o->n];
         double r = o->residual[i], rest = 1 - h;
         double without = (o->sse - r * r / rest) / (o->df - 1); /* variance of the fit without this row */
         bool defined = o->df > 1 && rest > 1e-12 && without > 0;
-        o->fitted[i] = s->y[i] - r;
         o->leverage[i] = h;
         o->student[i] = defined ? r / sqrt(without * rest) : NAN;
+        o->cook[i] = defined ? r * r * h / (rest * rest * (double)o->k * o->sigma * o->sigma) : NAN;
+        o->residual[i] = r / s->w[i];
+        o->fitted[i] = s->y[i] - o->residual[i];
     }
 }
 
@@ -200,13 +207,16 @@ static void reserve(struct wl_ols *o, struct scaled *s, size_t columns, struct w
     o->t = wl_new_array(a, double, k);
     o->p = wl_new_array(a, double, k);
     o->cov = wl_new_array(a, double, k *k);
+    o->inverse = wl_new_array(a, double, k *k);
     o->fitted = wl_new_array(a, double, n);
     o->residual = wl_new_array(a, double, n);
     o->leverage = wl_new_array(a, double, n);
     o->student = wl_new_array(a, double, n);
+    o->cook = wl_new_array(a, double, n);
     o->mean = wl_new_array(a, double, columns);
     o->scale = wl_new_array(a, double, columns);
     o->root = wl_new_array(a, double, columns *columns);
+    s->w = wl_new_array(a, double, n);
     s->q = wl_new_array(a, double, n *columns);
     s->r = wl_new_array(a, double, columns *columns);
     s->g = wl_new_array(a, double, columns);
@@ -214,26 +224,47 @@ static void reserve(struct wl_ols *o, struct scaled *s, size_t columns, struct w
     s->scale = o->scale;
 }
 
-int wl_ols_fit(struct wl_ols *o, const double *y, const double *x, size_t n, size_t columns, bool intercept,
-               struct wl_arena *a, struct wl_err *e)
+static int take_weights(struct scaled *s, const double *weights, struct wl_err *e)
+{
+    for (int i = 0; i < s->n; i++) {
+        double w = weights ? weights[i] : 1;
+        if (!(w > 0) || isinf(w))
+            return wl_fail(e, WL_EINVAL, "least squares: the weight of row %d is not positive", i + 1);
+        s->w[i] = sqrt(w);
+        s->sum += w;
+    }
+    return 0;
+}
+
+int wl_wls_fit(struct wl_ols *o, const double *y, const double *x, const double *weights, size_t n, size_t columns,
+               bool intercept, struct wl_arena *a, struct wl_err *e)
 {
     *o = (struct wl_ols) { .n = n, .k = columns + intercept, .intercept = intercept, .condition = 1 };
     if (n < o->k || !n || !o->k || n > INT32_MAX / (columns + 1))
         return wl_fail(e, WL_EINVAL, "least squares: %zu rows for %zu coefficients", n, o->k);
-    if (check_finite(y, n, "the response", e)) return e ? e->code : WL_EINVAL;
-    if (check_finite(x, n * columns, "a column", e)) return e ? e->code : WL_EINVAL;
+    int rc = check_finite(y, n, "the response", e);
+    if (!rc) rc = check_finite(x, n * columns, "a column", e);
+    if (rc) return rc;
     o->df = (double)(n - o->k);
     struct scaled s = { .n = (int)n, .p = (int)columns, .x = x, .y = y };
     reserve(o, &s, columns, a);
-    int rc = scale_columns(o, &s, e);
+    rc = take_weights(&s, weights, e);
+    if (!rc) rc = scale_columns(o, &s, e);
     if (!rc) rc = factorise(o, &s, a, e);
     if (rc) return rc;
     solve(&s, o->residual, a);
+    o->weight_sum = s.sum;
     sums_of_squares(o, &s);
-    covariance(o, s.p);
+    invert(o, &s);
     coefficients(o, &s);
     diagnose(o, &s);
     return 0;
+}
+
+int wl_ols_fit(struct wl_ols *o, const double *y, const double *x, size_t n, size_t columns, bool intercept,
+               struct wl_arena *a, struct wl_err *e)
+{
+    return wl_wls_fit(o, y, x, NULL, n, columns, intercept, a, e);
 }
 
 double wl_ols_half_width(const struct wl_ols *o, size_t j, double level)
@@ -244,7 +275,7 @@ double wl_ols_half_width(const struct wl_ols *o, size_t j, double level)
 struct wl_prediction wl_ols_predict(const struct wl_ols *o, const double *x0, double level)
 {
     size_t p = o->k - o->intercept;
-    double distance = o->intercept ? 1 / (double)o->n : 0; /* leverage of x0 */
+    double distance = o->intercept ? 1 / o->weight_sum : 0; /* leverage of x0 with weight 1 */
     long double fit = o->intercept ? o->b[0] : 0;
     for (size_t j = 0; j < p; j++) {
         fit += (long double)o->b[j + o->intercept] * x0[j];

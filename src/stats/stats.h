@@ -53,30 +53,38 @@ double wl_median(const double *v, size_t n, struct wl_arena *a); /* NAN where n 
 
 /* ---- linear least squares --------------------------------------------------------------------------------- */
 
-/* Ordinary least squares of y on k coefficients: the intercept (coefficient 0, if there is one) and the columns of
- * x in their order. Solved by Householder QR of the columns, centred (with an intercept) and scaled to length 1:
- * no normal equations. What n = k leaves undefined (sigma, errors, tests) is NAN. */
+/* Least squares of y on k coefficients: the intercept (coefficient 0, if there is one) and the columns of x in their
+ * order. Solved by Householder QR of the columns, centred (with an intercept) and scaled to length 1: no normal
+ * equations. What n = k leaves undefined (sigma, errors, tests) is NAN. With weights w the sums of squares, sigma and
+ * leverages are weighted, sigma^2 is the variance of a row of weight 1, and residuals are those of y. */
 struct wl_ols {
     size_t n, k;
     bool intercept;
     double df;                   /* n - k */
     double *b, *se, *t, *p;      /* [k] coefficients, standard errors, t and two-sided p against 0 */
     double *cov;                 /* [k,k] covariance of b */
+    double *inverse;             /* [k,k] (X'WX)^-1 */
     double *fitted, *residual;   /* [n] */
     double *leverage;            /* [n] diagonal of the hat matrix */
     double *student;             /* [n] externally studentised residuals, t(df - 1) */
+    double *cook;                /* [n] Cook's distance */
     double sse, sst;             /* residual and total sum of squares (about the mean, or about 0) */
     double sigma;                /* residual standard deviation sqrt(sse / df) */
     double r2, r2_adj;           /* NAN where sst = 0 */
     double f, p_f;               /* all columns against none, F(k - intercept, df) */
     double condition;            /* 2-norm condition number of the centred, scaled columns */
+    double weight_sum;           /* n without weights */
     double *mean, *scale, *root; /* internal: [p] centres and lengths, [p,p] inverse of R */
 };
 
 /* Fits x [n, columns] with an intercept or without. WL_EINVAL: fewer rows than coefficients, a value that is not
- * finite (row and column named), columns that are linear combinations of each other. */
+ * finite (row named), a constant column, columns that are linear combinations of each other. */
 int wl_ols_fit(struct wl_ols *o, const double *y, const double *x, size_t n, size_t columns, bool intercept,
                struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The same with weights [n] > 0, inverse variances up to a factor; NULL: all 1. */
+int wl_wls_fit(struct wl_ols *o, const double *y, const double *x, const double *weights, size_t n, size_t columns,
+               bool intercept, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Prediction at one point x0 [columns]. The mean: where the line is; the run: where one more observation falls.
  * lo and hi are the ends of t intervals of the level asked for; NAN without residual degrees of freedom. */
@@ -99,5 +107,48 @@ struct wl_lack_of_fit {
 };
 struct wl_lack_of_fit wl_lack_of_fit(const double *x, const double *y, size_t n, double sse, size_t coefficients,
                                      struct wl_arena *a);
+
+/* ---- errors of the coefficients when residuals are not alike or not independent ---- */
+
+enum wl_hc { WL_HC0, WL_HC1, WL_HC2, WL_HC3 };
+
+/* Heteroscedasticity-consistent standard errors [k] of an unweighted fit of x. Source: MacKinnon & White 1985;
+ * Long & Ervin 2000. */
+void wl_ols_hc(const struct wl_ols *o, const double *x, enum wl_hc kind, double *se);
+
+/* Cluster-robust standard errors [k] of an unweighted fit and their degrees of freedom [k]. `cluster` [n] numbers
+ * the clusters from 0.
+ *   CR1: residuals inflated by sqrt(G/(G-1) (n-1)/(n-k)), clusters - 1 degrees of freedom (as Stata, statsmodels).
+ *   CR2: residuals of each cluster times (I - H_gg)^-1/2, unbiased when residuals are independent and alike, with
+ *        Satterthwaite's degrees of freedom for that case. Source: Bell & McCaffrey 2002; Pustejovsky & Tipton 2018.
+ * WL_EINVAL: fewer than two clusters. WL_ELIB: the eigenvalue routine failed. */
+enum wl_cr { WL_CR1, WL_CR2 };
+int wl_ols_cluster(const struct wl_ols *o, const double *x, const size_t *cluster, size_t clusters, enum wl_cr kind,
+                   double *se, double *df, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- robust lines ---- */
+
+/* A line y = b0 + b1 x with the interval of b1. */
+struct wl_line {
+    double b0, b1, se, lo, hi; /* se NAN where the method has none */
+    double scale;              /* of the residuals, NAN where the method has none */
+};
+
+/* Theil-Sen: b1 is the median of the slopes of all pairs with different x, b0 the median of y - b1 x; the interval of
+ * the level is by the normal approximation to Kendall's tau, with ties. Source: Sen 1968, eq. 2.6. All NAN where all
+ * x are equal. */
+struct wl_line wl_theil_sen(const double *x, const double *y, size_t n, double level, struct wl_arena *a);
+
+/* Huber's M-estimator, t = 1.345, scale = median |r| / 0.6745, by reweighting from the least squares line; standard
+ * error after Huber 1981, eq. 6.5, interval by t(n - 2). WL_EINVAL: as wl_ols_fit, no spread of residuals left, or no
+ * convergence. */
+int wl_huber(const double *x, const double *y, size_t n, double level, struct wl_line *out, struct wl_arena *a,
+             struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- several tests at once ---- */
+
+/* Holm's adjusted p values: adjusted[i] <= alpha rejects with the chance of any false rejection <= alpha. NAN stays
+ * NAN and does not count. Source: Holm 1979. */
+void wl_holm(const double *p, size_t n, double *adjusted, struct wl_arena *a);
 
 #endif

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes distributions.csv, ols_data.csv and ols_values.csv: what src/stats is held against.
+"""Writes distributions.csv, ols_*.csv and robust_*.csv: what src/stats is held against.
 
-Distributions come from mpmath with 60 digits, least squares from statsmodels.
-    python3 -m venv V && V/bin/pip install mpmath numpy statsmodels && V/bin/python make_stats_golden.py
+Distributions come from mpmath with 60 digits, least squares and robust errors from statsmodels and scipy, CR2 with
+Satterthwaite's degrees of freedom from its definition in numpy.
+    python3 -m venv V && V/bin/pip install mpmath numpy scipy statsmodels && V/bin/python make_stats_golden.py
 Made with mpmath 1.4, statsmodels 0.15; the numbers do not depend on the version beyond their last digits.
 """
 import csv
@@ -10,6 +11,7 @@ import os
 
 import mpmath as mp
 import numpy as np
+import scipy.stats
 import statsmodels.api as sm
 
 mp.mp.dps = 60
@@ -98,12 +100,64 @@ def least_squares(data, values):
         for i in (0, 4, len(y) - 1):
             quantities[f"leverage{i}"] = influence.hat_matrix_diag[i]
             quantities[f"student{i}"] = influence.resid_studentized_external[i]
+            quantities[f"cook{i}"] = influence.cooks_distance[0][i]
         at = np.array([col.max() * 1.5 for col in x])
         row = np.concatenate([[1.0], at]) if intercept else at
         seen = fit.get_prediction(row[None, :]).summary_frame(alpha=0.05).iloc[0]
         quantities.update(fit=seen["mean"], mean_lo=seen["mean_ci_lower"], run_hi=seen["obs_ci_upper"])
         for quantity, value in quantities.items():
             values.writerow([name, quantity, repr(float(value))])
+
+
+def cr2(design, residual, cluster):
+    """Bell and McCaffrey 2002 with a working model of equal, independent residuals: errors, degrees of freedom."""
+    inverse = np.linalg.inv(design.T @ design)
+    hat = design @ inverse @ design.T
+    rest = np.eye(len(design)) - hat
+    errors, freedoms = [], []
+    for j in range(design.shape[1]):
+        total, vectors = 0.0, []
+        for g in np.unique(cluster):
+            rows = cluster == g
+            value, vector = np.linalg.eigh(rest[np.ix_(rows, rows)])
+            root = np.array([1 / np.sqrt(v) if v > 1e-10 else 0.0 for v in value])
+            adjusted = (vector * root) @ vector.T @ design[rows] @ inverse[:, j]
+            total += (adjusted @ residual[rows]) ** 2
+            vectors.append(rest[:, rows] @ adjusted)
+        inner = np.array(vectors) @ np.array(vectors).T
+        errors.append(np.sqrt(total))
+        freedoms.append(np.trace(inner) ** 2 / np.sum(inner ** 2))
+    return errors, freedoms
+
+
+def robust(data, values):
+    """A campaign with unequal repeats, unequal scatter and two bad runs."""
+    rng = np.random.default_rng(20250811)
+    workers = np.repeat([1, 2, 4, 8, 16, 32], [3, 5, 2, 4, 6, 3])
+    x = np.log(workers)
+    y = 4 - 0.8 * x + 0.02 * (1 + x) * rng.standard_normal(len(x)) + 0.03 * rng.standard_normal(6)[np.unique(x, return_inverse=True)[1]]
+    y[4] += 0.4
+    y[17] += 0.3
+    weight = 1 / (1 + x) ** 2
+    cluster = np.unique(x, return_inverse=True)[1]
+    for row in zip(y, x, weight, cluster):
+        data.writerow([repr(float(value)) for value in row])
+    design = sm.add_constant(x)
+    fit = sm.OLS(y, design).fit()
+    out = {f"{kind}_se{j}": getattr(fit, kind.upper() + "_se")[j] for kind in ("hc0", "hc1", "hc2", "hc3") for j in (0, 1)}
+    clustered = fit.get_robustcov_results("cluster", groups=cluster)
+    errors, freedoms = cr2(design, fit.resid, cluster)
+    for j in (0, 1):
+        out.update({f"cr1_se{j}": clustered.bse[j], f"cr2_se{j}": errors[j], f"cr2_df{j}": freedoms[j]})
+    weighted = sm.WLS(y, design, weights=weight).fit()
+    out.update(wls_b0=weighted.params[0], wls_b1=weighted.params[1], wls_se0=weighted.bse[0], wls_se1=weighted.bse[1],
+               wls_r2=weighted.rsquared, wls_sigma=weighted.mse_resid ** 0.5)
+    sen = scipy.stats.theilslopes(y, x, 0.95, method="joint")
+    out.update(sen_b0=sen.intercept, sen_b1=sen.slope, sen_lo=sen.low_slope, sen_hi=sen.high_slope)
+    huber = sm.RLM(y, design, sm.robust.norms.HuberT(1.345)).fit(tol=1e-14, maxiter=2000, conv="coefs")
+    out.update(huber_b0=huber.params[0], huber_b1=huber.params[1], huber_se1=huber.bse[1], huber_scale=huber.scale)
+    for name, value in out.items():
+        values.writerow([name, repr(float(value))])
 
 
 def write(name, header, fill):
@@ -113,9 +167,12 @@ def write(name, header, fill):
         fill(out)
 
 
+def write_pair(stem, data_header, values_header, fill):
+    """STEM_data.csv and STEM_values.csv from one function."""
+    write(stem + "_data.csv", data_header, lambda data: write(stem + "_values.csv", values_header,
+                                                              lambda values: fill(data, values)))
+
+
 write("distributions.csv", ["function", "x", "a", "b", "value"], distributions)
-with open(os.path.join(HERE, "ols_data.csv"), "w") as d, open(os.path.join(HERE, "ols_values.csv"), "w") as v:
-    data, values = csv.writer(d, lineterminator="\n"), csv.writer(v, lineterminator="\n")
-    data.writerow(["case", "y", "x1", "x2", "x3"])
-    values.writerow(["case", "quantity", "value"])
-    least_squares(data, values)
+write_pair("ols", ["case", "y", "x1", "x2", "x3"], ["case", "quantity", "value"], least_squares)
+write_pair("robust", ["y", "x", "weight", "cluster"], ["quantity", "value"], robust)

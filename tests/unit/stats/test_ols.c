@@ -47,6 +47,7 @@ static double quantity(const struct wl_ols *o, const struct wl_prediction *at, c
     if (IS("half")) return wl_ols_half_width(o, index, 0.95);
     if (IS("leverage")) return o->leverage[index];
     if (IS("student")) return o->student[index];
+    if (IS("cook")) return o->cook[index];
 #undef IS
     fail_msg("no such quantity: %s", name);
     return NAN;

@@ -1,0 +1,166 @@
+/* Sandwich estimators: (X'X)^-1 (sum over rows or clusters) (X'X)^-1. */
+#include "stats/stats.h"
+
+#include <lapacke.h>
+#include <math.h>
+
+/* Element j of the row of X, and of the row of X (X'X)^-1: what a residual in row i adds to coefficient j. */
+static double design(const struct wl_ols *o, const double *x, size_t i, size_t j)
+{
+    return o->intercept ? (j ? x[i + (j - 1) * o->n] : 1) : x[i + j * o->n];
+}
+
+static double share(const struct wl_ols *o, const double *x, size_t i, size_t j)
+{
+    double sum = 0;
+    for (size_t l = 0; l < o->k; l++) sum += design(o, x, i, l) * o->inverse[l + j * o->k];
+    return sum;
+}
+
+static double inflated(const struct wl_ols *o, size_t i, enum wl_hc kind)
+{
+    double r2 = o->residual[i] * o->residual[i], rest = 1 - o->leverage[i];
+    switch (kind) {
+    case WL_HC0: return r2;
+    case WL_HC1: return r2 * (double)o->n / o->df;
+    case WL_HC2: return r2 / rest;
+    case WL_HC3: return r2 / (rest * rest);
+    }
+    return NAN;
+}
+
+void wl_ols_hc(const struct wl_ols *o, const double *x, enum wl_hc kind, double *se)
+{
+    for (size_t j = 0; j < o->k; j++) {
+        double sum = 0;
+        for (size_t i = 0; i < o->n; i++) sum += share(o, x, i, j) * share(o, x, i, j) * inflated(o, i, kind);
+        se[j] = o->df > 0 ? sqrt(sum) : NAN;
+    }
+}
+
+/* The rows of one cluster. */
+struct rows {
+    size_t *v, n;
+};
+
+static struct rows *rows_of(const size_t *cluster, size_t n, size_t clusters, struct wl_arena *a)
+{
+    struct rows *g = wl_new_array(a, struct rows, clusters);
+    for (size_t i = 0; i < n; i++) g[cluster[i]].n++;
+    for (size_t c = 0; c < clusters; c++) {
+        g[c].v = wl_new_array(a, size_t, g[c].n);
+        g[c].n = 0;
+    }
+    for (size_t i = 0; i < n; i++) g[cluster[i]].v[g[cluster[i]].n++] = i;
+    return g;
+}
+
+/* CR1 is plain sums of residuals by cluster. */
+static void cluster_plain(const struct wl_ols *o, const double *x, const struct rows *g, size_t clusters, double *se,
+                          double *df)
+{
+    double m = (double)clusters, n = (double)o->n;
+    for (size_t j = 0; j < o->k; j++) {
+        double total = 0;
+        for (size_t c = 0; c < clusters; c++) {
+            double sum = 0;
+            for (size_t r = 0; r < g[c].n; r++) sum += share(o, x, g[c].v[r], j) * o->residual[g[c].v[r]];
+            total += sum * sum;
+        }
+        se[j] = sqrt(total * m / (m - 1) * (n - 1) / o->df);
+        df[j] = m - 1;
+    }
+}
+
+/* Element (i, l) of the hat matrix. */
+static double hat(const struct wl_ols *o, const double *x, size_t i, size_t l)
+{
+    double sum = 0;
+    for (size_t j = 0; j < o->k; j++) sum += share(o, x, i, j) * design(o, x, l, j);
+    return sum;
+}
+
+/* (I - H_gg)^-1/2 [n_g, n_g], generalised: directions that the fit takes up whole (eigenvalue 0) stay out. */
+static int adjustment(const struct wl_ols *o, const double *x, const struct rows *g, double *out, struct wl_arena *a,
+                      struct wl_err *e)
+{
+    size_t n = g->n;
+    double *v = wl_new_array(a, double, n *n), *values = wl_new_array(a, double, n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t l = 0; l < n; l++) v[i + l * n] = (i == l) - hat(o, x, g->v[i], g->v[l]);
+    lapack_int size = (lapack_int)n, info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'U', size, v, size, values);
+    if (info) return wl_fail(e, WL_ELIB, "cluster-robust errors: dsyev gave %d", (int)info);
+    for (size_t i = 0; i < n; i++)
+        for (size_t l = 0; l < n; l++) {
+            double sum = 0;
+            for (size_t q = 0; q < n; q++)
+                if (values[q] > 1e-10) sum += v[i + q * n] * v[l + q * n] / sqrt(values[q]);
+            out[i + l * n] = sum;
+        }
+    return 0;
+}
+
+/* For coefficient j and each cluster the vector A_g s_g, s the shares: w [n] in the order of rows. */
+static void adjusted_shares(const struct wl_ols *o, const double *x, const struct rows *g, const double *adjust,
+                            size_t j, double *w)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        double sum = 0;
+        for (size_t l = 0; l < g->n; l++) sum += adjust[i + l * g->n] * share(o, x, g->v[l], j);
+        w[g->v[i]] = sum;
+    }
+}
+
+/* Satterthwaite: (sum of eigenvalues)^2 / (sum of their squares) of B, B_gh = w_g' (I - H)_gh w_h, which is
+ * trace(B)^2 / sum of B_gh^2. With H = X (X'X)^-1 X' only u_g = X_g' w_g is needed. */
+static double satterthwaite(const struct wl_ols *o, const double *x, const struct rows *g, size_t clusters,
+                            const double *w, struct wl_arena *a)
+{
+    size_t k = o->k;
+    double *u = wl_new_array(a, double, clusters *k), *z = wl_new_array(a, double, clusters *k);
+    for (size_t c = 0; c < clusters; c++)
+        for (size_t j = 0; j < k; j++)
+            for (size_t i = 0; i < g[c].n; i++) {
+                u[c * k + j] += design(o, x, g[c].v[i], j) * w[g[c].v[i]];
+                z[c * k + j] += share(o, x, g[c].v[i], j) * w[g[c].v[i]];
+            }
+    double trace = 0, squares = 0;
+    for (size_t c = 0; c < clusters; c++)
+        for (size_t d = 0; d < clusters; d++) {
+            double b = 0;
+            for (size_t i = 0; c == d && i < g[c].n; i++) b += w[g[c].v[i]] * w[g[c].v[i]];
+            for (size_t j = 0; j < k; j++) b -= u[c * k + j] * z[d * k + j];
+            if (c == d) trace += b;
+            squares += b * b;
+        }
+    return trace * trace / squares;
+}
+
+int wl_ols_cluster(const struct wl_ols *o, const double *x, const size_t *cluster, size_t clusters, enum wl_cr kind,
+                   double *se, double *df, struct wl_arena *a, struct wl_err *e)
+{
+    if (clusters < 2) return wl_fail(e, WL_EINVAL, "cluster-robust errors need two clusters, here is %zu", clusters);
+    struct rows *g = rows_of(cluster, o->n, clusters, a);
+    if (kind == WL_CR1) {
+        cluster_plain(o, x, g, clusters, se, df);
+        return 0;
+    }
+    double **adjust = wl_new_array(a, double *, clusters), *w = wl_new_array(a, double, o->n);
+    for (size_t c = 0; c < clusters; c++) {
+        adjust[c] = wl_new_array(a, double, g[c].n *g[c].n);
+        int rc = adjustment(o, x, &g[c], adjust[c], a, e);
+        if (rc) return rc;
+    }
+    for (size_t j = 0; j < o->k; j++) {
+        double total = 0;
+        for (size_t c = 0; c < clusters; c++) {
+            adjusted_shares(o, x, &g[c], adjust[c], j, w);
+            double sum = 0;
+            for (size_t i = 0; i < g[c].n; i++) sum += w[g[c].v[i]] * o->residual[g[c].v[i]];
+            total += sum * sum;
+        }
+        se[j] = sqrt(total);
+        df[j] = satterthwaite(o, x, g, clusters, w, a);
+    }
+    return 0;
+}

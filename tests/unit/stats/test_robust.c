@@ -1,0 +1,190 @@
+/* Errors and lines for unequal scatter, dependent runs and bad points, against statsmodels, scipy and definitions. */
+#include "check.h"
+
+enum { MOST = 32 };
+
+struct campaign {
+    size_t n, clusters, cluster[MOST];
+    double x[MOST], y[MOST], weight[MOST];
+};
+
+static void read_campaign(struct campaign *c, struct wl_arena *a)
+{
+    struct wl_csv csv;
+    *c = (struct campaign) { 0 };
+    golden_open(&csv, "robust_data.csv", a);
+    for (; golden_next(&csv); c->n++) {
+        assert_true(c->n < MOST);
+        c->x[c->n] = golden_real(&csv, "x");
+        c->y[c->n] = golden_real(&csv, "y");
+        c->weight[c->n] = golden_real(&csv, "weight");
+        c->cluster[c->n] = (size_t)golden_real(&csv, "cluster");
+        if (c->cluster[c->n] >= c->clusters) c->clusters = c->cluster[c->n] + 1;
+    }
+}
+
+static double golden_value(const char *quantity, struct wl_arena *a)
+{
+    struct wl_csv csv;
+    golden_open(&csv, "robust_values.csv", a);
+    while (golden_next(&csv))
+        if (wl_streq(csv.row[0], quantity)) return golden_real(&csv, "value");
+    fail_msg("no golden value %s", quantity);
+    return NAN;
+}
+
+static void hold(const char *quantity, double got, double want_digits, struct wl_arena *a)
+{
+    agree(quantity, got, golden_value(quantity, a), want_digits);
+}
+
+static void unequal_scatter(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e;
+    struct campaign c;
+    struct wl_ols o;
+    read_campaign(&c, a);
+    assert_int_equal(wl_ols_fit(&o, c.y, c.x, c.n, 1, true, a, &e), 0);
+    for (int kind = WL_HC0; kind <= WL_HC3; kind++) {
+        double se[2];
+        wl_ols_hc(&o, c.x, kind, se);
+        for (int j = 0; j < 2; j++) hold(wl_strf(a, "hc%d_se%d", kind, j), se[j], 9, a);
+    }
+    wl_arena_free(a);
+}
+
+static void clusters(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e;
+    struct campaign c;
+    struct wl_ols o;
+    double se[2], df[2];
+    read_campaign(&c, a);
+    assert_int_equal(wl_ols_fit(&o, c.y, c.x, c.n, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_cluster(&o, c.x, c.cluster, c.clusters, WL_CR1, se, df, a, &e), 0);
+    for (int j = 0; j < 2; j++) hold(wl_strf(a, "cr1_se%d", j), se[j], 9, a);
+    assert_true(df[1] == 5);
+    assert_int_equal(wl_ols_cluster(&o, c.x, c.cluster, c.clusters, WL_CR2, se, df, a, &e), 0);
+    for (int j = 0; j < 2; j++) {
+        hold(wl_strf(a, "cr2_se%d", j), se[j], 9, a);
+        hold(wl_strf(a, "cr2_df%d", j), df[j], 8, a);
+    }
+    assert_int_equal(wl_ols_cluster(&o, c.x, c.cluster, 1, WL_CR2, se, df, a, &e), WL_EINVAL);
+    wl_arena_free(a);
+}
+
+/* Every row its own cluster: CR2 is HC2. */
+static void single_rows_as_clusters(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e;
+    struct campaign c;
+    struct wl_ols o;
+    double se[2], df[2], hc[2];
+    size_t own[MOST];
+    read_campaign(&c, a);
+    for (size_t i = 0; i < c.n; i++) own[i] = i;
+    assert_int_equal(wl_ols_fit(&o, c.y, c.x, c.n, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_cluster(&o, c.x, own, c.n, WL_CR2, se, df, a, &e), 0);
+    wl_ols_hc(&o, c.x, WL_HC2, hc);
+    agree("intercept", se[0], hc[0], 12);
+    agree("slope", se[1], hc[1], 12);
+    wl_arena_free(a);
+}
+
+static void weights(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e;
+    struct campaign c;
+    struct wl_ols o, same;
+    read_campaign(&c, a);
+    assert_int_equal(wl_wls_fit(&o, c.y, c.x, c.weight, c.n, 1, true, a, &e), 0);
+    for (size_t j = 0; j < 2; j++) {
+        hold(wl_strf(a, "wls_b%zu", j), o.b[j], 12, a);
+        hold(wl_strf(a, "wls_se%zu", j), o.se[j], 10, a);
+    }
+    hold("wls_r2", o.r2, 10, a);
+    hold("wls_sigma", o.sigma, 10, a);
+    for (size_t i = 0; i < c.n; i++) c.weight[i] *= 1000;
+    assert_int_equal(wl_wls_fit(&same, c.y, c.x, c.weight, c.n, 1, true, a, &e), 0);
+    agree("weights up to a factor", same.se[1], o.se[1], 12);
+    agree("its prediction", wl_ols_predict(&same, c.x, 0.95).mean_lo, wl_ols_predict(&o, c.x, 0.95).mean_lo, 12);
+    c.weight[3] = 0;
+    assert_int_equal(wl_wls_fit(&o, c.y, c.x, c.weight, c.n, 1, true, a, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "weight of row 4"));
+    wl_arena_free(a);
+}
+
+static void lines_that_resist(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e;
+    struct campaign c;
+    read_campaign(&c, a);
+    struct wl_line sen = wl_theil_sen(c.x, c.y, c.n, 0.95, a), huber;
+    hold("sen_b0", sen.b0, 13, a);
+    hold("sen_b1", sen.b1, 13, a);
+    hold("sen_lo", sen.lo, 13, a);
+    hold("sen_hi", sen.hi, 13, a);
+    assert_int_equal(wl_huber(c.x, c.y, c.n, 0.95, &huber, a, &e), 0);
+    hold("huber_b0", huber.b0, 8, a);
+    hold("huber_b1", huber.b1, 8, a);
+    hold("huber_se1", huber.se, 8, a);
+    hold("huber_scale", huber.scale, 8, a);
+    wl_arena_free(a);
+}
+
+static void lines_without_data(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e;
+    struct wl_line out;
+    const double x[] = { 1, 2, 3, 4 }, same[] = { 2, 2, 2, 2 }, on[] = { 1, 2, 3, 9 };
+    assert_true(isnan(wl_theil_sen(same, x, 4, 0.95, a).b1) && isnan(wl_theil_sen(x, x, 1, 0.95, a).b1));
+    agree("two points", wl_theil_sen(x, on, 2, 0.95, a).b1, 1, 15);
+    assert_int_equal(wl_huber(x, same, 4, 0.95, &out, a, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "no scale"));
+    assert_int_equal(wl_huber(x, on, 2, 0.95, &out, a, &e), WL_EINVAL);
+    assert_int_equal(wl_huber(same, on, 4, 0.95, &out, a, &e), WL_EINVAL);
+    wl_arena_free(a);
+}
+
+/* Holm's own steps: smallest times n, next times n - 1, never falling, at most 1. */
+static void holm(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const double p[] = { 0.04, 0.01, NAN, 0.03, 0.9 }, want[] = { 0.09, 0.04, NAN, 0.09, 0.9 };
+    double got[5];
+    wl_holm(p, 5, got, a);
+    for (int i = 0; i < 5; i++) {
+        if (isnan(want[i]))
+            assert_true(isnan(got[i]));
+        else
+            agree("adjusted p", got[i], want[i], 14);
+    }
+    wl_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unequal_scatter),
+        cmocka_unit_test(clusters),
+        cmocka_unit_test(single_rows_as_clusters),
+        cmocka_unit_test(weights),
+        cmocka_unit_test(lines_that_resist),
+        cmocka_unit_test(lines_without_data),
+        cmocka_unit_test(holm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
