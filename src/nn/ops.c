@@ -60,8 +60,9 @@ static bool window_out(struct wl_graph *g, const struct wl_node *n, const int64_
                        const int64_t pad[2], int64_t out[2])
 {
     const struct wl_dims *x = &n->in[0]->dims;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         if (stride[i] == 0) stride[i] = 1;
+    for (int i = 0; i < 2; i++) {
         if (kernel[i] < 1 || stride[i] < 1 || pad[i] < 0 || pad[i] >= kernel[i] ||
             x->d[2 + i] + 2 * pad[i] < kernel[i]) {
             wl_graph_fail(g, "%s: %s of kernel [%lld,%lld], stride [%lld,%lld], pad [%lld,%lld] does not fit %s",

@@ -1,0 +1,148 @@
+#include "nn/graph.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct wl_arena *a;
+
+static int set_up(void **state)
+{
+    (void)state;
+    a = wl_arena_new(NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    wl_arena_free(a);
+    return 0;
+}
+
+static void says(const struct wl_graph *g, const char *text)
+{
+    struct wl_err e = { 0 };
+    assert_int_equal(wl_graph_check(g, &e), WL_EINVAL);
+    if (!strstr(e.msg, text)) fail_msg("'%s' does not say '%s'", e.msg, text);
+}
+
+static struct wl_tensor *image(struct wl_graph *g, int64_t c, int64_t size)
+{
+    return wl_input(g, "x", WL_F32, WL_DIMS(2, c, size, size));
+}
+
+static void test_names_and_shapes(void **state)
+{
+    (void)state;
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *x = image(g, 3, 224);
+    wl_scope_push(g, "layer%d", 1);
+    wl_scope_push(g, "%d", 0);
+    struct wl_conv c = { .channels = 64, .kernel = { 7, 3 }, .stride = { 2, 1 }, .pad = { 3, 0 }, .bias = true };
+    struct wl_tensor *y = wl_conv2d(g, "conv1", x, c);
+    wl_scope_pop(g);
+    wl_scope_pop(g);
+    assert_string_equal(wl_tensor_name(y), "layer1.0.conv1");
+    assert_string_equal(wl_dims_text(a, wl_tensor_dims(y)), "[2,64,112,222]");
+    assert_string_equal(wl_dims_text(a, wl_tensor_dims(wl_max_pool(g, "pool", y, (struct wl_pool) { 0 }))),
+                        "[2,64,1,1]");
+    assert_string_equal(wl_dims_text(a, wl_tensor_dims(wl_linear(g, "fc", y, 10))), "[2,10]");
+    struct wl_err e;
+    assert_int_equal(wl_graph_check(g, &e), 0);
+    assert_string_equal(g->tensors[1]->name, "layer1.0.conv1.weight");
+    assert_string_equal(wl_dims_text(a, &g->tensors[1]->dims), "[64,3,7,3]");
+    assert_string_equal(g->tensors[2]->name, "layer1.0.conv1.bias");
+    assert_true(wl_node_flops(g->nodes[0]) == 2.0 * 2 * 64 * 112 * 222 * 3 * 7 * 3);
+}
+
+static void test_shape_errors(void **state)
+{
+    (void)state;
+    struct wl_graph *g = wl_graph_new(a);
+    wl_scope_push(g, "layer1");
+    wl_add(g, "add", image(g, 3, 8), image(g, 4, 8));
+    wl_scope_pop(g);
+    says(g, "layer1.add: add of x [2,3,8,8] and x [2,4,8,8]");
+
+    g = wl_graph_new(a);
+    wl_conv2d(g, "c", image(g, 3, 4), (struct wl_conv) { .channels = 8, .kernel = { 5, 5 } });
+    says(g, "c: conv2d of kernel [5,5], stride [1,1], pad [0,0] does not fit [2,3,4,4]");
+
+    g = wl_graph_new(a);
+    wl_batch_norm(g, "n", wl_linear(g, "fc", image(g, 3, 4), 5), (struct wl_norm) { 0 });
+    says(g, "n: batch_norm needs an input [N,C,H,W], fc is [2,5]");
+
+    g = wl_graph_new(a);
+    wl_cross_entropy(g, "loss", wl_linear(g, "fc", image(g, 3, 4), 5), wl_input(g, "labels", WL_I32, WL_DIMS(3)),
+                     (struct wl_loss) { 0 });
+    says(g, "they are [2,5] and [3] of i32");
+
+    g = wl_graph_new(a);
+    wl_relu(g, "r", wl_input(g, "labels", WL_I32, WL_DIMS(3)));
+    says(g, "r: relu reads f32, labels is i32");
+
+    g = wl_graph_new(a);
+    wl_conv2d(g, "c", image(g, 3, 4), (struct wl_conv) { .channels = 0, .kernel = { 1, 1 } });
+    says(g, "c.weight: dimensions [0,3,1,1]: each must be at least 1");
+
+    g = wl_graph_new(a);
+    wl_mean_square(g, "loss", image(g, 1, 2), image(g, 1, 3), (struct wl_loss) { 0 });
+    says(g, "loss: mean_square of x [2,1,2,2] and x [2,1,3,3]");
+}
+
+/* The first error stays, whatever comes behind it. */
+static void test_sticky(void **state)
+{
+    (void)state;
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *y = wl_conv2d(g, "first", image(g, 3, 4), (struct wl_conv) { .channels = 8, .kernel = { 9, 9 } });
+    assert_non_null(y);
+    y = wl_relu(g, "same", wl_relu(g, "same", y));
+    wl_linear(g, "fc", y, -1);
+    says(g, "first: ");
+}
+
+static void test_names_once(void **state)
+{
+    (void)state;
+    struct wl_graph *g = wl_graph_new(a);
+    wl_relu(g, "relu", wl_relu(g, "relu", image(g, 1, 1)));
+    says(g, "relu: there is already an operation of this name");
+}
+
+static void test_scopes_and_gradients(void **state)
+{
+    (void)state;
+    struct wl_graph *g = wl_graph_new(a);
+    wl_scope_push(g, "layer1");
+    says(g, "layer1.: the scope was not closed");
+
+    g = wl_graph_new(a);
+    struct wl_tensor *x = image(g, 1, 2);
+    wl_relu(g, "r", x);
+    wl_want_gradient(g, x);
+    says(g, "x: a gradient can be wanted of an f32 input, before an operation reads it");
+
+    g = wl_graph_new(a);
+    x = image(g, 1, 2);
+    wl_want_gradient(g, x);
+    wl_mean_square(g, "loss", image(g, 1, 2), wl_relu(g, "r", x), (struct wl_loss) { 0 });
+    says(g, "loss: mean_square has no gradient by r");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_and_shapes),
+        cmocka_unit_test(test_shape_errors),
+        cmocka_unit_test(test_sticky),
+        cmocka_unit_test(test_names_once),
+        cmocka_unit_test(test_scopes_and_gradients),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,121 @@
+#include "nn/program.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bool together(const struct wl_piece *a, const struct wl_piece *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+static bool overlap(const struct wl_piece *a, const struct wl_piece *b)
+{
+    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+/* What lives at one step, at most: no arena can be smaller. */
+static size_t lower_bound(const struct wl_piece *v, size_t n)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t live = 0;
+        for (size_t j = 0; j < n; j++)
+            if (v[j].first <= v[i].first && v[i].first <= v[j].last) live += v[j].bytes;
+        if (live > most) most = live;
+    }
+    return most;
+}
+
+static void check(struct wl_piece *v, size_t n, size_t total)
+{
+    for (size_t i = 0; i < n; i++) {
+        assert_true(v[i].offset % WL_ALIGN == 0);
+        assert_true(v[i].offset + v[i].bytes <= total);
+        for (size_t j = 0; j < i; j++) assert_false(together(&v[i], &v[j]) && overlap(&v[i], &v[j]));
+    }
+    assert_true(total >= lower_bound(v, n));
+}
+
+/* Random pieces: no two that live together overlap, and the arena is not larger than all of them. */
+static void test_random_lives(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (uint64_t round = 0; round < 200; round++) {
+        size_t n = wl_random_below(1, round, 0, 80), all = 0;
+        struct wl_piece *v = wl_new_array(a, struct wl_piece, n);
+        for (size_t i = 0; i < n; i++) {
+            v[i].bytes = wl_random_below(2, round, i, 5) ? wl_random_below(3, round, i, 100000) : 0;
+            v[i].first = (int)wl_random_below(4, round, i, 100);
+            v[i].last = v[i].first + (int)wl_random_below(5, round, i, 40);
+            all += (v[i].bytes + WL_ALIGN - 1) / WL_ALIGN * WL_ALIGN;
+        }
+        size_t total = wl_place_pieces(v, n, a);
+        check(v, n, total);
+        assert_true(total <= all);
+    }
+    wl_arena_free(a);
+}
+
+/* A chain, each piece alive with its neighbours only: two places are enough. */
+static void test_chain(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_piece v[50];
+    for (int i = 0; i < 50; i++) v[i] = (struct wl_piece) { .bytes = 640, .first = i, .last = i + 1 };
+    size_t total = wl_place_pieces(v, 50, a);
+    check(v, 50, total);
+    assert_true(total == 2 * 640);
+    assert_true(wl_place_pieces(v, 0, a) == 0);
+    wl_arena_free(a);
+}
+
+/* A hole is filled by what fits best, not by what comes first. */
+static void test_best_fit(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_piece v[] = {
+        { .bytes = 4096, .first = 0, .last = 1 }, { .bytes = 3072, .first = 0, .last = 9 },
+        { .bytes = 2048, .first = 0, .last = 1 }, { .bytes = 1024, .first = 0, .last = 9 },
+        { .bytes = 960, .first = 5, .last = 6 },
+    };
+    size_t total = wl_place_pieces(v, WL_COUNT(v), a);
+    check(v, WL_COUNT(v), total);
+    assert_true(v[4].offset == v[2].offset);
+    assert_true(total == 10240);
+    wl_arena_free(a);
+}
+
+static void test_pages(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e = { 0 };
+    char *p = wl_pages(a, 12345, "test", &e);
+    assert_non_null(p);
+    assert_true((uintptr_t)p % 4096 == 0);
+    for (int i = 0; i < 12345; i++) assert_int_equal(p[i], 0);
+    memset(p, 1, 12345);
+    assert_null(wl_pages(a, (size_t)1 << 60, "activations", &e));
+    assert_int_equal(e.code, WL_ENOMEM);
+    assert_non_null(strstr(e.msg, "activations: no memory for 1152921504606846976 bytes"));
+    wl_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_lives),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_best_fit),
+        cmocka_unit_test(test_pages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,346 @@
+#include "nn/plan.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct wl_arena *a;
+
+static int set_up(void **state)
+{
+    (void)state;
+    a = wl_arena_new(NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    wl_arena_free(a);
+    return 0;
+}
+
+enum { BATCH = 3, CLASSES = 4 };
+
+/* Two convolutions with batch norms, so that there are several buckets, and a head. */
+static struct wl_graph *network(void)
+{
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *x = wl_input(g, "images", WL_F32, WL_DIMS(BATCH, 3, 8, 8));
+    struct wl_tensor *labels = wl_input(g, "labels", WL_I32, WL_DIMS(BATCH));
+    for (int i = 0; i < 2; i++) {
+        wl_scope_push(g, "layer%d", i);
+        x = wl_conv2d(g, "conv", x, (struct wl_conv) { .channels = 18, .kernel = { 3, 3 }, .pad = { 1, 1 } });
+        x = wl_batch_norm(g, "bn", x, (struct wl_norm) { .relu = true });
+        wl_scope_pop(g);
+    }
+    wl_cross_entropy(g, "loss", wl_linear(g, "fc", x, CLASSES), labels, (struct wl_loss) { 0 });
+    return g;
+}
+
+static struct wl_plan *plan(struct wl_plan_opts o, struct wl_comm *comm)
+{
+    struct wl_plan *p = NULL;
+    struct wl_err e = { 0 };
+    struct wl_graph *g = network();
+    if (wl_plan_new(&p, g, &o, comm, a, &e)) fail_msg("%s", e.msg);
+    float *x = wl_plan_input(p, g->tensors[0]);
+    for (uint64_t i = 0; i < BATCH * 3 * 64; i++) x[i] = (float)wl_random_normal(5, 5, i);
+    return p;
+}
+
+static int train(struct wl_plan *p, bool first, bool last, struct wl_err *e)
+{
+    struct wl_counts c = { 0 };
+    return wl_plan_train(p, first, last, &c, e);
+}
+
+static float *state_of(struct wl_plan *p, const char *name, size_t *n)
+{
+    for (size_t i = 0; i < wl_plan_state_count(p); i++) {
+        struct wl_state s = wl_plan_state(p, i);
+        if (strcmp(s.name, name)) continue;
+        float *v = wl_new_array(a, float, s.count);
+        assert_int_equal(wl_plan_state_read(p, i, v, NULL), 0);
+        *n = s.count;
+        return v;
+    }
+    fail_msg("no state %s", name);
+    return NULL;
+}
+
+/* ---- options and misuse ---- */
+
+static void refuses(struct wl_plan_opts o, int code, const char *says)
+{
+    struct wl_plan *p;
+    struct wl_err e = { 0 };
+    assert_int_equal(wl_plan_new(&p, network(), &o, NULL, a, &e), code);
+    if (!strstr(e.msg, says)) fail_msg("'%s' does not say '%s'", e.msg, says);
+}
+
+static void test_bad_options(void **state)
+{
+    (void)state;
+    refuses((struct wl_plan_opts) { .backend = "cpuu" }, WL_EINVAL,
+            "back-end 'cpuu' is not known; did you mean 'cpu'?");
+    refuses((struct wl_plan_opts) { .threads = -1 }, WL_EINVAL, "threads is -1");
+    refuses((struct wl_plan_opts) { .micro_batches = -1 }, WL_EINVAL, "micro-batches is -1");
+    refuses((struct wl_plan_opts) { .optim.momentum = 1 }, WL_EINVAL, "momentum is 1");
+    refuses((struct wl_plan_opts) { .optim.weight_decay = NAN }, WL_EINVAL, "weight decay is nan");
+    refuses((struct wl_plan_opts) { .optim.kind = "adamm" }, WL_EINVAL, "optimiser 'adamm' is not known");
+}
+
+static void test_wrong_order(void **state)
+{
+    (void)state;
+    struct wl_err e = { 0 };
+    struct wl_plan *p = plan((struct wl_plan_opts) { .micro_batches = 2 }, NULL);
+    assert_int_equal(wl_plan_update(p, 0.1, &e), WL_EINVAL);
+    assert_int_equal(train(p, false, true, &e), WL_EINVAL);
+    assert_int_equal(train(p, true, false, &e), 0);
+    assert_int_equal(train(p, false, false, &e), 0);
+    assert_int_equal(train(p, false, true, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "the plan was made for 2 micro-batches a step"));
+
+    p = plan((struct wl_plan_opts) { .eval_only = true }, NULL);
+    assert_int_equal(train(p, true, true, &e), WL_EINVAL);
+    struct wl_counts c = { 0 };
+    assert_int_equal(wl_plan_eval(p, &c, &e), 0);
+    assert_int_equal(c.samples, BATCH);
+    assert_int_equal(wl_plan_gradient_read(p, 0, NULL, &e), WL_ENOENT);
+    assert_true(wl_plan_info(p).gradient_bytes == 0 && wl_plan_info(p).optim_bytes == 0);
+}
+
+static void test_bad_label(void **state)
+{
+    (void)state;
+    struct wl_plan *p = plan((struct wl_plan_opts) { 0 }, NULL);
+    int32_t *labels = wl_plan_input(p, p->program.graph->tensors[1]);
+    labels[2] = CLASSES;
+    struct wl_err e = { 0 };
+    assert_int_equal(train(p, true, true, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "loss: label 4 of sample 2 is beyond the 4 classes"));
+    labels[2] = -1;
+    assert_int_equal(train(p, true, true, &e), 0);
+}
+
+static void test_backends(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    for (; wl_backend_row(n); n++) {
+        const struct wl_backend *b = wl_backends[n];
+        assert_non_null(b->row.name);
+        if (b->row.unavailable) continue;
+        assert_non_null(b->library);
+        assert_non_null(b->sum);
+        assert_true(!b->reorder == !b->read && !b->read == !b->write);
+        for (int op = 0; op < WL_OP_COUNT; op++) assert_true(b->rules[op].forward && b->rules[op].backward);
+    }
+    assert_true(n >= 2);
+}
+
+/* ---- parameters ---- */
+
+/* He's normal for convolutions, U(+-1/sqrt(F)) for the head, the same for each back-end and known by name and seed. */
+static void test_first_values(void **state)
+{
+    (void)state;
+    size_t n;
+    struct wl_plan *p = plan((struct wl_plan_opts) { .seed = 9 }, NULL);
+    float *w = state_of(p, "layer1.conv.weight", &n);
+    assert_int_equal(n, 18 * 18 * 9);
+    double sum = 0, squares = 0, deviation = sqrt(2.0 / (18 * 9));
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)w[i];
+        squares += (double)w[i] * (double)w[i];
+    }
+    assert_true(fabs(sum / (double)n) < 4 * deviation / sqrt((double)n));
+    assert_true(fabs(squares / (double)n / (deviation * deviation) - 1) < 4 * sqrt(2.0 / (double)n));
+    assert_true(w[100] == (float)(deviation * wl_random_normal(9, wl_hash_text("layer1.conv.weight"), 100)));
+    float *ref = state_of(plan((struct wl_plan_opts) { .seed = 9, .backend = "ref" }, NULL), "layer1.conv.weight", &n);
+    assert_memory_equal(w, ref, n * sizeof *w);
+    float *other = state_of(plan((struct wl_plan_opts) { .seed = 10 }, NULL), "layer1.conv.weight", &n);
+    assert_true(memcmp(w, other, n * sizeof *w));
+    float *fc = state_of(p, "fc.weight", &n), bound = 1 / sqrtf(18 * 64), most = 0;
+    for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf(fc[i]));
+    assert_true(most <= bound && most > 0.98f * bound);
+}
+
+/* What is written comes back bit for bit, padded layouts included, and leaves no trace in other states. */
+static void test_state_round_trip(void **state)
+{
+    (void)state;
+    struct wl_plan *p = plan((struct wl_plan_opts) { 0 }, NULL);
+    size_t count = wl_plan_state_count(p);
+    assert_int_equal(count, 2 * (2 + 2 * 2 + 2) + 2 * 2); /* conv.weight, bn.{weight,bias}, fc.{weight,bias} twice */
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < count; i++) {
+            struct wl_state s = wl_plan_state(p, i);
+            assert_true(s.count == (size_t)wl_dims_count(&s.dims));
+            float *want = wl_new_array(a, float, s.count), *got = wl_new_array(a, float, s.count);
+            for (size_t j = 0; j < s.count; j++) want[j] = (float)wl_random_normal(1, wl_hash_text(s.name), j);
+            if (pass == 0) assert_int_equal(wl_plan_state_write(p, i, want, NULL), 0);
+            assert_int_equal(wl_plan_state_read(p, i, got, NULL), 0);
+            assert_memory_equal(got, want, s.count * sizeof *got);
+        }
+}
+
+static void test_decay_of_weights_only(void **state)
+{
+    (void)state;
+    size_t n;
+    struct wl_plan_opts o = { .optim = { .weight_decay = 0.5, .decay_weights_only = true } };
+    for (int pass = 0; pass < 2; pass++) {
+        struct wl_plan *p = plan(o, NULL);
+        assert_int_equal(train(p, true, true, NULL), 0);
+        memset(p->gradient, 0, p->param_floats * sizeof(float));
+        float *w = state_of(p, "layer0.conv.weight", &n), gamma = *state_of(p, "layer0.bn.weight", &n);
+        assert_int_equal(wl_plan_update(p, 1, NULL), 0);
+        float *w2 = state_of(p, "layer0.conv.weight", &n), gamma2 = *state_of(p, "layer0.bn.weight", &n);
+        for (size_t i = 0; i < n; i++) assert_true(w2[i] == w[i] * 0.5f);
+        assert_true(gamma2 == (pass ? 0.5f : 1) * gamma);
+        o.optim.decay_weights_only = false;
+    }
+}
+
+/* ---- running statistics ---- */
+
+/* One update moves them by a tenth towards the mean of the micro-batches, with the unbiased variance. */
+static void test_running_statistics(void **state)
+{
+    (void)state;
+    struct wl_plan *p = plan((struct wl_plan_opts) { .backend = "ref", .micro_batches = 2 }, NULL);
+    float *x = wl_plan_input(p, p->program.graph->tensors[0]);
+    assert_int_equal(train(p, true, false, NULL), 0);
+    const float *w = p->program.value[2]->at; /* [18,3,3,3] */
+    double mean = 0;
+    for (int64_t n = 0; n < BATCH; n++)
+        for (int64_t y = 0; y < 8; y++)
+            for (int64_t z = 0; z < 8; z++)
+                for (int64_t c = 0; c < 3; c++)
+                    for (int64_t i = 0; i < 9; i++) {
+                        int64_t u = y + i / 3 - 1, v = z + i % 3 - 1;
+                        if (u < 0 || v < 0 || u > 7 || v > 7) continue;
+                        mean += (double)(x[((n * 3 + c) * 8 + u) * 8 + v] * w[c * 9 + i]);
+                    }
+    mean /= BATCH * 64;
+    for (int i = 0; i < BATCH * 3 * 64; i++) x[i] *= 3; /* the second micro-batch has three times the mean */
+    assert_int_equal(train(p, false, true, NULL), 0);
+    size_t n;
+    assert_true(*state_of(p, "layer0.bn.running_mean", &n) == 0);
+    assert_int_equal(wl_plan_update(p, 0, NULL), 0);
+    assert_true(fabs((double)*state_of(p, "layer0.bn.running_mean", &n) - 0.1 * 2 * mean) < 1e-6);
+    /* Variance v of the first, 9 v of the second: 1 + .1 (5 v' - 1) with v' = v N/(N-1). */
+    const float *moment = p->program.gradient[p->program.graph->nodes[1]->stat[1]->id]->at;
+    double var = (double)moment[0] / 10;
+    assert_true(fabs((double)*state_of(p, "layer0.bn.running_var", &n) - (0.9 + 0.1 * 5 * var)) < 1e-5);
+}
+
+/* ---- buckets ---- */
+
+/* A communicator of two equal ranks that notes what it is given. */
+struct noted {
+    struct wl_comm comm;
+    const float *from[64];
+    size_t n[64];
+    int calls;
+};
+
+static int doubled(struct wl_comm *c, float *buf, size_t n, struct wl_err *e)
+{
+    (void)e;
+    struct noted *t = (struct noted *)c;
+    t->from[t->calls] = buf;
+    t->n[t->calls++] = n;
+    for (size_t i = 0; i < n; i++) buf[i] *= 2;
+    return 0;
+}
+
+static const struct wl_comm_ops noting = { .name = "noting", .all_reduce_sum = doubled };
+
+/* Each gradient is reduced once, in order, behind the last micro-batch only; the update then divides by the ranks. */
+static void test_buckets(void **state)
+{
+    (void)state;
+    struct noted t = { .comm = { .ops = &noting, .size = 2 } };
+    struct wl_plan *alone = plan((struct wl_plan_opts) { .bucket_bytes = 4096, .micro_batches = 2 }, NULL);
+    struct wl_plan *p = plan((struct wl_plan_opts) { .bucket_bytes = 4096, .micro_batches = 2 }, &t.comm);
+    assert_int_equal(train(p, true, false, NULL) | train(alone, true, false, NULL), 0);
+    assert_int_equal(t.calls, 0);
+    assert_int_equal(train(p, false, true, NULL) | train(alone, false, true, NULL), 0);
+    assert_int_equal(t.calls, wl_plan_info(p).buckets);
+    assert_in_range(t.calls, 3, 8);
+    size_t at = 0;
+    for (int i = 0; i < t.calls; i++) {
+        assert_ptr_equal(t.from[i], p->gradient + at);
+        assert_true(i + 1 == t.calls || t.n[i] * sizeof(float) >= 4096);
+        at += t.n[i];
+    }
+    assert_int_equal(at, p->param_floats);
+    assert_int_equal(p->buckets[0].ready < p->buckets[t.calls - 1].ready, 1);
+    for (size_t i = 0; i < at; i++) assert_true(p->gradient[i] == 2 * alone->gradient[i]);
+    assert_int_equal(wl_plan_update(p, 0.1, NULL) | wl_plan_update(alone, 0.1, NULL), 0);
+    assert_memory_equal(p->param, alone->param, p->param_floats * sizeof(float));
+
+    t.calls = 0;
+    assert_int_equal(wl_plan_average_statistics(p, NULL), 0);
+    assert_int_equal(t.calls, 1);
+    assert_memory_equal(p->statistic, alone->statistic, p->statistic_floats * sizeof(float));
+}
+
+/* A bucket is not handed out before the last step that writes into it. */
+static void test_buckets_wait(void **state)
+{
+    (void)state;
+    struct noted t = { .comm = { .ops = &noting, .size = 2 } };
+    struct wl_plan *p = plan((struct wl_plan_opts) { .bucket_bytes = 4096 }, &t.comm);
+    for (size_t i = 0; i < p->program.n_steps; i++)
+        for (int k = 0; k < p->program.steps[i]->n_uses; k++) {
+            const struct wl_use *u = &p->program.steps[i]->uses[k];
+            if (u->buf->class != WL_MEM_GRADIENT) continue;
+            size_t at = u->buf->offset / sizeof(float);
+            for (size_t b = 0; b < p->n_buckets; b++)
+                if (at >= p->buckets[b].from && at < p->buckets[b].from + p->buckets[b].n)
+                    assert_true((int)i <= p->buckets[b].ready);
+        }
+}
+
+static void test_info(void **state)
+{
+    (void)state;
+    struct wl_plan_info f = wl_plan_info(plan((struct wl_plan_opts) { .threads = 1 }, NULL));
+    assert_int_equal(f.threads, 1);
+    assert_int_equal(f.batch, BATCH);
+    assert_int_equal(f.parameters, 18 * 27 + 18 * 18 * 9 + 4 * 18 + 18 * 64 * CLASSES + CLASSES);
+    double conv0 = 2.0 * 18 * 64 * 27, conv1 = 2.0 * 18 * 64 * 18 * 9, fc = 2.0 * 18 * 64 * CLASSES;
+    assert_true(fabs(f.forward_flops - (conv0 + conv1 + fc)) < 1);
+    assert_true(fabs(f.train_flops - (2 * conv0 + 3 * (conv1 + fc))) < 1);
+    assert_true(f.value_bytes > 0 && f.value_bytes < f.unshared_bytes);
+    assert_true(f.total_bytes ==
+                f.param_bytes + f.gradient_bytes + f.optim_bytes + f.statistic_bytes + f.input_bytes + f.value_bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_bad_options, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wrong_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_label, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_backends, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_first_values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_state_round_trip, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_decay_of_weights_only, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_running_statistics, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_buckets, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_buckets_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_info, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
