@@ -15,7 +15,7 @@ struct sweep {
     struct wl_grid grid;
     struct wl_store *store;
     const char *folder; /* absolute, of the store */
-    const char *data;   /* absolute; NULL: none */
+    const char *data;   /* absolute from the first run on; NULL: none */
     int64_t *trial_ids; /* [trial] */
     int64_t *run_ids;   /* [planned run] the run that stands for it now */
     bool *to_do;        /* [planned run] */
@@ -350,7 +350,7 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, 
 {
     *out = (struct wl_sweep_result) { 0 };
     struct sweep *s = wl_new(a, struct sweep);
-    *s = (struct sweep) { .x = x, .how = how, .out = out, .a = a };
+    *s = (struct sweep) { .x = x, .how = how, .out = out, .a = a, .data = x->data.path };
     struct wl_machine here = wl_machine_here();
     struct wl_sensors *sensors; /* open all the while: some counters start anew when their last user leaves */
     int rc = wl_launcher_find(x->launch.launcher, &s->launcher, e);

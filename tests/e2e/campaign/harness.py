@@ -1,0 +1,167 @@
+"""What the end-to-end tests of campaigns share: a folder, the programs, a store to look into, a check that nothing
+is left running."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import uuid
+
+SKIP = 77  # meson's exit status for a skipped test
+
+
+class Skip(Exception):
+    """The test cannot run here; the text says why."""
+
+
+class Bench:
+    """A fresh folder in which wattlaw runs. Every process that it starts carries a token in its environment."""
+
+    def __init__(self, wattlaw, toy):
+        self.wattlaw, self.toy = os.path.abspath(wattlaw), os.path.abspath(toy)
+        self.folder = tempfile.mkdtemp(prefix="wattlaw-e2e-")
+        self.token = f"WATTLAW_TEST={uuid.uuid4()}"
+        name, value = self.token.split("=")
+        self.env = {**os.environ, name: value, "PATH": os.path.dirname(self.toy) + ":" + os.environ["PATH"]}
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        return self.path(name)
+
+    def read(self, *names):
+        with open(self.path(*names)) as f:
+            return f.read()
+
+    def start(self, *args, **how):
+        how = {"cwd": self.folder, "env": self.env, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+               "text": True, **how}
+        return subprocess.Popen([self.wattlaw, *args], **how)
+
+    def run(self, *args, status=0, timeout=60, **how):
+        text = how.pop("input", None)
+        with self.start(*args, stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL, **how) as p:
+            out, err = p.communicate(text, timeout=timeout)
+        result = subprocess.CompletedProcess(p.args, p.returncode, out, err)
+        if status is not None and p.returncode != status:
+            raise AssertionError(f"{args}: status {p.returncode}, not {status}\n{out}\n{err}")
+        return result
+
+    def rows(self, store, sql):
+        """Opens the store as any SQLite program would."""
+        with contextlib.closing(sqlite3.connect(self.path(store), timeout=10)) as db:
+            return db.execute(sql).fetchall()
+
+    def processes(self):
+        """(pid, command line) of all that carry our token, wattlaw and its guards included."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as f:
+                    if self.token.encode() not in f.read().split(b"\0"):
+                        continue
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    found.append((int(pid), f.read().replace(b"\0", b" ").decode()))
+            except OSError:
+                continue  # gone, or not ours
+        return found
+
+    def wait_until(self, what, condition, seconds=20):
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                raise AssertionError(f"{what}: not within {seconds} s; running: {self.processes()}")
+            time.sleep(0.01)
+
+    def all_gone(self, seconds=20):
+        self.wait_until("every process has ended", lambda: not self.processes(), seconds)
+
+    def close(self):
+        for pid, _ in self.processes():
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def check(condition, *what):
+    if not condition:
+        raise AssertionError(" ".join(map(str, what)))
+
+
+def contains(text, *parts):
+    for part in parts:
+        check(part in text, f"'{part}' is not in:\n{text}")
+
+
+@contextlib.contextmanager
+def small_disk(folder, kilobytes):
+    """A file system of that size on the folder; needs root and the right to mount."""
+    os.makedirs(folder)
+    if os.geteuid() != 0:
+        raise Skip("a small file system can only be mounted by root")
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", folder], capture_output=True,
+                          text=True)
+    if made.returncode != 0:
+        raise Skip(f"cannot mount a small file system: {made.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=False)
+
+
+@contextlib.contextmanager
+def read_only(folder):
+    """A folder that cannot be written, for root too."""
+    if os.geteuid() != 0:
+        os.chmod(folder, 0o555)
+        try:
+            yield
+        finally:
+            os.chmod(folder, 0o755)
+        return
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", folder], capture_output=True, text=True)
+    if made.returncode != 0:
+        raise Skip(f"cannot mount a read-only file system: {made.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=False)
+
+
+def main(tests):
+    """Runs the tests named behind WATTLAW TOY on the command line, or all."""
+    wattlaw, toy, *names = sys.argv[1:]
+    failed = skipped = 0
+    for test in tests:
+        if names and test.__name__ not in names:
+            continue
+        bench = Bench(wattlaw, toy)
+        try:
+            test(bench)
+            bench.all_gone()
+            print(f"ok      {test.__name__}")
+        except Skip as why:
+            skipped += 1
+            print(f"SKIP    {test.__name__}: {why}")
+        except Exception:
+            failed += 1
+            print(f"FAILED  {test.__name__}")
+            traceback.print_exc(file=sys.stdout)
+        finally:
+            bench.close()
+        sys.stdout.flush()
+    sys.exit(1 if failed else SKIP if skipped == len(tests) else 0)
+
+
+__all__ = ["Bench", "Skip", "check", "contains", "json", "main", "os", "read_only", "signal", "small_disk",
+           "subprocess", "time"]

@@ -1,0 +1,174 @@
+"""wattlaw measure: the command is as it would be without us, and what it did is measured and stored."""
+
+import pty
+import select
+
+from harness import *
+
+
+def summary(bench, *args, status=0, **how):
+    bench.run("measure", "--json", "summary.json", *args, status=status, **how)
+    return json.loads(bench.read("summary.json"))
+
+
+def status_is_the_commands_own(bench):
+    for status in 0, 1, 2, 77, 255:
+        bench.run("measure", "--quiet", "--", "sh", "-c", f"exit {status}", status=status)
+    bench.run("measure", "--quiet", "--", "toy", "signal=11", status=128 + 11)
+    check(bench.rows("wattlaw.db", "SELECT status, exit_status, signal FROM run ORDER BY id") == [
+        ("done", 0, None), ("failed", 1, None), ("failed", 2, None), ("failed", 77, None), ("failed", 255, None),
+        ("failed", None, 11)])
+
+
+def a_missing_command_is_127(bench):
+    r = bench.run("measure", "--", "no-such-command-here", status=127)
+    check(r.stderr == "error: no-such-command-here: command not found\n", r.stderr)
+    bench.write("text", "no program")
+    r = bench.run("measure", "--", "./text", status=126)
+    contains(r.stderr, "./text")
+
+
+def input_and_output_pass_untouched(bench):
+    data = bytes(range(256)) * 5000
+    for extra in [], ["--epoch-regex", "never"]:
+        with bench.start("measure", "--quiet", *extra, "--", "cat", stdin=subprocess.PIPE, text=False) as p:
+            out, err = p.communicate(data, timeout=60)
+        check(p.returncode == 0 and out == data and err == b"", p.returncode, len(out), err)
+    r = bench.run("measure", "--quiet", "--", "sh", "-c", "echo out; echo err >&2")
+    check((r.stdout, r.stderr) == ("out\n", "err\n"), r)
+
+
+def signals_reach_the_command(bench):
+    for sig in signal.SIGTERM, signal.SIGINT, signal.SIGUSR1:
+        p = bench.start("measure", "--quiet", "--", "toy", "trap=40", "epochs=1000", "ms=10", "say=epoch")
+        p.stdout.readline()
+        p.send_signal(sig)
+        p.communicate(timeout=30)
+        check(p.returncode == 41, sig, p.returncode)
+    states = [row[0] for row in bench.rows("wattlaw.db", "SELECT status FROM run ORDER BY id")]
+    check(states == ["interrupted", "interrupted", "failed"], states)
+
+
+def a_terminals_ctrl_c_reaches_the_command_once(bench):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(bench.folder)
+        os.execve(bench.wattlaw, ["wattlaw", "measure", "--", "sh", "-c",
+                                  "read line; echo got $line; toy trap=40 epochs=1000 ms=10 say=epoch"], bench.env)
+    seen = ""
+
+    def read_until(text):
+        nonlocal seen
+        end = time.monotonic() + 20
+        while text not in seen:
+            check(time.monotonic() < end, f"'{text}' did not come: {seen}")
+            if select.select([terminal], [], [], 0.1)[0]:
+                try:
+                    seen += os.read(terminal, 4096).decode()
+                except OSError:  # the terminal's other side is closed
+                    break
+
+    os.write(terminal, b"hello\n")
+    read_until("got hello")
+    read_until("epoch 1")
+    os.write(terminal, b"\x03")
+    read_until("stored")
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    check(os.waitstatus_to_exitcode(status) in (41, 130), status, seen)
+
+
+def epochs_come_from_marks(bench):
+    s = summary(bench, "--", "toy", "epochs=3", "ms=100")
+    check([e["epoch"] for e in s["epochs"]] == [1, 2, 3], s)
+    check(all(0.09 < e["time_s"] < 1 and e["samples"] == 100 for e in s["epochs"]), s)
+    check(s["status"] == "done" and s["time_s"] > 0.3, s)
+    check(bench.rows("wattlaw.db", "SELECT workload, epoch, samples, updates, metric, metric_value FROM observations") ==
+          [("toy", epoch, 100, 10, "val_top1", 0.5) for epoch in (1, 2, 3)])
+
+
+def epochs_come_from_output(bench):
+    r = bench.run("measure", "--json", "summary.json", "--epoch-regex", "^Epoch ([0-9]+)", "--", "toy", "epochs=3",
+                  "ms=100", "say=Epoch", env={**bench.env, "WATTLAW_MARKS": "/dev/null"})
+    check(r.stdout == "Epoch 1\nEpoch 2\nEpoch 3\n", r.stdout)
+    check(len(json.loads(bench.read("summary.json"))["epochs"]) == 3, bench.read("summary.json"))
+
+
+def broken_marks_are_named_and_left_out(bench):
+    r = bench.run("measure", "--", "toy", "epochs=2", "ms=20", "broken=1")
+    contains(r.stderr, "marks:1", "no-such-word", "8 broken lines left out")
+    check(bench.rows("wattlaw.db", "SELECT count(*) FROM epoch") == [(2,)])
+    check(bench.rows("wattlaw.db", "SELECT count(*) FROM log WHERE area = 'mark'") == [(5,)])
+
+
+def energy_is_estimated_and_says_so(bench):
+    s = summary(bench, "--sensors", "cpu_model,proc", "--", "sh", "-c",
+                "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done")
+    chosen = [e for e in s["energies"] if e["chosen"]]
+    check(len(chosen) == 1 and chosen[0]["estimated"] and chosen[0]["energy_j"] > 0, s)
+    r = bench.run("measure", "--sensors", "cpu_model", "--", "sleep", "0.3")
+    contains(r.stderr, "energy", "estimated", "measuring", "stored")
+
+
+def a_replay_is_simulated_and_exact(bench):
+    """100 W for ten seconds: the energy of the run is 100 W times its time."""
+    bench.write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t / 10},gpu0,power_w,100\n" for t in range(101)))
+    s = summary(bench, "--sensors", "replay", "--replay-file", "power.csv", "--", "toy", "epochs=2", "ms=300")
+    chosen = [e for e in s["energies"] if e["chosen"]]
+    check(len(chosen) == 1 and chosen[0]["simulated"], s)
+    check(abs(chosen[0]["energy_j"] / (100 * s["time_s"]) - 1) < 1e-6, s)
+    check(all(abs(e["energy_j"] / (100 * e["time_s"]) - 1) < 1e-6 for e in s["epochs"]), s)
+
+
+def a_daemon_may_stay_and_the_killed_takes_all_along(bench):
+    bench.run("measure", "--quiet", "--", "toy", "stray=1")
+    check(len(bench.processes()) == 1, bench.processes())
+    os.kill(bench.processes()[0][0], signal.SIGKILL)
+    p = bench.start("measure", "--grace", "100ms", "--", "toy", "stray=1", "deaf=1", "epochs=1", "ms=60000")
+    bench.wait_until("both run", lambda: sum(c.startswith("toy") for _, c in bench.processes()) == 2)
+    p.kill()
+    p.communicate()
+    bench.all_gone()
+
+
+def a_store_that_cannot_be_written_stops_before_the_command(bench):
+    os.mkdir(bench.path("ro"))
+    with read_only(bench.path("ro")):
+        r = bench.run("measure", "--store", "ro/x.db", "--", "toy", "touch=" + bench.path("ran"), status=1)
+    contains(r.stderr, "ro/x.db", "--store FILE takes another place")
+    check(not os.path.exists(bench.path("ran")))
+    bench.write("text.db", "this is a text")
+    contains(bench.run("measure", "--store", "text.db", "--", "true", status=1).stderr, "text.db", "not a wattlaw store")
+
+
+def a_disk_that_fills_does_not_end_the_command(bench):
+    with small_disk(bench.path("small"), 600):
+        p = bench.start("measure", "--store", "small/x.db", "--", "toy", "epochs=4", "ms=400", "status=5", "say=epoch")
+        p.stdout.readline()
+        with open(bench.path("small", "fill"), "wb", buffering=0) as f:
+            try:
+                while True:
+                    f.write(b"x" * 4096)
+            except OSError:
+                pass
+        _, err = p.communicate(timeout=30)
+        check(p.returncode == 5, p.returncode, err)
+        contains(err, "x.db", "not stored")
+        os.unlink(bench.path("small", "fill"))
+        check(bench.rows("small/x.db", "PRAGMA integrity_check") == [("ok",)])
+
+
+def usage_is_explained(bench):
+    contains(bench.run("measure", status=2).stderr, "a command is missing")
+    contains(bench.run("measure", "--rate-hz", "0", "--", "true", status=2).stderr, "--rate-hz", "0.01 to 1000")
+    contains(bench.run("measure", "--sensor", "null", "--", "true", status=2).stderr, "did you mean --sensors?")
+    contains(bench.run("measure", "--sensors", "nul", "--", "true", status=1).stderr, "did you mean null?")
+    contains(bench.run("measure", "--epoch-regex", "(", "--", "true", status=1).stderr, "epoch-regex")
+
+
+main([status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched,
+      signals_reach_the_command, a_terminals_ctrl_c_reaches_the_command_once, epochs_come_from_marks,
+      epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
+      a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
+      a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
+      usage_is_explained])

@@ -1,0 +1,261 @@
+"""wattlaw sweep: a grid becomes runs; what is missing is run, and nothing twice."""
+
+import glob
+
+from harness import *
+
+BASIC = """
+[campaign]
+name = toy
+repeats = 2
+[sweep]
+workload = toy
+workers = 1,2
+local_batch = 8,16
+[measure]
+sensors = proc,cpu_model
+[launch]
+command = toy epochs=2 ms=20 workers={workers} fail_if={local_batch}:none
+oversubscribe = yes
+grace = 200ms
+"""
+
+
+def states(bench, store="toy/wattlaw.db"):
+    return dict(bench.rows(store, "SELECT status, count(*) FROM run GROUP BY status"))
+
+
+def a_dry_run_shows_and_does_nothing(bench):
+    bench.write("a.ini", BASIC)
+    r = bench.run("sweep", "a.ini", "--dry-run", "--set", "sweep.workers=1,100000", "--set", "launch.oversubscribe=no")
+    contains(r.stdout, "campaign toy: 2 trials x 2 repeats = 4 runs; 2 trials cannot be run here",
+             "skipped  local_batch=8 workers=100000: 100000 workers, but", "toy epochs=2 ms=20 workers=1 fail_if=8:none")
+    check(os.listdir(bench.folder) == ["a.ini"], os.listdir(bench.folder))
+    plan = json.loads(bench.run("sweep", "a.ini", "--dry-run", "--json").stdout)
+    check(len(plan["runs"]) == 8 and plan["trials"][1]["global_batch"] == 16, plan)
+    again = json.loads(bench.run("sweep", "a.ini", "--dry-run", "--json").stdout)
+    check(plan == again)
+
+
+def a_grid_becomes_observations(bench):
+    bench.write("a.ini", BASIC)
+    r = bench.run("sweep", "a.ini")
+    contains(r.stdout, "8 of 8 runs of campaign toy are done: toy/wattlaw.db")
+    rows = bench.rows("toy/wattlaw.db", "SELECT workload, workers, local_batch, global_batch, count(*), count(time_s), "
+                                        "count(energy_j), sum(samples) FROM observations GROUP BY workers, local_batch")
+    check(rows == [("toy", w, b, w * b, 4, 4, 4, 400) for w in (1, 2) for b in (8, 16)], rows)
+    check(len(glob.glob(bench.path("toy", "runs", "*", "log"))) == 8)
+    before = bench.rows("toy/wattlaw.db", "SELECT * FROM run")
+    contains(bench.run("sweep", "a.ini").stdout, "8 of 8")
+    check(bench.rows("toy/wattlaw.db", "SELECT * FROM run") == before)
+
+
+def more_repeats_and_values_add_what_is_missing(bench):
+    bench.write("a.ini", BASIC)
+    bench.run("sweep", "a.ini", "--set", "campaign.repeats=1", "--set", "sweep.workers=1")
+    first = bench.rows("toy/wattlaw.db", "SELECT * FROM run ORDER BY id")
+    check(len(first) == 2)
+    bench.run("sweep", "a.ini")
+    rows = bench.rows("toy/wattlaw.db", "SELECT * FROM run ORDER BY id")
+    check(rows[:2] == first and states(bench) == {"done": 8}, rows)
+
+
+def another_command_needs_another_campaign(bench):
+    bench.write("a.ini", BASIC)
+    bench.run("sweep", "a.ini", "--set", "campaign.repeats=1")
+    r = bench.run("sweep", "a.ini", "--set", "launch.args=epochs=3", status=1)
+    contains(r.stderr, "made differently", "args = epochs=3", "another name or store")
+    check(states(bench) == {"done": 4})
+    bench.run("sweep", "a.ini", "--set", "launch.args=epochs=3", "--set", "campaign.name=other", "--set",
+              "campaign.store=toy", "--set", "campaign.repeats=1")
+    check(states(bench) == {"done": 8})
+
+
+def ctrl_c_stops_the_job_and_the_next_call_carries_on(bench):
+    bench.write("a.ini", BASIC)
+    slow = ["sweep", "a.ini", "--set", "launch.command=toy epochs=2 ms=300 stray=1 workers={workers} fail_if={local_batch}:n"]
+    for sig in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        p = bench.start(*slow)
+        bench.wait_until("a toy runs", lambda: sum(c.startswith("toy") for _, c in bench.processes()) == 2)
+        p.send_signal(sig)
+        _, err = p.communicate(timeout=30)
+        check(p.returncode == 130, p.returncode, err)
+        contains(err, "of 8 runs are done and kept in toy/wattlaw.db; the same command carries on", "stopped by the user")
+        bench.all_gone()
+    check(states(bench)["interrupted"] == 3, states(bench))
+    check(bench.rows("toy/wattlaw.db", "PRAGMA integrity_check") == [("ok",)])
+    bench.run(*slow)
+    check(states(bench) == {"done": 8, "interrupted": 3}, states(bench))
+    check(bench.rows("toy/wattlaw.db", "SELECT count(DISTINCT run) FROM observations") == [(8,)])
+
+
+def a_second_ctrl_c_does_not_wait(bench):
+    bench.write("a.ini", BASIC)
+    p = bench.start("sweep", "a.ini", "--set", "launch.command=toy deaf=1 epochs=1 ms=60000 say={workers}{local_batch}",
+                    "--set", "launch.grace=1h")
+    bench.wait_until("a toy runs", lambda: any(c.startswith("toy") for _, c in bench.processes()))
+    time.sleep(0.1)
+    p.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    check(p.poll() is None)
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=10)
+    check(p.returncode == 130)
+
+
+def a_failed_run_is_told_and_does_not_stop_the_others(bench):
+    bench.write("a.ini", BASIC)
+    fails = ["sweep", "a.ini", "--set", "launch.command=toy epochs=1 ms=10 say={workers} tail=reason fail_if={local_batch}:16"]
+    r = bench.run(*fails, status=1)
+    contains(r.stdout, "4 of 8 runs", "failed  run", "local_batch=16 workers=2, repeat 2: exit status 7", "/log)",
+             "--retry-failed")
+    rows = bench.rows("toy/wattlaw.db", "SELECT DISTINCT exit_status, error, log_tail LIKE '%reason%' FROM run "
+                                        "WHERE status = 'failed'")
+    check(rows == [(7, "exit status 7", 1)], rows)
+    result = json.loads(bench.run(*fails, "--json", status=1).stdout)
+    check(len(result["failed"]) == 4 and result["done"] == 4 and states(bench) == {"done": 4, "failed": 4}, result)
+    bench.run(*fails, "--retry-failed", status=1)
+    check(states(bench) == {"done": 4, "failed": 8}, states(bench))
+
+
+def a_run_that_takes_too_long_fails(bench):
+    bench.write("a.ini", BASIC)
+    r = bench.run("sweep", "a.ini", "--set", "launch.command=toy deaf=1 epochs=1 ms=60000 say={workers}{local_batch}",
+                  "--set", "launch.timeout=300ms", "--set", "campaign.repeats=1", "--set", "sweep.workers=1",
+                  "--set", "sweep.local_batch=1", "--set", "launch.grace=100ms", status=1)
+    contains(r.stdout, "took longer than 0.3 s and was stopped")
+
+
+def broken_marks_do_no_harm(bench):
+    bench.write("a.ini", BASIC)
+    r = bench.run("sweep", "a.ini", "--set", "launch.args=broken=1", "--set", "campaign.repeats=1")
+    contains(r.stderr, "marks:", "no-such-word")
+    check(bench.rows("toy/wattlaw.db", "SELECT count(*) FROM epoch") == [(8,)])
+
+
+def epochs_come_from_the_log(bench):
+    bench.write("a.ini", BASIC)
+    bench.run("sweep", "a.ini", "--set", "campaign.repeats=1", "--set", "measure.epoch_regex=^Epoch ([0-9]+)",
+              "--set", "launch.env=WATTLAW_MARKS=/dev/null", "--set", "launch.args=say=Epoch tail=end")
+    check(bench.rows("toy/wattlaw.db", "SELECT count(*), min(epoch), max(epoch) FROM epoch") == [(8, 1, 2)])
+    check(bench.read("toy", "runs", "1", "log") == "Epoch 1\nEpoch 2\nend\n")
+
+
+def what_is_not_there_is_told_before_anything_starts(bench):
+    bench.write("a.ini", BASIC)
+    r = bench.run("sweep", "a.ini", "--set", "launch.command=no-such {workers}{local_batch}", status=1)
+    contains(r.stderr, "no-such: command not found")
+    bench.write("b.ini", BASIC.replace("name = toy", "name = b"))
+    r = bench.run("sweep", "b.ini", "--set", "data.path=missing", status=1)
+    contains(r.stderr, bench.path("missing"), "is not there", "prepare")
+    contains(bench.run("sweep", "b.ini", "--set", "launch.launcher=slurm", status=1).stderr, "slurm")
+    contains(bench.run("sweep", "b.ini", "--set", "launch.launcher=locl", status=1).stderr, "did you mean local?")
+    contains(bench.run("sweep", "b.ini", "--set", "measure.sensors=rapll", status=1).stderr, "did you mean rapl?")
+    contains(bench.run("sweep", "no.ini", status=1).stderr, "no.ini")
+    contains(bench.run("sweep", status=2).stderr, "an experiment file is missing")
+    check(all(not bench.rows(s, "SELECT * FROM run WHERE status <> 'planned'") for s in glob.glob(bench.path("*/*.db"))))
+
+
+def data_are_prepared_once_and_whole(bench):
+    bench.write("make.sh", "#!/bin/sh\necho made >> calls\nmkdir $1\n[ -e ok ] || { echo no ok; exit 3; }\necho x > $1/file\n")
+    os.chmod(bench.path("make.sh"), 0o755)
+    bench.write("a.ini", BASIC.replace("[launch]", "[data]\npath = in/data\nprepare = ./make.sh {data}\n[launch]\n"
+                                                   "cwd = /\nargs = touch={data}/file\n"))
+    r = bench.run("sweep", "a.ini", status=1)
+    contains(r.stderr, "[data] prepare ended with status 3: no ok")
+    check(not os.path.exists(bench.path("in", "data")))
+    bench.write("ok", "")
+    bench.run("sweep", "a.ini")
+    check(bench.read("calls") == "made\nmade\n" and bench.read("in", "data", "file") == "x\n" + 8 * "done\n")
+    check(os.listdir(bench.path("in")) == ["data"])
+
+
+def own_axes_and_weak_scaling_reach_the_command(bench):
+    bench.write("a.ini", BASIC.replace("local_batch = 8,16", "lr = 0.1, very small\nlocal_batch = 8")
+                .replace("fail_if={local_batch}:none", "'say={lr} {samples} {seed} {repeat} {global_batch}'")
+                .replace("[measure]", "[data]\nsamples = 50\n[measure]").replace("name = toy", "name = toy\nscaling = weak\nseed = 5"))
+    bench.run("sweep", "a.ini")
+    said = sorted(bench.read("toy", "runs", str(i), "log").splitlines()[0] for i in range(1, 9))
+    check(said == sorted(f"{lr} {50 * w} {4 + r} {r} {8 * w} 1" for lr in ("0.1", "very small") for w in (1, 2)
+                         for r in (1, 2)), said)
+    extra = bench.rows("toy/wattlaw.db", "SELECT DISTINCT json_extract(extra, '$.lr') FROM trial ORDER BY 1")
+    check(extra == [("0.1",), ("very small",)], extra)
+
+
+def one_sweep_a_campaign_at_a_time(bench):
+    bench.write("a.ini", BASIC)
+    slow = ["sweep", "a.ini", "--set", "launch.args=epochs=1 ms=500"]
+    p = bench.start(*slow)
+    bench.wait_until("a toy runs", lambda: any(c.startswith("toy") for _, c in bench.processes()))
+    contains(bench.run(*slow, status=1).stderr, "another wattlaw is running this campaign")
+    bench.run("measure", "--store", "toy", "--", "true")
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=30)
+
+
+def a_job_whose_guard_was_killed_is_ended(bench):
+    bench.write("a.ini", BASIC)
+    p = bench.start("sweep", "a.ini", "--set", "launch.args=epochs=1 ms=60000 stray=1", "--set", "campaign.repeats=1")
+    bench.wait_until("both toys run", lambda: sum(c.startswith("toy") for _, c in bench.processes()) == 2)
+    time.sleep(0.2)
+    guard = [pid for pid, c in bench.processes() if pid != p.pid and "sweep" in c]
+    check(len(guard) == 1, bench.processes())
+    os.kill(guard[0], signal.SIGSTOP)  # it must not act before it is killed too
+    p.kill()
+    os.kill(guard[0], signal.SIGKILL)
+    p.communicate()
+    check(sum(c.startswith("toy") for _, c in bench.processes()) == 2)
+    p = bench.start("sweep", "a.ini", "--set", "launch.args=epochs=1 ms=60000 stray=1", "--set", "campaign.repeats=1")
+    contains(p.stderr.readline(), "2 processes of an interrupted run ended")
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=30)
+
+
+def a_read_only_place_is_told(bench):
+    bench.write("a.ini", BASIC)
+    os.mkdir(bench.path("ro"))
+    with read_only(bench.path("ro")):
+        r = bench.run("sweep", "a.ini", "--set", "campaign.store=ro/toy", status=1)
+    contains(r.stderr, "ro/toy")
+
+
+def a_full_disk_stops_the_sweep_and_loses_nothing(bench):
+    with small_disk(bench.path("small"), 8000):
+        bench.write("a.ini", BASIC)
+        args = ["sweep", "a.ini", "--set", "campaign.store=small", "--set", "campaign.repeats=3", "--set",
+                "launch.command=toy ms=100 epochs=2 workers={workers} local_batch={local_batch}"]
+        p = bench.start(*args)
+        bench.wait_until("a run is done", lambda: os.path.exists(bench.path("small", "runs", "2", "marks")))
+        with open(bench.path("small", "fill"), "wb", buffering=0) as f:
+            try:
+                while True:
+                    f.write(b"x" * 4096)
+            except OSError:
+                pass
+        _, err = p.communicate(timeout=60)
+        check(p.returncode == 1, p.returncode, err)
+        contains(err, "small/wattlaw.db", "the same command carries on")
+        os.unlink(bench.path("small", "fill"))
+        check(bench.rows("small/wattlaw.db", "PRAGMA integrity_check") == [("ok",)])
+        done = bench.rows("small/wattlaw.db", "SELECT id FROM run WHERE status = 'done'")
+        check(done)
+        bench.run(*args)
+        check(set(done) <= set(bench.rows("small/wattlaw.db", "SELECT id FROM run WHERE status = 'done'")))
+        check(states(bench, "small/wattlaw.db")["done"] == 12)
+
+
+def the_null_launcher_starts_nothing(bench):
+    bench.write("a.ini", BASIC)
+    bench.run("sweep", "a.ini", "--set", "launch.launcher=null", "--set", "campaign.repeats=50")
+    check(states(bench) == {"done": 200}, states(bench))
+    check(bench.rows("toy/wattlaw.db", "SELECT count(*) FROM observations") == [(0,)])
+
+
+main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeats_and_values_add_what_is_missing,
+      another_command_needs_another_campaign, ctrl_c_stops_the_job_and_the_next_call_carries_on,
+      a_second_ctrl_c_does_not_wait, a_failed_run_is_told_and_does_not_stop_the_others,
+      a_run_that_takes_too_long_fails, broken_marks_do_no_harm, epochs_come_from_the_log,
+      what_is_not_there_is_told_before_anything_starts, data_are_prepared_once_and_whole,
+      own_axes_and_weak_scaling_reach_the_command, one_sweep_a_campaign_at_a_time,
+      a_job_whose_guard_was_killed_is_ended, a_read_only_place_is_told,
+      a_full_disk_stops_the_sweep_and_loses_nothing, the_null_launcher_starts_nothing])
