@@ -8,7 +8,8 @@
 
 /* ---- train_options.c -------------------------------------------------------------------------------------------- */
 
-/* What the user said. Numbers that are 0 and reals that are NAN take the model's default (wl_train_fill). */
+/* What the user said. Numbers that are 0 and reals that are NAN take the model's default (wl_train_fill),
+ * the learning rate later, when the global batch is known. */
 struct wl_train_opts {
     const char *data, *size, *backend;
     int64_t epochs, local_batch, accumulation, image_size, classes, train_samples, val_samples, seed;

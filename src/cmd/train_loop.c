@@ -168,8 +168,8 @@ static void mark_results(const struct wl_train_epoch *r)
 static void log_results(const struct wl_train *t, const struct wl_train_epoch *r)
 {
     char val[64] = "";
-    if (!isnan(r->val_top1)) snprintf(val, sizeof val, ", validation %.4f and %.1f %%", r->val_loss, 100 * r->val_top1);
-    wl_log(WL_INFO, "train", "epoch %lld/%lld: loss %.4f, top-1 %.1f %%%s; %.2f s, %.0f samples/s", (long long)r->epoch,
+    if (!isnan(r->val_top1)) snprintf(val, sizeof val, ", validation %.4g and %.1f %%", r->val_loss, 100 * r->val_top1);
+    wl_log(WL_INFO, "train", "epoch %lld/%lld: loss %.4g, top-1 %.1f %%%s; %.2f s, %.1f samples/s", (long long)r->epoch,
            (long long)t->opts->epochs, r->train_loss, 100 * r->train_top1, val, r->time_s,
            (double)r->samples / r->time_s);
 }

@@ -25,7 +25,8 @@ const struct wl_opt wl_train_rows[] = {
     { "skip-bad", WL_FLAG, AT(skip_bad), .help = "leave out images that cannot be read, and count them" },
     { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "of the parameters, the order of samples and their crops" },
 
-    { "lr", WL_REAL, AT(lr), NULL, 0, 1e6, .help = "learning rate; default: the model's" },
+    { "lr", WL_REAL, AT(lr), NULL, 0, 1e6,
+      .help = "learning rate; default: the model's, in proportion to the global batch" },
     { "lr-scale", WL_FLAG, AT(lr_scale), .help = "multiply it by global batch/256" },
     { "lr-schedule", WL_CHOICE, AT(lr_schedule), "constant", .choices = "constant|step|cosine|plateau",
       .help = "what happens to it over the epochs" },
@@ -73,7 +74,6 @@ int wl_train_fill(struct wl_train_opts *o, const struct wl_model *m, struct wl_e
     const struct wl_model_defaults *d = wl_model_defaults(m, o->size);
     fill_int(&o->local_batch, d->local_batch);
     fill_int(&o->image_size, d->image_size);
-    fill_real(&o->lr, d->lr);
     fill_real(&o->momentum, d->momentum);
     fill_real(&o->weight_decay, d->weight_decay);
     if (o->resume && !o->checkpoint_dir)

@@ -62,7 +62,7 @@ static void print_text(const struct wl_train *t, bool interrupted)
     if (t->n_epochs) print_table(t);
     bool part = t->n_epochs && !t->epochs[0].whole;
     if (part) puts("* from where it was resumed: time and samples are of a part of the epoch");
-    printf("\n%s %zu epoch%s: %lld updates, %lld samples in %s, %.0f samples/s\n",
+    printf("\n%s %zu epoch%s: %lld updates, %lld samples in %s, %.1f samples/s\n",
            interrupted ? "interrupted after" : "trained", t->n_epochs, t->n_epochs == 1 ? "" : "s",
            (long long)s.updates, (long long)s.samples, wl_human_time(t->arena, s.time_s),
            rate((double)s.samples, s.time_s));

@@ -1,6 +1,7 @@
 /* From options to something that can be trained: data, network, plan, schedule. */
 #include "cmd/train.h"
 
+#include <math.h>
 #include <unistd.h>
 
 static struct wl_loader_opts loader_opts(const struct wl_train *t, bool train)
@@ -50,10 +51,11 @@ static int count_updates(struct wl_train *t, struct wl_err *e)
 static int init_schedule(struct wl_train *t, struct wl_err *e)
 {
     const struct wl_train_opts *o = t->opts;
+    bool given = !isnan(o->lr);
     struct wl_schedule_opts s = {
         .kind = o->lr_schedule,
-        .lr = o->lr,
-        .scale = o->lr_scale,
+        .lr = given ? o->lr : wl_model_defaults(t->model, o->size)->lr_256,
+        .scale = o->lr_scale || !given,
         .global_batch = t->global_batch,
         .warmup_epochs = o->warmup_epochs,
         .epochs = (double)o->epochs,

@@ -24,7 +24,8 @@ struct wl_model_net {
 /* What is used where the user says nothing. */
 struct wl_model_defaults {
     int64_t image_size, local_batch;
-    double lr, momentum, weight_decay;
+    double lr_256; /* learning rate of a global batch of 256; of others in proportion */
+    double momentum, weight_decay;
 };
 
 struct wl_model {
