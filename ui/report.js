@@ -301,13 +301,14 @@
   });
   systemDark.addEventListener("change", recolour);
 
-  /* Paper is light, whatever the screen is. */
+  /* Paper is light, whatever the screen is, and the charts take the size that report.css gives them there. */
+  const paper = { width: 620, height: 335 };
   let screenTheme;
   addEventListener("beforeprint", () => {
     screenTheme = root.dataset.theme;
     root.dataset.theme = "light";
     recolour();
-    charts.forEach((chart) => chart.resize());
+    charts.forEach((chart) => chart.resize(paper.width, paper.height));
   });
   addEventListener("afterprint", () => {
     if (screenTheme) root.dataset.theme = screenTheme;

@@ -4,6 +4,7 @@
 #include "report/internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int read_store(struct wl_gathered *g, struct wl_err *e)
@@ -77,11 +78,37 @@ static char *label_of(const struct wl_law_group *law, bool with_workload, struct
     return label.n ? label.s : wl_strdup(a, *law->title ? law->title : "all runs");
 }
 
+/* Numbers by value, words by alphabet, column by column: all groups have the same columns. */
+static int by_key(const void *a, const void *b)
+{
+    const struct wl_law_group *p = ((const struct wl_report_group *)a)->law,
+                              *q = ((const struct wl_report_group *)b)->law;
+    for (size_t i = 0; i < p->n_key && i < q->n_key; i++) {
+        double x, y;
+        const char *s = p->key[i].value, *t = q->key[i].value;
+        bool numbers = wl_parse_real(s, &x) == 0 && wl_parse_real(t, &y) == 0;
+        int order = numbers ? (x > y) - (x < y) : strcmp(s, t);
+        if (order) return order;
+    }
+    return p < q ? -1 : p > q; /* the law's own order */
+}
+
+static void sort_groups(struct wl_gathered *g)
+{
+    g->n_groups = g->law.n;
+    g->groups = wl_new_array(g->arena, struct wl_report_group, g->n_groups);
+    for (size_t i = 0; i < g->n_groups; i++) {
+        g->groups[i].law = &g->law.groups[i];
+        g->groups[i].workload = key_value(&g->law.groups[i], "workload");
+    }
+    qsort(g->groups, g->n_groups, sizeof *g->groups, by_key);
+}
+
 /* The distinct workloads in order of appearance; group i belongs to workload which[i]. */
 static size_t distinct_workloads(const struct wl_gathered *g, const char **names, size_t *which)
 {
     size_t n = 0;
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) {
         size_t k = 0;
         while (k < n && !wl_streq(names[k], g->groups[i].workload)) k++;
         if (k == n) names[n++] = g->groups[i].workload;
@@ -94,15 +121,10 @@ static size_t distinct_workloads(const struct wl_gathered *g, const char **names
  * the figure they are drawn in. */
 static void name_groups(struct wl_gathered *g)
 {
-    size_t n = g->law.n;
+    size_t n = g->n_groups;
     const char **names = wl_new_array(g->arena, const char *, n);
     size_t *which = wl_new_array(g->arena, size_t, n), *seen = wl_new_array(g->arena, size_t, n);
     int *slots = wl_new_array(g->arena, int, n);
-    g->groups = wl_new_array(g->arena, struct wl_report_group, n);
-    for (size_t i = 0; i < n; i++) {
-        g->groups[i].law = &g->law.groups[i];
-        g->groups[i].workload = key_value(&g->law.groups[i], "workload");
-    }
     size_t workloads = distinct_workloads(g, names, which);
     bool split = n > WL_COLOURS && workloads > 1 && workloads < n;
     wl_colour_slots(names, workloads, slots);
@@ -151,6 +173,7 @@ int wl_gather(struct wl_gathered *g, struct wl_store *store, const struct wl_rep
     if (rc == 0) rc = wl_law_fit(&g->observations, &how, &g->law, a, e);
     if (rc) return rc;
     g->whole_runs = !any_epoch(&g->observations);
+    sort_groups(g);
     name_groups(g);
     return 0;
 }

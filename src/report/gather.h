@@ -29,7 +29,8 @@ struct wl_gathered {
     struct wl_run_rows runs;
     struct wl_observations observations;
     struct wl_law_result law;
-    struct wl_report_group *groups; /* [law.n] */
+    struct wl_report_group *groups; /* in the order of workloads and settings */
+    size_t n_groups;
     struct wl_report_facet *facets;
     size_t n_facets;
     bool whole_runs; /* no run told of epochs: times and energies are those of whole runs */
@@ -61,6 +62,7 @@ void wl_add_facts(const struct wl_gathered *g, struct wl_document *d);
 void wl_add_findings(const struct wl_gathered *g, struct wl_document *d);
 void wl_add_warnings(const struct wl_gathered *g, struct wl_document *d);
 void wl_add_scaling(const struct wl_gathered *g, struct wl_document *d);
+void wl_add_law_tables(const struct wl_gathered *g, struct wl_document *d, struct wl_section *s);
 void wl_add_energy(const struct wl_gathered *g, struct wl_document *d);
 int wl_add_trace(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 int wl_add_learning(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;

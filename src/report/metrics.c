@@ -40,8 +40,8 @@ const struct wl_metric wl_metrics[] = {
       "exp(b0 + b1 ln N -+ t(0.975, df) se): where the line itself may run, not where the next run falls", law },
     { "ideal", "ideal", "", "t(N0) N0 / N, from the fitted time at the smallest worker count", law },
     { "power", "power", "W",
-      "sum over the devices of one scope of the mean reading in each interval of the grid; the interval is two "
-      "sampling periods or 1/500 of the run",
+      "sum over the devices of one scope of the mean reading in each interval of the grid; the interval is the "
+      "sampling period or 1/500 of the run",
       "power sensors" },
     { "utilisation", "utilisation", "%",
       "mean over devices of the mean reading in each interval; the band runs from the smallest to the largest device",

@@ -6,7 +6,7 @@
 /* Marks the figure with what its energies are. */
 static void mark_estimates(const struct wl_gathered *g, size_t facet, struct wl_figure *f)
 {
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) {
         if (g->groups[i].facet == facet) f->estimated = f->estimated || g->groups[i].law->estimated;
     }
 }
@@ -47,7 +47,7 @@ static struct wl_figure *energy_ratio_figure(const struct wl_gathered *g, size_t
         "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
         "Dashed: the energy of the smallest worker count.";
     mark_estimates(g, facet, f);
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) {
         if (g->groups[i].facet == facet) add_energy_ratio(f, &g->groups[i]);
     }
     if (wl_figure_empty(f)) return f;
@@ -79,10 +79,10 @@ static size_t place_of(const struct wl_reals *counts, double workers)
 static struct wl_axis count_axis(const struct wl_gathered *g, size_t facet, struct wl_reals *counts)
 {
     size_t n = 0;
-    for (size_t i = 0; i < g->law.n; i++) n += g->groups[i].law->n_configs;
+    for (size_t i = 0; i < g->n_groups; i++) n += g->groups[i].law->n_configs;
     double *workers = wl_new_array(g->arena, double, n);
     n = 0;
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         for (size_t k = 0; g->groups[i].facet == facet && k < law->n_configs; k++)
             workers[n++] = law->configs[k].workers;
@@ -106,7 +106,7 @@ static struct wl_figure *power_figure(const struct wl_gathered *g, size_t facet)
     f->metrics = "mean-power";
     f->caption = "All chosen devices of the job together.";
     mark_estimates(g, facet, f);
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) {
         const struct wl_report_group *group = &g->groups[i];
         if (group->facet != facet) continue;
         size_t n = group->law->n_configs;

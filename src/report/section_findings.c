@@ -26,6 +26,7 @@ static void put_law(const struct wl_gathered *g, const struct wl_law_group *law,
                      number(-best->beta_lo, g->arena));
     else
         wl_text_add(to, " (no error estimate)");
+    if (best->beta_lo <= 0 && best->beta_hi >= 0) wl_text_add(to, ", which cannot be told from no gain at all");
 }
 
 /* "; 8 workers are 5.6 times as fast as 1 worker (70 % of ideal), at 1.2 times the energy" */
@@ -56,7 +57,7 @@ static void best_finding(const struct wl_gathered *g, struct wl_document *d)
 {
     const struct wl_law_config *fastest = NULL, *frugal = NULL;
     const struct wl_report_group *of_fastest = NULL, *of_frugal = NULL;
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) {
         const struct wl_report_group *group = &g->groups[i];
         if (!wl_streq(group->workload, g->groups[0].workload)) return; /* epochs of different work */
         for (size_t k = 0; k < group->law->n_configs; k++) {
@@ -79,10 +80,10 @@ static void best_finding(const struct wl_gathered *g, struct wl_document *d)
 void wl_add_findings(const struct wl_gathered *g, struct wl_document *d)
 {
     enum { MOST_GROUPS = 8 };
-    for (size_t i = 0; i < g->law.n && i < MOST_GROUPS; i++) {
+    for (size_t i = 0; i < g->n_groups && i < MOST_GROUPS; i++) {
         group_finding(g, &g->groups[i], d);
     }
-    if (g->law.n > MOST_GROUPS)
-        wl_strs_add(g->arena, &d->findings, wl_strf(g->arena, "The tables hold all %zu groups.", g->law.n));
+    if (g->n_groups > MOST_GROUPS)
+        wl_strs_add(g->arena, &d->findings, wl_strf(g->arena, "The tables hold all %zu groups.", g->n_groups));
     best_finding(g, d);
 }

@@ -20,19 +20,22 @@ struct learner {
     bool simulated;
 };
 
-/* The metrics of one figure: held-out data in solid lines, training in dashed ones. */
+/* A figure shows one metric, under the first of its names that a run reports. */
 struct learning_figure {
-    const char *id, *title, *label;
-    const char *held_out[3], *training[3]; /* names, the first that a run has counts */
+    const char *id, *title, *label, *names[2];
 };
 
 static const struct learning_figure learning_figures[] = {
-    { "loss", "Loss against epochs", "loss", { "val_loss" }, { "train_loss", "loss" } },
-    { "accuracy",
-      "Accuracy against epochs",
+    { "training-loss", "Loss on the training data", "loss", { "train_loss", "loss" } },
+    { "validation-loss", "Loss on held-out data", "loss", { "val_loss" } },
+    { "training-accuracy",
+      "Accuracy on the training data",
       "share of samples that are right",
-      { "val_top1", "val_accuracy" },
       { "train_top1", "train_accuracy" } },
+    { "validation-accuracy",
+      "Accuracy on held-out data",
+      "share of samples that are right",
+      { "val_top1", "val_accuracy" } },
 };
 
 static void extend(struct curve *c, size_t n, struct wl_arena *a)
@@ -77,9 +80,9 @@ static bool has_metric(const struct wl_metric_rows *rows, const char *name)
     return false;
 }
 
-static void add_run(struct curve *c, const struct wl_metric_rows *rows, const char *const names[3], struct wl_arena *a)
+static void add_run(struct curve *c, const struct wl_metric_rows *rows, const char *const names[2], struct wl_arena *a)
 {
-    for (size_t k = 0; k < 3 && names[k]; k++) {
+    for (size_t k = 0; k < 2 && names[k]; k++) {
         if (!has_metric(rows, names[k])) continue;
         for (size_t i = 0; i < rows->n; i++) {
             if (wl_streq(rows->v[i].name, names[k])) add_value(c, rows->v[i].epoch, rows->v[i].value, a);
@@ -88,8 +91,8 @@ static void add_run(struct curve *c, const struct wl_metric_rows *rows, const ch
     }
 }
 
-/* Adds the curve as a line (and a band where runs differ); returns whether there was something to add. */
-static bool add_curve(struct wl_figure *f, const struct curve *c, const struct learner *l, bool dashed, bool labelled)
+/* The means over runs as points on a line, and a band where runs differ. */
+static void add_curve(struct wl_figure *f, const struct curve *c, const struct learner *l)
 {
     double *x = wl_new_array(f->arena, double, c->n), *y = wl_new_array(f->arena, double, c->n),
            *lo = wl_new_array(f->arena, double, c->n), *hi = wl_new_array(f->arena, double, c->n);
@@ -102,23 +105,21 @@ static bool add_curve(struct wl_figure *f, const struct curve *c, const struct l
         hi[i] = have ? c->hi[i] : NAN;
         spread = spread || c->count[i] > 1;
     }
-    if (c->n == 0) return false;
+    if (c->n == 0) return;
+    f->simulated = f->simulated || l->simulated;
     struct wl_series s = {
-        .label = labelled ? l->label : NULL, .n = c->n, .x = x, .y = y, .colour = l->colour, .marker = l->marker
+        .label = l->label, .style = WL_STYLE_POINTS, .n = c->n, .x = x, .y = y, .colour = l->colour, .marker = l->marker
     };
-    if (!dashed) {
-        s.style = WL_STYLE_POINTS;
-        wl_figure_add(f, &s);
-        s.label = NULL;
-    }
-    s.style = WL_STYLE_LINE;
-    s.dashed = dashed;
     wl_figure_add(f, &s);
-    if (spread && !dashed) {
-        wl_figure_add(f, &(struct wl_series) {
-                             .style = WL_STYLE_BAND, .n = c->n, .x = x, .lo = lo, .hi = hi, .colour = l->colour });
-    }
-    return true;
+    s.label = NULL;
+    s.style = WL_STYLE_LINE;
+    wl_figure_add(f, &s);
+    if (!spread) return;
+    s.style = WL_STYLE_BAND;
+    s.y = NULL;
+    s.lo = lo;
+    s.hi = hi;
+    wl_figure_add(f, &s);
 }
 
 /* ---- which configurations ---- */
@@ -135,7 +136,7 @@ static void add_learner(const struct wl_gathered *g, const struct wl_report_grou
     const struct wl_law_group *law = group->law;
     double workers = law->configs[config].workers;
     struct learner l = { .simulated = law->simulated, .runs = wl_new_array(g->arena, int64_t, law->n_runs) };
-    l.label = wl_strf(g->arena, "%s%s%.15g worker%s", g->law.n > 1 ? group->label : "", g->law.n > 1 ? ", " : "",
+    l.label = wl_strf(g->arena, "%s%s%.15g worker%s", g->n_groups > 1 ? group->label : "", g->n_groups > 1 ? ", " : "",
                       workers, workers == 1 ? "" : "s");
     l.colour = group->colour;
     l.marker = group->marker + (int)config;
@@ -154,30 +155,27 @@ static struct learners choose(const struct wl_gathered *g, size_t facet, bool *a
     enum { MOST_CURVES = 7 };
     struct learners list = { 0 };
     size_t configs = 0;
-    for (size_t i = 0; i < g->law.n; i++) configs += g->groups[i].facet == facet ? g->law.groups[i].n_configs : 0;
+    for (size_t i = 0; i < g->n_groups; i++) configs += g->groups[i].facet == facet ? g->groups[i].law->n_configs : 0;
     *all = configs <= MOST_CURVES;
-    for (size_t i = 0; i < g->law.n; i++) {
-        size_t n = g->law.groups[i].n_configs, from = *all || n == 0 ? 0 : n - 1;
+    for (size_t i = 0; i < g->n_groups; i++) {
+        size_t n = g->groups[i].law->n_configs, from = *all || n == 0 ? 0 : n - 1;
         if (g->groups[i].facet != facet) continue;
         for (size_t k = from; k < n; k++) add_learner(g, &g->groups[i], k, &list);
     }
     return list;
 }
 
-static int add_learner_curves(const struct wl_gathered *g, const struct learner *l, const struct learning_figure *what,
-                              struct wl_figure *f, struct wl_err *e)
+static int add_learner_curve(const struct wl_gathered *g, const struct learner *l, const struct learning_figure *what,
+                             struct wl_figure *f, struct wl_err *e)
 {
-    struct curve held_out = { 0 }, training = { 0 };
+    struct curve curve = { 0 };
     for (size_t i = 0; i < l->n_runs; i++) {
         struct wl_metric_rows rows;
         int rc = wl_store_metrics(g->store, l->runs[i], &rows, g->arena, e);
         if (rc) return rc;
-        add_run(&held_out, &rows, what->held_out, g->arena);
-        add_run(&training, &rows, what->training, g->arena);
+        add_run(&curve, &rows, what->names, g->arena);
     }
-    bool labelled = add_curve(f, &held_out, l, false, true);
-    bool trained = add_curve(f, &training, l, true, !labelled);
-    f->simulated = f->simulated || ((labelled || trained) && l->simulated);
+    add_curve(f, &curve, l);
     return 0;
 }
 
@@ -202,11 +200,10 @@ static int learning_figure(const struct wl_gathered *g, size_t facet, const stru
     f->x = (struct wl_axis) { .label = "epoch", .min = NAN, .max = NAN };
     f->y = (struct wl_axis) { .label = what->label, .min = NAN, .max = NAN };
     f->metrics = "quality";
-    f->caption = "Solid: held-out data; dashed: training data. Means over runs; shaded: from the smallest to the "
-                 "largest run.";
+    f->caption = "Means over runs; shaded: from the smallest to the largest run.";
     if (!all) f->source = "Of each group the configuration with the most workers.";
     for (size_t i = 0; i < learners.n; i++) {
-        int rc = add_learner_curves(g, &learners.v[i], what, f, e);
+        int rc = add_learner_curve(g, &learners.v[i], what, f, e);
         if (rc) return rc;
     }
     *out = wl_figure_empty(f) ? NULL : f;

@@ -1,4 +1,4 @@
-/* Time and speed-up against workers: runs, laws with their bands, ideal lines, and the tables of both. */
+/* Time and speed-up against workers: runs, laws with their bands, ideal lines. */
 #include "report/gather.h"
 
 #include <math.h>
@@ -10,10 +10,10 @@ enum { CURVE_POINTS = 40 };
 static struct wl_reals worker_ticks(const struct wl_gathered *g, size_t facet)
 {
     size_t n = 0;
-    for (size_t i = 0; i < g->law.n; i++) n += g->groups[i].facet == facet ? g->law.groups[i].n_configs : 0;
+    for (size_t i = 0; i < g->n_groups; i++) n += g->groups[i].facet == facet ? g->groups[i].law->n_configs : 0;
     double *workers = wl_new_array(g->arena, double, n);
     n = 0;
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         for (size_t k = 0; g->groups[i].facet == facet && k < law->n_configs; k++)
             workers[n++] = law->configs[k].workers;
@@ -31,7 +31,7 @@ struct wl_figure *wl_group_figure(const struct wl_gathered *g, size_t facet, con
 {
     struct wl_figure *f = wl_figure_new(g->arena, wl_facet_id(g, facet, id), wl_facet_title(g, facet, title));
     f->x = wl_worker_axis(g, facet);
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) {
         if (g->groups[i].facet == facet) f->simulated = f->simulated || g->groups[i].law->simulated;
     }
     return f;
@@ -113,10 +113,10 @@ static void add_ideal_time(struct wl_figure *f, const struct wl_report_group *gr
 static size_t slowest(const struct wl_gathered *g, size_t facet)
 {
     size_t found = SIZE_MAX;
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         if (g->groups[i].facet != facet || law->n_configs < 2) continue;
-        if (found == SIZE_MAX || law->configs[0].time_s > g->law.groups[found].configs[0].time_s) found = i;
+        if (found == SIZE_MAX || law->configs[0].time_s > g->groups[found].law->configs[0].time_s) found = i;
     }
     return found;
 }
@@ -126,8 +126,8 @@ static void add_ideal_times(const struct wl_gathered *g, size_t facet, struct wl
     enum { LINE_FOR_EACH = 2 };
     size_t groups = 0, only = slowest(g, facet);
     bool labelled = false;
-    for (size_t i = 0; i < g->law.n; i++) groups += g->groups[i].facet == facet;
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) groups += g->groups[i].facet == facet;
+    for (size_t i = 0; i < g->n_groups; i++) {
         if (g->groups[i].facet == facet && (groups <= LINE_FOR_EACH || i == only))
             add_ideal_time(f, &g->groups[i], &labelled);
     }
@@ -145,7 +145,7 @@ static struct wl_figure *time_figure(const struct wl_gathered *g, size_t facet)
         .label = wl_strf(g->arena, "%s time", span), .unit = "s", .log = true, .min = NAN, .max = NAN
     };
     f->metrics = "epoch-time beta band ideal";
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) {
         if (g->groups[i].facet != facet) continue;
         add_run_points(f, &g->groups[i]);
         add_law(f, &g->groups[i]);
@@ -191,7 +191,7 @@ static void add_speedup(struct wl_figure *f, const struct wl_report_group *group
 static void add_ideal_speedup(const struct wl_gathered *g, size_t facet, struct wl_figure *f)
 {
     double drawn = NAN;
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         if (g->groups[i].facet != facet || law->n_configs < 2 || law->configs[0].workers == drawn) continue;
         double *x = wl_new_array(f->arena, double, 2), *y = wl_new_array(f->arena, double, 2);
@@ -230,160 +230,12 @@ static struct wl_figure *speedup_figure(const struct wl_gathered *g, size_t face
     f->caption =
         "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
         "Dashed: ideal.";
-    for (size_t i = 0; i < g->law.n; i++) {
+    for (size_t i = 0; i < g->n_groups; i++) {
         if (g->groups[i].facet == facet) add_speedup(f, &g->groups[i]);
     }
     add_ideal_speedup(g, facet, f);
     wl_figure_finish(f);
     return f;
-}
-
-/* ---- tables ---- */
-
-static const struct wl_column config_columns[] = {
-    { .id = "group", .label = "group", .text = true },
-    { .id = "workers", .label = "workers" },
-    { .id = "runs", .label = "runs" },
-    { .id = "time_s", .label = "time", .unit = "s", .metric = "epoch-time", .digits = 4 },
-    { .id = "time_sd_pct", .label = "spread", .unit = "%", .metric = "sd", .digits = 2 },
-    { .id = "energy_j", .label = "energy", .unit = "J", .metric = "epoch-energy", .digits = 4 },
-    { .id = "mean_power_w", .label = "mean power", .unit = "W", .metric = "mean-power", .digits = 3 },
-    { .id = "speedup", .label = "speed-up", .metric = "speedup", .digits = 3 },
-    { .id = "speedup_lo", .label = "from", .metric = "ratio95", .digits = 3 },
-    { .id = "speedup_hi", .label = "to", .metric = "ratio95", .digits = 3 },
-    { .id = "efficiency", .label = "efficiency", .metric = "efficiency", .digits = 3 },
-    { .id = "energy_ratio", .label = "energy ratio", .metric = "energy-ratio", .digits = 3 },
-};
-
-/* Standard deviation of ln(time) over the runs at one worker count, as a percentage of the time. */
-static double spread_pct(const struct wl_law_group *law, double workers, struct wl_arena *a)
-{
-    double *y = wl_new_array(a, double, law->n_runs);
-    size_t n = 0;
-    for (size_t i = 0; i < law->n_runs; i++) {
-        if (law->runs[i].workers == workers && isfinite(law->runs[i].ln_time_s)) y[n++] = law->runs[i].ln_time_s;
-    }
-    return 100 * expm1(wl_sd(y, n));
-}
-
-static struct wl_table_data *config_table(const struct wl_gathered *g)
-{
-    struct wl_table_data *t =
-        wl_table_data_new(g->arena, "configurations", "Configurations", config_columns, WL_COUNT(config_columns));
-    t->caption = wl_strf(g->arena,
-                         "Time and energy are those of one %s: geometric means over runs. Ratios are to the "
-                         "smallest worker count of the group.",
-                         wl_gathered_span(g));
-    for (size_t i = 0; i < g->law.n; i++) {
-        const struct wl_law_group *law = g->groups[i].law;
-        t->estimated = t->estimated || law->estimated;
-        t->simulated = t->simulated || law->simulated;
-        for (size_t k = 0; k < law->n_configs; k++) {
-            const struct wl_law_config *c = &law->configs[k];
-            wl_table_data_text(t, g->groups[i].name);
-            wl_table_data_real(t, c->workers);
-            wl_table_data_real(t, (double)c->runs);
-            wl_table_data_real(t, c->time_s);
-            wl_table_data_real(t, spread_pct(law, c->workers, g->arena));
-            wl_table_data_real(t, c->energy_j);
-            wl_table_data_real(t, c->energy_j / c->time_s);
-            wl_table_data_real(t, c->speedup.value);
-            wl_table_data_real(t, c->speedup.lo);
-            wl_table_data_real(t, c->speedup.hi);
-            wl_table_data_real(t, c->efficiency);
-            wl_table_data_real(t, c->energy_ratio.value);
-        }
-    }
-    return t;
-}
-
-static const struct wl_column law_columns[] = {
-    { .id = "group", .label = "group", .text = true },
-    { .id = "scaling", .label = "scaling", .text = true },
-    { .id = "runs", .label = "runs" },
-    { .id = "worker_counts", .label = "worker counts" },
-    { .id = "beta", .label = "exponent", .metric = "beta", .digits = 3 },
-    { .id = "beta_se", .label = "s.e.", .metric = "beta", .digits = 2 },
-    { .id = "beta_lo", .label = "from", .metric = "ci95", .digits = 3 },
-    { .id = "beta_hi", .label = "to", .metric = "ci95", .digits = 3 },
-    { .id = "alpha", .label = "time at 1", .unit = "s", .metric = "alpha", .digits = 4 },
-    { .id = "r2", .label = "R2", .metric = "r2", .digits = 4 },
-    { .id = "basis", .label = "interval over", .text = true },
-};
-
-static const char *basis_of(const struct wl_law_estimate *e)
-{
-    if (wl_streq(e->name, "run_means")) return "runs";
-    return wl_streq(e->name, "config_means") ? "configuration means" : e->name;
-}
-
-static struct wl_table_data *law_table(const struct wl_gathered *g)
-{
-    struct wl_table_data *t = wl_table_data_new(g->arena, "laws", "Fitted laws: time = alpha workers^-exponent",
-                                                law_columns, WL_COUNT(law_columns));
-    t->caption = "s.e.: standard error of the exponent; from, to: its 95 % interval.";
-    for (size_t i = 0; i < g->law.n; i++) {
-        const struct wl_law_group *law = g->groups[i].law;
-        static const struct wl_law_estimate none = {
-            .beta = NAN, .beta_se = NAN, .beta_lo = NAN, .beta_hi = NAN, .alpha = NAN, .r2 = NAN
-        };
-        const struct wl_law_estimate *best = law->law ? law->law : &none;
-        t->simulated = t->simulated || law->simulated;
-        wl_table_data_text(t, g->groups[i].name);
-        wl_table_data_text(t, wl_law_scaling_name(law->scaling));
-        wl_table_data_real(t, (double)law->n_runs);
-        wl_table_data_real(t, (double)law->n_configs);
-        wl_table_data_real(t, best->beta);
-        wl_table_data_real(t, best->beta_se);
-        wl_table_data_real(t, best->beta_lo);
-        wl_table_data_real(t, best->beta_hi);
-        wl_table_data_real(t, best->alpha);
-        wl_table_data_real(t, best->r2);
-        wl_table_data_text(t, isnan(best->beta_se) ? NULL : basis_of(best));
-    }
-    return t;
-}
-
-/* ---- notes on the laws: each once, with the groups that it is about ---- */
-
-static const struct wl_column note_columns[] = {
-    { .id = "groups", .label = "group", .text = true },
-    { .id = "note", .label = "note", .text = true },
-};
-
-static bool has_note(const struct wl_law_group *law, const char *note)
-{
-    if (wl_streq(law->refused, note)) return true;
-    for (size_t i = 0; i < law->notes.n; i++) {
-        if (wl_streq(law->notes.v[i], note)) return true;
-    }
-    return false;
-}
-
-/* Adds a row for the note of group i, unless a group before it had the same. */
-static void add_note(const struct wl_gathered *g, size_t i, const char *note, struct wl_table_data *t)
-{
-    struct wl_text names = WL_TEXT(g->arena);
-    size_t n = 0;
-    for (size_t k = 0; k < g->law.n; k++) {
-        if (!has_note(g->groups[k].law, note)) continue;
-        if (k < i) return;
-        wl_text_addf(&names, "%s%s", n++ ? "; " : "", g->groups[k].name);
-    }
-    wl_table_data_text(t, n > 1 && n == g->law.n ? "all groups" : names.s);
-    wl_table_data_text(t, note);
-}
-
-static struct wl_table_data *note_table(const struct wl_gathered *g)
-{
-    struct wl_table_data *t =
-        wl_table_data_new(g->arena, "law-notes", "Notes on the laws", note_columns, WL_COUNT(note_columns));
-    for (size_t i = 0; i < g->law.n; i++) {
-        const struct wl_law_group *law = g->groups[i].law;
-        if (law->refused) add_note(g, i, law->refused, t);
-        for (size_t k = 0; k < law->notes.n; k++) add_note(g, i, law->notes.v[k], t);
-    }
-    return t;
 }
 
 void wl_add_scaling(const struct wl_gathered *g, struct wl_document *d)
@@ -394,8 +246,5 @@ void wl_add_scaling(const struct wl_gathered *g, struct wl_document *d)
         if (!wl_figure_empty(time)) wl_section_figure(d, s, time);
         if (!wl_figure_empty(speedup)) wl_section_figure(d, s, speedup);
     }
-    wl_section_table(d, s, config_table(g));
-    wl_section_table(d, s, law_table(g));
-    struct wl_table_data *notes = note_table(g);
-    if (notes->n_rows) wl_section_table(d, s, notes);
+    wl_add_law_tables(g, d, s);
 }

@@ -18,8 +18,8 @@ static int by_time(const void *a, const void *b)
 /* Of the first group: the run at its largest worker count whose time is the (lower) median. */
 static const struct wl_run_row *representative(const struct wl_gathered *g)
 {
-    if (g->law.n == 0 || g->law.groups[0].n_runs == 0) return NULL;
-    const struct wl_law_group *law = &g->law.groups[0];
+    if (g->n_groups == 0 || g->groups[0].law->n_runs == 0) return NULL;
+    const struct wl_law_group *law = g->groups[0].law;
     const struct wl_law_run **list = wl_new_array(g->arena, const struct wl_law_run *, law->n_runs);
     double most = law->runs[law->n_runs - 1].workers;
     size_t n = 0;
@@ -57,12 +57,12 @@ struct grid {
     double *x;
 };
 
-/* Each interval holds two readings or more, so that one that came late leaves no hole. */
+/* Intervals of one sampling period, or longer where the run would have too many of them. */
 static struct grid make_grid(const struct wl_run_row *run, struct wl_arena *a)
 {
     int64_t span = run->stop.mono_ns - run->start.mono_ns;
     double period_s = isfinite(run->sampling_period_s) ? run->sampling_period_s : run->sampling_asked_s;
-    int64_t width = isfinite(period_s) ? (int64_t)(2 * period_s * WL_NS_PER_S) : 0;
+    int64_t width = isfinite(period_s) ? (int64_t)(period_s * WL_NS_PER_S) : 0;
     if (width < span / GRID_MAX + 1) width = span / GRID_MAX + 1;
     struct grid grid = { run->start.mono_ns, width, (size_t)((span + width - 1) / width), NULL };
     grid.x = wl_new_array(a, double, grid.n);
@@ -82,6 +82,21 @@ static void counter_to_rate(struct wl_readings *r)
     r->n = n;
 }
 
+/* A reading that came a little late leaves an interval empty: it gets the straight line between its neighbours. More
+ * than JITTER empty intervals in a row are a gap and stay one. */
+static void bridge(double *mean, size_t n)
+{
+    enum { JITTER = 2 };
+    for (size_t i = 1; i < n; i++) {
+        if (!isnan(mean[i]) || isnan(mean[i - 1])) continue;
+        size_t next = i;
+        while (next < n && isnan(mean[next])) next++;
+        if (next == n || next - i > JITTER) continue;
+        double step = (mean[next] - mean[i - 1]) / (double)(next - i + 1);
+        for (; i < next; i++) mean[i] = mean[i - 1] + step;
+    }
+}
+
 /* Means of the readings of each interval, NAN where it has none. */
 static void bin(const struct wl_readings *r, const struct grid *grid, double *mean, size_t *count)
 {
@@ -93,6 +108,7 @@ static void bin(const struct wl_readings *r, const struct grid *grid, double *me
         count[at]++;
     }
     for (size_t i = 0; i < grid->n; i++) mean[i] = count[i] ? mean[i] / (double)count[i] : NAN;
+    bridge(mean, grid->n);
 }
 
 /* Channels that are drawn as one line. */

@@ -24,7 +24,7 @@ expect 0 "$tmp/small/report/report.html" "$tmp/small"
 while read -r path; do [ -s "$path" ] || fail "$path was printed and is not there"; done <"$tmp/out"
 [ -s "$tmp/small/report/tables/configurations.csv" ] || fail "no table of configurations"
 if command -v gnuplot >/dev/null; then
-    for figure in epoch-time speedup energy-ratio mean-power power-over-time utilisation-over-time loss accuracy; do
+    for figure in epoch-time speedup energy-ratio mean-power power-over-time utilisation-over-time training-loss validation-loss validation-accuracy; do
         grep -q '</svg>' "$tmp/small/report/figures/$figure.svg" || fail "figure $figure is missing"
     done
 else
