@@ -3,7 +3,11 @@
 /* What brings a file from a version to the next one. schema.sql describes the newest; both ways must end in the same
  * tables (tests/unit/store/test_migrate.c compares them). */
 static const struct store_step steps[] = {
-    { .sql = NULL },
+    /* 1: totals of runs and epochs, which were added up from all devices in each query before */
+    { "CREATE TABLE total(run INTEGER NOT NULL REFERENCES run, epoch INTEGER NOT NULL, energy_j REAL, "
+      "mean_power_w REAL, coverage REAL, estimated INTEGER NOT NULL, simulated INTEGER NOT NULL, util_pct REAL, "
+      "metric TEXT, metric_value REAL, PRIMARY KEY(run, epoch)) STRICT, WITHOUT ROWID" },
+    { NULL },
 };
 
 static int set_version(struct wl_store *s, int64_t version, struct wl_err *e)
@@ -48,7 +52,8 @@ int store_migrate_by(struct wl_store *s, const struct store_step *step, int64_t 
         if (rc == 0) rc = set_version(s, version + 1, e);
         if (rc) wl_prefix(e, "bringing version %lld of the store to %lld", (long long)version, (long long)version + 1);
     }
-    return rc ? rc : sql_script(s, (const char *)wl_views_sql, e);
+    if (rc == 0) rc = sql_script(s, (const char *)wl_views_sql, e);
+    return rc ? rc : sql_script(s, "DELETE FROM total; INSERT INTO total SELECT * FROM total_now", e);
 }
 
 int store_migrate(struct wl_store *s, int64_t from, struct wl_err *e) { return store_migrate_by(s, steps, from, e); }

@@ -92,6 +92,7 @@ static int forget_derived(struct wl_store *s, int64_t run, struct wl_err *e)
         "DELETE FROM energy WHERE run = ?1",
         "DELETE FROM metric WHERE run = ?1",
         "DELETE FROM stat WHERE channel IN (SELECT id FROM channel WHERE run = ?1)",
+        "DELETE FROM total WHERE run = ?1",
     };
     int rc = 0;
     for (size_t i = 0; i < WL_COUNT(statements) && rc == 0; i++) rc = sql_do(s, statements[i], SQL(sql_int(run)), e);
@@ -108,7 +109,7 @@ static int insert_derived(struct wl_store *s, int64_t run, const struct wl_deriv
     if (rc == 0)
         rc = rows_insert(s, "metric", "run", run, metric_map, d->metrics, d->n_metrics, sizeof *d->metrics, "", e);
     if (rc == 0) rc = rows_insert(s, "stat", NULL, 0, stat_map, d->stats, d->n_stats, sizeof *d->stats, "", e);
-    return rc;
+    return rc ? rc : sql_do(s, "INSERT INTO total SELECT * FROM total_now WHERE run = ?1", SQL(sql_int(run)), e);
 }
 
 int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *derived, struct wl_err *e)

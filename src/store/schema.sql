@@ -1,8 +1,8 @@
--- The store of one or more campaigns: schema version 1.
+-- The store of one or more campaigns: schema version 2.
 --
 -- Conventions
---   * Facts (campaign ... log) are append-only; triggers at the end refuse what would change them. Derived tables
---     (actual ... stat) can be rebuilt from the facts at any time and are replaced run by run.
+--   * Facts (campaign ... log) are append-only; triggers (views.sql) refuse what would change them. Derived tables
+--     (actual ... total) can be rebuilt from the facts at any time and are replaced run by run.
 --   * NULL is "not measured" or "not set", never 0.
 --   * Units stand in the names: _ns nanoseconds, _s seconds, _j joules, _w watts, _mhz megahertz.
 --   * *_mono_ns and t_ns are CLOCK_MONOTONIC of the run's host (comparable inside one boot_id only);
@@ -220,3 +220,19 @@ CREATE TABLE stat(
   max             REAL
 ) STRICT;
 CREATE UNIQUE INDEX stat_once ON stat(channel, ifnull(epoch, 0));
+
+-- What tables of runs and epochs show, gathered from the tables above so that no query has to add up devices: the
+-- rows of the view total_now, which says how.
+CREATE TABLE total(
+  run             INTEGER NOT NULL REFERENCES run,
+  epoch           INTEGER NOT NULL,       -- 0: the whole run
+  energy_j        REAL,                   -- of the chosen devices; NULL as soon as one of them is missing
+  mean_power_w    REAL,
+  coverage        REAL,                   -- the lowest of them
+  estimated       INTEGER NOT NULL,       -- of that energy
+  simulated       INTEGER NOT NULL,
+  util_pct        REAL,                   -- busy time of the GPUs, else of the CPUs; mean over devices
+  metric          TEXT,                   -- the main metric; of a run its last value
+  metric_value    REAL,
+  PRIMARY KEY(run, epoch)
+) STRICT, WITHOUT ROWID;

@@ -7,8 +7,8 @@
  *
  * Crashes: every call that writes is one transaction, or part of the one that wl_store_begin opened. After a
  * SIGKILL the file holds every transaction that was committed. After a power loss it is consistent too, but on a
- * local disk the last transactions may be gone, except "durable" ones: a run's begin and its end are on the disk
- * when the call returns.
+ * local disk the last transactions may be gone, up to the last "durable" one: the end of a run is on the disk when
+ * wl_store_run_end returns, with everything before it.
  *
  * Threads: a wl_store belongs to one thread at a time; another thread or process opens the file for itself.
  * Waiting for another writer ends after 10 s with WL_EIO.
@@ -22,7 +22,7 @@
 
 #include "base/base.h"
 
-#define WL_STORE_VERSION 1
+#define WL_STORE_VERSION 2
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 #define WL_NO_NS INT64_MIN /* a time that is not known */
@@ -135,7 +135,7 @@ struct wl_run_begin {
     struct wl_anchor at;
 };
 
-/* planned -> running, durable. Holds a lock on the run until it is finished or this process dies. */
+/* planned -> running. Holds a lock on the run until it is finished or this process dies. */
 int wl_store_run_begin(struct wl_store *s, int64_t run, const struct wl_run_begin *begin,
                        struct wl_err *e) WL_MUST_CHECK;
 
@@ -285,7 +285,7 @@ struct wl_run_row {
     double energy_j, mean_power_w; /* over the whole run, of the chosen devices */
     bool estimated, simulated;     /* of that energy */
     double util_pct;               /* busy time of the GPUs, else of the CPUs */
-    const char *metric;            /* last value of the main metric */
+    const char *metric;            /* the main metric and its last value */
     double metric_value;
 };
 struct wl_run_rows {

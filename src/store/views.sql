@@ -1,17 +1,5 @@
 -- Views and triggers: they hold no data and are made anew whenever the schema changes.
 
--- Energy of a run (epoch NULL) or epoch: the sum over the chosen devices, NULL as soon as one of them is missing.
-CREATE VIEW energy_total AS
-SELECT run, epoch,
-       CASE WHEN count(energy_j) = count(*) THEN sum(energy_j) END AS energy_j,
-       CASE WHEN count(mean_power_w) = count(*) THEN sum(mean_power_w) END AS mean_power_w,
-       min(coverage)  AS coverage,
-       max(estimated) AS estimated,
-       max(simulated) AS simulated
-FROM energy
-WHERE chosen = 1
-GROUP BY run, ifnull(epoch, 0);
-
 -- Settings of a run: what the trial asked for, else what the run said.
 CREATE VIEW setting AS
 SELECT r.id AS run, t.id AS trial, t.campaign AS campaign,
@@ -29,15 +17,38 @@ SELECT r.id AS run, t.id AS trial, t.campaign AS campaign,
        coalesce(t.extra, a.extra)               AS extra
 FROM run r JOIN trial t ON t.id = r.trial LEFT JOIN actual a ON a.run = r.id;
 
--- The one metric of an epoch (or, with epoch NULL, a run) that tables show: quality on held-out data before
--- quality in training, rates before losses.
-CREATE VIEW main_metric AS
-SELECT run, epoch, name, value, min(CASE name
-         WHEN 'val_top1' THEN 1 WHEN 'val_accuracy' THEN 2 WHEN 'val_loss' THEN 3
-         WHEN 'train_top1' THEN 4 WHEN 'train_accuracy' THEN 5 WHEN 'train_loss' THEN 6 WHEN 'loss' THEN 7
-         ELSE 8 END) AS place
-FROM metric
-GROUP BY run, ifnull(epoch, 0);
+-- The place of a metric among those of a run: quality on held-out data before quality in training, rates before
+-- losses. The first one is the main metric.
+CREATE VIEW ranked_metric AS
+SELECT id, run, ifnull(epoch, 0) AS epoch, name, value,
+       CASE name WHEN 'val_top1' THEN 1 WHEN 'val_accuracy' THEN 2 WHEN 'val_loss' THEN 3
+                 WHEN 'train_top1' THEN 4 WHEN 'train_accuracy' THEN 5 WHEN 'train_loss' THEN 6 WHEN 'loss' THEN 7
+                 ELSE 8 END AS place
+FROM metric;
+
+-- The rows that the table `total` keeps: each run (epoch 0) and each epoch, from energy, stat and metric.
+CREATE VIEW total_now AS
+SELECT x.run, x.epoch,
+       (SELECT CASE WHEN count(energy_j) = count(*) THEN sum(energy_j) END FROM energy j
+        WHERE j.run = x.run AND ifnull(j.epoch, 0) = x.epoch AND j.chosen) AS energy_j,
+       (SELECT CASE WHEN count(mean_power_w) = count(*) THEN sum(mean_power_w) END FROM energy j
+        WHERE j.run = x.run AND ifnull(j.epoch, 0) = x.epoch AND j.chosen) AS mean_power_w,
+       (SELECT min(coverage) FROM energy j
+        WHERE j.run = x.run AND ifnull(j.epoch, 0) = x.epoch AND j.chosen) AS coverage,
+       (SELECT ifnull(max(estimated), 0) FROM energy j
+        WHERE j.run = x.run AND ifnull(j.epoch, 0) = x.epoch AND j.chosen) AS estimated,
+       (SELECT ifnull(max(simulated), 0) FROM energy j
+        WHERE j.run = x.run AND ifnull(j.epoch, 0) = x.epoch AND j.chosen) AS simulated,
+       coalesce((SELECT avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND ifnull(u.epoch, 0) = x.epoch
+                 WHERE c.run = x.run AND c.quantity = 'sm_util_pct'),
+                (SELECT avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND ifnull(u.epoch, 0) = x.epoch
+                 WHERE c.run = x.run AND c.quantity = 'cpu_util_pct')) AS util_pct,
+       m.name AS metric, m.value AS metric_value
+FROM (SELECT id AS run, 0 AS epoch FROM run UNION ALL SELECT run, epoch FROM epoch) x
+LEFT JOIN metric m ON m.id =
+  CASE WHEN x.epoch THEN (SELECT id FROM ranked_metric k WHERE k.run = x.run AND k.epoch = x.epoch
+                          ORDER BY k.place, k.name LIMIT 1)
+       ELSE (SELECT id FROM ranked_metric k WHERE k.run = x.run ORDER BY k.place, k.name, k.epoch DESC LIMIT 1) END;
 
 -- The observation table (docs/formats.md): a row an epoch, or a run that told of no epoch. Runs that are done and
 -- not flagged.
@@ -45,32 +56,14 @@ CREATE VIEW observations AS
 SELECT s.workload, s.hardware, s.nodes, s.workers, s.local_batch, s.global_batch, s.power_cap_w, s.clock_mhz,
        r.id AS run, e.epoch AS epoch,
        CASE WHEN e.run IS NULL THEN (r.stop_mono_ns - r.start_mono_ns) / 1e9 ELSE e.time_s END AS time_s,
-       j.energy_j, e.samples, e.updates, m.name AS metric, m.value AS metric_value,
-       ifnull(j.estimated, 0) AS estimated,
-       ifnull(j.simulated, 0) AS simulated
+       x.energy_j, e.samples, e.updates, x.metric, x.metric_value,
+       ifnull(x.estimated, 0) AS estimated,
+       ifnull(x.simulated, 0) AS simulated
 FROM run r
 JOIN setting s ON s.run = r.id
 LEFT JOIN epoch e ON e.run = r.id
-LEFT JOIN energy_total j ON j.run = r.id AND j.epoch IS e.epoch
-LEFT JOIN main_metric m ON m.run = r.id AND m.epoch IS e.epoch
+LEFT JOIN total x ON x.run = r.id AND x.epoch = ifnull(e.epoch, 0)
 WHERE r.status = 'done' AND r.flag IS NULL;
-
--- A run with its totals, for tables of runs. util_pct: busy time of its GPUs, else of the CPUs, mean over devices.
-CREATE VIEW run_total AS
-SELECT r.id AS run,
-       (r.stop_mono_ns - r.start_mono_ns) / 1e9 AS time_s,
-       (SELECT count(*) FROM epoch WHERE run = r.id) AS epochs_seen,
-       (SELECT avg(time_s) FROM epoch WHERE run = r.id) AS epoch_time_s,
-       j.energy_j, j.mean_power_w, ifnull(j.estimated, 0) AS estimated, ifnull(j.simulated, 0) AS simulated,
-       coalesce((SELECT avg(x.mean) FROM channel c JOIN stat x ON x.channel = c.id AND x.epoch IS NULL
-                 WHERE c.run = r.id AND c.quantity = 'sm_util_pct'),
-                (SELECT avg(x.mean) FROM channel c JOIN stat x ON x.channel = c.id AND x.epoch IS NULL
-                 WHERE c.run = r.id AND c.quantity = 'cpu_util_pct')) AS util_pct,
-       m.name AS metric, m.value AS metric_value
-FROM run r
-LEFT JOIN energy_total j ON j.run = r.id AND j.epoch IS NULL
-LEFT JOIN (SELECT run, name, value, max(place) FROM
-            (SELECT run, name, value, ifnull(epoch, 0) AS place FROM main_metric) GROUP BY run) m ON m.run = r.id;
 
 -- Facts stay as they were written. -------------------------------------------------------------------------------
 

@@ -77,7 +77,8 @@ static void a_row_an_epoch_with_the_chosen_energy(void **state)
     struct wl_run_rows rows;
     OK(wl_store_runs(s, &(struct wl_run_filter) { .run = run }, &rows, p->arena, &p->e));
     assert_true(rows.v[0].energy_j == 1100);
-    assert_string_equal(rows.v[0].metric, "train_loss"); /* of the last epoch */
+    assert_string_equal(rows.v[0].metric, "val_top1"); /* its last value, though the last epoch has none */
+    assert_true(rows.v[0].metric_value == 0.25);
 }
 
 static void a_run_without_epochs_is_one_row(void **state)
