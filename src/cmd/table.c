@@ -1,5 +1,6 @@
 #include "cmd/cmd.h"
 
+extern const struct wl_cmd wl_cmd_doctor;
 extern const struct wl_cmd wl_cmd_fit;
 extern const struct wl_cmd wl_cmd_measure;
 extern const struct wl_cmd wl_cmd_report;
@@ -8,6 +9,7 @@ extern const struct wl_cmd wl_cmd_show;
 extern const struct wl_cmd wl_cmd_status;
 
 const struct wl_cmd *const wl_commands[] = {
+    &wl_cmd_doctor,
     &wl_cmd_measure,
     &wl_cmd_sweep,
     &wl_cmd_status,

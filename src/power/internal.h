@@ -69,9 +69,9 @@ void wl_reading_fail(struct wl_reading *r, const char *why);
 /* Calls read() with a fresh s->readings. */
 void wl_sensor_read(struct wl_sensor *s, bool all);
 
-/* How often something costly is read: at most so often that it takes one thousandth of a core. */
+/* How often something costly is done: at most so often that it takes 1/share of a core. */
 struct wl_budget {
-    int64_t due_ns;
+    int64_t share, due_ns;
 };
 bool wl_budget_due(const struct wl_budget *b, bool all);
 void wl_budget_spent(struct wl_budget *b, int64_t cpu0_ns); /* cpu0_ns: wl_thread_cpu_ns() before the work */

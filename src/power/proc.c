@@ -2,7 +2,8 @@
  *
  * Node: busy share of all CPUs (/proc/stat), memory in use (/proc/meminfo), runnable tasks (/proc/loadavg).
  * Job: CPU time and resident memory of its process tree, see tree.c.
- * Each file is read at most so often that it costs a thousandth of a core. */
+ * On a large machine these files are long: each is read at most so often that it costs the share of a core that stands
+ * in proc_open. */
 #include "power/internal.h"
 #include "power/tree.h"
 
@@ -15,10 +16,11 @@ struct proc {
     int stat_fd, meminfo_fd, loadavg_fd;
     struct wl_cpu_times last; /* at the latest reading of cpu_util, */
     int64_t last_ns;          /* and when that was */
-    struct wl_budget cpu_budget, memory_budget, tree_budget;
+    struct wl_budget cpu_budget, memory_budget, search_budget, tree_budget;
     int cpu_util, mem_used, runnable, cpu_time, rss; /* channels */
     struct wl_tree *tree;
-    _Atomic pid_t job;
+    _Atomic pid_t job; /* as told by watch(); */
+    pid_t followed;    /* as the tree has it */
 };
 
 static int proc_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
@@ -31,6 +33,10 @@ static int proc_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     if (wl_cpu_times_read(p->stat_fd, &p->last) < 0)
         return wl_fail(e, WL_EINVAL, "%s/proc/stat: the first line is not \"cpu ...\"", o->root);
     p->last_ns = wl_now_ns();
+    p->cpu_budget.share = 2000;
+    p->memory_budget.share = 10000;
+    p->search_budget.share = 5000;
+    p->tree_budget.share = 2000;
     int code = wl_tree_open(&p->tree, o->root, s->arena, e);
     if (code < 0) return code;
 
@@ -108,10 +114,18 @@ static pid_t read_loadavg(struct proc *p, struct wl_reading *out)
 static void read_job(struct proc *p, bool all, pid_t last_pid, struct wl_reading *out)
 {
     pid_t job = atomic_load(&p->job);
-    if (job <= 0 || !wl_budget_due(&p->tree_budget, all)) return;
-    int64_t t0 = wl_now_ns(), cpu0 = wl_thread_cpu_ns();
+    if (job <= 0) return;
+    int64_t cpu0 = wl_thread_cpu_ns();
+    if (job != p->followed || wl_budget_due(&p->search_budget, all)) {
+        p->followed = job;
+        wl_tree_search(p->tree, job, last_pid);
+        wl_budget_spent(&p->search_budget, cpu0);
+    }
+    if (!wl_budget_due(&p->tree_budget, all)) return;
+    cpu0 = wl_thread_cpu_ns();
+    int64_t t0 = wl_now_ns();
     struct wl_tree_sum sum;
-    wl_tree_read(p->tree, job, last_pid, &sum);
+    wl_tree_read(p->tree, &sum);
     if (sum.why) {
         wl_reading_fail(&out[p->cpu_time], sum.why);
         wl_reading_fail(&out[p->rss], sum.why);

@@ -55,8 +55,7 @@ bool wl_budget_due(const struct wl_budget *b, bool all) { return all || wl_now_n
 
 void wl_budget_spent(struct wl_budget *b, int64_t cpu0_ns)
 {
-    const int64_t share = 1000;
-    b->due_ns = wl_now_ns() + (wl_thread_cpu_ns() - cpu0_ns) * share;
+    b->due_ns = wl_now_ns() + (wl_thread_cpu_ns() - cpu0_ns) * b->share;
 }
 
 /* ---- Opening ---- */

@@ -148,16 +148,6 @@ static bool look(struct wl_tree *t, pid_t last_pid)
     return again;
 }
 
-/* A descendant is younger than the job's first process, so its pid was given later: pids given before need no look.
- * A process whose parent ended before we saw it is still found by its process group. */
-static void search(struct wl_tree *t, pid_t last_pid)
-{
-    bool known = last_pid > 0;
-    if (known && last_pid == t->searched_to) return;
-    while (look(t, last_pid)) continue;
-    if (known) t->searched_to = last_pid;
-}
-
 static void start(struct wl_tree *t, pid_t job)
 {
     t->job = job;
@@ -168,6 +158,16 @@ static void start(struct wl_tree *t, pid_t job)
     consider(t, job);
 }
 
+/* A descendant is younger than the job's first process, so its pid was given later: pids given before need no look.
+ * A process whose parent ended before we saw it is still found by its process group. */
+void wl_tree_search(struct wl_tree *t, pid_t job, pid_t last_pid)
+{
+    if (job != t->job) start(t, job);
+    if (last_pid > 0 && last_pid == t->searched_to) return;
+    while (look(t, last_pid)) continue;
+    if (last_pid > 0) t->searched_to = last_pid;
+}
+
 /* The time of an ended process is in its parent's account when that waited for it; else it is kept here. */
 static void retire(struct wl_tree *t, size_t i)
 {
@@ -176,10 +176,8 @@ static void retire(struct wl_tree *t, size_t i)
     if (!find(t, m.parent)) t->gone_s += m.cpu_s;
 }
 
-void wl_tree_read(struct wl_tree *t, pid_t job, pid_t last_pid, struct wl_tree_sum *out)
+void wl_tree_read(struct wl_tree *t, struct wl_tree_sum *out)
 {
-    if (job != t->job) start(t, job);
-    search(t, last_pid);
     *out = (struct wl_tree_sum) { .why = t->full ? "the job has more processes than can be followed" : NULL };
     double alive_s = 0;
     for (size_t i = 0; i < t->n;) {

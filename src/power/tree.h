@@ -16,9 +16,13 @@ struct wl_tree_sum {
 /* `root` stands in front of /proc. */
 int wl_tree_open(struct wl_tree **out, const char *root, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Sums over process `job`, its descendants and its process group. last_pid is the pid that the kernel gave last (from
- * /proc/loadavg, 0: not known): the folder is only searched when it has changed, and only pids given since are looked
- * at. Another `job` than in the call before starts afresh. No allocation. */
-void wl_tree_read(struct wl_tree *t, pid_t job, pid_t last_pid, struct wl_tree_sum *out);
+/* Looks for processes of the tree: process `job`, its descendants and its process group. last_pid is the pid that the
+ * kernel gave last (from /proc/loadavg, 0: not known): nothing is done while it has not changed, and only pids given
+ * since are looked at. A process that is found late loses nothing: its CPU time counts from its start. Another `job`
+ * than in the call before starts afresh. No allocation. */
+void wl_tree_search(struct wl_tree *t, pid_t job, pid_t last_pid);
+
+/* Sums over the processes found that still live, and the CPU time of those that ended. No allocation. */
+void wl_tree_read(struct wl_tree *t, struct wl_tree_sum *out);
 
 #endif

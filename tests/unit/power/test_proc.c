@@ -31,7 +31,8 @@ static void put_process(struct fixture *f, int pid, const char *name, int parent
 static struct wl_tree_sum sum_of(struct wl_tree *t, int job, int last_pid)
 {
     struct wl_tree_sum sum;
-    wl_tree_read(t, job, last_pid, &sum);
+    wl_tree_search(t, job, last_pid);
+    wl_tree_read(t, &sum);
     return sum;
 }
 

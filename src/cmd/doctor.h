@@ -1,0 +1,25 @@
+/* What `wattlaw doctor` finds out about the machine besides its sensors. */
+#ifndef WL_CMD_DOCTOR_H
+#define WL_CMD_DOCTOR_H
+
+#include "base/base.h"
+
+struct doctor_machine {
+    const char *host, *kernel, *cpu; /* "Linux 6.1.0-18-amd64 x86_64"; the CPU's model name */
+    int cpus, usable_cpus;           /* online; of these, those that this process may run on */
+    double memory_bytes;
+};
+
+/* A program that wattlaw starts when it is asked to. */
+struct doctor_program {
+    const char *name, *purpose, *fix;
+    const char *path;    /* NULL: not found in PATH */
+    const char *version; /* first line of --version; NULL where it says nothing */
+};
+
+void doctor_machine_read(struct doctor_machine *m, struct wl_arena *a);
+
+/* The programs in a fixed order; returns how many. */
+size_t doctor_programs_find(const struct doctor_program **list, struct wl_arena *a);
+
+#endif
