@@ -155,7 +155,8 @@ static void print_group(const struct wl_law_group *g, enum wl_law_response respo
         print_doubling(g, response);
         print_fit_quality(g, a);
     } else {
-        printf("  %s\n", g->refused);
+        bool other_column = g->counts.rows && g->counts.no_workers == g->counts.rows;
+        printf("  %s%s\n", g->refused, other_column ? " (--map workers=COLUMN names the column that holds it)" : "");
     }
     printf("  from       %zu run%s at %zu worker count%s, %zu of %zu rows\n", g->n_runs, g->n_runs == 1 ? "" : "s",
            g->n_configs, g->n_configs == 1 ? "" : "s", g->counts.used, g->counts.rows);

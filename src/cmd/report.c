@@ -102,18 +102,20 @@ static void show_page(const struct wl_written *w, struct wl_arena *a)
 static int run_report(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
 {
     struct report_options *o = options;
-    struct wl_report_options what = { .run = o->run, .drop_epochs = o->drop_epochs };
+    struct wl_progress progress;
+    struct wl_report_options what = { .run = o->run, .drop_epochs = o->drop_epochs, .progress = &progress };
     if (rest->args.n != 1) return wl_fail(e, WL_EUSAGE, "report takes one store: a file or the folder of a campaign");
 
     struct wl_store *store;
     struct wl_document *d;
     struct wl_written written;
-    struct wl_progress progress;
     char *path;
+    wl_progress_start(&progress, "report");
     int rc = wl_store_find(rest->args.v[0], &path, a, e);
     if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
     if (rc == 0) rc = find_campaign(store, o->campaign, &what.campaign, a, e);
     if (rc == 0) rc = wl_report_build(&d, store, &what, a, e);
+    wl_progress_clear(&progress);
     if (rc) return rc;
 
     const char *dir = o->out ? o->out : wl_path_join(a, wl_path_dir(a, path), "report");

@@ -226,9 +226,10 @@ int wl_document_write(const struct wl_document *d, const char *dir, const struct
 /* ---- the report of a store ---- */
 
 struct wl_report_options {
-    int64_t campaign;    /* 0: all of the store */
-    int64_t run;         /* the run whose power is drawn over time; 0: chosen by the rule of docs/metrics.md */
-    int64_t drop_epochs; /* first epochs of a run that the law leaves out */
+    int64_t campaign;             /* 0: all of the store */
+    int64_t run;                  /* the run whose power is drawn over time; 0: chosen by the rule of docs/metrics.md */
+    int64_t drop_epochs;          /* first epochs of a run that the law leaves out */
+    struct wl_progress *progress; /* started by the caller; NULL: none */
 };
 
 /* Reads the store and describes the report. WL_EJOB with a sentence where no run is done; WL_ENOENT for a run that is

@@ -16,7 +16,7 @@ static const char *energy_kind(const struct wl_law_group *law)
 static void put_law(const struct wl_gathered *g, const struct wl_law_group *law, struct wl_text *to)
 {
     if (!law->law) {
-        wl_text_addf(to, "no law (%s)", law->refused);
+        wl_text_add(to, law->refused);
         return;
     }
     const struct wl_law_estimate *best = law->law;

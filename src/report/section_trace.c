@@ -16,9 +16,8 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Of the first group: the run at its largest worker count whose time is the (lower) median. */
-static const struct wl_run_row *representative(const struct wl_gathered *g)
+static const struct wl_run_row *median_run(const struct wl_gathered *g)
 {
-    if (g->n_groups == 0 || g->groups[0].law->n_runs == 0) return NULL;
     const struct wl_law_group *law = g->groups[0].law;
     const struct wl_law_run **list = wl_new_array(g->arena, const struct wl_law_run *, law->n_runs);
     double most = law->runs[law->n_runs - 1].workers;
@@ -27,24 +26,39 @@ static const struct wl_run_row *representative(const struct wl_gathered *g)
         if (law->runs[i].workers == most) list[n++] = &law->runs[i];
     }
     qsort(list, n, sizeof *list, by_time);
+    const char *label = list[(n - 1) / 2]->label;
     int64_t id;
-    return !list[(n - 1) / 2]->label || wl_parse_int(list[(n - 1) / 2]->label, &id) ? NULL : wl_gathered_run(g, id);
+    return label && wl_parse_int(label, &id) == 0 ? wl_gathered_run(g, id) : NULL;
+}
+
+static const struct wl_run_row *last_done(const struct wl_gathered *g)
+{
+    const struct wl_run_row *last = NULL;
+    for (size_t i = 0; i < g->runs.n; i++) {
+        const struct wl_run_row *run = &g->runs.v[i];
+        if (run->status == WL_RUN_DONE && !run->flag && (!last || run->id > last->id)) last = run;
+    }
+    return last;
+}
+
+static const struct wl_run_row *representative(const struct wl_gathered *g, const char **why)
+{
+    if (g->n_groups && g->groups[0].law->n_runs) {
+        *why = "of the first group of the table, the run with the median time at the largest worker count";
+        return median_run(g);
+    }
+    *why = "the last run that was finished";
+    return last_done(g);
 }
 
 static int choose_run(const struct wl_gathered *g, const struct wl_run_row **run, char **rule, struct wl_err *e)
 {
     int64_t asked = g->options.run;
-    *run = asked ? wl_gathered_run(g, asked) : representative(g);
+    const char *why = "as asked for";
+    *run = asked ? wl_gathered_run(g, asked) : representative(g, &why);
     if (asked && !*run)
         return wl_fail(e, WL_ENOENT, "%s: there is no run %lld", wl_store_path(g->store), (long long)asked);
-    if (*run) {
-        *rule = asked
-                    ? wl_strf(g->arena, "Run %lld, as asked for.", (long long)asked)
-                    : wl_strf(g->arena,
-                              "Run %lld: of the first group of the table, the run with the median time at the largest "
-                              "worker count. The option --run ID draws another.",
-                              (long long)(*run)->id);
-    }
+    if (*run) *rule = wl_strf(g->arena, "Run %lld: %s. The option --run ID draws another.", (long long)(*run)->id, why);
     return 0;
 }
 
@@ -207,6 +221,8 @@ static int collect(const struct wl_gathered *g, const struct wl_run_row *run, co
     for (size_t i = 0; rc == 0 && i < channels.n; i++) {
         const struct wl_channel_row *c = &channels.v[i];
         if (!wanted(&channels, c)) continue;
+        if (g->options.progress)
+            wl_progress_at(g->options.progress, (double)i, (double)channels.n, -1, "readings of one run");
         rc = add_channel(g, trace_of(out, c, sensor_of(&devices, c->device), grid->n, g->arena), c, grid, e);
     }
     return rc;

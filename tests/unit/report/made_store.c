@@ -53,8 +53,8 @@ static double epoch_seconds(const struct wl_settings *set, size_t workload, int6
     double scale = isnan(set->local_batch) ? 1 : 1 + 4 / set->local_batch;
     double slow = isnan(set->power_cap_w) ? 1 : 1 + 20 / set->power_cap_w;
     double serial = .01 + .02 * (double)workload;
-    return 6 * (1 + (double)workload) * scale * slow * ((1 - serial) / set->workers + serial) *
-           (1 + .02 * scatter(run));
+    return 6 * (1 + (double)workload) * scale * slow *
+           ((1 - serial) / (isnan(set->workers) ? 1 : set->workers) + serial) * (1 + .02 * scatter(run));
 }
 
 static int add_samples(struct making *k, int64_t channel, double level, double swing, int64_t begin_ns, int64_t end_ns,
@@ -102,7 +102,8 @@ static int add_devices(struct making *k, int64_t run, int64_t *devices, const st
                                        .simulated = k->m->simulated };
         int64_t id;
         if (rc == 0) rc = wl_store_channel(k->store, &power, &id, e);
-        if (rc == 0) rc = add_samples(k, id, gpu ? 300 : 20 + 15 * set->workers, 8 + (double)i, begin_ns, end_ns, e);
+        if (rc == 0)
+            rc = add_samples(k, id, gpu ? 300 : 20 + 15 * fmax(set->workers, 1), 8 + (double)i, begin_ns, end_ns, e);
         if (rc == 0) rc = wl_store_channel(k->store, &busy, &id, e);
         if (rc == 0)
             rc = add_samples(k, id, gpu ? 85 - 2 * (double)i : 45 * fmin(set->workers, 2), 5, begin_ns, end_ns, e);
@@ -138,7 +139,7 @@ static int finish_run(struct making *k, int64_t run, const struct wl_settings *s
 {
     const struct made *m = k->m;
     size_t epochs = (size_t)m->epochs, n_energies = 0, n_metrics = 0;
-    double seconds = epoch_seconds(set, workload, run), power_w = m->estimated ? 20 + 15 * set->workers : 300;
+    double seconds = epoch_seconds(set, workload, run), power_w = m->estimated ? 20 + 15 * fmax(set->workers, 1) : 300;
     int64_t begin_ns = k->clock_ns, at = begin_ns + SECOND_NS;
     int64_t *devices = wl_new_array(k->arena, int64_t, m->devices);
     struct wl_epoch_row *epoch = wl_new_array(k->arena, struct wl_epoch_row, epochs);
@@ -212,6 +213,7 @@ static int make_trial(struct making *k, size_t workload, double workers, double 
     set.local_batch = batch;
     set.global_batch = batch * workers;
     set.power_cap_w = cap;
+    if (k->m->no_workers) set.workers = set.global_batch = NAN;
     int rc = wl_store_trial(k->store, k->campaign, &set, NULL, &trial, e);
     for (int64_t r = 1; rc == 0 && !k->m->no_runs && r <= k->m->repeats; r++)
         rc = make_run(k, trial, &set, workload, r, false, e);

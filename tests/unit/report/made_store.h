@@ -16,7 +16,7 @@ struct made {
     int64_t repeats, epochs;
     size_t devices; /* with power and utilisation; 0: no energy at all */
     bool estimated, simulated;
-    bool only_failures, no_runs;
+    bool only_failures, no_runs, no_workers;
 };
 
 extern const struct made made_small;  /* one workload, two batches, 1 and 2 workers, 3 repeats; energy estimated */

@@ -189,6 +189,20 @@ static void one_worker_count(void **state)
     assert_non_null(figure(d, "epoch-time"));
 }
 
+/* `measure` of a command that says nothing about itself: its runs and its power are shown all the same. */
+static void no_worker_counts(void **state)
+{
+    struct made m = made_small;
+    m.no_workers = true;
+    m.n_workers = 1;
+    struct wl_document *d = report_of(&m, *state);
+    assert_null(figure(d, "epoch-time"));
+    assert_null(table(d, "configurations"));
+    assert_holds(figure(d, "power-over-time")->source, "the last run that was finished");
+    assert_int_equal(table(d, "runs")->n_rows, 7);
+    assert_holds(d->findings.v[0], "no law: no row has a positive worker count");
+}
+
 static void chosen_run(void **state)
 {
     struct wl_document *d = report_with(&made_small, (struct wl_report_options) { .run = 2 }, *state);
@@ -237,11 +251,17 @@ static void unknown_format(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ARENA(small),          WITH_ARENA(figures_of_small),
-        WITH_ARENA(many_devices),   WITH_ARENA(large),
-        WITH_ARENA(no_energy),      WITH_ARENA(too_many_groups_for_one_figure),
-        WITH_ARENA(chosen_run),     WITH_ARENA(one_worker_count),
-        WITH_ARENA(unknown_run),    WITH_ARENA(nothing_finished),
+        WITH_ARENA(small),
+        WITH_ARENA(figures_of_small),
+        WITH_ARENA(many_devices),
+        WITH_ARENA(large),
+        WITH_ARENA(no_energy),
+        WITH_ARENA(too_many_groups_for_one_figure),
+        WITH_ARENA(chosen_run),
+        WITH_ARENA(one_worker_count),
+        WITH_ARENA(unknown_run),
+        WITH_ARENA(no_worker_counts),
+        WITH_ARENA(nothing_finished),
         WITH_ARENA(unknown_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
