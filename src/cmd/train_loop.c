@@ -73,8 +73,9 @@ static int update(struct wl_train *t, bool *stop, struct wl_err *e)
     }
     if (!isfinite(loss)) {
         t->agreed = true;
-        return wl_fail(e, WL_EJOB, "epoch %lld, update %lld: the loss is %g; the learning rate %g may be too large",
-                       (long long)t->at.epoch, (long long)t->at.updates + 1, loss, lr);
+        return wl_fail(e, WL_EJOB, "epoch %lld, update %lld: the loss is %s; the learning rate %g may be too large",
+                       (long long)t->at.epoch, (long long)t->at.updates + 1, isnan(loss) ? "not a number" : "infinite",
+                       lr);
     }
     rc = wl_plan_update(t->plan, lr, e);
     if (rc) return rc;
