@@ -71,7 +71,7 @@ static const struct wl_opt sweep_rows[] = {
       KEY(WL_INTS, threads),
       .min = 1,
       .max = 1e5,
-      .help = "threads of one worker; cores / workers where it is not given" },
+      .help = "threads of one worker; 1 where it is not given" },
     WL_OPT_END,
 };
 #undef SECTION

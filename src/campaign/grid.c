@@ -44,12 +44,13 @@ static const char *derive_batches(struct wl_trial *t, struct wl_arena *a)
     return NULL;
 }
 
-/* Threads of a worker that were not given share the cores evenly. */
+/* A worker has one thread unless more are asked for: a worker that grew when fewer share the machine would hide how
+ * the job scales. */
 static const char *fit_cores(struct wl_trial *t, const struct wl_experiment *x, const struct wl_machine *here,
                              struct wl_arena *a)
 {
     bool given = t->threads > 0;
-    if (!given) t->threads = t->workers < here->cores ? here->cores / t->workers : 1;
+    if (!given) t->threads = 1;
     if (x->launch.oversubscribe || t->workers * t->threads <= here->cores) return NULL;
     if (!given || t->workers > here->cores)
         return wl_strf(a, "%lld workers, but %d cores (oversubscribe = yes in [launch] allows it)",

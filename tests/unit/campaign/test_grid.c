@@ -68,7 +68,7 @@ static void no_sweep_is_one_trial(void **state)
     make("", "", "");
     assert_int_equal(g.n_trials, 1);
     assert_int_equal(g.trials[0].workers, 1);
-    assert_int_equal(g.trials[0].threads, 8);
+    assert_int_equal(g.trials[0].threads, 1);
     assert_int_equal(g.trials[0].local_batch, 0);
     assert_true(isnan(g.trials[0].power_cap_w));
     assert_int_equal(g.n_runs, 3);
