@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SKIPPED_SHOWN = 10 };
+
 struct options {
     struct wl_strs set;
     bool dry_run, retry_failed, json, keys, quiet;
@@ -94,10 +96,13 @@ static void print_count(const struct wl_experiment *x, const struct wl_grid *g, 
     fputs("\n", to);
 }
 
-static void print_skipped(const struct wl_grid *g, FILE *to)
+/* At most `most` of them. */
+static void print_skipped(const struct wl_grid *g, size_t most, FILE *to)
 {
+    size_t n = 0;
     for (size_t i = 0; i < g->n_trials; i++)
-        if (g->trials[i].skip) fprintf(to, "skipped  %s: %s\n", g->trials[i].label, g->trials[i].skip);
+        if (g->trials[i].skip && n++ < most) fprintf(to, "skipped  %s: %s\n", g->trials[i].label, g->trials[i].skip);
+    if (n > most) fprintf(to, "skipped  %zu more (--dry-run lists all)\n", n - most);
 }
 
 static int plan_text(const struct wl_experiment *x, const struct wl_grid *g, struct wl_arena *a, struct wl_err *e)
@@ -118,7 +123,7 @@ static int plan_text(const struct wl_experiment *x, const struct wl_grid *g, str
         wl_table_row(&t);
     }
     print_count(x, g, stdout);
-    print_skipped(g, stdout);
+    print_skipped(g, g->n_trials, stdout);
     wl_table_print(&t, stdout, 0);
     return WL_EXIT_OK;
 }
@@ -148,7 +153,7 @@ static void on_start(void *ctx, const struct wl_grid *g, size_t to_run)
     v->grid = g;
     v->to_run = to_run;
     print_count(v->x, g, stderr);
-    print_skipped(g, stderr);
+    print_skipped(g, SKIPPED_SHOWN, stderr);
     if (to_run && to_run < g->n_runs) fprintf(stderr, "%zu of %zu runs are still to be made\n", to_run, g->n_runs);
     wl_progress_start(&v->bar, "sweep");
 }

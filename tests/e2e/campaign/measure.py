@@ -14,10 +14,10 @@ def summary(bench, *args, status=0, **how):
 def status_is_the_commands_own(bench):
     for status in 0, 1, 2, 77, 255:
         bench.run("measure", "--quiet", "--", "sh", "-c", f"exit {status}", status=status)
-    bench.run("measure", "--quiet", "--", "toy", "signal=11", status=128 + 11)
+    bench.run("measure", "--quiet", "--", "toy", "signal=15", status=128 + 15)
     check(bench.rows("wattlaw.db", "SELECT status, exit_status, signal FROM run ORDER BY id") == [
         ("done", 0, None), ("failed", 1, None), ("failed", 2, None), ("failed", 77, None), ("failed", 255, None),
-        ("failed", None, 11)])
+        ("failed", None, 15)])
 
 
 def a_missing_command_is_127(bench):
