@@ -43,14 +43,19 @@ void wl_figure_vline(struct wl_figure *f, double x, const char *label)
 
 bool wl_on_axis(const struct wl_axis *axis, double v) { return isfinite(v) && (!axis->log || v > 0); }
 
+bool wl_series_empty(const struct wl_figure *f, const struct wl_series *s)
+{
+    const double *y = s->style == WL_STYLE_BAND ? s->lo : s->y;
+    for (size_t k = 0; k < s->n; k++) {
+        if (wl_on_axis(&f->x, s->x[k]) && wl_on_axis(&f->y, y[k])) return false;
+    }
+    return true;
+}
+
 bool wl_figure_empty(const struct wl_figure *f)
 {
     for (size_t i = 0; i < f->n_series; i++) {
-        const struct wl_series *s = &f->series[i];
-        const double *y = s->style == WL_STYLE_BAND ? s->lo : s->y;
-        for (size_t k = 0; k < s->n; k++) {
-            if (wl_on_axis(&f->x, s->x[k]) && wl_on_axis(&f->y, y[k])) return false;
-        }
+        if (!wl_series_empty(f, &f->series[i])) return false;
     }
     return true;
 }

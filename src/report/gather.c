@@ -68,6 +68,23 @@ static char *key_words(const struct wl_law_key *key, struct wl_arena *a)
     return wl_strf(a, "%s %s", column, key->value);
 }
 
+/* Legends have room for so many characters; what tells groups apart stands at the end of a name as often as at its
+ * beginning. */
+static char *fit_legend(const char *name, struct wl_arena *a)
+{
+    enum { HEAD = 24, TAIL = 15, MOST = HEAD + TAIL + 1 };
+    size_t n = 0, head = 0, tail = 0;
+    for (const char *p = name; *p; p++) n += ((unsigned char)*p & 0xc0) != 0x80;
+    if (n <= MOST) return wl_strdup(a, name);
+    for (size_t i = 0, k = 0; name[i]; i++) { /* character k begins at byte i */
+        if (((unsigned char)name[i] & 0xc0) == 0x80) continue;
+        if (k == HEAD) head = i;
+        if (k == n - TAIL) tail = i;
+        k++;
+    }
+    return wl_strf(a, "%.*s\xe2\x80\xa6%s", (int)head, name, name + tail);
+}
+
 static char *label_of(const struct wl_law_group *law, bool with_workload, struct wl_arena *a)
 {
     struct wl_text label = WL_TEXT(a);
@@ -136,7 +153,7 @@ static void name_groups(struct wl_gathered *g)
         struct wl_report_group *group = &g->groups[i];
         group->facet = split ? which[i] : 0;
         group->name = label_of(group->law, true, g->arena);
-        group->label = label_of(group->law, !split && workloads > 1, g->arena);
+        group->label = fit_legend(label_of(group->law, !split && workloads > 1, g->arena), g->arena);
         group->colour = workloads == n ? slots[which[i]] : (int)seen[group->facet];
         group->marker = group->colour + group->colour / WL_COLOURS; /* equal colours get other markers */
         seen[group->facet]++;

@@ -135,14 +135,6 @@ static void put_legend_entry(const struct wl_series *s, struct plots *p, struct 
     wl_put_gnuplot(p->to, s->label);
 }
 
-static bool drawable(const struct wl_figure *f, const struct wl_series *s)
-{
-    struct wl_figure one = *f;
-    one.series = (struct wl_series *)s;
-    one.n_series = 1;
-    return !wl_figure_empty(&one);
-}
-
 /* The legend below the axis, in as many columns as its longest entry leaves room for; the margin grows with its rows.
  */
 static void put_legend_place(const struct wl_figure *f, struct wl_text *to)
@@ -194,7 +186,8 @@ void wl_figure_gnuplot(const struct wl_figure *f, struct wl_text *to)
     struct plots p = { to, 0 };
     for (int at = 0; at <= 3; at++) {
         for (size_t i = 0; i < f->n_series; i++) {
-            if (layer(&f->series[i]) == at && drawable(f, &f->series[i])) put_series(&f->series[i], i, &p, f->arena);
+            if (layer(&f->series[i]) == at && !wl_series_empty(f, &f->series[i]))
+                put_series(&f->series[i], i, &p, f->arena);
         }
     }
     for (size_t i = 0; i < f->n_series; i++) {

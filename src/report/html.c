@@ -128,7 +128,8 @@ void wl_document_html(const struct wl_document *d, struct wl_text *to)
     put_element(to, "<title>", d->title, "</title>\n");
     put_asset(to, "<style>\n", wl_asset_report_css, wl_asset_report_css_size, "</style>\n</head>\n<body>\n");
     put_header(d, to);
-    wl_text_add(to, "<main>\n");
+    wl_text_add(to,
+                "<main>\n<noscript><p>The figures are drawn by JavaScript; words and tables are not.</p></noscript>\n");
     for (size_t i = 0; i < d->n_sections; i++) put_section(d->sections[i], d->arena, to);
     put_metrics(to);
     wl_text_add(to, "</main>\n");

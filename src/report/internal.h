@@ -17,6 +17,9 @@ const char *wl_honesty(bool estimated, bool simulated);
 /* A value that can stand on the axis. */
 bool wl_on_axis(const struct wl_axis *axis, double v);
 
+/* Has the series no point that can be drawn? */
+bool wl_series_empty(const struct wl_figure *f, const struct wl_series *s);
+
 /* A cell as people read it: its text, or its number with the digits of its column. */
 const char *wl_cell_text(const struct wl_table_data *t, size_t row, size_t column);
 

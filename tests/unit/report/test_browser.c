@@ -17,6 +17,15 @@ static const char probe[] =
     "  if (seen.size >= 4) drawn++;\n"
     "}\n"
     "document.documentElement.dataset.drawn = drawn;\n"
+    /* One click on the first legend entry hides points, line and band of its group, and nothing else. */
+    "const chart = Chart.getChart(document.querySelector('canvas'));\n"
+    "chart.options.plugins.legend.onClick(null, chart.legend.legendItems[0], chart.legend);\n"
+    "document.documentElement.dataset.visible = [0, 1, 2, 3].map((i) => Number(chart.isDatasetVisible(i))).join('');\n"
+    "chart.options.plugins.legend.onClick(null, chart.legend.legendItems[0], chart.legend);\n"
+    /* Pointing at a point names its series, value and unit. */
+    "chart.tooltip.setActiveElements([{ datasetIndex: 0, index: 0 }], { x: 0, y: 0 });\n"
+    "chart.update();\n"
+    "document.documentElement.dataset.tooltip = [chart.tooltip.title, chart.tooltip.body[0].lines].flat().join(', ');\n"
     "document.getElementById('theme').click();\n"
     "document.querySelector('th').click();\n"
     "dispatchEvent(new Event('beforeprint'));\n"
@@ -77,10 +86,13 @@ static void page_in_chromium(void **state)
         print_message("SKIP: %s cannot run here (status %d)\n", program, how.status);
         skip();
     }
-    char *head = wl_strndup(a, strstr(dom, "<html"), 400);
+    char *head = wl_strndup(a, strstr(dom, "<html"), 600);
     head[strcspn(head, ">")] = '\0';
     assert_holds(head, "data-rendered=\"4 of 4\"");
     assert_holds(head, "data-drawn=\"4\"");
+    assert_holds(head, "data-visible=\"0001\"");
+    assert_holds(head, "data-tooltip=\"workers: 2, resnet50: ");
+    assert_holds(head, " s\"");
     assert_holds(head, "data-survived=\"yes\"");
     assert_holds_not(head, "data-error");
 }

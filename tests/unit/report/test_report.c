@@ -5,6 +5,7 @@
 
 #include "made_store.h"
 #include "report/report.h"
+#include "synthetic.h"
 
 static struct wl_document *report_with(const struct made *m, struct wl_report_options options, struct wl_arena *a)
 {
@@ -203,6 +204,31 @@ static void no_worker_counts(void **state)
     assert_holds(d->findings.v[0], "no law: no row has a positive worker count");
 }
 
+/* A workload whose name would break out of everything, and is too long for a legend. */
+static void hostile_store(void **state)
+{
+    struct wl_arena *a = *state;
+    const char *const names[] = { synthetic_hostile, "plain" };
+    struct made m = made_small;
+    struct wl_written written;
+    m.workloads = names;
+    m.n_workloads = 2;
+    struct wl_document *d = report_of(&m, a);
+    const char *label = figure(d, "epoch-time")->series[0].label;
+    assert_true(strlen(label) < 60);
+    assert_holds(label, "\xe2\x80\xa6");
+    assert_holds(label, "local batch 8");
+
+    char *dir = new_folder(a), *page;
+    struct wl_strs formats = wl_split(a, "html,svg,csv,md,tex", ',');
+    assert_ok(wl_document_write(d, dir, &formats, NULL, &written, a, e));
+    assert_ok(wl_file_read(wl_path_join(a, dir, "report.html"), 1 << 24, &page, NULL, a, e));
+    assert_holds_not(page, "<script>alert");
+    assert_holds(page, "&lt;script&gt;alert(1)");
+    for (size_t i = 0; i < written.paths.n; i++) assert_true(wl_is_file(written.paths.v[i]));
+    assert_false(wl_is_file("hacked"));
+}
+
 static void chosen_run(void **state)
 {
     struct wl_document *d = report_with(&made_small, (struct wl_report_options) { .run = 2 }, *state);
@@ -251,17 +277,12 @@ static void unknown_format(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ARENA(small),
-        WITH_ARENA(figures_of_small),
-        WITH_ARENA(many_devices),
-        WITH_ARENA(large),
-        WITH_ARENA(no_energy),
-        WITH_ARENA(too_many_groups_for_one_figure),
-        WITH_ARENA(chosen_run),
-        WITH_ARENA(one_worker_count),
-        WITH_ARENA(unknown_run),
-        WITH_ARENA(no_worker_counts),
-        WITH_ARENA(nothing_finished),
+        WITH_ARENA(small),          WITH_ARENA(figures_of_small),
+        WITH_ARENA(many_devices),   WITH_ARENA(large),
+        WITH_ARENA(no_energy),      WITH_ARENA(too_many_groups_for_one_figure),
+        WITH_ARENA(chosen_run),     WITH_ARENA(one_worker_count),
+        WITH_ARENA(unknown_run),    WITH_ARENA(no_worker_counts),
+        WITH_ARENA(hostile_store),  WITH_ARENA(nothing_finished),
         WITH_ARENA(unknown_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
