@@ -11,6 +11,7 @@ struct fit_options {
     struct wl_strs map, by;
     const char *response;
     int64_t drop_epochs;
+    double beyond;
     bool json;
 };
 
@@ -36,6 +37,14 @@ static const struct wl_opt options[] = {
       .min = 0,
       .max = 1e9,
       .help = "leave out the first epochs of each run (one always stays)" },
+    { .name = "beyond",
+      .type = WL_REAL,
+      .offset = offsetof(struct fit_options, beyond),
+      .def = "0",
+      .min = 0,
+      .max = 1e12,
+      .unit = "workers",
+      .help = "test whether the law up to this worker count holds beyond it (0: all but the two largest)" },
     { .name = "json",
       .type = WL_FLAG,
       .offset = offsetof(struct fit_options, json),
@@ -62,7 +71,8 @@ static const char *basis(const struct wl_law_estimate *e)
 
 static void print_exponent(const struct wl_law_group *g, struct wl_arena *a)
 {
-    const struct wl_law_estimate *law = g->law, *other = law == &g->run_means ? &g->config_means : &g->run_means;
+    const struct wl_law_estimate *law = g->law;
+    const struct wl_law_estimate *other = &g->estimates[law == g->estimates ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS];
     int d = decimals(law->beta_se);
     printf("  beta       %.*f", d, law->beta);
     if (isnan(law->beta_lo)) {
@@ -89,19 +99,42 @@ static void print_doubling(const struct wl_law_group *g, enum wl_law_response re
         printf("  doubling   twice the workers are %.3g times as fast (ideal: 2)\n", 1 / factor);
 }
 
-static void print_fit_quality(const struct wl_law_group *g, struct wl_arena *a)
+static void print_fit_quality(const struct wl_law_estimate *law)
 {
-    const struct wl_law_estimate *law = g->law;
-    const struct wl_lack_of_fit *l = &g->lack_of_fit;
-    if (!isnan(law->r2)) {
-        printf("  R2         %.4f", law->r2);
-        if (!isnan(law->r2_adj)) printf(" (adjusted %.4f)", law->r2_adj);
-        if (law->sigma > 0) printf("; scatter about the line %.2g %%", 100 * (exp(law->sigma) - 1));
-        putchar('\n');
+    if (isnan(law->r2)) return;
+    printf("  R2         %.4f (adjusted %.4f)", law->r2, law->r2_adj);
+    if (law->sigma > 0) printf("; scatter about the line %.2g %%", 100 * (exp(law->sigma) - 1));
+    putchar('\n');
+}
+
+static void print_bend(const struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_law_config *first = g->configs, *last = &g->configs[g->n_configs - 1];
+    if (isnan(g->quadratic.p)) return;
+    printf("  bend       beta %.3f at N = %g, %.3f at N = %g: log-quadratic %s%s\n", first->local_beta, first->workers,
+           last->local_beta, last->workers, p_value(g->quadratic.p, a),
+           g->quadratic.p < 0.05 ? "" : ", not a clear bend");
+}
+
+static void print_departures(const struct wl_law_group *g, struct wl_arena *a)
+{
+    for (size_t i = 0; i < g->n_departures; i++) {
+        const struct wl_law_departure *d = &g->departures[i];
+        if (!(d->p_holm < 0.05)) continue;
+        printf("  departure  %+.1f %% at %g workers from the law up to %g (Holm's %s)\n", d->excess_pct, d->workers,
+               g->beyond, p_value(d->p_holm, a));
     }
+}
+
+static void print_shape(const struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_lack_of_fit *l = &g->lack_of_fit;
     if (!isnan(l->p))
         printf("  curvature  lack of fit F(%g, %g) = %.3g, %s: %s\n", l->df1, l->df2, l->f, p_value(l->p, a),
-               l->p < 0.05 ? "the worker counts do not lie on one power law" : "none seen");
+               l->p < 0.05 ? "worker counts are off the line by more than repeats explain" : "none seen");
+    print_bend(g, a);
+    print_departures(g, a);
+    printf("  power law? %s (%s)\n", wl_law_verdict_name(g->verdict), g->verdict_why);
 }
 
 static void interval_cell(struct wl_table *t, double lo, double hi)
@@ -153,7 +186,8 @@ static void print_group(const struct wl_law_group *g, enum wl_law_response respo
                g->configs[0].workers, g->configs[g->n_configs - 1].workers);
         print_exponent(g, a);
         print_doubling(g, response);
-        print_fit_quality(g, a);
+        print_fit_quality(g->law);
+        print_shape(g, a);
     } else {
         bool other_column = g->counts.rows && g->counts.no_workers == g->counts.rows;
         printf("  %s%s\n", g->refused, other_column ? " (--map workers=COLUMN names the column that holds it)" : "");
@@ -180,7 +214,7 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
         return wl_fail(e, WL_EUSAGE, "fit needs one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct wl_law_result result;
-    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
+    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .beyond = o->beyond };
     how.response = wl_streq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
     int rc = wl_source_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);

@@ -29,8 +29,22 @@ void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *o
 void wl_law_collect_configs(struct wl_law_group *g, struct wl_arena *a);
 void wl_law_normalise(struct wl_law_group *g, struct wl_arena *a);
 
-/* The estimates, the choice between them, lack of fit; `refused` where there is none. */
+/* The two candidates and the choice between them, lack of fit; `refused` where there is none. */
 void wl_law_estimate(struct wl_law_group *g, struct wl_arena *a);
+
+/* The line through n points as an estimate, and one with nothing but a reason. */
+struct wl_law_estimate wl_law_line(const char *name, const double *y, const double *x, const double *weights, size_t n,
+                                   struct wl_arena *a);
+struct wl_law_estimate wl_law_no_line(const char *name, const char *why);
+
+/* The other estimates. */
+void wl_law_compare_estimates(struct wl_law_group *g, struct wl_arena *a);
+
+/* ln N and y of runs (config false) or worker counts (config true); returns their number. */
+size_t wl_law_points(const struct wl_law_group *g, bool config, double **x, double **y, struct wl_arena *a);
+
+/* Is it a power law: quadratic, local exponents, departures, verdict. */
+void wl_law_test_shape(struct wl_law_group *g, double beyond, struct wl_arena *a);
 
 /* What cannot be said about the law, and runs off the line. */
 void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a);

@@ -66,6 +66,40 @@ static void add_config(struct wl_json *array, const struct wl_law_config *c)
     add_ratio(o, "energy_ratio", "energy_ratio_ci95", &c->energy_ratio);
 }
 
+static void add_shape(struct wl_json *o, const struct wl_law_group *g)
+{
+    const struct wl_law_quadratic *q = &g->quadratic;
+    struct wl_json *quadratic = wl_json_add_object(o, "log_quadratic");
+    wl_json_add_real(quadratic, "q", q->q);
+    wl_json_add_real(quadratic, "q_se", q->se);
+    wl_json_add_real(quadratic, "t", q->t);
+    wl_json_add_real(quadratic, "df", q->df);
+    wl_json_add_real(quadratic, "p", q->p);
+    wl_json_add_str(quadratic, "basis", q->basis);
+    wl_json_add_str(quadratic, "why", q->why);
+    struct wl_json *local = wl_json_add_array(o, "local_exponents");
+    for (size_t i = 0; i < g->n_configs && q->basis; i++) {
+        struct wl_json *at = wl_json_add_object(local, NULL);
+        wl_json_add_real(at, "workers", g->configs[i].workers);
+        wl_json_add_real(at, "beta", g->configs[i].local_beta);
+        add_interval(at, "beta_ci95", g->configs[i].local_lo, g->configs[i].local_hi);
+    }
+    wl_json_add_real(o, "departure_beyond", g->beyond);
+    struct wl_json *departures = wl_json_add_array(o, "departure");
+    for (size_t i = 0; i < g->n_departures; i++) {
+        const struct wl_law_departure *d = &g->departures[i];
+        struct wl_json *at = wl_json_add_object(departures, NULL);
+        wl_json_add_real(at, "workers", d->workers);
+        wl_json_add_real(at, "excess_pct", d->excess_pct);
+        wl_json_add_real(at, "t", d->t);
+        wl_json_add_real(at, "df", d->df);
+        wl_json_add_real(at, "p", d->p);
+        wl_json_add_real(at, "p_holm", d->p_holm);
+    }
+    wl_json_add_str(o, "verdict", wl_law_verdict_name(g->verdict));
+    wl_json_add_str(o, "verdict_why", g->verdict_why);
+}
+
 static size_t epochs_of(const struct wl_law_group *g)
 {
     size_t n = 0;
@@ -92,13 +126,14 @@ static void add_group(struct wl_json *array, const struct wl_law_group *g)
     else
         wl_json_add_null(o, "power_law");
     struct wl_json *estimators = wl_json_add_object(o, "estimators");
-    add_estimate(estimators, g->run_means.name, &g->run_means, NULL);
-    add_estimate(estimators, g->config_means.name, &g->config_means, NULL);
+    for (size_t i = 0; i < WL_LAW_ESTIMATORS; i++)
+        add_estimate(estimators, g->estimates[i].name, &g->estimates[i], NULL);
     struct wl_json *lack = wl_json_add_object(o, "lack_of_fit");
     wl_json_add_real(lack, "f", g->lack_of_fit.f);
     wl_json_add_real(lack, "df1", g->lack_of_fit.df1);
     wl_json_add_real(lack, "df2", g->lack_of_fit.df2);
     wl_json_add_real(lack, "p", g->lack_of_fit.p);
+    add_shape(o, g);
     struct wl_json *configs = wl_json_add_array(o, "worker_counts");
     for (size_t i = 0; i < g->n_configs; i++) add_config(configs, &g->configs[i]);
     struct wl_json *notes = wl_json_add_array(o, "notes");

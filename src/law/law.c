@@ -10,6 +10,12 @@ const char *wl_law_scaling_name(enum wl_law_scaling s)
     return names[s];
 }
 
+const char *wl_law_verdict_name(enum wl_law_verdict v)
+{
+    static const char *const names[] = { "NOT TESTABLE", "SUPPORTED", "REJECTED" };
+    return names[v];
+}
+
 const char *wl_law_response_name(enum wl_law_response r) { return r == WL_LAW_TIME ? "time_s" : "energy_j"; }
 const char *wl_law_response_unit(enum wl_law_response r) { return r == WL_LAW_TIME ? "s" : "J"; }
 const char *wl_law_response_symbol(enum wl_law_response r) { return r == WL_LAW_TIME ? "t" : "E"; }
@@ -47,6 +53,7 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
 {
     *out = (struct wl_law_result) { .response = options->response };
     if (options->drop_epochs < 0) return wl_fail(e, WL_EINVAL, "drop_epochs is negative");
+    if (!(options->beyond >= 0)) return wl_fail(e, WL_EINVAL, "the worker count of `beyond` is negative");
     struct wl_law_parts parts;
     int rc = wl_law_partition(obs, &options->by, &parts, a, e);
     if (rc) return rc;
@@ -60,6 +67,8 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
         wl_law_collect_runs(g, obs, &parts.v[i], options, a);
         wl_law_collect_configs(g, a);
         wl_law_estimate(g, a);
+        wl_law_compare_estimates(g, a);
+        wl_law_test_shape(g, options->beyond, a);
         wl_law_normalise(g, a);
         wl_law_note_limits(g, a);
         add_counts(&out->counts, &g->counts);

@@ -21,27 +21,57 @@ struct wl_law_options {
     struct wl_strs by; /* columns that separate groups; empty: the default rule of wl_law_fit */
     enum wl_law_response response;
     int64_t drop_epochs; /* first epochs of a run that are left out; a run keeps at least one */
+    double beyond;       /* departure: does the law of worker counts up to this one hold beyond it? 0: all but two */
 };
 
 /* ---- result ---- */
 
-/* One way to estimate the law. What the data cannot give is NAN, and `why` says why. */
+/* Ways to estimate the law. The first two are candidates for the one to report; the others are there to compare. */
+enum wl_law_estimator {
+    WL_LAW_RUN_MEANS,      /* least squares over runs */
+    WL_LAW_CONFIG_MEANS,   /* over the means of worker counts */
+    WL_LAW_POOLED_EPOCHS,  /* over epochs as if they were independent: too sure, as in most papers */
+    WL_LAW_CONFIG_MEDIANS, /* over the medians of runs at each worker count */
+    WL_LAW_WLS,            /* over the means of worker counts, weights runs / variance of runs there */
+    WL_LAW_THEIL_SEN,      /* median of slopes between runs */
+    WL_LAW_HUBER,          /* M-estimator over runs */
+    WL_LAW_HC3,            /* over runs, errors for unequal scatter */
+    WL_LAW_CR2,            /* over runs, errors for worker counts that move as a whole */
+    WL_LAW_ESTIMATORS
+};
+
+/* One estimate. What the data or the method cannot give is NAN, and `why` says why. */
 struct wl_law_estimate {
-    const char *name;                 /* "run_means", "config_means" */
+    const char *name;                 /* "run_means", "config_means" ... */
     size_t n;                         /* points under the line; 0: no line */
     double alpha, alpha_lo, alpha_hi; /* response at one worker */
     double beta, beta_se, beta_lo, beta_hi;
     double r2, r2_adj, p_beta; /* p: two-sided, against beta = 0 */
-    double sigma, df;          /* residual sd of ln(response), residual degrees of freedom */
+    double sigma, df;          /* residual sd of ln(response), degrees of freedom of beta */
     const char *why;           /* a sentence, or NULL */
-    struct wl_ols line;        /* y = b[0] + b[1] ln N */
+    struct wl_ols line;        /* y = b[0] + b[1] ln N; of the first two only */
+};
+
+/* y = b0 + b1 ln N + q (ln N)^2: does the line bend? RESET with a square is the same test here. */
+struct wl_law_quadratic {
+    double q, se, t, df, p; /* q < 0: the exponent grows with N, q > 0: it falls */
+    const char *basis;      /* the estimator whose points it was fitted to; NULL: it was not */
+    const char *why;        /* a sentence where it was not, else NULL */
+};
+
+/* A larger worker count against the law fitted to the smaller ones; p_holm over all of them. */
+struct wl_law_departure {
+    double workers;
+    double excess_pct; /* response above the law, % */
+    double t, df, p, p_holm;
 };
 
 struct wl_law_run {
     const char *label; /* as given in the table; NULL: it had none */
     double workers;
     size_t epochs, dropped;        /* used; first epochs left out */
-    double y;                      /* mean of ln(response) over the epochs used */
+    double *epoch_y;               /* [epochs] ln(response) of each */
+    double y;                      /* their mean */
     double ln_time_s, ln_energy_j; /* the same of each quantity; NAN where not measured */
     double samples;                /* mean over the epochs used; NAN where unknown */
     double studentised;            /* residual from the run_means line, t(df - 1); NAN where undefined */
@@ -56,12 +86,13 @@ struct wl_law_ratio {
 struct wl_law_config {
     double workers;
     size_t runs, epochs;
-    double response;                     /* geometric mean over runs */
-    double fitted, fitted_lo, fitted_hi; /* the law there, with the interval of the curve */
-    double time_s, energy_j;             /* of an epoch, geometric means over runs */
-    struct wl_law_ratio speedup;         /* work per time over that of N0 */
-    struct wl_law_ratio energy_ratio;    /* energy per work over that of N0 */
-    double efficiency;                   /* speedup / (N / N0) */
+    double response;                       /* geometric mean over runs */
+    double fitted, fitted_lo, fitted_hi;   /* the law there, with the interval of the curve */
+    double time_s, energy_j;               /* of an epoch, geometric means over runs */
+    struct wl_law_ratio speedup;           /* work per time over that of N0 */
+    struct wl_law_ratio energy_ratio;      /* energy per work over that of N0 */
+    double efficiency;                     /* speedup / (N / N0) */
+    double local_beta, local_lo, local_hi; /* exponent at N by the quadratic; NAN where there is none */
 };
 
 enum wl_law_scaling {
@@ -69,6 +100,14 @@ enum wl_law_scaling {
     WL_SCALING_STRONG,  /* every epoch has the same samples: work = epochs */
     WL_SCALING_WEAK,    /* samples in proportion to workers: work = samples */
     WL_SCALING_MIXED,   /* neither: epochs cannot be compared across worker counts */
+};
+
+/* Is it a power law? Decided at 5 % by the quadratic, which holds where worker counts move as a whole. Lack of fit
+ * without a bend may be just such a movement, and is no verdict. */
+enum wl_law_verdict {
+    WL_LAW_NOT_TESTABLE, /* fewer than five worker counts, a range below 10, nothing to test against, or as above */
+    WL_LAW_SUPPORTED,
+    WL_LAW_REJECTED,
 };
 
 struct wl_law_key {
@@ -99,11 +138,17 @@ struct wl_law_group {
     struct wl_law_config *configs; /* in order of workers */
     size_t n_configs;
 
-    struct wl_law_estimate run_means, config_means;
+    struct wl_law_estimate estimates[WL_LAW_ESTIMATORS];
     const struct wl_law_estimate *law; /* the one of these to report; NULL: refused */
-    struct wl_lack_of_fit lack_of_fit; /* of run_means */
-    const char *refused;               /* why there is no law; NULL: there is one */
-    struct wl_strs notes;              /* sentences: what was left out, what cannot be said, and why */
+    struct wl_lack_of_fit lack_of_fit; /* of the line over runs */
+    struct wl_law_quadratic quadratic;
+    struct wl_law_departure *departures;
+    size_t n_departures;
+    double beyond; /* the departures are from the law up to this worker count; NAN: not identifiable */
+    enum wl_law_verdict verdict;
+    const char *verdict_why; /* the tests behind it */
+    const char *refused;     /* why there is no law; NULL: there is one */
+    struct wl_strs notes;    /* sentences: what was left out, what cannot be said, and why */
 };
 
 struct wl_law_result {
@@ -113,8 +158,8 @@ struct wl_law_result {
     struct wl_law_counts counts; /* over all groups */
 };
 
-/* Groups the table and fits each group. WL_ENOENT: a column of `by` that is not there; WL_EINVAL: drop_epochs
- * negative. Bad rows are counted and noted, and a group that cannot have a law says why in `refused`.
+/* Groups the table and fits each group. WL_ENOENT: a column of `by` that is not there; WL_EINVAL: drop_epochs or
+ * beyond negative. Bad rows are counted and noted, and a group that cannot have a law says why in `refused`.
  *
  * Groups when `by` is empty: workload, hardware, power_cap_w and clock_mhz separate wherever they vary. Within
  * them separates the batch size that is held fixed while workers change: of local_batch and global_batch the one with
@@ -142,6 +187,7 @@ void wl_law_json(const struct wl_law_result *r, struct wl_json *object);
 
 /* Names for output: "strong"; "time_s", "s" and "t". */
 const char *wl_law_scaling_name(enum wl_law_scaling s);
+const char *wl_law_verdict_name(enum wl_law_verdict v); /* "REJECTED" */
 const char *wl_law_response_name(enum wl_law_response r);
 const char *wl_law_response_unit(enum wl_law_response r);
 const char *wl_law_response_symbol(enum wl_law_response r);

@@ -22,7 +22,8 @@ const char *wl_law_count(struct wl_arena *a, size_t n, const char *what)
 
 static void note_degrees_of_freedom(struct wl_law_group *g, struct wl_arena *a)
 {
-    if (!(g->run_means.df > 0))
+    const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS];
+    if (!(runs->df > 0))
         wl_law_note(g, a,
                     "no error estimate: two worker counts with one run each give a line and nothing to judge it by");
     if (g->n_configs == 2)
@@ -37,9 +38,10 @@ static void note_degrees_of_freedom(struct wl_law_group *g, struct wl_arena *a)
 
 static void note_spread(struct wl_law_group *g, struct wl_arena *a)
 {
-    if (g->run_means.line.sst == 0) {
+    const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS];
+    if (runs->line.sst == 0) {
         wl_law_note(g, a, "all runs have exactly the same value: beta is 0 and R2 is undefined");
-    } else if (g->run_means.df > 0 && g->run_means.r2 > 1 - 1e-12) {
+    } else if (runs->df > 0 && runs->r2 > 1 - 1e-12) {
         wl_law_note(g, a, "the runs lie on the line to rounding: these numbers look computed, not measured");
     } else if (g->lack_of_fit.df2 > 0 && !(g->lack_of_fit.ss_pure > 0)) {
         wl_law_note(g, a,
@@ -64,13 +66,28 @@ static void note_range(struct wl_law_group *g, struct wl_arena *a)
 /* Studentised residuals beyond 3 that are rare even as the largest of n (Bonferroni). */
 static void note_outliers(struct wl_law_group *g, struct wl_arena *a)
 {
+    const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS];
     for (size_t i = 0; i < g->n_runs; i++) {
         const struct wl_law_run *run = &g->runs[i];
-        double p = (double)g->n_runs * wl_t_two_sided(run->studentised, g->run_means.df - 1);
+        double p = (double)g->n_runs * wl_t_two_sided(run->studentised, runs->df - 1);
         if (!(fabs(run->studentised) > 3 && p < 1 - WL_LAW_LEVEL)) continue;
         wl_law_note(g, a, "run %s at %g workers is off the line: studentised residual %.1f",
                     run->label ? run->label : "without a label", run->workers, run->studentised);
     }
+}
+
+/* A robust line far from the reported one: which runs pull it? */
+static void note_robust(struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS], *sen = &g->estimates[WL_LAW_THEIL_SEN];
+    if (!(fabs(sen->beta - runs->beta) > 2 * runs->beta_se)) return;
+    struct wl_text pull = WL_TEXT(a);
+    for (size_t i = 0; i < g->n_runs; i++)
+        if (runs->line.cook[i] > 4 / (double)g->n_runs)
+            wl_text_addf(&pull, "%s%s at %g workers", pull.n ? ", " : "", g->runs[i].label ? g->runs[i].label : "a run",
+                         g->runs[i].workers);
+    wl_law_note(g, a, "the median of slopes (Theil-Sen) gives beta %.3g, more than two standard errors away%s%s",
+                sen->beta, pull.n ? "; these runs pull the line: " : "", pull.s);
 }
 
 void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a)
@@ -80,6 +97,7 @@ void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a)
         note_spread(g, a);
         note_range(g, a);
         note_outliers(g, a);
+        note_robust(g, a);
     }
     if (g->simulated) wl_law_note(g, a, "simulated: some of these rows are not measurements");
     if (g->estimated)

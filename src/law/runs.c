@@ -62,19 +62,20 @@ static size_t distinct_epochs(struct wl_law_counts *counts, struct entry *v, siz
 }
 
 /* Means over the rows of one run. */
-static struct wl_law_run average(const struct wl_observations *obs, const struct entry *v, size_t n)
+static struct wl_law_run average(const struct wl_observations *obs, const struct entry *v, size_t n, struct wl_arena *a)
 {
     struct wl_law_run run = { .label = obs->run[v->row], .workers = obs->workers[v->row], .epochs = n };
-    double y = 0, time = 0, energy = 0, samples = 0;
+    double time = 0, energy = 0, samples = 0;
     size_t times = 0, energies = 0;
+    run.epoch_y = wl_new_array(a, double, n);
     for (size_t i = 0; i < n; i++) {
         double t = obs->time_s[v[i].row], j = obs->energy_j[v[i].row];
-        y += log(v[i].response);
+        run.epoch_y[i] = log(v[i].response);
         samples += obs->samples[v[i].row];
         if (t > 0) time += log(t), times++;
         if (j > 0) energy += log(j), energies++;
     }
-    run.y = y / (double)n;
+    run.y = wl_mean(run.epoch_y, n);
     run.samples = samples / (double)n;
     run.ln_time_s = times ? time / (double)times : NAN;
     run.ln_energy_j = energies ? energy / (double)energies : NAN;
@@ -155,7 +156,7 @@ void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *o
             short_runs++;
             drop = epochs - 1;
         }
-        struct wl_law_run run = average(obs, v + i + drop, epochs - drop);
+        struct wl_law_run run = average(obs, v + i + drop, epochs - drop, a);
         run.dropped = drop;
         for (size_t j = i + drop; j < i + epochs; j++) {
             g->estimated |= obs->estimated[v[j].row] != 0;

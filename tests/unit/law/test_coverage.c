@@ -22,21 +22,11 @@ static void simulate(struct row *rows, uint64_t campaign, double config_sd)
 }
 
 struct shares {
-    double reported, run_means, config_means, pooled_epochs;
+    double reported, run_means, config_means, pooled_epochs, cr2;
+    double rejected; /* as a power law, which it is */
 };
 
-static bool covers(double lo, double hi) { return lo <= beta && beta <= hi; }
-
-/* What treating each epoch as independent would have given. */
-static bool pooled_covers(const struct row *rows, struct wl_arena *a)
-{
-    double x[ROWS], y[ROWS];
-    for (int i = 0; i < ROWS; i++) x[i] = log(rows[i].workers), y[i] = log(rows[i].time_s);
-    struct wl_ols o;
-    struct wl_err e;
-    assert_int_equal(wl_ols_fit(&o, y, x, ROWS, 1, true, a, &e), 0);
-    return fabs(-o.b[1] - beta) <= wl_ols_half_width(&o, 1, 0.95);
-}
+static bool covers(const struct wl_law_estimate *e) { return e->beta_lo <= beta && beta <= e->beta_hi; }
 
 static struct shares coverage(double config_sd)
 {
@@ -47,17 +37,21 @@ static struct shares coverage(double config_sd)
         simulate(rows, i, config_sd);
         struct wl_law_result r = fit_rows(rows, ROWS, (struct wl_law_options) { .drop_epochs = 1 }, a);
         const struct wl_law_group *g = only_group(&r);
-        s.reported += covers(g->law->beta_lo, g->law->beta_hi);
-        s.run_means += covers(g->run_means.beta_lo, g->run_means.beta_hi);
-        s.config_means += covers(g->config_means.beta_lo, g->config_means.beta_hi);
-        s.pooled_epochs += pooled_covers(rows, a);
+        s.reported += covers(g->law);
+        s.run_means += covers(&g->estimates[WL_LAW_RUN_MEANS]);
+        s.config_means += covers(&g->estimates[WL_LAW_CONFIG_MEANS]);
+        s.pooled_epochs += covers(&g->estimates[WL_LAW_POOLED_EPOCHS]);
+        s.cr2 += covers(&g->estimates[WL_LAW_CR2]);
+        s.rejected += g->verdict == WL_LAW_REJECTED;
         wl_arena_free(a);
     }
-    s.reported *= 100.0 / CAMPAIGNS, s.run_means *= 100.0 / CAMPAIGNS;
-    s.config_means *= 100.0 / CAMPAIGNS, s.pooled_epochs *= 100.0 / CAMPAIGNS;
-    print_message("worker-count sd %.2f: reported %.1f %%, run means %.1f %%, worker-count means %.1f %%, pooled "
-                  "epochs %.1f %%\n",
-                  config_sd, s.reported, s.run_means, s.config_means, s.pooled_epochs);
+    const double percent = 100.0 / CAMPAIGNS;
+    s.reported *= percent, s.run_means *= percent, s.config_means *= percent;
+    s.pooled_epochs *= percent, s.cr2 *= percent, s.rejected *= percent;
+    print_message(
+        "worker-count sd %.2f: reported %.1f %%, run means %.1f %%, worker-count means %.1f %%, pooled epochs "
+        "%.1f %%, CR2 %.1f %%; rejected %.1f %%\n",
+        config_sd, s.reported, s.run_means, s.config_means, s.pooled_epochs, s.cr2, s.rejected);
     return s;
 }
 
@@ -69,6 +63,8 @@ static void with_run_effects(void **state)
     assert_true(s.config_means > 93.5 && s.config_means < 96.5);
     assert_true(s.reported > 93.5); /* the wider of two may cover more */
     assert_true(s.pooled_epochs < 75);
+    assert_true(s.rejected > 2.5 && s.rejected < 6.5);
+    assert_true(s.cr2 > 92 && s.cr2 < 97);
 }
 
 static void with_effects_on_worker_counts(void **state)
@@ -78,6 +74,8 @@ static void with_effects_on_worker_counts(void **state)
     assert_true(s.reported > 93.5 && s.reported < 97);
     assert_true(s.config_means > 93.5 && s.config_means < 96.5);
     assert_true(s.run_means < 90);
+    assert_true(s.rejected > 2.5 && s.rejected < 6.5);
+    assert_true(s.cr2 > 92 && s.cr2 < 97);
 }
 
 int main(void)

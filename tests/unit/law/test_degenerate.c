@@ -17,7 +17,7 @@ static void one_worker_count_is_refused(void **state)
     assert_string_equal(g->refused,
                         "no law: all runs have 4 workers, and a scaling law needs at least two worker counts");
     assert_true(isnan(wl_law_at(g, 4).value) && !wl_law_curve(g, 3, a));
-    assert_string_equal(g->run_means.why, g->refused);
+    assert_string_equal(g->estimates[WL_LAW_RUN_MEANS].why, g->refused);
     assert_near(g->configs[0].response, sqrt(110), 1e-12); /* what was measured is still there */
     assert_true(g->configs[0].speedup.value == 1);
     wl_arena_free(a);
@@ -49,7 +49,8 @@ static void two_points_have_no_error(void **state)
     (void)state;
     FIT({ .workers = 1, .run = "1", .time_s = 8 }, { .workers = 8, .run = "1", .time_s = 1 });
     assert_near(g->law->beta, 1, 1e-14);
-    assert_true(isnan(g->law->beta_se) && isnan(g->law->beta_lo) && isnan(g->law->p_beta) && isnan(g->law->r2) && g->law->df == 0);
+    assert_true(isnan(g->law->beta_se) && isnan(g->law->beta_lo) && isnan(g->law->p_beta) && isnan(g->law->r2) &&
+                g->law->df == 0);
     assert_string_equal(g->law->why, "no error estimate: a line through 2 points leaves no degrees of freedom");
     assert_note(g, "no error estimate: two worker counts with one run each");
     assert_true(isnan(g->lack_of_fit.p) && isnan(wl_law_at(g, 2).curve_lo));
@@ -61,11 +62,11 @@ static void two_worker_counts_with_repeats_have_an_error(void **state)
     (void)state;
     FIT({ .workers = 1, .run = "1", .time_s = 8 }, { .workers = 1, .run = "2", .time_s = 8.2 },
         { .workers = 2, .run = "1", .time_s = 4.1 }, { .workers = 2, .run = "2", .time_s = 4.2 });
-    assert_ptr_equal(g->law, &g->run_means);
+    assert_ptr_equal(g->law, &g->estimates[WL_LAW_RUN_MEANS]);
     assert_true(g->law->df == 2 && g->law->beta_se > 0);
     assert_note(g, "curvature cannot be tested");
     assert_false(has_note(g, "no error estimate"));
-    assert_non_null(g->config_means.why);
+    assert_non_null(g->estimates[WL_LAW_CONFIG_MEANS].why);
     wl_arena_free(a);
 }
 

@@ -92,8 +92,9 @@ static void epochs_do_not_add_degrees_of_freedom(void **state)
     struct wl_law_result few = fit_rows(rows, n, usual, a);
     n = make(rows, 3, 0.7, 4, 3, 40, 0.05);
     struct wl_law_result many = fit_rows(rows, n, usual, a);
-    assert_true(many.groups[0].run_means.df == 10);
-    assert_near(many.groups[0].run_means.beta_se, few.groups[0].run_means.beta_se, 1e-12);
+    assert_true(many.groups[0].estimates[WL_LAW_RUN_MEANS].df == 10);
+    assert_near(many.groups[0].estimates[WL_LAW_RUN_MEANS].beta_se, few.groups[0].estimates[WL_LAW_RUN_MEANS].beta_se,
+                1e-12);
     wl_arena_free(a);
 }
 
@@ -129,10 +130,12 @@ static void reports_the_wider_interval(void **state)
     for (size_t i = 0; i < n; i++) rows[i].time_s *= rows[i].workers == 2 || rows[i].workers == 16 ? 1.2 : 1;
     struct wl_law_result r = fit_rows(rows, n, usual, a);
     const struct wl_law_group *g = only_group(&r);
-    assert_ptr_equal(g->law, &g->config_means);
-    assert_true(g->config_means.df == 4 && g->run_means.df == 22);
-    assert_true(g->config_means.beta_hi - g->config_means.beta_lo > g->run_means.beta_hi - g->run_means.beta_lo);
-    assert_near(g->config_means.beta, g->run_means.beta, 1e-12); /* balanced: the same line */
+    assert_ptr_equal(g->law, &g->estimates[WL_LAW_CONFIG_MEANS]);
+    assert_true(g->estimates[WL_LAW_CONFIG_MEANS].df == 4 && g->estimates[WL_LAW_RUN_MEANS].df == 22);
+    assert_true(g->estimates[WL_LAW_CONFIG_MEANS].beta_hi - g->estimates[WL_LAW_CONFIG_MEANS].beta_lo >
+                g->estimates[WL_LAW_RUN_MEANS].beta_hi - g->estimates[WL_LAW_RUN_MEANS].beta_lo);
+    assert_near(g->estimates[WL_LAW_CONFIG_MEANS].beta, g->estimates[WL_LAW_RUN_MEANS].beta,
+                1e-12); /* balanced: the same line */
     assert_true(g->lack_of_fit.p < 1e-10 && g->lack_of_fit.df1 == 4 && g->lack_of_fit.df2 == 18);
     wl_arena_free(a);
 }
@@ -192,6 +195,80 @@ static void energy_is_a_response_too(void **state)
     wl_arena_free(a);
 }
 
+/* ln t = 4 - 0.9 x + 0.05 x^2: the bend, and the exponent along it. */
+static void a_bend_is_found(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static struct row rows[MOST];
+    size_t n = make(rows, 1, 0, 6, 3, 1, 1e-4);
+    for (size_t i = 0; i < n; i++) {
+        double x = log(rows[i].workers);
+        rows[i].time_s *= exp(4 - 0.9 * x + 0.05 * x * x);
+    }
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    const struct wl_law_group *g = only_group(&r);
+    assert_near(g->quadratic.q, 0.05, 1e-3);
+    assert_true(g->quadratic.p < 1e-6 && g->quadratic.df == 3);
+    assert_near(g->configs[0].local_beta, 0.9, 2e-3);
+    assert_near(g->configs[5].local_beta, 0.9 - 0.1 * log(32), 2e-3);
+    assert_true(g->configs[5].local_lo < g->configs[5].local_beta && g->configs[5].local_beta < g->configs[5].local_hi);
+    assert_int_equal(g->verdict, WL_LAW_REJECTED);
+    assert_non_null(strstr(g->verdict_why, "log-quadratic"));
+    wl_arena_free(a);
+}
+
+/* A power law up to 16 workers, 30 % above it from 32 on. */
+static void a_departure_is_found(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static struct row rows[MOST];
+    size_t n = make(rows, 50, 0.9, 7, 3, 1, 0.005);
+    for (size_t i = 0; i < n; i++) rows[i].time_s *= rows[i].workers >= 32 ? 1.3 : 1;
+    struct wl_law_result r = fit_rows(rows, n, (struct wl_law_options) { .beyond = 16 }, a);
+    const struct wl_law_group *g = only_group(&r);
+    assert_int_equal(g->n_departures, 2);
+    assert_true(g->beyond == 16 && g->departures[0].workers == 32 && g->departures[1].workers == 64);
+    assert_near(g->departures[0].excess_pct, 30, 3);
+    assert_true(g->departures[0].p_holm < 1e-3 && g->departures[1].p_holm < 1e-3);
+    r = fit_rows(rows, n, (struct wl_law_options) { .beyond = 2 }, a); /* two worker counts are no base */
+    assert_true(r.groups[0].n_departures == 0 && isnan(r.groups[0].beyond));
+    wl_arena_free(a);
+}
+
+static void a_power_law_is_supported(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static struct row rows[MOST];
+    size_t n = make(rows, 50, 0.9, 8, 3, 1, 0.02);
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    assert_int_equal(only_group(&r)->verdict, WL_LAW_SUPPORTED);
+    n = make(rows, 50, 0.9, 4, 3, 1, 0.02);
+    r = fit_rows(rows, n, usual, a);
+    assert_int_equal(only_group(&r)->verdict, WL_LAW_NOT_TESTABLE);
+    wl_arena_free(a);
+}
+
+/* One run twice as slow pulls the line; the median of slopes stays. */
+static void robust_estimates_resist(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static struct row rows[MOST];
+    size_t n = make(rows, 50, 0.9, 6, 3, 1, 0.001);
+    rows[n - 1].time_s *= 3;
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    const struct wl_law_group *g = only_group(&r);
+    assert_near(g->estimates[WL_LAW_THEIL_SEN].beta, 0.9, 0.002);
+    assert_near(g->estimates[WL_LAW_HUBER].beta, 0.9, 0.002);
+    assert_true(g->estimates[WL_LAW_RUN_MEANS].beta < 0.87);
+    assert_true(isnan(g->estimates[WL_LAW_WLS].beta) && g->estimates[WL_LAW_WLS].why);
+    for (size_t i = 0; i < WL_LAW_ESTIMATORS; i++) assert_true(!isnan(g->estimates[i].beta_se) || g->estimates[i].why);
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +281,10 @@ int main(void)
         cmocka_unit_test(intervals_of_curve_and_run),
         cmocka_unit_test(weak_scaling_counts_samples),
         cmocka_unit_test(energy_is_a_response_too),
+        cmocka_unit_test(a_bend_is_found),
+        cmocka_unit_test(a_departure_is_found),
+        cmocka_unit_test(a_power_law_is_supported),
+        cmocka_unit_test(robust_estimates_resist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
