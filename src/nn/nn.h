@@ -178,7 +178,9 @@ struct wl_counts {
 /* Lowers the graph for this rank of comm (NULL: a single process). Parameters are initialised from (seed, name,
  * element), so they are the same for every back-end, layout and number of ranks. The plan lives as long as the arena;
  * graph and comm must too. It may be used by one thread at a time.
- * WL_EINVAL: the graph's own error or a back-end that is not known; WL_EUNAVAIL: one that is not built, with the
+ * With other ranks the call is collective and ends with the same outcome on all of them.
+ * WL_EINVAL: the graph's own error, a back-end that is not known, or ranks whose parameters would not start or lie
+ * alike (other seeds, processors of another kind); WL_EUNAVAIL: one that is not built, with the
  * reason; WL_ENOMEM: names the bytes; WL_ELIB: the library's text and the operation. */
 struct wl_plan;
 int wl_plan_new(struct wl_plan **p, const struct wl_graph *g, const struct wl_plan_opts *opts, struct wl_comm *comm,

@@ -2,6 +2,8 @@
 
 #include "nn/threads.h"
 
+#include <string.h>
+
 static int pick_backend(const char *name, const struct wl_backend **out, struct wl_err *e)
 {
     const char *names[8];
@@ -57,6 +59,26 @@ static void fill_info(struct wl_plan *p)
     }
 }
 
+/* Gradients are summed and buckets reduced as raw memory, so all ranks must have the same layouts. Parameters that
+ * start with the same bits at the same places prove that, and that the seeds agree. */
+static int check_same_start(struct wl_plan *p, struct wl_err *e)
+{
+    uint64_t mine = 0, first;
+    for (size_t i = 0; i < p->param_floats; i++) {
+        uint32_t bits;
+        memcpy(&bits, &p->param[i], sizeof bits);
+        mine = (mine ^ bits) * 0x100000001b3u; /* FNV-1a, over words */
+    }
+    first = mine;
+    int rc = p->comm->ops->broadcast(p->comm, &first, sizeof first, 0, e);
+    if (rc) return rc;
+    if (first != mine)
+        rc = wl_fail(e, WL_EINVAL,
+                     "the parameters differ from those of rank 0 at the start: the ranks have another seed, another "
+                     "oneDNN, or processors with other instruction sets");
+    return wl_comm_agree(p->comm, rc, e);
+}
+
 int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_plan_opts *opts, struct wl_comm *comm,
                 struct wl_arena *a, struct wl_err *e)
 {
@@ -86,6 +108,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     if (!rc) rc = wl_lower(&p->program, e);
     if (!rc) rc = wl_plan_place(p, opts->bucket_bytes ? opts->bucket_bytes : 4u << 20, e);
     if (!rc) rc = wl_plan_init_states(p, e);
+    if (!rc && p->comm) rc = check_same_start(p, e);
     if (rc) return rc;
     fill_info(p);
     *out = p;

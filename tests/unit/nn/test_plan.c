@@ -263,13 +263,54 @@ static int doubled(struct wl_comm *c, float *buf, size_t n, struct wl_err *e)
     return 0;
 }
 
-static const struct wl_comm_ops noting = { .name = "noting", .all_reduce_sum = doubled };
+static int doubled_f64(struct wl_comm *c, double *buf, size_t n, struct wl_err *e)
+{
+    (void)c;
+    (void)e;
+    for (size_t i = 0; i < n; i++) buf[i] *= 2;
+    return 0;
+}
+
+static int broadcast_own(struct wl_comm *c, void *buf, size_t bytes, int root, struct wl_err *e)
+{
+    (void)c;
+    (void)buf;
+    (void)bytes;
+    (void)root;
+    (void)e;
+    return 0;
+}
+
+static const struct wl_comm_ops noting = {
+    .name = "noting", .all_reduce_sum = doubled, .all_reduce_sum_f64 = doubled_f64, .broadcast = broadcast_own
+};
+
+/* Rank 0 of another kind: its fingerprint is not ours. */
+static int broadcast_other(struct wl_comm *c, void *buf, size_t bytes, int root, struct wl_err *e)
+{
+    (void)c;
+    (void)root;
+    (void)e;
+    if (bytes == sizeof(uint64_t)) memset(buf, 0x5a, bytes);
+    return 0;
+}
+
+static void test_ranks_must_start_alike(void **state)
+{
+    (void)state;
+    const struct wl_comm_ops other = { .all_reduce_sum_f64 = doubled_f64, .broadcast = broadcast_other };
+    struct wl_comm comm = { .ops = &other, .size = 2, .arena = a };
+    struct wl_plan *p;
+    struct wl_err e = { 0 };
+    assert_int_equal(wl_plan_new(&p, network(), &(struct wl_plan_opts) { 0 }, &comm, a, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "the parameters differ from those of rank 0"));
+}
 
 /* Each gradient is reduced once, in order, behind the last micro-batch only; the update then divides by the ranks. */
 static void test_buckets(void **state)
 {
     (void)state;
-    struct noted t = { .comm = { .ops = &noting, .size = 2 } };
+    struct noted t = { .comm = { .ops = &noting, .size = 2, .arena = a } };
     struct wl_plan *alone = plan((struct wl_plan_opts) { .bucket_bytes = 4096, .micro_batches = 2 }, NULL);
     struct wl_plan *p = plan((struct wl_plan_opts) { .bucket_bytes = 4096, .micro_batches = 2 }, &t.comm);
     assert_int_equal(train(p, true, false, NULL) | train(alone, true, false, NULL), 0);
@@ -299,7 +340,7 @@ static void test_buckets(void **state)
 static void test_buckets_wait(void **state)
 {
     (void)state;
-    struct noted t = { .comm = { .ops = &noting, .size = 2 } };
+    struct noted t = { .comm = { .ops = &noting, .size = 2, .arena = a } };
     struct wl_plan *p = plan((struct wl_plan_opts) { .bucket_bytes = 4096 }, &t.comm);
     for (size_t i = 0; i < p->program.n_steps; i++)
         for (int k = 0; k < p->program.steps[i]->n_uses; k++) {
@@ -340,6 +381,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_running_statistics, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_buckets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_buckets_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ranks_must_start_alike, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_info, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
