@@ -13,14 +13,14 @@
     root.dataset.error = `${problems}: ${event.message}`;
   });
 
-  /* The order of report/gnuplot.c: disc, square, triangle, diamond, triangle down, pentagon, star. */
+  /* The order of report/gnuplot.c: disc, square, triangle, diamond, triangle down, cross, star. */
   const markers = [
     { pointStyle: "circle", radius: 4.5 },
     { pointStyle: "rect", radius: 5 },
     { pointStyle: "triangle", radius: 5.5 },
     { pointStyle: "rectRot", radius: 5.5 },
     { pointStyle: "triangle", radius: 5.5, rotation: 180 },
-    { pointStyle: "rectRounded", radius: 5.5 },
+    { pointStyle: "crossRot", radius: 5.5 },
     { pointStyle: "star", radius: 5.5 },
   ];
 
@@ -60,7 +60,7 @@
       const marker = markers[series.marker];
       return Object.assign(set, {
         showLine: false, pointBackgroundColor: withAlpha(colour, 0.75), hoverRadius: 8, order: 1,
-        borderWidth: marker.pointStyle === "star" ? 2 : 1, ...marker,
+        borderWidth: ["crossRot", "star"].includes(marker.pointStyle) ? 2 : 1, ...marker,
       });
     }
     /* Bands and bars are drawn below; their data set carries the legend entry and, for bars, the place to point at. */

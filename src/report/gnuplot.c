@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 /* gnuplot's numbers of the filled marks, in the order of ui/report.js: disc, square, triangle, diamond, triangle
- * down, pentagon, star. */
-static const int point_types[WL_MARKERS] = { 7, 5, 9, 13, 11, 15, 3 };
+ * down, cross, star. */
+static const int point_types[WL_MARKERS] = { 7, 5, 9, 13, 11, 2, 3 };
 
 static const char *colour_of(const struct wl_series *s) { return wl_colour(s->colour)->light; }
 
