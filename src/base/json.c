@@ -39,6 +39,12 @@ void wl_json_add_real(struct wl_json *p, const char *key, double v)
     add(p, key, isfinite(v) ? json_real(v) : json_null());
 }
 
+void wl_json_add_number(struct wl_json *p, const char *key, double v)
+{
+    if (v == floor(v) && fabs(v) < 0x1p53) wl_json_add_int(p, key, (int64_t)v);
+    else wl_json_add_real(p, key, v);
+}
+
 /* The length of the UTF-8 sequence at s, or 0 where it is not one (overlong forms and surrogates included). */
 static size_t utf8_length(const unsigned char *s)
 {

@@ -21,6 +21,7 @@ struct wl_json *wl_json_add_array(struct wl_json *parent, const char *key);
 void wl_json_add_str(struct wl_json *parent, const char *key, const char *value); /* NULL -> null */
 void wl_json_add_int(struct wl_json *parent, const char *key, int64_t value);
 void wl_json_add_real(struct wl_json *parent, const char *key, double value);
+void wl_json_add_number(struct wl_json *parent, const char *key, double value); /* 2, not 2.0, where it is whole */
 void wl_json_add_bool(struct wl_json *parent, const char *key, bool value);
 void wl_json_add_null(struct wl_json *parent, const char *key);
 

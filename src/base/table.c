@@ -1,6 +1,7 @@
 #include "base/table.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -40,18 +41,16 @@ void wl_table_cellf(struct wl_table *t, const char *fmt, ...)
 
 void wl_table_real(struct wl_table *t, double value, int digits)
 {
-    if (isnan(value)) {
+    if (!isfinite(value)) {
         wl_table_cell(t, NULL);
         return;
     }
-    double size = fabs(value);
-    int before = size >= 1 ? (int)floor(log10(size)) + 1 : 1; /* digits in front of the point */
-    if (size >= 1e6 || (size > 0 && size < 1e-4))
-        wl_table_cellf(t, "%.*g", digits, value);
-    else if (size >= 1 || size == 0)
-        wl_table_cellf(t, "%.*f", digits > before ? digits - before : 0, value);
-    else
-        wl_table_cellf(t, "%.*f", digits - 1 - (int)floor(log10(size)), value);
+    /* The exponent behind rounding: 99.996 with four digits is 100.0. */
+    char rounded[64];
+    snprintf(rounded, sizeof rounded, "%.*e", digits - 1, value);
+    int exponent = atoi(strchr(rounded, 'e') + 1), decimals = digits - 1 - exponent;
+    if (exponent >= 6 || exponent < -4) wl_table_cellf(t, "%.*g", digits, value);
+    else wl_table_cellf(t, "%.*f", decimals > 0 ? decimals : 0, value);
 }
 
 void wl_table_int(struct wl_table *t, double value)

@@ -33,7 +33,7 @@ void wl_table_column(struct wl_table *t, const char *name, bool right);
 void wl_table_cell(struct wl_table *t, const char *text);
 void wl_table_cellf(struct wl_table *t, const char *fmt, ...) WL_PRINTF(2, 3);
 
-/* A number with `digits` significant digits and no exponent below a million; NAN prints as "-". */
+/* A number with `digits` significant digits and no exponent below a million; what is not finite prints as "-". */
 void wl_table_real(struct wl_table *t, double value, int digits);
 /* A whole number that may be missing (NAN). */
 void wl_table_int(struct wl_table *t, double value);

@@ -155,7 +155,7 @@ static void print_epochs_json(const struct wl_observations *obs, struct wl_arena
             if (c.text)
                 wl_json_add_str(o, c.name, c.text[row]);
             else
-                wl_cmd_json_number(o, c.name, c.real[row]);
+                wl_json_add_number(o, c.name, c.real[row]);
         }
     }
     wl_json_print(root, stdout);

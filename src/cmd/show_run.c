@@ -233,12 +233,12 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_str(o, "version", r->version);
     add_time(o, "started", r->start, a);
     add_time(o, "stopped", r->stop, a);
-    wl_cmd_json_number(o, "exit_status", r->exit_status);
-    wl_cmd_json_number(o, "signal", r->signal);
+    wl_json_add_number(o, "exit_status", r->exit_status);
+    wl_json_add_number(o, "signal", r->signal);
     wl_json_add_str(o, "error", r->error);
     wl_json_add_str(o, "flag", r->flag);
     wl_json_add_real(o, "time_s", r->time_s);
-    wl_cmd_json_number(o, "epochs_seen", r->epochs_seen);
+    wl_json_add_number(o, "epochs_seen", r->epochs_seen);
     wl_json_add_real(o, "epoch_time_s", r->epoch_time_s);
     wl_json_add_real(o, "energy_j", r->energy_j);
     wl_json_add_real(o, "mean_power_w", r->mean_power_w);
@@ -250,9 +250,9 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     struct wl_json *sampling = wl_json_add_object(o, "sampling");
     wl_json_add_real(sampling, "asked_s", r->sampling_asked_s);
     wl_json_add_real(sampling, "period_s", r->sampling_period_s);
-    wl_cmd_json_number(sampling, "ticks", r->ticks);
-    wl_cmd_json_number(sampling, "ticks_skipped", r->ticks_skipped);
-    wl_cmd_json_number(sampling, "samples_lost", r->samples_lost);
+    wl_json_add_number(sampling, "ticks", r->ticks);
+    wl_json_add_number(sampling, "ticks_skipped", r->ticks_skipped);
+    wl_json_add_number(sampling, "samples_lost", r->samples_lost);
     wl_json_add_real(sampling, "own_cpu_s", r->own_cpu_s);
 }
 
@@ -264,8 +264,8 @@ static void add_epochs(struct wl_json *root, const struct details *d)
         struct wl_json *o = wl_json_add_object(list, NULL);
         wl_json_add_int(o, "epoch", v->epoch);
         wl_json_add_real(o, "time_s", v->time_s);
-        wl_cmd_json_number(o, "samples", v->samples);
-        wl_cmd_json_number(o, "updates", v->updates);
+        wl_json_add_number(o, "samples", v->samples);
+        wl_json_add_number(o, "updates", v->updates);
         wl_json_add_real(o, "energy_j", epoch_energy(d, (double)v->epoch));
         struct wl_json *metrics = wl_json_add_object(o, "metrics");
         for (size_t k = 0; k < d->metrics.n; k++)
@@ -281,7 +281,7 @@ static void add_energies(struct wl_json *root, const struct details *d)
         const struct wl_energy_row *v = &d->energies.v[i];
         const struct wl_device_row *device = device_of(d, v->device);
         struct wl_json *o = wl_json_add_object(list, NULL);
-        wl_cmd_json_number(o, "epoch", v->epoch);
+        wl_json_add_number(o, "epoch", v->epoch);
         wl_json_add_str(o, "device", device ? device->uuid : NULL);
         wl_json_add_str(o, "scope", v->scope);
         wl_json_add_str(o, "method", v->method);

@@ -202,8 +202,8 @@ static void add_failed(struct wl_json *list, const struct wl_run_row *r, struct 
     wl_json_add_int(o, "repeat", r->repeat);
     wl_cmd_settings_json(&r->set, wl_json_add_object(o, "settings"));
     wl_json_add_str(o, "error", wl_cmd_run_end(r, a));
-    wl_cmd_json_number(o, "exit_status", r->exit_status);
-    wl_cmd_json_number(o, "signal", r->signal);
+    wl_json_add_number(o, "exit_status", r->exit_status);
+    wl_json_add_number(o, "signal", r->signal);
     wl_json_add_str(o, "log_tail", r->log_tail);
 }
 

@@ -103,19 +103,11 @@ void wl_cmd_settings_json(const struct wl_settings *set, struct wl_json *object)
     for (size_t i = 0; i < list.n; i++) {
         double value;
         if (list.v[i].number && wl_parse_real(list.v[i].value, &value) == 0)
-            wl_cmd_json_number(object, list.v[i].name, value);
+            wl_json_add_number(object, list.v[i].name, value);
         else
             wl_json_add_str(object, list.v[i].name, list.v[i].value);
     }
     wl_arena_free(a);
-}
-
-void wl_cmd_json_number(struct wl_json *object, const char *key, double value)
-{
-    if (value == floor(value) && fabs(value) < 0x1p53)
-        wl_json_add_int(object, key, (int64_t)value);
-    else
-        wl_json_add_real(object, key, value);
 }
 
 /* ---- a run ---- */

@@ -28,9 +28,6 @@ struct wl_cmd_settings wl_cmd_settings(const struct wl_settings *set, struct wl_
 char *wl_cmd_settings_text(const struct wl_settings *set, struct wl_arena *a);
 void wl_cmd_settings_json(const struct wl_settings *set, struct wl_json *object);
 
-/* A number as JSON: 2, not 2.0, where it is whole; null where it is missing. */
-void wl_cmd_json_number(struct wl_json *object, const char *key, double value);
-
 /* "estimated", "simulated", both or "". */
 const char *wl_cmd_energy_note(bool estimated, bool simulated);
 

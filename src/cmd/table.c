@@ -1,6 +1,7 @@
 #include "cmd/cmd.h"
 
 extern const struct wl_cmd wl_cmd_doctor;
+extern const struct wl_cmd wl_cmd_export;
 extern const struct wl_cmd wl_cmd_fit;
 extern const struct wl_cmd wl_cmd_measure;
 extern const struct wl_cmd wl_cmd_report;
@@ -16,5 +17,6 @@ const struct wl_cmd *const wl_commands[] = {
     &wl_cmd_show,
     &wl_cmd_fit,
     &wl_cmd_report,
+    &wl_cmd_export,
     NULL,
 };

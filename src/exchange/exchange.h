@@ -1,8 +1,8 @@
-/* Observation tables in and out of other files. docs/formats.md describes each format. */
+/* Observation tables and readings in and out of other files. docs/formats.md describes each format. */
 #ifndef WL_EXCHANGE_EXCHANGE_H
 #define WL_EXCHANGE_EXCHANGE_H
 
-#include "base/base.h"
+#include "store/store.h"
 
 #include <stdio.h>
 
@@ -24,5 +24,11 @@ void wl_obs_write_csv(const struct wl_observations *obs, FILE *to);
 
 /* JSON Lines: an object a row, missing fields left out. */
 void wl_obs_write_jsonl(const struct wl_observations *obs, FILE *to);
+
+/* Every reading of these runs as long CSV, a line a reading:
+ * run,host,device,sensor,quantity,unit,scope,variant,estimated,simulated,t_s,value
+ * t_s counts from the start of the run; a reading that failed has an empty value. */
+int wl_samples_write_csv(struct wl_store *s, const struct wl_run_rows *runs, FILE *to,
+                         struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -68,7 +68,7 @@ void wl_obs_write_jsonl(const struct wl_observations *obs, FILE *to)
         for (size_t i = 0; i < columns.n; i++) {
             const struct wl_obs_column *c = &columns.v[i];
             if (c->text && c->text[row]) wl_json_add_str(object, c->name, c->text[row]);
-            if (c->real && !isnan(c->real[row])) wl_json_add_real(object, c->name, c->real[row]);
+            if (c->real && !isnan(c->real[row])) wl_json_add_number(object, c->name, c->real[row]);
         }
         fprintf(to, "%s\n", wl_json_text(object, 0, a));
         wl_arena_free(a);

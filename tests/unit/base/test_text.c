@@ -135,6 +135,23 @@ static void csv_writes_what_it_reads(void **state)
     unlink(path);
 }
 
+static void json_keys_come_in_order_and_whole_numbers_without_a_point(void **state)
+{
+    (void)state;
+    struct wl_json *j = wl_json_root_object(a);
+    wl_json_add_number(j, "z", 2);
+    wl_json_add_number(j, "a", 2.5);
+    wl_json_add_number(j, "m", NAN);
+    assert_string_equal(wl_json_text(j, 0, a), "{\"z\": 2, \"a\": 2.5, \"m\": null}");
+    const char *key = wl_json_key(j, NULL);
+    assert_string_equal(key, "z");
+    key = wl_json_key(j, key);
+    assert_string_equal(key, "a");
+    key = wl_json_key(j, key);
+    assert_null(wl_json_key(j, key));
+    assert_null(wl_json_key(wl_json_root_object(a), NULL));
+}
+
 static void json_keeps_missing_missing_and_text_valid(void **state)
 {
     (void)state;
@@ -174,6 +191,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(csv_skips_a_byte_order_mark, setup, teardown),
         cmocka_unit_test_setup_teardown(csv_reads_quotes_and_names_bad_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(csv_writes_what_it_reads, setup, teardown),
+        cmocka_unit_test_setup_teardown(json_keys_come_in_order_and_whole_numbers_without_a_point, setup, teardown),
         cmocka_unit_test_setup_teardown(json_keeps_missing_missing_and_text_valid, setup, teardown),
         cmocka_unit_test_setup_teardown(shell_words_round_trip, setup, teardown),
     };

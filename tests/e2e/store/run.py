@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""wattlaw status, show and export on a known store, against the files in expected/: run.py WATTLAW
+
+The store is tests/fixtures/store/version-1.sql, so that each command also reads a file of an older version.
+WATTLAW_UPDATE_GOLDEN=1 writes the expected files anew; read the difference before you commit it.
+"""
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FIXTURE = os.path.join(HERE, "..", "..", "fixtures", "store", "version-1.sql")
+
+# name of the expected file: (arguments, exit status); lab1 is a folder with the store, lab1.db the store itself
+CASES = {
+    "status": (["status", "lab1"], 0),
+    "status_json": (["status", "lab1.db", "--json"], 0),
+    "status_campaign": (["status", "lab1", "--campaign", "lab"], 1),
+    "status_nothing": (["status"], 2),
+    "status_nowhere": (["status", "nowhere.db"], 1),
+    "status_no_store": (["status", "notes.txt"], 1),
+    "show": (["show", "lab1"], 0),
+    "show_json": (["show", "lab1", "--json"], 0),
+    "show_run": (["show", "lab1", "--run", "1"], 0),
+    "show_run_json": (["show", "lab1", "--run", "1", "--json"], 0),
+    "show_run_failed": (["show", "lab1", "--run", "3"], 0),
+    "show_no_run": (["show", "lab1", "--run", "99"], 1),
+    "show_epochs": (["show", "lab1", "--epochs"], 0),
+    "show_epochs_json": (["show", "lab1", "--epochs", "--json"], 0),
+    "export_observations": (["export", "observations", "lab1"], 0),
+    "export_observations_jsonl": (["export", "observations", "lab1", "--format", "jsonl", "--campaign", "lab1"], 0),
+    "export_samples": (["export", "samples", "lab1", "--run", "1"], 0),
+    "export_unknown": (["export", "sample", "lab1"], 2),
+    "export_wrong": (["export", "samples", "lab1", "--format", "jsonl"], 2),
+}
+
+
+def make_store(path):
+    with open(FIXTURE) as file, sqlite3.connect(path) as db:
+        db.executescript(file.read())
+
+
+def run(program, folder, arguments):
+    done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout + ("----\n" + done.stderr if done.stderr else "")
+
+
+def compare(name, text):
+    path = os.path.join(HERE, "expected", name + ".txt")
+    if os.environ.get("WATTLAW_UPDATE_GOLDEN"):
+        with open(path, "w") as file:
+            file.write(text)
+        return []
+    with open(path) as file:
+        want = file.read()
+    return [] if text == want else [f"{name}: is\n{text}\nand not\n{want}"]
+
+
+def check_case(program, folder, name, arguments, status):
+    got, text = run(program, folder, arguments)
+    wrong = [] if got == status else [f"{name}: exit status {got}, not {status}\n{text}"]
+    if "--json" in arguments:
+        json.loads(text)
+    if "jsonl" in arguments and status == 0:
+        for line in text.splitlines():
+            json.loads(line)
+    return wrong + compare(name, text)
+
+
+def exported_file_is_whole(program, folder):
+    """-o leaves the old file where writing fails, and no file beside it."""
+    target = os.path.join(folder, "out.csv")
+    status, _ = run(program, folder, ["export", "observations", "lab1", "-o", "out.csv"])
+    with open(target) as file:
+        first = file.read()
+    bad, _ = run(program, folder, ["export", "observations", "nowhere.db", "-o", "out.csv"])
+    with open(target) as file:
+        same = file.read() == first
+    left = [name for name in os.listdir(folder) if name.endswith(".tmp")]
+    right = status == 0 and bad == 1 and same and first.startswith("workload,") and not left
+    return [] if right else [f"export -o: {status}, {bad}, {same}, {left}"]
+
+
+def main():
+    program = os.path.abspath(sys.argv[1])
+    wrong = []
+    with tempfile.TemporaryDirectory(prefix="wattlaw-e2e-") as folder:
+        os.mkdir(os.path.join(folder, "lab1"))
+        make_store(os.path.join(folder, "lab1", "wattlaw.db"))
+        make_store(os.path.join(folder, "lab1.db"))
+        with open(os.path.join(folder, "notes.txt"), "w") as file:
+            file.write("not a store, but a note that is long enough to be one\n")
+        for name, (arguments, status) in CASES.items():
+            wrong += check_case(program, folder, name, arguments, status)
+        wrong += exported_file_is_whole(program, folder)
+    for text in wrong:
+        print(text)
+    sys.exit(1 if wrong else 0)
+
+
+main()
