@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -190,6 +192,29 @@ static void test_folder_that_cannot_be_written(void **state)
     assert_non_null(strstr(e.msg, path));
 }
 
+/* As on a full disk: the write fails, what was there stays, nothing half-written is left. */
+static void test_no_room(void **state)
+{
+    (void)state;
+    struct wl_plan *p = network(8, "conv");
+    save(p, 1, 2);
+    struct rlimit whole, little;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &whole), 0);
+    little = whole;
+    little.rlim_cur = 2000;
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN); /* an error instead of a signal */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    int rc = wl_checkpoint_save(dir, 2, 2, wl_json_root_object(a), p, a, &e);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &whole), 0);
+    signal(SIGXFSZ, before);
+    assert_int_equal(rc, WL_EIO);
+    assert_non_null(strstr(e.msg, dir));
+    struct wl_strs names = { 0 };
+    assert_int_equal(wl_dir_list(dir, &names, a, &e), 0);
+    assert_int_equal(names.n, 1);
+    assert_int_equal(newest(), 1);
+}
+
 static void test_crc32c(void **state)
 {
     (void)state;
@@ -208,6 +233,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_damage_is_found, setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_networks_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_folder_that_cannot_be_written, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
         cmocka_unit_test(test_crc32c),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
