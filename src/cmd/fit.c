@@ -59,6 +59,12 @@ static int decimals(double error)
     return (int)fmin(6, fmax(2, 1 - floor(log10(error))));
 }
 
+/* Four significant digits, without an exponent below ten million. */
+static const char *number(double v, struct wl_arena *a)
+{
+    return wl_strf(a, fabs(v) >= 1e4 && fabs(v) < 1e7 ? "%.0f" : "%.4g", v);
+}
+
 static const char *p_value(double p, struct wl_arena *a)
 {
     return p < 1e-4 ? wl_strf(a, "p = %.0e", p) : wl_strf(a, "p = %.2g", p);
@@ -103,7 +109,8 @@ static void print_fit_quality(const struct wl_law_estimate *law)
 {
     if (isnan(law->r2)) return;
     printf("  R2         %.4f (adjusted %.4f)", law->r2, law->r2_adj);
-    if (law->sigma > 0) printf("; scatter about the line %.2g %%", 100 * (exp(law->sigma) - 1));
+    if (law->sigma > 0)
+        printf("; scatter about the line %.*f %%", law->sigma < 0.1 ? 1 : 0, 100 * (exp(law->sigma) - 1));
     putchar('\n');
 }
 
@@ -142,7 +149,7 @@ static void interval_cell(struct wl_table *t, double lo, double hi)
     if (isnan(lo) || isnan(hi))
         wl_table_cell(t, NULL);
     else
-        wl_table_cellf(t, "%.4g to %.4g", lo, hi);
+        wl_table_cellf(t, "%s to %s", number(lo, t->arena), number(hi, t->arena));
 }
 
 static void print_worker_counts(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
@@ -181,8 +188,8 @@ static void print_group(const struct wl_law_group *g, enum wl_law_response respo
         printf(", %s scaling", wl_law_scaling_name(g->scaling));
     putchar('\n');
     if (g->law) {
-        printf("  law        %s = %.4g %s x N^%.*f   N: workers, %g to %g\n", wl_law_response_symbol(response),
-               g->law->alpha, wl_law_response_unit(response), decimals(g->law->beta_se), -g->law->beta + 0.0,
+        printf("  law        %s = %s %s x N^%.*f   N: workers, %g to %g\n", wl_law_response_symbol(response),
+               number(g->law->alpha, a), wl_law_response_unit(response), decimals(g->law->beta_se), -g->law->beta + 0.0,
                g->configs[0].workers, g->configs[g->n_configs - 1].workers);
         print_exponent(g, a);
         print_doubling(g, response);

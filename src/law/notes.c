@@ -31,9 +31,7 @@ static void note_degrees_of_freedom(struct wl_law_group *g, struct wl_arena *a)
                     "two worker counts: any two points lie on a power law, so curvature cannot be tested, and an "
                     "effect that hits one worker count as a whole cannot be told from scaling");
     else if (!(g->lack_of_fit.df2 > 0))
-        wl_law_note(
-            g, a,
-            "one run per worker count: scatter between repeats is unknown, so curvature cannot be told from noise");
+        wl_law_note(g, a, "one run per worker count: how repeats scatter is unknown, so lack of fit cannot be tested");
 }
 
 static void note_spread(struct wl_law_group *g, struct wl_arena *a)
@@ -43,6 +41,12 @@ static void note_spread(struct wl_law_group *g, struct wl_arena *a)
         wl_law_note(g, a, "all runs have exactly the same value: beta is 0 and R2 is undefined");
     } else if (runs->df > 0 && runs->r2 > 1 - 1e-12) {
         wl_law_note(g, a, "the runs lie on the line to rounding: these numbers look computed, not measured");
+    } else if (g->lack_of_fit.ss_pure > 0.5 * 0.5 * g->lack_of_fit.df2) {
+        wl_law_note(
+            g, a,
+            "runs at one worker count differ by %.0f %% (standard deviation): are settings mixed? --by separates "
+            "them",
+            100 * (exp(sqrt(g->lack_of_fit.ss_pure / g->lack_of_fit.df2)) - 1));
     } else if (g->lack_of_fit.df2 > 0 && !(g->lack_of_fit.ss_pure > 0)) {
         wl_law_note(g, a,
                     "repeats at one worker count are identical: are rows copies? They carry no information on noise");
@@ -71,7 +75,7 @@ static void note_outliers(struct wl_law_group *g, struct wl_arena *a)
         const struct wl_law_run *run = &g->runs[i];
         double p = (double)g->n_runs * wl_t_two_sided(run->studentised, runs->df - 1);
         if (!(fabs(run->studentised) > 3 && p < 1 - WL_LAW_LEVEL)) continue;
-        wl_law_note(g, a, "run %s at %g workers is off the line: studentised residual %.1f",
+        wl_law_note(g, a, "run %s at N = %g is off the line: studentised residual %.1f",
                     run->label ? run->label : "without a label", run->workers, run->studentised);
     }
 }
@@ -84,7 +88,7 @@ static void note_robust(struct wl_law_group *g, struct wl_arena *a)
     struct wl_text pull = WL_TEXT(a);
     for (size_t i = 0; i < g->n_runs; i++)
         if (runs->line.cook[i] > 4 / (double)g->n_runs)
-            wl_text_addf(&pull, "%s%s at %g workers", pull.n ? ", " : "", g->runs[i].label ? g->runs[i].label : "a run",
+            wl_text_addf(&pull, "%s%s at N = %g", pull.n ? ", " : "", g->runs[i].label ? g->runs[i].label : "a run",
                          g->runs[i].workers);
     wl_law_note(g, a, "the median of slopes (Theil-Sen) gives beta %.3g, more than two standard errors away%s%s",
                 sen->beta, pull.n ? "; these runs pull the line: " : "", pull.s);

@@ -141,7 +141,7 @@ static void a_run_off_the_line_is_named(void **state)
         rows[i].run = i == 7 ? "slow" : i % 3 == 0 ? "a" : i % 3 == 1 ? "b" : "c";
     }
     struct wl_law_result result = fit_rows(rows, 12, usual, a);
-    assert_note(only_group(&result), "run slow at 4 workers is off the line");
+    assert_note(only_group(&result), "run slow at N = 4 is off the line");
     wl_arena_free(a);
 }
 
