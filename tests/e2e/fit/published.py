@@ -14,8 +14,8 @@ import subprocess
 import sys
 
 HUBER = ("huber2025/resnet50_samples_scaled_with_gpus.csv",
-         ["workers=gpus", "time_s=derived_runtime_min", "energy_j=mean_energy_kWh", "samples=n_train_samples"], "series")
-MLPERF = ("mlperf_v4.0_power/runs.csv", ["workers=gpus", "time_s=ttt_s", "energy_j=node_energy_J"], "measure,benchmark")
+         ("workers=gpus", "time_s=derived_runtime_min", "energy_j=mean_energy_kWh", "samples=n_train_samples"), "series")
+MLPERF = ("mlperf_v4.0_power/runs.csv", ("workers=gpus", "time_s=ttt_s", "energy_j=node_energy_J"), "measure,benchmark")
 
 # (table, response): {group: (runs, exponent, standard error)}
 EXPECTED = {
