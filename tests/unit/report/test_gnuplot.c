@@ -1,15 +1,7 @@
+/* The scripts for gnuplot; test_pictures.c runs it. */
 #include "test.h"
 
 #include "synthetic.h"
-
-static char *script_of(const struct wl_figure *f, const char *dir, struct wl_arena *a)
-{
-    struct wl_text script = WL_TEXT(a);
-    char *path = wl_path_join(a, dir, wl_strf(a, "%s.gp", f->id));
-    wl_figure_gnuplot(f, &script);
-    assert_ok(wl_file_write(path, script.s, script.n, e));
-    return path;
-}
 
 static void golden_scripts(void **state)
 {
@@ -31,49 +23,6 @@ static void gaps(void **state)
     assert_holds_not(t.s, "nan");
 }
 
-static bool have_gnuplot(struct wl_arena *a)
-{
-    char *argv[] = { "gnuplot", "--version", NULL }, *said;
-    struct wl_exit how;
-    return wl_run(argv, 100, true, &said, &how, a, NULL) == 0 && how.status == 0;
-}
-
-static void pictures(void **state)
-{
-    struct wl_arena *a = *state;
-    if (!have_gnuplot(a)) {
-        print_message("SKIP: gnuplot is not installed\n");
-        skip();
-    }
-    struct wl_figure *figures[] = { synthetic_scaling(a), synthetic_bars(a), synthetic_trace(a),
-                                    synthetic_hostile_figure(a) };
-    char *dir = new_folder(a), *svg;
-    for (size_t i = 0; i < WL_COUNT(figures); i++) {
-        char *script = script_of(figures[i], dir, a),
-             *path = wl_path_join(a, dir, wl_strf(a, "%s.svg", figures[i]->id));
-        assert_ok(wl_gnuplot_run(script, "svg", path, a, e));
-        assert_ok(wl_file_read(path, 1 << 22, &svg, NULL, a, e));
-        assert_holds(svg, "</svg>");
-        assert_false(wl_is_file(wl_strf(a, "%s.part", path)));
-    }
-    /* Nothing in a name was run: `touch hacked` would have left a file here or in the working directory. */
-    assert_false(wl_is_file("hacked"));
-    assert_false(wl_is_file(wl_path_join(a, dir, "hacked")));
-    assert_holds(svg, "touch hacked");
-}
-
-static void broken_script(void **state)
-{
-    struct wl_arena *a = *state;
-    if (!have_gnuplot(a)) skip();
-    char *dir = new_folder(a), *script = wl_path_join(a, dir, "bad.gp"), *path = wl_path_join(a, dir, "bad.svg");
-    struct wl_err err = { 0 };
-    assert_ok(wl_file_write(script, "set output target\nplot nonsense(\n", 33, e));
-    assert_int_equal(wl_gnuplot_run(script, "svg", path, a, &err), WL_ELIB);
-    assert_holds(err.msg, "nonsense");
-    assert_false(wl_is_file(path));
-}
-
 static void no_gnuplot(void **state)
 {
     struct wl_arena *a = *state;
@@ -88,9 +37,6 @@ static void no_gnuplot(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        WITH_ARENA(golden_scripts), WITH_ARENA(gaps),       WITH_ARENA(pictures),
-        WITH_ARENA(broken_script),  WITH_ARENA(no_gnuplot),
-    };
+    const struct CMUnitTest tests[] = { WITH_ARENA(golden_scripts), WITH_ARENA(gaps), WITH_ARENA(no_gnuplot) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
