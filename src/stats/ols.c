@@ -5,16 +5,16 @@
  * refine residual and coefficients together, against the data in long double, so that neither the rounding of the
  * centred columns nor a large residual costs digits.
  * Sources: Golub & Van Loan 2013, ch. 5; Bjorck 1967, "Iterative refinement of linear least squares solutions". */
+#include "stats/blas.h"
 #include "stats/stats.h"
 
-#include <cblas.h>
 #include <float.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 /* The scaled problem: minimise |w (y - ybar) - Z g|, Z = w (x - mean) / scale, factors Q R of Z in double. */
 struct scaled {
+    const struct wl_blas *blas;
     int n, p;
     const double *x, *y;
     double *w;           /* [n] roots of the weights */
@@ -58,7 +58,7 @@ static int scale_columns(struct wl_ols *o, struct scaled *s, struct wl_err *e)
         s->mean[j] = centre(s, from, o->intercept);
         o->mean[j] = (double)s->mean[j];
         for (size_t i = 0; i < n; i++) to[i] = (double)(s->w[i] * (from[i] - s->mean[j]));
-        o->scale[j] = cblas_dnrm2(s->n, to, 1);
+        o->scale[j] = s->blas->dnrm2(s->n, to, 1);
         if (!(o->scale[j] > fabs(o->mean[j]) * DBL_EPSILON * (double)n))
             return wl_fail(e, WL_EINVAL, "least squares: column %d is constant", j + 1);
         for (int i = 0; i < s->n; i++) to[i] = (double)z_at(s, i, j);
@@ -71,23 +71,23 @@ static int factorise(struct wl_ols *o, struct scaled *s, struct wl_arena *a, str
     if (!s->p) return 0;
     lapack_int n = s->n, p = s->p;
     double *tau = wl_new_array(a, double, p);
-    lapack_int info = LAPACKE_dgeqrf(LAPACK_COL_MAJOR, n, p, s->q, n, tau);
+    lapack_int info = s->blas->dgeqrf(LAPACK_COL_MAJOR, n, p, s->q, n, tau);
     if (info) return wl_fail(e, WL_ELIB, "least squares: dgeqrf gave %d", (int)info);
     for (int j = 0; j < p; j++)
         for (int i = 0; i <= j; i++) s->r[i + j * p] = s->q[i + j * n];
-    info = LAPACKE_dorgqr(LAPACK_COL_MAJOR, n, p, p, s->q, n, tau);
+    info = s->blas->dorgqr(LAPACK_COL_MAJOR, n, p, p, s->q, n, tau);
     if (info) return wl_fail(e, WL_ELIB, "least squares: dorgqr gave %d", (int)info);
 
     double *copy = wl_new_array(a, double, p *p), *singular = wl_new_array(a, double, p);
     double *work = wl_new_array(a, double, p);
     memcpy(copy, s->r, (size_t)(p * p) * sizeof *copy);
-    info = LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'N', p, p, copy, p, singular, NULL, 1, NULL, 1, work);
+    info = s->blas->dgesvd(LAPACK_COL_MAJOR, 'N', 'N', p, p, copy, p, singular, NULL, 1, NULL, 1, work);
     if (info) return wl_fail(e, WL_ELIB, "least squares: dgesvd gave %d", (int)info);
     o->condition = singular[0] / singular[p - 1];
     if (!(o->condition * DBL_EPSILON < 1))
         return wl_fail(e, WL_EINVAL, "least squares: the columns are linear combinations of each other");
     memcpy(o->root, s->r, (size_t)(p * p) * sizeof *o->root);
-    info = LAPACKE_dtrtri(LAPACK_COL_MAJOR, 'U', 'N', p, o->root, p);
+    info = s->blas->dtrtri(LAPACK_COL_MAJOR, 'U', 'N', p, o->root, p);
     if (info) return wl_fail(e, WL_ELIB, "least squares: dtrtri gave %d", (int)info);
     return 0;
 }
@@ -117,14 +117,14 @@ static void solve(const struct scaled *s, double *residual, struct wl_arena *a)
     long double *sum = wl_new_array(a, long double, p);
     for (int round = 0; round < 4; round++) {
         defects(s, residual, f, h, sum);
-        cblas_daxpy(n, 1, f, 1, residual, 1);
+        s->blas->daxpy(n, 1, f, 1, residual, 1);
         if (!p) continue;
-        cblas_dtrsv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, p, s->r, p, h, 1);
-        cblas_dgemv(CblasColMajor, CblasTrans, n, p, 1, s->q, n, f, 1, 0, c, 1);
-        cblas_daxpy(p, -1, h, 1, c, 1); /* c = Q' f - R^-T h */
-        cblas_dgemv(CblasColMajor, CblasNoTrans, n, p, -1, s->q, n, c, 1, 1, residual, 1);
-        cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, p, s->r, p, c, 1);
-        cblas_daxpy(p, 1, c, 1, s->g, 1);
+        s->blas->dtrsv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, p, s->r, p, h, 1);
+        s->blas->dgemv(CblasColMajor, CblasTrans, n, p, 1, s->q, n, f, 1, 0, c, 1);
+        s->blas->daxpy(p, -1, h, 1, c, 1); /* c = Q' f - R^-T h */
+        s->blas->dgemv(CblasColMajor, CblasNoTrans, n, p, -1, s->q, n, c, 1, 1, residual, 1);
+        s->blas->dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, p, s->r, p, c, 1);
+        s->blas->daxpy(p, 1, c, 1, s->g, 1);
     }
 }
 
@@ -248,7 +248,8 @@ int wl_wls_fit(struct wl_ols *o, const double *y, const double *x, const double 
     o->df = (double)(n - o->k);
     struct scaled s = { .n = (int)n, .p = (int)columns, .x = x, .y = y };
     reserve(o, &s, columns, a);
-    rc = take_weights(&s, weights, e);
+    rc = wl_blas_open(&s.blas, e);
+    if (!rc) rc = take_weights(&s, weights, e);
     if (!rc) rc = scale_columns(o, &s, e);
     if (!rc) rc = factorise(o, &s, a, e);
     if (rc) return rc;

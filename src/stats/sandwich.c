@@ -1,7 +1,7 @@
 /* Sandwich estimators: (X'X)^-1 (sum over rows or clusters) (X'X)^-1. */
+#include "stats/blas.h"
 #include "stats/stats.h"
 
-#include <lapacke.h>
 #include <math.h>
 
 /* Element j of the row of X, and of the row of X (X'X)^-1: what a residual in row i adds to coefficient j. */
@@ -88,7 +88,10 @@ static int adjustment(const struct wl_ols *o, const double *x, const struct rows
     double *v = wl_new_array(a, double, n *n), *values = wl_new_array(a, double, n);
     for (size_t i = 0; i < n; i++)
         for (size_t l = 0; l < n; l++) v[i + l * n] = (i == l) - hat(o, x, g->v[i], g->v[l]);
-    lapack_int size = (lapack_int)n, info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'U', size, v, size, values);
+    const struct wl_blas *blas;
+    int rc = wl_blas_open(&blas, e);
+    if (rc) return rc;
+    lapack_int size = (lapack_int)n, info = blas->dsyev(LAPACK_COL_MAJOR, 'V', 'U', size, v, size, values);
     if (info) return wl_fail(e, WL_ELIB, "cluster-robust errors: dsyev gave %d", (int)info);
     for (size_t i = 0; i < n; i++)
         for (size_t l = 0; l < n; l++) {
