@@ -56,8 +56,8 @@ const struct wl_metric wl_metrics[] = {
     { "run-energy", "energy of the run", "J", "energy of the chosen devices from start to end of the job",
       "power sensors" },
     { "run-power", "mean power of the run", "W", "energy of the run / time that the energy covers", "power sensors" },
-    { "overhead", "own overhead", "%", "100 * CPU time of the sampler / wall time: of one core",
-      "CLOCK_THREAD_CPUTIME_ID" },
+    { "overhead", "own overhead", "%", "100 * CPU time of wattlaw during the run / wall time: of one core",
+      "CLOCK_PROCESS_CPUTIME_ID" },
     { 0 },
 };
 
