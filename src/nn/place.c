@@ -124,7 +124,11 @@ int wl_plan_place(struct wl_plan *p, size_t bucket_bytes, struct wl_err *e)
         f->param_bytes + f->gradient_bytes + f->optim_bytes + f->input_bytes + f->statistic_bytes + f->value_bytes;
 
     char *at = wl_pages(p->arena, f->total_bytes - f->gradient_bytes, "the plan", e);
-    if (!at) return WL_ENOMEM;
+    if (!at)
+        return wl_fail(e, WL_ENOMEM,
+                       "no memory: the plan needs %s, %s of them for activations, which shrink with the local batch",
+                       wl_human_bytes(p->arena, (double)f->total_bytes),
+                       wl_human_bytes(p->arena, (double)f->value_bytes));
     if (f->gradient_bytes && !(p->gradient = gradient_memory(p, f->gradient_bytes, e))) return e ? e->code : WL_ENOMEM;
     char *base[WL_MEM_CLASSES] = { [WL_MEM_GRADIENT] = (char *)p->gradient };
     base[WL_MEM_VALUE] = at; /* first: it starts on a huge page */

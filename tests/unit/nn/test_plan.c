@@ -96,6 +96,21 @@ static void test_bad_options(void **state)
     refuses((struct wl_plan_opts) { .optim.kind = "adamm" }, WL_EINVAL, "optimiser 'adamm' is not known");
 }
 
+/* A batch that no machine holds is refused when the plan is made. */
+static void test_too_large(void **state)
+{
+    (void)state;
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS((int64_t)1 << 24, 64, 112, 112));
+    wl_mean_square(g, "loss", wl_relu(g, "relu", x), wl_input(g, "t", WL_F32, *wl_tensor_dims(x)),
+                   (struct wl_loss) { 0 });
+    struct wl_plan *p;
+    struct wl_err e = { 0 };
+    assert_int_equal(wl_plan_new(&p, g, &(struct wl_plan_opts) { .backend = "ref" }, NULL, a, &e), WL_ENOMEM);
+    assert_non_null(strstr(e.msg, "no memory: the plan needs "));
+    assert_non_null(strstr(e.msg, "of them for activations"));
+}
+
 static void test_wrong_order(void **state)
 {
     (void)state;
@@ -372,6 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_bad_options, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_too_large, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_wrong_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_label, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_backends, set_up, tear_down),
