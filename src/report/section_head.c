@@ -167,7 +167,7 @@ static void warn_unused_runs(const struct wl_gathered *g, struct wl_document *d)
     for (size_t i = 0; i < reasons.n && i < LISTED_REASONS; i++)
         wl_text_addf(&text, "%s%s", i ? "; " : "", reasons.v[i]);
     if (reasons.n > LISTED_REASONS) wl_text_add(&text, "; the others are in the table of runs");
-    wl_strs_add(g->arena, &d->warnings, wl_strf(g->arena, "%zu of %zu runs are not used (%s).", unused, ended, text.s));
+    wl_strs_add(g->arena, &d->warnings, wl_strf(g->arena, "Not used: %zu of %zu runs (%s).", unused, ended, text.s));
 }
 
 static void warn_unfinished(const struct wl_gathered *g, struct wl_document *d)
@@ -175,7 +175,8 @@ static void warn_unfinished(const struct wl_gathered *g, struct wl_document *d)
     size_t left = wl_gathered_count(g, WL_RUN_PLANNED) + wl_gathered_count(g, WL_RUN_RUNNING);
     if (left)
         wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena, "The campaign is not complete: %zu runs are still to come.", left));
+                    wl_strf(g->arena, "Not complete: of the campaign %zu of %zu runs are still to come.", left,
+                            g->runs.n));
 }
 
 static void warn_skipped(const struct wl_gathered *g, struct wl_document *d)
@@ -189,7 +190,7 @@ static void warn_skipped(const struct wl_gathered *g, struct wl_document *d)
     }
     if (n) {
         wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena, "%zu of %zu configurations could not run here: %s.", n, g->trials.n,
+                    wl_strf(g->arena, "Skipped: %zu of %zu configurations (%s).", n, g->trials.n,
                             join(&reasons, LISTED_REASONS, g->arena)));
     }
 }
@@ -207,18 +208,18 @@ static void warn_estimates(const struct wl_gathered *g, struct wl_document *d)
     }
     if (simulated)
         wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena,
-                            "The energies of %zu of %zu runs are simulated: there was no machine behind them.",
+                    wl_strf(g->arena, "Simulated: the energies of %zu of %zu runs. There was no machine behind them.",
                             simulated, done));
     if (estimated)
-        wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena,
-                            "The energies of %zu of %zu runs are estimated from CPU time, not measured: no power "
-                            "sensor could be read. Ratios between configurations say more than joules.",
-                            estimated, done));
+        wl_strs_add(
+            g->arena, &d->warnings,
+            wl_strf(g->arena,
+                    "Estimated, not measured: the energies of %zu of %zu runs. Ratios between configurations say "
+                    "more than joules.",
+                    estimated, done));
     if (without)
         wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena, "%zu of %zu runs have no energy: it was not measured.", without, done));
+                    wl_strf(g->arena, "Not measured: the energies of %zu of %zu runs.", without, done));
 }
 
 /* Rows of finished runs that no law and no mean is made of. */
@@ -226,17 +227,18 @@ static void warn_left_out(const struct wl_gathered *g, struct wl_document *d)
 {
     const struct wl_law_counts *c = &g->law.counts;
     if (c->first_epochs)
-        wl_strs_add(
-            g->arena, &d->warnings,
-            wl_strf(g->arena,
-                    "The first epochs of runs are left out of means and laws (%zu of %zu): caches and clocks are cold.",
-                    c->first_epochs, c->rows));
+        wl_strs_add(g->arena, &d->warnings,
+                    wl_strf(g->arena,
+                            "Left out of means and laws: the first epochs of runs (%zu of %zu rows), when caches and "
+                            "clocks are cold.",
+                            c->first_epochs, c->rows));
     if (c->no_workers)
         wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena, "%zu rows have no worker count and are left out.", c->no_workers));
+                    wl_strf(g->arena, "Left out: %zu of %zu rows, without a worker count.", c->no_workers, c->rows));
     if (c->no_response + c->not_positive)
         wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena, "%zu rows have no time and are left out.", c->no_response + c->not_positive));
+                    wl_strf(g->arena, "Left out: %zu of %zu rows, without a time.", c->no_response + c->not_positive,
+                            c->rows));
 }
 
 void wl_add_warnings(const struct wl_gathered *g, struct wl_document *d)

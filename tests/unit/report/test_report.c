@@ -82,9 +82,9 @@ static void small(void **state)
     assert_true(isnan(cell(runs, 12, "energy_j")->value));
 
     char *warnings = joined(&d->warnings, a);
-    assert_holds(warnings, "estimated from CPU time");
-    assert_holds(warnings, "1 of 13 runs are not used");
-    assert_holds(warnings, "1000 workers are more than 2 cores");
+    assert_holds(warnings, "Estimated, not measured: the energies of 12 of 12 runs");
+    assert_holds(warnings, "Not used: 1 of 13 runs (run 13 failed: exit status 3");
+    assert_holds(warnings, "Skipped: 1 of 6 configurations (1000 workers are more than 2 cores)");
     assert_int_equal(d->findings.n, 3);
     assert_holds(d->findings.v[0], "resnet50, local batch 8: ");
     assert_holds(d->findings.v[0], "95 % interval");
@@ -160,7 +160,7 @@ static void large(void **state)
     assert_int_equal(time->series[0].colour, 1);
     assert_int_equal(table(d, "configurations")->n_rows, 54);
     assert_true(table(d, "laws")->simulated);
-    assert_holds(joined(&d->warnings, *state), "simulated");
+    assert_holds(joined(&d->warnings, *state), "Simulated: the energies of 162 of 162 runs");
 }
 
 /* Without any sensor there are times and no energies, and nothing claims one. */
@@ -175,7 +175,7 @@ static void no_energy(void **state)
     assert_null(figure(d, "power-over-time"));
     assert_non_null(figure(d, "epoch-time"));
     assert_true(isnan(cell(table(d, "configurations"), 0, "energy_j")->value));
-    assert_holds(joined(&d->warnings, *state), "12 of 12 runs have no energy");
+    assert_holds(joined(&d->warnings, *state), "Not measured: the energies of 12 of 12 runs");
     assert_holds_not(joined(&d->findings, *state), "energy");
 }
 
