@@ -143,7 +143,8 @@ static int compare(const struct wl_checkpoint *c, const struct wl_plan *plan, st
         const struct wl_json *t = wl_json_at(tensors, i);
         const char *name = i < stored ? wl_json_str(wl_json_get(t, "name")) : NULL;
         if (i >= states)
-            return wl_fail(e, WL_EINVAL, "%s holds the tensor %s, which this network has not", c->path, name);
+            return wl_fail(e, WL_EINVAL, "%s holds the tensor %s, which this network has not", c->path,
+                           name ? name : "without a name");
         struct wl_state s = wl_plan_state(plan, i);
         if (!wl_streq(name, s.name))
             return wl_fail(e, WL_EINVAL, "%s holds %s where this network has %s", c->path, name ? name : "nothing",
@@ -156,10 +157,19 @@ static int compare(const struct wl_checkpoint *c, const struct wl_plan *plan, st
     return 0;
 }
 
+/* Of tensor i among the tensors; -1 where the header does not say. */
 static int64_t offset_of(const struct wl_checkpoint *c, size_t i)
 {
     const struct wl_json *t = wl_json_at(wl_json_get(c->head, "tensors"), i);
-    return c->data + wl_json_int(wl_json_get(t, "offset"), 0);
+    return wl_json_int(wl_json_get(t, "offset"), -1);
+}
+
+static int get_tensor(const struct wl_checkpoint *c, int fd, size_t i, void *to, size_t n_bytes, struct wl_err *e)
+{
+    int64_t offset = offset_of(c, i);
+    if (offset < 0 || offset > INT64_MAX / 2)
+        return wl_fail(e, WL_EINVAL, "%s: tensor %zu at offset %lld", c->path, i, (long long)offset);
+    return get(fd, c->path, c->data + offset, to, n_bytes, e);
 }
 
 /* Rank 0 reads, all get. A read that fails is told to all at the end, so that the ranks stay in step. */
@@ -172,7 +182,7 @@ static int spread(const struct wl_checkpoint *c, int fd, struct wl_plan *plan, s
         struct wl_arena *once = wl_arena_new(a);
         size_t bytes = wl_plan_state(plan, i).count * sizeof(float);
         float *x = wl_alloc(once, bytes);
-        if (comm->rank == 0 && !bad) bad = get(fd, c->path, offset_of(c, i), x, bytes, &own);
+        if (comm->rank == 0 && !bad) bad = get_tensor(c, fd, i, x, bytes, &own);
         int rc = comm->ops->broadcast(comm, x, bytes, 0, e);
         if (!rc && !bad) bad = wl_plan_state_write(plan, i, x, &own);
         wl_arena_free(once);
