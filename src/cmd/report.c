@@ -49,7 +49,7 @@ static const struct wl_opt report_rows[] = {
     { .name = "json",
       .type = WL_FLAG,
       .offset = offsetof(struct report_options, json),
-      .help = "print the paths as JSON" },
+      .help = "print paths, findings and tables as JSON (docs/formats.md)" },
     WL_OPT_END,
 };
 
@@ -72,7 +72,8 @@ static int find_campaign(struct wl_store *store, const char *name, int64_t *id, 
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-static void print_paths(const struct report_options *o, const struct wl_written *w, struct wl_arena *a)
+static void print_results(const struct report_options *o, const struct wl_document *d, const struct wl_written *w,
+                          struct wl_arena *a)
 {
     for (size_t i = 0; i < w->notes.n; i++) wl_log(WL_WARN, "report", "%s", w->notes.v[i]);
     if (!o->json) {
@@ -83,6 +84,7 @@ static void print_paths(const struct report_options *o, const struct wl_written 
                    *notes = wl_json_add_array(root, "notes");
     for (size_t i = 0; i < w->paths.n; i++) wl_json_add_str(paths, NULL, w->paths.v[i]);
     for (size_t i = 0; i < w->notes.n; i++) wl_json_add_str(notes, NULL, w->notes.v[i]);
+    wl_document_json(d, root);
     wl_json_print(root, stdout);
 }
 
@@ -123,7 +125,7 @@ static int run_report(void *options, const struct wl_rest *rest, struct wl_arena
     rc = wl_document_write(d, dir, &o->formats, &progress, &written, a, e);
     wl_progress_clear(&progress);
     if (rc) return rc;
-    print_paths(o, &written, a);
+    print_results(o, d, &written, a);
     if (o->open) show_page(&written, a);
     return WL_EXIT_OK;
 }

@@ -34,3 +34,23 @@ void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_tab
     WL_GROW(d->arena, s->tables, s->n_tables, s->cap_tables);
     s->tables[s->n_tables++] = t;
 }
+
+static void list_json(struct wl_json *object, const char *key, const struct wl_strs *list)
+{
+    struct wl_json *array = wl_json_add_array(object, key);
+    for (size_t i = 0; i < list->n; i++) wl_json_add_str(array, NULL, list->v[i]);
+}
+
+void wl_document_json(const struct wl_document *d, struct wl_json *object)
+{
+    wl_json_add_str(object, "title", d->title);
+    struct wl_json *facts = wl_json_add_object(object, "facts"), *tables;
+    for (size_t i = 0; i < d->n_facts; i++) wl_json_add_str(facts, d->facts[i].label, d->facts[i].value);
+    list_json(object, "findings", &d->findings);
+    list_json(object, "warnings", &d->warnings);
+    tables = wl_json_add_array(object, "tables");
+    for (size_t i = 0; i < d->n_sections; i++) {
+        const struct wl_section *s = d->sections[i];
+        for (size_t k = 0; k < s->n_tables; k++) wl_table_data_json(s->tables[k], wl_json_add_object(tables, NULL));
+    }
+}

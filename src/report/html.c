@@ -79,7 +79,6 @@ static void put_section(const struct wl_section *s, struct wl_arena *a, struct w
     wl_table_data_writer *write_table = wl_table_data_format("html");
     wl_text_addf(to, "<section id=\"%s\">\n", s->id);
     put_element(to, "<h2>", s->title, "</h2>\n");
-    for (size_t i = 0; i < s->paragraphs.n; i++) put_element(to, "<p>", s->paragraphs.v[i], "</p>\n");
     if (s->n_figures) wl_text_add(to, "<div class=\"figures\">\n");
     for (size_t i = 0; i < s->n_figures; i++) put_figure(s->figures[i], a, to);
     if (s->n_figures) wl_text_add(to, "</div>\n");

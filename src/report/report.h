@@ -134,7 +134,7 @@ struct wl_cell {
 };
 
 struct wl_table_data {
-    const char *id, *title, *caption, *source; /* as in a figure */
+    const char *id, *title, *caption; /* as in a figure */
     const struct wl_column *columns;
     size_t n_columns;
     struct wl_cell *cells; /* [n_rows][n_columns] */
@@ -184,7 +184,6 @@ struct wl_fact {
 
 struct wl_section {
     const char *id, *title;
-    struct wl_strs paragraphs;
     struct wl_figure **figures;
     size_t n_figures, cap_figures;
     struct wl_table_data **tables; /* behind the figures */
@@ -207,6 +206,9 @@ void wl_document_fact(struct wl_document *d, const char *label, const char *valu
 struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title);
 void wl_section_figure(struct wl_document *d, struct wl_section *s, struct wl_figure *f);
 void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_table_data *t);
+
+/* Title, facts, findings, warnings and tables, for programs (docs/formats.md). */
+void wl_document_json(const struct wl_document *d, struct wl_json *object);
 
 /* The whole page: one file without references to others. */
 void wl_document_html(const struct wl_document *d, struct wl_text *to);

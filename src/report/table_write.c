@@ -176,11 +176,9 @@ static void write_html(const struct wl_table_data *t, struct wl_text *to)
         wl_text_add(to, "</tr>\n");
     }
     wl_text_add(to, "</tbody>\n</table></div>\n");
-    const char *notes[] = { t->caption, t->source };
-    for (size_t i = 0; i < WL_COUNT(notes); i++) {
-        if (!notes[i]) continue;
-        wl_text_addf(to, "<p class=\"%s\">", i ? "source" : "caption");
-        wl_put_html(to, notes[i]);
+    if (t->caption) {
+        wl_text_add(to, "<p class=\"caption\">");
+        wl_put_html(to, t->caption);
         wl_text_add(to, "</p>\n");
     }
     wl_text_add(to, "</figure>\n");

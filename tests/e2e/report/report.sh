@@ -41,7 +41,15 @@ grep -q '\\toprule' "$tmp/paper/tables/laws.tex" || fail "no booktabs in laws.te
 [ -e "$tmp/paper/report.html" ] && fail "a page was written that was not asked for"
 
 expect 0 '"paths"' "$tmp/large" --json --formats html,csv
-python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$tmp/out" || fail "--json printed no JSON"
+python3 - "$tmp/out" <<'PY' || fail "--json does not say what the page says"
+import json, sys
+said = json.load(open(sys.argv[1]))
+tables = {table["id"]: table for table in said["tables"]}
+assert len(tables["configurations"]["rows"]) == 54 and tables["configurations"]["simulated"]
+assert tables["laws"]["rows"][0]["group"] == "bert" and 0 < tables["laws"]["rows"][0]["beta"] < 1
+assert tables["runs"]["rows"][-1]["energy_j"] is None
+assert said["findings"] and said["warnings"] and said["facts"]["campaign"] == "made-up"
+PY
 expect 0 "report.html" "$tmp/capped" --formats html --run 3
 expect 0 "report.html" "$tmp/capped" --formats html --campaign made-up
 
