@@ -42,36 +42,36 @@ static inline struct sql_value sql_text(const char *s) { return (struct sql_valu
 #define SQL_NONE NULL, 0
 
 /* The compiled statement, from the cache, reset and without values. */
-int sql_get(struct wl_store *s, const char *sql, sqlite3_stmt **out, struct wl_err *e) WL_MUST_CHECK;
-int sql_bind(struct wl_store *s, sqlite3_stmt *stmt, const struct sql_value *v, size_t n,
-             struct wl_err *e) WL_MUST_CHECK;
+int wl_sql_get(struct wl_store *s, const char *sql, sqlite3_stmt **out, struct wl_err *e) WL_MUST_CHECK;
+int wl_sql_bind(struct wl_store *s, sqlite3_stmt *stmt, const struct sql_value *v, size_t n,
+                struct wl_err *e) WL_MUST_CHECK;
 
 /* One step: 1 a row, 0 the end, negative an error; resets at the end and on error. */
-int sql_step(struct wl_store *s, sqlite3_stmt *stmt, struct wl_err *e) WL_MUST_CHECK;
+int wl_sql_step(struct wl_store *s, sqlite3_stmt *stmt, struct wl_err *e) WL_MUST_CHECK;
 
 /* Runs a statement that returns no rows. */
-int sql_do(struct wl_store *s, const char *sql, const struct sql_value *v, size_t n, struct wl_err *e) WL_MUST_CHECK;
+int wl_sql_do(struct wl_store *s, const char *sql, const struct sql_value *v, size_t n, struct wl_err *e) WL_MUST_CHECK;
 
 /* The first column of the first row: 1 found, 0 no row or NULL (*out as it was), negative an error. */
-int sql_find(struct wl_store *s, const char *sql, const struct sql_value *v, size_t n, int64_t *out,
-             struct wl_err *e) WL_MUST_CHECK;
+int wl_sql_find(struct wl_store *s, const char *sql, const struct sql_value *v, size_t n, int64_t *out,
+                struct wl_err *e) WL_MUST_CHECK;
 
 /* Several statements in one text, without values. */
-int sql_script(struct wl_store *s, const char *script, struct wl_err *e) WL_MUST_CHECK;
+int wl_sql_script(struct wl_store *s, const char *script, struct wl_err *e) WL_MUST_CHECK;
 
 /* Turns SQLite's last error into ours, with the SQL quoted. */
-int sql_fail(struct wl_store *s, int rc, const char *sql, struct wl_err *e);
+int wl_sql_fail(struct wl_store *s, int rc, const char *sql, struct wl_err *e);
 
 /* Finalizes all statements. */
-void sql_forget(struct wl_store *s);
+void wl_sql_forget(struct wl_store *s);
 
 /* Whether a call opened the transaction itself. */
 struct sql_tx {
     bool ours;
 };
-int sql_begin(struct wl_store *s, bool durable, struct sql_tx *tx, struct wl_err *e) WL_MUST_CHECK;
+int wl_sql_begin(struct wl_store *s, bool durable, struct sql_tx *tx, struct wl_err *e) WL_MUST_CHECK;
 /* Commits when rc is 0 and rolls back otherwise, if this call opened it; returns rc or the commit's error. */
-int sql_end(struct wl_store *s, const struct sql_tx *tx, int rc, struct wl_err *e) WL_MUST_CHECK;
+int wl_sql_end(struct wl_store *s, const struct sql_tx *tx, int rc, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- rows.c: structs and rows ---- */
 
@@ -93,75 +93,76 @@ struct field {
 };
 
 /* SELECT of the map's columns `from` (everything behind the select list) into an array of structs of `size`. */
-int rows_select(struct wl_store *s, const struct field *map, const char *from, const struct sql_value *v, size_t nv,
-                size_t size, void *rows, size_t *n, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_rows_select(struct wl_store *s, const struct field *map, const char *from, const struct sql_value *v, size_t nv,
+                   size_t size, void *rows, size_t *n, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* INSERTs n structs. `key` names a first column that has the same value `id` in all rows; NULL: none. `behind`
  * follows the values ("ON CONFLICT DO NOTHING"), "" for nothing. */
-int rows_insert(struct wl_store *s, const char *table, const char *key, int64_t id, const struct field *map,
-                const void *rows, size_t n, size_t size, const char *behind, struct wl_err *e) WL_MUST_CHECK;
+int wl_rows_insert(struct wl_store *s, const char *table, const char *key, int64_t id, const struct field *map,
+                   const void *rows, size_t n, size_t size, const char *behind, struct wl_err *e) WL_MUST_CHECK;
 
 enum { MAX_FIELDS = 64 }; /* of a map that is inserted */
 
 /* The fields of a struct wl_settings that lies `base` bytes into the row; `prefix` stands before each column. */
-#define SETTINGS(prefix, base)                                                                   \
-    { prefix "workload", F_TEXT, (base) + offsetof(struct wl_settings, workload) },              \
-        { prefix "hardware", F_TEXT, (base) + offsetof(struct wl_settings, hardware) },          \
-        { prefix "nodes", F_COUNT, (base) + offsetof(struct wl_settings, nodes) },               \
-        { prefix "workers", F_COUNT, (base) + offsetof(struct wl_settings, workers) },           \
-        { prefix "local_batch", F_COUNT, (base) + offsetof(struct wl_settings, local_batch) },   \
-        { prefix "global_batch", F_COUNT, (base) + offsetof(struct wl_settings, global_batch) }, \
-        { prefix "accumulation", F_COUNT, (base) + offsetof(struct wl_settings, accumulation) }, \
-        { prefix "epochs", F_COUNT, (base) + offsetof(struct wl_settings, epochs) },             \
-        { prefix "threads", F_COUNT, (base) + offsetof(struct wl_settings, threads) },           \
-        { prefix "power_cap_w", F_REAL, (base) + offsetof(struct wl_settings, power_cap_w) },    \
-        { prefix "clock_mhz", F_REAL, (base) + offsetof(struct wl_settings, clock_mhz) },        \
-    {                                                                                            \
-        prefix "extra", F_TEXT, (base) + offsetof(struct wl_settings, extra)                     \
-    }
+/* clang-format off */
+#define SETTINGS(prefix, base)                                                               \
+    { prefix "workload", F_TEXT, (base) + offsetof(struct wl_settings, workload) },          \
+    { prefix "hardware", F_TEXT, (base) + offsetof(struct wl_settings, hardware) },          \
+    { prefix "nodes", F_COUNT, (base) + offsetof(struct wl_settings, nodes) },               \
+    { prefix "workers", F_COUNT, (base) + offsetof(struct wl_settings, workers) },           \
+    { prefix "local_batch", F_COUNT, (base) + offsetof(struct wl_settings, local_batch) },   \
+    { prefix "global_batch", F_COUNT, (base) + offsetof(struct wl_settings, global_batch) }, \
+    { prefix "accumulation", F_COUNT, (base) + offsetof(struct wl_settings, accumulation) }, \
+    { prefix "epochs", F_COUNT, (base) + offsetof(struct wl_settings, epochs) },             \
+    { prefix "threads", F_COUNT, (base) + offsetof(struct wl_settings, threads) },           \
+    { prefix "power_cap_w", F_REAL, (base) + offsetof(struct wl_settings, power_cap_w) },    \
+    { prefix "clock_mhz", F_REAL, (base) + offsetof(struct wl_settings, clock_mhz) },        \
+    { prefix "extra", F_TEXT, (base) + offsetof(struct wl_settings, extra) }
+/* clang-format on */
 
 /* Maps that are both written and read (read.c). */
-extern const struct field epoch_map[], energy_map[], metric_map[], stat_map[];
-extern const struct field device_map[], channel_map[]; /* the first column is the id */
-extern const struct field mark_map[];
+extern const struct field wl_epoch_map[], wl_energy_map[], wl_metric_map[], wl_stat_map[];
+extern const struct field wl_device_map[], wl_channel_map[]; /* the first column is the id */
+extern const struct field wl_mark_map[];
 
 /* ---- migrate.c ---- */
 
 enum { STORE_APPLICATION_ID = 0x774c4157 }; /* "wLAW" at byte 68 of the file */
 
-extern const unsigned char wl_schema_sql[], wl_views_sql[]; /* schema.sql, views.sql */
+extern const unsigned char wl_schema_sql[], wl_views_sql[], wl_migrate_1_sql[]; /* the .sql files, as texts */
 
 /* Inside a transaction: makes everything in an empty file. */
-int store_create(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_create(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 /* Inside a transaction: brings the tables from version `from` to the newest and makes views and triggers anew.
  * steps[i] leads from version i + 1 to i + 2; sql NULL ends the list. */
 struct store_step {
-    const char *sql;
+    const unsigned char *sql;
 };
-int store_migrate(struct wl_store *s, int64_t from, struct wl_err *e) WL_MUST_CHECK;
-int store_migrate_by(struct wl_store *s, const struct store_step *steps, int64_t from, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_migrate(struct wl_store *s, int64_t from, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_migrate_by(struct wl_store *s, const struct store_step *steps, int64_t from,
+                        struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- network.c ---- */
 
 /* Is the path on a file system that several machines share, where WAL does not work? */
-bool store_on_network(const char *path);
+bool wl_store_on_network(const char *path);
 
 /* ---- lock.c ---- */
 
-int64_t lock_of_run(int64_t run);
-int64_t lock_of_campaign(int64_t campaign);
+int64_t wl_lock_of_run(int64_t run);
+int64_t wl_lock_of_campaign(int64_t campaign);
 
 /* Holds a lock until it is released, the store is closed or the process dies: 1 taken, 0 someone else has it,
  * negative: locks do not work here. */
-int store_lock(struct wl_store *s, int64_t number, struct wl_err *e) WL_MUST_CHECK;
-void store_unlock(struct wl_store *s, int64_t number);
+int wl_store_lock(struct wl_store *s, int64_t number, struct wl_err *e) WL_MUST_CHECK;
+void wl_store_unlock(struct wl_store *s, int64_t number);
 
 /* 1 someone holds it, 0 it is free, negative: cannot tell. */
-int store_locked(struct wl_store *s, int64_t number);
+int wl_store_locked(struct wl_store *s, int64_t number);
 
 /* This machine: host name, boot id ("" where unknown). */
-const char *store_host(struct wl_arena *a);
-const char *store_boot_id(struct wl_arena *a);
+const char *wl_store_host(struct wl_arena *a);
+const char *wl_store_boot_id(struct wl_arena *a);
 
 #endif

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-int64_t lock_of_run(int64_t run) { return 2 * run; }
-int64_t lock_of_campaign(int64_t campaign) { return 2 * campaign + 1; }
+int64_t wl_lock_of_run(int64_t run) { return 2 * run; }
+int64_t wl_lock_of_campaign(int64_t campaign) { return 2 * campaign + 1; }
 
 static char *lock_path(struct wl_store *s) { return wl_strf(s->arena, "%s-lock", s->path); }
 
@@ -30,7 +30,7 @@ static int open_lock_file(struct wl_store *s, struct wl_err *e)
     return s->lock_fd < 0 ? wl_fail_errno(e, "%s: cannot open the lock file", path) : 0;
 }
 
-int store_lock(struct wl_store *s, int64_t number, struct wl_err *e)
+int wl_store_lock(struct wl_store *s, int64_t number, struct wl_err *e)
 {
     int rc = open_lock_file(s, e);
     if (rc) return rc;
@@ -40,13 +40,13 @@ int store_lock(struct wl_store *s, int64_t number, struct wl_err *e)
     return wl_fail_errno(e, "%s-lock: this file system does not lock", s->path);
 }
 
-void store_unlock(struct wl_store *s, int64_t number)
+void wl_store_unlock(struct wl_store *s, int64_t number)
 {
     struct flock lock = one_byte(F_UNLCK, number);
     if (s->lock_fd >= 0) fcntl(s->lock_fd, F_OFD_SETLK, &lock);
 }
 
-int store_locked(struct wl_store *s, int64_t number)
+int wl_store_locked(struct wl_store *s, int64_t number)
 {
     char *path = lock_path(s);
     int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -57,7 +57,7 @@ int store_locked(struct wl_store *s, int64_t number)
     return rc ? -1 : lock.l_type != F_UNLCK;
 }
 
-const char *store_host(struct wl_arena *a)
+const char *wl_store_host(struct wl_arena *a)
 {
     char name[256];
     if (gethostname(name, sizeof name)) return "unknown";
@@ -65,7 +65,7 @@ const char *store_host(struct wl_arena *a)
     return wl_strdup(a, name);
 }
 
-const char *store_boot_id(struct wl_arena *a)
+const char *wl_store_boot_id(struct wl_arena *a)
 {
     char *text;
     struct wl_err e;

@@ -1,29 +1,28 @@
 #include "store/internal.h"
 
-/* What brings a file from a version to the next one. schema.sql describes the newest; both ways must end in the same
- * tables (tests/unit/store/test_migrate.c compares them). */
+/* What brings a file from a version to the next one: migrate_N.sql is run on a file of version N. schema.sql describes
+ * the newest; both ways must end in the same tables (tests/unit/store/test_migrate.c compares them). */
 static const struct store_step steps[] = {
-    /* 1: totals of runs and epochs, which were added up from all devices in each query before */
-    { "CREATE TABLE total(run INTEGER NOT NULL REFERENCES run, epoch INTEGER NOT NULL, energy_j REAL, "
-      "mean_power_w REAL, coverage REAL, estimated INTEGER NOT NULL, simulated INTEGER NOT NULL, util_pct REAL, "
-      "metric TEXT, metric_value REAL, PRIMARY KEY(run, epoch)) STRICT, WITHOUT ROWID" },
+    { wl_migrate_1_sql },
     { NULL },
 };
+
+static const char *text_of(const unsigned char *sql) { return (const char *)sql; }
 
 static int set_version(struct wl_store *s, int64_t version, struct wl_err *e)
 {
     char sql[64]; /* PRAGMA takes no bound values */
     snprintf(sql, sizeof sql, "PRAGMA user_version = %lld", (long long)version);
-    return sql_script(s, sql, e);
+    return wl_sql_script(s, sql, e);
 }
 
-int store_create(struct wl_store *s, struct wl_err *e)
+int wl_store_create(struct wl_store *s, struct wl_err *e)
 {
     char id[64];
     snprintf(id, sizeof id, "PRAGMA application_id = %d", STORE_APPLICATION_ID);
-    int rc = sql_script(s, (const char *)wl_schema_sql, e);
-    if (rc == 0) rc = sql_script(s, (const char *)wl_views_sql, e);
-    if (rc == 0) rc = sql_script(s, id, e);
+    int rc = wl_sql_script(s, text_of(wl_schema_sql), e);
+    if (rc == 0) rc = wl_sql_script(s, text_of(wl_views_sql), e);
+    if (rc == 0) rc = wl_sql_script(s, id, e);
     return rc ? rc : set_version(s, WL_STORE_VERSION, e);
 }
 
@@ -36,24 +35,27 @@ static int drop_views(struct wl_store *s, struct wl_err *e)
         const char *sql;
     } *drops = NULL;
     size_t n = 0;
-    int rc = rows_select(s, map, "FROM sqlite_schema WHERE type IN ('view', 'trigger')", SQL_NONE, sizeof *drops,
-                         &drops, &n, a, e);
-    for (size_t i = 0; i < n && rc == 0; i++) rc = sql_script(s, drops[i].sql, e);
+    int rc = wl_rows_select(s, map, "FROM sqlite_schema WHERE type IN ('view', 'trigger')", SQL_NONE, sizeof *drops,
+                            &drops, &n, a, e);
+    for (size_t i = 0; i < n && rc == 0; i++) rc = wl_sql_script(s, drops[i].sql, e);
     wl_arena_free(a);
     return rc;
 }
 
-int store_migrate_by(struct wl_store *s, const struct store_step *step, int64_t from, struct wl_err *e)
+int wl_store_migrate_by(struct wl_store *s, const struct store_step *step, int64_t from, struct wl_err *e)
 {
     int rc = drop_views(s, e);
     for (int64_t version = 1; step->sql && rc == 0; step++, version++) {
         if (version < from) continue;
-        rc = sql_script(s, step->sql, e);
+        rc = wl_sql_script(s, text_of(step->sql), e);
         if (rc == 0) rc = set_version(s, version + 1, e);
         if (rc) wl_prefix(e, "bringing version %lld of the store to %lld", (long long)version, (long long)version + 1);
     }
-    if (rc == 0) rc = sql_script(s, (const char *)wl_views_sql, e);
-    return rc ? rc : sql_script(s, "DELETE FROM total; INSERT INTO total SELECT * FROM total_now", e);
+    if (rc == 0) rc = wl_sql_script(s, text_of(wl_views_sql), e);
+    return rc ? rc : wl_sql_script(s, "DELETE FROM total; INSERT INTO total SELECT * FROM total_now", e);
 }
 
-int store_migrate(struct wl_store *s, int64_t from, struct wl_err *e) { return store_migrate_by(s, steps, from, e); }
+int wl_store_migrate(struct wl_store *s, int64_t from, struct wl_err *e)
+{
+    return wl_store_migrate_by(s, steps, from, e);
+}

@@ -16,7 +16,7 @@ static const struct {
     { 0x7461636f, "ocfs2" },    { 0xaad7aaea, "panfs" },      { 0x20030528, "orangefs" },
 };
 
-bool store_on_network(const char *path)
+bool wl_store_on_network(const char *path)
 {
     struct statfs fs;
     if (statfs(path, &fs)) return false;

@@ -107,8 +107,8 @@ static int add_settings(struct wl_store *s, struct wl_observations *out, const s
     struct setting *settings;
     size_t n;
     int rc =
-        rows_select(s, setting_map, "FROM setting s, json_each(s.extra) j WHERE s.extra IS NOT NULL ORDER BY s.run",
-                    SQL_NONE, sizeof *settings, &settings, &n, a, e);
+        wl_rows_select(s, setting_map, "FROM setting s, json_each(s.extra) j WHERE s.extra IS NOT NULL ORDER BY s.run",
+                       SQL_NONE, sizeof *settings, &settings, &n, a, e);
     if (rc) return rc;
     struct setting_columns list = { 0 };
     for (size_t i = 0, row = 0; i < n; i++) {
@@ -130,7 +130,7 @@ int wl_store_observations(struct wl_store *s, int64_t campaign, struct wl_observ
                                "WHERE ?1 IN (0, s.campaign) ORDER BY o.run, o.epoch";
     struct observed *v;
     size_t n;
-    int rc = rows_select(s, observed_map, from, SQL(sql_int(campaign)), sizeof *v, &v, &n, a, e);
+    int rc = wl_rows_select(s, observed_map, from, SQL(sql_int(campaign)), sizeof *v, &v, &n, a, e);
     if (rc) return rc;
     *out = (struct wl_observations) { .source = s->path };
     wl_obs_alloc(out, n, a);

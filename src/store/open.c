@@ -49,7 +49,7 @@ static int open_db(struct wl_store *s, const char *name, int flags, struct wl_er
 {
     int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (rc) {
-        rc = sql_fail(s, rc, NULL, e);
+        rc = wl_sql_fail(s, rc, NULL, e);
         sqlite3_close(s->db);
         s->db = NULL;
         return rc;
@@ -62,7 +62,7 @@ static int open_db(struct wl_store *s, const char *name, int flags, struct wl_er
 
 static void close_db(struct wl_store *s)
 {
-    sql_forget(s);
+    wl_sql_forget(s);
     sqlite3_close_v2(s->db);
     s->db = NULL;
 }
@@ -92,14 +92,14 @@ static int open_immutable(struct wl_store *s, struct wl_err *e)
 static int first_read(struct wl_store *s, struct wl_err *e)
 {
     int64_t n;
-    int rc = sql_find(s, "SELECT count(*) FROM sqlite_schema", SQL_NONE, &n, e);
+    int rc = wl_sql_find(s, "SELECT count(*) FROM sqlite_schema", SQL_NONE, &n, e);
     if (rc >= 0) return 0;
     bool closed = e->code == WL_EPERM && s->mode == WL_STORE_READ;
     if (!closed) return rc;
     close_db(s);
     rc = open_immutable(s, e);
     if (rc) return rc;
-    rc = sql_find(s, "SELECT count(*) FROM sqlite_schema", SQL_NONE, &n, e);
+    rc = wl_sql_find(s, "SELECT count(*) FROM sqlite_schema", SQL_NONE, &n, e);
     return rc < 0 ? rc : 0;
 }
 
@@ -109,7 +109,7 @@ static int set_journal(struct wl_store *s, struct wl_err *e)
 {
     int64_t ignored;
     const char *sql = s->network ? "PRAGMA journal_mode = TRUNCATE" : "PRAGMA journal_mode = WAL";
-    int rc = sql_find(s, sql, SQL_NONE, &ignored, e);
+    int rc = wl_sql_find(s, sql, SQL_NONE, &ignored, e);
     return rc < 0 ? rc : 0;
 }
 
@@ -121,9 +121,9 @@ static int identify(struct wl_store *s, enum state *state, int64_t *version, str
 {
     int64_t id = 0, tables = 0;
     *version = 0;
-    int rc = sql_find(s, "PRAGMA application_id", SQL_NONE, &id, e);
-    if (rc >= 0) rc = sql_find(s, "PRAGMA user_version", SQL_NONE, version, e);
-    if (rc >= 0) rc = sql_find(s, "SELECT count(*) FROM sqlite_schema", SQL_NONE, &tables, e);
+    int rc = wl_sql_find(s, "PRAGMA application_id", SQL_NONE, &id, e);
+    if (rc >= 0) rc = wl_sql_find(s, "PRAGMA user_version", SQL_NONE, version, e);
+    if (rc >= 0) rc = wl_sql_find(s, "SELECT count(*) FROM sqlite_schema", SQL_NONE, &tables, e);
     if (rc < 0) return rc;
     *state = tables == 0 && id == 0 ? EMPTY : OURS;
     if (*state == EMPTY) return s->mode == WL_STORE_CREATE ? 0 : not_a_store(s, "an empty database", e);
@@ -141,14 +141,14 @@ static int bring_up_to_date(struct wl_store *s, struct wl_err *e)
     enum state state;
     int64_t version;
     struct sql_tx tx;
-    int rc = sql_begin(s, false, &tx, e);
+    int rc = wl_sql_begin(s, false, &tx, e);
     if (rc) return rc;
     rc = identify(s, &state, &version, e);
     if (rc == 0 && state == EMPTY)
-        rc = store_create(s, e);
+        rc = wl_store_create(s, e);
     else if (rc == 0 && version < WL_STORE_VERSION)
-        rc = store_migrate(s, version, e);
-    return sql_end(s, &tx, rc, e);
+        rc = wl_store_migrate(s, version, e);
+    return wl_sql_end(s, &tx, rc, e);
 }
 
 /* A log of 16 MB instead of 4 before its pages go into the file: readings of many devices touch a page each. */
@@ -172,7 +172,7 @@ static int open_as(struct wl_store *s, enum wl_store_mode mode, bool *older, str
     *older = state == EMPTY || version < WL_STORE_VERSION;
     if (mode != WL_STORE_READ) rc = set_journal(s, e);
     if (rc == 0 && mode != WL_STORE_READ && *older) rc = bring_up_to_date(s, e);
-    return rc ? rc : sql_script(s, set_up, e);
+    return rc ? rc : wl_sql_script(s, set_up, e);
 }
 
 /* An older store that is only to be read is brought up to date first. */
@@ -200,7 +200,7 @@ int wl_store_open(struct wl_store **out, const char *path, enum wl_store_mode mo
     int rc = check_file(s, e);
     if (rc) return rc;
     wl_defer(a, close_store, s);
-    s->network = store_on_network(wl_path_dir(a, path));
+    s->network = wl_store_on_network(wl_path_dir(a, path));
     rc = open_db_file(s, mode, e);
     if (rc == 0 && mode != WL_STORE_READ) rc = wl_store_recover(s, NULL, e);
     if (rc)
@@ -234,15 +234,15 @@ int wl_store_find(const char *given, char **path, struct wl_arena *a, struct wl_
 int wl_store_check(struct wl_store *s, struct wl_err *e)
 {
     sqlite3_stmt *stmt;
-    int rc = sql_get(s, "PRAGMA integrity_check(1)", &stmt, e);
-    if (rc == 0) rc = sql_step(s, stmt, e);
+    int rc = wl_sql_get(s, "PRAGMA integrity_check(1)", &stmt, e);
+    if (rc == 0) rc = wl_sql_step(s, stmt, e);
     if (rc <= 0) return rc;
     const char *found = (const char *)sqlite3_column_text(stmt, 0);
     rc = wl_streq(found, "ok") ? 0 : wl_fail(e, WL_EINVAL, "%s: the file is damaged: %s", s->path, found);
     sqlite3_reset(stmt);
     if (rc) return rc;
     int64_t rows = 0;
-    rc = sql_find(s, "SELECT count(*) FROM pragma_foreign_key_check", SQL_NONE, &rows, e);
+    rc = wl_sql_find(s, "SELECT count(*) FROM pragma_foreign_key_check", SQL_NONE, &rows, e);
     if (rc < 0) return rc;
     return rows == 0
                ? 0

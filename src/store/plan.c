@@ -6,31 +6,31 @@
 static int newest_text_is(struct wl_store *s, int64_t campaign, const char *text, struct wl_err *e)
 {
     int64_t same = 0;
-    int rc = sql_find(s, "SELECT text = ?2 FROM experiment WHERE campaign = ?1 ORDER BY id DESC LIMIT 1",
-                      SQL(sql_int(campaign), sql_text(text)), &same, e);
+    int rc = wl_sql_find(s, "SELECT text = ?2 FROM experiment WHERE campaign = ?1 ORDER BY id DESC LIMIT 1",
+                         SQL(sql_int(campaign), sql_text(text)), &same, e);
     return rc < 0 ? rc : same != 0;
 }
 
 static int find_campaign(struct wl_store *s, const char *name, const char *text, const char *version, int64_t *id,
                          struct wl_err *e)
 {
-    int rc = sql_do(s, "INSERT INTO campaign(name, created_wall_ns) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-                    SQL(sql_text(name), sql_int(wl_wall_ns())), e);
-    if (rc == 0) rc = sql_find(s, "SELECT id FROM campaign WHERE name = ?1", SQL(sql_text(name)), id, e);
+    int rc = wl_sql_do(s, "INSERT INTO campaign(name, created_wall_ns) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+                       SQL(sql_text(name), sql_int(wl_wall_ns())), e);
+    if (rc == 0) rc = wl_sql_find(s, "SELECT id FROM campaign WHERE name = ?1", SQL(sql_text(name)), id, e);
     if (rc < 0) return rc;
     rc = newest_text_is(s, *id, text, e);
     if (rc) return rc < 0 ? rc : 0;
-    return sql_do(s, "INSERT INTO experiment(campaign, created_wall_ns, version, text) VALUES (?1, ?2, ?3, ?4)",
-                  SQL(sql_int(*id), sql_int(wl_wall_ns()), sql_text(version), sql_text(text)), e);
+    return wl_sql_do(s, "INSERT INTO experiment(campaign, created_wall_ns, version, text) VALUES (?1, ?2, ?3, ?4)",
+                     SQL(sql_int(*id), sql_int(wl_wall_ns()), sql_text(version), sql_text(text)), e);
 }
 
 int wl_store_campaign(struct wl_store *s, const char *name, const char *experiment, const char *version, int64_t *id,
                       struct wl_err *e)
 {
     struct sql_tx tx;
-    int rc = sql_begin(s, false, &tx, e);
+    int rc = wl_sql_begin(s, false, &tx, e);
     if (rc) return rc;
-    return sql_end(s, &tx, find_campaign(s, name, experiment, version, id, e), e);
+    return wl_sql_end(s, &tx, find_campaign(s, name, experiment, version, id, e), e);
 }
 
 int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct wl_arena *a, struct wl_err *e)
@@ -43,15 +43,15 @@ int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct 
         { "c.created_wall_ns", F_INT, offsetof(struct wl_campaign_row, created_wall_ns) },
         { NULL },
     };
-    return rows_select(s, map,
-                       "FROM campaign c LEFT JOIN experiment x "
-                       "ON x.id = (SELECT max(id) FROM experiment WHERE campaign = c.id) ORDER BY c.id",
-                       SQL_NONE, sizeof *out->v, &out->v, &out->n, a, e);
+    return wl_rows_select(s, map,
+                          "FROM campaign c LEFT JOIN experiment x "
+                          "ON x.id = (SELECT max(id) FROM experiment WHERE campaign = c.id) ORDER BY c.id",
+                          SQL_NONE, sizeof *out->v, &out->v, &out->n, a, e);
 }
 
 int wl_store_own_campaign(struct wl_store *s, int64_t campaign, struct wl_err *e)
 {
-    int rc = store_lock(s, lock_of_campaign(campaign), e);
+    int rc = wl_store_lock(s, wl_lock_of_campaign(campaign), e);
     if (rc < 0) return rc;
     if (rc == 0)
         return wl_fail(e, WL_EPERM, "%s: another wattlaw is running this campaign; wait for it or stop it first",
@@ -84,13 +84,13 @@ static int find_trial(struct wl_store *s, const struct wl_trial_row *row, int64_
         SETTINGS("", offsetof(struct wl_trial_row, set)),
         { NULL },
     };
-    int rc = rows_insert(s, "trial", NULL, 0, map, row, 1, sizeof *row,
-                         "ON CONFLICT(campaign, key) DO UPDATE SET skipped = excluded.skipped "
-                         "WHERE skipped IS NOT excluded.skipped",
-                         e);
+    int rc = wl_rows_insert(s, "trial", NULL, 0, map, row, 1, sizeof *row,
+                            "ON CONFLICT(campaign, key) DO UPDATE SET skipped = excluded.skipped "
+                            "WHERE skipped IS NOT excluded.skipped",
+                            e);
     if (rc) return rc;
-    rc = sql_find(s, "SELECT id FROM trial WHERE campaign = ?1 AND key = ?2",
-                  SQL(sql_int(row->campaign), sql_text(row->key)), id, e);
+    rc = wl_sql_find(s, "SELECT id FROM trial WHERE campaign = ?1 AND key = ?2",
+                     SQL(sql_int(row->campaign), sql_text(row->key)), id, e);
     return rc < 0 ? rc : 0;
 }
 
@@ -100,8 +100,8 @@ int wl_store_trial(struct wl_store *s, int64_t campaign, const struct wl_setting
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_trial_row row = { .campaign = campaign, .set = *set, .key = wl_settings_key(set, a), .skipped = skipped };
     struct sql_tx tx;
-    int rc = sql_begin(s, false, &tx, e);
-    if (rc == 0) rc = sql_end(s, &tx, find_trial(s, &row, id, e), e);
+    int rc = wl_sql_begin(s, false, &tx, e);
+    if (rc == 0) rc = wl_sql_end(s, &tx, find_trial(s, &row, id, e), e);
     wl_arena_free(a);
     return rc;
 }
@@ -117,8 +117,8 @@ int wl_store_trials(struct wl_store *s, int64_t campaign, struct wl_trial_rows *
         SETTINGS("", offsetof(struct wl_trial_row, set)),
         { NULL },
     };
-    return rows_select(s, map, "FROM trial WHERE ?1 IN (0, campaign) ORDER BY campaign, id", SQL(sql_int(campaign)),
-                       sizeof *out->v, &out->v, &out->n, a, e);
+    return wl_rows_select(s, map, "FROM trial WHERE ?1 IN (0, campaign) ORDER BY campaign, id", SQL(sql_int(campaign)),
+                          sizeof *out->v, &out->v, &out->n, a, e);
 }
 
 /* ---- repeats ---- */
@@ -128,17 +128,18 @@ static int planned_already(struct wl_store *s, const struct wl_plan *plan, int64
                            struct wl_err *e)
 {
     int rc =
-        sql_find(s, "SELECT id FROM run WHERE trial = ?1 AND repeat = ?2 AND status IN ('planned', 'running', 'done')",
-                 SQL(sql_int(plan->trial), sql_int(plan->repeat)), run, e);
+        wl_sql_find(s,
+                    "SELECT id FROM run WHERE trial = ?1 AND repeat = ?2 AND status IN ('planned', 'running', 'done')",
+                    SQL(sql_int(plan->trial), sql_int(plan->repeat)), run, e);
     if (rc) return rc;
-    rc = sql_find(s,
-                  "SELECT id FROM run WHERE trial = ?1 AND repeat = ?2 AND status = 'failed' AND NOT ?3 "
-                  "ORDER BY attempt DESC LIMIT 1",
-                  SQL(sql_int(plan->trial), sql_int(plan->repeat), sql_int(plan->retry_failed)), run, e);
+    rc = wl_sql_find(s,
+                     "SELECT id FROM run WHERE trial = ?1 AND repeat = ?2 AND status = 'failed' AND NOT ?3 "
+                     "ORDER BY attempt DESC LIMIT 1",
+                     SQL(sql_int(plan->trial), sql_int(plan->repeat), sql_int(plan->retry_failed)), run, e);
     if (rc) return rc;
     *attempt = 1;
-    rc = sql_find(s, "SELECT max(attempt) + 1 FROM run WHERE trial = ?1 AND repeat = ?2",
-                  SQL(sql_int(plan->trial), sql_int(plan->repeat)), attempt, e);
+    rc = wl_sql_find(s, "SELECT max(attempt) + 1 FROM run WHERE trial = ?1 AND repeat = ?2",
+                     SQL(sql_int(plan->trial), sql_int(plan->repeat)), attempt, e);
     return rc < 0 ? rc : 0;
 }
 
@@ -146,19 +147,19 @@ static int plan_one(struct wl_store *s, struct wl_plan plan, int64_t *run, struc
 {
     int64_t attempt;
     if (plan.repeat == 0) {
-        int rc = sql_find(s, "SELECT ifnull(max(repeat), 0) + 1 FROM run WHERE trial = ?1", SQL(sql_int(plan.trial)),
-                          &plan.repeat, e);
+        int rc = wl_sql_find(s, "SELECT ifnull(max(repeat), 0) + 1 FROM run WHERE trial = ?1", SQL(sql_int(plan.trial)),
+                             &plan.repeat, e);
         if (rc < 0) return rc;
     }
     int rc = planned_already(s, &plan, run, &attempt, e);
     if (rc > 0)
-        return sql_do(s, "UPDATE run SET position = ?2 WHERE id = ?1 AND status = 'planned'",
-                      SQL(sql_int(*run), sql_int(plan.position)), e);
+        return wl_sql_do(s, "UPDATE run SET position = ?2 WHERE id = ?1 AND status = 'planned'",
+                         SQL(sql_int(*run), sql_int(plan.position)), e);
     if (rc == 0)
-        rc = sql_do(s, "INSERT INTO run(trial, repeat, attempt, seed, position) VALUES (?1, ?2, ?3, ?4, ?5)",
-                    SQL(sql_int(plan.trial), sql_int(plan.repeat), sql_int(attempt), sql_int(plan.seed),
-                        sql_int(plan.position)),
-                    e);
+        rc = wl_sql_do(s, "INSERT INTO run(trial, repeat, attempt, seed, position) VALUES (?1, ?2, ?3, ?4, ?5)",
+                       SQL(sql_int(plan.trial), sql_int(plan.repeat), sql_int(attempt), sql_int(plan.seed),
+                           sql_int(plan.position)),
+                       e);
     if (rc == 0) *run = sqlite3_last_insert_rowid(s->db);
     return rc;
 }
@@ -166,16 +167,17 @@ static int plan_one(struct wl_store *s, struct wl_plan plan, int64_t *run, struc
 int wl_store_plan(struct wl_store *s, const struct wl_plan *plan, int64_t *run, struct wl_err *e)
 {
     struct sql_tx tx;
-    int rc = sql_begin(s, false, &tx, e);
-    return rc ? rc : sql_end(s, &tx, plan_one(s, *plan, run, e), e);
+    int rc = wl_sql_begin(s, false, &tx, e);
+    return rc ? rc : wl_sql_end(s, &tx, plan_one(s, *plan, run, e), e);
 }
 
 int wl_store_unplan(struct wl_store *s, int64_t campaign, struct wl_err *e)
 {
     struct sql_tx tx;
-    int rc = sql_begin(s, false, &tx, e);
+    int rc = wl_sql_begin(s, false, &tx, e);
     if (rc) return rc;
-    rc = sql_do(s, "DELETE FROM run WHERE status = 'planned' AND trial IN (SELECT id FROM trial WHERE campaign = ?1)",
-                SQL(sql_int(campaign)), e);
-    return sql_end(s, &tx, rc, e);
+    rc =
+        wl_sql_do(s, "DELETE FROM run WHERE status = 'planned' AND trial IN (SELECT id FROM trial WHERE campaign = ?1)",
+                  SQL(sql_int(campaign)), e);
+    return wl_sql_end(s, &tx, rc, e);
 }

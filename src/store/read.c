@@ -5,7 +5,7 @@
 
 #define AT(type, member) offsetof(struct type, member)
 
-const struct field epoch_map[] = {
+const struct field wl_epoch_map[] = {
     { "epoch", F_INT, AT(wl_epoch_row, epoch) },
     { "begin_ns", F_TIME, AT(wl_epoch_row, begin_ns) },
     { "end_ns", F_TIME, AT(wl_epoch_row, end_ns) },
@@ -15,7 +15,7 @@ const struct field epoch_map[] = {
     { NULL },
 };
 
-const struct field energy_map[] = {
+const struct field wl_energy_map[] = {
     { "epoch", F_COUNT, AT(wl_energy_row, epoch) },
     { "device", F_INT, AT(wl_energy_row, device) },
     { "scope", F_TEXT, AT(wl_energy_row, scope) },
@@ -29,14 +29,14 @@ const struct field energy_map[] = {
     { NULL },
 };
 
-const struct field metric_map[] = {
+const struct field wl_metric_map[] = {
     { "epoch", F_COUNT, AT(wl_metric_row, epoch) },
     { "name", F_TEXT, AT(wl_metric_row, name) },
     { "value", F_REAL, AT(wl_metric_row, value) },
     { NULL },
 };
 
-const struct field stat_map[] = {
+const struct field wl_stat_map[] = {
     { "channel", F_INT, AT(wl_stat_row, channel) },
     { "epoch", F_COUNT, AT(wl_stat_row, epoch) },
     { "readings", F_INT, AT(wl_stat_row, readings) },
@@ -47,14 +47,14 @@ const struct field stat_map[] = {
     { NULL },
 };
 
-const struct field device_map[] = {
+const struct field wl_device_map[] = {
     { "id", F_INT, AT(wl_device_row, id) },           { "host", F_TEXT, AT(wl_device_row, host) },
     { "uuid", F_TEXT, AT(wl_device_row, uuid) },      { "sensor", F_TEXT, AT(wl_device_row, sensor) },
     { "number", F_COUNT, AT(wl_device_row, number) }, { "name", F_TEXT, AT(wl_device_row, name) },
     { "info", F_TEXT, AT(wl_device_row, info) },      { NULL },
 };
 
-const struct field channel_map[] = {
+const struct field wl_channel_map[] = {
     { "id", F_INT, AT(wl_channel_row, id) },
     { "run", F_INT, AT(wl_channel_row, run) },
     { "device", F_INT, AT(wl_channel_row, device) },
@@ -68,7 +68,7 @@ const struct field channel_map[] = {
     { NULL },
 };
 
-const struct field mark_map[] = {
+const struct field wl_mark_map[] = {
     { "t_ns", F_INT, AT(wl_mark_row, t_ns) },
     { "rank", F_INT, AT(wl_mark_row, rank) },
     { "word", F_TEXT, AT(wl_mark_row, word) },
@@ -141,58 +141,60 @@ int wl_store_runs(struct wl_store *s, const struct wl_run_filter *f, struct wl_r
                   struct wl_err *e)
 {
     const struct sql_value v[] = { sql_int(f->campaign), sql_int(f->trial), sql_int(f->run) };
-    return rows_select(s, run_map, runs_from(f, a), v,
-                       f->run     ? 3
-                       : f->trial ? 2
-                                  : 1,
-                       sizeof *out->v, &out->v, &out->n, a, e);
+    return wl_rows_select(s, run_map, runs_from(f, a), v,
+                          f->run     ? 3
+                          : f->trial ? 2
+                                     : 1,
+                          sizeof *out->v, &out->v, &out->n, a, e);
 }
 
 /* ---- parts of one run ---- */
 
 int wl_store_epochs(struct wl_store *s, int64_t run, struct wl_epoch_rows *out, struct wl_arena *a, struct wl_err *e)
 {
-    return rows_select(s, epoch_map, "FROM epoch WHERE run = ?1 ORDER BY epoch", SQL(sql_int(run)), sizeof *out->v,
-                       &out->v, &out->n, a, e);
+    return wl_rows_select(s, wl_epoch_map, "FROM epoch WHERE run = ?1 ORDER BY epoch", SQL(sql_int(run)),
+                          sizeof *out->v, &out->v, &out->n, a, e);
 }
 
 int wl_store_energies(struct wl_store *s, int64_t run, struct wl_energy_rows *out, struct wl_arena *a, struct wl_err *e)
 {
-    return rows_select(s, energy_map, "FROM energy WHERE run = ?1 ORDER BY ifnull(epoch, 0), device, scope, method",
-                       SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
+    return wl_rows_select(s, wl_energy_map,
+                          "FROM energy WHERE run = ?1 ORDER BY ifnull(epoch, 0), device, scope, method",
+                          SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
 }
 
 int wl_store_metrics(struct wl_store *s, int64_t run, struct wl_metric_rows *out, struct wl_arena *a, struct wl_err *e)
 {
-    return rows_select(s, metric_map, "FROM metric WHERE run = ?1 ORDER BY ifnull(epoch, 0), name", SQL(sql_int(run)),
-                       sizeof *out->v, &out->v, &out->n, a, e);
+    return wl_rows_select(s, wl_metric_map, "FROM metric WHERE run = ?1 ORDER BY ifnull(epoch, 0), name",
+                          SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
 }
 
 int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a, struct wl_err *e)
 {
-    return rows_select(s, stat_map,
-                       "FROM stat WHERE channel IN (SELECT id FROM channel WHERE run = ?1) "
-                       "ORDER BY channel, ifnull(epoch, 0)",
-                       SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
+    return wl_rows_select(s, wl_stat_map,
+                          "FROM stat WHERE channel IN (SELECT id FROM channel WHERE run = ?1) "
+                          "ORDER BY channel, ifnull(epoch, 0)",
+                          SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
 }
 
 int wl_store_devices(struct wl_store *s, int64_t run, struct wl_device_rows *out, struct wl_arena *a, struct wl_err *e)
 {
-    return rows_select(s, device_map, "FROM device WHERE id IN (SELECT device FROM channel WHERE run = ?1) ORDER BY id",
-                       SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
+    return wl_rows_select(s, wl_device_map,
+                          "FROM device WHERE id IN (SELECT device FROM channel WHERE run = ?1) ORDER BY id",
+                          SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
 }
 
 int wl_store_channels(struct wl_store *s, int64_t run, struct wl_channel_rows *out, struct wl_arena *a,
                       struct wl_err *e)
 {
-    return rows_select(s, channel_map, "FROM channel WHERE run = ?1 ORDER BY id", SQL(sql_int(run)), sizeof *out->v,
-                       &out->v, &out->n, a, e);
+    return wl_rows_select(s, wl_channel_map, "FROM channel WHERE run = ?1 ORDER BY id", SQL(sql_int(run)),
+                          sizeof *out->v, &out->v, &out->n, a, e);
 }
 
 int wl_store_read_marks(struct wl_store *s, int64_t run, struct wl_mark_rows *out, struct wl_arena *a, struct wl_err *e)
 {
-    return rows_select(s, mark_map, "FROM mark WHERE run = ?1 ORDER BY t_ns, id", SQL(sql_int(run)), sizeof *out->v,
-                       &out->v, &out->n, a, e);
+    return wl_rows_select(s, wl_mark_map, "FROM mark WHERE run = ?1 ORDER BY t_ns, id", SQL(sql_int(run)),
+                          sizeof *out->v, &out->v, &out->n, a, e);
 }
 
 int wl_store_read_log(struct wl_store *s, int64_t run, struct wl_log_rows *out, struct wl_arena *a, struct wl_err *e)
@@ -204,8 +206,8 @@ int wl_store_read_log(struct wl_store *s, int64_t run, struct wl_log_rows *out, 
         { "message", F_TEXT, AT(wl_log_row, message) },
         { NULL },
     };
-    return rows_select(s, map, "FROM log WHERE run IS nullif(?1, 0) ORDER BY id", SQL(sql_int(run)), sizeof *out->v,
-                       &out->v, &out->n, a, e);
+    return wl_rows_select(s, map, "FROM log WHERE run IS nullif(?1, 0) ORDER BY id", SQL(sql_int(run)), sizeof *out->v,
+                          &out->v, &out->n, a, e);
 }
 
 /* ---- series ---- */
@@ -217,7 +219,7 @@ static int read_series(struct wl_store *s, sqlite3_stmt *stmt, struct wl_reading
     out->value = wl_try_alloc(a, n * sizeof *out->value + 1, 16, "the readings of a channel", e);
     if (!out->t_ns || !out->value) return WL_ENOMEM;
     int rc = 0;
-    while (out->n < n && (rc = sql_step(s, stmt, e)) > 0) {
+    while (out->n < n && (rc = wl_sql_step(s, stmt, e)) > 0) {
         out->t_ns[out->n] = sqlite3_column_int64(stmt, 0);
         bool missing = sqlite3_column_type(stmt, 1) == SQLITE_NULL;
         out->value[out->n++] = missing ? NAN : sqlite3_column_double(stmt, 1);
@@ -233,12 +235,12 @@ int wl_store_series(struct wl_store *s, int64_t channel, int64_t begin_ns, int64
     *out = (struct wl_readings) { 0 };
     if (begin_ns == INT64_MIN) begin_ns++; /* which binds as NULL */
     int64_t n = 0;
-    int rc = sql_find(s, "SELECT count(*) FROM sample WHERE channel = ?1 AND t_ns BETWEEN ?2 AND ?3",
-                      SQL(sql_int(channel), sql_int(begin_ns), sql_int(end_ns)), &n, e);
+    int rc = wl_sql_find(s, "SELECT count(*) FROM sample WHERE channel = ?1 AND t_ns BETWEEN ?2 AND ?3",
+                         SQL(sql_int(channel), sql_int(begin_ns), sql_int(end_ns)), &n, e);
     if (rc < 0) return rc;
     sqlite3_stmt *stmt;
-    rc = sql_get(s, "SELECT t_ns, value FROM sample WHERE channel = ?1 AND t_ns BETWEEN ?2 AND ?3 ORDER BY t_ns", &stmt,
-                 e);
-    if (rc == 0) rc = sql_bind(s, stmt, SQL(sql_int(channel), sql_int(begin_ns), sql_int(end_ns)), e);
+    rc = wl_sql_get(s, "SELECT t_ns, value FROM sample WHERE channel = ?1 AND t_ns BETWEEN ?2 AND ?3 ORDER BY t_ns",
+                    &stmt, e);
+    if (rc == 0) rc = wl_sql_bind(s, stmt, SQL(sql_int(channel), sql_int(begin_ns), sql_int(end_ns)), e);
     return rc ? rc : read_series(s, stmt, out, (size_t)n, a, e);
 }

@@ -69,7 +69,7 @@ static int read_rows(struct wl_store *s, sqlite3_stmt *stmt, const struct field 
     size_t cap = 0;
     int rc;
     *n = 0;
-    while ((rc = sql_step(s, stmt, e)) > 0) {
+    while ((rc = wl_sql_step(s, stmt, e)) > 0) {
         list = *n < cap ? list : wl_grow(a, list, *n, &cap, *n + 1, size);
         char *row = list + *n * size;
         memset(row, 0, size);
@@ -80,15 +80,15 @@ static int read_rows(struct wl_store *s, sqlite3_stmt *stmt, const struct field 
     return rc;
 }
 
-int rows_select(struct wl_store *s, const struct field *map, const char *from, const struct sql_value *v, size_t nv,
-                size_t size, void *rows, size_t *n, struct wl_arena *a, struct wl_err *e)
+int wl_rows_select(struct wl_store *s, const struct field *map, const char *from, const struct sql_value *v, size_t nv,
+                   size_t size, void *rows, size_t *n, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_text sql = WL_TEXT(a);
     for (size_t c = 0; map[c].name; c++) wl_text_addf(&sql, "%s%s", c ? ", " : "SELECT ", map[c].name);
     wl_text_addf(&sql, " %s", from);
     sqlite3_stmt *stmt;
-    int rc = sql_get(s, sql.s, &stmt, e);
-    if (rc == 0) rc = sql_bind(s, stmt, v, nv, e);
+    int rc = wl_sql_get(s, sql.s, &stmt, e);
+    if (rc == 0) rc = wl_sql_bind(s, stmt, v, nv, e);
     return rc ? rc : read_rows(s, stmt, map, size, rows, n, a, e);
 }
 
@@ -109,13 +109,13 @@ static char *insert_sql(struct wl_arena *a, const char *table, const char *key, 
     return sql.s;
 }
 
-int rows_insert(struct wl_store *s, const char *table, const char *key, int64_t id, const struct field *map,
-                const void *rows, size_t n, size_t size, const char *behind, struct wl_err *e)
+int wl_rows_insert(struct wl_store *s, const char *table, const char *key, int64_t id, const struct field *map,
+                   const void *rows, size_t n, size_t size, const char *behind, struct wl_err *e)
 {
     if (n == 0) return 0;
     struct wl_arena *a = wl_arena_new(NULL);
     sqlite3_stmt *stmt;
-    int rc = sql_get(s, insert_sql(a, table, key, map, behind), &stmt, e);
+    int rc = wl_sql_get(s, insert_sql(a, table, key, map, behind), &stmt, e);
     for (size_t i = 0; i < n && rc == 0; i++) {
         const void *row = (const char *)rows + i * size;
         struct sql_value v[MAX_FIELDS];
@@ -125,8 +125,8 @@ int rows_insert(struct wl_store *s, const char *table, const char *key, int64_t 
             WL_CHECK(k < MAX_FIELDS);
             v[k++] = value_of(f, row);
         }
-        rc = sql_bind(s, stmt, v, k, e);
-        if (rc == 0) rc = sql_step(s, stmt, e);
+        rc = wl_sql_bind(s, stmt, v, k, e);
+        if (rc == 0) rc = wl_sql_step(s, stmt, e);
     }
     wl_arena_free(a);
     return rc;

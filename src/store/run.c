@@ -29,13 +29,14 @@ static int one_changed(struct wl_store *s, int64_t run, const char *state, struc
 static int mark_running(struct wl_store *s, int64_t run, const struct wl_run_begin *b, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    int rc = sql_do(s,
-                    "UPDATE run SET status = 'running', host = ?2, boot_id = ?3, pid = ?4, folder = ?5, command = ?6, "
-                    "version = ?7, start_mono_ns = ?8, start_wall_ns = ?9 WHERE id = ?1 AND status = 'planned'",
-                    SQL(sql_int(run), sql_text(store_host(a)), sql_text(store_boot_id(a)), sql_int(getpid()),
-                        sql_text(b->folder), sql_text(b->command), sql_text(b->version), sql_int(b->at.mono_ns),
-                        sql_int(b->at.wall_ns)),
-                    e);
+    int rc =
+        wl_sql_do(s,
+                  "UPDATE run SET status = 'running', host = ?2, boot_id = ?3, pid = ?4, folder = ?5, command = ?6, "
+                  "version = ?7, start_mono_ns = ?8, start_wall_ns = ?9 WHERE id = ?1 AND status = 'planned'",
+                  SQL(sql_int(run), sql_text(wl_store_host(a)), sql_text(wl_store_boot_id(a)), sql_int(getpid()),
+                      sql_text(b->folder), sql_text(b->command), sql_text(b->version), sql_int(b->at.mono_ns),
+                      sql_int(b->at.wall_ns)),
+                  e);
     wl_arena_free(a);
     return rc ? rc : one_changed(s, run, "planned", e);
 }
@@ -44,28 +45,29 @@ static int mark_running(struct wl_store *s, int64_t run, const struct wl_run_beg
 int wl_store_run_begin(struct wl_store *s, int64_t run, const struct wl_run_begin *begin, struct wl_err *e)
 {
     struct sql_tx tx;
-    int rc = store_lock(s, lock_of_run(run), NULL); /* without locks the pid must do */
+    int rc = wl_store_lock(s, wl_lock_of_run(run), NULL); /* without locks the pid must do */
     if (rc == 0) return wl_fail(e, WL_EPERM, "%s: run %lld is running in another wattlaw", s->path, (long long)run);
-    rc = sql_begin(s, false, &tx, e);
-    if (rc == 0) rc = sql_end(s, &tx, mark_running(s, run, begin, e), e);
-    if (rc) store_unlock(s, lock_of_run(run));
+    rc = wl_sql_begin(s, false, &tx, e);
+    if (rc == 0) rc = wl_sql_end(s, &tx, mark_running(s, run, begin, e), e);
+    if (rc) wl_store_unlock(s, wl_lock_of_run(run));
     return rc;
 }
 
 static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x, struct wl_err *e)
 {
     WL_CHECK(x->status >= WL_RUN_DONE);
-    int rc = sql_do(s,
-                    "UPDATE run SET status = ?2, stop_mono_ns = ?3, stop_wall_ns = ?4, exit_status = ?5, signal = ?6, "
-                    "error = ?7, log_tail = ?8, flag = ?9, sampling_asked_s = ?10, sampling_period_s = ?11, "
-                    "ticks = ?12, ticks_skipped = ?13, samples_lost = ?14, own_cpu_s = ?15 "
-                    "WHERE id = ?1 AND status = 'running'",
-                    SQL(sql_int(run), sql_text(wl_run_status_names[x->status]), sql_int(x->at.mono_ns),
-                        sql_int(x->at.wall_ns), sql_real(x->exit_status), sql_real(x->signal), sql_text(x->error),
-                        sql_text(x->log_tail), sql_text(x->flag), sql_real(x->sampling_asked_s),
-                        sql_real(x->sampling_period_s), sql_real(x->ticks), sql_real(x->ticks_skipped),
-                        sql_real(x->samples_lost), sql_real(x->own_cpu_s)),
-                    e);
+    int rc =
+        wl_sql_do(s,
+                  "UPDATE run SET status = ?2, stop_mono_ns = ?3, stop_wall_ns = ?4, exit_status = ?5, signal = ?6, "
+                  "error = ?7, log_tail = ?8, flag = ?9, sampling_asked_s = ?10, sampling_period_s = ?11, "
+                  "ticks = ?12, ticks_skipped = ?13, samples_lost = ?14, own_cpu_s = ?15 "
+                  "WHERE id = ?1 AND status = 'running'",
+                  SQL(sql_int(run), sql_text(wl_run_status_names[x->status]), sql_int(x->at.mono_ns),
+                      sql_int(x->at.wall_ns), sql_real(x->exit_status), sql_real(x->signal), sql_text(x->error),
+                      sql_text(x->log_tail), sql_text(x->flag), sql_real(x->sampling_asked_s),
+                      sql_real(x->sampling_period_s), sql_real(x->ticks), sql_real(x->ticks_skipped),
+                      sql_real(x->samples_lost), sql_real(x->own_cpu_s)),
+                  e);
     return rc ? rc : one_changed(s, run, "running", e);
 }
 
@@ -73,12 +75,12 @@ int wl_store_run_end(struct wl_store *s, int64_t run, const struct wl_run_end *e
                      struct wl_err *e)
 {
     struct sql_tx tx;
-    int rc = sql_begin(s, true, &tx, e);
+    int rc = wl_sql_begin(s, true, &tx, e);
     if (rc) return rc;
     rc = close_run(s, run, end, e);
     if (rc == 0 && derived) rc = wl_store_derive(s, run, derived, e);
-    rc = sql_end(s, &tx, rc, e);
-    if (rc == 0) store_unlock(s, lock_of_run(run));
+    rc = wl_sql_end(s, &tx, rc, e);
+    if (rc == 0) wl_store_unlock(s, wl_lock_of_run(run));
     return rc;
 }
 
@@ -95,31 +97,34 @@ static int forget_derived(struct wl_store *s, int64_t run, struct wl_err *e)
         "DELETE FROM total WHERE run = ?1",
     };
     int rc = 0;
-    for (size_t i = 0; i < WL_COUNT(statements) && rc == 0; i++) rc = sql_do(s, statements[i], SQL(sql_int(run)), e);
+    for (size_t i = 0; i < WL_COUNT(statements) && rc == 0; i++) rc = wl_sql_do(s, statements[i], SQL(sql_int(run)), e);
     return rc;
 }
 
 static int insert_derived(struct wl_store *s, int64_t run, const struct wl_derived *d, struct wl_err *e)
 {
     static const struct field actual[] = { SETTINGS("", 0), { NULL } };
-    int rc = rows_insert(s, "actual", "run", run, actual, &d->actual, 1, sizeof d->actual, "", e);
-    if (rc == 0) rc = rows_insert(s, "epoch", "run", run, epoch_map, d->epochs, d->n_epochs, sizeof *d->epochs, "", e);
+    int rc = wl_rows_insert(s, "actual", "run", run, actual, &d->actual, 1, sizeof d->actual, "", e);
     if (rc == 0)
-        rc = rows_insert(s, "energy", "run", run, energy_map, d->energies, d->n_energies, sizeof *d->energies, "", e);
+        rc = wl_rows_insert(s, "epoch", "run", run, wl_epoch_map, d->epochs, d->n_epochs, sizeof *d->epochs, "", e);
     if (rc == 0)
-        rc = rows_insert(s, "metric", "run", run, metric_map, d->metrics, d->n_metrics, sizeof *d->metrics, "", e);
-    if (rc == 0) rc = rows_insert(s, "stat", NULL, 0, stat_map, d->stats, d->n_stats, sizeof *d->stats, "", e);
-    return rc ? rc : sql_do(s, "INSERT INTO total SELECT * FROM total_now WHERE run = ?1", SQL(sql_int(run)), e);
+        rc = wl_rows_insert(s, "energy", "run", run, wl_energy_map, d->energies, d->n_energies, sizeof *d->energies, "",
+                            e);
+    if (rc == 0)
+        rc =
+            wl_rows_insert(s, "metric", "run", run, wl_metric_map, d->metrics, d->n_metrics, sizeof *d->metrics, "", e);
+    if (rc == 0) rc = wl_rows_insert(s, "stat", NULL, 0, wl_stat_map, d->stats, d->n_stats, sizeof *d->stats, "", e);
+    return rc ? rc : wl_sql_do(s, "INSERT INTO total SELECT * FROM total_now WHERE run = ?1", SQL(sql_int(run)), e);
 }
 
 int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *derived, struct wl_err *e)
 {
     struct sql_tx tx;
-    int rc = sql_begin(s, false, &tx, e);
+    int rc = wl_sql_begin(s, false, &tx, e);
     if (rc) return rc;
     rc = forget_derived(s, run, e);
     if (rc == 0) rc = insert_derived(s, run, derived, e);
-    return sql_end(s, &tx, rc, e);
+    return wl_sql_end(s, &tx, rc, e);
 }
 
 /* ---- after a crash ---- */
@@ -129,11 +134,11 @@ int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *de
 static int alive(struct wl_store *s, int64_t run, const char *host, const char *boot_id, int64_t pid)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    bool here = wl_streq(host, store_host(a)), same_boot = wl_streq(boot_id, store_boot_id(a));
+    bool here = wl_streq(host, wl_store_host(a)), same_boot = wl_streq(boot_id, wl_store_boot_id(a));
     wl_arena_free(a);
     if (!here) return -1;
     if (!same_boot) return 0;
-    int locked = store_locked(s, lock_of_run(run));
+    int locked = wl_store_locked(s, wl_lock_of_run(run));
     if (locked >= 0) return locked;
     return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
@@ -152,7 +157,7 @@ static int close_if_dead(struct wl_store *s, const struct running *r, size_t *fo
 {
     if (alive(s, r->id, r->host, r->boot_id, r->pid) != 0) return 0;
     ++*found;
-    return sql_do(
+    return wl_sql_do(
         s,
         "UPDATE run SET status = 'interrupted', error = 'wattlaw (process ' || pid || ') ended without closing "
         "the run' WHERE id = ?1 AND status = 'running'",
@@ -171,7 +176,7 @@ int wl_store_recover(struct wl_store *s, size_t *found, struct wl_err *e)
     struct wl_arena *a = wl_arena_new(NULL);
     struct running *v;
     size_t n = 0, dead = 0;
-    int rc = rows_select(s, map, "FROM run WHERE status = 'running'", SQL_NONE, sizeof *v, &v, &n, a, e);
+    int rc = wl_rows_select(s, map, "FROM run WHERE status = 'running'", SQL_NONE, sizeof *v, &v, &n, a, e);
     for (size_t i = 0; i < n && rc == 0; i++) rc = close_if_dead(s, &v[i], &dead, e);
     if (found) *found = dead;
     wl_arena_free(a);

@@ -46,7 +46,7 @@ static int explain(struct wl_store *s, int rc, const char **text)
     }
 }
 
-int sql_fail(struct wl_store *s, int rc, const char *sql, struct wl_err *e)
+int wl_sql_fail(struct wl_store *s, int rc, const char *sql, struct wl_err *e)
 {
     const char *text;
     int code = explain(s, rc, &text);
@@ -58,7 +58,7 @@ int sql_fail(struct wl_store *s, int rc, const char *sql, struct wl_err *e)
                    io && system ? strerror(system) : "", *quoted ? " [" : "", quoted, *quoted ? "]" : "");
 }
 
-int sql_get(struct wl_store *s, const char *sql, sqlite3_stmt **out, struct wl_err *e)
+int wl_sql_get(struct wl_store *s, const char *sql, sqlite3_stmt **out, struct wl_err *e)
 {
     for (size_t i = 0; i < s->n_cache; i++)
         if (strcmp(s->cache[i].sql, sql) == 0) {
@@ -67,13 +67,13 @@ int sql_get(struct wl_store *s, const char *sql, sqlite3_stmt **out, struct wl_e
             return 0;
         }
     int rc = sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
-    if (rc) return sql_fail(s, rc, sql, e);
+    if (rc) return wl_sql_fail(s, rc, sql, e);
     WL_GROW(s->arena, s->cache, s->n_cache, s->cache_cap);
     s->cache[s->n_cache++] = (struct cached) { wl_strdup(s->arena, sql), *out };
     return 0;
 }
 
-void sql_forget(struct wl_store *s)
+void wl_sql_forget(struct wl_store *s)
 {
     for (size_t i = 0; i < s->n_cache; i++) sqlite3_finalize(s->cache[i].stmt);
     s->n_cache = 0;
@@ -89,30 +89,30 @@ static int bind_one(sqlite3_stmt *stmt, int at, const struct sql_value *v)
     return v->s ? sqlite3_bind_text(stmt, at, v->s, -1, SQLITE_STATIC) : sqlite3_bind_null(stmt, at);
 }
 
-int sql_bind(struct wl_store *s, sqlite3_stmt *stmt, const struct sql_value *v, size_t n, struct wl_err *e)
+int wl_sql_bind(struct wl_store *s, sqlite3_stmt *stmt, const struct sql_value *v, size_t n, struct wl_err *e)
 {
     for (size_t i = 0; i < n; i++) {
         int rc = bind_one(stmt, (int)i + 1, &v[i]);
-        if (rc) return sql_fail(s, rc, sqlite3_sql(stmt), e);
+        if (rc) return wl_sql_fail(s, rc, sqlite3_sql(stmt), e);
     }
     return 0;
 }
 
-int sql_step(struct wl_store *s, sqlite3_stmt *stmt, struct wl_err *e)
+int wl_sql_step(struct wl_store *s, sqlite3_stmt *stmt, struct wl_err *e)
 {
     int rc = sqlite3_step(stmt);
     if (rc == SQLITE_ROW) return 1;
-    int failed = rc == SQLITE_DONE ? 0 : sql_fail(s, rc, sqlite3_sql(stmt), e);
+    int failed = rc == SQLITE_DONE ? 0 : wl_sql_fail(s, rc, sqlite3_sql(stmt), e);
     sqlite3_reset(stmt);
     return failed;
 }
 
-int sql_do(struct wl_store *s, const char *sql, const struct sql_value *v, size_t n, struct wl_err *e)
+int wl_sql_do(struct wl_store *s, const char *sql, const struct sql_value *v, size_t n, struct wl_err *e)
 {
     sqlite3_stmt *stmt;
-    int rc = sql_get(s, sql, &stmt, e);
-    if (rc == 0) rc = sql_bind(s, stmt, v, n, e);
-    if (rc == 0) rc = sql_step(s, stmt, e);
+    int rc = wl_sql_get(s, sql, &stmt, e);
+    if (rc == 0) rc = wl_sql_bind(s, stmt, v, n, e);
+    if (rc == 0) rc = wl_sql_step(s, stmt, e);
     if (rc > 0) {
         sqlite3_reset(stmt);
         rc = 0;
@@ -120,12 +120,13 @@ int sql_do(struct wl_store *s, const char *sql, const struct sql_value *v, size_
     return rc;
 }
 
-int sql_find(struct wl_store *s, const char *sql, const struct sql_value *v, size_t n, int64_t *out, struct wl_err *e)
+int wl_sql_find(struct wl_store *s, const char *sql, const struct sql_value *v, size_t n, int64_t *out,
+                struct wl_err *e)
 {
     sqlite3_stmt *stmt;
-    int rc = sql_get(s, sql, &stmt, e);
-    if (rc == 0) rc = sql_bind(s, stmt, v, n, e);
-    if (rc == 0) rc = sql_step(s, stmt, e);
+    int rc = wl_sql_get(s, sql, &stmt, e);
+    if (rc == 0) rc = wl_sql_bind(s, stmt, v, n, e);
+    if (rc == 0) rc = wl_sql_step(s, stmt, e);
     if (rc <= 0) return rc;
     bool found = sqlite3_column_type(stmt, 0) != SQLITE_NULL;
     if (found) *out = sqlite3_column_int64(stmt, 0);
@@ -133,18 +134,18 @@ int sql_find(struct wl_store *s, const char *sql, const struct sql_value *v, siz
     return found;
 }
 
-int sql_script(struct wl_store *s, const char *script, struct wl_err *e)
+int wl_sql_script(struct wl_store *s, const char *script, struct wl_err *e)
 {
     while (*script) {
         sqlite3_stmt *stmt;
         const char *rest;
         int rc = sqlite3_prepare_v2(s->db, script, -1, &stmt, &rest);
-        if (rc) return sql_fail(s, rc, script, e);
+        if (rc) return wl_sql_fail(s, rc, script, e);
         if (stmt) {
             do rc = sqlite3_step(stmt);
             while (rc == SQLITE_ROW);
             if (rc != SQLITE_DONE) {
-                sql_fail(s, rc, sqlite3_sql(stmt), e);
+                wl_sql_fail(s, rc, sqlite3_sql(stmt), e);
                 sqlite3_finalize(stmt);
                 return e ? e->code : WL_ELIB;
             }
@@ -157,20 +158,20 @@ int sql_script(struct wl_store *s, const char *script, struct wl_err *e)
 
 /* ---- transactions ---- */
 
-int sql_begin(struct wl_store *s, bool durable, struct sql_tx *tx, struct wl_err *e)
+int wl_sql_begin(struct wl_store *s, bool durable, struct sql_tx *tx, struct wl_err *e)
 {
     *tx = (struct sql_tx) { .ours = sqlite3_get_autocommit(s->db) != 0 };
     if (!tx->ours) return 0;
     /* FULL syncs the log at each commit; with NORMAL a power loss may undo the last commits, never tear one. */
     int rc =
-        sql_do(s, durable || s->network ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", SQL_NONE, e);
-    return rc ? rc : sql_do(s, "BEGIN IMMEDIATE", SQL_NONE, e);
+        wl_sql_do(s, durable || s->network ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", SQL_NONE, e);
+    return rc ? rc : wl_sql_do(s, "BEGIN IMMEDIATE", SQL_NONE, e);
 }
 
-int sql_end(struct wl_store *s, const struct sql_tx *tx, int rc, struct wl_err *e)
+int wl_sql_end(struct wl_store *s, const struct sql_tx *tx, int rc, struct wl_err *e)
 {
     if (!tx->ours) return rc;
-    if (rc == 0) rc = sql_do(s, "COMMIT", SQL_NONE, e);
+    if (rc == 0) rc = wl_sql_do(s, "COMMIT", SQL_NONE, e);
     if (rc) wl_store_rollback(s);
     return rc;
 }
@@ -179,10 +180,10 @@ int wl_store_begin(struct wl_store *s, struct wl_err *e)
 {
     struct sql_tx tx;
     WL_CHECK(sqlite3_get_autocommit(s->db));
-    return sql_begin(s, false, &tx, e);
+    return wl_sql_begin(s, false, &tx, e);
 }
 
-int wl_store_commit(struct wl_store *s, struct wl_err *e) { return sql_do(s, "COMMIT", SQL_NONE, e); }
+int wl_store_commit(struct wl_store *s, struct wl_err *e) { return wl_sql_do(s, "COMMIT", SQL_NONE, e); }
 
 /* Some errors (disk full) roll back by themselves; then there is nothing left to do. */
 void wl_store_rollback(struct wl_store *s)

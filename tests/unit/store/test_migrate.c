@@ -106,15 +106,15 @@ static void a_failed_step_changes_nothing(void **state)
 {
     struct place *p = *state;
     struct wl_store *s = create_store(p);
-    static const struct store_step steps[] = { { "CREATE TABLE a(x)" },
-                                               { "CREATE TABLE b(x); CREATE TABLE b(x)" },
+    static const struct store_step steps[] = { { (const unsigned char *)"CREATE TABLE a(x)" },
+                                               { (const unsigned char *)"CREATE TABLE b(x); CREATE TABLE b(x)" },
                                                { NULL } };
     begin_run(p, s, add_trial(p, s, 2), 1);
     char *before = schema_of(p, p->store);
     struct sql_tx tx;
-    OK(sql_begin(s, false, &tx, &p->e));
-    int rc = store_migrate_by(s, steps, 1, &p->e);
-    rc = sql_end(s, &tx, rc, &p->e);
+    OK(wl_sql_begin(s, false, &tx, &p->e));
+    int rc = wl_store_migrate_by(s, steps, 1, &p->e);
+    rc = wl_sql_end(s, &tx, rc, &p->e);
     assert_true(rc < 0);
     assert_non_null(strstr(p->e.msg, "bringing version 2 of the store to 3"));
     assert_non_null(strstr(p->e.msg, "CREATE TABLE b(x)"));
