@@ -200,11 +200,11 @@ def a_job_whose_guard_was_killed_is_ended(bench):
     time.sleep(0.2)
     guard = [pid for pid, c in bench.processes() if pid != p.pid and "sweep" in c]
     check(len(guard) == 1, bench.processes())
-    os.kill(guard[0], signal.SIGSTOP)  # it must not act before it is killed too
-    p.kill()
+    p.send_signal(signal.SIGSTOP)  # it must not act on its guard's death
     os.kill(guard[0], signal.SIGKILL)
+    p.kill()
     p.communicate()
-    check(sum(c.startswith("toy") for _, c in bench.processes()) == 2)
+    check(sum(c.startswith("toy") for _, c in bench.processes()) == 2, bench.processes())
     p = bench.start("sweep", "a.ini", "--set", "launch.args=epochs=1 ms=60000 stray=1", "--set", "campaign.repeats=1")
     contains(p.stderr.readline(), "2 processes of an interrupted run ended")
     p.send_signal(signal.SIGINT)
