@@ -155,6 +155,9 @@ typedef const char *wl_key_place(void *ctx, const char *section, const char *key
 int wl_placeholders_check(const struct wl_experiment *x, wl_key_place *place, void *ctx, struct wl_arena *a,
                           struct wl_err *e) WL_MUST_CHECK;
 
+/* Does the placeholder stand in the command, its arguments, environment or folder? */
+bool wl_placeholder_used(const struct wl_experiment *x, const char *name);
+
 /* Is the name an axis or a placeholder with a meaning of its own? */
 bool wl_placeholder_reserved(const char *name);
 

@@ -1,5 +1,6 @@
 #include "campaign/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -152,6 +153,16 @@ int wl_trial_command(const struct wl_experiment *x, const struct wl_trial *t, in
 {
     struct wl_fill f = { .x = x, .trial = t, .repeat = repeat, .run_dir = run_dir, .data = x->data.path };
     return wl_fill_command(&f, "[launch] command", argv, a, e);
+}
+
+bool wl_placeholder_used(const struct wl_experiment *x, const char *name)
+{
+    const char *const templates[] = { x->launch.command, x->launch.args, x->launch.env, x->launch.cwd };
+    char placeholder[64];
+    snprintf(placeholder, sizeof placeholder, "{%s}", name);
+    for (size_t i = 0; i < WL_COUNT(templates); i++)
+        if (templates[i] && strstr(templates[i], placeholder)) return true;
+    return false;
 }
 
 /* ---- the check at reading ---- */

@@ -125,16 +125,21 @@ static const char *extra_of(const struct sweep *s, const struct wl_trial *t)
     return wl_json_text(o, 0, s->a);
 }
 
+/* What was neither given nor handed to the command is not known: the workload's own start mark may say it. */
 static struct wl_settings settings_of(const struct sweep *s, const struct wl_trial *t)
 {
+    const struct wl_experiment *x = s->x;
+    bool workers = x->sweep.workers.n || wl_placeholder_used(x, "workers") || wl_placeholder_used(x, "mpirun");
+    bool threads = x->sweep.threads.n || wl_placeholder_used(x, "threads");
+    bool accumulation = x->sweep.accumulation.n || t->local_batch;
     struct wl_settings set = wl_settings_none;
     set.workload = t->workload;
-    set.workers = (double)t->workers;
+    if (workers) set.workers = (double)t->workers;
     set.local_batch = or_missing(t->local_batch);
     set.global_batch = or_missing(t->global_batch);
-    set.accumulation = (double)t->accumulation;
+    if (accumulation) set.accumulation = (double)t->accumulation;
     set.epochs = or_missing(t->epochs);
-    set.threads = (double)t->threads;
+    if (threads) set.threads = (double)t->threads;
     set.power_cap_w = t->power_cap_w;
     set.clock_mhz = t->clock_mhz;
     set.extra = extra_of(s, t);

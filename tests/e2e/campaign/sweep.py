@@ -182,6 +182,15 @@ def own_axes_and_weak_scaling_reach_the_command(bench):
     check(extra == [("0.1",), ("very small",)], extra)
 
 
+def what_the_command_does_not_get_is_not_claimed(bench):
+    """The workload says that it has three workers; the file says nothing about workers, batches or threads."""
+    bench.write("a.ini", "[campaign]\nname = toy\nrepeats = 1\n[launch]\ncommand = toy epochs=1 ms=10 workers=3\n")
+    bench.run("sweep", "a.ini")
+    rows = bench.rows("toy/wattlaw.db", "SELECT workload, workers, local_batch, global_batch FROM observations")
+    check(rows == [("toy", 3, None, None)], rows)
+    check(bench.rows("toy/wattlaw.db", "SELECT key, threads, accumulation FROM trial") == [("", None, None)])
+
+
 def one_sweep_a_campaign_at_a_time(bench):
     bench.write("a.ini", BASIC)
     slow = ["sweep", "a.ini", "--set", "launch.args=epochs=1 ms=500"]
@@ -256,6 +265,7 @@ main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeat
       a_second_ctrl_c_does_not_wait, a_failed_run_is_told_and_does_not_stop_the_others,
       a_run_that_takes_too_long_fails, broken_marks_do_no_harm, epochs_come_from_the_log,
       what_is_not_there_is_told_before_anything_starts, data_are_prepared_once_and_whole,
-      own_axes_and_weak_scaling_reach_the_command, one_sweep_a_campaign_at_a_time,
+      own_axes_and_weak_scaling_reach_the_command, what_the_command_does_not_get_is_not_claimed,
+      one_sweep_a_campaign_at_a_time,
       a_job_whose_guard_was_killed_is_ended, a_read_only_place_is_told,
       a_full_disk_stops_the_sweep_and_loses_nothing, the_null_launcher_starts_nothing])
