@@ -38,10 +38,10 @@ static const struct core_power table[] = {
     { "AuthenticAMD", 26, 0, 15, 500.0 / 128, "EPYC 9755" },
     { "AuthenticAMD", 26, 16, 31, 500.0 / 192, "EPYC 9965" },
     { "0x41", -1, 0xd0c, 0xd0c, 250.0 / 128, "Ampere Altra Max M128-30" },
-    { "0x41", -1, 0xd4f, 0xd4f, 250.0 / 72, "NVIDIA Grace" },
+    { "0x41", -1, 0xd4f, 0xd4f, 250.0 / 72, "NVIDIA Grace, memory included" },
 };
 
-/* What is assumed of a core that the table does not know: the middle of the table. */
+/* What is assumed of a core that the table does not know: the table has 2 to 8. */
 static const double unknown_core_w = 5;
 static const double idle_share = 0.25;
 
