@@ -36,6 +36,27 @@ static struct wl_energy nothing(const char *why)
     };
 }
 
+enum { SPACINGS = 33 };
+
+/* The longest stretch between good readings that is bridged: the caller's, or three times the series' own usual spacing
+ * where it is read less often than asked (a slow sensor, a costly file). The usual spacing is the median of some
+ * spacings all over the series; with only a few readings there is none. A failed reading keeps the spacing. */
+static int64_t bridged_ns(const struct wl_series *s, int64_t max_gap)
+{
+    if (s->n < SPACINGS / 4) return max_gap;
+    int64_t sorted[SPACINGS];
+    size_t n = 0, all = s->n - 1;
+    for (size_t k = 0; k < SPACINGS && k < all; k++) {
+        size_t i = all <= SPACINGS ? k : k * (all - 1) / (SPACINGS - 1);
+        int64_t spacing = s->t_ns[i + 1] - s->t_ns[i];
+        size_t at = n++;
+        for (; at > 0 && sorted[at - 1] > spacing; at--) sorted[at] = sorted[at - 1];
+        sorted[at] = spacing;
+    }
+    int64_t own = 3 * sorted[n / 2];
+    return own > max_gap ? own : max_gap;
+}
+
 /* ---- Power ---- */
 
 /* The part of a window that readings account for: exact in time, so that full coverage can be told from nearly. */
@@ -87,7 +108,7 @@ struct wl_energy wl_energy_of_power(const struct wl_series *s, int64_t t0_ns, in
 {
     if (t1_ns <= t0_ns) return nothing("the window is empty");
     size_t readings;
-    struct integral sum = integrate(s, t0_ns, t1_ns, max_gap_ns, &readings);
+    struct integral sum = integrate(s, t0_ns, t1_ns, bridged_ns(s, max_gap_ns), &readings);
     if (sum.covered_ns == 0) return nothing("no power reading near the window");
     struct wl_energy out = {
         .energy_j = NAN,
@@ -212,7 +233,8 @@ struct wl_energy wl_energy_of_counter(const struct wl_series *s, int64_t t0_ns, 
     bool repeats, moves, falls;
     inspect(s, t0_ns, t1_ns, &repeats, &moves, &falls);
     if (falls) return nothing("the counter was reset");
-    bool start_known = edge_known(s, t0_ns, max_gap_ns), end_known = edge_known(s, t1_ns, max_gap_ns);
+    int64_t gap_ns = bridged_ns(s, max_gap_ns);
+    bool start_known = edge_known(s, t0_ns, gap_ns), end_known = edge_known(s, t1_ns, gap_ns);
 
     /* Where an edge is unknown, what is left of the window starts or ends at the nearest reading inside it. */
     ptrdiff_t first = good_on(s, (ptrdiff_t)lower_bound(s, t0_ns));

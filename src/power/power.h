@@ -248,7 +248,7 @@ struct wl_energy {
 };
 
 /* Trapezoid over a power series (W); the values at t0 and t1 are interpolated. Neighbouring good readings further
- * apart than max_gap_ns leave a gap. An edge without a reading beyond it holds the nearest one, up to max_gap_ns. */
+ * apart than max_gap_ns, and than three times the usual spacing of the series, leave a gap. An edge without a reading beyond it holds the nearest one, up to max_gap_ns. */
 struct wl_energy wl_energy_of_power(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
 
 /* Difference of a counter (J) between t0 and t1, interpolated between the instants at which it moved (repeats of a
@@ -260,7 +260,8 @@ struct wl_energy wl_energy_of_counter(const struct wl_series *s, int64_t t0_ns, 
  * NAN without a reading. */
 double wl_window_mean(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
 
-/* A gap that is still bridged: three periods and at least 250 ms, so that one failed reading does no harm. */
+/* A gap that is still bridged: three periods and at least 250 ms, so that one failed reading does no harm.
+ * A sensor that is slower than the period has a longer one of its own, see wl_energy_of_power. */
 int64_t wl_max_gap_ns(double period_s);
 
 /* counter_j / integral_j, NAN where either is missing or the integral is 0; and whether that is off by more than

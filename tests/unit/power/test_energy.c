@@ -81,6 +81,24 @@ static void one_failed_reading_is_bridged_more_leave_a_gap(void **state)
     assert_near(e.energy_j, 300, 1e-9); /* windows beside the gap do not suffer */
 }
 
+/* Asked for every 100 ms, read every second: its usual spacing is no gap, five times that is one. */
+static void a_sensor_slower_than_the_period_has_no_gaps(void **state)
+{
+    (void)state;
+    struct wl_series s = line(100, S, 100, 0);
+    assert_near(wl_energy_of_power(&s, 10 * S + 1, 90 * S + 1, 300 * MS).energy_j, 8000, 1e-9);
+    assert_near(wl_energy_of_power(&s, 10 * S + 1, 12 * S + 1, 300 * MS).energy_j, 200, 1e-9);
+    s = line(100, S, 5000, 100);
+    assert_near(wl_energy_of_counter(&s, 10 * S + 7, 90 * S + 7, 300 * MS).energy_j, 8000, 1e-6);
+    s = line(100, S, 100, 0);
+    for (int i = 50; i < 55; i++) value[i] = NAN;
+    struct wl_energy e = wl_energy_of_power(&s, 10 * S, 90 * S, 300 * MS);
+    assert_true(isnan(e.energy_j));
+    assert_near(e.coverage, 1 - 6.0 / 80, 1e-12);
+    s = line(3, 5 * S, 100, 0); /* too few to know a spacing */
+    assert_true(isnan(wl_energy_of_power(&s, 0, 10 * S, 300 * MS).energy_j));
+}
+
 static void edges_without_a_reading_beyond_hold_the_nearest(void **state)
 {
     (void)state;
@@ -231,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_line_is_integrated_exactly_with_edges_between_readings),
         cmocka_unit_test(halves_of_a_window_add_up),
         cmocka_unit_test(one_failed_reading_is_bridged_more_leave_a_gap),
+        cmocka_unit_test(a_sensor_slower_than_the_period_has_no_gaps),
         cmocka_unit_test(edges_without_a_reading_beyond_hold_the_nearest),
         cmocka_unit_test(nothing_near_is_no_number),
         cmocka_unit_test(a_counter_gives_its_difference_with_edges_between_readings),
