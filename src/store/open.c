@@ -104,13 +104,18 @@ static int first_read(struct wl_store *s, struct wl_err *e)
 }
 
 /* WAL lets readers and a writer work side by side and a process be killed at any time; across machines it does not
- * work, there the rollback journal and a sync at each commit do. */
+ * work, there the rollback journal and a sync at each commit do. SQLite does not wait for others when the mode of a
+ * file changes, so that several processes that open a new store at once have to try again. */
 static int set_journal(struct wl_store *s, struct wl_err *e)
 {
-    int64_t ignored;
     const char *sql = s->network ? "PRAGMA journal_mode = TRUNCATE" : "PRAGMA journal_mode = WAL";
-    int rc = wl_sql_find(s, sql, SQL_NONE, &ignored, e);
-    return rc < 0 ? rc : 0;
+    int64_t ignored, end_ns = wl_now_ns() + BUSY_MS * (WL_NS_PER_S / 1000);
+    int rc;
+    while ((rc = wl_sql_find(s, sql, SQL_NONE, &ignored, e)) < 0) {
+        if ((sqlite3_errcode(s->db) & 0xff) != SQLITE_BUSY || wl_now_ns() > end_ns) return rc;
+        wl_sleep_until(wl_now_ns() + 5 * WL_NS_PER_S / 1000);
+    }
+    return 0;
 }
 
 /* ---- whose file, which version ---- */
