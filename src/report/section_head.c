@@ -16,10 +16,10 @@ static void add_once(struct wl_arena *a, struct wl_strs *list, const char *text)
 }
 
 /* "a, b, c and 4 more" */
-static char *join(const struct wl_strs *list, size_t most, struct wl_arena *a)
+static char *join(const struct wl_strs *list, const char *between, size_t most, struct wl_arena *a)
 {
     struct wl_text text = WL_TEXT(a);
-    for (size_t i = 0; i < list->n && i < most; i++) wl_text_addf(&text, "%s%s", i ? ", " : "", list->v[i]);
+    for (size_t i = 0; i < list->n && i < most; i++) wl_text_addf(&text, "%s%s", i ? between : "", list->v[i]);
     if (list->n > most) wl_text_addf(&text, " and %zu more", list->n - most);
     return text.s;
 }
@@ -89,7 +89,7 @@ static char *device_names(const struct wl_gathered *g)
             add_once(g->arena, &names,
                      dev->name && *dev->name ? wl_strf(g->arena, "%s (%s)", dev->name, dev->sensor) : dev->sensor);
         }
-        return join(&names, 8, g->arena);
+        return join(&names, ", ", 8, g->arena);
     }
     return NULL;
 }
@@ -132,15 +132,15 @@ void wl_add_facts(const struct wl_gathered *g, struct wl_document *d)
         add_once(g->arena, &workloads, r->set.workload);
         add_once(g->arena, &versions, r->version);
     }
-    wl_document_fact(d, "campaign", join(&campaigns, 6, g->arena));
-    wl_document_fact(d, "workload", join(&workloads, 8, g->arena));
-    wl_document_fact(d, "machine", join(&hosts, 6, g->arena));
-    wl_document_fact(d, "hardware", join(&hardware, 6, g->arena));
+    wl_document_fact(d, "campaign", join(&campaigns, ", ", 6, g->arena));
+    wl_document_fact(d, "workload", join(&workloads, ", ", 8, g->arena));
+    wl_document_fact(d, "machine", join(&hosts, ", ", 6, g->arena));
+    wl_document_fact(d, "hardware", join(&hardware, ", ", 6, g->arena));
     wl_document_fact(d, "measured", dates(g));
     wl_document_fact(d, "runs", run_counts(g));
     wl_document_fact(d, "sensors", device_names(g));
     sampling_facts(g, d);
-    wl_document_fact(d, "measured with wattlaw", join(&versions, 4, g->arena));
+    wl_document_fact(d, "measured with wattlaw", join(&versions, ", ", 4, g->arena));
     wl_document_fact(d, "report written",
                      wl_strf(g->arena, "%s by wattlaw " WL_VERSION, wl_iso_time(g->arena, wl_wall_ns())));
 }
@@ -191,7 +191,7 @@ static void warn_skipped(const struct wl_gathered *g, struct wl_document *d)
     if (n) {
         wl_strs_add(g->arena, &d->warnings,
                     wl_strf(g->arena, "Skipped: %zu of %zu configurations (%s).", n, g->trials.n,
-                            join(&reasons, LISTED_REASONS, g->arena)));
+                            join(&reasons, "; ", LISTED_REASONS, g->arena)));
     }
 }
 
