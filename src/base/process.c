@@ -47,8 +47,7 @@ static _Noreturn void child(const struct wl_spawn *how, char **env, int report, 
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    static const int reset[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE, SIGCHLD };
-    for (size_t i = 0; i < WL_COUNT(reset); i++) signal(reset[i], SIG_DFL);
+    signal(SIGPIPE, SIG_DFL); /* which we ignore; what else is ignored was so before us (nohup) and stays */
     int in = how->stdin_fd < 0 ? open("/dev/null", O_RDONLY) : how->stdin_fd;
     bool ok = in == 0 || dup2(in, 0) == 0;
     ok = ok && (how->stdout_fd < 0 || dup2(how->stdout_fd, 1) == 1);

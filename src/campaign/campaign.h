@@ -138,7 +138,8 @@ int wl_trial_command(const struct wl_experiment *x, const struct wl_trial *t, in
 /* ---- signals ------------------------------------------------------------------------------------------------ */
 
 /* Blocks SIGINT, SIGTERM and SIGHUP (all: SIGQUIT, SIGUSR1 and SIGUSR2 too) and gives them out one by one, until the
- * arena is freed. Call it before threads are started. */
+ * arena is freed. Signals that were ignored when the program was started stay so. Call it before threads are started.
+ */
 struct wl_signals;
 int wl_signals_open(struct wl_signals **out, bool all, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 int wl_signals_fd(const struct wl_signals *s); /* readable when there is one */

@@ -17,14 +17,22 @@ static void release(void *what)
     sigprocmask(SIG_SETMASK, &s->before, NULL);
 }
 
+/* What was ignored when we were started stays ignored (nohup, background jobs of scripts). A blocked signal would be
+ * queued all the same. */
+static void add_unless_ignored(sigset_t *set, int sig)
+{
+    struct sigaction now;
+    if (sigaction(sig, NULL, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(set, sig);
+}
+
 int wl_signals_open(struct wl_signals **out, bool all, struct wl_arena *a, struct wl_err *e)
 {
     static const int stops[] = { SIGINT, SIGTERM, SIGHUP }, others[] = { SIGQUIT, SIGUSR1, SIGUSR2 };
     struct wl_signals *s = wl_new(a, struct wl_signals);
     sigset_t set;
     sigemptyset(&set);
-    for (size_t i = 0; i < WL_COUNT(stops); i++) sigaddset(&set, stops[i]);
-    for (size_t i = 0; all && i < WL_COUNT(others); i++) sigaddset(&set, others[i]);
+    for (size_t i = 0; i < WL_COUNT(stops); i++) add_unless_ignored(&set, stops[i]);
+    for (size_t i = 0; all && i < WL_COUNT(others); i++) add_unless_ignored(&set, others[i]);
     if (sigprocmask(SIG_BLOCK, &set, &s->before)) return wl_fail_errno(e, "cannot block signals");
     s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (s->fd < 0) {

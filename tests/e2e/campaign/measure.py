@@ -49,6 +49,13 @@ def signals_reach_the_command(bench):
     check(states == ["interrupted", "interrupted", "failed"], states)
 
 
+def nohup_reaches_the_command(bench):
+    p = bench.start("measure", "--quiet", "--", "sh", "-c", "kill -HUP $$; echo alive",
+                    preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    out, _ = p.communicate(timeout=30)
+    check(out == "alive\n" and p.returncode == 0, out, p.returncode)
+
+
 def a_terminals_ctrl_c_reaches_the_command_once(bench):
     pid, terminal = pty.fork()
     if pid == 0:
@@ -167,7 +174,7 @@ def usage_is_explained(bench):
 
 
 main([status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched,
-      signals_reach_the_command, a_terminals_ctrl_c_reaches_the_command_once, epochs_come_from_marks,
+      signals_reach_the_command, nohup_reaches_the_command, a_terminals_ctrl_c_reaches_the_command_once, epochs_come_from_marks,
       epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
       a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,

@@ -89,6 +89,15 @@ def ctrl_c_stops_the_job_and_the_next_call_carries_on(bench):
     check(bench.rows("toy/wattlaw.db", "SELECT count(DISTINCT run) FROM observations") == [(8,)])
 
 
+def nohup_is_respected(bench):
+    bench.write("a.ini", BASIC)
+    p = bench.start("sweep", "a.ini", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    bench.wait_until("a toy runs", lambda: any(c.startswith("toy") for _, c in bench.processes()))
+    p.send_signal(signal.SIGHUP)
+    p.communicate(timeout=30)
+    check(p.returncode == 0 and states(bench) == {"done": 8}, p.returncode, states(bench))
+
+
 def a_second_ctrl_c_does_not_wait(bench):
     bench.write("a.ini", BASIC)
     p = bench.start("sweep", "a.ini", "--set", "launch.command=toy deaf=1 epochs=1 ms=60000 say={workers}{local_batch}",
@@ -262,7 +271,7 @@ def the_null_launcher_starts_nothing(bench):
 
 main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeats_and_values_add_what_is_missing,
       another_command_needs_another_campaign, ctrl_c_stops_the_job_and_the_next_call_carries_on,
-      a_second_ctrl_c_does_not_wait, a_failed_run_is_told_and_does_not_stop_the_others,
+      nohup_is_respected, a_second_ctrl_c_does_not_wait, a_failed_run_is_told_and_does_not_stop_the_others,
       a_run_that_takes_too_long_fails, broken_marks_do_no_harm, epochs_come_from_the_log,
       what_is_not_there_is_told_before_anything_starts, data_are_prepared_once_and_whole,
       own_axes_and_weak_scaling_reach_the_command, what_the_command_does_not_get_is_not_claimed,
