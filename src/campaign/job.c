@@ -50,8 +50,10 @@ struct guard {
     pid_t command;
     struct news last;
     bool command_done, stopping, killing;
-    int64_t kill_at_ns;
+    int64_t kill_at_ns, leave_by_ns;
 };
+
+enum { LEAVING_MS = 500 };
 
 static void tell(const struct guard *g, const struct news *n)
 {
@@ -189,6 +191,14 @@ static bool reap(struct guard *g)
     }
 }
 
+/* A helper that leaves by itself when the command's end of a pipe closes has a moment to do so: Python's
+ * multiprocessing has one in every job. */
+static bool may_leave(struct guard *g)
+{
+    if (!g->leave_by_ns) g->leave_by_ns = wl_now_ns() + LEAVING_MS * (WL_NS_PER_S / 1000);
+    return wl_now_ns() < g->leave_by_ns;
+}
+
 /* What of the tree outlived the command is ended too, except under `measure`, where a command may leave a daemon. */
 static void end_leftovers(struct guard *g)
 {
@@ -196,14 +206,15 @@ static void end_leftovers(struct guard *g)
         tell(g, &g->last);
         _exit(0);
     }
+    if (!g->stopping && may_leave(g)) return;
     if (!g->stopping) g->last.leftovers = signal_tree(0);
     begin_stop(g);
 }
 
 static int poll_ms(const struct guard *g)
 {
-    if (!g->stopping) return -1;
-    int64_t left_ms = (g->kill_at_ns - wl_now_ns()) / 1000000 + 1;
+    if (!g->stopping && !g->leave_by_ns) return -1;
+    int64_t left_ms = ((g->stopping ? g->kill_at_ns : g->leave_by_ns) - wl_now_ns()) / 1000000 + 1;
     return g->killing ? 10 : left_ms > 0 ? (int)left_ms : 0;
 }
 

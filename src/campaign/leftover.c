@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ENVIRON_MAX = 4 << 20, LOOK_AGAIN_US = 10000, LEAVING_MS = 1000 };
+enum { ENVIRON_MAX = 4 << 20, LOOK_AGAIN_US = 10000 };
 
 /* Does the environment, NUL-separated as in /proc/PID/environ, hold WATTLAW_RUN_DIR with one of these values? */
 static bool carries(const char *env, size_t n, const struct wl_strs *run_dirs)
@@ -39,20 +39,9 @@ static int signal_all(const struct wl_strs *run_dirs, int sig)
     return found;
 }
 
-/* A helper that leaves when its parent's pipe closes is no leftover: Python's multiprocessing has one in every job. */
-static bool all_leave(const struct wl_strs *run_dirs)
-{
-    int64_t until_ns = wl_now_ns() + LEAVING_MS * (WL_NS_PER_S / 1000);
-    while (signal_all(run_dirs, 0) > 0) {
-        if (wl_now_ns() >= until_ns) return false;
-        usleep(LOOK_AGAIN_US);
-    }
-    return true;
-}
-
 int wl_leftovers_end(const struct wl_strs *run_dirs, double grace_s)
 {
-    if (run_dirs->n == 0 || all_leave(run_dirs)) return 0;
+    if (run_dirs->n == 0) return 0;
     int found = signal_all(run_dirs, SIGTERM);
     if (found == 0) return 0;
     int64_t kill_at_ns = wl_now_ns() + (int64_t)(grace_s * WL_NS_PER_S);
