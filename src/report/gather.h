@@ -50,9 +50,13 @@ const char *wl_gathered_span(const struct wl_gathered *g);
 char *wl_facet_title(const struct wl_gathered *g, size_t facet, const char *title);
 char *wl_facet_id(const struct wl_gathered *g, size_t facet, const char *id);
 
-/* The axis of the worker counts of a facet, and a figure over it. */
-struct wl_axis wl_worker_axis(const struct wl_gathered *g, size_t facet);
+/* The worker counts of a facet, thinned to at most `most` (wl_count_ticks), and a figure over them. */
+struct wl_reals wl_worker_counts(const struct wl_gathered *g, size_t facet, size_t most);
 struct wl_figure *wl_group_figure(const struct wl_gathered *g, size_t facet, const char *id, const char *title);
+
+/* A group's ratios to its smallest worker count, with their intervals; `member` is the offset of a wl_law_ratio in
+ * struct wl_law_config. */
+void wl_add_ratios(struct wl_figure *f, const struct wl_report_group *group, size_t member);
 
 /* Why the numbers of a run that ended are not used, or NULL. */
 char *wl_run_reason(const struct wl_run_row *run, struct wl_arena *a);

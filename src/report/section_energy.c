@@ -2,6 +2,7 @@
 #include "report/gather.h"
 
 #include <math.h>
+#include <stdint.h>
 
 /* Marks the figure with what its energies are. */
 static void mark_estimates(const struct wl_gathered *g, size_t facet, struct wl_figure *f)
@@ -9,31 +10,6 @@ static void mark_estimates(const struct wl_gathered *g, size_t facet, struct wl_
     for (size_t i = 0; i < g->n_groups; i++) {
         if (g->groups[i].facet == facet) f->estimated = f->estimated || g->groups[i].law->estimated;
     }
-}
-
-static void add_energy_ratio(struct wl_figure *f, const struct wl_report_group *group)
-{
-    const struct wl_law_group *law = group->law;
-    size_t n = law->n_configs;
-    double *x = wl_new_array(f->arena, double, n), *y = wl_new_array(f->arena, double, n),
-           *lo = wl_new_array(f->arena, double, n), *hi = wl_new_array(f->arena, double, n);
-    for (size_t i = 0; i < n; i++) {
-        const struct wl_law_config *c = &law->configs[i];
-        x[i] = c->workers;
-        y[i] = c->energy_ratio.value;
-        lo[i] = c->energy_ratio.lo;
-        hi[i] = c->energy_ratio.hi;
-    }
-    wl_figure_add(f, &(struct wl_series) { .label = group->label,
-                                           .style = WL_STYLE_POINTS,
-                                           .n = n,
-                                           .x = x,
-                                           .y = y,
-                                           .lo = lo,
-                                           .hi = hi,
-                                           .colour = group->colour,
-                                           .marker = group->marker });
-    wl_figure_add(f, &(struct wl_series) { .style = WL_STYLE_LINE, .n = n, .x = x, .y = y, .colour = group->colour });
 }
 
 static struct wl_figure *energy_ratio_figure(const struct wl_gathered *g, size_t facet)
@@ -48,7 +24,7 @@ static struct wl_figure *energy_ratio_figure(const struct wl_gathered *g, size_t
         "Dashed: the energy of the smallest worker count.";
     mark_estimates(g, facet, f);
     for (size_t i = 0; i < g->n_groups; i++) {
-        if (g->groups[i].facet == facet) add_energy_ratio(f, &g->groups[i]);
+        if (g->groups[i].facet == facet) wl_add_ratios(f, &g->groups[i], offsetof(struct wl_law_config, energy_ratio));
     }
     if (wl_figure_empty(f)) return f;
 
@@ -76,18 +52,9 @@ static size_t place_of(const struct wl_reals *counts, double workers)
     return k;
 }
 
-static struct wl_axis count_axis(const struct wl_gathered *g, size_t facet, struct wl_reals *counts)
+/* An axis on which worker count k of the list stands at k. */
+static struct wl_axis count_axis(const struct wl_gathered *g, const struct wl_reals *counts)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < g->n_groups; i++) n += g->groups[i].law->n_configs;
-    double *workers = wl_new_array(g->arena, double, n);
-    n = 0;
-    for (size_t i = 0; i < g->n_groups; i++) {
-        const struct wl_law_group *law = g->groups[i].law;
-        for (size_t k = 0; g->groups[i].facet == facet && k < law->n_configs; k++)
-            workers[n++] = law->configs[k].workers;
-    }
-    *counts = wl_count_ticks(workers, n, true, SIZE_MAX, g->arena);
     struct wl_axis axis = { .label = "workers", .min = NAN, .max = NAN };
     axis.ticks = (struct wl_reals) { wl_new_array(g->arena, double, counts->n), counts->n };
     for (size_t i = 0; i < counts->n; i++) {
@@ -100,8 +67,8 @@ static struct wl_axis count_axis(const struct wl_gathered *g, size_t facet, stru
 static struct wl_figure *power_figure(const struct wl_gathered *g, size_t facet)
 {
     struct wl_figure *f = wl_group_figure(g, facet, "mean-power", "Mean power while training");
-    struct wl_reals counts;
-    f->x = count_axis(g, facet, &counts);
+    struct wl_reals counts = wl_worker_counts(g, facet, SIZE_MAX);
+    f->x = count_axis(g, &counts);
     f->y = (struct wl_axis) { .label = "mean power", .unit = "W", .zero = true, .min = NAN, .max = NAN };
     f->metrics = "mean-power";
     f->caption = "All chosen devices of the job together.";

@@ -4,13 +4,12 @@
 #include <math.h>
 #include <stdint.h>
 
-enum { CURVE_POINTS = 40 };
+enum { CURVE_POINTS = 40, MOST_TICKS = 12 };
 
-/* Every worker count of the groups of a facet. */
-static struct wl_reals worker_ticks(const struct wl_gathered *g, size_t facet)
+struct wl_reals wl_worker_counts(const struct wl_gathered *g, size_t facet, size_t most)
 {
     size_t n = 0;
-    for (size_t i = 0; i < g->n_groups; i++) n += g->groups[i].facet == facet ? g->groups[i].law->n_configs : 0;
+    for (size_t i = 0; i < g->n_groups; i++) n += g->groups[i].law->n_configs;
     double *workers = wl_new_array(g->arena, double, n);
     n = 0;
     for (size_t i = 0; i < g->n_groups; i++) {
@@ -18,19 +17,14 @@ static struct wl_reals worker_ticks(const struct wl_gathered *g, size_t facet)
         for (size_t k = 0; g->groups[i].facet == facet && k < law->n_configs; k++)
             workers[n++] = law->configs[k].workers;
     }
-    return wl_count_ticks(workers, n, true, 12, g->arena);
-}
-
-struct wl_axis wl_worker_axis(const struct wl_gathered *g, size_t facet)
-{
-    return (
-        struct wl_axis) { .label = "workers", .log = true, .min = NAN, .max = NAN, .ticks = worker_ticks(g, facet) };
+    return wl_count_ticks(workers, n, true, most, g->arena);
 }
 
 struct wl_figure *wl_group_figure(const struct wl_gathered *g, size_t facet, const char *id, const char *title)
 {
     struct wl_figure *f = wl_figure_new(g->arena, wl_facet_id(g, facet, id), wl_facet_title(g, facet, title));
-    f->x = wl_worker_axis(g, facet);
+    f->x = (struct wl_axis) { .label = "workers", .log = true, .min = NAN, .max = NAN };
+    f->x.ticks = wl_worker_counts(g, facet, MOST_TICKS);
     for (size_t i = 0; i < g->n_groups; i++) {
         if (g->groups[i].facet == facet) f->simulated = f->simulated || g->groups[i].law->simulated;
     }
@@ -162,18 +156,18 @@ static struct wl_figure *time_figure(const struct wl_gathered *g, size_t facet)
 
 /* ---- speed-up ---- */
 
-static void add_speedup(struct wl_figure *f, const struct wl_report_group *group)
+void wl_add_ratios(struct wl_figure *f, const struct wl_report_group *group, size_t member)
 {
     const struct wl_law_group *law = group->law;
     size_t n = law->n_configs;
     double *x = wl_new_array(f->arena, double, n), *y = wl_new_array(f->arena, double, n),
            *lo = wl_new_array(f->arena, double, n), *hi = wl_new_array(f->arena, double, n);
     for (size_t i = 0; i < n; i++) {
-        const struct wl_law_config *c = &law->configs[i];
-        x[i] = c->workers;
-        y[i] = c->speedup.value;
-        lo[i] = c->speedup.lo;
-        hi[i] = c->speedup.hi;
+        const struct wl_law_ratio *ratio = (const void *)((const char *)&law->configs[i] + member);
+        x[i] = law->configs[i].workers;
+        y[i] = ratio->value;
+        lo[i] = ratio->lo;
+        hi[i] = ratio->hi;
     }
     wl_figure_add(f, &(struct wl_series) { .label = group->label,
                                            .style = WL_STYLE_POINTS,
@@ -231,7 +225,7 @@ static struct wl_figure *speedup_figure(const struct wl_gathered *g, size_t face
         "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
         "Dashed: ideal.";
     for (size_t i = 0; i < g->n_groups; i++) {
-        if (g->groups[i].facet == facet) add_speedup(f, &g->groups[i]);
+        if (g->groups[i].facet == facet) wl_add_ratios(f, &g->groups[i], offsetof(struct wl_law_config, speedup));
     }
     add_ideal_speedup(g, facet, f);
     wl_figure_finish(f);
