@@ -190,6 +190,21 @@ static int show_runs(struct wl_store *s, int64_t campaign, bool json, struct wl_
     return WL_EXIT_OK;
 }
 
+static int show_run(struct wl_store *s, int64_t run, bool json, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_show_details d;
+    int rc = wl_show_read(s, run, &d, a, e);
+    if (rc) return rc;
+    if (!json) {
+        wl_show_text(&d, a);
+        return WL_EXIT_OK;
+    }
+    struct wl_json *root = wl_json_root_object(a);
+    wl_show_details_json(root, &d, a);
+    wl_json_print(root, stdout);
+    return WL_EXIT_OK;
+}
+
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct show_options *o = options;
@@ -198,7 +213,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     int rc = wl_cmd_store(rest, &s, a, e);
     if (rc == 0) rc = wl_cmd_campaign(s, o->campaign, &campaign, a, e);
     if (rc) return rc;
-    if (o->run) return wl_show_run(s, o->run, o->json, a, e);
+    if (o->run) return show_run(s, o->run, o->json, a, e);
     return o->epochs ? show_epochs(s, campaign, o->json, a, e) : show_runs(s, campaign, o->json, a, e);
 }
 

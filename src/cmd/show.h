@@ -1,13 +1,40 @@
-/* The two halves of `wattlaw show`: tables of runs (show.c) and one run in full (show_run.c). */
+/* The parts of `wattlaw show`: tables of runs (show.c), one run as text (show_run.c, show_devices.c) and JSON
+ * (show_json.c). */
 #ifndef WL_CMD_SHOW_H
 #define WL_CMD_SHOW_H
 
 #include "cmd/stores.h"
 
-/* A run as members of an object: settings, status, times, totals, sampling. */
-void wl_show_run_json(struct wl_json *object, const struct wl_run_row *run, struct wl_arena *a);
+/* All that a store knows of one run. */
+struct wl_show_details {
+    const struct wl_run_row *run;
+    struct wl_epoch_rows epochs;
+    struct wl_energy_rows energies;
+    struct wl_metric_rows metrics;
+    struct wl_stat_rows stats;
+    struct wl_device_rows devices;
+    struct wl_channel_rows channels;
+};
 
-/* One run with its energy, epochs, devices and sampling quality. WL_ENOENT when there is no such run. */
-int wl_show_run(struct wl_store *s, int64_t run, bool json, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* WL_ENOENT when there is no such run. */
+int wl_show_read(struct wl_store *s, int64_t run, struct wl_show_details *out, struct wl_arena *a,
+                 struct wl_err *e) WL_MUST_CHECK;
+
+/* By id, NULL where there is none. */
+const struct wl_device_row *wl_show_device(const struct wl_show_details *d, int64_t id);
+const struct wl_channel_row *wl_show_channel(const struct wl_show_details *d, int64_t id);
+
+/* Energy of an epoch: the sum over the chosen devices, missing as soon as one of them is. */
+double wl_show_epoch_energy(const struct wl_show_details *d, int64_t epoch);
+
+void wl_show_text(const struct wl_show_details *d, struct wl_arena *a);
+
+/* Energy and channels over the whole run, a line a device; of more than 16 devices, a line a product. */
+void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a);
+void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a);
+
+/* A run as members of an object: settings, status, times, totals, sampling; and all the rest of it. */
+void wl_show_run_json(struct wl_json *object, const struct wl_run_row *run, struct wl_arena *a);
+void wl_show_details_json(struct wl_json *object, const struct wl_show_details *d, struct wl_arena *a);
 
 #endif

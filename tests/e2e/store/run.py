@@ -28,6 +28,7 @@ CASES = {
     "show_run_json": (["show", "lab1", "--run", "1", "--json"], 0),
     "show_run_failed": (["show", "lab1", "--run", "3"], 0),
     "show_no_run": (["show", "lab1", "--run", "99"], 1),
+    "show_run_many_devices": (["show", "many.db", "--run", "2"], 0),
     "show_epochs": (["show", "lab1", "--epochs"], 0),
     "show_epochs_json": (["show", "lab1", "--epochs", "--json"], 0),
     "export_observations": (["export", "observations", "lab1"], 0),
@@ -41,6 +42,21 @@ CASES = {
 def make_store(path):
     with open(FIXTURE) as file, sqlite3.connect(path) as db:
         db.executescript(file.read())
+
+
+def add_devices(path, n):
+    """n more GPUs in run 2, each like the one that is there."""
+    with sqlite3.connect(path) as db:
+        for i in range(1, n + 1):
+            db.execute("INSERT INTO device(host, uuid, sensor, number, name) VALUES ('node1', ?, 'nvml', ?, 'V100')",
+                       (f"GPU-{i}", i))
+            device = db.execute("SELECT max(id) FROM device").fetchone()[0]
+            db.execute("""INSERT INTO channel(run, device, quantity, unit, scope, variant)
+                          VALUES (2, ?, 'sm_util_pct', '%', 'gpu', '')""", (device,))
+            db.execute("INSERT INTO stat(channel, readings, mean, sd, min, max) SELECT max(id), 20, ?, 1, ?, 99 FROM channel",
+                       (80 + i, 70 - i))
+            db.execute("""INSERT INTO energy(run, device, scope, method, energy_j, mean_power_w, coverage, chosen)
+                          VALUES (2, ?, 'gpu', 'counter', 100, 50, 0.9, 1)""", (device,))
 
 
 def run(program, folder, arguments):
@@ -91,6 +107,8 @@ def main():
         os.mkdir(os.path.join(folder, "lab1"))
         make_store(os.path.join(folder, "lab1", "wattlaw.db"))
         make_store(os.path.join(folder, "lab1.db"))
+        make_store(os.path.join(folder, "many.db"))
+        add_devices(os.path.join(folder, "many.db"), 19)
         with open(os.path.join(folder, "notes.txt"), "w") as file:
             file.write("not a store, but a note that is long enough to be one\n")
         for name, (arguments, status) in CASES.items():

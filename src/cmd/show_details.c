@@ -1,0 +1,58 @@
+#include "cmd/show.h"
+
+#include <math.h>
+
+int wl_show_read(struct wl_store *s, int64_t id, struct wl_show_details *d, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_run_rows runs;
+    int rc = wl_store_runs(s, &(struct wl_run_filter) { .run = id }, &runs, a, e);
+    if (rc) return rc;
+    if (runs.n == 0) return wl_fail(e, WL_ENOENT, "%s: no run %lld", wl_store_path(s), (long long)id);
+    d->run = runs.v;
+    rc = wl_store_epochs(s, id, &d->epochs, a, e);
+    if (rc == 0) rc = wl_store_energies(s, id, &d->energies, a, e);
+    if (rc == 0) rc = wl_store_metrics(s, id, &d->metrics, a, e);
+    if (rc == 0) rc = wl_store_stats(s, id, &d->stats, a, e);
+    if (rc == 0) rc = wl_store_devices(s, id, &d->devices, a, e);
+    if (rc == 0) rc = wl_store_channels(s, id, &d->channels, a, e);
+    return rc;
+}
+
+/* The row with this id among rows in order of their ids, which stand first in each. */
+static const void *find(const void *rows, size_t n, size_t size, int64_t id)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        const int64_t *row = (const int64_t *)((const char *)rows + mid * size);
+        if (*row == id) return row;
+        if (*row < id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return NULL;
+}
+_Static_assert(offsetof(struct wl_device_row, id) == 0 && offsetof(struct wl_channel_row, id) == 0, "ids stand first");
+
+const struct wl_device_row *wl_show_device(const struct wl_show_details *d, int64_t id)
+{
+    return find(d->devices.v, d->devices.n, sizeof *d->devices.v, id);
+}
+
+const struct wl_channel_row *wl_show_channel(const struct wl_show_details *d, int64_t id)
+{
+    return find(d->channels.v, d->channels.n, sizeof *d->channels.v, id);
+}
+
+double wl_show_epoch_energy(const struct wl_show_details *d, int64_t epoch)
+{
+    double sum_j = NAN;
+    for (size_t i = 0; i < d->energies.n; i++) {
+        const struct wl_energy_row *v = &d->energies.v[i];
+        if (!v->chosen || v->epoch != (double)epoch) continue;
+        sum_j = (isnan(sum_j) ? 0 : sum_j) + v->energy_j;
+        if (isnan(v->energy_j)) return NAN;
+    }
+    return sum_j;
+}

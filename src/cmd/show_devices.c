@@ -1,0 +1,167 @@
+/* Tables of the devices of a run. Beyond MANY devices those of one product share a line. */
+#include "cmd/show.h"
+
+#include <math.h>
+
+enum { MANY = 16 };
+
+/* What a line is about; lines of one product differ in nothing of it. */
+struct label {
+    const char *device; /* its product, or product and uuid */
+    const char *sensor, *what, *scope, *unit;
+    bool estimated, simulated, chosen;
+};
+
+static bool same_label(const struct label *x, const struct label *y)
+{
+    return wl_streq(x->device, y->device) && wl_streq(x->sensor, y->sensor) && wl_streq(x->what, y->what) &&
+           wl_streq(x->scope, y->scope) && wl_streq(x->unit, y->unit) && x->estimated == y->estimated &&
+           x->simulated == y->simulated && x->chosen == y->chosen;
+}
+
+struct line {
+    struct label label;
+    size_t devices;
+    double energy_j, power_w, coverage; /* sums, and the lowest */
+    double mean, sd, min, max;          /* mean of means; sd of a single device */
+    double readings;
+};
+struct lines {
+    struct line *v;
+    size_t n, cap;
+};
+
+/* The line to add to: a new one, or that of the same product. */
+static struct line *line_for(struct lines *lines, const struct label *label, bool merge, struct wl_arena *a)
+{
+    for (size_t i = 0; merge && i < lines->n; i++)
+        if (same_label(&lines->v[i].label, label)) return &lines->v[i];
+    WL_GROW(a, lines->v, lines->n, lines->cap);
+    lines->v[lines->n] = (struct line) { .label = *label };
+    return &lines->v[lines->n++];
+}
+
+static const char *device_label(const struct wl_device_row *v, bool merge, struct wl_arena *a)
+{
+    if (!v) return NULL;
+    if (merge) return v->name ? v->name : v->sensor;
+    return v->name && !wl_streq(v->name, v->uuid) ? wl_strf(a, "%s %s", v->name, v->uuid) : v->uuid;
+}
+
+static void device_cell(struct wl_table *t, const struct line *v)
+{
+    if (v->devices > 1)
+        wl_table_cellf(t, "%zu x %s", v->devices, v->label.device);
+    else
+        wl_table_cell(t, v->label.device);
+}
+
+static struct wl_table table_with(const struct wl_table_head *head, size_t n, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    for (size_t i = 0; i < n; i++) wl_table_column(&t, head[i].name, head[i].right);
+    return t;
+}
+
+static void print_table(const struct wl_table *t)
+{
+    if (wl_table_rows(t) == 0) return;
+    printf("\n");
+    wl_table_print(t, stdout, wl_table_width(stdout));
+}
+
+/* ---- energy ---- */
+
+static void add_energy(struct line *to, const struct wl_energy_row *v)
+{
+    to->energy_j += v->energy_j;
+    to->power_w += v->mean_power_w;
+    to->coverage = to->devices++ ? fmin(to->coverage, v->coverage) : v->coverage;
+}
+
+void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a)
+{
+    static const struct wl_table_head head[] = { { "device", false },  { "scope", false }, { "method", false },
+                                                 { "energy J", true }, { "mean W", true }, { "covered %", true },
+                                                 { "counted", false }, { "note", false } };
+    bool merge = d->devices.n > MANY;
+    struct lines lines = { 0 };
+    for (size_t i = 0; i < d->energies.n; i++) {
+        const struct wl_energy_row *v = &d->energies.v[i];
+        if (!isnan(v->epoch)) continue;
+        struct label label = { .device = device_label(wl_show_device(d, v->device), merge, a),
+                               .what = v->method,
+                               .scope = v->scope,
+                               .estimated = v->estimated,
+                               .simulated = v->simulated,
+                               .chosen = v->chosen };
+        add_energy(line_for(&lines, &label, merge, a), v);
+    }
+    struct wl_table t = table_with(head, WL_COUNT(head), a);
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct line *v = &lines.v[i];
+        device_cell(&t, v);
+        wl_table_cell(&t, v->label.scope);
+        wl_table_cell(&t, v->label.what);
+        wl_table_real(&t, v->energy_j, 5);
+        wl_table_real(&t, v->power_w, 4);
+        wl_table_real(&t, 100 * v->coverage, 3);
+        wl_table_cell(&t, v->label.chosen ? "yes" : "no");
+        wl_table_cell(&t, wl_cmd_energy_note(v->label.estimated, v->label.simulated));
+        wl_table_row(&t);
+    }
+    print_table(&t);
+}
+
+/* ---- channels ---- */
+
+static void add_stat(struct line *to, const struct wl_stat_row *v)
+{
+    size_t n = to->devices++;
+    to->mean += (v->mean - to->mean) / (double)(n + 1);
+    to->sd = n ? NAN : v->sd;
+    to->min = n ? fmin(to->min, v->min) : v->min;
+    to->max = n ? fmax(to->max, v->max) : v->max;
+    to->readings += (double)v->readings;
+}
+
+void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
+{
+    static const struct wl_table_head head[] = { { "device", false },  { "sensor", false }, { "quantity", false },
+                                                 { "scope", false },   { "mean", true },    { "sd", true },
+                                                 { "min", true },      { "max", true },     { "unit", false },
+                                                 { "readings", true }, { "note", false } };
+    bool merge = d->devices.n > MANY;
+    struct lines lines = { 0 };
+    for (size_t i = 0; i < d->stats.n; i++) {
+        const struct wl_stat_row *v = &d->stats.v[i];
+        const struct wl_channel_row *c = wl_show_channel(d, v->channel);
+        const struct wl_device_row *device = c ? wl_show_device(d, c->device) : NULL;
+        if (!isnan(v->epoch) || !device) continue;
+        struct label label = { .device = device_label(device, merge, a),
+                               .sensor = device->sensor,
+                               .scope = c->scope,
+                               .unit = c->unit,
+                               .estimated = c->estimated,
+                               .simulated = c->simulated };
+        label.what = *c->variant ? wl_strf(a, "%s (%s)", c->quantity, c->variant) : c->quantity;
+        add_stat(line_for(&lines, &label, merge, a), v);
+    }
+    struct wl_table t = table_with(head, WL_COUNT(head), a);
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct line *v = &lines.v[i];
+        device_cell(&t, v);
+        wl_table_cell(&t, v->label.sensor);
+        wl_table_cell(&t, v->label.what);
+        wl_table_cell(&t, v->label.scope);
+        wl_table_real(&t, v->mean, 4);
+        wl_table_real(&t, v->sd, 3);
+        wl_table_real(&t, v->min, 4);
+        wl_table_real(&t, v->max, 4);
+        wl_table_cell(&t, v->label.unit);
+        wl_table_int(&t, v->readings);
+        wl_table_cell(&t, wl_cmd_energy_note(v->label.estimated, v->label.simulated));
+        wl_table_row(&t);
+    }
+    print_table(&t);
+}

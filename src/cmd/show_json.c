@@ -1,0 +1,120 @@
+#include "cmd/show.h"
+
+#include <math.h>
+
+static void add_time(struct wl_json *o, const char *name, struct wl_anchor t, struct wl_arena *a)
+{
+    if (t.wall_ns == WL_NO_NS)
+        wl_json_add_null(o, name);
+    else
+        wl_json_add_str(o, name, wl_iso_time(a, t.wall_ns));
+}
+
+void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_arena *a)
+{
+    wl_json_add_int(o, "run", r->id);
+    wl_json_add_str(o, "status", wl_run_status_names[r->status]);
+    wl_cmd_settings_json(&r->set, wl_json_add_object(o, "settings"));
+    wl_json_add_int(o, "repeat", r->repeat);
+    wl_json_add_int(o, "attempt", r->attempt);
+    wl_json_add_str(o, "command", r->command);
+    wl_json_add_str(o, "folder", r->folder);
+    wl_json_add_str(o, "host", r->host);
+    wl_json_add_str(o, "version", r->version);
+    add_time(o, "started", r->start, a);
+    add_time(o, "stopped", r->stop, a);
+    wl_json_add_number(o, "exit_status", r->exit_status);
+    wl_json_add_number(o, "signal", r->signal);
+    wl_json_add_str(o, "error", r->error);
+    wl_json_add_str(o, "flag", r->flag);
+    wl_json_add_real(o, "time_s", r->time_s);
+    wl_json_add_number(o, "epochs_seen", r->epochs_seen);
+    wl_json_add_real(o, "epoch_time_s", r->epoch_time_s);
+    wl_json_add_real(o, "energy_j", r->energy_j);
+    wl_json_add_real(o, "mean_power_w", r->mean_power_w);
+    wl_json_add_bool(o, "estimated", r->estimated);
+    wl_json_add_bool(o, "simulated", r->simulated);
+    wl_json_add_real(o, "util_pct", r->util_pct);
+    wl_json_add_str(o, "metric", r->metric);
+    wl_json_add_real(o, "metric_value", r->metric_value);
+    struct wl_json *sampling = wl_json_add_object(o, "sampling");
+    wl_json_add_real(sampling, "asked_s", r->sampling_asked_s);
+    wl_json_add_real(sampling, "period_s", r->sampling_period_s);
+    wl_json_add_number(sampling, "ticks", r->ticks);
+    wl_json_add_number(sampling, "ticks_skipped", r->ticks_skipped);
+    wl_json_add_number(sampling, "samples_lost", r->samples_lost);
+    wl_json_add_real(sampling, "own_cpu_s", r->own_cpu_s);
+}
+
+static void add_epochs(struct wl_json *root, const struct wl_show_details *d)
+{
+    struct wl_json *list = wl_json_add_array(root, "epochs");
+    for (size_t i = 0; i < d->epochs.n; i++) {
+        const struct wl_epoch_row *v = &d->epochs.v[i];
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_int(o, "epoch", v->epoch);
+        wl_json_add_real(o, "time_s", v->time_s);
+        wl_json_add_number(o, "samples", v->samples);
+        wl_json_add_number(o, "updates", v->updates);
+        wl_json_add_real(o, "energy_j", wl_show_epoch_energy(d, v->epoch));
+        struct wl_json *metrics = wl_json_add_object(o, "metrics");
+        for (size_t k = 0; k < d->metrics.n; k++)
+            if (d->metrics.v[k].epoch == (double)v->epoch)
+                wl_json_add_real(metrics, d->metrics.v[k].name, d->metrics.v[k].value);
+    }
+}
+
+static void add_energies(struct wl_json *root, const struct wl_show_details *d)
+{
+    struct wl_json *list = wl_json_add_array(root, "energies");
+    for (size_t i = 0; i < d->energies.n; i++) {
+        const struct wl_energy_row *v = &d->energies.v[i];
+        const struct wl_device_row *device = wl_show_device(d, v->device);
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_number(o, "epoch", v->epoch);
+        wl_json_add_str(o, "device", device ? device->uuid : NULL);
+        wl_json_add_str(o, "scope", v->scope);
+        wl_json_add_str(o, "method", v->method);
+        wl_json_add_real(o, "energy_j", v->energy_j);
+        wl_json_add_real(o, "mean_power_w", v->mean_power_w);
+        wl_json_add_real(o, "coverage", v->coverage);
+        wl_json_add_bool(o, "estimated", v->estimated);
+        wl_json_add_bool(o, "simulated", v->simulated);
+        wl_json_add_bool(o, "counted", v->chosen);
+    }
+}
+
+static void add_channels(struct wl_json *root, const struct wl_show_details *d)
+{
+    struct wl_json *list = wl_json_add_array(root, "channels");
+    for (size_t i = 0; i < d->stats.n; i++) {
+        const struct wl_stat_row *v = &d->stats.v[i];
+        const struct wl_channel_row *c = wl_show_channel(d, v->channel);
+        const struct wl_device_row *device = c ? wl_show_device(d, c->device) : NULL;
+        if (!device || !isnan(v->epoch)) continue;
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_str(o, "device", device->uuid);
+        wl_json_add_str(o, "name", device->name);
+        wl_json_add_str(o, "sensor", device->sensor);
+        wl_json_add_str(o, "quantity", c->quantity);
+        wl_json_add_str(o, "unit", c->unit);
+        wl_json_add_str(o, "scope", c->scope);
+        wl_json_add_str(o, "variant", c->variant);
+        wl_json_add_real(o, "mean", v->mean);
+        wl_json_add_real(o, "sd", v->sd);
+        wl_json_add_real(o, "min", v->min);
+        wl_json_add_real(o, "max", v->max);
+        wl_json_add_int(o, "readings", v->readings);
+        wl_json_add_bool(o, "estimated", c->estimated);
+        wl_json_add_bool(o, "simulated", c->simulated);
+    }
+}
+
+void wl_show_details_json(struct wl_json *o, const struct wl_show_details *d, struct wl_arena *a)
+{
+    wl_show_run_json(o, d->run, a);
+    wl_json_add_str(o, "log_tail", d->run->log_tail);
+    add_epochs(o, d);
+    add_energies(o, d);
+    add_channels(o, d);
+}
