@@ -145,6 +145,27 @@ struct wl_line wl_theil_sen(const double *x, const double *y, size_t n, double l
 int wl_huber(const double *x, const double *y, size_t n, double level, struct wl_line *out, struct wl_arena *a,
              struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- nonlinear least squares ---- */
+
+/* Fills residual [n] at theta [k] and, unless it is NULL, jacobian [n,k], the derivatives of the residuals. */
+struct wl_nls_problem {
+    size_t n, k;
+    void (*model)(const double *theta, double *residual, double *jacobian, void *data);
+    void *data;
+};
+
+/* The minimum that Levenberg-Marquardt finds from the start [k]: a local one, so try several starts. Standard errors
+ * are those of the linear problem at the solution. WL_EINVAL: fewer rows than parameters, no convergence, or
+ * parameters that cannot be told apart (theta, sse and sigma are set then, errors are not). */
+struct wl_nls {
+    size_t n, k;
+    double df;
+    double *theta, *se; /* [k] */
+    double sse, sigma;
+};
+int wl_nls_fit(struct wl_nls *out, const struct wl_nls_problem *problem, const double *start, struct wl_arena *a,
+               struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- several tests at once ---- */
 
 /* Holm's adjusted p values: adjusted[i] <= alpha rejects with the chance of any false rejection <= alpha. NAN stays
