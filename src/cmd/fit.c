@@ -181,6 +181,56 @@ static void print_worker_counts(const struct wl_law_group *g, enum wl_law_respon
     wl_table_print(&t, stdout, wl_table_width(stdout));
 }
 
+static const struct wl_law_model *power_of(const struct wl_law_group *g)
+{
+    for (size_t i = 0; i < g->n_models; i++)
+        if (g->models[i].ranked && wl_streq(g->models[i].name, "power")) return &g->models[i];
+    return NULL;
+}
+
+/* Which curve the runs prefer, whether they choose at all, and which one may be trusted beyond them. */
+static void print_best_curve(const struct wl_law_group *g)
+{
+    const struct wl_law_model *best = g->best_model, *predictor = g->best_predictor, *power = power_of(g);
+    size_t rivals = 0; /* within 2 of the best AICc (Burnham and Anderson 2002) */
+    if (!best) return;
+    for (size_t i = 0; i < g->n_models; i++)
+        rivals += g->models[i].ranked && &g->models[i] != best && g->models[i].aicc - best->aicc <= 2;
+    printf("  curve      %s, t = %s, has the best AICc (weight %.2f", best->name, best->formula, best->weight);
+    if (power && power != best) printf("; power law %.1f behind", power->aicc - best->aicc);
+    puts(rivals ? "), but the runs do not choose: others are within 2" : ")");
+    if (predictor && predictor->llo_pct <= 25)
+        printf("  predicts   %s is best at larger worker counts from smaller ones, %.1f %% off\n", predictor->name,
+               predictor->llo_pct);
+    else if (predictor)
+        puts("  predicts   no curve foretells larger worker counts from smaller ones within 25 %: do not extrapolate");
+}
+
+static void print_models(const struct wl_law_group *g, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    const char *const heads[] = { "curve", "t(N)", "parameters", "AICc - best", "weight", "% off at larger N" };
+    if (!g->best_model) return;
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i > 2);
+    for (size_t i = 0; i < g->n_models; i++) {
+        const struct wl_law_model *m = &g->models[i];
+        struct wl_text values = WL_TEXT(a);
+        for (size_t j = 0; m->ranked && j < m->k; j++)
+            wl_text_addf(&values, "%s%s = %.4g", j ? ", " : "", m->param[j], m->value[j]);
+        wl_table_cell(&t, m->name);
+        wl_table_cell(&t, m->formula);
+        wl_table_cell(&t, m->ranked ? values.s : m->why);
+        if (m->ranked) {
+            wl_table_cellf(&t, "%.1f", m->aicc - g->best_model->aicc);
+            wl_table_cellf(&t, "%.2f", m->weight);
+            wl_table_real(&t, m->llo_pct, 3);
+        }
+        wl_table_row(&t);
+    }
+    putchar('\n');
+    wl_table_print(&t, stdout, wl_table_width(stdout));
+}
+
 static void print_group(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
 {
     printf("%s%s", g->title, g->simulated ? " (simulated)" : "");
@@ -195,6 +245,7 @@ static void print_group(const struct wl_law_group *g, enum wl_law_response respo
         print_doubling(g, response);
         print_fit_quality(g->law);
         print_shape(g, a);
+        print_best_curve(g);
     } else {
         bool other_column = g->counts.rows && g->counts.no_workers == g->counts.rows;
         printf("  %s%s\n", g->refused, other_column ? " (--map workers=COLUMN names the column that holds it)" : "");
@@ -205,6 +256,7 @@ static void print_group(const struct wl_law_group *g, enum wl_law_response respo
     if (!g->n_configs) return;
     putchar('\n');
     print_worker_counts(g, response, a);
+    print_models(g, a);
 }
 
 static bool any_law(const struct wl_law_result *r)
@@ -221,7 +273,7 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
         return wl_fail(e, WL_EUSAGE, "fit needs one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct wl_law_result result;
-    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .beyond = o->beyond };
+    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .beyond = o->beyond, .curves = true };
     how.response = wl_streq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
     int rc = wl_source_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);

@@ -53,8 +53,7 @@ static double half_width(const struct wl_law_estimate *e) { return (e->beta_hi -
 
 static const char *refusal(const struct wl_law_group *g, struct wl_arena *a)
 {
-    if (g->counts.rows && g->counts.no_workers == g->counts.rows)
-        return "no law: no row has a positive worker count";
+    if (g->counts.rows && g->counts.no_workers == g->counts.rows) return "no law: no row has a positive worker count";
     if (!g->n_configs) return "no law: no row has both a worker count and a positive response";
     return wl_strf(a, "no law: all runs have %g workers, and a scaling law needs at least two worker counts",
                    g->configs[0].workers);

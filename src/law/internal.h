@@ -46,6 +46,9 @@ size_t wl_law_points(const struct wl_law_group *g, bool config, double **x, doub
 /* Is it a power law: quadratic, local exponents, departures, verdict. */
 void wl_law_test_shape(struct wl_law_group *g, double beyond, struct wl_arena *a);
 
+/* Competing curves. */
+void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a);
+
 /* What cannot be said about the law, and runs off the line. */
 void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a);
 

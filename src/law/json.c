@@ -100,6 +100,33 @@ static void add_shape(struct wl_json *o, const struct wl_law_group *g)
     wl_json_add_str(o, "verdict_why", g->verdict_why);
 }
 
+static void add_model(struct wl_json *array, const struct wl_law_model *m)
+{
+    struct wl_json *o = wl_json_add_object(array, NULL);
+    wl_json_add_str(o, "name", m->name);
+    wl_json_add_str(o, "formula", m->formula);
+    struct wl_json *params = wl_json_add_object(o, "params"), *se = wl_json_add_object(o, "se");
+    for (size_t j = 0; j < m->k; j++) {
+        wl_json_add_real(params, m->param[j], m->value[j]);
+        wl_json_add_real(se, m->param[j], m->se[j]);
+    }
+    wl_json_add_real(o, "sse", m->sse);
+    wl_json_add_real(o, "aicc", m->aicc);
+    wl_json_add_real(o, "bic", m->bic);
+    wl_json_add_real(o, "weight", m->weight);
+    wl_json_add_real(o, "llo_pct", m->llo_pct);
+    wl_json_add_str(o, "why", m->why);
+}
+
+static void add_models(struct wl_json *o, const struct wl_law_group *g)
+{
+    struct wl_json *models = wl_json_add_array(o, "models");
+    for (size_t i = 0; i < g->n_models; i++) add_model(models, &g->models[i]);
+    wl_json_add_str(o, "no_models", g->no_models);
+    wl_json_add_str(o, "best_model", g->best_model ? g->best_model->name : NULL);
+    wl_json_add_str(o, "best_predictor", g->best_predictor ? g->best_predictor->name : NULL);
+}
+
 static size_t epochs_of(const struct wl_law_group *g)
 {
     size_t n = 0;
@@ -134,6 +161,7 @@ static void add_group(struct wl_json *array, const struct wl_law_group *g)
     wl_json_add_real(lack, "df2", g->lack_of_fit.df2);
     wl_json_add_real(lack, "p", g->lack_of_fit.p);
     add_shape(o, g);
+    add_models(o, g);
     struct wl_json *configs = wl_json_add_array(o, "worker_counts");
     for (size_t i = 0; i < g->n_configs; i++) add_config(configs, &g->configs[i]);
     struct wl_json *notes = wl_json_add_array(o, "notes");

@@ -21,6 +21,7 @@ struct wl_law_options {
     struct wl_strs by; /* columns that separate groups; empty: the default rule of wl_law_fit */
     enum wl_law_response response;
     int64_t drop_epochs; /* first epochs of a run that are left out; a run keeps at least one */
+    bool curves;         /* fit the competing curves too (models) */
     double beyond;       /* departure: does the law of worker counts up to this one hold beyond it? 0: all but two */
 };
 
@@ -95,6 +96,21 @@ struct wl_law_config {
     double local_beta, local_lo, local_hi; /* exponent at N by the quadratic; NAN where there is none */
 };
 
+/* A curve t(N) beside the power law, fitted to ln t of runs with positive terms; see src/law/models.c for the list. */
+enum { WL_LAW_MODEL_PARAMS = 3 };
+
+struct wl_law_model {
+    const char *name, *formula; /* "amdahl", "W/N + c" */
+    size_t k;
+    const char *const *param;                                   /* [k] names */
+    double value[WL_LAW_MODEL_PARAMS], se[WL_LAW_MODEL_PARAMS]; /* NAN where not fitted */
+    double sse, aicc, bic;                                      /* sigma counts as a parameter */
+    double weight;                                              /* Akaike weight among the ranked models */
+    double llo_pct; /* error at larger worker counts when fitted up to Nmax/2 and Nmax/4: root mean square, % */
+    bool ranked;
+    const char *why; /* why it is not; NULL: it is */
+};
+
 enum wl_law_scaling {
     WL_SCALING_UNKNOWN, /* samples were not recorded */
     WL_SCALING_STRONG,  /* every epoch has the same samples: work = epochs */
@@ -145,6 +161,10 @@ struct wl_law_group {
     struct wl_law_departure *departures;
     size_t n_departures;
     double beyond; /* the departures are from the law up to this worker count; NAN: not identifiable */
+    struct wl_law_model *models;
+    size_t n_models;
+    const struct wl_law_model *best_model, *best_predictor; /* by AICc; by llo_pct; NULL: none is ranked */
+    const char *no_models;                                  /* why there are no models, or NULL */
     enum wl_law_verdict verdict;
     const char *verdict_why; /* the tests behind it */
     const char *refused;     /* why there is no law; NULL: there is one */

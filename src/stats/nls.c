@@ -46,7 +46,7 @@ int wl_nls_fit(struct wl_nls *out, const struct wl_nls_problem *problem, const d
     if (n < k || !k) return wl_fail(e, WL_EINVAL, "nonlinear least squares: %zu rows for %zu parameters", n, k);
     out->theta = wl_new_array(a, double, k);
     out->se = wl_new_array(a, double, k);
-    for (size_t j = 0; j < k; j++) out->theta[j] = start[j];
+    for (size_t j = 0; j < k; j++) out->theta[j] = start[j], out->se[j] = NAN;
     struct call call = { problem, wl_new_array(a, double, n *k) };
     double *residual = wl_new_array(a, double, n), *jacobian = wl_new_array(a, double, n *k);
     double *work = wl_new_array(a, double, 5 * k + n); /* diag, qtf, three of k, one of n */

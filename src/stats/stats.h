@@ -156,7 +156,7 @@ struct wl_nls_problem {
 
 /* The minimum that Levenberg-Marquardt finds from the start [k]: a local one, so try several starts. Standard errors
  * are those of the linear problem at the solution. WL_EINVAL: fewer rows than parameters, no convergence, or
- * parameters that cannot be told apart (theta, sse and sigma are set then, errors are not). */
+ * parameters that cannot be told apart (theta, sse and sigma are set then, errors are NAN). */
 struct wl_nls {
     size_t n, k;
     double df;

@@ -8,6 +8,7 @@ import os
 
 import numpy as np
 import pandas as pd
+import scipy.optimize
 import scipy.stats
 import statsmodels.api as sm
 from statsmodels.stats.multitest import multipletests
@@ -50,6 +51,53 @@ def departures(runs, configs):
     return out
 
 
+STRONG = {
+    "power": (lambda n, a, b: a * n ** -b, [100, 0.8]),
+    "amdahl": (lambda n, w, c: w / n + c, [100, 5]),
+    "power_const": (lambda n, a, b, c: a * n ** -b + c, [100, 0.9, 1]),
+    "amdahl_log": (lambda n, w, c, g: w / n + c + g * np.log2(n), [100, 3, 0.3]),
+    "amdahl_linear": (lambda n, w, c, g: w / n + c + g * n, [100, 4, 0.02]),
+}
+WEAK = {
+    "power": (lambda n, a, b: a * n ** -b, [60, -0.02]),
+    "weak_log": (lambda n, t, s: t * (1 + s * np.log2(n)), [60, 0.02]),
+    "weak_linear": (lambda n, t, s: t * (1 + s * (n - 1)), [60, 0.01]),
+}
+PARAMS = dict(power="a b", amdahl="W c", power_const="a b c", amdahl_log="W c g", amdahl_linear="W c g",
+              weak_log="T1 s", weak_linear="T1 s")
+
+
+def curves(table, runs):
+    """Least squares of ln t by scipy; what has a term that vanishes is left empty."""
+    workers, y = runs.workers.to_numpy(float), runs.y.to_numpy()
+    weak = table.samples.nunique() > 1
+    out = []
+    for name, (t, start) in (WEAK if weak else STRONG).items():
+        def residual(p):
+            with np.errstate(all="ignore"):
+                return np.nan_to_num(np.log(t(workers, *p)) - y, nan=1e3)
+        scale = np.array(start, float)
+        fit = scipy.optimize.least_squares(lambda q: residual(q * scale), np.ones(len(start)), method="lm", jac="3-point",
+                                           xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=100000)
+        p = fit.x * scale
+        if min(p[-1], p[0]) <= 1e-6 and name != "power":
+            out.append({"name": name})
+            continue
+        n, k, sse = len(y), len(p) + 1, 2 * fit.cost
+        inverse = np.linalg.inv(fit.jac.T @ fit.jac)
+        error = np.sqrt(np.diag(inverse) * sse / (n - len(p))) * abs(scale)
+        minus2 = n * (np.log(2 * np.pi * sse / n) + 1)
+        out.append({"name": name, "params": dict(zip(PARAMS[name].split(), p)),
+                    "se": dict(zip(PARAMS[name].split(), error)), "sse": sse,
+                    "aicc": minus2 + 2 * k + 2 * k * (k + 1) / (n - k - 1), "bic": minus2 + k * np.log(n)})
+    best = min(row["aicc"] for row in out if "aicc" in row)
+    total = sum(np.exp((best - row["aicc"]) / 2) for row in out if "aicc" in row)
+    for row in out:
+        if "aicc" in row:
+            row["weight"] = np.exp((best - row["aicc"]) / 2) / total
+    return out
+
+
 def analyse(name, response):
     table = pd.read_csv(os.path.join(CASES, name + ".csv"))
     table = table[table.epoch > 1]
@@ -86,6 +134,7 @@ def analyse(name, response):
         "local_exponents": local,
         "departure": departures(runs, configs),
         "power_law": config_means if config_basis else run_means,
+        "models": curves(table, runs) if response == "time_s" else [],
     }
 
 
@@ -94,6 +143,8 @@ def plain(value):
         return {key: plain(v) for key, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
+    if isinstance(value, str):
+        return value
     return float(value)
 
 

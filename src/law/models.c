@@ -1,0 +1,288 @@
+/* Curves that compete with the power law, fitted to ln t of runs: which one the data prefer (AICc), and which one
+ * predicts larger worker counts from smaller ones. */
+#include "law/internal.h"
+
+#include <math.h>
+
+enum { MOST = WL_LAW_MODEL_PARAMS, STARTS = 10, ENOUGH = 3 };
+
+static const double nothing = 1e-4; /* a term that is less than this share of t at every N is not there */
+
+/* A curve t(N; p). Parameters are positive and fitted by their logarithms, except where `any_sign` says otherwise. */
+struct model {
+    const char *name, *formula;
+    size_t k;
+    const char *param[MOST];
+    bool any_sign[MOST];
+    bool weak; /* for work that grows with the workers; else for fixed work */
+    double (*t)(double workers, const double *p, double *d); /* d [k]: dt/dp */
+    /* A start from the first measured point (N0, t0): rest is the share of t0 that does not scale, b an exponent. */
+    void (*start)(double n0, double t0, double rest, double b, double *p);
+};
+
+static double power(double n, const double *p, double *d)
+{
+    d[0] = pow(n, -p[1]);
+    d[1] = -p[0] * d[0] * log(n);
+    return p[0] * d[0];
+}
+
+static void power_start(double n0, double t0, double rest, double b, double *p)
+{
+    (void)rest;
+    p[0] = t0 * pow(n0, b);
+    p[1] = b;
+}
+
+static double amdahl(double n, const double *p, double *d)
+{
+    d[0] = 1 / n;
+    d[1] = 1;
+    return p[0] / n + p[1];
+}
+
+static void amdahl_start(double n0, double t0, double rest, double b, double *p)
+{
+    (void)b;
+    p[0] = t0 * n0 * (1 - rest);
+    p[1] = t0 * rest;
+}
+
+static double power_const(double n, const double *p, double *d)
+{
+    d[0] = pow(n, -p[1]);
+    d[1] = -p[0] * d[0] * log(n);
+    d[2] = 1;
+    return p[0] * d[0] + p[2];
+}
+
+static void power_const_start(double n0, double t0, double rest, double b, double *p)
+{
+    p[0] = t0 * pow(n0, b) * (1 - rest);
+    p[1] = b;
+    p[2] = t0 * rest;
+}
+
+static double amdahl_log(double n, const double *p, double *d)
+{
+    d[0] = 1 / n;
+    d[1] = 1;
+    d[2] = log2(n);
+    return p[0] / n + p[1] + p[2] * d[2];
+}
+
+static double amdahl_linear(double n, const double *p, double *d)
+{
+    d[0] = 1 / n;
+    d[1] = 1;
+    d[2] = n;
+    return p[0] / n + p[1] + p[2] * n;
+}
+
+static void amdahl_plus_start(double n0, double t0, double rest, double b, double *p)
+{
+    amdahl_start(n0, t0, rest, b, p);
+    p[1] /= 2;
+    p[2] = p[1] / n0 * (b < 1 ? 0.1 : 0.01);
+}
+
+static double weak_log(double n, const double *p, double *d)
+{
+    d[0] = 1 + p[1] * log2(n);
+    d[1] = p[0] * log2(n);
+    return p[0] * d[0];
+}
+
+static double weak_linear(double n, const double *p, double *d)
+{
+    d[0] = 1 + p[1] * (n - 1);
+    d[1] = p[0] * (n - 1);
+    return p[0] * d[0];
+}
+
+static void weak_start(double n0, double t0, double rest, double b, double *p)
+{
+    (void)n0, (void)b;
+    p[0] = t0;
+    p[1] = rest / 10;
+}
+
+/* Amdahl 1967; Gunther's universal scalability law is amdahl_linear in other parameters. Weak: Gustafson 1988. */
+static const struct model models[] = {
+    { "power", "a N^-b", 2, { "a", "b" }, { false, true }, false, power, power_start },
+    { "amdahl", "W/N + c", 2, { "W", "c" }, { false }, false, amdahl, amdahl_start },
+    { "power_const", "a N^-b + c", 3, { "a", "b", "c" }, { false }, false, power_const, power_const_start },
+    { "amdahl_log", "W/N + c + g log2 N", 3, { "W", "c", "g" }, { false }, false, amdahl_log, amdahl_plus_start },
+    { "amdahl_linear", "W/N + c + g N", 3, { "W", "c", "g" }, { false }, false, amdahl_linear, amdahl_plus_start },
+    { "power", "a N^-b", 2, { "a", "b" }, { false, true }, true, power, power_start },
+    { "weak_log", "T1 (1 + s log2 N)", 2, { "T1", "s" }, { false }, true, weak_log, weak_start },
+    { "weak_linear", "T1 (1 + s (N - 1))", 2, { "T1", "s" }, { false }, true, weak_linear, weak_start },
+};
+
+/* ---- one fit ---- */
+
+struct data {
+    const struct model *model;
+    const double *workers, *y; /* [n] y = ln t */
+    size_t n;
+};
+
+static void natural(const struct model *m, const double *theta, double *p)
+{
+    for (size_t j = 0; j < m->k; j++) p[j] = m->any_sign[j] ? theta[j] : exp(theta[j]);
+}
+
+static void residuals(const double *theta, double *residual, double *jacobian, void *opaque)
+{
+    const struct data *data = opaque;
+    const struct model *m = data->model;
+    double p[MOST], d[MOST];
+    natural(m, theta, p);
+    for (size_t i = 0; i < data->n; i++) {
+        double t = m->t(data->workers[i], p, d);
+        residual[i] = log(t) - data->y[i];
+        for (size_t j = 0; jacobian && j < m->k; j++)
+            jacobian[i + j * data->n] = d[j] / t * (m->any_sign[j] ? 1 : p[j]);
+    }
+}
+
+/* The best of the starts; false where none converges. Three that end at the same best sum of squares are enough. */
+static bool fit_best(const struct data *data, struct wl_nls *best, struct wl_arena *a)
+{
+    static const double shares[] = { 0.3, 0.1, 0.03, 0.01, 0.003 };
+    const struct model *m = data->model;
+    bool found = false;
+    size_t agree = 0;
+    for (size_t i = 0; i < STARTS && agree < ENOUGH; i++) {
+        double p[MOST], theta[MOST];
+        m->start(data->workers[0], exp(data->y[0]), shares[i / 2], i % 2 ? 1 : 0.7, p);
+        for (size_t j = 0; j < m->k; j++) theta[j] = m->any_sign[j] ? p[j] : log(p[j]);
+        struct wl_nls fit;
+        struct wl_err e;
+        struct wl_nls_problem problem = { data->n, m->k, residuals, (void *)data };
+        int rc = wl_nls_fit(&fit, &problem, theta, a, &e);
+        bool usable = rc == 0 || (fit.theta && fit.sse > 0 && wl_starts(e.msg, "the parameters cannot"));
+        if (!usable || !isfinite(fit.sse)) continue;
+        bool better = !found || fit.sse < best->sse * (1 - 1e-6);
+        agree = better ? 1 : agree + (fit.sse < best->sse * (1 + 1e-6));
+        if (!found || fit.sse < best->sse) *best = fit;
+        found = true;
+    }
+    return found;
+}
+
+/* The name of a positive parameter whose term vanishes everywhere, or NULL. */
+static const char *vanished(const struct data *data, const double *p)
+{
+    const struct model *m = data->model;
+    for (size_t j = 0; j < m->k; j++) {
+        double d[MOST], most = 0;
+        if (m->any_sign[j]) continue;
+        for (size_t i = 0; i < data->n; i++) {
+            double t = m->t(data->workers[i], p, d);
+            most = fmax(most, fabs(p[j] * d[j]) / t);
+        }
+        if (most < nothing) return m->param[j];
+    }
+    return NULL;
+}
+
+static void criteria(struct wl_law_model *out, const struct wl_nls *fit)
+{
+    double n = (double)fit->n, k = (double)fit->k + 1; /* sigma counts */
+    double likelihood = -n / 2 * (log(2 * M_PI * fit->sse / n) + 1);
+    out->sse = fit->sse;
+    out->bic = -2 * likelihood + k * log(n);
+    out->aicc = -2 * likelihood + 2 * k + 2 * k * (k + 1) / (n - k - 1);
+}
+
+static void fit_model(struct wl_law_model *out, const struct model *m, const struct data *all, size_t counts,
+                      struct wl_arena *a)
+{
+    struct data data = *all;
+    data.model = m;
+    *out = (struct wl_law_model) { m->name,     m->formula, m->k,          m->param,      .sse = NAN,
+                                   .aicc = NAN, .bic = NAN, .weight = NAN, .llo_pct = NAN };
+    for (size_t j = 0; j < MOST; j++) out->value[j] = out->se[j] = NAN;
+    if (counts <= m->k || data.n <= m->k + 2) {
+        out->why = wl_strf(a, "needs %zu worker counts and %zu runs", m->k + 1, m->k + 3);
+        return;
+    }
+    struct wl_nls fit;
+    if (!fit_best(&data, &fit, a)) {
+        out->why = "no start converges";
+        return;
+    }
+    natural(m, fit.theta, out->value);
+    for (size_t j = 0; j < m->k; j++) out->se[j] = fit.se[j] * (m->any_sign[j] ? 1 : out->value[j]);
+    criteria(out, &fit);
+    if (!(fit.sse > 0)) out->why = "the curve goes through all runs: nothing to compare";
+    const char *gone = vanished(&data, out->value);
+    if (gone) out->why = wl_strf(a, "%s is 0 within rounding: a simpler curve is the same", gone);
+    out->ranked = !out->why;
+}
+
+/* ---- leave the largest worker counts out ---- */
+
+/* Fits the runs up to Nmax / 2^k, k = 1, 2, and takes the root mean square of ln error at the larger worker counts. */
+static double left_out(const struct wl_law_group *g, const struct model *m, const struct data *all, struct wl_arena *a)
+{
+    double squares = 0, most = g->configs[g->n_configs - 1].workers;
+    size_t n = 0;
+    for (int halvings = 1; halvings <= 2; halvings++) {
+        struct data part = *all;
+        part.model = m;
+        size_t counts = 0;
+        part.n = 0;
+        while (counts < g->n_configs && g->configs[counts].workers <= most / (1 << halvings))
+            part.n += g->configs[counts++].runs;
+        struct wl_nls fit;
+        if (counts <= m->k || part.n <= m->k || !fit_best(&part, &fit, a)) continue;
+        double p[MOST], d[MOST];
+        natural(m, fit.theta, p);
+        for (size_t i = counts; i < g->n_configs; i++, n++) {
+            double error = log(m->t(g->configs[i].workers, p, d)) - log(g->configs[i].response);
+            squares += error * error;
+        }
+    }
+    return n ? 100 * (exp(sqrt(squares / (double)n)) - 1) : NAN;
+}
+
+/* ---- the comparison ---- */
+
+static void weigh(struct wl_law_group *g)
+{
+    double best = INFINITY, sum = 0;
+    for (size_t i = 0; i < g->n_models; i++)
+        if (g->models[i].ranked && g->models[i].aicc < best) best = g->models[i].aicc, g->best_model = &g->models[i];
+    for (size_t i = 0; i < g->n_models; i++) {
+        struct wl_law_model *m = &g->models[i];
+        if (m->ranked) sum += m->weight = exp((best - m->aicc) / 2);
+        if (m->ranked && m->llo_pct < (g->best_predictor ? g->best_predictor->llo_pct : INFINITY))
+            g->best_predictor = m;
+    }
+    for (size_t i = 0; i < g->n_models; i++) g->models[i].weight /= sum;
+}
+
+void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
+{
+    if (g->refused) {
+        g->no_models = g->refused;
+        return;
+    }
+    if (response != WL_LAW_TIME || g->scaling == WL_SCALING_MIXED) {
+        g->no_models = response != WL_LAW_TIME ? "the curves describe times" : "epochs are not comparable";
+        return;
+    }
+    double *workers = wl_new_array(a, double, g->n_runs), *y = wl_new_array(a, double, g->n_runs);
+    for (size_t i = 0; i < g->n_runs; i++) workers[i] = g->runs[i].workers, y[i] = g->runs[i].y;
+    struct data all = { NULL, workers, y, g->n_runs };
+    g->models = wl_new_array(a, struct wl_law_model, WL_COUNT(models));
+    for (size_t i = 0; i < WL_COUNT(models); i++) {
+        if (models[i].weak != (g->scaling == WL_SCALING_WEAK)) continue;
+        struct wl_law_model *out = &g->models[g->n_models++];
+        fit_model(out, &models[i], &all, g->n_configs, a);
+        if (out->ranked) out->llo_pct = left_out(g, &models[i], &all, a);
+    }
+    weigh(g);
+}
