@@ -84,6 +84,11 @@ void wl_law_estimate(struct wl_law_group *g, struct wl_arena *a)
     double *x, *y;
     size_t n = wl_law_points(g, false, &x, &y, a);
     *runs = wl_law_line("run_means", y, x, NULL, n, a);
+    if (!runs->n) { /* least squares itself is out of order: a library is missing, say */
+        g->refused = wl_strf(a, "no law: %s", runs->why);
+        *configs = wl_law_no_line("config_means", g->refused);
+        return;
+    }
     g->lack_of_fit = wl_lack_of_fit(x, y, n, runs->line.sse, 2, a);
     for (size_t i = 0; i < n; i++) g->runs[i].studentised = runs->line.student[i];
     n = wl_law_points(g, true, &x, &y, a);
