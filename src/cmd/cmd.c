@@ -30,7 +30,7 @@ static void print_error(const char *program, const struct wl_cmd *c, const struc
                 c->name);
 }
 
-static int exit_status(int rc)
+int wl_exit_status(int rc)
 {
     if (rc >= 0) return rc;
     return rc == WL_EUSAGE ? WL_EXIT_USAGE : rc == WL_EINTR ? WL_EXIT_INTERRUPTED : WL_EXIT_FAILED;
@@ -52,7 +52,7 @@ int wl_cmd_main(const char *program, const struct wl_cmd *c, int argc, char **ar
         print_help(program, c);
     if (rc < 0 && speaks) print_error(program, c, &e);
     wl_arena_free(a);
-    return flushed(exit_status(rc));
+    return flushed(wl_exit_status(rc));
 }
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,9 @@
 /* Exit statuses that scripts can trust. */
 enum { WL_EXIT_OK = 0, WL_EXIT_FAILED = 1, WL_EXIT_USAGE = 2, WL_EXIT_INTERRUPTED = 130 };
 
+/* The status of a wl_code: 2 for WL_EUSAGE, 130 for WL_EINTR, 1 for other errors; a code >= 0 is a status itself. */
+int wl_exit_status(int rc);
+
 struct wl_cmd {
     const char *name;
     const char *usage;            /* behind "wattlaw NAME": "[options] -- COMMAND..." */

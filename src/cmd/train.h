@@ -64,8 +64,10 @@ struct wl_train {
     struct wl_model_net net;
     struct wl_plan *plan;
     struct wl_schedule schedule;
-    double lr;                                    /* of the last update */
-    int64_t classes, global_batch, epoch_updates; /* updates of a whole epoch */
+    double lr;            /* of the last update */
+    int64_t global_batch; /* workers x local batch x accumulation */
+    int64_t classes;
+    int64_t epoch_updates; /* of a whole epoch */
     struct wl_train_at at;
     struct wl_train_epoch *epochs; /* finished in this process */
     size_t n_epochs;
@@ -77,7 +79,8 @@ struct wl_train {
 int wl_train_model(const struct wl_model *m, struct wl_train_opts *o, const struct wl_rest *rest, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 
-/* train_setup.c: data, network and plan on every rank. t->comm, model, opts and arena are set. Collective. */
+/* train_setup.c: data, network and plan on every rank. t->comm, model, opts, arena and
+ * global_batch are set. Collective. */
 int wl_train_setup(struct wl_train *t, struct wl_err *e) WL_MUST_CHECK;
 
 /* train_loop.c: trains to the last epoch. WL_EINTR: a signal asked to stop, and a checkpoint was written if there is

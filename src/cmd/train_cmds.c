@@ -3,17 +3,15 @@
 
 #include "cmd/train.h"
 
-#define MORE                                                                                                           \
-    "Alone this is one worker; --workers N starts N on this machine, mpirun -np N or srun start them anywhere. Each\n" \
-    "update takes workers x local batch x accumulation samples; what does not fill one at the end of an epoch is "     \
-    "left\n"                                                                                                           \
-    "out. The order of samples depends on the seed and the epoch alone, not on the number of workers.\n\n"             \
-    "SIGINT and SIGTERM end the training after the update in progress, with a checkpoint where a folder for them "     \
-    "was\n"                                                                                                            \
-    "named.\n\n"                                                                                                       \
-    "example\n"                                                                                                        \
-    "  wattlaw-train data imagenet --synthetic images --classes 8 --images 640\n"                                      \
-    "  wattlaw-train resnet50 --size tiny --data images --epochs 4\n"                                                  \
+#define MORE                                                                                                      \
+    "Alone this is one worker; --workers N starts N on this machine, mpirun -np N or srun start them anywhere.\n" \
+    "Each update takes workers x local batch x accumulation samples; what does not fill one at the end of an\n"   \
+    "epoch is left out. The order of samples depends on the seed and the epoch alone, not on the workers.\n\n"    \
+    "SIGINT and SIGTERM end the training after the update in progress, with a checkpoint where a folder for\n"    \
+    "them was named.\n\n"                                                                                         \
+    "example\n"                                                                                                   \
+    "  wattlaw-train data imagenet --synthetic images --classes 8 --images 640\n"                                 \
+    "  wattlaw-train resnet50 --size tiny --data images --epochs 4\n"                                             \
     "  mpirun -np 2 wattlaw-train resnet50 --size tiny --data images --epochs 4 --local-batch 16"
 
 /* Help and errors are the first rank's to print. */

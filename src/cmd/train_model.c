@@ -47,34 +47,25 @@ static void mark_start(const struct wl_train *t)
     gethostname(host, sizeof host - 1);
     wattlaw_mark_start(
         "workload=%s workers=%d local_batch=%lld global_batch=%lld accumulation=%lld epochs=%lld size=%s "
-        "image_size=%lld train_samples=%lld threads=%lld precision=f32 host=%s pid=%d",
+        "image_size=%lld threads=%lld precision=f32 host=%s pid=%d",
         t->model->name, t->comm->size, (long long)o->local_batch, (long long)t->global_batch,
-        (long long)o->accumulation, (long long)o->epochs, o->size, (long long)o->image_size,
-        (long long)wl_loader_samples(t->train), (long long)o->threads, host, (int)getpid());
+        (long long)o->accumulation, (long long)o->epochs, o->size, (long long)o->image_size, (long long)o->threads,
+        host, (int)getpid());
 }
 
 /* ---- the job ---------------------------------------------------------------------------------------------------- */
 
 static int train(struct wl_train *t, struct wl_err *e)
 {
+    mark_start(t);
     wattlaw_mark_phase_begin("load");
     int rc = wl_train_setup(t, e);
     if (!rc && t->opts->resume) rc = wl_train_resume(t, e);
     wattlaw_mark_phase_end("load");
-    if (rc) return rc;
-    mark_start(t);
-    return wl_train_run(t, e);
+    return rc ? rc : wl_train_run(t, e);
 }
 
 static const char *status_word(int rc) { return rc == 0 ? "ok" : rc == WL_EINTR ? "interrupted" : "failed"; }
-
-static int exit_status(int rc)
-{
-    return rc == 0           ? WL_EXIT_OK
-           : rc == WL_EUSAGE ? WL_EXIT_USAGE
-           : rc == WL_EINTR  ? WL_EXIT_INTERRUPTED
-                             : WL_EXIT_FAILED;
-}
 
 /* One message for the job. What all ranks know rank 0 says. What one rank alone knows it says itself, and ends the
  * others' waiting; these learn that a rank was lost, which rank 0 says. */
@@ -83,11 +74,10 @@ static int finish(struct wl_train *t, int rc, const struct wl_err *e)
     bool leads = t->comm->rank == 0, lost_another = rc == WL_EJOB;
     wattlaw_mark_stop(status_word(rc));
     if (t->plan && leads && (rc == 0 || rc == WL_EINTR)) wl_train_report(t, rc == WL_EINTR);
-    if (rc == 0 || t->agreed) return leads ? rc : exit_status(rc);
-    if (!leads && !lost_another) wl_log(WL_ERROR, "train", "%s", e->msg);
-    if (leads) wl_log(WL_ERROR, "train", "%s", e->msg);
-    t->comm->ops->abandon(t->comm, exit_status(rc));
-    return exit_status(rc);
+    if (rc == 0 || t->agreed) return leads ? rc : wl_exit_status(rc);
+    if (leads || !lost_another) wl_log(WL_ERROR, "train", "%s", e->msg);
+    t->comm->ops->abandon(t->comm, wl_exit_status(rc));
+    return wl_exit_status(rc);
 }
 
 int wl_train_model(const struct wl_model *m, struct wl_train_opts *o, const struct wl_rest *rest, struct wl_arena *a,
@@ -99,6 +89,7 @@ int wl_train_model(const struct wl_model *m, struct wl_train_opts *o, const stru
     struct wl_train t = { .model = m, .opts = o, .arena = a };
     rc = wl_comm_open(&t.comm, &(struct wl_comm_how) { .backend = o->comm, .workers = o->workers }, a, e);
     if (rc) return rc;
+    t.global_batch = t.comm->size * o->local_batch * o->accumulation;
     become_rank(t.comm, o);
     rc = train(&t, e);
     return finish(&t, rc, e);

@@ -38,7 +38,6 @@ static int open_data(struct wl_train *t, struct wl_err *e)
 static int count_updates(struct wl_train *t, struct wl_err *e)
 {
     const struct wl_train_opts *o = t->opts;
-    t->global_batch = t->comm->size * o->local_batch * o->accumulation;
     t->epoch_updates = wl_loader_batches(t->train) / o->accumulation;
     if (t->epoch_updates > 0) return 0;
     return wl_fail(
