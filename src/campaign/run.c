@@ -152,12 +152,15 @@ static void on_line(void *ctx, int64_t t_ns, const char *line, size_t n)
 
 /* ---- start ---- */
 
+/* Marks are appended: those of a run of the same number, whose store was removed, must not count again. */
 static int open_files(struct live *l, struct wl_err *e)
 {
     const char *dir = l->how->dir;
     int rc = wl_mkdirs(dir, e);
     if (rc < 0) return rc;
-    l->tail = wl_mark_tail_new(wl_path_join(l->a, dir, "marks"), l->a);
+    const char *marks = wl_path_join(l->a, dir, "marks");
+    if (unlink(marks) != 0 && errno != ENOENT) return wl_fail_errno(e, "%s: cannot remove old marks", marks);
+    l->tail = wl_mark_tail_new(marks, l->a);
     l->log_fd = -1;
     if (l->how->pass_through) return 0;
     l->log_path = wl_path_join(l->a, dir, "log");

@@ -94,6 +94,12 @@ def epochs_come_from_marks(bench):
           [("toy", epoch, 100, 10, "val_top1", 0.5) for epoch in (1, 2, 3)])
 
 
+def marks_of_a_removed_store_do_not_count_again(bench):
+    check(len(summary(bench, "--", "toy", "epochs=3", "ms=20")["epochs"]) == 3)
+    os.unlink(bench.path("wattlaw.db"))
+    check(summary(bench, "--", "true")["epochs"] == [])
+
+
 def epochs_come_from_output(bench):
     r = bench.run("measure", "--json", "summary.json", "--epoch-regex", "^Epoch ([0-9]+)", "--", "toy", "epochs=3",
                   "ms=100", "say=Epoch", env={**bench.env, "WATTLAW_MARKS": "/dev/null"})
@@ -174,8 +180,9 @@ def usage_is_explained(bench):
 
 
 main([status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched,
-      signals_reach_the_command, nohup_reaches_the_command, a_terminals_ctrl_c_reaches_the_command_once, epochs_come_from_marks,
-      epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
+      signals_reach_the_command, nohup_reaches_the_command, a_terminals_ctrl_c_reaches_the_command_once,
+      epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again, epochs_come_from_output,
+      broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
       a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
       usage_is_explained])
