@@ -121,8 +121,11 @@ int wl_shm_barrier(struct wl_shm *g, struct wl_err *e)
         if (atomic_load(&ctl->sleepers)) futex_wake_all(&ctl->generation);
         return 0;
     }
-    int rc = wait_until_past(g, generation, &g->broken);
-    if (rc && e) *e = g->broken;
+    struct wl_err why = { 0 };
+    int rc = wait_until_past(g, generation, &why);
+    if (!rc) return 0;
+    g->broken = why;
+    if (e) *e = why;
     return rc;
 }
 
