@@ -90,21 +90,6 @@ static const struct core_power *look_up(struct wl_arena *a, const char *cpuinfo)
     return NULL;
 }
 
-/* How many CPUs a list like "0-3,8,10-11" names. */
-static int count_list(const char *list)
-{
-    int n = 0;
-    for (const char *at = list; at && *at;) {
-        char *end;
-        long from = strtol(at, &end, 10), to = from;
-        if (end == at) break;
-        if (*end == '-') to = strtol(end + 1, &end, 10);
-        n += (int)(to - from + 1);
-        at = *end == ',' ? end + 1 : end;
-    }
-    return n;
-}
-
 struct topology {
     int packages, cores, cpus;
 };
@@ -117,8 +102,9 @@ static struct topology read_topology(struct wl_arena *a, const char *root)
     char *online = wl_small_text(a, wl_strf(a, "%s/online", folder));
     char *threads = wl_small_text(a, wl_strf(a, "%s/cpu0/topology/core_cpus_list", folder));
     char *package = wl_small_text(a, wl_strf(a, "%s/cpu0/topology/package_cpus_list", folder));
-    int cpus = online ? count_list(online) : 1;
-    int per_core = threads ? count_list(threads) : 1, per_package = package ? count_list(package) : cpus;
+    int cpus = online ? (int)wl_cpu_list(online, NULL, 0) : 1;
+    int per_core = threads ? (int)wl_cpu_list(threads, NULL, 0) : 1;
+    int per_package = package ? (int)wl_cpu_list(package, NULL, 0) : cpus;
     if (cpus < 1) cpus = 1;
     if (per_core < 1) per_core = 1;
     if (per_package < 1) per_package = cpus;

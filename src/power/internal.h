@@ -106,6 +106,9 @@ int wl_small_read(int fd, char *buf, size_t size);
 /* A text file of one short line, stripped; NULL where it cannot be read. For open() only. */
 char *wl_small_text(struct wl_arena *a, const char *path);
 
+/* The CPUs that a list of /sys names ("0-3,8,10-11"), the first `max` of them into cpus; returns how many there are. */
+size_t wl_cpu_list(const char *text, int *cpus, size_t max);
+
 /* CPU time of the whole machine since boot, from the first line of /proc/stat. Seconds over all CPUs; busy excludes
  * idle, iowait and steal (time that a hypervisor gave to others). */
 struct wl_cpu_times {

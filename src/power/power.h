@@ -248,7 +248,8 @@ struct wl_energy {
 };
 
 /* Trapezoid over a power series (W); the values at t0 and t1 are interpolated. Neighbouring good readings further
- * apart than max_gap_ns, and than three times the usual spacing of the series, leave a gap. An edge without a reading beyond it holds the nearest one, up to max_gap_ns. */
+ * apart than max_gap_ns, and than three times the usual spacing of the series, leave a gap. An edge without a reading
+ * beyond it holds the nearest one, up to max_gap_ns. */
 struct wl_energy wl_energy_of_power(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
 
 /* Difference of a counter (J) between t0 and t1, interpolated between the instants at which it moved (repeats of a

@@ -38,6 +38,22 @@ char *wl_small_text(struct wl_arena *a, const char *path)
     return n < 0 ? NULL : wl_strip(a, buf);
 }
 
+size_t wl_cpu_list(const char *text, int *cpus, size_t max)
+{
+    size_t n = 0;
+    for (const char *at = text; *at;) {
+        char *end;
+        long from = strtol(at, &end, 10), to = from;
+        if (end == at) break;
+        if (*end == '-') to = strtol(end + 1, &end, 10);
+        for (long cpu = from; cpu <= to; cpu++, n++) {
+            if (n < max) cpus[n] = (int)cpu;
+        }
+        at = *end == ',' ? end + 1 : end;
+    }
+    return n;
+}
+
 /* "cpu  user nice system idle iowait irq softirq steal guest guest_nice" in clock ticks; guest is part of user.
  * Source: proc_stat(5). */
 int wl_cpu_times_read(int fd, struct wl_cpu_times *out)

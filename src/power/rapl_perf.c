@@ -18,24 +18,32 @@ static char *pmu_text(struct wl_arena *a, const char *root, const char *file)
     return wl_small_text(a, wl_strf(a, "%s/sys/bus/event_source/devices/power/%s", root, file));
 }
 
-static int package_of(struct wl_arena *a, const char *root, int64_t cpu)
+/* A number of the CPU's topology, or `missing`. */
+static int topology_of(struct wl_arena *a, const char *root, int cpu, const char *file, int missing)
 {
-    char *text = wl_small_text(a, wl_strf(a, "%s/sys/devices/system/cpu/cpu%lld/topology/physical_package_id", root,
-                                          (long long)cpu));
+    char *text = wl_small_text(a, wl_strf(a, "%s/sys/devices/system/cpu/cpu%d/topology/%s", root, cpu, file));
     int64_t id;
-    return text && wl_parse_int(text, &id) == 0 ? (int)id : (int)cpu;
+    return text && wl_parse_int(text, &id) == 0 ? (int)id : missing;
 }
 
-static int open_event(uint32_t type, uint64_t config, int64_t cpu)
+/* "package-0"; where a package has several dies with a counter each, the others are "package-0-die-1" ... */
+static const char *name_of(const struct wl_rapl *r, const char *root, int cpu, const char *device, struct wl_arena *a)
+{
+    const char *name = wl_strf(a, "%s-%d", device, topology_of(a, root, cpu, "physical_package_id", cpu));
+    return wl_rapl_has(r, name) ? wl_strf(a, "%s-die-%d", name, topology_of(a, root, cpu, "die_id", cpu)) : name;
+}
+
+static int open_event(uint32_t type, uint64_t config, int cpu)
 {
     struct perf_event_attr attr = { .size = sizeof attr, .type = type, .config = config };
-    return (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 struct pmu {
     const char *root;
     uint32_t type;
-    struct wl_strs cpus;
+    const int *cpus; /* one for each counter */
+    size_t n_cpus;
 };
 
 struct event {
@@ -55,11 +63,10 @@ static void add_event(struct wl_rapl *r, const struct pmu *pmu, const struct eve
     double unit_j;
     if (!spec || !wl_starts(spec, "event=") || !scale || wl_parse_real(scale, &unit_j) < 0) return;
     uint64_t config = strtoull(spec + strlen("event="), NULL, 0);
-    for (size_t i = 0; i < pmu->cpus.n; i++) {
-        int64_t cpu;
-        if (wl_parse_int(pmu->cpus.v[i], &cpu) < 0) continue;
+    for (size_t i = 0; i < pmu->n_cpus; i++) {
+        int cpu = pmu->cpus[i];
         struct wl_rapl_domain d = { .scope = event->scope, .perf = true, .unit_j = unit_j };
-        d.name = event->numbered ? wl_strf(a, "%s-%d", event->device, package_of(a, pmu->root, cpu)) : event->device;
+        d.name = event->numbered ? name_of(r, pmu->root, cpu, event->device, a) : event->device;
         if (wl_rapl_has(r, d.name)) continue;
         d.fd = open_event(pmu->type, config, cpu);
         if (d.fd < 0) {
@@ -78,12 +85,16 @@ int wl_rapl_perf(struct wl_rapl *r, const char *root, struct wl_arena *a, const 
         { "energy-ram", "dram", WL_SCOPE_DRAM, true },
         { "energy-psys", "psys", WL_SCOPE_PSYS, false },
     };
-    char *type_text = pmu_text(a, root, "type"), *mask = pmu_text(a, root, "cpumask");
+    char *type_text = pmu_text(a, root, "type");
+    const char *mask = pmu_text(a, root, "cpumask");
     int64_t type;
     if (!type_text || wl_parse_int(type_text, &type) < 0)
         return wl_fail(e, WL_EUNAVAIL, "perf has no PMU \"power\" in %s/sys/bus/event_source/devices", root);
-    struct pmu pmu = { .root = root, .type = (uint32_t)type, .cpus = wl_split(a, mask ? mask : "0", ',') };
-    int denied = 0;
+    if (!mask) mask = "0";
+    size_t n = wl_cpu_list(mask, NULL, 0);
+    int *cpus = wl_new_array(a, int, n), denied = 0;
+    wl_cpu_list(mask, cpus, n);
+    struct pmu pmu = { .root = root, .type = (uint32_t)type, .cpus = cpus, .n_cpus = n };
     for (size_t i = 0; i < WL_COUNT(events); i++) add_event(r, &pmu, &events[i], a, &denied);
     if (denied == 0) return r->n > 0 ? 0 : wl_fail(e, WL_EUNAVAIL, "the perf PMU \"power\" has no energy event");
     if (denied != EACCES && denied != EPERM) return wl_fail(e, WL_EIO, "perf_event_open: %s", strerror(denied));

@@ -171,6 +171,17 @@ static void a_broken_tree_says_what_is_missing(void **state)
     assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), WL_EINVAL);
 }
 
+static void lists_of_cpus_are_read(void **state)
+{
+    (void)state;
+    int cpus[4];
+    assert_int_equal(wl_cpu_list("0-3,8,10-11\n", cpus, 4), 7);
+    assert_true(cpus[0] == 0 && cpus[3] == 3);
+    assert_int_equal(wl_cpu_list("5", cpus, 4), 1);
+    assert_int_equal(cpus[0], 5);
+    assert_int_equal(wl_cpu_list("", cpus, 4), 0);
+}
+
 /* ---- The estimate ---- */
 
 static void put_cpu(struct fixture *f, int family, int model)
@@ -248,6 +259,7 @@ int main(void)
         WITH_FIXTURE(a_real_job_is_accounted),
         WITH_FIXTURE(the_node_is_read),
         WITH_FIXTURE(a_broken_tree_says_what_is_missing),
+        cmocka_unit_test(lists_of_cpus_are_read),
         WITH_FIXTURE(the_estimate_follows_cpu_time),
         WITH_FIXTURE(the_users_watts_win),
         WITH_FIXTURE(an_unknown_cpu_is_said_to_be_one),

@@ -152,7 +152,7 @@ static void perf_events_are_read_with_their_scale(void **state)
     struct fixture *f = *state;
     const char *pmu = "sys/bus/event_source/devices/power/";
     put_file(f, wl_strf(f->a, "%stype", pmu), "1\n");
-    put_file(f, wl_strf(f->a, "%scpumask", pmu), "0\n");
+    put_file(f, wl_strf(f->a, "%scpumask", pmu), "0-0\n");
     put_file(f, wl_strf(f->a, "%sevents/energy-pkg", pmu), "event=0x00\n");
     put_file(f, wl_strf(f->a, "%sevents/energy-pkg.scale", pmu), "1e-9\n");
     put_file(f, wl_strf(f->a, "%sevents/energy-pkg.unit", pmu), "Joules\n");
