@@ -1,7 +1,8 @@
 /* bench_train_step [THREADS [BATCH [STEPS]]]: full training steps of ResNet50 in f32 on random images.
  *
- * One line of JSON: the median step (forward, backward, SGD), the time that convolutions and matrix products take of
- * it, and where the rest goes. bench/train_step.py runs it in turns with PyTorch; the ratios are what counts.
+ * One line of JSON: the median step (forward, backward, SGD) in wall-clock and processor time, the time that
+ * convolutions and matrix products take of it, and where the rest goes. bench/train_step.py runs it in turns with
+ * PyTorch; the ratios are what counts.
  */
 #include "models/models.h"
 #include "nn/plan.h"
@@ -17,7 +18,7 @@ struct bench {
     struct wl_plan *plan;
     int64_t batch;
     int steps;
-    double *step_s, *matrix_s;         /* of each step */
+    double *step_s, *cpu_s, *matrix_s; /* of each step */
     double kind_s[WL_OP_COUNT], sgd_s; /* of all steps */
 };
 
@@ -49,7 +50,7 @@ static int timed_step(struct bench *b, int at, struct wl_err *e)
 {
     struct wl_counts counts = { 0 };
     const struct wl_run run = { .first = true, .counts = &counts };
-    int64_t start_ns = wl_now_ns();
+    int64_t start_ns = wl_now_ns(), start_cpu_ns = wl_process_cpu_ns();
     for (size_t i = 0; i < b->plan->program.n_steps; i++) {
         const struct wl_step *s = b->plan->program.steps[i];
         if (!(s->when & WL_TRAIN)) continue;
@@ -67,6 +68,7 @@ static int timed_step(struct bench *b, int at, struct wl_err *e)
     if (at < 0) return rc;
     b->sgd_s += seconds_since(t_ns);
     b->step_s[at] = seconds_since(start_ns);
+    b->cpu_s[at] = (double)(wl_process_cpu_ns() - start_cpu_ns) / (double)WL_NS_PER_S;
     return rc;
 }
 
@@ -91,6 +93,7 @@ static void report(struct bench *b)
     wl_json_add_int(j, "threads", f.threads);
     wl_json_add_int(j, "batch", b->batch);
     wl_json_add_real(j, "step_ms", step_s * 1e3);
+    wl_json_add_real(j, "cpu_ms", median(b->cpu_s, b->steps) * 1e3);
     wl_json_add_real(j, "matrix_ms", matrix_s * 1e3);
     wl_json_add_real(j, "samples_per_s", (double)b->batch / step_s);
     wl_json_add_real(j, "gflop_per_s", f.train_flops * (double)b->batch / step_s * 1e-9);
@@ -107,6 +110,7 @@ int main(int argc, char **argv)
     struct bench b = { .arena = wl_arena_new(NULL), .batch = argc > 2 ? atoll(argv[2]) : 16 };
     b.steps = argc > 3 ? atoi(argv[3]) : 10;
     b.step_s = wl_new_array(b.arena, double, b.steps);
+    b.cpu_s = wl_new_array(b.arena, double, b.steps);
     b.matrix_s = wl_new_array(b.arena, double, b.steps);
     struct wl_err e = { 0 };
     int rc = make_plan(&b, argc > 1 ? atoi(argv[1]) : 0, &e);

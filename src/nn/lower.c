@@ -28,7 +28,7 @@ struct wl_step *wl_emit(struct wl_program *p, const struct wl_node *n, const cha
     struct wl_step *s = wl_new(p->arena, struct wl_step);
     s->node = n;
     s->what = what;
-    s->when = when;
+    s->when = p->backward ? WL_TRAIN : when;
     s->run = run;
     WL_GROW(p->arena, p->steps, p->n_steps, p->cap_steps);
     p->steps[p->n_steps++] = s;
@@ -178,6 +178,7 @@ int wl_lower(struct wl_program *p, struct wl_err *e)
         int rc = p->backend->rules[n->op].forward(p, n, e);
         if (rc) return with_node(rc, n, e);
     }
+    p->backward = true;
     for (size_t i = g->n_nodes; p->train && i-- > 0;) {
         const struct wl_node *n = g->nodes[i];
         if (!n->out->gradient || (!is_loss(n) && !p->gradient[n->out->id])) continue;

@@ -199,6 +199,8 @@ static void run_case(const struct op *op, uint64_t number)
     assert_int_equal(wl_plan_eval(ref.plan, &r, NULL), 0);
     compare_values("output in evaluation", &cpu, &ref, near, line, a);
     assert_int_equal(c.samples, r.samples);
+    if (memcmp(once.v, all_gradients(cpu.plan, a).v, once.n * sizeof(float)))
+        fail_msg("evaluation changed a gradient; repeat: %s", line);
     wl_arena_free(a);
 }
 

@@ -1,8 +1,5 @@
 /* How a program runs the reference kernels: all buffers plain, one step a kernel, nothing in place. */
-#include "nn/program.h"
-#include "nn/ref/ref.h"
-
-#include <string.h>
+#include "nn/ref/step.h"
 
 static struct wl_buf *param(struct wl_program *p, const struct wl_tensor *t)
 {
@@ -24,26 +21,19 @@ static struct wl_buf *out_gradient(const struct wl_program *p, const struct wl_n
     return p->gradient[n->out->id];
 }
 
-/* A step that reads some buffers and writes others; both lists end with NULL, NULLs inside are not given. */
-typedef int run_fn(const struct wl_step *s, const struct wl_run *r, struct wl_err *e);
-static struct wl_step *emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when, run_fn *run,
-                            struct wl_buf *const *reads, struct wl_buf *const *writes)
+static struct wl_buf *kept(const struct wl_program *p, const struct wl_node *n, int i)
+{
+    return p->kept[n->out->id].buf[i];
+}
+
+struct wl_step *wl_ref_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+                            wl_ref_run_fn *run, struct wl_buf *const *reads, struct wl_buf *const *writes)
 {
     struct wl_step *s = wl_emit(p, n, what, when, run);
     for (; *reads; reads++) wl_reads(p, s, *reads);
     for (; *writes; writes++) wl_writes(p, s, *writes);
     return s;
 }
-#define BUFS(...) ((struct wl_buf *const[]) { __VA_ARGS__, NULL })
-
-static struct wl_buf *kept(const struct wl_program *p, const struct wl_node *n, int i)
-{
-    return p->kept[n->out->id].buf[i];
-}
-
-static float *at(const struct wl_step *s, const struct wl_run *r, int i) { return wl_use_at(s, r, i); }
-
-static int64_t count(const struct wl_step *s) { return wl_dims_count(&s->node->in[0]->dims); }
 
 /* ---- conv2d ---- */
 
@@ -52,7 +42,8 @@ static int conv_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
     (void)e;
     struct wl_window v = wl_conv_window(s->node);
     bool bias = s->node->par[1];
-    wl_ref_conv(&v, at(s, r, 0), at(s, r, 1), bias ? at(s, r, 2) : NULL, at(s, r, bias ? 3 : 2));
+    wl_ref_conv(&v, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), bias ? wl_ref_at(s, r, 2) : NULL,
+                wl_ref_at(s, r, bias ? 3 : 2));
     return 0;
 }
 
@@ -60,7 +51,7 @@ static int conv_data_run(const struct wl_step *s, const struct wl_run *r, struct
 {
     (void)e;
     struct wl_window v = wl_conv_window(s->node);
-    wl_ref_conv_backward_data(&v, at(s, r, 0), at(s, r, 1), at(s, r, 2));
+    wl_ref_conv_backward_data(&v, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), wl_ref_at(s, r, 2));
     return 0;
 }
 
@@ -68,8 +59,8 @@ static int conv_weights_run(const struct wl_step *s, const struct wl_run *r, str
 {
     (void)e;
     struct wl_window v = wl_conv_window(s->node);
-    wl_ref_conv_backward_weights(&v, at(s, r, 0), at(s, r, 1), at(s, r, 2));
-    if (s->node->par[1]) wl_ref_channel_sum(wl_channels_of(s->node->out), at(s, r, 1), at(s, r, 3));
+    wl_ref_conv_backward_weights(&v, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), wl_ref_at(s, r, 2));
+    if (s->node->par[1]) wl_ref_channel_sum(wl_channels_of(s->node->out), wl_ref_at(s, r, 1), wl_ref_at(s, r, 3));
     return 0;
 }
 
@@ -77,7 +68,8 @@ static int conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
 {
     (void)e;
     struct wl_buf *w = param(p, n->par[0]), *b = n->par[1] ? param(p, n->par[1]) : NULL, *x = input(p, n, 0);
-    emit(p, n, "forward", WL_TRAIN | WL_EVAL, conv_run, b ? BUFS(x, w, b) : BUFS(x, w), BUFS(output(p, n)));
+    wl_ref_emit(p, n, "forward", WL_TRAIN | WL_EVAL, conv_run, b ? WL_BUFS(x, w, b) : WL_BUFS(x, w),
+                WL_BUFS(output(p, n)));
     return 0;
 }
 
@@ -85,11 +77,11 @@ static int conv_backward(struct wl_program *p, const struct wl_node *n, struct w
 {
     struct wl_buf *dy = out_gradient(p, n), *x = input(p, n, 0), *dw = p->gradient[n->par[0]->id];
     struct wl_buf *db = n->par[1] ? p->gradient[n->par[1]->id] : NULL;
-    emit(p, n, "backward weights", WL_TRAIN, conv_weights_run, BUFS(x, dy), BUFS(dw, db));
+    wl_ref_emit(p, n, "backward weights", WL_TRAIN, conv_weights_run, WL_BUFS(x, dy), WL_BUFS(dw, db));
     int rc = 0;
     if (n->in[0]->gradient) {
         struct wl_buf *dx = wl_buf_like(p, x);
-        emit(p, n, "backward data", WL_TRAIN, conv_data_run, BUFS(dy, p->value[n->par[0]->id]), BUFS(dx));
+        wl_ref_emit(p, n, "backward data", WL_TRAIN, conv_data_run, WL_BUFS(dy, p->value[n->par[0]->id]), WL_BUFS(dx));
         rc = wl_gradient_add(p, n, n->in[0], dx, e);
     }
     wl_gradient_done(p, n->out);
@@ -102,26 +94,27 @@ static int norm_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
 {
     (void)e;
     struct wl_channels ch = wl_channels_of(s->node->in[0]);
-    wl_ref_moments(ch, at(s, r, 0), at(s, r, 3), at(s, r, 4));
-    wl_ref_batch_norm(ch, s->node->u.norm.eps, s->node->relu, at(s, r, 0), at(s, r, 3), at(s, r, 4), at(s, r, 1),
-                      at(s, r, 2), at(s, r, 5));
+    wl_ref_moments(ch, wl_ref_at(s, r, 0), wl_ref_at(s, r, 3), wl_ref_at(s, r, 4));
+    wl_ref_batch_norm(ch, s->node->u.norm.eps, s->node->relu, wl_ref_at(s, r, 0), wl_ref_at(s, r, 3),
+                      wl_ref_at(s, r, 4), wl_ref_at(s, r, 1), wl_ref_at(s, r, 2), wl_ref_at(s, r, 5));
     return 0;
 }
 
 static int norm_eval_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_batch_norm(wl_channels_of(s->node->in[0]), s->node->u.norm.eps, s->node->relu, at(s, r, 0), at(s, r, 3),
-                      at(s, r, 4), at(s, r, 1), at(s, r, 2), at(s, r, 5));
+    wl_ref_batch_norm(wl_channels_of(s->node->in[0]), s->node->u.norm.eps, s->node->relu, wl_ref_at(s, r, 0),
+                      wl_ref_at(s, r, 3), wl_ref_at(s, r, 4), wl_ref_at(s, r, 1), wl_ref_at(s, r, 2),
+                      wl_ref_at(s, r, 5));
     return 0;
 }
 
 static int norm_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_batch_norm_backward(wl_channels_of(s->node->in[0]), s->node->u.norm.eps, s->node->relu, at(s, r, 0),
-                               at(s, r, 1), at(s, r, 2), at(s, r, 3), at(s, r, 4), at(s, r, 5), at(s, r, 6),
-                               at(s, r, 7), at(s, r, 8));
+    wl_ref_batch_norm_backward(wl_channels_of(s->node->in[0]), s->node->u.norm.eps, s->node->relu, wl_ref_at(s, r, 0),
+                               wl_ref_at(s, r, 1), wl_ref_at(s, r, 2), wl_ref_at(s, r, 3), wl_ref_at(s, r, 4),
+                               wl_ref_at(s, r, 5), wl_ref_at(s, r, 6), wl_ref_at(s, r, 7), wl_ref_at(s, r, 8));
     return 0;
 }
 
@@ -134,22 +127,23 @@ static int norm_forward(struct wl_program *p, const struct wl_node *n, struct wl
     if (p->train) {
         struct wl_buf *mean = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->stat[0]->dims);
         struct wl_buf *var = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->stat[1]->dims);
-        emit(p, n, "forward", WL_TRAIN, norm_run, BUFS(x, gamma, beta), BUFS(mean, var, y));
+        wl_ref_emit(p, n, "forward", WL_TRAIN, norm_run, WL_BUFS(x, gamma, beta), WL_BUFS(mean, var, y));
         p->kept[n->out->id].buf[0] = mean;
         p->kept[n->out->id].buf[1] = var;
         wl_emit_moments(p, n, mean, var);
     }
-    emit(p, n, "forward", WL_EVAL, norm_eval_run,
-         BUFS(x, gamma, beta, p->value[n->stat[0]->id], p->value[n->stat[1]->id]), BUFS(y));
+    wl_ref_emit(p, n, "forward", WL_EVAL, norm_eval_run,
+                WL_BUFS(x, gamma, beta, p->value[n->stat[0]->id], p->value[n->stat[1]->id]), WL_BUFS(y));
     return 0;
 }
 
 static int norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *x = input(p, n, 0), *dx = wl_buf_like(p, x);
-    emit(p, n, "backward", WL_TRAIN, norm_backward_run,
-         BUFS(x, p->value[n->out->id], out_gradient(p, n), kept(p, n, 0), kept(p, n, 1), p->value[n->par[0]->id]),
-         BUFS(dx, p->gradient[n->par[0]->id], p->gradient[n->par[1]->id]));
+    wl_ref_emit(p, n, "backward", WL_TRAIN, norm_backward_run,
+                WL_BUFS(x, p->value[n->out->id], out_gradient(p, n), kept(p, n, 0), kept(p, n, 1),
+                        p->value[n->par[0]->id]),
+                WL_BUFS(dx, p->gradient[n->par[0]->id], p->gradient[n->par[1]->id]));
     int rc = n->in[0]->gradient ? wl_gradient_add(p, n, n->in[0], dx, e) : 0;
     wl_gradient_done(p, n->out);
     return rc;
@@ -160,36 +154,37 @@ static int norm_backward(struct wl_program *p, const struct wl_node *n, struct w
 static int relu_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_relu(count(s), at(s, r, 0), at(s, r, 1));
+    wl_ref_relu(wl_ref_count(s), wl_ref_at(s, r, 0), wl_ref_at(s, r, 1));
     return 0;
 }
 
 static int relu_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_relu_backward(count(s), at(s, r, 0), at(s, r, 1), at(s, r, 2));
+    wl_ref_relu_backward(wl_ref_count(s), wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), wl_ref_at(s, r, 2));
     return 0;
 }
 
 static int add_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_add(count(s), at(s, r, 0), at(s, r, 1), at(s, r, 2));
-    if (s->node->relu) wl_ref_relu(count(s), at(s, r, 2), at(s, r, 2));
+    wl_ref_add(wl_ref_count(s), wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), wl_ref_at(s, r, 2));
+    if (s->node->relu) wl_ref_relu(wl_ref_count(s), wl_ref_at(s, r, 2), wl_ref_at(s, r, 2));
     return 0;
 }
 
 static int relu_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     (void)e;
-    emit(p, n, "forward", WL_TRAIN | WL_EVAL, relu_run, BUFS(input(p, n, 0)), BUFS(output(p, n)));
+    wl_ref_emit(p, n, "forward", WL_TRAIN | WL_EVAL, relu_run, WL_BUFS(input(p, n, 0)), WL_BUFS(output(p, n)));
     return 0;
 }
 
 static int add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     (void)e;
-    emit(p, n, "forward", WL_TRAIN | WL_EVAL, add_run, BUFS(input(p, n, 0), input(p, n, 1)), BUFS(output(p, n)));
+    wl_ref_emit(p, n, "forward", WL_TRAIN | WL_EVAL, add_run, WL_BUFS(input(p, n, 0), input(p, n, 1)),
+                WL_BUFS(output(p, n)));
     return 0;
 }
 
@@ -200,7 +195,7 @@ static int eltwise_backward(struct wl_program *p, const struct wl_node *n, struc
     if (n->relu) {
         struct wl_buf *dy = d;
         d = wl_buf_like(p, dy);
-        emit(p, n, "backward", WL_TRAIN, relu_backward_run, BUFS(p->value[n->out->id], dy), BUFS(d));
+        wl_ref_emit(p, n, "backward", WL_TRAIN, relu_backward_run, WL_BUFS(p->value[n->out->id], dy), WL_BUFS(d));
     }
     int rc = 0;
     for (int i = 0; i < 2 && n->in[i] && !rc; i++)
@@ -215,7 +210,7 @@ static int max_run(const struct wl_step *s, const struct wl_run *r, struct wl_er
 {
     (void)e;
     struct wl_window v = wl_pool_window(s->node);
-    wl_ref_max_pool(&v, at(s, r, 0), at(s, r, 1));
+    wl_ref_max_pool(&v, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1));
     return 0;
 }
 
@@ -223,7 +218,7 @@ static int max_backward_run(const struct wl_step *s, const struct wl_run *r, str
 {
     (void)e;
     struct wl_window v = wl_pool_window(s->node);
-    wl_ref_max_pool_backward(&v, at(s, r, 1), at(s, r, 0), at(s, r, 2));
+    wl_ref_max_pool_backward(&v, wl_ref_at(s, r, 1), wl_ref_at(s, r, 0), wl_ref_at(s, r, 2));
     return 0;
 }
 
@@ -231,7 +226,7 @@ static int avg_run(const struct wl_step *s, const struct wl_run *r, struct wl_er
 {
     (void)e;
     struct wl_window v = wl_pool_window(s->node);
-    wl_ref_avg_pool(&v, s->node->u.pool.exclude_pad, at(s, r, 0), at(s, r, 1));
+    wl_ref_avg_pool(&v, s->node->u.pool.exclude_pad, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1));
     return 0;
 }
 
@@ -239,15 +234,15 @@ static int avg_backward_run(const struct wl_step *s, const struct wl_run *r, str
 {
     (void)e;
     struct wl_window v = wl_pool_window(s->node);
-    wl_ref_avg_pool_backward(&v, s->node->u.pool.exclude_pad, at(s, r, 0), at(s, r, 1));
+    wl_ref_avg_pool_backward(&v, s->node->u.pool.exclude_pad, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1));
     return 0;
 }
 
 static int pool_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     (void)e;
-    emit(p, n, "forward", WL_TRAIN | WL_EVAL, n->op == WL_OP_MAX_POOL ? max_run : avg_run, BUFS(input(p, n, 0)),
-         BUFS(output(p, n)));
+    wl_ref_emit(p, n, "forward", WL_TRAIN | WL_EVAL, n->op == WL_OP_MAX_POOL ? max_run : avg_run,
+                WL_BUFS(input(p, n, 0)), WL_BUFS(output(p, n)));
     return 0;
 }
 
@@ -255,9 +250,9 @@ static int pool_backward(struct wl_program *p, const struct wl_node *n, struct w
 {
     struct wl_buf *dy = out_gradient(p, n), *x = input(p, n, 0), *dx = wl_buf_like(p, x);
     if (n->op == WL_OP_MAX_POOL)
-        emit(p, n, "backward", WL_TRAIN, max_backward_run, BUFS(dy, x), BUFS(dx));
+        wl_ref_emit(p, n, "backward", WL_TRAIN, max_backward_run, WL_BUFS(dy, x), WL_BUFS(dx));
     else
-        emit(p, n, "backward", WL_TRAIN, avg_backward_run, BUFS(dy), BUFS(dx));
+        wl_ref_emit(p, n, "backward", WL_TRAIN, avg_backward_run, WL_BUFS(dy), WL_BUFS(dx));
     int rc = wl_gradient_add(p, n, n->in[0], dx, e);
     wl_gradient_done(p, n->out);
     return rc;
@@ -274,21 +269,22 @@ static struct wl_matrix matrix(const struct wl_node *n)
 static int linear_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_linear(matrix(s->node), at(s, r, 0), at(s, r, 1), at(s, r, 2), at(s, r, 3));
+    wl_ref_linear(matrix(s->node), wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), wl_ref_at(s, r, 2), wl_ref_at(s, r, 3));
     return 0;
 }
 
 static int linear_data_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_linear_backward_data(matrix(s->node), at(s, r, 0), at(s, r, 1), at(s, r, 2));
+    wl_ref_linear_backward_data(matrix(s->node), wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), wl_ref_at(s, r, 2));
     return 0;
 }
 
 static int linear_weights_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_linear_backward_weights(matrix(s->node), at(s, r, 0), at(s, r, 1), at(s, r, 2), at(s, r, 3));
+    wl_ref_linear_backward_weights(matrix(s->node), wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), wl_ref_at(s, r, 2),
+                                   wl_ref_at(s, r, 3));
     return 0;
 }
 
@@ -296,102 +292,24 @@ static int linear_forward(struct wl_program *p, const struct wl_node *n, struct 
 {
     (void)e;
     struct wl_buf *w = param(p, n->par[0]), *b = param(p, n->par[1]);
-    emit(p, n, "forward", WL_TRAIN | WL_EVAL, linear_run, BUFS(input(p, n, 0), w, b), BUFS(output(p, n)));
+    wl_ref_emit(p, n, "forward", WL_TRAIN | WL_EVAL, linear_run, WL_BUFS(input(p, n, 0), w, b), WL_BUFS(output(p, n)));
     return 0;
 }
 
 static int linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *dy = out_gradient(p, n), *x = input(p, n, 0);
-    emit(p, n, "backward weights", WL_TRAIN, linear_weights_run, BUFS(x, dy),
-         BUFS(p->gradient[n->par[0]->id], p->gradient[n->par[1]->id]));
+    wl_ref_emit(p, n, "backward weights", WL_TRAIN, linear_weights_run, WL_BUFS(x, dy),
+                WL_BUFS(p->gradient[n->par[0]->id], p->gradient[n->par[1]->id]));
     int rc = 0;
     if (n->in[0]->gradient) {
         struct wl_buf *dx = wl_buf_like(p, x);
-        emit(p, n, "backward data", WL_TRAIN, linear_data_run, BUFS(dy, p->value[n->par[0]->id]), BUFS(dx));
+        wl_ref_emit(p, n, "backward data", WL_TRAIN, linear_data_run, WL_BUFS(dy, p->value[n->par[0]->id]),
+                    WL_BUFS(dx));
         rc = wl_gradient_add(p, n, n->in[0], dx, e);
     }
     wl_gradient_done(p, n->out);
     return rc;
-}
-
-/* ---- losses ---- */
-
-static int check_labels(const struct wl_step *s, const int32_t *labels, struct wl_err *e)
-{
-    int64_t n = s->node->in[0]->dims.d[0], k = s->node->in[0]->dims.d[1];
-    for (int64_t i = 0; i < n; i++)
-        if (labels[i] >= k)
-            return wl_fail(e, WL_EINVAL, "%s: label %d of sample %lld is beyond the %lld classes", s->node->name,
-                           (int)labels[i], (long long)i, (long long)k);
-    return 0;
-}
-
-/* The loss's value, and its share of what the trainer counts. An auxiliary loss counts no samples; a target of
- * mean_square counts one sample a row. */
-static int cross_entropy_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
-{
-    const struct wl_dims *x = &s->node->in[0]->dims;
-    const int32_t *labels = s->uses[1].buf->at;
-    int rc = check_labels(s, labels, e);
-    if (rc) return rc;
-    struct wl_counts seen = { 0 };
-    double loss = wl_ref_cross_entropy(x->d[0], x->d[1], at(s, r, 0), labels, &seen);
-    *at(s, r, 2) = (float)loss;
-    r->counts->loss_sum += s->node->u.loss.weight * loss * (double)seen.samples;
-    if (s->node->u.loss.auxiliary) return 0;
-    r->counts->samples += seen.samples;
-    r->counts->top1 += seen.top1;
-    r->counts->top5 += seen.top5;
-    return 0;
-}
-
-static int cross_entropy_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
-{
-    (void)e;
-    const struct wl_dims *x = &s->node->in[0]->dims;
-    wl_ref_cross_entropy_backward(x->d[0], x->d[1], s->node->u.loss.weight, at(s, r, 0), s->uses[1].buf->at,
-                                  at(s, r, 2));
-    return 0;
-}
-
-static int mean_square_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
-{
-    (void)e;
-    double loss = wl_ref_mean_square(count(s), at(s, r, 0), at(s, r, 1)), rows = (double)s->node->in[0]->dims.d[0];
-    *at(s, r, 2) = (float)loss;
-    r->counts->loss_sum += s->node->u.loss.weight * loss * rows;
-    if (!s->node->u.loss.auxiliary) r->counts->samples += s->node->in[0]->dims.d[0];
-    return 0;
-}
-
-static int mean_square_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
-{
-    (void)e;
-    wl_ref_mean_square_backward(count(s), s->node->u.loss.weight, at(s, r, 0), at(s, r, 1), at(s, r, 2));
-    return 0;
-}
-
-int wl_ref_loss_forward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
-{
-    struct wl_buf *x, *with;
-    int rc = wl_plain_value(p, n, n->in[0], &x, e);
-    if (!rc) rc = wl_plain_value(p, n, n->in[1], &with, e);
-    if (rc) return rc;
-    emit(p, n, "forward", WL_TRAIN | WL_EVAL, n->op == WL_OP_CROSS_ENTROPY ? cross_entropy_run : mean_square_run,
-         BUFS(x, with), BUFS(output(p, n)));
-    p->kept[n->out->id].buf[0] = x;
-    p->kept[n->out->id].buf[1] = with;
-    return 0;
-}
-
-int wl_ref_loss_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
-{
-    struct wl_buf *dx = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->in[0]->dims);
-    emit(p, n, "backward", WL_TRAIN,
-         n->op == WL_OP_CROSS_ENTROPY ? cross_entropy_backward_run : mean_square_backward_run,
-         BUFS(kept(p, n, 0), kept(p, n, 1)), BUFS(dx));
-    return wl_gradient_add_plain(p, n, n->in[0], dx, e);
 }
 
 /* ---- the back-end ---- */
@@ -411,7 +329,7 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
 static int sum_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_add(wl_dims_count(&s->uses[2].buf->dims), at(s, r, 0), at(s, r, 1), at(s, r, 2));
+    wl_ref_add(wl_dims_count(&s->uses[2].buf->dims), wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), wl_ref_at(s, r, 2));
     return 0;
 }
 
@@ -419,7 +337,7 @@ static int sum(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, 
                struct wl_err *e)
 {
     (void)e;
-    emit(p, n, "sum of gradients", WL_TRAIN, sum_run, BUFS(a, b), BUFS(dst));
+    wl_ref_emit(p, n, "sum of gradients", WL_TRAIN, sum_run, WL_BUFS(a, b), WL_BUFS(dst));
     return 0;
 }
 

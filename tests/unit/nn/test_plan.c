@@ -140,7 +140,7 @@ static void test_bad_label(void **state)
     labels[2] = CLASSES;
     struct wl_err e = { 0 };
     assert_int_equal(train(p, true, true, &e), WL_EINVAL);
-    assert_non_null(strstr(e.msg, "loss: label 4 of sample 2 is beyond the 4 classes"));
+    assert_non_null(strstr(e.msg, "loss (forward): label 4 of sample 2 is beyond the 4 classes"));
     labels[2] = -1;
     assert_int_equal(train(p, true, true, &e), 0);
 }

@@ -1,0 +1,132 @@
+/* Running a plan: micro-batches, evaluation, optimiser steps. Nothing here allocates. */
+#include "nn/plan.h"
+
+#include "nn/threads.h"
+
+static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
+
+/* to += what */
+static void add_floats(float *restrict to, const float *restrict what, size_t n)
+{
+#pragma omp parallel for simd schedule(static)
+    for (size_t i = 0; i < n; i++) to[i] += what[i];
+}
+
+static int run_step(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    int rc = s->run(s, r, e);
+    if (rc) return wl_prefix(e, "%s (%s)", s->node->name, s->what);
+    for (int i = 0; i < s->n_uses && !r->first; i++)
+        if (s->uses[i].part) add_floats(s->uses[i].buf->at, s->uses[i].part->at, s->uses[i].buf->bytes / sizeof(float));
+    return 0;
+}
+
+static int reduce(struct wl_plan *p, const struct wl_bucket *b, struct wl_err *e)
+{
+    int64_t start_ns = wl_now_ns();
+    int rc = p->comm->ops->all_reduce_sum(p->comm, p->gradient + b->from, b->n, e);
+    p->times.reduce_s += seconds_since(start_ns);
+    return rc;
+}
+
+static int run_training(struct wl_plan *p, const struct wl_run *r, bool last, struct wl_err *e)
+{
+    size_t bucket = 0, buckets = last && p->comm ? p->n_buckets : 0;
+    for (size_t i = 0; i < p->program.n_steps; i++) {
+        const struct wl_step *s = p->program.steps[i];
+        int rc = s->when & WL_TRAIN ? run_step(s, r, e) : 0;
+        for (; !rc && bucket < buckets && p->buckets[bucket].ready <= (int)i; bucket++)
+            rc = reduce(p, &p->buckets[bucket], e);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+int wl_plan_train(struct wl_plan *p, bool first, bool last, struct wl_counts *counts, struct wl_err *e)
+{
+    if (!p->program.train) return wl_fail(e, WL_EINVAL, "the plan was made for evaluation only");
+    if (first) p->micros = 0;
+    if (p->micros == 0 && !first)
+        return wl_fail(e, WL_EINVAL, "the first micro-batch of a step was not marked as such");
+    if (p->micros == p->micro_batches)
+        return wl_fail(e, WL_EINVAL, "the plan was made for %d micro-batches a step", p->micro_batches);
+    p->micros++;
+    omp_set_num_threads(p->threads);
+    int64_t start_ns = wl_now_ns();
+    int rc = run_training(p, &(struct wl_run) { .first = first, .counts = counts }, last, e);
+    p->times.train_s += seconds_since(start_ns);
+    return rc;
+}
+
+int wl_plan_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e)
+{
+    omp_set_num_threads(p->threads);
+    int64_t start_ns = wl_now_ns();
+    const struct wl_run r = { .first = true, .counts = counts };
+    for (size_t i = 0; i < p->program.n_steps; i++) {
+        const struct wl_step *s = p->program.steps[i];
+        int rc = s->when & WL_EVAL ? run_step(s, &r, e) : 0;
+        if (rc) return rc;
+    }
+    p->times.eval_s += seconds_since(start_ns);
+    return 0;
+}
+
+/* ---- between steps ---- */
+
+static float decay_of(const struct wl_plan *p, const struct wl_tensor *t)
+{
+    return p->optim.decay_weights_only && !t->is_weight ? 0 : (float)p->optim.weight_decay;
+}
+
+/* One call of the optimiser for each run of parameters that decay alike. */
+static void update_params(struct wl_plan *p, double lr)
+{
+    int ranks = p->comm ? p->comm->size : 1;
+    for (size_t i = 0, end; i < p->n_params; i = end) {
+        float decay = decay_of(p, p->params[i].tensor);
+        for (end = i + 1; end < p->n_params && decay_of(p, p->params[end].tensor) == decay;) end++;
+        size_t from = p->params[i].value->offset / sizeof(float);
+        size_t to = end < p->n_params ? p->params[end].value->offset / sizeof(float) : p->param_floats;
+        struct wl_optim_span span = {
+            .w = p->param + from,
+            .g = p->gradient + from,
+            .n = to - from,
+            .scale = 1 / (float)(ranks * p->micros),
+            .decay = decay,
+        };
+        for (int k = 0; k < p->optim_ops->slots; k++) span.slot[k] = p->slot[k] + from;
+        p->optim_ops->step(&p->optim, &span, lr);
+    }
+}
+
+static void update_statistics(struct wl_plan *p)
+{
+    for (size_t i = 0; i < p->program.n_statistics; i++) {
+        const struct wl_statistic *s = &p->program.statistics[i];
+        float *running = s->running->at, share = (float)s->tensor->momentum;
+        const float *sum = s->moment->at;
+        int64_t n = wl_dims_count(&s->tensor->dims);
+        for (int64_t c = 0; c < n; c++) running[c] += share * (sum[c] / (float)p->micros - running[c]);
+    }
+}
+
+int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e)
+{
+    if (p->micros == 0) return wl_fail(e, WL_EINVAL, "an optimiser step without a micro-batch before it");
+    omp_set_num_threads(p->threads);
+    int64_t start_ns = wl_now_ns();
+    update_params(p, lr);
+    update_statistics(p);
+    p->micros = 0;
+    p->times.update_s += seconds_since(start_ns);
+    return 0;
+}
+
+int wl_plan_average_statistics(struct wl_plan *p, struct wl_err *e)
+{
+    if (!p->comm || !p->statistic_floats) return 0;
+    int rc = p->comm->ops->all_reduce_sum(p->comm, p->statistic, p->statistic_floats, e);
+    for (size_t i = 0; !rc && i < p->statistic_floats; i++) p->statistic[i] /= (float)p->comm->size;
+    return rc;
+}
