@@ -2,6 +2,7 @@
 #include "law/internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 size_t wl_law_number(const char *const *texts, size_t n, size_t *ids, struct wl_arena *a)
@@ -182,6 +183,29 @@ static int by_columns(struct split *s, const struct wl_strs *by, struct wl_err *
     return 0;
 }
 
+/* Numbers by value, before words; a missing value comes last. */
+static int compare_values(const char *x, const char *y)
+{
+    double a, b;
+    bool x_number = wl_parse_real(x, &a) == 0, y_number = wl_parse_real(y, &b) == 0;
+    if (x_number && y_number) return (a > b) - (a < b);
+    if (!*x || !*y) return !*x - !*y;
+    if (x_number != y_number) return x_number ? -1 : 1;
+    return strcmp(x, y);
+}
+
+/* Keys of equal columns by their values; others by the first column that differs, then by length. */
+static int by_key(const void *p, const void *q)
+{
+    const struct wl_law_part *x = p, *y = q;
+    for (size_t i = 0; i < x->n_key && i < y->n_key; i++) {
+        int order = strcmp(x->key[i].column, y->key[i].column);
+        if (!order) order = compare_values(x->key[i].value, y->key[i].value);
+        if (order) return order;
+    }
+    return (x->n_key > y->n_key) - (x->n_key < y->n_key);
+}
+
 int wl_law_partition(const struct wl_observations *obs, const struct wl_strs *by, struct wl_law_parts *out,
                      struct wl_arena *a, struct wl_err *e)
 {
@@ -207,6 +231,7 @@ int wl_law_partition(const struct wl_observations *obs, const struct wl_strs *by
         struct wl_law_part *part = &s.keys[s.part[i]];
         part->rows[part->n++] = i;
     }
+    qsort(s.keys, s.parts, sizeof *s.keys, by_key);
     *out = (struct wl_law_parts) { s.keys, s.parts };
     return 0;
 }

@@ -173,7 +173,7 @@ struct wl_law_group {
 
 struct wl_law_result {
     enum wl_law_response response;
-    struct wl_law_group *groups; /* in order of first appearance */
+    struct wl_law_group *groups; /* in the order of their keys */
     size_t n;
     struct wl_law_counts counts; /* over all groups */
 };

@@ -105,5 +105,5 @@ void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a)
     }
     if (g->simulated) wl_law_note(g, a, "simulated: some of these rows are not measurements");
     if (g->estimated)
-        wl_law_note(g, a, "estimated: some of these rows carry numbers that were estimated, not measured");
+        wl_law_note(g, a, "estimated: some of these rows are so marked; in a store, that is their energy");
 }

@@ -72,7 +72,7 @@ static void caps_separate_even_on_other_worker_counts(void **state)
     n += series(rows + n, "net", false, 8, 100);
     for (size_t i = 3; i < 6; i++) rows[i].workers *= 64;
     struct wl_law_result r = fit_rows(rows, n, usual, a);
-    titles(&r, a, "net, power_cap_w 250, local_batch 8 | net, power_cap_w 100, local_batch 8");
+    titles(&r, a, "net, power_cap_w 100, local_batch 8 | net, power_cap_w 250, local_batch 8");
     wl_arena_free(a);
 }
 
