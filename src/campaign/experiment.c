@@ -305,11 +305,11 @@ static int check_axes(struct reader *r, struct wl_err *e)
     return rc;
 }
 
-/* The reference workloads bring their command along. */
+/* The reference workloads bring their command along. Ranks of one machine need no mpirun. */
 static const char *default_command(const struct wl_experiment *x, struct wl_arena *a)
 {
     return wl_strf(a,
-                   "{mpirun} {train} {workload}%s --epochs {epochs} --local-batch {local_batch} "
+                   "{train} {workload} --workers {workers}%s --epochs {epochs} --local-batch {local_batch} "
                    "--accumulation {accumulation} --threads {threads} --seed {seed}%s",
                    x->data.path ? " --data {data}" : "", x->data.samples ? " --train-samples {samples}" : "");
 }

@@ -78,7 +78,9 @@ static int make(const struct wl_experiment *x, const char *path, const char *log
     if (rc == 0) rc = wl_fill_words(&fill, x->data.prepare, "[data] prepare", &argv, a, e);
     if (rc < 0) return rc;
     struct wl_exit end = { 0 };
-    rc = run_command(wl_argv(&argv, a), log_path, x->launch.grace_s, signals, &end, a, e);
+    char **command = wl_argv(&argv, a);
+    wl_log(WL_INFO, "campaign", "preparing the data: %s", wl_shell_quote(a, command));
+    rc = run_command(command, log_path, x->launch.grace_s, signals, &end, a, e);
     if (rc < 0) return wl_prefix(e, "[data] prepare");
     if (end.status != 0)
         return wl_fail(e, WL_EJOB, "[data] prepare ended with status %d: %s (all of it: %s)", end.status,

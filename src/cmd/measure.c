@@ -93,10 +93,12 @@ static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
     struct scope_sum *sums = wl_new_array(a, struct scope_sum, r->derived.n_energies);
     size_t n = sum_scopes(r, sums);
     if (n == 0) fputs("  energy       not measured: wattlaw doctor says why\n", stderr);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(sums[i].energy_j) && !sums[i].chosen) continue; /* a check that a short run does not give */
         fprintf(stderr, "  energy       %s, mean %s, %s by %s%s\n", wl_human(a, sums[i].energy_j, "J"),
                 wl_human(a, sums[i].mean_w, "W"), sums[i].scope, sums[i].method,
                 mark_of(sums[i].estimated, sums[i].simulated));
+    }
 }
 
 static void print_utilisation(const struct wl_run_result *r, struct wl_arena *a)

@@ -217,7 +217,7 @@ static void reference_workloads_bring_their_command(void **state)
                                 "[data]\npath = d\nsamples = 100\n[launch]\nargs = --size tiny\n"),
                      0);
     assert_string_equal(x.launch.command,
-                        "{mpirun} {train} {workload} --data {data} --epochs {epochs} --local-batch {local_batch} "
+                        "{train} {workload} --workers {workers} --data {data} --epochs {epochs} --local-batch {local_batch} "
                         "--accumulation {accumulation} --threads {threads} --seed {seed} --train-samples {samples}");
 }
 
