@@ -26,7 +26,7 @@ for word in ("nvml", "rapl", "proc", "replay", "cpu_model", "cpu_util_pct", "% o
     expect(word in r.stdout, f"{word} is listed", r)
 
 # Two simulated GPUs, one of which gets lost.
-r = doctor("--nvml-library", fake, "--json", script="gpus=2; models=V100; power=200; fail=1:*:15:0.1")
+r = doctor("--nvml-library", fake, "--json", "--for", "1s", script="gpus=2; models=V100; power=200; fail=1:*:15:0.8")
 expect(r.returncode == 0, "doctor works with GPUs", r)
 d = json.loads(r.stdout)
 sensors = {s["name"]: s for s in d["sensors"]}
