@@ -368,6 +368,23 @@ static void test_buckets_wait(void **state)
         }
 }
 
+/* Nothing behind the forward step of the loss runs in evaluation: no copy for the backward pass, no gradient. */
+static void test_evaluation_ends_at_the_loss(void **state)
+{
+    (void)state;
+    struct wl_plan *p = plan((struct wl_plan_opts) { 0 }, NULL);
+    bool behind = false;
+    int eval = 0, train = 0;
+    for (size_t i = 0; i < p->program.n_steps; i++) {
+        const struct wl_step *s = p->program.steps[i];
+        if (behind) assert_int_equal(s->when, WL_TRAIN);
+        behind = behind || (s->node->op == WL_OP_CROSS_ENTROPY && !strcmp(s->what, "forward"));
+        eval += (s->when & WL_EVAL) != 0;
+        train += (s->when & WL_TRAIN) != 0;
+    }
+    assert_true(behind && eval < train);
+}
+
 static void test_info(void **state)
 {
     (void)state;
@@ -398,6 +415,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_buckets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_buckets_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranks_must_start_alike, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_evaluation_ends_at_the_loss, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_info, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
