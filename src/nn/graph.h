@@ -17,6 +17,7 @@ enum wl_op {
     WL_OP_COUNT
 };
 const char *wl_op_name(enum wl_op op);
+bool wl_op_is_loss(enum wl_op op);
 
 enum wl_role { WL_ROLE_INPUT, WL_ROLE_PARAM, WL_ROLE_STATISTIC, WL_ROLE_VALUE };
 

@@ -161,8 +161,6 @@ static int with_node(int rc, const struct wl_node *n, struct wl_err *e)
     return rc ? wl_prefix(e, "%s (%s)", n->name, wl_op_name(n->op)) : 0;
 }
 
-static bool is_loss(const struct wl_node *n) { return n->op == WL_OP_CROSS_ENTROPY || n->op == WL_OP_MEAN_SQUARE; }
-
 int wl_lower(struct wl_program *p, struct wl_err *e)
 {
     const struct wl_graph *g = p->graph;
@@ -181,7 +179,7 @@ int wl_lower(struct wl_program *p, struct wl_err *e)
     p->backward = true;
     for (size_t i = g->n_nodes; p->train && i-- > 0;) {
         const struct wl_node *n = g->nodes[i];
-        if (!n->out->gradient || (!is_loss(n) && !p->gradient[n->out->id])) continue;
+        if (!n->out->gradient || (!wl_op_is_loss(n->op) && !p->gradient[n->out->id])) continue;
         int rc = p->backend->rules[n->op].backward(p, n, e);
         if (rc) return with_node(rc, n, e);
     }

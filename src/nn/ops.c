@@ -12,6 +12,8 @@ const char *wl_op_name(enum wl_op op)
     return names[op];
 }
 
+bool wl_op_is_loss(enum wl_op op) { return op == WL_OP_CROSS_ENTROPY || op == WL_OP_MEAN_SQUARE; }
+
 static const char *dims_text(struct wl_graph *g, const struct wl_tensor *t) { return wl_dims_text(g->arena, &t->dims); }
 
 /* Every operation reads f32 values; losses read their second input otherwise and check it themselves. */

@@ -33,6 +33,13 @@ static int check_opts(const struct wl_plan_opts *o, struct wl_err *e)
     return 0;
 }
 
+static int check_loss(const struct wl_graph *g, struct wl_err *e)
+{
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (wl_op_is_loss(g->nodes[i]->op)) return 0;
+    return wl_fail(e, WL_EINVAL, "the graph has no loss: it can only be evaluated");
+}
+
 static int64_t batch_of(const struct wl_graph *g)
 {
     for (size_t i = 0; i < g->n_tensors; i++)
@@ -85,6 +92,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     const struct wl_backend *backend = NULL;
     int rc = wl_graph_check(g, e);
     if (!rc) rc = check_opts(opts, e);
+    if (!rc && !opts->eval_only) rc = check_loss(g, e);
     if (!rc) rc = pick_backend(opts->backend, &backend, e);
     if (rc) return rc;
     struct wl_plan *p = wl_new(a, struct wl_plan);

@@ -96,6 +96,27 @@ static void test_bad_options(void **state)
     refuses((struct wl_plan_opts) { .optim.kind = "adamm" }, WL_EINVAL, "optimiser 'adamm' is not known");
 }
 
+static void test_without_loss(void **state)
+{
+    (void)state;
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(1, 4));
+    struct wl_tensor *y = wl_relu(g, "relu", x);
+    struct wl_plan *p;
+    struct wl_err e = { 0 };
+    assert_int_equal(wl_plan_new(&p, g, &(struct wl_plan_opts) { 0 }, NULL, a, &e), WL_EINVAL);
+    assert_string_equal(e.msg, "the graph has no loss: it can only be evaluated");
+    struct wl_plan_opts o = { .eval_only = true, .keep_values = true };
+    assert_int_equal(wl_plan_new(&p, g, &o, NULL, a, &e), 0);
+    memcpy(wl_plan_input(p, x), (const float[]) { -1, 2, -3, 4 }, 4 * sizeof(float));
+    struct wl_counts c = { 0 };
+    float got[4];
+    assert_int_equal(wl_plan_eval(p, &c, &e), 0);
+    assert_int_equal(wl_plan_value(p, y, got, &e), 0);
+    assert_memory_equal(got, ((const float[]) { 0, 2, 0, 4 }), sizeof got);
+    assert_int_equal(wl_plan_value_gradient(p, y, got, &e), WL_ENOENT);
+}
+
 /* A batch that no machine holds is refused when the plan is made. */
 static void test_too_large(void **state)
 {
@@ -404,6 +425,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_bad_options, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_without_loss, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_too_large, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_wrong_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_label, set_up, tear_down),
