@@ -48,9 +48,8 @@ void wl_store_unlock(struct wl_store *s, int64_t number)
 
 int wl_store_locked(struct wl_store *s, int64_t number)
 {
-    char *path = lock_path(s);
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) return errno == ENOENT ? 0 : -1;
+    int fd = open(lock_path(s), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
     struct flock lock = one_byte(F_WRLCK, number);
     int rc = fcntl(fd, F_OFD_GETLK, &lock);
     close(fd);

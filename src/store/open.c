@@ -94,8 +94,7 @@ static int first_read(struct wl_store *s, struct wl_err *e)
     int64_t n;
     int rc = wl_sql_find(s, "SELECT count(*) FROM sqlite_schema", SQL_NONE, &n, e);
     if (rc >= 0) return 0;
-    bool closed = e->code == WL_EPERM && s->mode == WL_STORE_READ;
-    if (!closed) return rc;
+    if (e->code != WL_EPERM || s->mode != WL_STORE_READ) return rc;
     close_db(s);
     rc = open_immutable(s, e);
     if (rc) return rc;

@@ -49,14 +49,14 @@ int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct 
                           SQL_NONE, sizeof *out->v, &out->v, &out->n, a, e);
 }
 
+/* Where the file system does not lock, two may run at once; the index run_once still keeps each repeat to one. */
 int wl_store_own_campaign(struct wl_store *s, int64_t campaign, struct wl_err *e)
 {
-    int rc = wl_store_lock(s, wl_lock_of_campaign(campaign), e);
-    if (rc < 0) return rc;
-    if (rc == 0)
-        return wl_fail(e, WL_EPERM, "%s: another wattlaw is running this campaign; wait for it or stop it first",
-                       s->path);
-    return 0;
+    struct wl_err why;
+    int rc = wl_store_lock(s, wl_lock_of_campaign(campaign), &why);
+    if (rc < 0) wl_log(WL_WARN, "store", "%s; see to it that only one wattlaw runs this campaign", why.msg);
+    if (rc) return 0;
+    return wl_fail(e, WL_EPERM, "%s: another wattlaw is running this campaign; wait for it or stop it first", s->path);
 }
 
 /* ---- trials ---- */

@@ -129,16 +129,18 @@ int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *de
 
 /* ---- after a crash ---- */
 
-/* A machine that was booted since has none of its processes left. Otherwise the lock tells, and where the file system
- * does not lock, the process number. */
+/* On a file system of this machine the lock tells, in which container or after how many boots the run began. On one
+ * that is shared, locks of other machines may be invisible: there only runs of this host are judged, by its boot, the
+ * lock, and where locks do not work by the process number. */
 static int alive(struct wl_store *s, int64_t run, const char *host, const char *boot_id, int64_t pid)
 {
+    int locked = wl_store_locked(s, wl_lock_of_run(run));
+    if (locked >= 0 && !s->network) return locked;
     struct wl_arena *a = wl_arena_new(NULL);
     bool here = wl_streq(host, wl_store_host(a)), same_boot = wl_streq(boot_id, wl_store_boot_id(a));
     wl_arena_free(a);
     if (!here) return -1;
     if (!same_boot) return 0;
-    int locked = wl_store_locked(s, wl_lock_of_run(run));
     if (locked >= 0) return locked;
     return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }

@@ -77,7 +77,7 @@ struct wl_campaign_rows {
 int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct wl_arena *a,
                        struct wl_err *e) WL_MUST_CHECK;
 
-/* At most one process runs a campaign: holds a lock until close. WL_EPERM says who holds it. */
+/* At most one process runs a campaign: holds a lock until close. WL_EPERM when another one does. */
 int wl_store_own_campaign(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
 
 /* What a trial is made of. */
@@ -191,18 +191,19 @@ struct wl_derived {
     size_t n_stats;
 };
 
-/* running -> done, failed or interrupted, with the derived rows (NULL: none), in one durable transaction. */
+/* running -> done, failed or interrupted, with the derived rows (NULL: none), in one durable transaction (inside
+ * wl_store_begin: as durable as that one). */
 int wl_store_run_end(struct wl_store *s, int64_t run, const struct wl_run_end *end, const struct wl_derived *derived,
                      struct wl_err *e) WL_MUST_CHECK;
 
 /* Replaces the derived rows of a run. */
 int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *derived, struct wl_err *e) WL_MUST_CHECK;
 
-/* Runs marked running whose wattlaw is gone (its lock is free; or the machine was booted since) become interrupted.
- * Runs of other hosts are left alone. */
+/* Runs marked running whose wattlaw is gone become interrupted (docs/adr/051). On shared file systems runs of other
+ * hosts are left alone. */
 int wl_store_recover(struct wl_store *s, size_t *found, struct wl_err *e) WL_MUST_CHECK;
 
-/* Is the wattlaw that looks after a running run alive? 1 yes, 0 no, negative: it is on another host. */
+/* Is the wattlaw that looks after a running run alive? 1 yes, 0 no, negative: cannot be seen from this host. */
 struct wl_run_row;
 int wl_store_alive(struct wl_store *s, const struct wl_run_row *run);
 

@@ -1,6 +1,8 @@
 /* Killed at any instant: the file stays whole, nothing that was acknowledged is lost, open runs are found. */
 #include "helper.h"
 
+#include "store/internal.h"
+
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -168,10 +170,71 @@ static void own_runs_are_alive(void **state)
     end_run(p, s, run, 1, 1);
 }
 
+/* Rows as another machine, or this one before it was booted, would have left them. */
+static void write_running(struct place *p, const char *host, const char *boot_id)
+{
+    struct wl_store *s = create_store(p);
+    int64_t run = begin_run(p, s, add_trial(p, s, 2), 1);
+    OK(wl_sql_do(s, "UPDATE run SET host = ?2, boot_id = ?3 WHERE id = ?1",
+                 SQL(sql_int(run), sql_text(host), sql_text(boot_id)), &p->e));
+    wl_store_close(s);
+}
+
+static void expect_after(struct place *p, enum wl_run_status status)
+{
+    struct wl_store *s;
+    OK(wl_store_open(&s, p->store, WL_STORE_WRITE, p->arena, &p->e));
+    assert_int_equal(only_run(p, s).status, status);
+}
+
+/* A container that was started anew has another name. */
+static void other_hosts_on_a_local_disk(void **state)
+{
+    struct place *p = *state;
+    write_running(p, "elsewhere", wl_store_boot_id(p->arena));
+    expect_after(p, WL_RUN_INTERRUPTED);
+}
+
+static void other_hosts_on_a_shared_disk(void **state)
+{
+    struct place *p = *state;
+    setenv("WATTLAW_JOURNAL", "rollback", 1);
+    write_running(p, "elsewhere", wl_store_boot_id(p->arena));
+    expect_after(p, WL_RUN_RUNNING);
+    unsetenv("WATTLAW_JOURNAL");
+}
+
+static void an_earlier_boot_on_a_shared_disk(void **state)
+{
+    struct place *p = *state;
+    setenv("WATTLAW_JOURNAL", "rollback", 1);
+    write_running(p, wl_store_host(p->arena), "00000000-0000-4000-8000-000000000000");
+    expect_after(p, WL_RUN_INTERRUPTED);
+    unsetenv("WATTLAW_JOURNAL");
+}
+
+/* Without the lock file the process number has to do. */
+static void a_lost_lock_file(void **state)
+{
+    struct place *p = *state;
+    int64_t run;
+    pid_t pid = hold_run(p, &run);
+    unlink(wl_strf(p->arena, "%s-lock", p->store));
+    expect_after(p, WL_RUN_RUNNING);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    expect_after(p, WL_RUN_INTERRUPTED);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-    const struct CMUnitTest tests[] = { TEST(killed_at_any_instant), TEST(living_and_dead_runs),
-                                        TEST(own_runs_are_alive) };
+    const struct CMUnitTest tests[] = { TEST(killed_at_any_instant),
+                                        TEST(living_and_dead_runs),
+                                        TEST(own_runs_are_alive),
+                                        TEST(other_hosts_on_a_local_disk),
+                                        TEST(other_hosts_on_a_shared_disk),
+                                        TEST(an_earlier_boot_on_a_shared_disk),
+                                        TEST(a_lost_lock_file) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
