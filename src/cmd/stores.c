@@ -6,10 +6,11 @@
 int wl_cmd_store(const struct wl_rest *rest, struct wl_store **out, struct wl_arena *a, struct wl_err *e)
 {
     char *path;
-    if (rest->args.n != 1)
-        return wl_fail(e, WL_EUSAGE, "%s",
-                       rest->args.n ? "one STORE is expected" : "which STORE? a .db file or the folder of a campaign");
-    int rc = wl_store_find(rest->args.v[0], &path, a, e);
+    const char *given = rest->args.n ? rest->args.v[0] : WL_STORE_FILE;
+    if (rest->args.n > 1) return wl_fail(e, WL_EUSAGE, "one STORE is expected, not %zu", rest->args.n);
+    if (rest->args.n == 0 && !wl_is_file(given))
+        return wl_fail(e, WL_EUSAGE, "which STORE? a .db file or the folder of a campaign (here is no %s)", given);
+    int rc = wl_store_find(given, &path, a, e);
     return rc ? rc : wl_store_open(out, path, WL_STORE_READ, a, e);
 }
 

@@ -5,7 +5,8 @@
 #include "cmd/cmd.h"
 #include "store/store.h"
 
-/* Opens the one STORE (a file, or a campaign's folder) of a command line for reading. WL_EUSAGE without it. */
+/* Opens the one STORE (a file, or a campaign's folder) of a command line for reading; without one, the wattlaw.db of
+ * this folder. WL_EUSAGE where there is neither. */
 int wl_cmd_store(const struct wl_rest *rest, struct wl_store **out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The campaign of that name, 0 for NULL; WL_ENOENT with "did you mean". */

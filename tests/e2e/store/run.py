@@ -86,6 +86,13 @@ def check_case(program, folder, name, arguments, status):
     return wrong + compare(name, text)
 
 
+def the_store_of_this_folder(program, folder):
+    """Without a STORE, wattlaw.db."""
+    status, text = run(program, os.path.join(folder, "lab1"), ["status"])
+    same = run(program, folder, ["status", "lab1"])[1]
+    return [] if status == 0 and text == same else [f"status without a store: {status}\n{text}"]
+
+
 def exported_file_is_whole(program, folder):
     """-o leaves the old file where writing fails, and no file beside it."""
     target = os.path.join(folder, "out.csv")
@@ -113,6 +120,7 @@ def main():
             file.write("not a store, but a note that is long enough to be one\n")
         for name, (arguments, status) in CASES.items():
             wrong += check_case(program, folder, name, arguments, status)
+        wrong += the_store_of_this_folder(program, folder)
         wrong += exported_file_is_whole(program, folder)
     for text in wrong:
         print(text)
