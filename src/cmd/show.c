@@ -221,8 +221,8 @@ const struct wl_cmd wl_cmd_show = {
     .name = "show",
     .usage = "[options] [STORE]",
     .help = "the runs of a store: settings, time, energy, mean power, utilisation, metric",
-    .more = "STORE is a .db file or the folder of a campaign; without it, wattlaw.db, where measure writes. \"-\" and "
-            "columns that are left out were not measured.\n"
+    .more = "STORE is a .db file or the folder of a campaign; without it, wattlaw.db, where measure writes.\n"
+            "\"-\" and columns that are left out were not measured.\n"
             "\n"
             "    wattlaw show lab1\n"
             "    wattlaw show lab1 --run 12        one run with its epochs, devices and sampling quality\n"

@@ -280,8 +280,8 @@ const struct wl_cmd wl_cmd_status = {
     .name = "status",
     .usage = "[options] [STORE]",
     .help = "what a campaign has done, what failed and why, and what is left",
-    .more = "STORE is a .db file or the folder of a campaign; without it, wattlaw.db, where measure writes. Of each "
-            "repeat the last attempt counts.\n"
+    .more = "STORE is a .db file or the folder of a campaign; without it, wattlaw.db, where measure writes.\n"
+            "Of each repeat the last attempt counts.\n"
             "\n"
             "    wattlaw status lab1\n"
             "    wattlaw status lab1 --json | jq '.campaigns[0].runs'",
