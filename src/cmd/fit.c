@@ -123,6 +123,14 @@ static void print_bend(const struct wl_law_group *g, struct wl_arena *a)
            g->quadratic.p < 0.05 ? "" : ", not a clear bend");
 }
 
+static void print_break(const struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_law_break *b = &g->broken;
+    if (!(b->p < 0.05)) return;
+    printf("  break      at N = %.3g (95 %% interval %.3g to %.3g): beta %.3f before, %.3f behind, %s\n", b->workers,
+           b->lo, b->hi, b->beta1, b->beta2, p_value(b->p, a));
+}
+
 static void print_departures(const struct wl_law_group *g, struct wl_arena *a)
 {
     for (size_t i = 0; i < g->n_departures; i++) {
@@ -140,6 +148,7 @@ static void print_shape(const struct wl_law_group *g, struct wl_arena *a)
         printf("  curvature  lack of fit F(%g, %g) = %.3g, %s: %s\n", l->df1, l->df2, l->f, p_value(l->p, a),
                l->p < 0.05 ? "worker counts are off the line by more than repeats explain" : "none seen");
     print_bend(g, a);
+    print_break(g, a);
     print_departures(g, a);
     printf("  power law? %s (%s)\n", wl_law_verdict_name(g->verdict), g->verdict_why);
 }

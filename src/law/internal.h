@@ -43,8 +43,8 @@ void wl_law_compare_estimates(struct wl_law_group *g, struct wl_arena *a);
 /* ln N and y of runs (config false) or worker counts (config true); returns their number. */
 size_t wl_law_points(const struct wl_law_group *g, bool config, double **x, double **y, struct wl_arena *a);
 
-/* Is it a power law: quadratic, local exponents, departures, verdict. */
-void wl_law_test_shape(struct wl_law_group *g, double beyond, struct wl_arena *a);
+/* Is it a power law: quadratic, local exponents, break, departures, verdict. */
+void wl_law_test_shape(struct wl_law_group *g, const struct wl_law_options *options, struct wl_arena *a);
 
 /* Competing curves. */
 void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a);

@@ -84,6 +84,15 @@ static void add_shape(struct wl_json *o, const struct wl_law_group *g)
         wl_json_add_real(at, "beta", g->configs[i].local_beta);
         add_interval(at, "beta_ci95", g->configs[i].local_lo, g->configs[i].local_hi);
     }
+    const struct wl_law_break *b = &g->broken;
+    struct wl_json *broken = wl_json_add_object(o, "break");
+    wl_json_add_real(broken, "n", b->workers);
+    add_interval(broken, "ci95", b->lo, b->hi);
+    wl_json_add_real(broken, "beta1", b->beta1);
+    wl_json_add_real(broken, "beta2", b->beta2);
+    wl_json_add_real(broken, "p", b->p);
+    wl_json_add_str(broken, "basis", b->basis);
+    wl_json_add_str(broken, "why", b->why);
     wl_json_add_real(o, "departure_beyond", g->beyond);
     struct wl_json *departures = wl_json_add_array(o, "departure");
     for (size_t i = 0; i < g->n_departures; i++) {

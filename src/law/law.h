@@ -21,7 +21,7 @@ struct wl_law_options {
     struct wl_strs by; /* columns that separate groups; empty: the default rule of wl_law_fit */
     enum wl_law_response response;
     int64_t drop_epochs; /* first epochs of a run that are left out; a run keeps at least one */
-    bool curves;         /* fit the competing curves too (models) */
+    bool curves;         /* fit the competing curves and the break too */
     double beyond;       /* departure: does the law of worker counts up to this one hold beyond it? 0: all but two */
 };
 
@@ -58,6 +58,13 @@ struct wl_law_quadratic {
     double q, se, t, df, p; /* q < 0: the exponent grows with N, q > 0: it falls */
     const char *basis;      /* the estimator whose points it was fitted to; NULL: it was not */
     const char *why;        /* a sentence where it was not, else NULL */
+};
+
+/* Two power laws that meet at one worker count; p by the supremum test of stats/stats.h against a single one. */
+struct wl_law_break {
+    double workers, lo, hi; /* where, 95 % interval by the profile; NAN where there is none */
+    double beta1, beta2, p;
+    const char *basis, *why; /* as of the quadratic */
 };
 
 /* A larger worker count against the law fitted to the smaller ones; p_holm over all of them. */
@@ -97,7 +104,7 @@ struct wl_law_config {
 };
 
 /* A curve t(N) beside the power law, fitted to ln t of runs with positive terms; see src/law/models.c for the list. */
-enum { WL_LAW_MODEL_PARAMS = 3 };
+enum { WL_LAW_MODEL_PARAMS = 4 };
 
 struct wl_law_model {
     const char *name, *formula; /* "amdahl", "W/N + c" */
@@ -158,6 +165,7 @@ struct wl_law_group {
     const struct wl_law_estimate *law; /* the one of these to report; NULL: refused */
     struct wl_lack_of_fit lack_of_fit; /* of the line over runs */
     struct wl_law_quadratic quadratic;
+    struct wl_law_break broken; /* with `curves` only */
     struct wl_law_departure *departures;
     size_t n_departures;
     double beyond; /* the departures are from the law up to this worker count; NAN: not identifiable */

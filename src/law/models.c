@@ -14,7 +14,8 @@ struct model {
     size_t k;
     const char *param[MOST];
     bool any_sign[MOST];
-    bool weak; /* for work that grows with the workers; else for fixed work */
+    bool weak;   /* for work that grows with the workers; else for fixed work */
+    bool broken; /* fitted by its own profile */
     double (*t)(double workers, const double *p, double *d); /* d [k]: dt/dp */
     /* A start from the first measured point (N0, t0): rest is the share of t0 that does not scale, b an exponent. */
     void (*start)(double n0, double t0, double rest, double b, double *p);
@@ -107,16 +108,71 @@ static void weak_start(double n0, double t0, double rest, double b, double *p)
     p[1] = rest / 10;
 }
 
+/* d stays as it is: this curve is fitted by wl_broken_line. */
+static double broken(double n, const double *p, double *d)
+{
+    (void)d;
+    double reached = fmin(n, p[3]);
+    return p[0] * pow(reached, -p[1]) * pow(n / reached, -p[2]);
+}
+
 /* Amdahl 1967; Gunther's universal scalability law is amdahl_linear in other parameters. Weak: Gustafson 1988. */
 static const struct model models[] = {
-    { "power", "a N^-b", 2, { "a", "b" }, { false, true }, false, power, power_start },
-    { "amdahl", "W/N + c", 2, { "W", "c" }, { false }, false, amdahl, amdahl_start },
-    { "power_const", "a N^-b + c", 3, { "a", "b", "c" }, { false }, false, power_const, power_const_start },
-    { "amdahl_log", "W/N + c + g log2 N", 3, { "W", "c", "g" }, { false }, false, amdahl_log, amdahl_plus_start },
-    { "amdahl_linear", "W/N + c + g N", 3, { "W", "c", "g" }, { false }, false, amdahl_linear, amdahl_plus_start },
-    { "power", "a N^-b", 2, { "a", "b" }, { false, true }, true, power, power_start },
-    { "weak_log", "T1 (1 + s log2 N)", 2, { "T1", "s" }, { false }, true, weak_log, weak_start },
-    { "weak_linear", "T1 (1 + s (N - 1))", 2, { "T1", "s" }, { false }, true, weak_linear, weak_start },
+    { .name = "power",
+      .formula = "a N^-b",
+      .k = 2,
+      .param = { "a", "b" },
+      .any_sign = { false, true },
+      .t = power,
+      .start = power_start },
+    { .name = "amdahl", .formula = "W/N + c", .k = 2, .param = { "W", "c" }, .t = amdahl, .start = amdahl_start },
+    { .name = "power_const",
+      .formula = "a N^-b + c",
+      .k = 3,
+      .param = { "a", "b", "c" },
+      .t = power_const,
+      .start = power_const_start },
+    { .name = "amdahl_log",
+      .formula = "W/N + c + g log2 N",
+      .k = 3,
+      .param = { "W", "c", "g" },
+      .t = amdahl_log,
+      .start = amdahl_plus_start },
+    { .name = "amdahl_linear",
+      .formula = "W/N + c + g N",
+      .k = 3,
+      .param = { "W", "c", "g" },
+      .t = amdahl_linear,
+      .start = amdahl_plus_start },
+    { .name = "broken",
+      .formula = "a N^-b1 to N = n, then N^-b2",
+      .k = 4,
+      .param = { "a", "b1", "b2", "n" },
+      .any_sign = { true, true, true, true },
+      .broken = true,
+      .t = broken },
+    { .name = "power",
+      .formula = "a N^-b",
+      .k = 2,
+      .param = { "a", "b" },
+      .any_sign = { false, true },
+      .weak = true,
+      .t = power,
+      .start = power_start },
+    { .name = "weak_log",
+      .formula = "T1 (1 + s log2 N)",
+      .k = 2,
+      .param = { "T1", "s" },
+      .weak = true,
+      .t = weak_log,
+      .start = weak_start },
+    { .name = "weak_linear",
+      .formula = "T1 (1 + s (N - 1))",
+      .k = 2,
+      .param = { "T1", "s" },
+      .weak = true,
+      .t = weak_linear,
+      .start = weak_start },
 };
 
 /* ---- one fit ---- */
@@ -171,6 +227,34 @@ static bool fit_best(const struct data *data, struct wl_nls *best, struct wl_are
     return found;
 }
 
+/* A fitted curve in its own parameters. */
+struct curve {
+    double p[MOST], se[MOST], sse;
+};
+
+static bool fit_broken(const struct data *data, struct curve *out, struct wl_arena *a)
+{
+    double *x = wl_new_array(a, double, data->n);
+    struct wl_broken b;
+    struct wl_err e;
+    for (size_t i = 0; i < data->n; i++) x[i] = log(data->workers[i]);
+    if (wl_broken_line(x, data->y, data->n, WL_LAW_LEVEL, 0, &b, a, &e)) return false;
+    *out = (struct curve) { { exp(b.b0), -b.slope1, -b.slope2, exp(b.at) }, { NAN, NAN, NAN, NAN }, b.sse };
+    return true;
+}
+
+static bool fit_curve(const struct data *data, struct curve *out, struct wl_arena *a)
+{
+    const struct model *m = data->model;
+    struct wl_nls fit;
+    if (m->broken) return fit_broken(data, out, a);
+    if (!fit_best(data, &fit, a)) return false;
+    natural(m, fit.theta, out->p);
+    for (size_t j = 0; j < m->k; j++) out->se[j] = fit.se[j] * (m->any_sign[j] ? 1 : out->p[j]);
+    out->sse = fit.sse;
+    return true;
+}
+
 /* The name of a positive parameter whose term vanishes everywhere, or NULL. */
 static const char *vanished(const struct data *data, const double *p)
 {
@@ -187,11 +271,11 @@ static const char *vanished(const struct data *data, const double *p)
     return NULL;
 }
 
-static void criteria(struct wl_law_model *out, const struct wl_nls *fit)
+static void criteria(struct wl_law_model *out, double sse, double n)
 {
-    double n = (double)fit->n, k = (double)fit->k + 1; /* sigma counts */
-    double likelihood = -n / 2 * (log(2 * M_PI * fit->sse / n) + 1);
-    out->sse = fit->sse;
+    double k = (double)out->k + 1; /* sigma counts */
+    double likelihood = -n / 2 * (log(2 * M_PI * sse / n) + 1);
+    out->sse = sse;
     out->bic = -2 * likelihood + k * log(n);
     out->aicc = -2 * likelihood + 2 * k + 2 * k * (k + 1) / (n - k - 1);
 }
@@ -200,6 +284,7 @@ static void fit_model(struct wl_law_model *out, const struct model *m, const str
                       struct wl_arena *a)
 {
     struct data data = *all;
+    struct curve fit;
     data.model = m;
     *out = (struct wl_law_model) { m->name,     m->formula, m->k,          m->param,      .sse = NAN,
                                    .aicc = NAN, .bic = NAN, .weight = NAN, .llo_pct = NAN };
@@ -208,14 +293,12 @@ static void fit_model(struct wl_law_model *out, const struct model *m, const str
         out->why = wl_strf(a, "needs %zu worker counts and %zu runs", m->k + 1, m->k + 3);
         return;
     }
-    struct wl_nls fit;
-    if (!fit_best(&data, &fit, a)) {
+    if (!fit_curve(&data, &fit, a)) {
         out->why = "no start converges";
         return;
     }
-    natural(m, fit.theta, out->value);
-    for (size_t j = 0; j < m->k; j++) out->se[j] = fit.se[j] * (m->any_sign[j] ? 1 : out->value[j]);
-    criteria(out, &fit);
+    for (size_t j = 0; j < m->k; j++) out->value[j] = fit.p[j], out->se[j] = fit.se[j];
+    criteria(out, fit.sse, (double)data.n);
     if (!(fit.sse > 0)) out->why = "the curve goes through all runs: nothing to compare";
     const char *gone = vanished(&data, out->value);
     if (gone) out->why = wl_strf(a, "%s is 0 within rounding: a simpler curve is the same", gone);
@@ -236,12 +319,11 @@ static double left_out(const struct wl_law_group *g, const struct model *m, cons
         part.n = 0;
         while (counts < g->n_configs && g->configs[counts].workers <= most / (1 << halvings))
             part.n += g->configs[counts++].runs;
-        struct wl_nls fit;
-        if (counts <= m->k || part.n <= m->k || !fit_best(&part, &fit, a)) continue;
-        double p[MOST], d[MOST];
-        natural(m, fit.theta, p);
+        struct curve fit;
+        if (counts <= m->k || part.n <= m->k || !fit_curve(&part, &fit, a)) continue;
+        double d[MOST];
         for (size_t i = counts; i < g->n_configs; i++, n++) {
-            double error = log(m->t(g->configs[i].workers, p, d)) - log(g->configs[i].response);
+            double error = log(m->t(g->configs[i].workers, fit.p, d)) - log(g->configs[i].response);
             squares += error * error;
         }
     }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { LEAST_COUNTS = 5, LEAST_RANGE = 10, LEAST_BASE = 3, LEAST_BEYOND = 2 };
+enum { LEAST_COUNTS = 5, LEAST_RANGE = 10, LEAST_BASE = 3, LEAST_BEYOND = 2, DRAWS = 999 };
 
 /* ---- the quadratic ---- */
 
@@ -52,6 +52,33 @@ static void fit_quadratic(struct wl_law_group *g, struct wl_arena *a)
     g->quadratic = (struct wl_law_quadratic) { o.b[2], o.se[2], o.t[2], o.df, o.p[2], .why = NULL };
     g->quadratic.basis = g->estimates[config ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS].name;
     local_exponents(g, &o);
+}
+
+/* ---- one break ---- */
+
+static struct wl_law_break no_break(const char *why)
+{
+    return (struct wl_law_break) { NAN, NAN, NAN, NAN, NAN, NAN, NULL, why };
+}
+
+/* Over the points of the reported law, as the quadratic. */
+static void fit_break(struct wl_law_group *g, struct wl_arena *a)
+{
+    bool config = g->law == &g->estimates[WL_LAW_CONFIG_MEANS] && g->n_configs > 4;
+    double *x, *y;
+    size_t n = wl_law_points(g, config, &x, &y, a);
+    struct wl_broken b;
+    struct wl_err e;
+    if (g->n_configs < LEAST_COUNTS) {
+        g->broken = no_break("a break needs two worker counts on each side of it, five in all");
+        return;
+    }
+    if (wl_broken_line(x, y, n, WL_LAW_LEVEL, DRAWS, &b, a, &e)) {
+        g->broken = no_break(wl_strdup(a, e.msg));
+        return;
+    }
+    g->broken = (struct wl_law_break) { exp(b.at), exp(b.lo), exp(b.hi), -b.slope1, -b.slope2, b.p, NULL, NULL };
+    g->broken.basis = g->estimates[config ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS].name;
 }
 
 /* ---- departures ---- */
@@ -129,7 +156,7 @@ static void judge(struct wl_law_group *g, struct wl_arena *a)
     g->verdict_why = wl_strf(a, "log-quadratic p = %.2g%s", bend, lack_text);
 }
 
-void wl_law_test_shape(struct wl_law_group *g, double beyond, struct wl_arena *a)
+void wl_law_test_shape(struct wl_law_group *g, const struct wl_law_options *options, struct wl_arena *a)
 {
     for (size_t i = 0; i < g->n_configs; i++)
         g->configs[i].local_beta = g->configs[i].local_lo = g->configs[i].local_hi = NAN;
@@ -137,10 +164,13 @@ void wl_law_test_shape(struct wl_law_group *g, double beyond, struct wl_arena *a
     g->beyond = NAN;
     if (g->refused) {
         g->quadratic = no_quadratic(g->refused);
+        g->broken = no_break(g->refused);
         g->verdict_why = g->refused;
         return;
     }
     fit_quadratic(g, a);
-    find_departures(g, beyond, a);
+    g->broken = no_break("not asked for");
+    if (options->curves) fit_break(g, a);
+    find_departures(g, options->beyond, a);
     judge(g, a);
 }

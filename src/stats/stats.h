@@ -145,6 +145,23 @@ struct wl_line wl_theil_sen(const double *x, const double *y, size_t n, double l
 int wl_huber(const double *x, const double *y, size_t n, double level, struct wl_line *out, struct wl_arena *a,
              struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- a line that bends once ---- */
+
+/* y = b0 + slope1 x up to x = at, continuous, and slope2 from there; `at` lies between the second and the last but one
+ * of the different x, at the smallest sum of squares.
+ * lo, hi: the ends of the breaks c with SSE(c) <= SSE (1 + F(level; 1, n - 4) / (n - 4)); NAN without degrees of
+ * freedom. p: against one straight line, by the largest gain over all breaks in `draws` samples of normal noise (an F
+ * test at the break that was chosen would find too many); NAN without draws or without scatter. WL_EINVAL: fewer than
+ * five different x. Source: Muggeo 2003; Andrews 1993 (sup F); Hansen 2000. */
+struct wl_broken {
+    double at, lo, hi;
+    double b0, slope1, slope2;
+    double sse, df; /* df = n - 4 */
+    double p;
+};
+int wl_broken_line(const double *x, const double *y, size_t n, double level, size_t draws, struct wl_broken *out,
+                   struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- nonlinear least squares ---- */
 
 /* Fills residual [n] at theta [k] and, unless it is NULL, jacobian [n,k], the derivatives of the residuals. */

@@ -67,6 +67,21 @@ PARAMS = dict(power="a b", amdahl="W c", power_const="a b c", amdahl_log="W c g"
               weak_log="T1 s", weak_linear="T1 s")
 
 
+def broken(x, y):
+    """The continuous line of two segments, by brute force over the break."""
+    def fit(c):
+        return sm.OLS(y, sm.add_constant(np.column_stack([x, np.maximum(0, x - c)]))).fit()
+    values = np.unique(x)
+    start = min(np.linspace(values[1], values[-2], 1001), key=lambda c: fit(c).ssr)
+    at = scipy.optimize.minimize_scalar(lambda c: fit(c).ssr, bounds=(max(start - 0.01, values[1]),
+                                        min(start + 0.01, values[-2])), method="bounded", options={"xatol": 1e-11}).x
+    line, n, k = fit(at), len(y), 5
+    minus2 = n * (np.log(2 * np.pi * line.ssr / n) + 1)
+    params = dict(a=np.exp(line.params[0]), b1=-line.params[1], b2=-line.params[1] - line.params[2], n=np.exp(at))
+    return {"name": "broken", "params": params, "sse": line.ssr, "aicc": minus2 + 2 * k + 2 * k * (k + 1) / (n - k - 1),
+            "bic": minus2 + k * np.log(n)}
+
+
 def curves(table, runs):
     """Least squares of ln t by scipy; what has a term that vanishes is left empty."""
     workers, y = runs.workers.to_numpy(float), runs.y.to_numpy()
@@ -90,6 +105,8 @@ def curves(table, runs):
         out.append({"name": name, "params": dict(zip(PARAMS[name].split(), p)),
                     "se": dict(zip(PARAMS[name].split(), error)), "sse": sse,
                     "aicc": minus2 + 2 * k + 2 * k * (k + 1) / (n - k - 1), "bic": minus2 + k * np.log(n)})
+    if not weak:
+        out.append(broken(np.log(workers), y))
     best = min(row["aicc"] for row in out if "aicc" in row)
     total = sum(np.exp((best - row["aicc"]) / 2) for row in out if "aicc" in row)
     for row in out:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes distributions.csv, ols_*.csv and robust_*.csv: what src/stats is held against.
+"""Writes distributions.csv, ols_*.csv, robust_*.csv and broken_*.csv: what src/stats is held against.
 
 Distributions come from mpmath with 60 digits, least squares and robust errors from statsmodels and scipy, CR2 with
 Satterthwaite's degrees of freedom from its definition in numpy.
@@ -11,6 +11,7 @@ import os
 
 import mpmath as mp
 import numpy as np
+import scipy.optimize
 import scipy.stats
 import statsmodels.api as sm
 
@@ -160,6 +161,30 @@ def robust(data, values):
         values.writerow([name, repr(float(value))])
 
 
+def broken(data, values):
+    """A line that bends at x = 2.1, by brute force over the break."""
+    rng = np.random.default_rng(7)
+    x = np.repeat(np.log([1, 2, 4, 8, 16, 32, 64]), 3)
+    y = 5 - 0.9 * x + 0.5 * np.maximum(0, x - 2.1) + 0.05 * rng.standard_normal(len(x))
+    for row in zip(x, y):
+        data.writerow([repr(float(value)) for value in row])
+
+    def fit(c):
+        return sm.OLS(y, sm.add_constant(np.column_stack([x, np.maximum(0, x - c)]))).fit()
+
+    lo, hi = np.log(2), np.log(32)
+    start = min(np.linspace(lo, hi, 2001), key=lambda c: fit(c).ssr)
+    best = scipy.optimize.minimize_scalar(lambda c: fit(c).ssr, bounds=(start - 0.01, start + 0.01), method="bounded",
+                                          options={"xatol": 1e-11}).x
+    line = fit(best)
+    limit = line.ssr * (1 + scipy.stats.f.ppf(0.95, 1, len(x) - 4) / (len(x) - 4))
+    ends = [scipy.optimize.brentq(lambda c: fit(c).ssr - limit, *bracket) for bracket in ((lo, best), (best, hi))]
+    out = dict(at=best, lo=ends[0], hi=ends[1], b0=line.params[0], slope1=line.params[1],
+               slope2=line.params[1] + line.params[2], sse=line.ssr)
+    for name, value in out.items():
+        values.writerow([name, repr(float(value))])
+
+
 def write(name, header, fill):
     with open(os.path.join(HERE, name), "w", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
@@ -176,3 +201,4 @@ def write_pair(stem, data_header, values_header, fill):
 write("distributions.csv", ["function", "x", "a", "b", "value"], distributions)
 write_pair("ols", ["case", "y", "x1", "x2", "x3"], ["case", "quantity", "value"], least_squares)
 write_pair("robust", ["y", "x", "weight", "cluster"], ["quantity", "value"], robust)
+write_pair("broken", ["x", "y"], ["quantity", "value"], broken)
