@@ -352,19 +352,32 @@ static const char *expanded_text(struct wl_experiment *x, struct wl_arena *a)
     return t.s;
 }
 
-/* Lists, repeats, order and time limits may change between two calls of one sweep; what a run does may not. */
-static const char *fixed_text(const struct wl_experiment *x, struct wl_arena *a)
+/* Lists, repeats, order and limits may change between two calls of one sweep; what a run does may not. */
+static bool may_change(const char *section, const char *line)
+{
+    static const char *const keys[] = { "campaign.name", "campaign.repeats", "campaign.order", "campaign.store",
+                                        "data.prepare",  "launch.timeout",   "launch.grace",   "launch.oversubscribe" };
+    if (wl_streq(section, "sweep")) return true;
+    size_t n = strlen(section), key = strcspn(line, " ");
+    for (size_t i = 0; i < WL_COUNT(keys); i++)
+        if (strncmp(keys[i], section, n) == 0 && keys[i][n] == '.' && strlen(keys[i] + n + 1) == key &&
+            strncmp(keys[i] + n + 1, line, key) == 0)
+            return true;
+    return false;
+}
+
+const char *wl_experiment_fixed(const char *expanded, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
-    struct wl_data_keys data = x->data;
-    data.prepare = NULL;
-    struct wl_launch_keys launch = x->launch;
-    launch.timeout_s = launch.grace_s = NAN;
-    launch.oversubscribe = false;
-    wl_text_addf(&t, "scaling = %s\nseed = %lld\n", x->campaign.scaling, (long long)x->campaign.seed);
-    wl_opts_ini(data_rows, &data, &t);
-    wl_opts_ini(measure_rows, &x->measure, &t);
-    wl_opts_ini(launch_rows, &launch, &t);
+    const char *section = "";
+    for (const char *s = expanded; *s;) {
+        size_t n = strcspn(s, "\n");
+        if (*s == '[' && n > 2)
+            section = wl_strndup(a, s + 1, n - 2);
+        else if (n && !may_change(section, s))
+            wl_text_addf(&t, "[%s] %.*s\n", section, (int)n, s);
+        s += n + (s[n] == '\n');
+    }
     return t.s;
 }
 
@@ -380,7 +393,7 @@ static int read_from(struct reader *r, struct wl_err *e)
     if (rc == 0) rc = wl_placeholders_check(x, place_of, r, r->a, e);
     if (rc < 0) return rc;
     x->expanded = expanded_text(x, r->a);
-    x->fixed = fixed_text(x, r->a);
+    x->fixed = wl_experiment_fixed(x->expanded, r->a);
     return 0;
 }
 

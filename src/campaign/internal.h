@@ -23,6 +23,11 @@ void wl_axis_take(const struct wl_axis *axis, const struct wl_sweep_keys *sweep,
 /* The trial's value as text, NULL where it has none. */
 const char *wl_axis_text(const struct wl_axis *axis, const struct wl_trial *t, struct wl_arena *a);
 
+/* ---- experiment.c -------------------------------------------------------------------------------------------- */
+
+/* The lines of an expanded experiment that may not change while its store fills. */
+const char *wl_experiment_fixed(const char *expanded, struct wl_arena *a);
+
 /* ---- grid.c -------------------------------------------------------------------------------------------------- */
 
 /* A trial with no value at all. */

@@ -71,6 +71,15 @@ def another_command_needs_another_campaign(bench):
     check(states(bench) == {"done": 8})
 
 
+def a_value_that_no_file_can_hold_carries_on_too(bench):
+    """' ;' would start a comment in a file; --set may give it."""
+    bench.write("a.ini", BASIC)
+    odd = ["sweep", "a.ini", "--set", "launch.command=sh -c 'toy ms=1 workers={workers} ; : {local_batch}'"]
+    bench.run(*odd, "--set", "campaign.repeats=1")
+    bench.run(*odd)
+    check(states(bench) == {"done": 8}, states(bench))
+
+
 def ctrl_c_stops_the_job_and_the_next_call_carries_on(bench):
     bench.write("a.ini", BASIC)
     slow = ["sweep", "a.ini", "--set", "launch.command=toy epochs=2 ms=300 stray=1 workers={workers} fail_if={local_batch}:n"]
@@ -270,11 +279,11 @@ def the_null_launcher_starts_nothing(bench):
 
 
 main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeats_and_values_add_what_is_missing,
-      another_command_needs_another_campaign, ctrl_c_stops_the_job_and_the_next_call_carries_on,
-      nohup_is_respected, a_second_ctrl_c_does_not_wait, a_failed_run_is_told_and_does_not_stop_the_others,
-      a_run_that_takes_too_long_fails, broken_marks_do_no_harm, epochs_come_from_the_log,
-      what_is_not_there_is_told_before_anything_starts, data_are_prepared_once_and_whole,
-      own_axes_and_weak_scaling_reach_the_command, what_the_command_does_not_get_is_not_claimed,
-      one_sweep_a_campaign_at_a_time,
+      another_command_needs_another_campaign, a_value_that_no_file_can_hold_carries_on_too,
+      ctrl_c_stops_the_job_and_the_next_call_carries_on, nohup_is_respected, a_second_ctrl_c_does_not_wait,
+      a_failed_run_is_told_and_does_not_stop_the_others, a_run_that_takes_too_long_fails, broken_marks_do_no_harm,
+      epochs_come_from_the_log, what_is_not_there_is_told_before_anything_starts,
+      data_are_prepared_once_and_whole, own_axes_and_weak_scaling_reach_the_command,
+      what_the_command_does_not_get_is_not_claimed, one_sweep_a_campaign_at_a_time,
       a_job_whose_guard_was_killed_is_ended, a_read_only_place_is_told,
       a_full_disk_stops_the_sweep_and_loses_nothing, the_null_launcher_starts_nothing])
