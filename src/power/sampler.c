@@ -41,10 +41,9 @@ struct wl_sampler {
     struct tally *tallies; /* [channel] */
     struct worker *workers;
     size_t n_workers;
-    int64_t period_ns, start_ns;
+    int64_t period_ns, start_ns, stop_ns; /* stop_ns 0: it runs */
     size_t memory_bytes;
-    size_t drain_from; /* the ring that the next drain starts with */
-    bool stopped;
+    size_t drain_from;    /* the ring that the next drain starts with */
     pthread_mutex_t lock; /* of `stop` and its condition */
     pthread_cond_t wake;
     bool stop;
@@ -302,10 +301,10 @@ size_t wl_sampler_drain(struct wl_sampler *s, struct wl_sample *out, size_t max)
 
 void wl_sampler_stop(struct wl_sampler *s)
 {
-    if (s->stopped) return;
-    s->stopped = true;
+    if (s->stop_ns != 0) return;
     halt(s);
     for (size_t i = 0; i < s->n_workers; i++) tick_outside(&s->workers[i]);
+    s->stop_ns = wl_now_ns();
 }
 
 /* ---- Accounts ---- */
@@ -353,5 +352,5 @@ void wl_sampler_channel_stats(const struct wl_sampler *s, size_t channel, struct
     };
     if (!atomic_load_explicit(&t->failing, memory_order_relaxed)) return;
     int64_t good = get_i64(&t->good_ns);
-    out->gap_ns += wl_now_ns() - (good ? good : s->start_ns);
+    out->gap_ns += (s->stop_ns ? s->stop_ns : wl_now_ns()) - (good ? good : s->start_ns);
 }

@@ -189,6 +189,10 @@ static void a_sensor_that_never_recovers_has_an_open_gap(void **state)
     struct wl_channel_stats c;
     wl_sampler_channel_stats(s, 0, &c);
     assert_true(c.samples == 0 && c.errors >= 2 && c.gap_ns >= 50 * (WL_NS_PER_S / 1000));
+    int64_t at_stop_ns = c.gap_ns;
+    sleep_ms(5);
+    wl_sampler_channel_stats(s, 0, &c);
+    assert_int_equal(c.gap_ns, at_stop_ns);
 }
 
 static void a_rate_that_is_none_is_refused(void **state)
