@@ -105,12 +105,13 @@ static void print_doubling(const struct wl_law_group *g, enum wl_law_response re
         printf("  doubling   twice the workers are %.3g times as fast (ideal: 2)\n", 1 / factor);
 }
 
-static void print_fit_quality(const struct wl_law_estimate *law)
+static void print_fit_quality(const struct wl_law_estimate *law, struct wl_arena *a)
 {
     if (isnan(law->r2)) return;
     printf("  R2         %.4f (adjusted %.4f)", law->r2, law->r2_adj);
-    if (law->sigma > 0)
-        printf("; scatter about the line %.*f %%", law->sigma < 0.1 ? 1 : 0, 100 * (exp(law->sigma) - 1));
+    double scatter = 100 * (exp(law->sigma) - 1);
+    if (scatter > 0)
+        printf("; scatter about the line %s %%", scatter < 10 ? wl_strf(a, "%.1f", scatter) : number(rint(scatter), a));
     putchar('\n');
 }
 
@@ -252,7 +253,7 @@ static void print_group(const struct wl_law_group *g, enum wl_law_response respo
                g->configs[0].workers, g->configs[g->n_configs - 1].workers);
         print_exponent(g, a);
         print_doubling(g, response);
-        print_fit_quality(g->law);
+        print_fit_quality(g->law, a);
         print_shape(g, a);
         print_best_curve(g);
     } else {

@@ -55,8 +55,7 @@ static const char *refusal(const struct wl_law_group *g, struct wl_arena *a)
 {
     if (g->counts.rows && g->counts.no_workers == g->counts.rows) return "no law: no row has a positive worker count";
     if (!g->n_configs) return "no law: no row has both a worker count and a positive response";
-    return wl_strf(a, "no law: all runs have %g workers, and a scaling law needs at least two worker counts",
-                   g->configs[0].workers);
+    return wl_strf(a, "no law: one worker count, N = %g; a scaling law needs at least two", g->configs[0].workers);
 }
 
 size_t wl_law_points(const struct wl_law_group *g, bool config, double **x, double **y, struct wl_arena *a)

@@ -216,9 +216,7 @@ static bool fit_best(const struct data *data, struct wl_nls *best, struct wl_are
         struct wl_nls fit;
         struct wl_err e;
         struct wl_nls_problem problem = { data->n, m->k, residuals, (void *)data };
-        int rc = wl_nls_fit(&fit, &problem, theta, a, &e);
-        bool usable = rc == 0 || (fit.theta && fit.sse > 0 && wl_starts(e.msg, "the parameters cannot"));
-        if (!usable || !isfinite(fit.sse)) continue;
+        if (wl_nls_fit(&fit, &problem, theta, a, &e) || !isfinite(fit.sse)) continue;
         bool better = !found || fit.sse < best->sse * (1 - 1e-6);
         agree = better ? 1 : agree + (fit.sse < best->sse * (1 + 1e-6));
         if (!found || fit.sse < best->sse) *best = fit;

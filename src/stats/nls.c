@@ -26,16 +26,15 @@ static int evaluate(void *p, int m, int k, const double *theta, double *residual
     return 0;
 }
 
-/* (J'J)^-1 at the solution, through the least squares of J. */
-static int errors(struct wl_nls *out, struct call *call, const double *residual, struct wl_arena *a, struct wl_err *e)
+/* Errors from (J'J)^-1 at the solution, through the least squares of J; parameters that J cannot tell apart have none.
+ */
+static void errors(struct wl_nls *out, struct call *call, const double *residual, struct wl_arena *a)
 {
     struct wl_ols o;
     double *scratch = wl_new_array(a, double, out->n);
     call->problem->model(out->theta, scratch, call->jacobian, call->problem->data);
-    int rc = wl_ols_fit(&o, residual, call->jacobian, out->n, out->k, false, a, e);
-    if (rc) return wl_prefix(e, "the parameters cannot be told apart");
+    if (wl_ols_fit(&o, residual, call->jacobian, out->n, out->k, false, a, NULL)) return;
     for (size_t j = 0; j < out->k; j++) out->se[j] = out->sigma * sqrt(o.inverse[j + j * out->k]);
-    return 0;
 }
 
 int wl_nls_fit(struct wl_nls *out, const struct wl_nls_problem *problem, const double *start, struct wl_arena *a,
@@ -58,5 +57,6 @@ int wl_nls_fit(struct wl_nls *out, const struct wl_nls_problem *problem, const d
         return wl_fail(e, WL_EINVAL, "nonlinear least squares: no convergence after %d evaluations", evaluations);
     for (size_t i = 0; i < n; i++) out->sse += residual[i] * residual[i];
     out->sigma = out->df > 0 ? sqrt(out->sse / out->df) : NAN;
-    return errors(out, &call, residual, a, e);
+    errors(out, &call, residual, a);
+    return 0;
 }

@@ -172,8 +172,8 @@ struct wl_nls_problem {
 };
 
 /* The minimum that Levenberg-Marquardt finds from the start [k]: a local one, so try several starts. Standard errors
- * are those of the linear problem at the solution. WL_EINVAL: fewer rows than parameters, no convergence, or
- * parameters that cannot be told apart (theta, sse and sigma are set then, errors are NAN). */
+ * are those of the linear problem at the solution, NAN where it cannot tell the parameters apart. WL_EINVAL: fewer
+ * rows than parameters, no convergence. */
 struct wl_nls {
     size_t n, k;
     double df;
