@@ -4,8 +4,6 @@
 #include "power/nvml_lib.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { FIELDS = 3 };
 
@@ -278,92 +276,6 @@ static void probe(struct wl_sensor *s, struct gpu *g, int device)
     }
 }
 
-/* ---- Opening ---- */
-
-static const char *bus_id(const struct wl_nvml *lib, nvmlDevice_t h, struct wl_arena *a)
-{
-    nvmlPciInfo_t pci = { 0 };
-    if (lib->DeviceGetPciInfo_v3 && lib->DeviceGetPciInfo_v3(h, &pci) == NVML_SUCCESS) return wl_strdup(a, pci.busId);
-    if (lib->DeviceGetPciInfo_v2 && lib->DeviceGetPciInfo_v2(h, &pci) == NVML_SUCCESS)
-        return wl_strndup(a, pci.busIdLegacy, strnlen(pci.busIdLegacy, sizeof pci.busIdLegacy));
-    return NULL;
-}
-
-/* The GPU of a MIG device as a UUID; the word itself where it is none or cannot be resolved. */
-static const char *whole_gpu(const struct wl_nvml *lib, const char *word, struct wl_arena *a)
-{
-    nvmlDevice_t mig, gpu;
-    char uuid[NVML_UUID_SIZE];
-    if (wl_starts(word, "MIG-GPU-")) return wl_strndup(a, word + 4, strcspn(word + 4, "/"));
-    if (!wl_starts(word, "MIG-") || !lib->DeviceGetHandleByUUID || !lib->DeviceGetDeviceHandleFromMigDeviceHandle)
-        return word;
-    if (lib->DeviceGetHandleByUUID(word, &mig) != NVML_SUCCESS) return word;
-    if (lib->DeviceGetDeviceHandleFromMigDeviceHandle(mig, &gpu) != NVML_SUCCESS) return word;
-    return lib->DeviceGetUUID(gpu, uuid, sizeof uuid) == NVML_SUCCESS ? wl_strdup(a, uuid) : word;
-}
-
-/* CUDA_VISIBLE_DEVICES with MIG devices replaced by their GPUs; NULL where it is not set. */
-static const char *visible_words(const struct wl_nvml *lib, bool *mig, struct wl_arena *a)
-{
-    const char *text = getenv("CUDA_VISIBLE_DEVICES");
-    *mig = false;
-    if (!text) return NULL;
-    struct wl_strs words = wl_split(a, text, ',');
-    struct wl_text out = WL_TEXT(a);
-    for (size_t i = 0; i < words.n; i++) {
-        *mig |= wl_starts(words.v[i], "MIG-");
-        wl_text_addf(&out, "%s%s", i > 0 ? "," : "", whole_gpu(lib, words.v[i], a));
-    }
-    return out.s;
-}
-
-struct found {
-    nvmlDevice_t handle;
-    int index;
-    char name[NVML_NAME_SIZE];
-};
-
-/* The GPUs that may be used, in NVML's order. One that the system keeps from us is passed over. */
-static size_t list_gpus(const struct wl_nvml *lib, unsigned count, struct found *out, char **uuids, struct wl_arena *a,
-                        nvmlReturn_t *refused)
-{
-    size_t n = 0;
-    for (unsigned i = 0; i < count; i++) {
-        struct found *f = &out[n];
-        char uuid[NVML_UUID_SIZE];
-        nvmlReturn_t rc = lib->DeviceGetHandleByIndex(i, &f->handle);
-        if (rc == NVML_SUCCESS) rc = lib->DeviceGetUUID(f->handle, uuid, sizeof uuid);
-        if (rc != NVML_SUCCESS) {
-            *refused = rc;
-            continue;
-        }
-        if (lib->DeviceGetName(f->handle, f->name, sizeof f->name) != NVML_SUCCESS) memcpy(f->name, "GPU", 4);
-        f->index = (int)i;
-        uuids[n++] = wl_strdup(a, uuid);
-    }
-    return n;
-}
-
-static bool all_alike(const struct found *gpus, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        if (strcmp(gpus[i].name, gpus[0].name) != 0) return false;
-    }
-    return true;
-}
-
-/* What a reader should know about how the GPUs were chosen. */
-static const char *note(bool mig, bool by_index, bool alike, nvmlReturn_t refused, struct wl_arena *a)
-{
-    const char *order = getenv("CUDA_DEVICE_ORDER");
-    if (mig) return "a MIG device is named: energy and power are those of its whole GPU, shared with other instances";
-    if (by_index && !alike && !wl_streq(order, "PCI_BUS_ID"))
-        return "CUDA_VISIBLE_DEVICES names GPUs of different models by index, whose order is CUDA's own; set "
-               "CUDA_DEVICE_ORDER=PCI_BUS_ID or name them by UUID";
-    if (refused != NVML_SUCCESS) return wl_strf(a, "some GPUs are left out: %s", wl_nvml_why(refused));
-    return NULL;
-}
-
 static int nvml_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
 {
     struct nvml *n = wl_new(s->arena, struct nvml);
@@ -371,31 +283,16 @@ static int nvml_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     s->state = n;
     int code = wl_nvml_load(lib, o, s->arena, &s->fix, e);
     if (code < 0) return code;
-    unsigned count = 0;
-    nvmlReturn_t rc = lib->DeviceGetCount(&count), refused = NVML_SUCCESS;
-    if (rc != NVML_SUCCESS) return wl_fail(e, WL_ELIB, "nvmlDeviceGetCount: %s", wl_nvml_why(rc));
-
-    struct found *found = wl_new_array(s->arena, struct found, count);
-    char **uuids = wl_new_array(s->arena, char *, count);
-    bool *keep = wl_new_array(s->arena, bool, count), mig, by_index;
-    size_t usable = list_gpus(lib, count, found, uuids, s->arena, &refused);
-    if (usable == 0)
-        return wl_fail(e, WL_EUNAVAIL, "the driver shows %u GPUs and none can be used: %s", count,
-                       refused ? wl_nvml_why(refused) : "there is none");
-    const char *words = visible_words(lib, &mig, s->arena);
-    if (wl_nvml_visible(words, uuids, usable, keep, &by_index) == 0)
-        return wl_fail(e, WL_EUNAVAIL, "CUDA_VISIBLE_DEVICES=%s names none of the %zu GPUs", words, usable);
-
-    n->gpus = wl_new_array(s->arena, struct gpu, usable);
-    for (size_t i = 0; i < usable; i++) {
-        if (!keep[i]) continue;
-        struct gpu *g = &n->gpus[n->n++];
-        g->handle = found[i].handle;
-        struct wl_device d = { .name = found[i].name, .uuid = uuids[i], .index = found[i].index };
-        d.bus_id = bus_id(lib, g->handle, s->arena);
-        probe(s, g, wl_sensor_add_device(s, &d));
+    struct wl_nvml_gpus found;
+    code = wl_nvml_find(lib, &found, s->arena, e);
+    if (code < 0) return code;
+    n->n = found.n;
+    n->gpus = wl_new_array(s->arena, struct gpu, found.n);
+    for (size_t i = 0; i < found.n; i++) {
+        n->gpus[i].handle = found.v[i].handle;
+        probe(s, &n->gpus[i], wl_sensor_add_device(s, &found.v[i].device));
     }
-    s->reason = note(mig, by_index, all_alike(found, usable), refused, s->arena);
+    s->reason = found.note;
     s->source = wl_strf(s->arena, "%s %s, driver %s%s", lib->path, lib->version, lib->driver,
                         lib->simulated ? " (simulated)" : "");
     return 0;

@@ -46,6 +46,22 @@ int wl_nvml_load(struct wl_nvml *lib, const struct wl_power_opts *opts, struct w
 /* A code's meaning, static text: "NVML: GPU is lost". */
 const char *wl_nvml_why(nvmlReturn_t code);
 
+/* ---- nvml_devices.c ---- */
+
+struct wl_nvml_gpu {
+    nvmlDevice_t handle;
+    struct wl_device device; /* texts in the arena; `sensor` is not set */
+};
+struct wl_nvml_gpus {
+    struct wl_nvml_gpu *v;
+    size_t n;
+    const char *note; /* what a reader should know about the choice, or NULL */
+};
+
+/* The GPUs to be measured, in NVML's order; at least one, else WL_EUNAVAIL. */
+int wl_nvml_find(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a,
+                 struct wl_err *e) WL_MUST_CHECK;
+
 /* Which of n GPUs CUDA_VISIBLE_DEVICES names: indices in the order of the list of ids (PCI order), or UUIDs, whole or
  * as a prefix that fits one; a word that fits none ends the list, as CUDA has it. NULL keeps all. Returns how many were
  * kept; *by_index tells whether one was named by its index. */

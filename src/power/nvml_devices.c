@@ -1,0 +1,149 @@
+/* Which GPUs are measured: those that the driver shows, the system does not keep from us and CUDA_VISIBLE_DEVICES
+ * names. */
+#include "power/nvml_lib.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The GPU that a word of CUDA_VISIBLE_DEVICES names, or -1. */
+static ptrdiff_t find_visible(const char *word, size_t length, char *const *uuids, size_t n, bool *by_index)
+{
+    char *end;
+    long index = strtol(word, &end, 10);
+    if (length > 0 && end == word + length) {
+        *by_index = true;
+        return index >= 0 && (size_t)index < n ? index : -1;
+    }
+    ptrdiff_t found = -1;
+    for (size_t i = 0; i < n; i++) {
+        if (length < strlen("GPU-") || strncmp(uuids[i], word, length) != 0) continue;
+        if (found >= 0) return -1;
+        found = (ptrdiff_t)i;
+    }
+    return found;
+}
+
+size_t wl_nvml_visible(const char *words, char *const *uuids, size_t n, bool *keep, bool *by_index)
+{
+    size_t kept = 0;
+    *by_index = false;
+    for (size_t i = 0; i < n; i++) keep[i] = words == NULL;
+    if (!words) return n;
+    for (const char *at = words;;) {
+        at += strspn(at, " ");
+        size_t length = strcspn(at, ","), bare = length;
+        while (bare > 0 && at[bare - 1] == ' ') bare--;
+        ptrdiff_t i = find_visible(at, bare, uuids, n, by_index);
+        if (i < 0) return kept;
+        kept += keep[i] ? 0 : 1;
+        keep[i] = true;
+        if (at[length] == '\0') return kept;
+        at += length + 1;
+    }
+}
+
+static const char *bus_id(const struct wl_nvml *lib, nvmlDevice_t h, struct wl_arena *a)
+{
+    nvmlPciInfo_t pci = { 0 };
+    if (lib->DeviceGetPciInfo_v3 && lib->DeviceGetPciInfo_v3(h, &pci) == NVML_SUCCESS) return wl_strdup(a, pci.busId);
+    if (lib->DeviceGetPciInfo_v2 && lib->DeviceGetPciInfo_v2(h, &pci) == NVML_SUCCESS)
+        return wl_strndup(a, pci.busIdLegacy, strnlen(pci.busIdLegacy, sizeof pci.busIdLegacy));
+    return NULL;
+}
+
+/* The GPU of a MIG device as a UUID; the word itself where it is none or cannot be resolved. */
+static const char *whole_gpu(const struct wl_nvml *lib, const char *word, struct wl_arena *a)
+{
+    nvmlDevice_t mig, gpu;
+    char uuid[NVML_UUID_SIZE];
+    if (wl_starts(word, "MIG-GPU-")) return wl_strndup(a, word + 4, strcspn(word + 4, "/"));
+    if (!wl_starts(word, "MIG-") || !lib->DeviceGetHandleByUUID || !lib->DeviceGetDeviceHandleFromMigDeviceHandle)
+        return word;
+    if (lib->DeviceGetHandleByUUID(word, &mig) != NVML_SUCCESS) return word;
+    if (lib->DeviceGetDeviceHandleFromMigDeviceHandle(mig, &gpu) != NVML_SUCCESS) return word;
+    return lib->DeviceGetUUID(gpu, uuid, sizeof uuid) == NVML_SUCCESS ? wl_strdup(a, uuid) : word;
+}
+
+/* CUDA_VISIBLE_DEVICES with MIG devices replaced by their GPUs; NULL where it is not set. */
+static const char *visible_words(const struct wl_nvml *lib, bool *mig, struct wl_arena *a)
+{
+    const char *text = getenv("CUDA_VISIBLE_DEVICES");
+    *mig = false;
+    if (!text) return NULL;
+    struct wl_strs words = wl_split(a, text, ',');
+    struct wl_text out = WL_TEXT(a);
+    for (size_t i = 0; i < words.n; i++) {
+        *mig |= wl_starts(words.v[i], "MIG-");
+        wl_text_addf(&out, "%s%s", i > 0 ? "," : "", whole_gpu(lib, words.v[i], a));
+    }
+    return out.s;
+}
+
+/* The GPUs that may be used, in NVML's order. One that the system keeps from us is passed over. */
+static void list_all(const struct wl_nvml *lib, unsigned count, struct wl_nvml_gpus *out, struct wl_arena *a,
+                     nvmlReturn_t *refused)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct wl_nvml_gpu *g = &out->v[out->n];
+        char uuid[NVML_UUID_SIZE], name[NVML_NAME_SIZE] = "GPU";
+        nvmlReturn_t rc = lib->DeviceGetHandleByIndex(i, &g->handle);
+        if (rc == NVML_SUCCESS) rc = lib->DeviceGetUUID(g->handle, uuid, sizeof uuid);
+        if (rc != NVML_SUCCESS) {
+            *refused = rc;
+            continue;
+        }
+        if (lib->DeviceGetName(g->handle, name, sizeof name) != NVML_SUCCESS) memcpy(name, "GPU", sizeof "GPU");
+        g->device = (struct wl_device) {
+            .name = wl_strdup(a, name), .uuid = wl_strdup(a, uuid), .bus_id = bus_id(lib, g->handle, a), .index = (int)i
+        };
+        out->n++;
+    }
+}
+
+static bool all_alike(const struct wl_nvml_gpus *gpus)
+{
+    for (size_t i = 1; i < gpus->n; i++) {
+        if (!wl_streq(gpus->v[i].device.name, gpus->v[0].device.name)) return false;
+    }
+    return true;
+}
+
+/* Drops the GPUs that CUDA_VISIBLE_DEVICES does not name; returns how many are left. */
+static size_t keep_visible(struct wl_nvml_gpus *gpus, const char *words, bool *by_index, struct wl_arena *a)
+{
+    char **uuids = wl_new_array(a, char *, gpus->n);
+    bool *keep = wl_new_array(a, bool, gpus->n);
+    for (size_t i = 0; i < gpus->n; i++) uuids[i] = (char *)gpus->v[i].device.uuid;
+    wl_nvml_visible(words, uuids, gpus->n, keep, by_index);
+    size_t kept = 0;
+    for (size_t i = 0; i < gpus->n; i++) {
+        if (keep[i]) gpus->v[kept++] = gpus->v[i];
+    }
+    return gpus->n = kept;
+}
+
+int wl_nvml_find(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a, struct wl_err *e)
+{
+    unsigned count = 0;
+    nvmlReturn_t rc = lib->DeviceGetCount(&count), refused = NVML_SUCCESS;
+    if (rc != NVML_SUCCESS) return wl_fail(e, WL_ELIB, "nvmlDeviceGetCount: %s", wl_nvml_why(rc));
+    *out = (struct wl_nvml_gpus) { .v = wl_new_array(a, struct wl_nvml_gpu, count) };
+    list_all(lib, count, out, a, &refused);
+    if (out->n == 0) {
+        return wl_fail(e, WL_EUNAVAIL, "the driver shows %u GPUs and none can be used: %s", count,
+                       refused ? wl_nvml_why(refused) : "there is none");
+    }
+    bool mig, by_index, alike = all_alike(out);
+    size_t usable = out->n;
+    const char *words = visible_words(lib, &mig, a), *order = getenv("CUDA_DEVICE_ORDER");
+    if (keep_visible(out, words, &by_index, a) == 0)
+        return wl_fail(e, WL_EUNAVAIL, "CUDA_VISIBLE_DEVICES=%s names none of the %zu GPUs", words, usable);
+    if (mig)
+        out->note = "a MIG device is named: energy and power are those of its whole GPU, shared with other instances";
+    else if (by_index && !alike && !wl_streq(order, "PCI_BUS_ID"))
+        out->note = "CUDA_VISIBLE_DEVICES names GPUs of different models by index, whose order is CUDA's own; set "
+                    "CUDA_DEVICE_ORDER=PCI_BUS_ID or name them by UUID";
+    else if (refused != NVML_SUCCESS)
+        out->note = wl_strf(a, "some GPUs are left out: %s", wl_nvml_why(refused));
+    return 0;
+}
