@@ -27,6 +27,12 @@ static void put_law(const struct wl_gathered *g, const struct wl_law_group *law,
     else
         wl_text_add(to, " (no error estimate)");
     if (best->beta_lo <= 0 && best->beta_hi >= 0) wl_text_add(to, ", which cannot be told from no gain at all");
+    if (law->verdict == WL_LAW_REJECTED) {
+        const struct wl_law_config *first = &law->configs[0], *last = &law->configs[law->n_configs - 1];
+        wl_text_addf(to, "; the points bend, so it is no power law: the exponent is %s at %.15g worker%s and %s at %.15g",
+                     number(-first->local_beta, g->arena), first->workers, plural(first->workers),
+                     number(-last->local_beta, g->arena), last->workers);
+    }
 }
 
 /* "; 8 workers are 5.6 times as fast as 1 worker (70 % of ideal), at 1.2 times the energy" */

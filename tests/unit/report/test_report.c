@@ -161,6 +161,7 @@ static void large(void **state)
     assert_int_equal(table(d, "configurations")->n_rows, 54);
     assert_true(table(d, "laws")->simulated);
     assert_holds(joined(&d->warnings, *state), "Simulated: the energies of 162 of 162 runs");
+    assert_holds(joined(&d->findings, *state), "the points bend, so it is no power law"); /* they follow Amdahl */
 }
 
 /* Without any sensor there are times and no energies, and nothing claims one. */
