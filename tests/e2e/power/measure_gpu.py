@@ -1,0 +1,68 @@
+"""Energy of a measured command on scripted GPUs: measure_gpu.py WATTLAW FAKE_NVML_LIBRARY"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
+
+
+def measure(script, seconds, *options):
+    with tempfile.TemporaryDirectory() as folder:
+        env = {k: v for k, v in os.environ.items() if k not in ("CUDA_VISIBLE_DEVICES", "NVML_LIBRARY")}
+        env["WATTLAW_FAKE_NVML"] = script
+        r = subprocess.run([wattlaw, "measure", "--nvml-library", fake, "--quiet", "--json", "s.json", *options, "--",
+                            "sleep", str(seconds)], cwd=folder, env=env, text=True, capture_output=True)
+        if r.returncode != 0:
+            sys.exit(f"exit {r.returncode}: {r.stderr}")
+        with open(os.path.join(folder, "s.json"), encoding="utf-8") as f:
+            return json.load(f)
+
+
+def expect(condition, what, s):
+    if not condition:
+        sys.exit(f"{what}\n{json.dumps(s, indent=1)}")
+
+
+def energy(s, method):
+    found = [e for e in s["energies"] if e["method"] == method and e["scope"] == "gpu"]
+    expect(len(found) == 1 and found[0]["simulated"] and not found[0]["estimated"], f"one simulated {method}", s)
+    return found[0]
+
+
+def near(value, want, share):
+    return value is not None and abs(value / want - 1) <= share
+
+
+# Two GPUs at 250 and 251 W: counter and integral both give what they drew.
+s = measure("gpus=2; power=250", 1)
+for method in ("counter", "integral"):
+    expect(near(energy(s, method)["energy_j"], 501 * s["time_s"], 0.02), f"{method}: 501 W", s)
+expect(energy(s, "counter")["chosen"], "the counter is preferred", s)
+
+# Only the GPU that the job may use.
+s = measure("gpus=4; power=250; fail=0:GetHandleByIndex:17; fail=1:GetHandleByIndex:17; fail=2:GetHandleByIndex:17", 0.5)
+expect(near(energy(s, "counter")["energy_j"], 253 * s["time_s"], 0.02), "GPU 3 alone draws 253 W", s)
+
+# The counter starts over in the middle: the integral counts.
+s = measure("power=250; reset_s=0.5", 1)
+expect(energy(s, "counter")["energy_j"] is None, "a counter that was reset gives no energy", s)
+expect(near(energy(s, "integral")["energy_j"], 250 * s["time_s"], 0.02), "the integral does", s)
+
+# A counter that the GPU lacks: the same.
+s = measure("power=250; fail=*:83:3; fail=*:GetTotalEnergyConsumption:3", 0.5)
+expect(near(energy(s, "integral")["energy_j"], 250 * s["time_s"], 0.02), "energy without a counter", s)
+
+# A counter and a power reading that move every 100 ms only.
+s = measure("power=250; update_ms=100", 2)
+expect(near(energy(s, "counter")["energy_j"], 250 * s["time_s"], 0.06), "a coarse counter", s)
+
+# A GPU that is lost on the way: the run goes on, its energy is missing and not less.
+s = measure("gpus=2; power=250; fail=1:*:15:0.4", 1.5)
+expect(s["status"] == "done", "the run goes on", s)
+expect(energy(s, "counter")["energy_j"] is None and energy(s, "integral")["energy_j"] is None, "no energy", s)
+
+# Every call takes 4 ms: the GPU driver gets a thread of its own and ticks are skipped, the energy stays right.
+s = measure("power=250; latency_us=4000", 1.5, "--rate-hz", "100")
+expect(near(energy(s, "counter")["energy_j"], 250 * s["time_s"], 0.03), "a slow driver", s)
