@@ -53,7 +53,7 @@ struct guard {
     int64_t kill_at_ns, leave_by_ns;
 };
 
-enum { LEAVING_MS = 500 };
+static const double LEAVING_S = 0.5;
 
 static void tell(const struct guard *g, const struct news *n)
 {
@@ -191,11 +191,12 @@ static bool reap(struct guard *g)
     }
 }
 
-/* A helper that leaves by itself when the command's end of a pipe closes has a moment to do so: Python's
- * multiprocessing has one in every job. */
+/* A helper that leaves by itself when the command's end of a pipe closes has a moment to do so, at most the grace time:
+ * Python's multiprocessing has one in every job. */
 static bool may_leave(struct guard *g)
 {
-    if (!g->leave_by_ns) g->leave_by_ns = wl_now_ns() + LEAVING_MS * (WL_NS_PER_S / 1000);
+    double s = g->spec->grace_s < LEAVING_S ? g->spec->grace_s : LEAVING_S;
+    if (!g->leave_by_ns) g->leave_by_ns = wl_now_ns() + (int64_t)(s * WL_NS_PER_S);
     return wl_now_ns() < g->leave_by_ns;
 }
 

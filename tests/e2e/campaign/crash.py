@@ -11,7 +11,7 @@ SEED = int(os.environ.get("WATTLAW_CRASH_SEED", random.randrange(10**6)))
 EXPERIMENT = """
 [campaign]
 name = crash
-repeats = 12
+repeats = 8
 [sweep]
 workers = 1,2
 local_batch = 8,16
@@ -20,7 +20,9 @@ command = toy epochs=2 ms=20 stray=1 workers={workers} local_batch={local_batch}
 oversubscribe = yes
 grace = 50ms
 """
-RUNS = 12 * 4
+RUNS = 8 * 4
+ONE_RUN = [word for key in ("campaign.name=one", "campaign.store=one", "campaign.repeats=1", "sweep.workers=1",
+                            "sweep.local_batch=8") for word in ("--set", key)]
 
 
 def finished(bench):
@@ -39,11 +41,14 @@ def sweep_survives_sigkill_at_any_instant(bench):
     print(f"        WATTLAW_CRASH_SEED={SEED} repeats this")
     chance = random.Random(SEED)
     bench.write("crash.ini", EXPERIMENT)
+    start = time.monotonic()
+    bench.run("sweep", "crash.ini", *ONE_RUN)
+    one_s = time.monotonic() - start  # start, one run and end, at the speed of this machine and build
     known, killed = {}, 0
     while killed < KILLS:
         p = bench.start("sweep", "crash.ini", "--quiet")
         try:
-            p.wait(chance.uniform(0, 0.5))
+            p.wait(chance.uniform(0, 2.5 * one_s))
         except subprocess.TimeoutExpired:
             killed += 1
         p.kill()
@@ -58,6 +63,7 @@ def sweep_survives_sigkill_at_any_instant(bench):
         check(all(now.get(run) == facts for run, facts in known.items()), "a finished run has changed")
         known = now
     bench.all_gone()
+    check(known, "no run came to its end between two kills: this shows nothing")
     print(f"        {killed} times killed, {len(known)} of {RUNS} runs done before the last call")
     bench.run("sweep", "crash.ini")
     now = finished(bench)
