@@ -82,20 +82,22 @@ def a_value_that_no_file_can_hold_carries_on_too(bench):
 
 def ctrl_c_stops_the_job_and_the_next_call_carries_on(bench):
     bench.write("a.ini", BASIC)
-    slow = ["sweep", "a.ini", "--set", "launch.command=toy epochs=2 ms=300 stray=1 workers={workers} fail_if={local_batch}:n"]
+    slow = ["sweep", "a.ini", "--set", "campaign.repeats=1", "--set", "launch.grace=50ms", "--set",
+            "launch.command=toy epochs=2 ms=150 stray=1 workers={workers} fail_if={local_batch}:n"]
     for sig in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
         p = bench.start(*slow)
         bench.wait_until("a toy runs", lambda: sum(c.startswith("toy") for _, c in bench.processes()) == 2)
         p.send_signal(sig)
         _, err = p.communicate(timeout=30)
         check(p.returncode == 130, p.returncode, err)
-        contains(err, "of 8 runs are done and kept in toy/wattlaw.db; the same command carries on", "stopped by the user")
+        contains(err, "of 4 runs are done and kept in toy/wattlaw.db; the same command carries on", "stopped by the user")
         bench.all_gone()
-    check(states(bench)["interrupted"] == 3, states(bench))
+    interrupted = states(bench)["interrupted"]
+    check(1 <= interrupted <= 3, states(bench))  # a signal may come between two runs
     check(bench.rows("toy/wattlaw.db", "PRAGMA integrity_check") == [("ok",)])
     bench.run(*slow)
-    check(states(bench) == {"done": 8, "interrupted": 3}, states(bench))
-    check(bench.rows("toy/wattlaw.db", "SELECT count(DISTINCT run) FROM observations") == [(8,)])
+    check(states(bench) == {"done": 4, "interrupted": interrupted}, states(bench))
+    check(bench.rows("toy/wattlaw.db", "SELECT count(DISTINCT run) FROM observations") == [(4,)])
 
 
 def nohup_is_respected(bench):
