@@ -47,6 +47,6 @@ void wl_defer(struct wl_arena *a, void (*release)(void *), void *what);
 char *wl_strdup(struct wl_arena *a, const char *s);
 char *wl_strndup(struct wl_arena *a, const char *s, size_t n);
 char *wl_strf(struct wl_arena *a, const char *fmt, ...) WL_PRINTF(2, 3);
-char *wl_strfv(struct wl_arena *a, const char *fmt, va_list ap) WL_PRINTF(2, 0);
+char *wl_strfv(struct wl_arena *a, const char *fmt, va_list ap) WL_PRINTF(2, 0) __attribute__((nonnull));
 
 #endif
