@@ -1,5 +1,6 @@
 #include "base/table.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,12 @@ void wl_table_column(struct wl_table *t, const char *name, bool right)
     WL_CHECK(t->cells.n == 0);
     WL_GROW(t->arena, t->head, t->columns, t->head_cap);
     t->head[t->columns++] = (struct wl_table_head) { .name = wl_strdup(t->arena, name), .right = right };
+}
+
+void wl_table_real_column(struct wl_table *t, const char *name, int digits)
+{
+    wl_table_column(t, name, true);
+    t->head[t->columns - 1].digits = digits;
 }
 
 /* One line a cell: control characters would tear the table. */
@@ -39,18 +46,34 @@ void wl_table_cellf(struct wl_table *t, const char *fmt, ...)
     va_end(ap);
 }
 
+/* The exponent behind rounding: 99.996 with four digits is 100.0. */
+static int exponent_of(double value, int digits)
+{
+    char rounded[64];
+    snprintf(rounded, sizeof rounded, "%.*e", digits - 1, value);
+    return atoi(strchr(rounded, 'e') + 1);
+}
+
 void wl_table_real(struct wl_table *t, double value, int digits)
 {
     if (!isfinite(value)) {
         wl_table_cell(t, NULL);
         return;
     }
-    /* The exponent behind rounding: 99.996 with four digits is 100.0. */
-    char rounded[64];
-    snprintf(rounded, sizeof rounded, "%.*e", digits - 1, value);
-    int exponent = atoi(strchr(rounded, 'e') + 1), decimals = digits - 1 - exponent;
-    if (exponent >= 6 || exponent < -4) wl_table_cellf(t, "%.*g", digits, value);
-    else wl_table_cellf(t, "%.*f", decimals > 0 ? decimals : 0, value);
+    int exponent = exponent_of(value, digits), decimals = digits - 1 - exponent;
+    if (exponent >= 6 || exponent < -4)
+        wl_table_cellf(t, "%.*g", digits, value);
+    else
+        wl_table_cellf(t, "%.*f", decimals > 0 ? decimals : 0, value);
+}
+
+/* Kept with all digits until the whole column is known. */
+void wl_table_aligned(struct wl_table *t, double value)
+{
+    if (isfinite(value))
+        wl_table_cellf(t, "%.17g", value);
+    else
+        wl_table_cell(t, NULL);
 }
 
 void wl_table_int(struct wl_table *t, double value)
@@ -82,9 +105,10 @@ static const char *cell(const struct wl_table *t, size_t row, size_t column)
     return t->cells.v[row * t->columns + column];
 }
 
-/* The widest cell or the header; 0 for a column in which everything is missing. */
+/* The widest cell or the header; 0 for a column that was taken out or in which everything is missing. */
 static size_t column_width(const struct wl_table *t, size_t column)
 {
+    if (t->head[column].taken) return 0;
     size_t width = characters(t->head[column].name);
     bool used = wl_table_rows(t) == 0;
     for (size_t r = 0; r < wl_table_rows(t); r++) {
@@ -95,6 +119,48 @@ static size_t column_width(const struct wl_table *t, size_t column)
     }
     return used ? width : 0;
 }
+
+/* ---- columns of one unit ---- */
+
+/* The decimals of a column; -1 where its numbers are too large or too small to stand without an exponent. */
+static int decimals_of(const struct wl_table *t, size_t column)
+{
+    int digits = t->head[column].digits, high = INT_MIN, low = INT_MAX;
+    for (size_t r = 0; r < wl_table_rows(t); r++) {
+        double value;
+        if (wl_parse_real(cell(t, r, column), &value) || value == 0) continue;
+        int exponent = exponent_of(value, digits);
+        high = exponent > high ? exponent : high;
+        low = exponent < low ? exponent : low;
+    }
+    if (high == INT_MIN) return 0; /* nothing but zeros */
+    if (high >= 6 || low < -4) return -1;
+    int decimals = digits - 1 - high, two = 1 - low; /* two significant digits of the smallest */
+    if (two > decimals + 2) two = decimals + 2;
+    return decimals > two ? decimals : two > 0 ? two : 0;
+}
+
+static void align(const struct wl_table *t, size_t column)
+{
+    int digits = t->head[column].digits, decimals = decimals_of(t, column);
+    for (size_t r = 0; r < wl_table_rows(t); r++) {
+        char **text = &t->cells.v[r * t->columns + column];
+        double value;
+        if (wl_parse_real(*text, &value)) continue;
+        *text = decimals < 0 ? wl_strf(t->arena, "%.*g", digits, value) : wl_strf(t->arena, "%.*f", decimals, value);
+    }
+}
+
+const char *wl_table_take(struct wl_table *t, size_t column)
+{
+    if (wl_table_rows(t) < 2) return NULL;
+    for (size_t r = 1; r < wl_table_rows(t); r++)
+        if (strcmp(cell(t, r, column), cell(t, 0, column)) != 0) return NULL;
+    t->head[column].taken = true;
+    return cell(t, 0, column);
+}
+
+/* ---- printing ---- */
 
 static void pad(struct wl_text *line, size_t n) { wl_text_addf(line, "%*s", (int)n, ""); }
 
@@ -130,6 +196,7 @@ void wl_table_print(const struct wl_table *t, FILE *to, int width)
     size_t *widths = wl_new_array(a, size_t, t->columns);
     struct wl_text line = WL_TEXT(a);
     for (size_t c = 0; c < t->columns; c++) {
+        if (t->head[c].digits) align(t, c);
         widths[c] = column_width(t, c);
         if (widths[c]) add_cell(&line, t->head[c].name, widths[c], t->head[c].right);
     }

@@ -16,6 +16,8 @@
 struct wl_table_head {
     const char *name;
     bool right; /* numbers */
+    int digits; /* of wl_table_real_column; 0: none of these */
+    bool taken; /* wl_table_take */
 };
 struct wl_table {
     struct wl_arena *arena;
@@ -29,12 +31,18 @@ struct wl_table wl_table_new(struct wl_arena *a);
 /* All columns come before the first cell. */
 void wl_table_column(struct wl_table *t, const char *name, bool right);
 
+/* A column of numbers in one unit, which have all the same number of decimals: as many as give the largest of them
+ * `digits` significant digits, and one or two more where the smallest would show only one. */
+void wl_table_real_column(struct wl_table *t, const char *name, int digits);
+
 /* The next cell of the current row. NULL and "" print as "-". */
 void wl_table_cell(struct wl_table *t, const char *text);
 void wl_table_cellf(struct wl_table *t, const char *fmt, ...) WL_PRINTF(2, 3);
 
 /* A number with `digits` significant digits and no exponent below a million; what is not finite prints as "-". */
 void wl_table_real(struct wl_table *t, double value, int digits);
+/* A number in a column of wl_table_real_column. */
+void wl_table_aligned(struct wl_table *t, double value);
 /* A whole number that may be missing (NAN). */
 void wl_table_int(struct wl_table *t, double value);
 
@@ -42,6 +50,10 @@ void wl_table_int(struct wl_table *t, double value);
 void wl_table_row(struct wl_table *t);
 
 size_t wl_table_rows(const struct wl_table *t);
+
+/* Takes a column out of the table if all its cells, two or more, are the same, so that they can be said once: returns
+ * the cell, "-" for missing. NULL where the cells differ: the column stays. */
+const char *wl_table_take(struct wl_table *t, size_t column);
 
 /* Prints header and rows; widths count characters of UTF-8, not bytes. Columns in which every cell is missing are
  * left out. A line longer than `width` characters is cut with "…"; width 0: no limit. */

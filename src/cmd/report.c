@@ -49,7 +49,7 @@ static const struct wl_opt report_rows[] = {
     { .name = "json",
       .type = WL_FLAG,
       .offset = offsetof(struct report_options, json),
-      .help = "print paths, findings and tables as JSON (docs/formats.md)" },
+      .help = "print the path of every file, findings and tables as JSON (docs/formats.md)" },
     WL_OPT_END,
 };
 
@@ -72,14 +72,31 @@ static int find_campaign(struct wl_store *store, const char *name, int64_t *id, 
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-static void print_results(const struct report_options *o, const struct wl_document *d, const struct wl_written *w,
-                          struct wl_arena *a)
+/* "10 figures (30 files) in lab1/report/figures"; nothing where no file was written there. */
+static void print_count(const struct wl_written *w, const char *dir, size_t n, const char *what, struct wl_arena *a)
 {
-    for (size_t i = 0; i < w->notes.n; i++) wl_log(WL_WARN, "report", "%s", w->notes.v[i]);
-    if (!o->json) {
-        for (size_t i = 0; i < w->paths.n; i++) puts(w->paths.v[i]);
-        return;
+    const char *folder = wl_path_join(a, dir, what);
+    size_t files = 0;
+    for (size_t i = 0; i < w->paths.n; i++) files += wl_streq(wl_path_dir(a, w->paths.v[i]), folder);
+    if (files) printf("%zu %s (%zu files) in %s\n", n, what, files, folder);
+}
+
+/* How much was written where; the page, if it was asked for, is the last line. */
+static void print_summary(const struct wl_document *d, const struct wl_written *w, const char *dir, struct wl_arena *a)
+{
+    size_t figures = 0, tables = 0;
+    for (size_t i = 0; i < d->n_sections; i++) {
+        figures += d->sections[i]->n_figures;
+        tables += d->sections[i]->n_tables;
     }
+    print_count(w, dir, figures, "figures", a);
+    print_count(w, dir, tables, "tables", a);
+    for (size_t i = 0; i < w->paths.n; i++)
+        if (wl_streq(wl_path_base(w->paths.v[i]), "report.html")) puts(w->paths.v[i]);
+}
+
+static void print_json(const struct wl_document *d, const struct wl_written *w, struct wl_arena *a)
+{
     struct wl_json *root = wl_json_root_object(a), *paths = wl_json_add_array(root, "paths"),
                    *notes = wl_json_add_array(root, "notes");
     for (size_t i = 0; i < w->paths.n; i++) wl_json_add_str(paths, NULL, w->paths.v[i]);
@@ -125,7 +142,11 @@ static int run_report(void *options, const struct wl_rest *rest, struct wl_arena
     rc = wl_document_write(d, dir, &o->formats, &progress, &written, a, e);
     wl_progress_clear(&progress);
     if (rc) return rc;
-    print_results(o, d, &written, a);
+    for (size_t i = 0; i < written.notes.n; i++) wl_log(WL_WARN, "report", "%s", written.notes.v[i]);
+    if (o->json)
+        print_json(d, &written, a);
+    else
+        print_summary(d, &written, dir, a);
     if (o->open) show_page(&written, a);
     return WL_EXIT_OK;
 }
@@ -134,9 +155,12 @@ const struct wl_cmd wl_cmd_report = {
     .name = "report",
     .usage = "[options] STORE",
     .help = "a page, figures and tables of what a campaign has measured",
-    .more = "STORE is the file of a store or the folder of a campaign. The page is one file that needs no network:\n"
-            "  wattlaw report runs/quickstart\n"
-            "  wattlaw report runs/quickstart --formats html,pdf,tex --out paper",
+    .more =
+        "STORE is a .db file or the folder of a campaign. The page is one file that needs no network; its path is the\n"
+        "last line that is printed.\n"
+        "\n"
+        "    wattlaw report quickstart-results\n"
+        "    wattlaw report quickstart-results --formats html,pdf,tex --out paper",
     .options = report_rows,
     .options_size = sizeof(struct report_options),
     .run = run_report,

@@ -76,35 +76,61 @@ static const char *note_of(const struct wl_run_row *r, struct wl_arena *a)
 
 static void add_head(struct wl_table *t, const struct setting_names *names)
 {
-    static const char *const numbers[] = {
-        "repeat", "epochs done", "epoch s", "time s", "energy J", "power W", "util %"
-    };
+    static const struct {
+        const char *name;
+        int digits;
+    } measured[] = { { "epoch s", 4 }, { "run s", 4 }, { "energy J", 4 }, { "power W", 4 }, { "util %", 3 } };
     wl_table_column(t, "run", true);
     wl_table_column(t, "status", false);
     for (size_t i = 0; i < names->n; i++) wl_table_column(t, names->v[i], names->number[i]);
-    for (size_t i = 0; i < WL_COUNT(numbers); i++) wl_table_column(t, numbers[i], true);
+    wl_table_column(t, "repeat", true);
+    wl_table_column(t, "epochs done", true);
+    for (size_t i = 0; i < WL_COUNT(measured); i++) wl_table_real_column(t, measured[i].name, measured[i].digits);
     wl_table_column(t, "metric", false);
-    wl_table_column(t, "value", true);
+    wl_table_real_column(t, "value", 4);
     wl_table_column(t, "note", false);
 }
 
 static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct wl_cmd_settings *set,
                     const struct setting_names *names, struct wl_arena *a)
 {
+    const double measured[] = { r->epoch_time_s, r->time_s, r->energy_j, r->mean_power_w, r->util_pct };
     wl_table_cellf(t, "%lld", (long long)r->id);
     wl_table_cell(t, wl_run_status_names[r->status]);
     for (size_t i = 0; i < names->n; i++) wl_table_cell(t, value_of(set, names->v[i]));
     wl_table_cellf(t, "%lld", (long long)r->repeat);
     wl_table_int(t, r->epochs_seen > 0 ? r->epochs_seen : NAN);
-    wl_table_real(t, r->epoch_time_s, 4);
-    wl_table_real(t, r->time_s, 4);
-    wl_table_real(t, r->energy_j, 4);
-    wl_table_real(t, r->mean_power_w, 4);
-    wl_table_real(t, r->util_pct, 3);
+    for (size_t i = 0; i < WL_COUNT(measured); i++) wl_table_aligned(t, measured[i]);
     wl_table_cell(t, r->metric);
-    wl_table_real(t, r->metric_value, 4);
+    wl_table_aligned(t, r->metric_value);
     wl_table_cell(t, note_of(r, a));
     wl_table_row(t);
+}
+
+/* What is the same for all runs is said once, above the table, in lines of at most WIDTH. */
+static void print_common(struct wl_table *t)
+{
+    enum { WIDTH = 110 };
+    static const char *const kept[] = { "run", "repeat", "epoch s", "run s", "energy J", "power W", "util %", "value" };
+    size_t at = 0;
+    for (size_t c = 0; c < t->columns; c++) {
+        const char *name = t->head[c].name;
+        bool keep = false;
+        for (size_t k = 0; k < WL_COUNT(kept); k++) keep = keep || wl_streq(name, kept[k]);
+        const char *value = keep ? NULL : wl_table_take(t, c);
+        if (!value || wl_streq(value, "-")) continue;
+        bool note = wl_streq(name, "note");
+        size_t n = strlen(value) + (note ? 0 : strlen(name) + 1);
+        if (at && at + n + 2 > WIDTH) {
+            fputs(",\n          ", stdout);
+            at = 0;
+        } else {
+            fputs(at ? ", " : "all runs: ", stdout);
+        }
+        printf("%s%s%s", note ? "" : name, note ? "" : "=", value);
+        at += n + 2;
+    }
+    if (at) puts("\n");
 }
 
 static void print_runs(const struct wl_run_rows *runs, struct wl_arena *a)
@@ -118,6 +144,7 @@ static void print_runs(const struct wl_run_rows *runs, struct wl_arena *a)
     struct wl_table t = wl_table_new(a);
     add_head(&t, &names);
     for (size_t i = 0; i < runs->n; i++) add_run(&t, &runs->v[i], &sets[i], &names, a);
+    print_common(&t);
     wl_table_print(&t, stdout, wl_table_width(stdout));
 }
 
@@ -222,7 +249,9 @@ const struct wl_cmd wl_cmd_show = {
     .usage = "[options] [STORE]",
     .help = "the runs of a store: settings, time, energy, mean power, utilisation, metric",
     .more = "STORE is a .db file or the folder of a campaign; without it, wattlaw.db, where measure writes.\n"
-            "\"-\" and columns that are left out were not measured.\n"
+            "epoch s is the mean time of an epoch, run s the time of the whole job. \"-\" and columns that are left "
+            "out were\n"
+            "not measured.\n"
             "\n"
             "    wattlaw show lab1\n"
             "    wattlaw show lab1 --run 12        one run with its epochs, devices and sampling quality\n"

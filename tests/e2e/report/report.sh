@@ -19,9 +19,11 @@ expect() {
     cat "$tmp/out" "$tmp/err" | grep -qF -- "$text" || fail "report $*: wanted \"$text\": $(cat "$tmp/out" "$tmp/err")"
 }
 
-# The folder of a campaign or its store; every printed path is a file that is there and not empty.
-expect 0 "$tmp/small/report/report.html" "$tmp/small"
-while read -r path; do [ -s "$path" ] || fail "$path was printed and is not there"; done <"$tmp/out"
+# The folder of a campaign or its store: a summary that ends with the page.
+expect 0 "figures (" "$tmp/small"
+[ "$(tail -1 "$tmp/out")" = "$tmp/small/report/report.html" ] || fail "the last line is not the page: $(cat "$tmp/out")"
+[ "$(wc -l <"$tmp/out")" -eq 3 ] || fail "the summary has not three lines: $(cat "$tmp/out")"
+[ -s "$tmp/small/report/report.html" ] || fail "the page was printed and is not there"
 [ -s "$tmp/small/report/tables/configurations.csv" ] || fail "no table of configurations"
 if command -v gnuplot >/dev/null; then
     for figure in epoch-time speedup energy-ratio mean-power power-over-time utilisation-over-time training-loss validation-loss validation-accuracy; do
@@ -36,14 +38,15 @@ fi
 grep -q 'estimated values' "$tmp/small/report/report.html" || fail "the estimate is not marked"
 ls "$tmp"/small/report/*.part "$tmp"/small/report/figures/*.part >/dev/null 2>&1 && fail "unfinished files were left"
 
-expect 0 "configurations.tex" "$tmp/small/wattlaw.db" --formats md,tex --out "$tmp/paper"
+expect 0 "$tmp/paper/tables" "$tmp/small/wattlaw.db" --formats md,tex --out "$tmp/paper"
 grep -q '\\toprule' "$tmp/paper/tables/laws.tex" || fail "no booktabs in laws.tex"
 [ -e "$tmp/paper/report.html" ] && fail "a page was written that was not asked for"
 
 expect 0 '"paths"' "$tmp/large" --json --formats html,csv
 python3 - "$tmp/out" <<'PY' || fail "--json does not say what the page says"
-import json, sys
+import json, os, sys
 said = json.load(open(sys.argv[1]))
+assert len(said["paths"]) >= 10 and all(os.path.getsize(path) > 0 for path in said["paths"])
 tables = {table["id"]: table for table in said["tables"]}
 assert len(tables["configurations"]["rows"]) == 54 and tables["configurations"]["simulated"]
 assert tables["laws"]["rows"][0]["group"] == "bert" and 0 < tables["laws"]["rows"][0]["beta"] < 1

@@ -76,7 +76,7 @@ static void numbers_keep_their_digits(void **state)
         const char *text;
     } cases[] = {
         { 0, "0.00" },        { 1, "1.00" },       { 9.996, "10.0" }, { 12.345, "12.3" },   { 1234.5, "1234" },
-        { 0.0123, "0.0123" }, { -4.567, "-4.57" }, { 1e9, "1e+09" },   { 0.00001, "1e-05" },
+        { 0.0123, "0.0123" }, { -4.567, "-4.57" }, { 1e9, "1e+09" },  { 0.00001, "1e-05" },
     };
     struct wl_arena *a = wl_arena_new(NULL);
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
@@ -91,12 +91,60 @@ static void numbers_keep_their_digits(void **state)
     wl_arena_free(a);
 }
 
+static void one_unit_has_the_same_decimals(void **state)
+{
+    (void)state;
+    static const struct {
+        double values[3];
+        const char *text;
+    } cases[] = {
+        { { 7.51234, 12.0, NAN }, "  t s\n 7.51\n12.00\n    -\n" },
+        { { 1234.5, 1.25, 0 }, "   t s\n1234.5\n   1.2\n   0.0\n" },
+        { { 0.012345, 0.1, 0.5 }, "   t s\n0.0123\n0.1000\n0.5000\n" },
+        { { 3e9, 1, NAN }, "  t s\n3e+09\n    1\n    -\n" },
+    };
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        struct wl_table t = wl_table_new(a);
+        wl_table_real_column(&t, "t s", 4);
+        for (size_t k = 0; k < 3; k++) wl_table_aligned(&t, cases[i].values[k]);
+        char *s = printed(&t, 0), *twice = printed(&t, 0);
+        assert_string_equal(s, cases[i].text);
+        assert_string_equal(twice, cases[i].text);
+        free(s);
+        free(twice);
+    }
+    wl_arena_free(a);
+}
+
+static void what_is_the_same_can_be_taken_out(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_table t = three_columns(a);
+    wl_table_cell(&t, "x");
+    wl_table_int(&t, 1);
+    wl_table_row(&t);
+    assert_null(wl_table_take(&t, 0)); /* of one row nothing is said twice */
+    wl_table_cell(&t, "x");
+    wl_table_int(&t, 2);
+    wl_table_row(&t);
+    assert_string_equal(wl_table_take(&t, 0), "x");
+    assert_null(wl_table_take(&t, 1));
+    char *s = printed(&t, 0);
+    assert_string_equal(s, "time s\n     1\n     2\n");
+    free(s);
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(aligns_by_characters),
         cmocka_unit_test(leaves_out_what_is_missing_everywhere),
         cmocka_unit_test(numbers_keep_their_digits),
+        cmocka_unit_test(one_unit_has_the_same_decimals),
+        cmocka_unit_test(what_is_the_same_can_be_taken_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
