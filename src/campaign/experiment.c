@@ -36,14 +36,14 @@ static const struct wl_opt campaign_rows[] = {
 #define SECTION wl_sweep_keys
 static const struct wl_opt sweep_rows[] = {
     { .name = "workload", KEY(WL_STRS, workload), .help = "names of workloads" },
-    { .name = "workers", KEY(WL_INTS, workers), .min = 1, .max = 1e6, .help = "data-parallel ranks" },
-    { .name = "local_batch",
+    { .name = "workers", KEY(WL_INTS, workers), .min = 1, .max = 1e6, .help = "data-parallel ranks; 1 if not given" },
+    { .name = "local-batch",
       KEY(WL_INTS, local_batch),
       .min = 1,
       .max = 1e9,
       .unit = "samples",
       .help = "batch of one worker" },
-    { .name = "global_batch",
+    { .name = "global-batch",
       KEY(WL_INTS, global_batch),
       .min = 1,
       .max = 1e9,
@@ -55,23 +55,19 @@ static const struct wl_opt sweep_rows[] = {
       .max = 1e6,
       .help = "local batches before an update" },
     { .name = "epochs", KEY(WL_INTS, epochs), .min = 1, .max = 1e6, .help = "passes over the data" },
-    { .name = "power_cap_w",
+    { .name = "power-cap-w",
       KEY(WL_REALS, power_cap_w),
       .min = 1,
       .max = 1e5,
       .unit = "W",
       .help = "power limit of each device" },
-    { .name = "clock_mhz",
+    { .name = "clock-mhz",
       KEY(WL_REALS, clock_mhz),
       .min = 1,
       .max = 1e5,
       .unit = "MHz",
       .help = "clock limit of each device" },
-    { .name = "threads",
-      KEY(WL_INTS, threads),
-      .min = 1,
-      .max = 1e5,
-      .help = "threads of one worker; 1 where it is not given" },
+    { .name = "threads", KEY(WL_INTS, threads), .min = 1, .max = 1e5, .help = "threads of one worker; 1 if not given" },
     WL_OPT_END,
 };
 #undef SECTION
@@ -144,11 +140,32 @@ static const struct wl_section sections[] = {
 
 const struct wl_section *wl_experiment_sections(void) { return sections; }
 
+static void add_note(struct wl_text *notes, const char *note)
+{
+    wl_text_addf(notes, "%s%s", notes->n ? "; " : "", note);
+}
+
+static void print_key(const struct wl_opt *o, FILE *to)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_text notes = WL_TEXT(a);
+    char *name = wl_strdup(a, o->name);
+    for (char *c = name; *c; c++)
+        if (*c == '-') *c = '_';
+    const char *blank = o->unit ? " " : "", *unit = o->unit ? o->unit : "";
+    if (o->required) add_note(&notes, "must be given");
+    if (o->def && *o->def) add_note(&notes, wl_strf(a, "default %s", o->def));
+    if (o->choices) add_note(&notes, o->choices);
+    if (o->min != 0 || o->max != 0) add_note(&notes, wl_strf(a, "%.9g to %.9g%s%s", o->min, o->max, blank, unit));
+    fprintf(to, "  %-13s %s%s%s%s\n", name, o->help, notes.n ? " (" : "", notes.s, notes.n ? ")" : "");
+    wl_arena_free(a);
+}
+
 void wl_experiment_print_keys(FILE *to)
 {
     for (const struct wl_section *s = sections; s->name; s++) {
         fprintf(to, "%s[%s]  %s\n", s == sections ? "" : "\n", s->name, s->help);
-        wl_opts_help(s->rows, to);
+        for (const struct wl_opt *o = s->rows; o->name; o++) print_key(o, to);
     }
 }
 

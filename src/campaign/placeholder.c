@@ -207,10 +207,9 @@ static bool acts(const struct wl_strs *used, const char *axis)
 
 static int idle_axis(const char *key, const char *where, bool is_user, struct wl_err *e)
 {
-    const struct wl_opt *rows = wl_experiment_sections()[1].rows;
     const char *names[32], *near = NULL;
     size_t n = 0;
-    for (const struct wl_opt *o = rows; o->name && n < WL_COUNT(names); o++) names[n++] = o->name;
+    for (const struct wl_axis *axis = wl_axes(); axis->key && n < WL_COUNT(names); axis++) names[n++] = axis->key;
     if (is_user) near = wl_closest(key, names, n);
     if (near) return wl_fail(e, WL_EINVAL, "%s: [sweep] unknown key %s; did you mean %s?", where, key, near);
     return wl_fail(e, WL_EINVAL,
