@@ -88,16 +88,46 @@ static const char *mark_of(bool is_estimated, bool is_simulated)
     return is_estimated ? " (estimated)" : "";
 }
 
+/* The entry of a scope to print: the one that counts, else the one that is known. */
+static const struct scope_sum *best_of(const struct scope_sum *sums, size_t n, const char *scope)
+{
+    const struct scope_sum *best = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!wl_streq(sums[i].scope, scope)) continue;
+        if (!best || (sums[i].chosen && !best->chosen) || (isnan(best->energy_j) && !best->chosen)) best = &sums[i];
+    }
+    return best;
+}
+
+/* A second method is a check of the first one where something was measured; of a model both are one thing. */
+static void print_check(const struct scope_sum *sums, size_t n, const struct scope_sum *best, struct wl_arena *a)
+{
+    for (size_t i = 0; i < n; i++)
+        if (wl_streq(sums[i].scope, best->scope) && &sums[i] != best && !best->estimated && !isnan(sums[i].energy_j))
+            fprintf(stderr, "; %s by %s", wl_human(a, sums[i].energy_j, "J"), sums[i].method);
+}
+
+/* One line a scope. */
 static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
 {
     struct scope_sum *sums = wl_new_array(a, struct scope_sum, r->derived.n_energies);
     size_t n = sum_scopes(r, sums);
     if (n == 0) fputs("  energy       not measured: wattlaw doctor says why\n", stderr);
     for (size_t i = 0; i < n; i++) {
-        if (isnan(sums[i].energy_j) && !sums[i].chosen) continue; /* a check that a short run does not give */
-        fprintf(stderr, "  energy       %s, mean %s, %s by %s%s\n", wl_human(a, sums[i].energy_j, "J"),
-                wl_human(a, sums[i].mean_w, "W"), sums[i].scope, sums[i].method,
-                mark_of(sums[i].estimated, sums[i].simulated));
+        const struct scope_sum *best = best_of(sums, n, sums[i].scope);
+        bool said = false;
+        for (size_t k = 0; k < i; k++) said = said || wl_streq(sums[k].scope, best->scope);
+        if (said || (isnan(best->energy_j) && !best->chosen)) continue;
+        if (isnan(best->energy_j)) {
+            fprintf(stderr, "  energy       unknown, %s: the run was too short to integrate\n", best->scope);
+            continue;
+        }
+        fprintf(stderr, "  energy       %s, mean %s, %s", wl_human(a, best->energy_j, "J"),
+                wl_human(a, best->mean_w, "W"), best->scope);
+        if (!best->estimated) fprintf(stderr, " by %s", best->method);
+        fputs(mark_of(best->estimated, best->simulated), stderr);
+        print_check(sums, n, best, a);
+        fputc('\n', stderr);
     }
 }
 
@@ -105,8 +135,8 @@ static void print_utilisation(const struct wl_run_result *r, struct wl_arena *a)
 {
     static const struct {
         enum wl_quantity quantity;
-        const char *what, *unit;
-    } shown[] = { { WL_CPU_UTIL, "CPU busy", "%" }, { WL_SM_UTIL, "GPU busy", "%" }, { WL_RSS, "memory", "B" } };
+        const char *what;
+    } shown[] = { { WL_CPU_UTIL, "CPU busy" }, { WL_SM_UTIL, "GPU busy" }, { WL_RSS, "memory" } };
     for (size_t i = 0; i < r->derived.n_stats; i++) {
         const struct wl_stat_row *row = &r->derived.stats[i];
         const struct wl_channel *c = channel_of(r, row->channel);
@@ -115,6 +145,8 @@ static void print_utilisation(const struct wl_run_result *r, struct wl_arena *a)
             if (c->quantity != shown[k].quantity) continue;
             if (c->quantity == WL_RSS)
                 fprintf(stderr, "  %-12s at most %s\n", shown[k].what, wl_human_bytes(a, row->max));
+            else if (c->scope == WL_SCOPE_NODE)
+                fprintf(stderr, "  %-12s %.1f %% of the machine\n", shown[k].what, row->mean);
             else
                 fprintf(stderr, "  %-12s %.1f %% (%s)\n", shown[k].what, row->mean,
                         r->sensors->devices[c->device].name);
@@ -150,6 +182,9 @@ static void print_epochs(const struct wl_run_result *r, struct wl_arena *a)
     if (r->broken_marks) fprintf(stderr, "  marks        %lld broken lines left out\n", (long long)r->broken_marks);
 }
 
+/* Of shorter runs most of the cost is opening sensors and the store, which is no share of anything. */
+static const double SHARE_FROM_S = 1;
+
 static void print_summary(const struct wl_run_result *r, int64_t run, const char *store, struct wl_arena *a)
 {
     double time_s = (double)(r->end_ns - r->start_ns) / WL_NS_PER_S;
@@ -159,8 +194,9 @@ static void print_summary(const struct wl_run_result *r, int64_t run, const char
     print_utilisation(r, a);
     print_epochs(r, a);
     const struct wl_sampler_stats *s = &r->sampling;
-    fprintf(stderr, "  measuring    %s CPU time (%.2g %% of a core), %llu samples", wl_human_time(a, r->own_cpu_s),
-            time_s > 0 ? 100 * r->own_cpu_s / time_s : 0.0, (unsigned long long)s->samples);
+    fprintf(stderr, "  measuring    %s CPU time", wl_human_time(a, r->own_cpu_s));
+    if (time_s >= SHARE_FROM_S) fprintf(stderr, " (%.2g %% of a core)", 100 * r->own_cpu_s / time_s);
+    fprintf(stderr, ", %llu samples", (unsigned long long)s->samples);
     if (s->achieved_period_s > 0) fprintf(stderr, " every %s", wl_human_time(a, s->achieved_period_s));
     if (s->skipped + s->lost + s->errors)
         fprintf(stderr, "; %llu skipped, %llu lost, %llu failed", (unsigned long long)s->skipped,

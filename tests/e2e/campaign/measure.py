@@ -121,6 +121,14 @@ def energy_is_estimated_and_says_so(bench):
     check(len(chosen) == 1 and chosen[0]["estimated"] and chosen[0]["energy_j"] > 0, s)
     r = bench.run("measure", "--sensors", "cpu_model", "--", "sleep", "0.3")
     contains(r.stderr, "energy", "estimated", "measuring", "stored")
+    check(r.stderr.count("energy") == 1 and "counter" not in r.stderr, r.stderr)
+
+
+def a_short_run_is_described_in_words(bench):
+    bench.write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t},gpu0,power_w,100\n" for t in range(100, 200)))
+    r = bench.run("measure", "--sensors", "replay", "--replay-file", "power.csv", "--", "true")
+    contains(r.stderr, "energy       unknown, gpu: the run was too short to integrate")
+    check("nan" not in r.stderr and " -" not in r.stderr and "% of a core" not in r.stderr, r.stderr)
 
 
 def a_replay_is_simulated_and_exact(bench):
@@ -181,7 +189,8 @@ def usage_is_explained(bench):
 
 main([status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched,
       signals_reach_the_command, nohup_reaches_the_command, a_terminals_ctrl_c_reaches_the_command_once,
-      epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again, epochs_come_from_output,
+      a_short_run_is_described_in_words, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
+      epochs_come_from_output,
       broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
       a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
