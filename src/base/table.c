@@ -135,9 +135,10 @@ static int decimals_of(const struct wl_table *t, size_t column)
     }
     if (high == INT_MIN) return 0; /* nothing but zeros */
     if (high >= 6 || low < -4) return -1;
-    int decimals = digits - 1 - high, two = 1 - low; /* two significant digits of the smallest */
-    if (two > decimals + 2) two = decimals + 2;
-    return decimals > two ? decimals : two > 0 ? two : 0;
+    int decimals = digits - 1 - high, needed = digits - 2 - low; /* one digit less of the smallest */
+    if (needed > decimals + 2) needed = decimals + 2;
+    if (needed > decimals) decimals = needed;
+    return decimals > 0 ? decimals : 0;
 }
 
 static void align(const struct wl_table *t, size_t column)

@@ -32,7 +32,7 @@ struct wl_table wl_table_new(struct wl_arena *a);
 void wl_table_column(struct wl_table *t, const char *name, bool right);
 
 /* A column of numbers in one unit, which have all the same number of decimals: as many as give the largest of them
- * `digits` significant digits, and one or two more where the smallest would show only one. */
+ * `digits` significant digits, and up to two more where the smallest would show fewer than digits - 1. */
 void wl_table_real_column(struct wl_table *t, const char *name, int digits);
 
 /* The next cell of the current row. NULL and "" print as "-". */

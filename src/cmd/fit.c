@@ -70,23 +70,36 @@ static const char *p_value(double p, struct wl_arena *a)
     return p < 1e-4 ? wl_strf(a, "p = %.0e", p) : wl_strf(a, "p = %.2g", p);
 }
 
+/* "1 run", "3 runs" */
+static const char *counted(size_t n, const char *noun, struct wl_arena *a)
+{
+    return wl_strf(a, "%zu %s%s", n, noun, n == 1 ? "" : "s");
+}
+
 static const char *basis(const struct wl_law_estimate *e)
 {
     return wl_streq(e->name, "run_means") ? "means of runs" : "means of worker counts";
 }
 
-static void print_exponent(const struct wl_law_group *g, struct wl_arena *a)
+static void print_exponent(const struct wl_law_estimate *law)
+{
+    int d = decimals(law->beta_se);
+    printf("  beta       %.*f", d, law->beta);
+    if (isnan(law->beta_lo))
+        puts(", no error estimate");
+    else
+        printf(", 95 %% interval %.*f to %.*f\n", d, law->beta_lo, d, law->beta_hi);
+}
+
+/* What the interval rests on, and the other one, over runs or over means of worker counts. */
+static void print_error(const struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_estimate *law = g->law;
     const struct wl_law_estimate *other = &g->estimates[law == g->estimates ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS];
     int d = decimals(law->beta_se);
-    printf("  beta       %.*f", d, law->beta);
-    if (isnan(law->beta_lo)) {
-        puts(", no error estimate");
-        return;
-    }
-    printf(", 95 %% interval %.*f to %.*f (standard error %.*f, %g degree%s of freedom, over %s)\n", d, law->beta_lo, d,
-           law->beta_hi, d, law->beta_se, law->df, law->df == 1 ? "" : "s", basis(law));
+    if (isnan(law->beta_lo)) return;
+    printf("  error      standard error of beta %.*f, %g degree%s of freedom, over %s\n", d, law->beta_se, law->df,
+           law->df == 1 ? "" : "s", basis(law));
     if (!isnan(other->beta_lo) && g->n_runs > g->n_configs)
         printf("  narrower   %.*f, %.*f to %.*f, over %s\n", d, other->beta, d, other->beta_lo, d, other->beta_hi,
                basis(other));
@@ -98,11 +111,21 @@ static void print_doubling(const struct wl_law_group *g, enum wl_law_response re
 {
     double factor = pow(2, -g->law->beta);
     if (response == WL_LAW_ENERGY)
-        printf("  doubling   twice the workers take %.3g times the energy\n", factor);
+        printf("twice the workers take %.3g times the energy\n", factor);
     else if (g->scaling == WL_SCALING_WEAK)
-        printf("  doubling   twice the workers on twice the work take %.3g times as long (ideal: 1)\n", factor);
+        printf("twice the workers on twice the work take %.3g times as long (ideal: 1)\n", factor);
     else
-        printf("  doubling   twice the workers are %.3g times as fast (ideal: 2)\n", 1 / factor);
+        printf("twice the workers are %.3g times as fast (ideal: 2)\n", 1 / factor);
+}
+
+static void print_law(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
+{
+    printf("  law        %s = %s %s x N^%.*f for N = %g to %g workers: ", wl_law_response_symbol(response),
+           number(g->law->alpha, a), wl_law_response_unit(response), decimals(g->law->beta_se), -g->law->beta + 0.0,
+           g->configs[0].workers, g->configs[g->n_configs - 1].workers);
+    print_doubling(g, response);
+    print_exponent(g->law);
+    printf("  power law? %s (%s)\n", wl_law_verdict_name(g->verdict), g->verdict_why);
 }
 
 static void print_fit_quality(const struct wl_law_estimate *law, struct wl_arena *a)
@@ -151,7 +174,6 @@ static void print_shape(const struct wl_law_group *g, struct wl_arena *a)
     print_bend(g, a);
     print_break(g, a);
     print_departures(g, a);
-    printf("  power law? %s (%s)\n", wl_law_verdict_name(g->verdict), g->verdict_why);
 }
 
 static void interval_cell(struct wl_table *t, double lo, double hi)
@@ -165,27 +187,29 @@ static void interval_cell(struct wl_table *t, double lo, double hi)
 static void print_worker_counts(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
-    const char *const heads[] = { "workers",     "runs",
-                                  "epochs",      wl_law_response_name(response),
-                                  "law",         "95 % of the law",
-                                  "speed-up",    "95 % of it",
-                                  "efficiency",  "energy_j",
-                                  "energy ratio" };
-    for (size_t i = 0; i < WL_COUNT(heads); i++)
-        wl_table_column(&t, response == WL_LAW_ENERGY && i == 9 ? "time_s" : heads[i], true);
+    static const char *const counts[] = { "workers", "runs", "epochs" };
+    for (size_t i = 0; i < WL_COUNT(counts); i++) wl_table_column(&t, counts[i], true);
+    wl_table_real_column(&t, wl_law_response_name(response), 4);
+    wl_table_real_column(&t, "law", 4);
+    wl_table_column(&t, "95 % of the law", true);
+    wl_table_real_column(&t, "speed-up", 4);
+    wl_table_column(&t, "95 % of it", true);
+    wl_table_real_column(&t, "efficiency", 4);
+    wl_table_real_column(&t, response == WL_LAW_ENERGY ? "time_s" : "energy_j", 4);
+    wl_table_real_column(&t, "energy ratio", 3);
     for (size_t i = 0; i < g->n_configs; i++) {
         const struct wl_law_config *c = &g->configs[i];
         wl_table_int(&t, c->workers);
         wl_table_int(&t, (double)c->runs);
         wl_table_int(&t, (double)c->epochs);
-        wl_table_real(&t, c->response, 4);
-        wl_table_real(&t, c->fitted, 4);
+        wl_table_aligned(&t, c->response);
+        wl_table_aligned(&t, c->fitted);
         interval_cell(&t, c->fitted_lo, c->fitted_hi);
-        wl_table_real(&t, c->speedup.value, 3);
+        wl_table_aligned(&t, c->speedup.value);
         interval_cell(&t, c->speedup.lo, c->speedup.hi);
-        wl_table_real(&t, c->efficiency, 3);
-        wl_table_real(&t, response == WL_LAW_ENERGY ? c->time_s : c->energy_j, 4);
-        wl_table_real(&t, c->energy_ratio.value, 3);
+        wl_table_aligned(&t, c->efficiency);
+        wl_table_aligned(&t, response == WL_LAW_ENERGY ? c->time_s : c->energy_j);
+        wl_table_aligned(&t, c->energy_ratio.value);
         wl_table_row(&t);
     }
     wl_table_print(&t, stdout, wl_table_width(stdout));
@@ -241,32 +265,71 @@ static void print_models(const struct wl_law_group *g, struct wl_arena *a)
     wl_table_print(&t, stdout, wl_table_width(stdout));
 }
 
-static void print_group(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
+static bool has_note(const struct wl_law_group *g, const char *note)
+{
+    for (size_t i = 0; i < g->notes.n; i++)
+        if (wl_streq(g->notes.v[i], note)) return true;
+    return false;
+}
+
+/* Notes that every group has are printed once, behind the last one. */
+static bool is_common(const struct wl_law_result *r, const char *note)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (!has_note(&r->groups[i], note)) return false;
+    return r->n > 1;
+}
+
+static void print_details(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
+{
+    if (g->law) {
+        print_error(g, a);
+        print_fit_quality(g->law, a);
+        print_shape(g, a);
+        print_best_curve(g);
+    }
+    printf("  from       %s at %s, %zu of %zu rows\n", counted(g->n_runs, "run", a),
+           counted(g->n_configs, "worker count", a), g->counts.used, g->counts.rows);
+    for (size_t i = 0; i < g->notes.n; i++)
+        if (!is_common(r, g->notes.v[i])) printf("  note       %s\n", g->notes.v[i]);
+}
+
+/* The law in a few lines, what was measured, and then how well that is founded. */
+static void print_group(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
 {
     printf("%s%s", g->title, g->simulated ? " (simulated)" : "");
     if (g->scaling == WL_SCALING_STRONG || g->scaling == WL_SCALING_WEAK)
         printf(", %s scaling", wl_law_scaling_name(g->scaling));
     putchar('\n');
     if (g->law) {
-        printf("  law        %s = %s %s x N^%.*f   N: workers, %g to %g\n", wl_law_response_symbol(response),
-               number(g->law->alpha, a), wl_law_response_unit(response), decimals(g->law->beta_se), -g->law->beta + 0.0,
-               g->configs[0].workers, g->configs[g->n_configs - 1].workers);
-        print_exponent(g, a);
-        print_doubling(g, response);
-        print_fit_quality(g->law, a);
-        print_shape(g, a);
-        print_best_curve(g);
+        print_law(g, r->response, a);
     } else {
         bool other_column = g->counts.rows && g->counts.no_workers == g->counts.rows;
         printf("  %s%s\n", g->refused, other_column ? " (--map workers=COLUMN names the column that holds it)" : "");
     }
-    printf("  from       %zu run%s at %zu worker count%s, %zu of %zu rows\n", g->n_runs, g->n_runs == 1 ? "" : "s",
-           g->n_configs, g->n_configs == 1 ? "" : "s", g->counts.used, g->counts.rows);
-    for (size_t i = 0; i < g->notes.n; i++) printf("  note       %s\n", g->notes.v[i]);
-    if (!g->n_configs) return;
-    putchar('\n');
-    print_worker_counts(g, response, a);
+    if (g->n_configs) {
+        putchar('\n');
+        print_worker_counts(g, r->response, a);
+        putchar('\n');
+    }
+    print_details(r, g, a);
     print_models(g, a);
+}
+
+static void print_result(const struct wl_law_result *r, struct wl_arena *a)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (i) putchar('\n');
+        print_group(r, &r->groups[i], a);
+    }
+    bool first = true;
+    for (size_t i = 0; r->n && i < r->groups[0].notes.n; i++) {
+        const char *note = r->groups[0].notes.v[i];
+        if (!is_common(r, note)) continue;
+        if (first) puts("\nall groups");
+        printf("  note       %s\n", note);
+        first = false;
+    }
 }
 
 static bool any_law(const struct wl_law_result *r)
@@ -296,10 +359,7 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
         wl_law_json(&result, root);
         wl_json_print(root, stdout);
     } else {
-        for (size_t i = 0; i < result.n; i++) {
-            if (i) putchar('\n');
-            print_group(&result.groups[i], how.response, a);
-        }
+        print_result(&result, a);
     }
     return any_law(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;
 }
