@@ -80,6 +80,7 @@ static int unknown(const struct wl_program *p, const char *name)
 int wl_program_main(const struct wl_program *p, int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, reported as such */
+    signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it would hide the end of our children */
     if (argc < 2) {
         print_program(p, stderr);
         return WL_EXIT_USAGE;

@@ -56,6 +56,14 @@ def nohup_reaches_the_command(bench):
     check(out == "alive\n" and p.returncode == 0, out, p.returncode)
 
 
+def an_ignored_sigchld_hides_no_end(bench):
+    """Some daemons start their children so."""
+    with bench.start("measure", "--quiet", "--", "sh", "-c", "exit 3",
+                     preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)) as p:
+        p.communicate(timeout=30)
+    check(p.returncode == 3, p.returncode)
+
+
 def a_terminals_ctrl_c_reaches_the_command_once(bench):
     pid, terminal = pty.fork()
     if pid == 0:
@@ -187,11 +195,10 @@ def usage_is_explained(bench):
     contains(bench.run("measure", "--epoch-regex", "(", "--", "true", status=1).stderr, "epoch-regex")
 
 
-main([status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched,
-      signals_reach_the_command, nohup_reaches_the_command, a_terminals_ctrl_c_reaches_the_command_once,
+main([status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched, signals_reach_the_command,
+      nohup_reaches_the_command, an_ignored_sigchld_hides_no_end, a_terminals_ctrl_c_reaches_the_command_once,
       a_short_run_is_described_in_words, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
-      epochs_come_from_output,
-      broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
+      epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
       a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
       usage_is_explained])
