@@ -106,7 +106,7 @@ static void a_real_job_is_accounted(void **state)
     if (pid == 0) {
         setpgid(0, 0);
         dup2(said[1], STDOUT_FILENO);
-        execl("/bin/sh", "sh", "-c", "(i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done); echo done; exec sleep 60",
+        execl("/bin/sh", "sh", "-c", "(i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done); echo done; kill -STOP $$",
               NULL);
         _exit(127);
     }
