@@ -11,9 +11,17 @@
 
 enum { BAR = 24, TTY_PERIOD_MS = 100, LOG_PERIOD_MS = 10000, SILENT_MS = 2000 };
 
+/* Whole seconds, one at least: an estimate has no more digits. */
+static const char *left_text(double left_s, struct wl_arena *a)
+{
+    if (left_s < 0) return "";
+    return left_s < 99.5 ? wl_strf(a, ", %.0f s left", left_s < 1 ? 1 : left_s)
+                         : wl_strf(a, ", %s left", wl_human_time(a, left_s));
+}
+
 void wl_progress_start(struct wl_progress *p, const char *what)
 {
-    *p = (struct wl_progress){ .what = what, .started_ns = wl_now_ns(), .tty = isatty(STDERR_FILENO) };
+    *p = (struct wl_progress) { .what = what, .started_ns = wl_now_ns(), .tty = isatty(STDERR_FILENO) };
     p->shown_ns = p->started_ns;
 }
 
@@ -45,9 +53,11 @@ void wl_progress_at(struct wl_progress *p, double done, double total, double lef
     if (share > 1) share = 1;
     if (left_s < 0 && share > 0) left_s = elapsed * (1 - share) / share;
     struct wl_arena *a = wl_arena_new(NULL);
-    const char *left = left_s >= 0 ? wl_strf(a, ", %s left", wl_human_time(a, left_s)) : "";
-    if (p->tty) draw(p, share, left, note, a);
-    else wl_log(WL_INFO, p->what, "%.0f %%%s%s%s", share * 100, left, note ? ", " : "", note ? note : "");
+    const char *left = left_text(left_s, a);
+    if (p->tty)
+        draw(p, share, left, note, a);
+    else
+        wl_log(WL_INFO, p->what, "%.0f %%%s%s%s", share * 100, left, note ? ", " : "", note ? note : "");
     wl_arena_free(a);
 }
 

@@ -21,10 +21,7 @@ void wl_text_addn(struct wl_text *t, const char *s, size_t n)
     t->s[t->n] = '\0';
 }
 
-void wl_text_add(struct wl_text *t, const char *s)
-{
-    wl_text_addn(t, s, strlen(s));
-}
+void wl_text_add(struct wl_text *t, const char *s) { wl_text_addn(t, s, strlen(s)); }
 
 void wl_text_addf(struct wl_text *t, const char *fmt, ...)
 {
@@ -53,10 +50,7 @@ static char *strip_n(struct wl_arena *a, const char *s, size_t n)
     return wl_strndup(a, s, n);
 }
 
-char *wl_strip(struct wl_arena *a, const char *s)
-{
-    return strip_n(a, s, strlen(s));
-}
+char *wl_strip(struct wl_arena *a, const char *s) { return strip_n(a, s, strlen(s)); }
 
 struct wl_strs wl_split(struct wl_arena *a, const char *s, char sep)
 {
@@ -72,15 +66,9 @@ struct wl_strs wl_split(struct wl_arena *a, const char *s, char sep)
     }
 }
 
-bool wl_streq(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
+bool wl_streq(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 
-bool wl_starts(const char *s, const char *prefix)
-{
-    return strncmp(s, prefix, strlen(prefix)) == 0;
-}
+bool wl_starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
 
 int wl_parse_int(const char *s, int64_t *out)
 {
@@ -122,6 +110,18 @@ int wl_parse_duration(const char *s, double *seconds)
     return -1;
 }
 
+/* The one name that begins with the word, NULL where there is none or several. */
+static const char *completed(const char *word, const char *const *names, size_t n)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!wl_starts(names[i], word)) continue;
+        if (found) return NULL;
+        found = names[i];
+    }
+    return found;
+}
+
 /* Damerau-Levenshtein distance (optimal string alignment); words longer than 63 bytes never match. */
 static size_t distance(const char *a, const char *b)
 {
@@ -153,6 +153,7 @@ const char *wl_closest(const char *word, const char *const *names, size_t n)
         if (d < best_d) best_d = d, best = names[i];
     }
     size_t len = strlen(word);
+    if (len >= 3 && completed(word, names, n)) return completed(word, names, n);
     return best && best_d <= (len < 6 ? 2 : len / 3) && best_d < len ? best : NULL;
 }
 
@@ -179,7 +180,4 @@ char *wl_human_time(struct wl_arena *a, double s)
     return wl_strf(a, "%ldh%02ldm", n / 3600, n % 3600 / 60);
 }
 
-char *wl_human_bytes(struct wl_arena *a, double bytes)
-{
-    return wl_human(a, bytes, "B");
-}
+char *wl_human_bytes(struct wl_arena *a, double bytes) { return wl_human(a, bytes, "B"); }

@@ -39,8 +39,8 @@ int wl_parse_real(const char *s, double *out);
 /* A duration in seconds: "10", "10s", "200ms", "5us", "3m", "2h". */
 int wl_parse_duration(const char *s, double *seconds);
 
-/* The name in the list that was probably meant (edit distance with transpositions at most a third of the
- * length), or NULL. */
+/* The name in the list that was probably meant: the only one that begins with the word (three letters at least), else
+ * the nearest (edit distance with transpositions at most a third of the length), or NULL. */
 const char *wl_closest(const char *word, const char *const *names, size_t n);
 
 /* For people: 1.23 kJ, 4.0 GB, 2m05s. `unit` is put behind the prefix. NAN gives "-". */

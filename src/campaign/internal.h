@@ -166,4 +166,8 @@ bool wl_placeholder_used(const struct wl_experiment *x, const char *name);
 /* Is the name an axis or a placeholder with a meaning of its own? */
 bool wl_placeholder_reserved(const char *name);
 
+/* WL_ENOENT where `program`, written as `given` under the key `where`, is not there. */
+int wl_program_check(const char *where, const char *program, const char *given, struct wl_arena *a,
+                     struct wl_err *e) WL_MUST_CHECK;
+
 #endif

@@ -257,3 +257,10 @@ int wl_placeholders_check(const struct wl_experiment *x, wl_key_place *place, vo
         return wl_fail(e, WL_EINVAL, "%s: [data] prepare must name {data}, the folder or file that it writes", where);
     return rc;
 }
+
+int wl_program_check(const char *where, const char *program, const char *given, struct wl_arena *a, struct wl_err *e)
+{
+    if (wl_program_find(program, a)) return 0;
+    return wl_fail(e, WL_ENOENT, "%s: %s: command not found%s", where, given,
+                   wl_streq(given, "wattlaw-train") ? "; {train} stands for the one that belongs to this wattlaw" : "");
+}

@@ -77,6 +77,8 @@ static int make(const struct wl_experiment *x, const char *path, const char *log
     if (rc == 0) rc = wl_mkdirs(wl_path_dir(a, path), e);
     if (rc == 0) rc = wl_fill_words(&fill, x->data.prepare, "[data] prepare", &argv, a, e);
     if (rc < 0) return rc;
+    rc = wl_program_check("[data] prepare", argv.v[0], argv.v[0], a, e);
+    if (rc < 0) return rc;
     struct wl_exit end = { 0 };
     char **command = wl_argv(&argv, a);
     wl_log(WL_INFO, "campaign", "preparing the data: %s", wl_shell_quote(a, command));

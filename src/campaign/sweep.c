@@ -63,14 +63,27 @@ static int check_text(struct sweep *s, const char *stored, struct wl_err *e)
                    wl_store_path(s->store), s->x->campaign.name, first_difference(fixed, s->x->fixed, s->a));
 }
 
-/* Runs of one campaign must be comparable: what makes a run what it is stays as it was when the first one was made. */
+static int count_started(struct sweep *s, int64_t campaign, size_t *n, struct wl_err *e)
+{
+    struct wl_run_filter filter = { .campaign = campaign, .statuses = ~(1u << WL_RUN_PLANNED) };
+    struct wl_run_rows rows;
+    int rc = wl_store_runs(s->store, &filter, &rows, s->a, e);
+    *n = rc ? 0 : rows.n;
+    return rc;
+}
+
+/* Runs of one campaign must be comparable: what makes a run what it is stays as it was when the first one was made.
+ * Before that, a mistake in the file may be put right. */
 static int check_same(struct sweep *s, struct wl_err *e)
 {
     struct wl_campaign_rows rows;
     int rc = wl_store_campaigns(s->store, &rows, s->a, e);
-    for (size_t i = 0; i < rows.n && rc == 0; i++)
-        if (wl_streq(rows.v[i].name, s->x->campaign.name) && rows.v[i].experiment)
-            rc = check_text(s, rows.v[i].experiment, e);
+    for (size_t i = 0; i < rows.n && rc == 0; i++) {
+        size_t started;
+        if (!wl_streq(rows.v[i].name, s->x->campaign.name) || !rows.v[i].experiment) continue;
+        rc = count_started(s, rows.v[i].id, &started, e);
+        if (rc == 0 && started) rc = check_text(s, rows.v[i].experiment, e);
+    }
     return rc;
 }
 
@@ -301,9 +314,7 @@ static int check_command(struct sweep *s, struct wl_err *e)
         if (rc < 0) return rc;
         bool relative = how.cwd && strchr(how.argv[0], '/') && how.argv[0][0] != '/';
         const char *program = relative ? wl_path_join(s->a, how.cwd, how.argv[0]) : how.argv[0];
-        if (!wl_program_find(program, s->a))
-            return wl_fail(e, WL_ENOENT, "[launch] command: %s: command not found", how.argv[0]);
-        return 0;
+        return wl_program_check("[launch] command", program, how.argv[0], s->a, e);
     }
     return 0;
 }

@@ -14,11 +14,12 @@ static void print_help(const char *program, const struct wl_cmd *c)
     if (c->more) printf("\n%s\n", c->more);
 }
 
-/* What was printed must have arrived: a full disk behind a pipe or a redirection is a failure too. */
+/* What was printed must have arrived: a full disk behind a pipe or a redirection is a failure too. A reader that has
+ * seen enough (head) needs no message. */
 static int flushed(int status)
 {
     if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-    fprintf(stderr, "error: writing the results: %s\n", strerror(errno));
+    if (errno != EPIPE) fprintf(stderr, "error: writing the results: %s\n", strerror(errno));
     return status ? status : WL_EXIT_FAILED;
 }
 

@@ -17,7 +17,7 @@ static const struct wl_opt rows[] = {
     { .name = "set",
       .type = WL_LINES,
       .offset = offsetof(struct options, set),
-      .help = "section.key=value, wins over the file; may be repeated" },
+      .help = "section.key=value, wins over the file" },
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),
@@ -238,7 +238,7 @@ static void result_text(const struct wl_experiment *x, const struct wl_sweep_res
 /* What a sweep that ended early leaves behind. */
 static int ended_early(const struct view *v, const struct wl_sweep_result *r, int rc, struct wl_err *e)
 {
-    if (!v->grid) return rc;
+    if (!v->grid || (r->done == 0 && rc != WL_EINTR)) return rc; /* nothing was run: the error says why */
     fprintf(stderr, "%zu of %zu runs are done and kept in %s; the same command carries on with the rest\n", r->done,
             r->planned, r->store);
     return rc < 0 && e->code == rc ? rc : WL_EXIT_FAILED;
@@ -262,8 +262,10 @@ static int run_campaign(const struct options *o, const struct wl_experiment *x, 
     if (rc < 0) return ended_early(&v, &r, rc, e);
     if (o->json)
         result_json(x, &v, &r, a);
-    else
+    else if (r.planned)
         result_text(x, &r);
+    if (r.planned == 0)
+        return wl_fail(e, WL_EINVAL, "campaign %s: none of its trials can be run here", x->campaign.name);
     return r.n_failed ? WL_EXIT_FAILED : WL_EXIT_OK;
 }
 
@@ -288,8 +290,8 @@ const struct wl_cmd wl_cmd_sweep = {
     .help = "run a campaign: every setting of a grid, several times, measured and stored",
     .more = "The same command carries on after Ctrl-C, a crash or a reboot: finished runs are never run again.\n"
             "Status: 0 all runs are done, 1 some failed, 2 wrong usage, 130 stopped.\n\n"
-            "  wattlaw sweep experiments/quickstart.ini --dry-run\n"
-            "  wattlaw sweep experiments/quickstart.ini --set campaign.repeats=5",
+            "    wattlaw sweep experiments/quickstart.ini --dry-run\n"
+            "    wattlaw sweep experiments/quickstart.ini --set campaign.repeats=5",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,

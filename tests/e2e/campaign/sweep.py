@@ -168,12 +168,25 @@ def what_is_not_there_is_told_before_anything_starts(bench):
     bench.write("b.ini", BASIC.replace("name = toy", "name = b"))
     r = bench.run("sweep", "b.ini", "--set", "data.path=missing", status=1)
     contains(r.stderr, bench.path("missing"), "is not there", "prepare")
+    check("carries on" not in r.stderr, r.stderr)
+    r = bench.run("sweep", "b.ini", "--set", "data.path=new", "--set", "data.prepare=wattlaw-train data {data}",
+                  env={**bench.env, "PATH": os.path.dirname(bench.toy) + ":/usr/bin:/bin"}, status=1)
+    contains(r.stderr, "wattlaw-train: command not found; {train} stands for")
     contains(bench.run("sweep", "b.ini", "--set", "launch.launcher=slurm", status=1).stderr, "slurm")
     contains(bench.run("sweep", "b.ini", "--set", "launch.launcher=locl", status=1).stderr, "did you mean local?")
     contains(bench.run("sweep", "b.ini", "--set", "measure.sensors=rapll", status=1).stderr, "did you mean rapl?")
     contains(bench.run("sweep", "no.ini", status=1).stderr, "no.ini")
     contains(bench.run("sweep", status=2).stderr, "an experiment file is missing")
     check(all(not bench.rows(s, "SELECT * FROM run WHERE status <> 'planned'") for s in glob.glob(bench.path("*/*.db"))))
+    bench.run("sweep", "a.ini", "--set", "campaign.repeats=1")  # the mistakes put right
+    check(states(bench) == {"done": 4})
+
+
+def a_campaign_of_skipped_trials_is_no_success(bench):
+    bench.write("a.ini", BASIC)
+    r = bench.run("sweep", "a.ini", "--set", "sweep.power_cap_w=100", status=1)
+    contains(r.stderr, "skipped  ", "none of its trials can be run here")
+    check(r.stdout == "", r.stdout)
 
 
 def data_are_prepared_once_and_whole(bench):
@@ -285,6 +298,7 @@ main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeat
       ctrl_c_stops_the_job_and_the_next_call_carries_on, nohup_is_respected, a_second_ctrl_c_does_not_wait,
       a_failed_run_is_told_and_does_not_stop_the_others, a_run_that_takes_too_long_fails, broken_marks_do_no_harm,
       epochs_come_from_the_log, what_is_not_there_is_told_before_anything_starts,
+      a_campaign_of_skipped_trials_is_no_success,
       data_are_prepared_once_and_whole, own_axes_and_weak_scaling_reach_the_command,
       what_the_command_does_not_get_is_not_claimed, one_sweep_a_campaign_at_a_time,
       a_job_whose_guard_was_killed_is_ended, a_read_only_place_is_told,

@@ -66,6 +66,7 @@ static void near_names_are_found_and_far_ones_not(void **state)
     assert_string_equal(wl_closest("mesure", names, 4), "measure");
     assert_string_equal(wl_closest("sewep", names, 4), "sweep"); /* one transposition */
     assert_null(wl_closest("frobnicate", names, 4));
+    assert_string_equal(wl_closest("meas", names, 4), "measure"); /* the beginning of one name */
     assert_null(wl_closest("x", names, 4));
 }
 
