@@ -174,6 +174,15 @@ static double place_bars(struct wl_figure *f)
     return spacing;
 }
 
+/* Names of vertical lines stand at the top: 1/12 of the axis is kept free of data for them. */
+static struct span with_names(const struct wl_figure *f, struct span y)
+{
+    bool named = false;
+    for (size_t i = 0; i < f->n_vlines; i++) named = named || f->vlines[i].label;
+    if (named && !f->y.log && y.lo <= y.hi) y.hi += (y.hi - (f->y.zero ? fmin(y.lo, 0) : y.lo)) / 12;
+    return y;
+}
+
 void wl_figure_finish(struct wl_figure *f)
 {
     double room = place_bars(f);
@@ -183,7 +192,7 @@ void wl_figure_finish(struct wl_figure *f)
         WL_CHECK(!f->x.log);
     }
     set_limits(&f->x, x, f->x.log || f->x.ticks.n > 0);
-    set_limits(&f->y, y_span(f), true);
+    set_limits(&f->y, with_names(f, y_span(f)), true);
     set_ticks(&f->x, f->arena);
     set_ticks(&f->y, f->arena);
 }

@@ -2,6 +2,7 @@
 #include "report/gather.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { LISTED_REASONS = 6 };
 
@@ -108,6 +109,21 @@ static char *run_counts(const struct wl_gathered *g)
     return text.s;
 }
 
+/* "2026-05-04 09:08:07 UTC" */
+static char *date(int64_t wall_ns, struct wl_arena *a)
+{
+    const char *iso = wl_iso_time(a, wall_ns);
+    return wl_strf(a, "%.10s %.8s UTC", iso, iso + 11);
+}
+
+/* The day once where both are of the same. */
+static char *period(int64_t from_ns, int64_t to_ns, struct wl_arena *a)
+{
+    const char *from = date(from_ns, a), *to = date(to_ns, a);
+    bool same_day = strncmp(from, to, 10) == 0;
+    return wl_strf(a, "%.19s to %s", from, same_day ? to + 11 : to);
+}
+
 static char *dates(const struct wl_gathered *g)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -117,8 +133,7 @@ static char *dates(const struct wl_gathered *g)
         if (r->stop.wall_ns != WL_NO_NS && r->stop.wall_ns > last) last = r->stop.wall_ns;
     }
     if (first == INT64_MAX) return NULL;
-    if (last == INT64_MIN) return wl_iso_time(g->arena, first);
-    return wl_strf(g->arena, "%s to %s", wl_iso_time(g->arena, first), wl_iso_time(g->arena, last));
+    return last == INT64_MIN ? date(first, g->arena) : period(first, last, g->arena);
 }
 
 void wl_add_facts(const struct wl_gathered *g, struct wl_document *d)
@@ -141,8 +156,7 @@ void wl_add_facts(const struct wl_gathered *g, struct wl_document *d)
     wl_document_fact(d, "sensors", device_names(g));
     sampling_facts(g, d);
     wl_document_fact(d, "measured with wattlaw", join(&versions, ", ", 4, g->arena));
-    wl_document_fact(d, "report written",
-                     wl_strf(g->arena, "%s by wattlaw " WL_VERSION, wl_iso_time(g->arena, wl_wall_ns())));
+    wl_document_fact(d, "report written", wl_strf(g->arena, "%s by wattlaw " WL_VERSION, date(wl_wall_ns(), g->arena)));
 }
 
 /* ---- read with care ---- */
@@ -179,6 +193,7 @@ static void warn_unfinished(const struct wl_gathered *g, struct wl_document *d)
                             g->runs.n));
 }
 
+/* The reasons without the advice in parentheses, which is for the one who writes the experiment file. */
 static void warn_skipped(const struct wl_gathered *g, struct wl_document *d)
 {
     struct wl_strs reasons = { 0 };
@@ -186,7 +201,8 @@ static void warn_skipped(const struct wl_gathered *g, struct wl_document *d)
     for (size_t i = 0; i < g->trials.n; i++) {
         if (!g->trials.v[i].skipped) continue;
         n++;
-        add_once(g->arena, &reasons, g->trials.v[i].skipped);
+        const char *reason = g->trials.v[i].skipped, *advice = strstr(reason, " (");
+        add_once(g->arena, &reasons, advice ? wl_strndup(g->arena, reason, (size_t)(advice - reason)) : reason);
     }
     if (n) {
         wl_strs_add(g->arena, &d->warnings,

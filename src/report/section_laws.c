@@ -70,7 +70,7 @@ static const struct wl_column law_columns[] = {
     { .id = "beta_lo", .label = "from", .metric = "ci95", .digits = 3 },
     { .id = "beta_hi", .label = "to", .metric = "ci95", .digits = 3 },
     { .id = "alpha", .label = "time at 1", .unit = "s", .metric = "alpha", .digits = 4 },
-    { .id = "r2", .label = "R2", .metric = "r2", .digits = 4 },
+    { .id = "r2", .label = "R2", .metric = "r2", .digits = 3 },
     { .id = "basis", .label = "interval over", .text = true },
 };
 

@@ -58,7 +58,7 @@ static void add_row(struct wl_table_data *t, const struct wl_run_row *run)
 void wl_add_runs(const struct wl_gathered *g, struct wl_document *d)
 {
     struct wl_section *s = wl_document_section(d, "runs", "Runs");
-    struct wl_table_data *t = wl_table_data_new(g->arena, "runs", "Runs", run_columns, WL_COUNT(run_columns));
+    struct wl_table_data *t = wl_table_data_new(g->arena, "runs", "All runs", run_columns, WL_COUNT(run_columns));
     t->caption = "In the order in which they ran. Wall time and energy are those of the whole job.";
     for (size_t i = 0; i < g->runs.n; i++) add_row(t, &g->runs.v[i]);
     wl_section_table(d, s, t);

@@ -23,7 +23,7 @@ set xlabel '</script><script>alert(1)</script> "q" ''a'' `touch hacked` $(id) \e
 set xrange [1:3]
 set xtics nomirror ('1' 1, '1.5' 1.5, '2' 2, '2.5' 2.5, '3' 3)
 set ylabel '</script><script>alert(1)</script> "q" ''a'' `touch hacked` $(id) \end{table} a_b^{c} 50% & #1 ~ | * [x](y) <!-- �   µ [</script><script>alert(1)</script> "q" ''a'' `touch hacked` $(id) \end{table} a_b^{c} 50% & #1 ~ | * [x](y) <!-- �   µ]'
-set yrange [0.9:3.1]
+set yrange [0.8916666667:3.275]
 set ytics nomirror ('1' 1, '1.5' 1.5, '2' 2, '2.5' 2.5, '3' 3)
 set border 3 lc rgb '#444444'
 set grid lc rgb '#dddddd' lt 1 lw 0.7

@@ -51,11 +51,11 @@ static inline char *source_file(struct wl_arena *a, const char *name)
     return wl_path_join(a, root ? root : ".", name);
 }
 
-/* Compares with tests/golden/report/NAME; WATTLAW_GOLDEN=update writes it instead. */
+/* Compares with tests/golden/report/NAME; WATTLAW_UPDATE_GOLDEN=1 writes it instead. */
 static inline void assert_golden(struct wl_arena *a, const char *name, const struct wl_text *text)
 {
     char *path = source_file(a, wl_strf(a, "tests/golden/report/%s", name)), *golden;
-    if (wl_streq(getenv("WATTLAW_GOLDEN"), "update")) {
+    if (getenv("WATTLAW_UPDATE_GOLDEN")) {
         assert_ok(wl_file_write(path, text->s, text->n, e));
         return;
     }

@@ -105,6 +105,8 @@ static void json(void **state)
     assert_int_equal(wl_json_int(wl_json_get(band, "group"), -1), 0); /* hidden with the line before it */
     assert_null(wl_json_str(wl_json_get(band, "label")));
     assert_int_equal(wl_json_size(wl_json_get(o, "vlines")), 4);
+    double highest = 300 + 40 + 25, top = wl_json_real(wl_json_get(wl_json_get(o, "y"), "max"));
+    assert_true(top > highest * 1.1); /* room for the names of the lines */
 }
 
 static void csv(void **state)
