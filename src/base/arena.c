@@ -12,9 +12,9 @@ struct block {
     _Alignas(ALIGN) unsigned char data[];
 };
 
-/* Deferred releases and children are one list, so that "newest first" holds across both. */
+/* Deferred releases and children are one list, newest first, so that this order holds across both. */
 struct deferred {
-    struct deferred *next;
+    struct deferred *next, *before;
     void (*release)(void *);
     void *what;
 };
@@ -24,6 +24,7 @@ struct wl_arena {
     struct deferred *in_parent; /* our entry in the parent's list */
     struct block *blocks;
     struct deferred *deferred;
+    struct deferred *spare; /* entries of children that are gone, to be used again */
 };
 
 static _Noreturn void out_of_memory(size_t n)
@@ -51,14 +52,26 @@ struct wl_arena *wl_arena_new(struct wl_arena *parent)
     return a;
 }
 
+/* The entry's memory is the parent's: it waits there for the next child, so that a loop that makes and frees one each
+ * time takes no more memory than one turn. */
+static void forget_child(struct wl_arena *parent, struct deferred *d)
+{
+    if (d->before) d->before->next = d->next;
+    else parent->deferred = d->next;
+    if (d->next) d->next->before = d->before;
+    d->next = parent->spare;
+    parent->spare = d;
+}
+
 void wl_arena_free(struct wl_arena *a)
 {
     if (!a) return;
-    if (a->in_parent) a->in_parent->release = NULL; /* the entry stays; its memory is the parent's */
+    if (a->in_parent) forget_child(a->parent, a->in_parent);
     while (a->deferred) {
         struct deferred *d = a->deferred;
         a->deferred = d->next; /* first: a release may defer again */
-        if (d->release) d->release(d->what);
+        if (a->deferred) a->deferred->before = NULL;
+        d->release(d->what);
     }
     while (a->blocks) {
         struct block *b = a->blocks;
@@ -134,8 +147,11 @@ void *wl_grow(struct wl_arena *a, void *old, size_t n, size_t *cap, size_t want,
 
 void wl_defer(struct wl_arena *a, void (*release)(void *), void *what)
 {
-    struct deferred *d = wl_new(a, struct deferred);
+    struct deferred *d = a->spare;
+    if (d) a->spare = d->next;
+    else d = wl_new(a, struct deferred);
     *d = (struct deferred){ .next = a->deferred, .release = release, .what = what };
+    if (d->next) d->next->before = d;
     a->deferred = d;
 }
 

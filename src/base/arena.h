@@ -16,7 +16,7 @@
 
 struct wl_arena;
 
-/* A new arena; with a parent it is freed at the latest with the parent. */
+/* A new arena; with a parent it is freed at the latest with the parent. Freed before, it leaves nothing behind there. */
 struct wl_arena *wl_arena_new(struct wl_arena *parent);
 
 /* Runs the deferred releases, newest first (children included), and frees everything. NULL is allowed. */

@@ -35,6 +35,29 @@ static void child_freed_early_is_not_freed_again(void **state)
     assert_string_equal(order, "c");
 }
 
+/* A loop that makes a child each time, for days, must not fill its parent. */
+static void children_freed_early_leave_nothing_in_the_parent(void **state)
+{
+    (void)state;
+    order[0] = '\0';
+    struct wl_arena *a = wl_arena_new(NULL);
+    wl_defer(a, note, "1");
+    struct wl_arena *oldest = wl_arena_new(a);
+    char *before = wl_alloc(a, 1);
+    for (int i = 0; i < 100; i++) {
+        struct wl_arena *x = wl_arena_new(a), *y = wl_arena_new(a);
+        wl_arena_free(i % 2 ? x : y);
+        wl_arena_free(i % 2 ? y : x);
+    }
+    char *behind = wl_alloc(a, 1);
+    assert_true(behind - before < 256); /* both lie in the first block */
+    wl_defer(oldest, note, "o");
+    wl_defer(a, note, "2");
+    wl_arena_free(oldest);
+    wl_arena_free(a);
+    assert_string_equal(order, "o21");
+}
+
 static void memory_is_zeroed_aligned_and_apart(void **state)
 {
     (void)state;
@@ -101,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(releases_newest_first_with_children),
         cmocka_unit_test(child_freed_early_is_not_freed_again),
+        cmocka_unit_test(children_freed_early_leave_nothing_in_the_parent),
         cmocka_unit_test(memory_is_zeroed_aligned_and_apart),
         cmocka_unit_test(impossible_size_is_an_error),
         cmocka_unit_test(list_grows_and_keeps_its_elements),
