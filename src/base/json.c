@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include "base/str.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,10 +22,41 @@ static struct wl_json *root(struct wl_arena *a, json_t *v)
 struct wl_json *wl_json_root_object(struct wl_arena *a) { return root(a, json_object()); }
 struct wl_json *wl_json_root_array(struct wl_arena *a) { return root(a, json_array()); }
 
+static bool is_valid(const char *text)
+{
+    for (size_t n; (n = wl_utf8_length(text)) > 0; text += n) {
+    }
+    return *text == '\0';
+}
+
+/* A copy in which U+FFFD stands for bytes that are no UTF-8; the caller frees it. */
+static char *valid_copy(const char *text)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    char *clean = malloc(strlen(replacement) * strlen(text) + 1), *w = clean;
+    WL_CHECK(clean);
+    while (*text) {
+        size_t n = wl_utf8_length(text);
+        w = mempcpy(w, n ? text : replacement, n ? n : strlen(replacement));
+        text += n ? n : 1;
+    }
+    *w = '\0';
+    return clean;
+}
+
+static int set_member(json_t *object, const char *key, json_t *v)
+{
+    if (is_valid(key)) return json_object_set_new_nocheck(object, key, v);
+    char *clean = valid_copy(key); /* json_dumps would give nothing for the whole text */
+    int rc = json_object_set_new_nocheck(object, clean, v);
+    free(clean);
+    return rc;
+}
+
 static struct wl_json *add(struct wl_json *parent, const char *key, json_t *v)
 {
     WL_CHECK(v);
-    int rc = json_is_object(J(parent)) ? json_object_set_new_nocheck(J(parent), key, v) : json_array_append_new(J(parent), v);
+    int rc = json_is_object(J(parent)) ? set_member(J(parent), key, v) : json_array_append_new(J(parent), v);
     WL_CHECK(rc == 0);
     return W(v);
 }
@@ -45,34 +78,11 @@ void wl_json_add_number(struct wl_json *p, const char *key, double v)
     else wl_json_add_real(p, key, v);
 }
 
-/* The length of the UTF-8 sequence at s, or 0 where it is not one (overlong forms and surrogates included). */
-static size_t utf8_length(const unsigned char *s)
-{
-    if (s[0] < 0x80) return 1;
-    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0; /* also stops at the final NUL */
-    if (s[0] == 0xe0 && s[1] < 0xa0) return 0;
-    if (s[0] == 0xed && s[1] > 0x9f) return 0;
-    if (s[0] == 0xf0 && s[1] < 0x90) return 0;
-    if (s[0] == 0xf4 && s[1] > 0x8f) return 0;
-    return n;
-}
-
 static json_t *string_of_bytes(const char *text)
 {
     json_t *v = json_string(text);
     if (v) return v;
-    char *clean = malloc(3 * strlen(text) + 1), *w = clean;
-    WL_CHECK(clean);
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        size_t n = utf8_length(s);
-        memcpy(w, n ? (const char *)s : "\xef\xbf\xbd", n ? n : 3);
-        w += n ? n : 3;
-        s += n ? n : 1;
-    }
-    *w = '\0';
+    char *clean = valid_copy(text);
     v = json_string(clean);
     free(clean);
     return v;

@@ -1,7 +1,7 @@
 /* JSON, through jansson: values are built under a parent and die with the root's arena.
  *
- * NAN and infinite numbers become null: missing is missing. Text that is not UTF-8 has its bad bytes replaced by
- * U+FFFD. Keys keep the order in which they were added.
+ * NAN and infinite numbers become null: missing is missing. Texts and keys that are not UTF-8 have their bad bytes
+ * replaced by U+FFFD. Keys keep the order in which they were added.
  */
 #ifndef WL_BASE_JSON_H
 #define WL_BASE_JSON_H

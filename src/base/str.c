@@ -37,6 +37,12 @@ void wl_text_addf(struct wl_text *t, const char *fmt, ...)
     t->n += (size_t)n;
 }
 
+void wl_text_clear(struct wl_text *t)
+{
+    t->n = 0;
+    if (t->cap) t->s[0] = '\0'; /* without room it is the constant "" */
+}
+
 void wl_strs_add(struct wl_arena *a, struct wl_strs *list, const char *s)
 {
     WL_GROW(a, list->v, list->n, list->cap);
@@ -64,6 +70,21 @@ struct wl_strs wl_split(struct wl_arena *a, const char *s, char sep)
         if (!end) return out;
         s = end + 1;
     }
+}
+
+size_t wl_utf8_length(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    if (s[0] < 0x80) return s[0] != 0;
+    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0; /* also stops at the final NUL */
+    if (s[0] == 0xe0 && s[1] < 0xa0) return 0;
+    if (s[0] == 0xed && s[1] > 0x9f) return 0;
+    if (s[0] == 0xf0 && s[1] < 0x90) return 0;
+    if (s[0] == 0xf4 && s[1] > 0x8f) return 0;
+    return n;
 }
 
 bool wl_streq(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }

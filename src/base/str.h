@@ -15,6 +15,7 @@ struct wl_text {
 void wl_text_add(struct wl_text *t, const char *s);
 void wl_text_addn(struct wl_text *t, const char *s, size_t n);
 void wl_text_addf(struct wl_text *t, const char *fmt, ...) WL_PRINTF(2, 3);
+void wl_text_clear(struct wl_text *t); /* empty again; its memory is kept for what comes */
 
 /* A list of strings. */
 struct wl_strs {
@@ -25,6 +26,10 @@ void wl_strs_add(struct wl_arena *a, struct wl_strs *list, const char *s);
 
 /* Splits at `sep` and strips white space; empty text gives an empty list. "a, b" -> a|b */
 struct wl_strs wl_split(struct wl_arena *a, const char *s, char sep);
+
+/* Bytes of the UTF-8 character that s begins with, or 0 where there is none: at the final NUL, and where the bytes are
+ * no character (RFC 3629: no overlong forms, no surrogates). */
+size_t wl_utf8_length(const char *s);
 
 /* A copy without white space at both ends. */
 char *wl_strip(struct wl_arena *a, const char *s);

@@ -187,8 +187,7 @@ static void print_line(struct wl_text *line, FILE *to, int width)
     } else {
         fprintf(to, "%s\n", line->s);
     }
-    line->n = 0;
-    line->s[0] = '\0';
+    wl_text_clear(line);
 }
 
 void wl_table_print(const struct wl_table *t, FILE *to, int width)

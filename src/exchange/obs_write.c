@@ -48,7 +48,7 @@ void wl_obs_write_csv(const struct wl_observations *obs, FILE *to)
     }
     fprintf(to, "%s\n", line.s);
     for (size_t row = 0; row < obs->n; row++) {
-        line.n = 0;
+        wl_text_clear(&line);
         for (size_t c = 0; c < columns.n; c++) {
             if (c) wl_text_add(&line, ",");
             put_field(&line, &columns.v[c], row);

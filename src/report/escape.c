@@ -1,32 +1,13 @@
 /* Text that came from people, files and other programs, made harmless for each place where it is shown. */
 #include "report/report.h"
 
-#include <string.h>
-
-/* Length of the UTF-8 character at s, or 0 where the bytes are none (RFC 3629: no overlong forms, no surrogates). */
-static size_t utf8_length(const char *text)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    if (s[0] < 0x80) return s[0] != 0;
-    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    }
-    if (s[0] == 0xe0 && s[1] < 0xa0) return 0;
-    if (s[0] == 0xed && s[1] > 0x9f) return 0;
-    if (s[0] == 0xf0 && s[1] < 0x90) return 0;
-    if (s[0] == 0xf4 && s[1] > 0x8f) return 0;
-    return n;
-}
-
 /* What stands for the ASCII character c, or NULL where it stands for itself. */
 typedef const char *replace_fn(char c);
 
 static void put(struct wl_text *to, const char *s, replace_fn *replace)
 {
     while (s && *s) {
-        size_t n = utf8_length(s);
+        size_t n = wl_utf8_length(s);
         if (n == 0) {
             wl_text_add(to, "\xef\xbf\xbd");
             s++;

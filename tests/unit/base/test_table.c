@@ -68,6 +68,19 @@ static void leaves_out_what_is_missing_everywhere(void **state)
     wl_arena_free(a);
 }
 
+static void all_of_it_may_be_missing(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_table t = three_columns(a);
+    wl_table_cell(&t, NULL);
+    wl_table_row(&t);
+    char *s = printed(&t, 0);
+    assert_string_equal(s, "\n\n");
+    free(s);
+    wl_arena_free(a);
+}
+
 static void numbers_keep_their_digits(void **state)
 {
     (void)state;
@@ -143,6 +156,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(aligns_by_characters),
         cmocka_unit_test(leaves_out_what_is_missing_everywhere),
+        cmocka_unit_test(all_of_it_may_be_missing),
         cmocka_unit_test(numbers_keep_their_digits),
         cmocka_unit_test(one_unit_has_the_same_decimals),
         cmocka_unit_test(what_is_the_same_can_be_taken_out),
