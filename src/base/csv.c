@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_FIELD = 1 << 20 };
+enum { MAX_ROW = 1 << 20 }; /* bytes */
 
 /* One buffer holds the fields of the current row and is reused for each. */
 struct wl_csv_reader {
@@ -24,6 +24,14 @@ static void put(struct wl_csv_reader *r, char c)
 {
     WL_GROW(r->arena, r->buf, r->n, r->cap);
     r->buf[r->n++] = c;
+}
+
+/* May one more byte, c, stand in the row that began at `line`? */
+static int check_byte(const struct wl_csv_reader *r, int c, const char *path, int line, struct wl_err *e)
+{
+    if (r->n > MAX_ROW) return wl_fail(e, WL_EINVAL, "%s:%d: a row is longer than 1 MiB", path, line);
+    if (c == '\0') return wl_fail(e, WL_EINVAL, "%s:%d: a NUL byte: this is not a text file", path, line);
+    return 0;
 }
 
 static void begin_field(struct wl_csv_reader *r)
@@ -47,9 +55,18 @@ static int read_quoted(struct wl_csv_reader *r, const char *path, struct wl_err 
                 return 0;
             }
         }
-        if (r->n > MAX_FIELD) return wl_fail(e, WL_EINVAL, "%s:%d: a row is longer than 1 MiB", path, opened);
+        int rc = check_byte(r, c, path, opened, e);
+        if (rc) return rc;
         put(r, (char)c);
     }
+}
+
+/* A byte-order mark is no part of the first name, which may be quoted behind it: is this one, and taken out again? */
+static bool drop_byte_order_mark(struct wl_csv_reader *r)
+{
+    if (r->line != 1 || r->n != 3 || memcmp(r->buf, "\xef\xbb\xbf", 3) != 0) return false;
+    r->n = 0;
+    return true;
 }
 
 /* Reads one record: 1, 0 at the end of the file, negative on error. */
@@ -68,8 +85,10 @@ static int read_record(struct wl_csv_reader *r, const char *path, struct wl_err 
             else if (next != EOF) ungetc(next, r->file);
         }
         if (c == EOF || c == '\n') break;
+        int rc = check_byte(r, c, path, r->line, e);
+        if (rc) return rc;
         if (c == '"' && field_empty) {
-            int rc = read_quoted(r, path, e);
+            rc = read_quoted(r, path, e);
             if (rc) return rc;
             field_empty = false;
         } else if (c == r->separator) {
@@ -77,10 +96,8 @@ static int read_record(struct wl_csv_reader *r, const char *path, struct wl_err 
             begin_field(r);
             field_empty = true;
         } else {
-            if (r->n > MAX_FIELD) return wl_fail(e, WL_EINVAL, "%s:%d: a row is longer than 1 MiB", path, r->line);
-            if (c == '\0') return wl_fail(e, WL_EINVAL, "%s:%d: a NUL byte: this is not a text file", path, r->line);
             put(r, (char)c);
-            field_empty = false;
+            field_empty = drop_byte_order_mark(r);
         }
     }
     put(r, '\0');
@@ -103,7 +120,6 @@ int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_
         rc = read_record(r, csv->path, e);
         if (rc < 0) return rc;
         if (rc == 0) return wl_fail(e, WL_EINVAL, "%s: no header row: the file is empty", path);
-        if (wl_starts(r->buf, "\xef\xbb\xbf")) r->starts[0] = 3; /* a byte-order mark is no part of the first name */
     } while (blank(r) || r->buf[r->starts[0]] == '#');
     for (size_t i = 0; i < r->n_fields; i++) wl_strs_add(a, &csv->head, wl_strip(a, r->buf + r->starts[i]));
     csv->row = wl_new_array(a, char *, csv->head.n);

@@ -50,6 +50,7 @@ static _Noreturn void child(const struct wl_spawn *how, char **env, int report, 
     signal(SIGPIPE, SIG_DFL); /* which we ignore; what else is ignored was so before us (nohup) and stays */
     int in = how->stdin_fd < 0 ? open("/dev/null", O_RDONLY) : how->stdin_fd;
     bool ok = in == 0 || dup2(in, 0) == 0;
+    if (how->stdin_fd < 0 && in > 0) close(in);
     ok = ok && (how->stdout_fd < 0 || dup2(how->stdout_fd, 1) == 1);
     ok = ok && (how->stderr_fd < 0 || dup2(how->stderr_fd, 2) == 2);
     if (ok && how->dir && chdir(how->dir)) ok = false, f.in_dir = true;

@@ -97,6 +97,16 @@ static void exits_and_signals_are_told_apart(void **state)
     assert_int_equal(x.signal, SIGTERM);
 }
 
+static void a_child_has_no_descriptor_of_dev_null_but_stdin(void **state)
+{
+    (void)state;
+    struct wl_exit x;
+    char *text;
+    char *argv[] = { "sh", "-c", "for f in 0 1 2 3 4 5 6 7 8 9; do readlink /proc/$$/fd/$f; done | grep -c /dev/null", NULL };
+    assert_int_equal(wl_run(argv, 100, true, &text, &x, a, &e), 0);
+    assert_string_equal(text, "1\n");
+}
+
 static void a_missing_command_is_told_at_the_start(void **state)
 {
     (void)state;
@@ -142,6 +152,7 @@ int main(void)
         cmocka_unit_test(the_tail_starts_at_a_line),
         cmocka_unit_test(folders_are_made_all_the_way),
         cmocka_unit_test(exits_and_signals_are_told_apart),
+        cmocka_unit_test(a_child_has_no_descriptor_of_dev_null_but_stdin),
         cmocka_unit_test(a_missing_command_is_told_at_the_start),
         cmocka_unit_test(the_environment_is_added_to),
     };

@@ -89,6 +89,28 @@ static void csv_skips_a_byte_order_mark(void **state)
     assert_int_equal(wl_csv_column(&csv, "name"), 0);
     assert_int_equal(wl_csv_next(&csv, &e), 1);
     unlink(path);
+    path = csv_file("\xef\xbb\xbf\"na,me\",\"t\"\nx,1\n"); /* as Excel writes it */
+    assert_int_equal(wl_csv_open(&csv, path, ',', a, &e), 0);
+    assert_int_equal(csv.head.n, 2);
+    assert_string_equal(csv.head.v[0], "na,me");
+    unlink(path);
+}
+
+static void csv_refuses_what_is_no_table(void **state)
+{
+    (void)state;
+    enum { COMMAS = 2 << 20 };
+    struct wl_csv csv;
+    char *commas = wl_alloc(a, COMMAS + 1), *path = wl_strdup(a, csv_file("h\n\"x"));
+    memset(commas, ',', COMMAS);
+    assert_int_equal(wl_csv_open(&csv, csv_file(commas), ',', a, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "a row is longer than 1 MiB"));
+    unlink(csv.path);
+    assert_int_equal(wl_file_write(path, "h\n\"a\0b\"\n", 8, &e), 0);
+    assert_int_equal(wl_csv_open(&csv, path, ',', a, &e), 0);
+    assert_int_equal(wl_csv_next(&csv, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, ":2: a NUL byte"));
+    unlink(path);
 }
 
 static void csv_reads_quotes_and_names_bad_lines(void **state)
@@ -160,11 +182,13 @@ static void json_keeps_missing_missing_and_text_valid(void **state)
     wl_json_add_real(j, "x", NAN);
     wl_json_add_str(j, "s", "ok \xff\xfe \xe2\x82 \xc3\xa9");
     wl_json_add_real(j, "y", 0.1);
+    wl_json_add_int(j, "k\xff", 7); /* a column's name in Latin-1, say */
     const char *text = wl_json_text(j, 0, a);
     assert_non_null(strstr(text, "\"x\": null"));
     assert_int_equal(wl_json_parse(text, "t", &back, a, &e), 0);
     assert_string_equal(wl_json_str(wl_json_get(back, "s")), "ok \xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd \xc3\xa9");
     assert_true(wl_json_real(wl_json_get(back, "y")) == 0.1);
+    assert_int_equal(wl_json_int(wl_json_get(back, "k\xef\xbf\xbd"), 0), 7);
     assert_true(isnan(wl_json_real(wl_json_get(back, "none"))));
     assert_int_equal(wl_json_parse("{\"a\": 1,}", "f.json", &back, a, &e), WL_EINVAL);
     assert_true(wl_starts(e.msg, "f.json:1:"));
@@ -190,6 +214,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(people_read_short_numbers, setup, teardown),
         cmocka_unit_test_setup_teardown(near_names_are_found_and_far_ones_not, setup, teardown),
         cmocka_unit_test_setup_teardown(csv_skips_a_byte_order_mark, setup, teardown),
+        cmocka_unit_test_setup_teardown(csv_refuses_what_is_no_table, setup, teardown),
         cmocka_unit_test_setup_teardown(csv_reads_quotes_and_names_bad_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(csv_writes_what_it_reads, setup, teardown),
         cmocka_unit_test_setup_teardown(json_keys_come_in_order_and_whole_numbers_without_a_point, setup, teardown),
