@@ -132,6 +132,7 @@ int wl_train_resume(struct wl_train *t, struct wl_err *e)
     t->schedule = told.schedule;
     rc = wl_checkpoint_restore(&c, t->plan, t->comm, t->arena, e);
     t->agreed = rc != 0;
+    wl_plan_set_updates(t->plan, t->at.updates);
     if (!rc && t->comm->rank == 0)
         wl_log(WL_INFO, "train", "goes on from %s: epoch %lld, update %lld", c.path, (long long)t->at.epoch,
                (long long)t->at.updates);

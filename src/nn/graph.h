@@ -11,6 +11,7 @@ enum wl_op {
     WL_OP_ADD,
     WL_OP_MAX_POOL,
     WL_OP_AVG_POOL,
+    WL_OP_DROPOUT,
     WL_OP_LINEAR,
     WL_OP_CROSS_ENTROPY,
     WL_OP_MEAN_SQUARE,
@@ -56,6 +57,7 @@ struct wl_node {
         struct wl_norm norm;
         struct wl_pool pool;
         struct wl_loss loss;
+        double drop; /* dropout: the probability */
     } u;
 };
 
@@ -91,6 +93,8 @@ struct wl_window {
 };
 struct wl_window wl_conv_window(const struct wl_node *n);
 struct wl_window wl_pool_window(const struct wl_node *n);
+
+enum { WL_DROP_STEPS = 1 << 16 }; /* a probability of dropout counts in so many steps */
 
 /* Batch norm sees x as [N,C,area]. */
 struct wl_channels {

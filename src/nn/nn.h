@@ -96,6 +96,14 @@ struct wl_pool {
 struct wl_tensor *wl_max_pool(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_pool pool);
 struct wl_tensor *wl_avg_pool(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_pool pool);
 
+/* y = x/(1 - p) where an element is kept, else 0; each is dropped with probability p, 0 <= p < 1, which is rounded to a
+ * multiple of 2^-16. In evaluation y = x. Whether an element is kept is a function of the plan's seed, the operation's
+ * name, the optimiser step (wl_plan_set_updates), the place of the sample among those of the step on all ranks, and the
+ * place of the element in its sample (ref.h says which function). So N ranks drop what one rank drops that accumulates
+ * the same N micro-batches, with any back-end and number of threads; the backward pass draws the mask again instead of
+ * keeping it. Hinton et al. 2012, arXiv:1207.0580, scaled in training. */
+struct wl_tensor *wl_dropout(struct wl_graph *g, const char *name, struct wl_tensor *x, double p);
+
 /* y [N,K] = x [N,...] w' + b, x flattened behind N to F features, w [K,F], b [K]; both start as U(+-1/sqrt(F)). */
 struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t features);
 
@@ -199,6 +207,10 @@ int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e) WL_MUST_CHECK
 
 /* Forward only, with the running statistics. Leaves gradients, parameters and statistics alone. */
 int wl_plan_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e) WL_MUST_CHECK;
+
+/* Optimiser steps of the training so far: 0 in a new plan, one more with each wl_plan_update. A training that goes on
+ * from a checkpoint sets it, so that dropout goes on with the masks that it would have drawn. */
+void wl_plan_set_updates(struct wl_plan *p, int64_t updates);
 
 /* Replaces the running statistics by their mean over the ranks (before evaluation and checkpoints). All ranks call
  * it; without other ranks it does nothing. */

@@ -5,9 +5,16 @@
 const char *wl_op_name(enum wl_op op)
 {
     static const char *const names[WL_OP_COUNT] = {
-        [WL_OP_CONV] = "conv2d",   [WL_OP_BATCH_NORM] = "batch_norm",       [WL_OP_RELU] = "relu",
-        [WL_OP_ADD] = "add",       [WL_OP_MAX_POOL] = "max_pool",           [WL_OP_AVG_POOL] = "avg_pool",
-        [WL_OP_LINEAR] = "linear", [WL_OP_CROSS_ENTROPY] = "cross_entropy", [WL_OP_MEAN_SQUARE] = "mean_square",
+        [WL_OP_CONV] = "conv2d",
+        [WL_OP_BATCH_NORM] = "batch_norm",
+        [WL_OP_RELU] = "relu",
+        [WL_OP_ADD] = "add",
+        [WL_OP_MAX_POOL] = "max_pool",
+        [WL_OP_AVG_POOL] = "avg_pool",
+        [WL_OP_DROPOUT] = "dropout",
+        [WL_OP_LINEAR] = "linear",
+        [WL_OP_CROSS_ENTROPY] = "cross_entropy",
+        [WL_OP_MEAN_SQUARE] = "mean_square",
     };
     return names[op];
 }
@@ -158,6 +165,16 @@ struct wl_tensor *wl_max_pool(struct wl_graph *g, const char *name, struct wl_te
 struct wl_tensor *wl_avg_pool(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_pool p)
 {
     return pool(g, WL_OP_AVG_POOL, name, x, p);
+}
+
+struct wl_tensor *wl_dropout(struct wl_graph *g, const char *name, struct wl_tensor *x, double p)
+{
+    struct wl_node *n = wl_node_new(g, WL_OP_DROPOUT, name, x, NULL);
+    check_f32(g, n, x);
+    if (!(p >= 0 && lround(p * WL_DROP_STEPS) < WL_DROP_STEPS))
+        wl_graph_fail(g, "%s: dropout with probability %g, expected 0 <= p < 1", n->name, p);
+    n->u.drop = p;
+    return wl_node_out(g, n, &x->dims);
 }
 
 struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t features)

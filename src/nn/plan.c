@@ -107,6 +107,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
         .arena = a,
         .graph = g,
         .backend = backend,
+        .seed = opts->seed,
         .train = !opts->eval_only,
         .keep_values = opts->keep_values,
         .accumulate = p->micro_batches > 1,

@@ -26,7 +26,8 @@ struct wl_plan {
     struct wl_comm *comm; /* NULL: a single process */
     uint64_t seed;
     int threads, micro_batches;
-    int micros; /* since `first` */
+    int micros;      /* since `first` */
+    int64_t updates; /* optimiser steps of the training so far */
 
     struct wl_param_place *params; /* by offset */
     size_t n_params;

@@ -35,7 +35,9 @@ struct wl_buf {
 };
 
 struct wl_run {
-    bool first; /* of the micro-batches: overwrite gradients and moments */
+    bool first;     /* of the micro-batches: overwrite gradients and moments */
+    int64_t update; /* optimiser steps of the training before this one */
+    int64_t sample; /* place of the first sample among those of this optimiser step, of all ranks */
     struct wl_counts *counts;
 };
 
@@ -78,7 +80,8 @@ struct wl_program {
     struct wl_arena *arena;
     const struct wl_graph *graph;
     const struct wl_backend *backend;
-    void *device; /* the back-end's */
+    void *device;  /* the back-end's */
+    uint64_t seed; /* of what is random in a step */
     bool train, keep_values, accumulate;
     bool backward;                     /* lowering has passed the last forward rule: steps are for training only */
     struct wl_buf **value, **gradient; /* of each tensor; of a parameter: in PARAM and GRADIENT */

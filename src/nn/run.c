@@ -42,6 +42,19 @@ static int run_training(struct wl_plan *p, const struct wl_run *r, bool last, st
     return 0;
 }
 
+/* Micro-batch m of rank r stands behind those of the ranks before it and all ranks' earlier ones, as the loaders deal
+ * the samples out. */
+static struct wl_run next_run(const struct wl_plan *p, bool first, struct wl_counts *counts)
+{
+    int64_t ranks = p->comm ? p->comm->size : 1, rank = p->comm ? p->comm->rank : 0;
+    return (struct wl_run) {
+        .first = first,
+        .update = p->updates,
+        .sample = (p->micros * ranks + rank) * p->info.batch,
+        .counts = counts,
+    };
+}
+
 int wl_plan_train(struct wl_plan *p, bool first, bool last, struct wl_counts *counts, struct wl_err *e)
 {
     if (!p->program.train) return wl_fail(e, WL_EINVAL, "the plan was made for evaluation only");
@@ -50,10 +63,11 @@ int wl_plan_train(struct wl_plan *p, bool first, bool last, struct wl_counts *co
         return wl_fail(e, WL_EINVAL, "the first micro-batch of a step was not marked as such");
     if (p->micros == p->micro_batches)
         return wl_fail(e, WL_EINVAL, "the plan was made for %d micro-batches a step", p->micro_batches);
+    const struct wl_run r = next_run(p, first, counts);
     p->micros++;
     omp_set_num_threads(p->threads);
     int64_t start_ns = wl_now_ns();
-    int rc = run_training(p, &(struct wl_run) { .first = first, .counts = counts }, last, e);
+    int rc = run_training(p, &r, last, e);
     p->times.train_s += seconds_since(start_ns);
     return rc;
 }
@@ -119,9 +133,12 @@ int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e)
     update_params(p, lr);
     update_statistics(p);
     p->micros = 0;
+    p->updates++;
     p->times.update_s += seconds_since(start_ns);
     return 0;
 }
+
+void wl_plan_set_updates(struct wl_plan *p, int64_t updates) { p->updates = updates; }
 
 int wl_plan_average_statistics(struct wl_plan *p, struct wl_err *e)
 {

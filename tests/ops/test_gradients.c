@@ -214,6 +214,31 @@ static void test_pools(void **state)
     }
 }
 
+static struct wl_dropout dropout_of(const struct problem *p)
+{
+    return (struct wl_dropout) { .key = SEED, .drop = 20000, .update = 3, .sample = 5, .n = 3, .f = p->n_out / 3 };
+}
+
+static void dropout(const struct problem *p, double *y)
+{
+    struct wl_dropout d = dropout_of(p);
+    wl_ref_dropout(&d, p->in[0], y);
+}
+
+static void dropout_backward(struct problem *p)
+{
+    struct wl_dropout d = dropout_of(p);
+    wl_ref_dropout(&d, p->cotangent, p->gradient[0]);
+}
+
+static void test_dropout(void **state)
+{
+    (void)state;
+    static struct problem p;
+    p = (struct problem) { .n_in = 1, .n = { 501 }, .n_out = 501, .forward = dropout, .backward = dropout_backward };
+    check(&p, "dropout");
+}
+
 static void linear(const struct problem *p, double *y) { wl_ref_linear(p->matrix, p->in[0], p->in[1], p->in[2], y); }
 
 static void linear_backward(struct problem *p)
@@ -295,9 +320,9 @@ static void test_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conv),   cmocka_unit_test(test_batch_norm),  cmocka_unit_test(test_relu),
-        cmocka_unit_test(test_pools),  cmocka_unit_test(test_linear),      cmocka_unit_test(test_cross_entropy),
-        cmocka_unit_test(test_counts), cmocka_unit_test(test_mean_square),
+        cmocka_unit_test(test_conv),          cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_relu),
+        cmocka_unit_test(test_pools),         cmocka_unit_test(test_linear),     cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_cross_entropy), cmocka_unit_test(test_counts),     cmocka_unit_test(test_mean_square),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,6 +95,11 @@ static struct wl_tensor *build_avg(struct wl_graph *g, struct draw *d, struct wl
     return wl_avg_pool(g, "op", x, pool(d, x));
 }
 
+static struct wl_tensor *build_dropout(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
+{
+    return wl_dropout(g, "op", x, (double)below(d, 10) / 10);
+}
+
 static struct wl_tensor *build_linear(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
 {
     return wl_linear(g, "op", x, channels(d));
@@ -109,7 +114,7 @@ static const struct op {
 } ops[] = {
     { "conv2d", build_conv, 1e-11 },   { "batch_norm", build_norm, 1e-10 }, { "relu", build_relu, 0 },
     { "add", build_add, 1e-13 },       { "max_pool", build_max, 1e-13 },    { "avg_pool", build_avg, 1e-11 },
-    { "linear", build_linear, 1e-11 },
+    { "linear", build_linear, 1e-11 }, { "dropout", build_dropout, 1e-13 },
 };
 
 /* ---- running it ---- */

@@ -70,6 +70,7 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_ADD] = { wl_cpu_add_forward, wl_cpu_eltwise_backward, .keeps_output = true },
     [WL_OP_MAX_POOL] = { wl_cpu_pool_forward, wl_cpu_pool_backward },
     [WL_OP_AVG_POOL] = { wl_cpu_pool_forward, wl_cpu_pool_backward },
+    [WL_OP_DROPOUT] = { wl_cpu_dropout_forward, wl_cpu_dropout_backward },
     [WL_OP_LINEAR] = { wl_cpu_linear_forward, wl_cpu_linear_backward },
     [WL_OP_CROSS_ENTROPY] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
     [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },

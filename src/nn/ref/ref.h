@@ -42,6 +42,20 @@ void wl_ref_max_pool_backward(const struct wl_window *v, const wl_real *x, const
 void wl_ref_avg_pool(const struct wl_window *v, bool exclude_pad, const wl_real *x, wl_real *y);
 void wl_ref_avg_pool_backward(const struct wl_window *v, bool exclude_pad, const wl_real *dy, wl_real *dx);
 
+/* Dropout of N samples of F elements, which stand at `sample`, `sample` + 1, ... in optimiser step `update`. Element j
+ * of sample s is dropped where a number of 16 bits is below `drop`: with group g = j/128, k = j%128/16 and lane l =
+ * j%16, half k%2 (low, high) of word k/2 of Philox's block index = s * 2^32 + 16 g + l, stream = update, key = `key`.
+ * In this order sixteen lanes of a vector unit draw 128 neighbours. The gradient by x is the same function of that by
+ * y. */
+struct wl_dropout {
+    uint64_t key;
+    uint32_t drop; /* of WL_DROP_STEPS */
+    int64_t update, sample, n, f;
+};
+enum { WL_DROP_LANES = 16, WL_DROP_GROUP = 8 * WL_DROP_LANES };
+uint64_t wl_dropout_key(uint64_t seed, const char *name); /* of an operation: word pair 0 of block 0 of its stream */
+void wl_ref_dropout(const struct wl_dropout *d, const wl_real *x, wl_real *y);
+
 /* y = x w' + b.  x [N,F]  w [K,F]  b [K]  y [N,K] */
 struct wl_matrix {
     int64_t n, f, k;
@@ -65,5 +79,10 @@ void wl_ref_mean_square_backward(int64_t n, double weight, const wl_real *x, con
 struct wl_program;
 int wl_ref_loss_forward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_ref_loss_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+
+/* Dropout's rules, on plain buffers too; a back-end brings its kernel, which does what wl_ref_dropout does. */
+typedef void wl_dropout_fn(const struct wl_dropout *d, const float *x, float *y);
+int wl_ref_dropout_forward(struct wl_program *p, const struct wl_node *n, wl_dropout_fn *kernel, struct wl_err *e);
+int wl_ref_dropout_backward(struct wl_program *p, const struct wl_node *n, wl_dropout_fn *kernel, struct wl_err *e);
 
 #endif

@@ -312,6 +312,18 @@ static int linear_backward(struct wl_program *p, const struct wl_node *n, struct
     return rc;
 }
 
+/* ---- dropout ---- */
+
+static int dropout_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    return wl_ref_dropout_forward(p, n, wl_ref_dropout, e);
+}
+
+static int dropout_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    return wl_ref_dropout_backward(p, n, wl_ref_dropout, e);
+}
+
 /* ---- the back-end ---- */
 
 static const struct wl_op_rules rules[WL_OP_COUNT] = {
@@ -321,6 +333,7 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_ADD] = { add_forward, eltwise_backward },
     [WL_OP_MAX_POOL] = { pool_forward, pool_backward },
     [WL_OP_AVG_POOL] = { pool_forward, pool_backward },
+    [WL_OP_DROPOUT] = { dropout_forward, dropout_backward },
     [WL_OP_LINEAR] = { linear_forward, linear_backward },
     [WL_OP_CROSS_ENTROPY] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
     [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
