@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/source.h"
+#include "cmd/words.h"
 #include "law/law.h"
 
 #include <math.h>
@@ -52,30 +53,6 @@ static const struct wl_opt options[] = {
     WL_OPT_END
 };
 
-/* Decimals that show two digits of the error, three where there is none. */
-static int decimals(double error)
-{
-    if (!(error > 0)) return 3;
-    return (int)fmin(6, fmax(2, 1 - floor(log10(error))));
-}
-
-/* Four significant digits, without an exponent below ten million. */
-static const char *number(double v, struct wl_arena *a)
-{
-    return wl_strf(a, fabs(v) >= 1e4 && fabs(v) < 1e7 ? "%.0f" : "%.4g", v);
-}
-
-static const char *p_value(double p, struct wl_arena *a)
-{
-    return p < 1e-4 ? wl_strf(a, "p = %.0e", p) : wl_strf(a, "p = %.2g", p);
-}
-
-/* "1 run", "3 runs" */
-static const char *counted(size_t n, const char *noun, struct wl_arena *a)
-{
-    return wl_strf(a, "%zu %s%s", n, noun, n == 1 ? "" : "s");
-}
-
 static const char *basis(const struct wl_law_estimate *e)
 {
     return wl_streq(e->name, "run_means") ? "means of runs" : "means of worker counts";
@@ -83,7 +60,7 @@ static const char *basis(const struct wl_law_estimate *e)
 
 static void print_exponent(const struct wl_law_estimate *law)
 {
-    int d = decimals(law->beta_se);
+    int d = wl_words_decimals(law->beta_se);
     printf("  beta       %.*f", d, law->beta);
     if (isnan(law->beta_lo))
         puts(", no error estimate");
@@ -96,14 +73,14 @@ static void print_error(const struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_estimate *law = g->law;
     const struct wl_law_estimate *other = &g->estimates[law == g->estimates ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS];
-    int d = decimals(law->beta_se);
+    int d = wl_words_decimals(law->beta_se);
     if (isnan(law->beta_lo)) return;
     printf("  error      standard error of beta %.*f, %g degree%s of freedom, over %s\n", d, law->beta_se, law->df,
            law->df == 1 ? "" : "s", basis(law));
     if (!isnan(other->beta_lo) && g->n_runs > g->n_configs)
         printf("  narrower   %.*f, %.*f to %.*f, over %s\n", d, other->beta, d, other->beta_lo, d, other->beta_hi,
                basis(other));
-    if (!isnan(law->p_beta)) printf("  against 0  %s\n", p_value(law->p_beta, a));
+    if (!isnan(law->p_beta)) printf("  against 0  %s\n", wl_words_p(law->p_beta, a));
 }
 
 /* Time shrinks and is divided, energy grows and is multiplied. */
@@ -121,8 +98,8 @@ static void print_doubling(const struct wl_law_group *g, enum wl_law_response re
 static void print_law(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
 {
     printf("  law        %s = %s %s x N^%.*f for N = %g to %g workers: ", wl_law_response_symbol(response),
-           number(g->law->alpha, a), wl_law_response_unit(response), decimals(g->law->beta_se), -g->law->beta + 0.0,
-           g->configs[0].workers, g->configs[g->n_configs - 1].workers);
+           wl_words_number(g->law->alpha, a), wl_law_response_unit(response), wl_words_decimals(g->law->beta_se),
+           -g->law->beta + 0.0, g->configs[0].workers, g->configs[g->n_configs - 1].workers);
     print_doubling(g, response);
     print_exponent(g->law);
     printf("  power law? %s (%s)\n", wl_law_verdict_name(g->verdict), g->verdict_why);
@@ -134,7 +111,8 @@ static void print_fit_quality(const struct wl_law_estimate *law, struct wl_arena
     printf("  R2         %.4f (adjusted %.4f)", law->r2, law->r2_adj);
     double scatter = 100 * (exp(law->sigma) - 1);
     if (scatter > 0)
-        printf("; scatter about the line %s %%", scatter < 10 ? wl_strf(a, "%.1f", scatter) : number(rint(scatter), a));
+        printf("; scatter about the line %s %%",
+               scatter < 10 ? wl_strf(a, "%.1f", scatter) : wl_words_number(rint(scatter), a));
     putchar('\n');
 }
 
@@ -143,7 +121,7 @@ static void print_bend(const struct wl_law_group *g, struct wl_arena *a)
     const struct wl_law_config *first = g->configs, *last = &g->configs[g->n_configs - 1];
     if (isnan(g->quadratic.p)) return;
     printf("  bend       beta %.3f at N = %g, %.3f at N = %g: log-quadratic %s%s\n", first->local_beta, first->workers,
-           last->local_beta, last->workers, p_value(g->quadratic.p, a),
+           last->local_beta, last->workers, wl_words_p(g->quadratic.p, a),
            g->quadratic.p < 0.05 ? "" : ", not a clear bend");
 }
 
@@ -152,7 +130,7 @@ static void print_break(const struct wl_law_group *g, struct wl_arena *a)
     const struct wl_law_break *b = &g->broken;
     if (!(b->p < 0.05)) return;
     printf("  break      at N = %.3g (95 %% interval %.3g to %.3g): beta %.3f before, %.3f behind, %s\n", b->workers,
-           b->lo, b->hi, b->beta1, b->beta2, p_value(b->p, a));
+           b->lo, b->hi, b->beta1, b->beta2, wl_words_p(b->p, a));
 }
 
 static void print_departures(const struct wl_law_group *g, struct wl_arena *a)
@@ -161,7 +139,7 @@ static void print_departures(const struct wl_law_group *g, struct wl_arena *a)
         const struct wl_law_departure *d = &g->departures[i];
         if (!(d->p_holm < 0.05)) continue;
         printf("  departure  %+.1f %% at %g workers from the law up to %g (Holm's %s)\n", d->excess_pct, d->workers,
-               g->beyond, p_value(d->p_holm, a));
+               g->beyond, wl_words_p(d->p_holm, a));
     }
 }
 
@@ -169,7 +147,7 @@ static void print_shape(const struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_lack_of_fit *l = &g->lack_of_fit;
     if (!isnan(l->p))
-        printf("  curvature  lack of fit F(%g, %g) = %.3g, %s: %s\n", l->df1, l->df2, l->f, p_value(l->p, a),
+        printf("  curvature  lack of fit F(%g, %g) = %.3g, %s: %s\n", l->df1, l->df2, l->f, wl_words_p(l->p, a),
                l->p < 0.05 ? "worker counts are off the line by more than repeats explain" : "none seen");
     print_bend(g, a);
     print_break(g, a);
@@ -181,7 +159,7 @@ static void interval_cell(struct wl_table *t, double lo, double hi)
     if (isnan(lo) || isnan(hi))
         wl_table_cell(t, NULL);
     else
-        wl_table_cellf(t, "%s to %s", number(lo, t->arena), number(hi, t->arena));
+        wl_table_cellf(t, "%s to %s", wl_words_number(lo, t->arena), wl_words_number(hi, t->arena));
 }
 
 static void print_worker_counts(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
@@ -288,8 +266,8 @@ static void print_details(const struct wl_law_result *r, const struct wl_law_gro
         print_shape(g, a);
         print_best_curve(g);
     }
-    printf("  from       %s at %s, %zu of %zu rows\n", counted(g->n_runs, "run", a),
-           counted(g->n_configs, "worker count", a), g->counts.used, g->counts.rows);
+    printf("  from       %s at %s, %zu of %zu rows\n", wl_words_count(g->n_runs, "run", a),
+           wl_words_count(g->n_configs, "worker count", a), g->counts.used, g->counts.rows);
     for (size_t i = 0; i < g->notes.n; i++)
         if (!is_common(r, g->notes.v[i])) printf("  note       %s\n", g->notes.v[i]);
 }

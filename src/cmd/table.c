@@ -1,5 +1,6 @@
 #include "cmd/cmd.h"
 
+extern const struct wl_cmd wl_cmd_compare;
 extern const struct wl_cmd wl_cmd_doctor;
 extern const struct wl_cmd wl_cmd_export;
 extern const struct wl_cmd wl_cmd_fit;
@@ -16,6 +17,7 @@ const struct wl_cmd *const wl_commands[] = {
     &wl_cmd_status,
     &wl_cmd_show,
     &wl_cmd_fit,
+    &wl_cmd_compare,
     &wl_cmd_report,
     &wl_cmd_export,
     NULL,

@@ -28,6 +28,7 @@ size_t wl_law_number(const char *const *texts, size_t n, size_t *ids, struct wl_
 /* A partition of the rows and the key of each part so far. */
 struct split {
     const struct wl_observations *obs;
+    const char *except; /* a column that does not separate, or NULL */
     struct wl_arena *a;
     size_t *part; /* [n] */
     size_t parts;
@@ -110,14 +111,18 @@ static void by_setting(struct split *s)
         { .name = "clock_mhz", .real = s->obs->clock_mhz },
     };
     for (size_t c = 0; c < WL_COUNT(columns); c++) {
+        if (wl_streq(columns[c].name, s->except)) continue;
         const char **texts = column_texts(s, &columns[c]);
         if (varies(texts, s->obs->n) || (c == 0 && *texts[0])) refine_all(s, columns[c].name, texts);
     }
 }
 
 /* The batch size that is held fixed. */
+static bool is_batch(const char *name) { return wl_streq(name, "local_batch") || wl_streq(name, "global_batch"); }
+
 static void by_batch(struct split *s)
 {
+    if (is_batch(s->except)) return; /* and so the other one changes with it */
     size_t n = s->obs->n;
     const char **local = column_texts(s, &(struct wl_obs_column) { .real = s->obs->local_batch });
     const char **global = column_texts(s, &(struct wl_obs_column) { .real = s->obs->global_batch });
@@ -156,6 +161,7 @@ static void by_other_setting(struct split *s, const char *name, const char *cons
 static void by_accumulation(struct split *s)
 {
     const struct wl_observations *obs = s->obs;
+    if (is_batch(s->except)) return;
     const char **steps = wl_new_array(s->a, const char *, obs->n);
     for (size_t i = 0; i < obs->n; i++) {
         double k = obs->global_batch[i] / (obs->workers[i] * obs->local_batch[i]);
@@ -168,7 +174,8 @@ static void by_campaign_settings(struct split *s)
 {
     for (size_t c = 0; c < s->obs->n_extra; c++) {
         const struct wl_obs_column *column = &s->obs->extra[c];
-        if (column->setting) by_other_setting(s, column->name, column_texts(s, column));
+        if (column->setting && !wl_streq(column->name, s->except))
+            by_other_setting(s, column->name, column_texts(s, column));
     }
 }
 
@@ -184,7 +191,7 @@ static int by_columns(struct split *s, const struct wl_strs *by, struct wl_err *
 }
 
 /* Numbers by value, before words; a missing value comes last. */
-static int compare_values(const char *x, const char *y)
+int wl_law_compare_values(const char *x, const char *y)
 {
     double a, b;
     bool x_number = wl_parse_real(x, &a) == 0, y_number = wl_parse_real(y, &b) == 0;
@@ -200,17 +207,17 @@ static int by_key(const void *p, const void *q)
     const struct wl_law_part *x = p, *y = q;
     for (size_t i = 0; i < x->n_key && i < y->n_key; i++) {
         int order = strcmp(x->key[i].column, y->key[i].column);
-        if (!order) order = compare_values(x->key[i].value, y->key[i].value);
+        if (!order) order = wl_law_compare_values(x->key[i].value, y->key[i].value);
         if (order) return order;
     }
     return (x->n_key > y->n_key) - (x->n_key < y->n_key);
 }
 
-int wl_law_partition(const struct wl_observations *obs, const struct wl_strs *by, struct wl_law_parts *out,
-                     struct wl_arena *a, struct wl_err *e)
+int wl_law_partition(const struct wl_observations *obs, const struct wl_strs *by, const char *except,
+                     struct wl_law_parts *out, struct wl_arena *a, struct wl_err *e)
 {
     *out = (struct wl_law_parts) { 0 };
-    struct split s = { .obs = obs, .a = a, .part = wl_new_array(a, size_t, obs->n), .parts = 1 };
+    struct split s = { .obs = obs, .except = except, .a = a, .part = wl_new_array(a, size_t, obs->n), .parts = 1 };
     s.keys = wl_new(a, struct wl_law_part);
     if (by->n) {
         int rc = by_columns(&s, by, e);

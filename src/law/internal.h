@@ -18,8 +18,18 @@ struct wl_law_parts {
     struct wl_law_part *v;
     size_t n;
 };
-int wl_law_partition(const struct wl_observations *obs, const struct wl_strs *by, struct wl_law_parts *out,
-                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* `except` (or NULL) is a column that takes no part in the rule for an empty `by`. */
+int wl_law_partition(const struct wl_observations *obs, const struct wl_strs *by, const char *except,
+                     struct wl_law_parts *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Order of values in keys: numbers before words, missing last. */
+int wl_law_compare_values(const char *x, const char *y);
+
+/* "resnet50, local_batch 16" */
+const char *wl_law_title(const struct wl_law_part *part, struct wl_arena *a);
+
+/* Sum of members of counts. */
+void wl_law_add_counts(struct wl_law_counts *sum, const struct wl_law_counts *c);
 
 /* Rows to runs: g->runs, counts, scaling, flags and the notes about rows. */
 void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *obs, const struct wl_law_part *part,
@@ -51,6 +61,17 @@ void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, st
 
 /* What cannot be said about the law, and runs off the line. */
 void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a);
+
+/* The tests of a factor over runs (config false) or means of worker counts, and its overhead model. */
+void wl_factor_test(struct wl_factor_tests *out, const struct wl_factor_group *g, bool config, double margin,
+                    struct wl_arena *a);
+void wl_factor_fit_overhead(struct wl_factor_group *g, enum wl_law_response response, struct wl_arena *a);
+
+/* Akaike's criterion with the correction for n points; `parameters` without sigma. NAN where n is too small. */
+double wl_law_aicc(double sse, double n, double parameters);
+
+/* A pair [lo, hi] in JSON. */
+void wl_law_json_interval(struct wl_json *parent, const char *key, double lo, double hi);
 
 /* Adds a sentence to the notes. */
 void wl_law_note(struct wl_law_group *g, struct wl_arena *a, const char *fmt, ...) WL_PRINTF(3, 4);

@@ -1,7 +1,7 @@
 /* A fit as JSON; docs/formats.md describes the keys, which are stable. */
 #include "law/internal.h"
 
-static void add_interval(struct wl_json *parent, const char *key, double lo, double hi)
+void wl_law_json_interval(struct wl_json *parent, const char *key, double lo, double hi)
 {
     struct wl_json *pair = wl_json_add_array(parent, key);
     wl_json_add_real(pair, NULL, lo);
@@ -12,10 +12,10 @@ static void add_estimate(struct wl_json *parent, const char *key, const struct w
 {
     struct wl_json *o = wl_json_add_object(parent, key);
     wl_json_add_real(o, "alpha", e->alpha);
-    add_interval(o, "alpha_ci95", e->alpha_lo, e->alpha_hi);
+    wl_law_json_interval(o, "alpha_ci95", e->alpha_lo, e->alpha_hi);
     wl_json_add_real(o, "beta", e->beta);
     wl_json_add_real(o, "beta_se", e->beta_se);
-    add_interval(o, "beta_ci95", e->beta_lo, e->beta_hi);
+    wl_law_json_interval(o, "beta_ci95", e->beta_lo, e->beta_hi);
     wl_json_add_real(o, "r2", e->r2);
     wl_json_add_real(o, "r2_adj", e->r2_adj);
     wl_json_add_real(o, "p_beta", e->p_beta);
@@ -47,7 +47,7 @@ static void add_counts(struct wl_json *parent, const struct wl_law_counts *c)
 static void add_ratio(struct wl_json *parent, const char *key, const char *interval, const struct wl_law_ratio *r)
 {
     wl_json_add_real(parent, key, r->value);
-    add_interval(parent, interval, r->lo, r->hi);
+    wl_law_json_interval(parent, interval, r->lo, r->hi);
 }
 
 static void add_config(struct wl_json *array, const struct wl_law_config *c)
@@ -58,7 +58,7 @@ static void add_config(struct wl_json *array, const struct wl_law_config *c)
     wl_json_add_int(o, "epochs", (int64_t)c->epochs);
     wl_json_add_real(o, "response", c->response);
     wl_json_add_real(o, "fitted", c->fitted);
-    add_interval(o, "fitted_ci95", c->fitted_lo, c->fitted_hi);
+    wl_law_json_interval(o, "fitted_ci95", c->fitted_lo, c->fitted_hi);
     wl_json_add_real(o, "time_s", c->time_s);
     wl_json_add_real(o, "energy_j", c->energy_j);
     add_ratio(o, "speedup", "speedup_ci95", &c->speedup);
@@ -82,12 +82,12 @@ static void add_shape(struct wl_json *o, const struct wl_law_group *g)
         struct wl_json *at = wl_json_add_object(local, NULL);
         wl_json_add_real(at, "workers", g->configs[i].workers);
         wl_json_add_real(at, "beta", g->configs[i].local_beta);
-        add_interval(at, "beta_ci95", g->configs[i].local_lo, g->configs[i].local_hi);
+        wl_law_json_interval(at, "beta_ci95", g->configs[i].local_lo, g->configs[i].local_hi);
     }
     const struct wl_law_break *b = &g->broken;
     struct wl_json *broken = wl_json_add_object(o, "break");
     wl_json_add_real(broken, "n", b->workers);
-    add_interval(broken, "ci95", b->lo, b->hi);
+    wl_law_json_interval(broken, "ci95", b->lo, b->hi);
     wl_json_add_real(broken, "beta1", b->beta1);
     wl_json_add_real(broken, "beta2", b->beta2);
     wl_json_add_real(broken, "p", b->p);

@@ -21,7 +21,7 @@ const char *wl_law_response_unit(enum wl_law_response r) { return r == WL_LAW_TI
 const char *wl_law_response_symbol(enum wl_law_response r) { return r == WL_LAW_TIME ? "t" : "E"; }
 
 /* "resnet50, local_batch 16": the workload speaks for itself, other values need their column. */
-static const char *title_of(const struct wl_law_part *part, struct wl_arena *a)
+const char *wl_law_title(const struct wl_law_part *part, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
     for (size_t i = 0; i < part->n_key; i++) {
@@ -36,7 +36,7 @@ static const char *title_of(const struct wl_law_part *part, struct wl_arena *a)
     return t.n ? t.s : "all runs";
 }
 
-static void add_counts(struct wl_law_counts *sum, const struct wl_law_counts *c)
+void wl_law_add_counts(struct wl_law_counts *sum, const struct wl_law_counts *c)
 {
     sum->rows += c->rows;
     sum->used += c->used;
@@ -55,7 +55,7 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
     if (options->drop_epochs < 0) return wl_fail(e, WL_EINVAL, "drop_epochs is negative");
     if (!(options->beyond >= 0)) return wl_fail(e, WL_EINVAL, "the worker count of `beyond` is negative");
     struct wl_law_parts parts;
-    int rc = wl_law_partition(obs, &options->by, &parts, a, e);
+    int rc = wl_law_partition(obs, &options->by, NULL, &parts, a, e);
     if (rc) return rc;
     out->groups = wl_new_array(a, struct wl_law_group, parts.n);
     out->n = parts.n;
@@ -63,7 +63,7 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
         struct wl_law_group *g = &out->groups[i];
         g->key = parts.v[i].key;
         g->n_key = parts.v[i].n_key;
-        g->title = title_of(&parts.v[i], a);
+        g->title = wl_law_title(&parts.v[i], a);
         wl_law_collect_runs(g, obs, &parts.v[i], options, a);
         wl_law_collect_configs(g, a);
         wl_law_estimate(g, a);
@@ -72,7 +72,7 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
         if (options->curves) wl_law_fit_models(g, options->response, a);
         wl_law_normalise(g, a);
         wl_law_note_limits(g, a);
-        add_counts(&out->counts, &g->counts);
+        wl_law_add_counts(&out->counts, &g->counts);
     }
     return 0;
 }

@@ -269,13 +269,20 @@ static const char *vanished(const struct data *data, const double *p)
     return NULL;
 }
 
+/* Twice the negative log-likelihood of normal residuals. */
+static double deviance(double sse, double n) { return n * (log(2 * M_PI * sse / n) + 1); }
+
+double wl_law_aicc(double sse, double n, double parameters)
+{
+    double k = parameters + 1; /* sigma counts */
+    return n > k + 1 && sse > 0 ? deviance(sse, n) + 2 * k + 2 * k * (k + 1) / (n - k - 1) : NAN;
+}
+
 static void criteria(struct wl_law_model *out, double sse, double n)
 {
-    double k = (double)out->k + 1; /* sigma counts */
-    double likelihood = -n / 2 * (log(2 * M_PI * sse / n) + 1);
     out->sse = sse;
-    out->bic = -2 * likelihood + k * log(n);
-    out->aicc = -2 * likelihood + 2 * k + 2 * k * (k + 1) / (n - k - 1);
+    out->bic = deviance(sse, n) + ((double)out->k + 1) * log(n);
+    out->aicc = wl_law_aicc(sse, n, (double)out->k);
 }
 
 static void fit_model(struct wl_law_model *out, const struct model *m, const struct data *all, size_t counts,

@@ -1,0 +1,239 @@
+/* wattlaw compare: does a factor (a cap, a clock, a batch size, a machine) change the scaling law? */
+#include "cmd/cmd.h"
+
+#include "cmd/source.h"
+#include "cmd/words.h"
+#include "law/law.h"
+
+#include <math.h>
+#include <stddef.h>
+
+struct compare_options {
+    struct wl_strs map, by;
+    const char *factor, *base, *response;
+    int64_t drop_epochs;
+    double margin;
+    bool json;
+};
+
+static const struct wl_opt options[] = {
+    { .name = "factor",
+      .type = WL_STR,
+      .offset = offsetof(struct compare_options, factor),
+      .required = true,
+      .help = "column whose values are compared: power_cap_w, clock_mhz, local_batch, hardware, ..." },
+    { .name = "base",
+      .type = WL_STR,
+      .offset = offsetof(struct compare_options, base),
+      .help = "value that the others are held against (no cap or the highest cap; else the first)" },
+    { .name = "map",
+      .type = WL_LINES,
+      .offset = offsetof(struct compare_options, map),
+      .help = "CANONICAL=COLUMN: read a canonical column from a column of another name (CSV; repeatable)" },
+    { .name = "by",
+      .type = WL_STRS,
+      .offset = offsetof(struct compare_options, by),
+      .help = "columns that separate groups, instead of the settings that are held fixed" },
+    { .name = "response",
+      .type = WL_CHOICE,
+      .offset = offsetof(struct compare_options, response),
+      .def = "time_s",
+      .choices = "time_s|energy_j",
+      .help = "what scales: time or energy of an epoch" },
+    { .name = "margin",
+      .type = WL_REAL,
+      .offset = offsetof(struct compare_options, margin),
+      .def = "0.05",
+      .min = 1e-6,
+      .max = 10,
+      .help = "exponents that differ by less count as the same" },
+    { .name = "drop-epochs",
+      .type = WL_INT,
+      .offset = offsetof(struct compare_options, drop_epochs),
+      .def = "1",
+      .min = 0,
+      .max = 1e9,
+      .help = "leave out the first epochs of each run (one always stays)" },
+    { .name = "json",
+      .type = WL_FLAG,
+      .offset = offsetof(struct compare_options, json),
+      .help = "print JSON (docs/formats.md)" },
+    WL_OPT_END
+};
+
+static void print_levels(const struct wl_factor_group *g, const char *factor, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    const char *const heads[] = { factor, "runs", "worker counts", "alpha", "beta", "95 % of beta", "R2" };
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], true);
+    for (size_t l = 0; l < g->n_levels; l++) {
+        const struct wl_factor_level *level = &g->levels[l];
+        const struct wl_law_estimate *e = level->law.law;
+        wl_table_cell(&t, level->value);
+        wl_table_int(&t, (double)level->law.n_runs);
+        wl_table_int(&t, (double)level->law.n_configs);
+        if (e) {
+            int d = wl_words_decimals(e->beta_se);
+            wl_table_cell(&t, wl_words_number(e->alpha, a));
+            wl_table_cellf(&t, "%.*f", d, e->beta);
+            wl_table_cell(&t, wl_words_interval(e->beta_lo, e->beta_hi, d, a));
+            wl_table_cell(&t, isnan(e->r2) ? NULL : wl_strf(a, "%.4f", e->r2));
+        }
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, stdout, wl_table_width(stdout));
+}
+
+static void print_pairs(const struct wl_factor_group *g, double margin, struct wl_arena *a)
+{
+    const struct wl_factor_tests *tests = g->tests;
+    struct wl_table t = wl_table_new(a);
+    const char *const heads[] = { "pair", "difference of beta", "95 %", "p (Holm)",
+                                  wl_strf(a, "p of %g or more", margin) };
+    if (!tests->n_pairs) return;
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i > 0);
+    for (size_t i = 0; i < tests->n_pairs; i++) {
+        const struct wl_factor_pair *p = &tests->pairs[i];
+        int d = wl_words_decimals(p->se);
+        wl_table_cellf(&t, "%s - %s", g->levels[p->b].value, g->levels[p->a].value);
+        wl_table_cellf(&t, "%+.*f", d, p->difference);
+        wl_table_cell(&t, wl_words_interval(p->lo, p->hi, d, a));
+        wl_table_cellf(&t, "%.2g", p->p_holm);
+        wl_table_cellf(&t, "%.2g", p->p_same);
+        wl_table_row(&t);
+    }
+    putchar('\n');
+    wl_table_print(&t, stdout, wl_table_width(stdout));
+}
+
+static void print_slowdowns(const struct wl_factor_group *g, const char *factor, enum wl_law_response response,
+                            struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    const char *what = response == WL_LAW_TIME ? "time" : "energy";
+    const char *const heads[] = { factor, "workers", wl_strf(a, "%s over that at %s", what, g->levels[g->base].value),
+                                  "95 %" };
+    if (!g->n_slowdowns) return;
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], true);
+    for (size_t i = 0; i < g->n_slowdowns; i++) {
+        const struct wl_factor_slowdown *s = &g->slowdowns[i];
+        wl_table_cell(&t, g->levels[s->level].value);
+        wl_table_cell(&t, isnan(s->workers) ? "all" : wl_strf(a, "%g", s->workers));
+        wl_table_cellf(&t, "%.3f", s->ratio.value);
+        wl_table_cell(&t, wl_words_interval(s->ratio.lo, s->ratio.hi, 3, a));
+        wl_table_row(&t);
+    }
+    putchar('\n');
+    wl_table_print(&t, stdout, wl_table_width(stdout));
+}
+
+static const char *points_of(const struct wl_factor_tests *t)
+{
+    return wl_streq(t->basis, "run_means") ? "means of runs" : "means of worker counts";
+}
+
+static void print_tests(const struct wl_factor_group *g, struct wl_arena *a)
+{
+    const struct wl_factor_tests *t = g->tests, *other = t == &g->over_runs ? &g->over_configs : &g->over_runs;
+    if (isnan(t->p)) return;
+    printf("  equal?     one slope against one each: F(%g, %g) = %.3g, %s, partial eta2 %.2f, over %s\n", t->df1, t->df,
+           t->f, wl_words_p(t->p, a), t->partial_eta2, points_of(t));
+    if (!isnan(other->p) && g->over_runs.points > g->over_configs.points)
+        printf("  narrower   F(%g, %g) = %.3g, %s, over %s\n", other->df1, other->df, other->f, wl_words_p(other->p, a),
+               points_of(other));
+    int d = wl_words_decimals(t->beta_se);
+    if (g->verdict != WL_FACTOR_DIFFERENT)
+        printf("  one slope  beta %.*f, 95 %% interval %s\n", d, t->beta,
+               wl_words_interval(t->beta_lo, t->beta_hi, d, a));
+}
+
+static void print_model(const struct wl_factor_group *g, struct wl_arena *a)
+{
+    const struct wl_factor_overhead *m = &g->overhead;
+    if (!g->best_model) return;
+    if (m->why) {
+        printf("  overhead   W/N + c with one c for all levels is not compared: %s\n", m->why);
+        return;
+    }
+    double power = fmin(g->aicc_common, isnan(g->aicc_separate) ? INFINITY : g->aicc_separate);
+    double behind = m->aicc - power;
+    printf("  overhead   W/N + c with one c = %s s for all levels: AICc %.1f %s the better of the power laws; ",
+           wl_words_number(m->c, a), fabs(behind), behind < 0 ? "ahead of" : "behind");
+    if (behind < -2)
+        puts("the same overhead beside slower work explains the times");
+    else
+        puts(behind > 2 ? "one overhead does not explain the times" : "the runs do not choose");
+}
+
+static void print_group(const struct wl_factor_result *r, const struct wl_factor_group *g, struct wl_arena *a)
+{
+    printf("%s%s: %s\n", g->title, g->simulated ? " (simulated)" : "", r->factor);
+    if (g->refused) {
+        printf("  %s\n", g->refused);
+    } else {
+        printf("  verdict    %s (%s)\n", wl_factor_verdict_name(g->verdict), g->verdict_why);
+        if (!isnan(g->runs_needed))
+            printf("  runs       %g at each value and worker count, %s\n", g->runs_needed, g->runs_needed_why);
+        else if (g->runs_needed_why)
+            printf("  runs       %s\n", g->runs_needed_why);
+        print_tests(g, a);
+        print_model(g, a);
+    }
+    for (size_t i = 0; i < g->notes.n; i++) printf("  note       %s\n", g->notes.v[i]);
+    if (!g->n_levels) return;
+    putchar('\n');
+    print_levels(g, r->factor, a);
+    if (g->refused) return;
+    print_pairs(g, r->margin, a);
+    print_slowdowns(g, r->factor, r->response, a);
+}
+
+static bool any_comparison(const struct wl_factor_result *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (!r->groups[i].refused) return true;
+    return false;
+}
+
+static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct compare_options *o = opts;
+    if (rest->args.n != 1 || rest->command)
+        return wl_fail(e, WL_EUSAGE, "compare needs one store, campaign folder or CSV file");
+    struct wl_observations obs = { 0 };
+    struct wl_factor_result result;
+    struct wl_factor_options how = { .factor = o->factor, .base = o->base, .margin = o->margin };
+    how.law = (struct wl_law_options) { .by = o->by, .drop_epochs = o->drop_epochs };
+    how.law.response = wl_streq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
+    int rc = wl_source_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0) rc = wl_factor_compare(&obs, &how, &result, a, e);
+    if (rc) return rc;
+    if (o->json) {
+        struct wl_json *root = wl_json_root_object(a);
+        wl_json_add_str(root, "wattlaw", WL_VERSION);
+        wl_json_add_str(root, "source", rest->args.v[0]);
+        wl_json_add_int(root, "drop_epochs", o->drop_epochs);
+        wl_factor_json(&result, root);
+        wl_json_print(root, stdout);
+    } else {
+        for (size_t i = 0; i < result.n; i++) {
+            if (i) putchar('\n');
+            print_group(&result, &result.groups[i], a);
+        }
+    }
+    return any_comparison(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;
+}
+
+const struct wl_cmd wl_cmd_compare = {
+    .name = "compare",
+    .usage = "STORE|CSV --factor COLUMN [options]",
+    .help = "does a factor (cap, clock, batch, machine) change the scaling law?",
+    .more = "DIFFERENT: one slope for all values is rejected. EQUIVALENT: every two slopes are shown to differ by less "
+            "than\n"
+            "the margin. UNDECIDED: neither. Exit status 1 where no group has two values with a law.\n\n"
+            "  wattlaw compare caps --factor power_cap_w\n"
+            "  wattlaw compare times.csv --factor hardware --by workload --json",
+    .options = options,
+    .options_size = sizeof(struct compare_options),
+    .run = run,
+};

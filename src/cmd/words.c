@@ -1,0 +1,31 @@
+#include "cmd/words.h"
+
+#include <math.h>
+
+int wl_words_decimals(double error)
+{
+    if (!(error > 0)) return 3;
+    return (int)fmin(6, fmax(2, 1 - floor(log10(error))));
+}
+
+const char *wl_words_number(double v, struct wl_arena *a)
+{
+    return wl_strf(a, fabs(v) >= 1e4 && fabs(v) < 1e7 ? "%.0f" : "%.4g", v);
+}
+
+const char *wl_words_p(double p, struct wl_arena *a)
+{
+    if (p < 1e-300) return "p below 1e-300";
+    return p < 1e-4 ? wl_strf(a, "p = %.0e", p) : wl_strf(a, "p = %.2g", p);
+}
+
+const char *wl_words_count(size_t n, const char *noun, struct wl_arena *a)
+{
+    return wl_strf(a, "%zu %s%s", n, noun, n == 1 ? "" : "s");
+}
+
+const char *wl_words_interval(double lo, double hi, int decimals, struct wl_arena *a)
+{
+    if (isnan(lo) || isnan(hi)) return NULL;
+    return wl_strf(a, "%.*f to %.*f", decimals, lo, decimals, hi);
+}

@@ -1,0 +1,22 @@
+/* Numbers in the sentences of analysis commands. */
+#ifndef WL_CMD_WORDS_H
+#define WL_CMD_WORDS_H
+
+#include "base/base.h"
+
+/* Decimals that show two digits of the error, three where there is none. */
+int wl_words_decimals(double error);
+
+/* Four significant digits, without an exponent below ten million. */
+const char *wl_words_number(double v, struct wl_arena *a);
+
+/* "p = 0.031", "p = 2e-09", "p below 1e-300" */
+const char *wl_words_p(double p, struct wl_arena *a);
+
+/* "1 run", "3 runs" */
+const char *wl_words_count(size_t n, const char *noun, struct wl_arena *a);
+
+/* "0.61 to 0.88" with so many decimals; NULL where an end is missing. */
+const char *wl_words_interval(double lo, double hi, int decimals, struct wl_arena *a);
+
+#endif

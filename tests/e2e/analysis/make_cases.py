@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Writes the observation tables in cases/ from fixed seeds. The numbers are made up and say so (simulated = 1)."""
+import csv
+import math
+import os
+import random
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+COLUMNS = ["workload", "hardware", "workers", "local_batch", "power_cap_w", "clock_mhz", "run", "epoch", "time_s",
+           "energy_j", "samples", "updates", "estimated", "simulated"]
+
+
+def write(name, rows, columns=COLUMNS):
+    with open(os.path.join(HERE, "cases", name + ".csv"), "w", newline="", encoding="utf-8") as file:
+        out = csv.DictWriter(file, columns, lineterminator="\n", restval="")
+        out.writeheader()
+        out.writerows(rows)
+
+
+def campaign(rng, counts, repeats, time, noise=0.01, **fixed):
+    """Two epochs a run, the first one slower; time(workers) s an epoch; `noise` between runs."""
+    rows = []
+    for workers in counts:
+        for repeat in range(1, repeats + 1):
+            slow = rng.gauss(0, noise)
+            for epoch in (1, 2):
+                seconds = time(workers) * math.exp(slow + rng.gauss(0, noise / 2)) * (1.5 if epoch == 1 else 1)
+                rows.append(dict(workload="dimenet", workers=workers, local_batch=32, run=repeat, epoch=epoch,
+                                 time_s=round(seconds, 4), energy_j=round(seconds * 200 * workers, 2), samples=50000,
+                                 updates=math.ceil(50000 / 32 / workers), simulated=1, **fixed))
+    return rows
+
+
+rng = random.Random(72)
+doubling = [1, 2, 4, 8, 16, 32]
+clocks = []
+for mhz in (135, 735, 1380, ""):
+    clocks += campaign(rng, doubling, 3, lambda n: 300 * 1380 / (mhz or 1380) / n + 5, clock_mhz=mhz)
+write("clocks", clocks)
+
+noisy = []
+for watts in (150, 250):
+    noisy += campaign(rng, [1, 2, 4, 8], 2, lambda n: 90 * 250 / watts * n ** -0.8, noise=0.1, power_cap_w=watts)
+write("noisy", noisy)
+write("one_run", [row for row in clocks if row["run"] == 1 and row["epoch"] == 2])
+write("no_freedom", [row for row in clocks if row["workers"] in (1, 8) and row["run"] == 1 and row["epoch"] == 2
+                     and row["clock_mhz"] in (135, 1380)])
+write("one_law", [row for row in clocks if row["clock_mhz"] == 1380 or row["workers"] == 4])
+write("exact", [dict(row, time_s=64 / row["workers"] * (2 if row["clock_mhz"] == 135 else 1)) for row in clocks
+                if row["clock_mhz"] in (135, 1380) and row["workers"] < 16])
+write("unlike", [row for row in clocks if row["clock_mhz"] in (135, 1380)
+                 and (row["clock_mhz"] == 135 or row["workers"] <= 8)])
+machines = [dict(row, hardware={135: "a100", 735: "h100", 1380: ""}[row["clock_mhz"]], clock_mhz="") for row in clocks
+            if row["clock_mhz"] != ""]
+write("machines", machines)

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""wattlaw compare and its sisters on small tables, against the files in expected/: run.py WATTLAW
+
+Text and messages must agree to the letter, numbers in JSON to 1e-7. WATTLAW_UPDATE_GOLDEN=1 writes the expected files
+anew; read the difference before you commit it. Where tests/golden/analysis_values.json has values of statsmodels and
+scipy for a case, they must agree to 1e-8 (members of nonlinear fits to 1e-5).
+"""
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "fit"))
+from run import differ, subset  # noqa: E402
+
+# name of the expected file: (command line behind `wattlaw`, exit status)
+CASES = {
+    "compare_caps": (["compare", "../fit/cases/caps.csv", "--factor", "power_cap_w"], 0),
+    "compare_caps_json": (["compare", "../fit/cases/caps.csv", "--factor", "power_cap_w", "--json"], 0),
+    "compare_clocks": (["compare", "cases/clocks.csv", "--factor", "clock_mhz"], 0),
+    "compare_clocks_json": (["compare", "cases/clocks.csv", "--factor", "clock_mhz", "--json"], 0),
+    "compare_clocks_base": (["compare", "cases/clocks.csv", "--factor", "clock_mhz", "--base", "135"], 0),
+    "compare_clocks_energy": (["compare", "cases/clocks.csv", "--factor", "clock_mhz", "--response", "energy_j"], 0),
+    "compare_noisy": (["compare", "cases/noisy.csv", "--factor", "power_cap_w"], 0),
+    "compare_noisy_json": (["compare", "cases/noisy.csv", "--factor", "power_cap_w", "--json"], 0),
+    "compare_noisy_margin": (["compare", "cases/noisy.csv", "--factor", "power_cap_w", "--margin", "0.5"], 0),
+    "compare_one_run": (["compare", "cases/one_run.csv", "--factor", "clock_mhz"], 0),
+    "compare_no_freedom": (["compare", "cases/no_freedom.csv", "--factor", "clock_mhz"], 0),
+    "compare_no_freedom_json": (["compare", "cases/no_freedom.csv", "--factor", "clock_mhz", "--json"], 0),
+    "compare_exact": (["compare", "cases/exact.csv", "--factor", "clock_mhz"], 0),
+    "compare_unlike": (["compare", "cases/unlike.csv", "--factor", "clock_mhz"], 0),
+    "compare_machines": (["compare", "cases/machines.csv", "--factor", "hardware"], 0),
+    "compare_one_law": (["compare", "cases/one_law.csv", "--factor", "clock_mhz"], 1),
+    "compare_one_level": (["compare", "../fit/cases/strong.csv", "--factor", "power_cap_w"], 1),
+    "compare_one_level_json": (["compare", "../fit/cases/strong.csv", "--factor", "power_cap_w", "--json"], 1),
+    "compare_weak": (["compare", "../fit/cases/weak.csv", "--factor", "workload"], 1),
+    "compare_no_base": (["compare", "cases/clocks.csv", "--factor", "clock_mhz", "--base", "900"], 1),
+    "compare_no_factor": (["compare", "cases/clocks.csv"], 2),
+    "compare_workers": (["compare", "cases/clocks.csv", "--factor", "workers"], 1),
+    "compare_by_factor": (["compare", "cases/clocks.csv", "--factor", "clock_mhz", "--by", "clock_mhz"], 1),
+    "compare_bad_column": (["compare", "cases/clocks.csv", "--factor", "clock_mhzz"], 1),
+}
+LOOSE = ("shared_overhead_model", "aicc", "models", "predictions")  # members that come from nonlinear fits
+
+
+def run(program, line):
+    """Standard output and, behind a line of dashes, standard error."""
+    done = subprocess.run([program, *line], cwd=HERE, capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout + ("----\n" + done.stderr if done.stderr else "")
+
+
+def check(program, name, update):
+    line, want_status = CASES[name]
+    status, got = run(program, line)
+    path = os.path.join(HERE, "expected", name + (".json" if "--json" in line else ".txt"))
+    if status != want_status:
+        return f"exit status {status}, not {want_status}\n{got}"
+    if update:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(got)
+        return None
+    with open(path, encoding="utf-8") as file:
+        want = file.read()
+    if "--json" in line:
+        return differ(json.loads(got), json.loads(want))
+    return None if got == want else f"expected\n{want}got\n{got}"
+
+
+def without(value, keys):
+    """A JSON value without those members, at any depth."""
+    if isinstance(value, dict):
+        return {key: without(v, keys) for key, v in value.items() if key not in keys}
+    return [without(v, keys) for v in value] if isinstance(value, list) else value
+
+
+def check_peer(program, line, want):
+    status, text = run(program, line.split() + ["--json"])
+    if status:
+        return f"exit status {status}\n{text}"
+    got = subset(json.loads(text), want)
+    return differ(without(got, LOOSE), without(want, LOOSE), tolerance=1e-8) or differ(got, want, tolerance=1e-5)
+
+
+def main():
+    program, update = os.path.abspath(sys.argv[1]), os.environ.get("WATTLAW_UPDATE_GOLDEN") == "1"
+    failures = [(name, why) for name in CASES if (why := check(program, name, update))]
+    with open(os.path.join(HERE, "..", "..", "golden", "analysis_values.json"), encoding="utf-8") as file:
+        peers = json.load(file)
+    failures += [(line, why) for line in peers if (why := check_peer(program, line, peers[line]))]
+    for name, why in failures:
+        print(f"{name}: {why}\n")
+    total = len(CASES) + len(peers)
+    print(f"{total - len(failures)} of {total} cases agree" + (" (written anew)" if update else ""))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Writes analysis_values.json: what `wattlaw compare` and its sisters must say with --json, computed with statsmodels
+and scipy from the same tables. Each key is a command line; tests/e2e/analysis/run.py compares.
+    python3 -m venv V && V/bin/pip install numpy scipy statsmodels pandas && V/bin/python make_analysis_golden.py
+"""
+import itertools
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import scipy.optimize
+import scipy.stats
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from statsmodels.stats.multitest import multipletests
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HOME = os.path.join(HERE, "..", "e2e", "analysis")
+
+
+def means_of_runs(path, response, by):
+    table = pd.read_csv(os.path.join(HOME, path))
+    table = table[(table.epoch > 1) & (table[response] > 0)]
+    table["y"], table["x"] = np.log(table[response]), np.log(table.workers)
+    return table.groupby(by + ["workers", "run"], as_index=False, dropna=False).agg(y=("y", "mean"), x=("x", "first"))
+
+
+# ---- compare ----
+
+def ancova(points, levels, base):
+    """Equal slopes, the common slope, pairwise contrasts and TOST over some points with a column `level`."""
+    points = points.assign(level=pd.Categorical(points.level, [base] + [v for v in levels if v != base]))
+    common, separate = smf.ols("y ~ level + x", points).fit(), smf.ols("y ~ level * x", points).fit()
+    table = sm.stats.anova_lm(common, separate)
+    low, high = common.conf_int(0.05).loc["x"]
+    equal = dict(f=table.F[1], df1=table.df_diff[1], df2=separate.df_resid, p=table["Pr(>F)"][1],
+                 partial_eta2=table.ss_diff[1] / (table.ss_diff[1] + separate.ssr), sigma=np.sqrt(separate.mse_resid))
+    slope = dict(beta=-common.params["x"], beta_se=common.bse["x"], beta_ci95=[-high, -low], df=common.df_resid)
+    pairs, tost = [], []
+    for a, b in itertools.combinations(levels, 2):
+        contrast = np.zeros(len(separate.params))
+        for level, sign in ((a, 1), (b, -1)):  # difference of beta = slope of a - slope of b
+            if level != base:
+                contrast[list(separate.params.index).index(f"level[T.{level}]:x")] = sign
+        test = separate.t_test(contrast)
+        d, se, df = test.effect[0], test.sd[0][0], separate.df_resid
+        pairs.append(dict(a=a, b=b, difference=d, se=se, ci95=list(test.conf_int(0.05)[0]), t=d / se, df=df,
+                          p=float(test.pvalue)))
+        tost.append(dict(a=a, b=b, margin=0.05, p=max(scipy.stats.t.sf((d + 0.05) / se, df),
+                                                       scipy.stats.t.cdf((d - 0.05) / se, df))))
+    for row, holm in zip(pairs, multipletests([row["p"] for row in pairs], method="holm")[1]):
+        row["p_holm"] = holm
+    return equal, slope, pairs, tost, common
+
+
+def slowdowns(runs, levels, base, different, common):
+    out = []
+    pure = runs.groupby(["level", "workers"]).y
+    df = len(runs) - pure.ngroups
+    sigma = np.sqrt(((runs.y - pure.transform("mean")) ** 2).sum() / df)
+    for level in levels:
+        if level == base:
+            continue
+        if not different:
+            name = f"level[T.{level}]"
+            out.append(dict(level=level, base=base, workers=None, ratio=np.exp(common.params[name]),
+                            ratio_ci95=list(np.exp(common.conf_int(0.05).loc[name]))))
+            continue
+        for workers in sorted(runs.workers.unique()):
+            a, b = (runs[(runs.level == v) & (runs.workers == workers)].y for v in (level, base))
+            d, half = a.mean() - b.mean(), scipy.stats.t.ppf(0.975, df) * sigma * np.sqrt(1 / len(a) + 1 / len(b))
+            out.append(dict(level=level, base=base, workers=float(workers), ratio=np.exp(d),
+                            ratio_ci95=[np.exp(d - half), np.exp(d + half)]))
+    return out
+
+
+def aicc(sse, n, parameters):
+    k = parameters + 1
+    return n * (np.log(2 * np.pi * sse / n) + 1) + 2 * k + 2 * k * (k + 1) / (n - k - 1)
+
+
+def shared_overhead(runs, levels):
+    workers, y, slot = runs.workers.to_numpy(float), runs.y.to_numpy(), runs.level.map(levels.index).to_numpy()
+
+    def residual(theta):
+        return np.log(np.exp(theta[slot]) / workers + np.exp(theta[-1])) - y
+    start = [runs[runs.level == v].sort_values("workers").y.iloc[0] for v in levels] + [np.log(np.exp(y.min()) * 0.1)]
+    fit = scipy.optimize.least_squares(residual, start, jac="3-point", xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    value, n = np.exp(fit.x), len(y)
+    error = value * np.sqrt(np.diag(np.linalg.inv(fit.jac.T @ fit.jac)) * 2 * fit.cost / (n - len(value)))
+    return dict(W=dict(zip(levels, value)), W_se=dict(zip(levels, error)), c=value[-1], c_se=error[-1],
+                sse=2 * fit.cost)
+
+
+def compare(path, factor, response="time_s", base=None):
+    runs = means_of_runs(path, response, [factor])
+    names = runs[factor].map(lambda v: "uncapped" if pd.isna(v) else f"{v:.15g}")
+    order = sorted(names.unique(), key=lambda v: float("inf") if v == "uncapped" else float(v))
+    base = base or order[-1]
+    runs = runs.assign(level=names)
+    configs = runs.groupby(["level", "workers"], as_index=False).agg(y=("y", "mean"), x=("x", "first"))
+    both = {"run_means": ancova(runs, order, base), "config_means": ancova(configs, order, base)}
+    width = {name: np.diff(tests[1]["beta_ci95"])[0] for name, tests in both.items()}
+    basis = "config_means" if width["config_means"] > width["run_means"] else "run_means"
+    equal, slope, pairs, tost, common = both[basis]
+    n, k = len(runs), len(order)
+    group = dict(base=base, basis=basis, levels=order, equal_slopes=equal, common_slope=slope, pairwise=pairs, tost=tost,
+                 by_basis={name: dict(equal_slopes=t[0], common_slope=t[1]) for name, t in both.items()},
+                 slowdown=slowdowns(runs, order, base, equal["p"] < 0.05, common))
+    if response == "time_s":
+        group["shared_overhead_model"] = shared_overhead(runs, order)
+        separate = both["run_means"][0]["sigma"] ** 2 * both["run_means"][0]["df2"]
+        group["aicc"] = dict(common_slope=aicc(both["run_means"][4].ssr, n, k + 1), separate_slopes=aicc(separate, n, 2 * k),
+                             shared_overhead=aicc(group["shared_overhead_model"]["sse"], n, k + 1))
+    return {"factor": factor, "groups": [group]}
+
+
+def plain(value):
+    if isinstance(value, dict):
+        return {key: plain(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    return value if value is None or isinstance(value, (str, bool)) else float(value)
+
+
+values = {
+    "compare ../fit/cases/caps.csv --factor power_cap_w": compare("../fit/cases/caps.csv", "power_cap_w"),
+    "compare cases/clocks.csv --factor clock_mhz": compare("cases/clocks.csv", "clock_mhz"),
+    "compare cases/clocks.csv --factor clock_mhz --base 135": compare("cases/clocks.csv", "clock_mhz", base="135"),
+    "compare cases/clocks.csv --factor clock_mhz --response energy_j": compare("cases/clocks.csv", "clock_mhz",
+                                                                              "energy_j"),
+    "compare cases/noisy.csv --factor power_cap_w": compare("cases/noisy.csv", "power_cap_w"),
+}
+with open(os.path.join(HERE, "analysis_values.json"), "w", encoding="utf-8") as file:
+    json.dump(plain(values), file, indent=1)
+    file.write("\n")
