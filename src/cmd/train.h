@@ -28,7 +28,7 @@ struct wl_train_opts {
     const char *checkpoint_dir;
     double checkpoint_every; /* epochs; 0: only when interrupted and at the end */
     int64_t checkpoint_keep;
-    bool resume, json, quiet;
+    bool resume, explain, json, quiet;
 };
 extern const struct wl_opt wl_train_rows[];
 
@@ -82,6 +82,14 @@ int wl_train_model(const struct wl_model *m, struct wl_train_opts *o, const stru
 /* train_setup.c: data, network and plan on every rank. t->comm, model, opts, arena and
  * global_batch are set. Collective. */
 int wl_train_setup(struct wl_train *t, struct wl_err *e) WL_MUST_CHECK;
+
+/* train_setup.c: the plan that the options ask for, of one rank. */
+struct wl_plan_opts wl_train_plan_opts(const struct wl_train_opts *o);
+
+/* train_explain.c: prints the plan of one rank, as text or as JSON, without data and without its memory. Returns as
+ * wl_cmd.run does. */
+int wl_train_explain(const struct wl_model *m, const struct wl_train_opts *o, struct wl_arena *a,
+                     struct wl_err *e) WL_MUST_CHECK;
 
 /* train_loop.c: trains to the last epoch. WL_EINTR: a signal asked to stop, and a checkpoint was written if there is
  * a place for it. Collective. */

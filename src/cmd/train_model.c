@@ -86,6 +86,7 @@ int wl_train_model(const struct wl_model *m, struct wl_train_opts *o, const stru
     if (rest->args.n) return wl_fail(e, WL_EUSAGE, "'%s' was not expected", rest->args.v[0]);
     int rc = wl_train_fill(o, m, e);
     if (rc) return rc;
+    if (o->explain) return wl_comm_launch_rank() > 0 ? WL_EXIT_OK : wl_train_explain(m, o, a, e);
     struct wl_train t = { .model = m, .opts = o, .arena = a };
     rc = wl_comm_open(&t.comm, &(struct wl_comm_how) { .backend = o->comm, .workers = o->workers }, a, e);
     if (rc) return rc;

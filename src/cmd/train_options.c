@@ -6,7 +6,7 @@
 #define AT(field) .offset = offsetof(struct wl_train_opts, field)
 
 const struct wl_opt wl_train_rows[] = {
-    { "data", WL_STR, AT(data), .required = true, .help = "folder with train/CLASS/*.JPEG and val/CLASS/*.JPEG" },
+    { "data", WL_STR, AT(data), .help = "folder with train/CLASS/*.JPEG and val/CLASS/*.JPEG; needed for training" },
     { "epochs", WL_INT, AT(epochs), "10", 1, 1e6, .help = "passes over the training set" },
     { "local-batch", WL_INT, AT(local_batch), NULL, 1, 1e6,
       .help = "samples of a worker at a time; default: the model's" },
@@ -54,6 +54,8 @@ const struct wl_opt wl_train_rows[] = {
       .help = "how often; 0: only at the end and on an interruption" },
     { "checkpoint-keep", WL_INT, AT(checkpoint_keep), "2", 1, 1e6, .help = "how many are kept" },
     { "resume", WL_FLAG, AT(resume), .help = "go on from the newest checkpoint, if there is one" },
+    { "explain", WL_FLAG, AT(explain),
+      .help = "print what a step does, with kernels, layouts, memory and flop, instead of training" },
     { "json", WL_FLAG, AT(json), .help = "print the results as JSON" },
     { "quiet", WL_FLAG, AT(quiet), .help = "no progress on stderr" },
     WL_OPT_END,
@@ -76,6 +78,8 @@ int wl_train_fill(struct wl_train_opts *o, const struct wl_model *m, struct wl_e
     fill_int(&o->image_size, d->image_size);
     fill_real(&o->momentum, d->momentum);
     fill_real(&o->weight_decay, d->weight_decay);
+    if (!o->data && !o->explain)
+        return wl_fail(e, WL_EUSAGE, "--data is missing: folder with train/CLASS/*.JPEG and val/CLASS/*.JPEG");
     if (o->resume && !o->checkpoint_dir)
         return wl_fail(e, WL_EUSAGE, "--resume needs --checkpoint-dir, the folder to go on from");
     return 0;

@@ -102,6 +102,17 @@ static int build(struct wl_train *t, struct wl_graph *g, struct wl_err *e)
     return t->model->build(g, &m, &t->net, e);
 }
 
+struct wl_plan_opts wl_train_plan_opts(const struct wl_train_opts *o)
+{
+    return (struct wl_plan_opts) {
+        .backend = wl_streq(o->backend, "auto") ? NULL : o->backend,
+        .threads = (int)o->threads,
+        .seed = (uint64_t)o->seed,
+        .micro_batches = (int)o->accumulation,
+        .optim = { .kind = "sgd", .momentum = o->momentum, .weight_decay = o->weight_decay, .nesterov = o->nesterov },
+    };
+}
+
 int wl_train_setup(struct wl_train *t, struct wl_err *e)
 {
     const struct wl_train_opts *o = t->opts;
@@ -111,13 +122,7 @@ int wl_train_setup(struct wl_train *t, struct wl_err *e)
         t->agreed = true;
         return rc;
     }
-    struct wl_plan_opts plan = {
-        .backend = wl_streq(o->backend, "auto") ? NULL : o->backend,
-        .threads = (int)o->threads,
-        .seed = (uint64_t)o->seed,
-        .micro_batches = (int)o->accumulation,
-        .optim = { .kind = "sgd", .momentum = o->momentum, .weight_decay = o->weight_decay, .nesterov = o->nesterov },
-    };
+    struct wl_plan_opts plan = wl_train_plan_opts(o);
     rc = wl_plan_new(&t->plan, g, &plan, t->comm, t->arena, e);
     t->epochs = wl_new_array(t->arena, struct wl_train_epoch, (size_t)o->epochs);
     t->at = (struct wl_train_at) { .epoch = 1 };

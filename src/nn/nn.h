@@ -172,6 +172,7 @@ struct wl_plan_opts {
     size_t bucket_bytes; /* gradients are reduced in pieces of about this; 0 counts as 4 MiB */
     struct wl_optim optim;
     bool eval_only;   /* no backward pass, no gradients */
+    bool dry;         /* for wl_plan_info and wl_plan_step only: takes no memory, cannot run */
     bool keep_values; /* every value and gradient keeps a place of its own, for wl_plan_value: much memory */
 };
 
@@ -261,6 +262,33 @@ struct wl_plan_times {
     double train_s, reduce_s, update_s, eval_s;
 };
 struct wl_plan_times wl_plan_times(const struct wl_plan *p);
+
+/* What a plan does, step by step in the order in which it runs them. Texts and lists are made in the arena `a`. */
+struct wl_plan_buffer {
+    enum wl_dtype dtype;
+    struct wl_dims dims;
+    const char *layout; /* "plain", or oneDNN's name: "aBcd16b" is [N,C,H,W] in blocks of 16 channels */
+    const char *memory; /* "input", "parameter", "gradient", "statistic", "value" */
+    size_t bytes;       /* with the layout's padding */
+    bool written;
+};
+struct wl_plan_step {
+    const char *operation, *name; /* "conv2d", "layer1.0.conv1" */
+    const char *pass;             /* "forward", "backward data", "reorder" */
+    const char *implementation;   /* the library's word for its kernel: "jit:avx512_core"; "plain C" */
+    bool training, evaluation;    /* runs in these */
+    double flops;                 /* a sample: 2 x multiply-adds of convolutions and matrix products */
+    const struct wl_plan_buffer *buffers;
+    size_t n_buffers; /* in the order read, written */
+};
+size_t wl_plan_step_count(const struct wl_plan *p);
+struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_arena *a);
+
+/* Bucket i of info.buckets: its bytes, and the step behind which its gradients are final and are reduced. */
+struct wl_plan_bucket {
+    size_t bytes, step;
+};
+struct wl_plan_bucket wl_plan_bucket(const struct wl_plan *p, size_t i);
 
 /* The back-ends: row i, NULL behind the last. `unavailable` NULL: usable. */
 struct wl_backend_row {

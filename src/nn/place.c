@@ -104,25 +104,38 @@ static void set_addresses(struct wl_plan *p, char *const base[WL_MEM_CLASSES])
     }
 }
 
-int wl_plan_place(struct wl_plan *p, size_t bucket_bytes, struct wl_err *e)
+void wl_plan_place(struct wl_plan *p, size_t bucket_bytes)
 {
     struct wl_plan_info *f = &p->info;
     order_params(p);
-    size_t params = p->param_floats * sizeof(float), slots = 0;
+    f->param_bytes = p->param_floats * sizeof(float);
     if (p->program.train) {
         make_buckets(p, bucket_bytes);
-        slots = (size_t)p->optim_ops->slots;
-        f->gradient_bytes = params;
+        f->optim_bytes = (size_t)p->optim_ops->slots * f->param_bytes;
+        f->gradient_bytes = f->param_bytes;
     }
-    f->param_bytes = params;
-    f->optim_bytes = slots * params;
     f->input_bytes = place_in_order(p, WL_MEM_INPUT);
     size_t statistics = place_in_order(p, WL_MEM_STATISTIC), moments = place_in_order(p, WL_MEM_MOMENT);
+    p->statistic_floats = statistics / sizeof(float);
     f->statistic_bytes = statistics + moments;
     f->value_bytes = place_values(p);
     f->total_bytes =
         f->param_bytes + f->gradient_bytes + f->optim_bytes + f->input_bytes + f->statistic_bytes + f->value_bytes;
+}
 
+static int bind_steps(struct wl_plan *p, struct wl_err *e)
+{
+    for (size_t i = 0; i < p->program.n_steps; i++) {
+        struct wl_step *s = p->program.steps[i];
+        int rc = s->bind ? s->bind(s, e) : 0;
+        if (rc) return wl_prefix(e, "%s (%s)", s->node->name, s->what);
+    }
+    return 0;
+}
+
+int wl_plan_bind(struct wl_plan *p, struct wl_err *e)
+{
+    const struct wl_plan_info *f = &p->info;
     char *at = wl_pages(p->arena, f->total_bytes - f->gradient_bytes, "the plan", e);
     if (!at)
         return wl_fail(e, WL_ENOMEM,
@@ -130,22 +143,17 @@ int wl_plan_place(struct wl_plan *p, size_t bucket_bytes, struct wl_err *e)
                        wl_human_bytes(p->arena, (double)f->total_bytes),
                        wl_human_bytes(p->arena, (double)f->value_bytes));
     if (f->gradient_bytes && !(p->gradient = gradient_memory(p, f->gradient_bytes, e))) return e ? e->code : WL_ENOMEM;
+    size_t statistics = p->statistic_floats * sizeof(float);
     char *base[WL_MEM_CLASSES] = { [WL_MEM_GRADIENT] = (char *)p->gradient };
     base[WL_MEM_VALUE] = at; /* first: it starts on a huge page */
     base[WL_MEM_PARAM] = base[WL_MEM_VALUE] + f->value_bytes;
-    base[WL_MEM_STATISTIC] = base[WL_MEM_PARAM] + params * (1 + slots);
+    base[WL_MEM_STATISTIC] = base[WL_MEM_PARAM] + f->param_bytes + f->optim_bytes;
     base[WL_MEM_MOMENT] = base[WL_MEM_STATISTIC] + statistics;
-    base[WL_MEM_INPUT] = base[WL_MEM_MOMENT] + moments;
+    base[WL_MEM_INPUT] = base[WL_MEM_STATISTIC] + f->statistic_bytes;
     p->param = (float *)base[WL_MEM_PARAM];
-    for (size_t i = 0; i < slots; i++) p->slot[i] = p->param + (i + 1) * p->param_floats;
+    for (size_t i = 0; i * f->param_bytes < f->optim_bytes; i++) p->slot[i] = p->param + (i + 1) * p->param_floats;
     p->statistic = (float *)base[WL_MEM_STATISTIC];
     p->moment = (float *)base[WL_MEM_MOMENT];
-    p->statistic_floats = statistics / sizeof(float);
     set_addresses(p, base);
-    for (size_t i = 0; i < p->program.n_steps; i++) {
-        struct wl_step *s = p->program.steps[i];
-        int rc = s->bind ? s->bind(s, e) : 0;
-        if (rc) return wl_prefix(e, "%s (%s)", s->node->name, s->what);
-    }
-    return 0;
+    return bind_steps(p, e);
 }

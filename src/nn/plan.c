@@ -59,6 +59,8 @@ static void fill_info(struct wl_plan *p)
     f->steps = (int)p->program.n_steps;
     f->reorders = p->program.reorders;
     f->buckets = (int)p->n_buckets;
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (g->tensors[i]->role == WL_ROLE_PARAM) f->parameters += wl_dims_count(&g->tensors[i]->dims);
     for (size_t i = 0; i < g->n_nodes; i++) {
         double flops = wl_node_flops(g->nodes[i]) / (double)f->batch;
         f->forward_flops += flops;
@@ -84,6 +86,15 @@ static int check_same_start(struct wl_plan *p, struct wl_err *e)
                      "the parameters differ from those of rank 0 at the start: the ranks have another seed, another "
                      "oneDNN, or processors with other instruction sets");
     return wl_comm_agree(p->comm, rc, e);
+}
+
+/* Memory and first values. */
+static int start(struct wl_plan *p, struct wl_err *e)
+{
+    int rc = wl_plan_bind(p, e);
+    if (!rc) rc = wl_plan_init_states(p, e);
+    if (!rc && p->comm) rc = check_same_start(p, e);
+    return rc;
 }
 
 int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_plan_opts *opts, struct wl_comm *comm,
@@ -115,9 +126,10 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     omp_set_num_threads(p->threads); /* kernels are compiled for the number they will run with */
     if (backend->open) rc = backend->open(&p->program, e);
     if (!rc) rc = wl_lower(&p->program, e);
-    if (!rc) rc = wl_plan_place(p, opts->bucket_bytes ? opts->bucket_bytes : 4u << 20, e);
-    if (!rc) rc = wl_plan_init_states(p, e);
-    if (!rc && p->comm) rc = check_same_start(p, e);
+    if (rc) return rc;
+    wl_plan_place(p, opts->bucket_bytes ? opts->bucket_bytes : 4u << 20);
+    p->dry = opts->dry;
+    if (!p->dry) rc = start(p, e);
     if (rc) return rc;
     fill_info(p);
     *out = p;

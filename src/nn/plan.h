@@ -28,6 +28,7 @@ struct wl_plan {
     int threads, micro_batches;
     int micros;      /* since `first` */
     int64_t updates; /* optimiser steps of the training so far */
+    bool dry;        /* has no memory */
 
     struct wl_param_place *params; /* by offset */
     size_t n_params;
@@ -46,8 +47,9 @@ struct wl_plan {
     struct wl_plan_times times;
 };
 
-/* Gives every buffer its address and binds the steps (place.c). */
-int wl_plan_place(struct wl_plan *p, size_t bucket_bytes, struct wl_err *e) WL_MUST_CHECK;
+/* Places every buffer in its class and counts the bytes; then gives it its address and binds the steps (place.c). */
+void wl_plan_place(struct wl_plan *p, size_t bucket_bytes);
+int wl_plan_bind(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
 
 /* The list of states, and their first values (state.c). */
 int wl_plan_init_states(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;

@@ -52,8 +52,9 @@ enum { WL_MAX_USES = 12 };
 
 struct wl_step {
     const struct wl_node *node;
-    const char *what; /* "forward", "backward data" */
-    unsigned when;    /* WL_TRAIN, WL_EVAL or both */
+    const char *what;           /* "forward", "backward data" */
+    const char *implementation; /* the library's name of the kernel; NULL: ours */
+    unsigned when;              /* WL_TRAIN, WL_EVAL or both */
     int n_uses;
     struct wl_use uses[WL_MAX_USES];
     void *own;                                        /* the back-end's */
@@ -112,6 +113,8 @@ struct wl_backend {
     /* (optional: a back-end whose buffers are all plain) Emits a step that copies into another layout. */
     int (*reorder)(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
                    struct wl_err *e);
+    /* (optional, as reorder) The layout's name. */
+    const char *(*layout_name)(const void *layout, struct wl_arena *a);
     /* (optional, as reorder) Copy a buffer to and from plain memory now, outside of a step. */
     int (*read)(void *device, const struct wl_buf *b, float *to, struct wl_err *e);
     int (*write)(void *device, const struct wl_buf *b, const float *from, struct wl_err *e);

@@ -58,6 +58,7 @@ static struct wl_run next_run(const struct wl_plan *p, bool first, struct wl_cou
 int wl_plan_train(struct wl_plan *p, bool first, bool last, struct wl_counts *counts, struct wl_err *e)
 {
     if (!p->program.train) return wl_fail(e, WL_EINVAL, "the plan was made for evaluation only");
+    if (p->dry) return wl_fail(e, WL_EINVAL, "a dry plan cannot run");
     if (first) p->micros = 0;
     if (p->micros == 0 && !first)
         return wl_fail(e, WL_EINVAL, "the first micro-batch of a step was not marked as such");
@@ -74,6 +75,7 @@ int wl_plan_train(struct wl_plan *p, bool first, bool last, struct wl_counts *co
 
 int wl_plan_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e)
 {
+    if (p->dry) return wl_fail(e, WL_EINVAL, "a dry plan cannot run");
     omp_set_num_threads(p->threads);
     int64_t start_ns = wl_now_ns();
     const struct wl_run r = { .first = true, .counts = counts };
@@ -142,7 +144,7 @@ void wl_plan_set_updates(struct wl_plan *p, int64_t updates) { p->updates = upda
 
 int wl_plan_average_statistics(struct wl_plan *p, struct wl_err *e)
 {
-    if (!p->comm || !p->statistic_floats) return 0;
+    if (!p->comm || !p->statistic) return 0;
     int rc = p->comm->ops->all_reduce_sum(p->comm, p->statistic, p->statistic_floats, e);
     for (size_t i = 0; !rc && i < p->statistic_floats; i++) p->statistic[i] /= (float)p->comm->size;
     return rc;

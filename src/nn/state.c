@@ -56,7 +56,6 @@ static void list_states(struct wl_plan *p)
         const struct wl_buf *b = p->program.value[i];
         if (t->role == WL_ROLE_STATISTIC) add_state(p, t, t->name, WL_STATE_STATISTIC, b->at);
         if (t->role != WL_ROLE_PARAM) continue;
-        p->info.parameters += wl_dims_count(&t->dims);
         add_state(p, t, t->name, WL_STATE_PARAM, b->at);
         for (int k = 0; k < slots; k++)
             add_state(p, t, wl_strf(p->arena, "%s.%s", t->name, p->optim_ops->slot_name[k]), WL_STATE_OPTIM,

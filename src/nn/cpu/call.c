@@ -66,6 +66,7 @@ int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *what,
     struct wl_step *s = wl_emit(p, n, what, when, run);
     s->own = c;
     s->bind = bind;
+    s->implementation = wl_pd_implementation(pd);
     for (; args->arg; args++)
         if (args->buf) add_arg(p, s, c, pd, args);
     wl_md scratch = wl_pd_md(pd, DNNL_ARG_SCRATCHPAD);

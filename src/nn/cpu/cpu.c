@@ -76,6 +76,8 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
 };
 
+static const char *layout_name(const void *layout, struct wl_arena *a) { return wl_md_name(layout, a); }
+
 static const char *library(struct wl_arena *a)
 {
     const dnnl_version_t *v = dnnl_version();
@@ -89,6 +91,7 @@ const struct wl_backend wl_backend_cpu = {
     .rules = rules,
     .sum = wl_cpu_sum,
     .reorder = wl_cpu_reorder,
+    .layout_name = layout_name,
     .read = read_plain,
     .write = write_plain,
 };

@@ -40,6 +40,43 @@ bool wl_md_equal(wl_md a, wl_md b) { return dnnl_memory_desc_equal(a, b); }
 
 size_t wl_md_bytes(wl_md md) { return dnnl_memory_desc_get_size(md); }
 
+/* Sorts the dimensions by stride, the outermost first; of equal strides (a dimension of size 1) the first letter. */
+static void outer_order(wl_md md, int order[])
+{
+    const dnnl_dim_t *strides = md->format_desc.blocking.strides;
+    for (int i = 0; i < md->ndims; i++) {
+        int at = i;
+        for (; at > 0 && strides[order[at - 1]] < strides[i]; at--) order[at] = order[at - 1];
+        order[at] = i;
+    }
+}
+
+static bool is_blocked(const dnnl_blocking_desc_t *b, int dim)
+{
+    for (int k = 0; k < b->inner_nblks; k++)
+        if (b->inner_idxs[k] == dim) return true;
+    return false;
+}
+
+const char *wl_md_name(wl_md md, struct wl_arena *a)
+{
+    if (md->format_kind != dnnl_blocked) return "opaque";
+    const dnnl_blocking_desc_t *b = &md->format_desc.blocking;
+    int order[DNNL_MAX_NDIMS];
+    struct wl_text t = WL_TEXT(a);
+    outer_order(md, order);
+    for (int i = 0; i < md->ndims; i++) wl_text_addf(&t, "%c", (is_blocked(b, order[i]) ? 'A' : 'a') + order[i]);
+    for (int k = 0; k < b->inner_nblks; k++)
+        wl_text_addf(&t, "%lld%c", (long long)b->inner_blks[k], 'a' + (int)b->inner_idxs[k]);
+    return t.s;
+}
+
+const char *wl_pd_implementation(const_dnnl_primitive_desc_t pd)
+{
+    const char *name = NULL;
+    return dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) ? NULL : name;
+}
+
 wl_md wl_pd_md(const_dnnl_primitive_desc_t pd, int arg)
 {
     wl_md md = dnnl_primitive_desc_query_md(pd, dnnl_query_exec_arg_md, arg);

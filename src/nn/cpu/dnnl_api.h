@@ -33,8 +33,15 @@ int wl_md_any(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_
 bool wl_md_equal(wl_md a, wl_md b);
 size_t wl_md_bytes(wl_md md);
 
+/* oneDNN's way of naming a layout: dimensions a, b, ... from the outermost, in capitals where they are cut into blocks,
+ * then the blocks: "aBcd16b". "opaque": a kernel's own. */
+const char *wl_md_name(wl_md md, struct wl_arena *a);
+
 /* The layout that a primitive wants: what is DNNL_ARG_SRC, ..._WORKSPACE, ..._SCRATCHPAD. NULL: it has none. */
 wl_md wl_pd_md(const_dnnl_primitive_desc_t pd, int arg);
+
+/* The name of the kernel that was chosen: "jit:avx512_core". Lives as long as the descriptor. */
+const char *wl_pd_implementation(const_dnnl_primitive_desc_t pd);
 
 /* ---- primitive descriptors; destroyed with the arena ---- */
 

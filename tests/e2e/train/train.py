@@ -205,6 +205,20 @@ def learns():
     assert r["epochs"][-1]["train_loss"] < 0.9 * r["epochs"][0]["train_loss"]
 
 
+def explain():
+    """The plan of a full-size step without data, memory or training."""
+    plan = done("resnet50", "--explain", "--local-batch", 64)
+    assert plan["parameters"] == 25557032, plan["parameters"]
+    assert abs(plan["forward_flops_per_sample"] / 8.178e9 - 1) < 1e-3, plan["forward_flops_per_sample"]
+    steps = [s for s in plan["steps"] if s["operation"] == "conv2d" and s["pass"] == "forward"]
+    assert len(steps) == 53 and all(s["kernel"] and s["buffers"] for s in steps), steps
+    assert sum(b["bytes"] for b in plan["buckets"]) == plan["memory"]["gradient_bytes"]
+    p = run("resnet50", "--explain", "--size", "tiny")
+    assert p.returncode == 0, p.stderr
+    for word in ("layer4.0.conv3", "backward weights", "values share memory", "reduced behind step"):
+        assert word in p.stdout, f"{word} is not in\n{p.stdout}"
+
+
 def bad_input():
     """One clear message and the right status for each thing that cannot be."""
     images()
@@ -257,7 +271,7 @@ def bad_input():
     assert kept["bad_images"] == 1 and kept["samples"] == 192, kept
 
 
-CASES = [parallel, resume, interrupt, lost_rank, marks, learns, bad_input]
+CASES = [parallel, resume, interrupt, lost_rank, marks, learns, explain, bad_input]
 
 if __name__ == "__main__":
     case = next(c for c in CASES if c.__name__ == sys.argv[2])

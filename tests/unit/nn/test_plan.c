@@ -50,7 +50,7 @@ static struct wl_plan *plan(struct wl_plan_opts o, struct wl_comm *comm)
     struct wl_graph *g = network();
     if (wl_plan_new(&p, g, &o, comm, a, &e)) fail_msg("%s", e.msg);
     float *x = wl_plan_input(p, g->tensors[0]);
-    for (uint64_t i = 0; i < BATCH * 3 * 64; i++) x[i] = (float)wl_random_normal(5, 5, i);
+    for (uint64_t i = 0; i < BATCH * 3 * 64 && !o.dry; i++) x[i] = (float)wl_random_normal(5, 5, i);
     return p;
 }
 
@@ -421,6 +421,36 @@ static void test_info(void **state)
                 f.param_bytes + f.gradient_bytes + f.optim_bytes + f.statistic_bytes + f.input_bytes + f.value_bytes);
 }
 
+/* The steps say what the totals say; a dry plan has the same ones and cannot run. */
+static void test_steps_explain_the_plan(void **state)
+{
+    (void)state;
+    struct wl_plan *p = plan((struct wl_plan_opts) { 0 }, NULL),
+                   *dry = plan((struct wl_plan_opts) { .dry = true }, NULL);
+    struct wl_plan_info f = wl_plan_info(p), d = wl_plan_info(dry);
+    assert_int_equal(wl_plan_step_count(p), f.steps);
+    assert_true(d.steps == f.steps && d.total_bytes == f.total_bytes && d.parameters == f.parameters);
+    double train = 0, forward = 0;
+    for (size_t i = 0; i < wl_plan_step_count(p); i++) {
+        struct wl_plan_step s = wl_plan_step(p, i, a);
+        assert_true(s.training || s.evaluation);
+        assert_true(s.name && s.pass && s.implementation && s.n_buffers > 0);
+        for (size_t k = 0; k < s.n_buffers; k++) assert_true(s.buffers[k].layout && s.buffers[k].memory);
+        if (s.training) train += s.flops;
+        if (s.evaluation) forward += s.flops;
+        assert_string_equal(s.implementation, wl_plan_step(dry, i, a).implementation);
+    }
+    assert_true(fabs(train - f.train_flops) < 1 && fabs(forward - f.forward_flops) < 1);
+    size_t gradients = 0;
+    for (int i = 0; i < f.buckets; i++) gradients += wl_plan_bucket(p, (size_t)i).bytes;
+    assert_true(gradients == f.gradient_bytes);
+
+    struct wl_counts c = { 0 };
+    struct wl_err e = { 0 };
+    assert_int_equal(wl_plan_train(dry, true, true, &c, &e), WL_EINVAL);
+    assert_int_equal(wl_plan_eval(dry, &c, &e), WL_EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +469,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ranks_must_start_alike, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_evaluation_ends_at_the_loss, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_info, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_steps_explain_the_plan, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

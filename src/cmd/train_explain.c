@@ -1,0 +1,212 @@
+/* `wattlaw-train MODEL --explain`: what one step of one worker does, before it is done. */
+#include "cmd/cmd.h"
+#include "cmd/train.h"
+
+#include <math.h>
+#include <stddef.h>
+
+enum { CLASSES = 1000 }; /* of ImageNet, where nothing was said */
+
+struct explain {
+    const struct wl_model *model;
+    const struct wl_train_opts *opts;
+    struct wl_arena *arena;
+    struct wl_plan *plan;
+    struct wl_plan_info info;
+};
+
+/* Classes of memory, in the order in which they are listed. */
+static const struct class
+{
+    const char *name, *key;
+    size_t offset;
+} classes[] = {
+    { "parameters", "parameter_bytes", offsetof(struct wl_plan_info, param_bytes) },
+    { "gradients", "gradient_bytes", offsetof(struct wl_plan_info, gradient_bytes) },
+    { "optimizer", "optimizer_bytes", offsetof(struct wl_plan_info, optim_bytes) },
+    { "statistics", "statistic_bytes", offsetof(struct wl_plan_info, statistic_bytes) },
+    { "input", "input_bytes", offsetof(struct wl_plan_info, input_bytes) },
+    { "values", "value_bytes", offsetof(struct wl_plan_info, value_bytes) },
+    { "total", "total_bytes", offsetof(struct wl_plan_info, total_bytes) },
+};
+
+static size_t bytes_of(const struct explain *x, const struct class *c)
+{
+    return *(const size_t *)((const char *)&x->info + c->offset);
+}
+
+/* What the step is about: the largest tensor that it writes. Scratch memory and vectors of statistics, with their one
+ * dimension, come last. */
+static const struct wl_plan_buffer *result(const struct wl_plan_step *s)
+{
+    const struct wl_plan_buffer *best = NULL;
+    for (size_t i = 0; i < s->n_buffers; i++) {
+        const struct wl_plan_buffer *b = &s->buffers[i];
+        if (!b->written) continue;
+        bool tensor = b->dims.n > 1, better = !best || tensor > (best->dims.n > 1);
+        if (better || (tensor && b->bytes > best->bytes)) best = b;
+    }
+    return best;
+}
+
+static const char *when(const struct wl_plan_step *s)
+{
+    return s->training && s->evaluation ? "both" : s->training ? "train" : "eval";
+}
+
+/* ---- for people ------------------------------------------------------------------------------------------------- */
+
+static void print_steps(const struct explain *x)
+{
+    struct wl_table t = wl_table_new(x->arena);
+    wl_table_column(&t, "step", true);
+    static const char *const texts[] = { "in", "operation", "name", "pass", "kernel", "result", "layout" };
+    for (size_t i = 0; i < WL_COUNT(texts); i++) wl_table_column(&t, texts[i], false);
+    wl_table_column(&t, "bytes", true);
+    wl_table_column(&t, "Mflop/sample", true);
+    for (size_t i = 0; i < wl_plan_step_count(x->plan); i++) {
+        struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);
+        const struct wl_plan_buffer *b = result(&s);
+        wl_table_cellf(&t, "%zu", i);
+        const char *const cells[] = { when(&s), s.operation, s.name, s.pass, s.implementation };
+        for (size_t k = 0; k < WL_COUNT(cells); k++) wl_table_cell(&t, cells[k]);
+        if (b) {
+            wl_table_cellf(&t, "%s %s", wl_dtype_name(b->dtype), wl_dims_text(x->arena, &b->dims));
+            wl_table_cell(&t, b->layout);
+            wl_table_cellf(&t, "%zu", b->bytes);
+            wl_table_real(&t, s.flops > 0 ? s.flops * 1e-6 : NAN, 4);
+        }
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, stdout, 0);
+}
+
+static void print_memory(const struct explain *x)
+{
+    struct wl_table t = wl_table_new(x->arena);
+    wl_table_column(&t, "memory", false);
+    wl_table_column(&t, "bytes", true);
+    for (size_t i = 0; i < WL_COUNT(classes); i++) {
+        wl_table_cell(&t, classes[i].name);
+        wl_table_cellf(&t, "%zu", bytes_of(x, &classes[i]));
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, stdout, 0);
+    printf("values share memory by lifetime; each in a place of its own would take %zu bytes\n",
+           x->info.unshared_bytes);
+}
+
+static void print_buckets(const struct explain *x)
+{
+    struct wl_table t = wl_table_new(x->arena);
+    wl_table_column(&t, "bucket", true);
+    wl_table_column(&t, "bytes", true);
+    wl_table_column(&t, "reduced behind step", true);
+    for (int i = 0; i < x->info.buckets; i++) {
+        struct wl_plan_bucket b = wl_plan_bucket(x->plan, (size_t)i);
+        wl_table_cellf(&t, "%d", i);
+        wl_table_cellf(&t, "%zu", b.bytes);
+        wl_table_cellf(&t, "%zu", b.step);
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, stdout, 0);
+}
+
+static void print_text(const struct explain *x)
+{
+    const struct wl_plan_info *f = &x->info;
+    printf("%s (%s), local batch %lld, images of %lld pixels: %lld parameters\n", x->model->name, x->opts->size,
+           (long long)f->batch, (long long)x->opts->image_size, (long long)f->parameters);
+    printf("%s, %d thread%s; %d operations in %d steps, %d of them reorders\n", f->library, f->threads,
+           f->threads == 1 ? "" : "s", f->operations, f->steps, f->reorders);
+    printf("a sample takes %.4g Gflop forward, %.4g Gflop in training\n\n", f->forward_flops * 1e-9,
+           f->train_flops * 1e-9);
+    print_steps(x);
+    putchar('\n');
+    print_memory(x);
+    putchar('\n');
+    print_buckets(x);
+}
+
+/* ---- for programs ----------------------------------------------------------------------------------------------- */
+
+static void add_buffer(struct wl_json *list, const struct wl_plan_buffer *b)
+{
+    struct wl_json *o = wl_json_add_object(list, NULL);
+    wl_json_add_str(o, "memory", b->memory);
+    wl_json_add_str(o, "dtype", wl_dtype_name(b->dtype));
+    struct wl_json *dims = wl_json_add_array(o, "dims");
+    for (int i = 0; i < b->dims.n; i++) wl_json_add_int(dims, NULL, b->dims.d[i]);
+    wl_json_add_str(o, "layout", b->layout);
+    wl_json_add_int(o, "bytes", (int64_t)b->bytes);
+    wl_json_add_bool(o, "written", b->written);
+}
+
+static void add_step(struct wl_json *list, const struct wl_plan_step *s)
+{
+    struct wl_json *o = wl_json_add_object(list, NULL);
+    wl_json_add_str(o, "operation", s->operation);
+    wl_json_add_str(o, "name", s->name);
+    wl_json_add_str(o, "pass", s->pass);
+    wl_json_add_str(o, "kernel", s->implementation);
+    wl_json_add_bool(o, "training", s->training);
+    wl_json_add_bool(o, "evaluation", s->evaluation);
+    wl_json_add_real(o, "flops_per_sample", s->flops);
+    struct wl_json *buffers = wl_json_add_array(o, "buffers");
+    for (size_t i = 0; i < s->n_buffers; i++) add_buffer(buffers, &s->buffers[i]);
+}
+
+static void print_json(const struct explain *x)
+{
+    const struct wl_plan_info *f = &x->info;
+    struct wl_json *o = wl_json_root_object(x->arena);
+    wl_json_add_str(o, "model", x->model->name);
+    wl_json_add_str(o, "wattlaw", WL_VERSION);
+    wl_json_add_str(o, "backend", f->backend);
+    wl_json_add_str(o, "library", f->library);
+    wl_opts_json(wl_train_rows, x->opts, wl_json_add_object(o, "options"));
+    wl_json_add_int(o, "parameters", f->parameters);
+    wl_json_add_int(o, "operations", f->operations);
+    wl_json_add_int(o, "reorders", f->reorders);
+    wl_json_add_real(o, "forward_flops_per_sample", f->forward_flops);
+    wl_json_add_real(o, "train_flops_per_sample", f->train_flops);
+    struct wl_json *memory = wl_json_add_object(o, "memory");
+    for (size_t i = 0; i < WL_COUNT(classes); i++)
+        wl_json_add_int(memory, classes[i].key, (int64_t)bytes_of(x, &classes[i]));
+    wl_json_add_int(memory, "unshared_value_bytes", (int64_t)f->unshared_bytes);
+    struct wl_json *steps = wl_json_add_array(o, "steps");
+    for (size_t i = 0; i < wl_plan_step_count(x->plan); i++) {
+        struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);
+        add_step(steps, &s);
+    }
+    struct wl_json *buckets = wl_json_add_array(o, "buckets");
+    for (int i = 0; i < f->buckets; i++) {
+        struct wl_plan_bucket b = wl_plan_bucket(x->plan, (size_t)i);
+        struct wl_json *row = wl_json_add_object(buckets, NULL);
+        wl_json_add_int(row, "bytes", (int64_t)b.bytes);
+        wl_json_add_int(row, "step", (int64_t)b.step);
+    }
+    wl_json_print(o, stdout);
+}
+
+int wl_train_explain(const struct wl_model *m, const struct wl_train_opts *o, struct wl_arena *a, struct wl_err *e)
+{
+    struct explain x = { .model = m, .opts = o, .arena = a };
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_model_net net;
+    struct wl_model_opts size = { .size = o->size,
+                                  .batch = o->local_batch,
+                                  .image_size = o->image_size,
+                                  .classes = o->classes ? o->classes : CLASSES };
+    struct wl_plan_opts plan = wl_train_plan_opts(o);
+    plan.dry = true;
+    int rc = m->build(g, &size, &net, e);
+    if (!rc) rc = wl_plan_new(&x.plan, g, &plan, NULL, a, e);
+    if (rc) return rc;
+    x.info = wl_plan_info(x.plan);
+    if (o->json)
+        print_json(&x);
+    else
+        print_text(&x);
+    return WL_EXIT_OK;
+}

@@ -1,0 +1,61 @@
+/* What a plan does, for people: its steps with their kernels, buffers and layouts. */
+#include "nn/plan.h"
+
+#include <string.h>
+
+static const char *memory_name(enum wl_class class)
+{
+    static const char *const names[WL_MEM_CLASSES] = {
+        [WL_MEM_INPUT] = "input",         [WL_MEM_PARAM] = "parameter",  [WL_MEM_GRADIENT] = "gradient",
+        [WL_MEM_STATISTIC] = "statistic", [WL_MEM_MOMENT] = "statistic", [WL_MEM_VALUE] = "value",
+    };
+    return names[class];
+}
+
+static struct wl_plan_buffer buffer(const struct wl_plan *p, const struct wl_use *u, struct wl_arena *a)
+{
+    const struct wl_buf *b = u->buf;
+    return (struct wl_plan_buffer) {
+        .dtype = b->dtype,
+        .dims = b->dims,
+        .layout = b->layout ? p->program.backend->layout_name(b->layout, a) : "plain",
+        .memory = memory_name(b->class),
+        .bytes = b->bytes,
+        .written = u->write,
+    };
+}
+
+/* The three passes of a convolution or matrix product take as many each; copies and sums of gradients take none. */
+static double step_flops(const struct wl_step *s)
+{
+    bool multiplies = !strcmp(s->what, "forward") || !strncmp(s->what, "backward", strlen("backward"));
+    return multiplies ? wl_node_flops(s->node) : 0;
+}
+
+size_t wl_plan_step_count(const struct wl_plan *p) { return p->program.n_steps; }
+
+struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_arena *a)
+{
+    WL_CHECK(i < p->program.n_steps);
+    const struct wl_step *s = p->program.steps[i];
+    struct wl_plan_buffer *buffers = wl_new_array(a, struct wl_plan_buffer, s->n_uses);
+    for (int k = 0; k < s->n_uses; k++) buffers[k] = buffer(p, &s->uses[k], a);
+    return (struct wl_plan_step) {
+        .operation = wl_op_name(s->node->op),
+        .name = s->node->name,
+        .pass = s->what,
+        .implementation = s->implementation ? s->implementation : "plain C",
+        .training = s->when & WL_TRAIN,
+        .evaluation = s->when & WL_EVAL,
+        .flops = step_flops(s) / (double)p->info.batch,
+        .buffers = buffers,
+        .n_buffers = (size_t)s->n_uses,
+    };
+}
+
+struct wl_plan_bucket wl_plan_bucket(const struct wl_plan *p, size_t i)
+{
+    WL_CHECK(i < p->n_buckets);
+    const struct wl_bucket *b = &p->buckets[i];
+    return (struct wl_plan_bucket) { .bytes = b->n * sizeof(float), .step = b->ready < 0 ? 0 : (size_t)b->ready };
+}
