@@ -66,14 +66,19 @@ static int init_schedule(struct wl_train *t, struct wl_err *e)
     return wl_schedule_init(&t->schedule, &s, e);
 }
 
-/* Before hours of training rather than behind them. The rank that writes looks. */
+/* Before hours of training rather than behind them. The rank that writes looks. A training that begins anew in the
+ * folder of another would lose its own checkpoints: the newest are kept, by the number of updates. */
 static int check_checkpoint_dir(const struct wl_train *t, struct wl_err *e)
 {
     const char *dir = t->opts->checkpoint_dir;
+    bool used;
     if (!dir || t->comm->rank > 0) return 0;
     int rc = wl_mkdirs(dir, e);
     if (!rc && access(dir, W_OK)) rc = wl_fail_errno(e, "checkpoints cannot be written to %s", dir);
-    return rc;
+    if (!rc) rc = wl_checkpoint_any(dir, &used, t->arena, e);
+    if (rc || !used || t->opts->resume) return rc;
+    return wl_fail(e, WL_EINVAL, "%s holds checkpoints of an earlier training: --resume goes on from them; to begin anew, "
+                   "name another folder or remove them", dir);
 }
 
 /* Known to all ranks alike, so it is looked at before they start on the plan together. */

@@ -26,6 +26,9 @@ struct wl_checkpoint {
 int wl_checkpoint_newest(const char *dir, struct wl_checkpoint *c, bool *found, struct wl_arena *a,
                          struct wl_err *e) WL_MUST_CHECK;
 
+/* Are there files of that name in the folder, whole or damaged? It need not exist. */
+int wl_checkpoint_any(const char *dir, bool *any, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* Opens one file: WL_EIO or WL_EINVAL name it and what is wrong with it. */
 int wl_checkpoint_open(const char *path, struct wl_checkpoint *c, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

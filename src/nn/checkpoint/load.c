@@ -40,6 +40,14 @@ int wl_checkpoint_list(const char *dir, struct wl_strs *names, struct wl_arena *
     return rc;
 }
 
+int wl_checkpoint_any(const char *dir, bool *any, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_strs names = { 0 };
+    int rc = wl_checkpoint_list(dir, &names, a, e);
+    *any = names.n > 0;
+    return rc;
+}
+
 static int get(int fd, const char *path, int64_t at, void *to, size_t n, struct wl_err *e)
 {
     for (char *p = to; n;) {

@@ -109,6 +109,10 @@ def resume():
     again = run(*common, "--epochs", 4, "--checkpoint-dir", f"{WORK}/a", "--resume")
     assert again.returncode == 0 and "nothing left to do" in again.stdout, again.stdout
 
+    # A new training would remove its own checkpoints there: they have fewer updates than those that are kept.
+    anew = run(*common, "--epochs", 1, "--checkpoint-dir", f"{WORK}/a")
+    assert anew.returncode == 1 and "--resume" in anew.stderr and anew.stderr.count("error") == 1, anew.stderr
+
     # Damage to the newest file: the one before it is taken, with a warning.
     newest = sorted(os.listdir(f"{WORK}/a"))[-1]
     with open(f"{WORK}/a/{newest}", "r+b") as f:
