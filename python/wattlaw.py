@@ -75,7 +75,7 @@ def rank():
         names.insert(1, "RANK")
     for name in names:
         text = os.environ.get(name, "")
-        if text.isdigit():
+        if text.isdecimal():
             return int(text)
     return 0
 

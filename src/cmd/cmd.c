@@ -1,8 +1,10 @@
 #include "cmd/cmd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static void print_help(const char *program, const struct wl_cmd *c)
 {
@@ -18,8 +20,10 @@ static void print_help(const char *program, const struct wl_cmd *c)
  * seen enough (head) needs no message. */
 static int flushed(int status)
 {
+    errno = 0; /* an earlier write may have failed, and this one have nothing left to do */
     if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-    if (errno != EPIPE) fprintf(stderr, "error: writing the results: %s\n", strerror(errno));
+    if (errno != EPIPE)
+        fprintf(stderr, "error: writing the results: %s\n", errno ? strerror(errno) : "a part is missing");
     return status ? status : WL_EXIT_FAILED;
 }
 
@@ -78,8 +82,18 @@ static int unknown(const struct wl_program *p, const char *name)
     return WL_EXIT_USAGE;
 }
 
+/* Where the caller closed one of the three standard descriptors, a store or a lock file would get its number, and what
+ * is printed would be written into that file. */
+static void open_standard_descriptors(void)
+{
+    int fd;
+    while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO) fcntl(fd, F_SETFD, 0);
+    if (fd >= 0) close(fd);
+}
+
 int wl_program_main(const struct wl_program *p, int argc, char **argv)
 {
+    open_standard_descriptors();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, reported as such */
     signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it would hide the end of our children */
     if (argc < 2) {

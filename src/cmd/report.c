@@ -1,7 +1,6 @@
 /* wattlaw report: the page, figures and tables of a store. */
 #include "report/report.h"
-#include "cmd/cmd.h"
-#include "store/store.h"
+#include "cmd/stores.h"
 
 #include <stdio.h>
 
@@ -52,25 +51,6 @@ static const struct wl_opt report_rows[] = {
       .help = "print the path of every file, findings and tables as JSON (docs/formats.md)" },
     WL_OPT_END,
 };
-
-static int find_campaign(struct wl_store *store, const char *name, int64_t *id, struct wl_arena *a, struct wl_err *e)
-{
-    struct wl_campaign_rows rows;
-    if (!name) return 0;
-    int rc = wl_store_campaigns(store, &rows, a, e);
-    if (rc) return rc;
-    const char **names = wl_new_array(a, const char *, rows.n);
-    for (size_t i = 0; i < rows.n; i++) {
-        names[i] = rows.v[i].name;
-        if (wl_streq(names[i], name)) {
-            *id = rows.v[i].id;
-            return 0;
-        }
-    }
-    const char *near = wl_closest(name, names, rows.n);
-    return wl_fail(e, WL_ENOENT, "%s has no campaign %s%s%s%s", wl_store_path(store), name,
-                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-}
 
 /* "10 figures (30 files) in lab1/report/figures"; nothing where no file was written there. */
 static void print_count(const struct wl_written *w, const char *dir, size_t n, const char *what, struct wl_arena *a)
@@ -132,7 +112,7 @@ static int run_report(void *options, const struct wl_rest *rest, struct wl_arena
     wl_progress_start(&progress, "report");
     int rc = wl_store_find(rest->args.v[0], &path, a, e);
     if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
-    if (rc == 0) rc = find_campaign(store, o->campaign, &what.campaign, a, e);
+    if (rc == 0) rc = wl_cmd_campaign(store, o->campaign, &what.campaign, a, e);
     if (rc == 0) rc = wl_report_build(&d, store, &what, a, e);
     wl_progress_clear(&progress);
     if (rc) return rc;

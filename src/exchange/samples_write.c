@@ -49,8 +49,14 @@ static int write_run(struct wl_store *s, const struct wl_run_row *run, FILE *to,
     struct wl_channel_rows channels;
     int rc = wl_store_devices(s, run->id, &devices, a, e);
     if (rc == 0) rc = wl_store_channels(s, run->id, &channels, a, e);
-    for (size_t i = 0; rc == 0 && i < channels.n; i++)
-        rc = write_channel(s, run, &channels.v[i], device_of(&devices, channels.v[i].device), to, e);
+    for (size_t i = 0; rc == 0 && i < channels.n; i++) {
+        const struct wl_device_row *device = device_of(&devices, channels.v[i].device);
+        if (device)
+            rc = write_channel(s, run, &channels.v[i], device, to, e);
+        else
+            rc = wl_fail(e, WL_EINVAL, "%s: the file is damaged: channel %lld has no device", wl_store_path(s),
+                         (long long)channels.v[i].id);
+    }
     wl_arena_free(a);
     return rc;
 }

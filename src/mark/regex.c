@@ -181,8 +181,8 @@ static int epoch_number(struct wl_mark_regex *r, const char *line, const regmatc
         *epoch = r->last + 1;
         return 0;
     }
-    if (wl_parse_int(text, epoch) != 0 || *epoch < 0)
-        return wl_fail(e, WL_EINVAL, "the epoch '%s' is no whole number", text);
+    if (wl_parse_int(text, epoch) != 0 || *epoch < 0 || *epoch > INT32_MAX)
+        return wl_fail(e, WL_EINVAL, "the epoch '%s' is no whole number up to %d", text, INT32_MAX);
     if (r->last == 0 && *epoch == 0) r->shift = 1;
     *epoch += r->shift;
     return 0;

@@ -76,7 +76,7 @@ static struct grid make_grid(const struct wl_run_row *run, struct wl_arena *a)
 {
     int64_t span = run->stop.mono_ns - run->start.mono_ns;
     double period_s = isfinite(run->sampling_period_s) ? run->sampling_period_s : run->sampling_asked_s;
-    int64_t width = isfinite(period_s) ? (int64_t)(period_s * WL_NS_PER_S) : 0;
+    int64_t width = isfinite(period_s) ? (int64_t)fmin(period_s * WL_NS_PER_S, (double)span) : 0;
     if (width < span / GRID_MAX + 1) width = span / GRID_MAX + 1;
     struct grid grid = { run->start.mono_ns, width, (size_t)((span + width - 1) / width), NULL };
     grid.x = wl_new_array(a, double, grid.n);
@@ -326,7 +326,7 @@ int wl_add_trace(const struct wl_gathered *g, struct wl_document *d, struct wl_e
     const struct wl_run_row *run = NULL;
     char *rule = NULL;
     int rc = choose_run(g, &run, &rule, e);
-    if (rc || !run || run->start.mono_ns == WL_NO_NS || run->stop.mono_ns == WL_NO_NS) return rc;
+    if (rc || !run || run->start.mono_ns == WL_NO_NS || run->stop.mono_ns <= run->start.mono_ns) return rc;
 
     struct grid grid = make_grid(run, g->arena);
     struct traces power = { 0 }, utilisation = { 0 };

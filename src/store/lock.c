@@ -12,8 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-int64_t wl_lock_of_run(int64_t run) { return 2 * run; }
-int64_t wl_lock_of_campaign(int64_t campaign) { return 2 * campaign + 1; }
+/* Even places are runs, odd ones campaigns; ids of 2^62 and beyond, which only a forged store has, wrap. */
+static int64_t place(int64_t id, bool campaign) { return (int64_t)(((uint64_t)id << 1 | campaign) & INT64_MAX); }
+
+int64_t wl_lock_of_run(int64_t run) { return place(run, false); }
+int64_t wl_lock_of_campaign(int64_t campaign) { return place(campaign, true); }
 
 static char *lock_path(struct wl_store *s) { return wl_strf(s->arena, "%s-lock", s->path); }
 

@@ -50,17 +50,27 @@ int wl_comm_open(struct wl_comm **c, const struct wl_comm_how *how, struct wl_ar
     return 0;
 }
 
+/* How many ranks failed and, by a sum of one number a rank, the first of them. */
+static int count_failed(struct wl_comm *c, bool own, int *count, int *first, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(c->arena);
+    double *failed = wl_new_array(a, double, (size_t)c->size);
+    failed[c->rank] = own;
+    int rc = c->ops->all_reduce_sum_f64(c, failed, (size_t)c->size, e);
+    *count = 0;
+    *first = -1;
+    for (int r = c->size - 1; r >= 0; r--)
+        if (failed[r] > 0) *first = r, ++*count;
+    wl_arena_free(a);
+    return rc;
+}
+
 int wl_comm_agree(struct wl_comm *c, int code, struct wl_err *e)
 {
-    /* How many failed, and by a sum of one number per rank, which. */
-    double *failed = wl_new_array(c->arena, double, (size_t)c->size);
-    failed[c->rank] = code != 0;
+    int count, first;
     struct wl_err theirs = { 0 };
-    int rc = c->ops->all_reduce_sum_f64(c, failed, (size_t)c->size, &theirs);
+    int rc = count_failed(c, code != 0, &count, &first, &theirs);
     if (rc) return code ? code : (*e = theirs, rc);
-    int first = -1, count = 0;
-    for (int r = c->size - 1; r >= 0; r--)
-        if (failed[r] > 0) first = r, count++;
     if (count == 0) return 0;
     if (c->rank == first) theirs = *e;
     rc = c->ops->broadcast(c, &theirs, sizeof theirs, first, e);

@@ -68,7 +68,7 @@ expect 1 "no finished run to report (13 failed" "$tmp/failures"
 expect 1 "holds no runs yet" "$tmp/empty"
 [ -e "$tmp/empty/report" ] && fail "an empty report was written"
 expect 1 "there is no run 99" "$tmp/small" --run 99
-expect 1 "did you mean made-up?" "$tmp/small" --campaign made-upp
+expect 1 "did you mean \"made-up\"?" "$tmp/small" --campaign made-upp
 expect 1 "$tmp/nowhere" "$tmp/nowhere"
 expect 2 "did you mean svg?" "$tmp/small" --formats sgv
 expect 2 "takes one store" 

@@ -36,4 +36,7 @@ done
 # A reader that has seen enough is no error.
 "$wattlaw" sweep --keys 2>"$tmp/err" | head -1 >"$tmp/out"
 [ ! -s "$tmp/err" ] || { echo "into head:"; cat "$tmp/err"; bad=1; }
+# A caller that closed the standard descriptors: nothing that is printed may reach a file of the store.
+timeout 60 "$wattlaw" measure --store "$tmp/b.db" -- true <&- >&- 2>&- || { echo "measure without descriptors failed"; bad=1; }
+[ -e "$tmp/b.db-lock" ] && [ ! -s "$tmp/b.db-lock" ] || { echo "something was written into b.db-lock"; bad=1; }
 exit $bad

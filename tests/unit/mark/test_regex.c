@@ -115,7 +115,8 @@ static void test_nonsense(void **state)
     assert_non_null(strstr(j.e.msg, "epoch 3 follows epoch 1, so its begin is not known"));
     assert_int_equal(line(&j, 500, "Epoch 4 loss oops"), WL_EINVAL);
     assert_non_null(strstr(j.e.msg, "value=oops should be a number"));
-    assert_int_equal(wl_mark_regex_broken(j.r), 4);
+    assert_int_equal(line(&j, 600, "Epoch 9223372036854775807"), WL_EINVAL);
+    assert_int_equal(wl_mark_regex_broken(j.r), 5);
     expect(&j, "100 epoch-begin epoch=1\n200 epoch-end epoch=1\n400 epoch-begin epoch=4\n500 epoch-end epoch=4\n");
 }
 
