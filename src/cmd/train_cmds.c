@@ -36,4 +36,6 @@ static bool other_speaks(void) { return wl_comm_launch_rank() > 0; }
 
 MODEL(resnet50, "trains ResNet50 v1.5 on images in the layout of ImageNet");
 
-const struct wl_cmd *const wl_train_commands[] = { &cmd_resnet50, &wl_cmd_train_data, NULL };
+MODEL(vgg16, "trains VGG16 on images in the layout of ImageNet");
+
+const struct wl_cmd *const wl_train_commands[] = { &cmd_resnet50, &cmd_vgg16, &wl_cmd_train_data, NULL };

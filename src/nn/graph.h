@@ -22,13 +22,6 @@ bool wl_op_is_loss(enum wl_op op);
 
 enum wl_role { WL_ROLE_INPUT, WL_ROLE_PARAM, WL_ROLE_STATISTIC, WL_ROLE_VALUE };
 
-/* How a parameter or statistic starts: all `scale`, normal with deviation `scale`, uniform in +-`scale`. */
-enum wl_init_rule { WL_INIT_CONSTANT, WL_INIT_NORMAL, WL_INIT_UNIFORM };
-struct wl_init {
-    enum wl_init_rule rule;
-    double scale;
-};
-
 struct wl_tensor {
     const char *name;
     enum wl_dtype dtype;

@@ -107,6 +107,16 @@ struct wl_tensor *wl_dropout(struct wl_graph *g, const char *name, struct wl_ten
 /* y [N,K] = x [N,...] w' + b, x flattened behind N to F features, w [K,F], b [K]; both start as U(+-1/sqrt(F)). */
 struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t features);
 
+/* How a parameter starts: all `scale`, normal with deviation `scale`, uniform in +-`scale`. The two calls replace what
+ * the operation that made y says above about its weight or bias. */
+enum wl_init_rule { WL_INIT_CONSTANT, WL_INIT_NORMAL, WL_INIT_UNIFORM };
+struct wl_init {
+    enum wl_init_rule rule;
+    double scale;
+};
+void wl_init_weight(struct wl_graph *g, struct wl_tensor *y, struct wl_init init);
+void wl_init_bias(struct wl_graph *g, struct wl_tensor *y, struct wl_init init);
+
 /* Losses: scalars, means over the samples of a micro-batch. What is trained is the sum of weight * loss.
  * A graph without a loss can only be evaluated. */
 struct wl_loss {

@@ -192,6 +192,20 @@ struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tens
     return wl_node_out(g, n, &WL_DIMS(x->dims.d[0], features));
 }
 
+static void init_param(struct wl_graph *g, struct wl_tensor *y, int which, struct wl_init init)
+{
+    if (g->err.code) return; /* an operation that failed has no parameters */
+    struct wl_tensor *t = y->producer ? y->producer->par[which] : NULL;
+    if (t)
+        t->init = init;
+    else
+        wl_graph_fail(g, "%s has no %s to start otherwise", y->name, which ? "bias" : "weight");
+}
+
+void wl_init_weight(struct wl_graph *g, struct wl_tensor *y, struct wl_init init) { init_param(g, y, 0, init); }
+
+void wl_init_bias(struct wl_graph *g, struct wl_tensor *y, struct wl_init init) { init_param(g, y, 1, init); }
+
 static struct wl_node *loss_node(struct wl_graph *g, enum wl_op op, const char *name, struct wl_tensor *x,
                                  struct wl_tensor *with, struct wl_loss loss)
 {

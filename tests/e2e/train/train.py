@@ -94,6 +94,26 @@ def parallel():
         assert r["samples"] == 60 and abs(48 * r["epochs"][0]["val_top1"] % 1 - 0.5) > 0.49, r
 
 
+def models():
+    """The other networks: two ranks equal one that accumulates, dropout included, and a stopped training goes on as if
+    it had not stopped."""
+    images()
+    for name, size in (("vgg16", 32),):
+        common = [name, "--data", DATA, "--size", "tiny", "--image-size", size, "--quiet", "--train-samples", 64,
+                  "--lr", 0.01]
+        one = done(*common, "--epochs", 1, "--local-batch", 8, "--accumulation", 2, "--checkpoint-dir", f"{WORK}/{name}1")
+        two = done(*common, "--epochs", 1, "--local-batch", 8, "--workers", 2, "--checkpoint-dir", f"{WORK}/{name}2")
+        for key in ("train_loss", "val_loss"):
+            assert close(two["epochs"][0][key], one["epochs"][0][key]), f"{name}: {key}"
+        far = distance(tensors(f"{WORK}/{name}2"), tensors(f"{WORK}/{name}1"))
+        assert far < 1e-5, f"{name}: parameters differ by {far}"
+        whole = done(*common, "--epochs", 2, "--local-batch", 8, "--workers", 2)
+        rest = done(*common, "--epochs", 2, "--local-batch", 8, "--workers", 2, "--checkpoint-dir", f"{WORK}/{name}2",
+                    "--resume")
+        for key in ("train_loss", "val_loss"):
+            assert rest["epochs"][0][key] == whole["epochs"][1][key], f"{name}: {key} after a resume"
+
+
 def resume():
     """A training that was stopped goes on to the very numbers of one that was not."""
     images()
@@ -207,6 +227,8 @@ def learns():
     best = max(e["val_top1"] for e in r["epochs"])
     assert best > 0.25, [e["val_top1"] for e in r["epochs"]]
     assert r["epochs"][-1]["train_loss"] < 0.9 * r["epochs"][0]["train_loss"]
+    r = done("vgg16", "--data", DATA, "--size", "tiny", "--epochs", 7, "--quiet", "--workers", 2, "--local-batch", 16)
+    assert max(e["val_top1"] for e in r["epochs"]) > 0.25, [e["val_top1"] for e in r["epochs"]]
 
 
 def explain():
@@ -275,7 +297,7 @@ def bad_input():
     assert kept["bad_images"] == 1 and kept["samples"] == 192, kept
 
 
-CASES = [parallel, resume, interrupt, lost_rank, marks, learns, explain, bad_input]
+CASES = [parallel, models, resume, interrupt, lost_rank, marks, learns, explain, bad_input]
 
 if __name__ == "__main__":
     case = next(c for c in CASES if c.__name__ == sys.argv[2])

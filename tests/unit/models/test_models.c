@@ -1,5 +1,6 @@
 /* The networks against what torchvision says about them. */
 #include "models/models.h"
+#include "nn/graph.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -136,6 +137,63 @@ static void test_resnet50_order(void **state)
     wl_arena_free(b.a);
 }
 
+/* ---- larger networks: the graph alone, without the memory of a plan ---- */
+
+struct drawn {
+    struct wl_arena *a;
+    struct wl_graph *g;
+    int64_t parameters;
+};
+
+static struct drawn draw(const char *model, struct wl_model_opts opts)
+{
+    struct drawn d = { .a = wl_arena_new(NULL) };
+    struct wl_err e = { 0 };
+    struct wl_model_net net;
+    d.g = wl_graph_new(d.a);
+    if (wl_model_find(model)->build(d.g, &opts, &net, &e)) fail_msg("%s", e.msg);
+    for (size_t i = 0; i < d.g->n_tensors; i++)
+        if (d.g->tensors[i]->role == WL_ROLE_PARAM) d.parameters += wl_dims_count(&d.g->tensors[i]->dims);
+    return d;
+}
+
+/* A parameter: its shape and how it starts. */
+static void check_param(const struct drawn *d, const char *name, struct wl_dims want, enum wl_init_rule rule,
+                        double scale)
+{
+    for (size_t i = 0; i < d->g->n_tensors; i++) {
+        const struct wl_tensor *t = d->g->tensors[i];
+        if (t->role != WL_ROLE_PARAM || !wl_streq(t->name, name)) continue;
+        if (!wl_dims_equal(&t->dims, &want)) fail_msg("%s is %s", name, wl_dims_text(d->a, &t->dims));
+        if (t->init.rule != rule || fabs(t->init.scale - scale) > 1e-12)
+            fail_msg("%s starts by rule %d, %g", name, (int)t->init.rule, t->init.scale);
+        return;
+    }
+    fail_msg("no %s", name);
+}
+
+static void test_vgg16_is_torchvisions(void **state)
+{
+    (void)state;
+    struct drawn d = draw("vgg16", (struct wl_model_opts) { "full", 1, 224, 1000 });
+    assert_int_equal(d.parameters, 138357544);
+    const double he = sqrt(2.0 / (512 * 9)); /* kaiming_normal_(fan_out) */
+    check_param(&d, "features.0.weight", WL_DIMS(64, 3, 3, 3), WL_INIT_NORMAL, sqrt(2.0 / (64 * 9)));
+    check_param(&d, "features.0.bias", WL_DIMS(64), WL_INIT_CONSTANT, 0);
+    check_param(&d, "features.17.weight", WL_DIMS(512, 256, 3, 3), WL_INIT_NORMAL, he);
+    check_param(&d, "features.28.weight", WL_DIMS(512, 512, 3, 3), WL_INIT_NORMAL, he);
+    check_param(&d, "classifier.0.weight", WL_DIMS(4096, 25088), WL_INIT_NORMAL, 0.01);
+    check_param(&d, "classifier.3.weight", WL_DIMS(4096, 4096), WL_INIT_NORMAL, 0.01);
+    check_param(&d, "classifier.6.weight", WL_DIMS(1000, 4096), WL_INIT_NORMAL, 0.01);
+    check_param(&d, "classifier.6.bias", WL_DIMS(1000), WL_INIT_CONSTANT, 0);
+    wl_arena_free(d.a);
+
+    /* Twice the pixels: the adaptive mean takes windows of 2 x 2, and the parameters stay. */
+    d = draw("vgg16", (struct wl_model_opts) { "full", 1, 448, 1000 });
+    assert_int_equal(d.parameters, 138357544);
+    wl_arena_free(d.a);
+}
+
 static void test_too_small_an_image(void **state)
 {
     (void)state;
@@ -145,6 +203,10 @@ static void test_too_small_an_image(void **state)
     struct wl_model_opts opts = { "tiny", 2, 16, 10 };
     assert_int_equal(wl_model_find("resnet50")->build(wl_graph_new(a), &opts, &net, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "16 pixels"));
+    opts = (struct wl_model_opts) { "full", 2, 256, 10 }; /* a map of 8 x 8: windows of 7 x 7 do not tile it */
+    assert_int_equal(wl_model_find("vgg16")->build(wl_graph_new(a), &opts, &net, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "256 pixels"));
+    assert_non_null(strstr(e.msg, "224 pixels"));
     wl_arena_free(a);
 }
 
@@ -166,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resnet50_is_torchvisions),
         cmocka_unit_test(test_resnet50_order),
+        cmocka_unit_test(test_vgg16_is_torchvisions),
         cmocka_unit_test(test_too_small_an_image),
         cmocka_unit_test(test_table),
     };

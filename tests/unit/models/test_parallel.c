@@ -14,7 +14,14 @@
 
 #include <cmocka.h>
 
-enum { BATCH = 8, SIZE = 64, CLASSES = 5, UPDATES = 3, MAX_STATES = 600000, LIMIT = 2 * MAX_STATES };
+enum { BATCH = 8, CLASSES = 5, UPDATES = 3, MAX_STATES = 600000, LIMIT = 2 * MAX_STATES };
+
+/* A network at its tiny size. */
+struct subject {
+    const char *model;
+    int size; /* pixels */
+};
+static const struct subject resnet50 = { "resnet50", 64 }, vgg16 = { "vgg16", 64 };
 
 /* What a training left: the gradients of the first update, then every state. */
 struct result {
@@ -24,11 +31,12 @@ struct result {
     float x[LIMIT];
 };
 
-static int fill(struct wl_plan *p, const struct wl_model_net *net, int64_t shard)
+static int fill(struct wl_plan *p, const struct wl_model_net *net, int size, int64_t shard)
 {
     float *x = wl_plan_input(p, net->images);
     int32_t *y = wl_plan_input(p, net->labels);
-    for (uint64_t i = 0; i < BATCH * 3 * SIZE * SIZE; i++) x[i] = (float)wl_random_normal(11, (uint64_t)shard, i);
+    for (uint64_t i = 0; i < (uint64_t)(BATCH * 3 * size * size); i++)
+        x[i] = (float)wl_random_normal(11, (uint64_t)shard, i);
     for (uint64_t i = 0; i < BATCH; i++) y[i] = (int32_t)wl_random_below(12, (uint64_t)shard, i, CLASSES);
     return 0;
 }
@@ -59,12 +67,13 @@ static int keep_states(struct wl_plan *p, enum wl_state_kind kind, struct result
     return 0;
 }
 
-static int train(struct wl_comm *c, int shards, struct result *r, struct wl_arena *a, struct wl_err *e)
+static int train(const struct subject *s, struct wl_comm *c, int shards, struct result *r, struct wl_arena *a,
+                 struct wl_err *e)
 {
     struct wl_graph *g = wl_graph_new(a);
     struct wl_model_net net;
-    struct wl_model_opts model = { "tiny", BATCH, SIZE, CLASSES };
-    int each = shards / c->size, rc = wl_model_find("resnet50")->build(g, &model, &net, e);
+    struct wl_model_opts model = { "tiny", BATCH, s->size, CLASSES };
+    int each = shards / c->size, rc = wl_model_find(s->model)->build(g, &model, &net, e);
     if (rc) return rc;
     struct wl_plan *p;
     struct wl_plan_opts how = {
@@ -74,7 +83,7 @@ static int train(struct wl_comm *c, int shards, struct result *r, struct wl_aren
     for (int u = 0; u < UPDATES && !rc; u++) {
         struct wl_counts counts = { 0 };
         for (int m = 0; m < each && !rc; m++) {
-            fill(p, &net, u * shards + m * c->size + c->rank);
+            fill(p, &net, s->size, u * shards + m * c->size + c->rank);
             rc = wl_plan_train(p, m == 0, m == each - 1, &counts, e);
         }
         if (!rc && u == 0) rc = keep_gradients(p, r, e);
@@ -86,7 +95,7 @@ static int train(struct wl_comm *c, int shards, struct result *r, struct wl_aren
 }
 
 /* Trains on `workers` ranks in processes of their own; every rank's result. */
-static struct result *run(int workers, int shards)
+static struct result *run(const struct subject *s, int workers, int shards)
 {
     size_t bytes = (size_t)workers * sizeof(struct result);
     struct result *results = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -99,7 +108,7 @@ static struct result *run(int workers, int shards)
         struct wl_comm *c;
         if (wl_comm_open(&c, &(struct wl_comm_how) { .backend = "auto", .workers = workers }, a, &e)) _exit(1);
         struct result *r = &results[c->rank];
-        r->rc = train(c, shards, r, wl_arena_new(a), &e);
+        r->rc = train(s, c, shards, r, wl_arena_new(a), &e);
         memcpy(r->msg, e.msg, sizeof r->msg - 1);
         wl_arena_free(a);
         _exit(0);
@@ -124,16 +133,16 @@ static double distance(const float *a, const float *b, size_t n)
     return sqrt(difference / size);
 }
 
-static void compare(int workers, int shards)
+static void compare(const struct subject *s, int workers, int shards)
 {
-    struct result *one = run(1, shards), *many = run(workers, shards);
-    assert_true(one->gradients > 100000 && one->states > one->gradients);
+    struct result *one = run(s, 1, shards), *many = run(s, workers, shards);
+    assert_true(one->gradients > 100000 && one->states >= one->gradients);
     assert_int_equal(many->gradients, one->gradients);
     assert_int_equal(many->states, one->states);
     double gradients = distance(many->x, one->x, one->gradients);
     double states = distance(many->x + one->gradients, one->x + one->gradients, one->states);
     if (!(gradients < 1e-5 && states < 1e-5))
-        fail_msg("%d ranks differ from one: gradients %g, states %g", workers, gradients, states);
+        fail_msg("%s: %d ranks differ from one: gradients %g, states %g", s->model, workers, gradients, states);
     for (int k = 1; k < workers; k++) /* all ranks hold the same bits */
         assert_memory_equal(many[k].x, many->x, (one->gradients + one->states) * sizeof(float));
     munmap(one, sizeof *one);
@@ -143,19 +152,26 @@ static void compare(int workers, int shards)
 static void test_two_ranks(void **state)
 {
     (void)state;
-    compare(2, 2);
+    compare(&resnet50, 2, 2);
 }
 
 static void test_three_ranks(void **state)
 {
     (void)state;
-    compare(3, 3);
+    compare(&resnet50, 3, 3);
 }
 
 static void test_two_ranks_that_accumulate(void **state)
 {
     (void)state;
-    compare(2, 4);
+    compare(&resnet50, 2, 4);
+}
+
+/* Dropout: the ranks drop what the one drops. */
+static void test_vgg16(void **state)
+{
+    (void)state;
+    compare(&vgg16, 2, 4);
 }
 
 int main(void)
@@ -164,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_two_ranks),
         cmocka_unit_test(test_three_ranks),
         cmocka_unit_test(test_two_ranks_that_accumulate),
+        cmocka_unit_test(test_vgg16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

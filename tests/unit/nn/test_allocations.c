@@ -46,7 +46,7 @@ static void step(struct wl_plan *p)
     assert_int_equal(wl_plan_eval(p, &c, NULL), 0);
 }
 
-static void no_allocations(const char *backend)
+static void no_allocations(const char *model, int64_t pixels, const char *backend)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_graph *g = wl_graph_new(a);
@@ -54,8 +54,8 @@ static void no_allocations(const char *backend)
     struct wl_err e = { 0 };
     struct wl_plan *p;
     bool ref = wl_streq(backend, "ref");
-    struct wl_model_opts size = { .size = "tiny", .batch = ref ? 1 : 2, .image_size = 32, .classes = 5 };
-    if (wl_model_find("resnet50")->build(g, &size, &net, &e)) fail_msg("%s", e.msg);
+    struct wl_model_opts size = { .size = "tiny", .batch = ref ? 1 : 2, .image_size = pixels, .classes = 5 };
+    if (wl_model_find(model)->build(g, &size, &net, &e)) fail_msg("%s", e.msg);
     if (wl_plan_new(&p, g, &(struct wl_plan_opts) { .backend = backend, .micro_batches = 2 }, NULL, a, &e)) {
         if (e.code == WL_EUNAVAIL) skip();
         fail_msg("%s", e.msg);
@@ -73,13 +73,14 @@ static void no_allocations(const char *backend)
 static void test_cpu(void **state)
 {
     (void)state;
-    no_allocations("cpu");
+    no_allocations("resnet50", 32, "cpu");
+    no_allocations("vgg16", 32, "cpu");
 }
 
 static void test_ref(void **state)
 {
     (void)state;
-    no_allocations("ref");
+    no_allocations("resnet50", 32, "ref");
 }
 
 int main(void)
