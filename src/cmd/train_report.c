@@ -66,7 +66,8 @@ static void print_text(const struct wl_train *t, bool interrupted)
            interrupted ? "interrupted after" : "trained", t->n_epochs, t->n_epochs == 1 ? "" : "s",
            (long long)s.updates, (long long)s.samples, wl_human_time(t->arena, s.time_s),
            rate((double)s.samples, s.time_s));
-    if (wl_loader_bad(t->train)) printf("%lld images could not be read\n", (long long)wl_loader_bad(t->train));
+    int64_t bad = wl_loader_bad(t->train);
+    if (bad) printf("%lld image%s could not be read\n", (long long)bad, bad == 1 ? "" : "s");
 }
 
 /* ---- for programs ----------------------------------------------------------------------------------------------- */
