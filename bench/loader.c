@@ -1,5 +1,6 @@
 /* Images a second that one core reads, decodes, crops, resizes and normalises, beside what decoding alone allows: the
- * same files decoded whole by libjpeg-turbo. Rounds of both alternate; medians of 5, and their ratio. */
+ * same files decoded whole by libjpeg-turbo, and beside the same pictures from TFRecord shards, checksums compared.
+ * Rounds alternate; medians of 5, and their ratios. */
 #include "data/internal.h"
 
 #include <stdio.h>
@@ -41,31 +42,23 @@ static double load(struct wl_loader *l, int64_t epoch, float *x, int32_t *y)
     return (double)total / ((double)(wl_now_ns() - start) * 1e-9);
 }
 
-static double decode(struct wl_jpeg *j, const struct wl_images *images)
+static double decode(struct wl_jpeg *j, const struct wl_source *source, struct wl_sample *sample)
 {
     struct wl_err e;
     int64_t start = wl_now_ns();
-    for (int64_t i = 0; i < images->n; i++) {
-        char path[4096];
+    for (int64_t i = 0; i < source->n; i++) {
         struct wl_pixels pixels;
         int width, height;
-        must(wl_images_path(images, i, path, sizeof path, &e), &e);
-        must(wl_jpeg_open(j, path, &width, &height, &e), &e);
+        must(wl_source_read(source, i, sample, &e), &e);
+        must(wl_jpeg_open(j, sample, &width, &height, &e), &e);
         must(wl_jpeg_decode(j, 1, &pixels, &e), &e);
     }
-    return (double)images->n / ((double)(wl_now_ns() - start) * 1e-9);
+    return (double)source->n / ((double)(wl_now_ns() - start) * 1e-9);
 }
 
-static void measure(const struct setting *s, const char *root, struct wl_arena *a)
+static struct wl_loader *open_loader(const struct setting *s, struct wl_synth_opts *synth, struct wl_arena *a)
 {
-    struct wl_err e;
-    int64_t written;
-    struct wl_synth_opts synth = { .dir = wl_strf(a, "%s/%lld", root, (long long)s->file_size),
-                                   .classes = 10,
-                                   .images = s->images,
-                                   .size = s->file_size,
-                                   .seed = 1 };
-    struct wl_loader_opts o = { .dir = synth.dir,
+    struct wl_loader_opts o = { .dir = synth->dir,
                                 .train = true,
                                 .image_size = s->image_size,
                                 .batch = BATCH,
@@ -73,23 +66,45 @@ static void measure(const struct setting *s, const char *root, struct wl_arena *
                                 .seed = 1,
                                 .augment = true };
     struct wl_loader *l;
+    struct wl_err e;
+    int64_t written;
+    must(wl_synth_imagenet(synth, false, &written, a, &e), &e);
+    must(wl_loader_open(&l, &o, a, &e), &e);
+    return l;
+}
+
+static void measure(const struct setting *s, const char *root, struct wl_arena *a)
+{
+    struct wl_err e;
+    struct wl_synth_opts synth = { .dir = wl_strf(a, "%s/%lld", root, (long long)s->file_size),
+                                   .classes = 10,
+                                   .images = s->images,
+                                   .size = s->file_size,
+                                   .seed = 1 };
+    struct wl_synth_opts shards = synth;
+    struct wl_source source;
+    struct wl_sample *sample = wl_new(a, struct wl_sample);
     struct wl_jpeg *j;
-    struct wl_images images;
-    double loaded[ROUNDS], decoded[ROUNDS];
+    double folders[ROUNDS], tfrecord[ROUNDS], decoded[ROUNDS];
     float *x = wl_alloc(a, sizeof *x * (size_t)(BATCH * 3 * s->image_size * s->image_size));
     int32_t y[BATCH];
-    must(wl_synth_imagenet(&synth, false, &written, a, &e), &e);
-    must(wl_loader_open(&l, &o, a, &e), &e);
+    shards.dir = wl_strf(a, "%s-shards", synth.dir);
+    shards.tfrecord = true;
+    struct wl_loader *from_folders = open_loader(s, &synth, a), *from_shards = open_loader(s, &shards, a);
     must(wl_jpeg_new(&j, a, &e), &e);
-    must(wl_images_list(&images, synth.dir, "train", a, &e), &e);
-    load(l, 0, x, y); /* the files are in the page cache from here on */
+    must(wl_source_open(&source, synth.dir, true, 0, a, &e), &e);
+    load(from_folders, 0, x, y); /* the files are in the page cache from here on */
+    load(from_shards, 0, x, y);
     for (int round = 0; round < ROUNDS; round++) {
-        loaded[round] = load(l, round + 1, x, y);
-        decoded[round] = decode(j, &images);
+        folders[round] = load(from_folders, round + 1, x, y);
+        tfrecord[round] = load(from_shards, round + 1, x, y);
+        decoded[round] = decode(j, &source, sample);
     }
-    double mine = median(loaded), whole = median(decoded);
-    printf("files %lld px, images %lld px: %.0f images/s a core; decoding whole files %.0f; ratio %.2f\n",
-           (long long)s->file_size, (long long)s->image_size, mine, whole, mine / whole);
+    free(sample->bytes.p);
+    double mine = median(folders), records = median(tfrecord), whole = median(decoded);
+    printf("files %lld px, images %lld px: %.0f images/s a core; from TFRecord shards %.0f, ratio %.2f; decoding whole "
+           "files %.0f, ratio %.2f\n",
+           (long long)s->file_size, (long long)s->image_size, mine, records, records / mine, whole, mine / whole);
 }
 
 int main(void)

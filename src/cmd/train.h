@@ -13,7 +13,7 @@
 struct wl_train_opts {
     const char *data, *size, *backend;
     int64_t epochs, local_batch, accumulation, image_size, classes, train_samples, val_samples, seed;
-    bool validate, augment, skip_bad;
+    bool validate, augment, skip_bad, check_crc;
     /* optimiser and schedule */
     double lr, momentum, weight_decay;
     bool nesterov, lr_scale;

@@ -7,7 +7,8 @@
 
 struct options {
     const char *synthetic;
-    int64_t classes, images, val_images, image_size, seed, threads;
+    const char *format;
+    int64_t classes, images, val_images, image_size, shards, seed, threads;
     bool json, quiet;
 };
 
@@ -20,6 +21,10 @@ static const struct wl_opt rows[] = {
     { "val-images", WL_INT, AT(val_images), NULL, 1, 1e8,
       .help = "validation images; default: a fifth of the training images" },
     { "image-size", WL_INT, AT(image_size), "64", 8, 4096, "pixels", .help = "side of the images" },
+    { "format", WL_CHOICE, AT(format), "folder", .choices = "folder|tfrecord",
+      .help = "class folders of JPEGs, or the same pictures in TFRecord shards" },
+    { "shards", WL_INT, AT(shards), NULL, 1, 99999,
+      .help = "TFRecord files of the training images, default 8; validation gets an eighth as many" },
     { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "of the images" },
     { "threads", WL_INT, AT(threads), NULL, 1, 1024, .help = "default: one a core" },
     { "json", WL_FLAG, AT(json), .help = "print what was written as JSON" },
@@ -39,6 +44,8 @@ static int imagenet(const struct options *o, int64_t *written, struct wl_arena *
         .size = o->image_size,
         .seed = o->seed,
         .threads = o->threads,
+        .tfrecord = wl_streq(o->format, "tfrecord"),
+        .shards = o->shards,
     };
     return wl_synth_imagenet(&s, !o->quiet, written, a, e);
 }
@@ -77,10 +84,11 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
         struct wl_json *j = wl_json_root_object(a);
         wl_json_add_str(j, "data", d->name);
         wl_json_add_str(j, "dir", o->synthetic);
+        wl_json_add_str(j, "format", o->format);
         wl_json_add_int(j, "written", written);
         wl_json_print(j, stdout);
     } else if (written) {
-        printf("%lld files written to %s\n", (long long)written, o->synthetic);
+        printf("%lld pictures written to %s\n", (long long)written, o->synthetic);
     } else {
         printf("%s is complete already\n", o->synthetic);
     }
@@ -92,8 +100,9 @@ const struct wl_cmd wl_cmd_train_data = {
     .usage = "imagenet --synthetic DIR [options]",
     .help = "writes small data that can be learned, in the format of a real data set",
     .more =
-        "DIR gets train/CLASS/NAME.JPEG and val/CLASS/NAME.JPEG. A folder that is complete with the same settings is\n"
-        "left as it is.\n\n"
+        "DIR gets train/CLASS/NAME.JPEG and val/CLASS/NAME.JPEG, or train-00000-of-00008 ... and validation-..., as\n"
+        "TensorFlow's script for ImageNet writes them. A folder that is complete with the same settings is left as it\n"
+        "is.\n\n"
         "example\n"
         "  wattlaw-train data imagenet --synthetic images --classes 8 --images 640\n"
         "  wattlaw-train resnet50 --size tiny --data images --epochs 4",

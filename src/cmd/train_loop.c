@@ -16,7 +16,7 @@ static int compute(struct wl_train *t, struct wl_counts *counts, struct wl_err *
     for (int64_t m = 0; m <= last; m++) {
         int64_t n;
         int got = input->code ? 1 : wl_loader_next(t->train, images, labels, &n, input);
-        if (got == 0) wl_fail(input, WL_EINVAL, "%s/train has fewer images than at the start", t->opts->data);
+        if (got == 0) wl_fail(input, WL_EINVAL, "%s: fewer training images than at the start", t->opts->data);
         int rc = wl_plan_train(t->plan, m == 0, m == last, counts, e);
         if (rc) return rc;
     }

@@ -6,7 +6,8 @@
 #define AT(field) .offset = offsetof(struct wl_train_opts, field)
 
 const struct wl_opt wl_train_rows[] = {
-    { "data", WL_STR, AT(data), .help = "folder with train/CLASS/*.JPEG and val/CLASS/*.JPEG; needed for training" },
+    { "data", WL_STR, AT(data),
+      .help = "folder with train/CLASS/*.JPEG and val/CLASS/*.JPEG, or with TFRecord shards; needed for training" },
     { "epochs", WL_INT, AT(epochs), "10", 1, 1e6, .help = "passes over the training set" },
     { "local-batch", WL_INT, AT(local_batch), NULL, 1, 1e6,
       .help = "samples of a worker at a time; default: the model's" },
@@ -17,12 +18,13 @@ const struct wl_opt wl_train_rows[] = {
     { "image-size", WL_INT, AT(image_size), NULL, 1, 4096, "pixels",
       .help = "side of the images; default: the model's" },
     { "classes", WL_INT, AT(classes), NULL, 2, 1e6,
-      .help = "classes expected in the data; default: as many as there are" },
+      .help = "classes expected in the data; default: as many as there are (shards: as labels.txt has)" },
     { "train-samples", WL_INT, AT(train_samples), NULL, 1, 1e12, .help = "use so many training images; default: all" },
     { "val-samples", WL_INT, AT(val_samples), NULL, 1, 1e12, .help = "use so many validation images; default: all" },
     { "validate", WL_FLAG, AT(validate), "yes", .help = "run over val/ after each epoch" },
     { "augment", WL_FLAG, AT(augment), "yes", .help = "random crops and flips in training" },
     { "skip-bad", WL_FLAG, AT(skip_bad), .help = "leave out images that cannot be read, and count them" },
+    { "check-crc", WL_FLAG, AT(check_crc), "yes", .help = "compare TFRecord data with their checksums" },
     { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "of the parameters, the order of samples and their crops" },
 
     { "lr", WL_REAL, AT(lr), NULL, 0, 1e6,

@@ -50,10 +50,10 @@ static void print_text(const struct wl_train *t, bool interrupted)
     printf("%s (%s, %.3g million parameters) on %s\n", t->model->name, t->opts->size, (double)info.parameters * 1e-6,
            t->opts->data);
     printf("%d worker%s x local batch %lld x accumulation %lld = global batch %lld; %lld classes, %lld training "
-           "images\n\n",
+           "images in %s\n\n",
            t->comm->size, t->comm->size > 1 ? "s" : "", (long long)t->opts->local_batch,
            (long long)t->opts->accumulation, (long long)t->global_batch, (long long)t->classes,
-           (long long)wl_loader_samples(t->train));
+           (long long)wl_loader_samples(t->train), wl_loader_format(t->train));
     if (t->n_epochs == 0 && !interrupted) {
         printf("nothing left to do: the checkpoint is of epoch %lld of %lld\n", (long long)t->at.epoch - 1,
                (long long)t->opts->epochs);
@@ -106,6 +106,7 @@ static void print_json(const struct wl_train *t, bool interrupted)
     wl_json_add_int(o, "nodes", t->comm->nodes);
     wl_json_add_int(o, "global_batch", t->global_batch);
     wl_json_add_int(o, "classes", t->classes);
+    wl_json_add_str(o, "data_format", wl_loader_format(t->train));
     wl_json_add_int(o, "train_samples", wl_loader_samples(t->train));
     wl_json_add_int(o, "parameters", info.parameters);
     wl_json_add_real(o, "train_flops_per_sample", info.train_flops);

@@ -20,6 +20,7 @@ static struct wl_loader_opts loader_opts(const struct wl_train *t, bool train)
         .seed = (uint64_t)o->seed,
         .drop_last = train,
         .skip_bad = o->skip_bad,
+        .skip_crc = !o->check_crc,
         .augment = train && o->augment,
     };
 }
@@ -42,7 +43,7 @@ static int count_updates(struct wl_train *t, struct wl_err *e)
     if (t->epoch_updates > 0) return 0;
     return wl_fail(
         e, WL_EINVAL,
-        "%s/train: %lld images make no global batch of %lld (%d workers x local batch %lld x accumulation %lld)",
+        "%s: %lld training images make no global batch of %lld (%d workers x local batch %lld x accumulation %lld)",
         o->data, (long long)wl_loader_samples(t->train), (long long)t->global_batch, t->comm->size,
         (long long)o->local_batch, (long long)o->accumulation);
 }

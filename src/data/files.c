@@ -1,8 +1,23 @@
+/* Pictures in class folders. */
 #include "data/internal.h"
 
-#include <stdio.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct image {
+    uint64_t name;       /* offset into images.names: "<class>/<file>" */
+    int32_t class_index; /* place among the sorted folders of train/ */
+};
+
+struct images {
+    struct image *v; /* sorted by class, then by name */
+    int64_t n;
+    const char *names;
+};
 
 static bool is_jpeg_name(const char *name)
 {
@@ -44,9 +59,11 @@ static int64_t class_index(const struct wl_strs *classes, const char *name)
     return -1;
 }
 
-/* What wl_images_list collects. */
+/* ---- listing ---------------------------------------------------------------------------------------------------- */
+
 struct listing {
-    struct wl_images *out;
+    struct wl_source *source;
+    struct images *out;
     struct wl_text names;
     size_t cap;
     struct wl_arena *arena;
@@ -55,14 +72,14 @@ struct listing {
 static int list_class(struct listing *l, const char *name, struct wl_err *e)
 {
     struct wl_arena *tmp = wl_arena_new(l->arena);
-    const char *folder = wl_path_join(tmp, l->out->dir, name);
-    int32_t index = (int32_t)class_index(&l->out->classes, name);
+    const char *folder = wl_path_join(tmp, l->source->dir, name);
+    int32_t index = (int32_t)class_index(&l->source->labels, name);
     int64_t before = l->out->n;
     struct wl_strs files;
     int rc = wl_dir_list(folder, &files, tmp, e);
     for (size_t i = 0; rc == 0 && i < files.n; i++) {
         if (!is_jpeg_name(files.v[i])) continue;
-        struct wl_image image = { .name = l->names.n, .class_index = index };
+        struct image image = { .name = l->names.n, .class_index = index };
         wl_text_addf(&l->names, "%s/%s", name, files.v[i]);
         wl_text_addn(&l->names, "", 1);
         WL_GROW(l->arena, l->out->v, (size_t)l->out->n, l->cap);
@@ -77,48 +94,83 @@ static int part_exists(const char *dir, const char *part, const char *path, stru
 {
     if (!wl_is_dir(dir)) return wl_fail(e, WL_ENOENT, "%s: no such data folder", dir);
     if (wl_is_dir(path)) return 0;
-    return wl_fail(e, WL_ENOENT, "%s: no folder '%s'; expected %s/train/<class>/<name>.JPEG and val/ likewise", dir,
-                   part, dir);
+    return wl_fail(e, WL_ENOENT,
+                   "%s: no folder '%s'; expected %s/train/<class>/<name>.JPEG and val/ likewise, or TFRecord shards "
+                   "train-00000-of-<N> ... and validation-00000-of-<N> ...",
+                   dir, part, dir);
 }
 
-int wl_images_list(struct wl_images *out, const char *dir, const char *part, struct wl_arena *a, struct wl_err *e)
+static int list_classes_of_part(struct listing *l, const char *train, struct wl_err *e)
 {
-    const char *train = wl_path_join(a, dir, "train");
-    struct listing l = { .out = out, .names = WL_TEXT(a), .arena = a };
+    struct wl_source *s = l->source;
     struct wl_strs folders;
-    int rc;
-    *out = (struct wl_images) { .dir = wl_path_join(a, dir, part) };
-    if ((rc = part_exists(dir, "train", train, e)) != 0) return rc;
-    if ((rc = part_exists(dir, part, out->dir, e)) != 0) return rc;
-    if ((rc = list_classes(train, &out->classes, a, e)) != 0) return rc;
-    if ((rc = wl_dir_list(out->dir, &folders, a, e)) != 0) return rc;
-    for (size_t i = 0; i < folders.n; i++) {
-        if (folders.v[i][0] == '.' || !wl_is_dir(wl_path_join(a, out->dir, folders.v[i]))) continue;
-        if (class_index(&out->classes, folders.v[i]) < 0)
-            return wl_fail(e, WL_EINVAL, "%s/%s: this class is not among the %zu of %s", out->dir, folders.v[i],
-                           out->classes.n, train);
-        if ((rc = list_class(&l, folders.v[i], e)) != 0) return rc;
+    int rc = wl_dir_list(s->dir, &folders, l->arena, e);
+    for (size_t i = 0; rc == 0 && i < folders.n; i++) {
+        if (folders.v[i][0] == '.' || !wl_is_dir(wl_path_join(l->arena, s->dir, folders.v[i]))) continue;
+        if (class_index(&s->labels, folders.v[i]) < 0)
+            return wl_fail(e, WL_EINVAL, "%s/%s: this class is not among the %zu of %s", s->dir, folders.v[i],
+                           s->labels.n, train);
+        rc = list_class(l, folders.v[i], e);
     }
-    if (out->n == 0) return wl_fail(e, WL_EINVAL, "%s: no images", out->dir);
-    out->names = l.names.s;
+    return rc;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+static int read_fd(struct wl_sample *s, int fd, struct wl_err *e)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return wl_fail_errno(e, "%s", s->name);
+    if (!S_ISREG(st.st_mode)) return wl_fail(e, WL_EINVAL, "%s: is no plain file", s->name);
+    int rc = wl_bytes_room(&s->bytes, (size_t)st.st_size, s->name, e);
+    if (rc != 0) return rc;
+    s->bytes.n = 0;
+    while (s->bytes.n < (size_t)st.st_size) {
+        ssize_t got = read(fd, s->bytes.p + s->bytes.n, (size_t)st.st_size - s->bytes.n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return wl_fail_errno(e, "%s", s->name);
+        if (got == 0) break;
+        s->bytes.n += (size_t)got;
+    }
+    s->jpeg = s->bytes.p;
+    s->jpeg_n = s->bytes.n;
     return 0;
 }
 
-int wl_images_limit(struct wl_images *images, int64_t samples, struct wl_err *e)
+int wl_sample_read(struct wl_sample *s, struct wl_err *e)
 {
-    if (samples == 0) return 0;
-    if (samples > images->n)
-        return wl_fail(e, WL_EINVAL, "%s: %lld samples asked for, it has %lld", images->dir, (long long)samples,
-                       (long long)images->n);
-    for (int64_t i = 0; i < samples; i++) images->v[i] = images->v[(2 * i + 1) * images->n / (2 * samples)];
-    images->n = samples;
-    return 0;
+    int fd = open(s->name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return wl_fail_errno(e, "%s", s->name);
+    int rc = read_fd(s, fd, e);
+    close(fd);
+    return rc;
 }
 
-int wl_images_path(const struct wl_images *images, int64_t i, char *buf, size_t size, struct wl_err *e)
+static int read_file(const struct wl_source *source, int64_t i, struct wl_sample *out, struct wl_err *e)
 {
+    const struct images *images = source->own;
     const char *name = images->names + images->v[i].name;
-    if (snprintf(buf, size, "%s/%s", images->dir, name) >= (int)size)
-        return wl_fail(e, WL_EINVAL, "%s/%s: path longer than %zu bytes", images->dir, name, size - 1);
+    out->class_index = images->v[i].class_index;
+    if (snprintf(out->name, sizeof out->name, "%s/%s", source->dir, name) >= (int)sizeof out->name)
+        return wl_fail(e, WL_EINVAL, "%s/%s: path longer than %zu bytes", source->dir, name, sizeof out->name - 1);
+    return wl_sample_read(out, e);
+}
+
+int wl_files_open(struct wl_source *s, const char *dir, bool train, struct wl_arena *a, struct wl_err *e)
+{
+    static const struct wl_source_ops ops = { .name = "folders", .read = read_file };
+    const char *train_dir = wl_path_join(a, dir, "train"), *part = train ? "train" : "val";
+    struct images *images = wl_new(a, struct images);
+    struct listing l = { .source = s, .out = images, .names = WL_TEXT(a), .arena = a };
+    int rc;
+    *s = (struct wl_source) { .ops = &ops, .own = images, .dir = wl_path_join(a, dir, part) };
+    if ((rc = part_exists(dir, "train", train_dir, e)) != 0) return rc;
+    if ((rc = part_exists(dir, part, s->dir, e)) != 0) return rc;
+    if ((rc = list_classes(train_dir, &s->labels, a, e)) != 0) return rc;
+    if ((rc = list_classes_of_part(&l, train_dir, e)) != 0) return rc;
+    if (images->n == 0) return wl_fail(e, WL_EINVAL, "%s: no images", s->dir);
+    images->names = l.names.s;
+    s->n = s->all = images->n;
+    s->classes = (int64_t)s->labels.n;
     return 0;
 }

@@ -4,6 +4,9 @@
 
 #include "data/data.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
+
 /* ---- a sequence of random numbers: element after element of one stream of base/random.h ---- */
 
 struct wl_draws {
@@ -31,30 +34,120 @@ int64_t wl_shares_at(const struct wl_shares *s, int64_t step, int64_t *from);
 /* Fills order[0..n) with the permutation of an epoch. */
 void wl_order_shuffle(uint32_t *order, int64_t n, uint64_t seed, int64_t epoch);
 
-/* ---- files.c: the folder layout ---- */
+/* ---- source.c: encoded pictures by number, whatever they lie in ---- */
 
-struct wl_image {
-    uint64_t name;       /* offset into wl_images.names: "<class>/<file>" */
-    int32_t class_index; /* place among the sorted folders of train/ */
+/* Bytes that grow to the largest sample and stay. */
+struct wl_bytes {
+    uint8_t *p;
+    size_t n, cap;
 };
 
-struct wl_images {
-    const char *dir; /* DIR/train or DIR/val */
-    struct wl_strs classes;
-    struct wl_image *v; /* sorted by class, then by name */
-    int64_t n;
-    const char *names;
+/* Room for n bytes in all; what was there may be gone. WL_ENOMEM names what they are for. */
+int wl_bytes_room(struct wl_bytes *b, size_t n, const char *what, struct wl_err *e) WL_MUST_CHECK;
+
+/* A sample as it was read; one for each thread, released with free(bytes.p). */
+struct wl_sample {
+    struct wl_bytes bytes; /* the file or the record */
+    const uint8_t *jpeg;   /* [jpeg_n], in bytes */
+    size_t jpeg_n;
+    int32_t class_index;
+    char name[4608]; /* for messages: the file, or shard, record and file name */
 };
 
-/* Lists one part ("train" or "val") of a data set. */
-int wl_images_list(struct wl_images *out, const char *dir, const char *part, struct wl_arena *a,
+struct wl_source;
+
+struct wl_source_ops {
+    const char *name; /* "folders" or "TFRecord shards" */
+    int (*read)(const struct wl_source *s, int64_t i, struct wl_sample *out, struct wl_err *e);
+};
+
+/* A list of samples, in an order that depends on the data alone. */
+struct wl_source {
+    const struct wl_source_ops *ops;
+    const char *dir;       /* for messages: DIR/train, or DIR/train-*-of-00008 */
+    int64_t n, all;        /* samples in use, of so many */
+    struct wl_strs labels; /* names of the classes; empty where the data has none */
+    int64_t classes;
+    bool check_crc;
+    const void *own; /* of the ops */
+};
+
+/* Finds out what is in DIR and lists one part of it. `classes`: what the model expects, 0: as the data says. */
+int wl_source_open(struct wl_source *s, const char *dir, bool train, int64_t classes, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 
-/* Keeps `samples` of them, evenly spaced, so that every class keeps its share. */
-int wl_images_limit(struct wl_images *images, int64_t samples, struct wl_err *e) WL_MUST_CHECK;
+/* Keeps `samples` of them, evenly spaced, so that sorted classes keep their shares; 0: all. */
+int wl_source_limit(struct wl_source *s, int64_t samples, struct wl_err *e) WL_MUST_CHECK;
 
-/* "DIR/train/<class>/<file>" into buf. */
-int wl_images_path(const struct wl_images *images, int64_t i, char *buf, size_t size, struct wl_err *e) WL_MUST_CHECK;
+/* Reads sample i. Any thread, with an `out` of its own. */
+int wl_source_read(const struct wl_source *s, int64_t i, struct wl_sample *out, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- files.c: the folder layout ---- */
+
+/* Lists DIR/train or DIR/val. */
+int wl_files_open(struct wl_source *s, const char *dir, bool train, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Reads the file s->name. */
+int wl_sample_read(struct wl_sample *s, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- shards.c: TFRecord shards ---- */
+
+/* Does the folder hold files called PREFIX-00000-of-00001 and the like? */
+bool wl_shards_in(const char *dir, const char *prefix, struct wl_arena *a);
+
+/* Lists the shards DIR/PREFIX-*, and every record in them by one pass over their headers. */
+int wl_shards_open(struct wl_source *s, const char *dir, const char *prefix, struct wl_arena *a,
+                   struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- tfrecord.c: the records of one file ---- */
+
+/* Where the records of a file begin: record i takes the bytes at[i] ... at[i+1]-1. */
+struct wl_records {
+    const char *path;
+    uint64_t *at; /* [n+1] */
+    int64_t n;
+};
+
+/* One pass over the headers. WL_EINVAL: no TFRecord file, a damaged length, a cut-off record, no record. */
+int wl_records_scan(struct wl_records *r, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Reads record i (from 0): its data are the *n bytes at *data, in buf. check_crc: of the data, too. Messages name file,
+ * record (from 1) and byte. */
+int wl_records_read(const struct wl_records *r, int64_t i, bool check_crc, struct wl_bytes *buf, const uint8_t **data,
+                    size_t *n, struct wl_err *e) WL_MUST_CHECK;
+
+/* Appends a record: length, its checksum, data, their checksum. */
+int wl_record_write(FILE *to, const char *path, const uint8_t *data, size_t n, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- example.c: tf.train.Example, as far as pictures need it ---- */
+
+/* What is not there: NULL, or false. Pointers lead into the bytes that were parsed. */
+struct wl_example {
+    const uint8_t *encoded; /* image/encoded */
+    size_t encoded_n;
+    const char *filename; /* image/filename, not terminated */
+    size_t filename_n;
+    int64_t label; /* image/class/label */
+    bool has_label;
+};
+
+/* WL_EINVAL names the byte at which the bytes stop making sense. Features of other names are passed over. */
+int wl_example_parse(struct wl_example *out, const uint8_t *data, size_t n, struct wl_err *e) WL_MUST_CHECK;
+
+enum wl_feature_kind { WL_FEATURE_BYTES = 1, WL_FEATURE_INT64 = 3 }; /* field numbers of tf.train.Feature */
+
+/* A feature with one value. */
+struct wl_feature {
+    const char *key;
+    enum wl_feature_kind kind;
+    const void *bytes; /* [n] of BYTES */
+    size_t n;
+    int64_t value; /* of INT64 */
+};
+
+/* Writes an Example of these features into buf, from its beginning. */
+int wl_example_write(struct wl_bytes *buf, const struct wl_feature *features, size_t count,
+                     struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- jpeg.c: one decoder for each thread; its buffers grow to the largest image and stay ---- */
 
@@ -69,8 +162,9 @@ struct wl_pixels {
 
 int wl_jpeg_new(struct wl_jpeg **j, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Reads a file and its header. WL_EIO, WL_ENOENT, WL_EINVAL (no JPEG) name the path. */
-int wl_jpeg_open(struct wl_jpeg *j, const char *path, int *width, int *height, struct wl_err *e) WL_MUST_CHECK;
+/* Reads the header of a JPEG in memory, which stays until it is decoded. WL_EINVAL (no JPEG) names it. */
+int wl_jpeg_open(struct wl_jpeg *j, const struct wl_sample *sample, int *width, int *height,
+                 struct wl_err *e) WL_MUST_CHECK;
 
 /* Decodes what was opened, reduced by `reduce` (1, 2, 4, 8). Cut-off files are WL_EINVAL. */
 int wl_jpeg_decode(struct wl_jpeg *j, int reduce, struct wl_pixels *out, struct wl_err *e) WL_MUST_CHECK;
@@ -102,6 +196,21 @@ struct wl_resize *wl_resize_new(int image_size, struct wl_arena *a);
  *   out [3,S,S] planes of R, G, B */
 int wl_resize(struct wl_resize *r, const struct wl_pixels *from, const struct wl_crop *crop, uint8_t *out,
               struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- synth_write.c: pictures into class folders or shards ---- */
+
+struct wl_pen; /* drawing and encoding, of one thread */
+
+int wl_pen_new(struct wl_pen **pen, const struct wl_synth_opts *o, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The work is divided into units: a picture, or a shard. Opts are complete (no 0 that stands for a default). */
+int64_t wl_synth_units(const struct wl_synth_opts *o);
+
+/* Writes one unit; adds to *done for each picture. */
+int wl_synth_write(struct wl_pen *pen, int64_t unit, atomic_llong *done, struct wl_err *e) WL_MUST_CHECK;
+
+/* What has to be there before: folders, or the names of the classes. */
+int wl_synth_prepare(const struct wl_synth_opts *o, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- draw.c: one synthetic image ---- */
 

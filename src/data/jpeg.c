@@ -1,26 +1,17 @@
-/* JPEG through libjpeg-turbo's TurboJPEG interface; this file and synth.c are the only home of turbojpeg.h. */
+/* JPEG through libjpeg-turbo's TurboJPEG interface; this file and synth_write.c are the only home of turbojpeg.h. */
 #include "data/internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <turbojpeg.h>
-#include <unistd.h>
 
 /* More than any photograph; a damaged header can claim 65535 x 65535, whose pixels would take 12 GB. */
 enum { MAX_PIXELS = 1 << 28 };
 
-struct buffer {
-    uint8_t *p;
-    size_t n, cap;
-};
-
 struct wl_jpeg {
     tjhandle handle;
-    struct buffer file, rgb, cmyk;
-    const char *path; /* of the caller, while it is decoded */
+    struct wl_bytes rgb, cmyk;
+    const struct wl_sample *from; /* of the caller, while it is decoded */
     int width, height, colour_space;
 };
 
@@ -28,7 +19,6 @@ static void jpeg_release(void *what)
 {
     struct wl_jpeg *j = what;
     if (j->handle) tjDestroy(j->handle);
-    free(j->file.p);
     free(j->rgb.p);
     free(j->cmyk.p);
 }
@@ -47,57 +37,25 @@ int wl_jpeg_new(struct wl_jpeg **out, struct wl_arena *a, struct wl_err *e)
  * half-read marker, and the next, good file would fail too. */
 static int refuse(struct wl_jpeg *j, struct wl_err *e)
 {
-    int rc = wl_fail(e, WL_EINVAL, "%s: %s", j->path, tjGetErrorStr2(j->handle));
+    int rc = wl_fail(e, WL_EINVAL, "%s: %s", j->from->name, tjGetErrorStr2(j->handle));
     tjDestroy(j->handle);
     j->handle = tjInitDecompress();
-    return j->handle ? rc : wl_fail(e, WL_ENOMEM, "%s: no memory for a JPEG decoder", j->path);
+    return j->handle ? rc : wl_fail(e, WL_ENOMEM, "%s: no memory for a JPEG decoder", j->from->name);
 }
 
-static int buffer_room(struct buffer *b, size_t n, const char *path, struct wl_err *e)
+int wl_jpeg_open(struct wl_jpeg *j, const struct wl_sample *from, int *width, int *height, struct wl_err *e)
 {
-    if (n <= b->cap) return 0;
-    size_t cap = n + n / 2; /* settles soon */
-    uint8_t *p = realloc(b->p, cap);
-    if (!p) return wl_fail(e, WL_ENOMEM, "%s: no memory for %zu bytes", path, cap);
-    b->p = p;
-    b->cap = cap;
-    return 0;
-}
-
-static int read_fd(struct wl_jpeg *j, int fd, struct wl_err *e)
-{
-    struct stat st;
-    if (fstat(fd, &st) != 0) return wl_fail_errno(e, "%s", j->path);
-    if (!S_ISREG(st.st_mode)) return wl_fail(e, WL_EINVAL, "%s: is no plain file", j->path);
-    int rc = buffer_room(&j->file, (size_t)st.st_size, j->path, e);
-    if (rc != 0) return rc;
-    j->file.n = 0;
-    while (j->file.n < (size_t)st.st_size) {
-        ssize_t got = read(fd, j->file.p + j->file.n, (size_t)st.st_size - j->file.n);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return wl_fail_errno(e, "%s", j->path);
-        if (got == 0) break;
-        j->file.n += (size_t)got;
-    }
-    return j->file.n ? 0 : wl_fail(e, WL_EINVAL, "%s: is empty", j->path);
-}
-
-int wl_jpeg_open(struct wl_jpeg *j, const char *path, int *width, int *height, struct wl_err *e)
-{
-    int subsampling, rc;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return wl_fail_errno(e, "%s", path);
-    j->path = path;
-    rc = read_fd(j, fd, e);
-    close(fd);
-    if (rc != 0) return rc;
-    if (j->file.n < 2 || j->file.p[0] != 0xff || j->file.p[1] != 0xd8)
-        return wl_fail(e, WL_EINVAL, "%s: is no JPEG (begins with 0x%02x)", path, j->file.p[0]);
-    if (tjDecompressHeader3(j->handle, j->file.p, j->file.n, &j->width, &j->height, &subsampling, &j->colour_space) !=
-        0)
+    int subsampling;
+    j->from = from;
+    if (from->jpeg_n == 0) return wl_fail(e, WL_EINVAL, "%s: is empty", from->name);
+    if (from->jpeg_n < 2 || from->jpeg[0] != 0xff || from->jpeg[1] != 0xd8)
+        return wl_fail(e, WL_EINVAL, "%s: is no JPEG (begins with 0x%02x)", from->name, from->jpeg[0]);
+    if (tjDecompressHeader3(j->handle, from->jpeg, from->jpeg_n, &j->width, &j->height, &subsampling,
+                            &j->colour_space) != 0)
         return refuse(j, e);
     if ((int64_t)j->width * j->height > MAX_PIXELS)
-        return wl_fail(e, WL_EINVAL, "%s: %d x %d pixels; at most %d are read", path, j->width, j->height, MAX_PIXELS);
+        return wl_fail(e, WL_EINVAL, "%s: %d x %d pixels; at most %d are read", from->name, j->width, j->height,
+                       MAX_PIXELS);
     *width = j->width;
     *height = j->height;
     return 0;
@@ -110,11 +68,12 @@ static bool harmless(struct wl_jpeg *j)
     return tjGetErrorCode(j->handle) == TJERR_WARNING && strstr(tjGetErrorStr2(j->handle), "extraneous bytes");
 }
 
-static int decompress(struct wl_jpeg *j, struct buffer *to, int width, int height, int format, struct wl_err *e)
+static int decompress(struct wl_jpeg *j, struct wl_bytes *to, int width, int height, int format, struct wl_err *e)
 {
-    int rc = buffer_room(to, (size_t)width * (size_t)height * (size_t)tjPixelSize[format], j->path, e);
+    int rc = wl_bytes_room(to, (size_t)width * (size_t)height * (size_t)tjPixelSize[format], j->from->name, e);
     if (rc != 0) return rc;
-    if (tjDecompress2(j->handle, j->file.p, j->file.n, to->p, width, 0, height, format, 0) != 0 && !harmless(j))
+    if (tjDecompress2(j->handle, j->from->jpeg, j->from->jpeg_n, to->p, width, 0, height, format, 0) != 0 &&
+        !harmless(j))
         return refuse(j, e);
     return 0;
 }
@@ -133,7 +92,7 @@ int wl_jpeg_decode(struct wl_jpeg *j, int reduce, struct wl_pixels *out, struct 
     size_t pixels = (size_t)width * (size_t)height;
     bool inks = j->colour_space == TJCS_CMYK || j->colour_space == TJCS_YCCK;
     int rc = decompress(j, inks ? &j->cmyk : &j->rgb, width, height, inks ? TJPF_CMYK : TJPF_RGB, e);
-    if (rc == 0 && inks && (rc = buffer_room(&j->rgb, 3 * pixels, j->path, e)) == 0)
+    if (rc == 0 && inks && (rc = wl_bytes_room(&j->rgb, 3 * pixels, j->from->name, e)) == 0)
         cmyk_to_rgb(j->cmyk.p, j->rgb.p, pixels);
     *out = (struct wl_pixels) { .rgb = j->rgb.p, .width = width, .height = height, .reduced = reduce };
     return rc;

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { RING = 3 };
@@ -22,6 +23,7 @@ struct slot {
 
 struct worker {
     struct wl_loader *loader;
+    struct wl_sample sample;
     struct wl_jpeg *jpeg;
     struct wl_resize *resize;
     pthread_t thread;
@@ -29,7 +31,7 @@ struct worker {
 
 struct wl_loader {
     struct wl_loader_opts o;
-    struct wl_images images;
+    struct wl_source source;
     struct wl_shares shares;
     uint32_t *order; /* [samples] of this epoch */
     int64_t epoch, steps;
@@ -59,12 +61,11 @@ struct item {
 static int load_sample(struct worker *w, int64_t sample, uint8_t *out, struct wl_err *e)
 {
     const struct wl_loader *l = w->loader;
-    char path[4096];
     struct wl_pixels pixels;
     struct wl_crop crop;
     int width, height, rc;
-    if ((rc = wl_images_path(&l->images, sample, path, sizeof path, e)) != 0) return rc;
-    if ((rc = wl_jpeg_open(w->jpeg, path, &width, &height, e)) != 0) return rc;
+    if ((rc = wl_source_read(&l->source, sample, &w->sample, e)) != 0) return rc;
+    if ((rc = wl_jpeg_open(w->jpeg, &w->sample, &width, &height, e)) != 0) return rc;
     if (l->o.train && l->o.augment) {
         struct wl_draws d = wl_draws(l->o.seed, "augment", (uint64_t)l->epoch, (uint64_t)sample);
         crop = wl_crop_random(width, height, &d);
@@ -91,17 +92,17 @@ static int load_item(struct worker *w, const struct item *it, struct wl_err *e)
 {
     struct wl_loader *l = w->loader;
     uint8_t *out = it->slot->pixels + (size_t)it->place * 3 * (size_t)(l->o.image_size * l->o.image_size);
-    int64_t tries = l->o.skip_bad && l->o.train ? l->images.n : 1;
+    int64_t tries = l->o.skip_bad && l->o.train ? l->source.n : 1;
     it->slot->good[it->place] = true;
     for (int64_t t = 0; t < tries; t++) {
-        int64_t sample = (it->sample + t) % l->images.n;
+        int64_t sample = (it->sample + t) % l->source.n;
         int rc = load_sample(w, sample, out, e);
-        it->slot->labels[it->place] = l->images.v[sample].class_index;
+        it->slot->labels[it->place] = w->sample.class_index;
         if (rc == 0 || !l->o.skip_bad || rc == WL_ENOMEM) return rc;
         note_bad(l, sample, e);
     }
     it->slot->good[it->place] = false;
-    return l->o.train ? wl_prefix(e, "%s: no image can be read; the last", l->images.dir) : 0;
+    return l->o.train ? wl_prefix(e, "%s: no image can be read; the last", l->source.dir) : 0;
 }
 
 /* ---- the queue: all of it under the lock ---- */
@@ -188,14 +189,10 @@ static void loader_release(void *what)
 static int check_opts(const struct wl_loader *l, struct wl_err *e)
 {
     const struct wl_loader_opts *o = &l->o;
-    long long classes = (long long)l->images.classes.n, global = (long long)(o->batch * o->ranks);
-    if (o->classes && classes != o->classes)
-        return wl_fail(e, WL_EINVAL, "%s/train: %lld class folders, but the model has %lld classes", o->dir, classes,
-                       (long long)o->classes);
-    if (o->drop_last && l->images.n < global)
+    long long global = (long long)(o->batch * o->ranks);
+    if (o->drop_last && l->source.n < global)
         return wl_fail(e, WL_EINVAL, "%s: %lld samples are less than one global batch of %lld (%lld workers x %lld)",
-                       l->images.dir, (long long)l->images.n, global, (long long)o->ranks, (long long)o->batch);
-    if (l->images.n > UINT32_MAX) return wl_fail(e, WL_EINVAL, "%s: more than 2^32 images", l->images.dir);
+                       l->source.dir, (long long)l->source.n, global, (long long)o->ranks, (long long)o->batch);
     return 0;
 }
 
@@ -229,6 +226,12 @@ static int start_threads(struct wl_loader *l, struct wl_err *e)
     return rc == 0 ? 0 : wl_fail(e, WL_EIO, "cannot start a loader thread: %s", strerror(rc));
 }
 
+static void worker_release(void *what)
+{
+    struct worker *w = what;
+    free(w->sample.bytes.p);
+}
+
 static int make_workers(struct wl_loader *l, struct wl_arena *a, struct wl_err *e)
 {
     int64_t n = l->o.threads ? l->o.threads : 1;
@@ -236,6 +239,7 @@ static int make_workers(struct wl_loader *l, struct wl_arena *a, struct wl_err *
     for (int64_t i = 0; i < n; i++) {
         l->workers[i].loader = l;
         l->workers[i].resize = wl_resize_new((int)l->o.image_size, a);
+        wl_defer(a, worker_release, &l->workers[i]);
         int rc = wl_jpeg_new(&l->workers[i].jpeg, a, e);
         if (rc != 0) return rc;
     }
@@ -251,14 +255,15 @@ int wl_loader_open(struct wl_loader **out, const struct wl_loader_opts *opts, st
     l->o = *opts;
     if (l->o.ring == 0) l->o.ring = RING;
     l->o.dir = wl_strdup(a, opts->dir);
-    if ((rc = wl_images_list(&l->images, l->o.dir, l->o.train ? "train" : "val", a, e)) != 0) return rc;
-    if ((rc = wl_images_limit(&l->images, l->o.samples, e)) != 0) return rc;
+    if ((rc = wl_source_open(&l->source, l->o.dir, l->o.train, l->o.classes, a, e)) != 0) return rc;
+    if ((rc = wl_source_limit(&l->source, l->o.samples, e)) != 0) return rc;
+    l->source.check_crc = !l->o.skip_crc;
     if ((rc = check_opts(l, e)) != 0) return rc;
     l->shares = (struct wl_shares) {
-        .samples = l->images.n, .batch = l->o.batch, .ranks = l->o.ranks, .rank = l->o.rank, .drop_last = l->o.drop_last
+        .samples = l->source.n, .batch = l->o.batch, .ranks = l->o.ranks, .rank = l->o.rank, .drop_last = l->o.drop_last
     };
-    l->order = wl_new_array(a, uint32_t, (size_t)l->images.n);
-    l->bad_seen = wl_new_array(a, bool, (size_t)l->images.n);
+    l->order = wl_new_array(a, uint32_t, (size_t)l->source.n);
+    l->bad_seen = wl_new_array(a, bool, (size_t)l->source.n);
     if ((rc = make_ring(l, a, e)) != 0) return rc;
     if ((rc = make_workers(l, a, e)) != 0) return rc;
     pthread_mutex_init(&l->lock, NULL);
@@ -279,9 +284,9 @@ int wl_loader_epoch(struct wl_loader *l, int64_t epoch, struct wl_err *e)
     while (l->busy) pthread_cond_wait(&l->done, &l->lock);
     l->epoch = epoch;
     if (l->o.train)
-        wl_order_shuffle(l->order, l->images.n, l->o.seed, epoch);
+        wl_order_shuffle(l->order, l->source.n, l->o.seed, epoch);
     else
-        for (int64_t i = 0; i < l->images.n; i++) l->order[i] = (uint32_t)i;
+        for (int64_t i = 0; i < l->source.n; i++) l->order[i] = (uint32_t)i;
     l->step = l->item = l->given = 0;
     l->steps = wl_shares_steps(&l->shares);
     pthread_cond_broadcast(&l->work);
@@ -348,10 +353,16 @@ int wl_loader_next(struct wl_loader *l, float *x, int32_t *y, int64_t *n, struct
     return 1;
 }
 
-int64_t wl_loader_samples(const struct wl_loader *l) { return l->images.n; }
-int64_t wl_loader_classes(const struct wl_loader *l) { return (int64_t)l->images.classes.n; }
+int64_t wl_loader_samples(const struct wl_loader *l) { return l->source.n; }
+int64_t wl_loader_classes(const struct wl_loader *l) { return l->source.classes; }
 int64_t wl_loader_batches(const struct wl_loader *l) { return wl_shares_steps(&l->shares); }
-const char *wl_loader_class_name(const struct wl_loader *l, int64_t i) { return l->images.classes.v[i]; }
+const char *wl_loader_format(const struct wl_loader *l) { return l->source.ops->name; }
+
+const char *wl_loader_class_name(const struct wl_loader *l, int64_t i)
+{
+    return i < (int64_t)l->source.labels.n ? l->source.labels.v[i] : NULL;
+}
+
 int64_t wl_loader_waited_ns(const struct wl_loader *l) { return l->waited_ns; }
 
 int64_t wl_loader_bad(struct wl_loader *l)

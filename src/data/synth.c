@@ -1,17 +1,12 @@
-/* Synthetic data in ImageNet's folder layout. A manifest beside train/ and val/ says with which settings the folder was
+/* Synthetic data in the layouts of ImageNet. A manifest beside them says with which settings the folder was
  * begun and whether it was finished, so that a second call is free and a call that was cut off can be repeated. */
 #include "data/internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
-#include <turbojpeg.h>
 #include <unistd.h>
 
-enum { QUALITY = 90, RECIPE = 1 /* counts up when draw.c makes other pictures */ };
+enum { RECIPE = 1 /* counts up when draw.c makes other pictures */ };
 
 static const char manifest_name[] = "wattlaw-synthetic.ini";
 
@@ -19,12 +14,15 @@ static const char manifest_name[] = "wattlaw-synthetic.ini";
 
 static const char *manifest_text(const struct wl_synth_opts *o, bool complete, struct wl_arena *a)
 {
+    const char *shards =
+        o->tfrecord ? wl_strf(a, "shards = %lld\nval_shards = %lld\n", (long long)o->shards, (long long)o->val_shards)
+                    : "";
     return wl_strf(a,
                    "# Written by wattlaw-train data imagenet --synthetic; the pictures are drawn, not photographs.\n"
                    "[imagenet]\nrecipe = %d\nclasses = %lld\nimages = %lld\nval_images = %lld\nsize = %lld\n"
-                   "seed = %lld\ncomplete = %s\n",
+                   "seed = %lld\n%scomplete = %s\n",
                    RECIPE, (long long)o->classes, (long long)o->images, (long long)o->val_images, (long long)o->size,
-                   (long long)o->seed, complete ? "yes" : "no");
+                   (long long)o->seed, shards, complete ? "yes" : "no");
 }
 
 static int write_manifest(const struct wl_synth_opts *o, bool complete, const char *path, struct wl_arena *a,
@@ -56,62 +54,15 @@ static int look_at_folder(const struct wl_synth_opts *o, const char *manifest, b
 
 /* ---- writing ---- */
 
-/* What the threads share. Images 0 ... images-1 are train/, the rest val/. */
+/* What the threads share. */
 struct job {
     const struct wl_synth_opts *o;
-    int64_t total;
+    int64_t total; /* pictures */
     atomic_llong next, done;
     pthread_mutex_t lock;
     struct wl_err why; /* the first error, under the lock */
     atomic_bool failed;
 };
-
-static int write_new(const char *path, const uint8_t *data, size_t n, struct wl_err *e)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return wl_fail_errno(e, "%s", path);
-    while (n > 0) {
-        ssize_t wrote = write(fd, data, n);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) {
-            int rc = wl_fail_errno(e, "%s", path);
-            close(fd);
-            return rc;
-        }
-        data += wrote;
-        n -= (size_t)wrote;
-    }
-    return close(fd) == 0 ? 0 : wl_fail_errno(e, "%s", path);
-}
-
-static int image_path(const struct wl_synth_opts *o, bool val, int64_t i, char *buf, size_t size, struct wl_err *e)
-{
-    int n = snprintf(buf, size, "%s/%s/class%04lld/%s_%07lld.JPEG", o->dir, val ? "val" : "train",
-                     (long long)(i % o->classes), val ? "val" : "train", (long long)i);
-    return n < (int)size ? 0 : wl_fail(e, WL_EINVAL, "%s: path too long", o->dir);
-}
-
-/* Buffers of one thread. */
-struct pen {
-    tjhandle jpeg;
-    uint8_t *rgb, *file; /* file: room for the largest JPEG of this size */
-};
-
-static int write_image(struct job *job, struct pen *pen, int64_t index, struct wl_err *e)
-{
-    const struct wl_synth_opts *o = job->o;
-    bool val = index >= o->images;
-    int64_t i = val ? index - o->images : index;
-    int size = (int)o->size, rc;
-    unsigned long n = tjBufSize(size, size, TJSAMP_420);
-    char path[4096];
-    if ((rc = image_path(o, val, i, path, sizeof path, e)) != 0) return rc;
-    wl_draw_image(pen->rgb, size, o->classes, (uint64_t)o->seed, val, i);
-    if (tjCompress2(pen->jpeg, pen->rgb, size, 0, size, TJPF_RGB, &pen->file, &n, TJSAMP_420, QUALITY,
-                    TJFLAG_NOREALLOC) != 0)
-        return wl_fail(e, WL_ELIB, "%s: libjpeg-turbo: %s", path, tjGetErrorStr2(pen->jpeg));
-    return write_new(path, pen->file, n, e);
-}
 
 static void keep_first(struct job *job, const struct wl_err *why)
 {
@@ -120,50 +71,21 @@ static void keep_first(struct job *job, const struct wl_err *why)
     pthread_mutex_unlock(&job->lock);
 }
 
-static void pen_release(void *what)
-{
-    struct pen *pen = what;
-    tjDestroy(pen->jpeg);
-}
-
-static int pen_make(struct pen *pen, int64_t size, struct wl_arena *a, struct wl_err *e)
-{
-    pen->rgb = wl_try_alloc(a, (size_t)(3 * size * size), 64, "a picture", e);
-    pen->file = wl_try_alloc(a, tjBufSize((int)size, (int)size, TJSAMP_420), 64, "a JPEG", e);
-    if (!pen->rgb || !pen->file) return WL_ENOMEM;
-    pen->jpeg = tjInitCompress();
-    if (!pen->jpeg) return wl_fail(e, WL_ELIB, "libjpeg-turbo: %s", tjGetErrorStr2(NULL));
-    wl_defer(a, pen_release, pen);
-    return 0;
-}
-
 static void *write_some(void *arg)
 {
     struct job *job = arg;
     struct wl_arena *a = wl_arena_new(NULL);
-    struct pen pen = { 0 };
+    struct wl_pen *pen;
     struct wl_err why = { 0 };
-    int rc = pen_make(&pen, job->o->size, a, &why);
+    int rc = wl_pen_new(&pen, job->o, a, &why);
     while (rc == 0 && !atomic_load(&job->failed)) {
-        int64_t i = atomic_fetch_add(&job->next, 1);
-        if (i >= job->total) break;
-        rc = write_image(job, &pen, i, &why);
-        atomic_fetch_add(&job->done, 1);
+        int64_t unit = atomic_fetch_add(&job->next, 1);
+        if (unit >= wl_synth_units(job->o)) break;
+        rc = wl_synth_write(pen, unit, &job->done, &why);
     }
     if (rc != 0) keep_first(job, &why);
     wl_arena_free(a);
     return NULL;
-}
-
-static int make_folders(const struct wl_synth_opts *o, struct wl_arena *a, struct wl_err *e)
-{
-    static const char *const parts[] = { "train", "val" };
-    for (size_t p = 0; p < WL_COUNT(parts); p++)
-        for (int64_t k = 0; k < o->classes; k++) {
-            int rc = wl_mkdirs(wl_strf(a, "%s/%s/class%04lld", o->dir, parts[p], (long long)k), e);
-            if (rc != 0) return rc;
-        }
-    return 0;
 }
 
 static void show_progress(struct job *job)
@@ -192,6 +114,32 @@ static int run_threads(struct job *job, int64_t threads, bool progress, struct w
     return job->failed ? wl_fail(e, job->why.code, "%s", job->why.msg) : 0;
 }
 
+/* Puts values where 0 stands for a default. TensorFlow's script has an eighth as many validation shards. */
+static void fill(struct wl_synth_opts *o)
+{
+    if (o->val_images == 0) o->val_images = o->images / 5 > o->classes ? o->images / 5 : o->classes;
+    if (o->threads == 0) o->threads = sysconf(_SC_NPROCESSORS_ONLN);
+    if (o->shards == 0) o->shards = o->images < 8 ? o->images : 8;
+    o->val_shards = o->shards / 8 > 1 ? o->shards / 8 : 1;
+    if (o->val_shards > o->val_images) o->val_shards = o->val_images;
+}
+
+static int check(const struct wl_synth_opts *o, struct wl_err *e)
+{
+    if (o->classes < 2 || o->classes > 1000)
+        return wl_fail(e, WL_EINVAL, "%lld classes; expected 2 to 1000", (long long)o->classes);
+    if (o->images < o->classes || o->val_images < o->classes)
+        return wl_fail(e, WL_EINVAL,
+                       "%lld training and %lld validation images are less than one for each of %lld classes",
+                       (long long)o->images, (long long)o->val_images, (long long)o->classes);
+    if (o->size < 8 || o->size > 4096)
+        return wl_fail(e, WL_EINVAL, "size %lld; expected 8 to 4096", (long long)o->size);
+    if (o->tfrecord && (o->shards < 1 || o->shards > o->images || o->shards > 99999))
+        return wl_fail(e, WL_EINVAL, "%lld shards; expected 1 to %lld, at least one picture in each",
+                       (long long)o->shards, (long long)(o->images < 99999 ? o->images : 99999));
+    return 0;
+}
+
 int wl_synth_imagenet(const struct wl_synth_opts *opts, bool progress, int64_t *written, struct wl_arena *a,
                       struct wl_err *e)
 {
@@ -200,19 +148,11 @@ int wl_synth_imagenet(const struct wl_synth_opts *opts, bool progress, int64_t *
     bool complete;
     int rc;
     *written = 0;
-    if (o.val_images == 0) o.val_images = o.images / 5 > o.classes ? o.images / 5 : o.classes;
-    if (o.threads == 0) o.threads = sysconf(_SC_NPROCESSORS_ONLN);
-    if (o.classes < 2 || o.classes > 1000)
-        return wl_fail(e, WL_EINVAL, "%lld classes; expected 2 to 1000", (long long)o.classes);
-    if (o.images < o.classes || o.val_images < o.classes)
-        return wl_fail(e, WL_EINVAL,
-                       "%lld training and %lld validation images are less than one for each of %lld classes",
-                       (long long)o.images, (long long)o.val_images, (long long)o.classes);
-    if (o.size < 8 || o.size > 4096) return wl_fail(e, WL_EINVAL, "size %lld; expected 8 to 4096", (long long)o.size);
-
+    fill(&o);
+    if ((rc = check(&o, e)) != 0) return rc;
     if ((rc = look_at_folder(&o, manifest, &complete, a, e)) != 0 || complete) return rc;
     if ((rc = write_manifest(&o, false, manifest, a, e)) != 0) return rc;
-    if ((rc = make_folders(&o, a, e)) != 0) return rc;
+    if ((rc = wl_synth_prepare(&o, a, e)) != 0) return rc;
     struct job job = { .o = &o, .total = o.images + o.val_images };
     if ((rc = run_threads(&job, o.threads, progress, a, e)) != 0) return rc;
     *written = job.total;

@@ -35,9 +35,9 @@ def done(*args, **how):
     return json.loads(p.stdout)
 
 
-def images(classes=4, train=192, val=48, size=40):
-    p = run("data", "imagenet", "--synthetic", DATA, "--classes", classes, "--images", train, "--val-images", val,
-            "--image-size", size, "--quiet")
+def images(classes=4, train=192, val=48, size=40, to=DATA, options=()):
+    p = run("data", "imagenet", "--synthetic", to, "--classes", classes, "--images", train, "--val-images", val,
+            "--image-size", size, "--quiet", *options)
     assert p.returncode == 0, p.stderr
 
 
@@ -245,6 +245,39 @@ def explain():
         assert word in p.stdout, f"{word} is not in\n{p.stdout}"
 
 
+def shards():
+    """The same training from folders and from TFRecord shards of the same pictures; what is wrong with shards is said."""
+    images()
+    shards = f"{WORK}/shards"
+    images(to=shards, options=["--format", "tfrecord", "--shards", 5])
+    names = [f"train-{i:05}-of-00005" for i in range(5)]
+    assert sorted(os.listdir(shards)) == ["labels.txt", *names, "validation-00000-of-00001", "wattlaw-synthetic.ini"]
+    from_shards = ["resnet50", "--data", shards, *TINY[3:], "--epochs", 1]
+    one, two = done(*TINY, "--epochs", 1), done(*from_shards, "--workers", 2, "--local-batch", 16)
+    again = done(*from_shards)
+    assert one["data_format"] == "folders" and again["data_format"] == "TFRecord shards"
+    for key in ("train_loss", "val_loss", "val_top1"):
+        assert again["epochs"][0][key] == one["epochs"][0][key], (key, again, one)
+    assert two["samples"] == 192, two
+
+    def refused(*words, args=from_shards):
+        p = run(*args)
+        assert p.returncode == 1 and p.stderr.count("error") == 1 and p.stdout == "", p.stderr
+        assert all(w in p.stderr for w in words), (p.stderr, words)
+
+    refused("labels.txt", "4", "7", args=[*from_shards, "--classes", 7])
+    os.remove(f"{shards}/labels.txt")
+    refused("--classes", "labels.txt")
+    few = [*from_shards, "--classes", 2]
+    refused(names[0][:6], "record", "label", "expected 1 to 2", args=few)
+    os.rename(f"{shards}/{names[3]}", f"{shards}/aside")
+    refused("1 of 5 shards", names[3], args=few)
+    os.rename(f"{shards}/aside", f"{shards}/{names[3]}")
+    with open(f"{shards}/{names[2]}", "r+b") as f:
+        f.truncate(os.path.getsize(f.name) - 3)
+    refused(names[2], "cut off", args=few)
+
+
 def bad_input():
     """One clear message and the right status for each thing that cannot be."""
     images()
@@ -297,7 +330,7 @@ def bad_input():
     assert kept["bad_images"] == 1 and kept["samples"] == 192, kept
 
 
-CASES = [parallel, models, resume, interrupt, lost_rank, marks, learns, explain, bad_input]
+CASES = [parallel, models, resume, interrupt, lost_rank, marks, learns, explain, shards, bad_input]
 
 if __name__ == "__main__":
     case = next(c for c in CASES if c.__name__ == sys.argv[2])

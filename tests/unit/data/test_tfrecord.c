@@ -1,0 +1,384 @@
+/* TFRecord shards: the format against a file that another program wrote, the same batches as from folders, and what is
+ * said about damage. */
+#include "place.h"
+
+#include <sys/stat.h>
+
+enum { S = 16, PIXELS = 3 * S * S };
+
+/* ---- tools ------------------------------------------------------------------------------------------------------ */
+
+static const char *in_set(const struct place *p, const char *name) { return wl_path_join(p->arena, p->dir, name); }
+
+/* The pictures of place_fill, in shards. */
+static void fill_shards(const struct place *p, const char *dir, int64_t shards)
+{
+    struct wl_synth_opts o = { .dir = dir,
+                               .classes = 3,
+                               .images = 20,
+                               .val_images = 7,
+                               .size = 40,
+                               .threads = 2,
+                               .tfrecord = true,
+                               .shards = shards };
+    struct wl_err e = { 0 };
+    int64_t written;
+    if (wl_synth_imagenet(&o, false, &written, p->arena, &e) != 0) fail_msg("%s", e.msg);
+    assert_int_equal(written, 27);
+}
+
+static struct wl_loader_opts options(const char *dir, bool train)
+{
+    return (struct wl_loader_opts) {
+        .dir = dir, .train = train, .image_size = S, .batch = 4, .ranks = 1, .threads = 2, .seed = 5, .augment = true
+    };
+}
+
+static struct wl_loader *open_loader(const struct place *p, const struct wl_loader_opts *o)
+{
+    struct wl_loader *l = NULL;
+    struct wl_err e = { 0 };
+    if (wl_loader_open(&l, o, p->arena, &e) != 0) fail_msg("%s", e.msg);
+    return l;
+}
+
+static void has(const struct wl_err *e, const char *cause)
+{
+    if (!strstr(e->msg, cause)) fail_msg("'%s' lacks '%s'", e->msg, cause);
+}
+
+/* The loader does not open, and says why. */
+static void refuse(const struct place *p, const struct wl_loader_opts *o, const char *cause)
+{
+    struct wl_loader *l;
+    struct wl_err e = { 0 };
+    assert_true(wl_loader_open(&l, o, p->arena, &e) < 0);
+    has(&e, cause);
+}
+
+/* The loader opens, and an epoch ends with an error. */
+static void fails(const struct place *p, const struct wl_loader_opts *o, const char *cause, const char *cause2)
+{
+    static float x[4 * PIXELS];
+    struct wl_loader *l = open_loader(p, o);
+    struct wl_err e = { 0 };
+    int32_t y[4];
+    int64_t n;
+    int rc;
+    assert_int_equal(wl_loader_epoch(l, 1, &e), 0);
+    while ((rc = wl_loader_next(l, x, y, &n, &e)) > 0) continue;
+    assert_int_equal(rc, WL_EINVAL);
+    has(&e, cause);
+    has(&e, cause2);
+}
+
+/* Writes one byte of a file. */
+static void poke(const char *path, long at, int byte)
+{
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    assert_int_equal(fputc(byte, f), byte);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A set with one shard of these examples' bytes. */
+static void write_shard(const struct place *p, const char *name, const struct wl_bytes *examples, size_t n)
+{
+    struct wl_err e = { 0 };
+    assert_int_equal(wl_mkdirs(p->dir, &e), 0);
+    FILE *f = fopen(in_set(p, name), "wb");
+    assert_non_null(f);
+    for (size_t i = 0; i < n; i++) assert_int_equal(wl_record_write(f, name, examples[i].p, examples[i].n, &e), 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* ---- the format ---------------------------------------------------------------------------------------------------
+ */
+
+/* A shard of Google's protocol buffers and another CRC (tests/fixtures/data/make_tfrecord.py) is read. */
+static void test_of_another_program(void **state)
+{
+    struct place *p = *state;
+    struct wl_arena *a = p->arena;
+    struct wl_source s;
+    struct wl_sample *sample = wl_new(a, struct wl_sample);
+    struct wl_err e = { 0 };
+    char *jpeg;
+    size_t n;
+    assert_int_equal(wl_shards_open(&s, getenv("WL_FIXTURES"), "train", a, &e), 0);
+    assert_int_equal(wl_file_read(wl_path_join(a, getenv("WL_FIXTURES"), "grey.JPEG"), 1 << 20, &jpeg, &n, a, &e), 0);
+    s.classes = 1000;
+    s.check_crc = true;
+    assert_int_equal(s.n, 2);
+    for (int64_t i = 0; i < 2; i++) {
+        if (wl_source_read(&s, i, sample, &e) != 0) fail_msg("%s", e.msg);
+        assert_int_equal(sample->class_index, i == 0 ? 0 : 999);
+        assert_int_equal(sample->jpeg_n, n);
+        assert_memory_equal(sample->jpeg, jpeg, n);
+    }
+    assert_non_null(strstr(sample->name, "train-00000-of-00001: record 2 at byte "));
+    assert_non_null(strstr(sample->name, "(n15075141_54.JPEG)"));
+    free(sample->bytes.p);
+}
+
+static void test_example(void **state)
+{
+    const struct wl_feature features[] = {
+        { "image/class/label", WL_FEATURE_INT64, .value = -3 },
+        { "other", WL_FEATURE_BYTES, "xyz", 3 },
+        { "image/encoded", WL_FEATURE_BYTES, "\xff\xd8", 2 },
+    };
+    /* unpacked values, the last of which counts, and an unknown field of each wire type */
+    static const uint8_t by_hand[] = { 0x0a, 0x1d, 0x0a, 0x1b, 0x0a, 0x11, 'i',  'm',  'a', 'g', 'e', '/',
+                                       'c',  'l',  'a',  's',  's',  '/',  'l',  'a',  'b', 'e', 'l', 0x12,
+                                       0x06, 0x1a, 0x04, 0x08, 0x07, 0x08, 0x2a, 0x25, 0,   0,   0,   0 };
+    struct wl_bytes buf = { 0 };
+    struct wl_example x;
+    struct wl_err e = { 0 };
+    (void)state;
+    assert_int_equal(wl_example_write(&buf, features, WL_COUNT(features), &e), 0);
+    assert_int_equal(wl_example_parse(&x, buf.p, buf.n, &e), 0);
+    assert_true(x.has_label && x.label == -3);
+    assert_int_equal(x.encoded_n, 2);
+    assert_memory_equal(x.encoded, "\xff\xd8", 2);
+    assert_null(x.filename);
+    for (size_t n = 1; n < buf.n; n++) { /* every cut is noticed, but for nothing at all */
+        assert_int_equal(wl_example_parse(&x, buf.p, n, &e), WL_EINVAL);
+        has(&e, "cannot be read as a protocol buffer");
+    }
+    assert_int_equal(wl_example_parse(&x, by_hand, sizeof by_hand, &e), 0);
+    assert_true(x.has_label && x.label == 42);
+    free(buf.p);
+}
+
+/* ---- the same data as folders ------------------------------------------------------------------------------------ */
+
+/* Every batch of some epochs of a part. */
+static void read_all(const struct place *p, const struct wl_loader_opts *o, struct wl_text *to)
+{
+    struct wl_loader *l = open_loader(p, o);
+    float *x = malloc(4 * PIXELS * sizeof *x);
+    int32_t y[4];
+    int64_t n;
+    struct wl_err e = { 0 };
+    int rc = 0;
+    for (int64_t epoch = 0; epoch < 2; epoch++) {
+        assert_int_equal(wl_loader_epoch(l, epoch, &e), 0);
+        while ((rc = wl_loader_next(l, x, y, &n, &e)) > 0) {
+            wl_text_addn(to, (const char *)x, (size_t)n * PIXELS * sizeof *x);
+            wl_text_addn(to, (const char *)y, (size_t)n * sizeof *y);
+        }
+        if (rc < 0) fail_msg("%s", e.msg);
+    }
+    free(x);
+}
+
+/* The same bits, whatever the number of shards, for one rank and for one of two, and with a limit. */
+static void test_same_as_folders(void **state)
+{
+    struct place *p = *state;
+    place_fill(p);
+    for (int64_t shards = 1; shards <= 20; shards += 6) {
+        const char *dir = wl_strf(p->arena, "%s/shards%lld", p->root, (long long)shards);
+        fill_shards(p, dir, shards);
+        for (int variant = 0; variant < 4; variant++) {
+            struct wl_loader_opts folders = options(p->dir, variant != 1);
+            folders.ranks = variant == 2 ? 2 : 1;
+            folders.rank = variant == 2;
+            folders.samples = variant == 3 ? 9 : 0;
+            struct wl_loader_opts records = folders;
+            records.dir = dir;
+            struct wl_text one = WL_TEXT(p->arena), two = WL_TEXT(p->arena);
+            read_all(p, &folders, &one);
+            read_all(p, &records, &two);
+            assert_true(one.n > 0);
+            assert_int_equal(one.n, two.n);
+            assert_memory_equal(one.s, two.s, one.n);
+        }
+    }
+}
+
+/* Shards in train/ and validation/, as the script for cloud storage leaves them; class names of labels.txt. */
+static void test_layouts(void **state)
+{
+    struct place *p = *state;
+    struct wl_err e;
+    fill_shards(p, p->dir, 2);
+    struct wl_loader_opts o = options(p->dir, false);
+    o.classes = 3;
+    assert_int_equal(wl_mkdirs(in_set(p, "validation"), &e), 0);
+    assert_int_equal(rename(in_set(p, "validation-00000-of-00001"), in_set(p, "validation/validation-00000-of-00001")),
+                     0);
+    struct wl_loader *l = open_loader(p, &o);
+    assert_int_equal(wl_loader_samples(l), 7);
+    assert_string_equal(wl_loader_format(l), "TFRecord shards");
+    assert_string_equal(wl_loader_class_name(l, 2), "class0002");
+    o.classes = 4;
+    refuse(p, &o, "labels.txt: 3 class names, but the model has 4 classes");
+    assert_int_equal(wl_file_write(in_set(p, "labels.txt"), "0:cat\r\n1:dog\n", 13, &e), 0);
+    o.classes = 0;
+    l = open_loader(p, &o);
+    assert_int_equal(wl_loader_classes(l), 2);
+    assert_string_equal(wl_loader_class_name(l, 0), "cat");
+    assert_string_equal(wl_loader_class_name(l, 1), "dog");
+    assert_int_equal(unlink(in_set(p, "labels.txt")), 0);
+    refuse(p, &o, "do not say how many classes there are: give --classes");
+    o.classes = 5;
+    assert_null(wl_loader_class_name(open_loader(p, &o), 0));
+}
+
+/* ---- what is said about damage ----------------------------------------------------------------------------------- */
+
+static void test_missing_shards(void **state)
+{
+    struct place *p = *state;
+    struct wl_err e;
+    fill_shards(p, p->dir, 9);
+    struct wl_loader_opts o = options(p->dir, true), val = options(p->dir, false);
+    assert_int_equal(unlink(in_set(p, "train-00003-of-00009")), 0);
+    refuse(p, &o, "1 of 9 shards are missing: train-00003-of-00009");
+    for (int i = 0; i < 9; i++)
+        if (i != 1) (void)unlink(in_set(p, wl_strf(p->arena, "train-0000%d-of-00009", i)));
+    refuse(p, &o,
+           "8 of 9 shards are missing: train-00000-of-00009, train-00002-of-00009, train-00003-of-00009, "
+           "train-00004-of-00009, train-00005-of-00009 and 3 more");
+    assert_int_equal(wl_file_write(in_set(p, "train-00000-of-00002"), "", 0, &e), 0);
+    refuse(p, &o, "train-00000-of-00002 and train-00001-of-00009 are of two different sets");
+    assert_int_equal(unlink(in_set(p, "train-00000-of-00002")), 0);
+    assert_int_equal(unlink(in_set(p, "train-00001-of-00009")), 0);
+    refuse(p, &o, "none of the training set: expected train-00000-of-<N>");
+    assert_int_equal(unlink(in_set(p, "validation-00000-of-00001")), 0);
+    refuse(p, &val, "no folder 'train'");
+}
+
+/* What the scan of the headers finds. */
+static void test_damaged_headers(void **state)
+{
+    struct place *p = *state;
+    struct wl_err e;
+    struct stat st;
+    fill_shards(p, p->dir, 2);
+    const char *path = in_set(p, "train-00001-of-00002");
+    struct wl_loader_opts o = options(p->dir, true);
+    struct wl_records r;
+    assert_int_equal(wl_records_scan(&r, path, p->arena, &e), 0);
+    assert_int_equal(r.n, 10);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(r.at[10], st.st_size);
+
+    poke(path, (long)r.at[2], 0xee);
+    refuse(p, &o,
+           wl_strf(p->arena, "train-00001-of-00002: record 3 at byte %llu: the checksum of its length is 0x",
+                   (unsigned long long)r.at[2]));
+    assert_int_equal(truncate(path, (off_t)r.at[2] - 1), 0);
+    refuse(p, &o,
+           wl_strf(p->arena, "cut off: record 2 at byte %llu needs %llu bytes, the file has %llu left",
+                   (unsigned long long)r.at[1], (unsigned long long)(r.at[2] - r.at[1]),
+                   (unsigned long long)(r.at[2] - r.at[1] - 1)));
+    assert_int_equal(truncate(path, (off_t)r.at[1] + 5), 0);
+    refuse(p, &o, "cut off: record 2 at byte");
+    assert_int_equal(truncate(path, 0), 0);
+    refuse(p, &o, "train-00001-of-00002: no records: the file is empty");
+    assert_int_equal(wl_file_write(path, "this is a text, and a long one", 30, &e), 0);
+    refuse(p, &o, "train-00001-of-00002: is no TFRecord file: the checksum of its first length is 0x");
+    poke(in_set(p, "train-00000-of-00002"), 0, 0xee); /* the first shard's error is the one that is told */
+    for (int i = 0; i < 5; i++) refuse(p, &o, "train-00000-of-00002: is no TFRecord file");
+}
+
+/* A flipped bit of a picture: an error with checksums; without them the picture is decoded as it is. */
+static void test_damaged_data(void **state)
+{
+    struct place *p = *state;
+    struct wl_err e;
+    fill_shards(p, p->dir, 2);
+    const char *path = in_set(p, "train-00001-of-00002");
+    struct wl_records r;
+    assert_int_equal(wl_records_scan(&r, path, p->arena, &e), 0);
+    poke(path, (long)r.at[5] - 5, 0x55); /* the end of the picture in record 5 */
+    struct wl_loader_opts o = options(p->dir, true);
+    fails(p, &o,
+          wl_strf(p->arena, "train-00001-of-00002: record 5 at byte %llu: the checksum of its ",
+                  (unsigned long long)r.at[4]),
+          "expected 0x");
+    o.skip_bad = true;
+    wl_log_init(WL_ERROR, -1);
+    struct wl_loader *l = open_loader(p, &o);
+    static float x[4 * PIXELS];
+    int32_t y[4];
+    int64_t n, total = 0;
+    assert_int_equal(wl_loader_epoch(l, 1, &e), 0);
+    while (wl_loader_next(l, x, y, &n, &e) > 0) total += n;
+    assert_int_equal(total, 20);
+    assert_int_equal(wl_loader_bad(l), 1);
+    o.skip_bad = false;
+    o.skip_crc = true;
+    fails(p, &o, "record 5 at byte", "train_"); /* libjpeg notices the missing end marker, with the picture's name */
+}
+
+/* Records that are whole, but no pictures with labels. */
+static void test_wrong_examples(void **state)
+{
+    struct place *p = *state;
+    struct wl_bytes x[5] = { 0 };
+    struct wl_feature label = { "image/class/label", WL_FEATURE_INT64, .value = 3 };
+    struct wl_feature picture = { "image/encoded", WL_FEATURE_BYTES, "\xff\xd8", 2 }, pair[] = { label, picture };
+    const struct {
+        struct wl_feature *features;
+        size_t n;
+        int64_t value;
+        const char *cause;
+    } cases[] = {
+        { &label, 1, 3, "record 1 at byte 0: no bytes feature image/encoded" },
+        { &picture, 1, 3, "record 1 at byte 0: no int64 feature image/class/label" },
+        { pair, 2, 4, "label 4, expected 1 to 3" },
+        { pair, 2, 0, "label 0, expected 1 to 3" },
+        { pair, 2, 3, "record 1 at byte 0: " }, /* libjpeg's words: a JPEG of two bytes */
+    };
+    struct wl_loader_opts o = options(p->dir, true);
+    struct wl_err e;
+    o.classes = 3;
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        pair[0].value = cases[i].value;
+        assert_int_equal(wl_example_write(&x[i], cases[i].features, cases[i].n, &e), 0);
+        write_shard(p, "train-00000-of-00001", &x[i], 1);
+        fails(p, &o, "train-00000-of-00001", cases[i].cause);
+    }
+    struct wl_bytes text = { (uint8_t *)"no message", 10, 10 };
+    write_shard(p, "train-00000-of-00001", &text, 1);
+    fails(p, &o, "train-00000-of-00001: record 1 at byte 0", "is no tf.train.Example: byte 0 of 10");
+    for (size_t i = 0; i < WL_COUNT(cases); i++) free(x[i].p);
+}
+
+static void test_synth_options(void **state)
+{
+    struct place *p = *state;
+    struct wl_synth_opts o = { .dir = p->dir, .classes = 3, .images = 20, .size = 16, .tfrecord = true, .shards = 21 };
+    struct wl_err e = { 0 };
+    int64_t written;
+    assert_int_equal(wl_synth_imagenet(&o, false, &written, p->arena, &e), WL_EINVAL);
+    has(&e, "21 shards; expected 1 to 20");
+    o.shards = 5;
+    assert_int_equal(wl_synth_imagenet(&o, false, &written, p->arena, &e), 0);
+    assert_int_equal(wl_synth_imagenet(&o, false, &written, p->arena, &e), 0);
+    assert_int_equal(written, 0); /* complete already */
+    o.shards = 4;
+    assert_int_equal(wl_synth_imagenet(&o, false, &written, p->arena, &e), WL_EINVAL);
+    has(&e, "data of other settings");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_of_another_program, place_setup, place_teardown),
+        cmocka_unit_test(test_example),
+        cmocka_unit_test_setup_teardown(test_same_as_folders, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_layouts, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_missing_shards, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_damaged_headers, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_damaged_data, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_examples, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_synth_options, place_setup, place_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
