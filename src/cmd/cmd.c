@@ -8,7 +8,8 @@
 
 static void print_help(const char *program, const struct wl_cmd *c)
 {
-    printf("usage: %s %s %s\n\n%s.\n", program, c->name, c->usage, c->help);
+    const char *full_stop = c->help[strlen(c->help) - 1] == '?' ? "" : ".";
+    printf("usage: %s %s %s\n\n%s%s\n", program, c->name, c->usage, c->help, full_stop);
     if (c->options && c->options->name) {
         puts("\noptions");
         wl_opts_help(c->options, stdout);

@@ -29,7 +29,7 @@ static const struct wl_opt options[] = {
     { .name = "map",
       .type = WL_LINES,
       .offset = offsetof(struct compare_options, map),
-      .help = "CANONICAL=COLUMN: read a canonical column from a column of another name (CSV; repeatable)" },
+      .help = "CANONICAL=COLUMN: read a canonical column from a column of another name (CSV)" },
     { .name = "by",
       .type = WL_STRS,
       .offset = offsetof(struct compare_options, by),

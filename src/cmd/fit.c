@@ -20,7 +20,7 @@ static const struct wl_opt options[] = {
     { .name = "map",
       .type = WL_LINES,
       .offset = offsetof(struct fit_options, map),
-      .help = "CANONICAL=COLUMN: read a canonical column from a column of another name (CSV; repeatable)" },
+      .help = "CANONICAL=COLUMN: read a canonical column from a column of another name (CSV)" },
     { .name = "by",
       .type = WL_STRS,
       .offset = offsetof(struct fit_options, by),

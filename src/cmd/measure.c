@@ -174,8 +174,9 @@ static void print_epochs(const struct wl_run_result *r, struct wl_arena *a)
     size_t n = r->derived.n_epochs, from = n > SHOWN ? n - SHOWN : 0;
     for (size_t i = from; i < n; i++) {
         const struct wl_epoch_row *row = &r->derived.epochs[i];
-        fprintf(stderr, "  epoch %-6lld %s, %s", (long long)row->epoch, wl_human_time(a, row->time_s),
-                wl_human(a, epoch_energy(r, row->epoch), "J"));
+        double energy_j = epoch_energy(r, row->epoch);
+        fprintf(stderr, "  epoch %-6lld %s", (long long)row->epoch, wl_human_time(a, row->time_s));
+        if (!isnan(energy_j)) fprintf(stderr, ", %s", wl_human(a, energy_j, "J"));
         if (row->samples > 0 && row->time_s > 0) fprintf(stderr, ", %.1f samples/s", row->samples / row->time_s);
         fputs("\n", stderr);
     }
