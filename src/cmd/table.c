@@ -1,5 +1,6 @@
 #include "cmd/cmd.h"
 
+extern const struct wl_cmd wl_cmd_audit;
 extern const struct wl_cmd wl_cmd_compare;
 extern const struct wl_cmd wl_cmd_doctor;
 extern const struct wl_cmd wl_cmd_export;
@@ -18,6 +19,7 @@ const struct wl_cmd *const wl_commands[] = {
     &wl_cmd_show,
     &wl_cmd_fit,
     &wl_cmd_compare,
+    &wl_cmd_audit,
     &wl_cmd_report,
     &wl_cmd_export,
     NULL,

@@ -79,4 +79,7 @@ void wl_law_note(struct wl_law_group *g, struct wl_arena *a, const char *fmt, ..
 /* "1 run", "3 runs" */
 const char *wl_law_count(struct wl_arena *a, size_t n, const char *what);
 
+/* Sentences of an audit: findings and limits. */
+void wl_audit_say(struct wl_audit *audit, double assumed_n, struct wl_arena *a);
+
 #endif

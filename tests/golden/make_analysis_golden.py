@@ -116,6 +116,43 @@ def compare(path, factor, response="time_s", base=None):
     return {"factor": factor, "groups": [group]}
 
 
+# ---- audit ----
+
+def audit(path, assumed):
+    table = pd.read_csv(os.path.join(HOME, path), comment="#", dtype=str).fillna("")
+    groups = []
+    for name, part in table.groupby("group", sort=False):
+        half = 0.5 * 10.0 ** -max(len(v.split(".")[1]) for v in part.r2)
+        rows = []
+        for row in part.itertuples():
+            beta, r2, n = float(row.beta), float(row.r2), float(row.n or assumed)
+            used = r2 if r2 + half < 1 else (r2 - half + 1) / 2
+
+            def error(b, r):
+                return b * np.sqrt((1 / r - 1) / (n - 2))
+            step = 0.5 * 10.0 ** -len(row.beta.split(".")[1])
+            rows.append(dict(level=row.level, beta=beta, se=error(beta, used), df=n - 2, step=step,
+                             se_rounding=[error(beta - step, min(r2 + half, 1)), error(beta + step, r2 - half)]))
+        pairs = []
+        for a, b in itertools.combinations(rows, 2):
+            def welch(x, y, d):  # from summary statistics: a mean of n points has the standard error s / sqrt(n)
+                df = (x ** 2 + y ** 2) ** 2 / (x ** 4 / a["df"] + y ** 4 / b["df"])
+                return d / np.hypot(x, y), df, 2 * scipy.stats.t.sf(abs(d) / np.hypot(x, y), df)
+            d = b["beta"] - a["beta"]
+            t, df, p = welch(a["se"], b["se"], d)
+            worst = welch(a["se_rounding"][1], b["se_rounding"][1], max(abs(d) - a["step"] - b["step"], 0))[2]
+            pairs.append(dict(a=a["level"], b=b["level"], difference=d, t=t, df=df, p=p, p_worst=worst))
+        for key in ("p", "p_worst"):
+            for pair, holm in zip(pairs, multipletests([pair[key] for pair in pairs], method="holm")[1]):
+                pair[key + "_holm"] = holm
+        weights, betas = np.array([1 / row["se"] ** 2 for row in rows]), np.array([row["beta"] for row in rows])
+        q = float((weights * (betas - np.average(betas, weights=weights)) ** 2).sum())
+        groups.append(dict(group=name, rows=[{k: v for k, v in row.items() if k not in ("df", "step")} for row in rows],
+                           pairwise=pairs, homogeneity=dict(q=q, df=len(rows) - 1.0,
+                                                            p=scipy.stats.chi2.sf(q, len(rows) - 1))))
+    return {"groups": groups}
+
+
 def plain(value):
     if isinstance(value, dict):
         return {key: plain(v) for key, v in value.items()}
@@ -131,6 +168,7 @@ values = {
     "compare cases/clocks.csv --factor clock_mhz --response energy_j": compare("cases/clocks.csv", "clock_mhz",
                                                                               "energy_j"),
     "compare cases/noisy.csv --factor power_cap_w": compare("cases/noisy.csv", "power_cap_w"),
+    "audit ../../../examples/frey2022/tables.csv --n 8": audit("../../../examples/frey2022/tables.csv", 8),
 }
 with open(os.path.join(HERE, "analysis_values.json"), "w", encoding="utf-8") as file:
     json.dump(plain(values), file, indent=1)

@@ -53,3 +53,12 @@ write("unlike", [row for row in clocks if row["clock_mhz"] in (135, 1380)
 machines = [dict(row, hardware={135: "a100", 735: "h100", 1380: ""}[row["clock_mhz"]], clock_mhz="") for row in clocks
             if row["clock_mhz"] != ""]
 write("machines", machines)
+
+HEAD = ["group", "level", "beta", "r2", "n", "se"]
+write("table", [dict(level="a", beta="0.9", r2="1.0", n=2), dict(level="b", beta="-0.10", n=6, se="0.020"),
+                dict(level="c", beta="0.85", r2="0.98"), dict(level="d", beta="0.80", r2="0.00", n=5),
+                dict(level="e", beta="0.80", n=7), dict(level="f", beta="0.80", n=7, se="0.00"),
+                dict(level="g", beta="0.10", r2="0.90", n=6)], HEAD)
+write("table_bad_r2", [dict(level="a", beta="0.9", r2="98", n=5)], HEAD)
+write("table_bad_n", [dict(level="a", beta="0.9", r2="0.98", n=5.5)], HEAD)
+write("table_no_beta", [dict(level="a", r2="0.98", n=5)], HEAD)

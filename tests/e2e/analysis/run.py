@@ -40,6 +40,14 @@ CASES = {
     "compare_workers": (["compare", "cases/clocks.csv", "--factor", "workers"], 1),
     "compare_by_factor": (["compare", "cases/clocks.csv", "--factor", "clock_mhz", "--by", "clock_mhz"], 1),
     "compare_bad_column": (["compare", "cases/clocks.csv", "--factor", "clock_mhzz"], 1),
+    "audit_frey": (["audit", "../../../examples/frey2022/tables.csv", "--n", "8"], 0),
+    "audit_frey_json": (["audit", "../../../examples/frey2022/tables.csv", "--json"], 0),
+    "audit_small": (["audit", "cases/table.csv"], 0),
+    "audit_bad_r2": (["audit", "cases/table_bad_r2.csv"], 1),
+    "audit_bad_n": (["audit", "cases/table_bad_n.csv"], 1),
+    "audit_no_beta": (["audit", "cases/table_no_beta.csv"], 1),
+    "audit_wrong_table": (["audit", "cases/clocks.csv"], 1),
+    "audit_two": (["audit"], 2),
 }
 LOOSE = ("shared_overhead_model", "aicc", "models", "predictions")  # members that come from nonlinear fits
 
