@@ -174,6 +174,24 @@ static void print_failed(const struct standing *st, struct wl_arena *a)
     }
 }
 
+/* One line a reason: a trial is named by its settings, several are counted. */
+static void print_skipped(const struct standing *st, struct wl_arena *a)
+{
+    if (st->n_skipped) printf("  cannot run here\n");
+    for (size_t i = 0; i < st->n_skipped; i++) {
+        const char *reason = st->skipped[i]->skipped;
+        size_t before = 0, same = 0;
+        for (size_t k = 0; k < st->n_skipped; k++) {
+            if (!wl_streq(st->skipped[k]->skipped, reason)) continue;
+            before += k < i;
+            same++;
+        }
+        if (before) continue;
+        printf("    %s: %s\n",
+               same > 1 ? wl_strf(a, "%zu trials", same) : wl_cmd_settings_text(&st->skipped[i]->set, a), reason);
+    }
+}
+
 static void print_text(const struct standing *st, struct wl_arena *a)
 {
     printf("%s, started %s, wattlaw %s\n", st->campaign->name, wl_iso_time(a, st->campaign->created_wall_ns),
@@ -188,9 +206,7 @@ static void print_text(const struct standing *st, struct wl_arena *a)
     print_energy(st, a);
     print_left(st, a);
     print_failed(st, a);
-    if (st->n_skipped) printf("  cannot run here\n");
-    for (size_t i = 0; i < st->n_skipped; i++)
-        printf("    %s: %s\n", wl_cmd_settings_text(&st->skipped[i]->set, a), st->skipped[i]->skipped);
+    print_skipped(st, a);
 }
 
 /* ---- JSON ---- */

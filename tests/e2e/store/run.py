@@ -22,6 +22,7 @@ CASES = {
     "status_nothing": (["status"], 2),
     "status_nowhere": (["status", "nowhere.db"], 1),
     "status_no_store": (["status", "notes.txt"], 1),
+    "status_skipped_together": (["status", "many.db"], 0),
     "show": (["show", "lab1"], 0),
     "show_json": (["show", "lab1", "--json"], 0),
     "show_run": (["show", "lab1", "--run", "1"], 0),
@@ -57,6 +58,16 @@ def add_devices(path, n):
                        (80 + i, 70 - i))
             db.execute("""INSERT INTO energy(run, device, scope, method, energy_j, mean_power_w, coverage, chosen)
                           VALUES (2, ?, 'gpu', 'counter', 100, 50, 0.9, 1)""", (device,))
+
+
+def skip_two_more(path):
+    """Two more trials that cannot be run, for the same reason as trial 3."""
+    with sqlite3.connect(path) as db:
+        db.row_factory = sqlite3.Row
+        row = dict(db.execute("SELECT * FROM trial WHERE id = 3").fetchone())
+        for workers in 16, 32:
+            row.update(id=None, key=f"workers={workers}", workers=workers)
+            db.execute(f"INSERT INTO trial({','.join(row)}) VALUES ({','.join('?' * len(row))})", tuple(row.values()))
 
 
 def run(program, folder, arguments):
@@ -116,6 +127,7 @@ def main():
         make_store(os.path.join(folder, "lab1.db"))
         make_store(os.path.join(folder, "many.db"))
         add_devices(os.path.join(folder, "many.db"), 19)
+        skip_two_more(os.path.join(folder, "many.db"))
         with open(os.path.join(folder, "notes.txt"), "w") as file:
             file.write("not a store, but a note that is long enough to be one\n")
         for name, (arguments, status) in CASES.items():
