@@ -26,7 +26,7 @@ import os
 import sys
 import time
 
-__all__ = ["mark", "enabled", "rank", "set_rank", "start", "stop", "epoch", "phase", "step", "metric"]
+__all__ = ["mark", "enabled", "rank", "set_rank", "start", "stop", "epoch", "phase", "phase_time", "step", "metric"]
 
 MAX_LINE = 512
 
@@ -143,6 +143,11 @@ def phase(name):
     mark("phase-begin", name=name)
     yield
     mark("phase-end", name=name)
+
+
+def phase_time(name, seconds, epoch=None):
+    """Seconds in a phase of many short pieces (waiting for input, say), added up over an epoch's training pass."""
+    mark("phase", name=name, time_s=seconds, epoch=epoch)
 
 
 def step(number, samples=None, loss=None):

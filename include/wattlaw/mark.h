@@ -208,7 +208,15 @@ static inline int wattlaw_mark_step(long long step, long long samples, double lo
 static inline int wattlaw_mark_phase_begin(const char *name) { return wattlaw_mark("phase-begin", "name=%s", name); }
 static inline int wattlaw_mark_phase_end(const char *name) { return wattlaw_mark("phase-end", "name=%s", name); }
 
-/* A result: train_loss, train_top1, val_loss, val_top1, val_top5, lr, input_wait_s ...; epoch 0: of the whole run. */
+/* Seconds in a phase of many short pieces (waiting for input, say), added up over an epoch's training pass. */
+static inline int wattlaw_mark_phase_time(const char *name, double time_s, long long epoch)
+{
+    char text[32];
+    if (!wattlaw_mark_on()) return 0;
+    return wattlaw_mark("phase", "name=%s time_s=%s epoch=%lld", name, wattlaw_mark_real(text, time_s), epoch);
+}
+
+/* A result: train_loss, train_top1, val_loss, val_top1, val_top5, lr ...; epoch 0: of the whole run. */
 static inline int wattlaw_mark_metric(const char *name, double value, long long epoch)
 {
     char text[32];

@@ -68,17 +68,26 @@ static void find_epochs(struct derivation *d)
     d->out->n_epochs = n;
 }
 
+/* A metric mark as a row; the seconds of a phase that was added up are the metric NAME_s. */
+static bool metric_row(const struct derivation *d, const struct wl_mark *m, struct wl_metric_row *row)
+{
+    int64_t epoch = wl_mark_int(m, "epoch", -1);
+    bool phase = m->word == WL_MARK_PHASE;
+    if (!phase && m->word != WL_MARK_METRIC) return false;
+    *row = (struct wl_metric_row) { .epoch = epoch < 0 ? NAN : (double)epoch,
+                                    .name = wl_strf(d->a, "%s%s", wl_mark_str(m, "name"), phase ? "_s" : ""),
+                                    .value = wl_mark_real(m, phase ? "time_s" : "value") };
+    return true;
+}
+
 static void find_metrics(struct derivation *d)
 {
     struct wl_metric_row *rows = wl_new_array(d->a, struct wl_metric_row, d->marks.n);
     size_t n = 0;
     struct wl_mark m;
     for (size_t i = 0; i < d->marks.n; i++) {
-        if (d->marks.v[i].rank != 0 || !read_mark(d, i, &m) || m.word != WL_MARK_METRIC) continue;
-        int64_t epoch = wl_mark_int(&m, "epoch", -1);
-        struct wl_metric_row row = { .epoch = epoch < 0 ? NAN : (double)epoch,
-                                     .name = wl_strdup(d->a, wl_mark_str(&m, "name")),
-                                     .value = wl_mark_real(&m, "value") };
+        struct wl_metric_row row;
+        if (d->marks.v[i].rank != 0 || !read_mark(d, i, &m) || !metric_row(d, &m, &row)) continue;
         size_t k = 0;
         while (k < n && !(wl_streq(rows[k].name, row.name) &&
                           (rows[k].epoch == row.epoch || (isnan(rows[k].epoch) && isnan(row.epoch)))))

@@ -65,13 +65,22 @@ static double metric_at(const struct wl_show_details *d, double epoch, const cha
     return NAN;
 }
 
+/* The seconds that an epoch waited for data are shown as a share of its time. */
+static bool is_wait(const char *metric) { return wl_streq(metric, "input_s"); }
+
+static double metric_shown(const struct wl_show_details *d, const struct wl_epoch_row *epoch, const char *metric)
+{
+    double value = metric_at(d, (double)epoch->epoch, metric);
+    return is_wait(metric) ? 100 * value / epoch->time_s : value;
+}
+
 static void print_epochs(const struct wl_show_details *d, struct wl_arena *a)
 {
     struct wl_strs metrics = metric_names(d, a);
     struct wl_table t = wl_table_new(a);
     static const char *const head[] = { "epoch", "time s", "samples/s", "updates", "energy J", "power W" };
     for (size_t i = 0; i < WL_COUNT(head); i++) wl_table_column(&t, head[i], true);
-    for (size_t i = 0; i < metrics.n; i++) wl_table_column(&t, metrics.v[i], true);
+    for (size_t i = 0; i < metrics.n; i++) wl_table_column(&t, is_wait(metrics.v[i]) ? "input %" : metrics.v[i], true);
     for (size_t i = 0; i < d->epochs.n; i++) {
         const struct wl_epoch_row *v = &d->epochs.v[i];
         double energy_j = wl_show_epoch_energy(d, v->epoch);
@@ -81,7 +90,7 @@ static void print_epochs(const struct wl_show_details *d, struct wl_arena *a)
         wl_table_int(&t, v->updates);
         wl_table_real(&t, energy_j, 4);
         wl_table_real(&t, energy_j / v->time_s, 4);
-        for (size_t k = 0; k < metrics.n; k++) wl_table_real(&t, metric_at(d, (double)v->epoch, metrics.v[k]), 4);
+        for (size_t k = 0; k < metrics.n; k++) wl_table_real(&t, metric_shown(d, v, metrics.v[k]), 4);
         wl_table_row(&t);
     }
     if (d->epochs.n) printf("\n");

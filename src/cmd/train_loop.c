@@ -160,10 +160,10 @@ static void mark_results(const struct wl_train_epoch *r)
         { "val_top1", r->val_top1 },
         { "val_top5", r->val_top5 },
         { "lr", r->lr },
-        { "input_wait_s", r->input_wait_s },
     };
     for (size_t i = 0; i < WL_COUNT(metrics); i++)
         if (!isnan(metrics[i].value)) wattlaw_mark_metric(metrics[i].name, metrics[i].value, r->epoch);
+    wattlaw_mark_phase_time("input", r->input_wait_s, r->epoch);
 }
 
 static void log_results(const struct wl_train *t, const struct wl_train_epoch *r)

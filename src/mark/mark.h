@@ -20,6 +20,7 @@ enum wl_mark_word {
     WL_MARK_STEP,        /* step=, optional samples= loss= */
     WL_MARK_PHASE_BEGIN, /* name= */
     WL_MARK_PHASE_END,   /* name= */
+    WL_MARK_PHASE,       /* name= time_s=, optional epoch=: many short pieces, added up */
     WL_MARK_METRIC,      /* name= value=, optional epoch= */
     WL_MARK_STOP,        /* optional status= */
     WL_MARK_WORDS

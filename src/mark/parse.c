@@ -25,6 +25,7 @@ static const struct {
     [WL_MARK_STEP] = { "step", { { "step", COUNT, true }, { "samples", COUNT, false }, { "loss", REAL, false } } },
     [WL_MARK_PHASE_BEGIN] = { "phase-begin", { { "name", TEXT, true } } },
     [WL_MARK_PHASE_END] = { "phase-end", { { "name", TEXT, true } } },
+    [WL_MARK_PHASE] = { "phase", { { "name", TEXT, true }, { "time_s", REAL, true }, { "epoch", ORDINAL, false } } },
     [WL_MARK_METRIC] = { "metric", { { "name", TEXT, true }, { "value", REAL, true }, { "epoch", ORDINAL, false } } },
     [WL_MARK_STOP] = { "stop", { { "status", TEXT, false } } },
 };

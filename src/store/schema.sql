@@ -133,7 +133,7 @@ CREATE TABLE mark(
   run             INTEGER NOT NULL REFERENCES run,
   t_ns            INTEGER NOT NULL,
   rank            INTEGER NOT NULL,
-  word            TEXT NOT NULL,          -- start, epoch-begin, epoch-end, step, phase-begin, phase-end, metric, stop
+  word            TEXT NOT NULL,          -- start, epoch-begin, epoch-end, step, phase-begin, phase-end, phase, metric, stop
   fields          TEXT NOT NULL           -- "key=value ..." behind the word
 ) STRICT;
 CREATE INDEX mark_by_run ON mark(run, t_ns);

@@ -100,6 +100,9 @@ def epochs_come_from_marks(bench):
     check(s["status"] == "done" and s["time_s"] > 0.3, s)
     check(bench.rows("wattlaw.db", "SELECT workload, epoch, samples, updates, metric, metric_value FROM observations") ==
           [("toy", epoch, 100, 10, "val_top1", 0.5) for epoch in (1, 2, 3)])
+    check(bench.rows("wattlaw.db", "SELECT epoch, value FROM metric WHERE name = 'input_s'") ==
+          [(epoch, 0.025) for epoch in (1, 2, 3)])
+    check("input %" in bench.run("show", "--run", "1").stdout)
 
 
 def marks_of_a_removed_store_do_not_count_again(bench):

@@ -79,6 +79,7 @@ static void train(int argc, char **argv)
         if (number(argc, argv, "broken")) write_broken();
         sleep_ms(ms);
         wattlaw_mark_epoch_end(epoch, 100, 10);
+        wattlaw_mark_phase_time("input", ms / 4e3, epoch);
         wattlaw_mark_metric("val_top1", 0.5, epoch);
         if (say) printf("%s %d\n", say, epoch), fflush(stdout);
     }

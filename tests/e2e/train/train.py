@@ -214,8 +214,13 @@ def marks():
     metric = {(m[0], int(m[2])): float(m[1]) for l in lines if l[2] == "metric"
               for m in [re.match(r"name=(\S+) value=(\S+) epoch=(\d+)", l[3]).groups()]}
     for e in r["epochs"]:
-        for name in ("train_loss", "train_top1", "val_loss", "val_top1", "val_top5", "lr", "input_wait_s"):
+        for name in ("train_loss", "train_top1", "val_loss", "val_top1", "val_top5", "lr"):
             assert abs(metric[name, e["epoch"]] - e[name]) <= 1e-6 * abs(e[name]) + 1e-9, (name, e)
+    waits = [l[3] for l in lines if l[2] == "phase"]
+    assert [w.split()[0::2] for w in waits] == [["name=input", f"epoch={e['epoch']}"] for e in r["epochs"]], waits
+    for e, w in zip(r["epochs"], waits):
+        assert close(float(re.search(r"time_s=(\S+)", w).group(1)), e["input_wait_s"], 1e-6), (w, e)
+        assert 0 <= e["input_wait_s"] <= e["time_s"], e
     times = [int(l[0]) for l in lines if l[1] == "0"]
     assert times == sorted(times)
 

@@ -72,6 +72,7 @@ static int whole_vocabulary(void)
     return wattlaw_mark_start("workload=%s workers=%d", "net", 4) || wattlaw_mark_epoch_begin(1) ||
            wattlaw_mark_step(7, 32, 1.25) || wattlaw_mark_step(8, 32, NAN) || wattlaw_mark_epoch_end(1, 640, 20) ||
            wattlaw_mark_phase_begin("validate") || wattlaw_mark_phase_end("validate") ||
+           wattlaw_mark_phase_time("input", 0.25, 1) ||
            wattlaw_mark_metric("val_top1", 0.61, 1) || wattlaw_mark_metric("params", 25.6e6, 0) ||
            mark_from_other_unit() || wattlaw_mark_stop("ok");
 }
@@ -83,18 +84,20 @@ static void test_vocabulary(void **state)
     int64_t before = wl_now_ns();
     (void)state;
     assert_int_equal(in_child(whole_vocabulary), 0);
-    assert_int_equal(read_all(m, 16, a), 11);
-    assert_true(m[0].t_ns >= before && m[10].t_ns <= wl_now_ns());
+    assert_int_equal(read_all(m, 16, a), 12);
+    assert_true(m[0].t_ns >= before && m[11].t_ns <= wl_now_ns());
     assert_int_equal(m[0].word, WL_MARK_START);
     assert_string_equal(wl_mark_str(&m[0], "workload"), "net");
     assert_int_equal(m[0].rank, 3);
     assert_true(fabs(wl_mark_real(&m[2], "loss") - 1.25) < 1e-12);
     assert_null(wl_mark_str(&m[3], "loss"));
     assert_int_equal(wl_mark_int(&m[4], "samples", -1), 640);
-    assert_int_equal(wl_mark_int(&m[7], "epoch", -1), 1);
-    assert_null(wl_mark_str(&m[8], "epoch"));
-    assert_string_equal(wl_mark_str(&m[9], "name"), "other");
-    assert_int_equal(m[10].word, WL_MARK_STOP);
+    assert_int_equal(m[7].word, WL_MARK_PHASE);
+    assert_true(wl_mark_real(&m[7], "time_s") == 0.25);
+    assert_int_equal(wl_mark_int(&m[8], "epoch", -1), 1);
+    assert_null(wl_mark_str(&m[9], "epoch"));
+    assert_string_equal(wl_mark_str(&m[10], "name"), "other");
+    assert_int_equal(m[11].word, WL_MARK_STOP);
     wl_arena_free(a);
 }
 
@@ -211,6 +214,7 @@ static void test_python(void **state)
                                   "with wattlaw.epoch(1) as e:\n"
                                   "    e.samples, e.updates = 640, 20\n"
                                   "with wattlaw.phase('validate'): pass\n"
+                                  "wattlaw.phase_time('input', 0.25, epoch=1)\n"
                                   "wattlaw.metric('val_top1', 0.1 + 0.2, epoch=1)\n"
                                   "wattlaw.step(3, loss=float('nan'))\n"
                                   "wattlaw.mark('stop', status='x' * 600)\n"
@@ -233,15 +237,17 @@ static void test_python(void **state)
     }
     assert_int_equal(how.status, 0);
     assert_non_null(strstr(text, "was not written")); /* the long line */
-    assert_int_equal(read_all(m, 16, a), 9);
+    assert_int_equal(read_all(m, 16, a), 10);
     assert_int_equal(m[0].rank, 2);
     assert_string_equal(wl_mark_str(&m[0], "workload"), "my_net");
     assert_non_null(wl_mark_str(&m[0], "host"));
     assert_int_equal(wl_mark_int(&m[2], "updates", 0), 20);
-    assert_true(fabs(wl_mark_real(&m[5], "value") - 0.3) < 1e-8);
-    assert_true(isnan(wl_mark_real(&m[6], "loss")));
-    assert_int_equal(m[7].word, WL_MARK_EPOCH_BEGIN);
-    assert_int_equal(m[8].word, WL_MARK_STOP);
+    assert_int_equal(m[5].word, WL_MARK_PHASE);
+    assert_true(wl_mark_real(&m[5], "time_s") == 0.25);
+    assert_true(fabs(wl_mark_real(&m[6], "value") - 0.3) < 1e-8);
+    assert_true(isnan(wl_mark_real(&m[7], "loss")));
+    assert_int_equal(m[8].word, WL_MARK_EPOCH_BEGIN);
+    assert_int_equal(m[9].word, WL_MARK_STOP);
     wl_arena_free(a);
 }
 
