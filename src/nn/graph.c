@@ -138,6 +138,7 @@ struct wl_tensor *wl_node_out(struct wl_graph *g, struct wl_node *n, const struc
 {
     n->out = wl_tensor_new(g, n->name, WL_F32, WL_ROLE_VALUE, dims);
     n->out->producer = n;
-    n->out->gradient = n->par[0] || n->in[0]->gradient || (n->in[1] && n->in[1]->gradient);
+    n->out->gradient = n->par[0];
+    for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++) n->out->gradient |= n->in[i]->gradient;
     return n->out;
 }

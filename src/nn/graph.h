@@ -9,6 +9,7 @@ enum wl_op {
     WL_OP_BATCH_NORM,
     WL_OP_RELU,
     WL_OP_ADD,
+    WL_OP_CONCAT,
     WL_OP_MAX_POOL,
     WL_OP_AVG_POOL,
     WL_OP_DROPOUT,
@@ -40,7 +41,7 @@ struct wl_tensor {
 struct wl_node {
     enum wl_op op;
     const char *name;
-    struct wl_tensor *in[2]; /* x; second term, labels or target */
+    struct wl_tensor *in[WL_MAX_INPUTS]; /* x; second term, labels or target */
     struct wl_tensor *out;
     struct wl_tensor *par[2];  /* weight, bias; gamma, beta */
     struct wl_tensor *stat[2]; /* running mean, running variance */
@@ -94,6 +95,9 @@ struct wl_channels {
     int64_t n, c, area;
 };
 struct wl_channels wl_channels_of(const struct wl_tensor *x);
+
+/* Of concat: the channel of the result where input i begins. */
+int64_t wl_concat_offset(const struct wl_node *n, int i);
 
 /* Flop of one forward pass over the whole batch; backward by weights and by data take as many each. */
 double wl_node_flops(const struct wl_node *n);

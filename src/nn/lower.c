@@ -28,7 +28,7 @@ struct wl_step *wl_emit(struct wl_program *p, const struct wl_node *n, const cha
     struct wl_step *s = wl_new(p->arena, struct wl_step);
     s->node = n;
     s->what = what;
-    s->when = p->backward ? WL_TRAIN : when;
+    s->when = p->train_only ? when & WL_TRAIN : when;
     s->run = run;
     WL_GROW(p->arena, p->steps, p->n_steps, p->cap_steps);
     p->steps[p->n_steps++] = s;
@@ -161,6 +161,20 @@ static int with_node(int rc, const struct wl_node *n, struct wl_err *e)
     return rc ? wl_prefix(e, "%s (%s)", n->name, wl_op_name(n->op)) : 0;
 }
 
+/* By tensor: does a loss that is evaluated, or a result that nobody reads, come of it? */
+static bool *evaluated_tensors(const struct wl_program *p)
+{
+    const struct wl_graph *g = p->graph;
+    bool *evaluated = wl_new_array(p->arena, bool, g->n_tensors);
+    for (size_t i = g->n_nodes; i-- > 0;) {
+        const struct wl_node *n = g->nodes[i];
+        bool *out = &evaluated[n->out->id];
+        if (!n->out->readers) *out = !wl_op_is_loss(n->op) || !n->u.loss.auxiliary;
+        for (int k = 0; k < WL_MAX_INPUTS && n->in[k]; k++) evaluated[n->in[k]->id] |= *out;
+    }
+    return evaluated;
+}
+
 int wl_lower(struct wl_program *p, struct wl_err *e)
 {
     const struct wl_graph *g = p->graph;
@@ -171,12 +185,14 @@ int wl_lower(struct wl_program *p, struct wl_err *e)
         const struct wl_tensor *t = g->tensors[i];
         if (t->role == WL_ROLE_INPUT) p->value[t->id] = wl_buf_plain(p, WL_MEM_INPUT, t->dtype, &t->dims);
     }
+    const bool *evaluated = evaluated_tensors(p);
     for (size_t i = 0; i < g->n_nodes; i++) {
         const struct wl_node *n = g->nodes[i];
+        p->train_only = !evaluated[n->out->id];
         int rc = p->backend->rules[n->op].forward(p, n, e);
         if (rc) return with_node(rc, n, e);
     }
-    p->backward = true;
+    p->train_only = true;
     for (size_t i = g->n_nodes; p->train && i-- > 0;) {
         const struct wl_node *n = g->nodes[i];
         if (!n->out->gradient || (!wl_op_is_loss(n->op) && !p->gradient[n->out->id])) continue;

@@ -87,6 +87,10 @@ struct wl_tensor *wl_relu(struct wl_graph *g, const char *name, struct wl_tensor
 struct wl_tensor *wl_add(struct wl_graph *g, const char *name, struct wl_tensor *a, struct wl_tensor *b);
 struct wl_tensor *wl_add_relu(struct wl_graph *g, const char *name, struct wl_tensor *a, struct wl_tensor *b);
 
+/* y [N,C0+C1+...,H,W]: the channels of n >= 1 images x[i] [N,Ci,H,W], one behind the other. At most WL_MAX_INPUTS. */
+enum { WL_MAX_INPUTS = 8 };
+struct wl_tensor *wl_concat(struct wl_graph *g, const char *name, struct wl_tensor *const *x, int n);
+
 /* Windows over H and W of x [N,C,H,W]. The maximum ignores padding; the mean counts it as zeros unless
  * exclude_pad. kernel 0,0 is the whole image (global pooling). */
 struct wl_pool {
@@ -120,8 +124,10 @@ void wl_init_bias(struct wl_graph *g, struct wl_tensor *y, struct wl_init init);
 /* Losses: scalars, means over the samples of a micro-batch. What is trained is the sum of weight * loss.
  * A graph without a loss can only be evaluated. */
 struct wl_loss {
-    double weight;  /* 0 counts as 1 */
-    bool auxiliary; /* part of the loss, but no samples, top1 or top5 are counted */
+    double weight; /* 0 counts as 1 */
+    /* A part of the loss in training only, which counts no samples, top1 or top5; operations that serve such losses
+     * alone are left out of evaluation. */
+    bool auxiliary;
 };
 
 /* -log softmax(logits [N,K])[label] with i32 labels [N]. A label < 0 marks padding: the sample counts nowhere. */

@@ -9,6 +9,7 @@ const char *wl_op_name(enum wl_op op)
         [WL_OP_BATCH_NORM] = "batch_norm",
         [WL_OP_RELU] = "relu",
         [WL_OP_ADD] = "add",
+        [WL_OP_CONCAT] = "concat",
         [WL_OP_MAX_POOL] = "max_pool",
         [WL_OP_AVG_POOL] = "avg_pool",
         [WL_OP_DROPOUT] = "dropout",
@@ -142,6 +143,29 @@ struct wl_tensor *wl_add_relu(struct wl_graph *g, const char *name, struct wl_te
     return add(g, name, a, b, true);
 }
 
+struct wl_tensor *wl_concat(struct wl_graph *g, const char *name, struct wl_tensor *const *x, int n_inputs)
+{
+    WL_CHECK(n_inputs > 0);
+    struct wl_node *n = wl_node_new(g, WL_OP_CONCAT, name, x[0], NULL);
+    if (n_inputs > WL_MAX_INPUTS)
+        wl_graph_fail(g, "%s: concat of %d inputs, expected at most %d", n->name, n_inputs, WL_MAX_INPUTS);
+    if (g->err.code || !check_image(g, n)) return failed(g, n);
+    struct wl_dims y = x[0]->dims, like = y;
+    for (int i = 1; i < n_inputs; i++) {
+        n->in[i] = x[i];
+        x[i]->readers++;
+        if (!check_f32(g, n, x[i])) return failed(g, n);
+        like.d[1] = x[i]->dims.d[1];
+        if (!wl_dims_equal(&x[i]->dims, &like)) {
+            wl_graph_fail(g, "%s: concat of %s %s and %s %s", n->name, x[0]->name, dims_text(g, x[0]), x[i]->name,
+                          dims_text(g, x[i]));
+            return failed(g, n);
+        }
+        y.d[1] += like.d[1];
+    }
+    return wl_node_out(g, n, &y);
+}
+
 static struct wl_tensor *pool(struct wl_graph *g, enum wl_op op, const char *name, struct wl_tensor *x,
                               struct wl_pool p)
 {
@@ -271,6 +295,13 @@ struct wl_channels wl_channels_of(const struct wl_tensor *x)
 {
     const int64_t *d = x->dims.d;
     return (struct wl_channels) { .n = d[0], .c = d[1], .area = d[2] * d[3] };
+}
+
+int64_t wl_concat_offset(const struct wl_node *n, int i)
+{
+    int64_t at = 0;
+    while (i-- > 0) at += n->in[i]->dims.d[1];
+    return at;
 }
 
 double wl_node_flops(const struct wl_node *n)

@@ -84,7 +84,7 @@ struct wl_program {
     void *device;  /* the back-end's */
     uint64_t seed; /* of what is random in a step */
     bool train, keep_values, accumulate;
-    bool backward;                     /* lowering has passed the last forward rule: steps are for training only */
+    bool train_only; /* lowering has passed the last forward rule, or is at a node that evaluation leaves out */
     struct wl_buf **value, **gradient; /* of each tensor; of a parameter: in PARAM and GRADIENT */
     struct wl_kept *kept;              /* of each tensor that a node makes */
     struct wl_buf **bufs;
@@ -132,8 +132,8 @@ struct wl_buf *wl_buf_new(struct wl_program *p, enum wl_class class, enum wl_dty
 struct wl_buf *wl_buf_plain(struct wl_program *p, enum wl_class class, enum wl_dtype type, const struct wl_dims *dims);
 struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b); /* class VALUE */
 
-/* A step in program order, then its uses: index 0, 1, ... in the order of these calls. A backward rule's steps run in
- * training only, whatever `when` says. */
+/* A step in program order, then its uses: index 0, 1, ... in the order of these calls. With p->train_only
+ * steps run in training only, whatever `when` says. */
 struct wl_step *wl_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
                         int (*run)(const struct wl_step *, const struct wl_run *, struct wl_err *));
 void wl_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b);

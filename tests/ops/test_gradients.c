@@ -214,6 +214,32 @@ static void test_pools(void **state)
     }
 }
 
+enum { CONCAT_AT = 2, CONCAT_CHANNELS = 9 };
+
+/* One input of a concatenation; the other channels stay 0. */
+static void concat(const struct problem *p, double *y)
+{
+    for (int64_t i = 0; i < p->n_out; i++) y[i] = 0;
+    wl_ref_put_channels(p->channels, CONCAT_CHANNELS, CONCAT_AT, p->in[0], y);
+}
+
+static void concat_backward(struct problem *p)
+{
+    wl_ref_get_channels(p->channels, CONCAT_CHANNELS, CONCAT_AT, p->cotangent, p->gradient[0]);
+}
+
+static void test_concat(void **state)
+{
+    (void)state;
+    static struct problem p;
+    p = (struct problem) {
+        .n_in = 1, .n = { 3 * 4 * 14 }, .n_out = 3 * CONCAT_CHANNELS * 14, .channels = { 3, 4, 14 }
+    };
+    p.forward = concat;
+    p.backward = concat_backward;
+    check(&p, "concat");
+}
+
 static struct wl_dropout dropout_of(const struct problem *p)
 {
     return (struct wl_dropout) { .key = SEED, .drop = 20000, .update = 3, .sample = 5, .n = 3, .f = p->n_out / 3 };
@@ -320,9 +346,10 @@ static void test_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conv),          cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_relu),
-        cmocka_unit_test(test_pools),         cmocka_unit_test(test_linear),     cmocka_unit_test(test_dropout),
-        cmocka_unit_test(test_cross_entropy), cmocka_unit_test(test_counts),     cmocka_unit_test(test_mean_square),
+        cmocka_unit_test(test_conv),        cmocka_unit_test(test_batch_norm),    cmocka_unit_test(test_relu),
+        cmocka_unit_test(test_pools),       cmocka_unit_test(test_linear),        cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_concat),      cmocka_unit_test(test_cross_entropy), cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_mean_square),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,6 +78,29 @@ static struct wl_tensor *build_add(struct wl_graph *g, struct draw *d, struct wl
     return below(d, 2) ? wl_add_relu(g, "op", x, y) : wl_add(g, "op", x, y);
 }
 
+/* Inputs of other channel counts, some in front of and some behind x, and x twice at times. */
+static struct wl_tensor *build_concat(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
+{
+    struct wl_tensor *in[WL_MAX_INPUTS];
+    int n = 0, most = 1 + (int)below(d, 5);
+    for (; n < most; n++) {
+        struct wl_dims like = *wl_tensor_dims(x);
+        like.d[1] = channels(d);
+        in[n] = wl_input(g, (const char *[]) { "a", "b", "c", "d", "e" }[n], WL_F32, like);
+        wl_want_gradient(g, in[n]);
+        if (below(d, 2))
+            in[n] = wl_conv2d(g, (const char *[]) { "ca", "cb", "cc", "cd", "ce" }[n], in[n],
+                              (struct wl_conv) { .channels = channels(d), .kernel = { 1, 1 } });
+    }
+    in[n++] = x;
+    struct wl_tensor *swap = in[n - 1];
+    int at = (int)below(d, n);
+    in[n - 1] = in[at];
+    in[at] = swap;
+    if (below(d, 3) == 0) in[n++] = x;
+    return wl_concat(g, "op", in, n);
+}
+
 static struct wl_pool pool(struct draw *d, const struct wl_tensor *x)
 {
     struct wl_pool p = { .exclude_pad = below(d, 2) };
@@ -114,7 +137,7 @@ static const struct op {
 } ops[] = {
     { "conv2d", build_conv, 1e-11 },   { "batch_norm", build_norm, 1e-10 }, { "relu", build_relu, 0 },
     { "add", build_add, 1e-13 },       { "max_pool", build_max, 1e-13 },    { "avg_pool", build_avg, 1e-11 },
-    { "linear", build_linear, 1e-11 }, { "dropout", build_dropout, 1e-13 },
+    { "linear", build_linear, 1e-11 }, { "dropout", build_dropout, 1e-13 }, { "concat", build_concat, 1e-11 },
 };
 
 /* ---- running it ---- */

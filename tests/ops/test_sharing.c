@@ -58,13 +58,20 @@ static struct wl_tensor *operation(struct draw *d, const char *name)
 {
     const struct wl_pool window = { .kernel = { 3, 3 }, .pad = { 1, 1 } };
     struct wl_tensor *x = pick(d), *y;
-    switch (below(d, 8)) {
+    switch (below(d, 10)) {
     case 0: return wl_batch_norm(d->g, name, x, (struct wl_norm) { .relu = true });
     case 1: return wl_batch_norm(d->g, name, x, (struct wl_norm) { 0 });
     case 2: return wl_relu(d->g, name, x);
     case 3: return (y = pick_like(d, x)) ? wl_add(d->g, name, x, y) : convolution(d, name, x);
     case 4: return (y = pick_like(d, x)) ? wl_add_relu(d->g, name, x, y) : convolution(d, name, x);
     case 5: return below(d, 2) ? wl_max_pool(d->g, name, x, window) : wl_avg_pool(d->g, name, x, window);
+    case 6: return wl_dropout(d->g, name, x, 0.2);
+    case 7: {
+        struct wl_tensor *both[] = { x, pick(d) };
+        bool fit = wl_tensor_dims(x)->d[2] == wl_tensor_dims(both[1])->d[2] &&
+                   wl_tensor_dims(x)->d[3] == wl_tensor_dims(both[1])->d[3];
+        return fit ? wl_concat(d->g, name, both, 2) : convolution(d, name, x);
+    }
     default: return convolution(d, name, x);
     }
 }

@@ -68,6 +68,7 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_BATCH_NORM] = { wl_cpu_norm_forward, wl_cpu_norm_backward },
     [WL_OP_RELU] = { wl_cpu_relu_forward, wl_cpu_eltwise_backward, .keeps_output = true },
     [WL_OP_ADD] = { wl_cpu_add_forward, wl_cpu_eltwise_backward, .keeps_output = true },
+    [WL_OP_CONCAT] = { wl_cpu_concat_forward, wl_cpu_concat_backward },
     [WL_OP_MAX_POOL] = { wl_cpu_pool_forward, wl_cpu_pool_backward },
     [WL_OP_AVG_POOL] = { wl_cpu_pool_forward, wl_cpu_pool_backward },
     [WL_OP_DROPOUT] = { wl_cpu_dropout_forward, wl_cpu_dropout_backward },

@@ -47,6 +47,8 @@ int wl_cpu_sum(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, 
                struct wl_err *e);
 int wl_cpu_pool_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_pool_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_concat_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_concat_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_dropout_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_dropout_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 

@@ -36,6 +36,17 @@ int wl_md_any(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_
     return layout(c, out, type, dims, dnnl_format_tag_any, e);
 }
 
+int wl_md_channels(struct wl_cpu *c, wl_md *out, wl_md md, const struct wl_dims *dims, int64_t at, struct wl_err *e)
+{
+    dnnl_memory_desc_t *part = wl_new(c->arena, dnnl_memory_desc_t);
+    const dnnl_dims_t offset = { 0, at };
+    dnnl_dims_t d = { 0 };
+    for (int i = 0; i < dims->n; i++) d[i] = dims->d[i];
+    dnnl_status_t s = dnnl_memory_desc_init_submemory(part, md, d, offset);
+    *out = s ? NULL : part;
+    return s == dnnl_unimplemented ? 0 : wl_dnnl_check(s, "part of a layout", e);
+}
+
 bool wl_md_equal(wl_md a, wl_md b) { return dnnl_memory_desc_equal(a, b); }
 
 size_t wl_md_bytes(wl_md md) { return dnnl_memory_desc_get_size(md); }
@@ -201,6 +212,18 @@ int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_alg_ki
     dnnl_status_t s =
         dnnl_pooling_v2_backward_desc_init(&d, alg, src, dst, a.stride, a.kernel, a.dilation, a.pad, a.pad);
     return create(c, pd, s, &d, false, hint, "pooling, backward", e);
+}
+
+int wl_pd_concat(struct wl_cpu *c, dnnl_primitive_desc_t *pd, int n, const wl_md *src, struct wl_err *e)
+{
+    dnnl_memory_desc_t mds[WL_MAX_INPUTS];
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_status_t s = attributes(&attr, false);
+    for (int i = 0; i < n; i++) mds[i] = *src[i];
+    if (!s) s = dnnl_concat_primitive_desc_create(pd, NULL, n, 1, mds, attr, c->engine);
+    dnnl_primitive_attr_destroy(attr);
+    if (!s) wl_defer(c->arena, destroy, *pd);
+    return wl_dnnl_check(s, "concatenation", e);
 }
 
 int wl_pd_add(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool relu, wl_md x, struct wl_err *e)

@@ -30,6 +30,9 @@ int wl_dnnl_check(dnnl_status_t status, const char *what, struct wl_err *e);
 
 int wl_md_plain(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_dims *dims, struct wl_err *e);
 int wl_md_any(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_dims *dims, struct wl_err *e);
+/* A layout for channels [at, at + dims->d[1]) inside of memory of layout md; *out NULL where they begin or end within a
+ * block of channels. */
+int wl_md_channels(struct wl_cpu *c, wl_md *out, wl_md md, const struct wl_dims *dims, int64_t at, struct wl_err *e);
 bool wl_md_equal(wl_md a, wl_md b);
 size_t wl_md_bytes(wl_md md);
 
@@ -60,6 +63,8 @@ int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg
                wl_md src, wl_md dst, struct wl_err *e);
 int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_alg_kind_t alg, const struct wl_window *v,
                         wl_md src, wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e);
+/* dst = the n images src, one behind the other by channel. */
+int wl_pd_concat(struct wl_cpu *c, dnnl_primitive_desc_t *pd, int n, const wl_md *src, struct wl_err *e);
 /* dst = a + b, then max(0, .) with relu. */
 int wl_pd_add(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool relu, wl_md x, struct wl_err *e);
 /* Backward works from the result: DNNL_ARG_DST. */

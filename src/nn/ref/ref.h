@@ -36,6 +36,10 @@ void wl_ref_relu(int64_t n, const wl_real *x, wl_real *y);
 void wl_ref_relu_backward(int64_t n, const wl_real *y, const wl_real *dy, wl_real *dx);
 void wl_ref_add(int64_t n, const wl_real *a, const wl_real *b, wl_real *y);
 
+/* Concatenation by channel. Part of x [N,c,area] in y [N,C,area] is y[:, at : at + c]: put writes it, get reads it. */
+void wl_ref_put_channels(struct wl_channels x_of, int64_t channels, int64_t at, const wl_real *x, wl_real *y);
+void wl_ref_get_channels(struct wl_channels x_of, int64_t channels, int64_t at, const wl_real *y, wl_real *x);
+
 /* Pooling.  x [N,C,H,W]  y [N,C,P,Q]. The maximum ignores padding; its gradient goes to the first largest element. */
 void wl_ref_max_pool(const struct wl_window *v, const wl_real *x, wl_real *y);
 void wl_ref_max_pool_backward(const struct wl_window *v, const wl_real *x, const wl_real *dy, wl_real *dx);
@@ -77,8 +81,12 @@ void wl_ref_mean_square_backward(int64_t n, double weight, const wl_real *x, con
 
 /* The losses' rules work on plain buffers, so other back-ends list them too. */
 struct wl_program;
+struct wl_buf;
 int wl_ref_loss_forward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_ref_loss_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+
+/* The backward step of concat for input i, on plain buffers: dx = part of dy. */
+void wl_ref_split(struct wl_program *p, const struct wl_node *n, int i, struct wl_buf *dy, struct wl_buf *dx);
 
 /* Dropout's rules, on plain buffers too; a back-end brings its kernel, which does what wl_ref_dropout does. */
 typedef void wl_dropout_fn(const struct wl_dropout *d, const float *x, float *y);

@@ -331,6 +331,7 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_BATCH_NORM] = { norm_forward, norm_backward },
     [WL_OP_RELU] = { relu_forward, eltwise_backward },
     [WL_OP_ADD] = { add_forward, eltwise_backward },
+    [WL_OP_CONCAT] = { wl_ref_concat_forward, wl_ref_concat_backward },
     [WL_OP_MAX_POOL] = { pool_forward, pool_backward },
     [WL_OP_AVG_POOL] = { pool_forward, pool_backward },
     [WL_OP_DROPOUT] = { dropout_forward, dropout_backward },

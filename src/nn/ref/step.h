@@ -13,6 +13,10 @@ struct wl_step *wl_ref_emit(struct wl_program *p, const struct wl_node *n, const
                             wl_ref_run_fn *run, struct wl_buf *const *reads, struct wl_buf *const *writes);
 #define WL_BUFS(...) ((struct wl_buf *const[]) { __VA_ARGS__, NULL })
 
+/* The rules of concat (concat_rules.c). */
+int wl_ref_concat_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_concat_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+
 /* Use i of a step in this run, and the elements of its node's first input. */
 static inline float *wl_ref_at(const struct wl_step *s, const struct wl_run *r, int i) { return wl_use_at(s, r, i); }
 
