@@ -247,10 +247,9 @@ static int sort_out(struct sweep *s, struct wl_err *e)
 
 /* ---- progress ---- */
 
-/* What one run of a trial takes, from its finished runs, else from all that are finished; NAN before the first. */
-static double expected_s(const struct sweep *s, size_t trial)
+/* The mean time of all finished runs; NAN before the first. */
+static double mean_run_s(const struct sweep *s)
 {
-    if (s->took_n[trial] > 0) return s->took_s[trial] / s->took_n[trial];
     double sum = 0, n = 0;
     for (size_t i = 0; i < s->grid.n_trials; i++) {
         sum += s->took_s[i];
@@ -259,22 +258,38 @@ static double expected_s(const struct sweep *s, size_t trial)
     return n > 0 ? sum / n : NAN;
 }
 
+/* What one run of a trial takes, from its finished runs, else `otherwise`. */
+static double expected_s(const struct sweep *s, size_t trial, double otherwise)
+{
+    return s->took_n[trial] > 0 ? s->took_s[trial] / s->took_n[trial] : otherwise;
+}
+
+/* What is shown while a run goes on. The times are those known at its start: to add them up ten times a second over
+ * thousands of runs would show in what is measured. */
 struct ticker {
     const struct sweep *s;
-    size_t at, passed; /* index of the planned run; runs of this call behind us */
+    size_t passed;        /* runs of this call behind us */
+    double one_s, rest_s; /* expected of this run; of all behind it; NAN: not known */
     const char *note;
 };
+
+static struct ticker ticker_of(const struct sweep *s, size_t at, size_t passed, const char *note)
+{
+    double mean_s = mean_run_s(s);
+    struct ticker t = { .s = s, .passed = passed, .note = note };
+    t.one_s = expected_s(s, s->grid.runs[at].trial, mean_s);
+    for (size_t i = at + 1; i < s->grid.n_runs; i++)
+        if (s->to_do[i]) t.rest_s += expected_s(s, s->grid.runs[i].trial, mean_s);
+    return t;
+}
 
 static void on_tick(void *ctx, double elapsed_s)
 {
     const struct ticker *t = ctx;
-    const struct sweep *s = t->s;
-    double left_s = 0, one_s = expected_s(s, s->grid.runs[t->at].trial);
-    for (size_t i = t->at + 1; i < s->grid.n_runs; i++)
-        if (s->to_do[i]) left_s += expected_s(s, s->grid.runs[i].trial);
-    left_s += fmax(0, one_s - elapsed_s);
-    double part = isnan(one_s) || one_s <= 0 ? 0 : fmin(elapsed_s / one_s, 0.99);
-    s->how->on_tick(s->how->ctx, (double)t->passed + part, (double)s->n_to_do, isnan(left_s) ? -1 : left_s, t->note);
+    double left_s = t->rest_s + (t->one_s > elapsed_s ? t->one_s - elapsed_s : 0);
+    double part = isnan(t->one_s) || t->one_s <= 0 ? 0 : fmin(elapsed_s / t->one_s, 0.99);
+    const struct wl_sweep_how *how = t->s->how;
+    how->on_tick(how->ctx, (double)t->passed + part, (double)t->s->n_to_do, isnan(left_s + t->one_s) ? -1 : left_s, t->note);
 }
 
 /* ---- the runs ---- */
@@ -334,8 +349,9 @@ static void note_result(struct sweep *s, size_t i, const struct wl_run_result *r
 static int run_one(struct sweep *s, size_t i, size_t passed, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_planned_run *p = &s->grid.runs[i];
-    struct ticker ticker = { .s = s, .at = i, .passed = passed };
-    ticker.note = wl_strf(a, "%s, repeat %lld", s->grid.trials[p->trial].label, (long long)p->repeat);
+    struct ticker ticker =
+        ticker_of(s, i, passed,
+                  wl_strf(a, "%s, repeat %lld", s->grid.trials[p->trial].label, (long long)p->repeat));
     struct wl_run_how how = { .tick = s->how->on_tick ? on_tick : NULL, .ctx = &ticker };
     struct wl_run_result r;
     int rc = prepare_run(s, i, &how, a, e);

@@ -235,20 +235,27 @@ def one_sweep_a_campaign_at_a_time(bench):
     p.communicate(timeout=30)
 
 
+def stopped(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return f.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
 def a_job_whose_guard_was_killed_is_ended(bench):
     bench.write("a.ini", BASIC)
     p = bench.start("sweep", "a.ini", "--set", "launch.args=epochs=1 ms=60000 stray=1", "--set", "campaign.repeats=1")
     bench.wait_until("both toys run", lambda: sum(c.startswith("toy") for _, c in bench.processes()) == 2)
-    time.sleep(0.2)
+    bench.wait_until("the store says so", lambda: states(bench).get("running") == 1)
     guard = [pid for pid, c in bench.processes() if pid != p.pid and "sweep" in c]
     check(len(guard) == 1, bench.processes())
     p.send_signal(signal.SIGSTOP)  # it must not act on its guard's death
+    bench.wait_until("it has stopped", lambda: stopped(p.pid))
     os.kill(guard[0], signal.SIGKILL)
     p.kill()
     p.communicate()
     check(sum(c.startswith("toy") for _, c in bench.processes()) == 2, bench.processes())
     p = bench.start("sweep", "a.ini", "--set", "launch.args=epochs=1 ms=60000 stray=1", "--set", "campaign.repeats=1")
-    contains(p.stderr.readline(), "2 processes of an interrupted run ended")
+    said = next(line for line in p.stderr if "of an interrupted run ended" in line)
+    contains(said, "2 processes")
     p.send_signal(signal.SIGINT)
     p.communicate(timeout=30)
 
