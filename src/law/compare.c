@@ -60,11 +60,17 @@ static struct wl_law_estimate from_line(const char *name, const struct wl_line *
     return out;
 }
 
+/* It takes all pairs of runs: 5000 runs make 100 MB of slopes. */
 static struct wl_law_estimate theil_sen(const struct wl_law_group *g, struct wl_arena *a)
 {
+    enum { MOST_RUNS = 5000 };
     double *x, *y;
+    if (g->n_runs > MOST_RUNS)
+        return wl_law_no_line("theil_sen", wl_strf(a, "of at most %d runs: it takes the slopes of all pairs", MOST_RUNS));
     size_t n = wl_law_points(g, false, &x, &y, a);
-    struct wl_line line = wl_theil_sen(x, y, n, WL_LAW_LEVEL, a);
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct wl_line line = wl_theil_sen(x, y, n, WL_LAW_LEVEL, scratch);
+    wl_arena_free(scratch);
     return from_line("theil_sen", &line, n, NAN, "a median of slopes has an interval of beta and no standard error");
 }
 
@@ -108,10 +114,15 @@ static struct wl_law_estimate hc3(const struct wl_law_group *g, const struct wl_
 
 static struct wl_law_estimate cr2(const struct wl_law_group *g, const struct wl_law_estimate *runs, struct wl_arena *a)
 {
+    enum { MOST_RUNS = 1000 };
     double *x, *y, se[2], df[2];
     size_t *cluster = wl_new_array(a, size_t, g->n_runs), run = 0;
     struct wl_err e;
     if (g->n_configs < 3) return wl_law_no_line("cr2", "errors by worker count need three worker counts");
+    for (size_t i = 0; i < g->n_configs; i++)
+        if (g->configs[i].runs > MOST_RUNS)
+            return wl_law_no_line("cr2", wl_strf(a, "of at most %d runs a worker count: it takes a matrix of their pairs",
+                                                 MOST_RUNS));
     wl_law_points(g, false, &x, &y, a);
     for (size_t i = 0; i < g->n_configs; i++)
         for (size_t k = 0; k < g->configs[i].runs; k++) cluster[run++] = i;

@@ -18,6 +18,20 @@ static double field_of(const struct wl_law_run *run, enum field f)
     return f == RESPONSE ? run->y : f == TIME ? run->ln_time_s : run->ln_energy_j;
 }
 
+/* Runs are in the order of their worker counts: the first with that many. */
+static size_t first_run(const struct wl_law_group *g, double workers)
+{
+    size_t low = 0, high = g->n_runs;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (g->runs[mid].workers < workers)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 /* Mean, spread and number of a field over the runs of one worker count; runs that miss it do not count. */
 struct sample {
     double mean, variance, n; /* variance NAN where n < 2 */
@@ -26,15 +40,16 @@ struct sample {
 static struct sample sample_of(const struct wl_law_group *g, double workers, enum field f, bool per_sample,
                                struct wl_arena *a)
 {
-    double *v = wl_new_array(a, double, g->n_runs);
-    size_t n = 0;
-    for (size_t i = 0; i < g->n_runs; i++) {
-        const struct wl_law_run *run = &g->runs[i];
-        if (run->workers != workers || isnan(field_of(run, f))) continue;
-        v[n++] = field_of(run, f) - (per_sample ? log(run->samples) : 0);
-    }
+    struct wl_arena *scratch = wl_arena_new(a);
+    size_t first = first_run(g, workers), end = first, n = 0;
+    while (end < g->n_runs && g->runs[end].workers == workers) end++;
+    double *v = wl_new_array(scratch, double, end - first);
+    for (const struct wl_law_run *run = g->runs + first; run < g->runs + end; run++)
+        if (!isnan(field_of(run, f))) v[n++] = field_of(run, f) - (per_sample ? log(run->samples) : 0);
     double sd = wl_sd(v, n);
-    return (struct sample) { wl_mean(v, n), sd * sd, (double)n };
+    struct sample out = { wl_mean(v, n), sd * sd, (double)n };
+    wl_arena_free(scratch);
+    return out;
 }
 
 void wl_law_collect_configs(struct wl_law_group *g, struct wl_arena *a)

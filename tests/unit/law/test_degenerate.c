@@ -43,6 +43,25 @@ static void an_empty_table_has_no_groups(void **state)
     wl_arena_free(a);
 }
 
+/* What takes all pairs of runs steps aside where these would not fit into memory; the law is there. */
+static void very_many_runs_have_a_law(void **state)
+{
+    enum { N = 20000 };
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row *rows = wl_new_array(a, struct row, N);
+    for (size_t i = 0; i < N; i++)
+        rows[i] = (struct row) { .workers = (double)(1 << i % 3), .run = wl_strf(a, "%zu", i) };
+    for (size_t i = 0; i < N; i++) rows[i].time_s = (100 + (double)(i / 3 % 7)) / rows[i].workers;
+    struct wl_law_result result = fit_rows(rows, N, usual, a);
+    const struct wl_law_group *g = only_group(&result);
+    assert_near(g->law->beta, 1, 1e-3);
+    assert_string_equal(g->estimates[WL_LAW_THEIL_SEN].why,
+                        "of at most 5000 runs: it takes the slopes of all pairs");
+    assert_non_null(strstr(g->estimates[WL_LAW_CR2].why, "of at most 1000 runs a worker count"));
+    wl_arena_free(a);
+}
+
 static void two_points_have_no_error(void **state)
 {
     (void)state;
@@ -166,6 +185,7 @@ int main(void)
         cmocka_unit_test(one_worker_count_is_refused),
         cmocka_unit_test(nothing_usable_is_refused),
         cmocka_unit_test(an_empty_table_has_no_groups),
+        cmocka_unit_test(very_many_runs_have_a_law),
         cmocka_unit_test(two_points_have_no_error),
         cmocka_unit_test(two_worker_counts_with_repeats_have_an_error),
         cmocka_unit_test(equal_times_have_no_r2),
