@@ -44,8 +44,8 @@ static void note_spread(struct wl_law_group *g, struct wl_arena *a)
     } else if (g->lack_of_fit.ss_pure > 0.5 * 0.5 * g->lack_of_fit.df2) {
         wl_law_note(
             g, a,
-            "runs at one worker count differ by %.0f %% (standard deviation): are settings mixed? --by separates "
-            "them",
+            "runs at one worker count differ by %.0f %% (standard deviation): are settings mixed (--by separates "
+            "them), or was the machine busy?",
             100 * (exp(sqrt(g->lack_of_fit.ss_pure / g->lack_of_fit.df2)) - 1));
     } else if (g->lack_of_fit.df2 > 0 && !(g->lack_of_fit.ss_pure > 0)) {
         wl_law_note(g, a,
