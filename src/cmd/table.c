@@ -6,6 +6,7 @@ extern const struct wl_cmd wl_cmd_doctor;
 extern const struct wl_cmd wl_cmd_export;
 extern const struct wl_cmd wl_cmd_fit;
 extern const struct wl_cmd wl_cmd_measure;
+extern const struct wl_cmd wl_cmd_predict;
 extern const struct wl_cmd wl_cmd_report;
 extern const struct wl_cmd wl_cmd_sweep;
 extern const struct wl_cmd wl_cmd_show;
@@ -19,6 +20,7 @@ const struct wl_cmd *const wl_commands[] = {
     &wl_cmd_show,
     &wl_cmd_fit,
     &wl_cmd_compare,
+    &wl_cmd_predict,
     &wl_cmd_audit,
     &wl_cmd_report,
     &wl_cmd_export,

@@ -59,6 +59,9 @@ void wl_law_test_shape(struct wl_law_group *g, const struct wl_law_options *opti
 /* Competing curves. */
 void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a);
 
+/* ln t of a fitted curve at a worker count, and its standard error by the delta method (NAN: unknown). */
+double wl_law_model_at(const struct wl_law_model *fitted, double workers, double *se);
+
 /* What cannot be said about the law, and runs off the line. */
 void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a);
 

@@ -111,9 +111,12 @@ struct wl_law_model {
     size_t k;
     const char *const *param;                                   /* [k] names */
     double value[WL_LAW_MODEL_PARAMS], se[WL_LAW_MODEL_PARAMS]; /* NAN where not fitted */
-    double sse, aicc, bic;                                      /* sigma counts as a parameter */
-    double weight;                                              /* Akaike weight among the ranked models */
-    double llo_pct; /* error at larger worker counts when fitted up to Nmax/2 and Nmax/4: root mean square, % */
+    /* Covariance of what was fitted: positive parameters by their logarithms; of a law with a break, ln a and the two
+     * slopes at that break. */
+    double cov[WL_LAW_MODEL_PARAMS * WL_LAW_MODEL_PARAMS];
+    double sse, aicc, bic; /* sigma counts as a parameter */
+    double weight;         /* Akaike weight among the ranked models */
+    double llo_pct;        /* error at larger worker counts when fitted up to Nmax/2 and Nmax/4: root mean square, % */
     bool ranked;
     const char *why; /* why it is not; NULL: it is */
 };
@@ -209,6 +212,34 @@ struct wl_law_point wl_law_at(const struct wl_law_group *g, double workers);
 /* n >= 2 points, evenly spaced in ln N over the measured worker counts, to draw the law and its band. NULL without
  * a law. */
 struct wl_law_point *wl_law_curve(const struct wl_law_group *g, size_t n, struct wl_arena *a);
+
+/* ---- prediction ---- */
+
+/* One curve's part in a prediction. */
+struct wl_law_voice {
+    const struct wl_law_model *model;
+    double weight;    /* Akaike weight among the curves that take part; NAN: it does not */
+    double value, se; /* response; standard error of its logarithm, without the scatter of a run */
+    double scale, df; /* of one run's logarithm: error of the curve, scatter and error at larger worker counts */
+    const char *why;  /* why it does not take part, or NULL */
+};
+
+/* One more epoch at a worker count: the mixture of the curves by their weights. The interval is for the mean of one
+ * more run; beyond the measured worker counts it holds the error that each curve made at larger ones when fitted to
+ * smaller ones. */
+struct wl_law_forecast {
+    double workers, ratio;       /* over the nearest end of what was measured: N/Nmax above, N/Nmin below, 1 within */
+    double value, lo, hi;        /* median and 95 %; NAN when refused, the ends NAN without an error */
+    struct wl_law_voice *voices; /* one a model of the group */
+    size_t n_voices, speaking;
+    const char *basis;   /* "models", or "power_law" where there are no curves; NULL: refused */
+    const char *refused; /* why, or NULL */
+    struct wl_strs notes;
+};
+
+/* Refuses beyond 4 times the measured range, and beyond the range where no curve foretold larger worker counts from
+ * smaller ones within 25 %, unless forced. The group was fitted with `curves`. */
+struct wl_law_forecast wl_law_foretell(const struct wl_law_group *g, double workers, bool force, struct wl_arena *a);
 
 /* The result as members of a JSON object: response, unit, rows, groups (docs/formats.md). */
 void wl_law_json(const struct wl_law_result *r, struct wl_json *object);

@@ -3,6 +3,7 @@
 #include "law/internal.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { MOST = WL_LAW_MODEL_PARAMS, STARTS = 10, ENOUGH = 3 };
 
@@ -228,7 +229,27 @@ static bool fit_best(const struct data *data, struct wl_nls *best, struct wl_are
 /* A fitted curve in its own parameters. */
 struct curve {
     double p[MOST], se[MOST], sse;
+    double cov[MOST * MOST]; /* as of struct wl_law_model */
 };
+
+/* Where the line that bends at c stands at x, less its intercept: the columns of its linear part. */
+static void broken_columns(double x, double c, double *before, double *behind)
+{
+    *before = fmin(x, c);
+    *behind = fmax(x - c, 0);
+}
+
+/* The covariance of intercept and slopes at the break that was found, with the break as a fourth parameter in sigma. */
+static void broken_errors(const struct data *data, const double *x, double at, double *cov, struct wl_arena *a)
+{
+    size_t n = data->n;
+    double *columns = wl_new_array(a, double, 2 * n);
+    struct wl_ols o;
+    for (size_t i = 0; i < n; i++) broken_columns(x[i], at, &columns[i], &columns[i + n]);
+    bool known = n > 4 && !wl_ols_fit(&o, data->y, columns, n, 2, true, a, NULL);
+    for (size_t i = 0; i < 3; i++)
+        for (size_t j = 0; j < 3; j++) cov[i + j * MOST] = known ? o.cov[i + j * 3] * o.df / (o.df - 1) : NAN;
+}
 
 static bool fit_broken(const struct data *data, struct curve *out, struct wl_arena *a)
 {
@@ -237,7 +258,8 @@ static bool fit_broken(const struct data *data, struct curve *out, struct wl_are
     struct wl_err e;
     for (size_t i = 0; i < data->n; i++) x[i] = log(data->workers[i]);
     if (wl_broken_line(x, data->y, data->n, WL_LAW_LEVEL, 0, &b, a, &e)) return false;
-    *out = (struct curve) { { exp(b.b0), -b.slope1, -b.slope2, exp(b.at) }, { NAN, NAN, NAN, NAN }, b.sse };
+    *out = (struct curve) { { exp(b.b0), -b.slope1, -b.slope2, exp(b.at) }, { NAN, NAN, NAN, NAN }, b.sse, { 0 } };
+    broken_errors(data, x, b.at, out->cov, a);
     return true;
 }
 
@@ -249,6 +271,8 @@ static bool fit_curve(const struct data *data, struct curve *out, struct wl_aren
     if (!fit_best(data, &fit, a)) return false;
     natural(m, fit.theta, out->p);
     for (size_t j = 0; j < m->k; j++) out->se[j] = fit.se[j] * (m->any_sign[j] ? 1 : out->p[j]);
+    for (size_t i = 0; i < m->k; i++)
+        for (size_t j = 0; j < m->k; j++) out->cov[i + j * MOST] = fit.cov[i + j * m->k];
     out->sse = fit.sse;
     return true;
 }
@@ -303,6 +327,7 @@ static void fit_model(struct wl_law_model *out, const struct model *m, const str
         return;
     }
     for (size_t j = 0; j < m->k; j++) out->value[j] = fit.p[j], out->se[j] = fit.se[j];
+    memcpy(out->cov, fit.cov, sizeof fit.cov);
     criteria(out, fit.sse, (double)data.n);
     if (!(fit.sse > 0)) out->why = "the curve goes through all runs: nothing to compare";
     const char *gone = vanished(&data, out->value);
@@ -372,4 +397,29 @@ void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, st
         if (out->ranked) out->llo_pct = left_out(g, &models[i], &all, a);
     }
     weigh(g);
+}
+
+/* ---- a fitted curve at a worker count ---- */
+
+static const struct model *model_of(const struct wl_law_model *fitted)
+{
+    for (size_t i = 0; i < WL_COUNT(models); i++)
+        if (models[i].formula == fitted->formula && models[i].name == fitted->name) return &models[i];
+    return NULL;
+}
+
+double wl_law_model_at(const struct wl_law_model *fitted, double workers, double *se)
+{
+    const struct model *m = model_of(fitted);
+    double d[MOST], gradient[MOST], variance = 0, t = m->t(workers, fitted->value, d);
+    size_t k = m->broken ? 3 : m->k;
+    for (size_t j = 0; !m->broken && j < k; j++) gradient[j] = d[j] / t * (m->any_sign[j] ? 1 : fitted->value[j]);
+    if (m->broken) {
+        gradient[0] = 1;
+        broken_columns(log(workers), log(fitted->value[3]), &gradient[1], &gradient[2]);
+    }
+    for (size_t i = 0; i < k; i++)
+        for (size_t j = 0; j < k; j++) variance += gradient[i] * gradient[j] * fitted->cov[i + j * MOST];
+    *se = sqrt(fmax(variance, 0));
+    return log(t);
 }

@@ -35,6 +35,7 @@ static void errors(struct wl_nls *out, struct call *call, const double *residual
     call->problem->model(out->theta, scratch, call->jacobian, call->problem->data);
     if (wl_ols_fit(&o, residual, call->jacobian, out->n, out->k, false, a, NULL)) return;
     for (size_t j = 0; j < out->k; j++) out->se[j] = out->sigma * sqrt(o.inverse[j + j * out->k]);
+    for (size_t j = 0; j < out->k * out->k; j++) out->cov[j] = out->sigma * out->sigma * o.inverse[j];
 }
 
 int wl_nls_fit(struct wl_nls *out, const struct wl_nls_problem *problem, const double *start, struct wl_arena *a,
@@ -45,6 +46,8 @@ int wl_nls_fit(struct wl_nls *out, const struct wl_nls_problem *problem, const d
     if (n < k || !k) return wl_fail(e, WL_EINVAL, "nonlinear least squares: %zu rows for %zu parameters", n, k);
     out->theta = wl_new_array(a, double, k);
     out->se = wl_new_array(a, double, k);
+    out->cov = wl_new_array(a, double, k *k);
+    for (size_t j = 0; j < k * k; j++) out->cov[j] = NAN;
     for (size_t j = 0; j < k; j++) out->theta[j] = start[j], out->se[j] = NAN;
     struct call call = { problem, wl_new_array(a, double, n *k) };
     double *residual = wl_new_array(a, double, n), *jacobian = wl_new_array(a, double, n *k);

@@ -172,12 +172,13 @@ struct wl_nls_problem {
 };
 
 /* The minimum that Levenberg-Marquardt finds from the start [k]: a local one, so try several starts. Standard errors
- * are those of the linear problem at the solution, NAN where it cannot tell the parameters apart. WL_EINVAL: fewer
+ * and covariance are those of the linear problem at the solution, NAN where it cannot tell the parameters apart. WL_EINVAL: fewer
  * rows than parameters, no convergence. */
 struct wl_nls {
     size_t n, k;
     double df;
     double *theta, *se; /* [k] */
+    double *cov;        /* [k,k] covariance of theta */
     double sse, sigma;
 };
 int wl_nls_fit(struct wl_nls *out, const struct wl_nls_problem *problem, const double *start, struct wl_arena *a,

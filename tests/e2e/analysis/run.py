@@ -48,6 +48,20 @@ CASES = {
     "audit_no_beta": (["audit", "cases/table_no_beta.csv"], 1),
     "audit_wrong_table": (["audit", "cases/clocks.csv"], 1),
     "audit_two": (["audit"], 2),
+    "predict_amdahl": (["predict", "../fit/cases/amdahl.csv", "--at", "workers=100"], 0),
+    "predict_amdahl_json": (["predict", "../fit/cases/amdahl.csv", "--at", "workers=100", "--json"], 0),
+    "predict_strong": (["predict", "../fit/cases/strong.csv", "--at", "workers=6", "--at", "workers=256"], 0),
+    "predict_far": (["predict", "../fit/cases/strong.csv", "--at", "workers=256"], 1),
+    "predict_far_json": (["predict", "../fit/cases/strong.csv", "--at", "workers=256", "--json"], 1),
+    "predict_forced": (["predict", "../fit/cases/strong.csv", "--at", "workers=256", "--force"], 0),
+    "predict_weak": (["predict", "../fit/cases/weak.csv", "--at", "workers=16"], 0),
+    "predict_two_counts": (["predict", "../fit/cases/two_counts.csv", "--at", "workers=6", "--at", "workers=16"], 0),
+    "predict_two_points": (["predict", "../fit/cases/two_points.csv", "--at", "workers=4"], 0),
+    "predict_one_count": (["predict", "../fit/cases/one_count.csv", "--at", "workers=4"], 1),
+    "predict_equal": (["predict", "../fit/cases/equal.csv", "--at", "workers=40"], 1),
+    "predict_energy": (["predict", "../fit/cases/estimated.csv", "--at", "workers=3", "--response", "energy_j"], 0),
+    "predict_bad_at": (["predict", "../fit/cases/weak.csv", "--at", "gpus=16"], 2),
+    "predict_no_workers": (["predict", "../fit/cases/weak.csv", "--at", "workers=0"], 2),
 }
 LOOSE = ("shared_overhead_model", "aicc", "models", "predictions")  # members that come from nonlinear fits
 

@@ -1,0 +1,218 @@
+/* wattlaw predict: an epoch at a worker count that was not measured. */
+#include "cmd/cmd.h"
+
+#include "cmd/source.h"
+#include "cmd/words.h"
+#include "law/law.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+struct predict_options {
+    struct wl_strs map, by, at;
+    const char *response;
+    int64_t drop_epochs;
+    bool force, json;
+};
+
+static const struct wl_opt options[] = {
+    { .name = "at",
+      .type = WL_LINES,
+      .offset = offsetof(struct predict_options, at),
+      .required = true,
+      .help = "workers=N: where to predict (repeatable)" },
+    { .name = "force",
+      .type = WL_FLAG,
+      .offset = offsetof(struct predict_options, force),
+      .help =
+          "predict beyond 4 times the measured worker counts, and with curves that failed or were not tried there" },
+    { .name = "map",
+      .type = WL_LINES,
+      .offset = offsetof(struct predict_options, map),
+      .help = "CANONICAL=COLUMN: read a canonical column from a column of another name (CSV; repeatable)" },
+    { .name = "by",
+      .type = WL_STRS,
+      .offset = offsetof(struct predict_options, by),
+      .help = "columns that separate groups, instead of the settings that are held fixed" },
+    { .name = "response",
+      .type = WL_CHOICE,
+      .offset = offsetof(struct predict_options, response),
+      .def = "time_s",
+      .choices = "time_s|energy_j",
+      .help = "time or energy of an epoch" },
+    { .name = "drop-epochs",
+      .type = WL_INT,
+      .offset = offsetof(struct predict_options, drop_epochs),
+      .def = "1",
+      .min = 0,
+      .max = 1e9,
+      .help = "leave out the first epochs of each run (one always stays)" },
+    { .name = "json",
+      .type = WL_FLAG,
+      .offset = offsetof(struct predict_options, json),
+      .help = "print JSON (docs/formats.md)" },
+    WL_OPT_END
+};
+
+static int read_points(const struct wl_strs *at, double *workers, struct wl_err *e)
+{
+    static const char word[] = "workers=";
+    for (size_t i = 0; i < at->n; i++) {
+        bool named = wl_starts(at->v[i], word);
+        if (!named || wl_parse_real(at->v[i] + strlen(word), &workers[i]) || !(workers[i] > 0))
+            return wl_fail(e, WL_EUSAGE, "--at %s: expected workers=N with a positive number", at->v[i]);
+    }
+    return 0;
+}
+
+/* ---- text ---- */
+
+static void print_voices(const struct wl_law_forecast *f, enum wl_law_response response, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    const char *const heads[] = { "curve", "t(N)", "weight", wl_law_response_name(response), "% off at larger N", "" };
+    if (!f->n_voices) return;
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i > 1 && i < 5);
+    for (size_t i = 0; i < f->n_voices; i++) {
+        const struct wl_law_voice *v = &f->voices[i];
+        wl_table_cell(&t, v->model->name);
+        wl_table_cell(&t, v->model->formula);
+        wl_table_cell(&t, v->why || isnan(v->weight) ? NULL : wl_strf(a, "%.2f", v->weight));
+        wl_table_real(&t, v->value, 4);
+        wl_table_real(&t, v->model->llo_pct, 3);
+        wl_table_cell(&t, v->why ? v->why : "");
+        wl_table_row(&t);
+    }
+    putchar('\n');
+    wl_table_print(&t, stdout, wl_table_width(stdout));
+}
+
+static void print_forecast(const struct wl_law_group *g, const struct wl_law_forecast *f, enum wl_law_response response,
+                           struct wl_arena *a)
+{
+    const char *unit = wl_law_response_unit(response);
+    if (f->refused) {
+        printf("  refused    N = %g: %s\n", f->workers, f->refused);
+    } else {
+        printf("  an epoch at N = %g: %s %s", f->workers, wl_words_number(f->value, a), unit);
+        if (!isnan(f->lo))
+            printf(", 95 %% interval %s to %s %s for one more run", wl_words_number(f->lo, a),
+                   wl_words_number(f->hi, a), unit);
+        if (f->ratio == 1)
+            printf("; within the measured worker counts\n");
+        else
+            printf("; N is %.3g times the %s measured\n", f->ratio, f->ratio > 1 ? "most" : "least");
+        if (g->scaling == WL_SCALING_WEAK) puts("  work       an epoch has samples in proportion to the workers");
+    }
+    for (size_t i = 0; i < f->notes.n; i++) printf("  note       %s\n", f->notes.v[i]);
+    print_voices(f, response, a);
+}
+
+/* ---- JSON ---- */
+
+static void add_forecast(struct wl_json *array, const struct wl_law_forecast *f)
+{
+    struct wl_json *o = wl_json_add_object(array, NULL);
+    wl_json_add_number(o, "workers", f->workers);
+    wl_json_add_real(o, "range_ratio", f->ratio);
+    wl_json_add_real(o, "epoch", f->value);
+    struct wl_json *interval = wl_json_add_array(o, "run_interval95");
+    wl_json_add_real(interval, NULL, f->lo);
+    wl_json_add_real(interval, NULL, f->hi);
+    wl_json_add_str(o, "basis", f->basis);
+    wl_json_add_str(o, "refused", f->refused);
+    struct wl_json *models = wl_json_add_array(o, "models");
+    for (size_t i = 0; i < f->n_voices; i++) {
+        const struct wl_law_voice *v = &f->voices[i];
+        struct wl_json *m = wl_json_add_object(models, NULL);
+        wl_json_add_str(m, "name", v->model->name);
+        wl_json_add_real(m, "weight", v->why ? NAN : v->weight);
+        wl_json_add_real(m, "epoch", v->value);
+        wl_json_add_real(m, "se_ln", v->se);
+        wl_json_add_real(m, "llo_pct", v->model->llo_pct);
+        wl_json_add_str(m, "why", v->why);
+    }
+    struct wl_json *notes = wl_json_add_array(o, "notes");
+    for (size_t i = 0; i < f->notes.n; i++) wl_json_add_str(notes, NULL, f->notes.v[i]);
+}
+
+static struct wl_json *add_group(struct wl_json *array, const struct wl_law_group *g)
+{
+    struct wl_json *o = wl_json_add_object(array, NULL), *key = wl_json_add_object(o, "key");
+    for (size_t i = 0; i < g->n_key; i++)
+        wl_json_add_str(key, g->key[i].column, *g->key[i].value ? g->key[i].value : NULL);
+    wl_json_add_str(o, "title", g->title);
+    wl_json_add_str(o, "scaling", wl_law_scaling_name(g->scaling));
+    wl_json_add_bool(o, "estimated", g->estimated);
+    wl_json_add_bool(o, "simulated", g->simulated);
+    return wl_json_add_array(o, "predictions");
+}
+
+/* All groups at all points; returns how many were predicted. */
+static size_t predict(const struct wl_law_result *r, const double *workers, size_t n, const struct predict_options *o,
+                      struct wl_json *root, struct wl_arena *a)
+{
+    struct wl_json *groups = root ? wl_json_add_array(root, "groups") : NULL;
+    size_t done = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct wl_law_group *g = &r->groups[i];
+        struct wl_json *list = root ? add_group(groups, g) : NULL;
+        if (!root)
+            printf("%s%s%s%s\n", i ? "\n" : "", g->title, g->simulated ? " (simulated)" : "",
+                   g->estimated ? " (estimated)" : "");
+        for (size_t j = 0; j < n; j++) {
+            struct wl_law_forecast f = wl_law_foretell(g, workers[j], o->force, a);
+            done += !f.refused;
+            if (root)
+                add_forecast(list, &f);
+            else
+                print_forecast(g, &f, r->response, a);
+        }
+    }
+    return done;
+}
+
+static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct predict_options *o = opts;
+    if (rest->args.n != 1 || rest->command)
+        return wl_fail(e, WL_EUSAGE, "predict needs one store, campaign folder or CSV file");
+    struct wl_observations obs = { 0 };
+    struct wl_law_result result;
+    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .curves = true };
+    how.response = wl_streq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
+    double *workers = wl_new_array(a, double, o->at.n);
+    int rc = read_points(&o->at, workers, e);
+    if (rc == 0) rc = wl_source_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
+    if (rc) return rc;
+    struct wl_json *root = NULL;
+    if (o->json) {
+        root = wl_json_root_object(a);
+        wl_json_add_str(root, "wattlaw", WL_VERSION);
+        wl_json_add_str(root, "source", rest->args.v[0]);
+        wl_json_add_int(root, "drop_epochs", o->drop_epochs);
+        wl_json_add_str(root, "response", wl_law_response_name(result.response));
+        wl_json_add_str(root, "unit", wl_law_response_unit(result.response));
+        wl_json_add_bool(root, "forced", o->force);
+    }
+    size_t done = predict(&result, workers, o->at.n, o, root, a);
+    if (root) wl_json_print(root, stdout);
+    return done ? WL_EXIT_OK : WL_EXIT_FAILED;
+}
+
+const struct wl_cmd wl_cmd_predict = {
+    .name = "predict",
+    .usage = "STORE|CSV --at workers=N [options]",
+    .help = "time or energy of an epoch at another worker count, with an interval",
+    .more =
+        "The curves of `wattlaw fit` are averaged by their Akaike weights; beyond the measured worker counts only "
+        "those\n"
+        "that foretold larger ones within 25 %, and the interval holds their error there. Exit status 1 where all is\n"
+        "refused.\n\n"
+        "  wattlaw predict quickstart-results --at workers=16",
+    .options = options,
+    .options_size = sizeof(struct predict_options),
+    .run = run,
+};
