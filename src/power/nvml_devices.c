@@ -122,17 +122,32 @@ static size_t keep_visible(struct wl_nvml_gpus *gpus, const char *words, bool *b
     return gpus->n = kept;
 }
 
-int wl_nvml_find(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a, struct wl_err *e)
+/* *refused is the code of a GPU that was passed over, or success. */
+static int find_all(const struct wl_nvml *lib, struct wl_nvml_gpus *out, nvmlReturn_t *refused, struct wl_arena *a,
+                    struct wl_err *e)
 {
     unsigned count = 0;
-    nvmlReturn_t rc = lib->DeviceGetCount(&count), refused = NVML_SUCCESS;
+    nvmlReturn_t rc = lib->DeviceGetCount(&count);
+    *refused = NVML_SUCCESS;
     if (rc != NVML_SUCCESS) return wl_fail(e, WL_ELIB, "nvmlDeviceGetCount: %s", wl_nvml_why(rc));
     *out = (struct wl_nvml_gpus) { .v = wl_new_array(a, struct wl_nvml_gpu, count) };
-    list_all(lib, count, out, a, &refused);
-    if (out->n == 0) {
-        return wl_fail(e, WL_EUNAVAIL, "the driver shows %u GPUs and none can be used: %s", count,
-                       refused ? wl_nvml_why(refused) : "there is none");
-    }
+    list_all(lib, count, out, a, refused);
+    if (out->n > 0) return 0;
+    return wl_fail(e, WL_EUNAVAIL, "the driver shows %u GPUs and none can be used: %s", count,
+                   *refused ? wl_nvml_why(*refused) : "there is none");
+}
+
+int wl_nvml_find_all(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a, struct wl_err *e)
+{
+    nvmlReturn_t refused;
+    return find_all(lib, out, &refused, a, e);
+}
+
+int wl_nvml_find(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a, struct wl_err *e)
+{
+    nvmlReturn_t refused;
+    int code = find_all(lib, out, &refused, a, e);
+    if (code < 0) return code;
     bool mig, by_index, alike = all_alike(out);
     size_t usable = out->n;
     const char *words = visible_words(lib, &mig, a), *order = getenv("CUDA_DEVICE_ORDER");

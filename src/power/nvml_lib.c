@@ -37,6 +37,16 @@ static const struct symbol symbols[] = {
     { FN(DeviceGetCurrentClocksEventReasons),
       { "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons" },
       false },
+    { FN(DeviceGetPowerManagementLimit), { "nvmlDeviceGetPowerManagementLimit" }, false },
+    { FN(DeviceGetPowerManagementDefaultLimit), { "nvmlDeviceGetPowerManagementDefaultLimit" }, false },
+    { FN(DeviceGetPowerManagementLimitConstraints), { "nvmlDeviceGetPowerManagementLimitConstraints" }, false },
+    { FN(DeviceGetEnforcedPowerLimit), { "nvmlDeviceGetEnforcedPowerLimit" }, false },
+    { FN(DeviceSetPowerManagementLimit), { "nvmlDeviceSetPowerManagementLimit" }, false },
+    { FN(DeviceGetMaxClockInfo), { "nvmlDeviceGetMaxClockInfo" }, false },
+    { FN(DeviceSetGpuLockedClocks), { "nvmlDeviceSetGpuLockedClocks" }, false },
+    { FN(DeviceResetGpuLockedClocks), { "nvmlDeviceResetGpuLockedClocks" }, false },
+    { FN(DeviceSetMemoryLockedClocks), { "nvmlDeviceSetMemoryLockedClocks" }, false },
+    { FN(DeviceResetMemoryLockedClocks), { "nvmlDeviceResetMemoryLockedClocks" }, false },
 };
 
 const char *wl_nvml_why(nvmlReturn_t code)

@@ -35,6 +35,18 @@ struct wl_nvml {
     nvmlReturn_t (*DeviceGetTemperatureV)(nvmlDevice_t, nvmlTemperature_t *);
     nvmlReturn_t (*DeviceGetTemperature)(nvmlDevice_t, int, unsigned *);
     nvmlReturn_t (*DeviceGetCurrentClocksEventReasons)(nvmlDevice_t, unsigned long long *);
+
+    /* optional: limits (mW, MHz) */
+    nvmlReturn_t (*DeviceGetPowerManagementLimit)(nvmlDevice_t, unsigned *);
+    nvmlReturn_t (*DeviceGetPowerManagementDefaultLimit)(nvmlDevice_t, unsigned *);
+    nvmlReturn_t (*DeviceGetPowerManagementLimitConstraints)(nvmlDevice_t, unsigned *min, unsigned *max);
+    nvmlReturn_t (*DeviceGetEnforcedPowerLimit)(nvmlDevice_t, unsigned *);
+    nvmlReturn_t (*DeviceSetPowerManagementLimit)(nvmlDevice_t, unsigned);
+    nvmlReturn_t (*DeviceGetMaxClockInfo)(nvmlDevice_t, int, unsigned *);
+    nvmlReturn_t (*DeviceSetGpuLockedClocks)(nvmlDevice_t, unsigned min, unsigned max);
+    nvmlReturn_t (*DeviceResetGpuLockedClocks)(nvmlDevice_t);
+    nvmlReturn_t (*DeviceSetMemoryLockedClocks)(nvmlDevice_t, unsigned min, unsigned max);
+    nvmlReturn_t (*DeviceResetMemoryLockedClocks)(nvmlDevice_t);
 };
 
 /* Opens the library (opts->nvml_library, else $NVML_LIBRARY, else libnvidia-ml.so.1, else libnvidia-ml.so), finds the
@@ -61,6 +73,10 @@ struct wl_nvml_gpus {
 /* The GPUs to be measured, in NVML's order; at least one, else WL_EUNAVAIL. */
 int wl_nvml_find(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
+
+/* All GPUs that may be used, whatever CUDA_VISIBLE_DEVICES says; the rest as wl_nvml_find. */
+int wl_nvml_find_all(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a,
+                     struct wl_err *e) WL_MUST_CHECK;
 
 /* Which of n GPUs CUDA_VISIBLE_DEVICES names: indices in the order of the list of ids (PCI order), or UUIDs, whole or
  * as a prefix that fits one; a word that fits none ends the list, as CUDA has it. NULL keeps all. Returns how many were

@@ -14,8 +14,14 @@
  *     fail=GPU:CALL:CODE[:FROM_S[:TO_S]]   calls of that GPU (* is any) fail from and to these times; CALL is the name
  *                         without "nvmlDevice" (GetPowerUsage ...), a field id (186), or *. May be given several times.
  *
- * Times count from nvmlInit. GPU k draws k W more than GPU 0. Built with FAKE_OLD it lacks what drivers of the
+ *     limits=100:400:350  power limits that it takes, W: lowest, highest, default (100:400:400)
+ *     state=FILE          keeps what is set (power limits, locked clocks) in this file, for all processes
+ *     ignore=1            setting a power limit succeeds and changes nothing
+ *     out_of_band=300     a limit set elsewhere, W: the enforced one is never above it
+ *
+ * A constant power stays below the power limit and clocks below the locked ones. Times count from nvmlInit. GPU k draws k W more than GPU 0. Built with FAKE_OLD it lacks what drivers of the
  * year 2018 lacked; with FAKE_BROKEN it lacks a function that every driver has. */
+#include "fake_limits.h"
 #include "power/nvml_api.h"
 
 #include <math.h>
@@ -32,6 +38,7 @@ const char wattlaw_simulated_nvml[] = "simulated";
 
 struct nvmlDevice_st {
     int index;
+    double drawn_j, drawn_to_s, limit_w; /* constant power: energy up to then, and the limit that has acted since */
 };
 
 struct fail {
@@ -49,6 +56,9 @@ static struct {
     double shape_v[3]; /* mean or start W; slope W/s or amplitude W; period s */
     double update_s, reset_s, latency_s;
     unsigned busy_pct;
+    unsigned limits_mw[3]; /* min, max, default */
+    unsigned out_of_band_mw;
+    bool ignore_sets;
     struct fail fails[MOST_FAILS];
     int n_fails;
     struct timespec start;
@@ -87,6 +97,13 @@ static void add_fail(const char *v)
     fake.n_fails++;
 }
 
+static void set_limits(const char *v)
+{
+    double w[3] = { 0 };
+    if (sscanf(v, "%lf:%lf:%lf", &w[0], &w[1], &w[2]) != 3) return;
+    for (int i = 0; i < 3; i++) fake.limits_mw[i] = (unsigned)lround(w[i] * 1e3);
+}
+
 static void set(const char *key, char *v)
 {
     if (strcmp(key, "gpus") == 0)
@@ -105,6 +122,14 @@ static void set(const char *key, char *v)
         fake.latency_s = atof(v) * 1e-6;
     else if (strcmp(key, "init") == 0)
         fake.init = atoi(v);
+    else if (strcmp(key, "limits") == 0)
+        set_limits(v);
+    else if (strcmp(key, "state") == 0)
+        fake_limits_open(v);
+    else if (strcmp(key, "ignore") == 0)
+        fake.ignore_sets = atoi(v) != 0;
+    else if (strcmp(key, "out_of_band") == 0)
+        fake.out_of_band_mw = (unsigned)lround(atof(v) * 1e3);
     else if (strcmp(key, "fail") == 0)
         add_fail(v);
     else
@@ -131,6 +156,8 @@ static void load_script(void)
     fake.shape_v[0] = 100;
     fake.reset_s = HUGE_VAL;
     fake.busy_pct = 50;
+    set_limits("100:400:400");
+    fake_limits_open("");
     memcpy(fake.models[0], "Fake GPU", sizeof "Fake GPU");
     for (int i = 0; i < MOST_GPUS; i++) fake.devices[i].index = i;
     text[0] = '\0';
@@ -161,13 +188,41 @@ static double updated_s(void)
     return fake.update_s > 0 ? floor(t / fake.update_s) * fake.update_s : t;
 }
 
+static unsigned power_limit_mw(const struct nvmlDevice_st *d)
+{
+    struct fake_limits l = fake_limits_get(d->index);
+    return l.power_mw ? l.power_mw : fake.limits_mw[2];
+}
+
+static unsigned enforced_mw(const struct nvmlDevice_st *d)
+{
+    unsigned mw = power_limit_mw(d);
+    return fake.out_of_band_mw && fake.out_of_band_mw < mw ? fake.out_of_band_mw : mw;
+}
+
+static double capped_w(const struct nvmlDevice_st *d)
+{
+    double w = fake.shape_v[0] + d->index;
+    return d->limit_w > 0 && d->limit_w < w ? d->limit_w : w;
+}
+
+/* A new limit acts from now on: what was drawn before stays drawn. */
+static void follow_limit(struct nvmlDevice_st *d)
+{
+    double limit_w = enforced_mw(d) * 1e-3, now = now_s();
+    if (limit_w == d->limit_w) return;
+    if (d->limit_w > 0) d->drawn_j += capped_w(d) * (now - d->drawn_to_s);
+    d->drawn_to_s = d->limit_w > 0 ? now : 0;
+    d->limit_w = limit_w;
+}
+
 static double power_w(const struct nvmlDevice_st *d, double t)
 {
     const double *v = fake.shape_v;
     double base = v[0] + d->index;
     if (fake.shape == RAMP) return base + v[1] * t;
     if (fake.shape == SINE) return base + v[1] * sin(2 * M_PI * t / v[2]);
-    return base;
+    return capped_w(d);
 }
 
 /* The exact integral of power_w from 0 to t. */
@@ -177,7 +232,7 @@ static double integral_j(const struct nvmlDevice_st *d, double t)
     double base = (v[0] + d->index) * t;
     if (fake.shape == RAMP) return base + 0.5 * v[1] * t * t;
     if (fake.shape == SINE) return base + v[1] * v[2] / (2 * M_PI) * (1 - cos(2 * M_PI * t / v[2]));
-    return base;
+    return d->drawn_j + capped_w(d) * (t - d->drawn_to_s);
 }
 
 /* The counter has run for a while before; a reset takes it to 0. */
@@ -209,6 +264,7 @@ static nvmlReturn_t scripted(nvmlDevice_t d, const char *call)
 #define ENTER(d, call)                          \
     do {                                        \
         spend(fake.latency_s);                  \
+        follow_limit(d);                        \
         nvmlReturn_t rc_ = scripted((d), call); \
         if (rc_ != NVML_SUCCESS) return rc_;    \
     } while (0)
@@ -222,14 +278,24 @@ static nvmlReturn_t put(char *to, unsigned size, const char *text)
 
 /* ---- NVML ---- */
 
+/* As in NVML, the first user initialises and the last one shuts down. */
+static int users;
+
 nvmlReturn_t nvmlInit_v2(void)
 {
-    load_script();
-    clock_gettime(CLOCK_MONOTONIC, &fake.start);
+    if (users == 0) {
+        load_script();
+        clock_gettime(CLOCK_MONOTONIC, &fake.start);
+    }
+    if (fake.init == NVML_SUCCESS) users++;
     return fake.init;
 }
 
-nvmlReturn_t nvmlShutdown(void) { return NVML_SUCCESS; }
+nvmlReturn_t nvmlShutdown(void)
+{
+    if (users > 0) users--;
+    return NVML_SUCCESS;
+}
 nvmlReturn_t nvmlSystemGetDriverVersion(char *to, unsigned size) { return put(to, size, "535.104.05"); }
 nvmlReturn_t nvmlSystemGetNVMLVersion(char *to, unsigned size) { return put(to, size, "12.535.104.05"); }
 
@@ -280,10 +346,14 @@ nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t d, nvmlUtilization_t *u)
     return NVML_SUCCESS;
 }
 
+static unsigned max_mhz(int type) { return type == NVML_CLOCK_MEM ? 1215 : 1410; }
+
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t d, int type, unsigned *mhz)
 {
     ENTER(d, "GetClockInfo");
-    *mhz = type == NVML_CLOCK_MEM ? 1215 : 1410;
+    struct fake_limits l = fake_limits_get(d->index);
+    unsigned lock = type == NVML_CLOCK_MEM ? l.mem_mhz : l.sm_mhz;
+    *mhz = lock ? lock : max_mhz(type);
     return NVML_SUCCESS;
 }
 
@@ -376,5 +446,90 @@ nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t d, unsigned lon
     ENTER(d, "GetCurrentClocksEventReasons");
     *bits = 0x1;
     return NVML_SUCCESS;
+}
+
+/* ---- Limits ---- */
+
+nvmlReturn_t nvmlDeviceGetPowerManagementLimit(nvmlDevice_t d, unsigned *mw)
+{
+    ENTER(d, "GetPowerManagementLimit");
+    *mw = power_limit_mw(d);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t d, unsigned *mw)
+{
+    ENTER(d, "GetEnforcedPowerLimit");
+    *mw = enforced_mw(d);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t d, unsigned *mw)
+{
+    ENTER(d, "GetPowerManagementDefaultLimit");
+    *mw = fake.limits_mw[2];
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t d, unsigned *min, unsigned *max)
+{
+    ENTER(d, "GetPowerManagementLimitConstraints");
+    *min = fake.limits_mw[0];
+    *max = fake.limits_mw[1];
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceSetPowerManagementLimit(nvmlDevice_t d, unsigned mw)
+{
+    ENTER(d, "SetPowerManagementLimit");
+    if (mw < fake.limits_mw[0] || mw > fake.limits_mw[1]) return NVML_ERROR_INVALID_ARGUMENT;
+    struct fake_limits l = fake_limits_get(d->index);
+    l.power_mw = mw;
+    if (!fake.ignore_sets) fake_limits_put(d->index, &l);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t d, int type, unsigned *mhz)
+{
+    ENTER(d, "GetMaxClockInfo");
+    *mhz = max_mhz(type);
+    return NVML_SUCCESS;
+}
+
+/* 0: unlocked. */
+static nvmlReturn_t lock_clock(nvmlDevice_t d, int type, unsigned mhz)
+{
+    struct fake_limits l = fake_limits_get(d->index);
+    if (mhz > max_mhz(type)) return NVML_ERROR_INVALID_ARGUMENT;
+    if (type == NVML_CLOCK_MEM)
+        l.mem_mhz = mhz;
+    else
+        l.sm_mhz = mhz;
+    fake_limits_put(d->index, &l);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceSetGpuLockedClocks(nvmlDevice_t d, unsigned min, unsigned max)
+{
+    ENTER(d, "SetGpuLockedClocks");
+    return min > max ? NVML_ERROR_INVALID_ARGUMENT : lock_clock(d, NVML_CLOCK_SM, max);
+}
+
+nvmlReturn_t nvmlDeviceResetGpuLockedClocks(nvmlDevice_t d)
+{
+    ENTER(d, "ResetGpuLockedClocks");
+    return lock_clock(d, NVML_CLOCK_SM, 0);
+}
+
+nvmlReturn_t nvmlDeviceSetMemoryLockedClocks(nvmlDevice_t d, unsigned min, unsigned max)
+{
+    ENTER(d, "SetMemoryLockedClocks");
+    return min > max ? NVML_ERROR_INVALID_ARGUMENT : lock_clock(d, NVML_CLOCK_MEM, max);
+}
+
+nvmlReturn_t nvmlDeviceResetMemoryLockedClocks(nvmlDevice_t d)
+{
+    ENTER(d, "ResetMemoryLockedClocks");
+    return lock_clock(d, NVML_CLOCK_MEM, 0);
 }
 #endif

@@ -1,0 +1,155 @@
+/* Power caps and clock locks: set, verified, and always put back.
+ *
+ *     wl_caps_set      what dead runs left is put back; every device is probed; the found values are written to a
+ *                      journal on disk; a guard process starts; then the values are set and read back
+ *     wl_caps_tend     now and then while the job runs: a guard that was killed gets a successor
+ *     wl_caps_check    reads back: did somebody else change a value?
+ *     wl_caps_release  puts the found values back, verifies, removes the journal
+ *
+ * When this process dies by any signal the guard puts the values back; when the guard dies with it, the journal stays
+ * and `wattlaw restore`, or the next start that sets caps, does it. docs/adr/090. Units: W, MHz.
+ */
+#ifndef WL_CAP_CAP_H
+#define WL_CAP_CAP_H
+
+#include "base/base.h"
+#include "power/power.h"
+
+/* What is limited. */
+enum wl_cap_kind {
+    WL_CAP_POWER,     /* power of a device, W */
+    WL_CAP_CLOCK,     /* SM clock of a GPU (locked), highest frequency of a CPU; MHz */
+    WL_CAP_MEM_CLOCK, /* memory clock of a GPU (locked), MHz */
+    WL_CAP_KINDS
+};
+const char *wl_cap_kind_name(enum wl_cap_kind k); /* "power_cap_w", "clock_mhz", "mem_clock_mhz" */
+const char *wl_cap_kind_unit(enum wl_cap_kind k); /* "W", "MHz" */
+
+/* The value of each kind for every device of the job; NAN: not asked for. */
+struct wl_cap_request {
+    double value[WL_CAP_KINDS];
+};
+extern const struct wl_cap_request wl_cap_none;
+bool wl_cap_asked(const struct wl_cap_request *r);
+
+struct wl_cap_opts {
+    const char *setter;        /* who sets: auto, nvml, rapl, cpufreq, command, observe, null */
+    const char *command;       /* words with {watts}: sets a power limit; NULL: we set it */
+    const char *restore;       /* words that undo it; NULL: `command` with the found watts */
+    const char *clock_command; /* words with {mhz}: locks the clock */
+    const char *clock_restore; /* words that undo it; must be given with clock_command */
+    const char *state_dir;     /* folder of the journals; NULL: see wl_cap_state_dir */
+    const char *program;       /* the wattlaw that the guard runs; NULL: this program */
+};
+
+/* Rows for a struct that holds a struct wl_cap_opts as member `at`; `prefix` stands before the names. */
+/* clang-format off */
+#define WL_CAP_OPT_ROWS(holder, at, prefix)                                                                            \
+    { .name = prefix "setter", .type = WL_CHOICE, .offset = offsetof(holder, at.setter), .def = "auto",                \
+      .choices = "auto|nvml|rapl|cpufreq|command|observe|null", .help = "who sets caps; observe: the site has set them" }, \
+    { .name = prefix "command", .type = WL_STR, .offset = offsetof(holder, at.command),                                \
+      .help = "the site's command that sets a power cap: words with {uuid} {watts}" },                         \
+    { .name = prefix "restore", .type = WL_STR, .offset = offsetof(holder, at.restore),                                \
+      .help = "the command that undoes it; the same with the watts found before, if not given" },                      \
+    { .name = prefix "clock-command", .type = WL_STR, .offset = offsetof(holder, at.clock_command),                    \
+      .help = "the site's command that locks the clock: words with {uuid} {mhz}" },                            \
+    { .name = prefix "clock-restore", .type = WL_STR, .offset = offsetof(holder, at.clock_restore),                    \
+      .help = "the command that undoes it" },                                                                          \
+    { .name = prefix "state-dir", .type = WL_STR, .offset = offsetof(holder, at.state_dir),                            \
+      .help = "folder of the journals of caps; $WATTLAW_STATE_DIR, /var/lib/wattlaw as root, else ~/.local/state" }
+/* clang-format on */
+
+/* Where journals lie: opts->state_dir, $WATTLAW_STATE_DIR, as root /var/lib/wattlaw, $XDG_STATE_HOME/wattlaw,
+ * $HOME/.local/state/wattlaw. Absolute; not made here. */
+char *wl_cap_state_dir(const struct wl_cap_opts *opts, struct wl_arena *a);
+
+/* ---- what can be set here ---- */
+
+struct wl_cap_ability {
+    const char *setter;       /* that would be used; NULL: none */
+    const char *devices;      /* "2 x NVIDIA A100 ..."; NULL: none */
+    double min, max, present; /* common range and the present limit of the first device; NAN: not known */
+    const char *why;          /* why it cannot be set; NULL: it can */
+    const char *fix;          /* what would change that, or NULL */
+    bool simulated;
+};
+
+/* Tries without changing anything (a power limit is set to the value that it has). Never fails. */
+void wl_cap_probe(enum wl_cap_kind kind, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
+                  struct wl_cap_ability *out, struct wl_arena *a);
+
+/* ---- a transaction ---- */
+
+/* One limit of one device, as it was found and as it is. NAN: not known, or not limited. */
+struct wl_cap_setting {
+    enum wl_cap_kind kind;
+    const char *setter, *device, *name; /* device: uuid, "rapl:package-0/long_term", "cpufreq:policy0" */
+    double requested, found, enforced, at_end;
+    double min, max, standard; /* what the device takes; its default */
+    bool simulated;
+};
+
+struct wl_caps;
+
+/* Sets what is asked for on every device of the job, or nothing. WL_EINVAL: a value outside what a device takes (both
+ * named). WL_EPERM: no leave to set, or another live wattlaw holds a device, or clocks look locked by somebody.
+ * WL_EUNAVAIL: no setter for this kind. WL_EIO: the journal cannot be written, or a device does not follow: everything
+ * is put back before this returns. The values are put back at the latest when the arena is freed. */
+int wl_caps_set(struct wl_caps **out, const struct wl_cap_request *request, const struct wl_cap_opts *opts,
+                const struct wl_power_opts *power, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The same up to the journal, which it names: what would be set. Nothing is written or set. */
+int wl_caps_plan(struct wl_caps **out, const struct wl_cap_request *request, const struct wl_cap_opts *opts,
+                 const struct wl_power_opts *power, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+const struct wl_cap_setting *wl_caps_settings(const struct wl_caps *c, size_t *n);
+
+/* One setting for people: "GPU-5f0a: power_cap_w 250 W asked, 250 W enforced, 400 W found (takes 100 to 400 W)". */
+char *wl_cap_describe(const struct wl_cap_setting *s, struct wl_arena *a);
+
+void wl_caps_tend(struct wl_caps *c);
+
+/* Fills at_end. NULL: all as set; else why the run's numbers must not be used: text in the arena of wl_caps_set. */
+const char *wl_caps_check(struct wl_caps *c);
+
+/* Puts the found values back and verifies. A value that somebody else has set in between is theirs and stays. WL_EIO:
+ * something could not be put back: the journal stays for `wattlaw restore`. Calling it again does nothing. */
+int wl_caps_release(struct wl_caps *c, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- what dead runs left ---- */
+
+enum wl_left_state {
+    WL_LEFT_RESTORED, /* put back (with dry_run: would be) */
+    WL_LEFT_UNSET,    /* had its found value already */
+    WL_LEFT_THEIRS,   /* somebody else has set another value since: left as it is */
+    WL_LEFT_FAILED,   /* could not be put back: why */
+    WL_LEFT_HELD,     /* its holder lives, or may live: why */
+};
+extern const char *const wl_left_state_names[];
+
+struct wl_left {
+    enum wl_left_state state;
+    const char *journal; /* path */
+    int64_t pid;         /* of the wattlaw that set it */
+    bool rebooted;       /* the machine was started anew since */
+    const char *device, *setter;
+    enum wl_cap_kind kind;
+    double found, set, now; /* NAN: not locked or not known */
+    const char *why;        /* FAILED, HELD; else NULL */
+};
+struct wl_lefts {
+    struct wl_left *v;
+    size_t n, cap;
+};
+
+/* Puts back what journals of dead processes name; a journal goes when all of it was dealt with. `force`: what may live
+ * in another container counts as dead, and what others have set since is overwritten. WL_EINVAL: a journal that is
+ * none; WL_EPERM, WL_EIO: the state folder. A value that fails is a row, not an error. */
+int wl_cap_restore(const struct wl_cap_opts *opts, bool dry_run, bool force, struct wl_lefts *out, struct wl_arena *a,
+                   struct wl_err *e) WL_MUST_CHECK;
+
+/* The guard's whole life: waits on stdin; a byte ends it, the end of the file means that the parent is dead: puts back
+ * what the journal at this path names. Returns 0, or the code of what could not be put back. */
+int wl_cap_guard(const char *journal, struct wl_err *e) WL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,287 @@
+/* A transaction: probe, journal, set, read back; at the end read back and put back. */
+#include "cap/internal.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+struct wl_caps {
+    struct wl_arena *a;
+    struct wl_setting_place place;
+    const struct wl_cap_request *request;
+    struct wl_knobs knobs;
+    struct wl_cap_setting *settings; /* [knobs.n] */
+    struct wl_journal journal;
+    const char *dir, *program;
+    struct wl_guard guard;
+    bool held, warned; /* the journal is written; the user knows that there is no guard */
+};
+
+/* ---- probing ---- */
+
+static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
+{
+    const struct wl_knob *k = &c->knobs.v[i];
+    struct wl_cap_setting *s = &c->settings[i];
+    *s = (struct wl_cap_setting) { .kind = k->kind,
+                                   .setter = k->ops->name,
+                                   .device = k->device,
+                                   .name = k->name,
+                                   .requested = c->request->value[k->kind],
+                                   .found = NAN,
+                                   .enforced = NAN,
+                                   .at_end = NAN,
+                                   .min = k->min,
+                                   .max = k->max,
+                                   .standard = k->standard,
+                                   .simulated = k->simulated };
+    double acts;
+    if (s->requested < k->min || s->requested > k->max)
+        return wl_fail(e, WL_EINVAL, "%s = %g %s is outside of what %s (%s) takes: %g to %g %s",
+                       wl_cap_kind_name(k->kind), s->requested, wl_cap_kind_unit(k->kind), k->device, k->name,
+                       isnan(k->min) ? 0 : k->min, k->max, wl_cap_kind_unit(k->kind));
+    const char *why = k->ops->suspect ? k->ops->suspect(k, c->a) : NULL;
+    if (why)
+        return wl_fail(e, WL_EPERM,
+                       "%s (%s): %s. wattlaw cannot put back a lock that it cannot read: undo it first (sudo nvidia-smi "
+                       "-rgc -i %s)",
+                       k->device, k->name, why, k->device);
+    return k->ops->get(k, &s->found, &acts, e);
+}
+
+static int open_all(struct wl_caps *c, struct wl_err *e)
+{
+    for (int kind = 0; kind < WL_CAP_KINDS; kind++) {
+        const char *fix = NULL;
+        if (isnan(c->request->value[kind])) continue;
+        if (wl_setter_open(&c->place, kind, &c->knobs, &fix, e) == 0) continue;
+        wl_prefix(e, "%s cannot be set", wl_cap_kind_name(kind));
+        return fix ? wl_fail(e, e->code, "%s; to fix it: %s", wl_strdup(c->a, e->msg), fix) : e->code;
+    }
+    return 0;
+}
+
+static int probe_all(struct wl_caps *c, struct wl_err *e)
+{
+    c->settings = wl_new_array(c->a, struct wl_cap_setting, c->knobs.n);
+    int rc = 0;
+    for (size_t i = 0; i < c->knobs.n && rc == 0; i++) rc = probe_one(c, i, e);
+    return rc;
+}
+
+/* Does a live process, or one that may live, hold a device of ours? */
+static int check_free(struct wl_caps *c, struct wl_err *e)
+{
+    struct wl_lefts lefts = { 0 };
+    int rc = wl_restore_locked(c->dir, false, false, &lefts, c->a, e);
+    for (size_t i = 0; i < lefts.n && rc == 0; i++) {
+        const struct wl_left *l = &lefts.v[i];
+        if (l->state == WL_LEFT_RESTORED)
+            wl_log(WL_WARN, "cap", "%s: %s of process %lld, which is dead, was put back to what it had found",
+                   l->device, wl_cap_kind_name(l->kind), (long long)l->pid);
+        if (l->state != WL_LEFT_HELD && l->state != WL_LEFT_FAILED) continue;
+        for (size_t k = 0; k < c->knobs.n && rc == 0; k++)
+            if (wl_streq(c->knobs.v[k].device, l->device))
+                rc = wl_fail(e, WL_EPERM, "%s has a cap that is not ours: %s (%s)", l->device, l->why, l->journal);
+    }
+    return rc;
+}
+
+/* ---- setting ---- */
+
+static int write_journal(struct wl_caps *c, struct wl_err *e)
+{
+    int rc = wl_holder_self(&c->journal.holder, c->a, e);
+    if (rc < 0) return rc;
+    c->journal.path = wl_journal_path(c->dir, &c->journal.holder, c->a);
+    c->journal.opts = *c->place.opts;
+    c->journal.power = *c->place.power;
+    c->journal.v = wl_new_array(c->a, struct wl_entry, c->knobs.n);
+    for (size_t i = 0; i < c->knobs.n; i++) {
+        const struct wl_cap_setting *s = &c->settings[i];
+        if (c->knobs.v[i].ops->observes) continue;
+        c->journal.v[c->journal.n++] = (struct wl_entry) {
+            .setter = s->setter, .device = s->device, .kind = s->kind, .found = s->found, .set = s->requested
+        };
+    }
+    if (c->journal.n == 0) return 0;
+    rc = wl_journal_write(&c->journal, e);
+    if (rc < 0) return wl_prefix(e, "nothing was set");
+    c->held = true;
+    return 0;
+}
+
+/* What is read now against what was asked for; locked clocks may only be seen not to exceed it. */
+static int verify_one(const struct wl_knob *k, const struct wl_cap_setting *s, double *set, struct wl_err *e)
+{
+    double acts, asked = s->requested;
+    const char *unit = wl_cap_kind_unit(k->kind);
+    int rc = k->ops->get(k, set, &acts, e);
+    if (rc < 0) return rc;
+    if (k->blind) {
+        *set = acts;
+        if (isnan(acts) || acts <= asked || wl_cap_same(k->kind, acts, asked)) return 0;
+        return wl_fail(e, WL_EIO, "%s runs at %g %s and was asked for at most %g", k->device, acts, unit, asked);
+    }
+    if (!wl_cap_same(k->kind, *set, asked))
+        return wl_fail(e, WL_EIO, "%s reads %g %s and was asked for %g", k->device, *set, unit, asked);
+    if (isnan(acts) || acts > asked || wl_cap_same(k->kind, acts, asked)) return 0;
+    return wl_fail(e, WL_EIO, "%s takes %g %s and enforces %g: another limit is lower", k->device, asked, unit, acts);
+}
+
+/* A clock that runs needs a moment to come down. */
+static int wait_until_it_follows(struct wl_caps *c, size_t i, struct wl_err *e)
+{
+    enum { FOLLOWS_WITHIN_NS = WL_NS_PER_S, LOOK_AGAIN_US = 5000 };
+    int64_t until_ns = wl_now_ns() + FOLLOWS_WITHIN_NS;
+    for (;;) {
+        int rc = verify_one(&c->knobs.v[i], &c->settings[i], &c->settings[i].enforced, e);
+        if (rc != WL_EIO || wl_now_ns() >= until_ns) return rc;
+        usleep(LOOK_AGAIN_US);
+    }
+}
+
+static int set_all(struct wl_caps *c, struct wl_err *e)
+{
+    int rc = 0;
+    for (size_t i = 0; i < c->knobs.n && rc == 0; i++)
+        rc = c->knobs.v[i].ops->set(&c->knobs.v[i], c->settings[i].requested, e);
+    for (size_t i = 0; i < c->knobs.n && rc == 0; i++) rc = wait_until_it_follows(c, i, e);
+    return rc;
+}
+
+/* In an arena of its own: it may be called while that of the caps is freed. */
+static int put_back_locked(struct wl_caps *c, struct wl_err *e)
+{
+    struct wl_lefts rows = { 0 };
+    if (!c->held) return 0;
+    struct wl_arena *a = wl_arena_new(NULL);
+    int rc = wl_journal_restore(&c->journal, false, false, false, &rows, a, e);
+    for (size_t i = 0; i < rows.n; i++)
+        if (rows.v[i].state == WL_LEFT_THEIRS)
+            wl_log(WL_WARN, "cap", "%s: %s is %g %s now, which somebody else has set: it is left as it is",
+                   rows.v[i].device, wl_cap_kind_name(rows.v[i].kind), rows.v[i].now,
+                   wl_cap_kind_unit(rows.v[i].kind));
+    wl_arena_free(a);
+    if (rc < 0) return wl_prefix(e, "caps are not all put back (wattlaw restore tries again)");
+    c->held = false;
+    return 0;
+}
+
+static int set_locked(struct wl_caps *c, struct wl_err *e)
+{
+    int rc = check_free(c, e);
+    if (rc == 0) rc = probe_all(c, e);
+    if (rc == 0) rc = write_journal(c, e);
+    if (rc == 0 && c->held) rc = wl_guard_start(&c->guard, c->program, c->journal.path, c->a, e);
+    if (rc == 0) rc = set_all(c, e);
+    if (rc == 0) return 0;
+    struct wl_err back;
+    if (put_back_locked(c, &back) < 0) return wl_fail(e, rc, "%s; and %s", wl_strdup(c->a, e->msg), back.msg);
+    return rc;
+}
+
+static void release(void *what)
+{
+    struct wl_err e;
+    if (wl_caps_release(what, &e) < 0) wl_log(WL_ERROR, "cap", "%s", e.msg);
+}
+
+static struct wl_caps *caps_new(const struct wl_cap_request *request, const struct wl_cap_opts *opts,
+                                const struct wl_power_opts *power, struct wl_arena *a)
+{
+    struct wl_caps *c = wl_new(a, struct wl_caps);
+    struct wl_cap_request *kept = wl_new(a, struct wl_cap_request);
+    *kept = *request;
+    c->a = a;
+    c->request = kept;
+    c->place = (struct wl_setting_place) { .opts = opts, .power = power, .a = a };
+    c->dir = wl_cap_state_dir(opts, a);
+    c->program = opts->program;
+    return c;
+}
+
+int wl_caps_plan(struct wl_caps **out, const struct wl_cap_request *request, const struct wl_cap_opts *opts,
+                 const struct wl_power_opts *power, struct wl_arena *a, struct wl_err *e)
+{
+    *out = caps_new(request, opts, power, a);
+    int rc = open_all(*out, e);
+    return rc ? rc : probe_all(*out, e);
+}
+
+int wl_caps_set(struct wl_caps **out, const struct wl_cap_request *request, const struct wl_cap_opts *opts,
+                const struct wl_power_opts *power, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_caps *c = *out = caps_new(request, opts, power, a);
+    int rc = open_all(c, e);
+    if (rc < 0) return rc;
+    int lock = wl_state_lock(c->dir, e);
+    if (lock < 0) return lock;
+    wl_defer(a, release, c);
+    rc = set_locked(c, e);
+    close(lock);
+    if (rc < 0) wl_guard_dismiss(&c->guard);
+    return rc;
+}
+
+/* ---- while it is set, and the end ---- */
+
+const struct wl_cap_setting *wl_caps_settings(const struct wl_caps *c, size_t *n)
+{
+    *n = c->knobs.n;
+    return c->settings;
+}
+
+static char *amount(double v, enum wl_cap_kind kind, const char *missing, struct wl_arena *a)
+{
+    return isnan(v) ? wl_strdup(a, missing) : wl_strf(a, "%.6g %s", v, wl_cap_kind_unit(kind));
+}
+
+char *wl_cap_describe(const struct wl_cap_setting *s, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    wl_text_addf(&t, "%s (%s): %s %s asked", s->device, s->name, wl_cap_kind_name(s->kind),
+                 amount(s->requested, s->kind, "nothing", a));
+    if (!isnan(s->enforced)) wl_text_addf(&t, ", %s enforced", amount(s->enforced, s->kind, "-", a));
+    wl_text_addf(&t, ", %s found", amount(s->found, s->kind, "no lock", a));
+    if (!isnan(s->max))
+        wl_text_addf(&t, " (takes %.6g to %s)", isnan(s->min) ? 0 : s->min, amount(s->max, s->kind, "-", a));
+    if (!isnan(s->at_end)) wl_text_addf(&t, ", %s at the end", amount(s->at_end, s->kind, "-", a));
+    wl_text_addf(&t, ", by %s%s", s->setter, s->simulated ? " (simulated)" : "");
+    return t.s;
+}
+
+void wl_caps_tend(struct wl_caps *c)
+{
+    struct wl_err e;
+    if (!c->held || wl_guard_lives(&c->guard)) return;
+    bool first = !c->warned;
+    c->warned = true;
+    if (first) wl_log(WL_WARN, "cap", "the guard of the caps was killed; another one takes its place");
+    if (wl_guard_start(&c->guard, c->program, c->journal.path, c->a, &e) < 0 && first)
+        wl_log(WL_WARN, "cap", "%s: caps are put back at the end, or by wattlaw restore", e.msg);
+}
+
+const char *wl_caps_check(struct wl_caps *c)
+{
+    const char *why = NULL;
+    for (size_t i = 0; i < c->knobs.n; i++) {
+        struct wl_err e;
+        if (verify_one(&c->knobs.v[i], &c->settings[i], &c->settings[i].at_end, &e) < 0 && !why)
+            why = wl_strf(c->a, "a cap did not stay as it was set: %s", e.msg);
+    }
+    return why;
+}
+
+int wl_caps_release(struct wl_caps *c, struct wl_err *e)
+{
+    int rc = 0;
+    if (c->held) {
+        int lock = wl_state_lock(c->dir, e);
+        rc = lock < 0 ? lock : put_back_locked(c, e);
+        if (lock >= 0) close(lock);
+        c->held = false; /* what failed stands in the journal */
+    }
+    wl_guard_dismiss(&c->guard);
+    return rc;
+}

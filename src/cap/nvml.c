@@ -1,0 +1,110 @@
+/* NVIDIA GPUs: power limit, locked SM clock, locked memory clock. */
+#include "cap/internal.h"
+
+#include <math.h>
+
+static enum wl_gpu_clock clock_of(enum wl_cap_kind kind)
+{
+    return kind == WL_CAP_CLOCK ? WL_GPU_CLOCK_SM : WL_GPU_CLOCK_MEM;
+}
+
+/* What this GPU takes; false with the reason where it has no such limit. */
+static int describe(const struct wl_gpus *g, size_t i, struct wl_knob *k, struct wl_err *e)
+{
+    if (k->kind == WL_CAP_POWER) {
+        struct wl_gpu_power_limit l;
+        int rc = wl_gpu_power_limit(g, i, &l, e);
+        k->min = l.min_w;
+        k->max = l.max_w;
+        k->standard = l.default_w;
+        return rc;
+    }
+    struct wl_gpu_clock_state s;
+    wl_gpu_clock_state(g, i, clock_of(k->kind), &s);
+    k->blind = true;
+    k->max = s.max_mhz;
+    if (s.lockable) return 0;
+    return wl_fail(e, WL_EUNAVAIL, "%s: the driver cannot lock this clock", g->devices[i].name);
+}
+
+static int nvml_open(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out, const char **fix,
+                     struct wl_err *e)
+{
+    struct wl_gpus *g;
+    int rc = wl_gpus_open(&g, p->power, p->all, p->a, fix, e);
+    for (size_t i = 0; rc == 0 && i < g->n; i++) {
+        struct wl_knob *k = wl_knob_add(out, p->a);
+        k->ops = &wl_setter_nvml;
+        k->state = g;
+        k->index = i;
+        k->kind = kind;
+        k->device = g->devices[i].uuid;
+        k->name = g->devices[i].name;
+        k->simulated = g->simulated;
+        rc = describe(g, i, k, e);
+    }
+    return rc;
+}
+
+static int nvml_get(const struct wl_knob *k, double *set, double *acts, struct wl_err *e)
+{
+    if (k->kind == WL_CAP_POWER) {
+        struct wl_gpu_power_limit l;
+        int rc = wl_gpu_power_limit(k->state, k->index, &l, e);
+        *set = l.limit_w;
+        *acts = l.enforced_w;
+        return rc;
+    }
+    struct wl_gpu_clock_state s;
+    wl_gpu_clock_state(k->state, k->index, clock_of(k->kind), &s);
+    *set = NAN;
+    *acts = s.now_mhz;
+    return 0;
+}
+
+static int nvml_set(const struct wl_knob *k, double value, struct wl_err *e)
+{
+    if (k->kind == WL_CAP_POWER) return wl_gpu_power_limit_set(k->state, k->index, value, e);
+    enum wl_gpu_clock which = clock_of(k->kind);
+    return isnan(value) ? wl_gpu_clock_unlock(k->state, k->index, which, e)
+                        : wl_gpu_clock_lock(k->state, k->index, which, value, e);
+}
+
+/* There is no question to the driver for leave to set: the limit is set to the value that it has. Locked clocks have no
+ * such harmless call; drivers grant both alike. */
+static int nvml_probe(const struct wl_knob *k, const char **fix, struct wl_err *e)
+{
+    struct wl_gpu_power_limit l;
+    int rc = wl_gpu_power_limit(k->state, k->index, &l, e);
+    if (rc == 0) rc = wl_gpu_power_limit_set(k->state, k->index, l.limit_w, e);
+    if (k->kind != WL_CAP_POWER && rc != WL_EPERM) return 0;
+    if (rc == WL_EPERM)
+        *fix = "run wattlaw as root (sudo), or name the site's wrapper: --cap-command 'sudo site-cap {uuid} {watts}'";
+    return rc;
+}
+
+/* A busy GPU whose clock stays below its highest for none of the reasons that the driver names is locked by somebody;
+ * so is one whose driver says that clocks were set. */
+static const char *nvml_suspect(const struct wl_knob *k, struct wl_arena *a)
+{
+    static const double BUSY_PCT = 90, BELOW = 0.95;
+    struct wl_gpu_clock_state s;
+    if (k->kind == WL_CAP_POWER) return NULL;
+    wl_gpu_clock_state(k->state, k->index, clock_of(k->kind), &s);
+    unsigned reasons = isnan(s.reasons) ? 0 : (unsigned)s.reasons;
+    if (reasons & WL_REASON_APP_CLOCKS) return "the driver says that its clocks have been set (application clocks)";
+    if (isnan(s.reasons) || reasons != 0 || !(s.busy_pct >= BUSY_PCT) || !(s.now_mhz < BELOW * s.max_mhz)) return NULL;
+    return wl_strf(a, "it is busy at %g of %g MHz without a reason to be slow: its clock seems to be locked", s.now_mhz,
+                   s.max_mhz);
+}
+
+const struct wl_setter_ops wl_setter_nvml = {
+    .name = "nvml",
+    .help = "power limit and locked clocks of NVIDIA GPUs",
+    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
+    .open = nvml_open,
+    .get = nvml_get,
+    .set = nvml_set,
+    .probe = nvml_probe,
+    .suspect = nvml_suspect,
+};

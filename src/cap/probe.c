@@ -1,0 +1,44 @@
+/* What can be set here: tried without changing anything. */
+#include "cap/internal.h"
+
+#include <math.h>
+
+/* "2 x NVIDIA A100", or the names one after the other where they differ. */
+static const char *names_of(const struct wl_knobs *knobs, struct wl_arena *a)
+{
+    bool alike = true;
+    struct wl_text t = WL_TEXT(a);
+    for (size_t i = 0; i < knobs->n; i++) {
+        alike = alike && wl_streq(knobs->v[i].name, knobs->v[0].name);
+        wl_text_addf(&t, "%s%s", i ? ", " : "", knobs->v[i].name);
+    }
+    return alike && knobs->n > 1 ? wl_strf(a, "%zu x %s", knobs->n, knobs->v[0].name) : t.s;
+}
+
+void wl_cap_probe(enum wl_cap_kind kind, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
+                  struct wl_cap_ability *out, struct wl_arena *a)
+{
+    struct wl_setting_place place = { .opts = opts, .power = power, .a = a };
+    struct wl_knobs knobs = { 0 };
+    struct wl_err e;
+    const char *fix = NULL;
+    *out = (struct wl_cap_ability) { .min = NAN, .max = NAN, .present = NAN };
+    int rc = wl_setter_open(&place, kind, &knobs, &fix, &e);
+    for (size_t i = 0; i < knobs.n && rc == 0; i++) {
+        const struct wl_knob *k = &knobs.v[i];
+        double set = NAN, acts;
+        rc = k->ops->get(k, &set, &acts, &e);
+        if (rc == 0 && k->ops->probe) rc = k->ops->probe(k, &fix, &e);
+        if (i == 0) out->present = set;
+        out->min = fmax(out->min, k->min);
+        out->max = fmin(out->max, k->max);
+        out->simulated |= k->simulated;
+    }
+    if (knobs.n > 0) {
+        out->setter = knobs.v[0].ops->name;
+        out->devices = names_of(&knobs, a);
+    }
+    if (rc == 0) return;
+    out->why = wl_strdup(a, e.msg);
+    out->fix = fix;
+}

@@ -1,0 +1,75 @@
+/* Power limits of CPU packages through powercap: intel-rapl:P/constraint_N_power_limit_uw, of which a package has a
+ * long_term and a short_term one; both are set, so that no burst exceeds the cap for longer than milliseconds.
+ * Source: Documentation/power/powercap/powercap.rst of Linux. */
+#include "cap/sysfs.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CONSTRAINTS = 4 };
+static const double UW_PER_W = 1e6;
+
+static void add_constraint(const struct wl_setting_place *p, const char *zone, const char *package, int n,
+                           struct wl_knobs *out)
+{
+    const char *base = wl_strf(p->a, "%s/constraint_%d_", zone, n);
+    const char *what = wl_sysfs_line(wl_strf(p->a, "%sname", base), p->a);
+    if (!wl_streq(what, "long_term") && !wl_streq(what, "short_term")) return;
+    struct wl_sysfs_file *file = wl_new(p->a, struct wl_sysfs_file);
+    *file = (struct wl_sysfs_file) { .path = wl_strf(p->a, "%spower_limit_uw", base), .per_unit = UW_PER_W };
+    struct wl_knob *k = wl_knob_add(out, p->a);
+    k->ops = &wl_setter_rapl;
+    k->state = file;
+    k->kind = WL_CAP_POWER;
+    k->device = wl_strf(p->a, "rapl:%s/%s", package, what);
+    k->name = wl_strf(p->a, "%s %s", package, what);
+    k->min = 1; /* the kernel names no lowest value; 0 would be none */
+    /* max_power_uw is the highest sensible value, which kernels name for long_term only, and not always */
+    double max = wl_sysfs_number(wl_strf(p->a, "%smax_power_uw", base), UW_PER_W, p->a);
+    if (max > 0 && wl_streq(what, "long_term")) k->max = max;
+}
+
+static int add_zone(const struct wl_setting_place *p, const char *zone, struct wl_knobs *out, struct wl_err *e)
+{
+    const char *package = wl_sysfs_line(wl_strf(p->a, "%s/name", zone), p->a);
+    if (!package || !wl_starts(package, "package")) return 0;
+    const char *enabled = wl_sysfs_line(wl_strf(p->a, "%s/enabled", zone), p->a);
+    if (enabled && wl_streq(enabled, "0"))
+        return wl_fail(e, WL_EUNAVAIL, "%s: power limits are switched off (enabled is 0)", zone);
+    for (int n = 0; n < CONSTRAINTS; n++) add_constraint(p, zone, package, n, out);
+    return 0;
+}
+
+/* Packages are zones of their own, so "intel-rapl:0" and not "intel-rapl:0:1". The same package through
+ * intel-rapl-mmio has limits of its own, which are left as they are. */
+static bool is_package_zone(const char *name)
+{
+    static const char start[] = "intel-rapl:";
+    return wl_starts(name, start) && !strchr(name + strlen(start), ':');
+}
+
+static int rapl_open(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out, const char **fix,
+                     struct wl_err *e)
+{
+    (void)kind;
+    const char *folder = wl_strf(p->a, "%s/sys/class/powercap", p->power->root ? p->power->root : "");
+    struct wl_strs zones = { 0 };
+    size_t before = out->n;
+    int rc = 0;
+    if (wl_dir_list(folder, &zones, p->a, NULL) < 0) zones.n = 0; /* no folder: no zone */
+    for (size_t i = 0; i < zones.n && rc == 0; i++)
+        if (is_package_zone(zones.v[i])) rc = add_zone(p, wl_path_join(p->a, folder, zones.v[i]), out, e);
+    if (rc < 0) *fix = "echo 1 | sudo tee /sys/class/powercap/intel-rapl:*/enabled";
+    if (rc < 0 || out->n > before) return rc;
+    return wl_fail(e, WL_EUNAVAIL, "there is no power limit of a CPU package in %s", folder);
+}
+
+const struct wl_setter_ops wl_setter_rapl = {
+    .name = "rapl",
+    .help = "power limits of CPU packages (powercap)",
+    .kinds = { [WL_CAP_POWER] = true },
+    .open = rapl_open,
+    .get = wl_sysfs_get,
+    .set = wl_sysfs_set,
+    .probe = wl_sysfs_probe,
+};

@@ -1,0 +1,98 @@
+/* The table of setters, and which one a request goes to. */
+#include "cap/internal.h"
+
+#include <math.h>
+
+const struct wl_setter_ops *const wl_setters[] = {
+    &wl_setter_nvml, &wl_setter_rapl, &wl_setter_cpufreq, &wl_setter_command, &wl_setter_observe, &wl_setter_null, NULL,
+};
+
+const struct wl_setter_ops *wl_setter_find(const char *name)
+{
+    for (size_t i = 0; wl_setters[i]; i++)
+        if (wl_streq(wl_setters[i]->name, name)) return wl_setters[i];
+    return NULL;
+}
+
+static const struct {
+    const char *name, *unit;
+} kinds[WL_CAP_KINDS] = {
+    [WL_CAP_POWER] = { "power_cap_w", "W" },
+    [WL_CAP_CLOCK] = { "clock_mhz", "MHz" },
+    [WL_CAP_MEM_CLOCK] = { "mem_clock_mhz", "MHz" },
+};
+
+const char *wl_cap_kind_name(enum wl_cap_kind k) { return kinds[k].name; }
+const char *wl_cap_kind_unit(enum wl_cap_kind k) { return kinds[k].unit; }
+
+const struct wl_cap_request wl_cap_none = { { NAN, NAN, NAN } };
+
+bool wl_cap_asked(const struct wl_cap_request *r)
+{
+    for (int k = 0; k < WL_CAP_KINDS; k++)
+        if (!isnan(r->value[k])) return true;
+    return false;
+}
+
+/* RAPL counts in eighths of a watt and more, NVML in mW; CPU frequencies go in steps of 25 to 100 MHz. */
+bool wl_cap_same(enum wl_cap_kind kind, double x, double y)
+{
+    if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
+    double least = kind == WL_CAP_POWER ? 0.5 : 1;
+    return fabs(x - y) <= fmax(least, 0.005 * fmax(x, y));
+}
+
+struct wl_knob *wl_knob_add(struct wl_knobs *list, struct wl_arena *a)
+{
+    WL_GROW(a, list->v, list->n, list->cap);
+    struct wl_knob *k = &list->v[list->n++];
+    *k = (struct wl_knob) { .min = NAN, .max = NAN, .standard = NAN };
+    return k;
+}
+
+int wl_knob_restore(const struct wl_knob *k, double found, struct wl_err *e)
+{
+    return k->ops->restore ? k->ops->restore(k, found, e) : k->ops->set(k, found, e);
+}
+
+static int open_one(const struct wl_setter_ops *ops, const struct wl_setting_place *p, enum wl_cap_kind kind,
+                    struct wl_knobs *out, const char **fix, struct wl_err *e)
+{
+    if (ops->kinds[kind]) return ops->open(p, kind, out, fix, e);
+    return wl_fail(e, WL_EUNAVAIL, "the setter %s does not set %s", ops->name, kinds[kind].name);
+}
+
+int wl_setter_open_direct(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out,
+                          const char **fix, struct wl_err *e)
+{
+    struct wl_err gpu, cpu;
+    int rc = open_one(&wl_setter_nvml, p, kind, out, fix, &gpu);
+    if (rc == 0) return 0;
+    /* A GPU that is there and cannot be limited is the reason; a machine without one is capped by its CPUs. */
+    const struct wl_setter_ops *ops = kind == WL_CAP_POWER ? &wl_setter_rapl : &wl_setter_cpufreq;
+    const char *cpu_fix = NULL;
+    int cpu_rc = open_one(ops, p, kind, out, &cpu_fix, &cpu);
+    if (cpu_rc == 0) *fix = NULL;
+    if (cpu_rc == 0) return 0;
+    if (cpu_fix) *fix = cpu_fix;
+    return wl_fail(e, cpu_rc == WL_EPERM ? cpu_rc : rc, "GPU: %s; CPU: %s", gpu.msg, cpu.msg);
+}
+
+static bool by_command(const struct wl_cap_opts *o, enum wl_cap_kind kind)
+{
+    return kind == WL_CAP_POWER ? o->command != NULL : kind == WL_CAP_CLOCK && o->clock_command != NULL;
+}
+
+int wl_setter_open(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out, const char **fix,
+                   struct wl_err *e)
+{
+    const char *name = p->opts->setter ? p->opts->setter : "auto";
+    *fix = NULL;
+    if (!wl_streq(name, "auto")) {
+        const struct wl_setter_ops *ops = wl_setter_find(name);
+        return ops ? open_one(ops, p, kind, out, fix, e)
+                   : wl_fail(e, WL_EINVAL, "there is no setter of caps named '%s'", name);
+    }
+    if (by_command(p->opts, kind)) return open_one(&wl_setter_command, p, kind, out, fix, e);
+    return wl_setter_open_direct(p, kind, out, fix, e);
+}

@@ -1,0 +1,24 @@
+/* Limits that are numbers in files of /sys. */
+#ifndef WL_CAP_SYSFS_H
+#define WL_CAP_SYSFS_H
+
+#include "cap/internal.h"
+
+/* The state of a knob: a file and how many of its counts are one of our units. */
+struct wl_sysfs_file {
+    const char *path;
+    double per_unit;
+};
+
+/* The number in a file times 1/per_unit; NAN where it cannot be read. */
+double wl_sysfs_number(const char *path, double per_unit, struct wl_arena *a);
+
+/* One line of a file without blanks, NULL where it cannot be read. */
+char *wl_sysfs_line(const char *path, struct wl_arena *a);
+
+/* For struct wl_setter_ops, over knobs whose state is a struct wl_sysfs_file. */
+int wl_sysfs_get(const struct wl_knob *k, double *set, double *acts, struct wl_err *e);
+int wl_sysfs_set(const struct wl_knob *k, double value, struct wl_err *e);
+int wl_sysfs_probe(const struct wl_knob *k, const char **fix, struct wl_err *e);
+
+#endif

@@ -1,0 +1,15 @@
+/* What is set on the GPUs of the fake NVML: kept in a file, so that several processes see it and it outlives them. */
+#ifndef FAKE_LIMITS_H
+#define FAKE_LIMITS_H
+
+/* 0: not set. Clocks in MHz. */
+struct fake_limits {
+    unsigned power_mw, sm_mhz, mem_mhz;
+};
+
+/* `path` "" keeps them in memory. */
+void fake_limits_open(const char *path);
+struct fake_limits fake_limits_get(int gpu);
+void fake_limits_put(int gpu, const struct fake_limits *l);
+
+#endif
