@@ -1,13 +1,14 @@
 /* Campaigns: an experiment file becomes trials, trials become runs, runs become rows of a store.
  *
- * An experiment file is INI with the sections [campaign], [sweep], [data], [measure] and [launch]; its keys are the
- * option rows of wl_experiment_sections(). The grid of [sweep] gives trials (one configuration each); a trial is run
- * [campaign] repeats times. Units: seconds, W, MHz, Hz; batches and samples are counts.
+ * An experiment file is INI with the sections [campaign], [sweep], [data], [measure], [cap] and [launch]; its keys are
+ * the option rows of wl_experiment_sections(). The grid of [sweep] gives trials (one configuration each); a trial is
+ * run [campaign] repeats times. Units: seconds, W, MHz, Hz; batches and samples are counts.
  */
 #ifndef WL_CAMPAIGN_CAMPAIGN_H
 #define WL_CAMPAIGN_CAMPAIGN_H
 
 #include "base/base.h"
+#include "cap/cap.h"
 #include "mark/mark.h"
 #include "power/power.h"
 #include "store/store.h"
@@ -47,6 +48,10 @@ struct wl_measure_keys {
     struct wl_mark_regex_opts regex; /* none: the workload writes marks */
 };
 
+struct wl_cap_keys {
+    struct wl_cap_opts opts; /* how the axes power_cap_w and clock_mhz are set */
+};
+
 struct wl_launch_keys {
     const char *launcher;
     const char *command; /* template; NULL only before reading ends */
@@ -66,6 +71,7 @@ struct wl_experiment {
     size_t n_user;
     struct wl_data_keys data;
     struct wl_measure_keys measure;
+    struct wl_cap_keys cap;
     struct wl_launch_keys launch;
     const char *expanded; /* the whole experiment as INI text, defaults and --set included */
     const char *fixed;    /* the part of it that makes a run what it is: it must not change while a store fills */
@@ -78,7 +84,7 @@ struct wl_section {
     const char *help;          /* one line */
 };
 
-/* The five sections; ends with a NULL name. */
+/* The sections; ends with a NULL name. */
 const struct wl_section *wl_experiment_sections(void);
 
 /* Prints every section and key with type, default, range and unit. */
@@ -95,13 +101,20 @@ int wl_experiment_parse(const char *path, const char *text, const struct wl_strs
 
 /* ---- the grid ----------------------------------------------------------------------------------------------- */
 
+/* What can be limited here, of all devices together. */
+struct wl_cap_range {
+    const char *why_not; /* why it cannot be set; NULL: it can */
+    double min, max;     /* NAN: not known */
+};
+
 /* What decides whether a trial can be run here. */
 struct wl_machine {
-    int cores;                /* that this process may use (affinity) */
-    const char *no_power_cap; /* why a power cap cannot be set; NULL: it can */
-    const char *no_clock_cap; /* the same for a clock cap */
+    int cores;                        /* that this process may use (affinity) */
+    struct wl_cap_range power, clock; /* W, MHz */
 };
-struct wl_machine wl_machine_here(void);
+
+/* This machine; of caps it asks only for what the experiment has an axis for, as its section [cap] says. */
+struct wl_machine wl_machine_here(const struct wl_experiment *x, struct wl_arena *a);
 
 struct wl_trial {
     const char *workload;                                                      /* NULL: not given */
@@ -161,6 +174,8 @@ struct wl_run_how {
     double grace_s;            /* between SIGTERM and SIGKILL */
     const struct wl_power_opts *power;
     const struct wl_mark_regex_opts *regex;
+    const struct wl_cap_request *cap;          /* set before the job starts, put back behind its end; NULL: none */
+    const struct wl_cap_opts *cap_opts;        /* how; NULL only without `cap` */
     const struct wl_signals *signals;          /* NULL: none are watched */
     void (*tick)(void *ctx, double elapsed_s); /* called ten times a second while the job runs; NULL: not */
     void *ctx;
@@ -178,6 +193,9 @@ struct wl_run_result {
     const int64_t *device_ids, *channel_ids;
     const char *scope_label; /* of the chosen energies, see wl_energy_sources; NULL: none */
     struct wl_sampler_stats sampling;
+    const struct wl_cap_setting *caps; /* [n_caps] as asked, found, enforced and read at the end */
+    size_t n_caps;
+    const char *flag;     /* why the run's numbers must not be used; NULL: they may */
     double own_cpu_s;     /* of wattlaw itself, sampler included */
     int64_t broken_marks; /* lines that were no marks */
 };

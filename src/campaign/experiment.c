@@ -96,6 +96,11 @@ static const struct wl_opt measure_rows[] = {
 };
 #undef SECTION
 
+static const struct wl_opt cap_rows[] = {
+    WL_CAP_OPT_ROWS(struct wl_cap_keys, opts, ""),
+    WL_OPT_END,
+};
+
 #define SECTION wl_launch_keys
 static const struct wl_opt launch_rows[] = {
     { .name = "launcher", KEY(WL_STR, launcher), .def = "local", .help = "how runs are started" },
@@ -134,6 +139,7 @@ static const struct wl_section sections[] = {
       "command" },
     { "data", data_rows, offsetof(struct wl_experiment, data), "what the workload reads" },
     { "measure", measure_rows, offsetof(struct wl_experiment, measure), "sampling and marks" },
+    { "cap", cap_rows, offsetof(struct wl_experiment, cap), "how power_cap_w and clock_mhz are set" },
     { "launch", launch_rows, offsetof(struct wl_experiment, launch), "how a run is started" },
     { 0 },
 };

@@ -59,13 +59,21 @@ static const char *fit_cores(struct wl_trial *t, const struct wl_experiment *x, 
                    (long long)t->workers, (long long)t->threads, here->cores);
 }
 
+static const char *fit_cap(const char *what, double value, const char *unit, const struct wl_cap_range *range,
+                           struct wl_arena *a)
+{
+    if (isnan(value)) return NULL;
+    if (range->why_not) return wl_strf(a, "a %s cap of %g %s cannot be set: %s", what, value, unit, range->why_not);
+    if (value < range->min || value > range->max)
+        return wl_strf(a, "a %s cap of %g %s is outside of what the devices take: %g to %g %s", what, value, unit,
+                       isnan(range->min) ? 0 : range->min, range->max, unit);
+    return NULL;
+}
+
 static const char *fit_caps(const struct wl_trial *t, const struct wl_machine *here, struct wl_arena *a)
 {
-    if (!isnan(t->power_cap_w) && here->no_power_cap)
-        return wl_strf(a, "a power cap of %g W cannot be set: %s", t->power_cap_w, here->no_power_cap);
-    if (!isnan(t->clock_mhz) && here->no_clock_cap)
-        return wl_strf(a, "a clock cap of %g MHz cannot be set: %s", t->clock_mhz, here->no_clock_cap);
-    return NULL;
+    const char *power = fit_cap("power", t->power_cap_w, "W", &here->power, a);
+    return power ? power : fit_cap("clock", t->clock_mhz, "MHz", &here->clock, a);
 }
 
 static void complete(struct wl_trial *t, const struct wl_experiment *x, const struct wl_machine *here,

@@ -1,5 +1,6 @@
 #include "campaign/internal.h"
 
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,22 @@ static int usable_cores(void)
     return n > 0 ? (int)n : 1;
 }
 
-struct wl_machine wl_machine_here(void)
+static struct wl_cap_range range_of(enum wl_cap_kind kind, const struct wl_experiment *x, struct wl_arena *a)
 {
-    static const char *const why = "this version of wattlaw measures and does not set caps";
-    return (struct wl_machine) { .cores = usable_cores(), .no_power_cap = why, .no_clock_cap = why };
+    struct wl_cap_ability can;
+    wl_cap_probe(kind, &x->cap.opts, &x->measure.power, &can, a);
+    const char *why = can.why && can.fix ? wl_strf(a, "%s; to fix it: %s", can.why, can.fix) : can.why;
+    return (struct wl_cap_range) { .why_not = why, .min = can.min, .max = can.max };
+}
+
+struct wl_machine wl_machine_here(const struct wl_experiment *x, struct wl_arena *a)
+{
+    struct wl_machine m = { .cores = usable_cores(),
+                            .power = { .min = NAN, .max = NAN },
+                            .clock = { .min = NAN, .max = NAN } };
+    if (x->sweep.power_cap_w.n) m.power = range_of(WL_CAP_POWER, x, a);
+    if (x->sweep.clock_mhz.n) m.clock = range_of(WL_CAP_CLOCK, x, a);
+    return m;
 }
 
 /* "model name" of /proc/cpuinfo (x86); elsewhere the architecture. */

@@ -35,6 +35,7 @@ struct live {
     struct wl_mark_regex *regex;
     struct wl_sensors *sensors;
     struct wl_sampler *sampler;
+    struct wl_caps *caps; /* NULL: none are set */
     int64_t *device_ids, *channel_ids;
     struct wl_sample *drained;     /* [DRAIN_MAX] */
     struct wl_sample_row *samples; /* [DRAIN_MAX] */
@@ -226,6 +227,16 @@ static int start_sampler(struct live *l, struct wl_err *e)
     return rc;
 }
 
+static int set_caps(struct live *l, struct wl_err *e)
+{
+    const struct wl_run_how *how = l->how;
+    struct wl_caps *caps;
+    if (!how->cap || !wl_cap_asked(how->cap)) return 0;
+    int rc = wl_caps_set(&caps, how->cap, how->cap_opts, how->power, l->a, e);
+    if (rc == 0) l->caps = caps;
+    return rc;
+}
+
 /* The host is part of a device's identity in the store. */
 static int store_devices(struct live *l, struct wl_err *e)
 {
@@ -332,6 +343,7 @@ static void watch(struct live *l)
         }
         check_timeout(l);
         if (wl_now_ns() - l->flushed_ns >= FLUSH_NS) flush(l, false);
+        if (l->caps) wl_caps_tend(l->caps);
         if (l->how->tick) l->how->tick(l->how->ctx, elapsed_s(l));
     }
 }
@@ -369,6 +381,28 @@ static void judge(struct live *l, const struct wl_job_exit *x)
 /* What the kernel has accounted to this process since cpu0; its children, guard and job, are not in it. */
 static double own_cpu_s(const struct live *l) { return (double)(wl_process_cpu_ns() - l->cpu0_ns) / WL_NS_PER_S; }
 
+static void store_note(struct live *l, const char *level, const char *text)
+{
+    struct wl_err e;
+    if (!l->store_rc) store_failed(l, wl_store_log(l->store, l->run, level, "cap", text, &e), &e);
+}
+
+/* Read back, put back, and both told in the run's log. */
+static void end_caps(struct live *l)
+{
+    struct wl_err e;
+    struct wl_run_result *out = l->out;
+    if (!l->caps) return;
+    out->flag = wl_caps_check(l->caps);
+    out->caps = wl_caps_settings(l->caps, &out->n_caps);
+    int rc = wl_caps_release(l->caps, &e);
+    for (size_t i = 0; i < out->n_caps; i++) store_note(l, "info", wl_cap_describe(&out->caps[i], l->a));
+    if (out->flag) wl_log(WL_WARN, "cap", "%s: the run is flagged", out->flag);
+    if (rc == 0) return;
+    wl_log(WL_ERROR, "cap", "%s", e.msg);
+    store_note(l, "error", e.msg);
+}
+
 static int store_end(struct live *l, struct wl_err *e)
 {
     struct wl_run_result *out = l->out;
@@ -384,6 +418,7 @@ static int store_end(struct live *l, struct wl_err *e)
     else if (!out->not_started)
         end.exit_status = out->exit.status;
     end.error = out->error;
+    end.flag = out->flag;
     end.log_tail = l->log_path && out->status != WL_RUN_DONE ? wl_file_tail(l->log_path, LOG_TAIL_BYTES, l->a) : NULL;
     end.at = anchor_at(out->end_ns);
     end.sampling_asked_s = s->period_s;
@@ -402,6 +437,7 @@ static int finish(struct live *l, const struct wl_job_exit *x, struct wl_err *e)
     for (size_t i = 0; i < l->n_pumps; i++) wl_pump_finish(l->pumps[i]);
     if (l->regex) wl_mark_regex_end(l->regex, x->t_ns, x->exit.status == 0 && !l->out->not_started);
     l->out->end_ns = x->t_ns;
+    end_caps(l);
     flush(l, true);
     wl_sampler_stats(l->sampler, &l->out->sampling);
     l->out->sensors = l->sensors;
@@ -436,7 +472,9 @@ int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *ho
     if (rc == 0) rc = prepare_job(l, e);
     if (rc == 0) rc = start_sampler(l, e);
     if (rc < 0) return rc;
-    rc = wl_job_go(l->job, &out->start_ns, e);
+    rc = set_caps(l, e);
+    if (rc < 0 && how->pass_through) return rc; /* nothing has begun */
+    if (rc == 0) rc = wl_job_go(l->job, &out->start_ns, e);
     if (rc < 0) return not_started(l, rc, e);
     if (l->regex) wl_mark_regex_start(l->regex, out->start_ns);
     rc = store_begin(l, e);

@@ -315,6 +315,12 @@ static int prepare_run(struct sweep *s, size_t i, struct wl_run_how *how, struct
     how->grace_s = x->launch.grace_s;
     how->power = &x->measure.power;
     how->regex = &x->measure.regex;
+    struct wl_cap_request *cap = wl_new(a, struct wl_cap_request);
+    *cap = wl_cap_none;
+    cap->value[WL_CAP_POWER] = fill.trial->power_cap_w;
+    cap->value[WL_CAP_CLOCK] = fill.trial->clock_mhz;
+    how->cap = cap;
+    how->cap_opts = &x->cap.opts;
     how->signals = s->how->signals;
     return 0;
 }
@@ -389,7 +395,7 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, 
     *out = (struct wl_sweep_result) { 0 };
     struct sweep *s = wl_new(a, struct sweep);
     *s = (struct sweep) { .x = x, .how = how, .out = out, .a = a, .data = x->data.path };
-    struct wl_machine here = wl_machine_here();
+    struct wl_machine here = wl_machine_here(x, a);
     struct wl_sensors *sensors; /* open all the while: some counters start anew when their last user leaves */
     int rc = wl_launcher_find(x->launch.launcher, &s->launcher, e);
     if (rc == 0) rc = wl_grid_make(x, &here, &s->grid, a, e);

@@ -42,10 +42,11 @@ static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
                        isnan(k->min) ? 0 : k->min, k->max, wl_cap_kind_unit(k->kind));
     const char *why = k->ops->suspect ? k->ops->suspect(k, c->a) : NULL;
     if (why)
-        return wl_fail(e, WL_EPERM,
-                       "%s (%s): %s. wattlaw cannot put back a lock that it cannot read: undo it first (sudo nvidia-smi "
-                       "-rgc -i %s)",
-                       k->device, k->name, why, k->device);
+        return wl_fail(
+            e, WL_EPERM,
+            "%s (%s): %s. wattlaw cannot put back a lock that it cannot read: undo it first (sudo nvidia-smi "
+            "-rgc -i %s)",
+            k->device, k->name, why, k->device);
     return k->ops->get(k, &s->found, &acts, e);
 }
 
@@ -160,8 +161,7 @@ static int put_back_locked(struct wl_caps *c, struct wl_err *e)
     for (size_t i = 0; i < rows.n; i++)
         if (rows.v[i].state == WL_LEFT_THEIRS)
             wl_log(WL_WARN, "cap", "%s: %s is %g %s now, which somebody else has set: it is left as it is",
-                   rows.v[i].device, wl_cap_kind_name(rows.v[i].kind), rows.v[i].now,
-                   wl_cap_kind_unit(rows.v[i].kind));
+                   rows.v[i].device, wl_cap_kind_name(rows.v[i].kind), rows.v[i].now, wl_cap_kind_unit(rows.v[i].kind));
     wl_arena_free(a);
     if (rc < 0) return wl_prefix(e, "caps are not all put back (wattlaw restore tries again)");
     c->held = false;

@@ -60,10 +60,12 @@ static bool is_theirs(const struct work *w, const struct wl_knob *k, const struc
     return !(w->rebooted && wl_cap_same(k->kind, now, k->standard));
 }
 
-/* Locked clocks are gone with a reboot; what has been locked since is not ours. */
+/* Locked clocks are gone with a reboot; what has been locked since is not ours. A readable value must be the found one
+ * itself: one that is near it may be the cap. */
 static bool has_found_value(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry, double now)
 {
-    return k->blind ? w->rebooted : wl_cap_same(k->kind, now, entry->found);
+    static const double EXACT = 1e-6;
+    return k->blind ? w->rebooted : fabs(now - entry->found) <= EXACT;
 }
 
 static int put_back(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry, struct wl_left *row,

@@ -110,7 +110,8 @@ static int check_commands(const struct wl_setting_place *p, enum wl_cap_kind kin
     if (!strstr(command, value)) return wl_fail(e, WL_EINVAL, "cap command '%s': %s is missing", command, value);
     bool blind = knobs->n > 0 && knobs->v[0].blind;
     if (blind && !o->clock_restore)
-        return wl_fail(e, WL_EINVAL, "a clock that a command locks needs a command that undoes it: --cap-clock-restore");
+        return wl_fail(e, WL_EINVAL,
+                       "a clock that a command locks needs a command that undoes it: --cap-clock-restore");
     return 0;
 }
 

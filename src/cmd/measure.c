@@ -12,8 +12,10 @@ enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
 
 struct options {
     const char *store, *name, *json;
-    bool quiet;
+    bool quiet, cap_dry_run;
     double grace_s;
+    struct wl_cap_request cap;
+    struct wl_cap_opts cap_opts;
     struct wl_power_opts power;
     struct wl_mark_regex_opts regex;
 };
@@ -30,6 +32,32 @@ static const struct wl_opt rows[] = {
       .help = "workload in tables; the command's name if not given" },
     WL_POWER_OPT_ROWS(struct options, power),
     WL_MARK_REGEX_OPT_ROWS(struct options, regex),
+    { .name = "power-cap-w",
+      .type = WL_REAL,
+      .offset = offsetof(struct options, cap.value[WL_CAP_POWER]),
+      .min = 1,
+      .max = 1e5,
+      .unit = "W",
+      .help = "power limit of each device while the command runs" },
+    { .name = "clock-mhz",
+      .type = WL_REAL,
+      .offset = offsetof(struct options, cap.value[WL_CAP_CLOCK]),
+      .min = 1,
+      .max = 1e5,
+      .unit = "MHz",
+      .help = "clock at which each GPU is locked, or the highest one of the CPUs" },
+    { .name = "mem-clock-mhz",
+      .type = WL_REAL,
+      .offset = offsetof(struct options, cap.value[WL_CAP_MEM_CLOCK]),
+      .min = 1,
+      .max = 1e5,
+      .unit = "MHz",
+      .help = "clock at which the memory of each GPU is locked" },
+    WL_CAP_OPT_ROWS(struct options, cap_opts, "cap-"),
+    { .name = "cap-dry-run",
+      .type = WL_FLAG,
+      .offset = offsetof(struct options, cap_dry_run),
+      .help = "say what would be set on which device; set and run nothing" },
     { .name = "json",
       .type = WL_STR,
       .offset = offsetof(struct options, json),
@@ -193,6 +221,8 @@ static void print_summary(const struct wl_run_result *r, int64_t run, const char
             r->error ? r->error : "");
     print_energies(r, a);
     print_utilisation(r, a);
+    for (size_t i = 0; i < r->n_caps; i++) fprintf(stderr, "  cap          %s\n", wl_cap_describe(&r->caps[i], a));
+    if (r->flag) fprintf(stderr, "  flagged      %s\n", r->flag);
     print_epochs(r, a);
     const struct wl_sampler_stats *s = &r->sampling;
     fprintf(stderr, "  measuring    %s CPU time", wl_human_time(a, r->own_cpu_s));
@@ -239,6 +269,27 @@ static void json_stats(const struct wl_run_result *r, struct wl_json *root)
     }
 }
 
+static void json_caps(const struct wl_run_result *r, struct wl_json *root)
+{
+    struct wl_json *list = wl_json_add_array(root, "caps");
+    for (size_t i = 0; i < r->n_caps; i++) {
+        const struct wl_cap_setting *s = &r->caps[i];
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_str(o, "device", s->device);
+        wl_json_add_str(o, "kind", wl_cap_kind_name(s->kind));
+        wl_json_add_str(o, "setter", s->setter);
+        wl_json_add_real(o, "requested", s->requested);
+        wl_json_add_real(o, "found", s->found);
+        wl_json_add_real(o, "enforced", s->enforced);
+        wl_json_add_real(o, "at_end", s->at_end);
+        wl_json_add_real(o, "min", s->min);
+        wl_json_add_real(o, "max", s->max);
+        wl_json_add_real(o, "default", s->standard);
+        wl_json_add_bool(o, "simulated", s->simulated);
+    }
+    wl_json_add_str(root, "flag", r->flag);
+}
+
 static int write_json(const char *path, const struct wl_run_result *r, int64_t run, const char *store,
                       struct wl_arena *a, struct wl_err *e)
 {
@@ -250,6 +301,7 @@ static int write_json(const char *path, const struct wl_run_result *r, int64_t r
     wl_json_add_real(root, "time_s", (double)(r->end_ns - r->start_ns) / WL_NS_PER_S);
     json_energies(r, root, a);
     json_stats(r, root);
+    json_caps(r, root);
     struct wl_json *epochs = wl_json_add_array(root, "epochs");
     for (size_t i = 0; i < r->derived.n_epochs; i++) {
         const struct wl_epoch_row *row = &r->derived.epochs[i];
@@ -270,11 +322,14 @@ static int write_json(const char *path, const struct wl_run_result *r, int64_t r
 /* ---- the run ---- */
 
 /* A run of the campaign "measure"; its trial is the workload's name. */
-static int plan_run(struct wl_store *s, const char *workload, int64_t *run, struct wl_err *e)
+static int plan_run(struct wl_store *s, const char *workload, const struct wl_cap_request *cap, int64_t *run,
+                    struct wl_err *e)
 {
     int64_t campaign, trial;
     struct wl_settings set = wl_settings_none;
     set.workload = workload;
+    set.power_cap_w = cap->value[WL_CAP_POWER];
+    set.clock_mhz = cap->value[WL_CAP_CLOCK];
     int rc = wl_store_begin(s, e);
     if (rc < 0) return rc;
     rc = wl_store_campaign(s, "measure", "", WL_VERSION, &campaign, e);
@@ -310,21 +365,39 @@ static int place(struct wl_store *s, int64_t run, struct wl_run_how *how, struct
     return 0;
 }
 
+static int cap_dry_run(const struct options *o, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_caps *caps;
+    size_t n;
+    if (!wl_cap_asked(&o->cap)) return wl_fail(e, WL_EUSAGE, "--cap-dry-run: no cap is asked for");
+    int rc = wl_caps_plan(&caps, &o->cap, &o->cap_opts, &o->power, a, e);
+    if (rc < 0) return rc;
+    const struct wl_cap_setting *v = wl_caps_settings(caps, &n);
+    for (size_t i = 0; i < n; i++) puts(wl_cap_describe(&v[i], a));
+    printf("journal: in %s\n", wl_cap_state_dir(&o->cap_opts, a));
+    return WL_EXIT_OK;
+}
+
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct options *o = options;
     char **command = rest->command;
+    if (o->cap_dry_run) return cap_dry_run(o, a, e);
     if (!command || !command[0]) return wl_fail(e, WL_EUSAGE, "a command is missing behind --");
     struct wl_store *s;
     struct wl_signals *signals;
     int64_t run_id;
-    struct wl_run_how how = {
-        .argv = command, .pass_through = true, .grace_s = o->grace_s, .power = &o->power, .regex = &o->regex
-    };
+    struct wl_run_how how = { .argv = command,
+                              .pass_through = true,
+                              .grace_s = o->grace_s,
+                              .power = &o->power,
+                              .regex = &o->regex,
+                              .cap = &o->cap,
+                              .cap_opts = &o->cap_opts };
     int rc = wl_signals_open(&signals, true, a, e);
     how.signals = signals;
     if (rc == 0) rc = open_store(o, &s, a, e);
-    if (rc == 0) rc = plan_run(s, o->name ? o->name : wl_path_base(command[0]), &run_id, e);
+    if (rc == 0) rc = plan_run(s, o->name ? o->name : wl_path_base(command[0]), &o->cap, &run_id, e);
     if (rc == 0) rc = place(s, run_id, &how, a, e);
     if (rc < 0) return rc;
     struct wl_run_result r;

@@ -41,7 +41,9 @@ static void print_row(const struct wl_left *l, bool dry_run, struct wl_arena *a)
     const char *found = value_text(l->found, l->kind, "no lock", a), *set = value_text(l->set, l->kind, "-", a);
     printf("%s %s of process %lld: ", l->device, wl_cap_kind_name(l->kind), (long long)l->pid);
     switch (l->state) {
-    case WL_LEFT_RESTORED: printf("%s %s (it was set to %s)\n", dry_run ? "would go back to" : "back to", found, set); break;
+    case WL_LEFT_RESTORED:
+        printf("%s %s (it was set to %s)\n", dry_run ? "would go back to" : "back to", found, set);
+        break;
     case WL_LEFT_UNSET: printf("has its found value, %s\n", found); break;
     case WL_LEFT_THEIRS:
         printf("left at %s, which somebody else has set since (we found %s and set %s)\n",
@@ -100,10 +102,11 @@ const struct wl_cmd wl_cmd_restore = {
     .name = "restore",
     .usage = "[options]",
     .help = "put back every power cap and clock lock that a dead run left behind",
-    .more = "A run that sets caps first writes what it found into a journal. Journals of runs that live are left alone.\n"
-            "Status: 0 nothing is left, 1 something could not be put back.\n\n"
-            "  wattlaw restore --dry-run\n"
-            "  sudo wattlaw restore        in a Slurm epilog: puts back what a cancelled job left",
+    .more =
+        "A run that sets caps first writes what it found into a journal. Journals of runs that live are left alone.\n"
+        "Status: 0 nothing is left, 1 something could not be put back.\n\n"
+        "  wattlaw restore --dry-run\n"
+        "  sudo wattlaw restore        in a Slurm epilog: puts back what a cancelled job left",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,

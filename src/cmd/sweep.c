@@ -131,7 +131,7 @@ static int plan_text(const struct wl_experiment *x, const struct wl_grid *g, str
 static int dry_run(const struct options *o, const struct wl_experiment *x, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_grid g;
-    struct wl_machine here = wl_machine_here();
+    struct wl_machine here = wl_machine_here(x, a);
     int rc = wl_grid_make(x, &here, &g, a, e);
     if (rc < 0) return rc;
     return o->json ? plan_json(x, &g, a, e) : plan_text(x, &g, a, e);

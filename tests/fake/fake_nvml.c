@@ -17,10 +17,13 @@
  *     limits=100:400:350  power limits that it takes, W: lowest, highest, default (100:400:400)
  *     state=FILE          keeps what is set (power limits, locked clocks) in this file, for all processes
  *     ignore=1            setting a power limit succeeds and changes nothing
+ *     reasons=2           bits of the clock event reasons (1: idle)
+ *     clock=1005          SM clock, MHz, where it is not locked (1410)
  *     out_of_band=300     a limit set elsewhere, W: the enforced one is never above it
  *
- * A constant power stays below the power limit and clocks below the locked ones. Times count from nvmlInit. GPU k draws k W more than GPU 0. Built with FAKE_OLD it lacks what drivers of the
- * year 2018 lacked; with FAKE_BROKEN it lacks a function that every driver has. */
+ * A constant power stays below the power limit and clocks below the locked ones. Times count from nvmlInit. GPU k draws
+ * k W more than GPU 0. Built with FAKE_OLD it lacks what drivers of the year 2018 lacked; with FAKE_BROKEN it lacks a
+ * function that every driver has. */
 #include "fake_limits.h"
 #include "power/nvml_api.h"
 
@@ -57,7 +60,7 @@ static struct {
     double update_s, reset_s, latency_s;
     unsigned busy_pct;
     unsigned limits_mw[3]; /* min, max, default */
-    unsigned out_of_band_mw;
+    unsigned out_of_band_mw, reasons, clock_mhz;
     bool ignore_sets;
     struct fail fails[MOST_FAILS];
     int n_fails;
@@ -128,6 +131,10 @@ static void set(const char *key, char *v)
         fake_limits_open(v);
     else if (strcmp(key, "ignore") == 0)
         fake.ignore_sets = atoi(v) != 0;
+    else if (strcmp(key, "reasons") == 0)
+        fake.reasons = (unsigned)atoi(v);
+    else if (strcmp(key, "clock") == 0)
+        fake.clock_mhz = (unsigned)atoi(v);
     else if (strcmp(key, "out_of_band") == 0)
         fake.out_of_band_mw = (unsigned)lround(atof(v) * 1e3);
     else if (strcmp(key, "fail") == 0)
@@ -156,6 +163,8 @@ static void load_script(void)
     fake.shape_v[0] = 100;
     fake.reset_s = HUGE_VAL;
     fake.busy_pct = 50;
+    fake.reasons = 0x1;
+    fake.clock_mhz = 1410;
     set_limits("100:400:400");
     fake_limits_open("");
     memcpy(fake.models[0], "Fake GPU", sizeof "Fake GPU");
@@ -353,7 +362,7 @@ nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t d, int type, unsigned *mhz)
     ENTER(d, "GetClockInfo");
     struct fake_limits l = fake_limits_get(d->index);
     unsigned lock = type == NVML_CLOCK_MEM ? l.mem_mhz : l.sm_mhz;
-    *mhz = lock ? lock : max_mhz(type);
+    *mhz = lock ? lock : type == NVML_CLOCK_MEM ? max_mhz(type) : fake.clock_mhz;
     return NVML_SUCCESS;
 }
 
@@ -444,7 +453,7 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t d, int n, nvmlFieldValue_t *v
 nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t d, unsigned long long *bits)
 {
     ENTER(d, "GetCurrentClocksEventReasons");
-    *bits = 0x1;
+    *bits = fake.reasons;
     return NVML_SUCCESS;
 }
 

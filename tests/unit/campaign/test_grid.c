@@ -30,7 +30,9 @@ static int teardown(void **state)
 /* A grid for a machine with 8 cores from the lines of [sweep] and of the other sections. */
 static void make(const char *campaign, const char *sweep, const char *rest)
 {
-    struct wl_machine here = { .cores = 8, .no_power_cap = "no permission", .no_clock_cap = "no GPU" };
+    struct wl_machine here = { .cores = 8,
+                               .power = { .why_not = "no permission", .min = NAN, .max = NAN },
+                               .clock = { .why_not = "no GPU", .min = NAN, .max = NAN } };
     const char *text =
         wl_strf(a,
                 "[campaign]\nname = t\n%s\n[sweep]\n%s\n[launch]\ncommand = job {workers} {accumulation} "

@@ -1,0 +1,197 @@
+"""Caps as a user meets them: caps.py WATTLAW FAKE_NVML_LIBRARY"""
+import json
+import os
+import signal
+import sqlite3
+import sys
+
+from rig import GPU, Rig, guard_of, kill, wait_until
+
+wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
+
+
+def expect(condition, what, run=None):
+    if not condition:
+        sys.exit(what if run is None else f"{what}\nexit {run.returncode}\n{run.stdout}\n{run.stderr}")
+
+
+def rig(**how):
+    return Rig(wattlaw, fake, **how)
+
+
+def rows(path, sql):
+    with sqlite3.connect(path) as db:
+        return db.execute(sql).fetchall()
+
+
+# Set while the job runs, put back behind it, stored with the run.
+with rig(found_w=(350, 360)) as m:
+    seen = os.path.join(m.path, "seen")
+    r = m.measure("--power-cap-w", "250", "--clock-mhz", "900", "--mem-clock-mhz", "1000", "--json",
+                  os.path.join(m.path, "s.json"), job=("cp", m.limits, seen))
+    expect(r.returncode == 0, "a capped run", r)
+    with open(seen, "rb") as f:
+        expect(f.read() == b"".join(v.to_bytes(4, "little") for v in (250000, 900, 1000)) * 2, "set while the job ran")
+    expect(m.get() == [(350000, 0, 0), (360000, 0, 0)] and not m.journals(), "put back")
+    with open(os.path.join(m.path, "s.json"), encoding="utf-8") as f:
+        caps = [c for c in json.load(f)["caps"] if c["kind"] == "power_cap_w"]
+    expect([(c["requested"], c["found"], c["enforced"], c["at_end"]) for c in caps] ==
+           [(250, 350, 250, 250), (250, 360, 250, 250)] and all(c["simulated"] for c in caps), f"told: {caps}")
+    store = os.path.join(m.path, "store.db")
+    expect(rows(store, "SELECT power_cap_w, clock_mhz FROM trial") == [(250, 900)], "the trial has its caps")
+    expect(len(rows(store, "SELECT * FROM log WHERE area = 'cap' AND run = 1")) == 6, "the run's log names each")
+
+# What is refused, and that nothing is left behind by it.
+for script, options, text in (
+        ("", ("--power-cap-w", "50"), "100 to 400 W"),
+        ("", ("--clock-mhz", "5000"), "1410 MHz"),
+        ("fail=*:SetPowerManagementLimit:4", ("--power-cap-w", "250"), "no permission"),
+        ("fail=1:SetPowerManagementLimit:4", ("--power-cap-w", "250"), "no permission"),
+        ("fail=1:SetGpuLockedClocks:3", ("--clock-mhz", "900"), "not supported"),
+        ("ignore=1", ("--power-cap-w", "250"), "reads 400 W"),
+        ("out_of_band=200", ("--power-cap-w", "250"), "enforces 200"),
+        ("reasons=2", ("--clock-mhz", "900"), "clocks have been set"),
+        ("busy=100; reasons=0; clock=1005", ("--clock-mhz", "900"), "seems to be locked"),
+        ("", ("--power-cap-w", "250", "--cap-setter", "rapl", "--sensor-root", "/nowhere"), "no power limit"),
+        ("", ("--power-cap-w", "250", "--cap-setter", "rapll"), "expected one of"),
+        ("", ("--power-cap-w", "250", "--cap-command", "set {uid} {watts}"), "{uid}"),
+        ("", ("--clock-mhz", "900", "--cap-clock-command", "true {mhz}"), "--cap-clock-restore"),
+        ("", ("--power-cap-w", "250", "--cap-command", "/nowhere/site-cap {watts}"), "not found"),
+        ("", ("--power-cap-w", "250", "--cap-setter", "observe"), "reads 400 W")):
+    with rig(script=script) as m:
+        before = m.get()
+        r = m.measure(*options, job=("touch", os.path.join(m.path, "ran")))
+        expect(r.returncode in (1, 2) and text in r.stderr, f"{options} with '{script}' is refused: {text}", r)
+        expect(m.get() == before and not m.journals(), f"{options} with '{script}' leaves nothing", r)
+        expect(not os.path.exists(os.path.join(m.path, "ran")), "the job was not run")
+
+# Dry run.
+with rig() as m:
+    r = m.measure("--power-cap-w", "250", "--cap-dry-run")
+    expect(r.returncode == 0 and r.stdout.count("250 W asked, 400 W found") == 2, "a dry run tells", r)
+    expect(not m.journals() and m.watts() == [400, 400], "and does nothing")
+
+# The site's command; a wrapper that fails for the second GPU leaves nothing.
+with rig() as m:
+    log, tool = os.path.join(m.path, "log"), os.path.join(m.path, "site-cap")
+    with open(tool, "w", encoding="ascii") as f:
+        f.write(f"""#!/usr/bin/env python3
+import struct, sys
+gpu, watts = int(sys.argv[1][11]), float(sys.argv[2])
+if len(sys.argv) > 3 and gpu == 1 and watts == 250: sys.exit("site-cap: not today")
+with open({m.limits!r}, "r+b") as f:
+    f.seek(12 * gpu)
+    f.write(struct.pack("<I", int(watts * 1000)))
+open({log!r}, "a").write(f"{{gpu}} {{watts:g}}\\n")
+""")
+    os.chmod(tool, 0o755)
+    r = m.measure("--power-cap-w", "250", "--cap-command", f"{tool} {{uuid}} {{watts}}")
+    expect(r.returncode == 0 and m.watts() == [400, 400], "by the site's command", r)
+    with open(log, encoding="ascii") as f:
+        expect(f.read().split("\n")[:4] == ["0 250", "1 250", "0 400", "1 400"], "set and undone by it")
+    r = m.measure("--power-cap-w", "250", "--cap-command", f"{tool} {{uuid}} {{watts}} fail")
+    expect(r.returncode == 1 and "not today" in r.stderr and m.watts() == [400, 400], "a failure is undone", r)
+    p = m.start("--power-cap-w", "250", "--cap-command", f"{tool} {{uuid}} {{watts}}")
+    expect(wait_until(lambda: m.watts() == [250, 250]), "set")
+    kill(guard_of(p.pid), signal.SIGKILL)
+    kill(p.pid, signal.SIGKILL)
+    p.communicate()
+    r = m.restore("--json")
+    expect(r.returncode == 0 and m.watts() == [400, 400], "restore runs the site's command", r)
+    expect([c["state"] for c in json.loads(r.stdout)["caps"]] == ["restored"] * 2, "and says so", r)
+
+# Observe: what the site has set is verified and stays.
+with rig(found_w=(250, 250)) as m:
+    r = m.measure("--power-cap-w", "250", "--cap-setter", "observe")
+    expect(r.returncode == 0 and m.watts() == [250, 250] and "by observe" in r.stderr, "observed", r)
+
+# Somebody else changes a cap on the way: the run is flagged, the value is theirs.
+with rig() as m:
+    p = m.start("--power-cap-w", "250", job=("sleep", "0.5"))
+    expect(wait_until(lambda: m.watts() == [250, 250] and guard_of(p.pid)), "set")
+    m.put([(300000, 0, 0), (250000, 0, 0)])
+    err = p.communicate()[1]
+    expect(m.watts() == [300, 400] and "flagged" in err, f"theirs stays, ours goes back: {m.watts()} {err}")
+    flag = rows(os.path.join(m.path, "store.db"), "SELECT flag FROM run")[0][0]
+    expect(flag and "reads 300 W" in flag, f"the run is flagged: {flag}")
+
+# A guard that is killed gets a successor.
+with rig() as m:
+    p = m.start("--power-cap-w", "250")
+    expect(wait_until(lambda: m.watts() == [250, 250] and guard_of(p.pid)), "set")
+    first = guard_of(p.pid)
+    kill(first, signal.SIGKILL)
+    expect(wait_until(lambda: guard_of(p.pid) not in (0, first)), "another guard")
+    kill(p.pid, signal.SIGKILL)
+    p.communicate()
+    expect(wait_until(lambda: m.watts() == [400, 400] and not m.journals()), "which does its work")
+
+# Two at a time do not undo each other; the same device is refused.
+with rig() as m:
+    one = m.start("--power-cap-w", "250", env={"CUDA_VISIBLE_DEVICES": "0"})
+    expect(wait_until(lambda: m.watts() == [250, 400]), "the first one sets its GPU alone")
+    r = m.measure("--power-cap-w", "200", env={"CUDA_VISIBLE_DEVICES": "0"})
+    expect(r.returncode == 1 and f"process {one.pid} holds it" in r.stderr and GPU % 0 in r.stderr, "held", r)
+    r = m.measure("--power-cap-w", "200", env={"CUDA_VISIBLE_DEVICES": "1"})
+    expect(r.returncode == 0 and m.watts() == [250, 400], "the other GPU is free", r)
+    r = m.restore()
+    expect(r.returncode == 0 and "holds it" in r.stdout and m.watts() == [250, 400], "restore leaves the living", r)
+    two = m.start("--power-cap-w", "200", env={"CUDA_VISIBLE_DEVICES": "1"})
+    expect(wait_until(lambda: m.watts() == [250, 200]), "both")
+    kill(guard_of(one.pid), signal.SIGKILL)
+    kill(one.pid, signal.SIGKILL)
+    one.communicate()
+    r = m.restore("--dry-run")
+    expect("would go back to 400 W" in r.stdout and m.watts() == [250, 200], "a dry run", r)
+    r = m.measure("--power-cap-w", "300", env={"CUDA_VISIBLE_DEVICES": "0"})
+    expect(r.returncode == 0 and "was put back" in r.stderr and m.watts() == [400, 200], "the next start restores", r)
+    kill(two.pid, signal.SIGINT)
+    two.communicate()
+    expect(m.watts() == [400, 400] and not m.journals(), "all as it was")
+
+# Restore: what another has set since stays unless forced; another user's or a broken journal is named.
+with rig() as m:
+    p = m.start("--power-cap-w", "250")
+    expect(wait_until(lambda: m.watts() == [250, 250]), "set")
+    kill(guard_of(p.pid), signal.SIGKILL)
+    kill(p.pid, signal.SIGKILL)
+    p.communicate()
+    m.put([(320000, 0, 0), (250000, 0, 0)])
+    r = m.restore("--dry-run", "--force", "--json")
+    expect([c["state"] for c in json.loads(r.stdout)["caps"]] == ["restored"] * 2, "what force would do", r)
+    r = m.restore()
+    expect("left at 320 W" in r.stdout and m.watts() == [320, 400] and not m.journals(), "theirs", r)
+    with open(os.path.join(m.state, "x-1-1.caps"), "w", encoding="ascii") as f:
+        f.write("{}")
+    r = m.restore()
+    expect(r.returncode == 1 and "x-1-1.caps" in r.stderr, "a file that is no journal", r)
+
+# A sweep over caps: what the devices take is run, the rest is skipped with the reason.
+with rig() as m:
+    ini = os.path.join(m.path, "exp.ini")
+    with open(ini, "w", encoding="ascii") as f:
+        f.write(f"""[campaign]
+name = caps
+store = {m.path}/campaign
+[sweep]
+power_cap_w = 50, 200, 300
+clock_mhz = 900, 1200
+[measure]
+sensors = nvml
+nvml_library = {fake}
+[launch]
+command = sleep 0.1
+""")
+    r = m.run(wattlaw, "sweep", ini)
+    expect(r.returncode == 0 and "4 trials" in r.stderr and "100 to 400 W" in r.stderr, "a sweep", r)
+    found = rows(os.path.join(m.path, "campaign", "wattlaw.db"), """
+        SELECT power_cap_w, clock_mhz, round(avg(s.value)) FROM trial t JOIN run r ON r.trial = t.id
+        JOIN channel c ON c.run = r.id JOIN sample s ON s.channel = c.id JOIN device d ON d.id = c.device
+        WHERE quantity = 'sm_clock_mhz' AND number = 0 AND s.t_ns >= start_mono_ns AND s.t_ns <= stop_mono_ns
+        GROUP BY 1, 2 ORDER BY 1, 2""")
+    expect(found == [(200, 900, 900), (200, 1200, 1200), (300, 900, 900), (300, 1200, 1200)], f"clocks: {found}")
+    expect(m.get() == [(400000, 0, 0)] * 2 and not m.journals(), "put back")
+    with open(ini, "a", encoding="ascii") as f:
+        f.write("[cap]\nsetter = rapl\n")
+    r = m.run(wattlaw, "sweep", ini, "--dry-run", "--set", f"measure.sensor_root={m.path}")
+    expect(r.returncode == 0 and "no power limit" in r.stdout, "no setter: every trial is skipped with the reason", r)
