@@ -49,8 +49,25 @@ static int write_all(int fd, const char *data, size_t n)
     return 0;
 }
 
+bool wl_file_replaceable(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
+}
+
+static int write_through(const char *path, const char *data, size_t n, struct wl_err *e)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    bool bad = fd < 0 || write_all(fd, data, n);
+    int en = errno;
+    if (fd >= 0 && close(fd) && !bad) bad = true, en = errno;
+    errno = en;
+    return bad ? wl_fail_errno(e, "%s: cannot write", path) : 0;
+}
+
 int wl_file_write(const char *path, const char *data, size_t n, struct wl_err *e)
 {
+    if (!wl_file_replaceable(path)) return write_through(path, data, n, e);
     char tmp[4096];
     if (snprintf(tmp, sizeof tmp, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof tmp)
         return wl_fail(e, WL_EINVAL, "%s: the path is too long", path);
@@ -128,19 +145,13 @@ const char *wl_path_base(const char *path)
     return slash ? slash + 1 : path;
 }
 
-char *wl_path_dir(struct wl_arena *a, const char *path)
-{
-    return wl_strdup(a, dirname(wl_strdup(a, path)));
-}
+char *wl_path_dir(struct wl_arena *a, const char *path) { return wl_strdup(a, dirname(wl_strdup(a, path))); }
 
-static int by_name(const void *x, const void *y)
-{
-    return strcmp(*(char *const *)x, *(char *const *)y);
-}
+static int by_name(const void *x, const void *y) { return strcmp(*(char *const *)x, *(char *const *)y); }
 
 int wl_dir_list(const char *path, struct wl_strs *out, struct wl_arena *a, struct wl_err *e)
 {
-    *out = (struct wl_strs){ 0 };
+    *out = (struct wl_strs) { 0 };
     DIR *d = opendir(path);
     if (!d) return wl_fail_errno(e, "%s: cannot list the folder", path);
     struct dirent *entry;

@@ -9,7 +9,12 @@
 int wl_file_read(const char *path, size_t max, char **text, size_t *n, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 
-/* Writes beside the path, syncs, renames: the old content or the new one, never half of it. */
+/* May the path be replaced by renaming? A regular file or nothing; a device, a pipe or a link (/dev/stdout) is written to
+ * as it is. */
+bool wl_file_replaceable(const char *path);
+
+/* Writes beside the path, syncs, renames: the old content or the new one, never half of it. What is not replaceable is
+ * written to. */
 int wl_file_write(const char *path, const char *data, size_t n, struct wl_err *e) WL_MUST_CHECK;
 
 /* The last lines of a file, at most `max` bytes, starting at a whole line; "" where it cannot be read. */

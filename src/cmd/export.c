@@ -99,18 +99,20 @@ static int unknown_table(const char *word, struct wl_err *e)
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-/* Written beside the file and renamed, so that a file that was there stays until the new one is whole. */
+/* Written beside the file and renamed, so that a file that was there stays until the new one is whole; a device or a
+ * pipe is written to as it is. */
 static int write_file(const char *path, const struct export_options *o, size_t table, const struct wl_rest *rest,
                       struct wl_arena *a, struct wl_err *e)
 {
-    char *tmp = wl_strf(a, "%s.tmp", path);
-    FILE *to = fopen(tmp, "w");
-    if (!to) return wl_fail_errno(e, "%s: cannot write", tmp);
+    bool replace = wl_file_replaceable(path);
+    const char *target = replace ? wl_strf(a, "%s.tmp", path) : path;
+    FILE *to = fopen(target, "w");
+    if (!to) return wl_fail_errno(e, "%s: cannot write", path);
     int rc = tables[table].write(o, rest, to, a, e);
     bool bad = ferror(to) != 0;
     bad = fclose(to) != 0 || bad;
-    if (rc == 0 && (bad || rename(tmp, path))) rc = wl_fail_errno(e, "%s: cannot write", path);
-    if (rc) unlink(tmp);
+    if (rc == 0 && (bad || (replace && rename(target, path)))) rc = wl_fail_errno(e, "%s: cannot write", path);
+    if (rc && replace) unlink(target);
     return rc;
 }
 

@@ -114,8 +114,11 @@ def exported_file_is_whole(program, folder):
     with open(target) as file:
         same = file.read() == first
     left = [name for name in os.listdir(folder) if name.endswith(".tmp")]
-    right = status == 0 and bad == 1 and same and first.startswith("workload,") and not left
-    return [] if right else [f"export -o: {status}, {bad}, {same}, {left}"]
+    pipe, _ = run(program, folder, ["export", "observations", "lab1", "-o", "/dev/stdout"])
+    full, _ = run(program, folder, ["export", "observations", "lab1", "-o", "/dev/full"])
+    devices = pipe == 0 and full == 1 and not os.path.isfile("/dev/full")
+    right = status == 0 and bad == 1 and same and first.startswith("workload,") and not left and devices
+    return [] if right else [f"export -o: {status}, {bad}, {same}, {left}, {pipe}, {full}"]
 
 
 def main():

@@ -51,6 +51,31 @@ static void files_are_written_whole_or_not_at_all(void **state)
     assert_int_equal(names.n, 1); /* no temporary file is left */
 }
 
+/* As root a rename would put a file in the place of /dev/null. */
+static void what_is_no_file_is_written_to(void **state)
+{
+    (void)state;
+    char *fifo = wl_path_join(a, dir, "fifo"), *link = wl_path_join(a, dir, "link"),
+         *file = wl_path_join(a, dir, "real");
+    char got[8] = "", *text;
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    int fd = open(fifo, O_RDWR);
+    assert_int_equal(wl_file_write(fifo, "one", 3, &e), 0);
+    assert_int_equal(read(fd, got, sizeof got), 3);
+    close(fd);
+    assert_false(wl_file_replaceable(fifo));
+
+    assert_int_equal(symlink("real", link), 0);
+    assert_int_equal(wl_file_write(file, "a longer text", 13, &e), 0);
+    assert_int_equal(wl_file_write(link, "two", 3, &e), 0);
+    assert_int_equal(wl_file_read(file, 100, &text, NULL, a, &e), 0);
+    assert_string_equal(text, "two");
+    assert_int_equal(unlink(fifo) | unlink(link) | unlink(file), 0);
+
+    assert_true(wl_file_write("/dev/full", "one", 3, &e) < 0);
+    assert_non_null(strstr(e.msg, "No space"));
+}
+
 static void proc_files_are_read_whole(void **state)
 {
     (void)state;
@@ -88,11 +113,11 @@ static void exits_and_signals_are_told_apart(void **state)
     (void)state;
     struct wl_exit x;
     char *text;
-    assert_int_equal(wl_run((char *[]){ "sh", "-c", "echo hi; exit 3", NULL }, 100, false, &text, &x, a, &e), 0);
+    assert_int_equal(wl_run((char *[]) { "sh", "-c", "echo hi; exit 3", NULL }, 100, false, &text, &x, a, &e), 0);
     assert_string_equal(text, "hi\n");
     assert_int_equal(x.status, 3);
     assert_int_equal(x.signal, 0);
-    assert_int_equal(wl_run((char *[]){ "sh", "-c", "kill -TERM $$", NULL }, 0, false, NULL, &x, a, &e), 0);
+    assert_int_equal(wl_run((char *[]) { "sh", "-c", "kill -TERM $$", NULL }, 0, false, NULL, &x, a, &e), 0);
     assert_int_equal(x.status, 128 + SIGTERM);
     assert_int_equal(x.signal, SIGTERM);
 }
@@ -102,7 +127,8 @@ static void a_child_has_no_descriptor_of_dev_null_but_stdin(void **state)
     (void)state;
     struct wl_exit x;
     char *text;
-    char *argv[] = { "sh", "-c", "for f in 0 1 2 3 4 5 6 7 8 9; do readlink /proc/$$/fd/$f; done | grep -c /dev/null", NULL };
+    char *argv[] = { "sh", "-c", "for f in 0 1 2 3 4 5 6 7 8 9; do readlink /proc/$$/fd/$f; done | grep -c /dev/null",
+                     NULL };
     assert_int_equal(wl_run(argv, 100, true, &text, &x, a, &e), 0);
     assert_string_equal(text, "1\n");
 }
@@ -111,12 +137,14 @@ static void a_missing_command_is_told_at_the_start(void **state)
 {
     (void)state;
     pid_t pid;
-    struct wl_spawn how = { .argv = (char *[]){ "no-such-command-here", NULL }, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1 };
+    struct wl_spawn how = {
+        .argv = (char *[]) { "no-such-command-here", NULL }, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1
+    };
     assert_int_equal(wl_spawn(&how, &pid, &e), WL_ENOENT);
     assert_string_equal(e.msg, "no-such-command-here: command not found");
-    how.argv = (char *[]){ "/etc/passwd", NULL };
+    how.argv = (char *[]) { "/etc/passwd", NULL };
     assert_int_equal(wl_spawn(&how, &pid, &e), WL_EPERM);
-    how.argv = (char *[]){ "true", NULL };
+    how.argv = (char *[]) { "true", NULL };
     how.dir = "/nowhere";
     assert_int_equal(wl_spawn(&how, &pid, &e), WL_ENOENT);
     assert_non_null(strstr(e.msg, "/nowhere"));
@@ -131,8 +159,13 @@ static void the_environment_is_added_to(void **state)
     wl_strs_add(a, &env, "WL_TEST_B=x");
     char *path = wl_path_join(a, dir, "env");
     int fd = open(path, O_WRONLY | O_CREAT, 0600);
-    struct wl_spawn how = { .argv = (char *[]){ "sh", "-c", "echo $WL_TEST_A $WL_TEST_B; env | grep -c WL_TEST_A", NULL },
-                            .env = &env, .stdin_fd = -1, .stdout_fd = fd, .stderr_fd = -1, .own_group = true };
+    struct wl_spawn how = { .argv =
+                                (char *[]) { "sh", "-c", "echo $WL_TEST_A $WL_TEST_B; env | grep -c WL_TEST_A", NULL },
+                            .env = &env,
+                            .stdin_fd = -1,
+                            .stdout_fd = fd,
+                            .stderr_fd = -1,
+                            .own_group = true };
     pid_t pid;
     struct wl_exit x;
     bool done;
@@ -148,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_written_whole_or_not_at_all),
+        cmocka_unit_test(what_is_no_file_is_written_to),
         cmocka_unit_test(proc_files_are_read_whole),
         cmocka_unit_test(the_tail_starts_at_a_line),
         cmocka_unit_test(folders_are_made_all_the_way),
