@@ -242,6 +242,29 @@ static int short_option(struct pass *p, const char *arg)
     return wl_fail(p->e, WL_EUSAGE, "unknown option %s", arg);
 }
 
+/* The values of a chosen preset for the rows that the command line left alone. A row set here counts as not seen, as
+ * one with a default does. */
+static void apply_preset(struct pass *p, const char *values)
+{
+    struct wl_strs pairs = wl_split(p->a, values, ' ');
+    for (size_t i = 0; i < pairs.n; i++) {
+        const char *eq = strchr(pairs.v[i], '=');
+        WL_CHECK(eq);
+        const struct wl_opt *o = wl_opts_find(p->rows, wl_strndup(p->a, pairs.v[i], (size_t)(eq - pairs.v[i])));
+        WL_CHECK(o);
+        if (!p->seen[o - p->rows]) WL_CHECK(set_value(o, p->out, eq + 1, false, p->a));
+    }
+}
+
+static void apply_presets(struct pass *p)
+{
+    for (const struct wl_opt *o = p->rows; o->name; o++) {
+        const char *chosen = o->presets ? *(const char **)field(o, p->out) : NULL;
+        for (const struct wl_opt_preset *v = o->presets; chosen && v->name; v++)
+            if (wl_streq(v->name, chosen)) apply_preset(p, v->values);
+    }
+}
+
 static int check_required(const struct pass *p)
 {
     for (const struct wl_opt *o = p->rows; o->name; o++)
@@ -280,6 +303,7 @@ int wl_opts_parse(const struct wl_opt *rows, void *out, int argc, char **argv, b
         }
         if (rc) return rc;
     }
+    apply_presets(&p);
     return check_required(&p);
 }
 

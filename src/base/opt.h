@@ -37,6 +37,13 @@ struct wl_reals {
 /* A maximum that is none: help and messages say "at least" the minimum. Whole numbers up to it are exact. */
 #define WL_NO_MAX 9007199254740992.0
 
+/* A named set of values. Where a WL_CHOICE with presets is chosen, these take the place of the defaults; what the
+ * command line says itself, before or behind it, wins. */
+struct wl_opt_preset {
+    const char *name;   /* one of `choices`; NULL ends the list */
+    const char *values; /* "epochs=10 lr=1e-5": other rows of the table, ours as defaults are */
+};
+
 struct wl_opt {
     const char *name; /* words joined by dashes */
     enum wl_opt_type type;
@@ -48,6 +55,7 @@ struct wl_opt {
     const char *help;    /* one line */
     bool required;
     char letter; /* also -o; 0: none */
+    const struct wl_opt_preset *presets; /* WL_CHOICE: what a choice brings along on the command line; NULL: nothing */
 };
 #define WL_OPT_END { .name = NULL }
 
@@ -66,7 +74,7 @@ struct wl_rest {
 };
 
 /* Reads argv[0..argc) (without the program's and the command's names): defaults first, then the options, then
- * checks `required`. WL_EUSAGE with a message. `--help` sets *help and stops. `stop_at_word`: the first plain
+ * the presets that they chose, then checks `required`. WL_EUSAGE with a message. `--help` sets *help and stops. `stop_at_word`: the first plain
  * argument starts the command (as behind "--"). */
 int wl_opts_parse(const struct wl_opt *rows, void *out, int argc, char **argv, bool stop_at_word, struct wl_rest *rest,
                   bool *help, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;

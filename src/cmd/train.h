@@ -13,7 +13,8 @@
 struct wl_train_opts {
     const char *data, *size, *backend;
     int64_t epochs, local_batch, accumulation, image_size, classes, train_samples, val_samples, seed;
-    bool validate, augment, skip_bad, check_crc;
+    const char *recipe;
+    bool validate, eval_train, augment, skip_bad, check_crc;
     /* optimiser and schedule */
     double lr, momentum, weight_decay;
     bool nesterov, lr_scale;
@@ -31,6 +32,9 @@ struct wl_train_opts {
     bool resume, explain, json, quiet;
 };
 extern const struct wl_opt wl_train_rows[];
+
+/* train_recipes.c: the published recipes, as values of these options. */
+extern const struct wl_opt_preset wl_train_recipes[];
 
 /* Puts the model's defaults where nothing was said, and checks what the rows cannot. */
 int wl_train_fill(struct wl_train_opts *o, const struct wl_model *m, struct wl_err *e) WL_MUST_CHECK;
@@ -51,7 +55,8 @@ struct wl_train_epoch {
     double time_s;       /* of the training pass, on this rank's clock */
     double input_wait_s; /* time that a rank waited for data, mean over ranks */
     double train_loss, train_top1, train_top5, val_loss, val_top1, val_top5;
-    double lr;  /* of its last update */
+    double eval_train_loss, eval_train_top1, eval_train_top5; /* over the training set, as validation is done */
+    double lr;                                                /* of its last update */
     bool whole; /* false: resumed in its middle, so time and samples are of a part */
 };
 
@@ -61,6 +66,7 @@ struct wl_train {
     struct wl_arena *arena;
     struct wl_comm *comm;
     struct wl_loader *train, *val; /* val NULL: no validation */
+    struct wl_loader *eval_train;  /* the training set in order, without crops and flips; NULL: not evaluated */
     struct wl_model_net net;
     struct wl_plan *plan;
     struct wl_schedule schedule;
@@ -95,8 +101,9 @@ int wl_train_explain(const struct wl_model *m, const struct wl_train_opts *o, st
  * a place for it. Collective. */
 int wl_train_run(struct wl_train *t, struct wl_err *e) WL_MUST_CHECK;
 
-/* train_validate.c: forward over the whole validation set. Collective; all ranks get the totals. */
-int wl_train_validate(struct wl_train *t, struct wl_counts *counts, struct wl_err *e) WL_MUST_CHECK;
+/* train_validate.c: forward over a whole set. Collective; all ranks get the totals. */
+int wl_train_validate(struct wl_train *t, struct wl_loader *set, struct wl_counts *counts,
+                      struct wl_err *e) WL_MUST_CHECK;
 
 /* train_resume.c: writes a checkpoint of the present state; takes the state of the newest one of the folder. */
 int wl_train_save(struct wl_train *t, struct wl_err *e) WL_MUST_CHECK;

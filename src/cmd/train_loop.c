@@ -133,17 +133,21 @@ static void fill_train(struct wl_train_epoch *r, const struct wl_counts *c)
     r->train_top5 = (double)c->top5 / n;
 }
 
-static int validate(struct wl_train *t, struct wl_train_epoch *r, struct wl_err *e)
+/* A phase behind the training pass. What no sample was seen for stays missing. */
+static int evaluate(struct wl_train *t, struct wl_loader *set, const char *phase, double *loss, double *top1,
+                    double *top5, struct wl_err *e)
 {
     struct wl_counts c = { 0 };
-    wattlaw_mark_phase_begin("validate");
-    int rc = wl_train_validate(t, &c, e);
-    wattlaw_mark_phase_end("validate");
+    *loss = *top1 = *top5 = NAN;
+    if (!set) return 0;
+    wattlaw_mark_phase_begin(phase);
+    int rc = wl_train_validate(t, set, &c, e);
+    wattlaw_mark_phase_end(phase);
     if (rc || c.samples == 0) return rc;
     double n = (double)c.samples;
-    r->val_loss = c.loss_sum / n;
-    r->val_top1 = (double)c.top1 / n;
-    r->val_top5 = (double)c.top5 / n;
+    *loss = c.loss_sum / n;
+    *top1 = (double)c.top1 / n;
+    *top5 = (double)c.top5 / n;
     return 0;
 }
 
@@ -159,6 +163,9 @@ static void mark_results(const struct wl_train_epoch *r)
         { "val_loss", r->val_loss },
         { "val_top1", r->val_top1 },
         { "val_top5", r->val_top5 },
+        { "eval_train_loss", r->eval_train_loss },
+        { "eval_train_top1", r->eval_train_top1 },
+        { "eval_train_top5", r->eval_train_top5 },
         { "lr", r->lr },
     };
     for (size_t i = 0; i < WL_COUNT(metrics); i++)
@@ -202,13 +209,15 @@ static int timed_pass(struct wl_train *t, struct wl_train_epoch *r, bool *stop, 
 
 static int epoch(struct wl_train *t, bool *stop, struct wl_err *e)
 {
-    struct wl_train_epoch r = { .epoch = t->at.epoch, .val_loss = NAN, .val_top1 = NAN, .val_top5 = NAN };
+    struct wl_train_epoch r = { .epoch = t->at.epoch };
     r.whole = t->at.epoch_updates == 0;
     int rc = timed_pass(t, &r, stop, e);
     if (rc || t->at.epoch_updates < t->epoch_updates) return rc; /* failed, or stopped in the middle */
     r.lr = t->lr;
     fill_train(&r, &t->at.counts);
-    if (t->val) rc = validate(t, &r, e);
+    rc = evaluate(t, t->val, "validate", &r.val_loss, &r.val_top1, &r.val_top5, e);
+    if (rc) return rc;
+    rc = evaluate(t, t->eval_train, "eval-train", &r.eval_train_loss, &r.eval_train_top1, &r.eval_train_top5, e);
     if (rc) return rc;
     wl_schedule_epoch_end(&t->schedule, t->val ? r.val_loss : r.train_loss);
     if (t->comm->rank == 0) {

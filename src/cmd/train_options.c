@@ -8,6 +8,8 @@
 const struct wl_opt wl_train_rows[] = {
     { "data", WL_STR, AT(data),
       .help = "folder with train/CLASS/*.JPEG and val/CLASS/*.JPEG, or with TFRecord shards; needed for training" },
+    { "recipe", WL_CHOICE, AT(recipe), .choices = "frey2022|huber2025", .presets = wl_train_recipes,
+      .help = "a published recipe: values for the options that are not given" },
     { "epochs", WL_INT, AT(epochs), "10", 1, 1e6, .help = "passes over the training set" },
     { "local-batch", WL_INT, AT(local_batch), NULL, 1, 1e6,
       .help = "samples of a worker at a time; default: the model's" },
@@ -22,6 +24,7 @@ const struct wl_opt wl_train_rows[] = {
     { "train-samples", WL_INT, AT(train_samples), NULL, 1, 1e12, .help = "use so many training images; default: all" },
     { "val-samples", WL_INT, AT(val_samples), NULL, 1, 1e12, .help = "use so many validation images; default: all" },
     { "validate", WL_FLAG, AT(validate), "yes", .help = "run over val/ after each epoch" },
+    { "eval-train", WL_FLAG, AT(eval_train), .help = "run over the training set too after each epoch, as over val/" },
     { "augment", WL_FLAG, AT(augment), "yes", .help = "random crops and flips in training" },
     { "skip-bad", WL_FLAG, AT(skip_bad), .help = "leave out images that cannot be read, and count them" },
     { "check-crc", WL_FLAG, AT(check_crc), "yes", .help = "compare TFRecord data with their checksums" },

@@ -28,8 +28,10 @@ static void print_table(const struct wl_train *t)
 {
     static const char *const heads[] = { "epoch",       "loss", "top-1 %", "top-5 %",   "val loss",    "val top-1 %",
                                          "val top-5 %", "lr",   "time s",  "samples/s", "input wait s" };
+    static const char *const again[] = { "train set loss", "train set top-1 %" };
     struct wl_table table = wl_table_new(t->arena);
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&table, heads[i], true);
+    for (size_t i = 0; t->eval_train && i < WL_COUNT(again); i++) wl_table_column(&table, again[i], true);
     for (size_t i = 0; i < t->n_epochs; i++) {
         const struct wl_train_epoch *r = &t->epochs[i];
         wl_table_cellf(&table, "%lld%s", (long long)r->epoch, r->whole ? "" : "*");
@@ -38,9 +40,23 @@ static void print_table(const struct wl_train *t)
                                  r->lr,          r->time_s,           rate((double)r->samples, r->time_s),
                                  r->input_wait_s };
         for (size_t k = 0; k < WL_COUNT(cells); k++) wl_table_real(&table, cells[k], 4);
+        if (t->eval_train) wl_table_real(&table, r->eval_train_loss, 4);
+        if (t->eval_train) wl_table_real(&table, 100 * r->eval_train_top1, 4);
         wl_table_row(&table);
     }
     wl_table_print(&table, stdout, 0);
+}
+
+/* How the learning rate comes about, with the values that count in the end. */
+static void print_optimiser(const struct wl_train *t)
+{
+    const struct wl_train_opts *o = t->opts;
+    const struct wl_schedule_opts *s = &t->schedule.opts;
+    if (o->recipe) printf("recipe %s: ", o->recipe);
+    printf("SGD, learning rate %g", s->lr);
+    if (s->scale) printf(" x global batch/256 = %g", s->lr * (double)t->global_batch / 256);
+    if (s->warmup_epochs > 0) printf(", warm-up over %g epochs", s->warmup_epochs);
+    printf(", schedule %s, momentum %g, weight decay %g\n\n", o->lr_schedule, o->momentum, o->weight_decay);
 }
 
 static void print_text(const struct wl_train *t, bool interrupted)
@@ -50,10 +66,11 @@ static void print_text(const struct wl_train *t, bool interrupted)
     printf("%s (%s, %.3g million parameters) on %s\n", t->model->name, t->opts->size, (double)info.parameters * 1e-6,
            t->opts->data);
     printf("%d worker%s x local batch %lld x accumulation %lld = global batch %lld; %lld classes, %lld training "
-           "images in %s\n\n",
+           "images in %s\n",
            t->comm->size, t->comm->size > 1 ? "s" : "", (long long)t->opts->local_batch,
            (long long)t->opts->accumulation, (long long)t->global_batch, (long long)t->classes,
            (long long)wl_loader_samples(t->train), wl_loader_format(t->train));
+    print_optimiser(t);
     if (t->n_epochs == 0 && !interrupted) {
         printf("nothing left to do: the checkpoint is of epoch %lld of %lld\n", (long long)t->at.epoch - 1,
                (long long)t->opts->epochs);
@@ -88,6 +105,9 @@ static void add_epoch(struct wl_json *list, const struct wl_train_epoch *r)
     wl_json_add_real(o, "val_loss", r->val_loss);
     wl_json_add_real(o, "val_top1", r->val_top1);
     wl_json_add_real(o, "val_top5", r->val_top5);
+    wl_json_add_real(o, "eval_train_loss", r->eval_train_loss);
+    wl_json_add_real(o, "eval_train_top1", r->eval_train_top1);
+    wl_json_add_real(o, "eval_train_top5", r->eval_train_top5);
 }
 
 static void print_json(const struct wl_train *t, bool interrupted)

@@ -2,14 +2,14 @@
 
 /* The loader gives each sample to exactly one rank, and every rank the same number of calls, of which the last may
  * bring less than a batch, or nothing: what is not there counts nowhere. */
-static int run_own(struct wl_train *t, struct wl_counts *counts, struct wl_err *e)
+static int run_own(struct wl_train *t, struct wl_loader *set, struct wl_counts *counts, struct wl_err *e)
 {
     float *images = wl_plan_input(t->plan, t->net.images);
     int32_t *labels = wl_plan_input(t->plan, t->net.labels);
-    int rc = wl_loader_epoch(t->val, 0, e);
+    int rc = wl_loader_epoch(set, 0, e);
     while (rc == 0) {
         int64_t n;
-        int got = wl_loader_next(t->val, images, labels, &n, e);
+        int got = wl_loader_next(set, images, labels, &n, e);
         if (got <= 0) return got;
         for (int64_t i = n; i < t->opts->local_batch; i++) labels[i] = -1;
         if (n > 0) rc = wl_plan_eval(t->plan, counts, e);
@@ -17,12 +17,12 @@ static int run_own(struct wl_train *t, struct wl_counts *counts, struct wl_err *
     return rc;
 }
 
-int wl_train_validate(struct wl_train *t, struct wl_counts *counts, struct wl_err *e)
+int wl_train_validate(struct wl_train *t, struct wl_loader *set, struct wl_counts *counts, struct wl_err *e)
 {
     int rc = wl_plan_average_statistics(t->plan, e);
     if (rc) return rc;
     struct wl_counts own = { 0 };
-    rc = wl_comm_agree(t->comm, run_own(t, &own, e), e);
+    rc = wl_comm_agree(t->comm, run_own(t, set, &own, e), e);
     if (rc) {
         t->agreed = true;
         return rc;

@@ -18,7 +18,7 @@
 struct wl_loader_opts {
     const char *dir;     /* folders or shards */
     bool train;          /* true: training set, shuffled, random crop and flip; false: validation, in order, centre */
-    int64_t image_size;  /* S, pixels a side of what comes out */
+    int64_t image_size;  /* S, pixels a side of what comes out; smaller images are enlarged, with one warning */
     int64_t classes;     /* what the model expects; 0: as many as there are, which shards need labels.txt for */
     int64_t samples;     /* use so many, evenly picked over the sorted list; 0: all. More than there are: WL_EINVAL */
     int64_t batch;       /* B, local batch */
@@ -26,6 +26,7 @@ struct wl_loader_opts {
     int64_t threads;     /* prefetch threads; 0: wl_loader_next decodes by itself */
     int64_t ring;        /* batches in flight; 0: 3 */
     uint64_t seed;
+    bool ordered;   /* train only: in order, and bad images left out, as in validation; without `augment` */
     bool drop_last; /* leave out what does not fill a batch on every rank */
     bool skip_bad;  /* an unreadable image is counted and left out instead of being an error */
     bool skip_crc;  /* TFRecord: data are not compared with their checksums */

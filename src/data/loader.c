@@ -45,6 +45,7 @@ struct wl_loader {
     bool stop;
     bool *bad_seen; /* [samples] with skip_bad: named and counted already */
     int64_t bad, waited_ns;
+    bool small_seen; /* an image smaller than what is made of it was named */
 
     struct worker *workers;
     int64_t started; /* threads */
@@ -56,7 +57,24 @@ struct item {
     int64_t place, sample;
 };
 
+/* Shuffled, with full batches; otherwise in order, each image once. */
+static bool is_training(const struct wl_loader *l) { return l->o.train && !l->o.ordered; }
+
 /* ---- one image ---- */
+
+/* Such images are enlarged, as torchvision does it; many of them are rather another data set or a wrong image size. */
+static void note_small(struct worker *w, int width, int height)
+{
+    struct wl_loader *l = w->loader;
+    pthread_mutex_lock(&l->lock);
+    bool first = !l->small_seen;
+    l->small_seen = true;
+    pthread_mutex_unlock(&l->lock);
+    if (first && l->o.rank == 0)
+        wl_log(WL_WARN, "data",
+               "%s: %d x %d pixels are less than the %lld x %lld that are asked for; such images are enlarged",
+               w->sample.name, width, height, (long long)l->o.image_size, (long long)l->o.image_size);
+}
 
 static int load_sample(struct worker *w, int64_t sample, uint8_t *out, struct wl_err *e)
 {
@@ -66,7 +84,8 @@ static int load_sample(struct worker *w, int64_t sample, uint8_t *out, struct wl
     int width, height, rc;
     if ((rc = wl_source_read(&l->source, sample, &w->sample, e)) != 0) return rc;
     if ((rc = wl_jpeg_open(w->jpeg, &w->sample, &width, &height, e)) != 0) return rc;
-    if (l->o.train && l->o.augment) {
+    if (width < l->o.image_size || height < l->o.image_size) note_small(w, width, height);
+    if (is_training(l) && l->o.augment) {
         struct wl_draws d = wl_draws(l->o.seed, "augment", (uint64_t)l->epoch, (uint64_t)sample);
         crop = wl_crop_random(width, height, &d);
     } else {
@@ -92,7 +111,7 @@ static int load_item(struct worker *w, const struct item *it, struct wl_err *e)
 {
     struct wl_loader *l = w->loader;
     uint8_t *out = it->slot->pixels + (size_t)it->place * 3 * (size_t)(l->o.image_size * l->o.image_size);
-    int64_t tries = l->o.skip_bad && l->o.train ? l->source.n : 1;
+    int64_t tries = l->o.skip_bad && is_training(l) ? l->source.n : 1;
     it->slot->good[it->place] = true;
     for (int64_t t = 0; t < tries; t++) {
         int64_t sample = (it->sample + t) % l->source.n;
@@ -102,7 +121,7 @@ static int load_item(struct worker *w, const struct item *it, struct wl_err *e)
         note_bad(l, sample, e);
     }
     it->slot->good[it->place] = false;
-    return l->o.train ? wl_prefix(e, "%s: no image can be read; the last", l->source.dir) : 0;
+    return is_training(l) ? wl_prefix(e, "%s: no image can be read; the last", l->source.dir) : 0;
 }
 
 /* ---- the queue: all of it under the lock ---- */
@@ -283,7 +302,7 @@ int wl_loader_epoch(struct wl_loader *l, int64_t epoch, struct wl_err *e)
     l->steps = 0; /* nothing more to take */
     while (l->busy) pthread_cond_wait(&l->done, &l->lock);
     l->epoch = epoch;
-    if (l->o.train)
+    if (is_training(l))
         wl_order_shuffle(l->order, l->source.n, l->o.seed, epoch);
     else
         for (int64_t i = 0; i < l->source.n; i++) l->order[i] = (uint32_t)i;

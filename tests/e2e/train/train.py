@@ -250,6 +250,39 @@ def explain():
         assert word in p.stdout, f"{word} is not in\n{p.stdout}"
 
 
+def recipes():
+    """A recipe sets what the command line leaves open; evaluation over the training set equals validation over it."""
+    images()
+    shutil.rmtree(f"{DATA}/val")
+    shutil.copytree(f"{DATA}/train", f"{DATA}/val")
+    path = f"{WORK}/marks"
+    small = [*TINY, "--local-batch", 16]
+    huber = done(*small, "--epochs", 2, "--recipe", "huber2025", "--workers", 2, env={"WATTLAW_MARKS": path})
+    o = huber["options"]
+    assert (o["recipe"], o["epochs"], o["lr"], o["lr_scale"]) == ("huber2025", 2, 0.1, True), o
+    assert (o["lr_schedule"], o["warmup_epochs"], o["lr_factor"], o["lr_patience"]) == ("plateau", 5, 0.5, 5), o
+    assert (o["momentum"], o["weight_decay"]) == (0.9, 1e-4), o
+    peak, updates = 0.1 * 32 / 256, 192 // 32
+    for e in huber["epochs"]:  # warm-up from 0.1 to the peak
+        at = (e["epoch"] - 1) + (updates - 1) / updates
+        assert close(e["lr"], 0.1 + (peak - 0.1) * at / 5, 1e-9), e
+        for key in ("loss", "top1", "top5"):
+            assert e[f"eval_train_{key}"] == e[f"val_{key}"], e
+    text = open(path).read()
+    assert "recipe=huber2025" in text and text.count("phase-begin name=eval-train") == 4, text  # two of each rank
+    assert text.count("metric name=eval_train_top1") == 2, text
+
+    frey = done(*small, "--recipe", "frey2022", "--epochs", 1, "--momentum", 0.5)
+    o = frey["options"]
+    assert (o["epochs"], o["local_batch"], o["momentum"], o["eval_train"]) == (1, 16, 0.5, False), o
+    assert frey["epochs"][0]["lr"] == 1e-5 and frey["epochs"][0]["eval_train_loss"] is None, frey
+    p = run(*small, "--recipe", "huber2025", "--epochs", 1)
+    for words in ("recipe huber2025", "learning rate 0.1 x global batch/256", "warm-up over 5 epochs", "schedule plateau"):
+        assert words in p.stdout, p.stdout
+    p = run(*small, "--recipe", "huber")
+    assert p.returncode == 2 and "frey2022|huber2025" in p.stderr, p.stderr
+
+
 def shards():
     """The same training from folders and from TFRecord shards of the same pictures; what is wrong with shards is said."""
     images()
@@ -331,11 +364,13 @@ def bad_input():
         assert p.returncode == 2 and p.stderr.count("did you mean") == 1, p.stderr
         p = run(*TINY, "--local-batch", 1000, before=MPIRUN)
         assert p.returncode == 1 and p.stderr.count("error: ") == 1, p.stderr
+    p = run(*TINY, "--image-size", 64, "--epochs", 1, "--local-batch", 16, "--workers", 2)
+    assert p.returncode == 0 and p.stderr.count("40 x 40 pixels are less than the 64 x 64") == 2, p.stderr  # train, val
     kept = done("resnet50", "--data", other, *tiny, "--epochs", 1, "--local-batch", 16, "--skip-bad")
     assert kept["bad_images"] == 1 and kept["samples"] == 192, kept
 
 
-CASES = [parallel, models, resume, interrupt, lost_rank, marks, learns, explain, shards, bad_input]
+CASES = [parallel, models, resume, interrupt, lost_rank, marks, learns, explain, recipes, shards, bad_input]
 
 if __name__ == "__main__":
     case = next(c for c in CASES if c.__name__ == sys.argv[2])

@@ -13,10 +13,16 @@ struct opts {
     bool verbose;
     int64_t local_batch;
     double rate, wait_s;
-    const char *name, *precision;
+    const char *name, *precision, *preset;
     struct wl_ints workers;
     struct wl_reals lr;
     struct wl_strs sensors, maps;
+};
+
+static const struct wl_opt_preset presets[] = {
+    { "fast", "local-batch=256 rate=5 verbose=yes sensors=null" },
+    { "slow", "rate=0.5" },
+    { NULL, NULL },
 };
 
 static const struct wl_opt rows[] = {
@@ -29,6 +35,7 @@ static const struct wl_opt rows[] = {
     { "workers", WL_INTS, offsetof(struct opts, workers), NULL, 1, 1e6, .help = "worker counts" },
     { "lr", WL_REALS, offsetof(struct opts, lr), .help = "rates" },
     { "sensors", WL_STRS, offsetof(struct opts, sensors), "nvml,rapl", .help = "sensors" },
+    { "preset", WL_CHOICE, offsetof(struct opts, preset), .choices = "fast|slow", .help = "a set", .presets = presets },
     { "map", WL_LINES, offsetof(struct opts, maps), .help = "column" },
     WL_OPT_END,
 };
@@ -222,10 +229,30 @@ static void help_names_every_row(void **state)
     free(text);
 }
 
+/* A preset's values stand where the command line says nothing, whichever comes first. */
+static void test_presets(void **state)
+{
+    struct fixture *f = *state;
+    char *fast[] = { "--rate", "7", "--preset", "fast", "--no-verbose", NULL }, *slow[] = { "--preset=slow", NULL };
+    char *wrong[] = { "--preset", "medium", NULL };
+    assert_int_equal(parse(f, false, fast), 0);
+    assert_int_equal(f->o.local_batch, 256);
+    assert_true(f->o.rate == 7);
+    assert_false(f->o.verbose);
+    assert_int_equal(f->o.sensors.n, 1);
+    assert_string_equal(f->o.sensors.v[0], "null");
+    assert_int_equal(parse(f, false, slow), 0);
+    assert_int_equal(f->o.local_batch, 32);
+    assert_true(f->o.rate == 0.5);
+    assert_int_equal(parse(f, false, wrong), WL_EUSAGE);
+    assert_non_null(strstr(f->e.msg, "fast|slow"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(defaults_and_every_form, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_presets, setup, teardown),
         cmocka_unit_test_setup_teardown(the_command_keeps_its_own_options, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_use_says_what_was_expected, setup, teardown),
         cmocka_unit_test_setup_teardown(ini_speaks_of_its_lines, setup, teardown),
