@@ -176,12 +176,10 @@ static void close_log(void *what)
     l->log_fd = -1;
 }
 
-static bool wants_regex(const struct wl_mark_regex_opts *o) { return o && (o->epoch_regex || o->step_regex); }
-
 /* Expressions need the output to run through us: both streams of a measured command, the one log of a campaign. */
 static int open_pumps(struct live *l, struct wl_err *e)
 {
-    if (!wants_regex(l->how->regex)) return 0;
+    if (!l->how->regex || !wl_mark_regex_wanted(l->how->regex)) return 0;
     int rc = wl_mark_regex_new(&l->regex, l->how->regex, on_regex_mark, l, l->a, e);
     l->n_pumps = l->how->pass_through ? 2 : 1;
     for (size_t i = 0; i < l->n_pumps && rc == 0; i++)

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A store is known by the first bytes of every SQLite file, whatever it is called. */
+/* A store is known by the first bytes of every SQLite file, whatever it is called. From a pipe (/dev/stdin) they could
+ * not be read again. */
 static bool is_store(const char *path)
 {
+    if (!wl_is_file(path)) return false;
     static const char magic[] = "SQLite format 3";
     char head[sizeof magic] = "";
     FILE *f = fopen(path, "rb");
