@@ -139,6 +139,16 @@ static int identify(struct wl_store *s, enum state *state, int64_t *version, str
     return *version < 1 ? not_a_store(s, "it has no version", e) : 0;
 }
 
+/* All questions see one state of the file: another process may create the store at this moment. */
+static int identify_at_once(struct wl_store *s, enum state *state, int64_t *version, struct wl_err *e)
+{
+    int rc = wl_sql_script(s, "BEGIN", e);
+    if (rc) return rc;
+    rc = identify(s, state, version, e);
+    int ended = wl_sql_script(s, "COMMIT", rc ? NULL : e);
+    return rc ? rc : ended;
+}
+
 /* Another process may do the same at this moment: what is to be done is found out inside the transaction. */
 static int bring_up_to_date(struct wl_store *s, struct wl_err *e)
 {
@@ -171,7 +181,7 @@ static int open_as(struct wl_store *s, enum wl_store_mode mode, bool *older, str
     s->mode = mode;
     int rc = open_db(s, s->path, flags[mode], e);
     if (rc == 0) rc = first_read(s, e);
-    if (rc == 0) rc = identify(s, &state, &version, e);
+    if (rc == 0) rc = identify_at_once(s, &state, &version, e);
     if (rc) return rc;
     *older = state == EMPTY || version < WL_STORE_VERSION;
     if (mode != WL_STORE_READ) rc = set_journal(s, e);
