@@ -37,5 +37,6 @@ static bool other_speaks(void) { return wl_comm_launch_rank() > 0; }
 MODEL(resnet50, "trains ResNet50 v1.5 on images in the layout of ImageNet");
 
 MODEL(vgg16, "trains VGG16 on images in the layout of ImageNet");
+MODEL(inception3, "trains Inception v3 on images in the layout of ImageNet");
 
-const struct wl_cmd *const wl_train_commands[] = { &cmd_resnet50, &cmd_vgg16, &wl_cmd_train_data, NULL };
+const struct wl_cmd *const wl_train_commands[] = { &cmd_resnet50, &cmd_vgg16, &cmd_inception3, &wl_cmd_train_data, NULL };

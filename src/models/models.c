@@ -2,7 +2,7 @@
 
 #include "models/internal.h"
 
-const struct wl_model *const wl_models[] = { &wl_model_resnet50, &wl_model_vgg16, NULL };
+const struct wl_model *const wl_models[] = { &wl_model_resnet50, &wl_model_vgg16, &wl_model_inception3, NULL };
 
 const struct wl_model *wl_model_find(const char *name)
 {

@@ -98,7 +98,7 @@ def models():
     """The other networks: two ranks equal one that accumulates, dropout included, and a stopped training goes on as if
     it had not stopped."""
     images()
-    for name, size in (("vgg16", 32),):
+    for name, size in (("vgg16", 32), ("inception3", 96)):
         common = [name, "--data", DATA, "--size", "tiny", "--image-size", size, "--quiet", "--train-samples", 64,
                   "--lr", 0.01]
         one = done(*common, "--epochs", 1, "--local-batch", 8, "--accumulation", 2, "--checkpoint-dir", f"{WORK}/{name}1")

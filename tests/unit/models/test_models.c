@@ -194,6 +194,28 @@ static void test_vgg16_is_torchvisions(void **state)
     wl_arena_free(d.a);
 }
 
+static void test_inception3_is_torchvisions(void **state)
+{
+    (void)state;
+    struct drawn d = draw("inception3", (struct wl_model_opts) { "full", 1, 299, 1000 });
+    assert_int_equal(d.parameters, 27161264);
+    check_param(&d, "Conv2d_1a_3x3.conv.weight", WL_DIMS(32, 3, 3, 3), WL_INIT_NORMAL, 0.1);
+    check_param(&d, "Conv2d_4a_3x3.bn.bias", WL_DIMS(192), WL_INIT_CONSTANT, 0);
+    check_param(&d, "Mixed_5b.branch5x5_2.conv.weight", WL_DIMS(64, 48, 5, 5), WL_INIT_NORMAL, 0.1);
+    check_param(&d, "Mixed_5d.branch_pool.conv.weight", WL_DIMS(64, 288, 1, 1), WL_INIT_NORMAL, 0.1);
+    check_param(&d, "Mixed_6a.branch3x3.conv.weight", WL_DIMS(384, 288, 3, 3), WL_INIT_NORMAL, 0.1);
+    check_param(&d, "Mixed_6c.branch7x7dbl_4.conv.weight", WL_DIMS(160, 160, 7, 1), WL_INIT_NORMAL, 0.1);
+    check_param(&d, "Mixed_6e.branch7x7_2.conv.weight", WL_DIMS(192, 192, 1, 7), WL_INIT_NORMAL, 0.1);
+    check_param(&d, "AuxLogits.conv1.conv.weight", WL_DIMS(768, 128, 5, 5), WL_INIT_NORMAL, 0.1);
+    check_param(&d, "AuxLogits.fc.weight", WL_DIMS(1000, 768), WL_INIT_NORMAL, 0.001);
+    check_param(&d, "Mixed_7a.branch7x7x3_4.conv.weight", WL_DIMS(192, 192, 3, 3), WL_INIT_NORMAL, 0.1);
+    check_param(&d, "Mixed_7c.branch3x3dbl_3b.conv.weight", WL_DIMS(384, 384, 3, 1), WL_INIT_NORMAL, 0.1);
+    check_param(&d, "Mixed_7c.branch1x1.bn.weight", WL_DIMS(320), WL_INIT_CONSTANT, 1);
+    check_param(&d, "fc.weight", WL_DIMS(1000, 2048), WL_INIT_NORMAL, 0.1);
+    check_param(&d, "fc.bias", WL_DIMS(1000), WL_INIT_UNIFORM, 1 / sqrt(2048));
+    wl_arena_free(d.a);
+}
+
 static void test_too_small_an_image(void **state)
 {
     (void)state;
@@ -207,6 +229,13 @@ static void test_too_small_an_image(void **state)
     assert_int_equal(wl_model_find("vgg16")->build(wl_graph_new(a), &opts, &net, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "256 pixels"));
     assert_non_null(strstr(e.msg, "224 pixels"));
+    for (int size = 0; size < 2; size++) { /* the smallest image that is said to fit fits, one pixel less does not */
+        opts = (struct wl_model_opts) { size ? "full" : "tiny", 2, size ? 299 : 91, 10 };
+        assert_int_equal(wl_model_find("inception3")->build(wl_graph_new(a), &opts, &net, &e), 0);
+        opts.image_size--;
+        assert_int_equal(wl_model_find("inception3")->build(wl_graph_new(a), &opts, &net, &e), WL_EINVAL);
+        assert_non_null(strstr(e.msg, "auxiliary head"));
+    }
     wl_arena_free(a);
 }
 
@@ -226,11 +255,9 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resnet50_is_torchvisions),
-        cmocka_unit_test(test_resnet50_order),
-        cmocka_unit_test(test_vgg16_is_torchvisions),
-        cmocka_unit_test(test_too_small_an_image),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_resnet50_is_torchvisions), cmocka_unit_test(test_resnet50_order),
+        cmocka_unit_test(test_vgg16_is_torchvisions),    cmocka_unit_test(test_inception3_is_torchvisions),
+        cmocka_unit_test(test_too_small_an_image),       cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ struct subject {
     const char *model;
     int size; /* pixels */
 };
-static const struct subject resnet50 = { "resnet50", 64 }, vgg16 = { "vgg16", 64 };
+static const struct subject resnet50 = { "resnet50", 64 }, vgg16 = { "vgg16", 64 }, inception3 = { "inception3", 96 };
 
 /* What a training left: the gradients of the first update, then every state. */
 struct result {
@@ -174,6 +174,13 @@ static void test_vgg16(void **state)
     compare(&vgg16, 2, 4);
 }
 
+/* Auxiliary head, concatenations, dropout. */
+static void test_inception3(void **state)
+{
+    (void)state;
+    compare(&inception3, 2, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_three_ranks),
         cmocka_unit_test(test_two_ranks_that_accumulate),
         cmocka_unit_test(test_vgg16),
+        cmocka_unit_test(test_inception3),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static void step(struct wl_plan *p)
     assert_int_equal(wl_plan_eval(p, &c, NULL), 0);
 }
 
-static void no_allocations(const char *model, int64_t pixels, const char *backend)
+static void no_allocations(const char *model, int64_t pixels, const char *backend, int steps)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_graph *g = wl_graph_new(a);
@@ -64,7 +64,7 @@ static void no_allocations(const char *model, int64_t pixels, const char *backen
     for (int i = 0; i < 2; i++) step(p); /* the OpenMP runtime starts its threads */
     int before = calls;
     size_t heap = heap_bytes();
-    for (int i = 0; i < (ref ? 2 : 20); i++) step(p);
+    for (int i = 0; i < steps; i++) step(p);
     assert_int_equal(calls, before);
     assert_int_equal(heap_bytes(), heap);
     wl_arena_free(a);
@@ -73,14 +73,15 @@ static void no_allocations(const char *model, int64_t pixels, const char *backen
 static void test_cpu(void **state)
 {
     (void)state;
-    no_allocations("resnet50", 32, "cpu");
-    no_allocations("vgg16", 32, "cpu");
+    no_allocations("resnet50", 32, "cpu", 20);
+    no_allocations("vgg16", 32, "cpu", 3);
+    no_allocations("inception3", 96, "cpu", 3);
 }
 
 static void test_ref(void **state)
 {
     (void)state;
-    no_allocations("resnet50", 32, "ref");
+    no_allocations("resnet50", 32, "ref", 2);
 }
 
 int main(void)

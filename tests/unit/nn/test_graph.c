@@ -96,6 +96,41 @@ static void test_shape_errors(void **state)
 }
 
 /* The first error stays, whatever comes behind it. */
+static void test_concat(void **state)
+{
+    (void)state;
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *in[WL_MAX_INPUTS + 1], *x = image(g, 3, 8), *y = image(g, 5, 8);
+    for (int i = 0; i <= WL_MAX_INPUTS; i++) in[i] = i % 2 ? y : x;
+    assert_string_equal(wl_dims_text(a, wl_tensor_dims(wl_concat(g, "one", in, 1))), "[2,3,8,8]");
+    assert_string_equal(wl_dims_text(a, wl_tensor_dims(wl_concat(g, "three", in, 3))), "[2,11,8,8]");
+    assert_int_equal(wl_concat_offset(g->nodes[1], 2), 8);
+    assert_int_equal(x->readers, 3);
+    assert_int_equal(wl_graph_check(g, NULL), 0);
+    wl_concat(g, "many", in, WL_MAX_INPUTS + 1);
+    says(g, "many: concat of 9 inputs, expected at most 8");
+
+    g = wl_graph_new(a);
+    in[0] = image(g, 3, 8);
+    in[1] = image(g, 5, 7);
+    wl_concat(g, "odd", in, 2);
+    says(g, "odd: concat of x [2,3,8,8] and x [2,5,7,7]");
+}
+
+static void test_first_values(void **state)
+{
+    (void)state;
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *y = wl_linear(g, "fc", image(g, 3, 8), 4);
+    wl_init_weight(g, y, (struct wl_init) { WL_INIT_NORMAL, 0.5 });
+    wl_init_bias(g, y, (struct wl_init) { WL_INIT_CONSTANT, 2 });
+    assert_int_equal(wl_graph_check(g, NULL), 0);
+    assert_true(g->nodes[0]->par[0]->init.rule == WL_INIT_NORMAL && g->nodes[0]->par[0]->init.scale == 0.5);
+    assert_true(g->nodes[0]->par[1]->init.rule == WL_INIT_CONSTANT && g->nodes[0]->par[1]->init.scale == 2);
+    wl_init_bias(g, wl_relu(g, "relu", y), (struct wl_init) { 0 });
+    says(g, "relu has no bias");
+}
+
 static void test_sticky(void **state)
 {
     (void)state;
@@ -140,6 +175,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_and_shapes),
         cmocka_unit_test(test_shape_errors),
+        cmocka_unit_test(test_concat),
+        cmocka_unit_test(test_first_values),
         cmocka_unit_test(test_sticky),
         cmocka_unit_test(test_names_once),
         cmocka_unit_test(test_scopes_and_gradients),

@@ -451,6 +451,37 @@ static void test_steps_explain_the_plan(void **state)
     assert_int_equal(wl_plan_eval(dry, &c, &e), WL_EINVAL);
 }
 
+/* An auxiliary head is trained and not evaluated: its loss is part of the one and not of the other. */
+static void test_auxiliary_loss(void **state)
+{
+    (void)state;
+    double loss[2][2]; /* with the auxiliary head; of training, of evaluation */
+    for (int with = 0; with < 2; with++) {
+        struct wl_graph *g = wl_graph_new(a);
+        struct wl_tensor *x = wl_input(g, "images", WL_F32, WL_DIMS(BATCH, 3, 8, 8));
+        struct wl_tensor *labels = wl_input(g, "labels", WL_I32, WL_DIMS(BATCH));
+        struct wl_plan *p;
+        struct wl_tensor *y = wl_conv2d(g, "conv", x, (struct wl_conv) { .channels = 18, .kernel = { 3, 3 } });
+        if (with) {
+            struct wl_tensor *side = wl_linear(g, "side", wl_batch_norm(g, "bn", y, (struct wl_norm) { 0 }), CLASSES);
+            wl_cross_entropy(g, "side_loss", side, labels, (struct wl_loss) { .weight = 0.4, .auxiliary = true });
+        }
+        wl_cross_entropy(g, "loss", wl_linear(g, "fc", y, CLASSES), labels, (struct wl_loss) { 0 });
+        assert_int_equal(wl_plan_new(&p, g, &(struct wl_plan_opts) { .seed = 1 }, NULL, a, NULL), 0);
+        float *images = wl_plan_input(p, x);
+        for (uint64_t i = 0; i < BATCH * 3 * 64; i++) images[i] = (float)wl_random_normal(5, 5, i);
+        struct wl_counts t = { 0 }, v = { 0 };
+        assert_int_equal(wl_plan_train(p, true, true, &t, NULL), 0);
+        assert_int_equal(wl_plan_eval(p, &v, NULL), 0);
+        assert_int_equal(t.samples, BATCH);
+        assert_int_equal(v.samples, BATCH);
+        loss[with][0] = t.loss_sum;
+        loss[with][1] = v.loss_sum;
+    }
+    assert_true(loss[1][0] > loss[0][0] * 1.05);
+    assert_true(loss[1][1] == loss[0][1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -468,6 +499,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_buckets_wait, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranks_must_start_alike, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_evaluation_ends_at_the_loss, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_auxiliary_loss, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_info, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_steps_explain_the_plan, set_up, tear_down),
     };
