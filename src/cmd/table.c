@@ -3,6 +3,7 @@
 extern const struct wl_cmd wl_cmd_audit;
 extern const struct wl_cmd wl_cmd_compare;
 extern const struct wl_cmd wl_cmd_doctor;
+extern const struct wl_cmd wl_cmd_energy;
 extern const struct wl_cmd wl_cmd_export;
 extern const struct wl_cmd wl_cmd_fit;
 extern const struct wl_cmd wl_cmd_measure;
@@ -21,6 +22,7 @@ const struct wl_cmd *const wl_commands[] = {
     &wl_cmd_show,
     &wl_cmd_fit,
     &wl_cmd_compare,
+    &wl_cmd_energy,
     &wl_cmd_predict,
     &wl_cmd_audit,
     &wl_cmd_report,

@@ -67,6 +67,7 @@ static struct wl_law_run average(const struct wl_observations *obs, const struct
     struct wl_law_run run = { .label = obs->run[v->row], .workers = obs->workers[v->row], .epochs = n };
     double time = 0, energy = 0, samples = 0;
     size_t times = 0, energies = 0;
+    run.row = v->row;
     run.epoch_y = wl_new_array(a, double, n);
     for (size_t i = 0; i < n; i++) {
         double t = obs->time_s[v[i].row], j = obs->energy_j[v[i].row];
@@ -74,7 +75,14 @@ static struct wl_law_run average(const struct wl_observations *obs, const struct
         samples += obs->samples[v[i].row];
         if (t > 0) time += log(t), times++;
         if (j > 0) energy += log(j), energies++;
+        if (!(t > 0 && j > 0)) continue;
+        run.paired++;
+        run.sum_time_s += t;
+        run.sum_energy_j += j;
+        run.sum_samples += obs->samples[v[i].row];
+        run.sum_updates += obs->updates[v[i].row];
     }
+    if (!run.paired) run.sum_time_s = run.sum_energy_j = run.sum_samples = run.sum_updates = NAN;
     run.y = wl_mean(run.epoch_y, n);
     run.samples = samples / (double)n;
     run.ln_time_s = times ? time / (double)times : NAN;

@@ -207,6 +207,40 @@ def predict_weak(path, workers):
         models=[{k: v[k] for k in ("name", "weight", "epoch", "se_ln", "llo_pct")} for v in voices])]}]}
 
 
+# ---- energy ----
+
+def term(fit, name, null=0.0):
+    test = (fit.params[name] - null) / fit.bse[name]
+    return dict(value=fit.params[name], se=fit.bse[name], ci95=list(fit.conf_int(0.05).loc[name]),
+                p=2 * scipy.stats.t.sf(abs(test), fit.df_resid))
+
+
+def energy(path):
+    table = pd.read_csv(os.path.join(HOME, path))
+    runs = table.groupby(["hardware", "local_batch", "workers", "run"], as_index=False).agg(
+        s=("time_s", "sum"), joules=("energy_j", "sum"), samples=("samples", "sum"), updates=("updates", "sum"))
+    runs["h"], runs["kwh"] = runs.s * runs.workers / 3600, runs.joules / 3.6e6
+    runs["rate"], runs["x"], runs["u"] = runs.kwh / runs.h, runs.samples / runs.h, runs.updates / runs.h
+    groups = []
+    for name, g in runs.groupby("hardware"):
+        z = (g[["rate", "x", "u"]] - g[["rate", "x", "u"]].mean()) / g[["rate", "x", "u"]].std()
+        origin, line = smf.ols("kwh ~ h - 1", g).fit(), smf.ols("kwh ~ h", g).fit()
+        log, drivers = smf.ols("np.log(kwh) ~ np.log(h)", g).fit(), smf.ols("rate ~ x + u", z).fit()
+        groups.append(dict(
+            title=f"resnet50, hardware {name}", kwh=g.kwh.sum(), worker_h=g.h.sum(),
+            kwh_per_worker_h=dict(mean=g.rate.mean(), cv=g.rate.std() / g.rate.mean(), least=g.rate.min(),
+                                  most=g.rate.max(), of_sums=g.kwh.sum() / g.h.sum()),
+            through_origin=dict(slope=term(origin, "h"), r2_uncentred=origin.rsquared),
+            with_intercept=dict(intercept_kwh=term(line, "Intercept"), slope=term(line, "h"), r2=line.rsquared,
+                                sigma=np.sqrt(line.mse_resid), df=line.df_resid),
+            exponent=term(log, "np.log(h)", 1.0),
+            drivers=dict(samples_per_worker_h=term(drivers, "x"), updates_per_worker_h=term(drivers, "u"),
+                         r2=drivers.rsquared, vif=1 / (1 - z.x.corr(z.u) ** 2))))
+    test = sm.stats.anova_lm(smf.ols("kwh ~ hardware + h", runs).fit(), smf.ols("kwh ~ hardware * h", runs).fit())
+    return {"groups": groups, "equal_slopes": dict(f=test.F[1], df1=test.df_diff[1], df2=test.df_resid[1],
+                                                   p=test["Pr(>F)"][1])}
+
+
 def plain(value):
     if isinstance(value, dict):
         return {key: plain(v) for key, v in value.items()}
@@ -224,6 +258,7 @@ values = {
     "compare cases/noisy.csv --factor power_cap_w": compare("cases/noisy.csv", "power_cap_w"),
     "audit ../../../examples/frey2022/tables.csv --n 8": audit("../../../examples/frey2022/tables.csv", 8),
     "predict ../fit/cases/weak.csv --at workers=16": predict_weak("../fit/cases/weak.csv", 16),
+    "energy cases/energy.csv": energy("cases/energy.csv"),
 }
 with open(os.path.join(HERE, "analysis_values.json"), "w", encoding="utf-8") as file:
     json.dump(plain(values), file, indent=1)

@@ -62,3 +62,30 @@ write("table", [dict(level="a", beta="0.9", r2="1.0", n=2), dict(level="b", beta
 write("table_bad_r2", [dict(level="a", beta="0.9", r2="98", n=5)], HEAD)
 write("table_bad_n", [dict(level="a", beta="0.9", r2="0.98", n=5.5)], HEAD)
 write("table_no_beta", [dict(level="a", r2="0.98", n=5)], HEAD)
+
+# Energy: a base of 0.02 kWh and 0.3 kWh a worker-hour, less on the other machine; updates cost too.
+energy = []
+for hardware, rate in (("a100", 0.3), ("h100", 0.24)):
+    for batch in (32, 64, 256):
+        for workers in (1, 2, 4, 8, 16):
+            seconds = 3000 / workers ** 0.8 * (1 + 8 / batch) * math.exp(rng.gauss(0, 0.02))
+            samples, updates = 1000000, math.ceil(1000000 / batch / workers)
+            hours = seconds * workers / 3600
+            kwh = (0.02 + rate * hours + 2e-6 * updates * workers) * math.exp(rng.gauss(0, 0.02))
+            for epoch in (1, 2):
+                energy.append(dict(workload="resnet50", hardware=hardware, workers=workers, local_batch=batch, run=1,
+                                   epoch=epoch, time_s=round(seconds / 2, 3), energy_j=round(kwh * 1.8e6),
+                                   samples=samples // 2, updates=updates / 2, simulated=1))
+write("energy", energy)
+write("energy_one_batch", [row for row in energy if row["local_batch"] == 64 and row["hardware"] == "a100"])
+write("energy_gaps", [dict(row, energy_j="" if i % 3 == 0 else row["energy_j"], time_s="" if i % 5 == 0 else
+                           row["time_s"]) for i, row in enumerate(energy)
+                      if row["local_batch"] == 32 and row["hardware"] == "a100"])
+write("energy_power", [dict(row, power_w=round(row["energy_j"] / row["time_s"] * (1.1 if row["workers"] == 4 else 1), 2))
+                       for row in energy if row["hardware"] == "a100"], COLUMNS + ["power_w"])
+write("energy_two", [row for row in energy if row["local_batch"] == 32 and row["workers"] < 4
+                     and row["hardware"] == "a100"])
+write("energy_one", [row for row in energy if row["local_batch"] == 32 and row["workers"] == 4
+                     and row["hardware"] == "a100"])
+write("energy_same", [dict(row, time_s=3600 / row["workers"] / 2, energy_j=900000) for row in energy
+                      if row["hardware"] == "a100"])

@@ -14,6 +14,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "fit"))
 from run import differ, subset  # noqa: E402
 
+FOOTPRINT = ["--pue", "1.3", "--carbon", "380", "--carbon-range", "300,450", "--carbon-source", "DE 2024, yearly mean",
+             "--price", "0.25"]
+
 # name of the expected file: (command line behind `wattlaw`, exit status)
 CASES = {
     "compare_caps": (["compare", "../fit/cases/caps.csv", "--factor", "power_cap_w"], 0),
@@ -62,6 +65,21 @@ CASES = {
     "predict_energy": (["predict", "../fit/cases/estimated.csv", "--at", "workers=3", "--response", "energy_j"], 0),
     "predict_bad_at": (["predict", "../fit/cases/weak.csv", "--at", "gpus=16"], 2),
     "predict_no_workers": (["predict", "../fit/cases/weak.csv", "--at", "workers=0"], 2),
+    "energy": (["energy", "cases/energy.csv"], 0),
+    "energy_json": (["energy", "cases/energy.csv", "--json"], 0),
+    "energy_footprint": (["energy", "cases/energy_one_batch.csv", *FOOTPRINT], 0),
+    "energy_footprint_json": (["energy", "cases/energy_one_batch.csv", "--json", *FOOTPRINT], 0),
+    "energy_by_batch": (["energy", "cases/energy.csv", "--by", "hardware,local_batch"], 0),
+    "energy_gaps": (["energy", "cases/energy_gaps.csv"], 0),
+    "energy_power": (["energy", "cases/energy_power.csv"], 0),
+    "energy_two": (["energy", "cases/energy_two.csv"], 0),
+    "energy_one": (["energy", "cases/energy_one.csv"], 0),
+    "energy_one_json": (["energy", "cases/energy_one.csv", "--json"], 0),
+    "energy_same": (["energy", "cases/energy_same.csv"], 0),
+    "energy_estimated": (["energy", "../fit/cases/estimated.csv"], 0),
+    "energy_none": (["energy", "../fit/cases/foreign.csv", "--map", "time_s=seconds"], 1),
+    "energy_no_source": (["energy", "cases/energy.csv", "--carbon", "380"], 2),
+    "energy_bad_range": (["energy", "cases/energy.csv", *FOOTPRINT, "--carbon-range", "450,300"], 2),
 }
 LOOSE = ("shared_overhead_model", "aicc", "models", "predictions")  # members that come from nonlinear fits
 

@@ -1,0 +1,257 @@
+/* wattlaw energy: energy against worker-hours, what drives the rate, and what it means in carbon and money. */
+#include "cmd/cmd.h"
+
+#include "cmd/source.h"
+#include "cmd/words.h"
+#include "law/law.h"
+
+#include <math.h>
+#include <stddef.h>
+
+struct energy_options {
+    struct wl_strs map, by;
+    int64_t drop_epochs;
+    double pue, carbon, price;
+    struct wl_reals carbon_range;
+    const char *carbon_kind, *carbon_source, *currency;
+    bool json;
+};
+
+static const struct wl_opt options[] = {
+    { .name = "map",
+      .type = WL_LINES,
+      .offset = offsetof(struct energy_options, map),
+      .help = "CANONICAL=COLUMN: read a canonical column from a column of another name (CSV; repeatable)" },
+    { .name = "by",
+      .type = WL_STRS,
+      .offset = offsetof(struct energy_options, by),
+      .help = "columns that separate groups, instead of workload and hardware" },
+    { .name = "drop-epochs",
+      .type = WL_INT,
+      .offset = offsetof(struct energy_options, drop_epochs),
+      .def = "0",
+      .min = 0,
+      .max = 1e9,
+      .help = "leave out the first epochs of each run (warm-up costs energy too)" },
+    { .name = "pue",
+      .type = WL_REAL,
+      .offset = offsetof(struct energy_options, pue),
+      .def = "1",
+      .min = 1,
+      .max = 10,
+      .help = "power usage effectiveness of the site, for carbon and cost" },
+    { .name = "carbon",
+      .type = WL_REAL,
+      .offset = offsetof(struct energy_options, carbon),
+      .min = 0,
+      .max = 1e5,
+      .unit = "g CO2e/kWh",
+      .help = "carbon intensity of the electricity; needs --carbon-source" },
+    { .name = "carbon-range",
+      .type = WL_REALS,
+      .offset = offsetof(struct energy_options, carbon_range),
+      .min = 0,
+      .max = 1e5,
+      .unit = "g CO2e/kWh",
+      .help = "LOW,HIGH: interval of the carbon intensity" },
+    { .name = "carbon-kind",
+      .type = WL_CHOICE,
+      .offset = offsetof(struct energy_options, carbon_kind),
+      .def = "average",
+      .choices = "average|marginal",
+      .help = "what kind of intensity it is" },
+    { .name = "carbon-source",
+      .type = WL_STR,
+      .offset = offsetof(struct energy_options, carbon_source),
+      .help = "place and time the intensity holds for, and where it is from" },
+    { .name = "price",
+      .type = WL_REAL,
+      .offset = offsetof(struct energy_options, price),
+      .min = 0,
+      .max = 1e5,
+      .unit = "per kWh",
+      .help = "price of electricity" },
+    { .name = "currency",
+      .type = WL_STR,
+      .offset = offsetof(struct energy_options, currency),
+      .def = "EUR",
+      .help = "of the price" },
+    { .name = "json",
+      .type = WL_FLAG,
+      .offset = offsetof(struct energy_options, json),
+      .help = "print JSON (docs/formats.md)" },
+    WL_OPT_END
+};
+
+/* Energy at the site's meter, for carbon and money. */
+static double site_kwh(const struct energy_options *o, double kwh) { return kwh * o->pue; }
+
+static const char *between(const struct wl_energy_term *t, struct wl_arena *a)
+{
+    if (isnan(t->lo)) return ", no error estimate";
+    return wl_strf(a, ", 95 %% interval %s to %s", wl_words_number(t->lo, a), wl_words_number(t->hi, a));
+}
+
+/* ---- text ---- */
+
+static void print_lines(const struct wl_energy_group *g, struct wl_arena *a)
+{
+    if (!isnan(g->origin.value))
+        printf("  through 0  E = %s kWh x worker-hours%s\n", wl_words_number(g->origin.value, a),
+               between(&g->origin, a));
+    if (g->why) {
+        printf("  with base  %s\n", g->why);
+        return;
+    }
+    printf("  with base  E = %s kWh + %s kWh x worker-hours%s", wl_words_number(g->base.value, a),
+           wl_words_number(g->slope.value, a), between(&g->slope, a));
+    if (!isnan(g->r2)) printf(", R2 %.4f", g->r2);
+    putchar('\n');
+    if (!isnan(g->base.p))
+        printf("  base       %s%s: %s\n", wl_words_p(g->base.p, a), between(&g->base, a),
+               g->base.p < 0.05 ? "energy is not proportional to worker-hours" : "not told from 0");
+    if (!isnan(g->exponent.p))
+        printf("  exponent   E goes with worker-hours to the power %.3f%s; against 1: %s\n", g->exponent.value,
+               between(&g->exponent, a), wl_words_p(g->exponent.p, a));
+}
+
+static void print_drivers(const struct wl_energy_group *g, struct wl_arena *a)
+{
+    if (g->drivers_why) {
+        printf("  drivers    not tested: %s\n", g->drivers_why);
+        return;
+    }
+    printf("  drivers    rate on samples %+.2f (%s) and updates %+.2f (%s) per worker-hour, standardised; R2 %.2f, VIF "
+           "%.1f\n",
+           g->by_samples.value, wl_words_p(g->by_samples.p, a), g->by_updates.value, wl_words_p(g->by_updates.p, a),
+           g->drivers_r2, g->vif);
+}
+
+static void print_footprint(const struct energy_options *o, const struct wl_energy_group *g, struct wl_arena *a)
+{
+    double kwh = site_kwh(o, g->kwh);
+    if (!isnan(o->carbon)) {
+        printf("  carbon     %s", wl_human(a, kwh * o->carbon, "g CO2e"));
+        if (o->carbon_range.n)
+            printf(" (%s to %s)", wl_human(a, kwh * o->carbon_range.v[0], "g"),
+                   wl_human(a, kwh * o->carbon_range.v[1], "g"));
+        printf(": PUE %g, %g g/kWh, %s intensity, %s\n", o->pue, o->carbon, o->carbon_kind, o->carbon_source);
+    }
+    if (!isnan(o->price))
+        printf("  cost       %s %s: PUE %g, %g %s/kWh\n", wl_words_number(kwh * o->price, a), o->currency, o->pue,
+               o->price, o->currency);
+}
+
+static void print_group(const struct energy_options *o, const struct wl_energy_group *g, struct wl_arena *a)
+{
+    printf("%s%s%s\n", g->title, g->simulated ? " (simulated)" : "", g->estimated ? " (estimated energy)" : "");
+    if (g->n) {
+        printf("  energy     %s kWh in %s worker-hours, %s\n", wl_words_number(g->kwh, a),
+               wl_words_number(g->worker_h, a), wl_words_count(g->n, "run", a));
+        printf("  rate       %s kWh a worker-hour (mean of runs; of the sums %s)", wl_words_number(g->rate, a),
+               wl_words_number(g->rate_of_sums, a));
+        if (!isnan(g->rate_cv))
+            printf(", %s to %s, coefficient of variation %.1f %%", wl_words_number(g->rate_least, a),
+                   wl_words_number(g->rate_most, a), 100 * g->rate_cv);
+        putchar('\n');
+    }
+    print_lines(g, a);
+    if (g->n > 1) print_drivers(g, a);
+    if (!isnan(g->identity_worst))
+        printf("  identity   energy over power_w x time is %.3f where it is furthest from 1\n", g->identity_worst);
+    print_footprint(o, g, a);
+    for (size_t i = 0; i < g->notes.n; i++) printf("  note       %s\n", g->notes.v[i]);
+}
+
+static void print_result(const struct energy_options *o, const struct wl_energy_result *r, struct wl_arena *a)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (i) putchar('\n');
+        print_group(o, &r->groups[i], a);
+    }
+    if (r->n < 2) return;
+    puts("\nall groups");
+    if (r->why)
+        printf("  one rate?  not tested: %s\n", r->why);
+    else
+        printf("  one rate?  one slope for all groups against one each: F(%g, %g) = %.3g, %s\n", r->df1, r->df2, r->f,
+               wl_words_p(r->p, a));
+}
+
+/* ---- JSON ---- */
+
+static void add_footprint(struct wl_json *root, const struct energy_options *o, const struct wl_energy_result *r)
+{
+    struct wl_json *f = wl_json_add_object(root, "footprint");
+    wl_json_add_real(f, "pue", o->pue);
+    wl_json_add_real(f, "carbon_g_per_kwh", o->carbon);
+    wl_json_add_str(f, "carbon_kind", isnan(o->carbon) ? NULL : o->carbon_kind);
+    wl_json_add_str(f, "carbon_source", o->carbon_source);
+    wl_json_add_real(f, "price_per_kwh", o->price);
+    wl_json_add_str(f, "currency", isnan(o->price) ? NULL : o->currency);
+    struct wl_json *groups = wl_json_add_array(f, "groups");
+    for (size_t i = 0; i < r->n; i++) {
+        double kwh = site_kwh(o, r->groups[i].kwh);
+        struct wl_json *g = wl_json_add_object(groups, NULL), *range;
+        wl_json_add_str(g, "title", r->groups[i].title);
+        wl_json_add_real(g, "carbon_g", kwh * o->carbon);
+        range = wl_json_add_array(g, "carbon_g_range");
+        for (size_t j = 0; j < o->carbon_range.n; j++) wl_json_add_real(range, NULL, kwh * o->carbon_range.v[j]);
+        wl_json_add_real(g, "cost", kwh * o->price);
+    }
+}
+
+static int check_footprint(const struct energy_options *o, struct wl_err *e)
+{
+    if (!isnan(o->carbon) && !o->carbon_source)
+        return wl_fail(e, WL_EUSAGE, "--carbon needs --carbon-source: the place and time it holds for");
+    if (isnan(o->carbon) && o->carbon_range.n) return wl_fail(e, WL_EUSAGE, "--carbon-range needs --carbon");
+    if (o->carbon_range.n && (o->carbon_range.n != 2 || o->carbon_range.v[0] > o->carbon_range.v[1]))
+        return wl_fail(e, WL_EUSAGE, "--carbon-range: expected LOW,HIGH");
+    return 0;
+}
+
+static bool any_run(const struct wl_energy_result *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->groups[i].n) return true;
+    return false;
+}
+
+static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct energy_options *o = opts;
+    if (rest->args.n != 1 || rest->command)
+        return wl_fail(e, WL_EUSAGE, "energy needs one store, campaign folder or CSV file");
+    struct wl_observations obs = { 0 };
+    struct wl_energy_result result;
+    struct wl_energy_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
+    int rc = check_footprint(o, e);
+    if (rc == 0) rc = wl_source_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0) rc = wl_energy_fit(&obs, &how, &result, a, e);
+    if (rc) return rc;
+    if (o->json) {
+        struct wl_json *root = wl_json_root_object(a);
+        wl_json_add_str(root, "wattlaw", WL_VERSION);
+        wl_json_add_str(root, "source", rest->args.v[0]);
+        wl_json_add_int(root, "drop_epochs", o->drop_epochs);
+        wl_energy_json(&result, root);
+        add_footprint(root, o, &result);
+        wl_json_print(root, stdout);
+    } else {
+        print_result(o, &result, a);
+    }
+    return any_run(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;
+}
+
+const struct wl_cmd wl_cmd_energy = {
+    .name = "energy",
+    .usage = "STORE|CSV [options]",
+    .help = "energy against worker-hours, what drives it, carbon and cost",
+    .more = "Exit status 1 where no run has a worker count, a time and an energy.\n\n"
+            "  wattlaw energy quickstart-results\n"
+            "  wattlaw energy lab1 --pue 1.3 --carbon 380 --carbon-source 'DE 2024, yearly mean' --price 0.25",
+    .options = options,
+    .options_size = sizeof(struct energy_options),
+    .run = run,
+};
