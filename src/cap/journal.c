@@ -63,7 +63,7 @@ int wl_state_lock(const char *dir, struct wl_err *e)
     if (rc < 0) return wl_prefix(e, "the journal of caps (--cap-state-dir or WATTLAW_STATE_DIR takes another place)");
     if (snprintf(path, sizeof path, "%s/lock", dir) >= (int)sizeof path)
         return wl_fail(e, WL_EINVAL, "%s: the path is too long", dir);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0666); /* reading is enough: others may lock root's */
     if (fd < 0) return wl_fail_errno(e, "%s: cannot lock", path);
     while (flock(fd, LOCK_EX)) {
         if (errno == EINTR) continue;

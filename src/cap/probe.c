@@ -2,6 +2,7 @@
 #include "cap/internal.h"
 
 #include <math.h>
+#include <unistd.h>
 
 /* "2 x NVIDIA A100", or the names one after the other where they differ. */
 static const char *names_of(const struct wl_knobs *knobs, struct wl_arena *a)
@@ -15,15 +16,13 @@ static const char *names_of(const struct wl_knobs *knobs, struct wl_arena *a)
     return alike && knobs->n > 1 ? wl_strf(a, "%zu x %s", knobs->n, knobs->v[0].name) : t.s;
 }
 
-void wl_cap_probe(enum wl_cap_kind kind, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
-                  struct wl_cap_ability *out, struct wl_arena *a)
+static void probe_all(enum wl_cap_kind kind, const struct wl_setting_place *place, struct wl_cap_ability *out)
 {
-    struct wl_setting_place place = { .opts = opts, .power = power, .a = a };
     struct wl_knobs knobs = { 0 };
     struct wl_err e;
     const char *fix = NULL;
     *out = (struct wl_cap_ability) { .min = NAN, .max = NAN, .present = NAN };
-    int rc = wl_setter_open(&place, kind, &knobs, &fix, &e);
+    int rc = wl_setter_open(place, kind, &knobs, &fix, &e);
     for (size_t i = 0; i < knobs.n && rc == 0; i++) {
         const struct wl_knob *k = &knobs.v[i];
         double set = NAN, acts;
@@ -36,9 +35,22 @@ void wl_cap_probe(enum wl_cap_kind kind, const struct wl_cap_opts *opts, const s
     }
     if (knobs.n > 0) {
         out->setter = knobs.v[0].ops->name;
-        out->devices = names_of(&knobs, a);
+        out->devices = names_of(&knobs, place->a);
     }
     if (rc == 0) return;
-    out->why = wl_strdup(a, e.msg);
+    out->why = wl_strdup(place->a, e.msg);
     out->fix = fix;
+}
+
+/* Under the lock of the state folder, where there is one: between reading a limit and setting it to the same value
+ * nobody else of us sets it. */
+void wl_cap_probe(enum wl_cap_kind kind, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
+                  struct wl_cap_ability *out, struct wl_arena *a)
+{
+    struct wl_setting_place place = { .opts = opts, .power = power, .a = a };
+    struct wl_err e;
+    const char *dir = wl_cap_state_dir(opts, a);
+    int lock = wl_is_dir(dir) ? wl_state_lock(dir, &e) : -1;
+    probe_all(kind, &place, out);
+    if (lock >= 0) close(lock);
 }

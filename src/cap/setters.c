@@ -68,7 +68,7 @@ int wl_setter_open_direct(const struct wl_setting_place *p, enum wl_cap_kind kin
     struct wl_err gpu, cpu;
     int rc = open_one(&wl_setter_nvml, p, kind, out, fix, &gpu);
     if (rc == 0) return 0;
-    /* A GPU that is there and cannot be limited is the reason; a machine without one is capped by its CPUs. */
+    if (kind == WL_CAP_MEM_CLOCK) return wl_fail(e, rc, "%s", gpu.msg);
     const struct wl_setter_ops *ops = kind == WL_CAP_POWER ? &wl_setter_rapl : &wl_setter_cpufreq;
     const char *cpu_fix = NULL;
     int cpu_rc = open_one(ops, p, kind, out, &cpu_fix, &cpu);

@@ -1,4 +1,4 @@
-/* wattlaw doctor: what can be measured on this machine, and the exact command that would fix what cannot. */
+/* wattlaw doctor: what can be measured and capped on this machine, and the exact command that would fix what cannot. */
 #include "cmd/doctor.h"
 #include "cmd/cmd.h"
 #include "power/power.h"
@@ -8,12 +8,14 @@
 
 struct doctor_options {
     struct wl_power_opts power;
+    struct wl_cap_opts cap;
     double seconds;
     bool json;
 };
 
 static const struct wl_opt doctor_rows[] = {
     WL_POWER_OPT_ROWS(struct doctor_options, power),
+    WL_CAP_OPT_ROWS(struct doctor_options, cap, "cap-"),
     { .name = "for",
       .type = WL_DURATION,
       .offset = offsetof(struct doctor_options, seconds),
@@ -28,6 +30,7 @@ static const struct wl_opt doctor_rows[] = {
 /* All that is shown, found before anything is printed. */
 struct findings {
     struct doctor_machine machine;
+    struct doctor_caps caps;
     const struct doctor_program *programs;
     size_t n_programs;
     const struct wl_sensors *sensors;
@@ -85,6 +88,7 @@ static int find(struct findings *f, const struct doctor_options *o, struct wl_ar
     struct wl_energy_source *sources = wl_new_array(a, struct wl_energy_source, sensors->n_channels);
     wl_energy_sources(sensors->channels, sensors->n_channels, sources, &f->basis);
     f->sensors = sensors;
+    doctor_caps_find(&f->caps, &o->cap, &o->power, a);
     doctor_machine_read(&f->machine, a);
     f->n_programs = doctor_programs_find(&f->programs, a);
     return 0;
@@ -276,6 +280,7 @@ static void print_json(const struct findings *f, struct wl_arena *a)
     json_machine(f, root);
     json_sensors(f, root);
     json_channels(f, root);
+    doctor_caps_json(&f->caps, root);
     wl_json_add_str(root, "energy_from", f->basis);
     json_sampler(f, root);
     wl_json_print(root, stdout);
@@ -295,6 +300,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     print_machine(&f.machine, a);
     print_sensors(f.sensors, a);
     print_channels(&f, a);
+    doctor_caps_print(&f.caps);
     print_sampler(&f);
     print_programs(&f);
     return WL_EXIT_OK;
@@ -303,7 +309,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
 const struct wl_cmd wl_cmd_doctor = {
     .name = "doctor",
     .usage = "[options]",
-    .help = "What can be measured here, and the exact command that would fix what cannot",
+    .help = "What can be measured and capped here, and the exact command that would fix what cannot",
     .more =
         "Every sensor is tried, sampled for a second and listed with what it reads, how fast it can be read and, "
         "where\n"

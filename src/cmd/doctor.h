@@ -3,6 +3,7 @@
 #define WL_CMD_DOCTOR_H
 
 #include "base/base.h"
+#include "cap/cap.h"
 
 struct doctor_machine {
     const char *host, *kernel, *cpu; /* "Linux 6.1.0-18-amd64 x86_64"; the CPU's model name */
@@ -16,6 +17,19 @@ struct doctor_program {
     const char *path;    /* NULL: not found in PATH */
     const char *version; /* first line of --version; NULL where it says nothing */
 };
+
+struct doctor_caps {
+    struct wl_cap_ability can[WL_CAP_KINDS];
+    size_t left;          /* caps that dead runs have left */
+    const char *left_why; /* why that is not known; NULL: it is */
+    const char *state_dir;
+};
+
+/* Changes nothing. */
+void doctor_caps_find(struct doctor_caps *c, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
+                      struct wl_arena *a);
+void doctor_caps_print(const struct doctor_caps *c);
+void doctor_caps_json(const struct doctor_caps *c, struct wl_json *root);
 
 void doctor_machine_read(struct doctor_machine *m, struct wl_arena *a);
 

@@ -14,6 +14,7 @@ struct wl_show_details {
     struct wl_stat_rows stats;
     struct wl_device_rows devices;
     struct wl_channel_rows channels;
+    struct wl_log_rows log;
 };
 
 /* WL_ENOENT when there is no such run. */

@@ -15,6 +15,7 @@ int wl_show_read(struct wl_store *s, int64_t id, struct wl_show_details *d, stru
     if (rc == 0) rc = wl_store_stats(s, id, &d->stats, a, e);
     if (rc == 0) rc = wl_store_devices(s, id, &d->devices, a, e);
     if (rc == 0) rc = wl_store_channels(s, id, &d->channels, a, e);
+    if (rc == 0) rc = wl_store_read_log(s, id, &d->log, a, e);
     return rc;
 }
 

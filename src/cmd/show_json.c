@@ -110,6 +110,17 @@ static void add_channels(struct wl_json *root, const struct wl_show_details *d)
     }
 }
 
+static void add_notes(struct wl_json *root, const struct wl_show_details *d)
+{
+    struct wl_json *list = wl_json_add_array(root, "notes");
+    for (size_t i = 0; i < d->log.n; i++) {
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_str(o, "level", d->log.v[i].level);
+        wl_json_add_str(o, "area", d->log.v[i].area);
+        wl_json_add_str(o, "message", d->log.v[i].message);
+    }
+}
+
 void wl_show_details_json(struct wl_json *o, const struct wl_show_details *d, struct wl_arena *a)
 {
     wl_show_run_json(o, d->run, a);
@@ -117,4 +128,5 @@ void wl_show_details_json(struct wl_json *o, const struct wl_show_details *d, st
     add_epochs(o, d);
     add_energies(o, d);
     add_channels(o, d);
+    add_notes(o, d);
 }

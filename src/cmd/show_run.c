@@ -105,6 +105,14 @@ static void print_log_tail(const struct wl_run_row *r, struct wl_arena *a)
         if (*lines.v[i] || i + 1 < lines.n) printf("  | %s\n", lines.v[i]);
 }
 
+/* What wattlaw itself noted while it ran: caps as found and enforced, marks left out. */
+static void print_notes(const struct wl_show_details *d)
+{
+    if (d->log.n) printf("\nnotes\n");
+    for (size_t i = 0; i < d->log.n; i++)
+        printf("  %-5s %-4s %s\n", d->log.v[i].level, d->log.v[i].area, d->log.v[i].message);
+}
+
 void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
 {
     print_head(d->run, a);
@@ -113,5 +121,6 @@ void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
     wl_show_energies(d, a);
     print_epochs(d, a);
     wl_show_channels(d, a);
+    print_notes(d);
     if (d->run->status != WL_RUN_DONE) print_log_tail(d->run, a);
 }

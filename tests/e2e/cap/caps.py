@@ -166,6 +166,24 @@ with rig() as m:
     r = m.restore()
     expect(r.returncode == 1 and "x-1-1.caps" in r.stderr, "a file that is no journal", r)
 
+# Doctor tells whether caps can be set, why not, and what dead runs left.
+for script, can, reason in (("", True, None), ("fail=*:SetPowerManagementLimit:4", False, "no permission")):
+    with rig(script=script) as m:
+        r = m.run(wattlaw, "doctor", "--for", "0.1s", "--nvml-library", fake, "--json")
+        caps = {c["kind"]: c for c in json.loads(r.stdout)["caps"]}
+        power = caps["power_cap_w"]
+        expect(all(c["can"] == can for c in caps.values()) and power["max"] == 400, "what can be capped", r)
+        expect(can or reason in power["reason"] and "sudo" in power["fix"], "and what would help", r)
+        expect(m.watts() == [400, 400], "doctor changes nothing")
+with rig() as m:
+    p = m.start("--power-cap-w", "250")
+    expect(wait_until(lambda: m.watts() == [250, 250]), "set")
+    kill(guard_of(p.pid), signal.SIGKILL)
+    kill(p.pid, signal.SIGKILL)
+    p.communicate()
+    r = m.run(wattlaw, "doctor", "--for", "0.1s")
+    expect("2       caps of dead runs" in r.stdout and m.watts() == [250, 250], "doctor finds what is left", r)
+
 # A sweep over caps: what the devices take is run, the rest is skipped with the reason.
 with rig() as m:
     ini = os.path.join(m.path, "exp.ini")

@@ -1,0 +1,68 @@
+/* What can be capped here, and what dead runs have left. */
+#include "cmd/doctor.h"
+
+#include <math.h>
+#include <stdio.h>
+
+void doctor_caps_find(struct doctor_caps *c, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
+                      struct wl_arena *a)
+{
+    struct wl_lefts lefts;
+    *c = (struct doctor_caps) { .state_dir = wl_cap_state_dir(opts, a) };
+    for (int k = 0; k < WL_CAP_KINDS; k++) wl_cap_probe(k, opts, power, &c->can[k], a);
+    struct wl_err e;
+    if (wl_cap_restore(opts, true, false, &lefts, a, &e) < 0) {
+        c->left_why = wl_strdup(a, e.msg);
+        return;
+    }
+    for (size_t i = 0; i < lefts.n; i++) c->left += lefts.v[i].state != WL_LEFT_HELD;
+}
+
+static void print_range(const struct wl_cap_ability *can, const char *unit)
+{
+    if (!isnan(can->max)) printf(", %.6g to %.6g %s", isnan(can->min) ? 0 : can->min, can->max, unit);
+    if (!isnan(can->present)) printf(", now %.6g %s", can->present, unit);
+}
+
+void doctor_caps_print(const struct doctor_caps *c)
+{
+    static const char *const names[WL_CAP_KINDS] = { "power", "clock", "mem-clock" };
+    puts("\nCaps");
+    for (int k = 0; k < WL_CAP_KINDS; k++) {
+        const struct wl_cap_ability *can = &c->can[k];
+        printf("  %-10s %-7s", names[k], can->why ? "no" : "yes");
+        if (can->setter) {
+            printf(" %s: %s%s", can->setter, can->devices, can->simulated ? " (simulated)" : "");
+            print_range(can, wl_cap_kind_unit(k));
+            putchar('\n');
+            if (can->why) printf("  %19s%s\n", "", can->why);
+        } else {
+            printf(" %s\n", can->why);
+        }
+        if (can->why && can->fix) printf("  %19sfix: %s\n", "", can->fix);
+    }
+    if (c->left_why) printf("  left       ?       %s\n", c->left_why);
+    if (c->left)
+        printf("  left       %-7zu caps of dead runs, journals in %s\n  %19sfix: wattlaw restore\n", c->left,
+               c->state_dir, "");
+}
+
+void doctor_caps_json(const struct doctor_caps *c, struct wl_json *root)
+{
+    struct wl_json *list = wl_json_add_array(root, "caps");
+    for (int k = 0; k < WL_CAP_KINDS; k++) {
+        const struct wl_cap_ability *can = &c->can[k];
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_str(o, "kind", wl_cap_kind_name(k));
+        wl_json_add_bool(o, "can", !can->why);
+        wl_json_add_str(o, "setter", can->setter);
+        wl_json_add_str(o, "devices", can->devices);
+        wl_json_add_real(o, "min", can->min);
+        wl_json_add_real(o, "max", can->max);
+        wl_json_add_real(o, "present", can->present);
+        wl_json_add_bool(o, "simulated", can->simulated);
+        wl_json_add_str(o, "reason", can->why);
+        wl_json_add_str(o, "fix", can->why ? can->fix : NULL);
+    }
+    wl_json_add_int(root, "caps_left", (int64_t)c->left);
+}
