@@ -1,0 +1,211 @@
+/* Journals of the living, the dead, other boots, other machines, other users, and broken ones. */
+#include "place.h"
+
+#include "cap/internal.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LONG "sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw"
+
+/* A process that sets 150 W, kills its guard and itself; returns its pid. */
+static pid_t die_with_caps(struct place *p)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct wl_caps *c;
+        struct wl_cap_request r = watts(150);
+        if (wl_caps_set(&c, &r, &p->opts, &p->power, p->a, &p->e) < 0) _exit(1);
+        char *text;
+        if (wl_file_read(wl_strf(p->a, "/proc/self/task/%d/children", getpid()), 4096, &text, NULL, p->a, &p->e) < 0)
+            _exit(1);
+        kill((pid_t)atol(text), SIGKILL);
+        kill(getpid(), SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_string_equal(place_get(p, LONG), "150000000");
+    return pid;
+}
+
+static struct wl_lefts restore(struct place *p, bool dry_run, bool force)
+{
+    struct wl_lefts lefts;
+    if (wl_cap_restore(&p->opts, dry_run, force, &lefts, p->a, &p->e) < 0) fail_msg("%s", p->e.msg);
+    return lefts;
+}
+
+/* Replaces a text in the only journal. */
+static void edit(struct place *p, const char *from, const char *to)
+{
+    char *path = place_journal(p), *text, *at;
+    assert_int_equal(wl_file_read(path, 1 << 20, &text, NULL, p->a, &p->e), 0);
+    assert_non_null(at = strstr(text, from));
+    const char *changed = wl_strf(p->a, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    assert_int_equal(wl_file_write(path, changed, strlen(changed), &p->e), 0);
+}
+
+static void what_is_written_reads_back(void **state)
+{
+    struct place *p = *state;
+    struct wl_entry v[] = { { "nvml", "GPU-1", WL_CAP_POWER, 399.5, 250 },
+                            { "nvml", "GPU-1", WL_CAP_CLOCK, NAN, 900 } };
+    struct wl_journal j = { .path = wl_path_join(p->a, p->dir, "x.caps"), .v = v, .n = 2 }, back;
+    j.opts = (struct wl_cap_opts) { .command = "a \"b\" {watts}", .clock_restore = "c" };
+    j.power = (struct wl_power_opts) { .nvml_library = "/x/lib.so", .root = "/r" };
+    assert_int_equal(wl_holder_self(&j.holder, p->a, &p->e), 0);
+    assert_int_equal(wl_journal_write(&j, &p->e), 0);
+    if (wl_journal_read(j.path, &back, p->a, &p->e) < 0) fail_msg("%s", p->e.msg);
+    assert_int_equal(back.n, 2);
+    assert_true(back.v[0].found == 399.5 && back.v[0].set == 250 && isnan(back.v[1].found));
+    assert_int_equal(back.v[1].kind, WL_CAP_CLOCK);
+    assert_string_equal(back.opts.command, j.opts.command);
+    assert_null(back.opts.restore);
+    assert_string_equal(back.power.nvml_library, "/x/lib.so");
+    assert_int_equal(back.holder.pid, getpid());
+    const char *why;
+    assert_int_equal(wl_holder_life(&back.holder, &why, p->a), WL_LIFE_ALIVE);
+    back.holder.started++; /* the pid was given again */
+    assert_int_equal(wl_holder_life(&back.holder, &why, p->a), WL_LIFE_DEAD);
+}
+
+static void the_dead_are_undone(void **state)
+{
+    struct place *p = *state;
+    pid_t pid = die_with_caps(p);
+    struct wl_lefts lefts = restore(p, true, false);
+    assert_int_equal(lefts.n, 4);
+    assert_int_equal(lefts.v[0].state, WL_LEFT_RESTORED);
+    assert_int_equal(lefts.v[0].pid, pid);
+    assert_string_equal(place_get(p, LONG), "150000000");
+    lefts = restore(p, false, false);
+    assert_int_equal(lefts.v[0].state, WL_LEFT_RESTORED);
+    assert_string_equal(place_get(p, LONG), "205000000");
+    assert_int_equal(place_journals(p), 0);
+    assert_int_equal(restore(p, false, false).n, 0);
+}
+
+static void the_living_are_left_alone(void **state)
+{
+    struct place *p = *state;
+    struct wl_caps *c, *second;
+    struct wl_cap_request r = watts(150), other = watts(100);
+    assert_int_equal(wl_caps_set(&c, &r, &p->opts, &p->power, p->a, &p->e), 0);
+    struct wl_lefts lefts = restore(p, false, true);
+    assert_int_equal(lefts.v[0].state, WL_LEFT_HELD);
+    assert_string_equal(place_get(p, LONG), "150000000");
+    assert_int_equal(wl_caps_set(&second, &other, &p->opts, &p->power, p->a, &p->e), WL_EPERM);
+    assert_non_null(strstr(p->e.msg, "holds it"));
+    assert_string_equal(place_get(p, LONG), "150000000");
+    assert_int_equal(wl_caps_release(c, &p->e), 0);
+}
+
+static void after_a_reboot_defaults_are_nobodys(void **state)
+{
+    struct place *p = *state;
+    struct wl_holder self;
+    die_with_caps(p);
+    assert_int_equal(wl_holder_self(&self, p->a, &p->e), 0);
+    edit(p, self.boot_id, "11111111-2222-4333-8444-555555555555");
+    struct wl_lefts lefts = restore(p, false, false);
+    assert_true(lefts.v[0].rebooted);
+    assert_int_equal(lefts.v[0].state, WL_LEFT_RESTORED);
+    assert_string_equal(place_get(p, LONG), "205000000");
+}
+
+static void what_others_set_since_is_theirs(void **state)
+{
+    struct place *p = *state;
+    die_with_caps(p);
+    place_put(p, LONG, "180000000\n");
+    struct wl_lefts lefts = restore(p, true, true);
+    assert_int_equal(lefts.v[0].state, WL_LEFT_RESTORED); /* with force */
+    lefts = restore(p, false, false);
+    assert_int_equal(lefts.v[0].state, WL_LEFT_THEIRS);
+    assert_int_equal(lefts.v[1].state, WL_LEFT_RESTORED);
+    assert_string_equal(place_get(p, LONG), "180000000");
+    assert_int_equal(place_journals(p), 0);
+}
+
+static void another_machine_or_container_is_left_alone(void **state)
+{
+    struct place *p = *state;
+    struct wl_holder self;
+    die_with_caps(p);
+    assert_int_equal(wl_holder_self(&self, p->a, &p->e), 0);
+    edit(p, self.pid_ns, "pid:[1]");
+    assert_int_equal(restore(p, false, false).v[0].state, WL_LEFT_HELD);
+    assert_string_equal(place_get(p, LONG), "150000000");
+    assert_int_equal(restore(p, false, true).v[0].state, WL_LEFT_RESTORED);
+    assert_string_equal(place_get(p, LONG), "205000000");
+}
+
+static void what_cannot_be_put_back_stays_in_the_journal(void **state)
+{
+    struct place *p = *state;
+    die_with_caps(p);
+    place_put(p, "sys/class/powercap/intel-rapl:0/name", "other\n"); /* the device is gone */
+    struct wl_lefts lefts = restore(p, false, false);
+    assert_int_equal(lefts.v[0].state, WL_LEFT_FAILED);
+    assert_non_null(strstr(lefts.v[0].why, "no such device"));
+    assert_int_equal(place_journals(p), 1);
+    place_put(p, "sys/class/powercap/intel-rapl:0/name", "package-0\n");
+    restore(p, false, false);
+    assert_string_equal(place_get(p, LONG), "205000000");
+    assert_int_equal(place_journals(p), 0);
+}
+
+static void a_journal_of_another_user_is_not_obeyed(void **state)
+{
+    struct place *p = *state;
+    die_with_caps(p);
+    if (chown(place_journal(p), 12345, (gid_t)-1)) {
+        print_message("SKIP: only root can give files away\n");
+        skip();
+    }
+    struct wl_lefts lefts = restore(p, false, false);
+    assert_int_equal(lefts.v[0].state, WL_LEFT_FAILED);
+    assert_non_null(strstr(lefts.v[0].why, "user 12345"));
+    assert_string_equal(place_get(p, LONG), "150000000");
+}
+
+static void broken_journals_are_named(void **state)
+{
+    struct place *p = *state;
+    static const char *const broken[] = { "",
+                                          "{",
+                                          "[]",
+                                          "{\"wattlaw_caps\": 2}",
+                                          "{\"wattlaw_caps\": 1}",
+                                          "{\"wattlaw_caps\": 1, \"holder\": {\"pid\": 1, \"boot_id\": \"x\", "
+                                          "\"host\": \"h\"}, \"caps\": [{\"setter\": \"rapll\"}]}" };
+    for (size_t i = 0; i < WL_COUNT(broken); i++) {
+        struct wl_lefts lefts;
+        place_put(p, "state/bad.caps", broken[i]);
+        assert_true(wl_cap_restore(&p->opts, false, false, &lefts, p->a, &p->e) < 0);
+        if (!strstr(p->e.msg, "bad.caps")) fail_msg("%s", p->e.msg);
+    }
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, place_setup, place_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_written_reads_back),
+        TEST(the_dead_are_undone),
+        TEST(the_living_are_left_alone),
+        TEST(after_a_reboot_defaults_are_nobodys),
+        TEST(what_others_set_since_is_theirs),
+        TEST(another_machine_or_container_is_left_alone),
+        TEST(what_cannot_be_put_back_stays_in_the_journal),
+        TEST(a_journal_of_another_user_is_not_obeyed),
+        TEST(broken_journals_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

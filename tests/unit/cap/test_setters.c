@@ -1,0 +1,219 @@
+/* Each setter on fake trees: what it finds, sets, refuses and puts back. */
+#include "place.h"
+
+#include "cap/internal.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LONG(p)  "sys/class/powercap/intel-rapl:" #p "/constraint_0_power_limit_uw"
+#define SHORT(p) "sys/class/powercap/intel-rapl:" #p "/constraint_1_power_limit_uw"
+#define FREQ(p)  "sys/devices/system/cpu/cpufreq/policy" #p "/scaling_max_freq"
+
+static struct wl_caps *set(struct place *p, struct wl_cap_request r)
+{
+    struct wl_caps *c;
+    if (wl_caps_set(&c, &r, &p->opts, &p->power, p->a, &p->e) < 0) fail_msg("%s", p->e.msg);
+    return c;
+}
+
+static void assert_refused(struct place *p, struct wl_cap_request r, int code, const char *text)
+{
+    struct wl_caps *c;
+    int rc = wl_caps_set(&c, &r, &p->opts, &p->power, p->a, &p->e);
+    if (rc != code) fail_msg("%d and not %d: %s", rc, code, rc < 0 ? p->e.msg : "");
+    if (!strstr(p->e.msg, text)) fail_msg("'%s' does not name %s", p->e.msg, text);
+    assert_int_equal(place_journals(p), 0);
+}
+
+static void assert_file(struct place *p, const char *path, const char *want)
+{
+    assert_string_equal(place_get(p, path), want);
+}
+
+static void the_table_is_complete(void **state)
+{
+    (void)state;
+    for (size_t i = 0; wl_setters[i]; i++) {
+        const struct wl_setter_ops *s = wl_setters[i];
+        assert_non_null(s->name);
+        assert_non_null(s->help);
+        assert_non_null(s->open);
+        assert_non_null(s->get);
+        assert_non_null(s->set);
+        assert_ptr_equal(wl_setter_find(s->name), s);
+    }
+    for (int k = 0; k < WL_CAP_KINDS; k++) assert_non_null(wl_cap_kind_name(k));
+}
+
+static void rapl_sets_both_limits_of_each_package(void **state)
+{
+    struct place *p = *state;
+    struct wl_caps *c = set(p, watts(150.5));
+    size_t n;
+    const struct wl_cap_setting *s = wl_caps_settings(c, &n);
+    assert_int_equal(n, 4);
+    assert_string_equal(s[0].device, "rapl:package-0/long_term");
+    assert_true(s[0].found == 205 && s[1].found == 246 && s[0].enforced == 150.5);
+    assert_file(p, LONG(0), "150500000");
+    assert_file(p, SHORT(1), "150500000");
+    assert_file(p, "sys/class/powercap/intel-rapl:0:0/constraint_0_power_limit_uw", "40000000");
+    assert_file(p, "sys/class/powercap/intel-rapl-mmio:0/constraint_0_power_limit_uw", "205000000");
+    assert_int_equal(place_journals(p), 1);
+    assert_null(wl_caps_check(c));
+    assert_int_equal(wl_caps_release(c, &p->e), 0);
+    assert_file(p, LONG(0), "205000000");
+    assert_file(p, SHORT(1), "246000000");
+    assert_int_equal(place_journals(p), 0);
+    assert_int_equal(wl_caps_release(c, &p->e), 0);
+}
+
+static void cpufreq_sets_the_highest_frequency(void **state)
+{
+    struct place *p = *state;
+    place_put(p, FREQ(1), "3000000\n"); /* the site's own limit is what comes back */
+    struct wl_caps *c = set(p, mhz(2100));
+    assert_file(p, FREQ(0), "2100000");
+    assert_file(p, FREQ(1), "2100000");
+    assert_int_equal(wl_caps_release(c, &p->e), 0);
+    assert_file(p, FREQ(0), "3500000");
+    assert_file(p, FREQ(1), "3000000");
+}
+
+static void a_value_outside_the_range_is_refused(void **state)
+{
+    struct place *p = *state;
+    assert_refused(p, watts(300), WL_EINVAL, "205 W");
+    assert_refused(p, mhz(100), WL_EINVAL, "800 to 3500 MHz");
+    assert_refused(p, mhz(4000), WL_EINVAL, "800 to 3500 MHz");
+    assert_file(p, FREQ(0), "3500000");
+}
+
+static void limits_that_are_off_are_refused(void **state)
+{
+    struct place *p = *state;
+    place_put(p, "sys/class/powercap/intel-rapl:1/enabled", "0\n");
+    assert_refused(p, watts(150), WL_EUNAVAIL, "switched off");
+    assert_file(p, LONG(0), "205000000");
+}
+
+static void a_file_that_cannot_be_written_undoes_the_rest(void **state)
+{
+    struct place *p = *state;
+    if (geteuid() == 0) {
+        print_message("SKIP: root writes every file\n");
+        skip();
+    }
+    place_mode(p, SHORT(1), 0444);
+    assert_refused(p, watts(150), WL_EPERM, "intel-rapl:1/constraint_1");
+    assert_file(p, LONG(0), "205000000");
+    struct wl_cap_ability can;
+    wl_cap_probe(WL_CAP_POWER, &p->opts, &p->power, &can, p->a);
+    assert_non_null(strstr(can.why, "constraint_1"));
+    assert_non_null(strstr(can.fix, "sudo"));
+}
+
+static void what_is_not_there_is_named(void **state)
+{
+    struct place *p = *state;
+    struct wl_cap_ability can;
+    p->power.root = "/nowhere";
+    assert_refused(p, watts(150), WL_EUNAVAIL, "/nowhere/sys/class/powercap");
+    struct wl_cap_request r = wl_cap_none;
+    r.value[WL_CAP_MEM_CLOCK] = 1000;
+    assert_refused(p, r, WL_EUNAVAIL, "mem_clock_mhz cannot be set");
+    wl_cap_probe(WL_CAP_CLOCK, &p->opts, &p->power, &can, p->a);
+    assert_null(can.setter);
+    assert_non_null(strstr(can.why, "cpufreq"));
+}
+
+static void gpus_come_before_cpus(void **state)
+{
+    struct place *p = *state;
+    place_gpus(p, "gpus=2; limits=100:300:250");
+    struct wl_caps *c = set(p, watts(150));
+    size_t n;
+    const struct wl_cap_setting *s = wl_caps_settings(c, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(s[1].setter, "nvml");
+    assert_true(s[1].min == 100 && s[1].max == 300 && s[1].standard == 250 && s[1].found == 250);
+    assert_true(s[1].simulated);
+    assert_file(p, LONG(0), "205000000");
+    assert_int_equal(wl_caps_release(c, &p->e), 0);
+
+    struct wl_cap_ability can;
+    wl_cap_probe(WL_CAP_POWER, &p->opts, &p->power, &can, p->a);
+    assert_null(can.why);
+    assert_true(can.min == 100 && can.max == 300 && can.present == 250 && can.simulated);
+    assert_string_equal(can.devices, "2 x Fake GPU");
+}
+
+static void a_locked_clock_that_does_not_hold_is_found(void **state)
+{
+    struct place *p = *state;
+    place_gpus(p, "");
+    struct wl_caps *c = set(p, mhz(900));
+    struct wl_gpus *g;
+    const char *fix;
+    assert_null(wl_caps_check(c));
+    assert_int_equal(wl_gpus_open(&g, &p->power, true, p->a, &fix, &p->e), 0);
+    assert_int_equal(wl_gpu_clock_unlock(g, 0, WL_GPU_CLOCK_SM, &p->e), 0); /* somebody else */
+    const char *why = wl_caps_check(c);
+    assert_non_null(why);
+    assert_non_null(strstr(why, "runs at 1410 MHz"));
+    assert_int_equal(wl_caps_release(c, &p->e), 0);
+}
+
+static void an_arena_that_goes_puts_back(void **state)
+{
+    struct place *p = *state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_caps *c;
+    struct wl_cap_request r = watts(150);
+    assert_int_equal(wl_caps_set(&c, &r, &p->opts, &p->power, a, &p->e), 0);
+    assert_file(p, LONG(1), "150000000");
+    wl_arena_free(a);
+    assert_file(p, LONG(1), "205000000");
+    assert_int_equal(place_journals(p), 0);
+}
+
+static void null_sets_nothing(void **state)
+{
+    struct place *p = *state;
+    p->opts.setter = "null";
+    struct wl_caps *c = set(p, watts(1));
+    assert_null(wl_caps_check(c));
+    assert_int_equal(wl_caps_release(c, &p->e), 0);
+    assert_file(p, LONG(0), "205000000");
+}
+
+static void values_are_compared_as_drivers_round(void **state)
+{
+    (void)state;
+    assert_true(wl_cap_same(WL_CAP_POWER, 150, 150.125));
+    assert_false(wl_cap_same(WL_CAP_POWER, 150, 155));
+    assert_true(wl_cap_same(WL_CAP_CLOCK, 1410, 1410.5));
+    assert_true(wl_cap_same(WL_CAP_CLOCK, NAN, NAN));
+    assert_false(wl_cap_same(WL_CAP_CLOCK, 1410, NAN));
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, place_setup, place_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(the_table_is_complete),
+        TEST(rapl_sets_both_limits_of_each_package),
+        TEST(cpufreq_sets_the_highest_frequency),
+        TEST(a_value_outside_the_range_is_refused),
+        TEST(limits_that_are_off_are_refused),
+        TEST(a_file_that_cannot_be_written_undoes_the_rest),
+        TEST(what_is_not_there_is_named),
+        TEST(gpus_come_before_cpus),
+        TEST(a_locked_clock_that_does_not_hold_is_found),
+        TEST(an_arena_that_goes_puts_back),
+        TEST(null_sets_nothing),
+        TEST(values_are_compared_as_drivers_round),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
