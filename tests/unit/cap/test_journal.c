@@ -178,13 +178,11 @@ static void a_journal_of_another_user_is_not_obeyed(void **state)
 static void broken_journals_are_named(void **state)
 {
     struct place *p = *state;
-    static const char *const broken[] = { "",
-                                          "{",
-                                          "[]",
-                                          "{\"wattlaw_caps\": 2}",
-                                          "{\"wattlaw_caps\": 1}",
-                                          "{\"wattlaw_caps\": 1, \"holder\": {\"pid\": 1, \"boot_id\": \"x\", "
-                                          "\"host\": \"h\"}, \"caps\": [{\"setter\": \"rapll\"}]}" };
+    static const char unknown_setter[] = "{\"wattlaw_caps\": 1, \"holder\": {\"pid\": 1, \"boot_id\": \"x\", "
+                                         "\"host\": \"h\"}, \"caps\": [{\"setter\": \"rapll\"}]}";
+    static const char *const broken[] = {
+        "", "{", "[]", "{\"wattlaw_caps\": 2}", "{\"wattlaw_caps\": 1}", unknown_setter
+    };
     for (size_t i = 0; i < WL_COUNT(broken); i++) {
         struct wl_lefts lefts;
         place_put(p, "state/bad.caps", broken[i]);
