@@ -216,7 +216,7 @@ static void decide(struct wl_factor_group *g, double margin, struct wl_arena *a)
             g->runs_needed_why = "worker counts move as a whole: more worker counts help, more repeats do not";
         } else if (g->over_runs.n_pairs) {
             g->runs_needed = runs_needed(g, margin);
-            g->runs_needed_why = wl_strf(a, "to find slopes that are equal the same within %g with %g %% power%s",
+            g->runs_needed_why = wl_strf(a, "to find two slopes that are equal the same within %g with %g %% power%s",
                                          margin, 100 * power, isnan(g->runs_needed) ? ": beyond 1000 runs" : "");
         }
     }
