@@ -17,9 +17,19 @@ struct wl_buf *wl_buf_plain(struct wl_program *p, enum wl_class class, enum wl_d
     return wl_buf_new(p, class, type, dims, NULL, (size_t)wl_dims_count(dims) * wl_dtype_bytes(type));
 }
 
+struct wl_buf *wl_value_plain(struct wl_program *p, const struct wl_dims *dims)
+{
+    bool rounded = p->precision == WL_BF16 && p->backend->wide_bf16;
+    struct wl_buf *b = wl_buf_plain(p, WL_MEM_VALUE, rounded ? WL_F32 : p->precision, dims);
+    b->rounded = rounded;
+    return b;
+}
+
 struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b)
 {
-    return wl_buf_new(p, WL_MEM_VALUE, b->dtype, &b->dims, b->layout, b->bytes);
+    struct wl_buf *like = wl_buf_new(p, WL_MEM_VALUE, b->dtype, &b->dims, b->layout, b->bytes);
+    like->rounded = b->rounded;
+    return like;
 }
 
 struct wl_step *wl_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
@@ -63,14 +73,25 @@ struct wl_buf *wl_param_new(struct wl_program *p, const struct wl_tensor *t, con
     return p->value[t->id];
 }
 
+static int plain(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf *from,
+                 struct wl_buf **out, struct wl_err *e)
+{
+    *out = from;
+    if (!from->layout && from->dtype == t->dtype) return 0;
+    *out = wl_buf_plain(p, WL_MEM_VALUE, t->dtype, &t->dims);
+    return p->backend->reorder(p, n, from, *out, e);
+}
+
 int wl_plain_value(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf **out,
                    struct wl_err *e)
 {
-    *out = p->value[t->id];
-    if (!(*out)->layout) return 0;
-    struct wl_buf *from = *out;
-    *out = wl_buf_plain(p, WL_MEM_VALUE, t->dtype, &t->dims);
-    return p->backend->reorder(p, n, from, *out, e);
+    return plain(p, n, t, t->role == WL_ROLE_INPUT ? p->input[t->id] : p->value[t->id], out, e);
+}
+
+int wl_plain_gradient(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf **out,
+                      struct wl_err *e)
+{
+    return plain(p, n, t, p->gradient[t->id], out, e);
 }
 
 bool wl_may_overwrite(const struct wl_program *p, const struct wl_tensor *x)
@@ -101,7 +122,7 @@ int wl_gradient_add_plain(struct wl_program *p, const struct wl_node *n, const s
                           struct wl_err *e)
 {
     const struct wl_buf *value = p->value[t->id];
-    if (value->layout) {
+    if (value->layout || value->dtype != b->dtype || value->rounded != b->rounded) {
         struct wl_buf *to = wl_buf_like(p, value);
         int rc = p->backend->reorder(p, n, b, to, e);
         if (rc) return rc;
@@ -175,21 +196,49 @@ static bool *evaluated_tensors(const struct wl_program *p)
     return evaluated;
 }
 
+static bool needs_rounding(const struct wl_program *p, const struct wl_buf *value)
+{
+    return p->precision == WL_BF16 && value->dtype == WL_F32 && !value->rounded;
+}
+
+/* What operations read and write is of the plan's precision: f32 inputs are copied before the first operation that
+ * reads them, and so are the results of operations that compute in f32. Losses are f32 on both ends. */
+static int round_value(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_err *e)
+{
+    struct wl_buf **value = &p->value[t->id], *from = *value;
+    if (!needs_rounding(p, from)) return 0;
+    *value = wl_value_plain(p, &t->dims);
+    return p->backend->reorder(p, n, from, *value, e);
+}
+
+static int lower_forward(struct wl_program *p, const struct wl_node *n, bool evaluated, struct wl_err *e)
+{
+    const struct wl_op_rules *rules = &p->backend->rules[n->op];
+    bool loss = wl_op_is_loss(n->op);
+    int rc = 0;
+    p->train_only = false; /* an operation that is evaluated may read the copy of an input too */
+    for (int i = 0; i < WL_MAX_INPUTS && n->in[i] && !loss && !rc; i++) rc = round_value(p, n, n->in[i], e);
+    p->train_only = !evaluated;
+    if (!rc) rc = rules->forward(p, n, e);
+    return rc || loss ? rc : round_value(p, n, n->out, e);
+}
+
 int wl_lower(struct wl_program *p, struct wl_err *e)
 {
     const struct wl_graph *g = p->graph;
     p->value = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
     p->gradient = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
+    p->input = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
     p->kept = wl_new_array(p->arena, struct wl_kept, g->n_tensors);
     for (size_t i = 0; i < g->n_tensors; i++) {
         const struct wl_tensor *t = g->tensors[i];
-        if (t->role == WL_ROLE_INPUT) p->value[t->id] = wl_buf_plain(p, WL_MEM_INPUT, t->dtype, &t->dims);
+        if (t->role != WL_ROLE_INPUT) continue;
+        p->value[t->id] = p->input[t->id] = wl_buf_plain(p, WL_MEM_INPUT, t->dtype, &t->dims);
     }
     const bool *evaluated = evaluated_tensors(p);
     for (size_t i = 0; i < g->n_nodes; i++) {
         const struct wl_node *n = g->nodes[i];
-        p->train_only = !evaluated[n->out->id];
-        int rc = p->backend->rules[n->op].forward(p, n, e);
+        int rc = lower_forward(p, n, evaluated[n->out->id], e);
         if (rc) return with_node(rc, n, e);
     }
     p->train_only = true;

@@ -184,6 +184,10 @@ struct wl_plan_opts {
     const char *backend; /* "cpu" (oneDNN) or "ref" (plain C, slow); NULL: the best that was built */
     int threads;         /* 0: as OpenMP says (OMP_NUM_THREADS or all cores) */
     uint64_t seed;       /* of the parameters */
+    /* WL_F32, or WL_BF16: values, their gradients and the copies of weights that convolutions and matrix products read
+     * are bf16; parameters, their gradients, optimiser, statistics and losses stay f32, so states are the same. */
+    enum wl_dtype precision;
+    bool slow_bf16;      /* bf16 also where the processor only imitates it */
     int micro_batches;   /* largest M of a step; 0 counts as 1. M > 1 needs room for one gradient more */
     size_t bucket_bytes; /* gradients are reduced in pieces of about this; 0 counts as 4 MiB */
     struct wl_optim optim;
@@ -199,6 +203,9 @@ struct wl_counts {
     int64_t top1;    /* samples whose label has the largest logit */
     int64_t top5;    /* ... is among the five largest */
 };
+
+/* Can a back-end (NULL: the best that was built) compute so on this machine? 0, or WL_EUNAVAIL with the reason. */
+int wl_backend_precision(const char *backend, enum wl_dtype precision, bool slow_bf16, struct wl_err *e) WL_MUST_CHECK;
 
 /* Lowers the graph for this rank of comm (NULL: a single process). Parameters are initialised from (seed, name,
  * element), so they are the same for every back-end, layout and number of ranks. The plan lives as long as the arena;
@@ -261,6 +268,7 @@ int wl_plan_value_gradient(struct wl_plan *p, const struct wl_tensor *t, float *
 
 struct wl_plan_info {
     const char *backend, *library; /* "cpu", "oneDNN 2.6.3" */
+    enum wl_dtype precision;
     int threads;
     int64_t batch;      /* first dimension of the first input */
     int64_t parameters; /* elements, without padding of layouts */

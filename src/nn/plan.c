@@ -21,6 +21,16 @@ static int pick_backend(const char *name, const struct wl_backend **out, struct 
                    near ? near : "", near ? "'?" : "");
 }
 
+int wl_backend_precision(const char *name, enum wl_dtype precision, bool slow_bf16, struct wl_err *e)
+{
+    const struct wl_backend *backend;
+    int rc = pick_backend(name, &backend, e);
+    if (rc) return rc;
+    if (precision != WL_F32 && precision != WL_BF16)
+        return wl_fail(e, WL_EINVAL, "precision is %s, expected f32 or bf16", wl_dtype_name(precision));
+    return backend->precision ? backend->precision(precision, slow_bf16, e) : 0;
+}
+
 static int check_opts(const struct wl_plan_opts *o, struct wl_err *e)
 {
     if (o->threads < 0) return wl_fail(e, WL_EINVAL, "threads is %d, expected at least 0", o->threads);
@@ -53,6 +63,7 @@ static void fill_info(struct wl_plan *p)
     struct wl_plan_info *f = &p->info;
     f->backend = p->program.backend->row.name;
     f->library = p->program.backend->library(p->arena);
+    f->precision = p->program.precision;
     f->threads = p->threads;
     f->batch = batch_of(g);
     f->operations = (int)g->n_nodes;
@@ -105,6 +116,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     if (!rc) rc = check_opts(opts, e);
     if (!rc && !opts->eval_only) rc = check_loss(g, e);
     if (!rc) rc = pick_backend(opts->backend, &backend, e);
+    if (!rc) rc = wl_backend_precision(opts->backend, opts->precision, opts->slow_bf16, e);
     if (rc) return rc;
     struct wl_plan *p = wl_new(a, struct wl_plan);
     p->arena = a;
@@ -119,6 +131,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
         .graph = g,
         .backend = backend,
         .seed = opts->seed,
+        .precision = opts->precision,
         .train = !opts->eval_only,
         .keep_values = opts->keep_values,
         .accumulate = p->micro_batches > 1,
@@ -139,7 +152,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
 void *wl_plan_input(struct wl_plan *p, const struct wl_tensor *input)
 {
     WL_CHECK(input->role == WL_ROLE_INPUT);
-    return p->program.value[input->id]->at;
+    return p->program.input[input->id]->at;
 }
 
 struct wl_plan_info wl_plan_info(const struct wl_plan *p) { return p->info; }

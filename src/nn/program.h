@@ -29,6 +29,7 @@ struct wl_buf {
     const void *layout; /* the back-end's; NULL: plain */
     size_t bytes;
     int first, last; /* steps; first < 0: not used yet */
+    bool rounded;    /* f32 that holds bf16 numbers: rounded behind each step that writes it */
     int holders;     /* of a gradient: tensors that still need it */
     size_t offset;   /* in its class */
     void *at;
@@ -70,8 +71,8 @@ struct wl_statistic {
 
 /* What the forward rule of a node leaves for its backward rule. */
 struct wl_kept {
-    struct wl_buf *buf[3];
-    const void *own; /* the back-end's */
+    struct wl_buf *buf[3]; /* of convolutions and matrix products: 0 the input, 1 the weights as they read them */
+    const void *own;       /* the back-end's */
 };
 
 struct wl_backend;
@@ -81,11 +82,13 @@ struct wl_program {
     struct wl_arena *arena;
     const struct wl_graph *graph;
     const struct wl_backend *backend;
-    void *device;  /* the back-end's */
-    uint64_t seed; /* of what is random in a step */
+    void *device;            /* the back-end's */
+    uint64_t seed;           /* of what is random in a step */
+    enum wl_dtype precision; /* of values and their gradients */
     bool train, keep_values, accumulate;
     bool train_only; /* lowering has passed the last forward rule, or is at a node that evaluation leaves out */
     struct wl_buf **value, **gradient; /* of each tensor; of a parameter: in PARAM and GRADIENT */
+    struct wl_buf **input;             /* of each input: what the caller fills; its value is that or a bf16 copy */
     struct wl_kept *kept;              /* of each tensor that a node makes */
     struct wl_buf **bufs;
     struct wl_step **steps;
@@ -107,15 +110,18 @@ struct wl_backend {
     const char *(*library)(struct wl_arena *a);
     int (*open)(struct wl_program *p, struct wl_err *e); /* (optional) fills p->device */
     const struct wl_op_rules *rules;                     /* WL_OP_COUNT of them */
+    bool wide_bf16;                                      /* bf16 numbers stay in f32 buffers (`rounded`) */
+    /* (optional: f32 and bf16 always) As wl_backend_precision. */
+    int (*precision)(enum wl_dtype precision, bool slow_bf16, struct wl_err *e);
     /* Emits a step dst = a + b; all of one layout, dst may be a or b. */
     int (*sum)(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b, struct wl_buf *dst,
                struct wl_err *e);
-    /* (optional: a back-end whose buffers are all plain) Emits a step that copies into another layout. */
+    /* Emits a step that copies into another layout or type. */
     int (*reorder)(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
                    struct wl_err *e);
-    /* (optional, as reorder) The layout's name. */
+    /* (optional: a back-end whose buffers are all plain) The layout's name. */
     const char *(*layout_name)(const void *layout, struct wl_arena *a);
-    /* (optional, as reorder) Copy a buffer to and from plain memory now, outside of a step. */
+    /* (optional, as layout_name) Copy a buffer to and from plain memory now, outside of a step. */
     int (*read)(void *device, const struct wl_buf *b, float *to, struct wl_err *e);
     int (*write)(void *device, const struct wl_buf *b, const float *from, struct wl_err *e);
 };
@@ -130,7 +136,8 @@ int wl_lower(struct wl_program *p, struct wl_err *e) WL_MUST_CHECK;
 struct wl_buf *wl_buf_new(struct wl_program *p, enum wl_class class, enum wl_dtype type, const struct wl_dims *dims,
                           const void *layout, size_t bytes);
 struct wl_buf *wl_buf_plain(struct wl_program *p, enum wl_class class, enum wl_dtype type, const struct wl_dims *dims);
-struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b); /* class VALUE */
+struct wl_buf *wl_value_plain(struct wl_program *p, const struct wl_dims *dims); /* class VALUE, p's precision */
+struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b);        /* class VALUE */
 
 /* A step in program order, then its uses: index 0, 1, ... in the order of these calls. With p->train_only
  * steps run in training only, whatever `when` says. */
@@ -150,9 +157,12 @@ static inline void *wl_use_at(const struct wl_step *s, const struct wl_run *r, i
  * forward rule, which chooses the layout. */
 struct wl_buf *wl_param_new(struct wl_program *p, const struct wl_tensor *t, const void *layout, size_t bytes);
 
-/* The value of a tensor in plain layout, through a reorder where needed. */
+/* The value of a tensor, and its gradient, in plain layout and the tensor's own type (f32, i32), through a reorder
+ * where needed. */
 int wl_plain_value(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf **out,
                    struct wl_err *e) WL_MUST_CHECK;
+int wl_plain_gradient(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf **out,
+                      struct wl_err *e) WL_MUST_CHECK;
 
 /* May node n write its result over the value of x? Only when nobody reads that later. */
 bool wl_may_overwrite(const struct wl_program *p, const struct wl_tensor *x);

@@ -3,6 +3,9 @@
 
 #include "nn/threads.h"
 
+#include <math.h>
+#include <string.h>
+
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
 
 /* to += what */
@@ -12,12 +15,29 @@ static void add_floats(float *restrict to, const float *restrict what, size_t n)
     for (size_t i = 0; i < n; i++) to[i] += what[i];
 }
 
+/* To the nearest bf16, the upper half of an f32; of two as near the even one. A NAN stays one. */
+static void round_to_bf16(float *v, size_t n)
+{
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        if (isnan(v[i])) continue;
+        memcpy(&bits, &v[i], sizeof bits);
+        bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+        memcpy(&v[i], &bits, sizeof bits);
+    }
+}
+
 static int run_step(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     int rc = s->run(s, r, e);
     if (rc) return wl_prefix(e, "%s (%s)", s->node->name, s->what);
-    for (int i = 0; i < s->n_uses && !r->first; i++)
-        if (s->uses[i].part) add_floats(s->uses[i].buf->at, s->uses[i].part->at, s->uses[i].buf->bytes / sizeof(float));
+    for (int i = 0; i < s->n_uses; i++) {
+        const struct wl_use *u = &s->uses[i];
+        size_t floats = u->buf->bytes / sizeof(float);
+        if (u->part && !r->first) add_floats(u->buf->at, u->part->at, floats);
+        if (u->write && u->buf->rounded) round_to_bf16(u->buf->at, floats);
+    }
     return 0;
 }
 

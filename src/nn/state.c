@@ -21,7 +21,7 @@ static void init_values(const struct wl_tensor *t, uint64_t seed, float *to)
 
 static int read_buf(const struct wl_plan *p, const struct wl_buf *b, float *to, struct wl_err *e)
 {
-    if (b->layout) return p->program.backend->read(p->program.device, b, to, e);
+    if (b->layout || b->dtype != WL_F32) return p->program.backend->read(p->program.device, b, to, e);
     memcpy(to, b->at, b->bytes);
     return 0;
 }

@@ -50,17 +50,34 @@ static struct wl_graph *network(struct wl_arena *a, int64_t batch)
     return g;
 }
 
+/* One layer of each kind. */
+static struct wl_graph *shallow(struct wl_arena *a, int64_t batch)
+{
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *images = wl_input(g, "images", WL_F32, WL_DIMS(batch, 3, 17, 15));
+    struct wl_tensor *labels = wl_input(g, "labels", WL_I32, WL_DIMS(batch));
+    struct wl_conv conv = { .channels = 20, .kernel = { 3, 3 }, .pad = { 1, 1 } };
+    struct wl_tensor *x = wl_conv2d(g, "conv", images, conv);
+    x = wl_batch_norm(g, "bn", x, (struct wl_norm) { .relu = true });
+    x = wl_avg_pool(g, "mean", x, (struct wl_pool) { .kernel = { 4, 4 }, .stride = { 4, 4 } });
+    wl_cross_entropy(g, "loss", wl_linear(g, "head", x, CLASSES), labels, (struct wl_loss) { 0 });
+    return g;
+}
+
 struct net {
     struct wl_graph *graph;
     struct wl_plan *plan;
     struct wl_counts counts;
 };
 
-static struct net net_new(struct wl_arena *a, const char *backend, int64_t batch, int micro_batches)
+static struct net net_of(struct wl_arena *a, struct wl_graph *g, const char *backend, enum wl_dtype precision,
+                         int micro_batches)
 {
-    struct net n = { .graph = network(a, batch) };
+    struct net n = { .graph = g };
     struct wl_plan_opts o = { .backend = backend,
                               .seed = SEED,
+                              .precision = precision,
+                              .slow_bf16 = true,
                               .micro_batches = micro_batches,
                               .bucket_bytes = 8 << 10,
                               .optim = { .momentum = 0.9, .weight_decay = 1e-3 } };
@@ -68,6 +85,17 @@ static struct net net_new(struct wl_arena *a, const char *backend, int64_t batch
     if (wl_plan_new(&n.plan, n.graph, &o, NULL, a, &e)) fail_msg("%s", e.msg);
     fill_inputs(n.plan, n.graph, SEED, CLASSES);
     return n;
+}
+
+static struct net net_new_of(struct wl_arena *a, const char *backend, enum wl_dtype precision, int64_t batch,
+                             int micro_batches)
+{
+    return net_of(a, network(a, batch), backend, precision, micro_batches);
+}
+
+static struct net net_new(struct wl_arena *a, const char *backend, int64_t batch, int micro_batches)
+{
+    return net_new_of(a, backend, WL_F32, batch, micro_batches);
 }
 
 static void train(struct net *n, bool first, bool last)
@@ -82,12 +110,9 @@ static void close_to(const char *what, struct floats got, struct floats want, do
     if (!(d <= tolerance)) fail_msg("%s: NMSE %.3g > %.3g", what, d, tolerance);
 }
 
-static bool has_cpu(void)
-{
-    for (size_t i = 0; wl_backend_row(i); i++)
-        if (!strcmp(wl_backend_row(i)->name, "cpu")) return !wl_backend_row(i)->unavailable;
-    return false;
-}
+static bool has_cpu(void) { return !wl_backend_precision("cpu", WL_F32, false, NULL); }
+
+static bool has_bf16(void) { return !wl_backend_precision("cpu", WL_BF16, true, NULL); }
 
 /* Parameters start alike, then losses, gradients and, after three steps, parameters agree. */
 static void test_cpu_is_ref(void **state)
@@ -130,11 +155,11 @@ static void half_inputs(struct net *half, struct net *whole, int part)
     }
 }
 
-static void test_micro_batches(const char *backend)
+static void test_micro_batches(const char *backend, enum wl_dtype precision)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct net source = net_new(a, backend, 2 * BATCH, 1), both = net_new(a, backend, BATCH, 2);
-    struct net one = net_new(a, backend, BATCH, 1);
+    struct net source = net_new(a, backend, 2 * BATCH, 1), both = net_new_of(a, backend, precision, BATCH, 2);
+    struct net one = net_new_of(a, backend, precision, BATCH, 1);
     struct floats sum = { 0 };
     for (int part = 0; part < 2; part++) {
         half_inputs(&one, &source, part);
@@ -162,22 +187,27 @@ static void test_micro_batches_cpu(void **state)
 {
     (void)state;
     if (!has_cpu()) skip();
-    test_micro_batches("cpu");
+    test_micro_batches("cpu", WL_F32);
+}
+
+static void test_micro_batches_bf16(void **state)
+{
+    (void)state;
+    if (!has_bf16()) skip();
+    test_micro_batches("cpu", WL_BF16);
 }
 
 static void test_micro_batches_ref(void **state)
 {
     (void)state;
-    test_micro_batches("ref");
+    test_micro_batches("ref", WL_F32);
 }
 
 /* The loss of a batch that is shown again and again falls to nearly nothing, in training and in evaluation. */
-static void test_learns(void **state)
+static void learns(enum wl_dtype precision)
 {
-    (void)state;
-    if (!has_cpu()) skip();
     struct wl_arena *a = wl_arena_new(NULL);
-    struct net n = net_new(a, "cpu", 8, 1);
+    struct net n = net_new_of(a, "cpu", precision, 8, 1);
     for (int i = 0; i < 80; i++) {
         train(&n, true, true);
         assert_int_equal(wl_plan_update(n.plan, 0.02, NULL), 0);
@@ -187,6 +217,58 @@ static void test_learns(void **state)
     assert_int_equal(c.samples, 8);
     assert_int_equal(c.top1, 8);
     assert_true(c.loss_sum / 8 < 0.2);
+    wl_arena_free(a);
+}
+
+static void test_learns(void **state)
+{
+    (void)state;
+    if (!has_cpu()) skip();
+    learns(WL_F32);
+}
+
+static void test_learns_bf16(void **state)
+{
+    (void)state;
+    if (!has_bf16()) skip();
+    learns(WL_BF16);
+}
+
+/* Relative distance of vectors. */
+static double apart(struct floats x, struct floats y) { return sqrt(nmse(x, y)); }
+
+/* In bf16 the parameters start with the same bits as in f32 and the loss is near. The back-ends round at the same
+ * places, so what is left between them are sums that fall to either side. Between bf16 and f32 the signs of values
+ * near 0 differ, so gradients go other ways through relu and maxima: the more, the more layers they pass. */
+static void compare_bf16(struct wl_arena *a, struct wl_graph *g, double to_f32, double to_ref)
+{
+    struct net exact = net_of(a, g, "cpu", WL_F32, 1), cpu = net_of(a, g, "cpu", WL_BF16, 1);
+    struct net ref = net_of(a, g, "ref", WL_BF16, 1);
+    struct floats start = all_states(exact.plan, WL_STATE_PARAM, a);
+    assert_memory_equal(start.v, all_states(cpu.plan, WL_STATE_PARAM, a).v, start.n * sizeof(float));
+    train(&exact, true, true);
+    train(&cpu, true, true);
+    train(&ref, true, true);
+    assert_true(cpu.counts.loss_sum != exact.counts.loss_sum);
+    assert_true(fabs(cpu.counts.loss_sum - exact.counts.loss_sum) < 1e-2 * exact.counts.loss_sum);
+    assert_true(fabs(cpu.counts.loss_sum - ref.counts.loss_sum) < 5e-3 * exact.counts.loss_sum);
+    struct floats got = all_gradients(cpu.plan, a);
+    double from_f32 = apart(got, all_gradients(exact.plan, a)), from_ref = apart(got, all_gradients(ref.plan, a));
+    if (!(from_f32 < to_f32 && from_ref < to_ref))
+        fail_msg("gradients are %.3g from f32, %.3g from the reference in bf16", from_f32, from_ref);
+    struct wl_counts c = { 0 }, d = { 0 };
+    assert_int_equal(wl_plan_eval(cpu.plan, &c, NULL), 0);
+    assert_int_equal(wl_plan_eval(ref.plan, &d, NULL), 0);
+    assert_true(fabs(c.loss_sum - d.loss_sum) < 5e-3 * d.loss_sum);
+}
+
+static void test_bf16(void **state)
+{
+    (void)state;
+    if (!has_bf16()) skip();
+    struct wl_arena *a = wl_arena_new(NULL);
+    compare_bf16(a, shallow(a, 32), 1.5e-2, 5e-3);
+    compare_bf16(a, network(a, BATCH), 0.25, 3e-2);
     wl_arena_free(a);
 }
 
@@ -213,7 +295,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cpu_is_ref),        cmocka_unit_test(test_micro_batches_cpu),
         cmocka_unit_test(test_micro_batches_ref), cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_same_bits),         cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_learns_bf16),       cmocka_unit_test(test_micro_batches_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Every operation of nn/cpu against nn/ref, forward, backward and evaluation, on random shapes: odd sizes, strides,
  * padding, channel counts that fill no block. Each case is a function of (operation, number); a failure prints the
- * line that runs it alone: test_ops OPERATION NUMBER. */
+ * line that runs it alone: test_ops OPERATION NUMBER [bf16]. */
 #include "twins.h"
 
 #include <math.h>
@@ -129,15 +129,22 @@ static struct wl_tensor *build_linear(struct wl_graph *g, struct draw *d, struct
 }
 
 /* The error of f32 sums of some hundred terms is near 1e-7 relative, 1e-14 as NMSE; batch norm divides a small
- * difference of such sums. */
+ * difference of such sums. In bf16 both round to the nearest of 8 bits, so where a sum lies between two numbers it may
+ * fall to either side: 2^-8 relative, 1.5e-5 as NMSE where all elements do. */
 static const struct op {
     const char *name;
     struct wl_tensor *(*build)(struct wl_graph *g, struct draw *d, struct wl_tensor *x);
-    double tolerance; /* NMSE */
+    double tolerance, tolerance_bf16; /* NMSE */
 } ops[] = {
-    { "conv2d", build_conv, 1e-11 },   { "batch_norm", build_norm, 1e-10 }, { "relu", build_relu, 0 },
-    { "add", build_add, 1e-13 },       { "max_pool", build_max, 1e-13 },    { "avg_pool", build_avg, 1e-11 },
-    { "linear", build_linear, 1e-11 }, { "dropout", build_dropout, 1e-13 }, { "concat", build_concat, 1e-11 },
+    { "conv2d", build_conv, 1e-11, 1.5e-5 },
+    { "batch_norm", build_norm, 1e-10, 1.5e-5 },
+    { "relu", build_relu, 0, 0 },
+    { "add", build_add, 1e-13, 0 },
+    { "max_pool", build_max, 1e-13, 0 },
+    { "avg_pool", build_avg, 1e-11, 1.5e-5 },
+    { "linear", build_linear, 1e-11, 1.5e-5 },
+    { "dropout", build_dropout, 1e-13, 0 },
+    { "concat", build_concat, 1e-11, 1.5e-5 },
 };
 
 /* ---- running it ---- */
@@ -148,7 +155,8 @@ struct twin {
     struct wl_plan *plan;
 };
 
-static void build(struct twin *t, const struct op *op, uint64_t number, const char *backend, struct wl_arena *a)
+static void build(struct twin *t, const struct op *op, uint64_t number, const char *backend, enum wl_dtype precision,
+                  struct wl_arena *a)
 {
     struct draw d = { number ^ wl_hash_text(op->name), 0 };
     t->graph = wl_graph_new(a);
@@ -159,17 +167,19 @@ static void build(struct twin *t, const struct op *op, uint64_t number, const ch
     t->y = op->build(t->graph, &d, in);
     struct wl_tensor *target = wl_input(t->graph, "target", WL_F32, *wl_tensor_dims(t->y));
     wl_mean_square(t->graph, "loss", t->y, target, (struct wl_loss) { .weight = 100 });
-    struct wl_plan_opts o = { .backend = backend, .keep_values = true };
+    struct wl_plan_opts o = { .backend = backend, .keep_values = true, .precision = precision, .slow_bf16 = true };
     struct wl_err e = { 0 };
     if (wl_plan_new(&t->plan, t->graph, &o, NULL, a, &e)) fail_msg("%s", e.msg);
     fill_inputs(t->plan, t->graph, number, 0);
     fill_state(t->plan, number);
 }
 
-static char *repeat_line(struct wl_arena *a, const struct op *op, uint64_t number, const struct twin *t)
+static char *repeat_line(struct wl_arena *a, const struct op *op, uint64_t number, enum wl_dtype precision,
+                         const struct twin *t)
 {
-    return wl_strf(a, "test_ops %s %llu (x %s, y %s)", op->name, (unsigned long long)number,
-                   wl_dims_text(a, wl_tensor_dims(t->x)), wl_dims_text(a, wl_tensor_dims(t->y)));
+    return wl_strf(a, "test_ops %s %llu%s (x %s, y %s)", op->name, (unsigned long long)number,
+                   precision == WL_BF16 ? " bf16" : "", wl_dims_text(a, wl_tensor_dims(t->x)),
+                   wl_dims_text(a, wl_tensor_dims(t->y)));
 }
 
 static void compare(const char *what, struct floats cpu, struct floats ref, double tolerance, const char *line)
@@ -202,17 +212,19 @@ static void compare_values(const char *what, const struct twin *cpu, const struc
             tolerance, line);
 }
 
-static void run_case(const struct op *op, uint64_t number)
+static void run_case(const struct op *op, uint64_t number, enum wl_dtype precision)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct twin cpu, ref;
-    build(&cpu, op, number, "cpu", a);
-    build(&ref, op, number, "ref", a);
-    const char *line = repeat_line(a, op, number, &cpu);
+    build(&cpu, op, number, "cpu", precision, a);
+    build(&ref, op, number, "ref", precision, a);
+    const char *line = repeat_line(a, op, number, precision, &cpu);
     train(&cpu);
     train(&ref);
     /* A convolution in front adds its rounding; so does the loss's gradient, where output and target are close. */
-    double exact = number % 3 == 0 ? fmax(op->tolerance, 1e-11) : op->tolerance, near = fmax(exact, 1e-9);
+    bool bf16 = precision == WL_BF16;
+    double own = bf16 ? op->tolerance_bf16 : op->tolerance, front = bf16 ? 1.5e-5 : 1e-11;
+    double exact = number % 3 == 0 ? fmax(own, front) : own, near = fmax(exact, bf16 ? 5e-5 : 1e-9);
     compare_values("output", &cpu, &ref, exact, line, a);
     compare("gradient of x", read_tensor(wl_plan_value_gradient, cpu.plan, cpu.x, a),
             read_tensor(wl_plan_value_gradient, ref.plan, ref.x, a), near, line);
@@ -232,9 +244,20 @@ static void run_case(const struct op *op, uint64_t number)
     wl_arena_free(a);
 }
 
+struct subject {
+    const struct op *op;
+    enum wl_dtype precision;
+};
+
 static void test_op(void **state)
 {
-    for (uint64_t i = 0; i < CASES; i++) run_case(*state, i);
+    const struct subject *s = *state;
+    struct wl_err e = { 0 };
+    if (wl_backend_precision("cpu", s->precision, true, &e)) {
+        printf("SKIP: %s\n", e.msg);
+        skip();
+    }
+    for (uint64_t i = 0; i < CASES; i++) run_case(s->op, i, s->precision);
 }
 
 static const struct op *find(const char *name)
@@ -244,37 +267,46 @@ static const struct op *find(const char *name)
     return NULL;
 }
 
-/* test_ops OPERATION NUMBER */
+/* test_ops OPERATION NUMBER [bf16] */
 static struct {
-    const struct op *op;
+    struct subject subject;
     uint64_t number;
 } alone;
 
 static void test_alone(void **state)
 {
     (void)state;
-    run_case(alone.op, alone.number);
+    run_case(alone.subject.op, alone.number, alone.subject.precision);
+}
+
+static int run_alone(int argc, char **argv)
+{
+    alone.subject.op = find(argv[1]);
+    alone.subject.precision = argc > 3 && !strcmp(argv[3], "bf16") ? WL_BF16 : WL_F32;
+    alone.number = strtoull(argv[2], NULL, 10);
+    if (!alone.subject.op) {
+        printf("no operation %s\n", argv[1]);
+        return 2;
+    }
+    const struct CMUnitTest one[] = { cmocka_unit_test(test_alone) };
+    return cmocka_run_group_tests(one, NULL, NULL);
 }
 
 int main(int argc, char **argv)
 {
-    for (size_t i = 0; wl_backend_row(i); i++)
-        if (!strcmp(wl_backend_row(i)->name, "cpu") && wl_backend_row(i)->unavailable) {
-            printf("SKIP: %s\n", wl_backend_row(i)->unavailable);
-            return 77;
-        }
-    if (argc == 3) {
-        alone.op = find(argv[1]);
-        alone.number = strtoull(argv[2], NULL, 10);
-        if (!alone.op) {
-            printf("no operation %s\n", argv[1]);
-            return 2;
-        }
-        const struct CMUnitTest one[] = { cmocka_unit_test(test_alone) };
-        return cmocka_run_group_tests(one, NULL, NULL);
+    struct wl_err e = { 0 };
+    if (wl_backend_precision("cpu", WL_F32, false, &e)) {
+        printf("SKIP: %s\n", e.msg);
+        return 77;
     }
-    struct CMUnitTest tests[WL_COUNT(ops)];
-    for (size_t i = 0; i < WL_COUNT(ops); i++)
-        tests[i] = (struct CMUnitTest) { ops[i].name, test_op, NULL, NULL, (void *)&ops[i] };
+    if (argc > 2) return run_alone(argc, argv);
+    struct CMUnitTest tests[2 * WL_COUNT(ops)];
+    struct subject subjects[WL_COUNT(tests)];
+    char names[WL_COUNT(tests)][32];
+    for (size_t i = 0; i < WL_COUNT(tests); i++) {
+        subjects[i] = (struct subject) { &ops[i % WL_COUNT(ops)], i < WL_COUNT(ops) ? WL_F32 : WL_BF16 };
+        snprintf(names[i], sizeof names[i], "%s %s", subjects[i].op->name, wl_dtype_name(subjects[i].precision));
+        tests[i] = (struct CMUnitTest) { names[i], test_op, NULL, NULL, &subjects[i] };
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,13 +103,15 @@ struct run {
     double loss;
 };
 
-static struct run run(struct wl_arena *a, uint64_t number, const char *backend, bool keep)
+static struct run run(struct wl_arena *a, uint64_t number, const char *backend, enum wl_dtype precision, bool keep)
 {
     struct wl_graph *g = network(a, number);
     struct wl_plan *p;
     struct wl_counts c = { 0 }, ignored = { 0 };
     struct wl_err e = { 0 };
-    struct wl_plan_opts o = { .backend = backend, .keep_values = keep, .micro_batches = 2 };
+    struct wl_plan_opts o = {
+        .backend = backend, .precision = precision, .slow_bf16 = true, .keep_values = keep, .micro_batches = 2
+    };
     int rc = wl_plan_new(&p, g, &o, NULL, a, &e);
     if (rc) fail_msg("%s", e.msg);
     fill_inputs(p, g, number + 1, CLASSES);
@@ -173,11 +175,14 @@ static void check_slope(struct wl_arena *a, uint64_t number)
 static void run_case(uint64_t number)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct run shared = run(a, number, "cpu", false);
-    same_bits(shared.gradients, run(a, number, "cpu", true).gradients, number);
+    struct run shared = run(a, number, "cpu", WL_F32, false);
+    same_bits(shared.gradients, run(a, number, "cpu", WL_F32, true).gradients, number);
     check_slope(a, number);
+    if (!wl_backend_precision("cpu", WL_BF16, true, NULL))
+        same_bits(run(a, number, "cpu", WL_BF16, false).gradients, run(a, number, "cpu", WL_BF16, true).gradients,
+                  number);
     if (number % EVERY == 0) { /* the reference is slow */
-        double want = run(a, number, "ref", false).loss;
+        double want = run(a, number, "ref", WL_F32, false).loss;
         if (!(fabs(shared.loss - want) <= 1e-4 * want))
             fail_msg("loss %.9g, reference %.9g; repeat: test_sharing %llu", shared.loss, want,
                      (unsigned long long)number);

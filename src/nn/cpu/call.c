@@ -79,7 +79,7 @@ int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *what,
 
 struct wl_buf *wl_cpu_buf(struct wl_program *p, wl_md md, const struct wl_dims *dims)
 {
-    return wl_buf_new(p, WL_MEM_VALUE, WL_F32, dims, md, wl_md_bytes(md));
+    return wl_buf_new(p, WL_MEM_VALUE, wl_md_type(md), dims, md, wl_md_bytes(md));
 }
 
 int wl_cpu_layout(const struct wl_program *p, const struct wl_buf *b, wl_md *out, struct wl_err *e)
@@ -111,6 +111,18 @@ int wl_cpu_in_layout(struct wl_program *p, const struct wl_node *n, struct wl_bu
     if (rc || wl_md_equal(has, want)) return rc;
     *out = wl_cpu_buf(p, want, &from->dims);
     return wl_cpu_reorder(p, n, from, *out, e);
+}
+
+int wl_cpu_weights(struct wl_program *p, const struct wl_node *n, wl_md want, const struct wl_dims *dims,
+                   struct wl_buf **out, struct wl_err *e)
+{
+    wl_md master;
+    int rc = wl_md_as(wl_cpu_of(p), &master, want, WL_F32, e);
+    if (rc) return rc;
+    struct wl_buf *w = wl_param_new(p, n->par[0], master, wl_md_bytes(master));
+    w->dims = *dims;
+    if (p->train) p->gradient[n->par[0]->id]->dims = *dims;
+    return wl_cpu_in_layout(p, n, w, want, out, e);
 }
 
 int wl_cpu_gradient_add(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *x, struct wl_buf *dx,

@@ -23,14 +23,10 @@ int wl_cpu_concat_forward(struct wl_program *p, const struct wl_node *n, struct 
 /* Where an input does not begin or end with a block, by way of plain copies. */
 static int split_plain(struct wl_program *p, const struct wl_node *n, int i, struct wl_err *e)
 {
-    struct wl_buf *dy = p->gradient[n->out->id], *plain = dy;
-    struct wl_buf *dx = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->in[i]->dims);
-    if (dy->layout) {
-        plain = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
-        int rc = wl_cpu_reorder(p, n, dy, plain, e);
-        if (rc) return rc;
-    }
-    wl_ref_split(p, n, i, plain, dx);
+    struct wl_buf *dy, *dx = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->in[i]->dims);
+    int rc = wl_plain_gradient(p, n, n->out, &dy, e);
+    if (rc) return rc;
+    wl_ref_split(p, n, i, dy, dx);
     return wl_gradient_add_plain(p, n, n->in[i], dx, e);
 }
 

@@ -1,10 +1,11 @@
 /* Convolution, direct algorithm. The input keeps the layout it has where that is a blocked one; a plain input (the
- * images) is read as oneDNN likes best. Weights live in the forward pass's layout, and so do their gradients. */
+ * images) is read as oneDNN likes best. Weights live in the forward pass's layout, and so do their gradients, both f32;
+ * in bf16 the kernels read a copy of the weights and still write f32 gradients. */
 #include "nn/cpu/cpu.h"
 
 static int any_layout(struct wl_program *p, const struct wl_tensor *t, wl_md *out, struct wl_err *e)
 {
-    return wl_md_any(wl_cpu_of(p), out, WL_F32, &t->dims, e);
+    return wl_md_any(wl_cpu_of(p), out, p->precision, &t->dims, e);
 }
 
 static int bias_layout(struct wl_program *p, const struct wl_node *n, wl_md *out, struct wl_err *e)
@@ -27,10 +28,11 @@ int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
     if (!rc) rc = wl_cpu_in_layout(p, n, x, wl_pd_md(pd, DNNL_ARG_SRC), &x, e);
     if (rc) return rc;
     weights = wl_pd_md(pd, DNNL_ARG_WEIGHTS);
-    w = wl_param_new(p, n->par[0], weights, wl_md_bytes(weights));
+    rc = wl_cpu_weights(p, n, weights, &n->par[0]->dims, &w, e);
+    if (rc) return rc;
     if (bias) b = wl_param_new(p, n->par[1], NULL, wl_md_bytes(bias));
     y = p->value[n->out->id] = wl_cpu_buf(p, wl_pd_md(pd, DNNL_ARG_DST), &n->out->dims);
-    p->kept[n->out->id] = (struct wl_kept) { .buf = { x }, .own = pd };
+    p->kept[n->out->id] = (struct wl_kept) { .buf = { x, w }, .own = pd };
     return wl_cpu_emit(p, n, "forward", WL_TRAIN | WL_EVAL, pd,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
                                                { DNNL_ARG_WEIGHTS, w, false },
@@ -50,7 +52,7 @@ static int backward_weights(struct wl_program *p, const struct wl_node *n, struc
     dnnl_primitive_desc_t pd;
     int rc = wl_cpu_layout(p, x, &src, e);
     if (!rc) rc = wl_cpu_layout(p, dy, &dst, e);
-    if (!rc) rc = any_layout(p, n->par[0], &weights, e);
+    if (!rc) rc = wl_md_any(wl_cpu_of(p), &weights, WL_F32, &n->par[0]->dims, e);
     if (!rc) rc = bias_layout(p, n, &bias, e);
     if (!rc) rc = wl_pd_conv(wl_cpu_of(p), &pd, WL_PASS_WEIGHTS, &v, src, weights, bias, dst, kept->own, e);
     if (rc) return rc;
@@ -78,7 +80,7 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, struct w
     if (!rc) rc = wl_cpu_layout(p, dy, &dst, e);
     if (!rc) rc = any_layout(p, n->par[0], &weights, e);
     if (!rc) rc = wl_pd_conv(wl_cpu_of(p), &pd, WL_PASS_DATA, &v, src, weights, NULL, dst, kept->own, e);
-    if (!rc) rc = wl_cpu_in_layout(p, n, p->value[n->par[0]->id], wl_pd_md(pd, DNNL_ARG_WEIGHTS), &w, e);
+    if (!rc) rc = wl_cpu_in_layout(p, n, kept->buf[1], wl_pd_md(pd, DNNL_ARG_WEIGHTS), &w, e);
     if (rc) return rc;
     dx = wl_cpu_buf(p, wl_pd_md(pd, DNNL_ARG_DIFF_SRC), &n->in[0]->dims);
     rc = wl_cpu_emit(p, n, "backward data", WL_TRAIN, pd,

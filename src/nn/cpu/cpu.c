@@ -44,10 +44,11 @@ static int copy(struct wl_cpu *c, wl_md from, void *from_at, wl_md to, void *to_
 static int read_plain(void *device, const struct wl_buf *b, float *to, struct wl_err *e)
 {
     struct wl_cpu c = *(struct wl_cpu *)device;
-    wl_md plain;
+    wl_md plain, from = b->layout;
     c.arena = wl_arena_new(NULL);
-    int rc = wl_md_plain(&c, &plain, b->dtype, &b->dims, e);
-    if (!rc) rc = copy(&c, b->layout, b->at, plain, to, e);
+    int rc = wl_md_plain(&c, &plain, WL_F32, &b->dims, e);
+    if (!rc && !from) rc = wl_md_plain(&c, &from, b->dtype, &b->dims, e);
+    if (!rc) rc = copy(&c, from, b->at, plain, to, e);
     wl_arena_free(c.arena);
     return rc;
 }
@@ -77,6 +78,19 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
 };
 
+/* oneDNN computes bf16 with AVX-512 alone; below AVX512_BF16 it widens, multiplies in f32 and rounds by itself. */
+static int check_precision(enum wl_dtype precision, bool slow_bf16, struct wl_err *e)
+{
+    if (precision == WL_F32) return 0;
+    const unsigned isa = dnnl_get_effective_cpu_isa(); /* bits: each set contains those before it */
+    if ((isa & dnnl_cpu_isa_avx512_core) != dnnl_cpu_isa_avx512_core)
+        return wl_fail(e, WL_EUNAVAIL, "bf16: oneDNN needs AVX-512 for it, which this processor does not have");
+    if (slow_bf16 || (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16) return 0;
+    return wl_fail(
+        e, WL_EUNAVAIL,
+        "bf16: this processor has no instructions for it (AVX512_BF16, AMX); imitated it is slower than f32");
+}
+
 static const char *layout_name(const void *layout, struct wl_arena *a) { return wl_md_name(layout, a); }
 
 static const char *library(struct wl_arena *a)
@@ -90,6 +104,7 @@ const struct wl_backend wl_backend_cpu = {
     .library = library,
     .open = open_cpu,
     .rules = rules,
+    .precision = check_precision,
     .sum = wl_cpu_sum,
     .reorder = wl_cpu_reorder,
     .layout_name = layout_name,

@@ -47,6 +47,22 @@ int wl_md_channels(struct wl_cpu *c, wl_md *out, wl_md md, const struct wl_dims 
     return s == dnnl_unimplemented ? 0 : wl_dnnl_check(s, "part of a layout", e);
 }
 
+int wl_md_as(struct wl_cpu *c, wl_md *out, wl_md md, enum wl_dtype type, struct wl_err *e)
+{
+    (void)e;
+    dnnl_memory_desc_t *as = wl_new(c->arena, dnnl_memory_desc_t);
+    *as = *md;
+    as->data_type = data_type(type);
+    *out = as;
+    return 0;
+}
+
+/* Workspaces are of bytes, which nobody reads but oneDNN: they count as f32 in a shape of their own. */
+enum wl_dtype wl_md_type(wl_md md)
+{
+    return md->data_type == dnnl_bf16 ? WL_BF16 : md->data_type == dnnl_s32 ? WL_I32 : WL_F32;
+}
+
 bool wl_md_equal(wl_md a, wl_md b) { return dnnl_memory_desc_equal(a, b); }
 
 size_t wl_md_bytes(wl_md md) { return dnnl_memory_desc_get_size(md); }

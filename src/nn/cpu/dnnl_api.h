@@ -33,6 +33,8 @@ int wl_md_any(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_
 /* A layout for channels [at, at + dims->d[1]) inside of memory of layout md; *out NULL where they begin or end within a
  * block of channels. */
 int wl_md_channels(struct wl_cpu *c, wl_md *out, wl_md md, const struct wl_dims *dims, int64_t at, struct wl_err *e);
+int wl_md_as(struct wl_cpu *c, wl_md *out, wl_md md, enum wl_dtype type, struct wl_err *e); /* of another type */
+enum wl_dtype wl_md_type(wl_md md);
 bool wl_md_equal(wl_md a, wl_md b);
 size_t wl_md_bytes(wl_md md);
 

@@ -10,16 +10,17 @@ static struct wl_dims weight_dims(const struct wl_node *n)
 }
 
 struct layouts {
-    wl_md src, weights, bias, dst;
+    wl_md src, weights, gradient, bias, dst; /* gradient: of the weights */
 };
 
 static int layouts(struct wl_program *p, const struct wl_node *n, struct layouts *l, struct wl_err *e)
 {
     struct wl_dims w = weight_dims(n);
     int rc = wl_cpu_layout(p, p->value[n->in[0]->id], &l->src, e);
-    if (!rc) rc = wl_md_any(wl_cpu_of(p), &l->weights, WL_F32, &w, e);
+    if (!rc) rc = wl_md_any(wl_cpu_of(p), &l->weights, p->precision, &w, e);
+    if (!rc) rc = wl_md_any(wl_cpu_of(p), &l->gradient, WL_F32, &w, e);
     if (!rc) rc = wl_md_plain(wl_cpu_of(p), &l->bias, WL_F32, &n->par[1]->dims, e);
-    if (!rc) rc = wl_md_plain(wl_cpu_of(p), &l->dst, WL_F32, &n->out->dims, e);
+    if (!rc) rc = wl_md_plain(wl_cpu_of(p), &l->dst, p->precision, &n->out->dims, e);
     return rc;
 }
 
@@ -30,14 +31,13 @@ int wl_cpu_linear_forward(struct wl_program *p, const struct wl_node *n, struct 
     int rc = layouts(p, n, &l, e);
     if (!rc) rc = wl_pd_linear(wl_cpu_of(p), &pd, WL_PASS_FORWARD, l.src, l.weights, l.bias, l.dst, NULL, e);
     if (rc) return rc;
-    wl_md weights = wl_pd_md(pd, DNNL_ARG_WEIGHTS);
-    struct wl_buf *x = p->value[n->in[0]->id], *y = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
-    struct wl_buf *w = wl_param_new(p, n->par[0], weights, wl_md_bytes(weights));
+    struct wl_buf *x = p->value[n->in[0]->id], *y = wl_value_plain(p, &n->out->dims), *w;
+    struct wl_dims dims = weight_dims(n);
+    rc = wl_cpu_weights(p, n, wl_pd_md(pd, DNNL_ARG_WEIGHTS), &dims, &w, e);
+    if (rc) return rc;
     struct wl_buf *b = wl_param_new(p, n->par[1], NULL, wl_md_bytes(l.bias));
-    w->dims = weight_dims(n);
-    if (p->train) p->gradient[n->par[0]->id]->dims = w->dims;
     p->value[n->out->id] = y;
-    p->kept[n->out->id].own = pd;
+    p->kept[n->out->id] = (struct wl_kept) { .buf = { x, w }, .own = pd };
     return wl_cpu_emit(p, n, "forward", WL_TRAIN | WL_EVAL, pd,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
                                                { DNNL_ARG_WEIGHTS, w, false },
@@ -51,7 +51,7 @@ static int backward_weights(struct wl_program *p, const struct wl_node *n, const
 {
     struct wl_buf *dw = p->gradient[n->par[0]->id], *db = p->gradient[n->par[1]->id], *to = dw;
     dnnl_primitive_desc_t pd;
-    int rc = wl_pd_linear(wl_cpu_of(p), &pd, WL_PASS_WEIGHTS, l->src, l->weights, l->bias, l->dst,
+    int rc = wl_pd_linear(wl_cpu_of(p), &pd, WL_PASS_WEIGHTS, l->src, l->gradient, l->bias, l->dst,
                           p->kept[n->out->id].own, e);
     if (rc) return rc;
     wl_md weights = wl_pd_md(pd, DNNL_ARG_DIFF_WEIGHTS);
@@ -72,7 +72,7 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, const st
     dnnl_primitive_desc_t pd;
     int rc =
         wl_pd_linear(wl_cpu_of(p), &pd, WL_PASS_DATA, l->src, l->weights, NULL, l->dst, p->kept[n->out->id].own, e);
-    if (!rc) rc = wl_cpu_in_layout(p, n, p->value[n->par[0]->id], wl_pd_md(pd, DNNL_ARG_WEIGHTS), &w, e);
+    if (!rc) rc = wl_cpu_in_layout(p, n, p->kept[n->out->id].buf[1], wl_pd_md(pd, DNNL_ARG_WEIGHTS), &w, e);
     if (rc) return rc;
     dx = wl_cpu_buf(p, wl_pd_md(pd, DNNL_ARG_DIFF_SRC), &n->in[0]->dims);
     rc = wl_cpu_emit(p, n, "backward data", WL_TRAIN, pd,

@@ -14,7 +14,7 @@ int wl_cpu_pool_forward(struct wl_program *p, const struct wl_node *n, struct wl
     wl_md src, dst;
     dnnl_primitive_desc_t pd;
     int rc = wl_cpu_layout(p, x, &src, e);
-    if (!rc) rc = wl_md_any(wl_cpu_of(p), &dst, WL_F32, &n->out->dims, e);
+    if (!rc) rc = wl_md_any(wl_cpu_of(p), &dst, p->precision, &n->out->dims, e);
     if (!rc) rc = wl_pd_pool(wl_cpu_of(p), &pd, p->train, algorithm(n), &v, src, dst, e);
     if (rc) return rc;
     wl_md workspace = wl_pd_md(pd, DNNL_ARG_WORKSPACE);

@@ -18,7 +18,7 @@ static int concat_run(const struct wl_step *s, const struct wl_run *r, struct wl
 int wl_ref_concat_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     (void)e;
-    struct wl_buf *y = p->value[n->out->id] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
+    struct wl_buf *y = p->value[n->out->id] = wl_value_plain(p, &n->out->dims);
     struct wl_step *s = wl_emit(p, n, "forward", WL_TRAIN | WL_EVAL, concat_run);
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++) wl_reads(p, s, p->value[n->in[i]->id]);
     wl_writes(p, s, y);
@@ -47,7 +47,7 @@ int wl_ref_concat_backward(struct wl_program *p, const struct wl_node *n, struct
     int rc = 0;
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i] && !rc; i++) {
         if (!n->in[i]->gradient) continue;
-        struct wl_buf *dx = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->in[i]->dims);
+        struct wl_buf *dx = wl_value_plain(p, &n->in[i]->dims);
         wl_ref_split(p, n, i, p->gradient[n->out->id], dx);
         rc = wl_gradient_add(p, n, n->in[i], dx, e);
     }

@@ -55,9 +55,11 @@ int wl_ref_dropout_forward(struct wl_program *p, const struct wl_node *n, wl_dro
 
 int wl_ref_dropout_backward(struct wl_program *p, const struct wl_node *n, wl_dropout_fn *kernel, struct wl_err *e)
 {
-    struct wl_buf *dx = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->in[0]->dims);
-    emit(p, n, "backward", kernel, p->gradient[n->out->id], dx);
-    int rc = wl_gradient_add_plain(p, n, n->in[0], dx, e);
+    struct wl_buf *dy, *dx = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->in[0]->dims);
+    int rc = wl_plain_gradient(p, n, n->out, &dy, e);
+    if (rc) return rc;
+    emit(p, n, "backward", kernel, dy, dx);
+    rc = wl_gradient_add_plain(p, n, n->in[0], dx, e);
     if (!rc) wl_gradient_done(p, n->out);
     return rc;
 }

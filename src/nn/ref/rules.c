@@ -1,6 +1,8 @@
 /* How a program runs the reference kernels: all buffers plain, one step a kernel, nothing in place. */
 #include "nn/ref/step.h"
 
+#include <string.h>
+
 static struct wl_buf *param(struct wl_program *p, const struct wl_tensor *t)
 {
     return wl_param_new(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
@@ -8,7 +10,7 @@ static struct wl_buf *param(struct wl_program *p, const struct wl_tensor *t)
 
 static struct wl_buf *output(struct wl_program *p, const struct wl_node *n)
 {
-    return p->value[n->out->id] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
+    return p->value[n->out->id] = wl_value_plain(p, &n->out->dims);
 }
 
 static struct wl_buf *input(const struct wl_program *p, const struct wl_node *n, int i)
@@ -33,6 +35,31 @@ struct wl_step *wl_ref_emit(struct wl_program *p, const struct wl_node *n, const
     for (; *reads; reads++) wl_reads(p, s, *reads);
     for (; *writes; writes++) wl_writes(p, s, *writes);
     return s;
+}
+
+static int copy_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    (void)e;
+    memcpy(wl_ref_at(s, r, 1), wl_ref_at(s, r, 0), s->uses[0].buf->bytes);
+    return 0;
+}
+
+static int reorder(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
+                   struct wl_err *e)
+{
+    (void)e;
+    wl_ref_emit(p, n, "reorder", WL_TRAIN | WL_EVAL, copy_run, WL_BUFS(from), WL_BUFS(to));
+    p->reorders++;
+    return 0;
+}
+
+/* The weights of a convolution or matrix product: the parameter, or its bf16 copy; kept for the backward rule. */
+static int weights(struct wl_program *p, const struct wl_node *n, struct wl_buf **out, struct wl_err *e)
+{
+    struct wl_buf *w = *out = param(p, n->par[0]);
+    if (p->precision == WL_BF16) *out = wl_value_plain(p, &w->dims);
+    p->kept[n->out->id].buf[1] = *out;
+    return *out == w ? 0 : reorder(p, n, w, *out, e);
 }
 
 /* ---- conv2d ---- */
@@ -66,11 +93,11 @@ static int conv_weights_run(const struct wl_step *s, const struct wl_run *r, str
 
 static int conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    (void)e;
-    struct wl_buf *w = param(p, n->par[0]), *b = n->par[1] ? param(p, n->par[1]) : NULL, *x = input(p, n, 0);
+    struct wl_buf *w, *b = n->par[1] ? param(p, n->par[1]) : NULL, *x = input(p, n, 0);
+    int rc = weights(p, n, &w, e);
     wl_ref_emit(p, n, "forward", WL_TRAIN | WL_EVAL, conv_run, b ? WL_BUFS(x, w, b) : WL_BUFS(x, w),
                 WL_BUFS(output(p, n)));
-    return 0;
+    return rc;
 }
 
 static int conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
@@ -81,7 +108,7 @@ static int conv_backward(struct wl_program *p, const struct wl_node *n, struct w
     int rc = 0;
     if (n->in[0]->gradient) {
         struct wl_buf *dx = wl_buf_like(p, x);
-        wl_ref_emit(p, n, "backward data", WL_TRAIN, conv_data_run, WL_BUFS(dy, p->value[n->par[0]->id]), WL_BUFS(dx));
+        wl_ref_emit(p, n, "backward data", WL_TRAIN, conv_data_run, WL_BUFS(dy, kept(p, n, 1)), WL_BUFS(dx));
         rc = wl_gradient_add(p, n, n->in[0], dx, e);
     }
     wl_gradient_done(p, n->out);
@@ -290,10 +317,10 @@ static int linear_weights_run(const struct wl_step *s, const struct wl_run *r, s
 
 static int linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    (void)e;
-    struct wl_buf *w = param(p, n->par[0]), *b = param(p, n->par[1]);
+    struct wl_buf *w, *b = param(p, n->par[1]);
+    int rc = weights(p, n, &w, e);
     wl_ref_emit(p, n, "forward", WL_TRAIN | WL_EVAL, linear_run, WL_BUFS(input(p, n, 0), w, b), WL_BUFS(output(p, n)));
-    return 0;
+    return rc;
 }
 
 static int linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
@@ -304,8 +331,7 @@ static int linear_backward(struct wl_program *p, const struct wl_node *n, struct
     int rc = 0;
     if (n->in[0]->gradient) {
         struct wl_buf *dx = wl_buf_like(p, x);
-        wl_ref_emit(p, n, "backward data", WL_TRAIN, linear_data_run, WL_BUFS(dy, p->value[n->par[0]->id]),
-                    WL_BUFS(dx));
+        wl_ref_emit(p, n, "backward data", WL_TRAIN, linear_data_run, WL_BUFS(dy, kept(p, n, 1)), WL_BUFS(dx));
         rc = wl_gradient_add(p, n, n->in[0], dx, e);
     }
     wl_gradient_done(p, n->out);
@@ -361,4 +387,6 @@ static const char *library(struct wl_arena *a)
     return "plain C";
 }
 
-const struct wl_backend wl_backend_ref = { .row = { "ref", NULL }, .library = library, .rules = rules, .sum = sum };
+const struct wl_backend wl_backend_ref = {
+    .row = { "ref", NULL }, .library = library, .rules = rules, .wide_bf16 = true, .sum = sum, .reorder = reorder
+};
