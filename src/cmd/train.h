@@ -23,8 +23,8 @@ struct wl_train_opts {
     int64_t lr_patience;
     /* machine */
     int64_t workers, threads, loader_threads;
-    const char *comm;
-    bool pin;
+    const char *comm, *precision;
+    bool pin, allow_slow_bf16;
     /* checkpoints and output */
     const char *checkpoint_dir;
     double checkpoint_every; /* epochs; 0: only when interrupted and at the end */
@@ -91,6 +91,10 @@ int wl_train_setup(struct wl_train *t, struct wl_err *e) WL_MUST_CHECK;
 
 /* train_setup.c: the plan that the options ask for, of one rank. */
 struct wl_plan_opts wl_train_plan_opts(const struct wl_train_opts *o);
+
+/* train_setup.c: can this machine compute as the options say? Known to all ranks alike, so it is looked at before they
+ * start on the plan together. */
+int wl_train_check_backend(const struct wl_train_opts *o, struct wl_err *e) WL_MUST_CHECK;
 
 /* train_explain.c: prints the plan of one rank, as text or as JSON, without data and without its memory. Returns as
  * wl_cmd.run does. */

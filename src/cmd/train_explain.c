@@ -117,8 +117,8 @@ static void print_text(const struct explain *x)
     const struct wl_plan_info *f = &x->info;
     printf("%s (%s), local batch %lld, images of %lld pixels: %lld parameters\n", x->model->name, x->opts->size,
            (long long)f->batch, (long long)x->opts->image_size, (long long)f->parameters);
-    printf("%s, %d thread%s; %d operations in %d steps, %d of them reorders\n", f->library, f->threads,
-           f->threads == 1 ? "" : "s", f->operations, f->steps, f->reorders);
+    printf("%s, %s, %d thread%s; %d operations in %d steps, %d of them reorders\n", f->library,
+           wl_dtype_name(f->precision), f->threads, f->threads == 1 ? "" : "s", f->operations, f->steps, f->reorders);
     printf("a sample takes %.4g Gflop forward, %.4g Gflop in training\n\n", f->forward_flops * 1e-9,
            f->train_flops * 1e-9);
     print_steps(x);
@@ -164,6 +164,7 @@ static void print_json(const struct explain *x)
     wl_json_add_str(o, "wattlaw", WL_VERSION);
     wl_json_add_str(o, "backend", f->backend);
     wl_json_add_str(o, "library", f->library);
+    wl_json_add_str(o, "precision", wl_dtype_name(f->precision));
     wl_opts_json(wl_train_rows, x->opts, wl_json_add_object(o, "options"));
     wl_json_add_int(o, "parameters", f->parameters);
     wl_json_add_int(o, "operations", f->operations);
@@ -200,7 +201,8 @@ int wl_train_explain(const struct wl_model *m, const struct wl_train_opts *o, st
                                   .classes = o->classes ? o->classes : CLASSES };
     struct wl_plan_opts plan = wl_train_plan_opts(o);
     plan.dry = true;
-    int rc = m->build(g, &size, &net, e);
+    int rc = wl_train_check_backend(o, e);
+    if (!rc) rc = m->build(g, &size, &net, e);
     if (!rc) rc = wl_plan_new(&x.plan, g, &plan, NULL, a, e);
     if (rc) return rc;
     x.info = wl_plan_info(x.plan);

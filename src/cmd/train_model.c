@@ -47,10 +47,10 @@ static void mark_start(const struct wl_train *t)
     gethostname(host, sizeof host - 1);
     wattlaw_mark_start(
         "workload=%s workers=%d local_batch=%lld global_batch=%lld accumulation=%lld epochs=%lld size=%s "
-        "image_size=%lld threads=%lld precision=f32 recipe=%s host=%s pid=%d",
+        "image_size=%lld threads=%lld precision=%s recipe=%s host=%s pid=%d",
         t->model->name, t->comm->size, (long long)o->local_batch, (long long)t->global_batch,
         (long long)o->accumulation, (long long)o->epochs, o->size, (long long)o->image_size, (long long)o->threads,
-        o->recipe ? o->recipe : "none", host, (int)getpid());
+        o->precision, o->recipe ? o->recipe : "none", host, (int)getpid());
 }
 
 /* ---- the job ---------------------------------------------------------------------------------------------------- */

@@ -54,6 +54,11 @@ const struct wl_opt wl_train_rows[] = {
     { "backend", WL_CHOICE, AT(backend), "auto", .choices = "auto|cpu|ref",
       .help = "cpu: oneDNN; ref: plain C, slow, for comparison" },
 
+    { "precision", WL_CHOICE, AT(precision), "f32", .choices = "f32|bf16",
+      .help = "bf16: values and products in bf16; parameters, their gradients and statistics stay f32" },
+    { "allow-slow-bf16", WL_FLAG, AT(allow_slow_bf16),
+      .help = "bf16 also on a processor that has no instructions for it: slower than f32" },
+
     { "checkpoint-dir", WL_STR, AT(checkpoint_dir), .help = "folder for checkpoints; default: none are written" },
     { "checkpoint-every", WL_REAL, AT(checkpoint_every), "1", 0, 1e6, "epochs",
       .help = "how often; 0: only at the end and on an interruption" },

@@ -63,8 +63,8 @@ static void print_text(const struct wl_train *t, bool interrupted)
 {
     struct wl_plan_info info = wl_plan_info(t->plan);
     struct totals s = sum_up(t);
-    printf("%s (%s, %.3g million parameters) on %s\n", t->model->name, t->opts->size, (double)info.parameters * 1e-6,
-           t->opts->data);
+    printf("%s (%s, %.3g million parameters, %s) on %s\n", t->model->name, t->opts->size,
+           (double)info.parameters * 1e-6, t->opts->precision, t->opts->data);
     printf("%d worker%s x local batch %lld x accumulation %lld = global batch %lld; %lld classes, %lld training "
            "images in %s\n",
            t->comm->size, t->comm->size > 1 ? "s" : "", (long long)t->opts->local_batch,
@@ -121,6 +121,7 @@ static void print_json(const struct wl_train *t, bool interrupted)
     wl_json_add_str(o, "wattlaw", WL_VERSION);
     wl_json_add_str(o, "backend", info.backend);
     wl_json_add_str(o, "library", info.library);
+    wl_json_add_str(o, "precision", t->opts->precision);
     wl_json_add_str(o, "comm", t->comm->ops->name);
     wl_json_add_int(o, "workers", t->comm->size);
     wl_json_add_int(o, "nodes", t->comm->nodes);

@@ -93,15 +93,28 @@ static int check_checkpoint_dir(const struct wl_train *t, struct wl_err *e)
                    dir);
 }
 
-/* Known to all ranks alike, so it is looked at before they start on the plan together. */
-static int check_backend(const struct wl_train *t, struct wl_err *e)
+struct wl_plan_opts wl_train_plan_opts(const struct wl_train_opts *o)
 {
-    for (size_t i = 0; wl_backend_row(i); i++) {
-        const struct wl_backend_row *row = wl_backend_row(i);
-        if (wl_streq(row->name, t->opts->backend) && row->unavailable)
-            return wl_fail(e, WL_EUNAVAIL, "--backend %s: %s", row->name, row->unavailable);
-    }
-    return 0;
+    return (struct wl_plan_opts) {
+        .backend = wl_streq(o->backend, "auto") ? NULL : o->backend,
+        .threads = (int)o->threads,
+        .precision = wl_streq(o->precision, "bf16") ? WL_BF16 : WL_F32,
+        .slow_bf16 = o->allow_slow_bf16,
+        .seed = (uint64_t)o->seed,
+        .micro_batches = (int)o->accumulation,
+        .optim = { .kind = "sgd", .momentum = o->momentum, .weight_decay = o->weight_decay, .nesterov = o->nesterov },
+    };
+}
+
+int wl_train_check_backend(const struct wl_train_opts *o, struct wl_err *e)
+{
+    const struct wl_plan_opts p = wl_train_plan_opts(o);
+    int rc = wl_backend_precision(p.backend, WL_F32, false, e);
+    if (rc) return wl_prefix(e, "--backend %s", o->backend);
+    rc = wl_backend_precision(p.backend, p.precision, p.slow_bf16, e);
+    if (!rc) return 0;
+    bool slow_runs = !wl_backend_precision(p.backend, p.precision, true, NULL);
+    return wl_prefix(e, "--precision %s%s", o->precision, slow_runs ? " without --allow-slow-bf16" : "");
 }
 
 static int build(struct wl_train *t, struct wl_graph *g, struct wl_err *e)
@@ -109,7 +122,7 @@ static int build(struct wl_train *t, struct wl_graph *g, struct wl_err *e)
     const struct wl_train_opts *o = t->opts;
     int rc = open_data(t, e);
     if (!rc) rc = check_checkpoint_dir(t, e);
-    if (!rc) rc = check_backend(t, e);
+    if (!rc) rc = wl_train_check_backend(t->opts, e);
     if (!rc) rc = count_updates(t, e);
     if (!rc) rc = init_schedule(t, e);
     if (rc) return rc;
@@ -117,17 +130,6 @@ static int build(struct wl_train *t, struct wl_graph *g, struct wl_err *e)
         .size = o->size, .batch = o->local_batch, .image_size = o->image_size, .classes = t->classes
     };
     return t->model->build(g, &m, &t->net, e);
-}
-
-struct wl_plan_opts wl_train_plan_opts(const struct wl_train_opts *o)
-{
-    return (struct wl_plan_opts) {
-        .backend = wl_streq(o->backend, "auto") ? NULL : o->backend,
-        .threads = (int)o->threads,
-        .seed = (uint64_t)o->seed,
-        .micro_batches = (int)o->accumulation,
-        .optim = { .kind = "sgd", .momentum = o->momentum, .weight_decay = o->weight_decay, .nesterov = o->nesterov },
-    };
 }
 
 int wl_train_setup(struct wl_train *t, struct wl_err *e)

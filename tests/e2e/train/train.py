@@ -114,6 +114,45 @@ def models():
             assert rest["epochs"][0][key] == whole["epochs"][1][key], f"{name}: {key} after a resume"
 
 
+def precision():
+    """bf16: two ranks equal one that accumulates, f32 goes on from its checkpoint; refused where it would be slow."""
+    images()
+    common = [*TINY, "--local-batch", 16, "--train-samples", 64, "--lr", 0.01]
+    bf16 = [*common, "--precision", "bf16", "--allow-slow-bf16", "--epochs", 1]
+    p = run("resnet50", "--explain", "--size", "tiny", "--precision", "bf16", env={"ONEDNN_MAX_CPU_ISA": "AVX2"})
+    if p.returncode == 0 or "built without" in p.stderr:
+        print("SKIP: the best back-end here is not oneDNN, or it does not heed ONEDNN_MAX_CPU_ISA")
+        sys.exit(77)
+    assert p.stderr.count("error") == 1 and "needs AVX-512" in p.stderr, p.stderr
+    p = run(*bf16)
+    if p.returncode:
+        assert "needs AVX-512" in p.stderr, p.stderr
+        print("SKIP: " + p.stderr.strip())
+        sys.exit(77)
+    imitated = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}
+    p = run(*common, "--precision", "bf16", env=imitated)
+    assert p.returncode == 1 and p.stderr.count("error: ") == 1 and "--allow-slow-bf16" in p.stderr, p.stderr
+    assert p.stdout == "", p.stdout
+
+    path = f"{WORK}/marks"
+    one = done(*bf16, "--accumulation", 2, "--checkpoint-dir", f"{WORK}/one", env={"WATTLAW_MARKS": path})
+    assert one["precision"] == "bf16" and " precision=bf16 " in open(path).read()
+    two = done(*bf16, "--workers", 2, "--checkpoint-dir", f"{WORK}/two")
+    slow = done(*bf16, "--accumulation", 2, env=imitated)
+    f32 = done(*common, "--accumulation", 2, "--epochs", 1, "--checkpoint-dir", f"{WORK}/f32")
+    loss = lambda r: r["epochs"][0]["train_loss"]
+    assert loss(one) != loss(f32)
+    assert close(loss(two), loss(one)) and close(loss(slow), loss(one), 3e-2)
+    assert close(loss(f32), loss(one), 3e-2)
+    far = distance(tensors(f"{WORK}/two"), tensors(f"{WORK}/one"))
+    assert far < 1e-3, f"parameters of two ranks differ by {far}"
+    states = lambda folder: {k: v for k, v in tensors(f"{WORK}/{folder}").items() if not k.endswith(".momentum")}
+    far = distance(states("f32"), states("one"))
+    assert 0 < far < 5e-2, f"parameters in f32 differ by {far}"
+    on = done(*common, "--accumulation", 2, "--epochs", 2, "--checkpoint-dir", f"{WORK}/one", "--resume")
+    assert [e["epoch"] for e in on["epochs"]] == [2], on["epochs"]
+
+
 def resume():
     """A training that was stopped goes on to the very numbers of one that was not."""
     images()
@@ -370,7 +409,7 @@ def bad_input():
     assert kept["bad_images"] == 1 and kept["samples"] == 192, kept
 
 
-CASES = [parallel, models, resume, interrupt, lost_rank, marks, learns, explain, recipes, shards, bad_input]
+CASES = [parallel, models, precision, resume, interrupt, lost_rank, marks, learns, explain, recipes, shards, bad_input]
 
 if __name__ == "__main__":
     case = next(c for c in CASES if c.__name__ == sys.argv[2])
