@@ -160,7 +160,7 @@ static void print_model(const struct wl_factor_group *g, struct wl_arena *a)
     printf("  overhead   W/N + c with one c = %s s for all levels: AICc %.1f %s the better of the power laws; ",
            wl_words_number(m->c, a), fabs(behind), behind < 0 ? "ahead of" : "behind");
     if (behind < -2)
-        puts("the same overhead beside slower work explains the times");
+        puts("one overhead for all explains the times better than exponents do");
     else
         puts(behind > 2 ? "one overhead does not explain the times" : "the runs do not choose");
 }

@@ -103,8 +103,8 @@ static void print_lines(const struct wl_energy_group *g, struct wl_arena *a)
         printf("  with base  %s\n", g->why);
         return;
     }
-    printf("  with base  E = %s kWh + %s kWh x worker-hours%s", wl_words_number(g->base.value, a),
-           wl_words_number(g->slope.value, a), between(&g->slope, a));
+    printf("  with base  E = %s kWh %c %s kWh x worker-hours%s", wl_words_number(g->base.value, a),
+           g->slope.value < 0 ? '-' : '+', wl_words_number(fabs(g->slope.value), a), between(&g->slope, a));
     if (!isnan(g->r2)) printf(", R2 %.4f", g->r2);
     putchar('\n');
     if (!isnan(g->base.p))

@@ -138,6 +138,8 @@ static void fit_lines(struct wl_energy_group *g, struct wl_arena *a)
     g->df = o.df;
     g->r2 = o.df > 0 ? o.r2 : NAN;
     if (!(o.df > 0)) note(g, a, "two runs: a line through them has no error");
+    if (g->slope.value < 0)
+        note(g, a, "energy falls with worker-hours: over this range something else drives it; do not extrapolate");
     if (wl_ols_fit(&o, column(g, LN_KWH, a), column(g, LN_WORKER_H, a), g->n, 1, true, a, &e) == 0)
         g->exponent = term(&o, 1, 1);
 }

@@ -213,7 +213,8 @@ static void decide(struct wl_factor_group *g, double margin, struct wl_arena *a)
                                           "excluded either, p = %.2g",
                                           t->p, margin, p_same);
         if (t->n_pairs && moves_as_a_whole(g)) {
-            g->runs_needed_why = "worker counts move as a whole: more worker counts help, more repeats do not";
+            g->runs_needed_why = "worker counts are off their lines by more than repeats explain: more worker counts "
+                                 "help, more repeats do not";
         } else if (g->over_runs.n_pairs) {
             g->runs_needed = runs_needed(g, margin);
             g->runs_needed_why = wl_strf(a, "to find two slopes that are equal the same within %g with %g %% power%s",

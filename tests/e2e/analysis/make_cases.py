@@ -89,3 +89,5 @@ write("energy_one", [row for row in energy if row["local_batch"] == 32 and row["
                      and row["hardware"] == "a100"])
 write("energy_same", [dict(row, time_s=3600 / row["workers"] / 2, energy_j=900000) for row in energy
                       if row["hardware"] == "a100"])
+write("energy_falls", [dict(row, energy_j=round(2e6 - 300 * row["time_s"] * row["workers"] + 1e3 * row["workers"]))
+                       for row in energy if row["hardware"] == "a100" and row["local_batch"] == 32])

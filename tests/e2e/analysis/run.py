@@ -76,6 +76,7 @@ CASES = {
     "energy_one": (["energy", "cases/energy_one.csv"], 0),
     "energy_one_json": (["energy", "cases/energy_one.csv", "--json"], 0),
     "energy_same": (["energy", "cases/energy_same.csv"], 0),
+    "energy_falls": (["energy", "cases/energy_falls.csv"], 0),
     "energy_estimated": (["energy", "../fit/cases/estimated.csv"], 0),
     "energy_none": (["energy", "../fit/cases/foreign.csv", "--map", "time_s=seconds"], 1),
     "energy_no_source": (["energy", "cases/energy.csv", "--carbon", "380"], 2),
