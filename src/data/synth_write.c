@@ -115,13 +115,13 @@ static int write_example(struct wl_pen *pen, bool val, int64_t i, FILE *to, cons
     const struct wl_feature features[] = {
         { "image/height", WL_FEATURE_INT64, .value = o->size },
         { "image/width", WL_FEATURE_INT64, .value = o->size },
-        { "image/colorspace", WL_FEATURE_BYTES, "RGB", 3 },
+        { "image/colorspace", WL_FEATURE_BYTES, .bytes = "RGB", .n = 3 },
         { "image/channels", WL_FEATURE_INT64, .value = 3 },
         { "image/class/label", WL_FEATURE_INT64, .value = i % o->classes + 1 },
-        { "image/class/synset", WL_FEATURE_BYTES, class_name, (size_t)class_n },
-        { "image/format", WL_FEATURE_BYTES, "JPEG", 4 },
-        { "image/filename", WL_FEATURE_BYTES, name, (size_t)name_n },
-        { "image/encoded", WL_FEATURE_BYTES, pen->file, pen->n },
+        { "image/class/synset", WL_FEATURE_BYTES, .bytes = class_name, .n = (size_t)class_n },
+        { "image/format", WL_FEATURE_BYTES, .bytes = "JPEG", .n = 4 },
+        { "image/filename", WL_FEATURE_BYTES, .bytes = name, .n = (size_t)name_n },
+        { "image/encoded", WL_FEATURE_BYTES, .bytes = pen->file, .n = pen->n },
     };
     if ((rc = wl_example_write(&pen->example, features, WL_COUNT(features), e)) != 0) return rc;
     return wl_record_write(to, path, pen->example.p, pen->example.n, e);

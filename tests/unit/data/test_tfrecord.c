@@ -126,8 +126,8 @@ static void test_example(void **state)
 {
     const struct wl_feature features[] = {
         { "image/class/label", WL_FEATURE_INT64, .value = -3 },
-        { "other", WL_FEATURE_BYTES, "xyz", 3 },
-        { "image/encoded", WL_FEATURE_BYTES, "\xff\xd8", 2 },
+        { "other", WL_FEATURE_BYTES, .bytes = "xyz", .n = 3 },
+        { "image/encoded", WL_FEATURE_BYTES, .bytes = "\xff\xd8", .n = 2 },
     };
     /* unpacked values, the last of which counts, and an unknown field of each wire type */
     static const uint8_t by_hand[] = { 0x0a, 0x1d, 0x0a, 0x1b, 0x0a, 0x11, 'i',  'm',  'a', 'g', 'e', '/',
@@ -322,7 +322,8 @@ static void test_wrong_examples(void **state)
     struct place *p = *state;
     struct wl_bytes x[5] = { 0 };
     struct wl_feature label = { "image/class/label", WL_FEATURE_INT64, .value = 3 };
-    struct wl_feature picture = { "image/encoded", WL_FEATURE_BYTES, "\xff\xd8", 2 }, pair[] = { label, picture };
+    struct wl_feature picture = { "image/encoded", WL_FEATURE_BYTES, .bytes = "\xff\xd8", .n = 2 },
+                      pair[] = { label, picture };
     const struct {
         struct wl_feature *features;
         size_t n;
