@@ -194,6 +194,7 @@ struct wl_run_result {
     const char *scope_label; /* of the chosen energies, see wl_energy_sources; NULL: none */
     struct wl_sampler_stats sampling;
     const struct wl_cap_setting *caps; /* [n_caps] as asked, found, enforced and read at the end */
+    const char **achieved;             /* [n_caps] what the device did under it, for people; NULL: not measured */
     size_t n_caps;
     const char *flag;     /* why the run's numbers must not be used; NULL: they may */
     double own_cpu_s;     /* of wattlaw itself, sampler included */

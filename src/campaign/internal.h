@@ -23,6 +23,11 @@ void wl_axis_take(const struct wl_axis *axis, const struct wl_sweep_keys *sweep,
 /* The trial's value as text, NULL where it has none. */
 const char *wl_axis_text(const struct wl_axis *axis, const struct wl_trial *t, struct wl_arena *a);
 
+/* ---- achieved.c ---------------------------------------------------------------------------------------------- */
+
+/* What was measured of the quantity that the cap limits, for people; NULL where it was not measured. */
+const char *wl_cap_achieved(const struct wl_run_result *r, const struct wl_cap_setting *s, struct wl_arena *a);
+
 /* ---- experiment.c -------------------------------------------------------------------------------------------- */
 
 /* The lines of an expanded experiment that may not change while its store fills. */

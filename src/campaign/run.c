@@ -401,6 +401,16 @@ static void end_caps(struct live *l)
     store_note(l, "error", e.msg);
 }
 
+static void note_achieved(struct live *l)
+{
+    struct wl_run_result *out = l->out;
+    out->achieved = wl_new_array(l->a, const char *, out->n_caps);
+    for (size_t i = 0; i < out->n_caps; i++) {
+        out->achieved[i] = wl_cap_achieved(out, &out->caps[i], l->a);
+        if (out->achieved[i]) store_note(l, "info", out->achieved[i]);
+    }
+}
+
 static int store_end(struct live *l, struct wl_err *e)
 {
     struct wl_run_result *out = l->out;
@@ -408,6 +418,7 @@ static int store_end(struct live *l, struct wl_err *e)
     int rc =
         wl_derive(l->store, l->run, out->start_ns, out->end_ns, s->period_s, &out->derived, &out->scope_label, l->a, e);
     if (rc < 0) return rc;
+    note_achieved(l);
     out->derived.actual.hardware = wl_hardware_name(l->sensors, l->a);
     struct wl_run_end end = wl_run_end_none;
     end.status = out->status;
@@ -468,11 +479,13 @@ int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *ho
     int rc = open_files(l, e);
     if (rc == 0) rc = open_pumps(l, e);
     if (rc == 0) rc = prepare_job(l, e);
-    if (rc == 0) rc = start_sampler(l, e);
+    struct wl_err why;
+    int caps_rc = rc == 0 ? set_caps(l, &why) : 0;
+    if (caps_rc < 0 && how->pass_through) return wl_fail(e, caps_rc, "%s", why.msg); /* nothing has begun */
+    if (rc == 0) rc = start_sampler(l, e); /* behind the caps: its first readings are of a machine that has them */
     if (rc < 0) return rc;
-    rc = set_caps(l, e);
-    if (rc < 0 && how->pass_through) return rc; /* nothing has begun */
-    if (rc == 0) rc = wl_job_go(l->job, &out->start_ns, e);
+    if (caps_rc < 0) return not_started(l, wl_fail(e, caps_rc, "%s", why.msg), e);
+    rc = wl_job_go(l->job, &out->start_ns, e);
     if (rc < 0) return not_started(l, rc, e);
     if (l->regex) wl_mark_regex_start(l->regex, out->start_ns);
     rc = store_begin(l, e);

@@ -211,6 +211,14 @@ static void print_epochs(const struct wl_run_result *r, struct wl_arena *a)
     if (r->broken_marks) fprintf(stderr, "  marks        %lld broken lines left out\n", (long long)r->broken_marks);
 }
 
+static void print_caps(const struct wl_run_result *r, struct wl_arena *a)
+{
+    for (size_t i = 0; i < r->n_caps; i++) {
+        fprintf(stderr, "  cap          %s\n", wl_cap_describe(&r->caps[i], a));
+        if (r->achieved && r->achieved[i]) fprintf(stderr, "  achieved     %s\n", r->achieved[i]);
+    }
+}
+
 /* Of shorter runs most of the cost is opening sensors and the store, which is no share of anything. */
 static const double SHARE_FROM_S = 1;
 
@@ -221,7 +229,7 @@ static void print_summary(const struct wl_run_result *r, int64_t run, const char
             r->error ? r->error : "");
     print_energies(r, a);
     print_utilisation(r, a);
-    for (size_t i = 0; i < r->n_caps; i++) fprintf(stderr, "  cap          %s\n", wl_cap_describe(&r->caps[i], a));
+    print_caps(r, a);
     if (r->flag) fprintf(stderr, "  flagged      %s\n", r->flag);
     print_epochs(r, a);
     const struct wl_sampler_stats *s = &r->sampling;

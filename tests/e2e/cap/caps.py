@@ -166,6 +166,12 @@ with rig() as m:
     r = m.restore()
     expect(r.returncode == 1 and "x-1-1.caps" in r.stderr, "a file that is no journal", r)
 
+# What was reached stands beside the cap: one above what the job draws (300 and 301 W) never acts.
+with rig() as m:
+    for cap, text in ((250, "250 W on average, at most 250\n"), (350, "at most 300: the cap never acted\n")):
+        r = m.measure("--power-cap-w", str(cap), "--sensors", "nvml", job=("sleep", "0.3"))
+        expect(r.returncode == 0 and f"{GPU % 0}: power_cap_w {cap} W: " in r.stderr and text in r.stderr, "achieved", r)
+
 # Doctor tells whether caps can be set, why not, and what dead runs left.
 for script, can, reason in (("", True, None), ("fail=*:SetPowerManagementLimit:4", False, "no permission")):
     with rig(script=script) as m:
@@ -190,6 +196,7 @@ with rig() as m:
     with open(ini, "w", encoding="ascii") as f:
         f.write(f"""[campaign]
 name = caps
+repeats = 1
 store = {m.path}/campaign
 [sweep]
 power_cap_w = 50, 200, 300
@@ -209,6 +216,10 @@ command = sleep 0.1
         GROUP BY 1, 2 ORDER BY 1, 2""")
     expect(found == [(200, 900, 900), (200, 1200, 1200), (300, 900, 900), (300, 1200, 1200)], f"clocks: {found}")
     expect(m.get() == [(400000, 0, 0)] * 2 and not m.journals(), "put back")
+    r = m.run(wattlaw, "sweep", ini, "--set", "campaign.store=" + os.path.join(m.path, "other"),
+              env={"WATTLAW_FAKE_NVML": m.env["WATTLAW_FAKE_NVML"] + "; out_of_band=250"})
+    expect(r.returncode == 1 and r.stderr.count("enforces 250") == 2, "what cannot be held fails, the rest is run", r)
+    expect("2 of 4 runs" in r.stdout and m.get() == [(400000, 0, 0)] * 2, "and is put back", r)
     with open(ini, "a", encoding="ascii") as f:
         f.write("[cap]\nsetter = rapl\n")
     r = m.run(wattlaw, "sweep", ini, "--dry-run", "--set", f"measure.sensor_root={m.path}")

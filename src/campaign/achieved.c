@@ -1,0 +1,34 @@
+/* What a device did under its cap: a cap above what the job draws changes nothing, and that must be seen. */
+#include "campaign/internal.h"
+
+#include <math.h>
+
+/* A limit that acts is reached within a few percent. */
+static const double REACHED = 0.95;
+
+/* The row of a quantity of the device over the whole run; NULL where it was not measured. */
+static const struct wl_stat_row *stat_of(const struct wl_run_result *r, const char *device, enum wl_quantity q)
+{
+    for (size_t c = 0; c < r->sensors->n_channels; c++) {
+        const struct wl_channel *channel = &r->sensors->channels[c];
+        if (channel->quantity != q || !wl_streq(r->sensors->devices[channel->device].uuid, device)) continue;
+        for (size_t i = 0; i < r->derived.n_stats; i++) {
+            const struct wl_stat_row *s = &r->derived.stats[i];
+            if (s->channel == r->channel_ids[c] && isnan(s->epoch)) return s;
+        }
+    }
+    return NULL;
+}
+
+const char *wl_cap_achieved(const struct wl_run_result *r, const struct wl_cap_setting *s, struct wl_arena *a)
+{
+    static const enum wl_quantity watched[WL_CAP_KINDS] = {
+        [WL_CAP_POWER] = WL_POWER, [WL_CAP_CLOCK] = WL_SM_CLOCK, [WL_CAP_MEM_CLOCK] = WL_MEM_CLOCK
+    };
+    const struct wl_stat_row *seen = stat_of(r, s->device, watched[s->kind]);
+    const char *unit = wl_cap_kind_unit(s->kind);
+    if (!seen || isnan(seen->max)) return NULL;
+    bool acted = seen->max >= REACHED * s->requested;
+    return wl_strf(a, "%s: %s %.6g %s: %.5g %s on average, at most %.5g%s", s->device, wl_cap_kind_name(s->kind),
+                   s->requested, unit, seen->mean, unit, seen->max, acted ? "" : ": the cap never acted");
+}
