@@ -311,10 +311,15 @@ def recipes():
     assert "recipe=huber2025" in text and text.count("phase-begin name=eval-train") == 4, text  # two of each rank
     assert text.count("metric name=eval_train_top1") == 2, text
 
-    frey = done(*small, "--recipe", "frey2022", "--epochs", 1, "--momentum", 0.5)
+    frey = done(*small, "--recipe", "frey2022", "--epochs", 1, "--momentum", 0.5, "--precision", "f32")
     o = frey["options"]
     assert (o["epochs"], o["local_batch"], o["momentum"], o["eval_train"]) == (1, 16, 0.5, False), o
     assert frey["epochs"][0]["lr"] == 1e-5 and frey["epochs"][0]["eval_train_loss"] is None, frey
+    mixed = run(*small, "--recipe", "frey2022", "--epochs", 1, "--json")
+    if mixed.returncode == 0:
+        assert json.loads(mixed.stdout)["options"]["precision"] == "bf16", mixed.stdout
+    else:  # a processor without bf16 says so
+        assert "bf16" in mixed.stderr, mixed.stderr
     p = run(*small, "--recipe", "huber2025", "--epochs", 1)
     for words in ("recipe huber2025", "learning rate 0.1 x global batch/256", "warm-up over 5 epochs", "schedule plateau"):
         assert words in p.stdout, p.stdout
