@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Training steps of ResNet50 in f32: bench_train_step and PyTorch in turns, and their ratio.
+"""Training steps in f32: bench_train_step and PyTorch in turns, and their ratio.
 
-    bench/train_step.py build/bench/bench_train_step [--threads 1,2] [--batch 16] [--pairs 3] [--steps 6]
+    bench/train_step.py build/bench/bench_train_step [--model resnet50] [--threads 1,2] [--batch 16]
+                        [--pairs 3] [--steps 6]
 
 Needs PyTorch (Debian: python3-torch, run with /usr/bin/python3). PyTorch runs in its default environment and in the
 tuned one (huge pages, no return of freed memory); the better of the two counts. The ratio of processor times is the one
@@ -15,53 +16,26 @@ import subprocess
 import sys
 import time
 
+import torch_models
+
 TUNED = {"ATEN_CPU_CAPABILITY": "avx512", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
          "MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "68719476736"}
 
 
-def resnet50(torch):
-    nn = torch.nn
-
-    class Bottleneck(nn.Module):
-        def __init__(self, channels, width, stride):
-            super().__init__()
-            self.conv1, self.bn1 = nn.Conv2d(channels, width, 1, bias=False), nn.BatchNorm2d(width)
-            self.conv2 = nn.Conv2d(width, width, 3, stride, 1, bias=False)
-            self.bn2 = nn.BatchNorm2d(width)
-            self.conv3, self.bn3 = nn.Conv2d(width, 4 * width, 1, bias=False), nn.BatchNorm2d(4 * width)
-            self.relu, self.down = nn.ReLU(inplace=True), None
-            if stride > 1 or channels != 4 * width:
-                self.down = nn.Sequential(nn.Conv2d(channels, 4 * width, 1, stride, bias=False),
-                                          nn.BatchNorm2d(4 * width))
-
-        def forward(self, x):
-            y = self.relu(self.bn1(self.conv1(x)))
-            y = self.relu(self.bn2(self.conv2(y)))
-            return self.relu(self.bn3(self.conv3(y)) + (self.down(x) if self.down else x))
-
-    layers = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True),
-              nn.MaxPool2d(3, 2, 1)]
-    channels = 64
-    for stage, blocks in enumerate((3, 4, 6, 3)):
-        for block in range(blocks):
-            layers.append(Bottleneck(channels, 64 << stage, 2 if stage and not block else 1))
-            channels = 256 << stage
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000))
-
-
-def torch_steps(threads, batch, steps):
+def torch_steps(threads, batch, steps, name):
     """Runs in a process of its own; prints one line of JSON."""
     import torch
     torch.set_num_threads(threads)
     torch.manual_seed(0)
-    model = resnet50(torch).train()
-    x, y = torch.randn(batch, 3, 224, 224), torch.randint(0, 1000, (batch,))
+    make, pixels = torch_models.MODELS[name]
+    model = make(torch).train()
+    x, y = torch.randn(batch, 3, pixels, pixels), torch.randint(0, 1000, (batch,))
     sgd = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4)
     took, cpu = [], []
     for _ in range(steps + 2):
         start, start_cpu = time.perf_counter(), time.process_time()
         sgd.zero_grad(set_to_none=True)
-        torch.nn.functional.cross_entropy(model(x), y).backward()
+        torch_models.loss(torch, model(x), y).backward()
         sgd.step()
         took.append(time.perf_counter() - start)
         cpu.append(time.process_time() - start_cpu)
@@ -79,14 +53,14 @@ def spread(values):
 
 
 def compare(args, threads):
-    own = [args.binary, str(threads), str(args.batch), str(args.steps)]
-    other = [sys.executable, __file__, "--torch-steps", str(threads), str(args.batch), str(args.steps)]
+    how = [str(threads), str(args.batch), str(args.steps), args.model]
+    own, other = [args.binary, *how], [sys.executable, __file__, "--torch-steps", *how]
     base = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
     ours, theirs = [], []
     for _ in range(args.pairs):
         ours.append(run(own, base))
         theirs.append([run(other, {**base, **env}) for env in ({}, TUNED)])
-    print(f"ResNet50, batch {args.batch}, f32, {threads} thread(s), {args.pairs} pairs: {ours[0]['library']}, "
+    print(f"{args.model}, batch {args.batch}, f32, {threads} thread(s), {args.pairs} pairs: {ours[0]['library']}, "
           f"{theirs[0][0]['library']}")
     for key, what in (("step_ms", "wall clock"), ("cpu_ms", "processor time")):
         step = statistics.median(r[key] for r in ours)
@@ -102,10 +76,11 @@ def compare(args, threads):
 
 def main():
     if len(sys.argv) > 1 and sys.argv[1] == "--torch-steps":
-        torch_steps(*map(int, sys.argv[2:5]))
+        torch_steps(*map(int, sys.argv[2:5]), sys.argv[5])
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
+    parser.add_argument("--model", choices=torch_models.MODELS, default="resnet50")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--pairs", type=int, default=3)
