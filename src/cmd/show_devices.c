@@ -1,5 +1,6 @@
 /* Tables of the devices of a run. Beyond MANY devices those of one product share a line. */
 #include "cmd/show.h"
+#include "cmd/words.h"
 
 #include <math.h>
 
@@ -79,6 +80,23 @@ static void add_energy(struct line *to, const struct wl_energy_row *v)
     to->coverage = to->devices++ ? fmin(to->coverage, v->coverage) : v->coverage;
 }
 
+/* What is to be said of a line's energy: its marks, and for a counter how it compares with the integral of the same
+ * devices. Of a model both are one thing. */
+static const char *energy_note(const struct lines *lines, const struct line *v, struct wl_arena *a)
+{
+    const char *marks = wl_cmd_energy_note(v->label.estimated, v->label.simulated);
+    if (v->label.estimated || !wl_streq(v->label.what, "counter")) return marks;
+    for (size_t i = 0; i < lines->n; i++) {
+        const struct line *o = &lines->v[i];
+        if (!wl_streq(o->label.what, "integral") || !wl_streq(o->label.device, v->label.device) ||
+            !wl_streq(o->label.scope, v->label.scope) || o->devices != v->devices)
+            continue;
+        const char *ratio = wl_words_ratio(v->energy_j, o->energy_j, a);
+        if (*ratio) return wl_strf(a, "%s%scounter over integral%s", marks, *marks ? ", " : "", ratio + 1);
+    }
+    return marks;
+}
+
 void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a)
 {
     static const struct wl_table_head head[] = { { "device", false },  { "scope", false }, { "method", false },
@@ -107,7 +125,7 @@ void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a)
         wl_table_real(&t, v->power_w, 4);
         wl_table_real(&t, 100 * v->coverage, 3);
         wl_table_cell(&t, v->label.chosen ? "yes" : "no");
-        wl_table_cell(&t, wl_cmd_energy_note(v->label.estimated, v->label.simulated));
+        wl_table_cell(&t, energy_note(&lines, v, a));
         wl_table_row(&t);
     }
     print_table(&t);

@@ -1,5 +1,7 @@
 #include "cmd/words.h"
 
+#include "power/power.h"
+
 #include <math.h>
 
 int wl_words_decimals(double error)
@@ -28,4 +30,12 @@ const char *wl_words_interval(double lo, double hi, int decimals, struct wl_aren
 {
     if (isnan(lo) || isnan(hi)) return NULL;
     return wl_strf(a, "%.*f to %.*f", decimals, lo, decimals, hi);
+}
+
+const char *wl_words_ratio(double counter_j, double integral_j, struct wl_arena *a)
+{
+    double ratio = wl_energy_ratio(counter_j, integral_j);
+    if (isnan(ratio)) return "";
+    const char *warning = wl_energy_ratio_off(ratio) ? wl_strf(a, ", off by more than %g %%", 100 * WL_RATIO_LIMIT) : "";
+    return wl_strf(a, ", ratio %.3f%s", ratio, warning);
 }

@@ -1,4 +1,4 @@
-/* Numbers in the sentences of analysis commands. */
+/* Numbers in the sentences of commands. */
 #ifndef WL_CMD_WORDS_H
 #define WL_CMD_WORDS_H
 
@@ -18,5 +18,9 @@ const char *wl_words_count(size_t n, const char *noun, struct wl_arena *a);
 
 /* "0.61 to 0.88" with so many decimals; NULL where an end is missing. */
 const char *wl_words_interval(double lo, double hi, int decimals, struct wl_arena *a);
+
+/* How a counter's energy compares with the integral of power over the same window: ", ratio 1.02", with a warning
+ * where it is off by more than WL_RATIO_LIMIT; "" where either is missing. */
+const char *wl_words_ratio(double counter_j, double integral_j, struct wl_arena *a);
 
 #endif

@@ -8,6 +8,7 @@
  *     power=250           W, or ramp:START_W:W_PER_S, or sine:MEAN_W:AMPLITUDE_W:PERIOD_S
  *     update_ms=100       power and energy move only this often (0: always)
  *     reset_s=3           the energy counter starts over at this time (never)
+ *     counter_scale=1.1   the energy counter counts so many joules for each (1)
  *     busy=90             SM utilisation, % (memory: half of it)
  *     latency_us=500      time that each call takes (0)
  *     init=9              nvmlInit fails with this code
@@ -57,7 +58,7 @@ static struct {
     int n_models;
     enum { CONSTANT, RAMP, SINE } shape;
     double shape_v[3]; /* mean or start W; slope W/s or amplitude W; period s */
-    double update_s, reset_s, latency_s;
+    double update_s, reset_s, latency_s, counter_scale;
     unsigned busy_pct;
     unsigned limits_mw[3]; /* min, max, default */
     unsigned out_of_band_mw, reasons, clock_mhz;
@@ -119,6 +120,8 @@ static void set(const char *key, char *v)
         fake.update_s = atof(v) * 1e-3;
     else if (strcmp(key, "reset_s") == 0)
         fake.reset_s = atof(v);
+    else if (strcmp(key, "counter_scale") == 0)
+        fake.counter_scale = atof(v);
     else if (strcmp(key, "busy") == 0)
         fake.busy_pct = (unsigned)atoi(v);
     else if (strcmp(key, "latency_us") == 0)
@@ -162,6 +165,7 @@ static void load_script(void)
     fake.gpus = fake.n_models = 1;
     fake.shape_v[0] = 100;
     fake.reset_s = HUGE_VAL;
+    fake.counter_scale = 1;
     fake.busy_pct = 50;
     fake.reasons = 0x1;
     fake.clock_mhz = 1410;
@@ -249,7 +253,8 @@ static double counter_j(const struct nvmlDevice_st *d)
 {
     double t = updated_s();
     const double before_j = 123456.0;
-    return t < fake.reset_s ? before_j + integral_j(d, t) : integral_j(d, t) - integral_j(d, fake.reset_s);
+    double drawn_j = t < fake.reset_s ? before_j + integral_j(d, t) : integral_j(d, t) - integral_j(d, fake.reset_s);
+    return fake.counter_scale * drawn_j;
 }
 
 static void spend(double seconds)

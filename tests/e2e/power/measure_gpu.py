@@ -8,10 +8,14 @@ import tempfile
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 
 
+def environment(script):
+    env = {k: v for k, v in os.environ.items() if k not in ("CUDA_VISIBLE_DEVICES", "NVML_LIBRARY")}
+    return dict(env, WATTLAW_FAKE_NVML=script)
+
+
 def measure(script, seconds, *options):
     with tempfile.TemporaryDirectory() as folder:
-        env = {k: v for k, v in os.environ.items() if k not in ("CUDA_VISIBLE_DEVICES", "NVML_LIBRARY")}
-        env["WATTLAW_FAKE_NVML"] = script
+        env = environment(script)
         r = subprocess.run([wattlaw, "measure", "--nvml-library", fake, "--quiet", "--json", "s.json", *options, "--",
                             "sleep", str(seconds)], cwd=folder, env=env, text=True, capture_output=True)
         if r.returncode != 0:
@@ -40,6 +44,18 @@ s = measure("gpus=2; power=250", 1)
 for method in ("counter", "integral"):
     expect(near(energy(s, method)["energy_j"], 501 * s["time_s"], 0.02), f"{method}: 501 W", s)
 expect(energy(s, "counter")["chosen"], "the counter is preferred", s)
+
+# A counter on a wrong scale is told from the integral, in the summary and by show.
+with tempfile.TemporaryDirectory() as folder:
+    off = "counter over integral ratio 1.1"
+    for scale, wants in (("1.1", True), ("1.0", False)):
+        env = environment(f"power=250; counter_scale={scale}")
+        r = subprocess.run([wattlaw, "measure", "--nvml-library", fake, "--", "sleep", "1"], cwd=folder, env=env, text=True,
+                           capture_output=True)
+        expect((", ratio 1.1" in r.stderr and "off by more than 5 %" in r.stderr) == wants, r.stderr, scale)
+        run = "1" if wants else "2"
+        r = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", run], cwd=folder, text=True, capture_output=True)
+        expect((off in r.stdout and "off by more than 5 %" in r.stdout) == wants, r.stdout + r.stderr, scale)
 
 # Only the GPU that the job may use.
 s = measure("gpus=4; power=250; fail=0:GetHandleByIndex:17; fail=1:GetHandleByIndex:17; fail=2:GetHandleByIndex:17", 0.5)
