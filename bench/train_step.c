@@ -1,4 +1,5 @@
-/* bench_train_step [THREADS [BATCH [STEPS [MODEL]]]]: full training steps of a network (resnet50) in f32 on random images.
+/* bench_train_step [THREADS [BATCH [STEPS [MODEL [f32|bf16]]]]]: full training steps of a network (resnet50) on random
+ * images.
  *
  * One line of JSON: the median step (forward, backward, SGD) in wall-clock and processor time, the time that
  * convolutions and matrix products take of it, and where the rest goes. bench/train_step.py runs it in turns with
@@ -24,19 +25,22 @@ struct bench {
 
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
 
-static int make_plan(struct bench *b, const struct wl_model *m, int threads, struct wl_err *e)
+static int make_plan(struct bench *b, const struct wl_model *m, int threads, enum wl_dtype precision, struct wl_err *e)
 {
     const int64_t pixels = m->full.image_size;
     struct wl_graph *g = wl_graph_new(b->arena);
     struct wl_model_net net;
     struct wl_model_opts size = { .size = "full", .batch = b->batch, .image_size = pixels, .classes = 1000 };
-    struct wl_plan_opts opts = { .threads = threads, .optim = { .momentum = 0.9, .weight_decay = 1e-4 } };
+    struct wl_plan_opts opts = { .threads = threads,
+                                 .precision = precision,
+                                 .optim = { .momentum = 0.9, .weight_decay = 1e-4 } };
     int rc = m->build(g, &size, &net, e);
     if (!rc) rc = wl_plan_new(&b->plan, g, &opts, NULL, b->arena, e);
     if (rc) return rc;
     float *images = wl_plan_input(b->plan, net.images);
     int32_t *labels = wl_plan_input(b->plan, net.labels);
-    for (uint64_t i = 0; i < (uint64_t)(b->batch * 3 * pixels * pixels); i++) images[i] = (float)wl_random_normal(1, 1, i);
+    for (uint64_t i = 0; i < (uint64_t)(b->batch * 3 * pixels * pixels); i++)
+        images[i] = (float)wl_random_normal(1, 1, i);
     for (int64_t i = 0; i < b->batch; i++) labels[i] = (int32_t)wl_random_below(1, 2, (uint64_t)i, 1000);
     return 0;
 }
@@ -91,6 +95,7 @@ static void report(struct bench *b)
     double step_s = median(b->step_s, b->steps), matrix_s = median(b->matrix_s, b->steps);
     struct wl_json *j = wl_json_root_object(b->arena), *kinds;
     wl_json_add_str(j, "library", f.library);
+    wl_json_add_str(j, "precision", wl_dtype_name(f.precision));
     wl_json_add_int(j, "threads", f.threads);
     wl_json_add_int(j, "batch", b->batch);
     wl_json_add_real(j, "step_ms", step_s * 1e3);
@@ -116,7 +121,9 @@ int main(int argc, char **argv)
     struct wl_err e = { 0 };
     const char *name = argc > 4 ? argv[4] : "resnet50";
     const struct wl_model *m = wl_model_find(name);
-    int rc = m ? make_plan(&b, m, argc > 1 ? atoi(argv[1]) : 0, &e) : wl_fail(&e, WL_EINVAL, "no model %s", name);
+    enum wl_dtype precision = argc > 5 && wl_streq(argv[5], "bf16") ? WL_BF16 : WL_F32;
+    int rc =
+        m ? make_plan(&b, m, argc > 1 ? atoi(argv[1]) : 0, precision, &e) : wl_fail(&e, WL_EINVAL, "no model %s", name);
     for (int i = -WARM_UP; i < b.steps && !rc; i++) rc = timed_step(&b, i, &e);
     if (rc)
         fprintf(stderr, "bench_train_step: %s\n", e.msg);

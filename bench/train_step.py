@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Training steps in f32: bench_train_step and PyTorch in turns, and their ratio.
+"""Training steps: bench_train_step and PyTorch in turns, and their ratio.
 
-    bench/train_step.py build/bench/bench_train_step [--model resnet50] [--threads 1,2] [--batch 16]
-                        [--pairs 3] [--steps 6]
+    bench/train_step.py build/bench/bench_train_step [--model resnet50] [--precision f32,bf16] [--threads 1,2]
+                        [--batch 16] [--pairs 3] [--steps 6]
 
 Needs PyTorch (Debian: python3-torch, run with /usr/bin/python3). PyTorch runs in its default environment and in the
-tuned one (huge pages, no return of freed memory); the better of the two counts. The ratio of processor times is the one
-to read where other jobs share the cores.
+tuned one (huge pages, no return of freed memory); the better of the two counts. Its bf16 is autocast. The ratio of
+processor times is the one to read where other jobs share the cores.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ TUNED = {"ATEN_CPU_CAPABILITY": "avx512", "GLIBC_TUNABLES": "glibc.malloc.hugetl
          "MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "68719476736"}
 
 
-def torch_steps(threads, batch, steps, name):
+def torch_steps(threads, batch, steps, name, precision):
     """Runs in a process of its own; prints one line of JSON."""
     import torch
     torch.set_num_threads(threads)
@@ -35,7 +35,9 @@ def torch_steps(threads, batch, steps, name):
     for _ in range(steps + 2):
         start, start_cpu = time.perf_counter(), time.process_time()
         sgd.zero_grad(set_to_none=True)
-        torch_models.loss(torch, model(x), y).backward()
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+            loss = torch_models.loss(torch, model(x), y)
+        loss.backward()
         sgd.step()
         took.append(time.perf_counter() - start)
         cpu.append(time.process_time() - start_cpu)
@@ -52,15 +54,15 @@ def spread(values):
     return f"{statistics.median(values):8.2f}      from {min(values):.2f} to {max(values):.2f}"
 
 
-def compare(args, threads):
-    how = [str(threads), str(args.batch), str(args.steps), args.model]
+def compare(args, precision, threads):
+    how = [str(threads), str(args.batch), str(args.steps), args.model, precision]
     own, other = [args.binary, *how], [sys.executable, __file__, "--torch-steps", *how]
     base = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
     ours, theirs = [], []
     for _ in range(args.pairs):
         ours.append(run(own, base))
         theirs.append([run(other, {**base, **env}) for env in ({}, TUNED)])
-    print(f"{args.model}, batch {args.batch}, f32, {threads} thread(s), {args.pairs} pairs: {ours[0]['library']}, "
+    print(f"{args.model}, batch {args.batch}, {precision}, {threads} thread(s), {args.pairs} pairs: {ours[0]['library']}, "
           f"{theirs[0][0]['library']}")
     for key, what in (("step_ms", "wall clock"), ("cpu_ms", "processor time")):
         step = statistics.median(r[key] for r in ours)
@@ -76,18 +78,20 @@ def compare(args, threads):
 
 def main():
     if len(sys.argv) > 1 and sys.argv[1] == "--torch-steps":
-        torch_steps(*map(int, sys.argv[2:5]), sys.argv[5])
+        torch_steps(*map(int, sys.argv[2:5]), *sys.argv[5:7])
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
     parser.add_argument("--model", choices=torch_models.MODELS, default="resnet50")
+    parser.add_argument("--precision", default="f32,bf16")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--steps", type=int, default=6)
     args = parser.parse_args()
-    for threads in args.threads.split(","):
-        compare(args, int(threads))
+    for precision in args.precision.split(","):
+        for threads in args.threads.split(","):
+            compare(args, precision, int(threads))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,20 @@
 /* wattlaw-train: the reference workloads, data-parallel. */
 #include "cmd/train_cmds.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Threads that wait for work sleep instead of spinning, unless the user decides: spinning takes energy, and collapses
+ * where ranks and loaders share cores. The OpenMP runtime reads the variable when it is loaded, which was before main:
+ * so the program starts once more, as the same process. Where that fails the training runs all the same. */
+static void let_threads_sleep(char **argv)
+{
+    char own[PATH_MAX] = "";
+    if (getenv("OMP_WAIT_POLICY") || readlink("/proc/self/exe", own, sizeof own - 1) < 0) return;
+    if (!setenv("OMP_WAIT_POLICY", "passive", 0)) execv(own, argv);
+}
+
 int main(int argc, char **argv)
 {
     static const struct wl_program program = {
@@ -10,5 +24,6 @@ int main(int argc, char **argv)
         .about = "Trains a reference network, alone or as one of many workers, and marks its epochs for wattlaw.",
         .commands = wl_train_commands,
     };
+    let_threads_sleep(argv);
     return wl_program_main(&program, argc, argv);
 }

@@ -178,7 +178,7 @@ static void run_case(uint64_t number)
     struct run shared = run(a, number, "cpu", WL_F32, false);
     same_bits(shared.gradients, run(a, number, "cpu", WL_F32, true).gradients, number);
     check_slope(a, number);
-    if (!wl_backend_precision("cpu", WL_BF16, true, NULL))
+    if (number % 3 == 0 && !wl_backend_precision("cpu", WL_BF16, true, NULL))
         same_bits(run(a, number, "cpu", WL_BF16, false).gradients, run(a, number, "cpu", WL_BF16, true).gradients,
                   number);
     if (number % EVERY == 0) { /* the reference is slow */

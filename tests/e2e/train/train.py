@@ -219,6 +219,21 @@ def wait_for(condition, process):
         time.sleep(0.01)
 
 
+def waiting():
+    """Threads that wait sleep, unless the user says otherwise; the process keeps its number and its name."""
+    images()
+    for said, policy in ((None, b"passive"), ("active", b"active")):
+        env = {k: v for k, v in ENV.items() if k != "OMP_WAIT_POLICY"}
+        if said:
+            env["OMP_WAIT_POLICY"] = said
+        p = subprocess.Popen([TRAIN, *TINY, "--local-batch", "4", "--epochs", "500"], env=env,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for(lambda: b"OMP_WAIT_POLICY=" + policy in open(f"/proc/{p.pid}/environ", "rb").read().split(b"\0"), p)
+        assert open(f"/proc/{p.pid}/comm").read() == os.path.basename(TRAIN)[:15] + "\n"
+        p.kill()
+        p.wait()
+
+
 def lost_rank():
     """A rank that is killed ends the job with a message that names it."""
     images()
@@ -414,7 +429,7 @@ def bad_input():
     assert kept["bad_images"] == 1 and kept["samples"] == 192, kept
 
 
-CASES = [parallel, models, precision, resume, interrupt, lost_rank, marks, learns, explain, recipes, shards, bad_input]
+CASES = [parallel, models, precision, resume, interrupt, waiting, lost_rank, marks, learns, explain, recipes, shards, bad_input]
 
 if __name__ == "__main__":
     case = next(c for c in CASES if c.__name__ == sys.argv[2])

@@ -84,8 +84,6 @@ static void test_cpu_bf16(void **state)
 {
     (void)state;
     no_allocations("resnet50", 32, "cpu", WL_BF16, 20);
-    no_allocations("vgg16", 32, "cpu", WL_BF16, 3);
-    no_allocations("inception3", 96, "cpu", WL_BF16, 3);
 }
 
 static void test_ref(void **state)
