@@ -3,6 +3,8 @@
 #include "campaign/campaign.h"
 #include "fuzz.h"
 
+#include <math.h>
+
 enum { COMMANDS = 20 };
 
 static void fill_commands(const struct wl_experiment *x, const struct wl_grid *g, struct wl_arena *a)
@@ -29,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct wl_err e = { 0 };
     struct wl_experiment x, once, twice;
     struct wl_grid g;
-    struct wl_machine here = { .cores = 4 };
+    struct wl_machine here = { .cores = 4, .power = { .min = NAN, .max = NAN }, .clock = { .min = NAN, .max = NAN } };
     if (parse(wl_strndup(a, (const char *)data, n), &x, a) && wl_grid_make(&x, &here, &g, a, &e) == 0) {
         fill_commands(&x, &g, a);
         /* joined lines may have made a comment; once it is gone the text is stable */
