@@ -176,7 +176,8 @@ static void test_backends(void **state)
         if (b->row.unavailable) continue;
         assert_non_null(b->library);
         assert_non_null(b->sum);
-        assert_true(!b->reorder == !b->read && !b->read == !b->write);
+        assert_non_null(b->reorder);
+        assert_true(!b->layout_name == !b->read && !b->read == !b->write);
         for (int op = 0; op < WL_OP_COUNT; op++) assert_true(b->rules[op].forward && b->rules[op].backward);
     }
     assert_true(n >= 2);
