@@ -83,7 +83,7 @@ static void test_cpu(void **state)
 static void test_cpu_bf16(void **state)
 {
     (void)state;
-    no_allocations("resnet50", 32, "cpu", WL_BF16, 20);
+    no_allocations("resnet50", 32, "cpu", WL_BF16, 4);
 }
 
 static void test_ref(void **state)
