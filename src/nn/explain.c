@@ -38,7 +38,7 @@ struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_ar
 {
     WL_CHECK(i < p->program.n_steps);
     const struct wl_step *s = p->program.steps[i];
-    struct wl_plan_buffer *buffers = wl_new_array(a, struct wl_plan_buffer, s->n_uses);
+    struct wl_plan_buffer *buffers = wl_new_array(a, struct wl_plan_buffer, (size_t)s->n_uses);
     for (int k = 0; k < s->n_uses; k++) buffers[k] = buffer(p, &s->uses[k], a);
     return (struct wl_plan_step) {
         .operation = wl_op_name(s->node->op),
