@@ -23,7 +23,7 @@ static int pick_backend(const char *name, const struct wl_backend **out, struct 
 
 int wl_backend_precision(const char *name, enum wl_dtype precision, bool slow_bf16, struct wl_err *e)
 {
-    const struct wl_backend *backend;
+    const struct wl_backend *backend = NULL;
     int rc = pick_backend(name, &backend, e);
     if (rc) return rc;
     if (precision != WL_F32 && precision != WL_BF16)
