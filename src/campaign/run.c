@@ -13,9 +13,9 @@
 enum {
     DRAIN_MAX = 4096,
     MARKS_MAX = 64,
-    FLUSH_NS = WL_NS_PER_S / 2, /* a killed wattlaw loses less than a second of samples */
+    FLUSH_NS = WL_NS_PER_S / 10 * 8, /* a killed wattlaw loses less than a second of samples */
     TICK_MS = 100,
-    IDLE_MS = 500,
+    IDLE_MS = 800,
     BROKEN_SHOWN = 5,
     LOG_TAIL_BYTES = 4096,
 };

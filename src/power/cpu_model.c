@@ -122,7 +122,7 @@ static int cpu_model_open(struct wl_sensor *s, const struct wl_power_opts *o, st
     if ((m->stat_fd = wl_small_open(o->root, "/proc/stat", s->arena, e)) < 0) return m->stat_fd;
     if (wl_cpu_times_read(m->stat_fd, &m->first) < 0)
         return wl_fail(e, WL_EINVAL, "%s/proc/stat: the first line is not \"cpu ...\"", o->root);
-    m->budget.share = 2000;
+    m->budget.share = 4000;
     m->last = m->first;
     m->first_ns = m->last_ns = wl_now_ns();
 

@@ -33,10 +33,10 @@ static int proc_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     if (wl_cpu_times_read(p->stat_fd, &p->last) < 0)
         return wl_fail(e, WL_EINVAL, "%s/proc/stat: the first line is not \"cpu ...\"", o->root);
     p->last_ns = wl_now_ns();
-    p->cpu_budget.share = 4000;
-    p->memory_budget.share = 10000;
-    p->search_budget.share = 5000;
-    p->tree_budget.share = 4000;
+    p->cpu_budget.share = 8000;
+    p->memory_budget.share = 20000;
+    p->search_budget.share = 8000;
+    p->tree_budget.share = 8000;
     int code = wl_tree_open(&p->tree, o->root, s->arena, e);
     if (code < 0) return code;
 
