@@ -18,10 +18,6 @@ struct energy_options {
 };
 
 static const struct wl_opt options[] = {
-    { .name = "map",
-      .type = WL_LINES,
-      .offset = offsetof(struct energy_options, map),
-      .help = "CANONICAL=COLUMN: read a canonical column from a column of another name (CSV; repeatable)" },
     { .name = "by",
       .type = WL_STRS,
       .offset = offsetof(struct energy_options, by),
@@ -76,10 +72,7 @@ static const struct wl_opt options[] = {
       .offset = offsetof(struct energy_options, currency),
       .def = "EUR",
       .help = "of the price" },
-    { .name = "json",
-      .type = WL_FLAG,
-      .offset = offsetof(struct energy_options, json),
-      .help = "print JSON (docs/formats.md)" },
+    WL_SOURCE_OPT_ROWS(struct energy_options),
     WL_OPT_END
 };
 

@@ -17,27 +17,6 @@ struct fit_options {
 };
 
 static const struct wl_opt options[] = {
-    { .name = "map",
-      .type = WL_LINES,
-      .offset = offsetof(struct fit_options, map),
-      .help = "CANONICAL=COLUMN: read a canonical column from a column of another name (CSV)" },
-    { .name = "by",
-      .type = WL_STRS,
-      .offset = offsetof(struct fit_options, by),
-      .help = "columns that separate groups, instead of the settings that are held fixed" },
-    { .name = "response",
-      .type = WL_CHOICE,
-      .offset = offsetof(struct fit_options, response),
-      .def = "time_s",
-      .choices = "time_s|energy_j",
-      .help = "what scales: time or energy of an epoch" },
-    { .name = "drop-epochs",
-      .type = WL_INT,
-      .offset = offsetof(struct fit_options, drop_epochs),
-      .def = "1",
-      .min = 0,
-      .max = 1e9,
-      .help = "leave out the first epochs of each run (one always stays)" },
     { .name = "beyond",
       .type = WL_REAL,
       .offset = offsetof(struct fit_options, beyond),
@@ -46,10 +25,8 @@ static const struct wl_opt options[] = {
       .max = 1e12,
       .unit = "workers",
       .help = "test whether the law up to this worker count holds beyond it (0: all but the two largest)" },
-    { .name = "json",
-      .type = WL_FLAG,
-      .offset = offsetof(struct fit_options, json),
-      .help = "print JSON (docs/formats.md)" },
+    WL_SOURCE_OPT_ROWS(struct fit_options),
+    WL_RUNS_OPT_ROWS(struct fit_options),
     WL_OPT_END
 };
 

@@ -9,4 +9,32 @@
 int wl_source_read(const char *path, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 
+/* Option rows of every analysis command, over a struct `options` that has the fields map and json. */
+#define WL_SOURCE_OPT_ROWS(options)                                                                \
+    { .name = "map",                                                                               \
+      .type = WL_LINES,                                                                            \
+      .offset = offsetof(options, map),                                                            \
+      .help = "CANONICAL=COLUMN: read a canonical column from a column of another name (CSV)" },   \
+    { .name = "json", .type = WL_FLAG, .offset = offsetof(options, json), .help = "print JSON (docs/formats.md)" }
+
+/* Of those that fit a law to runs: the fields by, response and drop_epochs. */
+#define WL_RUNS_OPT_ROWS(options)                                                                  \
+    { .name = "by",                                                                                \
+      .type = WL_STRS,                                                                             \
+      .offset = offsetof(options, by),                                                             \
+      .help = "columns that separate groups, instead of the settings that are held fixed" },       \
+    { .name = "response",                                                                          \
+      .type = WL_CHOICE,                                                                           \
+      .offset = offsetof(options, response),                                                       \
+      .def = "time_s",                                                                             \
+      .choices = "time_s|energy_j",                                                                \
+      .help = "what scales: time or energy of an epoch" },                                         \
+    { .name = "drop-epochs",                                                                       \
+      .type = WL_INT,                                                                              \
+      .offset = offsetof(options, drop_epochs),                                                    \
+      .def = "1",                                                                                  \
+      .min = 0,                                                                                    \
+      .max = 1e9,                                                                                  \
+      .help = "leave out the first epochs of each run (one always stays)" }
+
 #endif
