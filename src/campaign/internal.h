@@ -88,6 +88,86 @@ struct pollfd wl_pump_waits_for(const struct wl_pump *p); /* fd -1: the output h
 void wl_pump_move(struct wl_pump *p);                     /* when poll(2) says so */
 void wl_pump_finish(struct wl_pump *p);                   /* the job has ended: what is still in the pipe */
 
+/* ---- record.c: what is measured of a run, into the store --------------------------------------------------------- */
+
+struct wl_record {
+    struct wl_store *store;
+    int64_t run;
+    struct wl_arena *a;
+    struct wl_sensors *sensors; /* from wl_record_sample on */
+    struct wl_sampler *sampler;
+    int64_t *device_ids, *channel_ids; /* in the store, of device and channel i of the sensors */
+    int64_t broken_marks;              /* lines that were no marks */
+    int store_rc; /* the first failure of the store, and its message; nothing is written behind it */
+    struct wl_err store_err;
+    /* its own */
+    struct wl_sample *drained;
+    struct wl_sample_row *samples;
+    struct wl_mark_tail *tail;
+    struct wl_mark *marks;
+    struct wl_mark_row *rows;
+    size_t n_marks;
+    int64_t flushed_ns;
+};
+
+/* store, run and arena are set; from here on marks are taken in. */
+void wl_record_open(struct wl_record *r, const char *marks_path);
+
+/* Opens the sensors and starts the sampler. */
+int wl_record_sample(struct wl_record *r, const struct wl_power_opts *power, pid_t job, struct wl_err *e) WL_MUST_CHECK;
+
+/* The run begins in the store, with its devices and channels. */
+int wl_record_begin(struct wl_record *r, const struct wl_run_begin *begin, struct wl_err *e) WL_MUST_CHECK;
+
+wl_mark_sink wl_record_mark; /* ctx is the record */
+void wl_record_broken_mark(void *record, const struct wl_err *why);
+void wl_record_note(struct wl_record *r, const char *level, const char *area, const char *text); /* the run's log */
+
+/* One short transaction; `last`: the workload is gone. */
+void wl_record_flush(struct wl_record *r, bool last);
+bool wl_record_due(const struct wl_record *r); /* it is time for that */
+
+/* Notes the first failure of the store; rc >= 0 is none. */
+void wl_record_failed(struct wl_record *r, int rc, const struct wl_err *e);
+
+/* ---- task.c: the command of a run while it runs ------------------------------------------------------------------ */
+
+struct wl_task {
+    const struct wl_run_how *how;
+    struct wl_arena *a;
+    wl_mark_sink *on_mark; /* marks made from the output, and lines that make no sense */
+    void (*on_broken)(void *ctx, const struct wl_err *why);
+    void *ctx;
+    struct wl_job *job;                /* from wl_task_prepare on */
+    const char *marks_path, *log_path; /* log_path NULL: the output passes through */
+    int64_t start_ns;
+    struct wl_job_exit end;
+    int stop_signal; /* the first that came; 0: none */
+    bool timed_out;
+    /* its own */
+    int log_fd;
+    struct wl_pump *pumps[2];
+    size_t n_pumps;
+    struct wl_mark_regex *regex;
+};
+
+/* `how` to `ctx` are set: makes the run's folder, starts the guard. Then the command, codes of wl_job_go. */
+int wl_task_prepare(struct wl_task *t, struct wl_err *e) WL_MUST_CHECK;
+int wl_task_go(struct wl_task *t, struct wl_err *e) WL_MUST_CHECK;
+
+/* Waits until something happens, at most a second, and deals with it; true: the command has ended. */
+bool wl_task_wait(struct wl_task *t);
+double wl_task_elapsed_s(const struct wl_task *t);
+
+/* How it ended, into t->end. WL_EJOB: the guard was killed, the command is ended too. */
+int wl_task_end(struct wl_task *t, struct wl_err *e) WL_MUST_CHECK;
+
+/* What is left of the output; `started`: there was a command. */
+void wl_task_close(struct wl_task *t, bool started);
+
+/* DONE, or why not in *error. */
+enum wl_run_status wl_task_judge(const struct wl_task *t, const char **error);
+
 /* ---- leftover.c --------------------------------------------------------------------------------------------- */
 
 /* Ends the processes that carry one of these run folders in their environment: what is left of a job whose guard was

@@ -1,0 +1,178 @@
+/* What is measured of a run, on its way into the store: samples, marks, notes; a transaction a second at least. */
+#include "campaign/internal.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    DRAIN_MAX = 4096,
+    MARKS_MAX = 64,
+    BROKEN_SHOWN = 5,
+};
+static const int64_t FLUSH_NS = WL_NS_PER_S / 10 * 8; /* a killed wattlaw loses less than a second of samples */
+
+void wl_record_failed(struct wl_record *r, int rc, const struct wl_err *e)
+{
+    if (rc >= 0 || r->store_rc) return;
+    r->store_rc = rc;
+    r->store_err = *e;
+    wl_store_rollback(r->store);
+}
+
+void wl_record_open(struct wl_record *r, const char *marks_path)
+{
+    r->drained = wl_new_array(r->a, struct wl_sample, DRAIN_MAX);
+    r->samples = wl_new_array(r->a, struct wl_sample_row, DRAIN_MAX);
+    r->marks = wl_new_array(r->a, struct wl_mark, MARKS_MAX);
+    r->rows = wl_new_array(r->a, struct wl_mark_row, MARKS_MAX);
+    r->tail = wl_mark_tail_new(marks_path, r->a);
+}
+
+int wl_record_sample(struct wl_record *r, const struct wl_power_opts *power, pid_t job, struct wl_err *e)
+{
+    int rc = wl_sensors_open(&r->sensors, power, r->a, e);
+    if (rc < 0) return rc;
+    r->device_ids = wl_new_array(r->a, int64_t, r->sensors->n_devices);
+    r->channel_ids = wl_new_array(r->a, int64_t, r->sensors->n_channels);
+    rc = wl_sampler_start(&r->sampler, r->sensors, power->rate_hz, r->a, e);
+    if (rc == 0) wl_sampler_watch(r->sampler, job);
+    return rc;
+}
+
+/* ---- the run begins ---- */
+
+static int store_device(struct wl_record *r, size_t i, const char *host, struct wl_err *e)
+{
+    const struct wl_device *d = &r->sensors->devices[i];
+    struct wl_json *info = wl_json_root_object(r->a);
+    if (d->bus_id) wl_json_add_str(info, "bus_id", d->bus_id);
+    struct wl_device_row row = { .host = host,
+                                 .uuid = d->uuid,
+                                 .sensor = d->sensor,
+                                 .number = d->index,
+                                 .name = d->name,
+                                 .info = d->bus_id ? wl_json_text(info, 0, r->a) : NULL };
+    return wl_store_device(r->store, &row, &r->device_ids[i], e);
+}
+
+static int store_channel(struct wl_record *r, size_t i, struct wl_err *e)
+{
+    const struct wl_channel *c = &r->sensors->channels[i];
+    struct wl_channel_row row = { .run = r->run,
+                                  .device = r->device_ids[c->device],
+                                  .quantity = wl_quantity_name(c->quantity),
+                                  .unit = wl_quantity_unit(c->quantity),
+                                  .scope = wl_scope_name(c->scope),
+                                  .variant = wl_variant_name(c->variant),
+                                  .counter = wl_quantity_counts(c->quantity),
+                                  .estimated = c->estimated,
+                                  .simulated = c->simulated };
+    return wl_store_channel(r->store, &row, &r->channel_ids[i], e);
+}
+
+/* The host is part of a device's identity in the store. */
+static int store_devices(struct wl_record *r, struct wl_err *e)
+{
+    char host[256] = "unknown";
+    gethostname(host, sizeof host - 1);
+    int rc = 0;
+    for (size_t i = 0; i < r->sensors->n_devices && rc == 0; i++) rc = store_device(r, i, host, e);
+    for (size_t i = 0; i < r->sensors->n_channels && rc == 0; i++) rc = store_channel(r, i, e);
+    return rc;
+}
+
+int wl_record_begin(struct wl_record *r, const struct wl_run_begin *begin, struct wl_err *e)
+{
+    int rc = wl_store_run_begin(r->store, r->run, begin, e);
+    if (rc == 0) rc = wl_store_begin(r->store, e);
+    if (rc == 0) rc = store_devices(r, e);
+    if (rc == 0) rc = wl_store_commit(r->store, e);
+    if (rc < 0) wl_store_rollback(r->store);
+    r->flushed_ns = wl_now_ns();
+    return rc;
+}
+
+/* ---- while it goes on ---- */
+
+static int by_channel_and_time(const void *x, const void *y)
+{
+    const struct wl_sample_row *a = x, *b = y;
+    if (a->channel != b->channel) return a->channel < b->channel ? -1 : 1;
+    return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
+}
+
+static int store_samples(struct wl_record *r, struct wl_err *e)
+{
+    size_t n;
+    int rc = 0;
+    while ((n = wl_sampler_drain(r->sampler, r->drained, DRAIN_MAX)) > 0) {
+        for (size_t i = 0; i < n; i++)
+            r->samples[i] = (struct wl_sample_row) { r->channel_ids[r->drained[i].channel], r->drained[i].t_ns,
+                                                     r->drained[i].value };
+        qsort(r->samples, n, sizeof *r->samples, by_channel_and_time);
+        if (rc == 0 && !r->store_rc) rc = wl_store_samples(r->store, r->samples, n, e);
+    }
+    return rc;
+}
+
+static int store_marks(struct wl_record *r, struct wl_err *e)
+{
+    for (size_t i = 0; i < r->n_marks; i++)
+        r->rows[i] = (struct wl_mark_row) { r->marks[i].t_ns, r->marks[i].rank, wl_mark_word_name(r->marks[i].word),
+                                            r->marks[i].fields };
+    int rc = r->store_rc ? 0 : wl_store_marks(r->store, r->run, r->rows, r->n_marks, e);
+    r->n_marks = 0;
+    return rc;
+}
+
+void wl_record_mark(void *record, const struct wl_mark *m)
+{
+    struct wl_record *r = record;
+    struct wl_err e;
+    if (r->n_marks == MARKS_MAX) wl_record_failed(r, store_marks(r, &e), &e);
+    r->marks[r->n_marks++] = *m;
+}
+
+void wl_record_broken_mark(void *record, const struct wl_err *why)
+{
+    struct wl_record *r = record;
+    if (r->broken_marks++ >= BROKEN_SHOWN) return;
+    wl_log(WL_WARN, "mark", "%s", why->msg);
+    wl_record_note(r, "warn", "mark", why->msg);
+}
+
+void wl_record_note(struct wl_record *r, const char *level, const char *area, const char *text)
+{
+    struct wl_err e;
+    if (!r->store_rc) wl_record_failed(r, wl_store_log(r->store, r->run, level, area, text, &e), &e);
+}
+
+/* What the workload wrote since the last call; `last`: it is gone, half a line will not become a whole one. */
+static void read_marks(struct wl_record *r, bool last)
+{
+    struct wl_mark m;
+    struct wl_err e;
+    for (;;) {
+        int rc = last ? wl_mark_tail_last(r->tail, &m, &e) : wl_mark_tail_next(r->tail, &m, &e);
+        if (rc == 0) return;
+        if (rc > 0) {
+            wl_record_mark(r, &m);
+        } else {
+            wl_record_broken_mark(r, &e);
+            if (rc == WL_EIO) return;
+        }
+    }
+}
+
+void wl_record_flush(struct wl_record *r, bool last)
+{
+    struct wl_err e;
+    r->flushed_ns = wl_now_ns();
+    if (!r->store_rc) wl_record_failed(r, wl_store_begin(r->store, &e), &e);
+    read_marks(r, last);
+    wl_record_failed(r, store_marks(r, &e), &e);
+    wl_record_failed(r, store_samples(r, &e), &e);
+    if (!r->store_rc) wl_record_failed(r, wl_store_commit(r->store, &e), &e);
+}
+
+bool wl_record_due(const struct wl_record *r) { return wl_now_ns() - r->flushed_ns >= FLUSH_NS; }

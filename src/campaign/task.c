@@ -1,0 +1,189 @@
+/* The command of a run while it runs: its files, its output, the signals that come for it, its time limit, its end. */
+#include "campaign/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    TICK_MS = 100,
+    IDLE_MS = 800,
+};
+
+/* ---- start ---- */
+
+/* Marks are appended: those of a run of the same number, whose store was removed, must not count again. */
+static int open_files(struct wl_task *t, struct wl_err *e)
+{
+    const char *dir = t->how->dir;
+    int rc = wl_mkdirs(dir, e);
+    if (rc < 0) return rc;
+    if (unlink(t->marks_path) != 0 && errno != ENOENT)
+        return wl_fail_errno(e, "%s: cannot remove old marks", t->marks_path);
+    if (t->how->pass_through) return 0;
+    t->log_path = wl_path_join(t->a, dir, "log");
+    t->log_fd = open(t->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    return t->log_fd < 0 ? wl_fail_errno(e, "%s: cannot write the run's log", t->log_path) : 0;
+}
+
+static void close_log(void *what)
+{
+    struct wl_task *t = what;
+    if (t->log_fd >= 0) close(t->log_fd);
+    t->log_fd = -1;
+}
+
+static void on_line(void *ctx, int64_t t_ns, const char *line, size_t n)
+{
+    struct wl_task *t = ctx;
+    struct wl_err e;
+    if (wl_mark_regex_line(t->regex, t_ns, line, n, &e) < 0) t->on_broken(t->ctx, &e);
+}
+
+/* Expressions need the output to run through us: both streams of a measured command, the one log of a campaign. */
+static int open_pumps(struct wl_task *t, struct wl_err *e)
+{
+    const struct wl_run_how *how = t->how;
+    if (!how->regex || !wl_mark_regex_wanted(how->regex)) return 0;
+    int rc = wl_mark_regex_new(&t->regex, how->regex, t->on_mark, t->ctx, t->a, e);
+    t->n_pumps = how->pass_through ? 2 : 1;
+    for (size_t i = 0; i < t->n_pumps && rc == 0; i++)
+        rc = wl_pump_open(&t->pumps[i], how->pass_through ? (int)i + 1 : t->log_fd, on_line, t, t->a, e);
+    return rc;
+}
+
+static int prepare_job(struct wl_task *t, struct wl_err *e)
+{
+    const struct wl_run_how *how = t->how;
+    struct wl_strs *env = wl_new(t->a, struct wl_strs);
+    wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_MARKS=%s", t->marks_path));
+    wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_RUN_DIR=%s", how->dir));
+    for (size_t i = 0; how->env && i < how->env->n; i++) wl_strs_add(t->a, env, how->env->v[i]);
+    struct wl_job_spec *spec = wl_new(t->a, struct wl_job_spec);
+    *spec = (struct wl_job_spec) { .argv = how->argv,
+                                   .env = env,
+                                   .cwd = how->cwd,
+                                   .stdin_fd = how->pass_through ? 0 : -1,
+                                   .stdout_fd = t->log_fd,
+                                   .stderr_fd = t->log_fd,
+                                   .pass_through = how->pass_through,
+                                   .grace_s = how->grace_s };
+    if (t->n_pumps) spec->stdout_fd = spec->stderr_fd = wl_pump_job_end(t->pumps[0]);
+    if (t->n_pumps == 2) spec->stderr_fd = wl_pump_job_end(t->pumps[1]);
+    int rc = wl_job_prepare(&t->job, spec, t->a, e);
+    for (size_t i = 0; i < t->n_pumps && rc == 0; i++) wl_pump_started(t->pumps[i]);
+    return rc;
+}
+
+int wl_task_prepare(struct wl_task *t, struct wl_err *e)
+{
+    t->log_fd = -1;
+    t->marks_path = wl_path_join(t->a, t->how->dir, "marks");
+    wl_defer(t->a, close_log, t);
+    int rc = open_files(t, e);
+    if (rc == 0) rc = open_pumps(t, e);
+    return rc ? rc : prepare_job(t, e);
+}
+
+int wl_task_go(struct wl_task *t, struct wl_err *e)
+{
+    int rc = wl_job_go(t->job, &t->start_ns, e);
+    if (rc == 0 && t->regex) wl_mark_regex_start(t->regex, t->start_ns);
+    return rc;
+}
+
+/* ---- while it runs ---- */
+
+static void on_signals(struct wl_task *t)
+{
+    bool from_terminal;
+    for (int sig; (sig = wl_signals_next(t->how->signals, &from_terminal));) {
+        bool again = t->stop_signal != 0;
+        if (!again) t->stop_signal = sig;
+        if (!t->how->pass_through)
+            wl_job_stop(t->job, again);
+        else if (!from_terminal) /* what the terminal sent, the command has had already */
+            wl_job_signal(t->job, sig);
+    }
+}
+
+double wl_task_elapsed_s(const struct wl_task *t) { return (double)(wl_now_ns() - t->start_ns) / WL_NS_PER_S; }
+
+static void check_timeout(struct wl_task *t)
+{
+    if (t->timed_out || t->how->timeout_s <= 0 || wl_task_elapsed_s(t) < t->how->timeout_s) return;
+    t->timed_out = true;
+    wl_job_stop(t->job, false);
+}
+
+/* Milliseconds until something is due. */
+static int patience_ms(const struct wl_task *t)
+{
+    int ms = t->how->tick ? TICK_MS : IDLE_MS;
+    if (t->how->timeout_s > 0 && !t->timed_out) {
+        double left_ms = (t->how->timeout_s - wl_task_elapsed_s(t)) * 1e3 + 1;
+        if (left_ms < ms) ms = left_ms > 0 ? (int)left_ms : 0;
+    }
+    return ms;
+}
+
+bool wl_task_wait(struct wl_task *t)
+{
+    bool ended = false;
+    struct pollfd fds[4] = { { .fd = wl_job_fd(t->job), .events = POLLIN },
+                             { .fd = t->how->signals ? wl_signals_fd(t->how->signals) : -1, .events = POLLIN } };
+    for (size_t i = 0; i < t->n_pumps; i++) fds[2 + i] = wl_pump_waits_for(t->pumps[i]);
+    if (poll(fds, (nfds_t)(2 + t->n_pumps), patience_ms(t)) > 0) {
+        if (fds[1].revents) on_signals(t);
+        for (size_t i = 0; i < t->n_pumps; i++)
+            if (fds[2 + i].revents) wl_pump_move(t->pumps[i]);
+        ended = fds[0].revents != 0;
+    }
+    check_timeout(t);
+    return ended;
+}
+
+/* ---- the end ---- */
+
+int wl_task_end(struct wl_task *t, struct wl_err *e)
+{
+    int rc = wl_job_end(t->job, &t->end, e);
+    if (rc < 0) { /* the guard was killed: how the command ended is not known */
+        wl_leftovers_end(&(struct wl_strs) { .v = (char *[]) { (char *)t->how->dir }, .n = 1 }, t->how->grace_s);
+        t->end = (struct wl_job_exit) { .t_ns = wl_now_ns(), .exit = { .status = 128 + SIGKILL, .signal = SIGKILL } };
+    }
+    return rc;
+}
+
+void wl_task_close(struct wl_task *t, bool started)
+{
+    for (size_t i = 0; i < t->n_pumps; i++) wl_pump_finish(t->pumps[i]);
+    if (t->regex) wl_mark_regex_end(t->regex, t->end.t_ns, t->end.exit.status == 0 && started);
+}
+
+static const char *failure(const struct wl_task *t)
+{
+    const struct wl_exit *x = &t->end.exit;
+    if (t->timed_out) return wl_strf(t->a, "took longer than %g s and was stopped", t->how->timeout_s);
+    if (x->signal) return wl_strf(t->a, "ended by signal %d (%s)", x->signal, strsignal(x->signal));
+    return wl_strf(t->a, "exit status %d", x->status);
+}
+
+static bool is_stop(int sig) { return sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT; }
+
+enum wl_run_status wl_task_judge(const struct wl_task *t, const char **error)
+{
+    int status = t->end.exit.status;
+    if (t->end.leftovers)
+        wl_log(WL_WARN, "campaign", "%d process%s outlived the command and %s ended", t->end.leftovers,
+               t->end.leftovers > 1 ? "es" : "", t->end.leftovers > 1 ? "were" : "was");
+    /* a job that makes a clean end when it is stopped has not done its work */
+    if (is_stop(t->stop_signal) && (status != 0 || !t->how->pass_through)) {
+        *error = wl_strf(t->a, "stopped by the user (signal %d, %s)", t->stop_signal, strsignal(t->stop_signal));
+        return WL_RUN_INTERRUPTED;
+    }
+    *error = t->timed_out || status != 0 ? failure(t) : NULL;
+    return *error ? WL_RUN_FAILED : WL_RUN_DONE;
+}
