@@ -164,6 +164,7 @@ int wl_signals_next(const struct wl_signals *s, bool *from_terminal);
 
 struct wl_run_how {
     char *const *argv;
+    const char *workload;      /* what it is called where neither its trial nor its start mark says; NULL: nothing */
     const struct wl_strs *env; /* NAME=value, added to ours and to WATTLAW_MARKS and WATTLAW_RUN_DIR; NULL: none */
     const char *cwd;           /* NULL: ours */
     const char *dir;           /* folder of the run, made here: its marks, its log */

@@ -328,6 +328,26 @@ static int check_axes(struct reader *r, struct wl_err *e)
     return rc;
 }
 
+static void no_sink(void *ctx, const struct wl_mark *m) { (void)ctx, (void)m; }
+
+/* An expression that cannot be read is found now, at its line, and not by the first run. */
+static int check_regex(struct reader *r, struct wl_err *e)
+{
+    struct wl_mark_regex *unused;
+    struct wl_err why;
+    const char *option = NULL;
+    struct wl_arena *a = wl_arena_new(NULL);
+    int rc = wl_mark_regex_new(&unused, &r->x->measure.regex, no_sink, NULL, &option, a, &why);
+    if (rc < 0) {
+        char *key = wl_strdup(a, option);
+        for (char *c = key; *c; c++)
+            if (*c == '-') *c = '_';
+        rc = wl_fail(e, rc, "%s: [measure] %s", place_of(r, "measure", key), why.msg);
+    }
+    wl_arena_free(a);
+    return rc;
+}
+
 /* The reference workloads bring their command along. Ranks of one machine need no mpirun. */
 static const char *default_command(const struct wl_experiment *x, struct wl_arena *a)
 {
@@ -412,6 +432,7 @@ static int read_from(struct reader *r, struct wl_err *e)
     for (size_t i = 0; r->sets && i < r->sets->n && rc == 0; i++) rc = apply_set(r, r->sets->v[i], e);
     if (rc == 0) rc = check_name(r, e);
     if (rc == 0) rc = check_axes(r, e);
+    if (rc == 0) rc = check_regex(r, e);
     if (rc == 0) rc = complete(r, e);
     if (rc == 0) rc = wl_placeholders_check(x, place_of, r, r->a, e);
     if (rc < 0) return rc;

@@ -53,7 +53,12 @@ struct wl_job_exit {
     struct wl_exit exit;
     int64_t t_ns;  /* when the command ended */
     int leftovers; /* processes that outlived the command and were ended */
+    int stuck;     /* processes that SIGKILL did not end within WL_STUCK_NS; they are left behind */
 };
+
+/* Time for a process to go after SIGKILL: one that sits in the kernel (a dead network file system, a hung driver) may
+ * never go, and waiting for it would hold up everything behind it. */
+#define WL_STUCK_NS (10 * WL_NS_PER_S)
 
 struct wl_job;
 
@@ -171,7 +176,8 @@ enum wl_run_status wl_task_judge(const struct wl_task *t, const char **error);
 /* ---- leftover.c --------------------------------------------------------------------------------------------- */
 
 /* Ends the processes that carry one of these run folders in their environment: what is left of a job whose guard was
- * killed too. SIGTERM, then SIGKILL after the grace time. Returns how many there were. */
+ * killed too. SIGTERM, then SIGKILL after the grace time; what is not gone WL_STUCK_NS later is told and left. Returns how
+ * many there were. */
 int wl_leftovers_end(const struct wl_strs *run_dirs, double grace_s);
 
 /* ---- launcher.c: ways to start a run ------------------------------------------------------------------------ */

@@ -32,7 +32,7 @@ struct news {
     enum news_what what;
     int64_t t_ns;
     struct wl_exit exit;
-    int leftovers;
+    int leftovers, stuck;
     struct wl_err why;
 };
 
@@ -212,6 +212,16 @@ static void end_leftovers(struct guard *g)
     begin_stop(g);
 }
 
+/* A command that is stuck itself has no end that could be told: it counts as killed now. */
+static void give_up(struct guard *g, int left)
+{
+    if (!g->command_done)
+        g->last = (struct news) { .what = NEWS_DONE,
+                                  .t_ns = wl_now_ns(),
+                                  .exit = { .status = 128 + SIGKILL, .signal = SIGKILL } };
+    g->last.stuck = left;
+}
+
 static int poll_ms(const struct guard *g)
 {
     if (!g->stopping && !g->leave_by_ns) return -1;
@@ -233,7 +243,11 @@ static _Noreturn void guard_main(struct guard *g)
         if (g->command_done) end_leftovers(g);
         if (g->stopping && wl_now_ns() >= g->kill_at_ns) { /* again and again: what is forking may slip through once */
             g->killing = true;
-            signal_tree(SIGKILL);
+            int left = signal_tree(SIGKILL);
+            if (left > 0 && wl_now_ns() >= g->kill_at_ns + WL_STUCK_NS) {
+                give_up(g, left);
+                break;
+            }
         }
     }
     tell(g, &g->last);
@@ -346,7 +360,7 @@ int wl_job_end(struct wl_job *job, struct wl_job_exit *out, struct wl_err *e)
     int rc = read_news(job, &n, e);
     release(job);
     if (rc < 0) return rc;
-    *out = (struct wl_job_exit) { .exit = n.exit, .t_ns = n.t_ns, .leftovers = n.leftovers };
+    *out = (struct wl_job_exit) { .exit = n.exit, .t_ns = n.t_ns, .leftovers = n.leftovers, .stuck = n.stuck };
     return 0;
 }
 

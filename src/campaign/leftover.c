@@ -42,9 +42,14 @@ static int signal_all(const struct wl_strs *run_dirs, int sig)
 int wl_leftovers_end(const struct wl_strs *run_dirs, double grace_s)
 {
     if (run_dirs->n == 0) return 0;
-    int found = signal_all(run_dirs, SIGTERM);
-    if (found == 0) return 0;
-    int64_t kill_at_ns = wl_now_ns() + (int64_t)(grace_s * WL_NS_PER_S);
-    while (signal_all(run_dirs, wl_now_ns() < kill_at_ns ? 0 : SIGKILL) > 0) usleep(LOOK_AGAIN_US);
+    int found = signal_all(run_dirs, SIGTERM), left = found;
+    int64_t kill_at_ns = wl_now_ns() + (int64_t)(grace_s * WL_NS_PER_S), give_up_ns = kill_at_ns + WL_STUCK_NS;
+    while (left > 0 && wl_now_ns() < give_up_ns) {
+        usleep(LOOK_AGAIN_US);
+        left = signal_all(run_dirs, wl_now_ns() < kill_at_ns ? 0 : SIGKILL);
+    }
+    if (left > 0)
+        wl_log(WL_WARN, "campaign", "%d process%s of a dead run did not end after SIGKILL (stuck in the kernel?)", left,
+               left > 1 ? "es" : "");
     return found;
 }

@@ -36,6 +36,14 @@ static struct wl_anchor anchor_at(int64_t mono_ns)
     return (struct wl_anchor) { .mono_ns = mono_ns, .wall_ns = now.wall_ns - (now.mono_ns - mono_ns) };
 }
 
+/* A run that goes on, or is interrupted, has a name too. */
+static int store_name(struct live *l, struct wl_err *e)
+{
+    struct wl_derived known = { .actual = wl_settings_none };
+    known.actual.workload = l->how->workload;
+    return wl_store_derive(l->record.store, l->record.run, &known, e);
+}
+
 /* The run begins in the store right behind the start of its command, so that its start is the command's. A wattlaw
  * that dies in between leaves a run that is still planned and a job that its guard ends. */
 static int store_begin(struct live *l, struct wl_err *e)
@@ -44,7 +52,8 @@ static int store_begin(struct live *l, struct wl_err *e)
                                   .command = wl_shell_quote(l->a, l->how->argv),
                                   .version = WL_VERSION,
                                   .at = anchor_at(l->out->start_ns) };
-    return wl_record_begin(&l->record, &begin, e);
+    int rc = wl_record_begin(&l->record, &begin, e);
+    return rc || !l->how->workload ? rc : store_name(l, e);
 }
 
 /* ---- while it runs ---- */
@@ -136,6 +145,7 @@ static int store_end(struct live *l, struct wl_err *e)
     if (rc < 0) return rc;
     note_achieved(l);
     out->derived.actual.hardware = wl_hardware_name(r->sensors, l->a);
+    if (!out->derived.actual.workload) out->derived.actual.workload = l->how->workload;
     struct wl_run_end end = end_row(l);
     out->own_cpu_s = end.own_cpu_s;
     return wl_store_run_end(r->store, r->run, &end, &out->derived, e);

@@ -47,7 +47,7 @@ static int open_pumps(struct wl_task *t, struct wl_err *e)
 {
     const struct wl_run_how *how = t->how;
     if (!how->regex || !wl_mark_regex_wanted(how->regex)) return 0;
-    int rc = wl_mark_regex_new(&t->regex, how->regex, t->on_mark, t->ctx, t->a, e);
+    int rc = wl_mark_regex_new(&t->regex, how->regex, t->on_mark, t->ctx, NULL, t->a, e);
     t->n_pumps = how->pass_through ? 2 : 1;
     for (size_t i = 0; i < t->n_pumps && rc == 0; i++)
         rc = wl_pump_open(&t->pumps[i], how->pass_through ? (int)i + 1 : t->log_fd, on_line, t, t->a, e);
@@ -179,6 +179,9 @@ enum wl_run_status wl_task_judge(const struct wl_task *t, const char **error)
     if (t->end.leftovers)
         wl_log(WL_WARN, "campaign", "%d process%s outlived the command and %s ended", t->end.leftovers,
                t->end.leftovers > 1 ? "es" : "", t->end.leftovers > 1 ? "were" : "was");
+    if (t->end.stuck)
+        wl_log(WL_WARN, "campaign", "%d process%s of the job did not end after SIGKILL (stuck in the kernel?)",
+               t->end.stuck, t->end.stuck > 1 ? "es" : "");
     /* a job that makes a clean end when it is stopped has not done its work */
     if (is_stop(t->stop_signal) && (status != 0 || !t->how->pass_through)) {
         *error = wl_strf(t->a, "stopped by the user (signal %d, %s)", t->stop_signal, strsignal(t->stop_signal));

@@ -25,7 +25,7 @@ static const struct wl_opt rows[] = {
     { .name = "name",
       .type = WL_STR,
       .offset = offsetof(struct options, name),
-      .help = "workload in tables; the command's name if not given" },
+      .help = "workload in tables; if not given, what its start mark says, else the command's name" },
     WL_POWER_OPT_ROWS(struct options, power),
     WL_MARK_REGEX_OPT_ROWS(struct options, regex),
     { .name = "power-cap-w",
@@ -72,13 +72,13 @@ static const struct wl_opt rows[] = {
 
 /* ---- the run ---- */
 
-/* A run of the campaign "measure"; its trial is the workload's name. */
-static int plan_run(struct wl_store *s, const char *workload, const struct wl_cap_request *cap, int64_t *run,
+/* A run of the campaign "measure"; its trial has the name that the user gives, if any. */
+static int plan_run(struct wl_store *s, const char *name, const struct wl_cap_request *cap, int64_t *run,
                     struct wl_err *e)
 {
     int64_t campaign, trial;
     struct wl_settings set = wl_settings_none;
-    set.workload = workload;
+    set.workload = name;
     set.power_cap_w = cap->value[WL_CAP_POWER];
     set.clock_mhz = cap->value[WL_CAP_CLOCK];
     int rc = wl_store_begin(s, e);
@@ -139,6 +139,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     struct wl_signals *signals;
     int64_t run_id;
     struct wl_run_how how = { .argv = command,
+                              .workload = wl_path_base(command[0]),
                               .pass_through = true,
                               .grace_s = o->grace_s,
                               .power = &o->power,
@@ -148,7 +149,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     int rc = wl_signals_open(&signals, true, a, e);
     how.signals = signals;
     if (rc == 0) rc = open_store(o, &s, a, e);
-    if (rc == 0) rc = plan_run(s, o->name ? o->name : wl_path_base(command[0]), &o->cap, &run_id, e);
+    if (rc == 0) rc = plan_run(s, o->name, &o->cap, &run_id, e);
     if (rc == 0) rc = place(s, run_id, &how, a, e);
     if (rc < 0) return rc;
     struct wl_run_result r;

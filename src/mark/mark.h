@@ -124,9 +124,10 @@ struct wl_mark_regex;
 /* Called with each mark made; the mark lives until the call returns. */
 typedef void wl_mark_sink(void *ctx, const struct wl_mark *m);
 
-/* Compiles the expressions. WL_EINVAL names the option and quotes regerror; also: a group that is not there. */
+/* Compiles the expressions. WL_EINVAL names the option and quotes regerror; also: a group that is not there. `faulty`
+ * (NULL: not wanted) then gets the option's name, "epoch-regex". */
 int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts *o, wl_mark_sink *sink, void *ctx,
-                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+                      const char **faulty, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The job starts; a line of its output was seen; the job ends, well or not. Times are CLOCK_MONOTONIC of this node.
  * An epoch's marks are made when its end is known, so a begin comes to the sink later than marks of steps inside it.

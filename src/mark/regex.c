@@ -58,14 +58,16 @@ static int add_field(struct matcher *m, const char *item, struct wl_arena *a, st
     return 0;
 }
 
-/* `option` is "epoch" or "step", which is also the name of the first group where no list is given. */
-static int compile(struct matcher *m, const char *option, const char *regex, const char *fields, struct wl_arena *a,
-                   struct wl_err *e)
+/* `option` is "epoch" or "step", which is also the name of the first group where no list is given. *faulty as in
+ * wl_mark_regex_new. */
+static int compile(struct matcher *m, const char *option, const char *regex, const char *fields, const char **faulty,
+                   struct wl_arena *a, struct wl_err *e)
 {
     char why[256];
     struct wl_strs list;
     int rc;
     m->option = option;
+    *faulty = wl_strf(a, "%s-%s", option, regex ? "regex" : "fields");
     if (!regex && fields) return wl_fail(e, WL_EINVAL, "--%s-fields needs --%s-regex", option, option);
     if (!regex) return 0;
     rc = regcomp(&m->regex, regex, REG_EXTENDED);
@@ -81,6 +83,7 @@ static int compile(struct matcher *m, const char *option, const char *regex, con
         m->n = m->regex.re_nsub >= 1;
         return 0;
     }
+    *faulty = wl_strf(a, "%s-fields", option);
     list = wl_split(a, fields, ',');
     for (size_t i = 0; i < list.n; i++)
         if ((rc = add_field(m, list.v[i], a, e)) != 0) return rc;
@@ -88,13 +91,15 @@ static int compile(struct matcher *m, const char *option, const char *regex, con
 }
 
 int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts *o, wl_mark_sink *sink, void *ctx,
-                      struct wl_arena *a, struct wl_err *e)
+                      const char **faulty, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_mark_regex *x = wl_new(a, struct wl_mark_regex);
+    const char *unread;
     int rc;
-    if ((rc = compile(&x->epoch, "epoch", o->epoch_regex, o->epoch_fields, a, e)) != 0) return rc;
-    if ((rc = compile(&x->begin, "start", o->start_regex, NULL, a, e)) != 0) return rc;
-    if ((rc = compile(&x->step, "step", o->step_regex, o->step_fields, a, e)) != 0) return rc;
+    if (!faulty) faulty = &unread;
+    if ((rc = compile(&x->epoch, "epoch", o->epoch_regex, o->epoch_fields, faulty, a, e)) != 0) return rc;
+    if ((rc = compile(&x->step, "step", o->step_regex, o->step_fields, faulty, a, e)) != 0) return rc;
+    if ((rc = compile(&x->begin, "start", o->start_regex, NULL, faulty, a, e)) != 0) return rc;
     x->at_begin = o->epoch_at && strcmp(o->epoch_at, "begin") == 0;
     if (x->begin.set && (x->at_begin || !x->epoch.set))
         return wl_fail(e, WL_EINVAL, "--start-regex goes with --epoch-regex and --epoch-at end");

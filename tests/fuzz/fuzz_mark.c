@@ -60,7 +60,7 @@ static void read_output(const char *path, const char *epoch_at, struct wl_arena 
     const char *line;
     size_t n;
     int made = 0;
-    WL_CHECK(wl_mark_regex_new(&r, &o, count, &made, a, &e) == 0);
+    WL_CHECK(wl_mark_regex_new(&r, &o, count, &made, NULL, a, &e) == 0);
     wl_mark_regex_start(r, 1);
     for (int64_t t_ns = 2; wl_tail_line(t, true, &line, &n, &e) > 0; t_ns++)
         WL_CHECK(wl_mark_regex_line(r, t_ns, line, n, &e) == 0 || e.msg[0]);

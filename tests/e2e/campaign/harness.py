@@ -164,4 +164,4 @@ def main(tests):
 
 
 __all__ = ["Bench", "Skip", "check", "contains", "json", "main", "os", "read_only", "signal", "small_disk",
-           "subprocess", "time"]
+           "subprocess", "sys", "time"]

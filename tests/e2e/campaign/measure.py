@@ -105,6 +105,20 @@ def epochs_come_from_marks(bench):
     check("input %" in bench.run("show", "--run", "1").stdout)
 
 
+def a_run_is_named_by_user_mark_or_command(bench):
+    names = "SELECT workload FROM setting ORDER BY run"
+    mark = "import os; open(os.environ['WATTLAW_MARKS'], 'a').write('5 0 start workload=resnet50\\n')"
+    bench.run("measure", "--quiet", "--", "python3", "-c", mark)
+    bench.run("measure", "--quiet", "--name", "mine", "--", "python3", "-c", mark)
+    bench.run("measure", "--quiet", "--", "true")
+    check(bench.rows("wattlaw.db", names) == [("resnet50",), ("mine",), ("true",)], bench.rows("wattlaw.db", names))
+    p = bench.start("measure", "--quiet", "--", "toy", "epochs=1000", "ms=10", "say=epoch")
+    p.stdout.readline()
+    bench.wait_until("a run that goes on has a name", lambda: bench.rows("wattlaw.db", names)[3:] == [("toy",)])
+    p.terminate()
+    p.communicate()
+
+
 def marks_of_a_removed_store_do_not_count_again(bench):
     check(len(summary(bench, "--", "toy", "epochs=3", "ms=20")["epochs"]) == 3)
     os.unlink(bench.path("wattlaw.db"))
@@ -198,7 +212,7 @@ def usage_is_explained(bench):
     contains(bench.run("measure", "--epoch-regex", "(", "--", "true", status=1).stderr, "epoch-regex")
 
 
-main([status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched, signals_reach_the_command,
+main([a_run_is_named_by_user_mark_or_command, status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched, signals_reach_the_command,
       nohup_reaches_the_command, an_ignored_sigchld_hides_no_end, a_terminals_ctrl_c_reaches_the_command_once,
       a_short_run_is_described_in_words, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
       epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,

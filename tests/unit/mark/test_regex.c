@@ -23,7 +23,7 @@ static void start(struct job *j, struct wl_mark_regex_opts o)
     memset(j, 0, sizeof *j);
     j->arena = wl_arena_new(NULL);
     j->out = WL_TEXT(j->arena);
-    assert_int_equal(wl_mark_regex_new(&j->r, &o, collect, &j->out, j->arena, &j->e), 0);
+    assert_int_equal(wl_mark_regex_new(&j->r, &o, collect, &j->out, NULL, j->arena, &j->e), 0);
     wl_mark_regex_start(j->r, 100);
 }
 
@@ -160,7 +160,7 @@ static void test_bad_options(void **state)
         struct wl_arena *a = wl_arena_new(NULL);
         struct wl_mark_regex *r;
         struct wl_err e = { 0 };
-        assert_int_equal(wl_mark_regex_new(&r, &cases[i].o, collect, NULL, a, &e), WL_EINVAL);
+        assert_int_equal(wl_mark_regex_new(&r, &cases[i].o, collect, NULL, NULL, a, &e), WL_EINVAL);
         if (!strstr(e.msg, cases[i].cause)) fail_msg("%s", e.msg);
         wl_arena_free(a);
     }
