@@ -44,7 +44,8 @@ struct wl_loader;
 
 /* Lists the samples and starts the threads; they end with the arena. Errors: missing folder, no class, an empty class,
  * a val class that train lacks, a missing, cut-off, damaged or empty shard, another class count than opts->classes,
- * fewer samples than one global batch with drop_last. No image is opened yet; of shards every header is read. */
+ * fewer samples than one global batch with drop_last. No image is opened yet; of shards every header is read once and
+ * kept in an index file (docs/formats.md). */
 int wl_loader_open(struct wl_loader **l, const struct wl_loader_opts *opts, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 

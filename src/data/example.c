@@ -10,49 +10,33 @@
 
 enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
 
-/* What is left of a message. */
-struct span {
-    const uint8_t *p, *end;
-};
-
 struct field {
     uint64_t number;
     enum wire wire;
-    uint64_t value;    /* VARINT */
-    struct span bytes; /* BYTES */
+    uint64_t value;       /* VARINT */
+    struct wl_span bytes; /* BYTES */
 };
 
-static bool read_varint(struct span *s, uint64_t *v)
-{
-    *v = 0;
-    for (int shift = 0; shift < 64 && s->p < s->end; shift += 7) {
-        uint8_t byte = *s->p++;
-        *v |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) return true;
-    }
-    return false;
-}
-
-static bool take_bytes(struct span *s, uint64_t n, struct span *out)
+static bool take_bytes(struct wl_span *s, uint64_t n, struct wl_span *out)
 {
     if (n > (uint64_t)(s->end - s->p)) return false;
-    *out = (struct span) { s->p, s->p + n };
+    *out = (struct wl_span) { s->p, s->p + n };
     s->p += n;
     return true;
 }
 
 /* The next field; false where the bytes make no sense. */
-static bool read_field(struct span *s, struct field *f)
+static bool read_field(struct wl_span *s, struct field *f)
 {
     uint64_t tag, n;
-    if (!read_varint(s, &tag)) return false;
+    if (!wl_varint_read(s, &tag)) return false;
     f->number = tag >> 3;
     f->wire = tag & 7;
-    f->bytes = (struct span) { NULL, NULL };
+    f->bytes = (struct wl_span) { NULL, NULL };
     switch (f->wire) {
-    case VARINT: return read_varint(s, &f->value);
+    case VARINT: return wl_varint_read(s, &f->value);
     case FIXED64: return take_bytes(s, 8, &f->bytes);
-    case BYTES: return read_varint(s, &n) && take_bytes(s, n, &f->bytes);
+    case BYTES: return wl_varint_read(s, &n) && take_bytes(s, n, &f->bytes);
     case FIXED32: return take_bytes(s, 4, &f->bytes);
     }
     return false;
@@ -63,7 +47,7 @@ static bool is_message(const struct field *f, uint64_t number) { return f->numbe
 /* ---- the messages: as protocol buffers have it, the last of several values counts -------------------------------- */
 
 /* *bad is where the bytes stop making sense. */
-static bool parse_bytes_list(struct span s, struct span *value, const uint8_t **bad)
+static bool parse_bytes_list(struct wl_span s, struct wl_span *value, const uint8_t **bad)
 {
     for (struct field f; *bad = s.p, s.p < s.end;) {
         if (!read_field(&s, &f)) return false;
@@ -72,7 +56,7 @@ static bool parse_bytes_list(struct span s, struct span *value, const uint8_t **
     return true;
 }
 
-static bool parse_int64_list(struct span s, uint64_t *value, bool *found, const uint8_t **bad)
+static bool parse_int64_list(struct wl_span s, uint64_t *value, bool *found, const uint8_t **bad)
 {
     for (struct field f; *bad = s.p, s.p < s.end;) {
         if (!read_field(&s, &f)) return false;
@@ -80,22 +64,22 @@ static bool parse_int64_list(struct span s, uint64_t *value, bool *found, const 
         if (f.wire == VARINT) *value = f.value;
         if (f.wire == BYTES)
             while (f.bytes.p < f.bytes.end)
-                if (!read_varint(&f.bytes, value)) return false;
+                if (!wl_varint_read(&f.bytes, value)) return false;
         *found = true;
     }
     return true;
 }
 
-static bool is_key(struct span key, const char *name)
+static bool is_key(struct wl_span key, const char *name)
 {
     size_t n = strlen(name);
     return (size_t)(key.end - key.p) == n && memcmp(key.p, name, n) == 0;
 }
 
-static bool parse_feature(struct wl_example *out, struct span key, struct span s, const uint8_t **bad)
+static bool parse_feature(struct wl_example *out, struct wl_span key, struct wl_span s, const uint8_t **bad)
 {
     for (struct field f; *bad = s.p, s.p < s.end;) {
-        struct span value = { NULL, NULL };
+        struct wl_span value = { NULL, NULL };
         uint64_t number = 0;
         if (!read_field(&s, &f)) return false;
         if (is_message(&f, WL_FEATURE_INT64) && is_key(key, "image/class/label")) {
@@ -114,9 +98,9 @@ static bool parse_feature(struct wl_example *out, struct span key, struct span s
     return true;
 }
 
-static bool parse_entry(struct wl_example *out, struct span s, const uint8_t **bad)
+static bool parse_entry(struct wl_example *out, struct wl_span s, const uint8_t **bad)
 {
-    struct span key = { NULL, NULL }, feature = { NULL, NULL };
+    struct wl_span key = { NULL, NULL }, feature = { NULL, NULL };
     for (struct field f; *bad = s.p, s.p < s.end;) {
         if (!read_field(&s, &f)) return false;
         if (is_message(&f, 1)) key = f.bytes;
@@ -125,14 +109,14 @@ static bool parse_entry(struct wl_example *out, struct span s, const uint8_t **b
     return !key.p || !feature.p || parse_feature(out, key, feature, bad);
 }
 
-static bool parse_features(struct wl_example *out, struct span s, const uint8_t **bad)
+static bool parse_features(struct wl_example *out, struct wl_span s, const uint8_t **bad)
 {
     for (struct field f; *bad = s.p, s.p < s.end;)
         if (!read_field(&s, &f) || (is_message(&f, 1) && !parse_entry(out, f.bytes, bad))) return false;
     return true;
 }
 
-static bool parse_example(struct wl_example *out, struct span s, const uint8_t **bad)
+static bool parse_example(struct wl_example *out, struct wl_span s, const uint8_t **bad)
 {
     for (struct field f; *bad = s.p, s.p < s.end;)
         if (!read_field(&s, &f) || (is_message(&f, 1) && !parse_features(out, f.bytes, bad))) return false;
@@ -143,33 +127,19 @@ int wl_example_parse(struct wl_example *out, const uint8_t *data, size_t n, stru
 {
     const uint8_t *bad = data;
     *out = (struct wl_example) { 0 };
-    if (parse_example(out, (struct span) { data, data + n }, &bad)) return 0;
+    if (parse_example(out, (struct wl_span) { data, data + n }, &bad)) return 0;
     return wl_fail(e, WL_EINVAL, "is no tf.train.Example: byte %td of %zu cannot be read as a protocol buffer",
                    bad - data, n);
 }
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
-static size_t varint_size(uint64_t v)
-{
-    size_t n = 1;
-    while (v >>= 7) n++;
-    return n;
-}
-
-static size_t field_size(size_t n) { return 1 + varint_size(n) + n; } /* tag, length, bytes */
-
-static uint8_t *put_varint(uint8_t *p, uint64_t v)
-{
-    for (; v >= 0x80; v >>= 7) *p++ = (uint8_t)(v | 0x80);
-    *p++ = (uint8_t)v;
-    return p;
-}
+static size_t field_size(size_t n) { return 1 + wl_varint_size(n) + n; } /* tag, length, bytes */
 
 static uint8_t *put_head(uint8_t *p, unsigned number, size_t n) /* of a field of n bytes */
 {
     *p++ = (uint8_t)(number << 3 | BYTES);
-    return put_varint(p, n);
+    return wl_varint_put(p, n);
 }
 
 static uint8_t *put_bytes(uint8_t *p, unsigned number, const void *bytes, size_t n)
@@ -182,7 +152,7 @@ static uint8_t *put_bytes(uint8_t *p, unsigned number, const void *bytes, size_t
 /* A list of one value: bytes, or a packed varint. */
 static size_t value_size(const struct wl_feature *f)
 {
-    return f->kind == WL_FEATURE_BYTES ? f->n : varint_size((uint64_t)f->value);
+    return f->kind == WL_FEATURE_BYTES ? f->n : wl_varint_size((uint64_t)f->value);
 }
 
 static size_t entry_size(const struct wl_feature *f)
@@ -198,7 +168,7 @@ static uint8_t *put_entry(uint8_t *p, const struct wl_feature *f)
     p = put_head(p, 2, field_size(list));
     p = put_head(p, f->kind, list);
     if (f->kind == WL_FEATURE_BYTES) return put_bytes(p, 1, f->bytes, f->n);
-    return put_varint(put_head(p, 1, value_size(f)), (uint64_t)f->value);
+    return wl_varint_put(put_head(p, 1, value_size(f)), (uint64_t)f->value);
 }
 
 int wl_example_write(struct wl_bytes *buf, const struct wl_feature *features, size_t count, struct wl_err *e)

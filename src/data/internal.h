@@ -90,16 +90,34 @@ int wl_files_open(struct wl_source *s, const char *dir, bool train, struct wl_ar
 /* Reads the file s->name. */
 int wl_sample_read(struct wl_sample *s, struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- wire.c: integers as bytes ---- */
+
+uint64_t wl_little(const uint8_t *p, int bytes); /* little-endian, up to 8 bytes */
+void wl_put_little(uint8_t *p, int bytes, uint64_t v);
+
+/* What is left to read. */
+struct wl_span {
+    const uint8_t *p, *end;
+};
+
+/* Varints of protocol buffers: seven bits a byte, the lowest first, at most WL_VARINT bytes. */
+enum { WL_VARINT = 10 };
+bool wl_varint_read(struct wl_span *s, uint64_t *v); /* false: cut off, or too long */
+size_t wl_varint_size(uint64_t v);
+uint8_t *wl_varint_put(uint8_t *p, uint64_t v); /* returns what is behind it */
+
 /* ---- shards.c: TFRecord shards ---- */
 
 /* Does the folder hold files called PREFIX-00000-of-00001 and the like? */
 bool wl_shards_in(const char *dir, const char *prefix, struct wl_arena *a);
 
-/* Lists the shards DIR/PREFIX-*, and every record in them by one pass over their headers. */
+/* Lists the shards DIR/PREFIX-*, and every record in them. */
 int wl_shards_open(struct wl_source *s, const char *dir, const char *prefix, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- tfrecord.c: the records of one file ---- */
+
+enum { WL_RECORD_HEAD = 12, WL_RECORD_FOOT = 4 }; /* bytes around the data of a record */
 
 /* Where the records of a file begin: record i takes the bytes at[i] ... at[i+1]-1. */
 struct wl_records {
@@ -108,8 +126,22 @@ struct wl_records {
     int64_t n;
 };
 
-/* One pass over the headers. WL_EINVAL: no TFRecord file, a damaged length, a cut-off record, no record. */
-int wl_records_scan(struct wl_records *r, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* One pass over the headers of r->path. WL_EINVAL: no TFRecord file, a damaged length, a cut-off record, no record. */
+int wl_records_scan(struct wl_records *r, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- scan.c: the records of many files ---- */
+
+/* Scans n files, several at a time. The error is that of the first bad one. */
+int wl_records_scan_all(struct wl_records *v, int64_t n, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- index.c: what a scan found, kept for the next time ---- */
+
+/* Fills v[0..n), whose paths are set, from the index file of the shards DIR/PREFIX-*; where it is not there, damaged or
+ * older than a shard, scans them and writes it: DIR/PREFIX.wattlaw-index, or in ${XDG_CACHE_HOME:-~/.cache}/wattlaw
+ * where DIR cannot be written to. Of the processes of a node that need it at once, one scans and the others wait. That
+ * it cannot be written is no error. */
+int wl_index_open(struct wl_records *v, int64_t n, const char *dir, const char *prefix, struct wl_arena *a,
+                  struct wl_err *e) WL_MUST_CHECK;
 
 /* Reads record i (from 0): its data are the *n bytes at *data, in buf. check_crc: of the data, too. Messages name file,
  * record (from 1) and byte. */

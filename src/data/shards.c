@@ -4,12 +4,10 @@
 #include "data/internal.h"
 
 #include <ctype.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCAN_THREADS = 8, MAX_SHARDS = 100000 /* five digits */ };
+enum { MAX_SHARDS = 100000 /* five digits */ };
 
 struct shards {
     struct wl_records *v; /* [n] */
@@ -98,59 +96,6 @@ static int list_shards(struct shards *s, const char *dir, const char *prefix, st
     return found == s->n ? 0 : missing(s, dir, prefix, found, a, e);
 }
 
-/* ---- the index: all headers, several shards at a time ------------------------------------------------------------ */
-
-struct scan {
-    struct shards *shards;
-    atomic_llong next;
-    pthread_mutex_t lock;
-    int64_t failed; /* the first shard that failed; under the lock */
-    struct wl_err why;
-};
-
-struct scanner {
-    struct scan *scan;
-    struct wl_arena *arena;
-    pthread_t thread;
-};
-
-/* Shards are taken in order, so that every one before a failed one is looked at and the first error is the same each
- * time. */
-static void *scan_some(void *arg)
-{
-    struct scanner *me = arg;
-    struct scan *scan = me->scan;
-    for (;;) {
-        int64_t i = atomic_fetch_add(&scan->next, 1);
-        if (i >= scan->shards->n) return NULL;
-        struct wl_err why;
-        struct wl_records *r = &scan->shards->v[i];
-        if (wl_records_scan(r, r->path, me->arena, &why) == 0) continue;
-        pthread_mutex_lock(&scan->lock);
-        if (i < scan->failed) {
-            scan->failed = i;
-            scan->why = why;
-        }
-        pthread_mutex_unlock(&scan->lock);
-        atomic_store(&scan->next, scan->shards->n);
-    }
-}
-
-static int scan_all(struct shards *s, struct wl_arena *a, struct wl_err *e)
-{
-    struct scan scan = { .shards = s, .failed = s->n };
-    struct scanner scanners[SCAN_THREADS];
-    int64_t started = 1, want = s->n < SCAN_THREADS ? s->n : SCAN_THREADS;
-    pthread_mutex_init(&scan.lock, NULL);
-    for (int64_t i = 0; i < want; i++) scanners[i] = (struct scanner) { .scan = &scan, .arena = wl_arena_new(a) };
-    while (started < want && pthread_create(&scanners[started].thread, NULL, scan_some, &scanners[started]) == 0)
-        started++;
-    scan_some(&scanners[0]); /* this thread too: without any other it does all */
-    for (int64_t i = 1; i < started; i++) pthread_join(scanners[i].thread, NULL);
-    pthread_mutex_destroy(&scan.lock);
-    return scan.failed == s->n ? 0 : wl_fail(e, scan.why.code, "%s", scan.why.msg);
-}
-
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 static const struct wl_records *shard_of(const struct shards *s, int64_t i, int64_t *record)
@@ -204,7 +149,7 @@ int wl_shards_open(struct wl_source *s, const char *dir, const char *prefix, str
     static const struct wl_source_ops ops = { .name = "TFRecord shards", .read = read_record };
     struct shards *shards = wl_new(a, struct shards);
     int rc = list_shards(shards, dir, prefix, a, e);
-    if (rc == 0) rc = scan_all(shards, a, e);
+    if (rc == 0) rc = wl_index_open(shards->v, shards->n, dir, prefix, a, e);
     if (rc != 0) return rc;
     shards->first = wl_new_array(a, int64_t, (size_t)shards->n + 1);
     for (int64_t i = 0; i < shards->n; i++) shards->first[i + 1] = shards->first[i] + shards->v[i].n;

@@ -9,24 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEAD = 12, FOOT = 4 };
+enum { HEAD = WL_RECORD_HEAD, FOOT = WL_RECORD_FOOT };
 
 static uint32_t masked_crc(const void *p, size_t n)
 {
     uint32_t crc = wl_crc32c(0, p, n);
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
-}
-
-static uint64_t little(const uint8_t *p, int bytes)
-{
-    uint64_t v = 0;
-    for (int i = bytes; i--;) v = v << 8 | p[i];
-    return v;
-}
-
-static void put_little(uint8_t *p, int bytes, uint64_t v)
-{
-    for (int i = 0; i < bytes; i++) p[i] = (uint8_t)(v >> 8 * i);
 }
 
 /* Exactly n bytes at an offset; WL_EIO names the file. */
@@ -47,17 +35,27 @@ static int read_at(int fd, const char *path, uint64_t at, uint8_t *p, size_t n, 
 
 /* ---- scanning --------------------------------------------------------------------------------------------------- */
 
-static int cut_off(const struct wl_records *r, uint64_t at, uint64_t needs, uint64_t size, struct wl_err *e)
+static int cut_off(const struct wl_records *r, uint64_t at, uint64_t left, struct wl_err *e)
 {
-    return wl_fail(e, WL_EINVAL, "%s: cut off: record %lld at byte %llu needs %llu bytes, the file has %llu left",
-                   r->path, (long long)r->n + 1, (unsigned long long)at, (unsigned long long)needs,
-                   (unsigned long long)(size - at));
+    return wl_fail(e, WL_EINVAL,
+                   "%s: cut off: record %lld at byte %llu has %llu bytes left, expected at least %d for its length and "
+                   "checksums",
+                   r->path, (long long)r->n + 1, (unsigned long long)at, (unsigned long long)left, HEAD + FOOT);
+}
+
+/* `left`: what the file has behind the header and before the last checksum. */
+static int too_long(const struct wl_records *r, uint64_t at, uint64_t length, uint64_t left, struct wl_err *e)
+{
+    return wl_fail(e, WL_EINVAL,
+                   "%s: cut off: record %lld at byte %llu says that it has %llu bytes of data, but only %llu are left",
+                   r->path, (long long)r->n + 1, (unsigned long long)at, (unsigned long long)length,
+                   (unsigned long long)left);
 }
 
 /* The length that a header claims, if its checksum is right. */
 static int check_head(const struct wl_records *r, uint64_t at, const uint8_t *head, struct wl_err *e)
 {
-    uint32_t found = (uint32_t)little(head + 8, 4), expected = masked_crc(head, 8);
+    uint32_t found = (uint32_t)wl_little(head + 8, 4), expected = masked_crc(head, 8);
     if (found == expected) return 0;
     if (r->n == 0)
         return wl_fail(e, WL_EINVAL,
@@ -81,21 +79,21 @@ static int scan_fd(struct wl_records *r, int fd, struct wl_arena *a, struct wl_e
         WL_GROW(a, r->at, (size_t)r->n, cap);
         r->at[r->n] = at;
         if (at == size) return 0;
-        if (size - at < HEAD + FOOT) return cut_off(r, at, HEAD + FOOT, size, e);
+        if (size - at < HEAD + FOOT) return cut_off(r, at, size - at, e);
         int rc = read_at(fd, r->path, at, head, HEAD, e);
         if (rc == 0) rc = check_head(r, at, head, e);
         if (rc != 0) return rc;
-        uint64_t length = little(head, 8);
-        if (length > size - at - HEAD - FOOT) return cut_off(r, at, HEAD + length + FOOT, size, e);
+        uint64_t length = wl_little(head, 8);
+        if (length > size - at - HEAD - FOOT) return too_long(r, at, length, size - at - HEAD - FOOT, e);
         at += HEAD + length + FOOT;
     }
 }
 
-int wl_records_scan(struct wl_records *r, const char *path, struct wl_arena *a, struct wl_err *e)
+int wl_records_scan(struct wl_records *r, struct wl_arena *a, struct wl_err *e)
 {
-    *r = (struct wl_records) { .path = path };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return wl_fail_errno(e, "%s", path);
+    *r = (struct wl_records) { .path = r->path };
+    int fd = open(r->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return wl_fail_errno(e, "%s", r->path);
     int rc = scan_fd(r, fd, a, e);
     close(fd);
     return rc;
@@ -117,10 +115,10 @@ int wl_records_read(const struct wl_records *r, int64_t i, bool check_crc, struc
     close(fd);
     if (rc != 0) return rc;
     *data = buf->p + HEAD;
-    if (little(buf->p, 8) != *n)
-        return wl_fail(e, WL_EINVAL, "%s: record %lld at byte %llu has another length than when the file was opened",
+    if (wl_little(buf->p, 8) != *n)
+        return wl_fail(e, WL_EINVAL, "%s: record %lld at byte %llu has another length than when the file was indexed",
                        r->path, (long long)i + 1, (unsigned long long)at);
-    uint32_t found = (uint32_t)little(*data + *n, FOOT), expected = check_crc ? masked_crc(*data, *n) : found;
+    uint32_t found = (uint32_t)wl_little(*data + *n, FOOT), expected = check_crc ? masked_crc(*data, *n) : found;
     if (found == expected) return 0;
     return wl_fail(e, WL_EINVAL,
                    "%s: record %lld at byte %llu: the checksum of its %zu bytes is 0x%08x, expected 0x%08x", r->path,
@@ -130,9 +128,9 @@ int wl_records_read(const struct wl_records *r, int64_t i, bool check_crc, struc
 int wl_record_write(FILE *to, const char *path, const uint8_t *data, size_t n, struct wl_err *e)
 {
     uint8_t head[HEAD], foot[FOOT];
-    put_little(head, 8, n);
-    put_little(head + 8, 4, masked_crc(head, 8));
-    put_little(foot, FOOT, masked_crc(data, n));
+    wl_put_little(head, 8, n);
+    wl_put_little(head + 8, 4, masked_crc(head, 8));
+    wl_put_little(foot, FOOT, masked_crc(data, n));
     if (fwrite(head, HEAD, 1, to) == 1 && fwrite(data, 1, n, to) == n && fwrite(foot, FOOT, 1, to) == 1) return 0;
     return wl_fail_errno(e, "%s", path);
 }

@@ -24,10 +24,10 @@ static void as_example(const uint8_t *data, size_t n)
 
 static void as_file(const char *path, struct wl_arena *a)
 {
-    struct wl_records r;
+    struct wl_records r = { .path = path };
     struct wl_bytes buf = { 0 };
     struct wl_err e = { 0 };
-    int rc = wl_records_scan(&r, path, a, &e);
+    int rc = wl_records_scan(&r, a, &e);
     check(rc, &e);
     for (int64_t i = 0; rc == 0 && i < r.n; i++)
         for (int crc = 0; crc < 2; crc++) {

@@ -56,4 +56,36 @@ static inline void place_fill(const struct place *p)
     assert_int_equal(written, 27);
 }
 
+/* The same pictures, in shards. */
+static inline void place_fill_shards(const struct place *p, const char *dir, int64_t shards)
+{
+    struct wl_synth_opts o = { .dir = dir,
+                               .classes = 3,
+                               .images = 20,
+                               .val_images = 7,
+                               .size = 40,
+                               .threads = 2,
+                               .tfrecord = true,
+                               .shards = shards };
+    struct wl_err e = { 0 };
+    int64_t written;
+    if (wl_synth_imagenet(&o, false, &written, p->arena, &e) != 0) fail_msg("%s", e.msg);
+    assert_int_equal(written, 27);
+}
+
+static inline const char *place_path(const struct place *p, const char *name)
+{
+    return wl_path_join(p->arena, p->dir, name);
+}
+
+/* Writes one byte of a file. */
+static inline void place_poke(const char *path, long at, int byte)
+{
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, at, SEEK_SET), 0);
+    assert_int_equal(fputc(byte, f), byte);
+    assert_int_equal(fclose(f), 0);
+}
+
 #endif

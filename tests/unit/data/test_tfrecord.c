@@ -8,25 +8,6 @@ enum { S = 16, PIXELS = 3 * S * S };
 
 /* ---- tools ------------------------------------------------------------------------------------------------------ */
 
-static const char *in_set(const struct place *p, const char *name) { return wl_path_join(p->arena, p->dir, name); }
-
-/* The pictures of place_fill, in shards. */
-static void fill_shards(const struct place *p, const char *dir, int64_t shards)
-{
-    struct wl_synth_opts o = { .dir = dir,
-                               .classes = 3,
-                               .images = 20,
-                               .val_images = 7,
-                               .size = 40,
-                               .threads = 2,
-                               .tfrecord = true,
-                               .shards = shards };
-    struct wl_err e = { 0 };
-    int64_t written;
-    if (wl_synth_imagenet(&o, false, &written, p->arena, &e) != 0) fail_msg("%s", e.msg);
-    assert_int_equal(written, 27);
-}
-
 static struct wl_loader_opts options(const char *dir, bool train)
 {
     return (struct wl_loader_opts) {
@@ -72,22 +53,12 @@ static void fails(const struct place *p, const struct wl_loader_opts *o, const c
     has(&e, cause2);
 }
 
-/* Writes one byte of a file. */
-static void poke(const char *path, long at, int byte)
-{
-    FILE *f = fopen(path, "r+b");
-    assert_non_null(f);
-    assert_int_equal(fseek(f, at, SEEK_SET), 0);
-    assert_int_equal(fputc(byte, f), byte);
-    assert_int_equal(fclose(f), 0);
-}
-
 /* A set with one shard of these examples' bytes. */
 static void write_shard(const struct place *p, const char *name, const struct wl_bytes *examples, size_t n)
 {
     struct wl_err e = { 0 };
     assert_int_equal(wl_mkdirs(p->dir, &e), 0);
-    FILE *f = fopen(in_set(p, name), "wb");
+    FILE *f = fopen(place_path(p, name), "wb");
     assert_non_null(f);
     for (size_t i = 0; i < n; i++) assert_int_equal(wl_record_write(f, name, examples[i].p, examples[i].n, &e), 0);
     assert_int_equal(fclose(f), 0);
@@ -181,7 +152,7 @@ static void test_same_as_folders(void **state)
     place_fill(p);
     for (int64_t shards = 1; shards <= 20; shards += 6) {
         const char *dir = wl_strf(p->arena, "%s/shards%lld", p->root, (long long)shards);
-        fill_shards(p, dir, shards);
+        place_fill_shards(p, dir, shards);
         for (int variant = 0; variant < 4; variant++) {
             struct wl_loader_opts folders = options(p->dir, variant != 1);
             folders.ranks = variant == 2 ? 2 : 1;
@@ -204,11 +175,12 @@ static void test_layouts(void **state)
 {
     struct place *p = *state;
     struct wl_err e;
-    fill_shards(p, p->dir, 2);
+    place_fill_shards(p, p->dir, 2);
     struct wl_loader_opts o = options(p->dir, false);
     o.classes = 3;
-    assert_int_equal(wl_mkdirs(in_set(p, "validation"), &e), 0);
-    assert_int_equal(rename(in_set(p, "validation-00000-of-00001"), in_set(p, "validation/validation-00000-of-00001")),
+    assert_int_equal(wl_mkdirs(place_path(p, "validation"), &e), 0);
+    assert_int_equal(rename(place_path(p, "validation-00000-of-00001"),
+                            place_path(p, "validation/validation-00000-of-00001")),
                      0);
     struct wl_loader *l = open_loader(p, &o);
     assert_int_equal(wl_loader_samples(l), 7);
@@ -216,13 +188,13 @@ static void test_layouts(void **state)
     assert_string_equal(wl_loader_class_name(l, 2), "class0002");
     o.classes = 4;
     refuse(p, &o, "labels.txt: 3 class names, but the model has 4 classes");
-    assert_int_equal(wl_file_write(in_set(p, "labels.txt"), "0:cat\r\n1:dog\n", 13, &e), 0);
+    assert_int_equal(wl_file_write(place_path(p, "labels.txt"), "0:cat\r\n1:dog\n", 13, &e), 0);
     o.classes = 0;
     l = open_loader(p, &o);
     assert_int_equal(wl_loader_classes(l), 2);
     assert_string_equal(wl_loader_class_name(l, 0), "cat");
     assert_string_equal(wl_loader_class_name(l, 1), "dog");
-    assert_int_equal(unlink(in_set(p, "labels.txt")), 0);
+    assert_int_equal(unlink(place_path(p, "labels.txt")), 0);
     refuse(p, &o, "do not say how many classes there are: give --classes");
     o.classes = 5;
     assert_null(wl_loader_class_name(open_loader(p, &o), 0));
@@ -234,21 +206,21 @@ static void test_missing_shards(void **state)
 {
     struct place *p = *state;
     struct wl_err e;
-    fill_shards(p, p->dir, 9);
+    place_fill_shards(p, p->dir, 9);
     struct wl_loader_opts o = options(p->dir, true), val = options(p->dir, false);
-    assert_int_equal(unlink(in_set(p, "train-00003-of-00009")), 0);
+    assert_int_equal(unlink(place_path(p, "train-00003-of-00009")), 0);
     refuse(p, &o, "1 of 9 shards are missing: train-00003-of-00009");
     for (int i = 0; i < 9; i++)
-        if (i != 1) (void)unlink(in_set(p, wl_strf(p->arena, "train-0000%d-of-00009", i)));
+        if (i != 1) (void)unlink(place_path(p, wl_strf(p->arena, "train-0000%d-of-00009", i)));
     refuse(p, &o,
            "8 of 9 shards are missing: train-00000-of-00009, train-00002-of-00009, train-00003-of-00009, "
            "train-00004-of-00009, train-00005-of-00009 and 3 more");
-    assert_int_equal(wl_file_write(in_set(p, "train-00000-of-00002"), "", 0, &e), 0);
+    assert_int_equal(wl_file_write(place_path(p, "train-00000-of-00002"), "", 0, &e), 0);
     refuse(p, &o, "train-00000-of-00002 and train-00001-of-00009 are of two different sets");
-    assert_int_equal(unlink(in_set(p, "train-00000-of-00002")), 0);
-    assert_int_equal(unlink(in_set(p, "train-00001-of-00009")), 0);
+    assert_int_equal(unlink(place_path(p, "train-00000-of-00002")), 0);
+    assert_int_equal(unlink(place_path(p, "train-00001-of-00009")), 0);
     refuse(p, &o, "none of the training set: expected train-00000-of-<N>");
-    assert_int_equal(unlink(in_set(p, "validation-00000-of-00001")), 0);
+    assert_int_equal(unlink(place_path(p, "validation-00000-of-00001")), 0);
     refuse(p, &val, "no folder 'train'");
 }
 
@@ -258,32 +230,53 @@ static void test_damaged_headers(void **state)
     struct place *p = *state;
     struct wl_err e;
     struct stat st;
-    fill_shards(p, p->dir, 2);
-    const char *path = in_set(p, "train-00001-of-00002");
+    place_fill_shards(p, p->dir, 2);
+    const char *path = place_path(p, "train-00001-of-00002");
     struct wl_loader_opts o = options(p->dir, true);
-    struct wl_records r;
-    assert_int_equal(wl_records_scan(&r, path, p->arena, &e), 0);
+    struct wl_records r = { .path = path };
+    assert_int_equal(wl_records_scan(&r, p->arena, &e), 0);
     assert_int_equal(r.n, 10);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(r.at[10], st.st_size);
 
-    poke(path, (long)r.at[2], 0xee);
+    place_poke(path, (long)r.at[2], 0xee);
     refuse(p, &o,
            wl_strf(p->arena, "train-00001-of-00002: record 3 at byte %llu: the checksum of its length is 0x",
                    (unsigned long long)r.at[2]));
     assert_int_equal(truncate(path, (off_t)r.at[2] - 1), 0);
     refuse(p, &o,
-           wl_strf(p->arena, "cut off: record 2 at byte %llu needs %llu bytes, the file has %llu left",
-                   (unsigned long long)r.at[1], (unsigned long long)(r.at[2] - r.at[1]),
-                   (unsigned long long)(r.at[2] - r.at[1] - 1)));
+           wl_strf(p->arena,
+                   "cut off: record 2 at byte %llu says that it has %llu bytes of data, but only %llu are left",
+                   (unsigned long long)r.at[1], (unsigned long long)(r.at[2] - r.at[1] - 16),
+                   (unsigned long long)(r.at[2] - r.at[1] - 17)));
     assert_int_equal(truncate(path, (off_t)r.at[1] + 5), 0);
-    refuse(p, &o, "cut off: record 2 at byte");
+    refuse(p, &o,
+           wl_strf(p->arena, "cut off: record 2 at byte %llu has 5 bytes left, expected at least 16",
+                   (unsigned long long)r.at[1]));
     assert_int_equal(truncate(path, 0), 0);
     refuse(p, &o, "train-00001-of-00002: no records: the file is empty");
     assert_int_equal(wl_file_write(path, "this is a text, and a long one", 30, &e), 0);
     refuse(p, &o, "train-00001-of-00002: is no TFRecord file: the checksum of its first length is 0x");
-    poke(in_set(p, "train-00000-of-00002"), 0, 0xee); /* the first shard's error is the one that is told */
+    place_poke(place_path(p, "train-00000-of-00002"), 0, 0xee); /* the first shard's error is the one that is told */
     for (int i = 0; i < 5; i++) refuse(p, &o, "train-00000-of-00002: is no TFRecord file");
+}
+
+/* A length that is whole, with its checksum, and cannot be. */
+static void test_absurd_length(void **state)
+{
+    struct place *p = *state;
+    static const uint8_t head[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+    uint8_t record[40] = { 0 };
+    struct wl_err e;
+    uint32_t crc = wl_crc32c(0, head, 8);
+    memcpy(record, head, 8);
+    wl_put_little(record + 8, 4, (crc >> 15 | crc << 17) + 0xa282ead8u);
+    assert_int_equal(wl_mkdirs(p->dir, &e), 0);
+    assert_int_equal(wl_file_write(place_path(p, "train-00000-of-00001"), (const char *)record, sizeof record, &e), 0);
+    struct wl_loader_opts o = options(p->dir, true);
+    refuse(p, &o,
+           "train-00000-of-00001: cut off: record 1 at byte 0 says that it has 18446744073709551615 bytes of data, but "
+           "only 24 are left");
 }
 
 /* A flipped bit of a picture: an error with checksums; without them the picture is decoded as it is. */
@@ -291,11 +284,11 @@ static void test_damaged_data(void **state)
 {
     struct place *p = *state;
     struct wl_err e;
-    fill_shards(p, p->dir, 2);
-    const char *path = in_set(p, "train-00001-of-00002");
-    struct wl_records r;
-    assert_int_equal(wl_records_scan(&r, path, p->arena, &e), 0);
-    poke(path, (long)r.at[5] - 5, 0x55); /* the end of the picture in record 5 */
+    place_fill_shards(p, p->dir, 2);
+    const char *path = place_path(p, "train-00001-of-00002");
+    struct wl_records r = { .path = path };
+    assert_int_equal(wl_records_scan(&r, p->arena, &e), 0);
+    place_poke(path, (long)r.at[5] - 5, 0x55); /* the end of the picture in record 5 */
     struct wl_loader_opts o = options(p->dir, true);
     fails(p, &o,
           wl_strf(p->arena, "train-00001-of-00002: record 5 at byte %llu: the checksum of its ",
@@ -377,6 +370,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_layouts, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_missing_shards, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_damaged_headers, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_absurd_length, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_damaged_data, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_wrong_examples, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_synth_options, place_setup, place_teardown),

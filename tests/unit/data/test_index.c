@@ -1,0 +1,250 @@
+/* The index of shards: used where it is of these shards, made anew where it is not, and never in the way. That it is
+ * used shows in a damaged header that nobody looks at. */
+#include "place.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+enum { SHARDS = 3 };
+
+static const char *shard(const struct place *p, int i)
+{
+    return place_path(p, wl_strf(p->arena, "train-%05d-of-%05d", i, SHARDS));
+}
+
+/* Makes a file as old as it must be to be indexed; `minutes` tells two ages apart. */
+static void age(const char *path, int minutes)
+{
+    struct timespec then;
+    clock_gettime(CLOCK_REALTIME, &then);
+    then.tv_sec -= 60 * minutes;
+    const struct timespec times[2] = { then, { then.tv_sec, 0 } };
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void keep_time(const char *path, const struct stat *st)
+{
+    const struct timespec times[2] = { st->st_atim, st->st_mtim };
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void fill_aged(const struct place *p)
+{
+    place_fill_shards(p, p->dir, SHARDS);
+    for (int i = 0; i < SHARDS; i++) age(shard(p, i), 2);
+}
+
+/* Damages the second header of shard 1, and leaves size and time as they were. */
+static void damage_quietly(const struct place *p)
+{
+    struct wl_records r = { .path = shard(p, 1) };
+    struct wl_err e;
+    struct stat st;
+    assert_int_equal(stat(r.path, &st), 0);
+    assert_int_equal(wl_records_scan(&r, p->arena, &e), 0);
+    place_poke(r.path, (long)r.at[1] + 8, 0x55);
+    keep_time(r.path, &st);
+}
+
+static int open_shards(const struct place *p, struct wl_source *s, struct wl_err *e)
+{
+    return wl_shards_open(s, p->dir, "train", p->arena, e);
+}
+
+static void opens(const struct place *p)
+{
+    struct wl_source s;
+    struct wl_err e;
+    if (open_shards(p, &s, &e) != 0) fail_msg("%s", e.msg);
+    assert_int_equal(s.n, 20);
+}
+
+static void scans_and_fails(const struct place *p)
+{
+    struct wl_source s;
+    struct wl_err e;
+    assert_int_equal(open_shards(p, &s, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "train-00001-of-00003: record 2 at byte"));
+}
+
+static const char *index_path(const struct place *p) { return place_path(p, "train.wattlaw-index"); }
+
+static char *contents(const struct place *p, const char *path, size_t *n)
+{
+    struct wl_err e;
+    char *text = NULL;
+    if (wl_file_read(path, 1 << 20, &text, n, p->arena, &e) != 0) fail_msg("%s", e.msg);
+    return text;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------ */
+
+static void test_used(void **state)
+{
+    struct place *p = *state;
+    size_t n;
+    fill_aged(p);
+    opens(p);
+    contents(p, index_path(p), &n);
+    assert_true(n < 8 + 8 + SHARDS * 24 + 20 * 3 + 4 + 1); /* these records take two bytes or three each */
+    damage_quietly(p);
+    opens(p);
+    age(shard(p, 1), 1); /* another time: the shard is looked at */
+    scans_and_fails(p);
+}
+
+/* The records of an index are those of a scan. */
+static void test_same_records(void **state)
+{
+    struct place *p = *state;
+    struct wl_records scanned[SHARDS] = { 0 }, first[SHARDS] = { 0 }, again[SHARDS] = { 0 };
+    struct wl_err e;
+    fill_aged(p);
+    for (int i = 0; i < SHARDS; i++) scanned[i].path = first[i].path = again[i].path = shard(p, i);
+    assert_int_equal(wl_records_scan_all(scanned, SHARDS, p->arena, &e), 0);
+    assert_int_equal(wl_index_open(first, SHARDS, p->dir, "train", p->arena, &e), 0);
+    assert_int_equal(wl_index_open(again, SHARDS, p->dir, "train", p->arena, &e), 0);
+    for (int i = 0; i < SHARDS; i++) {
+        size_t bytes = sizeof *scanned[i].at * (size_t)(scanned[i].n + 1);
+        assert_true(scanned[i].n > 5);
+        assert_int_equal(first[i].n, scanned[i].n);
+        assert_int_equal(again[i].n, scanned[i].n);
+        assert_memory_equal(first[i].at, scanned[i].at, bytes);
+        assert_memory_equal(again[i].at, scanned[i].at, bytes);
+    }
+}
+
+/* A shard that changes within one tick of the clock keeps its time, so young shards are not indexed. */
+static void test_young_shards(void **state)
+{
+    struct place *p = *state;
+    place_fill_shards(p, p->dir, SHARDS);
+    age(shard(p, 0), 2);
+    age(shard(p, 1), 2);
+    opens(p);
+    assert_false(wl_is_file(index_path(p)));
+}
+
+/* Cut off anywhere, or with any byte changed, it is made anew, to the same bytes. */
+static void test_damaged(void **state)
+{
+    struct place *p = *state;
+    struct wl_err e;
+    size_t n, m;
+    fill_aged(p);
+    opens(p);
+    const char *path = index_path(p), *good = contents(p, path, &n);
+    for (size_t at = 0; at < n; at++) {
+        char *bad = memcpy(wl_alloc(p->arena, n), good, n);
+        bad[at] ^= 0x10;
+        assert_int_equal(wl_file_write(path, bad, at % 2 ? n : at, &e), 0); /* changed, or cut off */
+        opens(p);
+        assert_memory_equal(contents(p, path, &m), good, n);
+        assert_int_equal(m, n);
+    }
+}
+
+/* Right checksum, wrong records: one of no bytes, one too long, too many, too few. */
+static void test_impossible_records(void **state)
+{
+    struct place *p = *state;
+    static const uint8_t sizes[][3] = { { 0x80, 0x80, 0 }, { 0xff, 0xff, 0x7f } };
+    struct wl_err e;
+    size_t n, m, first = 8 + 8 + SHARDS * 24;
+    fill_aged(p);
+    opens(p);
+    const char *path = index_path(p);
+    char *good = contents(p, path, &n);
+    for (size_t i = 0; i < WL_COUNT(sizes) + 2; i++) {
+        uint8_t *bad = memcpy(wl_alloc(p->arena, n), good, n);
+        if (i < WL_COUNT(sizes))
+            memcpy(bad + first, sizes[i], 3);
+        else
+            bad[8 + 8 + 16] = (uint8_t)(bad[8 + 8 + 16] + (i == WL_COUNT(sizes) ? 1 : -1));
+        wl_put_little(bad + n - 4, 4, wl_crc32c(0, bad, n - 4));
+        assert_int_equal(wl_file_write(path, (const char *)bad, n, &e), 0);
+        opens(p);
+        assert_memory_equal(contents(p, path, &m), good, n);
+    }
+}
+
+/* Where it cannot stand beside the shards it stands in the user's cache; where neither is possible, all goes on. */
+static void test_places(void **state)
+{
+    struct place *p = *state;
+    struct wl_arena *a = p->arena;
+    struct wl_strs names;
+    struct wl_err e;
+    const char *cache = wl_path_join(a, p->root, "cache");
+    fill_aged(p);
+    assert_int_equal(wl_mkdirs(index_path(p), &e), 0); /* a folder of this name: not even root can write the file */
+    assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
+    opens(p);
+    assert_int_equal(wl_dir_list(wl_path_join(a, cache, "wattlaw"), &names, a, &e), 0);
+    assert_int_equal(names.n, 1);
+    assert_true(wl_starts(names.v[0], "train-"));
+    damage_quietly(p);
+    opens(p);
+
+    assert_int_equal(setenv("XDG_CACHE_HOME", "relative", 1), 0);
+    assert_int_equal(unsetenv("HOME"), 0);
+    scans_and_fails(p); /* no cache is known */
+    assert_int_equal(setenv("HOME", cache, 1), 0);
+    assert_int_equal(wl_mkdirs(wl_path_join(a, cache, ".cache"), &e), 0);
+    scans_and_fails(p);
+    assert_int_equal(wl_file_write(wl_path_join(a, cache, ".cache/wattlaw"), "", 0, &e), 0); /* no folder */
+    place_fill_shards(p, wl_path_join(a, p->root, "other"), SHARDS);
+    p->dir = wl_path_join(a, p->root, "other");
+    for (int i = 0; i < SHARDS; i++) age(shard(p, i), 2);
+    assert_int_equal(wl_mkdirs(index_path(p), &e), 0);
+    opens(p);
+    assert_int_equal(wl_dir_list(wl_path_join(a, cache, "wattlaw"), &names, a, &e), 0);
+    assert_int_equal(names.n, 1);
+}
+
+static void *open_in_thread(void *place)
+{
+    opens(place);
+    return NULL;
+}
+
+/* Whoever comes while another one scans takes what that one has written. */
+static void test_waits(void **state)
+{
+    struct place *p = *state;
+    pthread_t other;
+    struct wl_err e;
+    size_t n;
+    fill_aged(p);
+    opens(p);
+    const char *text = contents(p, index_path(p), &n);
+    assert_int_equal(unlink(index_path(p)), 0);
+    damage_quietly(p); /* a scan would fail from here on */
+    int fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    struct place own = *p;
+    own.arena = wl_arena_new(NULL); /* an arena belongs to one thread */
+    assert_int_equal(pthread_create(&other, NULL, open_in_thread, &own), 0);
+    wl_sleep_until(wl_now_ns() + WL_NS_PER_S / 20);
+    assert_int_equal(wl_file_write(index_path(p), text, n, &e), 0);
+    close(fd);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    wl_arena_free(own.arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_used, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_same_records, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_young_shards, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_damaged, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_impossible_records, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_places, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_waits, place_setup, place_teardown),
+    };
+    wl_log_init(WL_ERROR, -1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
