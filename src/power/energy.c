@@ -275,7 +275,8 @@ bool wl_energy_ratio_off(double ratio) { return isfinite(ratio) && fabs(ratio - 
 
 /* ---- Which channels count ---- */
 
-/* In order of preference; what one tier covers does not overlap. The scopes of a tier are a bit set. */
+/* In order of preference; what one tier covers does not overlap. The scopes of a tier are a bit set. A node is there
+ * once, however many meters it has: the first one counts. */
 static const struct tier {
     unsigned scopes;
     bool estimated;
@@ -306,6 +307,7 @@ static size_t sources_of_tier(const struct tier *tier, const struct wl_channel *
         const struct wl_channel *c = &channels[i];
         bool energetic = c->quantity == WL_ENERGY || c->quantity == WL_POWER;
         if (!energetic || c->estimated != tier->estimated || !(tier->scopes >> c->scope & 1)) continue;
+        if (c->scope == WL_SCOPE_NODE && found > 0 && c->device != out[0].device) continue;
         struct wl_energy_source *source = source_of(out, &found, c->device);
         *(c->quantity == WL_ENERGY ? &source->counter : &source->power) = (int)i;
         *dram |= c->scope == WL_SCOPE_DRAM;

@@ -26,6 +26,7 @@ struct wl_sensor {
     struct wl_reading *readings;       /* [n_channels] */
     size_t first_channel;              /* number of its first channel among all */
     double read_s;
+    double period_s; /* it has a thread of its own that reads no more often than this; 0: at the sampler's rate */
 };
 
 /* A kind of sensor. */
@@ -49,8 +50,8 @@ struct wl_sensor_ops {
     void (*watch)(struct wl_sensor *s, pid_t pid);
 };
 
-extern const struct wl_sensor_ops wl_sensor_nvml, wl_sensor_rapl, wl_sensor_proc, wl_sensor_cpu_model, wl_sensor_replay,
-    wl_sensor_null;
+extern const struct wl_sensor_ops wl_sensor_nvml, wl_sensor_rapl, wl_sensor_acpi, wl_sensor_cray, wl_sensor_ipmi,
+    wl_sensor_proc, wl_sensor_cpu_model, wl_sensor_replay, wl_sensor_null;
 
 /* All sensors in the order of doctor's list, NULL-terminated. */
 extern const struct wl_sensor_ops *const wl_sensor_table[];
@@ -97,7 +98,8 @@ int wl_sampler_start_with(struct wl_sampler **out, struct wl_sensors *sensors, d
 
 /* ---- procfs.c: small files read again and again without allocation ---- */
 
-/* Opens root + path for wl_small_read; closed with the arena. Returns the descriptor or a negative code. */
+/* Opens root + path for wl_small_read, without waiting for whatever may hang behind the name (a FIFO); closed with the
+ * arena. Returns the descriptor or a negative code. */
 int wl_small_open(const char *root, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Reads a file from its start into buf, terminated; the length or -errno. */
@@ -105,6 +107,16 @@ int wl_small_read(int fd, char *buf, size_t size);
 
 /* A text file of one short line, stripped; NULL where it cannot be read. For open() only. */
 char *wl_small_text(struct wl_arena *a, const char *path);
+
+/* The unsigned number that a file of /sys begins with; behind it only blanks, and with `unit` that word (the rest of
+ * the line is not looked at). Returns NULL, or why there is no such number: static text. */
+const char *wl_small_count(int fd, const char *unit, uint64_t *out);
+
+/* What a failed read says: static text. */
+const char *wl_small_why(int error);
+
+/* Folders of /sys/class/hwmon whose driver has that name, as paths. */
+struct wl_strs wl_hwmon_find(const char *root, const char *driver, struct wl_arena *a);
 
 /* The CPUs that a list of /sys names ("0-3,8,10-11"), the first `max` of them into cpus; returns how many there are. */
 size_t wl_cpu_list(const char *text, int *cpus, size_t max);

@@ -1,6 +1,6 @@
 /* What the machine draws and does: sensors, the sampler that reads them on time, and the energy of a window.
  *
- * A sensor (nvml, rapl, proc, replay, cpu_model, null) finds devices; each device gives channels, one for each
+ * A sensor (nvml, rapl, acpi, cray ...) finds devices; each device gives channels, one for each
  * quantity that can be read. The sampler reads every channel at a steady rate and hands samples to one consumer.
  * The energy functions are pure: they work on any series, fresh or from the store.
  *
@@ -45,13 +45,17 @@ enum wl_quantity {
 /* Which part of the machine a channel covers. Domains overlap (psys holds package; module holds gpu): energies of
  * different scopes are never added except package + dram, see wl_energy_sources. */
 enum wl_scope {
-    WL_SCOPE_GPU,     /* one GPU board */
-    WL_SCOPE_MODULE,  /* a module with CPU and GPU (GH200, GB200) */
-    WL_SCOPE_PACKAGE, /* one CPU socket */
-    WL_SCOPE_DRAM,    /* the memory of one socket */
-    WL_SCOPE_PSYS,    /* the platform as RAPL sees it; contains the package */
-    WL_SCOPE_NODE,    /* the whole machine */
-    WL_SCOPE_JOB,     /* the processes of the measured job */
+    WL_SCOPE_GPU,         /* one GPU board */
+    WL_SCOPE_GPU_MEMORY,  /* the memory of one GPU; inside the GPU */
+    WL_SCOPE_MODULE,      /* a module with CPU and GPU (GH200, GB200) */
+    WL_SCOPE_PACKAGE,     /* one CPU socket */
+    WL_SCOPE_DRAM,        /* the memory of one socket */
+    WL_SCOPE_PSYS,        /* the platform as RAPL sees it; contains the package */
+    WL_SCOPE_NODE,        /* the whole machine */
+    WL_SCOPE_NODE_CPU,    /* its CPUs, its memory, its accelerators as the node's own meter has them: */
+    WL_SCOPE_NODE_MEMORY, /* the same joules again as those of packages, DRAM and GPUs */
+    WL_SCOPE_NODE_ACCEL,
+    WL_SCOPE_JOB, /* the processes of the measured job */
     WL_SCOPES
 };
 
@@ -82,7 +86,7 @@ enum wl_event_reason {
  * counts). The _from functions return -1 for an unknown name. */
 const char *wl_quantity_name(enum wl_quantity q);
 const char *wl_quantity_unit(enum wl_quantity q);
-const char *wl_scope_name(enum wl_scope s);     /* "gpu", "module", "package", "dram", "psys", "node", "job" */
+const char *wl_scope_name(enum wl_scope s);     /* "gpu", "gpu-memory", "module", "package", ... */
 const char *wl_variant_name(enum wl_variant v); /* "", "instant", "average", "driver", "mean" */
 int wl_quantity_from(const char *name);
 int wl_scope_from(const char *name);
@@ -103,8 +107,9 @@ struct wl_channel {
     enum wl_quantity quantity;
     enum wl_scope scope;
     enum wl_variant variant;
-    bool estimated; /* a model's value, not a measurement */
-    bool simulated; /* from a replay or a simulated device */
+    bool estimated;  /* a model's value, not a measurement */
+    bool simulated;  /* from a replay or a simulated device */
+    double update_s; /* how often the sensor itself moves, as found when it was opened; NAN: not known */
 };
 
 /* ---- Sensors ---- */
@@ -123,7 +128,7 @@ struct wl_power_opts {
 /* clang-format off */
 #define WL_POWER_OPT_ROWS(holder, at)                                                                           \
     { .name = "sensors", .type = WL_STRS, .offset = offsetof(holder, at.sensors), .def = "auto",                  \
-      .help = "sensors to read: auto, or of nvml, rapl, proc, replay, cpu_model, null" },                       \
+      .help = "sensors to read: auto, or names as doctor lists them" },                                         \
     { .name = "rate-hz", .type = WL_REAL, .offset = offsetof(holder, at.rate_hz), .def = "10",                    \
       .min = 0.01, .max = 1000, .unit = "Hz", .help = "samples a second of each sensor" },                      \
     { .name = "cpu-tdp-w", .type = WL_REAL, .offset = offsetof(holder, at.cpu_tdp_w), .min = 1, .max = 10000,     \
@@ -246,7 +251,8 @@ int wl_gpus_open(struct wl_gpus **out, const struct wl_power_opts *opts, bool al
 struct wl_gpu_power_limit {
     double limit_w, enforced_w, default_w, min_w, max_w;
 };
-int wl_gpu_power_limit(const struct wl_gpus *g, size_t i, struct wl_gpu_power_limit *out, struct wl_err *e) WL_MUST_CHECK;
+int wl_gpu_power_limit(const struct wl_gpus *g, size_t i, struct wl_gpu_power_limit *out,
+                       struct wl_err *e) WL_MUST_CHECK;
 int wl_gpu_power_limit_set(const struct wl_gpus *g, size_t i, double watts, struct wl_err *e) WL_MUST_CHECK;
 
 /* Locked clocks have no getter: the driver tells the present clock, the highest one and the reasons (NAN: unknown). */

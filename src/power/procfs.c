@@ -12,7 +12,7 @@ static void close_fd(void *fd) { close((int)(intptr_t)fd); }
 int wl_small_open(const char *root, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     const char *full = wl_strf(a, "%s%s", root, path);
-    int fd = open(full, O_RDONLY | O_CLOEXEC);
+    int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return wl_fail_errno(e, "%s", full);
     wl_defer(a, close_fd, (void *)(intptr_t)fd);
     return fd;
@@ -31,12 +31,63 @@ int wl_small_read(int fd, char *buf, size_t size)
 char *wl_small_text(struct wl_arena *a, const char *path)
 {
     char buf[4096];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return NULL;
     int n = wl_small_read(fd, buf, sizeof buf);
     close(fd);
     return n < 0 ? NULL : wl_strip(a, buf);
 }
+
+const char *wl_small_why(int error)
+{
+    switch (error) {
+    case EACCES:
+    case EPERM: return "no permission to read the file";
+    case EIO: return "the file cannot be read: input/output error";
+    case ENODEV:
+    case ENXIO: return "the file cannot be read: the device is gone";
+    case EISDIR: return "a folder is where the file should be";
+    case ESPIPE: return "a pipe is where the file should be";
+    case EAGAIN:
+    case EBUSY: return "the file cannot be read: the device is busy";
+    default: return "the file cannot be read";
+    }
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
+
+const char *wl_small_count(int fd, const char *unit, uint64_t *out)
+{
+    char buf[96], *end;
+    int n = wl_small_read(fd, buf, sizeof buf);
+    if (n < 0) return wl_small_why(-n);
+    if (n == 0) return "the file is empty";
+    const char *at = buf + strspn(buf, " ");
+    if (*at < '0' || *at > '9') return *at == '-' ? "the file holds a negative number" : "the file holds no number";
+    errno = 0;
+    *out = strtoull(at, &end, 10);
+    if (errno == ERANGE) return "the number in the file is too large";
+    if (!is_blank(*end) && *end != '\0') return "there is more than a number in the file";
+    while (is_blank(*end)) end++;
+    if (!unit) return *end == '\0' && end == buf + n ? NULL : "there is more than a number in the file";
+    size_t length = strlen(unit);
+    bool named = strncmp(end, unit, length) == 0 && (is_blank(end[length]) || end[length] == '\0');
+    return named ? NULL : "the number in the file has another unit";
+}
+
+struct wl_strs wl_hwmon_find(const char *root, const char *driver, struct wl_arena *a)
+{
+    const char *class = wl_strf(a, "%s/sys/class/hwmon", root);
+    struct wl_strs names = { 0 }, found = { 0 };
+    if (wl_dir_list(class, &names, a, NULL) < 0) return found;
+    for (size_t i = 0; i < names.n; i++) {
+        const char *folder = wl_path_join(a, class, names.v[i]);
+        if (wl_streq(wl_small_text(a, wl_path_join(a, folder, "name")), driver)) wl_strs_add(a, &found, folder);
+    }
+    return found;
+}
+
+enum { MOST_CPUS = 1 << 16 }; /* Linux knows 8192; more is a broken file */
 
 size_t wl_cpu_list(const char *text, int *cpus, size_t max)
 {
@@ -46,6 +97,7 @@ size_t wl_cpu_list(const char *text, int *cpus, size_t max)
         long from = strtol(at, &end, 10), to = from;
         if (end == at) break;
         if (*end == '-') to = strtol(end + 1, &end, 10);
+        if (from < 0 || to > MOST_CPUS) break;
         for (long cpu = from; cpu <= to; cpu++, n++) {
             if (n < max) cpus[n] = (int)cpu;
         }

@@ -1,4 +1,4 @@
-/* CPU package and DRAM energy through RAPL: powercap where it may be read, else the perf "power" PMU.
+/* CPU package and DRAM energy through RAPL: powercap where it may be read, else the perf "power" PMU, else hwmon.
  *
  * Domains overlap: psys holds package, package holds core and uncore; dram stands beside package. Read are package and
  * dram, whose sum is the CPU's energy, and psys, which is kept apart. */
@@ -10,10 +10,23 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The length of a name without its die: "package-0-die-1" -> "package-0". */
+static size_t package_length(const char *name)
+{
+    const char *die = strstr(name, "-die-");
+    return die ? (size_t)(die - name) : strlen(name);
+}
+
+static bool same_package(const char *x, const char *y)
+{
+    size_t n = package_length(x);
+    return n == package_length(y) && strncmp(x, y, n) == 0;
+}
+
 bool wl_rapl_has(const struct wl_rapl *r, const char *name)
 {
     for (size_t i = 0; i < r->n; i++) {
-        if (wl_streq(r->v[i].name, name)) return true;
+        if (wl_streq(r->v[i].name, name) || (r->one_a_package && same_package(r->v[i].name, name))) return true;
     }
     return false;
 }
@@ -44,14 +57,11 @@ bool wl_rapl_advance(struct wl_rapl_domain *d, uint64_t count, int64_t now_ns)
 
 /* ---- The sensor: two channels a domain, energy_j and the mean power since the previous reading ---- */
 
-static bool read_count(const struct wl_rapl_domain *d, uint64_t *count)
+/* NULL, or why there is no count: static text. */
+static const char *read_count(const struct wl_rapl_domain *d, uint64_t *count)
 {
-    if (d->perf) return read(d->fd, count, sizeof *count) == (ssize_t)sizeof *count;
-    char text[32], *end;
-    int n = wl_small_read(d->fd, text, sizeof text);
-    if (n <= 0) return false;
-    *count = strtoull(text, &end, 10);
-    return end != text;
+    if (!d->perf) return wl_small_count(d->fd, NULL, count);
+    return read(d->fd, count, sizeof *count) == (ssize_t)sizeof *count ? NULL : "the perf event cannot be read";
 }
 
 static void read_domain(struct wl_rapl_domain *d, struct wl_reading *energy, struct wl_reading *power)
@@ -59,9 +69,10 @@ static void read_domain(struct wl_rapl_domain *d, struct wl_reading *energy, str
     int64_t t0 = wl_now_ns(), before_ns = d->at_ns;
     double before_j = d->energy_j;
     uint64_t count;
-    if (!read_count(d, &count)) {
-        wl_reading_fail(energy, "the RAPL counter cannot be read");
-        wl_reading_fail(power, "the RAPL counter cannot be read");
+    const char *why = read_count(d, &count);
+    if (why) {
+        wl_reading_fail(energy, why);
+        wl_reading_fail(power, why);
         return;
     }
     int64_t now = t0 + (wl_now_ns() - t0) / 2;
@@ -105,37 +116,88 @@ static const char *missing_why(const char *root, struct wl_arena *a)
     return "the driver is not loaded or the CPU has no such counters";
 }
 
-/* Powercap first; perf where powercap gives nothing. */
+/* The ways in, best first: perf needs a right that powercap may not, hwmon has packages only. */
+static const struct way {
+    int (*find)(struct wl_rapl *r, const char *root, struct wl_arena *a, const char **fix, struct wl_err *e);
+    const char *source;
+} ways[] = {
+    { wl_rapl_powercap, "/sys/class/powercap" },
+    { wl_rapl_perf, "perf_event, PMU \"power\"" },
+    { wl_rapl_hwmon, "/sys/class/hwmon, driver amd_energy" },
+};
+
+/* The first way that gives a domain. Where none does: what has to be allowed, else that there is nothing. */
 static int find_domains(struct wl_sensor *s, struct wl_rapl *r, const char *root, struct wl_err *e)
 {
-    struct wl_err cap = { 0 }, perf = { 0 };
-    const char *cap_fix = NULL, *perf_fix = NULL;
-    int code = wl_rapl_powercap(r, root, s->arena, &cap_fix, &cap);
-    if (r->n > 0) {
-        s->source = wl_strf(s->arena, "%s/sys/class/powercap", root);
-        s->reason = code < 0 ? wl_strdup(s->arena, cap.msg) : NULL;
-        s->fix = cap_fix;
-        return 0;
+    struct wl_text why = WL_TEXT(s->arena);
+    int code = WL_EUNAVAIL;
+    for (size_t i = 0; i < WL_COUNT(ways); i++) {
+        struct wl_err refused;
+        const char *fix = NULL;
+        int rc = ways[i].find(r, root, s->arena, &fix, &refused);
+        if (r->n > 0) {
+            s->source = i == 0 ? wl_strf(s->arena, "%s%s", root, ways[i].source) : ways[i].source;
+            s->reason = rc < 0 ? wl_strdup(s->arena, refused.msg) : NULL;
+            s->fix = fix;
+            return 0;
+        }
+        if (code == WL_EUNAVAIL) code = rc;
+        if (!s->fix) s->fix = fix;
+        wl_text_addf(&why, "%s%s", i > 0 ? "; " : "", refused.msg);
     }
-    int perf_code = wl_rapl_perf(r, root, s->arena, &perf_fix, &perf);
-    if (r->n > 0) {
-        s->source = "perf_event, PMU \"power\"";
-        s->reason = perf_code < 0 ? wl_strdup(s->arena, perf.msg) : NULL;
-        s->fix = perf_fix;
-        return 0;
+    if (code != WL_EUNAVAIL) return wl_fail(e, code, "%s", why.s);
+    s->fix = missing_fix(root, s->arena);
+    return wl_fail(e, code, "%s: %s", why.s, missing_why(root, s->arena));
+}
+
+static bool is_amd(const char *root, struct wl_arena *a)
+{
+    char *cpu = wl_small_text(a, wl_strf(a, "%s/proc/cpuinfo", root));
+    return cpu && (strstr(cpu, "AuthenticAMD") || strstr(cpu, "HygonGenuine"));
+}
+
+/* Packages of the machine, from the topology of its CPUs; 0 where it is not shown. */
+static size_t count_packages(const char *root, struct wl_arena *a)
+{
+    enum { MOST = 64 };
+    bool seen[MOST] = { false };
+    size_t n = 0;
+    for (int cpu = 0;; cpu++) {
+        int64_t id;
+        char *text =
+            wl_small_text(a, wl_strf(a, "%s/sys/devices/system/cpu/cpu%d/topology/physical_package_id", root, cpu));
+        if (!text) return n;
+        if (wl_parse_int(text, &id) < 0 || id < 0 || id >= MOST || seen[id]) continue;
+        seen[id] = true;
+        n++;
     }
-    if (code == WL_EUNAVAIL && perf_code == WL_EUNAVAIL) {
-        s->fix = missing_fix(root, s->arena);
-        return wl_fail(e, code, "%s, and %s: %s", cap.msg, perf.msg, missing_why(root, s->arena));
+}
+
+/* Packages with a counter; the dies of one are one. */
+static size_t measured_packages(const struct wl_rapl *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        bool first = r->v[i].scope == WL_SCOPE_PACKAGE;
+        for (size_t k = 0; k < i; k++) first = first && !same_package(r->v[k].name, r->v[i].name);
+        n += first;
     }
-    s->fix = cap_fix ? cap_fix : perf_fix;
-    return wl_fail(e, code == WL_EUNAVAIL ? perf_code : code, "%s; %s", cap.msg, perf.msg);
+    return n;
+}
+
+/* What a user might miss among the domains. */
+static const char *left_out(const struct wl_rapl *r, const char *root, struct wl_arena *a)
+{
+    size_t all = count_packages(root, a), measured = measured_packages(r);
+    if (measured < all) return wl_strf(a, "%zu of the %zu CPU packages show a counter", measured, all);
+    return has_scope(r, WL_SCOPE_DRAM) ? NULL : "DRAM is not measured: this CPU shows no DRAM domain";
 }
 
 static int rapl_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
 {
     struct wl_rapl *r = wl_new(s->arena, struct wl_rapl);
     s->state = r;
+    r->one_a_package = is_amd(o->root, s->arena);
     int code = find_domains(s, r, o->root, e);
     if (code < 0) return code;
     for (size_t i = 0; i < r->n; i++) {
@@ -145,7 +207,7 @@ static int rapl_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
         wl_sensor_add_channel(s, device, WL_ENERGY, d->scope, WL_VARIANT_NONE);
         wl_sensor_add_channel(s, device, WL_POWER, d->scope, WL_VARIANT_MEAN);
     }
-    if (!s->reason && !has_scope(r, WL_SCOPE_DRAM)) s->reason = "DRAM is not measured: this CPU shows no DRAM domain";
+    if (!s->reason) s->reason = left_out(r, o->root, s->arena);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* CPU energy counters of Intel and AMD ("running average power limit"): what rapl.c and its two ways in share. */
+/* CPU energy counters of Intel and AMD ("running average power limit"): what rapl.c and its three ways in share. */
 #ifndef WL_POWER_RAPL_H
 #define WL_POWER_RAPL_H
 
@@ -20,15 +20,18 @@ struct wl_rapl_domain {
 struct wl_rapl {
     struct wl_rapl_domain *v;
     size_t n, cap;
+    bool one_a_package; /* dies of a package show its one counter again (AMD): only the first is taken */
 };
 
-/* Both add what they find and can read to *r. Return 0 when every domain found was added; else the code of the first
+/* Each adds what they find and can read to *r. Return 0 when every domain found was added; else the code of the first
  * that was not, with a message and the command that would help in *fix (some may still have been added). */
 int wl_rapl_powercap(struct wl_rapl *r, const char *root, struct wl_arena *a, const char **fix, struct wl_err *e);
 int wl_rapl_perf(struct wl_rapl *r, const char *root, struct wl_arena *a, const char **fix, struct wl_err *e);
+int wl_rapl_hwmon(struct wl_rapl *r, const char *root, struct wl_arena *a, const char **fix, struct wl_err *e);
 
-/* Adds a domain unless one of that name is there. */
+/* Adds a domain unless one of that name is there, or what wl_rapl_has takes for the same. */
 void wl_rapl_add(struct wl_rapl *r, const struct wl_rapl_domain *d, struct wl_arena *a);
+/* Is a domain of that name there? With one_a_package a die counts as its package. */
 bool wl_rapl_has(const struct wl_rapl *r, const char *name);
 
 /* Takes a new count into account; false where the counter may have gone round more than once since the latest

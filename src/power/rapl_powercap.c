@@ -2,16 +2,11 @@
  * with name, energy_uj and max_energy_range_uj. Source: Documentation/power/powercap/powercap.rst of Linux. */
 #include "power/rapl.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const readable_now =
     "sudo chmod a+r /sys/class/powercap/intel-rapl*/energy_uj    (until the next boot; for good: "
     "echo 'z /sys/class/powercap/intel-rapl*/energy_uj 0444 root root' | sudo tee /etc/tmpfiles.d/rapl.conf)";
-
-static void close_fd(void *fd) { close((int)(intptr_t)fd); }
 
 static char *zone_text(struct wl_arena *a, const char *root, const char *zone, const char *file)
 {
@@ -53,12 +48,14 @@ static int add_zone(struct wl_rapl *r, const char *root, const char *zone, struc
 {
     struct wl_rapl_domain d = { .unit_j = 1e-6 };
     if (!identify(a, root, zone, &d.scope, &d.name) || wl_rapl_has(r, d.name)) return 0;
-    const char *path = wl_strf(a, "%s/sys/class/powercap/%s/energy_uj", root, zone);
-    d.fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (d.fd < 0) return wl_fail_errno(e, "%s", path);
-    wl_defer(a, close_fd, (void *)(intptr_t)d.fd);
-    char *range = zone_text(a, root, zone, "max_energy_range_uj");
-    d.range = range ? strtoull(range, NULL, 10) : 0;
+    d.fd = wl_small_open(root, wl_strf(a, "/sys/class/powercap/%s/energy_uj", zone), a, e);
+    if (d.fd < 0) return d.fd;
+    char *text = zone_text(a, root, zone, "max_energy_range_uj");
+    int64_t range;
+    if (!text || wl_parse_int(text, &range) < 0 || range <= 0)
+        return wl_fail(e, WL_EIO, "%s/sys/class/powercap/%s/max_energy_range_uj: '%s' is no range in uJ", root, zone,
+                       text ? text : "");
+    d.range = (uint64_t)range;
     wl_rapl_add(r, &d, a);
     return 0;
 }

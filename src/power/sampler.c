@@ -27,6 +27,7 @@ struct worker {
     struct wl_sampler *sampler;
     struct wl_sensor **sensors;
     size_t n_sensors;
+    int64_t period_ns;
     struct wl_ring ring;
     pthread_t thread;
     bool running;
@@ -146,12 +147,12 @@ static void *work(void *arg)
     struct worker *w = arg;
     struct wl_sampler *s = w->sampler;
     int64_t k = 1;
-    while (sleep_until(s, s->start_ns + k * s->period_ns)) {
+    while (sleep_until(s, s->start_ns + k * w->period_ns)) {
         set_i64(&w->beat_ns, wl_now_ns());
         add_u64(&w->beats, 1);
         tick(w, false);
         set_i64(&w->cpu_ns, wl_thread_cpu_ns());
-        int64_t next = (wl_now_ns() - s->start_ns) / s->period_ns + 1;
+        int64_t next = (wl_now_ns() - s->start_ns) / w->period_ns + 1;
         if (next > k + 1) add_u64(&w->skipped, (uint64_t)(next - k - 1));
         k = next;
     }
@@ -193,6 +194,13 @@ static void *counted(struct wl_sampler *s, struct wl_arena *a, size_t n, size_t 
     return wl_alloc_array(a, n, size);
 }
 
+/* The sampler's period, or that of a sensor that is to be read less often. */
+static int64_t period_of(const struct wl_sampler *s, const struct wl_sensor *sensor)
+{
+    int64_t own = (int64_t)llround(sensor->period_s * WL_NS_PER_S);
+    return own > s->period_ns ? own : s->period_ns;
+}
+
 /* Worker 0 reads all fast sensors, the others one slow sensor each. */
 static void share_out(struct wl_sampler *s, struct wl_arena *a)
 {
@@ -201,17 +209,19 @@ static void share_out(struct wl_sampler *s, struct wl_arena *a)
     s->workers = counted(s, a, sensors->n_open + 1, sizeof *s->workers);
     s->n_workers = 1;
     struct worker *fast = &s->workers[0];
+    fast->period_ns = s->period_ns;
     fast->sensors = counted(s, a, sensors->n_open + 1, sizeof(struct wl_sensor *));
     for (size_t i = 0; i < sensors->n_open; i++) {
         struct wl_sensor *sensor = sensors->open[i];
         if (sensor->n_channels == 0) continue;
-        if (sensor->read_s <= limit) {
+        if (sensor->read_s <= limit && period_of(s, sensor) == s->period_ns) {
             fast->sensors[fast->n_sensors++] = sensor;
             continue;
         }
         struct worker *own = &s->workers[s->n_workers++];
         own->sensors = counted(s, a, 1, sizeof(struct wl_sensor *));
         own->sensors[own->n_sensors++] = sensor;
+        own->period_ns = period_of(s, sensor);
     }
 }
 
@@ -221,7 +231,7 @@ static void init_rings(struct wl_sampler *s, double ring_s, struct wl_arena *a)
         struct worker *w = &s->workers[i];
         size_t channels = 0;
         for (size_t k = 0; k < w->n_sensors; k++) channels += w->sensors[k]->n_channels;
-        size_t ticks = (size_t)(ring_s * WL_NS_PER_S / (double)s->period_ns) + 2; /* and first and last */
+        size_t ticks = (size_t)(ring_s * WL_NS_PER_S / (double)w->period_ns) + 2; /* and first and last */
         wl_ring_init(&w->ring, channels * ticks, a);
         s->memory_bytes += w->ring.size * sizeof(struct wl_sample);
         w->sampler = s;
@@ -309,14 +319,15 @@ void wl_sampler_stop(struct wl_sampler *s)
 
 /* ---- Accounts ---- */
 
-/* The mean time between the ticks of the thread that was slowest; NAN before any thread's first. */
+/* The mean time between the ticks of the thread that was slowest, of those at the sampler's own rate; NAN before any
+ * thread's first. */
 static double achieved_period_s(const struct wl_sampler *s)
 {
     double slowest = NAN;
     for (size_t i = 0; i < s->n_workers; i++) {
         const struct worker *w = &s->workers[i];
         uint64_t beats = get_u64(&w->beats);
-        if (beats == 0) continue;
+        if (beats == 0 || w->period_ns != s->period_ns) continue;
         slowest = fmax(slowest, (double)(get_i64(&w->beat_ns) - s->start_ns) / WL_NS_PER_S / (double)beats);
     }
     return slowest;

@@ -2,9 +2,11 @@
 
 #include <math.h>
 
-/* The estimate comes behind all that measures: it is taken where they give no power. */
+/* Where several give the power of the whole node, the first one counts: a meter with an energy counter comes before one
+ * without. The estimate comes behind all that measures: it is taken where they give no power. */
 const struct wl_sensor_ops *const wl_sensor_table[] = {
-    &wl_sensor_nvml, &wl_sensor_rapl, &wl_sensor_proc, &wl_sensor_replay, &wl_sensor_cpu_model, &wl_sensor_null, NULL,
+    &wl_sensor_nvml, &wl_sensor_rapl,   &wl_sensor_cray,      &wl_sensor_acpi, &wl_sensor_ipmi,
+    &wl_sensor_proc, &wl_sensor_replay, &wl_sensor_cpu_model, &wl_sensor_null, NULL,
 };
 
 enum { N_SENSORS = WL_COUNT(wl_sensor_table) - 1 };
@@ -22,7 +24,7 @@ int wl_sensor_add_channel(struct wl_sensor *s, int device, enum wl_quantity q, e
 {
     WL_GROW(s->arena, s->channels, s->n_channels, s->cap_channels);
     s->channels[s->n_channels] =
-        (struct wl_channel) { .device = device, .quantity = q, .scope = scope, .variant = variant };
+        (struct wl_channel) { .device = device, .quantity = q, .scope = scope, .variant = variant, .update_s = NAN };
     return (int)s->n_channels++;
 }
 
@@ -68,18 +70,23 @@ static bool in_list(const struct wl_strs *list, const char *name)
     return false;
 }
 
-static int check_names(const struct wl_strs *asked, struct wl_err *e)
+static int check_names(const struct wl_strs *asked, struct wl_arena *a, struct wl_err *e)
 {
     const char *names[N_SENSORS + 1] = { "auto" };
-    for (int i = 0; i < N_SENSORS; i++) names[i + 1] = wl_sensor_table[i]->name;
+    struct wl_text all = WL_TEXT(a);
+    wl_text_add(&all, names[0]);
+    for (int i = 0; i < N_SENSORS; i++) {
+        names[i + 1] = wl_sensor_table[i]->name;
+        wl_text_addf(&all, ", %s", names[i + 1]);
+    }
     for (size_t i = 0; i < asked->n; i++) {
         const char *word = asked->v[i];
         bool known = false;
         for (size_t k = 0; k < WL_COUNT(names); k++) known |= wl_streq(word, names[k]);
         if (known) continue;
         const char *near = wl_closest(word, names, WL_COUNT(names));
-        return wl_fail(e, WL_EINVAL, "sensors: there is no sensor '%s'%s%s%s", word, near ? ", did you mean " : "",
-                       near ? near : " (auto, nvml, rapl, proc, replay, cpu_model, null)", near ? "?" : "");
+        return wl_fail(e, WL_EINVAL, "sensors: there is no sensor '%s'%s%s%s", word, near ? ", did you mean " : " (",
+                       near ? near : all.s, near ? "?" : ")");
     }
     return 0;
 }
@@ -104,6 +111,7 @@ static const char *why_unused(const struct wl_sensors *all, const struct wl_sens
     if (!in_list(&o->sensors, "auto")) return "not asked for";
     if (ops == &wl_sensor_replay) return o->replay_file ? NULL : "plays a recording when it is asked for";
     if (ops == &wl_sensor_null) return "measures nothing, for tests";
+    if (ops == &wl_sensor_ipmi) return "costs the kernel CPU time at each reading: ask for it with --sensors auto,ipmi";
     if (ops == &wl_sensor_cpu_model && measures_energy(all)) return "an estimate is not needed: power is measured";
     return NULL;
 }
@@ -165,7 +173,7 @@ int wl_sensors_open(struct wl_sensors **out, const struct wl_power_opts *opts, s
     char *auto_word[] = { (char *)"auto" };
     if (o.sensors.n == 0) o.sensors = (struct wl_strs) { .v = auto_word, .n = 1 };
     if (!o.root) o.root = "";
-    int code = check_names(&o.sensors, e);
+    int code = check_names(&o.sensors, a, e);
     if (code < 0) return code;
 
     struct wl_sensors *all = wl_new(a, struct wl_sensors);

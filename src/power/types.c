@@ -22,8 +22,17 @@ static const struct {
 };
 
 static const char *const scopes[WL_SCOPES] = {
-    [WL_SCOPE_GPU] = "gpu",   [WL_SCOPE_MODULE] = "module", [WL_SCOPE_PACKAGE] = "package", [WL_SCOPE_DRAM] = "dram",
-    [WL_SCOPE_PSYS] = "psys", [WL_SCOPE_NODE] = "node",     [WL_SCOPE_JOB] = "job",
+    [WL_SCOPE_GPU] = "gpu",
+    [WL_SCOPE_GPU_MEMORY] = "gpu-memory",
+    [WL_SCOPE_MODULE] = "module",
+    [WL_SCOPE_PACKAGE] = "package",
+    [WL_SCOPE_DRAM] = "dram",
+    [WL_SCOPE_PSYS] = "psys",
+    [WL_SCOPE_NODE] = "node",
+    [WL_SCOPE_NODE_CPU] = "node-cpu",
+    [WL_SCOPE_NODE_MEMORY] = "node-memory",
+    [WL_SCOPE_NODE_ACCEL] = "node-accel",
+    [WL_SCOPE_JOB] = "job",
 };
 
 static const char *const variants[WL_VARIANTS] = {

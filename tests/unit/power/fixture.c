@@ -63,6 +63,15 @@ struct wl_sensors *open_sensors(struct fixture *f, const char *names)
     return s;
 }
 
+const struct wl_sensor_info *info_of(const struct wl_sensors *s, const char *sensor)
+{
+    for (size_t i = 0; i < s->n_info; i++) {
+        if (wl_streq(s->info[i].name, sensor)) return &s->info[i];
+    }
+    fail_msg("there is no sensor %s", sensor);
+    return NULL;
+}
+
 int channel_of(const struct wl_sensors *s, const char *device, enum wl_quantity q)
 {
     for (size_t i = 0; i < s->n_channels; i++) {

@@ -25,6 +25,9 @@ void put_file(struct fixture *f, const char *path, const char *fmt, ...) WL_PRIN
 /* Opens the sensors that are named ("rapl,proc"); fails the test on an error. */
 struct wl_sensors *open_sensors(struct fixture *f, const char *names);
 
+/* What became of the sensor. */
+const struct wl_sensor_info *info_of(const struct wl_sensors *s, const char *sensor);
+
 /* The number of the channel, -1 where there is none. `device` is the name of the device. */
 int channel_of(const struct wl_sensors *s, const char *device, enum wl_quantity q);
 

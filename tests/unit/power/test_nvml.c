@@ -16,14 +16,6 @@ static void use_fake(struct fixture *f, const char *library, const char *script)
     setenv("WATTLAW_FAKE_NVML", script, 1);
 }
 
-static const struct wl_sensor_info *info_of(const struct wl_sensors *s, const char *name)
-{
-    for (size_t i = 0; i < s->n_info; i++) {
-        if (wl_streq(s->info[i].name, name)) return &s->info[i];
-    }
-    return NULL;
-}
-
 static void every_quantity_is_there_and_marked_simulated(void **state)
 {
     struct fixture *f = *state;

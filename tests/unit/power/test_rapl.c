@@ -66,7 +66,7 @@ static void a_counter_that_starts_over_goes_on(void **state)
     int package = channel_of(s, "package-0", WL_ENERGY);
     set_uj(f, "intel-rapl:0", 387);
     assert_true(fabs(read_channel(s, package) - 1e-3) < 1e-9); /* 613 up to the range, 387 from 0 */
-    assert_non_null(strstr(s->info[1].reason, "DRAM is not measured"));
+    assert_non_null(strstr(info_of(s, "rapl")->reason, "DRAM is not measured"));
 }
 
 static void a_round_that_may_have_been_missed_shows_as_a_reset(void **state)
@@ -128,8 +128,8 @@ static void without_permission_the_command_is_named(void **state)
     assert_non_null(strstr(f->e.msg, "intel-rapl:0/energy_uj"));
     assert_non_null(strstr(f->e.msg, "sudo chmod a+r"));
     assert_int_equal(lenient, 0);
-    assert_int_equal(s->info[1].state, WL_SENSOR_UNAVAILABLE);
-    assert_non_null(strstr(s->info[1].fix, "tmpfiles.d"));
+    assert_int_equal(info_of(s, "rapl")->state, WL_SENSOR_UNAVAILABLE);
+    assert_non_null(strstr(info_of(s, "rapl")->fix, "tmpfiles.d"));
 }
 
 static void a_machine_without_counters_says_why(void **state)
@@ -166,7 +166,7 @@ static void perf_events_are_read_with_their_scale(void **state)
         skip();
     }
     assert_int_equal(code, 0);
-    assert_non_null(strstr(s->info[1].source, "perf"));
+    assert_non_null(strstr(info_of(s, "rapl")->source, "perf"));
     int package = channel_of(s, "package-0", WL_ENERGY);
     double before = read_channel(s, package);
     int64_t t0 = wl_now_ns();
