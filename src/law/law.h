@@ -217,6 +217,14 @@ struct wl_law_point wl_law_at(const struct wl_law_group *g, double workers);
  * a law. */
 struct wl_law_point *wl_law_curve(const struct wl_law_group *g, size_t n, struct wl_arena *a);
 
+/* Speed and energy of an epoch of one group over those of another at the same worker count, each with Welch's interval
+ * over runs; NAN where one of them has no run there. */
+struct wl_law_tradeoff {
+    struct wl_law_ratio speed, energy;
+};
+struct wl_law_tradeoff wl_law_tradeoff(const struct wl_law_group *g, const struct wl_law_group *base, double workers,
+                                       struct wl_arena *a);
+
 /* ---- prediction ---- */
 
 /* One curve's part in a prediction. */

@@ -77,6 +77,17 @@ static struct wl_law_ratio ratio_of(struct sample above, struct sample below)
     return (struct wl_law_ratio) { exp(difference), exp(difference - half), exp(difference + half) };
 }
 
+struct wl_law_tradeoff wl_law_tradeoff(const struct wl_law_group *g, const struct wl_law_group *base, double workers,
+                                       struct wl_arena *a)
+{
+    bool per_sample = g->scaling == WL_SCALING_WEAK && base->scaling == WL_SCALING_WEAK;
+    return (struct wl_law_tradeoff) {
+        .speed = ratio_of(sample_of(base, workers, TIME, per_sample, a), sample_of(g, workers, TIME, per_sample, a)),
+        .energy = ratio_of(sample_of(g, workers, ENERGY, per_sample, a),
+                           sample_of(base, workers, ENERGY, per_sample, a)),
+    };
+}
+
 void wl_law_normalise(struct wl_law_group *g, struct wl_arena *a)
 {
     if (!g->n_configs) return;

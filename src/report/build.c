@@ -33,8 +33,12 @@ int wl_report_build(struct wl_document **out, struct wl_store *store, const stru
     wl_add_findings(&g, d);
     wl_add_warnings(&g, d);
     wl_add_scaling(&g, d);
+    wl_add_models(&g, d);
+    rc = wl_add_factors(&g, d, e);
+    if (rc) return rc;
     wl_add_energy(&g, d);
-    rc = wl_add_trace(&g, d, e);
+    rc = wl_add_hours(&g, d, e);
+    if (rc == 0) rc = wl_add_trace(&g, d, e);
     if (rc == 0) rc = wl_add_learning(&g, d, e);
     if (rc) return rc;
     wl_add_runs(&g, d);
