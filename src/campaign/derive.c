@@ -303,6 +303,21 @@ static void find_stats(struct derivation *d)
     d->out->n_stats = n;
 }
 
+/* ---- variation of utilisation: while training, not while starting up ---- */
+
+static void find_variations(struct derivation *d, double period_s)
+{
+    const struct wl_epoch_row *epochs = d->out->epochs;
+    int64_t t0_ns = d->windows[0].t0_ns, t1_ns = d->windows[0].t1_ns;
+    for (size_t i = 0; i < d->out->n_epochs; i++) {
+        t0_ns = i == 0 || epochs[i].begin_ns < t0_ns ? epochs[i].begin_ns : t0_ns;
+        t1_ns = i == 0 || epochs[i].end_ns > t1_ns ? epochs[i].end_ns : t1_ns;
+    }
+    struct wl_variation_row *rows;
+    d->out->n_variations = wl_derive_variations(&d->channels, d->series, t0_ns, t1_ns, period_s, &rows, d->a);
+    d->out->variations = rows;
+}
+
 static int read_facts(struct derivation *d, struct wl_err *e)
 {
     int rc = wl_store_read_marks(d->store, d->run, &d->marks, d->a, e);
@@ -331,5 +346,6 @@ int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns,
     const char *chosen = find_energies(&d);
     if (label) *label = chosen;
     find_stats(&d);
+    find_variations(&d, period_s);
     return 0;
 }

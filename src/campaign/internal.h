@@ -28,6 +28,12 @@ const char *wl_axis_text(const struct wl_axis *axis, const struct wl_trial *t, s
 /* What was measured of the quantity that the cap limits, for people; NULL where it was not measured. */
 const char *wl_cap_achieved(const struct wl_run_result *r, const struct wl_cap_setting *s, struct wl_arena *a);
 
+/* ---- variation.c --------------------------------------------------------------------------------------------- */
+
+/* A row for each quantity in % of a run's channels (series parallel to them) between two instants; returns how many. */
+size_t wl_derive_variations(const struct wl_channel_rows *channels, const struct wl_series *series, int64_t t0_ns,
+                            int64_t t1_ns, double period_s, struct wl_variation_row **out, struct wl_arena *a);
+
 /* ---- experiment.c -------------------------------------------------------------------------------------------- */
 
 /* The lines of an expanded experiment that may not change while its store fills. */

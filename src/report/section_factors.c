@@ -82,7 +82,12 @@ static void add_bars(struct wl_figure *f, const struct wl_factor_group *group, d
         hi[k] = wl_new_array(f->arena, double, n);
         s[k] = (struct wl_series) { .label = wl_strf(f->arena, "%s, %.15g worker%s", names[k], workers,
                                                      workers == 1 ? "" : "s"),
-                                    .style = WL_STYLE_BARS, .n = n, .x = x, .y = y[k], .lo = lo[k], .hi = hi[k],
+                                    .style = WL_STYLE_BARS,
+                                    .n = n,
+                                    .x = x,
+                                    .y = y[k],
+                                    .lo = lo[k],
+                                    .hi = hi[k],
                                     .colour = k + 2 * shade };
     }
     for (size_t l = 0; l < n; l++) {
@@ -109,7 +114,9 @@ static struct wl_figure *tradeoff_figure(const struct wl_gathered *g, const stru
                       wl_strf(g->arena, "Speed and energy by %s, %s", factor->what, title));
     f->x = level_axis(group, factor, g->arena);
     f->y = (struct wl_axis) { .label = wl_strf(g->arena, "over those at %s", group->levels[group->base].value),
-                              .zero = true, .min = NAN, .max = NAN };
+                              .zero = true,
+                              .min = NAN,
+                              .max = NAN };
     f->metrics = "tradeoff";
     f->estimated = group->estimated;
     f->simulated = group->simulated;
@@ -191,9 +198,9 @@ int wl_add_factors(const struct wl_gathered *g, struct wl_document *d, struct wl
                                                     test_columns, WL_COUNT(test_columns));
     struct wl_section *s = NULL;
     for (size_t i = 0; i < WL_COUNT(factors); i++) {
-        struct wl_factor_options how = {
-            .factor = factors[i].column, .margin = 0.05, .law = { .drop_epochs = g->options.drop_epochs }
-        };
+        struct wl_factor_options how = { .factor = factors[i].column,
+                                         .margin = 0.05,
+                                         .law = { .drop_epochs = g->options.drop_epochs } };
         struct wl_factor_result r;
         if (!varies(g, factors[i].column)) continue;
         int rc = wl_factor_compare(&g->observations, &how, &r, g->arena, e);

@@ -39,8 +39,14 @@ static void add_runs(const struct wl_gathered *g, const struct wl_energy_group *
     const char **notes = wl_new_array(f->arena, const char *, group->n);
     for (size_t k = 0; k < group->n; k++) notes[k] = run_note(&group->runs[k], f->arena);
     int colour = colour_of(g, group, i);
-    wl_figure_add(f, &(struct wl_series) { .label = title_of(group), .style = WL_STYLE_POINTS, .n = group->n, .x = x,
-                                           .y = y, .notes = notes, .colour = colour, .marker = colour });
+    wl_figure_add(f, &(struct wl_series) { .label = title_of(group),
+                                           .style = WL_STYLE_POINTS,
+                                           .n = group->n,
+                                           .x = x,
+                                           .y = y,
+                                           .notes = notes,
+                                           .colour = colour,
+                                           .marker = colour });
 }
 
 /* kWh = base + slope h over the measured hours, with the slope's own line through no scatter left out. */
@@ -139,8 +145,8 @@ static const struct wl_column fit_columns[] = {
 
 static struct wl_table_data *fit_table(const struct wl_gathered *g, const struct wl_energy_result *r)
 {
-    struct wl_table_data *t = wl_table_data_new(g->arena, "energy-laws", "Energy of a worker-hour", fit_columns,
-                                                WL_COUNT(fit_columns));
+    struct wl_table_data *t =
+        wl_table_data_new(g->arena, "energy-laws", "Energy of a worker-hour", fit_columns, WL_COUNT(fit_columns));
     for (size_t i = 0; i < r->n; i++) {
         const struct wl_energy_group *group = &r->groups[i];
         if (group->n == 0) continue;

@@ -50,9 +50,9 @@ static struct batches cut(const double *v, size_t devices, size_t instants, stru
 {
     struct batches b = { .n = (size_t)sqrt((double)instants), .devices = devices };
     if (b.n == 0) b.n = 1;
-    b.count = wl_new_array(a, double, b.n * devices);
-    b.sum = wl_new_array(a, double, b.n * devices);
-    b.square = wl_new_array(a, double, b.n * devices);
+    b.count = wl_new_array(a, double, b.n *devices);
+    b.sum = wl_new_array(a, double, b.n *devices);
+    b.square = wl_new_array(a, double, b.n *devices);
     b.spreads = wl_new_array(a, double, b.n);
     b.spread = wl_new_array(a, double, b.n);
     double total = 0, n = 0;

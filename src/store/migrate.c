@@ -4,6 +4,7 @@
  * the newest; both ways must end in the same tables (tests/unit/store/test_migrate.c compares them). */
 static const struct store_step steps[] = {
     { wl_migrate_1_sql },
+    { wl_migrate_2_sql },
     { NULL },
 };
 

@@ -47,6 +47,26 @@ const struct field wl_stat_map[] = {
     { NULL },
 };
 
+/* What is written; readers get the run before it. */
+#define VARIATION                                                                                                   \
+    { "quantity", F_TEXT, AT(wl_variation_row, quantity) }, { "devices", F_INT, AT(wl_variation_row, devices) },    \
+        { "instants", F_INT, AT(wl_variation_row, instants) }, { "mean", F_REAL, AT(wl_variation_row, mean) },      \
+        { "mean_lo", F_REAL, AT(wl_variation_row, mean_lo) }, { "mean_hi", F_REAL, AT(wl_variation_row, mean_hi) }, \
+        { "cv_time", F_REAL, AT(wl_variation_row, cv_time) },                                                       \
+        { "cv_time_lo", F_REAL, AT(wl_variation_row, cv_time_lo) },                                                 \
+        { "cv_time_hi", F_REAL, AT(wl_variation_row, cv_time_hi) },                                                 \
+        { "cv_devices", F_REAL, AT(wl_variation_row, cv_devices) },                                                 \
+        { "cv_devices_lo", F_REAL, AT(wl_variation_row, cv_devices_lo) },                                           \
+        { "cv_devices_hi", F_REAL, AT(wl_variation_row, cv_devices_hi) },                                           \
+        { "cv_pooled", F_REAL, AT(wl_variation_row, cv_pooled) },                                                   \
+        { "cv_pooled_lo", F_REAL, AT(wl_variation_row, cv_pooled_lo) },                                             \
+        { "cv_pooled_hi", F_REAL, AT(wl_variation_row, cv_pooled_hi) },                                             \
+    {                                                                                                               \
+        "simulated", F_BOOL, AT(wl_variation_row, simulated)                                                        \
+    }
+
+const struct field wl_variation_map[] = { VARIATION, { NULL } };
+
 const struct field wl_device_map[] = {
     { "id", F_INT, AT(wl_device_row, id) },           { "host", F_TEXT, AT(wl_device_row, host) },
     { "uuid", F_TEXT, AT(wl_device_row, uuid) },      { "sensor", F_TEXT, AT(wl_device_row, sensor) },
@@ -175,6 +195,17 @@ int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, st
                           "FROM stat WHERE channel IN (SELECT id FROM channel WHERE run = ?1) "
                           "ORDER BY channel, ifnull(epoch, 0)",
                           SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
+}
+
+int wl_store_variations(struct wl_store *s, int64_t campaign, struct wl_variation_rows *out, struct wl_arena *a,
+                        struct wl_err *e)
+{
+    static const struct field map[] = { { "run", F_INT, AT(wl_variation_row, run) }, VARIATION, { NULL } };
+    return wl_rows_select(
+        s, map,
+        "FROM variation WHERE ?1 = 0 OR run IN (SELECT r.id FROM run r JOIN trial t ON t.id = r.trial "
+        "WHERE t.campaign = ?1) ORDER BY run, quantity",
+        SQL(sql_int(campaign)), sizeof *out->v, &out->v, &out->n, a, e);
 }
 
 int wl_store_devices(struct wl_store *s, int64_t run, struct wl_device_rows *out, struct wl_arena *a, struct wl_err *e)

@@ -94,6 +94,7 @@ static int forget_derived(struct wl_store *s, int64_t run, struct wl_err *e)
         "DELETE FROM energy WHERE run = ?1",
         "DELETE FROM metric WHERE run = ?1",
         "DELETE FROM stat WHERE channel IN (SELECT id FROM channel WHERE run = ?1)",
+        "DELETE FROM variation WHERE run = ?1",
         "DELETE FROM total WHERE run = ?1",
     };
     int rc = 0;
@@ -114,6 +115,9 @@ static int insert_derived(struct wl_store *s, int64_t run, const struct wl_deriv
         rc =
             wl_rows_insert(s, "metric", "run", run, wl_metric_map, d->metrics, d->n_metrics, sizeof *d->metrics, "", e);
     if (rc == 0) rc = wl_rows_insert(s, "stat", NULL, 0, wl_stat_map, d->stats, d->n_stats, sizeof *d->stats, "", e);
+    if (rc == 0)
+        rc = wl_rows_insert(s, "variation", "run", run, wl_variation_map, d->variations, d->n_variations,
+                            sizeof *d->variations, "", e);
     return rc ? rc : wl_sql_do(s, "INSERT INTO total SELECT * FROM total_now WHERE run = ?1", SQL(sql_int(run)), e);
 }
 

@@ -22,7 +22,7 @@
 
 #include "base/base.h"
 
-#define WL_STORE_VERSION 2
+#define WL_STORE_VERSION 3
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 #define WL_NO_NS INT64_MIN /* a time that is not known */
@@ -178,6 +178,18 @@ struct wl_stat_row {
     double mean, sd, min, max; /* in the channel's unit; mean weighted by time */
 };
 
+/* A quantity in % over the training of a run (wl_variation_of in stats/stats.h); intervals NAN where too short. */
+struct wl_variation_row {
+    int64_t run;
+    const char *quantity; /* sm_util_pct */
+    int64_t devices, instants;
+    double mean, mean_lo, mean_hi; /* in % */
+    double cv_time, cv_time_lo, cv_time_hi;
+    double cv_devices, cv_devices_lo, cv_devices_hi;
+    double cv_pooled, cv_pooled_lo, cv_pooled_hi;
+    bool simulated;
+};
+
 /* Everything that is derived from the facts of one run. */
 struct wl_derived {
     struct wl_settings actual; /* what the run said about itself and its machine */
@@ -189,6 +201,8 @@ struct wl_derived {
     size_t n_metrics;
     const struct wl_stat_row *stats;
     size_t n_stats;
+    const struct wl_variation_row *variations; /* `run` is not read */
+    size_t n_variations;
 };
 
 /* running -> done, failed or interrupted, with the derived rows (NULL: none), in one durable transaction (inside
@@ -345,6 +359,14 @@ int wl_store_read_marks(struct wl_store *s, int64_t run, struct wl_mark_rows *ou
                         struct wl_err *e) WL_MUST_CHECK;
 int wl_store_read_log(struct wl_store *s, int64_t run, struct wl_log_rows *out, struct wl_arena *a,
                       struct wl_err *e) WL_MUST_CHECK;
+
+/* Of all runs of a campaign (0: of the store), by run and quantity. */
+struct wl_variation_rows {
+    struct wl_variation_row *v;
+    size_t n;
+};
+int wl_store_variations(struct wl_store *s, int64_t campaign, struct wl_variation_rows *out, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
 
 /* The readings of a channel from begin_ns to end_ns (INT64_MIN, INT64_MAX: all), by time. */
 struct wl_readings {

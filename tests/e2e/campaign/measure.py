@@ -1,5 +1,6 @@
 """wattlaw measure: the command is as it would be without us, and what it did is measured and stored."""
 
+import contextlib
 import pty
 import select
 
@@ -204,6 +205,31 @@ def a_disk_that_fills_does_not_end_the_command(bench):
         check(bench.rows("small/x.db", "PRAGMA integrity_check") == [("ok",)])
 
 
+def what_follows_from_the_readings_can_be_made_anew(bench):
+    derived = {"epoch": "run, epoch", "energy": "id", "metric": "id", "stat": "id", "total": "run, epoch",
+               "variation": "run, quantity", "actual": "run"}
+    bench.run("measure", "--quiet", "--rate-hz", "20", "--", "toy", "epochs=3", "ms=400")
+
+    def tables():
+        ids = {"energy", "metric", "stat"} # numbered anew
+        return {name: [row[name in ids:] for row in bench.rows("wattlaw.db", f"SELECT * FROM {name} ORDER BY {key}")]
+                for name, key in derived.items()}
+
+    before = tables()
+    check(len(before["epoch"]) == 3 and before["actual"] and before["total"], before)
+    busy = [row for row in before["variation"] if row[1] == "cpu_util_pct"]
+    check(len(busy) == 1 and busy[0][2] == 1 and busy[0][3] > 16, before["variation"])
+    mean, low, high, cv, cv_devices = (busy[0][i] for i in (4, 5, 6, 7, 10))
+    check(low <= mean <= high and cv >= 0 and cv_devices is None, busy)
+    with contextlib.closing(sqlite3.connect(bench.path("wattlaw.db"))) as db, db:
+        for name in derived:
+            db.execute(f"DELETE FROM {name}")
+    check(bench.run("rebuild", "wattlaw.db").stdout == "1 of 1 runs derived anew\n")
+    check(tables() == before, before, tables())
+    contains(bench.run("rebuild", "wattlaw.db", "--run", "9", status=1).stderr, "no run 9")
+    contains(bench.run("rebuild", status=2).stderr, "STORE")
+
+
 def usage_is_explained(bench):
     contains(bench.run("measure", status=2).stderr, "a command is missing")
     contains(bench.run("measure", "--rate-hz", "0", "--", "true", status=2).stderr, "--rate-hz", "0.01 to 1000")
@@ -218,4 +244,4 @@ main([a_run_is_named_by_user_mark_or_command, status_is_the_commands_own, a_miss
       epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
       a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
-      usage_is_explained])
+      what_follows_from_the_readings_can_be_made_anew, usage_is_explained])

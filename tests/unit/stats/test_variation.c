@@ -6,8 +6,7 @@ enum { DEVICES = 3, INSTANTS = 50 };
 static void fill(double v[DEVICES * INSTANTS])
 {
     for (size_t d = 0; d < DEVICES; d++)
-        for (size_t t = 0; t < INSTANTS; t++)
-            v[d * INSTANTS + t] = 60 + 5 * (double)d + 8 * wl_random_normal(7, d, t);
+        for (size_t t = 0; t < INSTANTS; t++) v[d * INSTANTS + t] = 60 + 5 * (double)d + 8 * wl_random_normal(7, d, t);
 }
 
 /* The definitions, straight. */
