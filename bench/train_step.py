@@ -1,97 +1,106 @@
 #!/usr/bin/env python3
-"""Training steps: bench_train_step and PyTorch in turns, and their ratio.
+"""Training steps: bench_train_step and PyTorch in turns, and their ratios.
 
-    bench/train_step.py build/bench/bench_train_step [--model resnet50] [--precision f32,bf16] [--threads 1,2]
-                        [--batch 16] [--pairs 3] [--steps 6]
+    bench/train_step.py build/bench/bench_train_step --python python3 --python VENV/bin/python [--model resnet50,vgg16]
+        [--precision f32,bf16] [--batch 16,32] [--on t1,t2,r2] [--only WORDS] [--compiled] [--rounds 5] [--json FILE]
+    bench/train_step.py --markdown FILE...          the table of docs/performance.md from such files
 
-Needs PyTorch (Debian: python3-torch, run with /usr/bin/python3). PyTorch runs in its default environment and in the
-tuned one (huge pages, no return of freed memory); the better of the two counts. Its bf16 is autocast. The ratio of
-processor times is the one to read where other jobs share the cores.
+A row is a network, a precision, a local batch, and what it runs on: t1 and t2 are one process of one or two threads, r2
+two ranks of one thread (ours against DistributedDataParallel over gloo). Every contestant of a row is a process that
+builds its network once and stands still (SIGSTOP) outside of its turn. A round is one step of each, in an order that
+rotates; the first round is dropped. Each --python is a peer, named by the version of its PyTorch, in its default
+environment and in a tuned one (huge pages, freed memory kept, AVX-512 kernels, SGD in one pass), with plain images and
+with channels_last. The best one counts. --compiled adds torch.compile, as a column of its own.
+
+Rows take time: --only "tuned channels_last" keeps the peers whose names hold all these words, and rows of one name in
+several files are put together, each ratio taken within its run. With --require the exit status is 1 where a target is
+missed. Needs a quiet machine; where other jobs share the cores the ratio of processor times (--clock cpu) says more.
 """
 import argparse
+import itertools
 import json
-import os
-import statistics
-import subprocess
+import re
 import sys
 import time
 
-import torch_models
+import train_contest
+import train_table
 
-TUNED = {"ATEN_CPU_CAPABILITY": "avx512", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-         "MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "68719476736"}
-
-
-def torch_steps(threads, batch, steps, name, precision):
-    """Runs in a process of its own; prints one line of JSON."""
-    import torch
-    torch.set_num_threads(threads)
-    torch.manual_seed(0)
-    make, pixels = torch_models.MODELS[name]
-    model = make(torch).train()
-    x, y = torch.randn(batch, 3, pixels, pixels), torch.randint(0, 1000, (batch,))
-    sgd = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, weight_decay=1e-4)
-    took, cpu = [], []
-    for _ in range(steps + 2):
-        start, start_cpu = time.perf_counter(), time.process_time()
-        sgd.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
-            loss = torch_models.loss(torch, model(x), y)
-        loss.backward()
-        sgd.step()
-        took.append(time.perf_counter() - start)
-        cpu.append(time.process_time() - start_cpu)
-    print(json.dumps({"library": "PyTorch " + torch.__version__, "step_ms": statistics.median(took[2:]) * 1e3,
-                      "cpu_ms": statistics.median(cpu[2:]) * 1e3}))
+MODELS, PRECISIONS, BATCHES, PLACES = ("resnet50", "vgg16", "inception3"), ("f32", "bf16"), "16,32", "t1,t2,r2"
 
 
-def run(command, env):
-    out = subprocess.run(command, env={**os.environ, **env}, check=True, stdout=subprocess.PIPE).stdout
-    return json.loads(out)
+def machine():
+    with open("/proc/cpuinfo") as f:
+        lines = [line.split(":")[1].strip() for line in f if line.startswith("model name")]
+    return f"{len(lines)} x {lines[0]}" if lines else "unknown"
 
 
-def spread(values):
-    return f"{statistics.median(values):8.2f}      from {min(values):.2f} to {max(values):.2f}"
+def measure(args, row):
+    """One row: a dictionary for the JSON file."""
+    contest = train_contest.Contest(args.binary, args.python, row, args.only.split(), args.compiled)
+    with contest:
+        for turn in range(args.rounds):
+            contest.round(turn)
+        return {"row": ":".join(row), "date": time.strftime("%Y-%m-%d"), "machine": machine(),
+                "rounds": args.rounds - 1, "contestants": contest.results()}
 
 
-def compare(args, precision, threads):
-    how = [str(threads), str(args.batch), str(args.steps), args.model, precision]
-    own, other = [args.binary, *how], [sys.executable, __file__, "--torch-steps", *how]
-    base = {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
-    ours, theirs = [], []
-    for _ in range(args.pairs):
-        ours.append(run(own, base))
-        theirs.append([run(other, {**base, **env}) for env in ({}, TUNED)])
-    print(f"{args.model}, batch {args.batch}, {precision}, {threads} thread(s), {args.pairs} pairs: {ours[0]['library']}, "
-          f"{theirs[0][0]['library']}")
-    for key, what in (("step_ms", "wall clock"), ("cpu_ms", "processor time")):
-        step = statistics.median(r[key] for r in ours)
-        print(f"  {what}")
-        print(f"    step                          {step:8.0f} ms   {args.batch * 1e3 / step:6.1f} samples/s")
-        for i, name in enumerate(("default", "tuned")):
-            print(f"    PyTorch, {name:7} environment  {statistics.median(r[i][key] for r in theirs):8.0f} ms")
-        ratios = [min(t[key] for t in r) / o[key] for o, r in zip(ours, theirs)]
-        print(f"    ratio to the better one       {spread(ratios)}")
-    print(f"  convolutions and matrix products, share of the step {spread([r['matrix_ms'] / r['step_ms'] for r in ours])}")
-    print(f"  memory of the plan {ours[0]['memory_gb']:.2f} GB")
+def chosen_rows(args):
+    """Tuples of network, precision, batch, place."""
+    rows = ([tuple(r.split(":")) for r in args.rows.split(",")] if args.rows else
+            list(itertools.product(*(x.split(",") for x in (args.model, args.precision, args.batch, args.on)))))
+    for row in rows:
+        known = len(row) == 4 and row[0] in MODELS and row[1] in PRECISIONS
+        if not known or not re.fullmatch(r"[1-9]\d*", row[2]) or not re.fullmatch(r"[tr][1-9]\d*", row[3]):
+            raise train_contest.Failure(f"row {':'.join(row)}: NETWORK:PRECISION:BATCH:PLACE is expected, as in "
+                                        "resnet50:f32:16:t1 (networks " + ", ".join(MODELS) + ")")
+    return rows
+
+
+def run(args):
+    rows = []
+    for row in chosen_rows(args):
+        rows.append(measure(args, row))
+        print(train_table.text(rows[-1], args.clock), flush=True)
+        if args.json:
+            with open(args.json, "a") as f:
+                f.write(json.dumps(rows[-1]) + "\n")
+    return rows
 
 
 def main():
-    if len(sys.argv) > 1 and sys.argv[1] == "--torch-steps":
-        torch_steps(*map(int, sys.argv[2:5]), *sys.argv[5:7])
-        return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary")
-    parser.add_argument("--model", choices=torch_models.MODELS, default="resnet50")
-    parser.add_argument("--precision", default="f32,bf16")
-    parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--pairs", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=6)
+    parser.add_argument("binary", nargs="?", help="bench_train_step")
+    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="an interpreter with PyTorch")
+    parser.add_argument("--rows", metavar="resnet50:f32:16:t1,...", help="these rows instead of the product of:")
+    parser.add_argument("--model", default=",".join(MODELS))
+    parser.add_argument("--precision", default=",".join(PRECISIONS))
+    parser.add_argument("--batch", default=BATCHES)
+    parser.add_argument("--on", default=PLACES)
+    parser.add_argument("--only", default="", metavar="WORDS")
+    parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", metavar="FILE", help="append the rows, a line of JSON each")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--markdown", nargs="+", metavar="FILE")
+    parser.add_argument("--require", action="store_true")
     args = parser.parse_args()
-    for precision in args.precision.split(","):
-        for threads in args.threads.split(","):
-            compare(args, precision, int(threads))
+    if args.rounds < 2:
+        parser.error("--rounds: at least 2, since the first is dropped")
+    if args.markdown:
+        rows = train_table.merge(args.markdown)
+        print(train_table.markdown(rows, args.clock))
+    elif args.binary:
+        try:
+            rows = run(args)
+        except train_contest.Failure as failure:
+            sys.exit(f"train_step.py: {failure}")
+    else:
+        parser.error("bench_train_step's path, or --markdown with files")
+    missed = train_table.missed(rows, args.clock) if args.require else []
+    for line in missed:
+        print("missed:", line)
+    sys.exit(1 if missed else 0)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ struct wl_plan {
 
     struct wl_plan_info info;
     struct wl_plan_times times;
+    double *step_s; /* (optional) for each step of the program the wall-clock seconds that it took; runs add to them */
 };
 
 /* Places every buffer in its class and counts the bytes; then gives it its address and binds the steps (place.c). */

@@ -28,16 +28,19 @@ static void round_to_bf16(float *v, size_t n)
     }
 }
 
-static int run_step(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+static int run_step(struct wl_plan *p, size_t i, const struct wl_run *r, struct wl_err *e)
 {
+    const struct wl_step *s = p->program.steps[i];
+    int64_t start_ns = p->step_s ? wl_now_ns() : 0;
     int rc = s->run(s, r, e);
     if (rc) return wl_prefix(e, "%s (%s)", s->node->name, s->what);
-    for (int i = 0; i < s->n_uses; i++) {
-        const struct wl_use *u = &s->uses[i];
+    for (int k = 0; k < s->n_uses; k++) {
+        const struct wl_use *u = &s->uses[k];
         size_t floats = u->buf->bytes / sizeof(float);
         if (u->part && !r->first) add_floats(u->buf->at, u->part->at, floats);
         if (u->write && u->buf->rounded) round_to_bf16(u->buf->at, floats);
     }
+    if (p->step_s) p->step_s[i] += seconds_since(start_ns);
     return 0;
 }
 
@@ -54,7 +57,7 @@ static int run_training(struct wl_plan *p, const struct wl_run *r, bool last, st
     size_t bucket = 0, buckets = last && p->comm ? p->n_buckets : 0;
     for (size_t i = 0; i < p->program.n_steps; i++) {
         const struct wl_step *s = p->program.steps[i];
-        int rc = s->when & WL_TRAIN ? run_step(s, r, e) : 0;
+        int rc = s->when & WL_TRAIN ? run_step(p, i, r, e) : 0;
         for (; !rc && bucket < buckets && p->buckets[bucket].ready <= (int)i; bucket++)
             rc = reduce(p, &p->buckets[bucket], e);
         if (rc) return rc;
@@ -101,7 +104,7 @@ int wl_plan_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e)
     const struct wl_run r = { .first = true, .counts = counts };
     for (size_t i = 0; i < p->program.n_steps; i++) {
         const struct wl_step *s = p->program.steps[i];
-        int rc = s->when & WL_EVAL ? run_step(s, &r, e) : 0;
+        int rc = s->when & WL_EVAL ? run_step(p, i, &r, e) : 0;
         if (rc) return rc;
     }
     p->times.eval_s += seconds_since(start_ns);
