@@ -22,11 +22,18 @@
  *     clock=1005          SM clock, MHz, where it is not locked (1410)
  *     out_of_band=300     a limit set elsewhere, W: the enforced one is never above it
  *
+ *     profile=A100        a GPU that is computed (model.h: V100, A100, H100) stands for power, models, limits, clock,
+ * busy and update_ms; GPU differences are `spread`'s world=FILE          its history is kept here, for fake-load,
+ * fake-truth and other processes (in memory) load=PATTERN        its load until somebody changes it, see
+ * fake_pattern_parse (constant:0) seed=1, spread=0.02 chance, and how much GPUs differ counter=sensor      its energy
+ * counter adds up power readings and sees what they see
+ *
  * A constant power stays below the power limit and clocks below the locked ones. Times count from nvmlInit. GPU k draws
  * k W more than GPU 0. Built with FAKE_OLD it lacks what drivers of the year 2018 lacked; with FAKE_BROKEN it lacks a
  * function that every driver has. */
 #include "fake_limits.h"
 #include "power/nvml_api.h"
+#include "world.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -43,6 +50,8 @@ const char wattlaw_simulated_nvml[] = "simulated";
 struct nvmlDevice_st {
     int index;
     double drawn_j, drawn_to_s, limit_w; /* constant power: energy up to then, and the limit that has acted since */
+    double reset_j;                      /* where the counter stood at its reset; NAN: not yet */
+    struct fake_gpu model;
 };
 
 struct fail {
@@ -66,6 +75,10 @@ static struct {
     struct fail fails[MOST_FAILS];
     int n_fails;
     struct timespec start;
+    const struct fake_profile *profile; /* NULL: no model */
+    struct fake_input load;
+    struct fake_world wanted, *world;
+    char world_path[4096];
     struct nvmlDevice_st devices[MOST_GPUS];
 } fake;
 
@@ -108,8 +121,30 @@ static void set_limits(const char *v)
     for (int i = 0; i < 3; i++) fake.limits_mw[i] = (unsigned)lround(w[i] * 1e3);
 }
 
+/* Keys of the model; false: it is none. */
+static bool set_model(const char *key, const char *v)
+{
+    if (strcmp(key, "profile") == 0) {
+        fake.profile = fake_profile_find(v);
+        if (!fake.profile) fprintf(stderr, "fake nvml: no profile '%s'\n", v);
+    } else if (strcmp(key, "world") == 0)
+        snprintf(fake.world_path, sizeof fake.world_path, "%s", v);
+    else if (strcmp(key, "load") == 0) {
+        if (fake_pattern_parse(v, &fake.load) != 0) fprintf(stderr, "fake nvml: no load '%s'\n", v);
+    } else if (strcmp(key, "seed") == 0)
+        fake.wanted.seed = strtoull(v, NULL, 10);
+    else if (strcmp(key, "spread") == 0)
+        fake.wanted.spread = atof(v);
+    else if (strcmp(key, "counter") == 0)
+        fake.load.counts_sensor = strcmp(v, "sensor") == 0;
+    else
+        return false;
+    return true;
+}
+
 static void set(const char *key, char *v)
 {
+    if (set_model(key, v)) return;
     if (strcmp(key, "gpus") == 0)
         fake.gpus = atoi(v) < MOST_GPUS ? atoi(v) : MOST_GPUS;
     else if (strcmp(key, "models") == 0)
@@ -172,7 +207,7 @@ static void load_script(void)
     set_limits("100:400:400");
     fake_limits_open("");
     memcpy(fake.models[0], "Fake GPU", sizeof "Fake GPU");
-    for (int i = 0; i < MOST_GPUS; i++) fake.devices[i].index = i;
+    for (int i = 0; i < MOST_GPUS; i++) fake.devices[i] = (struct nvmlDevice_st) { .index = i, .reset_j = NAN };
     text[0] = '\0';
     if (from && from[0] == '@') {
         FILE *file = fopen(from + 1, "r");
@@ -182,10 +217,41 @@ static void load_script(void)
     } else if (from) {
         snprintf(text, sizeof text, "%s", from);
     }
+    fake.wanted.seed = 1;
+    fake.wanted.spread = 0.02;
     read_script(text);
 }
 
 /* ---- The model ---- */
+
+static void open_world(void)
+{
+    const struct fake_profile *p = fake.profile;
+    if (!p) return;
+    while (fake_profile_at((size_t)fake.wanted.profile) != p) fake.wanted.profile++;
+    fake.wanted.gpus = fake.gpus;
+    fake.world = fake_world_open(fake.world_path, &fake.wanted, &fake.load);
+    if (!fake.world) {
+        perror(fake.world_path);
+        return;
+    }
+    fake.gpus = fake.world->gpus;
+    for (int i = 0; i < fake.gpus; i++) fake_world_gpu(fake.world, i, &fake.devices[i].model);
+    for (int i = 0; i < 3; i++) fake.limits_mw[i] = (unsigned)lround(p->limit_w[i] * 1e3);
+    snprintf(fake.models[0], NVML_NAME_SIZE, "%s", p->name);
+    fake.n_models = 1;
+}
+
+struct model_limits {
+    double limit_w, clock_mhz;
+};
+
+static void set_limits_of(struct fake_input *in, const void *to)
+{
+    const struct model_limits *l = to;
+    in->limit_w = l->limit_w;
+    in->clock_mhz = l->clock_mhz;
+}
 
 static double now_s(void)
 {
@@ -222,6 +288,13 @@ static double capped_w(const struct nvmlDevice_st *d)
 /* A new limit acts from now on: what was drawn before stays drawn. */
 static void follow_limit(struct nvmlDevice_st *d)
 {
+    if (fake.world) {
+        const struct fake_input *in = fake_input_at(&d->model, INT64_MAX);
+        struct model_limits l = { enforced_mw(d) * 1e-3, fake_limits_get(d->index).sm_mhz };
+        if (l.limit_w != in->limit_w || l.clock_mhz != in->clock_mhz)
+            fake_world_change(fake.world, d->index, fake_now_ns(), set_limits_of, &l);
+        return;
+    }
     double limit_w = enforced_mw(d) * 1e-3, now = now_s();
     if (limit_w == d->limit_w) return;
     if (d->limit_w > 0) d->drawn_j += capped_w(d) * (now - d->drawn_to_s);
@@ -248,13 +321,62 @@ static double integral_j(const struct nvmlDevice_st *d, double t)
     return d->drawn_j + capped_w(d) * (t - d->drawn_to_s);
 }
 
+static int64_t ns_at(double t_s)
+{
+    return fake.start.tv_sec * INT64_C(1000000000) + fake.start.tv_nsec + (int64_t)llround(t_s * 1e9);
+}
+
+static double model_counter_j(struct nvmlDevice_st *d, double t)
+{
+    return fake.world ? fake_counter_reading_j(&d->model, ns_at(t)) : integral_j(d, t);
+}
+
 /* The counter has run for a while before; a reset takes it to 0. */
-static double counter_j(const struct nvmlDevice_st *d)
+static double counter_j(struct nvmlDevice_st *d)
 {
     double t = updated_s();
     const double before_j = 123456.0;
-    double drawn_j = t < fake.reset_s ? before_j + integral_j(d, t) : integral_j(d, t) - integral_j(d, fake.reset_s);
-    return fake.counter_scale * drawn_j;
+    if (t >= fake.reset_s && isnan(d->reset_j)) d->reset_j = model_counter_j(d, fake.reset_s);
+    return fake.counter_scale * (model_counter_j(d, t) + (t < fake.reset_s ? before_j : -d->reset_j));
+}
+
+/* What the power sensor shows; `average`: its mean of 1 s. */
+static unsigned power_reading_mw(struct nvmlDevice_st *d, bool average)
+{
+    double t = updated_s(), from = t > 1 ? t - 1 : 0, w;
+    if (fake.world)
+        w = average ? fake_average_reading_w(&d->model, ns_at(t)) : fake_power_reading_w(&d->model, ns_at(t));
+    else if (average && t > from)
+        w = (integral_j(d, t) - integral_j(d, from)) / (t - from);
+    else
+        w = power_w(d, t);
+    return (unsigned)lround(w * 1e3);
+}
+
+/* Share of the last second in which a model's GPU had work, %. */
+static unsigned busy_pct(struct nvmlDevice_st *d)
+{
+    if (!fake.world) return fake.busy_pct;
+    int64_t now = fake_now_ns();
+    double busy_s = fake_at(&d->model, now).busy_s - fake_at(&d->model, now - 1000000000).busy_s;
+    return (unsigned)lround(100 * fmin(1, busy_s));
+}
+
+static unsigned sm_clock_mhz(struct nvmlDevice_st *d)
+{
+    if (!fake.world) return fake.clock_mhz;
+    int64_t now = fake_now_ns();
+    return (unsigned)lround(
+        fake_clock_mhz(&d->model.profile, fake_input_at(&d->model, now), fake_load_at(&d->model, now)));
+}
+
+static unsigned long long event_reasons(struct nvmlDevice_st *d)
+{
+    if (!fake.world) return fake.reasons;
+    int64_t now = fake_now_ns();
+    struct fake_state s = fake_at(&d->model, now), before = fake_at(&d->model, now - 10000000);
+    if (fake_load_at(&d->model, now) <= 0) return 0x1;
+    return s.capped_s > before.capped_s ? 0x4 : 0;
 }
 
 static void spend(double seconds)
@@ -300,6 +422,7 @@ nvmlReturn_t nvmlInit_v2(void)
     if (users == 0) {
         load_script();
         clock_gettime(CLOCK_MONOTONIC, &fake.start);
+        open_world();
     }
     if (fake.init == NVML_SUCCESS) users++;
     return fake.init;
@@ -349,25 +472,31 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t d, nvmlPciInfo_t *pci)
 nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t d, unsigned *mw)
 {
     ENTER(d, "GetPowerUsage");
-    *mw = (unsigned)lround(power_w(d, updated_s()) * 1e3);
+    *mw = power_reading_mw(d, fake.world && fake.profile->power_call_averages);
     return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t d, nvmlUtilization_t *u)
 {
     ENTER(d, "GetUtilizationRates");
-    *u = (nvmlUtilization_t) { .gpu = fake.busy_pct, .memory = fake.busy_pct / 2 };
+    unsigned pct = busy_pct(d);
+    *u = (nvmlUtilization_t) { .gpu = pct, .memory = pct / 2 };
     return NVML_SUCCESS;
 }
 
-static unsigned max_mhz(int type) { return type == NVML_CLOCK_MEM ? 1215 : 1410; }
+static unsigned max_mhz(int type)
+{
+    if (fake.world) return (unsigned)lround(type == NVML_CLOCK_MEM ? fake.profile->mem_mhz : fake.profile->max_mhz);
+    return type == NVML_CLOCK_MEM ? 1215 : 1410;
+}
 
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t d, int type, unsigned *mhz)
 {
     ENTER(d, "GetClockInfo");
     struct fake_limits l = fake_limits_get(d->index);
     unsigned lock = type == NVML_CLOCK_MEM ? l.mem_mhz : l.sm_mhz;
-    *mhz = lock ? lock : type == NVML_CLOCK_MEM ? max_mhz(type) : fake.clock_mhz;
+    if (fake.world && type != NVML_CLOCK_MEM) lock = 0; /* the model's clock is never above it */
+    *mhz = lock ? lock : type == NVML_CLOCK_MEM ? max_mhz(type) : sm_clock_mhz(d);
     return NVML_SUCCESS;
 }
 
@@ -433,13 +562,8 @@ static void answer_field(nvmlDevice_t d, nvmlFieldValue_t *f)
     f->nvmlReturn = scripted(d, id);
     f->valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
     switch (f->fieldId) {
-    case NVML_FI_DEV_POWER_INSTANT: f->value.uiVal = (unsigned)lround(power_w(d, updated_s()) * 1e3); break;
-    case NVML_FI_DEV_POWER_AVERAGE: {
-        double t = updated_s(), from = t > 1 ? t - 1 : 0;
-        double mean_w = t > from ? (integral_j(d, t) - integral_j(d, from)) / (t - from) : power_w(d, t);
-        f->value.uiVal = (unsigned)lround(mean_w * 1e3);
-        break;
-    }
+    case NVML_FI_DEV_POWER_INSTANT: f->value.uiVal = power_reading_mw(d, false); break;
+    case NVML_FI_DEV_POWER_AVERAGE: f->value.uiVal = power_reading_mw(d, true); break;
     case NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION:
         f->valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
         f->value.ullVal = (unsigned long long)(counter_j(d) * 1e3);
@@ -458,7 +582,7 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t d, int n, nvmlFieldValue_t *v
 nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t d, unsigned long long *bits)
 {
     ENTER(d, "GetCurrentClocksEventReasons");
-    *bits = fake.reasons;
+    *bits = event_reasons(d);
     return NVML_SUCCESS;
 }
 

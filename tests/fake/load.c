@@ -1,0 +1,156 @@
+/* fake-load [key=value]...: a training job on the GPUs of a simulated machine.
+ *
+ * It puts its load on as many GPUs of the world ($WATTLAW_FAKE_NVML, "world=FILE") as it has workers, goes as fast as
+ * their clocks allow and writes marks as a real job would. Its steps lie on a timetable that follows from the model
+ * alone, and the marks carry the times of that timetable: however busy the machine is, a run is what the model says.
+ *
+ *     workers=2           GPUs 0 to 1
+ *     epochs=3            passes over the data
+ *     updates=4           updates of an epoch
+ *     step_ms=200         compute of one update at full clock on one worker; it is shared among the workers
+ *     overhead_ms=20      part of an update that no worker and no clock makes shorter (communication)
+ *     load=0.9            load while it computes; the GPU rests at 0.1 in the overhead
+ *     samples=1024        of an epoch
+ *     workload=simulated
+ *     ms=200              no training: a constant load for so long, then the end
+ *
+ * Update time = step_ms / workers / speed(clock) + overhead_ms, the speed being that of the slowest worker's GPU. */
+#include "world.h"
+
+#include <wattlaw/mark.h>
+
+#include <stdbool.h>
+
+struct job {
+    struct fake_world *world;
+    int workers, epochs, updates;
+    double step_ms, overhead_ms, load, ms;
+    long samples;
+    const char *workload;
+};
+
+static const char *text(int argc, char **argv, const char *key, const char *fallback)
+{
+    size_t n = strlen(key);
+    for (int i = argc - 1; i > 0; i--) /* the last one counts */
+        if (strncmp(argv[i], key, n) == 0 && argv[i][n] == '=') return argv[i] + n + 1;
+    return fallback;
+}
+
+static double number(int argc, char **argv, const char *key, double fallback)
+{
+    const char *value = text(argc, argv, key, NULL);
+    return value ? atof(value) : fallback;
+}
+
+static void sleep_until(int64_t t_ns)
+{
+    struct timespec at = { t_ns / 1000000000, t_ns % 1000000000 };
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR) continue;
+}
+
+static int64_t ns_of_ms(double ms) { return (int64_t)(ms * 1e6 + 0.5); }
+
+/* A mark at an instant of the timetable. */
+static void mark_at(int64_t t_ns, const char *format, ...)
+{
+    const char *path = getenv("WATTLAW_MARKS");
+    int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
+    char line[WATTLAW_MARK_MAX];
+    if (fd < 0) return;
+    va_list args;
+    va_start(args, format);
+    int n = snprintf(line, sizeof line, "%lld 0 ", (long long)t_ns);
+    n += vsnprintf(line + n, sizeof line - (size_t)n, format, args);
+    va_end(args);
+    line[n++] = '\n';
+    if (write(fd, line, (size_t)n) != n) perror(path);
+    close(fd);
+}
+
+/* Keeps the limits, sets the rest. */
+static void set_pattern(struct fake_input *in, const void *to)
+{
+    const struct fake_input *pattern = to;
+    struct fake_input next = *pattern;
+    next.limit_w = in->limit_w;
+    next.clock_mhz = in->clock_mhz;
+    next.counts_sensor = in->counts_sensor;
+    *in = next;
+}
+
+static void put_load(const struct job *j, int64_t t_ns, const struct fake_input *pattern)
+{
+    for (int i = 0; i < j->workers; i++) fake_world_change(j->world, i, t_ns, set_pattern, pattern);
+}
+
+/* Of the slowest GPU, as its limits are now. */
+static double speed_now(const struct job *j)
+{
+    double slowest = 1;
+    for (int i = 0; i < j->workers; i++) {
+        struct fake_gpu gpu;
+        fake_world_gpu(j->world, i, &gpu);
+        double speed = fake_speed(&gpu.profile, fake_input_at(&gpu, fake_now_ns()), j->load);
+        if (speed < slowest) slowest = speed;
+    }
+    return slowest;
+}
+
+static int64_t run_epoch(const struct job *j, int epoch, int64_t begin_ns)
+{
+    double compute_ms = j->step_ms / j->workers / speed_now(j), update_ms = compute_ms + j->overhead_ms;
+    int64_t end_ns = begin_ns + ns_of_ms(update_ms * j->updates);
+    struct fake_input pattern = { .shape = FAKE_SQUARE,
+                                  .high = j->load,
+                                  .low = 0.1,
+                                  .period_s = update_ms * 1e-3,
+                                  .duty = compute_ms / update_ms,
+                                  .since_ns = begin_ns };
+    mark_at(begin_ns, "epoch-begin epoch=%d", epoch);
+    put_load(j, begin_ns, &pattern);
+    sleep_until(end_ns);
+    mark_at(end_ns, "epoch-end epoch=%d samples=%ld updates=%d", epoch, j->samples, j->updates);
+    return end_ns;
+}
+
+static int64_t train(const struct job *j, int64_t t_ns)
+{
+    mark_at(t_ns, "start workload=%s workers=%d", j->workload, j->workers);
+    for (int epoch = 1; epoch <= j->epochs; epoch++) t_ns = run_epoch(j, epoch, t_ns);
+    mark_at(t_ns, "stop status=ok");
+    return t_ns;
+}
+
+int main(int argc, char **argv)
+{
+    const char *path = fake_world_path(getenv("WATTLAW_FAKE_NVML"));
+    struct job j = { .workers = (int)number(argc, argv, "workers", 1),
+                     .epochs = (int)number(argc, argv, "epochs", 3),
+                     .updates = (int)number(argc, argv, "updates", 4),
+                     .step_ms = number(argc, argv, "step_ms", 200),
+                     .overhead_ms = number(argc, argv, "overhead_ms", 20),
+                     .load = number(argc, argv, "load", 0.9),
+                     .ms = number(argc, argv, "ms", 0),
+                     .samples = (long)number(argc, argv, "samples", 1024),
+                     .workload = text(argc, argv, "workload", "simulated") };
+    j.world = path ? fake_world_find(path) : NULL;
+    if (!j.world) {
+        fprintf(stderr, "fake-load: no world; WATTLAW_FAKE_NVML names one as world=FILE, and the fake NVML makes it\n");
+        return 2;
+    }
+    if (j.workers < 1 || j.workers > j.world->gpus) {
+        fprintf(stderr, "fake-load: workers=%d: the world has %d GPUs\n", j.workers, j.world->gpus);
+        return 2;
+    }
+    int64_t begin_ns = fake_now_ns(), end_ns;
+    if (j.ms > 0) {
+        end_ns = begin_ns + ns_of_ms(j.ms);
+        put_load(&j, begin_ns, &(struct fake_input) { .high = j.load, .since_ns = begin_ns });
+        sleep_until(end_ns);
+    } else {
+        end_ns = train(&j, begin_ns);
+    }
+    put_load(&j, end_ns, &(struct fake_input) { .since_ns = end_ns });
+    return 0;
+}

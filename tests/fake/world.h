@@ -1,0 +1,40 @@
+/* The simulated GPUs of a machine: a file that the fake NVML, the load program and the tests map, so that all of them
+ * see one history of loads, limits and clocks. Without a path the world is this process's own. */
+#ifndef FAKE_WORLD_H
+#define FAKE_WORLD_H
+
+#include "model.h"
+
+enum { FAKE_GPUS = 16, FAKE_EVENTS = 4096 };
+
+struct fake_world {
+    uint64_t magic, seed;
+    int32_t profile, gpus; /* profile: index for fake_profile_at */
+    double spread;
+    struct fake_history {
+        uint32_t n;
+        struct fake_event events[FAKE_EVENTS];
+    } history[FAKE_GPUS];
+};
+
+/* Opens the world at path, or makes it as `wanted` says (seed, profile, gpus, spread) with `start` as the first input
+ * of each GPU. path "": in memory. NULL: it cannot be opened; errno says why. */
+struct fake_world *fake_world_open(const char *path, const struct fake_world *wanted, const struct fake_input *start);
+
+/* One that is there already; NULL: it is not. */
+struct fake_world *fake_world_find(const char *path);
+
+/* The path behind "world=" in a script of the fake NVML ($WATTLAW_FAKE_NVML); NULL: none. */
+const char *fake_world_path(const char *script);
+
+/* The GPU's model. */
+void fake_world_gpu(struct fake_world *w, int gpu, struct fake_gpu *out);
+
+/* From t on these inputs act. `change` edits the latest ones; events of different processes keep their order: an
+ * instant before the latest event counts as that one. */
+void fake_world_change(struct fake_world *w, int gpu, int64_t t_ns,
+                       void (*change)(struct fake_input *in, const void *to), const void *to);
+
+int64_t fake_now_ns(void); /* CLOCK_MONOTONIC */
+
+#endif
