@@ -2,33 +2,11 @@
 #include "cmd/cmd.h"
 #include "cmd/train.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <wattlaw/mark.h>
 
 /* ---- this process among the ranks ------------------------------------------------------------------------------- */
-
-/* Gives the rank `threads` of the cores that it may use, counted by its place on the node. A launcher that bound the
- * ranks already leaves too few for all of them: then its choice stands. */
-static void pin(const struct wl_comm *c, int64_t threads)
-{
-    cpu_set_t may, own;
-    CPU_ZERO(&own);
-    if (sched_getaffinity(0, sizeof may, &may)) return;
-    if (CPU_COUNT(&may) < c->node_size * threads) {
-        wl_log(WL_INFO, "train", "not pinned: %d cores for %d workers of %lld threads", CPU_COUNT(&may), c->node_size,
-               (long long)threads);
-        return;
-    }
-    int64_t place = 0, from = c->node_rank * threads;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, &may)) continue;
-        if (place >= from && place < from + threads) CPU_SET(cpu, &own);
-        place++;
-    }
-    sched_setaffinity(0, sizeof own, &own);
-}
 
 static void become_rank(const struct wl_comm *c, const struct wl_train_opts *o)
 {
@@ -36,7 +14,7 @@ static void become_rank(const struct wl_comm *c, const struct wl_train_opts *o)
     snprintf(rank, sizeof rank, "%d", c->rank);
     setenv("WATTLAW_RANK", rank, 1); /* for the marks; ranks that were forked have the same environment */
     wl_log_init(o->quiet ? WL_WARN : WL_INFO, c->size > 1 ? c->rank : -1);
-    if (o->pin) pin(c, o->threads);
+    if (o->pin) wl_comm_pin(c, (int)o->threads);
     wl_train_catch_signals();
 }
 

@@ -39,17 +39,18 @@ static void order_params(struct wl_plan *p)
     p->param_floats = at / sizeof(float);
 }
 
-/* Cuts the gradient memory into buckets of at least `bytes` (the last may be smaller), at parameters' borders. */
+/* Cuts the gradient memory every `bytes`, across parameters' borders: one layer's gradient may be hundreds of MiB (the
+ * first matrix of VGG16: 411 MB), and what is reduced at once should stay in the cache. A bucket is final with its last
+ * parameter. */
 static void make_buckets(struct wl_plan *p, size_t bytes)
 {
-    p->buckets = wl_new_array(p->arena, struct wl_bucket, p->n_params);
-    size_t from = 0;
-    for (size_t i = 0; i < p->n_params; i++) {
-        const struct wl_param_place *q = &p->params[i];
-        size_t end = (q->value->offset + aligned(q->value->bytes)) / sizeof(float);
-        if ((end - from) * sizeof(float) < bytes && i + 1 < p->n_params) continue;
-        p->buckets[p->n_buckets++] = (struct wl_bucket) { .from = from, .n = end - from, .ready = q->ready };
-        from = end;
+    size_t piece = aligned(bytes) / sizeof(float), last = 0; /* the parameter that holds the bucket's last element */
+    p->n_buckets = (p->param_floats + piece - 1) / piece;
+    p->buckets = wl_new_array(p->arena, struct wl_bucket, p->n_buckets);
+    for (size_t i = 0; i < p->n_buckets; i++) {
+        size_t from = i * piece, end = from + piece < p->param_floats ? from + piece : p->param_floats;
+        while (last + 1 < p->n_params && p->params[last + 1].value->offset / sizeof(float) < end) last++;
+        p->buckets[i] = (struct wl_bucket) { .from = from, .n = end - from, .ready = p->params[last].ready };
     }
 }
 

@@ -44,25 +44,39 @@ static int run_step(struct wl_plan *p, size_t i, const struct wl_run *r, struct 
     return 0;
 }
 
-static int reduce(struct wl_plan *p, const struct wl_bucket *b, struct wl_err *e)
+/* Hands over the buckets that are final behind step i, and does its part of what all ranks have handed over. */
+static int reduce(struct wl_plan *p, int i, size_t *bucket, struct wl_err *e)
 {
     int64_t start_ns = wl_now_ns();
-    int rc = p->comm->ops->all_reduce_sum(p->comm, p->gradient + b->from, b->n, e);
+    int rc = 0;
+    for (; !rc && *bucket < p->n_buckets && p->buckets[*bucket].ready <= i; ++*bucket) {
+        const struct wl_bucket *b = &p->buckets[*bucket];
+        rc = p->comm->ops->reduce_start(p->comm, p->gradient + b->from, b->n, e);
+    }
+    if (!rc) rc = p->comm->ops->reduce_poll(p->comm, e);
+    p->times.reduce_s += seconds_since(start_ns);
+    return rc;
+}
+
+static int finish_reducing(struct wl_plan *p, struct wl_err *e)
+{
+    int64_t start_ns = wl_now_ns();
+    int rc = p->comm->ops->reduce_finish(p->comm, e);
     p->times.reduce_s += seconds_since(start_ns);
     return rc;
 }
 
 static int run_training(struct wl_plan *p, const struct wl_run *r, bool last, struct wl_err *e)
 {
-    size_t bucket = 0, buckets = last && p->comm ? p->n_buckets : 0;
-    for (size_t i = 0; i < p->program.n_steps; i++) {
+    const bool reduces = last && p->comm;
+    size_t bucket = 0;
+    int rc = 0;
+    for (size_t i = 0; i < p->program.n_steps && !rc; i++) {
         const struct wl_step *s = p->program.steps[i];
-        int rc = s->when & WL_TRAIN ? run_step(p, i, r, e) : 0;
-        for (; !rc && bucket < buckets && p->buckets[bucket].ready <= (int)i; bucket++)
-            rc = reduce(p, &p->buckets[bucket], e);
-        if (rc) return rc;
+        if (s->when & WL_TRAIN) rc = run_step(p, i, r, e);
+        if (reduces && !rc) rc = reduce(p, (int)i, &bucket, e);
     }
-    return 0;
+    return rc || !reduces ? rc : finish_reducing(p, e);
 }
 
 /* Micro-batch m of rank r stands behind those of the ranks before it and all ranks' earlier ones, as the loaders deal

@@ -4,6 +4,7 @@
 
 #include "nn/comm/comm.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
@@ -16,17 +17,23 @@ int wl_shm_map_of(pid_t pid, int fd, size_t n_bytes, void **p, struct wl_err *e)
 /* ---- shm_group.c: the ranks of one node ------------------------------------------------------------------------- */
 
 enum { WL_SHM_MAIL = 128 * 1024 }; /* bytes of each rank's staging buffer */
+enum { WL_SHM_CALLS = 256 };       /* sums in the background at one time */
+
+/* A sum: what each rank says about it must agree. */
+struct wl_shm_call {
+    int region;
+    size_t offset, n; /* bytes, floats */
+};
 
 /* What one rank shows the others, on cache lines of its own, so that writers do not disturb each other. */
 struct wl_shm_slot {
-    _Alignas(64) _Atomic int pid; /* 0: not known yet */
-    _Atomic int world_rank;       /* its name in messages */
-    _Atomic int state;            /* enum in shm_group.c */
-    int fd;                       /* of its part of the region that is being made; -1: it has none */
-    struct {
-        int region;
-        size_t offset, n;
-    } call; /* the sum in progress, to find ranks that are not in step */
+    _Alignas(64) _Atomic int pid;           /* 0: not known yet */
+    _Atomic int world_rank;                 /* its name in messages */
+    _Atomic int state;                      /* enum in shm_group.c */
+    int fd;                                 /* of its part of the region that is being made; -1: it has none */
+    struct wl_shm_call call;                /* the sum in progress, to find ranks that are not in step */
+    _Alignas(64) _Atomic uint64_t posted;   /* sums handed over to the background, since the group was joined */
+    struct wl_shm_call calls[WL_SHM_CALLS]; /* number k at k % WL_SHM_CALLS */
     _Alignas(64) char mail[WL_SHM_MAIL];
 };
 
@@ -54,6 +61,7 @@ struct wl_shm {
     int *pidfd;                    /* of each rank; -1: not open */
     struct wl_shm_region *regions; /* newest first, the mail last */
     struct wl_shm_region *mail;
+    uint64_t summed, finished; /* of the sums in the background: this rank's slices, and whole ones */
     struct wl_arena *arena;
     struct wl_err broken; /* code 0: whole */
 };
@@ -91,14 +99,35 @@ int wl_shm_staged(struct wl_shm *g, float *x, size_t n, wl_shm_reduce *reduce, v
 int wl_shm_sum_slice(struct wl_shm *g, struct wl_shm_region *r, size_t offset, size_t n, bool everywhere,
                      struct wl_err *e) WL_MUST_CHECK;
 
+/* The region that holds the n floats x, and where; NULL: none. */
+struct wl_shm_region *wl_shm_region_with(struct wl_shm *g, const float *x, size_t n, size_t *offset);
+
+/* WL_EJOB where the other ranks' calls are not `own`; k says which of their calls: NULL the one in progress, else
+ * number *k of those in the background. */
+int wl_shm_check_in_step(struct wl_shm *g, const struct wl_shm_call *own, const uint64_t *k,
+                         struct wl_err *e) WL_MUST_CHECK;
+
+/* Sums this rank's slice of n floats over the parts and writes it into every part, or into part 0 alone. */
+void wl_shm_sum_own(const struct wl_shm *g, const struct wl_shm_region *r, size_t offset, size_t n, bool everywhere);
+
 int wl_shm_sum_f32(struct wl_shm *g, float *x, size_t n, struct wl_err *e) WL_MUST_CHECK;
 int wl_shm_sum_f64(struct wl_shm *g, double *x, size_t n, struct wl_err *e) WL_MUST_CHECK;
 int wl_shm_broadcast(struct wl_shm *g, void *p, size_t n_bytes, int root, struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- the back-ends ---------------------------------------------------------------------------------------------- */
+/* ---- shm_behind.c: sums in the background ------------------------------------------------------------------------ */
 
-/* Did mpirun or srun start this process together with others? */
-bool wl_comm_launched(void);
+/* As the calls of struct wl_comm_ops. */
+int wl_shm_reduce_start(struct wl_shm *g, float *x, size_t n, struct wl_err *e) WL_MUST_CHECK;
+int wl_shm_reduce_poll(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
+int wl_shm_reduce_finish(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- cores.c: which CPUs a rank computes on --------------------------------------------------------------------- */
+
+/* The CPUs of a set in the order in which ranks take them: the first hardware thread of each core by number, then the
+ * second ones. `cpus` is /sys/devices/system/cpu; order has room for CPU_SETSIZE. Returns their number. */
+size_t wl_cores_in_turn(const cpu_set_t *may, const char *cpus, int *order);
+
+/* ---- the back-ends ---------------------------------------------------------------------------------------------- */
 
 extern const struct wl_comm_ops wl_comm_null, wl_comm_shm, wl_comm_mpi, wl_comm_nccl;
 

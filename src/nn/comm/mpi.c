@@ -188,6 +188,22 @@ static int all_reduce_sum(struct wl_comm *c, float *x, size_t n, struct wl_err *
     return wl_shm_staged(s->group, x, n, reduce, s, e);
 }
 
+static int reduce_start(struct wl_comm *c, float *x, size_t n, struct wl_err *e)
+{
+    struct state *s = c->state;
+    return c->nodes == 1 ? wl_shm_reduce_start(s->group, x, n, e) : all_reduce_sum(c, x, n, e);
+}
+
+static int reduce_poll(struct wl_comm *c, struct wl_err *e)
+{
+    return wl_shm_reduce_poll(((struct state *)c->state)->group, e);
+}
+
+static int reduce_finish(struct wl_comm *c, struct wl_err *e)
+{
+    return wl_shm_reduce_finish(((struct state *)c->state)->group, e);
+}
+
 static int all_reduce_sum_f64(struct wl_comm *c, double *x, size_t n, struct wl_err *e)
 {
     struct state *s = c->state;
@@ -229,6 +245,9 @@ const struct wl_comm_ops wl_comm_mpi = {
     .open = open_mpi,
     .alloc_shared = alloc_shared,
     .all_reduce_sum = all_reduce_sum,
+    .reduce_start = reduce_start,
+    .reduce_poll = reduce_poll,
+    .reduce_finish = reduce_finish,
     .all_reduce_sum_f64 = all_reduce_sum_f64,
     .broadcast = broadcast,
     .barrier = barrier,

@@ -12,6 +12,12 @@ static int all_reduce_sum(struct wl_comm *c, float *x, size_t n, struct wl_err *
     return 0;
 }
 
+static int nothing(struct wl_comm *c, struct wl_err *e)
+{
+    (void)c, (void)e;
+    return 0;
+}
+
 static int all_reduce_sum_f64(struct wl_comm *c, double *x, size_t n, struct wl_err *e)
 {
     (void)c, (void)x, (void)n, (void)e;
@@ -21,12 +27,6 @@ static int all_reduce_sum_f64(struct wl_comm *c, double *x, size_t n, struct wl_
 static int broadcast(struct wl_comm *c, void *p, size_t n_bytes, int root, struct wl_err *e)
 {
     (void)c, (void)p, (void)n_bytes, (void)root, (void)e;
-    return 0;
-}
-
-static int barrier(struct wl_comm *c, struct wl_err *e)
-{
-    (void)c, (void)e;
     return 0;
 }
 
@@ -46,8 +46,11 @@ const struct wl_comm_ops wl_comm_null = {
     .open = open_null,
     .alloc_shared = alloc_shared,
     .all_reduce_sum = all_reduce_sum,
+    .reduce_start = all_reduce_sum,
+    .reduce_poll = nothing,
+    .reduce_finish = nothing,
     .all_reduce_sum_f64 = all_reduce_sum_f64,
     .broadcast = broadcast,
-    .barrier = barrier,
+    .barrier = nothing,
     .abandon = abandon,
 };

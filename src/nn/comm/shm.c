@@ -95,6 +95,15 @@ static int all_reduce_sum(struct wl_comm *c, float *x, size_t n, struct wl_err *
     return wl_shm_sum_f32(c->state, x, n, e);
 }
 
+static int reduce_start(struct wl_comm *c, float *x, size_t n, struct wl_err *e)
+{
+    return wl_shm_reduce_start(c->state, x, n, e);
+}
+
+static int reduce_poll(struct wl_comm *c, struct wl_err *e) { return wl_shm_reduce_poll(c->state, e); }
+
+static int reduce_finish(struct wl_comm *c, struct wl_err *e) { return wl_shm_reduce_finish(c->state, e); }
+
 static int all_reduce_sum_f64(struct wl_comm *c, double *x, size_t n, struct wl_err *e)
 {
     return wl_shm_sum_f64(c->state, x, n, e);
@@ -119,6 +128,9 @@ const struct wl_comm_ops wl_comm_shm = {
     .open = open_shm,
     .alloc_shared = alloc_shared,
     .all_reduce_sum = all_reduce_sum,
+    .reduce_start = reduce_start,
+    .reduce_poll = reduce_poll,
+    .reduce_finish = reduce_finish,
     .all_reduce_sum_f64 = all_reduce_sum_f64,
     .broadcast = broadcast,
     .barrier = barrier,

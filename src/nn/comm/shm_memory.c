@@ -8,11 +8,43 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* since Linux 5.14; the C library's header may be older than the kernel */
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
+
+/* Address space that starts on a huge page and ends behind n_bytes. */
+static void *reserve(size_t n_bytes)
+{
+    size_t room = n_bytes + HUGE_PAGE;
+    char *at = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return at;
+    size_t lead = (HUGE_PAGE - (uintptr_t)at % HUGE_PAGE) % HUGE_PAGE;
+    size_t used = (n_bytes + PAGE - 1) / PAGE * PAGE;
+    if (lead) munmap(at, lead);
+    munmap(at + lead + used, room - lead - used);
+    return at + lead;
+}
+
+/* Huge pages halve the cost of writing and summing gradients, but most systems grant shared memory none unless they are
+ * asked for at once (Linux 6.1; /sys/kernel/mm/transparent_hugepage/shmem_enabled is "never" by default). All of it is
+ * a wish: refused, the pages stay small. */
+static void want_huge_pages(void *at, size_t n_bytes)
+{
+    madvise(at, n_bytes, MADV_POPULATE_WRITE);
+    madvise(at, n_bytes, MADV_COLLAPSE);
+}
+
 static int map(int fd, size_t n_bytes, void **p, struct wl_err *e)
 {
-    void *at = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *at = reserve(n_bytes);
+    if (at != MAP_FAILED) at = mmap(at, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
     if (at == MAP_FAILED) return wl_fail_errno(e, "mapping %zu bytes of shared memory", n_bytes);
-    madvise(at, n_bytes, MADV_HUGEPAGE); /* a wish; most kernels refuse it for shared memory */
+    if (n_bytes >= HUGE_PAGE) want_huge_pages(at, n_bytes);
     *p = at;
     return 0;
 }

@@ -42,40 +42,46 @@ static void slice_of(const struct wl_shm *g, size_t offset, size_t n, size_t *be
     if (*end > n) *end = n;
 }
 
-static int check_in_step(struct wl_shm *g, struct wl_err *e)
+static bool same_call(const struct wl_shm_call *a, const struct wl_shm_call *b)
 {
-    const struct wl_shm_slot *own = &g->ctl->slot[g->rank];
+    return a->region == b->region && a->offset == b->offset && a->n == b->n;
+}
+
+int wl_shm_check_in_step(struct wl_shm *g, const struct wl_shm_call *own, const uint64_t *k, struct wl_err *e)
+{
     for (int r = 0; r < g->size; r++) {
         const struct wl_shm_slot *s = &g->ctl->slot[r];
-        if (s->call.region == own->call.region && s->call.offset == own->call.offset && s->call.n == own->call.n)
-            continue;
+        const struct wl_shm_call *other = k ? &s->calls[*k % WL_SHM_CALLS] : &s->call;
+        if (same_call(own, other)) continue;
         wl_shm_give_up(g);
         return wl_fail(e, WL_EJOB,
                        "ranks are not in step: rank %d sums %zu numbers at byte %zu of buffer %d, rank %d %zu at byte "
                        "%zu of buffer %d",
-                       atomic_load(&own->world_rank), own->call.n, own->call.offset, own->call.region,
-                       atomic_load(&s->world_rank), s->call.n, s->call.offset, s->call.region);
+                       atomic_load(&g->ctl->slot[g->rank].world_rank), own->n, own->offset, own->region,
+                       atomic_load(&s->world_rank), other->n, other->offset, other->region);
     }
     return 0;
+}
+
+void wl_shm_sum_own(const struct wl_shm *g, const struct wl_shm_region *r, size_t offset, size_t n, bool everywhere)
+{
+    size_t begin, end;
+    slice_of(g, offset, n, &begin, &end);
+    sum_parts(g, r, offset + begin * sizeof(float), end - begin, everywhere);
 }
 
 int wl_shm_sum_slice(struct wl_shm *g, struct wl_shm_region *r, size_t offset, size_t n, bool everywhere,
                      struct wl_err *e)
 {
-    struct wl_shm_slot *own = &g->ctl->slot[g->rank];
-    own->call.region = r->index;
-    own->call.offset = offset;
-    own->call.n = n;
+    struct wl_shm_call *own = &g->ctl->slot[g->rank].call;
+    *own = (struct wl_shm_call) { .region = r->index, .offset = offset, .n = n };
     int rc = wl_shm_barrier(g, e);
-    if (!rc) rc = check_in_step(g, e);
-    if (rc) return rc;
-    size_t begin, end;
-    slice_of(g, offset, n, &begin, &end);
-    sum_parts(g, r, offset + begin * sizeof(float), end - begin, everywhere);
-    return 0;
+    if (!rc) rc = wl_shm_check_in_step(g, own, NULL, e);
+    if (!rc) wl_shm_sum_own(g, r, offset, n, everywhere);
+    return rc;
 }
 
-static struct wl_shm_region *region_with(struct wl_shm *g, const float *x, size_t n, size_t *offset)
+struct wl_shm_region *wl_shm_region_with(struct wl_shm *g, const float *x, size_t n, size_t *offset)
 {
     for (struct wl_shm_region *r = g->regions; r; r = r->next) {
         uintptr_t from = (uintptr_t)r->part[g->rank], at = (uintptr_t)x;
@@ -89,7 +95,7 @@ static struct wl_shm_region *region_with(struct wl_shm *g, const float *x, size_
 int wl_shm_staged(struct wl_shm *g, float *x, size_t n, wl_shm_reduce *reduce, void *of, struct wl_err *e)
 {
     size_t offset;
-    struct wl_shm_region *r = region_with(g, x, n, &offset);
+    struct wl_shm_region *r = wl_shm_region_with(g, x, n, &offset);
     if (r) return reduce(of, r, offset, n, e);
     const size_t piece = WL_SHM_MAIL / sizeof *x;
     char *mail = g->mail->part[g->rank];

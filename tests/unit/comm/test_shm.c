@@ -72,6 +72,35 @@ static void test_sums(void **state)
     }
 }
 
+/* Sums in the background: more than wait at one time, of sizes that slices do not divide, handed over before the others
+ * have theirs. Twice, since the second round's buffers hold the first round's sums. */
+static int sum_behind(struct wl_comm *c, struct report *r, struct wl_err *e)
+{
+    enum { BUFFERS = 300, FLOATS = 1009 };
+    float *x = c->ops->alloc_shared(c, BUFFERS * FLOATS * sizeof *x, e), alone = 1;
+    if (!x) return e->code;
+    for (int round = 0; round < 2; round++) {
+        int rc = 0;
+        for (size_t i = 0; i < BUFFERS * FLOATS; i++) x[i] = number(c->rank, i);
+        for (size_t b = 0; b < BUFFERS && !rc; b++) {
+            rc = c->ops->reduce_start(c, x + b * FLOATS, FLOATS, e);
+            if (!rc) rc = c->ops->reduce_poll(c, e);
+        }
+        if (!rc) rc = c->ops->reduce_start(c, &alone, 1, e); /* not in shared memory: at once */
+        if (!rc) rc = c->ops->reduce_finish(c, e);
+        if (rc) return rc;
+        for (size_t i = 0; i < BUFFERS * FLOATS; i++) r->value[0] += !same_bits(x[i], sum_of(c->size, i));
+    }
+    r->value[0] += alone != (float)c->size * (float)c->size;
+    return c->ops->reduce_finish(c, e); /* nothing to wait for */
+}
+
+static void test_sums_behind(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 5; n++) all_ranks_found_no_difference(n, sum_behind);
+}
+
 static int sum_and_copy(struct wl_comm *c, struct report *r, struct wl_err *e)
 {
     enum { N = 100000 };
@@ -180,6 +209,37 @@ static void test_rank_that_leaves(void **state)
     assert_true(r[1].came_back);
 }
 
+static int one_is_killed_behind(struct wl_comm *c, struct report *r, struct wl_err *e)
+{
+    (void)r;
+    float *x = c->ops->alloc_shared(c, 64, e);
+    if (!x) return e->code;
+    if (c->rank == 1) raise(SIGKILL);
+    int rc = c->ops->reduce_start(c, x, 16, e);
+    if (!rc) rc = c->ops->reduce_poll(c, e);
+    return rc ? rc : c->ops->reduce_finish(c, e);
+}
+
+static void test_killed_rank_behind(void **state)
+{
+    (void)state;
+    struct report *r = run_ranks(3, one_is_killed_behind);
+    assert_false(r[1].came_back);
+    for (int k = 0; k < 3; k += 2) {
+        assert_int_equal(r[k].rc, WL_EJOB);
+        assert_non_null(strstr(r[k].msg, "rank 1"));
+    }
+}
+
+static int out_of_step_behind(struct wl_comm *c, struct report *r, struct wl_err *e)
+{
+    (void)r;
+    float *x = c->ops->alloc_shared(c, 1024, e);
+    if (!x) return e->code;
+    int rc = c->ops->reduce_start(c, x + 16 * c->rank, 16, e);
+    return rc ? rc : c->ops->reduce_finish(c, e);
+}
+
 static int out_of_step(struct wl_comm *c, struct report *r, struct wl_err *e)
 {
     (void)r;
@@ -196,6 +256,9 @@ static void test_out_of_step(void **state)
         assert_non_null(strstr(r[k].msg, "not in step"));
     }
     assert_non_null(strstr(r[0].msg, "63"));
+    r = run_ranks(2, out_of_step_behind);
+    for (int k = 0; k < 2; k++) assert_int_equal(r[k].rc, WL_EJOB);
+    assert_true(strstr(r[0].msg, "not in step") || strstr(r[1].msg, "not in step"));
 }
 
 /* ---- one outcome of many ---------------------------------------------------------------------------------------- */
@@ -239,7 +302,7 @@ static void test_table(void **state)
         assert_non_null(o->help);
         if (o->unavailable) continue;
         assert_true(o->open && o->all_reduce_sum && o->all_reduce_sum_f64 && o->broadcast && o->barrier &&
-                    o->alloc_shared && o->abandon);
+                    o->alloc_shared && o->abandon && o->reduce_start && o->reduce_poll && o->reduce_finish);
         usable++;
     }
     assert_true(usable >= 2);
@@ -271,9 +334,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sums_behind),
         cmocka_unit_test(test_f64_and_broadcast),
         cmocka_unit_test(test_more_ranks_than_cores),
         cmocka_unit_test(test_killed_rank),
+        cmocka_unit_test(test_killed_rank_behind),
         cmocka_unit_test(test_rank_that_leaves),
         cmocka_unit_test(test_out_of_step),
         cmocka_unit_test(test_agree),

@@ -47,6 +47,24 @@ static int rounds(struct thread *t, struct wl_shm *g)
     return rc ? rc : wl_shm_barrier(g, &t->e);
 }
 
+/* Halves that are handed over one after the other, while the rank still writes what comes behind them. */
+static int rounds_behind(struct thread *t, struct wl_shm *g)
+{
+    struct wl_shm_region *region;
+    int rc = wl_shm_region_new(g, COUNT * sizeof(float), &region, &t->e);
+    for (int round = 0; round < ROUNDS && !rc; round++) {
+        float *x = (float *)region->part[t->rank];
+        for (size_t half = 0; half < 2 && !rc; half++) {
+            size_t from = half * COUNT / 2;
+            for (size_t i = from; i < from + COUNT / 2; i++) x[i] = number(t->rank, i + (size_t)round);
+            rc = wl_shm_reduce_start(g, x + from, COUNT / 2, &t->e);
+        }
+        if (!rc) rc = wl_shm_reduce_finish(g, &t->e);
+        for (size_t i = 0; i < COUNT; i++) t->wrong += x[i] != sum_of(RANKS, i + (size_t)round);
+    }
+    return rc ? rc : wl_shm_barrier(g, &t->e);
+}
+
 static void *be_rank(void *thread)
 {
     struct thread *t = thread;
@@ -54,6 +72,7 @@ static void *be_rank(void *thread)
     struct wl_shm *g;
     t->rc = wl_shm_join(&g, t->control, t->rank, RANKS, t->rank, a, &t->e);
     if (!t->rc) t->rc = rounds(t, g);
+    if (!t->rc) t->rc = rounds_behind(t, g);
     wl_arena_free(a);
     return NULL;
 }
