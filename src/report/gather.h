@@ -73,6 +73,7 @@ void wl_add_energy(const struct wl_gathered *g, struct wl_document *d);
 int wl_add_hours(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 int wl_add_trace(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 int wl_add_learning(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
+int wl_add_batches(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 void wl_add_runs(const struct wl_gathered *g, struct wl_document *d);
 
 #endif

@@ -93,6 +93,17 @@ const struct wl_metric wl_metrics[] = {
       "as the workload reported it for the epoch; mean over repeats, the band runs from the smallest to the largest "
       "run",
       "metric marks" },
+    { "batch-final", "metric at the end", "",
+      "the workload's value for the last epoch; mean over the runs with one global batch", "metric marks" },
+    { "batch-best", "metric of the best epoch", "",
+      "the largest value over the epochs of a run, of losses and errors the smallest; mean over the runs with one "
+      "global "
+      "batch: a maximum over noisy epochs is above what a new set of data would show",
+      "metric marks" },
+    { "batch-ci95", "95 % interval over runs", "",
+      "mean -+ t(0.975, n - 1) s / sqrt(n), s the standard deviation over the n runs with one global batch; needs two "
+      "runs",
+      "metric marks" },
     { "run-time", "wall time", "s", "end minus start of the job, start-up and validation included",
       "CLOCK_MONOTONIC of wattlaw" },
     { "run-epoch-time", "epoch time of a run", "s", "mean over all epochs of the run, the first one included", marks },

@@ -85,7 +85,7 @@ static void small(void **state)
     assert_holds(warnings, "Estimated, not measured: the energies of 12 of 12 runs");
     assert_holds(warnings, "Not used: 1 of 13 runs (run 13 failed: exit status 3");
     assert_holds(warnings, "Skipped: 1 of 6 configurations (1000 workers are more than 2 cores)");
-    assert_int_equal(d->findings.n, 3);
+    assert_int_equal(d->findings.n, 4); /* two groups, the best configuration, the global batch */
     assert_holds(d->findings.v[0], "resnet50, local batch 8: ");
     assert_holds(d->findings.v[0], "95 % interval");
     assert_holds(d->findings.v[0], "estimated energy");

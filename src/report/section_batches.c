@@ -1,0 +1,222 @@
+/* The large-batch effect: what was learned against the global batch. */
+#include "report/batches.h"
+
+#include <math.h>
+
+static const struct wl_column columns[] = {
+    { .id = "workload", .label = "workload", .text = true },
+    { .id = "line", .label = "runs of", .text = true },
+    { .id = "workers", .label = "workers" },
+    { .id = "metric", .label = "metric", .text = true },
+    { .id = "global_batch", .label = "global batch" },
+    { .id = "runs", .label = "runs" },
+    { .id = "final", .label = "at the end", .metric = "batch-final", .digits = 4 },
+    { .id = "final_lo", .label = "from", .metric = "batch-ci95", .digits = 4 },
+    { .id = "final_hi", .label = "to", .metric = "batch-ci95", .digits = 4 },
+    { .id = "best", .label = "best epoch", .metric = "batch-best", .digits = 4 },
+    { .id = "best_lo", .label = "from", .metric = "batch-ci95", .digits = 4 },
+    { .id = "best_hi", .label = "to", .metric = "batch-ci95", .digits = 4 },
+};
+
+/* ---- the figure of a metric -------------------------------------------------------------------------------------- */
+
+static struct wl_reals batch_ticks(const struct wl_batch_metric *m, struct wl_arena *a)
+{
+    enum { MOST_TICKS = 12 };
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_lines; i++) n += m->lines[i].n_points;
+    double *batches = wl_new_array(a, double, n);
+    n = 0;
+    for (size_t i = 0; i < m->n_lines; i++)
+        for (size_t k = 0; k < m->lines[i].n_points; k++) batches[n++] = m->lines[i].points[k].batch;
+    return wl_count_ticks(batches, n, true, MOST_TICKS, a);
+}
+
+/* Runs as points, the means with their intervals on a line, the means of the best epochs on a dashed one. */
+static void add_line(struct wl_figure *f, const struct wl_batch_line *line, bool with_best, int slot)
+{
+    size_t n = line->n_points;
+    double *x = wl_new_array(f->arena, double, n), *final = wl_new_array(f->arena, double, n),
+           *best = wl_new_array(f->arena, double, n), *lo = wl_new_array(f->arena, double, n),
+           *hi = wl_new_array(f->arena, double, n);
+    const char **notes = wl_new_array(f->arena, const char *, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct wl_batch_point *p = &line->points[i];
+        x[i] = p->batch;
+        final[i] = p->final.mean;
+        lo[i] = p->final.lo;
+        hi[i] = p->final.hi;
+        best[i] = p->best.mean;
+        notes[i] = wl_strf(f->arena, "mean of %zu run%s", p->runs, p->runs == 1 ? "" : "s");
+    }
+    wl_figure_add(f, &(struct wl_series) { .label = line->label,
+                                           .style = WL_STYLE_POINTS,
+                                           .n = line->n_runs,
+                                           .x = line->batch,
+                                           .y = line->final,
+                                           .notes = line->notes,
+                                           .colour = slot,
+                                           .marker = slot + slot / WL_COLOURS });
+    struct wl_series mean = { .style = WL_STYLE_LINE, .n = n, .x = x, .y = final, .colour = slot };
+    mean.lo = lo;
+    mean.hi = hi;
+    mean.notes = notes;
+    wl_figure_add(f, &mean);
+    if (!with_best) return;
+    mean.y = best;
+    mean.lo = mean.hi = NULL;
+    mean.dashed = true;
+    wl_figure_add(f, &mean);
+}
+
+/* A diverged run has a loss that would press all others to the axis. */
+static bool needs_log(const struct wl_batch_metric *m)
+{
+    enum { LINEAR_FACTOR = 20 };
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < m->n_lines; i++)
+        for (size_t k = 0; k < m->lines[i].n_runs; k++) {
+            low = fmin(low, m->lines[i].final[k]);
+            high = fmax(high, m->lines[i].final[k]);
+        }
+    return low > 0 && high > LINEAR_FACTOR * low;
+}
+
+/* "Left out, without a value at the end: run 3, run 7 and 4 more." */
+static char *missing_text(const struct wl_strs *missing, struct wl_arena *a)
+{
+    enum { SHOWN = 5 };
+    if (missing->n == 0) return NULL;
+    struct wl_text t = WL_TEXT(a);
+    wl_text_add(&t, "Left out, without a value at the end: ");
+    for (size_t i = 0; i < missing->n && i < SHOWN; i++) wl_text_addf(&t, "%s%s", i ? ", " : "", missing->v[i]);
+    if (missing->n > SHOWN) wl_text_addf(&t, " and %zu more", missing->n - SHOWN);
+    wl_text_add(&t, ".");
+    return t.s;
+}
+
+static char *capital(const char *words, struct wl_arena *a)
+{
+    char *s = wl_strdup(a, words);
+    if (s[0] >= 'a' && s[0] <= 'z') s[0] = (char)(s[0] - 'a' + 'A');
+    return s;
+}
+
+static struct wl_figure *metric_figure(const struct wl_gathered *g, const struct wl_batch_set *set, bool many,
+                                       const struct wl_batch_metric *m)
+{
+    struct wl_arena *a = g->arena;
+    const char *suffix = many ? wl_strf(a, "-%s", wl_slug(set->workload, a)) : "";
+    struct wl_figure *f = wl_figure_new(a, wl_strf(a, "batch-%s%s", wl_slug(m->name, a), suffix),
+                                        wl_strf(a, "%s against global batch%s%s", capital(m->words, a),
+                                                many ? ", " : "", many ? set->workload : ""));
+    f->x = (struct wl_axis) { .label = "global batch", .unit = "samples", .log = true, .min = NAN, .max = NAN };
+    f->x.ticks = batch_ticks(m, a);
+    f->y = (struct wl_axis) { .label = m->words, .log = needs_log(m), .min = NAN, .max = NAN };
+    f->metrics = m->better == WL_BETTER_UNKNOWN ? "batch-final batch-ci95" : "batch-final batch-best batch-ci95";
+    f->caption = m->better == WL_BETTER_UNKNOWN
+                     ? "Points: runs at their end. Line: their means, with 95 % intervals where there are repeats."
+                     : "Points: runs at their end. Line: their means, with 95 % intervals where there are repeats. "
+                       "Dashed: means of the best epochs.";
+    f->source = missing_text(&m->missing, a);
+    f->simulated = set->simulated;
+    for (size_t i = 0; i < m->n_lines; i++) add_line(f, &m->lines[i], m->better != WL_BETTER_UNKNOWN, (int)i);
+    wl_figure_finish(f);
+    return f;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static void add_mean(struct wl_table_data *t, const struct wl_batch_mean *m)
+{
+    wl_table_data_real(t, m->mean);
+    wl_table_data_real(t, m->lo);
+    wl_table_data_real(t, m->hi);
+}
+
+static void add_rows(struct wl_table_data *t, const struct wl_batch_metric *m)
+{
+    for (size_t i = 0; i < m->n_lines; i++)
+        for (size_t k = 0; k < m->lines[i].n_points; k++) {
+            const struct wl_batch_line *line = &m->lines[i];
+            const struct wl_batch_point *p = &line->points[k];
+            wl_table_data_text(t, line->workload);
+            wl_table_data_text(t, line->label);
+            wl_table_data_real(t, line->workers);
+            wl_table_data_text(t, m->name);
+            wl_table_data_real(t, p->batch);
+            wl_table_data_real(t, (double)p->runs);
+            add_mean(t, &p->final);
+            add_mean(t, &p->best);
+        }
+}
+
+/* ---- findings ---------------------------------------------------------------------------------------------------- */
+
+static void put_mean(struct wl_text *to, const struct wl_batch_point *p, struct wl_arena *a)
+{
+    wl_text_addf(to, "%s", wl_digits(a, p->final.mean, 3));
+    if (isfinite(p->final.lo))
+        wl_text_addf(to, " (95 %% interval %s to %s)", wl_digits(a, p->final.lo, 3), wl_digits(a, p->final.hi, 3));
+}
+
+/* Where the mean is best, and what the largest batch has. */
+static void add_finding(const struct wl_batch_set *set, const struct wl_batch_metric *m, struct wl_document *d)
+{
+    const struct wl_batch_line *line = &m->lines[0];
+    const struct wl_batch_point *best = &line->points[0], *last = &line->points[line->n_points - 1];
+    double sign = m->better == WL_BETTER_SMALLER ? -1 : 1;
+    if (line->n_points < 2 || m->better == WL_BETTER_UNKNOWN) return;
+    for (size_t i = 1; i < line->n_points; i++)
+        if (sign * line->points[i].final.mean > sign * best->final.mean) best = &line->points[i];
+    struct wl_text t = WL_TEXT(d->arena);
+    wl_text_addf(&t, "%s%s%s: %s at the end is best at a global batch of %.15g, ", set->workload,
+                 *set->workload ? ", " : "", line->label, m->words, best->batch);
+    put_mean(&t, best, d->arena);
+    if (best != last) {
+        wl_text_addf(&t, "; at %.15g, the largest, it is ", last->batch);
+        put_mean(&t, last, d->arena);
+    } else {
+        wl_text_add(&t, ", the largest");
+    }
+    wl_text_add(&t, ".");
+    wl_strs_add(d->arena, &d->findings, t.s);
+}
+
+/* ---- the section ------------------------------------------------------------------------------------------------- */
+
+static void warn(const struct wl_batch_set *set, struct wl_document *d)
+{
+    wl_strs_add(d->arena, &d->warnings,
+                wl_strf(d->arena,
+                        "%s%sno run told what it learned (metric marks), so nothing can be said on the effect of its "
+                        "%zu global batches.",
+                        set->workload, *set->workload ? ": " : "", set->n_batches));
+}
+
+int wl_add_batches(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e)
+{
+    struct wl_batch_sets sets;
+    struct wl_section *s = NULL;
+    struct wl_table_data *t =
+        wl_table_data_new(g->arena, "batches", "Learning by global batch", columns, WL_COUNT(columns));
+    int rc = wl_batch_sets(g, &sets, e);
+    if (rc) return rc;
+    for (size_t i = 0; i < sets.n; i++) {
+        const struct wl_batch_set *set = &sets.v[i];
+        if (set->n_metrics == 0) warn(set, d);
+        for (size_t k = 0; k < set->n_metrics; k++) {
+            const struct wl_batch_metric *m = &set->metrics[k];
+            if (m->n_lines == 0) continue;
+            if (!s) s = wl_document_section(d, "batches", "Learning against global batch");
+            wl_section_figure(d, s, metric_figure(g, set, sets.n > 1, m));
+            add_rows(t, m);
+            if (k == 0) add_finding(set, m, d);
+        }
+        t->simulated = t->simulated || set->simulated;
+    }
+    if (!s) return 0;
+    t->caption = "Means over runs. All local batches, power caps and clocks together.";
+    wl_section_table(d, s, t);
+    return 0;
+}
