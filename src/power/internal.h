@@ -48,6 +48,9 @@ struct wl_sensor_ops {
 
     /* (optional) The job's first process is pid. Called from any thread. */
     void (*watch)(struct wl_sensor *s, pid_t pid);
+
+    /* (optional) Adds to `out` what a reader of the readings should know. Not while a thread reads. */
+    void (*notes)(const struct wl_sensor *s, struct wl_strs *out, struct wl_arena *a);
 };
 
 extern const struct wl_sensor_ops wl_sensor_nvml, wl_sensor_rapl, wl_sensor_acpi, wl_sensor_cray, wl_sensor_ipmi,
@@ -67,8 +70,20 @@ void wl_reading_set(struct wl_reading *r, double value, int64_t t0_ns);
 void wl_reading_mean(struct wl_reading *r, double value, int64_t from_ns, int64_t to_ns);
 void wl_reading_fail(struct wl_reading *r, const char *why);
 
+/* Adds a fact to a device; both texts live as long as the sensor. */
+void wl_sensor_add_fact(struct wl_sensor *s, int device, const char *key, const char *value);
+
 /* Calls read() with a fresh s->readings. */
 void wl_sensor_read(struct wl_sensor *s, bool all);
+
+/* A value that a sensor shows again before its next update is no new reading. It is dropped while it is younger than
+ * the update period, but not for longer than WL_REPEAT_NS, so that no gap comes of it. */
+#define WL_REPEAT_NS (WL_NS_PER_S / 10)
+struct wl_repeats {
+    double value;    /* as kept last, */
+    int64_t kept_ns; /* and when; 0: none yet */
+};
+bool wl_is_repeat(struct wl_repeats *r, const struct wl_reading *reading, double update_s);
 
 /* How often something costly is done: at most so often that it takes 1/share of a core. */
 struct wl_budget {

@@ -89,12 +89,85 @@ typedef struct {
     nvmlValue_t value;
 } nvmlFieldValue_t;
 
-/* Field ids */
+/* Field ids. Times in which the clock was held down are ns since the driver was loaded. */
 enum {
-    NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION = 83, /* mJ since the driver was loaded */
-    NVML_FI_DEV_POWER_AVERAGE = 185,           /* mW, mean of 1 s; Ampere (not GA100) and newer */
-    NVML_FI_DEV_POWER_INSTANT = 186,           /* mW */
+    NVML_FI_DEV_PERF_POLICY_POWER = 74,
+    NVML_FI_DEV_PERF_POLICY_THERMAL = 75,
+    NVML_FI_DEV_PERF_POLICY_SYNC_BOOST = 76,
+    NVML_FI_DEV_PERF_POLICY_BOARD_LIMIT = 77,
+    NVML_FI_DEV_PERF_POLICY_RELIABILITY = 79,
+    NVML_FI_DEV_MEMORY_TEMP = 82,                /* degrees Celsius */
+    NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION = 83,   /* mJ since the driver was loaded */
+    NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX = 138, /* KiB; the scope is a link or all of them */
+    NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX = 139,
+    NVML_FI_DEV_POWER_AVERAGE = 185,       /* mW, mean of 1 s; Ampere (not GA100) and newer */
+    NVML_FI_DEV_POWER_INSTANT = 186,       /* mW */
+    NVML_FI_DEV_ENERGY = 191,              /* as 83, with a power scope */
+    NVML_FI_DEV_PCIE_COUNT_TX_BYTES = 197, /* starts over at the end of its type */
+    NVML_FI_DEV_PCIE_COUNT_RX_BYTES = 198,
+    NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN = 269,
+    NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN = 270,
+    NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN = 271,
 };
+
+/* scopeId of power and energy fields; of NVLink fields all links together */
+enum { NVML_POWER_SCOPE_GPU = 0, NVML_POWER_SCOPE_MODULE = 1, NVML_POWER_SCOPE_MEMORY = 2 };
+#define NVML_ALL_LINKS 0xffffffffu
+
+/* nvmlSamplingType_t */
+enum { NVML_GPU_UTILIZATION_SAMPLES = 1 };
+
+typedef struct {
+    unsigned long long timeStamp; /* us since 1970 */
+    nvmlValue_t sampleValue;
+} nvmlSample_t;
+
+/* nvmlDeviceGetComputeRunningProcesses_v3 and _v2; the plain call leaves out the last two. */
+typedef struct {
+    unsigned pid;
+    unsigned long long usedGpuMemory; /* bytes */
+    unsigned gpuInstanceId, computeInstanceId;
+} nvmlProcessInfo_t;
+
+/* ---- GPM: profiling counters of Hopper and newer ---- */
+
+typedef struct nvmlGpmSample_st *nvmlGpmSample_t;
+
+/* nvmlGpmMetricId_t: shares in %, rates in MiB/s */
+enum {
+    NVML_GPM_METRIC_SM_UTIL = 2,
+    NVML_GPM_METRIC_SM_OCCUPANCY = 3,
+    NVML_GPM_METRIC_ANY_TENSOR_UTIL = 5,
+    NVML_GPM_METRIC_DRAM_BW_UTIL = 10,
+    NVML_GPM_METRIC_PCIE_TX_PER_SEC = 20,
+    NVML_GPM_METRIC_PCIE_RX_PER_SEC = 21,
+    NVML_GPM_METRIC_NVLINK_TOTAL_RX_PER_SEC = 60,
+    NVML_GPM_METRIC_NVLINK_TOTAL_TX_PER_SEC = 61,
+    NVML_GPM_METRIC_MAX = 333, /* grows from header to header; the library looks at numMetrics of them */
+};
+
+typedef struct {
+    unsigned metricId;
+    nvmlReturn_t nvmlReturn;
+    double value;
+    struct {
+        char *shortName, *longName, *unit;
+    } metricInfo;
+} nvmlGpmMetric_t;
+
+typedef struct {
+    unsigned version; /* NVML_GPM_VERSION */
+    unsigned numMetrics;
+    nvmlGpmSample_t sample1, sample2;
+    nvmlGpmMetric_t metrics[NVML_GPM_METRIC_MAX];
+} nvmlGpmMetricsGet_t;
+
+typedef struct {
+    unsigned version; /* NVML_GPM_VERSION */
+    unsigned isSupportedDevice;
+} nvmlGpmSupport_t;
+
+enum { NVML_GPM_VERSION = 1 };
 
 /* nvmlClockType_t */
 enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };

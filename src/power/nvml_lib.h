@@ -36,6 +36,25 @@ struct wl_nvml {
     nvmlReturn_t (*DeviceGetTemperature)(nvmlDevice_t, int, unsigned *);
     nvmlReturn_t (*DeviceGetCurrentClocksEventReasons)(nvmlDevice_t, unsigned long long *);
 
+    nvmlReturn_t (*DeviceGetSamples)(nvmlDevice_t, int type, unsigned long long since_us, int *value_type,
+                                     unsigned *count, nvmlSample_t *);
+    nvmlReturn_t (*DeviceGetComputeRunningProcesses)(nvmlDevice_t, unsigned *count, nvmlProcessInfo_t *);
+
+    /* optional: what the GPU is */
+    nvmlReturn_t (*DeviceGetArchitecture)(nvmlDevice_t, unsigned *);
+    nvmlReturn_t (*DeviceGetVbiosVersion)(nvmlDevice_t, char *, unsigned);
+    nvmlReturn_t (*DeviceGetSerial)(nvmlDevice_t, char *, unsigned);
+    nvmlReturn_t (*DeviceGetEccMode)(nvmlDevice_t, int *now, int *after_reset);
+    nvmlReturn_t (*DeviceGetPersistenceMode)(nvmlDevice_t, int *);
+    nvmlReturn_t (*DeviceGetMigMode)(nvmlDevice_t, unsigned *now, unsigned *after_reset);
+
+    /* optional: GPM */
+    nvmlReturn_t (*GpmQueryDeviceSupport)(nvmlDevice_t, nvmlGpmSupport_t *);
+    nvmlReturn_t (*GpmSampleAlloc)(nvmlGpmSample_t *);
+    nvmlReturn_t (*GpmSampleFree)(nvmlGpmSample_t);
+    nvmlReturn_t (*GpmSampleGet)(nvmlDevice_t, nvmlGpmSample_t);
+    nvmlReturn_t (*GpmMetricsGet)(nvmlGpmMetricsGet_t *);
+
     /* optional: limits (mW, MHz) */
     nvmlReturn_t (*DeviceGetPowerManagementLimit)(nvmlDevice_t, unsigned *);
     nvmlReturn_t (*DeviceGetPowerManagementDefaultLimit)(nvmlDevice_t, unsigned *);

@@ -25,20 +25,36 @@
 /* ---- What is measured ---- */
 
 enum wl_quantity {
-    WL_POWER,         /* power_w: W; one series a device and scope, its variant says which kind */
-    WL_POWER_AVERAGE, /* power_average_w: W, the driver's running average where power_w is the instant value */
-    WL_ENERGY,        /* energy_j: J, a counter that only grows; a fall is a reset */
-    WL_SM_UTIL,       /* sm_util_pct: %, share of time with any kernel on the GPU ("busy time") */
-    WL_MEM_UTIL,      /* mem_util_pct: %, share of time the GPU memory was read or written */
-    WL_SM_CLOCK,      /* sm_clock_mhz */
-    WL_MEM_CLOCK,     /* mem_clock_mhz */
-    WL_MEM_USED,      /* mem_used_bytes: of a GPU, or of the node (total - available) */
-    WL_TEMPERATURE,   /* temperature_c */
-    WL_EVENT_REASONS, /* event_reasons: bit mask, why the GPU clock is where it is (enum wl_event_reason) */
-    WL_CPU_TIME,      /* cpu_time_s: s, a counter; of the job's process tree */
-    WL_CPU_UTIL,      /* cpu_util_pct: %, busy share of all CPUs of the node since the previous sample */
-    WL_RSS,           /* rss_bytes: resident memory of the job's process tree, shared pages counted in each */
-    WL_RUNNABLE,      /* runnable: tasks that run or wait for a CPU on the node */
+    WL_POWER,           /* power_w: W; one series a device and scope, its variant says which kind */
+    WL_POWER_AVERAGE,   /* power_average_w: W, the driver's running average where power_w is the instant value */
+    WL_ENERGY,          /* energy_j: J, a counter that only grows; a fall is a reset */
+    WL_SM_UTIL,         /* sm_util_pct: %, share of time with any kernel on the GPU ("busy time") */
+    WL_MEM_UTIL,        /* mem_util_pct: %, share of time the GPU memory was read or written */
+    WL_SM_ACTIVE,       /* sm_active_pct: %, share of the GPU's multiprocessors that had work, over time */
+    WL_SM_OCCUPANCY,    /* sm_occupancy_pct: %, share of the warps that could be there */
+    WL_TENSOR_ACTIVE,   /* tensor_active_pct: %, share of time of the multiprocessors in tensor operations */
+    WL_DRAM_ACTIVE,     /* dram_active_pct: %, share of the highest bandwidth of the GPU's memory */
+    WL_SM_CLOCK,        /* sm_clock_mhz */
+    WL_MEM_CLOCK,       /* mem_clock_mhz */
+    WL_MEM_USED,        /* mem_used_bytes: of a GPU, or of the node (total - available) */
+    WL_TEMPERATURE,     /* temperature_c */
+    WL_MEM_TEMPERATURE, /* mem_temperature_c: of the GPU's memory */
+    WL_EVENT_REASONS,   /* event_reasons: bit mask, why the GPU clock is where it is (enum wl_event_reason) */
+    WL_POWER_CAPPED, /* power_capped_s: s, a counter; time in which the power limit held the GPU clock down; likewise */
+    WL_THERMAL_CAPPED,      /* thermal_capped_s: the temperature, by software or hardware */
+    WL_HW_THERMAL_CAPPED,   /* hw_thermal_capped_s: the temperature, by hardware (halved clock or less) */
+    WL_POWER_BRAKED,        /* power_braked_s: an outer power brake */
+    WL_BOARD_LIMITED,       /* board_limited_s: limits of the board */
+    WL_RELIABILITY_LIMITED, /* reliability_limited_s: the voltage that is reliable */
+    WL_SYNC_BOOSTED,        /* sync_boosted_s: the slowest GPU of a sync boost group */
+    WL_NVLINK_TX, /* nvlink_tx_bytes: B, a counter; sent over all NVLinks of the GPU, data without protocol; likewise */
+    WL_NVLINK_RX, /* nvlink_rx_bytes: received */
+    WL_PCIE_TX,   /* pcie_tx_bytes: sent over PCIe */
+    WL_PCIE_RX,   /* pcie_rx_bytes: received */
+    WL_CPU_TIME,  /* cpu_time_s: s, a counter; of the job's process tree */
+    WL_CPU_UTIL,  /* cpu_util_pct: %, busy share of all CPUs of the node since the previous sample */
+    WL_RSS,       /* rss_bytes: resident memory of the job's process tree, shared pages counted in each */
+    WL_RUNNABLE,  /* runnable: tasks that run or wait for a CPU on the node */
     WL_QUANTITIES
 };
 
@@ -93,6 +109,11 @@ int wl_scope_from(const char *name);
 int wl_variant_from(const char *name);
 bool wl_quantity_counts(enum wl_quantity q); /* a counter: windows take differences, not means */
 
+/* Something that is to be known of a device: "architecture", "Hopper". */
+struct wl_fact {
+    const char *key, *value;
+};
+
 /* A thing with a sensor on it. No text is NULL except bus_id. */
 struct wl_device {
     const char *sensor; /* "nvml" */
@@ -100,6 +121,8 @@ struct wl_device {
     const char *uuid;   /* "GPU-5f0a...": stable on this machine; of other sensors "rapl:package-0", "proc:node" */
     const char *bus_id; /* PCI bus id "00000000:07:00.0", NULL where there is none */
     int index;          /* in the sensor's own order; NVML's is that of the PCI bus */
+    const struct wl_fact *facts;
+    size_t n_facts;
 };
 
 struct wl_channel {
@@ -119,6 +142,7 @@ struct wl_power_opts {
     double rate_hz;           /* samples a second */
     double cpu_tdp_w;         /* cpu_model: full power of one package; NAN: from the table in cpu_model.c */
     double cpu_idle_w;        /* cpu_model: idle power of one package; NAN: a share of the full power */
+    bool gpm;                 /* nvml: the profiling counters of Hopper GPUs and newer too */
     const char *replay_file;  /* replay: CSV t_s,device,quantity,value */
     const char *nvml_library; /* NULL: $NVML_LIBRARY, then libnvidia-ml.so.1 */
     const char *root;         /* in front of /sys and /proc; "" is the machine itself */
@@ -135,6 +159,8 @@ struct wl_power_opts {
       .unit = "W", .help = "full power of one CPU package, for the estimate of cpu_model" },                    \
     { .name = "cpu-idle-w", .type = WL_REAL, .offset = offsetof(holder, at.cpu_idle_w), .min = 0, .max = 10000,   \
       .unit = "W", .help = "idle power of one CPU package, for the estimate of cpu_model" },                    \
+    { .name = "gpm", .type = WL_FLAG, .offset = offsetof(holder, at.gpm),                                         \
+      .help = "read the profiling counters of Hopper GPUs and newer too" },                                       \
     { .name = "replay-file", .type = WL_STR, .offset = offsetof(holder, at.replay_file),                          \
       .help = "CSV t_s,device,quantity,value that the replay sensor plays" },                                   \
     { .name = "nvml-library", .type = WL_STR, .offset = offsetof(holder, at.nvml_library),                        \
@@ -177,6 +203,10 @@ struct wl_sensors {
  * outright that cannot be read. With "auto" it succeeds on any machine. The sensors are closed with the arena. */
 int wl_sensors_open(struct wl_sensors **out, const struct wl_power_opts *opts, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;
+
+/* What a reader of the readings should know, gathered until now: a GPU that others used as well, one that is split into
+ * instances. For after the sampler's stop. */
+void wl_sensors_notes(const struct wl_sensors *s, struct wl_strs *out, struct wl_arena *a);
 
 /* ---- Sampler ---- */
 
@@ -301,6 +331,12 @@ struct wl_energy wl_energy_of_counter(const struct wl_series *s, int64_t t0_ns, 
 /* The mean of a series over the window by the same rule as wl_energy_of_power, for utilisation, clocks and the like;
  * NAN without a reading. */
 double wl_window_mean(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
+
+/* The mean rate of a counter over the window, its unit a second: the difference between t0 and t1, each interpolated
+ * between the readings around it, over that time. An edge without a reading beyond it moves to the nearest reading. A
+ * counter that stood still has the rate 0. NAN where it falls, where readings around an edge are further apart than
+ * max_gap_ns, and with fewer than two readings. */
+double wl_window_rate(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
 
 /* A gap that is still bridged: three periods and at least 250 ms, so that one failed reading does no harm.
  * A sensor that is slower than the period has a longer one of its own, see wl_energy_of_power. */

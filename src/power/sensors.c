@@ -28,6 +28,33 @@ int wl_sensor_add_channel(struct wl_sensor *s, int device, enum wl_quantity q, e
     return (int)s->n_channels++;
 }
 
+void wl_sensor_add_fact(struct wl_sensor *s, int device, const char *key, const char *value)
+{
+    struct wl_device *d = &s->devices[device];
+    struct wl_fact *facts = wl_new_array(s->arena, struct wl_fact, d->n_facts + 1);
+    for (size_t i = 0; i < d->n_facts; i++) facts[i] = d->facts[i];
+    facts[d->n_facts++] = (struct wl_fact) { .key = key, .value = value };
+    d->facts = facts;
+}
+
+void wl_sensors_notes(const struct wl_sensors *s, struct wl_strs *out, struct wl_arena *a)
+{
+    for (size_t i = 0; i < s->n_open; i++) {
+        const struct wl_sensor *sensor = s->open[i];
+        if (sensor->ops->notes) sensor->ops->notes(sensor, out, a);
+    }
+}
+
+bool wl_is_repeat(struct wl_repeats *r, const struct wl_reading *reading, double update_s)
+{
+    int64_t update_ns = isfinite(update_s) ? (int64_t)(update_s * WL_NS_PER_S) : 0;
+    if (update_ns > WL_REPEAT_NS) update_ns = WL_REPEAT_NS;
+    if (!isfinite(reading->value)) return false;
+    if (r->kept_ns != 0 && reading->value == r->value && reading->t_ns - r->kept_ns < update_ns) return true;
+    *r = (struct wl_repeats) { .value = reading->value, .kept_ns = reading->t_ns };
+    return false;
+}
+
 void wl_reading_set(struct wl_reading *r, double value, int64_t t0_ns)
 {
     r->value = value;

@@ -23,14 +23,18 @@
  *     out_of_band=300     a limit set elsewhere, W: the enforced one is never above it
  *
  *     profile=A100        a GPU that is computed (model.h: V100, A100, H100) stands for power, models, limits, clock,
- * busy and update_ms; GPU differences are `spread`'s world=FILE          its history is kept here, for fake-load,
- * fake-truth and other processes (in memory) load=PATTERN        its load until somebody changes it, see
- * fake_pattern_parse (constant:0) seed=1, spread=0.02 chance, and how much GPUs differ counter=sensor      its energy
- * counter adds up power readings and sees what they see
+ *                         busy and update_ms; GPU differences are `spread`'s
+ *     world=FILE          its history is kept here, for fake-load, fake-truth and other processes (in memory)
+ *     load=PATTERN        its load until somebody changes it, see fake_pattern_parse (constant:0)
+ *     seed=1, spread=0.02 chance, and how much GPUs differ
+ *     counter=sensor      its energy counter adds up power readings and sees what they see
+ *
+ * Keys for what else a GPU shows are listed in fake_device.h.
  *
  * A constant power stays below the power limit and clocks below the locked ones. Times count from nvmlInit. GPU k draws
  * k W more than GPU 0. Built with FAKE_OLD it lacks what drivers of the year 2018 lacked; with FAKE_BROKEN it lacks a
  * function that every driver has. */
+#include "fake_device.h"
 #include "fake_limits.h"
 #include "power/nvml_api.h"
 #include "world.h"
@@ -177,7 +181,7 @@ static void set(const char *key, char *v)
         fake.out_of_band_mw = (unsigned)lround(atof(v) * 1e3);
     else if (strcmp(key, "fail") == 0)
         add_fail(v);
-    else
+    else if (!fake_device_set(key, v))
         fprintf(stderr, "fake nvml: unknown key '%s'\n", key);
 }
 
@@ -197,6 +201,7 @@ static void load_script(void)
     static char text[1 << 16];
     const char *from = getenv("WATTLAW_FAKE_NVML");
     memset(&fake, 0, sizeof fake);
+    fake_device_reset();
     fake.gpus = fake.n_models = 1;
     fake.shape_v[0] = 100;
     fake.reset_s = HUGE_VAL;
@@ -405,6 +410,20 @@ static nvmlReturn_t scripted(nvmlDevice_t d, const char *call)
         if (rc_ != NVML_SUCCESS) return rc_;    \
     } while (0)
 
+nvmlReturn_t fake_enter(nvmlDevice_t d, const char *call)
+{
+    ENTER(d, call);
+    return NVML_SUCCESS;
+}
+
+int fake_number(nvmlDevice_t d) { return d->index; }
+double fake_time_s(void) { return now_s(); }
+
+double fake_capped_s(nvmlDevice_t d)
+{
+    return fake.world ? fake_at(&d->model, fake_now_ns()).capped_s : fake_device.capped * now_s();
+}
+
 static nvmlReturn_t put(char *to, unsigned size, const char *text)
 {
     if (strlen(text) >= size) return NVML_ERROR_INSUFFICIENT_SIZE;
@@ -561,6 +580,11 @@ static void answer_field(nvmlDevice_t d, nvmlFieldValue_t *f)
     snprintf(id, sizeof id, "%u", f->fieldId);
     f->nvmlReturn = scripted(d, id);
     f->valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+    if (f->nvmlReturn != NVML_SUCCESS) return;
+    if (f->scopeId != NVML_POWER_SCOPE_GPU) {
+        fake_device_field(d, f, power_reading_mw(d, false) * 1e-3, counter_j(d));
+        return;
+    }
     switch (f->fieldId) {
     case NVML_FI_DEV_POWER_INSTANT: f->value.uiVal = power_reading_mw(d, false); break;
     case NVML_FI_DEV_POWER_AVERAGE: f->value.uiVal = power_reading_mw(d, true); break;
@@ -568,7 +592,7 @@ static void answer_field(nvmlDevice_t d, nvmlFieldValue_t *f)
         f->valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
         f->value.ullVal = (unsigned long long)(counter_j(d) * 1e3);
         break;
-    default: f->nvmlReturn = NVML_ERROR_INVALID_ARGUMENT;
+    default: fake_device_field(d, f, power_reading_mw(d, false) * 1e-3, counter_j(d));
     }
 }
 

@@ -55,12 +55,21 @@ void put_file(struct fixture *f, const char *path, const char *fmt, ...)
     assert_int_equal(fclose(file), 0);
 }
 
-struct wl_sensors *open_sensors(struct fixture *f, const char *names)
+static struct wl_sensors *open_in(struct fixture *f, const char *names, struct wl_arena *a)
 {
     struct wl_sensors *s = NULL;
     f->opts.sensors = wl_split(f->a, names, ',');
-    if (wl_sensors_open(&s, &f->opts, f->a, &f->e) < 0) fail_msg("%s", f->e.msg);
+    if (wl_sensors_open(&s, &f->opts, a, &f->e) < 0) fail_msg("%s", f->e.msg);
     return s;
+}
+
+struct wl_sensors *open_sensors(struct fixture *f, const char *names) { return open_in(f, names, f->a); }
+
+struct wl_sensors *reopen_sensors(struct fixture *f, const char *names)
+{
+    wl_arena_free(f->own);
+    f->own = wl_arena_new(f->a);
+    return open_in(f, names, f->own);
 }
 
 const struct wl_sensor_info *info_of(const struct wl_sensors *s, const char *sensor)

@@ -13,7 +13,8 @@ struct fixture {
     struct wl_arena *a;
     struct wl_err e;
     struct wl_power_opts opts;
-    const char *dir; /* also opts.root */
+    const char *dir;      /* also opts.root */
+    struct wl_arena *own; /* of what reopen_sensors opened last */
 };
 
 int fixture_setup(void **state);    /* *state becomes a struct fixture */
@@ -24,6 +25,9 @@ void put_file(struct fixture *f, const char *path, const char *fmt, ...) WL_PRIN
 
 /* Opens the sensors that are named ("rapl,proc"); fails the test on an error. */
 struct wl_sensors *open_sensors(struct fixture *f, const char *names);
+
+/* As open_sensors, but closes what it opened the time before: a library starts anew. */
+struct wl_sensors *reopen_sensors(struct fixture *f, const char *names);
 
 /* What became of the sensor. */
 const struct wl_sensor_info *info_of(const struct wl_sensors *s, const char *sensor);

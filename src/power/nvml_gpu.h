@@ -1,0 +1,121 @@
+/* The parts of the nvml sensor. Each finds what a GPU answers when the sensor is opened, adds channels for that, and
+ * reads them; a channel exists only where the driver answered. */
+#ifndef WL_POWER_NVML_GPU_H
+#define WL_POWER_NVML_GPU_H
+
+#include "power/nvml_lib.h"
+
+#include <stdatomic.h>
+
+enum { WL_NVML_FIELDS = 24, WL_NVML_SINGLES = 8, WL_NVML_OTHERS = 8 };
+
+/* Quantities read by one call of nvmlDeviceGetFieldValues. Slow ones stand behind the fast ones. */
+struct wl_nvml_fields {
+    int n, n_fast;
+    struct wl_nvml_field {
+        int row, channel; /* in the table of nvml_fields.c; of the sensor */
+        bool wraps;
+        uint64_t count; /* of a counter that starts over: as last read, */
+        double sum;     /* and what it has counted since the first reading */
+        bool counted;
+        struct wl_repeats repeats; /* of a power reading */
+    } v[WL_NVML_FIELDS];
+};
+
+/* Quantities read by a call each; -1: none. */
+struct wl_nvml_calls {
+    int power, energy, sm_util, mem_util, singles[WL_NVML_SINGLES];
+    nvmlSample_t *samples; /* the driver's own record of utilisation, which tells its age; NULL: it keeps none */
+    unsigned most_samples;
+    unsigned long long newest_us; /* the latest stamp of that record, */
+    int64_t newest_ns;            /* and when it was seen first */
+};
+
+/* Profiling counters: two states of them, whose difference is a reading. */
+struct wl_nvml_gpm {
+    nvmlGpmSample_t before, now;
+    int64_t before_ns; /* 0: none yet */
+    int n;
+    struct wl_nvml_gpm_channel {
+        int row, channel;
+        double sum; /* of a rate: what it has added up to */
+    } v[8];
+    nvmlGpmMetricsGet_t get;
+};
+
+/* Who else is on the GPU. */
+struct wl_nvml_company {
+    bool mig; /* the GPU is split into instances */
+    nvmlProcessInfo_t *processes;
+    unsigned most_processes;
+    size_t n_others, n_unseen; /* distinct processes of others; those that /proc does not show */
+    struct {
+        unsigned pid;
+        char name[16];
+    } others[WL_NVML_OTHERS];
+};
+
+struct wl_nvml_unit {
+    nvmlDevice_t handle;
+    int device; /* number within the sensor */
+    struct wl_nvml_fields fields;
+    struct wl_nvml_calls calls;
+    struct wl_nvml_gpm *gpm; /* NULL: not read */
+    struct wl_nvml_company company;
+};
+
+struct wl_nvml_sensor {
+    struct wl_nvml lib;
+    struct wl_nvml_unit *units;
+    size_t n;
+    const char *root;         /* in front of /proc */
+    _Atomic pid_t job;        /* its first process; 0: not known */
+    int64_t slow_ns, look_ns; /* when slow quantities were read last, and processes looked for */
+};
+
+/* Adds a channel to the GPU; -1 where it has that quantity and scope already. */
+int wl_nvml_add_channel(struct wl_sensor *s, const struct wl_nvml_unit *u, enum wl_quantity q, enum wl_scope scope,
+                        enum wl_variant variant);
+bool wl_nvml_has_channel(const struct wl_sensor *s, const struct wl_nvml_unit *u, enum wl_quantity q,
+                         enum wl_scope scope);
+
+/* A value or NVML's refusal. */
+void wl_nvml_set(struct wl_reading *out, nvmlReturn_t rc, double value, int64_t t0_ns);
+
+/* ---- nvml_fields.c ---- */
+
+void wl_nvml_fields_probe(struct wl_sensor *s); /* all GPUs */
+void wl_nvml_fields_read(const struct wl_sensor *s, struct wl_nvml_unit *u, bool all, bool slow,
+                         struct wl_reading *out);
+
+/* Power and energy of the GPU alone, as fast as that goes; NAN where there is none. */
+void wl_nvml_fields_peek(const struct wl_nvml *lib, nvmlDevice_t h, double *watts, double *joules);
+
+/* ---- nvml_calls.c: behind the fields, for what they did not give ---- */
+
+void wl_nvml_calls_probe(struct wl_sensor *s, struct wl_nvml_unit *u);
+void wl_nvml_calls_read(const struct wl_sensor *s, struct wl_nvml_unit *u, bool slow, struct wl_reading *out);
+
+/* ---- nvml_gpm.c ---- */
+
+/* Returns why there are no profiling counters (static text; *fix: the command that allows them), or NULL. */
+const char *wl_nvml_gpm_probe(struct wl_sensor *s, struct wl_nvml_unit *u, const char **fix);
+void wl_nvml_gpm_read(const struct wl_sensor *s, struct wl_nvml_unit *u, struct wl_reading *out);
+
+/* ---- nvml_update.c ---- */
+
+/* How often power and energy move, into the channels' update_s: polls for a moment. */
+void wl_nvml_update_find(struct wl_sensor *s);
+
+/* ---- nvml_facts.c ---- */
+
+void wl_nvml_facts_add(struct wl_sensor *s, const struct wl_nvml_unit *u);
+
+/* ---- nvml_company.c ---- */
+
+void wl_nvml_company_probe(struct wl_sensor *s, struct wl_nvml_unit *u);
+void wl_nvml_company_look(const struct wl_nvml_sensor *n, struct wl_nvml_unit *u);
+void wl_nvml_company_notes(const struct wl_sensor *s, const struct wl_nvml_unit *u, struct wl_strs *out,
+                           struct wl_arena *a);
+
+#endif
