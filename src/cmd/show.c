@@ -79,7 +79,8 @@ static void add_head(struct wl_table *t, const struct setting_names *names)
     static const struct {
         const char *name;
         int digits;
-    } measured[] = { { "epoch s", 4 }, { "run s", 4 }, { "energy J", 4 }, { "power W", 4 }, { "util %", 3 } };
+    } measured[] = { { "epoch s", 4 }, { "run s", 4 },  { "energy J", 4 },
+                     { "power W", 4 }, { "util %", 3 }, { "input %", 3 } };
     wl_table_column(t, "run", true);
     wl_table_column(t, "status", false);
     for (size_t i = 0; i < names->n; i++) wl_table_column(t, names->v[i], names->number[i]);
@@ -94,7 +95,7 @@ static void add_head(struct wl_table *t, const struct setting_names *names)
 static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct wl_cmd_settings *set,
                     const struct setting_names *names, struct wl_arena *a)
 {
-    const double measured[] = { r->epoch_time_s, r->time_s, r->energy_j, r->mean_power_w, r->util_pct };
+    const double measured[] = { r->epoch_time_s, r->time_s, r->energy_j, r->mean_power_w, r->util_pct, r->input_pct };
     wl_table_cellf(t, "%lld", (long long)r->id);
     wl_table_cell(t, wl_run_status_names[r->status]);
     for (size_t i = 0; i < names->n; i++) wl_table_cell(t, value_of(set, names->v[i]));
@@ -111,7 +112,8 @@ static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct
 static void print_common(struct wl_table *t)
 {
     enum { WIDTH = 110 };
-    static const char *const kept[] = { "run", "repeat", "epoch s", "run s", "energy J", "power W", "util %", "value" };
+    static const char *const kept[] = { "run",     "repeat", "epoch s", "run s", "energy J",
+                                        "power W", "util %", "input %", "value" };
     size_t at = 0;
     for (size_t c = 0; c < t->columns; c++) {
         const char *name = t->head[c].name;

@@ -35,6 +35,7 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_bool(o, "estimated", r->estimated);
     wl_json_add_bool(o, "simulated", r->simulated);
     wl_json_add_real(o, "util_pct", r->util_pct);
+    wl_json_add_real(o, "input_pct", r->input_pct);
     wl_json_add_str(o, "metric", r->metric);
     wl_json_add_real(o, "metric_value", r->metric_value);
     struct wl_json *sampling = wl_json_add_object(o, "sampling");

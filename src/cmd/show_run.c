@@ -22,6 +22,7 @@ static void print_head(const struct wl_run_row *r, struct wl_arena *a)
     line("ended", wl_cmd_run_end(r, a));
     line("flagged", r->flag);
     if (!isnan(r->util_pct)) line("util", wl_strf(a, "%.1f %%", r->util_pct));
+    if (!isnan(r->input_pct)) line("input", wl_strf(a, "waited for %.1f %% of the epochs", r->input_pct));
 }
 
 static void print_energy(const struct wl_run_row *r, struct wl_arena *a)

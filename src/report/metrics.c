@@ -51,14 +51,16 @@ const struct wl_metric wl_metrics[] = {
       "supremum test",
       "docs/adr/071" },
     { "aicc", "AICc and weight", "",
-      "n ln(SSE / n) + n + n ln(2 pi) + 2K + 2K(K + 1) / (n - K - 1), K parameters with sigma; weight: exp(-d / 2) over "
+      "n ln(SSE / n) + n + n ln(2 pi) + 2K + 2K(K + 1) / (n - K - 1), K parameters with sigma; weight: exp(-d / 2) "
+      "over "
       "the sum of it, d the distance from the smallest",
       "docs/adr/071" },
     { "llo", "error at larger counts", "%",
       "root mean square error at the left-out worker counts when fitted up to half and to a quarter of the largest",
       "docs/adr/071" },
     { "departure", "departure from the law", "%",
-      "100 (t(N) / law(N) - 1), the law fitted up to a smaller worker count; t-test of ln t, Holm over the counts", law },
+      "100 (t(N) / law(N) - 1), the law fitted up to a smaller worker count; t-test of ln t, Holm over the counts",
+      law },
     { "tradeoff", "speed and energy by level", "",
       "exp of the difference of mean logarithms over runs at one worker count: speed = work per time, energy = that of "
       "the same work; 95 % interval after Welch and Satterthwaite",
@@ -110,6 +112,9 @@ const struct wl_metric wl_metrics[] = {
     { "run-energy", "energy of the run", "J", "energy of the chosen devices from start to end of the job",
       "power sensors" },
     { "run-power", "mean power of the run", "W", "energy of the run / time that the energy covers", "power sensors" },
+    { "run-input", "share of the time that a run waited for input", "%",
+      "100 * (time of the phase input, mean over ranks, added up over epochs) / (times of those epochs)",
+      "phase marks, mark lines of rank 0" },
     { "overhead", "own overhead", "%", "100 * CPU time of wattlaw during the run / wall time: of one core",
       "CLOCK_PROCESS_CPUTIME_ID" },
     { 0 },

@@ -137,6 +137,9 @@ static const struct field run_map[] = {
     { "x.estimated", F_BOOL, AT(wl_run_row, estimated) },
     { "x.simulated", F_BOOL, AT(wl_run_row, simulated) },
     { "x.util_pct", F_REAL, AT(wl_run_row, util_pct) },
+    { "(SELECT 100 * sum(m.value) / sum(p.time_s) FROM epoch p JOIN metric m ON m.run = p.run AND "
+      "ifnull(m.epoch, 0) = p.epoch AND m.name = 'input_s' WHERE p.run = r.id)",
+      F_REAL, AT(wl_run_row, input_pct) },
     { "x.metric", F_TEXT, AT(wl_run_row, metric) },
     { "x.metric_value", F_REAL, AT(wl_run_row, metric_value) },
     { NULL },

@@ -300,6 +300,7 @@ struct wl_run_row {
     double energy_j, mean_power_w; /* over the whole run, of the chosen devices */
     bool estimated, simulated;     /* of that energy */
     double util_pct;               /* busy time of the GPUs, else of the CPUs */
+    double input_pct;              /* share of the epochs' time that ranks waited for input; NAN: not told */
     const char *metric;            /* the main metric and its last value */
     double metric_value;
 };
