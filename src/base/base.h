@@ -8,6 +8,7 @@
 #include "base/csv.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/host.h"
 #include "base/ini.h"
 #include "base/json.h"
 #include "base/log.h"

@@ -2,7 +2,6 @@
 #include "campaign/internal.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 enum {
     DRAIN_MAX = 4096,
@@ -73,8 +72,7 @@ static int store_channel(struct wl_record *r, size_t i, struct wl_err *e)
 /* The host is part of a device's identity in the store. */
 static int store_devices(struct wl_record *r, struct wl_err *e)
 {
-    char host[256] = "unknown";
-    gethostname(host, sizeof host - 1);
+    const char *host = wl_host_name(r->a);
     int rc = 0;
     for (size_t i = 0; i < r->sensors->n_devices && rc == 0; i++) rc = store_device(r, i, host, e);
     for (size_t i = 0; i < r->sensors->n_channels && rc == 0; i++) rc = store_channel(r, i, e);

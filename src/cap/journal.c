@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 enum { FORMAT = 1, JOURNAL_MAX = 1 << 20 };
@@ -100,17 +99,12 @@ static const char *link_of(const char *path, struct wl_arena *a)
 
 int wl_holder_self(struct wl_holder *out, struct wl_arena *a, struct wl_err *e)
 {
-    struct utsname u;
-    char *boot;
-    int rc = wl_file_read("/proc/sys/kernel/random/boot_id", 256, &boot, NULL, a, e);
-    if (rc < 0) return rc;
-    uname(&u);
     *out = (struct wl_holder) { .pid = getpid(),
                                 .started = started_at(getpid(), a),
-                                .boot_id = wl_strip(a, boot),
+                                .boot_id = wl_boot_id(a),
                                 .pid_ns = link_of("/proc/self/ns/pid", a),
-                                .host = wl_strdup(a, u.nodename) };
-    return 0;
+                                .host = wl_host_name(a) };
+    return *out->boot_id ? 0 : wl_fail(e, WL_EIO, "this boot of the machine has no number (boot_id cannot be read)");
 }
 
 enum wl_life wl_holder_life(const struct wl_holder *h, const char **why, struct wl_arena *a)

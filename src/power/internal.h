@@ -46,7 +46,8 @@ struct wl_sensor_ops {
     /* (optional) The sampler starts at t_ns. Called once, before its first read. */
     void (*start)(struct wl_sensor *s, int64_t t_ns);
 
-    /* (optional) The job's first process is pid. Called from any thread. */
+    /* (optional) A first process of the job is pid; called again for each rank that is started by itself. From any one
+     * thread. */
     void (*watch)(struct wl_sensor *s, pid_t pid);
 
     /* (optional) Adds to `out` what a reader of the readings should know. Not while a thread reads. */

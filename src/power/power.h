@@ -226,8 +226,8 @@ struct wl_sampler;
 int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double rate_hz, struct wl_arena *a,
                      struct wl_err *e) WL_MUST_CHECK;
 
-/* The job's first process: from now on `proc` follows it, its descendants and its process group. Any thread may call
- * it. */
+/* A first process of the job: from now on `proc` follows it, its descendants and its process group, beside those of
+ * calls before. One thread calls it. */
 void wl_sampler_watch(struct wl_sampler *s, pid_t pid);
 
 /* Moves up to max samples into out and returns their number, 0 when there are none now. Samples of a channel come in

@@ -19,8 +19,9 @@ struct proc {
     struct wl_budget cpu_budget, memory_budget, search_budget, tree_budget;
     int cpu_util, mem_used, runnable, cpu_time, rss; /* channels */
     struct wl_tree *tree;
-    _Atomic pid_t job; /* as told by watch(); */
-    pid_t followed;    /* as the tree has it */
+    _Atomic pid_t jobs[WL_TREE_JOBS]; /* as told by watch(), */
+    _Atomic int n_jobs;       /* so many, */
+    int followed;             /* of which the tree has these */
 };
 
 static int proc_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
@@ -113,12 +114,12 @@ static pid_t read_loadavg(struct proc *p, struct wl_reading *out)
 
 static void read_job(struct proc *p, bool all, pid_t last_pid, struct wl_reading *out)
 {
-    pid_t job = atomic_load(&p->job);
-    if (job <= 0) return;
+    int jobs = atomic_load(&p->n_jobs);
+    if (jobs == 0) return;
     int64_t cpu0 = wl_thread_cpu_ns();
-    if (job != p->followed || wl_budget_due(&p->search_budget, all)) {
-        p->followed = job;
-        wl_tree_search(p->tree, job, last_pid);
+    if (jobs != p->followed || wl_budget_due(&p->search_budget, all)) {
+        do wl_tree_search(p->tree, p->jobs[p->followed < jobs ? p->followed++ : 0], last_pid);
+        while (p->followed < jobs);
         wl_budget_spent(&p->search_budget, cpu0);
     }
     if (!wl_budget_due(&p->tree_budget, all)) return;
@@ -148,7 +149,10 @@ static void proc_read(struct wl_sensor *s, bool all, struct wl_reading *out)
 static void proc_watch(struct wl_sensor *s, pid_t pid)
 {
     struct proc *p = s->state;
-    atomic_store(&p->job, pid);
+    int n = atomic_load(&p->n_jobs);
+    if (n == WL_TREE_JOBS) return;
+    atomic_store(&p->jobs[n], pid);
+    atomic_store(&p->n_jobs, n + 1);
 }
 
 const struct wl_sensor_ops wl_sensor_proc = {

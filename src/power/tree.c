@@ -18,8 +18,10 @@ struct member {
 
 struct wl_tree {
     DIR *dir;
-    pid_t job;
+    pid_t jobs[WL_TREE_JOBS]; /* first processes */
+    size_t n_jobs;
     pid_t searched_to; /* pids up to here were looked at */
+    bool look_at_all;  /* at the next search: a first process is new, and older than that */
     struct member *members;
     size_t n;
     bool full;
@@ -106,6 +108,13 @@ static const struct member *find(const struct wl_tree *t, pid_t pid)
     return NULL;
 }
 
+static bool is_job(const struct wl_tree *t, pid_t pid)
+{
+    for (size_t i = 0; i < t->n_jobs; i++)
+        if (t->jobs[i] == pid) return true;
+    return false;
+}
+
 enum verdict { NOT_OURS, OURS, ADDED };
 
 /* Is the process of our tree? One that is becomes a member. */
@@ -114,7 +123,7 @@ static enum verdict consider(struct wl_tree *t, pid_t pid)
     struct facts f;
     if (find(t, pid)) return OURS;
     if (!read_facts(t, pid, &f)) return NOT_OURS;
-    if (pid != t->job && f.group != t->job && !find(t, f.parent)) return NOT_OURS;
+    if (!is_job(t, pid) && !is_job(t, f.group) && !find(t, f.parent)) return NOT_OURS;
     if (t->n == MEMBERS) {
         t->full = true;
         return OURS;
@@ -140,7 +149,7 @@ static bool look(struct wl_tree *t, pid_t last_pid)
     while ((entry = readdir(t->dir))) {
         if (!isdigit((unsigned char)entry->d_name[0])) continue;
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (last_pid > 0 && !given_between(pid, t->searched_to, last_pid)) continue;
+        if (last_pid > 0 && !t->look_at_all && !given_between(pid, t->searched_to, last_pid)) continue;
         enum verdict v = consider(t, pid);
         refused |= v == NOT_OURS;
         again |= v == ADDED && refused;
@@ -148,12 +157,14 @@ static bool look(struct wl_tree *t, pid_t last_pid)
     return again;
 }
 
-static void start(struct wl_tree *t, pid_t job)
+static void follow(struct wl_tree *t, pid_t job)
 {
-    t->job = job;
-    t->n = 0;
-    t->full = false;
-    t->gone_s = t->cpu_s = 0;
+    if (t->n_jobs == WL_TREE_JOBS) {
+        t->full = true;
+        return;
+    }
+    t->look_at_all = t->n_jobs > 0;
+    t->jobs[t->n_jobs++] = job;
     t->searched_to = job;
     consider(t, job);
 }
@@ -162,9 +173,10 @@ static void start(struct wl_tree *t, pid_t job)
  * A process whose parent ended before we saw it is still found by its process group. */
 void wl_tree_search(struct wl_tree *t, pid_t job, pid_t last_pid)
 {
-    if (job != t->job) start(t, job);
-    if (last_pid > 0 && last_pid == t->searched_to) return;
+    if (!is_job(t, job)) follow(t, job);
+    if (last_pid > 0 && last_pid == t->searched_to && !t->look_at_all) return;
     while (look(t, last_pid)) continue;
+    t->look_at_all = false;
     if (last_pid > 0) t->searched_to = last_pid;
 }
 

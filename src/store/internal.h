@@ -161,8 +161,4 @@ void wl_store_unlock(struct wl_store *s, int64_t number);
 /* 1 someone holds it, 0 it is free, negative: cannot tell. */
 int wl_store_locked(struct wl_store *s, int64_t number);
 
-/* This machine: host name, boot id ("" where unknown). */
-const char *wl_store_host(struct wl_arena *a);
-const char *wl_store_boot_id(struct wl_arena *a);
-
 #endif

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Even places are runs, odd ones campaigns; ids of 2^62 and beyond, which only a forged store has, wrap. */
@@ -57,20 +56,4 @@ int wl_store_locked(struct wl_store *s, int64_t number)
     int rc = fcntl(fd, F_OFD_GETLK, &lock);
     close(fd);
     return rc ? -1 : lock.l_type != F_UNLCK;
-}
-
-const char *wl_store_host(struct wl_arena *a)
-{
-    char name[256];
-    if (gethostname(name, sizeof name)) return "unknown";
-    name[sizeof name - 1] = '\0';
-    return wl_strdup(a, name);
-}
-
-const char *wl_store_boot_id(struct wl_arena *a)
-{
-    char *text;
-    struct wl_err e;
-    if (wl_file_read("/proc/sys/kernel/random/boot_id", 256, &text, NULL, a, &e)) return "";
-    return wl_strip(a, text);
 }

@@ -33,7 +33,7 @@ static int mark_running(struct wl_store *s, int64_t run, const struct wl_run_beg
         wl_sql_do(s,
                   "UPDATE run SET status = 'running', host = ?2, boot_id = ?3, pid = ?4, folder = ?5, command = ?6, "
                   "version = ?7, start_mono_ns = ?8, start_wall_ns = ?9 WHERE id = ?1 AND status = 'planned'",
-                  SQL(sql_int(run), sql_text(wl_store_host(a)), sql_text(wl_store_boot_id(a)), sql_int(getpid()),
+                  SQL(sql_int(run), sql_text(wl_host_name(a)), sql_text(wl_boot_id(a)), sql_int(getpid()),
                       sql_text(b->folder), sql_text(b->command), sql_text(b->version), sql_int(b->at.mono_ns),
                       sql_int(b->at.wall_ns)),
                   e);
@@ -141,7 +141,7 @@ static int alive(struct wl_store *s, int64_t run, const char *host, const char *
     int locked = wl_store_locked(s, wl_lock_of_run(run));
     if (locked >= 0 && !s->network) return locked;
     struct wl_arena *a = wl_arena_new(NULL);
-    bool here = wl_streq(host, wl_store_host(a)), same_boot = wl_streq(boot_id, wl_store_boot_id(a));
+    bool here = wl_streq(host, wl_host_name(a)), same_boot = wl_streq(boot_id, wl_boot_id(a));
     wl_arena_free(a);
     if (!here) return -1;
     if (!same_boot) return 0;

@@ -93,6 +93,24 @@ static void pids_that_start_over_are_found(void **state)
     assert_int_equal(sum_of(t, 32000, 305).processes, 2);
 }
 
+/* Ranks that were started one by one: the second is older than what was searched already, and so is its child. */
+static void several_first_processes_are_one_job(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_tree *t;
+    put_process(f, 95, "rank 1", 90, 95, 90, 0, 900);
+    put_process(f, 97, "its child", 95, 97, 90, 0, 950);
+    put_process(f, 100, "rank 0", 90, 100, 90, 0, 1000);
+    put_process(f, 104, "stranger", 90, 90, 7000, 0, 1004);
+    assert_int_equal(wl_tree_open(&t, f->dir, f->a, &f->e), 0);
+    assert_int_equal(sum_of(t, 100, 104).processes, 1);
+    struct wl_tree_sum sum = sum_of(t, 95, 104);
+    assert_int_equal(sum.processes, 3);
+    assert_near(sum.cpu_s, 300 * tick_s(), 1e-9);
+    put_process(f, 105, "child", 100, 105, 90, 0, 1005);
+    assert_int_equal(sum_of(t, 95, 105).processes, 4);
+}
+
 /* A real shell whose child burns CPU time and is waited for: the sum is what the kernel accounts in the end. */
 static void a_real_job_is_accounted(void **state)
 {
@@ -255,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(the_tree_is_followed_by_parent_and_group),
         WITH_FIXTURE(time_of_processes_that_ended_is_kept),
+        WITH_FIXTURE(several_first_processes_are_one_job),
         WITH_FIXTURE(pids_that_start_over_are_found),
         WITH_FIXTURE(a_real_job_is_accounted),
         WITH_FIXTURE(the_node_is_read),

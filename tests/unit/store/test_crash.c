@@ -191,7 +191,7 @@ static void expect_after(struct place *p, enum wl_run_status status)
 static void other_hosts_on_a_local_disk(void **state)
 {
     struct place *p = *state;
-    write_running(p, "elsewhere", wl_store_boot_id(p->arena));
+    write_running(p, "elsewhere", wl_boot_id(p->arena));
     expect_after(p, WL_RUN_INTERRUPTED);
 }
 
@@ -199,7 +199,7 @@ static void other_hosts_on_a_shared_disk(void **state)
 {
     struct place *p = *state;
     setenv("WATTLAW_JOURNAL", "rollback", 1);
-    write_running(p, "elsewhere", wl_store_boot_id(p->arena));
+    write_running(p, "elsewhere", wl_boot_id(p->arena));
     expect_after(p, WL_RUN_RUNNING);
     unsetenv("WATTLAW_JOURNAL");
 }
@@ -208,7 +208,7 @@ static void an_earlier_boot_on_a_shared_disk(void **state)
 {
     struct place *p = *state;
     setenv("WATTLAW_JOURNAL", "rollback", 1);
-    write_running(p, wl_store_host(p->arena), "00000000-0000-4000-8000-000000000000");
+    write_running(p, wl_host_name(p->arena), "00000000-0000-4000-8000-000000000000");
     expect_after(p, WL_RUN_INTERRUPTED);
     unsetenv("WATTLAW_JOURNAL");
 }

@@ -1,0 +1,14 @@
+/* Which machine this is, and which of its boots. */
+#ifndef WL_BASE_HOST_H
+#define WL_BASE_HOST_H
+
+#include "base/arena.h"
+
+/* The host's name; $WATTLAW_HOST takes its place where several nodes have one name (containers, nodes that share a
+ * machine). "unknown" where there is none. */
+char *wl_host_name(struct wl_arena *a);
+
+/* /proc/sys/kernel/random/boot_id: another one after each start of the machine. "" where it cannot be read. */
+char *wl_boot_id(struct wl_arena *a);
+
+#endif
