@@ -160,6 +160,24 @@ int wl_signals_fd(const struct wl_signals *s); /* readable when there is one */
 /* The next signal, 0: none. from_terminal: the terminal sent it to the whole process group. */
 int wl_signals_next(const struct wl_signals *s, bool *from_terminal);
 
+/* ---- ranks of one node ------------------------------------------------------------------------------------------ */
+
+/* `mpirun -n 8 wattlaw measure -- cmd` starts a wattlaw for each rank. Those of one node and one job are a team: one of
+ * them, the leader, measures the node and stores the run; the others look after their commands. When the leader dies,
+ * another one goes on. docs/adr/062 */
+struct wl_team;
+
+/* *out NULL: this process is no rank of a job of several. Released with the arena. */
+int wl_team_join(struct wl_team **out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+bool wl_team_leads(const struct wl_team *t);
+
+/* The leader cannot run: the others end too. Behind the begin of its run nothing happens. */
+void wl_team_refuse(struct wl_team *t, const char *why);
+
+/* Not the leader: waits for its run; *dir is the run's folder then. When the leader dies before, wl_team_leads is true
+ * behind this. WL_EJOB: it refused. */
+int wl_team_await(struct wl_team *t, const char **dir, struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- one measured run --------------------------------------------------------------------------------------- */
 
 struct wl_run_how {
@@ -178,6 +196,7 @@ struct wl_run_how {
     const struct wl_cap_request *cap;          /* set before the job starts, put back behind its end; NULL: none */
     const struct wl_cap_opts *cap_opts;        /* how; NULL only without `cap` */
     const struct wl_signals *signals;          /* NULL: none are watched */
+    struct wl_team *team;                      /* this process is one of several ranks; NULL: it is alone */
     void (*tick)(void *ctx, double elapsed_s); /* called ten times a second while the job runs; NULL: not */
     void *ctx;
 };
@@ -200,13 +219,17 @@ struct wl_run_result {
     const char *flag;     /* why the run's numbers must not be used; NULL: they may */
     double own_cpu_s;     /* of wattlaw itself, sampler included */
     int64_t broken_marks; /* lines that were no marks */
+    bool followed;        /* a rank that another wattlaw measured: only status, error and exit are set */
+    int64_t run;          /* in the store */
+    const char *store;    /* its path */
 };
 
 /* Runs a planned run to its end: sampler, guard, command, marks and samples into the store at least once a second, and
  * at the end what follows from them. The job and all its processes are gone when this returns, and when this process
  * dies. A negative code is a failure of ours (store, sensors), not of the job: a run that had begun stays marked as
  * running and is taken for interrupted when the store is opened next. With pass_through a store that cannot be written
- * any more does not end the command: that error is returned behind the command's end, with out->exit filled in. */
+ * any more does not end the command: that error is returned behind the command's end, with out->exit filled in. A rank that
+ * does not lead its team has no store: `s` NULL, `run` 0, its folder from wl_team_await. */
 int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -127,6 +127,10 @@ void wl_record_open(struct wl_record *r, const char *marks_path);
 /* Opens the sensors and starts the sampler. */
 int wl_record_sample(struct wl_record *r, const struct wl_power_opts *power, pid_t job, struct wl_err *e) WL_MUST_CHECK;
 
+/* Goes on with a run that a dead wattlaw had begun: its channels get a failed reading here, the end of the gap, and its
+ * marks are not stored twice. */
+int wl_record_inherit(struct wl_record *r, struct wl_err *e) WL_MUST_CHECK;
+
 /* The run begins in the store, with its devices and channels. */
 int wl_record_begin(struct wl_record *r, const struct wl_run_begin *begin, struct wl_err *e) WL_MUST_CHECK;
 
@@ -149,7 +153,8 @@ struct wl_task {
     wl_mark_sink *on_mark; /* marks made from the output, and lines that make no sense */
     void (*on_broken)(void *ctx, const struct wl_err *why);
     void *ctx;
-    struct wl_job *job;                /* from wl_task_prepare on */
+    struct wl_job *job; /* from wl_task_prepare on */
+    const char *dir;    /* that its processes carry in their environment: of a rank one below the run's */
     const char *marks_path, *log_path; /* log_path NULL: the output passes through */
     int64_t start_ns;
     struct wl_job_exit end;
@@ -166,8 +171,9 @@ struct wl_task {
 int wl_task_prepare(struct wl_task *t, struct wl_err *e) WL_MUST_CHECK;
 int wl_task_go(struct wl_task *t, struct wl_err *e) WL_MUST_CHECK;
 
-/* Waits until something happens, at most a second, and deals with it; true: the command has ended. */
-bool wl_task_wait(struct wl_task *t);
+/* Waits until something happens, at most so long, and deals with it; true: the command has ended. Behind its end only
+ * signals are waited for. */
+bool wl_task_wait(struct wl_task *t, int most_ms);
 double wl_task_elapsed_s(const struct wl_task *t);
 
 /* How it ended, into t->end. WL_EJOB: the guard was killed, the command is ended too. */
@@ -178,6 +184,71 @@ void wl_task_close(struct wl_task *t, bool started);
 
 /* DONE, or why not in *error. */
 enum wl_run_status wl_task_judge(const struct wl_task *t, const char **error);
+
+/* ---- rank.c: what a launcher made of this process ---------------------------------------------------------------- */
+
+struct wl_rank {
+    const char *job;   /* a name that all its ranks on this node share, of characters for a file name */
+    int rank, size;    /* of the whole job */
+    int local, locals; /* of this node */
+};
+
+/* false: started by no launcher that says all of it. */
+bool wl_rank_here(struct wl_rank *out, struct wl_arena *a);
+
+/* ---- team.c: the ranks of a node, each under a wattlaw of its own ------------------------------------------------- */
+
+const struct wl_rank *wl_team_rank(const struct wl_team *t);
+char *wl_team_env(const struct wl_team *t, struct wl_arena *a); /* for the command: what it starts is no rank of its own */
+
+/* The leader, before its run: waits for the others, some seconds at most. false: not all have come. */
+bool wl_team_gather(struct wl_team *t);
+
+/* Its GPUs and theirs, as CUDA_VISIBLE_DEVICES has them; NULL: none of them has that variable. */
+const char *wl_team_visible(const struct wl_team *t, struct wl_arena *a);
+
+/* The leader is ready: from now on the others start their commands. */
+int wl_team_begin(struct wl_team *t, const char *store, const char *dir, int64_t run, struct wl_err *e) WL_MUST_CHECK;
+
+/* Not the leader: true once, when the one before is dead and it is our turn. */
+bool wl_team_inherit(struct wl_team *t);
+
+struct wl_team_run {
+    const char *store; /* path */
+    int64_t run, start_ns;
+    int lost_rank; /* of the leader that died; -1: not known */
+};
+struct wl_team_run wl_team_run(const struct wl_team *t);
+
+void wl_team_started(struct wl_team *t, pid_t job, int64_t start_ns);
+void wl_team_ended(struct wl_team *t, const struct wl_job_exit *end);
+
+/* Leader: every rank that came has ended or is dead. Others: the leader has closed the run. */
+bool wl_team_over(const struct wl_team *t);
+
+struct wl_mate {
+    int rank;
+    pid_t job;              /* first process of its command; 0: not started */
+    bool came, ended, us;   /* came and not ended, when the team is over: its wattlaw was killed */
+    int64_t end_ns;         /* 0: not ended */
+    int status, signal;
+};
+size_t wl_team_mates(const struct wl_team *t, struct wl_mate *out); /* out[locals]; returns locals */
+
+void wl_team_close(struct wl_team *t); /* the leader has closed the run */
+
+/* ---- mates.c: what the leader does about the other ranks ------------------------------------------------------------ */
+
+struct wl_mates {
+    struct wl_team *team;
+    struct wl_arena *a;
+    struct wl_mate *v; /* [locals] */
+    bool *watched;     /* [locals] the sampler knows its processes */
+    struct wl_exit exit; /* of the run: the first command that failed, ours before others */
+};
+void wl_mates_init(struct wl_mates *m, struct wl_team *team, struct wl_arena *a);
+void wl_mates_watch(struct wl_mates *m, struct wl_sampler *sampler); /* commands that have started since */
+void wl_mates_judge(struct wl_mates *m, struct wl_run_result *out);  /* all have ended */
 
 /* ---- leftover.c --------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* What is measured of a run, on its way into the store: samples, marks, notes; a transaction a second at least. */
 #include "campaign/internal.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -84,6 +85,43 @@ int wl_record_begin(struct wl_record *r, const struct wl_run_begin *begin, struc
     int rc = wl_store_run_begin(r->store, r->run, begin, e);
     if (rc == 0) rc = wl_store_begin(r->store, e);
     if (rc == 0) rc = store_devices(r, e);
+    if (rc == 0) rc = wl_store_commit(r->store, e);
+    if (rc < 0) wl_store_rollback(r->store);
+    r->flushed_ns = wl_now_ns();
+    return rc;
+}
+
+/* The marks that are stored already are those at the begin of the file. */
+static int skip_stored_marks(struct wl_record *r, struct wl_err *e)
+{
+    struct wl_mark_rows stored;
+    struct wl_mark m;
+    struct wl_err broken;
+    int rc = wl_store_read_marks(r->store, r->run, &stored, r->a, e);
+    for (size_t left = rc ? 0 : stored.n; left > 0;) {
+        int found = wl_mark_tail_next(r->tail, &m, &broken);
+        if (found == 0 || found == WL_EIO) break;
+        if (found > 0) left--;
+    }
+    return rc;
+}
+
+static int store_gap_ends(struct wl_record *r, struct wl_err *e)
+{
+    int64_t now_ns = wl_now_ns();
+    int rc = 0;
+    for (size_t i = 0; i < r->sensors->n_channels && rc == 0; i++)
+        rc = wl_store_samples(r->store, &(struct wl_sample_row) { r->channel_ids[i], now_ns, NAN }, 1, e);
+    return rc;
+}
+
+int wl_record_inherit(struct wl_record *r, struct wl_err *e)
+{
+    int rc = skip_stored_marks(r, e);
+    if (rc == 0) rc = wl_store_begin(r->store, e);
+    if (rc < 0) return rc;
+    rc = store_devices(r, e);
+    if (rc == 0) rc = store_gap_ends(r, e);
     if (rc == 0) rc = wl_store_commit(r->store, e);
     if (rc < 0) wl_store_rollback(r->store);
     r->flushed_ns = wl_now_ns();

@@ -4,7 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { LOG_TAIL_BYTES = 4096 };
+enum {
+    LOG_TAIL_BYTES = 4096,
+    TICK_MS = 100,
+    IDLE_MS = 800,
+    ENDED_MS = 10, /* our command has ended, others have not */
+};
 
 /* A run while it goes on. */
 struct live {
@@ -14,8 +19,11 @@ struct live {
     struct wl_task task;
     struct wl_record record;
     struct wl_caps *caps; /* NULL: none are set */
+    const struct wl_power_opts *power;
     int64_t cpu0_ns;
     bool told; /* that the store has failed */
+    struct wl_mates mates;
+    bool follows; /* another wattlaw measures */
 };
 
 /* ---- start ---- */
@@ -25,7 +33,7 @@ static int set_caps(struct live *l, struct wl_err *e)
     const struct wl_run_how *how = l->how;
     struct wl_caps *caps;
     if (!how->cap || !wl_cap_asked(how->cap)) return 0;
-    int rc = wl_caps_set(&caps, how->cap, how->cap_opts, how->power, l->a, e);
+    int rc = wl_caps_set(&caps, how->cap, how->cap_opts, l->power, l->a, e);
     if (rc == 0) l->caps = caps;
     return rc;
 }
@@ -56,6 +64,43 @@ static int store_begin(struct live *l, struct wl_err *e)
     return rc || !l->how->workload ? rc : store_name(l, e);
 }
 
+/* ---- a leader that died ---- */
+
+/* Its run goes on under us. What it did not store is a gap; its caps were put back by their guard. */
+static int inherit(struct live *l, const struct wl_team_run *left, struct wl_err *e)
+{
+    struct wl_record *r = &l->record;
+    int rc = wl_store_open_run(&r->store, left->store, left->run, l->a, e);
+    if (rc < 0) return rc;
+    r->run = left->run;
+    wl_record_open(r, l->task.marks_path);
+    rc = wl_record_sample(r, l->power, wl_job_pid(l->task.job), e);
+    return rc ? rc : wl_record_inherit(r, e);
+}
+
+static void take_over(struct live *l)
+{
+    struct wl_team_run left = wl_team_run(l->how->team);
+    struct wl_run_result *out = l->out;
+    struct wl_err e;
+    if (inherit(l, &left, &e) < 0) {
+        wl_log(WL_ERROR, "campaign", "the wattlaw that measured this node died, and its run cannot be carried on: %s",
+               e.msg);
+        wl_team_close(l->how->team);
+        return;
+    }
+    l->follows = false;
+    out->run = left.run;
+    out->store = left.store;
+    out->start_ns = left.start_ns;
+    const char *text = wl_strf(l->a, "the wattlaw of rank %d, which measured this node, died; that of rank %d goes on",
+                               left.lost_rank, wl_team_rank(l->how->team)->rank);
+    wl_log(WL_WARN, "campaign", "%s", text);
+    wl_record_note(&l->record, "warn", "campaign", text);
+    if (l->how->cap && wl_cap_asked(l->how->cap))
+        out->flag = "the wattlaw that had set the caps died: they were put back";
+}
+
 /* ---- while it runs ---- */
 
 /* A campaign's job is stopped when nothing more can be stored; a measured command goes on. */
@@ -69,14 +114,54 @@ static void mind_store(struct live *l)
         wl_job_stop(l->task.job, false);
 }
 
+/* The command has ended: what it says about itself. */
+static void end_task(struct live *l)
+{
+    struct wl_run_result *out = l->out;
+    struct wl_err e;
+    if (wl_task_end(&l->task, &e) == 0) {
+        out->status = wl_task_judge(&l->task, &out->error);
+    } else {
+        out->status = WL_RUN_FAILED;
+        out->error = wl_strdup(l->a, e.msg);
+    }
+    wl_task_close(&l->task, true);
+    out->exit = l->task.end.exit;
+    if (l->how->team) wl_team_ended(l->how->team, &l->task.end);
+}
+
+static void tend(struct live *l)
+{
+    if (wl_record_due(&l->record)) wl_record_flush(&l->record, false);
+    mind_store(l);
+    if (l->caps) wl_caps_tend(l->caps);
+    if (l->how->team) wl_mates_watch(&l->mates, l->record.sampler);
+    if (l->how->tick) l->how->tick(l->how->ctx, wl_task_elapsed_s(&l->task));
+}
+
+/* Behind the end of our command those of other ranks may go on; who was asked to stop gives them the grace time. */
+static bool over(const struct live *l)
+{
+    if (!l->how->team || wl_team_over(l->how->team)) return true;
+    int64_t grace_ns = (int64_t)(l->how->grace_s * WL_NS_PER_S);
+    return l->task.stop_signal != 0 && wl_now_ns() > l->task.end.t_ns + grace_ns;
+}
+
+static int patience_ms(const struct live *l, bool ended)
+{
+    if (ended) return ENDED_MS;
+    return l->how->tick || l->how->team ? TICK_MS : IDLE_MS;
+}
+
 static void watch(struct live *l)
 {
-    for (bool ended = false; !ended;) {
-        ended = wl_task_wait(&l->task);
-        if (wl_record_due(&l->record)) wl_record_flush(&l->record, false);
-        mind_store(l);
-        if (l->caps) wl_caps_tend(l->caps);
-        if (l->how->tick) l->how->tick(l->how->ctx, wl_task_elapsed_s(&l->task));
+    for (bool ended = false; !ended || !over(l);) {
+        if (wl_task_wait(&l->task, patience_ms(l, ended))) {
+            ended = true;
+            end_task(l);
+        }
+        if (l->follows && wl_team_inherit(l->how->team)) take_over(l);
+        if (!l->follows) tend(l);
     }
 }
 
@@ -119,10 +204,11 @@ static struct wl_run_end end_row(struct live *l)
     const char *log_path = l->task.log_path;
     struct wl_run_end end = wl_run_end_none;
     end.status = out->status;
-    if (out->exit.signal)
-        end.signal = out->exit.signal;
+    const struct wl_exit *exit = l->how->team ? &l->mates.exit : &out->exit;
+    if (exit->signal)
+        end.signal = exit->signal;
     else if (!out->not_started)
-        end.exit_status = out->exit.status;
+        end.exit_status = exit->status;
     end.error = out->error;
     end.flag = out->flag;
     end.log_tail = log_path && out->status != WL_RUN_DONE ? wl_file_tail(log_path, LOG_TAIL_BYTES, l->a) : NULL;
@@ -157,9 +243,8 @@ static int finish(struct live *l, struct wl_err *e)
     struct wl_run_result *out = l->out;
     struct wl_record *r = &l->record;
     wl_sampler_stop(r->sampler);
-    wl_task_close(&l->task, !out->not_started);
-    out->exit = l->task.end.exit;
     out->end_ns = l->task.end.t_ns;
+    if (l->how->team) wl_mates_judge(&l->mates, out);
     end_caps(l);
     wl_record_flush(r, true);
     wl_sampler_stats(r->sampler, &out->sampling);
@@ -169,6 +254,7 @@ static int finish(struct live *l, struct wl_err *e)
     out->channel_ids = r->channel_ids;
     if (!r->store_rc) wl_record_failed(r, store_end(l, e), e);
     mind_store(l);
+    if (l->how->team) wl_team_close(l->how->team);
     return r->store_rc ? wl_fail(e, r->store_rc, "%s", r->store_err.msg) : 0;
 }
 
@@ -178,47 +264,71 @@ static int not_started(struct live *l, int code, struct wl_err *e)
     out->not_started = code;
     out->status = WL_RUN_FAILED;
     out->error = wl_strdup(l->a, e->msg);
-    out->start_ns = wl_now_ns();
+    out->start_ns = l->task.end.t_ns = wl_now_ns();
+    wl_task_close(&l->task, false);
+    if (l->how->team) wl_team_ended(l->how->team, &l->task.end);
+    if (l->follows) return 0;
     int rc = store_begin(l, e);
-    l->task.end.t_ns = wl_now_ns();
     return rc < 0 ? rc : finish(l, e);
 }
 
 static int run_started(struct live *l, struct wl_err *e)
 {
-    struct wl_run_result *out = l->out;
-    out->start_ns = l->task.start_ns;
-    int rc = store_begin(l, e);
-    if (rc < 0 && !l->how->pass_through) return rc; /* the arena ends the job */
-    wl_record_failed(&l->record, rc, e);
-    watch(l);
-    if (wl_task_end(&l->task, e) == 0) {
-        out->status = wl_task_judge(&l->task, &out->error);
-    } else {
-        out->status = WL_RUN_FAILED;
-        out->error = wl_strdup(l->a, e->msg);
+    l->out->start_ns = l->task.start_ns;
+    if (l->how->team) wl_team_started(l->how->team, wl_job_pid(l->task.job), l->task.start_ns);
+    if (!l->follows) {
+        int rc = store_begin(l, e);
+        if (rc < 0 && !l->how->pass_through) return rc; /* the arena ends the job */
+        wl_record_failed(&l->record, rc, e);
     }
-    return finish(l, e);
+    watch(l);
+    l->out->followed = l->follows;
+    return l->follows ? 0 : finish(l, e);
+}
+
+/* Everything that must stand before a command starts: caps, then the sampler, whose first readings are of a machine
+ * that has them. *why: the caps could not be set; a measured command is then not run at all. */
+static int begin_measuring(struct live *l, int *caps_rc, struct wl_err *why, struct wl_err *e)
+{
+    const struct wl_run_how *how = l->how;
+    wl_record_open(&l->record, l->task.marks_path);
+    *caps_rc = set_caps(l, why);
+    if (*caps_rc < 0 && how->pass_through) return wl_fail(e, *caps_rc, "%s", why->msg); /* nothing has begun */
+    int rc = wl_record_sample(&l->record, l->power, wl_job_pid(l->task.job), e);
+    if (rc < 0 || !how->team) return rc;
+    return wl_team_begin(how->team, wl_store_path(l->record.store), how->dir, l->record.run, e);
+}
+
+/* All ranks of the node have come, so that all their GPUs are known. */
+static void gather(struct live *l)
+{
+    struct wl_team *team = l->how->team;
+    if (!wl_team_gather(team))
+        wl_log(WL_WARN, "campaign",
+               "not all of the %d ranks of this node have started; the run goes on without waiting",
+               wl_team_rank(team)->locals);
+    struct wl_power_opts *power = wl_new(l->a, struct wl_power_opts);
+    *power = *l->how->power;
+    power->visible = wl_team_visible(team, l->a);
+    l->power = power;
 }
 
 int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
                     struct wl_arena *a, struct wl_err *e)
 {
-    *out = (struct wl_run_result) { 0 };
+    *out = (struct wl_run_result) { .run = run, .store = s ? wl_store_path(s) : NULL };
     struct live *l = wl_new(a, struct live);
-    *l = (struct live) { .how = how, .out = out, .a = a, .cpu0_ns = wl_process_cpu_ns() };
+    *l = (struct live) { .how = how, .out = out, .a = a, .power = how->power, .cpu0_ns = wl_process_cpu_ns() };
     l->record = (struct wl_record) { .store = s, .run = run, .a = a };
     l->task = (struct wl_task) {
         .how = how, .a = a, .on_mark = wl_record_mark, .on_broken = wl_record_broken_mark, .ctx = &l->record
     };
-    int rc = wl_task_prepare(&l->task, e);
-    if (rc < 0) return rc;
-    wl_record_open(&l->record, l->task.marks_path);
+    l->follows = how->team && !wl_team_leads(how->team);
+    if (how->team) wl_mates_init(&l->mates, how->team, a);
+    if (how->team && !l->follows) gather(l);
+    int rc = wl_task_prepare(&l->task, e), caps_rc = 0;
     struct wl_err why;
-    int caps_rc = set_caps(l, &why);
-    if (caps_rc < 0 && how->pass_through) return wl_fail(e, caps_rc, "%s", why.msg); /* nothing has begun */
-    /* behind the caps: its first readings are of a machine that has them */
-    rc = wl_record_sample(&l->record, how->power, wl_job_pid(l->task.job), e);
+    if (rc == 0 && !l->follows) rc = begin_measuring(l, &caps_rc, &why, e);
     if (rc < 0) return rc;
     if (caps_rc < 0) return not_started(l, wl_fail(e, caps_rc, "%s", why.msg), e);
     rc = wl_task_go(&l->task, e);

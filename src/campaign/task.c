@@ -4,26 +4,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    TICK_MS = 100,
-    IDLE_MS = 800,
-};
-
 /* ---- start ---- */
 
-/* Marks are appended: those of a run of the same number, whose store was removed, must not count again. */
+/* Marks are appended: those of a run of the same number, whose store was removed, must not count again. In a team the
+ * leader does this before the others start. */
 static int open_files(struct wl_task *t, struct wl_err *e)
 {
-    const char *dir = t->how->dir;
-    int rc = wl_mkdirs(dir, e);
-    if (rc < 0) return rc;
+    int rc = wl_mkdirs(t->dir, e);
+    if (rc < 0 || (t->how->team && !wl_team_leads(t->how->team))) return rc;
     if (unlink(t->marks_path) != 0 && errno != ENOENT)
         return wl_fail_errno(e, "%s: cannot remove old marks", t->marks_path);
     if (t->how->pass_through) return 0;
-    t->log_path = wl_path_join(t->a, dir, "log");
+    t->log_path = wl_path_join(t->a, t->how->dir, "log");
     t->log_fd = open(t->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
     return t->log_fd < 0 ? wl_fail_errno(e, "%s: cannot write the run's log", t->log_path) : 0;
 }
@@ -42,12 +38,26 @@ static void on_line(void *ctx, int64_t t_ns, const char *line, size_t n)
     if (wl_mark_regex_line(t->regex, t_ns, line, n, &e) < 0) t->on_broken(t->ctx, &e);
 }
 
+/* In a team the marks of all ranks meet in the run's file, as those that commands write themselves. */
+static void append_mark(void *ctx, const struct wl_mark *m)
+{
+    struct wl_task *t = ctx;
+    char line[2 * WL_MARK_LINE_MAX];
+    int n = snprintf(line, sizeof line, "%lld %d %s%s%s\n", (long long)m->t_ns, wl_team_rank(t->how->team)->rank,
+                     wl_mark_word_name(m->word), *m->fields ? " " : "", m->fields);
+    int fd = open(t->marks_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0 || write(fd, line, (size_t)n) != n)
+        wl_log(WL_WARN, "mark", "%s: cannot append: %s", t->marks_path, strerror(errno));
+    if (fd >= 0) close(fd);
+}
+
 /* Expressions need the output to run through us: both streams of a measured command, the one log of a campaign. */
 static int open_pumps(struct wl_task *t, struct wl_err *e)
 {
     const struct wl_run_how *how = t->how;
     if (!how->regex || !wl_mark_regex_wanted(how->regex)) return 0;
-    int rc = wl_mark_regex_new(&t->regex, how->regex, t->on_mark, t->ctx, NULL, t->a, e);
+    int rc = how->team ? wl_mark_regex_new(&t->regex, how->regex, append_mark, t, NULL, t->a, e)
+                       : wl_mark_regex_new(&t->regex, how->regex, t->on_mark, t->ctx, NULL, t->a, e);
     t->n_pumps = how->pass_through ? 2 : 1;
     for (size_t i = 0; i < t->n_pumps && rc == 0; i++)
         rc = wl_pump_open(&t->pumps[i], how->pass_through ? (int)i + 1 : t->log_fd, on_line, t, t->a, e);
@@ -59,7 +69,8 @@ static int prepare_job(struct wl_task *t, struct wl_err *e)
     const struct wl_run_how *how = t->how;
     struct wl_strs *env = wl_new(t->a, struct wl_strs);
     wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_MARKS=%s", t->marks_path));
-    wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_RUN_DIR=%s", how->dir));
+    wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_RUN_DIR=%s", t->dir));
+    if (how->team) wl_strs_add(t->a, env, wl_team_env(how->team, t->a));
     for (size_t i = 0; how->env && i < how->env->n; i++) wl_strs_add(t->a, env, how->env->v[i]);
     struct wl_job_spec *spec = wl_new(t->a, struct wl_job_spec);
     *spec = (struct wl_job_spec) { .argv = how->argv,
@@ -79,7 +90,9 @@ static int prepare_job(struct wl_task *t, struct wl_err *e)
 
 int wl_task_prepare(struct wl_task *t, struct wl_err *e)
 {
+    const struct wl_team *team = t->how->team;
     t->log_fd = -1;
+    t->dir = team ? wl_strf(t->a, "%s/rank-%d", t->how->dir, wl_team_rank(team)->rank) : t->how->dir;
     t->marks_path = wl_path_join(t->a, t->how->dir, "marks");
     wl_defer(t->a, close_log, t);
     int rc = open_files(t, e);
@@ -119,9 +132,8 @@ static void check_timeout(struct wl_task *t)
 }
 
 /* Milliseconds until something is due. */
-static int patience_ms(const struct wl_task *t)
+static int patience_ms(const struct wl_task *t, int ms)
 {
-    int ms = t->how->tick ? TICK_MS : IDLE_MS;
     if (t->how->timeout_s > 0 && !t->timed_out) {
         double left_ms = (t->how->timeout_s - wl_task_elapsed_s(t)) * 1e3 + 1;
         if (left_ms < ms) ms = left_ms > 0 ? (int)left_ms : 0;
@@ -129,13 +141,13 @@ static int patience_ms(const struct wl_task *t)
     return ms;
 }
 
-bool wl_task_wait(struct wl_task *t)
+bool wl_task_wait(struct wl_task *t, int most_ms)
 {
     bool ended = false;
     struct pollfd fds[4] = { { .fd = wl_job_fd(t->job), .events = POLLIN },
                              { .fd = t->how->signals ? wl_signals_fd(t->how->signals) : -1, .events = POLLIN } };
     for (size_t i = 0; i < t->n_pumps; i++) fds[2 + i] = wl_pump_waits_for(t->pumps[i]);
-    if (poll(fds, (nfds_t)(2 + t->n_pumps), patience_ms(t)) > 0) {
+    if (poll(fds, (nfds_t)(2 + t->n_pumps), patience_ms(t, most_ms)) > 0) {
         if (fds[1].revents) on_signals(t);
         for (size_t i = 0; i < t->n_pumps; i++)
             if (fds[2 + i].revents) wl_pump_move(t->pumps[i]);
@@ -151,7 +163,7 @@ int wl_task_end(struct wl_task *t, struct wl_err *e)
 {
     int rc = wl_job_end(t->job, &t->end, e);
     if (rc < 0) { /* the guard was killed: how the command ended is not known */
-        wl_leftovers_end(&(struct wl_strs) { .v = (char *[]) { (char *)t->how->dir }, .n = 1 }, t->how->grace_s);
+        wl_leftovers_end(&(struct wl_strs) { .v = (char *[]) { (char *)t->dir }, .n = 1 }, t->how->grace_s);
         t->end = (struct wl_job_exit) { .t_ns = wl_now_ns(), .exit = { .status = 128 + SIGKILL, .signal = SIGKILL } };
     }
     return rc;

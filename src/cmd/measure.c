@@ -129,15 +129,37 @@ static int cap_dry_run(const struct options *o, struct wl_arena *a, struct wl_er
     return WL_EXIT_OK;
 }
 
+/* The store is opened, the run planned and its folder named: whoever leads a team, and who is alone. */
+static int prepare(const struct options *o, struct wl_run_how *how, struct wl_store **s, int64_t *run,
+                   struct wl_arena *a, struct wl_err *e)
+{
+    int rc = open_store(o, s, a, e);
+    if (rc == 0) rc = plan_run(*s, o->name, &o->cap, run, e);
+    return rc ? rc : place(*s, *run, how, a, e);
+}
+
+/* The others learn why the leader does not begin. */
+static int measured(const struct options *o, struct wl_run_how *how, struct wl_run_result *r, struct wl_arena *a,
+                    struct wl_err *e)
+{
+    struct wl_store *s = NULL;
+    int64_t run = 0;
+    int rc = wl_team_join(&how->team, a, e);
+    if (rc < 0) return rc;
+    if (how->team && !wl_team_leads(how->team)) rc = wl_team_await(how->team, &how->dir, e);
+    if (rc == 0 && (!how->team || wl_team_leads(how->team))) rc = prepare(o, how, &s, &run, a, e);
+    if (rc == 0) rc = wl_run_measured(s, run, how, r, a, e);
+    if (rc < 0 && how->team) wl_team_refuse(how->team, e->msg);
+    return rc;
+}
+
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct options *o = options;
     char **command = rest->command;
     if (o->cap_dry_run) return cap_dry_run(o, a, e);
     if (!command || !command[0]) return wl_fail(e, WL_EUSAGE, "a command is missing behind --");
-    struct wl_store *s;
     struct wl_signals *signals;
-    int64_t run_id;
     struct wl_run_how how = { .argv = command,
                               .workload = wl_path_base(command[0]),
                               .pass_through = true,
@@ -146,23 +168,19 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
                               .regex = &o->regex,
                               .cap = &o->cap,
                               .cap_opts = &o->cap_opts };
+    struct wl_run_result r = { 0 };
     int rc = wl_signals_open(&signals, true, a, e);
     how.signals = signals;
-    if (rc == 0) rc = open_store(o, &s, a, e);
-    if (rc == 0) rc = plan_run(s, o->name, &o->cap, &run_id, e);
-    if (rc == 0) rc = place(s, run_id, &how, a, e);
-    if (rc < 0) return rc;
-    struct wl_run_result r;
-    rc = wl_run_measured(s, run_id, &how, &r, a, e);
+    if (rc == 0) rc = measured(o, &how, &r, a, e);
     bool ended = r.end_ns != 0;
     if (rc < 0 && !ended) return rc;
     if (rc < 0) /* the command came to its end, the store did not: the command's status is what matters */
         fprintf(stderr, "error: %s: the run is not stored\n", e->msg);
     else if (r.not_started)
         fprintf(stderr, "error: %s\n", r.error);
-    else if (!o->quiet)
-        wl_measure_print(&r, run_id, wl_store_path(s), a);
-    if (rc == 0 && o->json && wl_measure_json(o->json, &r, run_id, wl_store_path(s), a, e) < 0)
+    else if (!o->quiet && !r.followed)
+        wl_measure_print(&r, r.run, r.store, a);
+    if (rc == 0 && !r.followed && o->json && wl_measure_json(o->json, &r, r.run, r.store, a, e) < 0)
         fprintf(stderr, "error: %s\n", e->msg);
     return status_of(&r);
 }

@@ -62,7 +62,7 @@ static int nvml_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     int code = wl_nvml_load(lib, o, s->arena, &s->fix, e);
     if (code < 0) return code;
     struct wl_nvml_gpus found;
-    code = wl_nvml_find(lib, &found, s->arena, e);
+    code = wl_nvml_find(lib, o->visible, &found, s->arena, e);
     if (code < 0) return code;
     n->n = found.n;
     n->units = wl_new_array(s->arena, struct wl_nvml_unit, found.n);

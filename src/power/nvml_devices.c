@@ -64,10 +64,10 @@ static const char *whole_gpu(const struct wl_nvml *lib, const char *word, struct
     return lib->DeviceGetUUID(gpu, uuid, sizeof uuid) == NVML_SUCCESS ? wl_strdup(a, uuid) : word;
 }
 
-/* CUDA_VISIBLE_DEVICES with MIG devices replaced by their GPUs; NULL where it is not set. */
-static const char *visible_words(const struct wl_nvml *lib, bool *mig, struct wl_arena *a)
+/* `visible`, or else CUDA_VISIBLE_DEVICES, with MIG devices replaced by their GPUs; NULL where it is not set. */
+static const char *visible_words(const struct wl_nvml *lib, const char *visible, bool *mig, struct wl_arena *a)
 {
-    const char *text = getenv("CUDA_VISIBLE_DEVICES");
+    const char *text = visible ? visible : getenv("CUDA_VISIBLE_DEVICES");
     *mig = false;
     if (!text) return NULL;
     struct wl_strs words = wl_split(a, text, ',');
@@ -143,14 +143,15 @@ int wl_nvml_find_all(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct
     return find_all(lib, out, &refused, a, e);
 }
 
-int wl_nvml_find(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a, struct wl_err *e)
+int wl_nvml_find(const struct wl_nvml *lib, const char *visible, struct wl_nvml_gpus *out, struct wl_arena *a,
+                 struct wl_err *e)
 {
     nvmlReturn_t refused;
     int code = find_all(lib, out, &refused, a, e);
     if (code < 0) return code;
     bool mig, by_index, alike = all_alike(out);
     size_t usable = out->n;
-    const char *words = visible_words(lib, &mig, a), *order = getenv("CUDA_DEVICE_ORDER");
+    const char *words = visible_words(lib, visible, &mig, a), *order = getenv("CUDA_DEVICE_ORDER");
     if (keep_visible(out, words, &by_index, a) == 0)
         return wl_fail(e, WL_EUNAVAIL, "CUDA_VISIBLE_DEVICES=%s names none of the %zu GPUs", words, usable);
     if (mig)

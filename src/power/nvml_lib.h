@@ -90,7 +90,7 @@ struct wl_nvml_gpus {
 };
 
 /* The GPUs to be measured, in NVML's order; at least one, else WL_EUNAVAIL. */
-int wl_nvml_find(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a,
+int wl_nvml_find(const struct wl_nvml *lib, const char *visible, struct wl_nvml_gpus *out, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 
 /* All GPUs that may be used, whatever CUDA_VISIBLE_DEVICES says; the rest as wl_nvml_find. */

@@ -146,6 +146,7 @@ struct wl_power_opts {
     const char *replay_file;  /* replay: CSV t_s,device,quantity,value */
     const char *nvml_library; /* NULL: $NVML_LIBRARY, then libnvidia-ml.so.1 */
     const char *root;         /* in front of /sys and /proc; "" is the machine itself */
+    const char *visible;      /* the job's GPUs in the words of CUDA_VISIBLE_DEVICES; NULL: that variable's */
 };
 
 /* Rows for a struct that holds a struct wl_power_opts as member `at`. */

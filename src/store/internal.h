@@ -148,6 +148,11 @@ int wl_store_migrate_by(struct wl_store *s, const struct store_step *steps, int6
 /* Is the path on a file system that several machines share, where WAL does not work? */
 bool wl_store_on_network(const char *path);
 
+/* ---- run.c ---- */
+
+/* Makes a running run of a dead wattlaw ours. */
+int wl_store_run_inherit(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- lock.c ---- */
 
 int64_t wl_lock_of_run(int64_t run);

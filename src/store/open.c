@@ -204,8 +204,9 @@ static int open_db_file(struct wl_store *s, enum wl_store_mode mode, struct wl_e
 
 static void close_store(void *store) { wl_store_close(store); }
 
-int wl_store_open(struct wl_store **out, const char *path, enum wl_store_mode mode, struct wl_arena *a,
-                  struct wl_err *e)
+/* `run` > 0: to be taken over, before it is seen to be nobody's and closed. */
+static int open_store(struct wl_store **out, const char *path, enum wl_store_mode mode, int64_t run, struct wl_arena *a,
+                      struct wl_err *e)
 {
     struct wl_err local;
     if (!e) e = &local;
@@ -216,12 +217,24 @@ int wl_store_open(struct wl_store **out, const char *path, enum wl_store_mode mo
     wl_defer(a, close_store, s);
     s->network = wl_store_on_network(wl_path_dir(a, path));
     rc = open_db_file(s, mode, e);
+    if (rc == 0 && run) rc = wl_store_run_inherit(s, run, e);
     if (rc == 0 && mode != WL_STORE_READ) rc = wl_store_recover(s, NULL, e);
     if (rc)
         wl_store_close(s);
     else
         *out = s;
     return rc;
+}
+
+int wl_store_open(struct wl_store **out, const char *path, enum wl_store_mode mode, struct wl_arena *a,
+                  struct wl_err *e)
+{
+    return open_store(out, path, mode, 0, a, e);
+}
+
+int wl_store_open_run(struct wl_store **out, const char *path, int64_t run, struct wl_arena *a, struct wl_err *e)
+{
+    return open_store(out, path, WL_STORE_WRITE, run, a, e);
 }
 
 void wl_store_close(struct wl_store *s)

@@ -53,6 +53,17 @@ int wl_store_run_begin(struct wl_store *s, int64_t run, const struct wl_run_begi
     return rc;
 }
 
+int wl_store_run_inherit(struct wl_store *s, int64_t run, struct wl_err *e)
+{
+    int rc = wl_store_lock(s, wl_lock_of_run(run), NULL);
+    if (rc == 0) return wl_fail(e, WL_EPERM, "%s: run %lld is running in another wattlaw", s->path, (long long)run);
+    rc = wl_sql_do(s, "UPDATE run SET pid = ?2 WHERE id = ?1 AND status = 'running'",
+                   SQL(sql_int(run), sql_int(getpid())), e);
+    if (rc == 0) rc = one_changed(s, run, "running", e);
+    if (rc) wl_store_unlock(s, wl_lock_of_run(run));
+    return rc;
+}
+
 static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x, struct wl_err *e)
 {
     WL_CHECK(x->status >= WL_RUN_DONE);

@@ -41,6 +41,12 @@ enum wl_store_mode {
  * that a killed wattlaw left open (wl_store_recover). */
 int wl_store_open(struct wl_store **out, const char *path, enum wl_store_mode mode, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
+
+/* Opens it for writing to go on with a run whose wattlaw on this host is dead, instead of closing it. WL_EINVAL: the run
+ * is not running any more; WL_EPERM: its wattlaw lives. */
+int wl_store_open_run(struct wl_store **out, const char *path, int64_t run, struct wl_arena *a,
+                      struct wl_err *e) WL_MUST_CHECK;
+
 void wl_store_close(struct wl_store *s); /* NULL and twice are fine */
 const char *wl_store_path(const struct wl_store *s);
 

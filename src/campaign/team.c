@@ -1,0 +1,388 @@
+/* The ranks of one job on one node, each under a wattlaw of its own: who measures, and what the others tell it.
+ *
+ * They meet at a board, a file in memory that all of them map: DIR/HOST-JOB.GENERATION, a seat for each local rank. A
+ * byte lock stands for the lead and one for each seat. The kernel drops them when a process dies, however it dies, so a
+ * dead leader is followed by whoever takes the byte next, and a dead rank is told from one that still works. A job that
+ * calls wattlaw several times in a row has a board (a generation) each time. docs/adr/062 */
+#include "campaign/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MAGIC = 0x776c7462, /* "wltb"; the last byte is the layout's version */
+    PATH_BYTES = 4096,
+    WHY_BYTES = 512,
+    VISIBLE_BYTES = 1024,
+    LOOK_AGAIN_US = 2000,
+};
+
+/* A rank that has not come by then is not waited for: it may have failed to start. */
+static const int64_t GATHER_NS = 10 * WL_NS_PER_S;
+
+enum seat_state { SEAT_FREE, SEAT_TAKEN, SEAT_ENDED };
+struct seat {
+    _Atomic int state; /* enum seat_state */
+    _Atomic int job;   /* first process of its command, 0: not yet */
+    int rank;
+    int status, signal; /* of its command, once ENDED */
+    int64_t end_ns;
+    char visible[VISIBLE_BYTES]; /* its CUDA_VISIBLE_DEVICES; "": not set */
+};
+
+enum board_state { GATHERING, RUNNING, REFUSED, CLOSED };
+struct board {
+    uint32_t magic, seats;
+    _Atomic int state; /* enum board_state; what follows is set before RUNNING or REFUSED */
+    int64_t run;
+    _Atomic int64_t start_ns; /* of the run; 0: not yet */
+    char store[PATH_BYTES], dir[PATH_BYTES];
+    char why[WHY_BYTES];
+    struct seat seat[];
+};
+
+struct wl_team {
+    struct wl_rank me;
+    struct wl_arena *a;
+    const char *folder, *path;
+    struct board *board;
+    size_t bytes;
+    int fd; /* of the board; its byte locks are ours */
+    bool leads;
+    int lost; /* rank of the leader that died before us, -1: none did */
+};
+
+static struct seat *my_seat(const struct wl_team *t) { return &t->board->seat[t->me.local]; }
+
+/* ---- locks ---- */
+
+enum { LEAD = 0, FIRST_SEAT = 1 };
+
+static struct flock lock_of(short type, int at, int n)
+{
+    return (struct flock) { .l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = n };
+}
+
+static bool take(int fd, int at)
+{
+    struct flock l = lock_of(F_WRLCK, at, 1);
+    return fcntl(fd, F_OFD_SETLK, &l) == 0;
+}
+
+/* Does somebody else hold one of these bytes (n 0: any)? */
+static bool held(int fd, int at, int n)
+{
+    struct flock l = lock_of(F_WRLCK, at, n);
+    return fcntl(fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
+}
+
+/* ---- the folder ---- */
+
+/* Ours alone: what others could write there would decide over our run. */
+static int open_folder(struct wl_team *t, struct wl_err *e)
+{
+    static const char *const places[] = { "/dev/shm", "/tmp" };
+    struct stat st;
+    for (size_t i = 0; i < WL_COUNT(places); i++) {
+        t->folder = wl_strf(t->a, "%s/wattlaw-%u", places[i], (unsigned)geteuid());
+        if (mkdir(t->folder, 0700) != 0 && errno != EEXIST) continue;
+        if (lstat(t->folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022))
+            return 0;
+    }
+    return wl_fail(e, WL_EPERM, "the ranks of this node have no place to meet: %s is not a folder of ours", t->folder);
+}
+
+/* Nobody joins or clears away while this is held; closing releases it. */
+static int lock_folder(const struct wl_team *t, struct wl_err *e)
+{
+    const char *path = wl_path_join(t->a, t->folder, "lock");
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX)) {
+        int rc = wl_fail_errno(e, "%s: cannot lock", path);
+        if (fd >= 0) close(fd);
+        return rc;
+    }
+    return fd;
+}
+
+/* ---- joining ---- */
+
+static void close_board(struct wl_team *t)
+{
+    if (t->board) munmap(t->board, t->bytes);
+    if (t->fd >= 0) close(t->fd);
+    t->board = NULL;
+    t->fd = -1;
+}
+
+static int map_board(struct wl_team *t, const char *path, int flags, struct wl_err *e)
+{
+    t->path = path;
+    t->bytes = sizeof *t->board + (size_t)t->me.locals * sizeof(struct seat);
+    t->fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
+    if (t->fd < 0) return wl_fail_errno(e, "%s", path);
+    int rc = (flags & O_CREAT) && ftruncate(t->fd, (off_t)t->bytes) ? wl_fail_errno(e, "%s", path) : 0;
+    struct stat st;
+    if (rc == 0 && (fstat(t->fd, &st) || (size_t)st.st_size != t->bytes))
+        rc = wl_fail(e, WL_EINVAL, "%s: another job's, or of another version", path);
+    if (rc == 0) {
+        void *at = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, t->fd, 0);
+        if (at != MAP_FAILED)
+            t->board = at;
+        else
+            rc = wl_fail_errno(e, "%s", path);
+    }
+    if (rc < 0) close_board(t);
+    return rc;
+}
+
+static bool seat_is_free(const struct wl_team *t)
+{
+    const struct board *b = t->board;
+    return b->magic == MAGIC && b->seats == (uint32_t)t->me.locals && b->state != CLOSED && b->state != REFUSED &&
+           my_seat(t)->state == SEAT_FREE && !held(t->fd, FIRST_SEAT + t->me.local, 1);
+}
+
+/* Takes the seat on the board of the lowest generation where it is free; *next: a generation that there is not yet.
+ * What nobody holds any more is cleared away, of other jobs too. 1: seated. */
+static int find_board(struct wl_team *t, const char *prefix, long *next, struct wl_err *e)
+{
+    struct wl_strs names;
+    long best = -1;
+    int rc = wl_dir_list(t->folder, &names, t->a, e);
+    *next = 0;
+    for (size_t i = 0; i < names.n && rc == 0; i++) {
+        const char *path = wl_path_join(t->a, t->folder, names.v[i]);
+        int fd = wl_streq(names.v[i], "lock") ? -1 : open(path, O_RDWR | O_CLOEXEC);
+        bool dead = fd >= 0 && !held(fd, 0, 0);
+        if (fd >= 0) close(fd);
+        if (dead) unlink(path);
+        if (dead || fd < 0 || !wl_starts(names.v[i], prefix)) continue;
+        long generation = strtol(names.v[i] + strlen(prefix), NULL, 10);
+        if (generation >= *next) *next = generation + 1;
+        struct wl_err other;
+        if (map_board(t, path, 0, &other) < 0) continue;
+        if (seat_is_free(t) && (best < 0 || generation < best)) best = generation;
+        close_board(t);
+    }
+    if (rc < 0 || best < 0) return rc;
+    rc = map_board(t, wl_strf(t->a, "%s/%s%ld", t->folder, prefix, best), 0, e);
+    return rc ? rc : 1;
+}
+
+static int make_board(struct wl_team *t, const char *prefix, long generation, struct wl_err *e)
+{
+    int rc = map_board(t, wl_strf(t->a, "%s/%s%ld", t->folder, prefix, generation), O_CREAT | O_EXCL, e);
+    if (rc < 0) return rc;
+    t->board->seats = (uint32_t)t->me.locals;
+    t->board->magic = MAGIC;
+    return 0;
+}
+
+static int sit_down(struct wl_team *t, struct wl_err *e)
+{
+    struct seat *s = my_seat(t);
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (!take(t->fd, FIRST_SEAT + t->me.local)) return wl_fail_errno(e, "%s: cannot lock", t->path);
+    s->rank = t->me.rank;
+    snprintf(s->visible, sizeof s->visible, "%s", visible ? visible : "");
+    s->state = SEAT_TAKEN;
+    t->leads = take(t->fd, LEAD);
+    return 0;
+}
+
+static int join(struct wl_team *t, struct wl_err *e)
+{
+    const char *prefix = wl_strf(t->a, "%s-%s.", wl_host_name(t->a), t->me.job);
+    long next;
+    int lock = lock_folder(t, e);
+    if (lock < 0) return lock;
+    int rc = find_board(t, prefix, &next, e);
+    if (rc == 0) rc = make_board(t, prefix, next, e);
+    if (rc >= 0) rc = sit_down(t, e);
+    close(lock);
+    return rc;
+}
+
+/* A leader that ends before its run began refuses it, so that nobody waits. */
+static void release(void *what)
+{
+    struct wl_team *t = what;
+    if (!t->board) return;
+    if (t->leads && t->board->state == GATHERING) wl_team_refuse(t, "it ended before its run began");
+    close_board(t);
+}
+
+static const char ENV[] = "WATTLAW_TEAM";
+
+int wl_team_join(struct wl_team **out, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_team *t = wl_new(a, struct wl_team);
+    *t = (struct wl_team) { .a = a, .fd = -1, .lost = -1 };
+    *out = NULL;
+    if (!wl_rank_here(&t->me, a) || t->me.size == 1) return 0;
+    const char *above = getenv(ENV); /* what a rank starts under its wattlaw has the rank's environment */
+    if (above && wl_streq(above, t->me.job)) return 0;
+    wl_defer(a, release, t);
+    int rc = open_folder(t, e);
+    if (rc == 0) rc = join(t, e);
+    if (rc == 0) *out = t;
+    return rc;
+}
+
+bool wl_team_leads(const struct wl_team *t) { return t->leads; }
+const struct wl_rank *wl_team_rank(const struct wl_team *t) { return &t->me; }
+char *wl_team_env(const struct wl_team *t, struct wl_arena *a) { return wl_strf(a, "%s=%s", ENV, t->me.job); }
+
+/* ---- before the run ---- */
+
+static bool all_seated(const struct wl_team *t)
+{
+    for (uint32_t i = 0; i < t->board->seats; i++)
+        if (t->board->seat[i].state == SEAT_FREE) return false;
+    return true;
+}
+
+bool wl_team_gather(struct wl_team *t)
+{
+    int64_t until_ns = wl_now_ns() + GATHER_NS;
+    while (!all_seated(t) && wl_now_ns() < until_ns) usleep(LOOK_AGAIN_US);
+    return all_seated(t);
+}
+
+const char *wl_team_visible(const struct wl_team *t, struct wl_arena *a)
+{
+    struct wl_strs all = { 0 };
+    for (uint32_t i = 0; i < t->board->seats; i++) {
+        const struct seat *s = &t->board->seat[i];
+        if (s->state == SEAT_FREE || !*s->visible) continue;
+        struct wl_strs words = wl_split(a, s->visible, ',');
+        for (size_t k = 0; k < words.n; k++) {
+            bool known = false;
+            for (size_t j = 0; j < all.n; j++) known |= wl_streq(all.v[j], words.v[k]);
+            if (!known) wl_strs_add(a, &all, words.v[k]);
+        }
+    }
+    struct wl_text t2 = WL_TEXT(a);
+    for (size_t i = 0; i < all.n; i++) wl_text_addf(&t2, "%s%s", i ? "," : "", all.v[i]);
+    return all.n ? t2.s : NULL;
+}
+
+int wl_team_begin(struct wl_team *t, const char *store, const char *dir, int64_t run, struct wl_err *e)
+{
+    struct board *b = t->board;
+    char *full = realpath(store, NULL);
+    bool fits = full && strlen(full) < sizeof b->store && strlen(dir) < sizeof b->dir;
+    if (fits) {
+        memcpy(b->store, full, strlen(full) + 1);
+        memcpy(b->dir, dir, strlen(dir) + 1);
+    }
+    free(full);
+    if (!fits) return wl_fail(e, WL_EINVAL, "%s: the path is too long for the ranks of this node", dir);
+    b->run = run;
+    b->state = RUNNING;
+    return 0;
+}
+
+void wl_team_refuse(struct wl_team *t, const char *why)
+{
+    if (!t->leads || t->board->state != GATHERING) return;
+    snprintf(t->board->why, sizeof t->board->why, "%s", why);
+    t->board->state = REFUSED;
+}
+
+/* The board has the rank of who leads in no place of its own: it is the seat whose owner we replaced. */
+static int dead_leader(const struct wl_team *t)
+{
+    for (uint32_t i = 0; i < t->board->seats; i++) {
+        const struct seat *s = &t->board->seat[i];
+        if (s->state == SEAT_TAKEN && (int)i != t->me.local && !held(t->fd, FIRST_SEAT + (int)i, 1)) return s->rank;
+    }
+    return -1;
+}
+
+bool wl_team_inherit(struct wl_team *t)
+{
+    if (t->leads || t->board->state == CLOSED || t->board->state == REFUSED || !take(t->fd, LEAD)) return false;
+    if (t->board->state == CLOSED) return false; /* its leader came to an end in between */
+    t->leads = true;
+    t->lost = dead_leader(t);
+    return true;
+}
+
+int wl_team_await(struct wl_team *t, const char **dir, struct wl_err *e)
+{
+    while (t->board->state == GATHERING && !wl_team_inherit(t)) usleep(LOOK_AGAIN_US);
+    *dir = t->board->dir;
+    if (t->board->state != REFUSED) return 0;
+    return wl_fail(e, WL_EJOB, "the wattlaw that measures this node refused: %s", t->board->why);
+}
+
+/* ---- during the run ---- */
+
+struct wl_team_run wl_team_run(const struct wl_team *t)
+{
+    const struct board *b = t->board;
+    return (struct wl_team_run) { .store = b->store, .run = b->run, .start_ns = b->start_ns, .lost_rank = t->lost };
+}
+
+void wl_team_started(struct wl_team *t, pid_t job, int64_t start_ns)
+{
+    my_seat(t)->job = (int)job;
+    if (t->leads) t->board->start_ns = start_ns;
+}
+
+void wl_team_ended(struct wl_team *t, const struct wl_job_exit *end)
+{
+    struct seat *s = my_seat(t);
+    s->status = end->exit.status;
+    s->signal = end->exit.signal;
+    s->end_ns = end->t_ns;
+    s->state = SEAT_ENDED;
+}
+
+bool wl_team_over(const struct wl_team *t)
+{
+    const struct board *b = t->board;
+    if (!t->leads) return b->state == CLOSED;
+    for (uint32_t i = 0; i < b->seats; i++)
+        if (b->seat[i].state == SEAT_TAKEN && ((int)i == t->me.local || held(t->fd, FIRST_SEAT + (int)i, 1)))
+            return false;
+    return true;
+}
+
+size_t wl_team_mates(const struct wl_team *t, struct wl_mate *out)
+{
+    const struct board *b = t->board;
+    for (uint32_t i = 0; i < b->seats; i++) {
+        const struct seat *s = &b->seat[i];
+        bool ended = s->state == SEAT_ENDED;
+        out[i] = (struct wl_mate) { .rank = s->rank,
+                                    .job = s->job,
+                                    .came = s->state != SEAT_FREE,
+                                    .ended = ended,
+                                    .us = (int)i == t->me.local,
+                                    .end_ns = ended ? s->end_ns : 0,
+                                    .status = ended ? s->status : 0,
+                                    .signal = ended ? s->signal : 0 };
+    }
+    return b->seats;
+}
+
+void wl_team_close(struct wl_team *t)
+{
+    struct wl_err e;
+    if (!t->leads) return;
+    int lock = lock_folder(t, &e);
+    t->board->state = CLOSED;
+    unlink(t->path);
+    if (lock >= 0) close(lock);
+}

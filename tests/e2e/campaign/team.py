@@ -1,0 +1,152 @@
+"""Ranks of one node, each under `wattlaw measure`: one of them measures, all of them end as their commands do."""
+
+import contextlib
+import shutil
+import sqlite3
+import uuid
+
+from harness import *
+
+POWER = "t_s,device,quantity,value\n" + "".join(f"{t},gpu0,power_w,100\n" for t in range(400))
+REPLAY = ["--sensors", "replay,proc", "--replay-file", "power.csv"]
+
+
+def rank_env(bench, rank, ranks, job, **more):
+    """What Open MPI's mpirun sets."""
+    return {**bench.env, "OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": str(ranks),
+            "OMPI_COMM_WORLD_LOCAL_RANK": str(rank), "OMPI_COMM_WORLD_LOCAL_SIZE": str(ranks), "PMIX_NAMESPACE": job, **more}
+
+
+def start_ranks(bench, n, args, command, envs=None):
+    """command(rank) is what a rank runs."""
+    job = str(uuid.uuid4())
+    return [bench.start("measure", *args, "--", *command(rank), stdin=subprocess.DEVNULL,
+                        env=rank_env(bench, rank, n, job, **(envs[rank] if envs else {}))) for rank in range(n)]
+
+
+def ends(ranks):
+    results = [(*p.communicate(timeout=60), p.returncode) for p in ranks]
+    return [r[2] for r in results], [r[1] for r in results], [r[0] for r in results]
+
+
+def boards():
+    folder = f"/dev/shm/wattlaw-{os.geteuid()}"
+    return [n for n in os.listdir(folder) if n != "lock"] if os.path.isdir(folder) else []
+
+
+def eight_ranks_are_one_run(bench):
+    """The joules are those of one measurement, whoever starts whom."""
+    bench.write("power.csv", POWER)
+    status, errors, _ = ends(start_ranks(bench, 8, REPLAY, lambda rank: ["toy", "epochs=2", "ms=300", "say=epoch"]))
+    check(status == [0] * 8, status, errors)
+    check(sum("wattlaw measure" in e for e in errors) == 1, errors)
+    bench.run("measure", *REPLAY, "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do toy epochs=2 ms=300 & done; wait")
+    runs = bench.rows("wattlaw.db", "SELECT status, energy_j, (stop_mono_ns - start_mono_ns) / 1e9 FROM run JOIN total "
+                                    "ON total.run = run.id AND epoch = 0 ORDER BY id")
+    check(len(runs) == 2 and all(r[0] == "done" for r in runs), runs)
+    check(all(abs(r[1] / (100 * r[2]) - 1) < 1e-6 for r in runs), "100 W for the time of each:", runs)
+    check(bench.rows("wattlaw.db", "SELECT count(DISTINCT rank) FROM mark WHERE run = 1") == [(8,)], "marks of all ranks")
+    check(bench.rows("wattlaw.db", "SELECT count(*) FROM epoch WHERE run = 1") == [(2,)])
+    cpu = bench.rows("wattlaw.db", "SELECT run, max(value) FROM channel JOIN sample ON channel = channel.id "
+                                   "WHERE quantity = 'cpu_time_s' GROUP BY run")
+    check(len(cpu) == 2, "the CPU time of all ranks is followed:", cpu)
+
+
+def output_marks_carry_the_rank(bench):
+    status, errors, _ = ends(start_ranks(bench, 3, ["--epoch-regex", "^epoch ([0-9]+)", "--quiet"],
+                                         lambda rank: ["toy", "epochs=2", "ms=100", "say=epoch"]))
+    check(status == [0] * 3, status, errors)
+    check(bench.rows("wattlaw.db", "SELECT DISTINCT rank FROM mark WHERE word = 'epoch-end' ORDER BY 1") == [(0,), (1,), (2,)])
+
+
+def each_rank_ends_as_its_command(bench):
+    status, errors, _ = ends(start_ranks(bench, 3, ["--quiet"], lambda rank: ["sh", "-c", f"exit {rank * 5}"]))
+    check(status == [0, 5, 10], status, errors)
+    rows = bench.rows("wattlaw.db", "SELECT status, exit_status, error FROM run")
+    check(len(rows) == 1 and rows[0][0] == "failed" and rows[0][1] in (5, 10), rows)
+    status, errors, _ = ends(start_ranks(bench, 2, ["--quiet"], lambda rank: ["no-such-command-here"]))
+    check(status == [127, 127], status, errors)
+
+
+def a_leader_that_is_killed_is_followed_by_another(bench):
+    bench.write("power.csv", POWER)
+    ranks = start_ranks(bench, 3, REPLAY, lambda rank: ["toy", "epochs=30", "ms=100"])
+
+    def sampled():
+        with contextlib.suppress(sqlite3.OperationalError):  # the tables are not there yet
+            return bench.rows("wattlaw.db", "SELECT pid FROM run WHERE status = 'running' AND EXISTS (SELECT 1 FROM sample)")
+        return []
+    bench.wait_until("samples are stored", sampled)
+    leader = sampled()[0][0]
+    dead = next(i for i, p in enumerate(ranks) if p.pid == leader)
+    os.kill(leader, signal.SIGKILL)
+    status, errors, _ = ends(ranks)
+    check(status == [-signal.SIGKILL if i == dead else 0 for i in range(3)], status, errors)
+    rows = bench.rows("wattlaw.db", "SELECT status, error, energy_j, coverage FROM run JOIN total ON total.run = run.id "
+                                    "AND epoch = 0")
+    check(len(rows) == 1 and rows[0][:2] == ("failed", f"rank {dead}: its wattlaw was killed"), rows, errors)
+    check(bench.rows("wattlaw.db", "SELECT count(*) FROM log WHERE message LIKE 'the wattlaw of rank%died%'") == [(1,)])
+    gap = bench.rows("wattlaw.db", "SELECT count(*) FROM sample JOIN channel ON channel = channel.id WHERE value IS NULL "
+                                   "AND quantity = 'power_w'")
+    check(gap == [(1,)], "the gap stands in the store:", gap)
+    twice = bench.rows("wattlaw.db", "SELECT t_ns, rank, word, fields FROM mark GROUP BY 1, 2, 3, 4 HAVING count(*) > 1")
+    check(not twice, "marks are stored once:", twice)
+    check(bench.rows("wattlaw.db", "SELECT count(*) > 20 FROM mark WHERE word = 'epoch-end'") == [(1,)])
+
+
+def a_job_that_calls_twice_makes_two_runs(bench):
+    """Rank 0 may be at its second command before rank 1 is at its first."""
+    job = str(uuid.uuid4())
+    def both(rank):
+        text = f"sleep {rank * 0.3}; {bench.wattlaw} measure --quiet -- sleep 0.2; {bench.wattlaw} measure --quiet -- true"
+        return subprocess.Popen(["sh", "-c", text], cwd=bench.folder, env=rank_env(bench, rank, 2, job))
+    ranks = [both(0), both(1)]
+    check([p.wait(30) for p in ranks] == [0, 0])
+    check(bench.rows("wattlaw.db", "SELECT status FROM run") == [("done",), ("done",)])
+
+
+def two_jobs_at_once_are_two_runs(bench):
+    jobs = [start_ranks(bench, 2, ["--quiet"], lambda rank: ["sleep", "0.3"]) for _ in range(2)]
+    check([ends(j)[0] for j in jobs] == [[0, 0]] * 2)
+    check(bench.rows("wattlaw.db", "SELECT status FROM run") == [("done",), ("done",)])
+
+
+def what_a_rank_starts_is_no_rank(bench):
+    nested = f"{bench.wattlaw} measure --quiet --store nested-$OMPI_COMM_WORLD_RANK.db -- true"
+    status, errors, _ = ends(start_ranks(bench, 2, ["--quiet"], lambda rank: ["sh", "-c", nested]))
+    check(status == [0, 0], status, errors)
+    for rank in (0, 1):
+        check(bench.rows(f"nested-{rank}.db", "SELECT status FROM run") == [("done",)])
+
+
+def a_refusal_is_everybodys(bench):
+    os.mkdir(bench.path("ro"))
+    with read_only(bench.path("ro")):
+        status, errors, _ = ends(start_ranks(bench, 3, ["--store", "ro/x.db"],
+                                             lambda rank: ["toy", "touch=" + bench.path("ran")]))
+    check(status == [1, 1, 1] and not os.path.exists(bench.path("ran")), status, errors)
+    check(all("ro/x.db" in e for e in errors), errors)
+
+
+def mpirun_and_measure_nest_either_way(bench):
+    mpirun = shutil.which("mpirun")
+    if not mpirun:
+        raise Skip("mpirun is not installed")
+    bench.write("power.csv", POWER)
+    env = {**bench.env, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+           "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    inner = subprocess.run([mpirun, "-np", "4", bench.wattlaw, "measure", *REPLAY, "--", "toy", "epochs=1", "ms=500"],
+                           cwd=bench.folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+    check(inner.returncode == 0, inner.stderr)
+    bench.run("measure", *REPLAY, "--", mpirun, "-np", "4", "toy", "epochs=1", "ms=500", env=env)
+    epochs = bench.rows("wattlaw.db", "SELECT energy_j, time_s FROM observations ORDER BY run")
+    check(len(epochs) == 2 and all(abs(j / (100 * s) - 1) < 1e-6 for j, s in epochs), epochs)
+
+
+def nothing_is_left(bench):
+    check(not boards(), boards())
+
+
+main([eight_ranks_are_one_run, output_marks_carry_the_rank, each_rank_ends_as_its_command,
+      a_leader_that_is_killed_is_followed_by_another, a_job_that_calls_twice_makes_two_runs, two_jobs_at_once_are_two_runs,
+      what_a_rank_starts_is_no_rank, a_refusal_is_everybodys, mpirun_and_measure_nest_either_way, nothing_is_left])
