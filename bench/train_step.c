@@ -1,5 +1,5 @@
-/* bench_train_step MODEL f32|bf16 BATCH THREADS RANKS: training steps of a network at full size on random images, one
- * for each line "step" on stdin.
+/* bench_train_step MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd]: training steps of a network at full size
+ * on random images, one for each line "step" on stdin; at last how convolutions are computed.
  *
  * Answers with a line of JSON: first what was made, then for each step its wall-clock and processor time (of all
  * ranks), the time that convolutions and matrix products take of it, and where the rest goes. The ranks are forked, or
@@ -22,6 +22,7 @@ struct bench {
     int64_t batch;
     int threads;
     enum wl_dtype precision;
+    enum wl_conv_algorithm conv;
 };
 
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
@@ -46,6 +47,8 @@ static int make_plan(struct bench *b, struct wl_err *e)
     };
     struct wl_plan_opts opts = { .threads = b->threads,
                                  .precision = b->precision,
+                                 .conv = b->conv,
+                                 .choices = wl_choices_new(b->arena),
                                  .optim = { .momentum = 0.9, .weight_decay = 1e-4 } };
     int rc = b->model->build(g, &size, &net, e);
     if (!rc) rc = wl_plan_new(&b->plan, g, &opts, b->comm, b->arena, e);
@@ -69,21 +72,45 @@ static void describe(const struct bench *b)
 
 static bool is_matrix(const struct wl_step *s)
 {
-    return (s->node->op == WL_OP_CONV || s->node->op == WL_OP_LINEAR) && strcmp(s->what, "reorder") != 0;
+    return (s->node->op == WL_OP_CONV || s->node->op == WL_OP_LINEAR) &&
+           (wl_starts(s->what, "forward") || wl_starts(s->what, "backward"));
 }
 
-static void add_kinds(const struct bench *b, const struct wl_plan_times *before, struct wl_json *answer)
+/* Passes of convolutions and matrix products, and their copies and sums, stand by themselves. */
+static const char *kind_of(const struct wl_step *s, struct wl_arena *a)
+{
+    const char *operation = wl_op_name(s->node->op);
+    bool split = s->node->op == WL_OP_CONV || s->node->op == WL_OP_LINEAR;
+    return split ? wl_strf(a, "%s %s", operation, s->what) : operation;
+}
+
+struct kind {
+    const char *name;
+    double s;
+};
+
+static void add_step(struct kind *kinds, size_t *n, const char *name, double s)
+{
+    size_t i = 0;
+    while (i < *n && !wl_streq(kinds[i].name, name)) i++;
+    if (i == *n) kinds[(*n)++] = (struct kind) { .name = name };
+    kinds[i].s += s;
+}
+
+static void add_kinds(const struct bench *b, const struct wl_plan_times *before, struct wl_json *answer,
+                      struct wl_arena *a)
 {
     const struct wl_program *p = &b->plan->program;
-    double kind_s[WL_OP_COUNT] = { 0 }, matrix_s = 0;
+    struct kind *list = wl_new_array(a, struct kind, p->n_steps);
+    double matrix_s = 0;
+    size_t n = 0;
     for (size_t i = 0; i < p->n_steps; i++) {
-        kind_s[p->steps[i]->node->op] += b->plan->step_s[i];
+        if (b->plan->step_s[i] > 0) add_step(list, &n, kind_of(p->steps[i], a), b->plan->step_s[i]);
         if (is_matrix(p->steps[i])) matrix_s += b->plan->step_s[i];
     }
     wl_json_add_real(answer, "matrix_s", matrix_s);
     struct wl_json *kinds = wl_json_add_object(answer, "kinds_s");
-    for (int op = 0; op < WL_OP_COUNT; op++)
-        if (kind_s[op] > 0) wl_json_add_real(kinds, wl_op_name(op), kind_s[op]);
+    for (size_t i = 0; i < n; i++) wl_json_add_real(kinds, list[i].name, list[i].s);
     struct wl_plan_times now = wl_plan_times(b->plan);
     wl_json_add_real(kinds, "all-reduce", now.reduce_s - before->reduce_s);
     wl_json_add_real(kinds, "sgd", now.update_s - before->update_s);
@@ -107,7 +134,7 @@ static int step(struct bench *b, struct wl_err *e)
         wl_json_add_real(answer, "wall_s", wall_s);
         wl_json_add_real(answer, "cpu_s", cpu_s);
         wl_json_add_real(answer, "loss", counts.loss_sum / (double)counts.samples);
-        add_kinds(b, &before, answer);
+        add_kinds(b, &before, answer, a);
         puts(wl_json_text(answer, 0, a));
         fflush(stdout);
     }
@@ -135,6 +162,7 @@ static int run(struct bench *b, char **argv, struct wl_err *e)
     b->precision = wl_streq(argv[2], "bf16") ? WL_BF16 : WL_F32;
     b->batch = atoll(argv[3]);
     b->threads = atoi(argv[4]);
+    b->conv = wl_conv_algorithm_of(argv[6] ? argv[6] : "auto");
     if (!b->model) return wl_fail(e, WL_EUSAGE, "no model %s", argv[1]);
     int rc = wl_comm_open(&b->comm, &(struct wl_comm_how) { .backend = "auto", .workers = ranks }, b->arena, e);
     if (!rc) rc = make_plan(b, e);
@@ -148,8 +176,10 @@ static int run(struct bench *b, char **argv, struct wl_err *e)
 
 int main(int argc, char **argv)
 {
-    if (argc != 6) {
-        fprintf(stderr, "usage: %s MODEL f32|bf16 BATCH THREADS RANKS    (RANKS 1 under mpirun)\n", argv[0]);
+    if (argc < 6 || argc > 7) {
+        fprintf(stderr,
+                "usage: %s MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd]    (RANKS 1 under mpirun)\n",
+                argv[0]);
         return 2;
     }
     struct bench b = { .arena = wl_arena_new(NULL) };

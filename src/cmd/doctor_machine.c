@@ -7,16 +7,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* The text behind "model name : " of the first CPU, or the architecture where /proc/cpuinfo has none (Arm). */
-static const char *cpu_name(const char *fallback, struct wl_arena *a)
-{
-    char *text;
-    if (wl_file_read("/proc/cpuinfo", 16 << 20, &text, NULL, a, NULL) < 0) return fallback;
-    char *at = strstr(text, "model name");
-    char *colon = at ? strchr(at, ':') : NULL;
-    return colon ? wl_strip(a, wl_strndup(a, colon + 1, strcspn(colon + 1, "\n"))) : fallback;
-}
-
 void doctor_machine_read(struct doctor_machine *m, struct wl_arena *a)
 {
     struct utsname u;
@@ -26,7 +16,7 @@ void doctor_machine_read(struct doctor_machine *m, struct wl_arena *a)
     *m = (struct doctor_machine) {
         .host = wl_strdup(a, u.nodename),
         .kernel = wl_strf(a, "%s %s %s", u.sysname, u.release, u.machine),
-        .cpu = cpu_name(wl_strdup(a, u.machine), a),
+        .cpu = wl_cpu_name(a),
         .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
         .memory_bytes = pages > 0 ? (double)pages * (double)sysconf(_SC_PAGESIZE) : NAN,
     };

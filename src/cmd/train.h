@@ -23,7 +23,7 @@ struct wl_train_opts {
     int64_t lr_patience;
     /* machine */
     int64_t workers, threads, loader_threads;
-    const char *comm, *precision;
+    const char *comm, *conv, *precision;
     bool pin, allow_slow_bf16;
     /* checkpoints and output */
     const char *checkpoint_dir;
@@ -91,6 +91,15 @@ int wl_train_setup(struct wl_train *t, struct wl_err *e) WL_MUST_CHECK;
 
 /* train_setup.c: the plan that the options ask for, of one rank. */
 struct wl_plan_opts wl_train_plan_opts(const struct wl_train_opts *o);
+
+/* train_choices.c: that plan, of this rank among those of comm (NULL: of one process), with the choices of earlier
+ * runs; those that it adds are remembered. `dry`: without memory. Collective. */
+int wl_train_plan(struct wl_plan **plan, const struct wl_graph *g, const struct wl_train_opts *o, bool dry,
+                  struct wl_comm *comm, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* train_choices.c: the plan's choices in the head of a checkpoint; a warning where the plan that goes on has others. */
+void wl_train_describe_choices(const struct wl_plan *plan, struct wl_json *head, struct wl_arena *a);
+void wl_train_compare_choices(const struct wl_plan *plan, const struct wl_json *head, struct wl_arena *a);
 
 /* train_setup.c: can this machine compute as the options say? Known to all ranks alike, so it is looked at before they
  * start on the plan together. */

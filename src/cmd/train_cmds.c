@@ -39,4 +39,5 @@ MODEL(resnet50, "trains ResNet50 v1.5 on images in the layout of ImageNet");
 MODEL(vgg16, "trains VGG16 on images in the layout of ImageNet");
 MODEL(inception3, "trains Inception v3 on images in the layout of ImageNet");
 
-const struct wl_cmd *const wl_train_commands[] = { &cmd_resnet50, &cmd_vgg16, &cmd_inception3, &wl_cmd_train_data, NULL };
+const struct wl_cmd *const wl_train_commands[] = { &cmd_resnet50, &cmd_vgg16, &cmd_inception3, &wl_cmd_train_data,
+                                                   NULL };

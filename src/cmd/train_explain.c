@@ -56,6 +56,13 @@ static const char *when(const struct wl_plan_step *s)
 
 /* ---- for people ------------------------------------------------------------------------------------------------- */
 
+/* What the kernel took when it was measured, and what the other one took. */
+static void print_choice(struct wl_table *t, const struct wl_choice *c)
+{
+    wl_table_real(t, c ? c->answer_s * 1e3 : NAN, 3);
+    if (c) wl_table_cellf(t, "%s %.3g", c->runner_up, c->runner_up_s * 1e3);
+}
+
 static void print_steps(const struct explain *x)
 {
     struct wl_table t = wl_table_new(x->arena);
@@ -63,7 +70,9 @@ static void print_steps(const struct explain *x)
     static const char *const texts[] = { "in", "operation", "name", "pass", "kernel", "result", "layout" };
     for (size_t i = 0; i < WL_COUNT(texts); i++) wl_table_column(&t, texts[i], false);
     wl_table_column(&t, "bytes", true);
-    wl_table_column(&t, "Mflop/sample", true);
+    static const char *const numbers[] = { "Mflop/sample", "ms/sample" };
+    for (size_t i = 0; i < WL_COUNT(numbers); i++) wl_table_column(&t, numbers[i], true);
+    wl_table_column(&t, "chosen before", false);
     for (size_t i = 0; i < wl_plan_step_count(x->plan); i++) {
         struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);
         const struct wl_plan_buffer *b = result(&s);
@@ -75,6 +84,7 @@ static void print_steps(const struct explain *x)
             wl_table_cell(&t, b->layout);
             wl_table_cellf(&t, "%zu", b->bytes);
             wl_table_real(&t, s.flops > 0 ? s.flops * 1e-6 : NAN, 4);
+            print_choice(&t, s.choice);
         }
         wl_table_row(&t);
     }
@@ -142,6 +152,14 @@ static void add_buffer(struct wl_json *list, const struct wl_plan_buffer *b)
     wl_json_add_bool(o, "written", b->written);
 }
 
+static void add_choice(struct wl_json *o, const struct wl_choice *c)
+{
+    wl_json_add_str(o, "algorithm", c->answer);
+    wl_json_add_real(o, "s_per_sample", c->answer_s);
+    wl_json_add_str(o, "runner_up", c->runner_up);
+    wl_json_add_real(o, "runner_up_s_per_sample", c->runner_up_s);
+}
+
 static void add_step(struct wl_json *list, const struct wl_plan_step *s)
 {
     struct wl_json *o = wl_json_add_object(list, NULL);
@@ -152,6 +170,7 @@ static void add_step(struct wl_json *list, const struct wl_plan_step *s)
     wl_json_add_bool(o, "training", s->training);
     wl_json_add_bool(o, "evaluation", s->evaluation);
     wl_json_add_real(o, "flops_per_sample", s->flops);
+    if (s->choice) add_choice(wl_json_add_object(o, "choice"), s->choice);
     struct wl_json *buffers = wl_json_add_array(o, "buffers");
     for (size_t i = 0; i < s->n_buffers; i++) add_buffer(buffers, &s->buffers[i]);
 }
@@ -199,11 +218,9 @@ int wl_train_explain(const struct wl_model *m, const struct wl_train_opts *o, st
                                   .batch = o->local_batch,
                                   .image_size = o->image_size,
                                   .classes = o->classes ? o->classes : CLASSES };
-    struct wl_plan_opts plan = wl_train_plan_opts(o);
-    plan.dry = true;
     int rc = wl_train_check_backend(o, e);
     if (!rc) rc = m->build(g, &size, &net, e);
-    if (!rc) rc = wl_plan_new(&x.plan, g, &plan, NULL, a, e);
+    if (!rc) rc = wl_train_plan(&x.plan, g, o, true, NULL, a, e);
     if (rc) return rc;
     x.info = wl_plan_info(x.plan);
     if (o->json)

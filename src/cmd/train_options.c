@@ -54,6 +54,8 @@ const struct wl_opt wl_train_rows[] = {
     { "backend", WL_CHOICE, AT(backend), "auto", .choices = "auto|cpu|ref",
       .help = "cpu: oneDNN; ref: plain C, slow, for comparison" },
 
+    { "conv", WL_CHOICE, AT(conv), "auto", .choices = "auto|direct|winograd",
+      .help = "how convolutions are computed; auto: the faster way by shape, measured once and remembered" },
     { "precision", WL_CHOICE, AT(precision), "f32", .choices = "f32|bf16",
       .help = "bf16: values and products in bf16; parameters, their gradients and statistics stay f32" },
     { "allow-slow-bf16", WL_FLAG, AT(allow_slow_bf16),

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static void describe(const struct wl_train *t, struct wl_json *head)
+static void describe(const struct wl_train *t, struct wl_json *head, struct wl_arena *once)
 {
     const struct wl_train_opts *o = t->opts;
     wl_json_add_str(head, "model", t->model->name);
@@ -25,6 +25,8 @@ static void describe(const struct wl_train *t, struct wl_json *head)
     wl_json_add_int(at, "top1", c->top1);
     wl_json_add_int(at, "top5", c->top5);
 
+    wl_train_describe_choices(t->plan, head, once);
+
     struct wl_json *schedule = wl_json_add_object(head, "schedule");
     wl_json_add_real(schedule, "cut", t->schedule.cut);
     wl_json_add_real(schedule, "best", t->schedule.best); /* null before the first loss */
@@ -38,7 +40,7 @@ int wl_train_save(struct wl_train *t, struct wl_err *e)
     if (t->comm->rank == 0) {
         struct wl_arena *once = wl_arena_new(t->arena);
         struct wl_json *head = wl_json_root_object(once);
-        describe(t, head);
+        describe(t, head, once);
         rc = wl_checkpoint_save(t->opts->checkpoint_dir, t->at.updates, t->opts->checkpoint_keep, head, t->plan, once,
                                 e);
         wl_arena_free(once);
@@ -133,8 +135,9 @@ int wl_train_resume(struct wl_train *t, struct wl_err *e)
     rc = wl_checkpoint_restore(&c, t->plan, t->comm, t->arena, e);
     t->agreed = rc != 0;
     wl_plan_set_updates(t->plan, t->at.updates);
-    if (!rc && t->comm->rank == 0)
-        wl_log(WL_INFO, "train", "goes on from %s: epoch %lld, update %lld", c.path, (long long)t->at.epoch,
-               (long long)t->at.updates);
+    if (rc || t->comm->rank > 0) return rc;
+    wl_train_compare_choices(t->plan, c.head, t->arena);
+    wl_log(WL_INFO, "train", "goes on from %s: epoch %lld, update %lld", c.path, (long long)t->at.epoch,
+           (long long)t->at.updates);
     return rc;
 }

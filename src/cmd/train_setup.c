@@ -141,8 +141,7 @@ int wl_train_setup(struct wl_train *t, struct wl_err *e)
         t->agreed = true;
         return rc;
     }
-    struct wl_plan_opts plan = wl_train_plan_opts(o);
-    rc = wl_plan_new(&t->plan, g, &plan, t->comm, t->arena, e);
+    rc = wl_train_plan(&t->plan, g, o, false, t->comm, t->arena, e);
     t->epochs = wl_new_array(t->arena, struct wl_train_epoch, (size_t)o->epochs);
     t->at = (struct wl_train_at) { .epoch = 1 };
     return rc;

@@ -28,7 +28,7 @@ static struct wl_plan_buffer buffer(const struct wl_plan *p, const struct wl_use
 /* The three passes of a convolution or matrix product take as many each; copies and sums of gradients take none. */
 static double step_flops(const struct wl_step *s)
 {
-    bool multiplies = !strcmp(s->what, "forward") || !strncmp(s->what, "backward", strlen("backward"));
+    bool multiplies = !strncmp(s->what, "forward", strlen("forward")) || !strncmp(s->what, "backward", strlen("backward"));
     return multiplies ? wl_node_flops(s->node) : 0;
 }
 
@@ -47,6 +47,7 @@ struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_ar
         .implementation = s->implementation ? s->implementation : "plain C",
         .training = s->when & WL_TRAIN,
         .evaluation = s->when & WL_EVAL,
+        .choice = s->choice,
         .flops = step_flops(s) / (double)p->info.batch,
         .buffers = buffers,
         .n_buffers = (size_t)s->n_uses,

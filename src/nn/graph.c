@@ -26,6 +26,21 @@ char *wl_dims_text(struct wl_arena *a, const struct wl_dims *d)
 
 size_t wl_dtype_bytes(enum wl_dtype t) { return t == WL_BF16 ? 2 : 4; }
 
+const char *wl_conv_algorithm_name(enum wl_conv_algorithm a)
+{
+    static const char *const names[] = {
+        [WL_CONV_DIRECT] = "direct", [WL_CONV_WINOGRAD] = "winograd", [WL_CONV_AUTO] = "auto"
+    };
+    return names[a];
+}
+
+enum wl_conv_algorithm wl_conv_algorithm_of(const char *name)
+{
+    enum wl_conv_algorithm a = WL_CONV_DIRECT;
+    while (a < WL_CONV_AUTO && !wl_streq(name, wl_conv_algorithm_name(a))) a++;
+    return a;
+}
+
 const char *wl_dtype_name(enum wl_dtype t)
 {
     static const char *const names[] = { [WL_F32] = "f32", [WL_BF16] = "bf16", [WL_I32] = "i32" };
@@ -141,4 +156,12 @@ struct wl_tensor *wl_node_out(struct wl_graph *g, struct wl_node *n, const struc
     n->out->gradient = n->par[0];
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++) n->out->gradient |= n->in[i]->gradient;
     return n->out;
+}
+
+const struct wl_node *wl_only_reader(const struct wl_graph *g, const struct wl_tensor *t)
+{
+    for (size_t i = 0; t->readers == 1 && i < g->n_nodes; i++)
+        for (int k = 0; k < WL_MAX_INPUTS && g->nodes[i]->in[k]; k++)
+            if (g->nodes[i]->in[k] == t) return g->nodes[i];
+    return NULL;
 }

@@ -78,6 +78,9 @@ struct wl_node *wl_node_new(struct wl_graph *g, enum wl_op op, const char *name,
                             struct wl_tensor *b);
 struct wl_tensor *wl_node_out(struct wl_graph *g, struct wl_node *n, const struct wl_dims *dims);
 
+/* The operation that alone reads t; NULL: there is none, or more than one. */
+const struct wl_node *wl_only_reader(const struct wl_graph *g, const struct wl_tensor *t);
+
 /* ---- shapes (ops.c) ---- */
 
 /* A window operation: x [N,C,H,W], y [N,K,P,Q], window R x S (for pools K = C). */

@@ -14,6 +14,7 @@
 #define WL_NN_NN_H
 
 #include "base/base.h"
+#include "nn/choices/choices.h"
 #include "nn/comm/comm.h"
 
 /* ---- tensors --------------------------------------------------------------------------------------------- */
@@ -180,6 +181,16 @@ void wl_schedule_epoch_end(struct wl_schedule *s, double loss);   /* plateau loo
 
 /* ---- plan ------------------------------------------------------------------------------------------------ */
 
+/* How convolutions are computed. Winograd's algorithm F(4x4,3x3) multiplies 4 times less where kernels are 3x3 with
+ * stride 1 (Lavin and Gray 2016, arXiv:1509.09308); it rounds otherwise, about 1e-6 relative in f32. */
+enum wl_conv_algorithm {
+    WL_CONV_DIRECT,
+    WL_CONV_WINOGRAD, /* wherever the library has it */
+    WL_CONV_AUTO      /* the faster one by pass and shape: what `choices` says, measured now where it says nothing */
+};
+const char *wl_conv_algorithm_name(enum wl_conv_algorithm a);  /* "direct", "winograd", "auto" */
+enum wl_conv_algorithm wl_conv_algorithm_of(const char *name); /* another name: WL_CONV_AUTO */
+
 struct wl_plan_opts {
     const char *backend; /* "cpu" (oneDNN) or "ref" (plain C, slow); NULL: the best that was built */
     int threads;         /* 0: as OpenMP says (OMP_NUM_THREADS or all cores) */
@@ -187,9 +198,11 @@ struct wl_plan_opts {
     /* WL_F32, or WL_BF16: values, their gradients and the copies of weights that convolutions and matrix products read
      * are bf16; parameters, their gradients, optimiser, statistics and losses stay f32, so states are the same. */
     enum wl_dtype precision;
-    bool slow_bf16;      /* bf16 also where the processor only imitates it */
-    int micro_batches;   /* largest M of a step; 0 counts as 1. M > 1 needs room for one gradient more */
-    size_t bucket_bytes; /* gradients are reduced in pieces of about this; 0 counts as 4 MiB */
+    bool slow_bf16; /* bf16 also where the processor only imitates it */
+    enum wl_conv_algorithm conv;
+    struct wl_choices *choices; /* for WL_CONV_AUTO; must outlive the plan. What is measured is added */
+    int micro_batches;          /* largest M of a step; 0 counts as 1. M > 1 needs room for one gradient more */
+    size_t bucket_bytes;        /* gradients are reduced in pieces of about this; 0 counts as 4 MiB */
     struct wl_optim optim;
     bool eval_only;   /* no backward pass, no gradients */
     bool dry;         /* for wl_plan_info and wl_plan_step only: takes no memory, cannot run */
@@ -297,11 +310,12 @@ struct wl_plan_buffer {
     bool written;
 };
 struct wl_plan_step {
-    const char *operation, *name; /* "conv2d", "layer1.0.conv1" */
-    const char *pass;             /* "forward", "backward data", "reorder" */
-    const char *implementation;   /* the library's word for its kernel: "jit:avx512_core"; "plain C" */
-    bool training, evaluation;    /* runs in these */
-    double flops;                 /* a sample: 2 x multiply-adds of convolutions and matrix products */
+    const char *operation, *name;   /* "conv2d", "layer1.0.conv1" */
+    const char *pass;               /* "forward", "backward data", "reorder" */
+    const char *implementation;     /* the library's word for its kernel: "jit:avx512_core"; "plain C" */
+    bool training, evaluation;      /* runs in these */
+    double flops;                   /* a sample: 2 x multiply-adds of convolutions and matrix products */
+    const struct wl_choice *choice; /* the algorithm was chosen by measurement; NULL: there was no choice */
     const struct wl_plan_buffer *buffers;
     size_t n_buffers; /* in the order read, written */
 };

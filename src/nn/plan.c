@@ -36,6 +36,8 @@ static int check_opts(const struct wl_plan_opts *o, struct wl_err *e)
     if (o->threads < 0) return wl_fail(e, WL_EINVAL, "threads is %d, expected at least 0", o->threads);
     if (o->micro_batches < 0)
         return wl_fail(e, WL_EINVAL, "micro-batches is %d, expected at least 0", o->micro_batches);
+    if (o->conv == WL_CONV_AUTO && !o->choices)
+        return wl_fail(e, WL_EINVAL, "convolutions are chosen by measurement, but there is no table of choices");
     if (!(o->optim.momentum >= 0 && o->optim.momentum < 1))
         return wl_fail(e, WL_EINVAL, "momentum is %g, expected 0 <= momentum < 1", o->optim.momentum);
     if (!(o->optim.weight_decay >= 0))
@@ -48,6 +50,22 @@ static int check_loss(const struct wl_graph *g, struct wl_err *e)
     for (size_t i = 0; i < g->n_nodes; i++)
         if (wl_op_is_loss(g->nodes[i]->op)) return 0;
     return wl_fail(e, WL_EINVAL, "the graph has no loss: it can only be evaluated");
+}
+
+/* Rank 0 answers what is open, for all. */
+static int choose(struct wl_plan *p, struct wl_choices *choices, struct wl_err *e)
+{
+    const struct wl_backend *b = p->program.backend;
+    if (p->program.conv != WL_CONV_AUTO || !b->choose) return 0;
+    int rc = 0;
+    if (!p->comm || p->comm->rank == 0) {
+        choices->machine = wl_strf(choices->arena, "%s, %s, %d thread%s", wl_cpu_name(p->arena), b->library(p->arena),
+                                   p->threads, p->threads == 1 ? "" : "s");
+        rc = b->choose(&p->program, choices, e);
+    }
+    if (p->comm) rc = wl_comm_agree(p->comm, rc, e);
+    if (p->comm && !rc) rc = wl_choices_broadcast(choices, p->comm, e);
+    return rc;
 }
 
 static int64_t batch_of(const struct wl_graph *g)
@@ -132,12 +150,15 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
         .backend = backend,
         .seed = opts->seed,
         .precision = opts->precision,
+        .conv = opts->conv,
+        .choices = opts->choices,
         .train = !opts->eval_only,
         .keep_values = opts->keep_values,
         .accumulate = p->micro_batches > 1,
     };
     omp_set_num_threads(p->threads); /* kernels are compiled for the number they will run with */
     if (backend->open) rc = backend->open(&p->program, e);
+    if (!rc) rc = choose(p, opts->choices, e);
     if (!rc) rc = wl_lower(&p->program, e);
     if (rc) return rc;
     wl_plan_place(p, opts->bucket_bytes ? opts->bucket_bytes : 4u << 20);

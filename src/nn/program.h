@@ -53,9 +53,10 @@ enum { WL_MAX_USES = 12 };
 
 struct wl_step {
     const struct wl_node *node;
-    const char *what;           /* "forward", "backward data" */
-    const char *implementation; /* the library's name of the kernel; NULL: ours */
-    unsigned when;              /* WL_TRAIN, WL_EVAL or both */
+    const char *what;               /* "forward", "backward data" */
+    const char *implementation;     /* the library's name of the kernel; NULL: ours */
+    const struct wl_choice *choice; /* what chose the kernel; NULL: nothing to choose */
+    unsigned when;                  /* WL_TRAIN, WL_EVAL or both */
     int n_uses;
     struct wl_use uses[WL_MAX_USES];
     void *own;                                        /* the back-end's */
@@ -85,6 +86,8 @@ struct wl_program {
     void *device;            /* the back-end's */
     uint64_t seed;           /* of what is random in a step */
     enum wl_dtype precision; /* of values and their gradients */
+    enum wl_conv_algorithm conv;
+    const struct wl_choices *choices; /* for WL_CONV_AUTO */
     bool train, keep_values, accumulate;
     bool train_only; /* lowering has passed the last forward rule, or is at a node that evaluation leaves out */
     struct wl_buf **value, **gradient; /* of each tensor; of a parameter: in PARAM and GRADIENT */
@@ -109,8 +112,10 @@ struct wl_backend {
     struct wl_backend_row row;
     const char *(*library)(struct wl_arena *a);
     int (*open)(struct wl_program *p, struct wl_err *e); /* (optional) fills p->device */
-    const struct wl_op_rules *rules;                     /* WL_OP_COUNT of them */
-    bool wide_bf16;                                      /* bf16 numbers stay in f32 buffers (`rounded`) */
+    /* (optional) Answers the questions of the program's graph that the table does not know. */
+    int (*choose)(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
+    const struct wl_op_rules *rules; /* WL_OP_COUNT of them */
+    bool wide_bf16;                  /* bf16 numbers stay in f32 buffers (`rounded`) */
     /* (optional: f32 and bf16 always) As wl_backend_precision. */
     int (*precision)(enum wl_dtype precision, bool slow_bf16, struct wl_err *e);
     /* Emits a step dst = a + b; all of one layout, dst may be a or b. */

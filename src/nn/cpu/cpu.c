@@ -103,6 +103,7 @@ const struct wl_backend wl_backend_cpu = {
     .row = { "cpu", NULL },
     .library = library,
     .open = open_cpu,
+    .choose = wl_cpu_choose,
     .rules = rules,
     .precision = check_precision,
     .sum = wl_cpu_sum,

@@ -38,6 +38,15 @@ int wl_cpu_weights(struct wl_program *p, const struct wl_node *n, wl_md want, co
 int wl_cpu_gradient_add(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *x, struct wl_buf *dx,
                         struct wl_err *e);
 
+/* conv_choice.c: what the table says of a pass of convolution n; NULL: nothing, or it is not asked. The algorithm that
+ * follows of it. Answers for the table, by measurement. */
+const struct wl_choice *wl_cpu_conv_choice(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass);
+enum wl_conv_algorithm wl_cpu_conv_algorithm(const struct wl_program *p, const struct wl_choice *choice);
+int wl_cpu_choose(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
+
+/* Seconds that the primitive takes, on memory of its own: the fastest of a few runs. */
+int wl_cpu_measure(struct wl_cpu *c, const_dnnl_primitive_desc_t pd, double *seconds, struct wl_err *e);
+
 /* The rules, a file each. */
 int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);

@@ -152,26 +152,27 @@ static struct axes axes_of(const struct wl_window *v)
                            .pad = { v->pad[0], v->pad[1] } };
 }
 
-int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, const struct wl_window *v, wl_md src,
-               wl_md weights, wl_md bias, wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e)
+int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv_kernel *k, const struct wl_window *v,
+               const struct wl_layouts *l, const_dnnl_primitive_desc_t hint, struct wl_err *e)
 {
-    const dnnl_alg_kind_t alg = dnnl_convolution_direct;
+    const dnnl_alg_kind_t alg = k->algorithm == WL_CONV_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct;
     const struct axes a = axes_of(v);
     dnnl_convolution_desc_t d;
     dnnl_status_t s = dnnl_success;
-    switch (pass) {
+    switch (k->pass) {
     case WL_PASS_FORWARD:
-        s = dnnl_convolution_forward_desc_init(&d, dnnl_forward_training, alg, src, weights, bias, dst, a.stride, a.pad,
-                                               a.pad);
+        s = dnnl_convolution_forward_desc_init(&d, dnnl_forward_training, alg, l->src, l->weights, l->bias, l->dst,
+                                               a.stride, a.pad, a.pad);
         break;
     case WL_PASS_DATA:
-        s = dnnl_convolution_backward_data_desc_init(&d, alg, src, weights, dst, a.stride, a.pad, a.pad);
+        s = dnnl_convolution_backward_data_desc_init(&d, alg, l->src, l->weights, l->dst, a.stride, a.pad, a.pad);
         break;
     case WL_PASS_WEIGHTS:
-        s = dnnl_convolution_backward_weights_desc_init(&d, alg, src, weights, bias, dst, a.stride, a.pad, a.pad);
+        s = dnnl_convolution_backward_weights_desc_init(&d, alg, l->src, l->weights, l->bias, l->dst, a.stride, a.pad,
+                                                        a.pad);
         break;
     }
-    return create(c, pd, s, &d, false, hint, "convolution", e);
+    return create(c, pd, s, &d, k->relu, hint, "convolution", e);
 }
 
 int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, wl_md src, wl_md weights, wl_md bias,

@@ -52,9 +52,21 @@ const char *wl_pd_implementation(const_dnnl_primitive_desc_t pd);
 
 enum wl_pass { WL_PASS_FORWARD, WL_PASS_DATA, WL_PASS_WEIGHTS };
 
-/* bias NULL: none. In the backward passes the layouts are those of the gradients; hint is the forward descriptor. */
-int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, const struct wl_window *v, wl_md src,
-               wl_md weights, wl_md bias, wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e);
+/* The layouts of a convolution or inner product; in the backward passes those of the gradients. bias NULL: none. */
+struct wl_layouts {
+    wl_md src, weights, bias, dst;
+};
+
+/* Which kernel of a convolution. */
+struct wl_conv_kernel {
+    enum wl_pass pass;
+    enum wl_conv_algorithm algorithm; /* direct or Winograd; WL_ELIB also where oneDNN has none for the shape */
+    bool relu;                        /* forward: max(0, .) of the result */
+};
+
+/* hint is the forward descriptor, in the backward passes. */
+int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv_kernel *k, const struct wl_window *v,
+               const struct wl_layouts *l, const_dnnl_primitive_desc_t hint, struct wl_err *e);
 int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, wl_md src, wl_md weights, wl_md bias,
                  wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e);
 int wl_pd_norm(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, bool relu, double eps, wl_md x,

@@ -16,7 +16,8 @@ TRAIN = os.path.abspath(sys.argv[1])
 WORK = tempfile.mkdtemp(prefix="wl-train-")
 DATA = os.path.join(WORK, "images")
 TINY = ["resnet50", "--data", DATA, "--size", "tiny", "--image-size", "32", "--quiet"]
-ENV = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+CACHE = os.path.join(WORK, "cache")
+ENV = dict(os.environ, XDG_CACHE_HOME=CACHE, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
            OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
 # Open MPI unloads its plug-ins before leaks are looked for: what they keep cannot be told from ours.
 MPIRUN = ["env", "LSAN_OPTIONS=detect_leaks=0", "mpirun", "-np", "2"]
@@ -292,7 +293,7 @@ def learns():
 
 def explain():
     """The plan of a full-size step without data, memory or training."""
-    plan = done("resnet50", "--explain", "--local-batch", 64)
+    plan = done("resnet50", "--explain", "--local-batch", 64, "--conv", "direct")
     assert plan["parameters"] == 25557032, plan["parameters"]
     assert abs(plan["forward_flops_per_sample"] / 8.178e9 - 1) < 1e-3, plan["forward_flops_per_sample"]
     steps = [s for s in plan["steps"] if s["operation"] == "conv2d" and s["pass"] == "forward"]
@@ -302,6 +303,51 @@ def explain():
     assert p.returncode == 0, p.stderr
     for word in ("layer4.0.conv3", "backward weights", "values share memory", "reduced behind step"):
         assert word in p.stdout, f"{word} is not in\n{p.stdout}"
+
+
+def choices():
+    """How convolutions are computed is measured once and remembered; damage to the memory is said and mended."""
+    images()
+    file = f"{CACHE}/wattlaw/choices.txt"
+    loud = [w for w in TINY if w != "--quiet"] + ["--epochs", 1, "--local-batch", 16, "--train-samples", 32]
+    p = run(*loud, "--conv", "direct")
+    assert p.returncode == 0 and not os.path.exists(file), p.stderr
+    p = run(*loud, "--checkpoint-dir", f"{WORK}/a")
+    assert p.returncode == 0, p.stderr
+    if not os.path.exists(file):
+        print("SKIP: the best back-end here has no Winograd convolutions")
+        sys.exit(77)
+    assert "measured in" in p.stderr and file in p.stderr and "Winograd" in p.stderr, p.stderr
+    text = open(file).read()
+    assert text.startswith("wattlaw-choices 1\n") and "\tconv2d backward weights f32 x [16," in text, text
+    p = run(*loud, "--workers", 2)
+    assert p.returncode == 0 and "measured" not in p.stderr and open(file).read() == text, p.stderr
+
+    plan = done("resnet50", "--explain", "--size", "tiny", "--image-size", 32, "--local-batch", 16, "--classes", 4)
+    chosen = [s["choice"] for s in plan["steps"] if "choice" in s]
+    assert chosen and open(file).read() == text
+    assert all({c["algorithm"], c["runner_up"]} == {"direct", "winograd"} for c in chosen), chosen
+
+    # The other answers: a training that goes on says that it rounds otherwise.
+    turn = {"direct": "winograd", "winograd": "direct"}
+    rows = [r.split("\t") for r in text.splitlines()]
+    with open(file, "w") as f:
+        f.writelines("\t".join(turn.get(w, w) for w in r) + "\n" for r in rows)
+    more = ["--epochs", 2, "--checkpoint-dir", f"{WORK}/a", "--resume"]
+    p = run(*loud, *more)
+    assert p.returncode == 0 and f"{len(chosen)} passes of convolutions use another algorithm" in p.stderr, p.stderr
+
+    with open(file, "a") as f:
+        f.write("half a li")
+    p = run(*loud)
+    assert p.returncode == 0 and f"{file}:{len(rows) + 1}: the last line is cut off" in p.stderr, p.stderr
+    assert len(open(file).read().splitlines()) == len(rows)
+
+    os.remove(file)
+    os.rmdir(os.path.dirname(file))
+    open(os.path.dirname(file), "w").close()
+    p = run(*loud)
+    assert p.returncode == 0 and "not kept for later runs" in p.stderr, p.stderr
 
 
 def recipes():
@@ -429,7 +475,7 @@ def bad_input():
     assert kept["bad_images"] == 1 and kept["samples"] == 192, kept
 
 
-CASES = [parallel, models, precision, resume, interrupt, waiting, lost_rank, marks, learns, explain, recipes, shards, bad_input]
+CASES = [parallel, models, precision, resume, interrupt, waiting, lost_rank, marks, learns, explain, choices, recipes, shards, bad_input]
 
 if __name__ == "__main__":
     case = next(c for c in CASES if c.__name__ == sys.argv[2])

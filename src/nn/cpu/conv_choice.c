@@ -1,0 +1,225 @@
+/* Direct convolution or Winograd's: asked of the table of choices, and answered by measuring both. */
+#include "nn/cpu/cpu.h"
+#include "nn/threads.h"
+
+#include <math.h>
+
+/* A kernel is timed on as many samples as take about this many flop a thread, .1 s at 200 Gflop/s. Winograd transforms
+ * the weights once a call, so very few samples would do it wrong. */
+static const double measured_flops = 20e9;
+
+/* Winograd must gain so much: nearer results are noise, and direct convolution rounds less. */
+static const double worth_it = 0.95;
+
+static const char *pass_name(enum wl_pass pass)
+{
+    static const char *const names[] = {
+        [WL_PASS_FORWARD] = "forward", [WL_PASS_DATA] = "backward data", [WL_PASS_WEIGHTS] = "backward weights"
+    };
+    return names[pass];
+}
+
+static const char *question_of(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass,
+                               struct wl_arena *a)
+{
+    const struct wl_conv *c = &n->u.conv;
+    return wl_strf(a, "conv2d %s %s x %s w %s stride [%lld,%lld] pad [%lld,%lld]%s", pass_name(pass),
+                   wl_dtype_name(p->precision), wl_dims_text(a, &n->in[0]->dims), wl_dims_text(a, &n->par[0]->dims),
+                   (long long)c->stride[0], (long long)c->stride[1], (long long)c->pad[0], (long long)c->pad[1],
+                   c->bias ? " bias" : "");
+}
+
+const struct wl_choice *wl_cpu_conv_choice(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass)
+{
+    return p->conv == WL_CONV_AUTO ? wl_choices_find(p->choices, question_of(p, n, pass, p->arena)) : NULL;
+}
+
+static bool is_answer(const struct wl_choice *x)
+{
+    return wl_streq(x->answer, wl_conv_algorithm_name(WL_CONV_DIRECT)) ||
+           wl_streq(x->answer, wl_conv_algorithm_name(WL_CONV_WINOGRAD));
+}
+
+enum wl_conv_algorithm wl_cpu_conv_algorithm(const struct wl_program *p, const struct wl_choice *choice)
+{
+    if (p->conv != WL_CONV_AUTO) return p->conv;
+    return choice && wl_streq(choice->answer, wl_conv_algorithm_name(WL_CONV_WINOGRAD)) ? WL_CONV_WINOGRAD
+                                                                                        : WL_CONV_DIRECT;
+}
+
+/* ---- one question ---- */
+
+struct trial {
+    const struct wl_program *p;
+    const struct wl_node *n;
+    struct wl_cpu cpu; /* with an arena of the trial */
+    struct wl_window v;
+    struct wl_layouts l; /* of values as direct convolution likes them; weights as the kernel likes them */
+    wl_md weights;       /* as the forward pass reads them */
+    dnnl_primitive_desc_t forward;
+};
+
+static int64_t few_samples(const struct wl_window *v)
+{
+    const double sample = 2.0 * (double)(v->k * v->p * v->q) * (double)(v->c * v->r * v->s);
+    const int64_t threads = omp_get_max_threads(), each = (int64_t)(measured_flops / sample) + 1;
+    return each * threads < v->n ? each * threads : v->n;
+}
+
+static int any(struct trial *t, wl_md *out, enum wl_dtype type, struct wl_dims dims, struct wl_err *e)
+{
+    return wl_md_any(&t->cpu, out, type, &dims, e);
+}
+
+static int describe(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, dnnl_primitive_desc_t *pd,
+                    struct wl_err *e)
+{
+    const struct wl_conv_kernel k = { .pass = pass, .algorithm = algorithm };
+    struct wl_layouts l = t->l;
+    int rc = any(t, &l.weights, pass == WL_PASS_WEIGHTS ? WL_F32 : t->p->precision, t->n->par[0]->dims, e);
+    return rc ? rc : wl_pd_conv(&t->cpu, pd, &k, &t->v, &l, t->forward, e);
+}
+
+static int open_trial(struct trial *t, const struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    *t = (struct trial) { .p = p, .n = n, .cpu = *wl_cpu_of(p), .v = wl_conv_window(n) };
+    t->cpu.arena = wl_arena_new(p->arena);
+    t->v.n = few_samples(&t->v);
+    struct wl_dims x = n->in[0]->dims, y = n->out->dims;
+    x.d[0] = y.d[0] = t->v.n;
+    int rc = any(t, &t->l.src, p->precision, x, e);
+    if (!rc) rc = any(t, &t->l.dst, p->precision, y, e);
+    if (!rc && n->par[1]) rc = wl_md_plain(&t->cpu, &t->l.bias, WL_F32, &n->par[1]->dims, e);
+    if (!rc) rc = describe(t, WL_CONV_DIRECT, WL_PASS_FORWARD, &t->forward, e);
+    if (rc) return rc;
+    t->l.src = wl_pd_md(t->forward, DNNL_ARG_SRC);
+    t->l.dst = wl_pd_md(t->forward, DNNL_ARG_DST);
+    return 0;
+}
+
+static void close_trial(struct trial *t) { wl_arena_free(t->cpu.arena); }
+
+static bool has_winograd(struct trial *t, enum wl_pass pass)
+{
+    dnnl_primitive_desc_t pd;
+    return describe(t, WL_CONV_WINOGRAD, pass, &pd, NULL) == 0;
+}
+
+/* The copy of the weights, or of their gradient, that a kernel needs which wants another layout than the forward
+ * pass. */
+static int measure_copy(struct trial *t, const_dnnl_primitive_desc_t pd, enum wl_pass pass, double *seconds,
+                        struct wl_err *e)
+{
+    dnnl_primitive_desc_t copy;
+    wl_md here = t->weights, there = wl_pd_md(pd, pass == WL_PASS_DATA ? DNNL_ARG_WEIGHTS : DNNL_ARG_DIFF_WEIGHTS);
+    int rc = wl_md_as(&t->cpu, &here, here, wl_md_type(there), e);
+    *seconds = 0;
+    if (rc || wl_md_equal(here, there)) return rc;
+    rc = pass == WL_PASS_DATA ? wl_pd_reorder(&t->cpu, &copy, here, there, e)
+                              : wl_pd_reorder(&t->cpu, &copy, there, here, e);
+    return rc ? rc : wl_cpu_measure(&t->cpu, copy, seconds, e);
+}
+
+static int measure(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, double *seconds,
+                   struct wl_err *e)
+{
+    dnnl_primitive_desc_t pd;
+    double copy_s = 0;
+    int rc = describe(t, algorithm, pass, &pd, e);
+    if (!rc) rc = wl_cpu_measure(&t->cpu, pd, seconds, e);
+    if (!rc && pass != WL_PASS_FORWARD) rc = measure_copy(t, pd, pass, &copy_s, e);
+    *seconds = (*seconds + copy_s) / (double)t->v.n;
+    return rc;
+}
+
+/* The forward pass has been answered before. */
+static int take_weights(struct trial *t, struct wl_err *e)
+{
+    dnnl_primitive_desc_t pd = t->forward;
+    const struct wl_choice *choice = wl_cpu_conv_choice(t->p, t->n, WL_PASS_FORWARD);
+    int rc = 0;
+    if (wl_cpu_conv_algorithm(t->p, choice) == WL_CONV_WINOGRAD)
+        rc = describe(t, WL_CONV_WINOGRAD, WL_PASS_FORWARD, &pd, e);
+    if (!rc) t->weights = wl_pd_md(pd, DNNL_ARG_WEIGHTS);
+    return rc;
+}
+
+static int answer(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass, struct wl_choices *choices,
+                  struct wl_err *e)
+{
+    struct trial t;
+    double direct_s = 0, winograd_s = 0;
+    int rc = open_trial(&t, p, n, e);
+    if (!rc) rc = take_weights(&t, e);
+    if (!rc) rc = measure(&t, WL_CONV_DIRECT, pass, &direct_s, e);
+    if (!rc) rc = measure(&t, WL_CONV_WINOGRAD, pass, &winograd_s, e);
+    if (!rc) {
+        bool gains = winograd_s < worth_it * direct_s;
+        const char *const names[] = { wl_conv_algorithm_name(WL_CONV_DIRECT),
+                                      wl_conv_algorithm_name(WL_CONV_WINOGRAD) };
+        wl_choices_add(choices, &(struct wl_choice) {
+                                    .machine = choices->machine,
+                                    .question = question_of(p, n, pass, t.cpu.arena),
+                                    .answer = names[gains],
+                                    .runner_up = names[!gains],
+                                    .answer_s = gains ? winograd_s : direct_s,
+                                    .runner_up_s = gains ? direct_s : winograd_s,
+                                });
+    }
+    close_trial(&t);
+    return rc ? wl_prefix(e, "%s (%s)", n->name, pass_name(pass)) : 0;
+}
+
+/* ---- all of them ---- */
+
+struct open_question {
+    const struct wl_node *n;
+    enum wl_pass pass;
+    const char *text;
+};
+
+struct open_questions {
+    struct open_question *v;
+    size_t n, cap;
+};
+
+static bool is_listed(const struct open_questions *list, const char *text)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (wl_streq(list->v[i].text, text)) return true;
+    return false;
+}
+
+/* Shapes for which there is no other algorithm ask nothing. */
+static int list_node(struct open_questions *list, const struct wl_program *p, const struct wl_node *n,
+                     struct wl_arena *a, struct wl_err *e)
+{
+    struct trial t;
+    int rc = open_trial(&t, p, n, e), passes = p->train ? WL_PASS_WEIGHTS : WL_PASS_FORWARD;
+    for (int pass = WL_PASS_FORWARD; pass <= passes && !rc; pass++) {
+        if (pass == WL_PASS_DATA && !n->in[0]->gradient) continue;
+        const char *text = question_of(p, n, (enum wl_pass)pass, a);
+        const struct wl_choice *known = wl_choices_find(p->choices, text);
+        if ((known && is_answer(known)) || is_listed(list, text) || !has_winograd(&t, (enum wl_pass)pass)) continue;
+        WL_GROW(a, list->v, list->n, list->cap);
+        list->v[list->n++] = (struct open_question) { n, (enum wl_pass)pass, text };
+    }
+    close_trial(&t);
+    return rc ? wl_prefix(e, "%s (%s)", n->name, wl_op_name(n->op)) : 0;
+}
+
+int wl_cpu_choose(struct wl_program *p, struct wl_choices *choices, struct wl_err *e)
+{
+    const struct wl_graph *g = p->graph;
+    struct wl_arena *once = wl_arena_new(p->arena);
+    struct open_questions list = { 0 };
+    int rc = 0;
+    for (size_t i = 0; i < g->n_nodes && !rc; i++)
+        if (g->nodes[i]->op == WL_OP_CONV) rc = list_node(&list, p, g->nodes[i], once, e);
+    for (size_t i = 0; i < list.n && !rc; i++) {
+        rc = answer(p, list.v[i].n, list.v[i].pass, choices, e);
+        if (choices->progress) choices->progress(choices->context, i + 1, list.n);
+    }
+    wl_arena_free(once);
+    return rc;
+}

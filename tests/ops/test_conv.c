@@ -1,0 +1,217 @@
+/* Algorithms of convolution: each is the reference's to rounding, and a choice between them, once made, gives the same
+ * bits in every plan and on every rank that knows it. */
+#include "twins.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BATCH = 2, CLASSES = 5, SEED = 7 };
+
+/* Kernels that Winograd has and others that it has not, with relus that are computed with them and one that is not,
+ * since its input is read twice. */
+static struct wl_graph *network(struct wl_arena *a)
+{
+    const struct wl_conv three = { .channels = 32, .kernel = { 3, 3 }, .pad = { 1, 1 }, .bias = true };
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *x = wl_input(g, "images", WL_F32, WL_DIMS(BATCH, 3, 14, 15));
+    struct wl_tensor *labels = wl_input(g, "labels", WL_I32, WL_DIMS(BATCH));
+    x = wl_relu(g, "relu1", wl_conv2d(g, "conv1", x, three));
+    x = wl_relu(g, "relu2", wl_conv2d(g, "conv2", x, three));
+    struct wl_tensor *y = wl_conv2d(g, "conv3", x, three);
+    x = wl_add(g, "add", y, wl_relu(g, "relu3", y));
+    x = wl_conv2d(g, "down", x, (struct wl_conv) { .channels = 48, .kernel = { 3, 3 }, .stride = { 2, 2 } });
+    x = wl_relu(g, "relu4", wl_conv2d(g, "point", x, (struct wl_conv) { .channels = 32, .kernel = { 1, 1 } }));
+    wl_cross_entropy(g, "loss", wl_linear(g, "head", x, CLASSES), labels, (struct wl_loss) { 0 });
+    return g;
+}
+
+static struct wl_plan *plan_of(struct wl_arena *a, const char *backend, enum wl_conv_algorithm conv,
+                               struct wl_choices *choices, struct wl_comm *comm)
+{
+    struct wl_plan *p = NULL;
+    struct wl_graph *g = network(a);
+    struct wl_err e = { 0 };
+    const struct wl_plan_opts o = { .backend = backend, .seed = SEED, .conv = conv, .choices = choices };
+    if (wl_plan_new(&p, g, &o, comm, a, &e)) fail_msg("%s", e.msg);
+    fill_inputs(p, g, SEED, CLASSES);
+    return p;
+}
+
+/* One micro-batch of a plan that runs by itself. */
+static struct floats gradients_of(struct wl_plan *p, struct wl_arena *a)
+{
+    struct wl_counts c = { 0 };
+    struct wl_err e = { 0 };
+    if (wl_plan_train(p, true, false, &c, &e)) fail_msg("%s", e.msg);
+    return all_gradients(p, a);
+}
+
+static struct floats gradients(struct wl_arena *a, const char *backend, enum wl_conv_algorithm conv,
+                               struct wl_choices *choices)
+{
+    return gradients_of(plan_of(a, backend, conv, choices, NULL), a);
+}
+
+static bool equal(struct floats x, struct floats y) { return !memcmp(x.v, y.v, x.n * sizeof(float)); }
+
+/* oneDNN has Winograd with AVX-512 alone. */
+static bool has_winograd(struct wl_arena *a)
+{
+    if (wl_backend_precision("cpu", WL_F32, false, NULL)) return false;
+    struct wl_plan *p = plan_of(a, "cpu", WL_CONV_WINOGRAD, NULL, NULL);
+    for (size_t i = 0; i < wl_plan_step_count(p); i++)
+        if (strstr(wl_plan_step(p, i, a).implementation, "wino")) return true;
+    return false;
+}
+
+static struct wl_arena *arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena = wl_arena_new(NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    wl_arena_free(arena);
+    return 0;
+}
+
+static void need_winograd(void)
+{
+    if (has_winograd(arena)) return;
+    printf("SKIP: no Winograd convolutions here\n");
+    skip();
+}
+
+static void test_winograd_is_ref(void **state)
+{
+    (void)state;
+    need_winograd();
+    struct floats ref = gradients(arena, "ref", WL_CONV_DIRECT, NULL);
+    struct floats direct = gradients(arena, "cpu", WL_CONV_DIRECT, NULL);
+    struct floats winograd = gradients(arena, "cpu", WL_CONV_WINOGRAD, NULL);
+    assert_true(nmse(direct, ref) < 1e-12);
+    assert_true(nmse(winograd, ref) < 1e-10);
+    assert_false(equal(winograd, direct));
+    assert_true(equal(winograd, gradients(arena, "cpu", WL_CONV_WINOGRAD, NULL)));
+}
+
+static void answer_all(struct wl_choices *c, enum wl_conv_algorithm answer)
+{
+    for (size_t i = 0; i < c->n; i++) c->v[i].answer = wl_conv_algorithm_name(answer);
+}
+
+/* What is open is measured, once; what is known is done, whatever another measurement would say. */
+static void test_choices_decide(void **state)
+{
+    (void)state;
+    need_winograd();
+    struct wl_choices *c = wl_choices_new(arena);
+    struct floats measured = gradients(arena, "cpu", WL_CONV_AUTO, c);
+    size_t n = c->added;
+    assert_int_equal(n, 3); /* conv2 and conv3 are of one shape; the images of conv1 are no blocked layout */
+    assert_true(equal(measured, gradients(arena, "cpu", WL_CONV_AUTO, c)));
+    assert_int_equal(c->added, n);
+    struct floats direct = gradients(arena, "cpu", WL_CONV_DIRECT, NULL);
+    answer_all(c, WL_CONV_DIRECT);
+    assert_true(equal(gradients(arena, "cpu", WL_CONV_AUTO, c), direct));
+    answer_all(c, WL_CONV_WINOGRAD);
+    struct floats winograd = gradients(arena, "cpu", WL_CONV_AUTO, c);
+    assert_false(equal(winograd, direct));
+    assert_true(nmse(winograd, direct) < 1e-10);
+
+    /* An answer that is no algorithm is measured again. */
+    c->v[0].answer = "guessed";
+    plan_of(arena, "cpu", WL_CONV_AUTO, c, NULL);
+    assert_int_equal(c->added, n + 1);
+    assert_string_not_equal(c->v[0].answer, "guessed");
+}
+
+static void test_table_is_needed(void **state)
+{
+    (void)state;
+    struct wl_plan *p = NULL;
+    struct wl_err e = { 0 };
+    assert_int_equal(wl_plan_new(&p, network(arena), &(struct wl_plan_opts) { .conv = WL_CONV_AUTO }, NULL, arena, &e),
+                     WL_EINVAL);
+    assert_non_null(strstr(e.msg, "table of choices"));
+}
+
+/* ---- two ranks, one behind the other: what rank 0 sends is kept for rank 1 ---- */
+
+static struct sent {
+    void *bytes;
+    size_t n;
+} wire[16];
+static size_t wire_written, wire_read;
+
+static int broadcast(struct wl_comm *c, void *buf, size_t bytes, int root, struct wl_err *e)
+{
+    (void)root;
+    (void)e;
+    if (c->rank == 0) {
+        assert_true(wire_written < WL_COUNT(wire));
+        wire[wire_written] = (struct sent) { wl_alloc(arena, bytes), bytes };
+        memcpy(wire[wire_written++].bytes, buf, bytes);
+        return 0;
+    }
+    assert_true(wire_read < wire_written && wire[wire_read].n == bytes);
+    memcpy(buf, wire[wire_read++].bytes, bytes);
+    return 0;
+}
+
+static int nothing_failed(struct wl_comm *c, double *buf, size_t n, struct wl_err *e)
+{
+    (void)c;
+    (void)buf;
+    (void)n;
+    (void)e;
+    return 0;
+}
+
+static void test_ranks_agree(void **state)
+{
+    (void)state;
+    need_winograd();
+    const struct wl_comm_ops ops = { .broadcast = broadcast, .all_reduce_sum_f64 = nothing_failed };
+    struct wl_choices *of[2];
+    struct floats got[2];
+    for (int rank = 0; rank < 2; rank++) {
+        struct wl_comm comm = { .ops = &ops, .rank = rank, .size = 2, .arena = arena };
+        of[rank] = wl_choices_new(arena);
+        if (rank == 0) { /* choices that no measurement would make */
+            plan_of(arena, "cpu", WL_CONV_AUTO, of[0], NULL);
+            for (size_t i = 0; i < of[0]->n; i++)
+                of[0]->v[i].answer = wl_conv_algorithm_name(i % 2 ? WL_CONV_DIRECT : WL_CONV_WINOGRAD);
+        }
+        got[rank] = gradients_of(plan_of(arena, "cpu", WL_CONV_AUTO, of[rank], &comm), arena);
+    }
+    assert_int_equal(wire_read, wire_written);
+    assert_int_equal(of[1]->added, 0);
+    assert_string_equal(of[1]->machine, of[0]->machine);
+    assert_int_equal(of[1]->n, of[0]->n);
+    assert_true(equal(got[0], got[1]));
+    assert_false(equal(got[0], gradients(arena, "cpu", WL_CONV_DIRECT, NULL)));
+    assert_false(equal(got[0], gradients(arena, "cpu", WL_CONV_WINOGRAD, NULL)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_winograd_is_ref, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_choices_decide, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_table_is_needed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ranks_agree, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
