@@ -83,6 +83,8 @@ static void print_text(const struct wl_train *t, bool interrupted)
            interrupted ? "interrupted after" : "trained", t->n_epochs, t->n_epochs == 1 ? "" : "s",
            (long long)s.updates, (long long)s.samples, wl_human_time(t->arena, s.time_s),
            rate((double)s.samples, s.time_s));
+    printf("memory %s a worker, %s of it in huge pages\n", wl_human_bytes(t->arena, (double)info.total_bytes),
+           wl_human_bytes(t->arena, (double)wl_plan_huge_bytes(t->plan)));
     int64_t bad = wl_loader_bad(t->train);
     if (bad) printf("%lld image%s could not be read\n", (long long)bad, bad == 1 ? "" : "s");
 }
@@ -132,6 +134,7 @@ static void print_json(const struct wl_train *t, bool interrupted)
     wl_json_add_int(o, "parameters", info.parameters);
     wl_json_add_real(o, "train_flops_per_sample", info.train_flops);
     wl_json_add_int(o, "memory_bytes", (int64_t)info.total_bytes);
+    wl_json_add_int(o, "huge_page_bytes", (int64_t)wl_plan_huge_bytes(t->plan));
     wl_opts_json(wl_train_rows, t->opts, wl_json_add_object(o, "options"));
     struct wl_json *list = wl_json_add_array(o, "epochs");
     for (size_t i = 0; i < t->n_epochs; i++) add_epoch(list, &t->epochs[i]);

@@ -1,6 +1,9 @@
 #include "nn/program.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -85,4 +88,35 @@ void *wl_pages(struct wl_arena *a, size_t bytes, const char *what, struct wl_err
     char *start = (char *)round_up((size_t)at, HUGE_PAGE);
     madvise(start, n - HUGE_PAGE, MADV_HUGEPAGE); /* only an advice: refused means small pages */
     return start;
+}
+
+/* The kB of a line of smaps that counts huge pages, private or shared; 0 for other lines. */
+static size_t huge_kb(const char *line)
+{
+    static const char *const keys[] = { "AnonHugePages:", "ShmemPmdMapped:" };
+    for (size_t i = 0; i < WL_COUNT(keys); i++)
+        if (!strncmp(line, keys[i], strlen(keys[i]))) return strtoull(line + strlen(keys[i]), NULL, 10);
+    return 0;
+}
+
+size_t wl_huge_bytes(const void *at, size_t n)
+{
+    enum { MAX_SMAPS = 64 << 20 };
+    struct wl_arena *scratch = wl_arena_new(NULL);
+    const uintptr_t from = (uintptr_t)at, to = from + n;
+    size_t total = 0, inside = 0; /* inside: how much of the mapping that the lines are about */
+    char *text = NULL;
+    if (wl_file_read("/proc/self/smaps", MAX_SMAPS, &text, NULL, scratch, &(struct wl_err) { 0 })) text = NULL;
+    for (char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+        uintptr_t start, end;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &start, &end) == 2) {
+            uintptr_t low = start > from ? start : from, high = end < to ? end : to;
+            inside = high > low ? high - low : 0;
+        } else {
+            size_t huge = huge_kb(line) << 10;
+            total += huge < inside ? huge : inside;
+        }
+    }
+    wl_arena_free(scratch);
+    return total;
 }

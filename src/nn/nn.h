@@ -287,12 +287,18 @@ struct wl_plan_info {
     int64_t parameters; /* elements, without padding of layouts */
     size_t param_bytes, gradient_bytes, optim_bytes, statistic_bytes, input_bytes;
     size_t value_bytes;    /* the arena of values, their gradients and scratch, shared by lifetime */
+    size_t live_bytes;     /* the most that is alive at one step: no placement could take less */
     size_t unshared_bytes; /* what it would take without sharing */
+    size_t in_place_bytes; /* what results that stand over what their step read would have taken besides */
+    int in_place;          /* steps that write so */
     size_t total_bytes;
     int operations, steps, reorders, buckets;
     double forward_flops, train_flops; /* a sample: 2 x multiply-adds of convolutions and matrix products */
 };
 struct wl_plan_info wl_plan_info(const struct wl_plan *p);
+
+/* Bytes of the plan's memory that the system holds in huge pages by now: memory that was never touched is in none. */
+size_t wl_plan_huge_bytes(const struct wl_plan *p);
 
 /* Wall-clock seconds since the plan was made. reduce_s is part of train_s. */
 struct wl_plan_times {

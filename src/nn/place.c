@@ -68,6 +68,22 @@ static size_t place_in_order(struct wl_plan *p, enum wl_class class)
     return at;
 }
 
+/* The largest sum of pieces that are alive at one step. */
+static size_t most_alive(const struct wl_piece *v, size_t n, size_t steps, struct wl_arena *a)
+{
+    size_t *born = wl_new_array(a, size_t, steps + 2), *dead = wl_new_array(a, size_t, steps + 2), alive = 0, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].first < 0) continue; /* no step uses it */
+        born[v[i].first] += aligned(v[i].bytes);
+        dead[v[i].last + 1] += aligned(v[i].bytes);
+    }
+    for (size_t i = 0; i < steps + 2; i++) {
+        alive += born[i] - dead[i];
+        if (alive > most) most = alive;
+    }
+    return most;
+}
+
 static size_t place_values(struct wl_plan *p)
 {
     const struct wl_program *g = &p->program;
@@ -86,6 +102,7 @@ static size_t place_values(struct wl_plan *p)
         p->info.unshared_bytes += aligned(b->bytes);
     }
     size_t total = wl_place_pieces(pieces, n, scratch);
+    p->info.live_bytes = most_alive(pieces, n, g->n_steps, scratch);
     for (size_t i = 0; i < n; i++) of[i]->offset = pieces[i].offset;
     wl_arena_free(scratch);
     return total;
@@ -137,7 +154,7 @@ static int bind_steps(struct wl_plan *p, struct wl_err *e)
 int wl_plan_bind(struct wl_plan *p, struct wl_err *e)
 {
     const struct wl_plan_info *f = &p->info;
-    char *at = wl_pages(p->arena, f->total_bytes - f->gradient_bytes, "the plan", e);
+    char *at = p->memory = wl_pages(p->arena, f->total_bytes - f->gradient_bytes, "the plan", e);
     if (!at)
         return wl_fail(e, WL_ENOMEM,
                        "no memory: the plan needs %s, %s of them for activations, which shrink with the local batch",

@@ -75,6 +75,26 @@ static int64_t batch_of(const struct wl_graph *g)
     return 1;
 }
 
+static bool reads(const struct wl_step *s, const struct wl_buf *b)
+{
+    for (int i = 0; i < s->n_uses; i++)
+        if (s->uses[i].buf == b && !s->uses[i].write) return true;
+    return false;
+}
+
+static void count_in_place(struct wl_plan *p)
+{
+    for (size_t i = 0; i < p->program.n_steps; i++) {
+        const struct wl_step *s = p->program.steps[i];
+        for (int k = 0; k < s->n_uses; k++) {
+            const struct wl_buf *b = s->uses[k].buf;
+            if (!s->uses[k].write || b->class != WL_MEM_VALUE || !reads(s, b)) continue;
+            p->info.in_place++;
+            p->info.in_place_bytes += b->bytes;
+        }
+    }
+}
+
 static void fill_info(struct wl_plan *p)
 {
     const struct wl_graph *g = p->program.graph;
@@ -88,6 +108,7 @@ static void fill_info(struct wl_plan *p)
     f->steps = (int)p->program.n_steps;
     f->reorders = p->program.reorders;
     f->buckets = (int)p->n_buckets;
+    count_in_place(p);
     for (size_t i = 0; i < g->n_tensors; i++)
         if (g->tensors[i]->role == WL_ROLE_PARAM) f->parameters += wl_dims_count(&g->tensors[i]->dims);
     for (size_t i = 0; i < g->n_nodes; i++) {
@@ -177,5 +198,12 @@ void *wl_plan_input(struct wl_plan *p, const struct wl_tensor *input)
 }
 
 struct wl_plan_info wl_plan_info(const struct wl_plan *p) { return p->info; }
+
+size_t wl_plan_huge_bytes(const struct wl_plan *p)
+{
+    const struct wl_plan_info *f = &p->info;
+    size_t n = p->memory ? wl_huge_bytes(p->memory, f->total_bytes - f->gradient_bytes) : 0;
+    return p->gradient ? n + wl_huge_bytes(p->gradient, f->gradient_bytes) : n;
+}
 
 struct wl_plan_times wl_plan_times(const struct wl_plan *p) { return p->times; }

@@ -34,6 +34,7 @@ struct wl_plan {
     size_t n_params;
     struct wl_bucket *buckets;
     size_t n_buckets;
+    char *memory;                      /* all classes but the gradients; total_bytes less gradient_bytes */
     float *param, *gradient, *slot[2]; /* param_floats each */
     size_t param_floats;
     float *statistic, *moment; /* statistic_floats each */

@@ -204,6 +204,9 @@ size_t wl_place_pieces(struct wl_piece *v, size_t n, struct wl_arena *a);
 /* Zeroed pages, huge where the system grants them, given back with the arena. */
 void *wl_pages(struct wl_arena *a, size_t bytes, const char *what, struct wl_err *e);
 
+/* Bytes among the n at `at` that are in huge pages now, as /proc/self/smaps says; 0 where it says nothing. */
+size_t wl_huge_bytes(const void *at, size_t n);
+
 /* ---- optimisers (optim.c) ---- */
 
 /* n elements of parameters w, gradients g (their sum: `scale` makes the mean) and each slot of state. */

@@ -298,10 +298,15 @@ def explain():
     assert abs(plan["forward_flops_per_sample"] / 8.178e9 - 1) < 1e-3, plan["forward_flops_per_sample"]
     steps = [s for s in plan["steps"] if s["operation"] == "conv2d" and s["pass"] == "forward"]
     assert len(steps) == 53 and all(s["kernel"] and s["buffers"] for s in steps), steps
-    assert sum(b["bytes"] for b in plan["buckets"]) == plan["memory"]["gradient_bytes"]
+    memory = plan["memory"]
+    assert sum(b["bytes"] for b in plan["buckets"]) == memory["gradient_bytes"]
+    assert all(b["bytes"] == 4 << 20 for b in plan["buckets"][:-1]), plan["buckets"]
+    assert 0 < memory["live_value_bytes"] <= memory["value_bytes"] < memory["unshared_value_bytes"], memory
+    assert memory["in_place_bytes"] > 0, memory
     p = run("resnet50", "--explain", "--size", "tiny")
     assert p.returncode == 0, p.stderr
-    for word in ("layer4.0.conv3", "backward weights", "values share memory", "reduced behind step"):
+    for word in ("layer4.0.conv3", "backward weights", "values share memory", "write over what they read",
+                 "reduced behind step"):
         assert word in p.stdout, f"{word} is not in\n{p.stdout}"
 
 

@@ -109,13 +109,29 @@ static void test_pages(void **state)
     wl_arena_free(a);
 }
 
+/* Small pages where the system grants no huge ones; never more than was asked about, nothing of what is elsewhere. */
+static void test_huge_bytes(void **state)
+{
+    (void)state;
+    enum { N = 8 << 20 };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e = { 0 };
+    char *p = wl_pages(a, N, "test", &e);
+    assert_non_null(p);
+    assert_int_equal(wl_huge_bytes(p, N), 0); /* not touched yet */
+    memset(p, 1, N);
+    size_t huge = wl_huge_bytes(p, N);
+    assert_true(huge <= N && huge % (2 << 20) == 0);
+    assert_true(wl_huge_bytes(p, 4096) <= 4096);
+    assert_int_equal(wl_huge_bytes(&huge, sizeof huge), 0);
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_lives),
-        cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_best_fit),
-        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_random_lives), cmocka_unit_test(test_chain),      cmocka_unit_test(test_best_fit),
+        cmocka_unit_test(test_pages),        cmocka_unit_test(test_huge_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -429,6 +429,8 @@ static void test_info(void **state)
     assert_true(fabs(f.forward_flops - (conv0 + conv1 + fc)) < 1);
     assert_true(fabs(f.train_flops - (2 * conv0 + 3 * (conv1 + fc))) < 1);
     assert_true(f.value_bytes > 0 && f.value_bytes < f.unshared_bytes);
+    assert_true(f.live_bytes > 0 && f.live_bytes <= f.value_bytes);
+    assert_true(f.in_place > 0 && f.in_place < f.steps && f.in_place_bytes > 0);
     assert_true(f.total_bytes ==
                 f.param_bytes + f.gradient_bytes + f.optim_bytes + f.statistic_bytes + f.input_bytes + f.value_bytes);
 }
