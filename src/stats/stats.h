@@ -45,6 +45,10 @@ double wl_chi2_sf(double x, double df);
 double wl_chi2_quantile(double p, double df);
 double wl_chi2_isf(double q, double df);
 
+/* The studentised range of k >= 2 means with df degrees of freedom (INFINITY: known deviation): P(Q > q). Of a contrast
+ * of two among k that has Student's t, q = |t| sqrt(2). Source: Tukey 1953, Kramer 1956. */
+double wl_range_sf(double q, double k, double df);
+
 /* ---- moments ---------------------------------------------------------------------------------------------- */
 
 double wl_mean(const double *v, size_t n);                       /* NAN where n = 0 */
@@ -107,6 +111,30 @@ struct wl_lack_of_fit {
 };
 struct wl_lack_of_fit wl_lack_of_fit(const double *x, const double *y, size_t n, double sse, size_t coefficients,
                                      struct wl_arena *a);
+
+/* ---- are the assumptions of a fit in order? ---- */
+
+/* A test's statistic, its degrees of freedom (NAN where it has none) and p. All NAN where the data leave it undefined.
+ */
+struct wl_test {
+    double statistic, df1, df2, p;
+};
+
+/* Normal or not: Shapiro and Wilk's W for 3 to 5000 values (Royston 1995, AS R94); Anderson and Darling's A^2 with mean
+ * and deviation estimated, 8 values or more (D'Agostino & Stephens 1986, ch. 4). */
+struct wl_test wl_shapiro_wilk(const double *v, size_t n, struct wl_arena *a);
+struct wl_test wl_anderson_darling(const double *v, size_t n, struct wl_arena *a);
+
+/* Does the scatter change along the columns x [n, columns] of an unweighted fit? n R^2 of the squared residuals on
+ * them, chi squared. Source: Breusch & Pagan 1979, studentised by Koenker 1981. */
+struct wl_test wl_breusch_pagan(const struct wl_ols *o, const double *x, struct wl_arena *a);
+
+/* Is a curve missing? F test of the second and third power of the fitted values as further columns. Source: Ramsey
+ * 1969. */
+struct wl_test wl_reset(const struct wl_ols *o, const double *y, const double *x, struct wl_arena *a);
+
+/* Variance inflation factor of each column [k - intercept]: 1 / (1 - R^2) of the column on the others. */
+void wl_ols_vif(const struct wl_ols *o, double *vif);
 
 /* ---- errors of the coefficients when residuals are not alike or not independent ---- */
 
@@ -172,8 +200,8 @@ struct wl_nls_problem {
 };
 
 /* The minimum that Levenberg-Marquardt finds from the start [k]: a local one, so try several starts. Standard errors
- * and covariance are those of the linear problem at the solution, NAN where it cannot tell the parameters apart. WL_EINVAL: fewer
- * rows than parameters, no convergence. */
+ * and covariance are those of the linear problem at the solution, NAN where it cannot tell the parameters apart.
+ * WL_EINVAL: fewer rows than parameters, no convergence. */
 struct wl_nls {
     size_t n, k;
     double df;
@@ -202,10 +230,53 @@ struct wl_variation {
 struct wl_variation wl_variation_of(const double *v, size_t devices, size_t instants, double level, uint64_t seed,
                                     struct wl_arena *a);
 
+/* ---- bootstrap ---- */
+
+/* n cases drawn with replacement `draws` times. `statistic` fills out [k] from the cases index [n]; a number that a
+ * draw leaves undefined is NAN. */
+struct wl_bootstrap {
+    size_t n, k, draws;
+    uint64_t key; /* of the counter generator (base/random.h) */
+    void (*statistic)(const size_t *index, size_t n, double *out, void *data);
+    void *data;
+};
+struct wl_bootstrap_interval {
+    double value, se;      /* of all cases as they are; deviation of the draws */
+    double lo, hi;         /* percentiles */
+    double bca_lo, bca_hi; /* bias-corrected and accelerated; NAN where all draws lie on one side of the value */
+    size_t draws;          /* that had a value; without 95 % of them all but `value` is NAN */
+};
+
+/* Fills out [k]. WL_EINVAL: fewer than two cases or 20 draws. Source: Efron 1987. */
+int wl_bootstrap(const struct wl_bootstrap *b, double level, struct wl_bootstrap_interval *out, struct wl_arena *a,
+                 struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- series in time ---- */
+
+/* The mean of a stationary series and how much it knows. NAN without spread. */
+struct wl_dependence {
+    double mean;
+    double lag1;     /* correlation with its next value */
+    double tau, ess; /* integrated autocorrelation time 1 + 2 sum rho; n / tau independent values would know as much */
+    double se;       /* sd / sqrt(ess) */
+    double se_batches; /* from the means of 20 batches, as a check; NAN below 40 values */
+};
+
+/* Source: Geyer 1992 (initial positive sequence). */
+struct wl_dependence wl_dependence(const double *v, size_t n);
+
+/* How many first values are warm-up: the multiple of 5, less than half of the series, at which the mean of the rest has
+ * the smallest squared standard error over means of 5. Source: White 1997 (MSER-5). */
+size_t wl_mser5(const double *v, size_t n);
+
 /* ---- several tests at once ---- */
 
 /* Holm's adjusted p values: adjusted[i] <= alpha rejects with the chance of any false rejection <= alpha. NAN stays
  * NAN and does not count. Source: Holm 1979. */
 void wl_holm(const double *p, size_t n, double *adjusted, struct wl_arena *a);
+
+/* Benjamini and Hochberg's: adjusted[i] <= q rejects with an expected share of false rejections <= q, for scans over
+ * many groups. */
+void wl_benjamini_hochberg(const double *p, size_t n, double *adjusted, struct wl_arena *a);
 
 #endif

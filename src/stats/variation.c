@@ -3,7 +3,6 @@
 #include "stats/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { LEAST_BATCHES = 4, DRAWS = 400 };
 
@@ -69,12 +68,12 @@ static struct batches cut(const double *v, size_t devices, size_t instants, stru
 /* The four numbers over a choice of batches. */
 enum { MEAN, CV_TIME, CV_DEVICES, CV_POOLED, NUMBERS };
 
-static void measure(const struct batches *b, const size_t *choice, double out[NUMBERS])
+static void measure(const struct batches *b, const size_t *choice, size_t chosen, double out[NUMBERS])
 {
     double n = 0, sum = 0, square = 0, within = 0, devices = 0, spread = 0, spreads = 0;
     for (size_t d = 0; d < b->devices; d++) {
         double dn = 0, ds = 0, dq = 0;
-        for (size_t i = 0; i < b->n; i++) {
+        for (size_t i = 0; i < chosen; i++) {
             size_t at = choice[i] * b->devices + d;
             dn += b->count[at];
             ds += b->sum[at];
@@ -87,7 +86,7 @@ static void measure(const struct batches *b, const size_t *choice, double out[NU
         within += sqrt(fmax((dq - ds * ds / dn) / (dn - 1), 0)) / fabs(b->centre + ds / dn);
         devices++;
     }
-    for (size_t i = 0; i < b->n; i++) {
+    for (size_t i = 0; i < chosen; i++) {
         spread += b->spread[choice[i]];
         spreads += b->spreads[choice[i]];
     }
@@ -101,37 +100,10 @@ static void measure(const struct batches *b, const size_t *choice, double out[NU
     }
 }
 
-static int by_value(const void *p, const void *q)
+static void statistic(const size_t *choice, size_t n, double *out, void *data)
 {
-    double x = *(const double *)p, y = *(const double *)q;
-    return (x > y) - (x < y);
-}
-
-/* Percentile interval of the draws that gave a number (Efron 1979). */
-static void interval(double *v, size_t n, double level, struct wl_estimate *out)
-{
-    size_t have = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!isnan(v[i])) v[have++] = v[i];
-    }
-    if (have < n) return; /* some draws miss it: its interval would be that of other data */
-    qsort(v, n, sizeof *v, by_value);
-    out->lo = v[(size_t)((1 - level) / 2 * (double)(n - 1))];
-    out->hi = v[(size_t)ceil((1 + level) / 2 * (double)(n - 1))];
-}
-
-static void resample(const struct batches *b, double level, uint64_t seed, struct wl_estimate *out[NUMBERS],
-                     struct wl_arena *a)
-{
-    size_t *choice = wl_new_array(a, size_t, b->n);
-    double *draws[NUMBERS], one[NUMBERS];
-    for (int k = 0; k < NUMBERS; k++) draws[k] = wl_new_array(a, double, DRAWS);
-    for (size_t i = 0; i < DRAWS; i++) {
-        for (size_t j = 0; j < b->n; j++) choice[j] = (size_t)wl_random_below(seed, i, j, b->n);
-        measure(b, choice, one);
-        for (int k = 0; k < NUMBERS; k++) draws[k][i] = one[k];
-    }
-    for (int k = 0; k < NUMBERS; k++) interval(draws[k], DRAWS, level, out[k]);
+    const struct batches *b = data;
+    measure(b, choice, n, out);
 }
 
 struct wl_variation wl_variation_of(const double *v, size_t devices, size_t instants, double level, uint64_t seed,
@@ -144,9 +116,14 @@ struct wl_variation wl_variation_of(const double *v, size_t devices, size_t inst
     size_t *all = wl_new_array(scratch, size_t, b.n);
     double one[NUMBERS];
     for (size_t i = 0; i < b.n; i++) all[i] = i;
-    measure(&b, all, one);
-    for (int k = 0; k < NUMBERS; k++) *out[k] = (struct wl_estimate) { one[k], NAN, NAN };
-    if (b.n >= LEAST_BATCHES) resample(&b, level, seed, out, scratch);
+    measure(&b, all, b.n, one);
+    struct wl_bootstrap_interval draws[NUMBERS];
+    struct wl_bootstrap how = { b.n, NUMBERS, DRAWS, seed, statistic, &b };
+    bool known = b.n >= LEAST_BATCHES && wl_bootstrap(&how, level, draws, scratch, NULL) == 0;
+    for (int k = 0; k < NUMBERS; k++) {
+        *out[k] = (struct wl_estimate) { one[k], NAN, NAN };
+        if (known) out[k]->lo = draws[k].lo, out[k]->hi = draws[k].hi;
+    }
     wl_arena_free(scratch);
     return r;
 }

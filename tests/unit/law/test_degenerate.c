@@ -56,8 +56,7 @@ static void very_many_runs_have_a_law(void **state)
     struct wl_law_result result = fit_rows(rows, N, usual, a);
     const struct wl_law_group *g = only_group(&result);
     assert_near(g->law->beta, 1, 1e-3);
-    assert_string_equal(g->estimates[WL_LAW_THEIL_SEN].why,
-                        "of at most 5000 runs: it takes the slopes of all pairs");
+    assert_string_equal(g->estimates[WL_LAW_THEIL_SEN].why, "of at most 5000 runs: it takes the slopes of all pairs");
     assert_non_null(strstr(g->estimates[WL_LAW_CR2].why, "of at most 1000 runs a worker count"));
     wl_arena_free(a);
 }

@@ -1,4 +1,5 @@
 /* Competing curves: data made from each of them, and data that leave nothing to compare. */
+#include "../stats/check.h"
 #include "table.h"
 
 enum { COUNTS = 8, RUNS = 3, ROWS = COUNTS * RUNS };
@@ -126,9 +127,40 @@ static void what_cannot_be_compared_says_why(void **state)
     wl_arena_free(a);
 }
 
+/* The same least squares in R's nls, from make_r_golden.R. */
+static void same_as_r(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[ROWS];
+    struct wl_csv csv;
+    size_t n = 0;
+    golden_open(&csv, "curve_data.csv", a);
+    for (; golden_next(&csv); n++) {
+        assert_true(n < ROWS);
+        rows[n] = (struct row) { .workers = golden_real(&csv, "workers"), .run = wl_strf(a, "%zu", n), .samples = 640 };
+        rows[n].time_s = golden_real(&csv, "t");
+    }
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    static const char *const names[] = { "amdahl", "power_const", "amdahl_log", "amdahl_linear" };
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        const struct wl_law_model *m = model(only_group(&r), names[i]);
+        for (size_t j = 0; j < m->k; j++) {
+            const char *key = wl_strf(a, "%s %s", m->name, m->param[j]);
+            agree(key, m->value[j], golden_value("r_values.csv", key, a), 4.5);
+            key = wl_strf(a, "%s se", key);
+            agree(key, m->se[j], golden_value("r_values.csv", key, a), 4);
+        }
+        const char *key = wl_strf(a, "%s sse", m->name);
+        agree(key, m->sse, golden_value("r_values.csv", key, a), 8);
+    }
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_as_r),
         cmocka_unit_test(each_curve_is_recognised),
         cmocka_unit_test(a_high_r2_does_not_predict),
         cmocka_unit_test(a_break_is_located),

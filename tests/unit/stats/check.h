@@ -49,4 +49,15 @@ static inline double golden_real(const struct wl_csv *csv, const char *column)
     return v;
 }
 
+/* The value of a quantity in a file of two columns. */
+static inline double golden_value(const char *file, const char *quantity, struct wl_arena *a)
+{
+    struct wl_csv csv;
+    golden_open(&csv, file, a);
+    while (golden_next(&csv))
+        if (wl_streq(csv.row[0], quantity)) return golden_real(&csv, "value");
+    fail_msg("no golden value %s", quantity);
+    return NAN;
+}
+
 #endif

@@ -3,16 +3,6 @@
 
 enum { MOST = 32 };
 
-static double golden_value(const char *quantity, struct wl_arena *a)
-{
-    struct wl_csv csv;
-    golden_open(&csv, "broken_values.csv", a);
-    while (golden_next(&csv))
-        if (wl_streq(csv.row[0], quantity)) return golden_real(&csv, "value");
-    fail_msg("no golden value %s", quantity);
-    return NAN;
-}
-
 static void like_brute_force(void **state)
 {
     (void)state;
@@ -29,13 +19,16 @@ static void like_brute_force(void **state)
         y[n] = golden_real(&csv, "y");
     }
     assert_int_equal(wl_broken_line(x, y, n, 0.95, 999, &b, a, &e), 0);
-    agree("break", b.at, golden_value("at", a), 6);
-    agree("low end", b.lo, golden_value("lo", a), 6);
-    agree("high end", b.hi, golden_value("hi", a), 6);
-    agree("b0", b.b0, golden_value("b0", a), 6);
-    agree("slope 1", b.slope1, golden_value("slope1", a), 6);
-    agree("slope 2", b.slope2, golden_value("slope2", a), 6);
-    agree("SSE", b.sse, golden_value("sse", a), 9);
+    agree("break", b.at, golden_value("broken_values.csv", "at", a), 6);
+    agree("break by R", b.at, golden_value("r_values.csv", "segmented at", a), 8);
+    agree("slope 1 by R", b.slope1, golden_value("r_values.csv", "segmented slope1", a), 8);
+    agree("slope 2 by R", b.slope2, golden_value("r_values.csv", "segmented slope2", a), 8);
+    agree("low end", b.lo, golden_value("broken_values.csv", "lo", a), 6);
+    agree("high end", b.hi, golden_value("broken_values.csv", "hi", a), 6);
+    agree("b0", b.b0, golden_value("broken_values.csv", "b0", a), 6);
+    agree("slope 1", b.slope1, golden_value("broken_values.csv", "slope1", a), 6);
+    agree("slope 2", b.slope2, golden_value("broken_values.csv", "slope2", a), 6);
+    agree("SSE", b.sse, golden_value("broken_values.csv", "sse", a), 9);
     assert_true(b.p == 0.001); /* no draw of 999 gains as much */
     wl_arena_free(a);
 }

@@ -133,91 +133,12 @@ static void wampler_polynomials(void **state)
     wampler("Wampler5", 1, 10000, se5, 23601450.2379268, 0.224668921574940e-2);
 }
 
-/* ---- nonlinear problems: y = f(x; b) with derivatives, from NIST's second start ---- */
-
-struct nonlinear {
-    const char *name;
-    const double (*data)[2]; /* y, x */
-    size_t n, k;
-    double (*f)(double x, const double *b, double *d); /* d [k]: derivatives by b */
-    const double *start, *b, *se;
-    double sigma;
-};
-
-static void nonlinear_residuals(const double *b, double *residual, double *jacobian, void *data)
-{
-    const struct nonlinear *p = data;
-    for (size_t i = 0; i < p->n; i++) {
-        double d[4];
-        residual[i] = p->f(p->data[i][1], b, d) - p->data[i][0];
-        for (size_t j = 0; jacobian && j < p->k; j++) jacobian[i + j * p->n] = d[j];
-    }
-}
-
-static void hold_nonlinear(const struct nonlinear *p)
-{
-    struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_err e;
-    struct wl_nls fit;
-    struct wl_nls_problem problem = { p->n, p->k, nonlinear_residuals, (void *)p };
-    if (wl_nls_fit(&fit, &problem, p->start, a, &e)) fail_msg("%s: %s", p->name, e.msg);
-    double worst = digits(fit.sigma, p->sigma);
-    for (size_t j = 0; j < p->k; j++)
-        worst = fmin(worst, fmin(digits(fit.theta[j], p->b[j]), digits(fit.se[j], p->se[j])));
-    print_message("%-10s %4.1f digits\n", p->name, worst);
-    agree(p->name, fmin(worst, 6), 6, 15);
-    wl_arena_free(a);
-}
-
-static double saturation(double x, const double *b, double *d)
-{
-    double decay = exp(-b[1] * x);
-    d[0] = 1 - decay;
-    d[1] = b[0] * x * decay;
-    return b[0] * (1 - decay);
-}
-
-static double power(double x, const double *b, double *d)
-{
-    d[0] = pow(x, b[1]);
-    d[1] = b[0] * pow(x, b[1]) * log(x);
-    return b[0] * pow(x, b[1]);
-}
-
-static double rational(double x, const double *b, double *d)
-{
-    double above = x * x + x * b[1], below = x * x + x * b[2] + b[3];
-    d[0] = above / below;
-    d[1] = b[0] * x / below;
-    d[2] = -b[0] * above / (below * below) * x;
-    d[3] = -b[0] * above / (below * below);
-    return b[0] * above / below;
-}
-
-static void nonlinear_problems(void **state)
-{
-    (void)state;
-    hold_nonlinear(&(struct nonlinear) { "Misra1a", misra1a, WL_COUNT(misra1a), 2, saturation,
-                                         (const double[]) { 250, 0.0005 },
-                                         (const double[]) { 2.3894212918e+02, 5.5015643181e-04 },
-                                         (const double[]) { 2.7070075241e+00, 7.2668688436e-06 }, 1.0187876330e-01 });
-    hold_nonlinear(&(struct nonlinear) { "DanWood", danwood, WL_COUNT(danwood), 2, power, (const double[]) { 0.7, 4 },
-                                         (const double[]) { 7.6886226176e-01, 3.8604055871e+00 },
-                                         (const double[]) { 1.8281973860e-02, 5.1726610913e-02 }, 3.2853114039e-02 });
-    hold_nonlinear(&(struct nonlinear) {
-        "MGH09", mgh09, WL_COUNT(mgh09), 4, rational, (const double[]) { 0.25, 0.39, 0.415, 0.39 },
-        (const double[]) { 1.9280693458e-01, 1.9128232873e-01, 1.2305650693e-01, 1.3606233068e-01 },
-        (const double[]) { 1.1435312227e-02, 1.9633220911e-01, 8.0842031232e-02, 9.0025542308e-02 },
-        6.6279236551e-03 });
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(norris_is_a_line),     cmocka_unit_test(pontius_is_a_parabola),
         cmocka_unit_test(without_intercept),    cmocka_unit_test(longley_is_nearly_collinear),
         cmocka_unit_test(filip_has_ten_powers), cmocka_unit_test(wampler_polynomials),
-        cmocka_unit_test(nonlinear_problems),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

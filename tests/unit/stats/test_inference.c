@@ -1,0 +1,205 @@
+/* Tests of assumptions, series, bootstrap and the studentised range, against scipy, statsmodels and definitions. */
+#include "check.h"
+
+enum { MOST = 512 };
+
+static size_t sample_of(const char *name, double *v, struct wl_arena *a)
+{
+    struct wl_csv csv;
+    size_t n = 0;
+    golden_open(&csv, "samples.csv", a);
+    while (golden_next(&csv))
+        if (wl_streq(csv.row[0], name)) {
+            assert_true(n < MOST);
+            v[n++] = golden_real(&csv, "value");
+        }
+    return n;
+}
+
+static void hold(const char *quantity, double got, double want_digits, struct wl_arena *a)
+{
+    agree(quantity, got, golden_value("inference_values.csv", quantity, a), want_digits);
+}
+
+static void hold_by_r(const char *quantity, double got, double want_digits, struct wl_arena *a)
+{
+    hold(quantity, got, want_digits, a);
+    agree(quantity, got, golden_value("r_values.csv", quantity, a), want_digits);
+}
+
+static void normal_or_not(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static const char *const names[] = { "three", "five", "nine", "twenty", "hundred" };
+    double v[MOST];
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        size_t n = sample_of(names[i], v, a);
+        struct wl_test w = wl_shapiro_wilk(v, n, a), square = wl_anderson_darling(v, n, a);
+        hold_by_r(wl_strf(a, "shapiro %s w", names[i]), w.statistic, 9, a);
+        hold_by_r(wl_strf(a, "shapiro %s p", names[i]), w.p, 7, a);
+        if (n < 8) {
+            assert_true(isnan(square.p));
+            continue;
+        }
+        hold(wl_strf(a, "anderson %s a", names[i]), square.statistic, 10, a);
+        hold(wl_strf(a, "anderson %s p", names[i]), square.p, 8, a);
+    }
+    const double same[] = { 2, 2, 2, 2, 2, 2, 2, 2 };
+    assert_true(isnan(wl_shapiro_wilk(same, 8, a).p) && isnan(wl_anderson_darling(same, 8, a).p));
+    assert_true(isnan(wl_shapiro_wilk(v, 2, a).p));
+    wl_arena_free(a);
+}
+
+static void assumptions_of_a_line(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e;
+    struct wl_csv csv;
+    struct wl_ols o;
+    double x[MOST], y[MOST];
+    size_t n = 0;
+    golden_open(&csv, "robust_data.csv", a);
+    for (; golden_next(&csv); n++) x[n] = golden_real(&csv, "x"), y[n] = golden_real(&csv, "y");
+    assert_int_equal(wl_ols_fit(&o, y, x, n, 1, true, a, &e), 0);
+    struct wl_test spread = wl_breusch_pagan(&o, x, a), curve = wl_reset(&o, y, x, a);
+    hold_by_r("breusch_pagan", spread.statistic, 9, a);
+    hold_by_r("breusch_pagan p", spread.p, 9, a);
+    hold_by_r("reset", curve.statistic, 9, a);
+    hold_by_r("reset p", curve.p, 9, a);
+    assert_true(spread.df1 == 1 && curve.df1 == 2 && curve.df2 == (double)n - 4);
+    double flat[] = { 1, 1, 1, 1 }, ramp[] = { 1, 2, 3, 4 };
+    assert_int_equal(wl_ols_fit(&o, flat, ramp, 4, 1, true, a, &e), 0);
+    assert_true(isnan(wl_breusch_pagan(&o, ramp, a).p) && isnan(wl_reset(&o, flat, ramp, a).p));
+    wl_arena_free(a);
+}
+
+static void columns_that_lean(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e;
+    struct wl_csv csv;
+    struct wl_ols o;
+    double x[3 * 30], y[30], vif[3];
+    size_t n = 0;
+    golden_open(&csv, "ols_data.csv", a);
+    while (golden_next(&csv)) {
+        if (!wl_streq(csv.row[0], "plane")) continue;
+        assert_true(n < 30);
+        for (size_t j = 0; j < 3; j++) x[n + j * 30] = golden_real(&csv, wl_strf(a, "x%zu", j + 1));
+        y[n++] = golden_real(&csv, "y");
+    }
+    assert_int_equal(n, 30);
+    assert_int_equal(wl_ols_fit(&o, y, x, n, 3, true, a, &e), 0);
+    wl_ols_vif(&o, vif);
+    for (size_t j = 0; j < 3; j++) hold(wl_strf(a, "vif %zu", j), vif[j], 11, a);
+    wl_arena_free(a);
+}
+
+static void dependent_values(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static const char *const names[] = { "series", "warm" };
+    double v[MOST];
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        size_t n = sample_of(names[i], v, a);
+        struct wl_dependence d = wl_dependence(v, n);
+        hold(wl_strf(a, "dependence %s lag1", names[i]), d.lag1, 11, a);
+        hold(wl_strf(a, "dependence %s tau", names[i]), d.tau, 11, a);
+        hold(wl_strf(a, "dependence %s ess", names[i]), d.ess, 11, a);
+        hold(wl_strf(a, "dependence %s se", names[i]), d.se, 11, a);
+        hold(wl_strf(a, "dependence %s se_batches", names[i]), d.se_batches, 11, a);
+        hold(wl_strf(a, "mser5 %s", names[i]), (double)wl_mser5(v, n), 15, a);
+    }
+    const double same[] = { 3, 3, 3, 3 };
+    assert_true(isnan(wl_dependence(same, 4).tau) && wl_dependence(same, 4).mean == 3);
+    assert_true(isnan(wl_dependence(v, 1).se) && isnan(wl_dependence(v, 0).mean));
+    assert_true(wl_mser5(v, 9) == 0 && wl_mser5(v, 0) == 0);
+    wl_arena_free(a);
+}
+
+/* Two numbers of a sample: its coefficient of variation, and one that no draw but the whole sample has. */
+static void variation(const size_t *index, size_t n, double *out, void *data)
+{
+    const double *v = data;
+    double picked[MOST] = { 0 };
+    bool whole = true;
+    for (size_t i = 0; i < n; i++) picked[i] = v[index[i]], whole &= index[i] == i;
+    out[0] = wl_sd(picked, n) / wl_mean(picked, n);
+    out[1] = whole ? 3 : NAN;
+}
+
+static void draws_by_number(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e;
+    double v[MOST];
+    struct wl_bootstrap_interval got[2];
+    struct wl_bootstrap b = { .k = 2, .draws = 999, .key = 5, .statistic = variation, .data = v };
+    b.n = sample_of("hundred", v, a);
+    assert_int_equal(wl_bootstrap(&b, 0.95, got, a, &e), 0);
+    hold("bootstrap value", got[0].value, 12, a);
+    hold("bootstrap se", got[0].se, 11, a);
+    hold("bootstrap lo", got[0].lo, 11, a);
+    hold("bootstrap hi", got[0].hi, 11, a);
+    hold("bootstrap bca_lo", got[0].bca_lo, 9, a);
+    hold("bootstrap bca_hi", got[0].bca_hi, 9, a);
+    assert_true(got[0].draws == 999);
+    assert_true(got[1].value == 3 && got[1].draws == 0 && isnan(got[1].lo) && isnan(got[1].bca_hi));
+    b.n = 1;
+    assert_int_equal(wl_bootstrap(&b, 0.95, got, a, &e), WL_EINVAL);
+    assert_string_equal(e.msg, "a bootstrap needs two cases and 20 draws, here are 1 and 999");
+    wl_arena_free(a);
+}
+
+static void ranges(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_csv csv;
+    size_t rows = 0;
+    golden_open(&csv, "range.csv", a);
+    for (; golden_next(&csv); rows++) {
+        double q = golden_real(&csv, "q"), k = golden_real(&csv, "k"), df = golden_real(&csv, "df");
+        agree(wl_strf(a, "range_sf(%g; %g, %g)", q, k, df), wl_range_sf(q, k, df), golden_real(&csv, "value"), 12);
+    }
+    assert_true(rows > 10);
+    for (double df = 1; df < 1e5; df *= 3) /* of two means it is Student's t */
+        for (double t = 0.01; t < 30; t *= 2)
+            agree(wl_strf(a, "two means, t = %g, df = %g", t, df), wl_range_sf(t * M_SQRT2, 2, df),
+                  wl_t_two_sided(t, df), 12);
+    assert_true(wl_range_sf(0, 3, 4) == 1 && wl_range_sf(INFINITY, 3, 4) == 0 && isnan(wl_range_sf(1, 1, 4)));
+    wl_arena_free(a);
+}
+
+static void false_discoveries(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const double p[] = { 0.04, 0.01, 0.03, NAN, 0.9, 0.012 };
+    double got[6];
+    wl_benjamini_hochberg(p, 6, got, a);
+    assert_true(isnan(got[3]));
+    for (size_t i = 0; i < 6; i++)
+        if (i != 3) hold(wl_strf(a, "bh %zu", i - (i > 3)), got[i], 14, a);
+    wl_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(normal_or_not),
+        cmocka_unit_test(assumptions_of_a_line),
+        cmocka_unit_test(columns_that_lean),
+        cmocka_unit_test(dependent_values),
+        cmocka_unit_test(draws_by_number),
+
+        cmocka_unit_test(ranges),
+        cmocka_unit_test(false_discoveries),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
