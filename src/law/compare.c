@@ -66,7 +66,8 @@ static struct wl_law_estimate theil_sen(const struct wl_law_group *g, struct wl_
     enum { MOST_RUNS = 5000 };
     double *x, *y;
     if (g->n_runs > MOST_RUNS)
-        return wl_law_no_line("theil_sen", wl_strf(a, "of at most %d runs: it takes the slopes of all pairs", MOST_RUNS));
+        return wl_law_no_line("theil_sen",
+                              wl_strf(a, "of at most %d runs: it takes the slopes of all pairs", MOST_RUNS));
     size_t n = wl_law_points(g, false, &x, &y, a);
     struct wl_arena *scratch = wl_arena_new(a);
     struct wl_line line = wl_theil_sen(x, y, n, WL_LAW_LEVEL, scratch);
@@ -121,8 +122,9 @@ static struct wl_law_estimate cr2(const struct wl_law_group *g, const struct wl_
     if (g->n_configs < 3) return wl_law_no_line("cr2", "errors by worker count need three worker counts");
     for (size_t i = 0; i < g->n_configs; i++)
         if (g->configs[i].runs > MOST_RUNS)
-            return wl_law_no_line("cr2", wl_strf(a, "of at most %d runs a worker count: it takes a matrix of their pairs",
-                                                 MOST_RUNS));
+            return wl_law_no_line("cr2",
+                                  wl_strf(a, "of at most %d runs a worker count: it takes a matrix of their pairs",
+                                          MOST_RUNS));
     wl_law_points(g, false, &x, &y, a);
     for (size_t i = 0; i < g->n_configs; i++)
         for (size_t k = 0; k < g->configs[i].runs; k++) cluster[run++] = i;
@@ -131,11 +133,50 @@ static struct wl_law_estimate cr2(const struct wl_law_group *g, const struct wl_
     return with_errors("cr2", runs, se, df);
 }
 
+static void slope_of(const size_t *index, size_t n, double *out, void *data)
+{
+    const double *x = ((const double *const *)data)[0], *y = ((const double *const *)data)[1];
+    double mx = 0, my = 0, sxx = 0, sxy = 0;
+    for (size_t i = 0; i < n; i++) mx += x[index[i]], my += y[index[i]];
+    mx /= (double)n, my /= (double)n;
+    for (size_t i = 0; i < n; i++) {
+        double dx = x[index[i]] - mx;
+        sxx += dx * dx, sxy += dx * (y[index[i]] - my);
+    }
+    *out = sxx > 0 ? -sxy / sxx : NAN; /* a draw may hold one worker count only */
+}
+
+/* Whole runs are drawn, from whatever worker count: no normal errors, none alike. */
+static struct wl_law_estimate bootstrap(const struct wl_law_group *g, const struct wl_law_estimate *runs,
+                                        struct wl_arena *a)
+{
+    enum { DRAWS = 1999, FEWEST_RUNS = 6 };
+    double *points[2];
+    struct wl_bootstrap_interval interval;
+    struct wl_bootstrap how = { .k = 1, .draws = DRAWS, .key = 0x6c6177, .statistic = slope_of, .data = points };
+    if (g->n_runs < FEWEST_RUNS)
+        return wl_law_no_line("bootstrap", wl_strf(a, "needs at least %d runs to draw from", FEWEST_RUNS));
+    how.n = wl_law_points(g, false, &points[0], &points[1], a);
+    struct wl_law_estimate out = wl_law_no_line("bootstrap", NULL);
+    if (wl_bootstrap(&how, WL_LAW_LEVEL, &interval, a, NULL) || isnan(interval.bca_lo)) {
+        out.why = "too many draws have no slope, or all lie on one side of the estimate";
+        return out;
+    }
+    out.n = how.n;
+    out.alpha = runs->alpha;
+    out.beta = runs->beta;
+    out.beta_se = interval.se;
+    out.beta_lo = interval.bca_lo;
+    out.beta_hi = interval.bca_hi;
+    out.why = "draws of runs give an interval of beta, and no degrees of freedom";
+    return out;
+}
+
 void wl_law_compare_estimates(struct wl_law_group *g, struct wl_arena *a)
 {
-    static const char *const names[] = { "run_means",      "config_means", "pooled_epochs",
-                                         "config_medians", "wls",          "theil_sen",
-                                         "huber",          "hc3",          "cr2" };
+    static const char *const names[] = { "run_means", "config_means", "pooled_epochs", "config_medians",
+                                         "wls",       "theil_sen",    "huber",         "hc3",
+                                         "cr2",       "bootstrap" };
     struct wl_law_estimate *e = g->estimates;
     if (g->refused) {
         for (size_t i = 0; i < WL_LAW_ESTIMATORS; i++) e[i] = wl_law_no_line(names[i], g->refused);
@@ -148,4 +189,5 @@ void wl_law_compare_estimates(struct wl_law_group *g, struct wl_arena *a)
     e[WL_LAW_HUBER] = huber(g, a);
     e[WL_LAW_HC3] = hc3(g, &e[WL_LAW_RUN_MEANS], a);
     e[WL_LAW_CR2] = cr2(g, &e[WL_LAW_RUN_MEANS], a);
+    e[WL_LAW_BOOTSTRAP] = bootstrap(g, &e[WL_LAW_RUN_MEANS], a);
 }

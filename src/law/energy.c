@@ -98,11 +98,33 @@ static struct wl_energy_term term(const struct wl_ols *o, size_t j, double null)
     return (struct wl_energy_term) { o->b[j], o->se[j], o->b[j] - half, o->b[j] + half, p };
 }
 
+static void variation_of(const size_t *index, size_t n, double *out, void *data)
+{
+    const double *v = data;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) sum += v[index[i]];
+    for (size_t i = 0; i < n; i++) squares += (v[index[i]] - sum / (double)n) * (v[index[i]] - sum / (double)n);
+    *out = sqrt(squares / ((double)n - 1)) / (sum / (double)n);
+}
+
+/* The interval of the coefficient of variation, by draws of runs. */
+static void bound_variation(struct wl_energy_group *g, double *rate, struct wl_arena *a)
+{
+    enum { FEWEST_RUNS = 5, DRAWS = 1999 };
+    struct wl_bootstrap_interval interval;
+    struct wl_bootstrap how = { g->n, 1, DRAWS, 0x656e65726779, variation_of, rate };
+    g->rate_cv_lo = g->rate_cv_hi = NAN;
+    if (g->n < FEWEST_RUNS || wl_bootstrap(&how, WL_LAW_LEVEL, &interval, a, NULL)) return;
+    g->rate_cv_lo = interval.bca_lo;
+    g->rate_cv_hi = interval.bca_hi;
+}
+
 static void describe_rate(struct wl_energy_group *g, struct wl_arena *a)
 {
     double *rate = column(g, RATE, a);
     g->rate = wl_mean(rate, g->n);
     g->rate_cv = wl_sd(rate, g->n) / g->rate;
+    bound_variation(g, rate, a);
     g->rate_of_sums = g->kwh / g->worker_h;
     g->rate_least = INFINITY;
     g->rate_most = -INFINITY;
@@ -177,7 +199,7 @@ static const char *fit_drivers(struct wl_energy_group *g, struct wl_arena *a)
     if (g->n < 5) return "fewer than five runs";
     if (local_batches(g) == 1)
         return "one local batch: updates are samples divided by it, so the two cannot be told apart";
-    double *x = wl_new_array(a, double, 2 * g->n), *y = column(g, RATE, a), r = 0;
+    double *x = wl_new_array(a, double, 2 * g->n), *y = column(g, RATE, a), vif[2];
     const enum field fields[] = { SAMPLES, UPDATES };
     for (size_t c = 0; c < 2; c++) {
         double *v = column(g, fields[c], a);
@@ -186,9 +208,9 @@ static const char *fit_drivers(struct wl_energy_group *g, struct wl_arena *a)
         for (size_t i = 0; i < g->n; i++) x[i + c * g->n] = v[i];
     }
     if (!standardise(y, g->n)) return "the rate does not vary";
-    for (size_t i = 0; i < g->n; i++) r += x[i] * x[i + g->n] / (double)(g->n - 1);
-    g->vif = 1 / (1 - r * r);
     if (wl_ols_fit(&o, y, x, g->n, 2, true, a, &e)) return wl_strdup(a, e.msg);
+    wl_ols_vif(&o, vif);
+    g->vif = vif[0]; /* of two columns both have the same */
     g->by_samples = term(&o, 1, 0);
     g->by_updates = term(&o, 2, 0);
     g->drivers_r2 = o.r2;

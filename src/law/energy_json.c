@@ -38,6 +38,7 @@ static void add_group(struct wl_json *array, const struct wl_energy_group *g)
     struct wl_json *rate = wl_json_add_object(o, "kwh_per_worker_h");
     wl_json_add_real(rate, "mean", g->rate);
     wl_json_add_real(rate, "cv", g->rate_cv);
+    wl_law_json_interval(rate, "cv_ci95", g->rate_cv_lo, g->rate_cv_hi);
     wl_json_add_real(rate, "least", g->rate_least);
     wl_json_add_real(rate, "most", g->rate_most);
     wl_json_add_real(rate, "of_sums", g->rate_of_sums);

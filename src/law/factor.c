@@ -344,6 +344,15 @@ static int check_options(const struct wl_factor_options *o, struct wl_err *e)
     return o->law.drop_epochs < 0 ? wl_fail(e, WL_EINVAL, "drop_epochs is negative") : 0;
 }
 
+/* One scan over all groups for unequal slopes. */
+static void scan_groups(struct wl_factor_result *r, struct wl_arena *a)
+{
+    double *p = wl_new_array(a, double, r->n), *adjusted = wl_new_array(a, double, r->n);
+    for (size_t i = 0; i < r->n; i++) p[i] = r->groups[i].tests ? r->groups[i].tests->p : NAN;
+    wl_benjamini_hochberg(p, r->n, adjusted, a);
+    for (size_t i = 0; i < r->n; i++) r->groups[i].p_bh = adjusted[i];
+}
+
 int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_options *options,
                       struct wl_factor_result *out, struct wl_arena *a, struct wl_err *e)
 {
@@ -374,5 +383,6 @@ int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_
             compare_group(g, options, a);
         note_levels(g, a);
     }
+    scan_groups(out, a);
     return base_found ? 0 : wl_fail(e, WL_EINVAL, "%s has no value %s with a law", column.name, options->base);
 }

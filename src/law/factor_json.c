@@ -55,6 +55,7 @@ static void add_pairs(struct wl_json *o, const struct wl_factor_group *g, const 
         wl_json_add_real(at, "df", p->df);
         wl_json_add_real(at, "p", p->p);
         wl_json_add_real(at, "p_holm", p->p_holm);
+        wl_json_add_real(at, "p_tukey", p->p_tukey);
         wl_json_add_str(same, "a", value_of(g, p->a));
         wl_json_add_str(same, "b", value_of(g, p->b));
         wl_json_add_real(same, "margin", margin);
@@ -104,6 +105,7 @@ static void add_comparison(struct wl_json *o, const struct wl_factor_group *g, d
     struct wl_json *both = wl_json_add_object(o, "by_basis");
     add_tests(wl_json_add_object(both, "run_means"), &g->over_runs);
     add_tests(wl_json_add_object(both, "config_means"), &g->over_configs);
+    wl_json_add_real(o, "equal_slopes_p_bh", g->p_bh);
     add_pairs(o, g, g->tests, margin);
     add_slowdowns(o, g);
     add_overhead(o, g);

@@ -53,6 +53,10 @@ void wl_law_compare_estimates(struct wl_law_group *g, struct wl_arena *a);
 /* ln N and y of runs (config false) or worker counts (config true); returns their number. */
 size_t wl_law_points(const struct wl_law_group *g, bool config, double **x, double **y, struct wl_arena *a);
 
+/* Tests of the residuals of runs; epochs as series. */
+void wl_law_test_residuals(struct wl_law_group *g, struct wl_arena *a);
+void wl_law_describe_series(struct wl_law_group *g);
+
 /* Is it a power law: quadratic, local exponents, break, departures, verdict. */
 void wl_law_test_shape(struct wl_law_group *g, const struct wl_law_options *options, struct wl_arena *a);
 

@@ -66,6 +66,32 @@ static void add_config(struct wl_json *array, const struct wl_law_config *c)
     add_ratio(o, "energy_ratio", "energy_ratio_ci95", &c->energy_ratio);
 }
 
+static void add_test(struct wl_json *parent, const char *key, const struct wl_test *t)
+{
+    struct wl_json *o = wl_json_add_object(parent, key);
+    wl_json_add_real(o, "statistic", t->statistic);
+    wl_json_add_real(o, "p", t->p);
+}
+
+static void add_residuals(struct wl_json *parent, const struct wl_law_group *g)
+{
+    const struct wl_law_residuals *r = &g->residuals;
+    const struct wl_law_series *s = &g->series;
+    struct wl_json *o = wl_json_add_object(parent, "residuals");
+    add_test(o, "shapiro_wilk", &r->shapiro_wilk);
+    add_test(o, "anderson_darling", &r->anderson_darling);
+    add_test(o, "breusch_pagan", &r->breusch_pagan);
+    add_test(o, "reset", &r->reset);
+    wl_json_add_str(o, "why", r->why);
+    o = wl_json_add_object(parent, "epoch_series");
+    wl_json_add_int(o, "runs", (int64_t)s->runs);
+    wl_json_add_real(o, "lag1", s->lag1);
+    wl_json_add_real(o, "ess_share", s->ess_share);
+    wl_json_add_int(o, "mser5_epochs", (int64_t)s->warm_up);
+    wl_json_add_int(o, "mser5_longer", (int64_t)s->longer);
+    wl_json_add_int(o, "unsettled", (int64_t)s->unsettled);
+}
+
 static void add_shape(struct wl_json *o, const struct wl_law_group *g)
 {
     const struct wl_law_quadratic *q = &g->quadratic;
@@ -75,6 +101,7 @@ static void add_shape(struct wl_json *o, const struct wl_law_group *g)
     wl_json_add_real(quadratic, "t", q->t);
     wl_json_add_real(quadratic, "df", q->df);
     wl_json_add_real(quadratic, "p", q->p);
+    wl_json_add_real(quadratic, "p_bh", q->p_bh);
     wl_json_add_str(quadratic, "basis", q->basis);
     wl_json_add_str(quadratic, "why", q->why);
     struct wl_json *local = wl_json_add_array(o, "local_exponents");
@@ -169,6 +196,7 @@ static void add_group(struct wl_json *array, const struct wl_law_group *g)
     wl_json_add_real(lack, "df1", g->lack_of_fit.df1);
     wl_json_add_real(lack, "df2", g->lack_of_fit.df2);
     wl_json_add_real(lack, "p", g->lack_of_fit.p);
+    add_residuals(o, g);
     add_shape(o, g);
     add_models(o, g);
     struct wl_json *configs = wl_json_add_array(o, "worker_counts");

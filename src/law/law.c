@@ -48,6 +48,15 @@ void wl_law_add_counts(struct wl_law_counts *sum, const struct wl_law_counts *c)
     sum->totals += c->totals;
 }
 
+/* One scan over all groups for a bend: what share of the findings is false? */
+static void scan_groups(struct wl_law_result *r, struct wl_arena *a)
+{
+    double *p = wl_new_array(a, double, r->n), *adjusted = wl_new_array(a, double, r->n);
+    for (size_t i = 0; i < r->n; i++) p[i] = r->groups[i].quadratic.p;
+    wl_benjamini_hochberg(p, r->n, adjusted, a);
+    for (size_t i = 0; i < r->n; i++) r->groups[i].quadratic.p_bh = adjusted[i];
+}
+
 int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *options, struct wl_law_result *out,
                struct wl_arena *a, struct wl_err *e)
 {
@@ -68,11 +77,14 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
         wl_law_collect_configs(g, a);
         wl_law_estimate(g, a);
         wl_law_compare_estimates(g, a);
+        wl_law_test_residuals(g, a);
+        wl_law_describe_series(g);
         wl_law_test_shape(g, options, a);
         if (options->curves) wl_law_fit_models(g, options->response, a);
         wl_law_normalise(g, a);
         wl_law_note_limits(g, a);
         wl_law_add_counts(&out->counts, &g->counts);
     }
+    scan_groups(out, a);
     return 0;
 }

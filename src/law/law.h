@@ -38,6 +38,7 @@ enum wl_law_estimator {
     WL_LAW_HUBER,          /* M-estimator over runs */
     WL_LAW_HC3,            /* over runs, errors for unequal scatter */
     WL_LAW_CR2,            /* over runs, errors for worker counts that move as a whole */
+    WL_LAW_BOOTSTRAP,      /* over runs, BCa interval of 1999 draws of whole runs */
     WL_LAW_ESTIMATORS
 };
 
@@ -53,9 +54,26 @@ struct wl_law_estimate {
     struct wl_ols line;        /* y = b[0] + b[1] ln N; of the first two only */
 };
 
+/* What the residuals of runs from the line say about it: normal, alike along N, and no curve left in them? */
+struct wl_law_residuals {
+    struct wl_test shapiro_wilk, anderson_darling, breusch_pagan, reset; /* p NAN where undefined */
+    const char *why;                                                     /* why none is, or NULL */
+};
+
+/* Epochs as series, over the runs that have 20 or more of them. */
+struct wl_law_series {
+    size_t runs;
+    double lag1;      /* correlation of an epoch with the next, behind the warm-up; mean over runs */
+    double ess_share; /* independent epochs that would know as much, over epochs; mean over runs */
+    size_t warm_up;   /* the most epochs that MSER-5 would leave out of a run */
+    size_t longer;    /* runs in which that is more than the rule leaves out */
+    size_t unsettled; /* runs in which it is more than a quarter: perhaps they never settle */
+};
+
 /* y = b0 + b1 ln N + q (ln N)^2: does the line bend? RESET with a square is the same test here. */
 struct wl_law_quadratic {
     double q, se, t, df, p; /* q < 0: the exponent grows with N, q > 0: it falls */
+    double p_bh;            /* Benjamini and Hochberg's over the groups of a result */
     const char *basis;      /* the estimator whose points it was fitted to; NULL: it was not */
     const char *why;        /* a sentence where it was not, else NULL */
 };
@@ -78,14 +96,14 @@ struct wl_law_run {
     const char *label; /* as given in the table; NULL: it had none */
     double workers;
     size_t epochs, dropped;        /* used; first epochs left out */
-    double *epoch_y;               /* [epochs] ln(response) of each */
+    double *epoch_y;               /* [epochs] ln(response) of each; the `dropped` ones stand before it */
     double y;                      /* their mean */
     double ln_time_s, ln_energy_j; /* the same of each quantity; NAN where not measured */
     double samples;                /* mean over the epochs used; NAN where unknown */
     size_t row;                    /* of the table: the first one used */
     /* Sums over the epochs used that have both a time and an energy; NAN where there is none, or a part unknown. */
     double sum_time_s, sum_energy_j, sum_samples, sum_updates;
-    size_t paired; /* how many epochs that is */
+    size_t paired;      /* how many epochs that is */
     double studentised; /* residual from the run_means line, t(df - 1); NAN where undefined */
 };
 
@@ -171,6 +189,8 @@ struct wl_law_group {
     struct wl_law_estimate estimates[WL_LAW_ESTIMATORS];
     const struct wl_law_estimate *law; /* the one of these to report; NULL: refused */
     struct wl_lack_of_fit lack_of_fit; /* of the line over runs */
+    struct wl_law_residuals residuals;
+    struct wl_law_series series;
     struct wl_law_quadratic quadratic;
     struct wl_law_break broken; /* with `curves` only */
     struct wl_law_departure *departures;
@@ -286,6 +306,7 @@ struct wl_factor_pair {
     size_t a, b; /* levels; difference = beta of b - beta of a */
     double difference, se, lo, hi;
     double t, df, p, p_holm; /* against no difference; Holm over the pairs */
+    double p_tukey;          /* by the studentised range of all compared levels */
     double p_same;           /* two one-sided tests against -margin and +margin, the larger p */
 };
 
@@ -332,6 +353,7 @@ struct wl_factor_group {
     size_t base;
     struct wl_factor_tests over_runs, over_configs;
     const struct wl_factor_tests *tests; /* of the two the one with the wider interval; NULL: refused */
+    double p_bh;                         /* of its equal slopes, Benjamini and Hochberg's over the groups of a result */
     struct wl_factor_slowdown *slowdowns;
     size_t n_slowdowns;
     struct wl_factor_overhead overhead;
@@ -451,8 +473,9 @@ struct wl_energy_group {
     struct wl_law_counts counts;
     struct wl_energy_run *runs; /* in order of workers */
     size_t n;
-    double kwh, worker_h; /* sums over runs */
-    double rate, rate_cv; /* mean of the rates, and sd / mean */
+    double kwh, worker_h;          /* sums over runs */
+    double rate, rate_cv;          /* mean of the rates, and sd / mean */
+    double rate_cv_lo, rate_cv_hi; /* BCa interval over runs; NAN below five runs */
     double rate_least, rate_most;
     double rate_of_sums;                          /* sum kWh / sum worker-hours */
     struct wl_energy_term origin;                 /* kWh = k worker-hours */

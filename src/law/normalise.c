@@ -83,8 +83,8 @@ struct wl_law_tradeoff wl_law_tradeoff(const struct wl_law_group *g, const struc
     bool per_sample = g->scaling == WL_SCALING_WEAK && base->scaling == WL_SCALING_WEAK;
     return (struct wl_law_tradeoff) {
         .speed = ratio_of(sample_of(base, workers, TIME, per_sample, a), sample_of(g, workers, TIME, per_sample, a)),
-        .energy = ratio_of(sample_of(g, workers, ENERGY, per_sample, a),
-                           sample_of(base, workers, ENERGY, per_sample, a)),
+        .energy =
+            ratio_of(sample_of(g, workers, ENERGY, per_sample, a), sample_of(base, workers, ENERGY, per_sample, a)),
     };
 }
 

@@ -67,6 +67,34 @@ static void note_range(struct wl_law_group *g, struct wl_arena *a)
                     "series with --by");
 }
 
+/* Residuals that the intervals do not expect; with very many runs every trifle is significant, and harmless. */
+static void note_residuals(struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_law_residuals *r = &g->residuals;
+    if (r->shapiro_wilk.p < 0.01)
+        wl_law_note(
+            g, a,
+            "residuals of runs are not normal (Shapiro-Wilk p = %.2g): the bootstrap interval of --json does not "
+            "need that",
+            r->shapiro_wilk.p);
+    if (r->breusch_pagan.p < 0.01)
+        wl_law_note(g, a,
+                    "runs scatter differently along N (Breusch-Pagan p = %.2g): the estimators hc3 and cr2 of --json "
+                    "allow for it",
+                    r->breusch_pagan.p);
+}
+
+static void note_series(struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_law_series *s = &g->series;
+    if (s->longer)
+        wl_law_note(g, a, "warm-up: MSER-5 would leave out more than the rule in %zu of %s, up to %s (--drop-epochs)",
+                    s->longer, wl_law_count(a, s->runs, "run"), wl_law_count(a, s->warm_up, "epoch"));
+    if (s->unsettled)
+        wl_law_note(g, a, "%s not settle in the first quarter of the epochs",
+                    wl_law_count(a, s->unsettled, "run does|runs do"));
+}
+
 /* Studentised residuals beyond 3 that are rare even as the largest of n (Bonferroni). */
 static void note_outliers(struct wl_law_group *g, struct wl_arena *a)
 {
@@ -100,6 +128,8 @@ void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a)
         note_degrees_of_freedom(g, a);
         note_spread(g, a);
         note_range(g, a);
+        note_residuals(g, a);
+        note_series(g, a);
         note_outliers(g, a);
         note_robust(g, a);
     }

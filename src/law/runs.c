@@ -61,17 +61,21 @@ static size_t distinct_epochs(struct wl_law_counts *counts, struct entry *v, siz
     return kept;
 }
 
-/* Means over the rows of one run. */
-static struct wl_law_run average(const struct wl_observations *obs, const struct entry *v, size_t n, struct wl_arena *a)
+/* Means over the rows of one run but the first `drop`. */
+static struct wl_law_run average(const struct wl_observations *obs, const struct entry *v, size_t n, size_t drop,
+                                 struct wl_arena *a)
 {
+    double *series = wl_new_array(a, double, n);
+    for (size_t i = 0; i < n; i++) series[i] = log(v[i].response);
+    v += drop, n -= drop;
     struct wl_law_run run = { .label = obs->run[v->row], .workers = obs->workers[v->row], .epochs = n };
     double time = 0, energy = 0, samples = 0;
     size_t times = 0, energies = 0;
     run.row = v->row;
-    run.epoch_y = wl_new_array(a, double, n);
+    run.dropped = drop;
+    run.epoch_y = series + drop;
     for (size_t i = 0; i < n; i++) {
         double t = obs->time_s[v[i].row], j = obs->energy_j[v[i].row];
-        run.epoch_y[i] = log(v[i].response);
         samples += obs->samples[v[i].row];
         if (t > 0) time += log(t), times++;
         if (j > 0) energy += log(j), energies++;
@@ -164,8 +168,7 @@ void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *o
             short_runs++;
             drop = epochs - 1;
         }
-        struct wl_law_run run = average(obs, v + i + drop, epochs - drop, a);
-        run.dropped = drop;
+        struct wl_law_run run = average(obs, v + i, epochs, drop, a);
         for (size_t j = i + drop; j < i + epochs; j++) {
             g->estimated |= obs->estimated[v[j].row] != 0;
             g->simulated |= obs->simulated[v[j].row] != 0;

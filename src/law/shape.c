@@ -9,7 +9,7 @@ enum { LEAST_COUNTS = 5, LEAST_RANGE = 10, LEAST_BASE = 3, LEAST_BEYOND = 2, DRA
 
 static struct wl_law_quadratic no_quadratic(const char *why)
 {
-    return (struct wl_law_quadratic) { .q = NAN, .se = NAN, .t = NAN, .df = NAN, .p = NAN, .why = why };
+    return (struct wl_law_quadratic) { .q = NAN, .se = NAN, .t = NAN, .df = NAN, .p = NAN, .p_bh = NAN, .why = why };
 }
 
 /* -(b1 + 2 q ln N) with its interval. */
@@ -49,7 +49,7 @@ static void fit_quadratic(struct wl_law_group *g, struct wl_arena *a)
         g->quadratic = no_quadratic(wl_strdup(a, e.msg));
         return;
     }
-    g->quadratic = (struct wl_law_quadratic) { o.b[2], o.se[2], o.t[2], o.df, o.p[2], .why = NULL };
+    g->quadratic = (struct wl_law_quadratic) { o.b[2], o.se[2], o.t[2], o.df, o.p[2], NAN, .why = NULL };
     g->quadratic.basis = g->estimates[config ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS].name;
     local_exponents(g, &o);
 }
