@@ -157,7 +157,7 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
         return wl_fail(e, WL_EUSAGE, "predict needs one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct wl_law_result result;
-    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .curves = true };
+    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .thorough = true };
     how.response = wl_streq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
     double *workers = wl_new_array(a, double, o->at.n);
     int rc = read_points(&o->at, workers, e);

@@ -83,7 +83,7 @@ static struct wl_factor_pair pair_of(const struct wl_factor_tests *t, const stru
     out.hi = out.difference + half;
     out.t = out.difference / out.se;
     out.p = wl_t_two_sided(out.t, t->df);
-    out.p_tukey = wl_range_sf(fabs(out.t) * M_SQRT2, (double)g->compared, t->df);
+    out.p_tukey = g->compared > 2 ? wl_range_sf(fabs(out.t) * M_SQRT2, (double)g->compared, t->df) : out.p;
     out.p_same =
         fmax(wl_t_sf((out.difference + margin) / out.se, t->df), wl_t_cdf((out.difference - margin) / out.se, t->df));
     return out;

@@ -150,12 +150,12 @@ static void slope_of(const size_t *index, size_t n, double *out, void *data)
 static struct wl_law_estimate bootstrap(const struct wl_law_group *g, const struct wl_law_estimate *runs,
                                         struct wl_arena *a)
 {
-    enum { DRAWS = 1999, FEWEST_RUNS = 6 };
+    enum { DRAWS = 1999, FEWEST_RUNS = 6, MOST_RUNS = 5000 };
     double *points[2];
     struct wl_bootstrap_interval interval;
     struct wl_bootstrap how = { .k = 1, .draws = DRAWS, .key = 0x6c6177, .statistic = slope_of, .data = points };
-    if (g->n_runs < FEWEST_RUNS)
-        return wl_law_no_line("bootstrap", wl_strf(a, "needs at least %d runs to draw from", FEWEST_RUNS));
+    if (g->n_runs < FEWEST_RUNS || g->n_runs > MOST_RUNS)
+        return wl_law_no_line("bootstrap", wl_strf(a, "of %d to %d runs to draw from", FEWEST_RUNS, MOST_RUNS));
     how.n = wl_law_points(g, false, &points[0], &points[1], a);
     struct wl_law_estimate out = wl_law_no_line("bootstrap", NULL);
     if (wl_bootstrap(&how, WL_LAW_LEVEL, &interval, a, NULL) || isnan(interval.bca_lo)) {
@@ -172,7 +172,7 @@ static struct wl_law_estimate bootstrap(const struct wl_law_group *g, const stru
     return out;
 }
 
-void wl_law_compare_estimates(struct wl_law_group *g, struct wl_arena *a)
+void wl_law_compare_estimates(struct wl_law_group *g, const struct wl_law_options *options, struct wl_arena *a)
 {
     static const char *const names[] = { "run_means", "config_means", "pooled_epochs", "config_medians",
                                          "wls",       "theil_sen",    "huber",         "hc3",
@@ -189,5 +189,6 @@ void wl_law_compare_estimates(struct wl_law_group *g, struct wl_arena *a)
     e[WL_LAW_HUBER] = huber(g, a);
     e[WL_LAW_HC3] = hc3(g, &e[WL_LAW_RUN_MEANS], a);
     e[WL_LAW_CR2] = cr2(g, &e[WL_LAW_RUN_MEANS], a);
-    e[WL_LAW_BOOTSTRAP] = bootstrap(g, &e[WL_LAW_RUN_MEANS], a);
+    e[WL_LAW_BOOTSTRAP] =
+        options->thorough ? bootstrap(g, &e[WL_LAW_RUN_MEANS], a) : wl_law_no_line("bootstrap", "not asked for");
 }

@@ -48,7 +48,7 @@ struct wl_law_estimate wl_law_line(const char *name, const double *y, const doub
 struct wl_law_estimate wl_law_no_line(const char *name, const char *why);
 
 /* The other estimates. */
-void wl_law_compare_estimates(struct wl_law_group *g, struct wl_arena *a);
+void wl_law_compare_estimates(struct wl_law_group *g, const struct wl_law_options *options, struct wl_arena *a);
 
 /* ln N and y of runs (config false) or worker counts (config true); returns their number. */
 size_t wl_law_points(const struct wl_law_group *g, bool config, double **x, double **y, struct wl_arena *a);

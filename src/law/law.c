@@ -76,11 +76,11 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
         wl_law_collect_runs(g, obs, &parts.v[i], options, a);
         wl_law_collect_configs(g, a);
         wl_law_estimate(g, a);
-        wl_law_compare_estimates(g, a);
+        wl_law_compare_estimates(g, options, a);
         wl_law_test_residuals(g, a);
         wl_law_describe_series(g);
         wl_law_test_shape(g, options, a);
-        if (options->curves) wl_law_fit_models(g, options->response, a);
+        if (options->thorough) wl_law_fit_models(g, options->response, a);
         wl_law_normalise(g, a);
         wl_law_note_limits(g, a);
         wl_law_add_counts(&out->counts, &g->counts);

@@ -21,7 +21,7 @@ struct wl_law_options {
     struct wl_strs by; /* columns that separate groups; empty: the default rule of wl_law_fit */
     enum wl_law_response response;
     int64_t drop_epochs; /* first epochs of a run that are left out; a run keeps at least one */
-    bool curves;         /* fit the competing curves and the break too */
+    bool thorough;       /* the competing curves, the break and the bootstrap too */
     double beyond;       /* departure: does the law of worker counts up to this one hold beyond it? 0: all but two */
 };
 
@@ -192,7 +192,7 @@ struct wl_law_group {
     struct wl_law_residuals residuals;
     struct wl_law_series series;
     struct wl_law_quadratic quadratic;
-    struct wl_law_break broken; /* with `curves` only */
+    struct wl_law_break broken; /* with `thorough` only */
     struct wl_law_departure *departures;
     size_t n_departures;
     double beyond; /* the departures are from the law up to this worker count; NAN: not identifiable */
@@ -270,7 +270,7 @@ struct wl_law_forecast {
 };
 
 /* Refuses beyond 4 times the measured range, and beyond the range where no curve foretold larger worker counts from
- * smaller ones within 25 %, unless forced. The group was fitted with `curves`. */
+ * smaller ones within 25 %, unless forced. The group was fitted with `thorough`. */
 struct wl_law_forecast wl_law_foretell(const struct wl_law_group *g, double workers, bool force, struct wl_arena *a);
 
 /* The result as members of a JSON object: response, unit, rows, groups (docs/formats.md). */
@@ -289,7 +289,7 @@ const char *wl_law_response_symbol(enum wl_law_response r);
 struct wl_factor_options {
     const char *factor; /* a column: power_cap_w, clock_mhz, local_batch, hardware, an extra one ... */
     const char *base;   /* the level that others are held against; NULL: no cap, else the highest cap, else the first */
-    struct wl_law_options law; /* `by` and the rule for epochs; beyond and curves are not used */
+    struct wl_law_options law; /* `by` and the rule for epochs; beyond and thorough are not used */
     double margin;             /* exponents that differ by less count as the same */
 };
 

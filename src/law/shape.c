@@ -170,7 +170,7 @@ void wl_law_test_shape(struct wl_law_group *g, const struct wl_law_options *opti
     }
     fit_quadratic(g, a);
     g->broken = no_break("not asked for");
-    if (options->curves) fit_break(g, a);
+    if (options->thorough) fit_break(g, a);
     find_departures(g, options->beyond, a);
     judge(g, a);
 }

@@ -185,7 +185,7 @@ int wl_gather(struct wl_gathered *g, struct wl_store *store, const struct wl_rep
               struct wl_arena *a, struct wl_err *e)
 {
     *g = (struct wl_gathered) { .store = store, .options = *options, .arena = a };
-    struct wl_law_options how = { .response = WL_LAW_TIME, .drop_epochs = options->drop_epochs, .curves = true };
+    struct wl_law_options how = { .response = WL_LAW_TIME, .drop_epochs = options->drop_epochs, .thorough = true };
     int rc = read_store(g, e);
     if (rc == 0) rc = wl_law_fit(&g->observations, &how, &g->law, a, e);
     if (rc) return rc;

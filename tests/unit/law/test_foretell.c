@@ -3,7 +3,7 @@
 
 enum { COUNTS = 6, REPEATS = 3, ROWS = COUNTS * REPEATS };
 
-static const struct wl_law_options usual = { .curves = true };
+static const struct wl_law_options usual = { .thorough = true };
 
 /* t = 100/N + c with 2 % between runs, at 1, 2 ... 32 workers. */
 static void amdahl_campaign(struct row *rows, double c, uint64_t campaign)
@@ -92,7 +92,7 @@ static void energy_has_the_power_law(void **state)
     amdahl_campaign(rows, 4, 3);
     for (int i = 0; i < ROWS; i++) rows[i].energy_j = 100 * rows[i].time_s * rows[i].workers;
     struct wl_law_result r =
-        fit_rows(rows, ROWS, (struct wl_law_options) { .response = WL_LAW_ENERGY, .curves = true }, a);
+        fit_rows(rows, ROWS, (struct wl_law_options) { .response = WL_LAW_ENERGY, .thorough = true }, a);
     struct wl_law_forecast f = wl_law_foretell(only_group(&r), 4, false, a);
     assert_string_equal(f.basis, "power_law");
     assert_near(f.value, wl_law_at(only_group(&r), 4).value, 1e-12);

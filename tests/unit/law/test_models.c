@@ -4,7 +4,7 @@
 
 enum { COUNTS = 8, RUNS = 3, ROWS = COUNTS * RUNS };
 
-static const struct wl_law_options usual = { .drop_epochs = 1, .curves = true };
+static const struct wl_law_options usual = { .drop_epochs = 1, .thorough = true };
 
 /* Runs at 1, 2 ... 128 workers of t(N) with 0.5 % between runs; samples as given by work. */
 static struct wl_law_result campaign(double (*t)(double), double (*work)(double), double sd, struct wl_arena *a)
@@ -119,7 +119,7 @@ static void what_cannot_be_compared_says_why(void **state)
     const struct wl_law_group *g = only_group(&r);
     assert_null(g->best_model);
     for (size_t i = 0; i < g->n_models; i++) assert_true(g->models[i].why && isnan(g->models[i].aicc));
-    struct wl_law_options energy = { .response = WL_LAW_ENERGY, .curves = true };
+    struct wl_law_options energy = { .response = WL_LAW_ENERGY, .thorough = true };
     struct row joules[] = { { .workers = 1, .run = "1", .energy_j = 9 }, { .workers = 2, .run = "1", .energy_j = 5 } };
     r = fit_rows(joules, 2, energy, a);
     assert_true(only_group(&r)->n_models == 0);
