@@ -20,7 +20,7 @@ const struct wl_opt wl_train_rows[] = {
     { "image-size", WL_INT, AT(image_size), NULL, 1, 4096, "pixels",
       .help = "side of the images; default: the model's" },
     { "classes", WL_INT, AT(classes), NULL, 2, 1e6,
-      .help = "classes expected in the data; default: as many as there are (shards: as labels.txt has)" },
+      .help = "classes of the network, at least those of the data; default: as many (shards: as labels.txt has)" },
     { "train-samples", WL_INT, AT(train_samples), NULL, 1, 1e12, .help = "use so many training images; default: all" },
     { "val-samples", WL_INT, AT(val_samples), NULL, 1, 1e12, .help = "use so many validation images; default: all" },
     { "validate", WL_FLAG, AT(validate), "yes", .help = "run over val/ after each epoch" },

@@ -19,7 +19,7 @@ struct wl_loader_opts {
     const char *dir;     /* folders or shards */
     bool train;          /* true: training set, shuffled, random crop and flip; false: validation, in order, centre */
     int64_t image_size;  /* S, pixels a side of what comes out; smaller images are enlarged, with one warning */
-    int64_t classes;     /* what the model expects; 0: as many as there are, which shards need labels.txt for */
+    int64_t classes;     /* of the network; 0: as many as there are, which shards need labels.txt for */
     int64_t samples;     /* use so many, evenly picked over the sorted list; 0: all. More than there are: WL_EINVAL */
     int64_t batch;       /* B, local batch */
     int64_t rank, ranks; /* this worker of how many */
@@ -43,7 +43,7 @@ struct wl_loader_opts {
 struct wl_loader;
 
 /* Lists the samples and starts the threads; they end with the arena. Errors: missing folder, no class, an empty class,
- * a val class that train lacks, a missing, cut-off, damaged or empty shard, another class count than opts->classes,
+ * a val class that train lacks, a missing, cut-off, damaged or empty shard, more classes than opts->classes,
  * fewer samples than one global batch with drop_last. No image is opened yet; of shards every header is read once and
  * kept in an index file (docs/formats.md). */
 int wl_loader_open(struct wl_loader **l, const struct wl_loader_opts *opts, struct wl_arena *a,

@@ -85,6 +85,7 @@ static int list_class(struct listing *l, const char *name, struct wl_err *e)
         WL_GROW(l->arena, l->out->v, (size_t)l->out->n, l->cap);
         l->out->v[l->out->n++] = image;
     }
+    l->source->present += l->out->n > before;
     if (rc == 0 && l->out->n == before) rc = wl_fail(e, WL_EINVAL, "%s: no JPEG in this class folder", folder);
     wl_arena_free(tmp);
     return rc;
@@ -92,7 +93,6 @@ static int list_class(struct listing *l, const char *name, struct wl_err *e)
 
 static int part_exists(const char *dir, const char *part, const char *path, struct wl_err *e)
 {
-    if (!wl_is_dir(dir)) return wl_fail(e, WL_ENOENT, "%s: no such data folder", dir);
     if (wl_is_dir(path)) return 0;
     return wl_fail(e, WL_ENOENT,
                    "%s: no folder '%s'; expected %s/train/<class>/<name>.JPEG and val/ likewise, or TFRecord shards "
@@ -168,7 +168,7 @@ int wl_files_open(struct wl_source *s, const char *dir, bool train, struct wl_ar
     if ((rc = part_exists(dir, part, s->dir, e)) != 0) return rc;
     if ((rc = list_classes(train_dir, &s->labels, a, e)) != 0) return rc;
     if ((rc = list_classes_of_part(&l, train_dir, e)) != 0) return rc;
-    if (images->n == 0) return wl_fail(e, WL_EINVAL, "%s: no images", s->dir);
+    if (images->n == 0) return wl_fail(e, WL_EINVAL, "%s: no images; expected %s/<class>/<name>.JPEG", s->dir, s->dir);
     images->names = l.names.s;
     s->n = s->all = images->n;
     s->classes = (int64_t)s->labels.n;

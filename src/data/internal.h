@@ -67,12 +67,14 @@ struct wl_source {
     const char *dir;       /* for messages: DIR/train, or DIR/train-*-of-00008 */
     int64_t n, all;        /* samples in use, of so many */
     struct wl_strs labels; /* names of the classes; empty where the data has none */
-    int64_t classes;
+    int64_t classes;       /* of the network: the data may have fewer */
+    int64_t present;       /* classes that have a picture in this part; 0: not known */
     bool check_crc;
     const void *own; /* of the ops */
 };
 
-/* Finds out what is in DIR and lists one part of it. `classes`: what the model expects, 0: as the data says. */
+/* Finds out what is in DIR and lists one part of it. `classes`: what the network has, 0: as many as the data; fewer
+ * than the data has is WL_EINVAL. */
 int wl_source_open(struct wl_source *s, const char *dir, bool train, int64_t classes, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 

@@ -37,7 +37,7 @@ int wl_jpeg_new(struct wl_jpeg **out, struct wl_arena *a, struct wl_err *e)
  * half-read marker, and the next, good file would fail too. */
 static int refuse(struct wl_jpeg *j, struct wl_err *e)
 {
-    int rc = wl_fail(e, WL_EINVAL, "%s: %s", j->from->name, tjGetErrorStr2(j->handle));
+    int rc = wl_fail(e, WL_EINVAL, "%s: cannot be decoded: %s", j->from->name, tjGetErrorStr2(j->handle));
     tjDestroy(j->handle);
     j->handle = tjInitDecompress();
     return j->handle ? rc : wl_fail(e, WL_ENOMEM, "%s: no memory for a JPEG decoder", j->from->name);
@@ -49,7 +49,8 @@ int wl_jpeg_open(struct wl_jpeg *j, const struct wl_sample *from, int *width, in
     j->from = from;
     if (from->jpeg_n == 0) return wl_fail(e, WL_EINVAL, "%s: is empty", from->name);
     if (from->jpeg_n < 2 || from->jpeg[0] != 0xff || from->jpeg[1] != 0xd8)
-        return wl_fail(e, WL_EINVAL, "%s: is no JPEG (begins with 0x%02x)", from->name, from->jpeg[0]);
+        return wl_fail(e, WL_EINVAL, "%s: is no JPEG: begins with 0x%02x%02x, expected 0xffd8", from->name,
+                       from->jpeg[0], from->jpeg_n > 1 ? from->jpeg[1] : 0);
     if (tjDecompressHeader3(j->handle, from->jpeg, from->jpeg_n, &j->width, &j->height, &subsampling,
                             &j->colour_space) != 0)
         return refuse(j, e);

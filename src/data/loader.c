@@ -95,6 +95,13 @@ static int load_sample(struct worker *w, int64_t sample, uint8_t *out, struct wl
     return rc == 0 ? wl_resize(w->resize, &pixels, &crop, out, e) : rc;
 }
 
+/* An image that cannot be read ends the training, unless the user wants to go on without it. */
+static int bad_image(struct wl_err *e)
+{
+    const struct wl_err why = *e;
+    return wl_fail(e, why.code, "%s; --skip-bad goes on without such images", why.msg);
+}
+
 static void note_bad(struct wl_loader *l, int64_t sample, const struct wl_err *why)
 {
     pthread_mutex_lock(&l->lock);
@@ -117,7 +124,8 @@ static int load_item(struct worker *w, const struct item *it, struct wl_err *e)
         int64_t sample = (it->sample + t) % l->source.n;
         int rc = load_sample(w, sample, out, e);
         it->slot->labels[it->place] = w->sample.class_index;
-        if (rc == 0 || !l->o.skip_bad || rc == WL_ENOMEM) return rc;
+        if (rc == 0 || rc == WL_ENOMEM) return rc;
+        if (!l->o.skip_bad) return bad_image(e);
         note_bad(l, sample, e);
     }
     it->slot->good[it->place] = false;
@@ -210,9 +218,25 @@ static int check_opts(const struct wl_loader *l, struct wl_err *e)
     const struct wl_loader_opts *o = &l->o;
     long long global = (long long)(o->batch * o->ranks);
     if (o->drop_last && l->source.n < global)
-        return wl_fail(e, WL_EINVAL, "%s: %lld samples are less than one global batch of %lld (%lld workers x %lld)",
-                       l->source.dir, (long long)l->source.n, global, (long long)o->ranks, (long long)o->batch);
+        return wl_fail(e, WL_EINVAL,
+                       "%s: %lld samples are less than one global batch of %lld (%lld worker%s x local batch %lld)",
+                       l->source.dir, (long long)l->source.n, global, (long long)o->ranks, o->ranks == 1 ? "" : "s",
+                       (long long)o->batch);
     return 0;
+}
+
+/* What may be meant so, and may be a mistake; said once for all ranks. */
+static void note_classes(const struct wl_loader *l)
+{
+    const struct wl_source *s = &l->source;
+    long long found = (long long)s->labels.n, classes = (long long)s->classes;
+    if (l->o.rank > 0 || l->o.ordered || found == 0) return;
+    if (l->o.train && found < classes)
+        wl_log(WL_WARN, "data", "%s: %lld classes, fewer than the network's %lld (--classes): the others get no images",
+               s->dir, found, classes);
+    if (!l->o.train && s->present && s->present < found)
+        wl_log(WL_WARN, "data", "%s: images of %lld classes, but the training set has %lld", s->dir,
+               (long long)s->present, found);
 }
 
 static int make_ring(struct wl_loader *l, struct wl_arena *a, struct wl_err *e)
@@ -278,6 +302,7 @@ int wl_loader_open(struct wl_loader **out, const struct wl_loader_opts *opts, st
     if ((rc = wl_source_limit(&l->source, l->o.samples, e)) != 0) return rc;
     l->source.check_crc = !l->o.skip_crc;
     if ((rc = check_opts(l, e)) != 0) return rc;
+    note_classes(l);
     l->shares = (struct wl_shares) {
         .samples = l->source.n, .batch = l->o.batch, .ranks = l->o.ranks, .rank = l->o.rank, .drop_last = l->o.drop_last
     };

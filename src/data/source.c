@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int wl_bytes_room(struct wl_bytes *b, size_t n, const char *what, struct wl_err *e)
 {
@@ -63,16 +64,25 @@ static int open_shards(struct wl_source *s, const char *dir, bool train, int64_t
                    dir, dir);
 }
 
+static int check_folder(const char *dir, struct wl_err *e)
+{
+    if (access(dir, F_OK) != 0 || (wl_is_dir(dir) && access(dir, R_OK | X_OK) != 0)) return wl_fail_errno(e, "%s", dir);
+    return wl_is_dir(dir) ? 0 : wl_fail(e, WL_ENOENT, "%s: is no folder; a data set is one", dir);
+}
+
 int wl_source_open(struct wl_source *s, const char *dir, bool train, int64_t classes, struct wl_arena *a,
                    struct wl_err *e)
 {
-    bool shards = shard_folder(dir, "train", a) || shard_folder(dir, "validation", a);
-    int rc = shards ? open_shards(s, dir, train, classes, a, e) : wl_files_open(s, dir, train, a, e);
+    int rc = check_folder(dir, e);
     if (rc != 0) return rc;
-    if (classes && s->classes != classes)
-        return wl_fail(e, WL_EINVAL, "%s: %lld %s, but the model has %lld classes",
+    bool shards = shard_folder(dir, "train", a) || shard_folder(dir, "validation", a);
+    rc = shards ? open_shards(s, dir, train, classes, a, e) : wl_files_open(s, dir, train, a, e);
+    if (rc != 0) return rc;
+    if (classes && s->classes > classes)
+        return wl_fail(e, WL_EINVAL, "%s: %lld %s, but the network has %lld classes (--classes)",
                        shards ? wl_path_join(a, dir, "labels.txt") : wl_path_join(a, dir, "train"),
                        (long long)s->classes, shards ? "class names" : "class folders", (long long)classes);
+    if (classes) s->classes = classes;
     if (s->n > UINT32_MAX) return wl_fail(e, WL_EINVAL, "%s: more than 2^32 images", s->dir);
     return 0;
 }

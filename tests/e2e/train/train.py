@@ -413,7 +413,7 @@ def shards():
         assert p.returncode == 1 and p.stderr.count("error") == 1 and p.stdout == "", p.stderr
         assert all(w in p.stderr for w in words), (p.stderr, words)
 
-    refused("labels.txt", "4", "7", args=[*from_shards, "--classes", 7])
+    refused("labels.txt", "4 class names", "3 classes", args=[*from_shards, "--classes", 3])
     os.remove(f"{shards}/labels.txt")
     refused("--classes", "labels.txt")
     few = [*from_shards, "--classes", 2]
@@ -452,7 +452,7 @@ def bad_input():
         (1, [empty], ["resnet50", "--data", empty, *tiny]),
         (1, ["192", "1000"], [*TINY, "--local-batch", 1000]),
         (1, ["192", "96"], [*TINY, "--local-batch", 96, "--accumulation", 3]),
-        (1, ["4", "5"], [*TINY, "--classes", 5]),
+        (1, [f"{DATA}/train", "4 class folders", "3 classes (--classes)"], [*TINY, "--classes", 3]),
         (1, ["192", "500"], [*TINY, "--train-samples", 500]),
         (1, [f"{WORK}/file"], [*TINY, "--checkpoint-dir", f"{WORK}/file/x"]),
         (1, ["16 pixels"], [*TINY, "--image-size", 16]),
@@ -480,7 +480,68 @@ def bad_input():
     assert kept["bad_images"] == 1 and kept["samples"] == 192, kept
 
 
-CASES = [parallel, models, precision, resume, interrupt, waiting, lost_rank, marks, learns, explain, choices, recipes, shards, bad_input]
+def odd_data():
+    """Folders as people have them: what cannot be used is named with what was expected, what is odd is said once."""
+    images(train=64, val=16)
+    tiny = ["--size", "tiny", "--image-size", 32, "--epochs", 1, "--local-batch", 8, "--quiet"]
+    fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../fixtures/data")
+    first = sorted(os.listdir(f"{DATA}/train/class0002"))[0]
+
+    def changed(name, change):
+        shutil.copytree(DATA, f"{WORK}/{name}")
+        change(f"{WORK}/{name}")
+        return ["resnet50", "--data", f"{WORK}/{name}", *tiny]
+
+    def write(path, data):
+        with open(path, "wb") as f:
+            f.write(data)
+
+    def refused(args, *words, **how):
+        p = run(*args, **how)
+        assert p.returncode == 1 and p.stderr.count("error") == 1 and p.stdout == "", (args, p.returncode, p.stderr)
+        assert all(w in p.stderr for w in words), (p.stderr, words)
+
+    def said(args, words, times=1):
+        for workers in ([], ["--workers", 2]):
+            p = run(*args, *workers)
+            assert p.returncode == 0 and p.stderr.count(words) == times, (p.stderr, words)
+
+    png = changed("png", lambda d: write(f"{d}/train/class0002/{first}", b"\x89PNG\r\n\x1a\n12345678"))
+    refused(png, first, "is no JPEG: begins with 0x8950, expected 0xffd8", "--skip-bad")
+    said([*png, "--skip-bad"], "skipped: ")
+    cut = changed("cut", lambda d: os.truncate(f"{d}/train/class0002/{first}", 900))
+    refused(cut, first, "cannot be decoded", "--skip-bad")
+    refused(changed("hollow", lambda d: write(f"{d}/train/class0002/{first}", b"")), first, "is empty", "--skip-bad")
+    refused(changed("none", lambda d: [os.remove(f"{d}/val/class0001/{n}") for n in os.listdir(f"{d}/val/class0001")]),
+            "val/class0001: no JPEG in this class folder")
+    refused(changed("noval", lambda d: shutil.rmtree(f"{d}/val") or os.mkdir(f"{d}/val")),
+            "noval/val: no images; expected", "val/<class>/<name>.JPEG")
+    refused(changed("zebra", lambda d: os.rename(f"{d}/val/class0003", f"{d}/val/zebra")),
+            "val/zebra: this class is not among the 4 of", "zebra/train")
+    refused(changed("lost", lambda d: shutil.rmtree(f"{d}/train/class0000")), "val/class0000: this class is not among the 3")
+    refused(["resnet50", "--data", f"{DATA}/train/class0002/{first}", *tiny], first, "is no folder")
+    said(changed("fewer", lambda d: shutil.rmtree(f"{d}/val/class0003")), "images of 3 classes, but the training set has 4")
+    said(["resnet50", "--data", DATA, *tiny, "--classes", 9], "4 classes, fewer than the network's 9 (--classes)")
+    colours = changed("colours", lambda d: [shutil.copy(f"{fixtures}/{n}.JPEG", f"{d}/train/class0000") for n in ("grey", "cmyk")])
+    assert done(*colours)["train_samples"] == 66
+
+    if os.getuid() == 0:  # who may read everything becomes somebody who may not
+        nobody = ["setpriv", "--reuid=65534", "--clear-groups"]
+        os.chmod(WORK, 0o755)
+        if not shutil.which("setpriv") or run("--version", before=nobody).returncode:
+            print("SKIP of the rest: setpriv is missing, or another user cannot start " + TRAIN)
+            return
+    else:
+        nobody = []
+    for name, closed in (("closed1", ""), ("closed2", "train"), ("closed3", "train/class0001"),
+                         ("closed4", f"train/class0002/{first}")):
+        args = changed(name, lambda d: os.chmod(os.path.join(d, closed), 0))
+        refused(args, os.path.join(f"{WORK}/{name}", closed).rstrip("/"), "Permission denied", before=nobody)
+        os.chmod(os.path.join(f"{WORK}/{name}", closed), 0o755)
+
+
+CASES = [parallel, models, precision, resume, interrupt, waiting, lost_rank, marks, learns, explain, choices, recipes, shards,
+         bad_input, odd_data]
 
 if __name__ == "__main__":
     case = next(c for c in CASES if c.__name__ == sys.argv[2])
