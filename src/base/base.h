@@ -12,7 +12,6 @@
 #include "base/ini.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/machine.h"
 #include "base/observations.h"
 #include "base/opt.h"
 #include "base/process.h"

@@ -4,6 +4,8 @@
 #include "base/str.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 char *wl_host_name(struct wl_arena *a)
@@ -21,4 +23,17 @@ char *wl_boot_id(struct wl_arena *a)
     char *text;
     if (wl_file_read("/proc/sys/kernel/random/boot_id", 256, &text, NULL, a, NULL) < 0) return wl_strdup(a, "");
     return wl_strip(a, text);
+}
+
+char *wl_cpu_name(struct wl_arena *a)
+{
+    enum { MAX_BYTES = 16 << 20 }; /* some kilobytes a core */
+    char *text;
+    struct utsname u;
+    if (wl_file_read("/proc/cpuinfo", MAX_BYTES, &text, NULL, a, NULL) == 0) {
+        const char *at = strstr(text, "model name");
+        const char *colon = at ? strchr(at, ':') : NULL;
+        if (colon) return wl_strip(a, wl_strndup(a, colon + 1, strcspn(colon + 1, "\n")));
+    }
+    return wl_strdup(a, uname(&u) == 0 ? u.machine : "unknown");
 }

@@ -11,4 +11,7 @@ char *wl_host_name(struct wl_arena *a);
 /* /proc/sys/kernel/random/boot_id: another one after each start of the machine. "" where it cannot be read. */
 char *wl_boot_id(struct wl_arena *a);
 
+/* "model name" of the first CPU in /proc/cpuinfo (x86); elsewhere the architecture; "unknown" where neither is told. */
+char *wl_cpu_name(struct wl_arena *a);
+
 #endif

@@ -113,11 +113,10 @@ int wl_cpu_in_layout(struct wl_program *p, const struct wl_node *n, struct wl_bu
     return wl_cpu_reorder(p, n, from, *out, e);
 }
 
-int wl_cpu_weights(struct wl_program *p, const struct wl_node *n, wl_md want, const struct wl_dims *dims,
+int wl_cpu_weights(struct wl_program *p, const struct wl_node *n, wl_md master, wl_md want, const struct wl_dims *dims,
                    struct wl_buf **out, struct wl_err *e)
 {
-    wl_md master;
-    int rc = wl_md_as(wl_cpu_of(p), &master, want, WL_F32, e);
+    int rc = master ? 0 : wl_md_as(wl_cpu_of(p), &master, want, WL_F32, e);
     if (rc) return rc;
     struct wl_buf *w = wl_param_new(p, n->par[0], master, wl_md_bytes(master));
     w->dims = *dims;

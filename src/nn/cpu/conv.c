@@ -1,7 +1,7 @@
 /* Convolution, direct or by Winograd's algorithm as the plan says. The input keeps the layout it has where that is a
- * blocked one; a plain input (the images) is read as oneDNN likes best. Weights live in the forward pass's layout, and
- * so do their gradients, both f32; in bf16 the kernels read a copy of the weights and still write f32 gradients. A relu
- * that alone reads the result is computed in the same pass. */
+ * blocked one; a plain input (the images) is read as oneDNN likes best. Weights and their gradients are f32 and of one
+ * layout: in f32 that in which the forward pass reads the weights, in bf16, where the kernels read a copy, that in
+ * which the backward pass writes the gradients. A relu that alone reads the result is computed in the same pass. */
 #include "nn/cpu/cpu.h"
 
 static int any_layout(struct wl_program *p, const struct wl_tensor *t, wl_md *out, struct wl_err *e)
@@ -27,7 +27,7 @@ struct pass {
 static int pick_kernel(struct wl_program *p, const struct wl_node *n, struct pass *s, struct wl_err *e)
 {
     struct wl_window v = wl_conv_window(n);
-    const void *forward = s->kernel.pass == WL_PASS_FORWARD ? NULL : p->kept[n->out->id].own;
+    const void *forward = p->kept[n->out->id].own; /* NULL in the forward pass */
     s->choice = wl_cpu_conv_choice(p, n, s->kernel.pass);
     s->kernel.algorithm = wl_cpu_conv_algorithm(p, s->choice);
     if (s->kernel.algorithm != WL_CONV_DIRECT &&
@@ -52,11 +52,28 @@ static const struct wl_node *relu_behind(const struct wl_program *p, const struc
     return reader && reader->op == WL_OP_RELU ? reader : NULL;
 }
 
+/* The layout of the parameter itself; NULL: that of the kernel. */
+static int master_layout(struct wl_program *p, const struct wl_node *n, const struct pass *forward, wl_md *out,
+                         struct wl_err *e)
+{
+    struct pass s = { .kernel.pass = WL_PASS_WEIGHTS, .l = forward->l };
+    *out = NULL;
+    if (p->precision != WL_BF16 || !p->train) return 0;
+    s.l.src = wl_pd_md(forward->pd, DNNL_ARG_SRC);
+    s.l.dst = wl_pd_md(forward->pd, DNNL_ARG_DST);
+    int rc = wl_md_any(wl_cpu_of(p), &s.l.weights, WL_F32, &n->par[0]->dims, e);
+    if (!rc) rc = pick_kernel(p, n, &s, e);
+    if (!rc) *out = wl_pd_md(s.pd, DNNL_ARG_DIFF_WEIGHTS);
+    return rc;
+}
+
 int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_node *relu = relu_behind(p, n);
     struct pass s = { .kernel = { .pass = WL_PASS_FORWARD, .relu = relu != NULL } };
     struct wl_buf *x = p->value[n->in[0]->id], *w, *b = NULL, *y;
+    struct wl_kept *kept = &p->kept[n->out->id];
+    wl_md master;
     s.l.src = x->layout;
     int rc = s.l.src ? 0 : any_layout(p, n->in[0], &s.l.src, e);
     if (!rc) rc = any_layout(p, n->par[0], &s.l.weights, e);
@@ -64,12 +81,16 @@ int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
     if (!rc) rc = bias_layout(p, n, &s.l.bias, e);
     if (!rc) rc = pick_kernel(p, n, &s, e);
     if (!rc) rc = wl_cpu_in_layout(p, n, x, wl_pd_md(s.pd, DNNL_ARG_SRC), &x, e);
-    if (!rc) rc = wl_cpu_weights(p, n, wl_pd_md(s.pd, DNNL_ARG_WEIGHTS), &n->par[0]->dims, &w, e);
     if (rc) return rc;
+    kept->own = s.pd;
+    rc = master_layout(p, n, &s, &master, e);
+    if (!rc) rc = wl_cpu_weights(p, n, master, wl_pd_md(s.pd, DNNL_ARG_WEIGHTS), &n->par[0]->dims, &w, e);
+    if (rc) return rc;
+    kept->buf[0] = x;
+    kept->buf[1] = w;
     if (s.l.bias) b = wl_param_new(p, n->par[1], NULL, wl_md_bytes(s.l.bias));
     y = p->value[n->out->id] = wl_cpu_buf(p, wl_pd_md(s.pd, DNNL_ARG_DST), &n->out->dims);
     if (relu) p->value[relu->out->id] = y;
-    p->kept[n->out->id] = (struct wl_kept) { .buf = { x, w }, .own = s.pd };
     return emit(p, n, relu ? "forward, relu" : "forward", WL_TRAIN | WL_EVAL, &s,
                 (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
                                         { DNNL_ARG_WEIGHTS, w, false },

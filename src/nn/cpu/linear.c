@@ -33,7 +33,7 @@ int wl_cpu_linear_forward(struct wl_program *p, const struct wl_node *n, struct 
     if (rc) return rc;
     struct wl_buf *x = p->value[n->in[0]->id], *y = wl_value_plain(p, &n->out->dims), *w;
     struct wl_dims dims = weight_dims(n);
-    rc = wl_cpu_weights(p, n, wl_pd_md(pd, DNNL_ARG_WEIGHTS), &dims, &w, e);
+    rc = wl_cpu_weights(p, n, NULL, wl_pd_md(pd, DNNL_ARG_WEIGHTS), &dims, &w, e);
     if (rc) return rc;
     struct wl_buf *b = wl_param_new(p, n->par[1], NULL, wl_md_bytes(l.bias));
     p->value[n->out->id] = y;
