@@ -1,6 +1,7 @@
 /* wattlaw energy: energy against worker-hours, what drives the rate, and what it means in carbon and money. */
 #include "cmd/cmd.h"
 
+#include "cmd/energy_scaling.h"
 #include "cmd/source.h"
 #include "cmd/words.h"
 #include "law/law.h"
@@ -13,67 +14,72 @@ struct energy_options {
     int64_t drop_epochs;
     double pue, carbon, price;
     struct wl_reals carbon_range;
-    const char *carbon_kind, *carbon_source, *currency;
+    const char *carbon_kind, *carbon_source, *currency, *target;
     bool json;
 };
 
-static const struct wl_opt options[] = { { .name = "by",
-                                           .type = WL_STRS,
-                                           .offset = offsetof(struct energy_options, by),
-                                           .help = "columns that separate groups, instead of workload and hardware" },
-                                         { .name = "drop-epochs",
-                                           .type = WL_INT,
-                                           .offset = offsetof(struct energy_options, drop_epochs),
-                                           .def = "0",
-                                           .min = 0,
-                                           .max = 1e9,
-                                           .help =
-                                               "leave out the first epochs of each run (warm-up costs energy too)" },
-                                         { .name = "pue",
-                                           .type = WL_REAL,
-                                           .offset = offsetof(struct energy_options, pue),
-                                           .def = "1",
-                                           .min = 1,
-                                           .max = 10,
-                                           .help = "power usage effectiveness of the site, for carbon and cost" },
-                                         { .name = "carbon",
-                                           .type = WL_REAL,
-                                           .offset = offsetof(struct energy_options, carbon),
-                                           .min = 0,
-                                           .max = 1e5,
-                                           .unit = "g CO2e/kWh",
-                                           .help = "carbon intensity of the electricity; needs --carbon-source" },
-                                         { .name = "carbon-range",
-                                           .type = WL_REALS,
-                                           .offset = offsetof(struct energy_options, carbon_range),
-                                           .min = 0,
-                                           .max = 1e5,
-                                           .unit = "g CO2e/kWh",
-                                           .help = "LOW,HIGH: interval of the carbon intensity" },
-                                         { .name = "carbon-kind",
-                                           .type = WL_CHOICE,
-                                           .offset = offsetof(struct energy_options, carbon_kind),
-                                           .def = "average",
-                                           .choices = "average|marginal",
-                                           .help = "what kind of intensity it is" },
-                                         { .name = "carbon-source",
-                                           .type = WL_STR,
-                                           .offset = offsetof(struct energy_options, carbon_source),
-                                           .help = "place and time the intensity holds for, and where it is from" },
-                                         { .name = "price",
-                                           .type = WL_REAL,
-                                           .offset = offsetof(struct energy_options, price),
-                                           .min = 0,
-                                           .max = 1e5,
-                                           .unit = "per kWh",
-                                           .help = "price of electricity" },
-                                         { .name = "currency",
-                                           .type = WL_STR,
-                                           .offset = offsetof(struct energy_options, currency),
-                                           .def = "EUR",
-                                           .help = "of the price" },
-                                         WL_SOURCE_OPT_ROWS(struct energy_options),
-                                         WL_OPT_END };
+static const struct wl_opt options[] = {
+    { .name = "by",
+      .type = WL_STRS,
+      .offset = offsetof(struct energy_options, by),
+      .help = "columns that separate groups, instead of workload and hardware" },
+    { .name = "drop-epochs",
+      .type = WL_INT,
+      .offset = offsetof(struct energy_options, drop_epochs),
+      .def = "0",
+      .min = 0,
+      .max = 1e9,
+      .help = "leave out the first epochs of each run (warm-up costs energy too)" },
+    { .name = "pue",
+      .type = WL_REAL,
+      .offset = offsetof(struct energy_options, pue),
+      .def = "1",
+      .min = 1,
+      .max = 10,
+      .help = "power usage effectiveness of the site, for carbon and cost" },
+    { .name = "carbon",
+      .type = WL_REAL,
+      .offset = offsetof(struct energy_options, carbon),
+      .min = 0,
+      .max = 1e5,
+      .unit = "g CO2e/kWh",
+      .help = "carbon intensity of the electricity; needs --carbon-source" },
+    { .name = "carbon-range",
+      .type = WL_REALS,
+      .offset = offsetof(struct energy_options, carbon_range),
+      .min = 0,
+      .max = 1e5,
+      .unit = "g CO2e/kWh",
+      .help = "LOW,HIGH: interval of the carbon intensity" },
+    { .name = "carbon-kind",
+      .type = WL_CHOICE,
+      .offset = offsetof(struct energy_options, carbon_kind),
+      .def = "average",
+      .choices = "average|marginal",
+      .help = "what kind of intensity it is" },
+    { .name = "carbon-source",
+      .type = WL_STR,
+      .offset = offsetof(struct energy_options, carbon_source),
+      .help = "place and time the intensity holds for, and where it is from" },
+    { .name = "price",
+      .type = WL_REAL,
+      .offset = offsetof(struct energy_options, price),
+      .min = 0,
+      .max = 1e5,
+      .unit = "per kWh",
+      .help = "price of electricity" },
+    { .name = "currency",
+      .type = WL_STR,
+      .offset = offsetof(struct energy_options, currency),
+      .def = "EUR",
+      .help = "of the price" },
+    { .name = "target",
+      .type = WL_STR,
+      .offset = offsetof(struct energy_options, target),
+      .help = "METRIC=VALUE: epochs, time and energy until a metric reaches a value" },
+    WL_SOURCE_OPT_ROWS(struct energy_options),
+    WL_OPT_END
+};
 
 /* Energy at the site's meter, for carbon and money. */
 static double site_kwh(const struct energy_options *o, double kwh) { return kwh * o->pue; }
@@ -212,39 +218,73 @@ static bool any_run(const struct wl_energy_result *r)
     return false;
 }
 
+/* Everything that is printed. */
+struct findings {
+    struct wl_energy_result energy;
+    struct wl_law_result scaling; /* normalised time and energy of an epoch */
+    struct wl_target_result target;
+};
+
+static int analyse(const struct energy_options *o, const struct wl_observations *obs, struct findings *out,
+                   struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_energy_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
+    struct wl_law_options law = { .by = o->by, .drop_epochs = o->drop_epochs, .response = WL_LAW_ENERGY };
+    const char *metric;
+    double value;
+    int rc = wl_energy_fit(obs, &how, &out->energy, a, e);
+    if (rc == 0) rc = wl_law_fit(obs, &law, &out->scaling, a, e);
+    if (rc || !o->target) return rc;
+    rc = wl_target_parse(o->target, &metric, &value, a, e);
+    return rc ? rc : wl_target_reach(obs, &o->by, metric, value, &out->target, a, e);
+}
+
+static void print_json(const struct energy_options *o, const char *source, const struct findings *found,
+                       struct wl_arena *a)
+{
+    struct wl_json *root = wl_json_root_object(a);
+    wl_json_add_str(root, "wattlaw", WL_VERSION);
+    wl_json_add_str(root, "source", source);
+    wl_json_add_int(root, "drop_epochs", o->drop_epochs);
+    wl_energy_json(&found->energy, root);
+    wl_normalised_json(&found->scaling, root);
+    if (o->target)
+        wl_target_json(&found->target, wl_json_add_object(root, "target"));
+    else
+        wl_json_add_null(root, "target");
+    add_footprint(root, o, &found->energy);
+    wl_json_print(root, stdout);
+}
+
 static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct energy_options *o = opts;
     if (rest->args.n != 1 || rest->command)
         return wl_fail(e, WL_EUSAGE, "energy needs one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
-    struct wl_energy_result result;
-    struct wl_energy_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
+    struct findings found = { 0 };
     int rc = check_footprint(o, e);
     if (rc == 0) rc = wl_source_read(rest->args.v[0], &o->map, &obs, a, e);
-    if (rc == 0) rc = wl_energy_fit(&obs, &how, &result, a, e);
+    if (rc == 0) rc = analyse(o, &obs, &found, a, e);
     if (rc) return rc;
     if (o->json) {
-        struct wl_json *root = wl_json_root_object(a);
-        wl_json_add_str(root, "wattlaw", WL_VERSION);
-        wl_json_add_str(root, "source", rest->args.v[0]);
-        wl_json_add_int(root, "drop_epochs", o->drop_epochs);
-        wl_energy_json(&result, root);
-        add_footprint(root, o, &result);
-        wl_json_print(root, stdout);
+        print_json(o, rest->args.v[0], &found, a);
     } else {
-        print_result(o, &result, a);
+        print_result(o, &found.energy, a);
+        wl_print_normalised(&found.scaling, a);
+        if (o->target) wl_print_target(&found.target, a);
     }
-    return any_run(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;
+    return any_run(&found.energy) ? WL_EXIT_OK : WL_EXIT_FAILED;
 }
 
 const struct wl_cmd wl_cmd_energy = {
     .name = "energy",
     .usage = "STORE|CSV [options]",
-    .help = "energy against worker-hours, what drives it, carbon and cost",
+    .help = "energy against worker-hours, what drives it, speed-up, energy to a target, carbon and cost",
     .more = "Exit status 1 where no run has a worker count, a time and an energy.\n\n"
             "  wattlaw energy quickstart-results\n"
-            "  wattlaw energy lab1 --pue 1.3 --carbon 380 --carbon-source 'DE 2024, yearly mean' --price 0.25",
+            "  wattlaw energy lab1 --pue 1.3 --carbon 380 --carbon-source 'DE 2024, yearly mean' --price 0.25\n"
+            "  wattlaw energy lab1 --target val_top1=0.75",
     .options = options,
     .options_size = sizeof(struct energy_options),
     .run = run,

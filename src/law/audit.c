@@ -30,7 +30,10 @@ static struct wl_law_estimate line_through(const double *x, size_t n, double sha
 static void find_curve(struct wl_audit_implied *out, const struct wl_audit_row *row, struct wl_arena *a)
 {
     bool known = row->n_min > 0 && row->n_max > row->n_min && out->n >= 3 && out->n <= 1000;
-    if (!known || !(row->beta.value > 0 && row->beta.value < 1)) return;
+    out->curve_why = !known                                          ? "the worker counts are not given"
+                     : !(row->beta.value > 0 && row->beta.value < 1) ? "such a curve has a beta between 0 and 1"
+                                                                     : NULL;
+    if (out->curve_why) return;
     struct wl_arena *scratch = wl_arena_new(a);
     size_t n = (size_t)out->n;
     double *x = wl_new_array(scratch, double, n), lo = log(1e-9), hi = log(1e3);
@@ -85,6 +88,7 @@ static struct wl_audit_implied imply(const struct wl_audit_row *row, double assu
     } else {
         out.why = "neither R2 nor a standard error is given";
     }
+    if (!out.from_r2) out.curve_why = "R2 is not given";
     if (!out.why && !(out.se > 0 && isfinite(out.se))) {
         out.why = out.from_r2 ? "its R2 sets no bound to the error" : "a standard error of 0 is no error";
         out.from_r2 = false;
@@ -201,6 +205,7 @@ int wl_audit_table(const struct wl_audit_row *rows, size_t n, double assumed_n, 
         fill_pairs(out, g, a);
         g->q = homogeneity(out, g, false, &g->q_df);
         g->q_p = wl_chi2_sf(g->q, g->q_df);
+        if (isnan(g->q_p)) g->q_why = "fewer than two rows have a standard error";
         double df, worst = homogeneity(out, g, true, &df);
         g->q_p_worst = wl_chi2_sf(worst, df);
     }

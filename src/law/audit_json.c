@@ -18,6 +18,7 @@ static void add_row(struct wl_json *array, const struct wl_audit_row *row, const
     wl_json_add_real(curve, "c_over_w", m->share);
     wl_json_add_real(curve, "r2", m->curve_r2);
     wl_json_add_real(curve, "se", m->curve_se);
+    wl_json_add_str(curve, "why", m->curve_why);
     wl_json_add_str(o, "why", m->why);
 }
 
@@ -57,6 +58,7 @@ void wl_audit_json(const struct wl_audit *audit, struct wl_json *object)
         wl_json_add_real(q, "df", g->q_df);
         wl_json_add_real(q, "p", g->q_p);
         wl_json_add_real(q, "p_worst", g->q_p_worst);
+        wl_json_add_str(q, "why", g->q_why);
     }
     add_sentences(object, "findings", &audit->findings);
     add_sentences(object, "limits", &audit->limits);

@@ -150,8 +150,12 @@ static void fit_lines(struct wl_energy_group *g, struct wl_arena *a)
         g->origin = term(&o, 0, 0);
         g->origin_r2 = o.r2;
     }
-    if (wl_ols_fit(&o, y, x, g->n, 1, true, a, &e)) {
+    if (!(wl_sd(x, g->n) > 1e-12 * wl_mean(x, g->n))) {
         g->why = "every run has the same worker-hours: no line with a base";
+        return;
+    }
+    if (wl_ols_fit(&o, y, x, g->n, 1, true, a, &e)) {
+        g->why = wl_strdup(a, e.msg);
         return;
     }
     g->base = term(&o, 0, 0);

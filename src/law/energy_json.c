@@ -26,9 +26,8 @@ static void add_run(struct wl_json *array, const struct wl_energy_run *r)
 
 static void add_group(struct wl_json *array, const struct wl_energy_group *g)
 {
-    struct wl_json *o = wl_json_add_object(array, NULL), *key = wl_json_add_object(o, "key");
-    for (size_t i = 0; i < g->n_key; i++)
-        wl_json_add_str(key, g->key[i].column, *g->key[i].value ? g->key[i].value : NULL);
+    struct wl_json *o = wl_json_add_object(array, NULL);
+    wl_law_json_key(o, g->key, g->n_key);
     wl_json_add_str(o, "title", g->title);
     wl_json_add_bool(o, "estimated", g->estimated);
     wl_json_add_bool(o, "simulated", g->simulated);
@@ -62,8 +61,7 @@ static void add_group(struct wl_json *array, const struct wl_energy_group *g)
     wl_json_add_real(o, "identity_worst", g->identity_worst);
     struct wl_json *runs = wl_json_add_array(o, "per_run");
     for (size_t i = 0; i < g->n; i++) add_run(runs, &g->runs[i]);
-    struct wl_json *notes = wl_json_add_array(o, "notes");
-    for (size_t i = 0; i < g->notes.n; i++) wl_json_add_str(notes, NULL, g->notes.v[i]);
+    wl_law_json_notes(o, &g->notes);
 }
 
 void wl_energy_json(const struct wl_energy_result *r, struct wl_json *object)

@@ -117,9 +117,8 @@ static void add_comparison(struct wl_json *o, const struct wl_factor_group *g, d
 
 static void add_group(struct wl_json *array, const struct wl_factor_group *g, double margin)
 {
-    struct wl_json *o = wl_json_add_object(array, NULL), *key = wl_json_add_object(o, "key");
-    for (size_t i = 0; i < g->n_key; i++)
-        wl_json_add_str(key, g->key[i].column, *g->key[i].value ? g->key[i].value : NULL);
+    struct wl_json *o = wl_json_add_object(array, NULL);
+    wl_law_json_key(o, g->key, g->n_key);
     wl_json_add_str(o, "title", g->title);
     wl_json_add_bool(o, "estimated", g->estimated);
     wl_json_add_bool(o, "simulated", g->simulated);
@@ -132,8 +131,7 @@ static void add_group(struct wl_json *array, const struct wl_factor_group *g, do
         add_comparison(o, g, margin);
     else
         wl_json_add_null(o, "verdict");
-    struct wl_json *notes = wl_json_add_array(o, "notes");
-    for (size_t i = 0; i < g->notes.n; i++) wl_json_add_str(notes, NULL, g->notes.v[i]);
+    wl_law_json_notes(o, &g->notes);
 }
 
 void wl_factor_json(const struct wl_factor_result *r, struct wl_json *object)

@@ -80,6 +80,10 @@ double wl_law_aicc(double sse, double n, double parameters);
 /* A pair [lo, hi] in JSON. */
 void wl_law_json_interval(struct wl_json *parent, const char *key, double lo, double hi);
 
+/* The members key and notes of a group. */
+void wl_law_json_key(struct wl_json *group, const struct wl_law_key *key, size_t n);
+void wl_law_json_notes(struct wl_json *group, const struct wl_strs *notes);
+
 /* Adds a sentence to the notes. */
 void wl_law_note(struct wl_law_group *g, struct wl_arena *a, const char *fmt, ...) WL_PRINTF(3, 4);
 

@@ -8,6 +8,18 @@ void wl_law_json_interval(struct wl_json *parent, const char *key, double lo, do
     wl_json_add_real(pair, NULL, hi);
 }
 
+void wl_law_json_key(struct wl_json *group, const struct wl_law_key *key, size_t n)
+{
+    struct wl_json *o = wl_json_add_object(group, "key");
+    for (size_t i = 0; i < n; i++) wl_json_add_str(o, key[i].column, *key[i].value ? key[i].value : NULL);
+}
+
+void wl_law_json_notes(struct wl_json *group, const struct wl_strs *notes)
+{
+    struct wl_json *array = wl_json_add_array(group, "notes");
+    for (size_t i = 0; i < notes->n; i++) wl_json_add_str(array, NULL, notes->v[i]);
+}
+
 static void add_estimate(struct wl_json *parent, const char *key, const struct wl_law_estimate *e, const char *basis)
 {
     struct wl_json *o = wl_json_add_object(parent, key);
@@ -172,9 +184,8 @@ static size_t epochs_of(const struct wl_law_group *g)
 
 static void add_group(struct wl_json *array, const struct wl_law_group *g)
 {
-    struct wl_json *o = wl_json_add_object(array, NULL), *key = wl_json_add_object(o, "key");
-    for (size_t i = 0; i < g->n_key; i++)
-        wl_json_add_str(key, g->key[i].column, *g->key[i].value ? g->key[i].value : NULL);
+    struct wl_json *o = wl_json_add_object(array, NULL);
+    wl_law_json_key(o, g->key, g->n_key);
     wl_json_add_str(o, "title", g->title);
     wl_json_add_str(o, "scaling", wl_law_scaling_name(g->scaling));
     wl_json_add_bool(o, "estimated", g->estimated);
@@ -201,8 +212,7 @@ static void add_group(struct wl_json *array, const struct wl_law_group *g)
     add_models(o, g);
     struct wl_json *configs = wl_json_add_array(o, "worker_counts");
     for (size_t i = 0; i < g->n_configs; i++) add_config(configs, &g->configs[i]);
-    struct wl_json *notes = wl_json_add_array(o, "notes");
-    for (size_t i = 0; i < g->notes.n; i++) wl_json_add_str(notes, NULL, g->notes.v[i]);
+    wl_law_json_notes(o, &g->notes);
 }
 
 void wl_law_json(const struct wl_law_result *r, struct wl_json *object)

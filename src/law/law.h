@@ -407,9 +407,10 @@ struct wl_audit_implied {
     bool from_r2;          /* else as printed */
     bool contradicts;      /* the printed standard error is not one that R2 and n allow */
     double r2_of_se;       /* the R2 that the printed standard error belongs to */
-    double share, curve_r2,
-        curve_se;    /* c/W of the W/N + c through which a straight line has this beta, its R2 and error */
-    const char *why; /* why there is no error, or NULL */
+    /* c/W of the W/N + c through which a straight line has this beta, its R2 and error. */
+    double share, curve_r2, curve_se;
+    const char *curve_why; /* why there is no such curve, or NULL */
+    const char *why;       /* why there is no error, or NULL */
 };
 
 /* Welch's test of two slopes of a group: at the printed values, and with the nearest slopes and the largest errors
@@ -426,6 +427,7 @@ struct wl_audit_group {
     struct wl_audit_pair *pairs;
     size_t n_pairs;
     double q, q_df, q_p, q_p_worst; /* homogeneity: sum of (beta - weighted mean)^2 / se^2, chi-square */
+    const char *q_why;              /* why it is not tested, or NULL */
 };
 
 struct wl_audit {
@@ -503,5 +505,40 @@ struct wl_energy_result {
 int wl_energy_fit(const struct wl_observations *obs, const struct wl_energy_options *options,
                   struct wl_energy_result *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 void wl_energy_json(const struct wl_energy_result *r, struct wl_json *object);
+
+/* ---- until a metric reaches a value ---- */
+
+/* All runs of one worker count that told the metric. Means are over those that reached it, from the beginning of a run
+ * to the end of the first epoch that did; the intervals are NAN where a run did not, or there is only one. */
+struct wl_target_config {
+    double workers;
+    size_t runs, reached;
+    double epochs;                        /* mean */
+    struct wl_law_ratio time_s, energy_j; /* geometric means */
+};
+
+struct wl_target_group {
+    struct wl_law_key *key;
+    size_t n_key;
+    const char *title;
+    bool estimated, simulated;
+    struct wl_target_config *configs; /* in order of workers */
+    size_t n;
+    struct wl_strs notes;
+};
+
+struct wl_target_result {
+    const char *metric;
+    double value;
+    bool rising; /* reached at >= value, as the metric rises over runs; else at <= value */
+    struct wl_target_group *groups;
+    size_t n;
+};
+
+/* Groups as wl_law_fit, over the epochs of runs. WL_ENOENT: no epoch has the metric, or a column of `by` is not there.
+ */
+int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by, const char *metric, double value,
+                    struct wl_target_result *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+void wl_target_json(const struct wl_target_result *r, struct wl_json *object);
 
 #endif

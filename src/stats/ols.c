@@ -256,6 +256,8 @@ int wl_wls_fit(struct wl_ols *o, const double *y, const double *x, const double 
     solve(&s, o->residual, a);
     o->weight_sum = s.sum;
     sums_of_squares(o, &s);
+    if (!isfinite(o->sse) || !isfinite(o->sst))
+        return wl_fail(e, WL_EINVAL, "least squares: the response is too large to be squared");
     invert(o, &s);
     coefficients(o, &s);
     diagnose(o, &s);

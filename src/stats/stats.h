@@ -82,7 +82,8 @@ struct wl_ols {
 };
 
 /* Fits x [n, columns] with an intercept or without. WL_EINVAL: fewer rows than coefficients, a value that is not
- * finite (row named), a constant column, columns that are linear combinations of each other. */
+ * finite (row named), a response whose squares are not, a constant column, columns that are linear combinations of each
+ * other. */
 int wl_ols_fit(struct wl_ols *o, const double *y, const double *x, size_t n, size_t columns, bool intercept,
                struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -91,3 +91,19 @@ write("energy_same", [dict(row, time_s=3600 / row["workers"] / 2, energy_j=90000
                       if row["hardware"] == "a100"])
 write("energy_falls", [dict(row, energy_j=round(2e6 - 300 * row["time_s"] * row["workers"] + 1e3 * row["workers"]))
                        for row in energy if row["hardware"] == "a100" and row["local_batch"] == 32])
+
+# A metric that saturates, later with more workers; at four workers one run stops before it reaches 0.65. The loss falls.
+rng = random.Random(4)
+target = []
+for workers in (1, 2, 4):
+    for repeat in (1, 2, 3):
+        for epoch in range(1, 5 if (workers, repeat) == (4, 3) else 7):
+            seconds = 100 / workers * (1 + 0.1 * workers) * math.exp(rng.gauss(0, 0.01))
+            target.append(dict(workload="resnet50", workers=workers, local_batch=32, run=repeat, epoch=epoch,
+                               time_s=round(seconds, 3), energy_j=round(seconds * workers * 250), samples=50000, metric="val_top1",
+                               metric_value=round(0.8 * (1 - math.exp(-epoch / (1.6 + 0.35 * workers))) + rng.gauss(0, 0.004), 4),
+                               simulated=1))
+METRIC = COLUMNS[:-2] + ["metric", "metric_value", "simulated"]
+write("target", target, METRIC)
+write("target_loss", [dict(row, metric="val_loss" if row["run"] != 2 else "lr", metric_value=round(3 - 3 * row["metric_value"], 4))
+                      for row in target if row["epoch"] > 1 or row["run"] != 3], METRIC)

@@ -79,6 +79,11 @@ CASES = {
     "energy_falls": (["energy", "cases/energy_falls.csv"], 0),
     "energy_estimated": (["energy", "../fit/cases/estimated.csv"], 0),
     "energy_none": (["energy", "../fit/cases/foreign.csv", "--map", "time_s=seconds"], 1),
+    "energy_target": (["energy", "cases/target.csv", "--target", "val_top1=0.65"], 0),
+    "energy_target_json": (["energy", "cases/target.csv", "--target", "val_top1=0.65", "--json"], 0),
+    "energy_target_loss": (["energy", "cases/target_loss.csv", "--target", "val_loss=1.2"], 0),
+    "energy_target_other": (["energy", "cases/target.csv", "--target", "val_loss=0.65"], 1),
+    "energy_target_bad": (["energy", "cases/target.csv", "--target", "val_top1"], 2),
     "energy_no_source": (["energy", "cases/energy.csv", "--carbon", "380"], 2),
     "energy_bad_range": (["energy", "cases/energy.csv", *FOOTPRINT, "--carbon-range", "450,300"], 2),
 }

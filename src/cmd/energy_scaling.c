@@ -1,0 +1,121 @@
+#include "cmd/energy_scaling.h"
+
+#include "cmd/words.h"
+
+#include <math.h>
+#include <string.h>
+
+int wl_target_parse(const char *text, const char **metric, double *value, struct wl_arena *a, struct wl_err *e)
+{
+    const char *equals = strrchr(text, '=');
+    if (!equals || equals == text || wl_parse_real(equals + 1, value))
+        return wl_fail(e, WL_EUSAGE, "--target: \"%s\" is not METRIC=NUMBER", text);
+    *metric = wl_strndup(a, text, (size_t)(equals - text));
+    return 0;
+}
+
+static void ratio_cells(struct wl_table *t, const struct wl_law_ratio *r)
+{
+    wl_table_aligned(t, r->value);
+    if (isnan(r->lo) || isnan(r->hi))
+        wl_table_cell(t, NULL);
+    else
+        wl_table_cellf(t, "%s to %s", wl_words_number(r->lo, t->arena), wl_words_number(r->hi, t->arena));
+}
+
+static void ratio_columns(struct wl_table *t, const char *name)
+{
+    wl_table_real_column(t, name, 4);
+    wl_table_column(t, "95 %", true);
+}
+
+/* ---- normalised ---- */
+
+static void print_normalised_group(const struct wl_law_group *g, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    static const char *const counts[] = { "workers", "runs" };
+    for (size_t i = 0; i < WL_COUNT(counts); i++) wl_table_column(&t, counts[i], true);
+    wl_table_real_column(&t, "time_s", 4);
+    wl_table_real_column(&t, "energy_j", 4);
+    ratio_columns(&t, "speed-up");
+    ratio_columns(&t, "energy ratio");
+    for (size_t i = 0; i < g->n_configs; i++) {
+        const struct wl_law_config *c = &g->configs[i];
+        wl_table_int(&t, c->workers);
+        wl_table_int(&t, (double)c->runs);
+        wl_table_aligned(&t, c->time_s);
+        wl_table_aligned(&t, c->energy_j);
+        ratio_cells(&t, &c->speedup);
+        ratio_cells(&t, &c->energy_ratio);
+        wl_table_row(&t);
+    }
+    printf("\nan epoch of %s%s\n", g->title, g->simulated ? " (simulated)" : "");
+    wl_table_print(&t, stdout, wl_table_width(stdout));
+}
+
+void wl_print_normalised(const struct wl_law_result *r, struct wl_arena *a)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->groups[i].n_configs > 1) print_normalised_group(&r->groups[i], a);
+}
+
+static void add_ratio(struct wl_json *o, const char *key, const char *interval, const struct wl_law_ratio *r)
+{
+    wl_json_add_real(o, key, r->value);
+    struct wl_json *ends = wl_json_add_array(o, interval);
+    wl_json_add_real(ends, NULL, r->lo);
+    wl_json_add_real(ends, NULL, r->hi);
+}
+
+void wl_normalised_json(const struct wl_law_result *r, struct wl_json *root)
+{
+    struct wl_json *groups = wl_json_add_array(root, "normalised");
+    for (size_t i = 0; i < r->n; i++) {
+        const struct wl_law_group *g = &r->groups[i];
+        struct wl_json *group = wl_json_add_object(groups, NULL);
+        wl_json_add_str(group, "title", g->title);
+        wl_json_add_str(group, "scaling", wl_law_scaling_name(g->scaling));
+        struct wl_json *configs = wl_json_add_array(group, "worker_counts");
+        for (size_t j = 0; j < g->n_configs; j++) {
+            const struct wl_law_config *c = &g->configs[j];
+            struct wl_json *o = wl_json_add_object(configs, NULL);
+            wl_json_add_real(o, "workers", c->workers);
+            wl_json_add_real(o, "time_s", c->time_s);
+            wl_json_add_real(o, "energy_j", c->energy_j);
+            add_ratio(o, "speedup", "speedup_ci95", &c->speedup);
+            add_ratio(o, "energy_ratio", "energy_ratio_ci95", &c->energy_ratio);
+        }
+    }
+}
+
+/* ---- to a target ---- */
+
+static void print_target_group(const struct wl_target_result *r, const struct wl_target_group *g, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    static const char *const counts[] = { "workers", "runs", "reached" };
+    for (size_t i = 0; i < WL_COUNT(counts); i++) wl_table_column(&t, counts[i], true);
+    wl_table_real_column(&t, "epochs", 3);
+    ratio_columns(&t, "time_s");
+    ratio_columns(&t, "energy_j");
+    for (size_t i = 0; i < g->n; i++) {
+        const struct wl_target_config *c = &g->configs[i];
+        wl_table_int(&t, c->workers);
+        wl_table_int(&t, (double)c->runs);
+        wl_table_int(&t, (double)c->reached);
+        wl_table_aligned(&t, c->epochs);
+        ratio_cells(&t, &c->time_s);
+        ratio_cells(&t, &c->energy_j);
+        wl_table_row(&t);
+    }
+    printf("\n%s to %s %s %g%s\n", g->title, r->metric, r->rising ? ">=" : "<=", r->value,
+           g->simulated ? " (simulated)" : "");
+    if (g->n) wl_table_print(&t, stdout, wl_table_width(stdout));
+    for (size_t i = 0; i < g->notes.n; i++) printf("  note       %s\n", g->notes.v[i]);
+}
+
+void wl_print_target(const struct wl_target_result *r, struct wl_arena *a)
+{
+    for (size_t i = 0; i < r->n; i++) print_target_group(r, &r->groups[i], a);
+}

@@ -1,0 +1,256 @@
+/* Epochs, time and energy until a metric reaches a value. A run that never does is counted and not averaged away. */
+#include "law/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* An epoch of a run. */
+struct entry {
+    size_t run, row;
+    double epoch;
+};
+
+static int by_run_and_epoch(const void *a, const void *b)
+{
+    const struct entry *p = a, *q = b;
+    if (p->run != q->run) return p->run < q->run ? -1 : 1;
+    if (p->epoch < q->epoch || p->epoch > q->epoch) return p->epoch < q->epoch ? -1 : 1;
+    return (p->row > q->row) - (p->row < q->row);
+}
+
+static bool has_metric(const struct wl_observations *obs, size_t row, const char *metric)
+{
+    return wl_streq(obs->metric[row], metric) && !isnan(obs->metric_value[row]);
+}
+
+/* Rows that are epochs with a worker count, run by run. */
+static struct entry *sorted_epochs(const struct wl_observations *obs, const struct wl_law_part *part, size_t *n,
+                                   struct wl_arena *a)
+{
+    struct entry *v = wl_new_array(a, struct entry, part->n);
+    *n = 0;
+    for (size_t i = 0; i < part->n; i++) {
+        size_t row = part->rows[i];
+        if (isnan(obs->epoch[row]) || !(obs->workers[row] > 0)) continue;
+        v[(*n)++] = (struct entry) { obs->run_index[row], row, obs->epoch[row] };
+    }
+    qsort(v, *n, sizeof *v, by_run_and_epoch);
+    return v;
+}
+
+/* What one run needed. */
+struct effort {
+    double workers;
+    bool whole, told, reached;       /* begins with epoch 1; has the metric; reaches the value */
+    double epochs, time_s, energy_j; /* up to the epoch that reached it; NAN where a part is not known */
+};
+
+static struct effort effort_of(const struct wl_observations *obs, const struct entry *v, size_t n, const char *metric,
+                               double value, bool rising)
+{
+    struct effort out = { .workers = obs->workers[v->row], .whole = v->epoch == 1 };
+    for (size_t i = 0; i < n && !out.reached; i++) {
+        size_t row = v[i].row;
+        if (!i || v[i].epoch != v[i - 1].epoch) { /* further rows of an epoch tell further metrics of it */
+            out.epochs++;
+            out.time_s += obs->time_s[row];
+            out.energy_j += obs->energy_j[row];
+        }
+        if (!has_metric(obs, row, metric)) continue;
+        out.told = true;
+        out.reached = rising ? obs->metric_value[row] >= value : obs->metric_value[row] <= value;
+    }
+    return out;
+}
+
+static size_t end_of_run(const struct entry *v, size_t n, size_t first)
+{
+    size_t end = first + 1;
+    while (end < n && v[end].run == v[first].run) end++;
+    return end;
+}
+
+/* Last value less first value of the metric over a run. */
+static double gain_of(const struct wl_observations *obs, const struct entry *v, size_t n, const char *metric)
+{
+    double first = NAN, last = NAN;
+    for (size_t i = 0; i < n; i++) {
+        if (!has_metric(obs, v[i].row, metric)) continue;
+        last = obs->metric_value[v[i].row];
+        if (isnan(first)) first = last;
+    }
+    return isnan(first) ? 0 : last - first;
+}
+
+/* ---- efforts to worker counts ---- */
+
+static int by_workers(const void *a, const void *b)
+{
+    const struct effort *p = a, *q = b;
+    return (p->workers > q->workers) - (p->workers < q->workers);
+}
+
+/* The geometric mean, and its interval where there are two or more. */
+static struct wl_law_ratio geometric(const double *v, size_t n, struct wl_arena *a)
+{
+    double *logs = wl_new_array(a, double, n);
+    for (size_t i = 0; i < n; i++) logs[i] = log(v[i]);
+    double mean = wl_mean(logs, n);
+    double half = wl_t_quantile(0.5 + WL_LAW_LEVEL / 2, (double)n - 1) * wl_sd(logs, n) / sqrt((double)n);
+    return (struct wl_law_ratio) { exp(mean), exp(mean - half), exp(mean + half) };
+}
+
+static struct wl_target_config config_of(const struct effort *v, size_t n, struct wl_arena *a)
+{
+    struct wl_target_config c = { .workers = v->workers, .runs = n };
+    double *epochs = wl_new_array(a, double, n), *time = wl_new_array(a, double, n),
+           *energy = wl_new_array(a, double, n);
+    for (size_t i = 0; i < n; i++) {
+        if (!v[i].reached) continue;
+        epochs[c.reached] = v[i].epochs;
+        time[c.reached] = v[i].time_s;
+        energy[c.reached++] = v[i].energy_j;
+    }
+    c.epochs = wl_mean(epochs, c.reached);
+    c.time_s = geometric(time, c.reached, a);
+    c.energy_j = geometric(energy, c.reached, a);
+    if (c.reached < n) /* of those that were quick enough only: an interval would be that of other runs */
+        c.time_s.lo = c.time_s.hi = c.energy_j.lo = c.energy_j.hi = NAN;
+    return c;
+}
+
+static void note(struct wl_target_group *g, struct wl_arena *a, const char *fmt, ...) WL_PRINTF(3, 4);
+static void note(struct wl_target_group *g, struct wl_arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    wl_strs_add(a, &g->notes, wl_strfv(a, fmt, ap));
+    va_end(ap);
+}
+
+static void collect_configs(struct wl_target_group *g, struct effort *v, size_t n, struct wl_arena *a)
+{
+    size_t missed = 0;
+    qsort(v, n, sizeof *v, by_workers);
+    g->configs = wl_new_array(a, struct wl_target_config, n);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && v[end].workers == v[i].workers;) end++;
+        g->configs[g->n] = config_of(v + i, end - i, a);
+        missed += g->configs[g->n].runs - g->configs[g->n].reached;
+        g->n++;
+    }
+    if (missed)
+        note(g, a, "%s not reach it: time and energy are those of the others, and so too small where some are missing",
+             wl_law_count(a, missed, "run does|runs do"));
+}
+
+static void reach_group(struct wl_target_group *g, const struct wl_observations *obs, const struct wl_law_part *part,
+                        const struct wl_target_result *r, struct wl_arena *a)
+{
+    size_t n, runs = 0, silent = 0, parts = 0;
+    struct entry *v = sorted_epochs(obs, part, &n, a);
+    struct effort *efforts = wl_new_array(a, struct effort, n);
+    for (size_t i = 0, end; i < n; i = end) {
+        end = end_of_run(v, n, i);
+        efforts[runs] = effort_of(obs, v + i, end - i, r->metric, r->value, r->rising);
+        if (!efforts[runs].told)
+            silent++;
+        else if (!efforts[runs].whole)
+            parts++;
+        else
+            runs++;
+        g->simulated |= obs->simulated[v[i].row] != 0;
+        g->estimated |= obs->estimated[v[i].row] != 0;
+    }
+    collect_configs(g, efforts, runs, a);
+    if (silent) note(g, a, "left out: %s without %s", wl_law_count(a, silent, "run"), r->metric);
+    if (parts)
+        note(g, a, "left out: %s not begin with epoch 1: what came before is not known",
+             wl_law_count(a, parts, "run that does|runs that do"));
+}
+
+/* ---- all ---- */
+
+/* Does the metric rise from the first epoch of a run to the last, over all runs? */
+static bool rises(const struct wl_observations *obs, const char *metric, struct wl_arena *a)
+{
+    struct wl_law_part all = { .rows = wl_new_array(a, size_t, obs->n), .n = obs->n };
+    size_t n;
+    double gain = 0;
+    for (size_t i = 0; i < obs->n; i++) all.rows[i] = i;
+    struct entry *v = sorted_epochs(obs, &all, &n, a);
+    for (size_t i = 0, end; i < n; i = end) {
+        end = end_of_run(v, n, i);
+        gain += gain_of(obs, v + i, end - i, metric);
+    }
+    return gain >= 0;
+}
+
+static int find_metric(const struct wl_observations *obs, const char *metric, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_strs others = { 0 };
+    for (size_t i = 0; i < obs->n; i++) {
+        if (has_metric(obs, i, metric)) return 0;
+        bool seen = !obs->metric[i];
+        for (size_t j = 0; j < others.n; j++) seen |= wl_streq(others.v[j], obs->metric[i]);
+        if (!seen) wl_strs_add(a, &others, obs->metric[i]);
+    }
+    struct wl_text there = WL_TEXT(a);
+    for (size_t i = 0; i < others.n; i++) wl_text_addf(&there, "%s%s", i ? ", " : "; there is ", others.v[i]);
+    return wl_fail(e, WL_ENOENT, "%s: no epoch has the metric %s%s", obs->source, metric, there.n ? there.s : "");
+}
+
+int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by, const char *metric, double value,
+                    struct wl_target_result *out, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_law_parts parts;
+    *out = (struct wl_target_result) { .metric = metric, .value = value };
+    int rc = find_metric(obs, metric, a, e);
+    if (rc == 0) rc = wl_law_partition(obs, by, NULL, &parts, a, e);
+    if (rc) return rc;
+    out->rising = rises(obs, metric, a);
+    out->groups = wl_new_array(a, struct wl_target_group, parts.n);
+    out->n = parts.n;
+    for (size_t i = 0; i < parts.n; i++) {
+        struct wl_target_group *g = &out->groups[i];
+        g->key = parts.v[i].key;
+        g->n_key = parts.v[i].n_key;
+        g->title = wl_law_title(&parts.v[i], a);
+        reach_group(g, obs, &parts.v[i], out, a);
+    }
+    return 0;
+}
+
+/* ---- JSON ---- */
+
+static void add_config(struct wl_json *array, const struct wl_target_config *c)
+{
+    struct wl_json *o = wl_json_add_object(array, NULL);
+    wl_json_add_real(o, "workers", c->workers);
+    wl_json_add_int(o, "runs", (int64_t)c->runs);
+    wl_json_add_int(o, "reached", (int64_t)c->reached);
+    wl_json_add_real(o, "epochs", c->epochs);
+    wl_json_add_real(o, "time_s", c->time_s.value);
+    wl_law_json_interval(o, "time_ci95", c->time_s.lo, c->time_s.hi);
+    wl_json_add_real(o, "energy_j", c->energy_j.value);
+    wl_law_json_interval(o, "energy_ci95", c->energy_j.lo, c->energy_j.hi);
+}
+
+void wl_target_json(const struct wl_target_result *r, struct wl_json *object)
+{
+    wl_json_add_str(object, "metric", r->metric);
+    wl_json_add_real(object, "value", r->value);
+    wl_json_add_str(object, "reached_at", r->rising ? ">=" : "<=");
+    struct wl_json *groups = wl_json_add_array(object, "groups");
+    for (size_t i = 0; i < r->n; i++) {
+        const struct wl_target_group *g = &r->groups[i];
+        struct wl_json *o = wl_json_add_object(groups, NULL);
+        wl_law_json_key(o, g->key, g->n_key);
+        wl_json_add_str(o, "title", g->title);
+        wl_json_add_bool(o, "estimated", g->estimated);
+        wl_json_add_bool(o, "simulated", g->simulated);
+        struct wl_json *configs = wl_json_add_array(o, "worker_counts");
+        for (size_t j = 0; j < g->n; j++) add_config(configs, &g->configs[j]);
+        wl_law_json_notes(o, &g->notes);
+    }
+}
