@@ -122,7 +122,9 @@ int wl_train_validate(struct wl_train *t, struct wl_loader *set, struct wl_count
 int wl_train_save(struct wl_train *t, struct wl_err *e) WL_MUST_CHECK;
 int wl_train_resume(struct wl_train *t, struct wl_err *e) WL_MUST_CHECK;
 
-/* train_report.c: the results on stdout, as a table or as JSON. Rank 0. */
+/* train_report.c: what the training is going to do, with every value that a recipe or a default has set, in the log; the
+ * results on stdout, as a table or as JSON. Rank 0. */
+void wl_train_announce(const struct wl_train *t);
 void wl_train_report(const struct wl_train *t, bool interrupted);
 
 /* train_signal.c: SIGINT and SIGTERM ask to stop; the second one ends the process as usual. */

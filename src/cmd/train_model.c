@@ -40,6 +40,7 @@ static int train(struct wl_train *t, struct wl_err *e)
     int rc = wl_train_setup(t, e);
     if (!rc && t->opts->resume) rc = wl_train_resume(t, e);
     wattlaw_mark_phase_end("load");
+    if (!rc && t->comm->rank == 0) wl_train_announce(t);
     return rc ? rc : wl_train_run(t, e);
 }
 

@@ -48,15 +48,35 @@ static void print_table(const struct wl_train *t)
 }
 
 /* How the learning rate comes about, with the values that count in the end. */
-static void print_optimiser(const struct wl_train *t)
+static char *optimiser(const struct wl_train *t)
 {
     const struct wl_train_opts *o = t->opts;
     const struct wl_schedule_opts *s = &t->schedule.opts;
-    if (o->recipe) printf("recipe %s: ", o->recipe);
-    printf("SGD, learning rate %g", s->lr);
-    if (s->scale) printf(" x global batch/256 = %g", s->lr * (double)t->global_batch / 256);
-    if (s->warmup_epochs > 0) printf(", warm-up over %g epochs", s->warmup_epochs);
-    printf(", schedule %s, momentum %g, weight decay %g\n\n", o->lr_schedule, o->momentum, o->weight_decay);
+    struct wl_text text = WL_TEXT(t->arena);
+    if (o->recipe) wl_text_addf(&text, "recipe %s: ", o->recipe);
+    wl_text_addf(&text, "SGD, learning rate %g", s->lr);
+    if (s->scale) wl_text_addf(&text, " x global batch/256 = %g", s->lr * (double)t->global_batch / 256);
+    if (s->warmup_epochs > 0) wl_text_addf(&text, ", warm-up over %g epochs", s->warmup_epochs);
+    wl_text_addf(&text, ", schedule %s", o->lr_schedule);
+    if (t->schedule.kind == WL_LR_PLATEAU)
+        wl_text_addf(&text, " (x %g after %d epochs without gain)", s->factor, s->patience);
+    if (t->schedule.kind == WL_LR_STEP) wl_text_addf(&text, " (x %g every %g epochs)", s->factor, s->step_epochs);
+    wl_text_addf(&text, ", momentum %g, weight decay %g", o->momentum, o->weight_decay);
+    return text.s;
+}
+
+void wl_train_announce(const struct wl_train *t)
+{
+    const struct wl_train_opts *o = t->opts;
+    int64_t images = wl_loader_samples(t->train), left_out = images - t->epoch_updates * t->global_batch;
+    wl_log(WL_INFO, "train", "%s", optimiser(t));
+    wl_log(WL_INFO, "train", "%lld epoch%s of %lld updates of %lld images (%lld of %lld left out), %s; evaluated on %s",
+           (long long)o->epochs, o->epochs == 1 ? "" : "s", (long long)t->epoch_updates, (long long)t->global_batch,
+           (long long)left_out, (long long)images, o->precision,
+           t->val && t->eval_train ? "the validation and the training set"
+           : t->val                ? "the validation set"
+           : t->eval_train         ? "the training set"
+                                   : "nothing");
 }
 
 static void print_text(const struct wl_train *t, bool interrupted)
@@ -70,7 +90,7 @@ static void print_text(const struct wl_train *t, bool interrupted)
            t->comm->size, t->comm->size > 1 ? "s" : "", (long long)t->opts->local_batch,
            (long long)t->opts->accumulation, (long long)t->global_batch, (long long)t->classes,
            (long long)wl_loader_samples(t->train), wl_loader_format(t->train));
-    print_optimiser(t);
+    printf("%s\n\n", optimiser(t));
     if (t->n_epochs == 0 && !interrupted) {
         printf("nothing left to do: the checkpoint is of epoch %lld of %lld\n", (long long)t->at.epoch - 1,
                (long long)t->opts->epochs);

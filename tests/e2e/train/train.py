@@ -389,6 +389,15 @@ def recipes():
     p = run(*small, "--recipe", "huber2025", "--epochs", 1)
     for words in ("recipe huber2025", "learning rate 0.1 x global batch/256", "warm-up over 5 epochs", "schedule plateau"):
         assert words in p.stdout, p.stdout
+    for recipe, words in (("huber2025", ("recipe huber2025: ", "x global batch/256 = 0.0292969", "warm-up over 5 epochs",
+                                         "plateau (x 0.5 after 5 epochs without gain)", "momentum 0.9, weight decay 0.0001",
+                                         "1 epoch of 2 updates of 75 images (42 of 192 left out), f32",
+                                         "the validation and the training set")),
+                          ("frey2022", ("recipe frey2022: ", "learning rate 1e-05, schedule constant", "the validation set"))):
+        p = run(*[a for a in small if a != "--quiet"], "--local-batch", 25, "--accumulation", 3, "--recipe", recipe,
+                "--epochs", 1, "--precision", "f32")
+        start = p.stderr[:p.stderr.index("epoch 1/1")]  # said before the first epoch
+        assert p.returncode == 0 and all(w in start for w in words), p.stderr
     p = run(*small, "--recipe", "huber")
     assert p.returncode == 2 and "frey2022|huber2025" in p.stderr, p.stderr
 
