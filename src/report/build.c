@@ -38,6 +38,7 @@ int wl_report_build(struct wl_document **out, struct wl_store *store, const stru
     if (rc) return rc;
     wl_add_energy(&g, d);
     rc = wl_add_hours(&g, d, e);
+    if (rc == 0) rc = wl_add_utilisation(&g, d, e);
     if (rc == 0) rc = wl_add_trace(&g, d, e);
     if (rc == 0) rc = wl_add_learning(&g, d, e);
     if (rc == 0) rc = wl_add_batches(&g, d, e);

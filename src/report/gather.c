@@ -15,6 +15,7 @@ static int read_store(struct wl_gathered *g, struct wl_err *e)
     if (rc == 0) rc = wl_store_trials(g->store, campaign, &g->trials, g->arena, e);
     if (rc == 0) rc = wl_store_runs(g->store, &filter, &g->runs, g->arena, e);
     if (rc == 0) rc = wl_store_observations(g->store, campaign, &g->observations, g->arena, e);
+    if (rc == 0) rc = wl_store_variations(g->store, campaign, &g->variations, g->arena, e);
     if (rc) return rc;
 
     size_t kept = 0; /* campaigns without a trial have nothing to say */
@@ -85,14 +86,14 @@ static char *fit_legend(const char *name, struct wl_arena *a)
     return wl_strf(a, "%.*s\xe2\x80\xa6%s", (int)head, name, name + tail);
 }
 
-static char *label_of(const struct wl_law_group *law, bool with_workload, struct wl_arena *a)
+char *wl_key_words(const struct wl_law_key *key, size_t n, bool with_workload, struct wl_arena *a)
 {
-    struct wl_text label = WL_TEXT(a);
-    for (size_t i = 0; i < law->n_key; i++) {
-        if (wl_streq(law->key[i].column, "workload") && !with_workload) continue;
-        wl_text_addf(&label, "%s%s", label.n ? ", " : "", key_words(&law->key[i], a));
+    struct wl_text words = WL_TEXT(a);
+    for (size_t i = 0; i < n; i++) {
+        if (wl_streq(key[i].column, "workload") && !with_workload) continue;
+        wl_text_addf(&words, "%s%s", words.n ? ", " : "", key_words(&key[i], a));
     }
-    return label.n ? label.s : wl_strdup(a, *law->title ? law->title : "all runs");
+    return words.n ? words.s : wl_strdup(a, "all runs");
 }
 
 /* Numbers by value, words by alphabet, column by column: all groups have the same columns. */
@@ -113,7 +114,7 @@ static int by_key(const void *a, const void *b)
 static void sort_groups(struct wl_gathered *g)
 {
     g->n_groups = g->law.n;
-    g->groups = wl_new_array(g->arena, struct wl_report_group, g->n_groups);
+    g->groups = wl_new_array(g->arena, struct wl_report_group, 2 * g->n_groups);
     for (size_t i = 0; i < g->n_groups; i++) {
         g->groups[i].law = &g->law.groups[i];
         g->groups[i].workload = key_value(&g->law.groups[i], "workload");
@@ -134,30 +135,48 @@ static size_t distinct_workloads(const struct wl_gathered *g, const char **names
     return n;
 }
 
+/* The last group of each workload, which of several caps and clocks has the highest, stands for it in the first facet.
+ */
+static void add_overview(struct wl_gathered *g, const size_t *which, const int *slots)
+{
+    for (size_t i = 0; i < g->n_groups; i++) {
+        if (i + 1 < g->n_groups && which[i + 1] == which[i]) continue;
+        struct wl_report_group *group = &g->groups[g->n_drawn++];
+        *group = g->groups[i];
+        group->facet = 0;
+        group->label = fit_legend(group->name, g->arena);
+        group->colour = slots[which[i]];
+        group->marker = group->colour + group->colour / WL_COLOURS;
+    }
+}
+
 /* Where every workload has one group, colours follow workloads, in every report alike; else groups, counted within
  * the figure they are drawn in. */
 static void name_groups(struct wl_gathered *g)
 {
     size_t n = g->n_groups;
     const char **names = wl_new_array(g->arena, const char *, n);
-    size_t *which = wl_new_array(g->arena, size_t, n), *seen = wl_new_array(g->arena, size_t, n);
+    size_t *which = wl_new_array(g->arena, size_t, n), *seen = wl_new_array(g->arena, size_t, n + 1);
     int *slots = wl_new_array(g->arena, int, n);
     size_t workloads = distinct_workloads(g, names, which);
     bool split = n > WL_COLOURS && workloads > 1 && workloads < n;
     wl_colour_slots(names, workloads, slots);
 
-    g->n_facets = split ? workloads : 1;
+    g->n_facets = split ? 1 + workloads : 1;
     g->facets = wl_new_array(g->arena, struct wl_report_facet, g->n_facets);
-    for (size_t k = 0; split && k < workloads; k++) g->facets[k].workload = names[k];
+    for (size_t k = 0; split && k < workloads; k++) g->facets[1 + k].workload = names[k];
     for (size_t i = 0; i < n; i++) {
         struct wl_report_group *group = &g->groups[i];
-        group->facet = split ? which[i] : 0;
-        group->name = label_of(group->law, true, g->arena);
-        group->label = fit_legend(label_of(group->law, !split && workloads > 1, g->arena), g->arena);
+        group->facet = split ? 1 + which[i] : 0;
+        group->name = wl_key_words(group->law->key, group->law->n_key, true, g->arena);
+        group->label =
+            fit_legend(wl_key_words(group->law->key, group->law->n_key, !split && workloads > 1, g->arena), g->arena);
         group->colour = workloads == n ? slots[which[i]] : (int)seen[group->facet];
         group->marker = group->colour + group->colour / WL_COLOURS; /* equal colours get other markers */
         seen[group->facet]++;
     }
+    g->n_drawn = n;
+    if (split) add_overview(g, which, slots);
 }
 
 char *wl_facet_title(const struct wl_gathered *g, size_t facet, const char *title)
@@ -169,7 +188,7 @@ char *wl_facet_title(const struct wl_gathered *g, size_t facet, const char *titl
 char *wl_facet_id(const struct wl_gathered *g, size_t facet, const char *id)
 {
     const char *workload = g->facets[facet].workload;
-    return workload ? wl_strf(g->arena, "%s-%zu-%s", id, facet + 1, wl_slug(workload, g->arena))
+    return workload ? wl_strf(g->arena, "%s-%zu-%s", id, facet, wl_slug(workload, g->arena))
                     : wl_strdup(g->arena, id);
 }
 

@@ -16,9 +16,10 @@ struct wl_report_group {
     size_t facet;
 };
 
-/* Groups that share figures: all of them, or those of one workload where there are too many to tell apart. */
+/* Groups that share figures: all of them; or, where there are too many to tell apart, one of each workload, and then
+ * those of one workload after the other. */
 struct wl_report_facet {
-    const char *workload; /* NULL: all groups */
+    const char *workload; /* NULL: all groups, or one of each workload */
 };
 
 struct wl_gathered {
@@ -28,9 +29,11 @@ struct wl_gathered {
     struct wl_trial_rows trials;
     struct wl_run_rows runs;
     struct wl_observations observations;
+    struct wl_variation_rows variations; /* of utilisation, by run */
     struct wl_law_result law;
     struct wl_report_group *groups; /* in the order of workloads and settings */
-    size_t n_groups;
+    size_t n_groups; /* what tables hold */
+    size_t n_drawn;  /* behind the groups, once more those that stand for their workload in the first facet */
     struct wl_report_facet *facets;
     size_t n_facets;
     bool whole_runs; /* no run told of epochs: times and energies are those of whole runs */
@@ -42,6 +45,9 @@ int wl_gather(struct wl_gathered *g, struct wl_store *store, const struct wl_rep
 
 const struct wl_run_row *wl_gathered_run(const struct wl_gathered *g, int64_t id); /* NULL: not there */
 size_t wl_gathered_count(const struct wl_gathered *g, enum wl_run_status status);
+
+/* "resnet50, cap 150 W"; "all runs" without a key. */
+char *wl_key_words(const struct wl_law_key *key, size_t n, bool with_workload, struct wl_arena *a);
 
 /* "epoch" or "run": what a time or an energy belongs to. */
 const char *wl_gathered_span(const struct wl_gathered *g);
@@ -71,6 +77,7 @@ void wl_add_models(const struct wl_gathered *g, struct wl_document *d);
 int wl_add_factors(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 void wl_add_energy(const struct wl_gathered *g, struct wl_document *d);
 int wl_add_hours(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
+int wl_add_utilisation(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 int wl_add_trace(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 int wl_add_learning(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 int wl_add_batches(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;

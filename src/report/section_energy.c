@@ -7,7 +7,7 @@
 /* Marks the figure with what its energies are. */
 static void mark_estimates(const struct wl_gathered *g, size_t facet, struct wl_figure *f)
 {
-    for (size_t i = 0; i < g->n_groups; i++) {
+    for (size_t i = 0; i < g->n_drawn; i++) {
         if (g->groups[i].facet == facet) f->estimated = f->estimated || g->groups[i].law->estimated;
     }
 }
@@ -23,7 +23,7 @@ static struct wl_figure *energy_ratio_figure(const struct wl_gathered *g, size_t
         "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
         "Dashed: the energy of the smallest worker count.";
     mark_estimates(g, facet, f);
-    for (size_t i = 0; i < g->n_groups; i++) {
+    for (size_t i = 0; i < g->n_drawn; i++) {
         if (g->groups[i].facet == facet) wl_add_ratios(f, &g->groups[i], offsetof(struct wl_law_config, energy_ratio));
     }
     if (wl_figure_empty(f)) return f;
@@ -73,7 +73,7 @@ static struct wl_figure *power_figure(const struct wl_gathered *g, size_t facet)
     f->metrics = "mean-power";
     f->caption = "All chosen devices of the job together.";
     mark_estimates(g, facet, f);
-    for (size_t i = 0; i < g->n_groups; i++) {
+    for (size_t i = 0; i < g->n_drawn; i++) {
         const struct wl_report_group *group = &g->groups[i];
         if (group->facet != facet) continue;
         size_t n = group->law->n_configs;

@@ -30,7 +30,22 @@ static bool varies(const struct wl_gathered *g, const char *column)
 
 static char *title_of(const struct wl_factor_group *group, struct wl_arena *a)
 {
-    return wl_strdup(a, *group->title ? group->title : "all runs");
+    return wl_key_words(group->key, group->n_key, true, a);
+}
+
+static const char *workload_of(const struct wl_factor_group *group)
+{
+    for (size_t i = 0; i < group->n_key; i++) {
+        if (wl_streq(group->key[i].column, "workload")) return group->key[i].value;
+    }
+    return "";
+}
+
+/* All groups where they are few, else the last of each workload, which of several other caps has the highest. */
+static bool is_drawn(const struct wl_factor_result *r, size_t i)
+{
+    enum { FEW = 6 };
+    return r->n <= FEW || i + 1 == r->n || !wl_streq(workload_of(&r->groups[i]), workload_of(&r->groups[i + 1]));
 }
 
 /* ---- trade-off: speed and energy over those of the base ---- */
@@ -191,7 +206,6 @@ static void test_row(const struct wl_gathered *g, const struct wl_factor_group *
 
 int wl_add_factors(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e)
 {
-    enum { MOST_FIGURES = 12 };
     struct wl_table_data *levels = wl_table_data_new(g->arena, "factor-levels", "The law at each level", level_columns,
                                                      WL_COUNT(level_columns)),
                          *tests = wl_table_data_new(g->arena, "factors", "Does the factor change the exponent?",
@@ -207,7 +221,7 @@ int wl_add_factors(const struct wl_gathered *g, struct wl_document *d, struct wl
         if (rc) return rc;
         if (!s) s = wl_document_section(d, "factors", "Caps and clocks");
         for (size_t k = 0; k < r.n; k++) {
-            struct wl_figure *f = k < MOST_FIGURES ? tradeoff_figure(g, &r.groups[k], &factors[i]) : NULL;
+            struct wl_figure *f = is_drawn(&r, k) ? tradeoff_figure(g, &r.groups[k], &factors[i]) : NULL;
             if (f && !wl_figure_empty(f)) wl_section_figure(d, s, f);
             levels->simulated = tests->simulated = levels->simulated || r.groups[k].simulated;
             level_rows(g, &r.groups[k], &factors[i], levels);

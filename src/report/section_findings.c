@@ -29,7 +29,8 @@ static void put_law(const struct wl_gathered *g, const struct wl_law_group *law,
     if (best->beta_lo <= 0 && best->beta_hi >= 0) wl_text_add(to, ", which cannot be told from no gain at all");
     if (law->verdict == WL_LAW_REJECTED) {
         const struct wl_law_config *first = &law->configs[0], *last = &law->configs[law->n_configs - 1];
-        wl_text_addf(to, "; the points bend, so it is no power law: the exponent is %s at %.15g worker%s and %s at %.15g",
+        wl_text_addf(to,
+                     "; the points bend, so it is no power law: the exponent is %s at %.15g worker%s and %s at %.15g",
                      number(-first->local_beta, g->arena), first->workers, plural(first->workers),
                      number(-last->local_beta, g->arena), last->workers);
     }
@@ -85,11 +86,10 @@ static void best_finding(const struct wl_gathered *g, struct wl_document *d)
 
 void wl_add_findings(const struct wl_gathered *g, struct wl_document *d)
 {
-    enum { MOST_GROUPS = 8 };
-    for (size_t i = 0; i < g->n_groups && i < MOST_GROUPS; i++) {
-        group_finding(g, &g->groups[i], d);
-    }
-    if (g->n_groups > MOST_GROUPS)
+    enum { MOST = 8 };
+    size_t from = g->n_drawn > g->n_groups ? g->n_groups : 0, n = g->n_drawn - from;
+    for (size_t i = 0; i < n && i < MOST; i++) group_finding(g, &g->groups[from + i], d);
+    if (from > 0 || n > MOST)
         wl_strs_add(g->arena, &d->findings, wl_strf(g->arena, "The tables hold all %zu groups.", g->n_groups));
     best_finding(g, d);
 }

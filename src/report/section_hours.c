@@ -3,7 +3,10 @@
 
 #include <math.h>
 
-static const char *title_of(const struct wl_energy_group *group) { return *group->title ? group->title : "all runs"; }
+static char *title_of(const struct wl_energy_group *group, struct wl_arena *a)
+{
+    return wl_key_words(group->key, group->n_key, true, a);
+}
 
 static bool any_estimated(const struct wl_energy_result *r, bool simulated)
 {
@@ -13,13 +16,14 @@ static bool any_estimated(const struct wl_energy_result *r, bool simulated)
     return false;
 }
 
-/* The colour of the group of the same workload elsewhere in the report; behind those, its own. */
+/* The colour of the same workload elsewhere in the report, where it has one; else the group's own. */
 static int colour_of(const struct wl_gathered *g, const struct wl_energy_group *group, size_t i)
 {
     for (size_t k = 0; k < group->n_key; k++) {
         if (!wl_streq(group->key[k].column, "workload")) continue;
-        for (size_t j = 0; j < g->n_groups; j++) {
-            if (g->n_facets == 1 && wl_streq(g->groups[j].workload, group->key[k].value)) return g->groups[j].colour;
+        for (size_t j = 0; j < g->n_drawn; j++) {
+            if (g->groups[j].facet == 0 && wl_streq(g->groups[j].workload, group->key[k].value))
+                return g->groups[j].colour;
         }
     }
     return (int)i;
@@ -39,7 +43,7 @@ static void add_runs(const struct wl_gathered *g, const struct wl_energy_group *
     const char **notes = wl_new_array(f->arena, const char *, group->n);
     for (size_t k = 0; k < group->n; k++) notes[k] = run_note(&group->runs[k], f->arena);
     int colour = colour_of(g, group, i);
-    wl_figure_add(f, &(struct wl_series) { .label = title_of(group),
+    wl_figure_add(f, &(struct wl_series) { .label = title_of(group, g->arena),
                                            .style = WL_STYLE_POINTS,
                                            .n = group->n,
                                            .x = x,
@@ -150,7 +154,7 @@ static struct wl_table_data *fit_table(const struct wl_gathered *g, const struct
     for (size_t i = 0; i < r->n; i++) {
         const struct wl_energy_group *group = &r->groups[i];
         if (group->n == 0) continue;
-        wl_table_data_text(t, title_of(group));
+        wl_table_data_text(t, title_of(group, g->arena));
         wl_table_data_real(t, (double)group->n);
         wl_table_data_real(t, group->worker_h);
         wl_table_data_real(t, group->kwh);
@@ -184,7 +188,7 @@ static struct wl_table_data *driver_table(const struct wl_gathered *g, const str
     for (size_t i = 0; i < r->n; i++) {
         const struct wl_energy_group *group = &r->groups[i];
         if (group->n == 0) continue;
-        wl_table_data_text(t, title_of(group));
+        wl_table_data_text(t, title_of(group, g->arena));
         wl_table_data_real(t, group->by_samples.value);
         wl_table_data_real(t, group->by_samples.p);
         wl_table_data_real(t, group->by_updates.value);

@@ -155,9 +155,9 @@ static struct learners choose(const struct wl_gathered *g, size_t facet, bool *a
     enum { MOST_CURVES = 7 };
     struct learners list = { 0 };
     size_t configs = 0;
-    for (size_t i = 0; i < g->n_groups; i++) configs += g->groups[i].facet == facet ? g->groups[i].law->n_configs : 0;
+    for (size_t i = 0; i < g->n_drawn; i++) configs += g->groups[i].facet == facet ? g->groups[i].law->n_configs : 0;
     *all = configs <= MOST_CURVES;
-    for (size_t i = 0; i < g->n_groups; i++) {
+    for (size_t i = 0; i < g->n_drawn; i++) {
         size_t n = g->groups[i].law->n_configs, from = *all || n == 0 ? 0 : n - 1;
         if (g->groups[i].facet != facet) continue;
         for (size_t k = from; k < n; k++) add_learner(g, &g->groups[i], k, &list);

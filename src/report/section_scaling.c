@@ -9,10 +9,10 @@ enum { CURVE_POINTS = 40, MOST_TICKS = 12 };
 struct wl_reals wl_worker_counts(const struct wl_gathered *g, size_t facet, size_t most)
 {
     size_t n = 0;
-    for (size_t i = 0; i < g->n_groups; i++) n += g->groups[i].law->n_configs;
+    for (size_t i = 0; i < g->n_drawn; i++) n += g->groups[i].law->n_configs;
     double *workers = wl_new_array(g->arena, double, n);
     n = 0;
-    for (size_t i = 0; i < g->n_groups; i++) {
+    for (size_t i = 0; i < g->n_drawn; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         for (size_t k = 0; g->groups[i].facet == facet && k < law->n_configs; k++)
             workers[n++] = law->configs[k].workers;
@@ -25,7 +25,7 @@ struct wl_figure *wl_group_figure(const struct wl_gathered *g, size_t facet, con
     struct wl_figure *f = wl_figure_new(g->arena, wl_facet_id(g, facet, id), wl_facet_title(g, facet, title));
     f->x = (struct wl_axis) { .label = "workers", .log = true, .min = NAN, .max = NAN };
     f->x.ticks = wl_worker_counts(g, facet, MOST_TICKS);
-    for (size_t i = 0; i < g->n_groups; i++) {
+    for (size_t i = 0; i < g->n_drawn; i++) {
         if (g->groups[i].facet == facet) f->simulated = f->simulated || g->groups[i].law->simulated;
     }
     return f;
@@ -107,7 +107,7 @@ static void add_ideal_time(struct wl_figure *f, const struct wl_report_group *gr
 static size_t slowest(const struct wl_gathered *g, size_t facet)
 {
     size_t found = SIZE_MAX;
-    for (size_t i = 0; i < g->n_groups; i++) {
+    for (size_t i = 0; i < g->n_drawn; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         if (g->groups[i].facet != facet || law->n_configs < 2) continue;
         if (found == SIZE_MAX || law->configs[0].time_s > g->groups[found].law->configs[0].time_s) found = i;
@@ -120,8 +120,8 @@ static void add_ideal_times(const struct wl_gathered *g, size_t facet, struct wl
     enum { LINE_FOR_EACH = 2 };
     size_t groups = 0, only = slowest(g, facet);
     bool labelled = false;
-    for (size_t i = 0; i < g->n_groups; i++) groups += g->groups[i].facet == facet;
-    for (size_t i = 0; i < g->n_groups; i++) {
+    for (size_t i = 0; i < g->n_drawn; i++) groups += g->groups[i].facet == facet;
+    for (size_t i = 0; i < g->n_drawn; i++) {
         if (g->groups[i].facet == facet && (groups <= LINE_FOR_EACH || i == only))
             add_ideal_time(f, &g->groups[i], &labelled);
     }
@@ -139,7 +139,7 @@ static struct wl_figure *time_figure(const struct wl_gathered *g, size_t facet)
         .label = wl_strf(g->arena, "%s time", span), .unit = "s", .log = true, .min = NAN, .max = NAN
     };
     f->metrics = "epoch-time beta band ideal";
-    for (size_t i = 0; i < g->n_groups; i++) {
+    for (size_t i = 0; i < g->n_drawn; i++) {
         if (g->groups[i].facet != facet) continue;
         add_run_points(f, &g->groups[i]);
         add_law(f, &g->groups[i]);
@@ -185,7 +185,7 @@ void wl_add_ratios(struct wl_figure *f, const struct wl_report_group *group, siz
 static void add_ideal_speedup(const struct wl_gathered *g, size_t facet, struct wl_figure *f)
 {
     double drawn = NAN;
-    for (size_t i = 0; i < g->n_groups; i++) {
+    for (size_t i = 0; i < g->n_drawn; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         if (g->groups[i].facet != facet || law->n_configs < 2 || law->configs[0].workers == drawn) continue;
         double *x = wl_new_array(f->arena, double, 2), *y = wl_new_array(f->arena, double, 2);
@@ -224,7 +224,7 @@ static struct wl_figure *speedup_figure(const struct wl_gathered *g, size_t face
     f->caption =
         "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
         "Dashed: ideal.";
-    for (size_t i = 0; i < g->n_groups; i++) {
+    for (size_t i = 0; i < g->n_drawn; i++) {
         if (g->groups[i].facet == facet) wl_add_ratios(f, &g->groups[i], offsetof(struct wl_law_config, speedup));
     }
     add_ideal_speedup(g, facet, f);

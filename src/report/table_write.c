@@ -154,13 +154,18 @@ static void put_html_heading(const struct wl_column *c, struct wl_text *to)
     wl_text_add(to, "</th>");
 }
 
+/* A table that would push everything behind it out of sight is folded. */
 static void write_html(const struct wl_table_data *t, struct wl_text *to)
 {
+    enum { LONG_ROWS = 40 };
+    bool fold = t->n_rows > LONG_ROWS;
     const char *honesty = wl_honesty(t->estimated, t->simulated);
     wl_text_addf(to, "<figure class=\"table\" id=\"table-%s\">\n<figcaption><h3>", t->id);
     wl_put_html(to, t->title);
     if (honesty) wl_text_addf(to, " <span class=\"badge\">%s</span>", honesty);
-    wl_text_add(to, "</h3></figcaption>\n<div class=\"scroll\"><table>\n<thead><tr>");
+    wl_text_add(to, "</h3></figcaption>\n");
+    if (fold) wl_text_addf(to, "<details><summary>%zu rows</summary>\n", t->n_rows);
+    wl_text_add(to, "<div class=\"scroll\"><table>\n<thead><tr>");
     for (size_t c = 0; c < t->n_columns; c++) {
         if (wl_column_used(t, c)) put_html_heading(&t->columns[c], to);
     }
@@ -176,6 +181,7 @@ static void write_html(const struct wl_table_data *t, struct wl_text *to)
         wl_text_add(to, "</tr>\n");
     }
     wl_text_add(to, "</tbody>\n</table></div>\n");
+    if (fold) wl_text_add(to, "</details>\n");
     if (t->caption) {
         wl_text_add(to, "<p class=\"caption\">");
         wl_put_html(to, t->caption);

@@ -133,10 +133,44 @@ static void many_devices(void **state)
     assert_true(busy->series[1].lo[3] < busy->series[1].hi[3]);
 }
 
+static double metric_cell(const struct wl_document *d, const char *name, size_t row, const char *column)
+{
+    return cell(table(d, name), row, column)->value;
+}
+
+/* The store's own rules (made_store.c) come out of the sections on laws, caps, worker-hours and utilisation. */
+static void sections_of_the_analysis(void **state)
+{
+    struct wl_document *d = report_of(&made_capped, *state);
+    assert_int_equal(table(d, "verdicts")->n_rows, 9);
+    assert_true(table(d, "models")->n_rows >= 9 * 3);
+    assert_string_equal(cell(table(d, "factors"), 0, "factor")->text, "power cap");
+    assert_int_equal(table(d, "factors")->n_rows, 3); /* workloads */
+
+    const struct wl_figure *bars = figure(d, "tradeoff-power-cap-bert");
+    const struct wl_series *speed = &bars->series[0], *energy = &bars->series[1];
+    assert_holds(speed->label, "speed, ");
+    assert_holds(energy->label, "energy, ");
+    size_t base = speed->n - 1; /* the highest cap */
+    assert_true(speed->y[base] == 1 && energy->y[base] == 1 && isnan(speed->lo[base]));
+    assert_true(speed->y[0] < 1 && speed->lo[0] < speed->y[0] && speed->y[0] < speed->hi[0]);
+
+    const struct wl_figure *hours = figure(d, "energy-worker-hours");
+    double kwh = 0;
+    for (size_t i = 0; i < hours->n_series; i++) {
+        if (hours->series[i].style != WL_STYLE_POINTS) continue;
+        for (size_t k = 0; k < hours->series[i].n; k++) kwh += hours->series[i].y[k];
+    }
+    double of_table = 0;
+    for (size_t i = 0; i < table(d, "energy-laws")->n_rows; i++) of_table += metric_cell(d, "energy-laws", i, "kwh");
+    assert_true(fabs(kwh - of_table) < 1e-9 * kwh);
+}
+
 static void too_many_groups_for_one_figure(void **state)
 {
     struct wl_document *d = report_of(&made_capped, *state);
-    assert_null(figure(d, "epoch-time"));
+    const struct wl_figure *each = figure(d, "epoch-time"); /* the highest cap of each workload */
+    assert_holds(each->series[0].label, "bert, ");
     assert_non_null(figure(d, "epoch-time-2-resnet50"));
     assert_non_null(figure(d, "epoch-time-3-vgg16"));
     assert_string_equal(figure(d, "epoch-time-1-bert")->series[0].label, "cap 150 W");
@@ -278,12 +312,19 @@ static void unknown_format(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ARENA(small),          WITH_ARENA(figures_of_small),
-        WITH_ARENA(many_devices),   WITH_ARENA(large),
-        WITH_ARENA(no_energy),      WITH_ARENA(too_many_groups_for_one_figure),
-        WITH_ARENA(chosen_run),     WITH_ARENA(one_worker_count),
-        WITH_ARENA(unknown_run),    WITH_ARENA(no_worker_counts),
-        WITH_ARENA(hostile_store),  WITH_ARENA(nothing_finished),
+        WITH_ARENA(small),
+        WITH_ARENA(figures_of_small),
+        WITH_ARENA(many_devices),
+        WITH_ARENA(large),
+        WITH_ARENA(no_energy),
+        WITH_ARENA(sections_of_the_analysis),
+        WITH_ARENA(too_many_groups_for_one_figure),
+        WITH_ARENA(chosen_run),
+        WITH_ARENA(one_worker_count),
+        WITH_ARENA(unknown_run),
+        WITH_ARENA(no_worker_counts),
+        WITH_ARENA(hostile_store),
+        WITH_ARENA(nothing_finished),
         WITH_ARENA(unknown_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
