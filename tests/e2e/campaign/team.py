@@ -7,7 +7,8 @@ import uuid
 
 from harness import *
 
-POWER = "t_s,device,quantity,value\n" + "".join(f"{t},gpu0,power_w,100\n" for t in range(400))
+# A counter, since a busy machine may delay readings: 100 W.
+POWER = "t_s,device,quantity,value\n" + "".join(f"{t / 100},gpu0,energy_j,{t}\n" for t in range(1, 40000))
 REPLAY = ["--sensors", "replay,proc", "--replay-file", "power.csv"]
 
 
@@ -44,7 +45,7 @@ def eight_ranks_are_one_run(bench):
     runs = bench.rows("wattlaw.db", "SELECT status, energy_j, (stop_mono_ns - start_mono_ns) / 1e9 FROM run JOIN total "
                                     "ON total.run = run.id AND epoch = 0 ORDER BY id")
     check(len(runs) == 2 and all(r[0] == "done" for r in runs), runs)
-    check(all(abs(r[1] / (100 * r[2]) - 1) < 1e-6 for r in runs), "100 W for the time of each:", runs)
+    check(all(r[1] and abs(r[1] / (100 * r[2]) - 1) < 0.05 for r in runs), "100 W for the time of each:", runs)
     check(bench.rows("wattlaw.db", "SELECT count(DISTINCT rank) FROM mark WHERE run = 1") == [(8,)], "marks of all ranks")
     check(bench.rows("wattlaw.db", "SELECT count(*) FROM epoch WHERE run = 1") == [(2,)])
     cpu = bench.rows("wattlaw.db", "SELECT run, max(value) FROM channel JOIN sample ON channel = channel.id "
@@ -87,7 +88,7 @@ def a_leader_that_is_killed_is_followed_by_another(bench):
     check(len(rows) == 1 and rows[0][:2] == ("failed", f"rank {dead}: its wattlaw was killed"), rows, errors)
     check(bench.rows("wattlaw.db", "SELECT count(*) FROM log WHERE message LIKE 'the wattlaw of rank%died%'") == [(1,)])
     gap = bench.rows("wattlaw.db", "SELECT count(*) FROM sample JOIN channel ON channel = channel.id WHERE value IS NULL "
-                                   "AND quantity = 'power_w'")
+                                   "AND quantity = 'energy_j'")
     check(gap == [(1,)], "the gap stands in the store:", gap)
     twice = bench.rows("wattlaw.db", "SELECT t_ns, rank, word, fields FROM mark GROUP BY 1, 2, 3, 4 HAVING count(*) > 1")
     check(not twice, "marks are stored once:", twice)
@@ -140,7 +141,7 @@ def mpirun_and_measure_nest_either_way(bench):
     check(inner.returncode == 0, inner.stderr)
     bench.run("measure", *REPLAY, "--", mpirun, "-np", "4", "toy", "epochs=1", "ms=500", env=env)
     epochs = bench.rows("wattlaw.db", "SELECT energy_j, time_s FROM observations ORDER BY run")
-    check(len(epochs) == 2 and all(abs(j / (100 * s) - 1) < 1e-6 for j, s in epochs), epochs)
+    check(len(epochs) == 2 and all(j and abs(j / (100 * s) - 1) < 0.05 for j, s in epochs), epochs)
 
 
 def nothing_is_left(bench):
