@@ -115,6 +115,10 @@ enum wl_life wl_holder_life(const struct wl_holder *h, const char **why, struct 
 /* Written with its folder to the disk before this returns. */
 int wl_journal_write(const struct wl_journal *j, struct wl_err *e);
 int wl_journal_read(const char *path, struct wl_journal *out, struct wl_arena *a, struct wl_err *e);
+
+/* The file's text, and back. WL_EINVAL names the path and what is wrong. */
+char *wl_journal_text(const struct wl_journal *j, struct wl_arena *a);
+int wl_journal_parse(const char *path, const char *text, struct wl_journal *out, struct wl_arena *a, struct wl_err *e);
 int wl_journal_check_owner(const char *path, struct wl_err *e); /* WL_EPERM: somebody else's */
 int wl_journal_remove(const char *path, struct wl_err *e);
 char *wl_journal_path(const char *dir, const struct wl_holder *h, struct wl_arena *a);

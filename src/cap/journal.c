@@ -172,10 +172,15 @@ static struct wl_json *journal_json(const struct wl_journal *j, struct wl_arena 
     return root;
 }
 
+char *wl_journal_text(const struct wl_journal *j, struct wl_arena *a)
+{
+    return wl_strf(a, "%s\n", wl_json_text(journal_json(j, a), 1, a));
+}
+
 int wl_journal_write(const struct wl_journal *j, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    const char *text = wl_strf(a, "%s\n", wl_json_text(journal_json(j, a), 1, a));
+    const char *text = wl_journal_text(j, a);
     int rc = wl_file_write(j->path, text, strlen(text), e);
     if (rc == 0) rc = sync_folder(j->path, e);
     wl_arena_free(a);
@@ -207,8 +212,13 @@ static int read_entry(const struct wl_json *o, const char *path, struct wl_entry
                                .kind = kind < 0 ? 0 : (enum wl_cap_kind)kind,
                                .found = wl_json_real(wl_json_get(o, "found")),
                                .set = wl_json_real(wl_json_get(o, "set")) };
-    if (kind >= 0 && out->device && out->setter && wl_setter_find(out->setter)) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: a cap without a known kind, setter and device", path);
+    if (kind < 0 || !out->device || !out->setter || !wl_setter_find(out->setter))
+        return wl_fail(e, WL_EINVAL, "%s: a cap without a known kind, setter and device", path);
+    /* a lock that was not there is found as nothing; a limit always has a value */
+    bool found = out->found > 0 || (isnan(out->found) && kind != WL_CAP_POWER);
+    if (found && out->set > 0 && isfinite(out->set)) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: %s of %s: expected the value found and the value set, both above 0", path,
+                   wl_cap_kind_name(out->kind), out->device);
 }
 
 /* Its commands and library would run as us: only what we have written ourselves is obeyed. */
@@ -221,13 +231,11 @@ int wl_journal_check_owner(const char *path, struct wl_err *e)
                    (unsigned)st.st_uid);
 }
 
-int wl_journal_read(const char *path, struct wl_journal *out, struct wl_arena *a, struct wl_err *e)
+int wl_journal_parse(const char *path, const char *text, struct wl_journal *out, struct wl_arena *a, struct wl_err *e)
 {
-    char *text;
     struct wl_json *root;
     *out = (struct wl_journal) { .path = wl_strdup(a, path) };
-    int rc = wl_file_read(path, JOURNAL_MAX, &text, NULL, a, e);
-    if (rc == 0) rc = wl_json_parse(text, path, &root, a, e);
+    int rc = wl_json_parse(text, path, &root, a, e);
     if (rc < 0) return rc;
     if (wl_json_int(wl_json_get(root, "wattlaw_caps"), -1) != FORMAT)
         return wl_fail(e, WL_EINVAL, "%s: is not a journal of caps of format %d", path, FORMAT);
@@ -251,4 +259,11 @@ int wl_journal_read(const char *path, struct wl_journal *out, struct wl_arena *a
     out->v = wl_new_array(a, struct wl_entry, out->n);
     for (size_t i = 0; i < out->n && rc == 0; i++) rc = read_entry(wl_json_at(caps, i), path, &out->v[i], e);
     return rc;
+}
+
+int wl_journal_read(const char *path, struct wl_journal *out, struct wl_arena *a, struct wl_err *e)
+{
+    char *text;
+    int rc = wl_file_read(path, JOURNAL_MAX, &text, NULL, a, e);
+    return rc < 0 ? rc : wl_journal_parse(path, text, out, a, e);
 }

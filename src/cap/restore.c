@@ -52,12 +52,13 @@ static const struct wl_knob *find_knob(struct work *w, const struct wl_entry *en
     return NULL;
 }
 
-/* Somebody else's value is neither ours nor what was found; after a reboot the default is nobody's. */
+/* Somebody else's value is neither ours nor what was found. After a reboot the default is nobody's, and where the default
+ * is not known (RAPL, whose firmware sets it) neither is any other value. */
 static bool is_theirs(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry, double now)
 {
     if (k->blind || w->force) return false;
     if (wl_cap_same(k->kind, now, entry->set) || wl_cap_same(k->kind, now, entry->found)) return false;
-    return !(w->rebooted && wl_cap_same(k->kind, now, k->standard));
+    return !w->rebooted || (!isnan(k->standard) && !wl_cap_same(k->kind, now, k->standard));
 }
 
 /* Locked clocks are gone with a reboot; what has been locked since is not ours. A readable value must be the found one
@@ -78,6 +79,8 @@ static int put_back(const struct work *w, const struct wl_knob *k, const struct 
     if (has_found_value(w, k, entry, row->now)) return 0;
     row->state = WL_LEFT_THEIRS;
     if (is_theirs(w, k, entry, row->now)) return 0;
+    if (isnan(entry->found) && !k->blind)
+        return wl_fail(e, WL_EINVAL, "%s: the journal has no found value to put back", k->device);
     row->state = WL_LEFT_RESTORED;
     if (w->dry_run) return 0;
     rc = wl_knob_restore(k, entry->found, e);

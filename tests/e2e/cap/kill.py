@@ -1,7 +1,8 @@
-"""Whatever dies, the found caps come back: kill.py WATTLAW FAKE_NVML_LIBRARY ROUNDS
+"""Whatever dies, the found caps come back: kill.py WATTLAW FAKE_NVML_LIBRARY ROUNDS [SEED]
 
-Each round kills every one of CASES once, at a random instant or as soon as the caps are set. Afterwards, at the latest
-behind `wattlaw restore`, every GPU has the limits that it had before, and no journal is left."""
+Each round kills every one of CASES once on each of MACHINES, at a random instant or as soon as the caps are set.
+Afterwards, at the latest behind `wattlaw restore`, every device has the limits that it had before, and no journal is
+left."""
 import concurrent.futures
 import json
 import os
@@ -10,10 +11,11 @@ import signal
 import sys
 import time
 
-from rig import Rig, children, guard_of, kill, wait_until
+from rig import CpufreqRig, RaplRig, Rig, children, guard_of, kill, wait_until
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 rounds = int(sys.argv[3])
+first_seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(10**6)
 
 
 def job_of(pid):
@@ -60,36 +62,57 @@ def hang_up(rig, p):
 
 
 def reboot(rig, p):
-    """Everything dies at once; the boot's number changes; the driver starts with its default, or a daemon has put the
-    limit of before in place."""
-    kill_wattlaw_then_guard(rig, p)
+    """Everything dies at once; the boot's number changes; the device starts with its default."""
+    kill(p.pid, signal.SIGSTOP)  # so that it starts nothing that is not seen
+    tree = [p.pid]
+    for pid in tree:
+        tree += children(pid)
+    for pid in tree:
+        kill(pid, signal.SIGKILL)
     p.wait()
+    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in tree))
     for path in rig.journals():
         with open(path, encoding="utf-8") as f:
             journal = json.load(f)
         journal["holder"]["boot_id"] = "00000000-0000-4000-8000-000000000000"
         with open(path, "w", encoding="utf-8") as f:
             json.dump(journal, f)
-        rig.put([(400000, 0, 0), (400000, 0, 0)])
+        rig.boot()
 
 
 CASES = (kill_wattlaw, kill_guard, kill_guard_then_wattlaw, kill_wattlaw_then_guard, kill_job, ctrl_c, terminate,
          hang_up, reboot)
 
 
-def trial(case, seed):
-    random.seed(seed)
-    found = (random.randint(101, 399), random.randint(101, 399))
-    asked = random.choice([w for w in range(100, 401, 50) if w not in found])
-    clock = random.choice([(), ("--clock-mhz", "900")])
-    with Rig(wattlaw, fake, found_w=found) as rig:
+def nvml(found):
+    return Rig(wattlaw, fake, found_w=found)
+
+
+def rapl(found):
+    return RaplRig(wattlaw, fake, [w * 1_000_000 for w in found])
+
+
+def cpufreq(found):
+    return CpufreqRig(wattlaw, fake, [w * 10_000 for w in found])
+
+
+MACHINES = (nvml, rapl, cpufreq)
+
+
+def trial(machine, case, seed):
+    chance = random.Random(seed)
+    found = (chance.randint(101, 349), chance.randint(101, 349))
+    asked = chance.choice([w for w in range(100, 351, 50) if w not in found])
+    clock = chance.choice([(), ("--clock-mhz", "900")]) if machine is nvml else ()
+    with machine(found) as rig:
+        options, stands = rig.ask(asked)
         before = rig.get()
-        p = rig.start("--power-cap-w", str(asked), *clock)
+        p = rig.start(*options, *clock)
         was_set = False
         if seed % 3 == 0:
-            time.sleep(random.uniform(0, 0.03))
+            time.sleep(chance.uniform(0, 0.03))
         else:
-            was_set = wait_until(lambda: rig.watts() == [asked, asked] or p.poll() is not None)
+            was_set = wait_until(lambda: stands() or p.poll() is not None)
             if seed % 3 == 1:
                 wait_until(lambda: job_of(p.pid) or p.poll() is not None, 1)
         case(rig, p)
@@ -98,13 +121,15 @@ def trial(case, seed):
         r = rig.restore()
         after, journals = rig.get(), rig.journals()
         if after != before or journals or r.returncode != 0:
-            return (f"{case.__name__} seed {seed}: found {before}, now {after}, journals {journals}\n"
+            return (f"{machine.__name__} {case.__name__} seed {seed}: found {before}, now {after}, journals {journals}\n"
                     f"{r.stdout}{r.stderr}{stderr}", False, False)
         return None, was_set, alone
 
 
 def main():
-    todo = [(case, r * len(CASES) + i) for r in range(rounds) for i, case in enumerate(CASES)]
+    todo = [(machine, case) for _ in range(rounds) for case in CASES for machine in MACHINES]
+    todo = [(*what, first_seed + i) for i, what in enumerate(todo)]
+    print(f"seeds from {first_seed}")
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda t: trial(*t), todo))
     bad = [r[0] for r in results if r[0]]

@@ -40,6 +40,14 @@ class Rig:
     def watts(self):
         return [r[0] / 1000 for r in self.get()]
 
+    def ask(self, watts):
+        """The options that set this cap, and whether it stands."""
+        return ("--power-cap-w", str(watts)), lambda: self.watts() == [watts] * len(self.get())
+
+    def boot(self):
+        """The driver starts with its default."""
+        self.put([(400000, 0, 0)] * len(self.get()))
+
     def command(self, *options, job=("sleep", "0.1")):
         store = os.path.join(self.path, "store.db")
         return [self.wattlaw, "measure", "--nvml-library", self.fake, "--sensors", "null", "--store", store,
@@ -61,6 +69,68 @@ class Rig:
     def journals(self):
         names = os.listdir(self.state) if os.path.isdir(self.state) else []
         return [os.path.join(self.state, n) for n in names if n.endswith(".caps")]
+
+
+class SysRig(Rig):
+    """A machine without GPUs, whose limits are files of a fake /sys; `found` are their values in the kernel's units."""
+
+    def __init__(self, wattlaw, fake, found):
+        super().__init__(wattlaw, fake)
+        self.root = os.path.join(self.path, "root")
+        self.files = [self.make(i, v) for i, v in enumerate(found)]
+        self.env["WATTLAW_FAKE_NVML"] = "init=9"  # no driver
+
+    def make(self, i, value):
+        raise NotImplementedError
+
+    def file(self, name, text):
+        path = os.path.join(self.root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as f:
+            f.write(f"{text}\n")
+        return path
+
+    def command(self, *options, job=("sleep", "0.1")):
+        return super().command("--sensor-root", self.root, *options, job=job)
+
+    def get(self):
+        return [int(open(path, encoding="ascii").read() or -1) for path in self.files]
+
+    def boot(self):
+        for path, value in zip(self.files, self.defaults):
+            with open(path, "w", encoding="ascii") as f:
+                f.write(str(value))
+
+
+class RaplRig(SysRig):
+    """One package with both of its limits, uW."""
+    defaults = (200_000_000, 240_000_000)
+
+    def make(self, i, value):
+        zone = "sys/class/powercap/intel-rapl:0/"
+        self.file(zone + "name", "package-0")
+        self.file(zone + "enabled", 1)
+        self.file(zone + f"constraint_{i}_name", ("long_term", "short_term")[i])
+        self.file(zone + f"constraint_{i}_max_power_uw", 400_000_000)
+        return self.file(zone + f"constraint_{i}_power_limit_uw", value)
+
+    def ask(self, watts):
+        return ("--power-cap-w", str(watts)), lambda: self.get() == [watts * 1_000_000] * 2
+
+
+class CpufreqRig(SysRig):
+    """Two policies, kHz."""
+    defaults = (3_500_000, 3_500_000)
+
+    def make(self, i, value):
+        policy = f"sys/devices/system/cpu/cpufreq/policy{i}/"
+        self.file(policy + "cpuinfo_min_freq", 800_000)
+        self.file(policy + "cpuinfo_max_freq", 3_500_000)
+        return self.file(policy + "scaling_max_freq", value)
+
+    def ask(self, watts):
+        mhz = 10 * watts
+        return ("--clock-mhz", str(mhz)), lambda: self.get() == [mhz * 1000] * 2
 
 
 def wait_until(what, seconds=10):
