@@ -102,6 +102,14 @@ static int open_store(struct sweep *s, struct wl_err *e)
     return rc ? rc : wl_store_own_campaign(s->store, s->out->campaign, e);
 }
 
+static int reserve_devices(struct sweep *s, struct wl_err *e)
+{
+    const struct wl_experiment *x = s->x;
+    const bool kinds[WL_CAP_KINDS] = { [WL_CAP_POWER] = x->sweep.power_cap_w.n > 0,
+                                       [WL_CAP_CLOCK] = x->sweep.clock_mhz.n > 0 };
+    return wl_caps_reserve(kinds, wl_strf(s->a, "campaign %s", x->campaign.name), &x->cap.opts, &x->measure.power, s->a, e);
+}
+
 /* Jobs of a wattlaw that died together with its guard. */
 static int end_leftovers(struct sweep *s, struct wl_err *e)
 {
@@ -401,6 +409,7 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, 
     if (rc == 0) rc = wl_grid_make(x, &here, &s->grid, a, e);
     if (rc == 0) rc = wl_sensors_open(&sensors, &x->measure.power, a, e);
     if (rc == 0) rc = open_store(s, e);
+    if (rc == 0) rc = reserve_devices(s, e);
     if (rc == 0) rc = end_leftovers(s, e);
     if (rc == 0) rc = plan(s, e);
     if (rc == 0) rc = sort_out(s, e);

@@ -1,5 +1,6 @@
 /* Power caps and clock locks: set, verified, and always put back.
  *
+ *     wl_caps_reserve  the devices are ours for all that follows
  *     wl_caps_set      what dead runs left is put back; every device is probed; the found values are written to a
  *                      journal on disk; a guard process starts; then the values are set and read back
  *     wl_caps_tend     now and then while the job runs: a guard that was killed gets a successor
@@ -77,6 +78,14 @@ struct wl_cap_ability {
 /* Tries without changing anything (a power limit is set to the value that it has). Never fails. */
 void wl_cap_probe(enum wl_cap_kind kind, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
                   struct wl_cap_ability *out, struct wl_arena *a);
+
+/* ---- devices of ours ---- */
+
+/* The devices on which these kinds of limits would be set are ours until the arena is freed, also between two runs: two
+ * campaigns that took turns would measure each other. `what` ("campaign demo") is told to who comes second. WL_EPERM:
+ * another process has one of them, which is named. Kinds that cannot be set here are left out. */
+int wl_caps_reserve(const bool kinds[WL_CAP_KINDS], const char *what, const struct wl_cap_opts *opts,
+                    const struct wl_power_opts *power, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- a transaction ---- */
 

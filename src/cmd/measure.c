@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/measure_summary.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
@@ -129,11 +130,19 @@ static int cap_dry_run(const struct options *o, struct wl_arena *a, struct wl_er
     return WL_EXIT_OK;
 }
 
+static int reserve_devices(const struct options *o, const char *workload, struct wl_arena *a, struct wl_err *e)
+{
+    bool kinds[WL_CAP_KINDS];
+    for (int k = 0; k < WL_CAP_KINDS; k++) kinds[k] = !isnan(o->cap.value[k]);
+    return wl_caps_reserve(kinds, wl_strf(a, "measure %s", workload), &o->cap_opts, &o->power, a, e);
+}
+
 /* The store is opened, the run planned and its folder named: whoever leads a team, and who is alone. */
 static int prepare(const struct options *o, struct wl_run_how *how, struct wl_store **s, int64_t *run,
                    struct wl_arena *a, struct wl_err *e)
 {
-    int rc = open_store(o, s, a, e);
+    int rc = reserve_devices(o, how->workload, a, e);
+    if (rc == 0) rc = open_store(o, s, a, e);
     if (rc == 0) rc = plan_run(*s, o->name, &o->cap, run, e);
     return rc ? rc : place(*s, *run, how, a, e);
 }

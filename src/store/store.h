@@ -83,7 +83,8 @@ struct wl_campaign_rows {
 int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct wl_arena *a,
                        struct wl_err *e) WL_MUST_CHECK;
 
-/* At most one process runs a campaign: holds a lock until close. WL_EPERM when another one does. */
+/* At most one process runs a campaign, and one campaign of a store runs at a time: holds locks until close. WL_EPERM when
+ * another process does; the message tells which of the two. */
 int wl_store_own_campaign(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
 
 /* What a trial is made of. */

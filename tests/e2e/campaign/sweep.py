@@ -230,6 +230,8 @@ def one_sweep_a_campaign_at_a_time(bench):
     p = bench.start(*slow)
     bench.wait_until("a toy runs", lambda: any(c.startswith("toy") for _, c in bench.processes()))
     contains(bench.run(*slow, status=1).stderr, "another wattlaw is running this campaign")
+    other = ["--set", "campaign.name=other", "--set", "campaign.store=toy"]
+    contains(bench.run(*slow, *other, status=1).stderr, "another campaign of this store is running")
     bench.run("measure", "--store", "toy", "--", "true")
     p.send_signal(signal.SIGINT)
     p.communicate(timeout=30)

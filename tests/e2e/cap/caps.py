@@ -3,6 +3,7 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
 import sys
 
 from rig import GPU, Rig, guard_of, kill, wait_until
@@ -131,7 +132,8 @@ with rig() as m:
     one = m.start("--power-cap-w", "250", env={"CUDA_VISIBLE_DEVICES": "0"})
     expect(wait_until(lambda: m.watts() == [250, 400]), "the first one sets its GPU alone")
     r = m.measure("--power-cap-w", "200", env={"CUDA_VISIBLE_DEVICES": "0"})
-    expect(r.returncode == 1 and f"process {one.pid} holds it" in r.stderr and GPU % 0 in r.stderr, "held", r)
+    expect(r.returncode == 1 and f"in use by process {one.pid} (measure sleep)" in r.stderr and GPU % 0 in r.stderr,
+           "held", r)
     r = m.measure("--power-cap-w", "200", env={"CUDA_VISIBLE_DEVICES": "1"})
     expect(r.returncode == 0 and m.watts() == [250, 400], "the other GPU is free", r)
     r = m.restore()
@@ -171,6 +173,24 @@ with rig() as m:
     for cap, text in ((250, "250 W on average, at most 250\n"), (350, "at most 300: the cap never acted\n")):
         r = m.measure("--power-cap-w", str(cap), "--sensors", "nvml", job=("sleep", "0.3"))
         expect(r.returncode == 0 and f"{GPU % 0}: power_cap_w {cap} W: " in r.stderr and text in r.stderr, "achieved", r)
+
+# Two campaigns that cap the same devices: the second one is refused as a whole, and none of its runs counts as failed.
+with rig() as m:
+    def sweep(name, gpu, *more):
+        ini = os.path.join(m.path, name + ".ini")
+        with open(ini, "w", encoding="ascii") as f:
+            f.write(f"[campaign]\nname = {name}\nrepeats = 2\nstore = {m.path}/{name}\n[sweep]\npower_cap_w = 200, 300\n"
+                    f"[measure]\nsensors = null\nnvml_library = {fake}\n[launch]\ncommand = sleep 0.5\n")
+        return subprocess.Popen([wattlaw, "sweep", ini, *more], env={**m.env, "CUDA_VISIBLE_DEVICES": gpu}, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    one = sweep("one", "0")
+    expect(wait_until(lambda: m.watts()[0] != 400), "the first one has begun")
+    two, three = sweep("two", "0,1"), sweep("three", "1")
+    out, err = two.communicate()
+    expect(two.returncode == 1 and f"in use by process {one.pid} (campaign one)" in err, f"the second is refused: {err}")
+    expect(not rows(os.path.join(m.path, "two", "wattlaw.db"), "SELECT 1 FROM run"), "before any run")
+    expect("4 of 4 runs" in three.communicate()[0] and "4 of 4 runs" in one.communicate()[0], "others go on")
+    expect(m.watts() == [400, 400] and not m.journals(), "and all is put back")
 
 # Doctor tells whether caps can be set, why not, and what dead runs left.
 for script, can, reason in (("", True, None), ("fail=*:SetPowerManagementLimit:4", False, "no permission")):
