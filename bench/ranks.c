@@ -22,6 +22,7 @@ struct bench {
     int64_t batch;
     int rounds;
     struct wl_plan *plan[2];        /* alone, together */
+    struct wl_choices *choices;     /* of both plans */
     struct wl_plan_times warm[2];   /* behind the first steps, which touch the memory */
     double *efficiency, *step_s[2]; /* of each round; alone, together */
 };
@@ -37,6 +38,8 @@ static int make_plan(struct bench *b, struct wl_comm *comm, struct wl_plan **p, 
     struct wl_model_opts size = { .size = "full", .batch = b->batch, .image_size = pixels, .classes = CLASSES };
     struct wl_plan_opts opts = { .threads = 1,
                                  .precision = b->precision,
+                                 .conv = WL_CONV_AUTO,
+                                 .choices = b->choices,
                                  .optim = { .momentum = 0.9, .weight_decay = 1e-4 } };
     int rc = b->model->build(g, &size, &net, e);
     if (!rc) rc = wl_plan_new(p, g, &opts, comm, b->arena, e);
@@ -112,6 +115,7 @@ static int run(struct bench *b, struct wl_err *e)
     if (rc) return rc;
     wl_log_init(WL_INFO, b->comm->rank);
     wl_comm_pin(b->comm, 1);
+    b->choices = wl_choices_new(b->arena);
     for (int k = 0; k < 2 && !rc; k++) rc = make_plan(b, k ? b->comm : NULL, &b->plan[k], e);
     for (int i = -WARM_UP; i < b->rounds && !rc; i++) rc = round_of_steps(b, i, e);
     if (!rc && b->comm->rank == 0) report(b);

@@ -348,12 +348,13 @@ static int check_regex(struct reader *r, struct wl_err *e)
     return rc;
 }
 
-/* The reference workloads bring their command along. Ranks of one machine need no mpirun. */
+/* The reference workloads bring their command along. Ranks of one machine need no mpirun; pinned, one worker does not
+ * borrow the cores that several would use. */
 static const char *default_command(const struct wl_experiment *x, struct wl_arena *a)
 {
     return wl_strf(a,
                    "{train} {workload} --workers {workers}%s --epochs {epochs} --local-batch {local_batch} "
-                   "--accumulation {accumulation} --threads {threads} --seed {seed}%s",
+                   "--accumulation {accumulation} --threads {threads} --pin --seed {seed}%s",
                    x->data.path ? " --data {data}" : "", x->data.samples ? " --train-samples {samples}" : "");
 }
 

@@ -223,7 +223,7 @@ static void reference_workloads_bring_their_command(void **state)
                      0);
     assert_string_equal(x.launch.command,
                         "{train} {workload} --workers {workers} --data {data} --epochs {epochs} --local-batch {local_batch} "
-                        "--accumulation {accumulation} --threads {threads} --seed {seed} --train-samples {samples}");
+                        "--accumulation {accumulation} --threads {threads} --pin --seed {seed} --train-samples {samples}");
 }
 
 /* The guide's key reference and the option rows say the same. */
