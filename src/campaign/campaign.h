@@ -216,6 +216,7 @@ struct wl_run_result {
     const struct wl_cap_setting *caps; /* [n_caps] as asked, found, enforced and read at the end */
     const char **achieved;             /* [n_caps] what the device did under it, for people; NULL: not measured */
     size_t n_caps;
+    struct wl_strs notes; /* what else a reader of its numbers should know: GPUs shared with others ... */
     const char *flag;     /* why the run's numbers must not be used; NULL: they may */
     double own_cpu_s;     /* of wattlaw itself, sampler included */
     int64_t broken_marks; /* lines that were no marks */

@@ -253,7 +253,7 @@ static const char *find_energies(struct derivation *d)
     return label;
 }
 
-/* ---- means of what is no counter ---- */
+/* ---- means, and rates of counters ---- */
 
 /* First reading at or after t. */
 static size_t first_from(const struct wl_series *s, int64_t t_ns)
@@ -288,15 +288,31 @@ static struct wl_stat_row stat_of(const struct derivation *d, size_t c, const st
     return row;
 }
 
+/* Sensors read counters of links and clocks once a second, and less often when the machine is busy. */
+static const int64_t rate_gap_ns = 5 * (int64_t)WL_NS_PER_S;
+
+/* Of a counter: its rate. */
+static struct wl_stat_row rate_of(const struct derivation *d, size_t c, const struct window *w)
+{
+    const struct wl_series *s = &d->series[c];
+    int64_t gap_ns = d->max_gap_ns > rate_gap_ns ? d->max_gap_ns : rate_gap_ns;
+    struct wl_stat_row row = { .channel = d->channels.v[c].id, .epoch = w->epoch, .sd = NAN, .min = NAN, .max = NAN };
+    for (size_t i = first_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++)
+        row.readings += !isnan(s->value[i]);
+    row.mean = wl_window_rate(s, w->t0_ns, w->t1_ns, gap_ns);
+    return row;
+}
+
 static void find_stats(struct derivation *d)
 {
     struct wl_stat_row *rows = wl_new_array(d->a, struct wl_stat_row, d->channels.n * d->n_windows);
     size_t n = 0;
     for (size_t c = 0; c < d->channels.n; c++) {
-        if (d->channels.v[c].counter) continue;
+        bool counter = d->channels.v[c].counter;
+        if (quantity_of(d, c) == WL_ENERGY) continue; /* it has rows of its own */
         for (size_t w = 0; w < d->n_windows; w++) {
-            rows[n] = stat_of(d, c, &d->windows[w]);
-            if (rows[n].readings > 0 || !isnan(rows[n].mean)) n++;
+            rows[n] = counter ? rate_of(d, c, &d->windows[w]) : stat_of(d, c, &d->windows[w]);
+            if ((!counter && rows[n].readings > 0) || !isnan(rows[n].mean)) n++;
         }
     }
     d->out->stats = rows;

@@ -46,12 +46,13 @@ static int store_device(struct wl_record *r, size_t i, const char *host, struct 
     const struct wl_device *d = &r->sensors->devices[i];
     struct wl_json *info = wl_json_root_object(r->a);
     if (d->bus_id) wl_json_add_str(info, "bus_id", d->bus_id);
+    for (size_t k = 0; k < d->n_facts; k++) wl_json_add_str(info, d->facts[k].key, d->facts[k].value);
     struct wl_device_row row = { .host = host,
                                  .uuid = d->uuid,
                                  .sensor = d->sensor,
                                  .number = d->index,
                                  .name = d->name,
-                                 .info = d->bus_id ? wl_json_text(info, 0, r->a) : NULL };
+                                 .info = d->bus_id || d->n_facts ? wl_json_text(info, 0, r->a) : NULL };
     return wl_store_device(r->store, &row, &r->device_ids[i], e);
 }
 
@@ -66,7 +67,8 @@ static int store_channel(struct wl_record *r, size_t i, struct wl_err *e)
                                   .variant = wl_variant_name(c->variant),
                                   .counter = wl_quantity_counts(c->quantity),
                                   .estimated = c->estimated,
-                                  .simulated = c->simulated };
+                                  .simulated = c->simulated,
+                                  .update_s = c->update_s };
     return wl_store_channel(r->store, &row, &r->channel_ids[i], e);
 }
 

@@ -197,6 +197,19 @@ static void note_achieved(struct live *l)
     }
 }
 
+/* What measured, so that numbers can be traced to drivers, and what the sensors have noticed. */
+static void note_sensors(struct live *l)
+{
+    const struct wl_sensors *s = l->record.sensors;
+    struct wl_run_result *out = l->out;
+    for (size_t i = 0; i < s->n_info; i++) {
+        if (s->info[i].state == WL_SENSOR_OPEN && s->info[i].n_channels > 0)
+            wl_record_note(&l->record, "info", s->info[i].name, s->info[i].source);
+    }
+    wl_sensors_notes(s, &out->notes, l->a);
+    for (size_t i = 0; i < out->notes.n; i++) wl_record_note(&l->record, "warn", "power", out->notes.v[i]);
+}
+
 static struct wl_run_end end_row(struct live *l)
 {
     const struct wl_run_result *out = l->out;
@@ -246,6 +259,7 @@ static int finish(struct live *l, struct wl_err *e)
     out->end_ns = l->task.end.t_ns;
     if (l->how->team) wl_mates_judge(&l->mates, out);
     end_caps(l);
+    note_sensors(l);
     wl_record_flush(r, true);
     wl_sampler_stats(r->sampler, &out->sampling);
     out->broken_marks = r->broken_marks;

@@ -62,10 +62,12 @@ static void print_check(const struct scope_sum *sums, size_t n, const struct sco
 {
     for (size_t i = 0; i < n; i++) {
         const struct scope_sum *other = &sums[i];
-        if (!wl_streq(other->scope, best->scope) || other == best || best->estimated || isnan(other->energy_j)) continue;
+        if (!wl_streq(other->scope, best->scope) || other == best || best->estimated || isnan(other->energy_j))
+            continue;
         bool counted = wl_streq(best->method, "counter");
         fprintf(stderr, "; %s by %s%s", wl_human(a, other->energy_j, "J"), other->method,
-                wl_words_ratio(counted ? best->energy_j : other->energy_j, counted ? other->energy_j : best->energy_j, a));
+                wl_words_ratio(counted ? best->energy_j : other->energy_j, counted ? other->energy_j : best->energy_j,
+                               a));
     }
 }
 
@@ -145,6 +147,38 @@ static void print_epochs(const struct wl_run_result *r, struct wl_arena *a)
     if (r->broken_marks) fprintf(stderr, "  marks        %lld broken lines left out\n", (long long)r->broken_marks);
 }
 
+/* Mean over GPUs of the share of the run in which something held the clock down, %; NAN: not told. */
+static double held_pct(const struct wl_run_result *r, enum wl_quantity q)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < r->derived.n_stats; i++) {
+        const struct wl_stat_row *row = &r->derived.stats[i];
+        const struct wl_channel *c = channel_of(r, row->channel);
+        if (!c || c->quantity != q || !whole_run(row->epoch)) continue;
+        sum += 100 * row->mean;
+        n++;
+    }
+    return n > 0 ? sum / (double)n : NAN;
+}
+
+static void print_held(const struct wl_run_result *r, struct wl_arena *a)
+{
+    double power_pct = held_pct(r, WL_POWER_CAPPED), thermal_pct = held_pct(r, WL_THERMAL_CAPPED);
+    if (!isnan(power_pct)) fprintf(stderr, "  held down    %s\n", wl_words_held(power_pct, thermal_pct, a));
+}
+
+/* How often the slowest of the power sensors moves; NAN: not known. */
+static double power_update_s(const struct wl_run_result *r)
+{
+    double slowest = NAN;
+    for (size_t i = 0; i < r->sensors->n_channels; i++) {
+        const struct wl_channel *c = &r->sensors->channels[i];
+        if (c->quantity == WL_POWER) slowest = fmax(slowest, c->update_s);
+    }
+    return slowest;
+}
+
 static void print_caps(const struct wl_run_result *r, struct wl_arena *a)
 {
     for (size_t i = 0; i < r->n_caps; i++) {
@@ -163,7 +197,9 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
             r->error ? r->error : "");
     print_energies(r, a);
     print_utilisation(r, a);
+    print_held(r, a);
     print_caps(r, a);
+    for (size_t i = 0; i < r->notes.n; i++) fprintf(stderr, "  note         %s\n", r->notes.v[i]);
     if (r->flag) fprintf(stderr, "  flagged      %s\n", r->flag);
     print_epochs(r, a);
     const struct wl_sampler_stats *s = &r->sampling;
@@ -171,6 +207,8 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     if (time_s >= SHARE_FROM_S) fprintf(stderr, " (%.2g %% of a core)", 100 * r->own_cpu_s / time_s);
     fprintf(stderr, ", %llu samples", (unsigned long long)s->samples);
     if (s->achieved_period_s > 0) fprintf(stderr, " every %s", wl_human_time(a, s->achieved_period_s));
+    double update_s = power_update_s(r);
+    if (update_s > 0) fprintf(stderr, ", power moves every %s", wl_human_time(a, update_s));
     if (s->skipped + s->lost + s->errors)
         fprintf(stderr, "; %llu skipped, %llu lost, %llu failed", (unsigned long long)s->skipped,
                 (unsigned long long)s->lost, (unsigned long long)s->errors);
@@ -211,6 +249,14 @@ static void json_stats(const struct wl_run_result *r, struct wl_json *root)
     }
 }
 
+static void json_held(const struct wl_run_result *r, struct wl_json *root)
+{
+    wl_json_add_real(root, "power_capped_pct", held_pct(r, WL_POWER_CAPPED));
+    wl_json_add_real(root, "thermal_capped_pct", held_pct(r, WL_THERMAL_CAPPED));
+    struct wl_json *list = wl_json_add_array(root, "notes");
+    for (size_t i = 0; i < r->notes.n; i++) wl_json_add_str(list, NULL, r->notes.v[i]);
+}
+
 static void json_caps(const struct wl_run_result *r, struct wl_json *root)
 {
     struct wl_json *list = wl_json_add_array(root, "caps");
@@ -243,6 +289,7 @@ int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run
     wl_json_add_real(root, "time_s", (double)(r->end_ns - r->start_ns) / WL_NS_PER_S);
     json_energies(r, root, a);
     json_stats(r, root);
+    json_held(r, root);
     json_caps(r, root);
     struct wl_json *epochs = wl_json_add_array(root, "epochs");
     for (size_t i = 0; i < r->derived.n_epochs; i++) {
@@ -254,6 +301,7 @@ int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run
         wl_json_add_real(o, "samples", row->samples);
     }
     wl_json_add_real(root, "sampling_period_s", r->sampling.achieved_period_s);
+    wl_json_add_real(root, "power_update_s", power_update_s(r));
     wl_json_add_real(root, "own_cpu_s", r->own_cpu_s);
     const char *text = wl_json_text(root, 2, a);
     if (!wl_streq(path, "-")) return wl_file_write(path, wl_strf(a, "%s\n", text), strlen(text) + 1, e);

@@ -25,7 +25,7 @@ struct line {
     size_t devices;
     double energy_j, power_w, coverage; /* sums, and the lowest */
     double mean, sd, min, max;          /* mean of means; sd of a single device */
-    double readings;
+    double readings, update_s;          /* how often the sensor moves, the slowest; NAN: not known */
 };
 struct lines {
     struct line *v;
@@ -38,7 +38,7 @@ static struct line *line_for(struct lines *lines, const struct label *label, boo
     for (size_t i = 0; merge && i < lines->n; i++)
         if (same_label(&lines->v[i].label, label)) return &lines->v[i];
     WL_GROW(a, lines->v, lines->n, lines->cap);
-    lines->v[lines->n] = (struct line) { .label = *label };
+    lines->v[lines->n] = (struct line) { .label = *label, .update_s = NAN };
     return &lines->v[lines->n++];
 }
 
@@ -143,6 +143,13 @@ static void add_stat(struct line *to, const struct wl_stat_row *v)
     to->readings += (double)v->readings;
 }
 
+static const char *channel_note(const struct line *v, struct wl_arena *a)
+{
+    const char *marks = wl_cmd_energy_note(v->label.estimated, v->label.simulated);
+    if (isnan(v->update_s)) return marks;
+    return wl_strf(a, "%s%smoves each %s", marks, *marks ? ", " : "", wl_human(a, v->update_s, "s"));
+}
+
 void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
 {
     static const struct wl_table_head head[] = { { "device", false },  { "sensor", false }, { "quantity", false },
@@ -159,11 +166,13 @@ void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
         struct label label = { .device = device_label(device, merge, a),
                                .sensor = device->sensor,
                                .scope = c->scope,
-                               .unit = c->unit,
+                               .unit = c->counter ? wl_strf(a, "%s/s", c->unit) : c->unit,
                                .estimated = c->estimated,
                                .simulated = c->simulated };
         label.what = *c->variant ? wl_strf(a, "%s (%s)", c->quantity, c->variant) : c->quantity;
-        add_stat(line_for(&lines, &label, merge, a), v);
+        struct line *to = line_for(&lines, &label, merge, a);
+        add_stat(to, v);
+        to->update_s = fmax(to->update_s, c->update_s);
     }
     struct wl_table t = table_with(head, WL_COUNT(head), a);
     for (size_t i = 0; i < lines.n; i++) {
@@ -178,7 +187,7 @@ void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
         wl_table_real(&t, v->max, 4);
         wl_table_cell(&t, v->label.unit);
         wl_table_int(&t, v->readings);
-        wl_table_cell(&t, wl_cmd_energy_note(v->label.estimated, v->label.simulated));
+        wl_table_cell(&t, channel_note(v, a));
         wl_table_row(&t);
     }
     print_table(&t);

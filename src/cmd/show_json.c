@@ -36,6 +36,8 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_bool(o, "simulated", r->simulated);
     wl_json_add_real(o, "util_pct", r->util_pct);
     wl_json_add_real(o, "input_pct", r->input_pct);
+    wl_json_add_real(o, "power_capped_pct", r->power_capped_pct);
+    wl_json_add_real(o, "thermal_capped_pct", r->thermal_capped_pct);
     wl_json_add_str(o, "metric", r->metric);
     wl_json_add_real(o, "metric_value", r->metric_value);
     struct wl_json *sampling = wl_json_add_object(o, "sampling");
@@ -108,6 +110,29 @@ static void add_channels(struct wl_json *root, const struct wl_show_details *d)
         wl_json_add_int(o, "readings", v->readings);
         wl_json_add_bool(o, "estimated", c->estimated);
         wl_json_add_bool(o, "simulated", c->simulated);
+        wl_json_add_real(o, "update_s", c->update_s);
+    }
+}
+
+/* What is known of a device is a flat object of texts. */
+static void add_info(struct wl_json *o, const struct wl_device_row *device, struct wl_arena *a)
+{
+    struct wl_json *info;
+    if (!device->info || wl_json_parse(device->info, device->uuid, &info, a, NULL) < 0) return;
+    for (const char *key = wl_json_key(info, NULL); key; key = wl_json_key(info, key))
+        wl_json_add_str(o, key, wl_json_str(wl_json_get(info, key)));
+}
+
+static void add_devices(struct wl_json *root, const struct wl_show_details *d, struct wl_arena *a)
+{
+    struct wl_json *list = wl_json_add_array(root, "devices");
+    for (size_t i = 0; i < d->devices.n; i++) {
+        const struct wl_device_row *device = &d->devices.v[i];
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_str(o, "uuid", device->uuid);
+        wl_json_add_str(o, "name", device->name);
+        wl_json_add_str(o, "sensor", device->sensor);
+        add_info(o, device, a);
     }
 }
 
@@ -129,5 +154,6 @@ void wl_show_details_json(struct wl_json *o, const struct wl_show_details *d, st
     add_epochs(o, d);
     add_energies(o, d);
     add_channels(o, d);
+    add_devices(o, d, a);
     add_notes(o, d);
 }

@@ -1,4 +1,5 @@
 #include "cmd/show.h"
+#include "cmd/words.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static void print_head(const struct wl_run_row *r, struct wl_arena *a)
     line("flagged", r->flag);
     if (!isnan(r->util_pct)) line("util", wl_strf(a, "%.1f %%", r->util_pct));
     if (!isnan(r->input_pct)) line("input", wl_strf(a, "waited for %.1f %% of the epochs", r->input_pct));
+    if (!isnan(r->power_capped_pct)) line("held down", wl_words_held(r->power_capped_pct, r->thermal_capped_pct, a));
 }
 
 static void print_energy(const struct wl_run_row *r, struct wl_arena *a)

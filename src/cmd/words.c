@@ -36,6 +36,13 @@ const char *wl_words_ratio(double counter_j, double integral_j, struct wl_arena 
 {
     double ratio = wl_energy_ratio(counter_j, integral_j);
     if (isnan(ratio)) return "";
-    const char *warning = wl_energy_ratio_off(ratio) ? wl_strf(a, ", off by more than %g %%", 100 * WL_RATIO_LIMIT) : "";
+    const char *warning =
+        wl_energy_ratio_off(ratio) ? wl_strf(a, ", off by more than %g %%", 100 * WL_RATIO_LIMIT) : "";
     return wl_strf(a, ", ratio %.3f%s", ratio, warning);
+}
+
+const char *wl_words_held(double power_pct, double thermal_pct, struct wl_arena *a)
+{
+    const char *power = wl_strf(a, "%.1f %% of the time by the power limit", power_pct);
+    return isnan(thermal_pct) ? power : wl_strf(a, "%s, %.1f %% by heat", power, thermal_pct);
 }

@@ -23,4 +23,7 @@ const char *wl_words_interval(double lo, double hi, int decimals, struct wl_aren
  * where it is off by more than WL_RATIO_LIMIT; "" where either is missing. */
 const char *wl_words_ratio(double counter_j, double integral_j, struct wl_arena *a);
 
+/* How long GPU clocks were held down: "21.0 % of the time by the power limit, 0.0 % by heat". */
+const char *wl_words_held(double power_pct, double thermal_pct, struct wl_arena *a);
+
 #endif

@@ -19,6 +19,8 @@ static const struct wl_column run_columns[] = {
     { .id = "energy_j", .label = "energy", .unit = "J", .metric = "run-energy", .digits = 4 },
     { .id = "mean_power_w", .label = "mean power", .unit = "W", .metric = "run-power", .digits = 3 },
     { .id = "input_pct", .label = "input wait", .unit = "%", .metric = "run-input", .digits = 3 },
+    { .id = "power_capped", .label = "power-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
+    { .id = "thermal_capped", .label = "heat-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
     { .id = "metric", .label = "last metric", .text = true },
     { .id = "metric_value", .label = "its value", .metric = "quality", .digits = 3 },
     { .id = "reason", .label = "why not used", .text = true },
@@ -50,6 +52,8 @@ static void add_row(struct wl_table_data *t, const struct wl_run_row *run)
     wl_table_data_real(t, run->energy_j);
     wl_table_data_real(t, run->mean_power_w);
     wl_table_data_real(t, run->input_pct);
+    wl_table_data_real(t, run->power_capped_pct);
+    wl_table_data_real(t, run->thermal_capped_pct);
     wl_table_data_text(t, run->metric);
     wl_table_data_real(t, run->metric_value);
     wl_table_data_text(t, wl_run_reason(run, t->arena));

@@ -85,6 +85,7 @@ const struct field wl_channel_map[] = {
     { "counter", F_BOOL, AT(wl_channel_row, counter) },
     { "estimated", F_BOOL, AT(wl_channel_row, estimated) },
     { "simulated", F_BOOL, AT(wl_channel_row, simulated) },
+    { "update_s", F_REAL, AT(wl_channel_row, update_s) },
     { NULL },
 };
 
@@ -140,6 +141,8 @@ static const struct field run_map[] = {
     { "(SELECT 100 * sum(m.value) / sum(p.time_s) FROM epoch p JOIN metric m ON m.run = p.run AND "
       "ifnull(m.epoch, 0) = p.epoch AND m.name = 'input_s' WHERE p.run = r.id)",
       F_REAL, AT(wl_run_row, input_pct) },
+    { "x.power_capped_pct", F_REAL, AT(wl_run_row, power_capped_pct) },
+    { "x.thermal_capped_pct", F_REAL, AT(wl_run_row, thermal_capped_pct) },
     { "x.metric", F_TEXT, AT(wl_run_row, metric) },
     { "x.metric_value", F_REAL, AT(wl_run_row, metric_value) },
     { NULL },

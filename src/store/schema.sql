@@ -1,4 +1,4 @@
--- The store of one or more campaigns: schema version 3.
+-- The store of one or more campaigns: schema version 4.
 --
 -- Conventions
 --   * Facts (campaign ... log) are append-only; triggers (views.sql) refuse what would change them. Derived tables
@@ -111,11 +111,12 @@ CREATE TABLE channel(
   device          INTEGER NOT NULL REFERENCES device,
   quantity        TEXT NOT NULL,          -- power_w, energy_j, sm_util_pct ...
   unit            TEXT NOT NULL,          -- of sample.value
-  scope           TEXT NOT NULL,          -- what the number covers: gpu, module, package, dram, psys, node, job
+  scope           TEXT NOT NULL,          -- what the number covers: gpu, module, package ... (wl_scope in src/power)
   variant         TEXT NOT NULL,          -- of a power reading: instant, average, driver, mean; '' otherwise
   counter         INTEGER NOT NULL DEFAULT 0,  -- 1: grows; differences count
   estimated       INTEGER NOT NULL DEFAULT 0,
   simulated       INTEGER NOT NULL DEFAULT 0,
+  update_s        REAL,                   -- how often the sensor itself moves, as found when it was opened
   UNIQUE(run, device, quantity, scope, variant)
 ) STRICT;
 
@@ -214,7 +215,7 @@ CREATE TABLE stat(
   channel         INTEGER NOT NULL REFERENCES channel,
   epoch           INTEGER,                -- NULL: the whole run
   readings        INTEGER NOT NULL,
-  mean            REAL,                   -- all in channel.unit; mean weighted by time
+  mean            REAL,                   -- all in channel.unit; mean weighted by time; of a counter its rate, unit/s
   sd              REAL,
   min             REAL,
   max             REAL
@@ -234,6 +235,8 @@ CREATE TABLE total(
   util_pct        REAL,                   -- busy time of the GPUs, else of the CPUs; mean over devices
   metric          TEXT,                   -- the main metric; of a run its last value
   metric_value    REAL,
+  power_capped_pct REAL,                  -- time in which the power limit held the clock down; mean over GPUs
+  thermal_capped_pct REAL,                -- the same of the temperature
   PRIMARY KEY(run, epoch)
 ) STRICT, WITHOUT ROWID;
 

@@ -22,7 +22,7 @@
 
 #include "base/base.h"
 
-#define WL_STORE_VERSION 3
+#define WL_STORE_VERSION 4
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 #define WL_NO_NS INT64_MIN /* a time that is not known */
@@ -182,7 +182,8 @@ struct wl_stat_row {
     int64_t channel;
     double epoch; /* NAN: the whole run */
     int64_t readings;
-    double mean, sd, min, max; /* in the channel's unit; mean weighted by time */
+    double mean, sd, min,
+        max; /* in the channel's unit; mean weighted by time. Of a counter: mean is its rate, unit/s */
 };
 
 /* A quantity in % over the training of a run (wl_variation_of in stats/stats.h); intervals NAN where too short. */
@@ -246,9 +247,10 @@ struct wl_device_rows {
 struct wl_channel_row {
     int64_t id, run, device;
     const char *quantity, *unit; /* "power_w", "W" */
-    const char *scope;           /* gpu, module, package, dram, psys, node, job */
+    const char *scope;           /* gpu, module, package ... as enum wl_scope of src/power */
     const char *variant;         /* of a power reading: instant, average ...; "" otherwise */
     bool counter, estimated, simulated;
+    double update_s; /* how often the sensor itself moves; NAN: not known */
 };
 struct wl_channel_rows {
     struct wl_channel_row *v;
@@ -308,6 +310,8 @@ struct wl_run_row {
     bool estimated, simulated;     /* of that energy */
     double util_pct;               /* busy time of the GPUs, else of the CPUs */
     double input_pct;              /* share of the epochs' time that ranks waited for input; NAN: not told */
+    double power_capped_pct;       /* share of time in which the power limit, */
+    double thermal_capped_pct;     /* and the temperature, held the GPU clocks down; mean over GPUs */
     const char *metric;            /* the main metric and its last value */
     double metric_value;
 };

@@ -43,7 +43,11 @@ SELECT x.run, x.epoch,
                  WHERE c.run = x.run AND c.quantity = 'sm_util_pct'),
                 (SELECT avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND ifnull(u.epoch, 0) = x.epoch
                  WHERE c.run = x.run AND c.quantity = 'cpu_util_pct')) AS util_pct,
-       m.name AS metric, m.value AS metric_value
+       m.name AS metric, m.value AS metric_value,
+       (SELECT 100 * avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND ifnull(u.epoch, 0) = x.epoch
+        WHERE c.run = x.run AND c.quantity = 'power_capped_s') AS power_capped_pct,
+       (SELECT 100 * avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND ifnull(u.epoch, 0) = x.epoch
+        WHERE c.run = x.run AND c.quantity = 'thermal_capped_s') AS thermal_capped_pct
 FROM (SELECT id AS run, 0 AS epoch FROM run UNION ALL SELECT run, epoch FROM epoch) x
 LEFT JOIN metric m ON m.id =
   CASE WHEN x.epoch THEN (SELECT id FROM ranked_metric k WHERE k.run = x.run AND k.epoch = x.epoch

@@ -82,3 +82,21 @@ expect(energy(s, "counter")["energy_j"] is None and energy(s, "integral")["energ
 # Every call takes 4 ms: the GPU driver gets a thread of its own and ticks are skipped, the energy stays right.
 s = measure("power=250; latency_us=4000", 1.5, "--rate-hz", "100")
 expect(near(energy(s, "counter")["energy_j"], 250 * s["time_s"], 0.03), "a slow driver", s)
+
+# What held the clock down, who else was there and what the device is: in the summary, in the store, by show.
+with tempfile.TemporaryDirectory() as folder:
+    env = environment("power=250; capped=0.3; thermal=0.1; pids=1; arch=7; update_ms=50")
+    r = subprocess.run([wattlaw, "measure", "--nvml-library", fake, "--json", "s.json", "--", "sleep", "1.2"], cwd=folder,
+                       env=env, text=True, capture_output=True)
+    with open(os.path.join(folder, "s.json"), encoding="utf-8") as f:
+        s = json.load(f)
+    expect(near(s["power_capped_pct"], 30, 0.05) and near(s["thermal_capped_pct"], 10, 0.05), "shares of time", s)
+    expect(len(s["notes"]) == 1 and "not alone on it: 1 process of others" in s["notes"][0], "company", s)
+    for text in ("held down    30.", "of the time by the power limit", "note         GPU-a0000000", "every "):
+        expect(text in r.stderr, f"{text} in the summary", r.stderr)
+    r = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", "1"], cwd=folder, text=True, capture_output=True)
+    for text in ("held down 30.", "power_capped_s", "s/s", "warn  power GPU-a0000000", "driver 535.104.05"):
+        expect(text in r.stdout, f"{text} is shown", r.stdout)
+    r = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", "1", "--json"], cwd=folder, text=True, capture_output=True)
+    for text in ("Ampere", "92.00.45.00.00", "persistence"):
+        expect(text in r.stdout, f"{text} is in the device's record", r.stdout)
