@@ -28,7 +28,8 @@ static struct wl_plan_buffer buffer(const struct wl_plan *p, const struct wl_use
 /* The three passes of a convolution or matrix product take as many each; copies and sums of gradients take none. */
 static double step_flops(const struct wl_step *s)
 {
-    bool multiplies = !strncmp(s->what, "forward", strlen("forward")) || !strncmp(s->what, "backward", strlen("backward"));
+    bool multiplies =
+        !strncmp(s->what, "forward", strlen("forward")) || !strncmp(s->what, "backward", strlen("backward"));
     return multiplies ? wl_node_flops(s->node) : 0;
 }
 

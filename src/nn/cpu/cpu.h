@@ -29,8 +29,8 @@ int wl_cpu_in_layout(struct wl_program *p, const struct wl_node *n, struct wl_bu
 int wl_cpu_reorder(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
                    struct wl_err *e);
 
-/* The parameter n->par[0] with these dimensions, f32 in the layout `master` (NULL: as wanted); *out is what a kernel reads
- * in the wanted layout and type: the parameter, or the copy that a step makes. */
+/* The parameter n->par[0] with these dimensions, f32 in the layout `master` (NULL: as wanted); *out is what a kernel
+ * reads in the wanted layout and type: the parameter, or the copy that a step makes. */
 int wl_cpu_weights(struct wl_program *p, const struct wl_node *n, wl_md master, wl_md want, const struct wl_dims *dims,
                    struct wl_buf **out, struct wl_err *e);
 
