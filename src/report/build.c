@@ -37,6 +37,8 @@ int wl_report_build(struct wl_document **out, struct wl_store *store, const stru
     rc = wl_add_factors(&g, d, e);
     if (rc) return rc;
     wl_add_energy(&g, d);
+    rc = wl_add_series(&g, d, e);
+    if (rc) return rc;
     rc = wl_add_hours(&g, d, e);
     if (rc == 0) rc = wl_add_utilisation(&g, d, e);
     if (rc == 0) rc = wl_add_trace(&g, d, e);

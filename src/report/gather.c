@@ -179,17 +179,20 @@ static void name_groups(struct wl_gathered *g)
     if (split) add_overview(g, which, slots);
 }
 
+/* "epoch-time" + "-2-bert" + "-constant-global-batch", and titles alike. */
 char *wl_facet_title(const struct wl_gathered *g, size_t facet, const char *title)
 {
     const char *workload = g->facets[facet].workload;
-    return workload ? wl_strf(g->arena, "%s, %s", title, workload) : wl_strdup(g->arena, title);
+    return wl_strf(g->arena, "%s%s%s%s%s", title, workload ? ", " : "", workload ? workload : "", g->series ? ", " : "",
+                   g->series ? g->series : "");
 }
 
 char *wl_facet_id(const struct wl_gathered *g, size_t facet, const char *id)
 {
     const char *workload = g->facets[facet].workload;
-    return workload ? wl_strf(g->arena, "%s-%zu-%s", id, facet, wl_slug(workload, g->arena))
-                    : wl_strdup(g->arena, id);
+    const char *of = workload ? wl_strf(g->arena, "-%zu-%s", facet, wl_slug(workload, g->arena)) : "";
+    const char *series = g->series ? wl_strf(g->arena, "-%s", wl_slug(g->series, g->arena)) : "";
+    return wl_strf(g->arena, "%s%s%s", id, of, series);
 }
 
 static bool any_epoch(const struct wl_observations *o)
@@ -211,5 +214,24 @@ int wl_gather(struct wl_gathered *g, struct wl_store *store, const struct wl_rep
     g->whole_runs = !any_epoch(&g->observations);
     sort_groups(g);
     name_groups(g);
+    return 0;
+}
+
+int wl_gather_series(struct wl_gathered *out, const struct wl_gathered *g, const char *batch, struct wl_err *e)
+{
+    struct wl_law_options how = { .response = WL_LAW_TIME, .drop_epochs = g->options.drop_epochs };
+    const struct wl_law_group *any = &g->law.groups[0]; /* all have the same columns */
+    for (size_t i = 0; i < any->n_key; i++) {
+        const char *column = any->key[i].column;
+        bool is_batch = wl_streq(column, "local_batch") || wl_streq(column, "global_batch");
+        if (!is_batch && !wl_streq(column, "accumulation")) wl_strs_add(g->arena, &how.by, column);
+    }
+    wl_strs_add(g->arena, &how.by, batch);
+    *out = *g;
+    int rc = wl_law_fit(&g->observations, &how, &out->law, g->arena, e);
+    if (rc) return rc;
+    out->series = wl_streq(batch, "local_batch") ? "constant local batch" : "constant global batch";
+    sort_groups(out);
+    name_groups(out);
     return 0;
 }

@@ -32,16 +32,22 @@ struct wl_gathered {
     struct wl_variation_rows variations; /* of utilisation, by run */
     struct wl_law_result law;
     struct wl_report_group *groups; /* in the order of workloads and settings */
-    size_t n_groups; /* what tables hold */
-    size_t n_drawn;  /* behind the groups, once more those that stand for their workload in the first facet */
+    size_t n_groups;                /* what tables hold */
+    size_t n_drawn; /* behind the groups, once more those that stand for their workload in the first facet */
     struct wl_report_facet *facets;
     size_t n_facets;
-    bool whole_runs; /* no run told of epochs: times and energies are those of whole runs */
+    const char *series; /* "constant global batch": behind titles and ids of figures; NULL: the law's own grouping */
+    bool whole_runs;    /* no run told of epochs: times and energies are those of whole runs */
     struct wl_arena *arena;
 };
 
 int wl_gather(struct wl_gathered *g, struct wl_store *store, const struct wl_report_options *options,
               struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The same runs in groups of one value of `batch` ("local_batch", "global_batch"), whatever the law's own rule takes.
+ */
+int wl_gather_series(struct wl_gathered *out, const struct wl_gathered *g, const char *batch,
+                     struct wl_err *e) WL_MUST_CHECK;
 
 const struct wl_run_row *wl_gathered_run(const struct wl_gathered *g, int64_t id); /* NULL: not there */
 size_t wl_gathered_count(const struct wl_gathered *g, enum wl_run_status status);
@@ -73,6 +79,9 @@ void wl_add_findings(const struct wl_gathered *g, struct wl_document *d);
 void wl_add_warnings(const struct wl_gathered *g, struct wl_document *d);
 void wl_add_scaling(const struct wl_gathered *g, struct wl_document *d);
 void wl_add_law_tables(const struct wl_gathered *g, struct wl_document *d, struct wl_section *s);
+void wl_add_scaling_figures(const struct wl_gathered *g, struct wl_document *d, struct wl_section *s);
+void wl_add_energy_figures(const struct wl_gathered *g, struct wl_document *d, struct wl_section **s);
+int wl_add_series(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 void wl_add_models(const struct wl_gathered *g, struct wl_document *d);
 int wl_add_factors(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 void wl_add_energy(const struct wl_gathered *g, struct wl_document *d);

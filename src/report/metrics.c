@@ -92,11 +92,13 @@ const struct wl_metric wl_metrics[] = {
       "mean over devices of the mean reading in each interval; the band runs from the smallest to the largest device",
       "utilisation sensors" },
     { "utilisation-mean", "mean utilisation", "%",
-      "mean of the readings of all devices from the first epoch's begin to the last one's end; over runs with the interval "
+      "mean of the readings of all devices from the first epoch's begin to the last one's end; over runs with the "
+      "interval "
       "of t(n - 1), of one run with that of 400 draws of batches of sqrt(n) instants",
       "utilisation sensors" },
     { "utilisation-cv", "variation of utilisation", "%",
-      "100 sd / mean: of a device over time, mean over devices; between the devices at one instant, mean over instants; of "
+      "100 sd / mean: of a device over time, mean over devices; between the devices at one instant, mean over "
+      "instants; of "
       "all readings (pooled); intervals as of the mean",
       "utilisation sensors" },
     { "utilisation-joint", "joint utilisation", "%", "readings of two quantities of a device at one instant",

@@ -232,16 +232,21 @@ static struct wl_figure *speedup_figure(const struct wl_gathered *g, size_t face
     return f;
 }
 
+void wl_add_scaling_figures(const struct wl_gathered *g, struct wl_document *d, struct wl_section *s)
+{
+    for (size_t k = 0; k < g->n_facets; k++) {
+        struct wl_figure *time = time_figure(g, k), *speedup = speedup_figure(g, k);
+        if (!wl_figure_empty(time)) wl_section_figure(d, s, time);
+        if (!wl_figure_empty(speedup)) wl_section_figure(d, s, speedup);
+    }
+}
+
 void wl_add_scaling(const struct wl_gathered *g, struct wl_document *d)
 {
     size_t configs = 0;
     for (size_t i = 0; i < g->n_groups; i++) configs += g->groups[i].law->n_configs;
     if (configs == 0) return; /* no run told how many workers it had */
     struct wl_section *s = wl_document_section(d, "scaling", "Time against workers");
-    for (size_t k = 0; k < g->n_facets; k++) {
-        struct wl_figure *time = time_figure(g, k), *speedup = speedup_figure(g, k);
-        if (!wl_figure_empty(time)) wl_section_figure(d, s, time);
-        if (!wl_figure_empty(speedup)) wl_section_figure(d, s, speedup);
-    }
+    wl_add_scaling_figures(g, d, s);
     wl_add_law_tables(g, d, s);
 }

@@ -1,0 +1,37 @@
+/* The other way to scale: where both batch sizes vary, the law holds one of them fixed while workers change; this
+ * section holds the other one fixed (the series of Huber et al. 2025). */
+#include "report/gather.h"
+
+static bool has_key(const struct wl_gathered *g, const char *column)
+{
+    const struct wl_law_group *any = &g->law.groups[0];
+    for (size_t i = 0; i < any->n_key; i++) {
+        if (wl_streq(any->key[i].column, column)) return true;
+    }
+    return false;
+}
+
+/* Does a group of the series have runs at two worker counts? */
+static bool scales(const struct wl_gathered *g)
+{
+    for (size_t i = 0; i < g->n_groups; i++) {
+        if (g->groups[i].law->n_configs > 1) return true;
+    }
+    return false;
+}
+
+int wl_add_series(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e)
+{
+    struct wl_gathered series;
+    if (g->n_groups == 0) return 0;
+    bool local = has_key(g, "local_batch");
+    if (local == has_key(g, "global_batch")) return 0; /* one batch size, or a grid in which both are named */
+    int rc = wl_gather_series(&series, g, local ? "global_batch" : "local_batch", e);
+    if (rc || !scales(&series)) return rc;
+    char *title = wl_strdup(g->arena, series.series);
+    title[0] = (char)(title[0] - 'a' + 'A');
+    struct wl_section *s = wl_document_section(d, wl_slug(series.series, g->arena), title);
+    wl_add_scaling_figures(&series, d, s);
+    wl_add_energy_figures(&series, d, &s);
+    return 0;
+}
