@@ -166,6 +166,23 @@ static void sections_of_the_analysis(void **state)
     assert_true(fabs(kwh - of_table) < 1e-9 * kwh);
 }
 
+/* Both batch sizes vary: the law holds the local one fixed, and the other way to scale has figures of its own. */
+static void the_other_batch_held_fixed(void **state)
+{
+    struct wl_document *d = report_of(&made_small, *state);
+    const struct wl_figure *f = figure(d, "epoch-time-constant-global-batch");
+    size_t across = 0; /* groups with runs at both worker counts: local batches of 2 b and b */
+    assert_non_null(f);
+    assert_holds(f->title, "constant global batch");
+    for (size_t i = 0; i < f->n_series; i++) {
+        const struct wl_series *s = &f->series[i];
+        if (s->style == WL_STYLE_POINTS && s->n > 1 && s->x[0] != s->x[s->n - 1]) across++;
+    }
+    assert_int_equal(across, 1);
+    assert_non_null(figure(d, "speedup-constant-global-batch"));
+    assert_true(figure(d, "energy-ratio-constant-global-batch")->estimated);
+}
+
 static void too_many_groups_for_one_figure(void **state)
 {
     struct wl_document *d = report_of(&made_capped, *state);
@@ -318,6 +335,7 @@ int main(void)
         WITH_ARENA(large),
         WITH_ARENA(no_energy),
         WITH_ARENA(sections_of_the_analysis),
+        WITH_ARENA(the_other_batch_held_fixed),
         WITH_ARENA(too_many_groups_for_one_figure),
         WITH_ARENA(chosen_run),
         WITH_ARENA(one_worker_count),
