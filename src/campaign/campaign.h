@@ -46,6 +46,7 @@ struct wl_data_keys {
 struct wl_measure_keys {
     struct wl_power_opts power;      /* sensors, rate_hz and what they need */
     struct wl_mark_regex_opts regex; /* none: the workload writes marks */
+    double idle_s;                   /* rest before and behind each run that is measured; 0: none */
 };
 
 struct wl_cap_keys {
@@ -191,6 +192,7 @@ struct wl_run_how {
                                 * log, and a signal stops the job */
     double timeout_s;          /* 0: none */
     double grace_s;            /* between SIGTERM and SIGKILL */
+    double idle_s;             /* time to measure at rest before and behind the command; 0: none */
     const struct wl_power_opts *power;
     const struct wl_mark_regex_opts *regex;
     const struct wl_cap_request *cap;          /* set before the job starts, put back behind its end; NULL: none */
@@ -271,9 +273,10 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, 
 
 /* ---- what follows from a run -------------------------------------------------------------------------------- */
 
-/* The derived rows of a run from its facts in the store, between two instants of its host's clock. `label` may be
+/* The derived rows of a run from its facts in the store, between two instants of its host's clock; idle_s: rest
+ * before and behind that was measured (NAN: none). `label` may be
  * NULL, see wl_run_result. */
-int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns, double period_s,
+int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns, double period_s, double idle_s,
               struct wl_derived *out, const char **label, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The name of this machine in tables: its GPUs, else its CPU model. `sensors` may be NULL. */

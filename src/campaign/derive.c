@@ -13,6 +13,7 @@ struct window {
 struct derivation {
     struct wl_store *store;
     int64_t run, max_gap_ns;
+    double idle_s;          /* rest before and behind the job; NAN: none */
     struct window *windows; /* the run first */
     size_t n_windows;
     struct wl_mark_rows marks;
@@ -151,18 +152,60 @@ static int quantity_of(const struct derivation *d, size_t channel)
     return wl_quantity_from(d->channels.v[channel].quantity);
 }
 
+/* The power series of the same device and scope; NULL: there is none. */
+static const struct wl_series *power_beside(const struct derivation *d, size_t c)
+{
+    for (size_t k = 0; k < d->channels.n; k++)
+        if (quantity_of(d, k) == WL_POWER && d->channels.v[k].device == d->channels.v[c].device &&
+            wl_streq(d->channels.v[k].scope, d->channels.v[c].scope))
+            return &d->series[k];
+    return NULL;
+}
+
+/* Of a channel of power or energy. */
+static struct wl_energy energy_between(const struct derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
+{
+    const struct wl_channel_row *row = &d->channels.v[c];
+    struct wl_gauge g = { row->update_s, row->window_s, row->delay_s };
+    if (quantity_of(d, c) == WL_POWER) return wl_energy_of_power(&d->series[c], t0_ns, t1_ns, d->max_gap_ns, &g);
+    return wl_energy_of_counter(&d->series[c], power_beside(d, c), t0_ns, t1_ns, d->max_gap_ns, &g);
+}
+
+static bool is_energetic(const struct derivation *d, size_t c)
+{
+    return quantity_of(d, c) == WL_POWER || quantity_of(d, c) == WL_ENERGY;
+}
+
 static void compute_energies(struct derivation *d)
 {
     d->energy = wl_new_array(d->a, struct wl_energy, d->channels.n * d->n_windows);
     for (size_t c = 0; c < d->channels.n; c++)
-        for (size_t w = 0; w < d->n_windows; w++) {
-            const struct window *at = &d->windows[w];
-            struct wl_energy *to = &d->energy[c * d->n_windows + w];
-            if (quantity_of(d, c) == WL_POWER)
-                *to = wl_energy_of_power(&d->series[c], at->t0_ns, at->t1_ns, d->max_gap_ns);
-            else if (quantity_of(d, c) == WL_ENERGY)
-                *to = wl_energy_of_counter(&d->series[c], at->t0_ns, at->t1_ns, d->max_gap_ns);
-        }
+        for (size_t w = 0; w < d->n_windows && is_energetic(d, c); w++)
+            d->energy[c * d->n_windows + w] = energy_between(d, c, d->windows[w].t0_ns, d->windows[w].t1_ns);
+}
+
+/* ---- at rest ---- */
+
+struct rest {
+    double before_w, after_w;
+};
+
+/* Mean power at rest. Behind the job the first quarter is left out: clocks and fans come down. */
+static struct rest rest_of(const struct derivation *d, size_t c)
+{
+    struct rest r = { NAN, NAN };
+    if (!(d->idle_s > 0)) return r;
+    int64_t idle_ns = (int64_t)(d->idle_s * WL_NS_PER_S), start = d->windows[0].t0_ns, end = d->windows[0].t1_ns;
+    r.before_w = energy_between(d, c, start - idle_ns, start).mean_w;
+    r.after_w = energy_between(d, c, end + idle_ns / 4, end + idle_ns).mean_w;
+    return r;
+}
+
+/* What a device at rest would have drawn; where one end is not known, as at the other. */
+static double idle_j(const struct rest *r, const struct window *w)
+{
+    double mean_w = isnan(r->before_w) ? r->after_w : isnan(r->after_w) ? r->before_w : (r->before_w + r->after_w) / 2;
+    return mean_w * (double)(w->t1_ns - w->t0_ns) / WL_NS_PER_S;
 }
 
 /* Is the channel's energy known in every window? */
@@ -216,13 +259,62 @@ static const char *choose_all(const struct derivation *d, bool *chosen)
 static bool is_row(const struct derivation *d, size_t c, const bool *chosen)
 {
     int q = quantity_of(d, c);
-    if (q != WL_POWER && q != WL_ENERGY) return false;
+    if (!is_energetic(d, c)) return false;
     for (size_t k = 0; k < d->channels.n; k++) {
         const struct wl_channel_row *a = &d->channels.v[c], *b = &d->channels.v[k];
         bool same = k != c && a->device == b->device && wl_streq(a->scope, b->scope) && quantity_of(d, k) == q;
         if (same && !chosen[c] && (chosen[k] || k < c)) return false;
     }
     return true;
+}
+
+/* ---- phases ---- */
+
+/* Adds the span to the row of its phase and device. */
+static void add_span(struct derivation *d, struct wl_phase_row *rows, size_t *n, const char *phase, size_t c,
+                     const struct window *w)
+{
+    const struct wl_channel_row *channel = &d->channels.v[c];
+    struct wl_energy e = energy_between(d, c, w->t0_ns, w->t1_ns);
+    size_t i = 0;
+    while (i < *n && !(wl_streq(rows[i].phase, phase) && rows[i].device == channel->device &&
+                       wl_streq(rows[i].scope, channel->scope)))
+        i++;
+    if (i == *n)
+        rows[(*n)++] = (struct wl_phase_row) { .phase = phase,
+                                               .device = channel->device,
+                                               .scope = channel->scope,
+                                               .method = quantity_of(d, c) == WL_ENERGY ? "counter" : "integral",
+                                               .estimated = channel->estimated,
+                                               .simulated = channel->simulated };
+    rows[i].spans++;
+    rows[i].time_s += (double)(w->t1_ns - w->t0_ns) / WL_NS_PER_S;
+    rows[i].energy_j += e.energy_j;
+    rows[i].energy_lo_j += e.lo_j;
+    rows[i].energy_hi_j += e.hi_j;
+}
+
+/* Rank 0's pairs of phase marks; phases may nest, one of a name is open at a time. */
+static void find_phases(struct derivation *d, const bool *chosen)
+{
+    struct wl_phase_row *rows = wl_new_array(d->a, struct wl_phase_row, d->marks.n * d->channels.n);
+    size_t n = 0;
+    struct wl_mark begin, end;
+    for (size_t i = 0; i < d->marks.n; i++) {
+        if (d->marks.v[i].rank != 0 || !read_mark(d, i, &begin) || begin.word != WL_MARK_PHASE_BEGIN) continue;
+        const char *name = wl_strdup(d->a, wl_mark_str(&begin, "name"));
+        for (size_t k = i + 1; k < d->marks.n; k++) {
+            if (d->marks.v[k].rank != 0 || !read_mark(d, k, &end) || !wl_streq(wl_mark_str(&end, "name"), name))
+                continue;
+            if (end.word != WL_MARK_PHASE_END) continue;
+            struct window w = { NAN, begin.t_ns, end.t_ns };
+            for (size_t c = 0; c < d->channels.n; c++)
+                if (chosen[c]) add_span(d, rows, &n, name, c, &w);
+            break;
+        }
+    }
+    d->out->phases = rows;
+    d->out->n_phases = n;
 }
 
 static const char *find_energies(struct derivation *d)
@@ -234,6 +326,7 @@ static const char *find_energies(struct derivation *d)
     for (size_t c = 0; c < d->channels.n; c++) {
         if (!is_row(d, c, chosen)) continue;
         const struct wl_channel_row *row = &d->channels.v[c];
+        struct rest rest = rest_of(d, c);
         for (size_t w = 0; w < d->n_windows; w++) {
             const struct wl_energy *e = &d->energy[c * d->n_windows + w];
             rows[n++] = (struct wl_energy_row) { .epoch = d->windows[w].epoch,
@@ -241,6 +334,11 @@ static const char *find_energies(struct derivation *d)
                                                  .scope = row->scope,
                                                  .method = quantity_of(d, c) == WL_ENERGY ? "counter" : "integral",
                                                  .energy_j = e->energy_j,
+                                                 .energy_lo_j = e->lo_j,
+                                                 .energy_hi_j = e->hi_j,
+                                                 .idle_before_w = rest.before_w,
+                                                 .idle_after_w = rest.after_w,
+                                                 .idle_j = idle_j(&rest, &d->windows[w]),
                                                  .mean_power_w = e->mean_w,
                                                  .coverage = e->coverage,
                                                  .estimated = row->estimated,
@@ -250,6 +348,7 @@ static const char *find_energies(struct derivation *d)
     }
     d->out->energies = rows;
     d->out->n_energies = n;
+    find_phases(d, chosen);
     return label;
 }
 
@@ -347,10 +446,12 @@ static int read_facts(struct derivation *d, struct wl_err *e)
     return rc;
 }
 
-int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns, double period_s,
+int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns, double period_s, double idle_s,
               struct wl_derived *out, const char **label, struct wl_arena *a, struct wl_err *e)
 {
-    struct derivation d = { .store = s, .run = run, .max_gap_ns = wl_max_gap_ns(period_s), .out = out, .a = a };
+    struct derivation d = {
+        .store = s, .run = run, .max_gap_ns = wl_max_gap_ns(period_s), .idle_s = idle_s, .out = out, .a = a
+    };
     *out = (struct wl_derived) { 0 };
     int rc = read_facts(&d, e);
     if (rc < 0) return rc;

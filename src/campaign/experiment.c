@@ -92,6 +92,13 @@ static const struct wl_opt data_rows[] = {
 static const struct wl_opt measure_rows[] = {
     WL_POWER_OPT_ROWS(struct wl_measure_keys, power),
     WL_MARK_REGEX_OPT_ROWS(struct wl_measure_keys, regex),
+    { .name = "idle",
+      KEY(WL_DURATION, idle_s),
+      .def = "0",
+      .min = 0,
+      .max = 25,
+      .unit = "s",
+      .help = "measure the machine at rest for so long before and behind each run; 0: not" },
     WL_OPT_END,
 };
 #undef SECTION

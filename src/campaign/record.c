@@ -59,6 +59,7 @@ static int store_device(struct wl_record *r, size_t i, const char *host, struct 
 static int store_channel(struct wl_record *r, size_t i, struct wl_err *e)
 {
     const struct wl_channel *c = &r->sensors->channels[i];
+    struct wl_gauge g = wl_gauge_of(&r->sensors->devices[c->device], c);
     struct wl_channel_row row = { .run = r->run,
                                   .device = r->device_ids[c->device],
                                   .quantity = wl_quantity_name(c->quantity),
@@ -68,7 +69,9 @@ static int store_channel(struct wl_record *r, size_t i, struct wl_err *e)
                                   .counter = wl_quantity_counts(c->quantity),
                                   .estimated = c->estimated,
                                   .simulated = c->simulated,
-                                  .update_s = c->update_s };
+                                  .update_s = g.update_s,
+                                  .window_s = g.window_s,
+                                  .delay_s = g.delay_s };
     return wl_store_channel(r->store, &row, &r->channel_ids[i], e);
 }
 

@@ -101,6 +101,16 @@ static void take_over(struct live *l)
         out->flag = "the wattlaw that had set the caps died: they were put back";
 }
 
+/* ---- at rest ---- */
+
+/* The machine at rest, for its idle power; a signal ends it and waits for its turn. The rings keep what is read. */
+static void rest(const struct live *l)
+{
+    const struct wl_signals *signals = l->how->signals;
+    struct pollfd coming = { .fd = signals ? wl_signals_fd(signals) : -1, .events = POLLIN };
+    if (l->how->idle_s > 0) poll(&coming, 1, (int)(l->how->idle_s * 1e3));
+}
+
 /* ---- while it runs ---- */
 
 /* A campaign's job is stopped when nothing more can be stored; a measured command goes on. */
@@ -170,6 +180,9 @@ static void watch(struct live *l)
 /* What the kernel has accounted to this process since cpu0; its children, guard and job, are not in it. */
 static double own_cpu_s(const struct live *l) { return (double)(wl_process_cpu_ns() - l->cpu0_ns) / WL_NS_PER_S; }
 
+/* The rest that was measured, NAN: none. */
+static double idle_s(const struct live *l) { return l->how->idle_s > 0 ? l->how->idle_s : NAN; }
+
 /* Read back, put back, and both told in the run's log. */
 static void end_caps(struct live *l)
 {
@@ -232,6 +245,7 @@ static struct wl_run_end end_row(struct live *l)
     end.ticks_skipped = (double)s->skipped;
     end.samples_lost = (double)s->lost;
     end.own_cpu_s = own_cpu_s(l);
+    end.idle_s = idle_s(l);
     return end;
 }
 
@@ -239,7 +253,7 @@ static int store_end(struct live *l, struct wl_err *e)
 {
     struct wl_run_result *out = l->out;
     struct wl_record *r = &l->record;
-    int rc = wl_derive(r->store, r->run, out->start_ns, out->end_ns, out->sampling.period_s, &out->derived,
+    int rc = wl_derive(r->store, r->run, out->start_ns, out->end_ns, out->sampling.period_s, idle_s(l), &out->derived,
                        &out->scope_label, l->a, e);
     if (rc < 0) return rc;
     note_achieved(l);
@@ -255,6 +269,10 @@ static int finish(struct live *l, struct wl_err *e)
 {
     struct wl_run_result *out = l->out;
     struct wl_record *r = &l->record;
+    if (!out->not_started) {
+        wl_sampler_edges(r->sampler);
+        rest(l);
+    }
     wl_sampler_stop(r->sampler);
     out->end_ns = l->task.end.t_ns;
     if (l->how->team) wl_mates_judge(&l->mates, out);
@@ -345,6 +363,10 @@ int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *ho
     if (rc == 0 && !l->follows) rc = begin_measuring(l, &caps_rc, &why, e);
     if (rc < 0) return rc;
     if (caps_rc < 0) return not_started(l, wl_fail(e, caps_rc, "%s", why.msg), e);
+    if (!l->follows) {
+        rest(l);
+        wl_sampler_edges(l->record.sampler);
+    }
     rc = wl_task_go(&l->task, e);
     return rc < 0 ? not_started(l, rc, e) : run_started(l, e);
 }

@@ -321,6 +321,7 @@ static int prepare_run(struct sweep *s, size_t i, struct wl_run_how *how, struct
     how->env = env;
     how->timeout_s = x->launch.timeout_s;
     how->grace_s = x->launch.grace_s;
+    how->idle_s = x->measure.idle_s;
     how->power = &x->measure.power;
     how->regex = &x->measure.regex;
     struct wl_cap_request *cap = wl_new(a, struct wl_cap_request);

@@ -10,7 +10,7 @@ enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
 struct options {
     const char *store, *name, *json;
     bool quiet, cap_dry_run;
-    double grace_s;
+    double grace_s, idle_s;
     struct wl_cap_request cap;
     struct wl_cap_opts cap_opts;
     struct wl_power_opts power;
@@ -60,6 +60,14 @@ static const struct wl_opt rows[] = {
       .offset = offsetof(struct options, json),
       .help = "file for the summary as JSON; - is stderr" },
     { .name = "quiet", .type = WL_FLAG, .offset = offsetof(struct options, quiet), .help = "no summary" },
+    { .name = "idle",
+      .type = WL_DURATION,
+      .offset = offsetof(struct options, idle_s),
+      .def = "0",
+      .min = 0,
+      .max = 25,
+      .unit = "s",
+      .help = "measure the machine at rest for so long before and behind the command; 0: not" },
     { .name = "grace",
       .type = WL_DURATION,
       .offset = offsetof(struct options, grace_s),
@@ -173,6 +181,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
                               .workload = wl_path_base(command[0]),
                               .pass_through = true,
                               .grace_s = o->grace_s,
+                              .idle_s = o->idle_s,
                               .power = &o->power,
                               .regex = &o->regex,
                               .cap = &o->cap,

@@ -18,7 +18,7 @@ static const struct wl_channel *channel_of(const struct wl_run_result *r, int64_
 /* One line a scope and method: devices of a scope do not overlap. */
 struct scope_sum {
     const char *scope, *method;
-    double energy_j, mean_w;
+    double energy_j, lo_j, hi_j, mean_w, idle_j;
     bool estimated, simulated, chosen;
 };
 
@@ -32,6 +32,9 @@ static size_t sum_scopes(const struct wl_run_result *r, struct scope_sum *out)
         while (k < n && !(wl_streq(out[k].scope, row->scope) && wl_streq(out[k].method, row->method))) k++;
         if (k == n) out[n++] = (struct scope_sum) { .scope = row->scope, .method = row->method };
         out[k].energy_j += row->energy_j;
+        out[k].lo_j += row->energy_lo_j;
+        out[k].hi_j += row->energy_hi_j;
+        out[k].idle_j += row->idle_j;
         out[k].mean_w += row->mean_power_w;
         out[k].estimated |= row->estimated;
         out[k].simulated |= row->simulated;
@@ -71,6 +74,23 @@ static void print_check(const struct scope_sum *sums, size_t n, const struct sco
     }
 }
 
+/* The rest before and behind the command is summed over the devices of the scope. */
+static void print_above_idle(const struct wl_run_result *r, const struct scope_sum *sum, struct wl_arena *a)
+{
+    double before_w = 0, after_w = 0;
+    for (size_t i = 0; i < r->derived.n_energies; i++) {
+        const struct wl_energy_row *row = &r->derived.energies[i];
+        if (!whole_run(row->epoch) || !wl_streq(row->scope, sum->scope) || !wl_streq(row->method, sum->method))
+            continue;
+        before_w += row->idle_before_w;
+        after_w += row->idle_after_w;
+    }
+    fprintf(stderr, "  above idle   %s%s: at rest %s before and %s behind the command\n",
+            wl_human(a, sum->energy_j - sum->idle_j, "J"), mark_of(sum->estimated, sum->simulated),
+            isnan(before_w) ? "unknown" : wl_human(a, before_w, "W"),
+            isnan(after_w) ? "unknown" : wl_human(a, after_w, "W"));
+}
+
 /* One line a scope. */
 static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
 {
@@ -86,12 +106,13 @@ static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
             fprintf(stderr, "  energy       unknown, %s: the run was too short to integrate\n", best->scope);
             continue;
         }
-        fprintf(stderr, "  energy       %s, mean %s, %s", wl_human(a, best->energy_j, "J"),
-                wl_human(a, best->mean_w, "W"), best->scope);
+        fprintf(stderr, "  energy       %s%s, mean %s, %s", wl_human(a, best->energy_j, "J"),
+                wl_words_energy_range(best->lo_j, best->hi_j, a), wl_human(a, best->mean_w, "W"), best->scope);
         if (!best->estimated) fprintf(stderr, " by %s", best->method);
         fputs(mark_of(best->estimated, best->simulated), stderr);
         print_check(sums, n, best, a);
         fputc('\n', stderr);
+        if (!isnan(best->idle_j)) print_above_idle(r, best, a);
     }
 }
 
@@ -225,6 +246,9 @@ static void json_energies(const struct wl_run_result *r, struct wl_json *root, s
         wl_json_add_str(o, "scope", sums[i].scope);
         wl_json_add_str(o, "method", sums[i].method);
         wl_json_add_real(o, "energy_j", sums[i].energy_j);
+        wl_json_add_real(o, "energy_lo_j", sums[i].lo_j);
+        wl_json_add_real(o, "energy_hi_j", sums[i].hi_j);
+        wl_json_add_real(o, "idle_j", sums[i].idle_j);
         wl_json_add_real(o, "mean_power_w", sums[i].mean_w);
         wl_json_add_bool(o, "estimated", sums[i].estimated);
         wl_json_add_bool(o, "simulated", sums[i].simulated);

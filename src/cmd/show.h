@@ -10,6 +10,7 @@ struct wl_show_details {
     const struct wl_run_row *run;
     struct wl_epoch_rows epochs;
     struct wl_energy_rows energies;
+    struct wl_phase_rows phases;
     struct wl_metric_rows metrics;
     struct wl_stat_rows stats;
     struct wl_device_rows devices;
@@ -32,6 +33,7 @@ void wl_show_text(const struct wl_show_details *d, struct wl_arena *a);
 
 /* Energy and channels over the whole run, a line a device; of more than 16 devices, a line a product. */
 void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a);
+void wl_show_phases(const struct wl_show_details *d, struct wl_arena *a); /* devices added up */
 void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a);
 
 /* A run as members of an object: settings, status, times, totals, sampling; and all the rest of it. */

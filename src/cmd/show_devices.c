@@ -23,9 +23,9 @@ static bool same_label(const struct label *x, const struct label *y)
 struct line {
     struct label label;
     size_t devices;
-    double energy_j, power_w, coverage; /* sums, and the lowest */
-    double mean, sd, min, max;          /* mean of means; sd of a single device */
-    double readings, update_s;          /* how often the sensor moves, the slowest; NAN: not known */
+    double energy_j, lo_j, hi_j, idle_j, power_w, coverage; /* sums, and the lowest */
+    double mean, sd, min, max;                              /* mean of means; sd of a single device */
+    double readings, update_s; /* how often the sensor moves, the slowest; NAN: not known */
 };
 struct lines {
     struct line *v;
@@ -76,6 +76,9 @@ static void print_table(const struct wl_table *t)
 static void add_energy(struct line *to, const struct wl_energy_row *v)
 {
     to->energy_j += v->energy_j;
+    to->lo_j += v->energy_lo_j;
+    to->hi_j += v->energy_hi_j;
+    to->idle_j += v->idle_j;
     to->power_w += v->mean_power_w;
     to->coverage = to->devices++ ? fmin(to->coverage, v->coverage) : v->coverage;
 }
@@ -99,9 +102,10 @@ static const char *energy_note(const struct lines *lines, const struct line *v, 
 
 void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a)
 {
-    static const struct wl_table_head head[] = { { "device", false },  { "scope", false }, { "method", false },
-                                                 { "energy J", true }, { "mean W", true }, { "covered %", true },
-                                                 { "counted", false }, { "note", false } };
+    static const struct wl_table_head head[] = { { "device", false },      { "scope", false }, { "method", false },
+                                                 { "energy J", true },     { "from", true },   { "to (95 %)", true },
+                                                 { "above idle J", true }, { "mean W", true }, { "covered %", true },
+                                                 { "counted", false },     { "note", false } };
     bool merge = d->devices.n > MANY;
     struct lines lines = { 0 };
     for (size_t i = 0; i < d->energies.n; i++) {
@@ -122,12 +126,50 @@ void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a)
         wl_table_cell(&t, v->label.scope);
         wl_table_cell(&t, v->label.what);
         wl_table_real(&t, v->energy_j, 5);
+        wl_table_real(&t, v->lo_j, 5);
+        wl_table_real(&t, v->hi_j, 5);
+        wl_table_real(&t, v->energy_j - v->idle_j, 5);
         wl_table_real(&t, v->power_w, 4);
         wl_table_real(&t, 100 * v->coverage, 3);
         wl_table_cell(&t, v->label.chosen ? "yes" : "no");
         wl_table_cell(&t, energy_note(&lines, v, a));
         wl_table_row(&t);
     }
+    print_table(&t);
+}
+
+/* ---- phases ---- */
+
+/* The chosen devices of a phase do not overlap: their sum. */
+static void phase_row(struct wl_table *t, const struct wl_show_details *d, size_t i)
+{
+    struct wl_phase_row sum = d->phases.v[i];
+    for (size_t k = i + 1; k < d->phases.n && wl_streq(d->phases.v[k].phase, sum.phase); k++) {
+        const struct wl_phase_row *v = &d->phases.v[k];
+        sum.energy_j += v->energy_j;
+        sum.energy_lo_j += v->energy_lo_j;
+        sum.energy_hi_j += v->energy_hi_j;
+        sum.estimated |= v->estimated;
+        sum.simulated |= v->simulated;
+    }
+    wl_table_cell(t, sum.phase);
+    wl_table_int(t, (double)sum.spans);
+    wl_table_real(t, sum.time_s, 5);
+    wl_table_real(t, sum.energy_j, 5);
+    wl_table_real(t, sum.energy_lo_j, 5);
+    wl_table_real(t, sum.energy_hi_j, 5);
+    wl_table_cell(t, wl_cmd_energy_note(sum.estimated, sum.simulated));
+    wl_table_row(t);
+}
+
+void wl_show_phases(const struct wl_show_details *d, struct wl_arena *a)
+{
+    static const struct wl_table_head head[] = { { "phase", false },   { "spans", true }, { "time s", true },
+                                                 { "energy J", true }, { "from", true },  { "to (95 %)", true },
+                                                 { "note", false } };
+    struct wl_table t = table_with(head, WL_COUNT(head), a);
+    for (size_t i = 0; i < d->phases.n; i++)
+        if (i == 0 || !wl_streq(d->phases.v[i].phase, d->phases.v[i - 1].phase)) phase_row(&t, d, i);
     print_table(&t);
 }
 

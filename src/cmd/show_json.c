@@ -31,6 +31,9 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_number(o, "epochs_seen", r->epochs_seen);
     wl_json_add_real(o, "epoch_time_s", r->epoch_time_s);
     wl_json_add_real(o, "energy_j", r->energy_j);
+    wl_json_add_real(o, "energy_lo_j", r->energy_lo_j);
+    wl_json_add_real(o, "energy_hi_j", r->energy_hi_j);
+    wl_json_add_real(o, "idle_j", r->idle_j);
     wl_json_add_real(o, "mean_power_w", r->mean_power_w);
     wl_json_add_bool(o, "estimated", r->estimated);
     wl_json_add_bool(o, "simulated", r->simulated);
@@ -79,11 +82,37 @@ static void add_energies(struct wl_json *root, const struct wl_show_details *d)
         wl_json_add_str(o, "scope", v->scope);
         wl_json_add_str(o, "method", v->method);
         wl_json_add_real(o, "energy_j", v->energy_j);
+        wl_json_add_real(o, "energy_lo_j", v->energy_lo_j);
+        wl_json_add_real(o, "energy_hi_j", v->energy_hi_j);
+        wl_json_add_real(o, "idle_before_w", v->idle_before_w);
+        wl_json_add_real(o, "idle_after_w", v->idle_after_w);
+        wl_json_add_real(o, "idle_j", v->idle_j);
         wl_json_add_real(o, "mean_power_w", v->mean_power_w);
         wl_json_add_real(o, "coverage", v->coverage);
         wl_json_add_bool(o, "estimated", v->estimated);
         wl_json_add_bool(o, "simulated", v->simulated);
         wl_json_add_bool(o, "counted", v->chosen);
+    }
+}
+
+static void add_phases(struct wl_json *root, const struct wl_show_details *d)
+{
+    struct wl_json *list = wl_json_add_array(root, "phases");
+    for (size_t i = 0; i < d->phases.n; i++) {
+        const struct wl_phase_row *v = &d->phases.v[i];
+        const struct wl_device_row *device = wl_show_device(d, v->device);
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_str(o, "phase", v->phase);
+        wl_json_add_str(o, "device", device ? device->uuid : NULL);
+        wl_json_add_str(o, "scope", v->scope);
+        wl_json_add_str(o, "method", v->method);
+        wl_json_add_int(o, "spans", v->spans);
+        wl_json_add_real(o, "time_s", v->time_s);
+        wl_json_add_real(o, "energy_j", v->energy_j);
+        wl_json_add_real(o, "energy_lo_j", v->energy_lo_j);
+        wl_json_add_real(o, "energy_hi_j", v->energy_hi_j);
+        wl_json_add_bool(o, "estimated", v->estimated);
+        wl_json_add_bool(o, "simulated", v->simulated);
     }
 }
 
@@ -153,6 +182,7 @@ void wl_show_details_json(struct wl_json *o, const struct wl_show_details *d, st
     wl_json_add_str(o, "log_tail", d->run->log_tail);
     add_epochs(o, d);
     add_energies(o, d);
+    add_phases(o, d);
     add_channels(o, d);
     add_devices(o, d, a);
     add_notes(o, d);

@@ -123,6 +123,7 @@ void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
     print_energy(d->run, a);
     wl_show_energies(d, a);
     print_epochs(d, a);
+    wl_show_phases(d, a);
     wl_show_channels(d, a);
     print_notes(d);
     if (d->run->status != WL_RUN_DONE) print_log_tail(d->run, a);

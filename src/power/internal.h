@@ -112,6 +112,26 @@ size_t wl_ring_pop(struct wl_ring *r, struct wl_sample *out, size_t max);
 int wl_sampler_start_with(struct wl_sampler **out, struct wl_sensors *sensors, double rate_hz, double ring_s,
                           struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- series.c ---- */
+
+/* The first reading at or after t; s->n where there is none. */
+size_t wl_series_from(const struct wl_series *s, int64_t t_ns);
+
+/* The nearest good reading at or before / at or after index i; -1 where there is none. */
+ptrdiff_t wl_series_back(const struct wl_series *s, ptrdiff_t i);
+ptrdiff_t wl_series_on(const struct wl_series *s, ptrdiff_t i);
+
+/* The lowest and highest good reading from `from` to `to` and of the one on either side; lo > hi: there is none. */
+struct wl_range {
+    double lo, hi;
+};
+struct wl_range wl_series_range(const struct wl_series *s, int64_t from_ns, int64_t to_ns);
+
+/* The longest stretch between good readings that is bridged. */
+int64_t wl_bridged_ns(const struct wl_series *s, int64_t max_gap_ns);
+
+struct wl_energy wl_energy_none(const char *why);
+
 /* ---- procfs.c: small files read again and again without allocation ---- */
 
 /* Opens root + path for wl_small_read, without waiting for whatever may hang behind the name (a FIFO); closed with the

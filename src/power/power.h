@@ -231,12 +231,17 @@ int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double
  * calls before. One thread calls it. */
 void wl_sampler_watch(struct wl_sampler *s, pid_t pid);
 
+/* Reads counters that move in steps of 5 to 250 ms, and power beside them, every 2 ms over two steps, so that a window
+ * that begins behind this call or ended before it has sharp edges. Returns when that is done, at once where no counter
+ * has such steps. Not beside wl_sampler_stop. */
+void wl_sampler_edges(struct wl_sampler *s);
+
 /* Moves up to max samples into out and returns their number, 0 when there are none now. Samples of a channel come in
  * order of time; channels are interleaved. One consumer thread. The rings hold at least 30 s: drain once a second. */
 size_t wl_sampler_drain(struct wl_sampler *s, struct wl_sample *out, size_t max);
 
-/* Ends the threads without waiting for their next tick and takes the last samples. Calling it again does nothing. A
- * sampler that was not stopped ends its threads when the arena is freed. */
+/* Ends the threads without waiting for their next tick and takes the last samples. Calling it
+ * again does nothing. A sampler that was not stopped ends its threads when the arena is freed. */
 void wl_sampler_stop(struct wl_sampler *s);
 
 /* What became of one channel. */
@@ -308,26 +313,43 @@ struct wl_series {
     size_t n;
 };
 
+/* How a sensor shows what it measures. NAN: not known. */
+struct wl_gauge {
+    double update_s; /* time between two of its updates */
+    double window_s; /* length of time that a reading is the mean of; HUGE_VAL: all of it */
+    double delay_s;  /* age of what a reading shows, on average over the time until the next update */
+};
+extern const struct wl_gauge wl_gauge_unknown;
+
+/* Of a channel of power or energy: from its variant, its update period and what is published about the product. */
+struct wl_gauge wl_gauge_of(const struct wl_device *d, const struct wl_channel *c);
+
 /* Energy over [t0, t1]. */
 struct wl_energy {
-    double energy_j;  /* NAN unless the whole window is covered */
-    double mean_w;    /* over the covered part */
-    double coverage;  /* 0..1: share of the window that readings closer together than max_gap account for */
-    double covered_j; /* energy of the covered part */
-    double held_s;    /* time at the edges for which the nearest reading was held, within the coverage */
-    size_t readings;  /* good readings inside the window */
-    const char *why;  /* why energy_j is NAN, or NULL; static text */
+    double energy_j;   /* NAN unless the whole window is covered */
+    double lo_j, hi_j; /* 95 % interval of it (docs/metrics.md); NAN with it */
+    double mean_w;     /* over the covered part */
+    double coverage;   /* 0..1: share of the window that readings closer together than max_gap account for */
+    double covered_j;  /* energy of the covered part */
+    double held_s;     /* time at the edges for which the nearest reading was held, within the coverage */
+    size_t readings;   /* good readings inside the window */
+    const char *why;   /* why energy_j is NAN, or NULL; static text */
 };
 
-/* Trapezoid over a power series (W); the values at t0 and t1 are interpolated. Neighbouring good readings further
- * apart than max_gap_ns, and than three times the usual spacing of the series, leave a gap. An edge without a reading
- * beyond it holds the nearest one, up to max_gap_ns. */
-struct wl_energy wl_energy_of_power(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
+/* Trapezoid over a power series (W), as much later as the gauge's delay; the values at the edges are interpolated.
+ * Neighbouring good readings further apart than max_gap_ns, and than three times the usual spacing of the series, leave
+ * a gap. An edge without a reading beyond it holds the nearest one, up to max_gap_ns. The interval holds what readings
+ * do not see between updates, gaps that were bridged, and both edges. */
+struct wl_energy wl_energy_of_power(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,
+                                    const struct wl_gauge *g);
 
 /* Difference of a counter (J) between t0 and t1, interpolated between the instants at which it moved (repeats of a
- * slow counter are one value). A fall inside or next to the window is a reset: energy_j is NAN. A counter that did not
- * move tells nothing: NAN. Gaps inside the window do no harm; a gap at an edge does. */
-struct wl_energy wl_energy_of_counter(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
+ * slow counter are one value); where one change of power between two such instants explains the step between them, with
+ * that change. A fall inside or next to the window is a reset: energy_j is NAN. A counter that did not move tells
+ * nothing: NAN. Gaps inside the window do no harm; a gap at an edge does. The interval is at most one update at each
+ * edge, less where the range of `power` (W, of the same device; NULL: none) leaves less. */
+struct wl_energy wl_energy_of_counter(const struct wl_series *s, const struct wl_series *power, int64_t t0_ns,
+                                      int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g);
 
 /* The mean of a series over the window by the same rule as wl_energy_of_power, for utilisation, clocks and the like;
  * NAN without a reading. */

@@ -31,6 +31,7 @@ struct worker {
     struct wl_ring ring;
     pthread_t thread;
     bool running;
+    bool dense; /* under the sampler's lock: the counters' edges are to be read now */
     _Atomic uint64_t ticks, skipped, samples, lost, errors;
     _Atomic uint64_t beats;                 /* ticks of the thread, so without the first and last samples */
     _Atomic int64_t beat_ns;                /* when the latest of them began */
@@ -88,7 +89,12 @@ static void tally_good(struct tally *t, int64_t start_ns, int64_t t_ns)
     add_u64(&t->samples, 1);
 }
 
-static void publish(struct worker *w, const struct wl_sensor *s)
+static bool is_energetic(const struct wl_channel *c) { return c->quantity == WL_POWER || c->quantity == WL_ENERGY; }
+
+/* Which channels: all, or those of power and energy. */
+enum { EVERYTHING, ENERGETIC };
+
+static void publish(struct worker *w, const struct wl_sensor *s, int what)
 {
     struct wl_sampler *all = w->sampler;
     for (size_t c = 0; c < s->n_channels; c++) {
@@ -96,6 +102,7 @@ static void publish(struct worker *w, const struct wl_sensor *s)
         bool good = isfinite(r->value);
         if (!good && !r->why) continue;
         size_t channel = s->first_channel + c;
+        if (what == ENERGETIC && !is_energetic(&all->sensors->channels[channel])) continue;
         if (good)
             tally_good(&all->tallies[channel], all->start_ns, r->t_ns);
         else
@@ -112,7 +119,7 @@ static void tick(struct worker *w, bool all)
 {
     for (size_t i = 0; i < w->n_sensors; i++) {
         wl_sensor_read(w->sensors[i], all);
-        publish(w, w->sensors[i]);
+        publish(w, w->sensors[i], EVERYTHING);
     }
     add_u64(&w->ticks, 1);
 }
@@ -125,19 +132,74 @@ static void tick_outside(struct worker *w)
     add_i64(&w->outside_cpu_ns, wl_thread_cpu_ns() - cpu);
 }
 
+/* ---- Edges of counters that move in steps ---- */
+
+/* A window that begins or ends between two steps of a counter is known to the step; read densely at its ends, the
+ * steps' instants are known. Counters that move more often need no help, slower ones are not waited for.
+ */
+static const double least_step_s = 0.005, longest_step_s = 0.25;
+static const int64_t dense_ns = WL_NS_PER_S / 500;
+
+static bool has_steps(const struct wl_channel *c)
+{
+    return c->quantity == WL_ENERGY && !c->estimated && c->update_s >= least_step_s && c->update_s <= longest_step_s;
+}
+
+/* The longest step among the sensor's counters, 0: none has steps. */
+static double step_s(const struct wl_sampler *s, const struct wl_sensor *sensor)
+{
+    double longest = 0;
+    for (size_t c = 0; c < sensor->n_channels; c++) {
+        const struct wl_channel *channel = &s->sensors->channels[sensor->first_channel + c];
+        if (has_steps(channel)) longest = fmax(longest, channel->update_s);
+    }
+    return longest;
+}
+
+/* Reads the sensor densely for `steps` of its slowest counter and a little more. */
+static void read_densely(struct worker *w, struct wl_sensor *sensor, double steps)
+{
+    int64_t next = wl_now_ns(), end = next + (int64_t)(steps * step_s(w->sampler, sensor) * WL_NS_PER_S);
+    for (next += dense_ns; next < end; next += dense_ns) {
+        wl_sleep_until(next);
+        wl_sensor_read(sensor, true);
+        publish(w, sensor, ENERGETIC);
+    }
+}
+
+/* Two edges: the pace at rest before a start, and behind an end. */
+static const double edge_steps = 2.2;
+
+static void watch_edges(struct worker *w)
+{
+    for (size_t k = 0; k < w->n_sensors; k++) read_densely(w, w->sensors[k], edge_steps);
+}
+
 /* ---- Threads ---- */
 
-/* Sleeps until the deadline or the stop, whichever comes first; true: go on. A condition with an absolute monotonic
- * deadline keeps the time as clock_nanosleep(TIMER_ABSTIME) does, and can be woken at once. */
-static bool sleep_until(struct wl_sampler *s, int64_t t_ns)
+enum woken { BY_STOP, BY_DEADLINE, BY_REQUEST };
+
+/* Sleeps until the deadline, a request for dense readings or the stop, whichever comes first. A condition with an
+ * absolute monotonic deadline keeps the time as clock_nanosleep(TIMER_ABSTIME) does, and can be woken at once. */
+static enum woken sleep_until(struct worker *w, int64_t t_ns)
 {
+    struct wl_sampler *s = w->sampler;
     struct timespec deadline = { .tv_sec = t_ns / WL_NS_PER_S, .tv_nsec = t_ns % WL_NS_PER_S };
     pthread_mutex_lock(&s->lock);
     int rc = 0;
-    while (!s->stop && rc != ETIMEDOUT) rc = pthread_cond_timedwait(&s->wake, &s->lock, &deadline);
-    bool go_on = !s->stop;
+    while (!s->stop && !w->dense && rc != ETIMEDOUT) rc = pthread_cond_timedwait(&s->wake, &s->lock, &deadline);
+    enum woken why = s->stop ? BY_STOP : w->dense ? BY_REQUEST : BY_DEADLINE;
     pthread_mutex_unlock(&s->lock);
-    return go_on;
+    return why;
+}
+
+static void answer_request(struct worker *w)
+{
+    watch_edges(w);
+    pthread_mutex_lock(&w->sampler->lock);
+    w->dense = false;
+    pthread_cond_broadcast(&w->sampler->wake);
+    pthread_mutex_unlock(&w->sampler->lock);
 }
 
 /* Deadlines are start + k * period. A tick whose time has passed already is skipped, so that a late reading does not
@@ -147,7 +209,12 @@ static void *work(void *arg)
     struct worker *w = arg;
     struct wl_sampler *s = w->sampler;
     int64_t k = 1;
-    while (sleep_until(s, s->start_ns + k * w->period_ns)) {
+    for (enum woken why; (why = sleep_until(w, s->start_ns + k * w->period_ns)) != BY_STOP;) {
+        if (why == BY_REQUEST) {
+            answer_request(w);
+            set_i64(&w->cpu_ns, wl_thread_cpu_ns());
+            continue;
+        }
         set_i64(&w->beat_ns, wl_now_ns());
         add_u64(&w->beats, 1);
         tick(w, false);
@@ -230,8 +297,12 @@ static void init_rings(struct wl_sampler *s, double ring_s, struct wl_arena *a)
     for (size_t i = 0; i < s->n_workers; i++) {
         struct worker *w = &s->workers[i];
         size_t channels = 0;
-        for (size_t k = 0; k < w->n_sensors; k++) channels += w->sensors[k]->n_channels;
-        size_t ticks = (size_t)(ring_s * WL_NS_PER_S / (double)w->period_ns) + 2; /* and first and last */
+        double dense = 0; /* readings of the edges at one end */
+        for (size_t k = 0; k < w->n_sensors; k++) {
+            channels += w->sensors[k]->n_channels;
+            dense = fmax(dense, edge_steps * step_s(s, w->sensors[k]) * WL_NS_PER_S / (double)dense_ns);
+        }
+        size_t ticks = (size_t)(ring_s * WL_NS_PER_S / (double)w->period_ns + dense) + 2; /* and first and last */
         wl_ring_init(&w->ring, channels * ticks, a);
         s->memory_bytes += w->ring.size * sizeof(struct wl_sample);
         w->sampler = s;
@@ -289,6 +360,25 @@ int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double
                      struct wl_err *e)
 {
     return wl_sampler_start_with(out, sensors, rate_hz, default_ring_s, a, e);
+}
+
+static bool any_dense(const struct wl_sampler *s)
+{
+    for (size_t i = 0; i < s->n_workers; i++)
+        if (s->workers[i].dense) return true;
+    return false;
+}
+
+void wl_sampler_edges(struct wl_sampler *s)
+{
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->n_workers; i++) {
+        struct worker *w = &s->workers[i];
+        for (size_t k = 0; k < w->n_sensors && w->running; k++) w->dense = w->dense || step_s(s, w->sensors[k]) > 0;
+    }
+    pthread_cond_broadcast(&s->wake);
+    while (any_dense(s)) pthread_cond_wait(&s->wake, &s->lock);
+    pthread_mutex_unlock(&s->lock);
 }
 
 void wl_sampler_watch(struct wl_sampler *s, pid_t pid)

@@ -6,6 +6,7 @@ static const struct store_step steps[] = {
     { wl_migrate_1_sql },
     { wl_migrate_2_sql },
     { wl_migrate_3_sql },
+    { wl_migrate_4_sql },
     { NULL },
 };
 

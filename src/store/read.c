@@ -26,6 +26,26 @@ const struct field wl_energy_map[] = {
     { "estimated", F_BOOL, AT(wl_energy_row, estimated) },
     { "simulated", F_BOOL, AT(wl_energy_row, simulated) },
     { "chosen", F_BOOL, AT(wl_energy_row, chosen) },
+    { "energy_lo_j", F_REAL, AT(wl_energy_row, energy_lo_j) },
+    { "energy_hi_j", F_REAL, AT(wl_energy_row, energy_hi_j) },
+    { "idle_before_w", F_REAL, AT(wl_energy_row, idle_before_w) },
+    { "idle_after_w", F_REAL, AT(wl_energy_row, idle_after_w) },
+    { "idle_j", F_REAL, AT(wl_energy_row, idle_j) },
+    { NULL },
+};
+
+const struct field wl_phase_map[] = {
+    { "phase", F_TEXT, AT(wl_phase_row, phase) },
+    { "device", F_INT, AT(wl_phase_row, device) },
+    { "scope", F_TEXT, AT(wl_phase_row, scope) },
+    { "method", F_TEXT, AT(wl_phase_row, method) },
+    { "spans", F_INT, AT(wl_phase_row, spans) },
+    { "time_s", F_REAL, AT(wl_phase_row, time_s) },
+    { "energy_j", F_REAL, AT(wl_phase_row, energy_j) },
+    { "energy_lo_j", F_REAL, AT(wl_phase_row, energy_lo_j) },
+    { "energy_hi_j", F_REAL, AT(wl_phase_row, energy_hi_j) },
+    { "estimated", F_BOOL, AT(wl_phase_row, estimated) },
+    { "simulated", F_BOOL, AT(wl_phase_row, simulated) },
     { NULL },
 };
 
@@ -86,6 +106,8 @@ const struct field wl_channel_map[] = {
     { "estimated", F_BOOL, AT(wl_channel_row, estimated) },
     { "simulated", F_BOOL, AT(wl_channel_row, simulated) },
     { "update_s", F_REAL, AT(wl_channel_row, update_s) },
+    { "window_s", F_REAL, AT(wl_channel_row, window_s) },
+    { "delay_s", F_REAL, AT(wl_channel_row, delay_s) },
     { NULL },
 };
 
@@ -130,11 +152,15 @@ static const struct field run_map[] = {
     { "r.ticks_skipped", F_COUNT, AT(wl_run_row, ticks_skipped) },
     { "r.samples_lost", F_COUNT, AT(wl_run_row, samples_lost) },
     { "r.own_cpu_s", F_REAL, AT(wl_run_row, own_cpu_s) },
+    { "r.idle_s", F_REAL, AT(wl_run_row, idle_s) },
     { "(r.stop_mono_ns - r.start_mono_ns) / 1e9", F_REAL, AT(wl_run_row, time_s) },
     { "(SELECT count(*) FROM epoch WHERE run = r.id)", F_COUNT, AT(wl_run_row, epochs_seen) },
     { "(SELECT avg(time_s) FROM epoch WHERE run = r.id)", F_REAL, AT(wl_run_row, epoch_time_s) },
     { "x.energy_j", F_REAL, AT(wl_run_row, energy_j) },
     { "x.mean_power_w", F_REAL, AT(wl_run_row, mean_power_w) },
+    { "x.energy_lo_j", F_REAL, AT(wl_run_row, energy_lo_j) },
+    { "x.energy_hi_j", F_REAL, AT(wl_run_row, energy_hi_j) },
+    { "x.idle_j", F_REAL, AT(wl_run_row, idle_j) },
     { "x.estimated", F_BOOL, AT(wl_run_row, estimated) },
     { "x.simulated", F_BOOL, AT(wl_run_row, simulated) },
     { "x.util_pct", F_REAL, AT(wl_run_row, util_pct) },
@@ -186,6 +212,12 @@ int wl_store_energies(struct wl_store *s, int64_t run, struct wl_energy_rows *ou
 {
     return wl_rows_select(s, wl_energy_map,
                           "FROM energy WHERE run = ?1 ORDER BY ifnull(epoch, 0), device, scope, method",
+                          SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
+}
+
+int wl_store_phases(struct wl_store *s, int64_t run, struct wl_phase_rows *out, struct wl_arena *a, struct wl_err *e)
+{
+    return wl_rows_select(s, wl_phase_map, "FROM phase_energy WHERE run = ?1 ORDER BY phase, device, scope",
                           SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
 }
 

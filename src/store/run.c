@@ -17,6 +17,7 @@ const struct wl_run_end wl_run_end_none = {
     .ticks_skipped = NAN,
     .samples_lost = NAN,
     .own_cpu_s = NAN,
+    .idle_s = NAN,
 };
 
 /* An update that must hit the run in the state it expects. */
@@ -71,13 +72,13 @@ static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x
         wl_sql_do(s,
                   "UPDATE run SET status = ?2, stop_mono_ns = ?3, stop_wall_ns = ?4, exit_status = ?5, signal = ?6, "
                   "error = ?7, log_tail = ?8, flag = ?9, sampling_asked_s = ?10, sampling_period_s = ?11, "
-                  "ticks = ?12, ticks_skipped = ?13, samples_lost = ?14, own_cpu_s = ?15 "
+                  "ticks = ?12, ticks_skipped = ?13, samples_lost = ?14, own_cpu_s = ?15, idle_s = ?16 "
                   "WHERE id = ?1 AND status = 'running'",
                   SQL(sql_int(run), sql_text(wl_run_status_names[x->status]), sql_int(x->at.mono_ns),
                       sql_int(x->at.wall_ns), sql_real(x->exit_status), sql_real(x->signal), sql_text(x->error),
                       sql_text(x->log_tail), sql_text(x->flag), sql_real(x->sampling_asked_s),
                       sql_real(x->sampling_period_s), sql_real(x->ticks), sql_real(x->ticks_skipped),
-                      sql_real(x->samples_lost), sql_real(x->own_cpu_s)),
+                      sql_real(x->samples_lost), sql_real(x->own_cpu_s), sql_real(x->idle_s)),
                   e);
     return rc ? rc : one_changed(s, run, "running", e);
 }
@@ -103,6 +104,7 @@ static int forget_derived(struct wl_store *s, int64_t run, struct wl_err *e)
         "DELETE FROM actual WHERE run = ?1",
         "DELETE FROM epoch WHERE run = ?1",
         "DELETE FROM energy WHERE run = ?1",
+        "DELETE FROM phase_energy WHERE run = ?1",
         "DELETE FROM metric WHERE run = ?1",
         "DELETE FROM stat WHERE channel IN (SELECT id FROM channel WHERE run = ?1)",
         "DELETE FROM variation WHERE run = ?1",
@@ -125,6 +127,9 @@ static int insert_derived(struct wl_store *s, int64_t run, const struct wl_deriv
     if (rc == 0)
         rc =
             wl_rows_insert(s, "metric", "run", run, wl_metric_map, d->metrics, d->n_metrics, sizeof *d->metrics, "", e);
+    if (rc == 0)
+        rc = wl_rows_insert(s, "phase_energy", "run", run, wl_phase_map, d->phases, d->n_phases, sizeof *d->phases, "",
+                            e);
     if (rc == 0) rc = wl_rows_insert(s, "stat", NULL, 0, wl_stat_map, d->stats, d->n_stats, sizeof *d->stats, "", e);
     if (rc == 0)
         rc = wl_rows_insert(s, "variation", "run", run, wl_variation_map, d->variations, d->n_variations,

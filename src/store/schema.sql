@@ -1,4 +1,4 @@
--- The store of one or more campaigns: schema version 4.
+-- The store of one or more campaigns: schema version 5.
 --
 -- Conventions
 --   * Facts (campaign ... log) are append-only; triggers (views.sql) refuse what would change them. Derived tables
@@ -85,6 +85,7 @@ CREATE TABLE run(
   ticks_skipped   INTEGER,                -- instants that came too late and were left out
   samples_lost    INTEGER,                -- readings that found the ring full
   own_cpu_s       REAL,                   -- CPU time of the measuring itself
+  idle_s          REAL,                   -- rest before and behind the job, measured for its idle power
   UNIQUE(trial, repeat, attempt)
 ) STRICT;
 
@@ -116,7 +117,10 @@ CREATE TABLE channel(
   counter         INTEGER NOT NULL DEFAULT 0,  -- 1: grows; differences count
   estimated       INTEGER NOT NULL DEFAULT 0,
   simulated       INTEGER NOT NULL DEFAULT 0,
-  update_s        REAL,                   -- how often the sensor itself moves, as found when it was opened
+  -- how the sensor shows what it measures (struct wl_gauge in src/power); NULL: not known
+  update_s        REAL,                   -- time between two of its updates
+  window_s        REAL,                   -- that a reading is the mean of
+  delay_s         REAL,                   -- age of what a reading shows
   UNIQUE(run, device, quantity, scope, variant)
 ) STRICT;
 
@@ -195,9 +199,32 @@ CREATE TABLE energy(
   coverage        REAL,                   -- part of the span that readings cover, 0..1
   estimated       INTEGER NOT NULL DEFAULT 0,
   simulated       INTEGER NOT NULL DEFAULT 0,
-  chosen          INTEGER NOT NULL DEFAULT 0
+  chosen          INTEGER NOT NULL DEFAULT 0,
+  energy_lo_j     REAL,                   -- 95 % interval of energy_j
+  energy_hi_j     REAL,
+  idle_before_w   REAL,                   -- mean power of the device at rest, before and behind the job
+  idle_after_w    REAL,
+  idle_j          REAL                    -- what it would have drawn at rest; energy_j - idle_j is above idle
 ) STRICT;
 CREATE UNIQUE INDEX energy_once ON energy(run, ifnull(epoch, 0), device, scope, method);
+
+-- Energy of one device over all spans of a phase that rank 0 marked (load, validate ...), with the method that is
+-- chosen for the run. Phases may lie inside epochs and inside each other.
+CREATE TABLE phase_energy(
+  run             INTEGER NOT NULL REFERENCES run,
+  phase           TEXT NOT NULL,
+  device          INTEGER NOT NULL REFERENCES device,
+  scope           TEXT NOT NULL,
+  method          TEXT NOT NULL,
+  spans           INTEGER NOT NULL,
+  time_s          REAL NOT NULL,          -- of all spans
+  energy_j        REAL,
+  energy_lo_j     REAL,                   -- 95 % interval
+  energy_hi_j     REAL,
+  estimated       INTEGER NOT NULL DEFAULT 0,
+  simulated       INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY(run, phase, device, scope)
+) STRICT, WITHOUT ROWID;
 
 -- Numbers the workload reported: val_top1, train_loss, lr ...
 CREATE TABLE metric(
@@ -237,6 +264,9 @@ CREATE TABLE total(
   metric_value    REAL,
   power_capped_pct REAL,                  -- time in which the power limit held the clock down; mean over GPUs
   thermal_capped_pct REAL,                -- the same of the temperature
+  energy_lo_j     REAL,                   -- sums of the devices' intervals: their errors may go together
+  energy_hi_j     REAL,
+  idle_j          REAL,
   PRIMARY KEY(run, epoch)
 ) STRICT, WITHOUT ROWID;
 

@@ -22,7 +22,7 @@
 
 #include "base/base.h"
 
-#define WL_STORE_VERSION 4
+#define WL_STORE_VERSION 5
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 #define WL_NO_NS INT64_MIN /* a time that is not known */
@@ -154,6 +154,7 @@ struct wl_run_end {
     struct wl_anchor at;
     /* sampling */
     double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s;
+    double idle_s; /* rest before and behind the job that was measured; NAN: none */
 };
 extern const struct wl_run_end wl_run_end_none; /* DONE, everything missing */
 
@@ -169,9 +170,21 @@ struct wl_energy_row {
     const char *scope;  /* as of the channel */
     const char *method; /* counter, integral */
     double energy_j, mean_power_w, coverage;
+    double energy_lo_j, energy_hi_j;    /* 95 % interval */
+    double idle_before_w, idle_after_w; /* mean power at rest before and behind the job; NAN: not measured */
+    double idle_j;                      /* what the device would have drawn at rest */
     bool estimated, simulated;
     bool chosen; /* one of the rows whose sum is the run's energy_j: see wl_energy_sources in power/power.h. Chosen
                   * rows never overlap; the same devices and methods are chosen in all epochs of a run. */
+};
+/* Energy of a device over all spans of a phase. */
+struct wl_phase_row {
+    const char *phase;
+    int64_t device;
+    const char *scope, *method;
+    int64_t spans;
+    double time_s, energy_j, energy_lo_j, energy_hi_j;
+    bool estimated, simulated;
 };
 struct wl_metric_row {
     double epoch; /* NAN: the whole run */
@@ -205,6 +218,8 @@ struct wl_derived {
     size_t n_epochs;
     const struct wl_energy_row *energies;
     size_t n_energies;
+    const struct wl_phase_row *phases; /* of the chosen devices and methods */
+    size_t n_phases;
     const struct wl_metric_row *metrics;
     size_t n_metrics;
     const struct wl_stat_row *stats;
@@ -250,7 +265,7 @@ struct wl_channel_row {
     const char *scope;           /* gpu, module, package ... as enum wl_scope of src/power */
     const char *variant;         /* of a power reading: instant, average ...; "" otherwise */
     bool counter, estimated, simulated;
-    double update_s; /* how often the sensor itself moves; NAN: not known */
+    double update_s, window_s, delay_s; /* how the sensor shows what it measures (struct wl_gauge); NAN: not known */
 };
 struct wl_channel_rows {
     struct wl_channel_row *v;
@@ -300,19 +315,21 @@ struct wl_run_row {
     struct wl_anchor start, stop; /* WL_NO_NS: not yet */
     double exit_status, signal;
     const char *error, *log_tail, *flag;
-    double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s;
+    double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s, idle_s;
 
     /* totals */
-    double time_s;                 /* start to stop */
-    double epochs_seen;            /* epochs with both marks */
-    double epoch_time_s;           /* mean over epochs */
-    double energy_j, mean_power_w; /* over the whole run, of the chosen devices */
-    bool estimated, simulated;     /* of that energy */
-    double util_pct;               /* busy time of the GPUs, else of the CPUs */
-    double input_pct;              /* share of the epochs' time that ranks waited for input; NAN: not told */
-    double power_capped_pct;       /* share of time in which the power limit, */
-    double thermal_capped_pct;     /* and the temperature, held the GPU clocks down; mean over GPUs */
-    const char *metric;            /* the main metric and its last value */
+    double time_s;                   /* start to stop */
+    double epochs_seen;              /* epochs with both marks */
+    double epoch_time_s;             /* mean over epochs */
+    double energy_j, mean_power_w;   /* over the whole run, of the chosen devices */
+    double energy_lo_j, energy_hi_j; /* 95 % interval */
+    double idle_j;                   /* what they would have drawn at rest; NAN: not measured */
+    bool estimated, simulated;       /* of that energy */
+    double util_pct;                 /* busy time of the GPUs, else of the CPUs */
+    double input_pct;                /* share of the epochs' time that ranks waited for input; NAN: not told */
+    double power_capped_pct;         /* share of time in which the power limit, */
+    double thermal_capped_pct;       /* and the temperature, held the GPU clocks down; mean over GPUs */
+    const char *metric;              /* the main metric and its last value */
     double metric_value;
 };
 struct wl_run_rows {
@@ -337,6 +354,10 @@ struct wl_energy_rows {
     struct wl_energy_row *v;
     size_t n;
 };
+struct wl_phase_rows {
+    struct wl_phase_row *v;
+    size_t n;
+};
 struct wl_metric_rows {
     struct wl_metric_row *v;
     size_t n;
@@ -359,6 +380,8 @@ int wl_store_epochs(struct wl_store *s, int64_t run, struct wl_epoch_rows *out, 
                     struct wl_err *e) WL_MUST_CHECK;
 int wl_store_energies(struct wl_store *s, int64_t run, struct wl_energy_rows *out, struct wl_arena *a,
                       struct wl_err *e) WL_MUST_CHECK;
+int wl_store_phases(struct wl_store *s, int64_t run, struct wl_phase_rows *out, struct wl_arena *a,
+                    struct wl_err *e) WL_MUST_CHECK;
 int wl_store_metrics(struct wl_store *s, int64_t run, struct wl_metric_rows *out, struct wl_arena *a,
                      struct wl_err *e) WL_MUST_CHECK;
 int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a,

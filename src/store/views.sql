@@ -47,7 +47,13 @@ SELECT x.run, x.epoch,
        (SELECT 100 * avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND ifnull(u.epoch, 0) = x.epoch
         WHERE c.run = x.run AND c.quantity = 'power_capped_s') AS power_capped_pct,
        (SELECT 100 * avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND ifnull(u.epoch, 0) = x.epoch
-        WHERE c.run = x.run AND c.quantity = 'thermal_capped_s') AS thermal_capped_pct
+        WHERE c.run = x.run AND c.quantity = 'thermal_capped_s') AS thermal_capped_pct,
+       (SELECT CASE WHEN count(energy_lo_j) = count(*) THEN sum(energy_lo_j) END FROM energy j
+        WHERE j.run = x.run AND ifnull(j.epoch, 0) = x.epoch AND j.chosen) AS energy_lo_j,
+       (SELECT CASE WHEN count(energy_hi_j) = count(*) THEN sum(energy_hi_j) END FROM energy j
+        WHERE j.run = x.run AND ifnull(j.epoch, 0) = x.epoch AND j.chosen) AS energy_hi_j,
+       (SELECT CASE WHEN count(idle_j) = count(*) THEN sum(idle_j) END FROM energy j
+        WHERE j.run = x.run AND ifnull(j.epoch, 0) = x.epoch AND j.chosen) AS idle_j
 FROM (SELECT id AS run, 0 AS epoch FROM run UNION ALL SELECT run, epoch FROM epoch) x
 LEFT JOIN metric m ON m.id =
   CASE WHEN x.epoch THEN (SELECT id FROM ranked_metric k WHERE k.run = x.run AND k.epoch = x.epoch

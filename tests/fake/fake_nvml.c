@@ -139,8 +139,6 @@ static bool set_model(const char *key, const char *v)
         fake.wanted.seed = strtoull(v, NULL, 10);
     else if (strcmp(key, "spread") == 0)
         fake.wanted.spread = atof(v);
-    else if (strcmp(key, "counter") == 0)
-        fake.load.counts_sensor = strcmp(v, "sensor") == 0;
     else
         return false;
     return true;

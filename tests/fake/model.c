@@ -171,7 +171,6 @@ void fake_gpu_init(struct fake_gpu *g, const struct fake_profile *p, uint64_t se
     g->profile.idle_w *= 1 + spread * (2 * uniform(g->seed, OF_IDLE, 0) - 1);
     g->profile.full_w *= 1 + spread * (2 * uniform(g->seed, OF_FULL, 0) - 1);
     g->kept = g->near = (struct fake_state) { .t_ns = events[0].t_ns, .power_w = g->profile.idle_w };
-    g->counted_k = INT64_MIN;
 }
 
 /* One stretch with a constant target. */
@@ -264,20 +263,9 @@ double fake_average_reading_w(struct fake_gpu *g, int64_t t_ns)
     return mean_w(g, update_ns(g, k, p->update_s, OF_SENSOR_PHASE), 1);
 }
 
-/* Readings times their period, added up since the first one. */
-static double summed_readings_j(struct fake_gpu *g, int64_t t_ns)
-{
-    const struct fake_profile *p = &g->profile;
-    int64_t k = update_at(g, t_ns, p->update_s, OF_SENSOR_PHASE);
-    if (g->counted_k == INT64_MIN) g->counted_k = update_at(g, g->events[0].t_ns, p->update_s, OF_SENSOR_PHASE);
-    while (g->counted_k < k) g->counted_j += p->update_s * update_w(g, ++g->counted_k);
-    return g->counted_j;
-}
-
 double fake_counter_reading_j(struct fake_gpu *g, int64_t t_ns)
 {
     double period_s = g->profile.counter_s;
-    if (g->events[0].in.counts_sensor) return summed_readings_j(g, t_ns);
     return fake_at(g, update_ns(g, update_at(g, t_ns, period_s, OF_COUNTER_PHASE), period_s, OF_COUNTER_PHASE))
         .energy_j;
 }

@@ -40,8 +40,7 @@ enum fake_shape { FAKE_CONSTANT, FAKE_SQUARE, FAKE_TRAINING };
 /* What acts on a GPU from an event on. Of a pattern: load `high` for `duty` of each period, then `low`; training has
  * periods of uneven length. */
 struct fake_input {
-    int32_t shape;         /* enum fake_shape */
-    int32_t counts_sensor; /* 1: the counter adds up power readings instead of the power */
+    int32_t shape; /* enum fake_shape */
     double high, low, period_s, duty;
     int64_t since_ns; /* where the first period begins */
     double limit_w;   /* 0: the default */
@@ -65,8 +64,6 @@ struct fake_gpu {
     const struct fake_event *events; /* in order of time; the first one stands at the start */
     const uint32_t *n_events;        /* grows while the model is used */
     struct fake_state kept, near;    /* FAKE_MEMORY_S and FAKE_NEAR_S ago: from there later instants are computed */
-    double counted_j;                /* of a counter that adds up readings: up to update counted_k */
-    int64_t counted_k;
 };
 
 /* `spread`: idle and full power of GPUs of one profile differ by about so much (0.03: 3 %). */

@@ -19,6 +19,17 @@ static void assert_near(double got, double want, double tolerance)
     if (!(fabs(got - want) <= tolerance)) fail_msg("%.12g is not %.12g +- %g", got, want, tolerance);
 }
 
+/* Of sensors of which nothing is known. */
+static struct wl_energy integral(const struct wl_series *s, int64_t t0, int64_t t1, int64_t gap)
+{
+    return wl_energy_of_power(s, t0, t1, gap, &wl_gauge_unknown);
+}
+
+static struct wl_energy counter(const struct wl_series *s, int64_t t0, int64_t t1, int64_t gap)
+{
+    return wl_energy_of_counter(s, NULL, t0, t1, gap, &wl_gauge_unknown);
+}
+
 /* A reading each step from 0 on, of a straight line. */
 static struct wl_series line(size_t n, int64_t step, double at0, double per_s)
 {
@@ -36,7 +47,7 @@ static void a_line_is_integrated_exactly_with_edges_between_readings(void **stat
     int64_t t0 = 1234567891, t1 = 8765432109;
     double a = (double)t0 / S, b = (double)t1 / S;
     double want = 100 * (b - a) + 5 * (b * b - a * a);
-    struct wl_energy e = wl_energy_of_power(&s, t0, t1, 300 * MS);
+    struct wl_energy e = integral(&s, t0, t1, 300 * MS);
     assert_near(e.energy_j, want, 1e-9 * want);
     assert_near(e.mean_w, want / (b - a), 1e-9 * want);
     assert_true(e.coverage == 1 && e.held_s == 0 && e.why == NULL);
@@ -56,9 +67,9 @@ static void halves_of_a_window_add_up(void **state)
     struct wl_series s = series(n);
     for (int k = 0; k < 100; k++) {
         int64_t t0 = t_ns[0] + rand() % S, t1 = t_ns[n - 1] - rand() % S, mid = t0 + (t1 - t0) / (2 + rand() % 9);
-        double whole = wl_energy_of_power(&s, t0, t1, 300 * MS).energy_j;
+        double whole = integral(&s, t0, t1, 300 * MS).energy_j;
         double parts =
-            wl_energy_of_power(&s, t0, mid, 300 * MS).energy_j + wl_energy_of_power(&s, mid, t1, 300 * MS).energy_j;
+            integral(&s, t0, mid, 300 * MS).energy_j + integral(&s, mid, t1, 300 * MS).energy_j;
         assert_near(parts, whole, 1e-9 * whole);
     }
 }
@@ -68,16 +79,16 @@ static void one_failed_reading_is_bridged_more_leave_a_gap(void **state)
     (void)state;
     struct wl_series s = line(101, 100 * MS, 100, 0);
     value[50] = NAN;
-    struct wl_energy e = wl_energy_of_power(&s, S, 9 * S, 300 * MS);
+    struct wl_energy e = integral(&s, S, 9 * S, 300 * MS);
     assert_near(e.energy_j, 800, 1e-9);
     value[51] = value[52] = NAN; /* good at 4.9 s and 5.3 s: 400 ms without a reading */
-    e = wl_energy_of_power(&s, S, 9 * S, 300 * MS);
+    e = integral(&s, S, 9 * S, 300 * MS);
     assert_true(isnan(e.energy_j));
     assert_non_null(e.why);
     assert_near(e.coverage, 1 - 0.4 / 8, 1e-12);
     assert_near(e.covered_j, 760, 1e-9);
     assert_near(e.mean_w, 100, 1e-9);
-    e = wl_energy_of_power(&s, S, 4 * S, 300 * MS);
+    e = integral(&s, S, 4 * S, 300 * MS);
     assert_near(e.energy_j, 300, 1e-9); /* windows beside the gap do not suffer */
 }
 
@@ -86,27 +97,27 @@ static void a_sensor_slower_than_the_period_has_no_gaps(void **state)
 {
     (void)state;
     struct wl_series s = line(100, S, 100, 0);
-    assert_near(wl_energy_of_power(&s, 10 * S + 1, 90 * S + 1, 300 * MS).energy_j, 8000, 1e-9);
-    assert_near(wl_energy_of_power(&s, 10 * S + 1, 12 * S + 1, 300 * MS).energy_j, 200, 1e-9);
+    assert_near(integral(&s, 10 * S + 1, 90 * S + 1, 300 * MS).energy_j, 8000, 1e-9);
+    assert_near(integral(&s, 10 * S + 1, 12 * S + 1, 300 * MS).energy_j, 200, 1e-9);
     s = line(100, S, 5000, 100);
-    assert_near(wl_energy_of_counter(&s, 10 * S + 7, 90 * S + 7, 300 * MS).energy_j, 8000, 1e-6);
+    assert_near(counter(&s, 10 * S + 7, 90 * S + 7, 300 * MS).energy_j, 8000, 1e-6);
     s = line(100, S, 100, 0);
     for (int i = 50; i < 55; i++) value[i] = NAN;
-    struct wl_energy e = wl_energy_of_power(&s, 10 * S, 90 * S, 300 * MS);
+    struct wl_energy e = integral(&s, 10 * S, 90 * S, 300 * MS);
     assert_true(isnan(e.energy_j));
     assert_near(e.coverage, 1 - 6.0 / 80, 1e-12);
     s = line(3, 5 * S, 100, 0); /* too few to know a spacing */
-    assert_true(isnan(wl_energy_of_power(&s, 0, 10 * S, 300 * MS).energy_j));
+    assert_true(isnan(integral(&s, 0, 10 * S, 300 * MS).energy_j));
 }
 
 static void edges_without_a_reading_beyond_hold_the_nearest(void **state)
 {
     (void)state;
     struct wl_series s = line(11, 100 * MS, 100, 0);
-    struct wl_energy e = wl_energy_of_power(&s, -50 * MS, 1100 * MS, 300 * MS);
+    struct wl_energy e = integral(&s, -50 * MS, 1100 * MS, 300 * MS);
     assert_near(e.energy_j, 115, 1e-9);
     assert_near(e.held_s, 0.15, 1e-12);
-    e = wl_energy_of_power(&s, -500 * MS, S, 300 * MS);
+    e = integral(&s, -500 * MS, S, 300 * MS);
     assert_true(isnan(e.energy_j));
     assert_near(e.coverage, 1.3 / 1.5, 1e-12);
 }
@@ -115,27 +126,27 @@ static void nothing_near_is_no_number(void **state)
 {
     (void)state;
     struct wl_series s = line(11, 100 * MS, 100, 0), none = series(0);
-    assert_true(isnan(wl_energy_of_power(&s, 10 * S, 11 * S, 300 * MS).energy_j));
-    assert_true(isnan(wl_energy_of_power(&none, 0, S, 300 * MS).mean_w));
-    assert_true(isnan(wl_energy_of_counter(&none, 0, S, 300 * MS).energy_j));
-    assert_true(isnan(wl_energy_of_power(&s, S, S, 300 * MS).energy_j));
+    assert_true(isnan(integral(&s, 10 * S, 11 * S, 300 * MS).energy_j));
+    assert_true(isnan(integral(&none, 0, S, 300 * MS).mean_w));
+    assert_true(isnan(counter(&none, 0, S, 300 * MS).energy_j));
+    assert_true(isnan(integral(&s, S, S, 300 * MS).energy_j));
     assert_true(isnan(wl_window_mean(&none, 0, S, 300 * MS)));
     for (size_t i = 0; i < 11; i++) value[i] = NAN;
-    assert_true(isnan(wl_energy_of_power(&s, 0, S, 300 * MS).mean_w));
-    assert_true(isnan(wl_energy_of_counter(&s, 0, S, 300 * MS).energy_j));
+    assert_true(isnan(integral(&s, 0, S, 300 * MS).mean_w));
+    assert_true(isnan(counter(&s, 0, S, 300 * MS).energy_j));
 }
 
 static void a_counter_gives_its_difference_with_edges_between_readings(void **state)
 {
     (void)state;
     struct wl_series s = line(101, 100 * MS, 5e6, 250);
-    struct wl_energy e = wl_energy_of_counter(&s, 1234 * MS, 8777 * MS, 300 * MS);
+    struct wl_energy e = counter(&s, 1234 * MS, 8777 * MS, 300 * MS);
     assert_near(e.energy_j, 250 * 7.543, 1e-6);
     assert_near(e.mean_w, 250, 1e-6);
     /* Gaps inside do no harm, at an edge they do. */
     for (int i = 30; i < 60; i++) value[i] = NAN;
-    assert_near(wl_energy_of_counter(&s, 1234 * MS, 8777 * MS, 300 * MS).energy_j, 250 * 7.543, 1e-6);
-    e = wl_energy_of_counter(&s, 4 * S, 8 * S, 300 * MS);
+    assert_near(counter(&s, 1234 * MS, 8777 * MS, 300 * MS).energy_j, 250 * 7.543, 1e-6);
+    e = counter(&s, 4 * S, 8 * S, 300 * MS);
     assert_true(isnan(e.energy_j) && e.why);
     assert_near(e.covered_j, 250 * 2.0, 1e-6);
     assert_near(e.coverage, 0.5, 1e-9);
@@ -155,10 +166,10 @@ static void a_slow_counter_is_read_between_its_moves(void **state)
     for (int k = 0; k < 200; k++) {
         int64_t t0 = S + rand() % S, t1 = 7 * S + rand() % S;
         double want = watts * (double)(t1 - t0) / S;
-        assert_near(wl_energy_of_counter(&s, t0, t1, 300 * MS).energy_j, want, 0.02 * watts * 0.1);
+        assert_near(counter(&s, t0, t1, 300 * MS).energy_j, want, 0.02 * watts * 0.1);
     }
     /* Beyond the last reading and before the first the pace goes on, for at most one step. */
-    struct wl_energy e = wl_energy_of_counter(&s, 0, 10 * S, 300 * MS);
+    struct wl_energy e = counter(&s, 0, 10 * S, 300 * MS);
     assert_near(e.energy_j, watts * 10, watts * 0.1);
     assert_near(e.held_s, 0.01, 1e-9);
 }
@@ -168,19 +179,19 @@ static void a_reset_makes_the_counter_useless_for_windows_that_hold_it(void **st
     (void)state;
     struct wl_series s = line(101, 100 * MS, 1000, 250);
     for (int i = 60; i < 101; i++) value[i] -= value[60];
-    struct wl_energy e = wl_energy_of_counter(&s, S, 9 * S, 300 * MS);
+    struct wl_energy e = counter(&s, S, 9 * S, 300 * MS);
     assert_true(isnan(e.energy_j));
     assert_string_equal(e.why, "the counter was reset");
-    assert_true(isnan(wl_energy_of_counter(&s, S, 5950 * MS, 300 * MS).energy_j));
-    assert_near(wl_energy_of_counter(&s, S, 5 * S, 300 * MS).energy_j, 1000, 1e-6);
-    assert_near(wl_energy_of_counter(&s, 7 * S, 9 * S, 300 * MS).energy_j, 500, 1e-6);
+    assert_true(isnan(counter(&s, S, 5950 * MS, 300 * MS).energy_j));
+    assert_near(counter(&s, S, 5 * S, 300 * MS).energy_j, 1000, 1e-6);
+    assert_near(counter(&s, 7 * S, 9 * S, 300 * MS).energy_j, 500, 1e-6);
 }
 
 static void a_counter_that_stands_still_tells_nothing(void **state)
 {
     (void)state;
     struct wl_series s = line(101, 100 * MS, 0, 0);
-    struct wl_energy e = wl_energy_of_counter(&s, S, 9 * S, 300 * MS);
+    struct wl_energy e = counter(&s, S, 9 * S, 300 * MS);
     assert_true(isnan(e.energy_j));
     assert_string_equal(e.why, "the counter did not move in the window");
 }
@@ -191,7 +202,7 @@ static void two_readings_of_a_short_run_suffice_for_a_counter(void **state)
     t_ns[0] = 0, t_ns[1] = 20 * MS;
     value[0] = 10, value[1] = 12;
     struct wl_series s = series(2);
-    assert_near(wl_energy_of_counter(&s, 5 * MS, 15 * MS, 300 * MS).energy_j, 1, 1e-9);
+    assert_near(counter(&s, 5 * MS, 15 * MS, 300 * MS).energy_j, 1, 1e-9);
 }
 
 static void the_ratio_is_flagged_beyond_five_percent(void **state)

@@ -219,8 +219,8 @@ static void sampled_energy_is_the_scripts(void **state)
     }
     struct wl_series power = { t[0], v[0], count[0] }, counter = { t[1], v[1], count[1] };
     int64_t gap = 10 * WL_NS_PER_S; /* a line needs few points: a busy machine does no harm */
-    double integral_j = wl_energy_of_power(&power, t0, t1, gap).energy_j;
-    double counter_j = wl_energy_of_counter(&counter, t0, t1, gap).energy_j;
+    double integral_j = wl_energy_of_power(&power, t0, t1, gap, &wl_gauge_unknown).energy_j;
+    double counter_j = wl_energy_of_counter(&counter, &power, t0, t1, gap, &wl_gauge_unknown).energy_j;
     double least_j = 0.5 * (100 + 200 * (double)((t0 + t1) / 2 - late) / WL_NS_PER_S);
     double most_j = 0.5 * (100 + 200 * (double)((t0 + t1) / 2 - early) / WL_NS_PER_S);
     if (!(integral_j > 0.99 * least_j && integral_j < 1.01 * most_j))

@@ -1,0 +1,279 @@
+/* Energy as the difference of a counter. docs/metrics.md has the formulas, docs/adr/042 the reasons. */
+#include "power/internal.h"
+
+#include <math.h>
+
+static const int64_t AROUND_NS = WL_NS_PER_S; /* how far beside a window the counter's habits are looked at */
+
+/* A counter as seen through its readings. One that repeats its value moves in updates of its own: then the readings at
+ * which it moved are its knots. A knot's value was reached at most late_ns before the reading. */
+struct counter {
+    const struct wl_series *s;
+    bool slow;
+    int64_t update_ns;     /* its update period; INT64_MAX: not known */
+    struct wl_range power; /* what the device drew at least and at most around the window, W */
+};
+
+static bool is_knot(const struct counter *c, ptrdiff_t i)
+{
+    if (!c->slow) return true;
+    ptrdiff_t before = wl_series_back(c->s, i - 1);
+    return before >= 0 && c->s->value[before] != c->s->value[i];
+}
+
+static ptrdiff_t knot_back(const struct counter *c, ptrdiff_t i)
+{
+    for (i = wl_series_back(c->s, i); i >= 0 && !is_knot(c, i); i = wl_series_back(c->s, i - 1)) continue;
+    return i;
+}
+
+static ptrdiff_t knot_on(const struct counter *c, ptrdiff_t i)
+{
+    if (i < 0) return -1;
+    for (i = wl_series_on(c->s, i); i >= 0 && !is_knot(c, i); i = wl_series_on(c->s, i + 1)) continue;
+    return i;
+}
+
+/* How long before its reading knot i may have been reached. */
+static int64_t late_ns(const struct counter *c, ptrdiff_t i)
+{
+    ptrdiff_t before = wl_series_back(c->s, i - 1);
+    int64_t spacing = before >= 0 ? c->s->t_ns[i] - c->s->t_ns[before] : 0;
+    return spacing < c->update_ns ? spacing : c->update_ns;
+}
+
+/* When knot i was reached: the middle of the times that are possible. Of a counter that never repeats the reading's. */
+static int64_t middle_ns(const struct counter *c, ptrdiff_t i)
+{
+    return c->s->t_ns[i] - (c->slow ? late_ns(c, i) / 2 : 0);
+}
+
+static bool is_sharp(const struct counter *c, ptrdiff_t i) { return i >= 0 && late_ns(c, i) <= c->update_ns / 4; }
+
+/* A knot that was caught late lies a whole number of updates from one nearby that was not. */
+static int64_t knot_ns(const struct counter *c, ptrdiff_t i)
+{
+    enum { NEAR = 3 };
+    int64_t middle = middle_ns(c, i), earliest = c->s->t_ns[i] - late_ns(c, i);
+    if (!c->slow || c->update_ns == INT64_MAX || is_sharp(c, i)) return middle;
+    ptrdiff_t before = i, behind = i, sharp = -1;
+    for (int k = 0; k < NEAR && sharp < 0; k++) {
+        before = before < 0 ? -1 : knot_back(c, before - 1);
+        behind = behind < 0 ? -1 : knot_on(c, behind + 1);
+        sharp = is_sharp(c, before) ? before : is_sharp(c, behind) ? behind : -1;
+    }
+    if (sharp < 0) return middle;
+    double updates = round((double)(middle - middle_ns(c, sharp)) / (double)c->update_ns);
+    int64_t at = middle_ns(c, sharp) + (int64_t)(updates * (double)c->update_ns);
+    return at < earliest ? earliest : at > c->s->t_ns[i] ? c->s->t_ns[i] : at;
+}
+
+/* Mean power between two knots, W. */
+static double pace_w(const struct counter *c, ptrdiff_t a, ptrdiff_t b)
+{
+    double dt_s = (double)(knot_ns(c, b) - knot_ns(c, a)) / WL_NS_PER_S;
+    return dt_s > 0 ? (c->s->value[b] - c->s->value[a]) / dt_s : 0;
+}
+
+/* Between knots a and b at time t, where the paces before a and behind b are known: if one change of pace explains the
+ * step, the energy follows both paces; else the straight line. */
+static double between(const struct counter *c, ptrdiff_t a, ptrdiff_t b, int64_t t)
+{
+    ptrdiff_t before = knot_back(c, a - 1), behind = knot_on(c, b + 1);
+    double pace = pace_w(c, a, b), since_s = (double)(t - knot_ns(c, a)) / WL_NS_PER_S;
+    double left_s = (double)(knot_ns(c, b) - t) / WL_NS_PER_S, step_s = since_s + left_s;
+    double straight = c->s->value[a] + pace * since_s;
+    if (before < 0 || behind < 0) return straight;
+    double first = pace_w(c, before, a), then = pace_w(c, b, behind);
+    if (fabs(first - then) < 0.1 * fmax(first, then)) return straight;
+    double change_s = (pace - then) / (first - then) * step_s; /* energy conserved: first up to here, then from here */
+    if (!(change_s >= 0 && change_s <= step_s)) return straight;
+    return since_s <= change_s ? c->s->value[a] + first * since_s : c->s->value[b] - then * left_s;
+}
+
+/* Beyond the outermost knot: at the neighbouring pace, but at most one step away, since a whole further step would have
+ * shown. NAN with fewer than two knots. */
+static double beyond(const struct counter *c, ptrdiff_t a, ptrdiff_t b, ptrdiff_t from, int64_t t)
+{
+    if (a < 0 || b < 0) return NAN;
+    double reach = c->s->value[b] - c->s->value[a];
+    double away = pace_w(c, a, b) * (double)(t - knot_ns(c, from)) / WL_NS_PER_S;
+    return c->s->value[from] + fmax(-reach, fmin(reach, away));
+}
+
+struct bounded {
+    double value, lo, hi;
+};
+
+/* What the power's range allows between the knots around t: never less than the lowest nor more than the highest power
+ * since the one and until the other, and never outside the two values. */
+static void bound(const struct counter *c, ptrdiff_t a, ptrdiff_t b, int64_t t, struct bounded *out)
+{
+    const double *value = c->s->value;
+    out->lo = -HUGE_VAL;
+    out->hi = HUGE_VAL;
+    if (a >= 0) {
+        double since_s = (double)(t - c->s->t_ns[a]) / WL_NS_PER_S, late_s = (double)late_ns(c, a) / WL_NS_PER_S;
+        out->lo = value[a] + fmax(0, c->power.lo * since_s);
+        out->hi = value[a] + c->power.hi * (since_s + late_s);
+    }
+    if (b >= 0) {
+        double left_s = (double)(c->s->t_ns[b] - t) / WL_NS_PER_S, late_s = (double)late_ns(c, b) / WL_NS_PER_S;
+        out->lo = fmax(out->lo, value[b] - c->power.hi * left_s);
+        double sure_s = left_s - late_s; /* below 0: it may have been reached before t */
+        out->hi = fmin(out->hi, value[b] - sure_s * (sure_s > 0 ? c->power.lo : c->power.hi));
+    }
+    out->lo = fmin(out->lo, out->value);
+    out->hi = fmax(out->hi, out->value);
+}
+
+/* The counter at t, and between which values it must have been. */
+static struct bounded counter_at(const struct counter *c, int64_t t)
+{
+    ptrdiff_t next = (ptrdiff_t)wl_series_from(c->s, t + 1);
+    ptrdiff_t a = knot_back(c, next - 1), b = knot_on(c, next);
+    if (b >= 0 && knot_ns(c, b) <= t) { /* reached before, read behind */
+        a = b;
+        b = knot_on(c, b + 1);
+    }
+    struct bounded out;
+    if (a >= 0 && b >= 0)
+        out.value = between(c, a, b, t);
+    else if (a < 0)
+        out.value = beyond(c, b, knot_on(c, b < 0 ? b : b + 1), b, t);
+    else
+        out.value = beyond(c, knot_back(c, a - 1), a, a, t);
+    bound(c, a, b, t, &out);
+    return out;
+}
+
+/* Is the counter known at t: readings on both sides within max_gap, or one within it where nothing lies beyond? */
+static bool edge_known(const struct wl_series *s, int64_t t, int64_t max_gap)
+{
+    ptrdiff_t next = (ptrdiff_t)wl_series_from(s, t + 1);
+    ptrdiff_t a = wl_series_back(s, next - 1), b = wl_series_on(s, next);
+    if (a >= 0 && b >= 0) return s->t_ns[b] - s->t_ns[a] <= max_gap;
+    if (a >= 0) return t - s->t_ns[a] <= max_gap;
+    return b >= 0 && s->t_ns[b] - t <= max_gap;
+}
+
+/* Looks at every step from the reading before t0 to the reading behind t1. */
+static void inspect(const struct wl_series *s, int64_t t0, int64_t t1, bool *moves, bool *falls)
+{
+    *moves = *falls = false;
+    ptrdiff_t start = wl_series_back(s, (ptrdiff_t)wl_series_from(s, t0) - 1);
+    ptrdiff_t i = wl_series_on(s, start < 0 ? 0 : start);
+    while (i >= 0 && s->t_ns[i] <= t1) {
+        ptrdiff_t next = wl_series_on(s, i + 1);
+        if (next < 0) return;
+        *moves |= s->value[next] > s->value[i];
+        *falls |= s->value[next] < s->value[i];
+        i = next;
+    }
+}
+
+/* Does the counter repeat its value, and how far apart are its moves? The mean distance, or a shorter one between two
+ * moves that were caught to a quarter of it. Also its paces, where no power was read. */
+static void find_habits(struct counter *c, int64_t t0, int64_t t1, double known_update_s)
+{
+    const struct wl_series *s = c->s;
+    int64_t first = 0, last = 0, sharp = INT64_MAX, last_spacing = 0;
+    size_t moves = 0;
+    c->update_ns = INT64_MAX;
+    ptrdiff_t i = wl_series_on(s, (ptrdiff_t)wl_series_from(s, t0 - AROUND_NS));
+    while (i >= 0 && s->t_ns[i] <= t1 + AROUND_NS) {
+        ptrdiff_t next = wl_series_on(s, i + 1);
+        if (next < 0) break;
+        int64_t spacing = s->t_ns[next] - s->t_ns[i], t = s->t_ns[next];
+        if (s->value[next] != s->value[i]) {
+            int64_t gap = t - last;
+            if (moves && gap < sharp && spacing <= gap / 4 && last_spacing <= gap / 4) sharp = gap;
+            if (moves++ == 0) first = t;
+            last = t;
+            last_spacing = spacing;
+        } else {
+            c->slow = true;
+        }
+        i = next;
+    }
+    if (c->slow && moves > 1) c->update_ns = (last - first) / (int64_t)(moves - 1);
+    if (sharp < c->update_ns) c->update_ns = sharp;
+    if (isfinite(known_update_s)) c->update_ns = (int64_t)(known_update_s * WL_NS_PER_S);
+}
+
+static struct wl_range paces(const struct counter *c, int64_t t0, int64_t t1)
+{
+    struct wl_range r = { HUGE_VAL, 0 };
+    ptrdiff_t a = knot_on(c, (ptrdiff_t)wl_series_from(c->s, t0 - AROUND_NS));
+    for (ptrdiff_t b; a >= 0 && (b = knot_on(c, a + 1)) >= 0 && c->s->t_ns[a] <= t1 + AROUND_NS; a = b) {
+        double w = pace_w(c, a, b);
+        r.lo = fmin(r.lo, fmax(0, w));
+        r.hi = fmax(r.hi, w);
+    }
+    if (r.lo > r.hi) r.lo = 0;
+    return r;
+}
+
+/* Readings are means and miss extremes: what the power may have been is wider by half of what they show. */
+static void widen(struct wl_range *power)
+{
+    double more = 0.5 * (power->hi - power->lo) + 0.02 * power->hi;
+    power->lo = fmax(0, power->lo - more);
+    power->hi += more;
+}
+
+static size_t good_between(const struct wl_series *s, int64_t t0, int64_t t1)
+{
+    size_t n = 0;
+    for (size_t i = wl_series_from(s, t0); i < s->n && s->t_ns[i] <= t1; i++) n += isfinite(s->value[i]) ? 1 : 0;
+    return n;
+}
+
+/* Time of the window that lies outside all readings. */
+static int64_t outside_ns(const struct wl_series *s, int64_t t0, int64_t t1)
+{
+    ptrdiff_t first = wl_series_on(s, 0), last = wl_series_back(s, (ptrdiff_t)s->n - 1);
+    int64_t before = s->t_ns[first] > t0 ? s->t_ns[first] - t0 : 0;
+    int64_t behind = s->t_ns[last] < t1 ? t1 - s->t_ns[last] : 0;
+    return before + behind;
+}
+
+struct wl_energy wl_energy_of_counter(const struct wl_series *s, const struct wl_series *power, int64_t t0_ns,
+                                      int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g)
+{
+    if (t1_ns <= t0_ns) return wl_energy_none("the window is empty");
+    bool moves, falls;
+    inspect(s, t0_ns, t1_ns, &moves, &falls);
+    if (falls) return wl_energy_none("the counter was reset");
+    int64_t gap_ns = wl_bridged_ns(s, max_gap_ns);
+    bool start_known = edge_known(s, t0_ns, gap_ns), end_known = edge_known(s, t1_ns, gap_ns);
+
+    /* Where an edge is unknown, what is left of the window starts or ends at the nearest reading inside it. */
+    ptrdiff_t first = wl_series_on(s, (ptrdiff_t)wl_series_from(s, t0_ns));
+    ptrdiff_t last = wl_series_back(s, (ptrdiff_t)wl_series_from(s, t1_ns + 1) - 1);
+    int64_t lo = start_known ? t0_ns : first < 0 ? t1_ns : s->t_ns[first];
+    int64_t hi = end_known ? t1_ns : last < 0 ? t0_ns : s->t_ns[last];
+    if (hi <= lo) return wl_energy_none("no counter reading near the window");
+    if (!moves) return wl_energy_none("the counter did not move in the window");
+
+    struct counter c = { .s = s };
+    find_habits(&c, t0_ns, t1_ns, g->update_s);
+    c.power = power ? wl_series_range(power, t0_ns - AROUND_NS, t1_ns + AROUND_NS) : (struct wl_range) { 1, 0 };
+    if (c.power.lo > c.power.hi) c.power = paces(&c, t0_ns, t1_ns);
+    widen(&c.power);
+    struct bounded from = counter_at(&c, lo), to = counter_at(&c, hi);
+    double joules = to.value - from.value;
+    if (!isfinite(joules)) return wl_energy_none("the window is too short for the counter's steps");
+    bool whole = start_known && end_known;
+    return (struct wl_energy) {
+        .energy_j = whole ? joules : NAN,
+        .lo_j = whole ? fmax(0, to.lo - from.hi) : NAN,
+        .hi_j = whole ? to.hi - from.lo : NAN,
+        .mean_w = joules / ((double)(hi - lo) / WL_NS_PER_S),
+        .coverage = (double)(hi - lo) / (double)(t1_ns - t0_ns),
+        .covered_j = joules,
+        .held_s = (double)outside_ns(s, lo, hi) / WL_NS_PER_S,
+        .readings = good_between(s, t0_ns, t1_ns),
+        .why = whole ? NULL : "counter readings are missing at the window's edges",
+    };
+}

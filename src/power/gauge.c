@@ -1,0 +1,36 @@
+/* What is known of how a sensor shows power before anybody calibrated it. */
+#include "power/power.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct wl_gauge wl_gauge_unknown = { NAN, NAN, NAN };
+
+/* GPUs whose sensor sees only a part of the time: updates every 100 ms of which 25 ms are seen. Source: Yang, Adamek,
+ * Armour, SC24 (arXiv:2312.02741): "on the A100 and H100 GPUs only 25% of the runtime is sampled". */
+static const struct part_time {
+    const char *product;
+    double update_s, window_s;
+} part_time[] = { { "A100", 0.100, 0.025 }, { "H100", 0.100, 0.025 } };
+
+static const struct part_time *part_time_of(const char *name)
+{
+    for (size_t i = 0; i < WL_COUNT(part_time); i++)
+        if (strstr(name, part_time[i].product)) return &part_time[i];
+    return NULL;
+}
+
+struct wl_gauge wl_gauge_of(const struct wl_device *d, const struct wl_channel *c)
+{
+    struct wl_gauge g = { .update_s = c->update_s, .window_s = NAN, .delay_s = NAN };
+    const struct part_time *known = c->variant == WL_VARIANT_INSTANT ? part_time_of(d->name) : NULL;
+    if (c->quantity != WL_POWER) return g;
+    if (c->variant == WL_VARIANT_MEAN) return (struct wl_gauge) { c->update_s, HUGE_VAL, 0 };
+    if (known) {
+        g.window_s = known->window_s;
+        if (isnan(g.update_s)) g.update_s = known->update_s;
+    }
+    double window_s = isnan(g.window_s) ? 0 : g.window_s;
+    if (c->variant == WL_VARIANT_INSTANT) g.delay_s = (g.update_s + window_s) / 2;
+    return g;
+}

@@ -1,0 +1,136 @@
+/* Energy as the integral of power. docs/metrics.md has the interval's formulas, docs/adr/042 the reasons. */
+#include "power/internal.h"
+
+#include <math.h>
+
+/* The part of a window that readings account for: exact in time, so that full coverage can be told from nearly. */
+struct integral {
+    double value_s; /* integral of the value, unit x s */
+    int64_t covered_ns, held_ns;
+    /* for the interval */
+    size_t readings, updates; /* good ones inside the window; those at which the value changed */
+    double steps2;            /* sum of the squared changes */
+    double mean, m2;          /* of the readings (Welford 1962) */
+    double gaps_s2;           /* sum of the squared bridged gaps, s^2 */
+};
+
+/* Adds the line from (ta, va) to (tb, vb), cut to [t0, t1]. */
+static void add_line(struct integral *sum, int64_t ta, double va, int64_t tb, double vb, int64_t t0, int64_t t1)
+{
+    int64_t lo = ta > t0 ? ta : t0, hi = tb < t1 ? tb : t1;
+    if (hi <= lo) return;
+    double slope = (vb - va) / (double)(tb - ta);
+    double at_lo = va + slope * (double)(lo - ta), at_hi = va + slope * (double)(hi - ta);
+    sum->value_s += 0.5 * (at_lo + at_hi) * ((double)(hi - lo) / WL_NS_PER_S);
+    sum->covered_ns += hi - lo;
+}
+
+/* A reading held from ta to tb, where no reading lies beyond. */
+static void add_held(struct integral *sum, int64_t ta, int64_t tb, double v, int64_t t0, int64_t t1)
+{
+    int64_t before = sum->covered_ns;
+    if (tb > ta) add_line(sum, ta, v, tb, v, t0, t1);
+    sum->held_ns += sum->covered_ns - before;
+}
+
+static void count_reading(struct integral *sum, double v)
+{
+    double away = v - sum->mean;
+    sum->mean += away / (double)++sum->readings;
+    sum->m2 += away * (v - sum->mean);
+}
+
+static void count_step(struct integral *sum, double step, int64_t dt, int64_t usual)
+{
+    if (step != 0) sum->updates++;
+    sum->steps2 += step * step;
+    double dt_s = (double)dt / WL_NS_PER_S;
+    if (dt > usual + usual / 2) sum->gaps_s2 += dt_s * dt_s;
+}
+
+static struct integral integrate(const struct wl_series *s, int64_t t0, int64_t t1, int64_t max_gap, int64_t hold)
+{
+    struct integral sum = { 0 };
+    int64_t usual = max_gap / 3; /* spacing of readings */
+    ptrdiff_t left = wl_series_back(s, (ptrdiff_t)wl_series_from(s, t0) - 1);
+    ptrdiff_t i = left >= 0 ? left : wl_series_on(s, 0);
+    if (i < 0) return sum;
+    if (left < 0) add_held(&sum, s->t_ns[i] - hold, s->t_ns[i], s->value[i], t0, t1);
+    while (i >= 0 && s->t_ns[i] <= t1) {
+        if (s->t_ns[i] >= t0) count_reading(&sum, s->value[i]);
+        ptrdiff_t next = wl_series_on(s, i + 1);
+        if (next < 0) {
+            add_held(&sum, s->t_ns[i], s->t_ns[i] + hold, s->value[i], t0, t1);
+        } else if (s->t_ns[next] - s->t_ns[i] <= max_gap) {
+            add_line(&sum, s->t_ns[i], s->value[i], s->t_ns[next], s->value[next], t0, t1);
+            count_step(&sum, s->value[next] - s->value[i], s->t_ns[next] - s->t_ns[i], usual);
+        }
+        i = next;
+    }
+    return sum;
+}
+
+/* ---- The interval ---- */
+
+/* 97.5 % point of Student's t with n degrees of freedom, to 1 % from n = 3 (Cornish-Fisher expansion, Abramowitz and
+ * Stegun 26.7.5, shortened). */
+static double t_975(double n) { return 1.96 + 2.37 / n + 2.82 / (n * n) + 2.56 / (n * n * n); }
+
+/* Energy that an edge may be off by: its distance in time from what the readings show, times the power's range there.
+ * Where the delay is known half an update and half its window are left of it, else all of them. */
+static double edge_j(const struct wl_series *s, int64_t t, double update_s, const struct wl_gauge *g)
+{
+    double window_s = isfinite(g->window_s) ? g->window_s : 0;
+    double off_s = isfinite(g->delay_s) ? (update_s + window_s) / 2 : update_s + window_s;
+    int64_t around = (int64_t)(2 * (update_s + window_s) * WL_NS_PER_S);
+    struct wl_range r = wl_series_range(s, t - around, t + around);
+    return r.hi > r.lo ? off_s * (r.hi - r.lo) : 0;
+}
+
+/* Half of the 95 % interval, J. Readings are means of a share of the time between updates; of the rest the variance is
+ * taken from the changes between updates (von Neumann's), so that a slow drift, which readings follow, does not count.
+ * Gaps, held ends and edges come on top. */
+static double half_interval_j(const struct integral *sum, const struct wl_series *s, int64_t t0, int64_t t1,
+                              const struct wl_gauge *g)
+{
+    double length_s = (double)(t1 - t0) / WL_NS_PER_S, n = (double)sum->updates;
+    double update_s = n > 0 ? length_s / n : length_s;
+    if (isfinite(g->update_s) && (n == 0 || g->update_s > update_s)) update_s = fmin(g->update_s, length_s);
+    double unseen = isnan(g->window_s) ? 1 : fmax(0, 1 - g->window_s / update_s);
+    double sampling_j = n > 0 ? t_975(fmax(1, n - 1)) * length_s * sqrt(sum->steps2 / 2 / n / n * unseen) : 0;
+    double sd = sum->readings > 1 ? sqrt(sum->m2 / (double)(sum->readings - 1)) : 0;
+    double gaps_j = 1.96 * sd * sqrt(sum->gaps_s2);
+    struct wl_range r = wl_series_range(s, t0, t1);
+    double held_j = r.hi > r.lo ? (double)sum->held_ns / WL_NS_PER_S * (r.hi - r.lo) : 0;
+    double first_j = edge_j(s, t0, update_s, g), last_j = edge_j(s, t1, update_s, g);
+    return sqrt(sampling_j * sampling_j + gaps_j * gaps_j + held_j * held_j + first_j * first_j + last_j * last_j);
+}
+
+struct wl_energy wl_energy_of_power(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,
+                                    const struct wl_gauge *g)
+{
+    if (t1_ns <= t0_ns) return wl_energy_none("the window is empty");
+    int64_t gap = wl_bridged_ns(s, max_gap_ns);
+    int64_t delay = isfinite(g->delay_s) ? (int64_t)(g->delay_s * WL_NS_PER_S) : 0; /* readings tell of then */
+    int64_t t0 = t0_ns + delay, t1 = t1_ns + delay;
+    struct integral sum = integrate(s, t0, t1, gap, gap + delay);
+    if (sum.covered_ns == 0) return wl_energy_none("no power reading near the window");
+    bool whole = sum.covered_ns == t1 - t0;
+    double half_j = whole ? half_interval_j(&sum, s, t0, t1, g) : NAN;
+    return (struct wl_energy) {
+        .energy_j = whole ? sum.value_s : NAN,
+        .lo_j = whole ? fmax(0, sum.value_s - half_j) : NAN,
+        .hi_j = sum.value_s + half_j,
+        .mean_w = sum.value_s / ((double)sum.covered_ns / WL_NS_PER_S),
+        .coverage = (double)sum.covered_ns / (double)(t1 - t0),
+        .covered_j = sum.value_s,
+        .held_s = (double)sum.held_ns / WL_NS_PER_S,
+        .readings = sum.readings,
+        .why = whole ? NULL : "power readings are missing in the window",
+    };
+}
+
+double wl_window_mean(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns)
+{
+    return wl_energy_of_power(s, t0_ns, t1_ns, max_gap_ns, &wl_gauge_unknown).mean_w;
+}

@@ -1,0 +1,61 @@
+"""Joules against what computed GPUs drew: truth.py WATTLAW FAKE_NVML FAKE_LOAD FAKE_TRUTH"""
+import contextlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+wattlaw, fake, load, truth = map(os.path.abspath, sys.argv[1:5])
+
+
+def measure(profile, options, job):
+    """The summary of a measured job, the joules that its GPUs drew between its start and end, and its show --json."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = {k: v for k, v in os.environ.items() if k not in ("CUDA_VISIBLE_DEVICES", "NVML_LIBRARY")}
+        env["WATTLAW_FAKE_NVML"] = f"gpus=2; profile={profile}; world={folder}/world"
+
+        def run(*command):
+            r = subprocess.run(command, cwd=folder, env=env, text=True, capture_output=True)
+            if r.returncode != 0:
+                sys.exit(f"{command}: exit {r.returncode}\n{r.stdout}\n{r.stderr}")
+            return r.stdout, r.stderr
+
+        _, said = run(wattlaw, "measure", "--nvml-library", fake, "--sensors", "nvml", "--store", "s.db", "--json",
+                      "s.json", *options, "--", load, *job)
+        with contextlib.closing(sqlite3.connect(f"{folder}/s.db")) as db:
+            (begin, end), = db.execute("SELECT start_mono_ns, stop_mono_ns FROM run")
+        lines = run(truth, f"{folder}/world", str(begin), str(end))[0].split("\n")
+        shown = json.loads(run(wattlaw, "show", "s.db", "--run", "1", "--json")[0])
+        with open(f"{folder}/s.json", encoding="utf-8") as f:
+            return json.load(f), sum(float(line.split()[1]) for line in lines if line), shown, said
+
+
+def expect(condition, *what):
+    if not condition:
+        sys.exit(f"{what}")
+
+
+def check(profile, options, job, share):
+    summary, drawn_j, shown, said = measure(profile, options, job)
+    chosen, = [e for e in summary["energies"] if e["chosen"]]
+    expect(abs(chosen["energy_j"] / drawn_j - 1) <= share, profile, job, chosen, "truth", drawn_j)
+    expect(chosen["energy_lo_j"] <= drawn_j <= chosen["energy_hi_j"], profile, job, chosen, "truth", drawn_j)
+    expect(shown["energy_lo_j"] <= drawn_j <= shown["energy_hi_j"], "show", shown["energy_lo_j"], drawn_j)
+    expect(chosen["simulated"], "not marked simulated", chosen)
+    return chosen, shown, said
+
+
+# A fifth of a second, of which a counter that moves ten times a second sees two steps.
+for profile in "V100", "A100", "H100":
+    check(profile, [], ["workers=2", "load=0.9", "ms=200"], 0.05)
+
+# Training, and the machine at rest on both sides of it: two A100 draw 104 W then, give or take their differences.
+chosen, shown, said = check("A100", ["--idle", "0.5s"], ["workers=2", "epochs=2", "updates=4", "step_ms=200"], 0.02)
+expect("above idle" in said, said)
+for row in shown["energies"]:
+    if row["method"] == "counter" and row["epoch"] is None:
+        expect(all(abs(row[end] - 52) < 3 for end in ("idle_before_w", "idle_after_w")), row)
+        expect(abs(row["idle_j"] / ((row["idle_before_w"] + row["idle_after_w"]) / 2 * shown["time_s"]) - 1) < 1e-6, row)
+        expect(row["energy_j"] > 2 * row["idle_j"], row)
