@@ -33,14 +33,40 @@ static uint64_t bits53(uint64_t key, uint64_t stream, uint64_t i)
 double wl_random_uniform(uint64_t key, uint64_t stream, uint64_t i) { return (double)bits53(key, stream, i) * 0x1p-53; }
 
 /* Box and Muller's transform of one block: elements 2j and 2j+1 are its cosine and sine. */
-double wl_random_normal(uint64_t key, uint64_t stream, uint64_t i)
+struct polar {
+    double radius, angle;
+};
+
+static struct polar polar_of(uint64_t key, uint64_t stream, uint64_t block)
 {
     uint32_t w[4];
-    wl_philox(key, stream, i / 2, w);
+    wl_philox(key, stream, block, w);
     double u = ((double)w[0] + 1) * 0x1p-32; /* (0, 1] */
-    double angle = 2 * M_PI * (((double)w[1] * 0x1p-32) + (double)w[2] * 0x1p-64);
-    double radius = sqrt(-2 * log(u));
-    return radius * (i % 2 ? sin(angle) : cos(angle));
+    return (struct polar) { sqrt(-2 * log(u)), 2 * M_PI * (((double)w[1] * 0x1p-32) + (double)w[2] * 0x1p-64) };
+}
+
+double wl_random_normal(uint64_t key, uint64_t stream, uint64_t i)
+{
+    struct polar p = polar_of(key, stream, i / 2);
+    return p.radius * (i % 2 ? sin(p.angle) : cos(p.angle));
+}
+
+void wl_random_normals(uint64_t key, uint64_t stream, size_t count, double *out)
+{
+    for (size_t i = 0; i < count; i += 2) {
+        struct polar p = polar_of(key, stream, i / 2);
+        out[i] = p.radius * cos(p.angle);
+        if (i + 1 < count) out[i + 1] = p.radius * sin(p.angle);
+    }
+}
+
+void wl_random_picks(uint64_t key, uint64_t stream, uint64_t n, size_t count, size_t *out)
+{
+    uint32_t w[4];
+    for (size_t i = 0; i < count; i++) {
+        if (i % 4 == 0) wl_philox(key, stream, i / 4, w);
+        out[i] = (size_t)((w[i % 4] * n) >> 32); /* bias below n / 2^32 */
+    }
 }
 
 uint64_t wl_random_below(uint64_t key, uint64_t stream, uint64_t i, uint64_t n)

@@ -35,20 +35,38 @@ struct split {
     struct wl_law_part *keys; /* [parts] */
 };
 
-/* The texts of one column, row by row. */
+/* The texts of one column, row by row; neighbours of the same number share theirs. */
 static const char **column_texts(const struct split *s, const struct wl_obs_column *column)
 {
     const char **texts = wl_new_array(s->a, const char *, s->obs->n);
-    for (size_t i = 0; i < s->obs->n; i++) texts[i] = wl_obs_text(column, i, s->a);
+    const double *v = column->real;
+    for (size_t i = 0; i < s->obs->n; i++)
+        texts[i] = v && i && (v[i] == v[i - 1] || (isnan(v[i]) && isnan(v[i - 1]))) ? texts[i - 1]
+                                                                                    : wl_obs_text(column, i, s->a);
     return texts;
 }
 
-/* The pairs (group, text) numbered, where group is one of the numbers in `of`. */
+/* The pairs (group, text) numbered in the order of their first rows, where group is one of the numbers in `of`. */
 static size_t number_within(const struct split *s, const size_t *of, const char *const *texts, size_t *ids)
 {
-    const char **pairs = wl_new_array(s->a, const char *, s->obs->n);
-    for (size_t i = 0; i < s->obs->n; i++) pairs[i] = wl_strf(s->a, "%zu %s", of[i], texts[i]);
-    return wl_law_number(pairs, s->obs->n, ids, s->a);
+    size_t n = s->obs->n, size = 16, count = 0;
+    while (size < 2 * n) size *= 2;
+    struct wl_arena *scratch = wl_arena_new(s->a);
+    size_t *text = wl_new_array(scratch, size_t, n), *first = wl_new_array(scratch, size_t, size); /* row + 1 */
+    wl_law_number(texts, n, text, scratch);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = (of[i] * 0x9e3779b97f4a7c15u + text[i] * 0xc2b2ae3d27d4eb4fu) >> 20 & (size - 1);
+        for (; first[at]; at = (at + 1) & (size - 1))
+            if (of[first[at] - 1] == of[i] && text[first[at] - 1] == text[i]) break;
+        if (!first[at]) {
+            first[at] = i + 1;
+            ids[i] = count++;
+        } else {
+            ids[i] = ids[first[at] - 1];
+        }
+    }
+    wl_arena_free(scratch);
+    return count;
 }
 
 /* How many values that are not missing each part has. */

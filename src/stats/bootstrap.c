@@ -21,7 +21,7 @@ static void draw_all(const struct run *r)
 {
     const struct wl_bootstrap *b = r->b;
     for (size_t d = 0; d < b->draws; d++) {
-        for (size_t i = 0; i < b->n; i++) r->index[i] = (size_t)wl_random_below(b->key, d, i, b->n);
+        wl_random_picks(b->key, d, b->n, b->n, r->index);
         value_of(r, b->n);
         for (size_t j = 0; j < b->k; j++) r->draws[j * b->draws + d] = r->one[j];
     }

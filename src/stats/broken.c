@@ -1,6 +1,7 @@
 /* Continuous line of two segments. For a fixed break c it is linear: y on 1, x and the hinge max(0, x - c). What the
  * hinge takes off the sum of squares of the straight line is (u'y)^2, u the hinge without its projection on 1 and x,
  * at unit length; so the profile over c is a scan of dot products. */
+#include "stats/blas.h"
 #include "stats/internal.h"
 
 #include <math.h>
@@ -94,18 +95,21 @@ static size_t inner_range(const double *x, size_t n, double *lo, double *hi, str
 
 /* The share of draws of pure noise whose best break gains as much: exact for normal errors, whatever their variance
  * and the line, since all of it scales out. */
-static double chance(const struct plain *p, const double *grid, double observed, size_t draws, struct wl_arena *a)
+static double chance(const struct wl_blas *blas, const struct plain *p, const double *grid, double observed,
+                     size_t draws, struct wl_arena *a)
 {
     static const uint64_t key = 0x62726f6b656e; /* any fixed number: the same p each time */
     double *u = wl_new_array(a, double, GRID * p->n), *z = wl_new_array(a, double, p->n);
+    double *dots = wl_new_array(a, double, GRID);
     size_t beyond = 0;
     for (size_t g = 0; g < GRID; g++) hinge_direction(p, grid[g], u + g * p->n);
     for (size_t d = 0; d < draws; d++) {
         double best = 0, squares = 0;
-        for (size_t i = 0; i < p->n; i++) z[i] = wl_random_normal(key, d, i);
+        wl_random_normals(key, d, p->n, z);
         remove_line(p, z);
         for (size_t i = 0; i < p->n; i++) squares += z[i] * z[i];
-        for (size_t g = 0; g < GRID; g++) best = fmax(best, gain(u + g * p->n, z, p->n));
+        blas->dgemv(CblasColMajor, CblasTrans, (int)p->n, GRID, 1, u, (int)p->n, z, 1, 0, dots, 1);
+        for (size_t g = 0; g < GRID; g++) best = best > dots[g] * dots[g] ? best : dots[g] * dots[g];
         beyond += best / squares >= observed;
     }
     return (double)(beyond + 1) / (double)(draws + 1);
@@ -168,12 +172,15 @@ int wl_broken_line(const double *x, const double *y, size_t n, double level, siz
     out->at = s->at;
     out->sse = fmax(s->straight - s->top, 0);
     interval(s, level, out);
-    if (draws && s->straight > 0) out->p = chance(&s->plain, s->grid, s->top / s->straight, draws, a);
+    const struct wl_blas *blas;
+    int rc = wl_blas_open(&blas, e);
+    if (rc) return rc;
+    if (draws && s->straight > 0) out->p = chance(blas, &s->plain, s->grid, s->top / s->straight, draws, a);
 
     double *columns = wl_new_array(a, double, 2 * n);
     struct wl_ols line;
     for (size_t i = 0; i < n; i++) columns[i] = x[i], columns[i + n] = fmax(0, x[i] - s->at);
-    int rc = wl_ols_fit(&line, y, columns, n, 2, true, a, e);
+    rc = wl_ols_fit(&line, y, columns, n, 2, true, a, e);
     if (rc) return rc;
     out->b0 = line.b[0];
     out->slope1 = line.b[1];

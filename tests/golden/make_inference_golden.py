@@ -59,14 +59,17 @@ def ranges(out):
 
 # ---- Philox, as in src/base/random.c ----
 
-def below(key, stream, index, n):
-    k0, k1 = key & 0xFFFFFFFF, key >> 32
-    c = [index & 0xFFFFFFFF, index >> 32, stream & 0xFFFFFFFF, stream >> 32]
-    for _ in range(10):
-        a, b = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
-        c = [(b >> 32) ^ c[1] ^ k0, b & 0xFFFFFFFF, (a >> 32) ^ c[3] ^ k1, a & 0xFFFFFFFF]
-        k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
-    return ((c[0] << 32 | c[1]) * n) >> 64
+def picks(key, stream, n):
+    """n draws from 0 .. n - 1, four of a block."""
+    out = []
+    for index in range((n + 3) // 4):
+        k0, k1, c = key & 0xFFFFFFFF, key >> 32, [index, 0, stream & 0xFFFFFFFF, stream >> 32]
+        for _ in range(10):
+            a, b = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
+            c = [(b >> 32) ^ c[1] ^ k0, b & 0xFFFFFFFF, (a >> 32) ^ c[3] ^ k1, a & 0xFFFFFFFF]
+            k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
+        out += [(word * n) >> 32 for word in c]
+    return out[:n]
 
 
 def variation(v):
@@ -76,7 +79,7 @@ def variation(v):
 def bootstrap(v, statistic, draws, key=5):
     """Value, deviation, percentiles and BCa ends after Efron 1987."""
     n, at = len(v), statistic(v)
-    values = np.sort([statistic(v[[below(key, d, i, n) for i in range(n)]]) for d in range(draws)])
+    values = np.sort([statistic(v[picks(key, d, n)]) for d in range(draws)])
 
     def percentile(p):  # position p (draws + 1)
         return np.percentile(values, 100 * p, method="weibull")

@@ -53,6 +53,23 @@ static void test_moments(void **state)
     }
 }
 
+/* Many at once: normals are those of their positions, picks lie in their range with the right frequencies. */
+static void test_many(void **state)
+{
+    (void)state;
+    enum { N = 60001 };
+    static double normals[7];
+    static size_t picks[N], counts[6];
+    wl_random_normals(1, 2, 7, normals);
+    for (uint64_t i = 0; i < 7; i++) assert_true(normals[i] == wl_random_normal(1, 2, i));
+    wl_random_picks(1, 2, 6, N, picks);
+    for (size_t i = 0; i < N; i++) {
+        assert_true(picks[i] < 6);
+        counts[picks[i]]++;
+    }
+    for (int k = 0; k < 6; k++) assert_true(fabs((double)counts[k] - N / 6.0) < 4 * sqrt(N * 5.0 / 36));
+}
+
 static void test_streams(void **state)
 {
     (void)state;
@@ -68,6 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_answers),
         cmocka_unit_test(test_moments),
+        cmocka_unit_test(test_many),
         cmocka_unit_test(test_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
