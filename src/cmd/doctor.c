@@ -37,6 +37,7 @@ struct findings {
     double *latest; /* [channel], NAN: no good reading */
     struct wl_channel_stats *channels;
     struct wl_sampler_stats sampler;
+    struct wl_strs notes; /* what the sensors noticed while they were sampled */
     double sampled_s;
     const char *basis; /* where the energy of a run comes from, NULL: nowhere */
 };
@@ -75,6 +76,7 @@ static int sample(struct findings *f, struct wl_sensors *sensors, const struct d
     keep_latest(f, s);
     f->sampled_s = (double)(wl_now_ns() - start) / WL_NS_PER_S;
     wl_sampler_stats(s, &f->sampler);
+    wl_sensors_notes(sensors, &f->notes, a);
     for (size_t i = 0; i < n; i++) wl_sampler_channel_stats(s, i, &f->channels[i]);
     return code < 0 ? wl_fail(e, code, "stopped") : 0;
 }
@@ -147,10 +149,15 @@ static void print_channels(const struct findings *f, struct wl_arena *a)
     wl_table_column(&t, "unit", false);
     wl_table_column(&t, "good", true);
     wl_table_column(&t, "failed", true);
+    wl_table_column(&t, "moves each", true);
     wl_table_column(&t, "note", false);
     for (size_t i = 0; i < s->n_channels; i++) {
         const struct wl_channel *c = &s->channels[i];
-        wl_table_cellf(&t, "  %s", s->devices[c->device].name);
+        const struct wl_device *d = &s->devices[c->device];
+        if (d->bus_id) /* several of one product are told apart */
+            wl_table_cellf(&t, "  %d: %s", d->index, d->name);
+        else
+            wl_table_cellf(&t, "  %s", d->name);
         wl_table_cell(&t, wl_scope_name(c->scope));
         wl_table_cell(&t, wl_quantity_name(c->quantity));
         wl_table_cell(&t, wl_variant_name(c->variant));
@@ -158,10 +165,29 @@ static void print_channels(const struct findings *f, struct wl_arena *a)
         wl_table_cell(&t, wl_quantity_unit(c->quantity));
         wl_table_cellf(&t, "%llu", (unsigned long long)f->channels[i].samples);
         wl_table_cellf(&t, "%llu", (unsigned long long)f->channels[i].errors);
+        wl_table_cell(&t, isnan(c->update_s) ? "" : wl_human(a, c->update_s, "s"));
         wl_table_cell(&t, f->channels[i].last_why ? f->channels[i].last_why : label_of(c));
         wl_table_row(&t);
     }
     wl_table_print(&t, stdout, 0);
+}
+
+/* What a device is, and what is to be known of its readings. */
+static void print_devices(const struct findings *f)
+{
+    const struct wl_sensors *s = f->sensors;
+    bool any = false;
+    for (size_t i = 0; i < s->n_devices; i++) {
+        const struct wl_device *d = &s->devices[i];
+        if (d->n_facts == 0) continue;
+        if (!any) puts("\nDevices");
+        any = true;
+        printf("  %d: %s, %s%s%s\n   ", d->index, d->name, d->uuid, d->bus_id ? ", " : "", d->bus_id ? d->bus_id : "");
+        for (size_t k = 0; k < d->n_facts; k++)
+            printf("%s %s %s", k > 0 ? "," : "", d->facts[k].key, d->facts[k].value);
+        putchar('\n');
+    }
+    for (size_t i = 0; i < f->notes.n; i++) printf("  note: %s\n", f->notes.v[i]);
 }
 
 static void print_sampler(const struct findings *f)
@@ -229,11 +255,28 @@ static void json_channels(const struct findings *f, struct wl_json *root)
         wl_json_add_str(o, "unit", wl_quantity_unit(c->quantity));
         wl_json_add_bool(o, "estimated", c->estimated);
         wl_json_add_bool(o, "simulated", c->simulated);
+        wl_json_add_real(o, "update_s", c->update_s);
         wl_json_add_real(o, "latest", f->latest[i]);
         wl_json_add_int(o, "good", (int64_t)f->channels[i].samples);
         wl_json_add_int(o, "failed", (int64_t)f->channels[i].errors);
         wl_json_add_str(o, "last_failure", f->channels[i].last_why);
     }
+}
+
+static void json_devices(const struct findings *f, struct wl_json *root)
+{
+    struct wl_json *list = wl_json_add_array(root, "devices");
+    for (size_t i = 0; i < f->sensors->n_devices; i++) {
+        const struct wl_device *d = &f->sensors->devices[i];
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_str(o, "sensor", d->sensor);
+        wl_json_add_str(o, "name", d->name);
+        wl_json_add_str(o, "uuid", d->uuid);
+        wl_json_add_str(o, "bus_id", d->bus_id);
+        for (size_t k = 0; k < d->n_facts; k++) wl_json_add_str(o, d->facts[k].key, d->facts[k].value);
+    }
+    struct wl_json *notes = wl_json_add_array(root, "notes");
+    for (size_t i = 0; i < f->notes.n; i++) wl_json_add_str(notes, NULL, f->notes.v[i]);
 }
 
 static void json_machine(const struct findings *f, struct wl_json *root)
@@ -280,6 +323,7 @@ static void print_json(const struct findings *f, struct wl_arena *a)
     json_machine(f, root);
     json_sensors(f, root);
     json_channels(f, root);
+    json_devices(f, root);
     doctor_caps_json(&f->caps, root);
     wl_json_add_str(root, "energy_from", f->basis);
     json_sampler(f, root);
@@ -300,6 +344,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     print_machine(&f.machine, a);
     print_sensors(f.sensors, a);
     print_channels(&f, a);
+    print_devices(&f);
     doctor_caps_print(&f.caps);
     print_sampler(&f);
     print_programs(&f);

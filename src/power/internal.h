@@ -54,8 +54,8 @@ struct wl_sensor_ops {
     void (*notes)(const struct wl_sensor *s, struct wl_strs *out, struct wl_arena *a);
 };
 
-extern const struct wl_sensor_ops wl_sensor_nvml, wl_sensor_rapl, wl_sensor_acpi, wl_sensor_cray, wl_sensor_ipmi,
-    wl_sensor_proc, wl_sensor_cpu_model, wl_sensor_replay, wl_sensor_null;
+extern const struct wl_sensor_ops wl_sensor_nvml, wl_sensor_amd, wl_sensor_level_zero, wl_sensor_rapl, wl_sensor_acpi,
+    wl_sensor_cray, wl_sensor_ipmi, wl_sensor_proc, wl_sensor_cpu_model, wl_sensor_replay, wl_sensor_null;
 
 /* All sensors in the order of doctor's list, NULL-terminated. */
 extern const struct wl_sensor_ops *const wl_sensor_table[];
@@ -92,6 +92,13 @@ struct wl_budget {
 };
 bool wl_budget_due(const struct wl_budget *b, bool all);
 void wl_budget_spent(struct wl_budget *b, int64_t cpu0_ns); /* cpu0_ns: wl_thread_cpu_ns() before the work */
+
+/* ---- visible.c ---- */
+
+/* Which of n GPUs a list as in CUDA_VISIBLE_DEVICES names: indices in the order of `uuids`, or UUIDs, whole or as a
+ * prefix that fits one; a word that fits none ends the list, as CUDA has it. NULL keeps all. Returns how many were
+ * kept; *by_index tells whether one was named by its index. */
+size_t wl_visible(const char *words, char *const *uuids, size_t n, bool *keep, bool *by_index);
 
 /* ---- ring.c: samples from one producer to one consumer, lock-free ---- */
 

@@ -97,9 +97,4 @@ int wl_nvml_find(const struct wl_nvml *lib, const char *visible, struct wl_nvml_
 int wl_nvml_find_all(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a,
                      struct wl_err *e) WL_MUST_CHECK;
 
-/* Which of n GPUs CUDA_VISIBLE_DEVICES names: indices in the order of the list of ids (PCI order), or UUIDs, whole or
- * as a prefix that fits one; a word that fits none ends the list, as CUDA has it. NULL keeps all. Returns how many were
- * kept; *by_index tells whether one was named by its index. */
-size_t wl_nvml_visible(const char *words, char *const *uuids, size_t n, bool *keep, bool *by_index);
-
 #endif

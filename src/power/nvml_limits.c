@@ -18,7 +18,8 @@ int wl_gpus_open(struct wl_gpus **out, const struct wl_power_opts *opts, bool al
     struct wl_nvml_gpus found;
     int code = wl_nvml_load(&g->lib->nvml, &o, a, fix, e);
     if (code == 0)
-        code = all ? wl_nvml_find_all(&g->lib->nvml, &found, a, e) : wl_nvml_find(&g->lib->nvml, opts->visible, &found, a, e);
+        code = all ? wl_nvml_find_all(&g->lib->nvml, &found, a, e)
+                   : wl_nvml_find(&g->lib->nvml, opts->visible, &found, a, e);
     if (code < 0) return code;
     struct wl_device *devices = wl_new_array(a, struct wl_device, found.n);
     g->lib->handles = wl_new_array(a, nvmlDevice_t, found.n);

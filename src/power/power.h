@@ -138,15 +138,17 @@ struct wl_channel {
 /* ---- Sensors ---- */
 
 struct wl_power_opts {
-    struct wl_strs sensors;   /* "auto", or names; a named sensor that cannot be read is an error */
-    double rate_hz;           /* samples a second */
-    double cpu_tdp_w;         /* cpu_model: full power of one package; NAN: from the table in cpu_model.c */
-    double cpu_idle_w;        /* cpu_model: idle power of one package; NAN: a share of the full power */
-    bool gpm;                 /* nvml: the profiling counters of Hopper GPUs and newer too */
-    const char *replay_file;  /* replay: CSV t_s,device,quantity,value */
-    const char *nvml_library; /* NULL: $NVML_LIBRARY, then libnvidia-ml.so.1 */
-    const char *root;         /* in front of /sys and /proc; "" is the machine itself */
-    const char *visible;      /* the job's GPUs in the words of CUDA_VISIBLE_DEVICES; NULL: that variable's */
+    struct wl_strs sensors;         /* "auto", or names; a named sensor that cannot be read is an error */
+    double rate_hz;                 /* samples a second */
+    double cpu_tdp_w;               /* cpu_model: full power of one package; NAN: from the table in cpu_model.c */
+    double cpu_idle_w;              /* cpu_model: idle power of one package; NAN: a share of the full power */
+    bool gpm;                       /* nvml: the profiling counters of Hopper GPUs and newer too */
+    const char *replay_file;        /* replay: CSV t_s,device,quantity,value */
+    const char *nvml_library;       /* NULL: $NVML_LIBRARY, then libnvidia-ml.so.1 */
+    const char *amd_library;        /* NULL: libamd_smi.so, then librocm_smi64.so */
+    const char *level_zero_library; /* NULL: libze_loader.so.1 */
+    const char *root;               /* in front of /sys, /proc and /dev; "" is the machine itself */
+    const char *visible;            /* the job's GPUs in the words of CUDA_VISIBLE_DEVICES; NULL: that variable's */
 };
 
 /* Rows for a struct that holds a struct wl_power_opts as member `at`. */
@@ -166,6 +168,10 @@ struct wl_power_opts {
       .help = "CSV t_s,device,quantity,value that the replay sensor plays" },                                   \
     { .name = "nvml-library", .type = WL_STR, .offset = offsetof(holder, at.nvml_library),                        \
       .help = "path of libnvidia-ml.so.1, when it is not where the loader looks" },                             \
+    { .name = "amd-library", .type = WL_STR, .offset = offsetof(holder, at.amd_library),                          \
+      .help = "path of libamd_smi.so or librocm_smi64.so" },                                                      \
+    { .name = "level-zero-library", .type = WL_STR, .offset = offsetof(holder, at.level_zero_library),            \
+      .help = "path of libze_loader.so.1" },                                                                      \
     { .name = "sensor-root", .type = WL_STR, .offset = offsetof(holder, at.root), .def = "",                      \
       .help = "folder in front of /sys and /proc, for recorded trees" }
 /* clang-format on */

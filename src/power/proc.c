@@ -20,8 +20,8 @@ struct proc {
     int cpu_util, mem_used, runnable, cpu_time, rss; /* channels */
     struct wl_tree *tree;
     _Atomic pid_t jobs[WL_TREE_JOBS]; /* as told by watch(), */
-    _Atomic int n_jobs;       /* so many, */
-    int followed;             /* of which the tree has these */
+    _Atomic int n_jobs;               /* so many, */
+    int followed;                     /* of which the tree has these */
 };
 
 static int proc_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)

@@ -5,8 +5,8 @@
 /* Where several give the power of the whole node, the first one counts: a meter with an energy counter comes before one
  * without. The estimate comes behind all that measures: it is taken where they give no power. */
 const struct wl_sensor_ops *const wl_sensor_table[] = {
-    &wl_sensor_nvml, &wl_sensor_rapl,   &wl_sensor_cray,      &wl_sensor_acpi, &wl_sensor_ipmi,
-    &wl_sensor_proc, &wl_sensor_replay, &wl_sensor_cpu_model, &wl_sensor_null, NULL,
+    &wl_sensor_nvml, &wl_sensor_amd,  &wl_sensor_level_zero, &wl_sensor_rapl,      &wl_sensor_cray, &wl_sensor_acpi,
+    &wl_sensor_ipmi, &wl_sensor_proc, &wl_sensor_replay,     &wl_sensor_cpu_model, &wl_sensor_null, NULL,
 };
 
 enum { N_SENSORS = WL_COUNT(wl_sensor_table) - 1 };

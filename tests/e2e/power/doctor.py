@@ -39,6 +39,35 @@ expect(abs(power[0]["latest"] - 200) < 0.01 and power[0]["failed"] == 0, "GPU 0 
 expect(power[1]["failed"] > 0 and power[1]["last_failure"] == "NVML: GPU is lost", "GPU 1 is lost", r)
 expect(power[0]["uuid"].startswith("GPU-") and power[0]["bus_id"].endswith("01:00.0"), "identity", r)
 
+# What a device is, how often its sensors move, who else is on it.
+r = doctor("--nvml-library", fake, "--json", script="gpus=2; arch=9; mig=1; update_ms=50; power=ramp:100:50")
+d = json.loads(r.stdout)
+gpu = [x for x in d["devices"] if x["sensor"] == "nvml"][1]
+expect(gpu["architecture"] == "Hopper" and gpu["mig"] == "on" and gpu["driver"] == "535.104.05", "facts", r)
+expect(len(d["notes"]) == 2 and "MIG" in d["notes"][0], "notes", r)
+r = doctor("--nvml-library", fake, "--gpm", script="gpm=denied")
+expect("NVreg_RestrictProfilingToAdminUsers=0" in r.stdout and "moves each" in r.stdout, "the fix of GPM", r)
+
+# A Cray node, a Grace module and a server with a closed BMC are shown with what they need.
+with tempfile.TemporaryDirectory() as root:
+    def put(path, text):
+        os.makedirs(os.path.dirname(f"{root}/{path}"), exist_ok=True)
+        with open(f"{root}/{path}", "w", encoding="ascii") as f:
+            f.write(text + "\n")
+
+    put("sys/cray/pm_counters/energy", "90000 J 1763643600123456 us")
+    put("sys/cray/pm_counters/power", "412 W 1763643600123456 us")
+    put("sys/class/hwmon/hwmon0/name", "power_meter")
+    put("sys/class/hwmon/hwmon0/power1_average", "101000000")
+    put("sys/class/hwmon/hwmon0/power1_oem_info", "Grace Power Socket 0")
+    put("sys/devices/virtual/dmi/id/chassis_type", "23")
+    d = json.loads(doctor("--sensor-root", root, "--sensors", "cray,acpi", "--json").stdout)
+    scopes = {(c["sensor"], c["scope"], c["quantity"]): c["latest"] for c in d["channels"]}
+    expect(scopes[("cray", "node", "power_w")] == 412 and scopes[("acpi", "package", "power_w")] == 101, "values", r)
+    expect(d["energy_from"] == "package", "the CPU comes before the node", r)
+    r = doctor("--sensor-root", root, "--sensors", "ipmi")
+    expect(r.returncode == 1 and "sudo modprobe ipmi_si" in r.stderr, "a server without its BMC's driver", r)
+
 # A machine whose counters only root may read is told the command.
 with tempfile.TemporaryDirectory() as root:
     os.makedirs(f"{root}/sys/class/powercap/intel-rapl:0")

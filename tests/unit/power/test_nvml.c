@@ -146,7 +146,7 @@ static void a_missing_library_is_told_apart(void **state)
 static size_t visible(const char *words, bool *keep, bool *by_index)
 {
     char *const uuids[] = { (char *)"GPU-aaaa1111-x", (char *)"GPU-aaaa2222-x", (char *)"GPU-bbbb3333-x" };
-    return wl_nvml_visible(words, uuids, 3, keep, by_index);
+    return wl_visible(words, uuids, 3, keep, by_index);
 }
 
 static void visible_devices_are_those_cuda_sees(void **state)

@@ -41,7 +41,7 @@ static void a_wrong_name_is_corrected(void **state)
 {
     struct fixture *f = *state;
     expect_error(f, "nvml,rapll", WL_EINVAL, "did you mean rapl?");
-    expect_error(f, "thermometer", WL_EINVAL, "auto, nvml, rapl");
+    expect_error(f, "thermometer", WL_EINVAL, "auto, nvml, amd, level_zero, rapl");
 }
 
 static void on_a_bare_machine_auto_gives_nothing_and_no_error(void **state)
