@@ -269,9 +269,59 @@ static void robust_estimates_resist(void **state)
     wl_arena_free(a);
 }
 
+/* Forty epochs a run, the first dozen slower: the rule leaves out one, and the note says that this is too few. */
+static void a_long_warm_up_is_noted(void **state)
+{
+    enum { COUNTS = 3, RUNS = 2, EPOCHS = 40, ROWS = COUNTS * RUNS * EPOCHS };
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row *rows = wl_new_array(a, struct row, ROWS);
+    for (size_t i = 0; i < ROWS; i++) {
+        double epoch = (double)(i % EPOCHS) + 1, slow = epoch <= 12 ? 0.5 : 0;
+        rows[i] = (struct row) { .workers = (double)(1 << i / (RUNS * EPOCHS)), .epoch = epoch };
+        rows[i].run = i / EPOCHS % RUNS ? "2" : "1";
+        rows[i].time_s = 100 / rows[i].workers * exp(slow + 0.01 * wl_random_normal(3, 0, i));
+    }
+    struct wl_law_result r = fit_rows(rows, ROWS, (struct wl_law_options) { .drop_epochs = 1 }, a);
+    const struct wl_law_series *s = &only_group(&r)->series;
+    assert_true(s->runs == 6 && s->longer == 6 && s->warm_up == 15 && s->unsettled == 6);
+    assert_true(fabs(s->lag1) < 0.3 && s->ess_share > 0.5 && s->ess_share <= 1);
+    assert_note(only_group(&r), "MSER-5 would leave out more than the rule in 6 of 6 runs, up to 15 epochs");
+    assert_note(only_group(&r), "6 runs do not settle in the first quarter");
+    r = fit_rows(rows, ROWS, (struct wl_law_options) { .drop_epochs = 15 }, a);
+    assert_true(only_group(&r)->series.longer == 0);
+    wl_arena_free(a);
+}
+
+/* Scatter that grows with N, so that most residuals are small and a few large: the tests say so, and the bootstrap
+ * still has an interval. */
+static void residuals_are_tested(void **state)
+{
+    enum { ROWS = 60 };
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row *rows = wl_new_array(a, struct row, ROWS);
+    for (size_t i = 0; i < ROWS; i++) {
+        double workers = (double)(1 << i / 10), noise = wl_random_normal(9, 0, i);
+        rows[i] = (struct row) { .workers = workers, .run = wl_strf(a, "%zu", i % 10) };
+        rows[i].time_s = 100 / workers * exp(0.01 * workers * noise);
+    }
+    struct wl_law_result r = fit_rows(rows, ROWS, (struct wl_law_options) { .drop_epochs = 1, .thorough = true }, a);
+    const struct wl_law_group *g = only_group(&r);
+    const struct wl_law_estimate *draws = &g->estimates[WL_LAW_BOOTSTRAP];
+    assert_true(g->residuals.shapiro_wilk.p < 1e-3 && g->residuals.breusch_pagan.p < 1e-3);
+    assert_note(g, "residuals of runs are not normal");
+    assert_note(g, "runs scatter differently along N");
+    assert_true(draws->beta_lo < draws->beta && draws->beta < draws->beta_hi && draws->beta_se > 0);
+    assert_true(g->quadratic.p_bh == g->quadratic.p); /* of one group there is nothing to adjust */
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_long_warm_up_is_noted),
+        cmocka_unit_test(residuals_are_tested),
         cmocka_unit_test(finds_a_known_exponent),
         cmocka_unit_test(rescaling_keeps_the_slope),
         cmocka_unit_test(order_of_rows_does_not_matter),
