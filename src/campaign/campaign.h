@@ -222,6 +222,7 @@ struct wl_run_result {
     const char *flag;     /* why the run's numbers must not be used; NULL: they may */
     double own_cpu_s;     /* of wattlaw itself, sampler included */
     int64_t broken_marks; /* lines that were no marks */
+    struct wl_strs gaps;  /* what could not be read for a while, and why: a line a device */
     bool followed;        /* a rank that another wattlaw measured: only status, error and exit are set */
     int64_t run;          /* in the store */
     const char *store;    /* its path */

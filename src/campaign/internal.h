@@ -34,6 +34,14 @@ const char *wl_cap_achieved(const struct wl_run_result *r, const struct wl_cap_s
 size_t wl_derive_variations(const struct wl_channel_rows *channels, const struct wl_series *series, int64_t t0_ns,
                             int64_t t1_ns, double period_s, struct wl_variation_row **out, struct wl_arena *a);
 
+/* ---- gaps.c ------------------------------------------------------------------------------------------------------ */
+
+/* A line for each device that could not be read for a while, and why; none: no gaps. */
+struct wl_strs wl_gaps_found(const struct wl_sensors *sensors, const struct wl_sampler *sampler, struct wl_arena *a);
+
+/* A sentence where the wall clock did not go on as the monotonic one did; NULL: it did. */
+const char *wl_wall_jump(const struct wl_anchor *start, const struct wl_anchor *end, struct wl_arena *a);
+
 /* ---- experiment.c -------------------------------------------------------------------------------------------- */
 
 /* The lines of an expanded experiment that may not change while its store fills. */

@@ -21,6 +21,7 @@ struct live {
     struct wl_caps *caps; /* NULL: none are set */
     const struct wl_power_opts *power;
     int64_t cpu0_ns;
+    struct wl_anchor began;
     bool told; /* that the store has failed */
     struct wl_mates mates;
     bool follows; /* another wattlaw measures */
@@ -223,6 +224,17 @@ static void note_sensors(struct live *l)
     for (size_t i = 0; i < out->notes.n; i++) wl_record_note(&l->record, "warn", "power", out->notes.v[i]);
 }
 
+static void note_gaps(struct live *l)
+{
+    struct wl_anchor now = wl_anchor_now();
+    const char *jump = wl_wall_jump(&l->began, &now, l->a);
+    l->out->gaps = wl_gaps_found(l->record.sensors, l->record.sampler, l->a);
+    for (size_t i = 0; i < l->out->gaps.n; i++) wl_record_note(&l->record, "warn", "power", l->out->gaps.v[i]);
+    if (!jump) return;
+    wl_log(WL_WARN, "campaign", "%s", jump);
+    wl_record_note(&l->record, "warn", "campaign", jump);
+}
+
 static struct wl_run_end end_row(struct live *l)
 {
     const struct wl_run_result *out = l->out;
@@ -280,6 +292,7 @@ static int finish(struct live *l, struct wl_err *e)
     note_sensors(l);
     wl_record_flush(r, true);
     wl_sampler_stats(r->sampler, &out->sampling);
+    note_gaps(l);
     out->broken_marks = r->broken_marks;
     out->sensors = r->sensors;
     out->device_ids = r->device_ids;
@@ -350,7 +363,7 @@ int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *ho
 {
     *out = (struct wl_run_result) { .run = run, .store = s ? wl_store_path(s) : NULL };
     struct live *l = wl_new(a, struct live);
-    *l = (struct live) { .how = how, .out = out, .a = a, .power = how->power, .cpu0_ns = wl_process_cpu_ns() };
+    *l = (struct live) { .how = how, .out = out, .a = a, .power = how->power, .cpu0_ns = wl_process_cpu_ns(), .began = wl_anchor_now() };
     l->record = (struct wl_record) { .store = s, .run = run, .a = a };
     l->task = (struct wl_task) {
         .how = how, .a = a, .on_mark = wl_record_mark, .on_broken = wl_record_broken_mark, .ctx = &l->record

@@ -223,6 +223,7 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     for (size_t i = 0; i < r->notes.n; i++) fprintf(stderr, "  note         %s\n", r->notes.v[i]);
     if (r->flag) fprintf(stderr, "  flagged      %s\n", r->flag);
     print_epochs(r, a);
+    for (size_t i = 0; i < r->gaps.n; i++) fprintf(stderr, "  gap          %s\n", r->gaps.v[i]);
     const struct wl_sampler_stats *s = &r->sampling;
     fprintf(stderr, "  measuring    %s CPU time", wl_human_time(a, r->own_cpu_s));
     if (time_s >= SHARE_FROM_S) fprintf(stderr, " (%.2g %% of a core)", 100 * r->own_cpu_s / time_s);

@@ -13,6 +13,10 @@ static const double default_ring_s = 30;
 /* A sensor is slow, and gets a thread of its own, when its first reading took more than this share of the period. */
 static const double slow_share = 1.0 / 20;
 
+/* A reading that took longer is not used: nobody knows to which instant of that time its value belongs (a driver under a
+ * lock, a node that was stopped). Its time is a gap. */
+static const int64_t STALL_NS = WL_NS_PER_S;
+
 /* The account of a channel: written by its one producer, read by anyone. */
 struct tally {
     _Atomic uint64_t samples, errors;
@@ -115,10 +119,18 @@ static void publish(struct worker *w, const struct wl_sensor *s, int what)
     }
 }
 
+static void fail_all(struct wl_sensor *s, const char *why)
+{
+    for (size_t c = 0; c < s->n_channels; c++)
+        if (isfinite(s->readings[c].value)) wl_reading_fail(&s->readings[c], why);
+}
+
 static void tick(struct worker *w, bool all)
 {
     for (size_t i = 0; i < w->n_sensors; i++) {
+        int64_t t0_ns = wl_now_ns();
         wl_sensor_read(w->sensors[i], all);
+        if (wl_now_ns() - t0_ns >= STALL_NS) fail_all(w->sensors[i], "the sensor took longer than a second to answer");
         publish(w, w->sensors[i], EVERYTHING);
     }
     add_u64(&w->ticks, 1);

@@ -11,6 +11,7 @@
  *     counter_scale=1.1   the energy counter counts so many joules for each (1)
  *     busy=90             SM utilisation, % (memory: half of it)
  *     latency_us=500      time that each call takes (0)
+ *     stall=3:5           the first call behind 3 s takes 5 s
  *     init=9              nvmlInit fails with this code
  *     fail=GPU:CALL:CODE[:FROM_S[:TO_S]]   calls of that GPU (* is any) fail from and to these times; CALL is the name
  *                         without "nvmlDevice" (GetPowerUsage ...), a field id (186), or *. May be given several times.
@@ -72,6 +73,7 @@ static struct {
     enum { CONSTANT, RAMP, SINE } shape;
     double shape_v[3]; /* mean or start W; slope W/s or amplitude W; period s */
     double update_s, reset_s, latency_s, counter_scale;
+    double stall_at_s, stall_s; /* stall_s 0: none, or it was */
     unsigned busy_pct;
     unsigned limits_mw[3]; /* min, max, default */
     unsigned out_of_band_mw, reasons, clock_mhz;
@@ -163,6 +165,8 @@ static void set(const char *key, char *v)
         fake.busy_pct = (unsigned)atoi(v);
     else if (strcmp(key, "latency_us") == 0)
         fake.latency_s = atof(v) * 1e-6;
+    else if (strcmp(key, "stall") == 0)
+        sscanf(v, "%lf:%lf", &fake.stall_at_s, &fake.stall_s);
     else if (strcmp(key, "init") == 0)
         fake.init = atoi(v);
     else if (strcmp(key, "limits") == 0)
@@ -388,6 +392,14 @@ static void spend(double seconds)
     if (seconds > 0) nanosleep(&left, NULL);
 }
 
+static void stall_once(void)
+{
+    double seconds = fake.stall_s;
+    if (seconds <= 0 || now_s() < fake.stall_at_s) return;
+    fake.stall_s = 0;
+    spend(seconds);
+}
+
 static nvmlReturn_t scripted(nvmlDevice_t d, const char *call)
 {
     double t = now_s();
@@ -403,6 +415,7 @@ static nvmlReturn_t scripted(nvmlDevice_t d, const char *call)
 #define ENTER(d, call)                          \
     do {                                        \
         spend(fake.latency_s);                  \
+        stall_once();                           \
         follow_limit(d);                        \
         nvmlReturn_t rc_ = scripted((d), call); \
         if (rc_ != NVML_SUCCESS) return rc_;    \

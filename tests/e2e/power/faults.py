@@ -1,0 +1,142 @@
+"""Sensors that fail while a run goes on: faults.py WATTLAW FAKE_NVML FAKE_NVML_OLD FAKE_NVML_BROKEN FAULTS
+
+Each time the run goes on, the gap stands in the store and is shown, and the energy is right or missing, never less."""
+import concurrent.futures
+import contextlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+wattlaw, fake, old, broken, faults = map(os.path.abspath, sys.argv[1:6])
+
+
+class Result:
+    def __init__(self, folder, run):
+        self.run, self.db = run, sqlite3.connect(os.path.join(folder, "wattlaw.db"))
+        with open(os.path.join(folder, "s.json"), encoding="utf-8") as f:
+            self.summary = json.load(f)
+
+    def expect(self, condition, what):
+        if not condition:
+            sys.exit(f"{what}\n{self.run.stderr}\n{json.dumps(self.summary, indent=1)}")
+
+    def notes(self):
+        return " | ".join(row[0] for row in self.db.execute("SELECT message FROM log"))
+
+    def missing(self, quantity):
+        return self.db.execute("SELECT count(*) FROM channel JOIN sample ON channel = channel.id WHERE quantity = ? AND "
+                               "value IS NULL", (quantity,)).fetchone()[0]
+
+    def energy(self, method):
+        return [e["energy_j"] for e in self.summary["energies"] if e["method"] == method][0]
+
+
+def running(folder):
+    try:
+        with contextlib.closing(sqlite3.connect(os.path.join(folder, "wattlaw.db"))) as db:
+            return db.execute("SELECT 1 FROM run WHERE status = 'running'").fetchone()
+    except sqlite3.OperationalError:
+        return None  # the tables are not there yet
+
+
+def measure(script, seconds, *options, fault=None, fault_at=0.4, setup=None):
+    """A run with the fake GPUs of the script; `fault` acts from fault_at on."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = {k: v for k, v in os.environ.items() if k not in ("CUDA_VISIBLE_DEVICES", "NVML_LIBRARY")}
+        env.update(WATTLAW_FAKE_NVML=script, NVML_LIBRARY=fake)
+        if setup:
+            setup(folder)
+        if fault:
+            env.update(LD_PRELOAD=faults, WATTLAW_FAULT=os.path.join(folder, "fault"),
+                       ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
+        p = subprocess.Popen([wattlaw, "measure", "--json", "s.json", *[o.format(folder=folder) for o in options], "--",
+                              "sleep", str(seconds)], cwd=folder, env=env, text=True, stderr=subprocess.PIPE)
+        if fault:
+            while not running(folder) and p.poll() is None:
+                time.sleep(0.01)
+            time.sleep(fault_at)
+            with open(os.path.join(folder, "new"), "w", encoding="ascii") as f:
+                f.write(fault)
+            os.rename(os.path.join(folder, "new"), os.path.join(folder, "fault"))
+        p.stderr_text = p.communicate(timeout=60)[1]
+        run = subprocess.CompletedProcess(p.args, p.returncode, "", p.stderr_text)
+        if p.returncode != 0:
+            sys.exit(f"exit {p.returncode}: {run.stderr}")
+        result = Result(folder, run)
+        result.expect(result.summary["status"] == "done", "the run goes on")
+        shown = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", "1"], cwd=folder, text=True, capture_output=True,
+                               check=True).stdout
+        for note in result.notes().split(" | "):
+            result.expect(not note or note in shown, "show tells the notes")
+        return result
+
+
+def counters(folder):
+    """One package, whose counter a process of its own moves: 50 W."""
+    zone = os.path.join(folder, "root/sys/class/powercap/intel-rapl:0")
+    os.makedirs(zone)
+    for name, text in (("name", "package-0"), ("energy_uj", "1000000"), ("max_energy_range_uj", "262143328850")):
+        with open(os.path.join(zone, name), "w", encoding="ascii") as f:
+            f.write(text + "\n")
+
+
+def a_gpu_that_fails(code, text):
+    """Its energy is not known, and the reason stands there."""
+    r = measure(f"power=250; fail=0:*:{code}:0.5", 1.2, "--sensors", "nvml")
+    r.expect(r.missing("power_w") > 0 and r.missing("energy_j") > 0, "failed readings stand in the store")
+    r.expect(text in r.notes() and "without a reading" in r.run.stderr, f"told: {r.notes()}")
+    r.expect(r.energy("counter") is None and r.energy("integral") is None, "energy that is not known is missing")
+
+
+def a_gpu_that_comes_back():
+    """The counter bridges the gap, the integral does not."""
+    r = measure("power=250; fail=0:*:15:0.5:1.1", 2, "--sensors", "nvml")
+    r.expect(r.missing("power_w") > 0 and "without a reading" in r.notes(), "a gap in the middle")
+    r.expect(r.energy("integral") is None, "power that was not read is not guessed")
+    r.expect(r.energy("counter") and abs(r.energy("counter") / (250 * r.summary["time_s"]) - 1) < 0.05, "the counter went on")
+
+
+def a_call_that_hangs():
+    """What it brings back belongs to no instant, and its time is a gap."""
+    r = measure("power=250; stall=0.5:5", 7, "--sensors", "nvml")
+    r.expect("longer than a second" in r.notes(), f"a stall is told: {r.notes()}")
+    r.expect(r.missing("power_w") > 0, "and stored")
+    r.expect(r.energy("integral") is None, "it is not bridged")
+    r.expect(r.energy("counter") and abs(r.energy("counter") / (250 * r.summary["time_s"]) - 1) < 0.05, "but by the counter")
+
+
+def a_library_that_cannot_be_used(options, script):
+    """None, one that is none, one of another driver version, one of 2018."""
+    r = measure(script, 0.3, *options)
+    r.expect(r.summary["means"], f"{options} {script}: other sensors go on")
+
+
+def a_kernel_that_refuses(code):
+    """A disk error of its own, the zone gone from /sys, the right to read taken away."""
+    r = measure("init=9", 1.5, "--sensors", "rapl", "--sensor-root", "{folder}/root", setup=counters,
+                fault=f"read energy_uj {code}")
+    r.expect(r.missing("energy_j") > 0 and "without a reading" in r.notes(), f"errno {code} is a gap: {r.notes()}")
+    r.expect(r.energy("counter") is None, "and the energy is missing")
+
+
+def a_wall_clock_that_jumps():
+    """Nothing measured changes, and it is told."""
+    r = measure("power=250", 1.5, "--sensors", "nvml", fault="wall 3600")
+    r.expect("the wall clock was set by +3600" in r.notes(), f"a jump is told: {r.notes()}")
+    r.expect(1.4 < r.summary["time_s"] < 60, "the time is right")
+
+
+CASES = [(a_gpu_that_fails, 15, "lost"), (a_gpu_that_fails, 4, "permission"), (a_gpu_that_fails, 999, "NVML"),
+         (a_gpu_that_comes_back,), (a_call_that_hangs,),
+         (a_library_that_cannot_be_used, ("--nvml-library", "/nowhere/libnvidia-ml.so.1"), ""),
+         (a_library_that_cannot_be_used, ("--nvml-library", broken), ""),
+         (a_library_that_cannot_be_used, (), "init=18"), (a_library_that_cannot_be_used, ("--nvml-library", old), ""),
+         (a_kernel_that_refuses, 5), (a_kernel_that_refuses, 19), (a_kernel_that_refuses, 13), (a_wall_clock_that_jumps,)]
+
+with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    for future in [pool.submit(*case) for case in CASES]:
+        future.result()
