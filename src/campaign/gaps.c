@@ -56,6 +56,7 @@ const char *wl_wall_jump(const struct wl_anchor *start, const struct wl_anchor *
     static const double JUMP_S = 0.5;
     double apart_s = (double)((end->wall_ns - start->wall_ns) - (end->mono_ns - start->mono_ns)) / WL_NS_PER_S;
     if (fabs(apart_s) < JUMP_S) return NULL;
-    return wl_strf(a, "the wall clock was set by %+.3f s during the run; times and energies are of the clock that nobody sets",
-                   apart_s);
+    return wl_strf(
+        a, "the wall clock was set by %+.3f s during the run; times and energies are of the clock that nobody sets",
+        apart_s);
 }

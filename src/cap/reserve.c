@@ -39,7 +39,8 @@ static int reserve_one(const char *dir, const struct wl_knob *k, const char *wha
     *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (*fd < 0) return wl_fail_errno(e, "%s: cannot lock", path);
     wl_defer(a, close_lock, fd);
-    if (flock(*fd, LOCK_EX | LOCK_NB)) return errno == EWOULDBLOCK ? refuse(*fd, k, a, e) : wl_fail_errno(e, "%s", path);
+    if (flock(*fd, LOCK_EX | LOCK_NB))
+        return errno == EWOULDBLOCK ? refuse(*fd, k, a, e) : wl_fail_errno(e, "%s", path);
     const char *text = wl_strf(a, "process %d (%s)\n", (int)getpid(), what);
     bool told = ftruncate(*fd, 0) == 0 && pwrite(*fd, text, strlen(text), 0) == (ssize_t)strlen(text);
     return told ? 0 : wl_fail_errno(e, "%s: cannot write", path);

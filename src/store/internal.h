@@ -5,6 +5,7 @@
 #include "store/store.h"
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 struct wl_store {
     struct wl_arena *arena; /* the caller's; bookkeeping that lives as long as the store */
@@ -12,6 +13,8 @@ struct wl_store {
     enum wl_store_mode mode;
     sqlite3 *db;
     bool network; /* a network file system: no WAL */
+    dev_t dev;    /* which file was opened; ino 0: not yet */
+    ino_t ino;
 
     struct cached {
         char *sql;
@@ -149,6 +152,11 @@ int wl_store_migrate_by(struct wl_store *s, const struct store_step *steps, int6
 
 /* Is the path on a file system that several machines share, where WAL does not work? */
 bool wl_store_on_network(const char *path);
+
+/* ---- open.c ---- */
+
+/* WL_ENOENT: the file was removed or replaced since it was opened, so that what is written now would be lost. */
+int wl_store_there(const struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- run.c ---- */
 

@@ -204,6 +204,13 @@ static int open_db_file(struct wl_store *s, enum wl_store_mode mode, struct wl_e
 
 static void close_store(void *store) { wl_store_close(store); }
 
+int wl_store_there(const struct wl_store *s, struct wl_err *e)
+{
+    struct stat st;
+    if (!s->ino || (stat(s->path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino)) return 0;
+    return wl_fail(e, WL_ENOENT, "%s: the store was removed or replaced while it was in use", s->path);
+}
+
 /* `run` > 0: to be taken over, before it is seen to be nobody's and closed. */
 static int open_store(struct wl_store **out, const char *path, enum wl_store_mode mode, int64_t run, struct wl_arena *a,
                       struct wl_err *e)
@@ -217,6 +224,8 @@ static int open_store(struct wl_store **out, const char *path, enum wl_store_mod
     wl_defer(a, close_store, s);
     s->network = wl_store_on_network(wl_path_dir(a, path));
     rc = open_db_file(s, mode, e);
+    struct stat st;
+    if (rc == 0 && stat(s->path, &st) == 0) s->dev = st.st_dev, s->ino = st.st_ino;
     if (rc == 0 && run) rc = wl_store_run_inherit(s, run, e);
     if (rc == 0 && mode != WL_STORE_READ) rc = wl_store_recover(s, NULL, e);
     if (rc)

@@ -162,9 +162,10 @@ int wl_sql_begin(struct wl_store *s, bool durable, struct sql_tx *tx, struct wl_
 {
     *tx = (struct sql_tx) { .ours = sqlite3_get_autocommit(s->db) != 0 };
     if (!tx->ours) return 0;
+    int rc = wl_store_there(s, e);
+    if (rc < 0) return rc;
     /* FULL syncs the log at each commit; with NORMAL a power loss may undo the last commits, never tear one. */
-    int rc =
-        wl_sql_do(s, durable || s->network ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", SQL_NONE, e);
+    rc = wl_sql_do(s, durable || s->network ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", SQL_NONE, e);
     return rc ? rc : wl_sql_do(s, "BEGIN IMMEDIATE", SQL_NONE, e);
 }
 

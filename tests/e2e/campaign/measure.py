@@ -231,6 +231,18 @@ def what_follows_from_the_readings_can_be_made_anew(bench):
     contains(bench.run("rebuild", status=2).stderr, "STORE")
 
 
+def a_store_that_is_removed_does_not_end_the_command(bench):
+    p = bench.start("measure", "--", "toy", "epochs=3", "ms=500", "status=5", "say=epoch")
+    p.stdout.readline()
+    for name in os.listdir(bench.folder):
+        if name.startswith("wattlaw.db"):
+            os.unlink(bench.path(name))
+    _, err = p.communicate(timeout=30)
+    check(p.returncode == 5, p.returncode, err)
+    contains(err, "wattlaw.db: the store was removed or replaced while it was in use", "the run is not stored")
+    check("stored       run" not in err, err)
+
+
 def usage_is_explained(bench):
     contains(bench.run("measure", status=2).stderr, "a command is missing")
     contains(bench.run("measure", "--rate-hz", "0", "--", "true", status=2).stderr, "--rate-hz", "0.01 to 1000")
@@ -245,4 +257,5 @@ main([a_run_is_named_by_user_mark_or_command, status_is_the_commands_own, a_miss
       epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
       a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
+      a_store_that_is_removed_does_not_end_the_command,
       what_follows_from_the_readings_can_be_made_anew, usage_is_explained])

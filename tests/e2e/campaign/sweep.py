@@ -224,6 +224,19 @@ def what_the_command_does_not_get_is_not_claimed(bench):
     check(bench.rows("toy/wattlaw.db", "SELECT key, threads, accumulation FROM trial") == [("", None, None)])
 
 
+def a_removed_store_stops_the_campaign(bench):
+    bench.write("a.ini", BASIC)
+    p = bench.start("sweep", "a.ini", "--set", "launch.args=epochs=30 ms=100")
+    bench.wait_until("a toy runs", lambda: any(c.startswith("toy") for _, c in bench.processes()))
+    bench.wait_until("it is stored", lambda: bench.rows("toy/wattlaw.db", "SELECT 1 FROM run WHERE status = 'running'"))
+    for name in os.listdir(bench.path("toy")):
+        if name.startswith("wattlaw.db"):
+            os.unlink(bench.path("toy", name))
+    _, err = p.communicate(timeout=30)
+    check(p.returncode == 1, p.returncode, err)
+    contains(err, "the store was removed or replaced while it was in use")
+
+
 def one_sweep_a_campaign_at_a_time(bench):
     bench.write("a.ini", BASIC)
     slow = ["sweep", "a.ini", "--set", "launch.args=epochs=1 ms=500"]
@@ -309,6 +322,6 @@ main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeat
       epochs_come_from_the_log, what_is_not_there_is_told_before_anything_starts,
       a_campaign_of_skipped_trials_is_no_success,
       data_are_prepared_once_and_whole, own_axes_and_weak_scaling_reach_the_command,
-      what_the_command_does_not_get_is_not_claimed, one_sweep_a_campaign_at_a_time,
+      what_the_command_does_not_get_is_not_claimed, one_sweep_a_campaign_at_a_time, a_removed_store_stops_the_campaign,
       a_job_whose_guard_was_killed_is_ended, a_read_only_place_is_told,
       a_full_disk_stops_the_sweep_and_loses_nothing, the_null_launcher_starts_nothing])

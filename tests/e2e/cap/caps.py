@@ -225,7 +225,7 @@ clock_mhz = 900, 1200
 sensors = nvml
 nvml_library = {fake}
 [launch]
-command = sleep 0.1
+command = sleep 0.4
 """)
     r = m.run(wattlaw, "sweep", ini)
     expect(r.returncode == 0 and "4 trials" in r.stderr and "100 to 400 W" in r.stderr, "a sweep", r)
@@ -244,3 +244,20 @@ command = sleep 0.1
         f.write("[cap]\nsetter = rapl\n")
     r = m.run(wattlaw, "sweep", ini, "--dry-run", "--set", f"measure.sensor_root={m.path}")
     expect(r.returncode == 0 and "no power limit" in r.stdout, "no setter: every trial is skipped with the reason", r)
+
+# A store that cannot be written any more (its file is gone, its disk is full): caps are put back all the same.
+with rig() as m:
+    p = m.start("--power-cap-w", "250", job=("sleep", "1.5"))
+    expect(wait_until(lambda: m.watts() == [250, 250] and os.path.exists(os.path.join(m.path, "store.db-wal"))), "set")
+    for name in os.listdir(m.path):
+        if name.startswith("store.db"):
+            os.unlink(os.path.join(m.path, name))
+    err = p.communicate()[1]
+    expect(p.returncode == 0 and "removed or replaced" in err, f"the store is gone: {p.returncode} {err}")
+    expect(m.watts() == [400, 400] and not m.journals(), "put back without a store")
+with rig() as m:
+    limited = f"ulimit -f 256; exec \"$@\""  # KiB that a file may have: the store grows into it
+    command = m.command("--power-cap-w", "250", "--rate-hz", "1000", "--sensors", "nvml", job=("sleep", "3"))
+    r = m.run("bash", "-c", "trap '' XFSZ; " + limited, "bash", *command)
+    expect(r.returncode == 0 and "not stored" in r.stderr, "a disk that is full", r)
+    expect(m.watts() == [400, 400] and not m.journals(), "put back on a full disk")
