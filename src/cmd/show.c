@@ -1,11 +1,12 @@
 /* wattlaw show: the runs of a store, their epochs, or one run in full (show_run.c). */
 #include "cmd/show.h"
+#include "cmd/rules.h"
 
 #include <math.h>
 #include <string.h>
 
 struct show_options {
-    const char *campaign;
+    const char *campaign, *rules;
     int64_t run;
     bool epochs, json;
 };
@@ -26,6 +27,11 @@ static const struct wl_opt show_rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct show_options, campaign),
       .help = "only this campaign of the store" },
+    { .name = "rules",
+      .type = WL_CHOICE,
+      .offset = offsetof(struct show_options, rules),
+      .choices = "mlperf",
+      .help = "with --run: does its measurement keep these rules? Exit status 1 where not" },
     { .name = "json", .type = WL_FLAG, .offset = offsetof(struct show_options, json), .help = "print JSON" },
     WL_OPT_END,
 };
@@ -234,6 +240,21 @@ static int show_run(struct wl_store *s, int64_t run, bool json, struct wl_arena 
     return WL_EXIT_OK;
 }
 
+static int show_rules(struct wl_store *s, int64_t run, bool json, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_rule_checks checks;
+    int rc = wl_rules_mlperf(s, run, &checks, a, e);
+    if (rc) return rc;
+    if (json) {
+        struct wl_json *root = wl_json_root_object(a);
+        wl_rules_json(&checks, root);
+        wl_json_print(root, stdout);
+    } else {
+        wl_rules_print(&checks, stdout, a);
+    }
+    return checks.kept ? WL_EXIT_OK : WL_EXIT_FAILED;
+}
+
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct show_options *o = options;
@@ -242,6 +263,8 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     int rc = wl_cmd_store(rest, &s, a, e);
     if (rc == 0) rc = wl_cmd_campaign(s, o->campaign, &campaign, a, e);
     if (rc) return rc;
+    if (o->rules && !o->run) return wl_fail(e, WL_EUSAGE, "--rules needs --run");
+    if (o->rules) return show_rules(s, o->run, o->json, a, e);
     if (o->run) return show_run(s, o->run, o->json, a, e);
     return o->epochs ? show_epochs(s, campaign, o->json, a, e) : show_runs(s, campaign, o->json, a, e);
 }

@@ -458,6 +458,12 @@ nvmlReturn_t nvmlInit_v2(void)
     return fake.init;
 }
 
+nvmlReturn_t nvmlInitWithFlags(unsigned flags)
+{
+    (void)flags;
+    return nvmlInit_v2();
+}
+
 nvmlReturn_t nvmlShutdown(void)
 {
     if (users > 0) users--;
