@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/energy_scaling.h"
+#include "cmd/footprint.h"
 #include "cmd/source.h"
 #include "cmd/words.h"
 #include "law/law.h"
@@ -12,9 +13,8 @@
 struct energy_options {
     struct wl_strs map, by;
     int64_t drop_epochs;
-    double pue, carbon, price;
-    struct wl_reals carbon_range;
-    const char *carbon_kind, *carbon_source, *currency, *target;
+    struct wl_footprint footprint;
+    const char *target;
     bool json;
 };
 
@@ -30,49 +30,7 @@ static const struct wl_opt options[] = {
       .min = 0,
       .max = 1e9,
       .help = "leave out the first epochs of each run (warm-up costs energy too)" },
-    { .name = "pue",
-      .type = WL_REAL,
-      .offset = offsetof(struct energy_options, pue),
-      .def = "1",
-      .min = 1,
-      .max = 10,
-      .help = "power usage effectiveness of the site, for carbon and cost" },
-    { .name = "carbon",
-      .type = WL_REAL,
-      .offset = offsetof(struct energy_options, carbon),
-      .min = 0,
-      .max = 1e5,
-      .unit = "g CO2e/kWh",
-      .help = "carbon intensity of the electricity; needs --carbon-source" },
-    { .name = "carbon-range",
-      .type = WL_REALS,
-      .offset = offsetof(struct energy_options, carbon_range),
-      .min = 0,
-      .max = 1e5,
-      .unit = "g CO2e/kWh",
-      .help = "LOW,HIGH: interval of the carbon intensity" },
-    { .name = "carbon-kind",
-      .type = WL_CHOICE,
-      .offset = offsetof(struct energy_options, carbon_kind),
-      .def = "average",
-      .choices = "average|marginal",
-      .help = "what kind of intensity it is" },
-    { .name = "carbon-source",
-      .type = WL_STR,
-      .offset = offsetof(struct energy_options, carbon_source),
-      .help = "place and time the intensity holds for, and where it is from" },
-    { .name = "price",
-      .type = WL_REAL,
-      .offset = offsetof(struct energy_options, price),
-      .min = 0,
-      .max = 1e5,
-      .unit = "per kWh",
-      .help = "price of electricity" },
-    { .name = "currency",
-      .type = WL_STR,
-      .offset = offsetof(struct energy_options, currency),
-      .def = "EUR",
-      .help = "of the price" },
+    WL_FOOTPRINT_OPT_ROWS(struct energy_options, footprint),
     { .name = "target",
       .type = WL_STR,
       .offset = offsetof(struct energy_options, target),
@@ -80,9 +38,6 @@ static const struct wl_opt options[] = {
     WL_SOURCE_OPT_ROWS(struct energy_options),
     WL_OPT_END
 };
-
-/* Energy at the site's meter, for carbon and money. */
-static double site_kwh(const struct energy_options *o, double kwh) { return kwh * o->pue; }
 
 static const char *between(const struct wl_energy_term *t, struct wl_arena *a)
 {
@@ -125,21 +80,6 @@ static void print_drivers(const struct wl_energy_group *g, struct wl_arena *a)
            g->drivers_r2, g->vif);
 }
 
-static void print_footprint(const struct energy_options *o, const struct wl_energy_group *g, struct wl_arena *a)
-{
-    double kwh = site_kwh(o, g->kwh);
-    if (!isnan(o->carbon)) {
-        printf("  carbon     %s", wl_human(a, kwh * o->carbon, "g CO2e"));
-        if (o->carbon_range.n)
-            printf(" (%s to %s)", wl_human(a, kwh * o->carbon_range.v[0], "g"),
-                   wl_human(a, kwh * o->carbon_range.v[1], "g"));
-        printf(": PUE %g, %g g/kWh, %s intensity, %s\n", o->pue, o->carbon, o->carbon_kind, o->carbon_source);
-    }
-    if (!isnan(o->price))
-        printf("  cost       %s %s: PUE %g, %g %s/kWh\n", wl_words_number(kwh * o->price, a), o->currency, o->pue,
-               o->price, o->currency);
-}
-
 static void print_group(const struct energy_options *o, const struct wl_energy_group *g, struct wl_arena *a)
 {
     printf("%s%s%s\n", g->title, g->simulated ? " (simulated)" : "", g->estimated ? " (estimated energy)" : "");
@@ -159,7 +99,7 @@ static void print_group(const struct energy_options *o, const struct wl_energy_g
     if (g->n > 1) print_drivers(g, a);
     if (!isnan(g->identity_worst))
         printf("  identity   energy over power_w x time is %.3f where it is furthest from 1\n", g->identity_worst);
-    print_footprint(o, g, a);
+    wl_footprint_print(&o->footprint, g->kwh, "", stdout, a);
     for (size_t i = 0; i < g->notes.n; i++) printf("  note       %s\n", g->notes.v[i]);
 }
 
@@ -183,32 +123,13 @@ static void print_result(const struct energy_options *o, const struct wl_energy_
 static void add_footprint(struct wl_json *root, const struct energy_options *o, const struct wl_energy_result *r)
 {
     struct wl_json *f = wl_json_add_object(root, "footprint");
-    wl_json_add_real(f, "pue", o->pue);
-    wl_json_add_real(f, "carbon_g_per_kwh", o->carbon);
-    wl_json_add_str(f, "carbon_kind", isnan(o->carbon) ? NULL : o->carbon_kind);
-    wl_json_add_str(f, "carbon_source", o->carbon_source);
-    wl_json_add_real(f, "price_per_kwh", o->price);
-    wl_json_add_str(f, "currency", isnan(o->price) ? NULL : o->currency);
+    wl_footprint_json(&o->footprint, f);
     struct wl_json *groups = wl_json_add_array(f, "groups");
     for (size_t i = 0; i < r->n; i++) {
-        double kwh = site_kwh(o, r->groups[i].kwh);
-        struct wl_json *g = wl_json_add_object(groups, NULL), *range;
+        struct wl_json *g = wl_json_add_object(groups, NULL);
         wl_json_add_str(g, "title", r->groups[i].title);
-        wl_json_add_real(g, "carbon_g", kwh * o->carbon);
-        range = wl_json_add_array(g, "carbon_g_range");
-        for (size_t j = 0; j < o->carbon_range.n; j++) wl_json_add_real(range, NULL, kwh * o->carbon_range.v[j]);
-        wl_json_add_real(g, "cost", kwh * o->price);
+        wl_footprint_energy_json(&o->footprint, r->groups[i].kwh, g);
     }
-}
-
-static int check_footprint(const struct energy_options *o, struct wl_err *e)
-{
-    if (!isnan(o->carbon) && !o->carbon_source)
-        return wl_fail(e, WL_EUSAGE, "--carbon needs --carbon-source: the place and time it holds for");
-    if (isnan(o->carbon) && o->carbon_range.n) return wl_fail(e, WL_EUSAGE, "--carbon-range needs --carbon");
-    if (o->carbon_range.n && (o->carbon_range.n != 2 || o->carbon_range.v[0] > o->carbon_range.v[1]))
-        return wl_fail(e, WL_EUSAGE, "--carbon-range: expected LOW,HIGH");
-    return 0;
 }
 
 static bool any_run(const struct wl_energy_result *r)
@@ -258,12 +179,12 @@ static void print_json(const struct energy_options *o, const char *source, const
 
 static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
 {
-    const struct energy_options *o = opts;
+    struct energy_options *o = opts;
     if (rest->args.n != 1 || rest->command)
         return wl_fail(e, WL_EUSAGE, "energy needs one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct findings found = { 0 };
-    int rc = check_footprint(o, e);
+    int rc = wl_footprint_complete(&o->footprint, a, e);
     if (rc == 0) rc = wl_source_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = analyse(o, &obs, &found, a, e);
     if (rc) return rc;

@@ -1,5 +1,6 @@
 /* wattlaw measure: any command under the sampler. */
 #include "cmd/cmd.h"
+#include "cmd/footprint.h"
 #include "cmd/measure_summary.h"
 
 #include <math.h>
@@ -15,6 +16,7 @@ struct options {
     struct wl_cap_opts cap_opts;
     struct wl_power_opts power;
     struct wl_mark_regex_opts regex;
+    struct wl_footprint footprint;
 };
 
 static const struct wl_opt rows[] = {
@@ -55,6 +57,7 @@ static const struct wl_opt rows[] = {
       .type = WL_FLAG,
       .offset = offsetof(struct options, cap_dry_run),
       .help = "say what would be set on which device; set and run nothing" },
+    WL_FOOTPRINT_OPT_ROWS(struct options, footprint),
     { .name = "json",
       .type = WL_STR,
       .offset = offsetof(struct options, json),
@@ -172,7 +175,7 @@ static int measured(const struct options *o, struct wl_run_how *how, struct wl_r
 
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
 {
-    const struct options *o = options;
+    struct options *o = options;
     char **command = rest->command;
     if (o->cap_dry_run) return cap_dry_run(o, a, e);
     if (!command || !command[0]) return wl_fail(e, WL_EUSAGE, "a command is missing behind --");
@@ -187,7 +190,9 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
                               .cap = &o->cap,
                               .cap_opts = &o->cap_opts };
     struct wl_run_result r = { 0 };
-    int rc = wl_signals_open(&signals, true, a, e);
+    int rc = wl_footprint_complete(&o->footprint, a, e);
+    if (rc == 0) rc = wl_signals_open(&signals, true, a, e);
+    if (rc < 0) return rc;
     how.signals = signals;
     if (rc == 0) rc = measured(o, &how, &r, a, e);
     bool ended = r.end_ns != 0;
@@ -197,8 +202,8 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     else if (r.not_started)
         fprintf(stderr, "error: %s\n", r.error);
     else if (!o->quiet && !r.followed)
-        wl_measure_print(&r, r.run, r.store, a);
-    if (rc == 0 && !r.followed && o->json && wl_measure_json(o->json, &r, r.run, r.store, a, e) < 0)
+        wl_measure_print(&r, r.run, r.store, &o->footprint, a);
+    if (rc == 0 && !r.followed && o->json && wl_measure_json(o->json, &r, r.run, r.store, &o->footprint, a, e) < 0)
         fprintf(stderr, "error: %s\n", e->msg);
     return status_of(&r);
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const double J_PER_KWH = 3.6e6;
+
 static bool whole_run(double epoch) { return isnan(epoch); }
 
 static const struct wl_channel *channel_of(const struct wl_run_result *r, int64_t id)
@@ -211,12 +213,38 @@ static void print_caps(const struct wl_run_result *r, struct wl_arena *a)
 /* Of shorter runs most of the cost is opening sensors and the store, which is no share of anything. */
 static const double SHARE_FROM_S = 1;
 
-void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, struct wl_arena *a)
+/* Of the devices that count, in kWh, and its marks. */
+static double chosen_kwh(const struct wl_run_result *r, const char **marks)
+{
+    double sum_j = 0;
+    bool any = false, estimated = false, simulated = false;
+    for (size_t i = 0; i < r->derived.n_energies; i++) {
+        const struct wl_energy_row *row = &r->derived.energies[i];
+        if (!row->chosen || !whole_run(row->epoch)) continue;
+        any = true;
+        sum_j += row->energy_j;
+        estimated |= row->estimated;
+        simulated |= row->simulated;
+    }
+    *marks = mark_of(estimated, simulated);
+    return any ? sum_j / J_PER_KWH : NAN;
+}
+
+static void print_footprint(const struct wl_run_result *r, const struct wl_footprint *f, struct wl_arena *a)
+{
+    const char *marks;
+    double kwh = chosen_kwh(r, &marks);
+    if (!isnan(kwh)) wl_footprint_print(f, kwh, marks, stderr, a);
+}
+
+void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const struct wl_footprint *f,
+                      struct wl_arena *a)
 {
     double time_s = (double)(r->end_ns - r->start_ns) / WL_NS_PER_S;
     fprintf(stderr, "wattlaw measure\n  time         %s%s%s\n", wl_human_time(a, time_s), r->error ? ", " : "",
             r->error ? r->error : "");
     print_energies(r, a);
+    print_footprint(r, f, a);
     print_utilisation(r, a);
     print_held(r, a);
     print_caps(r, a);
@@ -303,8 +331,8 @@ static void json_caps(const struct wl_run_result *r, struct wl_json *root)
     wl_json_add_str(root, "flag", r->flag);
 }
 
-int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run, const char *store, struct wl_arena *a,
-                    struct wl_err *e)
+int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run, const char *store,
+                    const struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_json *root = wl_json_root_object(a);
     wl_json_add_str(root, "store", store);
@@ -313,6 +341,10 @@ int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run
     wl_json_add_int(root, "exit_status", r->exit.status);
     wl_json_add_real(root, "time_s", (double)(r->end_ns - r->start_ns) / WL_NS_PER_S);
     json_energies(r, root, a);
+    const char *marks;
+    struct wl_json *footprint = wl_json_add_object(root, "footprint");
+    wl_footprint_json(f, footprint);
+    wl_footprint_energy_json(f, chosen_kwh(r, &marks), footprint);
     json_stats(r, root);
     json_held(r, root);
     json_caps(r, root);

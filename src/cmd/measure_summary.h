@@ -3,12 +3,14 @@
 #define WL_CMD_MEASURE_SUMMARY_H
 
 #include "campaign/campaign.h"
+#include "cmd/footprint.h"
 
 /* Prints the summary of run `run` of the store at path `store` to stderr, since stdout is the command's. */
-void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, struct wl_arena *a);
+void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const struct wl_footprint *f,
+                      struct wl_arena *a);
 
 /* Writes it as JSON to a file; path "-" is stderr. Keys in docs/formats.md. */
-int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run, const char *store, struct wl_arena *a,
-                    struct wl_err *e) WL_MUST_CHECK;
+int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run, const char *store,
+                    const struct wl_footprint *f, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #endif
