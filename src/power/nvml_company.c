@@ -70,7 +70,7 @@ static void remember(struct wl_nvml_company *c, unsigned pid, const char *name)
         c->others[kept].pid = pid;
         snprintf(c->others[kept].name, sizeof c->others[kept].name, "%s", name);
     }
-    c->n_others++;
+    c->n_others = kept + 1; /* beyond the room: more than that */
 }
 
 /* A process that has ended since NVML named it is not looked for again: it was short or one of ours. */
@@ -104,10 +104,11 @@ void wl_nvml_company_notes(const struct wl_sensor *s, const struct wl_nvml_unit 
         wl_strs_add(a, out, wl_strf(a, "%s: %zu processes use it that cannot be seen from here", uuid, c->n_unseen));
     if (c->n_others == 0) return;
     struct wl_text t = WL_TEXT(a);
-    wl_text_addf(&t, "%s: the job was not alone on it: %zu process%s of others", uuid, c->n_others,
-                 c->n_others == 1 ? "" : "es");
+    bool more = c->n_others > WL_NVML_OTHERS;
+    wl_text_addf(&t, "%s: the job was not alone on it: %s%zu process%s of others", uuid, more ? "more than " : "",
+                 more ? (size_t)WL_NVML_OTHERS : c->n_others, c->n_others == 1 ? "" : "es");
     for (size_t i = 0; i < c->n_others && i < WL_NVML_OTHERS; i++)
         wl_text_addf(&t, "%s%u %s", i == 0 ? " (" : ", ", c->others[i].pid, c->others[i].name);
-    wl_text_add(&t, c->n_others > WL_NVML_OTHERS ? ", ...)" : ")");
+    wl_text_add(&t, more ? ", ...)" : ")");
     wl_strs_add(a, out, t.s);
 }

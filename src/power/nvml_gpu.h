@@ -48,7 +48,8 @@ struct wl_nvml_company {
     bool mig; /* the GPU is split into instances */
     nvmlProcessInfo_t *processes;
     unsigned most_processes;
-    size_t n_others, n_unseen; /* distinct processes of others; those that /proc does not show */
+    size_t n_others, n_unseen; /* distinct processes of others, at most one more than there is room for;
+                                * those that /proc does not show */
     struct {
         unsigned pid;
         char name[16];

@@ -287,6 +287,10 @@ static const char *utilisation_label(const char *quantity)
     } known[] = {
         { "sm_util_pct", "GPU busy" },
         { "mem_util_pct", "GPU memory busy" },
+        { "sm_active_pct", "multiprocessors active" },
+        { "sm_occupancy_pct", "warps of the highest number" },
+        { "tensor_active_pct", "tensor units active" },
+        { "dram_active_pct", "GPU memory bandwidth" },
         { "cpu_util_pct", "all CPUs of the node" },
     };
     for (size_t i = 0; i < WL_COUNT(known); i++) {
