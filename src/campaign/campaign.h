@@ -237,6 +237,25 @@ struct wl_run_result {
 int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- several nodes ------------------------------------------------------------------------------------------------ */
+
+/* Where this node's leader stores its part of a job on several nodes; NULL: the job is on this node alone. */
+const char *wl_team_shard(const struct wl_team *t, const char *store, struct wl_arena *a);
+
+/* Is rank 0 on this node? Its leader merges. */
+bool wl_team_first(const struct wl_team *t);
+
+/* Waits until the shards of all ranks are there and closed, and merges them into the store. WL_ENOENT: not within that
+ * time; the message has the command that does it later. */
+int wl_shards_gather(const struct wl_team *t, const char *store, double wait_s, int64_t *run, size_t *nodes,
+                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Adds a run to a store that is made of the newest runs of these stores, one for each node: readings and marks on the
+ * clock of the node with rank 0, from the begin of the last node to the end of the first one. In one transaction.
+ * WL_EINVAL: a shard that is not closed, two of one node, runs that do not overlap. */
+int wl_shards_merge(struct wl_store *to, const struct wl_strs *paths, int64_t *run, struct wl_arena *a,
+                    struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- a whole campaign --------------------------------------------------------------------------------------- */
 
 struct wl_sweep_how {

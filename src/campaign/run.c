@@ -363,7 +363,9 @@ int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *ho
 {
     *out = (struct wl_run_result) { .run = run, .store = s ? wl_store_path(s) : NULL };
     struct live *l = wl_new(a, struct live);
-    *l = (struct live) { .how = how, .out = out, .a = a, .power = how->power, .cpu0_ns = wl_process_cpu_ns(), .began = wl_anchor_now() };
+    *l = (struct live) {
+        .how = how, .out = out, .a = a, .power = how->power, .cpu0_ns = wl_process_cpu_ns(), .began = wl_anchor_now()
+    };
     l->record = (struct wl_record) { .store = s, .run = run, .a = a };
     l->task = (struct wl_task) {
         .how = how, .a = a, .on_mark = wl_record_mark, .on_broken = wl_record_broken_mark, .ctx = &l->record

@@ -238,6 +238,13 @@ int wl_team_join(struct wl_team **out, struct wl_arena *a, struct wl_err *e)
     return rc;
 }
 
+bool wl_team_first(const struct wl_team *t)
+{
+    for (uint32_t i = 0; i < t->board->seats; i++)
+        if (t->board->seat[i].state != SEAT_FREE && t->board->seat[i].rank == 0) return true;
+    return false;
+}
+
 bool wl_team_leads(const struct wl_team *t) { return t->leads; }
 const struct wl_rank *wl_team_rank(const struct wl_team *t) { return &t->me; }
 char *wl_team_env(const struct wl_team *t, struct wl_arena *a) { return wl_strf(a, "%s=%s", ENV, t->me.job); }

@@ -11,7 +11,7 @@ enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
 struct options {
     const char *store, *name, *json;
     bool quiet, cap_dry_run;
-    double grace_s, idle_s;
+    double grace_s, merge_wait_s, idle_s;
     struct wl_cap_request cap;
     struct wl_cap_opts cap_opts;
     struct wl_power_opts power;
@@ -71,6 +71,14 @@ static const struct wl_opt rows[] = {
       .max = 25,
       .unit = "s",
       .help = "measure the machine at rest for so long before and behind the command; 0: not" },
+    { .name = "merge-wait",
+      .type = WL_DURATION,
+      .offset = offsetof(struct options, merge_wait_s),
+      .def = "30s",
+      .min = 0,
+      .max = 86400,
+      .unit = "s",
+      .help = "on several nodes: how long rank 0's node waits for what the others have stored" },
     { .name = "grace",
       .type = WL_DURATION,
       .offset = offsetof(struct options, grace_s),
@@ -110,9 +118,17 @@ static int status_of(const struct wl_run_result *r)
     return r->exit.status;
 }
 
-static int open_store(const struct options *o, struct wl_store **s, struct wl_arena *a, struct wl_err *e)
+static const char *store_path(const struct options *o, struct wl_arena *a)
 {
-    const char *path = wl_is_dir(o->store) ? wl_path_join(a, o->store, WL_STORE_FILE) : o->store;
+    return wl_is_dir(o->store) ? wl_path_join(a, o->store, WL_STORE_FILE) : o->store;
+}
+
+/* Of a job on several nodes, each has a store of its own. */
+static int open_store(const struct options *o, const struct wl_team *team, struct wl_store **s, struct wl_arena *a,
+                      struct wl_err *e)
+{
+    const char *shard = team ? wl_team_shard(team, store_path(o, a), a) : NULL;
+    const char *path = shard ? shard : store_path(o, a);
     int rc = wl_store_open(s, path, WL_STORE_CREATE, a, e);
     return rc < 0 ? wl_prefix(e, "the run cannot be stored (--store FILE takes another place)") : 0;
 }
@@ -153,7 +169,7 @@ static int prepare(const struct options *o, struct wl_run_how *how, struct wl_st
                    struct wl_arena *a, struct wl_err *e)
 {
     int rc = reserve_devices(o, how->workload, a, e);
-    if (rc == 0) rc = open_store(o, s, a, e);
+    if (rc == 0) rc = open_store(o, how->team, s, a, e);
     if (rc == 0) rc = plan_run(*s, o->name, &o->cap, run, e);
     return rc ? rc : place(*s, *run, how, a, e);
 }
@@ -171,6 +187,20 @@ static int measured(const struct options *o, struct wl_run_how *how, struct wl_r
     if (rc == 0) rc = wl_run_measured(s, run, how, r, a, e);
     if (rc < 0 && how->team) wl_team_refuse(how->team, e->msg);
     return rc;
+}
+
+/* The leader of the node with rank 0 makes one run of what all nodes have stored. */
+static void merge_nodes(const struct options *o, const struct wl_team *team, struct wl_arena *a)
+{
+    const char *store = store_path(o, a);
+    struct wl_err e;
+    int64_t run;
+    size_t nodes;
+    if (!team || !wl_team_leads(team) || !wl_team_first(team) || !wl_team_shard(team, store, a)) return;
+    if (wl_shards_gather(team, store, o->merge_wait_s, &run, &nodes, a, &e) < 0)
+        fprintf(stderr, "error: %s\n", e.msg);
+    else if (!o->quiet)
+        fprintf(stderr, "  merged       run %lld in %s: %zu nodes\n", (long long)run, store, nodes);
 }
 
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
@@ -205,6 +235,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
         wl_measure_print(&r, r.run, r.store, &o->footprint, a);
     if (rc == 0 && !r.followed && o->json && wl_measure_json(o->json, &r, r.run, r.store, &o->footprint, a, e) < 0)
         fprintf(stderr, "error: %s\n", e->msg);
+    if (rc == 0) merge_nodes(o, how.team, a);
     return status_of(&r);
 }
 

@@ -7,6 +7,7 @@ extern const struct wl_cmd wl_cmd_energy;
 extern const struct wl_cmd wl_cmd_export;
 extern const struct wl_cmd wl_cmd_fit;
 extern const struct wl_cmd wl_cmd_measure;
+extern const struct wl_cmd wl_cmd_merge;
 extern const struct wl_cmd wl_cmd_predict;
 extern const struct wl_cmd wl_cmd_rebuild;
 extern const struct wl_cmd wl_cmd_report;
@@ -28,6 +29,7 @@ const struct wl_cmd *const wl_commands[] = {
     &wl_cmd_audit,
     &wl_cmd_report,
     &wl_cmd_export,
+    &wl_cmd_merge,
     &wl_cmd_rebuild,
     &wl_cmd_restore,
     NULL,

@@ -34,7 +34,8 @@ static int mark_running(struct wl_store *s, int64_t run, const struct wl_run_beg
         wl_sql_do(s,
                   "UPDATE run SET status = 'running', host = ?2, boot_id = ?3, pid = ?4, folder = ?5, command = ?6, "
                   "version = ?7, start_mono_ns = ?8, start_wall_ns = ?9 WHERE id = ?1 AND status = 'planned'",
-                  SQL(sql_int(run), sql_text(wl_host_name(a)), sql_text(wl_boot_id(a)), sql_int(getpid()),
+                  SQL(sql_int(run), sql_text(b->host ? b->host : wl_host_name(a)),
+                      sql_text(b->boot_id ? b->boot_id : wl_boot_id(a)), sql_int(getpid()),
                       sql_text(b->folder), sql_text(b->command), sql_text(b->version), sql_int(b->at.mono_ns),
                       sql_int(b->at.wall_ns)),
                   e);

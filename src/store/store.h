@@ -136,6 +136,7 @@ int wl_store_unplan(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_M
 /* ---- a run ---- */
 
 struct wl_run_begin {
+    const char *host, *boot_id; /* where it was measured; NULL: here */
     const char *folder;  /* relative to the store's folder, or absolute; NULL: none */
     const char *command; /* for people */
     const char *version;

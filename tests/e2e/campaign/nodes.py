@@ -1,0 +1,67 @@
+"""Several nodes on one machine: each measures itself into a shard, and the shards become one run."""
+
+import uuid
+
+from harness import *
+
+# Counters, since a busy machine may delay readings: 100 W on one node, 200 W on the other.
+def power(watts):
+    return "t_s,device,quantity,value\n" + "".join(f"{t / 100},gpu0,energy_j,{watts * t / 100}\n" for t in range(1, 40000))
+
+
+def start_nodes(bench, nodes, ranks, command, *options):
+    """ranks wattlaws on each of the nodes, as `mpirun --map-by ppr:ranks:node` starts them."""
+    job, started = str(uuid.uuid4()), []
+    for node in range(nodes):
+        for local in range(ranks):
+            env = {**bench.env, "WATTLAW_HOST": f"n{node}", "PMIX_NAMESPACE": job, "NODE": str(node),
+                   "OMPI_COMM_WORLD_RANK": str(node * ranks + local), "OMPI_COMM_WORLD_SIZE": str(nodes * ranks),
+                   "OMPI_COMM_WORLD_LOCAL_RANK": str(local), "OMPI_COMM_WORLD_LOCAL_SIZE": str(ranks)}
+            started.append(bench.start("measure", "--sensors", "replay", "--replay-file", f"{node}.csv", *options, "--",
+                                       *command(node), env=env))
+    return started
+
+
+def ends(started):
+    results = [(*p.communicate(timeout=60), p.returncode) for p in started]
+    return [r[2] for r in results], [r[1] for r in results]
+
+
+def two_nodes_are_one_run(bench):
+    bench.write("0.csv", power(100))
+    bench.write("1.csv", power(200))
+    status, errors = ends(start_nodes(bench, 2, 2, lambda node: ["toy", "epochs=2", "ms=500"]))
+    check(status == [0] * 4, status, errors)
+    check(sum("merged       run 1" in e and "2 nodes" in e for e in errors) == 1, errors)
+    rows = bench.rows("wattlaw.db", "SELECT status, host, energy_j, (stop_mono_ns - start_mono_ns) / 1e9 FROM run JOIN total "
+                                    "ON total.run = run.id AND epoch = 0")
+    check(len(rows) == 1 and rows[0][:2] == ("done", "n0"), rows)
+    check(rows[0][2] and abs(rows[0][2] / (300 * rows[0][3]) - 1) < 0.05, "100 W and 200 W:", rows)
+    check(bench.rows("wattlaw.db", "SELECT host FROM device ORDER BY host") == [("n0",), ("n1",)])
+    check(bench.rows("wattlaw.db", "SELECT count(DISTINCT rank) FROM mark") == [(4,)])
+    check(bench.rows("wattlaw.db", "SELECT nodes, workload FROM setting") == [(2, "toy")])
+    stamps = bench.rows("wattlaw.db", "SELECT message FROM log WHERE area = 'node' ORDER BY message")
+    check(len(stamps) == 2 and all("monotonic" in s[0] and "wall" in s[0] for s in stamps), stamps)
+    epochs = bench.rows("wattlaw.db", "SELECT energy_j, time_s FROM observations")
+    check(len(epochs) == 2 and all(j and abs(j / (300 * s) - 1) < 0.1 for j, s in epochs), epochs)
+
+
+def merge_is_done_by_hand_too(bench):
+    bench.write("0.csv", power(100))
+    bench.write("1.csv", power(200))
+    status, errors = ends(start_nodes(bench, 2, 1, lambda node: ["sh", "-c", f"sleep 0.5; exit {node * 3}"],
+                                      "--merge-wait", "0s", "--quiet"))
+    check(status == [0, 3], status, errors)
+    shards = sorted(os.path.join(folder, name) for folder, _, names in os.walk(bench.path("wattlaw-shards"))
+                    for name in names if name.endswith(".db"))
+    check([os.path.basename(s) for s in shards] == ["n0.1-of-2.db", "n1.1-of-2.db"], shards)
+    r = bench.run("merge", "--store", "all.db", *reversed(shards))
+    contains(r.stdout, "run 1 in all.db: 2 nodes")
+    rows = bench.rows("all.db", "SELECT status, error, exit_status FROM run")
+    check(rows == [("failed", "n1: exit status 3", 3)], rows)
+    contains(bench.run("merge", shards[0], shards[0], status=1).stderr, "are of the same node, n0")
+    contains(bench.run("merge", "all.csv", status=1).stderr, "all.csv")
+    contains(bench.run("merge", status=2).stderr, "stores of the nodes are missing")
+
+
+main([two_nodes_are_one_run, merge_is_done_by_hand_too])
