@@ -17,6 +17,9 @@ static const struct wl_column run_columns[] = {
     { .id = "epochs", .label = "epochs" },
     { .id = "epoch_time_s", .label = "epoch time", .unit = "s", .metric = "run-epoch-time", .digits = 4 },
     { .id = "energy_j", .label = "energy", .unit = "J", .metric = "run-energy", .digits = 4 },
+    { .id = "energy_lo_j", .label = "from", .unit = "J", .metric = "run-energy-range", .digits = 4 },
+    { .id = "energy_hi_j", .label = "to", .unit = "J", .metric = "run-energy-range", .digits = 4 },
+    { .id = "above_idle_j", .label = "above idle", .unit = "J", .metric = "run-above-idle", .digits = 4 },
     { .id = "mean_power_w", .label = "mean power", .unit = "W", .metric = "run-power", .digits = 3 },
     { .id = "input_pct", .label = "input wait", .unit = "%", .metric = "run-input", .digits = 3 },
     { .id = "power_capped", .label = "power-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
@@ -50,6 +53,9 @@ static void add_row(struct wl_table_data *t, const struct wl_run_row *run)
     wl_table_data_real(t, run->epochs_seen);
     wl_table_data_real(t, run->epoch_time_s);
     wl_table_data_real(t, run->energy_j);
+    wl_table_data_real(t, run->energy_lo_j);
+    wl_table_data_real(t, run->energy_hi_j);
+    wl_table_data_real(t, run->energy_j - run->idle_j);
     wl_table_data_real(t, run->mean_power_w);
     wl_table_data_real(t, run->input_pct);
     wl_table_data_real(t, run->power_capped_pct);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { CANONICAL = 18, FURTHER = 3 };
+enum { CANONICAL = 18, FURTHER = 6 };
 
 struct observed {
     union {
@@ -45,10 +45,17 @@ static const struct field observed_map[] = {
     REAL(18, "s.accumulation"),
     REAL(19, "s.threads"),
     REAL(20, "r.repeat"),
+    REAL(21, "x.energy_lo_j"),
+    REAL(22, "x.energy_hi_j"),
+    REAL(23, "x.idle_j"),
     { "o.run", F_INT, offsetof(struct observed, run) },
     { NULL },
 };
-static const char *const further[FURTHER] = { "accumulation", "threads", "repeat" };
+static const struct {
+    const char *name;
+    bool setting;
+} further[FURTHER] = { { "accumulation", true }, { "threads", true },      { "repeat", false },
+                       { "energy_lo_j", false }, { "energy_hi_j", false }, { "idle_j", false } };
 
 static void fill(const struct wl_obs_column *c, size_t at, const struct observed *v, size_t n)
 {
@@ -64,8 +71,8 @@ static void add_further(struct wl_observations *out, const struct observed *v, s
     for (size_t c = 0; c < FURTHER; c++) {
         WL_GROW(a, out->extra, out->n_extra, out->extra_cap);
         struct wl_obs_column *column = &out->extra[out->n_extra++];
-        *column = (struct wl_obs_column) { .name = further[c], .real = wl_new_array(a, double, out->n) };
-        column->setting = strcmp(further[c], "repeat") != 0;
+        *column = (struct wl_obs_column) { .name = further[c].name, .real = wl_new_array(a, double, out->n) };
+        column->setting = further[c].setting;
         fill(column, CANONICAL + c, v, out->n);
     }
 }
@@ -127,6 +134,7 @@ int wl_store_observations(struct wl_store *s, int64_t campaign, struct wl_observ
                           struct wl_err *e)
 {
     static const char from[] = "FROM observations o JOIN setting s ON s.run = o.run JOIN run r ON r.id = o.run "
+                               "LEFT JOIN total x ON x.run = o.run AND x.epoch = ifnull(o.epoch, 0) "
                                "WHERE ?1 IN (0, s.campaign) ORDER BY o.run, o.epoch";
     struct observed *v;
     size_t n;
