@@ -93,13 +93,14 @@ static void print_fit_quality(const struct wl_law_estimate *law, struct wl_arena
     putchar('\n');
 }
 
-static void print_bend(const struct wl_law_group *g, struct wl_arena *a)
+static void print_bend(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_config *first = g->configs, *last = &g->configs[g->n_configs - 1];
     if (isnan(g->quadratic.p)) return;
-    printf("  bend       beta %.3f at N = %g, %.3f at N = %g: log-quadratic %s%s\n", first->local_beta, first->workers,
-           last->local_beta, last->workers, wl_words_p(g->quadratic.p, a),
-           g->quadratic.p < 0.05 ? "" : ", not a clear bend");
+    printf("  bend       beta %.3f at N = %g, %.3f at N = %g: log-quadratic %s", first->local_beta, first->workers,
+           last->local_beta, last->workers, wl_words_p(g->quadratic.p, a));
+    if (r->n > 1) printf(", %s adjusted over %zu groups", wl_words_p(g->quadratic.p_bh, a), r->n);
+    puts(g->quadratic.p < 0.05 ? "" : ", not a clear bend");
 }
 
 static void print_break(const struct wl_law_group *g, struct wl_arena *a)
@@ -120,13 +121,13 @@ static void print_departures(const struct wl_law_group *g, struct wl_arena *a)
     }
 }
 
-static void print_shape(const struct wl_law_group *g, struct wl_arena *a)
+static void print_shape(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_lack_of_fit *l = &g->lack_of_fit;
     if (!isnan(l->p))
         printf("  curvature  lack of fit F(%g, %g) = %.3g, %s: %s\n", l->df1, l->df2, l->f, wl_words_p(l->p, a),
                l->p < 0.05 ? "worker counts are off the line by more than repeats explain" : "none seen");
-    print_bend(g, a);
+    print_bend(r, g, a);
     print_break(g, a);
     print_departures(g, a);
 }
@@ -240,7 +241,7 @@ static void print_details(const struct wl_law_result *r, const struct wl_law_gro
     if (g->law) {
         print_error(g, a);
         print_fit_quality(g->law, a);
-        print_shape(g, a);
+        print_shape(r, g, a);
         print_best_curve(g);
     }
     printf("  from       %s at %s, %zu of %zu rows\n", wl_words_count(g->n_runs, "run", a),
