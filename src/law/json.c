@@ -99,6 +99,8 @@ static void add_residuals(struct wl_json *parent, const struct wl_law_group *g)
     wl_json_add_int(o, "runs", (int64_t)s->runs);
     wl_json_add_real(o, "lag1", s->lag1);
     wl_json_add_real(o, "ess_share", s->ess_share);
+    wl_json_add_real(o, "run_se", s->run_se);
+    wl_json_add_real(o, "run_se_batches", s->run_se_batches);
     wl_json_add_int(o, "mser5_epochs", (int64_t)s->warm_up);
     wl_json_add_int(o, "mser5_longer", (int64_t)s->longer);
     wl_json_add_int(o, "unsettled", (int64_t)s->unsettled);

@@ -65,6 +65,10 @@ struct wl_law_series {
     size_t runs;
     double lag1;      /* correlation of an epoch with the next, behind the warm-up; mean over runs */
     double ess_share; /* independent epochs that would know as much, over epochs; mean over runs */
+    /* Standard error of a run's mean ln(response) from its own epochs, by the autocorrelation and by batch means (40
+     * epochs or more); root mean square over runs. Well below the scatter of runs: more epochs add nothing, more runs
+     * do. */
+    double run_se, run_se_batches;
     size_t warm_up;   /* the most epochs that MSER-5 would leave out of a run */
     size_t longer;    /* runs in which that is more than the rule leaves out */
     size_t unsettled; /* runs in which it is more than a quarter: perhaps they never settle */

@@ -87,6 +87,11 @@ static void note_residuals(struct wl_law_group *g, struct wl_arena *a)
 static void note_series(struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_series *s = &g->series;
+    if (10 * s->run_se < g->estimates[WL_LAW_RUN_MEANS].sigma)
+        wl_law_note(
+            g, a,
+            "the epochs of a run fix its mean to %.2g %%, runs scatter by %.2g %%: more runs help, more epochs do not",
+            100 * s->run_se, 100 * g->estimates[WL_LAW_RUN_MEANS].sigma);
     if (s->longer)
         wl_law_note(g, a, "warm-up: MSER-5 would leave out more than the rule in %zu of %s, up to %s (--drop-epochs)",
                     s->longer, wl_law_count(a, s->runs, "run"), wl_law_count(a, s->warm_up, "epoch"));

@@ -27,7 +27,7 @@ void wl_law_test_residuals(struct wl_law_group *g, struct wl_arena *a)
 }
 
 /* Where the response does not vary an epoch is worth an epoch. */
-static void add_run(struct wl_law_series *s, const struct wl_law_run *run)
+static void add_run(struct wl_law_series *s, const struct wl_law_run *run, size_t *batched)
 {
     const double *series = run->epoch_y - run->dropped;
     size_t n = run->epochs + run->dropped, warm_up = wl_mser5(series, n);
@@ -35,6 +35,8 @@ static void add_run(struct wl_law_series *s, const struct wl_law_run *run)
     s->runs++;
     s->lag1 += isnan(d.lag1) ? 0 : d.lag1;
     s->ess_share += isnan(d.ess) ? 1 : fmin(d.ess / (double)(n - warm_up), 1);
+    if (!isnan(d.se)) s->run_se += d.se * d.se;
+    if (!isnan(d.se_batches)) s->run_se_batches += d.se_batches * d.se_batches, ++*batched;
     s->longer += warm_up > run->dropped;
     s->unsettled += 4 * warm_up > n;
     if (warm_up > s->warm_up) s->warm_up = warm_up;
@@ -44,8 +46,11 @@ void wl_law_describe_series(struct wl_law_group *g)
 {
     enum { FEWEST_EPOCHS = 20 };
     struct wl_law_series *s = &g->series;
+    size_t batched = 0;
     for (size_t i = 0; i < g->n_runs; i++)
-        if (g->runs[i].epochs + g->runs[i].dropped >= FEWEST_EPOCHS) add_run(s, &g->runs[i]);
+        if (g->runs[i].epochs + g->runs[i].dropped >= FEWEST_EPOCHS) add_run(s, &g->runs[i], &batched);
     s->lag1 /= (double)s->runs; /* NAN without a run */
     s->ess_share /= (double)s->runs;
+    s->run_se = sqrt(s->run_se / (double)s->runs);
+    s->run_se_batches = sqrt(s->run_se_batches / (double)batched);
 }

@@ -37,13 +37,11 @@ static double batch_error(const double *v, size_t n)
 
 struct wl_dependence wl_dependence(const double *v, size_t n)
 {
-    struct wl_dependence out = {
-        .mean = wl_mean(v, n), .lag1 = NAN, .tau = NAN, .ess = NAN, .se = NAN, .se_batches = NAN
-    };
-    double sd = wl_sd(v, n), whole = product_sum(v, n, out.mean, 0);
+    struct wl_dependence out = { .lag1 = NAN, .tau = NAN, .ess = NAN, .se = NAN, .se_batches = NAN };
+    double mean = wl_mean(v, n), sd = wl_sd(v, n), whole = product_sum(v, n, mean, 0);
     if (!(sd > 0)) return out;
-    out.lag1 = product_sum(v, n, out.mean, 1) / whole;
-    out.tau = integrated_time(v, n, out.mean, whole);
+    out.lag1 = product_sum(v, n, mean, 1) / whole;
+    out.tau = integrated_time(v, n, mean, whole);
     out.ess = (double)n / out.tau;
     out.se = sd / sqrt(out.ess);
     out.se_batches = batch_error(v, n);

@@ -256,7 +256,6 @@ int wl_bootstrap(const struct wl_bootstrap *b, double level, struct wl_bootstrap
 
 /* The mean of a stationary series and how much it knows. NAN without spread. */
 struct wl_dependence {
-    double mean;
     double lag1;     /* correlation with its next value */
     double tau, ess; /* integrated autocorrelation time 1 + 2 sum rho; n / tau independent values would know as much */
     double se;       /* sd / sqrt(ess) */
