@@ -24,6 +24,7 @@ struct live {
     struct wl_anchor began;
     bool told; /* that the store has failed */
     struct wl_mates mates;
+    struct wl_sharing sharing;
     bool follows; /* another wattlaw measures */
 };
 
@@ -75,6 +76,7 @@ static int inherit(struct live *l, const struct wl_team_run *left, struct wl_err
     if (rc < 0) return rc;
     r->run = left->run;
     wl_record_open(r, l->task.marks_path);
+    wl_sharing_begin(&l->sharing, l->a);
     rc = wl_record_sample(r, l->power, wl_job_pid(l->task.job), e);
     return rc ? rc : wl_record_inherit(r, e);
 }
@@ -144,6 +146,7 @@ static void end_task(struct live *l)
 static void tend(struct live *l)
 {
     if (wl_record_due(&l->record)) wl_record_flush(&l->record, false);
+    wl_sharing_look(&l->sharing);
     mind_store(l);
     if (l->caps) wl_caps_tend(l->caps);
     if (l->how->team) wl_mates_watch(&l->mates, l->record.sampler);
@@ -221,6 +224,8 @@ static void note_sensors(struct live *l)
             wl_record_note(&l->record, "info", s->info[i].name, s->info[i].source);
     }
     wl_sensors_notes(s, &out->notes, l->a);
+    const char *shared = wl_sharing_found(&l->sharing);
+    if (shared) wl_strs_add(l->a, &out->notes, shared);
     for (size_t i = 0; i < out->notes.n; i++) wl_record_note(&l->record, "warn", "power", out->notes.v[i]);
 }
 
@@ -337,6 +342,7 @@ static int begin_measuring(struct live *l, int *caps_rc, struct wl_err *why, str
 {
     const struct wl_run_how *how = l->how;
     wl_record_open(&l->record, l->task.marks_path);
+    wl_sharing_begin(&l->sharing, l->a);
     *caps_rc = set_caps(l, why);
     if (*caps_rc < 0 && how->pass_through) return wl_fail(e, *caps_rc, "%s", why->msg); /* nothing has begun */
     int rc = wl_record_sample(&l->record, l->power, wl_job_pid(l->task.job), e);

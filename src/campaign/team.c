@@ -87,17 +87,16 @@ static bool held(int fd, int at, int n)
 /* ---- the folder ---- */
 
 /* Ours alone: what others could write there would decide over our run. */
-static int open_folder(struct wl_team *t, struct wl_err *e)
+int wl_meeting_folder(const char **folder, struct wl_arena *a, struct wl_err *e)
 {
     static const char *const places[] = { "/dev/shm", "/tmp" };
     struct stat st;
     for (size_t i = 0; i < WL_COUNT(places); i++) {
-        t->folder = wl_strf(t->a, "%s/wattlaw-%u", places[i], (unsigned)geteuid());
-        if (mkdir(t->folder, 0700) != 0 && errno != EEXIST) continue;
-        if (lstat(t->folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022))
-            return 0;
+        *folder = wl_strf(a, "%s/wattlaw-%u", places[i], (unsigned)geteuid());
+        if (mkdir(*folder, 0700) != 0 && errno != EEXIST) continue;
+        if (lstat(*folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022)) return 0;
     }
-    return wl_fail(e, WL_EPERM, "the ranks of this node have no place to meet: %s is not a folder of ours", t->folder);
+    return wl_fail(e, WL_EPERM, "processes of this node have no place to meet: %s is not a folder of ours", *folder);
 }
 
 /* Nobody joins or clears away while this is held; closing releases it. */
@@ -161,7 +160,7 @@ static int find_board(struct wl_team *t, const char *prefix, long *next, struct 
     *next = 0;
     for (size_t i = 0; i < names.n && rc == 0; i++) {
         const char *path = wl_path_join(t->a, t->folder, names.v[i]);
-        int fd = wl_streq(names.v[i], "lock") ? -1 : open(path, O_RDWR | O_CLOEXEC);
+        int fd = strchr(names.v[i], '.') ? open(path, O_RDWR | O_CLOEXEC) : -1; /* boards have a generation */
         bool dead = fd >= 0 && !held(fd, 0, 0);
         if (fd >= 0) close(fd);
         if (dead) unlink(path);
@@ -232,7 +231,7 @@ int wl_team_join(struct wl_team **out, struct wl_arena *a, struct wl_err *e)
     const char *above = getenv(ENV); /* what a rank starts under its wattlaw has the rank's environment */
     if (above && wl_streq(above, t->me.job)) return 0;
     wl_defer(a, release, t);
-    int rc = open_folder(t, e);
+    int rc = wl_meeting_folder(&t->folder, a, e);
     if (rc == 0) rc = join(t, e);
     if (rc == 0) *out = t;
     return rc;

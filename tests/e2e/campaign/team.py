@@ -32,7 +32,7 @@ def ends(ranks):
 
 def boards():
     folder = f"/dev/shm/wattlaw-{os.geteuid()}"
-    return [n for n in os.listdir(folder) if n != "lock"] if os.path.isdir(folder) else []
+    return [n for n in os.listdir(folder) if "." in n] if os.path.isdir(folder) else []
 
 
 def eight_ranks_are_one_run(bench):
@@ -107,9 +107,16 @@ def a_job_that_calls_twice_makes_two_runs(bench):
 
 
 def two_jobs_at_once_are_two_runs(bench):
-    jobs = [start_ranks(bench, 2, ["--quiet"], lambda rank: ["sleep", "0.3"]) for _ in range(2)]
+    jobs = [start_ranks(bench, 2, ["--quiet"], lambda rank: ["sh", "-c", "while ! test -e go; do sleep 0.05; done"])
+            for _ in range(2)]
+    bench.wait_until("both go on", lambda: os.path.exists(bench.path("wattlaw.db")) and sum(
+        c.startswith("sh -c while") for _, c in bench.processes()) == 4)
+    time.sleep(1)  # several looks of each
+    bench.write("go", "")
     check([ends(j)[0] for j in jobs] == [[0, 0]] * 2)
     check(bench.rows("wattlaw.db", "SELECT status FROM run") == [("done",), ("done",)])
+    check(bench.rows("wattlaw.db", "SELECT count(DISTINCT run) FROM log WHERE message LIKE 'shared node: another run%'") ==
+          [(2,)], "both know that they were not alone")
 
 
 def what_a_rank_starts_is_no_rank(bench):
