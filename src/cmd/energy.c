@@ -99,7 +99,7 @@ static void print_group(const struct energy_options *o, const struct wl_energy_g
     if (g->n > 1) print_drivers(g, a);
     if (!isnan(g->identity_worst))
         printf("  identity   energy over power_w x time is %.3f where it is furthest from 1\n", g->identity_worst);
-    wl_footprint_print(&o->footprint, g->kwh, "", stdout, a);
+    wl_footprint_print(&o->footprint, g->kwh, "", 10, stdout, a);
     for (size_t i = 0; i < g->notes.n; i++) printf("  note       %s\n", g->notes.v[i]);
 }
 

@@ -50,18 +50,19 @@ int wl_footprint_complete(struct wl_footprint *f, struct wl_arena *a, struct wl_
 /* Energy at the site's meter. */
 static double site_kwh(const struct wl_footprint *f, double kwh) { return kwh * f->pue; }
 
-void wl_footprint_print(const struct wl_footprint *f, double kwh, const char *note, FILE *to, struct wl_arena *a)
+void wl_footprint_print(const struct wl_footprint *f, double kwh, const char *note, int width, FILE *to,
+                        struct wl_arena *a)
 {
     double site = site_kwh(f, kwh);
     if (!isnan(f->carbon)) {
-        fprintf(to, "  carbon     %s%s", wl_human(a, site * f->carbon, "g CO2e"), note);
+        fprintf(to, "  %-*s %s%s", width, "carbon", wl_human(a, site * f->carbon, "g CO2e"), note);
         if (f->range.n)
             fprintf(to, " (%s to %s)", wl_human(a, site * f->range.v[0], "g"), wl_human(a, site * f->range.v[1], "g"));
         fprintf(to, ": PUE %g, %g g/kWh, %s intensity, %s\n", f->pue, f->carbon, f->kind, f->source);
     }
     if (!isnan(f->price))
-        fprintf(to, "  cost       %s %s%s: PUE %g, %g %s/kWh\n", wl_words_number(site * f->price, a), f->currency, note,
-                f->pue, f->price, f->currency);
+        fprintf(to, "  %-*s %s %s%s: PUE %g, %g %s/kWh\n", width, "cost", wl_words_number(site * f->price, a),
+                f->currency, note, f->pue, f->price, f->currency);
 }
 
 void wl_footprint_json(const struct wl_footprint *f, struct wl_json *o)

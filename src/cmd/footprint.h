@@ -37,9 +37,10 @@ struct wl_footprint {
 /* Looks the country up and checks what belongs together: WL_EUSAGE. */
 int wl_footprint_complete(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Lines "  carbon     ..." and "  cost       ..." of an energy of the devices; nothing where neither was asked for.
+/* Lines on carbon and cost of an energy of the devices, their names `width` wide; nothing where neither was asked for.
  * `note`: marks of the energy, such as " (simulated)". */
-void wl_footprint_print(const struct wl_footprint *f, double kwh, const char *note, FILE *to, struct wl_arena *a);
+void wl_footprint_print(const struct wl_footprint *f, double kwh, const char *note, int width, FILE *to,
+                        struct wl_arena *a);
 
 /* pue, carbon_g_per_kwh, carbon_kind, carbon_source, price_per_kwh, currency; and of an energy carbon_g,
  * carbon_g_range, cost. */

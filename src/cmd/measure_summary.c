@@ -234,7 +234,7 @@ static void print_footprint(const struct wl_run_result *r, const struct wl_footp
 {
     const char *marks;
     double kwh = chosen_kwh(r, &marks);
-    if (!isnan(kwh)) wl_footprint_print(f, kwh, marks, stderr, a);
+    if (!isnan(kwh)) wl_footprint_print(f, kwh, marks, 12, stderr, a);
 }
 
 void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const struct wl_footprint *f,

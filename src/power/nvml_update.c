@@ -28,9 +28,11 @@ static void follow(struct moves *m, double value, int64_t now)
     m->value = value;
 }
 
+/* Longer than we look, it is no period: this process was stopped in between. */
 static double period_s(const struct moves *m)
 {
-    return m->n < 2 ? NAN : (double)(m->last_ns - m->first_ns) / WL_NS_PER_S / (m->n - 1);
+    int64_t all_ns = m->last_ns - m->first_ns;
+    return m->n < 2 || all_ns > 2 * patience_ns ? NAN : (double)all_ns / WL_NS_PER_S / (m->n - 1);
 }
 
 struct poll {

@@ -63,8 +63,8 @@ for profile in "V100", "A100", "H100":
 chosen, shown, said = check("A100", ["--idle", "0.5s", "--country", "de", "--pue", "1.5", "--price", "0.2"], ["workers=2", "epochs=2", "updates=4", "step_ms=200"], 0.02)
 expect("above idle" in said, said)
 grams = chosen["energy_j"] / 3.6e6 * 1.5 * 381
-expect(f"carbon     {grams * 1e3:.3g} mg CO2e (simulated): PUE 1.5, 381 g/kWh, average" in said, grams, said)
-expect("cost       " in said and "EUR (simulated): PUE 1.5, 0.2 EUR/kWh" in said, said)
+expect(f"carbon       {grams * 1e3:.3g} mg CO2e (simulated): PUE 1.5, 381 g/kWh, average" in said, grams, said)
+expect("cost         " in said and "EUR (simulated): PUE 1.5, 0.2 EUR/kWh" in said, said)
 for row in shown["energies"]:
     if row["method"] == "counter" and row["epoch"] is None:
         expect(all(abs(row[end] - 52) < 3 for end in ("idle_before_w", "idle_after_w")), row)
