@@ -354,26 +354,12 @@ static const char *find_energies(struct derivation *d)
 
 /* ---- means, and rates of counters ---- */
 
-/* First reading at or after t. */
-static size_t first_from(const struct wl_series *s, int64_t t_ns)
-{
-    size_t lo = 0, hi = s->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (s->t_ns[mid] < t_ns)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
-
 static struct wl_stat_row stat_of(const struct derivation *d, size_t c, const struct window *w)
 {
     const struct wl_series *s = &d->series[c];
     struct wl_stat_row row = { .channel = d->channels.v[c].id, .epoch = w->epoch, .sd = NAN, .min = NAN, .max = NAN };
     double mean = 0, m2 = 0; /* Welford 1962 */
-    for (size_t i = first_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++) {
+    for (size_t i = wl_series_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++) {
         double v = s->value[i];
         if (isnan(v)) continue;
         double delta = v - mean;
@@ -396,7 +382,7 @@ static struct wl_stat_row rate_of(const struct derivation *d, size_t c, const st
     const struct wl_series *s = &d->series[c];
     int64_t gap_ns = d->max_gap_ns > rate_gap_ns ? d->max_gap_ns : rate_gap_ns;
     struct wl_stat_row row = { .channel = d->channels.v[c].id, .epoch = w->epoch, .sd = NAN, .min = NAN, .max = NAN };
-    for (size_t i = first_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++)
+    for (size_t i = wl_series_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++)
         row.readings += !isnan(s->value[i]);
     row.mean = wl_window_rate(s, w->t0_ns, w->t1_ns, gap_ns);
     return row;

@@ -121,9 +121,6 @@ int wl_sampler_start_with(struct wl_sampler **out, struct wl_sensors *sensors, d
 
 /* ---- series.c ---- */
 
-/* The first reading at or after t; s->n where there is none. */
-size_t wl_series_from(const struct wl_series *s, int64_t t_ns);
-
 /* The nearest good reading at or before / at or after index i; -1 where there is none. */
 ptrdiff_t wl_series_back(const struct wl_series *s, ptrdiff_t i);
 ptrdiff_t wl_series_on(const struct wl_series *s, ptrdiff_t i);

@@ -319,6 +319,9 @@ struct wl_series {
     size_t n;
 };
 
+/* The first reading at or after t; s->n where there is none. */
+size_t wl_series_from(const struct wl_series *s, int64_t t_ns);
+
 /* How a sensor shows what it measures. NAN: not known. */
 struct wl_gauge {
     double update_s; /* time between two of its updates */

@@ -1,34 +1,17 @@
-#include "power/power.h"
+/* Rates of counters. */
+#include "power/internal.h"
 
 #include <math.h>
-
-/* How many readings lie before t. */
-static size_t count_before(const struct wl_series *s, int64_t t)
-{
-    size_t lo = 0, hi = s->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (s->t_ns[mid] < t)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
-}
 
 /* The good reading nearest to t, at or before it; at or after it; -1: there is none. */
 static ptrdiff_t last_until(const struct wl_series *s, int64_t t)
 {
-    ptrdiff_t i = (ptrdiff_t)count_before(s, t + 1) - 1;
-    while (i >= 0 && !isfinite(s->value[i])) i--;
-    return i;
+    return wl_series_back(s, (ptrdiff_t)wl_series_from(s, t + 1) - 1);
 }
 
 static ptrdiff_t first_from(const struct wl_series *s, int64_t t)
 {
-    size_t i = count_before(s, t);
-    while (i < s->n && !isfinite(s->value[i])) i++;
-    return i < s->n ? (ptrdiff_t)i : -1;
+    return wl_series_on(s, (ptrdiff_t)wl_series_from(s, t));
 }
 
 /* The counter at an edge of the window: interpolated, or where there are readings on one side only, the nearest one,
