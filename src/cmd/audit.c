@@ -1,6 +1,7 @@
 /* wattlaw audit: what a published table of exponents implies. */
 #include "cmd/cmd.h"
 
+#include "cmd/source.h"
 #include "cmd/words.h"
 #include "law/law.h"
 
@@ -182,9 +183,7 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
     if (rc == 0 && (rc = wl_audit_table(rows, n, o->n, &audit, a, e))) return wl_prefix(e, "%s", rest->args.v[0]);
     if (rc) return rc;
     if (o->json) {
-        struct wl_json *root = wl_json_root_object(a);
-        wl_json_add_str(root, "wattlaw", WL_VERSION);
-        wl_json_add_str(root, "source", rest->args.v[0]);
+        struct wl_json *root = wl_source_json(rest->args.v[0], a);
         wl_json_add_number(root, "assumed_n", o->n);
         wl_audit_json(&audit, root);
         wl_json_print(root, stdout);

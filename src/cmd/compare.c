@@ -186,9 +186,7 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
     if (rc == 0) rc = wl_factor_compare(&obs, &how, &result, a, e);
     if (rc) return rc;
     if (o->json) {
-        struct wl_json *root = wl_json_root_object(a);
-        wl_json_add_str(root, "wattlaw", WL_VERSION);
-        wl_json_add_str(root, "source", rest->args.v[0]);
+        struct wl_json *root = wl_source_json(rest->args.v[0], a);
         wl_json_add_int(root, "drop_epochs", o->drop_epochs);
         wl_factor_json(&result, root);
         wl_json_print(root, stdout);

@@ -163,9 +163,7 @@ static int analyse(const struct energy_options *o, const struct wl_observations 
 static void print_json(const struct energy_options *o, const char *source, const struct findings *found,
                        struct wl_arena *a)
 {
-    struct wl_json *root = wl_json_root_object(a);
-    wl_json_add_str(root, "wattlaw", WL_VERSION);
-    wl_json_add_str(root, "source", source);
+    struct wl_json *root = wl_source_json(source, a);
     wl_json_add_int(root, "drop_epochs", o->drop_epochs);
     wl_energy_json(&found->energy, root);
     wl_normalised_json(&found->scaling, root);

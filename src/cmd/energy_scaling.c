@@ -14,7 +14,7 @@ int wl_target_parse(const char *text, const char **metric, double *value, struct
     return 0;
 }
 
-static void ratio_cells(struct wl_table *t, const struct wl_law_ratio *r)
+static void ratio_cells(struct wl_table *t, const struct wl_estimate *r)
 {
     wl_table_aligned(t, r->value);
     if (isnan(r->lo) || isnan(r->hi))
@@ -58,35 +58,6 @@ void wl_print_normalised(const struct wl_law_result *r, struct wl_arena *a)
 {
     for (size_t i = 0; i < r->n; i++)
         if (r->groups[i].n_configs > 1) print_normalised_group(&r->groups[i], a);
-}
-
-static void add_ratio(struct wl_json *o, const char *key, const char *interval, const struct wl_law_ratio *r)
-{
-    wl_json_add_real(o, key, r->value);
-    struct wl_json *ends = wl_json_add_array(o, interval);
-    wl_json_add_real(ends, NULL, r->lo);
-    wl_json_add_real(ends, NULL, r->hi);
-}
-
-void wl_normalised_json(const struct wl_law_result *r, struct wl_json *root)
-{
-    struct wl_json *groups = wl_json_add_array(root, "normalised");
-    for (size_t i = 0; i < r->n; i++) {
-        const struct wl_law_group *g = &r->groups[i];
-        struct wl_json *group = wl_json_add_object(groups, NULL);
-        wl_json_add_str(group, "title", g->title);
-        wl_json_add_str(group, "scaling", wl_law_scaling_name(g->scaling));
-        struct wl_json *configs = wl_json_add_array(group, "worker_counts");
-        for (size_t j = 0; j < g->n_configs; j++) {
-            const struct wl_law_config *c = &g->configs[j];
-            struct wl_json *o = wl_json_add_object(configs, NULL);
-            wl_json_add_real(o, "workers", c->workers);
-            wl_json_add_real(o, "time_s", c->time_s);
-            wl_json_add_real(o, "energy_j", c->energy_j);
-            add_ratio(o, "speedup", "speedup_ci95", &c->speedup);
-            add_ratio(o, "energy_ratio", "energy_ratio_ci95", &c->energy_ratio);
-        }
-    }
 }
 
 /* ---- to a target ---- */

@@ -10,7 +10,6 @@ int wl_target_parse(const char *text, const char **metric, double *value, struct
 
 /* Speed-up and energy of the same work against the smallest worker count, a table a law's group. */
 void wl_print_normalised(const struct wl_law_result *r, struct wl_arena *a);
-void wl_normalised_json(const struct wl_law_result *r, struct wl_json *root);
 
 /* Epochs, time and energy to the target. */
 void wl_print_target(const struct wl_target_result *r, struct wl_arena *a);

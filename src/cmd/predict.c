@@ -166,9 +166,7 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
     if (rc) return rc;
     struct wl_json *root = NULL;
     if (o->json) {
-        root = wl_json_root_object(a);
-        wl_json_add_str(root, "wattlaw", WL_VERSION);
-        wl_json_add_str(root, "source", rest->args.v[0]);
+        root = wl_source_json(rest->args.v[0], a);
         wl_json_add_int(root, "drop_epochs", o->drop_epochs);
         wl_json_add_str(root, "response", wl_law_response_name(result.response));
         wl_json_add_str(root, "unit", wl_law_response_unit(result.response));

@@ -43,3 +43,11 @@ int wl_source_read(const char *path, const struct wl_strs *map, struct wl_observ
     if (!out->n) return wl_fail(e, WL_EINVAL, store ? "%s: no run is done yet" : "%s: a header and no rows", path);
     return 0;
 }
+
+struct wl_json *wl_source_json(const char *path, struct wl_arena *a)
+{
+    struct wl_json *root = wl_json_root_object(a);
+    wl_json_add_str(root, "wattlaw", WL_VERSION);
+    wl_json_add_str(root, "source", path);
+    return root;
+}

@@ -9,6 +9,9 @@
 int wl_source_read(const char *path, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 
+/* What an analysis prints with --json, begun with the members wattlaw (version) and source. */
+struct wl_json *wl_source_json(const char *path, struct wl_arena *a);
+
 /* Option rows of every analysis command, over a struct `options` that has the fields map and json. */
 #define WL_SOURCE_OPT_ROWS(options)                                                                \
     { .name = "map",                                                                               \

@@ -115,10 +115,10 @@ static double squares_within(const struct wl_factor_group *g, double *df)
     return sum;
 }
 
-static struct wl_law_ratio ratio(double difference, double se, double df)
+static struct wl_estimate ratio(double difference, double se, double df)
 {
     double half = df > 0 && se > 0 ? wl_t_quantile(0.5 + WL_LAW_LEVEL / 2, df) * se : NAN;
-    return (struct wl_law_ratio) { exp(difference), exp(difference - half), exp(difference + half) };
+    return (struct wl_estimate) { exp(difference), exp(difference - half), exp(difference + half) };
 }
 
 static const struct wl_law_config *at_workers(const struct wl_law_group *law, double workers)

@@ -77,8 +77,9 @@ void wl_factor_fit_overhead(struct wl_factor_group *g, enum wl_law_response resp
 /* Akaike's criterion with the correction for n points; `parameters` without sigma. NAN where n is too small. */
 double wl_law_aicc(double sse, double n, double parameters);
 
-/* A pair [lo, hi] in JSON. */
+/* A pair [lo, hi] in JSON; a value and that pair under keys of their own. */
 void wl_law_json_interval(struct wl_json *parent, const char *key, double lo, double hi);
+void wl_law_json_estimate(struct wl_json *parent, const char *key, const char *interval, const struct wl_estimate *v);
 
 /* The members key and notes of a group. */
 void wl_law_json_key(struct wl_json *group, const struct wl_law_key *key, size_t n);

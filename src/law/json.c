@@ -56,10 +56,10 @@ static void add_counts(struct wl_json *parent, const struct wl_law_counts *c)
     for (size_t i = 0; i < WL_COUNT(members); i++) wl_json_add_int(o, members[i].key, (int64_t)members[i].n);
 }
 
-static void add_ratio(struct wl_json *parent, const char *key, const char *interval, const struct wl_law_ratio *r)
+void wl_law_json_estimate(struct wl_json *parent, const char *key, const char *interval, const struct wl_estimate *v)
 {
-    wl_json_add_real(parent, key, r->value);
-    wl_law_json_interval(parent, interval, r->lo, r->hi);
+    wl_json_add_real(parent, key, v->value);
+    wl_law_json_interval(parent, interval, v->lo, v->hi);
 }
 
 static void add_config(struct wl_json *array, const struct wl_law_config *c)
@@ -73,9 +73,9 @@ static void add_config(struct wl_json *array, const struct wl_law_config *c)
     wl_law_json_interval(o, "fitted_ci95", c->fitted_lo, c->fitted_hi);
     wl_json_add_real(o, "time_s", c->time_s);
     wl_json_add_real(o, "energy_j", c->energy_j);
-    add_ratio(o, "speedup", "speedup_ci95", &c->speedup);
+    wl_law_json_estimate(o, "speedup", "speedup_ci95", &c->speedup);
     wl_json_add_real(o, "efficiency", c->efficiency);
-    add_ratio(o, "energy_ratio", "energy_ratio_ci95", &c->energy_ratio);
+    wl_law_json_estimate(o, "energy_ratio", "energy_ratio_ci95", &c->energy_ratio);
 }
 
 static void add_test(struct wl_json *parent, const char *key, const struct wl_test *t)
@@ -224,4 +224,25 @@ void wl_law_json(const struct wl_law_result *r, struct wl_json *object)
     add_counts(object, &r->counts);
     struct wl_json *groups = wl_json_add_array(object, "groups");
     for (size_t i = 0; i < r->n; i++) add_group(groups, &r->groups[i]);
+}
+
+void wl_normalised_json(const struct wl_law_result *r, struct wl_json *object)
+{
+    struct wl_json *groups = wl_json_add_array(object, "normalised");
+    for (size_t i = 0; i < r->n; i++) {
+        const struct wl_law_group *g = &r->groups[i];
+        struct wl_json *group = wl_json_add_object(groups, NULL);
+        wl_json_add_str(group, "title", g->title);
+        wl_json_add_str(group, "scaling", wl_law_scaling_name(g->scaling));
+        struct wl_json *configs = wl_json_add_array(group, "worker_counts");
+        for (size_t j = 0; j < g->n_configs; j++) {
+            const struct wl_law_config *c = &g->configs[j];
+            struct wl_json *o = wl_json_add_object(configs, NULL);
+            wl_json_add_real(o, "workers", c->workers);
+            wl_json_add_real(o, "time_s", c->time_s);
+            wl_json_add_real(o, "energy_j", c->energy_j);
+            wl_law_json_estimate(o, "speedup", "speedup_ci95", &c->speedup);
+            wl_law_json_estimate(o, "energy_ratio", "energy_ratio_ci95", &c->energy_ratio);
+        }
+    }
 }

@@ -111,20 +111,16 @@ struct wl_law_run {
     double studentised; /* residual from the run_means line, t(df - 1); NAN where undefined */
 };
 
-/* A ratio to the smallest worker count with its interval, which is NAN where one side has fewer than two runs. */
-struct wl_law_ratio {
-    double value, lo, hi;
-};
-
-/* All runs at one worker count. */
+/* All runs at one worker count. Intervals of ratios to the smallest one, N0, are NAN where one side has fewer than two
+ * runs. */
 struct wl_law_config {
     double workers;
     size_t runs, epochs;
     double response;                       /* geometric mean over runs */
     double fitted, fitted_lo, fitted_hi;   /* the law there, with the interval of the curve */
     double time_s, energy_j;               /* of an epoch, geometric means over runs */
-    struct wl_law_ratio speedup;           /* work per time over that of N0 */
-    struct wl_law_ratio energy_ratio;      /* energy per work over that of N0 */
+    struct wl_estimate speedup;            /* work per time over that of N0 */
+    struct wl_estimate energy_ratio;       /* energy per work over that of N0 */
     double efficiency;                     /* speedup / (N / N0) */
     double local_beta, local_lo, local_hi; /* exponent at N by the quadratic; NAN where there is none */
 };
@@ -244,7 +240,7 @@ struct wl_law_point *wl_law_curve(const struct wl_law_group *g, size_t n, struct
 /* Speed and energy of an epoch of one group over those of another at the same worker count, each with Welch's interval
  * over runs; NAN where one of them has no run there. */
 struct wl_law_tradeoff {
-    struct wl_law_ratio speed, energy;
+    struct wl_estimate speed, energy;
 };
 struct wl_law_tradeoff wl_law_tradeoff(const struct wl_law_group *g, const struct wl_law_group *base, double workers,
                                        struct wl_arena *a);
@@ -279,6 +275,9 @@ struct wl_law_forecast wl_law_foretell(const struct wl_law_group *g, double work
 
 /* The result as members of a JSON object: response, unit, rows, groups (docs/formats.md). */
 void wl_law_json(const struct wl_law_result *r, struct wl_json *object);
+
+/* The member "normalised": speed-up and energy of the same work against the smallest worker count. */
+void wl_normalised_json(const struct wl_law_result *r, struct wl_json *object);
 
 /* Names for output: "strong"; "time_s", "s" and "t". */
 const char *wl_law_scaling_name(enum wl_law_scaling s);
@@ -334,7 +333,7 @@ struct wl_factor_tests {
 struct wl_factor_slowdown {
     size_t level;
     double workers; /* NAN: at every worker count, from equal slopes */
-    struct wl_law_ratio ratio;
+    struct wl_estimate ratio;
 };
 
 /* ln t = ln(W(level)/N + c): the same overhead beside slower or faster work, levels + 1 parameters. */
@@ -517,8 +516,8 @@ void wl_energy_json(const struct wl_energy_result *r, struct wl_json *object);
 struct wl_target_config {
     double workers;
     size_t runs, reached;
-    double epochs;                        /* mean */
-    struct wl_law_ratio time_s, energy_j; /* geometric means */
+    double epochs;                       /* mean */
+    struct wl_estimate time_s, energy_j; /* geometric means */
 };
 
 struct wl_target_group {

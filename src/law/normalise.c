@@ -68,13 +68,13 @@ void wl_law_collect_configs(struct wl_law_group *g, struct wl_arena *a)
 }
 
 /* exp(above - below) with Welch's interval (Welch 1947; degrees of freedom after Satterthwaite). */
-static struct wl_law_ratio ratio_of(struct sample above, struct sample below)
+static struct wl_estimate ratio_of(struct sample above, struct sample below)
 {
     double difference = above.mean - below.mean;
     double u = above.variance / above.n, v = below.variance / below.n;
     double df = (u + v) * (u + v) / (u * u / (above.n - 1) + v * v / (below.n - 1));
     double half = u + v > 0 ? wl_t_quantile(0.5 + WL_LAW_LEVEL / 2, df) * sqrt(u + v) : u + v;
-    return (struct wl_law_ratio) { exp(difference), exp(difference - half), exp(difference + half) };
+    return (struct wl_estimate) { exp(difference), exp(difference - half), exp(difference + half) };
 }
 
 struct wl_law_tradeoff wl_law_tradeoff(const struct wl_law_group *g, const struct wl_law_group *base, double workers,
@@ -100,8 +100,8 @@ void wl_law_normalise(struct wl_law_group *g, struct wl_arena *a)
         c->speedup = ratio_of(time0, sample_of(g, c->workers, TIME, per_sample, a));
         c->energy_ratio = ratio_of(sample_of(g, c->workers, ENERGY, per_sample, a), energy0);
         if (i == 0) { /* a number against itself */
-            if (!isnan(time0.mean)) c->speedup = (struct wl_law_ratio) { 1, 1, 1 };
-            if (!isnan(energy0.mean)) c->energy_ratio = (struct wl_law_ratio) { 1, 1, 1 };
+            if (!isnan(time0.mean)) c->speedup = (struct wl_estimate) { 1, 1, 1 };
+            if (!isnan(energy0.mean)) c->energy_ratio = (struct wl_estimate) { 1, 1, 1 };
         }
         c->efficiency = c->speedup.value * smallest / c->workers;
         struct wl_law_point p = wl_law_at(g, c->workers);

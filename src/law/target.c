@@ -91,13 +91,13 @@ static int by_workers(const void *a, const void *b)
 }
 
 /* The geometric mean, and its interval where there are two or more. */
-static struct wl_law_ratio geometric(const double *v, size_t n, struct wl_arena *a)
+static struct wl_estimate geometric(const double *v, size_t n, struct wl_arena *a)
 {
     double *logs = wl_new_array(a, double, n);
     for (size_t i = 0; i < n; i++) logs[i] = log(v[i]);
     double mean = wl_mean(logs, n);
     double half = wl_t_quantile(0.5 + WL_LAW_LEVEL / 2, (double)n - 1) * wl_sd(logs, n) / sqrt((double)n);
-    return (struct wl_law_ratio) { exp(mean), exp(mean - half), exp(mean + half) };
+    return (struct wl_estimate) { exp(mean), exp(mean - half), exp(mean + half) };
 }
 
 static struct wl_target_config config_of(const struct effort *v, size_t n, struct wl_arena *a)
@@ -230,10 +230,8 @@ static void add_config(struct wl_json *array, const struct wl_target_config *c)
     wl_json_add_int(o, "runs", (int64_t)c->runs);
     wl_json_add_int(o, "reached", (int64_t)c->reached);
     wl_json_add_real(o, "epochs", c->epochs);
-    wl_json_add_real(o, "time_s", c->time_s.value);
-    wl_law_json_interval(o, "time_ci95", c->time_s.lo, c->time_s.hi);
-    wl_json_add_real(o, "energy_j", c->energy_j.value);
-    wl_law_json_interval(o, "energy_ci95", c->energy_j.lo, c->energy_j.hi);
+    wl_law_json_estimate(o, "time_s", "time_ci95", &c->time_s);
+    wl_law_json_estimate(o, "energy_j", "energy_ci95", &c->energy_j);
 }
 
 void wl_target_json(const struct wl_target_result *r, struct wl_json *object)

@@ -66,9 +66,22 @@ char *wl_facet_id(const struct wl_gathered *g, size_t facet, const char *id);
 struct wl_reals wl_worker_counts(const struct wl_gathered *g, size_t facet, size_t most);
 struct wl_figure *wl_group_figure(const struct wl_gathered *g, size_t facet, const char *id, const char *title);
 
-/* A group's ratios to its smallest worker count, with their intervals; `member` is the offset of a wl_law_ratio in
+/* A group's values at its worker counts with their intervals, as points on a line: estimates [law->n_configs]. */
+void wl_add_estimates(struct wl_figure *f, const struct wl_report_group *group, const struct wl_estimate *estimates);
+
+/* A group's ratios to its smallest worker count, with their intervals; `member` is the offset of a wl_estimate in
  * struct wl_law_config. */
 void wl_add_ratios(struct wl_figure *f, const struct wl_report_group *group, size_t member);
+
+/* Columns of tables of laws, and a law's cells in them; empty ones where it is NULL. */
+#define WL_LAW_COLUMNS                                                                    \
+    { .id = "beta", .label = "exponent", .metric = "beta", .digits = 3 },                 \
+    { .id = "beta_se", .label = "s.e.", .metric = "beta", .digits = 2 },                  \
+    { .id = "beta_lo", .label = "from", .metric = "ci95", .digits = 3 },                  \
+    { .id = "beta_hi", .label = "to", .metric = "ci95", .digits = 3 },                    \
+    { .id = "alpha", .label = "time at 1", .unit = "s", .metric = "alpha", .digits = 4 }, \
+    { .id = "r2", .label = "R2", .metric = "r2", .digits = 3 }
+void wl_law_cells(struct wl_table_data *t, const struct wl_law_estimate *law);
 
 /* Why the numbers of a run that ended are not used, or NULL. */
 char *wl_run_reason(const struct wl_run_row *run, struct wl_arena *a);

@@ -107,7 +107,7 @@ static void add_bars(struct wl_figure *f, const struct wl_factor_group *group, d
     }
     for (size_t l = 0; l < n; l++) {
         struct wl_law_tradeoff t = wl_law_tradeoff(&group->levels[l].law, base, workers, f->arena);
-        const struct wl_law_ratio *ratio[BARS] = { &t.speed, &t.energy };
+        const struct wl_estimate *ratio[BARS] = { &t.speed, &t.energy };
         x[l] = (double)l;
         for (int k = 0; k < BARS; k++) {
             y[k][l] = ratio[k]->value;
@@ -149,12 +149,7 @@ static const struct wl_column level_columns[] = {
     { .id = "factor", .label = "factor", .text = true },
     { .id = "level", .label = "level", .text = true },
     { .id = "runs", .label = "runs" },
-    { .id = "beta", .label = "exponent", .metric = "beta", .digits = 3 },
-    { .id = "beta_se", .label = "s.e.", .metric = "beta", .digits = 2 },
-    { .id = "beta_lo", .label = "from", .metric = "ci95", .digits = 3 },
-    { .id = "beta_hi", .label = "to", .metric = "ci95", .digits = 3 },
-    { .id = "alpha", .label = "time at 1", .unit = "s", .metric = "alpha", .digits = 4 },
-    { .id = "r2", .label = "R2", .metric = "r2", .digits = 3 },
+    WL_LAW_COLUMNS,
 };
 
 static void level_rows(const struct wl_gathered *g, const struct wl_factor_group *group, const struct factor *factor,
@@ -168,12 +163,7 @@ static void level_rows(const struct wl_gathered *g, const struct wl_factor_group
         wl_table_data_text(t, factor->what);
         wl_table_data_text(t, level->value);
         wl_table_data_real(t, (double)level->law.n_runs);
-        wl_table_data_real(t, law->beta);
-        wl_table_data_real(t, law->beta_se);
-        wl_table_data_real(t, law->beta_lo);
-        wl_table_data_real(t, law->beta_hi);
-        wl_table_data_real(t, law->alpha);
-        wl_table_data_real(t, law->r2);
+        wl_law_cells(t, law);
     }
 }
 

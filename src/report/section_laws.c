@@ -60,17 +60,22 @@ static struct wl_table_data *config_table(const struct wl_gathered *g)
     return t;
 }
 
+void wl_law_cells(struct wl_table_data *t, const struct wl_law_estimate *law)
+{
+    static const struct wl_law_estimate none = {
+        .beta = NAN, .beta_se = NAN, .beta_lo = NAN, .beta_hi = NAN, .alpha = NAN, .r2 = NAN
+    };
+    if (!law) law = &none;
+    const double cells[] = { law->beta, law->beta_se, law->beta_lo, law->beta_hi, law->alpha, law->r2 };
+    for (size_t i = 0; i < WL_COUNT(cells); i++) wl_table_data_real(t, cells[i]);
+}
+
 static const struct wl_column law_columns[] = {
     { .id = "group", .label = "group", .text = true },
     { .id = "scaling", .label = "scaling", .text = true },
     { .id = "runs", .label = "runs" },
     { .id = "worker_counts", .label = "worker counts" },
-    { .id = "beta", .label = "exponent", .metric = "beta", .digits = 3 },
-    { .id = "beta_se", .label = "s.e.", .metric = "beta", .digits = 2 },
-    { .id = "beta_lo", .label = "from", .metric = "ci95", .digits = 3 },
-    { .id = "beta_hi", .label = "to", .metric = "ci95", .digits = 3 },
-    { .id = "alpha", .label = "time at 1", .unit = "s", .metric = "alpha", .digits = 4 },
-    { .id = "r2", .label = "R2", .metric = "r2", .digits = 3 },
+    WL_LAW_COLUMNS,
     { .id = "basis", .label = "interval over", .text = true },
 };
 
@@ -87,22 +92,13 @@ static struct wl_table_data *law_table(const struct wl_gathered *g)
     t->caption = "s.e.: standard error of the exponent; from, to: its 95 % interval.";
     for (size_t i = 0; i < g->n_groups; i++) {
         const struct wl_law_group *law = g->groups[i].law;
-        static const struct wl_law_estimate none = {
-            .beta = NAN, .beta_se = NAN, .beta_lo = NAN, .beta_hi = NAN, .alpha = NAN, .r2 = NAN
-        };
-        const struct wl_law_estimate *best = law->law ? law->law : &none;
         t->simulated = t->simulated || law->simulated;
         wl_table_data_text(t, g->groups[i].name);
         wl_table_data_text(t, wl_law_scaling_name(law->scaling));
         wl_table_data_real(t, (double)law->n_runs);
         wl_table_data_real(t, (double)law->n_configs);
-        wl_table_data_real(t, best->beta);
-        wl_table_data_real(t, best->beta_se);
-        wl_table_data_real(t, best->beta_lo);
-        wl_table_data_real(t, best->beta_hi);
-        wl_table_data_real(t, best->alpha);
-        wl_table_data_real(t, best->r2);
-        wl_table_data_text(t, isnan(best->beta_se) ? NULL : basis_of(best));
+        wl_law_cells(t, law->law);
+        wl_table_data_text(t, law->law && !isnan(law->law->beta_se) ? basis_of(law->law) : NULL);
     }
     return t;
 }

@@ -156,18 +156,16 @@ static struct wl_figure *time_figure(const struct wl_gathered *g, size_t facet)
 
 /* ---- speed-up ---- */
 
-void wl_add_ratios(struct wl_figure *f, const struct wl_report_group *group, size_t member)
+void wl_add_estimates(struct wl_figure *f, const struct wl_report_group *group, const struct wl_estimate *estimates)
 {
-    const struct wl_law_group *law = group->law;
-    size_t n = law->n_configs;
+    size_t n = group->law->n_configs;
     double *x = wl_new_array(f->arena, double, n), *y = wl_new_array(f->arena, double, n),
            *lo = wl_new_array(f->arena, double, n), *hi = wl_new_array(f->arena, double, n);
     for (size_t i = 0; i < n; i++) {
-        const struct wl_law_ratio *ratio = (const void *)((const char *)&law->configs[i] + member);
-        x[i] = law->configs[i].workers;
-        y[i] = ratio->value;
-        lo[i] = ratio->lo;
-        hi[i] = ratio->hi;
+        x[i] = group->law->configs[i].workers;
+        y[i] = estimates[i].value;
+        lo[i] = estimates[i].lo;
+        hi[i] = estimates[i].hi;
     }
     wl_figure_add(f, &(struct wl_series) { .label = group->label,
                                            .style = WL_STYLE_POINTS,
@@ -179,6 +177,15 @@ void wl_add_ratios(struct wl_figure *f, const struct wl_report_group *group, siz
                                            .colour = group->colour,
                                            .marker = group->marker });
     wl_figure_add(f, &(struct wl_series) { .style = WL_STYLE_LINE, .n = n, .x = x, .y = y, .colour = group->colour });
+}
+
+void wl_add_ratios(struct wl_figure *f, const struct wl_report_group *group, size_t member)
+{
+    size_t n = group->law->n_configs;
+    struct wl_estimate *ratios = wl_new_array(f->arena, struct wl_estimate, n);
+    for (size_t i = 0; i < n; i++)
+        ratios[i] = *(const struct wl_estimate *)(const void *)((const char *)&group->law->configs[i] + member);
+    wl_add_estimates(f, group, ratios);
 }
 
 /* One line from (N0, 1) for each different N0. */

@@ -66,27 +66,12 @@ static void add_group(const struct wl_gathered *g, const struct wl_report_group 
                       size_t member, double scale, struct wl_figure *f)
 {
     const struct wl_law_group *law = group->law;
-    size_t n = law->n_configs;
-    double *x = wl_new_array(g->arena, double, n), *y = wl_new_array(g->arena, double, n),
-           *lo = wl_new_array(g->arena, double, n), *hi = wl_new_array(g->arena, double, n);
-    for (size_t i = 0; i < n; i++) {
+    struct wl_estimate *estimates = wl_new_array(g->arena, struct wl_estimate, law->n_configs);
+    for (size_t i = 0; i < law->n_configs; i++) {
         struct wl_estimate e = over_runs(g, law, law->configs[i].workers, quantity, member);
-        x[i] = law->configs[i].workers;
-        y[i] = scale * e.value;
-        lo[i] = scale * e.lo;
-        hi[i] = scale * e.hi;
+        estimates[i] = (struct wl_estimate) { scale * e.value, scale * e.lo, scale * e.hi };
     }
-    struct wl_series s = { .label = group->label,
-                           .style = WL_STYLE_POINTS,
-                           .n = n,
-                           .x = x,
-                           .y = y,
-                           .lo = lo,
-                           .hi = hi,
-                           .colour = group->colour,
-                           .marker = group->marker };
-    wl_figure_add(f, &s);
-    wl_figure_add(f, &(struct wl_series) { .style = WL_STYLE_LINE, .n = n, .x = x, .y = y, .colour = group->colour });
+    wl_add_estimates(f, group, estimates);
 }
 
 static struct wl_figure *worker_figure(const struct wl_gathered *g, size_t facet, const struct quantity *q, bool vary)
