@@ -230,10 +230,18 @@ static void test_resnet50(void **state)
     check_bf16("resnet50");
 }
 
+static void test_vgg16(void **state)
+{
+    (void)state;
+    check_f32("vgg16");
+    check_bf16("vgg16");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resnet50),
+        cmocka_unit_test(test_vgg16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
