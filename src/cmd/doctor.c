@@ -354,7 +354,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
 const struct wl_cmd wl_cmd_doctor = {
     .name = "doctor",
     .usage = "[options]",
-    .help = "What can be measured and capped here, and the exact command that would fix what cannot",
+    .help = "what can be measured and capped here, and the exact command that would fix what cannot",
     .more =
         "Every sensor is tried, sampled for a second and listed with what it reads, how fast it can be read and, "
         "where\n"
