@@ -78,7 +78,7 @@ int wl_cpu_norm_backward(struct wl_program *p, const struct wl_node *n, struct w
     int rc = wl_cpu_layout(p, x, &md, e);
     if (!rc) rc = wl_pd_norm_backward(wl_cpu_of(p), &pd, n->relu, n->u.norm.eps, md, kept->own, e);
     if (rc) return rc;
-    /* oneDNN asks for the shift too although its value does not matter here. */
+    struct wl_buf *shift = wl_norm_backward_takes_shift ? p->value[n->par[1]->id] : NULL;
     rc = wl_cpu_emit(p, n, "backward", WL_TRAIN, pd,
                      (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
                                              { DNNL_ARG_DIFF_DST, dy, false },
@@ -86,7 +86,7 @@ int wl_cpu_norm_backward(struct wl_program *p, const struct wl_node *n, struct w
                                              { DNNL_ARG_VARIANCE, kept->buf[1], false },
                                              { DNNL_ARG_WORKSPACE, kept->buf[2], false },
                                              { DNNL_ARG_SCALE, p->value[n->par[0]->id], false },
-                                             { DNNL_ARG_SHIFT, p->value[n->par[1]->id], false },
+                                             { DNNL_ARG_SHIFT, shift, false },
                                              { DNNL_ARG_DIFF_SRC, dx, true },
                                              { DNNL_ARG_DIFF_SCALE, p->gradient[n->par[0]->id], true },
                                              { DNNL_ARG_DIFF_SHIFT, p->gradient[n->par[1]->id], true },

@@ -1,5 +1,5 @@
 /* The calls of oneDNN whose C form differs between versions 2 and 3: memory descriptors and primitive descriptors.
- * The rest of nn/cpu sees these functions only, and is the same for both.
+ * The rest of nn/cpu sees these functions only, and is the same for both; dnnl.c, dnnl2.c and dnnl3.c hold them.
  *
  * A layout (wl_md) lives as long as the plan's arena. All primitives are made for user scratchpads, whose memory the
  * plan places. Errors are WL_ELIB with oneDNN's word for its status.
@@ -33,7 +33,8 @@ int wl_md_any(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_
 /* A layout for channels [at, at + dims->d[1]) inside of memory of layout md; *out NULL where they begin or end within a
  * block of channels. */
 int wl_md_channels(struct wl_cpu *c, wl_md *out, wl_md md, const struct wl_dims *dims, int64_t at, struct wl_err *e);
-int wl_md_as(struct wl_cpu *c, wl_md *out, wl_md md, enum wl_dtype type, struct wl_err *e); /* of another type */
+/* The same dimensions and blocks with elements of another type; plain where the version cannot say those blocks. */
+int wl_md_as(struct wl_cpu *c, wl_md *out, wl_md md, enum wl_dtype type, struct wl_err *e);
 enum wl_dtype wl_md_type(wl_md md);
 bool wl_md_equal(wl_md a, wl_md b);
 size_t wl_md_bytes(wl_md md);
@@ -73,6 +74,10 @@ int wl_pd_norm(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, bool rel
                struct wl_err *e);
 int wl_pd_norm_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool relu, double eps, wl_md x,
                         const_dnnl_primitive_desc_t hint, struct wl_err *e);
+/* Whether backward must be given DNNL_ARG_SHIFT, whose value does not matter there: version 2 asks for it, version 3
+ * refuses it. */
+extern const bool wl_norm_backward_takes_shift;
+
 int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg_kind_t alg, const struct wl_window *v,
                wl_md src, wl_md dst, struct wl_err *e);
 int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_alg_kind_t alg, const struct wl_window *v,
