@@ -1,5 +1,7 @@
 /* y = x w' + b. An input with spatial dimensions is not flattened: oneDNN takes weights of the same dimensions, whose
- * plain order is that of [K,F]. */
+ * plain order is that of [K,F]. Weights and their gradients are f32 and of one layout: in f32 that in which the forward
+ * pass reads the weights, in bf16, where the kernels read a copy, that in which the backward pass writes the gradients.
+ */
 #include "nn/cpu/cpu.h"
 
 static struct wl_dims weight_dims(const struct wl_node *n)
@@ -24,16 +26,30 @@ static int layouts(struct wl_program *p, const struct wl_node *n, struct layouts
     return rc;
 }
 
+/* The layout of the parameter itself; NULL: that of the kernel. */
+static int master_layout(struct wl_program *p, const struct layouts *l, const_dnnl_primitive_desc_t forward, wl_md *out,
+                         struct wl_err *e)
+{
+    dnnl_primitive_desc_t pd;
+    *out = NULL;
+    if (p->precision != WL_BF16 || !p->train) return 0;
+    int rc = wl_pd_linear(wl_cpu_of(p), &pd, WL_PASS_WEIGHTS, l->src, l->gradient, l->bias, l->dst, forward, e);
+    if (!rc) *out = wl_pd_md(pd, DNNL_ARG_DIFF_WEIGHTS);
+    return rc;
+}
+
 int wl_cpu_linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct layouts l;
+    wl_md master;
     dnnl_primitive_desc_t pd;
     int rc = layouts(p, n, &l, e);
     if (!rc) rc = wl_pd_linear(wl_cpu_of(p), &pd, WL_PASS_FORWARD, l.src, l.weights, l.bias, l.dst, NULL, e);
+    if (!rc) rc = master_layout(p, &l, pd, &master, e);
     if (rc) return rc;
     struct wl_buf *x = p->value[n->in[0]->id], *y = wl_value_plain(p, &n->out->dims), *w;
     struct wl_dims dims = weight_dims(n);
-    rc = wl_cpu_weights(p, n, NULL, wl_pd_md(pd, DNNL_ARG_WEIGHTS), &dims, &w, e);
+    rc = wl_cpu_weights(p, n, master, wl_pd_md(pd, DNNL_ARG_WEIGHTS), &dims, &w, e);
     if (rc) return rc;
     struct wl_buf *b = wl_param_new(p, n->par[1], NULL, wl_md_bytes(l.bias));
     p->value[n->out->id] = y;
