@@ -40,7 +40,7 @@ static void save(struct wl_choices *c, const char *path, double took_s)
 
 static bool is_winograd(const struct wl_plan_step *s)
 {
-    return s->choice && wl_streq(s->choice->answer, wl_conv_algorithm_name(WL_CONV_WINOGRAD));
+    return s->choice && wl_starts(s->choice->answer, wl_conv_algorithm_name(WL_CONV_WINOGRAD)); /* or "... in f32" */
 }
 
 static void log_summary(const struct wl_plan *plan, struct wl_arena *a)

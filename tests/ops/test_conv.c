@@ -31,16 +31,21 @@ static struct wl_graph *network(struct wl_arena *a)
     return g;
 }
 
-static struct wl_plan *plan_of(struct wl_arena *a, const char *backend, enum wl_conv_algorithm conv,
-                               struct wl_choices *choices, struct wl_comm *comm)
+static struct wl_plan *plan_with(struct wl_arena *a, struct wl_plan_opts o, struct wl_comm *comm)
 {
     struct wl_plan *p = NULL;
     struct wl_graph *g = network(a);
     struct wl_err e = { 0 };
-    const struct wl_plan_opts o = { .backend = backend, .seed = SEED, .conv = conv, .choices = choices };
+    o.seed = SEED;
     if (wl_plan_new(&p, g, &o, comm, a, &e)) fail_msg("%s", e.msg);
     fill_inputs(p, g, SEED, CLASSES);
     return p;
+}
+
+static struct wl_plan *plan_of(struct wl_arena *a, const char *backend, enum wl_conv_algorithm conv,
+                               struct wl_choices *choices, struct wl_comm *comm)
+{
+    return plan_with(a, (struct wl_plan_opts) { .backend = backend, .conv = conv, .choices = choices }, comm);
 }
 
 /* One micro-batch of a plan that runs by itself. */
@@ -137,6 +142,107 @@ static void test_choices_decide(void **state)
     assert_string_not_equal(c->v[0].answer, "guessed");
 }
 
+/* ---- bf16 ---- */
+
+/* Gives parameters the nearest numbers towards 0 that bf16 has, so that kernels that read them in f32 read the same. */
+static void cut_to_bf16(struct wl_plan *p)
+{
+    for (size_t i = 0; i < wl_plan_state_count(p); i++) {
+        struct wl_state s = wl_plan_state(p, i);
+        if (s.kind != WL_STATE_PARAM) continue;
+        float *v = wl_new_array(arena, float, s.count);
+        assert_int_equal(wl_plan_state_read(p, i, v, NULL), 0);
+        for (size_t k = 0; k < s.count; k++) {
+            uint32_t bits;
+            memcpy(&bits, &v[k], sizeof bits);
+            bits &= 0xffff0000;
+            memcpy(&v[k], &bits, sizeof bits);
+        }
+        assert_int_equal(wl_plan_state_write(p, i, v, NULL), 0);
+    }
+}
+
+static struct floats bf16_gradients(const char *backend, enum wl_conv_algorithm conv, struct wl_choices *choices,
+                                    bool keep_values)
+{
+    const struct wl_plan_opts o = { .backend = backend,
+                                    .conv = conv,
+                                    .choices = choices,
+                                    .precision = WL_BF16,
+                                    .slow_bf16 = true,
+                                    .keep_values = keep_values };
+    struct wl_plan *p = plan_with(arena, o, NULL);
+    cut_to_bf16(p);
+    return gradients_of(p, arena);
+}
+
+/* Kernels named so that work on f32 buffers. */
+static int f32_kernels(const struct wl_plan *p, const char *name)
+{
+    int n = 0;
+    for (size_t i = 0; i < wl_plan_step_count(p); i++) {
+        struct wl_plan_step s = wl_plan_step(p, i, arena);
+        bool f32 = true;
+        for (size_t k = 0; k < s.n_buffers; k++)
+            f32 = f32 && (s.buffers[k].dims.n == 1 || s.buffers[k].dtype == WL_F32); /* scratch and bias aside */
+        n += f32 && strstr(s.implementation, name);
+    }
+    return n;
+}
+
+static void need_bf16(void)
+{
+    need_winograd();
+    if (wl_backend_precision("cpu", WL_BF16, true, NULL) == 0) return;
+    printf("SKIP: no bf16 here\n");
+    skip();
+}
+
+/* Between bf16 values Winograd computes in f32: it rounds where direct convolution does, not in between. The copies
+ * live no longer than they are read. */
+static void test_winograd_between_bf16(void **state)
+{
+    (void)state;
+    need_bf16();
+    const double to_ref = 2.5e-5; /* half a percent */
+    struct floats ref = bf16_gradients("ref", WL_CONV_DIRECT, NULL, false);
+    struct floats direct = bf16_gradients("cpu", WL_CONV_DIRECT, NULL, false);
+    struct floats winograd = bf16_gradients("cpu", WL_CONV_WINOGRAD, NULL, false);
+    assert_true(nmse(direct, ref) < to_ref);
+    assert_true(nmse(winograd, ref) < to_ref);
+    assert_false(equal(winograd, direct));
+    assert_true(equal(winograd, bf16_gradients("cpu", WL_CONV_WINOGRAD, NULL, true)));
+    const struct wl_plan_opts o = {
+        .backend = "cpu", .conv = WL_CONV_WINOGRAD, .precision = WL_BF16, .slow_bf16 = true
+    };
+    assert_int_equal(f32_kernels(plan_with(arena, o, NULL), "wino"), 8); /* conv1 has no backward pass by data */
+}
+
+/* Each pass chooses for itself, so weights and gradients pass between kernels of both types. */
+static void test_mixed_answers_in_bf16(void **state)
+{
+    (void)state;
+    need_bf16();
+    struct wl_choices *c = wl_choices_new(arena);
+    struct floats measured = bf16_gradients("cpu", WL_CONV_AUTO, c, false);
+    struct floats ref = bf16_gradients("ref", WL_CONV_DIRECT, NULL, false);
+    const size_t n = c->added;
+    assert_int_equal(n, 3);
+    assert_true(equal(measured, bf16_gradients("cpu", WL_CONV_AUTO, c, false)));
+    for (unsigned mix = 0; mix < 8; mix++) {
+        for (unsigned i = 0; i < 3; i++) c->v[i].answer = mix >> i & 1 ? "winograd in f32" : "direct";
+        struct floats got = bf16_gradients("cpu", WL_CONV_AUTO, c, false);
+        if (!(nmse(got, ref) < 2.5e-5)) fail_msg("mix %u is %.3g from the reference", mix, nmse(got, ref));
+        if (mix == 0) assert_true(equal(got, bf16_gradients("cpu", WL_CONV_DIRECT, NULL, false)));
+    }
+    assert_int_equal(c->added, n);
+
+    /* An answer of the other precision is none. */
+    c->v[0].answer = "winograd";
+    bf16_gradients("cpu", WL_CONV_AUTO, c, false);
+    assert_int_equal(c->added, n + 1);
+}
+
 static void test_table_is_needed(void **state)
 {
     (void)state;
@@ -210,6 +316,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_winograd_is_ref, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_choices_decide, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_winograd_between_bf16, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_mixed_answers_in_bf16, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_table_is_needed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranks_agree, set_up, tear_down),
     };

@@ -1,7 +1,10 @@
 /* Convolution, direct or by Winograd's algorithm as the plan says. The input keeps the layout it has where that is a
  * blocked one; a plain input (the images) is read as oneDNN likes best. Weights and their gradients are f32 and of one
- * layout: in f32 that in which the forward pass reads the weights, in bf16, where the kernels read a copy, that in
- * which the backward pass writes the gradients. A relu that alone reads the result is computed in the same pass. */
+ * layout: in f32 that in which the forward pass reads the weights, in bf16, where direct kernels read a copy, that in
+ * which the backward pass writes the gradients. A relu that alone reads the result is computed in the same pass.
+ *
+ * Winograd kernels compute in f32. Between bf16 values they read and write f32 copies that live as long as the pass,
+ * and read the weights themselves. */
 #include "nn/cpu/cpu.h"
 
 static int any_layout(struct wl_program *p, const struct wl_tensor *t, wl_md *out, struct wl_err *e)
@@ -15,10 +18,10 @@ static int bias_layout(struct wl_program *p, const struct wl_node *n, wl_md *out
     return n->par[1] ? wl_md_plain(wl_cpu_of(p), out, WL_F32, &n->par[1]->dims, e) : 0;
 }
 
-/* A pass of a convolution: its kernel, and the measurement that chose it. */
+/* A pass of a convolution: its kernel between values of these layouts, and the measurement that chose it. */
 struct pass {
     struct wl_conv_kernel kernel;
-    struct wl_layouts l;
+    struct wl_layouts values;
     dnnl_primitive_desc_t pd;
     const struct wl_choice *choice; /* NULL: there was none */
 };
@@ -31,10 +34,10 @@ static int pick_kernel(struct wl_program *p, const struct wl_node *n, struct pas
     s->choice = wl_cpu_conv_choice(p, n, s->kernel.pass);
     s->kernel.algorithm = wl_cpu_conv_algorithm(p, s->choice);
     if (s->kernel.algorithm != WL_CONV_DIRECT &&
-        !wl_pd_conv(wl_cpu_of(p), &s->pd, &s->kernel, &v, &s->l, forward, NULL))
+        !wl_cpu_conv_kernel(wl_cpu_of(p), &s->pd, &s->kernel, &v, &s->values, forward, NULL))
         return 0;
     s->kernel.algorithm = WL_CONV_DIRECT;
-    return wl_pd_conv(wl_cpu_of(p), &s->pd, &s->kernel, &v, &s->l, forward, e);
+    return wl_cpu_conv_kernel(wl_cpu_of(p), &s->pd, &s->kernel, &v, &s->values, forward, e);
 }
 
 static int emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when, const struct pass *s,
@@ -52,71 +55,99 @@ static const struct wl_node *relu_behind(const struct wl_program *p, const struc
     return reader && reader->op == WL_OP_RELU ? reader : NULL;
 }
 
-/* The layout of the parameter itself; NULL: that of the kernel. */
-static int master_layout(struct wl_program *p, const struct wl_node *n, const struct pass *forward, wl_md *out,
+/* The layout of the parameter itself; NULL: that of the forward kernel. */
+static int master_layout(struct wl_program *p, const struct wl_node *n, const struct wl_layouts *values, wl_md *out,
                          struct wl_err *e)
 {
-    struct pass s = { .kernel.pass = WL_PASS_WEIGHTS, .l = forward->l };
+    struct pass s = { .kernel.pass = wl_cpu_conv_master(p), .values = *values };
     *out = NULL;
-    if (p->precision != WL_BF16 || !p->train) return 0;
-    s.l.src = wl_pd_md(forward->pd, DNNL_ARG_SRC);
-    s.l.dst = wl_pd_md(forward->pd, DNNL_ARG_DST);
-    int rc = wl_md_any(wl_cpu_of(p), &s.l.weights, WL_F32, &n->par[0]->dims, e);
-    if (!rc) rc = pick_kernel(p, n, &s, e);
+    if (s.kernel.pass == WL_PASS_FORWARD) return 0;
+    int rc = pick_kernel(p, n, &s, e);
     if (!rc) *out = wl_pd_md(s.pd, DNNL_ARG_DIFF_WEIGHTS);
     return rc;
+}
+
+/* The layouts in which values are held, now that the forward kernel has chosen where it could. */
+static int settle_values(struct wl_program *p, struct pass *s, struct wl_err *e)
+{
+    int rc = wl_md_as(wl_cpu_of(p), &s->values.src, wl_pd_md(s->pd, DNNL_ARG_SRC), p->precision, e);
+    return rc ? rc : wl_md_as(wl_cpu_of(p), &s->values.dst, wl_pd_md(s->pd, DNNL_ARG_DST), p->precision, e);
+}
+
+/* What a kernel writes in the layout `writes` into b: b itself, or a buffer that is copied to b afterwards. */
+static struct wl_buf *written(struct wl_program *p, struct wl_buf *b, wl_md writes)
+{
+    return wl_md_equal(writes, b->layout) ? b : wl_cpu_buf(p, writes, &b->dims);
 }
 
 int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_node *relu = relu_behind(p, n);
     struct pass s = { .kernel = { .pass = WL_PASS_FORWARD, .relu = relu != NULL } };
-    struct wl_buf *x = p->value[n->in[0]->id], *w, *b = NULL, *y;
+    struct wl_buf *x = p->value[n->in[0]->id], *read, *w, *b = NULL, *y, *to;
     struct wl_kept *kept = &p->kept[n->out->id];
     wl_md master;
-    s.l.src = x->layout;
-    int rc = s.l.src ? 0 : any_layout(p, n->in[0], &s.l.src, e);
-    if (!rc) rc = any_layout(p, n->par[0], &s.l.weights, e);
-    if (!rc) rc = any_layout(p, n->out, &s.l.dst, e);
-    if (!rc) rc = bias_layout(p, n, &s.l.bias, e);
+    s.values.src = x->layout;
+    int rc = s.values.src ? 0 : any_layout(p, n->in[0], &s.values.src, e);
+    if (!rc) rc = any_layout(p, n->out, &s.values.dst, e);
+    if (!rc) rc = bias_layout(p, n, &s.values.bias, e);
     if (!rc) rc = pick_kernel(p, n, &s, e);
-    if (!rc) rc = wl_cpu_in_layout(p, n, x, wl_pd_md(s.pd, DNNL_ARG_SRC), &x, e);
+    if (!rc) rc = settle_values(p, &s, e);
+    if (!rc) rc = wl_cpu_in_layout(p, n, x, s.values.src, &x, e);
+    if (!rc) rc = wl_cpu_in_layout(p, n, x, wl_pd_md(s.pd, DNNL_ARG_SRC), &read, e);
     if (rc) return rc;
     kept->own = s.pd;
-    rc = master_layout(p, n, &s, &master, e);
+    rc = master_layout(p, n, &s.values, &master, e);
     if (!rc) rc = wl_cpu_weights(p, n, master, wl_pd_md(s.pd, DNNL_ARG_WEIGHTS), &n->par[0]->dims, &w, e);
     if (rc) return rc;
     kept->buf[0] = x;
     kept->buf[1] = w;
-    if (s.l.bias) b = wl_param_new(p, n->par[1], NULL, wl_md_bytes(s.l.bias));
-    y = p->value[n->out->id] = wl_cpu_buf(p, wl_pd_md(s.pd, DNNL_ARG_DST), &n->out->dims);
+    if (s.values.bias) b = wl_param_new(p, n->par[1], NULL, wl_md_bytes(s.values.bias));
+    y = p->value[n->out->id] = wl_cpu_buf(p, s.values.dst, &n->out->dims);
     if (relu) p->value[relu->out->id] = y;
-    return emit(p, n, relu ? "forward, relu" : "forward", WL_TRAIN | WL_EVAL, &s,
-                (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
-                                        { DNNL_ARG_WEIGHTS, w, false },
-                                        { DNNL_ARG_BIAS, b, false },
-                                        { DNNL_ARG_DST, y, true },
-                                        { 0 } },
-                e);
+    to = written(p, y, wl_pd_md(s.pd, DNNL_ARG_DST));
+    rc = emit(p, n, relu ? "forward, relu" : "forward", WL_TRAIN | WL_EVAL, &s,
+              (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, read, false },
+                                      { DNNL_ARG_WEIGHTS, w, false },
+                                      { DNNL_ARG_BIAS, b, false },
+                                      { DNNL_ARG_DST, to, true },
+                                      { 0 } },
+              e);
+    return rc || to == y ? rc : wl_cpu_reorder(p, n, to, y, e);
+}
+
+/* What both backward passes read: the input in its layout, and the gradient of the result. */
+static int backward_pass(struct wl_program *p, const struct wl_node *n, struct pass *s, struct wl_err *e)
+{
+    int rc = wl_cpu_layout(p, p->kept[n->out->id].buf[0], &s->values.src, e);
+    if (!rc) rc = wl_cpu_layout(p, p->gradient[n->out->id], &s->values.dst, e);
+    if (!rc && s->kernel.pass == WL_PASS_WEIGHTS) rc = bias_layout(p, n, &s->values.bias, e);
+    return rc ? rc : pick_kernel(p, n, s, e);
+}
+
+/* The gradient of the result as the kernel reads it; a copy made for the pass before serves again. */
+static int read_gradient(struct wl_program *p, const struct wl_node *n, const struct pass *s, struct wl_buf **dy,
+                         struct wl_err *e)
+{
+    wl_md want = wl_pd_md(s->pd, DNNL_ARG_DIFF_DST), has;
+    int rc = *dy ? wl_cpu_layout(p, *dy, &has, e) : 0;
+    if (rc || (*dy && wl_md_equal(has, want))) return rc;
+    return wl_cpu_in_layout(p, n, p->gradient[n->out->id], want, dy, e);
 }
 
 /* dw straight into the gradient where oneDNN writes the weights' layout, else through a copy. */
-static int backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf **dy, struct wl_err *e)
 {
     struct pass s = { .kernel.pass = WL_PASS_WEIGHTS };
-    struct wl_buf *x = p->kept[n->out->id].buf[0], *dy = p->gradient[n->out->id], *dw = p->gradient[n->par[0]->id];
-    struct wl_buf *db = n->par[1] ? p->gradient[n->par[1]->id] : NULL, *to = dw;
-    int rc = wl_cpu_layout(p, x, &s.l.src, e);
-    if (!rc) rc = wl_cpu_layout(p, dy, &s.l.dst, e);
-    if (!rc) rc = wl_md_any(wl_cpu_of(p), &s.l.weights, WL_F32, &n->par[0]->dims, e);
-    if (!rc) rc = bias_layout(p, n, &s.l.bias, e);
-    if (!rc) rc = pick_kernel(p, n, &s, e);
+    struct wl_buf *x, *dw = p->gradient[n->par[0]->id], *db = n->par[1] ? p->gradient[n->par[1]->id] : NULL, *to;
+    int rc = backward_pass(p, n, &s, e);
+    if (!rc) rc = wl_cpu_in_layout(p, n, p->kept[n->out->id].buf[0], wl_pd_md(s.pd, DNNL_ARG_SRC), &x, e);
+    if (!rc) rc = read_gradient(p, n, &s, dy, e);
     if (rc) return rc;
-    wl_md weights = wl_pd_md(s.pd, DNNL_ARG_DIFF_WEIGHTS);
-    if (!wl_md_equal(weights, dw->layout)) to = wl_cpu_buf(p, weights, &n->par[0]->dims);
+    to = written(p, dw, wl_pd_md(s.pd, DNNL_ARG_DIFF_WEIGHTS));
     rc = emit(p, n, "backward weights", WL_TRAIN, &s,
               (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
-                                      { DNNL_ARG_DIFF_DST, dy, false },
+                                      { DNNL_ARG_DIFF_DST, *dy, false },
                                       { DNNL_ARG_DIFF_WEIGHTS, to, true },
                                       { DNNL_ARG_DIFF_BIAS, db, true },
                                       { 0 } },
@@ -124,20 +155,26 @@ static int backward_weights(struct wl_program *p, const struct wl_node *n, struc
     return rc || to == dw ? rc : wl_cpu_reorder(p, n, to, dw, e);
 }
 
-static int backward_data(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+/* The weights as the forward pass read them, or, where that was in another type, the parameter. */
+static struct wl_buf *weights_of_type(const struct wl_program *p, const struct wl_node *n, enum wl_dtype type)
 {
-    const struct wl_kept *kept = &p->kept[n->out->id];
+    struct wl_buf *read = p->kept[n->out->id].buf[1];
+    return read->dtype == type ? read : p->value[n->par[0]->id];
+}
+
+static int backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf **dy, struct wl_err *e)
+{
     struct pass s = { .kernel.pass = WL_PASS_DATA };
-    struct wl_buf *dy = p->gradient[n->out->id], *w, *dx;
-    int rc = wl_cpu_layout(p, kept->buf[0], &s.l.src, e);
-    if (!rc) rc = wl_cpu_layout(p, dy, &s.l.dst, e);
-    if (!rc) rc = any_layout(p, n->par[0], &s.l.weights, e);
-    if (!rc) rc = pick_kernel(p, n, &s, e);
-    if (!rc) rc = wl_cpu_in_layout(p, n, kept->buf[1], wl_pd_md(s.pd, DNNL_ARG_WEIGHTS), &w, e);
+    struct wl_buf *w, *dx;
+    int rc = backward_pass(p, n, &s, e);
+    if (!rc) rc = read_gradient(p, n, &s, dy, e);
+    if (rc) return rc;
+    wl_md weights = wl_pd_md(s.pd, DNNL_ARG_WEIGHTS);
+    rc = wl_cpu_in_layout(p, n, weights_of_type(p, n, wl_md_type(weights)), weights, &w, e);
     if (rc) return rc;
     dx = wl_cpu_buf(p, wl_pd_md(s.pd, DNNL_ARG_DIFF_SRC), &n->in[0]->dims);
     rc = emit(p, n, "backward data", WL_TRAIN, &s,
-              (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, dy, false },
+              (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, *dy, false },
                                       { DNNL_ARG_WEIGHTS, w, false },
                                       { DNNL_ARG_DIFF_SRC, dx, true },
                                       { 0 } },
@@ -147,8 +184,9 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, struct w
 
 int wl_cpu_conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    int rc = backward_weights(p, n, e);
-    if (!rc && n->in[0]->gradient) rc = backward_data(p, n, e);
+    struct wl_buf *dy = NULL;
+    int rc = backward_weights(p, n, &dy, e);
+    if (!rc && n->in[0]->gradient) rc = backward_data(p, n, &dy, e);
     if (!rc) wl_gradient_done(p, n->out);
     return rc;
 }

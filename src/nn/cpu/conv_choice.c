@@ -34,17 +34,22 @@ const struct wl_choice *wl_cpu_conv_choice(const struct wl_program *p, const str
     return p->conv == WL_CONV_AUTO ? wl_choices_find(p->choices, question_of(p, n, pass, p->arena)) : NULL;
 }
 
-static bool is_answer(const struct wl_choice *x)
+/* In the table. Between bf16 values Winograd says in what it computes. */
+static const char *answer_name(const struct wl_program *p, enum wl_conv_algorithm algorithm)
 {
-    return wl_streq(x->answer, wl_conv_algorithm_name(WL_CONV_DIRECT)) ||
-           wl_streq(x->answer, wl_conv_algorithm_name(WL_CONV_WINOGRAD));
+    return algorithm == WL_CONV_WINOGRAD && p->precision != WL_F32 ? "winograd in f32"
+                                                                   : wl_conv_algorithm_name(algorithm);
+}
+
+static bool is_answer(const struct wl_program *p, const struct wl_choice *x, enum wl_conv_algorithm algorithm)
+{
+    return x && wl_streq(x->answer, answer_name(p, algorithm));
 }
 
 enum wl_conv_algorithm wl_cpu_conv_algorithm(const struct wl_program *p, const struct wl_choice *choice)
 {
     if (p->conv != WL_CONV_AUTO) return p->conv;
-    return choice && wl_streq(choice->answer, wl_conv_algorithm_name(WL_CONV_WINOGRAD)) ? WL_CONV_WINOGRAD
-                                                                                        : WL_CONV_DIRECT;
+    return is_answer(p, choice, WL_CONV_WINOGRAD) ? WL_CONV_WINOGRAD : WL_CONV_DIRECT;
 }
 
 /* ---- one question ---- */
@@ -54,8 +59,8 @@ struct trial {
     const struct wl_node *n;
     struct wl_cpu cpu; /* with an arena of the trial */
     struct wl_window v;
-    struct wl_layouts l; /* of values as direct convolution likes them; weights as the kernel likes them */
-    wl_md weights;       /* as the forward pass reads them */
+    struct wl_layouts values; /* as direct convolution likes them */
+    wl_md master;             /* how the weights themselves are held; NULL: as the kernel likes them */
     dnnl_primitive_desc_t forward;
 };
 
@@ -66,18 +71,11 @@ static int64_t few_samples(const struct wl_window *v)
     return each * threads < v->n ? each * threads : v->n;
 }
 
-static int any(struct trial *t, wl_md *out, enum wl_dtype type, struct wl_dims dims, struct wl_err *e)
-{
-    return wl_md_any(&t->cpu, out, type, &dims, e);
-}
-
 static int describe(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, dnnl_primitive_desc_t *pd,
                     struct wl_err *e)
 {
     const struct wl_conv_kernel k = { .pass = pass, .algorithm = algorithm };
-    struct wl_layouts l = t->l;
-    int rc = any(t, &l.weights, pass == WL_PASS_WEIGHTS ? WL_F32 : t->p->precision, t->n->par[0]->dims, e);
-    return rc ? rc : wl_pd_conv(&t->cpu, pd, &k, &t->v, &l, t->forward, e);
+    return wl_cpu_conv_kernel(&t->cpu, pd, &k, &t->v, &t->values, t->forward, e);
 }
 
 static int open_trial(struct trial *t, const struct wl_program *p, const struct wl_node *n, struct wl_err *e)
@@ -87,13 +85,13 @@ static int open_trial(struct trial *t, const struct wl_program *p, const struct 
     t->v.n = few_samples(&t->v);
     struct wl_dims x = n->in[0]->dims, y = n->out->dims;
     x.d[0] = y.d[0] = t->v.n;
-    int rc = any(t, &t->l.src, p->precision, x, e);
-    if (!rc) rc = any(t, &t->l.dst, p->precision, y, e);
-    if (!rc && n->par[1]) rc = wl_md_plain(&t->cpu, &t->l.bias, WL_F32, &n->par[1]->dims, e);
+    int rc = wl_md_any(&t->cpu, &t->values.src, p->precision, &x, e);
+    if (!rc) rc = wl_md_any(&t->cpu, &t->values.dst, p->precision, &y, e);
+    if (!rc && n->par[1]) rc = wl_md_plain(&t->cpu, &t->values.bias, WL_F32, &n->par[1]->dims, e);
     if (!rc) rc = describe(t, WL_CONV_DIRECT, WL_PASS_FORWARD, &t->forward, e);
     if (rc) return rc;
-    t->l.src = wl_pd_md(t->forward, DNNL_ARG_SRC);
-    t->l.dst = wl_pd_md(t->forward, DNNL_ARG_DST);
+    t->values.src = wl_pd_md(t->forward, DNNL_ARG_SRC);
+    t->values.dst = wl_pd_md(t->forward, DNNL_ARG_DST);
     return 0;
 }
 
@@ -105,42 +103,67 @@ static bool has_winograd(struct trial *t, enum wl_pass pass)
     return describe(t, WL_CONV_WINOGRAD, pass, &pd, NULL) == 0;
 }
 
-/* The copy of the weights, or of their gradient, that a kernel needs which wants another layout than the forward
- * pass. */
-static int measure_copy(struct trial *t, const_dnnl_primitive_desc_t pd, enum wl_pass pass, double *seconds,
-                        struct wl_err *e)
+/* Adds what a copy takes, where one is needed. */
+static int add_copy(struct trial *t, wl_md from, wl_md to, double *seconds, struct wl_err *e)
 {
     dnnl_primitive_desc_t copy;
-    wl_md here = t->weights, there = wl_pd_md(pd, pass == WL_PASS_DATA ? DNNL_ARG_WEIGHTS : DNNL_ARG_DIFF_WEIGHTS);
-    int rc = wl_md_as(&t->cpu, &here, here, wl_md_type(there), e);
-    *seconds = 0;
-    if (rc || wl_md_equal(here, there)) return rc;
-    rc = pass == WL_PASS_DATA ? wl_pd_reorder(&t->cpu, &copy, here, there, e)
-                              : wl_pd_reorder(&t->cpu, &copy, there, here, e);
-    return rc ? rc : wl_cpu_measure(&t->cpu, copy, seconds, e);
+    double copy_s = 0;
+    if (wl_md_equal(from, to)) return 0;
+    int rc = wl_pd_reorder(&t->cpu, &copy, from, to, e);
+    if (!rc) rc = wl_cpu_measure(&t->cpu, copy, &copy_s, e);
+    *seconds += copy_s;
+    return rc;
 }
 
+static enum wl_conv_algorithm answered(const struct trial *t, enum wl_pass pass)
+{
+    return wl_cpu_conv_algorithm(t->p, wl_cpu_conv_choice(t->p, t->n, pass));
+}
+
+/* Copies of values, where the kernel computes in another type. Both backward passes read one copy of dy. */
+static int add_value_copies(struct trial *t, const_dnnl_primitive_desc_t pd, enum wl_pass pass, double *seconds,
+                            struct wl_err *e)
+{
+    wl_md x = t->values.src, y = t->values.dst;
+    wl_md at_x = wl_pd_md(pd, pass == WL_PASS_DATA ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC);
+    wl_md at_y = wl_pd_md(pd, pass == WL_PASS_FORWARD ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST);
+    const bool shared = pass == WL_PASS_WEIGHTS && answered(t, WL_PASS_DATA) == WL_CONV_WINOGRAD;
+    int rc = pass == WL_PASS_DATA ? add_copy(t, at_x, x, seconds, e) : add_copy(t, x, at_x, seconds, e);
+    if (rc || shared) return rc;
+    return pass == WL_PASS_FORWARD ? add_copy(t, at_y, y, seconds, e) : add_copy(t, y, at_y, seconds, e);
+}
+
+/* The copy of the weights, or of their gradient, where they are held in another layout or type. */
+static int add_weights_copy(struct trial *t, const_dnnl_primitive_desc_t pd, enum wl_pass pass, double *seconds,
+                            struct wl_err *e)
+{
+    wl_md kernel = wl_pd_md(pd, pass == WL_PASS_WEIGHTS ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS), held = t->master;
+    int rc = held ? 0 : wl_md_as(&t->cpu, &held, kernel, WL_F32, e);
+    if (rc) return rc;
+    return pass == WL_PASS_WEIGHTS ? add_copy(t, kernel, held, seconds, e) : add_copy(t, held, kernel, seconds, e);
+}
+
+/* Seconds a sample. */
 static int measure(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, double *seconds,
                    struct wl_err *e)
 {
     dnnl_primitive_desc_t pd;
-    double copy_s = 0;
     int rc = describe(t, algorithm, pass, &pd, e);
     if (!rc) rc = wl_cpu_measure(&t->cpu, pd, seconds, e);
-    if (!rc && pass != WL_PASS_FORWARD) rc = measure_copy(t, pd, pass, &copy_s, e);
-    *seconds = (*seconds + copy_s) / (double)t->v.n;
+    if (!rc) rc = add_value_copies(t, pd, pass, seconds, e);
+    if (!rc) rc = add_weights_copy(t, pd, pass, seconds, e);
+    *seconds /= (double)t->v.n;
     return rc;
 }
 
-/* The forward pass has been answered before. */
-static int take_weights(struct trial *t, struct wl_err *e)
+/* What is not answered yet counts as direct. */
+static int hold_weights(struct trial *t, enum wl_pass asked, struct wl_err *e)
 {
-    dnnl_primitive_desc_t pd = t->forward;
-    const struct wl_choice *choice = wl_cpu_conv_choice(t->p, t->n, WL_PASS_FORWARD);
-    int rc = 0;
-    if (wl_cpu_conv_algorithm(t->p, choice) == WL_CONV_WINOGRAD)
-        rc = describe(t, WL_CONV_WINOGRAD, WL_PASS_FORWARD, &pd, e);
-    if (!rc) t->weights = wl_pd_md(pd, DNNL_ARG_WEIGHTS);
+    const enum wl_pass pass = wl_cpu_conv_master(t->p);
+    dnnl_primitive_desc_t pd;
+    if (asked == pass) return 0;
+    int rc = describe(t, answered(t, pass), pass, &pd, e);
+    if (!rc) t->master = wl_pd_md(pd, pass == WL_PASS_WEIGHTS ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS);
     return rc;
 }
 
@@ -150,13 +173,12 @@ static int answer(const struct wl_program *p, const struct wl_node *n, enum wl_p
     struct trial t;
     double direct_s = 0, winograd_s = 0;
     int rc = open_trial(&t, p, n, e);
-    if (!rc) rc = take_weights(&t, e);
+    if (!rc) rc = hold_weights(&t, pass, e);
     if (!rc) rc = measure(&t, WL_CONV_DIRECT, pass, &direct_s, e);
     if (!rc) rc = measure(&t, WL_CONV_WINOGRAD, pass, &winograd_s, e);
     if (!rc) {
         bool gains = winograd_s < worth_it * direct_s;
-        const char *const names[] = { wl_conv_algorithm_name(WL_CONV_DIRECT),
-                                      wl_conv_algorithm_name(WL_CONV_WINOGRAD) };
+        const char *const names[] = { answer_name(p, WL_CONV_DIRECT), answer_name(p, WL_CONV_WINOGRAD) };
         wl_choices_add(choices, &(struct wl_choice) {
                                     .machine = choices->machine,
                                     .question = question_of(p, n, pass, t.cpu.arena),
@@ -190,6 +212,12 @@ static bool is_listed(const struct open_questions *list, const char *text)
     return false;
 }
 
+static bool is_known(const struct wl_program *p, const char *question)
+{
+    const struct wl_choice *c = wl_choices_find(p->choices, question);
+    return is_answer(p, c, WL_CONV_DIRECT) || is_answer(p, c, WL_CONV_WINOGRAD);
+}
+
 /* Shapes for which there is no other algorithm ask nothing. */
 static int list_node(struct open_questions *list, const struct wl_program *p, const struct wl_node *n,
                      struct wl_arena *a, struct wl_err *e)
@@ -199,8 +227,7 @@ static int list_node(struct open_questions *list, const struct wl_program *p, co
     for (int pass = WL_PASS_FORWARD; pass <= passes && !rc; pass++) {
         if (pass == WL_PASS_DATA && !n->in[0]->gradient) continue;
         const char *text = question_of(p, n, (enum wl_pass)pass, a);
-        const struct wl_choice *known = wl_choices_find(p->choices, text);
-        if ((known && is_answer(known)) || is_listed(list, text) || !has_winograd(&t, (enum wl_pass)pass)) continue;
+        if (is_known(p, text) || is_listed(list, text) || !has_winograd(&t, (enum wl_pass)pass)) continue;
         WL_GROW(a, list->v, list->n, list->cap);
         list->v[list->n++] = (struct open_question) { n, (enum wl_pass)pass, text };
     }

@@ -38,6 +38,16 @@ int wl_cpu_weights(struct wl_program *p, const struct wl_node *n, wl_md master, 
 int wl_cpu_gradient_add(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *x, struct wl_buf *dx,
                         struct wl_err *e);
 
+/* conv_kernel.c: the kernel of a pass between values of these layouts, and weights in the layout that it likes. It
+ * reads and writes the values' layouts in its own type: Winograd's algorithm is there in f32 alone. */
+int wl_cpu_conv_kernel(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv_kernel *k,
+                       const struct wl_window *v, const struct wl_layouts *values, const_dnnl_primitive_desc_t forward,
+                       struct wl_err *e);
+
+/* The pass in whose layout a convolution's parameter is held: the forward pass, which reads it; in bf16, where that
+ * mostly reads a copy, the pass that writes its gradient. */
+enum wl_pass wl_cpu_conv_master(const struct wl_program *p);
+
 /* conv_choice.c: what the table says of a pass of convolution n; NULL: nothing, or it is not asked. The algorithm that
  * follows of it. Answers for the table, by measurement. */
 const struct wl_choice *wl_cpu_conv_choice(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass);
