@@ -4,6 +4,8 @@
  * on memory of its own: in the same buckets, and in one call. Prints the median time of each and MPI's over ours. */
 #include "nn/comm/comm.h"
 
+#include "bench.h"
+
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +16,12 @@ enum way { OURS, MPI_BUCKETS, MPI_ONE_CALL, WAYS };
 static const char *const names[WAYS] = { "ours, 4 MiB buckets", "MPI_Allreduce, 4 MiB buckets",
                                          "MPI_Allreduce, one call" };
 
-static void must(struct wl_comm *c, int rc, const struct wl_err *e)
+/* The other ranks end too. */
+static void check(struct wl_comm *c, int rc, const struct wl_err *e)
 {
     if (rc == 0) return;
     fprintf(stderr, "bench_allreduce: %s\n", e->msg);
-    if (c) c->ops->abandon(c, 1);
-    exit(1);
+    c->ops->abandon(c, 1);
 }
 
 static void reduce(struct wl_comm *c, enum way way, float *shared, float *own)
@@ -28,7 +30,7 @@ static void reduce(struct wl_comm *c, enum way way, float *shared, float *own)
     if (way == MPI_ONE_CALL) MPI_Allreduce(MPI_IN_PLACE, own, N, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     for (size_t at = 0; way != MPI_ONE_CALL && at < N; at += BUCKET)
         if (way == OURS)
-            must(c, c->ops->all_reduce_sum(c, shared + at, BUCKET, &e), &e);
+            check(c, c->ops->all_reduce_sum(c, shared + at, BUCKET, &e), &e);
         else
             MPI_Allreduce(MPI_IN_PLACE, own + at, BUCKET, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
@@ -44,21 +46,15 @@ static double timed(struct wl_comm *c, enum way way, float *shared, float *own)
     return slowest;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 int main(void)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     struct wl_comm *c = NULL;
-    must(NULL, wl_comm_open(&c, &(struct wl_comm_how) { .backend = "mpi" }, a, &e), &e);
+    must(wl_comm_open(&c, &(struct wl_comm_how) { .backend = "mpi" }, a, &e), &e);
     float *shared = c->ops->alloc_shared(c, N * sizeof *shared, &e),
           *own = wl_try_alloc(a, N * sizeof *own, 4096, "own", &e);
-    must(c, shared && own ? 0 : e.code, &e);
+    check(c, shared && own ? 0 : e.code, &e);
     for (size_t i = 0; i < N; i++) shared[i] = own[i] = 1e-30f; /* grows with each round and stays finite */
 
     double s[WAYS][ROUNDS];
@@ -67,11 +63,11 @@ int main(void)
             double t = timed(c, (enum way)w, shared, own);
             if (round >= 0) s[w][round] = t;
         }
-    for (int w = 0; w < WAYS; w++) qsort(s[w], ROUNDS, sizeof s[w][0], by_value);
+    double median_s[WAYS];
+    for (int w = 0; w < WAYS; w++) median_s[w] = median(s[w], ROUNDS);
     for (int w = 0; w < WAYS && c->rank == 0; w++) {
-        double median = s[w][ROUNDS / 2];
-        printf("%-30s %7.1f ms (%.1f to %.1f)   %.2f x ours\n", names[w], 1e3 * median, 1e3 * s[w][0],
-               1e3 * s[w][ROUNDS - 1], median / s[OURS][ROUNDS / 2]);
+        printf("%-30s %7.1f ms (%.1f to %.1f)   %.2f x ours\n", names[w], 1e3 * median_s[w], 1e3 * s[w][0],
+               1e3 * s[w][ROUNDS - 1], median_s[w] / median_s[OURS]);
     }
     wl_arena_free(a);
 }

@@ -4,6 +4,8 @@
  * medians of interleaved rounds, and the ratio. */
 #include "nn/plan.h"
 
+#include "bench.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,12 +35,6 @@ static const struct wl_step *dropout_of(struct wl_arena *a, int64_t n, struct wl
     return p->program.steps[i];
 }
 
-static int compare(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 static int measure(const char *name, int64_t n, int64_t repeats, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_step *s = dropout_of(a, n, e);
@@ -56,13 +52,11 @@ static int measure(const char *name, int64_t n, int64_t repeats, struct wl_arena
         drop_s[i] = took_s;
         scale_s[i] = seconds_since(start_ns);
     }
-    qsort(drop_s, ROUNDS, sizeof *drop_s, compare);
-    qsort(scale_s, ROUNDS, sizeof *scale_s, compare);
-    double all = (double)n * (double)repeats, drop = drop_s[ROUNDS / 2], plain = scale_s[ROUNDS / 2];
-    if (!rc)
-        printf("%-14s dropout %.3f ns an element, scaling %.3f ns, ratio %.2f\n", name, 1e9 * drop / all,
-               1e9 * plain / all, drop / plain);
-    return rc;
+    if (rc) return rc;
+    double all = (double)n * (double)repeats, drop = median(drop_s, ROUNDS), plain = median(scale_s, ROUNDS);
+    printf("%-14s dropout %.3f ns an element, scaling %.3f ns, ratio %.2f\n", name, 1e9 * drop / all, 1e9 * plain / all,
+           drop / plain);
+    return 0;
 }
 
 int main(int argc, char **argv)

@@ -3,6 +3,8 @@
  * Rounds alternate; medians of 5, and their ratios. */
 #include "data/internal.h"
 
+#include "bench.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,25 +14,6 @@ enum { ROUNDS = 5, BATCH = 32 };
 struct setting {
     int64_t file_size, image_size, images;
 };
-
-static void must(int rc, const struct wl_err *e)
-{
-    if (rc >= 0) return;
-    fprintf(stderr, "loader: %s\n", e->msg);
-    exit(1);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return (d > 0) - (d < 0);
-}
-
-static double median(double *v)
-{
-    qsort(v, ROUNDS, sizeof *v, by_value);
-    return v[ROUNDS / 2];
-}
 
 /* Images a second of a whole epoch; decoding happens in this thread. */
 static double load(struct wl_loader *l, int64_t epoch, float *x, int32_t *y)
@@ -101,7 +84,7 @@ static void measure(const struct setting *s, const char *root, struct wl_arena *
         decoded[round] = decode(j, &source, sample);
     }
     free(sample->bytes.p);
-    double mine = median(folders), records = median(tfrecord), whole = median(decoded);
+    double mine = median(folders, ROUNDS), records = median(tfrecord, ROUNDS), whole = median(decoded, ROUNDS);
     printf("files %lld px, images %lld px: %.0f images/s a core; from TFRecord shards %.0f, ratio %.2f; decoding whole "
            "files %.0f, ratio %.2f\n",
            (long long)s->file_size, (long long)s->image_size, mine, records, records / mine, whole, mine / whole);

@@ -9,6 +9,8 @@
  * reductions and optimiser took on rank 0. */
 #include "models/models.h"
 
+#include "bench.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -80,22 +82,10 @@ static int round_of_steps(struct bench *b, int at, struct wl_err *e)
     return 0;
 }
 
-static int compare(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
-static double median(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, compare);
-    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 static void report(struct bench *b)
 {
     static const char *const names[] = { "alone", "together" };
-    double efficiency = median(b->efficiency, b->rounds), steps = b->rounds;
+    double efficiency = median(b->efficiency, (size_t)b->rounds), steps = b->rounds;
     printf("%s, %s, batch %lld, %d ranks by %s: efficiency %.3f (%.3f to %.3f in %d rounds)\n", b->model->name,
            wl_dtype_name(b->precision), (long long)b->batch, b->comm->size, b->comm->ops->name, efficiency,
            b->efficiency[0], b->efficiency[b->rounds - 1], b->rounds);
@@ -103,7 +93,7 @@ static void report(struct bench *b)
         struct wl_plan_times t = wl_plan_times(b->plan[k]), w = b->warm[k];
         double reduce_s = t.reduce_s - w.reduce_s, passes_s = t.train_s - w.train_s - reduce_s;
         printf("  %-8s  step %7.1f ms, median; mean: passes %7.1f, reducing %5.1f, optimiser %5.1f\n", names[k],
-               1e3 * median(b->step_s[k], b->rounds), 1e3 * passes_s / steps, 1e3 * reduce_s / steps,
+               1e3 * median(b->step_s[k], (size_t)b->rounds), 1e3 * passes_s / steps, 1e3 * reduce_s / steps,
                1e3 * (t.update_s - w.update_s) / steps);
     }
 }

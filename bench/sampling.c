@@ -5,6 +5,8 @@
  * does: what NVML itself costs is not in it. */
 #include "power/power.h"
 
+#include "bench.h"
+
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,13 +27,6 @@ static pid_t start_job(void)
         if (fork() == 0) break;
     }
     for (;;) pause();
-}
-
-static void must(int code, const struct wl_err *e)
-{
-    if (code == 0) return;
-    fprintf(stderr, "bench_sampling: %s\n", e->msg);
-    exit(1);
 }
 
 int main(int argc, char **argv)

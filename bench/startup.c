@@ -4,6 +4,8 @@
  * 1024 shards, 1281167 records; 200000 files in 1000 folders */
 #include "data/internal.h"
 
+#include "bench.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,25 +13,6 @@
 #include <unistd.h>
 
 enum { ROUNDS = 5, CLASSES = 1000 };
-
-static void must(int rc, const struct wl_err *e)
-{
-    if (rc >= 0) return;
-    fprintf(stderr, "startup: %s\n", e->msg);
-    exit(1);
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double d = *(const double *)a - *(const double *)b;
-    return (d > 0) - (d < 0);
-}
-
-static double median(double *v)
-{
-    qsort(v, ROUNDS, sizeof *v, by_value);
-    return v[ROUNDS / 2];
-}
 
 /* Shards of records without data, an hour old. */
 static void write_shards(const char *dir, int64_t shards, int64_t records, struct wl_arena *a)
@@ -89,7 +72,7 @@ static void bench_shards(const char *dir, int64_t shards, int64_t records, struc
         if (stat(index, &st)) must(wl_fail_errno(&e, "%s", index), &e);
         with[i] = open_set(dir, records);
     }
-    double scan = median(without), read = median(with);
+    double scan = median(without, ROUNDS), read = median(with, ROUNDS);
     printf("%lld shards, %lld records: %.0f ms without the index, which is written then; %.1f ms with it, ratio %.1f; "
            "the index has %lld bytes, %.2f a record\n",
            (long long)shards, (long long)records, 1e3 * scan, 1e3 * read, scan / read, (long long)st.st_size,
@@ -101,7 +84,7 @@ static void bench_files(const char *dir, int64_t files, struct wl_arena *a)
     double seconds[ROUNDS];
     write_files(dir, files, a);
     for (int i = 0; i < ROUNDS; i++) seconds[i] = open_set(dir, files);
-    double t = median(seconds);
+    double t = median(seconds, ROUNDS);
     printf("%lld files in %d class folders: %.0f ms, %.2f us a file\n", (long long)files, CLASSES, 1e3 * t,
            1e6 * t / (double)files);
 }

@@ -7,12 +7,11 @@ scipy for a case, they must agree to 1e-8 (members of nonlinear fits to 1e-5).
 """
 import json
 import os
-import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "fit"))
-from run import differ, subset  # noqa: E402
+from run import check, differ, run, subset  # noqa: E402
 
 FOOTPRINT = ["--pue", "1.3", "--carbon", "380", "--carbon-range", "300,450", "--carbon-source", "DE 2024, yearly mean",
              "--price", "0.25"]
@@ -90,29 +89,6 @@ CASES = {
 LOOSE = ("shared_overhead_model", "aicc", "models", "predictions")  # members that come from nonlinear fits
 
 
-def run(program, line):
-    """Standard output and, behind a line of dashes, standard error."""
-    done = subprocess.run([program, *line], cwd=HERE, capture_output=True, text=True, timeout=60)
-    return done.returncode, done.stdout + ("----\n" + done.stderr if done.stderr else "")
-
-
-def check(program, name, update):
-    line, want_status = CASES[name]
-    status, got = run(program, line)
-    path = os.path.join(HERE, "expected", name + (".json" if "--json" in line else ".txt"))
-    if status != want_status:
-        return f"exit status {status}, not {want_status}\n{got}"
-    if update:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(got)
-        return None
-    with open(path, encoding="utf-8") as file:
-        want = file.read()
-    if "--json" in line:
-        return differ(json.loads(got), json.loads(want))
-    return None if got == want else f"expected\n{want}got\n{got}"
-
-
 def without(value, keys):
     """A JSON value without those members, at any depth."""
     if isinstance(value, dict):
@@ -121,7 +97,7 @@ def without(value, keys):
 
 
 def check_peer(program, line, want):
-    status, text = run(program, line.split() + ["--json"])
+    status, text = run(program, line.split() + ["--json"], HERE)
     if status:
         return f"exit status {status}\n{text}"
     got = subset(json.loads(text), want)
@@ -130,7 +106,8 @@ def check_peer(program, line, want):
 
 def main():
     program, update = os.path.abspath(sys.argv[1]), os.environ.get("WATTLAW_UPDATE_GOLDEN") == "1"
-    failures = [(name, why) for name in CASES if (why := check(program, name, update))]
+    failures = [(name, why) for name, (line, status) in CASES.items()
+                if (why := check(program, name, line, status, update, HERE))]
     with open(os.path.join(HERE, "..", "..", "golden", "analysis_values.json"), encoding="utf-8") as file:
         peers = json.load(file)
     failures += [(line, why) for line in peers if (why := check_peer(program, line, peers[line]))]

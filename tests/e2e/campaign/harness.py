@@ -119,6 +119,16 @@ def small_disk(folder, kilobytes):
         subprocess.run(["umount", "-l", folder], check=False)
 
 
+def fill(path):
+    """Writes to a file until the disk is full."""
+    with open(path, "wb", buffering=0) as f:
+        try:
+            while True:
+                f.write(b"x" * 4096)
+        except OSError:
+            pass
+
+
 @contextlib.contextmanager
 def read_only(folder):
     """A folder that cannot be written, for root too."""
@@ -163,5 +173,5 @@ def main(tests):
     sys.exit(1 if failed else SKIP if skipped == len(tests) else 0)
 
 
-__all__ = ["Bench", "Skip", "check", "contains", "json", "main", "os", "read_only", "signal", "small_disk",
+__all__ = ["Bench", "Skip", "check", "contains", "fill", "json", "main", "os", "read_only", "signal", "small_disk",
            "subprocess", "sys", "time"]

@@ -290,12 +290,7 @@ def a_full_disk_stops_the_sweep_and_loses_nothing(bench):
                 "launch.command=toy ms=100 epochs=2 workers={workers} local_batch={local_batch}"]
         p = bench.start(*args)
         bench.wait_until("a run is done", lambda: os.path.exists(bench.path("small", "runs", "2", "marks")))
-        with open(bench.path("small", "fill"), "wb", buffering=0) as f:
-            try:
-                while True:
-                    f.write(b"x" * 4096)
-            except OSError:
-                pass
+        fill(bench.path("small", "fill"))
         _, err = p.communicate(timeout=60)
         check(p.returncode == 1, p.returncode, err)
         contains(err, "small/wattlaw.db", "the same command carries on")

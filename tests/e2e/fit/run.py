@@ -50,11 +50,14 @@ CASES = {
 }
 
 
-def run(program, table, options):
-    """Standard output and, behind a line of dashes, standard error."""
-    done = subprocess.run([program, "fit", f"cases/{table}.csv", *options], cwd=HERE, capture_output=True, text=True,
-                          timeout=60)
+def run(program, line, folder=HERE):
+    """The exit status; standard output and, behind a line of dashes, standard error."""
+    done = subprocess.run([program, *line], cwd=folder, capture_output=True, text=True, timeout=60)
     return done.returncode, done.stdout + ("----\n" + done.stderr if done.stderr else "")
+
+
+def fit(table, options):
+    return ["fit", f"cases/{table}.csv", *options]
 
 
 def differ(got, want, where="$", tolerance=1e-7):
@@ -72,10 +75,10 @@ def differ(got, want, where="$", tolerance=1e-7):
     return None if got == want else f"{where}: {got!r}, not {want!r}"
 
 
-def check(program, name, update):
-    table, options, want_status = CASES[name]
-    status, got = run(program, table, options)
-    path = os.path.join(HERE, "expected", name + (".json" if "--json" in options else ".txt"))
+def check(program, name, line, want_status, update, folder=HERE):
+    """What differs from the expected file of that name, or None."""
+    status, got = run(program, line, folder)
+    path = os.path.join(folder, "expected", name + (".json" if "--json" in line else ".txt"))
     if status != want_status:
         return f"exit status {status}, not {want_status}\n{got}"
     if update:
@@ -84,7 +87,7 @@ def check(program, name, update):
         return None
     with open(path, encoding="utf-8") as file:
         want = file.read()
-    if "--json" in options:
+    if "--json" in line:
         return differ(json.loads(got), json.loads(want))
     return None if got == want else f"expected\n{want}got\n{got}"
 
@@ -100,7 +103,7 @@ def subset(got, want):
 
 def check_peer(program, case, want):
     table, response = case.split()
-    status, text = run(program, table, ["--json", "--response", response])
+    status, text = run(program, fit(table, ["--json", "--response", response]))
     if status:
         return f"exit status {status}\n{text}"
     group = json.loads(text)["groups"][0]
@@ -115,13 +118,14 @@ def check_pipe(program):
     with open(os.path.join(HERE, "cases", "strong.csv"), encoding="utf-8") as file:
         done = subprocess.run([program, "fit", "/dev/stdin", "--json"], input=file.read(), capture_output=True,
                               text=True, timeout=60)
-    want = json.loads(run(program, "strong", ["--json"])[1])
+    want = json.loads(run(program, fit("strong", ["--json"]))[1])
     return done.stderr if done.returncode else differ(json.loads(done.stdout)["groups"], want["groups"])
 
 
 def main():
     update = os.environ.get("WATTLAW_UPDATE_GOLDEN") == "1"
-    failures = [(name, why) for name in CASES if (why := check(os.path.abspath(sys.argv[1]), name, update))]
+    failures = [(name, why) for name, (table, options, status) in CASES.items()
+                if (why := check(os.path.abspath(sys.argv[1]), name, fit(table, options), status, update))]
     with open(os.path.join(HERE, "..", "..", "golden", "law_values.json"), encoding="utf-8") as file:
         peers = json.load(file)
     failures += [(case, why) for case in peers if (why := check_peer(os.path.abspath(sys.argv[1]), case, peers[case]))]

@@ -60,4 +60,18 @@ static inline double golden_value(const char *file, const char *quantity, struct
     return NAN;
 }
 
+/* The columns x and y of a file of at most `most` rows; returns how many there are. */
+static inline size_t golden_points(const char *file, double *x, double *y, size_t most, struct wl_arena *a)
+{
+    struct wl_csv csv;
+    size_t n = 0;
+    golden_open(&csv, file, a);
+    for (; golden_next(&csv); n++) {
+        assert_true(n < most);
+        x[n] = golden_real(&csv, "x");
+        y[n] = golden_real(&csv, "y");
+    }
+    return n;
+}
+
 #endif

@@ -8,16 +8,9 @@ static void like_brute_force(void **state)
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e;
-    struct wl_csv csv;
     struct wl_broken b;
     double x[MOST], y[MOST];
-    size_t n = 0;
-    golden_open(&csv, "broken_data.csv", a);
-    for (; golden_next(&csv); n++) {
-        assert_true(n < MOST);
-        x[n] = golden_real(&csv, "x");
-        y[n] = golden_real(&csv, "y");
-    }
+    size_t n = golden_points("broken_data.csv", x, y, MOST, a);
     assert_int_equal(wl_broken_line(x, y, n, 0.95, 999, &b, a, &e), 0);
     agree("break", b.at, golden_value("broken_values.csv", "at", a), 6);
     agree("break by R", b.at, golden_value("r_values.csv", "segmented at", a), 8);

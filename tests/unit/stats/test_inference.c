@@ -56,12 +56,9 @@ static void assumptions_of_a_line(void **state)
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e;
-    struct wl_csv csv;
     struct wl_ols o;
     double x[MOST], y[MOST];
-    size_t n = 0;
-    golden_open(&csv, "robust_data.csv", a);
-    for (; golden_next(&csv); n++) x[n] = golden_real(&csv, "x"), y[n] = golden_real(&csv, "y");
+    size_t n = golden_points("robust_data.csv", x, y, MOST, a);
     assert_int_equal(wl_ols_fit(&o, y, x, n, 1, true, a, &e), 0);
     struct wl_test spread = wl_breusch_pagan(&o, x, a), curve = wl_reset(&o, y, x, a);
     hold_by_r("breusch_pagan", spread.statistic, 9, a);
