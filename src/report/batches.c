@@ -145,17 +145,6 @@ static char *label_of(const struct learners *of, const struct wl_run_row *run, s
     return t.s;
 }
 
-/* mean -+ t(0.975, n-1) s / sqrt(n) */
-static struct wl_batch_mean mean_of(const double *v, size_t n)
-{
-    struct wl_batch_mean m = { .mean = wl_mean(v, n), .lo = NAN, .hi = NAN };
-    if (n < 2) return m;
-    double half = wl_t_quantile(0.975, (double)n - 1) * wl_sd(v, n) / sqrt((double)n);
-    m.lo = m.mean - half;
-    m.hi = m.mean + half;
-    return m;
-}
-
 static int by_number(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -186,9 +175,10 @@ static void add_points(struct wl_batch_line *line, struct wl_arena *a)
             final[n] = line->final[i];
             best[n++] = line->best[i];
         }
-        line->points[k] = (struct wl_batch_point) {
-            .batch = batches[k], .runs = n, .final = mean_of(final, n), .best = mean_of(best, n)
-        };
+        line->points[k] = (struct wl_batch_point) { .batch = batches[k],
+                                                    .runs = n,
+                                                    .final = wl_mean_interval(final, n, WL_LAW_LEVEL),
+                                                    .best = wl_mean_interval(best, n, WL_LAW_LEVEL) };
     }
 }
 

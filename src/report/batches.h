@@ -6,16 +6,11 @@
 
 enum wl_better { WL_BETTER_UNKNOWN, WL_BETTER_LARGER, WL_BETTER_SMALLER };
 
-/* A mean over runs with its 95 % interval; lo and hi are NAN below two runs. */
-struct wl_batch_mean {
-    double mean, lo, hi;
-};
-
 /* The runs of one line with one global batch. */
 struct wl_batch_point {
     double batch;
     size_t runs;
-    struct wl_batch_mean final, best; /* best: NAN where it is not known which way is better */
+    struct wl_estimate final, best; /* best: NAN where it is not known which way is better */
 };
 
 /* Runs that differ in their global batch and repeat alone, as far as learning goes: local batches, power caps and

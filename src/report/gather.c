@@ -36,6 +36,12 @@ const struct wl_run_row *wl_gathered_run(const struct wl_gathered *g, int64_t id
     return NULL;
 }
 
+const struct wl_run_row *wl_gathered_labelled(const struct wl_gathered *g, const char *label)
+{
+    int64_t id;
+    return label && wl_parse_int(label, &id) == 0 ? wl_gathered_run(g, id) : NULL;
+}
+
 size_t wl_gathered_count(const struct wl_gathered *g, enum wl_run_status status)
 {
     size_t n = 0;

@@ -50,6 +50,9 @@ int wl_gather_series(struct wl_gathered *out, const struct wl_gathered *g, const
                      struct wl_err *e) WL_MUST_CHECK;
 
 const struct wl_run_row *wl_gathered_run(const struct wl_gathered *g, int64_t id); /* NULL: not there */
+
+/* The run that the law knows by this label, its id as text; NULL: none. */
+const struct wl_run_row *wl_gathered_labelled(const struct wl_gathered *g, const char *label);
 size_t wl_gathered_count(const struct wl_gathered *g, enum wl_run_status status);
 
 /* "resnet50, cap 150 W"; "all runs" without a key. */
@@ -74,13 +77,15 @@ void wl_add_estimates(struct wl_figure *f, const struct wl_report_group *group, 
 void wl_add_ratios(struct wl_figure *f, const struct wl_report_group *group, size_t member);
 
 /* Columns of tables of laws, and a law's cells in them; empty ones where it is NULL. */
-#define WL_LAW_COLUMNS                                                                    \
-    { .id = "beta", .label = "exponent", .metric = "beta", .digits = 3 },                 \
-    { .id = "beta_se", .label = "s.e.", .metric = "beta", .digits = 2 },                  \
-    { .id = "beta_lo", .label = "from", .metric = "ci95", .digits = 3 },                  \
-    { .id = "beta_hi", .label = "to", .metric = "ci95", .digits = 3 },                    \
-    { .id = "alpha", .label = "time at 1", .unit = "s", .metric = "alpha", .digits = 4 }, \
-    { .id = "r2", .label = "R2", .metric = "r2", .digits = 3 }
+#define WL_LAW_COLUMNS                                                                        \
+    { .id = "beta", .label = "exponent", .metric = "beta", .digits = 3 },                     \
+        { .id = "beta_se", .label = "s.e.", .metric = "beta", .digits = 2 },                  \
+        { .id = "beta_lo", .label = "from", .metric = "ci95", .digits = 3 },                  \
+        { .id = "beta_hi", .label = "to", .metric = "ci95", .digits = 3 },                    \
+        { .id = "alpha", .label = "time at 1", .unit = "s", .metric = "alpha", .digits = 4 }, \
+    {                                                                                         \
+        .id = "r2", .label = "R2", .metric = "r2", .digits = 3                                \
+    }
 void wl_law_cells(struct wl_table_data *t, const struct wl_law_estimate *law);
 
 /* Why the numbers of a run that ended are not used, or NULL. */
@@ -93,6 +98,7 @@ void wl_add_warnings(const struct wl_gathered *g, struct wl_document *d);
 void wl_add_scaling(const struct wl_gathered *g, struct wl_document *d);
 void wl_add_law_tables(const struct wl_gathered *g, struct wl_document *d, struct wl_section *s);
 void wl_add_scaling_figures(const struct wl_gathered *g, struct wl_document *d, struct wl_section *s);
+void wl_add_quality_figures(const struct wl_gathered *g, struct wl_document *d, struct wl_section **s);
 void wl_add_energy_figures(const struct wl_gathered *g, struct wl_document *d, struct wl_section **s);
 int wl_add_series(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 void wl_add_models(const struct wl_gathered *g, struct wl_document *d);

@@ -107,6 +107,11 @@ const struct wl_metric wl_metrics[] = {
       "as the workload reported it for the epoch; mean over repeats, the band runs from the smallest to the largest "
       "run",
       "metric marks" },
+    { "quality-end", "main metric at the end", "",
+      "the last value of a run's main metric (accuracy before loss, held-out before training data); mean over runs "
+      "with "
+      "the interval of t(n - 1)",
+      "metric marks" },
     { "batch-final", "metric at the end", "",
       "the workload's value for the last epoch; mean over the runs with one global batch", "metric marks" },
     { "batch-best", "metric of the best epoch", "",

@@ -43,10 +43,10 @@ static void add_line(struct wl_figure *f, const struct wl_batch_line *line, bool
     for (size_t i = 0; i < n; i++) {
         const struct wl_batch_point *p = &line->points[i];
         x[i] = p->batch;
-        final[i] = p->final.mean;
+        final[i] = p->final.value;
         lo[i] = p->final.lo;
         hi[i] = p->final.hi;
-        best[i] = p->best.mean;
+        best[i] = p->best.value;
         notes[i] = wl_strf(f->arena, "mean of %zu run%s", p->runs, p->runs == 1 ? "" : "s");
     }
     wl_figure_add(f, &(struct wl_series) { .label = line->label,
@@ -127,9 +127,9 @@ static struct wl_figure *metric_figure(const struct wl_gathered *g, const struct
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-static void add_mean(struct wl_table_data *t, const struct wl_batch_mean *m)
+static void add_mean(struct wl_table_data *t, const struct wl_estimate *m)
 {
-    wl_table_data_real(t, m->mean);
+    wl_table_data_real(t, m->value);
     wl_table_data_real(t, m->lo);
     wl_table_data_real(t, m->hi);
 }
@@ -155,7 +155,7 @@ static void add_rows(struct wl_table_data *t, const struct wl_batch_metric *m)
 
 static void put_mean(struct wl_text *to, const struct wl_batch_point *p, struct wl_arena *a)
 {
-    wl_text_addf(to, "%s", wl_digits(a, p->final.mean, 3));
+    wl_text_addf(to, "%s", wl_digits(a, p->final.value, 3));
     if (isfinite(p->final.lo))
         wl_text_addf(to, " (95 %% interval %s to %s)", wl_digits(a, p->final.lo, 3), wl_digits(a, p->final.hi, 3));
 }
@@ -168,7 +168,7 @@ static void add_finding(const struct wl_batch_set *set, const struct wl_batch_me
     double sign = m->better == WL_BETTER_SMALLER ? -1 : 1;
     if (line->n_points < 2 || m->better == WL_BETTER_UNKNOWN) return;
     for (size_t i = 1; i < line->n_points; i++)
-        if (sign * line->points[i].final.mean > sign * best->final.mean) best = &line->points[i];
+        if (sign * line->points[i].final.value > sign * best->final.value) best = &line->points[i];
     struct wl_text t = WL_TEXT(d->arena);
     wl_text_addf(&t, "%s%s%s: %s at the end is best at a global batch of %.15g, ", set->workload,
                  *set->workload ? ", " : "", line->label, m->words, best->batch);

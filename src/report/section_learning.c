@@ -225,5 +225,6 @@ int wl_add_learning(const struct wl_gathered *g, struct wl_document *d, struct w
         if (!s) s = wl_document_section(d, "learning", "Loss and accuracy");
         wl_section_figure(d, s, f);
     }
+    wl_add_quality_figures(g, d, &s);
     return 0;
 }

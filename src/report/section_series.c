@@ -33,5 +33,6 @@ int wl_add_series(const struct wl_gathered *g, struct wl_document *d, struct wl_
     struct wl_section *s = wl_document_section(d, wl_slug(series.series, g->arena), title);
     wl_add_scaling_figures(&series, d, s);
     wl_add_energy_figures(&series, d, &s);
+    wl_add_quality_figures(&series, d, &s);
     return 0;
 }

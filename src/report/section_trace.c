@@ -26,9 +26,7 @@ static const struct wl_run_row *median_run(const struct wl_gathered *g)
         if (law->runs[i].workers == most) list[n++] = &law->runs[i];
     }
     qsort(list, n, sizeof *list, by_time);
-    const char *label = list[(n - 1) / 2]->label;
-    int64_t id;
-    return label && wl_parse_int(label, &id) == 0 ? wl_gathered_run(g, id) : NULL;
+    return wl_gathered_labelled(g, list[(n - 1) / 2]->label);
 }
 
 static const struct wl_run_row *last_done(const struct wl_gathered *g)

@@ -55,9 +55,7 @@ static struct wl_estimate over_runs(const struct wl_gathered *g, const struct wl
         one = estimate_at(row, member);
         if (!isnan(one.value)) v[n++] = one.value;
     }
-    if (n < 2) return one;
-    double mean = wl_mean(v, n), half = wl_t_quantile(.975, (double)n - 1) * wl_sd(v, n) / sqrt((double)n);
-    return (struct wl_estimate) { mean, mean - half, mean + half };
+    return n < 2 ? one : wl_mean_interval(v, n, WL_LAW_LEVEL);
 }
 
 /* ---- figures over workers ---- */

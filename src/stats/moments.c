@@ -37,3 +37,10 @@ double wl_median(const double *v, size_t n, struct wl_arena *a)
     wl_sort(sorted, n);
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
+
+struct wl_estimate wl_mean_interval(const double *v, size_t n, double level)
+{
+    double mean = wl_mean(v, n);
+    double half = n > 1 ? wl_t_quantile(.5 + level / 2, (double)n - 1) * wl_sd(v, n) / sqrt((double)n) : NAN;
+    return (struct wl_estimate) { mean, mean - half, mean + half };
+}

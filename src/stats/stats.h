@@ -55,6 +55,14 @@ double wl_mean(const double *v, size_t n);                       /* NAN where n 
 double wl_sd(const double *v, size_t n);                         /* n - 1 in the denominator; NAN where n < 2 */
 double wl_median(const double *v, size_t n, struct wl_arena *a); /* NAN where n = 0 */
 
+/* A number with its interval. */
+struct wl_estimate {
+    double value, lo, hi; /* NAN where undefined */
+};
+
+/* The mean of n independent values with the interval of t(n - 1); lo and hi NAN where n < 2. */
+struct wl_estimate wl_mean_interval(const double *v, size_t n, double level);
+
 /* ---- linear least squares --------------------------------------------------------------------------------- */
 
 /* Least squares of y on k coefficients: the intercept (coefficient 0, if there is one) and the columns of x in their
@@ -214,10 +222,6 @@ int wl_nls_fit(struct wl_nls *out, const struct wl_nls_problem *problem, const d
                struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- a quantity over time and devices ---- */
-
-struct wl_estimate {
-    double value, lo, hi; /* NAN where undefined */
-};
 
 /* v [devices][instants], NAN where a reading is missing. mean: of all readings. Coefficients of variation (standard
  * deviation / mean): cv_time, of a device over time, mean over devices; cv_devices, between the devices at one

@@ -180,6 +180,8 @@ static void the_other_batch_held_fixed(void **state)
     }
     assert_int_equal(across, 1);
     assert_non_null(figure(d, "speedup-constant-global-batch"));
+    const struct wl_series *end = &figure(d, "quality-val-top1-constant-global-batch")->series[0];
+    assert_true(end->y[0] > 0 && end->y[0] < 1 && end->lo[0] <= end->y[0] && end->y[0] <= end->hi[0]);
     assert_true(figure(d, "energy-ratio-constant-global-batch")->estimated);
 }
 
