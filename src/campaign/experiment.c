@@ -1,194 +1,24 @@
+/* An experiment file and --set, read over the keys and checked for what their rows cannot say. */
 #include "campaign/internal.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-#define KEY(type_, field_) .type = type_, .offset = offsetof(struct SECTION, field_)
-
-#define SECTION wl_campaign_keys
-static const struct wl_opt campaign_rows[] = {
-    { .name = "name", KEY(WL_STR, name), .required = true, .help = "name of the campaign: letters, digits, . _ -" },
-    { .name = "repeats", KEY(WL_INT, repeats), .def = "3", .min = 1, .max = 10000, .help = "runs of each trial" },
-    { .name = "order",
-      KEY(WL_CHOICE, order),
-      .def = "random",
-      .choices = "random|sequential",
-      .help = "order of the runs inside each repeat" },
-    { .name = "seed",
-      KEY(WL_INT, seed),
-      .def = "1",
-      .min = 0,
-      .max = 1e9,
-      .help = "of the order; repeat r of a trial is given {seed} = seed + r - 1" },
-    { .name = "store",
-      KEY(WL_STR, store),
-      .help = "folder of the results (or a file NAME.db in it); the campaign's name if not given" },
-    { .name = "scaling",
-      KEY(WL_CHOICE, scaling),
-      .def = "strong",
-      .choices = "strong|weak",
-      .help = "strong: the data stay the same; weak: samples in proportion to workers" },
-    WL_OPT_END,
-};
-#undef SECTION
-
-#define SECTION wl_sweep_keys
-static const struct wl_opt sweep_rows[] = {
-    { .name = "workload", KEY(WL_STRS, workload), .help = "names of workloads" },
-    { .name = "workers", KEY(WL_INTS, workers), .min = 1, .max = 1e6, .help = "data-parallel ranks; 1 if not given" },
-    { .name = "local-batch",
-      KEY(WL_INTS, local_batch),
-      .min = 1,
-      .max = 1e9,
-      .unit = "samples",
-      .help = "batch of one worker" },
-    { .name = "global-batch",
-      KEY(WL_INTS, global_batch),
-      .min = 1,
-      .max = 1e9,
-      .unit = "samples",
-      .help = "workers x local batch x accumulation" },
-    { .name = "accumulation",
-      KEY(WL_INTS, accumulation),
-      .min = 1,
-      .max = 1e6,
-      .help = "local batches before an update" },
-    { .name = "epochs", KEY(WL_INTS, epochs), .min = 1, .max = 1e6, .help = "passes over the data" },
-    { .name = "power-cap-w",
-      KEY(WL_REALS, power_cap_w),
-      .min = 1,
-      .max = 1e5,
-      .unit = "W",
-      .help = "power limit of each device" },
-    { .name = "clock-mhz",
-      KEY(WL_REALS, clock_mhz),
-      .min = 1,
-      .max = 1e5,
-      .unit = "MHz",
-      .help = "clock limit of each device" },
-    { .name = "threads", KEY(WL_INTS, threads), .min = 1, .max = 1e5, .help = "threads of one worker; 1 if not given" },
-    WL_OPT_END,
-};
-#undef SECTION
-
-#define SECTION wl_data_keys
-static const struct wl_opt data_rows[] = {
-    { .name = "path", KEY(WL_STR, path), .help = "folder or file that stands for {data}" },
-    { .name = "prepare",
-      KEY(WL_STR, prepare),
-      .help = "command that writes {data}; run once, before the first run, if the path is not there" },
-    { .name = "samples",
-      KEY(WL_INT, samples),
-      .min = 0,
-      .max = 1e12,
-      .unit = "samples",
-      .help = "samples of an epoch (weak scaling: of each worker) for {samples}; 0: the workload decides" },
-    WL_OPT_END,
-};
-#undef SECTION
-
-#define SECTION wl_measure_keys
-static const struct wl_opt measure_rows[] = {
-    WL_POWER_OPT_ROWS(struct wl_measure_keys, power),
-    WL_MARK_REGEX_OPT_ROWS(struct wl_measure_keys, regex),
-    { .name = "idle",
-      KEY(WL_DURATION, idle_s),
-      .def = "0",
-      .min = 0,
-      .max = 25,
-      .unit = "s",
-      .help = "measure the machine at rest for so long before and behind each run; 0: not" },
-    WL_OPT_END,
-};
-#undef SECTION
-
-static const struct wl_opt cap_rows[] = {
-    WL_CAP_OPT_ROWS(struct wl_cap_keys, opts, ""),
-    WL_OPT_END,
-};
-
-#define SECTION wl_launch_keys
-static const struct wl_opt launch_rows[] = {
-    { .name = "launcher", KEY(WL_STR, launcher), .def = "local", .help = "how runs are started" },
-    { .name = "command",
-      KEY(WL_STR, command),
-      .help = "words with {placeholders}; wattlaw-train for the reference workloads if not given" },
-    { .name = "args", KEY(WL_STR, args), .help = "words with {placeholders} put behind the command" },
-    { .name = "env", KEY(WL_STR, env), .help = "NAME=value words with {placeholders}, added to the environment" },
-    { .name = "cwd", KEY(WL_STR, cwd), .help = "folder in which the command runs" },
-    { .name = "timeout",
-      KEY(WL_DURATION, timeout_s),
-      .def = "0",
-      .min = 0,
-      .max = 1e9,
-      .unit = "s",
-      .help = "a run that takes longer is stopped and counts as failed; 0: none" },
-    { .name = "grace",
-      KEY(WL_DURATION, grace_s),
-      .def = "5",
-      .min = 0,
-      .max = 3600,
-      .unit = "s",
-      .help = "time between SIGTERM and SIGKILL for a job that has to stop" },
-    { .name = "oversubscribe",
-      KEY(WL_FLAG, oversubscribe),
-      .def = "no",
-      .help = "allow more workers x threads than cores" },
-    WL_OPT_END,
-};
-#undef SECTION
-
-static const struct wl_section sections[] = {
-    { "campaign", campaign_rows, offsetof(struct wl_experiment, campaign), "the campaign as a whole" },
-    { "sweep", sweep_rows, offsetof(struct wl_experiment, sweep),
-      "axes of the grid, comma-separated; any other key is an axis of your own and must stand as {key} in the "
-      "command" },
-    { "data", data_rows, offsetof(struct wl_experiment, data), "what the workload reads" },
-    { "measure", measure_rows, offsetof(struct wl_experiment, measure), "sampling and marks" },
-    { "cap", cap_rows, offsetof(struct wl_experiment, cap), "how power_cap_w and clock_mhz are set" },
-    { "launch", launch_rows, offsetof(struct wl_experiment, launch), "how a run is started" },
-    { 0 },
-};
-
-const struct wl_section *wl_experiment_sections(void) { return sections; }
-
-static void add_note(struct wl_text *notes, const char *note)
-{
-    wl_text_addf(notes, "%s%s", notes->n ? "; " : "", note);
-}
-
-static void print_key(const struct wl_opt *o, FILE *to)
-{
-    struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_text notes = WL_TEXT(a);
-    char *name = wl_strdup(a, o->name);
-    for (char *c = name; *c; c++)
-        if (*c == '-') *c = '_';
-    const char *blank = o->unit ? " " : "", *unit = o->unit ? o->unit : "";
-    if (o->required) add_note(&notes, "must be given");
-    if (o->def && *o->def) add_note(&notes, wl_strf(a, "default %s", o->def));
-    if (o->choices) add_note(&notes, o->choices);
-    if (o->min != 0 || o->max != 0) add_note(&notes, wl_strf(a, "%.9g to %.9g%s%s", o->min, o->max, blank, unit));
-    fprintf(to, "  %-13s %s%s%s%s\n", name, o->help, notes.n ? " (" : "", notes.s, notes.n ? ")" : "");
-    wl_arena_free(a);
-}
-
-void wl_experiment_print_keys(FILE *to)
-{
-    for (const struct wl_section *s = sections; s->name; s++) {
-        fprintf(to, "%s[%s]  %s\n", s == sections ? "" : "\n", s->name, s->help);
-        for (const struct wl_opt *o = s->rows; o->name; o++) print_key(o, to);
-    }
-}
-
 static void *section_struct(struct wl_experiment *x, const struct wl_section *s) { return (char *)x + s->offset; }
 
 static const struct wl_section *find_section(const char *name)
 {
-    for (const struct wl_section *s = sections; s->name; s++)
+    for (const struct wl_section *s = wl_experiment_sections(); s->name; s++)
         if (wl_streq(s->name, name)) return s;
     return NULL;
+}
+
+static struct wl_strs section_names(struct wl_arena *a)
+{
+    struct wl_strs names = { 0 };
+    for (const struct wl_section *s = wl_experiment_sections(); s->name; s++) wl_strs_add(a, &names, s->name);
+    return names;
 }
 
 /* ---- reading: the file, then --set ---- */
@@ -242,10 +72,8 @@ static int set_key(struct reader *r, const struct wl_section *s, const char *key
 
 static int apply_file(struct reader *r, struct wl_err *e)
 {
-    const char *names[WL_COUNT(sections)];
-    size_t n = 0;
-    for (const struct wl_section *s = sections; s->name; s++) names[n++] = s->name;
-    int rc = wl_ini_known_sections(r->ini, names, n, e);
+    struct wl_strs names = section_names(r->a);
+    int rc = wl_ini_known_sections(r->ini, (const char *const *)names.v, names.n, e);
     for (size_t i = 0; i < r->ini->n && rc == 0; i++) {
         const struct wl_ini_section *from = &r->ini->v[i];
         const struct wl_section *s = find_section(from->name);
@@ -268,10 +96,8 @@ static int apply_set(struct reader *r, const char *text, struct wl_err *e)
     const struct wl_section *s = find_section(section);
     if (s) return set_key(r, s, key, wl_strip(r->a, equals + 1), where, e);
 
-    const char *names[WL_COUNT(sections)];
-    size_t n = 0;
-    for (s = sections; s->name; s++) names[n++] = s->name;
-    const char *meant = wl_closest(section, names, n);
+    struct wl_strs names = section_names(r->a);
+    const char *meant = wl_closest(section, (const char *const *)names.v, names.n);
     return wl_fail(e, WL_EINVAL, "%s: no section '%s'%s%s%s", where, section, meant ? "; did you mean '" : "",
                    meant ? meant : "", meant ? "'?" : "");
 }
@@ -390,10 +216,10 @@ static int complete(struct reader *r, struct wl_err *e)
 static const char *expanded_text(struct wl_experiment *x, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
-    for (const struct wl_section *s = sections; s->name; s++) {
-        wl_text_addf(&t, "%s[%s]\n", s == sections ? "" : "\n", s->name);
+    for (const struct wl_section *s = wl_experiment_sections(); s->name; s++) {
+        wl_text_addf(&t, "%s[%s]\n", t.n ? "\n" : "", s->name);
         wl_opts_ini(s->rows, section_struct(x, s), &t);
-        for (size_t i = 0; s->rows == sweep_rows && i < x->n_user; i++) {
+        for (size_t i = 0; wl_streq(s->name, "sweep") && i < x->n_user; i++) {
             wl_text_addf(&t, "%s = ", x->user[i].key);
             for (size_t k = 0; k < x->user[i].values.n; k++)
                 wl_text_addf(&t, "%s%s", k ? "," : "", x->user[i].values.v[k]);
@@ -435,7 +261,8 @@ const char *wl_experiment_fixed(const char *expanded, struct wl_arena *a)
 static int read_from(struct reader *r, struct wl_err *e)
 {
     struct wl_experiment *x = r->x;
-    for (const struct wl_section *s = sections; s->name; s++) wl_opts_default(s->rows, section_struct(x, s), r->a);
+    for (const struct wl_section *s = wl_experiment_sections(); s->name; s++)
+        wl_opts_default(s->rows, section_struct(x, s), r->a);
     int rc = apply_file(r, e);
     for (size_t i = 0; r->sets && i < r->sets->n && rc == 0; i++) rc = apply_set(r, r->sets->v[i], e);
     if (rc == 0) rc = check_name(r, e);
