@@ -92,13 +92,10 @@ static char *fit_legend(const char *name, struct wl_arena *a)
     return wl_strf(a, "%.*s\xe2\x80\xa6%s", (int)head, name, name + tail);
 }
 
-char *wl_key_words(const struct wl_law_key *key, size_t n, bool with_workload, struct wl_arena *a)
+char *wl_key_words(const struct wl_law_key *key, size_t n, struct wl_arena *a)
 {
     struct wl_text words = WL_TEXT(a);
-    for (size_t i = 0; i < n; i++) {
-        if (wl_streq(key[i].column, "workload") && !with_workload) continue;
-        wl_text_addf(&words, "%s%s", words.n ? ", " : "", key_words(&key[i], a));
-    }
+    for (size_t i = 0; i < n; i++) wl_text_addf(&words, "%s%s", words.n ? ", " : "", key_words(&key[i], a));
     return words.n ? words.s : wl_strdup(a, "all runs");
 }
 
@@ -150,10 +147,48 @@ static void add_overview(struct wl_gathered *g, const size_t *which, const int *
         struct wl_report_group *group = &g->groups[g->n_drawn++];
         *group = g->groups[i];
         group->facet = 0;
-        group->label = fit_legend(group->name, g->arena);
         group->colour = slots[which[i]];
         group->marker = group->colour + group->colour / WL_COLOURS;
     }
+}
+
+/* What the groups of the first facet share while groups of the others differ in it. */
+static const char *shared_settings(const struct wl_gathered *g, const bool *varies, size_t n_key)
+{
+    struct wl_law_key *keys = wl_new_array(g->arena, struct wl_law_key, n_key);
+    size_t n = 0;
+    for (size_t k = 0; k < n_key; k++) {
+        bool elsewhere = false;
+        for (size_t facet = 1; facet < g->n_facets; facet++) elsewhere |= varies[facet * n_key + k];
+        if (elsewhere && !varies[k]) keys[n++] = g->groups[g->n_groups].law->key[k];
+    }
+    return n ? wl_key_words(keys, n, g->arena) : NULL;
+}
+
+/* In a legend stands what tells the groups of a figure apart; the workload where nothing does. */
+static void label_groups(struct wl_gathered *g)
+{
+    const struct wl_report_group **first = wl_new_array(g->arena, const struct wl_report_group *, g->n_facets);
+    size_t n_key = g->n_groups ? g->groups[0].law->n_key : 0; /* all groups have the same columns */
+    bool *varies = wl_new_array(g->arena, bool, g->n_facets *n_key);
+    struct wl_law_key *keys = wl_new_array(g->arena, struct wl_law_key, n_key);
+    for (size_t i = 0; i < g->n_drawn; i++) {
+        const struct wl_report_group *group = &g->groups[i];
+        if (!first[group->facet]) first[group->facet] = group;
+        for (size_t k = 0; k < n_key; k++)
+            varies[group->facet * n_key + k] |=
+                !wl_streq(first[group->facet]->law->key[k].value, group->law->key[k].value);
+    }
+    for (size_t i = 0; i < g->n_drawn; i++) {
+        struct wl_report_group *group = &g->groups[i];
+        size_t n = 0;
+        for (size_t k = 0; k < n_key; k++) {
+            if (varies[group->facet * n_key + k]) keys[n++] = group->law->key[k];
+        }
+        const char *label = n ? wl_key_words(keys, n, g->arena) : *group->workload ? group->workload : group->name;
+        group->label = fit_legend(label, g->arena);
+    }
+    if (g->n_facets > 1) g->facets[0].settings = shared_settings(g, varies, n_key);
 }
 
 /* Where every workload has one group, colours follow workloads, in every report alike; else groups, counted within
@@ -174,23 +209,26 @@ static void name_groups(struct wl_gathered *g)
     for (size_t i = 0; i < n; i++) {
         struct wl_report_group *group = &g->groups[i];
         group->facet = split ? 1 + which[i] : 0;
-        group->name = wl_key_words(group->law->key, group->law->n_key, true, g->arena);
-        group->label =
-            fit_legend(wl_key_words(group->law->key, group->law->n_key, !split && workloads > 1, g->arena), g->arena);
+        group->name = wl_key_words(group->law->key, group->law->n_key, g->arena);
         group->colour = workloads == n ? slots[which[i]] : (int)seen[group->facet];
         group->marker = group->colour + group->colour / WL_COLOURS; /* equal colours get other markers */
         seen[group->facet]++;
     }
     g->n_drawn = n;
     if (split) add_overview(g, which, slots);
+    label_groups(g);
 }
 
 /* "epoch-time" + "-2-bert" + "-constant-global-batch", and titles alike. */
 char *wl_facet_title(const struct wl_gathered *g, size_t facet, const char *title)
 {
-    const char *workload = g->facets[facet].workload;
-    return wl_strf(g->arena, "%s%s%s%s%s", title, workload ? ", " : "", workload ? workload : "", g->series ? ", " : "",
-                   g->series ? g->series : "");
+    const char *more[] = { g->facets[facet].workload, g->facets[facet].settings, g->series };
+    struct wl_text text = WL_TEXT(g->arena);
+    wl_text_add(&text, title);
+    for (size_t i = 0; i < WL_COUNT(more); i++) {
+        if (more[i]) wl_text_addf(&text, ", %s", more[i]);
+    }
+    return text.s;
 }
 
 char *wl_facet_id(const struct wl_gathered *g, size_t facet, const char *id)

@@ -11,7 +11,7 @@ struct wl_report_group {
     const struct wl_law_group *law;
     const char *workload; /* "" where none was named */
     const char *name;     /* in tables and sentences: "resnet50, local batch 16" */
-    const char *label;    /* legend: the workload, or what tells groups of one workload apart */
+    const char *label;    /* legend: what tells groups of one figure apart */
     int colour, marker;
     size_t facet;
 };
@@ -20,6 +20,7 @@ struct wl_report_group {
  * those of one workload after the other. */
 struct wl_report_facet {
     const char *workload; /* NULL: all groups, or one of each workload */
+    const char *settings; /* "cap 250 W, 1380 MHz": what those of each workload share and others differ in; NULL */
 };
 
 struct wl_gathered {
@@ -56,7 +57,7 @@ const struct wl_run_row *wl_gathered_labelled(const struct wl_gathered *g, const
 size_t wl_gathered_count(const struct wl_gathered *g, enum wl_run_status status);
 
 /* "resnet50, cap 150 W"; "all runs" without a key. */
-char *wl_key_words(const struct wl_law_key *key, size_t n, bool with_workload, struct wl_arena *a);
+char *wl_key_words(const struct wl_law_key *key, size_t n, struct wl_arena *a);
 
 /* "epoch" or "run": what a time or an energy belongs to. */
 const char *wl_gathered_span(const struct wl_gathered *g);

@@ -30,7 +30,7 @@ static bool varies(const struct wl_gathered *g, const char *column)
 
 static char *title_of(const struct wl_factor_group *group, struct wl_arena *a)
 {
-    return wl_key_words(group->key, group->n_key, true, a);
+    return wl_key_words(group->key, group->n_key, a);
 }
 
 static const char *workload_of(const struct wl_factor_group *group)

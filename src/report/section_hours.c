@@ -5,7 +5,7 @@
 
 static char *title_of(const struct wl_energy_group *group, struct wl_arena *a)
 {
-    return wl_key_words(group->key, group->n_key, true, a);
+    return wl_key_words(group->key, group->n_key, a);
 }
 
 static bool any_estimated(const struct wl_energy_result *r, bool simulated)
