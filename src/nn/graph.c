@@ -51,8 +51,6 @@ const char *wl_tensor_name(const struct wl_tensor *t) { return t->name; }
 
 const struct wl_dims *wl_tensor_dims(const struct wl_tensor *t) { return &t->dims; }
 
-enum wl_dtype wl_tensor_dtype(const struct wl_tensor *t) { return t->dtype; }
-
 struct wl_graph *wl_graph_new(struct wl_arena *a)
 {
     struct wl_graph *g = wl_new(a, struct wl_graph);

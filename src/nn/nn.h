@@ -38,7 +38,6 @@ const char *wl_dtype_name(enum wl_dtype t); /* "f32" */
 struct wl_tensor; /* of one graph; lives as long as the graph's arena */
 const char *wl_tensor_name(const struct wl_tensor *t);
 const struct wl_dims *wl_tensor_dims(const struct wl_tensor *t);
-enum wl_dtype wl_tensor_dtype(const struct wl_tensor *t);
 
 /* ---- graph ----------------------------------------------------------------------------------------------- */
 
