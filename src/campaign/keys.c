@@ -169,7 +169,7 @@ static void print_key(const struct wl_opt *o, FILE *to)
     if (o->def && *o->def) add_note(&notes, wl_strf(a, "default %s", o->def));
     if (o->choices) add_note(&notes, o->choices);
     if (o->min != 0 || o->max != 0) add_note(&notes, wl_strf(a, "%.9g to %.9g%s%s", o->min, o->max, blank, unit));
-    fprintf(to, "  %-13s %s%s%s%s\n", name, o->help, notes.n ? " (" : "", notes.s, notes.n ? ")" : "");
+    fprintf(to, "  %-18s %s%s%s%s\n", name, o->help, notes.n ? " (" : "", notes.s, notes.n ? ")" : "");
     wl_arena_free(a);
 }
 
