@@ -24,117 +24,6 @@ struct derivation {
     struct wl_arena *a;
 };
 
-/* ---- marks ---- */
-
-static bool read_mark(const struct derivation *d, size_t i, struct wl_mark *m)
-{
-    const struct wl_mark_row *row = &d->marks.v[i];
-    for (int w = 0; w < WL_MARK_WORDS; w++)
-        if (wl_streq(wl_mark_word_name((enum wl_mark_word)w), row->word))
-            return wl_mark_make(m, row->t_ns, (int)row->rank, (enum wl_mark_word)w, row->fields, NULL) == 0;
-    return false;
-}
-
-/* An epoch that is told twice (a job that resumed inside the run) counts as it was told last. */
-static struct wl_epoch_row *epoch_row(struct wl_epoch_row *rows, size_t *n, int64_t epoch)
-{
-    for (size_t i = 0; i < *n; i++)
-        if (rows[i].epoch == epoch) return &rows[i];
-    return &rows[(*n)++];
-}
-
-/* Rank 0's pairs define the epochs. */
-static void find_epochs(struct derivation *d)
-{
-    struct wl_epoch_row *rows = wl_new_array(d->a, struct wl_epoch_row, d->marks.n);
-    size_t n = 0;
-    int64_t open = 0, begin_ns = 0;
-    struct wl_mark m;
-    for (size_t i = 0; i < d->marks.n; i++) {
-        if (d->marks.v[i].rank != 0 || !read_mark(d, i, &m)) continue;
-        if (m.word == WL_MARK_EPOCH_BEGIN) {
-            open = wl_mark_int(&m, "epoch", 0);
-            begin_ns = m.t_ns;
-        } else if (m.word == WL_MARK_EPOCH_END && open && wl_mark_int(&m, "epoch", 0) == open) {
-            *epoch_row(rows, &n, open) = (struct wl_epoch_row) { .epoch = open,
-                                                                 .begin_ns = begin_ns,
-                                                                 .end_ns = m.t_ns,
-                                                                 .time_s = (double)(m.t_ns - begin_ns) / WL_NS_PER_S,
-                                                                 .samples = wl_mark_real(&m, "samples"),
-                                                                 .updates = wl_mark_real(&m, "updates") };
-            open = 0;
-        }
-    }
-    d->out->epochs = rows;
-    d->out->n_epochs = n;
-}
-
-/* A metric mark as a row; the seconds of a phase that was added up are the metric NAME_s. */
-static bool metric_row(const struct derivation *d, const struct wl_mark *m, struct wl_metric_row *row)
-{
-    int64_t epoch = wl_mark_int(m, "epoch", -1);
-    bool phase = m->word == WL_MARK_PHASE;
-    if (!phase && m->word != WL_MARK_METRIC) return false;
-    *row = (struct wl_metric_row) { .epoch = epoch < 0 ? NAN : (double)epoch,
-                                    .name = wl_strf(d->a, "%s%s", wl_mark_str(m, "name"), phase ? "_s" : ""),
-                                    .value = wl_mark_real(m, phase ? "time_s" : "value") };
-    return true;
-}
-
-static void find_metrics(struct derivation *d)
-{
-    struct wl_metric_row *rows = wl_new_array(d->a, struct wl_metric_row, d->marks.n);
-    size_t n = 0;
-    struct wl_mark m;
-    for (size_t i = 0; i < d->marks.n; i++) {
-        struct wl_metric_row row;
-        if (d->marks.v[i].rank != 0 || !read_mark(d, i, &m) || !metric_row(d, &m, &row)) continue;
-        size_t k = 0;
-        while (k < n && !(wl_streq(rows[k].name, row.name) &&
-                          (rows[k].epoch == row.epoch || (isnan(rows[k].epoch) && isnan(row.epoch)))))
-            k++;
-        rows[k] = row; /* told again: the last one counts */
-        if (k == n) n++;
-    }
-    d->out->metrics = rows;
-    d->out->n_metrics = n;
-}
-
-/* The same host in several start marks is one node. */
-static double count_nodes(const struct wl_strs *hosts)
-{
-    double n = 0;
-    for (size_t i = 0; i < hosts->n; i++) {
-        bool first = true;
-        for (size_t k = 0; k < i; k++) first &= !wl_streq(hosts->v[i], hosts->v[k]);
-        n += first;
-    }
-    return n > 0 ? n : 1;
-}
-
-static void find_settings(struct derivation *d)
-{
-    struct wl_settings *set = &d->out->actual;
-    struct wl_strs hosts = { 0 };
-    struct wl_mark m;
-    *set = wl_settings_none;
-    for (size_t i = 0; i < d->marks.n; i++) {
-        if (!read_mark(d, i, &m) || m.word != WL_MARK_START) continue;
-        const char *host = wl_mark_str(&m, "host");
-        if (host) wl_strs_add(d->a, &hosts, host);
-        if (m.rank != 0) continue;
-        const char *workload = wl_mark_str(&m, "workload");
-        set->workload = workload ? wl_strdup(d->a, workload) : NULL;
-        set->workers = wl_mark_real(&m, "workers");
-        set->local_batch = wl_mark_real(&m, "local_batch");
-        set->global_batch = wl_mark_real(&m, "global_batch");
-        set->accumulation = wl_mark_real(&m, "accumulation");
-        set->epochs = wl_mark_real(&m, "epochs");
-        set->threads = wl_mark_real(&m, "threads");
-    }
-    set->nodes = count_nodes(&hosts);
-}
-
 /* ---- energy ---- */
 
 static void set_windows(struct derivation *d, int64_t start_ns, int64_t end_ns)
@@ -301,10 +190,12 @@ static void find_phases(struct derivation *d, const bool *chosen)
     size_t n = 0;
     struct wl_mark begin, end;
     for (size_t i = 0; i < d->marks.n; i++) {
-        if (d->marks.v[i].rank != 0 || !read_mark(d, i, &begin) || begin.word != WL_MARK_PHASE_BEGIN) continue;
+        if (d->marks.v[i].rank != 0 || !wl_mark_of_row(&d->marks.v[i], &begin) || begin.word != WL_MARK_PHASE_BEGIN)
+            continue;
         const char *name = wl_strdup(d->a, wl_mark_str(&begin, "name"));
         for (size_t k = i + 1; k < d->marks.n; k++) {
-            if (d->marks.v[k].rank != 0 || !read_mark(d, k, &end) || !wl_streq(wl_mark_str(&end, "name"), name))
+            if (d->marks.v[k].rank != 0 || !wl_mark_of_row(&d->marks.v[k], &end) ||
+                !wl_streq(wl_mark_str(&end, "name"), name))
                 continue;
             if (end.word != WL_MARK_PHASE_END) continue;
             struct window w = { NAN, begin.t_ns, end.t_ns };
@@ -441,9 +332,7 @@ int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns,
     *out = (struct wl_derived) { 0 };
     int rc = read_facts(&d, e);
     if (rc < 0) return rc;
-    find_epochs(&d);
-    find_metrics(&d);
-    find_settings(&d);
+    wl_derive_told(&d.marks, out, a);
     set_windows(&d, start_ns, end_ns);
     compute_energies(&d);
     const char *chosen = find_energies(&d);

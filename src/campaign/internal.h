@@ -28,6 +28,14 @@ const char *wl_axis_text(const struct wl_axis *axis, const struct wl_trial *t, s
 /* What was measured of the quantity that the cap limits, for people; NULL where it was not measured. */
 const char *wl_cap_achieved(const struct wl_run_result *r, const struct wl_cap_setting *s, struct wl_arena *a);
 
+/* ---- told.c --------------------------------------------------------------------------------------------------- */
+
+/* Epochs, metrics and the settings in `actual` of a run from its marks; what is told again counts as told last. */
+void wl_derive_told(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a);
+
+/* A stored mark; false where its word or fields are not known. */
+bool wl_mark_of_row(const struct wl_mark_row *row, struct wl_mark *m);
+
 /* ---- variation.c --------------------------------------------------------------------------------------------- */
 
 /* A row for each quantity in % of a run's channels (series parallel to them) between two instants; returns how many. */
