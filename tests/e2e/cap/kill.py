@@ -3,6 +3,7 @@
 Each round kills every one of CASES once on each of MACHINES, at a random instant or as soon as the caps are set.
 Afterwards, at the latest behind `wattlaw restore`, every device has the limits that it had before, and no journal is
 left."""
+import contextlib
 import concurrent.futures
 import json
 import os
@@ -50,7 +51,8 @@ def kill_job(rig, p):
 
 
 def ctrl_c(rig, p):
-    os.killpg(p.pid, signal.SIGINT)
+    with contextlib.suppress(ProcessLookupError):  # the job may be over
+        os.killpg(p.pid, signal.SIGINT)
 
 
 def terminate(rig, p):
