@@ -3,8 +3,8 @@
 Each round kills every one of CASES once on each of MACHINES, at a random instant or as soon as the caps are set.
 Afterwards, at the latest behind `wattlaw restore`, every device has the limits that it had before, and no journal is
 left."""
-import contextlib
 import concurrent.futures
+import contextlib
 import json
 import os
 import random
