@@ -5,15 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t wl_law_number(const char *const *texts, size_t n, size_t *ids, struct wl_arena *a)
+typedef bool same_kind(const void *ctx, size_t a, size_t b);
+
+/* Numbers rows in the order in which the first of each kind comes; `same` says whether two rows of one hash are of one
+ * kind. Returns how many kinds there are. */
+static size_t number_kinds(const uint64_t *hash, size_t n, same_kind *same, const void *ctx, size_t *ids,
+                           struct wl_arena *scratch)
 {
     size_t size = 16, count = 0;
     while (size < 2 * n) size *= 2;
-    struct wl_arena *scratch = wl_arena_new(a);
     size_t *first = wl_new_array(scratch, size_t, size); /* row + 1, open addressing */
     for (size_t i = 0; i < n; i++) {
-        size_t at = wl_hash_text(texts[i]) & (size - 1);
-        while (first[at] && strcmp(texts[first[at] - 1], texts[i]) != 0) at = (at + 1) & (size - 1);
+        size_t at = hash[i] & (size - 1);
+        while (first[at] && !same(ctx, first[at] - 1, i)) at = (at + 1) & (size - 1);
         if (!first[at]) {
             first[at] = i + 1;
             ids[i] = count++;
@@ -21,6 +25,21 @@ size_t wl_law_number(const char *const *texts, size_t n, size_t *ids, struct wl_
             ids[i] = ids[first[at] - 1];
         }
     }
+    return count;
+}
+
+static bool same_text(const void *ctx, size_t a, size_t b)
+{
+    const char *const *texts = ctx;
+    return texts[a] == texts[b] || strcmp(texts[a], texts[b]) == 0;
+}
+
+size_t wl_law_number(const char *const *texts, size_t n, size_t *ids, struct wl_arena *a)
+{
+    struct wl_arena *scratch = wl_arena_new(a);
+    uint64_t *hash = wl_new_array(scratch, uint64_t, n);
+    for (size_t i = 0; i < n; i++) hash[i] = wl_hash_text(texts[i]);
+    size_t count = number_kinds(hash, n, same_text, texts, ids, scratch);
     wl_arena_free(scratch);
     return count;
 }
@@ -46,25 +65,26 @@ static const char **column_texts(const struct split *s, const struct wl_obs_colu
     return texts;
 }
 
+struct pairs {
+    const size_t *of, *text;
+};
+
+static bool same_pair(const void *ctx, size_t a, size_t b)
+{
+    const struct pairs *p = ctx;
+    return p->of[a] == p->of[b] && p->text[a] == p->text[b];
+}
+
 /* The pairs (group, text) numbered in the order of their first rows, where group is one of the numbers in `of`. */
 static size_t number_within(const struct split *s, const size_t *of, const char *const *texts, size_t *ids)
 {
-    size_t n = s->obs->n, size = 16, count = 0;
-    while (size < 2 * n) size *= 2;
+    size_t n = s->obs->n;
     struct wl_arena *scratch = wl_arena_new(s->a);
-    size_t *text = wl_new_array(scratch, size_t, n), *first = wl_new_array(scratch, size_t, size); /* row + 1 */
+    size_t *text = wl_new_array(scratch, size_t, n);
+    uint64_t *hash = wl_new_array(scratch, uint64_t, n);
     wl_law_number(texts, n, text, scratch);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = (of[i] * 0x9e3779b97f4a7c15u + text[i] * 0xc2b2ae3d27d4eb4fu) >> 20 & (size - 1);
-        for (; first[at]; at = (at + 1) & (size - 1))
-            if (of[first[at] - 1] == of[i] && text[first[at] - 1] == text[i]) break;
-        if (!first[at]) {
-            first[at] = i + 1;
-            ids[i] = count++;
-        } else {
-            ids[i] = ids[first[at] - 1];
-        }
-    }
+    for (size_t i = 0; i < n; i++) hash[i] = (of[i] * 0x9e3779b97f4a7c15u + text[i] * 0xc2b2ae3d27d4eb4fu) >> 20;
+    size_t count = number_kinds(hash, n, same_pair, &(struct pairs) { of, text }, ids, scratch);
     wl_arena_free(scratch);
     return count;
 }
