@@ -23,8 +23,7 @@ enum wl_amd_what {
     WL_AMD_MEM_CLOCK,   /* MHz; likewise */
     WL_AMD_MEM_USED,    /* B */
     WL_AMD_TEMPERATURE, /* degrees Celsius, the hottest spot */
-    WL_AMD_MEM_TEMPERATURE,
-    WL_AMD_WHATS
+    WL_AMD_MEM_TEMPERATURE
 };
 
 /* One GPU as the library lists it: a die of an MI250 is one. */
