@@ -51,10 +51,10 @@ double wl_random_normal(uint64_t key, uint64_t stream, uint64_t i)
     return p.radius * (i % 2 ? sin(p.angle) : cos(p.angle));
 }
 
-void wl_random_normals(uint64_t key, uint64_t stream, size_t count, double *out)
+void wl_random_normals(uint64_t key, uint64_t stream, uint64_t first, size_t count, double *out)
 {
     for (size_t i = 0; i < count; i += 2) {
-        struct polar p = polar_of(key, stream, i / 2);
+        struct polar p = polar_of(key, stream, (first + i) / 2);
         out[i] = p.radius * cos(p.angle);
         if (i + 1 < count) out[i + 1] = p.radius * sin(p.angle);
     }

@@ -5,18 +5,31 @@
 
 /* ---- first values ---- */
 
+enum { INIT_RUN = 256 }; /* elements drawn at once, even */
+
+/* Elements [first, first + n) of a tensor, n <= INIT_RUN. */
+static void init_run(const struct wl_tensor *t, uint64_t seed, uint64_t stream, size_t first, size_t n, float *to)
+{
+    double normal[INIT_RUN];
+    if (t->init.rule == WL_INIT_NORMAL) wl_random_normals(seed, stream, first, n, normal);
+    for (size_t i = 0; i < n; i++) {
+        switch (t->init.rule) {
+        case WL_INIT_CONSTANT: to[i] = (float)t->init.scale; break;
+        case WL_INIT_NORMAL: to[i] = (float)(t->init.scale * normal[i]); break;
+        case WL_INIT_UNIFORM:
+            to[i] = (float)(t->init.scale * (2 * wl_random_uniform(seed, stream, first + i) - 1));
+            break;
+        }
+    }
+}
+
 static void init_values(const struct wl_tensor *t, uint64_t seed, float *to)
 {
     uint64_t stream = wl_hash_text(t->name);
     size_t n = (size_t)wl_dims_count(&t->dims);
 #pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < n; i++) {
-        switch (t->init.rule) {
-        case WL_INIT_CONSTANT: to[i] = (float)t->init.scale; break;
-        case WL_INIT_NORMAL: to[i] = (float)(t->init.scale * wl_random_normal(seed, stream, i)); break;
-        case WL_INIT_UNIFORM: to[i] = (float)(t->init.scale * (2 * wl_random_uniform(seed, stream, i) - 1)); break;
-        }
-    }
+    for (size_t at = 0; at < n; at += INIT_RUN)
+        init_run(t, seed, stream, at, n - at < INIT_RUN ? n - at : INIT_RUN, to + at);
 }
 
 static int read_buf(const struct wl_plan *p, const struct wl_buf *b, float *to, struct wl_err *e)

@@ -105,7 +105,7 @@ static double chance(const struct wl_blas *blas, const struct plain *p, const do
     for (size_t g = 0; g < GRID; g++) hinge_direction(p, grid[g], u + g * p->n);
     for (size_t d = 0; d < draws; d++) {
         double best = 0, squares = 0;
-        wl_random_normals(key, d, p->n, z);
+        wl_random_normals(key, d, 0, p->n, z);
         remove_line(p, z);
         for (size_t i = 0; i < p->n; i++) squares += z[i] * z[i];
         blas->dgemv(CblasColMajor, CblasTrans, (int)p->n, GRID, 1, u, (int)p->n, z, 1, 0, dots, 1);

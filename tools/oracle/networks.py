@@ -98,7 +98,8 @@ class Network:
 def losses(result, labels):
     """The main head's loss, the auxiliary one's (0 where there is none), and the sum that is trained."""
     entropy = torch.nn.functional.cross_entropy
-    main, aux = result if isinstance(result, tuple) else (result, None)
+    heads = [r.float() if r.dtype == torch.bfloat16 else r for r in (result if isinstance(result, tuple) else (result,))]
+    main, aux = heads if len(heads) > 1 else (heads[0], None)
     loss = entropy(main, labels)
     other = entropy(aux, labels) if aux is not None else torch.zeros_like(loss)
     return loss, other, loss + AUX_WEIGHT * other

@@ -18,15 +18,15 @@ struct oracle_inputs {
 };
 void oracle_fill(struct wl_plan *p, const struct wl_model_net *net, struct oracle_inputs in);
 
-/* The L2 norm of x [n], and its dot products with vectors of +-1 that belong to the name. The mean of the squared
- * differences of two tensors' projections is an estimate of their squared distance that leaves no element out. */
-enum { ORACLE_PROJECTIONS = 8 };
-struct oracle_print {
-    double norm, projection[ORACLE_PROJECTIONS];
-};
-struct oracle_print oracle_print(const char *name, const float *x, size_t n);
+/* Whether the parameter of that name is what a batch norm adds. */
+bool oracle_is_norm_bias(const struct wl_graph *g, const char *name);
 
-/* The distance from the golden print [norm, projections ...], estimated from the projections that it has. */
-double oracle_distance(const struct oracle_print *ours, const struct wl_json *golden);
+/* A golden print is [L2 norm, dot products with vectors of +-1 that belong to the name]: at most so many. The mean of
+ * the squared differences of two tensors' products is an estimate of their squared distance that leaves no element out.
+ */
+enum { ORACLE_PROJECTIONS = 8 };
+
+/* The distance of x [n] from the tensor of that print, estimated. */
+double oracle_distance(const char *name, const float *x, size_t n, const struct wl_json *golden);
 
 #endif
