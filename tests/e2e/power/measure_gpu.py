@@ -91,7 +91,8 @@ with tempfile.TemporaryDirectory() as folder:
     with open(os.path.join(folder, "s.json"), encoding="utf-8") as f:
         s = json.load(f)
     expect(near(s["power_capped_pct"], 30, 0.05) and near(s["thermal_capped_pct"], 10, 0.05), "shares of time", s)
-    expect(len(s["notes"]) == 1 and "not alone on it: 1 process of others" in s["notes"][0], "company", s)
+    notes = [n for n in s["notes"] if "shared node" not in n]  # another test that measures on this machine
+    expect(len(notes) == 1 and "not alone on it: 1 process of others" in notes[0], "company", s)
     for text in ("held down    30.", "of the time by the power limit", "note         GPU-a0000000", "every "):
         expect(text in r.stderr, f"{text} in the summary", r.stderr)
     r = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", "1"], cwd=folder, text=True, capture_output=True)
