@@ -1,6 +1,7 @@
 """A simulated machine with GPUs whose limits live in a file, for the tests of caps."""
 import os
 import struct
+import signal
 import subprocess
 import tempfile
 import time
@@ -54,8 +55,10 @@ class Rig:
                 *options, "--", *job]
 
     def start(self, *options, job=("sleep", "30"), env=None):
+        """With SIGHUP as on a terminal: under nohup it would be ignored, and measure keeps to that."""
         return subprocess.Popen(self.command(*options, job=job), env={**self.env, **(env or {})}, text=True,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+                                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
 
     def run(self, *command, env=None):
         return subprocess.run(command, env={**self.env, **(env or {})}, text=True, capture_output=True, check=False)
