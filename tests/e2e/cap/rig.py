@@ -1,7 +1,6 @@
 """A simulated machine with GPUs whose limits live in a file, for the tests of caps."""
 import os
 import struct
-import signal
 import subprocess
 import tempfile
 import time
@@ -56,9 +55,9 @@ class Rig:
 
     def start(self, *options, job=("sleep", "30"), env=None):
         """With SIGHUP as on a terminal: under nohup it would be ignored, and measure keeps to that."""
-        return subprocess.Popen(self.command(*options, job=job), env={**self.env, **(env or {})}, text=True,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
-                                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+        command = ["env", "--default-signal=HUP", *self.command(*options, job=job)]
+        return subprocess.Popen(command, env={**self.env, **(env or {})}, text=True, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, start_new_session=True)
 
     def run(self, *command, env=None):
         return subprocess.run(command, env={**self.env, **(env or {})}, text=True, capture_output=True, check=False)
