@@ -4,18 +4,21 @@
 
 #include <math.h>
 
-/* Instants are a sampling period apart, or further where a long run would have more than MOST of them; a reading counts
- * for the instant it falls on, several of one device there by their mean. */
+/* Instants are a sampling period apart, or further where a long run would have more than MOST of them, or all devices
+ * together more than MOST_VALUES; a reading counts for the instant it falls on, several of one device there by their
+ * mean. None where the span is empty. */
 struct instants {
     int64_t begin_ns, width_ns;
     size_t n;
 };
 
-static struct instants instants_of(int64_t t0_ns, int64_t t1_ns, double period_s)
+static struct instants instants_of(int64_t t0_ns, int64_t t1_ns, double period_s, size_t devices)
 {
-    enum { MOST = 20000 };
+    enum { MOST = 20000, MOST_VALUES = 16000000 };
     struct instants at = { .begin_ns = t0_ns, .width_ns = (int64_t)(period_s * WL_NS_PER_S) };
-    int64_t least = (t1_ns - t0_ns) / MOST + 1;
+    if (t1_ns <= t0_ns) return at;
+    int64_t shared = MOST_VALUES / (int64_t)devices + 1, most = shared < MOST ? shared : MOST;
+    int64_t least = (t1_ns - t0_ns) / most + 1;
     if (at.width_ns < least) at.width_ns = least;
     at.n = (size_t)((t1_ns - t0_ns) / at.width_ns);
     return at;
@@ -38,15 +41,15 @@ static bool same_quantity(const struct wl_channel_row *a, const struct wl_channe
 }
 
 static struct wl_variation_row variation_of(const struct wl_channel_rows *channels, const struct wl_series *series,
-                                            size_t first, const struct instants *at, struct wl_arena *a)
+                                            size_t first, size_t devices, const struct instants *at, struct wl_arena *a)
 {
     const struct wl_channel_row *c = &channels->v[first];
-    double *v = wl_new_array(a, double, channels->n * at->n);
-    size_t *count = wl_new_array(a, size_t, at->n), devices = 0;
+    double *v = wl_new_array(a, double, devices * at->n);
+    size_t *count = wl_new_array(a, size_t, at->n), device = 0;
     bool simulated = false;
     for (size_t i = first; i < channels->n; i++) {
         if (!same_quantity(c, &channels->v[i])) continue;
-        place(&series[i], at, v + devices++ * at->n, count);
+        place(&series[i], at, v + device++ * at->n, count);
         simulated = simulated || channels->v[i].simulated;
     }
     struct wl_variation r = wl_variation_of(v, devices, at->n, 0.95, (uint64_t)c->run ^ wl_hash_text(c->quantity), a);
@@ -70,6 +73,13 @@ static struct wl_variation_row variation_of(const struct wl_channel_rows *channe
     };
 }
 
+static size_t count_devices(const struct wl_channel_rows *channels, size_t first)
+{
+    size_t n = 0;
+    for (size_t i = first; i < channels->n; i++) n += same_quantity(&channels->v[first], &channels->v[i]);
+    return n;
+}
+
 /* Channels in %, one for each quantity: the first of them, unless another scope of the quantity came before. */
 static bool leads(const struct wl_channel_rows *channels, size_t i)
 {
@@ -83,13 +93,14 @@ static bool leads(const struct wl_channel_rows *channels, size_t i)
 size_t wl_derive_variations(const struct wl_channel_rows *channels, const struct wl_series *series, int64_t t0_ns,
                             int64_t t1_ns, double period_s, struct wl_variation_row **out, struct wl_arena *a)
 {
-    struct instants at = instants_of(t0_ns, t1_ns, period_s);
     size_t n = 0;
     *out = wl_new_array(a, struct wl_variation_row, channels->n);
     for (size_t i = 0; i < channels->n; i++) {
         if (!leads(channels, i)) continue;
+        size_t devices = count_devices(channels, i);
+        struct instants at = instants_of(t0_ns, t1_ns, period_s, devices);
         struct wl_arena *scratch = wl_arena_new(a);
-        struct wl_variation_row row = variation_of(channels, series, i, &at, scratch);
+        struct wl_variation_row row = variation_of(channels, series, i, devices, &at, scratch);
         if (!isnan(row.mean)) (*out)[n++] = row;
         wl_arena_free(scratch);
     }
