@@ -140,13 +140,21 @@ struct wl_tensor *wl_mean_square(struct wl_graph *g, const char *name, struct wl
 
 /* ---- optimiser and schedule ------------------------------------------------------------------------------ */
 
-/* SGD as PyTorch writes it: d = g + weight_decay * w;  v = momentum * v + d;  w -= lr * (nesterov ? d + momentum * v
- * : v). v starts at 0. */
+/* The optimisers, as PyTorch writes them. t counts the optimiser steps of the training from 1.
+ *   sgd    d = g + weight_decay * w;  v = momentum * v + d;  w -= lr * (nesterov ? d + momentum * v : v)
+ *   adam   d = g + weight_decay * w;  m = beta1 * m + (1 - beta1) * d;  v = beta2 * v + (1 - beta2) * d^2;
+ *          w -= lr * m/(1 - beta1^t) / (sqrt(v/(1 - beta2^t)) + eps)
+ *   adamw  as adam with d = g, and w *= 1 - lr * weight_decay before the step
+ * v and m start at 0. Kingma and Ba 2015, arXiv:1412.6980; Loshchilov and Hutter 2019, arXiv:1711.05101. */
 struct wl_optim {
-    const char *kind; /* "sgd"; NULL counts as that */
+    const char *kind; /* NULL counts as "sgd" */
     double momentum, weight_decay;
     bool nesterov;
-    bool decay_weights_only; /* spare batch-norm parameters and biases; default: all decay, as torchvision's recipe */
+    double beta1, beta2; /* adam, adamw; 0 counts as 0.9 and 0.999 */
+    double eps;          /* ... ; 0 counts as 1e-8 */
+    /* Spare what a normalisation scales and adds, and biases, as BERT's recipe; default: all decay, as torchvision's.
+     */
+    bool decay_weights_only;
 };
 
 /* Learning rate over training. The peak is lr, or lr * global_batch/256 with `scale` (linear scaling rule, Goyal et
@@ -254,7 +262,8 @@ int wl_plan_average_statistics(struct wl_plan *p, struct wl_err *e) WL_MUST_CHEC
 
 /* ---- state: what a checkpoint keeps ---------------------------------------------------------------------- */
 
-/* In the graph's order: each parameter, each optimiser buffer ("NAME.momentum"), each running statistic. Read and
+/* In the graph's order: each parameter, each optimiser buffer ("NAME.momentum"; of adam
+ * "NAME.exp_avg" and "NAME.exp_avg_sq"), each running statistic. Read and
  * written as plain f32, whatever the plan's layout is; reading back what was written gives the same bits. */
 enum wl_state_kind { WL_STATE_PARAM, WL_STATE_OPTIM, WL_STATE_STATISTIC };
 struct wl_state {

@@ -38,10 +38,6 @@ static int check_opts(const struct wl_plan_opts *o, struct wl_err *e)
         return wl_fail(e, WL_EINVAL, "micro-batches is %d, expected at least 0", o->micro_batches);
     if (o->conv == WL_CONV_AUTO && !o->choices)
         return wl_fail(e, WL_EINVAL, "convolutions are chosen by measurement, but there is no table of choices");
-    if (!(o->optim.momentum >= 0 && o->optim.momentum < 1))
-        return wl_fail(e, WL_EINVAL, "momentum is %g, expected 0 <= momentum < 1", o->optim.momentum);
-    if (!(o->optim.weight_decay >= 0))
-        return wl_fail(e, WL_EINVAL, "weight decay is %g, expected at least 0", o->optim.weight_decay);
     return 0;
 }
 
@@ -164,7 +160,8 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     p->seed = opts->seed;
     p->threads = opts->threads ? opts->threads : omp_get_max_threads();
     p->micro_batches = opts->micro_batches ? opts->micro_batches : 1;
-    if (!(p->optim_ops = wl_optim_find(opts->optim.kind, e))) return WL_EINVAL;
+    rc = wl_optim_init(&p->optim, &p->optim_ops, e);
+    if (rc) return rc;
     p->program = (struct wl_program) {
         .arena = a,
         .graph = g,

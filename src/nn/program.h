@@ -216,6 +216,7 @@ struct wl_optim_span {
     float *slot[2];
     size_t n;
     float scale, decay;
+    int64_t step; /* of the training, from 1 */
 };
 struct wl_optim_ops {
     const char *name;
@@ -223,6 +224,8 @@ struct wl_optim_ops {
     const char *slot_name[2]; /* in checkpoints */
     void (*step)(const struct wl_optim *o, const struct wl_optim_span *s, double lr);
 };
-const struct wl_optim_ops *wl_optim_find(const char *kind, struct wl_err *e);
+
+/* Finds the optimiser that o names, puts the defaults into o and checks it. WL_EINVAL names the field. */
+int wl_optim_init(struct wl_optim *o, const struct wl_optim_ops **ops, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -147,6 +147,7 @@ static void update_params(struct wl_plan *p, double lr)
             .n = to - from,
             .scale = 1 / (float)(ranks * p->micros),
             .decay = decay,
+            .step = p->updates + 1,
         };
         for (int k = 0; k < p->optim_ops->slots; k++) span.slot[k] = p->slot[k] + from;
         p->optim_ops->step(&p->optim, &span, lr);
