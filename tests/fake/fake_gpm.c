@@ -1,5 +1,5 @@
 /* Profiling counters of the fake NVML: a sample is the time at which it was taken. */
-#include "fake_device.h"
+#include "fake_nvml.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ struct nvmlGpmSample_st {
 nvmlReturn_t nvmlGpmQueryDeviceSupport(nvmlDevice_t d, nvmlGpmSupport_t *support)
 {
     if (support->version != NVML_GPM_VERSION) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    support->isSupportedDevice = !isnan(fake_device.gpm[0]);
+    support->isSupportedDevice = !isnan(fake.script.gpm[0]);
     return fake_enter(d, "GpmQueryDeviceSupport");
 }
 
@@ -29,14 +29,14 @@ nvmlReturn_t nvmlGpmSampleFree(nvmlGpmSample_t sample)
 
 nvmlReturn_t nvmlGpmSampleGet(nvmlDevice_t d, nvmlGpmSample_t sample)
 {
-    if (fake_device.gpm_denied) return NVML_ERROR_NO_PERMISSION;
+    if (fake.script.gpm_denied) return NVML_ERROR_NO_PERMISSION;
     sample->t_s = fake_time_s();
     return fake_enter(d, "GpmSampleGet");
 }
 
 static void answer(nvmlGpmMetric_t *m)
 {
-    const double *shares = fake_device.gpm;
+    const double *shares = fake.script.gpm;
     m->nvmlReturn = NVML_SUCCESS;
     switch (m->metricId) {
     case NVML_GPM_METRIC_SM_UTIL: m->value = shares[0]; break;
@@ -46,7 +46,7 @@ static void answer(nvmlGpmMetric_t *m)
     case NVML_GPM_METRIC_PCIE_TX_PER_SEC:
     case NVML_GPM_METRIC_PCIE_RX_PER_SEC:
     case NVML_GPM_METRIC_NVLINK_TOTAL_TX_PER_SEC:
-    case NVML_GPM_METRIC_NVLINK_TOTAL_RX_PER_SEC: m->value = fake_device.links_mib_s; break;
+    case NVML_GPM_METRIC_NVLINK_TOTAL_RX_PER_SEC: m->value = fake.script.links_mib_s; break;
     default: m->nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
     }
 }

@@ -1,5 +1,5 @@
 /* Who is on a GPU of the fake NVML, and its record of utilisation. */
-#include "fake_device.h"
+#include "fake_nvml.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,11 +8,11 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t d, unsigned *c
 {
     nvmlReturn_t rc = fake_enter(d, "GetComputeRunningProcesses");
     if (rc != NVML_SUCCESS) return rc;
-    bool fits = *count >= fake_device.n_pids;
-    *count = fake_device.n_pids;
+    bool fits = *count >= fake.script.n_pids;
+    *count = fake.script.n_pids;
     if (!fits) return NVML_ERROR_INSUFFICIENT_SIZE;
-    for (unsigned i = 0; i < fake_device.n_pids; i++)
-        to[i] = (nvmlProcessInfo_t) { .pid = fake_device.pids[i],
+    for (unsigned i = 0; i < fake.script.n_pids; i++)
+        to[i] = (nvmlProcessInfo_t) { .pid = fake.script.pids[i],
                                       .usedGpuMemory = 1ull << 30,
                                       .gpuInstanceId = 0xffffffff,
                                       .computeInstanceId = 0xffffffff };
@@ -31,7 +31,7 @@ nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t d, int type, unsigned long long s
     unsigned room = *count, n = 0;
     *count = KEPT;
     if (!to) return NVML_SUCCESS;
-    long newest = (long)floor(fmin(fake_time_s(), fake_device.stale_s) * 6);
+    long newest = (long)floor(fmin(fake_time_s(), fake.script.stale_s) * 6);
     for (long k = newest - KEPT + 1; k <= newest && n < room; k++) {
         unsigned long long stamp_us = 1700000000000000ull + (unsigned long long)(k + KEPT) * 166667;
         if (stamp_us > since_us) to[n++] = (nvmlSample_t) { .timeStamp = stamp_us, .sampleValue.uiVal = 50 };

@@ -1,6 +1,6 @@
 /* Preloaded into wattlaw: what sensors of a kernel and clocks do on a bad day. $WATTLAW_FAULT names a file; while it is
- * there, its words act: "read PART ERRNO": reads of files whose path holds PART fail with that number (EIO 5, ENODEV 19,
- * EACCES 13); "wall SECONDS": the wall clock is so far ahead. */
+ * there, its words act: "read PART ERRNO": reads of files whose path holds PART fail with that number (EIO 5, ENODEV
+ * 19, EACCES 13); "wall SECONDS": the wall clock is so far ahead. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,77 @@
+/* nvmlDeviceGetFieldValues: each value has its own return code. */
+#include "fake_nvml.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Below 32 bits' end at the start, so that a test sees it start over. */
+static const double pcie_before = 4294967296.0 - 1048576;
+
+static double of_scope(unsigned scope, double gpu_w)
+{
+    double module_w = fake.script.module_w;
+    if (module_w <= 0) return gpu_w;
+    if (scope == NVML_POWER_SCOPE_MODULE) return gpu_w + module_w;
+    return scope == NVML_POWER_SCOPE_MEMORY ? gpu_w / 4 : gpu_w;
+}
+
+static void set_count(nvmlFieldValue_t *f, double count)
+{
+    f->valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
+    f->value.ullVal = (unsigned long long)count;
+}
+
+static void answer_scoped_energy(nvmlDevice_t d, nvmlFieldValue_t *f)
+{
+    double gpu_w = fake_power_mw(d) * 1e-3;
+    if (f->scopeId != NVML_POWER_SCOPE_GPU && fake.script.module_w <= 0)
+        f->nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+    else
+        set_count(f, fake_energy_j(d) * of_scope(f->scopeId, gpu_w) / gpu_w * 1e3);
+}
+
+static void answer_nvlink(nvmlFieldValue_t *f, double bytes)
+{
+    if (f->scopeId == NVML_ALL_LINKS)
+        set_count(f, bytes / 1024);
+    else
+        f->nvmlReturn = NVML_ERROR_INVALID_ARGUMENT;
+}
+
+static void answer(nvmlDevice_t d, nvmlFieldValue_t *f)
+{
+    const struct fake_script *s = &fake.script;
+    double t = fake_time_s(), bytes = s->links_mib_s * 1048576 * t;
+    switch (f->fieldId) {
+    case NVML_FI_DEV_POWER_INSTANT:
+        f->value.uiVal = (unsigned)lround(of_scope(f->scopeId, fake_power_mw(d) * 1e-3) * 1e3);
+        break;
+    case NVML_FI_DEV_POWER_AVERAGE: f->value.uiVal = fake_mean_power_mw(d); break;
+    case NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION: set_count(f, fake_energy_j(d) * 1e3); break;
+    case NVML_FI_DEV_ENERGY: answer_scoped_energy(d, f); break;
+    case NVML_FI_DEV_MEMORY_TEMP: f->value.uiVal = (unsigned)lround(s->memory_c); break;
+    case NVML_FI_DEV_PERF_POLICY_POWER: set_count(f, fake_capped_s(d) * 1e9); break;
+    case NVML_FI_DEV_PERF_POLICY_THERMAL: set_count(f, s->thermal * t * 1e9); break;
+    case NVML_FI_DEV_PERF_POLICY_BOARD_LIMIT:
+    case NVML_FI_DEV_PERF_POLICY_RELIABILITY:
+    case NVML_FI_DEV_PERF_POLICY_SYNC_BOOST: set_count(f, 0); break;
+    case NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX:
+    case NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX: answer_nvlink(f, bytes); break;
+    case NVML_FI_DEV_PCIE_COUNT_TX_BYTES:
+    case NVML_FI_DEV_PCIE_COUNT_RX_BYTES: f->value.uiVal = (unsigned)fmod(pcie_before + bytes, 4294967296.0); break;
+    default: f->nvmlReturn = NVML_ERROR_INVALID_ARGUMENT;
+    }
+}
+
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t d, int n, nvmlFieldValue_t *values)
+{
+    FAKE_ENTER(d, "GetFieldValues");
+    for (int i = 0; i < n; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%u", values[i].fieldId);
+        values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+        values[i].nvmlReturn = fake_fault(d, id);
+        if (values[i].nvmlReturn == NVML_SUCCESS) answer(d, &values[i]);
+    }
+    return NVML_SUCCESS;
+}
