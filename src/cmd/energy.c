@@ -15,7 +15,7 @@ struct energy_options {
     int64_t drop_epochs;
     struct wl_footprint footprint;
     const char *target;
-    bool json;
+    bool all, json;
 };
 
 static const struct wl_opt options[] = {
@@ -35,14 +35,18 @@ static const struct wl_opt options[] = {
       .type = WL_STR,
       .offset = offsetof(struct energy_options, target),
       .help = "METRIC=VALUE: epochs, time and energy until a metric reaches a value" },
+    { .name = "all",
+      .type = WL_FLAG,
+      .offset = offsetof(struct energy_options, all),
+      .help = "every group in full, however many there are" },
     WL_SOURCE_OPT_ROWS(struct energy_options),
     WL_OPT_END
 };
 
 static const char *between(const struct wl_energy_term *t, struct wl_arena *a)
 {
-    if (isnan(t->lo)) return ", no error estimate";
-    return wl_strf(a, ", 95 %% interval %s to %s", wl_words_number(t->lo, a), wl_words_number(t->hi, a));
+    const char *range = wl_words_range(t->lo, t->hi, a);
+    return range ? wl_strf(a, ", 95 %% interval %s", range) : ", no error estimate";
 }
 
 /* ---- text ---- */
@@ -80,11 +84,18 @@ static void print_drivers(const struct wl_energy_group *g, struct wl_arena *a)
            g->drivers_r2, g->vif);
 }
 
+/* " (0.96 to 1.1)": the interval of the measurement, where the source tells it. */
+static const char *measured_to(const struct wl_energy_group *g, struct wl_arena *a)
+{
+    const char *range = wl_words_range(g->kwh_lo, g->kwh_hi, a);
+    return range ? wl_strf(a, " (%s)", range) : "";
+}
+
 static void print_group(const struct energy_options *o, const struct wl_energy_group *g, struct wl_arena *a)
 {
     printf("%s%s%s\n", g->title, g->simulated ? " (simulated)" : "", g->estimated ? " (estimated energy)" : "");
     if (g->n) {
-        printf("  energy     %s kWh in %s worker-hours, %s\n", wl_words_number(g->kwh, a),
+        printf("  energy     %s kWh%s in %s worker-hours, %s\n", wl_words_number(g->kwh, a), measured_to(g, a),
                wl_words_number(g->worker_h, a), wl_words_count(g->n, "run", a));
         printf("  rate       %s kWh a worker-hour (mean of runs; of the sums %s)", wl_words_number(g->rate, a),
                wl_words_number(g->rate_of_sums, a));
@@ -103,9 +114,41 @@ static void print_group(const struct energy_options *o, const struct wl_energy_g
     for (size_t i = 0; i < g->notes.n; i++) printf("  note       %s\n", g->notes.v[i]);
 }
 
+/* More groups than this are a table of a line each, unless all are asked for. */
+enum { MOST_IN_FULL = 6 };
+
+static bool in_full(const struct energy_options *o, size_t groups) { return o->all || groups <= MOST_IN_FULL; }
+
+static void overview_row(struct wl_table *t, const struct wl_energy_group *g)
+{
+    wl_table_cellf(t, "%s%s%s", g->title, g->simulated ? " (simulated)" : "", g->estimated ? " (estimated)" : "");
+    wl_table_int(t, (double)g->n);
+    wl_table_real(t, g->n ? g->kwh : NAN, 4);
+    wl_table_cell(t, wl_words_range(g->n ? g->kwh_lo : NAN, g->kwh_hi, t->arena));
+    wl_table_real(t, g->n ? g->worker_h : NAN, 4);
+    wl_table_real(t, g->rate, 4);
+    wl_table_real(t, 100 * g->rate_cv, 3);
+    wl_table_real(t, g->slope.value, 4);
+    wl_table_real(t, g->exponent.value, 3);
+    wl_table_int(t, g->notes.n ? (double)g->notes.n : NAN);
+    wl_table_row(t);
+}
+
+static void print_overview(const struct wl_energy_result *r, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    static const char *const heads[] = { "group",     "runs",        "kWh",          "95 %",     "worker-hours",
+                                         "kWh per h", "variation %", "slope, kWh/h", "exponent", "notes" };
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i > 0);
+    for (size_t i = 0; i < r->n; i++) overview_row(&t, &r->groups[i]);
+    wl_table_print(&t, stdout, wl_table_width(stdout));
+    printf("\n%zu groups: --all shows each in full, --by COLUMNS makes other ones\n", r->n);
+}
+
 static void print_result(const struct energy_options *o, const struct wl_energy_result *r, struct wl_arena *a)
 {
-    for (size_t i = 0; i < r->n; i++) {
+    if (!in_full(o, r->n)) print_overview(r, a);
+    for (size_t i = 0; i < r->n && in_full(o, r->n); i++) {
         if (i) putchar('\n');
         print_group(o, &r->groups[i], a);
     }
@@ -190,7 +233,10 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
         print_json(o, rest->args.v[0], &found, a);
     } else {
         print_result(o, &found.energy, a);
-        wl_print_normalised(&found.scaling, a);
+        if (in_full(o, found.scaling.n))
+            wl_print_normalised(&found.scaling, a);
+        else
+            printf("\nepochs of %zu groups by worker count: --all\n", found.scaling.n);
         if (o->target) wl_print_target(&found.target, a);
     }
     return any_run(&found.energy) ? WL_EXIT_OK : WL_EXIT_FAILED;

@@ -17,10 +17,7 @@ int wl_target_parse(const char *text, const char **metric, double *value, struct
 static void ratio_cells(struct wl_table *t, const struct wl_estimate *r)
 {
     wl_table_aligned(t, r->value);
-    if (isnan(r->lo) || isnan(r->hi))
-        wl_table_cell(t, NULL);
-    else
-        wl_table_cellf(t, "%s to %s", wl_words_number(r->lo, t->arena), wl_words_number(r->hi, t->arena));
+    wl_table_cell(t, wl_words_range(r->lo, r->hi, t->arena));
 }
 
 static void ratio_columns(struct wl_table *t, const char *name)

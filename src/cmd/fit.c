@@ -132,14 +132,6 @@ static void print_shape(const struct wl_law_result *r, const struct wl_law_group
     print_departures(g, a);
 }
 
-static void interval_cell(struct wl_table *t, double lo, double hi)
-{
-    if (isnan(lo) || isnan(hi))
-        wl_table_cell(t, NULL);
-    else
-        wl_table_cellf(t, "%s to %s", wl_words_number(lo, t->arena), wl_words_number(hi, t->arena));
-}
-
 static void print_worker_counts(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
@@ -160,9 +152,9 @@ static void print_worker_counts(const struct wl_law_group *g, enum wl_law_respon
         wl_table_int(&t, (double)c->epochs);
         wl_table_aligned(&t, c->response);
         wl_table_aligned(&t, c->fitted);
-        interval_cell(&t, c->fitted_lo, c->fitted_hi);
+        wl_table_cell(&t, wl_words_range(c->fitted_lo, c->fitted_hi, a));
         wl_table_aligned(&t, c->speedup.value);
-        interval_cell(&t, c->speedup.lo, c->speedup.hi);
+        wl_table_cell(&t, wl_words_range(c->speedup.lo, c->speedup.hi, a));
         wl_table_aligned(&t, c->efficiency);
         wl_table_aligned(&t, response == WL_LAW_ENERGY ? c->time_s : c->energy_j);
         wl_table_aligned(&t, c->energy_ratio.value);

@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/footprint.h"
 #include "cmd/measure_summary.h"
+#include "cmd/rules.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
 
 struct options {
-    const char *store, *name, *json;
+    const char *store, *name, *rules, *json;
     bool quiet, cap_dry_run;
     double grace_s, merge_wait_s, idle_s;
     struct wl_cap_request cap;
@@ -58,6 +59,7 @@ static const struct wl_opt rows[] = {
       .offset = offsetof(struct options, cap_dry_run),
       .help = "say what would be set on which device; set and run nothing" },
     WL_FOOTPRINT_OPT_ROWS(struct options, footprint),
+    WL_RULES_OPT_ROW(struct options, "say whether the measurement keeps these rules"),
     { .name = "json",
       .type = WL_STR,
       .offset = offsetof(struct options, json),
@@ -189,6 +191,27 @@ static int measured(const struct options *o, struct wl_run_how *how, struct wl_r
     return rc;
 }
 
+/* Is the run one of several nodes, whose stores are merged when all have ended? */
+static bool is_part(const struct options *o, const struct wl_team *team, struct wl_arena *a)
+{
+    return team && wl_team_shard(team, store_path(o, a), a);
+}
+
+/* Holds the stored run against the rules that are asked for; NULL: none, or it could not be read, which is said. */
+static const struct wl_rule_checks *check_rules(const struct options *o, const char *store, int64_t run,
+                                                struct wl_arena *a)
+{
+    struct wl_rule_checks *checks = wl_new(a, struct wl_rule_checks);
+    struct wl_store *s;
+    struct wl_err e;
+    if (!o->rules) return NULL;
+    int rc = wl_store_open(&s, store, WL_STORE_READ, a, &e);
+    if (rc == 0) rc = wl_rules_mlperf(s, run, checks, a, &e);
+    if (rc == 0 && !o->quiet) wl_rules_print(checks, stderr, a);
+    if (rc < 0) fprintf(stderr, "error: --rules: %s\n", e.msg);
+    return rc < 0 ? NULL : checks;
+}
+
 /* The leader of the node with rank 0 makes one run of what all nodes have stored. */
 static void merge_nodes(const struct options *o, const struct wl_team *team, struct wl_arena *a)
 {
@@ -196,11 +219,28 @@ static void merge_nodes(const struct options *o, const struct wl_team *team, str
     struct wl_err e;
     int64_t run;
     size_t nodes;
-    if (!team || !wl_team_leads(team) || !wl_team_first(team) || !wl_team_shard(team, store, a)) return;
-    if (wl_shards_gather(team, store, o->merge_wait_s, &run, &nodes, a, &e) < 0)
+    if (!wl_team_leads(team) || !wl_team_first(team)) return;
+    if (wl_shards_gather(team, store, o->merge_wait_s, &run, &nodes, a, &e) < 0) {
         fprintf(stderr, "error: %s\n", e.msg);
-    else if (!o->quiet)
-        fprintf(stderr, "  merged       run %lld in %s: %zu nodes\n", (long long)run, store, nodes);
+        return;
+    }
+    if (!o->quiet) fprintf(stderr, "  merged       run %lld in %s: %zu nodes\n", (long long)run, store, nodes);
+    check_rules(o, store, run, a);
+}
+
+/* What is said of a run that is stored. The rules ask for all nodes, so that of several the merged run is held against
+ * them. */
+static void tell(const struct options *o, const struct wl_team *team, const struct wl_run_result *r, struct wl_arena *a)
+{
+    bool part = is_part(o, team, a);
+    struct wl_err e;
+    if (!r->followed) {
+        if (!r->not_started && !o->quiet) wl_measure_print(r, r->run, r->store, &o->footprint, a);
+        const struct wl_rule_checks *rules = part ? NULL : check_rules(o, r->store, r->run, a);
+        if (o->json && wl_measure_json(o->json, r, r->run, r->store, &o->footprint, rules, a, &e) < 0)
+            fprintf(stderr, "error: %s\n", e.msg);
+    }
+    if (part) merge_nodes(o, team, a);
 }
 
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
@@ -231,11 +271,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
         fprintf(stderr, "error: %s: the run is not stored\n", e->msg);
     else if (r.not_started)
         fprintf(stderr, "error: %s\n", r.error);
-    else if (!o->quiet && !r.followed)
-        wl_measure_print(&r, r.run, r.store, &o->footprint, a);
-    if (rc == 0 && !r.followed && o->json && wl_measure_json(o->json, &r, r.run, r.store, &o->footprint, a, e) < 0)
-        fprintf(stderr, "error: %s\n", e->msg);
-    if (rc == 0) merge_nodes(o, how.team, a);
+    if (rc == 0) tell(o, how.team, &r, a);
     return status_of(&r);
 }
 

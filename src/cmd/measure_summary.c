@@ -332,7 +332,8 @@ static void json_caps(const struct wl_run_result *r, struct wl_json *root)
 }
 
 int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run, const char *store,
-                    const struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
+                    const struct wl_footprint *f, const struct wl_rule_checks *rules, struct wl_arena *a,
+                    struct wl_err *e)
 {
     struct wl_json *root = wl_json_root_object(a);
     wl_json_add_str(root, "store", store);
@@ -345,6 +346,7 @@ int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run
     struct wl_json *footprint = wl_json_add_object(root, "footprint");
     wl_footprint_json(f, footprint);
     wl_footprint_energy_json(f, chosen_kwh(r, &marks), footprint);
+    if (rules) wl_rules_json(rules, wl_json_add_object(root, "rules"));
     json_stats(r, root);
     json_held(r, root);
     json_caps(r, root);

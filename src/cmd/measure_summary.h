@@ -4,13 +4,16 @@
 
 #include "campaign/campaign.h"
 #include "cmd/footprint.h"
+#include "cmd/rules.h"
 
 /* Prints the summary of run `run` of the store at path `store` to stderr, since stdout is the command's. */
 void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const struct wl_footprint *f,
                       struct wl_arena *a);
 
-/* Writes it as JSON to a file; path "-" is stderr. Keys in docs/formats.md. */
+/* Writes it as JSON to a file; path "-" is stderr. `rules`: as they were checked, NULL: not. Keys in docs/formats.md.
+ */
 int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run, const char *store,
-                    const struct wl_footprint *f, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+                    const struct wl_footprint *f, const struct wl_rule_checks *rules, struct wl_arena *a,
+                    struct wl_err *e) WL_MUST_CHECK;
 
 #endif

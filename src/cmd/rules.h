@@ -22,6 +22,12 @@ struct wl_rule_checks {
 int wl_rules_mlperf(struct wl_store *s, int64_t run, struct wl_rule_checks *out, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;
 
+/* The row of the option --rules, over a struct `holder` whose field `rules` holds the choice. */
+#define WL_RULES_OPT_ROW(holder, text)                                                                           \
+    {                                                                                                            \
+        .name = "rules", .type = WL_CHOICE, .offset = offsetof(holder, rules), .choices = "mlperf", .help = text \
+    }
+
 void wl_rules_print(const struct wl_rule_checks *c, FILE *to, struct wl_arena *a);
 void wl_rules_json(const struct wl_rule_checks *c, struct wl_json *object);
 

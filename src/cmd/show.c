@@ -27,11 +27,7 @@ static const struct wl_opt show_rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct show_options, campaign),
       .help = "only this campaign of the store" },
-    { .name = "rules",
-      .type = WL_CHOICE,
-      .offset = offsetof(struct show_options, rules),
-      .choices = "mlperf",
-      .help = "with --run: does its measurement keep these rules? Exit status 1 where not" },
+    WL_RULES_OPT_ROW(struct show_options, "with --run: does its measurement keep these rules? Exit status 1 where not"),
     { .name = "json", .type = WL_FLAG, .offset = offsetof(struct show_options, json), .help = "print JSON" },
     WL_OPT_END,
 };

@@ -32,6 +32,12 @@ const char *wl_words_interval(double lo, double hi, int decimals, struct wl_aren
     return wl_strf(a, "%.*f to %.*f", decimals, lo, decimals, hi);
 }
 
+const char *wl_words_range(double lo, double hi, struct wl_arena *a)
+{
+    if (isnan(lo) || isnan(hi)) return NULL;
+    return wl_strf(a, "%s to %s", wl_words_number(lo, a), wl_words_number(hi, a));
+}
+
 const char *wl_words_energy_range(double lo_j, double hi_j, struct wl_arena *a)
 {
     if (isnan(lo_j) || isnan(hi_j)) return "";

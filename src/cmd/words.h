@@ -19,6 +19,9 @@ const char *wl_words_count(size_t n, const char *noun, struct wl_arena *a);
 /* "0.61 to 0.88" with so many decimals; NULL where an end is missing. */
 const char *wl_words_interval(double lo, double hi, int decimals, struct wl_arena *a);
 
+/* "0.613 to 0.884" in four digits; NULL where an end is missing. */
+const char *wl_words_range(double lo, double hi, struct wl_arena *a);
+
 /* " (670 to 680 J)": the 95 % interval of an energy; "" where it is not known. */
 const char *wl_words_energy_range(double lo_j, double hi_j, struct wl_arena *a);
 

@@ -22,10 +22,8 @@ static void note(struct wl_energy_group *g, struct wl_arena *a, const char *fmt,
 /* power_w: mean power of all devices of a run as another instrument or program reported it, an extra column. */
 static double identity_of(const struct wl_observations *obs, const struct wl_law_run *run)
 {
-    for (size_t c = 0; c < obs->n_extra; c++)
-        if (wl_streq(obs->extra[c].name, "power_w") && obs->extra[c].real)
-            return run->sum_energy_j / (obs->extra[c].real[run->row] * run->sum_time_s);
-    return NAN;
+    const double *power_w = wl_law_extra(obs, "power_w");
+    return power_w ? run->sum_energy_j / (power_w[run->row] * run->sum_time_s) : NAN;
 }
 
 static void collect(struct wl_energy_group *g, const struct wl_observations *obs, const struct wl_law_part *part,
@@ -51,12 +49,16 @@ static void collect(struct wl_energy_group *g, const struct wl_observations *obs
         run->local_batch = obs->local_batch[from->row];
         run->worker_h = from->sum_time_s * from->workers / seconds_per_hour;
         run->kwh = from->sum_energy_j / joules_per_kwh;
+        run->kwh_lo = from->sum_energy_lo_j / joules_per_kwh;
+        run->kwh_hi = from->sum_energy_hi_j / joules_per_kwh;
         run->rate = run->kwh / run->worker_h;
         run->samples_per_worker_h = from->sum_samples / run->worker_h;
         run->updates_per_worker_h = from->sum_updates / run->worker_h;
         run->identity = identity_of(obs, from);
         parts += from->paired < from->epochs;
         g->kwh += run->kwh;
+        g->kwh_lo += run->kwh_lo;
+        g->kwh_hi += run->kwh_hi;
         g->worker_h += run->worker_h;
     }
     if (parts)

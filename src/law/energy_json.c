@@ -18,6 +18,7 @@ static void add_run(struct wl_json *array, const struct wl_energy_run *r)
     wl_json_add_number(o, "local_batch", r->local_batch);
     wl_json_add_real(o, "worker_h", r->worker_h);
     wl_json_add_real(o, "kwh", r->kwh);
+    wl_law_json_interval(o, "kwh_ci95", r->kwh_lo, r->kwh_hi);
     wl_json_add_real(o, "kwh_per_worker_h", r->rate);
     wl_json_add_real(o, "samples_per_worker_h", r->samples_per_worker_h);
     wl_json_add_real(o, "updates_per_worker_h", r->updates_per_worker_h);
@@ -33,6 +34,7 @@ static void add_group(struct wl_json *array, const struct wl_energy_group *g)
     wl_json_add_bool(o, "simulated", g->simulated);
     wl_json_add_int(o, "runs", (int64_t)g->n);
     wl_json_add_real(o, "kwh", g->kwh);
+    wl_law_json_interval(o, "kwh_ci95", g->kwh_lo, g->kwh_hi);
     wl_json_add_real(o, "worker_h", g->worker_h);
     struct wl_json *rate = wl_json_add_object(o, "kwh_per_worker_h");
     wl_json_add_real(rate, "mean", g->rate);

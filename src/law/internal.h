@@ -31,6 +31,9 @@ const char *wl_law_title(const struct wl_law_part *part, struct wl_arena *a);
 /* Sum of members of counts. */
 void wl_law_add_counts(struct wl_law_counts *sum, const struct wl_law_counts *c);
 
+/* A further column of numbers by name; NULL: the table has none. */
+const double *wl_law_extra(const struct wl_observations *obs, const char *name);
+
 /* Rows to runs: g->runs, counts, scaling, flags and the notes about rows. */
 void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *obs, const struct wl_law_part *part,
                          const struct wl_law_options *options, struct wl_arena *a);

@@ -107,8 +107,9 @@ struct wl_law_run {
     size_t row;                    /* of the table: the first one used */
     /* Sums over the epochs used that have both a time and an energy; NAN where there is none, or a part unknown. */
     double sum_time_s, sum_energy_j, sum_samples, sum_updates;
-    size_t paired;      /* how many epochs that is */
-    double studentised; /* residual from the run_means line, t(df - 1); NAN where undefined */
+    double sum_energy_lo_j, sum_energy_hi_j; /* bounds of that energy: columns energy_lo_j and energy_hi_j */
+    size_t paired;                           /* how many epochs that is */
+    double studentised;                      /* residual from the run_means line, t(df - 1); NAN where undefined */
 };
 
 /* All runs at one worker count. Intervals of ratios to the smallest one, N0, are NAN where one side has fewer than two
@@ -461,6 +462,7 @@ struct wl_energy_run {
     const char *label;
     double workers, local_batch;
     double worker_h, kwh, rate;                        /* rate: kWh a worker-hour */
+    double kwh_lo, kwh_hi;                             /* how far its measurement may be off; NAN where not told */
     double samples_per_worker_h, updates_per_worker_h; /* NAN where not recorded */
     double identity; /* energy over power_w x time, 1 where they agree; NAN without power_w */
 };
@@ -479,6 +481,7 @@ struct wl_energy_group {
     struct wl_energy_run *runs; /* in order of workers */
     size_t n;
     double kwh, worker_h;          /* sums over runs */
+    double kwh_lo, kwh_hi;         /* sums of the bounds; NAN as soon as one run has none */
     double rate, rate_cv;          /* mean of the rates, and sd / mean */
     double rate_cv_lo, rate_cv_hi; /* BCa interval over runs; NAN below five runs */
     double rate_least, rate_most;

@@ -26,6 +26,13 @@ static int by_run_and_epoch(const void *a, const void *b)
     return (p->row > q->row) - (p->row < q->row);
 }
 
+const double *wl_law_extra(const struct wl_observations *obs, const char *name)
+{
+    for (size_t c = 0; c < obs->n_extra; c++)
+        if (wl_streq(obs->extra[c].name, name)) return obs->extra[c].real;
+    return NULL;
+}
+
 static bool usable(struct wl_law_counts *counts, const struct wl_observations *obs, size_t row, double response)
 {
     if (!(obs->workers[row] > 0) || isinf(obs->workers[row])) return counts->no_workers++, false;
@@ -69,6 +76,7 @@ static struct wl_law_run average(const struct wl_observations *obs, const struct
     for (size_t i = 0; i < n; i++) series[i] = log(v[i].response);
     v += drop, n -= drop;
     struct wl_law_run run = { .label = obs->run[v->row], .workers = obs->workers[v->row], .epochs = n };
+    const double *lo_j = wl_law_extra(obs, "energy_lo_j"), *hi_j = wl_law_extra(obs, "energy_hi_j");
     double time = 0, energy = 0, samples = 0;
     size_t times = 0, energies = 0;
     run.row = v->row;
@@ -83,10 +91,14 @@ static struct wl_law_run average(const struct wl_observations *obs, const struct
         run.paired++;
         run.sum_time_s += t;
         run.sum_energy_j += j;
+        run.sum_energy_lo_j += lo_j ? lo_j[v[i].row] : NAN;
+        run.sum_energy_hi_j += hi_j ? hi_j[v[i].row] : NAN;
         run.sum_samples += obs->samples[v[i].row];
         run.sum_updates += obs->updates[v[i].row];
     }
-    if (!run.paired) run.sum_time_s = run.sum_energy_j = run.sum_samples = run.sum_updates = NAN;
+    if (!run.paired)
+        run.sum_time_s = run.sum_energy_j = run.sum_samples = run.sum_updates = run.sum_energy_lo_j =
+            run.sum_energy_hi_j = NAN;
     run.y = wl_mean(run.epoch_y, n);
     run.samples = samples / (double)n;
     run.ln_time_s = times ? time / (double)times : NAN;

@@ -83,6 +83,8 @@ write("energy_gaps", [dict(row, energy_j="" if i % 3 == 0 else row["energy_j"], 
                       if row["local_batch"] == 32 and row["hardware"] == "a100"])
 write("energy_power", [dict(row, power_w=round(row["energy_j"] / row["time_s"] * (1.1 if row["workers"] == 4 else 1), 2))
                        for row in energy if row["hardware"] == "a100"], COLUMNS + ["power_w"])
+write("energy_bounds", [dict(row, energy_lo_j=round(0.98 * row["energy_j"]), energy_hi_j=round(1.03 * row["energy_j"]))
+                        for row in energy if row["local_batch"] == 64], COLUMNS + ["energy_lo_j", "energy_hi_j"])
 write("energy_two", [row for row in energy if row["local_batch"] == 32 and row["workers"] < 4
                      and row["hardware"] == "a100"])
 write("energy_one", [row for row in energy if row["local_batch"] == 32 and row["workers"] == 4

@@ -151,6 +151,16 @@ def energy_is_estimated_and_says_so(bench):
     check(r.stderr.count("  energy ") == 1 and "counter" not in r.stderr, r.stderr)
 
 
+def a_run_is_held_against_rules(bench):
+    bench.write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t / 10},gpu0,power_w,100\n" for t in range(20)))
+    r = bench.run("measure", "--sensors", "replay", "--replay-file", "power.csv", "--rules", "mlperf", "--json",
+                  "rules.json", "--", "sleep", "0.5")
+    contains(r.stderr, "MLPerf rule", "BROKEN  at least 60 s")
+    rules = json.loads(bench.read("rules.json"))["rules"]
+    check(not rules["kept"] and {c["state"] for c in rules["checks"]} == {"kept", "BROKEN"}, rules)
+    check("rules" not in summary(bench, "--", "true"))
+
+
 def a_short_run_is_described_in_words(bench):
     bench.write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t},gpu0,power_w,100\n" for t in range(100, 200)))
     r = bench.run("measure", "--sensors", "replay", "--replay-file", "power.csv", "--", "true")
@@ -248,7 +258,7 @@ def usage_is_explained(bench):
 
 main([a_run_is_named_by_user_mark_or_command, status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched, signals_reach_the_command,
       nohup_reaches_the_command, an_ignored_sigchld_hides_no_end, a_terminals_ctrl_c_reaches_the_command_once,
-      a_short_run_is_described_in_words, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
+      a_short_run_is_described_in_words, a_run_is_held_against_rules, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
       epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
       a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
