@@ -21,17 +21,9 @@ struct wl_model_net {
     struct wl_tensor *loss;   /* f32, mean over the samples */
 };
 
-/* What is used where the user says nothing. */
-struct wl_model_defaults {
-    int64_t image_size, local_batch;
-    double lr_256; /* learning rate of a global batch of 256; of others in proportion */
-    double momentum, weight_decay;
-};
-
 struct wl_model {
     const char *name;
-    const char *help; /* one line */
-    struct wl_model_defaults full, tiny;
+    int64_t image_size, tiny_image_size; /* pixels a side that each size is meant for; others are possible */
 
     /* Adds the network to an empty graph. WL_EINVAL: the graph's own error, an image too small for the network. */
     int (*build)(struct wl_graph *g, const struct wl_model_opts *opts, struct wl_model_net *net, struct wl_err *e);
@@ -77,8 +69,5 @@ extern const struct wl_model *const wl_models[]; /* NULL-terminated */
 
 /* A model by name, or NULL. */
 const struct wl_model *wl_model_find(const char *name);
-
-/* The defaults of a size. */
-const struct wl_model_defaults *wl_model_defaults(const struct wl_model *m, const char *size);
 
 #endif
