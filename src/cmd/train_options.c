@@ -19,7 +19,7 @@ const struct wl_opt wl_train_rows[] = {
     { "seed", WL_INT, AT(seed), "1", 0, 9e15,
       .help = "of the parameters, the order of samples and what is random in them" },
 
-    { "optimizer", WL_CHOICE, AT(optimizer), .choices = "sgd", .help = "default: the model's" },
+    { "optimizer", WL_CHOICE, AT(optimizer), .choices = "sgd|adam|adamw", .help = "default: the model's" },
     { "lr", WL_REAL, AT(lr), NULL, 0, 1e6,
       .help = "learning rate; default: the model's, some in proportion to the global batch" },
     { "lr-scale", WL_FLAG, AT(lr_scale), .help = "multiply it by global batch/256" },
@@ -34,6 +34,9 @@ const struct wl_opt wl_train_rows[] = {
     { "momentum", WL_REAL, AT(momentum), NULL, 0, 1, .help = "of SGD; default: the model's" },
     { "weight-decay", WL_REAL, AT(weight_decay), NULL, 0, 1, .help = "default: the model's" },
     { "decay-weights-only", WL_FLAG, AT(decay_weights_only), .help = "spare biases and the parameters of norms" },
+    { "beta1", WL_REAL, AT(beta1), "0.9", 1e-9, 1, .help = "adam, adamw: share of the old mean of gradients" },
+    { "beta2", WL_REAL, AT(beta2), "0.999", 1e-9, 1, .help = "adam, adamw: share of the old mean of their squares" },
+    { "eps", WL_REAL, AT(eps), "1e-8", 1e-30, 1, .help = "adam, adamw: added to the root of that mean" },
     { "nesterov", WL_FLAG, AT(nesterov), .help = "Nesterov's momentum" },
 
     { "workers", WL_INT, AT(workers), NULL, 1, 1024,

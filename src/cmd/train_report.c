@@ -121,7 +121,10 @@ static char *optimiser(const struct wl_train *t)
     if (t->schedule.kind == WL_LR_PLATEAU)
         wl_text_addf(&text, " (x %g after %d epochs without gain)", s->factor, s->patience);
     if (t->schedule.kind == WL_LR_STEP) wl_text_addf(&text, " (x %g every %g epochs)", s->factor, s->step_epochs);
-    if (wl_streq(o->optimizer, "sgd")) wl_text_addf(&text, ", momentum %g", o->momentum);
+    if (wl_streq(o->optimizer, "sgd"))
+        wl_text_addf(&text, ", momentum %g", o->momentum);
+    else
+        wl_text_addf(&text, ", betas %g and %g, eps %g", o->beta1, o->beta2, o->eps);
     wl_text_addf(&text, ", weight decay %g%s", o->weight_decay, o->decay_weights_only ? " of weights only" : "");
     return text.s;
 }

@@ -95,6 +95,9 @@ struct wl_plan_opts wl_train_plan_opts(const struct wl_train_opts *o)
                    .momentum = o->momentum,
                    .weight_decay = o->weight_decay,
                    .nesterov = o->nesterov,
+                   .beta1 = o->beta1,
+                   .beta2 = o->beta2,
+                   .eps = o->eps,
                    .decay_weights_only = o->decay_weights_only },
     };
 }
