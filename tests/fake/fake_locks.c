@@ -8,11 +8,40 @@ nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t d, int type, unsigned *mhz)
     return NVML_SUCCESS;
 }
 
+/* The memory runs at its highest clock, two thirds of it, or nearly rests. */
+enum { MEMORY_CLOCKS = 3, MEMORY_RESTS_MHZ = 405 };
+
+static void memory_clocks(unsigned mhz[MEMORY_CLOCKS])
+{
+    mhz[0] = fake_max_mhz(NVML_CLOCK_MEM);
+    mhz[1] = 2 * mhz[0] / 3;
+    mhz[2] = MEMORY_RESTS_MHZ;
+}
+
+nvmlReturn_t nvmlDeviceGetSupportedMemoryClocks(nvmlDevice_t d, unsigned *n, unsigned *mhz)
+{
+    FAKE_ENTER(d, "GetSupportedMemoryClocks");
+    unsigned room = *n;
+    *n = MEMORY_CLOCKS;
+    if (room < MEMORY_CLOCKS) return NVML_ERROR_INSUFFICIENT_SIZE;
+    memory_clocks(mhz);
+    return NVML_SUCCESS;
+}
+
+static bool runs_at(int type, unsigned mhz)
+{
+    unsigned clocks[MEMORY_CLOCKS];
+    memory_clocks(clocks);
+    for (int i = 0; i < MEMORY_CLOCKS; i++)
+        if (clocks[i] == mhz) return true;
+    return mhz == 0 || (type != NVML_CLOCK_MEM && mhz <= fake_max_mhz(type));
+}
+
 /* 0: unlocked. */
 static nvmlReturn_t lock_clock(nvmlDevice_t d, int type, unsigned mhz)
 {
     struct fake_limits l = fake_limits_get(d->index);
-    if (mhz > fake_max_mhz(type)) return NVML_ERROR_INVALID_ARGUMENT;
+    if (!runs_at(type, mhz)) return NVML_ERROR_INVALID_ARGUMENT;
     if (type == NVML_CLOCK_MEM)
         l.mem_mhz = mhz;
     else

@@ -66,7 +66,7 @@ unsigned fake_enforced_limit_mw(nvmlDevice_t d)
 }
 
 struct model_limits {
-    double limit_w, clock_mhz;
+    double limit_w, clock_mhz, mem_mhz;
 };
 
 static void set_limits_of(struct fake_input *in, const void *to)
@@ -74,13 +74,15 @@ static void set_limits_of(struct fake_input *in, const void *to)
     const struct model_limits *l = to;
     in->limit_w = l->limit_w;
     in->clock_mhz = l->clock_mhz;
+    in->mem_mhz = l->mem_mhz;
 }
 
 static void model_follows(nvmlDevice_t d, double limit_w)
 {
     const struct fake_input *in = fake_input_at(&d->model, INT64_MAX);
-    struct model_limits l = { limit_w, fake_limits_get(d->index).sm_mhz };
-    if (l.limit_w != in->limit_w || l.clock_mhz != in->clock_mhz)
+    struct fake_limits set = fake_limits_get(d->index);
+    struct model_limits l = { limit_w, set.sm_mhz, set.mem_mhz };
+    if (l.limit_w != in->limit_w || l.clock_mhz != in->clock_mhz || l.mem_mhz != in->mem_mhz)
         fake_world_change(fake.world, d->index, fake_now_ns(), set_limits_of, &l);
 }
 

@@ -75,6 +75,7 @@ static void set_pattern(struct fake_input *in, const void *to)
     struct fake_input next = *pattern;
     next.limit_w = in->limit_w;
     next.clock_mhz = in->clock_mhz;
+    next.mem_mhz = in->mem_mhz;
     *in = next;
 }
 

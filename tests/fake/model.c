@@ -142,24 +142,37 @@ static double asked_mhz(const struct fake_profile *p, const struct fake_input *i
     return in->clock_mhz > 0 ? fmin(in->clock_mhz, p->max_mhz) : p->max_mhz;
 }
 
+/* The memory clock over its highest one. */
+static double memory_speed(const struct fake_profile *p, const struct fake_input *in)
+{
+    return in->mem_mhz > 0 ? fmin(in->mem_mhz / p->mem_mhz, 1) : 1;
+}
+
+/* Power above idle at the highest clock. */
+static double dynamic_w(const struct fake_profile *p, const struct fake_input *in, double load)
+{
+    double memory = 1 - FAKE_MEMORY_POWER + FAKE_MEMORY_POWER * memory_speed(p, in);
+    return (p->full_w - p->idle_w) * load * memory;
+}
+
 double fake_clock_mhz(const struct fake_profile *p, const struct fake_input *in, double load)
 {
     double asked = asked_mhz(p, in);
     if (load <= 0) return in->clock_mhz > 0 ? asked : p->idle_mhz;
-    double room = fmax(0, limit_w(p, in) - p->idle_w) / ((p->full_w - p->idle_w) * load);
+    double room = fmax(0, limit_w(p, in) - p->idle_w) / dynamic_w(p, in, load);
     return fmax(p->min_mhz, fmin(asked, p->max_mhz * pow(room, 1 / p->exponent)));
 }
 
 double fake_speed(const struct fake_profile *p, const struct fake_input *in, double load)
 {
-    return 1 / (p->memory_share + (1 - p->memory_share) * p->max_mhz / fake_clock_mhz(p, in, load));
+    return 1 / (p->memory_share / memory_speed(p, in) + (1 - p->memory_share) * p->max_mhz / fake_clock_mhz(p, in, load));
 }
 
 static double target_w(const struct fake_profile *p, const struct fake_input *in, double load)
 {
     if (load <= 0) return p->idle_w;
     double f = fake_clock_mhz(p, in, load) / p->max_mhz;
-    return p->idle_w + (p->full_w - p->idle_w) * load * pow(f, p->exponent);
+    return p->idle_w + dynamic_w(p, in, load) * pow(f, p->exponent);
 }
 
 void fake_gpu_init(struct fake_gpu *g, const struct fake_profile *p, uint64_t seed, int index, double spread,

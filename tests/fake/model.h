@@ -4,8 +4,9 @@
  * exact: it relaxes towards its target with one time constant, so that power, energy and every sensor reading have a
  * closed form at any instant. Nothing here reads a clock; the same seed and events give the same numbers everywhere.
  *
- *     target = idle_w + (full_w - idle_w) * load * (f / max_mhz)^exponent      f: the clock, below the lock, and as low
- *     dP/dt  = (target - P) / tau_s                                            as the limit asks for
+ *     target = idle_w + (full_w - idle_w) * load * (f / max_mhz)^exponent * (1 - M + M * m / mem_mhz)
+ *     dP/dt  = (target - P) / tau_s          f: the clock, below the lock, and as low as the limit asks for
+ *                                            m: the memory clock, mem_mhz or its lock; M = FAKE_MEMORY_POWER
  *     power reading k  = mean of P over the window_s that end lag_s before update k, + noise
  *     counter reading k = integral of P up to its own update k
  */
@@ -23,13 +24,15 @@ struct fake_profile {
     double idle_mhz, min_mhz, max_mhz; /* SM clock at rest; the lowest and highest under load */
     double mem_mhz;                    /* memory clock */
     double exponent;                   /* power goes with the clock to this power */
-    double memory_share;               /* part of the work's time that does not depend on the clock */
+    double memory_share;               /* part of the work's time that goes with the memory clock, not with this one */
     double tau_s;                      /* time constant of the power */
     double update_s, window_s, lag_s;  /* the power sensor: period, time that it sees of it, delay */
     double counter_s;                  /* update period of the energy counter */
     double noise_w;                    /* standard deviation of a power reading */
     int power_call_averages;           /* nvmlDeviceGetPowerUsage gives the mean of 1 s */
 };
+
+#define FAKE_MEMORY_POWER 0.2 /* part of the power above idle that goes with the memory clock */
 
 /* NULL: no such profile. Ends of the list are found by fake_profile_at(n) == NULL. */
 const struct fake_profile *fake_profile_find(const char *key);
@@ -45,6 +48,7 @@ struct fake_input {
     int64_t since_ns; /* where the first period begins */
     double limit_w;   /* 0: the default */
     double clock_mhz; /* lock; 0: none */
+    double mem_mhz;   /* lock of the memory clock; 0: none */
 };
 struct fake_event {
     int64_t t_ns;
