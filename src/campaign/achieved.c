@@ -32,3 +32,10 @@ const char *wl_cap_achieved(const struct wl_run_result *r, const struct wl_cap_s
     return wl_strf(a, "%s: %s %.6g %s: %.5g %s on average, at most %.5g%s", s->device, wl_cap_kind_name(s->kind),
                    s->requested, unit, seen->mean, unit, seen->max, acted ? "" : ": the cap never acted");
 }
+
+void wl_settings_caps(struct wl_settings *set, const struct wl_cap_request *caps)
+{
+    set->power_cap_w = caps->value[WL_CAP_POWER];
+    set->clock_mhz = caps->value[WL_CAP_CLOCK];
+    set->mem_clock_mhz = caps->value[WL_CAP_MEM_CLOCK];
+}

@@ -2,19 +2,27 @@
 
 #include <math.h>
 
-#define AXIS(type_, field_)                                                                       \
-    {                                                                                             \
-#field_, type_, offsetof(struct wl_sweep_keys, field_), offsetof(struct wl_trial, field_) \
-    }
+/* clang-format off */
+#define AXIS(type_, field_) \
+    { #field_, type_, offsetof(struct wl_sweep_keys, field_), offsetof(struct wl_trial, field_), -1 }
+#define CAP(name_, kind_) \
+    { name_, WL_REALS, offsetof(struct wl_sweep_keys, cap[kind_]), offsetof(struct wl_trial, cap.value[kind_]), kind_ }
 
 /* In the order of the grid: the last axis varies fastest. */
 static const struct wl_axis axes[] = {
-    AXIS(WL_STRS, workload),     AXIS(WL_INTS, epochs),
-    AXIS(WL_REALS, power_cap_w), AXIS(WL_REALS, clock_mhz),
-    AXIS(WL_INTS, threads),      AXIS(WL_INTS, accumulation),
-    AXIS(WL_INTS, global_batch), AXIS(WL_INTS, local_batch),
-    AXIS(WL_INTS, workers),      { 0 },
+    AXIS(WL_STRS, workload),
+    AXIS(WL_INTS, epochs),
+    CAP("power_cap_w", WL_CAP_POWER),
+    CAP("clock_mhz", WL_CAP_CLOCK),
+    CAP("mem_clock_mhz", WL_CAP_MEM_CLOCK),
+    AXIS(WL_INTS, threads),
+    AXIS(WL_INTS, accumulation),
+    AXIS(WL_INTS, global_batch),
+    AXIS(WL_INTS, local_batch),
+    AXIS(WL_INTS, workers),
+    { 0 },
 };
+/* clang-format on */
 
 const struct wl_axis *wl_axes(void) { return axes; }
 

@@ -28,7 +28,7 @@ struct wl_campaign_keys {
 struct wl_sweep_keys {
     struct wl_strs workload;
     struct wl_ints workers, local_batch, global_batch, accumulation, epochs, threads;
-    struct wl_reals power_cap_w, clock_mhz;
+    struct wl_reals cap[WL_CAP_KINDS]; /* power_cap_w, clock_mhz, mem_clock_mhz */
 };
 
 /* An axis of the user's own: any other key of [sweep] whose {key} stands in the command. */
@@ -50,7 +50,7 @@ struct wl_measure_keys {
 };
 
 struct wl_cap_keys {
-    struct wl_cap_opts opts; /* how the axes power_cap_w and clock_mhz are set */
+    struct wl_cap_opts opts; /* how the axes power_cap_w, clock_mhz and mem_clock_mhz are set */
 };
 
 struct wl_launch_keys {
@@ -103,15 +103,15 @@ int wl_experiment_parse(const char *path, const char *text, const struct wl_strs
 /* ---- the grid ----------------------------------------------------------------------------------------------- */
 
 /* What can be limited here, of all devices together. */
-struct wl_cap_range {
+struct wl_cap_limit {
     const char *why_not; /* why it cannot be set; NULL: it can */
-    double min, max;     /* NAN: not known */
+    struct wl_cap_range range;
 };
 
 /* What decides whether a trial can be run here. */
 struct wl_machine {
     int cores;                        /* that this process may use (affinity) */
-    struct wl_cap_range power, clock; /* W, MHz */
+    struct wl_cap_limit cap[WL_CAP_KINDS];
 };
 
 /* This machine; of caps it asks only for what the experiment has an axis for, as its section [cap] says. */
@@ -121,7 +121,7 @@ struct wl_trial {
     const char *workload;                                                      /* NULL: not given */
     int64_t workers, local_batch, global_batch, accumulation, epochs, threads; /* 0: not given */
     int64_t samples;                                                           /* an epoch, all workers; 0: not given */
-    double power_cap_w, clock_mhz;                                             /* NAN: none asked for */
+    struct wl_cap_request cap;
     const char **user;                                                         /* value of each user axis */
     const char *label; /* the values of the axes that vary, for people: "workers=2 local_batch=16" */
     const char *skip;  /* why it cannot be run; NULL: it can */
@@ -290,6 +290,9 @@ struct wl_sweep_result {
  * this campaign. Other codes: the store failed. out is filled in as far as it went. */
 int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, struct wl_sweep_result *out,
                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The caps of a trial as its settings. */
+void wl_settings_caps(struct wl_settings *set, const struct wl_cap_request *caps);
 
 /* ---- what follows from a run -------------------------------------------------------------------------------- */
 

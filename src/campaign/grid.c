@@ -6,7 +6,7 @@
 
 struct wl_trial wl_trial_empty(const struct wl_experiment *x, struct wl_arena *a)
 {
-    return (struct wl_trial) { .power_cap_w = NAN, .clock_mhz = NAN, .user = wl_new_array(a, const char *, x->n_user) };
+    return (struct wl_trial) { .cap = wl_cap_none, .user = wl_new_array(a, const char *, x->n_user) };
 }
 
 /* ---- one trial: what is missing, what cannot be ---- */
@@ -59,21 +59,21 @@ static const char *fit_cores(struct wl_trial *t, const struct wl_experiment *x, 
                    (long long)t->workers, (long long)t->threads, here->cores);
 }
 
-static const char *fit_cap(const char *what, double value, const char *unit, const struct wl_cap_range *range,
-                           struct wl_arena *a)
+static const char *fit_cap(enum wl_cap_kind kind, double value, const struct wl_cap_limit *limit, struct wl_arena *a)
 {
+    static const char *const names[WL_CAP_KINDS] = { "power", "clock", "memory clock" };
+    const char *what = names[kind], *unit = wl_cap_kind_unit(kind);
     if (isnan(value)) return NULL;
-    if (range->why_not) return wl_strf(a, "a %s cap of %g %s cannot be set: %s", what, value, unit, range->why_not);
-    if (value < range->min || value > range->max)
-        return wl_strf(a, "a %s cap of %g %s is outside of what the devices take: %g to %g %s", what, value, unit,
-                       isnan(range->min) ? 0 : range->min, range->max, unit);
-    return NULL;
+    if (limit->why_not) return wl_strf(a, "a %s cap of %g %s cannot be set: %s", what, value, unit, limit->why_not);
+    const char *why = wl_cap_refusal(&limit->range, kind, value, a);
+    return why ? wl_strf(a, "a %s cap of %g %s is nothing for the devices: %s", what, value, unit, why) : NULL;
 }
 
 static const char *fit_caps(const struct wl_trial *t, const struct wl_machine *here, struct wl_arena *a)
 {
-    const char *power = fit_cap("power", t->power_cap_w, "W", &here->power, a);
-    return power ? power : fit_cap("clock", t->clock_mhz, "MHz", &here->clock, a);
+    const char *why = NULL;
+    for (int k = 0; k < WL_CAP_KINDS && !why; k++) why = fit_cap(k, t->cap.value[k], &here->cap[k], a);
+    return why;
 }
 
 static void complete(struct wl_trial *t, const struct wl_experiment *x, const struct wl_machine *here,

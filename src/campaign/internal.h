@@ -13,6 +13,7 @@ struct wl_axis {
     enum wl_opt_type type; /* WL_STRS, WL_INTS or WL_REALS */
     size_t list_offset;    /* of the list in struct wl_sweep_keys */
     size_t field_offset;   /* of the value in struct wl_trial */
+    int cap;               /* enum wl_cap_kind: wattlaw itself sets it; -1: the command has to */
 };
 
 const struct wl_axis *wl_axes(void); /* ends with a NULL key */

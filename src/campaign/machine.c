@@ -14,21 +14,19 @@ static int usable_cores(void)
     return n > 0 ? (int)n : 1;
 }
 
-static struct wl_cap_range range_of(enum wl_cap_kind kind, const struct wl_experiment *x, struct wl_arena *a)
+static struct wl_cap_limit limit_of(enum wl_cap_kind kind, const struct wl_experiment *x, struct wl_arena *a)
 {
     struct wl_cap_ability can;
     wl_cap_probe(kind, &x->cap.opts, &x->measure.power, &can, a);
     const char *why = can.why && can.fix ? wl_strf(a, "%s; to fix it: %s", can.why, can.fix) : can.why;
-    return (struct wl_cap_range) { .why_not = why, .min = can.min, .max = can.max };
+    return (struct wl_cap_limit) { .why_not = why, .range = can.range };
 }
 
 struct wl_machine wl_machine_here(const struct wl_experiment *x, struct wl_arena *a)
 {
-    struct wl_machine m = { .cores = usable_cores(),
-                            .power = { .min = NAN, .max = NAN },
-                            .clock = { .min = NAN, .max = NAN } };
-    if (x->sweep.power_cap_w.n) m.power = range_of(WL_CAP_POWER, x, a);
-    if (x->sweep.clock_mhz.n) m.clock = range_of(WL_CAP_CLOCK, x, a);
+    struct wl_machine m = { .cores = usable_cores() };
+    for (int k = 0; k < WL_CAP_KINDS; k++)
+        m.cap[k] = x->sweep.cap[k].n ? limit_of(k, x, a) : (struct wl_cap_limit) { .range = { .min = NAN, .max = NAN } };
     return m;
 }
 

@@ -14,8 +14,8 @@ struct shard {
     struct wl_channel_rows channels;
     struct wl_mark_rows marks;
     struct wl_log_rows log;
-    int64_t shift_ns; /* added to its stamps: the clock of the first */
-    double drift_s;   /* how far the clocks moved apart during the run */
+    struct wl_cap_rows caps;
+    struct wl_node_row node; /* its stamps, and what is added to its times: the clock of the first */
 };
 
 struct merge {
@@ -27,6 +27,19 @@ struct merge {
 };
 
 /* ---- reading ---- */
+
+/* The stamps of the shard's own node. */
+static int read_node(struct shard *s, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_node_rows nodes;
+    int rc = wl_store_nodes(s->store, s->run.id, &nodes, a, e);
+    if (rc < 0) return rc;
+    if (nodes.n != 1)
+        return wl_fail(e, WL_EINVAL, "%s: its run was measured on %zu nodes; a shard is of one", s->path, nodes.n);
+    s->node = nodes.v[0];
+    s->node.first = false;
+    return 0;
+}
 
 static int open_shard(struct shard *s, const char *path, struct wl_arena *a, struct wl_err *e)
 {
@@ -43,6 +56,8 @@ static int open_shard(struct shard *s, const char *path, struct wl_arena *a, str
     rc = wl_store_devices(s->store, s->run.id, &s->devices, a, e);
     if (rc == 0) rc = wl_store_channels(s->store, s->run.id, &s->channels, a, e);
     if (rc == 0) rc = wl_store_read_marks(s->store, s->run.id, &s->marks, a, e);
+    if (rc == 0) rc = wl_store_caps(s->store, s->run.id, &s->caps, a, e);
+    if (rc == 0) rc = read_node(s, a, e);
     return rc ? rc : wl_store_read_log(s->store, s->run.id, &s->log, a, e);
 }
 
@@ -83,13 +98,13 @@ static int open_all(struct merge *m, const struct wl_strs *paths, struct wl_err 
 static int64_t offset_ns(const struct wl_anchor *at) { return at->wall_ns - at->mono_ns; }
 
 /* Wall clocks tie the monotonic ones; nodes of one boot share theirs. */
-static void tie(struct shard *s, const struct shard *first)
+static void tie(struct wl_node_row *node, const struct wl_node_row *first)
 {
-    if (wl_streq(s->run.boot_id, first->run.boot_id)) return;
-    int64_t at_start = offset_ns(&s->run.start) - offset_ns(&first->run.start);
-    int64_t at_stop = offset_ns(&s->run.stop) - offset_ns(&first->run.stop);
-    s->shift_ns = at_start + (at_stop - at_start) / 2;
-    s->drift_s = (double)(at_stop - at_start) / WL_NS_PER_S;
+    if (wl_streq(node->boot_id, first->boot_id)) return;
+    int64_t at_start = offset_ns(&node->start) - offset_ns(&first->start);
+    int64_t at_stop = offset_ns(&node->stop) - offset_ns(&first->stop);
+    node->shift_ns = at_start + (at_stop - at_start) / 2;
+    node->drift_s = (double)(at_stop - at_start) / WL_NS_PER_S;
 }
 
 /* All nodes measure from the last one's begin to the first one's end. */
@@ -98,9 +113,9 @@ static int find_window(struct merge *m, struct wl_err *e)
     m->begin_ns = INT64_MIN;
     m->end_ns = INT64_MAX;
     for (size_t i = 0; i < m->n; i++) {
-        struct shard *s = &m->v[i];
-        tie(s, &m->v[0]);
-        int64_t begin = s->run.start.mono_ns + s->shift_ns, end = s->run.stop.mono_ns + s->shift_ns;
+        struct wl_node_row *node = &m->v[i].node;
+        tie(node, &m->v[0].node);
+        int64_t begin = node->start.mono_ns + node->shift_ns, end = node->stop.mono_ns + node->shift_ns;
         if (begin > m->begin_ns) m->begin_ns = begin;
         if (end < m->end_ns) m->end_ns = end;
     }
@@ -143,31 +158,20 @@ static int copy_channel(struct merge *m, const struct shard *s, int64_t run, con
     if (rc == 0) rc = wl_store_series(s->store, from->id, INT64_MIN, INT64_MAX, &r, a, e);
     struct wl_sample_row *rows = wl_new_array(a, struct wl_sample_row, rc ? 0 : r.n);
     for (size_t i = 0; rc == 0 && i < r.n; i++)
-        rows[i] = (struct wl_sample_row) { id, r.t_ns[i] + s->shift_ns, r.value[i] };
+        rows[i] = (struct wl_sample_row) { id, r.t_ns[i] + s->node.shift_ns, r.value[i] };
     if (rc == 0) rc = wl_store_samples(m->to, rows, r.n, e);
     wl_arena_free(a);
     return rc;
 }
 
-/* Both ends of both clocks: what a stamp was on its own node can be had back. */
-static const char *node_text(const struct merge *m, const struct shard *s)
-{
-    return wl_strf(
-        m->a,
-        "node %s, boot %s: start %lld ns monotonic, %lld ns wall; stop %lld ns monotonic, %lld ns wall; %+lld ns "
-        "were added to its stamps, its clock went apart by %+.6f s",
-        s->run.host, s->run.boot_id, (long long)s->run.start.mono_ns, (long long)s->run.start.wall_ns,
-        (long long)s->run.stop.mono_ns, (long long)s->run.stop.wall_ns, (long long)s->shift_ns, s->drift_s);
-}
-
 static int copy_shard(struct merge *m, const struct shard *s, int64_t run, struct wl_err *e)
 {
     struct wl_mark_row *marks = wl_new_array(m->a, struct wl_mark_row, s->marks.n);
-    int rc = wl_store_log(m->to, run, "info", "node", node_text(m, s), e);
+    int rc = 0;
     for (size_t i = 0; i < s->channels.n && rc == 0; i++) rc = copy_channel(m, s, run, &s->channels.v[i], e);
     for (size_t i = 0; i < s->marks.n; i++) {
         marks[i] = s->marks.v[i];
-        marks[i].t_ns += s->shift_ns;
+        marks[i].t_ns += s->node.shift_ns;
     }
     if (rc == 0) rc = wl_store_marks(m->to, run, marks, s->marks.n, e);
     for (size_t i = 0; i < s->log.n && rc == 0; i++)
@@ -182,6 +186,7 @@ static int plan(const struct merge *m, int64_t *run, struct wl_err *e)
     int64_t campaign, trial;
     set.power_cap_w = m->v[0].run.set.power_cap_w;
     set.clock_mhz = m->v[0].run.set.clock_mhz;
+    set.mem_clock_mhz = m->v[0].run.set.mem_clock_mhz;
     int rc = wl_store_campaign(m->to, "measure", "", WL_VERSION, &campaign, e);
     if (rc == 0) rc = wl_store_trial(m->to, campaign, &set, NULL, &trial, e);
     return rc ? rc : wl_store_plan(m->to, &(struct wl_plan) { .trial = trial }, run, e);
@@ -189,7 +194,23 @@ static int plan(const struct merge *m, int64_t *run, struct wl_err *e)
 
 static struct wl_anchor anchor_at(const struct shard *first, int64_t mono_ns)
 {
-    return (struct wl_anchor) { .mono_ns = mono_ns, .wall_ns = mono_ns + offset_ns(&first->run.start) };
+    return (struct wl_anchor) { .mono_ns = mono_ns, .wall_ns = mono_ns + offset_ns(&first->node.start) };
+}
+
+static void add_fleet(const struct merge *m, struct wl_run_end *end)
+{
+    size_t n_caps = 0;
+    for (size_t i = 0; i < m->n; i++) n_caps += m->v[i].caps.n;
+    struct wl_node_row *nodes = wl_new_array(m->a, struct wl_node_row, m->n);
+    struct wl_cap_row *caps = wl_new_array(m->a, struct wl_cap_row, n_caps);
+    for (size_t i = 0; i < m->n; i++) {
+        const struct shard *s = &m->v[i];
+        nodes[end->n_nodes] = s->node;
+        nodes[end->n_nodes++].first = i == 0;
+        for (size_t k = 0; k < s->caps.n; k++) caps[end->n_caps++] = s->caps.v[k];
+    }
+    end->nodes = nodes;
+    end->caps = caps;
 }
 
 /* Of sampling the worst counts, of what failed the first. */
@@ -215,6 +236,7 @@ static struct wl_run_end end_of(const struct merge *m)
         end.samples_lost += r->samples_lost;
         end.own_cpu_s += r->own_cpu_s;
     }
+    add_fleet(m, &end);
     return end;
 }
 

@@ -192,17 +192,17 @@ static bool among(const struct wl_strs *list, const char *word)
 
 /* Does a change of this axis change the run? Caps are set by wattlaw itself; the three batch sizes follow from each
  * other. */
-static bool acts(const struct wl_strs *used, const char *axis)
+static bool acts(const struct wl_strs *used, const struct wl_axis *axis)
 {
     static const char *const batch[] = { "local_batch", "global_batch", "accumulation" };
-    if (wl_streq(axis, "power_cap_w") || wl_streq(axis, "clock_mhz")) return true;
-    if (wl_streq(axis, "workers") && among(used, "mpirun")) return true;
+    if (axis->cap >= 0) return true;
+    if (wl_streq(axis->key, "workers") && among(used, "mpirun")) return true;
     bool is_batch = false, batch_used = false;
     for (size_t i = 0; i < WL_COUNT(batch); i++) {
-        is_batch |= wl_streq(axis, batch[i]);
+        is_batch |= wl_streq(axis->key, batch[i]);
         batch_used |= among(used, batch[i]);
     }
-    return among(used, axis) || (is_batch && batch_used);
+    return among(used, axis->key) || (is_batch && batch_used);
 }
 
 static int idle_axis(const char *key, const char *where, bool is_user, struct wl_err *e)
@@ -225,7 +225,7 @@ static int check_axes_act(const struct wl_experiment *x, const struct wl_strs *u
         if (!among(used, x->user[i].key))
             return idle_axis(x->user[i].key, place(ctx, "sweep", x->user[i].key), true, e);
     for (const struct wl_axis *axis = wl_axes(); axis->key; axis++)
-        if (wl_axis_count(axis, &x->sweep) > 1 && !acts(used, axis->key))
+        if (wl_axis_count(axis, &x->sweep) > 1 && !acts(used, axis))
             return idle_axis(axis->key, place(ctx, "sweep", axis->key), false, e);
     return 0;
 }

@@ -187,7 +187,7 @@ static double own_cpu_s(const struct live *l) { return (double)(wl_process_cpu_n
 /* The rest that was measured, NAN: none. */
 static double idle_s(const struct live *l) { return l->how->idle_s > 0 ? l->how->idle_s : NAN; }
 
-/* Read back, put back, and both told in the run's log. */
+/* Read back and put back. */
 static void end_caps(struct live *l)
 {
     struct wl_err e;
@@ -196,22 +196,17 @@ static void end_caps(struct live *l)
     out->flag = wl_caps_check(l->caps);
     out->caps = wl_caps_settings(l->caps, &out->n_caps);
     int rc = wl_caps_release(l->caps, &e);
-    for (size_t i = 0; i < out->n_caps; i++)
-        wl_record_note(&l->record, "info", "cap", wl_cap_describe(&out->caps[i], l->a));
     if (out->flag) wl_log(WL_WARN, "cap", "%s: the run is flagged", out->flag);
     if (rc == 0) return;
     wl_log(WL_ERROR, "cap", "%s", e.msg);
     wl_record_note(&l->record, "error", "cap", e.msg);
 }
 
-static void note_achieved(struct live *l)
+static void tell_achieved(struct live *l)
 {
     struct wl_run_result *out = l->out;
     out->achieved = wl_new_array(l->a, const char *, out->n_caps);
-    for (size_t i = 0; i < out->n_caps; i++) {
-        out->achieved[i] = wl_cap_achieved(out, &out->caps[i], l->a);
-        if (out->achieved[i]) wl_record_note(&l->record, "info", "cap", out->achieved[i]);
-    }
+    for (size_t i = 0; i < out->n_caps; i++) out->achieved[i] = wl_cap_achieved(out, &out->caps[i], l->a);
 }
 
 /* What measured, so that numbers can be traced to drivers, and what the sensors have noticed. */
@@ -240,6 +235,28 @@ static void note_gaps(struct live *l)
     wl_record_note(&l->record, "warn", "campaign", jump);
 }
 
+/* The caps as the store has them. */
+static struct wl_cap_row *cap_rows(struct live *l)
+{
+    const struct wl_run_result *out = l->out;
+    const char *host = wl_host_name(l->a);
+    struct wl_cap_row *rows = wl_new_array(l->a, struct wl_cap_row, out->n_caps);
+    for (size_t i = 0; i < out->n_caps; i++) {
+        const struct wl_cap_setting *s = &out->caps[i];
+        rows[i] = (struct wl_cap_row) { .host = host,
+                                        .device = s->device,
+                                        .kind = wl_cap_kind_name(s->kind),
+                                        .name = s->name,
+                                        .setter = s->setter,
+                                        .requested = s->requested,
+                                        .found = s->found,
+                                        .enforced = s->enforced,
+                                        .at_end = s->at_end,
+                                        .simulated = s->simulated };
+    }
+    return rows;
+}
+
 static struct wl_run_end end_row(struct live *l)
 {
     const struct wl_run_result *out = l->out;
@@ -263,6 +280,8 @@ static struct wl_run_end end_row(struct live *l)
     end.samples_lost = (double)s->lost;
     end.own_cpu_s = own_cpu_s(l);
     end.idle_s = idle_s(l);
+    end.caps = cap_rows(l);
+    end.n_caps = out->n_caps;
     return end;
 }
 
@@ -273,7 +292,7 @@ static int store_end(struct live *l, struct wl_err *e)
     int rc = wl_derive(r->store, r->run, out->start_ns, out->end_ns, out->sampling.period_s, idle_s(l), &out->derived,
                        &out->scope_label, l->a, e);
     if (rc < 0) return rc;
-    note_achieved(l);
+    tell_achieved(l);
     out->derived.actual.hardware = wl_hardware_name(r->sensors, l->a);
     if (!out->derived.actual.workload) out->derived.actual.workload = l->how->workload;
     struct wl_run_end end = end_row(l);

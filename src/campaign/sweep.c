@@ -105,8 +105,8 @@ static int open_store(struct sweep *s, struct wl_err *e)
 static int reserve_devices(struct sweep *s, struct wl_err *e)
 {
     const struct wl_experiment *x = s->x;
-    const bool kinds[WL_CAP_KINDS] = { [WL_CAP_POWER] = x->sweep.power_cap_w.n > 0,
-                                       [WL_CAP_CLOCK] = x->sweep.clock_mhz.n > 0 };
+    bool kinds[WL_CAP_KINDS];
+    for (int k = 0; k < WL_CAP_KINDS; k++) kinds[k] = x->sweep.cap[k].n > 0;
     return wl_caps_reserve(kinds, wl_strf(s->a, "campaign %s", x->campaign.name), &x->cap.opts, &x->measure.power, s->a, e);
 }
 
@@ -167,8 +167,7 @@ static struct wl_settings settings_of(const struct sweep *s, const struct wl_tri
     if (accumulation) set.accumulation = (double)t->accumulation;
     set.epochs = or_missing(t->epochs);
     if (threads) set.threads = (double)t->threads;
-    set.power_cap_w = t->power_cap_w;
-    set.clock_mhz = t->clock_mhz;
+    wl_settings_caps(&set, &t->cap);
     set.extra = extra_of(s, t);
     return set;
 }
@@ -324,11 +323,7 @@ static int prepare_run(struct sweep *s, size_t i, struct wl_run_how *how, struct
     how->idle_s = x->measure.idle_s;
     how->power = &x->measure.power;
     how->regex = &x->measure.regex;
-    struct wl_cap_request *cap = wl_new(a, struct wl_cap_request);
-    *cap = wl_cap_none;
-    cap->value[WL_CAP_POWER] = fill.trial->power_cap_w;
-    cap->value[WL_CAP_CLOCK] = fill.trial->clock_mhz;
-    how->cap = cap;
+    how->cap = &fill.trial->cap;
     how->cap_opts = &x->cap.opts;
     how->signals = s->how->signals;
     return 0;

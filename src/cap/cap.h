@@ -66,12 +66,25 @@ char *wl_cap_state_dir(const struct wl_cap_opts *opts, struct wl_arena *a);
 
 /* ---- what can be set here ---- */
 
+/* The values that a device takes, or that all of several do. */
+struct wl_cap_range {
+    double min, max;       /* NAN: not known */
+    struct wl_reals steps; /* the only ones that it takes, highest first; none: any between min and max */
+};
+
+/* "100 to 400 W", "1215, 810 MHz"; NULL: not known. */
+char *wl_cap_range_text(const struct wl_cap_range *r, enum wl_cap_kind kind, struct wl_arena *a);
+
+/* Why a device of that range does not take a value: "it takes 100 to 400 W"; NULL: it does. */
+char *wl_cap_refusal(const struct wl_cap_range *r, enum wl_cap_kind kind, double value, struct wl_arena *a);
+
 struct wl_cap_ability {
-    const char *setter;       /* that would be used; NULL: none */
-    const char *devices;      /* "2 x NVIDIA A100 ..."; NULL: none */
-    double min, max, present; /* common range and the present limit of the first device; NAN: not known */
-    const char *why;          /* why it cannot be set; NULL: it can */
-    const char *fix;          /* what would change that, or NULL */
+    const char *setter;        /* that would be used; NULL: none */
+    const char *devices;       /* "2 x NVIDIA A100 ..."; NULL: none */
+    struct wl_cap_range range; /* of all devices together */
+    double present;            /* limit of the first device; NAN: not known */
+    const char *why;           /* why it cannot be set; NULL: it can */
+    const char *fix;           /* what would change that, or NULL */
     bool simulated;
 };
 
@@ -94,7 +107,8 @@ struct wl_cap_setting {
     enum wl_cap_kind kind;
     const char *setter, *device, *name; /* device: uuid, "rapl:package-0/long_term", "cpufreq:policy0" */
     double requested, found, enforced, at_end;
-    double min, max, standard; /* what the device takes; its default */
+    struct wl_cap_range range; /* what the device takes */
+    double standard;           /* its default */
     bool simulated;
 };
 

@@ -31,16 +31,15 @@ static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
                                    .found = NAN,
                                    .enforced = NAN,
                                    .at_end = NAN,
-                                   .min = k->min,
-                                   .max = k->max,
+                                   .range = k->range,
                                    .standard = k->standard,
                                    .simulated = k->simulated };
     double acts;
-    if (s->requested < k->min || s->requested > k->max)
-        return wl_fail(e, WL_EINVAL, "%s = %g %s is outside of what %s (%s) takes: %g to %g %s",
-                       wl_cap_kind_name(k->kind), s->requested, wl_cap_kind_unit(k->kind), k->device, k->name,
-                       isnan(k->min) ? 0 : k->min, k->max, wl_cap_kind_unit(k->kind));
-    const char *why = k->ops->suspect ? k->ops->suspect(k, c->a) : NULL;
+    const char *why = wl_cap_refusal(&k->range, k->kind, s->requested, c->a);
+    if (why)
+        return wl_fail(e, WL_EINVAL, "%s = %g %s is nothing for %s (%s): %s", wl_cap_kind_name(k->kind), s->requested,
+                       wl_cap_kind_unit(k->kind), k->device, k->name, why);
+    why = k->ops->suspect ? k->ops->suspect(k, c->a) : NULL;
     if (why)
         return wl_fail(
             e, WL_EPERM,
@@ -244,8 +243,8 @@ char *wl_cap_describe(const struct wl_cap_setting *s, struct wl_arena *a)
                  amount(s->requested, s->kind, "nothing", a));
     if (!isnan(s->enforced)) wl_text_addf(&t, ", %s enforced", amount(s->enforced, s->kind, "-", a));
     wl_text_addf(&t, ", %s found", amount(s->found, s->kind, "no lock", a));
-    if (!isnan(s->max))
-        wl_text_addf(&t, " (takes %.6g to %s)", isnan(s->min) ? 0 : s->min, amount(s->max, s->kind, "-", a));
+    const char *range = wl_cap_range_text(&s->range, s->kind, a);
+    if (range) wl_text_addf(&t, " (takes %s)", range);
     if (!isnan(s->at_end)) wl_text_addf(&t, ", %s at the end", amount(s->at_end, s->kind, "-", a));
     wl_text_addf(&t, ", by %s%s", s->setter, s->simulated ? " (simulated)" : "");
     return t.s;

@@ -18,8 +18,8 @@ static void add_policy(const struct wl_setting_place *p, const char *folder, con
     k->kind = WL_CAP_CLOCK;
     k->device = wl_strf(p->a, "cpufreq:%s", policy);
     k->name = wl_strf(p->a, "CPU %s", policy);
-    k->min = wl_sysfs_number(wl_strf(p->a, "%s/cpuinfo_min_freq", base), KHZ_PER_MHZ, p->a);
-    k->max = k->standard = wl_sysfs_number(wl_strf(p->a, "%s/cpuinfo_max_freq", base), KHZ_PER_MHZ, p->a);
+    k->range.min = wl_sysfs_number(wl_strf(p->a, "%s/cpuinfo_min_freq", base), KHZ_PER_MHZ, p->a);
+    k->range.max = k->standard = wl_sysfs_number(wl_strf(p->a, "%s/cpuinfo_max_freq", base), KHZ_PER_MHZ, p->a);
 }
 
 static int cpufreq_open(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out, const char **fix,

@@ -15,7 +15,8 @@ struct wl_knob {
     size_t index; /* and which of its devices */
     enum wl_cap_kind kind;
     const char *device, *name;
-    double min, max, standard; /* NAN: not known */
+    struct wl_cap_range range;
+    double standard; /* NAN: not known */
     bool blind;                /* there is no getter: get() tells what acts, not what is set; NAN unlocks */
     bool simulated;
     const struct wl_knob *inner; /* of a setter that works through another one */

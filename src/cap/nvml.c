@@ -9,20 +9,21 @@ static enum wl_gpu_clock clock_of(enum wl_cap_kind kind)
 }
 
 /* What this GPU takes; false with the reason where it has no such limit. */
-static int describe(const struct wl_gpus *g, size_t i, struct wl_knob *k, struct wl_err *e)
+static int describe(const struct wl_gpus *g, size_t i, struct wl_knob *k, struct wl_arena *a, struct wl_err *e)
 {
     if (k->kind == WL_CAP_POWER) {
         struct wl_gpu_power_limit l;
         int rc = wl_gpu_power_limit(g, i, &l, e);
-        k->min = l.min_w;
-        k->max = l.max_w;
+        k->range.min = l.min_w;
+        k->range.max = l.max_w;
         k->standard = l.default_w;
         return rc;
     }
     struct wl_gpu_clock_state s;
     wl_gpu_clock_state(g, i, clock_of(k->kind), &s);
     k->blind = true;
-    k->max = s.max_mhz;
+    k->range.max = s.max_mhz;
+    if (k->kind == WL_CAP_MEM_CLOCK) k->range.steps = wl_gpu_memory_clocks(g, i, a);
     if (s.lockable) return 0;
     return wl_fail(e, WL_EUNAVAIL, "%s: the driver cannot lock this clock", g->devices[i].name);
 }
@@ -41,7 +42,7 @@ static int nvml_open(const struct wl_setting_place *p, enum wl_cap_kind kind, st
         k->device = g->devices[i].uuid;
         k->name = g->devices[i].name;
         k->simulated = g->simulated;
-        rc = describe(g, i, k, e);
+        rc = describe(g, i, k, p->a, e);
     }
     return rc;
 }

@@ -16,12 +16,26 @@ static const char *names_of(const struct wl_knobs *knobs, struct wl_arena *a)
     return alike && knobs->n > 1 ? wl_strf(a, "%zu x %s", knobs->n, knobs->v[0].name) : t.s;
 }
 
+/* What all devices take: of steps those that each of them has. */
+static void add_range(struct wl_cap_range *all, const struct wl_cap_range *one, enum wl_cap_kind kind, bool first,
+                      struct wl_arena *a)
+{
+    all->min = fmax(all->min, one->min);
+    all->max = fmin(all->max, one->max);
+    if (one->steps.n == 0) return;
+    const struct wl_reals *from = first || all->steps.n == 0 ? &one->steps : &all->steps;
+    struct wl_reals kept = { .v = wl_new_array(a, double, from->n) };
+    for (size_t i = 0; i < from->n; i++)
+        if (!wl_cap_refusal(one, kind, from->v[i], a)) kept.v[kept.n++] = from->v[i];
+    all->steps = kept;
+}
+
 static void probe_all(enum wl_cap_kind kind, const struct wl_setting_place *place, struct wl_cap_ability *out)
 {
     struct wl_knobs knobs = { 0 };
     struct wl_err e;
     const char *fix = NULL;
-    *out = (struct wl_cap_ability) { .min = NAN, .max = NAN, .present = NAN };
+    *out = (struct wl_cap_ability) { .range = { .min = NAN, .max = NAN }, .present = NAN };
     int rc = wl_setter_open(place, kind, &knobs, &fix, &e);
     for (size_t i = 0; i < knobs.n && rc == 0; i++) {
         const struct wl_knob *k = &knobs.v[i];
@@ -29,8 +43,7 @@ static void probe_all(enum wl_cap_kind kind, const struct wl_setting_place *plac
         rc = k->ops->get(k, &set, &acts, &e);
         if (rc == 0 && k->ops->probe) rc = k->ops->probe(k, &fix, &e);
         if (i == 0) out->present = set;
-        out->min = fmax(out->min, k->min);
-        out->max = fmin(out->max, k->max);
+        add_range(&out->range, &k->range, kind, i == 0, place->a);
         out->simulated |= k->simulated;
     }
     if (knobs.n > 0) {

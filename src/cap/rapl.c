@@ -23,10 +23,10 @@ static void add_constraint(const struct wl_setting_place *p, const char *zone, c
     k->kind = WL_CAP_POWER;
     k->device = wl_strf(p->a, "rapl:%s/%s", package, what);
     k->name = wl_strf(p->a, "%s %s", package, what);
-    k->min = 1; /* the kernel names no lowest value; 0 would be none */
+    k->range.min = 1; /* the kernel names no lowest value; 0 would be none */
     /* max_power_uw is the highest sensible value, which kernels name for long_term only, and not always */
     double max = wl_sysfs_number(wl_strf(p->a, "%smax_power_uw", base), UW_PER_W, p->a);
-    if (max > 0 && wl_streq(what, "long_term")) k->max = max;
+    if (max > 0 && wl_streq(what, "long_term")) k->range.max = max;
 }
 
 static int add_zone(const struct wl_setting_place *p, const char *zone, struct wl_knobs *out, struct wl_err *e)

@@ -34,6 +34,31 @@ bool wl_cap_asked(const struct wl_cap_request *r)
     return false;
 }
 
+static bool is_step(const struct wl_reals *steps, enum wl_cap_kind kind, double value)
+{
+    for (size_t i = 0; i < steps->n; i++)
+        if (wl_cap_same(kind, steps->v[i], value)) return true;
+    return steps->n == 0;
+}
+
+char *wl_cap_refusal(const struct wl_cap_range *r, enum wl_cap_kind kind, double value, struct wl_arena *a)
+{
+    bool inside = !(value < r->min || value > r->max);
+    if (inside && is_step(&r->steps, kind, value)) return NULL;
+    return wl_strf(a, "it takes %s", wl_cap_range_text(r, kind, a));
+}
+
+char *wl_cap_range_text(const struct wl_cap_range *r, enum wl_cap_kind kind, struct wl_arena *a)
+{
+    const char *unit = kinds[kind].unit;
+    if (r->steps.n == 0)
+        return isnan(r->max) ? NULL : wl_strf(a, "%.6g to %.6g %s", isnan(r->min) ? 0 : r->min, r->max, unit);
+    struct wl_text t = WL_TEXT(a);
+    for (size_t i = 0; i < r->steps.n; i++) wl_text_addf(&t, "%s%.6g", i ? ", " : "", r->steps.v[i]);
+    wl_text_addf(&t, " %s", unit);
+    return t.s;
+}
+
 /* RAPL counts in eighths of a watt and more, NVML in mW; CPU frequencies go in steps of 25 to 100 MHz. */
 bool wl_cap_same(enum wl_cap_kind kind, double x, double y)
 {
@@ -46,7 +71,7 @@ struct wl_knob *wl_knob_add(struct wl_knobs *list, struct wl_arena *a)
 {
     WL_GROW(a, list->v, list->n, list->cap);
     struct wl_knob *k = &list->v[list->n++];
-    *k = (struct wl_knob) { .min = NAN, .max = NAN, .standard = NAN };
+    *k = (struct wl_knob) { .range = { .min = NAN, .max = NAN }, .standard = NAN };
     return k;
 }
 

@@ -41,14 +41,22 @@ static const struct wl_opt options[] = {
 static void print_levels(const struct wl_factor_group *g, const char *factor, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
-    const char *const heads[] = { factor, "runs", "worker counts", "alpha", "beta", "95 % of beta", "R2" };
+    const char *const heads[] = { factor, "runs", "worker counts" },
+                      *const law[] = { "alpha", "beta", "95 % of beta", "R2" },
+                      *const did[] = { "SM MHz", "memory MHz", "held down %", "caps acted %" };
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], true);
+    for (size_t i = 0; i < WL_COUNT(did); i++) wl_table_column(&t, did[i], true);
+    for (size_t i = 0; i < WL_COUNT(law); i++) wl_table_column(&t, law[i], true);
     for (size_t l = 0; l < g->n_levels; l++) {
         const struct wl_factor_level *level = &g->levels[l];
         const struct wl_law_estimate *e = level->law.law;
         wl_table_cell(&t, level->value);
         wl_table_int(&t, (double)level->law.n_runs);
         wl_table_int(&t, (double)level->law.n_configs);
+        wl_table_real(&t, level->achieved.clock_mhz, 4);
+        wl_table_real(&t, level->achieved.mem_clock_mhz, 4);
+        wl_table_real(&t, level->achieved.power_capped_pct, 3);
+        wl_table_real(&t, level->achieved.caps_acted_pct, 3);
         if (e) {
             int d = wl_words_decimals(e->beta_se);
             wl_table_cell(&t, wl_words_number(e->alpha, a));

@@ -345,7 +345,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     print_sensors(f.sensors, a);
     print_channels(&f, a);
     print_devices(&f);
-    doctor_caps_print(&f.caps);
+    doctor_caps_print(&f.caps, a);
     print_sampler(&f);
     print_programs(&f);
     return WL_EXIT_OK;

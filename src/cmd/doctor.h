@@ -28,7 +28,7 @@ struct doctor_caps {
 /* Changes nothing. */
 void doctor_caps_find(struct doctor_caps *c, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
                       struct wl_arena *a);
-void doctor_caps_print(const struct doctor_caps *c);
+void doctor_caps_print(const struct doctor_caps *c, struct wl_arena *a);
 void doctor_caps_json(const struct doctor_caps *c, struct wl_json *root);
 
 void doctor_machine_read(struct doctor_machine *m, struct wl_arena *a);

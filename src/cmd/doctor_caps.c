@@ -18,13 +18,14 @@ void doctor_caps_find(struct doctor_caps *c, const struct wl_cap_opts *opts, con
     for (size_t i = 0; i < lefts.n; i++) c->left += lefts.v[i].state != WL_LEFT_HELD;
 }
 
-static void print_range(const struct wl_cap_ability *can, const char *unit)
+static void print_range(const struct wl_cap_ability *can, enum wl_cap_kind kind, struct wl_arena *a)
 {
-    if (!isnan(can->max)) printf(", %.6g to %.6g %s", isnan(can->min) ? 0 : can->min, can->max, unit);
-    if (!isnan(can->present)) printf(", now %.6g %s", can->present, unit);
+    const char *range = wl_cap_range_text(&can->range, kind, a);
+    if (range) printf(", %s", range);
+    if (!isnan(can->present)) printf(", now %.6g %s", can->present, wl_cap_kind_unit(kind));
 }
 
-void doctor_caps_print(const struct doctor_caps *c)
+void doctor_caps_print(const struct doctor_caps *c, struct wl_arena *a)
 {
     static const char *const names[WL_CAP_KINDS] = { "power", "clock", "mem-clock" };
     puts("\nCaps");
@@ -33,7 +34,7 @@ void doctor_caps_print(const struct doctor_caps *c)
         printf("  %-10s %-7s", names[k], can->why ? "no" : "yes");
         if (can->setter) {
             printf(" %s: %s%s", can->setter, can->devices, can->simulated ? " (simulated)" : "");
-            print_range(can, wl_cap_kind_unit(k));
+            print_range(can, k, a);
             putchar('\n');
             if (can->why) printf("  %19s%s\n", "", can->why);
         } else {
@@ -57,8 +58,10 @@ void doctor_caps_json(const struct doctor_caps *c, struct wl_json *root)
         wl_json_add_bool(o, "can", !can->why);
         wl_json_add_str(o, "setter", can->setter);
         wl_json_add_str(o, "devices", can->devices);
-        wl_json_add_real(o, "min", can->min);
-        wl_json_add_real(o, "max", can->max);
+        wl_json_add_real(o, "min", can->range.min);
+        wl_json_add_real(o, "max", can->range.max);
+        struct wl_json *steps = can->range.steps.n ? wl_json_add_array(o, "steps") : NULL;
+        for (size_t i = 0; i < can->range.steps.n; i++) wl_json_add_real(steps, NULL, can->range.steps.v[i]);
         wl_json_add_real(o, "present", can->present);
         wl_json_add_bool(o, "simulated", can->simulated);
         wl_json_add_str(o, "reason", can->why);

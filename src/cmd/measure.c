@@ -101,8 +101,7 @@ static int plan_run(struct wl_store *s, const char *name, const struct wl_cap_re
     int64_t campaign, trial;
     struct wl_settings set = wl_settings_none;
     set.workload = name;
-    set.power_cap_w = cap->value[WL_CAP_POWER];
-    set.clock_mhz = cap->value[WL_CAP_CLOCK];
+    wl_settings_caps(&set, cap);
     int rc = wl_store_begin(s, e);
     if (rc < 0) return rc;
     rc = wl_store_campaign(s, "measure", "", WL_VERSION, &campaign, e);

@@ -323,8 +323,8 @@ static void json_caps(const struct wl_run_result *r, struct wl_json *root)
         wl_json_add_real(o, "found", s->found);
         wl_json_add_real(o, "enforced", s->enforced);
         wl_json_add_real(o, "at_end", s->at_end);
-        wl_json_add_real(o, "min", s->min);
-        wl_json_add_real(o, "max", s->max);
+        wl_json_add_real(o, "min", s->range.min);
+        wl_json_add_real(o, "max", s->range.max);
         wl_json_add_real(o, "default", s->standard);
         wl_json_add_bool(o, "simulated", s->simulated);
     }

@@ -16,6 +16,8 @@ struct wl_show_details {
     struct wl_device_rows devices;
     struct wl_channel_rows channels;
     struct wl_log_rows log;
+    struct wl_node_rows nodes;
+    struct wl_cap_rows caps;
 };
 
 /* WL_ENOENT when there is no such run. */
@@ -35,6 +37,11 @@ void wl_show_text(const struct wl_show_details *d, struct wl_arena *a);
 void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a);
 void wl_show_phases(const struct wl_show_details *d, struct wl_arena *a); /* devices added up */
 void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a);
+
+/* Of a run on several nodes, their clocks (show_fleet.c); a line a cap: asked, found, enforced, what the device did. */
+void wl_show_nodes(const struct wl_show_details *d, struct wl_arena *a);
+void wl_show_caps(const struct wl_show_details *d, struct wl_arena *a);
+void wl_show_fleet_json(struct wl_json *object, const struct wl_show_details *d);
 
 /* A run as members of an object: settings, status, times, totals, sampling; and all the rest of it. */
 void wl_show_run_json(struct wl_json *object, const struct wl_run_row *run, struct wl_arena *a);

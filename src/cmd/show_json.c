@@ -41,6 +41,9 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_real(o, "input_pct", r->input_pct);
     wl_json_add_real(o, "power_capped_pct", r->power_capped_pct);
     wl_json_add_real(o, "thermal_capped_pct", r->thermal_capped_pct);
+    wl_json_add_real(o, "achieved_clock_mhz", r->achieved_clock_mhz);
+    wl_json_add_real(o, "achieved_mem_clock_mhz", r->achieved_mem_clock_mhz);
+    wl_json_add_real(o, "caps_acted_pct", r->caps_acted_pct);
     wl_json_add_str(o, "metric", r->metric);
     wl_json_add_real(o, "metric_value", r->metric_value);
     struct wl_json *sampling = wl_json_add_object(o, "sampling");
@@ -186,4 +189,5 @@ void wl_show_details_json(struct wl_json *o, const struct wl_show_details *d, st
     add_channels(o, d);
     add_devices(o, d, a);
     add_notes(o, d);
+    wl_show_fleet_json(o, d);
 }

@@ -25,6 +25,8 @@ static void print_head(const struct wl_run_row *r, struct wl_arena *a)
     if (!isnan(r->util_pct)) line("util", wl_strf(a, "%.1f %%", r->util_pct));
     if (!isnan(r->input_pct)) line("input", wl_strf(a, "waited for %.1f %% of the epochs", r->input_pct));
     if (!isnan(r->power_capped_pct)) line("held down", wl_words_held(r->power_capped_pct, r->thermal_capped_pct, a));
+    if (!isnan(r->achieved_clock_mhz)) line("clocks", wl_words_clocks(r->achieved_clock_mhz, r->achieved_mem_clock_mhz, a));
+    if (!isnan(r->caps_acted_pct)) line("caps", wl_words_caps_acted(r->caps_acted_pct, a));
 }
 
 static void print_energy(const struct wl_run_row *r, struct wl_arena *a)
@@ -122,6 +124,8 @@ void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
     print_sampling(d->run, a);
     print_energy(d->run, a);
     wl_show_energies(d, a);
+    wl_show_caps(d, a);
+    wl_show_nodes(d, a);
     print_epochs(d, a);
     wl_show_phases(d, a);
     wl_show_channels(d, a);

@@ -4,12 +4,8 @@
 
 #include "cmd/cmd.h"
 
-/* NULL-terminated, in the order of --help: one for each workload, and `data`. */
-const struct wl_cmd *const *wl_train_commands(struct wl_arena *a);
+extern const struct wl_cmd *const wl_train_commands[]; /* NULL-terminated, in the order of --help */
 
-extern const struct wl_cmd wl_cmd_train_data; /* train_data.c */
-
-/* The data sets that `wattlaw-train data NAME` writes or packs; the table is in train_data.c. */
-extern const struct wl_cmd wl_cmd_data_imagenet;
+extern const struct wl_cmd wl_cmd_train_data;
 
 #endif

@@ -17,16 +17,13 @@ static void let_threads_sleep(char **argv)
 
 int main(int argc, char **argv)
 {
-    let_threads_sleep(argv);
-    struct wl_arena *a = wl_arena_new(NULL);
-    const struct wl_program program = {
+    static const struct wl_program program = {
         .name = "wattlaw-train",
         .usage = "MODEL --data DIR [options]",
         .noun = "model",
         .about = "Trains a reference network, alone or as one of many workers, and marks its epochs for wattlaw.",
-        .commands = wl_train_commands(a),
+        .commands = wl_train_commands,
     };
-    int status = wl_program_main(&program, argc, argv);
-    wl_arena_free(a);
-    return status;
+    let_threads_sleep(argv);
+    return wl_program_main(&program, argc, argv);
 }

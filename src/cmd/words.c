@@ -58,3 +58,15 @@ const char *wl_words_held(double power_pct, double thermal_pct, struct wl_arena 
     const char *power = wl_strf(a, "%.1f %% of the time by the power limit", power_pct);
     return isnan(thermal_pct) ? power : wl_strf(a, "%s, %.1f %% by heat", power, thermal_pct);
 }
+
+const char *wl_words_clocks(double sm_mhz, double mem_mhz, struct wl_arena *a)
+{
+    const char *memory = isnan(mem_mhz) ? "" : wl_strf(a, ", memory %.5g MHz", mem_mhz);
+    return wl_strf(a, "SM %.5g MHz%s on average", sm_mhz, memory);
+}
+
+const char *wl_words_caps_acted(double pct, struct wl_arena *a)
+{
+    if (pct <= 0) return "never acted: no device came near what it was limited to";
+    return pct >= 100 ? "acted" : wl_strf(a, "acted on %.0f %% of what was limited", pct);
+}

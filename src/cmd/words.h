@@ -32,4 +32,10 @@ const char *wl_words_ratio(double counter_j, double integral_j, struct wl_arena 
 /* How long GPU clocks were held down: "21.0 % of the time by the power limit, 0.0 % by heat". */
 const char *wl_words_held(double power_pct, double thermal_pct, struct wl_arena *a);
 
+/* "SM 1005 MHz, memory 1215 MHz on average"; memory NAN: not known. */
+const char *wl_words_clocks(double sm_mhz, double mem_mhz, struct wl_arena *a);
+
+/* Share of the caps of a run that acted: "acted", "never acted", "acted on 50 % of the devices". */
+const char *wl_words_caps_acted(double pct, struct wl_arena *a);
+
 #endif

@@ -12,7 +12,10 @@ const char *wl_factor_verdict_name(enum wl_factor_verdict v)
     return names[v];
 }
 
-static bool is_cap(const char *factor) { return wl_streq(factor, "power_cap_w") || wl_streq(factor, "clock_mhz"); }
+static bool is_cap(const char *factor)
+{
+    return wl_streq(factor, "power_cap_w") || wl_streq(factor, "clock_mhz") || wl_streq(factor, "mem_clock_mhz");
+}
 
 static void note(struct wl_factor_group *g, struct wl_arena *a, const char *fmt, ...) WL_PRINTF(3, 4);
 static void note(struct wl_factor_group *g, struct wl_arena *a, const char *fmt, ...)
@@ -53,12 +56,37 @@ static struct wl_law_parts split(const struct wl_law_part *part, const struct wl
     return out;
 }
 
+/* NAN where the table has no such column of numbers, or no value in it here. */
+static double mean_of(const struct wl_observations *obs, const struct wl_law_part *part, const char *name)
+{
+    struct wl_obs_column column;
+    struct wl_err none;
+    double sum = 0, n = 0;
+    if (wl_obs_find(obs, name, &column, &none) < 0 || !column.real) return NAN;
+    for (size_t i = 0; i < part->n; i++) {
+        double v = column.real[part->rows[i]];
+        if (isnan(v)) continue;
+        sum += v;
+        n++;
+    }
+    return n > 0 ? sum / n : NAN;
+}
+
+static struct wl_factor_achieved achieved_by(const struct wl_observations *obs, const struct wl_law_part *part)
+{
+    return (struct wl_factor_achieved) { .clock_mhz = mean_of(obs, part, "achieved_clock_mhz"),
+                                         .mem_clock_mhz = mean_of(obs, part, "achieved_mem_clock_mhz"),
+                                         .power_capped_pct = mean_of(obs, part, "power_capped_pct"),
+                                         .caps_acted_pct = mean_of(obs, part, "caps_acted_pct") };
+}
+
 static void fit_level(struct wl_factor_level *level, const struct wl_law_part *part, const struct wl_observations *obs,
                       const struct wl_law_options *options, struct wl_arena *a)
 {
     struct wl_law_group *g = &level->law;
     level->value = *part->key->value ? part->key->value : "uncapped";
     level->offset = level->offset_se = NAN;
+    level->achieved = achieved_by(obs, part);
     wl_law_collect_runs(g, obs, part, options, a);
     wl_law_collect_configs(g, a);
     wl_law_estimate(g, a);
@@ -84,6 +112,8 @@ static void collect_levels(struct wl_factor_group *g, const struct wl_law_part *
         g->estimated |= level->law.estimated;
         g->simulated |= level->law.simulated;
         if (level->why) note(g, a, "%s %s is not compared: %s", column->name, level->value, level->why);
+        if (level->achieved.caps_acted_pct <= 0)
+            note(g, a, "%s %s never acted: no device came near what it was limited to", column->name, level->value);
     }
 }
 

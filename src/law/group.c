@@ -139,6 +139,14 @@ static bool varies(const char *const *texts, size_t n)
     return false;
 }
 
+/* Where it varies; one that names the groups does so in any case. */
+static void separate_by(struct split *s, const struct wl_obs_column *column, bool names)
+{
+    if (wl_streq(column->name, s->except)) return;
+    const char **texts = column_texts(s, column);
+    if (varies(texts, s->obs->n) || (names && *texts[0])) refine_all(s, column->name, texts);
+}
+
 /* Columns that tell apart what is measured: the workload always (it names the group), the others where they vary. */
 static void by_setting(struct split *s)
 {
@@ -148,11 +156,10 @@ static void by_setting(struct split *s)
         { .name = "power_cap_w", .real = s->obs->power_cap_w },
         { .name = "clock_mhz", .real = s->obs->clock_mhz },
     };
-    for (size_t c = 0; c < WL_COUNT(columns); c++) {
-        if (wl_streq(columns[c].name, s->except)) continue;
-        const char **texts = column_texts(s, &columns[c]);
-        if (varies(texts, s->obs->n) || (c == 0 && *texts[0])) refine_all(s, columns[c].name, texts);
-    }
+    for (size_t c = 0; c < WL_COUNT(columns); c++) separate_by(s, &columns[c], c == 0);
+    struct wl_obs_column memory; /* which not every table has */
+    struct wl_err none;
+    if (wl_obs_find(s->obs, "mem_clock_mhz", &memory, &none) == 0) separate_by(s, &memory, false);
 }
 
 /* The batch size that is held fixed. */

@@ -217,7 +217,7 @@ struct wl_law_result {
 /* Groups the table and fits each group. WL_ENOENT: a column of `by` that is not there; WL_EINVAL: drop_epochs or
  * beyond negative. Bad rows are counted and noted, and a group that cannot have a law says why in `refused`.
  *
- * Groups when `by` is empty: workload, hardware, power_cap_w and clock_mhz separate wherever they vary. Within
+ * Groups when `by` is empty: workload, hardware, power_cap_w, clock_mhz and mem_clock_mhz separate wherever they vary. Within
  * them separates the batch size that is held fixed while workers change: of local_batch and global_batch the one with
  * fewer values (local_batch when equal). Gradient accumulation, global_batch / (workers x local_batch), and the
  * further settings of a campaign separate where they take two values at one worker count; what follows the worker
@@ -291,15 +291,23 @@ const char *wl_law_response_symbol(enum wl_law_response r);
 
 /* Analysis of covariance of ln(response) over the levels of one factor (docs/adr/072). */
 struct wl_factor_options {
-    const char *factor; /* a column: power_cap_w, clock_mhz, local_batch, hardware, an extra one ... */
+    const char *factor; /* a column: power_cap_w, clock_mhz, mem_clock_mhz, local_batch, hardware, an extra one ... */
     const char *base;   /* the level that others are held against; NULL: no cap, else the highest cap, else the first */
     struct wl_law_options law; /* `by` and the rule for epochs; beyond and thorough are not used */
     double margin;             /* exponents that differ by less count as the same */
 };
 
-/* One level. Rows where the factor is missing are the level "uncapped" of power_cap_w and clock_mhz; of other factors
+/* What the devices did at a level: means over its rows of the columns of these names, NAN where there are none. */
+struct wl_factor_achieved {
+    double clock_mhz, mem_clock_mhz; /* achieved_clock_mhz, achieved_mem_clock_mhz */
+    double power_capped_pct;         /* share of the time in which the power limit held clocks down */
+    double caps_acted_pct;           /* share of the caps that acted; 0: none ever did */
+};
+
+/* One level. Rows where the factor is missing are the level "uncapped" of caps and clocks; of other factors
  * they are left out. */
 struct wl_factor_level {
+    struct wl_factor_achieved achieved;
     const char *value;        /* as text */
     struct wl_law_group law;  /* runs, configs and the two lines of this level alone */
     const char *why;          /* why it is not compared, or NULL */

@@ -58,6 +58,7 @@ static const struct symbol symbols[] = {
     { FN(DeviceGetEnforcedPowerLimit), { "nvmlDeviceGetEnforcedPowerLimit" }, false },
     { FN(DeviceSetPowerManagementLimit), { "nvmlDeviceSetPowerManagementLimit" }, false },
     { FN(DeviceGetMaxClockInfo), { "nvmlDeviceGetMaxClockInfo" }, false },
+    { FN(DeviceGetSupportedMemoryClocks), { "nvmlDeviceGetSupportedMemoryClocks" }, false },
     { FN(DeviceSetGpuLockedClocks), { "nvmlDeviceSetGpuLockedClocks" }, false },
     { FN(DeviceResetGpuLockedClocks), { "nvmlDeviceResetGpuLockedClocks" }, false },
     { FN(DeviceSetMemoryLockedClocks), { "nvmlDeviceSetMemoryLockedClocks" }, false },

@@ -103,6 +103,20 @@ void wl_gpu_clock_state(const struct wl_gpus *g, size_t i, enum wl_gpu_clock whi
                                              : lib->DeviceSetMemoryLockedClocks && lib->DeviceResetMemoryLockedClocks;
 }
 
+struct wl_reals wl_gpu_memory_clocks(const struct wl_gpus *g, size_t i, struct wl_arena *a)
+{
+    enum { CLOCKS_MAX = 64 }; /* GPUs have one to six */
+    unsigned mhz[CLOCKS_MAX], n = CLOCKS_MAX;
+    const struct wl_nvml *lib = &g->lib->nvml;
+    struct wl_reals out = { 0 };
+    if (!lib->DeviceGetSupportedMemoryClocks ||
+        lib->DeviceGetSupportedMemoryClocks(g->lib->handles[i], &n, mhz) != NVML_SUCCESS)
+        return out;
+    out.v = wl_new_array(a, double, n);
+    for (; out.n < n && out.n < CLOCKS_MAX; out.n++) out.v[out.n] = mhz[out.n];
+    return out;
+}
+
 int wl_gpu_clock_lock(const struct wl_gpus *g, size_t i, enum wl_gpu_clock which, double mhz, struct wl_err *e)
 {
     const struct wl_nvml *lib = &g->lib->nvml;

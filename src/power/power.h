@@ -306,6 +306,10 @@ struct wl_gpu_clock_state {
     bool lockable;   /* the driver has the call */
 };
 void wl_gpu_clock_state(const struct wl_gpus *g, size_t i, enum wl_gpu_clock which, struct wl_gpu_clock_state *out);
+
+/* The memory clocks that the GPU can run at, MHz, highest first as drivers list them; none where it does not tell. */
+struct wl_reals wl_gpu_memory_clocks(const struct wl_gpus *g, size_t i, struct wl_arena *a);
+
 int wl_gpu_clock_lock(const struct wl_gpus *g, size_t i, enum wl_gpu_clock which, double mhz,
                       struct wl_err *e) WL_MUST_CHECK;
 int wl_gpu_clock_unlock(const struct wl_gpus *g, size_t i, enum wl_gpu_clock which, struct wl_err *e) WL_MUST_CHECK;

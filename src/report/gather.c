@@ -28,12 +28,25 @@ static int read_store(struct wl_gathered *g, struct wl_err *e)
     return 0;
 }
 
+static int by_run_id(const void *p, const void *q)
+{
+    const struct wl_run_row *const *a = p, *const *b = q;
+    return ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
+}
+
+static void index_runs(struct wl_gathered *g)
+{
+    g->runs_by_id = wl_new_array(g->arena, const struct wl_run_row *, g->runs.n);
+    for (size_t i = 0; i < g->runs.n; i++) g->runs_by_id[i] = &g->runs.v[i];
+    qsort(g->runs_by_id, g->runs.n, sizeof *g->runs_by_id, by_run_id);
+}
+
 const struct wl_run_row *wl_gathered_run(const struct wl_gathered *g, int64_t id)
 {
-    for (size_t i = 0; i < g->runs.n; i++) {
-        if (g->runs.v[i].id == id) return &g->runs.v[i];
-    }
-    return NULL;
+    const struct wl_run_row key = { .id = id }, *wanted = &key;
+    const struct wl_run_row *const *found =
+        bsearch(&wanted, g->runs_by_id, g->runs.n, sizeof *g->runs_by_id, by_run_id);
+    return found ? *found : NULL;
 }
 
 const struct wl_run_row *wl_gathered_labelled(const struct wl_gathered *g, const char *label)
@@ -68,6 +81,7 @@ static char *key_words(const struct wl_law_key *key, struct wl_arena *a)
     if (wl_streq(key->column, "workload") || wl_streq(key->column, "hardware")) return wl_strdup(a, key->value);
     if (wl_streq(key->column, "power_cap_w")) return wl_strf(a, "cap %s W", key->value);
     if (wl_streq(key->column, "clock_mhz")) return wl_strf(a, "%s MHz", key->value);
+    if (wl_streq(key->column, "mem_clock_mhz")) return wl_strf(a, "memory %s MHz", key->value);
     char *column = wl_strdup(a, key->column);
     for (char *p = column; *p; p++) {
         if (*p == '_') *p = ' ';
@@ -256,6 +270,7 @@ int wl_gather(struct wl_gathered *g, struct wl_store *store, const struct wl_rep
     if (rc == 0) rc = wl_law_fit(&g->observations, &how, &g->law, a, e);
     if (rc) return rc;
     g->whole_runs = !any_epoch(&g->observations);
+    index_runs(g);
     sort_groups(g);
     name_groups(g);
     return 0;

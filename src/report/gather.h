@@ -29,6 +29,7 @@ struct wl_gathered {
     struct wl_campaign_rows campaigns; /* those the report is about */
     struct wl_trial_rows trials;
     struct wl_run_rows runs;
+    const struct wl_run_row **runs_by_id; /* [runs.n] */
     struct wl_observations observations;
     struct wl_variation_rows variations; /* of utilisation, by run */
     struct wl_law_result law;

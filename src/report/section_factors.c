@@ -9,6 +9,7 @@ static const struct factor {
 } factors[] = {
     { "power_cap_w", "power-cap", "Power caps", "power cap", "W" },
     { "clock_mhz", "clock", "Clocks", "SM clock", "MHz" },
+    { "mem_clock_mhz", "mem-clock", "Memory clocks", "memory clock", "MHz" },
 };
 
 /* Does the column have two values among the finished runs? No value is one: uncapped. */
@@ -149,6 +150,10 @@ static const struct wl_column level_columns[] = {
     { .id = "factor", .label = "factor", .text = true },
     { .id = "level", .label = "level", .text = true },
     { .id = "runs", .label = "runs" },
+    { .id = "achieved_clock_mhz", .label = "SM clock", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
+    { .id = "achieved_mem_clock_mhz", .label = "memory clock", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
+    { .id = "power_capped_pct", .label = "power-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
+    { .id = "caps_acted_pct", .label = "caps that acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
     WL_LAW_COLUMNS,
 };
 
@@ -163,6 +168,10 @@ static void level_rows(const struct wl_gathered *g, const struct wl_factor_group
         wl_table_data_text(t, factor->what);
         wl_table_data_text(t, level->value);
         wl_table_data_real(t, (double)level->law.n_runs);
+        wl_table_data_real(t, level->achieved.clock_mhz);
+        wl_table_data_real(t, level->achieved.mem_clock_mhz);
+        wl_table_data_real(t, level->achieved.power_capped_pct);
+        wl_table_data_real(t, level->achieved.caps_acted_pct);
         wl_law_cells(t, law);
     }
 }

@@ -11,6 +11,7 @@ static const struct wl_column run_columns[] = {
     { .id = "global_batch", .label = "global batch" },
     { .id = "power_cap_w", .label = "power cap", .unit = "W", .digits = 4 },
     { .id = "clock_mhz", .label = "clock", .unit = "MHz", .digits = 4 },
+    { .id = "mem_clock_mhz", .label = "memory clock", .unit = "MHz", .digits = 4 },
     { .id = "repeat", .label = "repeat" },
     { .id = "status", .label = "status", .text = true },
     { .id = "time_s", .label = "wall time", .unit = "s", .metric = "run-time", .digits = 4 },
@@ -24,6 +25,9 @@ static const struct wl_column run_columns[] = {
     { .id = "input_pct", .label = "input wait", .unit = "%", .metric = "run-input", .digits = 3 },
     { .id = "power_capped", .label = "power-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
     { .id = "thermal_capped", .label = "heat-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
+    { .id = "achieved_clock_mhz", .label = "SM clock seen", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
+    { .id = "achieved_mem_clock_mhz", .label = "memory clock seen", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
+    { .id = "caps_acted_pct", .label = "caps that acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
     { .id = "metric", .label = "last metric", .text = true },
     { .id = "metric_value", .label = "its value", .metric = "quality", .digits = 3 },
     { .id = "reason", .label = "why not used", .text = true },
@@ -47,6 +51,7 @@ static void add_row(struct wl_table_data *t, const struct wl_run_row *run)
     wl_table_data_real(t, run->set.global_batch);
     wl_table_data_real(t, run->set.power_cap_w);
     wl_table_data_real(t, run->set.clock_mhz);
+    wl_table_data_real(t, run->set.mem_clock_mhz);
     wl_table_data_real(t, (double)run->repeat);
     wl_table_data_text(t, wl_run_status_names[run->status]);
     wl_table_data_real(t, run->time_s);
@@ -60,6 +65,9 @@ static void add_row(struct wl_table_data *t, const struct wl_run_row *run)
     wl_table_data_real(t, run->input_pct);
     wl_table_data_real(t, run->power_capped_pct);
     wl_table_data_real(t, run->thermal_capped_pct);
+    wl_table_data_real(t, run->achieved_clock_mhz);
+    wl_table_data_real(t, run->achieved_mem_clock_mhz);
+    wl_table_data_real(t, run->caps_acted_pct);
     wl_table_data_text(t, run->metric);
     wl_table_data_real(t, run->metric_value);
     wl_table_data_text(t, wl_run_reason(run, t->arena));

@@ -120,6 +120,7 @@ enum { MAX_FIELDS = 64 }; /* of a map that is inserted */
     { prefix "threads", F_COUNT, (base) + offsetof(struct wl_settings, threads) },           \
     { prefix "power_cap_w", F_REAL, (base) + offsetof(struct wl_settings, power_cap_w) },    \
     { prefix "clock_mhz", F_REAL, (base) + offsetof(struct wl_settings, clock_mhz) },        \
+    { prefix "mem_clock_mhz", F_REAL, (base) + offsetof(struct wl_settings, mem_clock_mhz) }, \
     { prefix "extra", F_TEXT, (base) + offsetof(struct wl_settings, extra) }
 /* clang-format on */
 
@@ -134,7 +135,7 @@ enum { STORE_APPLICATION_ID = 0x774c4157 }; /* "wLAW" at byte 68 of the file */
 
 extern const unsigned char wl_schema_sql[], wl_views_sql[]; /* the .sql files, as texts */
 extern const unsigned char wl_migrate_1_sql[], wl_migrate_2_sql[], wl_migrate_3_sql[],
-    wl_migrate_4_sql[];
+    wl_migrate_4_sql[], wl_migrate_5_sql[];
 
 /* Inside a transaction: makes everything in an empty file. */
 int wl_store_create(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
@@ -162,6 +163,11 @@ int wl_store_there(const struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 /* Makes a running run of a dead wattlaw ours. */
 int wl_store_run_inherit(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- fleet.c ---- */
+
+/* The nodes and caps of a run that ends; its row is closed. */
+int wl_store_add_fleet(struct wl_store *s, int64_t run, const struct wl_run_end *end, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- lock.c ---- */
 

@@ -7,6 +7,7 @@ static const struct store_step steps[] = {
     { wl_migrate_2_sql },
     { wl_migrate_3_sql },
     { wl_migrate_4_sql },
+    { wl_migrate_5_sql },
     { NULL },
 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { CANONICAL = 18, FURTHER = 6 };
+enum { CANONICAL = 18, FURTHER = 11 };
 
 struct observed {
     union {
@@ -48,14 +48,23 @@ static const struct field observed_map[] = {
     REAL(21, "x.energy_lo_j"),
     REAL(22, "x.energy_hi_j"),
     REAL(23, "x.idle_j"),
+    REAL(24, "s.mem_clock_mhz"),
+    REAL(25, "x.achieved_clock_mhz"),
+    REAL(26, "x.achieved_mem_clock_mhz"),
+    REAL(27, "x.power_capped_pct"),
+    REAL(28, "w.caps_acted_pct"),
     { "o.run", F_INT, offsetof(struct observed, run) },
     { NULL },
 };
 static const struct {
     const char *name;
     bool setting;
-} further[FURTHER] = { { "accumulation", true }, { "threads", true },      { "repeat", false },
-                       { "energy_lo_j", false }, { "energy_hi_j", false }, { "idle_j", false } };
+} further[FURTHER] = {
+    { "accumulation", true },      { "threads", true },        { "repeat", false },
+    { "energy_lo_j", false },      { "energy_hi_j", false },   { "idle_j", false },
+    { "mem_clock_mhz", true },     { "achieved_clock_mhz", false }, { "achieved_mem_clock_mhz", false },
+    { "power_capped_pct", false }, { "caps_acted_pct", false },
+};
 
 static void fill(const struct wl_obs_column *c, size_t at, const struct observed *v, size_t n)
 {
@@ -135,6 +144,7 @@ int wl_store_observations(struct wl_store *s, int64_t campaign, struct wl_observ
 {
     static const char from[] = "FROM observations o JOIN setting s ON s.run = o.run JOIN run r ON r.id = o.run "
                                "LEFT JOIN total x ON x.run = o.run AND x.epoch = ifnull(o.epoch, 0) "
+                               "LEFT JOIN total w ON w.run = o.run AND w.epoch = 0 "
                                "WHERE ?1 IN (0, s.campaign) ORDER BY o.run, o.epoch";
     struct observed *v;
     size_t n;

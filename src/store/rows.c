@@ -13,6 +13,7 @@ const struct wl_settings wl_settings_none = {
     .threads = NAN,
     .power_cap_w = NAN,
     .clock_mhz = NAN,
+    .mem_clock_mhz = NAN,
 };
 
 const char *const wl_run_status_names[] = { "planned", "running", "done", "failed", "interrupted" };

@@ -91,6 +91,7 @@ int wl_store_run_end(struct wl_store *s, int64_t run, const struct wl_run_end *e
     int rc = wl_sql_begin(s, true, &tx, e);
     if (rc) return rc;
     rc = close_run(s, run, end, e);
+    if (rc == 0) rc = wl_store_add_fleet(s, run, end, e);
     if (rc == 0 && derived) rc = wl_store_derive(s, run, derived, e);
     rc = wl_sql_end(s, &tx, rc, e);
     if (rc == 0) wl_store_unlock(s, wl_lock_of_run(run));

@@ -1,4 +1,4 @@
--- The store of one or more campaigns: schema version 5.
+-- The store of one or more campaigns: schema version 6.
 --
 -- Conventions
 --   * Facts (campaign ... log) are append-only; triggers (views.sql) refuse what would change them. Derived tables
@@ -48,6 +48,7 @@ CREATE TABLE trial(
   clock_mhz       REAL,                   -- SM clock locked at
   extra           TEXT,                   -- further settings, a JSON object with sorted names
   skipped         TEXT,                   -- why this configuration cannot run here; NULL: it can
+  mem_clock_mhz   REAL,                   -- memory clock locked at
   UNIQUE(campaign, key)
 ) STRICT;
 
@@ -132,6 +133,38 @@ CREATE TABLE sample(
   PRIMARY KEY(channel, t_ns)
 ) STRICT, WITHOUT ROWID;
 
+-- The nodes of a run with the four stamps that tie their clocks. The first one has rank 0, and the times of the run are
+-- those of its clock.
+CREATE TABLE node(
+  run             INTEGER NOT NULL REFERENCES run,
+  host            TEXT NOT NULL,
+  boot_id         TEXT NOT NULL,
+  first           INTEGER NOT NULL,       -- 1: its clock is the run's
+  start_mono_ns   INTEGER NOT NULL,       -- on its own clock, as it was measured there
+  start_wall_ns   INTEGER NOT NULL,
+  stop_mono_ns    INTEGER NOT NULL,
+  stop_wall_ns    INTEGER NOT NULL,
+  shift_ns        INTEGER NOT NULL,       -- was added to its t_ns to bring them onto the run's clock
+  drift_s         REAL NOT NULL,          -- by how much its clock went apart from that one between start and stop
+  PRIMARY KEY(run, host, boot_id)
+) STRICT, WITHOUT ROWID;
+
+-- A limit of a device during a run: asked for, found before, and read back at both ends. In W and MHz.
+CREATE TABLE cap(
+  run             INTEGER NOT NULL REFERENCES run,
+  host            TEXT NOT NULL,
+  device          TEXT NOT NULL,          -- "GPU-5f0a...", "rapl:package-0/long_term", "cpufreq:policy0"
+  kind            TEXT NOT NULL,          -- power_cap_w, clock_mhz, mem_clock_mhz
+  name            TEXT,                   -- product name
+  setter          TEXT NOT NULL,          -- nvml, rapl, cpufreq, command, observe ...
+  requested       REAL NOT NULL,
+  found           REAL,                   -- put back behind the run; NULL: it was not locked
+  enforced        REAL,                   -- read back before the job started; NULL: cannot be read
+  at_end          REAL,                   -- and behind its end
+  simulated       INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY(run, host, device, kind)
+) STRICT, WITHOUT ROWID;
+
 -- Mark lines of the workload, as written.
 CREATE TABLE mark(
   id              INTEGER PRIMARY KEY,
@@ -170,7 +203,8 @@ CREATE TABLE actual(
   threads         INTEGER,
   power_cap_w     REAL,
   clock_mhz       REAL,
-  extra           TEXT
+  extra           TEXT,
+  mem_clock_mhz   REAL
 ) STRICT;
 
 -- An epoch: rank 0's epoch-begin to epoch-end, the training pass alone.
@@ -267,6 +301,9 @@ CREATE TABLE total(
   energy_lo_j     REAL,                   -- sums of the devices' intervals: their errors may go together
   energy_hi_j     REAL,
   idle_j          REAL,
+  achieved_clock_mhz REAL,                -- SM clock that the GPUs ran at, mean over time and GPUs
+  achieved_mem_clock_mhz REAL,            -- and their memory clock
+  caps_acted_pct  REAL,                   -- of a run: share of its caps that acted (view capped); NULL: none, or not seen
   PRIMARY KEY(run, epoch)
 ) STRICT, WITHOUT ROWID;
 

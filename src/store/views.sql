@@ -14,6 +14,7 @@ SELECT r.id AS run, t.id AS trial, t.campaign AS campaign,
        coalesce(t.threads, a.threads)           AS threads,
        coalesce(t.power_cap_w, a.power_cap_w)   AS power_cap_w,
        coalesce(t.clock_mhz, a.clock_mhz)       AS clock_mhz,
+       coalesce(t.mem_clock_mhz, a.mem_clock_mhz) AS mem_clock_mhz,
        coalesce(t.extra, a.extra)               AS extra
 FROM run r JOIN trial t ON t.id = r.trial LEFT JOIN actual a ON a.run = r.id;
 
@@ -25,6 +26,27 @@ SELECT id, run, ifnull(epoch, 0) AS epoch, name, value,
                  WHEN 'train_top1' THEN 4 WHEN 'train_accuracy' THEN 5 WHEN 'train_loss' THEN 6 WHEN 'loss' THEN 7
                  ELSE 8 END AS place
 FROM metric;
+
+-- What each capped device did over its run. The limits of one device (a RAPL package has two) share its readings. A cap
+-- acted where what it limits came within 5 % of it, or the driver says that it held the clock down; NULL: not seen.
+CREATE VIEW capped AS
+SELECT run, host, device, kind, name, setter, requested, found, enforced, at_end, simulated, achieved, achieved_max,
+       held_pct,
+       CASE WHEN achieved_max >= 0.95 * requested OR achieved >= 0.95 * requested OR (kind = 'power_cap_w' AND held_pct > 0)
+            THEN 1 WHEN achieved_max IS NOT NULL THEN 0 END AS acted
+FROM (SELECT k.*,
+             coalesce((SELECT avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND u.epoch IS NULL
+                       WHERE c.run = k.run AND c.device = d.id AND c.quantity = q.quantity),
+                      CASE WHEN k.kind = 'power_cap_w' THEN (SELECT avg(j.mean_power_w) FROM energy j
+                       WHERE j.run = k.run AND j.device = d.id AND j.epoch IS NULL) END) AS achieved,
+             (SELECT max(u.max) FROM channel c JOIN stat u ON u.channel = c.id AND u.epoch IS NULL
+              WHERE c.run = k.run AND c.device = d.id AND c.quantity = q.quantity) AS achieved_max,
+             (SELECT 100 * avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND u.epoch IS NULL
+              WHERE c.run = k.run AND c.device = d.id AND c.quantity = 'power_capped_s') AS held_pct
+      FROM cap k
+      JOIN (SELECT 'power_cap_w' AS kind, 'power_w' AS quantity UNION ALL SELECT 'clock_mhz', 'sm_clock_mhz'
+            UNION ALL SELECT 'mem_clock_mhz', 'mem_clock_mhz') q ON q.kind = k.kind
+      LEFT JOIN device d ON d.host = k.host AND d.uuid = substr(k.device, 1, instr(k.device || '/', '/') - 1));
 
 -- The rows that the table `total` keeps: each run (epoch 0) and each epoch, from energy, stat and metric.
 CREATE VIEW total_now AS
@@ -53,7 +75,12 @@ SELECT x.run, x.epoch,
        (SELECT CASE WHEN count(energy_hi_j) = count(*) THEN sum(energy_hi_j) END FROM energy j
         WHERE j.run = x.run AND ifnull(j.epoch, 0) = x.epoch AND j.chosen) AS energy_hi_j,
        (SELECT CASE WHEN count(idle_j) = count(*) THEN sum(idle_j) END FROM energy j
-        WHERE j.run = x.run AND ifnull(j.epoch, 0) = x.epoch AND j.chosen) AS idle_j
+        WHERE j.run = x.run AND ifnull(j.epoch, 0) = x.epoch AND j.chosen) AS idle_j,
+       (SELECT avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND ifnull(u.epoch, 0) = x.epoch
+        WHERE c.run = x.run AND c.quantity = 'sm_clock_mhz') AS achieved_clock_mhz,
+       (SELECT avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND ifnull(u.epoch, 0) = x.epoch
+        WHERE c.run = x.run AND c.quantity = 'mem_clock_mhz') AS achieved_mem_clock_mhz,
+       CASE WHEN x.epoch = 0 THEN (SELECT 100 * avg(acted) FROM capped p WHERE p.run = x.run) END AS caps_acted_pct
 FROM (SELECT id AS run, 0 AS epoch FROM run UNION ALL SELECT run, epoch FROM epoch) x
 LEFT JOIN metric m ON m.id =
   CASE WHEN x.epoch THEN (SELECT id FROM ranked_metric k WHERE k.run = x.run AND k.epoch = x.epoch
@@ -89,12 +116,16 @@ CREATE TRIGGER sample_keeps BEFORE UPDATE ON sample BEGIN SELECT raise(ABORT, 's
 CREATE TRIGGER sample_stays BEFORE DELETE ON sample BEGIN SELECT raise(ABORT, 'sample is append-only'); END;
 CREATE TRIGGER mark_keeps BEFORE UPDATE ON mark BEGIN SELECT raise(ABORT, 'mark is append-only'); END;
 CREATE TRIGGER mark_stays BEFORE DELETE ON mark BEGIN SELECT raise(ABORT, 'mark is append-only'); END;
+CREATE TRIGGER node_keeps BEFORE UPDATE ON node BEGIN SELECT raise(ABORT, 'node is append-only'); END;
+CREATE TRIGGER node_stays BEFORE DELETE ON node BEGIN SELECT raise(ABORT, 'node is append-only'); END;
+CREATE TRIGGER cap_keeps BEFORE UPDATE ON cap BEGIN SELECT raise(ABORT, 'cap is append-only'); END;
+CREATE TRIGGER cap_stays BEFORE DELETE ON cap BEGIN SELECT raise(ABORT, 'cap is append-only'); END;
 CREATE TRIGGER log_keeps BEFORE UPDATE ON log BEGIN SELECT raise(ABORT, 'log is append-only'); END;
 CREATE TRIGGER log_stays BEFORE DELETE ON log BEGIN SELECT raise(ABORT, 'log is append-only'); END;
 
 -- A trial only learns whether it can run here.
 CREATE TRIGGER trial_keeps BEFORE UPDATE OF id, campaign, key, workload, hardware, nodes, workers, local_batch,
-  global_batch, accumulation, epochs, threads, power_cap_w, clock_mhz, extra ON trial
+  global_batch, accumulation, epochs, threads, power_cap_w, clock_mhz, mem_clock_mhz, extra ON trial
   BEGIN SELECT raise(ABORT, 'the settings of a trial are append-only'); END;
 CREATE TRIGGER trial_stays BEFORE DELETE ON trial BEGIN SELECT raise(ABORT, 'trial is append-only'); END;
 

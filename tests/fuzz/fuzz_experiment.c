@@ -31,7 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct wl_err e = { 0 };
     struct wl_experiment x, once, twice;
     struct wl_grid g;
-    struct wl_machine here = { .cores = 4, .power = { .min = NAN, .max = NAN }, .clock = { .min = NAN, .max = NAN } };
+    struct wl_machine here = { .cores = 8 };
+    for (int k = 0; k < WL_CAP_KINDS; k++) here.cap[k].range = (struct wl_cap_range) { .min = NAN, .max = NAN };
     if (parse(wl_strndup(a, (const char *)data, n), &x, a) && wl_grid_make(&x, &here, &g, a, &e) == 0) {
         fill_commands(&x, &g, a);
         /* joined lines may have made a comment; once it is gone the text is stable */

@@ -28,24 +28,25 @@ def rows(path, sql):
 # Set while the job runs, put back behind it, stored with the run.
 with rig(found_w=(350, 360)) as m:
     seen = os.path.join(m.path, "seen")
-    r = m.measure("--power-cap-w", "250", "--clock-mhz", "900", "--mem-clock-mhz", "1000", "--json",
+    r = m.measure("--power-cap-w", "250", "--clock-mhz", "900", "--mem-clock-mhz", "810", "--json",
                   os.path.join(m.path, "s.json"), job=("cp", m.limits, seen))
     expect(r.returncode == 0, "a capped run", r)
     with open(seen, "rb") as f:
-        expect(f.read() == b"".join(v.to_bytes(4, "little") for v in (250000, 900, 1000)) * 2, "set while the job ran")
+        expect(f.read() == b"".join(v.to_bytes(4, "little") for v in (250000, 900, 810)) * 2, "set while the job ran")
     expect(m.get() == [(350000, 0, 0), (360000, 0, 0)] and not m.journals(), "put back")
     with open(os.path.join(m.path, "s.json"), encoding="utf-8") as f:
         caps = [c for c in json.load(f)["caps"] if c["kind"] == "power_cap_w"]
     expect([(c["requested"], c["found"], c["enforced"], c["at_end"]) for c in caps] ==
            [(250, 350, 250, 250), (250, 360, 250, 250)] and all(c["simulated"] for c in caps), f"told: {caps}")
     store = os.path.join(m.path, "store.db")
-    expect(rows(store, "SELECT power_cap_w, clock_mhz FROM trial") == [(250, 900)], "the trial has its caps")
-    expect(len(rows(store, "SELECT * FROM log WHERE area = 'cap' AND run = 1")) == 6, "the run's log names each")
+    expect(rows(store, "SELECT power_cap_w, clock_mhz, mem_clock_mhz FROM trial") == [(250, 900, 810)], "the trial has its caps")
+    expect(len(rows(store, "SELECT * FROM cap WHERE run = 1")) == 6, "and a row for each of its devices")
 
 # What is refused, and that nothing is left behind by it.
 for script, options, text in (
         ("", ("--power-cap-w", "50"), "100 to 400 W"),
         ("", ("--clock-mhz", "5000"), "1410 MHz"),
+        ("", ("--mem-clock-mhz", "1000"), "it takes 1215, 810, 405 MHz"),
         ("fail=*:SetPowerManagementLimit:4", ("--power-cap-w", "250"), "no permission"),
         ("fail=1:SetPowerManagementLimit:4", ("--power-cap-w", "250"), "no permission"),
         ("fail=1:SetGpuLockedClocks:3", ("--clock-mhz", "900"), "not supported"),
@@ -173,6 +174,17 @@ with rig() as m:
     for cap, text in ((250, "250 W on average, at most 250\n"), (350, "at most 300: the cap never acted\n")):
         r = m.measure("--power-cap-w", str(cap), "--sensors", "nvml", job=("sleep", "0.3"))
         expect(r.returncode == 0 and f"{GPU % 0}: power_cap_w {cap} W: " in r.stderr and text in r.stderr, "achieved", r)
+    store = os.path.join(m.path, "store.db")
+    expect(rows(store, "SELECT requested, found, enforced, at_end, round(achieved_max), acted FROM capped "
+                       "WHERE device LIKE '%a0000000%' ORDER BY run") == [(250, 400, 250, 250, 250, 1),
+                                                                          (350, 400, 350, 350, 300, 0)], "in the store")
+    expect(rows(store, "SELECT caps_acted_pct FROM total ORDER BY run") == [(100,), (0,)], "and of the run")
+    r = m.run(wattlaw, "show", store, "--run", "2")
+    expect("never acted" in r.stdout and r.stdout.count("never") == 3, "told by show", r)
+    caps = json.loads(m.run(wattlaw, "show", store, "--run", "1", "--json").stdout)["caps"]
+    expect([(c["kind"], c["acted"]) for c in caps] == [("power_cap_w", True)] * 2, f"as JSON: {caps}")
+    r = m.run(wattlaw, "export", "observations", store)
+    expect("caps_acted_pct" in r.stdout.splitlines()[0], "exported", r)
 
 # Two campaigns that cap the same devices: the second one is refused as a whole, and none of its runs counts as failed.
 with rig() as m:
@@ -221,6 +233,7 @@ store = {m.path}/campaign
 [sweep]
 power_cap_w = 50, 200, 300
 clock_mhz = 900, 1200
+mem_clock_mhz = 810, 1000
 [measure]
 sensors = nvml
 nvml_library = {fake}
@@ -229,6 +242,9 @@ command = sleep 0.4
 """)
     r = m.run(wattlaw, "sweep", ini)
     expect(r.returncode == 0 and "4 trials" in r.stderr and "100 to 400 W" in r.stderr, "a sweep", r)
+    expect("1000 MHz is nothing for the devices: it takes 1215, 810, 405 MHz" in r.stderr, "memory clocks are known", r)
+    expect(rows(os.path.join(m.path, "campaign", "wattlaw.db"), "SELECT DISTINCT requested, round(achieved), acted FROM capped "
+                "WHERE kind = 'mem_clock_mhz'") == [(810, 810, 1)], "and set")
     found = rows(os.path.join(m.path, "campaign", "wattlaw.db"), """
         SELECT power_cap_w, clock_mhz, round(avg(s.value)) FROM trial t JOIN run r ON r.trial = t.id
         JOIN channel c ON c.run = r.id JOIN sample s ON s.channel = c.id JOIN device d ON d.id = c.device

@@ -59,7 +59,7 @@ static void lists_and_own_axes_are_read(void **state)
                      0);
     assert_int_equal(x.sweep.workers.n, 3);
     assert_int_equal(x.sweep.workers.v[2], 4);
-    assert_true(x.sweep.power_cap_w.v[1] == 150.5);
+    assert_true(x.sweep.cap[WL_CAP_POWER].v[1] == 150.5);
     assert_int_equal(x.n_user, 1);
     assert_string_equal(x.user[0].key, "lr");
     assert_string_equal(x.user[0].values.v[1], "0.2");

@@ -30,9 +30,11 @@ static int teardown(void **state)
 /* A grid for a machine with 8 cores from the lines of [sweep] and of the other sections. */
 static void make(const char *campaign, const char *sweep, const char *rest)
 {
+    static double memory_mhz[] = { 1215, 810 };
     struct wl_machine here = { .cores = 8,
-                               .power = { .why_not = "no permission", .min = NAN, .max = NAN },
-                               .clock = { .why_not = "no GPU", .min = NAN, .max = NAN } };
+                               .cap = { [WL_CAP_POWER] = { "no permission", { .min = NAN, .max = NAN } },
+                                        [WL_CAP_CLOCK] = { "no GPU", { .min = NAN, .max = NAN } },
+                                        [WL_CAP_MEM_CLOCK] = { NULL, { NAN, 1215, { memory_mhz, 2 } } } } };
     const char *text =
         wl_strf(a,
                 "[campaign]\nname = t\n%s\n[sweep]\n%s\n[launch]\ncommand = job {workers} {accumulation} "
@@ -72,7 +74,7 @@ static void no_sweep_is_one_trial(void **state)
     assert_int_equal(g.trials[0].workers, 1);
     assert_int_equal(g.trials[0].threads, 1);
     assert_int_equal(g.trials[0].local_batch, 0);
-    assert_true(isnan(g.trials[0].power_cap_w));
+    assert_true(isnan(g.trials[0].cap.value[WL_CAP_POWER]));
     assert_int_equal(g.n_runs, 3);
 }
 
@@ -123,6 +125,11 @@ static void caps_that_cannot_be_set_are_skipped(void **state)
     assert_skip(0, "150 W cannot be set: no permission");
     make("", "clock_mhz = 900", "");
     assert_skip(0, "900 MHz cannot be set: no GPU");
+    make("", "mem_clock_mhz = 810, 1000, 2000", "");
+    assert_null(g.trials[0].skip);
+    assert_true(g.trials[0].cap.value[WL_CAP_MEM_CLOCK] == 810 && isnan(g.trials[0].cap.value[WL_CAP_CLOCK]));
+    assert_skip(1, "1000 MHz is nothing for the devices: it takes 1215, 810 MHz");
+    assert_skip(2, "2000 MHz");
 }
 
 static void weak_scaling_gives_samples_in_proportion(void **state)

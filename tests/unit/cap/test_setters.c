@@ -137,7 +137,7 @@ static void gpus_come_before_cpus(void **state)
     const struct wl_cap_setting *s = wl_caps_settings(c, &n);
     assert_int_equal(n, 2);
     assert_string_equal(s[1].setter, "nvml");
-    assert_true(s[1].min == 100 && s[1].max == 300 && s[1].standard == 250 && s[1].found == 250);
+    assert_true(s[1].range.min == 100 && s[1].range.max == 300 && s[1].standard == 250 && s[1].found == 250);
     assert_true(s[1].simulated);
     assert_file(p, LONG(0), "205000000");
     assert_int_equal(wl_caps_release(c, &p->e), 0);
@@ -145,7 +145,7 @@ static void gpus_come_before_cpus(void **state)
     struct wl_cap_ability can;
     wl_cap_probe(WL_CAP_POWER, &p->opts, &p->power, &can, p->a);
     assert_null(can.why);
-    assert_true(can.min == 100 && can.max == 300 && can.present == 250 && can.simulated);
+    assert_true(can.range.min == 100 && can.range.max == 300 && can.present == 250 && can.simulated);
     assert_string_equal(can.devices, "2 x Fake GPU");
 }
 

@@ -60,6 +60,10 @@ static char *schema_of(struct place *p, const char *path)
 
 static void check_rows_of_version_1(struct place *p, struct wl_store *s)
 {
+    struct wl_node_rows nodes;
+    OK(wl_store_nodes(s, 1, &nodes, p->arena, &p->e));
+    assert_true(nodes.n == 1 && nodes.v[0].first && nodes.v[0].shift_ns == 0);
+    assert_true(nodes.v[0].stop.mono_ns - nodes.v[0].start.mono_ns == 3 * (int64_t)WL_NS_PER_S);
     struct wl_observations obs;
     struct wl_run_rows runs;
     struct wl_readings r;

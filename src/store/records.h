@@ -1,0 +1,254 @@
+/* What stands in a store, as structs: settings, plans, runs, what was measured and what follows from it.
+ *
+ * schema.sql describes every table and column. Numbers that may be missing are doubles, NAN when missing (NULL in the
+ * file), counts included; times are int64, WL_NO_NS when missing; texts are NULL when missing.
+ */
+#ifndef WL_STORE_RECORDS_H
+#define WL_STORE_RECORDS_H
+
+#include "base/base.h"
+
+#define WL_NO_NS INT64_MIN /* a time that is not known */
+
+/* ---- campaigns and trials ---- */
+
+struct wl_campaign_row {
+    int64_t id;
+    const char *name;
+    const char *experiment; /* newest expanded text */
+    const char *version;    /* of the wattlaw that wrote that text */
+    int64_t created_wall_ns;
+};
+
+struct wl_campaign_rows {
+    struct wl_campaign_row *v;
+    size_t n;
+};
+/* What a trial is made of. */
+struct wl_settings {
+    const char *workload, *hardware;
+    double nodes, workers, local_batch, global_batch, accumulation, epochs, threads;
+    double power_cap_w, clock_mhz, mem_clock_mhz;
+    const char *extra; /* JSON object with sorted names, for settings without a column here */
+};
+extern const struct wl_settings wl_settings_none; /* everything missing */
+
+struct wl_trial_row {
+    int64_t id, campaign;
+    struct wl_settings set;
+    const char *key;
+    const char *skipped; /* why it cannot run here; NULL: it can */
+};
+struct wl_trial_rows {
+    struct wl_trial_row *v;
+    size_t n;
+};
+
+/* ---- runs ---- */
+
+enum wl_run_status { WL_RUN_PLANNED, WL_RUN_RUNNING, WL_RUN_DONE, WL_RUN_FAILED, WL_RUN_INTERRUPTED };
+extern const char *const wl_run_status_names[]; /* "planned" ..., by enum */
+
+/* A run with its settings (the trial's, else what the run said) and its totals. */
+struct wl_run_row {
+    int64_t id, trial, campaign, repeat, attempt;
+    double seed, position;
+    enum wl_run_status status;
+    struct wl_settings set;
+    const char *host, *boot_id, *folder, *command, *version;
+    double pid;
+    struct wl_anchor start, stop; /* WL_NO_NS: not yet */
+    double exit_status, signal;
+    const char *error, *log_tail, *flag;
+    double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s, idle_s;
+
+    /* totals */
+    double time_s;                   /* start to stop */
+    double epochs_seen;              /* epochs with both marks */
+    double epoch_time_s;             /* mean over epochs */
+    double energy_j, mean_power_w;   /* over the whole run, of the chosen devices */
+    double energy_lo_j, energy_hi_j; /* 95 % interval */
+    double idle_j;                   /* what they would have drawn at rest; NAN: not measured */
+    bool estimated, simulated;       /* of that energy */
+    double util_pct;                 /* busy time of the GPUs, else of the CPUs */
+    double input_pct;                /* share of the epochs' time that ranks waited for input; NAN: not told */
+    double power_capped_pct;         /* share of time in which the power limit, */
+    double thermal_capped_pct;       /* and the temperature, held the GPU clocks down; mean over GPUs */
+    double achieved_clock_mhz, achieved_mem_clock_mhz; /* that the GPUs ran at; mean over time and GPUs */
+    double caps_acted_pct; /* share of its caps that acted; NAN: none was asked for, or it was not seen */
+    const char *metric;    /* the main metric and its last value */
+    double metric_value;
+};
+struct wl_run_rows {
+    struct wl_run_row *v;
+    size_t n;
+};
+
+/* ---- derived from the facts of a run ---- */
+
+struct wl_epoch_row {
+    int64_t epoch;            /* from 1 */
+    int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC of the run's host; WL_NO_NS: only the duration is known */
+    double time_s;
+    double samples, updates;
+};
+struct wl_energy_row {
+    double epoch; /* NAN: the whole run */
+    int64_t device;
+    const char *scope;  /* as of the channel */
+    const char *method; /* counter, integral */
+    double energy_j, mean_power_w, coverage;
+    double energy_lo_j, energy_hi_j;    /* 95 % interval */
+    double idle_before_w, idle_after_w; /* mean power at rest before and behind the job; NAN: not measured */
+    double idle_j;                      /* what the device would have drawn at rest */
+    bool estimated, simulated;
+    bool chosen; /* one of the rows whose sum is the run's energy_j: see wl_energy_sources in power/power.h. Chosen
+                  * rows never overlap; the same devices and methods are chosen in all epochs of a run. */
+};
+/* Energy of a device over all spans of a phase. */
+struct wl_phase_row {
+    const char *phase;
+    int64_t device;
+    const char *scope, *method;
+    int64_t spans;
+    double time_s, energy_j, energy_lo_j, energy_hi_j;
+    bool estimated, simulated;
+};
+struct wl_metric_row {
+    double epoch; /* NAN: the whole run */
+    const char *name;
+    double value;
+};
+struct wl_stat_row {
+    int64_t channel;
+    double epoch; /* NAN: the whole run */
+    int64_t readings;
+    double mean, sd, min,
+        max; /* in the channel's unit; mean weighted by time. Of a counter: mean is its rate, unit/s */
+};
+
+/* A quantity in % over the training of a run (wl_variation_of in stats/stats.h); intervals NAN where too short. */
+struct wl_variation_row {
+    int64_t run;
+    const char *quantity; /* sm_util_pct */
+    int64_t devices, instants;
+    double mean, mean_lo, mean_hi; /* in % */
+    double cv_time, cv_time_lo, cv_time_hi;
+    double cv_devices, cv_devices_lo, cv_devices_hi;
+    double cv_pooled, cv_pooled_lo, cv_pooled_hi;
+    bool simulated;
+};
+
+struct wl_epoch_rows {
+    struct wl_epoch_row *v;
+    size_t n;
+};
+struct wl_energy_rows {
+    struct wl_energy_row *v;
+    size_t n;
+};
+struct wl_phase_rows {
+    struct wl_phase_row *v;
+    size_t n;
+};
+struct wl_metric_rows {
+    struct wl_metric_row *v;
+    size_t n;
+};
+struct wl_stat_rows {
+    struct wl_stat_row *v;
+    size_t n;
+};
+struct wl_log_row {
+    int64_t wall_ns;
+    const char *level, *area, *message;
+};
+struct wl_log_rows {
+    struct wl_log_row *v;
+    size_t n;
+};
+
+struct wl_variation_rows {
+    struct wl_variation_row *v;
+    size_t n;
+};
+/* ---- facts of a run ---- */
+
+struct wl_device_row {
+    int64_t id;
+    const char *host, *uuid; /* uuid: "GPU-5f0a...", "rapl:package-0" ... stable on that host */
+    const char *sensor;      /* nvml, rapl, proc ... */
+    double number;           /* index in the sensor's own order */
+    const char *name;        /* product name; NULL: none */
+    const char *info;        /* JSON object: bus id, driver, limits ...; NULL: none */
+};
+struct wl_device_rows {
+    struct wl_device_row *v;
+    size_t n;
+};
+
+struct wl_channel_row {
+    int64_t id, run, device;
+    const char *quantity, *unit; /* "power_w", "W" */
+    const char *scope;           /* gpu, module, package ... as enum wl_scope of src/power */
+    const char *variant;         /* of a power reading: instant, average ...; "" otherwise */
+    bool counter, estimated, simulated;
+    double update_s, window_s, delay_s; /* how the sensor shows what it measures (struct wl_gauge); NAN: not known */
+};
+struct wl_channel_rows {
+    struct wl_channel_row *v;
+    size_t n;
+};
+
+struct wl_sample_row {
+    int64_t channel, t_ns;
+    double value; /* NAN: the reading failed */
+};
+
+struct wl_mark_row {
+    int64_t t_ns, rank;
+    const char *word, *fields; /* fields: "key=value ..." as written, "" for none */
+};
+struct wl_mark_rows {
+    struct wl_mark_row *v;
+    size_t n;
+};
+/* A node of a run and the stamps that tie its clock to the run's, which is that of the first node. */
+struct wl_node_row {
+    const char *host, *boot_id;
+    bool first;
+    struct wl_anchor start, stop; /* on its own clocks */
+    int64_t shift_ns;             /* was added to its times to bring them onto the run's clock */
+    double drift_s;               /* by how much its clock went apart from that one meanwhile */
+};
+struct wl_node_rows {
+    struct wl_node_row *v;
+    size_t n;
+};
+
+/* A limit of a device during a run, in W or MHz. */
+struct wl_cap_row {
+    const char *host, *device; /* device: uuid, "rapl:package-0/long_term", "cpufreq:policy0" */
+    const char *kind;          /* power_cap_w, clock_mhz, mem_clock_mhz */
+    const char *name, *setter;
+    double requested, found, enforced, at_end; /* NAN: not locked, or cannot be read */
+    bool simulated;
+
+    /* when read: what the device did under it; NAN: not measured */
+    double achieved, achieved_max; /* power or clock, mean over time and highest */
+    double held_pct;               /* share of the time in which its power limit held its clock down */
+    double acted;                  /* 1 the cap acted, 0 it never did */
+};
+struct wl_cap_rows {
+    struct wl_cap_row *v;
+    size_t n;
+};
+
+/* The readings of a channel. */
+struct wl_readings {
+    size_t n;
+    int64_t *t_ns; /* [n] CLOCK_MONOTONIC of the run's host */
+    double *value; /* [n] in the channel's unit; NAN: the reading failed */
+};
+
+#endif
