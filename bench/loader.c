@@ -16,12 +16,12 @@ struct setting {
 };
 
 /* Images a second of a whole epoch; decoding happens in this thread. */
-static double load(struct wl_loader *l, int64_t epoch, float *x, int32_t *y)
+static double load(struct wl_feed *f, int64_t epoch, void *const *inputs)
 {
     struct wl_err e;
     int64_t n, total = 0, start = wl_now_ns();
-    must(wl_loader_epoch(l, epoch, &e), &e);
-    for (int rc; (rc = wl_loader_next(l, x, y, &n, &e)) != 0; total += n) must(rc, &e);
+    must(wl_feed_epoch(f, epoch, 0, &e), &e);
+    for (int rc; (rc = wl_feed_next(f, inputs, &n, &e)) != 0; total += n) must(rc, &e);
     return (double)total / ((double)(wl_now_ns() - start) * 1e-9);
 }
 
@@ -39,21 +39,18 @@ static double decode(struct wl_jpeg *j, const struct wl_source *source, struct w
     return (double)source->n / ((double)(wl_now_ns() - start) * 1e-9);
 }
 
-static struct wl_loader *open_loader(const struct setting *s, struct wl_synth_opts *synth, struct wl_arena *a)
+static struct wl_feed *open_feed(const struct setting *s, struct wl_synth_opts *synth, struct wl_arena *a)
 {
-    struct wl_loader_opts o = { .dir = synth->dir,
-                                .train = true,
-                                .image_size = s->image_size,
-                                .batch = BATCH,
-                                .ranks = 1,
-                                .seed = 1,
-                                .augment = true };
-    struct wl_loader *l;
+    const struct wl_images_opts o = { .dir = synth->dir, .train = true, .image_size = s->image_size, .augment = true };
+    const struct wl_feed_opts how = { .batch = BATCH, .ranks = 1, .seed = 1, .training = true };
+    struct wl_images *images;
+    struct wl_feed *f;
     struct wl_err e;
     int64_t written;
     must(wl_synth_imagenet(synth, false, &written, a, &e), &e);
-    must(wl_loader_open(&l, &o, a, &e), &e);
-    return l;
+    must(wl_images_open(&images, &o, a, &e), &e);
+    must(wl_feed_open(&f, wl_images_set(images), &how, a, &e), &e);
+    return f;
 }
 
 static void measure(const struct setting *s, const char *root, struct wl_arena *a)
@@ -69,18 +66,18 @@ static void measure(const struct setting *s, const char *root, struct wl_arena *
     struct wl_sample *sample = wl_new(a, struct wl_sample);
     struct wl_jpeg *j;
     double folders[ROUNDS], tfrecord[ROUNDS], decoded[ROUNDS];
-    float *x = wl_alloc(a, sizeof *x * (size_t)(BATCH * 3 * s->image_size * s->image_size));
-    int32_t y[BATCH];
+    int32_t labels[BATCH];
+    void *inputs[] = { wl_alloc(a, sizeof(float) * (size_t)(BATCH * 3 * s->image_size * s->image_size)), labels };
     shards.dir = wl_strf(a, "%s-shards", synth.dir);
     shards.tfrecord = true;
-    struct wl_loader *from_folders = open_loader(s, &synth, a), *from_shards = open_loader(s, &shards, a);
+    struct wl_feed *from_folders = open_feed(s, &synth, a), *from_shards = open_feed(s, &shards, a);
     must(wl_jpeg_new(&j, a, &e), &e);
     must(wl_source_open(&source, synth.dir, true, 0, a, &e), &e);
-    load(from_folders, 0, x, y); /* the files are in the page cache from here on */
-    load(from_shards, 0, x, y);
+    load(from_folders, 0, inputs); /* the files are in the page cache from here on */
+    load(from_shards, 0, inputs);
     for (int round = 0; round < ROUNDS; round++) {
-        folders[round] = load(from_folders, round + 1, x, y);
-        tfrecord[round] = load(from_shards, round + 1, x, y);
+        folders[round] = load(from_folders, round + 1, inputs);
+        tfrecord[round] = load(from_shards, round + 1, inputs);
         decoded[round] = decode(j, &source, sample);
     }
     free(sample->bytes.p);

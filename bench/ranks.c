@@ -33,7 +33,7 @@ static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) 
 
 static int make_plan(struct bench *b, struct wl_comm *comm, struct wl_plan **p, struct wl_err *e)
 {
-    const int64_t pixels = b->model->full.image_size;
+    const int64_t pixels = b->model->image_size;
     const uint64_t rank = (uint64_t)b->comm->rank;
     struct wl_graph *g = wl_graph_new(b->arena);
     struct wl_model_net net;

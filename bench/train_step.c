@@ -43,7 +43,7 @@ static int make_plan(struct bench *b, struct wl_err *e)
     struct wl_graph *g = wl_graph_new(b->arena);
     struct wl_model_net net;
     struct wl_model_opts size = {
-        .size = "full", .batch = b->batch, .image_size = b->model->full.image_size, .classes = CLASSES
+        .size = "full", .batch = b->batch, .image_size = b->model->image_size, .classes = CLASSES
     };
     struct wl_plan_opts opts = { .threads = b->threads,
                                  .precision = b->precision,

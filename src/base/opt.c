@@ -134,6 +134,22 @@ static bool set_value(const struct wl_opt *o, void *out, const char *s, bool mor
     return false;
 }
 
+static size_t count_rows(const struct wl_opt *rows)
+{
+    size_t n = 0;
+    while (rows[n].name) n++;
+    return n;
+}
+
+const struct wl_opt *wl_opts_join(const struct wl_opt *first, const struct wl_opt *second, struct wl_arena *a)
+{
+    const size_t n = count_rows(first), m = count_rows(second);
+    struct wl_opt *rows = wl_new_array(a, struct wl_opt, n + m + 1); /* zeroed: the last ends the table */
+    memcpy(rows, first, n * sizeof *rows);
+    memcpy(rows + n, second, m * sizeof *rows);
+    return rows;
+}
+
 void wl_opts_default(const struct wl_opt *rows, void *out, struct wl_arena *a)
 {
     for (const struct wl_opt *o = rows; o->name; o++) {
@@ -276,9 +292,7 @@ static int check_required(const struct pass *p)
 int wl_opts_parse(const struct wl_opt *rows, void *out, int argc, char **argv, bool stop_at_word, struct wl_rest *rest,
                   bool *help, struct wl_arena *a, struct wl_err *e)
 {
-    size_t n = 0;
-    while (rows[n].name) n++;
-    struct pass p = { rows, out, argc, 0, argv, wl_new_array(a, bool, n), a, e };
+    struct pass p = { rows, out, argc, 0, argv, wl_new_array(a, bool, count_rows(rows)), a, e };
     *rest = (struct wl_rest){ 0 };
     *help = false;
     wl_opts_default(rows, out, a);

@@ -59,6 +59,9 @@ struct wl_opt {
 };
 #define WL_OPT_END { .name = NULL }
 
+/* The rows of one table behind those of another, both over one struct. */
+const struct wl_opt *wl_opts_join(const struct wl_opt *first, const struct wl_opt *second, struct wl_arena *a);
+
 /* Sets every field from its default. The table's defaults are ours, so one that does not parse aborts. */
 void wl_opts_default(const struct wl_opt *rows, void *out, struct wl_arena *a);
 

@@ -53,7 +53,7 @@ int wl_cmd_main(const char *program, const struct wl_cmd *c, int argc, char **ar
     int rc =
         wl_opts_parse(c->options ? c->options : none, options, argc, argv, c->command_follows, &rest, &help, a, &e);
     if (rc == 0 && !help)
-        rc = c->run(options, &rest, a, &e);
+        rc = c->run ? c->run(options, &rest, a, &e) : c->run_subject(c->subject, options, &rest, a, &e);
     else if (rc == 0 && speaks)
         print_help(program, c);
     if (rc < 0 && speaks) print_error(program, c, &e);
@@ -92,11 +92,8 @@ static void open_standard_descriptors(void)
     if (fd >= 0) close(fd);
 }
 
-int wl_program_main(const struct wl_program *p, int argc, char **argv)
+static int run_program(const struct wl_program *p, int argc, char **argv)
 {
-    open_standard_descriptors();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, reported as such */
-    signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it would hide the end of our children */
     if (argc < 2) {
         print_program(p, stderr);
         return WL_EXIT_USAGE;
@@ -111,6 +108,16 @@ int wl_program_main(const struct wl_program *p, int argc, char **argv)
         return flushed(WL_EXIT_OK);
     }
     for (const struct wl_cmd *const *c = p->commands; *c; c++)
-        if (wl_streq((*c)->name, name)) return wl_cmd_main(p->name, *c, argc - 2, argv + 2);
+        if (wl_streq((*c)->name, name))
+            return (*c)->program ? run_program((*c)->program, argc - 1, argv + 1)
+                                 : wl_cmd_main(p->name, *c, argc - 2, argv + 2);
     return unknown(p, name);
+}
+
+int wl_program_main(const struct wl_program *p, int argc, char **argv)
+{
+    open_standard_descriptors();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, reported as such */
+    signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it would hide the end of our children */
+    return run_program(p, argc, argv);
 }

@@ -24,11 +24,21 @@ struct wl_cmd {
      * filled: the caller prints the message and exits with 2 for WL_EUSAGE, 130 for WL_EINTR, else 1. */
     int (*run)(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e);
 
+    /* (optional) Of a command that stands for a row of some table: the row, and what `run` is to it. */
+    const void *subject;
+    int (*run_subject)(const void *subject, void *options, const struct wl_rest *rest, struct wl_arena *a,
+                       struct wl_err *e);
+
+    /* (optional) Instead of all that: the first argument names one of this program's commands. Its name is the whole of
+     * what is typed: "wattlaw-train data". */
+    const struct wl_program *program;
+
     /* (optional) Another process of the same job prints help and errors: this one only returns the status. */
     bool (*silent)(void);
 };
 
-/* A program: its name, the lines of its --help, and its commands, NULL-terminated, in the order of --help. */
+/* A program, or a command with commands of its own: its name, the lines of its --help, and its commands,
+ * NULL-terminated, in the order of --help. */
 struct wl_program {
     const char *name;
     const char *usage; /* behind the name: "COMMAND [options]" */

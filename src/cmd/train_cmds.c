@@ -1,4 +1,4 @@
-/* A row for each model, and the data generators. */
+/* A command for each workload, and the data sets. */
 #include "cmd/train_cmds.h"
 
 #include "cmd/train.h"
@@ -9,35 +9,57 @@
     "epoch is left out. The order of samples depends on the seed and the epoch alone, not on the workers.\n\n"    \
     "SIGINT and SIGTERM end the training after the update in progress, with a checkpoint where a folder for\n"    \
     "them was named.\n\n"                                                                                         \
-    "example\n"                                                                                                   \
-    "  wattlaw-train data imagenet --synthetic images --classes 8 --images 640\n"                                 \
-    "  wattlaw-train resnet50 --size tiny --data images --epochs 4\n"                                             \
-    "  mpirun -np 2 wattlaw-train resnet50 --size tiny --data images --epochs 4 --local-batch 16"
+    "example\n"
+
+struct subject {
+    const struct wl_workload *workload;
+    const struct wl_opt *rows;
+};
 
 /* Help and errors are the first rank's to print. */
 static bool other_speaks(void) { return wl_comm_launch_rank() > 0; }
 
-/* The command of a model: wl_cmd.run does not say which command it is, so each has a function of its own. */
-#define MODEL(id, text)                                                                                  \
-    static int run_##id(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e) \
-    {                                                                                                    \
-        return wl_train_model(wl_model_find(#id), options, rest, a, e);                                  \
-    }                                                                                                    \
-    static const struct wl_cmd cmd_##id = {                                                              \
-        .name = #id,                                                                                     \
-        .usage = "--data DIR [options]",                                                                 \
-        .help = text,                                                                                    \
-        .more = MORE,                                                                                    \
-        .options = wl_train_rows,                                                                        \
-        .options_size = sizeof(struct wl_train_opts),                                                    \
-        .run = run_##id,                                                                                 \
-        .silent = other_speaks,                                                                          \
-    }
+static int run(const void *subject, void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct subject *s = subject;
+    struct wl_job job = { .workload = s->workload, .rows = s->rows, .opts = options, .arena = a };
+    return wl_train_model(&job, rest, e);
+}
 
-MODEL(resnet50, "trains ResNet50 v1.5 on images in the layout of ImageNet");
+static char *more(const struct wl_workload *w, struct wl_arena *a)
+{
+    struct wl_text text = WL_TEXT(a);
+    struct wl_strs lines = wl_split(a, w->example, '\n');
+    wl_text_add(&text, MORE);
+    for (size_t i = 0; i < lines.n; i++) wl_text_addf(&text, "%s  %s", i ? "\n" : "", lines.v[i]);
+    return text.s;
+}
 
-MODEL(vgg16, "trains VGG16 on images in the layout of ImageNet");
-MODEL(inception3, "trains Inception v3 on images in the layout of ImageNet");
+static const struct wl_cmd *command(const struct wl_workload *w, struct wl_arena *a)
+{
+    struct subject *s = wl_new(a, struct subject);
+    struct wl_cmd *c = wl_new(a, struct wl_cmd);
+    *s = (struct subject) { .workload = w, .rows = wl_opts_join(w->rows, wl_train_rows, a) };
+    *c = (struct wl_cmd) {
+        .name = w->name,
+        .usage = "--data DIR [options]",
+        .help = w->help,
+        .more = more(w, a),
+        .options = s->rows,
+        .options_size = w->options_size,
+        .subject = s,
+        .run_subject = run,
+        .silent = other_speaks,
+    };
+    return c;
+}
 
-const struct wl_cmd *const wl_train_commands[] = { &cmd_resnet50, &cmd_vgg16, &cmd_inception3, &wl_cmd_train_data,
-                                                   NULL };
+const struct wl_cmd *const *wl_train_commands(struct wl_arena *a)
+{
+    size_t n = 0;
+    while (wl_workloads[n]) n++;
+    const struct wl_cmd **commands = wl_new_array(a, const struct wl_cmd *, n + 2);
+    for (size_t i = 0; i < n; i++) commands[i] = command(wl_workloads[i], a);
+    commands[n] = &wl_cmd_train_data;
+    return commands;
+}

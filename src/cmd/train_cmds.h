@@ -4,8 +4,12 @@
 
 #include "cmd/cmd.h"
 
-extern const struct wl_cmd *const wl_train_commands[]; /* NULL-terminated, in the order of --help */
+/* NULL-terminated, in the order of --help: one for each workload, and `data`. */
+const struct wl_cmd *const *wl_train_commands(struct wl_arena *a);
 
-extern const struct wl_cmd wl_cmd_train_data;
+extern const struct wl_cmd wl_cmd_train_data; /* train_data.c */
+
+/* The data sets that `wattlaw-train data NAME` writes or packs; the table is in train_data.c. */
+extern const struct wl_cmd wl_cmd_data_imagenet;
 
 #endif

@@ -1,15 +1,12 @@
-/* `wattlaw-train MODEL --explain`: what one step of one worker does, before it is done. */
+/* `wattlaw-train NAME --explain`: what one step of one worker does, before it is done. */
 #include "cmd/cmd.h"
 #include "cmd/train.h"
 
 #include <math.h>
 #include <stddef.h>
 
-enum { CLASSES = 1000 }; /* of ImageNet, where nothing was said */
-
 struct explain {
-    const struct wl_model *model;
-    const struct wl_train_opts *opts;
+    const struct wl_job *job;
     struct wl_arena *arena;
     struct wl_plan *plan;
     struct wl_plan_info info;
@@ -26,6 +23,7 @@ static const struct class
     { "optimizer", "optimizer_bytes", offsetof(struct wl_plan_info, optim_bytes) },
     { "statistics", "statistic_bytes", offsetof(struct wl_plan_info, statistic_bytes) },
     { "input", "input_bytes", offsetof(struct wl_plan_info, input_bytes) },
+    { "output", "output_bytes", offsetof(struct wl_plan_info, output_bytes) },
     { "values", "value_bytes", offsetof(struct wl_plan_info, value_bytes) },
     { "total", "total_bytes", offsetof(struct wl_plan_info, total_bytes) },
 };
@@ -126,8 +124,8 @@ static void print_buckets(const struct explain *x)
 static void print_text(const struct explain *x)
 {
     const struct wl_plan_info *f = &x->info;
-    printf("%s (%s), local batch %lld, images of %lld pixels: %lld parameters\n", x->model->name, x->opts->size,
-           (long long)f->batch, (long long)x->opts->image_size, (long long)f->parameters);
+    printf("%s (%s), local batch %lld, %s: %lld parameters\n", x->job->workload->name, x->job->opts->size,
+           (long long)x->job->opts->local_batch, x->job->shape, (long long)f->parameters);
     printf("%s, %s, %d thread%s; %d operations in %d steps, %d of them reorders\n", f->library,
            wl_dtype_name(f->precision), f->threads, f->threads == 1 ? "" : "s", f->operations, f->steps, f->reorders);
     printf("a sample takes %.4g Gflop forward, %.4g Gflop in training\n\n", f->forward_flops * 1e-9,
@@ -180,12 +178,12 @@ static void print_json(const struct explain *x)
 {
     const struct wl_plan_info *f = &x->info;
     struct wl_json *o = wl_json_root_object(x->arena);
-    wl_json_add_str(o, "model", x->model->name);
+    wl_json_add_str(o, "model", x->job->workload->name);
     wl_json_add_str(o, "wattlaw", WL_VERSION);
     wl_json_add_str(o, "backend", f->backend);
     wl_json_add_str(o, "library", f->library);
     wl_json_add_str(o, "precision", wl_dtype_name(f->precision));
-    wl_opts_json(wl_train_rows, x->opts, wl_json_add_object(o, "options"));
+    wl_opts_json(x->job->rows, x->job->opts, wl_json_add_object(o, "options"));
     wl_json_add_int(o, "parameters", f->parameters);
     wl_json_add_int(o, "operations", f->operations);
     wl_json_add_int(o, "reorders", f->reorders);
@@ -212,21 +210,17 @@ static void print_json(const struct explain *x)
     wl_json_print(o, stdout);
 }
 
-int wl_train_explain(const struct wl_model *m, const struct wl_train_opts *o, struct wl_arena *a, struct wl_err *e)
+int wl_train_explain(struct wl_job *j, struct wl_err *e)
 {
-    struct explain x = { .model = m, .opts = o, .arena = a };
-    struct wl_graph *g = wl_graph_new(a);
-    struct wl_model_net net;
-    struct wl_model_opts size = { .size = o->size,
-                                  .batch = o->local_batch,
-                                  .image_size = o->image_size,
-                                  .classes = o->classes ? o->classes : CLASSES };
-    int rc = wl_train_check_backend(o, e);
-    if (!rc) rc = m->build(g, &size, &net, e);
-    if (!rc) rc = wl_train_plan(&x.plan, g, o, true, NULL, a, e);
+    struct explain x = { .job = j, .arena = j->arena };
+    struct wl_graph *g = wl_graph_new(j->arena);
+    j->workload->assume(j);
+    int rc = wl_train_check_backend(j->opts, e);
+    if (!rc) rc = j->workload->build(j, g, e);
+    if (!rc) rc = wl_train_plan(&x.plan, g, j->opts, true, NULL, j->arena, e);
     if (rc) return rc;
     x.info = wl_plan_info(x.plan);
-    if (o->json)
+    if (j->opts->json)
         print_json(&x);
     else
         print_text(&x);

@@ -10,13 +10,11 @@
  * step; the update is then given up by all of them. `input` keeps that rank's reason. */
 static int compute(struct wl_train *t, struct wl_counts *counts, struct wl_err *input, struct wl_err *e)
 {
-    float *images = wl_plan_input(t->plan, t->net.images);
-    int32_t *labels = wl_plan_input(t->plan, t->net.labels);
     const int64_t last = t->opts->accumulation - 1;
     for (int64_t m = 0; m <= last; m++) {
         int64_t n;
-        int got = input->code ? 1 : wl_loader_next(t->train, images, labels, &n, input);
-        if (got == 0) wl_fail(input, WL_EINVAL, "%s: fewer training images than at the start", t->opts->data);
+        int got = input->code ? 1 : wl_feed_next(t->train, t->inputs, &n, input);
+        WL_CHECK(got != 0); /* an epoch has no more updates than the feed has batches */
         int rc = wl_plan_train(t->plan, m == 0, m == last, counts, e);
         if (rc) return rc;
     }
@@ -81,29 +79,16 @@ static int update(struct wl_train *t, bool *stop, struct wl_err *e)
     if (rc) return rc;
     count(&t->at, &all);
     *stop = all.stop > 0;
-    if (t->comm->rank == 0) wattlaw_mark_step(t->at.updates, (long long)all.samples, loss);
+    if (t->comm->rank == 0) wattlaw_mark_step(t->at.updates, (long long)t->global_batch, loss);
     return 0;
 }
 
 /* ---- one epoch -------------------------------------------------------------------------------------------------- */
 
-/* Brings the loader to where a training that was stopped inside an epoch goes on. */
-static int skip_done(struct wl_train *t, struct wl_err *e)
-{
-    float *images = wl_plan_input(t->plan, t->net.images);
-    int32_t *labels = wl_plan_input(t->plan, t->net.labels);
-    for (int64_t i = 0; i < t->at.epoch_updates * t->opts->accumulation; i++) {
-        int64_t n;
-        int got = wl_loader_next(t->train, images, labels, &n, e);
-        if (got < 0) return got;
-    }
-    return 0;
-}
-
+/* A training that was stopped inside an epoch goes on behind the batches that it has seen. */
 static int begin(struct wl_train *t, struct wl_err *e)
 {
-    int rc = wl_loader_epoch(t->train, t->at.epoch, e);
-    if (!rc) rc = skip_done(t, e);
+    int rc = wl_feed_epoch(t->train, t->at.epoch, t->at.epoch_updates * t->opts->accumulation, e);
     rc = wl_comm_agree(t->comm, rc, e);
     t->agreed = rc != 0;
     return rc;
@@ -125,61 +110,28 @@ static int train_pass(struct wl_train *t, bool *stop, struct wl_err *e)
     return rc;
 }
 
-static void fill_train(struct wl_train_epoch *r, const struct wl_counts *c)
-{
-    double n = (double)c->samples;
-    r->train_loss = c->loss_sum / n;
-    r->train_top1 = (double)c->top1 / n;
-    r->train_top5 = (double)c->top5 / n;
-}
-
 /* A phase behind the training pass. What no sample was seen for stays missing. */
-static int evaluate(struct wl_train *t, struct wl_loader *set, const char *phase, double *loss, double *top1,
-                    double *top5, struct wl_err *e)
+static int evaluate(struct wl_train *t, struct wl_feed *feed, const char *phase, double *metrics, struct wl_err *e)
 {
-    struct wl_counts c = { 0 };
-    *loss = *top1 = *top5 = NAN;
-    if (!set) return 0;
+    for (size_t i = 0; i < t->job->n_metrics; i++) metrics[i] = NAN;
+    if (!feed) return 0;
     wattlaw_mark_phase_begin(phase);
-    int rc = wl_train_validate(t, set, &c, e);
+    int rc = wl_train_validate(t, feed, metrics, e);
     wattlaw_mark_phase_end(phase);
-    if (rc || c.samples == 0) return rc;
-    double n = (double)c.samples;
-    *loss = c.loss_sum / n;
-    *top1 = (double)c.top1 / n;
-    *top5 = (double)c.top5 / n;
-    return 0;
+    return rc;
 }
 
-static void mark_results(const struct wl_train_epoch *r)
+static void mark_results(const struct wl_job *j, const struct wl_train_epoch *r)
 {
-    const struct {
-        const char *name;
-        double value;
-    } metrics[] = {
-        { "train_loss", r->train_loss },
-        { "train_top1", r->train_top1 },
-        { "train_top5", r->train_top5 },
-        { "val_loss", r->val_loss },
-        { "val_top1", r->val_top1 },
-        { "val_top5", r->val_top5 },
-        { "eval_train_loss", r->eval_train_loss },
-        { "eval_train_top1", r->eval_train_top1 },
-        { "eval_train_top5", r->eval_train_top5 },
-        { "lr", r->lr },
-    };
-    for (size_t i = 0; i < WL_COUNT(metrics); i++)
-        if (!isnan(metrics[i].value)) wattlaw_mark_metric(metrics[i].name, metrics[i].value, r->epoch);
+    for (int part = 0; part < WL_PARTS; part++) {
+        for (size_t i = 0; i < j->n_metrics; i++) {
+            char name[64];
+            snprintf(name, sizeof name, "%s_%s", wl_part_names[part], j->metrics[i].name);
+            if (!isnan(r->metric[part][i])) wattlaw_mark_metric(name, r->metric[part][i], r->epoch);
+        }
+    }
+    wattlaw_mark_metric("lr", r->lr, r->epoch);
     wattlaw_mark_phase_time("input", r->input_wait_s, r->epoch);
-}
-
-static void log_results(const struct wl_train *t, const struct wl_train_epoch *r)
-{
-    char val[64] = "";
-    if (!isnan(r->val_top1)) snprintf(val, sizeof val, ", validation %.4g and %.1f %%", r->val_loss, 100 * r->val_top1);
-    wl_log(WL_INFO, "train", "epoch %lld/%lld: loss %.4g, top-1 %.1f %%%s; %.2f s, %.1f samples/s", (long long)r->epoch,
-           (long long)t->opts->epochs, r->train_loss, 100 * r->train_top1, val, r->time_s,
-           (double)r->samples / r->time_s);
 }
 
 /* The training pass of an epoch, or of what is left of it. Only a whole one has epoch marks: their time is compared
@@ -190,18 +142,17 @@ static int timed_pass(struct wl_train *t, struct wl_train_epoch *r, bool *stop, 
     bool speaks = t->comm->rank == 0;
     int rc = t->comm->ops->barrier(t->comm, e);
     if (rc) return rc;
-    int64_t start = wl_now_ns(), waited = wl_loader_waited_ns(t->train);
+    int64_t start = wl_now_ns(), waited = wl_feed_waited_ns(t->train);
     if (r->whole && speaks) wattlaw_mark_epoch_begin(r->epoch);
     rc = begin(t, e);
-    if (!r->whole) start = wl_now_ns(); /* bringing the loader there is no part of training */
     if (!rc) rc = train_pass(t, stop, e);
     if (rc) return rc;
     r->time_s = (double)(wl_now_ns() - start) / WL_NS_PER_S;
     r->updates = t->at.updates - from.updates;
-    r->samples = t->at.counts.samples - from.counts.samples;
+    r->samples = r->updates * t->global_batch;
     if (r->whole && speaks && t->at.epoch_updates == t->epoch_updates)
         wattlaw_mark_epoch_end(r->epoch, r->samples, r->updates);
-    r->input_wait_s = (double)(wl_loader_waited_ns(t->train) - waited) / WL_NS_PER_S;
+    r->input_wait_s = (double)(wl_feed_waited_ns(t->train) - waited) / WL_NS_PER_S;
     rc = t->comm->ops->all_reduce_sum_f64(t->comm, &r->input_wait_s, 1, e);
     r->input_wait_s /= t->comm->size;
     return rc;
@@ -209,22 +160,22 @@ static int timed_pass(struct wl_train *t, struct wl_train_epoch *r, bool *stop, 
 
 static int epoch(struct wl_train *t, bool *stop, struct wl_err *e)
 {
-    struct wl_train_epoch r = { .epoch = t->at.epoch };
-    r.whole = t->at.epoch_updates == 0;
-    int rc = timed_pass(t, &r, stop, e);
+    struct wl_train_epoch *r = &t->epochs[t->n_epochs];
+    r->epoch = t->at.epoch;
+    r->whole = t->at.epoch_updates == 0;
+    int rc = timed_pass(t, r, stop, e);
     if (rc || t->at.epoch_updates < t->epoch_updates) return rc; /* failed, or stopped in the middle */
-    r.lr = t->lr;
-    fill_train(&r, &t->at.counts);
-    rc = evaluate(t, t->val, "validate", &r.val_loss, &r.val_top1, &r.val_top5, e);
+    r->lr = t->lr;
+    wl_train_metrics(t->job, &t->at.counts, r->metric[WL_PART_TRAIN]);
+    rc = evaluate(t, t->val, "validate", r->metric[WL_PART_VAL], e);
+    if (!rc) rc = evaluate(t, t->eval_train, "eval-train", r->metric[WL_PART_EVAL_TRAIN], e);
     if (rc) return rc;
-    rc = evaluate(t, t->eval_train, "eval-train", &r.eval_train_loss, &r.eval_train_top1, &r.eval_train_top5, e);
-    if (rc) return rc;
-    wl_schedule_epoch_end(&t->schedule, t->val ? r.val_loss : r.train_loss);
+    wl_schedule_epoch_end(&t->schedule, r->metric[t->val ? WL_PART_VAL : WL_PART_TRAIN][0]);
     if (t->comm->rank == 0) {
-        mark_results(&r);
-        if (!t->opts->quiet) log_results(t, &r);
+        mark_results(t->job, r);
+        if (!t->opts->quiet) wl_train_log_epoch(t, r);
     }
-    t->epochs[t->n_epochs++] = r;
+    t->n_epochs++;
     t->at.epoch++;
     t->at.epoch_updates = 0;
     t->at.counts = (struct wl_counts) { 0 };

@@ -1,4 +1,4 @@
-/* `wattlaw-train MODEL`: opens the ranks, trains, reports. */
+/* `wattlaw-train NAME`: opens the ranks, trains, reports. */
 #include "cmd/cmd.h"
 #include "cmd/train.h"
 
@@ -18,17 +18,24 @@ static void become_rank(const struct wl_comm *c, const struct wl_train_opts *o)
     wl_train_catch_signals();
 }
 
+static const char *fact_fields(const struct wl_job *j)
+{
+    struct wl_text text = WL_TEXT(j->arena);
+    for (int i = 0; i < j->n_facts; i++)
+        if (!j->facts[i].text) wl_text_addf(&text, " %s=%lld", j->facts[i].name, (long long)j->facts[i].value);
+    return text.n ? text.s : "";
+}
+
 static void mark_start(const struct wl_train *t)
 {
     const struct wl_train_opts *o = t->opts;
     char host[65] = "";
     gethostname(host, sizeof host - 1);
-    wattlaw_mark_start(
-        "workload=%s workers=%d local_batch=%lld global_batch=%lld accumulation=%lld epochs=%lld size=%s "
-        "image_size=%lld threads=%lld precision=%s recipe=%s host=%s pid=%d",
-        t->model->name, t->comm->size, (long long)o->local_batch, (long long)t->global_batch,
-        (long long)o->accumulation, (long long)o->epochs, o->size, (long long)o->image_size, (long long)o->threads,
-        o->precision, o->recipe ? o->recipe : "none", host, (int)getpid());
+    wattlaw_mark_start("workload=%s workers=%d local_batch=%lld global_batch=%lld accumulation=%lld epochs=%lld "
+                       "size=%s%s threads=%lld precision=%s recipe=%s host=%s pid=%d",
+                       t->job->workload->name, t->comm->size, (long long)o->local_batch, (long long)t->global_batch,
+                       (long long)o->accumulation, (long long)o->epochs, o->size, fact_fields(t->job),
+                       (long long)o->threads, o->precision, o->recipe ? o->recipe : "none", host, (int)getpid());
 }
 
 /* ---- the job ---------------------------------------------------------------------------------------------------- */
@@ -59,16 +66,17 @@ static int finish(struct wl_train *t, int rc, const struct wl_err *e)
     return wl_exit_status(rc);
 }
 
-int wl_train_model(const struct wl_model *m, struct wl_train_opts *o, const struct wl_rest *rest, struct wl_arena *a,
-                   struct wl_err *e)
+int wl_train_model(struct wl_job *j, const struct wl_rest *rest, struct wl_err *e)
 {
+    const struct wl_train_opts *o = j->opts;
     if (rest->args.n) return wl_fail(e, WL_EUSAGE, "'%s' was not expected", rest->args.v[0]);
-    int rc = wl_train_fill(o, m, e);
+    int rc = wl_train_fill(j, e);
     if (rc) return rc;
-    if (o->explain) return wl_comm_launch_rank() > 0 ? WL_EXIT_OK : wl_train_explain(m, o, a, e);
-    struct wl_train t = { .model = m, .opts = o, .arena = a };
-    rc = wl_comm_open(&t.comm, &(struct wl_comm_how) { .backend = o->comm, .workers = o->workers }, a, e);
+    if (o->explain) return wl_comm_launch_rank() > 0 ? WL_EXIT_OK : wl_train_explain(j, e);
+    struct wl_train t = { .job = j, .opts = o, .arena = j->arena };
+    rc = wl_comm_open(&t.comm, &(struct wl_comm_how) { .backend = o->comm, .workers = o->workers }, j->arena, e);
     if (rc) return rc;
+    j->silent = t.comm->rank > 0;
     t.global_batch = t.comm->size * o->local_batch * o->accumulation;
     become_rank(t.comm, o);
     rc = train(&t, e);

@@ -6,10 +6,6 @@
 #define AT(field) .offset = offsetof(struct wl_train_opts, field)
 
 const struct wl_opt wl_train_rows[] = {
-    { "data", WL_STR, AT(data),
-      .help = "folder with train/CLASS/*.JPEG and val/CLASS/*.JPEG, or with TFRecord shards; needed for training" },
-    { "recipe", WL_CHOICE, AT(recipe), .choices = "frey2022|huber2025", .presets = wl_train_recipes,
-      .help = "a published recipe: values for the options that are not given" },
     { "epochs", WL_INT, AT(epochs), "10", 1, 1e6, .help = "passes over the training set" },
     { "local-batch", WL_INT, AT(local_batch), NULL, 1, 1e6,
       .help = "samples of a worker at a time; default: the model's" },
@@ -17,38 +13,37 @@ const struct wl_opt wl_train_rows[] = {
       .help = "local batches added up before an update; global batch = workers x local batch x accumulation" },
     { "size", WL_CHOICE, AT(size), "full", .choices = "full|tiny",
       .help = "tiny: the same network with fewer blocks and channels, for tests and small machines" },
-    { "image-size", WL_INT, AT(image_size), NULL, 1, 4096, "pixels",
-      .help = "side of the images; default: the model's" },
-    { "classes", WL_INT, AT(classes), NULL, 2, 1e6,
-      .help = "classes of the network, at least those of the data; default: as many (shards: as labels.txt has)" },
-    { "train-samples", WL_INT, AT(train_samples), NULL, 1, 1e12, .help = "use so many training images; default: all" },
-    { "val-samples", WL_INT, AT(val_samples), NULL, 1, 1e12, .help = "use so many validation images; default: all" },
-    { "validate", WL_FLAG, AT(validate), "yes", .help = "run over val/ after each epoch" },
-    { "eval-train", WL_FLAG, AT(eval_train), .help = "run over the training set too after each epoch, as over val/" },
-    { "augment", WL_FLAG, AT(augment), "yes", .help = "random crops and flips in training" },
-    { "skip-bad", WL_FLAG, AT(skip_bad), .help = "leave out images that cannot be read, and count them" },
-    { "check-crc", WL_FLAG, AT(check_crc), "yes", .help = "compare TFRecord data with their checksums" },
-    { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "of the parameters, the order of samples and their crops" },
+    { "validate", WL_FLAG, AT(validate), "yes", .help = "run over the validation set after each epoch" },
+    { "eval-train", WL_FLAG, AT(eval_train),
+      .help = "run over the training set too after each epoch, as over the validation set" },
+    { "seed", WL_INT, AT(seed), "1", 0, 9e15,
+      .help = "of the parameters, the order of samples and what is random in them" },
 
+    { "optimizer", WL_CHOICE, AT(optimizer), .choices = "sgd|adam|adamw", .help = "default: the model's" },
     { "lr", WL_REAL, AT(lr), NULL, 0, 1e6,
-      .help = "learning rate; default: the model's, in proportion to the global batch" },
+      .help = "learning rate; default: the model's, some in proportion to the global batch" },
     { "lr-scale", WL_FLAG, AT(lr_scale), .help = "multiply it by global batch/256" },
-    { "lr-schedule", WL_CHOICE, AT(lr_schedule), "constant", .choices = "constant|step|cosine|plateau",
-      .help = "what happens to it over the epochs" },
+    { "lr-schedule", WL_CHOICE, AT(lr_schedule), .choices = "constant|step|cosine|linear|plateau",
+      .help = "what happens to it over the epochs; default: the model's" },
     { "warmup-epochs", WL_REAL, AT(warmup_epochs), "0", 0, 1e6, .help = "linear rise at the start" },
+    { "warmup-updates", WL_INT, AT(warmup_updates), NULL, 0, 1e12, .help = "the same, counted in updates" },
     { "lr-factor", WL_REAL, AT(lr_factor), "0.1", 1e-9, 1, .help = "step and plateau: what it is multiplied by" },
     { "lr-step-epochs", WL_REAL, AT(lr_step_epochs), "30", 1e-3, 1e6, .help = "step: every so many epochs" },
     { "lr-patience", WL_INT, AT(lr_patience), "5", 0, 1e6, .help = "plateau: epochs without improvement before a cut" },
     { "lr-min", WL_REAL, AT(lr_min), "0", 0, 1e6, .help = "the schedule stops here" },
     { "momentum", WL_REAL, AT(momentum), NULL, 0, 1, .help = "of SGD; default: the model's" },
     { "weight-decay", WL_REAL, AT(weight_decay), NULL, 0, 1, .help = "default: the model's" },
+    { "decay-weights-only", WL_FLAG, AT(decay_weights_only), .help = "spare biases and the parameters of norms" },
+    { "beta1", WL_REAL, AT(beta1), "0.9", 1e-9, 1, .help = "adam, adamw: share of the old mean of gradients" },
+    { "beta2", WL_REAL, AT(beta2), "0.999", 1e-9, 1, .help = "adam, adamw: share of the old mean of their squares" },
+    { "eps", WL_REAL, AT(eps), "1e-8", 1e-30, 1, .help = "adam, adamw: added to the root of that mean" },
     { "nesterov", WL_FLAG, AT(nesterov), .help = "Nesterov's momentum" },
 
     { "workers", WL_INT, AT(workers), NULL, 1, 1024,
       .help = "ranks on this machine, started here; leave it out under mpirun or srun" },
     { "threads", WL_INT, AT(threads), "1", 1, 1024, .help = "of each worker, for computing" },
     { "loader-threads", WL_INT, AT(loader_threads), "1", 0, 1024,
-      .help = "of each worker, for reading images ahead; 0: read when needed" },
+      .help = "of each worker, for reading data ahead; 0: read when needed" },
     { "pin", WL_FLAG, AT(pin), .help = "give each worker processor cores of its own, as many as threads" },
     { "comm", WL_CHOICE, AT(comm), "auto", .choices = "auto|null|shm|mpi", .help = "how ranks exchange gradients" },
     { "backend", WL_CHOICE, AT(backend), "auto", .choices = "auto|cpu|ref",
@@ -73,25 +68,30 @@ const struct wl_opt wl_train_rows[] = {
     WL_OPT_END,
 };
 
-static void fill_int(int64_t *value, int64_t otherwise)
+const struct wl_train_defaults *wl_train_defaults(const struct wl_job *j)
 {
-    if (*value == 0) *value = otherwise;
+    return wl_streq(j->opts->size, "tiny") ? &j->workload->tiny : &j->workload->full;
 }
 
-static void fill_real(double *value, double otherwise)
+static void fill_shared(struct wl_train_opts *o, const struct wl_train_defaults *d)
 {
-    if (isnan(*value)) *value = otherwise;
+    if (o->local_batch == 0) o->local_batch = d->local_batch;
+    if (!o->optimizer) o->optimizer = d->optimizer;
+    if (!o->lr_schedule) o->lr_schedule = d->lr_schedule;
+    if (isnan(o->momentum)) o->momentum = d->momentum;
+    if (isnan(o->weight_decay)) o->weight_decay = d->weight_decay;
 }
 
-int wl_train_fill(struct wl_train_opts *o, const struct wl_model *m, struct wl_err *e)
+int wl_train_fill(struct wl_job *j, struct wl_err *e)
 {
-    const struct wl_model_defaults *d = wl_model_defaults(m, o->size);
-    fill_int(&o->local_batch, d->local_batch);
-    fill_int(&o->image_size, d->image_size);
-    fill_real(&o->momentum, d->momentum);
-    fill_real(&o->weight_decay, d->weight_decay);
-    if (!o->data && !o->explain)
-        return wl_fail(e, WL_EUSAGE, "--data is missing: folder with train/CLASS/*.JPEG and val/CLASS/*.JPEG");
+    struct wl_train_opts *o = j->opts;
+    fill_shared(o, wl_train_defaults(j));
+    int rc = j->workload->begin(j, e);
+    if (rc) return rc;
+    if (!j->data && !o->explain)
+        return wl_fail(e, WL_EUSAGE, "--data is missing: %s", wl_opts_find(j->rows, "data")->help);
+    if (o->warmup_updates && o->warmup_epochs > 0)
+        return wl_fail(e, WL_EUSAGE, "--warmup-updates and --warmup-epochs say the same: give one of them");
     if (o->resume && !o->checkpoint_dir)
         return wl_fail(e, WL_EUSAGE, "--resume needs --checkpoint-dir, the folder to go on from");
     return 0;

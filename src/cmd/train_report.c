@@ -3,6 +3,10 @@
 
 #include <math.h>
 
+const char *const wl_part_names[WL_PARTS] = {
+    [WL_PART_TRAIN] = "train", [WL_PART_VAL] = "val", [WL_PART_EVAL_TRAIN] = "eval_train"
+};
+
 struct totals {
     int64_t samples, updates;
     double time_s, input_wait_s;
@@ -24,27 +28,80 @@ static double rate(double samples, double time_s) { return time_s > 0 ? samples 
 
 /* ---- for people ------------------------------------------------------------------------------------------------- */
 
+/* In front of the heads of columns. */
+static const char *const part_heads[WL_PARTS] = {
+    [WL_PART_TRAIN] = "", [WL_PART_VAL] = "val ", [WL_PART_EVAL_TRAIN] = "train set "
+};
+
+static const char *sign_of(const struct wl_metric *m) { return m->sign ? m->sign : ""; }
+
+static double shown(const struct wl_metric *m, double value) { return m->shown_as ? m->shown_as * value : value; }
+
+static void add_heads(struct wl_table *table, const struct wl_job *j, enum wl_part part)
+{
+    for (size_t i = 0; i < j->n_metrics; i++) {
+        const struct wl_metric *m = &j->metrics[i];
+        if (!m->words) continue;
+        wl_table_column(table,
+                        wl_strf(table->arena, "%s%s%s%s", part_heads[part], m->words, m->sign ? " " : "", sign_of(m)),
+                        true);
+    }
+}
+
+static void add_cells(struct wl_table *table, const struct wl_job *j, const double *values)
+{
+    for (size_t i = 0; i < j->n_metrics; i++)
+        if (j->metrics[i].words) wl_table_real(table, shown(&j->metrics[i], values[i]), 4);
+}
+
 static void print_table(const struct wl_train *t)
 {
-    static const char *const heads[] = { "epoch",       "loss", "top-1 %", "top-5 %",   "val loss",    "val top-1 %",
-                                         "val top-5 %", "lr",   "time s",  "samples/s", "input wait s" };
-    static const char *const again[] = { "train set loss", "train set top-1 %" };
+    static const char *const ends[] = { "lr", "time s", "samples/s" };
+    const struct wl_job *j = t->job;
     struct wl_table table = wl_table_new(t->arena);
-    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&table, heads[i], true);
-    for (size_t i = 0; t->eval_train && i < WL_COUNT(again); i++) wl_table_column(&table, again[i], true);
+    wl_table_column(&table, "epoch", true);
+    add_heads(&table, j, WL_PART_TRAIN);
+    add_heads(&table, j, WL_PART_VAL);
+    for (size_t i = 0; i < WL_COUNT(ends); i++) wl_table_column(&table, ends[i], true);
+    if (j->items) wl_table_column(&table, wl_strf(t->arena, "%s/s", j->items), true);
+    wl_table_column(&table, "input wait s", true);
+    add_heads(&table, j, WL_PART_EVAL_TRAIN);
     for (size_t i = 0; i < t->n_epochs; i++) {
         const struct wl_train_epoch *r = &t->epochs[i];
+        const double speed = rate((double)r->samples, r->time_s);
         wl_table_cellf(&table, "%lld%s", (long long)r->epoch, r->whole ? "" : "*");
-        const double cells[] = { r->train_loss,  100 * r->train_top1, 100 * r->train_top5,
-                                 r->val_loss,    100 * r->val_top1,   100 * r->val_top5,
-                                 r->lr,          r->time_s,           rate((double)r->samples, r->time_s),
-                                 r->input_wait_s };
+        add_cells(&table, j, r->metric[WL_PART_TRAIN]);
+        add_cells(&table, j, r->metric[WL_PART_VAL]);
+        const double cells[] = { r->lr, r->time_s, speed };
         for (size_t k = 0; k < WL_COUNT(cells); k++) wl_table_real(&table, cells[k], 4);
-        if (t->eval_train) wl_table_real(&table, r->eval_train_loss, 4);
-        if (t->eval_train) wl_table_real(&table, 100 * r->eval_train_top1, 4);
+        if (j->items) wl_table_real(&table, speed * j->sample_items, 4);
+        wl_table_real(&table, r->input_wait_s, 4);
+        add_cells(&table, j, r->metric[WL_PART_EVAL_TRAIN]);
         wl_table_row(&table);
     }
-    wl_table_print(&table, stdout, 0);
+    wl_table_print(&table, stdout, 0); /* columns without a number are left out */
+}
+
+static void add_values(struct wl_text *text, const struct wl_job *j, const double *values)
+{
+    for (size_t i = 0; i < j->n_metrics; i++) {
+        const struct wl_metric *m = &j->metrics[i];
+        if (!m->words || isnan(values[i])) continue;
+        wl_text_addf(text, "%s%s %.4g%s%s", i ? ", " : " ", m->words, shown(m, values[i]), m->sign ? " " : "",
+                     sign_of(m));
+    }
+}
+
+void wl_train_log_epoch(const struct wl_train *t, const struct wl_train_epoch *r)
+{
+    struct wl_arena *once = wl_arena_new(NULL);
+    struct wl_text text = WL_TEXT(once);
+    add_values(&text, t->job, r->metric[WL_PART_TRAIN]);
+    if (t->val) wl_text_add(&text, "; validation");
+    if (t->val) add_values(&text, t->job, r->metric[WL_PART_VAL]);
+    wl_log(WL_INFO, "train", "epoch %lld/%lld:%s; %.2f s, %.1f samples/s", (long long)r->epoch,
+           (long long)t->opts->epochs, text.s, r->time_s, rate((double)r->samples, r->time_s));
+    wl_arena_free(once);
 }
 
 /* How the learning rate comes about, with the values that count in the end. */
@@ -54,25 +111,32 @@ static char *optimiser(const struct wl_train *t)
     const struct wl_schedule_opts *s = &t->schedule.opts;
     struct wl_text text = WL_TEXT(t->arena);
     if (o->recipe) wl_text_addf(&text, "recipe %s: ", o->recipe);
-    wl_text_addf(&text, "SGD, learning rate %g", s->lr);
+    wl_text_addf(&text, "%s, learning rate %g", o->optimizer, s->lr);
     if (s->scale) wl_text_addf(&text, " x global batch/256 = %g", s->lr * (double)t->global_batch / 256);
-    if (s->warmup_epochs > 0) wl_text_addf(&text, ", warm-up over %g epochs", s->warmup_epochs);
+    if (o->warmup_updates)
+        wl_text_addf(&text, ", warm-up over %lld updates", (long long)o->warmup_updates);
+    else if (s->warmup_epochs > 0)
+        wl_text_addf(&text, ", warm-up over %g epochs", s->warmup_epochs);
     wl_text_addf(&text, ", schedule %s", o->lr_schedule);
     if (t->schedule.kind == WL_LR_PLATEAU)
         wl_text_addf(&text, " (x %g after %d epochs without gain)", s->factor, s->patience);
     if (t->schedule.kind == WL_LR_STEP) wl_text_addf(&text, " (x %g every %g epochs)", s->factor, s->step_epochs);
-    wl_text_addf(&text, ", momentum %g, weight decay %g", o->momentum, o->weight_decay);
+    if (wl_streq(o->optimizer, "sgd"))
+        wl_text_addf(&text, ", momentum %g", o->momentum);
+    else
+        wl_text_addf(&text, ", betas %g and %g, eps %g", o->beta1, o->beta2, o->eps);
+    wl_text_addf(&text, ", weight decay %g%s", o->weight_decay, o->decay_weights_only ? " of weights only" : "");
     return text.s;
 }
 
 void wl_train_announce(const struct wl_train *t)
 {
     const struct wl_train_opts *o = t->opts;
-    int64_t images = wl_loader_samples(t->train), left_out = images - t->epoch_updates * t->global_batch;
+    int64_t samples = t->job->train->samples, left_out = samples - t->epoch_updates * t->global_batch;
     wl_log(WL_INFO, "train", "%s", optimiser(t));
-    wl_log(WL_INFO, "train", "%lld epoch%s of %lld updates of %lld images (%lld of %lld left out), %s; evaluated on %s",
+    wl_log(WL_INFO, "train", "%lld epoch%s of %lld updates of %lld %ss (%lld of %lld left out), %s; evaluated on %s",
            (long long)o->epochs, o->epochs == 1 ? "" : "s", (long long)t->epoch_updates, (long long)t->global_batch,
-           (long long)left_out, (long long)images, o->precision,
+           t->job->workload->noun, (long long)left_out, (long long)samples, o->precision,
            t->val && t->eval_train ? "the validation and the training set"
            : t->val                ? "the validation set"
            : t->eval_train         ? "the training set"
@@ -83,13 +147,12 @@ static void print_text(const struct wl_train *t, bool interrupted)
 {
     struct wl_plan_info info = wl_plan_info(t->plan);
     struct totals s = sum_up(t);
-    printf("%s (%s, %.3g million parameters, %s) on %s\n", t->model->name, t->opts->size,
-           (double)info.parameters * 1e-6, t->opts->precision, t->opts->data);
-    printf("%d worker%s x local batch %lld x accumulation %lld = global batch %lld; %lld classes, %lld training "
-           "images in %s\n",
-           t->comm->size, t->comm->size > 1 ? "s" : "", (long long)t->opts->local_batch,
-           (long long)t->opts->accumulation, (long long)t->global_batch, (long long)t->classes,
-           (long long)wl_loader_samples(t->train), wl_loader_format(t->train));
+    const struct wl_job *j = t->job;
+    printf("%s (%s, %.3g million parameters, %s) on %s\n", j->workload->name, t->opts->size,
+           (double)info.parameters * 1e-6, t->opts->precision, j->data);
+    printf("%d worker%s x local batch %lld x accumulation %lld = global batch %lld; %s\n", t->comm->size,
+           t->comm->size > 1 ? "s" : "", (long long)t->opts->local_batch, (long long)t->opts->accumulation,
+           (long long)t->global_batch, j->found);
     printf("%s\n\n", optimiser(t));
     if (t->n_epochs == 0 && !interrupted) {
         printf("nothing left to do: the checkpoint is of epoch %lld of %lld\n", (long long)t->at.epoch - 1,
@@ -105,13 +168,13 @@ static void print_text(const struct wl_train *t, bool interrupted)
            rate((double)s.samples, s.time_s));
     printf("memory %s a worker, %s of it in huge pages\n", wl_human_bytes(t->arena, (double)info.total_bytes),
            wl_human_bytes(t->arena, (double)wl_plan_huge_bytes(t->plan)));
-    int64_t bad = wl_loader_bad(t->train);
-    if (bad) printf("%lld image%s could not be read\n", (long long)bad, bad == 1 ? "" : "s");
+    int64_t bad = wl_feed_bad(t->train);
+    if (bad) printf("%lld %s%s could not be read\n", (long long)bad, j->workload->noun, bad == 1 ? "" : "s");
 }
 
 /* ---- for programs ----------------------------------------------------------------------------------------------- */
 
-static void add_epoch(struct wl_json *list, const struct wl_train_epoch *r)
+static void add_epoch(struct wl_json *list, const struct wl_job *j, const struct wl_train_epoch *r, struct wl_arena *a)
 {
     struct wl_json *o = wl_json_add_object(list, NULL);
     wl_json_add_int(o, "epoch", r->epoch);
@@ -121,15 +184,32 @@ static void add_epoch(struct wl_json *list, const struct wl_train_epoch *r)
     wl_json_add_real(o, "time_s", r->time_s);
     wl_json_add_real(o, "input_wait_s", r->input_wait_s);
     wl_json_add_real(o, "lr", r->lr);
-    wl_json_add_real(o, "train_loss", r->train_loss);
-    wl_json_add_real(o, "train_top1", r->train_top1);
-    wl_json_add_real(o, "train_top5", r->train_top5);
-    wl_json_add_real(o, "val_loss", r->val_loss);
-    wl_json_add_real(o, "val_top1", r->val_top1);
-    wl_json_add_real(o, "val_top5", r->val_top5);
-    wl_json_add_real(o, "eval_train_loss", r->eval_train_loss);
-    wl_json_add_real(o, "eval_train_top1", r->eval_train_top1);
-    wl_json_add_real(o, "eval_train_top5", r->eval_train_top5);
+    for (int part = 0; part < WL_PARTS; part++)
+        for (size_t i = 0; i < j->n_metrics; i++)
+            wl_json_add_real(o, wl_strf(a, "%s_%s", wl_part_names[part], j->metrics[i].name), r->metric[part][i]);
+}
+
+static void add_facts(struct wl_json *o, const struct wl_job *j)
+{
+    for (int i = 0; i < j->n_facts; i++) {
+        const struct wl_fact *f = &j->facts[i];
+        if (f->text)
+            wl_json_add_str(o, f->name, f->text);
+        else
+            wl_json_add_int(o, f->name, f->value);
+    }
+}
+
+/* What the numbers of the epochs are. */
+static void add_metrics(struct wl_json *o, const struct wl_job *j)
+{
+    struct wl_json *list = wl_json_add_array(o, "metrics");
+    for (size_t i = 0; i < j->n_metrics; i++) {
+        struct wl_json *m = wl_json_add_object(list, NULL);
+        wl_json_add_str(m, "name", j->metrics[i].name);
+        wl_json_add_str(m, "unit", j->metrics[i].unit);
+        wl_json_add_str(m, "better", j->metrics[i].larger ? "larger" : "smaller");
+    }
 }
 
 static void print_json(const struct wl_train *t, bool interrupted)
@@ -138,7 +218,8 @@ static void print_json(const struct wl_train *t, bool interrupted)
     struct wl_plan_times times = wl_plan_times(t->plan);
     struct totals s = sum_up(t);
     struct wl_json *o = wl_json_root_object(t->arena);
-    wl_json_add_str(o, "model", t->model->name);
+    const struct wl_job *j = t->job;
+    wl_json_add_str(o, "model", j->workload->name);
     wl_json_add_str(o, "status", interrupted ? "interrupted" : "ok");
     wl_json_add_str(o, "wattlaw", WL_VERSION);
     wl_json_add_str(o, "backend", info.backend);
@@ -148,26 +229,29 @@ static void print_json(const struct wl_train *t, bool interrupted)
     wl_json_add_int(o, "workers", t->comm->size);
     wl_json_add_int(o, "nodes", t->comm->nodes);
     wl_json_add_int(o, "global_batch", t->global_batch);
-    wl_json_add_int(o, "classes", t->classes);
-    wl_json_add_str(o, "data_format", wl_loader_format(t->train));
-    wl_json_add_int(o, "train_samples", wl_loader_samples(t->train));
+    add_facts(o, j);
+    wl_json_add_int(o, "train_samples", j->train->samples);
     wl_json_add_int(o, "parameters", info.parameters);
     wl_json_add_real(o, "train_flops_per_sample", info.train_flops);
     wl_json_add_int(o, "memory_bytes", (int64_t)info.total_bytes);
     wl_json_add_int(o, "huge_page_bytes", (int64_t)wl_plan_huge_bytes(t->plan));
-    wl_opts_json(wl_train_rows, t->opts, wl_json_add_object(o, "options"));
+    wl_opts_json(j->rows, t->opts, wl_json_add_object(o, "options"));
+    add_metrics(o, j);
     struct wl_json *list = wl_json_add_array(o, "epochs");
-    for (size_t i = 0; i < t->n_epochs; i++) add_epoch(list, &t->epochs[i]);
+    for (size_t i = 0; i < t->n_epochs; i++) add_epoch(list, j, &t->epochs[i], t->arena);
     wl_json_add_int(o, "updates", s.updates);
     wl_json_add_int(o, "samples", s.samples);
     wl_json_add_real(o, "time_s", s.time_s);
     wl_json_add_real(o, "samples_per_s", rate((double)s.samples, s.time_s));
+    if (j->items)
+        wl_json_add_real(o, wl_strf(t->arena, "%s_per_s", j->items),
+                         rate((double)s.samples * j->sample_items, s.time_s));
     wl_json_add_real(o, "input_wait_s", s.input_wait_s);
     wl_json_add_real(o, "compute_s", times.train_s - times.reduce_s);
     wl_json_add_real(o, "reduce_s", times.reduce_s);
     wl_json_add_real(o, "update_s", times.update_s);
     wl_json_add_real(o, "validate_s", times.eval_s);
-    wl_json_add_int(o, "bad_images", wl_loader_bad(t->train));
+    wl_json_add_int(o, wl_strf(t->arena, "bad_%ss", j->workload->noun), wl_feed_bad(t->train));
     wl_json_print(o, stdout);
 }
 

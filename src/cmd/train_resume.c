@@ -6,14 +6,15 @@
 static void describe(const struct wl_train *t, struct wl_json *head, struct wl_arena *once)
 {
     const struct wl_train_opts *o = t->opts;
-    wl_json_add_str(head, "model", t->model->name);
+    const struct wl_job *j = t->job;
+    wl_json_add_str(head, "model", j->workload->name);
     wl_json_add_str(head, "size", o->size);
-    wl_json_add_int(head, "image_size", o->image_size);
-    wl_json_add_int(head, "classes", t->classes);
+    for (int i = 0; i < j->n_facts; i++)
+        if (!j->facts[i].text) wl_json_add_int(head, j->facts[i].name, j->facts[i].value);
     wl_json_add_int(head, "seed", o->seed);
-    wl_json_add_int(head, "train_samples", wl_loader_samples(t->train));
+    wl_json_add_int(head, "train_samples", j->train->samples);
     wl_json_add_int(head, "global_batch", t->global_batch);
-    wl_opts_json(wl_train_rows, o, wl_json_add_object(head, "options"));
+    wl_opts_json(j->rows, o, wl_json_add_object(head, "options"));
 
     const struct wl_counts *c = &t->at.counts;
     struct wl_json *at = wl_json_add_object(head, "at");
@@ -69,14 +70,13 @@ static int same_int(const struct wl_checkpoint *c, const char *key, int64_t now,
 
 static int check_same(const struct wl_train *t, const struct wl_checkpoint *c, struct wl_err *e)
 {
-    const struct wl_train_opts *o = t->opts;
-    int rc = same_text(c, "model", t->model->name, e);
-    if (!rc) rc = same_text(c, "size", o->size, e);
-    if (!rc) rc = same_int(c, "image_size", o->image_size, e);
-    if (!rc) rc = same_int(c, "classes", t->classes, e);
-    if (!rc) rc = same_int(c, "seed", o->seed, e);
-    if (!rc) rc = same_int(c, "train_samples", wl_loader_samples(t->train), e);
-    return rc;
+    const struct wl_job *j = t->job;
+    int rc = same_text(c, "model", j->workload->name, e);
+    if (!rc) rc = same_text(c, "size", t->opts->size, e);
+    for (int i = 0; i < j->n_facts && !rc; i++)
+        if (!j->facts[i].text) rc = same_int(c, j->facts[i].name, j->facts[i].value, e);
+    if (!rc) rc = same_int(c, "seed", t->opts->seed, e);
+    return rc ? rc : same_int(c, "train_samples", j->train->samples, e);
 }
 
 /* Between epochs the global batch may change; inside one the place in the order of samples counts by it. */

@@ -4,69 +4,57 @@
 #include <math.h>
 #include <unistd.h>
 
-static struct wl_loader_opts loader_opts(const struct wl_train *t, bool train)
+/* Evaluation takes a whole set, in order; training leaves out what does not fill a global batch. */
+static int open_feed(const struct wl_train *t, const struct wl_set *set, bool training, struct wl_feed **feed,
+                     struct wl_err *e)
 {
-    const struct wl_train_opts *o = t->opts;
-    return (struct wl_loader_opts) {
-        .dir = o->data,
-        .train = train,
-        .image_size = o->image_size,
-        .classes = o->classes,
-        .samples = train ? o->train_samples : o->val_samples,
-        .batch = o->local_batch,
+    const struct wl_feed_opts o = {
+        .batch = t->opts->local_batch,
         .rank = t->comm->rank,
         .ranks = t->comm->size,
-        .threads = o->loader_threads,
-        .seed = (uint64_t)o->seed,
-        .drop_last = train,
-        .skip_bad = o->skip_bad,
-        .skip_crc = !o->check_crc,
-        .augment = train && o->augment,
+        .threads = t->opts->loader_threads,
+        .seed = (uint64_t)t->opts->seed,
+        .training = training,
+        .drop_last = training,
+        .skip_bad = t->job->skip_bad,
     };
-}
-
-/* The training set as validation takes its own: in order, all of it, the centre of each picture. */
-static struct wl_loader_opts eval_train_opts(const struct wl_train *t)
-{
-    struct wl_loader_opts o = loader_opts(t, true);
-    o.ordered = true;
-    o.drop_last = o.augment = false;
-    return o;
+    return wl_feed_open(feed, set, &o, t->arena, e);
 }
 
 static int open_data(struct wl_train *t, struct wl_err *e)
 {
-    struct wl_loader_opts train = loader_opts(t, true), val = loader_opts(t, false), again = eval_train_opts(t);
-    int rc = wl_loader_open(&t->train, &train, t->arena, e);
-    if (rc) return rc;
-    t->classes = val.classes = again.classes = wl_loader_classes(t->train);
-    if (t->opts->eval_train) rc = wl_loader_open(&t->eval_train, &again, t->arena, e);
-    if (!rc && t->opts->validate) rc = wl_loader_open(&t->val, &val, t->arena, e);
+    struct wl_job *j = t->job;
+    int rc = j->workload->open(j, e);
+    if (!rc) rc = open_feed(t, j->train, true, &t->train, e);
+    if (!rc && t->opts->eval_train) rc = open_feed(t, j->train, false, &t->eval_train, e);
+    if (!rc && t->opts->validate) rc = open_feed(t, j->val, false, &t->val, e);
     return rc;
 }
 
 static int count_updates(struct wl_train *t, struct wl_err *e)
 {
     const struct wl_train_opts *o = t->opts;
-    t->epoch_updates = wl_loader_batches(t->train) / o->accumulation;
+    const struct wl_job *j = t->job;
+    t->epoch_updates = wl_feed_batches(t->train) / o->accumulation;
     if (t->epoch_updates > 0) return 0;
     return wl_fail(
         e, WL_EINVAL,
-        "%s: %lld training images make no global batch of %lld (%d workers x local batch %lld x accumulation %lld)",
-        o->data, (long long)wl_loader_samples(t->train), (long long)t->global_batch, t->comm->size,
+        "%s: %lld training %ss make no global batch of %lld (%d workers x local batch %lld x accumulation %lld)",
+        j->data, (long long)j->train->samples, j->workload->noun, (long long)t->global_batch, t->comm->size,
         (long long)o->local_batch, (long long)o->accumulation);
 }
 
 static int init_schedule(struct wl_train *t, struct wl_err *e)
 {
     const struct wl_train_opts *o = t->opts;
+    const struct wl_train_defaults *d = wl_train_defaults(t->job);
     bool given = !isnan(o->lr);
     struct wl_schedule_opts s = {
         .kind = o->lr_schedule,
-        .lr = given ? o->lr : wl_model_defaults(t->model, o->size)->lr_256,
-        .scale = o->lr_scale || !given,
+        .lr = given ? o->lr : d->lr,
+        .scale = o->lr_scale || (!given && d->lr_scale),
         .global_batch = t->global_batch,
-        .warmup_epochs = o->warmup_epochs,
+        .warmup_epochs = o->warmup_updates ? (double)o->warmup_updates / (double)t->epoch_updates : o->warmup_epochs,
         .epochs = (double)o->epochs,
         .step_epochs = o->lr_step_epochs,
         .factor = o->lr_factor,
@@ -97,12 +85,20 @@ struct wl_plan_opts wl_train_plan_opts(const struct wl_train_opts *o)
 {
     return (struct wl_plan_opts) {
         .backend = wl_streq(o->backend, "auto") ? NULL : o->backend,
+        .batch = o->local_batch,
         .threads = (int)o->threads,
         .precision = wl_streq(o->precision, "bf16") ? WL_BF16 : WL_F32,
         .slow_bf16 = o->allow_slow_bf16,
         .seed = (uint64_t)o->seed,
         .micro_batches = (int)o->accumulation,
-        .optim = { .kind = "sgd", .momentum = o->momentum, .weight_decay = o->weight_decay, .nesterov = o->nesterov },
+        .optim = { .kind = o->optimizer,
+                   .momentum = o->momentum,
+                   .weight_decay = o->weight_decay,
+                   .nesterov = o->nesterov,
+                   .beta1 = o->beta1,
+                   .beta2 = o->beta2,
+                   .eps = o->eps,
+                   .decay_weights_only = o->decay_weights_only },
     };
 }
 
@@ -119,17 +115,27 @@ int wl_train_check_backend(const struct wl_train_opts *o, struct wl_err *e)
 
 static int build(struct wl_train *t, struct wl_graph *g, struct wl_err *e)
 {
-    const struct wl_train_opts *o = t->opts;
     int rc = open_data(t, e);
     if (!rc) rc = check_checkpoint_dir(t, e);
     if (!rc) rc = wl_train_check_backend(t->opts, e);
     if (!rc) rc = count_updates(t, e);
     if (!rc) rc = init_schedule(t, e);
-    if (rc) return rc;
-    struct wl_model_opts m = {
-        .size = o->size, .batch = o->local_batch, .image_size = o->image_size, .classes = t->classes
-    };
-    return t->model->build(g, &m, &t->net, e);
+    return rc ? rc : t->job->workload->build(t->job, g, e);
+}
+
+/* The inputs of the plan, which the feeds fill. */
+static void find_inputs(struct wl_train *t)
+{
+    const struct wl_job *j = t->job;
+    for (int i = 0; i < j->train->buffers; i++) t->inputs[i] = wl_plan_input(t->plan, j->inputs[i]);
+}
+
+static void make_epochs(struct wl_train *t)
+{
+    const size_t n = (size_t)t->opts->epochs, metrics = t->job->n_metrics;
+    t->epochs = wl_new_array(t->arena, struct wl_train_epoch, n);
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < WL_PARTS; k++) t->epochs[i].metric[k] = wl_new_array(t->arena, double, metrics);
 }
 
 int wl_train_setup(struct wl_train *t, struct wl_err *e)
@@ -142,7 +148,9 @@ int wl_train_setup(struct wl_train *t, struct wl_err *e)
         return rc;
     }
     rc = wl_train_plan(&t->plan, g, o, false, t->comm, t->arena, e);
-    t->epochs = wl_new_array(t->arena, struct wl_train_epoch, (size_t)o->epochs);
+    if (rc) return rc;
+    find_inputs(t);
+    make_epochs(t);
     t->at = (struct wl_train_at) { .epoch = 1 };
-    return rc;
+    return 0;
 }

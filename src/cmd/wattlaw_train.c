@@ -17,13 +17,16 @@ static void let_threads_sleep(char **argv)
 
 int main(int argc, char **argv)
 {
-    static const struct wl_program program = {
+    let_threads_sleep(argv);
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct wl_program program = {
         .name = "wattlaw-train",
         .usage = "MODEL --data DIR [options]",
         .noun = "model",
         .about = "Trains a reference network, alone or as one of many workers, and marks its epochs for wattlaw.",
-        .commands = wl_train_commands,
+        .commands = wl_train_commands(a),
     };
-    let_threads_sleep(argv);
-    return wl_program_main(&program, argc, argv);
+    int status = wl_program_main(&program, argc, argv);
+    wl_arena_free(a);
+    return status;
 }

@@ -1,5 +1,5 @@
-/* Data sets of the reference workloads: loaders that fill the training step's buffers, and generators that write small
- * data in the real formats.
+/* Data sets of the reference workloads, which feeds (feed.h) bring into the training step's buffers, and generators that
+ * write small data in the real formats.
  *
  * ImageNet folder layout: DIR/train/<class>/<name>.JPEG and DIR/val/<class>/<name>.JPEG. The class index is the place
  * of <class> among the sorted folder names of train/.
@@ -11,65 +11,35 @@
 #ifndef WL_DATA_DATA_H
 #define WL_DATA_DATA_H
 
-#include "base/base.h"
+#include "data/feed.h"
 
 /* ---- images ---- */
 
-struct wl_loader_opts {
-    const char *dir;     /* folders or shards */
-    bool train;          /* true: training set, shuffled, random crop and flip; false: validation, in order, centre */
-    int64_t image_size;  /* S, pixels a side of what comes out; smaller images are enlarged, with one warning */
-    int64_t classes;     /* of the network; 0: as many as there are, which shards need labels.txt for */
-    int64_t samples;     /* use so many, evenly picked over the sorted list; 0: all. More than there are: WL_EINVAL */
-    int64_t batch;       /* B, local batch */
-    int64_t rank, ranks; /* this worker of how many */
-    int64_t threads;     /* prefetch threads; 0: wl_loader_next decodes by itself */
-    int64_t ring;        /* batches in flight; 0: 3 */
-    uint64_t seed;
-    bool ordered;   /* train only: in order, and bad images left out, as in validation; without `augment` */
-    bool drop_last; /* leave out what does not fill a batch on every rank */
-    bool skip_bad;  /* an unreadable image is counted and left out instead of being an error */
-    bool skip_crc;  /* TFRecord: data are not compared with their checksums */
-    bool augment;   /* train only: random resized crop and flip; false: centre crop as in validation */
+struct wl_images_opts {
+    const char *dir;    /* folders or shards */
+    bool train;         /* true: training set; false: validation */
+    int64_t image_size; /* S, pixels a side of what comes out; smaller images are enlarged, with one warning */
+    int64_t classes;    /* of the network; 0: as many as there are, which shards need labels.txt for */
+    int64_t samples;    /* use so many, evenly picked over the sorted list; 0: all. More than there are: WL_EINVAL */
+    bool skip_crc;      /* TFRecord: data are not compared with their checksums */
+    bool augment;       /* in training passes random resized crop and flip instead of the centre */
+    bool silent;        /* another rank gives the warnings */
 };
 
-/* Order and shares. The epoch's order is a permutation keyed by (seed, epoch), the same for any number of workers.
- * With G = ranks * B, call s (from 0) of rank r takes the places s*G + r*B ... + B-1: so W ranks with one call and one
- * rank with W calls see the same shards. Without drop_last the rest of R < G samples is the last call, where rank r
- * takes the places R*r/W ... R*(r+1)/W - 1 of the rest: every rank makes the same number of calls, and the last may
- * give n = 0. Every sample is then given exactly once over all ranks.
- *
+/* One part of a data set, as a set for feeds. Its inputs:
+ *   x [B,3,S,S] f32: (v/255 - mean) / std with ImageNet's mean and std, RGB    y [B] i32 class index, -1: padding
  * Crop and flip are keyed by (seed, epoch, sample), so they depend on nothing else. */
-struct wl_loader;
+struct wl_images;
 
-/* Lists the samples and starts the threads; they end with the arena. Errors: missing folder, no class, an empty class,
- * a val class that train lacks, a missing, cut-off, damaged or empty shard, more classes than opts->classes,
- * fewer samples than one global batch with drop_last. No image is opened yet; of shards every header is read once and
- * kept in an index file (docs/formats.md). */
-int wl_loader_open(struct wl_loader **l, const struct wl_loader_opts *opts, struct wl_arena *a,
+/* Lists the samples. Errors: missing folder, no class, an empty class, a val class that train lacks, a missing, cut-off,
+ * damaged or empty shard, more classes than opts->classes. No image is opened yet; of shards every header is read once
+ * and kept in an index file (docs/formats.md). */
+int wl_images_open(struct wl_images **l, const struct wl_images_opts *opts, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 
-int64_t wl_loader_samples(const struct wl_loader *l); /* of all ranks in one epoch, before drop_last */
-int64_t wl_loader_classes(const struct wl_loader *l);
-int64_t wl_loader_batches(const struct wl_loader *l);    /* calls of wl_loader_next that give a batch, per epoch */
-const char *wl_loader_format(const struct wl_loader *l); /* "folders" or "TFRecord shards" */
-
-/* NULL: the data has no names. */
-const char *wl_loader_class_name(const struct wl_loader *l, int64_t class_index);
-
-/* Starts an epoch (any number >= 0; it keys the order): prefetching begins. What is left of an epoch before is
- * dropped. */
-int wl_loader_epoch(struct wl_loader *l, int64_t epoch, struct wl_err *e) WL_MUST_CHECK;
-
-/* The next batch of this rank: 1 with x, y and *n written, 0 at the end of the epoch, or negative: WL_EINVAL or WL_EIO
- * naming the file, or shard and record, that could not be read or decoded.
- *   x [n,3,S,S] f32, room for B: (v/255 - mean) / std with ImageNet's mean and std, RGB    y [n] class index
- * *n is B but for the last call without drop_last, and, in val/ with skip_bad, where images were left out. In train/
- * with skip_bad the next readable sample in index order takes the place of a bad one, so that batches stay full. */
-int wl_loader_next(struct wl_loader *l, float *x, int32_t *y, int64_t *n, struct wl_err *e) WL_MUST_CHECK;
-
-int64_t wl_loader_waited_ns(const struct wl_loader *l); /* time that wl_loader_next was not fed, since opening */
-int64_t wl_loader_bad(struct wl_loader *l);             /* files found unreadable with skip_bad, each counted once */
+const struct wl_set *wl_images_set(const struct wl_images *l);
+int64_t wl_images_classes(const struct wl_images *l);
+const char *wl_images_format(const struct wl_images *l); /* "folders" or "TFRecord shards" */
 
 /* ---- synthetic images in the same layout ---- */
 

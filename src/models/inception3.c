@@ -244,8 +244,7 @@ static int build(struct wl_graph *g, const struct wl_model_opts *opts, struct wl
 
 const struct wl_model wl_model_inception3 = {
     .name = "inception3",
-    .help = "image classification, Inception v3 with its auxiliary head, 27.2 million parameters",
-    .full = { .image_size = 299, .local_batch = 256, .lr_256 = 0.1, .momentum = 0.9, .weight_decay = 1e-4 },
-    .tiny = { .image_size = 96, .local_batch = 32, .lr_256 = 0.16, .momentum = 0.9, .weight_decay = 1e-4 },
+    .image_size = 299,
+    .tiny_image_size = 96,
     .build = build,
 };

@@ -10,8 +10,3 @@ const struct wl_model *wl_model_find(const char *name)
         if (wl_streq((*m)->name, name)) return *m;
     return NULL;
 }
-
-const struct wl_model_defaults *wl_model_defaults(const struct wl_model *m, const char *size)
-{
-    return wl_streq(size, "tiny") ? &m->tiny : &m->full;
-}

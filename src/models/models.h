@@ -21,28 +21,53 @@ struct wl_model_net {
     struct wl_tensor *loss;   /* f32, mean over the samples */
 };
 
-/* What is used where the user says nothing. */
-struct wl_model_defaults {
-    int64_t image_size, local_batch;
-    double lr_256; /* learning rate of a global batch of 256; of others in proportion */
-    double momentum, weight_decay;
-};
-
 struct wl_model {
     const char *name;
-    const char *help; /* one line */
-    struct wl_model_defaults full, tiny;
+    int64_t image_size, tiny_image_size; /* pixels a side that each size is meant for; others are possible */
 
     /* Adds the network to an empty graph. WL_EINVAL: the graph's own error, an image too small for the network. */
     int (*build)(struct wl_graph *g, const struct wl_model_opts *opts, struct wl_model_net *net, struct wl_err *e);
 };
 
+/* ---- BERT -------------------------------------------------------------------------------------------------- */
+
+/* BERT, trained by predicting masked tokens (Devlin et al. 2019, arXiv:1810.04805): the encoder and the head that
+ * predicts tokens, without next-sentence prediction and pooler. Parameters have the names, order and shapes of the
+ * state dict of Hugging Face's BertForMaskedLM, and start as there: matrices and tables N(0, .02), biases 0, layer
+ * norms 1 and 0. "bert.embeddings.word_embeddings.weight" [V,D] is the decoder's matrix too and stands once. */
+struct wl_bert_opts {
+    const char *size;   /* "full": BERT-base, 12 layers of 768 with 12 heads; "tiny": 2 layers of 128 with 2 heads */
+    int64_t batch;      /* N, samples of a micro-batch */
+    int64_t sequence;   /* S, tokens of a sample; at most 512 */
+    int64_t masked;     /* P, places of a sample for tokens to predict; 0 counts as wl_bert_masked(sequence) */
+    int64_t vocabulary; /* V; 0 counts as 30522, that of bert-base-uncased */
+    double drop;        /* dropout of hidden values and attention; NAN counts as .1 */
+};
+
+/* The ends of the graph, the inputs in their order. All are i32, filled before each run. */
+struct wl_bert_net {
+    struct wl_tensor *tokens;    /* [N,S] in [0,V); all of segment 0 */
+    struct wl_tensor *lengths;   /* [N]: tokens that count, from the first one on; the others are padding, which nobody
+                                  * attends to. 0: the whole sample is padding */
+    struct wl_tensor *positions; /* [N,P]: where in its sample each token to predict stands, in [0,S) */
+    struct wl_tensor *labels;    /* [N*P]: that token; -1: the place is not used, and its position may be any */
+    struct wl_tensor *logits;    /* f32 [N*P,V] */
+    struct wl_tensor *loss;      /* f32, mean over the places with a label >= 0; these are the samples of wl_counts */
+};
+
+/* Tokens of a sample that are predicted where nothing else is said: 15 %, rounded up. */
+int64_t wl_bert_masked(int64_t sequence);
+
+/* Adds the network to an empty graph. WL_EINVAL: a sequence longer than the table of positions, the graph's own error.
+ */
+int wl_bert_build(struct wl_graph *g, const struct wl_bert_opts *opts, struct wl_bert_net *net,
+                  struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- the list ---------------------------------------------------------------------------------------------- */
+
 extern const struct wl_model *const wl_models[]; /* NULL-terminated */
 
 /* A model by name, or NULL. */
 const struct wl_model *wl_model_find(const char *name);
-
-/* The defaults of a size. */
-const struct wl_model_defaults *wl_model_defaults(const struct wl_model *m, const char *size);
 
 #endif

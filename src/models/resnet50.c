@@ -73,8 +73,7 @@ static int build(struct wl_graph *g, const struct wl_model_opts *opts, struct wl
 
 const struct wl_model wl_model_resnet50 = {
     .name = "resnet50",
-    .help = "image classification, ResNet50 v1.5, 25.6 million parameters",
-    .full = { .image_size = 224, .local_batch = 256, .lr_256 = 0.1, .momentum = 0.9, .weight_decay = 1e-4 },
-    .tiny = { .image_size = 64, .local_batch = 32, .lr_256 = 0.16, .momentum = 0.9, .weight_decay = 1e-4 },
+    .image_size = 224,
+    .tiny_image_size = 64,
     .build = build,
 };

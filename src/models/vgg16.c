@@ -99,8 +99,7 @@ static int build(struct wl_graph *g, const struct wl_model_opts *opts, struct wl
 
 const struct wl_model wl_model_vgg16 = {
     .name = "vgg16",
-    .help = "image classification, VGG16, 138.4 million parameters",
-    .full = { .image_size = 224, .local_batch = 256, .lr_256 = 0.01, .momentum = 0.9, .weight_decay = 5e-4 },
-    .tiny = { .image_size = 64, .local_batch = 32, .lr_256 = 0.24, .momentum = 0.9, .weight_decay = 5e-4 },
+    .image_size = 224,
+    .tiny_image_size = 64,
     .build = build,
 };

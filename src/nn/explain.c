@@ -6,8 +6,9 @@
 static const char *memory_name(enum wl_class class)
 {
     static const char *const names[WL_MEM_CLASSES] = {
-        [WL_MEM_INPUT] = "input",         [WL_MEM_PARAM] = "parameter",  [WL_MEM_GRADIENT] = "gradient",
-        [WL_MEM_STATISTIC] = "statistic", [WL_MEM_MOMENT] = "statistic", [WL_MEM_VALUE] = "value",
+        [WL_MEM_INPUT] = "input",   [WL_MEM_PARAM] = "parameter",     [WL_MEM_GRADIENT] = "gradient",
+        [WL_MEM_OUTPUT] = "output", [WL_MEM_STATISTIC] = "statistic", [WL_MEM_MOMENT] = "statistic",
+        [WL_MEM_VALUE] = "value",
     };
     return names[class];
 }

@@ -126,6 +126,13 @@ void wl_want_gradient(struct wl_graph *g, struct wl_tensor *input)
     input->gradient = true;
 }
 
+void wl_output(struct wl_graph *g, struct wl_tensor *t)
+{
+    if (t->role != WL_ROLE_VALUE || wl_op_is_loss(t->producer->op))
+        wl_graph_fail(g, "%s: an output is the result of an operation that is no loss", t->name);
+    t->output = true;
+}
+
 static void check_name(struct wl_graph *g, const char *name)
 {
     for (size_t i = 0; i < g->n_nodes; i++)

@@ -29,6 +29,7 @@ struct wl_tensor {
     struct wl_dims dims;
     enum wl_role role;
     int id;                         /* index in the graph */
+    bool output;                    /* the caller reads it behind an evaluation */
     bool gradient;                  /* the loss's gradient by it is needed */
     const struct wl_node *producer; /* of a value; NULL: input, parameter, statistic */
     int readers;                    /* operations that read it */

@@ -38,7 +38,7 @@ struct wl_step *wl_emit(struct wl_program *p, const struct wl_node *n, const cha
     struct wl_step *s = wl_new(p->arena, struct wl_step);
     s->node = n;
     s->what = what;
-    s->when = p->train_only ? when & WL_TRAIN : when;
+    s->when = when & p->passes;
     s->run = run;
     WL_GROW(p->arena, p->steps, p->n_steps, p->cap_steps);
     p->steps[p->n_steps++] = s;
@@ -96,7 +96,7 @@ int wl_plain_gradient(struct wl_program *p, const struct wl_node *n, const struc
 
 bool wl_may_overwrite(const struct wl_program *p, const struct wl_tensor *x)
 {
-    if (p->keep_values || x->role != WL_ROLE_VALUE || x->readers > 1) return false;
+    if (p->keep_values || x->role != WL_ROLE_VALUE || x->output || x->readers > 1) return false;
     return !p->train || !p->backend->rules[x->producer->op].keeps_output;
 }
 
@@ -182,7 +182,7 @@ static int with_node(int rc, const struct wl_node *n, struct wl_err *e)
     return rc ? wl_prefix(e, "%s (%s)", n->name, wl_op_name(n->op)) : 0;
 }
 
-/* By tensor: does a loss that is evaluated, or a result that nobody reads, come of it? */
+/* By tensor: does a loss that is evaluated, an output, or a result that nobody reads, come of it? */
 static bool *evaluated_tensors(const struct wl_program *p)
 {
     const struct wl_graph *g = p->graph;
@@ -191,6 +191,7 @@ static bool *evaluated_tensors(const struct wl_program *p)
         const struct wl_node *n = g->nodes[i];
         bool *out = &evaluated[n->out->id];
         if (!n->out->readers) *out = !wl_op_is_loss(n->op) || !n->u.loss.auxiliary;
+        *out |= n->out->output;
         for (int k = 0; k < WL_MAX_INPUTS && n->in[k]; k++) evaluated[n->in[k]->id] |= *out;
     }
     return evaluated;
@@ -211,16 +212,25 @@ static int round_value(struct wl_program *p, const struct wl_node *n, const stru
     return p->backend->reorder(p, n, from, *value, e);
 }
 
+static int copy_output(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    const struct wl_tensor *t = n->out;
+    p->output[t->id] = wl_buf_plain(p, WL_MEM_OUTPUT, WL_F32, &t->dims);
+    p->passes = WL_EVAL;
+    return p->backend->reorder(p, n, p->value[t->id], p->output[t->id], e);
+}
+
 static int lower_forward(struct wl_program *p, const struct wl_node *n, bool evaluated, struct wl_err *e)
 {
     const struct wl_op_rules *rules = &p->backend->rules[n->op];
     bool loss = wl_op_is_loss(n->op);
     int rc = 0;
-    p->train_only = false; /* an operation that is evaluated may read the copy of an input too */
+    p->passes = WL_TRAIN | WL_EVAL; /* an operation that is evaluated may read the copy of an input too */
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i] && !loss && !rc; i++) rc = round_value(p, n, n->in[i], e);
-    p->train_only = !evaluated;
+    if (!evaluated) p->passes = WL_TRAIN;
     if (!rc) rc = rules->forward(p, n, e);
-    return rc || loss ? rc : round_value(p, n, n->out, e);
+    if (!rc && !loss) rc = round_value(p, n, n->out, e);
+    return rc || !n->out->output ? rc : copy_output(p, n, e);
 }
 
 int wl_lower(struct wl_program *p, struct wl_err *e)
@@ -229,6 +239,7 @@ int wl_lower(struct wl_program *p, struct wl_err *e)
     p->value = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
     p->gradient = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
     p->input = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
+    p->output = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
     p->kept = wl_new_array(p->arena, struct wl_kept, g->n_tensors);
     for (size_t i = 0; i < g->n_tensors; i++) {
         const struct wl_tensor *t = g->tensors[i];
@@ -241,7 +252,7 @@ int wl_lower(struct wl_program *p, struct wl_err *e)
         int rc = lower_forward(p, n, evaluated[n->out->id], e);
         if (rc) return with_node(rc, n, e);
     }
-    p->train_only = true;
+    p->passes = WL_TRAIN;
     for (size_t i = g->n_nodes; p->train && i-- > 0;) {
         const struct wl_node *n = g->nodes[i];
         if (!n->out->gradient || (!wl_op_is_loss(n->op) && !p->gradient[n->out->id])) continue;

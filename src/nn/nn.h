@@ -60,6 +60,9 @@ struct wl_tensor *wl_input(struct wl_graph *g, const char *name, enum wl_dtype t
 /* Also computes the gradient of the loss by this input (off by default: images need none). */
 void wl_want_gradient(struct wl_graph *g, struct wl_tensor *input);
 
+/* The result of an operation that the caller reads behind each evaluation (wl_plan_output). */
+void wl_output(struct wl_graph *g, struct wl_tensor *t);
+
 /* y [N,K,P,Q] = conv(x [N,C,H,W], w [K,C,R,S]) + b [K], cross-correlation; P = (H + 2*pad - R)/stride + 1.
  * w starts as He's normal with fan-out K*R*S, b as U(+-1/sqrt(C*R*S)). */
 struct wl_conv {
@@ -160,12 +163,12 @@ struct wl_optim {
 /* Learning rate over training. The peak is lr, or lr * global_batch/256 with `scale` (linear scaling rule, Goyal et
  * al. 2017, arXiv:1706.02677). Warm-up goes linearly from lr (from 0 without `scale`) to the peak. */
 struct wl_schedule_opts {
-    const char *kind; /* constant | step | cosine | plateau; NULL counts as constant */
+    const char *kind; /* constant | step | cosine | linear | plateau; NULL counts as constant */
     double lr;
     bool scale;
     int64_t global_batch;
     double warmup_epochs; /* 0: none */
-    double epochs;        /* cosine: falls to min_lr at this epoch */
+    double epochs;        /* cosine and linear: falls to min_lr at this epoch */
     double step_epochs;   /* step: multiplied by factor every so many epochs */
     double factor;        /* step and plateau; 0 counts as 0.1 */
     int patience;         /* plateau: epochs without improvement that are forgiven (PyTorch's ReduceLROnPlateau) */
@@ -174,7 +177,7 @@ struct wl_schedule_opts {
 };
 struct wl_schedule {
     struct wl_schedule_opts opts;
-    enum wl_schedule_kind { WL_LR_CONSTANT, WL_LR_STEP, WL_LR_COSINE, WL_LR_PLATEAU } kind;
+    enum wl_schedule_kind { WL_LR_CONSTANT, WL_LR_STEP, WL_LR_COSINE, WL_LR_LINEAR, WL_LR_PLATEAU } kind;
     /* The state of plateau; a checkpoint keeps these three. */
     double cut;  /* product of the factors so far */
     double best; /* lowest loss seen; infinite before the first */
@@ -200,6 +203,7 @@ enum wl_conv_algorithm wl_conv_algorithm_of(const char *name); /* another name: 
 
 struct wl_plan_opts {
     const char *backend; /* "cpu" (oneDNN) or "ref" (plain C, slow); NULL: the best that was built */
+    int64_t batch;       /* samples of a micro-batch; 0: the first dimension of the first input */
     int threads;         /* 0: as OpenMP says (OMP_NUM_THREADS or all cores) */
     uint64_t seed;       /* of the parameters */
     /* WL_F32, or WL_BF16: values, their gradients and the copies of weights that convolutions and matrix products read
@@ -252,6 +256,10 @@ int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e) WL_MUST_CHECK
 /* Forward only, with the running statistics. Leaves gradients, parameters and statistics alone. */
 int wl_plan_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e) WL_MUST_CHECK;
 
+/* What the last wl_plan_eval left in a tensor of wl_output: f32, plain layout, whatever the plan's layouts and
+ * precision are. It stays until the next one; training does not touch it. */
+const float *wl_plan_output(const struct wl_plan *p, const struct wl_tensor *output);
+
 /* Optimiser steps of the training so far: 0 in a new plan, one more with each wl_plan_update. A training that goes on
  * from a checkpoint sets it, so that dropout goes on with the masks that it would have drawn. */
 void wl_plan_set_updates(struct wl_plan *p, int64_t updates);
@@ -291,9 +299,9 @@ struct wl_plan_info {
     const char *backend, *library; /* "cpu", "oneDNN 2.6.3" */
     enum wl_dtype precision;
     int threads;
-    int64_t batch;      /* first dimension of the first input */
+    int64_t batch;      /* samples of a micro-batch */
     int64_t parameters; /* elements, without padding of layouts */
-    size_t param_bytes, gradient_bytes, optim_bytes, statistic_bytes, input_bytes;
+    size_t param_bytes, gradient_bytes, optim_bytes, statistic_bytes, input_bytes, output_bytes;
     size_t value_bytes;    /* the arena of values, their gradients and scratch, shared by lifetime */
     size_t live_bytes;     /* the most that is alive at one step: no placement could take less */
     size_t unshared_bytes; /* what it would take without sharing */
@@ -319,7 +327,7 @@ struct wl_plan_buffer {
     enum wl_dtype dtype;
     struct wl_dims dims;
     const char *layout; /* "plain", or oneDNN's name: "aBcd16b" is [N,C,H,W] in blocks of 16 channels */
-    const char *memory; /* "input", "parameter", "gradient", "statistic", "value" */
+    const char *memory; /* "input", "output", "parameter", "gradient", "statistic", "value" */
     size_t bytes;       /* with the layout's padding */
     bool written;
 };

@@ -133,12 +133,13 @@ void wl_plan_place(struct wl_plan *p, size_t bucket_bytes)
         f->gradient_bytes = f->param_bytes;
     }
     f->input_bytes = place_in_order(p, WL_MEM_INPUT);
+    f->output_bytes = place_in_order(p, WL_MEM_OUTPUT);
     size_t statistics = place_in_order(p, WL_MEM_STATISTIC), moments = place_in_order(p, WL_MEM_MOMENT);
     p->statistic_floats = statistics / sizeof(float);
     f->statistic_bytes = statistics + moments;
     f->value_bytes = place_values(p);
-    f->total_bytes =
-        f->param_bytes + f->gradient_bytes + f->optim_bytes + f->input_bytes + f->statistic_bytes + f->value_bytes;
+    f->total_bytes = f->param_bytes + f->gradient_bytes + f->optim_bytes + f->input_bytes + f->output_bytes +
+                     f->statistic_bytes + f->value_bytes;
 }
 
 static int bind_steps(struct wl_plan *p, struct wl_err *e)
@@ -168,6 +169,7 @@ int wl_plan_bind(struct wl_plan *p, struct wl_err *e)
     base[WL_MEM_STATISTIC] = base[WL_MEM_PARAM] + f->param_bytes + f->optim_bytes;
     base[WL_MEM_MOMENT] = base[WL_MEM_STATISTIC] + statistics;
     base[WL_MEM_INPUT] = base[WL_MEM_STATISTIC] + f->statistic_bytes;
+    base[WL_MEM_OUTPUT] = base[WL_MEM_INPUT] + f->input_bytes;
     p->param = (float *)base[WL_MEM_PARAM];
     for (size_t i = 0; i * f->param_bytes < f->optim_bytes; i++) p->slot[i] = p->param + (i + 1) * p->param_floats;
     p->statistic = (float *)base[WL_MEM_STATISTIC];

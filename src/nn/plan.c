@@ -99,7 +99,6 @@ static void fill_info(struct wl_plan *p)
     f->library = p->program.backend->library(p->arena);
     f->precision = p->program.precision;
     f->threads = p->threads;
-    f->batch = batch_of(g);
     f->operations = (int)g->n_nodes;
     f->steps = (int)p->program.n_steps;
     f->reorders = p->program.reorders;
@@ -160,6 +159,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     p->seed = opts->seed;
     p->threads = opts->threads ? opts->threads : omp_get_max_threads();
     p->micro_batches = opts->micro_batches ? opts->micro_batches : 1;
+    p->info.batch = opts->batch ? opts->batch : batch_of(g);
     rc = wl_optim_init(&p->optim, &p->optim_ops, e);
     if (rc) return rc;
     p->program = (struct wl_program) {
@@ -192,6 +192,12 @@ void *wl_plan_input(struct wl_plan *p, const struct wl_tensor *input)
 {
     WL_CHECK(input->role == WL_ROLE_INPUT);
     return p->program.input[input->id]->at;
+}
+
+const float *wl_plan_output(const struct wl_plan *p, const struct wl_tensor *output)
+{
+    WL_CHECK(output->output);
+    return p->program.output[output->id]->at;
 }
 
 struct wl_plan_info wl_plan_info(const struct wl_plan *p) { return p->info; }

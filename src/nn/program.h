@@ -14,6 +14,7 @@
 /* What a buffer holds decides where it lives and how long. */
 enum wl_class {
     WL_MEM_INPUT,     /* filled by the caller: lives always */
+    WL_MEM_OUTPUT,    /* read by the caller behind an evaluation: lives always, plain f32 */
     WL_MEM_PARAM,     /* master weights, f32 */
     WL_MEM_GRADIENT,  /* of parameters: side by side in the order in which they become final */
     WL_MEM_STATISTIC, /* running statistics, side by side */
@@ -89,9 +90,10 @@ struct wl_program {
     enum wl_conv_algorithm conv;
     const struct wl_choices *choices; /* for WL_CONV_AUTO */
     bool train, keep_values, accumulate;
-    bool train_only; /* lowering has passed the last forward rule, or is at a node that evaluation leaves out */
+    unsigned passes; /* WL_TRAIN, WL_EVAL or both: in which of them the steps that are emitted now may run */
     struct wl_buf **value, **gradient; /* of each tensor; of a parameter: in PARAM and GRADIENT */
     struct wl_buf **input;             /* of each input: what the caller fills; its value is that or a bf16 copy */
+    struct wl_buf **output;            /* of each output: its copy for the caller */
     struct wl_kept *kept;              /* of each tensor that a node makes */
     struct wl_buf **bufs;
     struct wl_step **steps;
@@ -144,8 +146,8 @@ struct wl_buf *wl_buf_plain(struct wl_program *p, enum wl_class class, enum wl_d
 struct wl_buf *wl_value_plain(struct wl_program *p, const struct wl_dims *dims); /* class VALUE, p's precision */
 struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b);        /* class VALUE */
 
-/* A step in program order, then its uses: index 0, 1, ... in the order of these calls. With p->train_only
- * steps run in training only, whatever `when` says. */
+/* A step in program order, then its uses: index 0, 1, ... in the order of these calls. They run
+ * in the passes that both `when` and p->passes name. */
 struct wl_step *wl_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
                         int (*run)(const struct wl_step *, const struct wl_run *, struct wl_err *));
 void wl_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b);

@@ -4,9 +4,11 @@
 
 static int find_kind(const char *name, enum wl_schedule_kind *out, struct wl_err *e)
 {
-    static const char *const names[] = {
-        [WL_LR_CONSTANT] = "constant", [WL_LR_STEP] = "step", [WL_LR_COSINE] = "cosine", [WL_LR_PLATEAU] = "plateau"
-    };
+    static const char *const names[] = { [WL_LR_CONSTANT] = "constant",
+                                         [WL_LR_STEP] = "step",
+                                         [WL_LR_COSINE] = "cosine",
+                                         [WL_LR_LINEAR] = "linear",
+                                         [WL_LR_PLATEAU] = "plateau" };
     for (size_t i = 0; i < WL_COUNT(names); i++)
         if (wl_streq(name ? name : "constant", names[i])) {
             *out = (enum wl_schedule_kind)i;
@@ -35,8 +37,8 @@ int wl_schedule_init(struct wl_schedule *s, const struct wl_schedule_opts *opts,
         return wl_fail(e, WL_EINVAL, "factor is %g, expected 0 < factor < 1", o.factor);
     if (kind == WL_LR_STEP && !(o.step_epochs > 0))
         return wl_fail(e, WL_EINVAL, "step_epochs is %g, expected more than 0", o.step_epochs);
-    if (kind == WL_LR_COSINE && !(o.epochs > o.warmup_epochs))
-        return wl_fail(e, WL_EINVAL, "epochs is %g, cosine expects more than warmup_epochs (%g)", o.epochs,
+    if ((kind == WL_LR_COSINE || kind == WL_LR_LINEAR) && !(o.epochs > o.warmup_epochs))
+        return wl_fail(e, WL_EINVAL, "epochs is %g, %s expects more than warmup_epochs (%g)", o.epochs, o.kind,
                        o.warmup_epochs);
     if (o.patience < 0) return wl_fail(e, WL_EINVAL, "patience is %d, expected at least 0", o.patience);
     *s = (struct wl_schedule) { .opts = o, .kind = kind, .cut = 1, .best = INFINITY };
@@ -48,13 +50,14 @@ static double peak(const struct wl_schedule_opts *o)
     return o->scale ? o->lr * (double)o->global_batch / 256 : o->lr;
 }
 
-/* Half a cosine wave from the peak at the end of the warm-up to min_lr at `epochs` (Loshchilov and Hutter 2017,
- * arXiv:1608.03983). */
-static double cosine(const struct wl_schedule_opts *o, double epoch)
+/* The part of the way from the end of the warm-up to `epochs`. */
+static double part_done(const struct wl_schedule_opts *o, double epoch)
 {
-    double part = (epoch - o->warmup_epochs) / (o->epochs - o->warmup_epochs);
-    return o->min_lr + (peak(o) - o->min_lr) * (1 + cos(M_PI * fmin(part, 1))) / 2;
+    return fmin((epoch - o->warmup_epochs) / (o->epochs - o->warmup_epochs), 1);
 }
+
+/* Between the peak, left = 1, and min_lr, left = 0. */
+static double fall(const struct wl_schedule_opts *o, double left) { return o->min_lr + (peak(o) - o->min_lr) * left; }
 
 double wl_schedule_lr(const struct wl_schedule *s, double epoch)
 {
@@ -66,7 +69,9 @@ double wl_schedule_lr(const struct wl_schedule *s, double epoch)
     switch (s->kind) {
     case WL_LR_CONSTANT: return peak(o);
     case WL_LR_STEP: return fmax(peak(o) * pow(o->factor, floor(epoch / o->step_epochs)), o->min_lr);
-    case WL_LR_COSINE: return cosine(o, epoch);
+    /* Half a wave: Loshchilov and Hutter 2017, arXiv:1608.03983. */
+    case WL_LR_COSINE: return fall(o, (1 + cos(M_PI * part_done(o, epoch))) / 2);
+    case WL_LR_LINEAR: return fall(o, 1 - part_done(o, epoch));
     case WL_LR_PLATEAU: return fmax(peak(o) * s->cut, o->min_lr);
     }
     return NAN;

@@ -73,6 +73,36 @@ static inline void place_fill_shards(const struct place *p, const char *dir, int
     assert_int_equal(written, 27);
 }
 
+/* A feed of pictures. */
+struct pictures_opts {
+    struct wl_images_opts set;
+    struct wl_feed_opts feed;
+};
+struct pictures {
+    struct wl_images *images;
+    struct wl_feed *feed;
+};
+
+static inline int pictures_open(struct pictures *l, const struct pictures_opts *o, struct wl_arena *a, struct wl_err *e)
+{
+    int rc = wl_images_open(&l->images, &o->set, a, e);
+    return rc ? rc : wl_feed_open(&l->feed, wl_images_set(l->images), &o->feed, a, e);
+}
+
+static inline int pictures_next(const struct pictures *l, float *x, int32_t *y, int64_t *n, struct wl_err *e)
+{
+    return wl_feed_next(l->feed, (void *const[]) { x, y }, n, e);
+}
+
+/* Random crops of a training set, or the centres of the other one. */
+static inline struct pictures_opts pictures_options(const char *dir, bool train, int64_t size)
+{
+    return (struct pictures_opts) {
+        .set = { .dir = dir, .train = train, .image_size = size, .augment = true },
+        .feed = { .batch = 4, .ranks = 1, .threads = 2, .seed = 5, .training = train },
+    };
+}
+
 static inline const char *place_path(const struct place *p, const char *name)
 {
     return wl_path_join(p->arena, p->dir, name);

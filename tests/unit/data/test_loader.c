@@ -33,40 +33,34 @@ void *__wrap_calloc(size_t n, size_t size)
     return __real_calloc(n, size);
 }
 
-static struct wl_loader_opts options(const struct place *p, bool train)
-{
-    return (struct wl_loader_opts) {
-        .dir = p->dir, .train = train, .image_size = S, .batch = 4, .ranks = 1, .threads = 2, .seed = 5, .augment = true
-    };
-}
+static struct pictures_opts options(const struct place *p, bool train) { return pictures_options(p->dir, train, S); }
 
-static struct wl_loader *open_loader(const struct place *p, const struct wl_loader_opts *o)
+static struct pictures *open_pictures(const struct place *p, const struct pictures_opts *o)
 {
-    struct wl_loader *l = NULL;
+    struct pictures *l = wl_new(p->arena, struct pictures);
     struct wl_err e = { 0 };
-    int rc = wl_loader_open(&l, o, p->arena, &e);
-    if (rc != 0) fail_msg("%s", e.msg);
+    if (pictures_open(l, o, p->arena, &e) != 0) fail_msg("%s", e.msg);
     return l;
 }
 
-static void refuse(const struct place *p, const struct wl_loader_opts *o, const char *cause)
+static void refuse(const struct place *p, const struct pictures_opts *o, const char *cause)
 {
-    struct wl_loader *l;
+    struct pictures l;
     struct wl_err e = { 0 };
-    assert_true(wl_loader_open(&l, o, p->arena, &e) < 0);
+    assert_true(pictures_open(&l, o, p->arena, &e) < 0);
     if (!strstr(e.msg, cause)) fail_msg("'%s' lacks '%s'", e.msg, cause);
 }
 
 /* A number for each image of an epoch, in the order given; returns how many. */
-static int64_t digest_epoch(struct wl_loader *l, int64_t epoch, int64_t batch, double *digest, int32_t *label)
+static int64_t digest_epoch(struct pictures *l, int64_t epoch, int64_t batch, double *digest, int32_t *label)
 {
     float *x = malloc((size_t)batch * PIXELS * sizeof *x);
     int32_t *y = malloc((size_t)batch * sizeof *y);
     int64_t n, total = 0;
     struct wl_err e = { 0 };
     int rc;
-    assert_int_equal(wl_loader_epoch(l, epoch, &e), 0);
-    while ((rc = wl_loader_next(l, x, y, &n, &e)) > 0)
+    assert_int_equal(wl_feed_epoch(l->feed, epoch, 0, &e), 0);
+    while ((rc = pictures_next(l, x, y, &n, &e)) > 0)
         for (int64_t i = 0; i < n; i++, total++) {
             digest[total] = 0;
             for (int k = 0; k < PIXELS; k++) digest[total] += x[i * PIXELS + k] * (1 + k % 97);
@@ -97,11 +91,11 @@ static void test_threads_do_not_matter(void **state)
     int32_t label[20], other[20];
     place_fill(p);
     for (int64_t threads = 0; threads <= 3; threads++) {
-        struct wl_loader_opts o = options(p, true);
-        o.threads = threads;
-        o.ring = 1 + threads;
-        struct wl_loader *l = open_loader(p, &o);
-        assert_int_equal(wl_loader_batches(l), 5);
+        struct pictures_opts o = options(p, true);
+        o.feed.threads = threads;
+        o.feed.ring = 1 + threads;
+        struct pictures *l = open_pictures(p, &o);
+        assert_int_equal(wl_feed_batches(l->feed), 5);
         assert_int_equal(digest_epoch(l, 2, 4, digest, other), 20);
         if (threads == 0) {
             memcpy(first, digest, sizeof first);
@@ -121,12 +115,13 @@ static void test_ranks_together(void **state)
     double one[20], all[20];
     int32_t label[20];
     place_fill(p);
-    struct wl_loader_opts o = options(p, true);
-    assert_int_equal(digest_epoch(open_loader(p, &o), 1, 4, one, label), 20);
+    struct pictures_opts o = options(p, true);
+    assert_int_equal(digest_epoch(open_pictures(p, &o), 1, 4, one, label), 20);
     qsort(one, 20, sizeof *one, by_value);
-    for (o.ranks = 2; o.ranks <= 3; o.ranks++) {
+    for (o.feed.ranks = 2; o.feed.ranks <= 3; o.feed.ranks++) {
         int64_t n = 0;
-        for (o.rank = 0; o.rank < o.ranks; o.rank++) n += digest_epoch(open_loader(p, &o), 1, 4, all + n, label + n);
+        for (o.feed.rank = 0; o.feed.rank < o.feed.ranks; o.feed.rank++)
+            n += digest_epoch(open_pictures(p, &o), 1, 4, all + n, label + n);
         assert_int_equal(n, 20);
         qsort(all, 20, sizeof *all, by_value);
         assert_same(one, all, 20);
@@ -139,11 +134,10 @@ static void test_validation(void **state)
     double a[7], b[7];
     int32_t label[7];
     place_fill(p);
-    struct wl_loader_opts o = options(p, false);
-    struct wl_loader *l = open_loader(p, &o);
-    assert_int_equal(wl_loader_samples(l), 7);
-    assert_int_equal(wl_loader_classes(l), 3);
-    assert_string_equal(wl_loader_class_name(l, 1), "class0001");
+    struct pictures_opts o = options(p, false);
+    struct pictures *l = open_pictures(p, &o);
+    assert_int_equal(wl_images_set(l->images)->samples, 7);
+    assert_int_equal(wl_images_classes(l->images), 3);
     assert_int_equal(digest_epoch(l, 1, 4, a, label), 7);
     for (int i = 0; i < 7; i++) assert_int_equal(label[i], i < 3 ? 0 : i < 5 ? 1 : 2);
     assert_int_equal(digest_epoch(l, 9, 4, b, label), 7);
@@ -160,13 +154,13 @@ static void test_abandoned_epoch(void **state)
     int64_t n;
     struct wl_err e;
     place_fill(p);
-    struct wl_loader_opts o = options(p, true);
-    struct wl_loader *l = open_loader(p, &o);
-    assert_int_equal(wl_loader_next(l, x, y, &n, &e), 0); /* no epoch yet */
+    struct pictures_opts o = options(p, true);
+    struct pictures *l = open_pictures(p, &o);
+    assert_int_equal(pictures_next(l, x, y, &n, &e), 0); /* no epoch yet */
     digest_epoch(l, 4, 4, a, label);
     for (int i = 0; i < 10; i++) {
-        assert_int_equal(wl_loader_epoch(l, i, &e), 0);
-        assert_int_equal(wl_loader_next(l, x, y, &n, &e), 1);
+        assert_int_equal(wl_feed_epoch(l->feed, i, 0, &e), 0);
+        assert_int_equal(pictures_next(l, x, y, &n, &e), 1);
     }
     assert_int_equal(digest_epoch(l, 4, 4, b, label), 20);
     assert_same(a, b, 20);
@@ -180,12 +174,12 @@ static void test_samples(void **state)
     int32_t label[20];
     int of_class[3] = { 0 };
     place_fill(p);
-    struct wl_loader_opts o = options(p, true);
-    o.samples = 9;
-    assert_int_equal(digest_epoch(open_loader(p, &o), 1, 4, digest, label), 9);
+    struct pictures_opts o = options(p, true);
+    o.set.samples = 9;
+    assert_int_equal(digest_epoch(open_pictures(p, &o), 1, 4, digest, label), 9);
     for (int i = 0; i < 9; i++) of_class[label[i]]++;
     for (int k = 0; k < 3; k++) assert_int_equal(of_class[k], 3);
-    o.samples = 21;
+    o.set.samples = 21;
     refuse(p, &o, "21 samples asked for, it has 20");
 }
 
@@ -205,14 +199,14 @@ static void test_normalised(void **state)
                                   a, &e),
                      0);
     assert_int_equal(wl_file_write(wl_path_join(a, p->dir, "train/only/a.jpg"), text, (size_t)size, &e), 0);
-    struct wl_loader_opts o = options(p, true);
-    struct wl_loader *l = open_loader(p, &o);
-    assert_int_equal(wl_loader_epoch(l, 1, &e), 0);
-    assert_int_equal(wl_loader_next(l, x, y, &n, &e), 1);
+    struct pictures_opts o = options(p, true);
+    struct pictures *l = open_pictures(p, &o);
+    assert_int_equal(wl_feed_epoch(l->feed, 1, 0, &e), 0);
+    assert_int_equal(pictures_next(l, x, y, &n, &e), 1);
     assert_int_equal(n, 1);
     for (int c = 0; c < 3; c++)
         for (int i = 0; i < S * S; i++) assert_true(fabs(x[c * S * S + i] - (77 / 255. - mean[c]) / std[c]) < 1e-5);
-    assert_int_equal(wl_loader_next(l, x, y, &n, &e), 0);
+    assert_int_equal(pictures_next(l, x, y, &n, &e), 0);
 }
 
 static void test_missing(void **state)
@@ -220,7 +214,7 @@ static void test_missing(void **state)
     struct place *p = *state;
     struct wl_arena *a = p->arena;
     struct wl_err e;
-    struct wl_loader_opts train = options(p, true), val = options(p, false);
+    struct pictures_opts train = options(p, true), val = options(p, false);
     refuse(p, &train, "set: No such file or directory");
     assert_int_equal(wl_mkdirs(p->dir, &e), 0);
     refuse(p, &train, "no folder 'train'");
@@ -239,15 +233,15 @@ static void test_wrong_sizes(void **state)
 {
     struct place *p = *state;
     place_fill(p);
-    struct wl_loader_opts o = options(p, true);
-    o.classes = 2;
+    struct pictures_opts o = options(p, true);
+    o.set.classes = 2;
     refuse(p, &o, "3 class folders, but the network has 2 classes");
-    o.classes = 10;
-    assert_int_equal(wl_loader_classes(open_loader(p, &o)), 10); /* said, and possible */
-    o.classes = 3;
-    o.drop_last = true;
-    o.batch = 11;
-    o.ranks = 2;
+    o.set.classes = 10;
+    assert_int_equal(wl_images_classes(open_pictures(p, &o)->images), 10); /* said, and possible */
+    o.set.classes = 3;
+    o.feed.drop_last = true;
+    o.feed.batch = 11;
+    o.feed.ranks = 2;
     refuse(p, &o, "20 samples are less than one global batch of 22 (2 workers x local batch 11)");
 }
 
@@ -275,19 +269,19 @@ static void test_bad_is_an_error(void **state)
     damage(p, "train/class0000/train_0000003.JPEG");
     damage(p, "train/class0001/train_0000004.JPEG");
     for (int64_t threads = 0; threads < 3; threads++) {
-        struct wl_loader_opts o = options(p, true);
-        o.threads = threads;
-        struct wl_loader *l = open_loader(p, &o);
+        struct pictures_opts o = options(p, true);
+        o.feed.threads = threads;
+        struct pictures *l = open_pictures(p, &o);
         int rc;
-        assert_int_equal(wl_loader_epoch(l, 1, &e), 0);
-        for (good[threads] = 0; (rc = wl_loader_next(l, x, y, &n, &e)) > 0;) good[threads]++;
+        assert_int_equal(wl_feed_epoch(l->feed, 1, 0, &e), 0);
+        for (good[threads] = 0; (rc = pictures_next(l, x, y, &n, &e)) > 0;) good[threads]++;
         assert_int_equal(rc, WL_EINVAL);
         assert_non_null(strstr(e.msg, ".JPEG: cannot be decoded: "));
         assert_non_null(strstr(e.msg, "; --skip-bad goes on without such images"));
         if (threads == 0) memcpy(first, e.msg, sizeof first);
         assert_string_equal(e.msg, first);
         assert_int_equal(good[threads], good[0]);
-        assert_int_equal(wl_loader_next(l, x, y, &n, &e), WL_EINVAL); /* and stays one */
+        assert_int_equal(pictures_next(l, x, y, &n, &e), WL_EINVAL); /* and stays one */
     }
 }
 
@@ -300,22 +294,22 @@ static void test_skip_bad(void **state)
     wl_log_init(WL_ERROR, -1);
     damage(p, "train/class0000/train_0000003.JPEG");
     damage(p, "val/class0001/val_0000001.JPEG");
-    struct wl_loader_opts o = options(p, true);
-    o.skip_bad = true;
-    struct wl_loader *l = open_loader(p, &o);
-    o.threads = 0;
-    struct wl_loader *alone = open_loader(p, &o);
+    struct pictures_opts o = options(p, true);
+    o.feed.skip_bad = true;
+    struct pictures *l = open_pictures(p, &o);
+    o.feed.threads = 0;
+    struct pictures *alone = open_pictures(p, &o);
     assert_int_equal(unlink(damage(p, "train/class0002/train_0000005.JPEG")), 0); /* after it was listed */
     assert_int_equal(digest_epoch(l, 1, 4, a, label), 20);                        /* full batches */
     assert_int_equal(digest_epoch(alone, 1, 4, b, label), 20);
     assert_same(a, b, 20);
     digest_epoch(l, 2, 4, b, label);
-    assert_int_equal(wl_loader_bad(l), 2); /* each once */
+    assert_int_equal(wl_feed_bad(l->feed), 2); /* each once */
     o = options(p, false);
-    o.skip_bad = true;
-    l = open_loader(p, &o);
+    o.feed.skip_bad = true;
+    l = open_pictures(p, &o);
     assert_int_equal(digest_epoch(l, 1, 4, a, label), 6); /* left out */
-    assert_int_equal(wl_loader_bad(l), 1);
+    assert_int_equal(wl_feed_bad(l->feed), 1);
 }
 
 static void test_all_bad(void **state)
@@ -329,11 +323,11 @@ static void test_all_bad(void **state)
     wl_log_init(WL_ERROR, -1);
     assert_int_equal(wl_mkdirs(wl_path_join(a, p->dir, "train/cat"), &e), 0);
     assert_int_equal(wl_file_write(wl_path_join(a, p->dir, "train/cat/a.jpg"), "no", 2, &e), 0);
-    struct wl_loader_opts o = options(p, true);
-    o.skip_bad = true;
-    struct wl_loader *l = open_loader(p, &o);
-    assert_int_equal(wl_loader_epoch(l, 1, &e), 0);
-    assert_int_equal(wl_loader_next(l, x, y, &n, &e), WL_EINVAL);
+    struct pictures_opts o = options(p, true);
+    o.feed.skip_bad = true;
+    struct pictures *l = open_pictures(p, &o);
+    assert_int_equal(wl_feed_epoch(l->feed, 1, 0, &e), 0);
+    assert_int_equal(pictures_next(l, x, y, &n, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "no image can be read; the last"));
 }
 
@@ -347,13 +341,13 @@ static void test_allocates_nothing(void **state)
     long before = 0;
     struct wl_err e;
     place_fill(p);
-    struct wl_loader_opts o = options(p, true);
-    o.threads = 1; /* which thread meets the largest image when is chance */
-    struct wl_loader *l = open_loader(p, &o);
+    struct pictures_opts o = options(p, true);
+    o.feed.threads = 1; /* which thread meets the largest image when is chance */
+    struct pictures *l = open_pictures(p, &o);
     for (int epoch = 0; epoch < 20; epoch++) {
         if (epoch == 10) before = allocations;
-        assert_int_equal(wl_loader_epoch(l, epoch, &e), 0);
-        while (wl_loader_next(l, x, y, &n, &e) > 0) continue;
+        assert_int_equal(wl_feed_epoch(l->feed, epoch, 0, &e), 0);
+        while (pictures_next(l, x, y, &n, &e) > 0) continue;
     }
     assert_true(before > 0);
     assert_int_equal(allocations, before);

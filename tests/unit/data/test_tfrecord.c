@@ -8,18 +8,13 @@ enum { S = 16, PIXELS = 3 * S * S };
 
 /* ---- tools ------------------------------------------------------------------------------------------------------ */
 
-static struct wl_loader_opts options(const char *dir, bool train)
-{
-    return (struct wl_loader_opts) {
-        .dir = dir, .train = train, .image_size = S, .batch = 4, .ranks = 1, .threads = 2, .seed = 5, .augment = true
-    };
-}
+static struct pictures_opts options(const char *dir, bool train) { return pictures_options(dir, train, S); }
 
-static struct wl_loader *open_loader(const struct place *p, const struct wl_loader_opts *o)
+static struct pictures *open_pictures(const struct place *p, const struct pictures_opts *o)
 {
-    struct wl_loader *l = NULL;
+    struct pictures *l = wl_new(p->arena, struct pictures);
     struct wl_err e = { 0 };
-    if (wl_loader_open(&l, o, p->arena, &e) != 0) fail_msg("%s", e.msg);
+    if (pictures_open(l, o, p->arena, &e) != 0) fail_msg("%s", e.msg);
     return l;
 }
 
@@ -29,25 +24,25 @@ static void has(const struct wl_err *e, const char *cause)
 }
 
 /* The loader does not open, and says why. */
-static void refuse(const struct place *p, const struct wl_loader_opts *o, const char *cause)
+static void refuse(const struct place *p, const struct pictures_opts *o, const char *cause)
 {
-    struct wl_loader *l;
+    struct pictures l;
     struct wl_err e = { 0 };
-    assert_true(wl_loader_open(&l, o, p->arena, &e) < 0);
+    assert_true(pictures_open(&l, o, p->arena, &e) < 0);
     has(&e, cause);
 }
 
 /* The loader opens, and an epoch ends with an error. */
-static void fails(const struct place *p, const struct wl_loader_opts *o, const char *cause, const char *cause2)
+static void fails(const struct place *p, const struct pictures_opts *o, const char *cause, const char *cause2)
 {
     static float x[4 * PIXELS];
-    struct wl_loader *l = open_loader(p, o);
+    struct pictures *l = open_pictures(p, o);
     struct wl_err e = { 0 };
     int32_t y[4];
     int64_t n;
     int rc;
-    assert_int_equal(wl_loader_epoch(l, 1, &e), 0);
-    while ((rc = wl_loader_next(l, x, y, &n, &e)) > 0) continue;
+    assert_int_equal(wl_feed_epoch(l->feed, 1, 0, &e), 0);
+    while ((rc = pictures_next(l, x, y, &n, &e)) > 0) continue;
     assert_int_equal(rc, WL_EINVAL);
     has(&e, cause);
     has(&e, cause2);
@@ -126,17 +121,17 @@ static void test_example(void **state)
 /* ---- the same data as folders ------------------------------------------------------------------------------------ */
 
 /* Every batch of some epochs of a part. */
-static void read_all(const struct place *p, const struct wl_loader_opts *o, struct wl_text *to)
+static void read_all(const struct place *p, const struct pictures_opts *o, struct wl_text *to)
 {
-    struct wl_loader *l = open_loader(p, o);
+    struct pictures *l = open_pictures(p, o);
     float *x = malloc(4 * PIXELS * sizeof *x);
     int32_t y[4];
     int64_t n;
     struct wl_err e = { 0 };
     int rc = 0;
     for (int64_t epoch = 0; epoch < 2; epoch++) {
-        assert_int_equal(wl_loader_epoch(l, epoch, &e), 0);
-        while ((rc = wl_loader_next(l, x, y, &n, &e)) > 0) {
+        assert_int_equal(wl_feed_epoch(l->feed, epoch, 0, &e), 0);
+        while ((rc = pictures_next(l, x, y, &n, &e)) > 0) {
             wl_text_addn(to, (const char *)x, (size_t)n * PIXELS * sizeof *x);
             wl_text_addn(to, (const char *)y, (size_t)n * sizeof *y);
         }
@@ -154,12 +149,12 @@ static void test_same_as_folders(void **state)
         const char *dir = wl_strf(p->arena, "%s/shards%lld", p->root, (long long)shards);
         place_fill_shards(p, dir, shards);
         for (int variant = 0; variant < 4; variant++) {
-            struct wl_loader_opts folders = options(p->dir, variant != 1);
-            folders.ranks = variant == 2 ? 2 : 1;
-            folders.rank = variant == 2;
-            folders.samples = variant == 3 ? 9 : 0;
-            struct wl_loader_opts records = folders;
-            records.dir = dir;
+            struct pictures_opts folders = options(p->dir, variant != 1);
+            folders.feed.ranks = variant == 2 ? 2 : 1;
+            folders.feed.rank = variant == 2;
+            folders.set.samples = variant == 3 ? 9 : 0;
+            struct pictures_opts records = folders;
+            records.set.dir = dir;
             struct wl_text one = WL_TEXT(p->arena), two = WL_TEXT(p->arena);
             read_all(p, &folders, &one);
             read_all(p, &records, &two);
@@ -170,36 +165,45 @@ static void test_same_as_folders(void **state)
     }
 }
 
+/* The names of the classes. */
+static struct wl_strs labels(const struct place *p)
+{
+    struct wl_source source = { 0 };
+    struct wl_err e;
+    assert_int_equal(wl_source_open(&source, p->dir, false, 0, p->arena, &e), 0);
+    return source.labels;
+}
+
 /* Shards in train/ and validation/, as the script for cloud storage leaves them; class names of labels.txt. */
 static void test_layouts(void **state)
 {
     struct place *p = *state;
     struct wl_err e;
     place_fill_shards(p, p->dir, 2);
-    struct wl_loader_opts o = options(p->dir, false);
-    o.classes = 3;
+    struct pictures_opts o = options(p->dir, false);
+    o.set.classes = 3;
     assert_int_equal(wl_mkdirs(place_path(p, "validation"), &e), 0);
     assert_int_equal(rename(place_path(p, "validation-00000-of-00001"),
                             place_path(p, "validation/validation-00000-of-00001")),
                      0);
-    struct wl_loader *l = open_loader(p, &o);
-    assert_int_equal(wl_loader_samples(l), 7);
-    assert_string_equal(wl_loader_format(l), "TFRecord shards");
-    assert_string_equal(wl_loader_class_name(l, 2), "class0002");
-    o.classes = 2;
+    struct pictures *l = open_pictures(p, &o);
+    assert_int_equal(wl_images_set(l->images)->samples, 7);
+    assert_string_equal(wl_images_format(l->images), "TFRecord shards");
+    assert_string_equal(labels(p).v[2], "class0002");
+    o.set.classes = 2;
     refuse(p, &o, "labels.txt: 3 class names, but the network has 2 classes");
-    o.classes = 4;
-    assert_int_equal(wl_loader_classes(open_loader(p, &o)), 4);
+    o.set.classes = 4;
+    assert_int_equal(wl_images_classes(open_pictures(p, &o)->images), 4);
     assert_int_equal(wl_file_write(place_path(p, "labels.txt"), "0:cat\r\n1:dog\n", 13, &e), 0);
-    o.classes = 0;
-    l = open_loader(p, &o);
-    assert_int_equal(wl_loader_classes(l), 2);
-    assert_string_equal(wl_loader_class_name(l, 0), "cat");
-    assert_string_equal(wl_loader_class_name(l, 1), "dog");
+    o.set.classes = 0;
+    l = open_pictures(p, &o);
+    assert_int_equal(wl_images_classes(l->images), 2);
+    assert_string_equal(labels(p).v[0], "cat");
+    assert_string_equal(labels(p).v[1], "dog");
     assert_int_equal(unlink(place_path(p, "labels.txt")), 0);
     refuse(p, &o, "do not say how many classes there are: give --classes");
-    o.classes = 5;
-    assert_null(wl_loader_class_name(open_loader(p, &o), 0));
+    o.set.classes = 5;
+    assert_int_equal(wl_images_classes(open_pictures(p, &o)->images), 5);
 }
 
 /* ---- what is said about damage ----------------------------------------------------------------------------------- */
@@ -209,7 +213,7 @@ static void test_missing_shards(void **state)
     struct place *p = *state;
     struct wl_err e;
     place_fill_shards(p, p->dir, 9);
-    struct wl_loader_opts o = options(p->dir, true), val = options(p->dir, false);
+    struct pictures_opts o = options(p->dir, true), val = options(p->dir, false);
     assert_int_equal(unlink(place_path(p, "train-00003-of-00009")), 0);
     refuse(p, &o, "1 of 9 shards are missing: train-00003-of-00009");
     for (int i = 0; i < 9; i++)
@@ -234,7 +238,7 @@ static void test_damaged_headers(void **state)
     struct stat st;
     place_fill_shards(p, p->dir, 2);
     const char *path = place_path(p, "train-00001-of-00002");
-    struct wl_loader_opts o = options(p->dir, true);
+    struct pictures_opts o = options(p->dir, true);
     struct wl_records r = { .path = path };
     assert_int_equal(wl_records_scan(&r, p->arena, &e), 0);
     assert_int_equal(r.n, 10);
@@ -275,7 +279,7 @@ static void test_absurd_length(void **state)
     wl_put_little(record + 8, 4, (crc >> 15 | crc << 17) + 0xa282ead8u);
     assert_int_equal(wl_mkdirs(p->dir, &e), 0);
     assert_int_equal(wl_file_write(place_path(p, "train-00000-of-00001"), (const char *)record, sizeof record, &e), 0);
-    struct wl_loader_opts o = options(p->dir, true);
+    struct pictures_opts o = options(p->dir, true);
     refuse(p, &o,
            "train-00000-of-00001: cut off: record 1 at byte 0 says that it has 18446744073709551615 bytes of data, but "
            "only 24 are left");
@@ -291,23 +295,23 @@ static void test_damaged_data(void **state)
     struct wl_records r = { .path = path };
     assert_int_equal(wl_records_scan(&r, p->arena, &e), 0);
     place_poke(path, (long)r.at[5] - 5, 0x55); /* the end of the picture in record 5 */
-    struct wl_loader_opts o = options(p->dir, true);
+    struct pictures_opts o = options(p->dir, true);
     fails(p, &o,
           wl_strf(p->arena, "train-00001-of-00002: record 5 at byte %llu: the checksum of its ",
                   (unsigned long long)r.at[4]),
           "expected 0x");
-    o.skip_bad = true;
+    o.feed.skip_bad = true;
     wl_log_init(WL_ERROR, -1);
-    struct wl_loader *l = open_loader(p, &o);
+    struct pictures *l = open_pictures(p, &o);
     static float x[4 * PIXELS];
     int32_t y[4];
     int64_t n, total = 0;
-    assert_int_equal(wl_loader_epoch(l, 1, &e), 0);
-    while (wl_loader_next(l, x, y, &n, &e) > 0) total += n;
+    assert_int_equal(wl_feed_epoch(l->feed, 1, 0, &e), 0);
+    while (pictures_next(l, x, y, &n, &e) > 0) total += n;
     assert_int_equal(total, 20);
-    assert_int_equal(wl_loader_bad(l), 1);
-    o.skip_bad = false;
-    o.skip_crc = true;
+    assert_int_equal(wl_feed_bad(l->feed), 1);
+    o.feed.skip_bad = false;
+    o.set.skip_crc = true;
     fails(p, &o, "record 5 at byte", "train_"); /* libjpeg notices the missing end marker, with the picture's name */
 }
 
@@ -331,9 +335,9 @@ static void test_wrong_examples(void **state)
         { pair, 2, 0, "label 0, expected 1 to 3" },
         { pair, 2, 3, "record 1 at byte 0: " }, /* libjpeg's words: a JPEG of two bytes */
     };
-    struct wl_loader_opts o = options(p->dir, true);
+    struct pictures_opts o = options(p->dir, true);
     struct wl_err e;
-    o.classes = 3;
+    o.set.classes = 3;
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
         pair[0].value = cases[i].value;
         assert_int_equal(wl_example_write(&x[i], cases[i].features, cases[i].n, &e), 0);

@@ -1,0 +1,18 @@
+#include "cmd/workload.h"
+
+const struct wl_workload *const wl_workloads[] = { &wl_workload_resnet50, &wl_workload_vgg16, &wl_workload_inception3,
+                                                   NULL };
+
+static struct wl_fact *add(struct wl_job *j, const char *name)
+{
+    WL_CHECK(j->n_facts < WL_MAX_FACTS);
+    struct wl_fact *f = &j->facts[j->n_facts++];
+    f->name = name;
+    return f;
+}
+
+void wl_job_fact(struct wl_job *j, const char *name, int64_t value) { add(j, name)->value = value; }
+
+void wl_job_fact_text(struct wl_job *j, const char *name, const char *text) { add(j, name)->text = text; }
+
+double wl_metric_mean(const struct wl_metric *m, const double *sum) { return sum[m->at] / sum[WL_SUM_COUNTED]; }
