@@ -418,12 +418,98 @@ static void test_evaluation_ends_at_the_loss(void **state)
     assert_true(behind && eval < train);
 }
 
+/* A network whose outputs are values that others would overwrite, and one that no loss needs. */
+struct with_outputs {
+    struct wl_graph *graph;
+    struct wl_tensor *images, *conv, *logits, *aside;
+};
+
+static struct with_outputs with_outputs(bool declared)
+{
+    struct with_outputs w = { .graph = wl_graph_new(a) };
+    struct wl_graph *g = w.graph;
+    w.images = wl_input(g, "images", WL_F32, WL_DIMS(BATCH, 3, 8, 8));
+    struct wl_tensor *labels = wl_input(g, "labels", WL_I32, WL_DIMS(BATCH));
+    w.conv = wl_conv2d(g, "conv", w.images, (struct wl_conv) { .channels = 18, .kernel = { 3, 3 }, .bias = true });
+    struct wl_tensor *x = wl_relu(g, "relu", w.conv);
+    w.aside = wl_linear(g, "aside", x, 2);
+    w.logits = wl_linear(g, "fc", x, CLASSES);
+    wl_cross_entropy(g, "loss", w.logits, labels, (struct wl_loss) { 0 });
+    wl_cross_entropy(g, "aux", w.aside, labels, (struct wl_loss) { .weight = 0.1, .auxiliary = true });
+    struct wl_tensor *const outputs[] = { w.conv, w.aside, w.logits };
+    for (size_t i = 0; declared && i < WL_COUNT(outputs); i++) wl_output(g, outputs[i]);
+    return w;
+}
+
+static struct wl_plan *plan_of(const struct with_outputs *w, struct wl_plan_opts o)
+{
+    struct wl_plan *p = NULL;
+    struct wl_err e = { 0 };
+    if (wl_plan_new(&p, w->graph, &o, NULL, a, &e)) fail_msg("%s", e.msg);
+    float *x = wl_plan_input(p, w->images);
+    for (uint64_t i = 0; i < BATCH * 3 * 64; i++) x[i] = (float)wl_random_normal(5, 5, i);
+    return p;
+}
+
+/* What is read of an output is what a plan that keeps every value holds of it, with every back-end and precision; it
+ * stays through training, which takes no step for it. */
+static void test_outputs(void **state)
+{
+    (void)state;
+    static const char *const backends[] = { "cpu", "ref" };
+    for (int variant = 0; variant < 4; variant++) {
+        struct wl_plan_opts o = { .backend = backends[variant / 2],
+                                  .precision = variant % 2 ? WL_BF16 : WL_F32,
+                                  .slow_bf16 = true };
+        if (wl_backend_precision(o.backend, o.precision, true, NULL)) continue;
+        struct with_outputs kept = with_outputs(false), read = with_outputs(true);
+        struct wl_plan *q = plan_of(&read, o);
+        o.keep_values = true;
+        struct wl_plan *p = plan_of(&kept, o);
+        struct wl_counts c = { 0 };
+        assert_int_equal(wl_plan_eval(p, &c, NULL), 0);
+        assert_int_equal(wl_plan_eval(q, &c, NULL), 0);
+        assert_int_equal(train(q, true, true, NULL), 0);
+        struct wl_tensor *const from[] = { kept.conv, kept.logits }, *const to[] = { read.conv, read.logits };
+        for (size_t i = 0; i < WL_COUNT(to); i++) {
+            size_t n = (size_t)wl_dims_count(wl_tensor_dims(to[i]));
+            float *want = wl_new_array(a, float, n);
+            const float *has = wl_plan_output(q, to[i]);
+            assert_int_equal(wl_plan_value(p, from[i], want, NULL), 0);
+            for (size_t k = 0; k < n; k++)
+                if (!(fabsf(has[k] - want[k]) <= (variant % 2 ? 2e-2f : 1e-5f) * (1 + fabsf(want[k]))))
+                    fail_msg("variant %d, %s[%zu] = %g, want %g", variant, wl_tensor_name(to[i]), k, has[k], want[k]);
+        }
+        assert_true(wl_plan_output(q, read.aside)[0] != 0);
+        for (size_t i = 0; i < q->program.n_steps; i++)
+            for (int k = 0; k < q->program.steps[i]->n_uses; k++)
+                if (q->program.steps[i]->uses[k].buf->class == WL_MEM_OUTPUT)
+                    assert_int_equal(q->program.steps[i]->when, WL_EVAL);
+        assert_true(wl_plan_info(q).output_bytes > 0);
+    }
+}
+
+static void test_odd_outputs(void **state)
+{
+    (void)state;
+    for (int which = 0; which < 2; which++) {
+        struct wl_err e = { 0 };
+        struct wl_graph *g = network();
+        wl_output(g, which ? g->nodes[g->n_nodes - 1]->out : g->tensors[0]);
+        assert_int_equal(wl_graph_check(g, &e), WL_EINVAL);
+        assert_non_null(strstr(e.msg, "an output is the result of an operation that is no loss"));
+    }
+}
+
 static void test_info(void **state)
 {
     (void)state;
     struct wl_plan_info f = wl_plan_info(plan((struct wl_plan_opts) { .threads = 1 }, NULL));
     assert_int_equal(f.threads, 1);
     assert_int_equal(f.batch, BATCH);
+    struct wl_plan_info parts =
+        wl_plan_info(plan((struct wl_plan_opts) { .threads = 1, .batch = 1, .dry = true }, NULL));
+    assert_true(parts.batch == 1 && fabs(parts.forward_flops - BATCH * f.forward_flops) < 1);
     assert_int_equal(f.parameters, 18 * 27 + 18 * 18 * 9 + 4 * 18 + 18 * 64 * CLASSES + CLASSES);
     double conv0 = 2.0 * 18 * 64 * 27, conv1 = 2.0 * 18 * 64 * 18 * 9, fc = 2.0 * 18 * 64 * CLASSES;
     assert_true(fabs(f.forward_flops - (conv0 + conv1 + fc)) < 1);
@@ -514,6 +600,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ranks_must_start_alike, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_evaluation_ends_at_the_loss, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_auxiliary_loss, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_outputs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_odd_outputs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_info, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_steps_explain_the_plan, set_up, tear_down),
     };

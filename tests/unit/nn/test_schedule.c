@@ -78,6 +78,18 @@ static void test_cosine(void **state)
     lr_is(&s, 12, 0.5);
 }
 
+static void test_linear(void **state)
+{
+    (void)state;
+    struct wl_schedule s =
+        make((struct wl_schedule_opts) { .kind = "linear", .lr = 2, .epochs = 10, .warmup_epochs = 2, .min_lr = 0.5 });
+    lr_is(&s, 1, 1);
+    lr_is(&s, 2, 2);
+    lr_is(&s, 4, 1.625);
+    lr_is(&s, 10, 0.5);
+    lr_is(&s, 12, 0.5);
+}
+
 static void test_constant(void **state)
 {
     (void)state;
@@ -103,6 +115,8 @@ static void test_bad_options(void **state)
         { { .lr = 1, .kind = "step" }, "step_epochs is 0" },
         { { .lr = 1, .kind = "cosine", .epochs = 3, .warmup_epochs = 3 },
           "cosine expects more than warmup_epochs (3)" },
+        { { .lr = 1, .kind = "linear", .epochs = 1, .warmup_epochs = 2 },
+          "linear expects more than warmup_epochs (2)" },
         { { .lr = 1, .patience = -2 }, "patience is -2" },
         { { .lr = 1, .min_lr = -2 }, "min_lr is -2" },
         { { .lr = 1, .warmup_epochs = -2 }, "warmup_epochs is -2" },
@@ -122,6 +136,7 @@ int main(void)
         cmocka_unit_test(test_plateau_floor),
         cmocka_unit_test(test_step),
         cmocka_unit_test(test_cosine),
+        cmocka_unit_test(test_linear),
         cmocka_unit_test(test_constant),
         cmocka_unit_test(test_bad_options),
     };

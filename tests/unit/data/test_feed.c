@@ -1,0 +1,269 @@
+/* Feeds over sets of both kinds, without pictures: who gets which sample, where an epoch starts, what padding is. */
+#include "data/data.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BATCH = 4, SAMPLES = 22, MAX = 8, CAPACITY = BATCH * MAX };
+
+static struct wl_arena *arena;
+
+static int set_up(void **state)
+{
+    (void)state;
+    arena = wl_arena_new(NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    wl_arena_free(arena);
+    return 0;
+}
+
+/* ---- a set of bags: sample i has 1 + i % MAX numbers, all of them i; a batch is the bags one behind the other ---- */
+
+static int64_t size_of(int64_t index) { return 1 + index % MAX; }
+
+/* buffer: numbers [CAPACITY] i32, then where each bag ends [BATCH] i32, -1 behind the last. The set's `own` is the
+ * sample that cannot be read. */
+static int fill(const struct wl_set *s, void *thread, const struct wl_pass *pass, const int64_t *index, int64_t n,
+                void *const *buffer, struct wl_err *e)
+{
+    int32_t *numbers = buffer[0], *end = buffer[1], at = 0;
+    (void)thread, (void)pass;
+    for (int64_t i = 0; i < n; i++) {
+        if (index[i] == *(const int64_t *)s->own)
+            return wl_fail(e, WL_EINVAL, "%s: bag %lld is torn", s->name, (long long)index[i]);
+        for (int64_t k = 0; k < size_of(index[i]); k++) numbers[at++] = (int32_t)index[i];
+        end[i] = at;
+    }
+    for (int64_t i = n; i < BATCH; i++) end[i] = -1;
+    return 0;
+}
+
+static const struct wl_set_ops bag_ops = { .noun = "bag", .fill = fill };
+
+static struct wl_set *bags(int64_t torn)
+{
+    int64_t *own = wl_new(arena, int64_t);
+    struct wl_set *s = wl_new(arena, struct wl_set);
+    *own = torn;
+    *s = (struct wl_set) { .ops = &bag_ops,
+                           .name = "bags",
+                           .samples = SAMPLES,
+                           .buffers = 2,
+                           .bytes = { CAPACITY * sizeof(int32_t), BATCH * sizeof(int32_t) },
+                           .own = own };
+    return s;
+}
+
+/* ---- a set of numbers: sample i is i + 100 * epoch in training; every third cannot be read ---- */
+
+static int put(const struct wl_set *s, void *thread, const struct wl_pass *pass, int64_t index, void *const *at,
+               struct wl_err *e)
+{
+    (void)thread;
+    *(int32_t *)at[0] = (int32_t)(index + (pass->training ? 100 * pass->epoch : 0));
+    return index % 3 == 2 && s->own ? wl_fail(e, WL_EINVAL, "number %lld is bad", (long long)index) : 0;
+}
+
+static void pad(const struct wl_set *s, void *const *at)
+{
+    (void)s;
+    *(int32_t *)at[0] = -1;
+}
+
+static const struct wl_set_ops number_ops = { .noun = "number", .if_bad = "so it is", .put = put, .pad = pad };
+
+static struct wl_set *numbers(bool bad)
+{
+    struct wl_set *s = wl_new(arena, struct wl_set);
+    *s = (struct wl_set) { .ops = &number_ops,
+                           .name = "numbers",
+                           .samples = SAMPLES,
+                           .buffers = 1,
+                           .bytes = { sizeof(int32_t) },
+                           .own = bad ? s : NULL };
+    return s;
+}
+
+/* ---- tools ---- */
+
+static struct wl_feed *open_feed(const struct wl_set *s, const struct wl_feed_opts *o)
+{
+    struct wl_feed *f = NULL;
+    struct wl_err e = { 0 };
+    if (wl_feed_open(&f, s, o, arena, &e)) fail_msg("%s", e.msg);
+    return f;
+}
+
+/* The bags of the rest of an epoch, in the order given; every batch is whole and its padding marked. */
+static int64_t read_bags(struct wl_feed *f, int32_t *seen)
+{
+    int32_t number[CAPACITY], end[BATCH];
+    int64_t n, total = 0;
+    struct wl_err e = { 0 };
+    int rc;
+    while ((rc = wl_feed_next(f, (void *const[]) { number, end }, &n, &e)) > 0) {
+        for (int64_t i = 0, at = 0; i < BATCH && n > 0; i++) {
+            if (i >= n) {
+                assert_int_equal(end[i], -1);
+                continue;
+            }
+            assert_int_equal(end[i] - at, size_of(number[at]));
+            for (int64_t k = at; k < end[i]; k++) assert_int_equal(number[k], number[at]);
+            seen[total++] = number[at];
+            at = end[i];
+        }
+    }
+    if (rc < 0) fail_msg("%s", e.msg);
+    return total;
+}
+
+static int by_value(const void *a, const void *b) { return *(const int32_t *)a - *(const int32_t *)b; }
+
+/* ---- tests ---- */
+
+/* Any number of threads gives the same batches; ranks together give every sample once. */
+static void test_batches(void **state)
+{
+    (void)state;
+    int32_t first[SAMPLES], seen[SAMPLES + BATCH];
+    struct wl_err e;
+    for (int64_t threads = 0; threads < 4; threads++) {
+        struct wl_feed *f =
+            open_feed(bags(-1), &(struct wl_feed_opts) {
+                                    .batch = BATCH, .ranks = 1, .threads = threads, .seed = 3, .training = true });
+        assert_int_equal(wl_feed_epoch(f, 2, 0, &e), 0);
+        assert_int_equal(read_bags(f, seen), SAMPLES);
+        if (threads == 0) memcpy(first, seen, sizeof first);
+        assert_memory_equal(first, seen, sizeof first);
+    }
+    for (int64_t ranks = 2; ranks < 4; ranks++) {
+        int64_t n = 0;
+        for (int64_t rank = 0; rank < ranks; rank++) {
+            struct wl_feed *f =
+                open_feed(bags(-1), &(struct wl_feed_opts) {
+                                        .batch = BATCH, .rank = rank, .ranks = ranks, .threads = 1, .seed = 3 });
+            assert_int_equal(wl_feed_epoch(f, 0, 0, &e), 0);
+            n += read_bags(f, seen + n);
+        }
+        assert_int_equal(n, SAMPLES);
+        qsort(seen, SAMPLES, sizeof *seen, by_value);
+        for (int i = 0; i < SAMPLES; i++) assert_int_equal(seen[i], i);
+    }
+}
+
+/* An epoch that starts at batch 3 is the rest of the whole one; what lies before is not read. */
+static void test_start(void **state)
+{
+    (void)state;
+    int32_t whole[SAMPLES], rest[SAMPLES];
+    struct wl_err e;
+    struct wl_feed_opts o = { .batch = BATCH, .ranks = 1, .threads = 2, .seed = 3, .training = true };
+    struct wl_feed *f = open_feed(bags(-1), &o);
+    assert_int_equal(wl_feed_batches(f), 6);
+    assert_int_equal(wl_feed_epoch(f, 5, 0, &e), 0);
+    read_bags(f, whole);
+    f = open_feed(bags(whole[3]), &o); /* in batch 0 */
+    assert_int_equal(wl_feed_epoch(f, 5, 3, &e), 0);
+    assert_int_equal(read_bags(f, rest), SAMPLES - 3 * BATCH);
+    assert_memory_equal(rest, whole + 3 * BATCH, (SAMPLES - 3 * BATCH) * sizeof *rest);
+    assert_int_equal(wl_feed_epoch(f, 5, 6, &e), 0);
+    assert_int_equal(read_bags(f, rest), 0);
+}
+
+/* A batch that cannot be made is an error of its own turn. */
+static void test_torn_bag(void **state)
+{
+    (void)state;
+    int32_t number[CAPACITY], end[BATCH];
+    int64_t n;
+    struct wl_err e = { 0 };
+    struct wl_feed *f = open_feed(bags(9), &(struct wl_feed_opts) { .batch = BATCH, .ranks = 1, .threads = 2 });
+    assert_int_equal(wl_feed_epoch(f, 0, 0, &e), 0);
+    for (int i = 0; i < 2; i++) assert_int_equal(wl_feed_next(f, (void *const[]) { number, end }, &n, &e), 1);
+    assert_int_equal(wl_feed_next(f, (void *const[]) { number, end }, &n, &e), WL_EINVAL);
+    assert_string_equal(e.msg, "bags: bag 9 is torn");
+}
+
+/* Samples are copied where the set does not say otherwise, and what is not there is padded. */
+static void test_samples(void **state)
+{
+    (void)state;
+    int32_t number[BATCH];
+    int64_t n, total = 0;
+    struct wl_err e = { 0 };
+    struct wl_feed_opts o = { .batch = BATCH, .ranks = 1, .threads = 1, .seed = 1 };
+    struct wl_feed *f = open_feed(numbers(false), &o);
+    assert_int_equal(wl_feed_epoch(f, 1, 0, &e), 0);
+    while (wl_feed_next(f, (void *const[]) { number }, &n, &e) > 0) {
+        for (int i = 0; i < BATCH; i++) assert_int_equal(number[i], i < n ? total + i : -1);
+        total += n;
+    }
+    assert_int_equal(total, SAMPLES);
+    o.training = true;
+    f = open_feed(numbers(false), &o);
+    assert_int_equal(wl_feed_epoch(f, 7, 0, &e), 0);
+    while (wl_feed_next(f, (void *const[]) { number }, &n, &e) > 0)
+        for (int i = 0; i < n; i++) assert_int_equal(number[i] / 100, 7);
+}
+
+/* In evaluation bad samples are left out, in training replaced; without skip_bad the set's words end the message. */
+static void test_bad_samples(void **state)
+{
+    (void)state;
+    int32_t number[BATCH];
+    int64_t n, total = 0;
+    struct wl_err e = { 0 };
+    wl_log_init(WL_ERROR, -1);
+    struct wl_feed_opts o = { .batch = BATCH, .ranks = 1, .threads = 1, .skip_bad = true };
+    struct wl_feed *f = open_feed(numbers(true), &o);
+    assert_int_equal(wl_feed_epoch(f, 0, 0, &e), 0);
+    while (wl_feed_next(f, (void *const[]) { number }, &n, &e) > 0) {
+        for (int i = 0; i < n; i++) assert_int_not_equal(number[i] % 3, 2);
+        total += n;
+    }
+    assert_int_equal(total, SAMPLES - 7);
+    assert_int_equal(wl_feed_bad(f), 7);
+    o.training = true;
+    f = open_feed(numbers(true), &o);
+    assert_int_equal(wl_feed_epoch(f, 0, 0, &e), 0);
+    for (total = 0; wl_feed_next(f, (void *const[]) { number }, &n, &e) > 0; total += n) continue;
+    assert_int_equal(total, SAMPLES);
+    o.skip_bad = o.training = false;
+    f = open_feed(numbers(true), &o);
+    assert_int_equal(wl_feed_epoch(f, 0, 0, &e), 0);
+    assert_int_equal(wl_feed_next(f, (void *const[]) { number }, &n, &e), WL_EINVAL);
+    assert_string_equal(e.msg, "number 2 is bad; so it is");
+}
+
+static void test_too_few(void **state)
+{
+    (void)state;
+    struct wl_feed *f;
+    struct wl_err e = { 0 };
+    struct wl_feed_opts o = { .batch = 8, .ranks = 3, .drop_last = true };
+    assert_int_equal(wl_feed_open(&f, bags(-1), &o, arena, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "bags: 22 samples are less than one global batch of 24 (3 workers x local batch 8)"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_batches, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_start, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_torn_bag, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_samples, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_samples, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_too_few, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

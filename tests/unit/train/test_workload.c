@@ -1,0 +1,351 @@
+/* Another kind of workload than pictures through the whole of a training: samples of different sizes, batches that are
+ * made as a whole, a regression, a metric from outputs, options and facts of its own. */
+#include "cmd/train.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- the data: a walk of 2 to 9 steps; what is asked is the square root of its length over its displacement ---- */
+
+enum { TRAIN = 64, VAL = 26, MOST = 10, INPUTS = 4 };
+
+struct walk {
+    double at[MOST][2];
+    int n;
+};
+
+static struct walk walk_of(uint64_t part, int64_t index)
+{
+    struct walk w = { .n = 3 + (int)wl_random_below(5, part, (uint64_t)index, MOST - 2) };
+    for (int i = 1; i < w.n; i++)
+        for (int k = 0; k < 2; k++)
+            w.at[i][k] = w.at[i - 1][k] + wl_random_normal(5, part ^ (uint64_t)index << 8, (uint64_t)(2 * i + k));
+    return w;
+}
+
+static double distance(const double *a, const double *b) { return hypot(a[0] - b[0], a[1] - b[1]); }
+
+/* features [INPUTS] of a walk, and what the network is to find */
+static void look_at(const struct walk *w, float *x, float *target)
+{
+    double length = 0, spread = 0;
+    for (int i = 1; i < w->n; i++) {
+        length += distance(w->at[i], w->at[i - 1]);
+        spread += distance(w->at[i], w->at[0]);
+    }
+    const double far = distance(w->at[w->n - 1], w->at[0]);
+    x[0] = (float)(length / MOST);
+    x[1] = (float)(spread / (w->n * 4));
+    x[2] = (float)(far / MOST);
+    x[3] = (float)w->n / MOST;
+    *target = (float)(0.3 * length - 0.2 * far);
+}
+
+/* buffer: features [B,INPUTS], targets [B,1]. The walks of a batch stand in it by their number of steps, so that no
+ * sample has a place of its own. */
+struct own {
+    struct wl_tensor *prediction, *target;
+    struct wl_set train, val;
+    int64_t batch;
+};
+
+static int fill(const struct wl_set *s, void *thread, const struct wl_pass *pass, const int64_t *index, int64_t n,
+                void *const *buffer, struct wl_err *e)
+{
+    const struct own *own = s->own;
+    float *x = buffer[0], *target = buffer[1];
+    int64_t at = 0;
+    (void)thread, (void)pass, (void)e;
+    for (int steps = 0; steps <= MOST; steps++) {
+        for (int64_t i = 0; i < n; i++) {
+            struct walk w = walk_of(s == &own->val, index[i]);
+            if (w.n != steps) continue;
+            look_at(&w, x + at * INPUTS, target + at);
+            at++;
+        }
+    }
+    memset(x + n * INPUTS, 0, (size_t)((own->batch - n) * INPUTS) * sizeof *x);
+    memset(target + n, 0, (size_t)(own->batch - n) * sizeof *target);
+    return 0;
+}
+
+static const struct wl_set_ops walks = { .noun = "walk", .fill = fill };
+
+/* ---- the workload ---- */
+
+struct options {
+    struct wl_train_opts train;
+    const char *data;
+    int64_t hidden;
+};
+
+static const struct wl_opt_preset recipes[] = { { "quick", "epochs=3 lr=0.02 hidden=9" }, { NULL, NULL } };
+
+static const struct wl_opt rows[] = {
+    { "data", WL_STR, .offset = offsetof(struct options, data), .help = "any word" },
+    { "recipe", WL_CHOICE, .offset = offsetof(struct options, train.recipe), .choices = "quick", .presets = recipes,
+      .help = "values for other options" },
+    { "hidden", WL_INT, .offset = offsetof(struct options, hidden), "16", 1, 1000, .help = "width of the network" },
+    WL_OPT_END,
+};
+
+enum { SUM_ERROR = WL_SUM_OWN, SUM_WALKS };
+
+static double mae(const struct wl_metric *m, const double *sum) { return sum[m->at] / sum[SUM_WALKS]; }
+
+static const struct wl_metric metrics[] = {
+    { "loss", "m2", false, "loss", NULL, 0, wl_metric_mean, WL_SUM_LOSS },
+    { "mae", "m", false, "MAE", "mm", 1000, mae, SUM_ERROR },
+};
+
+static int begin(struct wl_job *j, struct wl_err *e)
+{
+    const struct options *o = (const struct options *)j->opts;
+    (void)e;
+    struct own *own = wl_new(j->arena, struct own);
+    own->batch = j->opts->local_batch;
+    j->own = own;
+    j->shape = "walks";
+    j->data = o->data;
+    j->items = "steps";
+    j->sample_items = 5;
+    j->metrics = metrics;
+    j->n_metrics = WL_COUNT(metrics);
+    j->own_sums = SUM_WALKS + 1 - WL_SUM_OWN;
+    wl_job_fact(j, "hidden", o->hidden);
+    return 0;
+}
+
+static int open_data(struct wl_job *j, struct wl_err *e)
+{
+    struct own *own = j->own;
+    const size_t batch = (size_t)own->batch;
+    (void)e;
+    own->train = (struct wl_set) { .ops = &walks,
+                                   .name = "walks/train",
+                                   .samples = TRAIN,
+                                   .buffers = 2,
+                                   .bytes = { batch * INPUTS * sizeof(float), batch * sizeof(float) },
+                                   .own = own };
+    own->val = own->train;
+    own->val.samples = VAL;
+    j->train = &own->train;
+    j->val = &own->val;
+    j->found = "walks of some steps";
+    return 0;
+}
+
+static void assume(struct wl_job *j) { (void)j; }
+
+static int build(struct wl_job *j, struct wl_graph *g, struct wl_err *e)
+{
+    struct own *own = j->own;
+    const int64_t n = own->batch, hidden = ((const struct options *)j->opts)->hidden;
+    struct wl_tensor *x = j->inputs[0] = wl_input(g, "features", WL_F32, WL_DIMS(n, INPUTS));
+    own->target = j->inputs[1] = wl_input(g, "targets", WL_F32, WL_DIMS(n, 1));
+    x = wl_relu(g, "relu", wl_linear(g, "fc0", x, hidden));
+    own->prediction = wl_linear(g, "fc1", x, 1);
+    wl_output(g, own->prediction);
+    wl_mean_square(g, "loss", own->prediction, own->target, (struct wl_loss) { .weight = 1 });
+    return wl_graph_check(g, e);
+}
+
+static void observe(const struct wl_job *j, struct wl_plan *plan, int64_t n, double *own_sums)
+{
+    const struct own *own = j->own;
+    const float *prediction = wl_plan_output(plan, own->prediction), *target = wl_plan_input(plan, own->target);
+    for (int64_t i = 0; i < n; i++) own_sums[0] += fabs((double)prediction[i] - target[i]);
+    own_sums[1] += (double)n;
+}
+
+static const struct wl_workload workload = {
+    .name = "walks",
+    .help = "learns about walks",
+    .noun = "walk",
+    .rows = rows,
+    .options_size = sizeof(struct options),
+    .example = "none",
+    .full = { .local_batch = 8, .lr = 0.01, .optimizer = "adam", .lr_schedule = "linear" },
+    .tiny = { .local_batch = 8, .lr = 0.01, .optimizer = "adam", .lr_schedule = "linear" },
+    .begin = begin,
+    .open = open_data,
+    .assume = assume,
+    .build = build,
+    .observe = observe,
+};
+
+/* ---- running it ---- */
+
+struct place {
+    struct wl_arena *arena;
+    char dir[64];
+};
+
+static int set_up(void **state)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct place *p = wl_new(a, struct place);
+    p->arena = a;
+    snprintf(p->dir, sizeof p->dir, "/tmp/wattlaw-workload-XXXXXX");
+    *state = p;
+    return mkdtemp(p->dir) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    struct place *p = *state;
+    struct wl_err e;
+    struct wl_exit how;
+    int rc = wl_run((char *[]) { (char *)"rm", (char *)"-r", p->dir, NULL }, 0, true, NULL, &how, p->arena, &e);
+    wl_arena_free(p->arena);
+    return rc;
+}
+
+/* In a process of its own, whose other ranks are its children: returns the exit status. */
+static int train(char **argv, int argc, const char *out)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e = { 0 };
+    struct wl_rest rest;
+    bool help;
+    if (!freopen(out, "w", stdout)) return 1;
+    struct wl_job job = { .workload = &workload, .rows = wl_opts_join(rows, wl_train_rows, a), .arena = a };
+    job.opts = wl_alloc(a, sizeof(struct options));
+    int rc = wl_opts_parse(job.rows, job.opts, argc, argv, false, &rest, &help, a, &e);
+    if (!rc) rc = wl_train_model(&job, &rest, &e);
+    if (rc < 0) printf("%s\n", e.msg);
+    wl_arena_free(a); /* waits for the other ranks */
+    fflush(stdout);
+    return rc < 0 ? 1 : rc;
+}
+
+/* What a training with these options printed; its status is `status`. */
+static const char *run(struct place *p, const char *options, int status)
+{
+    struct wl_strs words = wl_split(p->arena, options, ' ');
+    const char *out = wl_path_join(p->arena, p->dir, "out");
+    int how;
+    char *text;
+    struct wl_err e;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) _exit(train((char **)words.v, (int)words.n, out));
+    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_int_equal(wl_file_read(out, 1 << 20, &text, NULL, p->arena, &e), 0);
+    if (!WIFEXITED(how) || WEXITSTATUS(how) != status) fail_msg("%s: status %x: %s", options, how, text);
+    return text;
+}
+
+static const struct wl_json *results(struct place *p, const char *options)
+{
+    struct wl_json *j = NULL;
+    struct wl_err e;
+    const char *text = run(p, wl_strf(p->arena, "--data here --quiet --json %s", options), 0);
+    if (wl_json_parse(text, "results", &j, p->arena, &e)) fail_msg("%s", e.msg);
+    return j;
+}
+
+static double of_epoch(const struct wl_json *r, size_t epoch, const char *name)
+{
+    return wl_json_real(wl_json_get(wl_json_at(wl_json_get(r, "epochs"), epoch), name));
+}
+
+static void assert_close(double a, double b, double relative)
+{
+    if (!(fabs(a - b) <= relative * fabs(b))) fail_msg("%.9g is not %.9g", a, b);
+}
+
+/* ---- tests ---- */
+
+/* Two ranks, whose last batches are not full, tell what one rank tells. */
+static void test_ranks(void **state)
+{
+    const struct wl_json *one = results(*state, "--epochs 12 --local-batch 4 --accumulation 2 --eval-train"),
+                         *two = results(*state, "--epochs 12 --local-batch 4 --workers 2 --eval-train");
+    static const char *const names[] = { "train_loss", "val_mae", "eval_train_mae", "eval_train_loss", "lr" };
+    for (size_t i = 0; i < 12; i++)
+        for (size_t k = 0; k < WL_COUNT(names); k++)
+            assert_close(of_epoch(two, i, names[k]), of_epoch(one, i, names[k]), 1e-4);
+    assert_true(of_epoch(one, 11, "val_mae") < 0.5 * of_epoch(one, 0, "val_mae"));
+    assert_true(isnan(of_epoch(one, 0, "train_mae"))); /* outputs are of evaluations */
+    assert_close(wl_json_real(wl_json_get(two, "steps_per_s")), 5 * wl_json_real(wl_json_get(two, "samples_per_s")),
+                 1e-9);
+    assert_int_equal(wl_json_int(wl_json_get(two, "samples"), 0), 12 * TRAIN);
+    assert_int_equal(wl_json_int(wl_json_get(two, "hidden"), 0), 16);
+    assert_int_equal(wl_json_int(wl_json_get(two, "bad_walks"), -1), 0);
+    const struct wl_json *metric = wl_json_at(wl_json_get(two, "metrics"), 1);
+    assert_string_equal(wl_json_str(wl_json_get(metric, "name")), "mae");
+    assert_string_equal(wl_json_str(wl_json_get(metric, "better")), "smaller");
+}
+
+/* Goes on from a checkpoint as if it had not stopped; another network is refused by the workload's own fact. */
+static void test_resume(void **state)
+{
+    struct place *p = *state;
+    const struct wl_json *whole = results(p, "--epochs 4 --lr-schedule constant");
+    const char *options = wl_strf(p->arena, "--lr-schedule constant --checkpoint-dir %s/c", p->dir);
+    results(p, wl_strf(p->arena, "--epochs 2 %s", options));
+    const struct wl_json *rest = results(p, wl_strf(p->arena, "--epochs 4 --resume %s", options));
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(of_epoch(rest, i, "train_loss") == of_epoch(whole, 2 + i, "train_loss"));
+        assert_true(of_epoch(rest, i, "val_mae") == of_epoch(whole, 2 + i, "val_mae"));
+    }
+    const char *text = run(p, wl_strf(p->arena, "--data here --quiet --resume --hidden 5 %s", options), 1);
+    assert_non_null(strstr(text, "was made with hidden 16, this is 5"));
+}
+
+/* Options of its own and shared ones in one table; recipes set both. */
+static void test_options(void **state)
+{
+    struct place *p = *state;
+    const struct wl_json *quick = results(p, "--recipe quick --warmup-updates 4"), *o = wl_json_get(quick, "options");
+    assert_int_equal(wl_json_int(wl_json_get(o, "hidden"), 0), 9);
+    assert_int_equal(wl_json_int(wl_json_get(o, "epochs"), 0), 3);
+    assert_string_equal(wl_json_str(wl_json_get(o, "optimizer")), "adam");
+    assert_string_equal(wl_json_str(wl_json_get(o, "lr_schedule")), "linear");
+    const double updates = TRAIN / 8, warm = 4; /* 4 updates of warm-up, then straight to 0 at the end */
+    assert_close(of_epoch(quick, 0, "lr"), 0.02 * (3 * updates - (updates - 1)) / (3 * updates - warm), 1e-9);
+    assert_close(of_epoch(quick, 2, "lr"), 0.02 / (3 * updates - warm), 1e-9);
+    assert_non_null(strstr(run(p, "--hiden 3", 1), "did you mean --hidden?"));
+    assert_non_null(strstr(run(p, "--local-bach 3", 1), "did you mean --local-batch?"));
+    assert_non_null(strstr(run(p, "--epochs 1", 1), "--data is missing: any word"));
+    assert_non_null(strstr(run(p, "--data x --warmup-updates 3 --warmup-epochs 1", 1), "give one of them"));
+    assert_non_null(strstr(run(p, "--data x --quiet --local-batch 60 --accumulation 2", 1),
+                           "64 training walks make no global batch of 120"));
+}
+
+/* What people read. */
+static void test_words(void **state)
+{
+    const char *table = run(*state, "--data here --quiet --epochs 2", 0), *plan = run(*state, "--explain", 0);
+    static const char *const words[] = {
+        "walks (full,",    "on here", "global batch 8; walks of some steps",
+        "val MAE mm",      "steps/s", "adam, learning rate 0.01, schedule linear, betas",
+        "trained 2 epochs"
+    };
+    for (size_t i = 0; i < WL_COUNT(words); i++)
+        if (!strstr(table, words[i])) fail_msg("'%s' is not in\n%s", words[i], table);
+    assert_ptr_equal(strstr(table, "MAE mm"), strstr(table, "val MAE mm") + 4); /* no column without a number */
+    assert_non_null(strstr(plan, "walks (full), local batch 8, walks: 97 parameters"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_ranks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_resume, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_words, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
