@@ -63,6 +63,42 @@ int64_t wl_bert_masked(int64_t sequence);
 int wl_bert_build(struct wl_graph *g, const struct wl_bert_opts *opts, struct wl_bert_net *net,
                   struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- molecules ------------------------------------------------------------------------------------------- */
+
+/* The most of each that a batch has room for. */
+struct wl_molecule_room {
+    int64_t molecules, atoms, edges, triplets; /* SchNet's edges are pairs, each once; DimeNet's have a direction */
+};
+
+struct wl_molecule_opts {
+    const char *size;
+    struct wl_molecule_room room;
+};
+
+/* The ends of the graph. Inputs that a network does not read are NULL. Atoms of a molecule stand together, and so do
+ * its pairs, edges and triplets; B, A, E and T are the room. Atoms at 0 < d < cutoff from each other are joined. */
+struct wl_molecule_net {
+    struct wl_tensor *counts;     /* i32 [WL_ROW_KINDS] molecules, atoms, pairs or edges, triplets that are there */
+    struct wl_tensor *atom_start; /* i32 [B + 1] the first atom of each molecule, and where the last one ends */
+    struct wl_tensor *number;     /* i32 [A] atomic numbers, 1 to 94 */
+    struct wl_tensor *pair_start; /* i32 [B + 1] SchNet: the first pair of each molecule */
+    struct wl_tensor *pair;       /* i32 [E,2] SchNet: two atoms */
+    struct wl_tensor *distance;   /* f32 [E] in angstrom, of pairs or edges */
+    struct wl_tensor *target;     /* f32 [B,1]; NAN: padding */
+    struct wl_tensor *prediction; /* f32 [B,1] */
+    struct wl_tensor *loss;       /* f32, mean square over the molecules */
+};
+
+/* A network of molecules by its size: "full" or "tiny". */
+struct wl_molecule_model {
+    const char *name;
+    double (*cutoff)(const char *size); /* angstrom */
+    /* Adds the network to an empty graph. WL_EINVAL: the graph's own error. */
+    int (*build)(struct wl_graph *g, const struct wl_molecule_opts *opts, struct wl_molecule_net *net,
+                 struct wl_err *e);
+};
+extern const struct wl_molecule_model wl_schnet;
+
 /* ---- the list ---------------------------------------------------------------------------------------------- */
 
 extern const struct wl_model *const wl_models[]; /* NULL-terminated */

@@ -154,6 +154,15 @@ struct wl_node *wl_node_new(struct wl_graph *g, enum wl_op op, const char *name,
     return n;
 }
 
+void wl_node_read(struct wl_node *n, struct wl_tensor *t)
+{
+    int i = 0;
+    while (i < WL_MAX_INPUTS && n->in[i]) i++;
+    WL_CHECK(i < WL_MAX_INPUTS);
+    n->in[i] = t;
+    t->readers++;
+}
+
 struct wl_tensor *wl_node_out(struct wl_graph *g, struct wl_node *n, const struct wl_dims *dims)
 {
     n->out = wl_tensor_new(g, n->name, WL_F32, WL_ROLE_VALUE, dims);

@@ -14,6 +14,10 @@ enum wl_op {
     WL_OP_AVG_POOL,
     WL_OP_DROPOUT,
     WL_OP_LINEAR,
+    WL_OP_EMBED,
+    WL_OP_DENSE,
+    WL_OP_SEGMENT_SUM,
+    WL_OP_FILTER_CONV,
     WL_OP_CROSS_ENTROPY,
     WL_OP_MEAN_SQUARE,
     WL_OP_COUNT
@@ -38,20 +42,25 @@ struct wl_tensor {
     double momentum;                /* statistics: share of the new value */
 };
 
+enum { WL_MAX_PARAMS = 4 };
+
 /* One operation. What is absent is NULL. */
 struct wl_node {
     enum wl_op op;
     const char *name;
     struct wl_tensor *in[WL_MAX_INPUTS]; /* x; second term, labels or target */
     struct wl_tensor *out;
-    struct wl_tensor *par[2];  /* weight, bias; gamma, beta */
-    struct wl_tensor *stat[2]; /* running mean, running variance */
-    bool relu;                 /* max(0, .) of the result */
+    struct wl_tensor *par[WL_MAX_PARAMS]; /* weight, bias; gamma, beta; two layers' */
+    struct wl_tensor *stat[2];            /* running mean, running variance */
+    bool relu;                            /* max(0, .) of the result */
+    enum wl_row_kind rows;                /* of operations on rows: which count says how many there are */
     union {
         struct wl_conv conv;
         struct wl_norm norm;
         struct wl_pool pool;
         struct wl_loss loss;
+        struct wl_dense dense;
+        struct wl_filter filter;
         double drop; /* dropout: the probability */
     } u;
 };
@@ -78,6 +87,13 @@ struct wl_tensor *wl_tensor_new(struct wl_graph *g, const char *name, enum wl_dt
 struct wl_node *wl_node_new(struct wl_graph *g, enum wl_op op, const char *name, struct wl_tensor *a,
                             struct wl_tensor *b);
 struct wl_tensor *wl_node_out(struct wl_graph *g, struct wl_node *n, const struct wl_dims *dims);
+
+/* One more input of a node. */
+void wl_node_read(struct wl_node *n, struct wl_tensor *t);
+
+/* A parameter "NODE.suffix". */
+struct wl_tensor *wl_node_param(struct wl_graph *g, const struct wl_node *n, const char *suffix, struct wl_dims dims,
+                                struct wl_init init, bool is_weight);
 
 /* The operation that alone reads t; NULL: there is none, or more than one. */
 const struct wl_node *wl_only_reader(const struct wl_graph *g, const struct wl_tensor *t);

@@ -114,6 +114,57 @@ struct wl_tensor *wl_dropout(struct wl_graph *g, const char *name, struct wl_ten
 /* y [N,K] = x [N,...] w' + b, x flattened behind N to F features, w [K,F], b [K]; both start as U(+-1/sqrt(F)). */
 struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t features);
 
+/* ---- rows: batches of molecules and other things of varying size ---- */
+
+/* A batch of molecules has few or many atoms, so its tensors have room for the most that can come, and one i32 input
+ * [WL_ROW_KINDS] says how many rows of each kind are there. Operations on rows compute those alone: rows beyond them
+ * are neither read nor written and count nowhere. Sums over rows run in one order for any number of threads. */
+enum wl_row_kind { WL_MOLECULES, WL_ATOMS, WL_EDGES, WL_TRIPLETS, WL_ROW_KINDS };
+struct wl_rows {
+    struct wl_tensor *counts;
+    enum wl_row_kind kind;
+};
+
+/* y [R,F] = w[index], i32 index [R] below `entries`, w [entries,F] "NAME.weight", which starts as N(0,1). */
+struct wl_tensor *wl_embed(struct wl_graph *g, const char *name, struct wl_rows rows, struct wl_tensor *index,
+                           int64_t entries, int64_t features);
+
+/* y [R,K] = residual + f(x w' + b), x [R,F], w [K,F], b [K], f the shifted softplus log(1 + e^u) - log 2, swish
+ * u/(1 + e^-u), or nothing. w starts as U(+-sqrt(6/(F + K))) (Glorot and Bengio 2010), b as 0. */
+enum wl_activation { WL_ACT_NONE, WL_ACT_SOFTPLUS, WL_ACT_SWISH };
+struct wl_dense {
+    int64_t features; /* K */
+    bool no_bias;
+    enum wl_activation activation;
+    struct wl_tensor *residual; /* (optional) [R,K] */
+};
+struct wl_tensor *wl_dense(struct wl_graph *g, const char *name, struct wl_rows rows, struct wl_tensor *x,
+                           struct wl_dense dense);
+
+/* y [R,F]: row r is the sum of rows [start[r], start[r + 1]) of x; i32 start [R + 1]. Rows beyond the count are 0. */
+struct wl_tensor *wl_segment_sum(struct wl_graph *g, const char *name, struct wl_rows rows, struct wl_tensor *x,
+                                 struct wl_tensor *start);
+
+/* The pairs of atoms that interact, each once. Those of a molecule stand together, and molecules in order. */
+struct wl_pairs {
+    struct wl_tensor *counts;     /* WL_EDGES counts the pairs */
+    struct wl_tensor *atom_start; /* i32 [molecules + 1]: the first atom of each molecule, and where the last ends */
+    struct wl_tensor *pair_start; /* i32 [molecules + 1]: of pairs */
+    struct wl_tensor *pair;       /* i32 [P,2]: two atoms of one molecule */
+    struct wl_tensor *distance;   /* f32 [P], 0 <= d <= cutoff */
+};
+
+/* Continuous-filter convolution (Schuett et al. 2017, arXiv:1706.08566): y [A,F], row i the sum over its pairs (i,j) of
+ * x[j] * W(d), with the filter W(d) = (w2 f(w1 e(d) + b1) + b2) cos^2(pi d/(2 cutoff)), f the shifted softplus and e(d)
+ * the Gaussians exp(-(d - m)^2/(2 s^2)) around `gaussians` centres m from 0 to the cutoff, s apart. Parameters:
+ * "NAME.0.weight" [F,gaussians], "NAME.0.bias", "NAME.2.weight" [F,F], "NAME.2.bias"; they start as wl_dense's. */
+struct wl_filter {
+    int64_t gaussians;
+    double cutoff;
+};
+struct wl_tensor *wl_filter_conv(struct wl_graph *g, const char *name, struct wl_pairs pairs, struct wl_tensor *x,
+                                 struct wl_filter filter);
+
 /* How a parameter starts: all `scale`, normal with deviation `scale`, uniform in +-`scale`. The two calls replace what
  * the operation that made y says above about its weight or bias. */
 enum wl_init_rule { WL_INIT_CONSTANT, WL_INIT_NORMAL, WL_INIT_UNIFORM };
@@ -137,7 +188,7 @@ struct wl_loss {
 struct wl_tensor *wl_cross_entropy(struct wl_graph *g, const char *name, struct wl_tensor *logits,
                                    struct wl_tensor *labels, struct wl_loss loss);
 
-/* mean over all elements of (x - target)^2. */
+/* Mean over all elements of (x - target)^2. A row whose target begins with NAN is padding: it counts nowhere. */
 struct wl_tensor *wl_mean_square(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *target,
                                  struct wl_loss loss);
 

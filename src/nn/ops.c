@@ -14,6 +14,10 @@ const char *wl_op_name(enum wl_op op)
         [WL_OP_AVG_POOL] = "avg_pool",
         [WL_OP_DROPOUT] = "dropout",
         [WL_OP_LINEAR] = "linear",
+        [WL_OP_EMBED] = "embed",
+        [WL_OP_DENSE] = "dense",
+        [WL_OP_SEGMENT_SUM] = "segment_sum",
+        [WL_OP_FILTER_CONV] = "filter_conv",
         [WL_OP_CROSS_ENTROPY] = "cross_entropy",
         [WL_OP_MEAN_SQUARE] = "mean_square",
     };
@@ -44,8 +48,8 @@ static bool check_image(struct wl_graph *g, const struct wl_node *n)
 /* The result of an operation that failed: the shape of its input, so that building can go on to the end. */
 static struct wl_tensor *failed(struct wl_graph *g, struct wl_node *n) { return wl_node_out(g, n, &n->in[0]->dims); }
 
-static struct wl_tensor *param(struct wl_graph *g, const struct wl_node *n, const char *suffix, struct wl_dims dims,
-                               struct wl_init init, bool is_weight)
+struct wl_tensor *wl_node_param(struct wl_graph *g, const struct wl_node *n, const char *suffix, struct wl_dims dims,
+                                struct wl_init init, bool is_weight)
 {
     char *name = wl_strf(g->arena, "%s.%s", n->name, suffix);
     struct wl_tensor *t = wl_tensor_new(g, name, WL_F32, WL_ROLE_PARAM, &dims);
@@ -94,8 +98,8 @@ struct wl_tensor *wl_conv2d(struct wl_graph *g, const char *name, struct wl_tens
     n->u.conv = conv;
     struct wl_init he = { WL_INIT_NORMAL, sqrt(2.0 / ((double)k * (double)area)) };
     struct wl_init fan_in = { WL_INIT_UNIFORM, 1 / sqrt((double)c * (double)area) };
-    n->par[0] = param(g, n, "weight", WL_DIMS(k, c, conv.kernel[0], conv.kernel[1]), he, true);
-    if (conv.bias) n->par[1] = param(g, n, "bias", WL_DIMS(k), fan_in, false);
+    n->par[0] = wl_node_param(g, n, "weight", WL_DIMS(k, c, conv.kernel[0], conv.kernel[1]), he, true);
+    if (conv.bias) n->par[1] = wl_node_param(g, n, "bias", WL_DIMS(k), fan_in, false);
     return wl_node_out(g, n, &WL_DIMS(x->dims.d[0], k, out[0], out[1]));
 }
 
@@ -109,8 +113,8 @@ struct wl_tensor *wl_batch_norm(struct wl_graph *g, const char *name, struct wl_
     n->relu = norm.relu;
     int64_t c = x->dims.d[1];
     struct wl_init one = { WL_INIT_CONSTANT, norm.zero_gamma ? 0 : 1 }, zero = { WL_INIT_CONSTANT, 0 };
-    n->par[0] = param(g, n, "weight", WL_DIMS(c), one, false);
-    n->par[1] = param(g, n, "bias", WL_DIMS(c), zero, false);
+    n->par[0] = wl_node_param(g, n, "weight", WL_DIMS(c), one, false);
+    n->par[1] = wl_node_param(g, n, "bias", WL_DIMS(c), zero, false);
     n->stat[0] = statistic(g, n, "running_mean", c, 0, norm.momentum);
     n->stat[1] = statistic(g, n, "running_var", c, 1, norm.momentum);
     return wl_node_out(g, n, &x->dims);
@@ -211,8 +215,8 @@ struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tens
     }
     int64_t f = wl_dims_count(&x->dims) / x->dims.d[0];
     struct wl_init fan_in = { WL_INIT_UNIFORM, 1 / sqrt((double)f) };
-    n->par[0] = param(g, n, "weight", WL_DIMS(features, f), fan_in, true);
-    n->par[1] = param(g, n, "bias", WL_DIMS(features), fan_in, false);
+    n->par[0] = wl_node_param(g, n, "weight", WL_DIMS(features, f), fan_in, true);
+    n->par[1] = wl_node_param(g, n, "bias", WL_DIMS(features), fan_in, false);
     return wl_node_out(g, n, &WL_DIMS(x->dims.d[0], features));
 }
 

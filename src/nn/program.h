@@ -50,7 +50,7 @@ struct wl_use {
 };
 
 enum { WL_TRAIN = 1, WL_EVAL = 2 };
-enum { WL_MAX_USES = 12 };
+enum { WL_MAX_USES = 24 };
 
 struct wl_step {
     const struct wl_node *node;
@@ -116,8 +116,9 @@ struct wl_backend {
     int (*open)(struct wl_program *p, struct wl_err *e); /* (optional) fills p->device */
     /* (optional) Answers the questions of the program's graph that the table does not know. */
     int (*choose)(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
-    const struct wl_op_rules *rules; /* WL_OP_COUNT of them */
-    bool wide_bf16;                  /* bf16 numbers stay in f32 buffers (`rounded`) */
+    const struct wl_op_rules *rules;    /* WL_OP_COUNT of them */
+    const struct wl_rows_kernels *rows; /* of operations on rows (ref.h) */
+    bool wide_bf16;                     /* bf16 numbers stay in f32 buffers (`rounded`) */
     /* (optional: f32 and bf16 always) As wl_backend_precision. */
     int (*precision)(enum wl_dtype precision, bool slow_bf16, struct wl_err *e);
     /* Emits a step dst = a + b; all of one layout, dst may be a or b. */

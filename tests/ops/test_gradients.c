@@ -308,12 +308,14 @@ static void test_cross_entropy(void **state)
 
 static void mean_square(const struct problem *p, double *y)
 {
-    *y = wl_ref_mean_square(p->n[0], p->in[0], p->cotangent + 1);
+    int64_t rows;
+    *y = wl_ref_mean_square(11, 7, p->in[0], p->cotangent + 1, &rows);
+    assert_int_equal(rows, 10);
 }
 
 static void mean_square_backward(struct problem *p)
 {
-    wl_ref_mean_square_backward(p->n[0], p->cotangent[0], p->in[0], p->cotangent + 1, p->gradient[0]);
+    wl_ref_mean_square_backward(11, 7, p->cotangent[0], p->in[0], p->cotangent + 1, p->gradient[0]);
 }
 
 static void test_mean_square(void **state)
@@ -323,7 +325,8 @@ static void test_mean_square(void **state)
     p = (struct problem) { .n_in = 1, .n = { 77 }, .n_out = 1 };
     p.forward = mean_square;
     p.backward = mean_square_backward;
-    fill(p.cotangent, 78, 11); /* [0] is drawn again by check; the targets behind it stay */
+    fill(p.cotangent, 78, 11);    /* [0] is drawn again by check; the targets behind it stay */
+    p.cotangent[1 + 3 * 7] = NAN; /* row 3 is padding */
     check(&p, "mean_square");
 }
 

@@ -57,6 +57,8 @@ int wl_cpu_choose(struct wl_program *p, struct wl_choices *choices, struct wl_er
 /* Seconds that the primitive takes, on memory of its own: the fastest of a few runs. */
 int wl_cpu_measure(struct wl_cpu *c, const_dnnl_primitive_desc_t pd, double *seconds, struct wl_err *e);
 
+extern const struct wl_rows_kernels wl_cpu_rows; /* rows.c */
+
 /* The rules, a file each. */
 int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);

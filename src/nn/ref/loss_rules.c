@@ -12,8 +12,8 @@ static int check_labels(const struct wl_step *s, const int32_t *labels, struct w
     return 0;
 }
 
-/* The loss's value, and its share of what the trainer counts. An auxiliary loss counts no samples; a target of
- * mean_square counts one sample a row. */
+/* The loss's value, and its share of what the trainer counts. An auxiliary loss counts no samples; mean_square counts
+ * one a row. */
 static int cross_entropy_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     const struct wl_dims *x = &s->node->in[0]->dims;
@@ -43,18 +43,19 @@ static int cross_entropy_backward_run(const struct wl_step *s, const struct wl_r
 static int mean_square_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    double loss = wl_ref_mean_square(wl_ref_count(s), wl_ref_at(s, r, 0), wl_ref_at(s, r, 1)),
-           rows = (double)s->node->in[0]->dims.d[0];
+    int64_t n = s->node->in[0]->dims.d[0], rows;
+    double loss = wl_ref_mean_square(n, wl_ref_count(s) / n, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), &rows);
     *wl_ref_at(s, r, 2) = (float)loss;
-    r->counts->loss_sum += s->node->u.loss.weight * loss * rows;
-    if (!s->node->u.loss.auxiliary) r->counts->samples += s->node->in[0]->dims.d[0];
+    r->counts->loss_sum += s->node->u.loss.weight * loss * (double)rows;
+    if (!s->node->u.loss.auxiliary) r->counts->samples += rows;
     return 0;
 }
 
 static int mean_square_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_mean_square_backward(wl_ref_count(s), s->node->u.loss.weight, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1),
+    int64_t n = s->node->in[0]->dims.d[0];
+    wl_ref_mean_square_backward(n, wl_ref_count(s) / n, s->node->u.loss.weight, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1),
                                 wl_ref_at(s, r, 2));
     return 0;
 }

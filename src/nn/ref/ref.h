@@ -68,6 +68,70 @@ void wl_ref_linear(struct wl_matrix m, const wl_real *x, const wl_real *w, const
 void wl_ref_linear_backward_data(struct wl_matrix m, const wl_real *dy, const wl_real *w, wl_real *dx);
 void wl_ref_linear_backward_weights(struct wl_matrix m, const wl_real *x, const wl_real *dy, wl_real *dw, wl_real *db);
 
+/* ---- rows ---- */
+
+/* y[r] = w[index[r]] for r < rows; w [entries,F]. The gradient sums the rows of an entry. */
+void wl_ref_embed(int64_t rows, int64_t f, const int32_t *index, const wl_real *w, wl_real *y);
+void wl_ref_embed_backward(int64_t rows, int64_t entries, int64_t f, const int32_t *index, const wl_real *dy,
+                           wl_real *dw);
+
+/* y[s] = the sum of x[start[s] .. start[s + 1]); rows from `segments` to `room` are 0. dx[r] = dy of r's segment. */
+void wl_ref_segment_sum(int64_t segments, int64_t room, int64_t f, const int32_t *start, const wl_real *x, wl_real *y);
+void wl_ref_segment_sum_backward(int64_t segments, int64_t f, const int32_t *start, const wl_real *dy, wl_real *dx);
+
+/* f(u) of an activation, and its derivative. */
+double wl_ref_activate(enum wl_activation a, double u);
+double wl_ref_slope(enum wl_activation a, double u);
+
+/* y = residual + act(u), u = x w' + b on n rows.  x [n,f]  w [k,f]  b [k] or NULL  residual [n,k] or NULL  y [n,k]
+ * u [n,k] or NULL: kept for the gradient where there is an activation. `scratch` is the back-end's. */
+struct wl_dense_args {
+    struct wl_matrix m;
+    enum wl_activation activation;
+    const wl_real *x, *w, *b, *residual;
+    wl_real *y, *u, *scratch;
+};
+void wl_ref_dense(const struct wl_dense_args *a);
+
+/* With du = dy act'(u): dx = du w (NULL: not wanted), added to dx with `add`; dw = du' x, db = sums of du (or NULL). */
+struct wl_dense_grad {
+    struct wl_matrix m;
+    enum wl_activation activation;
+    const wl_real *x, *w, *u, *dy;
+    wl_real *dx, *dw, *db, *scratch;
+    bool add;
+};
+void wl_ref_dense_backward(const struct wl_dense_grad *a);
+
+/* Continuous-filter convolution of `molecules` molecules (wl_filter_conv).  x, y [atoms,f]  w0 [f,gaussians]  b0 [f]
+ * w2 [f,f]  b2 [f]  kept [pairs,f] or NULL: the filter of each pair, for the gradient. */
+struct wl_filter_args {
+    int64_t molecules, f, gaussians;
+    double cutoff;
+    const int32_t *atom_start, *pair_start, *pair;
+    const wl_real *distance, *x, *w0, *b0, *w2, *b2;
+    wl_real *y, *kept, *scratch;
+};
+void wl_ref_filter_conv(const struct wl_filter_args *a);
+
+/* Of the same arguments, y not read: dx [atoms,f] and the gradients of the parameters by dy [atoms,f]. */
+struct wl_filter_grad {
+    struct wl_filter_args of;
+    const wl_real *dy;
+    wl_real *dx, *dw0, *db0, *dw2, *db2;
+};
+void wl_ref_filter_conv_backward(const struct wl_filter_grad *a);
+
+/* The kernels of operations on rows that a back-end brings; sizes are floats of scratch. The rules are shared. */
+struct wl_rows_kernels {
+    void (*dense)(const struct wl_dense_args *a);
+    void (*dense_backward)(const struct wl_dense_grad *a);
+    size_t (*dense_scratch)(struct wl_matrix m, bool backward);
+    void (*filter_conv)(const struct wl_filter_args *a);
+    void (*filter_conv_backward)(const struct wl_filter_grad *a);
+    size_t (*filter_scratch)(int64_t f, int64_t gaussians, bool backward);
+};
+
 /* Mean of -log softmax(x [N,K])[label] over the rows with label >= 0. Returns it and adds to *counts (NULL: not
  * wanted) samples, top1 and top5; 0 where every row is padding. Classes are ranked by logit, equal ones by index. */
 double wl_ref_cross_entropy(int64_t n, int64_t k, const wl_real *x, const int32_t *labels, struct wl_counts *counts);
@@ -75,9 +139,11 @@ double wl_ref_cross_entropy(int64_t n, int64_t k, const wl_real *x, const int32_
 void wl_ref_cross_entropy_backward(int64_t n, int64_t k, double weight, const wl_real *x, const int32_t *labels,
                                    wl_real *dx);
 
-/* Mean of (x - t)^2 over n elements; dx = 2 weight (x - t)/n. */
-double wl_ref_mean_square(int64_t n, const wl_real *x, const wl_real *t);
-void wl_ref_mean_square_backward(int64_t n, double weight, const wl_real *x, const wl_real *t, wl_real *dx);
+/* Mean of (x - t)^2 over the elements of n rows [n,k]; dx = 2 weight (x - t)/elements. A row whose t begins with NAN is
+ * padding: it does not count and its dx is 0. Returns the mean, 0 where every row is padding, and the rows that count.
+ */
+double wl_ref_mean_square(int64_t n, int64_t k, const wl_real *x, const wl_real *t, int64_t *rows);
+void wl_ref_mean_square_backward(int64_t n, int64_t k, double weight, const wl_real *x, const wl_real *t, wl_real *dx);
 
 /* The losses' rules work on plain buffers, so other back-ends list them too. */
 struct wl_program;
@@ -87,6 +153,10 @@ int wl_ref_loss_backward_rule(struct wl_program *p, const struct wl_node *n, str
 
 /* The backward step of concat for input i, on plain buffers: dx = part of dy. */
 void wl_ref_split(struct wl_program *p, const struct wl_node *n, int i, struct wl_buf *dy, struct wl_buf *dx);
+
+/* The rules of operations on rows, on plain buffers too, with the kernels of the program's back-end. */
+int wl_ref_rows_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_rows_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 
 /* Dropout's rules, on plain buffers too; a back-end brings its kernel, which does what wl_ref_dropout does. */
 typedef void wl_dropout_fn(const struct wl_dropout *d, const float *x, float *y);

@@ -362,6 +362,10 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_AVG_POOL] = { pool_forward, pool_backward },
     [WL_OP_DROPOUT] = { dropout_forward, dropout_backward },
     [WL_OP_LINEAR] = { linear_forward, linear_backward },
+    [WL_OP_EMBED] = { wl_ref_rows_forward, wl_ref_rows_backward },
+    [WL_OP_DENSE] = { wl_ref_rows_forward, wl_ref_rows_backward },
+    [WL_OP_SEGMENT_SUM] = { wl_ref_rows_forward, wl_ref_rows_backward },
+    [WL_OP_FILTER_CONV] = { wl_ref_rows_forward, wl_ref_rows_backward },
     [WL_OP_CROSS_ENTROPY] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
     [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
 };
@@ -387,6 +391,19 @@ static const char *library(struct wl_arena *a)
     return "plain C";
 }
 
+static const struct wl_rows_kernels rows_kernels = {
+    .dense = wl_ref_dense,
+    .dense_backward = wl_ref_dense_backward,
+    .filter_conv = wl_ref_filter_conv,
+    .filter_conv_backward = wl_ref_filter_conv_backward,
+};
+
 const struct wl_backend wl_backend_ref = {
-    .row = { "ref", NULL }, .library = library, .rules = rules, .wide_bf16 = true, .sum = sum, .reorder = reorder
+    .row = { "ref", NULL },
+    .library = library,
+    .rules = rules,
+    .rows = &rows_kernels,
+    .wide_bf16 = true,
+    .sum = sum,
+    .reorder = reorder,
 };

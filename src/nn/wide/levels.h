@@ -7,6 +7,14 @@
 extern const struct wl_wide wl_wide_plain, wl_wide_v3, wl_wide_v4; /* v3 and v4 on x86-64 only */
 
 #ifdef WL_WIDE_LEVEL
+void WL_WIDE_NAME(wl_pack)(const float *at, int64_t row, int64_t col, int64_t k, int64_t n, float *to);
+void WL_WIDE_NAME(wl_dense)(const struct wl_dense_args *a, const float *packed, int64_t from, int64_t to);
+void WL_WIDE_NAME(wl_dense_backward)(const struct wl_dense_grad *a, const float *packed, int64_t from, int64_t to,
+                                     float *block, float *dw, float *db);
+void WL_WIDE_NAME(wl_filter_conv)(const struct wl_filter_args *a, const struct wl_filter_packed *packed, int64_t from,
+                                  int64_t to, float *block);
+void WL_WIDE_NAME(wl_filter_conv_backward)(const struct wl_filter_grad *g, const struct wl_filter_packed *packed,
+                                           int64_t from, int64_t to, float *block, const struct wl_filter_sums *sums);
 void WL_WIDE_NAME(wl_adam)(const struct wl_adam *how, float *w, const float *g, float *m, float *v, size_t n);
 #endif
 

@@ -5,5 +5,10 @@
 
 const struct wl_wide WL_WIDE_NAME(wl_wide) = {
     .name = NAME_OF(WL_WIDE_LEVEL),
+    .pack = WL_WIDE_NAME(wl_pack),
+    .dense = WL_WIDE_NAME(wl_dense),
+    .dense_backward = WL_WIDE_NAME(wl_dense_backward),
+    .filter_conv = WL_WIDE_NAME(wl_filter_conv),
+    .filter_conv_backward = WL_WIDE_NAME(wl_filter_conv_backward),
     .adam = WL_WIDE_NAME(wl_adam),
 };

@@ -1,0 +1,109 @@
+/* Vectors of 16 floats, and the functions of networks over them: one register of AVX-512, two of AVX2 or four of SSE.
+ */
+#ifndef WL_NN_WIDE_VECTOR_H
+#define WL_NN_WIDE_VECTOR_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum { LANES = 16 };
+typedef float wide __attribute__((vector_size(64)));
+typedef int32_t wide_int __attribute__((vector_size(64)));
+
+/* Vectors are passed by value between functions that all become one. */
+#pragma GCC diagnostic ignored "-Wpsabi"
+#define INLINE static inline __attribute__((always_inline, unused))
+
+INLINE wide wide_load(const float *p)
+{
+    wide v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+INLINE void wide_store(float *p, wide v) { memcpy(p, &v, sizeof v); }
+
+INLINE wide wide_of(float x) { return x - (wide) { 0 }; }
+
+/* a where the mask's bits are set, else b. */
+INLINE wide wide_choose(wide_int mask, wide a, wide b) { return (wide)((mask & (wide_int)a) | (~mask & (wide_int)b)); }
+
+INLINE float wide_sum(wide v)
+{
+    float sum = 0;
+    for (int i = 0; i < LANES; i++) sum += v[i];
+    return sum;
+}
+
+/* e^x for x <= 0, to 1 unit in the last place or two; below -80 it is e^-80. 2^n times a polynomial on [-ln 2/2,
+ * ln 2/2], whose coefficients are those of Cephes' expf (Moshier). */
+INLINE wide wide_exp_negative(wide x)
+{
+    const float shift = 0x1.8p23f;             /* adding it rounds to integers, which stand in the lowest bits then */
+    x = wide_choose(x < -80, wide_of(-80), x); /* a NAN stays one */
+    wide shifted = x * 1.44269504f + shift, n = shifted - shift;
+    wide r = x - n * 0.693359375f + n * 2.12194440e-4f;
+    wide p = wide_of(1.9875691500e-4f);
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * (r * r) + r + 1;
+    return (wide)((wide_int)p + ((wide_int)shifted << 23)); /* the shift's own bits leave at the top */
+}
+
+/* log(1 + t) for 0 <= t <= 1, 3e-8 off at most, relative: t times a Chebyshev fit. */
+INLINE wide wide_log1p(wide t)
+{
+    wide p = wide_of(5.2534578e-3f);
+    p = p * t - 2.95885074e-2f;
+    p = p * t + 7.8361668e-2f;
+    p = p * t - 1.36747697e-1f;
+    p = p * t + 1.91114311e-1f;
+    p = p * t - 2.48443699e-1f;
+    p = p * t + 3.33192713e-1f;
+    p = p * t - 4.99995015e-1f;
+    p = p * t + 9.99999971e-1f;
+    return p * t;
+}
+
+/* log(1 + e^x) - log 2 */
+INLINE wide wide_softplus(wide x)
+{
+    const wide t = wide_exp_negative((wide)((wide_int)x | INT32_MIN));
+    return wide_choose(x < 0, wide_of(0), x) + (wide_log1p(t) - 0.693147181f);
+}
+
+/* The same and its derivative 1/(1 + e^-x). */
+struct softplus {
+    wide value, slope;
+};
+INLINE struct softplus wide_softplus_slope(wide x)
+{
+    const wide t = wide_exp_negative((wide)((wide_int)x | INT32_MIN)), upper = 1 / (1 + t);
+    return (struct softplus) { .value = wide_choose(x < 0, wide_of(0), x) + (wide_log1p(t) - 0.693147181f),
+                               .slope = wide_choose(x > 0, upper, t * upper) };
+}
+
+/* 1/(1 + e^-x) */
+INLINE wide wide_sigmoid(wide x)
+{
+    const wide t = wide_exp_negative((wide)((wide_int)x | INT32_MIN)), upper = 1 / (1 + t);
+    return wide_choose(x > 0, upper, t * upper);
+}
+
+/* sin(x) for 0 <= x <= pi/2: Taylor's polynomial of degree 13, 7e-10 off at most. */
+INLINE wide wide_sin_quarter(wide x)
+{
+    const wide x2 = x * x;
+    wide p = wide_of(1.6059043e-10f);
+    p = p * x2 - 2.5052108e-8f;
+    p = p * x2 + 2.7557319e-6f;
+    p = p * x2 - 1.9841270e-4f;
+    p = p * x2 + 8.3333333e-3f;
+    p = p * x2 - 1.6666667e-1f;
+    return p * x2 * x + x;
+}
+
+#endif
