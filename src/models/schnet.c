@@ -54,6 +54,7 @@ static int build(struct wl_graph *g, const struct wl_molecule_opts *opts, struct
     x = wl_dense(g, "lin1", atoms, x, (struct wl_dense) { .features = s->hidden / 2, .activation = WL_ACT_SOFTPLUS });
     x = wl_dense(g, "lin2", atoms, x, (struct wl_dense) { .features = 1 });
     net->prediction = wl_segment_sum(g, "sum", molecules, x, net->atom_start);
+    wl_output(g, net->prediction);
     net->loss = wl_mean_square(g, "loss", net->prediction, net->target, (struct wl_loss) { .weight = 1 });
     return wl_graph_check(g, e);
 }
