@@ -12,6 +12,7 @@
 #define WL_DATA_DATA_H
 
 #include "data/feed.h"
+#include "data/text.h"
 
 /* ---- images ---- */
 

@@ -231,6 +231,16 @@ struct wl_resize *wl_resize_new(int image_size, struct wl_arena *a);
 int wl_resize(struct wl_resize *r, const struct wl_pixels *from, const struct wl_crop *crop, uint8_t *out,
               struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- manifest.c: what generated data are ---- */
+
+/* Before anything is written: makes the folder, and a file in it with the settings (lines of INI text). *complete: the
+ * same settings were finished there before. WL_EINVAL: data of other settings, or foreign content. */
+int wl_manifest_begin(const char *dir, const char *settings, bool *complete, struct wl_arena *a,
+                      struct wl_err *e) WL_MUST_CHECK;
+
+/* When everything is there. */
+int wl_manifest_end(const char *dir, const char *settings, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- synth_write.c: pictures into class folders or shards ---- */
 
 struct wl_pen; /* drawing and encoding, of one thread */

@@ -1,5 +1,4 @@
-/* Synthetic data in the layouts of ImageNet. A manifest beside them says with which settings the folder was
- * begun and whether it was finished, so that a second call is free and a call that was cut off can be repeated. */
+/* Synthetic data in the layouts of ImageNet, with a manifest beside them. */
 #include "data/internal.h"
 
 #include <pthread.h>
@@ -8,11 +7,7 @@
 
 enum { RECIPE = 1 /* counts up when draw.c makes other pictures */ };
 
-static const char manifest_name[] = "wattlaw-synthetic.ini";
-
-/* ---- the manifest ---- */
-
-static const char *manifest_text(const struct wl_synth_opts *o, bool complete, struct wl_arena *a)
+static const char *settings_text(const struct wl_synth_opts *o, struct wl_arena *a)
 {
     const char *shards =
         o->tfrecord ? wl_strf(a, "shards = %lld\nval_shards = %lld\n", (long long)o->shards, (long long)o->val_shards)
@@ -20,36 +15,9 @@ static const char *manifest_text(const struct wl_synth_opts *o, bool complete, s
     return wl_strf(a,
                    "# Written by wattlaw-train data imagenet --synthetic; the pictures are drawn, not photographs.\n"
                    "[imagenet]\nrecipe = %d\nclasses = %lld\nimages = %lld\nval_images = %lld\nsize = %lld\n"
-                   "seed = %lld\n%scomplete = %s\n",
+                   "seed = %lld\n%s",
                    RECIPE, (long long)o->classes, (long long)o->images, (long long)o->val_images, (long long)o->size,
-                   (long long)o->seed, shards, complete ? "yes" : "no");
-}
-
-static int write_manifest(const struct wl_synth_opts *o, bool complete, const char *path, struct wl_arena *a,
-                          struct wl_err *e)
-{
-    const char *text = manifest_text(o, complete, a);
-    return wl_file_write(path, text, strlen(text), e);
-}
-
-/* Finds out what is in the folder: *complete says that nothing is to do. */
-static int look_at_folder(const struct wl_synth_opts *o, const char *manifest, bool *complete, struct wl_arena *a,
-                          struct wl_err *e)
-{
-    struct wl_strs names;
-    char *found;
-    int rc;
-    *complete = false;
-    if (!wl_is_dir(o->dir)) return wl_mkdirs(o->dir, e);
-    if ((rc = wl_dir_list(o->dir, &names, a, e)) != 0) return rc;
-    if (names.n == 0) return 0;
-    if (!wl_is_file(manifest))
-        return wl_fail(e, WL_EINVAL, "%s: is not empty and has no %s; choose another folder", o->dir, manifest_name);
-    if ((rc = wl_file_read(manifest, 1 << 16, &found, NULL, a, e)) != 0) return rc;
-    *complete = wl_streq(found, manifest_text(o, true, a));
-    if (*complete || wl_streq(found, manifest_text(o, false, a))) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: holds data of other settings (see %s there); remove it or choose another folder",
-                   o->dir, manifest_name);
+                   (long long)o->seed, shards);
 }
 
 /* ---- writing ---- */
@@ -144,17 +112,17 @@ int wl_synth_imagenet(const struct wl_synth_opts *opts, bool progress, int64_t *
                       struct wl_err *e)
 {
     struct wl_synth_opts o = *opts;
-    const char *manifest = wl_path_join(a, o.dir, manifest_name);
+    const char *settings;
     bool complete;
     int rc;
     *written = 0;
     fill(&o);
     if ((rc = check(&o, e)) != 0) return rc;
-    if ((rc = look_at_folder(&o, manifest, &complete, a, e)) != 0 || complete) return rc;
-    if ((rc = write_manifest(&o, false, manifest, a, e)) != 0) return rc;
+    settings = settings_text(&o, a);
+    if ((rc = wl_manifest_begin(o.dir, settings, &complete, a, e)) != 0 || complete) return rc;
     if ((rc = wl_synth_prepare(&o, a, e)) != 0) return rc;
     struct job job = { .o = &o, .total = o.images + o.val_images };
     if ((rc = run_threads(&job, o.threads, progress, a, e)) != 0) return rc;
     *written = job.total;
-    return write_manifest(&o, true, manifest, a, e);
+    return wl_manifest_end(o.dir, settings, a, e);
 }

@@ -1,0 +1,115 @@
+/* Masked samples of a file of tokens: sample i is its i-th sequence, in which some tokens are to be predicted. Of these
+ * 80 % are [MASK], 10 % another token of the vocabulary, and 10 % stay (Devlin et al. 2019, arXiv:1810.04805, 3.1). */
+#include "data/internal.h"
+
+#include <string.h>
+
+struct wl_masked {
+    struct wl_set set;
+    struct wl_tokens tokens;
+    int64_t sequence, places; /* S, P */
+};
+
+/* Buffers, in the order of the network's inputs. */
+enum { TOKENS, LENGTHS, POSITIONS, LABELS };
+
+static uint32_t token_at(const struct wl_tokens *t, int64_t i)
+{
+    return (uint32_t)wl_little(t->data + i * t->width, t->width);
+}
+
+/* Tokens that were put in to separate units, and padding, are never predicted. */
+static bool is_candidate(const struct wl_tokens *t, int32_t token)
+{
+    return (uint32_t)token != t->special[WL_CLS] && (uint32_t)token != t->special[WL_SEP] &&
+           (uint32_t)token != t->special[WL_PAD];
+}
+
+/* What the network sees in place of a token. */
+static int32_t disguise(const struct wl_tokens *t, int32_t token, struct wl_draws *d)
+{
+    uint64_t ten = wl_draw_below(d, 10);
+    if (ten < 8) return (int32_t)t->special[WL_MASK];
+    return ten == 8 ? (int32_t)wl_draw_below(d, (uint64_t)t->vocabulary) : token;
+}
+
+/* 15 % of the candidates, rounded to the nearest, at least one of them and at most P. */
+static int64_t how_many(int64_t candidates, int64_t places)
+{
+    int64_t n = (3 * candidates + 10) / 20;
+    if (n == 0) n = candidates > 0;
+    return n < places ? n : places;
+}
+
+/* Selection sampling (Knuth, The Art of Computer Programming, 3.4.2, algorithm S): each choice of so many candidates is
+ * equally likely, and positions come in rising order. */
+static void mask(const struct wl_masked *m, int32_t *tokens, int32_t *positions, int32_t *labels, struct wl_draws *d)
+{
+    int64_t candidates = 0, taken = 0;
+    for (int64_t i = 0; i < m->sequence; i++) candidates += is_candidate(&m->tokens, tokens[i]);
+    int64_t wanted = how_many(candidates, m->places);
+    for (int64_t i = 0; taken < wanted; i++) {
+        if (!is_candidate(&m->tokens, tokens[i])) continue;
+        if ((int64_t)wl_draw_below(d, (uint64_t)candidates--) >= wanted - taken) continue;
+        positions[taken] = (int32_t)i;
+        labels[taken++] = tokens[i];
+        tokens[i] = disguise(&m->tokens, tokens[i], d);
+    }
+    for (; taken < m->places; taken++) {
+        positions[taken] = 0;
+        labels[taken] = -1;
+    }
+}
+
+/* The masks of evaluation are of no epoch, and another stream's than those of training. */
+static int put(const struct wl_set *s, void *thread, const struct wl_pass *pass, int64_t index, void *const *at,
+               struct wl_err *e)
+{
+    const struct wl_masked *m = s->own;
+    struct wl_draws d = pass->training ? wl_draws(pass->seed, "mask", (uint64_t)pass->epoch, (uint64_t)index)
+                                       : wl_draws(pass->seed, "mask of evaluation", 0, (uint64_t)index);
+    int32_t *tokens = at[TOKENS];
+    (void)thread, (void)e;
+    for (int64_t i = 0; i < m->sequence; i++) tokens[i] = (int32_t)token_at(&m->tokens, index * m->sequence + i);
+    *(int32_t *)at[LENGTHS] = (int32_t)m->sequence;
+    mask(m, tokens, at[POSITIONS], at[LABELS], &d);
+    return 0;
+}
+
+static void pad(const struct wl_set *s, void *const *at)
+{
+    const struct wl_masked *m = s->own;
+    memset(at[TOKENS], 0, s->bytes[TOKENS]);
+    memset(at[POSITIONS], 0, s->bytes[POSITIONS]);
+    *(int32_t *)at[LENGTHS] = 0;
+    for (int64_t i = 0; i < m->places; i++) ((int32_t *)at[LABELS])[i] = -1;
+}
+
+int wl_masked_open(struct wl_masked **out, const struct wl_masked_opts *o, struct wl_arena *a, struct wl_err *e)
+{
+    static const struct wl_set_ops ops = { .noun = "sequence", .put = put, .pad = pad };
+    struct wl_masked *m = wl_new(a, struct wl_masked);
+    const char *path = wl_path_join(a, o->dir, o->train ? WL_TRAIN_TOKENS : WL_VAL_TOKENS);
+    int rc = wl_tokens_open(&m->tokens, path, a, e);
+    if (rc) return rc;
+    m->sequence = o->sequence;
+    m->places = o->places;
+    int64_t samples = (int64_t)m->tokens.n / m->sequence;
+    if (samples == 0 || o->samples > samples)
+        return wl_fail(e, WL_EINVAL, "%s: %lld tokens are %lld sequences of %lld; %lld are asked for", path,
+                       (long long)m->tokens.n, (long long)samples, (long long)m->sequence,
+                       (long long)(o->samples ? o->samples : 1));
+    const size_t word = sizeof(int32_t);
+    m->set = (struct wl_set) { .ops = &ops,
+                               .name = m->tokens.path,
+                               .samples = o->samples ? o->samples : samples,
+                               .buffers = 4,
+                               .bytes = { (size_t)m->sequence * word, word, (size_t)m->places * word,
+                                          (size_t)m->places * word },
+                               .own = m };
+    *out = m;
+    return 0;
+}
+
+const struct wl_set *wl_masked_set(const struct wl_masked *m) { return &m->set; }
+const struct wl_tokens *wl_masked_tokens(const struct wl_masked *m) { return &m->tokens; }

@@ -1,0 +1,160 @@
+/* Files of tokens: 128 bytes of head, then the tokens. docs/formats.md has the layout. */
+#include "data/token_file.h"
+
+#include "data/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { VERSION = 1, CRC_AT = 60, HEAD_CRC_AT = WL_TOKENS_HEAD - 4, WORD = 8 };
+static const char word[] = "WLTOKEN\n";
+
+/* ---- the head ---------------------------------------------------------------------------------------------------- */
+
+static void encode_head(const struct wl_tokens *t, uint32_t crc, uint8_t *p)
+{
+    memset(p, 0, WL_TOKENS_HEAD);
+    memcpy(p, word, WORD);
+    wl_put_little(p + 8, 4, VERSION);
+    wl_put_little(p + 12, 4, (uint64_t)t->width);
+    wl_put_little(p + 16, 8, t->n);
+    wl_put_little(p + 24, 8, t->vocab_hash);
+    wl_put_little(p + 32, 4, (uint64_t)t->vocabulary);
+    wl_put_little(p + 36, 4, (uint64_t)t->sequence);
+    for (int i = 0; i < WL_SPECIALS; i++) wl_put_little(p + 40 + 4 * i, 4, t->special[i]);
+    wl_put_little(p + CRC_AT, 4, crc);
+    wl_put_little(p + HEAD_CRC_AT, 4, wl_crc32c(0, p, HEAD_CRC_AT));
+}
+
+static int check_values(const struct wl_tokens *t, size_t bytes, struct wl_err *e)
+{
+    bool known = true;
+    for (int i = 0; i < WL_SPECIALS; i++) known = known && t->special[i] < t->vocabulary;
+    if ((t->width != 2 && t->width != 4) || !known || t->sequence < 1 || t->vocabulary > 1LL << (8 * t->width))
+        return wl_fail(e, WL_EINVAL, "%s: the head of this file of tokens makes no sense", t->path);
+    if (t->n == 0 || t->n != (bytes - WL_TOKENS_HEAD) / (size_t)t->width || (bytes - WL_TOKENS_HEAD) % (size_t)t->width)
+        return wl_fail(e, WL_EIO, "%s: %zu bytes; its head says %llu tokens of %d bytes behind %d bytes", t->path,
+                       bytes, (unsigned long long)t->n, t->width, WL_TOKENS_HEAD);
+    return 0;
+}
+
+static int decode_head(struct wl_tokens *t, const uint8_t *p, size_t bytes, struct wl_err *e)
+{
+    if (bytes < WL_TOKENS_HEAD || memcmp(p, word, WORD) != 0)
+        return wl_fail(e, WL_EINVAL, "%s: is no file of tokens (wattlaw-train data wikitext writes them)", t->path);
+    if (wl_little(p + 8, 4) != VERSION)
+        return wl_fail(e, WL_EINVAL, "%s: has version %llu; this program reads version %d", t->path,
+                       (unsigned long long)wl_little(p + 8, 4), VERSION);
+    if (wl_little(p + HEAD_CRC_AT, 4) != wl_crc32c(0, p, HEAD_CRC_AT))
+        return wl_fail(e, WL_EIO, "%s: the head is damaged", t->path);
+    t->width = (int)wl_little(p + 12, 4);
+    t->n = wl_little(p + 16, 8);
+    t->vocab_hash = wl_little(p + 24, 8);
+    t->vocabulary = (int64_t)wl_little(p + 32, 4);
+    t->sequence = (int64_t)wl_little(p + 36, 4);
+    for (int i = 0; i < WL_SPECIALS; i++) t->special[i] = (uint32_t)wl_little(p + 40 + 4 * i, 4);
+    t->data = p + WL_TOKENS_HEAD;
+    return check_values(t, bytes, e);
+}
+
+/* Every token is one of the vocabulary: a trainer may use them as indices. */
+static int check_tokens(const struct wl_tokens *t, uint32_t crc, struct wl_err *e)
+{
+    if (crc != wl_crc32c(0, t->data, (size_t)t->n * (size_t)t->width))
+        return wl_fail(e, WL_EIO, "%s: is damaged: its tokens do not have the checksum %08x", t->path, crc);
+    for (uint64_t i = 0; i < t->n; i++) {
+        uint64_t token = wl_little(t->data + i * (size_t)t->width, t->width);
+        if (token >= (uint64_t)t->vocabulary)
+            return wl_fail(e, WL_EINVAL, "%s: token %llu has id %llu; the vocabulary has %lld", t->path,
+                           (unsigned long long)i, (unsigned long long)token, (long long)t->vocabulary);
+    }
+    return 0;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+struct mapping {
+    void *p;
+    size_t n;
+};
+
+static void unmap(void *what)
+{
+    struct mapping *m = what;
+    munmap(m->p, m->n);
+}
+
+static int map_file(int fd, const char *path, struct mapping *m, struct wl_err *e)
+{
+    struct stat st;
+    if (fstat(fd, &st)) return wl_fail_errno(e, "%s", path);
+    if (!S_ISREG(st.st_mode) || st.st_size < WL_TOKENS_HEAD)
+        return wl_fail(e, WL_EINVAL, "%s: is no file of tokens (wattlaw-train data wikitext writes them)", path);
+    m->n = (size_t)st.st_size;
+    m->p = mmap(NULL, m->n, PROT_READ, MAP_SHARED, fd, 0);
+    return m->p == MAP_FAILED ? wl_fail_errno(e, "mapping %s", path) : 0;
+}
+
+int wl_tokens_open(struct wl_tokens *t, const char *path, struct wl_arena *a, struct wl_err *e)
+{
+    *t = (struct wl_tokens) { .path = wl_strdup(a, path) };
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return wl_fail_errno(e, "the tokens %s", path);
+    struct mapping *m = wl_new(a, struct mapping);
+    int rc = map_file(fd, t->path, m, e);
+    close(fd);
+    if (rc) return rc;
+    wl_defer(a, unmap, m);
+    rc = decode_head(t, m->p, m->n, e);
+    return rc ? rc : check_tokens(t, (uint32_t)wl_little((const uint8_t *)m->p + CRC_AT, 4), e);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static void writer_release(void *what)
+{
+    struct wl_token_writer *w = what;
+    if (!w->f) return;
+    fclose(w->f);
+    unlink(w->beside);
+}
+
+int wl_token_writer_open(struct wl_token_writer *w, struct wl_arena *a, struct wl_err *e)
+{
+    static const uint8_t zero[WL_TOKENS_HEAD];
+    w->beside = wl_strf(a, "%s.tmp", w->head.path);
+    w->head.n = 0;
+    w->crc = 0;
+    w->f = fopen(w->beside, "we");
+    if (!w->f) return wl_fail_errno(e, "%s: cannot write", w->beside);
+    wl_defer(a, writer_release, w);
+    if (fwrite(zero, 1, sizeof zero, w->f) != sizeof zero) return wl_fail_errno(e, "writing %s", w->beside);
+    return 0;
+}
+
+int wl_token_writer_put(struct wl_token_writer *w, const uint8_t *tokens, size_t n, struct wl_err *e)
+{
+    size_t bytes = n * (size_t)w->head.width;
+    w->crc = wl_crc32c(w->crc, tokens, bytes);
+    w->head.n += n;
+    return fwrite(tokens, 1, bytes, w->f) == bytes ? 0 : wl_fail_errno(e, "writing %s", w->beside);
+}
+
+int wl_token_writer_finish(struct wl_token_writer *w, struct wl_err *e)
+{
+    uint8_t head[WL_TOKENS_HEAD];
+    encode_head(&w->head, w->crc, head);
+    bool bad =
+        fflush(w->f) || pwrite(fileno(w->f), head, sizeof head, 0) != (ssize_t)sizeof head || fsync(fileno(w->f));
+    if (bad) return wl_fail_errno(e, "writing %s", w->beside);
+    bad = fclose(w->f);
+    w->f = NULL;
+    if (!bad && rename(w->beside, w->head.path) == 0) return 0;
+    int rc = wl_fail_errno(e, "writing %s", w->head.path);
+    unlink(w->beside);
+    return rc;
+}

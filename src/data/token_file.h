@@ -1,0 +1,25 @@
+/* Files of tokens, inside: the head, and writing. */
+#ifndef WL_DATA_TOKEN_FILE_H
+#define WL_DATA_TOKEN_FILE_H
+
+#include "data/text.h"
+
+#include <stdio.h>
+
+enum { WL_TOKENS_HEAD = 128 /* bytes before the first token */ };
+
+/* Tokens on their way to a file: beside its name until all are there. */
+struct wl_token_writer {
+    struct wl_tokens head; /* path, width, sequence, vocabulary ... are the caller's; n counts */
+    const char *beside;
+    FILE *f;
+    uint32_t crc;
+};
+
+int wl_token_writer_open(struct wl_token_writer *w, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_token_writer_put(struct wl_token_writer *w, const uint8_t *tokens, size_t n, struct wl_err *e) WL_MUST_CHECK;
+
+/* Writes the head, syncs, and gives the file its name. */
+int wl_token_writer_finish(struct wl_token_writer *w, struct wl_err *e) WL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,34 @@
+/* A vocabulary, inside: its tokens as a tree of characters. */
+#ifndef WL_DATA_VOCAB_H
+#define WL_DATA_VOCAB_H
+
+#include "data/words.h"
+
+/* A step from a node over a character to a node. node 0 and child 0: free. */
+struct wl_edge {
+    uint32_t node, c, child;
+};
+
+/* Node 1 is where tokens begin that start a word, node 2 where "##" tokens begin, behind the "##". */
+enum { WL_NODE_START = 1, WL_NODE_INSIDE = 2 };
+
+struct wl_vocab {
+    const char **token; /* [n] */
+    size_t n;
+    uint64_t hash;
+    uint32_t special[WL_SPECIALS];
+
+    struct wl_edge *edge; /* [edges] open addressing; a power of two, at most half full */
+    size_t edges;
+    int32_t *id; /* [nodes] the token that ends at a node, -1: none */
+    size_t nodes;
+};
+
+/* Builds a vocabulary of n tokens that the caller keeps. `path` stands in messages, line i + 1 of it is token i. */
+int wl_vocab_new(struct wl_vocab **v, const char *const *tokens, size_t n, const char *path, struct wl_arena *a,
+                 struct wl_err *e) WL_MUST_CHECK;
+
+/* The pieces of a word into ids (room for w->n, or one): returns how many. */
+size_t wl_vocab_pieces(const struct wl_vocab *v, const struct wl_words *w, uint32_t *ids);
+
+#endif

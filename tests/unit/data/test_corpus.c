@@ -1,0 +1,223 @@
+/* Texts to files of tokens: packing, parts, threads, and what is refused. */
+#include "place.h"
+
+static const char vocab_text[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n##b\n";
+enum { PAD, UNK, CLS, SEP, MASK, A, B, C, INSIDE_B };
+
+static const char *put(const struct place *p, const char *name, const char *text, size_t n)
+{
+    struct wl_err e = { 0 };
+    const char *path = wl_path_join(p->arena, p->root, name);
+    if (wl_mkdirs(wl_path_dir(p->arena, path), &e) || wl_file_write(path, text, n, &e)) fail_msg("%s", e.msg);
+    return path;
+}
+
+static struct wl_corpus_opts options(const struct place *p, const char *text, const char *val)
+{
+    struct wl_corpus_opts o = { .dir = p->dir, .sequence = 4, .threads = 2 };
+    o.vocab = put(p, "given.txt", vocab_text, strlen(vocab_text));
+    wl_strs_add(p->arena, &o.text, text);
+    if (val) wl_strs_add(p->arena, &o.val_text, val);
+    return o;
+}
+
+static struct wl_corpus_made made(const struct place *p, const struct wl_corpus_opts *o)
+{
+    struct wl_corpus_made m;
+    struct wl_err e = { 0 };
+    if (wl_corpus_write(o, false, &m, p->arena, &e)) fail_msg("%s", e.msg);
+    return m;
+}
+
+static void assert_tokens(const struct place *p, const char *name, const int *want, size_t n)
+{
+    struct wl_tokens t;
+    struct wl_err e = { 0 };
+    if (wl_tokens_open(&t, place_path(p, name), p->arena, &e)) fail_msg("%s", e.msg);
+    assert_int_equal(t.n, n);
+    assert_int_equal(t.width, 2);
+    for (size_t i = 0; i < n; i++) assert_int_equal(wl_little(t.data + 2 * i, 2), want[i]);
+}
+
+static void test_lines(void **state)
+{
+    struct place *p = *state;
+    static const int train[] = { CLS, A, INSIDE_B, SEP, CLS, SEP, CLS, C }, val[] = { CLS, A, SEP, CLS };
+    struct wl_corpus_opts o = options(p, put(p, "t", "ab\n\nc b", 7), put(p, "v", "a\n\n", 3));
+    struct wl_corpus_made m = made(p, &o);
+    assert_tokens(p, WL_TRAIN_TOKENS, train, 8); /* b and its [SEP] fill no sequence */
+    assert_tokens(p, WL_VAL_TOKENS, val, 4);
+    assert_int_equal(m.train_tokens, 8);
+    assert_int_equal(m.tokens, 10 + 5);
+    assert_int_equal(m.units, 3 + 2);
+}
+
+static void test_paragraphs(void **state)
+{
+    struct place *p = *state;
+    static const int train[] = { CLS, A, B, SEP, CLS, C, A, SEP }, val[] = { CLS, A, B, SEP };
+    struct wl_corpus_opts o = options(p, put(p, "t", "a\nb\n \t\n\n\nc\na\n", 14), put(p, "v", "a b\n\n", 5));
+    o.unit = WL_UNIT_PARAGRAPH;
+    made(p, &o);
+    assert_tokens(p, WL_TRAIN_TOKENS, train, 8);
+    assert_tokens(p, WL_VAL_TOKENS, val, 4);
+}
+
+static void test_files(void **state)
+{
+    struct place *p = *state;
+    static const int train[] = { CLS, A, A, SEP, CLS, B, B, SEP };
+    put(p, "texts/1", "a\n\na", 4);
+    put(p, "texts/0-empty", "", 0);
+    put(p, "texts/more/x", "b\nb\n", 4);
+    put(p, "texts/.hidden", "c", 1);
+    put(p, "texts/2-binary", "c\0c", 3);
+    struct wl_corpus_opts o = options(p, wl_path_join(p->arena, p->root, "texts"), put(p, "v", "a b c a", 7));
+    o.unit = WL_UNIT_FILE;
+    struct wl_corpus_made m = made(p, &o);
+    assert_tokens(p, WL_TRAIN_TOKENS, train, 8);
+    assert_int_equal(m.left_out, 1);
+}
+
+static void test_wikitext(void **state)
+{
+    struct place *p = *state;
+    static const int train[] = { CLS, A, A, SEP }, val[] = { CLS, B, B, SEP };
+    put(p, "wiki/wiki.train.raw", "a a\n", 4);
+    put(p, "wiki/wiki.valid.raw", "b b\n", 4);
+    put(p, "wiki/wiki.test.raw", "c c\n", 4);
+    struct wl_corpus_opts o = options(p, wl_path_join(p->arena, p->root, "wiki"), NULL);
+    made(p, &o);
+    assert_tokens(p, WL_TRAIN_TOKENS, train, 4);
+    assert_tokens(p, WL_VAL_TOKENS, val, 4);
+}
+
+/* Some MB of lines of all lengths, so that there are many blocks. */
+static const char *long_text(const struct place *p, size_t bytes)
+{
+    struct wl_text t = WL_TEXT(p->arena);
+    for (uint64_t i = 0; t.n < bytes; i++) {
+        struct wl_draws d = wl_draws(1, "line", 0, i);
+        for (uint64_t n = wl_draw_below(&d, 60); n--;) wl_text_add(&t, wl_draw_below(&d, 2) ? "ab " : "c");
+        wl_text_add(&t, "\n");
+    }
+    return put(p, "long", t.s, t.n);
+}
+
+static void assert_same_file(const struct place *p, const char *a, const char *b)
+{
+    struct wl_err e;
+    char *x, *y;
+    size_t n, m;
+    assert_int_equal(wl_file_read(wl_path_join(p->arena, p->root, a), 1 << 30, &x, &n, p->arena, &e), 0);
+    assert_int_equal(wl_file_read(wl_path_join(p->arena, p->root, b), 1 << 30, &y, &m, p->arena, &e), 0);
+    assert_int_equal(n, m);
+    assert_memory_equal(x, y, n);
+}
+
+static void test_threads(void **state)
+{
+    struct place *p = *state;
+    struct wl_corpus_opts o = options(p, long_text(p, 5 << 20), NULL);
+    o.val_share = 0.1;
+    o.vocab = NULL;
+    o.learn = 30;
+    for (o.threads = 1; o.threads <= 4; o.threads += 3) {
+        o.dir = wl_path_join(p->arena, p->root, o.threads == 1 ? "one" : "four");
+        struct wl_corpus_made m = made(p, &o);
+        assert_int_equal(m.vocabulary, 30);
+        uint64_t sequences = (m.train_tokens + m.val_tokens) / 4;
+        assert_int_equal(m.val_tokens / 4, sequences / 10);
+    }
+    assert_same_file(p, "one/" WL_VOCAB_FILE, "four/" WL_VOCAB_FILE);
+    assert_same_file(p, "one/" WL_TRAIN_TOKENS, "four/" WL_TRAIN_TOKENS);
+    assert_same_file(p, "one/" WL_VAL_TOKENS, "four/" WL_VAL_TOKENS);
+}
+
+static void refused(const struct place *p, const struct wl_corpus_opts *o, int code, const char *why)
+{
+    struct wl_corpus_made m;
+    struct wl_err e = { 0 };
+    assert_int_equal(wl_corpus_write(o, false, &m, p->arena, &e), code);
+    if (!strstr(e.msg, why)) fail_msg("'%s' does not say '%s'", e.msg, why);
+    assert_false(wl_is_file(place_path(p, WL_TRAIN_TOKENS)));
+}
+
+static void test_refused(void **state)
+{
+    struct place *p = *state;
+    const char *good = put(p, "good", "a b a b a b\n", 12);
+    struct wl_corpus_opts o = options(p, put(p, "empty", "", 0), good);
+    refused(p, &o, WL_EINVAL, "empty: holds no text");
+    o = options(p, put(p, "blank", "\n \n", 3), put(p, "blank too", "\n", 1));
+    refused(p, &o, WL_EINVAL, "the text holds no words");
+    o = options(p, put(p, "short", "a", 1), good);
+    refused(p, &o, WL_EINVAL, "no training sequence of 4");
+    o = options(p, put(p, "foreign", "xyz uvw xyz\n", 12), put(p, "other", "q r s t\n", 8));
+    refused(p, &o, WL_EINVAL, "every word is [UNK]");
+    o = options(p, good, put(p, "short", "a", 1));
+    refused(p, &o, WL_EINVAL, "no validation sequence of 4");
+    o = options(p, good, NULL);
+    o.val_share = 0.05;
+    refused(p, &o, WL_EINVAL, "no validation sequence of 4");
+    o = options(p, wl_path_join(p->arena, p->root, "nowhere"), good);
+    refused(p, &o, WL_ENOENT, "nowhere");
+    o = options(p, put(p, "blank", "\n \n", 3), good);
+    o.vocab = NULL;
+    o.learn = 100;
+    refused(p, &o, WL_EINVAL, "no words to learn a vocabulary from");
+}
+
+static void test_once(void **state)
+{
+    struct place *p = *state;
+    const char *good = put(p, "good", "a b a b a b\n", 12);
+    struct wl_corpus_opts o = options(p, good, good);
+    struct wl_corpus_made m;
+    struct wl_err e = { 0 };
+    made(p, &o);
+    assert_int_equal(wl_corpus_write(&o, false, &m, p->arena, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "holds tokens already"));
+}
+
+static void damaged(const struct place *p, long at, int byte, const char *why)
+{
+    struct wl_tokens t;
+    struct wl_err e = { 0 };
+    const char *path = place_path(p, WL_TRAIN_TOKENS);
+    char *text;
+    size_t n;
+    assert_int_equal(wl_file_read(path, 1 << 20, &text, &n, p->arena, &e), 0);
+    place_poke(path, at, byte);
+    assert_true(wl_tokens_open(&t, path, p->arena, &e) < 0);
+    if (!strstr(e.msg, why)) fail_msg("'%s' does not say '%s'", e.msg, why);
+    assert_int_equal(wl_file_write(path, text, n, &e), 0);
+}
+
+static void test_damaged(void **state)
+{
+    struct place *p = *state;
+    const char *good = put(p, "good", "a b a b a b\n", 12), *path = place_path(p, WL_TRAIN_TOKENS);
+    struct wl_corpus_opts o = options(p, good, good);
+    struct wl_tokens t;
+    struct wl_err e = { 0 };
+    made(p, &o);
+    damaged(p, 0, 'X', "is no file of tokens");
+    damaged(p, 8, 9, "has version 9");
+    damaged(p, 16, 99, "the head is damaged");
+    damaged(p, 130, 99, "do not have the checksum");
+    assert_int_equal(truncate(path, 140), 0);
+    assert_int_equal(wl_tokens_open(&t, path, p->arena, &e), WL_EIO);
+    assert_non_null(strstr(e.msg, "140 bytes; its head says 8 tokens of 2 bytes behind 128 bytes"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_lines),   TEST(test_paragraphs), TEST(test_files), TEST(test_wikitext),
+        TEST(test_threads), TEST(test_refused),    TEST(test_once),  TEST(test_damaged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
