@@ -18,15 +18,8 @@ enum wl_op {
     WL_OP_DENSE,
     WL_OP_SEGMENT_SUM,
     WL_OP_FILTER_CONV,
-    WL_OP_PATCHES,
-    WL_OP_FROM_PATCHES,
-    WL_OP_POSITION,
-    WL_OP_FFT2,
-    WL_OP_INVERSE_FFT2,
-    WL_OP_COMPLEX_LINEAR,
     WL_OP_CROSS_ENTROPY,
     WL_OP_MEAN_SQUARE,
-    WL_OP_RELATIVE_L2,
     WL_OP_COUNT
 };
 const char *wl_op_name(enum wl_op op);
@@ -42,7 +35,6 @@ struct wl_tensor {
     int id;                         /* index in the graph */
     bool output;                    /* the caller reads it behind an evaluation */
     bool gradient;                  /* the loss's gradient by it is needed */
-    bool f32;                       /* its value is f32 in any precision */
     const struct wl_node *producer; /* of a value; NULL: input, parameter, statistic */
     int readers;                    /* operations that read it */
     struct wl_init init;            /* parameters and statistics */
@@ -69,9 +61,6 @@ struct wl_node {
         struct wl_loss loss;
         struct wl_dense dense;
         struct wl_filter filter;
-        struct wl_patch patch;
-        struct wl_fourier fourier;
-        struct wl_complex complex;
         double drop; /* dropout: the probability */
     } u;
 };
@@ -106,9 +95,6 @@ void wl_node_read(struct wl_node *n, struct wl_tensor *t);
 struct wl_tensor *wl_node_param(struct wl_graph *g, const struct wl_node *n, const char *suffix, struct wl_dims dims,
                                 struct wl_init init, bool is_weight);
 
-/* True where t is f32; else the graph's error says that n cannot read it. */
-bool wl_node_reads_f32(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t);
-
 /* The operation that alone reads t; NULL: there is none, or more than one. */
 const struct wl_node *wl_only_reader(const struct wl_graph *g, const struct wl_tensor *t);
 
@@ -132,23 +118,6 @@ struct wl_channels wl_channels_of(const struct wl_tensor *x);
 
 /* Of concat: the channel of the result where input i begins. */
 int64_t wl_concat_offset(const struct wl_node *n, int i);
-
-/* The sizes of fft2 and inverse_fft2: n fields of h x w points and blocks x size channels; and of complex_linear: rows
- * of blocks x (in, out) complex numbers. */
-struct wl_fourier_size {
-    int64_t n, h, w, modes, blocks, size;
-};
-struct wl_fourier_size wl_fourier_size(const struct wl_node *n);
-struct wl_complex_size {
-    int64_t rows, blocks, in, out;
-};
-struct wl_complex_size wl_complex_size(const struct wl_node *n);
-
-/* The sizes of patches and from_patches: images [N,C,H,W] in patches of `side`. */
-struct wl_patch_size {
-    int64_t n, c, h, w, side;
-};
-struct wl_patch_size wl_patch_size(const struct wl_node *n);
 
 /* Flop of one forward pass over the whole batch; backward by weights and by data take as many each. */
 double wl_node_flops(const struct wl_node *n);

@@ -18,28 +18,18 @@ const char *wl_op_name(enum wl_op op)
         [WL_OP_DENSE] = "dense",
         [WL_OP_SEGMENT_SUM] = "segment_sum",
         [WL_OP_FILTER_CONV] = "filter_conv",
-        [WL_OP_PATCHES] = "patches",
-        [WL_OP_FROM_PATCHES] = "from_patches",
-        [WL_OP_POSITION] = "position",
-        [WL_OP_FFT2] = "fft2",
-        [WL_OP_INVERSE_FFT2] = "inverse_fft2",
-        [WL_OP_COMPLEX_LINEAR] = "complex_linear",
         [WL_OP_CROSS_ENTROPY] = "cross_entropy",
         [WL_OP_MEAN_SQUARE] = "mean_square",
-        [WL_OP_RELATIVE_L2] = "relative_l2",
     };
     return names[op];
 }
 
-bool wl_op_is_loss(enum wl_op op)
-{
-    return op == WL_OP_CROSS_ENTROPY || op == WL_OP_MEAN_SQUARE || op == WL_OP_RELATIVE_L2;
-}
+bool wl_op_is_loss(enum wl_op op) { return op == WL_OP_CROSS_ENTROPY || op == WL_OP_MEAN_SQUARE; }
 
 static const char *dims_text(struct wl_graph *g, const struct wl_tensor *t) { return wl_dims_text(g->arena, &t->dims); }
 
 /* Every operation reads f32 values; losses read their second input otherwise and check it themselves. */
-bool wl_node_reads_f32(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t)
+static bool check_f32(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t)
 {
     if (t->dtype == WL_F32) return true;
     wl_graph_fail(g, "%s: %s reads f32, %s is %s", n->name, wl_op_name(n->op), t->name, wl_dtype_name(t->dtype));
@@ -48,7 +38,7 @@ bool wl_node_reads_f32(struct wl_graph *g, const struct wl_node *n, const struct
 
 static bool check_image(struct wl_graph *g, const struct wl_node *n)
 {
-    if (!wl_node_reads_f32(g, n, n->in[0])) return false;
+    if (!check_f32(g, n, n->in[0])) return false;
     if (n->in[0]->dims.n == 4) return true;
     wl_graph_fail(g, "%s: %s needs an input [N,C,H,W], %s is %s", n->name, wl_op_name(n->op), n->in[0]->name,
                   dims_text(g, n->in[0]));
@@ -133,7 +123,7 @@ struct wl_tensor *wl_batch_norm(struct wl_graph *g, const char *name, struct wl_
 struct wl_tensor *wl_relu(struct wl_graph *g, const char *name, struct wl_tensor *x)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_RELU, name, x, NULL);
-    wl_node_reads_f32(g, n, x);
+    check_f32(g, n, x);
     n->relu = true;
     return wl_node_out(g, n, &x->dims);
 }
@@ -142,7 +132,7 @@ static struct wl_tensor *add(struct wl_graph *g, const char *name, struct wl_ten
 {
     struct wl_node *n = wl_node_new(g, WL_OP_ADD, name, a, b);
     n->relu = relu;
-    if (wl_node_reads_f32(g, n, a) && wl_node_reads_f32(g, n, b) && !wl_dims_equal(&a->dims, &b->dims))
+    if (check_f32(g, n, a) && check_f32(g, n, b) && !wl_dims_equal(&a->dims, &b->dims))
         wl_graph_fail(g, "%s: add of %s %s and %s %s", n->name, a->name, dims_text(g, a), b->name, dims_text(g, b));
     return wl_node_out(g, n, &a->dims);
 }
@@ -168,7 +158,7 @@ struct wl_tensor *wl_concat(struct wl_graph *g, const char *name, struct wl_tens
     for (int i = 1; i < n_inputs; i++) {
         n->in[i] = x[i];
         x[i]->readers++;
-        if (!wl_node_reads_f32(g, n, x[i])) return failed(g, n);
+        if (!check_f32(g, n, x[i])) return failed(g, n);
         like.d[1] = x[i]->dims.d[1];
         if (!wl_dims_equal(&x[i]->dims, &like)) {
             wl_graph_fail(g, "%s: concat of %s %s and %s %s", n->name, x[0]->name, dims_text(g, x[0]), x[i]->name,
@@ -208,7 +198,7 @@ struct wl_tensor *wl_avg_pool(struct wl_graph *g, const char *name, struct wl_te
 struct wl_tensor *wl_dropout(struct wl_graph *g, const char *name, struct wl_tensor *x, double p)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_DROPOUT, name, x, NULL);
-    wl_node_reads_f32(g, n, x);
+    check_f32(g, n, x);
     if (!(p >= 0 && lround(p * WL_DROP_STEPS) < WL_DROP_STEPS))
         wl_graph_fail(g, "%s: dropout with probability %g, expected 0 <= p < 1", n->name, p);
     n->u.drop = p;
@@ -218,7 +208,7 @@ struct wl_tensor *wl_dropout(struct wl_graph *g, const char *name, struct wl_ten
 struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t features)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_LINEAR, name, x, NULL);
-    if (!wl_node_reads_f32(g, n, x)) return failed(g, n);
+    if (!check_f32(g, n, x)) return failed(g, n);
     if (x->dims.n < 2) {
         wl_graph_fail(g, "%s: linear needs an input [N,...], %s is %s", n->name, x->name, dims_text(g, x));
         return failed(g, n);
@@ -248,7 +238,7 @@ static struct wl_node *loss_node(struct wl_graph *g, enum wl_op op, const char *
                                  struct wl_tensor *with, struct wl_loss loss)
 {
     struct wl_node *n = wl_node_new(g, op, name, x, with);
-    wl_node_reads_f32(g, n, x);
+    check_f32(g, n, x);
     if (with->gradient) wl_graph_fail(g, "%s: %s has no gradient by %s", n->name, wl_op_name(op), with->name);
     if (loss.weight == 0) loss.weight = 1;
     n->u.loss = loss;
@@ -266,27 +256,14 @@ struct wl_tensor *wl_cross_entropy(struct wl_graph *g, const char *name, struct 
     return wl_node_out(g, n, &WL_DIMS(1));
 }
 
-/* A loss between two tensors of one shape. */
-static struct wl_tensor *distance(struct wl_graph *g, enum wl_op op, const char *name, struct wl_tensor *x,
-                                  struct wl_tensor *target, struct wl_loss loss)
-{
-    struct wl_node *n = loss_node(g, op, name, x, target, loss);
-    if (wl_node_reads_f32(g, n, target) && !wl_dims_equal(&x->dims, &target->dims))
-        wl_graph_fail(g, "%s: %s of %s %s and %s %s", n->name, wl_op_name(op), x->name, dims_text(g, x), target->name,
-                      dims_text(g, target));
-    return wl_node_out(g, n, &WL_DIMS(1));
-}
-
 struct wl_tensor *wl_mean_square(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *target,
                                  struct wl_loss loss)
 {
-    return distance(g, WL_OP_MEAN_SQUARE, name, x, target, loss);
-}
-
-struct wl_tensor *wl_relative_l2(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *target,
-                                 struct wl_loss loss)
-{
-    return distance(g, WL_OP_RELATIVE_L2, name, x, target, loss);
+    struct wl_node *n = loss_node(g, WL_OP_MEAN_SQUARE, name, x, target, loss);
+    if (check_f32(g, n, target) && !wl_dims_equal(&x->dims, &target->dims))
+        wl_graph_fail(g, "%s: mean_square of %s %s and %s %s", n->name, x->name, dims_text(g, x), target->name,
+                      dims_text(g, target));
+    return wl_node_out(g, n, &WL_DIMS(1));
 }
 
 static struct wl_window window(const struct wl_node *n, const int64_t kernel[2], const int64_t stride[2],
@@ -333,8 +310,7 @@ int64_t wl_concat_offset(const struct wl_node *n, int i)
 
 double wl_node_flops(const struct wl_node *n)
 {
-    double outputs = (double)wl_dims_count(&n->out->dims);
-    if (n->op == WL_OP_COMPLEX_LINEAR) return 4 * outputs * (double)n->par[0]->dims.d[2]; /* 4 real products for one */
     if (n->op != WL_OP_CONV && n->op != WL_OP_LINEAR) return 0;
+    double outputs = (double)wl_dims_count(&n->out->dims);
     return 2 * outputs * (double)wl_dims_count(&n->par[0]->dims) / (double)n->par[0]->dims.d[0];
 }

@@ -78,15 +78,8 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_DENSE] = { wl_ref_rows_forward, wl_ref_rows_backward },
     [WL_OP_SEGMENT_SUM] = { wl_ref_rows_forward, wl_ref_rows_backward },
     [WL_OP_FILTER_CONV] = { wl_ref_rows_forward, wl_ref_rows_backward },
-    [WL_OP_PATCHES] = { wl_cpu_map_forward, wl_cpu_map_backward },
-    [WL_OP_FROM_PATCHES] = { wl_cpu_map_forward, wl_cpu_map_backward },
-    [WL_OP_FFT2] = { wl_cpu_map_forward, wl_cpu_map_backward },
-    [WL_OP_INVERSE_FFT2] = { wl_cpu_map_forward, wl_cpu_map_backward },
-    [WL_OP_POSITION] = { wl_cpu_position_forward, wl_cpu_position_backward },
-    [WL_OP_COMPLEX_LINEAR] = { wl_cpu_complex_forward, wl_cpu_complex_backward, .keeps_output = true },
     [WL_OP_CROSS_ENTROPY] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
     [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
-    [WL_OP_RELATIVE_L2] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
 };
 
 /* oneDNN computes bf16 with AVX-512 alone; below AVX512_BF16 it widens, multiplies in f32 and rounds by itself. */

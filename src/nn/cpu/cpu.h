@@ -77,11 +77,5 @@ int wl_cpu_concat_forward(struct wl_program *p, const struct wl_node *n, struct 
 int wl_cpu_concat_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_dropout_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_dropout_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_map_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_map_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_position_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_position_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_complex_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_complex_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 
 #endif
