@@ -161,6 +161,7 @@ static int timed_pass(struct wl_train *t, struct wl_train_epoch *r, bool *stop, 
 static int epoch(struct wl_train *t, bool *stop, struct wl_err *e)
 {
     struct wl_train_epoch *r = &t->epochs[t->n_epochs];
+    for (int k = 0; k < WL_PARTS; k++) r->metric[k] = wl_new_array(t->arena, double, t->job->n_metrics);
     r->epoch = t->at.epoch;
     r->whole = t->at.epoch_updates == 0;
     int rc = timed_pass(t, r, stop, e);

@@ -40,6 +40,15 @@ static void mark_start(const struct wl_train *t)
 
 /* ---- the job ---------------------------------------------------------------------------------------------------- */
 
+static int leave(struct wl_train *t, struct wl_err *e)
+{
+    const struct wl_workload *w = t->job->workload;
+    if (!w->finish) return 0;
+    int rc = wl_comm_agree(t->comm, t->comm->rank == 0 ? w->finish(t->job, t->plan, e) : 0, e);
+    t->agreed = rc != 0;
+    return rc;
+}
+
 static int train(struct wl_train *t, struct wl_err *e)
 {
     mark_start(t);
@@ -48,7 +57,8 @@ static int train(struct wl_train *t, struct wl_err *e)
     if (!rc && t->opts->resume) rc = wl_train_resume(t, e);
     wattlaw_mark_phase_end("load");
     if (!rc && t->comm->rank == 0) wl_train_announce(t);
-    return rc ? rc : wl_train_run(t, e);
+    if (!rc) rc = wl_train_run(t, e);
+    return rc ? rc : leave(t, e);
 }
 
 static const char *status_word(int rc) { return rc == 0 ? "ok" : rc == WL_EINTR ? "interrupted" : "failed"; }

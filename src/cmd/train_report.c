@@ -26,6 +26,14 @@ static struct totals sum_up(const struct wl_train *t)
 
 static double rate(double samples, double time_s) { return time_s > 0 ? samples / time_s : NAN; }
 
+/* "12.5 samples/s, 6400 tokens/s" */
+static const char *speed(const struct wl_job *j, double samples, double time_s, struct wl_arena *a)
+{
+    const double per_s = rate(samples, time_s);
+    const char *text = wl_strf(a, "%.1f samples/s", per_s);
+    return j->items ? wl_strf(a, "%s, %.4g %s/s", text, per_s * j->sample_items, j->items) : text;
+}
+
 /* ---- for people ------------------------------------------------------------------------------------------------- */
 
 /* In front of the heads of columns. */
@@ -82,13 +90,14 @@ static void print_table(const struct wl_train *t)
     wl_table_print(&table, stdout, 0); /* columns without a number are left out */
 }
 
-static void add_values(struct wl_text *text, const struct wl_job *j, const double *values)
+/* What there is of a part: "BEFORE loss 2.1, top-1 30 %". */
+static void add_values(struct wl_text *text, const char *before, const struct wl_job *j, const double *values)
 {
     for (size_t i = 0; i < j->n_metrics; i++) {
         const struct wl_metric *m = &j->metrics[i];
         if (!m->words || isnan(values[i])) continue;
-        wl_text_addf(text, "%s%s %.4g%s%s", i ? ", " : " ", m->words, shown(m, values[i]), m->sign ? " " : "",
-                     sign_of(m));
+        wl_text_addf(text, "%s %s %.4g%s%s", before, m->words, shown(m, values[i]), m->sign ? " " : "", sign_of(m));
+        before = ",";
     }
 }
 
@@ -96,11 +105,10 @@ void wl_train_log_epoch(const struct wl_train *t, const struct wl_train_epoch *r
 {
     struct wl_arena *once = wl_arena_new(NULL);
     struct wl_text text = WL_TEXT(once);
-    add_values(&text, t->job, r->metric[WL_PART_TRAIN]);
-    if (t->val) wl_text_add(&text, "; validation");
-    if (t->val) add_values(&text, t->job, r->metric[WL_PART_VAL]);
-    wl_log(WL_INFO, "train", "epoch %lld/%lld:%s; %.2f s, %.1f samples/s", (long long)r->epoch,
-           (long long)t->opts->epochs, text.s, r->time_s, rate((double)r->samples, r->time_s));
+    add_values(&text, ":", t->job, r->metric[WL_PART_TRAIN]);
+    add_values(&text, "; validation", t->job, r->metric[WL_PART_VAL]);
+    wl_log(WL_INFO, "train", "epoch %lld/%lld%s; %.2f s, %s", (long long)r->epoch, (long long)t->opts->epochs, text.s,
+           r->time_s, speed(t->job, (double)r->samples, r->time_s, once));
     wl_arena_free(once);
 }
 
@@ -162,10 +170,9 @@ static void print_text(const struct wl_train *t, bool interrupted)
     if (t->n_epochs) print_table(t);
     bool part = t->n_epochs && !t->epochs[0].whole;
     if (part) puts("* from where it was resumed: time and samples are of a part of the epoch");
-    printf("\n%s %zu epoch%s: %lld updates, %lld samples in %s, %.1f samples/s\n",
-           interrupted ? "interrupted after" : "trained", t->n_epochs, t->n_epochs == 1 ? "" : "s",
-           (long long)s.updates, (long long)s.samples, wl_human_time(t->arena, s.time_s),
-           rate((double)s.samples, s.time_s));
+    printf("\n%s %zu epoch%s: %lld updates, %lld samples in %s, %s\n", interrupted ? "interrupted after" : "trained",
+           t->n_epochs, t->n_epochs == 1 ? "" : "s", (long long)s.updates, (long long)s.samples,
+           wl_human_time(t->arena, s.time_s), speed(j, (double)s.samples, s.time_s, t->arena));
     printf("memory %s a worker, %s of it in huge pages\n", wl_human_bytes(t->arena, (double)info.total_bytes),
            wl_human_bytes(t->arena, (double)wl_plan_huge_bytes(t->plan)));
     int64_t bad = wl_feed_bad(t->train);

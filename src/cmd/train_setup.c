@@ -130,12 +130,13 @@ static void find_inputs(struct wl_train *t)
     for (int i = 0; i < j->train->buffers; i++) t->inputs[i] = wl_plan_input(t->plan, j->inputs[i]);
 }
 
-static void make_epochs(struct wl_train *t)
+static int init(struct wl_train *t, struct wl_err *e)
 {
-    const size_t n = (size_t)t->opts->epochs, metrics = t->job->n_metrics;
-    t->epochs = wl_new_array(t->arena, struct wl_train_epoch, n);
-    for (size_t i = 0; i < n; i++)
-        for (int k = 0; k < WL_PARTS; k++) t->epochs[i].metric[k] = wl_new_array(t->arena, double, metrics);
+    const struct wl_workload *w = t->job->workload;
+    if (!w->init) return 0;
+    int rc = wl_comm_agree(t->comm, w->init(t->job, t->plan, e), e);
+    t->agreed = rc != 0;
+    return rc;
 }
 
 int wl_train_setup(struct wl_train *t, struct wl_err *e)
@@ -150,7 +151,7 @@ int wl_train_setup(struct wl_train *t, struct wl_err *e)
     rc = wl_train_plan(&t->plan, g, o, false, t->comm, t->arena, e);
     if (rc) return rc;
     find_inputs(t);
-    make_epochs(t);
+    t->epochs = wl_new_array(t->arena, struct wl_train_epoch, (size_t)o->epochs);
     t->at = (struct wl_train_at) { .epoch = 1 };
-    return 0;
+    return init(t, e);
 }

@@ -8,8 +8,7 @@
 #include "data/data.h"
 #include "nn/nn.h"
 
-/* ---- options ------------------------------------------------------------------------------------------------------
- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* What every workload is asked (train_options.c). A workload's own options follow in a struct that starts with this
  * one. Numbers that are 0, reals that are NAN and texts that are NULL take the workload's default. */
@@ -44,8 +43,7 @@ struct wl_train_defaults {
     double momentum, weight_decay;
 };
 
-/* ---- metrics ------------------------------------------------------------------------------------------------------
- */
+/* ---- metrics ----------------------------------------------------------------------------------------------------- */
 
 /* What is added up over the batches of a pass and over the ranks: first what the engine counts, then a workload's own
  * sums, which come from the outputs of evaluations; in a training pass these are NAN. */
@@ -72,8 +70,7 @@ struct wl_metric {
 /* sum[m->at] / sum[WL_SUM_COUNTED] */
 double wl_metric_mean(const struct wl_metric *m, const double *sum);
 
-/* ---- one training of a workload, as this rank sees it -------------------------------------------------------------
- */
+/* ---- one training of a workload, as this rank sees it ------------------------------------------------------------ */
 
 /* Something that the training is about, known from the options (`begin`) or from the data (`open`). */
 struct wl_fact {
@@ -119,8 +116,7 @@ struct wl_job {
 void wl_job_fact(struct wl_job *j, const char *name, int64_t value);
 void wl_job_fact_text(struct wl_job *j, const char *name, const char *text);
 
-/* ---- the table ----------------------------------------------------------------------------------------------------
- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 struct wl_workload {
     const char *name, *help;
@@ -141,6 +137,13 @@ struct wl_workload {
 
     /* Adds the network for opts->local_batch samples to an empty graph. */
     int (*build)(struct wl_job *j, struct wl_graph *g, struct wl_err *e);
+
+    /* (optional) Replaces first values of parameters, on every rank alike; a checkpoint that is taken up replaces them
+     * in turn. */
+    int (*init)(const struct wl_job *j, struct wl_plan *plan, struct wl_err *e);
+
+    /* (optional) On rank 0 behind the last epoch: what a training leaves beside its checkpoints. */
+    int (*finish)(const struct wl_job *j, struct wl_plan *plan, struct wl_err *e);
 
     /* (optional) Behind each evaluation of a batch of n samples: adds to the own sums from inputs and outputs of the
      * plan. */

@@ -19,8 +19,7 @@ struct images {
     int64_t classes;
 };
 
-/* ---- options ------------------------------------------------------------------------------------------------------
- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* Frey et al. 2022, arXiv:2201.12423, section 2: ten epochs of SGD in mixed precision with a rate of 1e-5 and 256
  * samples a GPU, whatever the number of GPUs. Momentum and weight decay are not given there: the network's own stay.
@@ -58,8 +57,7 @@ static const struct wl_opt rows[] = {
 
 static const struct options *options_of(const struct wl_job *j) { return (const struct options *)j->opts; }
 
-/* ---- what is reported ----------------------------------------------------------------------------------------------
- */
+/* ---- what is reported -------------------------------------------------------------------------------------------- */
 
 static const struct wl_metric metrics[] = {
     { "loss", "nat", false, "loss", NULL, 0, wl_metric_mean, WL_SUM_LOSS },
@@ -84,8 +82,7 @@ static int begin(struct wl_job *j, struct wl_err *e)
     return 0;
 }
 
-/* ---- data and graph ------------------------------------------------------------------------------------------------
- */
+/* ---- data and graph ---------------------------------------------------------------------------------------------- */
 
 static int open_part(struct wl_job *j, bool train, struct wl_images **l, struct wl_err *e)
 {
@@ -144,8 +141,7 @@ static int build(struct wl_job *j, struct wl_graph *g, struct wl_err *e)
     return 0;
 }
 
-/* ---- the networks --------------------------------------------------------------------------------------------------
- */
+/* ---- the networks ------------------------------------------------------------------------------------------------ */
 
 /* lr_256: of a global batch of 256. */
 #define SGD(batch, lr_256, decay)                                                                                \

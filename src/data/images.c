@@ -22,8 +22,7 @@ struct reader {
 
 static const struct wl_images *images_of(const struct wl_set *s) { return (const struct wl_images *)s->own; }
 
-/* ---- one picture --------------------------------------------------------------------------------------------------
- */
+/* ---- one picture ------------------------------------------------------------------------------------------------- */
 
 /* Such pictures are enlarged, as torchvision does it; many of them are rather another data set or a wrong size. */
 static void note_small(struct wl_images *l, const char *name, int width, int height)
@@ -80,8 +79,7 @@ static void pad(const struct wl_set *s, void *const *at)
     *(int32_t *)at[1] = -1;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------
- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static void reader_release(void *what)
 {

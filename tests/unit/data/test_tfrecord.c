@@ -59,8 +59,7 @@ static void write_shard(const struct place *p, const char *name, const struct wl
     assert_int_equal(fclose(f), 0);
 }
 
-/* ---- the format ---------------------------------------------------------------------------------------------------
- */
+/* ---- the format -------------------------------------------------------------------------------------------------- */
 
 static void copy_fixture(const struct place *p, const char *name)
 {

@@ -85,8 +85,9 @@ static const struct wl_set_ops walks = { .noun = "walk", .fill = fill };
 
 struct options {
     struct wl_train_opts train;
-    const char *data;
+    const char *data, *save;
     int64_t hidden;
+    double bias;
 };
 
 static const struct wl_opt_preset recipes[] = { { "quick", "epochs=3 lr=0.02 hidden=9" }, { NULL, NULL } };
@@ -96,6 +97,8 @@ static const struct wl_opt rows[] = {
     { "recipe", WL_CHOICE, .offset = offsetof(struct options, train.recipe), .choices = "quick", .presets = recipes,
       .help = "values for other options" },
     { "hidden", WL_INT, .offset = offsetof(struct options, hidden), "16", 1, 1000, .help = "width of the network" },
+    { "bias", WL_REAL, .offset = offsetof(struct options, bias), .help = "of the answer, at the start" },
+    { "save", WL_STR, .offset = offsetof(struct options, save), .help = "file for that bias at the end" },
     WL_OPT_END,
 };
 
@@ -160,6 +163,29 @@ static int build(struct wl_job *j, struct wl_graph *g, struct wl_err *e)
     return wl_graph_check(g, e);
 }
 
+static size_t find_bias(const struct wl_plan *plan)
+{
+    size_t i = 0;
+    while (!wl_streq(wl_plan_state(plan, i).name, "fc1.bias")) i++;
+    return i;
+}
+
+static int init(const struct wl_job *j, struct wl_plan *plan, struct wl_err *e)
+{
+    const float bias = (float)((const struct options *)j->opts)->bias;
+    return isnan(bias) ? 0 : wl_plan_state_write(plan, find_bias(plan), &bias, e);
+}
+
+static int finish(const struct wl_job *j, struct wl_plan *plan, struct wl_err *e)
+{
+    const char *path = ((const struct options *)j->opts)->save;
+    float bias;
+    int rc = path ? wl_plan_state_read(plan, find_bias(plan), &bias, e) : 0;
+    if (rc || !path) return rc;
+    const char *text = wl_strf(j->arena, "%.9g", (double)bias);
+    return wl_file_write(path, text, strlen(text), e);
+}
+
 static void observe(const struct wl_job *j, struct wl_plan *plan, int64_t n, double *own_sums)
 {
     const struct own *own = j->own;
@@ -181,6 +207,8 @@ static const struct wl_workload workload = {
     .open = open_data,
     .assume = assume,
     .build = build,
+    .init = init,
+    .finish = finish,
     .observe = observe,
 };
 
@@ -324,6 +352,37 @@ static void test_options(void **state)
                            "64 training walks make no global batch of 120"));
 }
 
+/* Every name that the options offer is known to those who get it. */
+static void test_choices(void **state)
+{
+    struct place *p = *state;
+    static const char *const names[] = { "optimizer", "lr-schedule" };
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        struct wl_strs choices = wl_split(p->arena, wl_opts_find(wl_train_rows, names[i])->choices, '|');
+        assert_true(choices.n >= 3);
+        for (size_t k = 0; k < choices.n; k++)
+            results(p, wl_strf(p->arena, "--epochs 1 --%s %s", names[i], choices.v[k]));
+    }
+}
+
+/* First values from elsewhere, and what is left at the end; a checkpoint has its own. */
+static void test_ends(void **state)
+{
+    struct place *p = *state;
+    const char *options = wl_strf(p->arena, "--lr 0 --save %s/bias --checkpoint-dir %s/c", p->dir, p->dir);
+    const char *path = wl_path_join(p->arena, p->dir, "bias");
+    char *text;
+    struct wl_err e;
+    results(p, wl_strf(p->arena, "--epochs 1 --workers 2 --bias 0.75 %s", options));
+    assert_int_equal(wl_file_read(path, 100, &text, NULL, p->arena, &e), 0);
+    assert_string_equal(text, "0.75");
+    results(p, wl_strf(p->arena, "--epochs 2 --resume --bias 0.5 %s", options));
+    assert_int_equal(wl_file_read(path, 100, &text, NULL, p->arena, &e), 0);
+    assert_string_equal(text, "0.75");
+    const char *said = run(p, "--data here --quiet --epochs 1 --save /nowhere/bias", 1);
+    assert_non_null(strstr(said, "/nowhere/bias"));
+}
+
 /* What people read. */
 static void test_words(void **state)
 {
@@ -345,6 +404,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ranks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_resume, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_choices, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_words, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
