@@ -1,6 +1,163 @@
-/* Batch norm, with the relu behind it in the same pass. oneDNN keeps the relu's mask in a workspace, so backward does
- * not need the output. */
+/* Batch norm, with what follows it in the same pass over memory: its relu, or the sum that alone reads it with that
+ * one's relu. Backward knows from x or from the result what the relu let through, so no mask is kept. */
+#include "nn/cpu/norm.h"
+
 #include "nn/cpu/cpu.h"
+#include "nn/threads.h"
+
+enum { NONE = -1 };
+
+/* A step's call, and which of its uses are the call's values. */
+struct own {
+    struct wl_norm_call call;
+    int x, z, y, gamma, beta, mean, var, room, dy, d, dx, dgamma, dbeta;
+};
+
+static int reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
+{
+    if (!b) return NONE;
+    wl_reads(p, s, b);
+    return s->n_uses - 1;
+}
+
+static int writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
+{
+    if (!b) return NONE;
+    wl_writes(p, s, b);
+    return s->n_uses - 1;
+}
+
+static void *at(const struct wl_step *s, const struct wl_run *r, int use)
+{
+    return use == NONE ? NULL : wl_use_at(s, r, use);
+}
+
+static struct wl_norm_call call_of(const struct wl_step *s, const struct wl_run *r)
+{
+    const struct own *o = s->own;
+    struct wl_norm_call c = o->call;
+    c.x = at(s, r, o->x);
+    c.z = at(s, r, o->z);
+    c.y = at(s, r, o->y);
+    c.gamma = at(s, r, o->gamma);
+    c.beta = at(s, r, o->beta);
+    c.mean = at(s, r, o->mean);
+    c.var = at(s, r, o->var);
+    c.room = at(s, r, o->room);
+    c.dy = at(s, r, o->dy);
+    c.d = at(s, r, o->d);
+    c.dx = at(s, r, o->dx);
+    c.dgamma = at(s, r, o->dgamma);
+    c.dbeta = at(s, r, o->dbeta);
+    return c;
+}
+
+static int run_train(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    (void)e;
+    const struct wl_norm_call c = call_of(s, r);
+    wl_norm_train(&c);
+    return 0;
+}
+
+static int run_eval(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    (void)e;
+    const struct wl_norm_call c = call_of(s, r);
+    wl_norm_eval(&c);
+    return 0;
+}
+
+static int run_backward(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    (void)e;
+    const struct wl_norm_call c = call_of(s, r);
+    wl_norm_backward(&c);
+    return 0;
+}
+
+/* ---- lowering ---- */
+
+/* A norm on its way into the program. */
+struct norm {
+    const struct wl_node *n, *sum; /* sum NULL: nothing is added */
+    struct wl_md_rows rows;
+    struct wl_buf *x, *z, *y, *gamma, *beta, *mean, *var;
+};
+
+static struct wl_step *emit(struct wl_program *p, const struct norm *b, const char *what, unsigned when,
+                            int (*run)(const struct wl_step *, const struct wl_run *, struct wl_err *))
+{
+    const struct wl_norm_kernels *k = wl_norm_avx512(b->rows.type);
+    struct own *o = wl_new(p->arena, struct own);
+    *o = (struct own) { { .rows = b->rows, .kernels = k ? k : wl_norm_plain(b->rows.type), .eps = b->n->u.norm.eps },
+                        .z = NONE,
+                        .y = NONE,
+                        .room = NONE,
+                        .dy = NONE,
+                        .d = NONE,
+                        .dx = NONE,
+                        .dgamma = NONE,
+                        .dbeta = NONE };
+    struct wl_step *s = wl_emit(p, b->n, what, when, run);
+    s->own = o;
+    s->implementation = o->call.kernels->name;
+    o->x = reads(p, s, b->x);
+    o->gamma = reads(p, s, b->gamma);
+    o->beta = reads(p, s, b->beta);
+    return s;
+}
+
+static struct wl_buf *room(struct wl_program *p, const struct norm *b)
+{
+    const size_t bytes = wl_norm_room(&b->rows, omp_get_max_threads());
+    return bytes ? wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS((int64_t)(bytes / sizeof(float)))) : NULL;
+}
+
+static void emit_forward(struct wl_program *p, const struct norm *b, unsigned when)
+{
+    struct wl_step *s = emit(p, b, b->sum ? "forward, add" : "forward", when, when == WL_TRAIN ? run_train : run_eval);
+    struct own *o = s->own;
+    o->call.relu = (b->sum ? b->sum : b->n)->relu;
+    o->mean = when == WL_TRAIN ? writes(p, s, b->mean) : reads(p, s, p->value[b->n->stat[0]->id]);
+    o->var = when == WL_TRAIN ? writes(p, s, b->var) : reads(p, s, p->value[b->n->stat[1]->id]);
+    o->z = reads(p, s, b->z);
+    o->y = writes(p, s, b->y);
+    if (when == WL_TRAIN) o->room = writes(p, s, room(p, b));
+}
+
+/* x as rows, through a plain copy where its layout has none. */
+static int find_rows(struct wl_program *p, struct norm *b, struct wl_err *e)
+{
+    wl_md md;
+    int rc = wl_cpu_layout(p, b->x, &md, e);
+    if (rc || wl_md_rows(md, &b->x->dims, &b->rows)) return rc;
+    rc = wl_md_plain(wl_cpu_of(p), &md, b->x->dtype, &b->x->dims, e);
+    if (!rc) rc = wl_cpu_in_layout(p, b->n, b->x, md, &b->x, e);
+    if (!rc) WL_CHECK(wl_md_rows(md, &b->x->dims, &b->rows));
+    return rc;
+}
+
+static const struct wl_tensor *other_term(const struct wl_node *sum, const struct wl_node *norm)
+{
+    return sum->in[sum->in[0] == norm->out];
+}
+
+/* The sum that may be computed with the norm: it alone reads it, and its other term stands in the same layout. */
+static int find_sum(struct wl_program *p, struct norm *b, struct wl_err *e)
+{
+    const struct wl_node *n = b->n, *sum = wl_may_overwrite(p, n->out) ? wl_only_reader(p->graph, n->out) : NULL;
+    if (!sum || sum->op != WL_OP_ADD || n->relu) return 0;
+    struct wl_buf *z = p->value[other_term(sum, n)->id];
+    wl_md mine, others;
+    if (!z) return 0;
+    int rc = wl_cpu_layout(p, b->x, &mine, e);
+    if (!rc) rc = wl_cpu_layout(p, z, &others, e);
+    if (rc || !wl_md_equal(mine, others)) return rc;
+    b->sum = sum;
+    b->z = z;
+    return 0;
+}
 
 static struct wl_buf *vector(struct wl_program *p, const struct wl_tensor *t)
 {
@@ -12,87 +169,66 @@ static struct wl_buf *param(struct wl_program *p, const struct wl_tensor *t)
     return wl_param_new(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
 }
 
-struct norm {
-    struct wl_buf *x, *y, *gamma, *beta, *mean, *var, *mask;
-};
-
-static int train_step(struct wl_program *p, const struct wl_node *n, wl_md x, struct norm *b, struct wl_err *e)
-{
-    dnnl_primitive_desc_t pd;
-    int rc = wl_pd_norm(wl_cpu_of(p), &pd, true, n->relu, n->u.norm.eps, x, e);
-    if (rc) return rc;
-    wl_md mask = n->relu ? wl_pd_md(pd, DNNL_ARG_WORKSPACE) : NULL;
-    b->mean = vector(p, n->stat[0]);
-    b->var = vector(p, n->stat[1]);
-    if (mask) b->mask = wl_cpu_buf(p, mask, &n->out->dims);
-    rc = wl_cpu_emit(p, n, "forward", WL_TRAIN, pd,
-                     (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, b->x, false },
-                                             { DNNL_ARG_SCALE, b->gamma, false },
-                                             { DNNL_ARG_SHIFT, b->beta, false },
-                                             { DNNL_ARG_MEAN, b->mean, true },
-                                             { DNNL_ARG_VARIANCE, b->var, true },
-                                             { DNNL_ARG_WORKSPACE, b->mask, true },
-                                             { DNNL_ARG_DST, b->y, true },
-                                             { 0 } },
-                     e);
-    p->kept[n->out->id] = (struct wl_kept) { .buf = { b->mean, b->var, b->mask }, .own = pd };
-    if (!rc) wl_emit_moments(p, n, b->mean, b->var);
-    return rc;
-}
-
-static int eval_step(struct wl_program *p, const struct wl_node *n, wl_md x, const struct norm *b, struct wl_err *e)
-{
-    dnnl_primitive_desc_t pd;
-    int rc = wl_pd_norm(wl_cpu_of(p), &pd, false, n->relu, n->u.norm.eps, x, e);
-    return rc ? rc
-              : wl_cpu_emit(p, n, "forward", WL_EVAL, pd,
-                            (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, b->x, false },
-                                                    { DNNL_ARG_SCALE, b->gamma, false },
-                                                    { DNNL_ARG_SHIFT, b->beta, false },
-                                                    { DNNL_ARG_MEAN, p->value[n->stat[0]->id], false },
-                                                    { DNNL_ARG_VARIANCE, p->value[n->stat[1]->id], false },
-                                                    { DNNL_ARG_DST, b->y, true },
-                                                    { 0 } },
-                            e);
-}
-
 int wl_cpu_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    struct norm b = { .x = p->value[n->in[0]->id], .gamma = param(p, n->par[0]), .beta = param(p, n->par[1]) };
-    wl_md x;
-    int rc = wl_cpu_layout(p, b.x, &x, e);
+    struct norm b = { .n = n, .x = p->value[n->in[0]->id], .gamma = param(p, n->par[0]), .beta = param(p, n->par[1]) };
+    int rc = find_rows(p, &b, e);
+    if (!rc) rc = find_sum(p, &b, e);
     if (rc) return rc;
     wl_statistics_new(p, n);
-    b.y = p->value[n->out->id] = wl_buf_like(p, b.x);
-    if (p->train) rc = train_step(p, n, x, &b, e);
-    return rc ? rc : eval_step(p, n, x, &b, e);
+    b.y = b.sum && wl_may_overwrite(p, other_term(b.sum, n)) ? b.z : wl_buf_like(p, b.x);
+    p->value[n->out->id] = b.y;
+    if (b.sum) {
+        p->value[b.sum->out->id] = b.y;
+        p->kept[b.sum->out->id].own = n;
+    }
+    if (p->train) {
+        b.mean = vector(p, n->stat[0]);
+        b.var = vector(p, n->stat[1]);
+        p->kept[n->out->id] = (struct wl_kept) { .buf = { b.x, b.mean, b.var } };
+        emit_forward(p, &b, WL_TRAIN);
+        wl_emit_moments(p, n, b.mean, b.var);
+    }
+    emit_forward(p, &b, WL_EVAL);
+    return 0;
+}
+
+/* `out` is the norm's result or its sum's. */
+static int backward(struct wl_program *p, const struct wl_node *n, const struct wl_node *sum, struct wl_err *e)
+{
+    const struct wl_tensor *out = (sum ? sum : n)->out, *other = sum ? other_term(sum, n) : NULL;
+    const bool last = wl_gradient_last_holder(p, out), of_y = sum && sum->relu;
+    struct wl_buf *const *kept = p->kept[n->out->id].buf, *dy = p->gradient[out->id];
+    struct wl_buf *d = !of_y ? NULL : last ? dy : wl_buf_like(p, dy);
+    struct wl_buf *dx = !sum && last ? dy : wl_buf_like(p, dy);
+    struct norm b = { .n = n, .x = kept[0], .gamma = p->value[n->par[0]->id], .beta = p->value[n->par[1]->id] };
+    int rc = find_rows(p, &b, e);
+    if (rc) return rc;
+    struct wl_step *s = emit(p, &b, sum ? "backward, add" : "backward", WL_TRAIN, run_backward);
+    struct own *o = s->own;
+    o->call.backward = of_y ? WL_NORM_OF_Y : n->relu ? WL_NORM_OF_X : WL_NORM_LINEAR;
+    o->mean = reads(p, s, kept[1]);
+    o->var = reads(p, s, kept[2]);
+    o->y = of_y ? reads(p, s, p->value[out->id]) : NONE;
+    o->dy = reads(p, s, dy);
+    o->d = writes(p, s, d);
+    o->dx = writes(p, s, dx);
+    o->dgamma = writes(p, s, p->gradient[n->par[0]->id]);
+    o->dbeta = writes(p, s, p->gradient[n->par[1]->id]);
+    o->room = writes(p, s, room(p, &b));
+    if (other && other->gradient) rc = wl_gradient_add(p, n, other, d ? d : dy, e);
+    if (!rc && n->in[0]->gradient) rc = wl_cpu_gradient_add(p, n, n->in[0], dx, e);
+    if (!rc) wl_gradient_done(p, out);
+    return rc;
 }
 
 int wl_cpu_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    const struct wl_kept *kept = &p->kept[n->out->id];
-    struct wl_buf *x = p->value[n->in[0]->id], *dy = p->gradient[n->out->id];
-    struct wl_buf *dx = wl_gradient_last_holder(p, n->out) ? dy : wl_buf_like(p, dy);
-    wl_md md;
-    dnnl_primitive_desc_t pd;
-    int rc = wl_cpu_layout(p, x, &md, e);
-    if (!rc) rc = wl_pd_norm_backward(wl_cpu_of(p), &pd, n->relu, n->u.norm.eps, md, kept->own, e);
-    if (rc) return rc;
-    struct wl_buf *shift = wl_norm_backward_takes_shift ? p->value[n->par[1]->id] : NULL;
-    rc = wl_cpu_emit(p, n, "backward", WL_TRAIN, pd,
-                     (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
-                                             { DNNL_ARG_DIFF_DST, dy, false },
-                                             { DNNL_ARG_MEAN, kept->buf[0], false },
-                                             { DNNL_ARG_VARIANCE, kept->buf[1], false },
-                                             { DNNL_ARG_WORKSPACE, kept->buf[2], false },
-                                             { DNNL_ARG_SCALE, p->value[n->par[0]->id], false },
-                                             { DNNL_ARG_SHIFT, shift, false },
-                                             { DNNL_ARG_DIFF_SRC, dx, true },
-                                             { DNNL_ARG_DIFF_SCALE, p->gradient[n->par[0]->id], true },
-                                             { DNNL_ARG_DIFF_SHIFT, p->gradient[n->par[1]->id], true },
-                                             { 0 } },
-                     e);
-    if (!rc && n->in[0]->gradient) rc = wl_gradient_add(p, n, n->in[0], dx, e);
-    if (!rc) wl_gradient_done(p, n->out);
-    return rc;
+    return backward(p, n, NULL, e);
+}
+
+int wl_cpu_norm_sum_backward(struct wl_program *p, const struct wl_node *sum, const struct wl_node *norm,
+                             struct wl_err *e)
+{
+    return backward(p, norm, sum, e);
 }

@@ -66,6 +66,8 @@ int wl_cpu_linear_forward(struct wl_program *p, const struct wl_node *n, struct 
 int wl_cpu_linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_norm_sum_backward(struct wl_program *p, const struct wl_node *sum, const struct wl_node *norm,
+                             struct wl_err *e); /* of a sum that its norm has computed */
 int wl_cpu_relu_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_eltwise_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);

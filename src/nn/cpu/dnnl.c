@@ -65,6 +65,46 @@ const char *wl_md_name(wl_md md, struct wl_arena *a)
     return t.s;
 }
 
+/* Channels that stand side by side in a pixel, blocks of them, and where a block begins. */
+static bool cut_channels(const struct wl_blocks *b, struct wl_md_rows *r)
+{
+    if (b->n_inner == 1 && b->inner_dims[0] == 1 && b->inner_sizes[0] <= WL_MD_LANES) {
+        r->lanes = r->last_lanes = (int)b->inner_sizes[0];
+        r->block_stride = b->strides[1];
+    } else if (b->n_inner == 0 && b->strides[1] == 1) {
+        r->lanes = WL_MD_LANES;
+        r->last_lanes = (int)((r->channels - 1) % WL_MD_LANES) + 1;
+        r->block_stride = WL_MD_LANES;
+    } else if (b->n_inner == 0) {
+        r->lanes = r->last_lanes = 1;
+        r->block_stride = b->strides[1];
+    } else {
+        return false;
+    }
+    r->blocks = (r->channels + r->lanes - 1) / r->lanes;
+    return true;
+}
+
+/* The distance of pixels, in row-major order; false: there is no single one. */
+static bool pixel_stride(const struct wl_blocks *b, const struct wl_dims *dims, int64_t *out)
+{
+    const int64_t h = dims->d[2], w = dims->d[3];
+    *out = w > 1 ? b->strides[3] : b->strides[2];
+    return h == 1 || w == 1 || b->strides[2] == w * b->strides[3];
+}
+
+bool wl_md_rows(wl_md md, const struct wl_dims *dims, struct wl_md_rows *out)
+{
+    struct wl_blocks b;
+    if (dims->n != 4 || !wl_md_blocks(md, &b)) return false;
+    *out = (struct wl_md_rows) { .type = wl_md_type(md),
+                                 .n = dims->d[0],
+                                 .channels = dims->d[1],
+                                 .area = dims->d[2] * dims->d[3],
+                                 .image_stride = b.strides[0] };
+    return cut_channels(&b, out) && pixel_stride(&b, dims, &out->pixel_stride);
+}
+
 /* ---- primitive descriptors ---- */
 
 const char *wl_pd_implementation(const_dnnl_primitive_desc_t pd)
@@ -113,8 +153,6 @@ dnnl_alg_kind_t wl_dnnl_algorithm(enum wl_conv_algorithm a)
 {
     return a == WL_CONV_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct;
 }
-
-unsigned wl_norm_flags(bool relu) { return dnnl_use_scale | dnnl_use_shift | (relu ? dnnl_fuse_norm_relu : 0u); }
 
 int wl_pd_reorder(struct wl_cpu *c, dnnl_primitive_desc_t *pd, wl_md from, wl_md to, struct wl_err *e)
 {

@@ -100,28 +100,6 @@ int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass,
     return create(c, pd, s, &d, false, hint, "inner product", e);
 }
 
-int wl_pd_norm(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, bool relu, double eps, wl_md x,
-               struct wl_err *e)
-{
-    dnnl_batch_normalization_desc_t d;
-    dnnl_status_t s =
-        dnnl_batch_normalization_forward_desc_init(&d, train ? dnnl_forward_training : dnnl_forward_inference, x,
-                                                   (float)eps,
-                                                   wl_norm_flags(relu) | (train ? 0u : dnnl_use_global_stats));
-    return create(c, pd, s, &d, false, NULL, "batch normalisation", e);
-}
-
-int wl_pd_norm_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool relu, double eps, wl_md x,
-                        const_dnnl_primitive_desc_t hint, struct wl_err *e)
-{
-    dnnl_batch_normalization_desc_t d;
-    dnnl_status_t s =
-        dnnl_batch_normalization_backward_desc_init(&d, dnnl_backward, x, x, (float)eps, wl_norm_flags(relu));
-    return create(c, pd, s, &d, false, hint, "batch normalisation, backward", e);
-}
-
-const bool wl_norm_backward_takes_shift = true;
-
 int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg_kind_t alg, const struct wl_window *v,
                wl_md src, wl_md dst, struct wl_err *e)
 {

@@ -158,31 +158,6 @@ int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass,
     return wl_pd_created(c, pd, attr, s, "inner product", e);
 }
 
-int wl_pd_norm(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, bool relu, double eps, wl_md x,
-               struct wl_err *e)
-{
-    const dnnl_prop_kind_t kind = train ? dnnl_forward_training : dnnl_forward_inference;
-    const unsigned flags = wl_norm_flags(relu) | (train ? 0u : dnnl_use_global_stats);
-    dnnl_primitive_attr_t attr = NULL;
-    dnnl_status_t s = wl_dnnl_attributes(&attr, false);
-    if (!s)
-        s = dnnl_batch_normalization_forward_primitive_desc_create(pd, c->engine, kind, x, x, (float)eps, flags, attr);
-    return wl_pd_created(c, pd, attr, s, "batch normalisation", e);
-}
-
-int wl_pd_norm_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool relu, double eps, wl_md x,
-                        const_dnnl_primitive_desc_t hint, struct wl_err *e)
-{
-    dnnl_primitive_attr_t attr = NULL;
-    dnnl_status_t s = wl_dnnl_attributes(&attr, false);
-    if (!s)
-        s = dnnl_batch_normalization_backward_primitive_desc_create(pd, c->engine, dnnl_backward, x, x, x, (float)eps,
-                                                                    wl_norm_flags(relu), hint, attr);
-    return wl_pd_created(c, pd, attr, s, "batch normalisation, backward", e);
-}
-
-const bool wl_norm_backward_takes_shift = false;
-
 int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg_kind_t alg, const struct wl_window *v,
                wl_md src, wl_md dst, struct wl_err *e)
 {

@@ -43,6 +43,19 @@ size_t wl_md_bytes(wl_md md);
  * then the blocks: "aBcd16b". "opaque": a kernel's own. */
 const char *wl_md_name(wl_md md, struct wl_arena *a);
 
+/* A layout of [N,C,H,W] as rows of pixels, for kernels of ours: channels are cut into blocks of at most WL_MD_LANES,
+ * which stand side by side in each pixel. Strides are in elements. */
+enum { WL_MD_LANES = 16 };
+struct wl_md_rows {
+    enum wl_dtype type;
+    int64_t n, channels, area;
+    int64_t blocks, image_stride, block_stride, pixel_stride;
+    int lanes, last_lanes; /* of each block, and of the last one; those beyond `channels` are padding */
+};
+
+/* False: the layout is no such one. Plain ones have blocks of one channel, channels-last ones of 16. */
+bool wl_md_rows(wl_md md, const struct wl_dims *dims, struct wl_md_rows *out);
+
 /* The layout that a primitive wants: what is DNNL_ARG_SRC, ..._WORKSPACE, ..._SCRATCHPAD. NULL: it has none. */
 wl_md wl_pd_md(const_dnnl_primitive_desc_t pd, int arg);
 
@@ -70,14 +83,6 @@ int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv
                const struct wl_layouts *l, const_dnnl_primitive_desc_t hint, struct wl_err *e);
 int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, wl_md src, wl_md weights, wl_md bias,
                  wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e);
-int wl_pd_norm(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, bool relu, double eps, wl_md x,
-               struct wl_err *e);
-int wl_pd_norm_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool relu, double eps, wl_md x,
-                        const_dnnl_primitive_desc_t hint, struct wl_err *e);
-/* Whether backward must be given DNNL_ARG_SHIFT, whose value does not matter there: version 2 asks for it, version 3
- * refuses it. */
-extern const bool wl_norm_backward_takes_shift;
-
 int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg_kind_t alg, const struct wl_window *v,
                wl_md src, wl_md dst, struct wl_err *e);
 int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_alg_kind_t alg, const struct wl_window *v,

@@ -31,9 +31,6 @@ struct wl_axes wl_axes_of(const struct wl_window *v);
 
 dnnl_alg_kind_t wl_dnnl_algorithm(enum wl_conv_algorithm a);
 
-/* The flags of a batch normalisation. */
-unsigned wl_norm_flags(bool relu);
-
 /* ---- the version's file ---- */
 
 int wl_md_tagged(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_dims *dims, dnnl_format_tag_t tag,

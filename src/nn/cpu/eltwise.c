@@ -37,12 +37,14 @@ static bool is_padded(const struct wl_buf *b)
     return b->bytes > (size_t)wl_dims_count(&b->dims) * wl_dtype_bytes(b->dtype);
 }
 
-/* Where a layout pads the channels, oneDNN 2.6's sum with a relu behind it gives wrong values in place. */
+/* Nothing is left to do where a norm has added (batch_norm.c). Where a layout pads the channels, oneDNN 2.6's sum with
+ * a relu behind it gives wrong values in place. */
 int wl_cpu_add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *a = p->value[n->in[0]->id], *b = p->value[n->in[1]->id];
     bool over_a = wl_may_overwrite(p, n->in[0]) && !is_padded(a);
     wl_md md;
+    if (p->value[n->out->id]) return 0;
     int rc = wl_cpu_layout(p, a, &md, e);
     if (!rc) rc = wl_cpu_in_layout(p, n, b, md, &b, e);
     if (rc) return rc;
@@ -76,6 +78,8 @@ static int relu_backward(struct wl_program *p, const struct wl_node *n, struct w
 /* Behind the relu, where there is one, each term gets the same gradient: one buffer for both. */
 int wl_cpu_eltwise_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
+    const struct wl_node *norm = p->kept[n->out->id].own;
+    if (norm) return wl_cpu_norm_sum_backward(p, n, norm, e);
     struct wl_buf *d = p->gradient[n->out->id];
     int rc = n->relu ? relu_backward(p, n, &d, e) : 0;
     for (int i = 0; i < 2 && n->in[i] && !rc; i++)

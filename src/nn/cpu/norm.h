@@ -1,0 +1,94 @@
+/* Kernels of batch norm over values in vectors of channels. docs/adr/015 says why they are ours.
+ *
+ * A value [N,C,H,W] is cut into blocks of at most 16 channels, the lanes of a vector; a block of an image is a row of
+ * pixels. Sums over a row run in double, and rows are added up in the order of the images, so that results do not
+ * depend on the number of threads, and one pass over x gives a variance as good as two do:
+ * relative error 1e-16 (mean^2/variance + 1).
+ *
+ * With the statistics of a channel:  y = (x - mean) scale + beta [+ z], then max(0, .) with a relu;
+ * backward, d = dy where y > 0:  dx = of_d d + of_x (x - mean) + shift.  Source: nn/ref/batch_norm.c.
+ */
+#ifndef WL_NN_CPU_NORM_H
+#define WL_NN_CPU_NORM_H
+
+#include "nn/cpu/dnnl_api.h"
+
+enum { WL_NORM_LANES = WL_MD_LANES };
+
+/* A row: `pixels` runs of `lanes` channels, `stride` elements apart. */
+struct wl_norm_row {
+    int64_t pixels, stride;
+    int lanes;
+};
+
+/* Of each lane: two sums over a row, in the forward pass of x and x^2, in the backward pass of d and
+ * d (x - mean). */
+struct wl_norm_sums {
+    double v[2][WL_NORM_LANES];
+};
+
+/* What stands in place of channels that only pad a block is 0. */
+struct wl_norm_line {
+    float mean[WL_NORM_LANES], scale[WL_NORM_LANES], beta[WL_NORM_LANES];
+};
+struct wl_norm_slope {
+    float of_d[WL_NORM_LANES], of_x[WL_NORM_LANES], shift[WL_NORM_LANES];
+};
+
+/* Where backward knows from which elements a relu let through. */
+enum wl_norm_relu {
+    WL_NORM_LINEAR, /* there was none */
+    WL_NORM_OF_X,   /* (x - mean) scale + beta > 0, as the forward pass computed it */
+    WL_NORM_OF_Y    /* y > 0: something was added to it */
+};
+
+/* Pointers to a row's first element, of the kernels' type. */
+struct wl_norm_kernels {
+    const char *name;
+    void (*moments)(const struct wl_norm_row *r, const void *x, struct wl_norm_sums *sums);
+    /* z NULL: nothing is added. y may be z. */
+    void (*apply)(const struct wl_norm_row *r, const struct wl_norm_line *l, bool relu, const void *x, const void *z,
+                  void *y);
+    /* Sums of d and d (x - mean). With WL_NORM_OF_Y writes d too, which may be dy; y and d are not looked at otherwise.
+     */
+    void (*reduce)(const struct wl_norm_row *r, const struct wl_norm_line *l, enum wl_norm_relu relu, const void *x,
+                   const void *y, const void *dy, void *d, struct wl_norm_sums *sums);
+    /* With WL_NORM_OF_X of dy, else of d. dx may be d. */
+    void (*spread)(const struct wl_norm_row *r, const struct wl_norm_line *l, const struct wl_norm_slope *s,
+                   enum wl_norm_relu relu, const void *x, const void *d, void *dx);
+};
+
+/* Plain C (norm_plain.c), and AVX-512 (norm_avx512.c): NULL where the processor has none of it. */
+const struct wl_norm_kernels *wl_norm_plain(enum wl_dtype type);
+const struct wl_norm_kernels *wl_norm_avx512(enum wl_dtype type);
+
+/* ---- whole values (norm.c) ---- */
+
+/* A call of either pass; channels' numbers are f32 [C]. */
+struct wl_norm_call {
+    struct wl_md_rows rows;
+    const struct wl_norm_kernels *kernels;
+    double eps;
+    const void *x;
+    const float *gamma, *beta;
+    float *mean, *var; /* biased; written by the forward pass in training */
+    void *room;        /* wl_norm_room() bytes */
+
+    bool relu; /* forward */
+    const void *z;
+    void *y;
+
+    enum wl_norm_relu backward; /* backward; y as the forward pass left it, for WL_NORM_OF_Y */
+    const void *dy;
+    void *d, *dx; /* d: for WL_NORM_OF_Y */
+    float *dgamma, *dbeta;
+};
+
+/* Bytes for what `threads` threads tell each other; 0: nothing. */
+size_t wl_norm_room(const struct wl_md_rows *rows, int threads);
+
+void wl_norm_train(const struct wl_norm_call *c);
+void wl_norm_eval(const struct wl_norm_call *c);
+void wl_norm_backward(const struct wl_norm_call *c);
+
+#endif
