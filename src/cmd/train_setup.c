@@ -123,11 +123,16 @@ static int build(struct wl_train *t, struct wl_graph *g, struct wl_err *e)
     return rc ? rc : t->job->workload->build(t->job, g, e);
 }
 
-/* The inputs of the plan, which the feeds fill. */
+/* The inputs of the plan, which the feeds fill: as large as the sets take them for. */
 static void find_inputs(struct wl_train *t)
 {
     const struct wl_job *j = t->job;
-    for (int i = 0; i < j->train->buffers; i++) t->inputs[i] = wl_plan_input(t->plan, j->inputs[i]);
+    for (int i = 0; i < j->train->buffers; i++) {
+        const size_t bytes = wl_plan_input_bytes(t->plan, j->inputs[i]);
+        WL_CHECK(wl_set_batch_bytes(j->train, i, t->opts->local_batch) == bytes);
+        WL_CHECK(!j->val || wl_set_batch_bytes(j->val, i, t->opts->local_batch) == bytes);
+        t->inputs[i] = wl_plan_input(t->plan, j->inputs[i]);
+    }
 }
 
 static int init(struct wl_train *t, struct wl_err *e)

@@ -7,6 +7,11 @@
 
 enum { RING = 3 };
 
+size_t wl_set_batch_bytes(const struct wl_set *s, int k, int64_t batch)
+{
+    return s->ops->fill ? s->bytes[k] : s->bytes[k] * (size_t)batch;
+}
+
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 static void feed_release(void *what)
@@ -185,7 +190,8 @@ static int64_t hand_over_samples(const struct wl_feed *f, const struct wl_slot *
 static int64_t hand_over(const struct wl_feed *f, const struct wl_slot *slot, int64_t count, void *const *inputs)
 {
     if (f->set->ops->put) return hand_over_samples(f, slot, count, inputs);
-    for (int k = 0; k < f->set->buffers; k++) memcpy(inputs[k], slot->buffer[k], f->set->bytes[k]);
+    for (int k = 0; k < f->set->buffers; k++)
+        memcpy(inputs[k], slot->buffer[k], wl_set_batch_bytes(f->set, k, f->o.batch));
     return count;
 }
 

@@ -62,6 +62,9 @@ struct wl_set {
     void *own; /* of the ops */
 };
 
+/* Bytes of buffer k of a batch: what an input of the graph has to have. */
+size_t wl_set_batch_bytes(const struct wl_set *s, int k, int64_t batch);
+
 /* ---- feeds ---- */
 
 struct wl_feed_opts {

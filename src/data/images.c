@@ -1,5 +1,7 @@
 /* Pictures as a data set. The threads leave the cropped picture as bytes; the consumer turns them into normalised
  * floats on the way into the graph's input. */
+#include "data/images.h"
+
 #include "data/internal.h"
 
 #include <stdlib.h>

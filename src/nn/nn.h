@@ -296,6 +296,7 @@ int wl_plan_new(struct wl_plan **p, const struct wl_graph *g, const struct wl_pl
 /* The buffer of an input, plain layout: f32 [N,C,H,W] or i32 [N]. Filled by the caller before a run, which does not
  * change it. */
 void *wl_plan_input(struct wl_plan *p, const struct wl_tensor *input);
+size_t wl_plan_input_bytes(const struct wl_plan *p, const struct wl_tensor *input);
 
 /* Forward and backward of one micro-batch. `first` overwrites the gradients, else they are added up; with `last` each
  * bucket of gradients is summed over the ranks as soon as it is final, behind the rest of the backward pass. */

@@ -194,6 +194,12 @@ void *wl_plan_input(struct wl_plan *p, const struct wl_tensor *input)
     return p->program.input[input->id]->at;
 }
 
+size_t wl_plan_input_bytes(const struct wl_plan *p, const struct wl_tensor *input)
+{
+    WL_CHECK(input->role == WL_ROLE_INPUT);
+    return p->program.input[input->id]->bytes;
+}
+
 const float *wl_plan_output(const struct wl_plan *p, const struct wl_tensor *output)
 {
     WL_CHECK(output->output);
