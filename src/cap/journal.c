@@ -15,27 +15,7 @@ static const char ending[] = ".caps";
 
 /* ---- places ---- */
 
-static char *absolute(const char *path, struct wl_arena *a)
-{
-    char here[4096];
-    return path[0] == '/' || !getcwd(here, sizeof here) ? wl_strdup(a, path) : wl_path_join(a, here, path);
-}
-
-static const char *set_variable(const char *name)
-{
-    const char *v = getenv(name);
-    return v && *v ? v : NULL;
-}
-
-char *wl_cap_state_dir(const struct wl_cap_opts *opts, struct wl_arena *a)
-{
-    const char *given = opts->state_dir ? opts->state_dir : set_variable("WATTLAW_STATE_DIR");
-    const char *state = set_variable("XDG_STATE_HOME"), *home = set_variable("HOME");
-    if (given) return absolute(given, a);
-    if (geteuid() == 0) return wl_strdup(a, "/var/lib/wattlaw");
-    if (state) return wl_path_join(a, state, "wattlaw");
-    return wl_path_join(a, home ? home : "/tmp", ".local/state/wattlaw");
-}
+char *wl_cap_state_dir(const struct wl_cap_opts *opts, struct wl_arena *a) { return wl_state_dir(opts->state_dir, a); }
 
 char *wl_journal_path(const char *dir, const struct wl_holder *h, struct wl_arena *a)
 {
@@ -158,7 +138,7 @@ static struct wl_json *journal_json(const struct wl_journal *j, struct wl_arena 
     wl_json_add_str(o, "restore", j->opts.restore);
     wl_json_add_str(o, "clock_command", j->opts.clock_command);
     wl_json_add_str(o, "clock_restore", j->opts.clock_restore);
-    wl_json_add_str(o, "nvml_library", j->power.nvml_library ? j->power.nvml_library : set_variable("NVML_LIBRARY"));
+    wl_json_add_str(o, "nvml_library", j->power.nvml_library ? j->power.nvml_library : getenv("NVML_LIBRARY"));
     wl_json_add_str(o, "root", j->power.root);
     struct wl_json *caps = wl_json_add_array(root, "caps");
     for (size_t i = 0; i < j->n; i++) {

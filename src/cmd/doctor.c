@@ -9,6 +9,7 @@
 struct doctor_options {
     struct wl_power_opts power;
     struct wl_cap_opts cap;
+    struct doctor_calibration calibration;
     double seconds;
     bool json;
 };
@@ -23,6 +24,19 @@ static const struct wl_opt doctor_rows[] = {
       .min = 0,
       .max = 3600,
       .help = "how long the sensors are sampled" },
+    { .name = "calibrate",
+      .type = WL_FLAG,
+      .offset = offsetof(struct doctor_options, calibration.asked),
+      .help = "put square waves of load on the NVIDIA GPUs, or the one that is named, and keep what their power sensors "
+              "make of that" },
+    { .name = "force",
+      .type = WL_FLAG,
+      .offset = offsetof(struct doctor_options, calibration.force),
+      .help = "with --calibrate: although other processes use the GPU" },
+    { .name = "cuda-library",
+      .type = WL_STR,
+      .offset = offsetof(struct doctor_options, calibration.cuda_library),
+      .help = "path of libcuda.so.1, when it is not where the loader looks" },
     { .name = "json", .type = WL_FLAG, .offset = offsetof(struct doctor_options, json), .help = "print JSON" },
     WL_OPT_END,
 };
@@ -333,7 +347,12 @@ static void print_json(const struct findings *f, struct wl_arena *a)
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct doctor_options *o = options;
-    if (rest->args.n > 0) return wl_fail(e, WL_EUSAGE, "doctor takes no argument '%s'", rest->args.v[0]);
+    size_t most = o->calibration.asked ? 1 : 0;
+    if (rest->args.n > most)
+        return wl_fail(e, WL_EUSAGE, "doctor takes no argument '%s'%s", rest->args.v[most],
+                       most ? "" : " without --calibrate");
+    if (o->calibration.asked)
+        return doctor_calibrate(&o->calibration, &o->power, rest->args.n ? rest->args.v[0] : NULL, o->json, a, e);
     struct findings f = { 0 };
     int code = find(&f, o, a, e);
     if (code < 0) return code;
@@ -353,13 +372,14 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
 
 const struct wl_cmd wl_cmd_doctor = {
     .name = "doctor",
-    .usage = "[options]",
+    .usage = "[options] [--calibrate [DEVICE]]",
     .help = "what can be measured and capped here, and the exact command that would fix what cannot",
     .more =
         "Every sensor is tried, sampled for a second and listed with what it reads, how fast it can be read and, "
         "where\n"
         "it cannot, the reason and the fix. A sensor that is named with --sensors and cannot be read is an error.\n\n"
-        "  wattlaw doctor --sensors rapl && echo CPU energy can be measured",
+        "  wattlaw doctor --sensors rapl && echo CPU energy can be measured\n"
+        "  wattlaw doctor --calibrate 0     how GPU 0's power sensors show what they measure, in a quarter of a minute",
     .options = doctor_rows,
     .options_size = sizeof(struct doctor_options),
     .run = run,

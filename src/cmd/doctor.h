@@ -31,6 +31,16 @@ void doctor_caps_find(struct doctor_caps *c, const struct wl_cap_opts *opts, con
 void doctor_caps_print(const struct doctor_caps *c, struct wl_arena *a);
 void doctor_caps_json(const struct doctor_caps *c, struct wl_json *root);
 
+struct doctor_calibration {
+    const char *cuda_library;
+    bool asked, force;
+};
+
+/* Calibrates the GPU that `device` names (index, UUID or its beginning, PCI address), NULL: each that is visible; keeps
+ * and prints what was found. WL_EUSAGE: no such GPU; codes of wl_gpus_open and wl_calibrate. */
+int doctor_calibrate(const struct doctor_calibration *o, const struct wl_power_opts *power, const char *device,
+                     bool json, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 void doctor_machine_read(struct doctor_machine *m, struct wl_arena *a);
 
 /* The programs in a fixed order; returns how many. */

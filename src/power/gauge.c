@@ -1,4 +1,4 @@
-/* What is known of how a sensor shows power before anybody calibrated it. */
+/* What is known of how a sensor shows power: from its calibration, else from what is published. */
 #include "power/power.h"
 
 #include <math.h>
@@ -20,9 +20,17 @@ static const struct part_time *part_time_of(const char *name)
     return NULL;
 }
 
+/* A reading is from now to an update old, and tells of the middle of a window that ended a lag before. */
+static struct wl_gauge calibrated(const struct wl_calibration *c)
+{
+    double update_s = c->update_s.value, window_s = c->window_s.value;
+    return (struct wl_gauge) { update_s, window_s, c->lag_s.value + (update_s + window_s) / 2 };
+}
+
 struct wl_gauge wl_gauge_of(const struct wl_device *d, const struct wl_channel *c)
 {
     struct wl_gauge g = { .update_s = c->update_s, .window_s = NAN, .delay_s = NAN };
+    if (c->calibration) return calibrated(c->calibration);
     const struct part_time *known = c->variant == WL_VARIANT_INSTANT ? part_time_of(d->name) : NULL;
     if (c->quantity != WL_POWER) return g;
     if (c->variant == WL_VARIANT_MEAN) return (struct wl_gauge) { c->update_s, HUGE_VAL, 0 };

@@ -51,6 +51,7 @@ static void probe(struct wl_sensor *s, const struct wl_power_opts *o)
         if (why && !s->reason) s->reason = why;
     }
     wl_nvml_update_find(s);
+    wl_nvml_calibrations_tie(s, o);
 }
 
 static int nvml_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)

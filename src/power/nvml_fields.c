@@ -172,13 +172,25 @@ void wl_nvml_fields_read(const struct wl_sensor *s, struct wl_nvml_unit *u, bool
     for (int i = 0; i < count; i++) take(s, &f->v[i], &asked[i], rc, all, t0, t1, &out[f->v[i].channel]);
 }
 
+/* Rows that are asked by themselves. */
+enum { POWER_ROW, ENERGY_ROW, AVERAGE_ROW };
+
+static void ask_two(const struct wl_nvml *lib, nvmlDevice_t h, int first, int second, double *one, double *two)
+{
+    nvmlFieldValue_t asked[2] = { question(first), question(second) };
+    nvmlReturn_t rc = lib->DeviceGetFieldValues(h, 2, asked);
+    bool is_one = rc == NVML_SUCCESS && asked[0].nvmlReturn == NVML_SUCCESS;
+    bool is_two = rc == NVML_SUCCESS && asked[1].nvmlReturn == NVML_SUCCESS;
+    *one = is_one ? number_of(&asked[0]) * rows[first].scale : NAN;
+    *two = is_two ? number_of(&asked[1]) * rows[second].scale : NAN;
+}
+
 void wl_nvml_fields_peek(const struct wl_nvml *lib, nvmlDevice_t h, double *watts, double *joules)
 {
-    enum { POWER, ENERGY, ASKED };
-    nvmlFieldValue_t asked[ASKED] = { [POWER] = question(POWER), [ENERGY] = question(ENERGY) };
-    nvmlReturn_t rc = lib->DeviceGetFieldValues(h, ASKED, asked);
-    bool power = rc == NVML_SUCCESS && asked[POWER].nvmlReturn == NVML_SUCCESS;
-    bool energy = rc == NVML_SUCCESS && asked[ENERGY].nvmlReturn == NVML_SUCCESS;
-    *watts = power ? number_of(&asked[POWER]) * rows[POWER].scale : NAN;
-    *joules = energy ? number_of(&asked[ENERGY]) * rows[ENERGY].scale : NAN;
+    ask_two(lib, h, POWER_ROW, ENERGY_ROW, watts, joules);
+}
+
+void wl_nvml_fields_powers(const struct wl_nvml *lib, nvmlDevice_t h, double *instant_w, double *average_w)
+{
+    ask_two(lib, h, POWER_ROW, AVERAGE_ROW, instant_w, average_w);
 }

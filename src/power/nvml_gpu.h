@@ -92,6 +92,9 @@ void wl_nvml_fields_read(const struct wl_sensor *s, struct wl_nvml_unit *u, bool
 /* Power and energy of the GPU alone, as fast as that goes; NAN where there is none. */
 void wl_nvml_fields_peek(const struct wl_nvml *lib, nvmlDevice_t h, double *watts, double *joules);
 
+/* Both kinds of power, likewise. */
+void wl_nvml_fields_powers(const struct wl_nvml *lib, nvmlDevice_t h, double *instant_w, double *average_w);
+
 /* ---- nvml_calls.c: behind the fields, for what they did not give ---- */
 
 void wl_nvml_calls_probe(struct wl_sensor *s, struct wl_nvml_unit *u);
@@ -107,6 +110,11 @@ void wl_nvml_gpm_read(const struct wl_sensor *s, struct wl_nvml_unit *u, struct 
 
 /* How often power and energy move, into the channels' update_s: polls for a moment. */
 void wl_nvml_update_find(struct wl_sensor *s);
+
+/* ---- nvml_calibrated.c ---- */
+
+/* Ties the calibrations that are kept to the channels they are of; a file that cannot be read is the sensor's reason. */
+void wl_nvml_calibrations_tie(struct wl_sensor *s, const struct wl_power_opts *o);
 
 /* ---- nvml_facts.c ---- */
 

@@ -78,6 +78,12 @@ int wl_nvml_load(struct wl_nvml *lib, const struct wl_power_opts *opts, struct w
 /* A code's meaning, static text: "NVML: GPU is lost". */
 const char *wl_nvml_why(nvmlReturn_t code);
 
+/* What struct wl_gpus hides. */
+struct wl_gpu_lib {
+    struct wl_nvml nvml;
+    nvmlDevice_t *handles; /* [n] */
+};
+
 /* ---- nvml_devices.c ---- */
 
 struct wl_nvml_gpu {

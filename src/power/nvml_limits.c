@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-struct wl_gpu_lib {
-    struct wl_nvml nvml;
-    nvmlDevice_t *handles; /* [n] */
-};
-
 int wl_gpus_open(struct wl_gpus **out, const struct wl_power_opts *opts, bool all, struct wl_arena *a, const char **fix,
                  struct wl_err *e)
 {

@@ -125,6 +125,8 @@ struct wl_device {
     size_t n_facts;
 };
 
+struct wl_calibration;
+
 struct wl_channel {
     int device; /* index in wl_sensors.devices */
     enum wl_quantity quantity;
@@ -133,6 +135,7 @@ struct wl_channel {
     bool estimated;  /* a model's value, not a measurement */
     bool simulated;  /* from a replay or a simulated device */
     double update_s; /* how often the sensor itself moves, as found when it was opened; NAN: not known */
+    const struct wl_calibration *calibration; /* of this sensor under this driver; NULL: none is kept */
 };
 
 /* ---- Sensors ---- */
@@ -147,6 +150,7 @@ struct wl_power_opts {
     const char *nvml_library;       /* NULL: $NVML_LIBRARY, then libnvidia-ml.so.1 */
     const char *amd_library;        /* NULL: libamd_smi.so, then librocm_smi64.so */
     const char *level_zero_library; /* NULL: libze_loader.so.1 */
+    const char *calibration;        /* file of calibrations; NULL: where wl_calibration_path says */
     const char *root;               /* in front of /sys, /proc and /dev; "" is the machine itself */
     const char *visible;            /* the job's GPUs in the words of CUDA_VISIBLE_DEVICES; NULL: that variable's */
 };
@@ -172,6 +176,8 @@ struct wl_power_opts {
       .help = "path of libamd_smi.so or librocm_smi64.so" },                                                      \
     { .name = "level-zero-library", .type = WL_STR, .offset = offsetof(holder, at.level_zero_library),            \
       .help = "path of libze_loader.so.1" },                                                                      \
+    { .name = "calibration", .type = WL_STR, .offset = offsetof(holder, at.calibration),                          \
+      .help = "file of what doctor --calibrate found, when not calibration.ini where wattlaw keeps its state" },  \
     { .name = "sensor-root", .type = WL_STR, .offset = offsetof(holder, at.root), .def = "",                      \
       .help = "folder in front of /sys and /proc, for recorded trees" }
 /* clang-format on */
@@ -314,6 +320,64 @@ int wl_gpu_clock_lock(const struct wl_gpus *g, size_t i, enum wl_gpu_clock which
                       struct wl_err *e) WL_MUST_CHECK;
 int wl_gpu_clock_unlock(const struct wl_gpus *g, size_t i, enum wl_gpu_clock which, struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- Calibration of GPU power sensors ---- */
+
+/* A fitted value and its standard error. */
+struct wl_fitted {
+    double value, se;
+};
+
+/* How one power sensor of one GPU shows what it measures, as a load of square waves found it. */
+struct wl_calibration {
+    const char *uuid, *name, *driver; /* it holds for this GPU under this version of the driver */
+    enum wl_quantity quantity;        /* WL_POWER or WL_POWER_AVERAGE */
+    enum wl_variant variant;
+    struct wl_fitted update_s; /* time between two updates */
+    struct wl_fitted window_s; /* an update shows the mean over so long */
+    struct wl_fitted lag_s;    /* that ended so long before it */
+    struct wl_fitted rise_s;   /* time constant with which the power follows the load; no matter of the sensor */
+    double off_w, on_w;        /* at rest and under the load */
+    double residual_w;         /* root mean square distance of the readings from the model */
+    size_t updates;            /* that were seen */
+    const char *date;          /* UTC, "2026-01-31T12:00:00Z" */
+    bool simulated;
+};
+struct wl_calibrations {
+    struct wl_calibration *v;
+    size_t n, cap;
+    struct wl_strs notes; /* sensors that could not be calibrated, and why */
+};
+
+/* The share of time that the sensor sees, at most 1. */
+double wl_calibration_seen(const struct wl_calibration *c);
+
+/* Where calibrations are kept: opts->calibration, else calibration.ini in $WATTLAW_STATE_DIR, as root in
+ * /var/lib/wattlaw, else in $XDG_STATE_HOME/wattlaw or ~/.local/state/wattlaw. */
+char *wl_calibration_path(const struct wl_power_opts *opts, struct wl_arena *a);
+
+/* Reads the file; one that is not there holds none. WL_EINVAL names file:line. */
+int wl_calibrations_read(const char *path, struct wl_calibrations *out, struct wl_arena *a,
+                         struct wl_err *e) WL_MUST_CHECK;
+
+/* Puts these in the place of older ones of the same sensors and writes the file anew, whole or not at all. */
+int wl_calibrations_keep(const char *path, const struct wl_calibrations *fresh, struct wl_arena *a,
+                         struct wl_err *e) WL_MUST_CHECK;
+
+struct wl_calibrate_how {
+    const char *cuda_library; /* NULL: $CUDA_DRIVER_LIBRARY, then libcuda.so.1 */
+    bool force;               /* although other processes use the GPU */
+    bool (*stop)(void);       /* asked for all the time: true ends it */
+    void (*progress)(void *data, double done, double total, const char *note);
+    void *data;
+};
+
+/* Puts square waves of load on GPU i of `g`, which takes a quarter of a minute, follows its power sensors and adds a
+ * calibration of each to `out`. Clocks, limits and modes stay as they are. WL_EUNAVAIL: no CUDA driver, the GPU is
+ * split into MIG instances, has no power reading or is used by others; WL_EINTR: stopped; WL_EINVAL: the readings do not
+ * follow the load. */
+int wl_calibrate(const struct wl_gpus *g, size_t i, const struct wl_calibrate_how *how, struct wl_calibrations *out,
+                 struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- Energy of a window ---- */
 
 /* n readings in order of time; value NAN is a failed one. */
@@ -334,7 +398,8 @@ struct wl_gauge {
 };
 extern const struct wl_gauge wl_gauge_unknown;
 
-/* Of a channel of power or energy: from its variant, its update period and what is published about the product. */
+/* Of a channel of power or energy: from its calibration, else from its variant, its update period and what is published
+ * about the product. */
 struct wl_gauge wl_gauge_of(const struct wl_device *d, const struct wl_channel *c);
 
 /* Energy over [t0, t1]. */
