@@ -27,8 +27,9 @@ static const struct wl_opt doctor_rows[] = {
     { .name = "calibrate",
       .type = WL_FLAG,
       .offset = offsetof(struct doctor_options, calibration.asked),
-      .help = "put square waves of load on the NVIDIA GPUs, or the one that is named, and keep what their power sensors "
-              "make of that" },
+      .help =
+          "put square waves of load on the NVIDIA GPUs, or the one that is named, and keep what their power sensors "
+          "make of that" },
     { .name = "force",
       .type = WL_FLAG,
       .offset = offsetof(struct doctor_options, calibration.force),
@@ -151,6 +152,16 @@ static const char *label_of(const struct wl_channel *c)
     return c->simulated ? "simulated" : c->estimated ? "estimated" : "";
 }
 
+/* The last failure, else what marks the readings: what they are, and how the sensor shows what it measures. */
+static const char *note_of(const struct findings *f, size_t i, struct wl_arena *a)
+{
+    const struct wl_channel *c = &f->sensors->channels[i];
+    struct wl_gauge g = wl_gauge_of(&f->sensors->devices[c->device], c);
+    const char *shows = wl_gauge_words(&g, c->calibration ? c->calibration->date : NULL, a), *label = label_of(c);
+    if (f->channels[i].last_why) return f->channels[i].last_why;
+    return shows ? wl_strf(a, "%s%s%s", label, *label ? ", " : "", shows) : label;
+}
+
 static void print_channels(const struct findings *f, struct wl_arena *a)
 {
     const struct wl_sensors *s = f->sensors;
@@ -180,7 +191,7 @@ static void print_channels(const struct findings *f, struct wl_arena *a)
         wl_table_cellf(&t, "%llu", (unsigned long long)f->channels[i].samples);
         wl_table_cellf(&t, "%llu", (unsigned long long)f->channels[i].errors);
         wl_table_cell(&t, isnan(c->update_s) ? "" : wl_human(a, c->update_s, "s"));
-        wl_table_cell(&t, f->channels[i].last_why ? f->channels[i].last_why : label_of(c));
+        wl_table_cell(&t, note_of(f, i, a));
         wl_table_row(&t);
     }
     wl_table_print(&t, stdout, 0);
@@ -269,7 +280,11 @@ static void json_channels(const struct findings *f, struct wl_json *root)
         wl_json_add_str(o, "unit", wl_quantity_unit(c->quantity));
         wl_json_add_bool(o, "estimated", c->estimated);
         wl_json_add_bool(o, "simulated", c->simulated);
-        wl_json_add_real(o, "update_s", c->update_s);
+        struct wl_gauge g = wl_gauge_of(d, c);
+        wl_json_add_real(o, "update_s", g.update_s);
+        wl_json_add_real(o, "window_s", g.window_s);
+        wl_json_add_real(o, "delay_s", g.delay_s);
+        wl_json_add_str(o, "calibrated", c->calibration ? c->calibration->date : NULL);
         wl_json_add_real(o, "latest", f->latest[i]);
         wl_json_add_int(o, "good", (int64_t)f->channels[i].samples);
         wl_json_add_int(o, "failed", (int64_t)f->channels[i].errors);

@@ -1,6 +1,8 @@
 /* wattlaw doctor --calibrate: how the power sensors of the GPUs show what they measure. */
 #include "cmd/doctor.h"
 
+#include "cmd/words.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +42,8 @@ static int refuse_name(const struct wl_gpus *g, const char *name, struct wl_aren
 {
     struct wl_text list = WL_TEXT(a);
     for (size_t i = 0; i < g->n; i++)
-        wl_text_addf(&list, "%s%d (%s, %s)", i ? ", " : "", g->devices[i].index, g->devices[i].uuid, g->devices[i].name);
+        wl_text_addf(&list, "%s%d (%s, %s)", i ? ", " : "", g->devices[i].index, g->devices[i].uuid,
+                     g->devices[i].name);
     return wl_fail(e, WL_EUSAGE, "--calibrate: no NVIDIA GPU %s here; there are %s; %s", name, list.s, unsupported);
 }
 
@@ -87,15 +90,17 @@ static int calibrate_all(const struct wl_gpus *g, const char *name, const char *
 static void cell_of(struct wl_table *t, const struct wl_fitted *f)
 {
     const double Z = 1.96; /* 95 % */
-    wl_table_cellf(t, "%.4g +- %.2g", 1e3 * f->value, 1e3 * Z * f->se);
+    double half_ms = 1e3 * Z * f->se;
+    int decimals = wl_words_decimals(half_ms);
+    wl_table_cellf(t, "%.*f +- %.*f", decimals, 1e3 * f->value, decimals, half_ms);
 }
 
 static void print_all(const struct wl_calibrations *all, const char *path, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     static const char *const heads[] = { "device", "name", "quantity", "kind" };
-    static const char *const numbers[] = { "moves each, ms", "shows, ms", "ended before, ms", "seen %", "rise, ms",
-                                           "rest W", "load W", "off W" };
+    static const char *const numbers[] = { "moves each, ms", "shows, ms", "ended before, ms", "seen %",
+                                           "rise, ms",       "rest W",    "load W",           "off W" };
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], false);
     for (size_t i = 0; i < WL_COUNT(numbers); i++) wl_table_column(&t, numbers[i], true);
     wl_table_column(&t, "note", false);

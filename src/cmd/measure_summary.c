@@ -191,15 +191,26 @@ static void print_held(const struct wl_run_result *r, struct wl_arena *a)
     if (!isnan(power_pct)) fprintf(stderr, "  held down    %s\n", wl_words_held(power_pct, thermal_pct, a));
 }
 
-/* How often the slowest of the power sensors moves; NAN: not known. */
-static double power_update_s(const struct wl_run_result *r)
+/* The slowest of the power sensors; NULL: of none it is known how often it moves. */
+static const struct wl_channel *slowest_power(const struct wl_run_result *r)
 {
-    double slowest = NAN;
+    const struct wl_channel *slowest = NULL;
     for (size_t i = 0; i < r->sensors->n_channels; i++) {
         const struct wl_channel *c = &r->sensors->channels[i];
-        if (c->quantity == WL_POWER) slowest = fmax(slowest, c->update_s);
+        if (c->quantity != WL_POWER || !(c->update_s > 0)) continue;
+        if (!slowest || c->update_s > slowest->update_s) slowest = c;
     }
     return slowest;
+}
+
+static void print_habits(const struct wl_run_result *r, struct wl_arena *a)
+{
+    const struct wl_channel *c = slowest_power(r);
+    if (!c) return;
+    struct wl_gauge g = wl_gauge_of(&r->sensors->devices[c->device], c);
+    const char *shows = wl_gauge_words(&g, c->calibration ? c->calibration->date : NULL, a);
+    fprintf(stderr, ", power moves every %s%s%s", wl_human_time(a, c->update_s), shows ? " and " : "",
+            shows ? shows : "");
 }
 
 static void print_caps(const struct wl_run_result *r, struct wl_arena *a)
@@ -257,8 +268,7 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     if (time_s >= SHARE_FROM_S) fprintf(stderr, " (%.2g %% of a core)", 100 * r->own_cpu_s / time_s);
     fprintf(stderr, ", %llu samples", (unsigned long long)s->samples);
     if (s->achieved_period_s > 0) fprintf(stderr, " every %s", wl_human_time(a, s->achieved_period_s));
-    double update_s = power_update_s(r);
-    if (update_s > 0) fprintf(stderr, ", power moves every %s", wl_human_time(a, update_s));
+    print_habits(r, a);
     if (s->skipped + s->lost + s->errors)
         fprintf(stderr, "; %llu skipped, %llu lost, %llu failed", (unsigned long long)s->skipped,
                 (unsigned long long)s->lost, (unsigned long long)s->errors);
@@ -360,7 +370,9 @@ int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run
         wl_json_add_real(o, "samples", row->samples);
     }
     wl_json_add_real(root, "sampling_period_s", r->sampling.achieved_period_s);
-    wl_json_add_real(root, "power_update_s", power_update_s(r));
+    const struct wl_channel *slowest = slowest_power(r);
+    wl_json_add_real(root, "power_update_s", slowest ? slowest->update_s : NAN);
+    wl_json_add_str(root, "power_calibrated", slowest && slowest->calibration ? slowest->calibration->date : NULL);
     wl_json_add_real(root, "own_cpu_s", r->own_cpu_s);
     const char *text = wl_json_text(root, 2, a);
     if (!wl_streq(path, "-")) return wl_file_write(path, wl_strf(a, "%s\n", text), strlen(text) + 1, e);

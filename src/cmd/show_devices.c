@@ -1,6 +1,7 @@
 /* Tables of the devices of a run. Beyond MANY devices those of one product share a line. */
 #include "cmd/show.h"
 #include "cmd/words.h"
+#include "power/power.h"
 
 #include <math.h>
 
@@ -26,6 +27,7 @@ struct line {
     double energy_j, lo_j, hi_j, idle_j, power_w, coverage; /* sums, and the lowest */
     double mean, sd, min, max;                              /* mean of means; sd of a single device */
     double readings, update_s; /* how often the sensor moves, the slowest; NAN: not known */
+    const char *shows;         /* how it shows what it measures; NULL: not known */
 };
 struct lines {
     struct line *v;
@@ -188,8 +190,11 @@ static void add_stat(struct line *to, const struct wl_stat_row *v)
 static const char *channel_note(const struct line *v, struct wl_arena *a)
 {
     const char *marks = wl_cmd_energy_note(v->label.estimated, v->label.simulated);
-    if (isnan(v->update_s)) return marks;
-    return wl_strf(a, "%s%smoves each %s", marks, *marks ? ", " : "", wl_human(a, v->update_s, "s"));
+    struct wl_text note = WL_TEXT(a);
+    wl_text_add(&note, marks);
+    if (!isnan(v->update_s)) wl_text_addf(&note, "%smoves each %s", note.n ? ", " : "", wl_human(a, v->update_s, "s"));
+    if (v->shows) wl_text_addf(&note, "%s%s", note.n ? ", " : "", v->shows);
+    return note.s;
 }
 
 void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
@@ -215,6 +220,7 @@ void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
         struct line *to = line_for(&lines, &label, merge, a);
         add_stat(to, v);
         to->update_s = fmax(to->update_s, c->update_s);
+        to->shows = wl_gauge_words(&(struct wl_gauge) { c->update_s, c->window_s, c->delay_s }, c->calibrated, a);
     }
     struct wl_table t = table_with(head, WL_COUNT(head), a);
     for (size_t i = 0; i < lines.n; i++) {

@@ -201,7 +201,8 @@ static int refuse_company(const struct wl_gpus *g, size_t i, const struct calibr
     nvmlReturn_t rc = c->lib->DeviceGetComputeRunningProcesses
                           ? c->lib->DeviceGetComputeRunningProcesses(c->gpu, &n, processes)
                           : NVML_ERROR_FUNCTION_NOT_FOUND;
-    if (rc == NVML_ERROR_INSUFFICIENT_SIZE) return wl_fail(e, WL_EUNAVAIL, "%s: more than %d processes use it", d->uuid, ROOM);
+    if (rc == NVML_ERROR_INSUFFICIENT_SIZE)
+        return wl_fail(e, WL_EUNAVAIL, "%s: more than %d processes use it", d->uuid, ROOM);
     if (rc != NVML_SUCCESS)
         return wl_fail(e, WL_EUNAVAIL, "%s: whether others use it is not told (%s); --force calibrates all the same",
                        d->uuid, wl_nvml_why(rc));

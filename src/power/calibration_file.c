@@ -1,4 +1,5 @@
-/* Calibrations on the disk: an INI file with a section for each sensor, device and driver. docs/formats.md has the keys. */
+/* Calibrations on the disk: an INI file with a section for each sensor, device and driver. docs/formats.md has the
+ * keys. */
 #include "power/calibration.h"
 
 #include <math.h>
@@ -11,11 +12,18 @@ struct entry {
     int64_t updates;
 };
 
-#define TEXT(key, field) { .name = key, .type = WL_STR, .offset = offsetof(struct entry, field) }
-#define SECONDS(key, field)                                                                                   \
-    { .name = key, .type = WL_REAL, .offset = offsetof(struct entry, field), .min = 0, .max = 1e3, .unit = "s" }
-#define WATTS(key, field)                                                                                     \
-    { .name = key, .type = WL_REAL, .offset = offsetof(struct entry, field), .min = -1e6, .max = 1e6, .unit = "W" }
+#define TEXT(key, field)                                                     \
+    {                                                                        \
+        .name = key, .type = WL_STR, .offset = offsetof(struct entry, field) \
+    }
+#define SECONDS(key, field)                                                                                      \
+    {                                                                                                            \
+        .name = key, .type = WL_REAL, .offset = offsetof(struct entry, field), .min = 0, .max = 1e3, .unit = "s" \
+    }
+#define WATTS(key, field)                                                                                           \
+    {                                                                                                               \
+        .name = key, .type = WL_REAL, .offset = offsetof(struct entry, field), .min = -1e6, .max = 1e6, .unit = "W" \
+    }
 
 static const struct wl_opt rows[] = {
     TEXT("device", c.uuid),

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PARAMETERS = 5, FEWEST_UPDATES = 30 };
 
@@ -41,40 +42,65 @@ static int by_value(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* A changed reading was an update between it and the reading before: its instant is their middle. Updates that were
- * seen late, because polling was held up, are left out, as are those before from_ns. */
-static struct updates find_updates(const struct wl_series *s, int64_t from_ns, struct wl_arena *a)
+static double median(const double *v, size_t n, struct wl_arena *a)
 {
-    struct updates u = { .t_s = wl_new_array(a, double, s->n), .value = wl_new_array(a, double, s->n) };
-    double *late_s = wl_new_array(a, double, s->n), *sorted = wl_new_array(a, double, s->n);
-    u.origin_ns = s->n ? s->t_ns[0] : 0;
-    for (ptrdiff_t i = wl_series_on(s, 0), next; i >= 0; i = next) {
-        next = wl_series_on(s, i + 1);
-        if (next < 0 || s->value[next] == s->value[i] || s->t_ns[i] < from_ns) continue;
-        late_s[u.n] = sorted[u.n] = (double)(s->t_ns[next] - s->t_ns[i]) / WL_NS_PER_S;
-        u.t_s[u.n] = (double)(s->t_ns[i] - u.origin_ns) / WL_NS_PER_S + late_s[u.n] / 2;
-        u.value[u.n++] = s->value[next];
-    }
-    if (u.n == 0) return u;
-    qsort(sorted, u.n, sizeof *sorted, by_value);
-    double usual_s = sorted[u.n / 2];
-    size_t kept = 0;
-    for (size_t i = 0; i < u.n; i++) {
-        if (late_s[i] > 3 * usual_s) continue;
-        u.t_s[kept] = u.t_s[i];
-        u.value[kept++] = u.value[i];
-    }
-    u.n = kept;
-    return u;
+    double *sorted = wl_new_array(a, double, n);
+    memcpy(sorted, v, n * sizeof *v);
+    qsort(sorted, n, sizeof *sorted, by_value);
+    return sorted[n / 2];
 }
 
 static double median_step_s(const struct updates *u, struct wl_arena *a)
 {
     if (u->n < 3) return NAN;
-    double *step = wl_new_array(a, double, u->n);
+    double *step = wl_new_array(a, double, u->n - 1);
     for (size_t i = 1; i < u->n; i++) step[i - 1] = u->t_s[i] - u->t_s[i - 1];
-    qsort(step, u->n - 1, sizeof *step, by_value);
-    return step[(u->n - 1) / 2];
+    return median(step, u->n - 1, a);
+}
+
+/* Updates that were seen late, because polling was held up, are of an uncertain instant. */
+static void drop_late(struct updates *u, const double *late_s, struct wl_arena *a)
+{
+    double usual_s = u->n ? median(late_s, u->n, a) : 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < u->n; i++) {
+        if (late_s[i] > 3 * usual_s) continue;
+        u->t_s[kept] = u->t_s[i];
+        u->value[kept++] = u->value[i];
+    }
+    u->n = kept;
+}
+
+/* A value that is corrected right after an update is no second one. */
+static void join_close(struct updates *u, struct wl_arena *a)
+{
+    double step_s = median_step_s(u, a);
+    size_t kept = 0;
+    for (size_t i = 0; i < u->n; i++) {
+        bool close = kept > 0 && u->t_s[i] - u->t_s[kept - 1] < step_s / 2;
+        if (!close) u->t_s[kept++] = u->t_s[i];
+        u->value[kept - 1] = u->value[i];
+    }
+    u->n = kept;
+}
+
+/* A changed reading was an update between it and the reading before: its instant is their middle. Readings before
+ * from_ns do not count. */
+static struct updates find_updates(const struct wl_series *s, int64_t from_ns, struct wl_arena *a)
+{
+    struct updates u = { .t_s = wl_new_array(a, double, s->n), .value = wl_new_array(a, double, s->n) };
+    double *late_s = wl_new_array(a, double, s->n);
+    u.origin_ns = s->n ? s->t_ns[0] : 0;
+    for (ptrdiff_t i = wl_series_on(s, 0), next; i >= 0; i = next) {
+        next = wl_series_on(s, i + 1);
+        if (next < 0 || s->value[next] == s->value[i] || s->t_ns[i] < from_ns) continue;
+        late_s[u.n] = (double)(s->t_ns[next] - s->t_ns[i]) / WL_NS_PER_S;
+        u.t_s[u.n] = (double)(s->t_ns[i] - u.origin_ns) / WL_NS_PER_S + late_s[u.n] / 2;
+        u.value[u.n++] = s->value[next];
+    }
+    drop_late(&u, late_s, a);
+    join_close(&u, a);
+    return u;
 }
 
 double wl_calibration_update_s(const struct wl_series *readings, struct wl_arena *a)
@@ -105,11 +131,12 @@ static struct wl_fitted step_of(const struct line *l)
 static struct wl_fitted fit_update(const struct updates *u, struct wl_arena *a)
 {
     enum { FIRST = 8 };
-    double median = median_step_s(u, a), k = 0;
+    double usual = median_step_s(u, a), k = 0;
     struct line l = { 0 };
     for (size_t i = 0; i < u->n; i++) {
-        double t = u->t_s[i], step = i < FIRST ? median : step_of(&l).value;
-        if (i > 0) k = fmax(k + 1, round(i < FIRST ? k + (t - u->t_s[i - 1]) / step : (t - l.t / l.n) / step + l.k / l.n));
+        double t = u->t_s[i], step = i < FIRST ? usual : step_of(&l).value;
+        if (i > 0)
+            k = fmax(k + 1, round(i < FIRST ? k + (t - u->t_s[i - 1]) / step : (t - l.t / l.n) / step + l.k / l.n));
         add_point(&l, k, t);
     }
     return step_of(&l);
@@ -184,8 +211,8 @@ static bool better(struct fit *f, const struct shape *s, double *best)
 /* All combinations of some lags, windows and rises: the sum of squares has more than one minimum. */
 static struct shape search_grid(struct fit *f, double update_s, double *best)
 {
-    static const double windows[] = { 0.1, 0.25, 0.5, 0.75, 1, 2, 5, 10, 20, 50 }, lags[] = { 0, 0.25, 0.5, 1, 2, 5, 10 },
-                        rises_s[] = { 0, 0.003, 0.01, 0.03, 0.1 };
+    static const double windows[] = { 0.1, 0.25, 0.5, 0.75, 1, 2, 5, 10, 20, 50 },
+                        lags[] = { 0, 0.25, 0.5, 1, 2, 5, 10 }, rises_s[] = { 0, 0.003, 0.01, 0.03, 0.1 };
     struct shape found = { update_s, update_s, 0 };
     *best = HUGE_VAL;
     for (size_t r = 0; r < WL_COUNT(rises_s); r++)
@@ -309,8 +336,9 @@ int wl_calibration_fit(const struct wl_series *readings, const struct wl_edges *
 {
     struct updates u = find_updates(readings, load->n ? load->t_ns[0] : INT64_MAX, a);
     if (u.n < FEWEST_UPDATES || load->n < 4)
-        return wl_fail(e, WL_EINVAL, "the sensor moved %zu times under %zu edges of the load: too few to tell its habits",
-                       u.n, load->n);
+        return wl_fail(e, WL_EINVAL,
+                       "the sensor moved %zu times under %zu edges of the load: too few to tell its habits", u.n,
+                       load->n);
     out->update_s = fit_update(&u, a);
     struct fit f = { .u = &u, .r = begin_response(load, u.origin_ns, a), .model = wl_new_array(a, double, u.n) };
     double best, se[PARAMETERS];

@@ -76,8 +76,8 @@ struct functions {
                              unsigned shared_bytes, CUstream, void **parameters, void **extra);
 };
 
-#define FN(field, name)                                  \
-    {                                                    \
+#define FN(field, name)                                    \
+    {                                                      \
         offsetof(struct functions, field), "cu" name, true \
     }
 static const struct wl_symbol symbols[] = {
@@ -126,10 +126,10 @@ static int refused(const struct wl_cuda_load *l, const char *call, CUresult rc, 
 }
 
 /* Calls a function of the driver; from a function that returns a code. */
-#define CUDA(l, name, ...)                                                        \
-    do {                                                                          \
-        CUresult rc_ = (l)->f.name(__VA_ARGS__);                                  \
-        if (rc_ != CUDA_SUCCESS) return refused((l), #name, rc_, e);              \
+#define CUDA(l, name, ...)                                           \
+    do {                                                             \
+        CUresult rc_ = (l)->f.name(__VA_ARGS__);                     \
+        if (rc_ != CUDA_SUCCESS) return refused((l), #name, rc_, e); \
     } while (0)
 
 /* ---- Opening ---- */

@@ -42,3 +42,13 @@ struct wl_gauge wl_gauge_of(const struct wl_device *d, const struct wl_channel *
     if (c->variant == WL_VARIANT_INSTANT) g.delay_s = (g.update_s + window_s) / 2;
     return g;
 }
+
+char *wl_gauge_words(const struct wl_gauge *g, const char *calibrated, struct wl_arena *a)
+{
+    enum { DAY = 10 }; /* "2026-01-31" */
+    if (!isfinite(g->window_s) || !isfinite(g->update_s)) return NULL;
+    const char *basis = calibrated ? wl_strf(a, "calibrated %.*s", DAY, calibrated) : "assumed";
+    const char *window = wl_human(a, g->window_s, "s");
+    if (g->window_s > g->update_s) return wl_strf(a, "shows the mean of %s (%s)", window, basis);
+    return wl_strf(a, "shows %s of each %s (%s)", window, wl_human(a, g->update_s, "s"), basis);
+}

@@ -22,16 +22,15 @@ static void tie_channel(struct wl_sensor *s, struct wl_channel *channel, const s
     if (channel->scope != WL_SCOPE_GPU || (channel->quantity != WL_POWER && channel->quantity != WL_POWER_AVERAGE))
         return;
     const char *uuid = s->devices[channel->device].uuid, *name = wl_quantity_name(channel->quantity);
-    const struct wl_calibration *c =
-        wl_calibration_find(all, uuid, lib->driver, channel->quantity, channel->variant);
+    const struct wl_calibration *c = wl_calibration_find(all, uuid, lib->driver, channel->quantity, channel->variant);
     const struct wl_calibration *other = c ? NULL : of_another_driver(all, uuid);
     if (c && c->simulated == lib->simulated) {
         channel->calibration = c;
         wl_sensor_add_fact(s, channel->device, wl_strf(s->arena, "calibrated %s", name), in_words(c, s->arena));
     } else if (other && channel->quantity == WL_POWER) {
         wl_sensor_add_fact(s, channel->device, "calibration",
-                           wl_strf(s->arena, "of driver %s, not used with %s: wattlaw doctor --calibrate", other->driver,
-                                   lib->driver));
+                           wl_strf(s->arena, "of driver %s, not used with %s: wattlaw doctor --calibrate",
+                                   other->driver, lib->driver));
     }
 }
 

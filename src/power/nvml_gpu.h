@@ -113,7 +113,8 @@ void wl_nvml_update_find(struct wl_sensor *s);
 
 /* ---- nvml_calibrated.c ---- */
 
-/* Ties the calibrations that are kept to the channels they are of; a file that cannot be read is the sensor's reason. */
+/* Ties the calibrations that are kept to the channels they are of; a file that cannot be read is the sensor's reason.
+ */
 void wl_nvml_calibrations_tie(struct wl_sensor *s, const struct wl_power_opts *o);
 
 /* ---- nvml_facts.c ---- */

@@ -402,6 +402,10 @@ extern const struct wl_gauge wl_gauge_unknown;
  * about the product. */
 struct wl_gauge wl_gauge_of(const struct wl_device *d, const struct wl_channel *c);
 
+/* "shows 25 ms of each 100 ms (assumed)", "... (calibrated 2026-01-31)", of a mean that overlaps "shows the mean of 1 s";
+ * NULL where the window is not known or is all of the time. `calibrated`: when, NULL: it was not. */
+char *wl_gauge_words(const struct wl_gauge *g, const char *calibrated, struct wl_arena *a);
+
 /* Energy over [t0, t1]. */
 struct wl_energy {
     double energy_j;   /* NAN unless the whole window is covered */

@@ -95,6 +95,27 @@ static char *device_names(const struct wl_gathered *g)
     return NULL;
 }
 
+/* How the power sensors of the newest finished run show what they measure, where that is known. */
+static char *power_habits(const struct wl_gathered *g)
+{
+    struct wl_strs habits = { 0 };
+    for (size_t i = g->runs.n; i-- > 0;) {
+        struct wl_channel_rows channels;
+        if (g->runs.v[i].status != WL_RUN_DONE) continue;
+        if (wl_store_channels(g->store, g->runs.v[i].id, &channels, g->arena, NULL)) return NULL;
+        for (size_t k = 0; k < channels.n; k++) {
+            const struct wl_channel_row *c = &channels.v[k];
+            if (!wl_streq(c->quantity, "power_w") || !isfinite(c->window_s) || !isfinite(c->update_s)) continue;
+            add_once(g->arena, &habits,
+                     wl_strf(g->arena, "%s: %s of each %s are seen (%s)", c->scope,
+                             wl_human(g->arena, c->window_s, "s"), wl_human(g->arena, c->update_s, "s"),
+                             c->calibrated ? wl_strf(g->arena, "calibrated %s", c->calibrated) : "assumed"));
+        }
+        break;
+    }
+    return habits.n ? join(&habits, ", ", 4, g->arena) : NULL;
+}
+
 static char *run_counts(const struct wl_gathered *g)
 {
     struct wl_text text = WL_TEXT(g->arena);
@@ -154,6 +175,7 @@ void wl_add_facts(const struct wl_gathered *g, struct wl_document *d)
     wl_document_fact(d, "measured", dates(g));
     wl_document_fact(d, "runs", run_counts(g));
     wl_document_fact(d, "sensors", device_names(g));
+    wl_document_fact(d, "power sensors", power_habits(g));
     sampling_facts(g, d);
     wl_document_fact(d, "measured with wattlaw", join(&versions, ", ", 4, g->arena));
     wl_document_fact(d, "report written", wl_strf(g->arena, "%s by wattlaw " WL_VERSION, date(wl_wall_ns(), g->arena)));

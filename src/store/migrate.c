@@ -8,6 +8,7 @@ static const struct store_step steps[] = {
     { wl_migrate_3_sql },
     { wl_migrate_4_sql },
     { wl_migrate_5_sql },
+    { wl_migrate_6_sql },
     { NULL },
 };
 

@@ -108,6 +108,7 @@ const struct field wl_channel_map[] = {
     { "update_s", F_REAL, AT(wl_channel_row, update_s) },
     { "window_s", F_REAL, AT(wl_channel_row, window_s) },
     { "delay_s", F_REAL, AT(wl_channel_row, delay_s) },
+    { "calibrated", F_TEXT, AT(wl_channel_row, calibrated) },
     { NULL },
 };
 

@@ -122,6 +122,7 @@ CREATE TABLE channel(
   update_s        REAL,                   -- time between two of its updates
   window_s        REAL,                   -- that a reading is the mean of
   delay_s         REAL,                   -- age of what a reading shows
+  calibrated      TEXT,                   -- UTC time of the calibration they are from; NULL: assumed, if known
   UNIQUE(run, device, quantity, scope, variant)
 ) STRICT;
 

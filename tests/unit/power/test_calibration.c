@@ -25,9 +25,9 @@ static double value[MOST_READINGS];
 /* What is played: a profile with another lag, rise or noise, read by one of its sensors. */
 struct played {
     struct fake_profile p;
-    bool average;     /* the mean of 1 s */
-    double poll_s;    /* between readings, on average */
-    double stamps_s;  /* by how much stamps of edges are off */
+    bool average;    /* the mean of 1 s */
+    double poll_s;   /* between readings, on average */
+    double stamps_s; /* by how much stamps of edges are off */
     uint64_t seed;
 };
 
@@ -89,10 +89,11 @@ static void check(const struct played *how, double window_s, double lag_s)
     struct wl_calibration c = { 0 };
     struct wl_err e;
     if (fit_played(how, &c, a, &e) < 0) fail_msg("%s", e.msg);
-    printf("%s: update %.2f (%.2f) ms, window %.2f (%.2f), lag %.2f (%.2f), rise %.2f (%.2f), %.1f to %.1f W, %.2f W off, %zu updates\n",
+    printf("%s: update %.2f (%.2f) ms, window %.2f (%.2f), lag %.2f (%.2f), rise %.2f (%.2f), %.1f to %.1f W, %.2f W "
+           "off, %zu updates\n",
            how->p.key, 1e3 * c.update_s.value, 1e3 * c.update_s.se, 1e3 * c.window_s.value, 1e3 * c.window_s.se,
-           1e3 * c.lag_s.value, 1e3 * c.lag_s.se, 1e3 * c.rise_s.value, 1e3 * c.rise_s.se, c.off_w, c.on_w, c.residual_w,
-           c.updates);
+           1e3 * c.lag_s.value, 1e3 * c.lag_s.se, 1e3 * c.rise_s.value, 1e3 * c.rise_s.se, c.off_w, c.on_w,
+           c.residual_w, c.updates);
     assert_near("update", &c.update_s, how->p.update_s, 0.01 * how->p.update_s);
     assert_near("window", &c.window_s, window_s, fmax(2e-3, 0.05 * window_s));
     assert_near("lag", &c.lag_s, lag_s, fmax(2e-3, 0.05 * lag_s));
