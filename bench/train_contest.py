@@ -8,6 +8,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TUNED = {"ATEN_CPU_CAPABILITY": "avx512", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "MALLOC_MMAP_MAX_": "0",
          "MALLOC_TRIM_THRESHOLD_": "68719476736"}
 UNTUNED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")  # a machine's settings that the tuned environment lacks
+WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "5000"}  # as wattlaw-train has it
 OWN, ALONE = "wattlaw", "wattlaw, two alone"
 DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]  # what stands still would not see that its stdin was closed
 
@@ -115,7 +116,7 @@ class Contest:
         model, precision, batch, on = row
         threads, ranks = (on[1:], "1") if on[0] == "t" else ("1", on[1:])
         shape, env = [model, precision, batch], {**os.environ, "OMP_NUM_THREADS": threads}
-        own_env = {**env, "OMP_WAIT_POLICY": "passive"}
+        own_env = {**env, **WAITING}
         try:
             self.add(OWN, [binary, *shape, threads, ranks], own_env)
             if ranks == "2":
