@@ -245,6 +245,16 @@ static const char *find_energies(struct derivation *d)
 
 /* ---- means, and rates of counters ---- */
 
+/* What is bridged: as of a series that is read at the quantity's own pace, and of counters five of its periods, for a
+ * machine that is busy. */
+static int64_t gap_of(const struct derivation *d, size_t c)
+{
+    int quantity = quantity_of(d, c);
+    double pace_s = quantity < 0 ? 0 : wl_pace_s(wl_quantity_pace(quantity));
+    int64_t own_ns = d->channels.v[c].counter ? (int64_t)(5 * pace_s * WL_NS_PER_S) : wl_max_gap_ns(pace_s);
+    return own_ns > d->max_gap_ns ? own_ns : d->max_gap_ns;
+}
+
 static struct wl_stat_row stat_of(const struct derivation *d, size_t c, const struct window *w)
 {
     const struct wl_series *s = &d->series[c];
@@ -260,22 +270,18 @@ static struct wl_stat_row stat_of(const struct derivation *d, size_t c, const st
         row.max = fmax(row.max, v);
     }
     if (row.readings > 1) row.sd = sqrt(m2 / (double)(row.readings - 1));
-    row.mean = wl_window_mean(s, w->t0_ns, w->t1_ns, d->max_gap_ns);
+    row.mean = wl_window_mean(s, w->t0_ns, w->t1_ns, gap_of(d, c));
     return row;
 }
-
-/* Sensors read counters of links and clocks once a second, and less often when the machine is busy. */
-static const int64_t rate_gap_ns = 5 * (int64_t)WL_NS_PER_S;
 
 /* Of a counter: its rate. */
 static struct wl_stat_row rate_of(const struct derivation *d, size_t c, const struct window *w)
 {
     const struct wl_series *s = &d->series[c];
-    int64_t gap_ns = d->max_gap_ns > rate_gap_ns ? d->max_gap_ns : rate_gap_ns;
     struct wl_stat_row row = { .channel = d->channels.v[c].id, .epoch = w->epoch, .sd = NAN, .min = NAN, .max = NAN };
     for (size_t i = wl_series_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++)
         row.readings += !isnan(s->value[i]);
-    row.mean = wl_window_rate(s, w->t0_ns, w->t1_ns, gap_ns);
+    row.mean = wl_window_rate(s, w->t0_ns, w->t1_ns, gap_of(d, c));
     return row;
 }
 

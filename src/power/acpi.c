@@ -154,9 +154,9 @@ static int acpi_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     return 0;
 }
 
-static void acpi_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+static void acpi_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
-    (void)all;
+    (void)due;
     const struct acpi *m = s->state;
     for (size_t i = 0; i < m->n; i++) {
         const struct meter *v = &m->v[i];

@@ -135,11 +135,11 @@ static int amd_open(struct wl_sensor *s, const struct wl_power_opts *o, struct w
     return 0;
 }
 
-static void amd_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+static void amd_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
-    (void)all;
     const struct amd *m = s->state;
     for (size_t i = 0; i < m->n; i++) {
+        if (!wl_is_due(due, m->v[i].row->quantity)) continue;
         int64_t t0 = wl_now_ns();
         struct wl_amd_value v = m->lib.read(&m->lib, m->v[i].gpu, m->v[i].row->what);
         enum wl_quantity q = m->v[i].row->quantity;

@@ -153,10 +153,10 @@ static int cpu_model_open(struct wl_sensor *s, const struct wl_power_opts *o, st
 }
 
 /* The energy grows with the time and with the CPU time spent, so that no tick of the kernel's account is lost. */
-static void cpu_model_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+static void cpu_model_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
     struct cpu_model *m = s->state;
-    if (!wl_budget_due(&m->budget, all)) return;
+    if (!wl_budget_due(&m->budget, due.all)) return;
     int64_t cpu0 = wl_thread_cpu_ns(), now_ns = wl_now_ns();
     struct wl_cpu_times now;
     if (wl_cpu_times_read(m->stat_fd, &now) < 0) {

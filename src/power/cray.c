@@ -116,9 +116,9 @@ static bool is_fresh(struct cray *c, int64_t now)
     return now - c->fresh_ns < stale_ns;
 }
 
-static void cray_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+static void cray_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
-    (void)all;
+    (void)due;
     struct cray *c = s->state;
     bool fresh = is_fresh(c, wl_now_ns());
     for (size_t i = 0; i < c->n; i++) {

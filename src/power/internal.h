@@ -14,6 +14,15 @@ struct wl_reading {
     const char *why;
 };
 
+/* What a reading is to bring: quantities up to this pace. `all`: nothing of them may be left out, whatever it costs and
+ * though it repeats what was read before (first and last samples, edges). */
+struct wl_due {
+    enum wl_pace pace;
+    bool all;
+};
+#define WL_DUE_ALL ((struct wl_due) { .pace = WL_EACH_SECOND, .all = true })
+static inline bool wl_is_due(struct wl_due due, enum wl_quantity q) { return wl_quantity_pace(q) <= due.pace; }
+
 /* One opened sensor. open() fills it; its memory is the sensor's own arena. */
 struct wl_sensor {
     const struct wl_sensor_ops *ops;
@@ -27,6 +36,7 @@ struct wl_sensor {
     size_t first_channel;              /* number of its first channel among all */
     double read_s;
     double period_s; /* it has a thread of its own that reads no more often than this; 0: at the sampler's rate */
+    bool given_up;   /* a reading has not returned: its memory stays, and nobody looks at it again */
 };
 
 /* A kind of sensor. */
@@ -39,9 +49,9 @@ struct wl_sensor_ops {
      * acquired is released by the arena. */
     int (*open)(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e);
 
-    /* Reads all channels into out[n_channels], which comes in as NAN. `all`: whatever it costs (first and last
-     * samples); else a sensor may leave out what is not due. Allocates nothing, never fails as a whole. */
-    void (*read)(struct wl_sensor *s, bool all, struct wl_reading *out);
+    /* Reads the channels that are due into out[n_channels], which comes in as NAN. A sensor whose quantities come in
+     * one call may read more than is due. Allocates nothing, never fails as a whole. */
+    void (*read)(struct wl_sensor *s, struct wl_due due, struct wl_reading *out);
 
     /* (optional) The sampler starts at t_ns. Called once, before its first read. */
     void (*start)(struct wl_sensor *s, int64_t t_ns);
@@ -75,7 +85,7 @@ void wl_reading_fail(struct wl_reading *r, const char *why);
 void wl_sensor_add_fact(struct wl_sensor *s, int device, const char *key, const char *value);
 
 /* Calls read() with a fresh s->readings. */
-void wl_sensor_read(struct wl_sensor *s, bool all);
+void wl_sensor_read(struct wl_sensor *s, struct wl_due due);
 
 /* A value that a sensor shows again before its next update is no new reading. It is dropped while it is younger than
  * the update period, but not for longer than WL_REPEAT_NS, so that no gap comes of it. */

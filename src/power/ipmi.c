@@ -147,9 +147,9 @@ static int ipmi_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     return 0;
 }
 
-static void ipmi_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+static void ipmi_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
-    (void)all;
+    (void)due;
     struct ipmi *p = s->state;
     unsigned watts;
     int64_t t0 = wl_now_ns();

@@ -146,12 +146,12 @@ static void read_clock(const struct functions *f, const struct domain *d, struct
         wl_reading_fail(&out[d->channel], rc == ZE_RESULT_SUCCESS ? "Level Zero: the clock is not known" : why_of(rc));
 }
 
-static void intel_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+static void intel_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
-    (void)all;
     struct intel *m = s->state;
     for (size_t i = 0; i < m->n; i++) {
         struct domain *d = &m->v[i];
+        if (!wl_is_due(due, s->channels[d->channel].quantity)) continue;
         if (d->kind == ENERGY) read_energy(&m->f, d, out);
         if (d->kind == ENGINE) read_engine(&m->f, d, out);
         if (d->kind == CLOCK) read_clock(&m->f, d, out);

@@ -8,7 +8,7 @@ static int null_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     return 0;
 }
 
-static void null_read(struct wl_sensor *s, bool all, struct wl_reading *out) { (void)s, (void)all, (void)out; }
+static void null_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out) { (void)s, (void)due, (void)out; }
 
 const struct wl_sensor_ops wl_sensor_null = {
     .name = "null",

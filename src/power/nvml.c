@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdatomic.h>
 
-/* Slow quantities are read once a second, at the tick that is next to it; processes are looked for less often. */
-static const int64_t slow_ns = WL_NS_PER_S / 20 * 19, look_ns = 5 * (int64_t)WL_NS_PER_S;
+/* How often processes are looked for. */
+static const int64_t look_ns = 5 * (int64_t)WL_NS_PER_S;
 
 bool wl_nvml_has_channel(const struct wl_sensor *s, const struct wl_nvml_unit *u, enum wl_quantity q,
                          enum wl_scope scope)
@@ -78,19 +78,18 @@ static int nvml_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     return 0;
 }
 
-static void nvml_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+static void nvml_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
     struct wl_nvml_sensor *n = s->state;
     int64_t now = wl_now_ns();
-    bool slow = all || now - n->slow_ns >= slow_ns, look = now - n->look_ns >= look_ns && atomic_load(&n->job) != 0;
+    bool look = now - n->look_ns >= look_ns && atomic_load(&n->job) != 0;
     for (size_t k = 0; k < n->n; k++) {
         struct wl_nvml_unit *u = &n->units[k];
-        wl_nvml_fields_read(s, u, all, slow, out);
-        wl_nvml_calls_read(s, u, slow, out);
-        wl_nvml_gpm_read(s, u, out);
+        wl_nvml_fields_read(s, u, due, out);
+        wl_nvml_calls_read(s, u, due, out);
+        if (wl_is_due(due, WL_SM_ACTIVE)) wl_nvml_gpm_read(s, u, out);
         if (look) wl_nvml_company_look(n, u);
     }
-    if (slow) n->slow_ns = now;
     if (look) n->look_ns = now;
 }
 

@@ -195,13 +195,14 @@ static void read_util(const struct wl_nvml *lib, const struct wl_nvml_unit *u, s
     set_share(&out[c->mem_util], rc, util.memory, stale, t0);
 }
 
-void wl_nvml_calls_read(const struct wl_sensor *s, struct wl_nvml_unit *u, bool slow, struct wl_reading *out)
+void wl_nvml_calls_read(const struct wl_sensor *s, struct wl_nvml_unit *u, struct wl_due due, struct wl_reading *out)
 {
     const struct wl_nvml *lib = &((const struct wl_nvml_sensor *)s->state)->lib;
     const struct wl_nvml_calls *c = &u->calls;
     read_call(lib, u->handle, get_power, c->power, out);
     read_call(lib, u->handle, get_energy, c->energy, out);
-    if (slow) look_at_samples(lib, u);
-    read_util(lib, u, out);
-    for (size_t i = 0; i < WL_COUNT(singles); i++) read_call(lib, u->handle, singles[i].get, c->singles[i], out);
+    if (due.pace == WL_EACH_SECOND) look_at_samples(lib, u);
+    if (wl_is_due(due, WL_SM_UTIL)) read_util(lib, u, out);
+    for (size_t i = 0; i < WL_COUNT(singles); i++)
+        if (wl_is_due(due, singles[i].quantity)) read_call(lib, u->handle, singles[i].get, c->singles[i], out);
 }

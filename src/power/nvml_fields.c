@@ -11,34 +11,28 @@ static const struct row {
     enum wl_scope scope;
     enum wl_variant variant;
     double scale; /* to our unit */
-    bool slow;    /* once a second is enough: counters whose difference over a run counts */
 } rows[] = {
-    { NVML_FI_DEV_POWER_INSTANT, NVML_POWER_SCOPE_GPU, WL_POWER, WL_SCOPE_GPU, WL_VARIANT_INSTANT, 1e-3, false },
-    { NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION, NVML_POWER_SCOPE_GPU, WL_ENERGY, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-3,
-      false },
-    { NVML_FI_DEV_POWER_AVERAGE, NVML_POWER_SCOPE_GPU, WL_POWER_AVERAGE, WL_SCOPE_GPU, WL_VARIANT_AVERAGE, 1e-3,
-      false },
-    { NVML_FI_DEV_POWER_INSTANT, NVML_POWER_SCOPE_MODULE, WL_POWER, WL_SCOPE_MODULE, WL_VARIANT_INSTANT, 1e-3, false },
-    { NVML_FI_DEV_ENERGY, NVML_POWER_SCOPE_MODULE, WL_ENERGY, WL_SCOPE_MODULE, WL_VARIANT_NONE, 1e-3, false },
-    { NVML_FI_DEV_POWER_INSTANT, NVML_POWER_SCOPE_MEMORY, WL_POWER, WL_SCOPE_GPU_MEMORY, WL_VARIANT_INSTANT, 1e-3,
-      false },
-    { NVML_FI_DEV_ENERGY, NVML_POWER_SCOPE_MEMORY, WL_ENERGY, WL_SCOPE_GPU_MEMORY, WL_VARIANT_NONE, 1e-3, false },
-    { NVML_FI_DEV_MEMORY_TEMP, 0, WL_MEM_TEMPERATURE, WL_SCOPE_GPU, WL_VARIANT_NONE, 1, true },
-    { NVML_FI_DEV_PERF_POLICY_POWER, 0, WL_POWER_CAPPED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9, true },
-    { NVML_FI_DEV_PERF_POLICY_THERMAL, 0, WL_THERMAL_CAPPED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9, true },
-    { NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN, 0, WL_THERMAL_CAPPED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9,
-      true },
-    { NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN, 0, WL_HW_THERMAL_CAPPED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9,
-      true },
-    { NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN, 0, WL_POWER_BRAKED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9,
-      true },
-    { NVML_FI_DEV_PERF_POLICY_BOARD_LIMIT, 0, WL_BOARD_LIMITED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9, true },
-    { NVML_FI_DEV_PERF_POLICY_RELIABILITY, 0, WL_RELIABILITY_LIMITED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9, true },
-    { NVML_FI_DEV_PERF_POLICY_SYNC_BOOST, 0, WL_SYNC_BOOSTED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9, true },
-    { NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, NVML_ALL_LINKS, WL_NVLINK_TX, WL_SCOPE_GPU, WL_VARIANT_NONE, 1024, true },
-    { NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX, NVML_ALL_LINKS, WL_NVLINK_RX, WL_SCOPE_GPU, WL_VARIANT_NONE, 1024, true },
-    { NVML_FI_DEV_PCIE_COUNT_TX_BYTES, 0, WL_PCIE_TX, WL_SCOPE_GPU, WL_VARIANT_NONE, 1, true },
-    { NVML_FI_DEV_PCIE_COUNT_RX_BYTES, 0, WL_PCIE_RX, WL_SCOPE_GPU, WL_VARIANT_NONE, 1, true },
+    { NVML_FI_DEV_POWER_INSTANT, NVML_POWER_SCOPE_GPU, WL_POWER, WL_SCOPE_GPU, WL_VARIANT_INSTANT, 1e-3 },
+    { NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION, NVML_POWER_SCOPE_GPU, WL_ENERGY, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-3 },
+    { NVML_FI_DEV_POWER_AVERAGE, NVML_POWER_SCOPE_GPU, WL_POWER_AVERAGE, WL_SCOPE_GPU, WL_VARIANT_AVERAGE, 1e-3 },
+    { NVML_FI_DEV_POWER_INSTANT, NVML_POWER_SCOPE_MODULE, WL_POWER, WL_SCOPE_MODULE, WL_VARIANT_INSTANT, 1e-3 },
+    { NVML_FI_DEV_ENERGY, NVML_POWER_SCOPE_MODULE, WL_ENERGY, WL_SCOPE_MODULE, WL_VARIANT_NONE, 1e-3 },
+    { NVML_FI_DEV_POWER_INSTANT, NVML_POWER_SCOPE_MEMORY, WL_POWER, WL_SCOPE_GPU_MEMORY, WL_VARIANT_INSTANT, 1e-3 },
+    { NVML_FI_DEV_ENERGY, NVML_POWER_SCOPE_MEMORY, WL_ENERGY, WL_SCOPE_GPU_MEMORY, WL_VARIANT_NONE, 1e-3 },
+    { NVML_FI_DEV_MEMORY_TEMP, 0, WL_MEM_TEMPERATURE, WL_SCOPE_GPU, WL_VARIANT_NONE, 1 },
+    { NVML_FI_DEV_PERF_POLICY_POWER, 0, WL_POWER_CAPPED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9 },
+    { NVML_FI_DEV_PERF_POLICY_THERMAL, 0, WL_THERMAL_CAPPED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9 },
+    { NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN, 0, WL_THERMAL_CAPPED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9 },
+    { NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN, 0, WL_HW_THERMAL_CAPPED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9 },
+    { NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN, 0, WL_POWER_BRAKED, WL_SCOPE_GPU, WL_VARIANT_NONE,
+      1e-9 },
+    { NVML_FI_DEV_PERF_POLICY_BOARD_LIMIT, 0, WL_BOARD_LIMITED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9 },
+    { NVML_FI_DEV_PERF_POLICY_RELIABILITY, 0, WL_RELIABILITY_LIMITED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9 },
+    { NVML_FI_DEV_PERF_POLICY_SYNC_BOOST, 0, WL_SYNC_BOOSTED, WL_SCOPE_GPU, WL_VARIANT_NONE, 1e-9 },
+    { NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, NVML_ALL_LINKS, WL_NVLINK_TX, WL_SCOPE_GPU, WL_VARIANT_NONE, 1024 },
+    { NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX, NVML_ALL_LINKS, WL_NVLINK_RX, WL_SCOPE_GPU, WL_VARIANT_NONE, 1024 },
+    { NVML_FI_DEV_PCIE_COUNT_TX_BYTES, 0, WL_PCIE_TX, WL_SCOPE_GPU, WL_VARIANT_NONE, 1 },
+    { NVML_FI_DEV_PCIE_COUNT_RX_BYTES, 0, WL_PCIE_RX, WL_SCOPE_GPU, WL_VARIANT_NONE, 1 },
 };
 enum { ROWS = WL_COUNT(rows) };
 _Static_assert(WL_COUNT(rows) <= WL_NVML_FIELDS, "more rows than a GPU has room for");
@@ -97,17 +91,17 @@ static bool is_own_scope(const struct answers *a, enum wl_scope scope)
 
 static bool wraps(enum wl_quantity q) { return q == WL_PCIE_TX || q == WL_PCIE_RX; }
 
-static void add_rows(struct wl_sensor *s, struct wl_nvml_unit *u, const struct answers *a, bool slow)
+static void add_rows(struct wl_sensor *s, struct wl_nvml_unit *u, const struct answers *a, enum wl_pace pace)
 {
     struct wl_nvml_fields *f = &u->fields;
     for (int i = 0; i < ROWS; i++) {
-        if (rows[i].slow != slow || isnan(a->v[i])) continue;
+        if (wl_quantity_pace(rows[i].quantity) != pace || isnan(a->v[i])) continue;
         if (rows[i].scope != WL_SCOPE_GPU && !is_own_scope(a, rows[i].scope)) continue;
         int channel = wl_nvml_add_channel(s, u, rows[i].quantity, rows[i].scope, rows[i].variant);
         if (channel < 0) continue;
         f->v[f->n++] = (struct wl_nvml_field) { .row = i, .channel = channel, .wraps = wraps(rows[i].quantity) };
-        if (!slow) f->n_fast = f->n;
     }
+    f->n_due[pace] = f->n;
 }
 
 /* "Not supported" may be a passing answer of a driver that was asked too fast: all are asked again a little later. */
@@ -126,8 +120,7 @@ void wl_nvml_fields_probe(struct wl_sensor *s)
         for (size_t k = 0; k < n->n; k++) ask_all(&n->lib, n->units[k].handle, &answers[k]);
     }
     for (size_t k = 0; k < n->n; k++) {
-        add_rows(s, &n->units[k], &answers[k], false);
-        add_rows(s, &n->units[k], &answers[k], true);
+        for (enum wl_pace p = 0; p < WL_PACES; p++) add_rows(s, &n->units[k], &answers[k], p);
     }
 }
 
@@ -158,18 +151,18 @@ static void take(const struct wl_sensor *s, struct wl_nvml_field *f, const nvmlF
         *out = (struct wl_reading) { .value = NAN };
 }
 
-void wl_nvml_fields_read(const struct wl_sensor *s, struct wl_nvml_unit *u, bool all, bool slow, struct wl_reading *out)
+void wl_nvml_fields_read(const struct wl_sensor *s, struct wl_nvml_unit *u, struct wl_due due, struct wl_reading *out)
 {
     const struct wl_nvml_sensor *n = s->state;
     struct wl_nvml_fields *f = &u->fields;
     nvmlFieldValue_t asked[ROWS];
-    int count = slow ? f->n : f->n_fast;
+    int count = f->n_due[due.pace];
     if (count == 0) return;
     for (int i = 0; i < count; i++) asked[i] = question(f->v[i].row);
     int64_t t0 = wl_now_ns();
     nvmlReturn_t rc = n->lib.DeviceGetFieldValues(u->handle, count, asked);
     int64_t t1 = wl_now_ns();
-    for (int i = 0; i < count; i++) take(s, &f->v[i], &asked[i], rc, all, t0, t1, &out[f->v[i].channel]);
+    for (int i = 0; i < count; i++) take(s, &f->v[i], &asked[i], rc, due.all, t0, t1, &out[f->v[i].channel]);
 }
 
 /* Rows that are asked by themselves. */

@@ -9,9 +9,9 @@
 
 enum { WL_NVML_FIELDS = 24, WL_NVML_SINGLES = 8, WL_NVML_OTHERS = 8 };
 
-/* Quantities read by one call of nvmlDeviceGetFieldValues. Slow ones stand behind the fast ones. */
+/* Quantities read by one call of nvmlDeviceGetFieldValues, those read most often first. */
 struct wl_nvml_fields {
-    int n, n_fast;
+    int n, n_due[WL_PACES]; /* all; those due at a pace */
     struct wl_nvml_field {
         int row, channel; /* in the table of nvml_fields.c; of the sensor */
         bool wraps;
@@ -69,9 +69,9 @@ struct wl_nvml_sensor {
     struct wl_nvml lib;
     struct wl_nvml_unit *units;
     size_t n;
-    const char *root;         /* in front of /proc */
-    _Atomic pid_t job;        /* its first process; 0: not known */
-    int64_t slow_ns, look_ns; /* when slow quantities were read last, and processes looked for */
+    const char *root;  /* in front of /proc */
+    _Atomic pid_t job; /* its first process; 0: not known */
+    int64_t look_ns;   /* when processes were looked for last */
 };
 
 /* Adds a channel to the GPU; -1 where it has that quantity and scope already. */
@@ -86,8 +86,7 @@ void wl_nvml_set(struct wl_reading *out, nvmlReturn_t rc, double value, int64_t 
 /* ---- nvml_fields.c ---- */
 
 void wl_nvml_fields_probe(struct wl_sensor *s); /* all GPUs */
-void wl_nvml_fields_read(const struct wl_sensor *s, struct wl_nvml_unit *u, bool all, bool slow,
-                         struct wl_reading *out);
+void wl_nvml_fields_read(const struct wl_sensor *s, struct wl_nvml_unit *u, struct wl_due due, struct wl_reading *out);
 
 /* Power and energy of the GPU alone, as fast as that goes; NAN where there is none. */
 void wl_nvml_fields_peek(const struct wl_nvml *lib, nvmlDevice_t h, double *watts, double *joules);
@@ -98,7 +97,7 @@ void wl_nvml_fields_powers(const struct wl_nvml *lib, nvmlDevice_t h, double *in
 /* ---- nvml_calls.c: behind the fields, for what they did not give ---- */
 
 void wl_nvml_calls_probe(struct wl_sensor *s, struct wl_nvml_unit *u);
-void wl_nvml_calls_read(const struct wl_sensor *s, struct wl_nvml_unit *u, bool slow, struct wl_reading *out);
+void wl_nvml_calls_read(const struct wl_sensor *s, struct wl_nvml_unit *u, struct wl_due due, struct wl_reading *out);
 
 /* ---- nvml_gpm.c ---- */
 

@@ -1,15 +1,18 @@
-/* How often a GPU's power and energy readings move. Polled as fast as it goes, the times between changes of the value
+/* How often a GPU's power and energy readings move. Polled often, the times between changes of the value
  * are the sensor's update period (Zeus and WattAMeter find it so). */
 #include "power/nvml_gpu.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { ENOUGH = 4, MOVES_ALWAYS = 100 };
+enum { ENOUGH = 4, MOVES_ALWAYS = 20 };
 
 /* Long enough for two steps of a sensor that moves ten times a second; shorter where the counter has no steps at all.
  */
 static const int64_t patience_ns = WL_NS_PER_S / 4, short_patience_ns = WL_NS_PER_S / 40;
+
+/* Between two polls: the periods looked for are 10 ms and more. */
+static const int64_t pause_ns = WL_NS_PER_S / 1000;
 
 /* The changes of one value. */
 struct moves {
@@ -72,6 +75,7 @@ void wl_nvml_update_find(struct wl_sensor *s)
             done = done && is_done(&polls[k], now - start);
         }
         done = done || wl_now_ns() - start > patience_ns;
+        if (!done) (void)!wl_sleep_until(wl_now_ns() + pause_ns);
     }
     for (size_t k = 0; k < n->n; k++) {
         set_update(s, &n->units[k], WL_POWER, period_s(&polls[k].power));

@@ -109,6 +109,12 @@ int wl_scope_from(const char *name);
 int wl_variant_from(const char *name);
 bool wl_quantity_counts(enum wl_quantity q); /* a counter: windows take differences, not means */
 
+/* How often a quantity is read: power and energy at the sampler's rate, others at most twice or once a second, as fast
+ * as they say something new (the table is in types.c, the reasons in docs/adr/049). First and last samples have all. */
+enum wl_pace { WL_EACH_TICK, WL_EACH_HALF_SECOND, WL_EACH_SECOND, WL_PACES };
+enum wl_pace wl_quantity_pace(enum wl_quantity q);
+double wl_pace_s(enum wl_pace p); /* the least time between two readings, 0: none */
+
 /* Something that is to be known of a device: "architecture", "Hopper". */
 struct wl_fact {
     const char *key, *value;
@@ -143,6 +149,7 @@ struct wl_channel {
 struct wl_power_opts {
     struct wl_strs sensors;         /* "auto", or names; a named sensor that cannot be read is an error */
     double rate_hz;                 /* samples a second */
+    double wait_s;                  /* how long opening a sensor may take; 0: 30 s */
     double cpu_tdp_w;               /* cpu_model: full power of one package; NAN: from the table in cpu_model.c */
     double cpu_idle_w;              /* cpu_model: idle power of one package; NAN: a share of the full power */
     bool gpm;                       /* nvml: the profiling counters of Hopper GPUs and newer too */
@@ -162,6 +169,9 @@ struct wl_power_opts {
       .help = "sensors to read: auto, or names as doctor lists them" },                                         \
     { .name = "rate-hz", .type = WL_REAL, .offset = offsetof(holder, at.rate_hz), .def = "10",                    \
       .min = 0.01, .max = 1000, .unit = "Hz", .help = "samples a second of each sensor" },                      \
+    { .name = "sensor-wait", .type = WL_DURATION, .offset = offsetof(holder, at.wait_s), .def = "30s",           \
+      .min = 0.1, .max = 600, .unit = "s",                                                                      \
+      .help = "leave out a sensor whose driver takes longer than this to answer at the start" },                \
     { .name = "cpu-tdp-w", .type = WL_REAL, .offset = offsetof(holder, at.cpu_tdp_w), .min = 1, .max = 10000,     \
       .unit = "W", .help = "full power of one CPU package, for the estimate of cpu_model" },                    \
     { .name = "cpu-idle-w", .type = WL_REAL, .offset = offsetof(holder, at.cpu_idle_w), .min = 0, .max = 10000,   \
@@ -213,7 +223,8 @@ struct wl_sensors {
 /* Opens the sensors that opts names and reads each once. "auto" takes what the machine has: nvml, rapl and proc, a
  * recording that opts names, and cpu_model where nothing else gives power or energy. Errors: WL_EINVAL for an unknown
  * name ("did you mean") or a broken replay file, WL_EUNAVAIL or WL_EPERM, with reason and fix, for a sensor named
- * outright that cannot be read. With "auto" it succeeds on any machine. The sensors are closed with the arena. */
+ * outright that cannot be read. With "auto" it succeeds on any machine. The sensors are closed with the arena; a driver
+ * that hangs meanwhile is left alone after 2 s. */
 int wl_sensors_open(struct wl_sensors **out, const struct wl_power_opts *opts, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;
 
@@ -233,9 +244,10 @@ struct wl_sample {
 
 struct wl_sampler;
 
-/* Takes the first samples, then starts one thread for the fast sensors and one for each slow one (a first reading
- * longer than a twentieth of the period). Each thread keeps absolute deadlines: a tick that was missed is skipped and
- * counted. Nothing is allocated after this call. A process runs one sampler on a node at a time. */
+/* Starts one thread for the fast sensors and one for each slow one (a first reading longer than a twentieth of the
+ * period), and returns when they have taken the first samples, or after 2 s without those that hang. Each thread keeps
+ * absolute deadlines: a tick that was missed is skipped and counted. A reading allocates nothing. A process runs one
+ * sampler on a node at a time. */
 int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double rate_hz, struct wl_arena *a,
                      struct wl_err *e) WL_MUST_CHECK;
 
@@ -249,11 +261,14 @@ void wl_sampler_watch(struct wl_sampler *s, pid_t pid);
 void wl_sampler_edges(struct wl_sampler *s);
 
 /* Moves up to max samples into out and returns their number, 0 when there are none now. Samples of a channel come in
- * order of time; channels are interleaved. One consumer thread. The rings hold at least 30 s: drain once a second. */
+ * order of time; channels are interleaved. One consumer thread. The rings hold at least 30 s: drain once a second.
+ * A sensor whose reading takes longer than a second gets failed readings here, and a thread to itself. */
 size_t wl_sampler_drain(struct wl_sampler *s, struct wl_sample *out, size_t max);
 
-/* Ends the threads without waiting for their next tick and takes the last samples. Calling it
- * again does nothing. A sampler that was not stopped ends its threads when the arena is freed. */
+/* Ends the threads without waiting for their next tick; they take the last samples. A sensor that has not answered
+ * 2 s later is given up: its channels end with a failed reading that says so, and what its thread uses stays in memory.
+ * Calling it again does nothing. A sampler that was not stopped is when the arena is freed. By the consumer's thread.
+ */
 void wl_sampler_stop(struct wl_sampler *s);
 
 /* What became of one channel. */

@@ -21,7 +21,8 @@ struct proc {
     struct wl_tree *tree;
     _Atomic pid_t jobs[WL_TREE_JOBS]; /* as told by watch(), */
     _Atomic int n_jobs;               /* so many, */
-    int followed;                     /* of which the tree has these */
+    int followed;                     /* of which the tree has these, */
+    int64_t young_ns, job_due_ns;     /* the latest since then; when they are read next */
 };
 
 static int proc_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
@@ -112,11 +113,27 @@ static pid_t read_loadavg(struct proc *p, struct wl_reading *out)
     return last ? (pid_t)strtol(last, NULL, 10) : 0;
 }
 
+/* A job is read each second; a young one each eighth of its age, so that of a short one little is missed behind the
+ * last reading before it ends. */
+static bool job_is_due(const struct proc *p, bool all)
+{
+    int jobs = atomic_load(&p->n_jobs);
+    return jobs > 0 && (all || jobs != p->followed || wl_now_ns() >= p->job_due_ns);
+}
+
+static void plan_job(struct proc *p, int jobs)
+{
+    int64_t now_ns = wl_now_ns(), pace_ns = (int64_t)(wl_pace_s(wl_quantity_pace(WL_CPU_TIME)) * WL_NS_PER_S);
+    if (jobs != p->followed) p->young_ns = now_ns;
+    int64_t pause_ns = (now_ns - p->young_ns) / 8;
+    p->job_due_ns = now_ns + (pause_ns < pace_ns ? pause_ns : pace_ns);
+}
+
 static void read_job(struct proc *p, bool all, pid_t last_pid, struct wl_reading *out)
 {
     int jobs = atomic_load(&p->n_jobs);
-    if (jobs == 0) return;
     int64_t cpu0 = wl_thread_cpu_ns();
+    plan_job(p, jobs);
     if (jobs != p->followed || wl_budget_due(&p->search_budget, all)) {
         do wl_tree_search(p->tree, p->jobs[p->followed < jobs ? p->followed++ : 0], last_pid);
         while (p->followed < jobs);
@@ -137,13 +154,15 @@ static void read_job(struct proc *p, bool all, pid_t last_pid, struct wl_reading
     wl_budget_spent(&p->tree_budget, cpu0);
 }
 
-static void proc_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+static void proc_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
     struct proc *p = s->state;
-    read_cpu(p, all, &out[p->cpu_util]);
-    read_memory(p, all, &out[p->mem_used]);
-    pid_t last_pid = read_loadavg(p, &out[p->runnable]);
-    read_job(p, all, last_pid, out);
+    bool job = job_is_due(p, due.all);
+    pid_t last_pid = 0;
+    if (wl_is_due(due, WL_CPU_UTIL)) read_cpu(p, due.all, &out[p->cpu_util]);
+    if (wl_is_due(due, WL_MEM_USED)) read_memory(p, due.all, &out[p->mem_used]);
+    if (job || wl_is_due(due, WL_RUNNABLE)) last_pid = read_loadavg(p, &out[p->runnable]);
+    if (job) read_job(p, due.all, last_pid, out);
 }
 
 static void proc_watch(struct wl_sensor *s, pid_t pid)

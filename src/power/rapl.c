@@ -85,9 +85,9 @@ static void read_domain(struct wl_rapl_domain *d, struct wl_reading *energy, str
         wl_reading_fail(power, "the RAPL counter went round unseen");
 }
 
-static void rapl_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+static void rapl_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
-    (void)all;
+    (void)due;
     struct wl_rapl *r = s->state;
     for (size_t i = 0; i < r->n; i++) read_domain(&r->v[i], &out[2 * i], &out[2 * i + 1]);
 }

@@ -166,9 +166,9 @@ static void play(struct track *t, double now_s, int64_t t0_ns, struct wl_reading
         wl_reading_fail(out, "the recording has no value here");
 }
 
-static void replay_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+static void replay_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
-    (void)all;
+    (void)due;
     struct replay *r = s->state;
     int64_t now_ns = wl_now_ns();
     double now_s = (double)(now_ns - r->start_ns) / WL_NS_PER_S;

@@ -1,40 +1,43 @@
 #include "power/power.h"
 
-/* Names and units, in the order of the enums. */
+/* Names, units and paces, in the order of the enums. Drivers form busy shares over a sixth of a second to one second;
+ * profiling shares and processor time are formed between two readings, so that a longer way between them hides nothing;
+ * of a counter only its difference over a window is used. Power and energy are what edges of windows are cut from. */
 static const struct {
     const char *name, *unit;
     bool counts;
+    enum wl_pace pace;
 } quantities[WL_QUANTITIES] = {
-    [WL_POWER] = { "power_w", "W", false },
-    [WL_POWER_AVERAGE] = { "power_average_w", "W", false },
-    [WL_ENERGY] = { "energy_j", "J", true },
-    [WL_SM_UTIL] = { "sm_util_pct", "%", false },
-    [WL_MEM_UTIL] = { "mem_util_pct", "%", false },
-    [WL_SM_ACTIVE] = { "sm_active_pct", "%", false },
-    [WL_SM_OCCUPANCY] = { "sm_occupancy_pct", "%", false },
-    [WL_TENSOR_ACTIVE] = { "tensor_active_pct", "%", false },
-    [WL_DRAM_ACTIVE] = { "dram_active_pct", "%", false },
-    [WL_SM_CLOCK] = { "sm_clock_mhz", "MHz", false },
-    [WL_MEM_CLOCK] = { "mem_clock_mhz", "MHz", false },
-    [WL_MEM_USED] = { "mem_used_bytes", "B", false },
-    [WL_TEMPERATURE] = { "temperature_c", "°C", false },
-    [WL_MEM_TEMPERATURE] = { "mem_temperature_c", "°C", false },
-    [WL_POWER_CAPPED] = { "power_capped_s", "s", true },
-    [WL_THERMAL_CAPPED] = { "thermal_capped_s", "s", true },
-    [WL_HW_THERMAL_CAPPED] = { "hw_thermal_capped_s", "s", true },
-    [WL_POWER_BRAKED] = { "power_braked_s", "s", true },
-    [WL_BOARD_LIMITED] = { "board_limited_s", "s", true },
-    [WL_RELIABILITY_LIMITED] = { "reliability_limited_s", "s", true },
-    [WL_SYNC_BOOSTED] = { "sync_boosted_s", "s", true },
-    [WL_NVLINK_TX] = { "nvlink_tx_bytes", "B", true },
-    [WL_NVLINK_RX] = { "nvlink_rx_bytes", "B", true },
-    [WL_PCIE_TX] = { "pcie_tx_bytes", "B", true },
-    [WL_PCIE_RX] = { "pcie_rx_bytes", "B", true },
-    [WL_EVENT_REASONS] = { "event_reasons", "", false },
-    [WL_CPU_TIME] = { "cpu_time_s", "s", true },
-    [WL_CPU_UTIL] = { "cpu_util_pct", "%", false },
-    [WL_RSS] = { "rss_bytes", "B", false },
-    [WL_RUNNABLE] = { "runnable", "", false },
+    [WL_POWER] = { "power_w", "W", false, WL_EACH_TICK },
+    [WL_POWER_AVERAGE] = { "power_average_w", "W", false, WL_EACH_SECOND },
+    [WL_ENERGY] = { "energy_j", "J", true, WL_EACH_TICK },
+    [WL_SM_UTIL] = { "sm_util_pct", "%", false, WL_EACH_HALF_SECOND },
+    [WL_MEM_UTIL] = { "mem_util_pct", "%", false, WL_EACH_HALF_SECOND },
+    [WL_SM_ACTIVE] = { "sm_active_pct", "%", false, WL_EACH_HALF_SECOND },
+    [WL_SM_OCCUPANCY] = { "sm_occupancy_pct", "%", false, WL_EACH_HALF_SECOND },
+    [WL_TENSOR_ACTIVE] = { "tensor_active_pct", "%", false, WL_EACH_HALF_SECOND },
+    [WL_DRAM_ACTIVE] = { "dram_active_pct", "%", false, WL_EACH_HALF_SECOND },
+    [WL_SM_CLOCK] = { "sm_clock_mhz", "MHz", false, WL_EACH_HALF_SECOND },
+    [WL_MEM_CLOCK] = { "mem_clock_mhz", "MHz", false, WL_EACH_HALF_SECOND },
+    [WL_MEM_USED] = { "mem_used_bytes", "B", false, WL_EACH_SECOND },
+    [WL_TEMPERATURE] = { "temperature_c", "°C", false, WL_EACH_SECOND },
+    [WL_MEM_TEMPERATURE] = { "mem_temperature_c", "°C", false, WL_EACH_SECOND },
+    [WL_POWER_CAPPED] = { "power_capped_s", "s", true, WL_EACH_SECOND },
+    [WL_THERMAL_CAPPED] = { "thermal_capped_s", "s", true, WL_EACH_SECOND },
+    [WL_HW_THERMAL_CAPPED] = { "hw_thermal_capped_s", "s", true, WL_EACH_SECOND },
+    [WL_POWER_BRAKED] = { "power_braked_s", "s", true, WL_EACH_SECOND },
+    [WL_BOARD_LIMITED] = { "board_limited_s", "s", true, WL_EACH_SECOND },
+    [WL_RELIABILITY_LIMITED] = { "reliability_limited_s", "s", true, WL_EACH_SECOND },
+    [WL_SYNC_BOOSTED] = { "sync_boosted_s", "s", true, WL_EACH_SECOND },
+    [WL_NVLINK_TX] = { "nvlink_tx_bytes", "B", true, WL_EACH_SECOND },
+    [WL_NVLINK_RX] = { "nvlink_rx_bytes", "B", true, WL_EACH_SECOND },
+    [WL_PCIE_TX] = { "pcie_tx_bytes", "B", true, WL_EACH_SECOND },
+    [WL_PCIE_RX] = { "pcie_rx_bytes", "B", true, WL_EACH_SECOND },
+    [WL_EVENT_REASONS] = { "event_reasons", "", false, WL_EACH_HALF_SECOND },
+    [WL_CPU_TIME] = { "cpu_time_s", "s", true, WL_EACH_SECOND },
+    [WL_CPU_UTIL] = { "cpu_util_pct", "%", false, WL_EACH_HALF_SECOND },
+    [WL_RSS] = { "rss_bytes", "B", false, WL_EACH_SECOND },
+    [WL_RUNNABLE] = { "runnable", "", false, WL_EACH_HALF_SECOND },
 };
 
 static const char *const scopes[WL_SCOPES] = {
@@ -59,6 +62,14 @@ static const char *const variants[WL_VARIANTS] = {
 const char *wl_quantity_name(enum wl_quantity q) { return quantities[q].name; }
 const char *wl_quantity_unit(enum wl_quantity q) { return quantities[q].unit; }
 bool wl_quantity_counts(enum wl_quantity q) { return quantities[q].counts; }
+enum wl_pace wl_quantity_pace(enum wl_quantity q) { return quantities[q].pace; }
+
+double wl_pace_s(enum wl_pace p)
+{
+    static const double seconds[WL_PACES] = { [WL_EACH_TICK] = 0, [WL_EACH_HALF_SECOND] = 0.5, [WL_EACH_SECOND] = 1 };
+    return seconds[p];
+}
+
 const char *wl_scope_name(enum wl_scope s) { return scopes[s]; }
 const char *wl_variant_name(enum wl_variant v) { return variants[v]; }
 

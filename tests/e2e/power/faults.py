@@ -109,6 +109,32 @@ def a_call_that_hangs():
     r.expect(r.energy("counter") and abs(r.energy("counter") / (250 * r.summary["time_s"]) - 1) < 0.05, "but by the counter")
 
 
+def a_call_that_never_returns(script, options, told):
+    """Open, read, close: the run goes on with the other sensors and ends in time."""
+    begin = time.monotonic()
+    r = measure(f"gpus=2; power=250; {script}", 3, "--sensors", "auto", *options)
+    r.expect(r.summary["energies"] and r.summary["means"], "other sensors go on")
+    r.expect(told in r.notes() + r.run.stderr, f"{script}: told: {r.notes()}")
+    r.expect(time.monotonic() - begin < 30, "the end is bounded")
+
+
+def a_reading_that_hangs():
+    """Its gap stands in the store to the end; processes and load of the machine are read on."""
+    r = measure("power=250; hang=*:GetFieldValues:1", 4, "--sensors", "nvml,proc")
+    r.expect("had not answered by the end" in r.notes(), f"told: {r.notes()}")
+    r.expect(r.missing("power_w") > 0 and r.energy("integral") is None and r.energy("counter") is None, "a gap")
+    late = r.db.execute("SELECT count(*) FROM sample JOIN channel ON channel = channel.id, run WHERE quantity = 'runnable' "
+                        "AND value IS NOT NULL AND t_ns > run.start_mono_ns + 2500000000").fetchone()[0]
+    r.expect(late > 0, "other sensors are read behind the hang")
+
+
+def a_counter_that_starts_over():
+    """One of 32 bits does after 4.3 MJ: the integral counts."""
+    r = measure("power=250; wrap_j=123650; update_ms=20", 2, "--sensors", "nvml")
+    r.expect(r.energy("counter") is None, "a counter that fell is not used")
+    r.expect(r.energy("integral") and abs(r.energy("integral") / (250 * r.summary["time_s"]) - 1) < 0.05, "the integral")
+
+
 def a_library_that_cannot_be_used(options, script):
     """None, one that is none, one of another driver version, one of 2018."""
     r = measure(script, 0.3, *options)
@@ -131,7 +157,11 @@ def a_wall_clock_that_jumps():
 
 
 CASES = [(a_gpu_that_fails, 15, "lost"), (a_gpu_that_fails, 4, "permission"), (a_gpu_that_fails, 999, "NVML"),
-         (a_gpu_that_comes_back,), (a_call_that_hangs,),
+         (a_gpu_that_comes_back,), (a_call_that_hangs,), (a_reading_that_hangs,), (a_counter_that_starts_over,),
+         (a_call_that_never_returns, "hang=*:Init", ("--sensor-wait", "1s"), ""),
+         (a_call_that_never_returns, "hang=0:GetUtilizationRates:0.1", ("--sensor-wait", "1s"), ""),
+         (a_call_that_never_returns, "hang=*:Shutdown", (), ""),
+         (a_call_that_never_returns, "hang=1:GetUtilizationRates:1", (), "had not answered by the end"),
          (a_library_that_cannot_be_used, ("--nvml-library", "/nowhere/libnvidia-ml.so.1"), ""),
          (a_library_that_cannot_be_used, ("--nvml-library", broken), ""),
          (a_library_that_cannot_be_used, (), "init=18"), (a_library_that_cannot_be_used, ("--nvml-library", old), ""),

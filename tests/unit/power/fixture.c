@@ -96,7 +96,7 @@ static const struct wl_reading *read_again(struct wl_sensors *s, int channel)
         struct wl_sensor *sensor = s->open[i];
         size_t first = sensor->first_channel;
         if ((size_t)channel < first || (size_t)channel >= first + sensor->n_channels) continue;
-        wl_sensor_read(sensor, true);
+        wl_sensor_read(sensor, WL_DUE_ALL);
         return &sensor->readings[(size_t)channel - first];
     }
     fail_msg("there is no channel %d", channel);

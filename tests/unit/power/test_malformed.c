@@ -110,7 +110,7 @@ static void check_readings(struct wl_sensors *s, const char *path, size_t kind)
 {
     for (size_t i = 0; i < s->n_open; i++) {
         struct wl_sensor *sensor = s->open[i];
-        wl_sensor_read(sensor, true);
+        wl_sensor_read(sensor, WL_DUE_ALL);
         for (size_t c = 0; c < sensor->n_channels; c++) {
             const struct wl_reading *r = &sensor->readings[c];
             bool good = isfinite(r->value) && r->value >= 0, told = isnan(r->value) && (!r->why || *r->why);

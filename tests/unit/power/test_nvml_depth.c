@@ -127,12 +127,12 @@ static void the_update_period_is_found_and_repeats_are_dropped(void **state)
         assert_int_equal(wl_sampler_start(&sampler, s, 200, f->a, &f->e), 0);
         pause_s(0.5);
         wl_sampler_stop(sampler);
-        struct wl_channel_stats power, util;
+        struct wl_channel_stats power, energy;
         wl_sampler_channel_stats(sampler, (size_t)channel_at(s, WL_POWER, WL_SCOPE_GPU), &power);
-        wl_sampler_channel_stats(sampler, (size_t)channel_at(s, WL_SM_UTIL, WL_SCOPE_GPU), &util);
+        wl_sampler_channel_stats(sampler, (size_t)channel_at(s, WL_ENERGY, WL_SCOPE_GPU), &energy);
         assert_true(power.errors == 0 && power.gap_ns == 0);
-        if (tries > 1 && util.samples < 50) continue; /* too few ticks to tell */
-        assert_true(power.samples >= 3 && power.samples <= util.samples / 2);
+        if (tries > 1 && energy.samples < 50) continue; /* too few ticks to tell */
+        assert_true(power.samples >= 3 && power.samples <= energy.samples / 2);
         return;
     }
 }

@@ -1,7 +1,7 @@
 /* The sampler: ring, deadlines, slow sensors, failures, overflow, and that a sample allocates nothing. */
 #include "fixture.h"
 
-#include "power/internal.h"
+#include "power/patience.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -44,17 +44,21 @@ void *__wrap_realloc(void *p, size_t n)
 /* Counts its reads; sleeps; fails from read `bad_from` up to `bad_to`. */
 struct toy {
     int64_t sleep_ns;
+    long hangs_at; /* this read waits for its file to end; 0: none */
+    int file;      /* of a pipe */
     long bad_from, bad_to;
     long reads;
 };
 
-static void toy_read(struct wl_sensor *s, bool all, struct wl_reading *out)
+static void toy_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
-    (void)all;
+    (void)due;
     struct toy *t = s->state;
     int64_t t0 = wl_now_ns();
     if (t->sleep_ns > 0) wl_sleep_until(t0 + t->sleep_ns);
     long n = t->reads++;
+    char end;
+    if (t->hangs_at > 0 && n == t->hangs_at) (void)!read(t->file, &end, 1);
     if (n >= t->bad_from && n < t->bad_to)
         wl_reading_fail(&out[0], "the toy is broken");
     else
@@ -120,10 +124,13 @@ static void ticks_and_skipped_ticks_account_for_the_time(void **state)
     const int64_t period_ns = WL_NS_PER_S / 200;
     int64_t t0 = wl_now_ns();
     struct wl_sampler *s = start(f, toys(f, &toy, 1), 200);
-    sleep_ms(300);
+    struct wl_sampler_stats stats = { 0 };
+    while (stats.ticks < 20) {
+        sleep_ms(20);
+        wl_sampler_stats(s, &stats);
+    }
     wl_sampler_stop(s);
     int64_t elapsed_ns = wl_now_ns() - t0;
-    struct wl_sampler_stats stats;
     wl_sampler_stats(s, &stats);
     static struct wl_sample out[1000];
     size_t n = wl_sampler_drain(s, out, WL_COUNT(out));
@@ -134,8 +141,7 @@ static void ticks_and_skipped_ticks_account_for_the_time(void **state)
     if (counted < passed - 1 || counted > elapsed_ns / period_ns + 1)
         fail_msg("%d ticks, %d deadlines, %d periods", (int)counted, (int)passed, (int)(elapsed_ns / period_ns));
     /* Taken ticks stand on the grid: no reading comes before its deadline. */
-    for (size_t i = 1; i + 1 < n; i++)
-        assert_true(out[i].t_ns - out[0].t_ns > (int64_t)i * period_ns - WL_NS_PER_S / 1000);
+    for (size_t i = 1; i + 1 < n; i++) assert_true(out[i].t_ns - t0 >= (int64_t)i * period_ns);
 }
 
 static void a_slow_sensor_gets_a_thread_and_delays_nobody(void **state)
@@ -196,6 +202,114 @@ static void a_sensor_that_never_recovers_has_an_open_gap(void **state)
     sleep_ms(5);
     wl_sampler_channel_stats(s, 0, &c);
     assert_int_equal(c.gap_ns, at_stop_ns);
+}
+
+/* Of two counters of a thread, one has steps: power and energy of its sensor are read all over two of them. */
+static void edges_of_counters_are_read_densely(void **state)
+{
+    struct fixture *f = *state;
+    enum { STEPPED, SMOOTH };
+    struct toy two[2] = { 0 };
+    struct wl_sensors *sensors = toys(f, two, 2);
+    sensors->channels[STEPPED] = (struct wl_channel) { .quantity = WL_ENERGY, .update_s = 0.02 };
+    sensors->channels[SMOOTH] = (struct wl_channel) { .quantity = WL_ENERGY, .update_s = 0.001 };
+    struct wl_sampler *s = start(f, sensors, 5);
+    static struct wl_sample out[1000];
+    size_t n = 0, dense = 0;
+    for (int round = 0; round < 3; round++) {
+        wl_sampler_edges(s);
+        n += wl_sampler_drain(s, out + n, WL_COUNT(out) - n);
+    }
+    wl_sampler_stop(s);
+    struct wl_sampler_stats stats;
+    wl_sampler_stats(s, &stats);
+    for (size_t i = 0; i < n; i++) dense += out[i].channel == STEPPED;
+    assert_true(dense >= 3 * 20 && dense <= 3 * 22 + stats.ticks);
+    assert_true(n - dense <= stats.ticks);
+}
+
+static uint64_t errors_of(const struct wl_sampler *s, size_t channel)
+{
+    struct wl_channel_stats c;
+    wl_sampler_channel_stats(s, channel, &c);
+    return c.errors;
+}
+
+/* One of two sensors of a thread hangs: the other gets a new thread; the one comes back, as a sensor of its own. */
+static void a_reading_that_hangs_is_left_alone(void **state)
+{
+    struct fixture *f = *state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    struct toy two[2] = { { .hangs_at = 5, .file = ends[0] }, { 0 } };
+    struct wl_sampler *s = start(f, toys(f, two, 2), 100);
+    static struct wl_sample out[4096];
+    size_t n = 0;
+    for (int i = 0; i < 500 && errors_of(s, 0) == 0; i++) {
+        sleep_ms(20);
+        n += wl_sampler_drain(s, out + n, WL_COUNT(out) - n);
+    }
+    struct wl_channel_stats hung, other, later;
+    wl_sampler_channel_stats(s, 0, &hung);
+    wl_sampler_channel_stats(s, 1, &other);
+    assert_true(hung.samples == 5 && hung.errors == 1 && hung.gap_ns > 0);
+    assert_string_equal(hung.last_why, "the sensor has not answered for a second");
+    for (int i = 0; i < 500; i++) {
+        sleep_ms(20);
+        wl_sampler_channel_stats(s, 1, &later);
+        if (later.samples > other.samples + 5) break;
+    }
+    assert_true(later.samples > other.samples + 5 && later.errors == 0);
+
+    close(ends[1]); /* it answers, late, and goes on */
+    for (int i = 0; i < 500 && hung.samples < 8; i++) {
+        sleep_ms(20);
+        wl_sampler_channel_stats(s, 0, &hung);
+    }
+    wl_sampler_stop(s);
+    assert_true(hung.samples >= 8 && hung.errors == 2);
+    assert_string_equal(hung.last_why, "the sensor took longer than a second to answer");
+    for (size_t got; (got = wl_sampler_drain(s, out + n, WL_COUNT(out) - n)) > 0;) n += got;
+    int64_t last[2] = { 0 };
+    for (size_t i = 0; i < n; i++) {
+        assert_true(out[i].t_ns >= last[out[i].channel]);
+        last[out[i].channel] = out[i].t_ns;
+    }
+    close(ends[0]);
+}
+
+static void a_reading_that_never_returns_is_given_up(void **state)
+{
+    struct fixture *f = *state;
+    int ends[2];
+    static struct toy two[2]; /* the thread goes on with them */
+    struct wl_arena *kept = wl_arena_new(NULL), *a = f->a;
+    assert_int_equal(pipe(ends), 0);
+    two[0] = (struct toy) { .hangs_at = 3, .file = ends[0] };
+    f->a = kept; /* sensors whose memory stays */
+    struct wl_sensors *sensors = toys(f, two, 2);
+    f->a = wl_arena_new(NULL);
+    struct wl_sampler *s = start(f, sensors, 100);
+    struct wl_channel_stats c = { 0 };
+    for (int i = 0; i < 500 && c.samples < 3; i++) {
+        sleep_ms(10);
+        wl_sampler_channel_stats(s, 0, &c);
+    }
+    sleep_ms(100);
+    wl_sampler_stop(s);
+    wl_sampler_channel_stats(s, 0, &c);
+    assert_true(sensors->open[0]->given_up && c.samples == 3 && c.errors >= 1 && c.gap_ns > 0);
+    assert_string_equal(c.last_why, "the sensor had not answered by the end of the run");
+    wl_sampler_channel_stats(s, 1, &c);
+    assert_true(!sensors->open[1]->given_up && c.samples >= 4 && c.errors == 0); /* with a last reading */
+    static struct wl_sample out[4096];
+    size_t n = wl_sampler_drain(s, out, WL_COUNT(out));
+    assert_true(n > 0);
+    wl_arena_free(f->a);
+    f->a = a;
+    close(ends[1]); /* it answers behind the end: nobody listens, nothing breaks */
+    sleep_ms(50);
+    wl_keep(kept);
 }
 
 static void a_rate_that_is_none_is_refused(void **state)
@@ -315,6 +429,9 @@ int main(void)
         WITH_FIXTURE(a_slow_sensor_gets_a_thread_and_delays_nobody),
         WITH_FIXTURE(failures_are_gaps_and_never_zero),
         WITH_FIXTURE(a_sensor_that_never_recovers_has_an_open_gap),
+        WITH_FIXTURE(edges_of_counters_are_read_densely),
+        WITH_FIXTURE(a_reading_that_hangs_is_left_alone),
+        WITH_FIXTURE(a_reading_that_never_returns_is_given_up),
         WITH_FIXTURE(a_rate_that_is_none_is_refused),
         WITH_FIXTURE(a_full_ring_refuses_and_loses_nothing_of_what_it_has),
         WITH_FIXTURE(overflow_is_counted),

@@ -1,0 +1,201 @@
+/* What a thread of the sampler does: it reads its sensors at absolute deadlines. docs/adr/040 has the reasons. */
+#include "power/sampler.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+/* A window that begins or ends between two steps of a counter is known to the step; read densely at its ends, the
+ * steps' instants are known. Counters that move more often need no help, slower ones are not waited for. */
+static const double least_step_s = 0.005, longest_step_s = 0.25;
+static const int64_t dense_ns = WL_NS_PER_S / 500;
+
+/* Two edges: the pace at rest before a start, and behind an end. */
+static const double edge_steps = 2.2;
+
+/* ---- Making ---- */
+
+static bool is_energetic(const struct wl_channel *c) { return c->quantity == WL_POWER || c->quantity == WL_ENERGY; }
+
+static bool has_steps(const struct wl_channel *c)
+{
+    return c->quantity == WL_ENERGY && !c->estimated && c->update_s >= least_step_s && c->update_s <= longest_step_s;
+}
+
+struct wl_source *wl_source_new(struct wl_sensor *s, const struct wl_channel *channels, struct wl_arena *a)
+{
+    struct wl_source *source = wl_new(a, struct wl_source);
+    *source = (struct wl_source) { .sensor = s, .tallies = wl_new_array(a, struct wl_tally, s->n_channels) };
+    for (size_t c = 0; c < s->n_channels; c++) {
+        source->tallies[c].energetic = is_energetic(&channels[c]);
+        if (has_steps(&channels[c])) source->step_s = fmax(source->step_s, channels[c].update_s);
+    }
+    return source;
+}
+
+static int64_t dense_of(const struct wl_source *s) { return (int64_t)(edge_steps * s->step_s * WL_NS_PER_S); }
+
+int64_t wl_worker_dense_ns(const struct wl_worker *w)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < w->n_sources; i++) sum += dense_of(w->sources[i]);
+    return sum;
+}
+
+struct wl_worker *wl_worker_new(struct wl_source **sources, size_t n, int64_t period_ns, double ring_s,
+                                struct wl_arena *a)
+{
+    struct wl_worker *w = wl_new(a, struct wl_worker);
+    size_t channels = 0;
+    *w = (struct wl_worker) { .period_ns = period_ns, .sources = sources, .n_sources = n };
+    for (size_t i = 0; i < n; i++) channels += sources[i]->sensor->n_channels;
+    for (size_t i = 0; i < n; i++) sources[i]->worker = w;
+    double ticks = ring_s * WL_NS_PER_S / (double)period_ns + (double)wl_worker_dense_ns(w) / (double)dense_ns;
+    wl_ring_init(&w->ring, channels * ((size_t)ticks + 2), a); /* first and last */
+    wl_lock_init(&w->lock, &w->change);
+    return w;
+}
+
+/* ---- Reading: the lock is let go inside of read_source and pause_until alone ---- */
+
+static void fail_readings(struct wl_sensor *s, const char *why)
+{
+    for (size_t c = 0; c < s->n_channels; c++)
+        if (isfinite(s->readings[c].value)) wl_reading_fail(&s->readings[c], why);
+}
+
+/* Returns false where nobody waits for the thread any more. */
+static bool read_source(struct wl_worker *w, struct wl_source *s, struct wl_due due)
+{
+    int64_t t0_ns = wl_now_ns();
+    w->reading = s;
+    w->since_ns = t0_ns;
+    w->told = false;
+    pthread_mutex_unlock(&w->lock);
+    wl_sensor_read(s->sensor, due);
+    pthread_mutex_lock(&w->lock);
+    w->reading = NULL;
+    if (w->given_up) return false;
+    if (wl_now_ns() - t0_ns >= WL_STALL_NS) fail_readings(s->sensor, "the sensor took longer than a second to answer");
+    return true;
+}
+
+static void pause_until(struct wl_worker *w, int64_t t_ns)
+{
+    pthread_mutex_unlock(&w->lock);
+    wl_sleep_until(t_ns);
+    pthread_mutex_lock(&w->lock);
+}
+
+/* The sources may become fewer meanwhile, see rescue in sampler.c: then this one is the first and only one. */
+static bool tick(struct wl_worker *w, struct wl_due due)
+{
+    for (size_t i = 0; i < w->n_sources; i++) {
+        struct wl_source *s = w->sources[i];
+        if (!read_source(w, s, due)) return false;
+        wl_publish(w, s, false);
+    }
+    w->ticks++;
+    return true;
+}
+
+/* Which paces are due at the tick of this time: at the tick that is next to when they are. */
+static struct wl_due due_at(struct wl_worker *w, int64_t t_ns)
+{
+    struct wl_due due = { .pace = WL_EACH_TICK };
+    for (enum wl_pace p = WL_EACH_TICK + 1; p < WL_PACES; p++) {
+        int64_t pace_ns = (int64_t)(wl_pace_s(p) * WL_NS_PER_S), late_ns = t_ns + w->period_ns / 2 - w->due_ns[p];
+        if (late_ns < 0) continue;
+        w->due_ns[p] += (late_ns / pace_ns + 1) * pace_ns;
+        due.pace = p;
+    }
+    return due;
+}
+
+/* Reads power and energy densely for some steps of the slowest counter. */
+static bool read_densely(struct wl_worker *w, struct wl_source *s)
+{
+    int64_t next = wl_now_ns(), end = next + dense_of(s);
+    for (next += dense_ns; next < end; next += dense_ns) {
+        pause_until(w, next);
+        if (!read_source(w, s, (struct wl_due) { .pace = WL_EACH_TICK, .all = true })) return false;
+        wl_publish(w, s, true);
+    }
+    return true;
+}
+
+static bool answer_request(struct wl_worker *w)
+{
+    for (size_t i = 0; i < w->n_sources; i++)
+        if (!read_densely(w, w->sources[i])) return false;
+    w->dense = false;
+    w->answered = true;
+    pthread_cond_broadcast(&w->change);
+    return true;
+}
+
+/* ---- The thread ---- */
+
+/* Sleeps until the deadline, a request for dense readings or the stop, whichever comes first. A condition with an
+ * absolute monotonic deadline keeps the time as clock_nanosleep(TIMER_ABSTIME) does, and can be woken at once. */
+static void sleep_until(struct wl_worker *w, int64_t t_ns)
+{
+    struct timespec deadline = { .tv_sec = t_ns / WL_NS_PER_S, .tv_nsec = t_ns % WL_NS_PER_S };
+    int rc = 0;
+    while (!w->stop && !w->dense && rc != ETIMEDOUT) rc = pthread_cond_timedwait(&w->change, &w->lock, &deadline);
+}
+
+/* Deadlines are start + k * period. A tick whose time has passed already is skipped, so that a late reading does not
+ * shift those behind it. */
+static bool beat(struct wl_worker *w, int64_t *k)
+{
+    int64_t now_ns = wl_now_ns();
+    w->beat_ns = now_ns;
+    w->beats++;
+    if (!tick(w, due_at(w, now_ns))) return false;
+    int64_t next = (wl_now_ns() - w->start_ns) / w->period_ns + 1;
+    if (next > *k + 1) w->skipped += (uint64_t)(next - *k - 1);
+    *k = next;
+    return true;
+}
+
+static bool tell(struct wl_worker *w, bool *what)
+{
+    w->cpu_ns = wl_thread_cpu_ns();
+    *what = true;
+    pthread_cond_broadcast(&w->change);
+    return true;
+}
+
+static void work_locked(struct wl_worker *w)
+{
+    int64_t k = (wl_now_ns() - w->start_ns) / w->period_ns + 1;
+    if (!w->began && (!tick(w, WL_DUE_ALL) || !tell(w, &w->began))) return;
+    for (;;) {
+        sleep_until(w, w->start_ns + k * w->period_ns);
+        if (w->stop) break;
+        if (w->dense ? !answer_request(w) : !beat(w, &k)) return;
+        w->cpu_ns = wl_thread_cpu_ns();
+    }
+    if (tick(w, WL_DUE_ALL)) tell(w, &w->ended);
+}
+
+static void *work(void *arg)
+{
+    struct wl_worker *w = arg;
+    pthread_mutex_lock(&w->lock);
+    work_locked(w);
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+int wl_worker_start(struct wl_worker *w, int64_t start_ns, bool first, struct wl_err *e)
+{
+    w->start_ns = start_ns;
+    w->born_ns = first ? start_ns : wl_now_ns();
+    w->began = !first;
+    for (enum wl_pace p = 0; p < WL_PACES; p++) w->due_ns[p] = w->born_ns + (int64_t)(wl_pace_s(p) * WL_NS_PER_S);
+    int rc = wl_thread_start(&w->thread, "wl-sampler", work, w);
+    return rc == 0 ? 0 : wl_fail(e, WL_ENOMEM, "cannot start a sampler thread: %s", strerror(rc));
+}
