@@ -92,6 +92,7 @@ static struct wl_power_opts copy_opts(const struct wl_power_opts *o, struct wl_a
     c.nvml_library = copy(a, o->nvml_library);
     c.amd_library = copy(a, o->amd_library);
     c.level_zero_library = copy(a, o->level_zero_library);
+    c.calibration = copy(a, o->calibration);
     c.root = copy(a, o->root);
     c.visible = copy(a, o->visible);
     return c;
