@@ -39,7 +39,7 @@ static int measure(const char *name, int64_t n, int64_t repeats, struct wl_arena
 {
     const struct wl_step *s = dropout_of(a, n, e);
     if (!s) return e->code;
-    const struct wl_run run = { .first = true };
+    const struct wl_run run = { .training = true, .first = true };
     double drop_s[ROUNDS], scale_s[ROUNDS];
     int rc = 0;
     for (int i = -1; i < ROUNDS && !rc; i++) {
@@ -47,7 +47,7 @@ static int measure(const char *name, int64_t n, int64_t repeats, struct wl_arena
         for (int64_t k = 0; k < repeats && !rc; k++) rc = s->run(s, &run, e);
         double took_s = seconds_since(start_ns);
         start_ns = wl_now_ns();
-        for (int64_t k = 0; k < repeats; k++) scale(s->uses[0].buf->at, s->uses[1].buf->at, (size_t)n);
+        for (int64_t k = 0; k < repeats; k++) scale(s->uses[0].buf->at, s->uses[s->n_uses - 1].buf->at, (size_t)n);
         if (i < 0) continue; /* touches the memory */
         drop_s[i] = took_s;
         scale_s[i] = seconds_since(start_ns);

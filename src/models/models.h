@@ -32,8 +32,8 @@ struct wl_model {
 /* ---- BERT -------------------------------------------------------------------------------------------------- */
 
 /* BERT, trained by predicting masked tokens (Devlin et al. 2019, arXiv:1810.04805): the encoder and the head that
- * predicts tokens, without next-sentence prediction and pooler. Parameters have the names, order and shapes of the
- * state dict of Hugging Face's BertForMaskedLM, and start as there: matrices and tables N(0, .02), biases 0, layer
+ * predicts tokens, without next-sentence prediction and pooler. Parameters have the names and shapes of the state
+ * dict of Hugging Face's BertForMaskedLM, and start as there: matrices and tables N(0, .02), biases 0, layer
  * norms 1 and 0. "bert.embeddings.word_embeddings.weight" [V,D] is the decoder's matrix too and stands once. */
 struct wl_bert_opts {
     const char *size;   /* "full": BERT-base, 12 layers of 768 with 12 heads; "tiny": 2 layers of 128 with 2 heads */
@@ -50,7 +50,7 @@ struct wl_bert_net {
     struct wl_tensor *lengths;   /* [N]: tokens that count, from the first one on; the others are padding, which nobody
                                   * attends to. 0: the whole sample is padding */
     struct wl_tensor *positions; /* [N,P]: where in its sample each token to predict stands, in [0,S) */
-    struct wl_tensor *labels;    /* [N*P]: that token; -1: the place is not used, and its position may be any */
+    struct wl_tensor *labels;    /* [N*P]: that token; -1: the place is not used, whatever its position */
     struct wl_tensor *logits;    /* f32 [N*P,V] */
     struct wl_tensor *loss;      /* f32, mean over the places with a label >= 0; these are the samples of wl_counts */
 };

@@ -18,6 +18,12 @@ enum wl_op {
     WL_OP_DENSE,
     WL_OP_SEGMENT_SUM,
     WL_OP_FILTER_CONV,
+    WL_OP_EMBED_TOKENS,
+    WL_OP_LAYER_NORM,
+    WL_OP_PROJECT,
+    WL_OP_ATTENTION,
+    WL_OP_GATHER,
+    WL_OP_DECODER,
     WL_OP_CROSS_ENTROPY,
     WL_OP_MEAN_SQUARE,
     WL_OP_COUNT
@@ -40,6 +46,10 @@ struct wl_tensor {
     struct wl_init init;            /* parameters and statistics */
     bool is_weight;                 /* parameter that decays also with decay_weights_only */
     double momentum;                /* statistics: share of the new value */
+    /* A parameter that is made of equal pieces along its first dimension, each of which is a state of its own with this
+     * name: n_parts of them; 0: it is one. */
+    const char *const *parts;
+    int n_parts;
 };
 
 enum { WL_MAX_PARAMS = 4 };
@@ -48,9 +58,10 @@ enum { WL_MAX_PARAMS = 4 };
 struct wl_node {
     enum wl_op op;
     const char *name;
-    struct wl_tensor *in[WL_MAX_INPUTS]; /* x; second term, labels or target */
+    struct wl_tensor *in[WL_MAX_INPUTS]; /* x; second term, labels, target, lengths, or positions */
     struct wl_tensor *out;
-    struct wl_tensor *par[WL_MAX_PARAMS]; /* weight, bias; gamma, beta; two layers' */
+    struct wl_tensor *par[WL_MAX_PARAMS]; /* weight, bias; gamma, beta; two layers'; tables of tokens */
+    struct wl_tensor *tied;               /* a parameter of another operation that this one reads too */
     struct wl_tensor *stat[2];            /* running mean, running variance */
     bool relu;                            /* max(0, .) of the result */
     enum wl_row_kind rows;                /* of operations on rows: which count says how many there are */
@@ -62,6 +73,10 @@ struct wl_node {
         struct wl_dense dense;
         struct wl_filter filter;
         double drop; /* dropout: the probability */
+        struct wl_token_tables tables;
+        struct wl_layer_norm layer_norm;
+        struct wl_project project;
+        struct wl_attention attention;
     } u;
 };
 
@@ -91,9 +106,22 @@ struct wl_tensor *wl_node_out(struct wl_graph *g, struct wl_node *n, const struc
 /* One more input of a node. */
 void wl_node_read(struct wl_node *n, struct wl_tensor *t);
 
-/* A parameter "NODE.suffix". */
+/* A parameter "NODE.suffix"; `is_weight`: it decays also with decay_weights_only. */
 struct wl_tensor *wl_node_param(struct wl_graph *g, const struct wl_node *n, const char *suffix, struct wl_dims dims,
                                 struct wl_init init, bool is_weight);
+
+/* Does the node get an f32 value there (every operation reads those; what is i32 it checks itself)? False with the
+ * graph's error. */
+bool wl_check_f32(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t);
+
+/* The same for an i32 tensor of these dims. */
+bool wl_check_i32(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t, struct wl_dims dims);
+
+/* The same for a probability of dropout. */
+bool wl_check_drop(struct wl_graph *g, const struct wl_node *n, double p);
+
+/* The result of an operation that failed: the shape of its input, so that building can go on to the end. */
+struct wl_tensor *wl_node_failed(struct wl_graph *g, struct wl_node *n);
 
 /* The operation that alone reads t; NULL: there is none, or more than one. */
 const struct wl_node *wl_only_reader(const struct wl_graph *g, const struct wl_tensor *t);
@@ -109,6 +137,18 @@ struct wl_window wl_conv_window(const struct wl_node *n);
 struct wl_window wl_pool_window(const struct wl_node *n);
 
 enum { WL_DROP_STEPS = 1 << 16 }; /* a probability of dropout counts in so many steps */
+
+/* Layer norm and project see x [...,F] as [rows,F]. */
+struct wl_vectors {
+    int64_t n, f;
+};
+struct wl_vectors wl_vectors_of(const struct wl_tensor *x);
+
+/* Attention: `n` samples of `s` positions, `heads` heads of `f` features. */
+struct wl_heads {
+    int64_t n, s, heads, f;
+};
+struct wl_heads wl_heads_of(const struct wl_node *n);
 
 /* Batch norm sees x as [N,C,area]. */
 struct wl_channels {

@@ -65,6 +65,12 @@ void wl_writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
     s->uses[s->n_uses - 1].part = part;
 }
 
+void wl_adds(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
+{
+    WL_CHECK(b->first >= 0);
+    use(p, s, b, true);
+}
+
 struct wl_buf *wl_param_new(struct wl_program *p, const struct wl_tensor *t, const void *layout, size_t bytes)
 {
     WL_CHECK(!p->value[t->id]);

@@ -165,6 +165,56 @@ struct wl_filter {
 struct wl_tensor *wl_filter_conv(struct wl_graph *g, const char *name, struct wl_pairs pairs, struct wl_tensor *x,
                                  struct wl_filter filter);
 
+/* ---- sequences of tokens ---- */
+
+/* y [N,S,D] = tokens' row of the first table [vocabulary,D] + position's row of the second [positions,D] + row 0 of the
+ * third [segments,D], for tokens i32 [N,S] in [0, vocabulary) and positions 0 to S - 1. The parameters are called
+ * NAME.word_embeddings.weight, .position_embeddings.weight and .token_type_embeddings.weight, as in BERT. */
+struct wl_token_tables {
+    int64_t vocabulary, positions, segments, features; /* D */
+    double deviation;                                  /* the tables start as N(0, deviation) */
+};
+struct wl_tensor *wl_embed_tokens(struct wl_graph *g, const char *name, struct wl_tensor *tokens,
+                                  struct wl_token_tables how);
+
+/* y = gamma * (z - mean)/sqrt(var + eps) + beta by row of z = x + dropout(branch), x and branch [...,D]; branch NULL:
+ * z = x. gamma starts at 1, beta at 0. Ba et al. 2016, arXiv:1607.06450. */
+struct wl_layer_norm {
+    double eps;  /* 0 counts as 1e-5 */
+    double drop; /* of the branch, as wl_dropout of this name */
+};
+struct wl_tensor *wl_layer_norm(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *branch,
+                                struct wl_layer_norm how);
+
+/* y [...,K] = x [...,F] w' + b by row, w [K,F], b [K]; with `gelu` behind it u/2 (1 + erf(u/sqrt 2)) of each element u.
+ * w starts as N(0, deviation), b at 0. With parts w is made of so many matrices [K/parts,F] with names of their own,
+ * NAME.PART.weight and NAME.PART.bias: the product of x with all of them at once. */
+enum { WL_MAX_PARTS = 3 };
+struct wl_project {
+    int64_t features; /* K */
+    bool gelu;
+    double deviation;
+    const char *parts[WL_MAX_PARTS]; /* [0] NULL: one matrix, called NAME */
+};
+struct wl_tensor *wl_project(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_project how);
+
+/* y [N,S,D]: for each sample and head softmax(q k'/sqrt(D/heads)) v, then dropout of the probabilities; x [N,S,3D]
+ * holds q, k and v behind each other, each as heads of D/heads features. Positions of a sample from lengths i32 [N] on
+ * are not attended to; 0: none is, and y = 0. Vaswani et al. 2017, arXiv:1706.03762. */
+struct wl_attention {
+    int64_t heads;
+    double drop; /* as wl_dropout of this name; an element's place in its sample is that of [heads,S,S] */
+};
+struct wl_tensor *wl_attention(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *lengths,
+                               struct wl_attention how);
+
+/* y [N*P,D]: of each sample of x [N,S,D] the rows at positions i32 [N,P] in [0,S). */
+struct wl_tensor *wl_gather(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *positions);
+
+/* y [R,V] = x [R,D] w' + b with the first table w [V,D] of the wl_embed_tokens that made `embedded`; b [V] starts at 0.
+ */
+struct wl_tensor *wl_decoder(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *embedded);
+
 /* How a parameter starts: all `scale`, normal with deviation `scale`, uniform in +-`scale`. The two calls replace what
  * the operation that made y says above about its weight or bias. */
 enum wl_init_rule { WL_INIT_CONSTANT, WL_INIT_NORMAL, WL_INIT_UNIFORM };

@@ -18,6 +18,12 @@ const char *wl_op_name(enum wl_op op)
         [WL_OP_DENSE] = "dense",
         [WL_OP_SEGMENT_SUM] = "segment_sum",
         [WL_OP_FILTER_CONV] = "filter_conv",
+        [WL_OP_EMBED_TOKENS] = "embed_tokens",
+        [WL_OP_LAYER_NORM] = "layer_norm",
+        [WL_OP_PROJECT] = "project",
+        [WL_OP_ATTENTION] = "attention",
+        [WL_OP_GATHER] = "gather",
+        [WL_OP_DECODER] = "decoder",
         [WL_OP_CROSS_ENTROPY] = "cross_entropy",
         [WL_OP_MEAN_SQUARE] = "mean_square",
     };
@@ -28,8 +34,7 @@ bool wl_op_is_loss(enum wl_op op) { return op == WL_OP_CROSS_ENTROPY || op == WL
 
 static const char *dims_text(struct wl_graph *g, const struct wl_tensor *t) { return wl_dims_text(g->arena, &t->dims); }
 
-/* Every operation reads f32 values; losses read their second input otherwise and check it themselves. */
-static bool check_f32(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t)
+bool wl_check_f32(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t)
 {
     if (t->dtype == WL_F32) return true;
     wl_graph_fail(g, "%s: %s reads f32, %s is %s", n->name, wl_op_name(n->op), t->name, wl_dtype_name(t->dtype));
@@ -38,15 +43,29 @@ static bool check_f32(struct wl_graph *g, const struct wl_node *n, const struct 
 
 static bool check_image(struct wl_graph *g, const struct wl_node *n)
 {
-    if (!check_f32(g, n, n->in[0])) return false;
+    if (!wl_check_f32(g, n, n->in[0])) return false;
     if (n->in[0]->dims.n == 4) return true;
     wl_graph_fail(g, "%s: %s needs an input [N,C,H,W], %s is %s", n->name, wl_op_name(n->op), n->in[0]->name,
                   dims_text(g, n->in[0]));
     return false;
 }
 
-/* The result of an operation that failed: the shape of its input, so that building can go on to the end. */
-static struct wl_tensor *failed(struct wl_graph *g, struct wl_node *n) { return wl_node_out(g, n, &n->in[0]->dims); }
+bool wl_check_i32(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t, struct wl_dims dims)
+{
+    if (t->dtype == WL_I32 && wl_dims_equal(&t->dims, &dims)) return true;
+    wl_graph_fail(g, "%s: %s reads i32 %s, %s is %s %s", n->name, wl_op_name(n->op), wl_dims_text(g->arena, &dims),
+                  t->name, wl_dtype_name(t->dtype), dims_text(g, t));
+    return false;
+}
+
+bool wl_check_drop(struct wl_graph *g, const struct wl_node *n, double p)
+{
+    if (p >= 0 && lround(p * WL_DROP_STEPS) < WL_DROP_STEPS) return true;
+    wl_graph_fail(g, "%s: dropout with probability %g, expected 0 <= p < 1", n->name, p);
+    return false;
+}
+
+struct wl_tensor *wl_node_failed(struct wl_graph *g, struct wl_node *n) { return wl_node_out(g, n, &n->in[0]->dims); }
 
 struct wl_tensor *wl_node_param(struct wl_graph *g, const struct wl_node *n, const char *suffix, struct wl_dims dims,
                                 struct wl_init init, bool is_weight)
@@ -93,7 +112,7 @@ struct wl_tensor *wl_conv2d(struct wl_graph *g, const char *name, struct wl_tens
 {
     struct wl_node *n = wl_node_new(g, WL_OP_CONV, name, x, NULL);
     int64_t out[2];
-    if (!check_image(g, n) || !window_out(g, n, conv.kernel, conv.stride, conv.pad, out)) return failed(g, n);
+    if (!check_image(g, n) || !window_out(g, n, conv.kernel, conv.stride, conv.pad, out)) return wl_node_failed(g, n);
     int64_t k = conv.channels, c = x->dims.d[1], area = conv.kernel[0] * conv.kernel[1];
     n->u.conv = conv;
     struct wl_init he = { WL_INIT_NORMAL, sqrt(2.0 / ((double)k * (double)area)) };
@@ -106,7 +125,7 @@ struct wl_tensor *wl_conv2d(struct wl_graph *g, const char *name, struct wl_tens
 struct wl_tensor *wl_batch_norm(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_norm norm)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_BATCH_NORM, name, x, NULL);
-    if (!check_image(g, n)) return failed(g, n);
+    if (!check_image(g, n)) return wl_node_failed(g, n);
     if (norm.eps == 0) norm.eps = 1e-5;
     if (norm.momentum == 0) norm.momentum = 0.1;
     n->u.norm = norm;
@@ -123,7 +142,7 @@ struct wl_tensor *wl_batch_norm(struct wl_graph *g, const char *name, struct wl_
 struct wl_tensor *wl_relu(struct wl_graph *g, const char *name, struct wl_tensor *x)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_RELU, name, x, NULL);
-    check_f32(g, n, x);
+    wl_check_f32(g, n, x);
     n->relu = true;
     return wl_node_out(g, n, &x->dims);
 }
@@ -132,7 +151,7 @@ static struct wl_tensor *add(struct wl_graph *g, const char *name, struct wl_ten
 {
     struct wl_node *n = wl_node_new(g, WL_OP_ADD, name, a, b);
     n->relu = relu;
-    if (check_f32(g, n, a) && check_f32(g, n, b) && !wl_dims_equal(&a->dims, &b->dims))
+    if (wl_check_f32(g, n, a) && wl_check_f32(g, n, b) && !wl_dims_equal(&a->dims, &b->dims))
         wl_graph_fail(g, "%s: add of %s %s and %s %s", n->name, a->name, dims_text(g, a), b->name, dims_text(g, b));
     return wl_node_out(g, n, &a->dims);
 }
@@ -153,17 +172,17 @@ struct wl_tensor *wl_concat(struct wl_graph *g, const char *name, struct wl_tens
     struct wl_node *n = wl_node_new(g, WL_OP_CONCAT, name, x[0], NULL);
     if (n_inputs > WL_MAX_INPUTS)
         wl_graph_fail(g, "%s: concat of %d inputs, expected at most %d", n->name, n_inputs, WL_MAX_INPUTS);
-    if (g->err.code || !check_image(g, n)) return failed(g, n);
+    if (g->err.code || !check_image(g, n)) return wl_node_failed(g, n);
     struct wl_dims y = x[0]->dims, like = y;
     for (int i = 1; i < n_inputs; i++) {
         n->in[i] = x[i];
         x[i]->readers++;
-        if (!check_f32(g, n, x[i])) return failed(g, n);
+        if (!wl_check_f32(g, n, x[i])) return wl_node_failed(g, n);
         like.d[1] = x[i]->dims.d[1];
         if (!wl_dims_equal(&x[i]->dims, &like)) {
             wl_graph_fail(g, "%s: concat of %s %s and %s %s", n->name, x[0]->name, dims_text(g, x[0]), x[i]->name,
                           dims_text(g, x[i]));
-            return failed(g, n);
+            return wl_node_failed(g, n);
         }
         y.d[1] += like.d[1];
     }
@@ -174,13 +193,13 @@ static struct wl_tensor *pool(struct wl_graph *g, enum wl_op op, const char *nam
                               struct wl_pool p)
 {
     struct wl_node *n = wl_node_new(g, op, name, x, NULL);
-    if (!check_image(g, n)) return failed(g, n);
+    if (!check_image(g, n)) return wl_node_failed(g, n);
     if (p.kernel[0] == 0 && p.kernel[1] == 0) {
         p.kernel[0] = x->dims.d[2];
         p.kernel[1] = x->dims.d[3];
     }
     int64_t out[2];
-    if (!window_out(g, n, p.kernel, p.stride, p.pad, out)) return failed(g, n);
+    if (!window_out(g, n, p.kernel, p.stride, p.pad, out)) return wl_node_failed(g, n);
     n->u.pool = p;
     return wl_node_out(g, n, &WL_DIMS(x->dims.d[0], x->dims.d[1], out[0], out[1]));
 }
@@ -198,9 +217,8 @@ struct wl_tensor *wl_avg_pool(struct wl_graph *g, const char *name, struct wl_te
 struct wl_tensor *wl_dropout(struct wl_graph *g, const char *name, struct wl_tensor *x, double p)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_DROPOUT, name, x, NULL);
-    check_f32(g, n, x);
-    if (!(p >= 0 && lround(p * WL_DROP_STEPS) < WL_DROP_STEPS))
-        wl_graph_fail(g, "%s: dropout with probability %g, expected 0 <= p < 1", n->name, p);
+    wl_check_f32(g, n, x);
+    wl_check_drop(g, n, p);
     n->u.drop = p;
     return wl_node_out(g, n, &x->dims);
 }
@@ -208,10 +226,10 @@ struct wl_tensor *wl_dropout(struct wl_graph *g, const char *name, struct wl_ten
 struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t features)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_LINEAR, name, x, NULL);
-    if (!check_f32(g, n, x)) return failed(g, n);
+    if (!wl_check_f32(g, n, x)) return wl_node_failed(g, n);
     if (x->dims.n < 2) {
         wl_graph_fail(g, "%s: linear needs an input [N,...], %s is %s", n->name, x->name, dims_text(g, x));
-        return failed(g, n);
+        return wl_node_failed(g, n);
     }
     int64_t f = wl_dims_count(&x->dims) / x->dims.d[0];
     struct wl_init fan_in = { WL_INIT_UNIFORM, 1 / sqrt((double)f) };
@@ -238,7 +256,7 @@ static struct wl_node *loss_node(struct wl_graph *g, enum wl_op op, const char *
                                  struct wl_tensor *with, struct wl_loss loss)
 {
     struct wl_node *n = wl_node_new(g, op, name, x, with);
-    check_f32(g, n, x);
+    wl_check_f32(g, n, x);
     if (with->gradient) wl_graph_fail(g, "%s: %s has no gradient by %s", n->name, wl_op_name(op), with->name);
     if (loss.weight == 0) loss.weight = 1;
     n->u.loss = loss;
@@ -260,7 +278,7 @@ struct wl_tensor *wl_mean_square(struct wl_graph *g, const char *name, struct wl
                                  struct wl_loss loss)
 {
     struct wl_node *n = loss_node(g, WL_OP_MEAN_SQUARE, name, x, target, loss);
-    if (check_f32(g, n, target) && !wl_dims_equal(&x->dims, &target->dims))
+    if (wl_check_f32(g, n, target) && !wl_dims_equal(&x->dims, &target->dims))
         wl_graph_fail(g, "%s: mean_square of %s %s and %s %s", n->name, x->name, dims_text(g, x), target->name,
                       dims_text(g, target));
     return wl_node_out(g, n, &WL_DIMS(1));
@@ -308,9 +326,21 @@ int64_t wl_concat_offset(const struct wl_node *n, int i)
     return at;
 }
 
+struct wl_vectors wl_vectors_of(const struct wl_tensor *x)
+{
+    int64_t f = x->dims.d[x->dims.n - 1];
+    return (struct wl_vectors) { .n = wl_dims_count(&x->dims) / f, .f = f };
+}
+
 double wl_node_flops(const struct wl_node *n)
 {
-    if (n->op != WL_OP_CONV && n->op != WL_OP_LINEAR) return 0;
-    double outputs = (double)wl_dims_count(&n->out->dims);
-    return 2 * outputs * (double)wl_dims_count(&n->par[0]->dims) / (double)n->par[0]->dims.d[0];
+    const double outputs = (double)wl_dims_count(&n->out->dims);
+    switch (n->op) {
+    case WL_OP_CONV:
+    case WL_OP_LINEAR:
+    case WL_OP_PROJECT: return 2 * outputs * (double)wl_dims_count(&n->par[0]->dims) / (double)n->par[0]->dims.d[0];
+    case WL_OP_DECODER: return 2 * outputs * (double)n->tied->dims.d[1];
+    case WL_OP_ATTENTION: return 4 * outputs * (double)n->out->dims.d[1];
+    default: return 0;
+    }
 }

@@ -37,6 +37,7 @@ struct wl_buf {
 };
 
 struct wl_run {
+    bool training;  /* false: evaluation */
     bool first;     /* of the micro-batches: overwrite gradients and moments */
     int64_t update; /* optimiser steps of the training before this one */
     int64_t sample; /* place of the first sample among those of this optimiser step, of all ranks */
@@ -153,6 +154,8 @@ struct wl_step *wl_emit(struct wl_program *p, const struct wl_node *n, const cha
                         int (*run)(const struct wl_step *, const struct wl_run *, struct wl_err *));
 void wl_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
 void wl_writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
+/* The step adds to the gradient of a parameter that a step before it has written. */
+void wl_adds(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
 
 /* Where a step finds use i in this run. */
 static inline void *wl_use_at(const struct wl_step *s, const struct wl_run *r, int i)

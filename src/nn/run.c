@@ -85,6 +85,7 @@ static struct wl_run next_run(const struct wl_plan *p, bool first, struct wl_cou
 {
     int64_t ranks = p->comm ? p->comm->size : 1, rank = p->comm ? p->comm->rank : 0;
     return (struct wl_run) {
+        .training = true,
         .first = first,
         .update = p->updates,
         .sample = (p->micros * ranks + rank) * p->info.batch,

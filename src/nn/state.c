@@ -23,13 +23,25 @@ static void init_run(const struct wl_tensor *t, uint64_t seed, uint64_t stream, 
     }
 }
 
-static void init_values(const struct wl_tensor *t, uint64_t seed, float *to)
+/* The states of a parameter or statistic: itself, or its parts, as their names, sizes and places in it. */
+static int parts_of(const struct wl_tensor *t) { return t->n_parts ? t->n_parts : 1; }
+
+static const char *part_name(const struct wl_tensor *t, int i) { return t->n_parts ? t->parts[i] : t->name; }
+
+static size_t part_count(const struct wl_tensor *t) { return (size_t)(wl_dims_count(&t->dims) / parts_of(t)); }
+
+static void init_part(const struct wl_tensor *t, uint64_t seed, int part, float *to)
 {
-    uint64_t stream = wl_hash_text(t->name);
-    size_t n = (size_t)wl_dims_count(&t->dims);
+    uint64_t stream = wl_hash_text(part_name(t, part));
+    size_t n = part_count(t);
 #pragma omp parallel for schedule(static)
     for (size_t at = 0; at < n; at += INIT_RUN)
         init_run(t, seed, stream, at, n - at < INIT_RUN ? n - at : INIT_RUN, to + at);
+}
+
+static void init_values(const struct wl_tensor *t, uint64_t seed, float *to)
+{
+    for (int i = 0; i < parts_of(t); i++) init_part(t, seed, i, to + (size_t)i * part_count(t));
 }
 
 static int read_buf(const struct wl_plan *p, const struct wl_buf *b, float *to, struct wl_err *e)
@@ -48,31 +60,42 @@ static int write_buf(const struct wl_plan *p, const struct wl_buf *b, const floa
 
 /* ---- the list ---- */
 
-static void add_state(struct wl_plan *p, const struct wl_tensor *t, const char *name, enum wl_state_kind kind, void *at)
+/* Part i of a parameter, or of an optimiser's memory of it, which begins at `whole`; suffix "": the parameter itself.
+ */
+static void add_state(struct wl_plan *p, const struct wl_tensor *t, int part, const char *suffix,
+                      enum wl_state_kind kind, void *whole)
 {
     const struct wl_buf *b = p->program.value[t->id];
-    p->states[p->n_states] =
-        (struct wl_state) { .name = name, .kind = kind, .dims = t->dims, .count = (size_t)wl_dims_count(&t->dims) };
-    p->state_bufs[p->n_states] = *b;
-    p->state_bufs[p->n_states++].at = at;
+    const size_t at = (size_t)part * part_count(t) * sizeof(float);
+    WL_CHECK(!t->n_parts || !b->layout); /* else a part is no run of memory */
+    struct wl_state *s = &p->states[p->n_states];
+    struct wl_buf *buf = &p->state_bufs[p->n_states++];
+    *s = (struct wl_state) { .kind = kind, .dims = t->dims, .count = part_count(t) };
+    s->name = *suffix ? wl_strf(p->arena, "%s.%s", part_name(t, part), suffix) : part_name(t, part);
+    s->dims.d[0] /= parts_of(t);
+    *buf = *b;
+    buf->bytes /= (size_t)parts_of(t);
+    buf->offset += at;
+    buf->at = (char *)whole + at;
 }
 
 static void list_states(struct wl_plan *p)
 {
     const struct wl_graph *g = p->program.graph;
     int slots = p->program.train ? p->optim_ops->slots : 0;
-    size_t most = g->n_tensors * (size_t)(1 + slots);
+    size_t most = 0;
+    for (size_t i = 0; i < g->n_tensors; i++) most += (size_t)(parts_of(g->tensors[i]) * (1 + slots));
     p->states = wl_new_array(p->arena, struct wl_state, most);
     p->state_bufs = wl_new_array(p->arena, struct wl_buf, most);
     for (size_t i = 0; i < g->n_tensors; i++) {
         const struct wl_tensor *t = g->tensors[i];
         const struct wl_buf *b = p->program.value[i];
-        if (t->role == WL_ROLE_STATISTIC) add_state(p, t, t->name, WL_STATE_STATISTIC, b->at);
-        if (t->role != WL_ROLE_PARAM) continue;
-        add_state(p, t, t->name, WL_STATE_PARAM, b->at);
-        for (int k = 0; k < slots; k++)
-            add_state(p, t, wl_strf(p->arena, "%s.%s", t->name, p->optim_ops->slot_name[k]), WL_STATE_OPTIM,
-                      (char *)p->slot[k] + b->offset);
+        if (t->role == WL_ROLE_STATISTIC) add_state(p, t, 0, "", WL_STATE_STATISTIC, b->at);
+        for (int part = 0; t->role == WL_ROLE_PARAM && part < parts_of(t); part++) {
+            add_state(p, t, part, "", WL_STATE_PARAM, b->at);
+            for (int k = 0; k < slots; k++)
+                add_state(p, t, part, p->optim_ops->slot_name[k], WL_STATE_OPTIM, (char *)p->slot[k] + b->offset);
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 #else
 extern void omp_set_num_threads(int n);
 extern int omp_get_max_threads(void);
+extern int omp_get_thread_num(void);
 #endif
 
 #endif

@@ -1,7 +1,7 @@
 /* The backward kernels of nn/ref against finite differences of the forward kernels, both built with double: the
  * derivative along a random direction, from central differences, to 1e-6. Whatever agrees with nn/ref after this
  * has the right gradients. */
-#include "nn/ref/ref.h"
+#include "finite.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -12,75 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-enum { SEED = 7, MOST = 8192 };
-static const double H = 1e-5, TOLERANCE = 1e-6;
-
-/* Arrays of one case: up to four inputs, the output, its cotangent, and the gradients by the inputs. */
-struct problem {
-    int n_in;
-    int64_t n[4], n_out;
-    double in[4][MOST], gradient[4][MOST], out[MOST], cotangent[MOST];
-    void (*forward)(const struct problem *p, double *out);
-    void (*backward)(struct problem *p); /* fills gradient from cotangent; `out` is there */
-    struct wl_window window;
-    struct wl_channels channels;
-    struct wl_matrix matrix;
-    bool flag;
-    int32_t labels[MOST];
-};
-
-/* Values away from 0, where relu has its corner. */
-static void fill(double *to, int64_t n, uint64_t stream)
-{
-    for (int64_t i = 0; i < n; i++) {
-        double v = wl_random_normal(SEED, stream, (uint64_t)i);
-        to[i] = v + (v < 0 ? -0.05 : 0.05);
-    }
-}
-
-static double loss(struct problem *p, double *scratch)
-{
-    p->forward(p, scratch);
-    double sum = 0;
-    for (int64_t i = 0; i < p->n_out; i++) sum += scratch[i] * p->cotangent[i];
-    return sum;
-}
-
-static double loss_moved(struct problem *p, int k, const double *direction, double by, double *scratch)
-{
-    double *x = p->in[k], kept[MOST];
-    memcpy(kept, x, sizeof kept);
-    for (int64_t i = 0; i < p->n[k]; i++) x[i] += by * direction[i];
-    double f = loss(p, scratch);
-    memcpy(x, kept, sizeof kept);
-    return f;
-}
-
-static void check(struct problem *p, const char *what)
-{
-    static double direction[MOST], scratch[MOST];
-    for (int k = 0; k < p->n_in; k++) {
-        assert_true(p->n[k] <= MOST);
-        fill(p->in[k], p->n[k], (uint64_t)k);
-    }
-    assert_true(p->n_out <= MOST);
-    fill(p->cotangent, p->n_out, 10);
-    p->forward(p, p->out);
-    p->backward(p);
-    for (int k = 0; k < p->n_in; k++) {
-        for (int64_t i = 0; i < p->n[k]; i++) direction[i] = wl_random_normal(SEED, 20, (uint64_t)i);
-        double along = 0, scale = 0;
-        for (int64_t i = 0; i < p->n[k]; i++) {
-            along += p->gradient[k][i] * direction[i];
-            scale += fabs(p->gradient[k][i] * direction[i]);
-        }
-        double slope = (loss_moved(p, k, direction, H, scratch) - loss_moved(p, k, direction, -H, scratch)) / (2 * H);
-        if (!(fabs(along - slope) <= TOLERANCE * (1 + scale)))
-            fail_msg("%s, input %d, seed %d: gradient along the direction %.12g, finite difference %.12g", what, k,
-                     SEED, along, slope);
-    }
-}
 
 /* ---- the operations ---- */
 
@@ -139,20 +70,20 @@ static void test_conv(void **state)
         p.n[1] = v[i].k * v[i].c * v[i].r * v[i].s;
         p.n[2] = v[i].k;
         p.n_out = v[i].n * v[i].k * v[i].p * v[i].q;
-        check(&p, "conv2d");
+        finite_check(&p, "conv2d");
     }
 }
 
 static void norm(const struct problem *p, double *y)
 {
-    static double mean[MOST], var[MOST];
+    static double mean[FINITE_MOST], var[FINITE_MOST];
     wl_ref_moments(p->channels, p->in[0], mean, var);
     wl_ref_batch_norm(p->channels, 1e-5, p->flag, p->in[0], mean, var, p->in[1], p->in[2], y);
 }
 
 static void norm_backward(struct problem *p)
 {
-    static double mean[MOST], var[MOST];
+    static double mean[FINITE_MOST], var[FINITE_MOST];
     wl_ref_moments(p->channels, p->in[0], mean, var);
     wl_ref_batch_norm_backward(p->channels, 1e-5, p->flag, p->in[0], p->out, p->cotangent, mean, var, p->in[1],
                                p->gradient[0], p->gradient[1], p->gradient[2]);
@@ -167,7 +98,7 @@ static void test_batch_norm(void **state)
         p.channels = (struct wl_channels) { 3, 5, 14 };
         p.n[0] = p.n_out = 3 * 5 * 14;
         p.n[1] = p.n[2] = 5;
-        check(&p, relu ? "batch_norm with relu" : "batch_norm");
+        finite_check(&p, relu ? "batch_norm with relu" : "batch_norm");
     }
 }
 
@@ -180,7 +111,7 @@ static void test_relu(void **state)
     (void)state;
     static struct problem p;
     p = (struct problem) { .n_in = 1, .n = { 501 }, .n_out = 501, .forward = relu, .backward = relu_backward };
-    check(&p, "relu");
+    finite_check(&p, "relu");
 }
 
 static void max_pool(const struct problem *p, double *y) { wl_ref_max_pool(&p->window, p->in[0], y); }
@@ -210,7 +141,7 @@ static void test_pools(void **state)
         p.backward = i % 3 == 0 ? max_pool_backward : avg_pool_backward;
         p.n[0] = p.window.n * p.window.c * p.window.h * p.window.w;
         p.n_out = p.window.n * p.window.c * p.window.p * p.window.q;
-        check(&p, i % 3 == 0 ? "max_pool" : "avg_pool");
+        finite_check(&p, i % 3 == 0 ? "max_pool" : "avg_pool");
     }
 }
 
@@ -237,12 +168,13 @@ static void test_concat(void **state)
     };
     p.forward = concat;
     p.backward = concat_backward;
-    check(&p, "concat");
+    finite_check(&p, "concat");
 }
 
 static struct wl_dropout dropout_of(const struct problem *p)
 {
-    return (struct wl_dropout) { .key = SEED, .drop = 20000, .update = 3, .sample = 5, .n = 3, .f = p->n_out / 3 };
+    return (
+        struct wl_dropout) { .key = FINITE_SEED, .drop = 20000, .update = 3, .sample = 5, .n = 3, .f = p->n_out / 3 };
 }
 
 static void dropout(const struct problem *p, double *y)
@@ -262,7 +194,7 @@ static void test_dropout(void **state)
     (void)state;
     static struct problem p;
     p = (struct problem) { .n_in = 1, .n = { 501 }, .n_out = 501, .forward = dropout, .backward = dropout_backward };
-    check(&p, "dropout");
+    finite_check(&p, "dropout");
 }
 
 static void linear(const struct problem *p, double *y) { wl_ref_linear(p->matrix, p->in[0], p->in[1], p->in[2], y); }
@@ -280,7 +212,7 @@ static void test_linear(void **state)
     p = (struct problem) { .n_in = 3, .n = { 5 * 17, 11 * 17, 11 }, .n_out = 5 * 11, .matrix = { 5, 17, 11 } };
     p.forward = linear;
     p.backward = linear_backward;
-    check(&p, "linear");
+    finite_check(&p, "linear");
 }
 
 /* Losses: the output is one number, and the weight of the loss takes the cotangent's place. */
@@ -303,7 +235,7 @@ static void test_cross_entropy(void **state)
     p.backward = cross_entropy_backward;
     const int32_t labels[6] = { 0, 8, -1, 3, 3, -5 };
     memcpy(p.labels, labels, sizeof labels);
-    check(&p, "cross_entropy");
+    finite_check(&p, "cross_entropy");
 }
 
 static void mean_square(const struct problem *p, double *y)
@@ -325,9 +257,9 @@ static void test_mean_square(void **state)
     p = (struct problem) { .n_in = 1, .n = { 77 }, .n_out = 1 };
     p.forward = mean_square;
     p.backward = mean_square_backward;
-    fill(p.cotangent, 78, 11);    /* [0] is drawn again by check; the targets behind it stay */
-    p.cotangent[1 + 3 * 7] = NAN; /* row 3 is padding */
-    check(&p, "mean_square");
+    finite_fill(p.cotangent, 78, 11); /* [0] is drawn again by check; the targets behind it stay */
+    p.cotangent[1 + 3 * 7] = NAN;     /* row 3 is padding */
+    finite_check(&p, "mean_square");
 }
 
 /* The counts: padding rows count nowhere, ties go to the lower index, a NAN logit is no hit. */

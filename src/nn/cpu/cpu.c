@@ -1,5 +1,5 @@
-/* The back-end on oneDNN. Values keep the layouts its kernels choose; the losses run on plain logits and are those of
- * nn/ref. */
+/* The back-end on oneDNN and on loops of our own (nn/wide). Values keep the layouts that the kernels choose;
+ * mean_square is that of nn/ref. */
 #include "nn/cpu/cpu.h"
 #include "nn/ref/ref.h"
 
@@ -78,7 +78,13 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_DENSE] = { wl_ref_rows_forward, wl_ref_rows_backward },
     [WL_OP_SEGMENT_SUM] = { wl_ref_rows_forward, wl_ref_rows_backward },
     [WL_OP_FILTER_CONV] = { wl_ref_rows_forward, wl_ref_rows_backward },
-    [WL_OP_CROSS_ENTROPY] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
+    [WL_OP_EMBED_TOKENS] = { wl_cpu_embed_tokens_forward, wl_cpu_embed_tokens_backward },
+    [WL_OP_LAYER_NORM] = { wl_cpu_layer_norm_forward, wl_cpu_layer_norm_backward },
+    [WL_OP_PROJECT] = { wl_cpu_project_forward, wl_cpu_project_backward },
+    [WL_OP_ATTENTION] = { wl_cpu_attention_forward, wl_cpu_attention_backward },
+    [WL_OP_GATHER] = { wl_cpu_gather_forward, wl_cpu_gather_backward },
+    [WL_OP_DECODER] = { wl_cpu_project_forward, wl_cpu_project_backward },
+    [WL_OP_CROSS_ENTROPY] = { wl_cpu_entropy_forward, wl_cpu_entropy_backward },
     [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
 };
 

@@ -79,5 +79,17 @@ int wl_cpu_concat_forward(struct wl_program *p, const struct wl_node *n, struct 
 int wl_cpu_concat_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_dropout_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_dropout_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_project_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_project_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_embed_tokens_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_embed_tokens_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_gather_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_gather_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_layer_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_layer_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_attention_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_attention_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_entropy_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_entropy_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 
 #endif

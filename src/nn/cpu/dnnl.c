@@ -30,6 +30,12 @@ int wl_md_any(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_
     return wl_md_tagged(c, out, type, dims, dnnl_format_tag_any, e);
 }
 
+int wl_md_matrix(struct wl_cpu *c, wl_md *out, enum wl_dtype type, int64_t rows, int64_t columns, bool transposed,
+                 struct wl_err *e)
+{
+    return wl_md_tagged(c, out, type, &WL_DIMS(rows, columns), transposed ? dnnl_ba : dnnl_ab, e);
+}
+
 bool wl_md_equal(wl_md a, wl_md b) { return dnnl_memory_desc_equal(a, b); }
 
 size_t wl_md_bytes(wl_md md) { return dnnl_memory_desc_get_size(md); }
@@ -127,6 +133,19 @@ dnnl_status_t wl_dnnl_attributes(dnnl_primitive_attr_t *attr, bool add_relu)
     if (s || !add_relu) return s;
     s = dnnl_post_ops_create(&ops);
     if (!s) s = wl_dnnl_append_relu(ops);
+    if (!s) s = dnnl_primitive_attr_set_post_ops(*attr, ops);
+    dnnl_post_ops_destroy(ops);
+    return s;
+}
+
+dnnl_status_t wl_dnnl_product_attributes(dnnl_primitive_attr_t *attr, const struct wl_product *how)
+{
+    dnnl_post_ops_t ops = NULL;
+    dnnl_status_t s = wl_dnnl_attributes(attr, false);
+    if (s || !(how->add || how->scale)) return s;
+    s = dnnl_post_ops_create(&ops);
+    if (!s && how->add) s = wl_dnnl_append_sum(ops);
+    if (!s && how->scale) s = dnnl_post_ops_append_binary(ops, dnnl_binary_mul, how->scale);
     if (!s) s = dnnl_primitive_attr_set_post_ops(*attr, ops);
     dnnl_post_ops_destroy(ops);
     return s;

@@ -52,6 +52,8 @@ dnnl_status_t wl_dnnl_append_relu(dnnl_post_ops_t ops)
     return dnnl_post_ops_append_eltwise(ops, 1, dnnl_eltwise_relu, 0, 0);
 }
 
+dnnl_status_t wl_dnnl_append_sum(dnnl_post_ops_t ops) { return dnnl_post_ops_append_sum(ops, 1); }
+
 static int create(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_status_t described, const_dnnl_op_desc_t op,
                   bool add_relu, const_dnnl_primitive_desc_t hint, const char *what, struct wl_err *e)
 {
@@ -98,6 +100,16 @@ int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass,
     case WL_PASS_WEIGHTS: s = dnnl_inner_product_backward_weights_desc_init(&d, src, weights, bias, dst); break;
     }
     return create(c, pd, s, &d, false, hint, "inner product", e);
+}
+
+int wl_pd_product(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_product *how, struct wl_err *e)
+{
+    dnnl_matmul_desc_t d;
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_status_t s = dnnl_matmul_desc_init(&d, how->src, how->weights, how->bias, how->dst);
+    if (!s) s = wl_dnnl_product_attributes(&attr, how);
+    if (!s) s = dnnl_primitive_desc_create(pd, &d, attr, c->engine, NULL);
+    return wl_pd_created(c, pd, attr, s, "matrix product", e);
 }
 
 int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg_kind_t alg, const struct wl_window *v,

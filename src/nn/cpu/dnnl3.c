@@ -109,6 +109,11 @@ dnnl_status_t wl_dnnl_append_relu(dnnl_post_ops_t ops)
     return dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_relu, 0, 0);
 }
 
+dnnl_status_t wl_dnnl_append_sum(dnnl_post_ops_t ops)
+{
+    return dnnl_post_ops_append_sum(ops, 1, 0, dnnl_data_type_undef);
+}
+
 int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv_kernel *k, const struct wl_window *v,
                const struct wl_layouts *l, const_dnnl_primitive_desc_t hint, struct wl_err *e)
 {
@@ -156,6 +161,14 @@ int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass,
         break;
     }
     return wl_pd_created(c, pd, attr, s, "inner product", e);
+}
+
+int wl_pd_product(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_product *how, struct wl_err *e)
+{
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_status_t s = wl_dnnl_product_attributes(&attr, how);
+    if (!s) s = dnnl_matmul_primitive_desc_create(pd, c->engine, how->src, how->weights, how->bias, how->dst, attr);
+    return wl_pd_created(c, pd, attr, s, "matrix product", e);
 }
 
 int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg_kind_t alg, const struct wl_window *v,

@@ -30,6 +30,9 @@ int wl_dnnl_check(dnnl_status_t status, const char *what, struct wl_err *e);
 
 int wl_md_plain(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_dims *dims, struct wl_err *e);
 int wl_md_any(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_dims *dims, struct wl_err *e);
+/* A matrix [rows,columns], plain; `transposed`: as it stands where [columns,rows] is plain. */
+int wl_md_matrix(struct wl_cpu *c, wl_md *out, enum wl_dtype type, int64_t rows, int64_t columns, bool transposed,
+                 struct wl_err *e);
 /* A layout for channels [at, at + dims->d[1]) inside of memory of layout md; *out NULL where they begin or end within a
  * block of channels. */
 int wl_md_channels(struct wl_cpu *c, wl_md *out, wl_md md, const struct wl_dims *dims, int64_t at, struct wl_err *e);
@@ -83,6 +86,15 @@ int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv
                const struct wl_layouts *l, const_dnnl_primitive_desc_t hint, struct wl_err *e);
 int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, wl_md src, wl_md weights, wl_md bias,
                  wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e);
+/* dst [m,n] = src [m,k] weights [k,n] + bias [1,n]; or added to what stands in dst, or multiplied by `scale` [m,n]
+ * (argument WL_ARG_SCALE), element by element. */
+struct wl_product {
+    wl_md src, weights, bias, dst; /* bias NULL: none */
+    bool add;
+    wl_md scale; /* NULL: none */
+};
+#define WL_ARG_SCALE (DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1)
+int wl_pd_product(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_product *how, struct wl_err *e);
 int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg_kind_t alg, const struct wl_window *v,
                wl_md src, wl_md dst, struct wl_err *e);
 int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_alg_kind_t alg, const struct wl_window *v,

@@ -18,6 +18,9 @@ void wl_dnnl_dims(dnnl_dims_t out, const struct wl_dims *dims);
 /* User scratchpads; `add_relu`: max(0, .) of the result, as a post-operation. */
 dnnl_status_t wl_dnnl_attributes(dnnl_primitive_attr_t *attr, bool add_relu);
 
+/* The same for a product. */
+dnnl_status_t wl_dnnl_product_attributes(dnnl_primitive_attr_t *attr, const struct wl_product *how);
+
 /* What ends each wl_pd_...: destroys the attributes; a descriptor that was created goes with the arena. */
 int wl_pd_created(struct wl_cpu *c, const dnnl_primitive_desc_t *pd, dnnl_primitive_attr_t attr, dnnl_status_t status,
                   const char *what, struct wl_err *e);
@@ -39,6 +42,7 @@ int wl_md_tagged(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct 
 int wl_md_rank(wl_md md); /* 0: the layout of nothing */
 
 dnnl_status_t wl_dnnl_append_relu(dnnl_post_ops_t ops);
+dnnl_status_t wl_dnnl_append_sum(dnnl_post_ops_t ops);
 
 /* How a layout orders and cuts its dimensions. */
 struct wl_blocks {

@@ -2,32 +2,35 @@
  * rules too. */
 #include "nn/ref/step.h"
 
-static int check_labels(const struct wl_step *s, const int32_t *labels, struct wl_err *e)
+int wl_ref_check_labels(const struct wl_node *n, const int32_t *labels, struct wl_err *e)
 {
-    int64_t n = s->node->in[0]->dims.d[0], k = s->node->in[0]->dims.d[1];
-    for (int64_t i = 0; i < n; i++)
+    int64_t rows = n->in[0]->dims.d[0], k = n->in[0]->dims.d[1];
+    for (int64_t i = 0; i < rows; i++)
         if (labels[i] >= k)
             return wl_fail(e, WL_EINVAL, "label %d of sample %lld is beyond the %lld classes", (int)labels[i],
                            (long long)i, (long long)k);
     return 0;
 }
 
-/* The loss's value, and its share of what the trainer counts. An auxiliary loss counts no samples; mean_square counts
- * one a row. */
+void wl_ref_count_loss(const struct wl_node *n, double loss, const struct wl_counts *seen, struct wl_counts *counts)
+{
+    counts->loss_sum += n->u.loss.weight * loss;
+    if (n->u.loss.auxiliary) return;
+    counts->samples += seen->samples;
+    counts->top1 += seen->top1;
+    counts->top5 += seen->top5;
+}
+
 static int cross_entropy_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     const struct wl_dims *x = &s->node->in[0]->dims;
     const int32_t *labels = s->uses[1].buf->at;
-    int rc = check_labels(s, labels, e);
+    int rc = wl_ref_check_labels(s->node, labels, e);
     if (rc) return rc;
     struct wl_counts seen = { 0 };
     double loss = wl_ref_cross_entropy(x->d[0], x->d[1], wl_ref_at(s, r, 0), labels, &seen);
     *wl_ref_at(s, r, 2) = (float)loss;
-    r->counts->loss_sum += s->node->u.loss.weight * loss * (double)seen.samples;
-    if (s->node->u.loss.auxiliary) return 0;
-    r->counts->samples += seen.samples;
-    r->counts->top1 += seen.top1;
-    r->counts->top5 += seen.top5;
+    wl_ref_count_loss(s->node, loss * (double)seen.samples, &seen, r->counts);
     return 0;
 }
 
@@ -40,14 +43,15 @@ static int cross_entropy_backward_run(const struct wl_step *s, const struct wl_r
     return 0;
 }
 
+/* A target counts one sample a row. */
 static int mean_square_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    int64_t n = s->node->in[0]->dims.d[0], rows;
-    double loss = wl_ref_mean_square(n, wl_ref_count(s) / n, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), &rows);
+    int64_t n = s->node->in[0]->dims.d[0];
+    struct wl_counts seen = { 0 };
+    double loss = wl_ref_mean_square(n, wl_ref_count(s) / n, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), &seen.samples);
     *wl_ref_at(s, r, 2) = (float)loss;
-    r->counts->loss_sum += s->node->u.loss.weight * loss * (double)rows;
-    if (!s->node->u.loss.auxiliary) r->counts->samples += rows;
+    wl_ref_count_loss(s->node, loss * (double)seen.samples, &seen, r->counts);
     return 0;
 }
 

@@ -58,6 +58,7 @@ struct wl_dropout {
 };
 enum { WL_DROP_LANES = 16, WL_DROP_GROUP = 8 * WL_DROP_LANES };
 uint64_t wl_dropout_key(uint64_t seed, const char *name); /* of an operation: word pair 0 of block 0 of its stream */
+bool wl_ref_dropped(const struct wl_dropout *d, int64_t sample, int64_t element);
 void wl_ref_dropout(const struct wl_dropout *d, const wl_real *x, wl_real *y);
 
 /* y = x w' + b.  x [N,F]  w [K,F]  b [K]  y [N,K] */
@@ -132,6 +133,41 @@ struct wl_rows_kernels {
     size_t (*filter_scratch)(int64_t f, int64_t gaussians, bool backward);
 };
 
+/* ---- sequences ---- */
+
+/* y = u/2 (1 + erf(u/sqrt 2)) of n elements u. */
+void wl_ref_gelu(int64_t n, const wl_real *u, wl_real *y);
+void wl_ref_gelu_backward(int64_t n, const wl_real *u, const wl_real *dy, wl_real *du);
+
+/* y[i] = word[tokens[i]] + position[i mod s] + segment[0] for n tokens of sequences of s.  word [.,F]  y [n,F] */
+struct wl_lookup {
+    int64_t n, s, f;
+};
+void wl_ref_embed_tokens(struct wl_lookup l, const int32_t *tokens, const wl_real *word, const wl_real *position,
+                         const wl_real *segment, wl_real *y);
+/* Adds to the rows of the three gradients. */
+void wl_ref_embed_tokens_backward(struct wl_lookup l, const int32_t *tokens, const wl_real *dy, wl_real *dword,
+                                  wl_real *dposition, wl_real *dsegment);
+
+/* y = gamma (z - mean)/sqrt(var + eps) + beta by row of z [n,f]. */
+void wl_ref_layer_norm(struct wl_vectors r, double eps, const wl_real *z, const wl_real *gamma, const wl_real *beta,
+                       wl_real *y);
+void wl_ref_layer_norm_backward(struct wl_vectors r, double eps, const wl_real *z, const wl_real *dy,
+                                const wl_real *gamma, wl_real *dz, wl_real *dgamma, wl_real *dbeta);
+
+/* Attention (nn.h).  x [N,S,3D]  y [N,S,D]; scratch [2,S,S]. d.n = N, d.f = heads S S. */
+void wl_ref_attention(struct wl_heads h, const struct wl_dropout *d, const wl_real *x, const int32_t *lengths,
+                      wl_real *y, wl_real *scratch);
+void wl_ref_attention_backward(struct wl_heads h, const struct wl_dropout *d, const wl_real *x, const int32_t *lengths,
+                               const wl_real *dy, wl_real *dx, wl_real *scratch);
+
+/* y[n,i] = x[n,positions[n,i]].  x [N,S,F]  positions [N,P]  y [N,P,F]; dx is written whole. */
+struct wl_gather {
+    int64_t n, s, p, f;
+};
+void wl_ref_gather(struct wl_gather g, const int32_t *positions, const wl_real *x, wl_real *y);
+void wl_ref_gather_backward(struct wl_gather g, const int32_t *positions, const wl_real *dy, wl_real *dx);
+
 /* Mean of -log softmax(x [N,K])[label] over the rows with label >= 0. Returns it and adds to *counts (NULL: not
  * wanted) samples, top1 and top5; 0 where every row is padding. Classes are ranked by logit, equal ones by index. */
 double wl_ref_cross_entropy(int64_t n, int64_t k, const wl_real *x, const int32_t *labels, struct wl_counts *counts);
@@ -151,6 +187,12 @@ struct wl_buf;
 int wl_ref_loss_forward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_ref_loss_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 
+/* WL_EINVAL where a label of a cross entropy is beyond its classes. */
+int wl_ref_check_labels(const struct wl_node *n, const int32_t *labels, struct wl_err *e);
+
+/* Adds what a loss has seen to *counts: `loss` is the sum over seen->samples. An auxiliary loss counts no samples. */
+void wl_ref_count_loss(const struct wl_node *n, double loss, const struct wl_counts *seen, struct wl_counts *counts);
+
 /* The backward step of concat for input i, on plain buffers: dx = part of dy. */
 void wl_ref_split(struct wl_program *p, const struct wl_node *n, int i, struct wl_buf *dy, struct wl_buf *dx);
 
@@ -158,9 +200,15 @@ void wl_ref_split(struct wl_program *p, const struct wl_node *n, int i, struct w
 int wl_ref_rows_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_ref_rows_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 
-/* Dropout's rules, on plain buffers too; a back-end brings its kernel, which does what wl_ref_dropout does. */
-typedef void wl_dropout_fn(const struct wl_dropout *d, const float *x, float *y);
-int wl_ref_dropout_forward(struct wl_program *p, const struct wl_node *n, wl_dropout_fn *kernel, struct wl_err *e);
-int wl_ref_dropout_backward(struct wl_program *p, const struct wl_node *n, wl_dropout_fn *kernel, struct wl_err *e);
+/* How node n drops out elements [samples,features] with probability `drop`, and that in one run: nothing in evaluation.
+ */
+struct wl_run;
+struct wl_dropout wl_dropout_of(const struct wl_program *p, const struct wl_node *n, double drop, int64_t samples,
+                                int64_t features);
+struct wl_dropout wl_dropout_now(const struct wl_dropout *how, const struct wl_run *r);
+
+/* WL_EINVAL where one of n indices is not in [0, limit): "token 30600 of sample 2 is beyond the 30522 of the table". */
+int wl_ref_check_index(const char *what, const char *of, const int32_t *index, int64_t n, int64_t samples,
+                       int64_t limit, struct wl_err *e);
 
 #endif

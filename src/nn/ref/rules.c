@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static struct wl_buf *param(struct wl_program *p, const struct wl_tensor *t)
+struct wl_buf *wl_ref_param(struct wl_program *p, const struct wl_tensor *t)
 {
     return wl_param_new(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
 }
@@ -53,13 +53,20 @@ static int reorder(struct wl_program *p, const struct wl_node *n, struct wl_buf 
     return 0;
 }
 
-/* The weights of a convolution or matrix product: the parameter, or its bf16 copy; kept for the backward rule. */
+int wl_ref_weights(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf **out,
+                   struct wl_err *e)
+{
+    struct wl_buf *w = *out = p->value[t->id] ? p->value[t->id] : wl_ref_param(p, t);
+    if (p->precision == WL_BF16) *out = wl_value_plain(p, &w->dims);
+    return *out == w ? 0 : reorder(p, n, w, *out, e);
+}
+
+/* The weights of a convolution or matrix product, kept for the backward rule. */
 static int weights(struct wl_program *p, const struct wl_node *n, struct wl_buf **out, struct wl_err *e)
 {
-    struct wl_buf *w = *out = param(p, n->par[0]);
-    if (p->precision == WL_BF16) *out = wl_value_plain(p, &w->dims);
+    int rc = wl_ref_weights(p, n, n->par[0], out, e);
     p->kept[n->out->id].buf[1] = *out;
-    return *out == w ? 0 : reorder(p, n, w, *out, e);
+    return rc;
 }
 
 /* ---- conv2d ---- */
@@ -93,7 +100,7 @@ static int conv_weights_run(const struct wl_step *s, const struct wl_run *r, str
 
 static int conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    struct wl_buf *w, *b = n->par[1] ? param(p, n->par[1]) : NULL, *x = input(p, n, 0);
+    struct wl_buf *w, *b = n->par[1] ? wl_ref_param(p, n->par[1]) : NULL, *x = input(p, n, 0);
     int rc = weights(p, n, &w, e);
     wl_ref_emit(p, n, "forward", WL_TRAIN | WL_EVAL, conv_run, b ? WL_BUFS(x, w, b) : WL_BUFS(x, w),
                 WL_BUFS(output(p, n)));
@@ -149,7 +156,8 @@ static int norm_backward_run(const struct wl_step *s, const struct wl_run *r, st
 static int norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     (void)e;
-    struct wl_buf *x = input(p, n, 0), *gamma = param(p, n->par[0]), *beta = param(p, n->par[1]), *y = output(p, n);
+    struct wl_buf *x = input(p, n, 0), *gamma = wl_ref_param(p, n->par[0]), *beta = wl_ref_param(p, n->par[1]),
+                  *y = output(p, n);
     wl_statistics_new(p, n);
     if (p->train) {
         struct wl_buf *mean = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->stat[0]->dims);
@@ -317,7 +325,7 @@ static int linear_weights_run(const struct wl_step *s, const struct wl_run *r, s
 
 static int linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    struct wl_buf *w, *b = param(p, n->par[1]);
+    struct wl_buf *w, *b = wl_ref_param(p, n->par[1]);
     int rc = weights(p, n, &w, e);
     wl_ref_emit(p, n, "forward", WL_TRAIN | WL_EVAL, linear_run, WL_BUFS(input(p, n, 0), w, b), WL_BUFS(output(p, n)));
     return rc;
@@ -338,18 +346,6 @@ static int linear_backward(struct wl_program *p, const struct wl_node *n, struct
     return rc;
 }
 
-/* ---- dropout ---- */
-
-static int dropout_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
-{
-    return wl_ref_dropout_forward(p, n, wl_ref_dropout, e);
-}
-
-static int dropout_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
-{
-    return wl_ref_dropout_backward(p, n, wl_ref_dropout, e);
-}
-
 /* ---- the back-end ---- */
 
 static const struct wl_op_rules rules[WL_OP_COUNT] = {
@@ -360,12 +356,18 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_CONCAT] = { wl_ref_concat_forward, wl_ref_concat_backward },
     [WL_OP_MAX_POOL] = { pool_forward, pool_backward },
     [WL_OP_AVG_POOL] = { pool_forward, pool_backward },
-    [WL_OP_DROPOUT] = { dropout_forward, dropout_backward },
+    [WL_OP_DROPOUT] = { wl_ref_dropout_forward, wl_ref_dropout_backward },
     [WL_OP_LINEAR] = { linear_forward, linear_backward },
     [WL_OP_EMBED] = { wl_ref_rows_forward, wl_ref_rows_backward },
     [WL_OP_DENSE] = { wl_ref_rows_forward, wl_ref_rows_backward },
     [WL_OP_SEGMENT_SUM] = { wl_ref_rows_forward, wl_ref_rows_backward },
     [WL_OP_FILTER_CONV] = { wl_ref_rows_forward, wl_ref_rows_backward },
+    [WL_OP_EMBED_TOKENS] = { wl_ref_embed_tokens_forward, wl_ref_embed_tokens_backward_rule },
+    [WL_OP_LAYER_NORM] = { wl_ref_layer_norm_forward, wl_ref_layer_norm_backward_rule },
+    [WL_OP_PROJECT] = { wl_ref_project_forward, wl_ref_project_backward },
+    [WL_OP_ATTENTION] = { wl_ref_attention_forward, wl_ref_attention_backward_rule },
+    [WL_OP_GATHER] = { wl_ref_gather_forward, wl_ref_gather_backward_rule },
+    [WL_OP_DECODER] = { wl_ref_project_forward, wl_ref_project_backward },
     [WL_OP_CROSS_ENTROPY] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
     [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
 };

@@ -13,6 +13,28 @@ struct wl_step *wl_ref_emit(struct wl_program *p, const struct wl_node *n, const
                             wl_ref_run_fn *run, struct wl_buf *const *reads, struct wl_buf *const *writes);
 #define WL_BUFS(...) ((struct wl_buf *const[]) { __VA_ARGS__, NULL })
 
+/* The value of parameter t as a product reads it: itself, made where no operation has, or a copy in bf16 that this node
+ * makes. */
+int wl_ref_weights(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf **out,
+                   struct wl_err *e);
+struct wl_buf *wl_ref_param(struct wl_program *p, const struct wl_tensor *t);
+
+/* The rules of operations on sequences (sequence_rules.c, attention_rules.c). */
+int wl_ref_embed_tokens_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_embed_tokens_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_layer_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_layer_norm_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_project_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_project_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_attention_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_attention_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_gather_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_gather_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+
+/* The rules of dropout (dropout_rules.c). */
+int wl_ref_dropout_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_dropout_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+
 /* The rules of concat (concat_rules.c). */
 int wl_ref_concat_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_ref_concat_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);

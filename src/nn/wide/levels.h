@@ -16,6 +16,12 @@ void WL_WIDE_NAME(wl_filter_conv)(const struct wl_filter_args *a, const struct w
 void WL_WIDE_NAME(wl_filter_conv_backward)(const struct wl_filter_grad *g, const struct wl_filter_packed *packed,
                                            int64_t from, int64_t to, float *block, const struct wl_filter_sums *sums);
 void WL_WIDE_NAME(wl_adam)(const struct wl_adam *how, float *w, const float *g, float *m, float *v, size_t n);
+
+/* The numbers of elements [from, from + n) of a sample; they begin at the result, which is somewhere in `numbers`. */
+const uint16_t *WL_WIDE_NAME(wl_mask_numbers)(const struct wl_mask *m, int64_t sample, int64_t from, int64_t n,
+                                              uint16_t *numbers);
+
+extern const struct wl_wide_loops WL_WIDE_NAME(wl_loops_f32), WL_WIDE_NAME(wl_loops_bf16);
 #endif
 
 #endif

@@ -11,4 +11,5 @@ const struct wl_wide WL_WIDE_NAME(wl_wide) = {
     .filter_conv = WL_WIDE_NAME(wl_filter_conv),
     .filter_conv_backward = WL_WIDE_NAME(wl_filter_conv_backward),
     .adam = WL_WIDE_NAME(wl_adam),
+    .of = { &WL_WIDE_NAME(wl_loops_f32), &WL_WIDE_NAME(wl_loops_bf16) },
 };

@@ -1,5 +1,5 @@
-/* Loops over arrays of floats, built once for each set of instructions that a processor may have: the widest that
- * this one has runs. The sources in this folder are plain C that compilers turn into vectors; WL_WIDE_LEVEL names the
+/* Loops over rows of numbers, built once for each set of instructions that a processor may have: the widest that this
+ * one has runs. The sources in this folder are plain C that compilers turn into vectors; WL_WIDE_LEVEL names the
  * build, and WL_WIDE_NAME makes the symbols of the builds differ. The functions run on the calling thread.
  *
  * A sum is taken in lanes, so its last bits depend on the width; they do not on the number of threads, since callers
@@ -8,6 +8,7 @@
 #ifndef WL_NN_WIDE_WIDE_H
 #define WL_NN_WIDE_WIDE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,72 @@ struct wl_filter_sums {
     float *dw0, *db0, *dw2, *db2; /* added to; dw0 as w0 above */
 };
 
+/* Dropout of the elements of a sample, as nn/ref has it: element j is dropped where its number, of 16 bits, is below
+ * `drop`; others are multiplied by `scale`. */
+struct wl_mask {
+    uint64_t key, update;
+    uint32_t drop; /* 0: nothing is dropped, and no number drawn */
+    float scale;
+};
+/* Numbers are drawn in whole groups: so many more of them than elements have to have room. */
+enum { WL_MASK_SLACK = 2 * 128 };
+
+/* Rows of f numbers for layer norm: z = x + branch, where the branch is dropped out and may be absent. A sample has
+ * `s` rows; `first` is the number of the first sample. What stands here belongs to all rows, `numbers` to the thread.
+ */
+struct wl_norm_rows {
+    int64_t f, s, first;
+    float eps;
+    struct wl_mask mask;
+    const float *gamma, *beta; /* [f] */
+    float *inverse;            /* [rows] 1/sqrt(var + eps) */
+    void *hat;                 /* [rows,f] (z - mean) inverse */
+    float *row;                /* [f] scratch of the thread */
+    uint16_t *numbers;         /* [f + WL_MASK_SLACK] */
+};
+
+/* Rows of attention's scores of one head: queries [from, from + n) and all `s` keys, of which `length` count. */
+struct wl_score_rows {
+    int64_t sample, head, s, length, from, n;
+    float scale; /* of the scores: 1/sqrt(features) */
+    struct wl_mask mask;
+    uint16_t *numbers; /* [s + WL_MASK_SLACK] scratch */
+};
+
+/* Loops over values in one type: f32, or bf16 (16 bits). Computation is in f32. */
+struct wl_wide_loops {
+    /* y and hat of rows [from, to) of x and branch (NULL: none); hat NULL: not wanted, nor is inverse. */
+    void (*layer_norm)(const struct wl_norm_rows *o, int64_t from, int64_t to, const void *x, const void *branch,
+                       void *y);
+    /* dz (which may be dy) and dbranch (NULL: not wanted) of rows [from, to); *dgamma and *dbeta [f] are written. */
+    void (*layer_norm_backward)(const struct wl_norm_rows *o, int64_t from, int64_t to, const void *dy, void *dz,
+                                void *dbranch, float *dgamma, float *dbeta);
+    /* y = u Phi(u); slope = its derivative, which may stand where u does (NULL: not wanted). */
+    void (*gelu)(int64_t n, const void *u, void *y, void *slope);
+    void (*multiply)(int64_t n, const void *a, const void *b, void *y);
+    void (*add)(int64_t n, const void *a, const void *b, void *y);
+    /* p [n,s] = dropout(softmax(scale scores)), and the logarithm of each row's sum of exponents for the way back
+     * (NULL: not wanted). Scores are spoiled; in f32 p may stand where they do. */
+    void (*softmax)(const struct wl_score_rows *o, float *scores, void *p, float *log_sum);
+    /* From the scores and the gradient by p, both [n,s] and spoiled: p once more, and ds, the gradient by q k'. In f32
+     * each may stand where it comes from. */
+    void (*softmax_backward)(const struct wl_score_rows *o, float *scores, float *dp, const float *log_sum, void *p,
+                             void *ds);
+    /* y [f] = a[0] + b[0] + c[0] of three rows in f32; and to [f] += row. */
+    void (*sum3)(int64_t f, const float *a, const float *b, const float *c, void *y);
+    void (*add_row)(int64_t f, const void *row, float *to);
+    void (*narrow)(int64_t f, const float *row, void *to);
+    /* Of a row of k logits: -log softmax(x)[label], with the logarithm of the sum of their exponents; and how many
+     * stand before the label, equal ones by index. */
+    float (*entropy)(int64_t k, const void *x, int64_t label, float *log_sum);
+    int64_t (*rank)(int64_t k, const void *x, int64_t label);
+    /* dx = scale (exp(x - log_sum) - onehot(label)); dx may be x. */
+    void (*entropy_backward)(int64_t k, const void *x, float log_sum, int64_t label, float scale, void *dx);
+    /* y = dropout(x) of elements [from, from + n) of a sample; numbers [n + WL_MASK_SLACK] is scratch. */
+    void (*dropout)(const struct wl_mask *m, int64_t sample, int64_t from, int64_t n, const void *x, void *y,
+                    uint16_t *numbers);
+};
+
 struct wl_wide {
     const char *name; /* "x86-64-v4" */
 
@@ -58,6 +125,7 @@ struct wl_wide {
     void (*filter_conv_backward)(const struct wl_filter_grad *a, const struct wl_filter_packed *packed, int64_t from,
                                  int64_t to, float *block, const struct wl_filter_sums *sums);
     void (*adam)(const struct wl_adam *how, float *w, const float *g, float *m, float *v, size_t n);
+    const struct wl_wide_loops *of[2]; /* by enum wl_dtype: f32, bf16 */
 };
 
 /* The widest build that runs here. */

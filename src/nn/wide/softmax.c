@@ -1,0 +1,88 @@
+/* Attention's softmax with its dropout, and the way back. */
+#include "nn/wide/number.h"
+
+#include <math.h>
+
+/* The numbers that drop the probabilities of query i out; NULL: nothing is dropped. */
+static const uint16_t *numbers_of(const struct wl_score_rows *o, int64_t i)
+{
+    if (!o->mask.drop) return NULL;
+    return WL_WIDE_NAME(wl_mask_numbers)(&o->mask, o->sample, (o->head * o->s + o->from + i) * o->s, o->length,
+                                         o->numbers);
+}
+
+/* p = x times what dropout multiplies with; 0 behind the keys that count. */
+static void write_row(const struct wl_score_rows *o, const uint16_t *numbers, const float *x, float times, wl_num *p)
+{
+    const uint32_t drop = o->mask.drop;
+    if (!numbers) {
+#pragma omp simd
+        for (int64_t j = 0; j < o->length; j++) p[j] = wl_put(x[j] * times);
+    } else {
+        times *= o->mask.scale;
+#pragma omp simd
+        for (int64_t j = 0; j < o->length; j++) {
+            float kept = x[j] * times;
+            p[j] = wl_put(numbers[j] < drop ? 0 : kept);
+        }
+    }
+    for (int64_t j = o->length; j < o->s; j++) p[j] = 0;
+}
+
+/* x = exp(scale (x - largest)); returns the logarithm of the sum of exp(scale x), and 1/sum of the new x. */
+static float exponents(const struct wl_score_rows *o, float *x, float *inverse)
+{
+    const float scale = o->scale;
+    float largest = -INFINITY, sum = 0;
+#pragma omp simd reduction(max : largest)
+    for (int64_t j = 0; j < o->length; j++) largest = x[j] > largest ? x[j] : largest;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < o->length; j++) sum += x[j] = wl_exp(scale * (x[j] - largest));
+    *inverse = 1 / sum;
+    return scale * largest + logf(sum);
+}
+
+void WL_LOOPS_NAME(wl_softmax)(const struct wl_score_rows *o, float *scores, void *p, float *log_sum)
+{
+    for (int64_t i = 0; i < o->n; i++) {
+        float inverse = 0, *row = scores + i * o->s, sum = o->length ? exponents(o, row, &inverse) : 0;
+        if (log_sum) log_sum[i] = sum;
+        write_row(o, numbers_of(o, i), row, inverse, (wl_num *)p + i * o->s);
+    }
+}
+
+/* x becomes the probabilities, d the gradient by them; returns their product. */
+static float probabilities(const struct wl_score_rows *o, const uint16_t *numbers, float log_sum, float *restrict x,
+                           float *restrict d)
+{
+    const uint32_t drop = o->mask.drop;
+    const float scale = o->scale, times = o->mask.scale;
+    float along = 0;
+    if (!numbers) {
+#pragma omp simd reduction(+ : along)
+        for (int64_t j = 0; j < o->length; j++) along += d[j] * (x[j] = wl_exp(scale * x[j] - log_sum));
+        return along;
+    }
+#pragma omp simd reduction(+ : along)
+    for (int64_t j = 0; j < o->length; j++) {
+        float kept = d[j] * times;
+        d[j] = numbers[j] < drop ? 0 : kept;
+        along += d[j] * (x[j] = wl_exp(scale * x[j] - log_sum));
+    }
+    return along;
+}
+
+void WL_LOOPS_NAME(wl_softmax_backward)(const struct wl_score_rows *o, float *scores, float *dp, const float *log_sum,
+                                        void *p, void *ds)
+{
+    for (int64_t i = 0; i < o->n; i++) {
+        const uint16_t *numbers = numbers_of(o, i);
+        const float scale = o->scale;
+        float *x = scores + i * o->s, *d = dp + i * o->s, along = probabilities(o, numbers, log_sum[i], x, d);
+        wl_num *to = (wl_num *)ds + i * o->s;
+#pragma omp simd
+        for (int64_t j = 0; j < o->length; j++) to[j] = wl_put(x[j] * (d[j] - along) * scale);
+        for (int64_t j = o->length; j < o->s; j++) to[j] = 0;
+        write_row(o, numbers, x, 1, (wl_num *)p + i * o->s);
+    }
+}
