@@ -436,6 +436,36 @@ def shards():
     refused(names[2], "cut off", args=few)
 
 
+def options():
+    """Each workload and each data set has its own options beside the shared ones, in help, results and suggestions."""
+    images()
+    listed = run("--help").stdout
+    for name in ("resnet50", "vgg16", "inception3", "data"):
+        assert re.search(rf"^  {name}  ", listed, re.M), listed
+    own = run("resnet50", "--help").stdout
+    for name in ("--data", "--image-size", "--recipe", "--epochs", "--optimizer", "--resume"):
+        assert len(re.findall(rf"^  {name} ", own, re.M)) == 1, f"{name} is not once in\n{own}"
+    assert "wattlaw-train resnet50 --size tiny" in own, own
+    sets = run("data", "--help")
+    assert sets.returncode == 0 and re.search(r"^  imagenet  ", sets.stdout, re.M), sets.stdout
+    assert run("data").returncode == 2
+    p = run("data", "imagenet", "--help")
+    assert p.returncode == 0 and "--classes" in p.stdout and "--optimizer" not in p.stdout, p.stdout
+    p = run("data", "imagenet", "--synthetic", DATA, "--clases", 3)
+    assert p.returncode == 2 and "did you mean --classes?" in p.stderr, p.stderr
+
+    adam = ["--optimizer", "adamw", "--lr", 0.003, "--weight-decay", 0.01, "--decay-weights-only", "--beta2", 0.99]
+    warm = done(*TINY, *adam, "--epochs", 2, "--lr-schedule", "linear", "--warmup-updates", 3, "--local-batch", 32)
+    o, updates = warm["options"], 192 // 32
+    assert (o["optimizer"], o["beta1"], o["beta2"], o["eps"], o["image_size"]) == ("adamw", 0.9, 0.99, 1e-8, 32), o
+    for e in warm["epochs"]:  # three updates up, nine down to 0
+        at = e["epoch"] * updates - 1
+        assert close(e["lr"], 0.003 * (2 * updates - at) / (2 * updates - 3), 1e-9), e
+    assert [m["name"] for m in warm["metrics"]] == ["loss", "top1", "top5"], warm["metrics"]
+    p = run(*TINY, "--warmup-updates", 3, "--warmup-epochs", 1)
+    assert p.returncode == 2 and "give one of them" in p.stderr, p.stderr
+
+
 def bad_input():
     """One clear message and the right status for each thing that cannot be."""
     images()
@@ -551,7 +581,7 @@ def odd_data():
 
 
 CASES = [parallel, models, precision, resume, interrupt, waiting, lost_rank, marks, learns, explain, choices, recipes, shards,
-         bad_input, odd_data]
+         options, bad_input, odd_data]
 
 if __name__ == "__main__":
     case = next(c for c in CASES if c.__name__ == sys.argv[2])
