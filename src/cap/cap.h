@@ -154,6 +154,7 @@ struct wl_left {
     enum wl_left_state state;
     const char *journal; /* path */
     int64_t pid;         /* of the wattlaw that set it */
+    bool other_host;     /* it belongs to another machine, which shares the folder */
     bool rebooted;       /* the machine was started anew since */
     const char *device, *setter;
     enum wl_cap_kind kind;

@@ -109,8 +109,8 @@ struct wl_journal {
 
 int wl_holder_self(struct wl_holder *out, struct wl_arena *a, struct wl_err *e);
 
-/* DEAD, or why it is not: `*why` is set. REBOOTED is dead too. */
-enum wl_life { WL_LIFE_DEAD, WL_LIFE_REBOOTED, WL_LIFE_ALIVE, WL_LIFE_ELSEWHERE };
+/* DEAD, or why it is not: `*why` is set. REBOOTED is dead too; ELSEWHERE is another container, OTHER_HOST another machine. */
+enum wl_life { WL_LIFE_DEAD, WL_LIFE_REBOOTED, WL_LIFE_ALIVE, WL_LIFE_ELSEWHERE, WL_LIFE_OTHER_HOST };
 enum wl_life wl_holder_life(const struct wl_holder *h, const char **why, struct wl_arena *a);
 
 /* Written with its folder to the disk before this returns. */

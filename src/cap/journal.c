@@ -96,11 +96,12 @@ enum wl_life wl_holder_life(const struct wl_holder *h, const char **why, struct 
         *why = wl_strdup(a, e.msg);
         return WL_LIFE_ELSEWHERE;
     }
-    if (!wl_streq(h->host, here.host)) {
-        *why = wl_strf(a, "it belongs to another machine, %s", h->host);
-        return WL_LIFE_ELSEWHERE;
+    bool same_boot = wl_streq(h->boot_id, here.boot_id);
+    if (!wl_streq(h->host, here.host)) { /* a container has a name of its own */
+        *why = wl_strf(a, "it belongs to another %s, %s", same_boot ? "container" : "machine", h->host);
+        return same_boot ? WL_LIFE_ELSEWHERE : WL_LIFE_OTHER_HOST;
     }
-    if (!wl_streq(h->boot_id, here.boot_id)) return WL_LIFE_REBOOTED;
+    if (!same_boot) return WL_LIFE_REBOOTED;
     if (!wl_streq(h->pid_ns, here.pid_ns)) {
         *why = wl_strf(a, "process %lld of another container may still run", (long long)h->pid);
         return WL_LIFE_ELSEWHERE;

@@ -14,10 +14,11 @@ enum { HOLDER_MAX = 400 };
 
 static void close_lock(void *fd) { close(*(int *)fd); }
 
-/* "GPU-5f0a...", "rapl_package-0_long_term" */
+/* "GPU-5f0a...", "BOOT-rapl_package-0_long_term": machines may share the folder, and their CPUs have the same names. */
 static const char *lock_path(const char *dir, const char *device, struct wl_arena *a)
 {
-    char *name = wl_strf(a, "%s.device", device);
+    const char *machine = wl_starts(device, "GPU-") ? "" : wl_strf(a, "%s-", wl_boot_id(a));
+    char *name = wl_strf(a, "%s%s.device", machine, device);
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) *c = '_';
     return wl_path_join(a, dir, name);

@@ -135,13 +135,14 @@ int wl_journal_restore(const struct wl_journal *j, bool rebooted, bool dry_run, 
 }
 
 /* All of a journal stays as it is. */
-static void add_rows(const struct wl_journal *j, enum wl_left_state state, const char *why, struct wl_lefts *out,
-                     struct wl_arena *a)
+static void add_rows(const struct wl_journal *j, enum wl_left_state state, const char *why, bool other_host,
+                     struct wl_lefts *out, struct wl_arena *a)
 {
     for (size_t i = 0; i < j->n; i++) {
         struct wl_left row = row_of(j, &j->v[i], false);
         row.state = state;
         row.why = why;
+        row.other_host = other_host;
         add_row(out, &row, a);
     }
 }
@@ -158,10 +159,10 @@ int wl_restore_locked(const char *dir, bool dry_run, bool force, struct wl_lefts
         if (rc < 0) return rc;
         enum wl_life life = wl_holder_life(&j.holder, &why, a);
         struct wl_err failed; /* stands in the rows */
-        if (life == WL_LIFE_ALIVE || (life == WL_LIFE_ELSEWHERE && !force))
-            add_rows(&j, WL_LEFT_HELD, why, out, a);
+        if (life == WL_LIFE_ALIVE || (life != WL_LIFE_DEAD && life != WL_LIFE_REBOOTED && !force))
+            add_rows(&j, WL_LEFT_HELD, why, life == WL_LIFE_OTHER_HOST, out, a);
         else if (wl_journal_check_owner(j.path, &failed) < 0)
-            add_rows(&j, WL_LEFT_FAILED, wl_strdup(a, failed.msg), out, a);
+            add_rows(&j, WL_LEFT_FAILED, wl_strdup(a, failed.msg), false, out, a);
         else if (wl_journal_restore(&j, life == WL_LIFE_REBOOTED, dry_run, force, out, a, &failed) < 0)
             wl_log(WL_DEBUG, "cap", "%s", failed.msg);
     }
