@@ -422,6 +422,25 @@ static const char *value_text(const struct wl_opt *o, const void *f, struct wl_a
     return t.n ? t.s : NULL;
 }
 
+void wl_opts_words(const struct wl_opt *rows, const void *in, struct wl_strs *to, struct wl_arena *a)
+{
+    for (const struct wl_opt *o = rows; o->name; o++) {
+        const void *f = cfield(o, in);
+        const char *v = value_text(o, f, a), *def = o->def ? o->def : o->type == WL_FLAG ? "no" : NULL;
+        if (!v || wl_streq(v, def)) continue;
+        if (o->type == WL_FLAG) {
+            wl_strs_add(a, to, wl_strf(a, "--%s%s", *(const bool *)f ? "" : "no-", o->name));
+            continue;
+        }
+        const struct wl_strs *lines = f, one = { .v = (char *[]) { (char *)v }, .n = 1 };
+        const struct wl_strs *values = o->type == WL_LINES ? lines : &one;
+        for (size_t i = 0; i < values->n; i++) {
+            wl_strs_add(a, to, wl_strf(a, "--%s", o->name));
+            wl_strs_add(a, to, values->v[i]);
+        }
+    }
+}
+
 void wl_opts_ini(const struct wl_opt *rows, const void *in, struct wl_text *to)
 {
     struct wl_arena *a = wl_arena_new(NULL);

@@ -89,6 +89,9 @@ void wl_opts_help(const struct wl_opt *rows, FILE *to);
 void wl_opts_json(const struct wl_opt *rows, const void *in, struct wl_json *object);
 void wl_opts_ini(const struct wl_opt *rows, const void *in, struct wl_text *to);
 
+/* The values that differ from their defaults as words of a command line, "--name" "value", which wl_opts_parse reads back. */
+void wl_opts_words(const struct wl_opt *rows, const void *in, struct wl_strs *to, struct wl_arena *a);
+
 /* Is the name (either spelling) in the table? Returns its row or NULL. */
 const struct wl_opt *wl_opts_find(const struct wl_opt *rows, const char *name);
 

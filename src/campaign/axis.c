@@ -20,6 +20,7 @@ static const struct wl_axis axes[] = {
     AXIS(WL_INTS, global_batch),
     AXIS(WL_INTS, local_batch),
     AXIS(WL_INTS, workers),
+    AXIS(WL_INTS, nodes),
     { 0 },
 };
 /* clang-format on */

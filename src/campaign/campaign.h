@@ -27,7 +27,7 @@ struct wl_campaign_keys {
 /* A list for each known axis; an empty one is an axis that the experiment does not name. */
 struct wl_sweep_keys {
     struct wl_strs workload;
-    struct wl_ints workers, local_batch, global_batch, accumulation, epochs, threads;
+    struct wl_ints nodes, workers, local_batch, global_batch, accumulation, epochs, threads;
     struct wl_reals cap[WL_CAP_KINDS]; /* power_cap_w, clock_mhz, mem_clock_mhz */
 };
 
@@ -43,10 +43,16 @@ struct wl_data_keys {
     int64_t samples;     /* an epoch's samples (weak scaling: for each worker); 0: the workload decides */
 };
 
+/* Row for a struct that holds a double as member `at`. */
+#define WL_NODE_WAIT_ROW(holder, at)                                                                         \
+    { .name = "node-wait", .type = WL_DURATION, .offset = offsetof(holder, at), .def = "60s", .max = 86400, \
+      .unit = "s", .help = "on several nodes with caps: how long a job waits until the caps of all stand; 0: not" }
+
 struct wl_measure_keys {
     struct wl_power_opts power;      /* sensors, rate_hz and what they need */
     struct wl_mark_regex_opts regex; /* none: the workload writes marks */
     double idle_s;                   /* rest before and behind each run that is measured; 0: none */
+    double node_wait_s;              /* on several nodes: for the caps of all */
 };
 
 struct wl_cap_keys {
@@ -119,7 +125,7 @@ struct wl_machine wl_machine_here(const struct wl_experiment *x, struct wl_arena
 
 struct wl_trial {
     const char *workload;                                                      /* NULL: not given */
-    int64_t workers, local_batch, global_batch, accumulation, epochs, threads; /* 0: not given */
+    int64_t nodes, workers, local_batch, global_batch, accumulation, epochs, threads; /* 0: not given */
     int64_t samples;                                                           /* an epoch, all workers; 0: not given */
     struct wl_cap_request cap;
     const char **user;                                                         /* value of each user axis */
@@ -145,9 +151,17 @@ struct wl_grid {
 int wl_grid_make(const struct wl_experiment *x, const struct wl_machine *here, struct wl_grid *out, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 
+/* Do the ranks of its command measure their nodes themselves ({measure})? */
+bool wl_experiment_on_nodes(const struct wl_experiment *x);
+
 /* The command of a run as argv, NULL-terminated; run_dir may be NULL (shown as RUN_DIR in a plan). */
 int wl_trial_command(const struct wl_experiment *x, const struct wl_trial *t, int64_t repeat, const char *run_dir,
                      struct wl_strs *argv, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Starts the trial's command so that each of its nodes tells on stdout what its caps would set, and does nothing. WL_EJOB: it
+ * failed; what the nodes said is on stderr. */
+int wl_nodes_cap_dry_run(const struct wl_experiment *x, const struct wl_trial *t, struct wl_arena *a,
+                         struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- signals ------------------------------------------------------------------------------------------------ */
 
@@ -171,6 +185,12 @@ struct wl_team;
 /* *out NULL: this process is no rank of a job of several. Released with the arena. */
 int wl_team_join(struct wl_team **out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 bool wl_team_leads(const struct wl_team *t);
+
+/* The leader, before its run: waits for the others, some seconds at most. false: not all have come. */
+bool wl_team_gather(struct wl_team *t);
+
+/* Its GPUs and theirs, as CUDA_VISIBLE_DEVICES has them; NULL: none of them has that variable. */
+const char *wl_team_visible(const struct wl_team *t, struct wl_arena *a);
 
 /* The leader cannot run: the others end too. Behind the begin of its run nothing happens. */
 void wl_team_refuse(struct wl_team *t, const char *why);
@@ -198,6 +218,9 @@ struct wl_run_how {
     const struct wl_cap_request *cap;          /* set before the job starts, put back behind its end; NULL: none */
     const struct wl_cap_opts *cap_opts;        /* how; NULL only without `cap` */
     const struct wl_signals *signals;          /* NULL: none are watched */
+    bool on_nodes;                             /* the command's ranks measure themselves, on several nodes */
+    struct wl_fleet *fleet;                    /* this is one node of several; NULL: it is all there is */
+    double node_wait_s;                        /* how long the job waits for the caps of other nodes; 0: not */
     struct wl_team *team;                      /* this process is one of several ranks; NULL: it is alone */
     void (*tick)(void *ctx, double elapsed_s); /* called ten times a second while the job runs; NULL: not */
     void *ctx;
@@ -239,8 +262,20 @@ int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *ho
 
 /* ---- several nodes ------------------------------------------------------------------------------------------------ */
 
-/* Where this node's leader stores its part of a job on several nodes; NULL: the job is on this node alone. */
-const char *wl_team_shard(const struct wl_team *t, const char *store, struct wl_arena *a);
+/* The folder in which the nodes of a job meet and store their parts: of a campaign's run below `node_of`, its folder;
+ * else beside the store. NULL: the job is on this node alone. `team` NULL: a rank alone. */
+const char *wl_shard_folder(const struct wl_team *team, const char *store, const char *node_of, struct wl_arena *a);
+
+/* This node's store in it; the files of its run lie in a folder of that name without ".db", on a shared disk too. */
+const char *wl_shard_path(const char *folder, const struct wl_team *team, struct wl_arena *a);
+
+/* One node of the run number `run` of its shard. Joining tells the others that it has come. */
+struct wl_fleet;
+int wl_fleet_join(struct wl_fleet **out, const char *folder, const struct wl_team *team, int64_t run, struct wl_arena *a,
+                  struct wl_err *e) WL_MUST_CHECK;
+
+/* This node cannot take part: every node learns why, and none starts. */
+void wl_fleet_refuse(struct wl_fleet *f, const char *why);
 
 /* Is rank 0 on this node? Its leader merges. */
 bool wl_team_first(const struct wl_team *t);
@@ -250,11 +285,21 @@ bool wl_team_first(const struct wl_team *t);
 int wl_shards_gather(const struct wl_team *t, const char *store, double wait_s, int64_t *run, size_t *nodes,
                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Adds a run to a store that is made of the newest runs of these stores, one for each node: readings and marks on the
- * clock of the node with rank 0, from the begin of the last node to the end of the first one. In one transaction.
- * WL_EINVAL: a shard that is not closed, two of one node, runs that do not overlap. */
-int wl_shards_merge(struct wl_store *to, const struct wl_strs *paths, int64_t *run, struct wl_arena *a,
-                    struct wl_err *e) WL_MUST_CHECK;
+/* How a job ended whose run has begun in the store. */
+struct wl_merge_job {
+    enum wl_run_status status;
+    const char *error, *log_tail;
+    /* behind the merge, with what the nodes say: */
+    const char *flag;
+    struct wl_derived derived;
+};
+
+/* The newest runs of these stores, one for each node, become one run: readings and marks on the clock of the node with
+ * rank 0, from the begin of the last node to the end of the first one. In one transaction. `job` NULL: *run is a new run;
+ * else *run, which is running, is closed. WL_EINVAL: a shard that is not closed, two of one node, runs that do not
+ * overlap. */
+int wl_shards_merge(struct wl_store *to, const struct wl_strs *paths, struct wl_merge_job *job, int64_t *run,
+                    struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- a whole campaign --------------------------------------------------------------------------------------- */
 

@@ -181,6 +181,14 @@ static int check_regex(struct reader *r, struct wl_err *e)
     return rc;
 }
 
+/* Nodes begin at their own instants: there is no rest that is all of theirs. */
+static int check_nodes(struct reader *r, struct wl_err *e)
+{
+    if (!wl_experiment_on_nodes(r->x) || !(r->x->measure.idle_s > 0)) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: [measure] idle is not measured on several nodes ({measure} in [launch] command)",
+                   place_of(r, "measure", "idle"));
+}
+
 /* The reference workloads bring their command along. Ranks of one machine need no mpirun; pinned, one worker does not
  * borrow the cores that several would use. */
 static const char *default_command(const struct wl_experiment *x, struct wl_arena *a)
@@ -269,6 +277,7 @@ static int read_from(struct reader *r, struct wl_err *e)
     if (rc == 0) rc = check_axes(r, e);
     if (rc == 0) rc = check_regex(r, e);
     if (rc == 0) rc = complete(r, e);
+    if (rc == 0) rc = check_nodes(r, e);
     if (rc == 0) rc = wl_placeholders_check(x, place_of, r, r->a, e);
     if (rc < 0) return rc;
     x->expanded = expanded_text(x, r->a);

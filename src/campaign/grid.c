@@ -51,12 +51,14 @@ static const char *fit_cores(struct wl_trial *t, const struct wl_experiment *x, 
 {
     bool given = t->threads > 0;
     if (!given) t->threads = 1;
-    if (x->launch.oversubscribe || t->workers * t->threads <= here->cores) return NULL;
-    if (!given || t->workers > here->cores)
-        return wl_strf(a, "%lld workers, but %d cores (oversubscribe = yes in [launch] allows it)",
-                       (long long)t->workers, here->cores);
-    return wl_strf(a, "%lld workers x %lld threads, but %d cores (oversubscribe = yes in [launch] allows it)",
-                   (long long)t->workers, (long long)t->threads, here->cores);
+    int64_t nodes = t->nodes ? t->nodes : 1, cores = here->cores * nodes; /* other nodes are taken to be like this one */
+    if (x->launch.oversubscribe || t->workers * t->threads <= cores) return NULL;
+    const char *on = nodes > 1 ? wl_strf(a, " on %lld nodes", (long long)nodes) : "";
+    if (!given || t->workers > cores)
+        return wl_strf(a, "%lld workers, but %lld cores%s (oversubscribe = yes in [launch] allows it)",
+                       (long long)t->workers, (long long)cores, on);
+    return wl_strf(a, "%lld workers x %lld threads, but %lld cores%s (oversubscribe = yes in [launch] allows it)",
+                   (long long)t->workers, (long long)t->threads, (long long)cores, on);
 }
 
 static const char *fit_cap(enum wl_cap_kind kind, double value, const struct wl_cap_limit *limit, struct wl_arena *a)

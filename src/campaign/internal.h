@@ -176,7 +176,7 @@ struct wl_task {
     int64_t start_ns;
     struct wl_job_exit end;
     int stop_signal; /* the first that came; 0: none */
-    bool timed_out;
+    bool timed_out, abandoned;
     /* its own */
     int log_fd;
     struct wl_pump *pumps[2];
@@ -192,6 +192,9 @@ int wl_task_go(struct wl_task *t, struct wl_err *e) WL_MUST_CHECK;
  * signals are waited for. */
 bool wl_task_wait(struct wl_task *t, int most_ms);
 double wl_task_elapsed_s(const struct wl_task *t);
+
+/* Who started it is gone: the command is stopped. */
+void wl_task_abandon(struct wl_task *t);
 
 /* How it ended, into t->end. WL_EJOB: the guard was killed, the command is ended too. */
 int wl_task_end(struct wl_task *t, struct wl_err *e) WL_MUST_CHECK;
@@ -217,12 +220,6 @@ bool wl_rank_here(struct wl_rank *out, struct wl_arena *a);
 
 const struct wl_rank *wl_team_rank(const struct wl_team *t);
 char *wl_team_env(const struct wl_team *t, struct wl_arena *a); /* for the command: what it starts is no rank of its own */
-
-/* The leader, before its run: waits for the others, some seconds at most. false: not all have come. */
-bool wl_team_gather(struct wl_team *t);
-
-/* Its GPUs and theirs, as CUDA_VISIBLE_DEVICES has them; NULL: none of them has that variable. */
-const char *wl_team_visible(const struct wl_team *t, struct wl_arena *a);
 
 /* The leader is ready: from now on the others start their commands. */
 int wl_team_begin(struct wl_team *t, const char *store, const char *dir, int64_t run, struct wl_err *e) WL_MUST_CHECK;
@@ -257,6 +254,45 @@ void wl_team_close(struct wl_team *t); /* the leader has closed the run */
 /* A folder in memory for processes of this user on this node to meet in; made here. */
 int wl_meeting_folder(const char **folder, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- fleet.c: the nodes of a run --------------------------------------------------------------------------------- */
+
+enum wl_node_state { WL_NODE_CAME, WL_NODE_READY, WL_NODE_REFUSED };
+struct wl_node_said {
+    const char *host;
+    enum wl_node_state state;
+    int ranks, size; /* on that node, of the job */
+    const char *why; /* of a refusal */
+};
+struct wl_nodes_said {
+    struct wl_node_said *v;
+    size_t n;
+};
+
+/* What the nodes of that run have said so far, in the order of their names. */
+struct wl_nodes_said wl_fleet_said(const char *folder, int64_t run, struct wl_arena *a);
+const struct wl_node_said *wl_fleet_refusal(const struct wl_nodes_said *said); /* the first; NULL: none */
+
+/* The caps of this node stand. Waits until those of all nodes do, at most so long (0: not at all). WL_EJOB: a node refused,
+ * or is late; the message names it. WL_EINTR: a signal came. */
+int wl_fleet_meet(struct wl_fleet *f, double wait_s, const struct wl_signals *signals, struct wl_err *e) WL_MUST_CHECK;
+
+/* The sweep says that it lives, with another number each second; half a minute without one, and its nodes know that it is
+ * gone. */
+int wl_fleet_beat(const char *folder, int64_t beat, struct wl_err *e) WL_MUST_CHECK;
+bool wl_fleet_abandoned(struct wl_fleet *f);
+
+/* ---- shard.c ------------------------------------------------------------------------------------------------------ */
+
+/* The shards that are in the folder; returns how many ranks they stand for, and in *size how many there are in all. */
+int wl_shards_found(const char *folder, struct wl_strs *paths, int *size, struct wl_arena *a);
+
+/* ---- nodes.c: a campaign's run on several nodes ------------------------------------------------------------------- */
+
+/* As wl_run_measured, by a command whose ranks measure themselves ({measure}): their nodes set caps, sample and store;
+ * here the command is looked after, and what the nodes have stored becomes the run. */
+int wl_run_nodes(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
+                 struct wl_arena *a, struct wl_err *e);
+
 /* ---- shared.c: does the job have the node to itself? ---------------------------------------------------------------- */
 
 struct wl_sharing {
@@ -287,6 +323,11 @@ void wl_mates_judge(struct wl_mates *m, struct wl_run_result *out);  /* all have
  * killed too. SIGTERM, then SIGKILL after the grace time; what is not gone WL_STUCK_NS later is told and left. Returns how
  * many there were. */
 int wl_leftovers_end(const struct wl_strs *run_dirs, double grace_s);
+
+/* ---- local.c ------------------------------------------------------------------------------------------------- */
+
+/* These variables, and what makes Open MPI start ranks here as we count them. */
+struct wl_strs wl_local_env(const struct wl_strs *given, struct wl_arena *a);
 
 /* ---- launcher.c: ways to start a run ------------------------------------------------------------------------ */
 
@@ -336,14 +377,18 @@ struct wl_fill {
     const char *run_dir; /* NULL: a plan */
     const char *data;
     bool checking;        /* at reading: programs need not be there yet */
+    bool cap_dry_run;     /* {measure} tells what would be set, and runs nothing */
     struct wl_strs *used; /* collects the names, may be NULL */
 };
 wl_template_value wl_placeholder_value; /* ctx is a struct wl_fill */
 
-/* Appends the filled words of a template. {mpirun} as a word of its own becomes "mpirun -np N", and nothing for one
- * worker. */
+/* Appends the filled words of a template. Words of their own become several: {mpirun} "mpirun -np N", and nothing for one
+ * worker; {measure} "wattlaw measure --node-of RUN_DIR ... --". */
 int wl_fill_words(struct wl_fill *f, const char *text, const char *where, struct wl_strs *out, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
+
+/* on_node.c: the words of {measure}; the fill has a trial. */
+void wl_fill_measure(const struct wl_fill *f, struct wl_strs *to, struct wl_arena *a);
 
 /* [launch] command with args; [launch] env as NAME=value words. */
 int wl_fill_command(struct wl_fill *f, const char *where, struct wl_strs *argv, struct wl_arena *a,

@@ -35,6 +35,7 @@ static const struct wl_opt campaign_rows[] = {
 #define SECTION wl_sweep_keys
 static const struct wl_opt sweep_rows[] = {
     { .name = "workload", KEY(WL_STRS, workload), .help = "names of workloads" },
+    { .name = "nodes", KEY(WL_INTS, nodes), .min = 1, .max = 1e6, .help = "machines that share the workers" },
     { .name = "workers", KEY(WL_INTS, workers), .min = 1, .max = 1e6, .help = "data-parallel ranks; 1 if not given" },
     { .name = "local-batch",
       KEY(WL_INTS, local_batch),
@@ -104,6 +105,7 @@ static const struct wl_opt measure_rows[] = {
       .max = 25,
       .unit = "s",
       .help = "measure the machine at rest for so long before and behind each run; 0: not" },
+    WL_NODE_WAIT_ROW(struct wl_measure_keys, node_wait_s),
     WL_OPT_END,
 };
 #undef SECTION

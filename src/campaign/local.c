@@ -33,16 +33,22 @@ static void add(struct wl_strs *env, const char *const pairs[][2], size_t n, str
         if (!given(env, pairs[i][0], a)) wl_strs_add(a, env, wl_strf(a, "%s=%s", pairs[i][0], pairs[i][1]));
 }
 
+struct wl_strs wl_local_env(const struct wl_strs *given_env, struct wl_arena *a)
+{
+    struct wl_strs env = { 0 };
+    for (size_t i = 0; given_env && i < given_env->n; i++) wl_strs_add(a, &env, given_env->v[i]);
+    add(&env, mpi_env, WL_COUNT(mpi_env), a);
+    if (geteuid() == 0) add(&env, mpi_root_env, WL_COUNT(mpi_root_env), a);
+    return env;
+}
+
 static int local_run(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
                      struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_strs env = { 0 };
-    for (size_t i = 0; how->env && i < how->env->n; i++) wl_strs_add(a, &env, how->env->v[i]);
-    add(&env, mpi_env, WL_COUNT(mpi_env), a);
-    if (geteuid() == 0) add(&env, mpi_root_env, WL_COUNT(mpi_root_env), a);
+    struct wl_strs env = wl_local_env(how->env, a);
     struct wl_run_how with_env = *how;
     with_env.env = &env;
-    return wl_run_measured(s, run, &with_env, out, a, e);
+    return how->on_nodes ? wl_run_nodes(s, run, &with_env, out, a, e) : wl_run_measured(s, run, &with_env, out, a, e);
 }
 
 const struct wl_launcher wl_launcher_local = { .name = "local", .help = "on this machine", .run = local_run };

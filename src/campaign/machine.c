@@ -25,8 +25,9 @@ static struct wl_cap_limit limit_of(enum wl_cap_kind kind, const struct wl_exper
 struct wl_machine wl_machine_here(const struct wl_experiment *x, struct wl_arena *a)
 {
     struct wl_machine m = { .cores = usable_cores() };
+    bool here = !wl_experiment_on_nodes(x); /* else each node knows what its devices take */
     for (int k = 0; k < WL_CAP_KINDS; k++)
-        m.cap[k] = x->sweep.cap[k].n ? limit_of(k, x, a) : (struct wl_cap_limit) { .range = { .min = NAN, .max = NAN } };
+        m.cap[k] = x->sweep.cap[k].n && here ? limit_of(k, x, a) : (struct wl_cap_limit) { .range = { .min = NAN, .max = NAN } };
     return m;
 }
 

@@ -24,6 +24,7 @@ struct merge {
     struct shard *v; /* the one with rank 0 first */
     size_t n;
     int64_t begin_ns, end_ns;
+    struct wl_merge_job *job; /* NULL: the run is a new one */
 };
 
 /* ---- reading ---- */
@@ -240,6 +241,20 @@ static struct wl_run_end end_of(const struct merge *m)
     return end;
 }
 
+/* What the job's launcher said counts before what nodes say. */
+static void judge(const struct merge *m, struct wl_run_end *end)
+{
+    struct wl_merge_job *job = m->job;
+    if (job->status != WL_RUN_DONE) {
+        end->status = job->status;
+        end->error = job->error;
+    }
+    end->log_tail = job->log_tail;
+    job->status = end->status;
+    job->error = end->error;
+    job->flag = end->flag;
+}
+
 static int write_run(struct merge *m, int64_t *run, struct wl_err *e)
 {
     const struct wl_run_row *first = &m->v[0].run;
@@ -251,8 +266,10 @@ static int write_run(struct merge *m, int64_t *run, struct wl_err *e)
                                   .at = anchor_at(&m->v[0], m->begin_ns) };
     struct wl_run_end end = end_of(m);
     struct wl_derived derived;
-    int rc = plan(m, run, e);
-    if (rc == 0) rc = wl_store_run_begin(m->to, *run, &begin, e);
+    int rc = m->job ? 0 : plan(m, run, e);
+    if (rc == 0 && !m->job) rc = wl_store_run_begin(m->to, *run, &begin, e);
+    if (m->job) judge(m, &end);
+    if (m->job) end.began = &begin;
     for (size_t i = 0; i < m->n && rc == 0; i++) rc = copy_shard(m, &m->v[i], *run, e);
     if (rc == 0)
         rc = wl_derive(m->to, *run, m->begin_ns, m->end_ns, end.sampling_asked_s, NAN, &derived, NULL, m->a, e);
@@ -260,20 +277,23 @@ static int write_run(struct merge *m, int64_t *run, struct wl_err *e)
     derived.actual.hardware = first->set.hardware;
     derived.actual.nodes = (double)m->n;
     if (!derived.actual.workload) derived.actual.workload = first->set.workload;
+    if (m->job) m->job->derived = derived;
     return wl_store_run_end(m->to, *run, &end, &derived, e);
 }
 
-int wl_shards_merge(struct wl_store *to, const struct wl_strs *paths, int64_t *run, struct wl_arena *a,
-                    struct wl_err *e)
+int wl_shards_merge(struct wl_store *to, const struct wl_strs *paths, struct wl_merge_job *job, int64_t *run,
+                    struct wl_arena *a, struct wl_err *e)
 {
     struct merge *m = wl_new(a, struct merge);
-    *m = (struct merge) { .to = to, .a = a };
+    *m = (struct merge) { .to = to, .a = a, .job = job };
     int rc = open_all(m, paths, e);
     if (rc == 0) rc = find_window(m, e);
     if (rc == 0) rc = wl_store_begin(to, e);
-    if (rc < 0) return rc;
-    rc = write_run(m, run, e);
-    if (rc == 0) rc = wl_store_commit(to, e);
-    if (rc < 0) wl_store_rollback(to);
+    if (rc == 0) {
+        rc = write_run(m, run, e);
+        if (rc == 0) rc = wl_store_commit(to, e);
+        if (rc < 0) wl_store_rollback(to);
+    }
+    for (size_t i = 0; i < m->n; i++) wl_store_close(m->v[i].store);
     return rc;
 }

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 /* Placeholders that are no axes. */
-enum which { DATA, RUN_DIR, SEED, REPEAT, SAMPLES, TRAIN, MPIRUN };
+enum which { DATA, RUN_DIR, SEED, REPEAT, SAMPLES, TRAIN, MPIRUN, MEASURE };
 static const struct {
     const char *name;
     enum which which;
@@ -19,6 +19,7 @@ static const struct {
     { "samples", SAMPLES, "[data] samples" },
     { "train", TRAIN, NULL },
     { "mpirun", MPIRUN, NULL },
+    { "measure", MEASURE, NULL },
 };
 
 bool wl_placeholder_reserved(const char *name)
@@ -73,7 +74,9 @@ static const char *other_value(const struct wl_fill *f, enum which which, const 
         return train;
     }
     case MPIRUN:
-        wl_fail(e, WL_EINVAL, "%s: {mpirun} stands for several words: it cannot be a part of a word", where);
+    case MEASURE:
+        wl_fail(e, WL_EINVAL, "%s: {%s} stands for several words: it cannot be a part of a word", where,
+                which == MPIRUN ? "mpirun" : "measure");
         return NULL;
     }
     return NULL;
@@ -105,20 +108,27 @@ int wl_placeholder_value(void *ctx, const char *name, const char *where, const c
 
 /* ---- templates of a whole run ---- */
 
+/* A placeholder that stands for several words. */
+static bool add_several(const struct wl_fill *f, const char *word, struct wl_strs *out, struct wl_arena *a)
+{
+    bool mpirun = wl_streq(word, "{mpirun}"), measure = wl_streq(word, "{measure}");
+    if (f->used && (mpirun || measure)) wl_strs_add(a, f->used, mpirun ? "mpirun" : "measure");
+    if (measure) wl_fill_measure(f, out, a);
+    if (mpirun && f->trial->workers > 1) {
+        wl_strs_add(a, out, "mpirun");
+        wl_strs_add(a, out, "-np");
+        wl_strs_add(a, out, wl_strf(a, "%lld", (long long)f->trial->workers));
+    }
+    return mpirun || measure;
+}
+
 int wl_fill_words(struct wl_fill *f, const char *text, const char *where, struct wl_strs *out, struct wl_arena *a,
                   struct wl_err *e)
 {
     struct wl_strs words;
     int rc = wl_template_words(text, where, &words, a, e);
     for (size_t i = 0; i < words.n && rc == 0; i++) {
-        if (f->trial && wl_streq(words.v[i], "{mpirun}")) {
-            if (f->used) wl_strs_add(a, f->used, "mpirun");
-            if (f->trial->workers == 1) continue;
-            wl_strs_add(a, out, "mpirun");
-            wl_strs_add(a, out, "-np");
-            wl_strs_add(a, out, wl_strf(a, "%lld", (long long)f->trial->workers));
-            continue;
-        }
+        if (f->trial && add_several(f, words.v[i], out, a)) continue;
         const char *word;
         rc = wl_template_expand(words.v[i], wl_placeholder_value, f, where, &word, a, e);
         if (rc == 0) wl_strs_add(a, out, word);
@@ -164,6 +174,8 @@ bool wl_placeholder_used(const struct wl_experiment *x, const char *name)
         if (templates[i] && strstr(templates[i], placeholder)) return true;
     return false;
 }
+
+bool wl_experiment_on_nodes(const struct wl_experiment *x) { return wl_placeholder_used(x, "measure"); }
 
 /* ---- the check at reading ---- */
 

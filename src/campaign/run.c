@@ -150,6 +150,7 @@ static void tend(struct live *l)
     mind_store(l);
     if (l->caps) wl_caps_tend(l->caps);
     if (l->how->team) wl_mates_watch(&l->mates, l->record.sampler);
+    if (l->how->fleet && !l->task.abandoned && wl_fleet_abandoned(l->how->fleet)) wl_task_abandon(&l->task);
     if (l->how->tick) l->how->tick(l->how->ctx, wl_task_elapsed_s(&l->task));
 }
 
@@ -158,7 +159,7 @@ static bool over(const struct live *l)
 {
     if (!l->how->team || wl_team_over(l->how->team)) return true;
     int64_t grace_ns = (int64_t)(l->how->grace_s * WL_NS_PER_S);
-    return l->task.stop_signal != 0 && wl_now_ns() > l->task.end.t_ns + grace_ns;
+    return (l->task.stop_signal != 0 || l->task.abandoned) && wl_now_ns() > l->task.end.t_ns + grace_ns;
 }
 
 static int patience_ms(const struct live *l, bool ended)
@@ -365,6 +366,7 @@ static int begin_measuring(struct live *l, int *caps_rc, struct wl_err *why, str
     *caps_rc = set_caps(l, why);
     if (*caps_rc < 0 && how->pass_through) return wl_fail(e, *caps_rc, "%s", why->msg); /* nothing has begun */
     int rc = wl_record_sample(&l->record, l->power, wl_job_pid(l->task.job), e);
+    if (rc == 0 && l->caps && how->fleet) rc = wl_fleet_meet(how->fleet, how->node_wait_s, how->signals, e);
     if (rc < 0 || !how->team) return rc;
     return wl_team_begin(how->team, wl_store_path(l->record.store), how->dir, l->record.run, e);
 }

@@ -106,6 +106,7 @@ static int reserve_devices(struct sweep *s, struct wl_err *e)
 {
     const struct wl_experiment *x = s->x;
     bool kinds[WL_CAP_KINDS];
+    if (wl_experiment_on_nodes(x)) return 0; /* each node reserves its own, a run at a time */
     for (int k = 0; k < WL_CAP_KINDS; k++) kinds[k] = x->sweep.cap[k].n > 0;
     return wl_caps_reserve(kinds, wl_strf(s->a, "campaign %s", x->campaign.name), &x->cap.opts, &x->measure.power, s->a, e);
 }
@@ -160,6 +161,7 @@ static struct wl_settings settings_of(const struct sweep *s, const struct wl_tri
     bool threads = x->sweep.threads.n || wl_placeholder_used(x, "threads");
     bool accumulation = x->sweep.accumulation.n || t->local_batch;
     struct wl_settings set = wl_settings_none;
+    set.nodes = or_missing(t->nodes);
     set.workload = t->workload;
     if (workers) set.workers = (double)t->workers;
     set.local_batch = or_missing(t->local_batch);
@@ -322,7 +324,9 @@ static int prepare_run(struct sweep *s, size_t i, struct wl_run_how *how, struct
     how->grace_s = x->launch.grace_s;
     how->idle_s = x->measure.idle_s;
     how->power = &x->measure.power;
-    how->regex = &x->measure.regex;
+    how->regex = wl_experiment_on_nodes(x) ? NULL : &x->measure.regex; /* the nodes read the output */
+    how->on_nodes = wl_experiment_on_nodes(x);
+    how->node_wait_s = x->measure.node_wait_s;
     how->cap = &fill.trial->cap;
     how->cap_opts = &x->cap.opts;
     how->signals = s->how->signals;
@@ -403,7 +407,7 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, 
     struct wl_sensors *sensors; /* open all the while: some counters start anew when their last user leaves */
     int rc = wl_launcher_find(x->launch.launcher, &s->launcher, e);
     if (rc == 0) rc = wl_grid_make(x, &here, &s->grid, a, e);
-    if (rc == 0) rc = wl_sensors_open(&sensors, &x->measure.power, a, e);
+    if (rc == 0 && !wl_experiment_on_nodes(x)) rc = wl_sensors_open(&sensors, &x->measure.power, a, e);
     if (rc == 0) rc = open_store(s, e);
     if (rc == 0) rc = reserve_devices(s, e);
     if (rc == 0) rc = end_leftovers(s, e);

@@ -131,6 +131,13 @@ static void check_timeout(struct wl_task *t)
     wl_job_stop(t->job, false);
 }
 
+void wl_task_abandon(struct wl_task *t)
+{
+    t->abandoned = true;
+    wl_log(WL_WARN, "campaign", "the sweep that started this run is gone: the command is stopped");
+    wl_job_stop(t->job, false);
+}
+
 /* Milliseconds until something is due. */
 static int patience_ms(const struct wl_task *t, int ms)
 {
@@ -194,6 +201,10 @@ enum wl_run_status wl_task_judge(const struct wl_task *t, const char **error)
     if (t->end.stuck)
         wl_log(WL_WARN, "campaign", "%d process%s of the job did not end after SIGKILL (stuck in the kernel?)",
                t->end.stuck, t->end.stuck > 1 ? "es" : "");
+    if (t->abandoned) {
+        *error = "stopped: the sweep that had started it is gone";
+        return WL_RUN_INTERRUPTED;
+    }
     /* a job that makes a clean end when it is stopped has not done its work */
     if (is_stop(t->stop_signal) && (status != 0 || !t->how->pass_through)) {
         *error = wl_strf(t->a, "stopped by the user (signal %d, %s)", t->stop_signal, strsignal(t->stop_signal));

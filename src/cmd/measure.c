@@ -1,4 +1,5 @@
 /* wattlaw measure: any command under the sampler. */
+#include "cmd/cap_plan.h"
 #include "cmd/cmd.h"
 #include "cmd/footprint.h"
 #include "cmd/measure_summary.h"
@@ -6,13 +7,15 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
 
 struct options {
     const char *store, *name, *rules, *json;
     bool quiet, cap_dry_run;
-    double grace_s, merge_wait_s, idle_s;
+    double grace_s, merge_wait_s, node_wait_s, idle_s;
+    const char *node_of;
     struct wl_cap_request cap;
     struct wl_cap_opts cap_opts;
     struct wl_power_opts power;
@@ -81,6 +84,11 @@ static const struct wl_opt rows[] = {
       .max = 86400,
       .unit = "s",
       .help = "on several nodes: how long rank 0's node waits for what the others have stored" },
+    WL_NODE_WAIT_ROW(struct options, node_wait_s),
+    { .name = "node-of",
+      .type = WL_STR,
+      .offset = offsetof(struct options, node_of),
+      .help = "one node's part of a campaign's run, whose folder this is; {measure} of an experiment fills it in" },
     { .name = "grace",
       .type = WL_DURATION,
       .offset = offsetof(struct options, grace_s),
@@ -124,12 +132,17 @@ static const char *store_path(const struct options *o, struct wl_arena *a)
     return wl_is_dir(o->store) ? wl_path_join(a, o->store, WL_STORE_FILE) : o->store;
 }
 
+/* Where the nodes of the job meet; NULL: there is this one alone. */
+static const char *nodes_folder(const struct options *o, const struct wl_team *team, struct wl_arena *a)
+{
+    return wl_shard_folder(team, store_path(o, a), o->node_of, a);
+}
+
 /* Of a job on several nodes, each has a store of its own. */
 static int open_store(const struct options *o, const struct wl_team *team, struct wl_store **s, struct wl_arena *a,
                       struct wl_err *e)
 {
-    const char *shard = team ? wl_team_shard(team, store_path(o, a), a) : NULL;
-    const char *path = shard ? shard : store_path(o, a);
+    const char *folder = nodes_folder(o, team, a), *path = folder ? wl_shard_path(folder, team, a) : store_path(o, a);
     int rc = wl_store_open(s, path, WL_STORE_CREATE, a, e);
     return rc < 0 ? wl_prefix(e, "the run cannot be stored (--store FILE takes another place)") : 0;
 }
@@ -139,23 +152,27 @@ static int place(struct wl_store *s, int64_t run, struct wl_run_how *how, struct
 {
     char *folder = realpath(wl_path_dir(a, wl_store_path(s)), NULL);
     if (!folder) return wl_fail_errno(e, "%s", wl_store_path(s));
-    how->stored_dir = wl_strf(a, "runs/%lld", (long long)run);
+    const char *name = wl_path_base(wl_store_path(s)), *base = "runs"; /* nodes share the folder of their shards */
+    if (how->fleet) base = wl_strndup(a, name, strlen(name) - strlen(".db"));
+    how->stored_dir = wl_strf(a, "%s/%lld", base, (long long)run);
     how->dir = wl_path_join(a, folder, how->stored_dir);
     free(folder);
     return 0;
 }
 
+/* Of the ranks of a node the leader tells, for the devices of all. */
 static int cap_dry_run(const struct options *o, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_caps *caps;
-    size_t n;
+    struct wl_team *team;
+    struct wl_power_opts power = o->power;
     if (!wl_cap_asked(&o->cap)) return wl_fail(e, WL_EUSAGE, "--cap-dry-run: no cap is asked for");
-    int rc = wl_caps_plan(&caps, &o->cap, &o->cap_opts, &o->power, a, e);
+    int rc = wl_team_join(&team, a, e);
     if (rc < 0) return rc;
-    const struct wl_cap_setting *v = wl_caps_settings(caps, &n);
-    for (size_t i = 0; i < n; i++) puts(wl_cap_describe(&v[i], a));
-    printf("journal: in %s\n", wl_cap_state_dir(&o->cap_opts, a));
-    return WL_EXIT_OK;
+    if (team && !wl_team_leads(team)) return WL_EXIT_OK;
+    if (team) wl_team_gather(team);
+    if (team) power.visible = wl_team_visible(team, a);
+    const char *node = nodes_folder(o, team, a) ? wl_strf(a, "%s: ", wl_host_name(a)) : "";
+    return wl_cap_plan_print(&o->cap, &o->cap_opts, &power, node, a, e);
 }
 
 static int reserve_devices(const struct options *o, const char *workload, struct wl_arena *a, struct wl_err *e)
@@ -165,13 +182,17 @@ static int reserve_devices(const struct options *o, const char *workload, struct
     return wl_caps_reserve(kinds, wl_strf(a, "measure %s", workload), &o->cap_opts, &o->power, a, e);
 }
 
-/* The store is opened, the run planned and its folder named: whoever leads a team, and who is alone. */
+/* The store is opened, the run planned and its folder named: whoever leads a team, and who is alone. A node among several
+ * says that it has come before it can fail, so that the others learn why. */
 static int prepare(const struct options *o, struct wl_run_how *how, struct wl_store **s, int64_t *run,
                    struct wl_arena *a, struct wl_err *e)
 {
-    int rc = reserve_devices(o, how->workload, a, e);
+    const char *folder = nodes_folder(o, how->team, a);
+    int rc = folder ? 0 : reserve_devices(o, how->workload, a, e);
     if (rc == 0) rc = open_store(o, how->team, s, a, e);
     if (rc == 0) rc = plan_run(*s, o->name, &o->cap, run, e);
+    if (rc == 0 && folder) rc = wl_fleet_join(&how->fleet, folder, how->team, *run, a, e);
+    if (rc == 0 && folder) rc = reserve_devices(o, how->workload, a, e);
     return rc ? rc : place(*s, *run, how, a, e);
 }
 
@@ -187,13 +208,14 @@ static int measured(const struct options *o, struct wl_run_how *how, struct wl_r
     if (rc == 0 && (!how->team || wl_team_leads(how->team))) rc = prepare(o, how, &s, &run, a, e);
     if (rc == 0) rc = wl_run_measured(s, run, how, r, a, e);
     if (rc < 0 && how->team) wl_team_refuse(how->team, e->msg);
+    if (rc < 0 && how->fleet && r->end_ns == 0) wl_fleet_refuse(how->fleet, e->msg);
     return rc;
 }
 
 /* Is the run one of several nodes, whose stores are merged when all have ended? */
 static bool is_part(const struct options *o, const struct wl_team *team, struct wl_arena *a)
 {
-    return team && wl_team_shard(team, store_path(o, a), a);
+    return nodes_folder(o, team, a) != NULL;
 }
 
 /* Holds the stored run against the rules that are asked for; NULL: none, or it could not be read, which is said. */
@@ -239,7 +261,7 @@ static void tell(const struct options *o, const struct wl_team *team, const stru
         if (o->json && wl_measure_json(o->json, r, r->run, r->store, &o->footprint, rules, a, &e) < 0)
             fprintf(stderr, "error: %s\n", e.msg);
     }
-    if (part) merge_nodes(o, team, a);
+    if (part && !o->node_of) merge_nodes(o, team, a); /* a campaign merges itself */
 }
 
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
@@ -257,7 +279,8 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
                               .power = &o->power,
                               .regex = &o->regex,
                               .cap = &o->cap,
-                              .cap_opts = &o->cap_opts };
+                              .cap_opts = &o->cap_opts,
+                              .node_wait_s = o->node_wait_s };
     struct wl_run_result r = { 0 };
     int rc = wl_footprint_complete(&o->footprint, a, e);
     if (rc == 0) rc = wl_signals_open(&signals, true, a, e);

@@ -1,5 +1,6 @@
 /* wattlaw sweep: runs a campaign, or says what it would run. */
 #include "campaign/campaign.h"
+#include "cmd/cap_plan.h"
 #include "cmd/cmd.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@ enum { SKIPPED_SHOWN = 10 };
 
 struct options {
     struct wl_strs set;
-    bool dry_run, retry_failed, json, keys, quiet;
+    bool dry_run, cap_dry_run, retry_failed, json, keys, quiet;
 };
 
 static const struct wl_opt rows[] = {
@@ -22,6 +23,10 @@ static const struct wl_opt rows[] = {
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),
       .help = "print trials, runs, their order and their commands, and run nothing" },
+    { .name = "cap-dry-run",
+      .type = WL_FLAG,
+      .offset = offsetof(struct options, cap_dry_run),
+      .help = "say what the caps of each trial would set on which device of which node; set and run nothing" },
     { .name = "retry-failed",
       .type = WL_FLAG,
       .offset = offsetof(struct options, retry_failed),
@@ -135,6 +140,36 @@ static int dry_run(const struct options *o, const struct wl_experiment *x, struc
     int rc = wl_grid_make(x, &here, &g, a, e);
     if (rc < 0) return rc;
     return o->json ? plan_json(x, &g, a, e) : plan_text(x, &g, a, e);
+}
+
+/* Trials with the same caps on as many nodes would tell the same. */
+static bool told_before(const struct wl_grid *g, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        const struct wl_trial *a = &g->trials[k], *b = &g->trials[i];
+        bool same = a->nodes == b->nodes && !a->skip;
+        for (int kind = 0; kind < WL_CAP_KINDS; kind++)
+            same &= a->cap.value[kind] == b->cap.value[kind] || (isnan(a->cap.value[kind]) && isnan(b->cap.value[kind]));
+        if (same) return true;
+    }
+    return false;
+}
+
+static int cap_dry_run(const struct wl_experiment *x, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_grid g;
+    struct wl_machine here = wl_machine_here(x, a);
+    int rc = wl_grid_make(x, &here, &g, a, e);
+    for (size_t i = 0; i < g.n_trials && rc == 0; i++) {
+        const struct wl_trial *t = &g.trials[i];
+        if (t->skip || !wl_cap_asked(&t->cap) || told_before(&g, i)) continue;
+        printf("%s\n", t->label);
+        fflush(stdout);
+        rc = wl_experiment_on_nodes(x) ? wl_nodes_cap_dry_run(x, t, a, e)
+                                       : wl_cap_plan_print(&t->cap, &x->cap.opts, &x->measure.power, "", a, e);
+    }
+    if (rc == 0) print_skipped(&g, g.n_trials, stdout);
+    return rc;
 }
 
 /* ---- the campaign ---- */
@@ -281,6 +316,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     struct wl_experiment x;
     int rc = wl_experiment_read(rest->args.v[0], &o->set, &x, a, e);
     if (rc < 0) return rc;
+    if (o->cap_dry_run) return cap_dry_run(&x, a, e);
     return o->dry_run ? dry_run(o, &x, a, e) : run_campaign(o, &x, a, e);
 }
 

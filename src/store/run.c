@@ -66,10 +66,22 @@ int wl_store_run_inherit(struct wl_store *s, int64_t run, struct wl_err *e)
     return rc;
 }
 
+static int move_begin(struct wl_store *s, int64_t run, const struct wl_run_begin *b, struct wl_err *e)
+{
+    return wl_sql_do(s,
+                     "UPDATE run SET host = ?2, boot_id = ?3, start_mono_ns = ?4, start_wall_ns = ?5 WHERE id = ?1 AND "
+                     "status = 'running'",
+                     SQL(sql_int(run), sql_text(b->host), sql_text(b->boot_id), sql_int(b->at.mono_ns),
+                         sql_int(b->at.wall_ns)),
+                     e);
+}
+
 static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x, struct wl_err *e)
 {
     WL_CHECK(x->status >= WL_RUN_DONE);
-    int rc =
+    int rc = x->began ? move_begin(s, run, x->began, e) : 0;
+    if (rc < 0) return rc;
+    rc =
         wl_sql_do(s,
                   "UPDATE run SET status = ?2, stop_mono_ns = ?3, stop_wall_ns = ?4, exit_status = ?5, signal = ?6, "
                   "error = ?7, log_tail = ?8, flag = ?9, sampling_asked_s = ?10, sampling_period_s = ?11, "

@@ -119,6 +119,7 @@ struct wl_run_end {
     /* sampling */
     double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s;
     double idle_s; /* rest before and behind the job that was measured; NAN: none */
+    const struct wl_run_begin *began; /* on the first node, whose clock the run's times are of; NULL: as wl_store_run_begin said */
     const struct wl_node_row *nodes; /* none: it ran on its host alone */
     size_t n_nodes;
     const struct wl_cap_row *caps;

@@ -131,6 +131,7 @@ static const struct {
         key, kind, offsetof(struct fake_script, field) \
     }
     KEY("gpus", WHOLE, gpus),
+    KEY("board", WHOLE, board),
     KEY("init", WHOLE, init),
     KEY("arch", WHOLE, arch),
     KEY("ecc", WHOLE, ecc),

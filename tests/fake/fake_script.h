@@ -3,6 +3,7 @@
  *
  * The GPUs
  *     gpus=2              number of GPUs (1)
+ *     board=1             GPUs of another machine: other UUIDs (0)
  *     models=LIST         their names ("Fake GPU")
  *     arch=9              architecture number (7: Ampere)
  *     ecc=0, persistence=0, mig=1
@@ -74,7 +75,7 @@ struct fake_fault {
 };
 
 struct fake_script {
-    int gpus, init, arch, ecc, persistence, mig;
+    int gpus, board, init, arch, ecc, persistence, mig;
     char models[FAKE_MOST_MODELS][FAKE_NAME_SIZE];
     int n_models;
     unsigned pids[FAKE_MOST_PIDS];

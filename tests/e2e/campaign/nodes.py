@@ -38,7 +38,8 @@ def two_nodes_are_one_run(bench):
     check(len(rows) == 1 and rows[0][:2] == ("done", "n0"), rows)
     check(rows[0][2] and abs(rows[0][2] / (300 * rows[0][3]) - 1) < 0.05, "100 W and 200 W:", rows)
     check(bench.rows("wattlaw.db", "SELECT host FROM device ORDER BY host") == [("n0",), ("n1",)])
-    check(bench.rows("wattlaw.db", "SELECT count(DISTINCT rank) FROM mark") == [(4,)])
+    check(bench.rows("wattlaw.db", "SELECT count(DISTINCT rank), count(*) - count(DISTINCT rank || ' ' || t_ns || word || fields) FROM mark")
+          == [(4, 0)], "marks of all ranks, each once")
     check(bench.rows("wattlaw.db", "SELECT nodes, workload FROM setting") == [(2, "toy")])
     stamps = bench.rows("wattlaw.db", "SELECT host, first, shift_ns, drift_s, stop_mono_ns - start_mono_ns > 4e8, "
                                       "stop_wall_ns - start_wall_ns > 4e8 FROM node ORDER BY host")

@@ -278,13 +278,14 @@ with rig() as m:
     expect(r.returncode == 0 and "not stored" in r.stderr, "a disk that is full", r)
     expect(m.watts() == [400, 400] and not m.journals(), "put back on a full disk")
 
-# Ranks on two nodes: each node's leader caps its own devices, under a guard and a journal of its own, and puts them back.
+# Ranks on two nodes without a shared folder: each node's leader caps its own devices, under a guard and a journal of its own, and
+# puts them back. Where they would wait for each other they say what they miss.
 with rig() as m, rig(found_w=(350, 350)) as n:
     nodes = []
     for i, node in enumerate((m, n)):
         launcher = {"WATTLAW_HOST": f"n{i}", "PMIX_NAMESPACE": m.path, "OMPI_COMM_WORLD_RANK": str(i),
                     "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_LOCAL_SIZE": "1"}
-        nodes.append(node.start("--power-cap-w", "250", "--merge-wait", "0s", job=("sleep", "1"), env=launcher))
+        nodes.append(node.start("--power-cap-w", "250", "--merge-wait", "0s", "--node-wait", "0s", job=("sleep", "1"), env=launcher))
     expect(wait_until(lambda: m.watts() == n.watts() == [250, 250]), "both nodes are capped")
     expect(len(m.journals()) == len(n.journals()) == 1, "a journal each")
     kill(nodes[1].pid, signal.SIGKILL)
@@ -293,3 +294,6 @@ with rig() as m, rig(found_w=(350, 350)) as n:
     expect(m.watts() == [250, 250] or nodes[0].poll() is not None, "the other node goes on")
     nodes[0].communicate()
     expect(m.watts() == [400, 400] and not m.journals(), "and puts its own back")
+    r = m.measure("--power-cap-w", "250", "--node-wait", "0.2s", env={**launcher, "PMIX_NAMESPACE": "another"})
+    expect(r.returncode == 1 and "1 of 2 ranks have not come within 0.2 s" in r.stderr, "a node that is not seen", r)
+    expect(m.watts() == [400, 400] and not m.journals(), "nothing stays")

@@ -1,0 +1,216 @@
+/* The nodes of one run, each under a wattlaw that leads there, meet in a folder that all of them see:
+ *
+ *     HOST.RUN.node     what a node says: it has come, its caps stand, or why it cannot; RUN counts the runs of its
+ * shard alive             of a campaign's run: a number that the sweep moves on each second
+ *
+ * A job starts when every node has said that its caps stand. Files are written whole and renamed; nothing here relies
+ * on locks, which shared file systems may not have. docs/adr/092 */
+#include "campaign/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LOOK_AGAIN_US = 20000,
+    SAID_MAX = 2000,
+    LOOKS_MAX = 30, /* at `alive`, a second apart: a job that was stopped for minutes has not looked meanwhile */
+};
+
+static const char *const words[] = {
+    [WL_NODE_CAME] = "came", [WL_NODE_READY] = "ready", [WL_NODE_REFUSED] = "refused"
+};
+static const char ending[] = ".node", alive_file[] = "alive";
+
+struct wl_fleet {
+    struct wl_arena *a;
+    const char *folder, *host;
+    int64_t run;
+    int ranks, size; /* of this node, of the job */
+    bool refused;    /* by us, or we left because of another: it is said already */
+    /* looks at `alive` */
+    int64_t looked_ns, beat;
+    int looks;
+};
+
+/* ---- saying ---- */
+
+static int say(const struct wl_fleet *f, enum wl_node_state state, const char *why, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    const char *path = wl_strf(a, "%s/%s.%lld%s", f->folder, f->host, (long long)f->run, ending);
+    const char *text = wl_strf(a, "%s %d %d\n%.*s\n", words[state], f->ranks, f->size, SAID_MAX / 2, why);
+    int rc = wl_file_write(path, text, strlen(text), e);
+    wl_arena_free(a);
+    return rc < 0 ? wl_prefix(e, "the nodes of this run cannot meet") : 0;
+}
+
+int wl_fleet_join(struct wl_fleet **out, const char *folder, const struct wl_team *team, int64_t run,
+                  struct wl_arena *a, struct wl_err *e)
+{
+    const struct wl_rank *me = team ? wl_team_rank(team) : NULL;
+    struct wl_fleet *f = wl_new(a, struct wl_fleet);
+    *f = (struct wl_fleet) { .a = a,
+                             .folder = folder,
+                             .host = wl_host_name(a),
+                             .run = run,
+                             .ranks = me ? me->locals : 1,
+                             .size = me ? me->size : 1 };
+    *out = f;
+    int rc = wl_mkdirs(folder, e);
+    return rc ? rc : say(f, WL_NODE_CAME, "", e);
+}
+
+void wl_fleet_refuse(struct wl_fleet *f, const char *why)
+{
+    struct wl_err e;
+    if (f->refused) return;
+    f->refused = true;
+    if (say(f, WL_NODE_REFUSED, why, &e) < 0) wl_log(WL_ERROR, "campaign", "%s", e.msg);
+}
+
+/* ---- hearing ---- */
+
+/* "n1.3.node": the host may have dots too. false: another file, or of another run. */
+static bool is_of_run(const char *name, int64_t run, size_t *host)
+{
+    size_t n = strlen(name), end = strlen(ending);
+    if (n <= end || !wl_streq(name + n - end, ending)) return false;
+    size_t dot = n - end;
+    while (dot > 0 && name[dot - 1] != '.') dot--;
+    *host = dot ? dot - 1 : 0;
+    return dot > 1 && strtoll(name + dot, NULL, 10) == run;
+}
+
+static bool read_said(const char *path, struct wl_node_said *to, struct wl_arena *a)
+{
+    char *text, word[16];
+    int skip = 0;
+    if (wl_file_read(path, SAID_MAX, &text, NULL, a, NULL) < 0) return false;
+    if (sscanf(text, "%15s %d %d%n", word, &to->ranks, &to->size, &skip) != 3) return false;
+    to->why = wl_strip(a, text + skip);
+    for (size_t i = 0; i < WL_COUNT(words); i++) {
+        if (!wl_streq(words[i], word)) continue;
+        to->state = (enum wl_node_state)i;
+        return true;
+    }
+    return false;
+}
+
+struct wl_nodes_said wl_fleet_said(const char *folder, int64_t run, struct wl_arena *a)
+{
+    struct wl_nodes_said out = { 0 };
+    struct wl_strs names;
+    size_t cap = 0, host;
+    if (wl_dir_list(folder, &names, a, NULL) < 0) return out;
+    for (size_t i = 0; i < names.n; i++) {
+        struct wl_node_said said;
+        if (!is_of_run(names.v[i], run, &host) || !read_said(wl_path_join(a, folder, names.v[i]), &said, a)) continue;
+        said.host = wl_strndup(a, names.v[i], host);
+        WL_GROW(a, out.v, out.n, cap);
+        out.v[out.n++] = said;
+    }
+    return out;
+}
+
+const struct wl_node_said *wl_fleet_refusal(const struct wl_nodes_said *said)
+{
+    for (size_t i = 0; i < said->n; i++)
+        if (said->v[i].state == WL_NODE_REFUSED) return &said->v[i];
+    return NULL;
+}
+
+/* ---- the barrier ---- */
+
+static int ranks_ready(const struct wl_nodes_said *said)
+{
+    int ranks = 0;
+    for (size_t i = 0; i < said->n; i++)
+        if (said->v[i].state == WL_NODE_READY) ranks += said->v[i].ranks;
+    return ranks;
+}
+
+/* Who keeps the others waiting: nodes that came and are not ready, ranks that nobody came for. */
+static int too_late(const struct wl_fleet *f, const struct wl_nodes_said *said, double wait_s, struct wl_arena *a,
+                    struct wl_err *e)
+{
+    struct wl_text late = WL_TEXT(a), there = WL_TEXT(a);
+    int ranks = 0;
+    for (size_t i = 0; i < said->n; i++) {
+        struct wl_text *t = said->v[i].state == WL_NODE_READY ? &there : &late;
+        wl_text_addf(t, "%s%s", t->n ? ", " : "", said->v[i].host);
+        ranks += said->v[i].ranks;
+    }
+    const char *list = getenv("SLURM_STEP_NODELIST");
+    if (late.n)
+        return wl_fail(e, WL_EJOB, "node %s has not set its caps within %g s (--node-wait); ready: %s", late.s, wait_s,
+                       there.s);
+    return wl_fail(e, WL_EJOB,
+                   "%d of %d ranks have not come within %g s (--node-wait)%s%s; ready: %s. Do all nodes see %s?",
+                   f->size - ranks, f->size, wait_s, list ? "; the step's nodes are " : "", list ? list : "", there.s,
+                   f->folder);
+}
+
+static int meet(struct wl_fleet *f, double wait_s, const struct wl_signals *signals, struct wl_err *e)
+{
+    int64_t until_ns = wl_now_ns() + (int64_t)(wait_s * WL_NS_PER_S);
+    for (;;) {
+        bool from_terminal;
+        struct wl_arena *a = wl_arena_new(f->a);
+        struct wl_nodes_said said = wl_fleet_said(f->folder, f->run, a);
+        const struct wl_node_said *refusal = wl_fleet_refusal(&said);
+        int rc = ranks_ready(&said) == f->size ? 1 : 0;
+        if (refusal) rc = wl_fail(e, WL_EJOB, "node %s: %s", refusal->host, refusal->why);
+        if (rc == 0 && wl_now_ns() >= until_ns) rc = too_late(f, &said, wait_s, a, e);
+        wl_arena_free(a);
+        if (rc == 0 && signals && wl_signals_next(signals, &from_terminal))
+            rc = wl_fail(e, WL_EINTR, "stopped while waiting for the caps of other nodes");
+        if (rc) {
+            f->refused |= refusal != NULL;
+            return rc < 0 ? rc : 0;
+        }
+        usleep(LOOK_AGAIN_US);
+    }
+}
+
+int wl_fleet_meet(struct wl_fleet *f, double wait_s, const struct wl_signals *signals, struct wl_err *e)
+{
+    int rc = say(f, WL_NODE_READY, "", e);
+    if (rc < 0 || f->ranks == f->size) return rc;
+    return wait_s > 0 ? meet(f, wait_s, signals, e) : 0;
+}
+
+/* ---- is the sweep alive? ---- */
+
+int wl_fleet_beat(const char *folder, int64_t beat, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    const char *path = wl_path_join(a, folder, alive_file);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool written = fd >= 0 && dprintf(fd, "%lld\n", (long long)beat) > 0;
+    int rc = written ? 0 : wl_fail_errno(e, "%s", path);
+    if (fd >= 0) close(fd);
+    wl_arena_free(a);
+    return rc;
+}
+
+/* A file that is not there, or empty as it is just written, tells nothing. */
+bool wl_fleet_abandoned(struct wl_fleet *f)
+{
+    char *text;
+    int64_t beat;
+    if (wl_now_ns() - f->looked_ns < WL_NS_PER_S) return false;
+    f->looked_ns = wl_now_ns();
+    struct wl_arena *a = wl_arena_new(NULL);
+    bool told = wl_file_read(wl_path_join(a, f->folder, alive_file), SAID_MAX, &text, NULL, a, NULL) == 0 &&
+                wl_parse_int(wl_strip(a, text), &beat) == 0;
+    wl_arena_free(a);
+    if (!told) return false;
+    f->looks = beat == f->beat ? f->looks + 1 : 0;
+    f->beat = beat;
+    return f->looks >= LOOKS_MAX;
+}

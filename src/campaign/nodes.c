@@ -1,0 +1,181 @@
+/* A campaign's run on several nodes: its command starts `wattlaw measure --node-of RUN_DIR` for each rank ({measure}),
+ * whose leaders set caps, sample and store a shard each; here the command is looked after and the shards become the
+ * run. docs/adr/092 */
+#include "campaign/internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOG_TAIL_BYTES = 4096, TICK_MS = 100, LOOK_AGAIN_US = 50000 };
+
+/* Shards of a job that failed may never come: what a shared file system shows late is waited for, no longer. */
+static const double FAILED_WAIT_S = 2;
+
+struct nodes {
+    const struct wl_run_how *how;
+    struct wl_run_result *out;
+    struct wl_arena *a;
+    struct wl_store *store;
+    const char *folder;
+    struct wl_task task;
+    int64_t beat, beat_ns;
+};
+
+static void no_mark(void *ctx, const struct wl_mark *m) { (void)ctx, (void)m; }
+static void no_broken_mark(void *ctx, const struct wl_err *why) { (void)ctx, (void)why; }
+
+/* What lies there is of a run of the same number whose store was removed. */
+static int clear_folder(const struct nodes *n, struct wl_err *e)
+{
+    struct wl_strs names = { 0 };
+    if (!wl_is_dir(n->folder)) return wl_mkdirs(n->folder, e);
+    int rc = wl_dir_list(n->folder, &names, n->a, e);
+    for (size_t i = 0; i < names.n && rc == 0; i++) {
+        const char *path = wl_path_join(n->a, n->folder, names.v[i]);
+        if (wl_is_file(path) && unlink(path) != 0 && errno != ENOENT) rc = wl_fail_errno(e, "%s", path);
+    }
+    return rc;
+}
+
+/* ---- while it runs ---- */
+
+static int beat(struct nodes *n, struct wl_err *e)
+{
+    if (wl_now_ns() - n->beat_ns < WL_NS_PER_S) return 0;
+    n->beat_ns = wl_now_ns();
+    return wl_fleet_beat(n->folder, ++n->beat, e);
+}
+
+static void watch(struct nodes *n)
+{
+    struct wl_err e;
+    bool warned = false;
+    while (!wl_task_wait(&n->task, TICK_MS)) {
+        if (beat(n, &e) < 0 && !warned) {
+            warned = true;
+            wl_log(WL_WARN, "campaign", "%s: the nodes may think that this sweep is gone", e.msg);
+        }
+        if (n->how->tick) n->how->tick(n->how->ctx, wl_task_elapsed_s(&n->task));
+    }
+}
+
+static void end_task(struct nodes *n)
+{
+    struct wl_run_result *out = n->out;
+    struct wl_err e;
+    if (wl_task_end(&n->task, &e) == 0) {
+        out->status = wl_task_judge(&n->task, &out->error);
+    } else {
+        out->status = WL_RUN_FAILED;
+        out->error = wl_strdup(n->a, e.msg);
+    }
+    wl_task_close(&n->task, true);
+    out->exit = n->task.end.exit;
+    out->end_ns = n->task.end.t_ns;
+}
+
+/* ---- the end ---- */
+
+/* Why a node did not take part says more than how the launcher ended; then no command has run. */
+static bool blame_node(struct nodes *n)
+{
+    struct wl_nodes_said said = wl_fleet_said(n->folder, 1, n->a);
+    const struct wl_node_said *refusal = wl_fleet_refusal(&said);
+    if (!refusal || n->out->status == WL_RUN_INTERRUPTED) return false;
+    n->out->status = WL_RUN_FAILED;
+    n->out->error = wl_strf(n->a, "node %s: %s", refusal->host, refusal->why);
+    return true;
+}
+
+/* The shards as one run, once they stand for all ranks and are closed. */
+static int collect(struct nodes *n, struct wl_merge_job *job, struct wl_err *e)
+{
+    double wait_s = n->out->status == WL_RUN_DONE ? n->how->node_wait_s : FAILED_WAIT_S;
+    int64_t until_ns = wl_now_ns() + (int64_t)(wait_s * WL_NS_PER_S);
+    for (;;) {
+        struct wl_strs shards;
+        int size, found = wl_shards_found(n->folder, &shards, &size, n->a), rc;
+        if (found == 0 || found < size)
+            rc = wl_fail(e, WL_ENOENT, "what %d of %d ranks measured is in %s", found, size, n->folder);
+        else
+            rc = wl_shards_merge(n->store, &shards, job, &n->out->run, n->a, e);
+        if (rc == 0 || rc == WL_EIO || wl_now_ns() >= until_ns) return rc;
+        usleep(LOOK_AGAIN_US);
+    }
+}
+
+/* Without what the nodes have measured. */
+static int close_run(struct nodes *n, const char *log_tail, struct wl_err *e)
+{
+    const struct wl_run_result *out = n->out;
+    struct wl_run_end end = wl_run_end_none;
+    struct wl_anchor now = wl_anchor_now();
+    end.status = out->status;
+    end.error = out->error;
+    end.log_tail = log_tail;
+    end.at = (struct wl_anchor) { .mono_ns = out->end_ns, .wall_ns = now.wall_ns - (now.mono_ns - out->end_ns) };
+    if (out->exit.signal)
+        end.signal = out->exit.signal;
+    else if (!out->not_started)
+        end.exit_status = out->exit.status;
+    return wl_store_run_end(n->store, out->run, &end, &out->derived, e);
+}
+
+static int finish(struct nodes *n, struct wl_err *e)
+{
+    struct wl_run_result *out = n->out;
+    struct wl_err why;
+    bool begun = !blame_node(n) && n->out->status != WL_RUN_INTERRUPTED;
+    const char *log_tail = out->status == WL_RUN_DONE ? NULL : wl_file_tail(n->task.log_path, LOG_TAIL_BYTES, n->a);
+    struct wl_merge_job job = { .status = out->status, .error = out->error, .log_tail = log_tail };
+    if (begun && collect(n, &job, &why) == 0) {
+        out->status = job.status;
+        out->error = job.error;
+        out->flag = job.flag;
+        out->derived = job.derived;
+        return 0;
+    }
+    if (out->status == WL_RUN_DONE) {
+        out->status = WL_RUN_FAILED;
+        out->error = wl_strf(n->a, "the job ended well, but the nodes' shards make no run: %s", why.msg);
+    }
+    return close_run(n, log_tail, e);
+}
+
+static int not_started(struct nodes *n, int code, struct wl_err *e)
+{
+    struct wl_run_result *out = n->out;
+    out->not_started = code;
+    out->status = WL_RUN_FAILED;
+    out->error = wl_strdup(n->a, e->msg);
+    out->end_ns = wl_now_ns();
+    wl_task_close(&n->task, false);
+    return close_run(n, NULL, e);
+}
+
+int wl_run_nodes(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
+                 struct wl_arena *a, struct wl_err *e)
+{
+    struct nodes *n = wl_new(a, struct nodes);
+    struct wl_err why;
+    *out = (struct wl_run_result) { .run = run, .store = wl_store_path(s), .derived.actual = wl_settings_none };
+    *n = (struct nodes) { .how = how, .out = out, .a = a, .store = s };
+    n->folder = wl_shard_folder(NULL, NULL, how->dir, a);
+    n->task = (struct wl_task) { .how = how, .a = a, .on_mark = no_mark, .on_broken = no_broken_mark, .ctx = n };
+    int rc = clear_folder(n, e), start_rc = 0;
+    if (rc == 0) rc = beat(n, e);
+    if (rc == 0) rc = wl_task_prepare(&n->task, e);
+    if (rc == 0) start_rc = wl_task_go(&n->task, &why);
+    if (rc < 0) return rc;
+    struct wl_run_begin begin = {
+        .folder = how->stored_dir, .command = wl_shell_quote(a, how->argv), .version = WL_VERSION, .at = wl_anchor_now()
+    };
+    out->start_ns = begin.at.mono_ns;
+    rc = wl_store_run_begin(s, run, &begin, e); /* where it fails the arena ends the job */
+    if (rc < 0) return rc;
+    if (start_rc < 0) return not_started(n, start_rc, &why);
+    watch(n);
+    end_task(n);
+    return finish(n, e);
+}

@@ -1,0 +1,280 @@
+"""Caps of a campaign on several nodes, each with GPUs, journals and guards of its own: fleet.py WATTLAW FAKE_NVML_LIBRARY"""
+import concurrent.futures
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+from rig import Rig, guard_of, kill, wait_until
+
+wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
+LAUNCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launch.py")
+
+
+def expect(condition, what, run=None):
+    if not condition:
+        sys.exit(what if run is None else f"{what}\nexit {run.returncode}\n{run.stdout}\n{run.stderr}")
+
+
+class Fleet:
+    """Nodes of two GPUs each, and a folder that all of them see."""
+
+    def __init__(self, found=((400, 400), (350, 360)), scripts=("", "")):
+        self.nodes = [Rig(wattlaw, fake, found_w=f, script=f"board={i}; {s}") for i, (f, s) in enumerate(zip(found, scripts))]
+        self.folder = tempfile.TemporaryDirectory(prefix="wattlaw-fleet-")
+        self.path = self.folder.name
+        self.before = [n.get() for n in self.nodes]
+        names = ("WATTLAW_FAKE_NVML", "WATTLAW_STATE_DIR")
+        for i, n in enumerate(self.nodes):
+            with open(self.file(f"{i}.env"), "w", encoding="utf-8") as f:
+                f.write("".join(f"{name}={n.env[name]}\n" for name in names) + f"LIMITS={n.limits}\n")
+        self.env = {k: v for k, v in self.nodes[0].env.items() if k not in names}
+        self.env.update(LAUNCH_NODES=self.path, WATTLAW_STATE_DIR=self.file("sweep-state"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for n in self.nodes:
+            n.folder.cleanup()
+        self.folder.cleanup()
+
+    def file(self, name):
+        return os.path.join(self.path, name)
+
+    def ini(self, sweep, job, ranks=1, more=""):
+        with open(self.file("exp.ini"), "w", encoding="utf-8") as f:
+            f.write(f"[campaign]\nname = fleet\nrepeats = 1\norder = sequential\nstore = {self.file('store')}\n[sweep]\n"
+                    f"nodes = {len(self.nodes)}\nworkers = {len(self.nodes) * ranks}\n{sweep}\n"
+                    f"[measure]\nsensors = nvml\nnvml_library = {fake}\n{more}\n"
+                    f"[launch]\noversubscribe = yes\ncommand = {sys.executable} {LAUNCH} {{nodes}} {ranks} {{measure}} {job}\n")
+        return self.file("exp.ini")
+
+    def start(self, *args):
+        return subprocess.Popen([wattlaw, "sweep", "--quiet", *args], env=self.env, text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, start_new_session=True)
+
+    def sweep(self, *args):
+        with self.start(*args) as p:
+            out, err = p.communicate(timeout=120)
+        return subprocess.CompletedProcess(p.args, p.returncode, out, err)
+
+    def rows(self, sql):
+        with sqlite3.connect(self.file("store/wattlaw.db")) as db:
+            return db.execute(sql).fetchall()
+
+    def caps_stand(self, watts):
+        return all(n.watts() == [watts] * 2 for n in self.nodes)
+
+    def all_back(self):
+        return [n.get() for n in self.nodes] == self.before and not any(n.journals() for n in self.nodes)
+
+    def processes(self):
+        """{pid: (words of its command, environment)} of all that the sweep has started."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as f:
+                    words = f.read().decode().split("\0")
+                with open(f"/proc/{pid}/environ", "rb") as f:
+                    env = dict(v.split("=", 1) for v in f.read().decode(errors="replace").split("\0") if "=" in v)
+            except OSError:
+                continue
+            if env.get("LAUNCH_NODES") == self.path:
+                found[int(pid)] = (words, env)
+        return found
+
+    def leaders(self):
+        """The wattlaw that leads each node: the one with a guard over caps."""
+        return {int(env["NODE"]): pid for pid, (words, env) in self.processes().items()
+                if "--node-of" in words and "NODE" in env and guard_of(pid)}
+
+    def launcher(self, sweep):
+        return next(iter(q for p in children_of(sweep) for q in children_of(p)), 0)
+
+
+def children_of(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            return [int(p) for p in f.read().split()]
+    except OSError:
+        return []
+
+
+def caps_of_a_sweep_are_set_on_every_node():
+    with Fleet() as f:
+        job = f"sh -c 'cp $LIMITS {f.path}/seen-$NODE-$OMPI_COMM_WORLD_LOCAL_RANK; sleep 0.5'"
+        r = f.sweep(f.ini("power_cap_w = 200, 250\nmem_clock_mhz = 810", job, ranks=2))
+        expect(r.returncode == 0 and "2 of 2 runs" in r.stdout, "a sweep over caps on two nodes", r)
+        seen = []
+        for node in (0, 1):
+            for rank in (0, 1):
+                with open(f.file(f"seen-{node}-{rank}"), "rb") as s:
+                    seen.append(int.from_bytes(s.read(4), "little"))
+        expect(seen == [250000] * 4, f"each rank of each node found the caps set: {seen}")
+        expect(f.all_back(), f"put back on both: {[n.get() for n in f.nodes]}")
+        caps = f.rows("SELECT run, host, count(*), min(requested), min(found), max(found), min(at_end), max(at_end) FROM cap "
+                      "WHERE kind = 'power_cap_w' GROUP BY run, host ORDER BY run, host")
+        expect(caps == [(1, "n0", 2, 200, 400, 400, 200, 200), (1, "n1", 2, 200, 350, 360, 200, 200),
+                        (2, "n0", 2, 250, 400, 400, 250, 250), (2, "n1", 2, 250, 350, 360, 250, 250)], f"caps: {caps}")
+        expect(f.rows("SELECT DISTINCT acted FROM capped") == [(1,)], "all of them acted")
+        runs = f.rows("SELECT r.status, s.nodes, s.power_cap_w, s.mem_clock_mhz, x.energy_j / x.mean_power_w > 0.4, "
+                      "round(x.mean_power_w / s.power_cap_w) FROM run r JOIN setting s ON s.run = r.id "
+                      "JOIN total x ON x.run = r.id AND x.epoch = 0 ORDER BY r.id")
+        expect(runs == [("done", 2, 200, 810, 1, 4), ("done", 2, 250, 810, 1, 4)], f"four GPUs at their caps: {runs}")
+        expect(f.rows("SELECT run, host, first FROM node ORDER BY run, host") ==
+               [(1, "n0", 1), (1, "n1", 0), (2, "n0", 1), (2, "n1", 0)], "and the clocks of both nodes")
+        again = f.sweep(f.file("exp.ini"))
+        expect(again.returncode == 0 and "2 of 2 runs" in again.stdout, "nothing is run twice", again)
+
+
+def marks_of_nodes_stay_apart():
+    with Fleet() as f:
+        mark = "echo $(date +%s%N | cut -c1-18)0 $OMPI_COMM_WORLD_RANK metric name=x value=1 >> $WATTLAW_MARKS"
+        r = f.sweep(f.ini("power_cap_w = 200", f"sh -c '{mark}; sleep 0.3'"))
+        expect(r.returncode == 0, "a run with marks", r)
+        expect(f.rows("SELECT rank, count(*) FROM mark GROUP BY rank ORDER BY rank") == [(0, 1), (1, 1)], "each is stored once")
+
+
+def a_node_that_cannot_set_its_caps_fails_the_trial():
+    for script, text in (("fail=*:SetPowerManagementLimit:4", "no permission"), ("limits=100:220:220", "it takes 100 to 220 W")):
+        with Fleet(scripts=("", script)) as f:
+            r = f.sweep(f.ini("power_cap_w = 250", f"touch {f.path}/ran-{{nodes}}"))
+            expect(r.returncode == 1 and "node n1: " in r.stdout and text in r.stdout, "the trial names the node and why", r)
+            expect(not os.path.exists(f.file("ran-2")), "no rank has started")
+            expect(f.all_back(), "all nodes are put back")
+            expect(f.rows("SELECT status, error LIKE 'node n1: %' FROM run") == [("failed", 1)], "and the run says so")
+
+
+def a_node_that_is_late_is_named():
+    with Fleet(scripts=("", "hang=*:SetPowerManagementLimit:0:60")) as f:
+        r = f.sweep(f.ini("power_cap_w = 250", f"touch {f.path}/ran", more="node_wait = 1s"), "--set", "launch.grace=0.5s")
+        expect(r.returncode == 1 and "node n1 has not set its caps within 1 s" in r.stdout, "a timeout", r)
+        expect(not os.path.exists(f.file("ran")), "no rank has started")
+        expect(f.nodes[0].get() == f.before[0], "the other node is put back")
+
+
+def what_would_be_set_is_told_by_each_node():
+    with Fleet() as f:
+        r = f.sweep(f.ini("power_cap_w = 200, 250", "true", ranks=2), "--cap-dry-run")
+        lines = sorted(line for line in r.stdout.splitlines() if " asked, " in line)
+        expect(r.returncode == 0 and len(lines) == 8, "a line for each device and cap", r)
+        expect(lines[0].startswith("n0: GPU-a0000000") and lines[-1].startswith("n1: GPU-a0000101"), f"by node: {lines}")
+        expect("350 W found" in r.stdout and f.all_back() and not os.path.exists(f.file("store")), "nothing is set or stored", r)
+
+
+def another_campaign_on_a_node_is_not_undone():
+    with Fleet() as f:
+        other = f.nodes[1].start("--power-cap-w", "300")
+        expect(wait_until(lambda: f.nodes[1].watts() == [300, 300]), "another run holds a node")
+        r = f.sweep(f.ini("power_cap_w = 250", "sleep 0.3"))
+        expect(r.returncode == 1 and f"node n1: " in r.stdout and f"in use by process {other.pid}" in r.stdout, "refused", r)
+        expect(f.nodes[1].watts() == [300, 300] and f.nodes[0].get() == f.before[0], "and left alone")
+        kill(other.pid, signal.SIGTERM)
+        other.communicate()
+        expect(f.all_back(), "until it ends")
+        r = f.sweep(f.file("exp.ini"), "--retry-failed")
+        expect(r.returncode == 0 and "1 of 1 runs" in r.stdout, "then the node is free", r)
+
+
+def a_sweep_that_is_gone_is_noticed():
+    """Its launcher outlives it, as srun's step does: the nodes stop by themselves."""
+    with Fleet() as f:
+        os.makedirs(f.file("run/nodes"))
+        with open(f.file("run/nodes/alive"), "w", encoding="ascii") as alive:
+            alive.write("7\n")
+        n = f.nodes[0]
+        p = subprocess.Popen([wattlaw, "measure", "--node-of", f.file("run"), "--nvml-library", fake, "--sensors", "null",
+                              "--power-cap-w", "250", "--", "sleep", "100"], env={**n.env, "WATTLAW_HOST": "n0"}, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        expect(wait_until(lambda: n.watts() == [250, 250]), "set")
+        err = p.communicate(timeout=120)[1]
+        expect(p.returncode != 0 and "the sweep that started this run is gone" in err, f"noticed: {p.returncode} {err}")
+        expect(n.get() == f.before[0] and not n.journals(), "and put back")
+
+
+# ---- whatever dies ----
+
+def kill_leader(f, sweep):
+    kill(f.leaders().get(1), signal.SIGKILL)
+
+
+def kill_guard(f, sweep):
+    """Another one takes its place."""
+    kill(guard_of(f.leaders().get(1, 0)), signal.SIGKILL)
+
+
+def kill_guard_and_leader(f, sweep):
+    leader = f.leaders().get(1, 0)
+    kill(guard_of(leader), signal.SIGKILL)
+    kill(leader, signal.SIGKILL)
+
+
+def kill_launcher(f, sweep):
+    kill(f.launcher(sweep.pid), signal.SIGKILL)
+
+
+def kill_sweep(f, sweep):
+    kill(sweep.pid, signal.SIGKILL)
+
+
+def kill_all_but_the_nodes(f, sweep):
+    for pid in (f.launcher(sweep.pid), *children_of(sweep.pid), sweep.pid):
+        kill(pid, signal.SIGKILL)
+
+
+def ctrl_c(f, sweep):
+    os.killpg(sweep.pid, signal.SIGINT)
+
+
+CASES = (kill_leader, kill_guard, kill_guard_and_leader, kill_launcher, kill_sweep, kill_all_but_the_nodes, ctrl_c)
+
+
+def killed(case, seed):
+    """An error, or None and whether all was put back without `wattlaw restore`."""
+    chance = random.Random(seed)
+    found = [tuple(chance.randint(101, 349) for _ in range(2)) for _ in range(2)]
+    with Fleet(found=found) as f:
+        sweep = f.start(f.ini("power_cap_w = 350\nclock_mhz = 900", "sleep 2", ranks=chance.choice([1, 2])))
+        was_set = wait_until(lambda: f.caps_stand(350) and len(f.leaders()) == 2)
+        time.sleep(chance.uniform(0, 0.05))
+        case(f, sweep)
+        sweep.communicate(timeout=60)
+        if not wait_until(lambda: not f.processes(), 60):
+            return f"{case.__name__} seed {seed}: still running: {f.processes()}", False
+        alone = f.all_back()
+        said = [n.run(wattlaw, "restore", env={"WATTLAW_HOST": f"n{i}"}) for i, n in enumerate(f.nodes)]
+        if not was_set or not f.all_back() or any(r.returncode for r in said):
+            return (f"{case.__name__} seed {seed}: set {was_set}; found {f.before}, now {[n.get() for n in f.nodes]}, journals "
+                    f"{[n.journals() for n in f.nodes]}\n{said}"), False
+        runs = f.rows("SELECT status FROM run") if os.path.exists(f.file("store/wattlaw.db")) else []
+        fine = [("done",)] if case is kill_guard else [("failed",), ("interrupted",), ("running",)]
+        return (f"{case.__name__} seed {seed}: {runs}" if runs[0] not in fine else None), alone
+
+
+def found_caps_come_back_whatever_dies(rounds=1):
+    first = random.randrange(10**6)
+    todo = [(case, first + i) for i, case in enumerate(CASES * rounds)]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda t: killed(*t), todo))
+    bad = [r[0] for r in results if r[0]]
+    print(f"seeds from {first}: {len(results)} trials, {sum(r[1] for r in results)} put back without `wattlaw restore`; "
+          f"{len(bad)} failed")
+    if bad:
+        sys.exit("\n".join(bad))
+
+
+TESTS = (caps_of_a_sweep_are_set_on_every_node, marks_of_nodes_stay_apart, a_node_that_cannot_set_its_caps_fails_the_trial,
+         a_node_that_is_late_is_named, what_would_be_set_is_told_by_each_node, another_campaign_on_a_node_is_not_undone,
+         found_caps_come_back_whatever_dies)
+SLOW = (a_sweep_that_is_gone_is_noticed, lambda: found_caps_come_back_whatever_dies(8))
+
+if __name__ == "__main__":
+    for test in SLOW if "slow" in sys.argv[3:] else TESTS:
+        began = time.monotonic()
+        test()
+        print(f"ok      {getattr(test, '__name__', '')} ({time.monotonic() - began:.1f} s)", flush=True)
