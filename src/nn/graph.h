@@ -24,8 +24,15 @@ enum wl_op {
     WL_OP_ATTENTION,
     WL_OP_GATHER,
     WL_OP_DECODER,
+    WL_OP_PATCHES,
+    WL_OP_FROM_PATCHES,
+    WL_OP_POSITION,
+    WL_OP_FFT2,
+    WL_OP_INVERSE_FFT2,
+    WL_OP_COMPLEX_LINEAR,
     WL_OP_CROSS_ENTROPY,
     WL_OP_MEAN_SQUARE,
+    WL_OP_RELATIVE_L2,
     WL_OP_COUNT
 };
 const char *wl_op_name(enum wl_op op);
@@ -41,6 +48,7 @@ struct wl_tensor {
     int id;                         /* index in the graph */
     bool output;                    /* the caller reads it behind an evaluation */
     bool gradient;                  /* the loss's gradient by it is needed */
+    bool f32;                       /* its value is f32 in any precision */
     const struct wl_node *producer; /* of a value; NULL: input, parameter, statistic */
     int readers;                    /* operations that read it */
     struct wl_init init;            /* parameters and statistics */
@@ -72,6 +80,9 @@ struct wl_node {
         struct wl_loss loss;
         struct wl_dense dense;
         struct wl_filter filter;
+        struct wl_patch patch;
+        struct wl_fourier fourier;
+        struct wl_complex complex;
         double drop; /* dropout: the probability */
         struct wl_token_tables tables;
         struct wl_layer_norm layer_norm;
@@ -158,6 +169,23 @@ struct wl_channels wl_channels_of(const struct wl_tensor *x);
 
 /* Of concat: the channel of the result where input i begins. */
 int64_t wl_concat_offset(const struct wl_node *n, int i);
+
+/* The sizes of fft2 and inverse_fft2: n fields of h x w points and blocks x size channels; and of complex_linear: rows
+ * of blocks x (in, out) complex numbers. */
+struct wl_fourier_size {
+    int64_t n, h, w, modes, blocks, size;
+};
+struct wl_fourier_size wl_fourier_size(const struct wl_node *n);
+struct wl_complex_size {
+    int64_t rows, blocks, in, out;
+};
+struct wl_complex_size wl_complex_size(const struct wl_node *n);
+
+/* The sizes of patches and from_patches: images [N,C,H,W] in patches of `side`. */
+struct wl_patch_size {
+    int64_t n, c, h, w, side;
+};
+struct wl_patch_size wl_patch_size(const struct wl_node *n);
 
 /* Flop of one forward pass over the whole batch; backward by weights and by data take as many each. */
 double wl_node_flops(const struct wl_node *n);

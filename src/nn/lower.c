@@ -213,7 +213,7 @@ static bool needs_rounding(const struct wl_program *p, const struct wl_buf *valu
 static int round_value(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_err *e)
 {
     struct wl_buf **value = &p->value[t->id], *from = *value;
-    if (!needs_rounding(p, from)) return 0;
+    if (t->f32 || !needs_rounding(p, from)) return 0;
     *value = wl_value_plain(p, &t->dims);
     return p->backend->reorder(p, n, from, *value, e);
 }

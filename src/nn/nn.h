@@ -164,6 +164,44 @@ struct wl_filter {
 };
 struct wl_tensor *wl_filter_conv(struct wl_graph *g, const char *name, struct wl_pairs pairs, struct wl_tensor *x,
                                  struct wl_filter filter);
+/* ---- fields on a grid: images whose points are rows [N*H*W,F], image after image, line after line ---- */
+
+/* y [N*(H/s)*(W/s), C*s*s] = the squares of s x s points of x [N,C,H,W], each a row in the order [C,s,s]; and back:
+ * y [N,C,H,W] of x [N*(H/s)*(W/s), s*s*C], whose rows are in the order [s,s,C]. s divides H and W. */
+struct wl_patch {
+    int64_t side;
+    int64_t channels, height, width; /* of the images that from_patches makes */
+};
+struct wl_tensor *wl_patches(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t side);
+struct wl_tensor *wl_from_patches(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_patch patch);
+
+/* y = x + p for x [N*points,F]: the same parameter p [points,F], called `name`, for each of N. It starts as N(0, .02)
+ * and does not decay with decay_weights_only. */
+struct wl_tensor *wl_position(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t points);
+
+/* The orthonormal Fourier transform of each of the F channels of x [N*height*width,F], of whose result the columns
+ * k < modes <= width/2 + 1 are kept:
+ *     s[u,k] = (height width)^-1/2 sum over r,c of x[r,c] exp(-2 pi i (u r/height + k c/width)).
+ * s [N*height*modes, 2F]: a row is a mode (u,k), in it for each of the blocks the real parts of its F/blocks channels,
+ * then the imaginary ones. It is f32 in any precision. inverse_fft2 takes such a spectrum for one whose other columns
+ * are 0, or follow from the field being real, and gives the field. height and width are products of 2, 3 and 5. */
+struct wl_fourier {
+    int64_t height, width, modes, blocks;
+};
+struct wl_tensor *wl_fft2(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_fourier f);
+struct wl_tensor *wl_inverse_fft2(struct wl_graph *g, const char *name, struct wl_tensor *s, struct wl_fourier f);
+
+/* A block-diagonal layer of complex numbers over a spectrum s [M,2F] in blocks as above: y [M,2K], in each block
+ * f(s w + b), f the larger of 0 and each part (relu) or each part moved towards 0 by shrink > 0 (soft-shrink). w
+ * [2,blocks,F/blocks,K/blocks] are real and imaginary parts, b [2,blocks,K/blocks] too; both start as N(0, .02).
+ * In the scope "filter" operation "1" has the parameters "filter.w1" and "filter.b1", as its authors call them (Guibas
+ * et al. 2021, arXiv:2111.13587). y is f32 in any precision. */
+struct wl_complex {
+    int64_t features, blocks; /* K */
+    bool relu;
+    double shrink;
+};
+struct wl_tensor *wl_complex_linear(struct wl_graph *g, const char *name, struct wl_tensor *s, struct wl_complex c);
 
 /* ---- sequences of tokens ---- */
 
@@ -240,6 +278,11 @@ struct wl_tensor *wl_cross_entropy(struct wl_graph *g, const char *name, struct 
 
 /* Mean over all elements of (x - target)^2. A row whose target begins with NAN is padding: it counts nowhere. */
 struct wl_tensor *wl_mean_square(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *target,
+                                 struct wl_loss loss);
+
+/* Mean over the samples of |x - target|/|target|, norms over all elements of a sample. A sample whose target begins
+ * with NAN is padding. WL_EINVAL when run: a target that is 0 everywhere. */
+struct wl_tensor *wl_relative_l2(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *target,
                                  struct wl_loss loss);
 
 /* ---- optimiser and schedule ------------------------------------------------------------------------------ */

@@ -24,13 +24,23 @@ const char *wl_op_name(enum wl_op op)
         [WL_OP_ATTENTION] = "attention",
         [WL_OP_GATHER] = "gather",
         [WL_OP_DECODER] = "decoder",
+        [WL_OP_PATCHES] = "patches",
+        [WL_OP_FROM_PATCHES] = "from_patches",
+        [WL_OP_POSITION] = "position",
+        [WL_OP_FFT2] = "fft2",
+        [WL_OP_INVERSE_FFT2] = "inverse_fft2",
+        [WL_OP_COMPLEX_LINEAR] = "complex_linear",
         [WL_OP_CROSS_ENTROPY] = "cross_entropy",
         [WL_OP_MEAN_SQUARE] = "mean_square",
+        [WL_OP_RELATIVE_L2] = "relative_l2",
     };
     return names[op];
 }
 
-bool wl_op_is_loss(enum wl_op op) { return op == WL_OP_CROSS_ENTROPY || op == WL_OP_MEAN_SQUARE; }
+bool wl_op_is_loss(enum wl_op op)
+{
+    return op == WL_OP_CROSS_ENTROPY || op == WL_OP_MEAN_SQUARE || op == WL_OP_RELATIVE_L2;
+}
 
 static const char *dims_text(struct wl_graph *g, const struct wl_tensor *t) { return wl_dims_text(g->arena, &t->dims); }
 
@@ -274,14 +284,27 @@ struct wl_tensor *wl_cross_entropy(struct wl_graph *g, const char *name, struct 
     return wl_node_out(g, n, &WL_DIMS(1));
 }
 
+/* A loss between two tensors of one shape. */
+static struct wl_tensor *distance(struct wl_graph *g, enum wl_op op, const char *name, struct wl_tensor *x,
+                                  struct wl_tensor *target, struct wl_loss loss)
+{
+    struct wl_node *n = loss_node(g, op, name, x, target, loss);
+    if (wl_check_f32(g, n, target) && !wl_dims_equal(&x->dims, &target->dims))
+        wl_graph_fail(g, "%s: %s of %s %s and %s %s", n->name, wl_op_name(op), x->name, dims_text(g, x), target->name,
+                      dims_text(g, target));
+    return wl_node_out(g, n, &WL_DIMS(1));
+}
+
 struct wl_tensor *wl_mean_square(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *target,
                                  struct wl_loss loss)
 {
-    struct wl_node *n = loss_node(g, WL_OP_MEAN_SQUARE, name, x, target, loss);
-    if (wl_check_f32(g, n, target) && !wl_dims_equal(&x->dims, &target->dims))
-        wl_graph_fail(g, "%s: mean_square of %s %s and %s %s", n->name, x->name, dims_text(g, x), target->name,
-                      dims_text(g, target));
-    return wl_node_out(g, n, &WL_DIMS(1));
+    return distance(g, WL_OP_MEAN_SQUARE, name, x, target, loss);
+}
+
+struct wl_tensor *wl_relative_l2(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *target,
+                                 struct wl_loss loss)
+{
+    return distance(g, WL_OP_RELATIVE_L2, name, x, target, loss);
 }
 
 static struct wl_window window(const struct wl_node *n, const int64_t kernel[2], const int64_t stride[2],
@@ -340,6 +363,7 @@ double wl_node_flops(const struct wl_node *n)
     case WL_OP_LINEAR:
     case WL_OP_PROJECT: return 2 * outputs * (double)wl_dims_count(&n->par[0]->dims) / (double)n->par[0]->dims.d[0];
     case WL_OP_DECODER: return 2 * outputs * (double)n->tied->dims.d[1];
+    case WL_OP_COMPLEX_LINEAR: return 4 * outputs * (double)n->par[0]->dims.d[2]; /* 4 real products for one */
     case WL_OP_ATTENTION: return 4 * outputs * (double)n->out->dims.d[1];
     default: return 0;
     }

@@ -21,6 +21,9 @@ struct problem {
     struct wl_heads heads;
     struct wl_gather gather;
     struct wl_dropout drop;
+    struct wl_fourier_size fourier;
+    struct wl_complex_size complex;
+    double shrink;
     bool flag;
     int32_t labels[FINITE_MOST];
 };

@@ -85,7 +85,14 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_GATHER] = { wl_cpu_gather_forward, wl_cpu_gather_backward },
     [WL_OP_DECODER] = { wl_cpu_project_forward, wl_cpu_project_backward },
     [WL_OP_CROSS_ENTROPY] = { wl_cpu_entropy_forward, wl_cpu_entropy_backward },
+    [WL_OP_PATCHES] = { wl_cpu_map_forward, wl_cpu_map_backward },
+    [WL_OP_FROM_PATCHES] = { wl_cpu_map_forward, wl_cpu_map_backward },
+    [WL_OP_FFT2] = { wl_cpu_map_forward, wl_cpu_map_backward },
+    [WL_OP_INVERSE_FFT2] = { wl_cpu_map_forward, wl_cpu_map_backward },
+    [WL_OP_POSITION] = { wl_cpu_position_forward, wl_cpu_position_backward },
+    [WL_OP_COMPLEX_LINEAR] = { wl_cpu_complex_forward, wl_cpu_complex_backward, .keeps_output = true },
     [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
+    [WL_OP_RELATIVE_L2] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
 };
 
 /* oneDNN computes bf16 with AVX-512 alone; below AVX512_BF16 it widens, multiplies in f32 and rounds by itself. */

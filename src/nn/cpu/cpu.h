@@ -91,5 +91,11 @@ int wl_cpu_attention_forward(struct wl_program *p, const struct wl_node *n, stru
 int wl_cpu_attention_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_entropy_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_entropy_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_map_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_map_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_position_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_position_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_complex_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_complex_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 
 #endif

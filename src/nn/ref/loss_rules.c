@@ -2,6 +2,8 @@
  * rules too. */
 #include "nn/ref/step.h"
 
+#include <math.h>
+
 int wl_ref_check_labels(const struct wl_node *n, const int32_t *labels, struct wl_err *e)
 {
     int64_t rows = n->in[0]->dims.d[0], k = n->in[0]->dims.d[1];
@@ -64,6 +66,34 @@ static int mean_square_backward_run(const struct wl_step *s, const struct wl_run
     return 0;
 }
 
+static int relative_l2_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    const int64_t n = s->node->in[0]->dims.d[0];
+    int64_t samples;
+    double sum = wl_ref_relative_l2(n, wl_ref_count(s) / n, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), &samples);
+    if (isinf(sum)) return wl_fail(e, WL_EINVAL, "a target is 0 everywhere");
+    *wl_ref_at(s, r, 2) = (float)(samples ? sum / (double)samples : 0);
+    wl_ref_count_loss(s->node, sum, &(struct wl_counts) { .samples = samples }, r->counts);
+    return 0;
+}
+
+static int relative_l2_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    (void)e;
+    const int64_t n = s->node->in[0]->dims.d[0];
+    wl_ref_relative_l2_backward(n, wl_ref_count(s) / n, s->node->u.loss.weight, wl_ref_at(s, r, 0), wl_ref_at(s, r, 1),
+                                wl_ref_at(s, r, 2));
+    return 0;
+}
+
+static const struct {
+    wl_ref_run_fn *forward, *backward;
+} runs[WL_OP_COUNT] = {
+    [WL_OP_CROSS_ENTROPY] = { cross_entropy_run, cross_entropy_backward_run },
+    [WL_OP_MEAN_SQUARE] = { mean_square_run, mean_square_backward_run },
+    [WL_OP_RELATIVE_L2] = { relative_l2_run, relative_l2_backward_run },
+};
+
 int wl_ref_loss_forward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *x, *with;
@@ -71,8 +101,7 @@ int wl_ref_loss_forward_rule(struct wl_program *p, const struct wl_node *n, stru
     if (!rc) rc = wl_plain_value(p, n, n->in[1], &with, e);
     if (rc) return rc;
     struct wl_buf *loss = p->value[n->out->id] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
-    wl_ref_emit(p, n, "forward", WL_TRAIN | WL_EVAL, n->op == WL_OP_CROSS_ENTROPY ? cross_entropy_run : mean_square_run,
-                WL_BUFS(x, with), WL_BUFS(loss));
+    wl_ref_emit(p, n, "forward", WL_TRAIN | WL_EVAL, runs[n->op].forward, WL_BUFS(x, with), WL_BUFS(loss));
     p->kept[n->out->id] = (struct wl_kept) { .buf = { x, with } };
     return 0;
 }
@@ -81,8 +110,6 @@ int wl_ref_loss_backward_rule(struct wl_program *p, const struct wl_node *n, str
 {
     const struct wl_kept *kept = &p->kept[n->out->id];
     struct wl_buf *dx = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->in[0]->dims);
-    wl_ref_emit(p, n, "backward", WL_TRAIN,
-                n->op == WL_OP_CROSS_ENTROPY ? cross_entropy_backward_run : mean_square_backward_run,
-                WL_BUFS(kept->buf[0], kept->buf[1]), WL_BUFS(dx));
+    wl_ref_emit(p, n, "backward", WL_TRAIN, runs[n->op].backward, WL_BUFS(kept->buf[0], kept->buf[1]), WL_BUFS(dx));
     return wl_gradient_add_plain(p, n, n->in[0], dx, e);
 }

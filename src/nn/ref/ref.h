@@ -181,6 +181,33 @@ void wl_ref_cross_entropy_backward(int64_t n, int64_t k, double weight, const wl
 double wl_ref_mean_square(int64_t n, int64_t k, const wl_real *x, const wl_real *t, int64_t *rows);
 void wl_ref_mean_square_backward(int64_t n, int64_t k, double weight, const wl_real *x, const wl_real *t, wl_real *dx);
 
+/* Sum over the n samples of |x - t|/|t|, norms over f elements; *samples: those whose target does not begin with NAN.
+ * dx = weight (x - t)/(|x - t| |t| samples), 0 in padding and where x = t. */
+double wl_ref_relative_l2(int64_t n, int64_t f, const wl_real *x, const wl_real *t, int64_t *samples);
+void wl_ref_relative_l2_backward(int64_t n, int64_t f, double weight, const wl_real *x, const wl_real *t, wl_real *dx);
+
+/* Squares of images as rows, in the order [s,s,C] (channels_last) or [C,s,s], and back: each is the other's adjoint. */
+void wl_ref_to_patches(const struct wl_patch_size *v, bool channels_last, const wl_real *image, wl_real *rows);
+void wl_ref_from_patches(const struct wl_patch_size *v, bool channels_last, const wl_real *rows, wl_real *image);
+
+/* y = x + p for each of n pieces of `size` numbers; dp = the sum of dy over them. */
+void wl_ref_position(int64_t n, int64_t size, const wl_real *x, const wl_real *p, wl_real *y);
+void wl_ref_position_backward(int64_t n, int64_t size, const wl_real *dy, wl_real *dp);
+
+/* fft2 and inverse_fft2. Columns that are not their own mirror image count twice with `doubled`: the inverse sets it;
+ * fft2 with it is the adjoint of the inverse, and the inverse without it that of fft2. */
+void wl_ref_fft2(const struct wl_fourier_size *v, bool doubled, const wl_real *x, wl_real *s);
+void wl_ref_inverse_fft2(const struct wl_fourier_size *v, bool doubled, const wl_real *s, wl_real *x);
+
+/* complex_linear; shrink 0 is relu.  x [rows,blocks,2,in]  w [2,blocks,in,out]  b [2,blocks,out]  y [rows,blocks,2,out]
+ */
+void wl_ref_complex_linear(const struct wl_complex_size *v, double shrink, const wl_real *x, const wl_real *w,
+                           const wl_real *bias, wl_real *y);
+void wl_ref_complex_linear_backward_data(const struct wl_complex_size *v, const wl_real *y, const wl_real *dy,
+                                         const wl_real *w, wl_real *dx);
+void wl_ref_complex_linear_backward_weights(const struct wl_complex_size *v, const wl_real *x, const wl_real *y,
+                                            const wl_real *dy, wl_real *dw, wl_real *db);
+
 /* The losses' rules work on plain buffers, so other back-ends list them too. */
 struct wl_program;
 struct wl_buf;
@@ -192,6 +219,26 @@ int wl_ref_check_labels(const struct wl_node *n, const int32_t *labels, struct w
 
 /* Adds what a loss has seen to *counts: `loss` is the sum over seen->samples. An auxiliary loss counts no samples. */
 void wl_ref_count_loss(const struct wl_node *n, double loss, const struct wl_counts *seen, struct wl_counts *counts);
+
+/* A linear map of plain values without parameters: its backward pass is its adjoint. */
+struct wl_map {
+    const void *(*prepare)(const struct wl_node *n, struct wl_arena *a); /* (optional) what both need */
+    size_t (*scratch)(const struct wl_node *n);                          /* (optional) bytes of memory that both need */
+    void (*apply)(const struct wl_node *n, const void *prepared, void *scratch, const float *x, float *y);
+    void (*adjoint)(const struct wl_node *n, const void *prepared, void *scratch, const float *dy, float *dx);
+};
+int wl_ref_map_forward(struct wl_program *p, const struct wl_node *n, const struct wl_map *map, struct wl_err *e);
+int wl_ref_map_backward(struct wl_program *p, const struct wl_node *n, const struct wl_map *map, struct wl_err *e);
+
+/* The rules of position, with a back-end's kernels. */
+struct wl_position_kernels {
+    void (*forward)(int64_t n, int64_t size, const float *x, const float *p, float *y);
+    void (*backward)(int64_t n, int64_t size, const float *dy, float *dp);
+};
+int wl_ref_position_forward_rule(struct wl_program *p, const struct wl_node *n, const struct wl_position_kernels *k,
+                                 struct wl_err *e);
+int wl_ref_position_backward_rule(struct wl_program *p, const struct wl_node *n, const struct wl_position_kernels *k,
+                                  struct wl_err *e);
 
 /* The backward step of concat for input i, on plain buffers: dx = part of dy. */
 void wl_ref_split(struct wl_program *p, const struct wl_node *n, int i, struct wl_buf *dy, struct wl_buf *dx);

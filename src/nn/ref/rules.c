@@ -368,8 +368,15 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_ATTENTION] = { wl_ref_attention_forward, wl_ref_attention_backward_rule },
     [WL_OP_GATHER] = { wl_ref_gather_forward, wl_ref_gather_backward_rule },
     [WL_OP_DECODER] = { wl_ref_project_forward, wl_ref_project_backward },
+    [WL_OP_PATCHES] = { wl_ref_field_forward, wl_ref_field_backward },
+    [WL_OP_FROM_PATCHES] = { wl_ref_field_forward, wl_ref_field_backward },
+    [WL_OP_POSITION] = { wl_ref_field_forward, wl_ref_field_backward },
+    [WL_OP_FFT2] = { wl_ref_field_forward, wl_ref_field_backward },
+    [WL_OP_INVERSE_FFT2] = { wl_ref_field_forward, wl_ref_field_backward },
+    [WL_OP_COMPLEX_LINEAR] = { wl_ref_field_forward, wl_ref_field_backward },
     [WL_OP_CROSS_ENTROPY] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
     [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
+    [WL_OP_RELATIVE_L2] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
 };
 
 static int sum_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)

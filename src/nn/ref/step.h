@@ -39,6 +39,10 @@ int wl_ref_dropout_backward(struct wl_program *p, const struct wl_node *n, struc
 int wl_ref_concat_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_ref_concat_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 
+/* The rules of the operations on fields (field_rules.c). */
+int wl_ref_field_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_field_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+
 /* Use i of a step in this run, and the elements of its node's first input. */
 static inline float *wl_ref_at(const struct wl_step *s, const struct wl_run *r, int i) { return wl_use_at(s, r, i); }
 

@@ -22,6 +22,19 @@ const uint16_t *WL_WIDE_NAME(wl_mask_numbers)(const struct wl_mask *m, int64_t s
                                               uint16_t *numbers);
 
 extern const struct wl_wide_loops WL_WIDE_NAME(wl_loops_f32), WL_WIDE_NAME(wl_loops_bf16);
+void WL_WIDE_NAME(wl_fft2)(const struct wl_fft2 *f, bool doubled, const float *x, int64_t x_step, float *re, float *im,
+                           int64_t s_step, int channels, void *scratch);
+void WL_WIDE_NAME(wl_inverse_fft2)(const struct wl_fft2 *f, bool doubled, const float *re, const float *im,
+                                   int64_t s_step, float *x, int64_t x_step, int channels, void *scratch);
+void WL_WIDE_NAME(wl_complex_pack)(const float *re, const float *im, int64_t in, int64_t out, bool transposed,
+                                   float *scratch, float *packed);
+void WL_WIDE_NAME(wl_complex_rows)(const struct wl_complex_layer *l, int64_t rows, const float *x, int64_t x_step,
+                                   float *y, int64_t y_step);
+void WL_WIDE_NAME(wl_complex_rows_back)(const struct wl_complex_layer *l, int64_t rows, const float *y, const float *dy,
+                                        float *g, int64_t y_step, float *dx, int64_t x_step);
+void WL_WIDE_NAME(wl_complex_weights)(const struct wl_complex_layer *l, int64_t rows, const float *x, int64_t x_step,
+                                      const float *g, int64_t y_step, float *sums);
+void WL_WIDE_NAME(wl_complex_fold)(const struct wl_complex_layer *l, const float *sums, float *re, float *im);
 #endif
 
 #endif

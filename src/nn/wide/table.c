@@ -12,4 +12,11 @@ const struct wl_wide WL_WIDE_NAME(wl_wide) = {
     .filter_conv_backward = WL_WIDE_NAME(wl_filter_conv_backward),
     .adam = WL_WIDE_NAME(wl_adam),
     .of = { &WL_WIDE_NAME(wl_loops_f32), &WL_WIDE_NAME(wl_loops_bf16) },
+    .fft2 = WL_WIDE_NAME(wl_fft2),
+    .inverse_fft2 = WL_WIDE_NAME(wl_inverse_fft2),
+    .complex_pack = WL_WIDE_NAME(wl_complex_pack),
+    .complex_rows = WL_WIDE_NAME(wl_complex_rows),
+    .complex_rows_back = WL_WIDE_NAME(wl_complex_rows_back),
+    .complex_weights = WL_WIDE_NAME(wl_complex_weights),
+    .complex_fold = WL_WIDE_NAME(wl_complex_fold),
 };

@@ -106,6 +106,38 @@ struct wl_wide_loops {
                     uint16_t *numbers);
 };
 
+/* Fourier transform of n numbers, n a product of 2, 3 and 5, in stages: stage i takes n by radix[i] further apart, and
+ * multiplies result u of its butterfly j by twiddle[i][2 (j radix[i] + u)], ... + 1. */
+enum { WL_FFT_STAGES = 32 };
+struct wl_fft {
+    int n, stages, radix[WL_FFT_STAGES];
+    const float *twiddle[WL_FFT_STAGES];
+};
+
+/* Transforms of real numbers on h x w points, of which the columns k < modes <= w/2 + 1 are kept:
+ *     s[u,k] = scale sum over r,c of x[r,c] exp(-2 pi i (u r/h + k c/w)), and
+ *     x[r,c] = scale sum over u,k of t(k) Re(s[u,k] exp(+2 pi i (u r/h + k c/w)))
+ * with t = 2 but 1 where k = 0 or 2k = w, as columns of which there is no mirror image count twice. Without `doubled`
+ * (with it, in the first) t = 1 (t stands before the sum): so each is the other's adjoint, and its inverse.
+ * Up to WL_FFT_CHANNELS channels at a time: x[point] at x + point * x_step, s[u,k] at re and im + (u modes + k) s_step.
+ * `scratch`: 2 modes h + 2 max(h, w) points of WL_FFT_CHANNELS floats, on a multiple of 64. */
+enum { WL_FFT_CHANNELS = 32 };
+struct wl_fft2 {
+    struct wl_fft across, down; /* of w and h numbers */
+    int64_t modes;
+    float scale;
+};
+
+/* One block of a layer of complex numbers: rows hold the real parts of `in` (`out`) numbers, then the imaginary ones.
+ * y = f(x w + b), f the larger of 0 and each part (relu), or each part moved towards 0 by `shrink`, where 0 does
+ * nothing. `packed` is w as complex_pack makes it, for the way back transposed. */
+struct wl_complex_layer {
+    int64_t in, out;
+    const float *packed, *bias; /* bias [2 out] */
+    bool relu;
+    float shrink;
+};
+
 struct wl_wide {
     const char *name; /* "x86-64-v4" */
 
@@ -126,6 +158,22 @@ struct wl_wide {
                                  int64_t to, float *block, const struct wl_filter_sums *sums);
     void (*adam)(const struct wl_adam *how, float *w, const float *g, float *m, float *v, size_t n);
     const struct wl_wide_loops *of[2]; /* by enum wl_dtype: f32, bf16 */
+    void (*fft2)(const struct wl_fft2 *f, bool doubled, const float *x, int64_t x_step, float *re, float *im,
+                 int64_t s_step, int channels, void *scratch);
+    void (*inverse_fft2)(const struct wl_fft2 *f, bool doubled, const float *re, const float *im, int64_t s_step,
+                         float *x, int64_t x_step, int channels, void *scratch);
+    /* w of a block, packed as `pack` does; `scratch` needs 4 in out. */
+    void (*complex_pack)(const float *re, const float *im, int64_t in, int64_t out, bool transposed, float *scratch,
+                         float *packed);
+    void (*complex_rows)(const struct wl_complex_layer *l, int64_t rows, const float *x, int64_t x_step, float *y,
+                         int64_t y_step);
+    /* g = dy f'; dx = g w' (NULL: not wanted); g may be dy. */
+    void (*complex_rows_back)(const struct wl_complex_layer *l, int64_t rows, const float *y, const float *dy, float *g,
+                              int64_t y_step, float *dx, int64_t x_step);
+    /* Over these rows: x'g [2 in, 2 out], then the sum of g [2 out]; and what w and its gradient are of such a sum. */
+    void (*complex_weights)(const struct wl_complex_layer *l, int64_t rows, const float *x, int64_t x_step,
+                            const float *g, int64_t y_step, float *sums);
+    void (*complex_fold)(const struct wl_complex_layer *l, const float *sums, float *re, float *im);
 };
 
 /* The widest build that runs here. */
