@@ -38,6 +38,9 @@ static const struct learning_figure learning_figures[] = {
       { "val_top1", "val_accuracy" } },
 };
 
+/* Not drawn: what the others say already. */
+static const char *const left_out[] = { "val_top5" };
+
 static void extend(struct curve *c, size_t n, struct wl_arena *a)
 {
     if (n <= c->n) return;
@@ -213,18 +216,90 @@ static int learning_figure(const struct wl_gathered *g, size_t facet, const stru
     return 0;
 }
 
-int wl_add_learning(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e)
+/* ---- what else a workload reports of held-out data ---- */
+
+static bool is_drawn(const char *name)
 {
-    struct wl_section *s = NULL;
-    for (size_t i = 0; i < g->n_facets * WL_COUNT(learning_figures); i++) {
+    for (size_t i = 0; i < WL_COUNT(learning_figures); i++)
+        for (size_t k = 0; k < WL_COUNT(learning_figures[i].names); k++)
+            if (wl_streq(learning_figures[i].names[k], name)) return true;
+    for (size_t i = 0; i < WL_COUNT(left_out); i++)
+        if (wl_streq(left_out[i], name)) return true;
+    return false;
+}
+
+static bool among(const struct wl_strs *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (wl_streq(list->v[i], name)) return true;
+    return false;
+}
+
+static int add_names(const struct wl_gathered *g, int64_t run, struct wl_strs *names, struct wl_err *e)
+{
+    struct wl_metric_rows rows;
+    int rc = wl_store_metrics(g->store, run, &rows, g->arena, e);
+    for (size_t i = 0; !rc && i < rows.n; i++) {
+        const char *name = rows.v[i].name;
+        const bool other = wl_starts(name, "val_") && !isnan(rows.v[i].epoch) && !is_drawn(name);
+        if (other && !among(names, name)) wl_strs_add(g->arena, names, name);
+    }
+    return rc;
+}
+
+/* Names of such metrics of the runs that are drawn. */
+static int other_names(const struct wl_gathered *g, struct wl_strs *names, struct wl_err *e)
+{
+    for (size_t facet = 0; facet < g->n_facets; facet++) {
+        bool all;
+        struct learners learners = choose(g, facet, &all);
+        for (size_t i = 0; i < learners.n; i++) {
+            for (size_t k = 0; k < learners.v[i].n_runs; k++) {
+                int rc = add_names(g, learners.v[i].runs[k], names, e);
+                if (rc) return rc;
+            }
+        }
+    }
+    return 0;
+}
+
+static struct learning_figure figure_of(const char *name, struct wl_arena *a)
+{
+    const char *word = name + strlen("val_");
+    return (struct learning_figure) { .id = wl_strf(a, "validation-%s", word),
+                                      .title = wl_strf(a, "%s on held-out data", word),
+                                      .label = name,
+                                      .names = { name } };
+}
+
+/* ---- the section ---- */
+
+static int add_figures(const struct wl_gathered *g, const struct learning_figure *list, size_t n, struct wl_document *d,
+                       struct wl_section **s, struct wl_err *e)
+{
+    for (size_t i = 0; i < g->n_facets * n; i++) {
         struct wl_figure *f;
-        int rc = learning_figure(g, i / WL_COUNT(learning_figures), &learning_figures[i % WL_COUNT(learning_figures)],
-                                 &f, e);
+        int rc = learning_figure(g, i / n, &list[i % n], &f, e);
         if (rc) return rc;
         if (!f) continue;
-        if (!s) s = wl_document_section(d, "learning", "Loss and accuracy");
-        wl_section_figure(d, s, f);
+        if (!*s) *s = wl_document_section(d, "learning", "Loss and accuracy");
+        wl_section_figure(d, *s, f);
     }
+    return 0;
+}
+
+int wl_add_learning(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e)
+{
+    enum { MOST_OTHERS = 6 }; /* a workload with more of them names the important ones first */
+    struct learning_figure others[MOST_OTHERS];
+    struct wl_section *s = NULL;
+    struct wl_strs names = { 0 };
+    int rc = other_names(g, &names, e);
+    const size_t n = names.n < MOST_OTHERS ? names.n : MOST_OTHERS;
+    for (size_t i = 0; i < n; i++) others[i] = figure_of(names.v[i], g->arena);
+    if (!rc) rc = add_figures(g, learning_figures, WL_COUNT(learning_figures), d, &s, e);
+    if (!rc) rc = add_figures(g, others, n, d, &s, e);
+    if (rc) return rc;
     wl_add_quality_figures(g, d, &s);
     return 0;
 }

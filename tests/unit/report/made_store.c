@@ -126,13 +126,16 @@ static struct wl_energy_row energy(const struct making *k, double epoch, int64_t
 }
 
 /* Loss falls and accuracy rises with the epochs. */
-static size_t add_metrics(struct wl_metric_row *rows, int64_t epoch, int64_t run)
+enum { METRICS = 4 };
+
+static size_t add_metrics(struct wl_metric_row *rows, int64_t epoch, int64_t run, bool regression)
 {
     double done = (double)epoch, noise = .03 * scatter(run + 31 * epoch);
     rows[0] = (struct wl_metric_row) { done, "train_loss", 2.3 * exp(-.35 * done) + .1 + noise };
     rows[1] = (struct wl_metric_row) { done, "val_loss", 2.3 * exp(-.3 * done) + .3 + noise };
-    rows[2] = (struct wl_metric_row) { done, "val_top1", 1 - .9 * exp(-.3 * done) + noise };
-    return 3;
+    rows[2] = (struct wl_metric_row) { done, regression ? "val_mae" : "val_top1", 1 - .9 * exp(-.3 * done) + noise };
+    rows[3] = (struct wl_metric_row) { done, "val_top5", 1 };
+    return regression ? 4 : 3;
 }
 
 static int finish_run(struct making *k, int64_t run, const struct wl_settings *set, size_t workload, struct wl_err *e)
@@ -144,13 +147,13 @@ static int finish_run(struct making *k, int64_t run, const struct wl_settings *s
     int64_t *devices = wl_new_array(k->arena, int64_t, m->devices);
     struct wl_epoch_row *epoch = wl_new_array(k->arena, struct wl_epoch_row, epochs);
     struct wl_energy_row *energies = wl_new_array(k->arena, struct wl_energy_row, (epochs + 1) * m->devices);
-    struct wl_metric_row *metrics = wl_new_array(k->arena, struct wl_metric_row, 3 * epochs);
+    struct wl_metric_row *metrics = wl_new_array(k->arena, struct wl_metric_row, METRICS * epochs);
     for (size_t i = 0; i < epochs; i++) {
         double t = seconds * (i ? 1 + .01 * scatter((int64_t)i + run) : 1.3);
         int64_t end = at + (int64_t)(t * SECOND_NS);
         epoch[i] = (struct wl_epoch_row) { (int64_t)i + 1, at, end, t, 640, 40 };
         at = end;
-        n_metrics += add_metrics(metrics + n_metrics, epoch[i].epoch, run);
+        n_metrics += add_metrics(metrics + n_metrics, epoch[i].epoch, run, m->regression);
     }
     int64_t end_ns = at + SECOND_NS / 2;
     int rc = add_devices(k, run, devices, set, begin_ns, end_ns, e);

@@ -17,6 +17,7 @@ struct made {
     size_t devices; /* with power and utilisation; 0: no energy at all */
     bool estimated, simulated;
     bool only_failures, no_runs, no_workers;
+    bool regression; /* val_mae in place of val_top1, and val_top5 beside it */
 };
 
 extern const struct made made_small;  /* one workload, two batches, 1 and 2 workers, 3 repeats; energy estimated */

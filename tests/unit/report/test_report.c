@@ -116,6 +116,21 @@ static void figures_of_small(void **state)
     assert_true(accuracy->x.ticks.v[0] == 1 && accuracy->x.ticks.v[accuracy->x.ticks.n - 1] == 4);
 }
 
+/* What a workload calls its quality on held-out data is drawn under that name. */
+static void other_metrics(void **state)
+{
+    struct made m = made_small;
+    m.regression = true;
+    struct wl_document *d = report_of(&m, *state);
+    const struct wl_figure *error = figure(d, "validation-mae");
+    assert_string_equal(error->y.label, "val_mae");
+    assert_true(error->series[0].n == 4 && isfinite(error->series[0].y[3]));
+    assert_null(figure(d, "validation-accuracy"));
+    assert_null(figure(d, "validation-top5")); /* beside top-1 it says little */
+    d = report_of(&made_small, *state);
+    assert_null(figure(d, "validation-mae"));
+}
+
 /* Devices of one scope add up in power and spread in utilisation. */
 static void many_devices(void **state)
 {
@@ -334,6 +349,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ARENA(small),
         WITH_ARENA(figures_of_small),
+        WITH_ARENA(other_metrics),
         WITH_ARENA(many_devices),
         WITH_ARENA(large),
         WITH_ARENA(no_energy),
