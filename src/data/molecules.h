@@ -11,6 +11,16 @@ struct wl_molecule {
     const float *at;       /* [n,3] */
 };
 
+enum { WL_MOLECULE_MOST = 29 }; /* atoms of the largest molecule of QM9 */
+
+/* Made up: molecule `index` of a seed, about as large, dense and composed as those of QM9. */
+struct wl_synth_molecule {
+    int n;
+    uint8_t number[WL_MOLECULE_MOST];
+    float at[WL_MOLECULE_MOST][3];
+};
+void wl_synth_molecule(uint64_t seed, uint64_t index, struct wl_synth_molecule *m);
+
 /* What it is as a graph whose atoms at less than `cutoff` from each other are joined: the same numbers for any order of
  * its atoms. Pairs count once, edges once a direction; a triplet is an edge k->j in front of an edge j->i, k not i. */
 struct wl_molecule_size {
@@ -31,5 +41,19 @@ struct wl_pair_batch {
     float *distance;              /* [pairs] below the cutoff */
 };
 void wl_pair_batch_add(struct wl_pair_batch *b, const struct wl_molecule *m);
+
+/* The same with edges in either direction and the angles between them. Edges j->i stand target by target, and of one
+ * target in the order of their sources. The triplets k->j->i around j stand together, i by i, then k by k. Molecules
+ * without coincidences only. */
+struct wl_edge_batch {
+    double cutoff;
+    int32_t molecules, atoms, edges, triplets;
+    int32_t *atom_start, *number;        /* [molecules + 1] [atoms] */
+    int32_t *edge_start, *triplet_start; /* [atoms + 1] */
+    int32_t *source, *reverse;           /* [edges] j of j->i, and the edge i->j */
+    float *distance;                     /* [edges] below the cutoff */
+    float *cosine;                       /* [triplets] of the angle between i->j and i->k, as seen from i */
+};
+void wl_edge_batch_add(struct wl_edge_batch *b, const struct wl_molecule *m);
 
 #endif

@@ -61,3 +61,63 @@ void wl_pair_batch_add(struct wl_pair_batch *b, const struct wl_molecule *m)
     b->atom_start[b->molecules] = b->atoms;
     b->pair_start[b->molecules] = b->pairs;
 }
+
+/* Cosine of the angle at i between j and k, in [-1, 1]. */
+static float cosine(const struct wl_molecule *m, int i, int j, int k)
+{
+    double dot = 0, one = 0, two = 0;
+    for (int c = 0; c < 3; c++) {
+        const double a = (double)m->at[3 * j + c] - (double)m->at[3 * i + c];
+        const double b = (double)m->at[3 * k + c] - (double)m->at[3 * i + c];
+        dot += a * b;
+        one += a * a;
+        two += b * b;
+    }
+    return (float)fmax(-1, fmin(1, dot / sqrt(one * two)));
+}
+
+/* Edges that lead to atom i of the molecule; its first atom is `first` of the batch. */
+static void add_edges(struct wl_edge_batch *b, const struct wl_molecule *m, int32_t first, int i)
+{
+    for (int j = 0; j < m->n; j++) {
+        const float d = distance(m, i, j);
+        if (j == i || (double)d >= b->cutoff) continue;
+        b->source[b->edges] = first + j;
+        b->distance[b->edges++] = d;
+    }
+}
+
+/* The edge j->i, which is there. */
+static int32_t find_edge(const struct wl_edge_batch *b, int32_t j, int32_t i)
+{
+    int32_t q = b->edge_start[i];
+    while (b->source[q] != j) q++;
+    return q;
+}
+
+static void add_triplets(struct wl_edge_batch *b, const struct wl_molecule *m, int32_t first, int32_t j)
+{
+    for (int32_t q = b->edge_start[j]; q < b->edge_start[j + 1]; q++)
+        for (int32_t k = b->edge_start[j]; k < b->edge_start[j + 1]; k++)
+            if (k != q) b->cosine[b->triplets++] = cosine(m, b->source[q] - first, j - first, b->source[k] - first);
+}
+
+void wl_edge_batch_add(struct wl_edge_batch *b, const struct wl_molecule *m)
+{
+    const int32_t first = b->atoms;
+    b->atom_start[b->molecules++] = first;
+    b->edge_start[first] = b->edges;
+    b->triplet_start[first] = b->triplets;
+    for (int i = 0; i < m->n; i++) {
+        b->number[first + i] = m->number[i];
+        add_edges(b, m, first, i);
+        b->edge_start[first + i + 1] = b->edges;
+    }
+    for (int32_t i = first; i < first + m->n; i++) {
+        for (int32_t q = b->edge_start[i]; q < b->edge_start[i + 1]; q++) b->reverse[q] = find_edge(b, i, b->source[q]);
+        add_triplets(b, m, first, i);
+        b->triplet_start[i + 1] = b->triplets;
+    }
+    b->atoms += m->n;
+    b->atom_start[b->molecules] = b->atoms;
+}

@@ -78,15 +78,20 @@ struct wl_molecule_opts {
 /* The ends of the graph. Inputs that a network does not read are NULL. Atoms of a molecule stand together, and so do
  * its pairs, edges and triplets; B, A, E and T are the room. Atoms at 0 < d < cutoff from each other are joined. */
 struct wl_molecule_net {
-    struct wl_tensor *counts;     /* i32 [WL_ROW_KINDS] molecules, atoms, pairs or edges, triplets that are there */
-    struct wl_tensor *atom_start; /* i32 [B + 1] the first atom of each molecule, and where the last one ends */
-    struct wl_tensor *number;     /* i32 [A] atomic numbers, 1 to 94 */
-    struct wl_tensor *pair_start; /* i32 [B + 1] SchNet: the first pair of each molecule */
-    struct wl_tensor *pair;       /* i32 [E,2] SchNet: two atoms */
-    struct wl_tensor *distance;   /* f32 [E] in angstrom, of pairs or edges */
-    struct wl_tensor *target;     /* f32 [B,1]; NAN: padding */
-    struct wl_tensor *prediction; /* f32 [B,1] */
-    struct wl_tensor *loss;       /* f32, mean square over the molecules */
+    struct wl_tensor *counts;        /* i32 [WL_ROW_KINDS] molecules, atoms, pairs or edges, triplets that are there */
+    struct wl_tensor *atom_start;    /* i32 [B + 1] the first atom of each molecule, and where the last one ends */
+    struct wl_tensor *number;        /* i32 [A] atomic numbers, 1 to 94 */
+    struct wl_tensor *pair_start;    /* i32 [B + 1] SchNet: the first pair of each molecule */
+    struct wl_tensor *pair;          /* i32 [E,2] SchNet: two atoms */
+    struct wl_tensor *distance;      /* f32 [E] in angstrom, of pairs or edges */
+    struct wl_tensor *edge_start;    /* i32 [A + 1] DimeNet, as the next four: struct wl_edges of nn.h */
+    struct wl_tensor *source;        /* i32 [E] */
+    struct wl_tensor *reverse;       /* i32 [E] */
+    struct wl_tensor *triplet_start; /* i32 [A + 1] */
+    struct wl_tensor *cosine;        /* f32 [T] of the angle at i between j and k, for the triplet k->j->i */
+    struct wl_tensor *target;        /* f32 [B,1]; NAN: padding */
+    struct wl_tensor *prediction;    /* f32 [B,1] */
+    struct wl_tensor *loss;          /* f32, mean square over the molecules */
 };
 
 /* A network of molecules by its size: "full" or "tiny". */
@@ -97,7 +102,7 @@ struct wl_molecule_model {
     int (*build)(struct wl_graph *g, const struct wl_molecule_opts *opts, struct wl_molecule_net *net,
                  struct wl_err *e);
 };
-extern const struct wl_molecule_model wl_schnet;
+extern const struct wl_molecule_model wl_schnet, wl_dimenet;
 
 /* ---- the list ---------------------------------------------------------------------------------------------- */
 

@@ -30,6 +30,12 @@ enum wl_op {
     WL_OP_FFT2,
     WL_OP_INVERSE_FFT2,
     WL_OP_COMPLEX_LINEAR,
+    WL_OP_BESSEL_BASIS,
+    WL_OP_SPHERICAL_BASIS,
+    WL_OP_ANGULAR_BASIS,
+    WL_OP_GATE,
+    WL_OP_EDGE_CONCAT,
+    WL_OP_TRIPLET_CONV,
     WL_OP_CROSS_ENTROPY,
     WL_OP_MEAN_SQUARE,
     WL_OP_RELATIVE_L2,
@@ -72,6 +78,7 @@ struct wl_node {
     struct wl_tensor *tied;               /* a parameter of another operation that this one reads too */
     struct wl_tensor *stat[2];            /* running mean, running variance */
     bool relu;                            /* max(0, .) of the result */
+    struct wl_tensor *residual;           /* of operations on rows: an input that is added to the result */
     enum wl_row_kind rows;                /* of operations on rows: which count says how many there are */
     union {
         struct wl_conv conv;
@@ -83,6 +90,7 @@ struct wl_node {
         struct wl_patch patch;
         struct wl_fourier fourier;
         struct wl_complex complex;
+        struct wl_basis basis;
         double drop; /* dropout: the probability */
         struct wl_token_tables tables;
         struct wl_layer_norm layer_norm;

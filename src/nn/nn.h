@@ -91,7 +91,7 @@ struct wl_tensor *wl_add(struct wl_graph *g, const char *name, struct wl_tensor 
 struct wl_tensor *wl_add_relu(struct wl_graph *g, const char *name, struct wl_tensor *a, struct wl_tensor *b);
 
 /* y [N,C0+C1+...,H,W]: the channels of n >= 1 images x[i] [N,Ci,H,W], one behind the other. At most WL_MAX_INPUTS. */
-enum { WL_MAX_INPUTS = 8 };
+enum { WL_MAX_INPUTS = 10 };
 struct wl_tensor *wl_concat(struct wl_graph *g, const char *name, struct wl_tensor *const *x, int n);
 
 /* Windows over H and W of x [N,C,H,W]. The maximum ignores padding; the mean counts it as zeros unless
@@ -253,9 +253,56 @@ struct wl_tensor *wl_gather(struct wl_graph *g, const char *name, struct wl_tens
  */
 struct wl_tensor *wl_decoder(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *embedded);
 
-/* How a parameter starts: all `scale`, normal with deviation `scale`, uniform in +-`scale`. The two calls replace what
- * the operation that made y says above about its weight or bias. */
-enum wl_init_rule { WL_INIT_CONSTANT, WL_INIT_NORMAL, WL_INIT_UNIFORM };
+/* The graph of DimeNet: edges j->i between atoms that are near, both ways, target by target; of each atom those that
+ * lead to it stand in the order of their sources. A triplet is a pair of edges k->j->i, k not i. Those around j stand
+ * together, for each edge that leads to j from an i in order (the way back of j->i) the edges k->j in order. */
+struct wl_edges {
+    struct wl_tensor *counts;
+    struct wl_tensor *edge_start;    /* i32 [A + 1]: the first edge that leads to each atom */
+    struct wl_tensor *source;        /* i32 [E] */
+    struct wl_tensor *reverse;       /* i32 [E]: the edge the other way */
+    struct wl_tensor *triplet_start; /* i32 [A + 1]: the first triplet around each atom */
+};
+
+/* Bases of DimeNet (Gasteiger et al. 2020, arXiv:2003.03123), with x = d/cutoff and the envelope u(x) = 1/x - (p + 1)(p
+ * + 2)/2 x^(p-1) + p(p + 2) x^p - p(p + 1)/2 x^(p+1), 0 from the cutoff on: wl_bessel_basis [E,radial]: u(x) sin(f_n
+ * x), "NAME.freq" [radial] starts as n pi; wl_spherical_basis [E,spherical*radial], order by order: u(x)
+ * sqrt(2)/|j_{l+1}(z)| j_l(z x), z the n-th zero of j_l; wl_angular_basis [T,spherical]: sqrt((2l + 1)/(4 pi))
+ * P_l(cosine). */
+struct wl_basis {
+    int64_t radial, spherical;
+    int power; /* p, at least 1 */
+    double cutoff;
+};
+struct wl_tensor *wl_bessel_basis(struct wl_graph *g, const char *name, struct wl_rows edges,
+                                  struct wl_tensor *distance, struct wl_basis basis);
+struct wl_tensor *wl_spherical_basis(struct wl_graph *g, const char *name, struct wl_rows edges,
+                                     struct wl_tensor *distance, struct wl_basis basis);
+struct wl_tensor *wl_angular_basis(struct wl_graph *g, const char *name, struct wl_rows triplets,
+                                   struct wl_tensor *cosine, struct wl_basis basis);
+
+/* y [R,F] = x * (basis w'), x [R,F], basis [R,K], w [F,K] "NAME.weight", which starts as wl_dense's. */
+struct wl_tensor *wl_gate(struct wl_graph *g, const char *name, struct wl_rows rows, struct wl_tensor *x,
+                          struct wl_tensor *basis);
+
+/* y [E,2 F + G]: of each edge j->i the rows x[i] and x[j] of atoms [A,F], then its own row z [E,G]. */
+struct wl_tensor *wl_edge_concat(struct wl_graph *g, const char *name, struct wl_edges edges, struct wl_tensor *x,
+                                 struct wl_tensor *z);
+
+/* DimeNet's bilinear layer: y [E,F], edge j->i = residual + the sum over its triplets of sum_{b,f} s_b W[:,b,f]
+ * x[k->j]_f, where s = v (radial[k->j] * angular[triplet]), order by order. "NAME.lin_sbf.weight" v
+ * [bilinear,spherical*radial] starts as wl_dense's, "NAME.W" [F,bilinear,F] as N(0, 2/F). */
+struct wl_triplet_conv {
+    int64_t bilinear;
+    struct wl_tensor *radial, *angular; /* [E,spherical*radial] and [T,spherical], neither with a gradient */
+    struct wl_tensor *residual;         /* [E,F] */
+};
+struct wl_tensor *wl_triplet_conv(struct wl_graph *g, const char *name, struct wl_edges edges, struct wl_tensor *x,
+                                  struct wl_triplet_conv conv);
+
+/* How a parameter starts: all `scale`, element i (i + 1) `scale`, normal with deviation `scale`, uniform in +-`scale`.
+ * The two calls replace what the operation that made y says above about its weight or bias. */
+enum wl_init_rule { WL_INIT_CONSTANT, WL_INIT_MULTIPLES, WL_INIT_NORMAL, WL_INIT_UNIFORM };
 struct wl_init {
     enum wl_init_rule rule;
     double scale;

@@ -15,6 +15,7 @@ static void init_run(const struct wl_tensor *t, uint64_t seed, uint64_t stream, 
     for (size_t i = 0; i < n; i++) {
         switch (t->init.rule) {
         case WL_INIT_CONSTANT: to[i] = (float)t->init.scale; break;
+        case WL_INIT_MULTIPLES: to[i] = (float)((double)(first + i + 1) * t->init.scale); break;
         case WL_INIT_NORMAL: to[i] = (float)(t->init.scale * normal[i]); break;
         case WL_INIT_UNIFORM:
             to[i] = (float)(t->init.scale * (2 * wl_random_uniform(seed, stream, first + i) - 1));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/models/schnet.json: energies, loss and gradients of PyTorch Geometric's network.
+"""Writes tests/golden/models/schnet.json and dimenet.json: energies, loss and gradients of PyTorch Geometric's networks.
 
-    tools/oracle/molecules.py [schnet]         (seconds; needs torch_geometric)
+    tools/oracle/molecules.py [schnet dimenet]         (seconds; needs torch_geometric)
 
 The truth is double; PyTorch's own f32 is measured against it. Molecules, targets and weights come from rules that
 tests/unit/models/molecules.c and test_molecules.c compute too. Neighbours are found here, so that neither torch_cluster
@@ -14,7 +14,8 @@ import sys
 
 import numpy as np
 import torch
-from torch_geometric.nn import SchNet
+from torch_geometric.nn import DimeNet, SchNet
+from torch_geometric.nn.models import dimenet as pyg
 
 import rules
 
@@ -52,16 +53,23 @@ def neighbours(pos, owner, cutoff):
 
 
 def set_weights(net, seed):
-    """Weights as the engine starts them (xavier's uniform; the embedding normal); biases normal with deviation .1."""
+    """Weights as the engine starts them; what starts as 0, and all biases, normal with deviation .1."""
     with torch.no_grad():
         for name, p in net.named_parameters():
             stream, n = rules.hash_text(name), p.numel()
-            if p.dim() == 1:
+            spread = 2 * rules.uniform(seed, stream, n) - 1
+            if name == "rbf.freq":
+                value = np.pi * np.arange(1, n + 1)
+            elif p.dim() == 1 or p.shape[0] == 1:
                 value = 0.1 * rules.normal(seed, stream, n)
             elif name.startswith("embedding"):
                 value = rules.normal(seed, stream, n)
+            elif name.startswith("emb."):
+                value = spread * (np.sqrt(3) if name == "emb.emb.weight" else 1 / np.sqrt(p.shape[1]))
+            elif p.dim() == 3:
+                value = rules.normal(seed, stream, n) * 2 / p.shape[0]
             else:
-                value = (2 * rules.uniform(seed, stream, n) - 1) * np.sqrt(6 / sum(p.shape))
+                value = spread * np.sqrt(6 / sum(p.shape))
             p.copy_(torch.from_numpy(value.astype(np.float32)).view_as(p))
 
 
@@ -74,7 +82,30 @@ def schnet(seed):
     return net
 
 
-NETWORKS = {"schnet": schnet}
+def triplets(edge_index, num_nodes):
+    """What torch_geometric's function of this name gives, without torch_sparse."""
+    source, to = edge_index
+    ji, kj = (source[:, None] == to[None]).nonzero(as_tuple=True)  # k->j in front of j->i
+    keep = source[kj] != to[ji]
+    ji, kj = ji[keep], kj[keep]
+    return to, source, to[ji], source[ji], source[kj], kj, ji
+
+
+def dimenet(seed):
+    """The envelope and the spherical basis of PyTorch Geometric lose digits near 0 and the cutoff, and its zeros are
+    rounded to f32, in double too: 1e-7 of the energies."""
+    net = DimeNet(128, 1, 6, 8, 7, 6).double()
+    set_weights(net, seed)
+    return net
+
+
+def radius_graph(pos, r, batch, max_num_neighbors):
+    del max_num_neighbors  # 32: no molecule here has so many
+    return neighbours(pos, batch, r)[0]
+
+
+pyg.radius_graph, pyg.triplets = radius_graph, triplets
+NETWORKS = {"schnet": schnet, "dimenet": dimenet}
 
 
 def train(net, z, pos, owner, targets):

@@ -91,6 +91,12 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_INVERSE_FFT2] = { wl_cpu_map_forward, wl_cpu_map_backward },
     [WL_OP_POSITION] = { wl_cpu_position_forward, wl_cpu_position_backward },
     [WL_OP_COMPLEX_LINEAR] = { wl_cpu_complex_forward, wl_cpu_complex_backward, .keeps_output = true },
+    [WL_OP_BESSEL_BASIS] = { wl_ref_rows_forward, wl_ref_rows_backward },
+    [WL_OP_SPHERICAL_BASIS] = { wl_ref_rows_forward },
+    [WL_OP_ANGULAR_BASIS] = { wl_ref_rows_forward },
+    [WL_OP_GATE] = { wl_ref_rows_forward, wl_ref_rows_backward },
+    [WL_OP_EDGE_CONCAT] = { wl_ref_rows_forward, wl_ref_rows_backward },
+    [WL_OP_TRIPLET_CONV] = { wl_ref_rows_forward, wl_ref_rows_backward },
     [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
     [WL_OP_RELATIVE_L2] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
 };

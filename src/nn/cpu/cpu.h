@@ -59,6 +59,28 @@ int wl_cpu_measure(struct wl_cpu *c, const_dnnl_primitive_desc_t pd, double *sec
 
 extern const struct wl_rows_kernels wl_cpu_rows; /* rows.c */
 
+/* Kernels of that table (triplets.c). */
+struct wl_concat_args;
+struct wl_concat_grad;
+struct wl_gate_args;
+struct wl_gate_grad;
+struct wl_triplet_args;
+struct wl_triplet_grad;
+void wl_cpu_bessel_basis(const struct wl_basis *b, int64_t rows, const float *distance, const float *freq, float *y);
+void wl_cpu_bessel_basis_backward(const struct wl_basis *b, int64_t rows, const float *distance, const float *freq,
+                                  const float *dy, float *dfreq);
+const void *wl_cpu_spherical_table(const struct wl_basis *b, struct wl_arena *a);
+void wl_cpu_spherical_basis(const struct wl_basis *b, const void *table, int64_t rows, const float *distance, float *y);
+void wl_cpu_angular_basis(int64_t orders, int64_t rows, const float *cosine, float *y);
+void wl_cpu_gate(const struct wl_gate_args *a);
+void wl_cpu_gate_backward(const struct wl_gate_grad *g);
+size_t wl_cpu_gate_scratch(int64_t f, int64_t k, bool backward);
+void wl_cpu_edge_concat(const struct wl_concat_args *a, int64_t atoms);
+void wl_cpu_edge_concat_backward(const struct wl_concat_grad *b, int64_t atoms);
+void wl_cpu_triplet_conv(const struct wl_triplet_args *a);
+void wl_cpu_triplet_conv_backward(const struct wl_triplet_grad *g);
+size_t wl_cpu_triplet_scratch(const struct wl_triplet_args *shape, bool backward);
+
 /* The rules, a file each. */
 int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);

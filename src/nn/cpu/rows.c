@@ -1,42 +1,12 @@
-/* Operations on rows: the loops of nn/wide, shared out among the threads. Gradients of weights are summed in CHUNKS
- * parts of fixed bounds, then the parts in their order, so the number of threads does not change a bit. */
+/* Operations on rows: the loops of nn/wide, shared out among the threads. */
+#include "nn/cpu/chunks.h"
 #include "nn/cpu/cpu.h"
 #include "nn/ref/ref.h"
-#include "nn/threads.h"
 #include "nn/wide/wide.h"
 
 #include <string.h>
 
-enum { CHUNKS = 16, BLOCK = WL_WIDE_BLOCK };
-
-static size_t threads(void) { return (size_t)omp_get_max_threads(); }
-
-static int this_thread(void)
-{
-#ifdef _OPENMP
-    return omp_get_thread_num();
-#else
-    return 0;
-#endif
-}
-
-/* Rows [*from, *to) of chunk c. */
-static void chunk_rows(int64_t rows, int c, int64_t *from, int64_t *to)
-{
-    *from = rows * c / CHUNKS;
-    *to = rows * (c + 1) / CHUNKS;
-}
-
-/* sum [n] = the parts, which lie `apart` floats from each other. */
-static void add_parts(const float *parts, size_t apart, size_t n, float *sum)
-{
-#pragma omp parallel for simd schedule(static)
-    for (size_t i = 0; i < n; i++) {
-        float x = parts[i];
-        for (size_t c = 1; c < CHUNKS; c++) x += parts[c * apart + i];
-        sum[i] = x;
-    }
-}
+enum { BLOCK = WL_WIDE_BLOCK };
 
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
 
@@ -55,24 +25,25 @@ static void dense_backward(const struct wl_dense_grad *a)
 {
     const struct wl_wide *wide = wl_wide();
     const size_t weights = (size_t)(a->m.f * a->m.k), part = weights + (size_t)a->m.k;
-    float *const parts = a->scratch + a->m.k * WL_WIDE_ROUND(a->m.f), *const blocks = parts + CHUNKS * part;
-    if (a->dx) wide->pack(a->w, a->m.f, 1, a->m.k, a->m.f, a->scratch);
+    float *const parts = a->scratch + a->m.k * WL_WIDE_ROUND(a->m.f), *const blocks = parts + WL_CHUNKS * part;
+    wide->pack(a->w, a->m.f, 1, a->m.k, a->m.f, a->scratch);
 #pragma omp parallel for schedule(dynamic)
-    for (int c = 0; c < CHUNKS; c++) {
+    for (int c = 0; c < WL_CHUNKS; c++) {
         int64_t from, to;
         float *const dw = parts + (size_t)c * part;
-        chunk_rows(a->m.n, c, &from, &to);
+        wl_chunk_rows(a->m.n, c, &from, &to);
         memset(dw, 0, part * sizeof *dw);
-        wide->dense_backward(a, a->scratch, from, to, blocks + this_thread() * BLOCK * a->m.k, dw, dw + weights);
+        wide->dense_backward(a, a->scratch, from, to, blocks + wl_chunk_thread() * BLOCK * a->m.k, dw, dw + weights);
     }
-    add_parts(parts, part, weights, a->dw);
-    if (a->db) add_parts(parts + weights, part, (size_t)a->m.k, a->db);
+    wl_chunk_sum(parts, part, weights, a->dw);
+    if (a->db) wl_chunk_sum(parts + weights, part, (size_t)a->m.k, a->db);
 }
 
 static size_t dense_scratch(struct wl_matrix m, bool backward)
 {
     if (!backward) return (size_t)(m.f * WL_WIDE_ROUND(m.k));
-    return (size_t)(m.k * WL_WIDE_ROUND(m.f) + CHUNKS * (m.f * m.k + m.k)) + threads() * (size_t)(BLOCK * m.k);
+    return (size_t)(m.k * WL_WIDE_ROUND(m.f) + WL_CHUNKS * (m.f * m.k + m.k)) +
+           wl_chunk_threads() * (size_t)(BLOCK * m.k);
 }
 
 /* ---- filter_conv ------------------------------------------------------------------------------------------------- */
@@ -81,32 +52,12 @@ static int64_t filter_rows(int64_t gaussians) { return gaussians > WL_WIDE_WINDO
 
 static bool fills_vectors(int64_t f) { return f % WL_WIDE_LANES == 0; }
 
-/* The molecules of chunk c: about a sixteenth of the pairs. A molecule goes where its first pair does; those without
- * one too. */
-static void chunk_molecules(const struct wl_filter_args *a, int c, int64_t *from, int64_t *to)
-{
-    int64_t pairs[2], at[2];
-    chunk_rows(a->pair_start[a->molecules], c, &pairs[0], &pairs[1]);
-    for (int i = 0; i < 2; i++)
-        for (at[i] = 0; at[i] < a->molecules && a->pair_start[at[i]] < pairs[i];) at[i]++;
-    *from = c == 0 ? 0 : at[0];
-    *to = c == CHUNKS - 1 ? a->molecules : at[1];
-}
-
-/* w0' as the loops want it: [rows,f]. */
-static void transpose_first(const struct wl_filter_args *a, float *to)
-{
-    const int64_t rows = filter_rows(a->gaussians);
-    for (int64_t k = 0; k < rows; k++)
-        for (int64_t j = 0; j < a->f; j++) to[k * a->f + j] = k < a->gaussians ? a->w0[j * a->gaussians + k] : 0;
-}
-
 /* Scratch begins with w0' and packed w2 or w2'; `rest` is what lies behind. */
 static struct wl_filter_packed pack_filter(const struct wl_filter_args *a, bool backward, float **rest)
 {
     const int64_t first = filter_rows(a->gaussians) * a->f, second = a->f * WL_WIDE_ROUND(a->f);
     float *const w0 = a->scratch, *const w2 = w0 + first;
-    transpose_first(a, w0);
+    wl_chunk_transpose(a->w0, a->f, a->gaussians, filter_rows(a->gaussians), w0);
     wl_wide()->pack(a->w2, backward ? a->f : 1, backward ? 1 : a->f, a->f, a->f, w2);
     *rest = w2 + second;
     return (struct wl_filter_packed) { .w0 = w0, .w2 = w2 };
@@ -122,10 +73,10 @@ static void filter_conv(const struct wl_filter_args *a)
     const struct wl_wide *wide = wl_wide();
     const struct wl_filter_packed packed = pack_filter(a, false, &blocks);
 #pragma omp parallel for schedule(dynamic)
-    for (int c = 0; c < CHUNKS; c++) {
+    for (int c = 0; c < WL_CHUNKS; c++) {
         int64_t from, to;
-        chunk_molecules(a, c, &from, &to);
-        wide->filter_conv(a, &packed, from, to, blocks + this_thread() * 2 * BLOCK * a->f);
+        wl_chunk_segments(a->pair_start, a->molecules, c, &from, &to);
+        wide->filter_conv(a, &packed, from, to, blocks + wl_chunk_thread() * 2 * BLOCK * a->f);
     }
 }
 
@@ -152,29 +103,29 @@ static void filter_conv_backward(const struct wl_filter_grad *g)
     const struct wl_wide *wide = wl_wide();
     const struct wl_filter_packed packed = pack_filter(a, true, &parts);
     const size_t part = sums_size(a->f, a->gaussians);
-    float *const blocks = parts + CHUNKS * part;
+    float *const blocks = parts + WL_CHUNKS * part;
 #pragma omp parallel for schedule(dynamic)
-    for (int c = 0; c < CHUNKS; c++) {
+    for (int c = 0; c < WL_CHUNKS; c++) {
         int64_t from, to;
         const struct wl_filter_sums s = filter_sums(a->f, a->gaussians, parts + (size_t)c * part);
-        chunk_molecules(a, c, &from, &to);
+        wl_chunk_segments(a->pair_start, a->molecules, c, &from, &to);
         memset(s.dw0, 0, part * sizeof(float));
-        wide->filter_conv_backward(g, &packed, from, to, blocks + this_thread() * 4 * BLOCK * a->f, &s);
+        wide->filter_conv_backward(g, &packed, from, to, blocks + wl_chunk_thread() * 4 * BLOCK * a->f, &s);
     }
     const struct wl_filter_sums s = filter_sums(a->f, a->gaussians, parts);
-    add_parts(s.dw2, part, (size_t)(a->f * a->f), g->dw2);
-    add_parts(s.db2, part, (size_t)a->f, g->db2);
-    add_parts(s.db0, part, (size_t)a->f, g->db0);
-    add_parts(s.dw0, part, (size_t)(a->gaussians * a->f), s.dw0);
-    for (int64_t j = 0; j < a->f; j++)
-        for (int64_t k = 0; k < a->gaussians; k++) g->dw0[j * a->gaussians + k] = s.dw0[k * a->f + j];
+    wl_chunk_sum(s.dw2, part, (size_t)(a->f * a->f), g->dw2);
+    wl_chunk_sum(s.db2, part, (size_t)a->f, g->db2);
+    wl_chunk_sum(s.db0, part, (size_t)a->f, g->db0);
+    wl_chunk_sum(s.dw0, part, (size_t)(a->gaussians * a->f), s.dw0);
+    wl_chunk_transpose(s.dw0, a->gaussians, a->f, a->f, g->dw0);
 }
 
 static size_t filter_scratch(int64_t f, int64_t gaussians, bool backward)
 {
     const size_t packed = (size_t)(filter_rows(gaussians) * f + f * WL_WIDE_ROUND(f));
     const size_t block = (size_t)(BLOCK * f);
-    return packed + (backward ? CHUNKS * sums_size(f, gaussians) + threads() * 4 * block : threads() * 2 * block);
+    return packed + (backward ? WL_CHUNKS * sums_size(f, gaussians) + wl_chunk_threads() * 4 * block
+                              : wl_chunk_threads() * 2 * block);
 }
 
 const struct wl_rows_kernels wl_cpu_rows = {
@@ -184,4 +135,17 @@ const struct wl_rows_kernels wl_cpu_rows = {
     .filter_conv = filter_conv,
     .filter_conv_backward = filter_conv_backward,
     .filter_scratch = filter_scratch,
+    .bessel_basis = wl_cpu_bessel_basis,
+    .bessel_basis_backward = wl_cpu_bessel_basis_backward,
+    .spherical_table = wl_cpu_spherical_table,
+    .spherical_basis = wl_cpu_spherical_basis,
+    .angular_basis = wl_cpu_angular_basis,
+    .gate = wl_cpu_gate,
+    .gate_backward = wl_cpu_gate_backward,
+    .gate_scratch = wl_cpu_gate_scratch,
+    .edge_concat = wl_cpu_edge_concat,
+    .edge_concat_backward = wl_cpu_edge_concat_backward,
+    .triplet_conv = wl_cpu_triplet_conv,
+    .triplet_conv_backward = wl_cpu_triplet_conv_backward,
+    .triplet_scratch = wl_cpu_triplet_scratch,
 };

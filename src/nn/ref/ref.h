@@ -94,7 +94,7 @@ struct wl_dense_args {
 };
 void wl_ref_dense(const struct wl_dense_args *a);
 
-/* With du = dy act'(u): dx = du w (NULL: not wanted), added to dx with `add`; dw = du' x, db = sums of du (or NULL). */
+/* With du = dy act'(u): dx = du w, added to dx with `add`; dw = du' x, db = sums of du (or NULL). */
 struct wl_dense_grad {
     struct wl_matrix m;
     enum wl_activation activation;
@@ -123,7 +123,86 @@ struct wl_filter_grad {
 };
 void wl_ref_filter_conv_backward(const struct wl_filter_grad *a);
 
-/* The kernels of operations on rows that a back-end brings; sizes are floats of scratch. The rules are shared. */
+/* j_order(t), t >= 0, to about 1e-15. */
+double wl_ref_spherical_bessel(int order, double t);
+
+/* Zeros z of j_l [spherical,radial] and sqrt(2)/|j_{l+1}(z)|. */
+struct wl_bessel_zeros {
+    double *zero, *norm;
+};
+struct wl_bessel_zeros wl_bessel_zeros(const struct wl_basis *b, struct wl_arena *a);
+
+/* u(x) of wl_bessel_basis. */
+double wl_ref_envelope(int p, double x);
+
+/* The bases of rows [from, to); dfreq is of these rows alone. */
+void wl_ref_bessel_basis(const struct wl_basis *b, int64_t from, int64_t to, const wl_real *distance,
+                         const wl_real *freq, wl_real *y);
+void wl_ref_bessel_basis_backward(const struct wl_basis *b, int64_t from, int64_t to, const wl_real *distance,
+                                  const wl_real *freq, const wl_real *dy, double *dfreq);
+void wl_ref_spherical_basis(const struct wl_basis *b, const struct wl_bessel_zeros *z, int64_t from, int64_t to,
+                            const wl_real *distance, wl_real *y);
+void wl_ref_angular_basis(int64_t orders, int64_t from, int64_t to, const wl_real *cosine, wl_real *y);
+
+/* What a back-end may make of a spherical basis: at the bounds of cells of x the functions without their envelope, and
+ * their slopes times a cell's width, [cells + 1,width] each. */
+enum { WL_SPHERICAL_CELLS = 1024 };
+struct wl_spherical_table {
+    struct wl_basis basis;
+    int64_t width; /* spherical * radial */
+    const float *value, *slope;
+};
+
+/* y = x * (basis w') on rows.  x, y [rows,f]  basis [rows,k]  w [f,k]. `add`: to d_basis as it stands. */
+struct wl_gate_args {
+    int64_t rows, f, k;
+    const wl_real *x, *basis, *w;
+    wl_real *y, *scratch;
+};
+struct wl_gate_grad {
+    struct wl_gate_args of;
+    const wl_real *dy;
+    wl_real *dx, *d_basis, *dw;
+    bool add;
+};
+void wl_ref_gate(const struct wl_gate_args *a);
+void wl_ref_gate_backward(const struct wl_gate_grad *g);
+
+/* wl_edge_concat for the edges that lead to atoms [from, to); backward writes those atoms' dx and these edges' dz. */
+struct wl_concat_args {
+    int64_t f, g;
+    const int32_t *edge_start, *source, *reverse;
+    const wl_real *x, *z;
+    wl_real *y;
+};
+struct wl_concat_grad {
+    struct wl_concat_args of;
+    const wl_real *dy;
+    wl_real *dx, *dz;
+};
+void wl_ref_edge_concat(const struct wl_concat_args *a, int64_t from, int64_t to);
+void wl_ref_edge_concat_backward(const struct wl_concat_grad *b, int64_t from, int64_t to);
+
+enum { WL_MAX_NEIGHBOURS = 96 }; /* of an atom, in wl_triplet_conv */
+
+/* wl_triplet_conv around `atoms` atoms.  x, residual, y [edges,f]  radial [edges,orders*radials]  angular
+ * [triplets,orders]  v [bilinear,orders*radials]  w [f,bilinear,f] */
+struct wl_triplet_args {
+    int64_t atoms, f, bilinear, orders, radials;
+    const int32_t *edge_start, *reverse, *triplet_start;
+    const wl_real *x, *residual, *radial, *angular, *v, *w;
+    wl_real *y, *scratch;
+};
+struct wl_triplet_grad {
+    struct wl_triplet_args of;
+    const wl_real *dy;
+    wl_real *dx, *dv, *dw;
+};
+void wl_ref_triplet_conv(const struct wl_triplet_args *a);
+void wl_ref_triplet_conv_backward(const struct wl_triplet_grad *g);
+
+/* The kernels of operations on rows that a back-end brings; sizes are floats of scratch, 0 where the function is NULL.
+ * The rules are shared. A basis that depends on the distance alone may have a table, made once. */
 struct wl_rows_kernels {
     void (*dense)(const struct wl_dense_args *a);
     void (*dense_backward)(const struct wl_dense_grad *a);
@@ -131,7 +210,24 @@ struct wl_rows_kernels {
     void (*filter_conv)(const struct wl_filter_args *a);
     void (*filter_conv_backward)(const struct wl_filter_grad *a);
     size_t (*filter_scratch)(int64_t f, int64_t gaussians, bool backward);
+    void (*bessel_basis)(const struct wl_basis *b, int64_t rows, const wl_real *distance, const wl_real *freq,
+                         wl_real *y);
+    void (*bessel_basis_backward)(const struct wl_basis *b, int64_t rows, const wl_real *distance, const wl_real *freq,
+                                  const wl_real *dy, wl_real *dfreq);
+    const void *(*spherical_table)(const struct wl_basis *b, struct wl_arena *a);
+    void (*spherical_basis)(const struct wl_basis *b, const void *table, int64_t rows, const wl_real *distance,
+                            wl_real *y);
+    void (*angular_basis)(int64_t orders, int64_t rows, const wl_real *cosine, wl_real *y);
+    void (*gate)(const struct wl_gate_args *a);
+    void (*gate_backward)(const struct wl_gate_grad *g);
+    size_t (*gate_scratch)(int64_t f, int64_t k, bool backward);
+    void (*edge_concat)(const struct wl_concat_args *a, int64_t atoms);
+    void (*edge_concat_backward)(const struct wl_concat_grad *b, int64_t atoms);
+    void (*triplet_conv)(const struct wl_triplet_args *a);
+    void (*triplet_conv_backward)(const struct wl_triplet_grad *g);
+    size_t (*triplet_scratch)(const struct wl_triplet_args *shape, bool backward);
 };
+extern const struct wl_rows_kernels wl_ref_rows; /* those of this folder (rows_table.c) */
 
 /* ---- sequences ---- */
 

@@ -80,7 +80,7 @@ static double du(const struct wl_dense_grad *a, int64_t n, int64_t k)
 void wl_ref_dense_backward(const struct wl_dense_grad *a)
 {
     const struct wl_matrix m = a->m;
-    for (int64_t n = 0; a->dx && n < m.n; n++)
+    for (int64_t n = 0; n < m.n; n++)
         for (int64_t f = 0; f < m.f; f++) {
             double sum = a->add ? (double)a->dx[n * m.f + f] : 0;
             for (int64_t k = 0; k < m.k; k++) sum += du(a, n, k) * (double)a->w[k * m.f + f];

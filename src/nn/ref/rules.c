@@ -374,6 +374,12 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_FFT2] = { wl_ref_field_forward, wl_ref_field_backward },
     [WL_OP_INVERSE_FFT2] = { wl_ref_field_forward, wl_ref_field_backward },
     [WL_OP_COMPLEX_LINEAR] = { wl_ref_field_forward, wl_ref_field_backward },
+    [WL_OP_BESSEL_BASIS] = { wl_ref_rows_forward, wl_ref_rows_backward },
+    [WL_OP_SPHERICAL_BASIS] = { wl_ref_rows_forward },
+    [WL_OP_ANGULAR_BASIS] = { wl_ref_rows_forward },
+    [WL_OP_GATE] = { wl_ref_rows_forward, wl_ref_rows_backward },
+    [WL_OP_EDGE_CONCAT] = { wl_ref_rows_forward, wl_ref_rows_backward },
+    [WL_OP_TRIPLET_CONV] = { wl_ref_rows_forward, wl_ref_rows_backward },
     [WL_OP_CROSS_ENTROPY] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
     [WL_OP_MEAN_SQUARE] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
     [WL_OP_RELATIVE_L2] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
@@ -400,18 +406,11 @@ static const char *library(struct wl_arena *a)
     return "plain C";
 }
 
-static const struct wl_rows_kernels rows_kernels = {
-    .dense = wl_ref_dense,
-    .dense_backward = wl_ref_dense_backward,
-    .filter_conv = wl_ref_filter_conv,
-    .filter_conv_backward = wl_ref_filter_conv_backward,
-};
-
 const struct wl_backend wl_backend_ref = {
     .row = { "ref", NULL },
     .library = library,
     .rules = rules,
-    .rows = &rows_kernels,
+    .rows = &wl_ref_rows,
     .wide_bf16 = true,
     .sum = sum,
     .reorder = reorder,

@@ -88,7 +88,7 @@ void WL_WIDE_NAME(wl_dense_backward)(const struct wl_dense_grad *a, const float 
     for (int64_t r = from; r < to; r += BLOCK) {
         const int64_t n = to - r < BLOCK ? to - r : BLOCK;
         before_activation(a, r, n, block, db);
-        if (a->dx) rows_product(n, f, k, block, k, packed, a->add, a->dx + r * f, f);
+        rows_product(n, f, k, block, k, packed, a->add, a->dx + r * f, f);
         columns_product(n, k, f, block, k, a->x + r * f, f, dw, f);
     }
 }

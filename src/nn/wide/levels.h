@@ -15,6 +15,15 @@ void WL_WIDE_NAME(wl_filter_conv)(const struct wl_filter_args *a, const struct w
                                   int64_t to, float *block);
 void WL_WIDE_NAME(wl_filter_conv_backward)(const struct wl_filter_grad *g, const struct wl_filter_packed *packed,
                                            int64_t from, int64_t to, float *block, const struct wl_filter_sums *sums);
+void WL_WIDE_NAME(wl_gate)(const struct wl_gate_args *a, const float *wt, int64_t from, int64_t to);
+void WL_WIDE_NAME(wl_gate_backward)(const struct wl_gate_grad *g, const float *wt, int64_t from, int64_t to,
+                                    float *dwt);
+void WL_WIDE_NAME(wl_spherical)(const struct wl_spherical_table *t, int64_t from, int64_t to, const float *distance,
+                                float *y);
+void WL_WIDE_NAME(wl_triplet_conv)(const struct wl_triplet_args *a, const struct wl_triplet_packed *packed,
+                                   int64_t from, int64_t to, float *block);
+void WL_WIDE_NAME(wl_triplet_conv_backward)(const struct wl_triplet_grad *g, const struct wl_triplet_packed *packed,
+                                            int64_t from, int64_t to, float *block, float *dvt, float *dw);
 void WL_WIDE_NAME(wl_adam)(const struct wl_adam *how, float *w, const float *g, float *m, float *v, size_t n);
 
 /* The numbers of elements [from, from + n) of a sample; they begin at the result, which is somewhere in `numbers`. */

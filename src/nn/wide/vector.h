@@ -106,4 +106,41 @@ INLINE wide wide_sin_quarter(wide x)
     return p * x2 * x + x;
 }
 
+/* ---- vectors of eight ---- */
+
+typedef float eight __attribute__((vector_size(32)));
+enum { EIGHT = 8 };
+
+INLINE eight eight_load(const float *p)
+{
+    eight v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+INLINE void eight_store(float *p, eight v) { memcpy(p, &v, sizeof v); }
+
+/* The sums of eight vectors, in order. Each level halves what is left of a vector and joins two. */
+INLINE eight sums_of(const wide v[EIGHT])
+{
+    wide two[4], four[2];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        const wide a = v[i], b = v[i + 4];
+        two[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23) +
+                 __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        const wide a = two[i], b = two[i + 2];
+        four[i] = __builtin_shufflevector(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27) +
+                  __builtin_shufflevector(a, b, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+    }
+    const wide a = four[0], b = four[1];
+    const wide last = __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
+                      __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+    return __builtin_shufflevector(last, last, 0, 2, 4, 6, 8, 10, 12, 14) +
+           __builtin_shufflevector(last, last, 1, 3, 5, 7, 9, 11, 13, 15);
+}
+
 #endif

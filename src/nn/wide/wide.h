@@ -26,11 +26,21 @@ struct wl_adam {
 /* Matrices and blocks of the operations on rows (nn/ref/ref.h). A packed matrix [k,n] takes k * WL_WIDE_ROUND(n)
  * floats: panels of columns in the width of the build. */
 #define WL_WIDE_ROUND(n) (((n) + 63) / 64 * 64)
-enum { WL_WIDE_BLOCK = 96, WL_WIDE_LANES = 16, WL_WIDE_WINDOW = 16 };
+enum { WL_WIDE_BLOCK = 96, WL_WIDE_LANES = 16, WL_WIDE_WINDOW = 16, WL_WIDE_EIGHT = 8 };
 struct wl_dense_args;
 struct wl_dense_grad;
 struct wl_filter_args;
 struct wl_filter_grad;
+struct wl_gate_args;
+struct wl_gate_grad;
+struct wl_triplet_args;
+struct wl_triplet_grad;
+struct wl_spherical_table;
+
+/* vt is v' [orders*radials,8]; w the matrix [f,8,f] packed as [8 f,f], backward as [f,8 f]. */
+struct wl_triplet_packed {
+    const float *vt, *w;
+};
 
 /* w0 is [max(gaussians, WL_WIDE_WINDOW), f], rows beyond the last Gaussian 0; w2' packed, backward w2 packed. */
 struct wl_filter_packed {
@@ -156,6 +166,20 @@ struct wl_wide {
                         float *block);
     void (*filter_conv_backward)(const struct wl_filter_grad *a, const struct wl_filter_packed *packed, int64_t from,
                                  int64_t to, float *block, const struct wl_filter_sums *sums);
+    /* wl_ref_gate on rows [from, to) with wt [8,f], w' with rows of 0; k at most 8, f a multiple of WL_WIDE_LANES. Sums
+     * dwt are added to. */
+    void (*gate)(const struct wl_gate_args *a, const float *wt, int64_t from, int64_t to);
+    void (*gate_backward)(const struct wl_gate_grad *g, const float *wt, int64_t from, int64_t to, float *dwt);
+
+    /* wl_ref_spherical_basis on rows [from, to), by cubics of a table. */
+    void (*spherical)(const struct wl_spherical_table *t, int64_t from, int64_t to, const float *distance, float *y);
+
+    /* wl_ref_triplet_conv around atoms [from, to); bilinear is 8 and f a multiple of 64. Scratch `block`: WL_WIDE_BLOCK
+     * times 2 orders * 8 + WL_WIDE_BLOCK * 8 + 17 f. Sums dvt and dw [f,8 f] are added to. */
+    void (*triplet_conv)(const struct wl_triplet_args *a, const struct wl_triplet_packed *packed, int64_t from,
+                         int64_t to, float *block);
+    void (*triplet_conv_backward)(const struct wl_triplet_grad *g, const struct wl_triplet_packed *packed, int64_t from,
+                                  int64_t to, float *block, float *dvt, float *dw);
     void (*adam)(const struct wl_adam *how, float *w, const float *g, float *m, float *v, size_t n);
     const struct wl_wide_loops *of[2]; /* by enum wl_dtype: f32, bf16 */
     void (*fft2)(const struct wl_fft2 *f, bool doubled, const float *x, int64_t x_step, float *re, float *im,

@@ -37,7 +37,7 @@ struct wl_molecule_room room_for(const struct wl_molecule_model *model, const ch
     for (size_t i = 0; i < n; i++) {
         const struct wl_molecule_size s = wl_molecule_size(&m[i], model->cutoff(size));
         r.atoms += s.atoms;
-        r.edges += s.pairs;
+        r.edges += model == &wl_schnet ? s.pairs : s.edges;
         r.triplets += s.triplets;
     }
     r.molecules += (int64_t)(spare * (double)r.molecules);
@@ -47,8 +47,8 @@ struct wl_molecule_room room_for(const struct wl_molecule_model *model, const ch
     return r;
 }
 
-void fill_molecules(struct wl_plan *p, const struct wl_molecule_net *net, double cutoff, const struct wl_molecule *m,
-                    size_t n, uint64_t seed)
+static void fill_pairs(struct wl_plan *p, const struct wl_molecule_net *net, double cutoff, const struct wl_molecule *m,
+                       size_t n, int32_t *counts)
 {
     struct wl_pair_batch b = { .cutoff = cutoff,
                                .atom_start = wl_plan_input(p, net->atom_start),
@@ -57,11 +57,39 @@ void fill_molecules(struct wl_plan *p, const struct wl_molecule_net *net, double
                                .pair = wl_plan_input(p, net->pair),
                                .distance = wl_plan_input(p, net->distance) };
     for (size_t i = 0; i < n; i++) wl_pair_batch_add(&b, &m[i]);
-    int32_t *counts = wl_plan_input(p, net->counts);
     counts[WL_MOLECULES] = b.molecules;
     counts[WL_ATOMS] = b.atoms;
     counts[WL_EDGES] = b.pairs;
     counts[WL_TRIPLETS] = 0;
+}
+
+static void fill_edges(struct wl_plan *p, const struct wl_molecule_net *net, double cutoff, const struct wl_molecule *m,
+                       size_t n, int32_t *counts)
+{
+    struct wl_edge_batch b = { .cutoff = cutoff,
+                               .atom_start = wl_plan_input(p, net->atom_start),
+                               .number = wl_plan_input(p, net->number),
+                               .edge_start = wl_plan_input(p, net->edge_start),
+                               .triplet_start = wl_plan_input(p, net->triplet_start),
+                               .source = wl_plan_input(p, net->source),
+                               .reverse = wl_plan_input(p, net->reverse),
+                               .distance = wl_plan_input(p, net->distance),
+                               .cosine = wl_plan_input(p, net->cosine) };
+    for (size_t i = 0; i < n; i++) wl_edge_batch_add(&b, &m[i]);
+    counts[WL_MOLECULES] = b.molecules;
+    counts[WL_ATOMS] = b.atoms;
+    counts[WL_EDGES] = b.edges;
+    counts[WL_TRIPLETS] = b.triplets;
+}
+
+void fill_molecules(struct wl_plan *p, const struct wl_molecule_net *net, double cutoff, const struct wl_molecule *m,
+                    size_t n, uint64_t seed)
+{
+    int32_t *counts = wl_plan_input(p, net->counts);
+    if (net->pair)
+        fill_pairs(p, net, cutoff, m, n, counts);
+    else
+        fill_edges(p, net, cutoff, m, n, counts);
     float *target = wl_plan_input(p, net->target);
     for (int64_t i = 0; i < wl_tensor_dims(net->target)->d[0]; i++)
         target[i] = i < (int64_t)n ? (float)wl_random_normal(seed, wl_hash_text("targets"), (uint64_t)i) : NAN;
