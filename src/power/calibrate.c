@@ -213,31 +213,38 @@ static int refuse_company(const struct wl_gpus *g, size_t i, const struct calibr
     return 0;
 }
 
-/* What was followed, without readings before the load was ready. */
-static int fit_all(const struct wl_gpus *g, size_t i, struct calibrating *c, struct wl_calibrations *out,
+/* One sensor; false: it could not be fitted, which is noted. */
+static bool fit_one(const struct wl_device *d, const struct calibrating *c, int sensor, const struct wl_fitted *rise_s,
+                    struct wl_calibrations *out, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_series readings = series_of(c, sensor);
+    struct wl_edges load = { c->edges, c->n_edges };
+    struct wl_calibration fitted = { .uuid = d->uuid,
+                                     .name = d->name,
+                                     .driver = c->lib->driver,
+                                     .quantity = sensors[sensor].quantity,
+                                     .variant = sensors[sensor].variant,
+                                     .date = wl_iso_time(a, wl_wall_ns()),
+                                     .simulated = c->lib->simulated };
+    if (wl_calibration_fit(&readings, &load, rise_s, &fitted, a, e) < 0) {
+        const char *quantity = wl_quantity_name(fitted.quantity);
+        wl_strs_add(a, &out->notes, wl_strf(a, "%s: %s: %s", d->uuid, quantity, e->msg));
+        return false;
+    }
+    WL_GROW(a, out->v, out->n, out->cap);
+    out->v[out->n++] = fitted;
+    return true;
+}
+
+/* The sharp sensor first: it tells how fast the power rises. */
+static int fit_all(const struct wl_device *d, const struct calibrating *c, struct wl_calibrations *out,
                    struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_edges load = { c->edges, c->n_edges };
-    size_t before = out->n;
-    for (int s = 0; s < SENSORS; s++) {
-        struct wl_calibration fitted = { .uuid = g->devices[i].uuid,
-                                         .name = g->devices[i].name,
-                                         .driver = c->lib->driver,
-                                         .quantity = sensors[s].quantity,
-                                         .variant = sensors[s].variant,
-                                         .date = wl_iso_time(a, wl_wall_ns()),
-                                         .simulated = g->simulated };
-        struct wl_series readings = series_of(c, s);
-        if (!c->there[s]) continue;
-        if (wl_calibration_fit(&readings, &load, &fitted, a, e) < 0) {
-            wl_strs_add(a, &out->notes,
-                        wl_strf(a, "%s: %s: %s", g->devices[i].uuid, wl_quantity_name(sensors[s].quantity), e->msg));
-            continue;
-        }
-        WL_GROW(a, out->v, out->n, out->cap);
-        out->v[out->n++] = fitted;
-    }
-    return out->n > before ? 0 : wl_prefix(e, "%s", g->devices[i].uuid);
+    int sharp = c->there[INSTANT] ? INSTANT : DRIVER;
+    bool is_sharp = c->there[sharp] && fit_one(d, c, sharp, NULL, out, a, e);
+    struct wl_fitted rise_s = is_sharp ? out->v[out->n - 1].rise_s : (struct wl_fitted) { 0 };
+    bool is_mean = c->there[AVERAGE] && fit_one(d, c, AVERAGE, is_sharp ? &rise_s : NULL, out, a, e);
+    return is_sharp || is_mean ? 0 : wl_prefix(e, "%s", d->uuid);
 }
 
 int wl_calibrate(const struct wl_gpus *g, size_t i, const struct wl_calibrate_how *how, struct wl_calibrations *out,
@@ -253,7 +260,7 @@ int wl_calibrate(const struct wl_gpus *g, size_t i, const struct wl_calibrate_ho
     if (rc == 0 && g->simulated && !wl_cuda_load_simulated(c.load))
         rc = wl_fail(e, WL_EINVAL, "the GPU is simulated and the CUDA driver is not: the load would not reach it");
     if (rc == 0) rc = play_and_follow(&c, own, e);
-    if (rc == 0) rc = fit_all(g, i, &c, out, a, e);
+    if (rc == 0) rc = fit_all(&g->devices[i], &c, out, a, e);
     wl_arena_free(own);
     return rc;
 }

@@ -17,10 +17,11 @@ struct wl_edges {
  * u; between updates the reading is held. What is meant by square waves of several periods, among them some of little
  * more and less than the update period, whose beats with it tell the window: Yang, Adamek, Armour, SC24
  * (arXiv:2312.02741), sections on update period, transient response and averaging window. Fills in everything but who
- * it is of. Readings before the load do not count: the GPU may not have come to rest. WL_EINVAL: too few updates, or
- * none that follows the load. */
-int wl_calibration_fit(const struct wl_series *readings, const struct wl_edges *load, struct wl_calibration *out,
-                       struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+ * it is of. Readings before the load do not count: the GPU may not have come to rest. `rise_s`: as another sensor of
+ * the same GPU told it, for the mean of a second, which does not show it; NULL: it is fitted. WL_EINVAL: too few
+ * updates, or none that follows the load. */
+int wl_calibration_fit(const struct wl_series *readings, const struct wl_edges *load, const struct wl_fitted *rise_s,
+                       struct wl_calibration *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* How often the value moves, from readings alone, s; NAN: not seen to. For the choice of the waves. */
 double wl_calibration_update_s(const struct wl_series *readings, struct wl_arena *a);

@@ -30,6 +30,7 @@ struct shape {
 struct fit {
     const struct updates *u;
     struct response r;
+    double rise_s; /* where it is known; NAN: it is searched for */
     double off_w, gain_w, sse;
     double *model; /* [u->n] 0..1 */
 };
@@ -211,16 +212,17 @@ static bool better(struct fit *f, const struct shape *s, double *best)
 /* All combinations of some lags, windows and rises: the sum of squares has more than one minimum. */
 static struct shape search_grid(struct fit *f, double update_s, double *best)
 {
-    static const double windows[] = { 0.1, 0.25, 0.5, 0.75, 1, 2, 5, 10, 20, 50 },
-                        lags[] = { 0, 0.25, 0.5, 1, 2, 5, 10 }, rises_s[] = { 0, 0.003, 0.01, 0.03, 0.1 };
+    static const double lags_s[] = { 0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5 },
+                        rises_s[] = { 0, 0.003, 0.01, 0.03, 0.1 };
+    const double FIRST_S = 0.002, LAST_S = 4, RATIO = 1.3;
     struct shape found = { update_s, update_s, 0 };
     *best = HUGE_VAL;
     for (size_t r = 0; r < WL_COUNT(rises_s); r++)
-        for (size_t w = 0; w < WL_COUNT(windows); w++)
-            for (size_t l = 0; l < WL_COUNT(lags); l++) {
-                struct shape s = { .window_s = windows[w] * update_s, .rise_s = rises_s[r] };
-                s.age_s = lags[l] * update_s + s.window_s / 2 + s.rise_s;
-                if (s.window_s < 4 && better(f, &s, best)) found = s;
+        for (double window_s = FIRST_S; window_s < LAST_S; window_s *= RATIO)
+            for (size_t l = 0; l < WL_COUNT(lags_s); l++) {
+                struct shape s = { .window_s = window_s, .rise_s = isnan(f->rise_s) ? rises_s[r] : f->rise_s };
+                s.age_s = lags_s[l] + s.window_s / 2 + s.rise_s;
+                if (better(f, &s, best)) found = s;
             }
     return found;
 }
@@ -231,7 +233,7 @@ static struct shape search_near(struct fit *f, struct shape from, double best)
 {
     enum { MOST = 400 };
     static const double SMALLEST = 1e-6;
-    double step[3] = { from.age_s / 4 + 1e-3, from.window_s / 4, from.rise_s / 2 + 1e-3 };
+    double step[3] = { from.age_s / 4 + 1e-3, from.window_s / 4, isnan(f->rise_s) ? from.rise_s / 2 + 1e-3 : 0 };
     for (int round = 0; round < MOST && fmax(step[0], fmax(step[1], step[2])) > SMALLEST; round++) {
         for (int p = 0; p < 3; p++) {
             bool moved = false;
@@ -279,10 +281,18 @@ static void differentiate(struct fit *f, const struct shape *s, double (*d)[PARA
                                    { s->age_s + h / 2, s->window_s + h, s->rise_s },
                                    { s->age_s + h, s->window_s, s->rise_s + h } };
     for (int p = 0; p < 3; p++) {
+        if (p == 2 && !isnan(f->rise_s)) continue; /* known: 0 */
         evaluate(f, &moved[p]);
         for (size_t i = 0; i < n; i++) d[i][p] = gain_w * (f->model[i] - d[i][4]) / h;
     }
     evaluate(f, s);
+}
+
+/* Takes a parameter that is known out of the normal equations. */
+static void hold(double m[PARAMETERS][PARAMETERS], int p)
+{
+    for (int q = 0; q < PARAMETERS; q++) m[p][q] = m[q][p] = 0;
+    m[p][p] = 1;
 }
 
 /* Standard errors that hold for residuals of unequal size (White 1980): those of readings beside an edge are larger. */
@@ -300,6 +310,7 @@ static void find_errors(struct fit *f, const struct shape *s, double se[PARAMETE
                 meat[p][q] += d[i][p] * d[i][q] * residual * residual;
             }
     }
+    if (!isnan(f->rise_s)) hold(bread, 2);
     bool known = invert(bread);
     for (int p = 0; p < PARAMETERS; p++) {
         double variance = 0;
@@ -322,17 +333,26 @@ static struct response begin_response(const struct wl_edges *load, int64_t origi
     return r;
 }
 
-static int refuse_unclear(const struct wl_calibration *c, struct wl_err *e)
+/* The share of the readings' variance that the load explains. */
+static double explained(const struct updates *u, double sse)
 {
-    const double LEAST_RATIO = 4; /* the load's step over what the model leaves */
-    if (c->on_w - c->off_w > LEAST_RATIO * c->residual_w) return 0;
-    return wl_fail(e, WL_EINVAL,
-                   "the readings do not follow the load: %.1f W at rest, %.1f W under load, %.1f W off the model",
-                   c->off_w, c->on_w, c->residual_w);
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < u->n; i++) mean += u->value[i] / (double)u->n;
+    for (size_t i = 0; i < u->n; i++) squares += (u->value[i] - mean) * (u->value[i] - mean);
+    return squares > 0 ? 1 - sse / squares : 0;
 }
 
-int wl_calibration_fit(const struct wl_series *readings, const struct wl_edges *load, struct wl_calibration *out,
-                       struct wl_arena *a, struct wl_err *e)
+static int refuse_unclear(const struct wl_calibration *c, double share, struct wl_err *e)
+{
+    const double LEAST_SHARE = 0.8;
+    if (share >= LEAST_SHARE && c->on_w > c->off_w) return 0;
+    return wl_fail(e, WL_EINVAL,
+                   "the readings do not follow the load, which explains %.0f %% of their variance: %.1f W off",
+                   100 * share, c->residual_w);
+}
+
+int wl_calibration_fit(const struct wl_series *readings, const struct wl_edges *load, const struct wl_fitted *rise_s,
+                       struct wl_calibration *out, struct wl_arena *a, struct wl_err *e)
 {
     struct updates u = find_updates(readings, load->n ? load->t_ns[0] : INT64_MAX, a);
     if (u.n < FEWEST_UPDATES || load->n < 4)
@@ -340,17 +360,20 @@ int wl_calibration_fit(const struct wl_series *readings, const struct wl_edges *
                        "the sensor moved %zu times under %zu edges of the load: too few to tell its habits", u.n,
                        load->n);
     out->update_s = fit_update(&u, a);
-    struct fit f = { .u = &u, .r = begin_response(load, u.origin_ns, a), .model = wl_new_array(a, double, u.n) };
+    struct fit f = { .u = &u,
+                     .rise_s = rise_s ? rise_s->value : NAN,
+                     .r = begin_response(load, u.origin_ns, a),
+                     .model = wl_new_array(a, double, u.n) };
     double best, se[PARAMETERS];
     struct shape s = search_grid(&f, out->update_s.value, &best);
     s = search_near(&f, s, best);
     find_errors(&f, &s, se, a);
     out->lag_s = (struct wl_fitted) { fmax(0, lag_of(&s)), se[0] }; /* the search ends at 0 but for rounding */
     out->window_s = (struct wl_fitted) { s.window_s, se[1] };
-    out->rise_s = (struct wl_fitted) { s.rise_s, se[2] };
+    out->rise_s = rise_s ? *rise_s : (struct wl_fitted) { s.rise_s, se[2] };
     out->off_w = f.off_w;
     out->on_w = f.off_w + f.gain_w;
     out->residual_w = sqrt(f.sse / (double)(u.n - PARAMETERS));
     out->updates = u.n;
-    return refuse_unclear(out, e);
+    return refuse_unclear(out, explained(&u, f.sse), e);
 }

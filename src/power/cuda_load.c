@@ -102,7 +102,8 @@ static const struct wl_symbol symbols[] = {
     FN(LaunchKernel, "LaunchKernel"),
 };
 
-enum { IN_FLIGHT = 2, THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 8 };
+/* Kernels that wait or run: 32 ms of them, for which this thread may be held up without the GPU coming to rest. */
+enum { IN_FLIGHT = 64, THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 8 };
 
 struct wl_cuda_load {
     struct wl_library library;
@@ -112,8 +113,10 @@ struct wl_cuda_load {
     CUmodule module;
     CUfunction kernel;
     CUstream stream;
+    CUevent begin;           /* before the first of a run's kernels */
     CUevent done[IN_FLIGHT]; /* behind each of the kernels that wait or run */
     unsigned blocks, rounds; /* of a kernel */
+    double kernel_ms;        /* as last measured */
 };
 
 static int refused(const struct wl_cuda_load *l, const char *call, CUresult rc, struct wl_err *e)
@@ -139,6 +142,7 @@ static void release(void *load)
     struct wl_cuda_load *l = load;
     l->f.CtxSetCurrent(l->context);
     if (l->stream) l->f.StreamSynchronize(l->stream);
+    if (l->begin) l->f.EventDestroy(l->begin);
     for (int i = 0; i < IN_FLIGHT; i++)
         if (l->done[i]) l->f.EventDestroy(l->done[i]);
     if (l->stream) l->f.StreamDestroy(l->stream);
@@ -160,6 +164,7 @@ static int open_context(struct wl_cuda_load *l, const char *bus_id, struct wl_ar
     CUDA(l, ModuleLoadData, &l->module, wl_cuda_kernel);
     CUDA(l, ModuleGetFunction, &l->kernel, l->module, "wl_fma");
     CUDA(l, StreamCreate, &l->stream, CU_STREAM_NON_BLOCKING);
+    CUDA(l, EventCreate, &l->begin, CU_EVENT_DEFAULT);
     for (int i = 0; i < IN_FLIGHT; i++) CUDA(l, EventCreate, &l->done[i], CU_EVENT_BLOCKING_SYNC);
     return 0;
 }
@@ -184,12 +189,13 @@ static int size_kernel(struct wl_cuda_load *l, struct wl_err *e)
     l->rounds = FIRST_ROUNDS;
     for (int i = 0; i < TRIES; i++) {
         int64_t began_ns, ended_ns;
-        CUDA(l, EventRecord, l->done[0], l->stream);
-        int rc = launch(l, l->done[1], e);
+        CUDA(l, EventRecord, l->begin, l->stream);
+        int rc = launch(l, l->done[0], e);
         if (rc < 0) return rc;
-        CUDA(l, EventSynchronize, l->done[1]);
-        CUDA(l, EventElapsedTime, &ms, l->done[0], l->done[1]);
-        l->rounds = (unsigned)fmax(1, fmin(MOST_ROUNDS, l->rounds * KERNEL_MS / fmax(ms, 1e-3)));
+        CUDA(l, EventSynchronize, l->done[0]);
+        CUDA(l, EventElapsedTime, &ms, l->begin, l->done[0]);
+        l->kernel_ms = fmax(ms, 1e-3);
+        l->rounds = (unsigned)fmax(1, fmin(MOST_ROUNDS, l->rounds * KERNEL_MS / l->kernel_ms));
         rc = wl_cuda_load_run(l, wl_now_ns() + WARM_NS / TRIES, &began_ns, &ended_ns, e);
         if (rc < 0) return rc;
     }
@@ -214,17 +220,22 @@ bool wl_cuda_load_simulated(const struct wl_cuda_load *l) { return l->library.si
 
 /* ---- Running ---- */
 
-/* Two kernels are always queued, so that the GPU does not rest between them. */
+/* As many kernels as take that long. How long they took is the GPU's own account: this thread may be woken late. */
 int wl_cuda_load_run(struct wl_cuda_load *l, int64_t until_ns, int64_t *began_ns, int64_t *ended_ns, struct wl_err *e)
 {
-    *began_ns = wl_now_ns();
+    float ms = 0;
     int rc = 0;
-    for (unsigned n = 0; rc == 0 && (n == 0 || wl_now_ns() < until_ns); n++) {
+    int64_t before = wl_now_ns();
+    double kernels = fmax(1, round((double)(until_ns - before) / 1e6 / l->kernel_ms));
+    CUDA(l, EventRecord, l->begin, l->stream);
+    *began_ns = before + (wl_now_ns() - before) / 2;
+    for (unsigned n = 0; rc == 0 && n < kernels; n++) {
         if (n >= IN_FLIGHT) CUDA(l, EventSynchronize, l->done[n % IN_FLIGHT]);
         rc = launch(l, l->done[n % IN_FLIGHT], e);
     }
     if (rc < 0) return rc;
     CUDA(l, StreamSynchronize, l->stream);
-    *ended_ns = wl_now_ns();
+    CUDA(l, EventElapsedTime, &ms, l->begin, l->done[((unsigned)kernels - 1) % IN_FLIGHT]);
+    *ended_ns = *began_ns + (int64_t)(ms * 1e6f);
     return 0;
 }

@@ -17,8 +17,7 @@ extern const char wl_cuda_kernel[];
 int wl_cuda_load_open(struct wl_cuda_load **out, const char *named, const char *bus_id, struct wl_arena *a,
                       struct wl_err *e) WL_MUST_CHECK;
 
-/* Keeps the GPU busy until `until_ns`, and tells when that began and ended, to within a kernel's time (half a
- * millisecond). */
+/* Keeps the GPU busy until about `until_ns`, in kernels of half a millisecond, and tells when that began and ended. */
 int wl_cuda_load_run(struct wl_cuda_load *l, int64_t until_ns, int64_t *began_ns, int64_t *ended_ns,
                      struct wl_err *e) WL_MUST_CHECK;
 

@@ -60,6 +60,7 @@ static int nvml_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     struct wl_nvml *lib = &n->lib;
     s->state = n;
     n->root = wl_strdup(s->arena, o->root);
+    n->period_s = 1 / o->rate_hz;
     int code = wl_nvml_load(lib, o, s->arena, &s->fix, e);
     if (code < 0) return code;
     struct wl_nvml_gpus found;
@@ -99,10 +100,32 @@ static void nvml_watch(struct wl_sensor *s, pid_t pid)
     atomic_store(&n->job, pid);
 }
 
+/* Without an energy counter all that is known is what is read. */
+static void note_unread(const struct wl_sensor *s, const struct wl_nvml_unit *u, struct wl_strs *out,
+                        struct wl_arena *a)
+{
+    const double MUCH = 1.5; /* updates a reading */
+    const struct wl_nvml_sensor *n = s->state;
+    if (wl_nvml_has_channel(s, u, WL_ENERGY, WL_SCOPE_GPU)) return;
+    for (size_t i = 0; i < s->n_channels; i++) {
+        const struct wl_channel *c = &s->channels[i];
+        if (c->device != u->device || c->quantity != WL_POWER || !(n->period_s > MUCH * c->update_s)) continue;
+        wl_strs_add(a, out,
+                    wl_strf(a,
+                            "%s has no energy counter, and its power moves every %s but was read every %s: --rate-hz "
+                            "%.0f reads all of it",
+                            s->devices[u->device].uuid, wl_human(a, c->update_s, "s"), wl_human(a, n->period_s, "s"),
+                            1 / c->update_s));
+    }
+}
+
 static void nvml_notes(const struct wl_sensor *s, struct wl_strs *out, struct wl_arena *a)
 {
     const struct wl_nvml_sensor *n = s->state;
-    for (size_t k = 0; k < n->n; k++) wl_nvml_company_notes(s, &n->units[k], out, a);
+    for (size_t k = 0; k < n->n; k++) {
+        wl_nvml_company_notes(s, &n->units[k], out, a);
+        note_unread(s, &n->units[k], out, a);
+    }
 }
 
 const struct wl_sensor_ops wl_sensor_nvml = {

@@ -70,6 +70,7 @@ struct wl_nvml_sensor {
     struct wl_nvml_unit *units;
     size_t n;
     const char *root;  /* in front of /proc */
+    double period_s;   /* between two readings, as asked for */
     _Atomic pid_t job; /* its first process; 0: not known */
     int64_t look_ns;   /* when processes were looked for last */
 };

@@ -440,6 +440,13 @@ struct wl_energy {
 struct wl_energy wl_energy_of_power(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,
                                     const struct wl_gauge *g);
 
+/* From readings that are each the mean of the last g->window_s, longer than the time between updates: nothing is unseen.
+ * Their integral is that of the power weighted by a ramp at each edge; half a window times the change of the mean
+ * between the edges makes up for it, exactly where the power was steady before t0 and before t1. How far it was from
+ * that is told by the scatter of `instant` (W, the same device). Else as wl_energy_of_power. */
+struct wl_energy wl_energy_of_mean(const struct wl_series *mean, const struct wl_series *instant, int64_t t0_ns,
+                                   int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g);
+
 /* Difference of a counter (J) between t0 and t1, interpolated between the instants at which it moved (repeats of a
  * slow counter are one value); where one change of power between two such instants explains the step between them, with
  * that change. A fall inside or next to the window is a reset: energy_j is NAN. A counter that did not move tells
