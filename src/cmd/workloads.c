@@ -1,7 +1,7 @@
 #include "cmd/workload.h"
 
 const struct wl_workload *const wl_workloads[] = { &wl_workload_resnet50, &wl_workload_vgg16, &wl_workload_inception3,
-                                                   NULL };
+                                                   &wl_workload_bert, NULL };
 
 static struct wl_fact *add(struct wl_job *j, const char *name)
 {

@@ -1,5 +1,6 @@
-/* Masked samples of a file of tokens: sample i is its i-th sequence, in which some tokens are to be predicted. Of these
- * 80 % are [MASK], 10 % another token of the vocabulary, and 10 % stay (Devlin et al. 2019, arXiv:1810.04805, 3.1). */
+/* Masked samples of a file of tokens: a sample is one of its sequences, in which some tokens are to be predicted. Of
+ * these 80 % are [MASK], 10 % another token of the vocabulary, and 10 % stay (Devlin et al. 2019,
+ * arXiv:1810.04805, 3.1). */
 #include "data/internal.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@ struct wl_masked {
     struct wl_set set;
     struct wl_tokens tokens;
     int64_t sequence, places; /* S, P */
+    int64_t all;              /* sequences of the file */
 };
 
 /* Buffers, in the order of the network's inputs. */
@@ -69,8 +71,9 @@ static int put(const struct wl_set *s, void *thread, const struct wl_pass *pass,
     struct wl_draws d = pass->training ? wl_draws(pass->seed, "mask", (uint64_t)pass->epoch, (uint64_t)index)
                                        : wl_draws(pass->seed, "mask of evaluation", 0, (uint64_t)index);
     int32_t *tokens = at[TOKENS];
+    const int64_t from = index * m->all / s->samples * m->sequence;
     (void)thread, (void)e;
-    for (int64_t i = 0; i < m->sequence; i++) tokens[i] = (int32_t)token_at(&m->tokens, index * m->sequence + i);
+    for (int64_t i = 0; i < m->sequence; i++) tokens[i] = (int32_t)token_at(&m->tokens, from + i);
     *(int32_t *)at[LENGTHS] = (int32_t)m->sequence;
     mask(m, tokens, at[POSITIONS], at[LABELS], &d);
     return 0;
@@ -94,15 +97,15 @@ int wl_masked_open(struct wl_masked **out, const struct wl_masked_opts *o, struc
     if (rc) return rc;
     m->sequence = o->sequence;
     m->places = o->places;
-    int64_t samples = (int64_t)m->tokens.n / m->sequence;
-    if (samples == 0 || o->samples > samples)
+    m->all = (int64_t)m->tokens.n / m->sequence;
+    if (m->all == 0 || o->samples > m->all)
         return wl_fail(e, WL_EINVAL, "%s: %lld tokens are %lld sequences of %lld; %lld are asked for", path,
-                       (long long)m->tokens.n, (long long)samples, (long long)m->sequence,
+                       (long long)m->tokens.n, (long long)m->all, (long long)m->sequence,
                        (long long)(o->samples ? o->samples : 1));
     const size_t word = sizeof(int32_t);
     m->set = (struct wl_set) { .ops = &ops,
                                .name = m->tokens.path,
-                               .samples = o->samples ? o->samples : samples,
+                               .samples = o->samples ? o->samples : m->all,
                                .buffers = 4,
                                .bytes = { (size_t)m->sequence * word, word, (size_t)m->places * word,
                                           (size_t)m->places * word },

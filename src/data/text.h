@@ -116,7 +116,7 @@ struct wl_masked_opts {
     bool train;       /* true: training set; false: validation */
     int64_t sequence; /* S, tokens of a sample; any, not only that which the tokens were cut to */
     int64_t places;   /* P, room for tokens to predict */
-    int64_t samples;  /* use the first so many; 0: all. More than there are: WL_EINVAL */
+    int64_t samples;  /* use so many, evenly spaced; 0: all. More than there are: WL_EINVAL */
 };
 
 /* One part of a folder of tokens, as a set for feeds: sequences in which 15 % of the tokens are to be predicted,

@@ -15,6 +15,8 @@ static const struct known {
     { "val_top1", "accuracy on held-out data", WL_BETTER_LARGER },
     { "val_accuracy", "accuracy on held-out data", WL_BETTER_LARGER },
     { "val_top5", "top-5 accuracy on held-out data", WL_BETTER_LARGER },
+    { "val_masked_accuracy", "accuracy at masked tokens of held-out text", WL_BETTER_LARGER },
+    { "val_perplexity", "perplexity of held-out text", WL_BETTER_SMALLER },
     { "val_loss", "loss on held-out data", WL_BETTER_SMALLER },
     { "eval_train_top1", "accuracy on the training set, evaluated", WL_BETTER_LARGER },
     { "eval_train_top5", "top-5 accuracy on the training set, evaluated", WL_BETTER_LARGER },
@@ -22,6 +24,8 @@ static const struct known {
     { "train_top1", "accuracy while training", WL_BETTER_LARGER },
     { "train_accuracy", "accuracy while training", WL_BETTER_LARGER },
     { "train_top5", "top-5 accuracy while training", WL_BETTER_LARGER },
+    { "train_masked_accuracy", "accuracy at masked tokens while training", WL_BETTER_LARGER },
+    { "train_perplexity", "perplexity while training", WL_BETTER_SMALLER },
     { "train_loss", "loss while training", WL_BETTER_SMALLER },
     { "loss", "loss", WL_BETTER_SMALLER },
 };

@@ -20,9 +20,11 @@ struct learner {
     bool simulated;
 };
 
+enum { NAMES = 3 };
+
 /* A figure shows one metric, under the first of its names that a run reports. */
 struct learning_figure {
-    const char *id, *title, *label, *names[2];
+    const char *id, *title, *label, *names[NAMES];
 };
 
 static const struct learning_figure learning_figures[] = {
@@ -31,11 +33,12 @@ static const struct learning_figure learning_figures[] = {
     { "training-accuracy",
       "Accuracy on the training data",
       "share of samples that are right",
-      { "train_top1", "train_accuracy" } },
+      { "train_top1", "train_accuracy", "train_masked_accuracy" } },
     { "validation-accuracy",
       "Accuracy on held-out data",
       "share of samples that are right",
-      { "val_top1", "val_accuracy" } },
+      { "val_top1", "val_accuracy", "val_masked_accuracy" } },
+    { "validation-perplexity", "Perplexity of held-out text", "perplexity", { "val_perplexity" } },
 };
 
 /* Not drawn: what the others say already. */
@@ -83,9 +86,10 @@ static bool has_metric(const struct wl_metric_rows *rows, const char *name)
     return false;
 }
 
-static void add_run(struct curve *c, const struct wl_metric_rows *rows, const char *const names[2], struct wl_arena *a)
+static void add_run(struct curve *c, const struct wl_metric_rows *rows, const char *const names[NAMES],
+                    struct wl_arena *a)
 {
-    for (size_t k = 0; k < 2 && names[k]; k++) {
+    for (size_t k = 0; k < NAMES && names[k]; k++) {
         if (!has_metric(rows, names[k])) continue;
         for (size_t i = 0; i < rows->n; i++) {
             if (wl_streq(rows->v[i].name, names[k])) add_value(c, rows->v[i].epoch, rows->v[i].value, a);

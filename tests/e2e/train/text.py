@@ -4,6 +4,7 @@ import array
 import hashlib
 import json
 import lzma
+import math
 import os
 import shutil
 import subprocess
@@ -41,6 +42,28 @@ def put(name, content):
 def golden(name):
     with lzma.open(os.path.join(GOLDEN, name)) as f:
         return put(name[:-3], f.read())
+
+
+def synthetic(to, words=20000, vocab=400):
+    done("data", "wikitext", "--synthetic", to, "--words", words, "--train-vocab", vocab, "--sequence", 32)
+
+
+def tensors(path):
+    """Name -> shape and bytes of a file of safetensors."""
+    raw = open(os.path.join(WORK, path), "rb").read()
+    size = int.from_bytes(raw[:8], "little")
+    head = json.loads(raw[8:8 + size])
+    head.pop("__metadata__")
+    return {k: (v["shape"], raw[8 + size + v["data_offsets"][0]:8 + size + v["data_offsets"][1]]) for k, v in head.items()}
+
+
+def write_tensors(path, content):
+    head, data = {}, b""
+    for name, (shape, raw) in content.items():
+        head[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(head).encode()
+    put(path, len(text).to_bytes(8, "little") + text + data)
 
 
 def tokens(path):
@@ -104,6 +127,77 @@ def case_messages():
             *out)
     done(*data, "--text", text, "--vocab", vocab, *out)
     refused(1, "out: holds tokens already", *data, "--text", text, "--vocab", vocab, *out)
+
+
+def case_bert():
+    """Perplexity falls on synthetic text; loss, perplexity and tokens are told; a resumed training is the same."""
+    synthetic("text")
+    bert = ("bert", "--size", "tiny", "--data", "text", "--warmup-updates", 20, "--local-batch", 4)
+    r = done(*bert, "--epochs", 4, "--lr-schedule", "constant", "--vocab", "text/vocab.txt")
+    values = [epoch["val_perplexity"] for epoch in r["epochs"]]
+    last = r["epochs"][-1]
+    assert values == sorted(values, reverse=True) and values[-1] < 0.9 * values[0] < 0.3 * r["vocabulary"], values
+    assert abs(math.exp(last["val_loss"]) - last["val_perplexity"]) < 1e-6 * last["val_perplexity"]
+    assert 0 < last["val_masked_accuracy"] < 1 and 0 < last["train_masked_accuracy"] < 1
+    assert abs(r["tokens_per_s"] / r["samples_per_s"] - 32) < 1e-9 and r["sequence"] == 32
+    units = {m["name"]: (m["unit"], m["better"]) for m in r["metrics"]}
+    assert units == {"loss": ("nat", "smaller"), "perplexity": ("1", "smaller"), "masked_accuracy": ("1", "larger")}, units
+    part = (*bert, "--checkpoint-dir", "kept", "--train-samples", 200)
+    one = done(*bert, "--train-samples", 200, "--epochs", 2, "--lr-schedule", "constant")
+    done(*part, "--epochs", 1, "--lr-schedule", "constant")
+    two = done(*part, "--epochs", 2, "--lr-schedule", "constant", "--resume")
+    assert two["epochs"][-1]["val_loss"] == one["epochs"][-1]["val_loss"], (one["epochs"], two["epochs"])
+    synthetic("other", vocab=300)
+    refused(1, "was made with vocabulary", *bert, "--data", "other", "--checkpoint-dir", "kept", "--resume", "--quiet")
+
+
+def case_workers():
+    """Two workers see the masks that one sees which accumulates two local batches."""
+    synthetic("text")
+    bert = ("bert", "--size", "tiny", "--data", "text", "--epochs", 1, "--train-samples", 160, "--drop", 0.1)
+    two = done(*bert, "--local-batch", 4, "--workers", 2)["epochs"][0]
+    one = done(*bert, "--local-batch", 4, "--accumulation", 2)["epochs"][0]
+    for key in ("train_loss", "val_loss"):
+        assert abs(two[key] - one[key]) < 1e-5 * one[key], (key, two, one)
+    again = done(*bert, "--local-batch", 4, "--workers", 2, "--loader-threads", 0)["epochs"][0]
+    assert again["val_loss"] == two["val_loss"]
+
+
+def case_weights():
+    """Weights are saved under the names of bert-base-uncased, taken up again, under older names too, and refused."""
+    synthetic("text")
+    none = ("bert", "--size", "tiny", "--data", "text", "--epochs", 1, "--train-samples", 16, "--val-samples", 32, "--lr", 0)
+    first = done(*none, "--save", "a.safetensors")
+    a = tensors("a.safetensors")
+    assert a["bert.encoder.layer.1.attention.self.key.weight"][0] == [128, 128] and len(a) == 42
+    assert sum(len(raw) for _, raw in a.values()) == 4 * first["parameters"]
+    assert done(*none, "--seed", 9, "--init", "a.safetensors", "--save", "b.safetensors")
+    assert tensors("b.safetensors") == a
+    old = {k.removeprefix("bert.").replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): v
+           for k, v in a.items() if not k.startswith("cls.")}
+    write_tensors("old.safetensors", {**old, "embeddings.position_ids": ([1, 4], bytes(16)), "pooler.dense.bias": ([2], bytes(8))})
+    p = run(*none, "--seed", 9, "--init", "old.safetensors", "--save", "c.safetensors")
+    assert p.returncode == 0, p.stderr
+    assert "lacks 5 parameters, which keep their first values: cls.predictions" in p.stderr, p.stderr
+    assert "has 1 tensors that this network has no use for: pooler.dense.bias" in p.stderr, p.stderr
+    c = tensors("c.safetensors")
+    assert all(c[k] == a[k] for k in a if k.startswith("bert.")) and c["cls.predictions.bias"][0] == [first["vocabulary"]]
+
+    synthetic("other", vocab=300)
+    short = dict(a, **{"bert.embeddings.position_embeddings.weight": ([2, 128], bytes(1024))})
+    write_tensors("short.safetensors", short)
+    write_tensors("foreign.safetensors", {"conv1.weight": ([1], bytes(4))})
+    put("text.safetensors", "no weights at all\n")
+    other = (*none, "--quiet", "--data", "other")
+    refused(1, "is for a vocabulary of", *other, "--init", "a.safetensors")
+    refused(1, "position_embeddings.weight is [2,128] there and [512,128] in this network", *none, "--quiet", "--init",
+            "short.safetensors")
+    refused(1, "none of its 1 tensors is of this network", *none, "--quiet", "--init", "foreign.safetensors")
+    refused(1, "is no file of safetensors", *none, "--quiet", "--init", "text.safetensors")
+    refused(1, "is not of the vocabulary", *none, "--quiet", "--vocab", "other/vocab.txt")
+    refused(1, "it has 512 positions", "bert", "--size", "tiny", "--data", "text", "--local-batch", 1, "--sequence", 600)
+    refused(1, "--save nowhere/x", *none, "--quiet", "--save", "nowhere/x")
+    refused(1, "the tokens nothing/train.tokens", *none, "--quiet", "--data", "nothing")
 
 
 try:
