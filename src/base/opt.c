@@ -422,12 +422,21 @@ static const char *value_text(const struct wl_opt *o, const void *f, struct wl_a
     return t.n ? t.s : NULL;
 }
 
+/* Has the field its row's default? Durations are written in several ways. */
+static bool is_default(const struct wl_opt *o, const void *f, const char *text)
+{
+    double s;
+    if (!o->def) return o->type == WL_FLAG && !*(const bool *)f;
+    if (o->type == WL_DURATION) return wl_parse_duration(o->def, &s) == 0 && s == *(const double *)f;
+    return wl_streq(text, o->def);
+}
+
 void wl_opts_words(const struct wl_opt *rows, const void *in, struct wl_strs *to, struct wl_arena *a)
 {
     for (const struct wl_opt *o = rows; o->name; o++) {
         const void *f = cfield(o, in);
-        const char *v = value_text(o, f, a), *def = o->def ? o->def : o->type == WL_FLAG ? "no" : NULL;
-        if (!v || wl_streq(v, def)) continue;
+        const char *v = value_text(o, f, a);
+        if (!v || is_default(o, f, v)) continue;
         if (o->type == WL_FLAG) {
             wl_strs_add(a, to, wl_strf(a, "--%s%s", *(const bool *)f ? "" : "no-", o->name));
             continue;

@@ -33,6 +33,26 @@ const char *wl_cap_achieved(const struct wl_run_result *r, const struct wl_cap_s
                    s->requested, unit, seen->mean, unit, seen->max, acted ? "" : ": the cap never acted");
 }
 
+struct wl_cap_row *wl_cap_rows_of(const struct wl_run_result *r, struct wl_arena *a)
+{
+    const char *host = wl_host_name(a);
+    struct wl_cap_row *rows = wl_new_array(a, struct wl_cap_row, r->n_caps);
+    for (size_t i = 0; i < r->n_caps; i++) {
+        const struct wl_cap_setting *s = &r->caps[i];
+        rows[i] = (struct wl_cap_row) { .host = host,
+                                        .device = s->device,
+                                        .kind = wl_cap_kind_name(s->kind),
+                                        .name = s->name,
+                                        .setter = s->setter,
+                                        .requested = s->requested,
+                                        .found = s->found,
+                                        .enforced = s->enforced,
+                                        .at_end = s->at_end,
+                                        .simulated = s->simulated };
+    }
+    return rows;
+}
+
 void wl_settings_caps(struct wl_settings *set, const struct wl_cap_request *caps)
 {
     set->power_cap_w = caps->value[WL_CAP_POWER];

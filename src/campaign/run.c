@@ -236,28 +236,6 @@ static void note_gaps(struct live *l)
     wl_record_note(&l->record, "warn", "campaign", jump);
 }
 
-/* The caps as the store has them. */
-static struct wl_cap_row *cap_rows(struct live *l)
-{
-    const struct wl_run_result *out = l->out;
-    const char *host = wl_host_name(l->a);
-    struct wl_cap_row *rows = wl_new_array(l->a, struct wl_cap_row, out->n_caps);
-    for (size_t i = 0; i < out->n_caps; i++) {
-        const struct wl_cap_setting *s = &out->caps[i];
-        rows[i] = (struct wl_cap_row) { .host = host,
-                                        .device = s->device,
-                                        .kind = wl_cap_kind_name(s->kind),
-                                        .name = s->name,
-                                        .setter = s->setter,
-                                        .requested = s->requested,
-                                        .found = s->found,
-                                        .enforced = s->enforced,
-                                        .at_end = s->at_end,
-                                        .simulated = s->simulated };
-    }
-    return rows;
-}
-
 static struct wl_run_end end_row(struct live *l)
 {
     const struct wl_run_result *out = l->out;
@@ -281,7 +259,7 @@ static struct wl_run_end end_row(struct live *l)
     end.samples_lost = (double)s->lost;
     end.own_cpu_s = own_cpu_s(l);
     end.idle_s = idle_s(l);
-    end.caps = cap_rows(l);
+    end.caps = wl_cap_rows_of(out, l->a);
     end.n_caps = out->n_caps;
     return end;
 }

@@ -1,4 +1,4 @@
-#include "campaign/internal.h"
+#include "campaign/template.h"
 
 #include <ctype.h>
 #include <string.h>

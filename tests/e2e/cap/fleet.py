@@ -2,6 +2,7 @@
 import concurrent.futures
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from rig import Rig, guard_of, kill, wait_until
+from rig import CpufreqRig, RaplRig, Rig, guard_of, kill, wait_until
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 LAUNCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launch.py")
@@ -23,8 +24,9 @@ def expect(condition, what, run=None):
 class Fleet:
     """Nodes of two GPUs each, and a folder that all of them see."""
 
-    def __init__(self, found=((400, 400), (350, 360)), scripts=("", "")):
-        self.nodes = [Rig(wattlaw, fake, found_w=f, script=f"board={i}; {s}") for i, (f, s) in enumerate(zip(found, scripts))]
+    def __init__(self, found=((400, 400), (350, 360)), scripts=("", ""), machine=None):
+        self.nodes = [machine(wattlaw, fake, f) if machine else Rig(wattlaw, fake, found_w=f, script=f"board={i}; {s}")
+                      for i, (f, s) in enumerate(zip(found, scripts))]
         self.folder = tempfile.TemporaryDirectory(prefix="wattlaw-fleet-")
         self.path = self.folder.name
         self.before = [n.get() for n in self.nodes]
@@ -32,6 +34,8 @@ class Fleet:
         for i, n in enumerate(self.nodes):
             with open(self.file(f"{i}.env"), "w", encoding="utf-8") as f:
                 f.write("".join(f"{name}={n.env[name]}\n" for name in names) + f"LIMITS={n.limits}\n")
+            if machine:
+                os.symlink(n.root, self.file(f"root-{i}"))
         self.env = {k: v for k, v in self.nodes[0].env.items() if k not in names}
         self.env.update(LAUNCH_NODES=self.path, WATTLAW_STATE_DIR=self.file("sweep-state"))
 
@@ -150,6 +154,39 @@ def a_node_that_cannot_set_its_caps_fails_the_trial():
             expect(f.rows("SELECT status, error LIKE 'node n1: %' FROM run") == [("failed", 1)], "and the run says so")
 
 
+def cpus_of_every_node_are_capped():
+    for machine, axis, value, file, there in (
+            (RaplRig, "power_cap_w", 150, "class/powercap/intel-rapl:0/constraint_1_power_limit_uw", "150000000"),
+            (CpufreqRig, "clock_mhz", 2100, "devices/system/cpu/cpufreq/policy1/scaling_max_freq", "2100000")):
+        with Fleet(found=(machine.defaults, tuple(v - 10**6 for v in machine.defaults)), machine=machine) as f:
+            job = f"sh -c 'cp {f.path}/root-$NODE/sys/{file} {f.path}/seen-$NODE; sleep 0.3'"
+            path = f.ini(f"{axis} = {value}", job, more=f"sensor_root = {f.path}/root-@NODE@")
+            r = f.sweep(path, "--set", "measure.sensors=null")
+            expect(r.returncode == 0, f"{axis} of CPUs on two nodes", r)
+            for node in (0, 1):
+                with open(f.file(f"seen-{node}"), encoding="ascii") as seen:
+                    expect(seen.read() == there, f"node {node}")
+            expect(f.all_back(), f"each has its own values back: {[n.get() for n in f.nodes]}")
+            expect(f.rows("SELECT host, count(*) FROM cap GROUP BY host") == [("n0", 2), ("n1", 2)], "rows of both")
+
+
+def mpirun_is_a_launcher_too():
+    if not shutil.which("mpirun"):
+        print("SKIP    mpirun is not installed")
+        return
+    with Fleet(found=((400, 400),), scripts=("",)) as f:
+        path = f.ini("power_cap_w = 250", "")
+        with open(path, encoding="ascii") as ini:
+            text = ini.read()
+        with open(path, "w", encoding="ascii") as ini:
+            ini.write(text[:text.index("[launch]")].replace("workers = 1", "workers = 2")
+                      + "[launch]\noversubscribe = yes\ncommand = {mpirun} {measure} sleep 0.4\n")
+        f.env.update({name: f.nodes[0].env[name] for name in ("WATTLAW_FAKE_NVML", "WATTLAW_STATE_DIR")})
+        r = f.sweep(path)
+        expect(r.returncode == 0 and f.all_back(), "under Open MPI", r)
+        expect(f.rows("SELECT count(*), min(at_end) FROM cap") == [(2, 250)], "capped once, by the leader")
+
+
 def a_node_that_is_late_is_named():
     with Fleet(scripts=("", "hang=*:SetPowerManagementLimit:0:60")) as f:
         r = f.sweep(f.ini("power_cap_w = 250", f"touch {f.path}/ran", more="node_wait = 1s"), "--set", "launch.grace=0.5s")
@@ -189,10 +226,10 @@ def a_sweep_that_is_gone_is_noticed():
             alive.write("7\n")
         n = f.nodes[0]
         p = subprocess.Popen([wattlaw, "measure", "--node-of", f.file("run"), "--nvml-library", fake, "--sensors", "null",
-                              "--power-cap-w", "250", "--", "sleep", "100"], env={**n.env, "WATTLAW_HOST": "n0"}, text=True,
+                              "--power-cap-w", "250", "--", "sleep", "600"], env={**n.env, "WATTLAW_HOST": "n0"}, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         expect(wait_until(lambda: n.watts() == [250, 250]), "set")
-        err = p.communicate(timeout=120)[1]
+        err = p.communicate(timeout=220)[1]
         expect(p.returncode != 0 and "the sweep that started this run is gone" in err, f"noticed: {p.returncode} {err}")
         expect(n.get() == f.before[0] and not n.journals(), "and put back")
 
@@ -269,7 +306,7 @@ def found_caps_come_back_whatever_dies(rounds=1):
 
 
 TESTS = (caps_of_a_sweep_are_set_on_every_node, marks_of_nodes_stay_apart, a_node_that_cannot_set_its_caps_fails_the_trial,
-         a_node_that_is_late_is_named, what_would_be_set_is_told_by_each_node, another_campaign_on_a_node_is_not_undone,
+         cpus_of_every_node_are_capped, mpirun_is_a_launcher_too, a_node_that_is_late_is_named, what_would_be_set_is_told_by_each_node, another_campaign_on_a_node_is_not_undone,
          found_caps_come_back_whatever_dies)
 SLOW = (a_sweep_that_is_gone_is_noticed, lambda: found_caps_come_back_whatever_dies(8))
 

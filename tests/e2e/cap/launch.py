@@ -1,7 +1,8 @@
 """A launcher that starts ranks on several "nodes" of one machine as Open MPI does: launch.py NODES RANKS COMMAND...
 
 $LAUNCH_NODES holds a folder with a file N.env for each node: NAME=value lines of its environment (fake GPUs, folder of journals). A rank
-that fails ends the others (SIGTERM, then SIGKILL), whose death is this program's status; so does its own end by SIGTERM."""
+that fails ends the others (SIGTERM, then SIGKILL), whose death is this program's status; so does its own end by SIGTERM. @NODE@ in the
+command stands for the node's number."""
 import os
 import signal
 import subprocess
@@ -35,7 +36,7 @@ for node in range(nodes):
         env = {**os.environ, **own, "WATTLAW_HOST": f"n{node}", "PMIX_NAMESPACE": job, "NODE": str(node),
                "OMPI_COMM_WORLD_RANK": str(node * ranks + local), "OMPI_COMM_WORLD_SIZE": str(nodes * ranks),
                "OMPI_COMM_WORLD_LOCAL_RANK": str(local), "OMPI_COMM_WORLD_LOCAL_SIZE": str(ranks)}
-        started.append(subprocess.Popen(command, env=env))
+        started.append(subprocess.Popen([word.replace("@NODE@", str(node)) for word in command], env=env))
 while any(p.poll() is None for p in started):
     failed = [p.returncode for p in started if p.poll()]
     if failed:

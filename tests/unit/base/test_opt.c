@@ -216,6 +216,24 @@ static void values_round_trip_through_ini_and_json(void **state)
     assert_string_equal(wl_json_str(wl_json_get(back, "name")), "x \"y\"");
 }
 
+static void values_round_trip_through_words(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_strs words = { 0 };
+    struct opts again;
+    bool help;
+    assert_int_equal(PARSE(f, false, "--workers", "1,2", "--rate", "0.1", "--name", "x \"y\"", "-v", "--map", "a=b,c", "--map",
+                           "d", "--wait", "10"),
+                     0);
+    wl_opts_words(rows, &f->o, &words, f->a);
+    assert_int_equal(words.n, 11); /* local-batch, wait, precision and sensors have their defaults */
+    assert_int_equal(wl_opts_parse(rows, &again, (int)words.n, words.v, false, &f->rest, &help, f->a, &f->e), 0);
+    assert_true(again.verbose && again.rate == 0.1 && again.wait_s == 10 && again.local_batch == 32);
+    assert_string_equal(again.name, "x \"y\"");
+    assert_true(again.workers.n == 2 && again.workers.v[1] == 2 && again.sensors.n == 2);
+    assert_true(again.maps.n == 2 && wl_streq(again.maps.v[0], "a=b,c"));
+}
+
 static void help_names_every_row(void **state)
 {
     (void)state;
@@ -259,6 +277,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(ini_joins_continued_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(ini_lines_may_be_long, setup, teardown),
         cmocka_unit_test_setup_teardown(values_round_trip_through_ini_and_json, setup, teardown),
+        cmocka_unit_test_setup_teardown(values_round_trip_through_words, setup, teardown),
         cmocka_unit_test(help_names_every_row),
     };
     return cmocka_run_group_tests_name("opt", tests, NULL, NULL);
