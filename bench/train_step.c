@@ -73,7 +73,7 @@ static void describe(const struct bench *b)
 static bool is_matrix(const struct wl_step *s)
 {
     return (s->node->op == WL_OP_CONV || s->node->op == WL_OP_LINEAR) &&
-           (wl_starts(s->what, "forward") || wl_starts(s->what, "backward"));
+           (wl_starts(s->what, "forward") || wl_starts(s->what, "backward") || wl_starts(s->what, "tiles"));
 }
 
 /* Passes of convolutions and matrix products, and their copies and sums, stand by themselves. */

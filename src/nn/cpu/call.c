@@ -132,3 +132,31 @@ int wl_cpu_gradient_add(struct wl_program *p, const struct wl_node *n, const str
     if (!rc) rc = wl_cpu_in_layout(p, n, dx, want, &dx, e);
     return rc ? rc : wl_gradient_add(p, n, x, dx, e);
 }
+
+struct wl_buf *wl_cpu_written(struct wl_program *p, struct wl_buf *b, wl_md writes)
+{
+    return wl_md_equal(writes, b->layout) ? b : wl_cpu_buf(p, writes, &b->dims);
+}
+
+int wl_cpu_deliver(struct wl_program *p, const struct wl_node *n, struct wl_buf *written, struct wl_buf *to,
+                   struct wl_err *e)
+{
+    return written == to ? 0 : wl_cpu_reorder(p, n, written, to, e);
+}
+
+int wl_cpu_backward_weights(struct wl_program *p, const struct wl_node *n, const_dnnl_primitive_desc_t pd,
+                            const struct wl_choice *choice, struct wl_buf *x, struct wl_buf *dy, struct wl_err *e)
+{
+    struct wl_buf *dw = p->gradient[n->par[0]->id], *db = n->par[1] ? p->gradient[n->par[1]->id] : NULL;
+    struct wl_buf *to = wl_cpu_written(p, dw, wl_pd_md(pd, DNNL_ARG_DIFF_WEIGHTS));
+    int rc = wl_cpu_emit(p, n, "backward weights", WL_TRAIN, pd,
+                         (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
+                                                 { DNNL_ARG_DIFF_DST, dy, false },
+                                                 { DNNL_ARG_DIFF_WEIGHTS, to, true },
+                                                 { DNNL_ARG_DIFF_BIAS, db, true },
+                                                 { 0 } },
+                         e);
+    if (rc) return rc;
+    p->steps[p->n_steps - 1]->choice = choice;
+    return wl_cpu_deliver(p, n, to, dw, e);
+}

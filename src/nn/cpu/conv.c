@@ -1,10 +1,11 @@
-/* Convolution, direct or by Winograd's algorithm as the plan says. The input keeps the layout it has where that is a
- * blocked one; a plain input (the images) is read as oneDNN likes best. Weights and their gradients are f32 and of one
- * layout: in f32 that in which the forward pass reads the weights, in bf16, where direct kernels read a copy, that in
- * which the backward pass writes the gradients. A relu that alone reads the result is computed in the same pass.
+/* Convolution, direct or by Winograd's algorithm as the plan says: oneDNN's for 3x3, ours for 1 x r and r x 1
+ * (line_conv.c). The input keeps the layout it has where that is a blocked one; a plain input (the images) is read as
+ * oneDNN likes best. Weights and their gradients are f32 and of one layout: in f32 that in which the forward pass reads
+ * the weights, in bf16, where direct kernels read a copy, that in which the backward pass writes the gradients. A relu
+ * that alone reads the result is computed in the same pass.
  *
- * Winograd kernels compute in f32. Between bf16 values they read and write f32 copies that live as long as the pass,
- * and read the weights themselves. */
+ * oneDNN's Winograd kernels compute in f32. Between bf16 values they read and write f32 copies that live as long as the
+ * pass, and read the weights themselves. */
 #include "nn/cpu/cpu.h"
 
 static int any_layout(struct wl_program *p, const struct wl_tensor *t, wl_md *out, struct wl_err *e)
@@ -23,21 +24,44 @@ struct pass {
     struct wl_conv_kernel kernel;
     struct wl_layouts values;
     dnnl_primitive_desc_t pd;
+    bool line;                      /* by line_conv.c instead */
     const struct wl_choice *choice; /* NULL: there was none */
 };
 
-/* Where oneDNN has no Winograd kernel for the shape and layouts, the direct one serves. */
+static int describe(struct wl_program *p, struct pass *s, const struct wl_window *v, const void *forward,
+                    struct wl_err *e)
+{
+    return wl_cpu_conv_kernel(wl_cpu_of(p), &s->pd, &s->kernel, v, &s->values, forward, e);
+}
+
+/* Where oneDNN has no Winograd kernel for the shape and layouts, the direct one serves, or it is done along lines. */
 static int pick_kernel(struct wl_program *p, const struct wl_node *n, struct pass *s, struct wl_err *e)
 {
     struct wl_window v = wl_conv_window(n);
     const void *forward = p->kept[n->out->id].own; /* NULL in the forward pass */
     s->choice = wl_cpu_conv_choice(p, n, s->kernel.pass);
     s->kernel.algorithm = wl_cpu_conv_algorithm(p, s->choice);
-    if (s->kernel.algorithm != WL_CONV_DIRECT &&
-        !wl_cpu_conv_kernel(wl_cpu_of(p), &s->pd, &s->kernel, &v, &s->values, forward, NULL))
-        return 0;
+    const bool winograd = s->kernel.algorithm != WL_CONV_DIRECT;
+    if (winograd && !describe(p, s, &v, forward, NULL)) return 0;
     s->kernel.algorithm = WL_CONV_DIRECT;
-    return wl_cpu_conv_kernel(wl_cpu_of(p), &s->pd, &s->kernel, &v, &s->values, forward, e);
+    int rc = describe(p, s, &v, forward, e);
+    if (rc || !winograd || s->kernel.relu) return rc;
+    const struct wl_layouts values = {
+        .src = wl_pd_md(s->pd, s->kernel.pass == WL_PASS_DATA ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC),
+        .dst = wl_pd_md(s->pd, s->kernel.pass == WL_PASS_FORWARD ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST)
+    };
+    s->line = !n->par[1] && wl_cpu_line_serves(wl_cpu_of(p), &v, &values, s->kernel.pass);
+    return 0;
+}
+
+/* The layout in which a pass reads the weights, or writes their gradient. */
+static int weights_layout(struct wl_program *p, const struct wl_node *n, const struct pass *s, wl_md *out,
+                          struct wl_err *e)
+{
+    const struct wl_window v = wl_conv_window(n);
+    if (s->line) return wl_cpu_line_weights(wl_cpu_of(p), &v, s->kernel.pass, out, e);
+    *out = wl_pd_md(s->pd, s->kernel.pass == WL_PASS_WEIGHTS ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS);
+    return 0;
 }
 
 static int emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when, const struct pass *s,
@@ -46,6 +70,12 @@ static int emit(struct wl_program *p, const struct wl_node *n, const char *what,
     int rc = wl_cpu_emit(p, n, what, when, s->pd, args, e);
     if (!rc) p->steps[p->n_steps - 1]->choice = s->choice;
     return rc;
+}
+
+/* Steps from the `first` on were chosen so. */
+static void chosen(struct wl_program *p, size_t first, const struct wl_choice *choice)
+{
+    for (; first < p->n_steps; first++) p->steps[first]->choice = choice;
 }
 
 /* The relu that may take the result's place. */
@@ -63,8 +93,7 @@ static int master_layout(struct wl_program *p, const struct wl_node *n, const st
     *out = NULL;
     if (s.kernel.pass == WL_PASS_FORWARD) return 0;
     int rc = pick_kernel(p, n, &s, e);
-    if (!rc) *out = wl_pd_md(s.pd, DNNL_ARG_DIFF_WEIGHTS);
-    return rc;
+    return rc ? rc : weights_layout(p, n, &s, out, e);
 }
 
 /* The layouts in which values are held, now that the forward kernel has chosen where it could. */
@@ -74,10 +103,13 @@ static int settle_values(struct wl_program *p, struct pass *s, struct wl_err *e)
     return rc ? rc : wl_md_as(wl_cpu_of(p), &s->values.dst, wl_pd_md(s->pd, DNNL_ARG_DST), p->precision, e);
 }
 
-/* What a kernel writes in the layout `writes` into b: b itself, or a buffer that is copied to b afterwards. */
-static struct wl_buf *written(struct wl_program *p, struct wl_buf *b, wl_md writes)
+static int line_forward(struct wl_program *p, const struct wl_node *n, const struct pass *s, struct wl_buf *x,
+                        struct wl_buf *w, struct wl_buf *y, struct wl_err *e)
 {
-    return wl_md_equal(writes, b->layout) ? b : wl_cpu_buf(p, writes, &b->dims);
+    const size_t first = p->n_steps;
+    int rc = wl_cpu_line_forward(p, n, x, w, y, e);
+    if (!rc) chosen(p, first, s->choice);
+    return rc;
 }
 
 int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
@@ -86,7 +118,7 @@ int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
     struct pass s = { .kernel = { .pass = WL_PASS_FORWARD, .relu = relu != NULL } };
     struct wl_buf *x = p->value[n->in[0]->id], *read, *w, *b = NULL, *y, *to;
     struct wl_kept *kept = &p->kept[n->out->id];
-    wl_md master;
+    wl_md master, weights;
     s.values.src = x->layout;
     int rc = s.values.src ? 0 : any_layout(p, n->in[0], &s.values.src, e);
     if (!rc) rc = any_layout(p, n->out, &s.values.dst, e);
@@ -98,14 +130,16 @@ int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
     if (rc) return rc;
     kept->own = s.pd;
     rc = master_layout(p, n, &s.values, &master, e);
-    if (!rc) rc = wl_cpu_weights(p, n, master, wl_pd_md(s.pd, DNNL_ARG_WEIGHTS), &n->par[0]->dims, &w, e);
+    if (!rc) rc = weights_layout(p, n, &s, &weights, e);
+    if (!rc) rc = wl_cpu_weights(p, n, master, weights, &n->par[0]->dims, &w, e);
     if (rc) return rc;
     kept->buf[0] = x;
     kept->buf[1] = w;
     if (s.values.bias) b = wl_param_new(p, n->par[1], NULL, wl_md_bytes(s.values.bias));
     y = p->value[n->out->id] = wl_cpu_buf(p, s.values.dst, &n->out->dims);
     if (relu) p->value[relu->out->id] = y;
-    to = written(p, y, wl_pd_md(s.pd, DNNL_ARG_DST));
+    if (s.line) return line_forward(p, n, &s, x, w, y, e);
+    to = wl_cpu_written(p, y, wl_pd_md(s.pd, DNNL_ARG_DST));
     rc = emit(p, n, relu ? "forward, relu" : "forward", WL_TRAIN | WL_EVAL, &s,
               (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, read, false },
                                       { DNNL_ARG_WEIGHTS, w, false },
@@ -113,7 +147,7 @@ int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
                                       { DNNL_ARG_DST, to, true },
                                       { 0 } },
               e);
-    return rc || to == y ? rc : wl_cpu_reorder(p, n, to, y, e);
+    return rc ? rc : wl_cpu_deliver(p, n, to, y, e);
 }
 
 /* What both backward passes read: the input in its layout, and the gradient of the result. */
@@ -135,24 +169,34 @@ static int read_gradient(struct wl_program *p, const struct wl_node *n, const st
     return wl_cpu_in_layout(p, n, p->gradient[n->out->id], want, dy, e);
 }
 
-/* dw straight into the gradient where oneDNN writes the weights' layout, else through a copy. */
-static int backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf **dy, struct wl_err *e)
+/* The gradient of the result as passes read it. */
+struct gradient {
+    struct wl_buf *read, *tiles; /* NULL: not yet */
+};
+
+static int line_backward_weights(struct wl_program *p, const struct wl_node *n, const struct pass *s, struct wl_buf *x,
+                                 struct gradient *d, struct wl_err *e)
+{
+    struct wl_buf *dw = p->gradient[n->par[0]->id], *to;
+    wl_md weights;
+    int rc = weights_layout(p, n, s, &weights, e);
+    if (rc) return rc;
+    const size_t first = p->n_steps;
+    to = wl_cpu_written(p, dw, weights);
+    rc = wl_cpu_line_backward_weights(p, n, x, &d->tiles, to, e);
+    if (!rc) chosen(p, first, s->choice);
+    return rc ? rc : wl_cpu_deliver(p, n, to, dw, e);
+}
+
+static int backward_weights(struct wl_program *p, const struct wl_node *n, struct gradient *d, struct wl_err *e)
 {
     struct pass s = { .kernel.pass = WL_PASS_WEIGHTS };
-    struct wl_buf *x, *dw = p->gradient[n->par[0]->id], *db = n->par[1] ? p->gradient[n->par[1]->id] : NULL, *to;
+    struct wl_buf *x;
     int rc = backward_pass(p, n, &s, e);
     if (!rc) rc = wl_cpu_in_layout(p, n, p->kept[n->out->id].buf[0], wl_pd_md(s.pd, DNNL_ARG_SRC), &x, e);
-    if (!rc) rc = read_gradient(p, n, &s, dy, e);
-    if (rc) return rc;
-    to = written(p, dw, wl_pd_md(s.pd, DNNL_ARG_DIFF_WEIGHTS));
-    rc = emit(p, n, "backward weights", WL_TRAIN, &s,
-              (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
-                                      { DNNL_ARG_DIFF_DST, *dy, false },
-                                      { DNNL_ARG_DIFF_WEIGHTS, to, true },
-                                      { DNNL_ARG_DIFF_BIAS, db, true },
-                                      { 0 } },
-              e);
-    return rc || to == dw ? rc : wl_cpu_reorder(p, n, to, dw, e);
+    if (!rc && s.line) return line_backward_weights(p, n, &s, x, d, e);
+    if (!rc) rc = read_gradient(p, n, &s, &d->read, e);
+    return rc ? rc : wl_cpu_backward_weights(p, n, s.pd, s.choice, x, d->read, e);
 }
 
 /* The weights as the forward pass read them, or, where that was in another type, the parameter. */
@@ -162,31 +206,35 @@ static struct wl_buf *weights_of_type(const struct wl_program *p, const struct w
     return read->dtype == type ? read : p->value[n->par[0]->id];
 }
 
-static int backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf **dy, struct wl_err *e)
+static int backward_data(struct wl_program *p, const struct wl_node *n, struct gradient *d, struct wl_err *e)
 {
     struct pass s = { .kernel.pass = WL_PASS_DATA };
     struct wl_buf *w, *dx;
+    wl_md weights;
     int rc = backward_pass(p, n, &s, e);
-    if (!rc) rc = read_gradient(p, n, &s, dy, e);
+    if (!rc && !s.line) rc = read_gradient(p, n, &s, &d->read, e);
+    if (!rc) rc = weights_layout(p, n, &s, &weights, e);
+    if (!rc) rc = wl_cpu_in_layout(p, n, weights_of_type(p, n, wl_md_type(weights)), weights, &w, e);
     if (rc) return rc;
-    wl_md weights = wl_pd_md(s.pd, DNNL_ARG_WEIGHTS);
-    rc = wl_cpu_in_layout(p, n, weights_of_type(p, n, wl_md_type(weights)), weights, &w, e);
-    if (rc) return rc;
+    const size_t first = p->n_steps;
     dx = wl_cpu_buf(p, wl_pd_md(s.pd, DNNL_ARG_DIFF_SRC), &n->in[0]->dims);
-    rc = emit(p, n, "backward data", WL_TRAIN, &s,
-              (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, *dy, false },
-                                      { DNNL_ARG_WEIGHTS, w, false },
-                                      { DNNL_ARG_DIFF_SRC, dx, true },
-                                      { 0 } },
-              e);
-    return rc ? rc : wl_cpu_gradient_add(p, n, n->in[0], dx, e);
+    rc = s.line ? wl_cpu_line_backward_data(p, n, &d->tiles, w, dx, e)
+                : emit(p, n, "backward data", WL_TRAIN, &s,
+                       (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, d->read, false },
+                                               { DNNL_ARG_WEIGHTS, w, false },
+                                               { DNNL_ARG_DIFF_SRC, dx, true },
+                                               { 0 } },
+                       e);
+    if (rc) return rc;
+    if (s.line) chosen(p, first, s.choice);
+    return wl_cpu_gradient_add(p, n, n->in[0], dx, e);
 }
 
 int wl_cpu_conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    struct wl_buf *dy = NULL;
-    int rc = backward_weights(p, n, &dy, e);
-    if (!rc && n->in[0]->gradient) rc = backward_data(p, n, &dy, e);
+    struct gradient d = { 0 };
+    int rc = backward_weights(p, n, &d, e);
+    if (!rc && n->in[0]->gradient) rc = backward_data(p, n, &d, e);
     if (!rc) wl_gradient_done(p, n->out);
     return rc;
 }

@@ -97,10 +97,15 @@ static int open_trial(struct trial *t, const struct wl_program *p, const struct 
 
 static void close_trial(struct trial *t) { wl_arena_free(t->cpu.arena); }
 
+static bool is_line(struct trial *t, enum wl_pass pass)
+{
+    return t->p->precision == WL_F32 && wl_cpu_line_serves(&t->cpu, &t->v, &t->values, pass);
+}
+
 static bool has_winograd(struct trial *t, enum wl_pass pass)
 {
     dnnl_primitive_desc_t pd;
-    return describe(t, WL_CONV_WINOGRAD, pass, &pd, NULL) == 0;
+    return describe(t, WL_CONV_WINOGRAD, pass, &pd, NULL) == 0 || is_line(t, pass);
 }
 
 /* Adds what a copy takes, where one is needed. */
@@ -120,38 +125,63 @@ static enum wl_conv_algorithm answered(const struct trial *t, enum wl_pass pass)
     return wl_cpu_conv_algorithm(t->p, wl_cpu_conv_choice(t->p, t->n, pass));
 }
 
-/* Copies of values, where the kernel computes in another type. Both backward passes read one copy of dy. */
+/* Both backward passes read one copy of dy; the pass by data, which is answered first, pays for it. */
+static bool shares_gradient(const struct trial *t, enum wl_pass pass)
+{
+    return pass == WL_PASS_WEIGHTS && answered(t, WL_PASS_DATA) == WL_CONV_WINOGRAD;
+}
+
+/* Copies of values, where the kernel computes in another type. */
 static int add_value_copies(struct trial *t, const_dnnl_primitive_desc_t pd, enum wl_pass pass, double *seconds,
                             struct wl_err *e)
 {
     wl_md x = t->values.src, y = t->values.dst;
     wl_md at_x = wl_pd_md(pd, pass == WL_PASS_DATA ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC);
     wl_md at_y = wl_pd_md(pd, pass == WL_PASS_FORWARD ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST);
-    const bool shared = pass == WL_PASS_WEIGHTS && answered(t, WL_PASS_DATA) == WL_CONV_WINOGRAD;
     int rc = pass == WL_PASS_DATA ? add_copy(t, at_x, x, seconds, e) : add_copy(t, x, at_x, seconds, e);
-    if (rc || shared) return rc;
+    if (rc || shares_gradient(t, pass)) return rc;
     return pass == WL_PASS_FORWARD ? add_copy(t, at_y, y, seconds, e) : add_copy(t, y, at_y, seconds, e);
 }
 
-/* The copy of the weights, or of their gradient, where they are held in another layout or type. */
-static int add_weights_copy(struct trial *t, const_dnnl_primitive_desc_t pd, enum wl_pass pass, double *seconds,
-                            struct wl_err *e)
+/* The copy of the weights, or of their gradient, from or to the layout `kernel`, where they are held in another layout
+ * or type. */
+static int add_weights_copy(struct trial *t, wl_md kernel, enum wl_pass pass, double *seconds, struct wl_err *e)
 {
-    wl_md kernel = wl_pd_md(pd, pass == WL_PASS_WEIGHTS ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS), held = t->master;
+    wl_md held = t->master;
     int rc = held ? 0 : wl_md_as(&t->cpu, &held, kernel, WL_F32, e);
     if (rc) return rc;
     return pass == WL_PASS_WEIGHTS ? add_copy(t, kernel, held, seconds, e) : add_copy(t, held, kernel, seconds, e);
+}
+
+static wl_md weights_of(const_dnnl_primitive_desc_t pd, enum wl_pass pass)
+{
+    return wl_pd_md(pd, pass == WL_PASS_WEIGHTS ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS);
+}
+
+static int measure_line(struct trial *t, enum wl_pass pass, double *seconds, struct wl_err *e)
+{
+    wl_md weights;
+    int rc = wl_cpu_line_measure(&t->cpu, &t->v, pass, shares_gradient(t, pass), seconds, e);
+    if (!rc) rc = wl_cpu_line_weights(&t->cpu, &t->v, pass, &weights, e);
+    return rc ? rc : add_weights_copy(t, weights, pass, seconds, e);
+}
+
+static int measure_kernel(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, double *seconds,
+                          struct wl_err *e)
+{
+    dnnl_primitive_desc_t pd;
+    int rc = describe(t, algorithm, pass, &pd, e);
+    if (!rc) rc = wl_cpu_measure(&t->cpu, pd, seconds, e);
+    if (!rc) rc = add_value_copies(t, pd, pass, seconds, e);
+    return rc ? rc : add_weights_copy(t, weights_of(pd, pass), pass, seconds, e);
 }
 
 /* Seconds a sample. */
 static int measure(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, double *seconds,
                    struct wl_err *e)
 {
-    dnnl_primitive_desc_t pd;
-    int rc = describe(t, algorithm, pass, &pd, e);
-    if (!rc) rc = wl_cpu_measure(&t->cpu, pd, seconds, e);
-    if (!rc) rc = add_value_copies(t, pd, pass, seconds, e);
-    if (!rc) rc = add_weights_copy(t, pd, pass, seconds, e);
+    const bool line = algorithm == WL_CONV_WINOGRAD && is_line(t, pass);
+    int rc = line ? measure_line(t, pass, seconds, e) : measure_kernel(t, algorithm, pass, seconds, e);
     *seconds /= (double)t->v.n;
     return rc;
 }
@@ -162,8 +192,10 @@ static int hold_weights(struct trial *t, enum wl_pass asked, struct wl_err *e)
     const enum wl_pass pass = wl_cpu_conv_master(t->p);
     dnnl_primitive_desc_t pd;
     if (asked == pass) return 0;
+    if (answered(t, pass) == WL_CONV_WINOGRAD && is_line(t, pass))
+        return wl_cpu_line_weights(&t->cpu, &t->v, pass, &t->master, e);
     int rc = describe(t, answered(t, pass), pass, &pd, e);
-    if (!rc) t->master = wl_pd_md(pd, pass == WL_PASS_WEIGHTS ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS);
+    if (!rc) t->master = weights_of(pd, pass);
     return rc;
 }
 

@@ -34,6 +34,17 @@ int wl_cpu_reorder(struct wl_program *p, const struct wl_node *n, struct wl_buf 
 int wl_cpu_weights(struct wl_program *p, const struct wl_node *n, wl_md master, wl_md want, const struct wl_dims *dims,
                    struct wl_buf **out, struct wl_err *e);
 
+/* What a kernel writes in the layout `writes` into b: b itself, or a buffer of that layout; then its copy to b where
+ * that is another one. */
+struct wl_buf *wl_cpu_written(struct wl_program *p, struct wl_buf *b, wl_md writes);
+int wl_cpu_deliver(struct wl_program *p, const struct wl_node *n, struct wl_buf *written, struct wl_buf *to,
+                   struct wl_err *e);
+
+/* The pass of a convolution or matrix product that writes the gradients of its weights and of its bias, if it has one.
+ * choice: what chose the kernel, or NULL. */
+int wl_cpu_backward_weights(struct wl_program *p, const struct wl_node *n, const_dnnl_primitive_desc_t pd,
+                            const struct wl_choice *choice, struct wl_buf *x, struct wl_buf *dy, struct wl_err *e);
+
 /* Adds dx as the gradient of x, in x's layout. */
 int wl_cpu_gradient_add(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *x, struct wl_buf *dx,
                         struct wl_err *e);
@@ -53,6 +64,22 @@ enum wl_pass wl_cpu_conv_master(const struct wl_program *p);
 const struct wl_choice *wl_cpu_conv_choice(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass);
 enum wl_conv_algorithm wl_cpu_conv_algorithm(const struct wl_program *p, const struct wl_choice *choice);
 int wl_cpu_choose(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
+
+/* line_conv.c: Winograd's algorithm for 1 x r and r x 1 (line.h), where it serves a pass between these f32 values.
+ * `weights` is the layout in which the parameter is read, or its gradient written. The steps of a pass take values in
+ * theirs; *dy keeps the gradient's tiles from one pass to the next. Seconds of a pass, without those tiles where
+ * `has_dy`. */
+bool wl_cpu_line_serves(struct wl_cpu *c, const struct wl_window *v, const struct wl_layouts *values,
+                        enum wl_pass pass);
+int wl_cpu_line_weights(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, wl_md *out, struct wl_err *e);
+int wl_cpu_line_forward(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf *w,
+                        struct wl_buf *y, struct wl_err *e);
+int wl_cpu_line_backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf **dy,
+                                 struct wl_buf *dw, struct wl_err *e);
+int wl_cpu_line_backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf **dy, struct wl_buf *w,
+                              struct wl_buf *dx, struct wl_err *e);
+int wl_cpu_line_measure(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, bool has_dy, double *seconds,
+                        struct wl_err *e);
 
 /* Seconds that the primitive takes, on memory of its own: the fastest of a few runs. */
 int wl_cpu_measure(struct wl_cpu *c, const_dnnl_primitive_desc_t pd, double *seconds, struct wl_err *e);

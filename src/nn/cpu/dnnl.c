@@ -36,6 +36,18 @@ int wl_md_matrix(struct wl_cpu *c, wl_md *out, enum wl_dtype type, int64_t rows,
     return wl_md_tagged(c, out, type, &WL_DIMS(rows, columns), transposed ? dnnl_ba : dnnl_ab, e);
 }
 
+int wl_md_blocked(struct wl_cpu *c, wl_md *out, const struct wl_dims *dims, struct wl_err *e)
+{
+    return wl_md_tagged(c, out, WL_F32, dims, dnnl_nChw16c, e);
+}
+
+int wl_md_filters(struct wl_cpu *c, wl_md *out, const struct wl_dims *dims, bool by_data, struct wl_err *e)
+{
+    static const dnnl_format_tag_t tags[2][2] = { { dnnl_OIhw16i16o, dnnl_OIhw16o16i },
+                                                  { dnnl_gOIhw16i16o, dnnl_gOIhw16o16i } };
+    return wl_md_tagged(c, out, WL_F32, dims, tags[dims->n == 5][by_data], e);
+}
+
 bool wl_md_equal(wl_md a, wl_md b) { return dnnl_memory_desc_equal(a, b); }
 
 size_t wl_md_bytes(wl_md md) { return dnnl_memory_desc_get_size(md); }

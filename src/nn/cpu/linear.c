@@ -65,21 +65,10 @@ int wl_cpu_linear_forward(struct wl_program *p, const struct wl_node *n, struct 
 
 static int backward_weights(struct wl_program *p, const struct wl_node *n, const struct layouts *l, struct wl_err *e)
 {
-    struct wl_buf *dw = p->gradient[n->par[0]->id], *db = p->gradient[n->par[1]->id], *to = dw;
     dnnl_primitive_desc_t pd;
     int rc = wl_pd_linear(wl_cpu_of(p), &pd, WL_PASS_WEIGHTS, l->src, l->gradient, l->bias, l->dst,
                           p->kept[n->out->id].own, e);
-    if (rc) return rc;
-    wl_md weights = wl_pd_md(pd, DNNL_ARG_DIFF_WEIGHTS);
-    if (!wl_md_equal(weights, dw->layout)) to = wl_cpu_buf(p, weights, &dw->dims);
-    rc = wl_cpu_emit(p, n, "backward weights", WL_TRAIN, pd,
-                     (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, p->value[n->in[0]->id], false },
-                                             { DNNL_ARG_DIFF_DST, p->gradient[n->out->id], false },
-                                             { DNNL_ARG_DIFF_WEIGHTS, to, true },
-                                             { DNNL_ARG_DIFF_BIAS, db, true },
-                                             { 0 } },
-                     e);
-    return rc || to == dw ? rc : wl_cpu_reorder(p, n, to, dw, e);
+    return rc ? rc : wl_cpu_backward_weights(p, n, pd, NULL, p->value[n->in[0]->id], p->gradient[n->out->id], e);
 }
 
 static int backward_data(struct wl_program *p, const struct wl_node *n, const struct layouts *l, struct wl_err *e)
