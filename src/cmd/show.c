@@ -1,6 +1,7 @@
 /* wattlaw show: the runs of a store, their epochs, or one run in full (show_run.c). */
 #include "cmd/show.h"
 #include "cmd/rules.h"
+#include "cmd/words.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,7 +71,8 @@ static const char *note_of(const struct wl_run_row *r, struct wl_arena *a)
     const char *energy = isnan(r->energy_j) ? "" : wl_cmd_energy_note(r->estimated, r->simulated);
     const char *flag = r->flag ? wl_strf(a, "flagged: %s", r->flag) : "";
     struct wl_text note = WL_TEXT(a);
-    const char *const parts[] = { end, flag, *energy ? wl_strf(a, "energy %s", energy) : "" };
+    const char *caps = wl_words_caps_acted(r->power_cap_acted_pct, r->clock_acted_pct, r->mem_clock_acted_pct, a);
+    const char *const parts[] = { end, flag, caps, *energy ? wl_strf(a, "energy %s", energy) : "" };
     for (size_t i = 0; i < WL_COUNT(parts); i++)
         if (*parts[i]) wl_text_addf(&note, "%s%s", note.n ? "; " : "", parts[i]);
     return note.s;
@@ -83,7 +85,7 @@ static void add_head(struct wl_table *t, const struct setting_names *names)
         int digits;
     } measured[] = { { "epoch s", 4 }, { "run s", 4 },  { "energy J", 4 },
                      { "power W", 4 }, { "util %", 3 }, { "input %", 3 },
-                     { "clock MHz", 4 }, { "held %", 3 }, { "caps acted %", 3 } };
+                     { "clock MHz", 4 }, { "held %", 3 } };
     wl_table_column(t, "run", true);
     wl_table_column(t, "status", false);
     for (size_t i = 0; i < names->n; i++) wl_table_column(t, names->v[i], names->number[i]);
@@ -98,8 +100,8 @@ static void add_head(struct wl_table *t, const struct setting_names *names)
 static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct wl_cmd_settings *set,
                     const struct setting_names *names, struct wl_arena *a)
 {
-    const double measured[] = { r->epoch_time_s, r->time_s,   r->energy_j,           r->mean_power_w,    r->util_pct,
-                                r->input_pct,    r->achieved_clock_mhz, r->power_capped_pct, r->caps_acted_pct };
+    const double measured[] = { r->epoch_time_s, r->time_s,    r->energy_j,           r->mean_power_w,
+                                r->util_pct,     r->input_pct, r->achieved_clock_mhz, r->power_capped_pct };
     wl_table_cellf(t, "%lld", (long long)r->id);
     wl_table_cell(t, wl_run_status_names[r->status]);
     for (size_t i = 0; i < names->n; i++) wl_table_cell(t, value_of(set, names->v[i]));
@@ -117,7 +119,7 @@ static void print_common(struct wl_table *t)
 {
     enum { WIDTH = 110 };
     static const char *const kept[] = { "run",     "repeat", "epoch s", "run s", "energy J",
-                                        "power W", "util %", "input %", "clock MHz", "held %", "caps acted %", "value" };
+                                        "power W", "util %", "input %", "clock MHz", "held %", "value" };
     size_t at = 0;
     for (size_t c = 0; c < t->columns; c++) {
         const char *name = t->head[c].name;

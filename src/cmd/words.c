@@ -65,8 +65,18 @@ const char *wl_words_clocks(double sm_mhz, double mem_mhz, struct wl_arena *a)
     return wl_strf(a, "SM %.5g MHz%s on average", sm_mhz, memory);
 }
 
-const char *wl_words_caps_acted(double pct, struct wl_arena *a)
+const char *wl_words_caps_acted(double power_pct, double clock_pct, double mem_clock_pct, struct wl_arena *a)
 {
-    if (pct <= 0) return "never acted: no device came near what it was limited to";
-    return pct >= 100 ? "acted" : wl_strf(a, "acted on %.0f %% of what was limited", pct);
+    static const char *const names[] = { "power cap", "SM clock", "memory clock" };
+    const double pct[] = { power_pct, clock_pct, mem_clock_pct };
+    struct wl_text t = WL_TEXT(a);
+    for (size_t i = 0; i < WL_COUNT(pct); i++) {
+        const char *comma = t.n ? ", " : "";
+        if (isnan(pct[i])) continue;
+        if (pct[i] > 0 && pct[i] < 100)
+            wl_text_addf(&t, "%s%s acted on %.0f %% of the devices", comma, names[i], pct[i]);
+        else
+            wl_text_addf(&t, "%s%s %sacted", comma, names[i], pct[i] > 0 ? "" : "never ");
+    }
+    return t.s;
 }

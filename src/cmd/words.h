@@ -35,7 +35,8 @@ const char *wl_words_held(double power_pct, double thermal_pct, struct wl_arena 
 /* "SM 1005 MHz, memory 1215 MHz on average"; memory NAN: not known. */
 const char *wl_words_clocks(double sm_mhz, double mem_mhz, struct wl_arena *a);
 
-/* Share of the caps of a run that acted: "acted", "never acted", "acted on 50 % of the devices". */
-const char *wl_words_caps_acted(double pct, struct wl_arena *a);
+/* Share of the caps that acted, of power caps, SM clocks and memory clocks (NAN: none): "power cap never acted, memory clock
+ * acted"; "" where none is known. */
+const char *wl_words_caps_acted(double power_pct, double clock_pct, double mem_clock_pct, struct wl_arena *a);
 
 #endif

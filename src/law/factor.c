@@ -12,10 +12,23 @@ const char *wl_factor_verdict_name(enum wl_factor_verdict v)
     return names[v];
 }
 
-static bool is_cap(const char *factor)
+/* The factors that are caps, and the columns that tell whether they acted. */
+static const struct cap_factor {
+    const char *name, *acted;
+} cap_factors[] = {
+    { "power_cap_w", "power_cap_acted_pct" },
+    { "clock_mhz", "clock_acted_pct" },
+    { "mem_clock_mhz", "mem_clock_acted_pct" },
+};
+
+static const struct cap_factor *cap_factor(const char *name)
 {
-    return wl_streq(factor, "power_cap_w") || wl_streq(factor, "clock_mhz") || wl_streq(factor, "mem_clock_mhz");
+    for (size_t i = 0; i < WL_COUNT(cap_factors); i++)
+        if (wl_streq(cap_factors[i].name, name)) return &cap_factors[i];
+    return NULL;
 }
+
+static bool is_cap(const char *factor) { return cap_factor(factor) != NULL; }
 
 static void note(struct wl_factor_group *g, struct wl_arena *a, const char *fmt, ...) WL_PRINTF(3, 4);
 static void note(struct wl_factor_group *g, struct wl_arena *a, const char *fmt, ...)
@@ -74,10 +87,11 @@ static double mean_of(const struct wl_observations *obs, const struct wl_law_par
 
 static struct wl_factor_achieved achieved_by(const struct wl_observations *obs, const struct wl_law_part *part)
 {
+    const struct cap_factor *cap = cap_factor(part->key->column);
     return (struct wl_factor_achieved) { .clock_mhz = mean_of(obs, part, "achieved_clock_mhz"),
                                          .mem_clock_mhz = mean_of(obs, part, "achieved_mem_clock_mhz"),
                                          .power_capped_pct = mean_of(obs, part, "power_capped_pct"),
-                                         .caps_acted_pct = mean_of(obs, part, "caps_acted_pct") };
+                                         .caps_acted_pct = cap ? mean_of(obs, part, cap->acted) : NAN };
 }
 
 static void fit_level(struct wl_factor_level *level, const struct wl_law_part *part, const struct wl_observations *obs,

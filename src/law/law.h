@@ -301,7 +301,7 @@ struct wl_factor_options {
 struct wl_factor_achieved {
     double clock_mhz, mem_clock_mhz; /* achieved_clock_mhz, achieved_mem_clock_mhz */
     double power_capped_pct;         /* share of the time in which the power limit held clocks down */
-    double caps_acted_pct;           /* share of the caps that acted; 0: none ever did */
+    double caps_acted_pct;           /* of a factor that is a cap: share of these caps that acted; 0: none ever did */
 };
 
 /* One level. Rows where the factor is missing are the level "uncapped" of caps and clocks; of other factors

@@ -143,7 +143,7 @@ const struct wl_metric wl_metrics[] = {
       "SM or memory clock of the GPUs, mean over time and GPUs, beside the one that was asked for",
       "GPU sensors" },
     { "caps-acted", "caps that acted", "%",
-      "100 * caps that acted / caps of the run whose effect was seen, mean over runs: the power or clock came within 5 % of "
+      "100 * caps of one kind that acted / those of the run whose effect was seen, mean over runs: the power or clock came within 5 % of "
       "the cap, or the driver says that the power limit held the clock down; 0: none ever did",
       "GPU and CPU sensors, read-back of caps" },
     { "overhead", "own overhead", "%", "100 * CPU time of wattlaw during the run / wall time: of one core",

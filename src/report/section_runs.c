@@ -27,7 +27,9 @@ static const struct wl_column run_columns[] = {
     { .id = "thermal_capped", .label = "heat-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
     { .id = "achieved_clock_mhz", .label = "SM clock seen", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
     { .id = "achieved_mem_clock_mhz", .label = "memory clock seen", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
-    { .id = "caps_acted_pct", .label = "caps that acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
+    { .id = "power_cap_acted_pct", .label = "power cap acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
+    { .id = "clock_acted_pct", .label = "clock acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
+    { .id = "mem_clock_acted_pct", .label = "memory clock acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
     { .id = "metric", .label = "last metric", .text = true },
     { .id = "metric_value", .label = "its value", .metric = "quality", .digits = 3 },
     { .id = "reason", .label = "why not used", .text = true },
@@ -67,7 +69,9 @@ static void add_row(struct wl_table_data *t, const struct wl_run_row *run)
     wl_table_data_real(t, run->thermal_capped_pct);
     wl_table_data_real(t, run->achieved_clock_mhz);
     wl_table_data_real(t, run->achieved_mem_clock_mhz);
-    wl_table_data_real(t, run->caps_acted_pct);
+    wl_table_data_real(t, run->power_cap_acted_pct);
+    wl_table_data_real(t, run->clock_acted_pct);
+    wl_table_data_real(t, run->mem_clock_acted_pct);
     wl_table_data_text(t, run->metric);
     wl_table_data_real(t, run->metric_value);
     wl_table_data_text(t, wl_run_reason(run, t->arena));

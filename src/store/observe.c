@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { CANONICAL = 18, FURTHER = 11 };
+enum { CANONICAL = 18, FURTHER = 13 };
 
 struct observed {
     union {
@@ -52,7 +52,9 @@ static const struct field observed_map[] = {
     REAL(25, "x.achieved_clock_mhz"),
     REAL(26, "x.achieved_mem_clock_mhz"),
     REAL(27, "x.power_capped_pct"),
-    REAL(28, "w.caps_acted_pct"),
+    REAL(28, "w.power_cap_acted_pct"),
+    REAL(29, "w.clock_acted_pct"),
+    REAL(30, "w.mem_clock_acted_pct"),
     { "o.run", F_INT, offsetof(struct observed, run) },
     { NULL },
 };
@@ -63,7 +65,8 @@ static const struct {
     { "accumulation", true },      { "threads", true },        { "repeat", false },
     { "energy_lo_j", false },      { "energy_hi_j", false },   { "idle_j", false },
     { "mem_clock_mhz", true },     { "achieved_clock_mhz", false }, { "achieved_mem_clock_mhz", false },
-    { "power_capped_pct", false }, { "caps_acted_pct", false },
+    { "power_capped_pct", false }, { "power_cap_acted_pct", false }, { "clock_acted_pct", false },
+    { "mem_clock_acted_pct", false },
 };
 
 static void fill(const struct wl_obs_column *c, size_t at, const struct observed *v, size_t n)

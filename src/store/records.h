@@ -75,7 +75,8 @@ struct wl_run_row {
     double power_capped_pct;         /* share of time in which the power limit, */
     double thermal_capped_pct;       /* and the temperature, held the GPU clocks down; mean over GPUs */
     double achieved_clock_mhz, achieved_mem_clock_mhz; /* that the GPUs ran at; mean over time and GPUs */
-    double caps_acted_pct; /* share of its caps that acted; NAN: none was asked for, or it was not seen */
+    double power_cap_acted_pct, clock_acted_pct, mem_clock_acted_pct; /* share of its caps that acted, 0: none ever did; NAN:
+                                                                       * none was asked for, or it was not seen */
     const char *metric;    /* the main metric and its last value */
     double metric_value;
 };

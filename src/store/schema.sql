@@ -304,7 +304,9 @@ CREATE TABLE total(
   idle_j          REAL,
   achieved_clock_mhz REAL,                -- SM clock that the GPUs ran at, mean over time and GPUs
   achieved_mem_clock_mhz REAL,            -- and their memory clock
-  caps_acted_pct  REAL,                   -- of a run: share of its caps that acted (view capped); NULL: none, or not seen
+  power_cap_acted_pct REAL,               -- of a run: share of its power caps that acted (view capped); NULL: none, or not seen
+  clock_acted_pct REAL,                   -- the same of locked SM clocks
+  mem_clock_acted_pct REAL,               -- and of locked memory clocks
   PRIMARY KEY(run, epoch)
 ) STRICT, WITHOUT ROWID;
 

@@ -80,7 +80,12 @@ SELECT x.run, x.epoch,
         WHERE c.run = x.run AND c.quantity = 'sm_clock_mhz') AS achieved_clock_mhz,
        (SELECT avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND ifnull(u.epoch, 0) = x.epoch
         WHERE c.run = x.run AND c.quantity = 'mem_clock_mhz') AS achieved_mem_clock_mhz,
-       CASE WHEN x.epoch = 0 THEN (SELECT 100 * avg(acted) FROM capped p WHERE p.run = x.run) END AS caps_acted_pct
+       CASE WHEN x.epoch = 0 THEN (SELECT 100 * avg(acted) FROM capped p WHERE p.run = x.run AND p.kind = 'power_cap_w') END
+         AS power_cap_acted_pct,
+       CASE WHEN x.epoch = 0 THEN (SELECT 100 * avg(acted) FROM capped p WHERE p.run = x.run AND p.kind = 'clock_mhz') END
+         AS clock_acted_pct,
+       CASE WHEN x.epoch = 0 THEN (SELECT 100 * avg(acted) FROM capped p WHERE p.run = x.run AND p.kind = 'mem_clock_mhz') END
+         AS mem_clock_acted_pct
 FROM (SELECT id AS run, 0 AS epoch FROM run UNION ALL SELECT run, epoch FROM epoch) x
 LEFT JOIN metric m ON m.id =
   CASE WHEN x.epoch THEN (SELECT id FROM ranked_metric k WHERE k.run = x.run AND k.epoch = x.epoch

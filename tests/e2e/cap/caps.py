@@ -178,13 +178,13 @@ with rig() as m:
     expect(rows(store, "SELECT requested, found, enforced, at_end, round(achieved_max), acted FROM capped "
                        "WHERE device LIKE '%a0000000%' ORDER BY run") == [(250, 400, 250, 250, 250, 1),
                                                                           (350, 400, 350, 350, 300, 0)], "in the store")
-    expect(rows(store, "SELECT caps_acted_pct FROM total ORDER BY run") == [(100,), (0,)], "and of the run")
+    expect(rows(store, "SELECT power_cap_acted_pct FROM total ORDER BY run") == [(100,), (0,)], "and of the run")
     r = m.run(wattlaw, "show", store, "--run", "2")
     expect("never acted" in r.stdout and r.stdout.count("never") == 3, "told by show", r)
     caps = json.loads(m.run(wattlaw, "show", store, "--run", "1", "--json").stdout)["caps"]
     expect([(c["kind"], c["acted"]) for c in caps] == [("power_cap_w", True)] * 2, f"as JSON: {caps}")
     r = m.run(wattlaw, "export", "observations", store)
-    expect("caps_acted_pct" in r.stdout.splitlines()[0], "exported", r)
+    expect("power_cap_acted_pct" in r.stdout.splitlines()[0], "exported", r)
 
 # Two campaigns that cap the same devices: the second one is refused as a whole, and none of its runs counts as failed.
 with rig() as m:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from fleet import Fleet, expect
+from fleet import Fleet, expect, wattlaw
 from rig import kill, wait_until
 
 SKIP = 77
@@ -86,16 +86,15 @@ PartitionName=main Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
         self.run("slurmctld", "-D", "-c")
         for node in ("n1", "n2"):
             self.run("slurmd", "-D", "-N", node)
-        idle = wait_until(lambda: self.sinfo() == "2", 30)
+        idle = wait_until(lambda: self.ask("sinfo", "-h", "-t", "idle", "-o", "%D") == "2", 30)
         if not idle:
             why = self.tail("daemons.log") + self.tail("ctld.log")
             self.__exit__()
             skip(f"Slurm does not start here: {why}")
         return self
 
-    def sinfo(self):
-        r = subprocess.run(["sinfo", "-h", "-t", "idle", "-o", "%D"], env=self.env, text=True, capture_output=True, check=False)
-        return r.stdout.strip()
+    def ask(self, *command):
+        return subprocess.run(command, env=self.env, text=True, capture_output=True, check=False).stdout.strip()
 
     def tail(self, name):
         with contextlib.suppress(OSError), open(self.path(name), encoding="utf-8", errors="replace") as f:
@@ -104,6 +103,7 @@ PartitionName=main Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
 
     def __exit__(self, *_):
         subprocess.run(["scancel", "--full", "--user=root"], env=self.env, capture_output=True, check=False)
+        wait_until(lambda: not self.ask("squeue", "-h"), 20)  # steps outlive their slurmd
         for p in reversed(self.started):
             p.terminate()
         for p in self.started:
@@ -155,14 +155,18 @@ def a_node_that_refuses_under_srun(slurm):
 
 
 def an_srun_that_is_killed(slurm):
-    """Its step goes on; the nodes find that the sweep has gone, or Slurm ends the step."""
+    """Slurm ends its step with SIGKILL for every process of it, guards too: the journals are what remains."""
     with Fleet() as f:
         sweep = f.start(prepare(f, slurm, "sleep 600"))
         expect(wait_until(lambda: f.caps_stand(250), 20), "set")
         kill(f.launcher(sweep.pid), signal.SIGKILL)
         out, err = sweep.communicate(timeout=120)
         expect(sweep.returncode == 1 and "signal 9" in out, f"the run has failed: {out}{err}")
-        expect(wait_until(f.all_back, 200), f"put back: {[n.get() for n in f.nodes]}")
+        expect(wait_until(lambda: f.all_back() or not f.leaders(), 200), f"the nodes go on: {f.leaders()}")
+        for i, n in enumerate(f.nodes):
+            r = n.run(wattlaw, "restore", env={"WATTLAW_HOST": f"n{i + 1}"})
+            expect(r.returncode == 0, "what an epilog does", r)
+        expect(f.all_back(), f"put back: {[n.get() for n in f.nodes]}")
 
 
 def main():
