@@ -1,7 +1,12 @@
 #include "cmd/workload.h"
 
-const struct wl_workload *const wl_workloads[] = { &wl_workload_resnet50, &wl_workload_vgg16, &wl_workload_inception3,
-                                                   &wl_workload_bert, NULL };
+const struct wl_workload *const wl_workloads[] = { &wl_workload_resnet50,
+                                                   &wl_workload_vgg16,
+                                                   &wl_workload_inception3,
+                                                   &wl_workload_schnet,
+                                                   &wl_workload_dimenet,
+                                                   &wl_workload_bert,
+                                                   NULL };
 
 static struct wl_fact *add(struct wl_job *j, const char *name)
 {

@@ -5,6 +5,7 @@
 
 #include "data/feed.h"
 #include "data/images.h"
+#include "data/qm9.h"
 #include "data/text.h"
 
 #endif

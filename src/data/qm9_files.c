@@ -1,0 +1,105 @@
+/* Where .xyz files lie: in a folder, or in a tar archive (POSIX ustar, and what GNU tar and Python write of plain files
+ * with short names; others among its entries are passed over). */
+#include "data/qm9_xyz.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef int each_fn(void *own, const char *name, const char *text, size_t n, struct wl_err *e);
+
+static bool is_xyz(const char *name)
+{
+    const size_t n = strlen(name);
+    return n > 4 && wl_streq(name + n - 4, ".xyz");
+}
+
+enum { MOST_BYTES = 1 << 20 }; /* of one molecule's file */
+
+static int each_in_folder(const char *dir, each_fn *each, void *own, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_strs names = { 0 };
+    int rc = wl_dir_list(dir, &names, a, e);
+    for (size_t i = 0; i < names.n && !rc; i++) {
+        struct wl_arena *scratch = wl_arena_new(a);
+        char *text;
+        size_t n;
+        if (is_xyz(names.v[i])) {
+            const char *path = wl_path_join(scratch, dir, names.v[i]);
+            rc = wl_file_read(path, MOST_BYTES, &text, &n, scratch, e);
+            if (!rc) rc = each(own, path, text, n, e);
+        }
+        wl_arena_free(scratch);
+    }
+    return rc;
+}
+
+/* ---- tar --------------------------------------------------------------------------------------------------------- */
+
+enum { TAR_BLOCK = 512, NAME_BYTES = 100, SIZE_AT = 124, SIZE_BYTES = 12, SUM_AT = 148, SUM_BYTES = 8, TYPE_AT = 156 };
+
+/* An octal number, which ends with a NUL or a blank. */
+static uint64_t octal(const char *p, int n)
+{
+    uint64_t x = 0;
+    int i = 0;
+    while (i < n && p[i] == ' ') i++;
+    for (; i < n && p[i] >= '0' && p[i] <= '7'; i++) x = x << 3 | (uint64_t)(p[i] - '0');
+    return x;
+}
+
+/* The sum of the header's bytes, its own taken as blanks. */
+static bool sum_fits(const char *p)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < TAR_BLOCK; i++)
+        sum += i >= SUM_AT && i < SUM_AT + SUM_BYTES ? ' ' : (uint64_t)(unsigned char)p[i];
+    return sum == octal(p + SUM_AT, SUM_BYTES);
+}
+
+static int each_in_tar(const char *path, const char *p, size_t bytes, each_fn *each, void *own, struct wl_err *e)
+{
+    for (size_t at = 0; at + TAR_BLOCK <= bytes && p[at];) {
+        const char *head = p + at;
+        if (!sum_fits(head))
+            return wl_fail(e, WL_EINVAL, "%s: no tar header at byte %zu%s", path, at,
+                           at ? "" : "; a compressed archive has to be unpacked first");
+        const uint64_t n = octal(head + SIZE_AT, SIZE_BYTES);
+        at += TAR_BLOCK;
+        if (n > bytes - at)
+            return wl_fail(e, WL_EINVAL, "%s: is cut off at byte %zu of %llu", path, bytes,
+                           (unsigned long long)(at + n));
+        char name[NAME_BYTES + 1] = { 0 };
+        memcpy(name, head, NAME_BYTES);
+        const bool plain = head[TYPE_AT] == '0' || head[TYPE_AT] == 0;
+        int rc = plain && is_xyz(name) ? each(own, name, p + at, (size_t)n, e) : 0;
+        if (rc) return wl_prefix(e, "%s", path);
+        at += (size_t)((n + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK);
+    }
+    return 0;
+}
+
+static int map_tar(const char *path, each_fn *each, void *own, struct wl_err *e)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return wl_fail_errno(e, "%s", path);
+    int rc = fstat(fd, &st) ? wl_fail_errno(e, "%s", path) : 0;
+    if (!rc && st.st_size < TAR_BLOCK)
+        rc = wl_fail(e, WL_EINVAL, "%s: %lld bytes are no tar archive", path, (long long)st.st_size);
+    void *p = rc ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (rc) return rc;
+    if (p == MAP_FAILED) return wl_fail_errno(e, "mapping %s", path);
+    rc = each_in_tar(path, p, (size_t)st.st_size, each, own, e);
+    munmap(p, (size_t)st.st_size);
+    return rc;
+}
+
+int wl_qm9_each(const char *from, each_fn *each, void *own, struct wl_arena *a, struct wl_err *e)
+{
+    return wl_is_dir(from) ? each_in_folder(from, each, own, a, e) : map_tar(from, each, own, e);
+}

@@ -1,0 +1,26 @@
+/* One molecule in QM9's form of .xyz. */
+#ifndef WL_DATA_QM9_XYZ_H
+#define WL_DATA_QM9_XYZ_H
+
+#include "data/qm9.h"
+
+struct wl_qm9_record {
+    uint32_t id;
+    double property[WL_QM9_PROPERTIES];
+    struct wl_synth_molecule molecule;
+};
+
+/* Parses text [n], which need not end with a NUL. WL_EINVAL: "NAME:LINE: what was expected". */
+int wl_qm9_parse(const char *text, size_t n, const char *name, struct wl_qm9_record *out,
+                 struct wl_err *e) WL_MUST_CHECK;
+
+/* "C" for 6; NULL: none of QM9's five elements. And back: 0 for another word. */
+const char *wl_qm9_symbol(int number);
+
+/* Calls `each` for every .xyz file of a folder, in the order of names, or of a tar archive, in its order, until one
+ * call fails. */
+int wl_qm9_each(const char *from,
+                int (*each)(void *own, const char *name, const char *text, size_t n, struct wl_err *e), void *own,
+                struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+#endif

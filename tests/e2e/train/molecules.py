@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Networks of molecules end to end: molecules.py PROGRAM CASE. Exit 0: passed, 1: failed."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TRAIN = os.path.abspath(sys.argv[1])
+WORK = tempfile.mkdtemp(prefix="wl-molecules-")
+
+
+def run(*args):
+    return subprocess.run([TRAIN, *map(str, args)], capture_output=True, text=True, timeout=120, cwd=WORK,
+                          env={**os.environ, "OMP_WAIT_POLICY": "passive"})
+
+
+def done(*args):
+    """The JSON that a command printed."""
+    p = run(*args, "--json")
+    assert p.returncode == 0, f"status {p.returncode}: {p.stderr}"
+    return json.loads(p.stdout)
+
+
+def refused(status, words, *args):
+    p = run(*args)
+    assert p.returncode == status and words in p.stderr, f"status {p.returncode}: {p.stderr}\nexpected {words}"
+
+
+def train(model, *args):
+    return done(model, "--size", "tiny", "--data", "set", "--quiet", "--threads", 1, *args)
+
+
+def learns():
+    """The energies spread by 1.3 eV beyond what the elements say; after some epochs the networks know most of it."""
+    made = done("data", "qm9", "--synthetic", "set", "--molecules", 1000)
+    assert made["molecules"] == 1000 and made["excluded"] == 0, made
+    for model, epochs, most in (("schnet", 20, 450), ("dimenet", 6, 650)):
+        found = train(model, "--epochs", epochs)["epochs"]
+        maes = [epoch["val_mae"] for epoch in found]
+        assert maes[-1] < most and maes[-1] < 0.5 * maes[0], (model, maes)
+
+
+def workers():
+    """Two workers train what one does that accumulates their shares."""
+    done("data", "qm9", "--synthetic", "set", "--molecules", 300)
+    for model in "schnet", "dimenet":
+        two = train(model, "--epochs", 2, "--workers", 2)["epochs"]
+        one = train(model, "--epochs", 2, "--accumulation", 2)["epochs"]
+        for a, b in zip(one, two):
+            assert abs(a["train_loss"] / b["train_loss"] - 1) < 1e-3, (model, a, b)
+            assert abs(a["val_mae"] / b["val_mae"] - 1) < 1e-3, (model, a, b)
+
+
+def properties():
+    """Each property has its unit, and a name that is none is refused."""
+    done("data", "qm9", "--synthetic", "set", "--molecules", 100)
+    for name in "mu", "gap", "Cv":
+        assert train("schnet", "--epochs", 1, "--property", name)["epochs"], name
+    refused(2, "did you mean 'U0'", "schnet", "--size", "tiny", "--data", "set", "--property", "u0")
+
+
+def messages():
+    done("data", "qm9", "--synthetic", "set", "--molecules", 20)
+    refused(1, "is no file of molecules", "schnet", "--data", "set/dsgdb9nsd_000001.xyz", "--size", "tiny")
+    refused(1, "qm9.molecules", "schnet", "--data", ".", "--size", "tiny")
+    refused(2, "either --from or --synthetic", "data", "qm9")
+    path = os.path.join(WORK, "set", "dsgdb9nsd_000007.xyz")
+    with open(path) as f:
+        lines = f.readlines()
+    with open(path, "w") as f:
+        f.writelines(lines[:-4])
+    refused(1, "dsgdb9nsd_000007.xyz:", "data", "qm9", "--from", "set")
+    explained = run("dimenet", "--explain")
+    assert explained.returncode == 0 and "triplet_conv" in explained.stdout, explained.stderr
+
+
+CASES = {f.__name__: f for f in (learns, workers, properties, messages)}
+
+if __name__ == "__main__":
+    try:
+        CASES[sys.argv[2]]()
+    except AssertionError as error:
+        sys.exit(f"{sys.argv[2]}: {error}")
+    finally:
+        shutil.rmtree(WORK)
