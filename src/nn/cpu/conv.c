@@ -169,13 +169,8 @@ static int read_gradient(struct wl_program *p, const struct wl_node *n, const st
     return wl_cpu_in_layout(p, n, p->gradient[n->out->id], want, dy, e);
 }
 
-/* The gradient of the result as passes read it. */
-struct gradient {
-    struct wl_buf *read, *tiles; /* NULL: not yet */
-};
-
 static int line_backward_weights(struct wl_program *p, const struct wl_node *n, const struct pass *s, struct wl_buf *x,
-                                 struct gradient *d, struct wl_err *e)
+                                 struct wl_err *e)
 {
     struct wl_buf *dw = p->gradient[n->par[0]->id], *to;
     wl_md weights;
@@ -183,20 +178,20 @@ static int line_backward_weights(struct wl_program *p, const struct wl_node *n, 
     if (rc) return rc;
     const size_t first = p->n_steps;
     to = wl_cpu_written(p, dw, weights);
-    rc = wl_cpu_line_backward_weights(p, n, x, &d->tiles, to, e);
+    rc = wl_cpu_line_backward_weights(p, n, x, to, e);
     if (!rc) chosen(p, first, s->choice);
     return rc ? rc : wl_cpu_deliver(p, n, to, dw, e);
 }
 
-static int backward_weights(struct wl_program *p, const struct wl_node *n, struct gradient *d, struct wl_err *e)
+static int backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf **dy, struct wl_err *e)
 {
     struct pass s = { .kernel.pass = WL_PASS_WEIGHTS };
     struct wl_buf *x;
     int rc = backward_pass(p, n, &s, e);
     if (!rc) rc = wl_cpu_in_layout(p, n, p->kept[n->out->id].buf[0], wl_pd_md(s.pd, DNNL_ARG_SRC), &x, e);
-    if (!rc && s.line) return line_backward_weights(p, n, &s, x, d, e);
-    if (!rc) rc = read_gradient(p, n, &s, &d->read, e);
-    return rc ? rc : wl_cpu_backward_weights(p, n, s.pd, s.choice, x, d->read, e);
+    if (!rc && s.line) return line_backward_weights(p, n, &s, x, e);
+    if (!rc) rc = read_gradient(p, n, &s, dy, e);
+    return rc ? rc : wl_cpu_backward_weights(p, n, s.pd, s.choice, x, *dy, e);
 }
 
 /* The weights as the forward pass read them, or, where that was in another type, the parameter. */
@@ -206,21 +201,21 @@ static struct wl_buf *weights_of_type(const struct wl_program *p, const struct w
     return read->dtype == type ? read : p->value[n->par[0]->id];
 }
 
-static int backward_data(struct wl_program *p, const struct wl_node *n, struct gradient *d, struct wl_err *e)
+static int backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf **dy, struct wl_err *e)
 {
     struct pass s = { .kernel.pass = WL_PASS_DATA };
     struct wl_buf *w, *dx;
     wl_md weights;
     int rc = backward_pass(p, n, &s, e);
-    if (!rc && !s.line) rc = read_gradient(p, n, &s, &d->read, e);
+    if (!rc && !s.line) rc = read_gradient(p, n, &s, dy, e);
     if (!rc) rc = weights_layout(p, n, &s, &weights, e);
     if (!rc) rc = wl_cpu_in_layout(p, n, weights_of_type(p, n, wl_md_type(weights)), weights, &w, e);
     if (rc) return rc;
     const size_t first = p->n_steps;
     dx = wl_cpu_buf(p, wl_pd_md(s.pd, DNNL_ARG_DIFF_SRC), &n->in[0]->dims);
-    rc = s.line ? wl_cpu_line_backward_data(p, n, &d->tiles, w, dx, e)
+    rc = s.line ? wl_cpu_line_backward_data(p, n, w, dx, e)
                 : emit(p, n, "backward data", WL_TRAIN, &s,
-                       (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, d->read, false },
+                       (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, *dy, false },
                                                { DNNL_ARG_WEIGHTS, w, false },
                                                { DNNL_ARG_DIFF_SRC, dx, true },
                                                { 0 } },
@@ -232,9 +227,9 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, struct g
 
 int wl_cpu_conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    struct gradient d = { 0 };
-    int rc = backward_weights(p, n, &d, e);
-    if (!rc && n->in[0]->gradient) rc = backward_data(p, n, &d, e);
+    struct wl_buf *dy = NULL;
+    int rc = backward_weights(p, n, &dy, e);
+    if (!rc && n->in[0]->gradient) rc = backward_data(p, n, &dy, e);
     if (!rc) wl_gradient_done(p, n->out);
     return rc;
 }

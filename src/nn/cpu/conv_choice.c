@@ -161,7 +161,7 @@ static wl_md weights_of(const_dnnl_primitive_desc_t pd, enum wl_pass pass)
 static int measure_line(struct trial *t, enum wl_pass pass, double *seconds, struct wl_err *e)
 {
     wl_md weights;
-    int rc = wl_cpu_line_measure(&t->cpu, &t->v, pass, shares_gradient(t, pass), seconds, e);
+    int rc = wl_cpu_line_measure(&t->cpu, &t->v, pass, seconds, e);
     if (!rc) rc = wl_cpu_line_weights(&t->cpu, &t->v, pass, &weights, e);
     return rc ? rc : add_weights_copy(t, weights, pass, seconds, e);
 }

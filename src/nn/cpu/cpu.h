@@ -67,18 +67,17 @@ int wl_cpu_choose(struct wl_program *p, struct wl_choices *choices, struct wl_er
 
 /* line_conv.c: Winograd's algorithm for 1 x r and r x 1 (line.h), where it serves a pass between these f32 values.
  * `weights` is the layout in which the parameter is read, or its gradient written. The steps of a pass take values in
- * theirs; *dy keeps the gradient's tiles from one pass to the next. Seconds of a pass, without those tiles where
- * `has_dy`. */
+ * theirs. Seconds of a pass. */
 bool wl_cpu_line_serves(struct wl_cpu *c, const struct wl_window *v, const struct wl_layouts *values,
                         enum wl_pass pass);
 int wl_cpu_line_weights(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, wl_md *out, struct wl_err *e);
 int wl_cpu_line_forward(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf *w,
                         struct wl_buf *y, struct wl_err *e);
-int wl_cpu_line_backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf **dy,
-                                 struct wl_buf *dw, struct wl_err *e);
-int wl_cpu_line_backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf **dy, struct wl_buf *w,
-                              struct wl_buf *dx, struct wl_err *e);
-int wl_cpu_line_measure(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, bool has_dy, double *seconds,
+int wl_cpu_line_backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf *dw,
+                                 struct wl_err *e);
+int wl_cpu_line_backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, struct wl_buf *dx,
+                              struct wl_err *e);
+int wl_cpu_line_measure(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, double *seconds,
                         struct wl_err *e);
 
 /* Seconds that the primitive takes, on memory of its own: the fastest of a few runs. */

@@ -1,14 +1,15 @@
 /* Convolutions along a line as steps: values to tiles, filters to points, all points' products as one grouped 1x1
- * convolution of oneDNN's, and back. Tiles and points live as long as a pass. */
+ * convolution of oneDNN's, and back. Tiles and points live as long as a pass. The passes that make values take a few
+ * images at a time, whose tiles stay in the cache; that by weights sums over all of them at once. */
 #include "nn/cpu/cpu.h"
 #include "nn/cpu/line.h"
 
 typedef void moved(const struct wl_line *l, int64_t n, const float *from, float *to);
 
-/* A step that reads use 0 and writes use 1; n: channels, or blocks of filters. */
+/* A step that reads use 0 and writes use 1, from these elements on; n: channels, or blocks of filters. */
 struct own {
     struct wl_line line;
-    int64_t n;
+    int64_t n, from, to;
     moved *move;
 };
 
@@ -16,7 +17,9 @@ static int run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e
 {
     (void)e;
     const struct own *o = s->own;
-    o->move(&o->line, o->n, wl_use_at(s, r, 0), wl_use_at(s, r, 1));
+    const float *from = wl_use_at(s, r, 0);
+    float *to = wl_use_at(s, r, 1);
+    o->move(&o->line, o->n, from + o->from, to + o->to);
     return 0;
 }
 
@@ -30,6 +33,29 @@ static void emit(struct wl_program *p, const struct wl_node *n, const char *what
     s->implementation = "winograd";
     wl_reads(p, s, from);
     wl_writes(p, s, to);
+}
+
+/* Images whose tiles of x and y take at most so many bytes. */
+enum { CACHED = 8 << 20 };
+
+static int64_t images_at_once(const struct wl_window *v, enum wl_pass pass)
+{
+    const struct wl_window one = { .n = 1,
+                                   .c = v->c,
+                                   .h = v->h,
+                                   .w = v->w,
+                                   .k = v->k,
+                                   .r = v->r,
+                                   .s = v->s,
+                                   .stride = { 1, 1 },
+                                   .pad = { v->pad[0], v->pad[1] } };
+    struct wl_line l;
+    WL_CHECK(wl_line_init(&l, &one));
+    const struct wl_dims x = wl_line_tiles(&l, v->c), y = wl_line_tiles(&l, v->k);
+    const int64_t bytes = (wl_dims_count(&x) + wl_dims_count(&y)) * (int64_t)sizeof(float);
+    int64_t n = v->n;
+    while (pass != WL_PASS_WEIGHTS && n > 1 && (n * bytes > CACHED || v->n % n)) n--;
+    return n;
 }
 
 /* ---- the products ---- */
@@ -78,7 +104,7 @@ bool wl_cpu_line_serves(struct wl_cpu *c, const struct wl_window *v, const struc
 
 /* ---- lowering ---- */
 
-/* A pass on its way into the program. */
+/* A pass on its way into the program: its window is that of the images that are taken at once. */
 struct pass {
     struct wl_program *p;
     const struct wl_node *n;
@@ -86,101 +112,110 @@ struct pass {
     struct wl_line line;
     struct products products;
     unsigned when;
+    struct wl_buf *x, *y, *points; /* x's and y's tiles, or their gradients'; the filters' points */
 };
+
+static struct wl_buf *tiles(const struct pass *s, int64_t channels, wl_md layout)
+{
+    const struct wl_dims d = wl_line_tiles(&s->line, channels);
+    return wl_cpu_buf(s->p, layout, &d);
+}
 
 static int open_pass(struct pass *s, struct wl_program *p, const struct wl_node *n, enum wl_pass pass, unsigned when,
                      struct wl_err *e)
 {
     *s = (struct pass) { .p = p, .n = n, .v = wl_conv_window(n), .when = when };
+    s->v.n = images_at_once(&s->v, pass);
     WL_CHECK(wl_line_init(&s->line, &s->v));
-    return products(wl_cpu_of(p), &s->line, &s->v, pass, &s->products, e);
+    int rc = products(wl_cpu_of(p), &s->line, &s->v, pass, &s->products, e);
+    if (rc) return rc;
+    s->x = tiles(s, s->v.c, s->products.l.src);
+    s->y = tiles(s, s->v.k, s->products.l.dst);
+    s->points = wl_cpu_buf(p, s->products.l.weights, &s->products.filters);
+    return 0;
 }
 
-static struct wl_buf *tiles(const struct pass *s, int64_t channels)
+static void move_filters(const struct pass *s, moved *how, struct wl_buf *from, struct wl_buf *to)
 {
-    const struct wl_dims d = wl_line_tiles(&s->line, channels);
-    return wl_cpu_buf(s->p, channels == s->v.c ? s->products.l.src : s->products.l.dst, &d);
+    const int64_t blocks = s->v.k / WL_LINE_LANES * (s->v.c / WL_LINE_LANES);
+    emit(s->p, s->n, "tiles", s->when, &(struct own) { .line = s->line, .n = blocks, .move = how }, from, to);
 }
 
-static struct wl_buf *points(const struct pass *s)
+/* Images from `first` on of a value of c channels. */
+static int64_t elements(const struct pass *s, int64_t c, int64_t first) { return first * c * s->v.h * s->v.w; }
+
+static void to_tiles(const struct pass *s, moved *how, int64_t c, struct wl_buf *value, int64_t first,
+                     struct wl_buf *to)
 {
-    return wl_cpu_buf(s->p, s->products.l.weights, &s->products.filters);
+    const struct own own = { .line = s->line, .n = c, .from = elements(s, c, first), .move = how };
+    emit(s->p, s->n, "tiles", s->when, &own, value, to);
 }
 
-static void move(const struct pass *s, moved *how, int64_t n, struct wl_buf *from, struct wl_buf *to)
+static void from_tiles(const struct pass *s, moved *how, int64_t c, struct wl_buf *from, struct wl_buf *value,
+                       int64_t first)
 {
-    emit(s->p, s->n, "tiles", s->when, &(struct own) { s->line, n, how }, from, to);
+    const struct own own = { .line = s->line, .n = c, .to = elements(s, c, first), .move = how };
+    emit(s->p, s->n, "tiles", s->when, &own, from, value);
 }
-
-static int64_t filter_blocks(const struct pass *s) { return s->v.k / WL_LINE_LANES * (s->v.c / WL_LINE_LANES); }
 
 int wl_cpu_line_forward(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf *w,
                         struct wl_buf *y, struct wl_err *e)
 {
     struct pass s;
     int rc = open_pass(&s, p, n, WL_PASS_FORWARD, WL_TRAIN | WL_EVAL, e);
-    if (rc) return rc;
-    struct wl_buf *of_x = tiles(&s, s.v.c), *of_w = points(&s), *of_y = tiles(&s, s.v.k);
-    move(&s, wl_line_filter, filter_blocks(&s), w, of_w);
-    move(&s, wl_line_into, s.v.c, x, of_x);
-    rc = wl_cpu_emit(p, n, "forward", s.when, s.products.pd,
-                     (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, of_x, false },
-                                             { DNNL_ARG_WEIGHTS, of_w, false },
-                                             { DNNL_ARG_DST, of_y, true },
-                                             { 0 } },
-                     e);
-    if (!rc) move(&s, wl_line_from, s.v.k, of_y, y);
+    if (!rc) move_filters(&s, wl_line_filter, w, s.points);
+    for (int64_t first = 0; first < x->dims.d[0] && !rc; first += s.v.n) {
+        to_tiles(&s, wl_line_into, s.v.c, x, first, s.x);
+        rc = wl_cpu_emit(p, n, "forward", s.when, s.products.pd,
+                         (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, s.x, false },
+                                                 { DNNL_ARG_WEIGHTS, s.points, false },
+                                                 { DNNL_ARG_DST, s.y, true },
+                                                 { 0 } },
+                         e);
+        if (!rc) from_tiles(&s, wl_line_from, s.v.k, s.y, y, first);
+    }
     return rc;
 }
 
-/* The gradient of the result as tiles; those made for the pass before serve again. */
-static struct wl_buf *gradient_tiles(const struct pass *s, struct wl_buf **made)
-{
-    if (*made) return *made;
-    *made = tiles(s, s->v.k);
-    move(s, wl_line_from_back, s->v.k, s->p->gradient[s->n->out->id], *made);
-    return *made;
-}
-
-int wl_cpu_line_backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf **dy,
-                                 struct wl_buf *dw, struct wl_err *e)
+int wl_cpu_line_backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf *dw,
+                                 struct wl_err *e)
 {
     struct pass s;
     int rc = open_pass(&s, p, n, WL_PASS_WEIGHTS, WL_TRAIN, e);
     if (rc) return rc;
-    struct wl_buf *of_x = tiles(&s, s.v.c), *of_dw = points(&s), *of_dy = gradient_tiles(&s, dy);
-    move(&s, wl_line_into, s.v.c, x, of_x);
+    to_tiles(&s, wl_line_into, s.v.c, x, 0, s.x);
+    to_tiles(&s, wl_line_from_back, s.v.k, p->gradient[n->out->id], 0, s.y);
     rc = wl_cpu_emit(p, n, "backward weights", s.when, s.products.pd,
-                     (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, of_x, false },
-                                             { DNNL_ARG_DIFF_DST, of_dy, false },
-                                             { DNNL_ARG_DIFF_WEIGHTS, of_dw, true },
+                     (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, s.x, false },
+                                             { DNNL_ARG_DIFF_DST, s.y, false },
+                                             { DNNL_ARG_DIFF_WEIGHTS, s.points, true },
                                              { 0 } },
                      e);
-    if (!rc) move(&s, wl_line_filter_back, filter_blocks(&s), of_dw, dw);
+    if (!rc) move_filters(&s, wl_line_filter_back, s.points, dw);
     return rc;
 }
 
-int wl_cpu_line_backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf **dy, struct wl_buf *w,
-                              struct wl_buf *dx, struct wl_err *e)
+int wl_cpu_line_backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, struct wl_buf *dx,
+                              struct wl_err *e)
 {
     struct pass s;
     int rc = open_pass(&s, p, n, WL_PASS_DATA, WL_TRAIN, e);
-    if (rc) return rc;
-    struct wl_buf *of_dx = tiles(&s, s.v.c), *of_w = points(&s), *of_dy = gradient_tiles(&s, dy);
-    move(&s, wl_line_filter, filter_blocks(&s), w, of_w);
-    rc = wl_cpu_emit(p, n, "backward data", s.when, s.products.pd,
-                     (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, of_dy, false },
-                                             { DNNL_ARG_WEIGHTS, of_w, false },
-                                             { DNNL_ARG_DIFF_SRC, of_dx, true },
-                                             { 0 } },
-                     e);
-    if (!rc) move(&s, wl_line_into_back, s.v.c, of_dx, dx);
+    if (!rc) move_filters(&s, wl_line_filter, w, s.points);
+    for (int64_t first = 0; first < dx->dims.d[0] && !rc; first += s.v.n) {
+        to_tiles(&s, wl_line_from_back, s.v.k, p->gradient[n->out->id], first, s.y);
+        rc = wl_cpu_emit(p, n, "backward data", s.when, s.products.pd,
+                         (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, s.y, false },
+                                                 { DNNL_ARG_WEIGHTS, s.points, false },
+                                                 { DNNL_ARG_DIFF_SRC, s.x, true },
+                                                 { 0 } },
+                         e);
+        if (!rc) from_tiles(&s, wl_line_into_back, s.v.c, s.x, dx, first);
+    }
     return rc;
 }
 
 /* ---- how long a pass takes ---- */
 
-/* Memory of a measurement, as large as the largest of what is moved. */
 static int time_move(struct wl_cpu *c, const struct wl_line *l, moved *how, int64_t n, size_t from_bytes,
                      size_t to_bytes, double *seconds, struct wl_err *e)
 {
@@ -200,27 +235,35 @@ static int time_move(struct wl_cpu *c, const struct wl_line *l, moved *how, int6
 
 static size_t bytes_of(const struct wl_dims *d) { return (size_t)wl_dims_count(d) * sizeof(float); }
 
-int wl_cpu_line_measure(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, bool has_dy, double *seconds,
+/* To tiles and back, and the products: all but the filters, of the images that are taken at once. */
+static int measure_values(struct wl_cpu *c, const struct wl_line *l, const struct wl_window *v, enum wl_pass pass,
+                          const struct products *m, double *seconds, struct wl_err *e)
+{
+    const size_t x = bytes_of(&WL_DIMS(v->n, v->c, v->h, v->w)), y = bytes_of(&WL_DIMS(v->n, v->k, v->h, v->w));
+    const struct wl_dims of_x = wl_line_tiles(l, v->c), of_y = wl_line_tiles(l, v->k);
+    int rc = wl_cpu_measure(c, m->pd, seconds, e);
+    if (rc) return rc;
+    rc = pass == WL_PASS_DATA ? time_move(c, l, wl_line_into_back, v->c, bytes_of(&of_x), x, seconds, e)
+                              : time_move(c, l, wl_line_into, v->c, x, bytes_of(&of_x), seconds, e);
+    if (rc) return rc;
+    return pass == WL_PASS_FORWARD ? time_move(c, l, wl_line_from, v->k, bytes_of(&of_y), y, seconds, e)
+                                   : time_move(c, l, wl_line_from_back, v->k, y, bytes_of(&of_y), seconds, e);
+}
+
+int wl_cpu_line_measure(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, double *seconds,
                         struct wl_err *e)
 {
-    const struct wl_dims x = WL_DIMS(v->n, v->c, v->h, v->w), y = WL_DIMS(v->n, v->k, v->p, v->q);
-    const struct wl_dims w = WL_DIMS(v->k, v->c, v->r, v->s);
+    const size_t w = bytes_of(&WL_DIMS(v->k, v->c, v->r, v->s));
     const int64_t blocks = v->k / WL_LINE_LANES * (v->c / WL_LINE_LANES);
+    struct wl_window part = *v;
     struct wl_line l;
     struct products m;
-    WL_CHECK(wl_line_init(&l, v));
-    const struct wl_dims of_x = wl_line_tiles(&l, v->c), of_y = wl_line_tiles(&l, v->k);
-    int rc = products(c, &l, v, pass, &m, e);
-    if (!rc) rc = wl_cpu_measure(c, m.pd, seconds, e);
-    if (!rc)
-        rc = pass == WL_PASS_WEIGHTS
-                 ? time_move(c, &l, wl_line_filter_back, blocks, bytes_of(&m.filters), bytes_of(&w), seconds, e)
-                 : time_move(c, &l, wl_line_filter, blocks, bytes_of(&w), bytes_of(&m.filters), seconds, e);
-    if (!rc)
-        rc = pass == WL_PASS_DATA ? time_move(c, &l, wl_line_into_back, v->c, bytes_of(&of_x), bytes_of(&x), seconds, e)
-                                  : time_move(c, &l, wl_line_into, v->c, bytes_of(&x), bytes_of(&of_x), seconds, e);
-    if (rc || has_dy) return rc;
-    return pass == WL_PASS_FORWARD
-               ? time_move(c, &l, wl_line_from, v->k, bytes_of(&of_y), bytes_of(&y), seconds, e)
-               : time_move(c, &l, wl_line_from_back, v->k, bytes_of(&y), bytes_of(&of_y), seconds, e);
+    part.n = images_at_once(v, pass);
+    WL_CHECK(wl_line_init(&l, &part));
+    int rc = products(c, &l, &part, pass, &m, e);
+    if (!rc) rc = measure_values(c, &l, &part, pass, &m, seconds, e);
+    *seconds *= (double)(v->n / part.n);
+    if (rc) return rc;
+    return pass == WL_PASS_WEIGHTS ? time_move(c, &l, wl_line_filter_back, blocks, bytes_of(&m.filters), w, seconds, e)
+                                   : time_move(c, &l, wl_line_filter, blocks, w, bytes_of(&m.filters), seconds, e);
 }

@@ -9,12 +9,7 @@ enum { LANES = WL_NORM_LANES };
 enum { CHAINS = 4 }; /* sums under way at a time, since one waits for the term before */
 enum { PIECE = 64 }; /* pixels that are summed in f32, 16 a chain, before doubles take over */
 
-#ifdef __clang__ /* which has no such word */
-#define WIDTH ""
-#else
-#define WIDTH ",prefer-vector-width=512"
-#endif
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16" WIDTH)))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 #define INLINE TARGET static inline __attribute__((always_inline)) /* so that flags are constants of each kernel */
 
 INLINE __m512 widened(__m256i bf16) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16)); }
