@@ -110,7 +110,8 @@ static void print_group(const struct energy_options *o, const struct wl_energy_g
     if (g->n > 1) print_drivers(g, a);
     if (!isnan(g->identity_worst))
         printf("  identity   energy over power_w x time is %.3f where it is furthest from 1\n", g->identity_worst);
-    wl_footprint_print(&o->footprint, g->kwh, "", 10, stdout, a);
+    struct wl_footprint footprint = wl_footprint_at(&o->footprint, g->carbon_g_per_kwh);
+    if (g->n) wl_footprint_print(&footprint, g->kwh, "", 10, stdout, a);
     for (size_t i = 0; i < g->notes.n; i++) printf("  note       %s\n", g->notes.v[i]);
 }
 
@@ -119,8 +120,9 @@ enum { MOST_IN_FULL = 6 };
 
 static bool in_full(const struct energy_options *o, size_t groups) { return o->all || groups <= MOST_IN_FULL; }
 
-static void overview_row(struct wl_table *t, const struct wl_energy_group *g)
+static void overview_row(struct wl_table *t, const struct energy_options *o, const struct wl_energy_group *g)
 {
+    struct wl_footprint f = wl_footprint_at(&o->footprint, g->carbon_g_per_kwh);
     wl_table_cellf(t, "%s%s%s", g->title, g->simulated ? " (simulated)" : "", g->estimated ? " (estimated)" : "");
     wl_table_int(t, (double)g->n);
     wl_table_real(t, g->n ? g->kwh : NAN, 4);
@@ -130,24 +132,36 @@ static void overview_row(struct wl_table *t, const struct wl_energy_group *g)
     wl_table_real(t, 100 * g->rate_cv, 3);
     wl_table_real(t, g->slope.value, 4);
     wl_table_real(t, g->exponent.value, 3);
+    wl_table_real(t, 1e-3 * g->kwh * f.pue * f.carbon, 4);
+    wl_table_real(t, g->kwh * f.pue * f.price, 4);
     wl_table_int(t, g->notes.n ? (double)g->notes.n : NAN);
     wl_table_row(t);
 }
 
-static void print_overview(const struct wl_energy_result *r, struct wl_arena *a)
+static void print_overview(const struct energy_options *o, const struct wl_energy_result *r, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
-    static const char *const heads[] = { "group",     "runs",        "kWh",          "95 %",     "worker-hours",
-                                         "kWh per h", "variation %", "slope, kWh/h", "exponent", "notes" };
+    const char *const heads[] = { "group",
+                                  "runs",
+                                  "kWh",
+                                  "95 %",
+                                  "worker-hours",
+                                  "kWh per h",
+                                  "variation %",
+                                  "slope, kWh/h",
+                                  "exponent",
+                                  "kg CO2e",
+                                  wl_strf(a, "cost, %s", o->footprint.currency),
+                                  "notes" };
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i > 0);
-    for (size_t i = 0; i < r->n; i++) overview_row(&t, &r->groups[i]);
+    for (size_t i = 0; i < r->n; i++) overview_row(&t, o, &r->groups[i]);
     wl_table_print(&t, stdout, wl_table_width(stdout));
     printf("\n%zu groups: --all shows each in full, --by COLUMNS makes other ones\n", r->n);
 }
 
 static void print_result(const struct energy_options *o, const struct wl_energy_result *r, struct wl_arena *a)
 {
-    if (!in_full(o, r->n)) print_overview(r, a);
+    if (!in_full(o, r->n)) print_overview(o, r, a);
     for (size_t i = 0; i < r->n && in_full(o, r->n); i++) {
         if (i) putchar('\n');
         print_group(o, &r->groups[i], a);
@@ -163,15 +177,19 @@ static void print_result(const struct energy_options *o, const struct wl_energy_
 
 /* ---- JSON ---- */
 
-static void add_footprint(struct wl_json *root, const struct energy_options *o, const struct wl_energy_result *r)
+static void add_footprint(struct wl_json *root, const struct energy_options *o, const struct wl_energy_result *r,
+                          const struct wl_strs *uncovered)
 {
     struct wl_json *f = wl_json_add_object(root, "footprint");
     wl_footprint_json(&o->footprint, f);
+    struct wl_json *notes = wl_json_add_array(f, "notes");
+    for (size_t i = 0; i < uncovered->n; i++) wl_json_add_str(notes, NULL, uncovered->v[i]);
     struct wl_json *groups = wl_json_add_array(f, "groups");
     for (size_t i = 0; i < r->n; i++) {
         struct wl_json *g = wl_json_add_object(groups, NULL);
         wl_json_add_str(g, "title", r->groups[i].title);
-        wl_footprint_energy_json(&o->footprint, r->groups[i].kwh, g);
+        struct wl_footprint at = wl_footprint_at(&o->footprint, r->groups[i].carbon_g_per_kwh);
+        wl_footprint_energy_json(&at, r->groups[i].kwh, g);
     }
 }
 
@@ -187,6 +205,7 @@ struct findings {
     struct wl_energy_result energy;
     struct wl_law_result scaling; /* normalised time and energy of an epoch */
     struct wl_target_result target;
+    struct wl_strs uncovered; /* runs that the file of carbon intensities does not cover */
 };
 
 static int analyse(const struct energy_options *o, const struct wl_observations *obs, struct findings *out,
@@ -214,7 +233,7 @@ static void print_json(const struct energy_options *o, const char *source, const
         wl_target_json(&found->target, wl_json_add_object(root, "target"));
     else
         wl_json_add_null(root, "target");
-    add_footprint(root, o, &found->energy);
+    add_footprint(root, o, &found->energy, &found->uncovered);
     wl_json_print(root, stdout);
 }
 
@@ -227,6 +246,8 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
     struct findings found = { 0 };
     int rc = wl_footprint_complete(&o->footprint, a, e);
     if (rc == 0) rc = wl_source_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0 && o->footprint.intensity)
+        rc = wl_source_add_carbon(rest->args.v[0], o->footprint.intensity, &obs, &found.uncovered, a, e);
     if (rc == 0) rc = analyse(o, &obs, &found, a, e);
     if (rc) return rc;
     if (o->json) {
@@ -238,6 +259,7 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
         else
             printf("\nepochs of %zu groups by worker count: --all\n", found.scaling.n);
         if (o->target) wl_print_target(&found.target, a);
+        for (size_t i = 0; i < found.uncovered.n; i++) printf("note: %s\n", found.uncovered.v[i]);
     }
     return any_run(&found.energy) ? WL_EXIT_OK : WL_EXIT_FAILED;
 }

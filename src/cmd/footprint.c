@@ -33,8 +33,22 @@ static int look_up(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
                    meant ? " (did you mean " : "", meant ? meant : "", meant ? "?)" : "");
 }
 
+static int read_intensity(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
+{
+    if (f->country || !isnan(f->carbon) || f->range.n)
+        return wl_fail(e, WL_EUSAGE, "--carbon-csv takes the place of --carbon, --carbon-range and --country");
+    f->intensity = wl_new(a, struct wl_intensity);
+    int rc = wl_intensity_read(f->carbon_csv, f->intensity, a, e);
+    if (rc < 0) return rc;
+    if (f->intensity->marginal) f->kind = "marginal";
+    f->source = wl_strf(a, "%s%s%s of %s, in steps", f->source ? f->source : "", f->source ? ", " : "",
+                        f->intensity->column, f->carbon_csv);
+    return 0;
+}
+
 int wl_footprint_complete(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
 {
+    if (f->carbon_csv) return read_intensity(f, a, e);
     if (f->country && !isnan(f->carbon)) return wl_fail(e, WL_EUSAGE, "--country or --carbon, not both");
     if (f->country && wl_streq(f->kind, "marginal"))
         return wl_fail(e, WL_EUSAGE, "--country: the table has average intensities only");
@@ -47,6 +61,15 @@ int wl_footprint_complete(struct wl_footprint *f, struct wl_arena *a, struct wl_
     return 0;
 }
 
+bool wl_footprint_has_carbon(const struct wl_footprint *f) { return f->intensity || !isnan(f->carbon); }
+
+struct wl_footprint wl_footprint_at(const struct wl_footprint *f, double g_per_kwh)
+{
+    struct wl_footprint at = *f;
+    if (f->intensity) at.carbon = g_per_kwh;
+    return at;
+}
+
 /* Energy at the site's meter. */
 static double site_kwh(const struct wl_footprint *f, double kwh) { return kwh * f->pue; }
 
@@ -54,11 +77,13 @@ void wl_footprint_print(const struct wl_footprint *f, double kwh, const char *no
                         struct wl_arena *a)
 {
     double site = site_kwh(f, kwh);
-    if (!isnan(f->carbon)) {
+    if (wl_footprint_has_carbon(f) && isnan(f->carbon)) {
+        fprintf(to, "  %-*s unknown: %s does not cover all of it\n", width, "carbon", f->carbon_csv);
+    } else if (wl_footprint_has_carbon(f)) {
         fprintf(to, "  %-*s %s%s", width, "carbon", wl_human(a, site * f->carbon, "g CO2e"), note);
         if (f->range.n)
             fprintf(to, " (%s to %s)", wl_human(a, site * f->range.v[0], "g"), wl_human(a, site * f->range.v[1], "g"));
-        fprintf(to, ": PUE %g, %g g/kWh, %s intensity, %s\n", f->pue, f->carbon, f->kind, f->source);
+        fprintf(to, ": PUE %g, %.4g g/kWh, %s intensity, %s\n", f->pue, f->carbon, f->kind, f->source);
     }
     if (!isnan(f->price))
         fprintf(to, "  %-*s %s %s%s: PUE %g, %g %s/kWh\n", width, "cost", wl_words_number(site * f->price, a),
@@ -69,8 +94,9 @@ void wl_footprint_json(const struct wl_footprint *f, struct wl_json *o)
 {
     wl_json_add_real(o, "pue", f->pue);
     wl_json_add_real(o, "carbon_g_per_kwh", f->carbon);
-    wl_json_add_str(o, "carbon_kind", isnan(f->carbon) ? NULL : f->kind);
+    wl_json_add_str(o, "carbon_kind", wl_footprint_has_carbon(f) ? f->kind : NULL);
     wl_json_add_str(o, "carbon_source", f->source);
+    wl_json_add_str(o, "carbon_csv", f->carbon_csv);
     wl_json_add_real(o, "price_per_kwh", f->price);
     wl_json_add_str(o, "currency", isnan(f->price) ? NULL : f->currency);
 }

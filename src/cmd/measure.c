@@ -182,8 +182,8 @@ static int reserve_devices(const struct options *o, const char *workload, struct
     return wl_caps_reserve(kinds, wl_strf(a, "measure %s", workload), &o->cap_opts, &o->power, a, e);
 }
 
-/* The store is opened, the run planned and its folder named: whoever leads a team, and who is alone. A node among several
- * says that it has come before it can fail, so that the others learn why. */
+/* The store is opened, the run planned and its folder named: whoever leads a team, and who is alone. A node among
+ * several says that it has come before it can fail, so that the others learn why. */
 static int prepare(const struct options *o, struct wl_run_how *how, struct wl_store **s, int64_t *run,
                    struct wl_arena *a, struct wl_err *e)
 {
@@ -233,6 +233,20 @@ static const struct wl_rule_checks *check_rules(const struct options *o, const c
     return rc < 0 ? NULL : checks;
 }
 
+/* With the carbon intensity of the time that the run took; what the file does not cover is said. */
+static struct wl_footprint footprint_of(const struct options *o, const struct wl_run_result *r, struct wl_arena *a)
+{
+    double g_per_kwh = NAN;
+    const char *why = NULL;
+    struct wl_store *s;
+    struct wl_err e;
+    if (!o->footprint.intensity) return o->footprint;
+    int rc = wl_store_open(&s, r->store, WL_STORE_READ, a, &e);
+    if (rc == 0) rc = wl_intensity_of_run(o->footprint.intensity, s, r->run, &g_per_kwh, &why, a, &e);
+    if (rc < 0 || why) fprintf(stderr, "%s: %s\n", rc < 0 ? "error" : "note", rc < 0 ? e.msg : why);
+    return wl_footprint_at(&o->footprint, g_per_kwh);
+}
+
 /* The leader of the node with rank 0 makes one run of what all nodes have stored. */
 static void merge_nodes(const struct options *o, const struct wl_team *team, struct wl_arena *a)
 {
@@ -256,9 +270,10 @@ static void tell(const struct options *o, const struct wl_team *team, const stru
     bool part = is_part(o, team, a);
     struct wl_err e;
     if (!r->followed) {
-        if (!r->not_started && !o->quiet) wl_measure_print(r, r->run, r->store, &o->footprint, a);
+        struct wl_footprint footprint = footprint_of(o, r, a);
+        if (!r->not_started && !o->quiet) wl_measure_print(r, r->run, r->store, &footprint, a);
         const struct wl_rule_checks *rules = part ? NULL : check_rules(o, r->store, r->run, a);
-        if (o->json && wl_measure_json(o->json, r, r->run, r->store, &o->footprint, rules, a, &e) < 0)
+        if (o->json && wl_measure_json(o->json, r, r->run, r->store, &footprint, rules, a, &e) < 0)
             fprintf(stderr, "error: %s\n", e.msg);
     }
     if (part && !o->node_of) merge_nodes(o, team, a); /* a campaign merges itself */

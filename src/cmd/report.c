@@ -1,7 +1,9 @@
 /* wattlaw report: the page, figures and tables of a store. */
 #include "report/report.h"
+#include "cmd/footprint.h"
 #include "cmd/stores.h"
 
+#include <math.h>
 #include <stdio.h>
 
 struct report_options {
@@ -9,6 +11,7 @@ struct report_options {
     bool open;
     struct wl_strs formats;
     int64_t run, drop_epochs;
+    struct wl_footprint footprint;
     bool json;
 };
 
@@ -41,6 +44,7 @@ static const struct wl_opt report_rows[] = {
       .min = 0,
       .max = 1000000,
       .help = "first epochs of each run that means and laws leave out (one is always kept)" },
+    WL_FOOTPRINT_OPT_ROWS(struct report_options, footprint),
     { .name = "open",
       .type = WL_FLAG,
       .offset = offsetof(struct report_options, open),
@@ -98,6 +102,49 @@ static void show_page(const struct wl_written *w, struct wl_arena *a)
     }
 }
 
+/* ---- carbon and cost ---- */
+
+struct priced {
+    const struct wl_footprint *footprint;
+    struct wl_store *store;
+    struct wl_arena *arena;
+};
+
+static double intensity_of_run(void *data, int64_t run)
+{
+    const struct priced *p = data;
+    const char *why = NULL;
+    double g_per_kwh = p->footprint->carbon;
+    struct wl_err e;
+    if (!p->footprint->intensity) return g_per_kwh;
+    int rc = wl_intensity_of_run(p->footprint->intensity, p->store, run, &g_per_kwh, &why, p->arena, &e);
+    if (rc < 0 || why) wl_log(WL_WARN, "report", "%s", rc < 0 ? e.msg : why);
+    return rc < 0 ? NAN : g_per_kwh;
+}
+
+/* NULL: neither carbon nor cost is asked for. */
+static const struct wl_report_footprint *footprint_of(const struct wl_footprint *f, struct wl_store *s,
+                                                      struct wl_arena *a)
+{
+    bool carbon = wl_footprint_has_carbon(f);
+    if (!carbon && isnan(f->price)) return NULL;
+    struct priced *p = wl_new(a, struct priced);
+    struct wl_report_footprint *out = wl_new(a, struct wl_report_footprint);
+    *p = (struct priced) { f, s, a };
+    const char *constant = isnan(f->carbon) ? "" : wl_strf(a, "%g g/kWh, ", f->carbon);
+    *out =
+        (struct wl_report_footprint) { .pue = f->pue,
+                                       .carbon = carbon ? wl_strf(a, "%s%s intensity, %s", constant, f->kind, f->source)
+                                                        : NULL,
+                                       .g_per_kwh = intensity_of_run,
+                                       .data = p,
+                                       .carbon_lo = f->range.n ? f->range.v[0] : NAN,
+                                       .carbon_hi = f->range.n ? f->range.v[1] : NAN,
+                                       .price = f->price,
+                                       .currency = f->currency };
+    return out;
+}
+
 static int run_report(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
 {
     struct report_options *o = options;
@@ -109,10 +156,13 @@ static int run_report(void *options, const struct wl_rest *rest, struct wl_arena
     struct wl_document *d;
     struct wl_written written;
     char *path;
+    int rc = wl_footprint_complete(&o->footprint, a, e);
+    if (rc < 0) return rc;
     wl_progress_start(&progress, "report");
-    int rc = wl_store_find(rest->args.v[0], &path, a, e);
+    rc = wl_store_find(rest->args.v[0], &path, a, e);
     if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
     if (rc == 0) rc = wl_cmd_campaign(store, o->campaign, &what.campaign, a, e);
+    if (rc == 0) what.footprint = footprint_of(&o->footprint, store, a);
     if (rc == 0) rc = wl_report_build(&d, store, &what, a, e);
     wl_progress_clear(&progress);
     if (rc) return rc;
@@ -140,7 +190,8 @@ const struct wl_cmd wl_cmd_report = {
         "last line that is printed.\n"
         "\n"
         "    wattlaw report quickstart-results\n"
-        "    wattlaw report quickstart-results --formats html,pdf,tex --out paper",
+        "    wattlaw report quickstart-results --formats html,pdf,tex --out paper\n"
+        "    wattlaw report lab1 --pue 1.3 --carbon-csv DE_2026_hourly.csv --price 0.25",
     .options = report_rows,
     .options_size = sizeof(struct report_options),
     .run = run_report,

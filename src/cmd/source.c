@@ -3,6 +3,7 @@
 #include "exchange/exchange.h"
 #include "store/store.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,6 +43,45 @@ int wl_source_read(const char *path, const struct wl_strs *map, struct wl_observ
     if (rc) return rc;
     if (!out->n) return wl_fail(e, WL_EINVAL, store ? "%s: no run is done yet" : "%s: a header and no rows", path);
     return 0;
+}
+
+/* Rows of one run share a label, which is the run's number in the store. */
+static int add_intensities(struct wl_store *s, const struct wl_intensity *grid, struct wl_observations *obs,
+                           struct wl_strs *notes, struct wl_arena *a, struct wl_err *e)
+{
+    const char **text = wl_new_array(a, const char *, obs->n), **of_run = wl_new_array(a, const char *, obs->runs);
+    bool *known = wl_new_array(a, bool, obs->runs);
+    int rc = 0;
+    for (size_t i = 0; i < obs->n && rc == 0; i++) {
+        size_t k = obs->run_index[i];
+        int64_t run;
+        double g_per_kwh = NAN;
+        const char *why = NULL;
+        if (!known[k] && obs->run[i] && wl_parse_int(obs->run[i], &run) == 0) {
+            rc = wl_intensity_of_run(grid, s, run, &g_per_kwh, &why, a, e);
+            if (rc == 0 && why) wl_strs_add(a, notes, why);
+            if (!isnan(g_per_kwh)) of_run[k] = wl_strf(a, "%.17g", g_per_kwh);
+        }
+        known[k] = true;
+        text[i] = of_run[k];
+    }
+    if (rc == 0) wl_obs_add_extra(obs, "carbon_g_per_kwh", text, a);
+    return rc;
+}
+
+int wl_source_add_carbon(const char *given, const struct wl_intensity *grid, struct wl_observations *obs,
+                         struct wl_strs *notes, struct wl_arena *a, struct wl_err *e)
+{
+    char *path;
+    struct wl_store *store;
+    if (!wl_is_dir(given) && !is_store(given))
+        return wl_fail(e, WL_EUSAGE, "--carbon-csv needs a store: %s does not tell when its runs went on", given);
+    int rc = wl_store_find(given, &path, a, e);
+    if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
+    if (rc) return rc;
+    rc = add_intensities(store, grid, obs, notes, a, e);
+    wl_store_close(store);
+    return rc;
 }
 
 struct wl_json *wl_source_json(const char *path, struct wl_arena *a)

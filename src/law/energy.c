@@ -37,6 +37,8 @@ static void collect(struct wl_energy_group *g, const struct wl_observations *obs
     g->estimated = rows.estimated;
     g->simulated = rows.simulated;
     g->notes = rows.notes;
+    const double *carbon = wl_law_extra(obs, "carbon_g_per_kwh");
+    double carbon_g = 0;
     g->runs = wl_new_array(a, struct wl_energy_run, rows.n_runs);
     for (size_t i = 0; i < rows.n_runs; i++) {
         const struct wl_law_run *from = &rows.runs[i];
@@ -55,12 +57,15 @@ static void collect(struct wl_energy_group *g, const struct wl_observations *obs
         run->samples_per_worker_h = from->sum_samples / run->worker_h;
         run->updates_per_worker_h = from->sum_updates / run->worker_h;
         run->identity = identity_of(obs, from);
+        run->carbon_g_per_kwh = carbon ? carbon[from->row] : NAN;
+        carbon_g += run->kwh * run->carbon_g_per_kwh;
         parts += from->paired < from->epochs;
         g->kwh += run->kwh;
         g->kwh_lo += run->kwh_lo;
         g->kwh_hi += run->kwh_hi;
         g->worker_h += run->worker_h;
     }
+    g->carbon_g_per_kwh = carbon_g / g->kwh;
     if (parts)
         note(g, a, "%s no time in some epochs: energy and worker-hours are of the others",
              wl_law_count(a, parts, "run has|runs have"));

@@ -1,6 +1,8 @@
 /* Energy against worker-hours as JSON; docs/formats.md describes the keys, which are stable. */
 #include "law/internal.h"
 
+#include <math.h>
+
 static void add_term(struct wl_json *parent, const char *key, const struct wl_energy_term *t)
 {
     struct wl_json *o = wl_json_add_object(parent, key);
@@ -23,6 +25,7 @@ static void add_run(struct wl_json *array, const struct wl_energy_run *r)
     wl_json_add_real(o, "samples_per_worker_h", r->samples_per_worker_h);
     wl_json_add_real(o, "updates_per_worker_h", r->updates_per_worker_h);
     wl_json_add_real(o, "identity", r->identity);
+    if (!isnan(r->carbon_g_per_kwh)) wl_json_add_real(o, "carbon_g_per_kwh", r->carbon_g_per_kwh);
 }
 
 static void add_group(struct wl_json *array, const struct wl_energy_group *g)

@@ -217,9 +217,9 @@ struct wl_law_result {
 /* Groups the table and fits each group. WL_ENOENT: a column of `by` that is not there; WL_EINVAL: drop_epochs or
  * beyond negative. Bad rows are counted and noted, and a group that cannot have a law says why in `refused`.
  *
- * Groups when `by` is empty: workload, hardware, power_cap_w, clock_mhz and mem_clock_mhz separate wherever they vary. Within
- * them separates the batch size that is held fixed while workers change: of local_batch and global_batch the one with
- * fewer values (local_batch when equal). Gradient accumulation, global_batch / (workers x local_batch), and the
+ * Groups when `by` is empty: workload, hardware, power_cap_w, clock_mhz and mem_clock_mhz separate wherever they vary.
+ * Within them separates the batch size that is held fixed while workers change: of local_batch and global_batch the one
+ * with fewer values (local_batch when equal). Gradient accumulation, global_batch / (workers x local_batch), and the
  * further settings of a campaign separate where they take two values at one worker count; what follows the worker
  * count does not. */
 int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *options, struct wl_law_result *out,
@@ -472,7 +472,8 @@ struct wl_energy_run {
     double worker_h, kwh, rate;                        /* rate: kWh a worker-hour */
     double kwh_lo, kwh_hi;                             /* how far its measurement may be off; NAN where not told */
     double samples_per_worker_h, updates_per_worker_h; /* NAN where not recorded */
-    double identity; /* energy over power_w x time, 1 where they agree; NAN without power_w */
+    double identity;         /* energy over power_w x time, 1 where they agree; NAN without power_w */
+    double carbon_g_per_kwh; /* the column of that name, of the run's first row; NAN: none */
 };
 
 /* A coefficient with its 95 % interval, and p against 0. */
@@ -490,6 +491,7 @@ struct wl_energy_group {
     size_t n;
     double kwh, worker_h;          /* sums over runs */
     double kwh_lo, kwh_hi;         /* sums of the bounds; NAN as soon as one run has none */
+    double carbon_g_per_kwh;       /* mean over the energy of the runs; NAN as soon as one has none */
     double rate, rate_cv;          /* mean of the rates, and sd / mean */
     double rate_cv_lo, rate_cv_hi; /* BCa interval over runs; NAN below five runs */
     double rate_least, rate_most;

@@ -40,6 +40,7 @@ int wl_report_build(struct wl_document **out, struct wl_store *store, const stru
     rc = wl_add_series(&g, d, e);
     if (rc) return rc;
     rc = wl_add_hours(&g, d, e);
+    if (rc == 0) rc = wl_add_footprint(&g, d, e);
     if (rc == 0) rc = wl_add_utilisation(&g, d, e);
     if (rc == 0) rc = wl_add_trace(&g, d, e);
     if (rc == 0) rc = wl_add_learning(&g, d, e);

@@ -106,6 +106,7 @@ int wl_add_series(const struct wl_gathered *g, struct wl_document *d, struct wl_
 void wl_add_models(const struct wl_gathered *g, struct wl_document *d);
 int wl_add_factors(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 void wl_add_energy(const struct wl_gathered *g, struct wl_document *d);
+int wl_add_footprint(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 int wl_add_hours(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 int wl_add_utilisation(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 int wl_add_trace(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;

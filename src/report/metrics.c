@@ -75,6 +75,14 @@ const struct wl_metric wl_metrics[] = {
     { "worker-hours", "worker-hours and energy", "h",
       "workers x epoch time, and kWh = energy / 3.6e6, summed over the epochs of a run that have both",
       "power sensors, mark lines" },
+    { "site-energy", "energy with PUE", "kWh", "kWh x PUE, the site's energy at the meter over that of its devices",
+      "PUE as given" },
+    { "carbon", "carbon", "kg CO2e",
+      "sum over runs of kWh x PUE x intensity; from a file the intensity of a run is that of its steps, weighted by "
+      "the "
+      "energy drawn in each",
+      "intensity as given" },
+    { "cost", "cost", "", "kWh x PUE x price a kWh", "price as given" },
     { "energy-rate", "energy of a worker-hour", "kWh",
       "kWh / worker-hours of a run; variation: standard deviation over mean of the runs", "power sensors, mark lines" },
     { "energy-line", "line of energy", "kWh",
@@ -140,8 +148,7 @@ const struct wl_metric wl_metrics[] = {
       "share of the run in which the power limit, or heat, held the GPU clock below what it could be; mean over GPUs",
       "GPU sensors" },
     { "achieved-clock", "clock achieved", "MHz",
-      "SM or memory clock of the GPUs, mean over time and GPUs, beside the one that was asked for",
-      "GPU sensors" },
+      "SM or memory clock of the GPUs, mean over time and GPUs, beside the one that was asked for", "GPU sensors" },
     { "caps-acted", "caps that acted", "%",
       "100 * caps of one kind that acted / those of the run whose effect was seen, mean over runs: the power or clock came within 5 % of "
       "the cap, or the driver says that the power limit held the clock down; 0: none ever did",

@@ -227,8 +227,20 @@ int wl_document_write(const struct wl_document *d, const char *dir, const struct
 
 /* ---- the report of a store ---- */
 
+/* What the energy is to be told in besides kWh. */
+struct wl_report_footprint {
+    double pue;                                   /* energy at the meter over energy of the devices */
+    const char *carbon;                           /* the intensity in words, with its source; NULL: no carbon */
+    double (*g_per_kwh)(void *data, int64_t run); /* g CO2e a kWh while the run went on; NAN: not known */
+    void *data;
+    double carbon_lo, carbon_hi; /* interval of a constant intensity; NAN: none */
+    double price;                /* a kWh; NAN: no cost */
+    const char *currency;
+};
+
 struct wl_report_options {
-    int64_t campaign;             /* 0: all of the store */
+    const struct wl_report_footprint *footprint; /* NULL: neither carbon nor cost */
+    int64_t campaign;                            /* 0: all of the store */
     int64_t run;                  /* the run whose power is drawn over time; 0: chosen by the rule of docs/metrics.md */
     int64_t drop_epochs;          /* first epochs of a run that the law leaves out */
     struct wl_progress *progress; /* started by the caller; NULL: none */
