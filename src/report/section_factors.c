@@ -119,6 +119,16 @@ static void add_bars(struct wl_figure *f, const struct wl_factor_group *group, d
     for (int k = 0; k < BARS; k++) wl_figure_add(f, &s[k]);
 }
 
+/* " At 390 W the power cap never acted.", for each level of which that is so. */
+static const char *idle_levels(const struct wl_factor_group *group, const struct factor *factor, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    for (size_t l = 0; l < group->n_levels; l++)
+        if (group->levels[l].achieved.caps_acted_pct <= 0)
+            wl_text_addf(&t, " At %s %s the %s never acted.", group->levels[l].value, factor->unit, factor->what);
+    return t.n ? t.s : "";
+}
+
 static struct wl_figure *tradeoff_figure(const struct wl_gathered *g, const struct wl_factor_group *group,
                                          const struct factor *factor)
 {
@@ -136,8 +146,10 @@ static struct wl_figure *tradeoff_figure(const struct wl_gathered *g, const stru
     f->metrics = "tradeoff";
     f->estimated = group->estimated;
     f->simulated = group->simulated;
-    f->caption = "Speed: work per time; energy: that of the same work. Geometric means over runs, with 95 % intervals "
-                 "where there are repeats; 1 is the level that the others are held against.";
+    f->caption = wl_strf(g->arena,
+                         "Speed: work per time; energy: that of the same work. Geometric means over runs, with 95 %% intervals "
+                         "where there are repeats; 1 is the level that the others are held against.%s",
+                         idle_levels(group, factor, g->arena));
     for (size_t i = 0; i < n; i++) add_bars(f, group, counts[i], (int)i);
     if (!wl_figure_empty(f)) wl_figure_finish(f);
     return f;
