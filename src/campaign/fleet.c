@@ -7,9 +7,7 @@
  * on locks, which shared file systems may not have. docs/adr/092 */
 #include "campaign/internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "campaign/internal.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { LOG_TAIL_BYTES = 4096, TICK_MS = 100, LOOK_AGAIN_US = 50000 };
