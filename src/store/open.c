@@ -48,6 +48,7 @@ static int check_file(struct wl_store *s, struct wl_err *e)
 static int open_db(struct wl_store *s, const char *name, int flags, struct wl_err *e)
 {
     int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    s->synchronous = NULL;
     if (rc) {
         rc = wl_sql_fail(s, rc, NULL, e);
         sqlite3_close(s->db);

@@ -158,14 +158,23 @@ int wl_sql_script(struct wl_store *s, const char *script, struct wl_err *e)
 
 /* ---- transactions ---- */
 
+/* FULL syncs the log at each commit; with NORMAL a power loss may undo the last commits, never tear one. SQLite
+ * compiles a PRAGMA anew each time. */
+static int set_synchronous(struct wl_store *s, const char *sql, struct wl_err *e)
+{
+    if (s->synchronous && strcmp(s->synchronous, sql) == 0) return 0;
+    int rc = wl_sql_do(s, sql, SQL_NONE, e);
+    if (rc == 0) s->synchronous = sql;
+    return rc;
+}
+
 int wl_sql_begin(struct wl_store *s, bool durable, struct sql_tx *tx, struct wl_err *e)
 {
     *tx = (struct sql_tx) { .ours = sqlite3_get_autocommit(s->db) != 0 };
     if (!tx->ours) return 0;
     int rc = wl_store_there(s, e);
     if (rc < 0) return rc;
-    /* FULL syncs the log at each commit; with NORMAL a power loss may undo the last commits, never tear one. */
-    rc = wl_sql_do(s, durable || s->network ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", SQL_NONE, e);
+    rc = set_synchronous(s, durable || s->network ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", e);
     return rc ? rc : wl_sql_do(s, "BEGIN IMMEDIATE", SQL_NONE, e);
 }
 

@@ -79,6 +79,12 @@ nvmlReturn_t nvmlShutdown(void)
 nvmlReturn_t nvmlSystemGetDriverVersion(char *to, unsigned size) { return fake_put(to, size, "535.104.05"); }
 nvmlReturn_t nvmlSystemGetNVMLVersion(char *to, unsigned size) { return fake_put(to, size, "12.535.104.05"); }
 
+nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *version)
+{
+    *version = 12020;
+    return NVML_SUCCESS;
+}
+
 #ifndef FAKE_BROKEN
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *n)
 {
