@@ -9,7 +9,7 @@ static const struct {
     enum wl_pace pace;
 } quantities[WL_QUANTITIES] = {
     [WL_POWER] = { "power_w", "W", false, WL_EACH_TICK },
-    [WL_POWER_AVERAGE] = { "power_average_w", "W", false, WL_EACH_SECOND },
+    [WL_POWER_AVERAGE] = { "power_average_w", "W", false, WL_EACH_HALF_SECOND },
     [WL_ENERGY] = { "energy_j", "J", true, WL_EACH_TICK },
     [WL_SM_UTIL] = { "sm_util_pct", "%", false, WL_EACH_HALF_SECOND },
     [WL_MEM_UTIL] = { "mem_util_pct", "%", false, WL_EACH_HALF_SECOND },

@@ -137,6 +137,48 @@ static void the_update_period_is_found_and_repeats_are_dropped(void **state)
     }
 }
 
+/* A busy machine reads less often, none more often than the paces allow; first and last readings have all. */
+static void what_changes_slowly_is_read_less_often(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_sensors *s = open_fake(f, "power=100; busy=40");
+    const enum wl_quantity quantities[] = { WL_ENERGY, WL_SM_UTIL, WL_TEMPERATURE };
+    struct wl_channel_stats found[3];
+    struct wl_sampler_stats all = { 0 };
+    struct wl_sampler *sampler;
+    int64_t t0 = wl_now_ns();
+    assert_int_equal(wl_sampler_start(&sampler, s, 50, f->a, &f->e), 0);
+    while (all.ticks < 30 || wl_now_ns() - t0 < WL_NS_PER_S * 6 / 5) {
+        pause_s(0.05);
+        wl_sampler_stats(sampler, &all);
+    }
+    wl_sampler_stop(sampler);
+    double elapsed_s = (double)(wl_now_ns() - t0) / WL_NS_PER_S;
+    wl_sampler_stats(sampler, &all);
+    for (int i = 0; i < 3; i++) {
+        double pace_s = wl_pace_s(wl_quantity_pace(quantities[i]));
+        wl_sampler_channel_stats(sampler, (size_t)channel_at(s, quantities[i], WL_SCOPE_GPU), &found[i]);
+        if (pace_s > 0) assert_true((double)found[i].samples <= elapsed_s / pace_s + 3);
+        assert_true(found[i].samples >= 3);
+    }
+    assert_int_equal(found[0].samples + found[0].errors, all.ticks);
+    assert_true(found[1].samples < found[0].samples / 2);
+}
+
+static void gpus_differ_as_they_are_told(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_sensors *s = open_fake(f, "gpus=3; power=100,200; busy=10,20,30; wrap_j=1000");
+    const double watts[] = { 100, 201, 202 }, busy[] = { 10, 20, 30 };
+    size_t power = 0, util = 0;
+    for (size_t c = 0; c < s->n_channels; c++) {
+        if (s->channels[c].quantity == WL_POWER) assert_true(read_channel(s, (int)c) == watts[power++]);
+        if (s->channels[c].quantity == WL_SM_UTIL) assert_true(read_channel(s, (int)c) == busy[util++]);
+        if (s->channels[c].quantity == WL_ENERGY) assert_true(read_channel(s, (int)c) < 1000);
+    }
+    assert_true(power == 3 && util == 3);
+}
+
 static void a_value_that_always_moves_has_a_short_period(void **state)
 {
     struct fixture *f = *state;
@@ -299,6 +341,8 @@ int main(void)
         WITH_FIXTURE(a_passing_refusal_is_asked_again),
         WITH_FIXTURE(old_utilisation_is_no_utilisation),
         WITH_FIXTURE(the_update_period_is_found_and_repeats_are_dropped),
+        WITH_FIXTURE(what_changes_slowly_is_read_less_often),
+        WITH_FIXTURE(gpus_differ_as_they_are_told),
         WITH_FIXTURE(a_value_that_always_moves_has_a_short_period),
         cmocka_unit_test(a_repeat_is_kept_where_it_would_leave_a_gap),
         WITH_FIXTURE(profiling_counters_are_an_option),
