@@ -1,7 +1,8 @@
 /* `wattlaw-train data NAME`: writes or packs data sets, each a command of its own. */
 #include "cmd/train_cmds.h"
 
-static const struct wl_cmd *const sets[] = { &wl_cmd_data_imagenet, &wl_cmd_data_qm9, &wl_cmd_data_wikitext, NULL };
+static const struct wl_cmd *const sets[] = { &wl_cmd_data_imagenet, &wl_cmd_data_qm9, &wl_cmd_data_wikitext,
+                                             &wl_cmd_data_era5, NULL };
 
 static const struct wl_program program = {
     .name = "wattlaw-train data",

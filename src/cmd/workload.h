@@ -152,6 +152,6 @@ struct wl_workload {
 
 extern const struct wl_workload *const wl_workloads[]; /* NULL-terminated, in the order of --help */
 extern const struct wl_workload wl_workload_resnet50, wl_workload_vgg16, wl_workload_inception3, wl_workload_schnet,
-    wl_workload_dimenet, wl_workload_bert;
+    wl_workload_dimenet, wl_workload_bert, wl_workload_fourcastnet;
 
 #endif

@@ -1,12 +1,9 @@
 #include "cmd/workload.h"
 
-const struct wl_workload *const wl_workloads[] = { &wl_workload_resnet50,
-                                                   &wl_workload_vgg16,
-                                                   &wl_workload_inception3,
-                                                   &wl_workload_schnet,
-                                                   &wl_workload_dimenet,
-                                                   &wl_workload_bert,
-                                                   NULL };
+const struct wl_workload *const wl_workloads[] = { &wl_workload_resnet50,    &wl_workload_vgg16,
+                                                   &wl_workload_inception3,  &wl_workload_schnet,
+                                                   &wl_workload_dimenet,     &wl_workload_bert,
+                                                   &wl_workload_fourcastnet, NULL };
 
 static struct wl_fact *add(struct wl_job *j, const char *name)
 {

@@ -3,6 +3,7 @@
 #ifndef WL_DATA_DATA_H
 #define WL_DATA_DATA_H
 
+#include "data/era5.h"
 #include "data/feed.h"
 #include "data/images.h"
 #include "data/qm9.h"

@@ -104,6 +104,28 @@ struct wl_molecule_model {
 };
 extern const struct wl_molecule_model wl_schnet, wl_dimenet;
 
+/* ---- weather --------------------------------------------------------------------------------------------- */
+
+struct wl_fourcastnet_opts {
+    const char *size;
+    int64_t batch, channels, height, width; /* N, C; points, multiples of the patch */
+};
+
+struct wl_fourcastnet_net {
+    struct wl_tensor *fields;     /* f32 [N,C,H,W], normalised */
+    struct wl_tensor *target;     /* the same, a step later; a sample that begins with NAN is padding */
+    struct wl_tensor *prediction; /* [N,C,H,W] */
+    struct wl_tensor *loss;       /* relative L2, mean over the samples */
+};
+
+/* Points a side of the patches of a size. */
+int64_t wl_fourcastnet_patch(const char *size);
+
+/* Adds the network to an empty graph. WL_EINVAL: a grid that patches do not divide, or whose patches are no product of
+ * 2, 3 and 5 down or across. */
+int wl_fourcastnet_build(struct wl_graph *g, const struct wl_fourcastnet_opts *opts, struct wl_fourcastnet_net *net,
+                         struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- the list ---------------------------------------------------------------------------------------------- */
 
 extern const struct wl_model *const wl_models[]; /* NULL-terminated */

@@ -224,13 +224,13 @@ struct wl_layer_norm {
 struct wl_tensor *wl_layer_norm(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *branch,
                                 struct wl_layer_norm how);
 
-/* y [...,K] = x [...,F] w' + b by row, w [K,F], b [K]; with `gelu` behind it u/2 (1 + erf(u/sqrt 2)) of each element u.
- * w starts as N(0, deviation), b at 0. With parts w is made of so many matrices [K/parts,F] with names of their own,
- * NAME.PART.weight and NAME.PART.bias: the product of x with all of them at once. */
+/* y [...,K] = x [...,F] w' + b by row, w [K,F], b [K] (no_bias: 0); with `gelu` behind it u/2 (1 + erf(u/sqrt 2)) of
+ * each element u. w starts as N(0, deviation), b at 0. With parts w is made of so many matrices [K/parts,F] with names
+ * of their own, NAME.PART.weight and NAME.PART.bias: the product of x with all of them at once. */
 enum { WL_MAX_PARTS = 3 };
 struct wl_project {
     int64_t features; /* K */
-    bool gelu;
+    bool gelu, no_bias;
     double deviation;
     const char *parts[WL_MAX_PARTS]; /* [0] NULL: one matrix, called NAME */
 };

@@ -70,9 +70,11 @@ struct wl_tensor *wl_project(struct wl_graph *g, const char *name, struct wl_ten
     struct wl_dims y = x->dims;
     y.d[y.n - 1] = how.features;
     n->par[0] = wl_node_param(g, n, "weight", WL_DIMS(how.features, wl_vectors_of(x).f), normal(how.deviation), true);
-    n->par[1] = wl_node_param(g, n, "bias", WL_DIMS(how.features), zero, false);
     name_parts(g, n, n->par[0], "weight");
-    name_parts(g, n, n->par[1], "bias");
+    if (!how.no_bias) {
+        n->par[1] = wl_node_param(g, n, "bias", WL_DIMS(how.features), zero, false);
+        name_parts(g, n, n->par[1], "bias");
+    }
     return wl_node_out(g, n, &y);
 }
 

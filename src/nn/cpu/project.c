@@ -83,7 +83,7 @@ static int forward_product(struct wl_program *p, const struct wl_node *n, dnnl_p
     struct wl_product how = { 0 };
     int rc = wl_md_matrix(c, &how.src, p->precision, s.m, s.f, false, e);
     if (!rc) rc = wl_md_any(c, &how.weights, p->precision, &WL_DIMS(s.f, s.k), e);
-    if (!rc) rc = wl_md_matrix(c, &how.bias, WL_F32, 1, s.k, false, e);
+    if (!rc && bias_of(n)) rc = wl_md_matrix(c, &how.bias, WL_F32, 1, s.k, false, e);
     if (!rc) rc = wl_md_matrix(c, &how.dst, p->precision, s.m, s.k, false, e);
     return rc ? rc : wl_pd_product(c, pd, &how, e);
 }
@@ -96,7 +96,7 @@ int wl_cpu_project_forward(struct wl_program *p, const struct wl_node *n, struct
     int rc = forward_product(p, n, &pd, e);
     if (!rc) rc = weights(p, n, true, pd, &w, e);
     if (rc) return rc;
-    struct wl_buf *b = plain_param(p, bias_of(n));
+    struct wl_buf *b = bias_of(n) ? plain_param(p, bias_of(n)) : NULL;
     rc = wl_cpu_emit(p, n, "forward", WL_TRAIN | WL_EVAL, pd,
                      (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
                                              { DNNL_ARG_WEIGHTS, w, false },
@@ -202,7 +202,7 @@ int wl_cpu_project_backward(struct wl_program *p, const struct wl_node *n, struc
 {
     struct wl_buf *dy = gelu_backward(p, n);
     int rc = backward_weights(p, n, dy, e);
-    wl_own_column_sum(p, n, dy, p->gradient[bias_of(n)->id]);
+    if (bias_of(n)) wl_own_column_sum(p, n, dy, p->gradient[bias_of(n)->id]);
     if (!rc && n->in[0]->gradient) rc = backward_data(p, n, dy, e);
     if (!rc) wl_gradient_done(p, n->out);
     return rc;

@@ -16,7 +16,9 @@ static struct wl_matrix matrix(const struct wl_node *n)
 static int product_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_linear(matrix(s->node), wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), wl_ref_at(s, r, 2), wl_ref_at(s, r, 3));
+    const bool bias = bias_of(s->node);
+    wl_ref_linear(matrix(s->node), wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), bias ? wl_ref_at(s, r, 2) : NULL,
+                  wl_ref_at(s, r, bias ? 3 : 2));
     return 0;
 }
 
@@ -31,7 +33,7 @@ static int weights_run(const struct wl_step *s, const struct wl_run *r, struct w
 {
     (void)e;
     wl_ref_linear_backward_weights(matrix(s->node), wl_ref_at(s, r, 0), wl_ref_at(s, r, 1), wl_ref_at(s, r, 2),
-                                   wl_ref_at(s, r, 3));
+                                   bias_of(s->node) ? wl_ref_at(s, r, 3) : NULL);
     return 0;
 }
 
@@ -55,7 +57,7 @@ int wl_ref_project_forward(struct wl_program *p, const struct wl_node *n, struct
     struct wl_buf *x = p->value[n->in[0]->id], *w, *y = wl_value_plain(p, &n->out->dims), *u = y;
     int rc = wl_ref_weights(p, n, weight_of(n), &w, e);
     if (rc) return rc;
-    struct wl_buf *b = wl_ref_param(p, bias_of(n));
+    struct wl_buf *b = bias_of(n) ? wl_ref_param(p, bias_of(n)) : NULL;
     if (has_gelu(n)) u = wl_value_plain(p, &n->out->dims);
     wl_ref_emit(p, n, "forward", WL_TRAIN | WL_EVAL, product_run, WL_BUFS(x, w, b), WL_BUFS(u));
     if (has_gelu(n)) wl_ref_emit(p, n, "gelu", WL_TRAIN | WL_EVAL, gelu_run, WL_BUFS(u), WL_BUFS(y));
@@ -73,7 +75,7 @@ int wl_ref_project_backward(struct wl_program *p, const struct wl_node *n, struc
         wl_ref_emit(p, n, "gelu, backward", WL_TRAIN, gelu_backward_run, WL_BUFS(kept->buf[2], dy), WL_BUFS(du));
     }
     wl_ref_emit(p, n, "backward weights", WL_TRAIN, weights_run, WL_BUFS(kept->buf[0], du),
-                WL_BUFS(p->gradient[weight_of(n)->id], p->gradient[bias_of(n)->id]));
+                WL_BUFS(p->gradient[weight_of(n)->id], bias_of(n) ? p->gradient[bias_of(n)->id] : NULL));
     int rc = 0;
     if (n->in[0]->gradient) {
         struct wl_buf *dx = wl_buf_like(p, kept->buf[0]);

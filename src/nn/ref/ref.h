@@ -61,7 +61,7 @@ uint64_t wl_dropout_key(uint64_t seed, const char *name); /* of an operation: wo
 bool wl_ref_dropped(const struct wl_dropout *d, int64_t sample, int64_t element);
 void wl_ref_dropout(const struct wl_dropout *d, const wl_real *x, wl_real *y);
 
-/* y = x w' + b.  x [N,F]  w [K,F]  b [K]  y [N,K] */
+/* y = x w' + b.  x [N,F]  w [K,F]  b [K] or NULL, so db too  y [N,K] */
 struct wl_matrix {
     int64_t n, f, k;
 };

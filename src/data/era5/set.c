@@ -1,0 +1,178 @@
+/* Times of years as samples: the fields of one time and those that follow. */
+#include "data/era5/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_TARGETS = 2 };
+
+struct wl_era5 {
+    struct wl_set set;
+    struct wl_years years;
+    struct wl_era5_grid grid;
+    int64_t targets, lead;
+    int64_t *first; /* [years + 1]: samples before each year */
+    int64_t all;    /* samples of which set.samples are used, evenly spaced */
+};
+
+const struct wl_set *wl_era5_set(const struct wl_era5 *d) { return &d->set; }
+const struct wl_era5_grid *wl_era5_grid(const struct wl_era5 *d) { return &d->grid; }
+
+/* ---- samples ---- */
+
+static int read_time(const struct wl_era5 *d, const struct wl_year *y, int64_t time, float *to, struct wl_err *e)
+{
+    const int64_t plane = d->grid.height * d->grid.width;
+    int rc = 0;
+    for (int64_t c = 0; c < d->grid.channels && !rc; c++, to += plane) {
+        rc = wl_variable_read(y->channel[c].variable, time, y->channel[c].level, d->grid.height, to, e);
+        const float mean = d->grid.mean[c], scale = 1 / d->grid.deviation[c];
+        for (int64_t i = 0; i < plane && !rc; i++) to[i] = (to[i] - mean) * scale;
+    }
+    return rc;
+}
+
+static int put(const struct wl_set *s, void *thread, const struct wl_pass *pass, int64_t index, void *const *at,
+               struct wl_err *e)
+{
+    (void)thread;
+    (void)pass;
+    const struct wl_era5 *d = s->own;
+    const int64_t sample = index * d->all / s->samples;
+    size_t y = 0;
+    while (d->first[y + 1] <= sample) y++;
+    int rc = 0;
+    for (int64_t i = 0; i <= d->targets && !rc; i++)
+        rc = read_time(d, &d->years.v[y], sample - d->first[y] + i * d->lead, at[i], e);
+    return rc;
+}
+
+/* A target that begins with NAN is padding (wl_relative_l2). */
+static void pad(const struct wl_set *s, void *const *at)
+{
+    for (int i = 0; i < s->buffers; i++) {
+        memset(at[i], 0, s->bytes[i]);
+        if (i > 0) *(float *)at[i] = NAN;
+    }
+}
+
+static const struct wl_set_ops ops = { .noun = "time", .put = put, .pad = pad };
+
+/* ---- opening ---- */
+
+static const char *folder(const struct wl_era5_opts *o, struct wl_arena *a)
+{
+    if (o->train) return wl_path_join(a, o->dir, "train");
+    const char *val = wl_path_join(a, o->dir, "val"), *test = wl_path_join(a, o->dir, "test");
+    return wl_is_dir(val) || !wl_is_dir(test) ? val : test;
+}
+
+/* One line of latitude may be left out: ERA5 has 721, both poles among them. */
+static int cut(struct wl_era5 *d, const char *dir, int64_t patch, struct wl_err *e)
+{
+    const struct wl_years *y = &d->years;
+    d->grid.height = y->height - y->height % patch;
+    d->grid.width = y->width;
+    if (y->height % patch <= 1 && d->grid.height > 0 && y->width % patch == 0) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: a grid of %lld x %lld points is not made of patches of %lld x %lld", dir,
+                   (long long)y->height, (long long)y->width, (long long)patch, (long long)patch);
+}
+
+/* Cells of an even height lie between the poles; an odd height, as ERA5's 721, begins and ends at them. */
+static void find_latitudes(struct wl_era5 *d, struct wl_arena *a)
+{
+    const int64_t h = d->years.height;
+    double *latitude = wl_new_array(a, double, (size_t)d->grid.height);
+    for (int64_t r = 0; r < d->grid.height; r++)
+        latitude[r] = h % 2 ? 90 - 180.0 * (double)r / (double)(h - 1) : 90 - 180.0 * ((double)r + 0.5) / (double)h;
+    d->grid.latitude = latitude;
+}
+
+static int count_samples(struct wl_era5 *d, const char *dir, struct wl_arena *a, struct wl_err *e)
+{
+    const int64_t ahead = d->targets * d->lead;
+    d->first = wl_new_array(a, int64_t, d->years.n + 1);
+    for (size_t i = 0; i < d->years.n; i++) {
+        const int64_t times = d->years.v[i].times - ahead;
+        d->first[i + 1] = d->first[i] + (times > 0 ? times : 0);
+    }
+    d->all = d->first[d->years.n];
+    if (d->all > 0) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: no year has the %lld times that a sample spans", dir, (long long)ahead + 1);
+}
+
+static const char *statistics_path(const char *dir, const char *name, struct wl_arena *a)
+{
+    return wl_path_join(a, wl_path_join(a, dir, "stats"), name);
+}
+
+static int read_by_channel(const struct wl_era5 *d, const char *dir, const char *name, const float **out,
+                           struct wl_arena *a, struct wl_err *e)
+{
+    const char *path = statistics_path(dir, name, a);
+    float *v = wl_new_array(a, float, (size_t)d->grid.channels);
+    *out = v;
+    if (!wl_is_file(path))
+        return wl_fail(e, WL_ENOENT, "%s is missing: `wattlaw-train data era5 --statistics %s` computes it", path, dir);
+    return wl_npy_read(path, d->grid.channels, v, a, e);
+}
+
+/* The climatology has the height of the files, or that behind the cut. */
+static int read_climate(struct wl_era5 *d, const char *dir, struct wl_arena *a, struct wl_err *e)
+{
+    const char *path = statistics_path(dir, "time_means.npy", a);
+    const struct wl_era5_grid *g = &d->grid;
+    const int64_t own = d->years.height * g->width, plane = g->height * g->width;
+    if (!wl_is_file(path)) return 0;
+    struct wl_arena *scratch = wl_arena_new(a);
+    float *all = wl_try_alloc(scratch, (size_t)(g->channels * own) * sizeof(float), 64, "the climatology", e);
+    float *kept = all ? wl_try_alloc(a, (size_t)(g->channels * plane) * sizeof(float), 64, "the climatology", e) : NULL;
+    int rc = kept ? wl_npy_read(path, g->channels * own, all, scratch, e) : WL_ENOMEM;
+    for (int64_t c = 0; c < g->channels && !rc; c++)
+        for (int64_t i = 0; i < plane; i++) kept[c * plane + i] = (all[c * own + i] - g->mean[c]) / g->deviation[c];
+    d->grid.climate = kept;
+    wl_arena_free(scratch);
+    return rc;
+}
+
+static int read_statistics(struct wl_era5 *d, const char *dir, struct wl_arena *a, struct wl_err *e)
+{
+    int rc = read_by_channel(d, dir, "global_means.npy", &d->grid.mean, a, e);
+    if (!rc) rc = read_by_channel(d, dir, "global_stds.npy", &d->grid.deviation, a, e);
+    for (int64_t c = 0; c < d->grid.channels && !rc; c++)
+        if (!isfinite(d->grid.mean[c]) || !(d->grid.deviation[c] > 0))
+            rc = wl_fail(e, WL_EINVAL, "%s: channel %lld has mean %g and deviation %g", statistics_path(dir, "", a),
+                         (long long)c, (double)d->grid.mean[c], (double)d->grid.deviation[c]);
+    return rc ? rc : read_climate(d, dir, a, e);
+}
+
+static void describe(struct wl_era5 *d, const char *dir, const struct wl_era5_opts *o)
+{
+    const size_t bytes = (size_t)(d->grid.channels * d->grid.height * d->grid.width) * sizeof(float);
+    d->set = (struct wl_set) { .ops = &ops, .name = dir, .samples = d->all, .buffers = (int)d->targets + 1, .own = d };
+    if (o->samples) d->set.samples = o->samples;
+    for (int i = 0; i < d->set.buffers; i++) d->set.bytes[i] = bytes;
+}
+
+int wl_era5_open(struct wl_era5 **out, const struct wl_era5_opts *o, struct wl_arena *a, struct wl_err *e)
+{
+    WL_CHECK(o->targets >= 1 && o->targets <= MAX_TARGETS && o->lead >= 1 && o->patch >= 1);
+    struct wl_era5 *d = *out = wl_new(a, struct wl_era5);
+    const char *dir = folder(o, a);
+    d->targets = o->targets;
+    d->lead = o->lead;
+    int rc = wl_years_open(&d->years, dir, a, e);
+    if (rc) return rc;
+    d->grid.channels = d->years.channels;
+    d->grid.names = d->years.names;
+    d->grid.layout = d->years.one_set ? "one data set a year" : "variables";
+    rc = cut(d, dir, o->patch, e);
+    if (!rc) find_latitudes(d, a);
+    if (!rc) rc = count_samples(d, dir, a, e);
+    if (!rc && o->samples > d->all)
+        rc = wl_fail(e, WL_EINVAL, "%s: %lld samples are asked for, there are %lld", dir, (long long)o->samples,
+                     (long long)d->all);
+    if (!rc) rc = read_statistics(d, o->dir, a, e);
+    if (!rc) describe(d, dir, o);
+    return rc;
+}
