@@ -215,3 +215,24 @@ def loss(torch, result, labels):
     if isinstance(result, tuple):
         return entropy(result[0], labels) + 0.4 * entropy(result[1], labels)
     return entropy(result, labels)
+
+
+class Images:
+    """A network and what it is trained on."""
+
+    def __init__(self, torch, name, layout, batch):
+        make, pixels = MODELS[name]
+        self.torch, self.model = torch, make(torch)
+        self.images, self.labels = torch.randn(batch, 3, pixels, pixels), torch.randint(0, 1000, (batch,))
+        if layout == "channels_last":
+            self.model = self.model.to(memory_format=torch.channels_last)
+            self.images = self.images.contiguous(memory_format=torch.channels_last)
+
+    def optimiser(self, parameters, tuned):
+        fused = "fused" in self.torch.optim.SGD.__init__.__code__.co_varnames
+        how = ({"fused": True} if fused else {"foreach": True}) if tuned else {}
+        return self.torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, weight_decay=1e-4, **how)
+
+    def loss(self, model):
+        """`model`: the network, or what has been put around it."""
+        return loss(self.torch, model(self.images), self.labels)

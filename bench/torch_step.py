@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""PyTorch's side of bench/train_step.py: training steps on random images, one for each line "step" on stdin.
+"""PyTorch's side of bench/train_step.py: training steps on random inputs, one for each line "step" on stdin.
 
-    torch_step.py MODEL f32|bf16 BATCH THREADS RANKS plain|channels_last eager|compiled default|tuned
+    torch_step.py MODEL f32|bf16 BATCH THREADS RANKS LAYOUT eager|compiled default|tuned
+
+LAYOUT is plain or channels_last for images, transformers or encoder for bert128 and the like (torch_bert.py).
 
 Answers as bench_train_step does, with lines of JSON. bf16 is autocast. Ranks are DistributedDataParallel over gloo, one
-process a rank; rank 0 starts the others and hands them each line. "tuned" takes the one-pass SGD of this version, and
+process a rank; rank 0 starts the others and hands them each line. "tuned" takes the one-pass optimiser of this version, and
 buckets that gradients are views of; the environment is the caller's part.
 """
 import json
@@ -16,16 +18,9 @@ import time
 
 import torch
 
+import torch_bert
 import torch_models
 import train_contest
-
-
-def make_optimiser(parameters, tuned):
-    how = {}
-    if tuned:
-        fused = "fused" in torch.optim.SGD.__init__.__code__.co_varnames
-        how = {"fused": True} if fused else {"foreach": True}
-    return torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, weight_decay=1e-4, **how)
 
 
 def join(rank, ranks, port):
@@ -35,30 +30,27 @@ def join(rank, ranks, port):
 class Trainer:
     def __init__(self, name, precision, batch, rank, ranks, layout, how, tuned):
         torch.manual_seed(rank)
-        make, pixels = torch_models.MODELS[name]
         self.bf16 = precision == "bf16"
-        self.model = make(torch).train()
-        self.images, self.labels = torch.randn(batch, 3, pixels, pixels), torch.randint(0, 1000, (batch,))
-        if layout == "channels_last":
-            self.model = self.model.to(memory_format=torch.channels_last)
-            self.images = self.images.contiguous(memory_format=torch.channels_last)
+        self.work = (torch_bert.Bert(torch, layout, batch, int(name[4:])) if name.startswith("bert") else
+                     torch_models.Images(torch, name, layout, batch))
+        self.model = self.work.model.train()
         if ranks > 1:
             self.model = torch.nn.parallel.DistributedDataParallel(
                 self.model, gradient_as_bucket_view=tuned, static_graph=tuned)
-        self.sgd = make_optimiser(self.model.parameters(), tuned)
+        self.optimiser = self.work.optimiser(self.model.parameters(), tuned)
         self.forward = torch.compile(self.loss) if how == "compiled" else self.loss
 
     def loss(self):
         with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
-            return torch_models.loss(torch, self.model(self.images), self.labels)
+            return self.work.loss(self.model)
 
     def step(self):
         """Wall-clock and processor seconds."""
         start, start_cpu = time.perf_counter(), time.process_time()
-        self.sgd.zero_grad(set_to_none=True)
+        self.optimiser.zero_grad(set_to_none=True)
         loss = self.forward()
         loss.backward()
-        self.sgd.step()
+        self.optimiser.step()
         value = loss.item()
         return {"wall_s": time.perf_counter() - start, "cpu_s": time.process_time() - start_cpu, "loss": value}
 

@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 
+import torch_bert
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TUNED = {"ATEN_CPU_CAPABILITY": "avx512", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "MALLOC_MMAP_MAX_": "0",
          "MALLOC_TRIM_THRESHOLD_": "68719476736"}
@@ -87,23 +89,33 @@ class Contestant:
             group.wait()
 
 
-def version(python):
-    """Of the interpreter's PyTorch."""
-    ask = "import importlib.metadata; print(importlib.metadata.version('torch').split('+')[0])"
+def version(python, package="torch"):
+    """Of the interpreter's PyTorch, or of another package; "" where it has not that one."""
+    ask = ("import importlib.metadata as m; "
+           f"print(next((d.version.split('+')[0] for d in m.distributions(name='{package}')), ''))")
     try:
-        return subprocess.run([python, "-c", ask], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+        found = subprocess.run([python, "-c", ask], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+        if not found and package == "torch":
+            raise Failure(f"{python}: no PyTorch there")
+        return found
     except (OSError, subprocess.CalledProcessError) as error:
         raise Failure(f"{python}: no PyTorch there ({error})") from error
 
 
-def peers(pythons, on, compiled):
+def layouts_of(model, python):
+    if not model.startswith("bert"):
+        return ["plain", "channels_last"]
+    return [kind for kind in torch_bert.KINDS if kind != "transformers" or version(python, "transformers")]
+
+
+def peers(pythons, model, on, compiled):
     """(name, interpreter, arguments, tuned) of each."""
     for python in pythons:
         known = version(python)
         hows = ["eager"] + (["compiled"] if compiled and on[0] == "t" and int(known.split(".")[0]) >= 2 else [])
         for how in hows:
             for where in ("default", "tuned"):
-                for layout in ("plain", "channels_last"):
+                for layout in layouts_of(model, python):
                     name = f"PyTorch {known} {where} {layout}" + (" compiled" if how == "compiled" else "")
                     yield name, python, [layout, how, where], where == "tuned"
 
@@ -121,7 +133,7 @@ class Contest:
             self.add(OWN, [binary, *shape, threads, ranks], own_env)
             if ranks == "2":
                 self.add(ALONE, [binary, *shape, "1", "1"], own_env, processes=2)
-            for name, python, how, tuned in peers(pythons, on, compiled):
+            for name, python, how, tuned in peers(pythons, model, on, compiled):
                 if not all(word in name.split() for word in only):
                     continue
                 tuned_env = {**{k: v for k, v in env.items() if k not in UNTUNED}, **TUNED}

@@ -1,5 +1,6 @@
 /* bench_train_step MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd]: training steps of a network at full size
- * on random images, one for each line "step" on stdin; at last how convolutions are computed.
+ * on random images or tokens (bert128: sequences of 128), one for each line "step" on stdin; at last how convolutions
+ * are computed.
  *
  * Answers with a line of JSON: first what was made, then for each step its wall-clock and processor time (of all
  * ranks), the time that convolutions and matrix products take of it, and where the rest goes. The ranks are forked, or
@@ -8,6 +9,7 @@
 #include "models/models.h"
 #include "nn/plan.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,10 @@ struct bench {
     struct wl_arena *arena;
     struct wl_comm *comm;
     struct wl_plan *plan;
-    const struct wl_model *model;
+    const struct wl_model *model; /* of images; NULL: BERT */
+    int64_t sequence;             /* of BERT; 0: images */
+    struct wl_model_net images;
+    struct wl_bert_net tokens;
     int64_t batch;
     int threads;
     enum wl_dtype precision;
@@ -29,8 +34,17 @@ static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) 
 
 /* ---- what is trained --------------------------------------------------------------------------------------------- */
 
-static void fill_inputs(const struct bench *b, const struct wl_model_net *net)
+static int build_images(struct bench *b, struct wl_graph *g, struct wl_err *e)
 {
+    struct wl_model_opts size = {
+        .size = "full", .batch = b->batch, .image_size = b->model->image_size, .classes = CLASSES
+    };
+    return b->model->build(g, &size, &b->images, e);
+}
+
+static void fill_images(const struct bench *b)
+{
+    const struct wl_model_net *net = &b->images;
     float *images = wl_plan_input(b->plan, net->images);
     int32_t *labels = wl_plan_input(b->plan, net->labels);
     const uint64_t stream = (uint64_t)b->comm->rank, pixels = (uint64_t)wl_dims_count(wl_tensor_dims(net->images));
@@ -38,22 +52,45 @@ static void fill_inputs(const struct bench *b, const struct wl_model_net *net)
     for (uint64_t i = 0; i < (uint64_t)b->batch; i++) labels[i] = (int32_t)wl_random_below(2, stream, i, CLASSES);
 }
 
+static int build_tokens(struct bench *b, struct wl_graph *g, struct wl_err *e)
+{
+    const struct wl_bert_opts how = { .size = "full", .batch = b->batch, .sequence = b->sequence, .drop = NAN };
+    return wl_bert_build(g, &how, &b->tokens, e);
+}
+
+/* Whole sequences; the places to predict stand evenly in them. */
+static void fill_tokens(const struct bench *b)
+{
+    const struct wl_bert_net *net = &b->tokens;
+    const int64_t vocabulary = wl_tensor_dims(net->logits)->d[1], places = wl_tensor_dims(net->positions)->d[1];
+    const uint64_t stream = (uint64_t)b->comm->rank;
+    int32_t *tokens = wl_plan_input(b->plan, net->tokens), *lengths = wl_plan_input(b->plan, net->lengths);
+    int32_t *positions = wl_plan_input(b->plan, net->positions), *labels = wl_plan_input(b->plan, net->labels);
+    for (int64_t i = 0; i < b->batch; i++) lengths[i] = (int32_t)b->sequence;
+    for (int64_t i = 0; i < b->batch * b->sequence; i++)
+        tokens[i] = (int32_t)wl_random_below(1, stream, (uint64_t)i, (uint64_t)vocabulary);
+    for (int64_t i = 0; i < b->batch * places; i++) {
+        positions[i] = (int32_t)(i % places * b->sequence / places);
+        labels[i] = (int32_t)wl_random_below(2, stream, (uint64_t)i, (uint64_t)vocabulary);
+    }
+}
+
 static int make_plan(struct bench *b, struct wl_err *e)
 {
+    static const struct wl_optim sgd = { .momentum = 0.9, .weight_decay = 1e-4 }, adamw = { .kind = "adamw" };
     struct wl_graph *g = wl_graph_new(b->arena);
-    struct wl_model_net net;
-    struct wl_model_opts size = {
-        .size = "full", .batch = b->batch, .image_size = b->model->image_size, .classes = CLASSES
-    };
     struct wl_plan_opts opts = { .threads = b->threads,
                                  .precision = b->precision,
                                  .conv = b->conv,
                                  .choices = wl_choices_new(b->arena),
-                                 .optim = { .momentum = 0.9, .weight_decay = 1e-4 } };
-    int rc = b->model->build(g, &size, &net, e);
+                                 .optim = b->sequence ? adamw : sgd };
+    int rc = b->sequence ? build_tokens(b, g, e) : build_images(b, g, e);
     if (!rc) rc = wl_plan_new(&b->plan, g, &opts, b->comm, b->arena, e);
     if (rc) return rc;
-    fill_inputs(b, &net);
+    if (b->sequence)
+        fill_tokens(b);
+    else
+        fill_images(b);
     b->plan->step_s = wl_new_array(b->arena, double, b->plan->program.n_steps);
     return 0;
 }
@@ -70,9 +107,18 @@ static void describe(const struct bench *b)
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
 
+/* Attention is one step with its products in it, and counts among them. */
+static bool has_products(const struct wl_step *s)
+{
+    static const enum wl_op ops[] = { WL_OP_CONV, WL_OP_LINEAR, WL_OP_PROJECT, WL_OP_DECODER, WL_OP_ATTENTION };
+    for (size_t i = 0; i < WL_COUNT(ops); i++)
+        if (s->node->op == ops[i]) return true;
+    return false;
+}
+
 static bool is_matrix(const struct wl_step *s)
 {
-    return (s->node->op == WL_OP_CONV || s->node->op == WL_OP_LINEAR) &&
+    return has_products(s) &&
            (wl_starts(s->what, "forward") || wl_starts(s->what, "backward") || wl_starts(s->what, "tiles"));
 }
 
@@ -80,8 +126,7 @@ static bool is_matrix(const struct wl_step *s)
 static const char *kind_of(const struct wl_step *s, struct wl_arena *a)
 {
     const char *operation = wl_op_name(s->node->op);
-    bool split = s->node->op == WL_OP_CONV || s->node->op == WL_OP_LINEAR;
-    return split ? wl_strf(a, "%s %s", operation, s->what) : operation;
+    return has_products(s) ? wl_strf(a, "%s %s", operation, s->what) : operation;
 }
 
 struct kind {
@@ -113,7 +158,7 @@ static void add_kinds(const struct bench *b, const struct wl_plan_times *before,
     for (size_t i = 0; i < n; i++) wl_json_add_real(kinds, list[i].name, list[i].s);
     struct wl_plan_times now = wl_plan_times(b->plan);
     wl_json_add_real(kinds, "all-reduce", now.reduce_s - before->reduce_s);
-    wl_json_add_real(kinds, "sgd", now.update_s - before->update_s);
+    wl_json_add_real(kinds, "optimiser", now.update_s - before->update_s);
 }
 
 /* Collective. Ends when the last rank is done, as the next step of a training would begin then. */
@@ -125,7 +170,7 @@ static int step(struct bench *b, struct wl_err *e)
     memset(b->plan->step_s, 0, b->plan->program.n_steps * sizeof *b->plan->step_s);
     int64_t start_ns = wl_now_ns(), start_cpu_ns = wl_process_cpu_ns();
     int rc = wl_plan_train(b->plan, true, true, &counts, e);
-    if (!rc) rc = wl_plan_update(b->plan, 1e-3, e);
+    if (!rc) rc = wl_plan_update(b->plan, b->sequence ? 5e-5 : 1e-3, e);
     double cpu_s = (double)(wl_process_cpu_ns() - start_cpu_ns) / (double)WL_NS_PER_S;
     if (!rc) rc = b->comm->ops->all_reduce_sum_f64(b->comm, &cpu_s, 1, e);
     double wall_s = seconds_since(start_ns);
@@ -159,11 +204,12 @@ static int run(struct bench *b, char **argv, struct wl_err *e)
 {
     const int64_t ranks = atoll(argv[5]);
     b->model = wl_model_find(argv[1]);
+    if (wl_starts(argv[1], "bert")) b->sequence = atoll(argv[1] + strlen("bert"));
     b->precision = wl_streq(argv[2], "bf16") ? WL_BF16 : WL_F32;
     b->batch = atoll(argv[3]);
     b->threads = atoi(argv[4]);
     b->conv = wl_conv_algorithm_of(argv[6] ? argv[6] : "auto");
-    if (!b->model) return wl_fail(e, WL_EUSAGE, "no model %s", argv[1]);
+    if (!b->model && b->sequence < 1) return wl_fail(e, WL_EUSAGE, "no model %s", argv[1]);
     int rc = wl_comm_open(&b->comm, &(struct wl_comm_how) { .backend = "auto", .workers = ranks }, b->arena, e);
     if (!rc) rc = make_plan(b, e);
     if (rc) return rc;

@@ -8,9 +8,9 @@
 A row is a network, a precision, a local batch, and what it runs on: t1 and t2 are one process of one or two threads, r2
 two ranks of one thread (ours against DistributedDataParallel over gloo). Every contestant of a row is a process that
 builds its network once and stands still (SIGSTOP) outside of its turn. A round is one step of each, in an order that
-rotates; the first round is dropped. Each --python is a peer, named by the version of its PyTorch, in its default
-environment and in a tuned one (huge pages, freed memory kept, AVX-512 kernels, SGD in one pass), with plain images and
-with channels_last. The best one counts. --compiled adds torch.compile, as a column of its own.
+rotates; the first round is dropped. bert128 and bert512 are BERT-base on sequences of so many tokens. Each --python is a peer, named by the version of its PyTorch, in its default
+environment and in a tuned one (huge pages, freed memory kept, AVX-512 kernels, the optimiser in one pass), with plain
+images and with channels_last, or with the two networks of torch_bert.py. The best one counts. --compiled adds torch.compile, as a column of its own.
 
 Rows take time: --only "tuned channels_last" keeps the peers whose names hold all these words, and rows of one name in
 several files are put together, each ratio taken within its run. With --require the exit status is 1 where a target is
@@ -26,7 +26,7 @@ import time
 import train_contest
 import train_table
 
-MODELS, PRECISIONS, BATCHES, PLACES = ("resnet50", "vgg16", "inception3"), ("f32", "bf16"), "16,32", "t1,t2,r2"
+MODELS, OTHERS, PRECISIONS, BATCHES, PLACES = ("resnet50", "vgg16", "inception3"), ("bert128", "bert512"), ("f32", "bf16"), "16,32", "t1,t2,r2"
 
 
 def machine():
@@ -50,10 +50,10 @@ def chosen_rows(args):
     rows = ([tuple(r.split(":")) for r in args.rows.split(",")] if args.rows else
             list(itertools.product(*(x.split(",") for x in (args.model, args.precision, args.batch, args.on)))))
     for row in rows:
-        known = len(row) == 4 and row[0] in MODELS and row[1] in PRECISIONS
+        known = len(row) == 4 and row[0] in MODELS + OTHERS and row[1] in PRECISIONS
         if not known or not re.fullmatch(r"[1-9]\d*", row[2]) or not re.fullmatch(r"[tr][1-9]\d*", row[3]):
             raise train_contest.Failure(f"row {':'.join(row)}: NETWORK:PRECISION:BATCH:PLACE is expected, as in "
-                                        "resnet50:f32:16:t1 (networks " + ", ".join(MODELS) + ")")
+                                        "resnet50:f32:16:t1 (networks " + ", ".join(MODELS + OTHERS) + ")")
     return rows
 
 
