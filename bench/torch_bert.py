@@ -32,7 +32,8 @@ def encoder_model(torch):
         def forward(self, tokens, places):
             x = self.word(tokens) + self.position.weight[:tokens.shape[1]] + self.kind.weight[0]
             x = self.encoder(self.dropout(self.norm(x))).flatten(0, 1)[places]
-            return self.decoder(self.last(nn.functional.gelu(self.transform(x))))
+            x = nn.functional.gelu(self.transform(x)).float()  # PyTorch 1.13 has no norm of mixed types
+            return self.decoder(self.last(x))
 
     return Encoder()
 

@@ -1,6 +1,8 @@
 /* project and decoder: rows times a matrix. The matrix is held plain in f32, so that its parts are runs of memory and
- * its gradient is written as a product gives it; each pass copies it into the blocks that its kernel likes (in bf16
- * rounded), which takes 2 to 5 % of the product's time and makes that up to 20 % faster.
+ * its gradient is written as a product gives it. For many rows each pass copies it into the blocks that its kernel
+ * likes (in bf16 rounded), which takes 2 to 5 % of the product's time and makes that up to 20 % faster. For few rows
+ * bf16 has one plain copy for both passes, whose kernels copy parts of it in the cache: two passes over a matrix would
+ * take longer than the products gain.
  *
  * GELU leaves its derivative where its argument stood, and the product behind it multiplies by that as it writes the
  * gradient, where it alone reads the result: one pass over memory less. A product whose input has a gradient already
@@ -30,19 +32,44 @@ static struct wl_buf *plain_param(struct wl_program *p, const struct wl_tensor *
     return wl_param_new(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
 }
 
-/* What a product reads of the matrix, as [f,k] for the way forward (`transposed`) or as [k,f] for the way back. */
+enum { FEW_ROWS = 2048 };
+
+/* The layout in which a product wants the matrix, as [f,k] for the way forward (`transposed`) or as [k,f] for the way
+ * back. */
+static int weights_layout(struct wl_program *p, const struct shape *s, bool transposed, wl_md *out, struct wl_err *e)
+{
+    const int64_t rows = transposed ? s->f : s->k, columns = transposed ? s->k : s->f;
+    if (p->precision == WL_BF16 && s->m < FEW_ROWS)
+        return wl_md_matrix(wl_cpu_of(p), out, p->precision, rows, columns, transposed, e);
+    return wl_md_any(wl_cpu_of(p), out, p->precision, &WL_DIMS(rows, columns), e);
+}
+
+/* The bf16 copy for both passes, which the first one makes. */
+static int shared_copy(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, struct wl_buf **out,
+                       struct wl_err *e)
+{
+    struct wl_buf **kept = &p->kept[n->out->id].buf[1];
+    *out = *kept;
+    if (*kept) return 0;
+    *out = *kept = wl_value_plain(p, &w->dims);
+    return wl_cpu_reorder(p, n, w, *kept, e);
+}
+
+/* What a product reads of the matrix: the parameter, or a copy. */
 static int weights(struct wl_program *p, const struct wl_node *n, bool transposed, const_dnnl_primitive_desc_t product,
                    struct wl_buf **out, struct wl_err *e)
 {
     const struct shape s = shape_of(n);
     const int64_t rows = transposed ? s.f : s.k, columns = transposed ? s.k : s.f;
     const wl_md want = wl_pd_md(product, DNNL_ARG_WEIGHTS);
-    wl_md plain;
+    wl_md master, plain;
     dnnl_primitive_desc_t pd;
     struct wl_buf *w = *out = plain_param(p, weight_of(n));
-    int rc = wl_md_matrix(wl_cpu_of(p), &plain, WL_F32, rows, columns, transposed, e);
-    if (rc || wl_md_equal(plain, want)) return rc;
-    rc = wl_pd_reorder(wl_cpu_of(p), &pd, plain, want, e);
+    int rc = wl_md_matrix(wl_cpu_of(p), &master, WL_F32, rows, columns, transposed, e);
+    if (!rc) rc = wl_md_matrix(wl_cpu_of(p), &plain, p->precision, rows, columns, transposed, e);
+    if (rc || wl_md_equal(master, want)) return rc;
+    if (wl_md_equal(plain, want)) return shared_copy(p, n, w, out, e);
+    rc = wl_pd_reorder(wl_cpu_of(p), &pd, master, want, e);
     if (rc) return rc;
     *out = wl_cpu_buf(p, want, &WL_DIMS(rows, columns));
     p->reorders++;
@@ -82,7 +109,7 @@ static int forward_product(struct wl_program *p, const struct wl_node *n, dnnl_p
     struct wl_cpu *c = wl_cpu_of(p);
     struct wl_product how = { 0 };
     int rc = wl_md_matrix(c, &how.src, p->precision, s.m, s.f, false, e);
-    if (!rc) rc = wl_md_any(c, &how.weights, p->precision, &WL_DIMS(s.f, s.k), e);
+    if (!rc) rc = weights_layout(p, &s, true, &how.weights, e);
     if (!rc && bias_of(n)) rc = wl_md_matrix(c, &how.bias, WL_F32, 1, s.k, false, e);
     if (!rc) rc = wl_md_matrix(c, &how.dst, p->precision, s.m, s.k, false, e);
     return rc ? rc : wl_pd_product(c, pd, &how, e);
@@ -106,7 +133,8 @@ int wl_cpu_project_forward(struct wl_program *p, const struct wl_node *n, struct
                      e);
     if (has_gelu(n)) gelu(p, n, u, y);
     p->value[n->out->id] = y;
-    p->kept[n->out->id] = (struct wl_kept) { .buf = { x, w, has_gelu(n) ? u : NULL } };
+    p->kept[n->out->id].buf[0] = x;
+    if (has_gelu(n)) p->kept[n->out->id].buf[2] = u;
     return rc;
 }
 
@@ -182,7 +210,7 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, struct w
     struct wl_product how = { .add = sum };
     dnnl_primitive_desc_t pd;
     int rc = wl_md_matrix(c, &how.src, p->precision, s.m, s.k, false, e);
-    if (!rc) rc = wl_md_any(c, &how.weights, p->precision, &WL_DIMS(s.k, s.f), e);
+    if (!rc) rc = weights_layout(p, &s, false, &how.weights, e);
     if (!rc) rc = wl_md_matrix(c, &how.dst, p->precision, s.m, s.f, false, e);
     if (slope) how.scale = how.dst;
     if (!rc) rc = wl_pd_product(c, &pd, &how, e);

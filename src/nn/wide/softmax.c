@@ -51,25 +51,31 @@ void WL_LOOPS_NAME(wl_softmax)(const struct wl_score_rows *o, float *scores, voi
     }
 }
 
-/* x becomes the probabilities, d the gradient by them; returns their product. */
+/* x becomes the probabilities, d the gradient by them; returns their product, over the sum of the probabilities, which
+ * is 1 but for rounding: where d is nearly the same everywhere, that rounding would be all that is left of d - product.
+ */
 static float probabilities(const struct wl_score_rows *o, const uint16_t *numbers, float log_sum, float *restrict x,
                            float *restrict d)
 {
     const uint32_t drop = o->mask.drop;
     const float scale = o->scale, times = o->mask.scale;
-    float along = 0;
+    float along = 0, sum = 0;
     if (!numbers) {
-#pragma omp simd reduction(+ : along)
-        for (int64_t j = 0; j < o->length; j++) along += d[j] * (x[j] = wl_exp(scale * x[j] - log_sum));
-        return along;
+#pragma omp simd reduction(+ : along, sum)
+        for (int64_t j = 0; j < o->length; j++) {
+            sum += x[j] = wl_exp(scale * x[j] - log_sum);
+            along += d[j] * x[j];
+        }
+        return along / sum;
     }
-#pragma omp simd reduction(+ : along)
+#pragma omp simd reduction(+ : along, sum)
     for (int64_t j = 0; j < o->length; j++) {
         float kept = d[j] * times;
         d[j] = numbers[j] < drop ? 0 : kept;
-        along += d[j] * (x[j] = wl_exp(scale * x[j] - log_sum));
+        sum += x[j] = wl_exp(scale * x[j] - log_sum);
+        along += d[j] * x[j];
     }
-    return along;
+    return along / sum;
 }
 
 void WL_LOOPS_NAME(wl_softmax_backward)(const struct wl_score_rows *o, float *scores, float *dp, const float *log_sum,
