@@ -17,7 +17,7 @@ struct options {
 
 static const struct wl_opt rows[] = {
     { "text", WL_LINES, AT(text),
-      .help = "a text, or a folder of texts; one with wiki.train.raw (or .tokens) is WikiText; may be repeated" },
+      .help = "a text, or a folder of texts; one with wiki.train.raw (or .tokens) is WikiText" },
     { "val-text", WL_LINES, AT(val_text),
       .help = "a text or folder for validation; default: wiki.valid.raw beside wiki.train.raw, or --val-share" },
     { "val-share", WL_REAL, AT(val_share), "0.05", 0, 0.5,
@@ -168,8 +168,8 @@ const struct wl_cmd wl_cmd_data_wikitext = {
         "  wattlaw-train data wikitext --text wikitext-103-raw --vocab vocab.txt --to tokens\n"
         "  wattlaw-train data wikitext --text /usr/share/doc --unit paragraph --train-vocab 8000 --sequence 128 \\\n"
         "      --to tokens\n"
-        "  wattlaw-train data wikitext --synthetic tokens --sequence 64\n"
-        "  wattlaw-train bert --size tiny --data tokens --sequence 64 --epochs 4",
+        "  wattlaw-train data wikitext --synthetic tokens --sequence 32\n"
+        "  wattlaw-train bert --size tiny --data tokens --warmup-updates 100 --epochs 4",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,

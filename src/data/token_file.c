@@ -3,7 +3,6 @@
 
 #include "data/internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>

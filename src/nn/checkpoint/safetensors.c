@@ -2,7 +2,6 @@
  * https://huggingface.co/docs/safetensors */
 #include "nn/checkpoint/checkpoint.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* The parameters of a plan from and to safetensors. */
-#include "nn/checkpoint/internal.h"
+#include "nn/checkpoint/checkpoint.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
