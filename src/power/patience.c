@@ -43,14 +43,15 @@ int wl_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), v
 /* They are listed, so that a checker of leaks finds what was meant to stay. The list has memory of its own: such an
  * arena may be in use. */
 static struct kept {
-    struct wl_arena *arena;
+    struct wl_arena *own, *arena;
     struct kept *next;
 } * _Atomic all_kept;
 
 void wl_keep(struct wl_arena *a)
 {
-    struct kept *k = wl_new(wl_arena_new(NULL), struct kept);
-    *k = (struct kept) { .arena = a, .next = atomic_load(&all_kept) };
+    struct wl_arena *own = wl_arena_new(NULL);
+    struct kept *k = wl_new(own, struct kept);
+    *k = (struct kept) { .own = own, .arena = a, .next = atomic_load(&all_kept) };
     while (!atomic_compare_exchange_weak(&all_kept, &k->next, k)) continue;
 }
 
