@@ -1,9 +1,9 @@
 /* Kernels of batch norm over values in vectors of channels. docs/adr/015 says why they are ours.
  *
  * A value [N,C,H,W] is cut into blocks of at most 16 channels, the lanes of a vector; a block of an image is a row of
- * pixels. Sums over a row run in double, and rows are added up in the order of the images, so that results do not
- * depend on the number of threads, and one pass over x gives a variance as good as two do:
- * relative error 1e-16 (mean^2/variance + 1).
+ * pixels. Sums run in double, or in f32 over a few pixels (of squares: around one of them) and in double beyond; rows
+ * are added up in the order of the images. So results do not depend on the number of threads, and one pass over x gives
+ * a variance as good as two do.
  *
  * With the statistics of a channel:  y = (x - mean) scale + beta [+ z], then max(0, .) with a relu;
  * backward, d = dy where y > 0:  dx = of_d d + of_x (x - mean) + shift.  Source: nn/ref/batch_norm.c.

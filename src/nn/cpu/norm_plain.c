@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { LANES = WL_NORM_LANES };
-
 #define INLINE static inline __attribute__((always_inline)) /* so that `bf16` is a constant of each kernel */
 
 INLINE float get(const void *v, bool bf16, int64_t i)
