@@ -19,6 +19,7 @@ import time
 import torch
 
 import torch_bert
+import torch_fourcastnet
 import torch_models
 import train_contest
 
@@ -27,12 +28,19 @@ def join(rank, ranks, port):
     torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=ranks)
 
 
+def make_work(name, layout, batch):
+    if name.startswith("bert"):
+        return torch_bert.Bert(torch, layout, batch, int(name[len("bert"):]))
+    if name.startswith("fourcastnet"):
+        return torch_fourcastnet.Weather(batch, int(name[len("fourcastnet"):]))
+    return torch_models.Images(torch, name, layout, batch)
+
+
 class Trainer:
     def __init__(self, name, precision, batch, rank, ranks, layout, how, tuned):
         torch.manual_seed(rank)
         self.bf16 = precision == "bf16"
-        self.work = (torch_bert.Bert(torch, layout, batch, int(name[4:])) if name.startswith("bert") else
-                     torch_models.Images(torch, name, layout, batch))
+        self.work = make_work(name, layout, batch)
         self.model = self.work.model.train()
         if ranks > 1:
             self.model = torch.nn.parallel.DistributedDataParallel(

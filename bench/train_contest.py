@@ -103,6 +103,8 @@ def version(python, package="torch"):
 
 
 def layouts_of(model, python):
+    if model.startswith("fourcastnet"):
+        return ["plain"]
     if not model.startswith("bert"):
         return ["plain", "channels_last"]
     return [kind for kind in torch_bert.KINDS if kind != "transformers" or version(python, "transformers")]

@@ -1,6 +1,6 @@
 /* bench_train_step MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd]: training steps of a network at full size
- * on random images or tokens (bert128: sequences of 128), one for each line "step" on stdin; at last how convolutions
- * are computed.
+ * on random images, tokens (bert128: sequences of 128) or fields (fourcastnet360: 20 channels of 360 x 720 points), one
+ * for each line "step" on stdin; at last how convolutions are computed.
  *
  * Answers with a line of JSON: first what was made, then for each step its wall-clock and processor time (of all
  * ranks), the time that convolutions and matrix products take of it, and where the rest goes. The ranks are forked, or
@@ -16,14 +16,27 @@
 
 enum { CLASSES = 1000 };
 
+struct bench;
+
+/* What a kind of network is trained on, by the beginning of its name; a number behind it is its size. */
+struct kind_of_network {
+    const char *prefix;
+    int (*build)(struct bench *b, struct wl_graph *g, struct wl_err *e);
+    void (*fill)(const struct bench *b);
+    struct wl_optim optim;
+    double lr;
+};
+
 struct bench {
+    const struct kind_of_network *network;
     struct wl_arena *arena;
     struct wl_comm *comm;
     struct wl_plan *plan;
-    const struct wl_model *model; /* of images; NULL: BERT */
-    int64_t sequence;             /* of BERT; 0: images */
+    const struct wl_model *model; /* of images */
+    int64_t size;                 /* of BERT: its sequences; of FourCastNet: the grid's height; 0: images */
     struct wl_model_net images;
     struct wl_bert_net tokens;
+    struct wl_fourcastnet_net fields;
     int64_t batch;
     int threads;
     enum wl_dtype precision;
@@ -54,7 +67,7 @@ static void fill_images(const struct bench *b)
 
 static int build_tokens(struct bench *b, struct wl_graph *g, struct wl_err *e)
 {
-    const struct wl_bert_opts how = { .size = "full", .batch = b->batch, .sequence = b->sequence, .drop = NAN };
+    const struct wl_bert_opts how = { .size = "full", .batch = b->batch, .sequence = b->size, .drop = NAN };
     return wl_bert_build(g, &how, &b->tokens, e);
 }
 
@@ -66,31 +79,60 @@ static void fill_tokens(const struct bench *b)
     const uint64_t stream = (uint64_t)b->comm->rank;
     int32_t *tokens = wl_plan_input(b->plan, net->tokens), *lengths = wl_plan_input(b->plan, net->lengths);
     int32_t *positions = wl_plan_input(b->plan, net->positions), *labels = wl_plan_input(b->plan, net->labels);
-    for (int64_t i = 0; i < b->batch; i++) lengths[i] = (int32_t)b->sequence;
-    for (int64_t i = 0; i < b->batch * b->sequence; i++)
+    for (int64_t i = 0; i < b->batch; i++) lengths[i] = (int32_t)b->size;
+    for (int64_t i = 0; i < b->batch * b->size; i++)
         tokens[i] = (int32_t)wl_random_below(1, stream, (uint64_t)i, (uint64_t)vocabulary);
     for (int64_t i = 0; i < b->batch * places; i++) {
-        positions[i] = (int32_t)(i % places * b->sequence / places);
+        positions[i] = (int32_t)(i % places * b->size / places);
         labels[i] = (int32_t)wl_random_below(2, stream, (uint64_t)i, (uint64_t)vocabulary);
     }
 }
 
+static int build_fields(struct bench *b, struct wl_graph *g, struct wl_err *e)
+{
+    const struct wl_fourcastnet_opts how = {
+        .size = "full", .batch = b->batch, .channels = 20, .height = b->size, .width = 2 * b->size
+    };
+    return wl_fourcastnet_build(g, &how, &b->fields, e);
+}
+
+static void fill_fields(const struct bench *b)
+{
+    float *fields = wl_plan_input(b->plan, b->fields.fields), *target = wl_plan_input(b->plan, b->fields.target);
+    const uint64_t stream = (uint64_t)b->comm->rank, n = (uint64_t)wl_dims_count(wl_tensor_dims(b->fields.fields));
+    for (uint64_t i = 0; i < n; i++) {
+        fields[i] = (float)wl_random_normal(1, stream, i);
+        target[i] = (float)wl_random_normal(2, stream, i);
+    }
+}
+
+static const struct kind_of_network networks[] = {
+    { "bert", build_tokens, fill_tokens, { .kind = "adamw" }, 5e-5 },
+    { "fourcastnet", build_fields, fill_fields, { .kind = "adamw" }, 5e-4 },
+    { "", build_images, fill_images, { .momentum = 0.9, .weight_decay = 1e-4 }, 1e-3 },
+};
+
+static int find_network(struct bench *b, const char *name, struct wl_err *e)
+{
+    b->network = networks;
+    while (!wl_starts(name, b->network->prefix)) b->network++;
+    b->size = atoll(name + strlen(b->network->prefix));
+    b->model = wl_model_find(name);
+    return b->model || b->size > 0 ? 0 : wl_fail(e, WL_EUSAGE, "no model %s", name);
+}
+
 static int make_plan(struct bench *b, struct wl_err *e)
 {
-    static const struct wl_optim sgd = { .momentum = 0.9, .weight_decay = 1e-4 }, adamw = { .kind = "adamw" };
     struct wl_graph *g = wl_graph_new(b->arena);
     struct wl_plan_opts opts = { .threads = b->threads,
                                  .precision = b->precision,
                                  .conv = b->conv,
                                  .choices = wl_choices_new(b->arena),
-                                 .optim = b->sequence ? adamw : sgd };
-    int rc = b->sequence ? build_tokens(b, g, e) : build_images(b, g, e);
+                                 .optim = b->network->optim };
+    int rc = b->network->build(b, g, e);
     if (!rc) rc = wl_plan_new(&b->plan, g, &opts, b->comm, b->arena, e);
     if (rc) return rc;
-    if (b->sequence)
-        fill_tokens(b);
-    else
-        fill_images(b);
+    b->network->fill(b);
     b->plan->step_s = wl_new_array(b->arena, double, b->plan->program.n_steps);
     return 0;
 }
@@ -110,7 +152,8 @@ static void describe(const struct bench *b)
 /* Attention is one step with its products in it, and counts among them. */
 static bool has_products(const struct wl_step *s)
 {
-    static const enum wl_op ops[] = { WL_OP_CONV, WL_OP_LINEAR, WL_OP_PROJECT, WL_OP_DECODER, WL_OP_ATTENTION };
+    static const enum wl_op ops[] = { WL_OP_CONV,    WL_OP_LINEAR,    WL_OP_PROJECT,
+                                      WL_OP_DECODER, WL_OP_ATTENTION, WL_OP_COMPLEX_LINEAR };
     for (size_t i = 0; i < WL_COUNT(ops); i++)
         if (s->node->op == ops[i]) return true;
     return false;
@@ -170,7 +213,7 @@ static int step(struct bench *b, struct wl_err *e)
     memset(b->plan->step_s, 0, b->plan->program.n_steps * sizeof *b->plan->step_s);
     int64_t start_ns = wl_now_ns(), start_cpu_ns = wl_process_cpu_ns();
     int rc = wl_plan_train(b->plan, true, true, &counts, e);
-    if (!rc) rc = wl_plan_update(b->plan, b->sequence ? 5e-5 : 1e-3, e);
+    if (!rc) rc = wl_plan_update(b->plan, b->network->lr, e);
     double cpu_s = (double)(wl_process_cpu_ns() - start_cpu_ns) / (double)WL_NS_PER_S;
     if (!rc) rc = b->comm->ops->all_reduce_sum_f64(b->comm, &cpu_s, 1, e);
     double wall_s = seconds_since(start_ns);
@@ -203,14 +246,13 @@ static int serve(struct bench *b, struct wl_err *e)
 static int run(struct bench *b, char **argv, struct wl_err *e)
 {
     const int64_t ranks = atoll(argv[5]);
-    b->model = wl_model_find(argv[1]);
-    if (wl_starts(argv[1], "bert")) b->sequence = atoll(argv[1] + strlen("bert"));
     b->precision = wl_streq(argv[2], "bf16") ? WL_BF16 : WL_F32;
     b->batch = atoll(argv[3]);
     b->threads = atoi(argv[4]);
     b->conv = wl_conv_algorithm_of(argv[6] ? argv[6] : "auto");
-    if (!b->model && b->sequence < 1) return wl_fail(e, WL_EUSAGE, "no model %s", argv[1]);
-    int rc = wl_comm_open(&b->comm, &(struct wl_comm_how) { .backend = "auto", .workers = ranks }, b->arena, e);
+    int rc = find_network(b, argv[1], e);
+    if (rc) return rc;
+    rc = wl_comm_open(&b->comm, &(struct wl_comm_how) { .backend = "auto", .workers = ranks }, b->arena, e);
     if (!rc) rc = make_plan(b, e);
     if (rc) return rc;
     if (b->comm->rank == 0) {

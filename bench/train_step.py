@@ -8,9 +8,11 @@
 A row is a network, a precision, a local batch, and what it runs on: t1 and t2 are one process of one or two threads, r2
 two ranks of one thread (ours against DistributedDataParallel over gloo). Every contestant of a row is a process that
 builds its network once and stands still (SIGSTOP) outside of its turn. A round is one step of each, in an order that
-rotates; the first round is dropped. bert128 and bert512 are BERT-base on sequences of so many tokens. Each --python is a peer, named by the version of its PyTorch, in its default
-environment and in a tuned one (huge pages, freed memory kept, AVX-512 kernels, the optimiser in one pass), with plain
-images and with channels_last, or with the two networks of torch_bert.py. The best one counts. --compiled adds torch.compile, as a column of its own.
+rotates; the first round is dropped. bert128 and bert512 are BERT-base on sequences of so many tokens, fourcastnet360 and
+fourcastnet720 FourCastNet on 20 channels of 360 x 720 and 720 x 1440 points. Each --python is a peer, named by the
+version of its PyTorch, in its default environment and in a tuned one (huge pages, freed memory kept, AVX-512 kernels,
+the optimiser in one pass), with plain images and with channels_last, or with the networks of torch_bert.py and
+torch_fourcastnet.py. The best one counts. --compiled adds torch.compile, as a column of its own.
 
 Rows take time: --only "tuned channels_last" keeps the peers whose names hold all these words, and rows of one name in
 several files are put together, each ratio taken within its run. With --require the exit status is 1 where a target is
@@ -26,7 +28,8 @@ import time
 import train_contest
 import train_table
 
-MODELS, OTHERS, PRECISIONS, BATCHES, PLACES = ("resnet50", "vgg16", "inception3"), ("bert128", "bert512"), ("f32", "bf16"), "16,32", "t1,t2,r2"
+MODELS, OTHERS = ("resnet50", "vgg16", "inception3"), ("bert128", "bert512", "fourcastnet360", "fourcastnet720")
+PRECISIONS, BATCHES, PLACES = ("f32", "bf16"), "16,32", "t1,t2,r2"
 
 
 def machine():
