@@ -2,14 +2,15 @@
 
 /* Names, units and paces, in the order of the enums. Drivers form busy shares over a sixth of a second to one second;
  * profiling shares and processor time are formed between two readings, so that a longer way between them hides nothing;
- * of a counter only its difference over a window is used. Power and energy are what edges of windows are cut from. */
+ * of a counter only its difference over a window is used. Power, means of it and energy are what edges of windows are
+ * cut from. */
 static const struct {
     const char *name, *unit;
     bool counts;
     enum wl_pace pace;
 } quantities[WL_QUANTITIES] = {
     [WL_POWER] = { "power_w", "W", false, WL_EACH_TICK },
-    [WL_POWER_AVERAGE] = { "power_average_w", "W", false, WL_EACH_HALF_SECOND },
+    [WL_POWER_AVERAGE] = { "power_average_w", "W", false, WL_EACH_TICK },
     [WL_ENERGY] = { "energy_j", "J", true, WL_EACH_TICK },
     [WL_SM_UTIL] = { "sm_util_pct", "%", false, WL_EACH_HALF_SECOND },
     [WL_MEM_UTIL] = { "mem_util_pct", "%", false, WL_EACH_HALF_SECOND },
