@@ -115,7 +115,7 @@ static void note_unread(const struct wl_sensor *s, const struct wl_nvml_unit *u,
                             "%s has no energy counter, and its power moves every %s but was read every %s: --rate-hz "
                             "%.0f reads all of it",
                             s->devices[u->device].uuid, wl_human(a, c->update_s, "s"), wl_human(a, n->period_s, "s"),
-                            1 / c->update_s));
+                            ceil(1 / c->update_s)));
     }
 }
 
