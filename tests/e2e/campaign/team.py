@@ -10,12 +10,15 @@ from harness import *
 # A counter, since a busy machine may delay readings: 100 W.
 POWER = "t_s,device,quantity,value\n" + "".join(f"{t / 100},gpu0,energy_j,{t}\n" for t in range(1, 40000))
 REPLAY = ["--sensors", "replay,proc", "--replay-file", "power.csv"]
+# A node of this test's own: what other tests leave in the same folder while they run is theirs.
+NODE = f"team-{os.getpid()}"
 
 
 def rank_env(bench, rank, ranks, job, **more):
     """What Open MPI's mpirun sets."""
     return {**bench.env, "OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": str(ranks),
-            "OMPI_COMM_WORLD_LOCAL_RANK": str(rank), "OMPI_COMM_WORLD_LOCAL_SIZE": str(ranks), "PMIX_NAMESPACE": job, **more}
+            "OMPI_COMM_WORLD_LOCAL_RANK": str(rank), "OMPI_COMM_WORLD_LOCAL_SIZE": str(ranks), "PMIX_NAMESPACE": job,
+            "WATTLAW_HOST": NODE, **more}
 
 
 def start_ranks(bench, n, args, command, envs=None):
@@ -32,7 +35,7 @@ def ends(ranks):
 
 def boards():
     folder = f"/dev/shm/wattlaw-{os.geteuid()}"
-    return [n for n in os.listdir(folder) if "." in n] if os.path.isdir(folder) else []
+    return [n for n in os.listdir(folder) if n.startswith(NODE)] if os.path.isdir(folder) else []
 
 
 def eight_ranks_are_one_run(bench):
@@ -141,7 +144,7 @@ def mpirun_and_measure_nest_either_way(bench):
     if not mpirun:
         raise Skip("mpirun is not installed")
     bench.write("power.csv", POWER)
-    env = {**bench.env, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    env = {**bench.env, "WATTLAW_HOST": NODE, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
            "OMPI_MCA_rmaps_base_oversubscribe": "1"}
     inner = subprocess.run([mpirun, "-np", "4", bench.wattlaw, "measure", *REPLAY, "--", "toy", "epochs=1", "ms=500"],
                            cwd=bench.folder, env=env, capture_output=True, text=True, timeout=60, check=False)
