@@ -1,5 +1,7 @@
 /* What a published table of exponents implies: errors from R2, tests between its rows, and the curve that would look
  * the same. */
+#include "law/audit.h"
+
 #include "law/internal.h"
 
 #include <math.h>

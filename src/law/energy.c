@@ -1,4 +1,6 @@
 /* Energy against worker-hours: proportional, with a base, what drives the rate, and whether groups share a slope. */
+#include "law/energy.h"
+
 #include "law/internal.h"
 
 #include <math.h>

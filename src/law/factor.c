@@ -1,4 +1,6 @@
 /* Does a factor change the law? Groups, their levels, and the verdict. */
+#include "law/factor.h"
+
 #include "law/internal.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 /* A worker count that was not measured: all curves that may speak, by their weights. */
+#include "law/foretell.h"
+
 #include "law/internal.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 /* Epochs, time and energy until a metric reaches a value. A run that never does is counted and not averaged away. */
+#include "law/target.h"
+
 #include "law/internal.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* What became of each channel, and of all readings together. */
-#include "power/sampler.h"
+#include "power/worker.h"
 
 #include <math.h>
 

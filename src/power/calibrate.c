@@ -1,4 +1,6 @@
 /* A calibration run on one GPU: this thread plays the load, another one follows the sensors. */
+#include "power/calibrate.h"
+
 #include "power/calibration.h"
 #include "power/cuda_load.h"
 #include "power/nvml_gpu.h"

@@ -1,4 +1,4 @@
-#include "power/power.h"
+#include "power/energy.h"
 
 #include <math.h>
 

@@ -1,6 +1,8 @@
 /* Starts the threads that read the sensors, looks after them, ends them. */
 #include "power/sampler.h"
 
+#include "power/worker.h"
+
 #include <math.h>
 
 static const double default_ring_s = 30;

@@ -1,88 +1,70 @@
-/* The parts of the sampler. A worker is a thread, the sensors that it reads and the ring that it fills; sampler.c
- * starts and ends them, worker.c is what they do, account.c counts. A worker holds its lock except while it sleeps or
- * reads, so that it can be looked at, asked and given up at those times.
- *
- * A reading may never return. All that a worker's thread can touch lies in an arena of the sampler's own, which is left
- * to it for good when it is given up: the thread ends by itself, if ever, and changes nothing more. */
+/* Reads every channel on time and hands the samples to one consumer. */
 #ifndef WL_POWER_SAMPLER_H
 #define WL_POWER_SAMPLER_H
 
-#include "power/patience.h"
+#include "power/sensors.h"
 
-/* The account of a channel. */
-struct wl_tally {
-    uint64_t samples, errors;
-    int64_t gap_ns, good_ns; /* closed gaps; time of the last good reading, 0: none yet */
-    bool failing, energetic; /* energetic: power or energy */
-    const char *why;         /* the latest failure */
+#include <sys/types.h>
+
+/* One reading. t_ns is the middle of the read call or, of a mean since the previous reading (WL_VARIANT_MEAN,
+ * cpu_util_pct), the middle of the time it covers. NAN is a reading that failed: store it as NULL, it marks a gap. */
+struct wl_sample {
+    int64_t t_ns;
+    double value;
+    uint32_t channel;
 };
 
-/* A sensor, and which worker reads it. */
-struct wl_source {
-    struct wl_sensor *sensor;
-    struct wl_worker *worker;
-    struct wl_tally *tallies; /* [n_channels] */
-    double step_s;            /* the longest step among its counters, 0: none has steps */
+struct wl_sampler;
+
+/* Starts one thread for the fast sensors and one for each slow one (a first reading longer than a twentieth of the
+ * period), and returns when they have taken the first samples, or after 2 s without those that hang. Each thread keeps
+ * absolute deadlines: a tick that was missed is skipped and counted. A reading allocates nothing. A process runs one
+ * sampler on a node at a time. */
+int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double rate_hz, struct wl_arena *a,
+                     struct wl_err *e) WL_MUST_CHECK;
+
+/* A first process of the job: from now on `proc` follows it, its descendants and its process group, beside those of
+ * calls before. One thread calls it. */
+void wl_sampler_watch(struct wl_sampler *s, pid_t pid);
+
+/* Reads counters that move in steps of 5 to 250 ms, and power beside them, every 2 ms over two steps, so that a window
+ * that begins behind this call or ended before it has sharp edges. Returns when that is done, at once where no counter
+ * has such steps. Not beside wl_sampler_stop. */
+void wl_sampler_edges(struct wl_sampler *s);
+
+/* Moves up to max samples into out and returns their number, 0 when there are none now. Samples of a channel come in
+ * order of time; channels are interleaved. One consumer thread. The rings hold at least 30 s: drain once a second.
+ * A sensor whose reading takes longer than a second gets failed readings here, and a thread to itself. */
+size_t wl_sampler_drain(struct wl_sampler *s, struct wl_sample *out, size_t max);
+
+/* Ends the threads without waiting for their next tick; they take the last samples. A sensor that has not answered
+ * 2 s later is given up: its channels end with a failed reading that says so, and what its thread uses stays in memory.
+ * Calling it again does nothing. A sampler that was not stopped is when the arena is freed. By the consumer's thread.
+ */
+void wl_sampler_stop(struct wl_sampler *s);
+
+/* What became of one channel. */
+struct wl_channel_stats {
+    uint64_t samples;     /* good readings */
+    uint64_t errors;      /* failed readings */
+    const char *last_why; /* the text of the last failure, NULL: none */
+    int64_t gap_ns;       /* time without a good reading, summed over all gaps that a failure opened */
 };
 
-struct wl_worker {
-    int64_t start_ns, period_ns, born_ns; /* of the sampler; born: of the thread */
-    struct wl_source **sources;
-    size_t n_sources;
-    struct wl_ring ring; /* the thread fills it; behind its end, who started it */
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t change;           /* of what follows; all of it is under the lock */
-    bool stop, dense;                /* asked of the thread: its last reading; the edges of counters now */
-    bool given_up;                   /* nobody waits for it any more */
-    bool began, ended, answered;     /* told by it: first reading done; last one; the edges */
-    const struct wl_source *reading; /* what it reads now, */
-    int64_t since_ns;                /* and since when */
-    bool told;                       /* that this takes too long */
-    int64_t due_ns[WL_PACES];        /* when quantities of that pace are read next */
-    uint64_t ticks, beats, skipped, samples, lost, errors; /* beats: ticks without the first and last one */
-    int64_t beat_ns, cpu_ns;                               /* when the latest of them began; of the thread */
+/* The sampler's own account, at any time. */
+struct wl_sampler_stats {
+    double period_s;          /* asked for: 1/rate */
+    double achieved_period_s; /* the slowest thread's mean time between ticks, NAN before the first of a thread */
+    uint64_t ticks;           /* readings of a thread's sensors, all threads together, first and last included */
+    uint64_t skipped;         /* ticks left out because the reading before took too long */
+    uint64_t samples;         /* handed to the rings */
+    uint64_t lost;            /* dropped because a ring was full */
+    uint64_t errors;          /* failed readings */
+    int64_t cpu_ns;           /* CPU time of the sampler threads and of the readings at start and stop */
+    size_t memory_bytes;      /* rings and tables */
+    int threads;
 };
-
-/* Nobody knows to which instant of so long a reading its value belongs (a driver under a lock, a node that was
- * stopped): it is not used, and what else the thread reads is read by another one from then on. */
-#define WL_STALL_NS ((int64_t)WL_NS_PER_S)
-
-struct wl_sampler {
-    struct wl_arena *arena; /* holds all of this; left where a worker was given up */
-    struct wl_sensors *sensors;
-    struct wl_source **sources; /* in the order of their channels */
-    size_t n_sources;
-    struct wl_worker **workers;
-    size_t n_workers;
-    int64_t period_ns, start_ns, stop_ns; /* stop_ns 0: it runs */
-    double ring_s;
-    size_t memory_bytes;
-    size_t drain_from; /* the ring that the next drain starts with */
-    bool given_up;     /* some worker */
-};
-
-/* ---- worker.c ---- */
-
-/* The sensor's channels in the order of `channels`, none of them counted yet. */
-struct wl_source *wl_source_new(struct wl_sensor *s, const struct wl_channel *channels, struct wl_arena *a);
-
-/* Room for ring_s seconds; no thread yet. */
-struct wl_worker *wl_worker_new(struct wl_source **sources, size_t n, int64_t period_ns, double ring_s,
-                                struct wl_arena *a);
-
-/* Starts the thread of a sampler that started at start_ns; its first reading is of everything where `first`. */
-int wl_worker_start(struct wl_worker *w, int64_t start_ns, bool first, struct wl_err *e) WL_MUST_CHECK;
-
-/* How long the dense readings of its sensors take; 0: no counter has steps. */
-int64_t wl_worker_dense_ns(const struct wl_worker *w);
-
-/* ---- account.c ---- */
-
-/* The sensor's readings, or only those of power and energy, go into the ring and the accounts. */
-void wl_publish(struct wl_worker *w, const struct wl_source *s, bool energetic_only);
-
-/* A failed reading of each of its channels; the sensor itself is not looked at. */
-void wl_publish_failure(struct wl_worker *w, const struct wl_source *s, const char *why);
+void wl_sampler_stats(const struct wl_sampler *s, struct wl_sampler_stats *out);
+void wl_sampler_channel_stats(const struct wl_sampler *s, size_t channel, struct wl_channel_stats *out);
 
 #endif

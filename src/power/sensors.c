@@ -1,4 +1,6 @@
 /* What sensors are made of. */
+#include "power/sensors.h"
+
 #include "power/internal.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "power/power.h"
+#include "power/types.h"
 
 /* Names, units and paces, in the order of the enums. Drivers form busy shares over a sixth of a second to one second;
  * profiling shares and processor time are formed between two readings, so that a longer way between them hides nothing;

@@ -1,5 +1,5 @@
 /* What a thread of the sampler does: it reads its sensors at absolute deadlines. docs/adr/040 has the reasons. */
-#include "power/sampler.h"
+#include "power/worker.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,0 +1,93 @@
+/* The sensors of a machine: which there are, what each can read, and why one cannot. */
+#ifndef WL_POWER_SENSORS_H
+#define WL_POWER_SENSORS_H
+
+#include "power/types.h"
+
+struct wl_power_opts {
+    struct wl_strs sensors;         /* "auto", or names; a named sensor that cannot be read is an error */
+    double rate_hz;                 /* samples a second */
+    double wait_s;                  /* how long opening a sensor may take; 0: 30 s */
+    double cpu_tdp_w;               /* cpu_model: full power of one package; NAN: from the table in cpu_model.c */
+    double cpu_idle_w;              /* cpu_model: idle power of one package; NAN: a share of the full power */
+    bool gpm;                       /* nvml: the profiling counters of Hopper GPUs and newer too */
+    const char *replay_file;        /* replay: CSV t_s,device,quantity,value */
+    const char *nvml_library;       /* NULL: $NVML_LIBRARY, then libnvidia-ml.so.1 */
+    const char *amd_library;        /* NULL: libamd_smi.so, then librocm_smi64.so */
+    const char *level_zero_library; /* NULL: libze_loader.so.1 */
+    const char *calibration;        /* file of calibrations; NULL: where wl_calibration_path says */
+    const char *root;               /* in front of /sys, /proc and /dev; "" is the machine itself */
+    const char *visible;            /* the job's GPUs in the words of CUDA_VISIBLE_DEVICES; NULL: that variable's */
+};
+
+/* Rows for a struct that holds a struct wl_power_opts as member `at`. */
+/* clang-format off */
+#define WL_POWER_OPT_ROWS(holder, at)                                                                           \
+    { .name = "sensors", .type = WL_STRS, .offset = offsetof(holder, at.sensors), .def = "auto",                  \
+      .help = "sensors to read: auto, or names as doctor lists them" },                                         \
+    { .name = "rate-hz", .type = WL_REAL, .offset = offsetof(holder, at.rate_hz), .def = "10",                    \
+      .min = 0.01, .max = 1000, .unit = "Hz", .help = "samples a second of each sensor" },                      \
+    { .name = "sensor-wait", .type = WL_DURATION, .offset = offsetof(holder, at.wait_s), .def = "30s",           \
+      .min = 0.1, .max = 600, .unit = "s",                                                                      \
+      .help = "leave out a sensor whose driver takes longer than this to answer at the start" },                \
+    { .name = "cpu-tdp-w", .type = WL_REAL, .offset = offsetof(holder, at.cpu_tdp_w), .min = 1, .max = 10000,     \
+      .unit = "W", .help = "full power of one CPU package, for the estimate of cpu_model" },                    \
+    { .name = "cpu-idle-w", .type = WL_REAL, .offset = offsetof(holder, at.cpu_idle_w), .min = 0, .max = 10000,   \
+      .unit = "W", .help = "idle power of one CPU package, for the estimate of cpu_model" },                    \
+    { .name = "gpm", .type = WL_FLAG, .offset = offsetof(holder, at.gpm),                                         \
+      .help = "read the profiling counters of Hopper GPUs and newer too" },                                       \
+    { .name = "replay-file", .type = WL_STR, .offset = offsetof(holder, at.replay_file),                          \
+      .help = "CSV t_s,device,quantity,value that the replay sensor plays" },                                   \
+    { .name = "nvml-library", .type = WL_STR, .offset = offsetof(holder, at.nvml_library),                        \
+      .help = "path of libnvidia-ml.so.1, when it is not where the loader looks" },                             \
+    { .name = "amd-library", .type = WL_STR, .offset = offsetof(holder, at.amd_library),                          \
+      .help = "path of libamd_smi.so or librocm_smi64.so" },                                                      \
+    { .name = "level-zero-library", .type = WL_STR, .offset = offsetof(holder, at.level_zero_library),            \
+      .help = "path of libze_loader.so.1" },                                                                      \
+    { .name = "calibration", .type = WL_STR, .offset = offsetof(holder, at.calibration),                          \
+      .help = "file of what doctor --calibrate found, when not calibration.ini where wattlaw keeps its state" },  \
+    { .name = "sensor-root", .type = WL_STR, .offset = offsetof(holder, at.root), .def = "",                      \
+      .help = "folder in front of /sys and /proc, for recorded trees" }
+/* clang-format on */
+
+/* What became of a sensor. */
+enum wl_sensor_state {
+    WL_SENSOR_OPEN,        /* it gives channels */
+    WL_SENSOR_UNAVAILABLE, /* it cannot be read here: reason, and fix where there is one */
+    WL_SENSOR_UNUSED,      /* it was not asked for, or something better is there: reason */
+};
+
+struct wl_sensor_info {
+    const char *name, *help;
+    enum wl_sensor_state state;
+    const char *source; /* what is read, with versions: "libnvidia-ml.so.1, driver 535.104"; NULL unless open */
+    const char *reason; /* one sentence; of an open sensor: what it cannot read of what one would expect; or NULL */
+    const char *fix;    /* the exact command that would change that, or NULL */
+    double read_s;      /* how long the first reading of all its channels took; NAN unless open */
+    size_t n_devices, n_channels;
+};
+
+/* Everything that was opened. Devices and channels stay where they are; a channel's index is its number in every
+ * sample. `info` has a row for each sensor that exists, in table order. */
+struct wl_sensors {
+    struct wl_device *devices;
+    struct wl_channel *channels;
+    struct wl_sensor_info *info;
+    size_t n_devices, n_channels, n_info;
+    struct wl_sensor **open; /* private */
+    size_t n_open;
+};
+
+/* Opens the sensors that opts names and reads each once. "auto" takes what the machine has: nvml, rapl and proc, a
+ * recording that opts names, and cpu_model where nothing else gives power or energy. Errors: WL_EINVAL for an unknown
+ * name ("did you mean") or a broken replay file, WL_EUNAVAIL or WL_EPERM, with reason and fix, for a sensor named
+ * outright that cannot be read. With "auto" it succeeds on any machine. The sensors are closed with the arena; a driver
+ * that hangs meanwhile is left alone after 2 s. */
+int wl_sensors_open(struct wl_sensors **out, const struct wl_power_opts *opts, struct wl_arena *a,
+                    struct wl_err *e) WL_MUST_CHECK;
+
+/* What a reader of the readings should know, gathered until now: a GPU that others used as well, one that is split into
+ * instances. For after the sampler's stop. */
+void wl_sensors_notes(const struct wl_sensors *s, struct wl_strs *out, struct wl_arena *a);
+
+#endif
