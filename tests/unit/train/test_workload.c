@@ -1,6 +1,7 @@
 /* Another kind of workload than pictures through the whole of a training: samples of different sizes, batches that are
  * made as a whole, a regression, a metric from outputs, options and facts of its own. */
 #include "cmd/train.h"
+#include "place.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -214,31 +215,6 @@ static const struct wl_workload workload = {
 
 /* ---- running it ---- */
 
-struct place {
-    struct wl_arena *arena;
-    char dir[64];
-};
-
-static int set_up(void **state)
-{
-    struct wl_arena *a = wl_arena_new(NULL);
-    struct place *p = wl_new(a, struct place);
-    p->arena = a;
-    snprintf(p->dir, sizeof p->dir, "/tmp/wattlaw-workload-XXXXXX");
-    *state = p;
-    return mkdtemp(p->dir) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    struct place *p = *state;
-    struct wl_err e;
-    struct wl_exit how;
-    int rc = wl_run((char *[]) { (char *)"rm", (char *)"-r", p->dir, NULL }, 0, true, NULL, &how, p->arena, &e);
-    wl_arena_free(p->arena);
-    return rc;
-}
-
 /* In a process of its own, whose other ranks are its children: returns the exit status. */
 static int train(char **argv, int argc, const char *out)
 {
@@ -401,12 +377,12 @@ static void test_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_ranks, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_resume, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_choices, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ends, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_words, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ranks, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(test_resume, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(test_options, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(test_choices, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(test_ends, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(test_words, place_set_up, place_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
