@@ -54,8 +54,10 @@ const struct wl_dims *wl_tensor_dims(const struct wl_tensor *t) { return &t->dim
 struct wl_graph *wl_graph_new(struct wl_arena *a)
 {
     struct wl_graph *g = wl_new(a, struct wl_graph);
+    struct wl_graph_scope *all = wl_new(a, struct wl_graph_scope);
+    all->names = "";
     g->arena = a;
-    g->scope = "";
+    g->scope = all;
     return g;
 }
 
@@ -71,8 +73,19 @@ void wl_graph_fail(struct wl_graph *g, const char *fmt, ...)
 int wl_graph_check(const struct wl_graph *g, struct wl_err *e)
 {
     if (g->err.code) return wl_fail(e, g->err.code, "%s", g->err.msg);
-    if (g->outer.n) return wl_fail(e, WL_EINVAL, "%s: the scope was not closed", g->scope);
+    if (g->scope->outer) return wl_fail(e, WL_EINVAL, "%s: the scope was not closed", g->scope->names);
     return 0;
+}
+
+/* A scope inside the one that is open, for the parameters of the same operations as that. */
+static struct wl_graph_scope *open_scope(struct wl_graph *g, const char *name)
+{
+    struct wl_graph_scope *inner = wl_new(g->arena, struct wl_graph_scope);
+    *inner = *g->scope;
+    inner->names = wl_strf(g->arena, "%s%s.", g->scope->names, name);
+    inner->outer = g->scope;
+    g->scope = inner;
+    return inner;
 }
 
 void wl_scope_push(struct wl_graph *g, const char *fmt, ...)
@@ -81,14 +94,20 @@ void wl_scope_push(struct wl_graph *g, const char *fmt, ...)
     va_start(ap, fmt);
     char *name = wl_strfv(g->arena, fmt, ap);
     va_end(ap);
-    wl_strs_add(g->arena, &g->outer, g->scope);
-    g->scope = wl_strf(g->arena, "%s%s.", g->scope, name);
+    struct wl_graph_scope *inner = open_scope(g, name);
+    if (inner->params) inner->params = wl_strf(g->arena, "%s%s.", inner->params, name);
+}
+
+void wl_scope_again(struct wl_graph *g, const char *name)
+{
+    struct wl_graph_scope *inner = open_scope(g, name);
+    if (!inner->params) inner->params = inner->outer->names;
 }
 
 void wl_scope_pop(struct wl_graph *g)
 {
-    WL_CHECK(g->outer.n > 0);
-    g->scope = g->outer.v[--g->outer.n];
+    WL_CHECK(g->scope->outer);
+    g->scope = g->scope->outer;
 }
 
 struct wl_tensor *wl_tensor_new(struct wl_graph *g, const char *name, enum wl_dtype type, enum wl_role role,
@@ -133,10 +152,11 @@ void wl_output(struct wl_graph *g, struct wl_tensor *t)
     t->output = true;
 }
 
-static void check_name(struct wl_graph *g, const char *name)
+static const struct wl_node *find_node(const struct wl_graph *g, const char *name)
 {
     for (size_t i = 0; i < g->n_nodes; i++)
-        if (!strcmp(g->nodes[i]->name, name)) wl_graph_fail(g, "%s: there is already an operation of this name", name);
+        if (!strcmp(g->nodes[i]->name, name)) return g->nodes[i];
+    return NULL;
 }
 
 struct wl_node *wl_node_new(struct wl_graph *g, enum wl_op op, const char *name, struct wl_tensor *a,
@@ -144,10 +164,10 @@ struct wl_node *wl_node_new(struct wl_graph *g, enum wl_op op, const char *name,
 {
     struct wl_node *n = wl_new(g->arena, struct wl_node);
     n->op = op;
-    n->name = wl_strf(g->arena, "%s%s", g->scope, name);
+    n->name = wl_strf(g->arena, "%s%s", g->scope->names, name);
     n->in[0] = a;
     n->in[1] = b;
-    check_name(g, n->name);
+    if (find_node(g, n->name)) wl_graph_fail(g, "%s: there is already an operation of this name", n->name);
     for (int i = 0; i < 2 && n->in[i]; i++) n->in[i]->readers++;
     WL_GROW(g->arena, g->nodes, g->n_nodes, g->cap_nodes);
     g->nodes[g->n_nodes++] = n;
@@ -161,6 +181,51 @@ void wl_node_read(struct wl_node *n, struct wl_tensor *t)
     WL_CHECK(i < WL_MAX_INPUTS);
     n->in[i] = t;
     t->readers++;
+}
+
+/* The node's name in its scope. */
+static const char *own_name(const struct wl_graph *g, const struct wl_node *n)
+{
+    return n->name + strlen(g->scope->names);
+}
+
+/* The parameter of this full name that an operation like n has made; NULL with the graph's error. */
+static struct wl_tensor *find_param(struct wl_graph *g, const struct wl_node *n, const char *name,
+                                    const struct wl_dims *dims)
+{
+    const char *of = wl_strf(g->arena, "%s%s", g->scope->params, own_name(g, n));
+    const struct wl_node *first = find_node(g, of);
+    struct wl_tensor *t = NULL;
+    for (int i = 0; first && i < WL_MAX_PARAMS && first->par[i]; i++)
+        if (!strcmp(first->par[i]->name, name)) t = first->par[i];
+    if (!t)
+        wl_graph_fail(g, "%s: no operation %s has a parameter %s that could be read again", n->name, of, name);
+    else if (first->op != n->op)
+        wl_graph_fail(g, "%s: %s cannot read the parameters of %s, which is a %s", n->name, wl_op_name(n->op), of,
+                      wl_op_name(first->op));
+    else if (!wl_dims_equal(&t->dims, dims))
+        wl_graph_fail(g, "%s: reads %s as %s, but it is %s", n->name, name, wl_dims_text(g->arena, dims),
+                      wl_dims_text(g->arena, &t->dims));
+    return t;
+}
+
+struct wl_tensor *wl_param(struct wl_graph *g, const struct wl_node *n, const char *name, struct wl_dims dims,
+                           struct wl_init init, bool is_weight)
+{
+    const struct wl_graph_scope *s = g->scope;
+    const char *full = wl_strf(g->arena, "%s%s", s->params ? s->params : s->names, name);
+    struct wl_tensor *t = s->params ? find_param(g, n, full, &dims) : NULL;
+    if (t) return t;
+    t = wl_tensor_new(g, full, WL_F32, WL_ROLE_PARAM, &dims);
+    t->init = init;
+    t->is_weight = is_weight;
+    return t;
+}
+
+struct wl_tensor *wl_node_param(struct wl_graph *g, const struct wl_node *n, const char *suffix, struct wl_dims dims,
+                                struct wl_init init, bool is_weight)
+{
+    return wl_param(g, n, wl_strf(g->arena, "%s.%s", own_name(g, n), suffix), dims, init, is_weight);
 }
 
 struct wl_tensor *wl_node_out(struct wl_graph *g, struct wl_node *n, const struct wl_dims *dims)

@@ -74,12 +74,14 @@ struct wl_node {
     const char *name;
     struct wl_tensor *in[WL_MAX_INPUTS]; /* x; second term, labels, target, lengths, or positions */
     struct wl_tensor *out;
-    struct wl_tensor *par[WL_MAX_PARAMS]; /* weight, bias; gamma, beta; two layers'; tables of tokens */
-    struct wl_tensor *tied;               /* a parameter of another operation that this one reads too */
-    struct wl_tensor *stat[2];            /* running mean, running variance */
-    bool relu;                            /* max(0, .) of the result */
-    struct wl_tensor *residual;           /* of operations on rows: an input that is added to the result */
-    enum wl_row_kind rows;                /* of operations on rows: which count says how many there are */
+    /* Weight, bias; gamma, beta; two layers'; tables of tokens. Operations inside wl_scope_again share them. */
+    struct wl_tensor *par[WL_MAX_PARAMS];
+    struct wl_tensor *tied;     /* a parameter of another operation that this one reads too */
+    struct wl_tensor *stat[2];  /* running mean, running variance */
+    bool relu;                  /* max(0, .) of the result */
+    bool counts;                /* of losses: its samples are those of the run */
+    struct wl_tensor *residual; /* of operations on rows: an input that is added to the result */
+    enum wl_row_kind rows;      /* of operations on rows: which count says how many there are */
     union {
         struct wl_conv conv;
         struct wl_norm norm;
@@ -99,14 +101,19 @@ struct wl_node {
     } u;
 };
 
+struct wl_graph_scope {
+    const char *names;  /* of its operations they begin so: "layer1.0.", or "" */
+    const char *params; /* of wl_scope_again: the names whose parameters they read; NULL: they make theirs */
+    const struct wl_graph_scope *outer; /* NULL: the graph itself */
+};
+
 struct wl_graph {
     struct wl_arena *arena;
     struct wl_tensor **tensors;
     struct wl_node **nodes;
     size_t n_tensors, cap_tensors, n_nodes, cap_nodes;
-    const char *scope;    /* "layer1.0." or "" */
-    struct wl_strs outer; /* the scopes around it */
-    struct wl_err err;    /* the first error; code 0: none */
+    const struct wl_graph_scope *scope;
+    struct wl_err err; /* the first error; code 0: none */
 };
 
 /* ---- building (graph.c), used by ops.c ---- */
@@ -125,7 +132,10 @@ struct wl_tensor *wl_node_out(struct wl_graph *g, struct wl_node *n, const struc
 /* One more input of a node. */
 void wl_node_read(struct wl_node *n, struct wl_tensor *t);
 
-/* A parameter "NODE.suffix"; `is_weight`: it decays also with decay_weights_only. */
+/* A parameter of the node, called `name` in its scope; wl_node_param: "NODE.suffix". `is_weight`: it decays also with
+ * decay_weights_only. Inside wl_scope_again the one that was made before. */
+struct wl_tensor *wl_param(struct wl_graph *g, const struct wl_node *n, const char *name, struct wl_dims dims,
+                           struct wl_init init, bool is_weight);
 struct wl_tensor *wl_node_param(struct wl_graph *g, const struct wl_node *n, const char *suffix, struct wl_dims dims,
                                 struct wl_init init, bool is_weight);
 

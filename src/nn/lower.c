@@ -58,11 +58,13 @@ void wl_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b) { use(p
 
 void wl_writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
 {
+    const bool adds = b->class == WL_MEM_GRADIENT && b->first >= 0;
     use(p, s, b, true);
-    if (b->class != WL_MEM_GRADIENT || !p->accumulate) return;
+    if (b->class != WL_MEM_GRADIENT || !(adds || p->accumulate)) return;
     struct wl_buf *part = wl_buf_like(p, b);
     part->first = part->last = (int)p->n_steps - 1;
     s->uses[s->n_uses - 1].part = part;
+    s->uses[s->n_uses - 1].adds = adds;
 }
 
 void wl_adds(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
@@ -73,10 +75,14 @@ void wl_adds(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
 
 struct wl_buf *wl_param_new(struct wl_program *p, const struct wl_tensor *t, const void *layout, size_t bytes)
 {
-    WL_CHECK(!p->value[t->id]);
-    p->value[t->id] = wl_buf_new(p, WL_MEM_PARAM, WL_F32, &t->dims, layout, bytes);
+    struct wl_buf **value = &p->value[t->id];
+    if (*value) {
+        WL_CHECK(!layout == !(*value)->layout);
+        return *value;
+    }
+    *value = wl_buf_new(p, WL_MEM_PARAM, WL_F32, &t->dims, layout, bytes);
     if (p->train) p->gradient[t->id] = wl_buf_new(p, WL_MEM_GRADIENT, WL_F32, &t->dims, layout, bytes);
-    return p->value[t->id];
+    return *value;
 }
 
 static int plain(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf *from,

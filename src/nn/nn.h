@@ -51,6 +51,12 @@ struct wl_graph *wl_graph_new(struct wl_arena *a);
 void wl_scope_push(struct wl_graph *g, const char *fmt, ...) WL_PRINTF(2, 3);
 void wl_scope_pop(struct wl_graph *g);
 
+/* A part of the network once more, with the same parameters: in this scope, which wl_scope_pop closes, an operation
+ * called "again.fc1" reads those of the operation "fc1" before, of the same kind and with parameters of the same
+ * shapes. A parameter stays one state with one gradient, the sum over the operations that read it. What is not a
+ * parameter is each operation's own: its name and its masks of dropout. No batch_norm: it has statistics. */
+void wl_scope_again(struct wl_graph *g, const char *name);
+
 /* 0, or WL_EINVAL with the message of the first operation that did not fit: "layer1.0.add: add of [..] and [..]". */
 int wl_graph_check(const struct wl_graph *g, struct wl_err *e) WL_MUST_CHECK;
 
@@ -310,12 +316,11 @@ struct wl_init {
 void wl_init_weight(struct wl_graph *g, struct wl_tensor *y, struct wl_init init);
 void wl_init_bias(struct wl_graph *g, struct wl_tensor *y, struct wl_init init);
 
-/* Losses: scalars, means over the samples of a micro-batch. What is trained is the sum of weight * loss.
- * A graph without a loss can only be evaluated. */
+/* Losses: scalars, means over the samples of a micro-batch. What is trained is the sum of weight * loss; the first that
+ * is not auxiliary counts the samples, top1 and top5 of a run. A graph without a loss can only be evaluated. */
 struct wl_loss {
     double weight; /* 0 counts as 1 */
-    /* A part of the loss in training only, which counts no samples, top1 or top5; operations that serve such losses
-     * alone are left out of evaluation. */
+    /* A part of the loss in training only: operations that serve such losses alone are left out of evaluation. */
     bool auxiliary;
 };
 
@@ -413,7 +418,7 @@ struct wl_plan_opts {
 
 /* What a run counted. Runs add to it; the caller zeroes it. */
 struct wl_counts {
-    double loss_sum; /* sum over samples: mean loss = loss_sum/samples */
+    double loss_sum; /* of all losses, over the samples: mean loss = loss_sum/samples */
     int64_t samples; /* without padding */
     int64_t top1;    /* samples whose label has the largest logit */
     int64_t top5;    /* ... is among the five largest */

@@ -83,16 +83,6 @@ bool wl_check_drop(struct wl_graph *g, const struct wl_node *n, double p)
 
 struct wl_tensor *wl_node_failed(struct wl_graph *g, struct wl_node *n) { return wl_node_out(g, n, &n->in[0]->dims); }
 
-struct wl_tensor *wl_node_param(struct wl_graph *g, const struct wl_node *n, const char *suffix, struct wl_dims dims,
-                                struct wl_init init, bool is_weight)
-{
-    char *name = wl_strf(g->arena, "%s.%s", n->name, suffix);
-    struct wl_tensor *t = wl_tensor_new(g, name, WL_F32, WL_ROLE_PARAM, &dims);
-    t->init = init;
-    t->is_weight = is_weight;
-    return t;
-}
-
 static struct wl_tensor *statistic(struct wl_graph *g, const struct wl_node *n, const char *suffix, int64_t channels,
                                    double start, double momentum)
 {
@@ -142,6 +132,8 @@ struct wl_tensor *wl_batch_norm(struct wl_graph *g, const char *name, struct wl_
 {
     struct wl_node *n = wl_node_new(g, WL_OP_BATCH_NORM, name, x, NULL);
     if (!check_image(g, n)) return wl_node_failed(g, n);
+    if (g->scope->params)
+        wl_graph_fail(g, "%s: batch_norm keeps statistics, which two operations cannot share", n->name);
     if (norm.eps == 0) norm.eps = 1e-5;
     if (norm.momentum == 0) norm.momentum = 0.1;
     n->u.norm = norm;
@@ -268,6 +260,13 @@ void wl_init_weight(struct wl_graph *g, struct wl_tensor *y, struct wl_init init
 
 void wl_init_bias(struct wl_graph *g, struct wl_tensor *y, struct wl_init init) { init_param(g, y, 1, init); }
 
+static bool counts_already(const struct wl_graph *g)
+{
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i]->counts) return true;
+    return false;
+}
+
 static struct wl_node *loss_node(struct wl_graph *g, enum wl_op op, const char *name, struct wl_tensor *x,
                                  struct wl_tensor *with, struct wl_loss loss)
 {
@@ -276,6 +275,7 @@ static struct wl_node *loss_node(struct wl_graph *g, enum wl_op op, const char *
     if (with->gradient) wl_graph_fail(g, "%s: %s has no gradient by %s", n->name, wl_op_name(op), with->name);
     if (loss.weight == 0) loss.weight = 1;
     n->u.loss = loss;
+    n->counts = !loss.auxiliary && !counts_already(g);
     return n;
 }
 

@@ -72,8 +72,8 @@ struct wl_tensor *wl_position(struct wl_graph *g, const char *name, struct wl_te
                       wl_dims_text(g->arena, &x->dims));
         return wl_node_failed(g, n);
     }
-    n->par[0] = wl_tensor_new(g, n->name, WL_F32, WL_ROLE_PARAM, &WL_DIMS(points, x->dims.d[1]));
-    n->par[0]->init = (struct wl_init) { WL_INIT_NORMAL, 0.02 };
+    const struct wl_init start = { WL_INIT_NORMAL, 0.02 };
+    n->par[0] = wl_param(g, n, name, WL_DIMS(points, x->dims.d[1]), start, false);
     return wl_node_out(g, n, &x->dims);
 }
 
@@ -147,11 +147,8 @@ struct wl_tensor *wl_complex_linear(struct wl_graph *g, const char *name, struct
     }
     const struct wl_init start = { WL_INIT_NORMAL, 0.02 };
     const int64_t in = s->dims.d[1] / 2 / c.blocks, out = c.features / c.blocks;
-    const char *names[] = { wl_strf(g->arena, "%sw%s", g->scope, name), wl_strf(g->arena, "%sb%s", g->scope, name) };
-    n->par[0] = wl_tensor_new(g, names[0], WL_F32, WL_ROLE_PARAM, &WL_DIMS(2, c.blocks, in, out));
-    n->par[1] = wl_tensor_new(g, names[1], WL_F32, WL_ROLE_PARAM, &WL_DIMS(2, c.blocks, out));
-    n->par[0]->init = n->par[1]->init = start;
-    n->par[0]->is_weight = true;
+    n->par[0] = wl_param(g, n, wl_strf(g->arena, "w%s", name), WL_DIMS(2, c.blocks, in, out), start, true);
+    n->par[1] = wl_param(g, n, wl_strf(g->arena, "b%s", name), WL_DIMS(2, c.blocks, out), start, false);
     struct wl_tensor *y = wl_node_out(g, n, &WL_DIMS(s->dims.d[0], 2 * c.features));
     y->f32 = true;
     return y;

@@ -54,6 +54,7 @@ struct wl_tensor *wl_layer_norm(struct wl_graph *g, const char *name, struct wl_
 
 static void name_parts(struct wl_graph *g, const struct wl_node *n, struct wl_tensor *t, const char *suffix)
 {
+    if (t->parts) return; /* of an operation before, whose parameter is read again */
     const char **names = wl_new_array(g->arena, const char *, WL_MAX_PARTS);
     for (; t->n_parts < WL_MAX_PARTS && n->u.project.parts[t->n_parts]; t->n_parts++)
         names[t->n_parts] = wl_strf(g->arena, "%s.%s.%s", n->name, n->u.project.parts[t->n_parts], suffix);

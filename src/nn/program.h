@@ -47,6 +47,7 @@ struct wl_run {
 struct wl_use {
     struct wl_buf *buf;
     struct wl_buf *part; /* written in place of a parameter's gradient when one stands there, then added to it */
+    bool adds;           /* one stands there always: a step before this one has written it */
     bool write;
 };
 
@@ -153,19 +154,26 @@ struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b);       
 struct wl_step *wl_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
                         int (*run)(const struct wl_step *, const struct wl_run *, struct wl_err *));
 void wl_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
+/* Of a parameter's gradient the first step that writes it in a backward pass does so in place; what later ones write,
+ * and those of later micro-batches, is added behind them. */
 void wl_writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
-/* The step adds to the gradient of a parameter that a step before it has written. */
+/* The step itself adds to the gradient of a parameter that a step before it has written. */
 void wl_adds(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
 
-/* Where a step finds use i in this run. */
+/* Does a use write its part in this run? And where a step finds use i. */
+static inline bool wl_use_adds(const struct wl_use *u, const struct wl_run *r)
+{
+    return u->part && (u->adds || !r->first);
+}
 static inline void *wl_use_at(const struct wl_step *s, const struct wl_run *r, int i)
 {
     const struct wl_use *u = &s->uses[i];
-    return u->part && !r->first ? u->part->at : u->buf->at;
+    return wl_use_adds(u, r) ? u->part->at : u->buf->at;
 }
 
-/* The parameter's buffer, with its gradient's beside it when training. Called once a parameter, by the operation's
- * forward rule, which chooses the layout. */
+/* The parameter's buffer, with its gradient's beside it when training. The first forward rule that calls it chooses the
+ * layout; a later one gets the buffer as it is, and reads a copy where it wants another layout. What the first wants
+ * plain every other one wants plain. */
 struct wl_buf *wl_param_new(struct wl_program *p, const struct wl_tensor *t, const void *layout, size_t bytes);
 
 /* The value of a tensor, and its gradient, in plain layout and the tensor's own type (f32, i32), through a reorder

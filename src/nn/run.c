@@ -37,7 +37,7 @@ static int run_step(struct wl_plan *p, size_t i, const struct wl_run *r, struct 
     for (int k = 0; k < s->n_uses; k++) {
         const struct wl_use *u = &s->uses[k];
         size_t floats = u->buf->bytes / sizeof(float);
-        if (u->part && !r->first) add_floats(u->buf->at, u->part->at, floats);
+        if (wl_use_adds(u, r)) add_floats(u->buf->at, u->part->at, floats);
         if (u->write && u->buf->rounded) round_to_bf16(u->buf->at, floats);
     }
     if (p->step_s) p->step_s[i] += seconds_since(start_ns);

@@ -131,45 +131,18 @@ static void same_bits(struct floats shared, struct floats kept, uint64_t number)
                      (double)shared.v[i], (double)kept.v[i], (unsigned long long)number);
 }
 
-/* The loss with the parameters moved by `by` along a direction. */
-static double loss_at(struct wl_plan *p, struct floats w, struct floats direction, double by)
-{
-    struct wl_arena *a = wl_arena_new(NULL);
-    size_t at = 0;
-    for (size_t i = 0; i < wl_plan_state_count(p); i++) {
-        struct wl_state s = wl_plan_state(p, i);
-        if (s.kind != WL_STATE_PARAM) continue;
-        float *v = wl_new_array(a, float, s.count);
-        for (size_t j = 0; j < s.count; j++, at++) v[j] = (float)((double)w.v[at] + by * (double)direction.v[at]);
-        assert_int_equal(wl_plan_state_write(p, i, v, NULL), 0);
-    }
-    struct wl_counts c = { 0 };
-    assert_int_equal(wl_plan_train(p, true, true, &c, NULL), 0);
-    wl_arena_free(a);
-    return c.loss_sum / BATCH;
-}
-
-/* Central difference along the gradient, short against the corners of relu, long against rounding. A lost or doubled
- * branch would change the slope by far more than the tolerance. */
 static void check_slope(struct wl_arena *a, uint64_t number)
 {
     struct wl_graph *g = network(a, number);
     struct wl_plan *p;
-    struct wl_counts c = { 0 };
     struct wl_err e = { 0 };
     int rc = wl_plan_new(&p, g, &(struct wl_plan_opts) { .backend = "cpu" }, NULL, a, &e);
     if (rc) fail_msg("%s", e.msg);
     fill_inputs(p, g, number, CLASSES);
-    if (wl_plan_train(p, true, true, &c, &e)) fail_msg("%s", e.msg);
-    struct floats w = all_states(p, WL_STATE_PARAM, a), direction = all_gradients(p, a);
-    double length = 0;
-    for (size_t i = 0; i < direction.n; i++) length += (double)direction.v[i] * (double)direction.v[i];
-    length = sqrt(length);
-    double h = 1e-3 / length; /* the parameters move by 1e-3 in all */
-    double slope = (loss_at(p, w, direction, h) - loss_at(p, w, direction, -h)) / 2e-3;
-    if (!(fabs(slope - length) <= 0.02 * length))
-        fail_msg("the loss rises by %.6g a length, the gradient is %.6g long; repeat: test_sharing %llu", slope, length,
-                 (unsigned long long)number);
+    const struct slope s = slope_along_gradient(p, a);
+    if (!(fabs(s.rise - s.length) <= 0.02 * s.length))
+        fail_msg("the loss rises by %.6g a length, the gradient is %.6g long; repeat: test_sharing %llu", s.rise,
+                 s.length, (unsigned long long)number);
 }
 
 static void run_case(uint64_t number)

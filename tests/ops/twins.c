@@ -75,3 +75,33 @@ struct floats all_gradients(struct wl_plan *p, struct wl_arena *a)
     }
     return all;
 }
+
+/* The mean loss with the parameters moved by `by` along a direction. */
+static double loss_at(struct wl_plan *p, struct floats w, struct floats direction, double by)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    size_t at = 0;
+    for (size_t i = 0; i < wl_plan_state_count(p); i++) {
+        struct wl_state s = wl_plan_state(p, i);
+        if (s.kind != WL_STATE_PARAM) continue;
+        float *v = wl_new_array(a, float, s.count);
+        for (size_t j = 0; j < s.count; j++, at++) v[j] = (float)((double)w.v[at] + by * (double)direction.v[at]);
+        WL_CHECK(!wl_plan_state_write(p, i, v, NULL));
+    }
+    struct wl_counts c = { 0 };
+    WL_CHECK(!wl_plan_train(p, true, true, &c, NULL));
+    wl_arena_free(a);
+    return c.loss_sum / (double)c.samples;
+}
+
+struct slope slope_along_gradient(struct wl_plan *p, struct wl_arena *a)
+{
+    struct wl_counts c = { 0 };
+    WL_CHECK(!wl_plan_train(p, true, true, &c, NULL));
+    struct floats w = all_states(p, WL_STATE_PARAM, a), direction = all_gradients(p, a);
+    double length = 0;
+    for (size_t i = 0; i < direction.n; i++) length += (double)direction.v[i] * (double)direction.v[i];
+    length = sqrt(length);
+    const double h = 1e-3 / length;
+    return (struct slope) { (loss_at(p, w, direction, h) - loss_at(p, w, direction, -h)) / 2e-3, length };
+}

@@ -25,4 +25,12 @@ struct floats all_gradients(struct wl_plan *p, struct wl_arena *a);
 /* All states of one kind, one behind the other. */
 struct floats all_states(struct wl_plan *p, enum wl_state_kind kind, struct wl_arena *a);
 
+/* How the mean loss rises where the parameters move 1e-3 along the gradient that the plan computes, by a central
+ * difference: short against the corners of relu, long against rounding. `length` is that of the gradient. A lost or
+ * doubled branch would change `rise` by far more than rounding does. */
+struct slope {
+    double rise, length;
+};
+struct slope slope_along_gradient(struct wl_plan *p, struct wl_arena *a);
+
 #endif

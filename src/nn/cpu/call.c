@@ -1,8 +1,8 @@
 /* One step = one primitive with its arguments. */
 #include "nn/cpu/cpu.h"
 
-/* The arguments are bound once, when the buffers have addresses. In the second list a parameter's gradient is replaced
- * by the part that is added to it (all micro-batches but the first). */
+/* The arguments are bound once, when the buffers have addresses. In the second list, of all micro-batches but the
+ * first, a parameter's gradient is replaced by the part that is added to it. */
 struct call {
     struct wl_cpu *cpu;
     dnnl_primitive_t primitive;
@@ -27,9 +27,9 @@ static int bind(struct wl_step *s, struct wl_err *e)
     struct call *c = s->own;
     for (int i = 0; i < c->n; i++) {
         const struct wl_use *u = &s->uses[i];
-        int rc = memory(c->cpu, &c->first[i].memory, c->md[i], u->buf->at, e);
+        int rc = memory(c->cpu, &c->first[i].memory, c->md[i], (u->adds ? u->part : u->buf)->at, e);
         c->later[i].memory = c->first[i].memory;
-        if (!rc && u->part) rc = memory(c->cpu, &c->later[i].memory, c->md[i], u->part->at, e);
+        if (!rc && u->part && !u->adds) rc = memory(c->cpu, &c->later[i].memory, c->md[i], u->part->at, e);
         if (rc) return rc;
     }
     return 0;
@@ -118,9 +118,14 @@ int wl_cpu_weights(struct wl_program *p, const struct wl_node *n, wl_md master, 
 {
     int rc = master ? 0 : wl_md_as(wl_cpu_of(p), &master, want, WL_F32, e);
     if (rc) return rc;
-    struct wl_buf *w = wl_param_new(p, n->par[0], master, wl_md_bytes(master));
+    const struct wl_tensor *t = n->par[0];
+    const bool shared = p->value[t->id];
+    struct wl_buf *w = wl_param_new(p, t, master, wl_md_bytes(master));
+    if (shared && !wl_dims_equal(&w->dims, dims))
+        return wl_fail(e, WL_EINVAL, "%s is read as %s here, but as %s before", t->name, wl_dims_text(p->arena, dims),
+                       wl_dims_text(p->arena, &w->dims));
     w->dims = *dims;
-    if (p->train) p->gradient[n->par[0]->id]->dims = *dims;
+    if (p->train) p->gradient[t->id]->dims = *dims;
     return wl_cpu_in_layout(p, n, w, want, out, e);
 }
 

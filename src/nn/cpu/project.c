@@ -28,7 +28,6 @@ static struct shape shape_of(const struct wl_node *n)
 
 static struct wl_buf *plain_param(struct wl_program *p, const struct wl_tensor *t)
 {
-    if (p->value[t->id]) return p->value[t->id];
     return wl_param_new(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
 }
 

@@ -17,7 +17,7 @@ int wl_ref_check_labels(const struct wl_node *n, const int32_t *labels, struct w
 void wl_ref_count_loss(const struct wl_node *n, double loss, const struct wl_counts *seen, struct wl_counts *counts)
 {
     counts->loss_sum += n->u.loss.weight * loss;
-    if (n->u.loss.auxiliary) return;
+    if (!n->counts) return;
     counts->samples += seen->samples;
     counts->top1 += seen->top1;
     counts->top5 += seen->top5;

@@ -313,7 +313,8 @@ int wl_ref_loss_backward_rule(struct wl_program *p, const struct wl_node *n, str
 /* WL_EINVAL where a label of a cross entropy is beyond its classes. */
 int wl_ref_check_labels(const struct wl_node *n, const int32_t *labels, struct wl_err *e);
 
-/* Adds what a loss has seen to *counts: `loss` is the sum over seen->samples. An auxiliary loss counts no samples. */
+/* Adds what a loss has seen to *counts: `loss` is the sum over seen->samples. Only the loss that counts them adds
+ * its samples. */
 void wl_ref_count_loss(const struct wl_node *n, double loss, const struct wl_counts *seen, struct wl_counts *counts);
 
 /* A linear map of plain values without parameters: its backward pass is its adjoint. */

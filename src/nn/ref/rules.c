@@ -56,7 +56,7 @@ static int reorder(struct wl_program *p, const struct wl_node *n, struct wl_buf 
 int wl_ref_weights(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf **out,
                    struct wl_err *e)
 {
-    struct wl_buf *w = *out = p->value[t->id] ? p->value[t->id] : wl_ref_param(p, t);
+    struct wl_buf *w = *out = wl_ref_param(p, t);
     if (p->precision == WL_BF16) *out = wl_value_plain(p, &w->dims);
     return *out == w ? 0 : reorder(p, n, w, *out, e);
 }

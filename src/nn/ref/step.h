@@ -13,8 +13,7 @@ struct wl_step *wl_ref_emit(struct wl_program *p, const struct wl_node *n, const
                             wl_ref_run_fn *run, struct wl_buf *const *reads, struct wl_buf *const *writes);
 #define WL_BUFS(...) ((struct wl_buf *const[]) { __VA_ARGS__, NULL })
 
-/* The value of parameter t as a product reads it: itself, made where no operation has, or a copy in bf16 that this node
- * makes. */
+/* The value of parameter t as a product reads it: itself, or a copy in bf16 that this node makes. */
 int wl_ref_weights(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf **out,
                    struct wl_err *e);
 struct wl_buf *wl_ref_param(struct wl_program *p, const struct wl_tensor *t);

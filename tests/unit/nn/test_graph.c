@@ -170,6 +170,77 @@ static void test_scopes_and_gradients(void **state)
     says(g, "loss: mean_square has no gradient by r");
 }
 
+/* Operations of a second time read the parameters of the first, also inside scopes of either. */
+static void test_again(void **state)
+{
+    (void)state;
+    struct wl_graph *g = wl_graph_new(a);
+    wl_scope_push(g, "net");
+    for (int i = 0; i < 3; i++) {
+        if (i) wl_scope_again(g, wl_strf(a, "again%d", i));
+        wl_scope_push(g, "layer%d", 1);
+        wl_linear(g, "fc", image(g, 3, 2), 12);
+        wl_scope_pop(g);
+        wl_position(g, "position", wl_linear(g, "rows", image(g, 3, 2), 2), 2);
+        if (i) wl_scope_pop(g);
+    }
+    wl_scope_pop(g);
+    assert_int_equal(wl_graph_check(g, NULL), 0);
+    const struct wl_node *const *n = (const struct wl_node *const *)g->nodes;
+    assert_string_equal(n[3]->name, "net.again1.layer1.fc");
+    assert_string_equal(n[8]->out->name, "net.again2.position");
+    assert_string_equal(n[0]->par[0]->name, "net.layer1.fc.weight");
+    assert_string_equal(n[2]->par[0]->name, "net.position");
+    for (int i = 3; i < 9; i++)
+        for (int k = 0; k < 2; k++) assert_ptr_equal(n[i]->par[k], n[i % 3]->par[k]);
+}
+
+static struct wl_graph *with_layer(void)
+{
+    struct wl_graph *g = wl_graph_new(a);
+    wl_linear(g, "fc", image(g, 3, 2), 4);
+    wl_scope_again(g, "again");
+    return g;
+}
+
+static void test_again_refuses(void **state)
+{
+    (void)state;
+    struct wl_graph *g = with_layer();
+    wl_linear(g, "fc", image(g, 2, 2), 4);
+    wl_scope_pop(g);
+    says(g, "again.fc: reads fc.weight as [4,8], but it is [4,12]");
+
+    g = with_layer();
+    wl_linear(g, "fc2", image(g, 3, 2), 4);
+    wl_scope_pop(g);
+    says(g, "again.fc2: no operation fc2 has a parameter fc2.weight that could be read again");
+
+    g = with_layer();
+    wl_project(g, "fc", wl_input(g, "rows", WL_F32, WL_DIMS(2, 12)), (struct wl_project) { .features = 4 });
+    wl_scope_pop(g);
+    says(g, "again.fc: project cannot read the parameters of fc, which is a linear");
+
+    g = with_layer();
+    wl_batch_norm(g, "bn", image(g, 3, 2), (struct wl_norm) { 0 });
+    wl_scope_pop(g);
+    says(g, "again.bn: batch_norm keeps statistics, which two operations cannot share");
+
+    g = with_layer();
+    says(g, "again.: the scope was not closed");
+}
+
+/* Of several losses the first that is evaluated counts the samples. */
+static void test_first_loss_counts(void **state)
+{
+    (void)state;
+    struct wl_graph *g = wl_graph_new(a);
+    for (int i = 0; i < 3; i++)
+        wl_mean_square(g, wl_strf(a, "loss%d", i), image(g, 1, 2), image(g, 1, 2),
+                       (struct wl_loss) { .auxiliary = i == 0 });
+    assert_true(!g->nodes[0]->counts && g->nodes[1]->counts && !g->nodes[2]->counts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +251,9 @@ int main(void)
         cmocka_unit_test(test_sticky),
         cmocka_unit_test(test_names_once),
         cmocka_unit_test(test_scopes_and_gradients),
+        cmocka_unit_test(test_again),
+        cmocka_unit_test(test_again_refuses),
+        cmocka_unit_test(test_first_loss_counts),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -387,12 +387,8 @@ static void test_buckets(void **state)
     assert_memory_equal(p->statistic, alone->statistic, p->statistic_floats * sizeof(float));
 }
 
-/* A bucket is not handed out before the last step that writes into it. */
-static void test_buckets_wait(void **state)
+static void buckets_wait(const struct wl_plan *p)
 {
-    (void)state;
-    struct noted t = { .comm = { .ops = &noting, .size = 2, .arena = a } };
-    struct wl_plan *p = plan((struct wl_plan_opts) { .bucket_bytes = 4096 }, &t.comm);
     for (size_t i = 0; i < p->program.n_steps; i++)
         for (int k = 0; k < p->program.steps[i]->n_uses; k++) {
             const struct wl_use *u = &p->program.steps[i]->uses[k];
@@ -402,6 +398,36 @@ static void test_buckets_wait(void **state)
                 if (p->buckets[b].from < end && at < p->buckets[b].from + p->buckets[b].n)
                     assert_true((int)i <= p->buckets[b].ready);
         }
+}
+
+/* A bucket is not handed out before the last step that writes into it. */
+static void test_buckets_wait(void **state)
+{
+    (void)state;
+    struct noted t = { .comm = { .ops = &noting, .size = 2, .arena = a } };
+    buckets_wait(plan((struct wl_plan_opts) { .bucket_bytes = 4096 }, &t.comm));
+}
+
+/* Nor before the first operation that reads a shared parameter, whose gradient comes last. */
+static void test_buckets_wait_for_shared(void **state)
+{
+    (void)state;
+    struct noted t = { .comm = { .ops = &noting, .size = 2, .arena = a } };
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *target = wl_input(g, "target", WL_F32, WL_DIMS(BATCH, 40)), *x = target;
+    for (int i = 0; i < 2; i++) {
+        if (i) wl_scope_again(g, "again");
+        for (int k = 0; k < 3; k++) x = wl_linear(g, wl_strf(a, "fc%d", k), x, 40);
+        wl_mean_square(g, "loss", x, target, (struct wl_loss) { 0 });
+        if (i) wl_scope_pop(g);
+    }
+    struct wl_plan *p;
+    assert_int_equal(wl_plan_new(&p, g, &(struct wl_plan_opts) { .bucket_bytes = 4096 }, &t.comm, a, NULL), 0);
+    buckets_wait(p);
+    assert_string_equal(p->program.steps[p->buckets[0].ready]->node->name, "fc2");
+    assert_int_equal(wl_plan_info(p).parameters, 3 * (40 * 40 + 40));
+    assert_int_equal(p->n_params, 6);
+    assert_int_equal(p->n_states, 12);
 }
 
 /* Nothing behind the forward step of the loss runs in evaluation: no copy for the backward pass, no gradient. */
@@ -600,6 +626,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_running_statistics, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_buckets, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_buckets_wait, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_buckets_wait_for_shared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranks_must_start_alike, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_evaluation_ends_at_the_loss, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_auxiliary_loss, set_up, tear_down),
