@@ -163,14 +163,6 @@ static int open_part(struct wl_job *j, bool train, struct wl_era5 **d, struct wl
     return wl_era5_open(d, &how, j->arena, e);
 }
 
-static int check_alike(const struct wl_era5_grid *a, const struct wl_era5_grid *b, const char *dir, struct wl_err *e)
-{
-    if (a->channels == b->channels && a->height == b->height && a->width == b->width) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: training has %lld channels of %lld x %lld points, validation %lld of %lld x %lld",
-                   dir, (long long)a->channels, (long long)a->height, (long long)a->width, (long long)b->channels,
-                   (long long)b->height, (long long)b->width);
-}
-
 /* cos(latitude), scaled to a mean of 1. */
 static void weigh(struct weather *w, struct wl_arena *a)
 {
@@ -188,7 +180,7 @@ static int open_data(struct wl_job *j, struct wl_err *e)
     if (rc) return rc;
     w->grid = *wl_era5_grid(train);
     if (j->opts->validate) rc = open_part(j, false, &val, e);
-    if (!rc && val) rc = check_alike(&w->grid, wl_era5_grid(val), options_of(j)->data, e);
+    if (!rc && val) rc = wl_era5_check_apart(train, val, j->arena, e);
     if (rc) return rc;
     weigh(w, j->arena);
     list_metrics(j, &w->grid);

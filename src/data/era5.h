@@ -1,11 +1,12 @@
 /* ERA5 and other fields over time on a regular grid of latitude and longitude, in HDF5.
  *
- * Folders DIR/train and DIR/val (or DIR/test) of .h5 files, a file a year with YYYY in its name and one data set "fields"
- * [time, channel, latitude, longitude], as FourCastNet's data are laid out; or of .nc files (NetCDF-4), where the variables
- * [time, latitude, longitude] and [time, level, latitude, longitude] of all files of a year are its channels. A sample
- * is the fields at one time and `targets` times, each `lead` steps after the one before, in one year.
- * DIR/stats/global_means.npy and global_stds.npy [1,C,1,1] normalise them; time_means.npy [1,C,H,W], the climatology,
- * may be missing. docs/formats.md says more.
+ * Folders DIR/train and DIR/val (or DIR/test) of .h5 files, a file a year with YYYY in its name and one data set
+ * "fields" [time, channel, latitude, longitude], as FourCastNet's data are laid out; or of .nc files (NetCDF-4), where
+ * the variables [time, latitude, longitude] and [time, level, latitude, longitude] of all files of a year are its
+ * channels. A sample is the fields at one time and `targets` times, each `lead` steps after the one before, in one
+ * year. Files that have coordinates are held to them: steps are then those of their times, and lines run from north to
+ * south in either case. DIR/stats/global_means.npy and global_stds.npy [1,C,1,1] normalise them; time_means.npy
+ * [1,C,H,W], the climatology, may be missing. docs/formats.md says more.
  */
 #ifndef WL_DATA_ERA5_H
 #define WL_DATA_ERA5_H
@@ -25,16 +26,18 @@ struct wl_era5_opts {
 /* What is known of the fields. Arrays are normalised: (value - mean)/deviation by channel. */
 struct wl_era5_grid {
     int64_t channels, height, width; /* height: behind the cut */
-    const double *latitude;          /* [height] degrees, from north to south: files of an odd height hold the poles */
-    const char *const *names;        /* [channels] "t2m", "z 500" */
-    const float *mean, *deviation;   /* [channels] */
-    const float *climate;            /* [channels,height,width], normalised; NULL: time_means.npy is not there */
-    const char *layout;              /* "one data set a year" or "variables" */
+    const double *latitude;   /* [height] degrees, from north to south; where files do not say, from pole to pole */
+    int64_t step_s;           /* between two times; 0: the files do not say */
+    const char *const *names; /* [channels] "t2m", "z 500" */
+    const float *mean, *deviation; /* [channels] */
+    const float *climate;          /* [channels,height,width], normalised; NULL: time_means.npy is not there */
+    const char *layout;            /* "one data set a year" or "variables" */
 };
 
-/* Lists the files and reads the statistics; no field is read yet. Errors name the file: missing folder, no files, no
- * HDF5 or a cut-off one, years or times out of order, files of other channels or grids, missing statistics, a grid that
- * patches do not divide, fewer times than one sample needs. */
+/* Lists the files and reads coordinates and statistics; no field is read yet. Errors name the file: missing folder, no
+ * files, no HDF5 or a cut-off one, links, filters that are not there, years or times out of order, times that are not
+ * whole steps apart, files of other channels or grids, missing statistics, a grid that patches do not divide, fewer
+ * times than one sample needs. Samples whose times are not there are left out, with a warning. */
 struct wl_era5;
 int wl_era5_open(struct wl_era5 **d, const struct wl_era5_opts *opts, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
@@ -43,6 +46,10 @@ int wl_era5_open(struct wl_era5 **d, const struct wl_era5_opts *opts, struct wl_
  * file calls missing, is WL_EINVAL naming file, time and channel. */
 const struct wl_set *wl_era5_set(const struct wl_era5 *d);
 const struct wl_era5_grid *wl_era5_grid(const struct wl_era5 *d);
+
+/* Have both the same channels, grid and step, and no time in common (no year, where files do not say times)? */
+int wl_era5_check_apart(const struct wl_era5 *train, const struct wl_era5 *val, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
 
 /* Computes the three statistics over at most `times` times of DIR/train, evenly spaced (0: 256), and writes them. */
 int wl_era5_statistics(const char *dir, int64_t times, bool progress, struct wl_arena *a,

@@ -1,5 +1,4 @@
-/* Variables of HDF5 files. Data sets of f32 in one piece, as FourCastNet's are, are read past the library, which
- * serves one thread at a time; others are read through it. */
+/* Variables of HDF5 files: which there are, their shapes, and how their numbers are stored. */
 #include "data/era5/internal.h"
 
 #include <fcntl.h>
@@ -12,6 +11,7 @@ enum { LARGEST_CACHE = 256 << 20 };
 struct file {
     hid_t id;
     int fd;
+    struct wl_axes axes;
 };
 
 static void close_file(void *what)
@@ -30,90 +30,172 @@ static void close_set(void *what)
     wl_hdf5_unlock();
 }
 
-/* A number that stands beside a variable; `otherwise` where there is none. */
-static double attribute(hid_t set, const char *name, double otherwise)
-{
-    double v = otherwise;
-    if (H5Aexists(set, name) <= 0) return otherwise;
-    hid_t a = H5Aopen(set, name, H5P_DEFAULT), space = H5Aget_space(a);
-    if (H5Sget_simple_extent_npoints(space) == 1 && H5Aread(a, H5T_NATIVE_DOUBLE, &v) < 0) v = otherwise;
-    H5Sclose(space);
-    H5Aclose(a);
-    return v;
-}
+/* ---- one variable ---- */
 
 /* Where a data set lies in the file, if it does so in one piece of our own floats. */
-static void find_place(struct wl_variable *v, int fd)
+static void find_place(struct wl_variable *v, hid_t type, hid_t how, int fd)
 {
-    hid_t type = H5Dget_type(v->set), how = H5Dget_create_plist(v->set);
     const haddr_t at = H5Dget_offset(v->set);
-    v->plain = H5Tequal(type, H5T_NATIVE_FLOAT) > 0 && H5Pget_layout(how) == H5D_CONTIGUOUS &&
-               H5Pget_external_count(how) == 0 && at != HADDR_UNDEF;
+    v->plain = H5Tequal(type, H5T_NATIVE_FLOAT) > 0 && H5Pget_layout(how) == H5D_CONTIGUOUS && at != HADDR_UNDEF &&
+               at <= INT64_MAX / 2;
     v->at = (int64_t)at;
     v->fd = fd;
-    H5Pclose(how);
-    H5Tclose(type);
+}
+
+/* Values in other files would be read from wherever these stand; filters may be plug-ins that are not there. */
+static int check_storage(hid_t how, struct wl_err *e)
+{
+    if (H5Pget_layout(how) == H5D_VIRTUAL || H5Pget_external_count(how) > 0)
+        return wl_fail(e, WL_EINVAL,
+                       "its values are in other files, which are not read; h5repack or nccopy copies them");
+    for (unsigned i = 0; i < (unsigned)H5Pget_nfilters(how); i++) {
+        char name[64] = "";
+        size_t values = 0;
+        unsigned flags, config;
+        const H5Z_filter_t id = H5Pget_filter2(how, i, &flags, &values, NULL, sizeof name, name, &config);
+        if (H5Zfilter_avail(id) <= 0)
+            return wl_fail(e, WL_EINVAL,
+                           "it is packed with filter %d%s%s, which HDF5 lacks here; HDF5_PLUGIN_PATH names the folder "
+                           "of its plug-ins, and `h5repack -f GZIP=1 IN OUT` packs again",
+                           (int)id, *name ? " " : "", name);
+    }
+    return 0;
 }
 
 /* Chunks that hold several times are decompressed for each of them, unless they stay in the cache from one sample to
- * the next: opens the set with room for the chunks of one time, up to a limit. */
-static hid_t open_cached(const struct file *f, const char *name)
+ * the next: bytes for the chunks of one time, up to a limit. */
+static size_t cache_size(hid_t how, int rank, const hsize_t *d)
 {
-    hid_t set = H5Dopen2(f->id, name, H5P_DEFAULT);
-    if (set < 0) return set;
-    hid_t how = H5Dget_create_plist(set), space = H5Dget_space(set), access = H5Pcreate(H5P_DATASET_ACCESS);
-    hsize_t d[H5S_MAX_RANK], chunk[H5S_MAX_RANK], chunks = 1, bytes = sizeof(float);
-    const int rank = H5Sget_simple_extent_dims(space, d, NULL);
-    if (rank > 0 && H5Pget_layout(how) == H5D_CHUNKED && H5Pget_chunk(how, rank, chunk) == rank) {
-        for (int i = 0; i < rank; i++) bytes *= chunk[i];
-        for (int i = 1; i < rank; i++) chunks *= (d[i] + chunk[i] - 1) / chunk[i];
-        H5Pset_chunk_cache(access, H5D_CHUNK_CACHE_NSLOTS_DEFAULT,
-                           bytes > LARGEST_CACHE / chunks ? LARGEST_CACHE : bytes * chunks, 1.0);
-        H5Dclose(set);
-        set = H5Dopen2(f->id, name, access);
+    hsize_t chunk[H5S_MAX_RANK], bytes = sizeof(float);
+    if (H5Pget_chunk(how, rank, chunk) != rank) return 0;
+    for (int i = 0; i < rank; i++) {
+        const hsize_t chunks = i && chunk[i] ? (d[i] - 1) / chunk[i] + 1 : 1;
+        if (!chunk[i] || bytes > LARGEST_CACHE / chunks / chunk[i]) return LARGEST_CACHE;
+        bytes *= chunks * chunk[i];
     }
-    H5Pclose(access);
-    H5Sclose(space);
-    H5Pclose(how);
-    return set;
+    return (size_t)bytes;
 }
 
-/* Fills v from the data set `name`, which is open in v->set; false where it is no field. */
-static bool describe(struct wl_variable *v, int fd)
+static void open_cached(struct wl_variable *v, hid_t file, hid_t how, int rank, const hsize_t *d)
+{
+    if (H5Pget_layout(how) != H5D_CHUNKED) return;
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    H5Pset_chunk_cache(access, H5D_CHUNK_CACHE_NSLOTS_DEFAULT, cache_size(how, rank, d), 1.0);
+    H5Dclose(v->set);
+    v->set = H5Dopen2(file, v->name, access);
+    H5Pclose(access);
+}
+
+static int check_shape(const struct wl_variable *v, struct wl_err *e)
+{
+    const struct wl_axes *axes = v->axes;
+    const double numbers = (double)v->times * (double)v->levels * (double)v->height * (double)v->width;
+    if (numbers > 1e16 || v->times > WL_MOST_TIMES || v->levels < 1 || v->levels > WL_MOST_LEVELS || v->height < 1 ||
+        v->height > WL_MOST_POINTS || v->width < 1 || v->width > WL_MOST_POINTS)
+        return wl_fail(
+            e, WL_EINVAL,
+            "%lld times of %lld levels of %lld x %lld points; expected at most %d, 1 to %d, 1 to %d by 1 to %d",
+            (long long)v->times, (long long)v->levels, (long long)v->height, (long long)v->width, WL_MOST_TIMES,
+            WL_MOST_LEVELS, WL_MOST_POINTS, WL_MOST_POINTS);
+    const struct {
+        const char *name;
+        int64_t axis, own;
+    } pairs[] = {
+        { "times", axes->time_s ? axes->times : v->times, v->times },
+        { "latitudes", axes->latitude ? axes->height : v->height, v->height },
+        { "longitudes", axes->longitude ? axes->width : v->width, v->width },
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].axis != pairs[i].own)
+            return wl_fail(e, WL_EINVAL,
+                           "it has %lld %s, the file's coordinate %lld; expected [time, (level,) latitude, longitude]",
+                           (long long)pairs[i].own, pairs[i].name, (long long)pairs[i].axis);
+    return 0;
+}
+
+/* How stored numbers are meant. What NetCDF never wrote reads as the fill value of the data set; 0 may be meant. */
+static int read_packing(struct wl_variable *v, hid_t how, struct wl_err *e)
+{
+    H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
+    v->scale = 1;
+    v->missing[0] = v->missing[1] = v->missing[2] = NAN;
+    int rc = wl_hdf5_number(v->set, "scale_factor", &v->scale, e);
+    if (!rc) rc = wl_hdf5_number(v->set, "add_offset", &v->offset, e);
+    if (!rc) rc = wl_hdf5_number(v->set, "_FillValue", &v->missing[0], e);
+    if (!rc) rc = wl_hdf5_number(v->set, "missing_value", &v->missing[1], e);
+    if (rc) return rc;
+    if (!isfinite(v->scale) || !isfinite(v->offset) || v->scale == 0)
+        return wl_fail(e, WL_EINVAL, "its scale_factor is %g and its add_offset %g", v->scale, v->offset);
+    if (H5Pfill_value_defined(how, &kind) >= 0 && kind == H5D_FILL_VALUE_USER_DEFINED &&
+        (H5Pget_fill_value(how, H5T_NATIVE_DOUBLE, &v->missing[2]) < 0 || v->missing[2] == 0))
+        v->missing[2] = NAN;
+    return 0;
+}
+
+/* Fills v from its data set; *is_field is false where it has fewer than three dimensions. */
+static int describe(struct wl_variable *v, const struct file *f, bool *is_field, struct wl_arena *a, struct wl_err *e)
 {
     hsize_t d[H5S_MAX_RANK] = { 0 };
-    hid_t space = H5Dget_space(v->set), type = H5Dget_type(v->set);
-    const int rank = H5Sget_simple_extent_dims(space, d, NULL);
+    hid_t space = H5Dget_space(v->set), type = H5Dget_type(v->set), how = H5Dget_create_plist(v->set);
+    const int rank = H5Sget_simple_extent_ndims(space) >= 3 ? H5Sget_simple_extent_dims(space, d, NULL) : 0;
     const H5T_class_t class = H5Tget_class(type);
+    int rc = 0;
+    *is_field = rank >= 3;
+    if (rank > 4)
+        rc = wl_fail(e, WL_EINVAL, "it has %d dimensions; expected [time, (level,) latitude, longitude]", rank);
+    else if (rank && class != H5T_FLOAT && class != H5T_INTEGER)
+        rc = wl_fail(e, WL_EINVAL, "it holds no numbers");
+    if (rank && !rc) {
+        for (int i = 0; i < rank; i++) d[i] = d[i] > INT32_MAX ? INT32_MAX : d[i]; /* more than any limit */
+        v->has_levels = rank == 4;
+        v->times = (int64_t)d[0];
+        v->levels = rank == 4 ? (int64_t)d[1] : 1;
+        v->height = (int64_t)d[rank - 2];
+        v->width = (int64_t)d[rank - 1];
+        rc = check_shape(v, e);
+        if (!rc) rc = check_storage(how, e);
+        if (!rc) rc = read_packing(v, how, e);
+        if (!rc && v->has_levels) rc = wl_axes_levels(&v->level, f->id, v->levels, a, e);
+        if (!rc) open_cached(v, f->id, how, rank, d);
+        if (!rc) find_place(v, type, how, f->fd);
+    }
+    H5Pclose(how);
     H5Tclose(type);
     H5Sclose(space);
-    if ((rank != 3 && rank != 4) || (class != H5T_FLOAT && class != H5T_INTEGER)) return false;
-    v->has_levels = rank == 4;
-    v->times = (int64_t)d[0];
-    v->levels = rank == 4 ? (int64_t)d[1] : 1;
-    v->height = (int64_t)d[rank - 2];
-    v->width = (int64_t)d[rank - 1];
-    v->scale = attribute(v->set, "scale_factor", 1);
-    v->offset = attribute(v->set, "add_offset", 0);
-    v->missing[0] = attribute(v->set, "_FillValue", NAN);
-    v->missing[1] = attribute(v->set, "missing_value", NAN);
-    find_place(v, fd);
-    return true;
+    return rc;
 }
 
 static int add_variable(struct wl_variables *out, size_t *cap, const struct file *f, const char *path, const char *name,
                         struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_variable v = { .path = path, .name = wl_strdup(a, name) };
-    v.set = open_cached(f, name);
+    struct wl_variable v = { .path = path, .name = wl_strdup(a, name), .axes = &f->axes };
+    bool is_field = false;
+    v.set = H5Dopen2(f->id, name, H5P_DEFAULT);
     if (v.set < 0) return wl_hdf5_fail(e, "%s: %s", path, name);
-    hid_t *kept = wl_new(a, hid_t);
-    *kept = v.set;
-    wl_defer(a, close_set, kept);
-    if (!describe(&v, f->fd)) return 0;
-    WL_GROW(a, out->v, out->n, *cap);
-    out->v[out->n++] = v;
-    return 0;
+    int rc = describe(&v, f, &is_field, a, e);
+    if (!rc && v.set < 0) rc = wl_hdf5_fail(e, "it cannot be opened again");
+    if (!rc && is_field) {
+        hid_t *kept = wl_new(a, hid_t);
+        *kept = v.set;
+        wl_defer(a, close_set, kept);
+        WL_GROW(a, out->v, out->n, *cap);
+        out->v[out->n++] = v;
+        return 0;
+    }
+    if (v.set >= 0) H5Dclose(v.set);
+    return rc ? wl_prefix(e, "%s: %s", path, name) : 0;
+}
+
+/* ---- the variables of a file ---- */
+
+/* Links by name lead elsewhere in the file, in circles, or into other files. */
+static int check_link(const struct file *f, const char *path, const char *name, struct wl_err *e)
+{
+    H5L_info_t link;
+    if (H5Lget_info(f->id, name, &link, H5P_DEFAULT) < 0) return wl_hdf5_fail(e, "%s: %s", path, name);
+    if (link.type == H5L_TYPE_HARD) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: %s is a link %s; expected data sets of the file itself", path, name,
+                   link.type == H5L_TYPE_SOFT ? "to another name" : "to another file");
 }
 
 /* Data sets of the root group, by name. */
@@ -125,11 +207,10 @@ static int list(struct wl_variables *out, const struct file *f, const char *path
     if (H5Gget_info(f->id, &group) < 0) return wl_hdf5_fail(e, "%s", path);
     for (hsize_t i = 0; i < group.nlinks && !rc; i++) {
         char name[256];
-        H5O_info_t about;
-        if (H5Lget_name_by_idx(f->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT) < 0 ||
-            H5Oget_info_by_name2(f->id, name, &about, H5O_INFO_BASIC, H5P_DEFAULT) < 0)
+        if (H5Lget_name_by_idx(f->id, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT) < 0)
             return wl_hdf5_fail(e, "%s: entry %lld", path, (long long)i);
-        if (about.type == H5O_TYPE_DATASET) rc = add_variable(out, &cap, f, path, name, a, e);
+        rc = check_link(f, path, name, e);
+        if (!rc && wl_hdf5_has(f->id, name)) rc = add_variable(out, &cap, f, path, name, a, e);
     }
     return rc;
 }
@@ -167,63 +248,10 @@ int wl_variables_open(struct wl_variables *out, const char *path, struct wl_aren
     int rc = open_file(f, path, a, e);
     if (rc) return rc;
     wl_hdf5_lock();
-    rc = list(out, f, path, a, e);
+    rc = wl_axes_read(&f->axes, f->id, a, e);
+    rc = rc ? wl_prefix(e, "%s", path) : list(out, f, path, a, e);
     wl_hdf5_unlock();
     if (rc || out->n) return rc;
     return wl_fail(e, WL_EINVAL,
                    "%s: holds no variable [time, latitude, longitude] or [time, level, latitude, longitude]", path);
-}
-
-/* ---- reading ---- */
-
-static int read_plain(const struct wl_variable *v, int64_t time, int64_t level, int64_t height, float *to,
-                      struct wl_err *e)
-{
-    const int64_t plane = v->height * v->width;
-    int64_t at = v->at + (time * v->levels + level) * plane * (int64_t)sizeof(float);
-    size_t left = (size_t)(height * v->width) * sizeof(float);
-    for (char *p = (char *)to; left;) {
-        const ssize_t n = pread(v->fd, p, left, at);
-        if (n < 0) return wl_fail_errno(e, "%s: %s, time %lld", v->path, v->name, (long long)time);
-        if (n == 0)
-            return wl_fail(e, WL_EIO, "%s: %s, time %lld: the file is cut off", v->path, v->name, (long long)time);
-        p += n;
-        at += n;
-        left -= (size_t)n;
-    }
-    return 0;
-}
-
-static int read_library(const struct wl_variable *v, int64_t time, int64_t level, int64_t height, float *to,
-                        struct wl_err *e)
-{
-    const hsize_t from4[] = { (hsize_t)time, (hsize_t)level, 0, 0 },
-                  n4[] = { 1, 1, (hsize_t)height, (hsize_t)v->width };
-    const hsize_t from3[] = { (hsize_t)time, 0, 0 }, n3[] = { 1, (hsize_t)height, (hsize_t)v->width };
-    wl_hdf5_lock();
-    hid_t in_file = H5Dget_space(v->set), in_memory = H5Screate_simple(3, n3, NULL);
-    herr_t done = H5Sselect_hyperslab(in_file, H5S_SELECT_SET, v->has_levels ? from4 : from3, NULL,
-                                      v->has_levels ? n4 : n3, NULL);
-    if (done >= 0) done = H5Dread(v->set, H5T_NATIVE_FLOAT, in_memory, in_file, H5P_DEFAULT, to);
-    int rc = done < 0 ? wl_hdf5_fail(e, "%s: %s, time %lld", v->path, v->name, (long long)time) : 0;
-    H5Sclose(in_memory);
-    H5Sclose(in_file);
-    wl_hdf5_unlock();
-    return rc;
-}
-
-int wl_variable_read(const struct wl_variable *v, int64_t time, int64_t level, int64_t height, float *to,
-                     struct wl_err *e)
-{
-    int rc = v->plain ? read_plain(v, time, level, height, to, e) : read_library(v, time, level, height, to, e);
-    if (rc) return rc;
-    const float scale = (float)v->scale, offset = (float)v->offset,
-                none[2] = { (float)v->missing[0], (float)v->missing[1] };
-    for (int64_t i = 0; i < height * v->width; i++) {
-        if (!isfinite(to[i]) || to[i] == none[0] || to[i] == none[1])
-            return wl_fail(e, WL_EINVAL, "%s: %s, time %lld, row %lld, column %lld: no number", v->path, v->name,
-                           (long long)time, (long long)(i / v->width), (long long)(i % v->width));
-        to[i] = to[i] * scale + offset;
-    }
-    return 0;
 }

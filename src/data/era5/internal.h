@@ -15,7 +15,43 @@ void wl_hdf5_unlock(void);
 /* WL_ELIB with what the library says was wrong, innermost first. Inside the lock. */
 int wl_hdf5_fail(struct wl_err *e, const char *fmt, ...) WL_PRINTF(2, 3);
 
-/* ---- file.c: one variable of one file ---- */
+/* A number that stands beside an object; *v is left as it is where there is none. WL_EINVAL: it is no single number. */
+int wl_hdf5_number(hid_t object, const char *name, double *v, struct wl_err *e) WL_MUST_CHECK;
+
+/* A text that stands beside an object, "" where there is none that is short. Inside the lock. */
+const char *wl_hdf5_text(hid_t object, const char *name, struct wl_arena *a);
+
+/* Is there a data set of this name, in the file itself? */
+bool wl_hdf5_has(hid_t file, const char *name);
+
+/* ---- axes.c: where and when fields are ---- */
+
+enum { WL_MOST_TIMES = 1 << 22, WL_MOST_LEVELS = 1 << 12, WL_MOST_POINTS = 1 << 16 /* of a line or a column */ };
+
+/* Data sets [n] of a file beside its fields, found by name. NULL: the file has none. */
+struct wl_axes {
+    int64_t times, height, width; /* lengths */
+    const int64_t *time_s;        /* [times] seconds since 1970, growing */
+    const double *latitude;       /* [height] degrees, from north to south */
+    const double *longitude;      /* [width] degrees, growing */
+    bool from_south;              /* the file's lines run the other way */
+};
+int wl_axes_read(struct wl_axes *axes, hid_t file, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The values of a dimension of n levels; *level is NULL where the file says none. WL_EINVAL: the dimension is another
+ * one, such as `expver`. */
+int wl_axes_levels(const double **level, hid_t file, int64_t n, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- calendar.c ---- */
+
+/* "hours since 1900-01-01 00:00:00" of a proleptic Gregorian calendar: a value v is v * *unit_s + *from_s seconds since
+ * 1970. False: no such text. */
+bool wl_time_units(const char *text, double *unit_s, int64_t *from_s);
+
+/* "2020-01-31 18:00" */
+char *wl_time_text(int64_t time_s, struct wl_arena *a);
+
+/* ---- file.c: the variables of one file ---- */
 
 /* A variable [time, (level or channel,) latitude, longitude]. */
 struct wl_variable {
@@ -23,20 +59,25 @@ struct wl_variable {
     hid_t set;
     int64_t times, levels, height, width; /* levels: 1 where there is no such dimension */
     bool has_levels;
-    double scale, offset, missing[2]; /* value = stored * scale + offset; NAN: no such value */
+    const struct wl_axes *axes;
+    const double *level;              /* [levels]; NULL: the file does not say */
+    double scale, offset, missing[3]; /* value = stored * scale + offset; NAN: no such value */
     bool plain;                       /* f32 in one piece in the file: read without the library */
     int64_t at;                       /* plain: where it begins */
     int fd;                           /* plain */
 };
 
-/* The variables of a file, in the order of their names; coordinates are left out. They are closed with the arena. */
+/* The variables of a file, in the order of their names; coordinates and what has fewer dimensions are left out. They
+ * are closed with the arena. */
 struct wl_variables {
     struct wl_variable *v;
     size_t n;
 };
 int wl_variables_open(struct wl_variables *out, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Reads rows [0,height) of one level of one time: to [height,width]. Any thread. */
+/* ---- plane.c: what a variable holds ---- */
+
+/* Reads the `height` northern lines of one level of one time: to [height,width], from north to south. Any thread. */
 int wl_variable_read(const struct wl_variable *v, int64_t time, int64_t level, int64_t height, float *to,
                      struct wl_err *e) WL_MUST_CHECK;
 
@@ -50,15 +91,25 @@ struct wl_channel {
 struct wl_year {
     int year; /* 0: no file says */
     int64_t times;
+    const int64_t *time_s;      /* [times]; NULL: no file says */
+    const char *path;           /* of a file that says the times, else of one of the files */
     struct wl_channel *channel; /* [channels] */
 };
 struct wl_years {
     struct wl_year *v;
     size_t n;
     int64_t channels, height, width; /* height: of the files */
+    const double *latitude;          /* [height]; NULL: no file says */
+    const double *longitude;         /* [width]; NULL: no file says */
+    int64_t step_s;                  /* between two times; 0: no file says */
     const char **names;
     bool one_set; /* "fields" */
 };
+
+/* Have both one grid? Lines of latitude are compared from north to south, whichever way the files have them. */
+int wl_grid_check(const struct wl_variable *first, const struct wl_variable *v, struct wl_err *e) WL_MUST_CHECK;
+
+/* Errors name the file: channels, grids or times that are not those of the files before, years out of order. */
 int wl_years_open(struct wl_years *y, const char *dir, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- npy.c: arrays of NumPy ---- */

@@ -6,13 +6,18 @@
 
 enum { MAX_TARGETS = 2 };
 
+/* Times of one year. */
+struct sample {
+    int32_t year, time[MAX_TARGETS + 1];
+};
+
 struct wl_era5 {
     struct wl_set set;
     struct wl_years years;
     struct wl_era5_grid grid;
     int64_t targets, lead;
-    int64_t *first; /* [years + 1]: samples before each year */
-    int64_t all;    /* samples of which set.samples are used, evenly spaced */
+    struct sample *sample;
+    int64_t all; /* samples of which set.samples are used, evenly spaced */
 };
 
 const struct wl_set *wl_era5_set(const struct wl_era5 *d) { return &d->set; }
@@ -38,12 +43,10 @@ static int put(const struct wl_set *s, void *thread, const struct wl_pass *pass,
     (void)thread;
     (void)pass;
     const struct wl_era5 *d = s->own;
-    const int64_t sample = index * d->all / s->samples;
-    size_t y = 0;
-    while (d->first[y + 1] <= sample) y++;
+    const struct sample *sample = &d->sample[index * d->all / s->samples];
     int rc = 0;
     for (int64_t i = 0; i <= d->targets && !rc; i++)
-        rc = read_time(d, &d->years.v[y], sample - d->first[y] + i * d->lead, at[i], e);
+        rc = read_time(d, &d->years.v[sample->year], sample->time[i], at[i], e);
     return rc;
 }
 
@@ -78,25 +81,64 @@ static int cut(struct wl_era5 *d, const char *dir, int64_t patch, struct wl_err 
                    (long long)y->height, (long long)y->width, (long long)patch, (long long)patch);
 }
 
-/* Cells of an even height lie between the poles; an odd height, as ERA5's 721, begins and ends at them. */
+/* Where files do not say: cells of an even height lie between the poles; an odd height, as ERA5's 721, begins and ends
+ * at them. */
 static void find_latitudes(struct wl_era5 *d, struct wl_arena *a)
 {
     const int64_t h = d->years.height;
     double *latitude = wl_new_array(a, double, (size_t)d->grid.height);
     for (int64_t r = 0; r < d->grid.height; r++)
         latitude[r] = h % 2 ? 90 - 180.0 * (double)r / (double)(h - 1) : 90 - 180.0 * ((double)r + 0.5) / (double)h;
-    d->grid.latitude = latitude;
+    d->grid.latitude = d->years.latitude ? d->years.latitude : latitude;
 }
 
-static int count_samples(struct wl_era5 *d, const char *dir, struct wl_arena *a, struct wl_err *e)
+/* The time `ahead` steps behind `time` in its year; -1: there is none. */
+static int64_t time_ahead(const struct wl_years *y, const struct wl_year *year, int64_t time, int64_t ahead)
+{
+    int64_t low = time, high = time + ahead; /* there at the latest */
+    if (!year->time_s) return high < year->times ? high : -1;
+    if (high >= year->times) high = year->times - 1;
+    const int64_t wanted = year->time_s[time] + ahead * y->step_s;
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        if (year->time_s[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return year->time_s[low] == wanted ? low : -1;
+}
+
+static void list_samples(struct wl_era5 *d, int32_t year)
+{
+    const struct wl_year *y = &d->years.v[year];
+    for (int64_t t = 0; t < y->times; t++) {
+        struct sample s = { .year = year };
+        bool whole = true;
+        for (int64_t i = 0; i <= d->targets && whole; i++) {
+            const int64_t at = time_ahead(&d->years, y, t, i * d->lead);
+            s.time[i] = (int32_t)at;
+            whole = at >= 0;
+        }
+        if (whole) d->sample[d->all++] = s;
+    }
+}
+
+static int find_samples(struct wl_era5 *d, const struct wl_era5_opts *o, const char *dir, struct wl_arena *a,
+                        struct wl_err *e)
 {
     const int64_t ahead = d->targets * d->lead;
-    d->first = wl_new_array(a, int64_t, d->years.n + 1);
+    int64_t times = 0, most = 0;
     for (size_t i = 0; i < d->years.n; i++) {
-        const int64_t times = d->years.v[i].times - ahead;
-        d->first[i + 1] = d->first[i] + (times > 0 ? times : 0);
+        times += d->years.v[i].times;
+        most += d->years.v[i].times > ahead ? d->years.v[i].times - ahead : 0;
     }
-    d->all = d->first[d->years.n];
+    d->sample = wl_try_alloc(a, (size_t)times * sizeof *d->sample, 16, "the list of times", e);
+    if (!d->sample) return WL_ENOMEM;
+    for (size_t i = 0; i < d->years.n; i++) list_samples(d, (int32_t)i);
+    if (d->all < most && !o->silent)
+        wl_log(WL_WARN, "data", "%s: times are missing, %lld of %lld forecasts are left out", dir,
+               (long long)(most - d->all), (long long)most);
     if (d->all > 0) return 0;
     return wl_fail(e, WL_EINVAL, "%s: no year has the %lld times that a sample spans", dir, (long long)ahead + 1);
 }
@@ -128,6 +170,8 @@ static int read_climate(struct wl_era5 *d, const char *dir, struct wl_arena *a, 
     float *all = wl_try_alloc(scratch, (size_t)(g->channels * own) * sizeof(float), 64, "the climatology", e);
     float *kept = all ? wl_try_alloc(a, (size_t)(g->channels * plane) * sizeof(float), 64, "the climatology", e) : NULL;
     int rc = kept ? wl_npy_read(path, g->channels * own, all, scratch, e) : WL_ENOMEM;
+    for (int64_t i = 0; i < g->channels * own && !rc; i++)
+        if (!isfinite(all[i])) rc = wl_fail(e, WL_EINVAL, "%s: number %lld is none", path, (long long)i);
     for (int64_t c = 0; c < g->channels && !rc; c++)
         for (int64_t i = 0; i < plane; i++) kept[c * plane + i] = (all[c * own + i] - g->mean[c]) / g->deviation[c];
     d->grid.climate = kept;
@@ -140,7 +184,7 @@ static int read_statistics(struct wl_era5 *d, const char *dir, struct wl_arena *
     int rc = read_by_channel(d, dir, "global_means.npy", &d->grid.mean, a, e);
     if (!rc) rc = read_by_channel(d, dir, "global_stds.npy", &d->grid.deviation, a, e);
     for (int64_t c = 0; c < d->grid.channels && !rc; c++)
-        if (!isfinite(d->grid.mean[c]) || !(d->grid.deviation[c] > 0))
+        if (!isfinite(d->grid.mean[c]) || !isfinite(d->grid.deviation[c]) || !(d->grid.deviation[c] > 0))
             rc = wl_fail(e, WL_EINVAL, "%s: channel %lld has mean %g and deviation %g", statistics_path(dir, "", a),
                          (long long)c, (double)d->grid.mean[c], (double)d->grid.deviation[c]);
     return rc ? rc : read_climate(d, dir, a, e);
@@ -168,11 +212,65 @@ int wl_era5_open(struct wl_era5 **out, const struct wl_era5_opts *o, struct wl_a
     d->grid.layout = d->years.one_set ? "one data set a year" : "variables";
     rc = cut(d, dir, o->patch, e);
     if (!rc) find_latitudes(d, a);
-    if (!rc) rc = count_samples(d, dir, a, e);
+    d->grid.step_s = d->years.step_s;
+    if (!rc) rc = find_samples(d, o, dir, a, e);
     if (!rc && o->samples > d->all)
         rc = wl_fail(e, WL_EINVAL, "%s: %lld samples are asked for, there are %lld", dir, (long long)o->samples,
                      (long long)d->all);
     if (!rc) rc = read_statistics(d, o->dir, a, e);
     if (!rc) describe(d, dir, o);
+    return rc;
+}
+
+/* ---- training beside validation ---- */
+
+/* A time that both years hold; NULL: there is none that is known. */
+static const int64_t *common_time(const struct wl_year *a, const struct wl_year *b)
+{
+    for (int64_t i = 0, k = 0; a->time_s && b->time_s && i < a->times && k < b->times;) {
+        if (a->time_s[i] == b->time_s[k]) return &a->time_s[i];
+        if (a->time_s[i] < b->time_s[k])
+            i++;
+        else
+            k++;
+    }
+    return NULL;
+}
+
+static int check_years(const struct wl_year *train, const struct wl_year *val, struct wl_arena *a, struct wl_err *e)
+{
+    const int64_t *common = common_time(train, val);
+    if (common)
+        return wl_fail(e, WL_EINVAL, "%s: %s is a time of training too, in %s", val->path, wl_time_text(*common, a),
+                       train->path);
+    if ((!train->time_s || !val->time_s) && train->year && train->year == val->year)
+        return wl_fail(e, WL_EINVAL, "%s: %d is a year of training too, in %s", val->path, val->year, train->path);
+    return 0;
+}
+
+static int check_alike(const struct wl_years *train, const struct wl_years *val, struct wl_err *e)
+{
+    const struct wl_variable *v = val->v[0].channel[0].variable;
+    int rc = wl_grid_check(train->v[0].channel[0].variable, v, e);
+    if (rc) return rc;
+    if (train->channels != val->channels)
+        return wl_fail(e, WL_EINVAL, "%s: validation has %lld channels, training %lld", v->path,
+                       (long long)val->channels, (long long)train->channels);
+    for (int64_t c = 0; c < val->channels; c++)
+        if (!wl_streq(train->names[c], val->names[c]))
+            return wl_fail(e, WL_EINVAL, "%s: channel %lld of validation is '%s', of training '%s'", v->path,
+                           (long long)c, val->names[c], train->names[c]);
+    if (train->step_s && val->step_s && train->step_s != val->step_s)
+        return wl_fail(e, WL_EINVAL, "%s: times of validation are %g h apart, of training %g h", v->path,
+                       (double)val->step_s / 3600, (double)train->step_s / 3600);
+    return 0;
+}
+
+int wl_era5_check_apart(const struct wl_era5 *train, const struct wl_era5 *val, struct wl_arena *a, struct wl_err *e)
+{
+    const struct wl_years *x = &train->years, *y = &val->years;
+    int rc = check_alike(x, y, e);
+    for (size_t i = 0; i < x->n; i++)
+        for (size_t k = 0; k < y->n && !rc; k++) rc = check_years(&x->v[i], &y->v[k], a, e);
     return rc;
 }

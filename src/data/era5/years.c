@@ -1,17 +1,21 @@
-/* Files as years: those whose names hold one year belong together, and the channels of all years are the same. */
+/* Files as years: those whose names hold one year belong together; channels, grid and the step from one time to the
+ * next are the same in all years, and years follow each other. */
 #include "data/era5/internal.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The last four digits of a name that stand alone and are a year; 0: there are none. */
+/* The last four digits of a name that stand alone and are a year (1000 is a level); 0: there are none. */
 static int year_of(const char *name)
 {
+    enum { FIRST = 1600, LAST = 2999 };
     int year = 0;
     for (const char *p = name; *p;) {
         size_t n = strspn(p, "0123456789");
-        if (n == 4 && (p[0] == '1' || p[0] == '2')) year = atoi(p);
+        const int number = n == 4 ? atoi(p) : 0;
+        if (number >= FIRST && number <= LAST) year = number;
         p += n ? n : 1;
     }
     return year;
@@ -41,16 +45,27 @@ static int by_year(const void *a, const void *b)
 
 /* ---- one year ---- */
 
-static int check_like(const struct wl_variable *first, const struct wl_variable *v, bool same_times, struct wl_err *e)
+/* Degrees that files of f32 and of f64 write of one grid. */
+static int check_degrees(const struct wl_variable *first, const struct wl_variable *v, const char *what,
+                         const double *a, const double *b, int64_t n, struct wl_err *e)
+{
+    static const double rounding = 1e-3;
+    for (int64_t i = 0; a && b && i < n; i++)
+        if (fabs(a[i] - b[i]) > rounding)
+            return wl_fail(e, WL_EINVAL, "%s: %s %lld of %s is %g, in %s it is %g", v->path, what, (long long)i,
+                           v->name, b[i], first->path, a[i]);
+    return 0;
+}
+
+int wl_grid_check(const struct wl_variable *first, const struct wl_variable *v, struct wl_err *e)
 {
     if (v->height != first->height || v->width != first->width)
         return wl_fail(e, WL_EINVAL, "%s: %s has %lld x %lld points, %s in %s has %lld x %lld", v->path, v->name,
                        (long long)v->height, (long long)v->width, first->name, first->path, (long long)first->height,
                        (long long)first->width);
-    if (same_times && v->times != first->times)
-        return wl_fail(e, WL_EINVAL, "%s: %s has %lld times, %s in %s has %lld", v->path, v->name, (long long)v->times,
-                       first->name, first->path, (long long)first->times);
-    return 0;
+    int rc = check_degrees(first, v, "latitude", first->axes->latitude, v->axes->latitude, v->height, e);
+    if (rc) return rc;
+    return check_degrees(first, v, "longitude", first->axes->longitude, v->axes->longitude, v->width, e);
 }
 
 /* A year under construction, and the names of its channels. */
@@ -61,19 +76,57 @@ struct list {
     const struct wl_variable *first;
 };
 
+/* All variables of a year have its times; the first file that says them does so for all. */
+static int check_times(struct list *l, const struct wl_variable *v, struct wl_arena *a, struct wl_err *e)
+{
+    const int64_t *own = v->axes->time_s;
+    if (v->times != l->year.times)
+        return wl_fail(e, WL_EINVAL, "%s: %s has %lld times, %s in %s has %lld", v->path, v->name, (long long)v->times,
+                       l->first->name, l->first->path, (long long)l->first->times);
+    for (int64_t i = 0; own && l->year.time_s && i < v->times; i++)
+        if (own[i] != l->year.time_s[i])
+            return wl_fail(e, WL_EINVAL, "%s: time %lld of %s is %s, in %s it is %s", v->path, (long long)i, v->name,
+                           wl_time_text(own[i], a), l->year.path, wl_time_text(l->year.time_s[i], a));
+    if (own && !l->year.time_s) {
+        l->year.time_s = own;
+        l->year.path = v->path;
+    }
+    return 0;
+}
+
+static int add_channel(struct list *l, const struct wl_variable *v, int64_t level, const char *name, struct wl_arena *a,
+                       struct wl_err *e)
+{
+    for (size_t i = 0; i < l->names.n; i++)
+        if (wl_streq(l->names.v[i], name))
+            return wl_fail(e, WL_EINVAL, "%s: '%s' stands in %s too; the files of a year hold different variables",
+                           v->path, name, l->year.channel[i].variable->path);
+    if (l->names.n >= WL_MOST_LEVELS)
+        return wl_fail(e, WL_EINVAL, "%s: more than %d channels in a year", v->path, WL_MOST_LEVELS);
+    WL_GROW(a, l->year.channel, l->names.n, l->cap);
+    l->year.channel[l->names.n] = (struct wl_channel) { v, level };
+    wl_strs_add(a, &l->names, name);
+    return 0;
+}
+
+/* "t2m"; "z 500" of a level of 500, "z 0" of the first one where the file does not say which it is; "channel 0". */
+static char *channel_name(const struct wl_variable *v, int64_t level, bool one_set, struct wl_arena *a)
+{
+    if (one_set) return wl_strf(a, "channel %lld", (long long)level);
+    if (!v->has_levels) return wl_strdup(a, v->name);
+    return wl_strf(a, "%s %.12g", v->name, v->level ? v->level[level] : (double)level);
+}
+
 static int add_variable(struct list *l, const struct wl_variable *v, bool one_set, struct wl_arena *a, struct wl_err *e)
 {
-    if (!l->first) l->first = v;
-    int rc = check_like(l->first, v, true, e);
-    l->year.times = v->times;
-    for (int64_t i = 0; i < v->levels && !rc; i++) {
-        WL_GROW(a, l->year.channel, l->names.n, l->cap);
-        l->year.channel[l->names.n] = (struct wl_channel) { v, i };
-        if (one_set)
-            wl_strs_add(a, &l->names, wl_strf(a, "channel %lld", (long long)i));
-        else
-            wl_strs_add(a, &l->names, v->has_levels ? wl_strf(a, "%s %lld", v->name, (long long)i) : v->name);
+    if (!l->first) {
+        l->first = v;
+        l->year.times = v->times;
+        l->year.path = v->path;
     }
+    int rc = wl_grid_check(l->first, v, e);
+    if (!rc) rc = check_times(l, v, a, e);
+    for (int64_t i = 0; i < v->levels && !rc; i++) rc = add_channel(l, v, i, channel_name(v, i, one_set, a), a, e);
     return rc;
 }
 
@@ -83,7 +136,10 @@ static int add_file(struct list *l, const char *path, bool *one_set, struct wl_a
     int rc = wl_variables_open(&found, path, a, e);
     if (rc) return rc;
     for (size_t i = 0; i < found.n; i++)
-        if (found.v[i].has_levels && wl_streq(found.v[i].name, "fields")) {
+        if (wl_streq(found.v[i].name, "fields")) {
+            if (!found.v[i].has_levels)
+                return wl_fail(e, WL_EINVAL,
+                               "%s: \"fields\" has 3 dimensions; expected [time, channel, latitude, longitude]", path);
             *one_set = true;
             return add_variable(l, &found.v[i], true, a, e);
         }
@@ -103,7 +159,17 @@ static int check_channels(const struct wl_years *y, const struct list *l, struct
         if (!wl_streq(l->names.v[i], y->names[i]))
             return wl_fail(e, WL_EINVAL, "%s: channel %lld of the year is '%s', in the one before '%s'", v->path,
                            (long long)i, l->names.v[i], y->names[i]);
-    return check_like(y->v[0].channel[0].variable, v, false, e);
+    return wl_grid_check(y->v[0].channel[0].variable, v, e);
+}
+
+/* A year begins behind the end of the one before. */
+static int check_order(const struct wl_year *before, const struct wl_year *year, struct wl_arena *a, struct wl_err *e)
+{
+    if (!before->time_s || !year->time_s || !before->times || !year->times) return 0;
+    const int64_t last = before->time_s[before->times - 1], first = year->time_s[0];
+    if (first > last) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: its first time, %s, is not behind the last one of %s, %s", year->path,
+                   wl_time_text(first, a), before->path, wl_time_text(last, a));
 }
 
 static int add_year(struct wl_years *y, size_t *cap, struct list *l, struct wl_arena *a, struct wl_err *e)
@@ -115,10 +181,34 @@ static int add_year(struct wl_years *y, size_t *cap, struct list *l, struct wl_a
         y->width = l->first->width;
     } else {
         int rc = check_channels(y, l, e);
+        if (!rc) rc = check_order(&y->v[y->n - 1], &l->year, a, e);
         if (rc) return rc;
+    }
+    for (size_t i = 0; i < l->names.n; i++) {
+        const struct wl_axes *axes = l->year.channel[i].variable->axes;
+        if (!y->latitude) y->latitude = axes->latitude;
+        if (!y->longitude) y->longitude = axes->longitude;
     }
     WL_GROW(a, y->v, y->n, *cap);
     y->v[y->n++] = l->year;
+    return 0;
+}
+
+/* The step is the shortest time between two; times that are missing make longer ones of several steps. */
+static int find_step(struct wl_years *y, struct wl_arena *a, struct wl_err *e)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < y->n; i++) {
+            const struct wl_year *year = &y->v[i];
+            for (int64_t t = 1; year->time_s && t < year->times; t++) {
+                const int64_t apart = year->time_s[t] - year->time_s[t - 1];
+                if (pass == 0 && (!y->step_s || apart < y->step_s)) y->step_s = apart;
+                if (pass == 1 && apart % y->step_s)
+                    return wl_fail(e, WL_EINVAL, "%s: from %s to %s it is %g h, no multiple of the shortest step, %g h",
+                                   year->path, wl_time_text(year->time_s[t - 1], a), wl_time_text(year->time_s[t], a),
+                                   (double)apart / 3600, (double)y->step_s / 3600);
+            }
+        }
     return 0;
 }
 
@@ -167,5 +257,6 @@ int wl_years_open(struct wl_years *y, const char *dir, struct wl_arena *a, struc
     if (!n) return wl_fail(e, WL_EINVAL, "%s: holds no .h5 and no .nc file", dir);
     qsort(files, n, sizeof *files, by_year);
     rc = open_all(y, files, n, a, e);
+    if (!rc) rc = find_step(y, a, e);
     return rc ? rc : read_names(y, dir, a, e);
 }

@@ -129,7 +129,8 @@ static void write_variables(const char *path, int times, int lines, float base)
     const hsize_t d3[] = { (hsize_t)times, (hsize_t)lines, W }, d4[] = { (hsize_t)times, LEVELS, (hsize_t)lines, W };
     const hsize_t chunk[] = { 2, 1, (hsize_t)lines, W }, d1[] = { W };
     short t2m[TIMES * ODD * W];
-    float z[TIMES * LEVELS * ODD * W], longitude[W] = { 0 };
+    float z[TIMES * LEVELS * ODD * W], longitude[W];
+    for (int i = 0; i < W; i++) longitude[i] = (float)i;
     for (int i = 0; i < times * lines * W; i++) t2m[i] = (short)(i % 1000);
     for (int i = 0; i < times * LEVELS * lines * W; i++) z[i] = base + (float)(i % 777);
     hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -218,7 +219,7 @@ static void test_bad(void **state)
     overwrite(year, data + (off_t)((C + 1) * H * W + 5) * 4, &nan, sizeof nan);
     struct place open = { .a = wl_arena_new(p.a), .dir = p.dir };
     if (open_weather(&open, 4, &d, &e)) fail_msg("%s", e.msg);
-    expect(put(d, TIMES - 2 + 1, x, y, &e), WL_EINVAL, &e, "fields, time 1, row 0, column 5: no number");
+    expect(put(d, TIMES - 2 + 1, x, y, &e), WL_EINVAL, &e, "fields, time 1, channel 1, row 0, column 5: no number");
     assert_int_equal(truncate(year, data + 100), 0);
     expect(put(d, TIMES - 2 + 1, x, y, &e), WL_EIO, &e, "time 1: the file is cut off");
     wl_arena_free(open.a);

@@ -1,0 +1,470 @@
+/* Files of fields with coordinates: those that netCDF4 wrote in the manners of the Climate Data Store, times, lines and
+ * columns in every order, and what is refused. */
+#include "data/data.h"
+#include "era5_file.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { H = 8, W = 16, ODD = H + 1, TIMES = 4 };
+
+struct place {
+    struct wl_arena *a;
+    char *dir;
+};
+
+static struct place place_new(void)
+{
+    struct place p = { .a = wl_arena_new(NULL) };
+    char name[] = "/tmp/wl-era5-nc-XXXXXX";
+    struct wl_err e = { 0 };
+    assert_non_null(mkdtemp(name));
+    p.dir = wl_strdup(p.a, name);
+    assert_int_equal(wl_mkdirs(wl_path_join(p.a, p.dir, "train"), &e), 0);
+    assert_int_equal(wl_mkdirs(wl_path_join(p.a, p.dir, "val"), &e), 0);
+    return p;
+}
+
+static void place_free(struct place *p)
+{
+    assert_int_equal(system(wl_strf(p->a, "rm -rf %s", p->dir)), 0);
+    wl_arena_free(p->a);
+}
+
+static const char *in(const struct place *p, const char *name) { return wl_path_join(p->a, p->dir, name); }
+
+static void copy_fixture(const struct place *p, const char *name, const char *to)
+{
+    const char *root = getenv("WL_FIXTURES");
+    struct wl_err e = { 0 };
+    char *text;
+    size_t n;
+    assert_non_null(root);
+    if (wl_file_read(wl_strf(p->a, "%s/era5/%s", root, name), 1 << 20, &text, &n, p->a, &e)) fail_msg("%s", e.msg);
+    assert_int_equal(wl_file_write(in(p, to), text, n, &e), 0);
+}
+
+static void expect(int rc, int code, const struct wl_err *e, const char *text)
+{
+    if (rc != code || !strstr(e->msg, text)) fail_msg("code %d, '%s'; expected %d and '%s'", rc, e->msg, code, text);
+}
+
+static int open_part(const struct place *p, bool train, int64_t targets, int64_t lead, struct wl_era5 **d,
+                     struct wl_err *e)
+{
+    const struct wl_era5_opts o = {
+        .dir = p->dir, .train = train, .targets = targets, .lead = lead, .patch = 4, .silent = true
+    };
+    return wl_era5_open(d, &o, p->a, e);
+}
+
+/* Statistics of the training part, and the part. */
+static struct wl_era5 *opened(const struct place *p, int64_t targets, int64_t lead)
+{
+    struct wl_era5 *d;
+    struct wl_err e = { 0 };
+    if (wl_era5_statistics(p->dir, 0, false, p->a, &e)) fail_msg("%s", e.msg);
+    if (open_part(p, true, targets, lead, &d, &e)) fail_msg("%s", e.msg);
+    return d;
+}
+
+static int put(const struct wl_era5 *d, int64_t index, float *const *at, struct wl_err *e)
+{
+    const struct wl_set *s = wl_era5_set(d);
+    return s->ops->put(s, NULL, &(struct wl_pass) { 0 }, index, (void *const *)at, e);
+}
+
+/* ---- as netCDF4 writes ---- */
+
+/* tests/fixtures/data/era5/make.py */
+static double fixture_value(int time, double level, int row, int column)
+{
+    return 250 + 10.0 * time + level / 100 + (90 - 22.5 * row) + 22.5 * column / 1000;
+}
+
+/* Fields at `time` of one channel, from north to south; columns that begin at `west` degrees. */
+static void check_plane(const struct wl_era5 *d, int channel, const float *x, int time, double level, double west,
+                        double within)
+{
+    const struct wl_era5_grid *g = wl_era5_grid(d);
+    for (int i = 0; i < H * W; i++) {
+        const double found = (double)x[channel * H * W + i] * (double)g->deviation[channel] + (double)g->mean[channel];
+        assert_float_equal(found, fixture_value(time, level, i / W, i % W) + west / 1000, within);
+    }
+}
+
+/* A variable a file, with valid_time, pressure levels, strings and zlib. */
+static void test_climate_store(void **state)
+{
+    (void)state;
+    struct place p = place_new();
+    struct wl_err e = { 0 };
+    static float x[3 * H * W], y[3 * H * W];
+    copy_fixture(&p, "t2m_2020.nc", "train/t2m_2020.nc");
+    copy_fixture(&p, "z_2020.nc", "train/z_2020.nc");
+    const struct wl_era5 *d = opened(&p, 1, 2);
+    const struct wl_era5_grid *g = wl_era5_grid(d);
+    assert_int_equal(g->channels, 3);
+    assert_string_equal(g->names[0], "t2m");
+    assert_string_equal(g->names[1], "z 1000");
+    assert_string_equal(g->names[2], "z 500");
+    assert_int_equal(g->step_s, 6 * 3600);
+    assert_int_equal(g->height, H);
+    assert_float_equal(g->latitude[1], 67.5, 0);
+    assert_int_equal(wl_era5_set(d)->samples, TIMES - 2);
+    if (put(d, 1, (float *[]) { x, y }, &e)) fail_msg("%s", e.msg);
+    check_plane(d, 0, x, 1, 0, 0, 1e-3);
+    check_plane(d, 0, y, 3, 0, 0, 1e-3);
+    check_plane(d, 1, y, 3, 1000, 0, 1e-3);
+    check_plane(d, 2, y, 3, 500, 0, 1e-3);
+    place_free(&p);
+}
+
+/* 16 bits with scale, offset and a fill value; big-endian doubles from south to north and from 180 W. */
+static void test_packed_and_wide(void **state)
+{
+    (void)state;
+    struct place p = place_new();
+    struct wl_err e = { 0 };
+    static float x[H * W], y[H * W];
+    copy_fixture(&p, "packed_2020.nc", "train/packed_2020.nc");
+    const struct wl_era5 *d = opened(&p, 1, 1);
+    if (put(d, 2, (float *[]) { x, y }, &e)) fail_msg("%s", e.msg);
+    check_plane(d, 0, y, 3, 0, 0, 5.1e-3);
+
+    copy_fixture(&p, "missing_2020.nc", "train/packed_2020.nc");
+    expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e,
+           "packed_2020.nc: t2m, time 1 (2020-01-01 06:00), row 2, column 3 (45 N, 67.5 E): no number");
+
+    copy_fixture(&p, "versions_2020.nc", "train/packed_2020.nc");
+    expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e,
+           "t2m: its second dimension is 'expver', of 2; select or merge it first");
+    place_free(&p);
+
+    p = place_new();
+    copy_fixture(&p, "wide_2020.nc", "train/wide_2020.nc");
+    d = opened(&p, 1, 1);
+    assert_float_equal(wl_era5_grid(d)->latitude[0], 90, 0);
+    if (put(d, 0, (float *[]) { x, y }, &e)) fail_msg("%s", e.msg);
+    check_plane(d, 0, x, 0, 0, -180, 1e-3);
+    copy_fixture(&p, "packed_2020.nc", "train/packed_2019.nc");
+    expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e,
+           "wide_2020.nc: longitude 0 of t2m is -180, in ");
+    place_free(&p);
+}
+
+/* ---- times ---- */
+
+static float some[16 * ODD * W];
+
+static void write_file(const struct place *p, const char *name, const struct era5_file *o)
+{
+    struct era5_file f = *o;
+    if (!f.height) f.height = H;
+    if (!f.width) f.width = W;
+    for (int i = 0; i < f.times * (f.levels ? f.levels : 1) * f.height * f.width; i++) some[i] = (float)(i % 1000);
+    (void)unlink(in(p, name)); /* it may be open */
+    H5Fclose(era5_create(in(p, name), &f, some));
+}
+
+/* The number that begins a time's field. */
+static float begin_of(int time) { return (float)(time * H * W % 1000); }
+
+/* Samples whose targets are not there fall out; a target is found by its time, not by its place. */
+static void test_gaps(void **state)
+{
+    (void)state;
+    struct place p = place_new();
+    struct wl_err e = { 0 };
+    static float x[H * W], y[H * W], z[H * W];
+    static const double time[] = { 0, 6, 12, 24, 30, 36, 48 }; /* 18 and 42 are missing */
+    write_file(&p, "train/2020.h5", &(struct era5_file) { .times = 7, .time = time });
+    const struct wl_era5 *d = opened(&p, 1, 1);
+    assert_int_equal(wl_era5_set(d)->samples, 4); /* 0-6, 6-12, 24-30, 30-36 */
+    d = opened(&p, 1, 2);
+    assert_int_equal(wl_era5_set(d)->samples, 4); /* 0-12, 12-24, 24-36, 36-48 */
+    if (put(d, 1, (float *[]) { x, y }, &e)) fail_msg("%s", e.msg);
+    const double mean = (double)wl_era5_grid(d)->mean[0], deviation = (double)wl_era5_grid(d)->deviation[0];
+    assert_float_equal((double)x[0] * deviation + mean, (double)begin_of(2), 1e-3);
+    assert_float_equal((double)y[0] * deviation + mean, (double)begin_of(3), 1e-3);
+    d = opened(&p, 2, 1);
+    assert_int_equal(wl_era5_set(d)->samples, 2); /* 0-6-12, 24-30-36 */
+    if (put(d, 1, (float *[]) { x, y, z }, &e)) fail_msg("%s", e.msg);
+    assert_float_equal((double)z[0] * deviation + mean, (double)begin_of(5), 1e-3);
+    place_free(&p);
+}
+
+/* A sample lies in one year, and the years have one step. */
+static void test_years(void **state)
+{
+    (void)state;
+    struct place p = place_new();
+    struct wl_era5 *d;
+    struct wl_err e = { 0 };
+    static const double first[] = { 0, 6, 12, 18 }, next[] = { 24, 30, 36, 42 }, hourly[] = { 24, 25, 26, 27 },
+                        over[] = { 18, 24, 30, 36 }, odd[] = { 24, 30, 40, 46 };
+    const struct {
+        const double *time;
+        const char *error;
+    } cases[] = {
+        { over, "2021.h5: its first time, 2020-01-01 18:00, is not behind the last one of " },
+        { first, "2021.h5: its first time, 2020-01-01 00:00, is not behind the last one of " },
+        { odd, "2021.h5: from 2020-01-02 06:00 to 2020-01-02 16:00 it is 10 h, no multiple of the shortest step, 6 h" },
+    };
+    write_file(&p, "train/2020.h5", &(struct era5_file) { .times = 4, .time = first });
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_file(&p, "train/2021.h5", &(struct era5_file) { .times = 4, .time = cases[i].time });
+        expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e, cases[i].error);
+    }
+    write_file(&p, "train/2021.h5", &(struct era5_file) { .times = 4, .time = next });
+    const struct wl_era5 *train = opened(&p, 1, 1);
+    assert_int_equal(wl_era5_set(train)->samples, 6);
+
+    expect(open_part(&p, false, 1, 1, &d, &e), WL_EINVAL, &e, "val: holds no .h5 and no .nc file");
+    write_file(&p, "val/2022.h5", &(struct era5_file) { .times = 4, .time = over });
+    assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
+    expect(wl_era5_check_apart(train, d, p.a, &e), WL_EINVAL, &e,
+           "val/2022.h5: 2020-01-01 18:00 is a time of training too, in ");
+    write_file(&p, "val/2022.h5", &(struct era5_file) { .times = 4, .time = hourly });
+    assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
+    expect(wl_era5_check_apart(train, d, p.a, &e), WL_EINVAL, &e, "are 1 h apart, of training 6 h");
+    write_file(&p, "val/2022.h5", &(struct era5_file) { .times = 4 });
+    assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
+    assert_int_equal(wl_era5_check_apart(train, d, p.a, &e), 0);
+    assert_int_equal(rename(in(&p, "val/2022.h5"), in(&p, "val/2021.h5")), 0);
+    assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
+    expect(wl_era5_check_apart(train, d, p.a, &e), WL_EINVAL, &e, "2021 is a year of training too");
+    write_file(&p, "val/2021.h5", &(struct era5_file) { .name = "z", .times = 4 });
+    assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
+    expect(wl_era5_check_apart(train, d, p.a, &e), WL_EINVAL, &e, "channel 0 of validation is 'z', of training 't2m'");
+    place_free(&p);
+}
+
+/* ---- what is refused ---- */
+
+static void test_coordinates(void **state)
+{
+    (void)state;
+    struct place p = place_new();
+    struct wl_err e = { 0 };
+    static const double hours[] = { 0, 6, 12, 18 }, back[] = { 0, 12, 6, 18 }, twice[] = { 0, 6, 6, 12 },
+                        none[] = { 0, 6, NAN, 18 };
+    static double north[ODD], wild[ODD], around[W], west[W];
+    for (int i = 0; i < ODD; i++) {
+        north[i] = 90 - 22.5 * i;
+        wild[i] = i == 4 ? 80 : north[i];
+    }
+    for (int i = 0; i < W; i++) {
+        around[i] = 22.5 * i;
+        west[i] = 22.5 * (W - i);
+    }
+    const struct {
+        struct era5_file file;
+        const char *error;
+    } cases[] = {
+        { { .time = back }, "time 2, 2020-01-01 06:00, is not behind the one before, 2020-01-01 12:00" },
+        { { .time = twice }, "time 2, 2020-01-01 06:00, is not behind the one before" },
+        { { .time = none }, "time 2 is no number" },
+        { { .time = hours, .units = "fortnights" }, "time has the units 'fortnights'; expected them as 'hours since" },
+        { { .time = hours, .units = "hours since 2020-13-01" }, "time has the units 'hours since 2020-13-01'" },
+        { { .time = hours, .units = "hours since 1-1-1" }, "time has the units" },
+        { { .time = hours, .units = "hours since 2020-01-01 00:00 +02:00" }, "time has the units" },
+        { { .time = hours, .calendar = "noleap" }, "time has the calendar 'noleap'" },
+        { { .height = ODD, .latitude = wild }, "latitude runs from 90 to -90; expected degrees" },
+        { { .longitude = west }, "longitude runs from 360 to 22.5; expected growing degrees of one turn" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct era5_file f = cases[i].file;
+        f.times = TIMES;
+        write_file(&p, "train/2020.h5", &f);
+        expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e, cases[i].error);
+    }
+    /* latitude and longitude are swapped: [time, longitude, latitude] */
+    hid_t file = era5_create(in(&p, "train/2020.h5"),
+                             &(struct era5_file) { .times = TIMES, .height = W, .width = ODD, .time = hours }, some);
+    H5Dclose(era5_axis(file, "lat", north, ODD));
+    H5Dclose(era5_axis(file, "lon", around, W));
+    H5Fclose(file);
+    expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e,
+           "t2m: it has 16 latitudes, the file's coordinate 9; expected [time, (level,) latitude, longitude]");
+    place_free(&p);
+}
+
+static void test_alike(void **state)
+{
+    (void)state;
+    struct place p = place_new();
+    struct wl_err e = { 0 };
+    static const double hours[] = { 0, 6, 12, 18 }, later[] = { 0, 6, 12, 24 };
+    static double north[ODD], other[ODD], south[ODD];
+    for (int i = 0; i < ODD; i++) {
+        north[i] = 90 - 22.5 * i;
+        other[i] = north[i] / 2;
+        south[ODD - 1 - i] = north[i] * (1 - 1e-7);
+    }
+    write_file(&p, "train/a_2020.h5",
+               &(struct era5_file) { .times = TIMES, .height = ODD, .time = hours, .latitude = north });
+    const struct {
+        struct era5_file file;
+        const char *error;
+    } cases[] = {
+        { { .name = "z", .height = ODD, .time = later }, "b_2020.h5: time 3 of z is 2020-01-02 00:00, in " },
+        { { .name = "z", .height = ODD, .latitude = other }, "b_2020.h5: latitude 0 of z is 45, in " },
+        { { .name = "z", .height = H }, "b_2020.h5: z has 8 x 16 points, t2m in " },
+        { { .height = ODD, .time = hours }, "b_2020.h5: 't2m' stands in " },
+        { { .name = "fields", .height = ODD }, "b_2020.h5: \"fields\" has 3 dimensions; expected [time, channel," },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct era5_file f = cases[i].file;
+        f.times = TIMES;
+        write_file(&p, "train/b_2020.h5", &f);
+        expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e, cases[i].error);
+    }
+    /* one of them from south to north is no difference, nor one without times */
+    write_file(&p, "train/b_2020.h5",
+               &(struct era5_file) { .name = "z", .times = TIMES, .height = ODD, .latitude = south });
+    assert_int_equal(wl_era5_grid(opened(&p, 1, 1))->channels, 2);
+    place_free(&p);
+}
+
+/* A data set of one time, without values. */
+static hid_t empty(hid_t file, const char *name, hid_t type, int rank, const hsize_t *d, hid_t how)
+{
+    hid_t space = H5Screate_simple(rank, d, NULL);
+    hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    H5Sclose(space);
+    return set;
+}
+
+/* HDF5 calls a filter that packs, and forgets it again: the file then lacks it. */
+static size_t filter(unsigned flags, size_t n_values, const unsigned *values, size_t n, size_t *size, void **data)
+{
+    (void)flags, (void)n_values, (void)values, (void)size, (void)data;
+    return n;
+}
+
+static void write_filtered(hid_t file)
+{
+    enum { ID = 300 };
+    const hsize_t d[] = { TIMES, H, W };
+    const H5Z_class2_t lost = { H5Z_CLASS_T_VERS, ID, 1, 1, "lost", NULL, NULL, filter };
+    hid_t how = H5Pcreate(H5P_DATASET_CREATE);
+    assert_true(H5Zregister(&lost) >= 0);
+    H5Pset_chunk(how, 3, d);
+    H5Pset_filter(how, ID, H5Z_FLAG_MANDATORY, 0, NULL);
+    H5Dclose(empty(file, "t2m", H5T_IEEE_F32LE, 3, d, how));
+    H5Pclose(how);
+}
+
+static void write_elsewhere(hid_t file)
+{
+    const hsize_t d[] = { TIMES, H, W };
+    hid_t how = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_external(how, "/etc/passwd", 0, TIMES * H * W * sizeof(float));
+    H5Dclose(empty(file, "t2m", H5T_IEEE_F32LE, 3, d, how));
+    H5Pclose(how);
+}
+
+static void write_strings(hid_t file)
+{
+    const hsize_t d[] = { TIMES, H, W };
+    hid_t type = H5Tcopy(H5T_C_S1);
+    H5Dclose(empty(file, "t2m", type, 3, d, H5P_DEFAULT));
+    H5Tclose(type);
+}
+
+static void write_huge(hid_t file)
+{
+    const hsize_t d[] = { 1, H, (hsize_t)1 << 40 }, chunk[] = { 1, H, W };
+    hid_t how = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(how, 3, chunk);
+    H5Dclose(empty(file, "t2m", H5T_IEEE_F32LE, 3, d, how));
+    H5Pclose(how);
+}
+
+static void write_five(hid_t file)
+{
+    const hsize_t d[] = { 1, 2, 3, H, W };
+    H5Dclose(empty(file, "t", H5T_IEEE_F32LE, 5, d, H5P_DEFAULT));
+}
+
+static void write_scaled(hid_t file, const char *name, const char *text)
+{
+    const hsize_t d[] = { TIMES, H, W };
+    hid_t set = empty(file, "t2m", H5T_STD_I16LE, 3, d, H5P_DEFAULT);
+    if (text)
+        era5_text(set, name, text);
+    else
+        era5_number(set, name, 0);
+    H5Dclose(set);
+}
+
+static void write_scale_text(hid_t file) { write_scaled(file, "scale_factor", "one"); }
+static void write_scale_zero(hid_t file) { write_scaled(file, "scale_factor", NULL); }
+static void write_soft(hid_t file) { H5Lcreate_soft("/t2m", file, "t2m", H5P_DEFAULT, H5P_DEFAULT); }
+static void write_group(hid_t file) { H5Lcreate_hard(file, "/", file, "group", H5P_DEFAULT, H5P_DEFAULT); }
+
+static void write_external(hid_t file)
+{
+    H5Lcreate_external("/tmp/other.h5", "/t2m", file, "t2m", H5P_DEFAULT, H5P_DEFAULT);
+}
+
+/* Values that NetCDF never wrote. */
+static void write_unwritten(hid_t file)
+{
+    const hsize_t d[] = { TIMES, H, W };
+    static const float fill = 9.9692099683868690e+36f;
+    hid_t how = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_fill_value(how, H5T_NATIVE_FLOAT, &fill);
+    H5Dclose(empty(file, "t2m", H5T_IEEE_F32LE, 3, d, how));
+    H5Pclose(how);
+}
+
+static void test_hostile(void **state)
+{
+    (void)state;
+    struct place p = place_new();
+    struct wl_err e = { 0 };
+    const struct {
+        void (*write)(hid_t file);
+        const char *error;
+    } cases[] = {
+        { write_filtered, "t2m: it is packed with filter 300 lost, which HDF5 lacks here; HDF5_PLUGIN_PATH" },
+        { write_elsewhere, "t2m: its values are in other files, which are not read" },
+        { write_strings, "t2m: it holds no numbers" },
+        { write_huge, "t2m: 1 times of 1 levels of 8 x 2147483647 points; expected at most" },
+        { write_five, "t: it has 5 dimensions; expected [time, (level,) latitude, longitude]" },
+        { write_scale_text, "t2m: its attribute scale_factor is not a single number" },
+        { write_scale_zero, "t2m: its scale_factor is 0 and its add_offset 0" },
+        { write_soft, "t2m is a link to another name; expected data sets of the file itself" },
+        { write_external, "t2m is a link to another file; expected data sets of the file itself" },
+        { write_group, "holds no variable [time, latitude, longitude] or [time, level, latitude, longitude]" },
+        { write_unwritten, "t2m, time 0, row 0, column 0: no number" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hid_t file = H5Fcreate(in(&p, "train/2020.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+        cases[i].write(file);
+        H5Fclose(file);
+        H5Zunregister(300);
+        expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e, cases[i].error);
+    }
+    assert_int_equal(H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
+    place_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_climate_store), cmocka_unit_test(test_packed_and_wide), cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_years),         cmocka_unit_test(test_coordinates),     cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_hostile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
