@@ -72,6 +72,20 @@ double wl_law_model_at(const struct wl_law_model *fitted, double workers, double
 /* What cannot be said about the law, and runs off the line. */
 void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a);
 
+void wl_factor_note(struct wl_factor_group *g, struct wl_arena *a, const char *fmt, ...) WL_PRINTF(3, 4);
+
+/* Is the factor a power cap or a clock, where a missing value means no cap? */
+bool wl_factor_is_cap(const char *factor);
+
+/* The levels of a group with the law of each, and notes on what was left out. */
+void wl_factor_collect_levels(struct wl_factor_group *g, const struct wl_law_part *part,
+                              const struct wl_observations *obs, const struct wl_obs_column *column,
+                              const struct wl_factor_options *options, struct wl_arena *a);
+
+/* From g->tests: the verdict with its reason and the runs that are missing; then g->slowdowns. */
+void wl_factor_decide(struct wl_factor_group *g, double margin, struct wl_arena *a);
+void wl_factor_fill_slowdowns(struct wl_factor_group *g, struct wl_arena *a);
+
 /* The tests of a factor over runs (config false) or means of worker counts, and its overhead model. */
 void wl_factor_test(struct wl_factor_tests *out, const struct wl_factor_group *g, bool config, double margin,
                     struct wl_arena *a);
