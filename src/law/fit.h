@@ -126,7 +126,7 @@ struct wl_law_config {
     double local_beta, local_lo, local_hi; /* exponent at N by the quadratic; NAN where there is none */
 };
 
-/* A curve t(N) beside the power law, fitted to ln t of runs with positive terms; see src/law/models.c for the list. */
+/* A curve t(N) beside the power law, fitted to ln t of runs with positive terms; see src/law/formulas.c for the list. */
 enum { WL_LAW_MODEL_PARAMS = 4 };
 
 struct wl_law_model {

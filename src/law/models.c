@@ -1,5 +1,6 @@
 /* Curves that compete with the power law, fitted to ln t of runs: which one the data prefer (AICc), and which one
  * predicts larger worker counts from smaller ones. */
+#include "law/formulas.h"
 #include "law/internal.h"
 
 #include <math.h>
@@ -9,182 +10,15 @@ enum { MOST = WL_LAW_MODEL_PARAMS, STARTS = 10, ENOUGH = 3 };
 
 static const double nothing = 1e-4; /* a term that is less than this share of t at every N is not there */
 
-/* A curve t(N; p). Parameters are positive and fitted by their logarithms, except where `any_sign` says otherwise. */
-struct model {
-    const char *name, *formula;
-    size_t k;
-    const char *param[MOST];
-    bool any_sign[MOST];
-    bool weak;   /* for work that grows with the workers; else for fixed work */
-    bool broken; /* fitted by its own profile */
-    double (*t)(double workers, const double *p, double *d); /* d [k]: dt/dp */
-    /* A start from the first measured point (N0, t0): rest is the share of t0 that does not scale, b an exponent. */
-    void (*start)(double n0, double t0, double rest, double b, double *p);
-};
-
-static double power(double n, const double *p, double *d)
-{
-    d[0] = pow(n, -p[1]);
-    d[1] = -p[0] * d[0] * log(n);
-    return p[0] * d[0];
-}
-
-static void power_start(double n0, double t0, double rest, double b, double *p)
-{
-    (void)rest;
-    p[0] = t0 * pow(n0, b);
-    p[1] = b;
-}
-
-static double amdahl(double n, const double *p, double *d)
-{
-    d[0] = 1 / n;
-    d[1] = 1;
-    return p[0] / n + p[1];
-}
-
-static void amdahl_start(double n0, double t0, double rest, double b, double *p)
-{
-    (void)b;
-    p[0] = t0 * n0 * (1 - rest);
-    p[1] = t0 * rest;
-}
-
-static double power_const(double n, const double *p, double *d)
-{
-    d[0] = pow(n, -p[1]);
-    d[1] = -p[0] * d[0] * log(n);
-    d[2] = 1;
-    return p[0] * d[0] + p[2];
-}
-
-static void power_const_start(double n0, double t0, double rest, double b, double *p)
-{
-    p[0] = t0 * pow(n0, b) * (1 - rest);
-    p[1] = b;
-    p[2] = t0 * rest;
-}
-
-static double amdahl_log(double n, const double *p, double *d)
-{
-    d[0] = 1 / n;
-    d[1] = 1;
-    d[2] = log2(n);
-    return p[0] / n + p[1] + p[2] * d[2];
-}
-
-static double amdahl_linear(double n, const double *p, double *d)
-{
-    d[0] = 1 / n;
-    d[1] = 1;
-    d[2] = n;
-    return p[0] / n + p[1] + p[2] * n;
-}
-
-static void amdahl_plus_start(double n0, double t0, double rest, double b, double *p)
-{
-    amdahl_start(n0, t0, rest, b, p);
-    p[1] /= 2;
-    p[2] = p[1] / n0 * (b < 1 ? 0.1 : 0.01);
-}
-
-static double weak_log(double n, const double *p, double *d)
-{
-    d[0] = 1 + p[1] * log2(n);
-    d[1] = p[0] * log2(n);
-    return p[0] * d[0];
-}
-
-static double weak_linear(double n, const double *p, double *d)
-{
-    d[0] = 1 + p[1] * (n - 1);
-    d[1] = p[0] * (n - 1);
-    return p[0] * d[0];
-}
-
-static void weak_start(double n0, double t0, double rest, double b, double *p)
-{
-    (void)n0, (void)b;
-    p[0] = t0;
-    p[1] = rest / 10;
-}
-
-/* d stays as it is: this curve is fitted by wl_broken_line. */
-static double broken(double n, const double *p, double *d)
-{
-    (void)d;
-    double reached = fmin(n, p[3]);
-    return p[0] * pow(reached, -p[1]) * pow(n / reached, -p[2]);
-}
-
-/* Amdahl 1967; Gunther's universal scalability law is amdahl_linear in other parameters. Weak: Gustafson 1988. */
-static const struct model models[] = {
-    { .name = "power",
-      .formula = "a N^-b",
-      .k = 2,
-      .param = { "a", "b" },
-      .any_sign = { false, true },
-      .t = power,
-      .start = power_start },
-    { .name = "amdahl", .formula = "W/N + c", .k = 2, .param = { "W", "c" }, .t = amdahl, .start = amdahl_start },
-    { .name = "power_const",
-      .formula = "a N^-b + c",
-      .k = 3,
-      .param = { "a", "b", "c" },
-      .t = power_const,
-      .start = power_const_start },
-    { .name = "amdahl_log",
-      .formula = "W/N + c + g log2 N",
-      .k = 3,
-      .param = { "W", "c", "g" },
-      .t = amdahl_log,
-      .start = amdahl_plus_start },
-    { .name = "amdahl_linear",
-      .formula = "W/N + c + g N",
-      .k = 3,
-      .param = { "W", "c", "g" },
-      .t = amdahl_linear,
-      .start = amdahl_plus_start },
-    { .name = "broken",
-      .formula = "a N^-b1 to N = n, then N^-b2",
-      .k = 4,
-      .param = { "a", "b1", "b2", "n" },
-      .any_sign = { true, true, true, true },
-      .broken = true,
-      .t = broken },
-    { .name = "power",
-      .formula = "a N^-b",
-      .k = 2,
-      .param = { "a", "b" },
-      .any_sign = { false, true },
-      .weak = true,
-      .t = power,
-      .start = power_start },
-    { .name = "weak_log",
-      .formula = "T1 (1 + s log2 N)",
-      .k = 2,
-      .param = { "T1", "s" },
-      .weak = true,
-      .t = weak_log,
-      .start = weak_start },
-    { .name = "weak_linear",
-      .formula = "T1 (1 + s (N - 1))",
-      .k = 2,
-      .param = { "T1", "s" },
-      .weak = true,
-      .t = weak_linear,
-      .start = weak_start },
-};
-
 /* ---- one fit ---- */
 
 struct data {
-    const struct model *model;
+    const struct wl_law_formula *model;
     const double *workers, *y; /* [n] y = ln t */
     size_t n;
 };
 
-static void natural(const struct model *m, const double *theta, double *p)
+static void natural(const struct wl_law_formula *m, const double *theta, double *p)
 {
     for (size_t j = 0; j < m->k; j++) p[j] = m->any_sign[j] ? theta[j] : exp(theta[j]);
 }
@@ -192,7 +26,7 @@ static void natural(const struct model *m, const double *theta, double *p)
 static void residuals(const double *theta, double *residual, double *jacobian, void *opaque)
 {
     const struct data *data = opaque;
-    const struct model *m = data->model;
+    const struct wl_law_formula *m = data->model;
     double p[MOST], d[MOST];
     natural(m, theta, p);
     for (size_t i = 0; i < data->n; i++) {
@@ -207,7 +41,7 @@ static void residuals(const double *theta, double *residual, double *jacobian, v
 static bool fit_best(const struct data *data, struct wl_nls *best, struct wl_arena *a)
 {
     static const double shares[] = { 0.3, 0.1, 0.03, 0.01, 0.003 };
-    const struct model *m = data->model;
+    const struct wl_law_formula *m = data->model;
     bool found = false;
     size_t agree = 0;
     for (size_t i = 0; i < STARTS && agree < ENOUGH; i++) {
@@ -265,7 +99,7 @@ static bool fit_broken(const struct data *data, struct curve *out, struct wl_are
 
 static bool fit_curve(const struct data *data, struct curve *out, struct wl_arena *a)
 {
-    const struct model *m = data->model;
+    const struct wl_law_formula *m = data->model;
     struct wl_nls fit;
     if (m->broken) return fit_broken(data, out, a);
     if (!fit_best(data, &fit, a)) return false;
@@ -280,7 +114,7 @@ static bool fit_curve(const struct data *data, struct curve *out, struct wl_aren
 /* The name of a positive parameter whose term vanishes everywhere, or NULL. */
 static const char *vanished(const struct data *data, const double *p)
 {
-    const struct model *m = data->model;
+    const struct wl_law_formula *m = data->model;
     for (size_t j = 0; j < m->k; j++) {
         double d[MOST], most = 0;
         if (m->any_sign[j]) continue;
@@ -309,7 +143,7 @@ static void criteria(struct wl_law_model *out, double sse, double n)
     out->aicc = wl_law_aicc(sse, n, (double)out->k);
 }
 
-static void fit_model(struct wl_law_model *out, const struct model *m, const struct data *all, size_t counts,
+static void fit_model(struct wl_law_model *out, const struct wl_law_formula *m, const struct data *all, size_t counts,
                       struct wl_arena *a)
 {
     struct data data = *all;
@@ -338,7 +172,8 @@ static void fit_model(struct wl_law_model *out, const struct model *m, const str
 /* ---- leave the largest worker counts out ---- */
 
 /* Fits the runs up to Nmax / 2^k, k = 1, 2, and takes the root mean square of ln error at the larger worker counts. */
-static double left_out(const struct wl_law_group *g, const struct model *m, const struct data *all, struct wl_arena *a)
+static double left_out(const struct wl_law_group *g, const struct wl_law_formula *m, const struct data *all,
+                       struct wl_arena *a)
 {
     double squares = 0, most = g->configs[g->n_configs - 1].workers;
     size_t n = 0;
@@ -389,28 +224,32 @@ void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, st
     double *workers = wl_new_array(a, double, g->n_runs), *y = wl_new_array(a, double, g->n_runs);
     for (size_t i = 0; i < g->n_runs; i++) workers[i] = g->runs[i].workers, y[i] = g->runs[i].y;
     struct data all = { NULL, workers, y, g->n_runs };
-    g->models = wl_new_array(a, struct wl_law_model, WL_COUNT(models));
-    for (size_t i = 0; i < WL_COUNT(models); i++) {
-        if (models[i].weak != (g->scaling == WL_SCALING_WEAK)) continue;
+    size_t n;
+    const struct wl_law_formula *formulas = wl_law_formulas(&n);
+    g->models = wl_new_array(a, struct wl_law_model, n);
+    for (size_t i = 0; i < n; i++) {
+        if (formulas[i].weak != (g->scaling == WL_SCALING_WEAK)) continue;
         struct wl_law_model *out = &g->models[g->n_models++];
-        fit_model(out, &models[i], &all, g->n_configs, a);
-        if (out->ranked) out->llo_pct = left_out(g, &models[i], &all, a);
+        fit_model(out, &formulas[i], &all, g->n_configs, a);
+        if (out->ranked) out->llo_pct = left_out(g, &formulas[i], &all, a);
     }
     weigh(g);
 }
 
 /* ---- a fitted curve at a worker count ---- */
 
-static const struct model *model_of(const struct wl_law_model *fitted)
+static const struct wl_law_formula *formula_of(const struct wl_law_model *fitted)
 {
-    for (size_t i = 0; i < WL_COUNT(models); i++)
-        if (models[i].formula == fitted->formula && models[i].name == fitted->name) return &models[i];
+    size_t n;
+    const struct wl_law_formula *all = wl_law_formulas(&n);
+    for (size_t i = 0; i < n; i++)
+        if (all[i].formula == fitted->formula && all[i].name == fitted->name) return &all[i];
     return NULL;
 }
 
 double wl_law_model_at(const struct wl_law_model *fitted, double workers, double *se)
 {
-    const struct model *m = model_of(fitted);
+    const struct wl_law_formula *m = formula_of(fitted);
     double d[MOST], gradient[MOST], variance = 0, t = m->t(workers, fitted->value, d);
     size_t k = m->broken ? 3 : m->k;
     for (size_t j = 0; !m->broken && j < k; j++) gradient[j] = d[j] / t * (m->any_sign[j] ? 1 : fitted->value[j]);
