@@ -18,7 +18,20 @@ int wl_ref_weights(struct wl_program *p, const struct wl_node *n, const struct w
                    struct wl_err *e);
 struct wl_buf *wl_ref_param(struct wl_program *p, const struct wl_tensor *t);
 
-/* The rules of operations on sequences (sequence_rules.c, attention_rules.c). */
+/* The rules of image networks (image_rules.c). */
+int wl_ref_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_batch_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_batch_norm_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_relu_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_eltwise_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_pool_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_pool_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_ref_linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+
+/* The rules of operations on sequences (sequence_rules.c, project_rules.c). */
 int wl_ref_embed_tokens_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_ref_embed_tokens_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_ref_layer_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
