@@ -1,9 +1,10 @@
-/* What `wattlaw doctor` finds out about the machine besides its sensors. */
+/* What `wattlaw doctor` finds out about a machine, and how it is shown. */
 #ifndef WL_CMD_DOCTOR_H
 #define WL_CMD_DOCTOR_H
 
 #include "base/base.h"
 #include "cap/cap.h"
+#include "power/power.h"
 
 struct doctor_machine {
     const char *host, *kernel, *cpu; /* "Linux 6.1.0-18-amd64 x86_64"; the CPU's model name */
@@ -30,6 +31,29 @@ void doctor_caps_find(struct doctor_caps *c, const struct wl_cap_opts *opts, con
                       struct wl_arena *a);
 void doctor_caps_print(const struct doctor_caps *c, struct wl_arena *a);
 void doctor_caps_json(const struct doctor_caps *c, struct wl_json *root);
+
+/* All that is shown, found before anything is printed. */
+struct doctor_findings {
+    struct doctor_machine machine;
+    struct doctor_caps caps;
+    const struct doctor_program *programs;
+    size_t n_programs;
+    const struct wl_sensors *sensors;
+    double *latest; /* [channel], NAN: no good reading */
+    struct wl_channel_stats *channels;
+    struct wl_sampler_stats sampler;
+    struct wl_strs notes; /* what the sensors noticed while they were sampled */
+    double sampled_s;
+    const char *basis; /* where the energy of a run comes from, NULL: nowhere */
+};
+
+/* Everything about `f` to standard output. */
+void doctor_print(const struct doctor_findings *f, struct wl_arena *a);
+void doctor_print_json(const struct doctor_findings *f, struct wl_arena *a);
+
+/* The highest rate at which reading takes at most half of the time, of those that can be asked for. */
+double doctor_highest_rate_hz(const struct wl_sensor_info *info);
+double doctor_cpu_share_pct(const struct doctor_findings *f); /* of the sampler, of one core; NAN: not sampled */
 
 struct doctor_calibration {
     const char *cuda_library;

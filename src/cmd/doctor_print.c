@@ -1,0 +1,135 @@
+/* What `wattlaw doctor` found, as text. */
+#include "cmd/doctor.h"
+
+#include <math.h>
+
+static const char *const state_words[] = {
+    [WL_SENSOR_OPEN] = "yes", [WL_SENSOR_UNAVAILABLE] = "no", [WL_SENSOR_UNUSED] = "unused"
+};
+
+static void print_machine(const struct doctor_machine *m, struct wl_arena *a)
+{
+    printf("Machine\n  %s, %s\n  %s, %d CPUs", m->host, m->kernel, m->cpu, m->cpus);
+    if (m->usable_cpus != m->cpus) printf(" (%d usable here)", m->usable_cpus);
+    printf(", %s of memory\n", wl_human_bytes(a, m->memory_bytes));
+}
+
+static void print_sensors(const struct wl_sensors *s, struct wl_arena *a)
+{
+    puts("\nSensors");
+    for (size_t i = 0; i < s->n_info; i++) {
+        const struct wl_sensor_info *info = &s->info[i];
+        printf("  %-10s %-7s %s\n", info->name, state_words[info->state], info->help);
+        if (info->source) printf("  %19s%s\n", "", info->source);
+        if (info->state == WL_SENSOR_OPEN)
+            printf("  %19s%zu channels; a reading takes %s: up to %.0f Hz\n", "", info->n_channels,
+                   wl_human_time(a, info->read_s), doctor_highest_rate_hz(info));
+        if (info->reason) printf("  %19s%s\n", "", info->reason);
+        if (info->fix) printf("  %19sfix: %s\n", "", info->fix);
+    }
+}
+
+static const char *label_of(const struct wl_channel *c)
+{
+    return c->simulated ? "simulated" : c->estimated ? "estimated" : "";
+}
+
+/* The last failure, else what marks the readings: what they are, and how the sensor shows what it measures. */
+static const char *note_of(const struct doctor_findings *f, size_t i, struct wl_arena *a)
+{
+    const struct wl_channel *c = &f->sensors->channels[i];
+    struct wl_gauge g = wl_gauge_of(&f->sensors->devices[c->device], c);
+    const char *shows = wl_gauge_words(&g, c->calibration ? c->calibration->date : NULL, a), *label = label_of(c);
+    if (f->channels[i].last_why) return f->channels[i].last_why;
+    return shows ? wl_strf(a, "%s%s%s", label, *label ? ", " : "", shows) : label;
+}
+
+static void print_channels(const struct doctor_findings *f, struct wl_arena *a)
+{
+    const struct wl_sensors *s = f->sensors;
+    if (s->n_channels == 0) return;
+    printf("\nReadings (%.3g s at %.3g Hz)\n", f->sampled_s, 1 / f->sampler.period_s);
+    struct wl_table t = wl_table_new(a);
+    static const char *const heads[] = { "  device", "scope", "quantity", "kind" };
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], false);
+    wl_table_column(&t, "latest", true);
+    wl_table_column(&t, "unit", false);
+    wl_table_column(&t, "good", true);
+    wl_table_column(&t, "failed", true);
+    wl_table_column(&t, "moves each", true);
+    wl_table_column(&t, "note", false);
+    for (size_t i = 0; i < s->n_channels; i++) {
+        const struct wl_channel *c = &s->channels[i];
+        const struct wl_device *d = &s->devices[c->device];
+        if (d->bus_id) /* several of one product are told apart */
+            wl_table_cellf(&t, "  %d: %s", d->index, d->name);
+        else
+            wl_table_cellf(&t, "  %s", d->name);
+        wl_table_cell(&t, wl_scope_name(c->scope));
+        wl_table_cell(&t, wl_quantity_name(c->quantity));
+        wl_table_cell(&t, wl_variant_name(c->variant));
+        wl_table_real(&t, f->latest[i], 5);
+        wl_table_cell(&t, wl_quantity_unit(c->quantity));
+        wl_table_cellf(&t, "%llu", (unsigned long long)f->channels[i].samples);
+        wl_table_cellf(&t, "%llu", (unsigned long long)f->channels[i].errors);
+        wl_table_cell(&t, isnan(c->update_s) ? "" : wl_human(a, c->update_s, "s"));
+        wl_table_cell(&t, note_of(f, i, a));
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, stdout, 0);
+}
+
+/* What a device is, and what is to be known of its readings. */
+static void print_devices(const struct doctor_findings *f)
+{
+    const struct wl_sensors *s = f->sensors;
+    bool any = false;
+    for (size_t i = 0; i < s->n_devices; i++) {
+        const struct wl_device *d = &s->devices[i];
+        if (d->n_facts == 0) continue;
+        if (!any) puts("\nDevices");
+        any = true;
+        printf("  %d: %s, %s%s%s\n   ", d->index, d->name, d->uuid, d->bus_id ? ", " : "", d->bus_id ? d->bus_id : "");
+        for (size_t k = 0; k < d->n_facts; k++)
+            printf("%s %s %s", k > 0 ? "," : "", d->facts[k].key, d->facts[k].value);
+        putchar('\n');
+    }
+    for (size_t i = 0; i < f->notes.n; i++) printf("  note: %s\n", f->notes.v[i]);
+}
+
+static void print_sampler(const struct doctor_findings *f)
+{
+    const struct wl_sampler_stats *s = &f->sampler;
+    puts("\nSampling");
+    if (f->basis)
+        printf("  the energy of a run comes from: %s\n", f->basis);
+    else
+        puts("  no energy: nothing here measures or estimates it");
+    printf("  period %.4g ms asked, ", 1e3 * s->period_s);
+    if (isfinite(s->achieved_period_s)) printf("%.4g ms achieved, ", 1e3 * s->achieved_period_s);
+    printf("%llu ticks skipped, %d thread%s, %.2f %% of one core\n", (unsigned long long)s->skipped, s->threads,
+           s->threads == 1 ? "" : "s", doctor_cpu_share_pct(f));
+}
+
+static void print_programs(const struct doctor_findings *f)
+{
+    puts("\nPrograms");
+    for (size_t i = 0; i < f->n_programs; i++) {
+        const struct doctor_program *p = &f->programs[i];
+        printf("  %-10s %-7s %s", p->name, p->path ? "yes" : "no", p->purpose);
+        if (p->path) printf(": %s%s%s", p->path, p->version ? ", " : "", p->version ? p->version : "");
+        putchar('\n');
+        if (!p->path && p->fix) printf("  %19sfix: %s\n", "", p->fix);
+    }
+}
+
+void doctor_print(const struct doctor_findings *f, struct wl_arena *a)
+{
+    print_machine(&f->machine, a);
+    print_sensors(f->sensors, a);
+    print_channels(f, a);
+    print_devices(f);
+    doctor_caps_print(&f->caps, a);
+    print_sampler(f);
+    print_programs(f);
+}
