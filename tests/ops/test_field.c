@@ -1,25 +1,12 @@
 /* Operations on fields: nn/cpu against nn/ref, the identities of Fourier transforms, and equal bits. A failure prints
  * the line that runs its case alone: test_field OPERATION NUMBER [bf16]. */
-#include "twins.h"
+#include "cases.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 enum { CASES = 24 };
-
-struct draw {
-    uint64_t number, i;
-};
-
-static int64_t below(struct draw *d, int64_t n) { return (int64_t)wl_random_below(3, d->number, d->i++, (uint64_t)n); }
 
 static int64_t size(struct draw *d)
 {
@@ -118,7 +105,7 @@ struct twin {
 static struct twin build(const struct op *op, uint64_t number, const char *backend, int threads,
                          enum wl_dtype precision, struct wl_arena *a)
 {
-    struct draw d = { number ^ wl_hash_text(op->name), 0 };
+    struct draw d = { 3, number ^ wl_hash_text(op->name), 0 };
     struct twin t = { .graph = wl_graph_new(a) };
     t.y = op->build(t.graph, &d);
     t.x = t.graph->tensors[0];
@@ -134,45 +121,16 @@ static struct twin build(const struct op *op, uint64_t number, const char *backe
     return t;
 }
 
-static void train(struct twin *t)
+static void run_case(const void *of, uint64_t number, enum wl_dtype precision)
 {
-    struct wl_counts c = { 0 };
-    struct wl_err e = { 0 };
-    if (wl_plan_train(t->plan, true, true, &c, &e)) fail_msg("%s", e.msg);
-}
-
-static struct floats read_tensor(int (*read)(struct wl_plan *, const struct wl_tensor *, float *, struct wl_err *),
-                                 struct wl_plan *p, const struct wl_tensor *t, struct wl_arena *a)
-{
-    struct wl_err e = { 0 };
-    size_t n = (size_t)wl_dims_count(wl_tensor_dims(t));
-    struct floats f = { wl_new_array(a, float, n), n };
-    if (read(p, t, f.v, &e)) fail_msg("%s", e.msg);
-    return f;
-}
-
-static void compare(const char *what, struct floats cpu, struct floats ref, double tolerance, const char *line)
-{
-    double d = nmse(cpu, ref);
-    if (!(d <= tolerance)) fail_msg("%s: NMSE %.3g > %.3g; repeat: %s", what, d, tolerance, line);
-}
-
-static void check_bits(struct floats a, struct floats b, const char *what, const char *line)
-{
-    if (memcmp(a.v, b.v, a.n * sizeof(float))) fail_msg("%s gave other bits; repeat: %s", what, line);
-}
-
-static void run_case(const struct op *op, uint64_t number, enum wl_dtype precision)
-{
+    const struct op *op = of;
     struct wl_arena *a = wl_arena_new(NULL);
     struct twin cpu = build(op, number, "cpu", 1, precision, a), two = build(op, number, "cpu", 2, precision, a);
     struct twin ref = build(op, number, "ref", 1, precision, a);
-    const char *line = wl_strf(a, "test_field %s %llu%s (x %s, y %s)", op->name, (unsigned long long)number,
-                               precision == WL_BF16 ? " bf16" : "", wl_dims_text(a, wl_tensor_dims(cpu.x)),
-                               wl_dims_text(a, wl_tensor_dims(cpu.y)));
-    train(&cpu);
-    train(&two);
-    train(&ref);
+    const char *line = repeat_line(a, "test_field", op->name, number, precision, cpu.x, cpu.y);
+    train(cpu.plan);
+    train(two.plan);
+    train(ref.plan);
     const double own = precision == WL_BF16 ? op->tolerance_bf16 : op->tolerance;
     const double near = precision == WL_BF16 ? 5e-5 : 1e-9; /* output and target may be close */
     struct floats y = read_tensor(wl_plan_value, cpu.plan, cpu.y, a);
@@ -180,11 +138,11 @@ static void run_case(const struct op *op, uint64_t number, enum wl_dtype precisi
     compare("output", y, read_tensor(wl_plan_value, ref.plan, ref.y, a), own, line);
     compare("gradient of x", dx, read_tensor(wl_plan_value_gradient, ref.plan, ref.x, a), near, line);
     compare("gradients of parameters", dw, all_gradients(ref.plan, a), near, line);
-    check_bits(y, read_tensor(wl_plan_value, two.plan, two.y, a), "two threads", line);
-    check_bits(dx, read_tensor(wl_plan_value_gradient, two.plan, two.x, a), "two threads", line);
-    check_bits(dw, all_gradients(two.plan, a), "two threads", line);
-    train(&cpu);
-    check_bits(dw, all_gradients(cpu.plan, a), "a second run", line);
+    same_bits("two threads", y, read_tensor(wl_plan_value, two.plan, two.y, a), line);
+    same_bits("two threads", dx, read_tensor(wl_plan_value_gradient, two.plan, two.x, a), line);
+    same_bits("two threads", dw, all_gradients(two.plan, a), line);
+    train(cpu.plan);
+    same_bits("a second run", dw, all_gradients(cpu.plan, a), line);
     wl_arena_free(a);
 }
 
@@ -230,7 +188,7 @@ static void test_adjoint(void **state)
         for (size_t k = 3; k < 5; k++) {
             struct wl_arena *a = wl_arena_new(NULL);
             struct twin t = build(&ops[k], i, "cpu", 2, WL_F32, a);
-            train(&t);
+            train(t.plan);
             struct floats x = { wl_plan_input(t.plan, t.x), (size_t)wl_dims_count(wl_tensor_dims(t.x)) };
             struct floats fx = read_tensor(wl_plan_value, t.plan, t.y, a);
             struct floats y = read_tensor(wl_plan_value_gradient, t.plan, t.y, a);
@@ -311,49 +269,6 @@ static void test_relative_l2(void **state)
     wl_arena_free(a);
 }
 
-/* ---- running ---- */
-
-struct subject {
-    const struct op *op;
-    enum wl_dtype precision;
-};
-
-static void test_op(void **state)
-{
-    const struct subject *s = *state;
-    struct wl_err e = { 0 };
-    if (wl_backend_precision("cpu", s->precision, true, &e)) {
-        printf("SKIP: %s\n", e.msg);
-        skip();
-    }
-    for (uint64_t i = 0; i < CASES; i++) run_case(s->op, i, s->precision);
-}
-
-static struct {
-    struct subject subject;
-    uint64_t number;
-} alone;
-
-static void test_alone(void **state)
-{
-    (void)state;
-    run_case(alone.subject.op, alone.number, alone.subject.precision);
-}
-
-static int run_alone(int argc, char **argv)
-{
-    for (size_t i = 0; i < WL_COUNT(ops); i++)
-        if (!strcmp(argv[1], ops[i].name)) alone.subject.op = &ops[i];
-    alone.subject.precision = argc > 3 && !strcmp(argv[3], "bf16") ? WL_BF16 : WL_F32;
-    alone.number = strtoull(argv[2], NULL, 10);
-    if (!alone.subject.op) {
-        printf("no operation %s\n", argv[1]);
-        return 2;
-    }
-    const struct CMUnitTest one[] = { cmocka_unit_test(test_alone) };
-    return cmocka_run_group_tests(one, NULL, NULL);
-}
-
 int main(int argc, char **argv)
 {
     struct wl_err e = { 0 };
@@ -361,19 +276,12 @@ int main(int argc, char **argv)
         printf("SKIP: %s\n", e.msg);
         return 77;
     }
-    if (argc > 2) return run_alone(argc, argv);
-    struct CMUnitTest tests[2 * WL_COUNT(ops) + 4] = {
+    const struct CMUnitTest others[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_adjoint),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_relative_l2),
     };
-    struct subject subjects[2 * WL_COUNT(ops)];
-    char names[WL_COUNT(subjects)][40];
-    for (size_t i = 0; i < WL_COUNT(subjects); i++) {
-        subjects[i] = (struct subject) { &ops[i % WL_COUNT(ops)], i < WL_COUNT(ops) ? WL_F32 : WL_BF16 };
-        snprintf(names[i], sizeof names[i], "%s %s", subjects[i].op->name, wl_dtype_name(subjects[i].precision));
-        tests[4 + i] = (struct CMUnitTest) { names[i], test_op, NULL, NULL, &subjects[i] };
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct cases cases = { ops, WL_COUNT(ops), sizeof *ops, CASES, run_case, others, WL_COUNT(others) };
+    return cases_main(&cases, argc, argv);
 }

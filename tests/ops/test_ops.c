@@ -1,30 +1,15 @@
 /* Every operation of nn/cpu against nn/ref, forward, backward and evaluation, on random shapes: odd sizes, strides,
  * padding, channel counts that fill no block. Each case is a function of (operation, number); a failure prints the
  * line that runs it alone: test_ops OPERATION NUMBER [bf16]. */
-#include "twins.h"
+#include "cases.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { CASES = 30 };
 
 /* ---- a random case ---- */
-
-struct draw {
-    uint64_t number, i;
-};
-
-static int64_t below(struct draw *d, int64_t n) { return (int64_t)wl_random_below(2, d->number, d->i++, (uint64_t)n); }
-
-static int64_t one_of(struct draw *d, const int64_t *v, int64_t n) { return v[below(d, n)]; }
 
 static int64_t channels(struct draw *d)
 {
@@ -158,7 +143,7 @@ struct twin {
 static void build(struct twin *t, const struct op *op, uint64_t number, const char *backend, enum wl_dtype precision,
                   struct wl_arena *a)
 {
-    struct draw d = { number ^ wl_hash_text(op->name), 0 };
+    struct draw d = { 2, number ^ wl_hash_text(op->name), 0 };
     t->graph = wl_graph_new(a);
     t->x = image(t->graph, &d, "x");
     /* Every third case puts a convolution in front, so that the operation meets a blocked layout. */
@@ -174,37 +159,6 @@ static void build(struct twin *t, const struct op *op, uint64_t number, const ch
     fill_state(t->plan, number);
 }
 
-static char *repeat_line(struct wl_arena *a, const struct op *op, uint64_t number, enum wl_dtype precision,
-                         const struct twin *t)
-{
-    return wl_strf(a, "test_ops %s %llu%s (x %s, y %s)", op->name, (unsigned long long)number,
-                   precision == WL_BF16 ? " bf16" : "", wl_dims_text(a, wl_tensor_dims(t->x)),
-                   wl_dims_text(a, wl_tensor_dims(t->y)));
-}
-
-static void compare(const char *what, struct floats cpu, struct floats ref, double tolerance, const char *line)
-{
-    double d = nmse(cpu, ref);
-    if (!(d <= tolerance)) fail_msg("%s: NMSE %.3g > %.3g; repeat: %s", what, d, tolerance, line);
-}
-
-static void train(struct twin *t)
-{
-    struct wl_counts c = { 0 };
-    struct wl_err e = { 0 };
-    if (wl_plan_train(t->plan, true, true, &c, &e)) fail_msg("%s", e.msg);
-}
-
-static struct floats read_tensor(int (*read)(struct wl_plan *, const struct wl_tensor *, float *, struct wl_err *),
-                                 struct wl_plan *p, const struct wl_tensor *t, struct wl_arena *a)
-{
-    struct wl_err e = { 0 };
-    size_t n = (size_t)wl_dims_count(wl_tensor_dims(t));
-    struct floats f = { wl_new_array(a, float, n), n };
-    if (read(p, t, f.v, &e)) fail_msg("%s", e.msg);
-    return f;
-}
-
 static void compare_values(const char *what, const struct twin *cpu, const struct twin *ref, double tolerance,
                            const char *line, struct wl_arena *a)
 {
@@ -212,15 +166,16 @@ static void compare_values(const char *what, const struct twin *cpu, const struc
             tolerance, line);
 }
 
-static void run_case(const struct op *op, uint64_t number, enum wl_dtype precision)
+static void run_case(const void *of, uint64_t number, enum wl_dtype precision)
 {
+    const struct op *op = of;
     struct wl_arena *a = wl_arena_new(NULL);
     struct twin cpu, ref;
     build(&cpu, op, number, "cpu", precision, a);
     build(&ref, op, number, "ref", precision, a);
-    const char *line = repeat_line(a, op, number, precision, &cpu);
-    train(&cpu);
-    train(&ref);
+    const char *line = repeat_line(a, "test_ops", op->name, number, precision, cpu.x, cpu.y);
+    train(cpu.plan);
+    train(ref.plan);
     /* A convolution in front adds its rounding; so does the loss's gradient, where output and target are close. */
     bool bf16 = precision == WL_BF16;
     double own = bf16 ? op->tolerance_bf16 : op->tolerance, front = bf16 ? 1.5e-5 : 1e-11;
@@ -230,66 +185,16 @@ static void run_case(const struct op *op, uint64_t number, enum wl_dtype precisi
             read_tensor(wl_plan_value_gradient, ref.plan, ref.x, a), near, line);
     struct floats once = all_gradients(cpu.plan, a);
     compare("gradients of parameters", once, all_gradients(ref.plan, a), near, line);
-    train(&cpu);
-    if (memcmp(once.v, all_gradients(cpu.plan, a).v, once.n * sizeof(float)))
-        fail_msg("two runs gave different bits; repeat: %s", line);
+    train(cpu.plan);
+    same_bits("a second run", once, all_gradients(cpu.plan, a), line);
 
     struct wl_counts c = { 0 }, r = { 0 };
     assert_int_equal(wl_plan_eval(cpu.plan, &c, NULL), 0);
     assert_int_equal(wl_plan_eval(ref.plan, &r, NULL), 0);
     compare_values("output in evaluation", &cpu, &ref, near, line, a);
     assert_int_equal(c.samples, r.samples);
-    if (memcmp(once.v, all_gradients(cpu.plan, a).v, once.n * sizeof(float)))
-        fail_msg("evaluation changed a gradient; repeat: %s", line);
+    same_bits("gradients after evaluation", once, all_gradients(cpu.plan, a), line);
     wl_arena_free(a);
-}
-
-struct subject {
-    const struct op *op;
-    enum wl_dtype precision;
-};
-
-static void test_op(void **state)
-{
-    const struct subject *s = *state;
-    struct wl_err e = { 0 };
-    if (wl_backend_precision("cpu", s->precision, true, &e)) {
-        printf("SKIP: %s\n", e.msg);
-        skip();
-    }
-    for (uint64_t i = 0; i < CASES; i++) run_case(s->op, i, s->precision);
-}
-
-static const struct op *find(const char *name)
-{
-    for (size_t i = 0; i < WL_COUNT(ops); i++)
-        if (!strcmp(name, ops[i].name)) return &ops[i];
-    return NULL;
-}
-
-/* test_ops OPERATION NUMBER [bf16] */
-static struct {
-    struct subject subject;
-    uint64_t number;
-} alone;
-
-static void test_alone(void **state)
-{
-    (void)state;
-    run_case(alone.subject.op, alone.number, alone.subject.precision);
-}
-
-static int run_alone(int argc, char **argv)
-{
-    alone.subject.op = find(argv[1]);
-    alone.subject.precision = argc > 3 && !strcmp(argv[3], "bf16") ? WL_BF16 : WL_F32;
-    alone.number = strtoull(argv[2], NULL, 10);
-    if (!alone.subject.op) {
-        printf("no operation %s\n", argv[1]);
-        return 2;
-    }
-    const struct CMUnitTest one[] = { cmocka_unit_test(test_alone) };
-    return cmocka_run_group_tests(one, NULL, NULL);
 }
 
 int main(int argc, char **argv)
@@ -299,14 +204,6 @@ int main(int argc, char **argv)
         printf("SKIP: %s\n", e.msg);
         return 77;
     }
-    if (argc > 2) return run_alone(argc, argv);
-    struct CMUnitTest tests[2 * WL_COUNT(ops)];
-    struct subject subjects[WL_COUNT(tests)];
-    char names[WL_COUNT(tests)][32];
-    for (size_t i = 0; i < WL_COUNT(tests); i++) {
-        subjects[i] = (struct subject) { &ops[i % WL_COUNT(ops)], i < WL_COUNT(ops) ? WL_F32 : WL_BF16 };
-        snprintf(names[i], sizeof names[i], "%s %s", subjects[i].op->name, wl_dtype_name(subjects[i].precision));
-        tests[i] = (struct CMUnitTest) { names[i], test_op, NULL, NULL, &subjects[i] };
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct cases cases = { ops, WL_COUNT(ops), sizeof *ops, CASES, run_case, NULL, 0 };
+    return cases_main(&cases, argc, argv);
 }

@@ -1,27 +1,14 @@
 /* Operations on sequences, nn/cpu against nn/ref: on random shapes, rows that fill no vector and tiles that are not
  * whole, with padding and dropout; twice and with another number of threads for equal bits. Then a small encoder of all
- * of them, where products add to gradients and multiply by gelu's derivative. */
-#include "twins.h"
+ * of them, where products add to gradients and multiply by gelu's derivative. A failure prints the line that runs its
+ * case alone: test_sequence OPERATION NUMBER [bf16]. */
+#include "cases.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 enum { CASES = 12, SEED = 11 };
-
-struct draw {
-    uint64_t number, i;
-};
-
-static int64_t below(struct draw *d, int64_t n) { return (int64_t)wl_random_below(3, d->number, d->i++, (uint64_t)n); }
-
-static int64_t one_of(struct draw *d, const int64_t *v, int64_t n) { return v[below(d, n)]; }
 
 /* ---- graphs: the result that is compared, and the input whose gradient is ---- */
 
@@ -155,7 +142,7 @@ static void start(struct twin *t, const struct wl_plan_opts *how, uint64_t seed,
 
 static struct twin twin_of(const struct op *op, uint64_t number, struct wl_plan_opts how, struct wl_arena *a)
 {
-    struct draw d = { number ^ wl_hash_text(op->name), 0 };
+    struct draw d = { 3, number ^ wl_hash_text(op->name), 0 };
     struct twin t = { .g = wl_graph_new(a), .vocabulary = 2 };
     op->build(&t, &d);
     struct wl_tensor *target = wl_input(t.g, "target", WL_F32, *wl_tensor_dims(t.y));
@@ -166,72 +153,39 @@ static struct twin twin_of(const struct op *op, uint64_t number, struct wl_plan_
     return t;
 }
 
-static void train(struct twin *t)
+static void run_case(const void *of, uint64_t number, enum wl_dtype precision)
 {
-    struct wl_counts c = { 0 };
-    struct wl_err e = { 0 };
-    if (wl_plan_train(t->plan, true, true, &c, &e)) fail_msg("%s", e.msg);
-}
-
-static struct floats read_tensor(int (*read)(struct wl_plan *, const struct wl_tensor *, float *, struct wl_err *),
-                                 const struct twin *t, const struct wl_tensor *x, struct wl_arena *a)
-{
-    struct wl_err e = { 0 };
-    size_t n = (size_t)wl_dims_count(wl_tensor_dims(x));
-    struct floats f = { wl_new_array(a, float, n), n };
-    if (read(t->plan, x, f.v, &e)) fail_msg("%s", e.msg);
-    return f;
-}
-
-static void compare(const char *what, struct floats cpu, struct floats ref, double tolerance, const char *line)
-{
-    double d = nmse(cpu, ref);
-    if (!(d <= tolerance)) fail_msg("%s: NMSE %.3g > %.3g; %s", what, d, tolerance, line);
-}
-
-static void same(const char *what, struct floats x, struct floats y, const char *line)
-{
-    if (memcmp(x.v, y.v, x.n * sizeof *x.v)) fail_msg("%s: other bits; %s", what, line);
-}
-
-static void run_case(const struct op *op, uint64_t number, enum wl_dtype precision)
-{
+    const struct op *op = of;
     struct wl_arena *a = wl_arena_new(NULL);
     struct twin cpu = twin_of(op, number, (struct wl_plan_opts) { .precision = precision, .threads = 2 }, a);
     struct twin one = twin_of(op, number, (struct wl_plan_opts) { .precision = precision, .threads = 1 }, a);
     struct twin ref = twin_of(op, number, (struct wl_plan_opts) { .precision = precision, .backend = "ref" }, a);
-    const char *line = wl_strf(a, "%s %s, case %d, result %s", op->name, wl_dtype_name(precision), (int)number,
-                               wl_dims_text(a, wl_tensor_dims(cpu.y)));
+    const char *line = repeat_line(a, "test_sequence", op->name, number, precision, cpu.x, cpu.y);
     const bool bf16 = precision == WL_BF16;
     const double exact = bf16 ? op->tolerance_bf16 : op->tolerance, near = fmax(exact, bf16 ? 6e-5 : 1e-9);
-    train(&cpu);
-    train(&one);
-    train(&ref);
-    compare("result", read_tensor(wl_plan_value, &cpu, cpu.y, a), read_tensor(wl_plan_value, &ref, ref.y, a), exact,
-            line);
+    train(cpu.plan);
+    train(one.plan);
+    train(ref.plan);
+    compare("result", read_tensor(wl_plan_value, cpu.plan, cpu.y, a), read_tensor(wl_plan_value, ref.plan, ref.y, a),
+            exact, line);
     if (cpu.x)
-        compare("gradient of x", read_tensor(wl_plan_value_gradient, &cpu, cpu.x, a),
-                read_tensor(wl_plan_value_gradient, &ref, ref.x, a), near, line);
+        compare("gradient of x", read_tensor(wl_plan_value_gradient, cpu.plan, cpu.x, a),
+                read_tensor(wl_plan_value_gradient, ref.plan, ref.x, a), near, line);
     struct floats once = all_gradients(cpu.plan, a);
     compare("gradients of parameters", once, all_gradients(ref.plan, a), near, line);
-    same("one thread", once, all_gradients(one.plan, a), line);
-    same("one thread, result", read_tensor(wl_plan_value, &cpu, cpu.y, a), read_tensor(wl_plan_value, &one, one.y, a),
-         line);
-    train(&cpu);
-    same("again", once, all_gradients(cpu.plan, a), line);
+    same_bits("one thread", once, all_gradients(one.plan, a), line);
+    same_bits("one thread, result", read_tensor(wl_plan_value, cpu.plan, cpu.y, a),
+              read_tensor(wl_plan_value, one.plan, one.y, a), line);
+    train(cpu.plan);
+    same_bits("again", once, all_gradients(cpu.plan, a), line);
 
     struct wl_counts c = { 0 };
     assert_int_equal(wl_plan_eval(cpu.plan, &c, NULL), 0);
     assert_int_equal(wl_plan_eval(ref.plan, &c, NULL), 0);
-    compare("result in evaluation", read_tensor(wl_plan_value, &cpu, cpu.y, a),
-            read_tensor(wl_plan_value, &ref, ref.y, a), near, line);
+    compare("result in evaluation", read_tensor(wl_plan_value, cpu.plan, cpu.y, a),
+            read_tensor(wl_plan_value, ref.plan, ref.y, a), near, line);
     wl_arena_free(a);
 }
-
-struct subject {
-    const struct op *op;
-    enum wl_dtype precision;
-};
 
 static void need(enum wl_dtype precision)
 {
@@ -239,13 +193,6 @@ static void need(enum wl_dtype precision)
     if (!wl_backend_precision("cpu", precision, true, &e)) return;
     printf("SKIP: %s\n", e.msg);
     skip();
-}
-
-static void test_op(void **state)
-{
-    const struct subject *s = *state;
-    need(s->precision);
-    for (uint64_t i = 0; i < CASES; i++) run_case(s->op, i, s->precision);
 }
 
 /* ---- all together ---- */
@@ -300,7 +247,7 @@ static struct twin encoder(struct wl_arena *a, double drop, struct wl_plan_opts 
 
 static struct floats gradients(struct twin t, struct wl_arena *a)
 {
-    train(&t);
+    train(t.plan);
     return all_gradients(t.plan, a);
 }
 
@@ -315,7 +262,7 @@ static void test_encoder(void **state)
         compare("gradients", got, gradients(encoder(a, 0.2 * drop, ref, 1), a), 1e-10, "an encoder");
         compare("gradients with values kept", got, gradients(encoder(a, 0.2 * drop, kept, 1), a), 1e-11, "an encoder");
         cpu.threads = 1;
-        same("one thread", got, gradients(encoder(a, 0.2 * drop, cpu, 1), a), "an encoder");
+        same_bits("one thread", got, gradients(encoder(a, 0.2 * drop, cpu, 1), a), "an encoder");
     }
     wl_arena_free(a);
 }
@@ -368,7 +315,7 @@ static void test_learns(void **state)
     struct wl_arena *a = wl_arena_new(NULL);
     struct twin t = encoder(a, 0, (struct wl_plan_opts) { 0 }, 1);
     for (int i = 0; i < 60; i++) {
-        train(&t);
+        train(t.plan);
         assert_int_equal(wl_plan_update(t.plan, 0.01, NULL), 0);
     }
     struct wl_counts c = { 0 };
@@ -408,22 +355,14 @@ static void test_refused(void **state)
     wl_arena_free(a);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static char ref[] = "ref";
-    struct CMUnitTest tests[2 * WL_COUNT(ops) + 6];
-    struct subject subjects[2 * WL_COUNT(ops)];
-    char names[WL_COUNT(subjects)][32];
-    for (size_t i = 0; i < WL_COUNT(subjects); i++) {
-        subjects[i] = (struct subject) { &ops[i % WL_COUNT(ops)], i < WL_COUNT(ops) ? WL_F32 : WL_BF16 };
-        snprintf(names[i], sizeof names[i], "%s %s", subjects[i].op->name, wl_dtype_name(subjects[i].precision));
-        tests[i] = (struct CMUnitTest) { names[i], test_op, NULL, NULL, &subjects[i] };
-    }
-    const struct CMUnitTest whole[] = {
+    const struct CMUnitTest others[] = {
         cmocka_unit_test(test_encoder),       cmocka_unit_test(test_encoder_bf16),
         cmocka_unit_test(test_micro_batches), cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_refused),       cmocka_unit_test_prestate(test_refused, ref)
+        cmocka_unit_test(test_refused),       cmocka_unit_test_prestate(test_refused, ref),
     };
-    memcpy(tests + WL_COUNT(subjects), whole, sizeof whole);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct cases cases = { ops, WL_COUNT(ops), sizeof *ops, CASES, run_case, others, WL_COUNT(others) };
+    return cases_main(&cases, argc, argv);
 }
