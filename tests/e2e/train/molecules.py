@@ -1,31 +1,6 @@
 #!/usr/bin/env python3
 """Networks of molecules end to end: molecules.py PROGRAM CASE. Exit 0: passed, 1: failed."""
-import json
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
-
-TRAIN = os.path.abspath(sys.argv[1])
-WORK = tempfile.mkdtemp(prefix="wl-molecules-")
-
-
-def run(*args):
-    return subprocess.run([TRAIN, *map(str, args)], capture_output=True, text=True, timeout=120, cwd=WORK,
-                          env={**os.environ, "OMP_WAIT_POLICY": "passive"})
-
-
-def done(*args):
-    """The JSON that a command printed."""
-    p = run(*args, "--json")
-    assert p.returncode == 0, f"status {p.returncode}: {p.stderr}"
-    return json.loads(p.stdout)
-
-
-def refused(status, words, *args):
-    p = run(*args)
-    assert p.returncode == status and words in p.stderr, f"status {p.returncode}: {p.stderr}\nexpected {words}"
+from harness import *
 
 
 def train(model, *args):
@@ -76,12 +51,4 @@ def messages():
     assert explained.returncode == 0 and "triplet_conv" in explained.stdout, explained.stderr
 
 
-CASES = {f.__name__: f for f in (learns, workers, properties, messages)}
-
-if __name__ == "__main__":
-    try:
-        CASES[sys.argv[2]]()
-    except AssertionError as error:
-        sys.exit(f"{sys.argv[2]}: {error}")
-    finally:
-        shutil.rmtree(WORK)
+main(learns, workers, properties, messages)

@@ -2,35 +2,13 @@
 """Text end to end: text.py PROGRAM GOLDEN CASE. Exit 0: passed, 1: failed."""
 import array
 import hashlib
-import json
 import lzma
 import math
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
 
-TRAIN, GOLDEN = os.path.abspath(sys.argv[1]), sys.argv[2]
-WORK = tempfile.mkdtemp(prefix="wl-text-")
+from harness import *
+
+GOLDEN = sys.argv[2]
 HEAD = 128  # bytes before the first token
-
-
-def run(*args):
-    return subprocess.run([TRAIN, *map(str, args)], capture_output=True, text=True, timeout=120, cwd=WORK)
-
-
-def done(*args):
-    """The JSON that a command printed."""
-    p = run(*args, "--json", "--quiet")
-    assert p.returncode == 0, f"status {p.returncode}: {p.stderr}"
-    return json.loads(p.stdout)
-
-
-def refused(status, words, *args):
-    p = run(*args)
-    assert p.returncode == status and words in p.stderr, f"status {p.returncode}: {p.stderr}\nexpected {words}"
-    assert status == 2 or len(p.stderr.splitlines()) == 1, f"more than one message: {p.stderr}"
 
 
 def put(name, content):
@@ -75,7 +53,7 @@ def tokens(path):
     return out
 
 
-def case_reference():
+def reference():
     """1.2 MB of mixed text give the tokens that Hugging Face's tokenizers give."""
     text, vocab = golden("sample.txt.xz"), golden("vocab.txt.xz")
     want = json.load(open(os.path.join(GOLDEN, "tokens.json")))
@@ -91,7 +69,7 @@ def case_reference():
     assert tokens("out/val.tokens") == ids
 
 
-def case_learned():
+def learned():
     """A vocabulary learned from a text covers it, and is read back as it was written."""
     text = golden("sample.txt.xz")
     made = done("data", "wikitext", "--text", text, "--train-vocab", 4000, "--sequence", 64, "--to", "one")
@@ -105,7 +83,7 @@ def case_learned():
     assert made["unknown_tokens"] < 0.1 * made["text_tokens"], made
 
 
-def case_messages():
+def messages():
     """What is missing or does not fit is said in one line."""
     vocab = put("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n")
     text, empty, other = put("text", "a b a b\n" * 100), put("empty", ""), put("other", "xyz\n" * 100)
@@ -129,7 +107,7 @@ def case_messages():
     refused(1, "out: holds tokens already", *data, "--text", text, "--vocab", vocab, *out)
 
 
-def case_bert():
+def bert():
     """Perplexity falls on synthetic text; loss, perplexity and tokens are told; a resumed training is the same."""
     synthetic("text")
     bert = ("bert", "--size", "tiny", "--data", "text", "--warmup-updates", 20, "--local-batch", 4)
@@ -151,7 +129,7 @@ def case_bert():
     refused(1, "was made with vocabulary", *bert, "--data", "other", "--checkpoint-dir", "kept", "--resume", "--quiet")
 
 
-def case_workers():
+def workers():
     """Two workers see the masks that one sees which accumulates two local batches."""
     synthetic("text")
     bert = ("bert", "--size", "tiny", "--data", "text", "--epochs", 1, "--train-samples", 160, "--drop", 0.1)
@@ -163,7 +141,7 @@ def case_workers():
     assert again["val_loss"] == two["val_loss"]
 
 
-def case_weights():
+def weights():
     """Weights are saved under the names of bert-base-uncased, taken up again, under older names too, and refused."""
     synthetic("text")
     none = ("bert", "--size", "tiny", "--data", "text", "--epochs", 1, "--train-samples", 16, "--val-samples", 32, "--lr", 0)
@@ -200,7 +178,4 @@ def case_weights():
     refused(1, "the tokens nothing/train.tokens", *none, "--quiet", "--data", "nothing")
 
 
-try:
-    globals()["case_" + sys.argv[3]]()
-finally:
-    shutil.rmtree(WORK, ignore_errors=True)
+main(reference, learned, messages, bert, workers, weights)

@@ -1,32 +1,8 @@
 #!/usr/bin/env python3
 """FourCastNet end to end: weather.py PROGRAM CASE. Exit 0: passed, 1: failed."""
-import json
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
+from harness import *
 
-TRAIN = os.path.abspath(sys.argv[1])
-WORK = tempfile.mkdtemp(prefix="wl-weather-")
 GRID = ("--height", 16, "--width", 32, "--times", 40, "--years", 1)
-
-
-def run(*args):
-    return subprocess.run([TRAIN, *map(str, args)], capture_output=True, text=True, timeout=120, cwd=WORK)
-
-
-def done(*args):
-    """The JSON that a command printed."""
-    p = run(*args, "--json", "--quiet")
-    assert p.returncode == 0, f"status {p.returncode}: {p.stderr}"
-    return json.loads(p.stdout)
-
-
-def refused(status, words, *args):
-    p = run(*args)
-    assert p.returncode == status and words in p.stderr, f"status {p.returncode}: {p.stderr}\nexpected {words}"
-    assert status == 2 or len(p.stderr.splitlines()) == 1, f"more than one message: {p.stderr}"
 
 
 def weather(to="w"):
@@ -69,9 +45,4 @@ def bad_input():
     refused(1, "nowhere/train: cannot list the folder", "data", "era5", "--statistics", "nowhere")
 
 
-CASES = {"learns": learns, "workers": workers, "bad_input": bad_input}
-
-try:
-    CASES[sys.argv[2]]()
-finally:
-    shutil.rmtree(WORK, ignore_errors=True)
+main(learns, workers, bad_input)

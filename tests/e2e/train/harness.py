@@ -1,0 +1,47 @@
+"""Shared by the end-to-end tests of wattlaw-train, SCRIPT PROGRAM [...] CASE: a folder of their own, in which they run,
+the program, the JSON that it prints and what it refuses. Exit 0: passed, 77: cannot run here, 1: failed."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TRAIN = os.path.abspath(sys.argv[1])
+WORK = tempfile.mkdtemp(prefix="wl-train-")
+CACHE = os.path.join(WORK, "cache")
+ENV = dict(os.environ, XDG_CACHE_HOME=CACHE, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+           OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
+# Open MPI unloads its plug-ins before leaks are looked for: what they keep cannot be told from ours.
+MPIRUN = ["env", "LSAN_OPTIONS=detect_leaks=0", "mpirun", "-np", "2"]
+
+
+def run(*args, before=(), env=None, timeout=120):
+    """The finished process of wattlaw-train with these arguments."""
+    return subprocess.run([*before, TRAIN, *map(str, args)], capture_output=True, text=True, timeout=timeout, cwd=WORK,
+                          env=dict(ENV, **(env or {})))
+
+
+def done(*args, **how):
+    """The JSON that a command printed."""
+    p = run(*args, "--json", **how)
+    assert p.returncode == 0, f"status {p.returncode}: {p.stderr}"
+    return json.loads(p.stdout)
+
+
+def refused(status, words, *args):
+    """It ends with this status and these words; where that is no wrong usage, nothing else is said."""
+    p = run(*args)
+    assert p.returncode == status and words in p.stderr, f"status {p.returncode}: {p.stderr}\nexpected {words}"
+    assert status == 2 or len(p.stderr.splitlines()) == 1, f"more than one message: {p.stderr}"
+
+
+def close(a, b, rel=1e-5):
+    return abs(a - b) <= rel * abs(b)
+
+
+def main(*cases):
+    try:
+        next(c for c in cases if c.__name__ == sys.argv[-1])()
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)
