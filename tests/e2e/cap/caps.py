@@ -54,11 +54,11 @@ for script, options, text in (
         ("out_of_band=200", ("--power-cap-w", "250"), "enforces 200"),
         ("reasons=2", ("--clock-mhz", "900"), "clocks have been set"),
         ("busy=100; reasons=0; clock=1005", ("--clock-mhz", "900"), "seems to be locked"),
-        ("", ("--power-cap-w", "250", "--cap-setter", "rapl", "--sensor-root", "/nowhere"), "no power limit"),
+        ("", ("--power-cap-w", "250", "--cap-setter", "rapl", "--sensor-root", "/proc/nowhere"), "no power limit"),
         ("", ("--power-cap-w", "250", "--cap-setter", "rapll"), "expected one of"),
         ("", ("--power-cap-w", "250", "--cap-command", "set {uid} {watts}"), "{uid}"),
         ("", ("--clock-mhz", "900", "--cap-clock-command", "true {mhz}"), "--cap-clock-restore"),
-        ("", ("--power-cap-w", "250", "--cap-command", "/nowhere/site-cap {watts}"), "not found"),
+        ("", ("--power-cap-w", "250", "--cap-command", "/proc/nowhere/site-cap {watts}"), "not found"),
         ("", ("--power-cap-w", "250", "--cap-setter", "observe"), "reads 400 W")):
     with rig(script=script) as m:
         before = m.get()

@@ -84,8 +84,8 @@ with tempfile.TemporaryDirectory() as root:
         expect("sudo chmod a+r" in r.stdout, "the fix is named", r)
 
 # What cannot be is one clear line.
-r = doctor("--sensors", "nvml", NVML_LIBRARY="/nowhere/libnvidia-ml.so.1")
-expect(r.returncode == 1 and "/nowhere/libnvidia-ml.so.1" in r.stderr and r.stderr.count("\n") == 1, "named sensor", r)
+r = doctor("--sensors", "nvml", NVML_LIBRARY="/proc/nowhere/libnvidia-ml.so.1")
+expect(r.returncode == 1 and "/proc/nowhere/libnvidia-ml.so.1" in r.stderr and r.stderr.count("\n") == 1, "named sensor", r)
 r = doctor("--sensors", "rapll")
 expect(r.returncode == 1 and "did you mean rapl?" in r.stderr, "unknown sensor", r)
 r = doctor("--rate-hz", "0")

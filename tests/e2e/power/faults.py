@@ -162,7 +162,7 @@ CASES = [(a_gpu_that_fails, 15, "lost"), (a_gpu_that_fails, 4, "permission"), (a
          (a_call_that_never_returns, "hang=0:GetUtilizationRates:0.1", ("--sensor-wait", "1s"), ""),
          (a_call_that_never_returns, "hang=*:Shutdown", (), ""),
          (a_call_that_never_returns, "hang=1:GetUtilizationRates:1", (), "had not answered by the end"),
-         (a_library_that_cannot_be_used, ("--nvml-library", "/nowhere/libnvidia-ml.so.1"), ""),
+         (a_library_that_cannot_be_used, ("--nvml-library", "/proc/nowhere/libnvidia-ml.so.1"), ""),
          (a_library_that_cannot_be_used, ("--nvml-library", broken), ""),
          (a_library_that_cannot_be_used, (), "init=18"), (a_library_that_cannot_be_used, ("--nvml-library", old), ""),
          (a_kernel_that_refuses, 5), (a_kernel_that_refuses, 19), (a_kernel_that_refuses, 13), (a_wall_clock_that_jumps,)]

@@ -44,8 +44,8 @@ static void files_are_written_whole_or_not_at_all(void **state)
     assert_string_equal(text, "one");
     assert_int_equal(wl_file_read(path, 2, &text, &n, a, &e), WL_EINVAL);
     assert_int_equal(wl_file_write("/dev/full/x", "one", 3, &e) < 0, 1);
-    assert_int_equal(wl_file_read("/nowhere/f", 10, &text, &n, a, &e), WL_ENOENT);
-    assert_non_null(strstr(e.msg, "/nowhere/f"));
+    assert_int_equal(wl_file_read("/proc/nowhere/f", 10, &text, &n, a, &e), WL_ENOENT);
+    assert_non_null(strstr(e.msg, "/proc/nowhere/f"));
     struct wl_strs names;
     assert_int_equal(wl_dir_list(dir, &names, a, &e), 0);
     assert_int_equal(names.n, 1); /* no temporary file is left */
@@ -92,7 +92,7 @@ static void the_tail_starts_at_a_line(void **state)
     assert_int_equal(wl_file_write(path, "first\nsecond\nthird\n", 19, &e), 0);
     assert_string_equal(wl_file_tail(path, 10, a), "third\n");
     assert_string_equal(wl_file_tail(path, 100, a), "first\nsecond\nthird\n");
-    assert_string_equal(wl_file_tail("/nowhere", 10, a), "");
+    assert_string_equal(wl_file_tail("/proc/nowhere", 10, a), "");
 }
 
 static void folders_are_made_all_the_way(void **state)
@@ -145,9 +145,9 @@ static void a_missing_command_is_told_at_the_start(void **state)
     how.argv = (char *[]) { "/etc/passwd", NULL };
     assert_int_equal(wl_spawn(&how, &pid, &e), WL_EPERM);
     how.argv = (char *[]) { "true", NULL };
-    how.dir = "/nowhere";
+    how.dir = "/proc/nowhere";
     assert_int_equal(wl_spawn(&how, &pid, &e), WL_ENOENT);
-    assert_non_null(strstr(e.msg, "/nowhere"));
+    assert_non_null(strstr(e.msg, "/proc/nowhere"));
 }
 
 static void the_environment_is_added_to(void **state)

@@ -46,7 +46,7 @@ int place_setup(void **state)
     p->dir = dir;
     p->state = wl_path_join(a, dir, "state");
     p->opts = (struct wl_cap_opts) { .setter = "auto", .state_dir = p->state, .program = getenv("WATTLAW") };
-    p->power = (struct wl_power_opts) { .root = dir, .nvml_library = "/nowhere/libnvidia-ml.so.1" };
+    p->power = (struct wl_power_opts) { .root = dir, .nvml_library = "/proc/nowhere/libnvidia-ml.so.1" };
     unsetenv("CUDA_VISIBLE_DEVICES");
     make_sys(p);
     *state = p;

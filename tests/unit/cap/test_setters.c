@@ -118,8 +118,8 @@ static void what_is_not_there_is_named(void **state)
 {
     struct place *p = *state;
     struct wl_cap_ability can;
-    p->power.root = "/nowhere";
-    assert_refused(p, watts(150), WL_EUNAVAIL, "/nowhere/sys/class/powercap");
+    p->power.root = "/proc/nowhere";
+    assert_refused(p, watts(150), WL_EUNAVAIL, "/proc/nowhere/sys/class/powercap");
     struct wl_cap_request r = wl_cap_none;
     r.value[WL_CAP_MEM_CLOCK] = 1000;
     assert_refused(p, r, WL_EUNAVAIL, "mem_clock_mhz cannot be set");

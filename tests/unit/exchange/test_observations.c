@@ -126,7 +126,7 @@ static void names_what_is_wrong(void **state)
     refuses(p, "time_s,x\n1,\"2\n", "", ":2: a quote is opened here and never closed");
     refuses(p, "", "", "the file is empty");
     struct wl_strs none = { 0 };
-    assert_int_equal(wl_obs_read_csv("/nowhere/x.csv", &none, &p->obs, p->arena, &p->e), WL_ENOENT);
+    assert_int_equal(wl_obs_read_csv("/proc/nowhere/x.csv", &none, &p->obs, p->arena, &p->e), WL_ENOENT);
 }
 
 static char *written(const struct wl_observations *obs, void (*write)(const struct wl_observations *, FILE *))

@@ -129,9 +129,9 @@ static void expect_error(struct fixture *f, const char *sensor, int code, const 
 static void missing_libraries_are_told_apart(void **state)
 {
     struct fixture *f = *state;
-    f->opts.amd_library = f->opts.level_zero_library = "/nowhere/library.so";
+    f->opts.amd_library = f->opts.level_zero_library = "/proc/nowhere/library.so";
     expect_error(f, "amd", WL_EUNAVAIL, "no AMD GPU driver");
-    expect_error(f, "level_zero", WL_EUNAVAIL, "/nowhere/library.so");
+    expect_error(f, "level_zero", WL_EUNAVAIL, "/proc/nowhere/library.so");
     put_file(f, "sys/module/amdgpu/version", "6.12\n");
     put_file(f, "sys/module/xe/version", "1\n");
     expect_error(f, "amd", WL_EUNAVAIL, "to fix it: sudo apt install amd-smi-lib");

@@ -120,8 +120,8 @@ static void errors_name_the_cause_and_the_cure(void **state)
     expect_error(f, WL_EUNAVAIL, "0 GPUs");
     use_fake(f, "FAKE_NVML_BROKEN", "");
     expect_error(f, WL_ELIB, "nvmlDeviceGetCount_v2");
-    f->opts.nvml_library = "/nowhere/libnvidia-ml.so.1";
-    expect_error(f, WL_EUNAVAIL, "/nowhere/libnvidia-ml.so.1");
+    f->opts.nvml_library = "/proc/nowhere/libnvidia-ml.so.1";
+    expect_error(f, WL_EUNAVAIL, "/proc/nowhere/libnvidia-ml.so.1");
     expect_error(f, WL_EUNAVAIL, "--nvml-library PATH");
 }
 

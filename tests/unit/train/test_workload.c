@@ -356,7 +356,7 @@ static void test_ends(void **state)
     assert_int_equal(wl_file_read(path, 100, &text, NULL, p->arena, &e), 0);
     assert_string_equal(text, "0.75");
     const char *said = run(p, "--data here --quiet --epochs 1 --save /nowhere/bias", 1);
-    assert_non_null(strstr(said, "/nowhere/bias"));
+    assert_non_null(strstr(said, "/proc/nowhere/bias"));
 }
 
 /* What people read. */
