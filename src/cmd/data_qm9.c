@@ -7,7 +7,7 @@
 struct options {
     const char *synthetic, *from, *exclude, *to;
     int64_t molecules, seed;
-    bool json;
+    bool json, quiet;
 };
 
 #define AT(field) .offset = offsetof(struct options, field)
@@ -20,6 +20,7 @@ static const struct wl_opt rows[] = {
     { "molecules", WL_INT, AT(molecules), "2000", 2, 999999, .help = "with --synthetic: so many" },
     { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "with --synthetic: of the molecules" },
     { "json", WL_FLAG, AT(json), .help = "print what was written as JSON" },
+    { "quiet", WL_FLAG, AT(quiet), .help = "no progress on stderr" },
     WL_OPT_END,
 };
 
@@ -52,10 +53,11 @@ static void print_done(const struct options *o, const struct wl_qm9_pack_opts *h
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct options *o = options;
-    struct wl_qm9_pack_opts how = { .from = o->synthetic ? o->synthetic : o->from, .exclude = o->exclude, .to = o->to };
+    struct wl_qm9_pack_opts how = { .from = o->synthetic ? o->synthetic : o->from, .exclude = o->exclude, .to = o->to,
+                                     .progress = !o->quiet };
     struct wl_qm9_packed done;
     int rc = check(o, rest, e);
-    if (!rc && o->synthetic) rc = wl_qm9_synthesise(o->synthetic, o->molecules, (uint64_t)o->seed, e);
+    if (!rc && o->synthetic) rc = wl_qm9_synthesise(o->synthetic, o->molecules, (uint64_t)o->seed, !o->quiet, e);
     if (rc) return rc;
     if (!how.to) how.to = wl_path_join(a, wl_is_dir(how.from) ? how.from : wl_path_dir(a, how.from), "qm9.molecules");
     rc = wl_qm9_pack(&how, &done, a, e);

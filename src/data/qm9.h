@@ -25,6 +25,7 @@ struct wl_qm9_pack_opts {
     const char *from;    /* folder of .xyz files, or a tar archive of them */
     const char *exclude; /* (optional) list whose lines begin with the number of a molecule to leave out */
     const char *to;      /* file to write */
+    bool progress;       /* is shown on stderr */
 };
 struct wl_qm9_packed {
     int64_t molecules, atoms, excluded;
@@ -37,7 +38,7 @@ int wl_qm9_pack(const struct wl_qm9_pack_opts *o, struct wl_qm9_packed *done, st
 
 /* Writes DIR/dsgdb9nsd_000001.xyz ... of made-up molecules (wl_synth_molecule) in the original format. Energies are
  * those of free atoms and a Morse potential between each two atoms; the other properties are simple functions, too. */
-int wl_qm9_synthesise(const char *dir, int64_t molecules, uint64_t seed, struct wl_err *e) WL_MUST_CHECK;
+int wl_qm9_synthesise(const char *dir, int64_t molecules, uint64_t seed, bool progress, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- reading ---- */
 
@@ -76,6 +77,7 @@ struct wl_qm9_part {
     int64_t left;    /* molecules in neither */
     double scale;    /* in the property's unit */
     int64_t room[4]; /* of a batch: molecules, atoms, pairs or edges, triplets */
+    double mean[4];  /* the same of a batch of the data set's mean molecule */
 };
 
 /* The buffers of a batch, in the order in which the networks declare their inputs: counts, atom_start, number, then of

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef int each_fn(void *own, const char *name, const char *text, size_t n, struct wl_err *e);
+typedef int each_fn(void *own, double done, const char *name, const char *text, size_t n, struct wl_err *e);
 
 static bool is_xyz(const char *name)
 {
@@ -30,7 +30,7 @@ static int each_in_folder(const char *dir, each_fn *each, void *own, struct wl_a
         if (is_xyz(names.v[i])) {
             const char *path = wl_path_join(scratch, dir, names.v[i]);
             rc = wl_file_read(path, MOST_BYTES, &text, &n, scratch, e);
-            if (!rc) rc = each(own, path, text, n, e);
+            if (!rc) rc = each(own, (double)i / (double)names.n, path, text, n, e);
         }
         wl_arena_free(scratch);
     }
@@ -75,7 +75,7 @@ static int each_in_tar(const char *path, const char *p, size_t bytes, each_fn *e
         char name[NAME_BYTES + 1] = { 0 };
         memcpy(name, head, NAME_BYTES);
         const bool plain = head[TYPE_AT] == '0' || head[TYPE_AT] == 0;
-        int rc = plain && is_xyz(name) ? each(own, name, p + at, (size_t)n, e) : 0;
+        int rc = plain && is_xyz(name) ? each(own, (double)at / (double)bytes, name, p + at, (size_t)n, e) : 0;
         if (rc) return wl_prefix(e, "%s", path);
         at += (size_t)((n + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK);
     }

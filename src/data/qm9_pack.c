@@ -41,6 +41,7 @@ struct collection {
     uint32_t *excluded; /* sorted */
     size_t n_excluded, cap_excluded;
     int64_t left_out;
+    struct wl_progress *bar; /* NULL: none is shown */
 };
 
 static int by_number(const void *a, const void *b)
@@ -67,9 +68,10 @@ static int read_excluded(struct collection *c, const char *path, struct wl_err *
     return 0;
 }
 
-static int add(void *own, const char *name, const char *text, size_t n, struct wl_err *e)
+static int add(void *own, double done, const char *name, const char *text, size_t n, struct wl_err *e)
 {
     struct collection *c = own;
+    if (c->bar) wl_progress_at(c->bar, done, 1, -1, NULL);
     struct wl_qm9_record r = { 0 };
     int rc = wl_qm9_parse(text, n, name, &r, e);
     if (rc) return rc;
@@ -124,9 +126,12 @@ static void encode(const struct collection *c, int64_t atoms, const struct layou
 
 int wl_qm9_pack(const struct wl_qm9_pack_opts *o, struct wl_qm9_packed *done, struct wl_arena *a, struct wl_err *e)
 {
-    struct collection c = { .arena = wl_arena_new(a) };
+    struct wl_progress bar;
+    struct collection c = { .arena = wl_arena_new(a), .bar = o->progress ? &bar : NULL };
     int rc = o->exclude ? read_excluded(&c, o->exclude, e) : 0;
+    wl_progress_start(&bar, "reading molecules");
     if (!rc) rc = wl_qm9_each(o->from, add, &c, c.arena, e);
+    wl_progress_clear(&bar);
     if (!rc) rc = sort(&c, o->from, e);
     if (!rc) {
         int64_t atoms = 0;

@@ -212,6 +212,13 @@ static int64_t most_of(int64_t *sizes, int64_t n, int64_t batch)
     return sum > 0 ? sum : 1;
 }
 
+static double mean_of(const int64_t *sizes, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)sizes[i];
+    return sum / (double)n;
+}
+
 static int find_room(struct wl_qm9_part *p, const struct wl_qm9 *q, const struct wl_qm9_opts *o, struct wl_err *e)
 {
     struct wl_arena *scratch = wl_arena_new(NULL);
@@ -225,7 +232,11 @@ static int find_room(struct wl_qm9_part *p, const struct wl_qm9 *q, const struct
         size[2][i] = s.triplets;
     }
     p->room[0] = o->batch;
-    for (int k = 0; k < 3; k++) p->room[1 + k] = most_of(size[k], q->molecules, o->batch);
+    p->mean[0] = (double)o->batch;
+    for (int k = 0; k < 3; k++) {
+        p->room[1 + k] = most_of(size[k], q->molecules, o->batch);
+        p->mean[1 + k] = (double)o->batch * mean_of(size[k], q->molecules);
+    }
     wl_arena_free(scratch);
     if (p->room[3] <= INT32_MAX / 4) return 0;
     return wl_fail(e, WL_EINVAL, "%lld molecules may have %lld triplets; take a smaller local batch",

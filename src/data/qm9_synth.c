@@ -95,9 +95,11 @@ static char *text_of(const struct wl_synth_molecule *m, int64_t id, struct wl_ar
     return t.s;
 }
 
-int wl_qm9_synthesise(const char *dir, int64_t molecules, uint64_t seed, struct wl_err *e)
+int wl_qm9_synthesise(const char *dir, int64_t molecules, uint64_t seed, bool progress, struct wl_err *e)
 {
+    struct wl_progress bar;
     int rc = wl_mkdirs(dir, e);
+    wl_progress_start(&bar, "writing molecules");
     for (int64_t i = 0; i < molecules && !rc; i++) {
         struct wl_arena *scratch = wl_arena_new(NULL);
         struct wl_synth_molecule m;
@@ -106,6 +108,8 @@ int wl_qm9_synthesise(const char *dir, int64_t molecules, uint64_t seed, struct 
         const char *name = wl_strf(scratch, "dsgdb9nsd_%06lld.xyz", (long long)i + 1);
         rc = wl_file_write(wl_path_join(scratch, dir, name), text, strlen(text), e);
         wl_arena_free(scratch);
+        if (progress) wl_progress_at(&bar, (double)i + 1, (double)molecules, -1, NULL);
     }
+    wl_progress_clear(&bar);
     return rc;
 }

@@ -18,9 +18,9 @@ int wl_qm9_parse(const char *text, size_t n, const char *name, struct wl_qm9_rec
 const char *wl_qm9_symbol(int number);
 
 /* Calls `each` for every .xyz file of a folder, in the order of names, or of a tar archive, in its order, until one
- * call fails. */
+ * call fails; `done` is the share of the whole that came before. */
 int wl_qm9_each(const char *from,
-                int (*each)(void *own, const char *name, const char *text, size_t n, struct wl_err *e), void *own,
+                int (*each)(void *own, double done, const char *name, const char *text, size_t n, struct wl_err *e), void *own,
                 struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -98,7 +98,7 @@ static void test_folder_and_list(void **state)
     struct wl_qm9_packed done;
     struct wl_qm9 q;
     const char *to = wl_path_join(p->arena, p->dir, "qm9.molecules");
-    if (wl_qm9_synthesise(p->dir, 30, 3, &e)) fail_msg("%s", e.msg);
+    if (wl_qm9_synthesise(p->dir, 30, 3, false, &e)) fail_msg("%s", e.msg);
     put(p, "list.txt", "numbers that failed\n-------\n  Index  SMILES\n     4  CC\n    30  CN\n  2 molecules\n");
     put(p, "note.txt", "no molecule");
     pack(p, p->dir, wl_path_join(p->arena, p->dir, "list.txt"), to, 0, NULL, &done);
@@ -124,7 +124,7 @@ static void test_archive(void **state)
     const struct place *p = *state;
     struct wl_err e = { 0 };
     struct wl_qm9_packed done;
-    if (wl_qm9_synthesise(p->dir, 5, 3, &e)) fail_msg("%s", e.msg);
+    if (wl_qm9_synthesise(p->dir, 5, 3, false, &e)) fail_msg("%s", e.msg);
     const char *tar = wl_strf(p->arena, "%s.tar", p->dir), *to = wl_strf(p->arena, "%s.molecules", p->dir);
     assert_int_equal(system(wl_strf(p->arena, "tar -C %s -cf %s .", p->dir, tar)), 0);
     pack(p, tar, NULL, to, 0, NULL, &done);
@@ -145,7 +145,7 @@ static void test_damage(void **state)
     char *text;
     size_t n;
     const char *to = wl_strf(p->arena, "%s.molecules", p->dir);
-    if (wl_qm9_synthesise(p->dir, 5, 3, &e)) fail_msg("%s", e.msg);
+    if (wl_qm9_synthesise(p->dir, 5, 3, false, &e)) fail_msg("%s", e.msg);
     pack(p, p->dir, NULL, to, 0, NULL, &done);
     assert_int_equal(wl_file_read(to, 1 << 20, &text, &n, p->arena, &e), 0);
     for (size_t i = 0; i < n; i += 7) {
@@ -179,7 +179,7 @@ static void open_synthetic(const struct place *p, struct wl_qm9 *q)
     struct wl_err e = { 0 };
     struct wl_qm9_packed done;
     const char *to = wl_path_join(p->arena, p->dir, "qm9.molecules");
-    if (wl_qm9_synthesise(p->dir, MOLECULES, 3, &e)) fail_msg("%s", e.msg);
+    if (wl_qm9_synthesise(p->dir, MOLECULES, 3, false, &e)) fail_msg("%s", e.msg);
     pack(p, p->dir, NULL, to, 0, NULL, &done);
     if (wl_qm9_open(q, to, p->arena, &e)) fail_msg("%s", e.msg);
 }
