@@ -128,8 +128,11 @@ static void print_text(const struct explain *x)
            (long long)x->job->opts->local_batch, x->job->shape, (long long)f->parameters);
     printf("%s, %s, %d thread%s; %d operations in %d steps, %d of them reorders\n", f->library,
            wl_dtype_name(f->precision), f->threads, f->threads == 1 ? "" : "s", f->operations, f->steps, f->reorders);
-    printf("a sample takes %.4g Gflop forward, %.4g Gflop in training\n\n", f->forward_flops * 1e-9,
-           f->train_flops * 1e-9);
+    if (isnan(f->train_flops))
+        printf("the flop of a %s depend on its size: train with data and --json\n\n", x->job->workload->noun);
+    else
+        printf("a sample takes %.4g Gflop forward, %.4g Gflop in training\n\n", f->forward_flops * 1e-9,
+               f->train_flops * 1e-9);
     print_steps(x);
     putchar('\n');
     print_memory(x);

@@ -19,6 +19,7 @@ struct molecules {
     struct wl_qm9 data;
     struct wl_qm9_part part;
     struct wl_molecule_room room;
+    double mean_rows[WL_ROW_KINDS]; /* of a batch */
     struct wl_molecule_net net;
     struct wl_metric metrics[2];
 };
@@ -64,10 +65,20 @@ static int begin(struct wl_job *j, struct wl_err *e)
     own->which = wl_qm9_property(o->property, e);
     if (own->which < 0) return WL_EUSAGE;
     own->property = &wl_qm9_properties[own->which];
-    own->metrics[0] = (struct wl_metric) { "loss", "1", false, "loss", NULL, 0, wl_metric_mean, WL_SUM_LOSS };
-    own->metrics[1] = (struct wl_metric) {
-        "mae", own->property->shown_unit, false, "MAE", own->property->shown_unit, 0, wl_metric_mean, SUM_ERROR
-    };
+    own->metrics[0] = (struct wl_metric) { .name = "loss",
+                                           .unit = "1",
+                                           .words = "loss",
+                                           .value = wl_metric_mean,
+                                           .at = WL_SUM_LOSS,
+                                           .label = "loss" };
+    own->metrics[1] = (struct wl_metric) { .name = "mae",
+                                           .unit = own->property->shown_unit,
+                                           .words = "MAE",
+                                           .sign = own->property->shown_unit,
+                                           .value = wl_metric_mean,
+                                           .at = SUM_ERROR,
+                                           .label = wl_strf(j->arena, "mean absolute error of %s", own->property->name),
+                                           .main = true };
     j->own = own;
     j->own_sums = 1;
     j->metrics = own->metrics;
@@ -107,6 +118,7 @@ static int open_data(struct wl_job *j, struct wl_err *e)
     if (rc) return rc;
     const int64_t *room = own->part.room;
     own->room = (struct wl_molecule_room) { room[0], room[1], room[2], room[3] };
+    for (int k = 0; k < WL_ROW_KINDS; k++) own->mean_rows[k] = own->part.mean[k];
     j->train = &own->part.train;
     j->val = o->train.validate ? &own->part.val : NULL;
     j->found =
@@ -118,7 +130,7 @@ static int open_data(struct wl_job *j, struct wl_err *e)
     return 0;
 }
 
-/* Every molecule as large as QM9's largest, every atom near every other. */
+/* Every molecule as large as QM9's largest, every atom near every other; how many there are on average is not known. */
 static void assume(struct wl_job *j)
 {
     enum { MOST = WL_MOLECULE_MOST };
@@ -126,6 +138,7 @@ static void assume(struct wl_job *j)
     const int64_t n = j->opts->local_batch, edges = MOST * (MOST - 1);
     own->room = (struct wl_molecule_room) { n, n * MOST, own->model == &wl_dimenet ? n * edges : n * edges / 2,
                                             n * edges * (MOST - 2) };
+    for (int k = 0; k < WL_ROW_KINDS; k++) own->mean_rows[k] = NAN;
 }
 
 static int build(struct wl_job *j, struct wl_graph *g, struct wl_err *e)
@@ -134,6 +147,7 @@ static int build(struct wl_job *j, struct wl_graph *g, struct wl_err *e)
     struct wl_molecule_net *t = &own->net;
     int rc = own->model->build(g, &(struct wl_molecule_opts) { j->opts->size, own->room }, t, e);
     if (rc) return rc;
+    wl_mean_rows(g, own->mean_rows);
     struct wl_tensor *const pairs[] = { t->counts, t->atom_start, t->number, t->pair_start,
                                         t->pair,   t->distance,   t->target };
     struct wl_tensor *const edges[] = { t->counts,  t->atom_start,    t->number,   t->edge_start, t->source,

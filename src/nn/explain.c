@@ -1,8 +1,6 @@
 /* What a plan does, for people: its steps with their kernels, buffers and layouts. */
 #include "nn/plan.h"
 
-#include <string.h>
-
 static const char *memory_name(enum wl_class class)
 {
     static const char *const names[WL_MEM_CLASSES] = {
@@ -26,12 +24,13 @@ static struct wl_plan_buffer buffer(const struct wl_plan *p, const struct wl_use
     };
 }
 
-/* The three passes of a convolution or matrix product take as many each; copies and sums of gradients take none. */
-static double step_flops(const struct wl_step *s)
+/* A backward pass is one step, or one by data and one by weights, which take as many each as forward; copies and sums of
+ * gradients take none. */
+static double step_flops(const struct wl_graph *g, const struct wl_step *s)
 {
-    bool multiplies =
-        !strncmp(s->what, "forward", strlen("forward")) || !strncmp(s->what, "backward", strlen("backward"));
-    return multiplies ? wl_node_flops(s->node) : 0;
+    if (wl_starts(s->what, "backward data") || wl_starts(s->what, "backward weights")) return wl_node_flops(g, s->node);
+    if (wl_starts(s->what, "backward")) return wl_node_backward_flops(g, s->node);
+    return wl_starts(s->what, "forward") ? wl_node_flops(g, s->node) : 0;
 }
 
 size_t wl_plan_step_count(const struct wl_plan *p) { return p->program.n_steps; }
@@ -50,7 +49,7 @@ struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_ar
         .training = s->when & WL_TRAIN,
         .evaluation = s->when & WL_EVAL,
         .choice = s->choice,
-        .flops = step_flops(s) / (double)p->info.batch,
+        .flops = step_flops(p->program.graph, s) / (double)p->info.batch,
         .buffers = buffers,
         .n_buffers = (size_t)s->n_uses,
     };

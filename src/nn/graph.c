@@ -1,5 +1,6 @@
 #include "nn/graph.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,7 +59,13 @@ struct wl_graph *wl_graph_new(struct wl_arena *a)
     all->names = "";
     g->arena = a;
     g->scope = all;
+    for (int k = 0; k < WL_ROW_KINDS; k++) g->mean_rows[k] = NAN;
     return g;
+}
+
+void wl_mean_rows(struct wl_graph *g, const double rows[WL_ROW_KINDS])
+{
+    for (int k = 0; k < WL_ROW_KINDS; k++) g->mean_rows[k] = rows[k];
 }
 
 void wl_graph_fail(struct wl_graph *g, const char *fmt, ...)

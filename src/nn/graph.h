@@ -114,6 +114,7 @@ struct wl_graph {
     size_t n_tensors, cap_tensors, n_nodes, cap_nodes;
     const struct wl_graph_scope *scope;
     struct wl_err err; /* the first error; code 0: none */
+    double mean_rows[WL_ROW_KINDS]; /* of a batch; NAN: not known */
 };
 
 /* ---- building (graph.c), used by ops.c ---- */
@@ -205,7 +206,14 @@ struct wl_patch_size {
 };
 struct wl_patch_size wl_patch_size(const struct wl_node *n);
 
-/* Flop of one forward pass over the whole batch; backward by weights and by data take as many each. */
-double wl_node_flops(const struct wl_node *n);
+/* Flop of one pass over the whole batch: forward; backward by everything that needs a gradient. NAN: they depend on how many
+ * rows there are, and that is not known. */
+double wl_node_flops(const struct wl_graph *g, const struct wl_node *n);
+double wl_node_backward_flops(const struct wl_graph *g, const struct wl_node *n);
+
+/* Of operations on rows (rows.c), 0 of others; and what a filter's backward pass does without: nothing leads back through
+ * the Gaussians. */
+double wl_rows_flops(const struct wl_graph *g, const struct wl_node *n);
+double wl_filter_fixed_flops(const struct wl_graph *g, const struct wl_node *n);
 
 #endif

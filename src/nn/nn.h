@@ -126,6 +126,11 @@ struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tens
  * [WL_ROW_KINDS] says how many rows of each kind are there. Operations on rows compute those alone: rows beyond them
  * are neither read nor written and count nowhere. Sums over rows run in one order for any number of threads. */
 enum wl_row_kind { WL_MOLECULES, WL_ATOMS, WL_EDGES, WL_TRIPLETS, WL_ROW_KINDS };
+
+/* How many rows of each kind a batch has on average: what the flop counts of a plan are of. Without it they are NAN
+ * where operations on rows multiply. */
+void wl_mean_rows(struct wl_graph *g, const double rows[WL_ROW_KINDS]);
+
 struct wl_rows {
     struct wl_tensor *counts;
     enum wl_row_kind kind;
@@ -506,7 +511,8 @@ struct wl_plan_info {
     int in_place;          /* steps that write so */
     size_t total_bytes;
     int operations, steps, reorders, buckets;
-    double forward_flops, train_flops; /* a sample: 2 x multiply-adds of convolutions and matrix products */
+    /* of a sample: 2 x multiply-adds of convolutions and matrix products; NAN where wl_mean_rows was not told */
+    double forward_flops, train_flops;
 };
 struct wl_plan_info wl_plan_info(const struct wl_plan *p);
 

@@ -361,7 +361,7 @@ struct wl_vectors wl_vectors_of(const struct wl_tensor *x)
     return (struct wl_vectors) { .n = wl_dims_count(&x->dims) / f, .f = f };
 }
 
-double wl_node_flops(const struct wl_node *n)
+double wl_node_flops(const struct wl_graph *g, const struct wl_node *n)
 {
     const double outputs = (double)wl_dims_count(&n->out->dims);
     switch (n->op) {
@@ -371,6 +371,12 @@ double wl_node_flops(const struct wl_node *n)
     case WL_OP_DECODER: return 2 * outputs * (double)n->tied->dims.d[1];
     case WL_OP_COMPLEX_LINEAR: return 4 * outputs * (double)n->par[0]->dims.d[2]; /* 4 real products for one */
     case WL_OP_ATTENTION: return 4 * outputs * (double)n->out->dims.d[1];
-    default: return 0;
+    default: return wl_rows_flops(g, n);
     }
+}
+
+double wl_node_backward_flops(const struct wl_graph *g, const struct wl_node *n)
+{
+    const double again = n->op == WL_OP_FILTER_CONV ? wl_filter_fixed_flops(g, n) : 0;
+    return wl_node_flops(g, n) * (n->in[0]->gradient ? 2 : 1) - again;
 }

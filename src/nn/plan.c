@@ -107,9 +107,9 @@ static void fill_info(struct wl_plan *p)
     for (size_t i = 0; i < g->n_tensors; i++)
         if (g->tensors[i]->role == WL_ROLE_PARAM) f->parameters += wl_dims_count(&g->tensors[i]->dims);
     for (size_t i = 0; i < g->n_nodes; i++) {
-        double flops = wl_node_flops(g->nodes[i]) / (double)f->batch;
-        f->forward_flops += flops;
-        f->train_flops += flops * (g->nodes[i]->in[0]->gradient ? 3 : 2);
+        const double forward = wl_node_flops(g, g->nodes[i]), backward = wl_node_backward_flops(g, g->nodes[i]);
+        f->forward_flops += forward / (double)f->batch;
+        f->train_flops += (forward + backward) / (double)f->batch;
     }
 }
 

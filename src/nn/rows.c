@@ -204,3 +204,38 @@ struct wl_tensor *wl_triplet_conv(struct wl_graph *g, const char *name, struct w
     n->par[1] = wl_node_param(g, n, "W", WL_DIMS(f, b, f), (struct wl_init) { WL_INIT_NORMAL, 2 / (double)f }, true);
     return wl_node_out(g, n, &x->dims);
 }
+
+/* ---- work ---------------------------------------------------------------------------------------------------------- */
+
+/* A pair's filter is two layers of Gaussians [k] and features [f], and is multiplied with the features of either atom. */
+static double filter_flops(double pairs, double gaussians, double f)
+{
+    return 2 * pairs * (gaussians * f + f * f + 2 * f);
+}
+
+double wl_filter_fixed_flops(const struct wl_graph *g, const struct wl_node *n)
+{
+    return 2 * g->mean_rows[WL_EDGES] * (double)n->u.filter.gaussians * (double)n->out->dims.d[1];
+}
+
+/* Of each edge the radial functions are weighted [bilinear,orders] and the sum over its triplets is multiplied with W; of
+ * each triplet the weights are summed over the orders and multiplied with an edge's features. */
+static double triplet_flops(const struct wl_graph *g, const struct wl_node *n)
+{
+    enum { ANGULAR = 8 }; /* place among the inputs */
+    const double b = (double)n->par[0]->dims.d[0], both = (double)n->par[0]->dims.d[1];
+    const double f = (double)n->out->dims.d[1], orders = (double)n->in[ANGULAR]->dims.d[1];
+    return 2 * g->mean_rows[WL_EDGES] * (b * both + b * f * f) + 2 * g->mean_rows[WL_TRIPLETS] * (b * orders + b * f);
+}
+
+double wl_rows_flops(const struct wl_graph *g, const struct wl_node *n)
+{
+    const double rows = g->mean_rows[n->rows], f = (double)n->out->dims.d[n->out->dims.n - 1];
+    switch (n->op) {
+    case WL_OP_DENSE:
+    case WL_OP_GATE: return 2 * rows * f * (double)n->par[0]->dims.d[1];
+    case WL_OP_FILTER_CONV: return filter_flops(g->mean_rows[WL_EDGES], (double)n->u.filter.gaussians, f);
+    case WL_OP_TRIPLET_CONV: return triplet_flops(g, n);
+    default: return 0;
+    }
+}

@@ -353,8 +353,41 @@ static void test_bad_inputs(void **state)
         cmocka_unit_test_prestate(test_invariance, model), cmocka_unit_test_prestate(test_differences, model), \
         cmocka_unit_test_prestate(test_without_pairs, model), cmocka_unit_test_prestate(test_bad_inputs, model)
 
+/* Two molecules of five atoms and ten pairs each, counted by hand; without such means there is no count. */
+static void test_flops(void **state)
+{
+    static const double rows[WL_ROW_KINDS] = { 2, 10, 20, 0 };
+    const struct wl_molecule_opts how = { "tiny", { 2, 40, 200, 1 } };
+    enum { A = 10, P = 20, F = 32, GAUSSIANS = 25, INTERACTIONS = 2 };
+    const double dense = 2.0 * A * F * F, layer = 2.0 * P * GAUSSIANS * F, filter = layer + 2.0 * P * (F * F + 2 * F);
+    const double out = 2.0 * A * (F * F / 2 + F / 2), forward = INTERACTIONS * (3 * dense + filter) + out;
+    (void)state;
+    for (int known = 0; known < 2; known++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        struct wl_graph *g = wl_graph_new(a);
+        struct wl_molecule_net net;
+        struct wl_plan *plan;
+        struct wl_err e = { 0 };
+        assert_int_equal(wl_schnet.build(g, &how, &net, &e), 0);
+        if (known) wl_mean_rows(g, rows);
+        assert_int_equal(wl_plan_new(&plan, g, &(struct wl_plan_opts) { .seed = SEED, .batch = 2 }, NULL, a, &e), 0);
+        const struct wl_plan_info f = wl_plan_info(plan);
+        double steps = 0;
+        for (size_t i = 0; i < wl_plan_step_count(plan); i++) steps += wl_plan_step(plan, i, a).flops;
+        if (known) {
+            assert_true(f.batch == 2 && f.forward_flops == forward / 2);
+            assert_true(f.train_flops == (3 * forward - INTERACTIONS * layer) / 2);
+            assert_true(steps == f.train_flops);
+        } else {
+            assert_true(isnan(f.forward_flops) && isnan(f.train_flops));
+        }
+        wl_arena_free(a);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { TESTS_OF((void *)&wl_schnet), TESTS_OF((void *)&wl_dimenet) };
+    const struct CMUnitTest tests[] = { TESTS_OF((void *)&wl_schnet), TESTS_OF((void *)&wl_dimenet),
+                                        cmocka_unit_test(test_flops) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static void test_names_and_shapes(void **state)
     assert_string_equal(g->tensors[1]->name, "layer1.0.conv1.weight");
     assert_string_equal(wl_dims_text(a, &g->tensors[1]->dims), "[64,3,7,3]");
     assert_string_equal(g->tensors[2]->name, "layer1.0.conv1.bias");
-    assert_true(wl_node_flops(g->nodes[0]) == 2.0 * 2 * 64 * 112 * 222 * 3 * 7 * 3);
+    assert_true(wl_node_flops(g, g->nodes[0]) == 2.0 * 2 * 64 * 112 * 222 * 3 * 7 * 3);
 }
 
 static void test_shape_errors(void **state)
