@@ -3,6 +3,7 @@
     import wattlaw
 
     wattlaw.start(workload="mynet", workers=world, local_batch=batch)
+    wattlaw.define("val_f1", better="larger", label="F1 on held-out data")
     for n in range(1, epochs + 1):
         with wattlaw.epoch(n) as e:
             ...
@@ -26,7 +27,8 @@ import os
 import sys
 import time
 
-__all__ = ["mark", "enabled", "rank", "set_rank", "start", "stop", "epoch", "phase", "phase_time", "step", "metric"]
+__all__ = ["mark", "enabled", "rank", "set_rank", "start", "stop", "epoch", "phase", "phase_time", "step", "define",
+           "metric"]
 
 MAX_LINE = 512
 
@@ -153,6 +155,15 @@ def phase_time(name, seconds, epoch=None):
 def step(number, samples=None, loss=None):
     """One update: its number, the samples of all workers in it, its loss."""
     mark("step", step=number, samples=samples, loss=loss)
+
+
+def define(name, unit=None, better=None, label=None, main=False, baseline_of=None):
+    """What a metric is, once, before or after its first value: better is "larger" or "smaller", label is for people
+    (without it the name is shown), main says that runs are judged by it, baseline_of names the metric that this one is
+    the baseline of: a forecast that anybody could make. None: not known."""
+    if better not in (None, "larger", "smaller"):
+        raise ValueError("better should be 'larger' or 'smaller', not %r" % (better,))
+    mark("define", name=name, unit=unit, better=better, label=label, main=1 if main else None, baseline_of=baseline_of)
 
 
 def metric(name, value, epoch=None):

@@ -2,6 +2,7 @@
  *
  *     #include <wattlaw/mark.h>
  *     wattlaw_mark_start("workload=%s workers=%d local_batch=%d", "mynet", workers, batch);
+ *     wattlaw_mark_define("name=val_f1 better=larger label=F1_on_held-out_data");
  *     for (int epoch = 1; epoch <= epochs; epoch++) {
  *         wattlaw_mark_epoch_begin(epoch);
  *         ...
@@ -224,6 +225,21 @@ static inline int wattlaw_mark_metric(const char *name, double value, long long 
     wattlaw_mark_real(text, value);
     if (epoch <= 0) return wattlaw_mark("metric", "name=%s value=%s", name, text);
     return wattlaw_mark("metric", "name=%s value=%s epoch=%lld", name, text, epoch);
+}
+
+/* What a metric is, once, before or after its first value: name= and, as far as they are known, unit=, better= (larger or
+ * smaller), label= for people ("_" there and in unit= is shown as a blank), main=1 (runs are judged by it),
+ * baseline_of= (the metric that this one is the baseline of: a forecast that anybody could make). */
+static inline int wattlaw_mark_define(const char *fmt, ...) WATTLAW_MARK_PRINTF(1, 2);
+static inline int wattlaw_mark_define(const char *fmt, ...)
+{
+    va_list ap;
+    int rc;
+    if (!wattlaw_mark_on()) return 0;
+    va_start(ap, fmt);
+    rc = wattlaw_mark_line_("define", fmt, ap);
+    va_end(ap);
+    return rc;
 }
 
 /* The job ends: "ok", or one word that says why not. */

@@ -76,6 +76,42 @@ static void find_metrics(const struct wl_mark_rows *marks, struct wl_derived *ou
     out->n_metrics = n;
 }
 
+/* "_" as a blank: values of marks hold none. NULL stays NULL. */
+static const char *with_blanks(const char *value, struct wl_arena *a)
+{
+    if (!value) return NULL;
+    char *text = wl_strdup(a, value);
+    for (char *p = text; *p; p++)
+        if (*p == '_') *p = ' ';
+    return text;
+}
+
+static double better_of(const char *word) { return word ? (double)wl_streq(word, "larger") : NAN; }
+
+/* What the metrics are, in the order in which they were first said. */
+static void find_definitions(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
+{
+    struct wl_metric_def_row *rows = wl_new_array(a, struct wl_metric_def_row, marks->n);
+    size_t n = 0;
+    struct wl_mark m;
+    for (size_t i = 0; i < marks->n; i++) {
+        if (marks->v[i].rank != 0 || !wl_mark_of_row(&marks->v[i], &m) || m.word != WL_MARK_DEFINE) continue;
+        const char *name = wl_mark_str(&m, "name"), *of = wl_mark_str(&m, "baseline_of");
+        size_t k = 0;
+        while (k < n && !wl_streq(rows[k].name, name)) k++;
+        rows[k] = (struct wl_metric_def_row) { .name = wl_strdup(a, name),
+                                               .label = with_blanks(wl_mark_str(&m, "label"), a),
+                                               .unit = with_blanks(wl_mark_str(&m, "unit"), a),
+                                               .larger = better_of(wl_mark_str(&m, "better")),
+                                               .baseline_of = of ? wl_strdup(a, of) : NULL,
+                                               .main = wl_mark_int(&m, "main", 0) != 0,
+                                               .place = (int64_t)k + 1 };
+        if (k == n) n++;
+    }
+    out->metric_defs = rows;
+    out->n_metric_defs = n;
+}
+
 /* The same host in several start marks is one node. */
 static double count_nodes(const struct wl_strs *hosts)
 {
@@ -115,5 +151,6 @@ void wl_derive_told(const struct wl_mark_rows *marks, struct wl_derived *out, st
 {
     find_epochs(marks, out, a);
     find_metrics(marks, out, a);
+    find_definitions(marks, out, a);
     find_settings(marks, out, a);
 }

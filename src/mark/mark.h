@@ -22,6 +22,7 @@ enum wl_mark_word {
     WL_MARK_PHASE_END,   /* name= */
     WL_MARK_PHASE,       /* name= time_s=, optional epoch=: many short pieces, added up */
     WL_MARK_METRIC,      /* name= value=, optional epoch= */
+    WL_MARK_DEFINE,      /* name=, optional unit= better= label= main= baseline_of=: what a metric is */
     WL_MARK_STOP,        /* optional status= */
     WL_MARK_WORDS
 };
@@ -97,6 +98,7 @@ struct wl_mark_regex_opts {
     const char *start_regex;  /* at "end": behind this line an epoch begins; NULL: where the one before ended */
     const char *step_regex;   /* a line that reports an update; NULL: none */
     const char *step_fields;  /* "step=1,loss=2,samples=3"; NULL: "step=1" where there is a group */
+    struct wl_strs define;    /* fields of a define mark each: "name=val_f1 better=larger" */
 };
 
 /* clang-format off */
@@ -113,7 +115,9 @@ struct wl_mark_regex_opts {
     { .name = "step-regex", .type = WL_STR, .offset = offsetof(holder, at.step_regex), \
       .help = "an output line that reports an update" }, \
     { .name = "step-fields", .type = WL_STR, .offset = offsetof(holder, at.step_fields), \
-      .help = "which group of it is what: step=1,loss=2,samples=3" }
+      .help = "which group of it is what: step=1,loss=2,samples=3" }, \
+    { .name = "define", .type = WL_STRS, .offset = offsetof(holder, at.define), \
+      .help = "what a metric is: name=val_f1 better=larger unit=% label=F1_on_held-out_data" }
 /* clang-format on */
 
 /* Is an expression set at all? */
@@ -124,7 +128,8 @@ struct wl_mark_regex;
 /* Called with each mark made; the mark lives until the call returns. */
 typedef void wl_mark_sink(void *ctx, const struct wl_mark *m);
 
-/* Compiles the expressions. WL_EINVAL names the option and quotes regerror; also: a group that is not there. `faulty`
+/* Compiles the expressions. WL_EINVAL names the option and quotes regerror; also: a group that is not there, a definition
+ * that is no mark. `faulty`
  * (NULL: not wanted) then gets the option's name, "epoch-regex". */
 int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts *o, wl_mark_sink *sink, void *ctx,
                       const char **faulty, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
@@ -133,7 +138,7 @@ int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts 
  * An epoch's marks are made when its end is known, so a begin comes to the sink later than marks of steps inside it.
  * A line that matches but makes no sense (the epoch's number goes back or jumps, a group that must be a number is none)
  * is WL_EINVAL with the line in the message, counted; go on with the next line. */
-void wl_mark_regex_start(struct wl_mark_regex *r, int64_t t_ns);
+void wl_mark_regex_start(struct wl_mark_regex *r, int64_t t_ns); /* gives the definitions to the sink */
 int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, size_t n,
                        struct wl_err *e) WL_MUST_CHECK;
 void wl_mark_regex_end(struct wl_mark_regex *r, int64_t t_ns, bool ok);

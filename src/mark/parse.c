@@ -6,7 +6,7 @@
 #include <strings.h>
 
 /* What a field of a word must be. */
-enum kind { COUNT, ORDINAL, REAL, TEXT }; /* whole number from 0, from 1, any number, any text */
+enum kind { COUNT, ORDINAL, REAL, TEXT, BETTER }; /* whole number from 0, from 1, any number, any text, a direction */
 
 struct need {
     const char *key;
@@ -27,11 +27,16 @@ static const struct {
     [WL_MARK_PHASE_END] = { "phase-end", { { "name", TEXT, true } } },
     [WL_MARK_PHASE] = { "phase", { { "name", TEXT, true }, { "time_s", REAL, true }, { "epoch", ORDINAL, false } } },
     [WL_MARK_METRIC] = { "metric", { { "name", TEXT, true }, { "value", REAL, true }, { "epoch", ORDINAL, false } } },
+    [WL_MARK_DEFINE] = { "define", { { "name", TEXT, true }, { "better", BETTER, false }, { "main", COUNT, false } } },
     [WL_MARK_STOP] = { "stop", { { "status", TEXT, false } } },
 };
 
 static const char *const expected[] = {
-    [COUNT] = "a whole number from 0", [ORDINAL] = "a whole number from 1", [REAL] = "a number", [TEXT] = "a text"
+    [COUNT] = "a whole number from 0",
+    [ORDINAL] = "a whole number from 1",
+    [REAL] = "a number",
+    [TEXT] = "a text",
+    [BETTER] = "larger or smaller",
 };
 
 const char *wl_mark_word_name(enum wl_mark_word word) { return words[word].name; }
@@ -79,6 +84,7 @@ static bool fits(const char *text, enum kind kind)
     case ORDINAL: return wl_parse_int(text, &whole) == 0 && whole >= 1;
     case REAL: return real_from(text, &real) == 0;
     case TEXT: return true;
+    case BETTER: return wl_streq(text, "larger") || wl_streq(text, "smaller");
     }
     return false;
 }

@@ -23,6 +23,7 @@ struct matcher {
 
 struct wl_mark_regex {
     struct matcher epoch, begin, step;
+    struct wl_strs define;
     bool at_begin; /* an epoch line begins its epoch */
     wl_mark_sink *sink;
     void *ctx;
@@ -90,6 +91,19 @@ static int compile(struct matcher *m, const char *option, const char *regex, con
     return 0;
 }
 
+/* Each definition is that of a metric, and of nothing else. */
+static int check_definitions(const struct wl_strs *define, bool epochs, struct wl_err *e)
+{
+    for (size_t i = 0; i < define->n; i++) {
+        struct wl_mark m;
+        char line[2 * WL_MARK_LINE_MAX];
+        const int n = snprintf(line, sizeof line, "0 0 define %s", define->v[i]);
+        int rc = wl_mark_parse(&m, line, (size_t)n, "--define", e);
+        if (rc) return rc;
+    }
+    return define->n && !epochs ? wl_fail(e, WL_EINVAL, "--define needs --epoch-regex") : 0;
+}
+
 int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts *o, wl_mark_sink *sink, void *ctx,
                       const char **faulty, struct wl_arena *a, struct wl_err *e)
 {
@@ -100,6 +114,9 @@ int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts 
     if ((rc = compile(&x->epoch, "epoch", o->epoch_regex, o->epoch_fields, faulty, a, e)) != 0) return rc;
     if ((rc = compile(&x->step, "step", o->step_regex, o->step_fields, faulty, a, e)) != 0) return rc;
     if ((rc = compile(&x->begin, "start", o->start_regex, NULL, faulty, a, e)) != 0) return rc;
+    *faulty = "define";
+    if ((rc = check_definitions(&o->define, x->epoch.set, e)) != 0) return rc;
+    x->define = o->define;
     x->at_begin = o->epoch_at && strcmp(o->epoch_at, "begin") == 0;
     if (x->begin.set && (x->at_begin || !x->epoch.set))
         return wl_fail(e, WL_EINVAL, "--start-regex goes with --epoch-regex and --epoch-at end");
@@ -252,7 +269,11 @@ static int step_seen(struct wl_mark_regex *r, int64_t t_ns, const char *line, co
 
 /* ---- the job's life ---- */
 
-void wl_mark_regex_start(struct wl_mark_regex *r, int64_t t_ns) { r->begin_ns = t_ns; }
+void wl_mark_regex_start(struct wl_mark_regex *r, int64_t t_ns)
+{
+    r->begin_ns = t_ns;
+    for (size_t i = 0; i < r->define.n; i++) WL_CHECK(emit(r, t_ns, WL_MARK_DEFINE, r->define.v[i], NULL) == 0);
+}
 
 int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, size_t n, struct wl_err *e)
 {

@@ -126,8 +126,8 @@ enum { MAX_FIELDS = 64 }; /* of a map that is inserted */
 /* clang-format on */
 
 /* Maps that are both written and read (read.c). */
-extern const struct field wl_epoch_map[], wl_energy_map[], wl_phase_map[], wl_metric_map[], wl_stat_map[],
-    wl_variation_map[];
+extern const struct field wl_epoch_map[], wl_energy_map[], wl_phase_map[], wl_metric_map[], wl_metric_def_map[],
+    wl_stat_map[],    wl_variation_map[];
 extern const struct field wl_device_map[], wl_channel_map[]; /* the first column is the id */
 extern const struct field wl_mark_map[];
 
@@ -137,7 +137,7 @@ enum { STORE_APPLICATION_ID = 0x774c4157 }; /* "wLAW" at byte 68 of the file */
 
 extern const unsigned char wl_schema_sql[], wl_views_sql[]; /* the .sql files, as texts */
 extern const unsigned char wl_migrate_1_sql[], wl_migrate_2_sql[], wl_migrate_3_sql[], wl_migrate_4_sql[],
-    wl_migrate_5_sql[], wl_migrate_6_sql[], wl_migrate_7_sql[];
+    wl_migrate_5_sql[], wl_migrate_6_sql[], wl_migrate_7_sql[], wl_migrate_8_sql[];
 
 /* Inside a transaction: makes everything in an empty file. */
 int wl_store_create(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;

@@ -10,6 +10,7 @@ static const struct store_step steps[] = {
     { wl_migrate_5_sql },
     { wl_migrate_6_sql },
     { wl_migrate_7_sql },
+    { wl_migrate_8_sql },
     { NULL },
 };
 

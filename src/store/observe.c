@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { CANONICAL = 18, FURTHER = 13 };
+enum { CANONICAL = 18, FURTHER = 15 };
 
 struct observed {
     union {
@@ -37,8 +37,8 @@ static const struct field observed_map[] = {
     REAL(11, "o.energy_j"),
     REAL(12, "o.samples"),
     REAL(13, "o.updates"),
-    TEXT(14, "o.metric"),
-    REAL(15, "o.metric_value"),
+    TEXT(14, "coalesce(m.name, o.metric)"),
+    REAL(15, "CASE WHEN m.name IS NULL THEN o.metric_value ELSE m.value END"),
     REAL(16, "o.estimated"),
     REAL(17, "o.simulated"),
     /* further columns, in the order of `further` */
@@ -55,18 +55,30 @@ static const struct field observed_map[] = {
     REAL(28, "w.power_cap_acted_pct"),
     REAL(29, "w.clock_acted_pct"),
     REAL(30, "w.mem_clock_acted_pct"),
+    TEXT(31, "d.unit"),
+    TEXT(32, "CASE d.larger WHEN 1 THEN 'larger' WHEN 0 THEN 'smaller' END"),
     { "o.run", F_INT, offsetof(struct observed, run) },
     { NULL },
 };
 static const struct {
     const char *name;
-    bool setting;
+    bool setting, text;
 } further[FURTHER] = {
-    { "accumulation", true },      { "threads", true },        { "repeat", false },
-    { "energy_lo_j", false },      { "energy_hi_j", false },   { "idle_j", false },
-    { "mem_clock_mhz", true },     { "achieved_clock_mhz", false }, { "achieved_mem_clock_mhz", false },
-    { "power_capped_pct", false }, { "power_cap_acted_pct", false }, { "clock_acted_pct", false },
-    { "mem_clock_acted_pct", false },
+    { .name = "accumulation", .setting = true },
+    { .name = "threads", .setting = true },
+    { .name = "repeat" },
+    { .name = "energy_lo_j" },
+    { .name = "energy_hi_j" },
+    { .name = "idle_j" },
+    { .name = "mem_clock_mhz", .setting = true },
+    { .name = "achieved_clock_mhz" },
+    { .name = "achieved_mem_clock_mhz" },
+    { .name = "power_capped_pct" },
+    { .name = "power_cap_acted_pct" },
+    { .name = "clock_acted_pct" },
+    { .name = "mem_clock_acted_pct" },
+    { .name = "metric_unit", .text = true },
+    { .name = "metric_better", .text = true },
 };
 
 static void fill(const struct wl_obs_column *c, size_t at, const struct observed *v, size_t n)
@@ -83,8 +95,11 @@ static void add_further(struct wl_observations *out, const struct observed *v, s
     for (size_t c = 0; c < FURTHER; c++) {
         WL_GROW(a, out->extra, out->n_extra, out->extra_cap);
         struct wl_obs_column *column = &out->extra[out->n_extra++];
-        *column = (struct wl_obs_column) { .name = further[c].name, .real = wl_new_array(a, double, out->n) };
-        column->setting = further[c].setting;
+        *column = (struct wl_obs_column) { .name = further[c].name, .setting = further[c].setting };
+        if (further[c].text)
+            column->text = wl_new_array(a, const char *, out->n);
+        else
+            column->real = wl_new_array(a, double, out->n);
         fill(column, CANONICAL + c, v, out->n);
     }
 }
@@ -145,13 +160,22 @@ static int add_settings(struct wl_store *s, struct wl_observations *out, const s
 int wl_store_observations(struct wl_store *s, int64_t campaign, struct wl_observations *out, struct wl_arena *a,
                           struct wl_err *e)
 {
+    return wl_store_observations_of(s, campaign, NULL, out, a, e);
+}
+
+int wl_store_observations_of(struct wl_store *s, int64_t campaign, const char *metric, struct wl_observations *out,
+                             struct wl_arena *a, struct wl_err *e)
+{
     static const char from[] = "FROM observations o JOIN setting s ON s.run = o.run JOIN run r ON r.id = o.run "
                                "LEFT JOIN total x ON x.run = o.run AND x.epoch = ifnull(o.epoch, 0) "
                                "LEFT JOIN total w ON w.run = o.run AND w.epoch = 0 "
+                               "LEFT JOIN metric m ON m.run = o.run AND ifnull(m.epoch, 0) = ifnull(o.epoch, 0) "
+                               "AND m.name = ?2 "
+                               "LEFT JOIN metric_def d ON d.run = o.run AND d.name = coalesce(m.name, o.metric) "
                                "WHERE ?1 IN (0, s.campaign) ORDER BY o.run, o.epoch";
     struct observed *v;
     size_t n;
-    int rc = wl_rows_select(s, observed_map, from, SQL(sql_int(campaign)), sizeof *v, &v, &n, a, e);
+    int rc = wl_rows_select(s, observed_map, from, SQL(sql_int(campaign), sql_text(metric)), sizeof *v, &v, &n, a, e);
     if (rc) return rc;
     *out = (struct wl_observations) { .source = s->path };
     wl_obs_alloc(out, n, a);

@@ -56,6 +56,17 @@ const struct field wl_metric_map[] = {
     { NULL },
 };
 
+const struct field wl_metric_def_map[] = {
+    { "name", F_TEXT, AT(wl_metric_def_row, name) },
+    { "place", F_INT, AT(wl_metric_def_row, place) },
+    { "label", F_TEXT, AT(wl_metric_def_row, label) },
+    { "unit", F_TEXT, AT(wl_metric_def_row, unit) },
+    { "larger", F_COUNT, AT(wl_metric_def_row, larger) },
+    { "baseline_of", F_TEXT, AT(wl_metric_def_row, baseline_of) },
+    { "main", F_BOOL, AT(wl_metric_def_row, main) },
+    { NULL },
+};
+
 const struct field wl_stat_map[] = {
     { "channel", F_INT, AT(wl_stat_row, channel) },
     { "epoch", F_COUNT, AT(wl_stat_row, epoch) },
@@ -177,6 +188,8 @@ static const struct field run_map[] = {
     { "x.mem_clock_acted_pct", F_REAL, AT(wl_run_row, mem_clock_acted_pct) },
     { "x.metric", F_TEXT, AT(wl_run_row, metric) },
     { "x.metric_value", F_REAL, AT(wl_run_row, metric_value) },
+    { "(SELECT d.unit FROM metric_def d WHERE d.run = r.id AND d.name = x.metric)", F_TEXT,
+      AT(wl_run_row, metric_unit) },
     { NULL },
 };
 
@@ -231,6 +244,27 @@ int wl_store_metrics(struct wl_store *s, int64_t run, struct wl_metric_rows *out
 {
     return wl_rows_select(s, wl_metric_map, "FROM metric WHERE run = ?1 ORDER BY ifnull(epoch, 0), name",
                           SQL(sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
+}
+
+int wl_store_metric_defs(struct wl_store *s, int64_t campaign, int64_t run, struct wl_metric_def_rows *out,
+                         struct wl_arena *a, struct wl_err *e)
+{
+    static const struct field map[] = {
+        { "s.workload", F_TEXT, AT(wl_metric_def_row, workload) },
+        { "d.name", F_TEXT, AT(wl_metric_def_row, name) },
+        { "d.place", F_INT, AT(wl_metric_def_row, place) },
+        { "d.label", F_TEXT, AT(wl_metric_def_row, label) },
+        { "d.unit", F_TEXT, AT(wl_metric_def_row, unit) },
+        { "d.larger", F_COUNT, AT(wl_metric_def_row, larger) },
+        { "d.baseline_of", F_TEXT, AT(wl_metric_def_row, baseline_of) },
+        { "d.main", F_BOOL, AT(wl_metric_def_row, main) },
+        { "max(d.run)", F_INT, AT(wl_metric_def_row, run) }, /* picks the row that the others are of (bare columns) */
+        { NULL },
+    };
+    return wl_rows_select(s, map,
+                          "FROM metric_def d JOIN setting s ON s.run = d.run WHERE ?1 IN (0, s.campaign) AND "
+                          "?2 IN (0, d.run) GROUP BY s.workload, d.name ORDER BY s.workload, d.place",
+                          SQL(sql_int(campaign), sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
 }
 
 int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a, struct wl_err *e)

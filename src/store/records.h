@@ -79,6 +79,7 @@ struct wl_run_row {
                                                                        * none was asked for, or it was not seen */
     const char *metric;    /* the main metric and its last value */
     double metric_value;
+    const char *metric_unit; /* NULL: the workload said none */
 };
 struct wl_run_rows {
     struct wl_run_row *v;
@@ -120,6 +121,16 @@ struct wl_metric_row {
     const char *name;
     double value;
 };
+/* What a workload said a metric is; NULL and NAN: it did not say. */
+struct wl_metric_def_row {
+    int64_t run;          /* when read: who said so */
+    const char *workload; /* when read; NULL: it has no name */
+    const char *name, *label, *unit;
+    double larger;           /* 1 larger is better, 0 smaller is */
+    const char *baseline_of; /* the metric that it is the baseline of */
+    bool main;               /* runs are judged by it */
+    int64_t place;           /* from 1, in the order in which they were said */
+};
 struct wl_stat_row {
     int64_t channel;
     double epoch; /* NAN: the whole run */
@@ -154,6 +165,10 @@ struct wl_phase_rows {
 };
 struct wl_metric_rows {
     struct wl_metric_row *v;
+    size_t n;
+};
+struct wl_metric_def_rows {
+    struct wl_metric_def_row *v;
     size_t n;
 };
 struct wl_stat_rows {

@@ -120,6 +120,7 @@ static int forget_derived(struct wl_store *s, int64_t run, struct wl_err *e)
         "DELETE FROM energy WHERE run = ?1",
         "DELETE FROM phase_energy WHERE run = ?1",
         "DELETE FROM metric WHERE run = ?1",
+        "DELETE FROM metric_def WHERE run = ?1",
         "DELETE FROM stat WHERE channel IN (SELECT id FROM channel WHERE run = ?1)",
         "DELETE FROM variation WHERE run = ?1",
         "DELETE FROM total WHERE run = ?1",
@@ -141,6 +142,9 @@ static int insert_derived(struct wl_store *s, int64_t run, const struct wl_deriv
     if (rc == 0)
         rc =
             wl_rows_insert(s, "metric", "run", run, wl_metric_map, d->metrics, d->n_metrics, sizeof *d->metrics, "", e);
+    if (rc == 0)
+        rc = wl_rows_insert(s, "metric_def", "run", run, wl_metric_def_map, d->metric_defs, d->n_metric_defs,
+                            sizeof *d->metric_defs, "", e);
     if (rc == 0)
         rc = wl_rows_insert(s, "phase_energy", "run", run, wl_phase_map, d->phases, d->n_phases, sizeof *d->phases, "",
                             e);

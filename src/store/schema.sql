@@ -1,4 +1,4 @@
--- The store of one or more campaigns: schema version 6.
+-- The store of one or more campaigns: schema version 9.
 --
 -- Conventions
 --   * Facts (campaign ... log) are append-only; triggers (views.sql) refuse what would change them. Derived tables
@@ -172,7 +172,7 @@ CREATE TABLE mark(
   run             INTEGER NOT NULL REFERENCES run,
   t_ns            INTEGER NOT NULL,
   rank            INTEGER NOT NULL,
-  word            TEXT NOT NULL,          -- start, epoch-begin, epoch-end, step, phase-begin, phase-end, phase, metric, stop
+  word            TEXT NOT NULL,          -- start, epoch-begin, epoch-end, step, phase-begin, phase-end, phase, metric, define, stop
   fields          TEXT NOT NULL           -- "key=value ..." behind the word
 ) STRICT;
 CREATE INDEX mark_by_run ON mark(run, t_ns);
@@ -270,6 +270,19 @@ CREATE TABLE metric(
   value           REAL
 ) STRICT;
 CREATE UNIQUE INDEX metric_once ON metric(run, ifnull(epoch, 0), name);
+
+-- What the workload said its metrics are.
+CREATE TABLE metric_def(
+  run             INTEGER NOT NULL REFERENCES run,
+  name            TEXT NOT NULL,          -- as in metric
+  place           INTEGER NOT NULL,       -- from 1, in the order in which they were said
+  label           TEXT,                   -- for people; NULL here and below: it did not say
+  unit            TEXT,
+  larger          INTEGER,                -- 1: larger is better, 0: smaller is
+  baseline_of     TEXT,                   -- the metric that this one is the baseline of
+  main            INTEGER NOT NULL DEFAULT 0,  -- 1: runs are judged by it
+  PRIMARY KEY(run, name)
+) STRICT, WITHOUT ROWID;
 
 -- A channel over an epoch or the whole run.
 CREATE TABLE stat(

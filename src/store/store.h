@@ -22,7 +22,7 @@
 
 #include "store/records.h"
 
-#define WL_STORE_VERSION 8
+#define WL_STORE_VERSION 9
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 struct wl_store;
@@ -138,6 +138,8 @@ struct wl_derived {
     size_t n_phases;
     const struct wl_metric_row *metrics;
     size_t n_metrics;
+    const struct wl_metric_def_row *metric_defs; /* `run` and `workload` are not read */
+    size_t n_metric_defs;
     const struct wl_stat_row *stats;
     size_t n_stats;
     const struct wl_variation_row *variations; /* `run` is not read */
@@ -199,6 +201,11 @@ int wl_store_phases(struct wl_store *s, int64_t run, struct wl_phase_rows *out, 
                     struct wl_err *e) WL_MUST_CHECK;
 int wl_store_metrics(struct wl_store *s, int64_t run, struct wl_metric_rows *out, struct wl_arena *a,
                      struct wl_err *e) WL_MUST_CHECK;
+
+/* What the metrics of a run (0: of all runs of a campaign, 0: of the store) are. Of runs of one workload that do not
+ * agree, the newest counts. By workload, then in the order in which they were said. */
+int wl_store_metric_defs(struct wl_store *s, int64_t campaign, int64_t run, struct wl_metric_def_rows *out,
+                         struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 int wl_store_devices(struct wl_store *s, int64_t run, struct wl_device_rows *out, struct wl_arena *a,
@@ -225,5 +232,9 @@ int wl_store_series(struct wl_store *s, int64_t channel, int64_t begin_ns, int64
 /* The view `observations`: campaign 0 for all. Only runs that are done and not flagged. */
 int wl_store_observations(struct wl_store *s, int64_t campaign, struct wl_observations *out, struct wl_arena *a,
                           struct wl_err *e) WL_MUST_CHECK;
+
+/* The same with `metric` in place of the main metric where it was reported (NULL: nowhere). */
+int wl_store_observations_of(struct wl_store *s, int64_t campaign, const char *metric, struct wl_observations *out,
+                             struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

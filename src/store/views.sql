@@ -19,13 +19,15 @@ SELECT r.id AS run, t.id AS trial, t.campaign AS campaign,
 FROM run r JOIN trial t ON t.id = r.trial LEFT JOIN actual a ON a.run = r.id;
 
 -- The place of a metric among those of a run: quality on held-out data before quality in training, rates before
--- losses. The first one is the main metric.
+-- losses; before all of them the one that the workload named as its main one, and behind them baselines. The first one is
+-- the main metric.
 CREATE VIEW ranked_metric AS
-SELECT id, run, ifnull(epoch, 0) AS epoch, name, value,
-       CASE name WHEN 'val_top1' THEN 1 WHEN 'val_accuracy' THEN 2 WHEN 'val_loss' THEN 3
-                 WHEN 'train_top1' THEN 4 WHEN 'train_accuracy' THEN 5 WHEN 'train_loss' THEN 6 WHEN 'loss' THEN 7
-                 ELSE 8 END AS place
-FROM metric;
+SELECT m.id, m.run, ifnull(m.epoch, 0) AS epoch, m.name, m.value,
+       CASE WHEN d.main THEN 0 WHEN d.baseline_of IS NOT NULL THEN 9 ELSE
+         CASE m.name WHEN 'val_top1' THEN 1 WHEN 'val_accuracy' THEN 2 WHEN 'val_loss' THEN 3
+                   WHEN 'train_top1' THEN 4 WHEN 'train_accuracy' THEN 5 WHEN 'train_loss' THEN 6 WHEN 'loss' THEN 7
+                   ELSE 8 END END AS place
+FROM metric m LEFT JOIN metric_def d ON d.run = m.run AND d.name = m.name;
 
 -- What each capped device did over its run. The limits of one device (a RAPL package has two) share its readings. A cap
 -- acted where what it limits came within 5 % of it, or the driver says that it held the clock down; NULL: not seen.

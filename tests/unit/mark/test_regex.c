@@ -120,6 +120,18 @@ static void test_nonsense(void **state)
     expect(&j, "100 epoch-begin epoch=1\n200 epoch-end epoch=1\n400 epoch-begin epoch=4\n500 epoch-end epoch=4\n");
 }
 
+/* What the metrics are is said before the first of them. */
+static void test_definitions(void **state)
+{
+    struct job j;
+    char *said[] = { (char *)"name=val_f1 better=larger unit=%", (char *)"name=val_mae better=smaller" };
+    (void)state;
+    start(&j, (struct wl_mark_regex_opts) { .epoch_regex = "Epoch ([0-9]+)", .define = { .v = said, .n = 2 } });
+    assert_int_equal(line(&j, 200, "Epoch 1"), 0);
+    expect(&j, "100 define name=val_f1 better=larger unit=%\n100 define name=val_mae better=smaller\n"
+               "100 epoch-begin epoch=1\n200 epoch-end epoch=1\n");
+}
+
 static void test_resumed_job(void **state)
 {
     struct job j;
@@ -142,6 +154,7 @@ static void test_steps(void **state)
 
 static void test_bad_options(void **state)
 {
+    static char *bad[] = { (char *)"name=f1 better=up" }, *good[] = { (char *)"name=f1" };
     static const struct {
         struct wl_mark_regex_opts o;
         const char *cause;
@@ -153,6 +166,8 @@ static void test_bad_options(void **state)
         { { .epoch_regex = "(x)", .epoch_fields = "epoch=0" }, "'epoch=0' should be name=group" },
         { { .step_fields = "step=1" }, "--step-fields needs --step-regex" },
         { { .start_regex = "x" }, "--start-regex goes with" },
+        { { .define = { bad, 1 } }, "--define: define: better=up should be larger or smaller" },
+        { { .define = { good, 1 } }, "--define needs --epoch-regex" },
         { { .epoch_regex = "x", .epoch_at = "begin", .start_regex = "x" }, "--start-regex goes with" },
     };
     (void)state;
@@ -190,7 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_epoch_end),   cmocka_unit_test(test_epoch_start_line),
         cmocka_unit_test(test_epoch_begin), cmocka_unit_test(test_failed_job_leaves_no_half_epoch),
-        cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_resumed_job),
+        cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_definitions), cmocka_unit_test(test_resumed_job),
         cmocka_unit_test(test_steps),       cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_rows),
     };

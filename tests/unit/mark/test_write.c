@@ -74,7 +74,8 @@ static int whole_vocabulary(void)
            wattlaw_mark_phase_begin("validate") || wattlaw_mark_phase_end("validate") ||
            wattlaw_mark_phase_time("input", 0.25, 1) ||
            wattlaw_mark_metric("val_top1", 0.61, 1) || wattlaw_mark_metric("params", 25.6e6, 0) ||
-           mark_from_other_unit() || wattlaw_mark_stop("ok");
+           mark_from_other_unit() || wattlaw_mark_define("name=val_f1 better=larger unit=%s", "%") ||
+           wattlaw_mark_stop("ok");
 }
 
 static void test_vocabulary(void **state)
@@ -84,8 +85,8 @@ static void test_vocabulary(void **state)
     int64_t before = wl_now_ns();
     (void)state;
     assert_int_equal(in_child(whole_vocabulary), 0);
-    assert_int_equal(read_all(m, 16, a), 12);
-    assert_true(m[0].t_ns >= before && m[11].t_ns <= wl_now_ns());
+    assert_int_equal(read_all(m, 16, a), 13);
+    assert_true(m[0].t_ns >= before && m[12].t_ns <= wl_now_ns());
     assert_int_equal(m[0].word, WL_MARK_START);
     assert_string_equal(wl_mark_str(&m[0], "workload"), "net");
     assert_int_equal(m[0].rank, 3);
@@ -97,7 +98,9 @@ static void test_vocabulary(void **state)
     assert_int_equal(wl_mark_int(&m[8], "epoch", -1), 1);
     assert_null(wl_mark_str(&m[9], "epoch"));
     assert_string_equal(wl_mark_str(&m[10], "name"), "other");
-    assert_int_equal(m[11].word, WL_MARK_STOP);
+    assert_int_equal(m[11].word, WL_MARK_DEFINE);
+    assert_string_equal(wl_mark_str(&m[11], "unit"), "%");
+    assert_int_equal(m[12].word, WL_MARK_STOP);
     wl_arena_free(a);
 }
 
@@ -216,6 +219,9 @@ static void test_python(void **state)
                                   "with wattlaw.phase('validate'): pass\n"
                                   "wattlaw.phase_time('input', 0.25, epoch=1)\n"
                                   "wattlaw.metric('val_top1', 0.1 + 0.2, epoch=1)\n"
+                                  "wattlaw.define('val_f1', better='larger', label='F1 score', main=True)\n"
+                                  "try: wattlaw.define('val_f1', better='up')\n"
+                                  "except ValueError: pass\n"
                                   "wattlaw.step(3, loss=float('nan'))\n"
                                   "wattlaw.mark('stop', status='x' * 600)\n"
                                   "try:\n"
@@ -237,7 +243,7 @@ static void test_python(void **state)
     }
     assert_int_equal(how.status, 0);
     assert_non_null(strstr(text, "was not written")); /* the long line */
-    assert_int_equal(read_all(m, 16, a), 10);
+    assert_int_equal(read_all(m, 16, a), 11);
     assert_int_equal(m[0].rank, 2);
     assert_string_equal(wl_mark_str(&m[0], "workload"), "my_net");
     assert_non_null(wl_mark_str(&m[0], "host"));
@@ -245,9 +251,11 @@ static void test_python(void **state)
     assert_int_equal(m[5].word, WL_MARK_PHASE);
     assert_true(wl_mark_real(&m[5], "time_s") == 0.25);
     assert_true(fabs(wl_mark_real(&m[6], "value") - 0.3) < 1e-8);
-    assert_true(isnan(wl_mark_real(&m[7], "loss")));
-    assert_int_equal(m[8].word, WL_MARK_EPOCH_BEGIN);
-    assert_int_equal(m[9].word, WL_MARK_STOP);
+    assert_int_equal(m[7].word, WL_MARK_DEFINE);
+    assert_string_equal(m[7].fields, "name=val_f1 better=larger label=F1_score main=1");
+    assert_true(isnan(wl_mark_real(&m[8], "loss")));
+    assert_int_equal(m[9].word, WL_MARK_EPOCH_BEGIN);
+    assert_int_equal(m[10].word, WL_MARK_STOP);
     wl_arena_free(a);
 }
 

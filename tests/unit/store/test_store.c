@@ -242,6 +242,71 @@ static void derived_rows_are_replaced(void **state)
     assert_string_equal(rows.v[0].metric, "val_top1");
 }
 
+/* A run with one epoch and three metrics, which says what they are: `unit` of the error. */
+static int64_t run_that_defines(struct place *p, struct wl_store *s, double workers, const char *unit)
+{
+    int64_t run = begin_run(p, s, add_trial(p, s, workers), 1);
+    const struct wl_epoch_row epoch = { .epoch = 1, .begin_ns = 5, .end_ns = 6, .time_s = 9 };
+    const struct wl_metric_row metrics[] = { { 1, "a_score", 2 }, { 1, "val_loss", 3 }, { 1, "val_mae", 4 } };
+    const struct wl_metric_def_row defs[] = {
+        { .name = "val_mae", .label = "error", .unit = unit, .larger = 0, .main = true, .place = 1 },
+        { .name = "a_score", .larger = NAN, .baseline_of = "val_mae", .place = 2 },
+    };
+    const struct wl_derived d = { .actual = wl_settings_none,
+                                  .epochs = &epoch,
+                                  .n_epochs = 1,
+                                  .metrics = metrics,
+                                  .n_metrics = 3,
+                                  .metric_defs = defs,
+                                  .n_metric_defs = 2 };
+    end_run(p, s, run, 3, 1);
+    OK(wl_store_derive(s, run, &d, &p->e));
+    OK(wl_store_derive(s, run, &d, &p->e));
+    return run;
+}
+
+static const char *column_text(struct place *p, const struct wl_observations *obs, const char *name, size_t row)
+{
+    struct wl_obs_column column;
+    OK(wl_obs_find(obs, name, &column, &p->e));
+    return wl_obs_text(&column, row, p->arena);
+}
+
+static void what_metrics_are_comes_back(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s = create_store(p);
+    int64_t first = run_that_defines(p, s, 2, "eV");
+    int64_t second = run_that_defines(p, s, 4, "meV");
+    struct wl_metric_def_rows defs;
+    OK(wl_store_metric_defs(s, 0, 0, &defs, p->arena, &p->e));
+    assert_int_equal(defs.n, 2);
+    assert_string_equal(defs.v[0].name, "val_mae");
+    assert_string_equal(defs.v[0].unit, "meV"); /* the newest run's */
+    assert_true(defs.v[0].run == second && defs.v[0].larger == 0 && defs.v[0].main && isnan(defs.v[1].larger));
+    assert_string_equal(defs.v[1].baseline_of, "val_mae");
+    assert_null(defs.v[1].label);
+    OK(wl_store_metric_defs(s, 0, first, &defs, p->arena, &p->e));
+    assert_true(defs.n == 2 && defs.v[0].run == first);
+    assert_string_equal(defs.v[0].unit, "eV");
+
+    struct wl_run_rows rows;
+    struct wl_observations obs;
+    OK(wl_store_runs(s, &(struct wl_run_filter) { .run = first }, &rows, p->arena, &p->e));
+    assert_string_equal(rows.v[0].metric, "val_mae"); /* main goes before the names in use */
+    assert_string_equal(rows.v[0].metric_unit, "eV");
+    OK(wl_store_observations(s, 0, &obs, p->arena, &p->e));
+    assert_true(obs.n == 2 && obs.metric_value[0] == 4);
+    assert_string_equal(column_text(p, &obs, "metric_unit", 1), "meV");
+    assert_string_equal(column_text(p, &obs, "metric_better", 1), "smaller");
+    OK(wl_store_observations_of(s, 0, "val_loss", &obs, p->arena, &p->e));
+    assert_true(obs.metric_value[0] == 3);
+    assert_string_equal(obs.metric[0], "val_loss");
+    assert_string_equal(column_text(p, &obs, "metric_better", 0), "");
+    OK(wl_store_observations_of(s, 0, "nothing", &obs, p->arena, &p->e));
+    assert_string_equal(obs.metric[0], "val_mae");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -249,6 +314,7 @@ int main(void)
         TEST(opens_what_it_made),         TEST(settings_identify_a_trial),        TEST(a_changed_experiment_is_added),
         TEST(plans_only_what_is_missing), TEST(a_run_comes_back_with_its_totals), TEST(readings_come_back_in_order),
         TEST(marks_and_log_come_back),    TEST(derived_rows_are_replaced),
+        TEST(what_metrics_are_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
