@@ -208,18 +208,15 @@ struct findings {
     struct wl_strs uncovered; /* runs that the file of carbon intensities does not cover */
 };
 
-static int analyse(const struct energy_options *o, const struct wl_observations *obs, struct findings *out,
-                   struct wl_arena *a, struct wl_err *e)
+/* `metric` and `value` are the target; NULL: there is none. */
+static int analyse(const struct energy_options *o, const struct wl_observations *obs, const char *metric, double value,
+                   struct findings *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_energy_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
     struct wl_law_options law = { .by = o->by, .drop_epochs = o->drop_epochs, .response = WL_LAW_ENERGY };
-    const char *metric;
-    double value;
     int rc = wl_energy_fit(obs, &how, &out->energy, a, e);
     if (rc == 0) rc = wl_law_fit(obs, &law, &out->scaling, a, e);
-    if (rc || !o->target) return rc;
-    rc = wl_target_parse(o->target, &metric, &value, a, e);
-    return rc ? rc : wl_target_reach(obs, &o->by, metric, value, &out->target, a, e);
+    return rc || !metric ? rc : wl_target_reach(obs, &o->by, metric, value, &out->target, a, e);
 }
 
 static void print_json(const struct energy_options *o, const char *source, const struct findings *found,
@@ -244,11 +241,14 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
         return wl_fail(e, WL_EUSAGE, "energy needs one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct findings found = { 0 };
+    const char *metric = NULL;
+    double value = NAN;
     int rc = wl_footprint_complete(&o->footprint, a, e);
-    if (rc == 0) rc = wl_source_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0 && o->target) rc = wl_target_parse(o->target, &metric, &value, a, e);
+    if (rc == 0) rc = wl_source_read_metric(rest->args.v[0], &o->map, metric, &obs, a, e);
     if (rc == 0 && o->footprint.intensity)
         rc = wl_source_add_carbon(rest->args.v[0], o->footprint.intensity, &obs, &found.uncovered, a, e);
-    if (rc == 0) rc = analyse(o, &obs, &found, a, e);
+    if (rc == 0) rc = analyse(o, &obs, metric, value, &found, a, e);
     if (rc) return rc;
     if (o->json) {
         print_json(o, rest->args.v[0], &found, a);

@@ -108,7 +108,7 @@ static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct
     wl_table_cellf(t, "%lld", (long long)r->repeat);
     wl_table_int(t, r->epochs_seen > 0 ? r->epochs_seen : NAN);
     for (size_t i = 0; i < WL_COUNT(measured); i++) wl_table_aligned(t, measured[i]);
-    wl_table_cell(t, r->metric);
+    wl_table_cell(t, r->metric_unit ? wl_strf(a, "%s %s", r->metric, r->metric_unit) : r->metric);
     wl_table_aligned(t, r->metric_value);
     wl_table_cell(t, note_of(r, a));
     wl_table_row(t);

@@ -12,6 +12,7 @@ struct wl_show_details {
     struct wl_energy_rows energies;
     struct wl_phase_rows phases;
     struct wl_metric_rows metrics;
+    struct wl_metric_def_rows metric_defs;
     struct wl_stat_rows stats;
     struct wl_device_rows devices;
     struct wl_channel_rows channels;

@@ -48,6 +48,7 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_real(o, "mem_clock_acted_pct", r->mem_clock_acted_pct);
     wl_json_add_str(o, "metric", r->metric);
     wl_json_add_real(o, "metric_value", r->metric_value);
+    wl_json_add_str(o, "metric_unit", r->metric_unit);
     struct wl_json *sampling = wl_json_add_object(o, "sampling");
     wl_json_add_real(sampling, "asked_s", r->sampling_asked_s);
     wl_json_add_real(sampling, "period_s", r->sampling_period_s);
@@ -72,6 +73,22 @@ static void add_epochs(struct wl_json *root, const struct wl_show_details *d)
         for (size_t k = 0; k < d->metrics.n; k++)
             if (d->metrics.v[k].epoch == (double)v->epoch)
                 wl_json_add_real(metrics, d->metrics.v[k].name, d->metrics.v[k].value);
+    }
+}
+
+/* What the program said its metrics are. */
+static void add_metric_defs(struct wl_json *root, const struct wl_show_details *d)
+{
+    struct wl_json *list = wl_json_add_array(root, "metrics");
+    for (size_t i = 0; i < d->metric_defs.n; i++) {
+        const struct wl_metric_def_row *v = &d->metric_defs.v[i];
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_str(o, "name", v->name);
+        wl_json_add_str(o, "label", v->label);
+        wl_json_add_str(o, "unit", v->unit);
+        wl_json_add_str(o, "better", isnan(v->larger) ? NULL : v->larger > 0 ? "larger" : "smaller");
+        wl_json_add_bool(o, "main", v->main);
+        wl_json_add_str(o, "baseline_of", v->baseline_of);
     }
 }
 
@@ -189,6 +206,7 @@ void wl_show_details_json(struct wl_json *o, const struct wl_show_details *d, st
     wl_show_run_json(o, d->run, a);
     wl_json_add_str(o, "log_tail", d->run->log_tail);
     add_epochs(o, d);
+    add_metric_defs(o, d);
     add_energies(o, d);
     add_phases(o, d);
     add_channels(o, d);

@@ -79,13 +79,24 @@ static double metric_shown(const struct wl_show_details *d, const struct wl_epoc
     return is_wait(metric) ? 100 * value / epoch->time_s : value;
 }
 
+/* "val_mae meV", as the other heads have their units. */
+static const char *metric_head(const struct wl_show_details *d, const char *metric, struct wl_arena *a)
+{
+    if (is_wait(metric)) return "input %";
+    for (size_t i = 0; i < d->metric_defs.n; i++) {
+        const struct wl_metric_def_row *v = &d->metric_defs.v[i];
+        if (wl_streq(v->name, metric) && v->unit) return wl_strf(a, "%s %s", metric, v->unit);
+    }
+    return metric;
+}
+
 static void print_epochs(const struct wl_show_details *d, struct wl_arena *a)
 {
     struct wl_strs metrics = metric_names(d, a);
     struct wl_table t = wl_table_new(a);
     static const char *const head[] = { "epoch", "time s", "samples/s", "updates", "energy J", "power W" };
     for (size_t i = 0; i < WL_COUNT(head); i++) wl_table_column(&t, head[i], true);
-    for (size_t i = 0; i < metrics.n; i++) wl_table_column(&t, is_wait(metrics.v[i]) ? "input %" : metrics.v[i], true);
+    for (size_t i = 0; i < metrics.n; i++) wl_table_column(&t, metric_head(d, metrics.v[i], a), true);
     for (size_t i = 0; i < d->epochs.n; i++) {
         const struct wl_epoch_row *v = &d->epochs.v[i];
         double energy_j = wl_show_epoch_energy(d, v->epoch);

@@ -21,8 +21,8 @@ static bool is_store(const char *path)
     return n == sizeof magic && memcmp(head, magic, sizeof magic) == 0;
 }
 
-static int read_store(const char *given, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,
-                      struct wl_err *e)
+static int read_store(const char *given, const struct wl_strs *map, const char *metric, struct wl_observations *out,
+                      struct wl_arena *a, struct wl_err *e)
 {
     char *path;
     struct wl_store *store;
@@ -30,7 +30,7 @@ static int read_store(const char *given, const struct wl_strs *map, struct wl_ob
     int rc = wl_store_find(given, &path, a, e);
     if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
     if (rc) return rc;
-    rc = wl_store_observations(store, 0, out, a, e);
+    rc = wl_store_observations_of(store, 0, metric, out, a, e);
     wl_store_close(store);
     return rc;
 }
@@ -38,8 +38,14 @@ static int read_store(const char *given, const struct wl_strs *map, struct wl_ob
 int wl_source_read(const char *path, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,
                    struct wl_err *e)
 {
+    return wl_source_read_metric(path, map, NULL, out, a, e);
+}
+
+int wl_source_read_metric(const char *path, const struct wl_strs *map, const char *metric, struct wl_observations *out,
+                          struct wl_arena *a, struct wl_err *e)
+{
     bool store = wl_is_dir(path) || is_store(path);
-    int rc = store ? read_store(path, map, out, a, e) : wl_obs_read_csv(path, map, out, a, e);
+    int rc = store ? read_store(path, map, metric, out, a, e) : wl_obs_read_csv(path, map, out, a, e);
     if (rc) return rc;
     if (!out->n) return wl_fail(e, WL_EINVAL, store ? "%s: no run is done yet" : "%s: a header and no rows", path);
     return 0;

@@ -9,6 +9,10 @@
 int wl_source_read(const char *path, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 
+/* The same with this metric in place of the main one of a store where it was reported; NULL: nowhere. */
+int wl_source_read_metric(const char *path, const struct wl_strs *map, const char *metric, struct wl_observations *out,
+                          struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* Adds the column carbon_g_per_kwh to the observations of a store: the intensity while each run went on. `notes` gets
  * the runs that the file does not cover. WL_EUSAGE where the path is a table, which tells no times of day. */
 int wl_source_add_carbon(const char *path, const struct wl_intensity *grid, struct wl_observations *obs,

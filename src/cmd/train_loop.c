@@ -121,6 +121,43 @@ static int evaluate(struct wl_train *t, struct wl_feed *feed, const char *phase,
     return rc;
 }
 
+/* A label or a unit as a value of a mark, which holds no blanks. */
+static const char *no_blanks(const char *text, struct wl_arena *a)
+{
+    char *s = wl_strdup(a, text);
+    for (char *p = s; *p; p++)
+        if (*p == ' ') *p = '_';
+    return s;
+}
+
+/* What the metrics are that have a value, those of held-out data first. */
+static void define_results(const struct wl_job *j, const struct wl_train_epoch *r)
+{
+    static const struct {
+        enum wl_part part;
+        const char *words;
+    } parts[] = { { WL_PART_VAL, "on held-out data" },
+                  { WL_PART_EVAL_TRAIN, "on the training set" },
+                  { WL_PART_TRAIN, "while training" } };
+    struct wl_arena *once = wl_arena_new(NULL);
+    for (size_t k = 0; k < WL_COUNT(parts); k++) {
+        const char *part = wl_part_names[parts[k].part];
+        for (size_t i = 0; i < j->n_metrics; i++) {
+            const struct wl_metric *m = &j->metrics[i];
+            struct wl_text text = WL_TEXT(once);
+            if (isnan(r->metric[parts[k].part][i])) continue;
+            wl_text_addf(&text, "name=%s_%s better=%s label=%s", part, m->name, m->larger ? "larger" : "smaller",
+                         no_blanks(wl_strf(once, "%s %s", m->label ? m->label : m->name, parts[k].words), once));
+            if (m->unit && !wl_streq(m->unit, "1")) wl_text_addf(&text, " unit=%s", no_blanks(m->unit, once));
+            if (m->baseline_of) wl_text_addf(&text, " baseline_of=%s_%s", part, m->baseline_of);
+            if (m->main && parts[k].part == WL_PART_VAL) wl_text_add(&text, " main=1");
+            wattlaw_mark_define("%s", text.s);
+        }
+    }
+    wattlaw_mark_define("name=lr label=learning_rate");
+    wl_arena_free(once);
+}
+
 static void mark_results(const struct wl_job *j, const struct wl_train_epoch *r)
 {
     for (int part = 0; part < WL_PARTS; part++) {
@@ -173,6 +210,7 @@ static int epoch(struct wl_train *t, bool *stop, struct wl_err *e)
     if (rc) return rc;
     wl_schedule_epoch_end(&t->schedule, r->metric[t->val ? WL_PART_VAL : WL_PART_TRAIN][0]);
     if (t->comm->rank == 0) {
+        if (t->n_epochs == 0) define_results(t->job, r);
         mark_results(t->job, r);
         if (!t->opts->quiet) wl_train_log_epoch(t, r);
     }

@@ -58,13 +58,17 @@ enum {
 
 struct wl_metric {
     const char *name;  /* in marks and JSON behind the pass: train_NAME, val_NAME, eval_train_NAME */
-    const char *unit;  /* "nat", "1", "meV" */
+    const char *unit;  /* "nat", "1", "meV"; NULL: the data do not say */
     bool larger;       /* is better; false: smaller is */
     const char *words; /* for people: "top-1"; NULL: it is not shown to them */
     const char *sign;  /* what stands behind the number there, "%"; NULL: nothing */
     double shown_as;   /* what it is multiplied by there; 0: it is not */
     double (*value)(const struct wl_metric *m, const double *sum); /* over a pass; NAN: there is none */
     int at;                                                        /* for `value`: which sum */
+    /* what the report says, where it is more than the name */
+    const char *label;       /* "top-1 accuracy" */
+    const char *baseline_of; /* the name of the metric that this one is the baseline of */
+    bool main;               /* runs are judged by it, over the validation set */
 };
 
 /* sum[m->at] / sum[WL_SUM_COUNTED] */

@@ -57,9 +57,10 @@ static double perplexity(const struct wl_metric *m, const double *sum) { return 
 
 /* Over the tokens that were to be predicted. */
 static const struct wl_metric metrics[] = {
-    { "loss", "nat", false, "loss", NULL, 0, wl_metric_mean, WL_SUM_LOSS },
-    { "perplexity", "1", false, "perplexity", NULL, 0, perplexity, WL_SUM_LOSS },
-    { "masked_accuracy", "1", true, "masked", "%", 100, wl_metric_mean, WL_SUM_TOP1 },
+    { "loss", "nat", false, "loss", NULL, 0, wl_metric_mean, WL_SUM_LOSS, .label = "loss", .main = true },
+    { "perplexity", "1", false, "perplexity", NULL, 0, perplexity, WL_SUM_LOSS, .label = "perplexity" },
+    { "masked_accuracy", "1", true, "masked", "%", 100, wl_metric_mean, WL_SUM_TOP1,
+      .label = "accuracy at masked tokens" },
 };
 
 /* Before hours of training rather than behind them. */

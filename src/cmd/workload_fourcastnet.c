@@ -82,20 +82,39 @@ static const char *metric_name(const char *kind, const char *channel, struct wl_
 
 static void list_metrics(struct wl_job *j, const struct wl_era5_grid *g)
 {
-    static const char *const kinds[SUMS] = { "rmse", "persistence_rmse", "acc" };
+    static const struct {
+        const char *name, *label;
+    } kinds[SUMS] = { { "rmse", "RMSE" }, { "persistence_rmse", "RMSE of persistence" }, { "acc", "anomaly correlation" } };
     const int channels = (int)g->channels, sums = g->climate ? SUMS : SUM_ACC;
     struct wl_metric *m = wl_new_array(j->arena, struct wl_metric, (size_t)(2 + SUMS * channels));
     j->metrics = m;
-    *m++ = (struct wl_metric) { "loss", "1", false, "loss", NULL, 0, wl_metric_mean, WL_SUM_LOSS };
-    *m++ = (struct wl_metric) { "skill", "1", true, "skill", "%", 100, skill, channels };
+    *m++ = (struct wl_metric) { .name = "loss",
+                                .unit = "1",
+                                .words = "loss",
+                                .value = wl_metric_mean,
+                                .at = WL_SUM_LOSS,
+                                .label = "relative L2 loss" };
+    *m++ = (struct wl_metric) { .name = "skill",
+                                .unit = "1",
+                                .larger = true,
+                                .words = "skill",
+                                .sign = "%",
+                                .shown_as = 100,
+                                .value = skill,
+                                .at = channels,
+                                .label = "skill over persistence",
+                                .main = true };
     for (int k = 0; k < sums; k++)
         for (int c = 0; c < channels; c++)
             *m++ = (struct wl_metric) {
-                .name = metric_name(kinds[k], g->names[c], j->arena),
-                .unit = k == SUM_ACC ? "1" : "unit of the field",
+                .name = metric_name(kinds[k].name, g->names[c], j->arena),
+                .unit = k == SUM_ACC ? "1" : NULL,
                 .larger = k == SUM_ACC,
                 .value = wl_metric_mean,
                 .at = WL_SUM_OWN + k * channels + c,
+                .label = wl_strf(j->arena, "%s of %s", kinds[k].label, g->names[c]),
+                .baseline_of =
+                    k == SUM_PERSISTENCE ? metric_name(kinds[SUM_RMSE].name, g->names[c], j->arena) : NULL,
             };
     j->n_metrics = (size_t)(m - j->metrics);
     j->own_sums = SUMS * channels;

@@ -60,9 +60,9 @@ static const struct options *options_of(const struct wl_job *j) { return (const 
 /* ---- what is reported -------------------------------------------------------------------------------------------- */
 
 static const struct wl_metric metrics[] = {
-    { "loss", "nat", false, "loss", NULL, 0, wl_metric_mean, WL_SUM_LOSS },
-    { "top1", "1", true, "top-1", "%", 100, wl_metric_mean, WL_SUM_TOP1 },
-    { "top5", "1", true, "top-5", "%", 100, wl_metric_mean, WL_SUM_TOP5 },
+    { "loss", "nat", false, "loss", NULL, 0, wl_metric_mean, WL_SUM_LOSS, .label = "loss" },
+    { "top1", "1", true, "top-1", "%", 100, wl_metric_mean, WL_SUM_TOP1, .label = "top-1 accuracy", .main = true },
+    { "top5", "1", true, "top-5", "%", 100, wl_metric_mean, WL_SUM_TOP5, .label = "top-5 accuracy" },
 };
 
 static int begin(struct wl_job *j, struct wl_err *e)

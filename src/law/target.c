@@ -173,6 +173,16 @@ static void reach_group(struct wl_target_group *g, const struct wl_observations 
 
 /* ---- all ---- */
 
+/* What the workload said of the metric: 1 larger is better, 0 smaller is, -1 nothing. */
+static int said_better(const struct wl_observations *obs, const char *metric)
+{
+    struct wl_obs_column better;
+    if (wl_obs_find(obs, "metric_better", &better, NULL) < 0 || !better.text) return -1;
+    for (size_t i = 0; i < obs->n; i++)
+        if (has_metric(obs, i, metric) && better.text[i] && *better.text[i]) return wl_streq(better.text[i], "larger");
+    return -1;
+}
+
 /* Does the metric rise from the first epoch of a run to the last, over all runs? */
 static bool rises(const struct wl_observations *obs, const char *metric, struct wl_arena *a)
 {
@@ -210,7 +220,8 @@ int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by,
     int rc = find_metric(obs, metric, a, e);
     if (rc == 0) rc = wl_law_partition(obs, by, NULL, &parts, a, e);
     if (rc) return rc;
-    out->rising = rises(obs, metric, a);
+    const int better = said_better(obs, metric);
+    out->rising = better < 0 ? rises(obs, metric, a) : better == 1;
     out->groups = wl_new_array(a, struct wl_target_group, parts.n);
     out->n = parts.n;
     for (size_t i = 0; i < parts.n; i++) {

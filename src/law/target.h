@@ -26,7 +26,7 @@ struct wl_target_group {
 struct wl_target_result {
     const char *metric;
     double value;
-    bool rising; /* reached at >= value, as the metric rises over runs; else at <= value */
+    bool rising; /* reached at >= value: larger is better (metric_better), else the metric rises over runs; or at <= value */
     struct wl_target_group *groups;
     size_t n;
 };

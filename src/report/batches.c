@@ -5,63 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- metrics: what a name says --------------------------------------------------------------------------------- */
-
-/* In the order of the report. */
-static const struct known {
-    const char *name, *words;
-    enum wl_better better;
-} known[] = {
-    { "val_top1", "accuracy on held-out data", WL_BETTER_LARGER },
-    { "val_accuracy", "accuracy on held-out data", WL_BETTER_LARGER },
-    { "val_top5", "top-5 accuracy on held-out data", WL_BETTER_LARGER },
-    { "val_masked_accuracy", "accuracy at masked tokens of held-out text", WL_BETTER_LARGER },
-    { "val_perplexity", "perplexity of held-out text", WL_BETTER_SMALLER },
-    { "val_loss", "loss on held-out data", WL_BETTER_SMALLER },
-    { "eval_train_top1", "accuracy on the training set, evaluated", WL_BETTER_LARGER },
-    { "eval_train_top5", "top-5 accuracy on the training set, evaluated", WL_BETTER_LARGER },
-    { "eval_train_loss", "loss on the training set, evaluated", WL_BETTER_SMALLER },
-    { "train_top1", "accuracy while training", WL_BETTER_LARGER },
-    { "train_accuracy", "accuracy while training", WL_BETTER_LARGER },
-    { "train_top5", "top-5 accuracy while training", WL_BETTER_LARGER },
-    { "train_masked_accuracy", "accuracy at masked tokens while training", WL_BETTER_LARGER },
-    { "train_perplexity", "perplexity while training", WL_BETTER_SMALLER },
-    { "train_loss", "loss while training", WL_BETTER_SMALLER },
-    { "loss", "loss", WL_BETTER_SMALLER },
-};
-
-/* Metrics that say nothing on what was learned: the learning rate, and seconds of phases (docs/formats.md). */
-static bool is_learning(const char *name)
+static int by_meaning(const void *a, const void *b)
 {
-    size_t n = strlen(name);
-    return !wl_streq(name, "lr") && !(n > 2 && wl_streq(name + n - 2, "_s"));
-}
-
-/* Of other names: losses and errors are better small, accuracies large. */
-static enum wl_better guess(const char *name)
-{
-    static const char *const small[] = { "loss", "err", "rmse", "mae", "mse", "perplexity" }, *const large[] = {
-        "acc", "top"
-    };
-    for (size_t i = 0; i < WL_COUNT(small); i++)
-        if (strstr(name, small[i])) return WL_BETTER_SMALLER;
-    for (size_t i = 0; i < WL_COUNT(large); i++)
-        if (strstr(name, large[i])) return WL_BETTER_LARGER;
-    return WL_BETTER_UNKNOWN;
-}
-
-static size_t rank_of(const char *name)
-{
-    size_t i = 0;
-    while (i < WL_COUNT(known) && !wl_streq(known[i].name, name)) i++;
-    return i;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-    const char *x = ((const struct wl_batch_metric *)a)->name, *y = ((const struct wl_batch_metric *)b)->name;
-    size_t i = rank_of(x), k = rank_of(y);
-    return i != k ? (i > k) - (i < k) : strcmp(x, y);
+    return wl_meaning_order(&((const struct wl_batch_metric *)a)->is, &((const struct wl_batch_metric *)b)->is);
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
@@ -203,7 +149,7 @@ static struct wl_batch_line make_line(const struct learners *of, size_t first, s
         size_t n = line.n_runs;
         if (!same_line(run, l->run)) continue;
         char *name = wl_strf(a, "run %lld", (long long)l->run->id);
-        final_and_best(l, m->name, m->better, &line.final[n], &line.best[n]);
+        final_and_best(l, m->is.name, m->is.better, &line.final[n], &line.best[n]);
         if (!isfinite(line.final[n])) {
             wl_strs_add(a, &m->missing, name);
             continue;
@@ -238,31 +184,33 @@ static void add_lines(const struct learners *of, struct wl_batch_metric *m, stru
 static bool has(const struct wl_batch_set *s, const char *name)
 {
     for (size_t i = 0; i < s->n_metrics; i++)
-        if (wl_streq(s->metrics[i].name, name)) return true;
+        if (wl_streq(s->metrics[i].is.name, name)) return true;
     return false;
 }
 
-static void add_metrics(struct wl_batch_set *s, const struct learners *of, struct wl_arena *a)
+static void add_metrics(struct wl_batch_set *s, const struct learners *of, const struct wl_metric_def_rows *defs,
+                        struct wl_arena *a)
 {
+    enum { MOST = 8 }; /* a workload that defines more of them names the important ones first */
     size_t cap = 0;
     for (size_t i = 0; i < of->n; i++)
         for (size_t k = 0; k < of->v[i].told.n; k++) {
             const char *name = of->v[i].told.v[k].name;
-            if (!is_learning(name) || has(s, name)) continue;
-            size_t rank = rank_of(name);
-            bool is_known = rank < WL_COUNT(known);
+            if (!wl_is_learning(name) || has(s, name)) continue;
+            const struct wl_meaning is = wl_meaning_of(defs, s->workload, name);
+            if (is.baseline_of) continue; /* it does not learn */
             WL_GROW(a, s->metrics, s->n_metrics, cap);
-            s->metrics[s->n_metrics++] =
-                (struct wl_batch_metric) { .name = name,
-                                           .words = is_known ? known[rank].words : name,
-                                           .better = is_known ? known[rank].better : guess(name) };
+            s->metrics[s->n_metrics++] = (struct wl_batch_metric) { .is = is };
         }
-    if (s->n_metrics) qsort(s->metrics, s->n_metrics, sizeof *s->metrics, by_rank);
+    if (s->n_metrics) qsort(s->metrics, s->n_metrics, sizeof *s->metrics, by_meaning);
+    s->left_out = s->n_metrics > MOST ? s->n_metrics - MOST : 0;
+    s->n_metrics -= s->left_out;
     for (size_t i = 0; i < s->n_metrics; i++) add_lines(of, &s->metrics[i], a);
 }
 
 /* The runs of one workload; an empty set where they have one batch. */
-static struct wl_batch_set make_set(const struct learners *all, const char *workload, struct wl_arena *a)
+static struct wl_batch_set make_set(const struct learners *all, const char *workload,
+                                    const struct wl_metric_def_rows *defs, struct wl_arena *a)
 {
     struct wl_batch_set s = { .workload = workload };
     struct learners of = { .v = wl_new_array(a, struct learner, all->n) };
@@ -275,7 +223,7 @@ static struct wl_batch_set make_set(const struct learners *all, const char *work
     }
     s.n_runs = of.n;
     s.n_batches = distinct(batches, of.n);
-    if (s.n_batches > 1) add_metrics(&s, &of, a);
+    if (s.n_batches > 1) add_metrics(&s, &of, defs, a);
     return s;
 }
 
@@ -289,7 +237,7 @@ int wl_batch_sets(const struct wl_gathered *g, struct wl_batch_sets *out, struct
         bool seen = false;
         for (size_t k = 0; k < i; k++) seen = seen || wl_streq(workload_of(all.v[k].run), workload_of(all.v[i].run));
         if (seen) continue;
-        struct wl_batch_set s = make_set(&all, workload_of(all.v[i].run), g->arena);
+        struct wl_batch_set s = make_set(&all, workload_of(all.v[i].run), &g->metric_defs, g->arena);
         if (s.n_batches < 2) continue;
         WL_GROW(g->arena, out->v, out->n, out->cap);
         out->v[out->n++] = s;

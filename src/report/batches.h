@@ -3,8 +3,7 @@
 #define WL_REPORT_BATCHES_H
 
 #include "report/gather.h"
-
-enum wl_better { WL_BETTER_UNKNOWN, WL_BETTER_LARGER, WL_BETTER_SMALLER };
+#include "report/meaning.h"
 
 /* The runs of one line with one global batch. */
 struct wl_batch_point {
@@ -28,8 +27,7 @@ struct wl_batch_line {
 
 /* One metric of one workload. */
 struct wl_batch_metric {
-    const char *name, *words; /* "val_top1", "accuracy (top-1) on held-out data" */
-    enum wl_better better;
+    struct wl_meaning is;
     struct wl_batch_line *lines; /* without those that lack it */
     size_t n_lines;
     struct wl_strs missing; /* "run 7": finished without a finite value of it */
@@ -39,8 +37,8 @@ struct wl_batch_metric {
 struct wl_batch_set {
     const char *workload;
     size_t n_runs, n_batches;
-    struct wl_batch_metric *metrics; /* held-out data first; empty: no run told of learning */
-    size_t n_metrics;
+    struct wl_batch_metric *metrics; /* the main one first; empty: no run told of learning */
+    size_t n_metrics, left_out;      /* left_out: metrics beyond those */
     bool simulated;
 };
 

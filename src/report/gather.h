@@ -32,6 +32,7 @@ struct wl_gathered {
     const struct wl_run_row **runs_by_id; /* [runs.n] */
     struct wl_observations observations;
     struct wl_variation_rows variations; /* of utilisation, by run */
+    struct wl_metric_def_rows metric_defs;
     struct wl_law_result law;
     struct wl_report_group *groups; /* in the order of workloads and settings */
     size_t n_groups;                /* what tables hold */

@@ -116,16 +116,15 @@ const struct wl_metric wl_metrics[] = {
       "run",
       "metric marks" },
     { "quality-end", "main metric at the end", "",
-      "the last value of a run's main metric (accuracy before loss, held-out before training data); mean over runs "
+      "the last value of a run's main metric (the one that the workload defined as such, else accuracy before loss, held-out before training data); mean over runs "
       "with "
       "the interval of t(n - 1)",
       "metric marks" },
     { "batch-final", "metric at the end", "",
       "the workload's value for the last epoch; mean over the runs with one global batch", "metric marks" },
     { "batch-best", "metric of the best epoch", "",
-      "the largest value over the epochs of a run, of losses and errors the smallest; mean over the runs with one "
-      "global "
-      "batch: a maximum over noisy epochs is above what a new set of data would show",
+      "the largest value over the epochs of a run where larger is better, else the smallest; mean over the runs with "
+      "one global batch: a maximum over noisy epochs is above what a new set of data would show",
       "metric marks" },
     { "batch-ci95", "95 % interval over runs", "",
       "mean -+ t(0.975, n - 1) s / sqrt(n), s the standard deviation over the n runs with one global batch; needs two "

@@ -8,6 +8,7 @@ static const struct wl_column columns[] = {
     { .id = "line", .label = "runs of", .text = true },
     { .id = "workers", .label = "workers" },
     { .id = "metric", .label = "metric", .text = true },
+    { .id = "unit", .label = "unit", .text = true },
     { .id = "global_batch", .label = "global batch" },
     { .id = "runs", .label = "runs" },
     { .id = "final", .label = "at the end", .metric = "batch-final", .digits = 4 },
@@ -95,32 +96,24 @@ static char *missing_text(const struct wl_strs *missing, struct wl_arena *a)
     return t.s;
 }
 
-static char *capital(const char *words, struct wl_arena *a)
-{
-    char *s = wl_strdup(a, words);
-    if (s[0] >= 'a' && s[0] <= 'z') s[0] = (char)(s[0] - 'a' + 'A');
-    return s;
-}
-
 static struct wl_figure *metric_figure(const struct wl_gathered *g, const struct wl_batch_set *set, bool many,
                                        const struct wl_batch_metric *m)
 {
     struct wl_arena *a = g->arena;
+    const bool directed = m->is.better != WL_BETTER_UNKNOWN;
     const char *suffix = many ? wl_strf(a, "-%s", wl_slug(set->workload, a)) : "";
-    struct wl_figure *f = wl_figure_new(a, wl_strf(a, "batch-%s%s", wl_slug(m->name, a), suffix),
-                                        wl_strf(a, "%s against global batch%s%s", capital(m->words, a),
+    struct wl_figure *f = wl_figure_new(a, wl_strf(a, "batch-%s%s", wl_slug(m->is.name, a), suffix),
+                                        wl_strf(a, "%s against global batch%s%s", wl_meaning_title(&m->is, a),
                                                 many ? ", " : "", many ? set->workload : ""));
     f->x = (struct wl_axis) { .label = "global batch", .unit = "samples", .log = true, .min = NAN, .max = NAN };
     f->x.ticks = batch_ticks(m, a);
-    f->y = (struct wl_axis) { .label = m->words, .log = needs_log(m), .min = NAN, .max = NAN };
-    f->metrics = m->better == WL_BETTER_UNKNOWN ? "batch-final batch-ci95" : "batch-final batch-best batch-ci95";
-    f->caption = m->better == WL_BETTER_UNKNOWN
-                     ? "Points: runs at their end. Line: their means, with 95 % intervals where there are repeats."
-                     : "Points: runs at their end. Line: their means, with 95 % intervals where there are repeats. "
-                       "Dashed: means of the best epochs.";
+    f->y = (struct wl_axis) { .label = m->is.words, .unit = m->is.unit, .log = needs_log(m), .min = NAN, .max = NAN };
+    f->metrics = directed ? "batch-final batch-best batch-ci95" : "batch-final batch-ci95";
+    f->caption = wl_strf(a, "Points: runs at their end. Line: their means, with 95 %% intervals where there are repeats.%s%s",
+                         directed ? " Dashed: means of the best epochs." : "", wl_meaning_guess(&m->is));
     f->source = missing_text(&m->missing, a);
     f->simulated = set->simulated;
-    for (size_t i = 0; i < m->n_lines; i++) add_line(f, &m->lines[i], m->better != WL_BETTER_UNKNOWN, (int)i);
+    for (size_t i = 0; i < m->n_lines; i++) add_line(f, &m->lines[i], directed, (int)i);
     wl_figure_finish(f);
     return f;
 }
@@ -143,7 +136,8 @@ static void add_rows(struct wl_table_data *t, const struct wl_batch_metric *m)
             wl_table_data_text(t, line->workload);
             wl_table_data_text(t, line->label);
             wl_table_data_real(t, line->workers);
-            wl_table_data_text(t, m->name);
+            wl_table_data_text(t, m->is.name);
+            wl_table_data_text(t, m->is.unit);
             wl_table_data_real(t, p->batch);
             wl_table_data_real(t, (double)p->runs);
             add_mean(t, &p->final);
@@ -153,9 +147,9 @@ static void add_rows(struct wl_table_data *t, const struct wl_batch_metric *m)
 
 /* ---- findings ---------------------------------------------------------------------------------------------------- */
 
-static void put_mean(struct wl_text *to, const struct wl_batch_point *p, struct wl_arena *a)
+static void put_mean(struct wl_text *to, const struct wl_batch_point *p, const char *unit, struct wl_arena *a)
 {
-    wl_text_addf(to, "%s", wl_digits(a, p->final.value, 3));
+    wl_text_addf(to, "%s%s%s", wl_digits(a, p->final.value, 3), unit ? " " : "", unit ? unit : "");
     if (isfinite(p->final.lo))
         wl_text_addf(to, " (95 %% interval %s to %s)", wl_digits(a, p->final.lo, 3), wl_digits(a, p->final.hi, 3));
 }
@@ -165,17 +159,17 @@ static void add_finding(const struct wl_batch_set *set, const struct wl_batch_me
 {
     const struct wl_batch_line *line = &m->lines[0];
     const struct wl_batch_point *best = &line->points[0], *last = &line->points[line->n_points - 1];
-    double sign = m->better == WL_BETTER_SMALLER ? -1 : 1;
-    if (line->n_points < 2 || m->better == WL_BETTER_UNKNOWN) return;
+    double sign = m->is.better == WL_BETTER_SMALLER ? -1 : 1;
+    if (line->n_points < 2 || m->is.better == WL_BETTER_UNKNOWN) return;
     for (size_t i = 1; i < line->n_points; i++)
         if (sign * line->points[i].final.value > sign * best->final.value) best = &line->points[i];
     struct wl_text t = WL_TEXT(d->arena);
     wl_text_addf(&t, "%s%s%s: %s at the end is best at a global batch of %.15g, ", set->workload,
-                 *set->workload ? ", " : "", line->label, m->words, best->batch);
-    put_mean(&t, best, d->arena);
+                 *set->workload ? ", " : "", line->label, m->is.words, best->batch);
+    put_mean(&t, best, m->is.unit, d->arena);
     if (best != last) {
         wl_text_addf(&t, "; at %.15g, the largest, it is ", last->batch);
-        put_mean(&t, last, d->arena);
+        put_mean(&t, last, m->is.unit, d->arena);
     } else {
         wl_text_add(&t, ", the largest");
     }
@@ -200,6 +194,7 @@ int wl_add_batches(const struct wl_gathered *g, struct wl_document *d, struct wl
     struct wl_section *s = NULL;
     struct wl_table_data *t =
         wl_table_data_new(g->arena, "batches", "Learning by global batch", columns, WL_COUNT(columns));
+    size_t left_out = 0;
     int rc = wl_batch_sets(g, &sets, e);
     if (rc) return rc;
     for (size_t i = 0; i < sets.n; i++) {
@@ -214,9 +209,12 @@ int wl_add_batches(const struct wl_gathered *g, struct wl_document *d, struct wl
             if (k == 0) add_finding(set, m, d);
         }
         t->simulated = t->simulated || set->simulated;
+        left_out += set->left_out;
     }
     if (!s) return 0;
     t->caption = "Means over runs. All local batches, power caps and clocks together.";
+    if (left_out)
+        t->caption = wl_strf(g->arena, "%s %zu further metrics are in the store (wattlaw show --run ID).", t->caption, left_out);
     wl_section_table(d, s, t);
     return 0;
 }

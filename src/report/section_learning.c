@@ -1,7 +1,9 @@
 /* What the workload learned: losses and accuracies against epochs. */
 #include "report/gather.h"
+#include "report/meaning.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* One curve: a metric of the runs of one configuration, by epoch. */
@@ -13,7 +15,7 @@ struct curve {
 
 /* Runs of one configuration of one group, with a legend entry. */
 struct learner {
-    const char *label;
+    const char *label, *workload;
     int colour, marker;
     int64_t *runs;
     size_t n_runs;
@@ -42,7 +44,7 @@ static const struct learning_figure learning_figures[] = {
 };
 
 /* Not drawn: what the others say already. */
-static const char *const left_out[] = { "val_top5" };
+static const char *const left_out[] = { "val_top5" }, *const left_out_of[] = { "train_", "eval_train_" };
 
 static void extend(struct curve *c, size_t n, struct wl_arena *a)
 {
@@ -86,16 +88,18 @@ static bool has_metric(const struct wl_metric_rows *rows, const char *name)
     return false;
 }
 
-static void add_run(struct curve *c, const struct wl_metric_rows *rows, const char *const names[NAMES],
-                    struct wl_arena *a)
+/* The first of the names that the run told of; NULL: none. */
+static const char *add_run(struct curve *c, const struct wl_metric_rows *rows, const char *const names[NAMES],
+                           struct wl_arena *a)
 {
     for (size_t k = 0; k < NAMES && names[k]; k++) {
         if (!has_metric(rows, names[k])) continue;
         for (size_t i = 0; i < rows->n; i++) {
             if (wl_streq(rows->v[i].name, names[k])) add_value(c, rows->v[i].epoch, rows->v[i].value, a);
         }
-        return;
+        return names[k];
     }
+    return NULL;
 }
 
 /* The means over runs as points on a line, and a band where runs differ. */
@@ -142,7 +146,9 @@ static void add_learner(const struct wl_gathered *g, const struct wl_report_grou
 {
     const struct wl_law_group *law = group->law;
     double workers = law->configs[config].workers;
-    struct learner l = { .simulated = law->simulated, .runs = wl_new_array(g->arena, int64_t, law->n_runs) };
+    struct learner l = { .simulated = law->simulated,
+                         .workload = group->workload,
+                         .runs = wl_new_array(g->arena, int64_t, law->n_runs) };
     l.label = wl_strf(g->arena, "%s%s%.15g worker%s", g->n_groups > 1 ? group->label : "", g->n_groups > 1 ? ", " : "",
                       workers, workers == 1 ? "" : "s");
     l.colour = group->colour;
@@ -172,17 +178,74 @@ static struct learners choose(const struct wl_gathered *g, size_t facet, bool *a
     return list;
 }
 
-static int add_learner_curve(const struct wl_gathered *g, const struct learner *l, const struct learning_figure *what,
-                             struct wl_figure *f, struct wl_err *e)
+/* The unit of an axis: that of all its curves, or none. */
+struct unit {
+    const char *name;
+    bool set;
+};
+
+static void agree(struct unit *u, const char *name)
+{
+    u->name = !u->set || wl_streq(u->name, name) ? name : NULL;
+    u->set = true;
+}
+
+static int add_learner_curve(const struct wl_gathered *g, const struct learner *l, const char *const names[NAMES],
+                             struct wl_figure *f, struct unit *unit, struct wl_err *e)
 {
     struct curve curve = { 0 };
     for (size_t i = 0; i < l->n_runs; i++) {
         struct wl_metric_rows rows;
         int rc = wl_store_metrics(g->store, l->runs[i], &rows, g->arena, e);
         if (rc) return rc;
-        add_run(&curve, &rows, what->names, g->arena);
+        const char *name = add_run(&curve, &rows, names, g->arena);
+        if (name) agree(unit, wl_meaning_of(&g->metric_defs, l->workload, name).unit);
     }
     add_curve(f, &curve, l);
+    return 0;
+}
+
+/* What stands beside a metric for comparison. It needs no training, so it is one line over all runs. */
+static const struct wl_metric_def_row *baseline_of(const struct wl_gathered *g, const struct learners *of,
+                                                   const char *name)
+{
+    for (size_t i = 1; i < of->n; i++)
+        if (!wl_streq(of->v[i].workload, of->v[0].workload)) return NULL;
+    for (size_t i = 0; i < g->metric_defs.n && of->n; i++) {
+        const struct wl_metric_def_row *def = &g->metric_defs.v[i];
+        if (wl_streq(def->baseline_of, name) && wl_streq(def->workload ? def->workload : "", of->v[0].workload))
+            return def;
+    }
+    return NULL;
+}
+
+static int add_baseline(const struct wl_gathered *g, const struct learners *of, const char *name, struct wl_figure *f,
+                        struct wl_err *e)
+{
+    const struct wl_metric_def_row *def = baseline_of(g, of, name);
+    struct curve curve = { 0 };
+    for (size_t i = 0; def && i < of->n; i++) {
+        for (size_t k = 0; k < of->v[i].n_runs; k++) {
+            struct wl_metric_rows rows;
+            int rc = wl_store_metrics(g->store, of->v[i].runs[k], &rows, g->arena, e);
+            if (rc) return rc;
+            add_run(&curve, &rows, (const char *[NAMES]) { def->name }, g->arena);
+        }
+    }
+    if (curve.n == 0) return 0;
+    double *x = wl_new_array(g->arena, double, curve.n), *y = wl_new_array(g->arena, double, curve.n);
+    for (size_t i = 0; i < curve.n; i++) {
+        x[i] = (double)i + 1;
+        y[i] = curve.count[i] ? curve.sum[i] / (double)curve.count[i] : NAN;
+    }
+    wl_figure_add(f, &(struct wl_series) { .label = "baseline",
+                                           .style = WL_STYLE_LINE,
+                                           .n = curve.n,
+                                           .x = x,
+                                           .y = y,
+                                           .colour = WL_COLOUR_NEUTRAL,
+                                           .dashed = true });
+    f->caption = wl_strf(g->arena, "%s Dashed: %s.", f->caption, def->label ? def->label : def->name);
     return 0;
 }
 
@@ -209,71 +272,90 @@ static int learning_figure(const struct wl_gathered *g, size_t facet, const stru
     f->metrics = "quality";
     f->caption = "Means over runs; shaded: from the smallest to the largest run.";
     if (!all) f->source = "Of each group the configuration with the most workers.";
+    struct unit unit = { 0 };
     for (size_t i = 0; i < learners.n; i++) {
-        int rc = add_learner_curve(g, &learners.v[i], what, f, e);
+        int rc = add_learner_curve(g, &learners.v[i], what->names, f, &unit, e);
         if (rc) return rc;
     }
+    f->y.unit = unit.name;
     *out = wl_figure_empty(f) ? NULL : f;
     if (!*out) return 0;
+    int rc = add_baseline(g, &learners, what->names[0], f, e);
+    if (rc) return rc;
     f->x.ticks = epoch_ticks(f);
     wl_figure_finish(f);
     return 0;
 }
 
-/* ---- what else a workload reports of held-out data ---- */
+/* ---- what else a workload reports ---- */
 
-static bool is_drawn(const char *name)
+static bool is_said(const char *name)
 {
     for (size_t i = 0; i < WL_COUNT(learning_figures); i++)
         for (size_t k = 0; k < WL_COUNT(learning_figures[i].names); k++)
             if (wl_streq(learning_figures[i].names[k], name)) return true;
     for (size_t i = 0; i < WL_COUNT(left_out); i++)
         if (wl_streq(left_out[i], name)) return true;
+    for (size_t i = 0; i < WL_COUNT(left_out_of); i++)
+        if (wl_starts(name, left_out_of[i])) return true;
     return false;
 }
 
-static bool among(const struct wl_strs *list, const char *name)
+struct meanings {
+    struct wl_meaning *v;
+    size_t n, cap;
+};
+
+static bool among(const struct meanings *list, const char *name)
 {
     for (size_t i = 0; i < list->n; i++)
-        if (wl_streq(list->v[i], name)) return true;
+        if (wl_streq(list->v[i].name, name)) return true;
     return false;
 }
 
-static int add_names(const struct wl_gathered *g, int64_t run, struct wl_strs *names, struct wl_err *e)
+static int add_others(const struct wl_gathered *g, int64_t run, struct meanings *list, struct wl_err *e)
 {
     struct wl_metric_rows rows;
     int rc = wl_store_metrics(g->store, run, &rows, g->arena, e);
     for (size_t i = 0; !rc && i < rows.n; i++) {
         const char *name = rows.v[i].name;
-        const bool other = wl_starts(name, "val_") && !isnan(rows.v[i].epoch) && !is_drawn(name);
-        if (other && !among(names, name)) wl_strs_add(g->arena, names, name);
+        if (isnan(rows.v[i].epoch) || !wl_is_learning(name) || is_said(name) || among(list, name)) continue;
+        const struct wl_meaning is = wl_meaning_of(&g->metric_defs, NULL, name);
+        if (is.baseline_of) continue; /* drawn beside what it is the baseline of */
+        WL_GROW(g->arena, list->v, list->n, list->cap);
+        list->v[list->n++] = is;
     }
     return rc;
 }
 
-/* Names of such metrics of the runs that are drawn. */
-static int other_names(const struct wl_gathered *g, struct wl_strs *names, struct wl_err *e)
+static int by_order(const void *a, const void *b) { return wl_meaning_order(a, b); }
+
+/* Such metrics of the runs that are drawn, in order. */
+static int other_metrics(const struct wl_gathered *g, struct meanings *list, struct wl_err *e)
 {
     for (size_t facet = 0; facet < g->n_facets; facet++) {
         bool all;
         struct learners learners = choose(g, facet, &all);
         for (size_t i = 0; i < learners.n; i++) {
             for (size_t k = 0; k < learners.v[i].n_runs; k++) {
-                int rc = add_names(g, learners.v[i].runs[k], names, e);
+                int rc = add_others(g, learners.v[i].runs[k], list, e);
                 if (rc) return rc;
             }
         }
     }
+    if (list->n) qsort(list->v, list->n, sizeof *list->v, by_order);
     return 0;
 }
 
-static struct learning_figure figure_of(const char *name, struct wl_arena *a)
+/* "val_mae" is the figure validation-mae. */
+static struct learning_figure figure_of(const struct wl_meaning *m, struct wl_arena *a)
 {
-    const char *word = name + strlen("val_");
-    return (struct learning_figure) { .id = wl_strf(a, "validation-%s", word),
-                                      .title = wl_strf(a, "%s on held-out data", word),
-                                      .label = name,
-                                      .names = { name } };
+    const bool held_out = wl_starts(m->name, "val_");
+    const char *word = wl_slug(held_out ? m->name + strlen("val_") : m->name, a);
+    return (struct learning_figure) { .id = wl_strf(a, "%s-%s", held_out ? "validation" : "metric", word),
+                                      .title = wl_meaning_title(m, a),
+                                      .label = m->words,
+                                      .names = { m->name } };
 }
 
 /* ---- the section ---- */
@@ -294,13 +376,13 @@ static int add_figures(const struct wl_gathered *g, const struct learning_figure
 
 int wl_add_learning(const struct wl_gathered *g, struct wl_document *d, struct wl_err *e)
 {
-    enum { MOST_OTHERS = 6 }; /* a workload with more of them names the important ones first */
+    enum { MOST_OTHERS = 6 }; /* a workload that defines more of them names the important ones first */
     struct learning_figure others[MOST_OTHERS];
     struct wl_section *s = NULL;
-    struct wl_strs names = { 0 };
-    int rc = other_names(g, &names, e);
-    const size_t n = names.n < MOST_OTHERS ? names.n : MOST_OTHERS;
-    for (size_t i = 0; i < n; i++) others[i] = figure_of(names.v[i], g->arena);
+    struct meanings list = { 0 };
+    int rc = other_metrics(g, &list, e);
+    const size_t n = list.n < MOST_OTHERS ? list.n : MOST_OTHERS;
+    for (size_t i = 0; i < n; i++) others[i] = figure_of(&list.v[i], g->arena);
     if (!rc) rc = add_figures(g, learning_figures, WL_COUNT(learning_figures), d, &s, e);
     if (!rc) rc = add_figures(g, others, n, d, &s, e);
     if (rc) return rc;

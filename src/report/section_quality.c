@@ -1,5 +1,6 @@
 /* What runs had learned at their end, against workers: the price of going faster (Huber et al. 2025). */
 #include "report/gather.h"
+#include "report/meaning.h"
 
 #include <math.h>
 
@@ -44,9 +45,11 @@ static void add_group(const struct wl_gathered *g, const struct wl_report_group 
 
 static struct wl_figure *quality_figure(const struct wl_gathered *g, size_t facet, const char *metric)
 {
-    struct wl_figure *f = wl_group_figure(g, facet, wl_strf(g->arena, "quality-%s", wl_slug(metric, g->arena)),
-                                          wl_strf(g->arena, "%s at the end of a run", metric));
-    f->y = (struct wl_axis) { .label = metric, .min = NAN, .max = NAN };
+    const struct wl_meaning is = wl_meaning_of(&g->metric_defs, g->facets[facet].workload, metric);
+    struct wl_figure *f =
+        wl_group_figure(g, facet, wl_strf(g->arena, "quality-%s", wl_slug(metric, g->arena)),
+                        wl_strf(g->arena, "%s at the end of a run", wl_meaning_title(&is, g->arena)));
+    f->y = (struct wl_axis) { .label = is.words, .unit = is.unit, .min = NAN, .max = NAN };
     f->metrics = "quality-end";
     f->caption = "Points: means over the runs of a configuration, with 95 % intervals where there are repeats.";
     for (size_t i = 0; i < g->n_drawn; i++) {

@@ -32,6 +32,7 @@ static const struct wl_column run_columns[] = {
     { .id = "mem_clock_acted_pct", .label = "memory clock acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
     { .id = "metric", .label = "last metric", .text = true },
     { .id = "metric_value", .label = "its value", .metric = "quality", .digits = 3 },
+    { .id = "metric_unit", .label = "its unit", .text = true },
     { .id = "reason", .label = "why not used", .text = true },
 };
 
@@ -74,6 +75,7 @@ static void add_row(struct wl_table_data *t, const struct wl_run_row *run)
     wl_table_data_real(t, run->mem_clock_acted_pct);
     wl_table_data_text(t, run->metric);
     wl_table_data_real(t, run->metric_value);
+    wl_table_data_text(t, run->metric_unit);
     wl_table_data_text(t, wl_run_reason(run, t->arena));
     t->estimated = t->estimated || run->estimated;
     t->simulated = t->simulated || run->simulated;

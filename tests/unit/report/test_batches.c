@@ -17,6 +17,8 @@ struct told {
         const char *name;
         double value[EPOCHS];
     } metrics[METRICS];
+    const struct wl_metric_def_row *defs;
+    size_t n_defs;
 };
 
 static void add_run(struct wl_store *store, int64_t campaign, const struct told *t, int64_t repeat)
@@ -24,6 +26,8 @@ static void add_run(struct wl_store *store, int64_t campaign, const struct told 
     struct wl_settings set = wl_settings_none;
     struct wl_metric_row rows[EPOCHS * METRICS];
     struct wl_derived derived = { .actual = wl_settings_none, .metrics = rows };
+    derived.metric_defs = t->defs;
+    derived.n_metric_defs = t->n_defs;
     struct wl_run_end end = wl_run_end_none;
     int64_t trial, run, at = 1000000000LL * (1 + 10 * repeat);
     set.workload = t->workload;
@@ -176,6 +180,57 @@ static void workloads(void **state)
     assert_holds(figure(d, "batch-val-top1-other-net")->title, "Other net");
 }
 
+static const struct wl_figure *learning(const struct wl_document *d, const char *id)
+{
+    const struct wl_section *s = section(d, "learning");
+    for (size_t i = 0; s && i < s->n_figures; i++)
+        if (wl_streq(s->figures[i]->id, id)) return s->figures[i];
+    return NULL;
+}
+
+/* What the workload says goes before what names suggest; a baseline is drawn beside what it is the baseline of. */
+static void as_the_workload_said(void **state)
+{
+    struct wl_arena *a = *state;
+    static const struct wl_metric_def_row defs[] = {
+        { .name = "score", .label = "error", .unit = "m", .larger = 0, .main = true, .place = 1 },
+        { .name = "val_top1", .larger = 0, .place = 2 },
+        { .name = "still", .label = "error of no change", .unit = "m", .larger = 0, .baseline_of = "score", .place = 3 },
+    };
+    struct told v[2] = { runs[2], runs[3] };
+    for (size_t i = 0; i < 2; i++) {
+        v[i].metrics[3].name = "still";
+        for (int k = 0; k < EPOCHS; k++) v[i].metrics[3].value[k] = 5;
+        v[i].metrics[4].name = "my_acc";
+        v[i].defs = defs;
+        v[i].n_defs = WL_COUNT(defs);
+    }
+    struct wl_document *d = report_of(v, 2, a);
+    const struct wl_section *s = section(d, "batches");
+    const struct wl_table_data *t = s->tables[0];
+    assert_int_equal(s->n_figures, 4); /* score, val_top1, val_loss, my_acc */
+    assert_string_equal(s->figures[0]->id, "batch-score");
+    assert_string_equal(s->figures[0]->title, "Error against global batch");
+    assert_string_equal(s->figures[0]->y.unit, "m");
+    near(cell(t, 0, "best"), 1);
+    assert_string_equal(s->figures[1]->id, "batch-val-top1");
+    near(cell(t, 2, "best"), .1); /* smaller is better: it said so */
+    assert_null(strstr(s->figures[1]->caption, "guessed"));
+    assert_null(strstr(s->figures[2]->caption, "guessed")); /* a name in use */
+    assert_holds(s->figures[3]->caption, "guessed from the name");
+    assert_holds(joined(&d->findings, a), "error at the end is best at a global batch of 32, 3.00 m; at 64");
+
+    const struct wl_figure *f = learning(d, "metric-score");
+    const struct wl_series *last = &f->series[f->n_series - 1];
+    assert_string_equal(f->y.unit, "m");
+    assert_string_equal(last->label, "baseline");
+    assert_true(last->dashed && last->n == EPOCHS && last->y[0] == 5);
+    assert_holds(f->caption, "Dashed: error of no change.");
+    assert_null(learning(d, "metric-still"));
+    assert_non_null(learning(d, "quality-score"));
+    assert_string_equal(learning(d, "quality-score")->title, "Error at the end of a run");
+}
+
 static void nothing_to_show(void **state)
 {
     struct wl_arena *a = *state;
@@ -192,6 +247,7 @@ static void nothing_to_show(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { WITH_ARENA(numbers), WITH_ARENA(table_and_finding), WITH_ARENA(workloads),
+                                        WITH_ARENA(as_the_workload_said),
                                         WITH_ARENA(nothing_to_show) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
