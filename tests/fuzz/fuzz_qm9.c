@@ -8,10 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int check_molecule(void *own, const char *name, const char *text, size_t n, struct wl_err *e)
+static int check_molecule(void *own, double done, const char *name, const char *text, size_t n, struct wl_err *e)
 {
     struct wl_qm9_record r = { 0 };
     (void)own;
+    (void)done;
     int rc = wl_qm9_parse(text, n, name, &r, e);
     WL_CHECK(rc == 0 || (rc == WL_EINVAL && e->msg[0]));
     if (rc) return rc;
@@ -27,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
-    (void)check_molecule(NULL, "molecule.xyz", (const char *)data, n, &e);
+    (void)check_molecule(NULL, 0, "molecule.xyz", (const char *)data, n, &e);
     int fd = memfd_create("molecules", 0);
     WL_CHECK(fd >= 0 && write(fd, data, n) == (ssize_t)n);
     e = (struct wl_err) { 0 };
