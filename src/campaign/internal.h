@@ -255,7 +255,8 @@ size_t wl_team_mates(const struct wl_team *t, struct wl_mate *out); /* out[local
 
 void wl_team_close(struct wl_team *t); /* the leader has closed the run */
 
-/* A folder in memory for processes of this user on this node to meet in; made here. */
+/* A folder in memory for processes of this user on this node to meet in: $WATTLAW_NODE_DIR, else one of /dev/shm. Made here.
+ * WL_EPERM: there is none, or others may write in it. */
 int wl_meeting_folder(const char **folder, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- fleet.c: the nodes of a run --------------------------------------------------------------------------------- */
@@ -301,12 +302,13 @@ int wl_run_nodes(struct wl_store *s, int64_t run, const struct wl_run_how *how, 
 
 struct wl_sharing {
     struct wl_arena *a;
-    int fd;    /* -1: who else measures cannot be seen */
-    bool seen; /* somebody did */
+    int fd;          /* -1: who else measures cannot be seen */
+    const char *why; /* that is so; NULL: it can */
+    bool seen;       /* somebody did */
 };
 void wl_sharing_begin(struct wl_sharing *s, struct wl_arena *a); /* others see us, until the arena is freed */
 void wl_sharing_look(struct wl_sharing *s);
-const char *wl_sharing_found(struct wl_sharing *s); /* a sentence, NULL: nobody else was seen */
+const char *wl_sharing_found(struct wl_sharing *s); /* a sentence, NULL: we are alone */
 
 /* ---- mates.c: what the leader does about the other ranks ------------------------------------------------------------ */
 

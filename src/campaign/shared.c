@@ -19,9 +19,15 @@ void wl_sharing_begin(struct wl_sharing *s, struct wl_arena *a)
     struct wl_err e;
     const char *folder;
     *s = (struct wl_sharing) { .a = a, .fd = -1 };
-    if (wl_meeting_folder(&folder, a, &e) < 0) return; /* then nobody can be seen */
-    s->fd = open(wl_path_join(a, folder, file), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (s->fd < 0) return;
+    if (wl_meeting_folder(&folder, a, &e) == 0) {
+        const char *path = wl_path_join(a, folder, file);
+        s->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (s->fd < 0) wl_fail_errno(&e, "%s", path);
+    }
+    if (s->fd < 0) {
+        s->why = wl_strf(a, "another run on this node would not be seen: %s", e.msg);
+        return;
+    }
     wl_defer(a, close_file, s);
     struct flock ours = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = getpid(), .l_len = 1 };
     s->seen = fcntl(s->fd, F_OFD_SETLK, &ours) != 0; /* a process of that number in another container */
@@ -50,6 +56,7 @@ static const char *part_of_machine(struct wl_arena *a)
 const char *wl_sharing_found(struct wl_sharing *s)
 {
     wl_sharing_look(s);
+    if (!s->seen && s->why) return s->why;
     if (!s->seen) return part_of_machine(s->a);
     return "shared node: another run was measured here at the same time; energy of packages, memory and node is that "
            "of both";

@@ -87,14 +87,25 @@ static bool held(int fd, int at, int n)
 /* ---- the folder ---- */
 
 /* Ours alone: what others could write there would decide over our run. */
+static bool make_folder(const char *folder)
+{
+    struct stat st;
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST) return false;
+    return lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
 int wl_meeting_folder(const char **folder, struct wl_arena *a, struct wl_err *e)
 {
     static const char *const places[] = { "/dev/shm", "/tmp" };
-    struct stat st;
+    const char *given = getenv("WATTLAW_NODE_DIR");
+    if (given && *given) {
+        *folder = given;
+        if (make_folder(given)) return 0;
+        return wl_fail(e, WL_EPERM, "WATTLAW_NODE_DIR: %s is not a folder of ours in which nobody else can write", given);
+    }
     for (size_t i = 0; i < WL_COUNT(places); i++) {
         *folder = wl_strf(a, "%s/wattlaw-%u", places[i], (unsigned)geteuid());
-        if (mkdir(*folder, 0700) != 0 && errno != EEXIST) continue;
-        if (lstat(*folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022)) return 0;
+        if (make_folder(*folder)) return 0;
     }
     return wl_fail(e, WL_EPERM, "processes of this node have no place to meet: %s is not a folder of ours", *folder);
 }
@@ -303,6 +314,7 @@ void wl_team_refuse(struct wl_team *t, const char *why)
     if (!t->leads || t->board->state != GATHERING) return;
     snprintf(t->board->why, sizeof t->board->why, "%s", why);
     t->board->state = REFUSED;
+    unlink(t->path); /* who has a seat reads it on */
 }
 
 /* The board has the rank of who leads in no place of its own: it is the seat whose owner we replaced. */

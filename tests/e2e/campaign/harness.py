@@ -15,6 +15,7 @@ import traceback
 import uuid
 
 SKIP = 77  # meson's exit status for a skipped test
+PATIENCE_S = 300  # for what takes a second where nothing else runs
 
 
 class Skip(Exception):
@@ -22,14 +23,18 @@ class Skip(Exception):
 
 
 class Bench:
-    """A fresh folder in which wattlaw runs. Every process that it starts carries a token in its environment."""
+    """A fresh folder in which wattlaw runs, on a node and with a state of its own. Every process that it starts carries a token
+    in its environment."""
 
     def __init__(self, wattlaw, toy):
         self.wattlaw, self.toy = os.path.abspath(wattlaw), os.path.abspath(toy)
-        self.folder = tempfile.mkdtemp(prefix="wattlaw-e2e-")
+        self.world = tempfile.mkdtemp(prefix="wattlaw-e2e-")
+        self.folder, self.node, state = (os.path.join(self.world, name) for name in ("work", "node", "state"))
+        os.mkdir(self.folder)
         self.token = f"WATTLAW_TEST={uuid.uuid4()}"
         name, value = self.token.split("=")
-        self.env = {**os.environ, name: value, "PATH": os.path.dirname(self.toy) + ":" + os.environ["PATH"]}
+        self.env = {**os.environ, name: value, "PATH": os.path.dirname(self.toy) + ":" + os.environ["PATH"],
+                    "WATTLAW_NODE_DIR": self.node, "WATTLAW_STATE_DIR": state}
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -48,10 +53,15 @@ class Bench:
                "text": True, **how}
         return subprocess.Popen([self.wattlaw, *args], **how)
 
-    def run(self, *args, status=0, timeout=60, **how):
+    def run(self, *args, status=0, timeout=PATIENCE_S, **how):
         text = how.pop("input", None)
         with self.start(*args, stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL, **how) as p:
-            out, err = p.communicate(text, timeout=timeout)
+            try:
+                out, err = p.communicate(text, timeout=timeout)
+            except subprocess.TimeoutExpired as late:
+                running = self.processes()
+                self.end_all()
+                raise AssertionError(f"{args}: not within {timeout} s; running: {running}\n{late.stdout}\n{late.stderr}") from None
         result = subprocess.CompletedProcess(p.args, p.returncode, out, err)
         if status is not None and p.returncode != status:
             raise AssertionError(f"{args}: status {p.returncode}, not {status}\n{out}\n{err}")
@@ -76,26 +86,41 @@ class Bench:
                 continue  # gone, or not ours
         return found
 
-    def wait_until(self, what, condition, seconds=20):
+    def wait_until(self, what, condition, seconds=PATIENCE_S):
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
                 raise AssertionError(f"{what}: not within {seconds} s; running: {self.processes()}")
             time.sleep(0.01)
 
-    def all_gone(self, seconds=20):
-        self.wait_until("every process has ended", lambda: not self.processes(), seconds)
+    def all_gone(self):
+        self.wait_until("every process has ended", lambda: not self.processes())
 
-    def close(self):
+    def no_board_is_left(self):
+        """Where ranks of this node met. Boards have a generation behind a point; files of locks stay."""
+        left = [n for n in os.listdir(self.node) if "." in n] if os.path.isdir(self.node) else []
+        check(not left, "boards are left:", left)
+
+    def end_all(self):
         for pid, _ in self.processes():
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def close(self):
+        self.end_all()
+        shutil.rmtree(self.world, ignore_errors=True)
 
 
 def check(condition, *what):
     if not condition:
         raise AssertionError(" ".join(map(str, what)))
+
+
+def has_signal(pid, field, sig):
+    """Is the signal in this set of /proc/PID/status: SigIgn (ignored), ShdPnd (sent and not yet taken), ...?"""
+    with open(f"/proc/{pid}/status") as f:
+        mask = next(line.split()[1] for line in f if line.startswith(field + ":"))
+    return bool(int(mask, 16) >> (sig - 1) & 1)
 
 
 def contains(text, *parts):
@@ -159,6 +184,7 @@ def main(tests):
         try:
             test(bench)
             bench.all_gone()
+            bench.no_board_is_left()
             print(f"ok      {test.__name__}")
         except Skip as why:
             skipped += 1
@@ -173,5 +199,5 @@ def main(tests):
     sys.exit(1 if failed else SKIP if skipped == len(tests) else 0)
 
 
-__all__ = ["Bench", "Skip", "check", "contains", "fill", "json", "main", "os", "read_only", "signal", "small_disk",
+__all__ = ["Bench", "PATIENCE_S", "Skip", "check", "contains", "fill", "has_signal", "json", "main", "os", "read_only", "signal", "small_disk",
            "subprocess", "sys", "time"]
