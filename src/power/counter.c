@@ -91,14 +91,14 @@ static double between(const struct counter *c, ptrdiff_t a, ptrdiff_t b, int64_t
     return since_s <= change_s ? c->s->value[a] + first * since_s : c->s->value[b] - then * left_s;
 }
 
-/* Beyond the outermost knot: at the neighbouring pace, but at most one step away, since a whole further step would have
- * shown. NAN with fewer than two knots. */
+/* Beyond the outermost knot: at the neighbouring pace. A slow counter goes at most one step away, since a whole further step
+ * would have shown; how far apart two readings of another one lie says nothing. NAN with fewer than two knots. */
 static double beyond(const struct counter *c, ptrdiff_t a, ptrdiff_t b, ptrdiff_t from, int64_t t)
 {
     if (a < 0 || b < 0) return NAN;
     double reach = c->s->value[b] - c->s->value[a];
     double away = pace_w(c, a, b) * (double)(t - knot_ns(c, from)) / WL_NS_PER_S;
-    return c->s->value[from] + fmax(-reach, fmin(reach, away));
+    return c->s->value[from] + (c->slow ? fmax(-reach, fmin(reach, away)) : away);
 }
 
 struct bounded {

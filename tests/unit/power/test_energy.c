@@ -205,6 +205,19 @@ static void two_readings_of_a_short_run_suffice_for_a_counter(void **state)
     assert_near(counter(&s, 5 * MS, 15 * MS, 300 * MS).energy_j, 1, 1e-9);
 }
 
+/* 100 W; the machine was busy when the first reading was due, and the second followed at once. */
+static void a_late_first_reading_takes_nothing_away(void **state)
+{
+    (void)state;
+    static const int ms[] = { 190, 200, 300, 400, 500 };
+    for (size_t i = 0; i < WL_COUNT(ms); i++) {
+        t_ns[i] = ms[i] * MS;
+        value[i] = 100.0 * ms[i] / 1000;
+    }
+    struct wl_series s = series(WL_COUNT(ms));
+    assert_near(counter(&s, 100 * MS, 600 * MS, 300 * MS).energy_j, 50, 1e-9);
+}
+
 static void the_ratio_is_flagged_beyond_five_percent(void **state)
 {
     (void)state;
@@ -268,6 +281,7 @@ int main(void)
         cmocka_unit_test(a_reset_makes_the_counter_useless_for_windows_that_hold_it),
         cmocka_unit_test(a_counter_that_stands_still_tells_nothing),
         cmocka_unit_test(two_readings_of_a_short_run_suffice_for_a_counter),
+        cmocka_unit_test(a_late_first_reading_takes_nothing_away),
         cmocka_unit_test(the_ratio_is_flagged_beyond_five_percent),
         cmocka_unit_test(scopes_that_overlap_are_not_added),
     };
