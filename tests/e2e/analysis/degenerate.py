@@ -86,7 +86,7 @@ def has_null(value):
 
 
 def run(program, command):
-    return subprocess.run([program, *command], capture_output=True, text=True, timeout=60)
+    return subprocess.run([program, *command], capture_output=True, text=True)
 
 
 def faults(program, command, path):

@@ -44,11 +44,13 @@ def sweep_survives_sigkill_at_any_instant(bench):
     start = time.monotonic()
     bench.run("sweep", "crash.ini", *ONE_RUN)
     one_s = time.monotonic() - start  # start, one run and end, at the speed of this machine and build
-    known, killed = {}, 0
-    while killed < KILLS:
+    known, killed, longest_s = {}, 0, 2.5 * one_s
+    while killed < KILLS or not known:
+        if killed >= KILLS // 2 and not known:
+            longest_s *= 1.5  # the machine has become slower
         p = bench.start("sweep", "crash.ini", "--quiet")
         try:
-            p.wait(chance.uniform(0, 2.5 * one_s))
+            p.wait(chance.uniform(0, longest_s))
         except subprocess.TimeoutExpired:
             killed += 1
         p.kill()
@@ -63,7 +65,6 @@ def sweep_survives_sigkill_at_any_instant(bench):
         check(all(now.get(run) == facts for run, facts in known.items()), "a finished run has changed")
         known = now
     bench.all_gone()
-    check(known, "no run came to its end between two kills: this shows nothing")
     print(f"        {killed} times killed, {len(known)} of {RUNS} runs done before the last call")
     bench.run("sweep", "crash.ini")
     now = finished(bench)

@@ -34,7 +34,7 @@ def input_and_output_pass_untouched(bench):
     data = bytes(range(256)) * 5000
     for extra in [], ["--epoch-regex", "never"]:
         with bench.start("measure", "--quiet", *extra, "--", "cat", stdin=subprocess.PIPE, text=False) as p:
-            out, err = p.communicate(data, timeout=60)
+            out, err = p.communicate(data, timeout=PATIENCE_S)
         check(p.returncode == 0 and out == data and err == b"", p.returncode, len(out), err)
     r = bench.run("measure", "--quiet", "--", "sh", "-c", "echo out; echo err >&2")
     check((r.stdout, r.stderr) == ("out\n", "err\n"), r)
@@ -42,10 +42,10 @@ def input_and_output_pass_untouched(bench):
 
 def signals_reach_the_command(bench):
     for sig in signal.SIGTERM, signal.SIGINT, signal.SIGUSR1:
-        p = bench.start("measure", "--quiet", "--", "toy", "trap=40", "epochs=1000", "ms=10", "say=epoch")
+        p = bench.start("measure", "--quiet", "--", "toy", "trap=40", "epochs=2", "ms=10", "say=epoch", "wait=never")
         p.stdout.readline()
         p.send_signal(sig)
-        p.communicate(timeout=30)
+        p.communicate(timeout=PATIENCE_S)
         check(p.returncode == 41, sig, p.returncode)
     states = [row[0] for row in bench.rows("wattlaw.db", "SELECT status FROM run ORDER BY id")]
     check(states == ["interrupted", "interrupted", "failed"], states)
@@ -54,7 +54,7 @@ def signals_reach_the_command(bench):
 def nohup_reaches_the_command(bench):
     p = bench.start("measure", "--quiet", "--", "sh", "-c", "kill -HUP $$; echo alive",
                     preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-    out, _ = p.communicate(timeout=30)
+    out, _ = p.communicate(timeout=PATIENCE_S)
     check(out == "alive\n" and p.returncode == 0, out, p.returncode)
 
 
@@ -62,7 +62,7 @@ def an_ignored_sigchld_hides_no_end(bench):
     """Some daemons start their children so."""
     with bench.start("measure", "--quiet", "--", "sh", "-c", "exit 3",
                      preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)) as p:
-        p.communicate(timeout=30)
+        p.communicate(timeout=PATIENCE_S)
     check(p.returncode == 3, p.returncode)
 
 
@@ -71,12 +71,12 @@ def a_terminals_ctrl_c_reaches_the_command_once(bench):
     if pid == 0:
         os.chdir(bench.folder)
         os.execve(bench.wattlaw, ["wattlaw", "measure", "--", "sh", "-c",
-                                  "read line; echo got $line; toy trap=40 epochs=1000 ms=10 say=epoch"], bench.env)
+                                  "read line; echo got $line; toy trap=40 epochs=2 ms=10 say=epoch wait=never"], bench.env)
     seen = ""
 
     def read_until(text):
         nonlocal seen
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE_S
         while text not in seen:
             check(time.monotonic() < end, f"'{text}' did not come: {seen}")
             if select.select([terminal], [], [], 0.1)[0]:
@@ -98,8 +98,8 @@ def a_terminals_ctrl_c_reaches_the_command_once(bench):
 def epochs_come_from_marks(bench):
     s = summary(bench, "--", "toy", "epochs=3", "ms=100")
     check([e["epoch"] for e in s["epochs"]] == [1, 2, 3], s)
-    check(all(0.09 < e["time_s"] < 1 and e["samples"] == 100 for e in s["epochs"]), s)
-    check(s["status"] == "done" and s["time_s"] > 0.3, s)
+    check(all(e["time_s"] >= 0.1 and e["samples"] == 100 for e in s["epochs"]), s)
+    check(s["status"] == "done" and s["time_s"] >= sum(e["time_s"] for e in s["epochs"]), s)
     check(bench.rows("wattlaw.db", "SELECT workload, epoch, samples, updates, metric, metric_value FROM observations") ==
           [("toy", epoch, 100, 10, "val_top1", 0.5) for epoch in (1, 2, 3)])
     check(bench.rows("wattlaw.db", "SELECT epoch, value FROM metric WHERE name = 'input_s'") ==
@@ -114,7 +114,7 @@ def a_run_is_named_by_user_mark_or_command(bench):
     bench.run("measure", "--quiet", "--name", "mine", "--", "python3", "-c", mark)
     bench.run("measure", "--quiet", "--", "true")
     check(bench.rows("wattlaw.db", names) == [("resnet50",), ("mine",), ("true",)], bench.rows("wattlaw.db", names))
-    p = bench.start("measure", "--quiet", "--", "toy", "epochs=1000", "ms=10", "say=epoch")
+    p = bench.start("measure", "--quiet", "--", "toy", "epochs=2", "ms=10", "say=epoch", "wait=never")
     p.stdout.readline()
     bench.wait_until("a run that goes on has a name", lambda: bench.rows("wattlaw.db", names)[3:] == [("toy",)])
     p.terminate()
@@ -171,7 +171,7 @@ def a_short_run_is_described_in_words(bench):
 def a_replay_is_simulated_and_exact(bench):
     """100 W for ten seconds: the energy of the run is 100 W times its time."""
     bench.write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t / 10},gpu0,power_w,100\n" for t in range(101)))
-    s = summary(bench, "--sensors", "replay", "--replay-file", "power.csv", "--", "toy", "epochs=2", "ms=300")
+    s = summary(bench, "--sensors", "replay", "--replay-file", "power.csv", "--rate-hz", "2", "--", "toy", "epochs=2", "ms=300")
     chosen = [e for e in s["energies"] if e["chosen"]]
     check(len(chosen) == 1 and chosen[0]["simulated"], s)
     check(abs(chosen[0]["energy_j"] / (100 * s["time_s"]) - 1) < 1e-6, s)
@@ -201,10 +201,11 @@ def a_store_that_cannot_be_written_stops_before_the_command(bench):
 
 def a_disk_that_fills_does_not_end_the_command(bench):
     with small_disk(bench.path("small"), 600):
-        p = bench.start("measure", "--store", "small/x.db", "--", "toy", "epochs=4", "ms=400", "status=5", "say=epoch")
+        p = bench.start("measure", "--store", "small/x.db", "--", "toy", "epochs=4", "ms=400", "status=5", "say=epoch", "wait=go")
         p.stdout.readline()
         fill(bench.path("small", "fill"))
-        _, err = p.communicate(timeout=30)
+        bench.write("go", "")
+        _, err = p.communicate(timeout=PATIENCE_S)
         check(p.returncode == 5, p.returncode, err)
         contains(err, "x.db", "not stored")
         os.unlink(bench.path("small", "fill"))
@@ -237,12 +238,13 @@ def what_follows_from_the_readings_can_be_made_anew(bench):
 
 
 def a_store_that_is_removed_does_not_end_the_command(bench):
-    p = bench.start("measure", "--", "toy", "epochs=3", "ms=500", "status=5", "say=epoch")
+    p = bench.start("measure", "--", "toy", "epochs=3", "ms=500", "status=5", "say=epoch", "wait=go")
     p.stdout.readline()
     for name in os.listdir(bench.folder):
         if name.startswith("wattlaw.db"):
             os.unlink(bench.path(name))
-    _, err = p.communicate(timeout=30)
+    bench.write("go", "")
+    _, err = p.communicate(timeout=PATIENCE_S)
     check(p.returncode == 5, p.returncode, err)
     contains(err, "wattlaw.db: the store was removed or replaced while it was in use", "the run is not stored")
     check("stored       run" not in err, err)

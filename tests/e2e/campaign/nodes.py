@@ -4,9 +4,10 @@ import uuid
 
 from harness import *
 
-# Counters, since a busy machine may delay readings: 100 W on one node, 200 W on the other.
+# 100 W on one node, 200 W on the other. A busy machine delays readings: counters tell it all the same, and at two readings a second
+# half a second late is no gap.
 def power(watts):
-    return "t_s,device,quantity,value\n" + "".join(f"{t / 100},gpu0,energy_j,{watts * t / 100}\n" for t in range(1, 40000))
+    return "t_s,device,quantity,value\n" + "".join(f"{t / 100},gpu0,energy_j,{watts * t / 100}\n" for t in range(40000))
 
 
 def start_nodes(bench, nodes, ranks, command, *options):
@@ -17,13 +18,13 @@ def start_nodes(bench, nodes, ranks, command, *options):
             env = {**bench.env, "WATTLAW_HOST": f"n{node}", "PMIX_NAMESPACE": job, "NODE": str(node),
                    "OMPI_COMM_WORLD_RANK": str(node * ranks + local), "OMPI_COMM_WORLD_SIZE": str(nodes * ranks),
                    "OMPI_COMM_WORLD_LOCAL_RANK": str(local), "OMPI_COMM_WORLD_LOCAL_SIZE": str(ranks)}
-            started.append(bench.start("measure", "--sensors", "replay", "--replay-file", f"{node}.csv", *options, "--",
-                                       *command(node), env=env))
+            started.append(bench.start("measure", "--sensors", "replay", "--replay-file", f"{node}.csv", "--rate-hz", "2",
+                                       *options, "--", *command(node), env=env))
     return started
 
 
 def ends(started):
-    results = [(*p.communicate(timeout=60), p.returncode) for p in started]
+    results = [(*p.communicate(timeout=PATIENCE_S), p.returncode) for p in started]
     return [r[2] for r in results], [r[1] for r in results]
 
 

@@ -11,6 +11,7 @@
  * stray=1            leaves a child in a session of its own that ignores SIGTERM
  * broken=1           writes lines that are no marks between its marks
  * say=TEXT           prints it behind each epoch with the epoch's number
+ * wait=PATH          waits behind the first epoch until the file is there, or a signal was counted
  * tail=TEXT          printed last, on stderr
  * touch=PATH         appends a line to the file at the end
  */
@@ -69,10 +70,15 @@ static void append(const char *path)
     fclose(f);
 }
 
+static void wait_for(const char *path)
+{
+    while (!caught && access(path, F_OK) != 0) sleep_ms(2);
+}
+
 static void train(int argc, char **argv)
 {
     int epochs = number(argc, argv, "epochs"), ms = number(argc, argv, "ms");
-    const char *say = value(argc, argv, "say", NULL);
+    const char *say = value(argc, argv, "say", NULL), *wait = value(argc, argv, "wait", NULL);
     wattlaw_mark_start("workload=toy workers=%s", value(argc, argv, "workers", "1"));
     for (int epoch = 1; epoch <= epochs && !caught; epoch++) {
         wattlaw_mark_epoch_begin(epoch);
@@ -82,6 +88,7 @@ static void train(int argc, char **argv)
         wattlaw_mark_phase_time("input", ms / 4e3, epoch);
         wattlaw_mark_metric("val_top1", 0.5, epoch);
         if (say) printf("%s %d\n", say, epoch), fflush(stdout);
+        if (wait && epoch == 1) wait_for(wait);
     }
     wattlaw_mark_stop("ok");
 }

@@ -109,9 +109,10 @@ with rig(found_w=(250, 250)) as m:
 
 # Somebody else changes a cap on the way: the run is flagged, the value is theirs.
 with rig() as m:
-    p = m.start("--power-cap-w", "250", job=("sleep", "0.5"))
+    p = m.start("--power-cap-w", "250", job=m.until_told())
     expect(wait_until(lambda: m.watts() == [250, 250] and guard_of(p.pid)), "set")
     m.put([(300000, 0, 0), (250000, 0, 0)])
+    m.tell()
     err = p.communicate()[1]
     expect(m.watts() == [300, 400] and "flagged" in err, f"theirs stays, ours goes back: {m.watts()} {err}")
     flag = rows(os.path.join(m.path, "store.db"), "SELECT flag FROM run")[0][0]
@@ -192,13 +193,14 @@ with rig() as m:
         ini = os.path.join(m.path, name + ".ini")
         with open(ini, "w", encoding="ascii") as f:
             f.write(f"[campaign]\nname = {name}\nrepeats = 2\nstore = {m.path}/{name}\n[sweep]\npower_cap_w = 200, 300\n"
-                    f"[measure]\nsensors = null\nnvml_library = {fake}\n[launch]\ncommand = sleep 0.5\n")
+                    f"[measure]\nsensors = null\nnvml_library = {fake}\n[launch]\ncommand = sh -c 'until [ -e {m.path}/told ]; do sleep 0.02; done'\n")
         return subprocess.Popen([wattlaw, "sweep", ini, *more], env={**m.env, "CUDA_VISIBLE_DEVICES": gpu}, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     one = sweep("one", "0")
     expect(wait_until(lambda: m.watts()[0] != 400), "the first one has begun")
     two, three = sweep("two", "0,1"), sweep("three", "1")
     out, err = two.communicate()
+    m.tell()
     expect(two.returncode == 1 and f"in use by process {one.pid} (campaign one)" in err, f"the second is refused: {err}")
     expect(not rows(os.path.join(m.path, "two", "wattlaw.db"), "SELECT 1 FROM run"), "before any run")
     expect("4 of 4 runs" in three.communicate()[0] and "4 of 4 runs" in one.communicate()[0], "others go on")
@@ -261,11 +263,13 @@ command = sleep 0.4
 
 # A store that cannot be written any more (its file is gone, its disk is full): caps are put back all the same.
 with rig() as m:
-    p = m.start("--power-cap-w", "250", job=("sleep", "1.5"))
+    told = m.until_told()
+    p = m.start("--power-cap-w", "250", job=(*told[:2], told[2] + "; sleep 1.5"))
     expect(wait_until(lambda: m.watts() == [250, 250] and os.path.exists(os.path.join(m.path, "store.db-wal"))), "set")
     for name in os.listdir(m.path):
         if name.startswith("store.db"):
             os.unlink(os.path.join(m.path, name))
+    m.tell()
     err = p.communicate()[1]
     expect(p.returncode == 0 and "removed or replaced" in err, f"the store is gone: {p.returncode} {err}")
     expect(m.watts() == [400, 400] and not m.journals(), "put back without a store")
@@ -283,13 +287,14 @@ with rig() as m, rig(found_w=(350, 350)) as n:
     for i, node in enumerate((m, n)):
         launcher = {"WATTLAW_HOST": f"n{i}", "PMIX_NAMESPACE": m.path, "OMPI_COMM_WORLD_RANK": str(i),
                     "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_LOCAL_SIZE": "1"}
-        nodes.append(node.start("--power-cap-w", "250", "--merge-wait", "0s", "--node-wait", "0s", job=("sleep", "1"), env=launcher))
+        nodes.append(node.start("--power-cap-w", "250", "--merge-wait", "0s", "--node-wait", "0s", job=m.until_told(), env=launcher))
     expect(wait_until(lambda: m.watts() == n.watts() == [250, 250]), "both nodes are capped")
     expect(len(m.journals()) == len(n.journals()) == 1, "a journal each")
     kill(nodes[1].pid, signal.SIGKILL)
     expect(wait_until(lambda: n.watts() == [350, 350] and not n.journals()), "the guard of a node that died")
     nodes[1].communicate()
-    expect(m.watts() == [250, 250] or nodes[0].poll() is not None, "the other node goes on")
+    expect(m.watts() == [250, 250] and nodes[0].poll() is None, "the other node goes on")
+    m.tell()
     nodes[0].communicate()
     expect(m.watts() == [400, 400] and not m.journals(), "and puts its own back")
     r = m.measure("--power-cap-w", "250", "--node-wait", "0.2s", env={**launcher, "PMIX_NAMESPACE": "another"})

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from rig import CpufreqRig, RaplRig, Rig, guard_of, kill, wait_until
+from rig import PATIENCE_S, CpufreqRig, RaplRig, Rig, guard_of, kill, wait_until
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 LAUNCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launch.py")
@@ -64,7 +64,7 @@ class Fleet:
 
     def sweep(self, *args):
         with self.start(*args) as p:
-            out, err = p.communicate(timeout=120)
+            out, err = p.communicate(timeout=PATIENCE_S)
         return subprocess.CompletedProcess(p.args, p.returncode, out, err)
 
     def rows(self, sql):
@@ -229,7 +229,7 @@ def a_sweep_that_is_gone_is_noticed():
                               "--power-cap-w", "250", "--", "sleep", "600"], env={**n.env, "WATTLAW_HOST": "n0"}, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         expect(wait_until(lambda: n.watts() == [250, 250]), "set")
-        err = p.communicate(timeout=220)[1]
+        err = p.communicate()[1]
         expect(p.returncode != 0 and "the sweep that started this run is gone" in err, f"noticed: {p.returncode} {err}")
         expect(n.get() == f.before[0] and not n.journals(), "and put back")
 
@@ -242,7 +242,10 @@ def kill_leader(f, sweep):
 
 def kill_guard(f, sweep):
     """Another one takes its place."""
-    kill(guard_of(f.leaders().get(1, 0)), signal.SIGKILL)
+    leader = f.leaders().get(1, 0)
+    first = guard_of(leader)
+    kill(first, signal.SIGKILL)
+    wait_until(lambda: guard_of(leader) not in (0, first))
 
 
 def kill_guard_and_leader(f, sweep):
@@ -268,6 +271,8 @@ def ctrl_c(f, sweep):
     os.killpg(sweep.pid, signal.SIGINT)
 
 
+# Where nothing ends the job it comes to its end by itself.
+JOB_GOES_ON = (kill_guard, kill_all_but_the_nodes)
 CASES = (kill_leader, kill_guard, kill_guard_and_leader, kill_launcher, kill_sweep, kill_all_but_the_nodes, ctrl_c)
 
 
@@ -276,12 +281,15 @@ def killed(case, seed):
     chance = random.Random(seed)
     found = [tuple(chance.randint(101, 349) for _ in range(2)) for _ in range(2)]
     with Fleet(found=found) as f:
-        sweep = f.start(f.ini("power_cap_w = 350\nclock_mhz = 900", "sleep 2", ranks=chance.choice([1, 2])))
+        job = f"sh -c 'until [ -e {f.path}/told ]; do sleep 0.05; done'"
+        sweep = f.start(f.ini("power_cap_w = 350\nclock_mhz = 900", job, ranks=chance.choice([1, 2])))
         was_set = wait_until(lambda: f.caps_stand(350) and len(f.leaders()) == 2)
         time.sleep(chance.uniform(0, 0.05))
         case(f, sweep)
-        sweep.communicate(timeout=60)
-        if not wait_until(lambda: not f.processes(), 60):
+        if case in JOB_GOES_ON:
+            open(f.file("told"), "w", encoding="ascii").close()
+        sweep.communicate(timeout=PATIENCE_S)
+        if not wait_until(lambda: not f.processes()):
             return f"{case.__name__} seed {seed}: still running: {f.processes()}", False
         alone = f.all_back()
         said = [n.run(wattlaw, "restore", env={"WATTLAW_HOST": f"n{i}"}) for i, n in enumerate(f.nodes)]

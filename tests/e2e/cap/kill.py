@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 
-from rig import CpufreqRig, RaplRig, Rig, children, guard_of, kill, wait_until
+from rig import PATIENCE_S, CpufreqRig, RaplRig, Rig, children, guard_of, kill, wait_until
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 rounds = int(sys.argv[3])
@@ -118,7 +118,7 @@ def trial(machine, case, seed):
             if seed % 3 == 1:
                 wait_until(lambda: job_of(p.pid) or p.poll() is not None, 1)
         case(rig, p)
-        stderr = p.communicate(timeout=60)[1]
+        stderr = p.communicate(timeout=PATIENCE_S)[1]
         alone = rig.get() == before and not rig.journals()
         r = rig.restore()
         after, journals = rig.get(), rig.journals()

@@ -6,21 +6,21 @@ import tempfile
 import time
 
 GPU = "GPU-a000000%d-0000-4000-8000-fa4e00000000"
+PATIENCE_S = 300  # for what takes a second where nothing else runs
 RECORD = struct.Struct("<III")  # power limit mW, SM clock MHz, memory clock MHz; 0: not set
 
 
 class Rig:
     def __init__(self, wattlaw, fake, gpus=2, found_w=(400, 400), script=""):
         self.wattlaw, self.fake = wattlaw, fake
-        fast = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.folder = tempfile.TemporaryDirectory(prefix="wattlaw-cap-", dir=fast)
+        self.folder = tempfile.TemporaryDirectory(prefix="wattlaw-cap-")
         self.path = self.folder.name
         self.state = os.path.join(self.path, "state")
         self.limits = os.path.join(self.path, "gpus")
         self.put([(w * 1000, 0, 0) for w in found_w])
         self.env = {k: v for k, v in os.environ.items() if k not in ("CUDA_VISIBLE_DEVICES", "NVML_LIBRARY")}
         self.env.update(WATTLAW_FAKE_NVML=f"gpus={gpus}; state={self.limits}; power=300; {script}",
-                        WATTLAW_STATE_DIR=self.state)
+                        WATTLAW_STATE_DIR=self.state, WATTLAW_NODE_DIR=os.path.join(self.path, "node"))
 
     def __enter__(self):
         return self
@@ -47,6 +47,13 @@ class Rig:
     def boot(self):
         """The driver starts with its default."""
         self.put([(400000, 0, 0)] * len(self.get()))
+
+    def until_told(self):
+        """A job that ends once tell() is called."""
+        return "sh", "-c", f"until [ -e {self.path}/told ]; do sleep 0.02; done"
+
+    def tell(self):
+        open(os.path.join(self.path, "told"), "w", encoding="ascii").close()
 
     def command(self, *options, job=("sleep", "0.1")):
         store = os.path.join(self.path, "store.db")
@@ -135,7 +142,7 @@ class CpufreqRig(SysRig):
         return ("--clock-mhz", str(mhz)), lambda: self.get() == [mhz * 1000] * 2
 
 
-def wait_until(what, seconds=10):
+def wait_until(what, seconds=PATIENCE_S):
     end = time.monotonic() + seconds
     while not what():
         if time.monotonic() > end:

@@ -160,7 +160,7 @@ def an_srun_that_is_killed(slurm):
         sweep = f.start(prepare(f, slurm, "sleep 600"))
         expect(wait_until(lambda: f.caps_stand(250), 20), "set")
         kill(f.launcher(sweep.pid), signal.SIGKILL)
-        out, err = sweep.communicate(timeout=120)
+        out, err = sweep.communicate()
         expect(sweep.returncode == 1 and "signal 9" in out, f"the run has failed: {out}{err}")
         expect(wait_until(lambda: f.all_back() or not f.leaders(), 200), f"the nodes go on: {f.leaders()}")
         for i, n in enumerate(f.nodes):

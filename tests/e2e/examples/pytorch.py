@@ -16,8 +16,8 @@ SMALL = ["campaign.repeats=1", "sweep.workers=2", "sweep.epochs=2", "data.sample
 
 def have_torch():
     try:
-        return subprocess.run([PYTHON, "-c", "import torch.distributed"], capture_output=True, timeout=60).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
+        return subprocess.run([PYTHON, "-c", "import torch.distributed"], capture_output=True).returncode == 0
+    except OSError:
         return False
 
 
@@ -25,7 +25,7 @@ def sweep(experiment, store):
     """The observations of one small run, and the names of all its marks and metrics."""
     sets = [arg for s in SMALL + ["campaign.store=" + store] for arg in ("--set", s)]
     r = subprocess.run([WATTLAW, "sweep", os.path.join("experiments", experiment), *sets], cwd=SOURCE,
-                       capture_output=True, text=True, timeout=200)
+                       capture_output=True, text=True)
     log = os.path.join(store, "runs", "1", "log")
     if r.returncode != 0 or "broken" in r.stderr:
         sys.exit(f"{experiment}: exit {r.returncode}\n{r.stdout}{r.stderr}"

@@ -73,7 +73,7 @@ def groups_of(program, folder, source, options, by):
     command = [program, options[0], os.path.join(folder, table), *options[1:], "--json", "--by", by]
     for name in names:
         command += ["--map", name]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     return {" ".join(group["key"].values()): group for group in json.loads(done.stdout)["groups"]}
 
 

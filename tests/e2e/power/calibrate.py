@@ -38,13 +38,13 @@ class Machine:
 
     def run(self, *args, status=0, **more):
         p = self.start(*args, **more)
-        out, err = p.communicate(timeout=60)
+        out, err = p.communicate()
         check(p.returncode == status, args, "exit", p.returncode, out, err)
         return out, err
 
 
 def fails(p, *words):
-    out, err = p.communicate(timeout=60)
+    out, err = p.communicate()
     check(p.returncode == 1, "exit", p.returncode, out, err)
     for word in words:
         check(word in err, repr(word), "is not in", err)
@@ -113,7 +113,7 @@ def it_refuses(folder):
     fails(Machine(folder, "broken", "profile=A100").calibrate(WATTLAW_FAKE_CUDA="fail_at=40"), "illegal memory access")
     fails(busy.start("doctor", "--calibrate", "--force", "--cuda-library", folder + "/no.so"), "the load needs the CUDA driver")
     p = Machine(folder, "other", "profile=A100; gpus=2").calibrate("7")
-    check(p.wait(60) == 2 and "no NVIDIA GPU 7 here" in p.stderr.read())
+    check(p.wait() == 2 and "no NVIDIA GPU 7 here" in p.stderr.read())
 
 
 def ctrl_c_ends_it(folder):
@@ -121,7 +121,7 @@ def ctrl_c_ends_it(folder):
     p = m.calibrate("--force", "0")
     time.sleep(2)
     p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=30)
+    out, err = p.communicate()
     check(p.returncode == 130 and not out and not os.path.exists(m.file), p.returncode, out, err)
 
 
@@ -132,7 +132,7 @@ with tempfile.TemporaryDirectory() as folder:
     ctrl_c_ends_it(folder)
     results = {}
     for name, p in started.items():
-        out, err = p.communicate(timeout=120)
+        out, err = p.communicate()
         check(p.returncode == 0, name, "exit", p.returncode, out, err)
         check("square waves" in err, err)
         results[name] = json.loads(out)

@@ -62,7 +62,7 @@ def measure(script, seconds, *options, fault=None, fault_at=0.4, setup=None):
             with open(os.path.join(folder, "new"), "w", encoding="ascii") as f:
                 f.write(fault)
             os.rename(os.path.join(folder, "new"), os.path.join(folder, "fault"))
-        p.stderr_text = p.communicate(timeout=60)[1]
+        p.stderr_text = p.communicate()[1]
         run = subprocess.CompletedProcess(p.args, p.returncode, "", p.stderr_text)
         if p.returncode != 0:
             sys.exit(f"exit {p.returncode}: {run.stderr}")

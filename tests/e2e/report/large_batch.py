@@ -21,7 +21,7 @@ SMALL = {
 
 
 def run(*args):
-    p = subprocess.run([WATTLAW, *args], capture_output=True, text=True, timeout=100)
+    p = subprocess.run([WATTLAW, *args], capture_output=True, text=True)
     assert p.returncode == 0, f"{args}: status {p.returncode}: {p.stdout}{p.stderr}"
     return p.stdout
 

@@ -71,7 +71,7 @@ def skip_two_more(path):
 
 
 def run(program, folder, arguments):
-    done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True)
     return done.returncode, done.stdout + ("----\n" + done.stderr if done.stderr else "")
 
 

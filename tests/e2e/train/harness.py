@@ -16,9 +16,9 @@ ENV = dict(os.environ, XDG_CACHE_HOME=CACHE, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_AL
 MPIRUN = ["env", "LSAN_OPTIONS=detect_leaks=0", "mpirun", "-np", "2"]
 
 
-def run(*args, before=(), env=None, timeout=120):
+def run(*args, before=(), env=None):
     """The finished process of wattlaw-train with these arguments."""
-    return subprocess.run([*before, TRAIN, *map(str, args)], capture_output=True, text=True, timeout=timeout, cwd=WORK,
+    return subprocess.run([*before, TRAIN, *map(str, args)], capture_output=True, text=True, cwd=WORK,
                           env=dict(ENV, **(env or {})))
 
 

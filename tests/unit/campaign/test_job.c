@@ -16,6 +16,7 @@
 
 static struct wl_arena *a;
 static struct wl_err e;
+enum { PATIENCE = 6000 }; /* looks, a hundredth of a second apart */
 static char dir[] = "/tmp/wattlaw-job-XXXXXX";
 
 static int setup(void **state)
@@ -49,7 +50,7 @@ static struct wl_job_exit end_of(struct wl_job *job)
 {
     struct wl_job_exit out;
     struct pollfd fd = { .fd = wl_job_fd(job), .events = POLLIN };
-    if (poll(&fd, 1, 20000) != 1) fail_msg("the job did not end");
+    if (poll(&fd, 1, PATIENCE * 10) != 1) fail_msg("the job did not end");
     if (wl_job_end(job, &out, &e) < 0) fail_msg("%s", e.msg);
     return out;
 }
@@ -89,7 +90,7 @@ static void a_command_that_is_not_there_is_named(void **state)
 static pid_t pid_in(const char *name)
 {
     const char *path = wl_path_join(a, dir, name);
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < PATIENCE; i++) {
         char *text = wl_file_tail(path, 64, a);
         if (strchr(text, '\n')) return (pid_t)atol(text);
         usleep(10000);
@@ -100,7 +101,7 @@ static pid_t pid_in(const char *name)
 
 static bool gone(pid_t pid)
 {
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < PATIENCE; i++) {
         if (kill(pid, 0) < 0) return true;
         usleep(10000);
     }
@@ -138,22 +139,28 @@ static void a_measured_command_may_leave_a_daemon(void **state)
     kill(pid, SIGKILL);
 }
 
+/* Starts a script, which goes on until a signal ends it, and returns when its trap stands. */
+static struct wl_job *start_trapped(const char *trap, const char *name, bool pass_through, double grace_s)
+{
+    struct wl_job *job;
+    const char *script = wl_strf(a, "trap %s; echo $$ > %s/%s; while :; do sleep 0.01; done", trap, dir, name);
+    assert_int_equal(start(&job, script, pass_through, grace_s), 0);
+    pid_in(name);
+    return job;
+}
+
 static void a_stopped_job_gets_its_grace(void **state)
 {
     (void)state;
-    struct wl_job *job;
-    assert_int_equal(start(&job, "trap 'exit 9' TERM; while :; do sleep 0.01; done", false, 20), 0);
-    usleep(100000);
+    struct wl_job *job = start_trapped("'exit 9' TERM", "obeys", false, 20);
     wl_job_stop(job, false);
     assert_int_equal(end_of(job).exit.status, 9);
 
-    assert_int_equal(start(&job, "trap '' TERM; while :; do sleep 0.01; done", false, 0.1), 0);
-    usleep(100000);
+    job = start_trapped("'' TERM", "deaf", false, 0.1);
     wl_job_stop(job, false);
     assert_int_equal(end_of(job).exit.signal, SIGKILL);
 
-    assert_int_equal(start(&job, "trap '' TERM; while :; do sleep 0.01; done", false, 60), 0);
-    usleep(100000);
+    job = start_trapped("'' TERM", "hurried", false, 60);
     wl_job_stop(job, true);
     assert_int_equal(end_of(job).exit.signal, SIGKILL);
 }
@@ -161,9 +168,7 @@ static void a_stopped_job_gets_its_grace(void **state)
 static void a_signal_reaches_the_command(void **state)
 {
     (void)state;
-    struct wl_job *job;
-    assert_int_equal(start(&job, "trap 'exit 4' USR1; while :; do sleep 0.01; done", true, 5), 0);
-    usleep(100000);
+    struct wl_job *job = start_trapped("'exit 4' USR1", "signalled", true, 5);
     wl_job_signal(job, SIGUSR1);
     assert_int_equal(end_of(job).exit.status, 4);
 }
@@ -223,7 +228,7 @@ int main(void)
         TEST(it_ends_with_the_arena),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    static const char *const files[] = { "stray", "daemon", "orphan", "left", "scoped" };
+    static const char *const files[] = { "stray", "daemon", "obeys", "deaf", "hurried", "signalled", "orphan", "left", "scoped" };
     char path[64];
     for (size_t i = 0; i < WL_COUNT(files); i++) {
         snprintf(path, sizeof path, "%s/%s", dir, files[i]);

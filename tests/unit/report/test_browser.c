@@ -37,7 +37,7 @@ static const char probe[] =
 static char *dom_of(const char *program, const char *url, const char *profile, const char **why, struct wl_arena *a)
 {
     char *argv[] = { "timeout",
-                     "60",
+                     "240",
                      (char *)program,
                      "--headless",
                      "--no-sandbox",

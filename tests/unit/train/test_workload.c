@@ -355,7 +355,7 @@ static void test_ends(void **state)
     results(p, wl_strf(p->arena, "--epochs 2 --resume --bias 0.5 %s", options));
     assert_int_equal(wl_file_read(path, 100, &text, NULL, p->arena, &e), 0);
     assert_string_equal(text, "0.75");
-    const char *said = run(p, "--data here --quiet --epochs 1 --save /nowhere/bias", 1);
+    const char *said = run(p, "--data here --quiet --epochs 1 --save /proc/nowhere/bias", 1);
     assert_non_null(strstr(said, "/proc/nowhere/bias"));
 }
 
