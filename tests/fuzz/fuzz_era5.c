@@ -105,7 +105,7 @@ static void set_layout(struct bytes *b, hid_t how, int rank)
     hsize_t chunk[MOST_RANK];
     for (int i = 0; i < rank; i++) chunk[i] = sizes[next(b) % (sizeof sizes / sizeof *sizes)];
     if (kind % 8 == 0) {
-        H5Pset_external(how, "/nowhere", 0, H5F_UNLIMITED);
+        H5Pset_external(how, "/proc/nowhere", 0, H5F_UNLIMITED);
     } else if (kind % 8 == 1) {
         H5Pset_layout(how, H5D_COMPACT);
     } else if (kind % 8 < 5 && rank) {
@@ -155,7 +155,7 @@ static void add_object(struct bytes *b, hid_t file)
     const char *name = next_name(b);
     switch (next(b) % 32) {
     case 0: H5Lcreate_soft(next_name(b), file, name, H5P_DEFAULT, H5P_DEFAULT); break;
-    case 1: H5Lcreate_external("/nowhere.h5", next_name(b), file, name, H5P_DEFAULT, H5P_DEFAULT); break;
+    case 1: H5Lcreate_external("/proc/nowhere.h5", next_name(b), file, name, H5P_DEFAULT, H5P_DEFAULT); break;
     case 2: H5Lcreate_hard(file, "/", file, name, H5P_DEFAULT, H5P_DEFAULT); break;
     case 3: H5Lcreate_hard(file, next_name(b), file, name, H5P_DEFAULT, H5P_DEFAULT); break;
     case 4: H5Gclose(H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)); break;
