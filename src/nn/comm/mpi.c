@@ -15,16 +15,23 @@ int wl_comm_launch_rank(void)
     return 0;
 }
 
-bool wl_comm_launched(void)
+/* Ranks as the launcher has them, on this node at least; 0 where it does not say. */
+static int64_t launch_size(void)
 {
     /* Open MPI, MPICH and Intel MPI, Slurm's PMI-2; PMIx alone says that there is a launcher, not of how many. */
     static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS" };
     for (size_t i = 0; i < WL_COUNT(sizes); i++) {
         const char *text = getenv(sizes[i]);
         int64_t n;
-        if (text && wl_parse_int(text, &n) == 0) return n > 1;
+        if (text && wl_parse_int(text, &n) == 0) return n;
     }
-    return getenv("PMIX_RANK") != NULL;
+    return 0;
+}
+
+bool wl_comm_launched(void)
+{
+    const int64_t n = launch_size();
+    return n ? n > 1 : getenv("PMIX_RANK") != NULL;
 }
 
 #ifdef WL_HAVE_MPI
@@ -131,6 +138,20 @@ static int count_nodes(struct state *s, struct wl_err *e)
     return 0;
 }
 
+/* A rank that another MPI's mpirun started believes that it is alone. */
+static int check_launcher(const struct wl_comm *c, struct wl_err *e)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int n = 0;
+    if (c->size > 1 || launch_size() <= 1) return 0;
+    if (MPI_Get_library_version(library, &n)) n = 0;
+    const int words = (int)strcspn(library, ",\n");
+    return wl_fail(e, WL_EUSAGE,
+                   "the launcher started %lld ranks, but this one is alone to its MPI: they have to be started by the "
+                   "mpirun of that MPI (%.*s)",
+                   (long long)launch_size(), n < words ? n : words, library);
+}
+
 static int open_mpi(struct wl_comm *c, const struct wl_comm_how *how, struct wl_err *e)
 {
     struct state *s = wl_new(c->arena, struct state);
@@ -143,7 +164,8 @@ static int open_mpi(struct wl_comm *c, const struct wl_comm_how *how, struct wl_
     TRY_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     TRY_MPI(MPI_Comm_rank(s->world, &c->rank));
     TRY_MPI(MPI_Comm_size(s->world, &c->size));
-    int rc = share_memory(s, how, e);
+    int rc = check_launcher(c, e);
+    if (!rc) rc = share_memory(s, how, e);
     if (!rc) rc = count_nodes(s, e);
     if (!rc) rc = wl_shm_join(&s->group, s->control, c->node_rank, c->node_size, c->rank, c->arena, e);
     return rc;

@@ -15,16 +15,16 @@
 #define MADV_COLLAPSE 25
 #endif
 
-enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
+enum { HUGE_PAGE = 2 << 20 };
 
 /* Address space that starts on a huge page and ends behind n_bytes. */
 static void *reserve(size_t n_bytes)
 {
-    size_t room = n_bytes + HUGE_PAGE;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE); /* 4 KiB, 64 KiB on some Arm systems */
+    size_t used = (n_bytes + page - 1) / page * page, room = used + HUGE_PAGE;
     char *at = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) return at;
     size_t lead = (HUGE_PAGE - (uintptr_t)at % HUGE_PAGE) % HUGE_PAGE;
-    size_t used = (n_bytes + PAGE - 1) / PAGE * PAGE;
     if (lead) munmap(at, lead);
     munmap(at + lead + used, room - lead - used);
     return at + lead;

@@ -154,7 +154,7 @@ def mpirun_and_measure_nest_either_way(bench):
         raise Skip("mpirun is not installed")
     bench.write("power.csv", POWER)
     env = {**bench.env, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-           "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+           "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
     inner = subprocess.run([mpirun, "-np", "4", bench.wattlaw, "measure", *REPLAY, "--", "toy", "epochs=1", "ms=500"],
                            cwd=bench.folder, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     check(inner.returncode == 0, inner.stderr)

@@ -11,7 +11,8 @@ TRAIN = os.path.abspath(sys.argv[1])
 WORK = tempfile.mkdtemp(prefix="wl-train-")
 CACHE = os.path.join(WORK, "cache")
 ENV = dict(os.environ, XDG_CACHE_HOME=CACHE, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-           OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
+           OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none",
+           PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe", PRTE_MCA_hwloc_default_binding_policy="none")
 # Open MPI unloads its plug-ins before leaks are looked for: what they keep cannot be told from ours.
 MPIRUN = ["env", "LSAN_OPTIONS=detect_leaks=0", "mpirun", "-np", "2"]
 

@@ -95,6 +95,18 @@ static void test_lost_ranks(void **state)
     assert_int_equal(mpirun("2", "abandon", &text), 7);
 }
 
+/* Ranks of another MPI's mpirun are no job: here it says so and the library knows nothing of it. */
+static void test_another_launcher(void **state)
+{
+    (void)state;
+    struct wl_err e = { 0 };
+    struct wl_exit x = { 0 };
+    char *argv[] = { "env", "PMI_SIZE=2", self, "rank", "0", "sums", NULL }, *text;
+    assert_int_equal(wl_run(argv, 65536, true, &text, &x, a, &e), 0);
+    assert_int_not_equal(x.status, 0);
+    if (!strstr(text, "the launcher started 2 ranks, but this one is alone")) fail_msg("%s", text);
+}
+
 /* Why MPI cannot be tested here, or NULL. */
 static const char *why_not(void)
 {
@@ -116,14 +128,18 @@ int main(int argc, char **argv)
         printf("SKIP: %s\n", why);
         return 77;
     }
-    /* As root and on few cores, in the words of Open MPI; others ignore them. */
-    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
-    setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 1);
+    /* As root and on few cores, in the words of Open MPI 4 and 5; others ignore them. */
+    static const char *const words[][2] = { { "OMPI_ALLOW_RUN_AS_ROOT", "1" },
+                                            { "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1" },
+                                            { "OMPI_MCA_rmaps_base_oversubscribe", "1" },
+                                            { "OMPI_MCA_hwloc_base_binding_policy", "none" },
+                                            { "PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe" },
+                                            { "PRTE_MCA_hwloc_default_binding_policy", "none" } };
+    for (size_t i = 0; i < WL_COUNT(words); i++) setenv(words[i][0], words[i][1], 1);
     /* Open MPI unloads its plug-ins before leaks are looked for: what they keep cannot be told from ours. */
     setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sums), cmocka_unit_test(test_lost_ranks) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sums), cmocka_unit_test(test_lost_ranks),
+                                        cmocka_unit_test(test_another_launcher) };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     wl_arena_free(a);
     return failed;

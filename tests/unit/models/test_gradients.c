@@ -7,7 +7,8 @@
  * multiply rounding. So batch norms start with a bias of `norm_shift` = 1, which leaves most rectifiers open, and
  * filters under which an element came too near to a kink were drawn again (`variants`, settle.py). There PyTorch's f32
  * gradients lie 5e-7, 1e-6 and 1e-5 from double, and a distance of 1e-4 means an error. With one thread the order of
- * sums, and so the result, is always the same.
+ * sums, and so the result, is always the same. Winograd's algorithm, wherever there is a kernel of it, keeps to the
+ * same tolerance.
  *
  * bf16 keeps 8 bits, so kinks are crossed all the same. PyTorch's own distance from double under autocast is in the
  * file; ours may be half as large again, or 1e-2.
@@ -30,6 +31,7 @@ struct subject {
     const char *model;
     uint64_t seed;
     enum wl_dtype precision;
+    enum wl_conv_algorithm conv;
     struct wl_graph *g;
     struct wl_plan *plan;
     struct wl_model_net net;
@@ -108,7 +110,7 @@ static void build(struct subject *s)
                                   wl_json_int(wl_json_get(s->golden, "pixels"), 0),
                                   wl_json_int(wl_json_get(s->golden, "classes"), 0) };
     struct wl_plan_opts how = {
-        .threads = 1, .seed = s->seed, .precision = s->precision, .slow_bf16 = true, .conv = WL_CONV_DIRECT
+        .threads = 1, .seed = s->seed, .precision = s->precision, .slow_bf16 = true, .conv = s->conv
     };
     struct wl_err e = { 0 };
     s->g = wl_graph_new(s->a);
@@ -135,9 +137,9 @@ static void train(struct subject *s)
     if (wl_plan_train(s->plan, true, true, &s->counts, &e)) fail_msg("%s: %s", s->model, e.msg);
 }
 
-static struct subject open_subject(const char *model, enum wl_dtype precision)
+static struct subject open_subject(const char *model, enum wl_dtype precision, enum wl_conv_algorithm conv)
 {
-    struct subject s = { .a = wl_arena_new(NULL), .model = model, .precision = precision };
+    struct subject s = { .a = wl_arena_new(NULL), .model = model, .precision = precision, .conv = conv };
     s.golden = oracle_open(model, s.a);
     s.seed = (uint64_t)oracle_real(s.golden, "seed");
     build(&s);
@@ -195,20 +197,20 @@ static struct distance compare(const struct subject *s)
     return d;
 }
 
-static void check_f32(const char *model)
+static void check_f32(const char *model, enum wl_conv_algorithm conv)
 {
-    struct subject s = open_subject(model, WL_F32);
+    struct subject s = open_subject(model, WL_F32, conv);
     check_loss(&s, 1e-5);
     struct distance d = compare(&s);
-    print_message("%s f32: gradients %.1e from double (PyTorch %.1e), most %.1e (%s)\n", model, d.all,
-                  oracle_real(s.golden, "torch_f32"), d.largest, d.where);
+    print_message("%s f32, %s: gradients %.1e from double (PyTorch %.1e), most %.1e (%s)\n", model,
+                  wl_conv_algorithm_name(conv), d.all, oracle_real(s.golden, "torch_f32"), d.largest, d.where);
     if (!(d.largest <= 1e-4)) fail_msg("%s: the gradient of %s is %.2e off", model, d.where, d.largest);
     wl_arena_free(s.a);
 }
 
 static void check_bf16(const char *model)
 {
-    struct subject s = open_subject(model, WL_BF16);
+    struct subject s = open_subject(model, WL_BF16, WL_CONV_DIRECT);
     double theirs = oracle_real(s.golden, "torch_bf16"), loss = oracle_real(s.golden, "loss");
     check_loss(&s, fmax(1e-2, 3 * fabs(oracle_real(s.golden, "torch_bf16_loss") - loss) / loss));
     struct distance d = compare(&s);
@@ -221,21 +223,24 @@ static void check_bf16(const char *model)
 static void test_resnet50(void **state)
 {
     (void)state;
-    check_f32("resnet50");
+    check_f32("resnet50", WL_CONV_DIRECT);
+    check_f32("resnet50", WL_CONV_WINOGRAD);
     check_bf16("resnet50");
 }
 
 static void test_inception3(void **state)
 {
     (void)state;
-    check_f32("inception3");
+    check_f32("inception3", WL_CONV_DIRECT);
+    check_f32("inception3", WL_CONV_WINOGRAD);
     check_bf16("inception3");
 }
 
 static void test_vgg16(void **state)
 {
     (void)state;
-    check_f32("vgg16");
+    check_f32("vgg16", WL_CONV_DIRECT);
+    check_f32("vgg16", WL_CONV_WINOGRAD);
     check_bf16("vgg16");
 }
 

@@ -52,7 +52,7 @@ static const struct {
     { &wl_cmd_data_imagenet, "--classes 2 --images 4 --val-images 3 --image-size 40 --threads 1 --quiet", "folders" },
     { &wl_cmd_data_imagenet,
       "--classes 2 --images 4 --val-images 3 --image-size 40 --threads 1 --quiet --format tfrecord", "shards" },
-    { &wl_cmd_data_qm9, "--molecules 20", "molecules" },
+    { &wl_cmd_data_qm9, "--molecules 20 --quiet", "molecules" },
     { &wl_cmd_data_wikitext, "--words 1000 --val-words 200 --train-vocab 150 --sequence 16 --threads 1 --quiet",
       "text" },
     { &wl_cmd_data_era5, "--height 8 --width 16 --channels 2 --years 1 --times 6 --quiet", "weather" },
