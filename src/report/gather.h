@@ -72,6 +72,9 @@ char *wl_facet_id(const struct wl_gathered *g, size_t facet, const char *id);
 struct wl_reals wl_worker_counts(const struct wl_gathered *g, size_t facet, size_t most);
 struct wl_figure *wl_group_figure(const struct wl_gathered *g, size_t facet, const char *id, const char *title);
 
+/* Has a group of the facet more than one worker count, so that there is something to compare with the smallest? */
+bool wl_facet_compares(const struct wl_gathered *g, size_t facet);
+
 /* A group's values at its worker counts with their intervals, as points on a line: estimates [law->n_configs]. */
 void wl_add_estimates(struct wl_figure *f, const struct wl_report_group *group, const struct wl_estimate *estimates);
 

@@ -95,9 +95,9 @@ static struct wl_figure *power_figure(const struct wl_gathered *g, size_t facet)
 void wl_add_energy_figures(const struct wl_gathered *g, struct wl_document *d, struct wl_section **s)
 {
     for (size_t k = 0; k < g->n_facets; k++) {
-        struct wl_figure *figures[] = { energy_ratio_figure(g, k), power_figure(g, k) };
+        struct wl_figure *figures[] = { wl_facet_compares(g, k) ? energy_ratio_figure(g, k) : NULL, power_figure(g, k) };
         for (size_t i = 0; i < WL_COUNT(figures); i++) {
-            if (wl_figure_empty(figures[i])) continue;
+            if (!figures[i] || wl_figure_empty(figures[i])) continue;
             if (!*s) *s = wl_document_section(d, "energy", "Energy and power against workers");
             wl_section_figure(d, *s, figures[i]);
         }

@@ -240,8 +240,8 @@ static void warn_estimates(const struct wl_gathered *g, struct wl_document *d)
         const struct wl_run_row *r = &g->runs.v[i];
         if (r->status != WL_RUN_DONE) continue;
         done++;
-        estimated += r->estimated;
-        simulated += r->simulated;
+        estimated += r->estimated && !isnan(r->energy_j);
+        simulated += r->simulated && !isnan(r->energy_j);
         without += isnan(r->energy_j);
     }
     if (simulated)

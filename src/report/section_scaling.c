@@ -125,7 +125,7 @@ static void add_ideal_times(const struct wl_gathered *g, size_t facet, struct wl
         if (g->groups[i].facet == facet && (groups <= LINE_FOR_EACH || i == only))
             add_ideal_time(f, &g->groups[i], &labelled);
     }
-    if (groups > LINE_FOR_EACH)
+    if (groups > LINE_FOR_EACH && labelled)
         f->source = "The ideal line is that of the slowest group; those of the others are parallel to it.";
 }
 
@@ -239,12 +239,19 @@ static struct wl_figure *speedup_figure(const struct wl_gathered *g, size_t face
     return f;
 }
 
+bool wl_facet_compares(const struct wl_gathered *g, size_t facet)
+{
+    for (size_t i = 0; i < g->n_drawn; i++)
+        if (g->groups[i].facet == facet && g->groups[i].law->n_configs > 1) return true;
+    return false;
+}
+
 void wl_add_scaling_figures(const struct wl_gathered *g, struct wl_document *d, struct wl_section *s)
 {
     for (size_t k = 0; k < g->n_facets; k++) {
-        struct wl_figure *time = time_figure(g, k), *speedup = speedup_figure(g, k);
+        struct wl_figure *time = time_figure(g, k), *speedup = wl_facet_compares(g, k) ? speedup_figure(g, k) : NULL;
         if (!wl_figure_empty(time)) wl_section_figure(d, s, time);
-        if (!wl_figure_empty(speedup)) wl_section_figure(d, s, speedup);
+        if (speedup && !wl_figure_empty(speedup)) wl_section_figure(d, s, speedup);
     }
 }
 

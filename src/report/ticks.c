@@ -81,6 +81,22 @@ static struct wl_reals decade_ticks(double lo, double hi, const char *leads, str
     return (struct wl_reals) { v, n };
 }
 
+/* The ticks of a log axis from lo to hi whose labels, printed beside each other, leave room: from the highest down. */
+static struct wl_reals thin(struct wl_reals ticks, double lo, double hi)
+{
+    enum { CHARACTERS = 50, GAP = 2 }; /* what a narrow axis has room for, and between two labels */
+    size_t longest = 0, first = ticks.n;
+    for (size_t i = 0; i < ticks.n; i++) {
+        char text[32];
+        size_t n = (size_t)snprintf(text, sizeof text, "%.6g", ticks.v[i]);
+        longest = n > longest ? n : longest;
+    }
+    const double apart = log(hi / lo) * (double)(longest + GAP) / CHARACTERS;
+    for (size_t i = ticks.n; i-- > 0;)
+        if (first == ticks.n || log(ticks.v[first] / ticks.v[i]) >= apart) ticks.v[--first] = ticks.v[i];
+    return (struct wl_reals) { ticks.v + first, ticks.n - first };
+}
+
 struct wl_reals wl_round_ticks(double lo, double hi, bool log_scale, struct wl_arena *a)
 {
     WL_CHECK(isfinite(lo) && isfinite(hi) && (!log_scale || lo > 0));
@@ -94,7 +110,7 @@ struct wl_reals wl_round_ticks(double lo, double hi, bool log_scale, struct wl_a
         for (size_t i = 0; i < all.n; i++) {
             if (all.v[i] > 0) all.v[n++] = all.v[i];
         }
-        return (struct wl_reals) { all.v, n };
+        return thin((struct wl_reals) { all.v, n }, lo, hi);
     }
-    return decade_ticks(lo, hi, decades < 1.2 ? "123457" : decades < 3.6 ? "125" : "1", a);
+    return thin(decade_ticks(lo, hi, decades < 1.2 ? "123457" : decades < 3.6 ? "125" : "1", a), lo, hi);
 }

@@ -23,6 +23,8 @@ static void round_ticks(void **state)
     ASSERT_REALS(wl_round_ticks(2, 30, true, a), 2, 3, 4, 5, 7, 10, 20, 30);
     ASSERT_REALS(wl_round_ticks(1, 900, true, a), 1, 2, 5, 10, 20, 50, 100, 200, 500);
     ASSERT_REALS(wl_round_ticks(.5, 2e5, true, a), 1, 10, 100, 1000, 10000, 100000);
+    ASSERT_REALS(wl_round_ticks(370000, 1020000, true, a), 300000, 400000, 500000, 700000, 900000, 1100000);
+    ASSERT_REALS(wl_round_ticks(6500, 57000, true, a), 7000, 10000, 20000, 30000, 50000); /* labels leave room */
     ASSERT_REALS(wl_round_ticks(8.1, 11.2, true, a), 8, 8.5, 9, 9.5, 10, 10.5, 11, 11.5);
 }
 
