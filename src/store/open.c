@@ -31,8 +31,11 @@ static int check_file(struct wl_store *s, struct wl_err *e)
 {
     struct stat st;
     if (stat(s->path, &st)) {
-        if (errno == ENOENT && s->mode == WL_STORE_CREATE) return wl_mkdirs(wl_path_dir(s->arena, s->path), e);
-        return wl_fail_errno(e, "%s: no store here", s->path);
+        if (errno != ENOENT || s->mode != WL_STORE_CREATE) return wl_fail_errno(e, "%s: no store here", s->path);
+        const char *folder = wl_path_dir(s->arena, s->path);
+        int rc = wl_mkdirs(folder, e);
+        if (rc == 0 && access(folder, W_OK)) rc = wl_fail_errno(e, "%s: its folder cannot be written to", s->path);
+        return rc;
     }
     if (S_ISDIR(st.st_mode)) return wl_fail(e, WL_EINVAL, "%s: is a folder, a store is a file", s->path);
     if (!S_ISREG(st.st_mode)) return not_a_store(s, "not a regular file", e);

@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int open_it(struct place *p, enum wl_store_mode mode)
@@ -152,6 +153,24 @@ static void places_that_cannot_be_written(void **state)
 }
 
 /* Permissions do not bind root: a read-only mount does, and without root the mode bits do. */
+/* The message says what is wrong with the folder, whoever runs the test. */
+static void a_folder_without_leave(void **state)
+{
+    struct place *p = *state;
+    int status;
+    assert_int_equal(chmod(p->dir, 0555), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        enum { NOBODY = 65534 };
+        if (geteuid() == 0 && (setgid(NOBODY) || setuid(NOBODY))) _exit(2);
+        const bool refused = open_it(p, WL_STORE_CREATE) < 0;
+        _exit(!(refused && strstr(p->e.msg, "its folder cannot be written to: Permission denied")));
+    }
+    assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+    assert_int_equal(chmod(p->dir, 0777), 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 static bool make_read_only(struct place *p)
 {
     if (geteuid() != 0) return chmod(p->store, 0444) == 0 && chmod(p->dir, 0555) == 0;
@@ -227,7 +246,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(what_is_no_store), TEST(other_programs_databases),      TEST(an_empty_file_becomes_a_store),
-        TEST(damaged_stores),   TEST(places_that_cannot_be_written), TEST(read_only_places),
+        TEST(damaged_stores),   TEST(places_that_cannot_be_written), TEST(a_folder_without_leave),
+        TEST(read_only_places),
         TEST(a_full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
