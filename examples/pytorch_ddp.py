@@ -98,6 +98,7 @@ def train(rank, workers, o):
     dist.init_process_group("gloo")
     wattlaw.start(workload="pytorch_ddp", workers=workers, local_batch=o.local_batch,
                   global_batch=workers * o.local_batch, epochs=o.epochs, threads=o.threads)
+    wattlaw.define("val_top1", better="larger", label="accuracy on held-out pictures", main=True)
 
     with wattlaw.phase("load"):
         images = pictures(o.samples, o.classes, o.image_size, o.seed)

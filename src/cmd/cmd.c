@@ -66,7 +66,13 @@ int wl_cmd_main(const char *program, const struct wl_cmd *c, int argc, char **ar
 static void print_program(const struct wl_program *p, FILE *to)
 {
     fprintf(to, "usage: %s %s\n\n%s\n\n%ss\n", p->name, p->usage, p->about, p->noun);
-    for (const struct wl_cmd *const *c = p->commands; *c; c++) fprintf(to, "  %-10s  %s\n", (*c)->name, (*c)->help);
+    int width = 0;
+    for (const struct wl_cmd *const *c = p->commands; *c; c++) {
+        const int n = (int)strlen((*c)->name);
+        width = n > width ? n : width;
+    }
+    for (const struct wl_cmd *const *c = p->commands; *c; c++)
+        fprintf(to, "  %-*s  %s\n", width, (*c)->name, (*c)->help);
     fprintf(to, "\n%s NAME --help says more; %s --version prints the version.\n", p->name, p->name);
 }
 

@@ -143,9 +143,9 @@ static void print_left(const struct standing *st, struct wl_arena *a)
     if (left == 0)
         printf("  left     nothing\n");
     else if (isnan(st->left_s))
-        printf("  left     %zu runs\n", left);
+        printf("  left     %zu run%s\n", left, left == 1 ? "" : "s");
     else
-        printf("  left     %zu runs, about %s\n", left, wl_human_time(a, st->left_s));
+        printf("  left     %zu run%s, about %s\n", left, left == 1 ? "" : "s", wl_human_time(a, st->left_s));
     if (left && alive == 0) printf("           `wattlaw sweep` with the same experiment file carries on\n");
 }
 

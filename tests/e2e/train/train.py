@@ -235,6 +235,11 @@ def marks():
     for e in r["epochs"]:
         for name in ("train_loss", "train_top1", "val_loss", "val_top1", "val_top5", "lr"):
             assert abs(metric[name, e["epoch"]] - e[name]) <= 1e-6 * abs(e[name]) + 1e-9, (name, e)
+    defined = [dict(f.split("=") for f in l[3].split()) for l in lines if l[2] == "define"]
+    assert [d["name"] for d in defined] == ["val_loss", "val_top1", "val_top5", "train_loss", "train_top1", "train_top5",
+                                            "lr"], defined
+    assert defined[0] == {"name": "val_loss", "better": "smaller", "label": "loss_on_held-out_data", "unit": "nat"}
+    assert defined[1]["better"] == "larger" and defined[1]["main"] == "1" and "unit" not in defined[1], defined
     waits = [l[3] for l in lines if l[2] == "phase"]
     assert [w.split()[0::2] for w in waits] == [["name=input", f"epoch={e['epoch']}"] for e in r["epochs"]], waits
     for e, w in zip(r["epochs"], waits):
