@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """PyTorch's side of bench/train_step.py: training steps on random inputs, one for each line "step" on stdin.
 
-    torch_step.py MODEL f32|bf16 BATCH THREADS RANKS LAYOUT eager|compiled default|tuned
+    torch_step.py MODEL f32|bf16 BATCH THREADS RANKS LAYOUT eager|compiled|checkpointed default|tuned
 
 LAYOUT is plain or channels_last for images, transformers or encoder for bert128 and the like (torch_bert.py).
 
 Answers as bench_train_step does, with lines of JSON. bf16 is autocast. Ranks are DistributedDataParallel over gloo, one
-process a rank; rank 0 starts the others and hands them each line. "tuned" takes the one-pass optimiser of this version, and
+process a rank; rank 0 starts the others and hands them each line. "checkpointed" computes each block again in the backward
+pass (torch.utils.checkpoint). "tuned" takes the one-pass optimiser of this version, and
 buckets that gradients are views of; the environment is the caller's part.
 """
+import functools
 import json
 import os
 import socket
@@ -17,6 +19,7 @@ import sys
 import time
 
 import torch
+import torch.utils.checkpoint
 
 import torch_bert
 import torch_fourcastnet
@@ -36,12 +39,22 @@ def make_work(name, layout, batch):
     return torch_models.Images(torch, name, layout, batch)
 
 
+BLOCKS = ("Bottleneck", "Block", "TransformerEncoderLayer", "BertLayer")
+
+
+def checkpoint_blocks(model):
+    for block in (m for m in model.modules() if type(m).__name__ in BLOCKS):
+        block.forward = functools.partial(torch.utils.checkpoint.checkpoint, block.forward, use_reentrant=False)
+
+
 class Trainer:
     def __init__(self, name, precision, batch, rank, ranks, layout, how, tuned):
         torch.manual_seed(rank)
         self.bf16 = precision == "bf16"
         self.work = make_work(name, layout, batch)
         self.model = self.work.model.train()
+        if how == "checkpointed":
+            checkpoint_blocks(self.model)
         if ranks > 1:
             self.model = torch.nn.parallel.DistributedDataParallel(
                 self.model, gradient_as_bucket_view=tuned, static_graph=tuned)

@@ -1,6 +1,7 @@
-/* bench_train_step MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd]: training steps of a network at full size
- * on random images, tokens (bert128: sequences of 128) or fields (fourcastnet360: 20 channels of 360 x 720 points), one
- * for each line "step" on stdin; at last how convolutions are computed.
+/* bench_train_step MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd [keep|again]]: training steps of a network at
+ * full size on random images, tokens (bert128: sequences of 128) or fields (fourcastnet360: 20 channels of 360 x 720
+ * points), one for each line "step" on stdin; at last how convolutions are computed, and whether values are kept for the
+ * backward pass or computed again.
  *
  * Answers with a line of JSON: first what was made, then for each step its wall-clock and processor time (of all
  * ranks), the time that convolutions and matrix products take of it, and where the rest goes. The ranks are forked, or
@@ -41,6 +42,7 @@ struct bench {
     int threads;
     enum wl_dtype precision;
     enum wl_conv_algorithm conv;
+    bool again;
 };
 
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
@@ -127,6 +129,7 @@ static int make_plan(struct bench *b, struct wl_err *e)
     struct wl_plan_opts opts = { .threads = b->threads,
                                  .precision = b->precision,
                                  .conv = b->conv,
+                                 .recompute = b->again,
                                  .choices = wl_choices_new(b->arena),
                                  .optim = b->network->optim };
     int rc = b->network->build(b, g, e);
@@ -143,6 +146,7 @@ static void describe(const struct bench *b)
     struct wl_json *j = wl_json_root_object(b->arena);
     wl_json_add_str(j, "library", f.library);
     wl_json_add_real(j, "plan_bytes", (double)f.total_bytes * b->comm->size);
+    wl_json_add_real(j, "again_flop", f.again_flops * (double)b->batch * b->comm->size);
     wl_json_add_real(j, "train_flop", f.train_flops * (double)b->batch * b->comm->size);
     puts(wl_json_text(j, 0, b->arena));
 }
@@ -250,6 +254,7 @@ static int run(struct bench *b, char **argv, struct wl_err *e)
     b->batch = atoll(argv[3]);
     b->threads = atoi(argv[4]);
     b->conv = wl_conv_algorithm_of(argv[6] ? argv[6] : "auto");
+    b->again = argv[6] && argv[7] && wl_streq(argv[7], "again");
     int rc = find_network(b, argv[1], e);
     if (rc) return rc;
     rc = wl_comm_open(&b->comm, &(struct wl_comm_how) { .backend = "auto", .workers = ranks }, b->arena, e);
@@ -264,9 +269,10 @@ static int run(struct bench *b, char **argv, struct wl_err *e)
 
 int main(int argc, char **argv)
 {
-    if (argc < 6 || argc > 7) {
+    if (argc < 6 || argc > 8) {
         fprintf(stderr,
-                "usage: %s MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd]    (RANKS 1 under mpirun)\n",
+                "usage: %s MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd [keep|again]]    (RANKS 1 under "
+                "mpirun)\n",
                 argv[0]);
         return 2;
     }

@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* Was the kernel chosen by measurement? A step that runs again has the choice of the first time. */
+static bool is_chosen(const struct wl_plan_step *s) { return s->choice && !s->again; }
+
 /* In the user's cache; NULL where no folder is known. */
 static char *file_path(struct wl_arena *a)
 {
@@ -40,7 +43,7 @@ static void save(struct wl_choices *c, const char *path, double took_s)
 
 static bool is_winograd(const struct wl_plan_step *s)
 {
-    return s->choice && wl_starts(s->choice->answer, wl_conv_algorithm_name(WL_CONV_WINOGRAD)); /* or "... in f32" */
+    return wl_starts(s->choice->answer, wl_conv_algorithm_name(WL_CONV_WINOGRAD)); /* or "... in f32" */
 }
 
 static void log_summary(const struct wl_plan *plan, struct wl_arena *a)
@@ -49,8 +52,8 @@ static void log_summary(const struct wl_plan *plan, struct wl_arena *a)
     struct wl_arena *once = wl_arena_new(a);
     for (size_t i = 0; i < wl_plan_step_count(plan); i++) {
         struct wl_plan_step s = wl_plan_step(plan, i, once);
-        chosen += s.choice != NULL;
-        winograd += is_winograd(&s);
+        chosen += is_chosen(&s);
+        winograd += is_chosen(&s) && is_winograd(&s);
     }
     wl_arena_free(once);
     if (chosen)
@@ -94,7 +97,7 @@ void wl_train_describe_choices(const struct wl_plan *plan, struct wl_json *head,
     struct wl_json *list = wl_json_add_object(head, "choices");
     for (size_t i = 0; i < wl_plan_step_count(plan); i++) {
         struct wl_plan_step s = wl_plan_step(plan, i, a);
-        if (s.choice) wl_json_add_str(list, wl_strf(a, "%s, %s", s.name, s.pass), s.choice->answer);
+        if (is_chosen(&s)) wl_json_add_str(list, wl_strf(a, "%s, %s", s.name, s.pass), s.choice->answer);
     }
 }
 
@@ -104,7 +107,7 @@ void wl_train_compare_choices(const struct wl_plan *plan, const struct wl_json *
     size_t known = 0, same = 0;
     for (size_t i = 0; then && i < wl_plan_step_count(plan); i++) {
         struct wl_plan_step s = wl_plan_step(plan, i, a);
-        const char *answer = s.choice ? wl_json_str(wl_json_get(then, wl_strf(a, "%s, %s", s.name, s.pass))) : NULL;
+        const char *answer = is_chosen(&s) ? wl_json_str(wl_json_get(then, wl_strf(a, "%s, %s", s.name, s.pass))) : NULL;
         known += answer != NULL;
         same += answer && wl_streq(answer, s.choice->answer);
     }

@@ -52,6 +52,12 @@ static const char *when(const struct wl_plan_step *s)
     return s->training && s->evaluation ? "both" : s->training ? "train" : "eval";
 }
 
+/* Multiplications of a step by those of one that keeps all values; NAN: the network's are not counted. */
+static double work_ratio(const struct wl_plan_info *f)
+{
+    return f->train_flops > 0 ? 1 + f->again_flops / f->train_flops : NAN;
+}
+
 /* ---- for people ------------------------------------------------------------------------------------------------- */
 
 /* What the kernel took when it was measured, and what the other one took. */
@@ -75,7 +81,7 @@ static void print_steps(const struct explain *x)
         struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);
         const struct wl_plan_buffer *b = result(&s);
         wl_table_cellf(&t, "%zu", i);
-        const char *const cells[] = { when(&s), s.operation, s.name, s.pass, s.implementation };
+        const char *const cells[] = { s.again ? "again" : when(&s), s.operation, s.name, s.pass, s.implementation };
         for (size_t k = 0; k < WL_COUNT(cells); k++) wl_table_cell(&t, cells[k]);
         if (b) {
             wl_table_cellf(&t, "%s %s", wl_dtype_name(b->dtype), wl_dims_text(x->arena, &b->dims));
@@ -103,6 +109,33 @@ static void print_memory(const struct explain *x)
     printf("values share memory by lifetime: %zu bytes are alive at once, each in a place of its own would take %zu\n"
            "%d steps write over what they read, which saves %zu bytes more\n",
            x->info.live_bytes, x->info.unshared_bytes, x->info.in_place, x->info.in_place_bytes);
+}
+
+/* What computing values again saves and costs. */
+static void print_again(const struct explain *x)
+{
+    const struct wl_plan_info *f = &x->info;
+    if (!f->segments) return;
+    printf("\nvalues of %d segment%s are computed again in the backward pass: %s instead of %s", f->segments,
+           f->segments == 1 ? "" : "s", wl_human_bytes(x->arena, (double)f->total_bytes),
+           wl_human_bytes(x->arena, (double)f->keeping_bytes));
+    if (f->train_flops > 0) printf(", for %.3g times the multiplications", work_ratio(f));
+    putchar('\n');
+    struct wl_table t = wl_table_new(x->arena);
+    wl_table_column(&t, "computed again from", false);
+    wl_table_column(&t, "to", false);
+    static const char *const numbers[] = { "steps", "bytes", "Mflop/sample" };
+    for (size_t i = 0; i < WL_COUNT(numbers); i++) wl_table_column(&t, numbers[i], true);
+    for (int i = 0; i < f->segments; i++) {
+        const struct wl_plan_segment s = wl_plan_segment(x->plan, (size_t)i);
+        wl_table_cell(&t, s.first);
+        wl_table_cell(&t, s.last);
+        wl_table_cellf(&t, "%zu", s.steps);
+        wl_table_cellf(&t, "%zu", s.bytes);
+        wl_table_real(&t, s.flops > 0 ? s.flops * 1e-6 : NAN, 4);
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, stdout, 0);
 }
 
 static void print_buckets(const struct explain *x)
@@ -136,6 +169,7 @@ static void print_text(const struct explain *x)
     print_steps(x);
     putchar('\n');
     print_memory(x);
+    print_again(x);
     putchar('\n');
     print_buckets(x);
 }
@@ -171,10 +205,28 @@ static void add_step(struct wl_json *list, const struct wl_plan_step *s)
     wl_json_add_str(o, "kernel", s->implementation);
     wl_json_add_bool(o, "training", s->training);
     wl_json_add_bool(o, "evaluation", s->evaluation);
+    wl_json_add_bool(o, "again", s->again);
     wl_json_add_real(o, "flops_per_sample", s->flops);
     if (s->choice) add_choice(wl_json_add_object(o, "choice"), s->choice);
     struct wl_json *buffers = wl_json_add_array(o, "buffers");
     for (size_t i = 0; i < s->n_buffers; i++) add_buffer(buffers, &s->buffers[i]);
+}
+
+static void add_again(struct wl_json *o, const struct explain *x)
+{
+    const struct wl_plan_info *f = &x->info;
+    wl_json_add_real(o, "flops_per_sample", f->again_flops);
+    wl_json_add_real(o, "work_ratio", work_ratio(f));
+    struct wl_json *segments = wl_json_add_array(o, "segments");
+    for (int i = 0; i < f->segments; i++) {
+        const struct wl_plan_segment s = wl_plan_segment(x->plan, (size_t)i);
+        struct wl_json *row = wl_json_add_object(segments, NULL);
+        wl_json_add_str(row, "from", s.first);
+        wl_json_add_str(row, "to", s.last);
+        wl_json_add_int(row, "steps", (int64_t)s.steps);
+        wl_json_add_int(row, "bytes", (int64_t)s.bytes);
+        wl_json_add_real(row, "flops_per_sample", s.flops);
+    }
 }
 
 static void print_json(const struct explain *x)
@@ -198,6 +250,8 @@ static void print_json(const struct explain *x)
     wl_json_add_int(memory, "live_value_bytes", (int64_t)f->live_bytes);
     wl_json_add_int(memory, "unshared_value_bytes", (int64_t)f->unshared_bytes);
     wl_json_add_int(memory, "in_place_bytes", (int64_t)f->in_place_bytes);
+    wl_json_add_int(memory, "keeping_bytes", (int64_t)f->keeping_bytes);
+    add_again(wl_json_add_object(o, "recompute"), x);
     struct wl_json *steps = wl_json_add_array(o, "steps");
     for (size_t i = 0; i < wl_plan_step_count(x->plan); i++) {
         struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);

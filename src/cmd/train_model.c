@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/train.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <wattlaw/mark.h>
@@ -26,16 +27,22 @@ static const char *fact_fields(const struct wl_job *j)
     return text.n ? text.s : "";
 }
 
+static const char *memory_field(const struct wl_train_opts *o, struct wl_arena *a)
+{
+    return isnan(o->memory_gb) ? "" : wl_strf(a, " memory_gb=%g", o->memory_gb);
+}
+
 static void mark_start(const struct wl_train *t)
 {
     const struct wl_train_opts *o = t->opts;
     char host[65] = "";
     gethostname(host, sizeof host - 1);
     wattlaw_mark_start("workload=%s workers=%d local_batch=%lld global_batch=%lld accumulation=%lld epochs=%lld "
-                       "size=%s%s threads=%lld precision=%s recipe=%s host=%s pid=%d",
+                       "size=%s%s threads=%lld precision=%s recompute=%s%s recipe=%s host=%s pid=%d",
                        t->job->workload->name, t->comm->size, (long long)o->local_batch, (long long)t->global_batch,
                        (long long)o->accumulation, (long long)o->epochs, o->size, fact_fields(t->job),
-                       (long long)o->threads, o->precision, o->recipe ? o->recipe : "none", host, (int)getpid());
+                       (long long)o->threads, o->precision, o->recompute, memory_field(o, t->arena),
+                       o->recipe ? o->recipe : "none", host, (int)getpid());
 }
 
 /* ---- the job ---------------------------------------------------------------------------------------------------- */

@@ -56,6 +56,11 @@ const struct wl_opt wl_train_rows[] = {
     { "allow-slow-bf16", WL_FLAG, AT(allow_slow_bf16),
       .help = "bf16 also on a processor that has no instructions for it: slower than f32" },
 
+    { "recompute", WL_CHOICE, AT(recompute), "no", .choices = "no|yes",
+      .help = "yes: keep few values for the backward pass and compute the others again there: the least memory, same bits" },
+    { "memory", WL_REAL, AT(memory_gb), NULL, 1e-3, 1e6, "GB",
+      .help = "of a worker's plan, at most: as many values are computed again as that takes; default: any" },
+
     { "checkpoint-dir", WL_STR, AT(checkpoint_dir), .help = "folder for checkpoints; default: none are written" },
     { "checkpoint-every", WL_REAL, AT(checkpoint_every), "1", 0, 1e6, "epochs",
       .help = "how often; 0: only at the end and on an interruption" },

@@ -175,6 +175,10 @@ static void print_text(const struct wl_train *t, bool interrupted)
            wl_human_time(t->arena, s.time_s), speed(j, (double)s.samples, s.time_s, t->arena));
     printf("memory %s a worker, %s of it in huge pages\n", wl_human_bytes(t->arena, (double)info.total_bytes),
            wl_human_bytes(t->arena, (double)wl_plan_huge_bytes(t->plan)));
+    if (info.segments)
+        printf("values of %d segment%s of the forward pass were computed again in the backward pass: keeping all would "
+               "take %s\n",
+               info.segments, info.segments == 1 ? "" : "s", wl_human_bytes(t->arena, (double)info.keeping_bytes));
     int64_t bad = wl_feed_bad(t->train);
     if (bad) printf("%lld %s%s could not be read\n", (long long)bad, j->workload->noun, bad == 1 ? "" : "s");
 }
@@ -241,6 +245,8 @@ static void print_json(const struct wl_train *t, bool interrupted)
     wl_json_add_int(o, "parameters", info.parameters);
     wl_json_add_real(o, "train_flops_per_sample", info.train_flops);
     wl_json_add_int(o, "memory_bytes", (int64_t)info.total_bytes);
+    wl_json_add_int(o, "keeping_bytes", (int64_t)info.keeping_bytes);
+    wl_json_add_real(o, "again_flops_per_sample", info.again_flops);
     wl_json_add_int(o, "huge_page_bytes", (int64_t)wl_plan_huge_bytes(t->plan));
     wl_opts_json(j->rows, t->opts, wl_json_add_object(o, "options"));
     add_metrics(o, j);

@@ -91,6 +91,8 @@ struct wl_plan_opts wl_train_plan_opts(const struct wl_train_opts *o)
         .slow_bf16 = o->allow_slow_bf16,
         .seed = (uint64_t)o->seed,
         .micro_batches = (int)o->accumulation,
+        .recompute = wl_streq(o->recompute, "yes"),
+        .memory_bytes = isnan(o->memory_gb) ? 0 : (size_t)(o->memory_gb * 1e9),
         .optim = { .kind = o->optimizer,
                    .momentum = o->momentum,
                    .weight_decay = o->weight_decay,

@@ -25,7 +25,8 @@ struct wl_train_opts {
     int64_t warmup_updates, lr_patience;
     /* machine */
     int64_t workers, threads, loader_threads;
-    const char *comm, *conv, *precision;
+    const char *comm, *conv, *precision, *recompute;
+    double memory_gb; /* NAN: any */
     bool pin, allow_slow_bf16;
     /* checkpoints and output */
     const char *checkpoint_dir;

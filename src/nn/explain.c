@@ -48,11 +48,20 @@ struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_ar
         .implementation = s->implementation ? s->implementation : "plain C",
         .training = s->when & WL_TRAIN,
         .evaluation = s->when & WL_EVAL,
+        .again = s->again,
         .choice = s->choice,
         .flops = step_flops(p->program.graph, s) / (double)p->info.batch,
         .buffers = buffers,
         .n_buffers = (size_t)s->n_uses,
     };
+}
+
+struct wl_plan_segment wl_plan_segment(const struct wl_plan *p, size_t i)
+{
+    WL_CHECK(i < p->recomputed.n);
+    struct wl_plan_segment s = p->recomputed.segments[i];
+    s.flops /= (double)p->info.batch;
+    return s;
 }
 
 struct wl_plan_bucket wl_plan_bucket(const struct wl_plan *p, size_t i)

@@ -4,9 +4,14 @@ struct wl_buf *wl_buf_new(struct wl_program *p, enum wl_class class, enum wl_dty
                           const void *layout, size_t bytes)
 {
     struct wl_buf *b = wl_new(p->arena, struct wl_buf);
-    *b = (struct wl_buf) {
-        .class = class, .dtype = type, .dims = *dims, .layout = layout, .bytes = bytes, .first = -1, .last = -1
-    };
+    *b = (struct wl_buf) { .class = class,
+                           .dtype = type,
+                           .dims = *dims,
+                           .layout = layout,
+                           .bytes = bytes,
+                           .id = (int)p->n_bufs,
+                           .first = -1,
+                           .last = -1 };
     WL_GROW(p->arena, p->bufs, p->n_bufs, p->cap_bufs);
     p->bufs[p->n_bufs++] = b;
     return b;
@@ -264,6 +269,7 @@ int wl_lower(struct wl_program *p, struct wl_err *e)
         int rc = lower_forward(p, n, evaluated[n->out->id], e);
         if (rc) return with_node(rc, n, e);
     }
+    p->n_forward = p->n_steps;
     p->passes = WL_TRAIN;
     for (size_t i = g->n_nodes; p->train && i-- > 0;) {
         const struct wl_node *n = g->nodes[i];

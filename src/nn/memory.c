@@ -62,6 +62,48 @@ size_t wl_place_pieces(struct wl_piece *v, size_t n, struct wl_arena *a)
     return total;
 }
 
+size_t wl_place_bytes(const struct wl_buf *b) { return round_up(b->bytes, WL_ALIGN); }
+
+/* The largest sum of pieces that are alive at one step. */
+static size_t most_alive(const struct wl_piece *v, size_t n, size_t steps, struct wl_arena *a)
+{
+    size_t *born = wl_new_array(a, size_t, steps + 2), *dead = wl_new_array(a, size_t, steps + 2), alive = 0, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (v[i].first < 0) continue; /* no step uses it */
+        born[v[i].first] += round_up(v[i].bytes, WL_ALIGN);
+        dead[v[i].last + 1] += round_up(v[i].bytes, WL_ALIGN);
+    }
+    for (size_t i = 0; i < steps + 2; i++) {
+        alive += born[i] - dead[i];
+        if (alive > most) most = alive;
+    }
+    return most;
+}
+
+struct wl_value_bytes wl_place_values(const struct wl_program *p)
+{
+    struct wl_arena *scratch = wl_arena_new(NULL);
+    struct wl_piece *pieces = wl_new_array(scratch, struct wl_piece, p->n_bufs);
+    struct wl_buf **of = wl_new_array(scratch, struct wl_buf *, p->n_bufs);
+    struct wl_value_bytes bytes = { 0 };
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_bufs; i++) {
+        struct wl_buf *b = p->bufs[i];
+        if (b->class != WL_MEM_VALUE) continue;
+        bool keep = p->keep_values;
+        pieces[n] = (struct wl_piece) { .bytes = b->bytes,
+                                        .first = keep ? 0 : b->first,
+                                        .last = keep ? (int)p->n_steps : b->last };
+        of[n++] = b;
+        bytes.unshared += wl_place_bytes(b);
+    }
+    bytes.total = wl_place_pieces(pieces, n, scratch);
+    bytes.live = most_alive(pieces, n, p->n_steps, scratch);
+    for (size_t i = 0; i < n; i++) of[i]->offset = pieces[i].offset;
+    wl_arena_free(scratch);
+    return bytes;
+}
+
 struct mapping {
     void *at;
     size_t bytes;

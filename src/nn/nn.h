@@ -416,6 +416,11 @@ struct wl_plan_opts {
     int micro_batches;          /* largest M of a step; 0 counts as 1. M > 1 needs room for one gradient more */
     size_t bucket_bytes;        /* gradients are reduced in pieces of about this; 0 counts as 4 MiB */
     struct wl_optim optim;
+    /* Computes values again in the backward pass instead of keeping them until then (docs/adr/105): the gradients have the
+     * same bits. recompute: as far as saves memory; memory_bytes: as far as it takes for a plan (total_bytes) of at
+     * most so many bytes, 0: any. Neither goes with eval_only or keep_values. */
+    bool recompute;
+    size_t memory_bytes;
     bool eval_only;   /* no backward pass, no gradients */
     bool dry;         /* for wl_plan_info and wl_plan_step only: takes no memory, cannot run */
     bool keep_values; /* every value and gradient keeps a place of its own, for wl_plan_value: much memory */
@@ -510,9 +515,12 @@ struct wl_plan_info {
     size_t in_place_bytes; /* what results that stand over what their step read would have taken besides */
     int in_place;          /* steps that write so */
     size_t total_bytes;
+    size_t keeping_bytes; /* what total_bytes would be if no value were computed again */
     int operations, steps, reorders, buckets;
+    int segments; /* of the forward pass whose values are computed again */
     /* of a sample: 2 x multiply-adds of convolutions and matrix products; NAN where wl_mean_rows was not told */
     double forward_flops, train_flops;
+    double again_flops; /* of a sample: those of forward operations that run again, beside train_flops */
 };
 struct wl_plan_info wl_plan_info(const struct wl_plan *p);
 
@@ -539,6 +547,7 @@ struct wl_plan_step {
     const char *pass;               /* "forward", "backward data", "reorder" */
     const char *implementation;     /* the library's word for its kernel: "jit:avx512_core"; "plain C" */
     bool training, evaluation;      /* runs in these */
+    bool again;                     /* the forward step of this name once more, for the backward pass */
     double flops;                   /* a sample: 2 x multiply-adds of convolutions and matrix products */
     const struct wl_choice *choice; /* the algorithm was chosen by measurement; NULL: there was no choice */
     const struct wl_plan_buffer *buffers;
@@ -546,6 +555,15 @@ struct wl_plan_step {
 };
 size_t wl_plan_step_count(const struct wl_plan *p);
 struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_arena *a);
+
+/* Segment i of info.segments: the first and the last of its operations that run again in training, and the bytes of
+ * the values that they make again. */
+struct wl_plan_segment {
+    const char *first, *last;
+    size_t steps, bytes;
+    double flops; /* a sample */
+};
+struct wl_plan_segment wl_plan_segment(const struct wl_plan *p, size_t i);
 
 /* Bucket i of info.buckets: its bytes, and the step behind which its gradients are final and are reduced. */
 struct wl_plan_bucket {

@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-static size_t aligned(size_t n) { return (n + WL_ALIGN - 1) / WL_ALIGN * WL_ALIGN; }
-
 /* ---- parameters in the order of their gradients ---- */
 
 static int by_ready_then_id(const void *x, const void *y)
@@ -19,6 +17,7 @@ static void order_params(struct wl_plan *p)
 {
     const struct wl_graph *g = p->program.graph;
     p->params = wl_new_array(p->arena, struct wl_param_place, g->n_tensors);
+    p->n_params = 0;
     for (size_t i = 0; i < g->n_tensors; i++) {
         const struct wl_tensor *t = g->tensors[i];
         if (t->role != WL_ROLE_PARAM) continue;
@@ -34,7 +33,7 @@ static void order_params(struct wl_plan *p)
         struct wl_param_place *q = &p->params[i];
         q->value->offset = at;
         if (q->gradient) q->gradient->offset = at;
-        at += aligned(q->value->bytes);
+        at += wl_place_bytes(q->value);
     }
     p->param_floats = at / sizeof(float);
 }
@@ -44,7 +43,7 @@ static void order_params(struct wl_plan *p)
  * parameter. */
 static void make_buckets(struct wl_plan *p, size_t bytes)
 {
-    size_t piece = aligned(bytes) / sizeof(float), last = 0; /* the parameter that holds the bucket's last element */
+    size_t piece = (bytes + WL_ALIGN - 1) / WL_ALIGN * WL_ALIGN / sizeof(float), last = 0; /* the parameter that holds the bucket's last element */
     p->n_buckets = (p->param_floats + piece - 1) / piece;
     p->buckets = wl_new_array(p->arena, struct wl_bucket, p->n_buckets);
     for (size_t i = 0; i < p->n_buckets; i++) {
@@ -63,49 +62,9 @@ static size_t place_in_order(struct wl_plan *p, enum wl_class class)
         struct wl_buf *b = p->program.bufs[i];
         if (b->class != class) continue;
         b->offset = at;
-        at += aligned(b->bytes);
+        at += wl_place_bytes(b);
     }
     return at;
-}
-
-/* The largest sum of pieces that are alive at one step. */
-static size_t most_alive(const struct wl_piece *v, size_t n, size_t steps, struct wl_arena *a)
-{
-    size_t *born = wl_new_array(a, size_t, steps + 2), *dead = wl_new_array(a, size_t, steps + 2), alive = 0, most = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (v[i].first < 0) continue; /* no step uses it */
-        born[v[i].first] += aligned(v[i].bytes);
-        dead[v[i].last + 1] += aligned(v[i].bytes);
-    }
-    for (size_t i = 0; i < steps + 2; i++) {
-        alive += born[i] - dead[i];
-        if (alive > most) most = alive;
-    }
-    return most;
-}
-
-static size_t place_values(struct wl_plan *p)
-{
-    const struct wl_program *g = &p->program;
-    struct wl_arena *scratch = wl_arena_new(NULL);
-    struct wl_piece *pieces = wl_new_array(scratch, struct wl_piece, g->n_bufs);
-    struct wl_buf **of = wl_new_array(scratch, struct wl_buf *, g->n_bufs);
-    size_t n = 0;
-    for (size_t i = 0; i < g->n_bufs; i++) {
-        struct wl_buf *b = g->bufs[i];
-        if (b->class != WL_MEM_VALUE) continue;
-        bool keep = g->keep_values;
-        pieces[n] = (struct wl_piece) { .bytes = b->bytes,
-                                        .first = keep ? 0 : b->first,
-                                        .last = keep ? (int)g->n_steps : b->last };
-        of[n++] = b;
-        p->info.unshared_bytes += aligned(b->bytes);
-    }
-    size_t total = wl_place_pieces(pieces, n, scratch);
-    p->info.live_bytes = most_alive(pieces, n, g->n_steps, scratch);
-    for (size_t i = 0; i < n; i++) of[i]->offset = pieces[i].offset;
-    wl_arena_free(scratch);
-    return total;
 }
 
 static float *gradient_memory(struct wl_plan *p, size_t bytes, struct wl_err *e)
@@ -137,7 +96,10 @@ void wl_plan_place(struct wl_plan *p, size_t bucket_bytes)
     size_t statistics = place_in_order(p, WL_MEM_STATISTIC), moments = place_in_order(p, WL_MEM_MOMENT);
     p->statistic_floats = statistics / sizeof(float);
     f->statistic_bytes = statistics + moments;
-    f->value_bytes = place_values(p);
+    const struct wl_value_bytes values = wl_place_values(&p->program);
+    f->value_bytes = values.total;
+    f->live_bytes = values.live;
+    f->unshared_bytes = values.unshared;
     f->total_bytes = f->param_bytes + f->gradient_bytes + f->optim_bytes + f->input_bytes + f->output_bytes +
                      f->statistic_bytes + f->value_bytes;
 }

@@ -41,6 +41,15 @@ static int check_opts(const struct wl_plan_opts *o, struct wl_err *e)
     return 0;
 }
 
+static int check_recompute(const struct wl_plan_opts *o, struct wl_err *e)
+{
+    if (!o->recompute && !o->memory_bytes) return 0;
+    if (o->eval_only)
+        return wl_fail(e, WL_EINVAL, "values are computed again for the backward pass, which this plan has not");
+    if (o->keep_values) return wl_fail(e, WL_EINVAL, "values are to be kept and to be computed again: ask for one");
+    return 0;
+}
+
 static int check_loss(const struct wl_graph *g, struct wl_err *e)
 {
     for (size_t i = 0; i < g->n_nodes; i++)
@@ -106,6 +115,8 @@ static void fill_info(struct wl_plan *p)
     count_in_place(p);
     for (size_t i = 0; i < g->n_tensors; i++)
         if (g->tensors[i]->role == WL_ROLE_PARAM) f->parameters += wl_dims_count(&g->tensors[i]->dims);
+    f->segments = (int)p->recomputed.n;
+    for (size_t i = 0; i < p->recomputed.n; i++) f->again_flops += p->recomputed.segments[i].flops / (double)f->batch;
     for (size_t i = 0; i < g->n_nodes; i++) {
         const double forward = wl_node_flops(g, g->nodes[i]), backward = wl_node_backward_flops(g, g->nodes[i]);
         f->forward_flops += forward / (double)f->batch;
@@ -133,6 +144,28 @@ static int check_same_start(struct wl_plan *p, struct wl_err *e)
     return wl_comm_agree(p->comm, rc, e);
 }
 
+/* Lays the memory out; where it may not take that much, of a program that computes values again. */
+static int place(struct wl_plan *p, const struct wl_plan_opts *o, struct wl_err *e)
+{
+    const size_t bucket_bytes = o->bucket_bytes ? o->bucket_bytes : 4u << 20;
+    struct wl_plan_info *f = &p->info;
+    wl_plan_place(p, bucket_bytes);
+    f->keeping_bytes = f->total_bytes;
+    if (o->recompute || (o->memory_bytes && f->total_bytes > o->memory_bytes)) {
+        const size_t others = f->total_bytes - f->value_bytes;
+        const size_t limit = o->memory_bytes > others ? o->memory_bytes - others : 0;
+        wl_recompute(&p->program, o->recompute ? 0 : limit, &p->recomputed);
+        wl_plan_place(p, bucket_bytes);
+    }
+    if (!o->memory_bytes || f->total_bytes <= o->memory_bytes) return 0;
+    return wl_fail(e, WL_ENOMEM,
+                   "the plan is to take %s at most: it takes %s, and %s where what can be is computed again in the "
+                   "backward pass instead of being kept; a smaller local batch takes less",
+                   wl_human_bytes(p->arena, (double)o->memory_bytes),
+                   wl_human_bytes(p->arena, (double)f->keeping_bytes),
+                   wl_human_bytes(p->arena, (double)f->total_bytes));
+}
+
 /* Memory and first values. */
 static int start(struct wl_plan *p, struct wl_err *e)
 {
@@ -148,6 +181,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     const struct wl_backend *backend = NULL;
     int rc = wl_graph_check(g, e);
     if (!rc) rc = check_opts(opts, e);
+    if (!rc) rc = check_recompute(opts, e);
     if (!rc && !opts->eval_only) rc = check_loss(g, e);
     if (!rc) rc = pick_backend(opts->backend, &backend, e);
     if (!rc) rc = wl_backend_precision(opts->backend, opts->precision, opts->slow_bf16, e);
@@ -179,9 +213,9 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     if (!rc) rc = choose(p, opts->choices, e);
     if (!rc) rc = wl_lower(&p->program, e);
     if (rc) return rc;
-    wl_plan_place(p, opts->bucket_bytes ? opts->bucket_bytes : 4u << 20);
+    rc = place(p, opts, e);
     p->dry = opts->dry;
-    if (!p->dry) rc = start(p, e);
+    if (!rc && !p->dry) rc = start(p, e);
     if (rc) return rc;
     fill_info(p);
     *out = p;

@@ -2,7 +2,7 @@
 #ifndef WL_NN_PLAN_H
 #define WL_NN_PLAN_H
 
-#include "nn/program.h"
+#include "nn/recompute/recompute.h"
 
 /* A parameter's place. Parameters, gradients and each optimiser slot use the same offsets, in the order in which the
  * gradients become final, so that a bucket and the optimiser see long runs of memory. */
@@ -44,12 +44,14 @@ struct wl_plan {
     struct wl_buf *state_bufs;
     size_t n_states;
 
+    struct wl_recomputed recomputed;
     struct wl_plan_info info;
     struct wl_plan_times times;
     double *step_s; /* (optional) for each step of the program the wall-clock seconds that it took; runs add to them */
 };
 
-/* Places every buffer in its class and counts the bytes; then gives it its address and binds the steps (place.c). */
+/* Places every buffer in its class and counts the bytes, anew when the program has changed; then gives it its address
+ * and binds the steps (place.c). */
 void wl_plan_place(struct wl_plan *p, size_t bucket_bytes);
 int wl_plan_bind(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
 

@@ -29,6 +29,7 @@ struct wl_buf {
     struct wl_dims dims;
     const void *layout; /* the back-end's; NULL: plain */
     size_t bytes;
+    int id;          /* index in the program */
     int first, last; /* steps; first < 0: not used yet */
     bool rounded;    /* f32 that holds bf16 numbers: rounded behind each step that writes it */
     int holders;     /* of a gradient: tensors that still need it */
@@ -60,10 +61,13 @@ struct wl_step {
     const char *implementation;     /* the library's name of the kernel; NULL: ours */
     const struct wl_choice *choice; /* what chose the kernel; NULL: nothing to choose */
     unsigned when;                  /* WL_TRAIN, WL_EVAL or both */
+    bool again;                     /* a forward step that runs once more for the backward pass (recompute/) */
     int n_uses;
     struct wl_use uses[WL_MAX_USES];
     void *own;                                        /* the back-end's */
     int (*bind)(struct wl_step *s, struct wl_err *e); /* (optional) the buffers have addresses now */
+    /* (optional: `own` is not changed by `bind`) What a step that does the same with other buffers has as `own`. */
+    void *(*copy_own)(const struct wl_step *s, struct wl_arena *a);
     int (*run)(const struct wl_step *s, const struct wl_run *r, struct wl_err *e);
 };
 
@@ -101,6 +105,7 @@ struct wl_program {
     struct wl_step **steps;
     struct wl_statistic *statistics;
     size_t n_bufs, cap_bufs, n_steps, cap_steps, n_statistics, cap_statistics;
+    size_t n_forward; /* so many of the steps are of the forward pass */
     int reorders;
 };
 
@@ -214,6 +219,17 @@ enum { WL_ALIGN = 64 }; /* a cache line, and a vector of AVX-512 */
 /* Gives each piece an offset so that no two that live at one time overlap; returns the arena's size. Greedy by size,
  * best fit: Pisarchyk and Lee, "Efficient memory management for deep neural net inference", arXiv:2001.03288. */
 size_t wl_place_pieces(struct wl_piece *v, size_t n, struct wl_arena *a);
+
+/* What a buffer takes in an arena. */
+size_t wl_place_bytes(const struct wl_buf *b);
+
+/* Gives the buffers of class VALUE their offsets. */
+struct wl_value_bytes {
+    size_t total;    /* of the arena */
+    size_t live;     /* the most that is alive at one step */
+    size_t unshared; /* the sum */
+};
+struct wl_value_bytes wl_place_values(const struct wl_program *p);
 
 /* Zeroed pages, huge where the system grants them, given back with the arena. */
 void *wl_pages(struct wl_arena *a, size_t bytes, const char *what, struct wl_err *e);

@@ -35,6 +35,13 @@ static int bind(struct wl_step *s, struct wl_err *e)
     return 0;
 }
 
+static void *copy(const struct wl_step *s, struct wl_arena *a)
+{
+    struct call *c = wl_new(a, struct call);
+    *c = *(const struct call *)s->own;
+    return c;
+}
+
 static int run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     const struct call *c = s->own;
@@ -66,6 +73,7 @@ int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *what,
     struct wl_step *s = wl_emit(p, n, what, when, run);
     s->own = c;
     s->bind = bind;
+    s->copy_own = copy;
     s->implementation = wl_pd_implementation(pd);
     for (; args->arg; args++)
         if (args->buf) add_arg(p, s, c, pd, args);

@@ -279,6 +279,38 @@ def explain():
         assert word in p.stdout, f"{word} is not in\n{p.stdout}"
 
 
+def recompute():
+    """Values that are computed again: less memory and the same numbers; a limit is met with less work, or refused."""
+    images()
+    keeps, again = done(*TINY, "--epochs", 2), done(*TINY, "--epochs", 2, "--recompute", "yes")
+    assert again["memory_bytes"] < again["keeping_bytes"] == keeps["memory_bytes"] == keeps["keeping_bytes"], again
+    assert again["again_flops_per_sample"] > 0 == keeps["again_flops_per_sample"], again
+    for one, other in zip(keeps["epochs"], again["epochs"]):
+        for key in ("train_loss", "val_loss", "train_top1", "val_top1"):
+            assert one[key] == other[key], (key, one, other)
+
+    full = ["resnet50", "--explain", "--conv", "direct", "--local-batch", 16]
+    plan, least = done(*full), done(*full, "--recompute", "yes")
+    limit = (plan["memory"]["total_bytes"] + least["memory"]["total_bytes"]) / 2e9
+    fit = done(*full, "--memory", limit)
+    assert plan["recompute"]["segments"] == [] and plan["recompute"]["work_ratio"] == 1, plan["recompute"]
+    for p in (least, fit):
+        r = p["recompute"]
+        assert p["memory"]["keeping_bytes"] == plan["memory"]["total_bytes"] > p["memory"]["total_bytes"]
+        assert close(sum(s["flops_per_sample"] for s in r["segments"]), r["flops_per_sample"], 1e-9), r
+        assert sum(s["again"] for s in p["steps"]) == sum(s["steps"] for s in r["segments"]) > 0, r
+        assert close(r["work_ratio"], 1 + r["flops_per_sample"] / p["train_flops_per_sample"], 1e-9), r
+    assert fit["memory"]["total_bytes"] <= limit * 1e9 and fit["recompute"]["work_ratio"] < least["recompute"]["work_ratio"]
+    assert least["memory"]["value_bytes"] < plan["memory"]["value_bytes"] / 2, least["memory"]
+    text = run("resnet50", "--explain", "--size", "tiny", "--recompute", "yes").stdout
+    assert "are computed again in the backward pass: " in text and " times the multiplications" in text, text
+    p = run(*full, "--memory", 0.1)
+    assert p.returncode == 1 and "the plan is to take 100 MB at most: it takes 1.6" in p.stderr, p.stderr
+    path = f"{WORK}/marks"
+    done(*TINY, "--epochs", 1, "--memory", 0.5, env={"WATTLAW_MARKS": path})
+    assert " recompute=no memory_gb=0.5 " in open(path).read()
+
+
 def choices():
     """How convolutions are computed is measured once and remembered; damage to the memory is said and mended."""
     images()
@@ -371,4 +403,4 @@ def recipes():
     assert p.returncode == 2 and "frey2022|huber2025" in p.stderr, p.stderr
 
 
-main(parallel, models, precision, resume, interrupt, waiting, lost_rank, marks, learns, explain, choices, recipes)
+main(parallel, models, precision, resume, interrupt, waiting, lost_rank, marks, learns, explain, recompute, choices, recipes)

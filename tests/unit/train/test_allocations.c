@@ -193,11 +193,18 @@ static void test_f32(void **state) { every_workload(state, "--backend cpu --prec
 
 static void test_bf16(void **state) { every_workload(state, "--backend cpu --precision bf16"); }
 
+/* Values that are computed again have steps of their own. */
+static void test_recompute(void **state)
+{
+    no_allocations(state, "resnet50", "folders", "--recompute yes --image-size 32");
+    no_allocations(state, "bert", "text", "--recompute yes --sequence 16 --train-samples 8 --val-samples 3");
+}
+
 static void test_ref(void **state) { no_allocations(state, "resnet50", "folders", "--backend ref --image-size 32"); }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_f32), cmocka_unit_test(test_bf16),
-                                        cmocka_unit_test(test_ref) };
+                                        cmocka_unit_test(test_recompute), cmocka_unit_test(test_ref) };
     return cmocka_run_group_tests(tests, set_up, place_tear_down);
 }
