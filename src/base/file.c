@@ -133,6 +133,14 @@ bool wl_is_dir(const char *path)
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
+char *wl_path_absolute(struct wl_arena *a, const char *path)
+{
+    char *here = *path == '/' ? NULL : getcwd(NULL, 0);
+    char *full = here ? wl_path_join(a, here, path) : wl_strdup(a, path);
+    free(here);
+    return full;
+}
+
 char *wl_path_join(struct wl_arena *a, const char *dir, const char *name)
 {
     if (name[0] == '/' || !*dir) return wl_strdup(a, name);

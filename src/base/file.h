@@ -25,6 +25,7 @@ int wl_mkdirs(const char *path, struct wl_err *e) WL_MUST_CHECK;
 
 bool wl_is_file(const char *path);
 bool wl_is_dir(const char *path);
+char *wl_path_absolute(struct wl_arena *a, const char *path); /* from the current folder; as it is where that is gone */
 char *wl_path_join(struct wl_arena *a, const char *dir, const char *name); /* an absolute name wins */
 const char *wl_path_base(const char *path);                               /* behind the last slash */
 char *wl_path_dir(struct wl_arena *a, const char *path);                  /* "." where there is no slash */

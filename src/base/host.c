@@ -44,17 +44,11 @@ static const char *set_variable(const char *name)
     return v && *v ? v : NULL;
 }
 
-static char *absolute(const char *path, struct wl_arena *a)
-{
-    char here[4096];
-    return path[0] == '/' || !getcwd(here, sizeof here) ? wl_strdup(a, path) : wl_path_join(a, here, path);
-}
-
 char *wl_state_dir(const char *given, struct wl_arena *a)
 {
     const char *state = set_variable("XDG_STATE_HOME"), *home = set_variable("HOME");
     if (!given) given = set_variable("WATTLAW_STATE_DIR");
-    if (given) return absolute(given, a);
+    if (given) return wl_path_absolute(a, given);
     if (geteuid() == 0) return wl_strdup(a, "/var/lib/wattlaw");
     if (state) return wl_path_join(a, state, "wattlaw");
     return wl_path_join(a, home ? home : "/tmp", ".local/state/wattlaw");

@@ -8,6 +8,7 @@
 #define WL_CAMPAIGN_CAMPAIGN_H
 
 #include "base/base.h"
+#include "campaign/footprint.h"
 #include "cap/cap.h"
 #include "mark/mark.h"
 #include "power/power.h"
@@ -53,6 +54,8 @@ struct wl_measure_keys {
     struct wl_mark_regex_opts regex; /* none: the workload writes marks */
     double idle_s;                   /* rest before and behind each run that is measured; 0: none */
     double node_wait_s;              /* on several nodes: for the caps of all */
+    struct wl_footprint footprint;   /* as it stands in the file, not completed; of carbon_csv the absolute path */
+    const char *rules;               /* that each run is held against: mlperf; NULL: none */
 };
 
 struct wl_cap_keys {
@@ -81,6 +84,7 @@ struct wl_experiment {
     struct wl_cap_keys cap;
     struct wl_launch_keys launch;
     const char *expanded; /* the whole experiment as INI text, defaults and --set included */
+    struct wl_strs notes; /* what is no error but should be known before the first run */
     const char *fixed;    /* the part of it that makes a run what it is: it must not change while a store fills */
 };
 

@@ -181,6 +181,30 @@ static int check_regex(struct reader *r, struct wl_err *e)
     return rc;
 }
 
+/* The file of intensities is wanted again when runs are reported, from another folder maybe. That it does not reach to
+ * the present is no error: it may be of the hours to come, or be kept up to date. */
+static int check_footprint(struct reader *r, struct wl_err *e)
+{
+    struct wl_footprint *given = &r->x->measure.footprint;
+    const char *faulty = NULL;
+    if (given->carbon_csv) given->carbon_csv = wl_path_absolute(r->a, given->carbon_csv);
+    struct wl_footprint f = *given;
+    int rc = wl_footprint_complete(&f, &faulty, r->a, e);
+    char *key = wl_strdup(r->a, faulty ? faulty : "");
+    for (char *c = key; *c; c++)
+        if (*c == '-') *c = '_';
+    if (rc < 0)
+        return wl_fail(e, WL_EINVAL, "%s: [measure] %s: %s", place_of(r, "measure", key), key, wl_strdup(r->a, e->msg));
+    int64_t now = wl_anchor_now().wall_ns;
+    if (f.intensity && isnan(wl_intensity_at(f.intensity, now)))
+        wl_strs_add(r->a, &r->x->notes,
+                    wl_strf(r->a,
+                            "%s: [measure] carbon_csv: %s has no intensity for now, %s: the carbon of runs is not "
+                            "known until it has",
+                            place_of(r, "measure", key), f.carbon_csv, wl_iso_time(r->a, now)));
+    return 0;
+}
+
 /* Nodes begin at their own instants: there is no rest that is all of theirs. */
 static int check_nodes(struct reader *r, struct wl_err *e)
 {
@@ -237,13 +261,16 @@ static const char *expanded_text(struct wl_experiment *x, struct wl_arena *a)
     return t.s;
 }
 
-/* Lists, repeats, order and limits may change between two calls of one sweep; what a run does may not. */
+/* Lists, repeats, order, limits and what energy means to the site may change between two calls of one sweep; what a run
+ * does may not. */
 static bool may_change(const char *section, const char *line)
 {
     static const char *const keys[] = { "campaign.name", "campaign.repeats", "campaign.order", "campaign.store",
-                                        "data.prepare",  "launch.timeout",   "launch.grace",   "launch.oversubscribe" };
+                                        "data.prepare",  "launch.timeout",   "launch.grace",   "launch.oversubscribe",
+                                        "measure.rules" };
     if (wl_streq(section, "sweep")) return true;
     size_t n = strlen(section), key = strcspn(line, " ");
+    if (wl_streq(section, "measure") && wl_footprint_has_key(line, key)) return true;
     for (size_t i = 0; i < WL_COUNT(keys); i++)
         if (strncmp(keys[i], section, n) == 0 && keys[i][n] == '.' && strlen(keys[i] + n + 1) == key &&
             strncmp(keys[i] + n + 1, line, key) == 0)
@@ -276,6 +303,7 @@ static int read_from(struct reader *r, struct wl_err *e)
     if (rc == 0) rc = check_name(r, e);
     if (rc == 0) rc = check_axes(r, e);
     if (rc == 0) rc = check_regex(r, e);
+    if (rc == 0) rc = check_footprint(r, e);
     if (rc == 0) rc = complete(r, e);
     if (rc == 0) rc = check_nodes(r, e);
     if (rc == 0) rc = wl_placeholders_check(x, place_of, r, r->a, e);

@@ -106,6 +106,11 @@ static const struct wl_opt measure_rows[] = {
       .unit = "s",
       .help = "measure the machine at rest for so long before and behind each run; 0: not" },
     WL_NODE_WAIT_ROW(struct wl_measure_keys, node_wait_s),
+    WL_FOOTPRINT_OPT_ROWS(struct wl_measure_keys, footprint),
+    { .name = "rules",
+      KEY(WL_CHOICE, rules),
+      .choices = "mlperf",
+      .help = "say of each run whether its measurement keeps these rules" },
     WL_OPT_END,
 };
 #undef SECTION
@@ -152,7 +157,8 @@ static const struct wl_section sections[] = {
       "axes of the grid, comma-separated; any other key is an axis of your own and must stand as {key} in the "
       "command" },
     { "data", data_rows, offsetof(struct wl_experiment, data), "what the workload reads" },
-    { "measure", measure_rows, offsetof(struct wl_experiment, measure), "sampling and marks" },
+    { "measure", measure_rows, offsetof(struct wl_experiment, measure),
+      "sampling, marks, and what the energy means in carbon and money" },
     { "cap", cap_rows, offsetof(struct wl_experiment, cap), "how power_cap_w, clock_mhz and mem_clock_mhz are set" },
     { "launch", launch_rows, offsetof(struct wl_experiment, launch), "how a run is started" },
     { 0 },

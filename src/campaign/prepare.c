@@ -12,14 +12,6 @@
 
 enum { TAIL_BYTES = 400 };
 
-static const char *absolute(const char *path, struct wl_arena *a)
-{
-    char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
-    const char *full = cwd ? wl_path_join(a, cwd, path) : wl_strdup(a, path);
-    free(cwd);
-    return full;
-}
-
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
 {
     (void)st, (void)flag, (void)at;
@@ -97,7 +89,7 @@ int wl_data_prepare(const struct wl_experiment *x, const char *log_path, const s
 {
     *path = NULL;
     if (!x->data.path) return 0;
-    *path = absolute(x->data.path, a);
+    *path = wl_path_absolute(a, x->data.path);
     if (access(*path, F_OK) == 0) return 0;
     if (errno != ENOENT) return wl_fail_errno(e, "%s: [data] path", *path);
     if (!x->data.prepare)

@@ -243,7 +243,8 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
     struct findings found = { 0 };
     const char *metric = NULL;
     double value = NAN;
-    int rc = wl_footprint_complete(&o->footprint, a, e);
+    int rc = wl_source_footprint(rest->args.v[0], &o->footprint, &found.uncovered, a, e);
+    if (rc == 0) rc = wl_footprint_options(&o->footprint, a, e);
     if (rc == 0 && o->target) rc = wl_target_parse(o->target, &metric, &value, a, e);
     if (rc == 0) rc = wl_source_read_metric(rest->args.v[0], &o->map, metric, &obs, a, e);
     if (rc == 0 && o->footprint.intensity)

@@ -3,75 +3,66 @@
 #include "cmd/words.h"
 
 #include <math.h>
-#include <strings.h>
 
-/* Average life-cycle carbon intensity of a country's electricity in 2023, g CO2e/kWh. Source: Our World in Data,
- * "Carbon intensity of electricity generation, 1990 to 2023", from Ember and the Energy Institute; India and Norway:
- * Ember, 3 July 2024, by way of Statista (943137). Production, without imports. */
-static const struct country {
-    const char *code, *name;
-    double g_per_kwh;
-} countries[] = {
-    { "AT", "Austria", 111 }, { "BE", "Belgium", 138 }, { "BG", "Bulgaria", 335 }, { "HR", "Croatia", 205 },
-    { "CY", "Cyprus", 534 },  { "CZ", "Czechia", 450 }, { "DK", "Denmark", 152 },  { "EE", "Estonia", 417 },
-    { "FI", "Finland", 79 },  { "FR", "France", 56 },   { "DE", "Germany", 381 },  { "GR", "Greece", 337 },
-    { "HU", "Hungary", 204 }, { "IN", "India", 713 },   { "IE", "Ireland", 291 },  { "NO", "Norway", 30 },
-};
-
-static int look_up(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
+int wl_footprint_options(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
 {
-    const char *codes[WL_COUNT(countries)];
-    for (size_t i = 0; i < WL_COUNT(countries); i++) {
-        codes[i] = countries[i].code;
-        if (strcasecmp(countries[i].code, f->country) != 0) continue;
-        f->carbon = countries[i].g_per_kwh;
-        f->source = wl_strf(a, "%s 2023, Ember", countries[i].name);
+    const char *faulty;
+    int rc = wl_footprint_complete(f, &faulty, a, e);
+    return rc < 0 ? wl_prefix(e, "--%s", faulty) : 0;
+}
+
+/* Campaigns without a text are those of `measure`, whose runs name no grid. */
+int wl_footprint_of_store(struct wl_footprint *f, struct wl_store *s, int64_t campaign, struct wl_strs *notes,
+                          struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_campaign_rows rows;
+    struct wl_footprint all;
+    size_t read = 0;
+    int rc = wl_store_campaigns(s, &rows, a, e);
+    for (size_t i = 0; i < rows.n && rc == 0; i++) {
+        struct wl_footprint one;
+        const char *text = rows.v[i].experiment;
+        if (campaign && rows.v[i].id != campaign) continue;
+        rc = wl_footprint_of_experiment(text ? text : "", &one, a, e);
+        if (rc < 0) break;
+        if (read++ == 0) all = one;
+        if (wl_footprint_same(&all, &one)) continue;
+        wl_strs_add(a, notes, "campaigns of this store differ in carbon, PUE or price: none of theirs is used");
         return 0;
     }
-    const char *meant = wl_closest(f->country, codes, WL_COUNT(codes));
-    return wl_fail(e, WL_EUSAGE, "--country %s: not in the table%s%s%s; give --carbon and --carbon-source", f->country,
-                   meant ? " (did you mean " : "", meant ? meant : "", meant ? "?)" : "");
+    if (rc == 0 && read) wl_footprint_inherit(f, &all);
+    return rc;
 }
 
-static int read_intensity(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
+struct wl_footprint wl_footprint_of_run(const struct wl_footprint *f, const char *store, int64_t run, const char **why,
+                                        struct wl_arena *a)
 {
-    if (f->country || !isnan(f->carbon) || f->range.n)
-        return wl_fail(e, WL_EUSAGE, "--carbon-csv takes the place of --carbon, --carbon-range and --country");
-    f->intensity = wl_new(a, struct wl_intensity);
-    int rc = wl_intensity_read(f->carbon_csv, f->intensity, a, e);
-    if (rc < 0) return rc;
-    if (f->intensity->marginal) f->kind = "marginal";
-    f->source = wl_strf(a, "%s%s%s of %s, in steps", f->source ? f->source : "", f->source ? ", " : "",
-                        f->intensity->column, f->carbon_csv);
-    return 0;
-}
-
-int wl_footprint_complete(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
-{
-    if (f->carbon_csv) return read_intensity(f, a, e);
-    if (f->country && !isnan(f->carbon)) return wl_fail(e, WL_EUSAGE, "--country or --carbon, not both");
-    if (f->country && wl_streq(f->kind, "marginal"))
-        return wl_fail(e, WL_EUSAGE, "--country: the table has average intensities only");
-    if (f->country) return look_up(f, a, e);
-    if (!isnan(f->carbon) && !f->source)
-        return wl_fail(e, WL_EUSAGE, "--carbon needs --carbon-source: the place and time it holds for");
-    if (isnan(f->carbon) && f->range.n) return wl_fail(e, WL_EUSAGE, "--carbon-range needs --carbon");
-    if (f->range.n && (f->range.n != 2 || f->range.v[0] > f->range.v[1]))
-        return wl_fail(e, WL_EUSAGE, "--carbon-range: expected LOW,HIGH");
-    return 0;
-}
-
-bool wl_footprint_has_carbon(const struct wl_footprint *f) { return f->intensity || !isnan(f->carbon); }
-
-struct wl_footprint wl_footprint_at(const struct wl_footprint *f, double g_per_kwh)
-{
-    struct wl_footprint at = *f;
-    if (f->intensity) at.carbon = g_per_kwh;
-    return at;
+    double g_per_kwh = NAN;
+    struct wl_store *s;
+    struct wl_err e;
+    *why = NULL;
+    if (!f->intensity) return *f;
+    int rc = wl_store_open(&s, store, WL_STORE_READ, a, &e);
+    if (rc == 0) {
+        rc = wl_intensity_of_run(f->intensity, s, run, &g_per_kwh, why, a, &e);
+        wl_store_close(s);
+    }
+    if (rc < 0) *why = wl_strdup(a, e.msg);
+    return wl_footprint_at(f, g_per_kwh);
 }
 
 /* Energy at the site's meter. */
 static double site_kwh(const struct wl_footprint *f, double kwh) { return kwh * f->pue; }
+
+const char *wl_footprint_brief(const struct wl_footprint *f, double kwh, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    if (wl_footprint_has_carbon(f))
+        wl_text_add(&t, isnan(f->carbon) ? "carbon unknown" : wl_human(a, site_kwh(f, kwh) * f->carbon, "g CO2e"));
+    if (!isnan(f->price))
+        wl_text_addf(&t, "%s%s %s", t.n ? ", " : "", wl_words_number(site_kwh(f, kwh) * f->price, a), f->currency);
+    return t.n ? t.s : NULL;
+}
 
 void wl_footprint_print(const struct wl_footprint *f, double kwh, const char *note, int width, FILE *to,
                         struct wl_arena *a)

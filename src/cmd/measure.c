@@ -233,20 +233,6 @@ static const struct wl_rule_checks *check_rules(const struct options *o, const c
     return rc < 0 ? NULL : checks;
 }
 
-/* With the carbon intensity of the time that the run took; what the file does not cover is said. */
-static struct wl_footprint footprint_of(const struct options *o, const struct wl_run_result *r, struct wl_arena *a)
-{
-    double g_per_kwh = NAN;
-    const char *why = NULL;
-    struct wl_store *s;
-    struct wl_err e;
-    if (!o->footprint.intensity) return o->footprint;
-    int rc = wl_store_open(&s, r->store, WL_STORE_READ, a, &e);
-    if (rc == 0) rc = wl_intensity_of_run(o->footprint.intensity, s, r->run, &g_per_kwh, &why, a, &e);
-    if (rc < 0 || why) fprintf(stderr, "%s: %s\n", rc < 0 ? "error" : "note", rc < 0 ? e.msg : why);
-    return wl_footprint_at(&o->footprint, g_per_kwh);
-}
-
 /* The leader of the node with rank 0 makes one run of what all nodes have stored. */
 static void merge_nodes(const struct options *o, const struct wl_team *team, struct wl_arena *a)
 {
@@ -270,7 +256,9 @@ static void tell(const struct options *o, const struct wl_team *team, const stru
     bool part = is_part(o, team, a);
     struct wl_err e;
     if (!r->followed) {
-        struct wl_footprint footprint = footprint_of(o, r, a);
+        const char *why;
+        struct wl_footprint footprint = wl_footprint_of_run(&o->footprint, r->store, r->run, &why, a);
+        if (why) fprintf(stderr, "note: %s\n", why);
         if (!r->not_started && !o->quiet) wl_measure_print(r, r->run, r->store, &footprint, a);
         const struct wl_rule_checks *rules = part ? NULL : check_rules(o, r->store, r->run, a);
         if (o->json && wl_measure_json(o->json, r, r->run, r->store, &footprint, rules, a, &e) < 0)
@@ -297,7 +285,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
                               .cap_opts = &o->cap_opts,
                               .node_wait_s = o->node_wait_s };
     struct wl_run_result r = { 0 };
-    int rc = wl_footprint_complete(&o->footprint, a, e);
+    int rc = wl_footprint_options(&o->footprint, a, e);
     if (rc == 0) rc = wl_signals_open(&signals, true, a, e);
     if (rc < 0) return rc;
     how.signals = signals;

@@ -156,16 +156,18 @@ static int run_report(void *options, const struct wl_rest *rest, struct wl_arena
     struct wl_document *d;
     struct wl_written written;
     char *path;
-    int rc = wl_footprint_complete(&o->footprint, a, e);
-    if (rc < 0) return rc;
+    struct wl_strs notes = { 0 };
     wl_progress_start(&progress, "report");
-    rc = wl_store_find(rest->args.v[0], &path, a, e);
+    int rc = wl_store_find(rest->args.v[0], &path, a, e);
     if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
     if (rc == 0) rc = wl_cmd_campaign(store, o->campaign, &what.campaign, a, e);
+    if (rc == 0) rc = wl_footprint_of_store(&o->footprint, store, what.campaign, &notes, a, e);
+    if (rc == 0) rc = wl_footprint_options(&o->footprint, a, e);
     if (rc == 0) what.footprint = footprint_of(&o->footprint, store, a);
     if (rc == 0) rc = wl_report_build(&d, store, &what, a, e);
     wl_progress_clear(&progress);
     if (rc) return rc;
+    for (size_t i = 0; i < notes.n; i++) wl_log(WL_WARN, "report", "%s", notes.v[i]);
 
     const char *dir = o->out ? o->out : wl_path_join(a, wl_path_dir(a, path), "report");
     wl_progress_start(&progress, "report");

@@ -143,6 +143,15 @@ int wl_rules_mlperf(struct wl_store *s, int64_t run, struct wl_rule_checks *out,
 
 static const char *const state_names[] = { "kept", "BROKEN", "unknown" };
 
+const char *wl_rules_brief(const struct wl_rule_checks *c, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    for (size_t i = 0; i < c->n; i++)
+        if (c->v[i].state == WL_RULE_BROKEN)
+            wl_text_addf(&t, "%s%s (%s)", t.n ? "; " : "broken of MLPerf's rules: ", c->v[i].rule, c->v[i].found);
+    return c->kept ? "MLPerf's rules are kept" : t.s;
+}
+
 void wl_rules_print(const struct wl_rule_checks *c, FILE *to, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);

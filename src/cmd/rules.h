@@ -28,6 +28,9 @@ int wl_rules_mlperf(struct wl_store *s, int64_t run, struct wl_rule_checks *out,
         .name = "rules", .type = WL_CHOICE, .offset = offsetof(holder, rules), .choices = "mlperf", .help = text \
     }
 
+/* A line: "MLPerf's rules are kept", or which are broken: "broken of MLPerf's rules: at least 60 readings (13)". */
+const char *wl_rules_brief(const struct wl_rule_checks *c, struct wl_arena *a);
+
 void wl_rules_print(const struct wl_rule_checks *c, FILE *to, struct wl_arena *a);
 void wl_rules_json(const struct wl_rule_checks *c, struct wl_json *object);
 

@@ -1,5 +1,6 @@
 #include "cmd/source.h"
 
+#include "cmd/footprint.h"
 #include "exchange/exchange.h"
 #include "store/store.h"
 
@@ -21,14 +22,19 @@ static bool is_store(const char *path)
     return n == sizeof magic && memcmp(head, magic, sizeof magic) == 0;
 }
 
+static int open_store(const char *given, struct wl_store **out, struct wl_arena *a, struct wl_err *e)
+{
+    char *path;
+    int rc = wl_store_find(given, &path, a, e);
+    return rc ? rc : wl_store_open(out, path, WL_STORE_READ, a, e);
+}
+
 static int read_store(const char *given, const struct wl_strs *map, const char *metric, struct wl_observations *out,
                       struct wl_arena *a, struct wl_err *e)
 {
-    char *path;
     struct wl_store *store;
     if (map->n) return wl_fail(e, WL_EUSAGE, "--map renames columns of a CSV file; %s is a store", given);
-    int rc = wl_store_find(given, &path, a, e);
-    if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
+    int rc = open_store(given, &store, a, e);
     if (rc) return rc;
     rc = wl_store_observations_of(store, 0, metric, out, a, e);
     wl_store_close(store);
@@ -75,15 +81,25 @@ static int add_intensities(struct wl_store *s, const struct wl_intensity *grid, 
     return rc;
 }
 
+int wl_source_footprint(const char *path, struct wl_footprint *f, struct wl_strs *notes, struct wl_arena *a,
+                        struct wl_err *e)
+{
+    struct wl_store *store;
+    if (!wl_is_dir(path) && !is_store(path)) return 0;
+    int rc = open_store(path, &store, a, e);
+    if (rc) return rc;
+    rc = wl_footprint_of_store(f, store, 0, notes, a, e);
+    wl_store_close(store);
+    return rc;
+}
+
 int wl_source_add_carbon(const char *given, const struct wl_intensity *grid, struct wl_observations *obs,
                          struct wl_strs *notes, struct wl_arena *a, struct wl_err *e)
 {
-    char *path;
     struct wl_store *store;
     if (!wl_is_dir(given) && !is_store(given))
         return wl_fail(e, WL_EUSAGE, "--carbon-csv needs a store: %s does not tell when its runs went on", given);
-    int rc = wl_store_find(given, &path, a, e);
-    if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
+    int rc = open_store(given, &store, a, e);
     if (rc) return rc;
     rc = add_intensities(store, grid, obs, notes, a, e);
     wl_store_close(store);

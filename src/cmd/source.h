@@ -2,7 +2,7 @@
 #ifndef WL_CMD_SOURCE_H
 #define WL_CMD_SOURCE_H
 
-#include "cmd/intensity.h"
+#include "campaign/footprint.h"
 
 /* Reads the observation table behind a path. `map` renames columns of a CSV ("canonical=column"); with a store it is
  * WL_EUSAGE. WL_EINVAL where the table is empty. */
@@ -12,6 +12,10 @@ int wl_source_read(const char *path, const struct wl_strs *map, struct wl_observ
 /* The same with this metric in place of the main one of a store where it was reported; NULL: nowhere. */
 int wl_source_read_metric(const char *path, const struct wl_strs *map, const char *metric, struct wl_observations *out,
                           struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* What options do not give of carbon and cost is taken from a store's campaigns, see wl_footprint_of_store. */
+int wl_source_footprint(const char *path, struct wl_footprint *f, struct wl_strs *notes, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
 
 /* Adds the column carbon_g_per_kwh to the observations of a store: the intensity while each run went on. `notes` gets
  * the runs that the file does not cover. WL_EUSAGE where the path is a table, which tells no times of day. */

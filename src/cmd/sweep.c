@@ -2,6 +2,8 @@
 #include "campaign/campaign.h"
 #include "cmd/cap_plan.h"
 #include "cmd/cmd.h"
+#include "cmd/footprint.h"
+#include "cmd/rules.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -178,6 +180,7 @@ struct view {
     const struct options *o;
     const struct wl_experiment *x;
     const struct wl_grid *grid;
+    struct wl_footprint footprint; /* completed */
     struct wl_progress bar;
     size_t ended, to_run;
 };
@@ -219,6 +222,31 @@ static bool estimated(const struct wl_run_result *r)
     return false;
 }
 
+/* What the run's energy means, in so far as the experiment names a grid or a price. */
+static void print_footprint(const struct view *v, const struct wl_run_result *r, struct wl_arena *a)
+{
+    static const double J_PER_KWH = 3.6e6;
+    const char *why, *brief = NULL;
+    if (!(energy_of(r) >= 0)) return;
+    struct wl_footprint f = wl_footprint_of_run(&v->footprint, r->store, r->run, &why, a);
+    brief = wl_footprint_brief(&f, energy_of(r) / J_PER_KWH, a);
+    if (brief) fprintf(stderr, ", %s", brief);
+}
+
+static void print_rules(const struct view *v, const struct wl_run_result *r, struct wl_arena *a)
+{
+    struct wl_rule_checks checks;
+    struct wl_store *s;
+    struct wl_err e;
+    if (!v->x->measure.rules) return;
+    int rc = wl_store_open(&s, r->store, WL_STORE_READ, a, &e);
+    if (rc == 0) {
+        rc = wl_rules_mlperf(s, r->run, &checks, a, &e);
+        wl_store_close(s);
+    }
+    fprintf(stderr, "      %s\n", rc < 0 ? e.msg : wl_rules_brief(&checks, a));
+}
+
 static void on_run(void *ctx, const struct wl_grid *g, size_t planned, int64_t run, const struct wl_run_result *r)
 {
     struct view *v = ctx;
@@ -231,8 +259,10 @@ static void on_run(void *ctx, const struct wl_grid *g, size_t planned, int64_t r
         fprintf(stderr, "%s", wl_human_time(a, (double)(r->end_ns - r->start_ns) / WL_NS_PER_S));
         if (energy_of(r) >= 0)
             fprintf(stderr, ", %s%s", wl_human(a, energy_of(r), "J"), estimated(r) ? " (estimated)" : "");
+        print_footprint(v, r, a);
         if (r->derived.n_epochs) fprintf(stderr, ", %zu epochs", r->derived.n_epochs);
         fputs("\n", stderr);
+        print_rules(v, r, a);
     } else {
         fprintf(stderr, "%s\n", r->error);
     }
@@ -281,9 +311,10 @@ static int ended_early(const struct view *v, const struct wl_sweep_result *r, in
 
 static int run_campaign(const struct options *o, const struct wl_experiment *x, struct wl_arena *a, struct wl_err *e)
 {
-    struct view v = { .o = o, .x = x };
+    struct view v = { .o = o, .x = x, .footprint = x->measure.footprint };
     struct wl_signals *signals;
-    int rc = wl_signals_open(&signals, false, a, e);
+    int rc = wl_footprint_options(&v.footprint, a, e);
+    if (rc == 0) rc = wl_signals_open(&signals, false, a, e);
     if (rc < 0) return rc;
     struct wl_sweep_how how = { .retry_failed = o->retry_failed,
                                 .signals = signals,
@@ -316,6 +347,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     struct wl_experiment x;
     int rc = wl_experiment_read(rest->args.v[0], &o->set, &x, a, e);
     if (rc < 0) return rc;
+    for (size_t i = 0; i < x.notes.n; i++) fprintf(stderr, "note: %s\n", x.notes.v[i]);
     if (o->cap_dry_run) return cap_dry_run(&x, a, e);
     return o->dry_run ? dry_run(o, &x, a, e) : run_campaign(o, &x, a, e);
 }

@@ -225,6 +225,44 @@ def what_the_command_does_not_get_is_not_claimed(bench):
     check(bench.rows("toy/wattlaw.db", "SELECT key, threads, accumulation FROM trial") == [("", None, None)])
 
 
+def a_run_tells_carbon_cost_and_rules(bench):
+    """`energy` and `report` take from the campaign what their options do not give; the keys may change between two calls."""
+    now = time.time()
+    bench.write("grid.csv", f"timestamp,carbon_intensity\n{now - 3600},400\n{now + 3600},500\n")
+    bench.write("a.ini", BASIC.replace("[launch]", "pue = 1.5\ncountry = DE\nprice = 1000\nrules = mlperf\n[launch]")
+                .replace("workers = 1,2", "workers = 1").replace("repeats = 2", "repeats = 1"))
+    err = bench.run("sweep", "a.ini").stderr
+    contains(err, "g CO2e, ", " EUR, 2 epochs\n", "broken of MLPerf's rules: ", "at least 60 s (0.0")
+    check(len([line for line in err.splitlines() if "rules: " in line]) == 2, err)
+
+    def footprint(*args):
+        f = json.loads(bench.run("energy", "toy", "--json", *args).stdout)["footprint"]
+        return f, f["groups"][0]
+    f, group = footprint()
+    check((f["pue"], f["carbon_g_per_kwh"], f["price_per_kwh"]) == (1.5, 381, 1000), f)
+    check(abs(group["carbon_g"] / group["cost"] - 381 / 1000) < 1e-9, group)
+    f, own = footprint("--price", "500", "--currency", "CHF")
+    check(f["currency"] == "CHF" and own["carbon_g"] == group["carbon_g"] and own["cost"] == group["cost"] / 2, f)
+    f, own = footprint("--carbon-csv", "grid.csv", "--pue", "1")
+    check(abs(own["carbon_g"] / (group["carbon_g"] / 381 / 1.5 * 400) - 1) < 1e-9, own, group)
+
+    cleaner = ["--set", "measure.country=FR", "--set", "measure.rules=mlperf"]
+    contains(bench.run("sweep", "a.ini", *cleaner).stdout, "2 of 2 runs")
+    check(footprint()[0]["carbon_g_per_kwh"] == 56)
+    bench.run("report", "toy", "--formats", "csv")
+    table = bench.read("toy", "report", "tables", "footprint.csv")
+    contains(table, "56")
+    bench.run("sweep", "a.ini", "--set", "campaign.name=other", "--set", "campaign.store=toy")
+    f = footprint()[0]
+    check(f["carbon_g_per_kwh"] is None and "differ" in f["notes"][0], f)
+    contains(bench.run("report", "toy", "--formats", "csv").stderr, "differ in carbon")
+
+    bench.write("old.csv", "timestamp,carbon_intensity\n2020-01-01T00:00Z,300\n2020-01-01T01:00Z,310\n")
+    bench.write("b.ini", bench.read("a.ini").replace("country = DE", "carbon_csv = old.csv").replace("name = toy", "name = old"))
+    contains(bench.run("sweep", "b.ini").stderr, "b.ini:12: [measure] carbon_csv: ",
+             "old.csv has no intensity for now, 20", "carbon unknown, ")
+
+
 def a_removed_store_stops_the_campaign(bench):
     bench.write("a.ini", BASIC)
     p = bench.start("sweep", "a.ini", "--set", "launch.args=epochs=30 ms=100 wait=go")
@@ -319,6 +357,6 @@ main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeat
       epochs_come_from_the_log, what_is_not_there_is_told_before_anything_starts,
       a_campaign_of_skipped_trials_is_no_success,
       data_are_prepared_once_and_whole, own_axes_and_weak_scaling_reach_the_command,
-      what_the_command_does_not_get_is_not_claimed, one_sweep_a_campaign_at_a_time, a_removed_store_stops_the_campaign,
+      what_the_command_does_not_get_is_not_claimed, a_run_tells_carbon_cost_and_rules, one_sweep_a_campaign_at_a_time, a_removed_store_stops_the_campaign,
       a_job_whose_guard_was_killed_is_ended, a_read_only_place_is_told,
       a_full_disk_stops_the_sweep_and_loses_nothing, the_null_launcher_starts_nothing])

@@ -1,8 +1,10 @@
 /* Experiment files: what they mean, and what is said about a wrong one. */
 #include "campaign/campaign.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -97,7 +99,8 @@ static void lists_and_limits_may_change_but_the_command_may_not(void **state)
     assert_int_equal(parse(text), 0);
     const char *fixed = x.fixed;
     static const char *const harmless[] = { "sweep.workers=4", "campaign.repeats=9", "launch.timeout=5",
-                                            "campaign.order=sequential" };
+                                            "campaign.order=sequential", "measure.country=DE", "measure.price=0.3",
+                                            "measure.pue=2", "measure.rules=mlperf" };
     for (size_t i = 0; i < WL_COUNT(harmless); i++) {
         assert_int_equal(parse_with(text, harmless[i]), 0);
         assert_string_equal(x.fixed, fixed);
@@ -108,6 +111,80 @@ static void lists_and_limits_may_change_but_the_command_may_not(void **state)
         assert_int_equal(parse_with(text, telling[i]), 0);
         assert_string_not_equal(x.fixed, fixed);
     }
+}
+
+static const char *csv_file(const char *rows)
+{
+    static char path[] = "intensity.csv";
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "timestamp,carbon_intensity\n%s", rows);
+    fclose(f);
+    return path;
+}
+
+/* The file may be one of the hours to come: that it does not hold for now is a note, a row that cannot be read is an
+ * error of the experiment. */
+static void a_file_of_intensities_is_read_at_once(void **state)
+{
+    (void)state;
+    const char *text = NAME "[measure]\ncarbon_csv = intensity.csv\n[launch]\ncommand = j\n";
+    csv_file("2020-01-01T00:00Z,300\n2020-01-01T01:00Z,310\n");
+    assert_int_equal(parse(text), 0);
+    assert_int_equal(x.notes.n, 1);
+    assert_non_null(strstr(x.notes.v[0], "exp.ini:4: [measure] carbon_csv: /"));
+    assert_non_null(strstr(x.notes.v[0], "has no intensity for now, 20"));
+    assert_true(x.measure.footprint.carbon_csv[0] == '/');
+    const char *expanded = x.expanded;
+    assert_int_equal(parse(expanded), 0);
+    assert_string_equal(x.expanded, expanded);
+
+    csv_file("2020-01-01T00:00Z,300\n2120-01-01T01:00Z,310\n");
+    assert_int_equal(parse(text), 0);
+    assert_int_equal(x.notes.n, 0);
+
+    csv_file("2020-01-01T00:00Z,300\n2020-01-01T01:00Z,-5\n");
+    assert_int_equal(parse(text), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "exp.ini:4: [measure] carbon_csv: /"));
+    assert_non_null(strstr(e.msg, "intensity.csv:3: carbon_intensity = -5"));
+    remove("intensity.csv");
+}
+
+/* A command line that names a part of it takes the rest from the campaign. */
+static void options_come_before_the_campaign(void **state)
+{
+    (void)state;
+    struct wl_footprint stored, none, own;
+    const char *faulty;
+    assert_int_equal(parse(NAME "[measure]\npue = 1.3\ncountry = DE\nprice = 0.25\ncurrency = CHF\n"
+                                "[launch]\ncommand = j\n"),
+                     0);
+    assert_int_equal(wl_footprint_of_experiment(x.expanded, &stored, a, &e), 0);
+    assert_true(wl_footprint_same(&stored, &x.measure.footprint));
+    assert_int_equal(wl_footprint_of_experiment("", &none, a, &e), 0);
+    assert_false(wl_footprint_same(&stored, &none));
+
+    own = none;
+    wl_footprint_inherit(&own, &stored);
+    assert_true(wl_footprint_same(&own, &stored));
+
+    own = none;
+    own.carbon = 30;
+    own.source = "own roof";
+    own.price = 0.1;
+    wl_footprint_inherit(&own, &stored);
+    assert_int_equal(wl_footprint_complete(&own, &faulty, a, &e), 0);
+    assert_true(own.pue == 1.3 && own.carbon == 30 && own.price == 0.1 && !own.country);
+    assert_string_equal(own.currency, "EUR");
+
+    own = none;
+    own.pue = 1;
+    wl_footprint_inherit(&own, &stored);
+    assert_int_equal(wl_footprint_complete(&own, &faulty, a, &e), 0);
+    assert_true(own.pue == 1 && own.carbon == 381 && own.price == 0.25);
+    assert_string_equal(own.currency, "CHF");
+    assert_int_equal(wl_footprint_complete(&none, &faulty, a, &e), 0);
+    assert_true(none.pue == 1 && isnan(none.carbon) && isnan(none.price));
 }
 
 /* Every wrong file gets one message that names the place and what would be right. */
@@ -136,6 +213,18 @@ static void errors_name_the_place(void **state)
         { NAME "[launch]\ncommand = j\n[measure]\nstep_regex = s\nstep_fields = loss=2\n", NULL,
           { "exp.ini:7", "--step-fields", "0 groups" } },
         { NAME "[launch]\ncommand = j\n", "measure.epoch_regex=(", { "--set", "Unmatched" } },
+        { NAME "[launch]\ncommand = j\n[measure]\nprice = .3\ncountry = ZZ\n", NULL,
+          { "exp.ini:7: [measure] country: 'ZZ' is not in the table" } },
+        { NAME "[measure]\ncarbon = 380\n[launch]\ncommand = j\n", NULL,
+          { "exp.ini:4: [measure] carbon: needs carbon-source" } },
+        { NAME "[measure]\ncarbon_range = 3,1\ncarbon_source = x\ncarbon = 2\n[launch]\ncommand = j\n", NULL,
+          { "exp.ini:4: [measure] carbon_range: expected LOW,HIGH" } },
+        { NAME "[measure]\npue = .5\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "pue = .5", "1 to 10" } },
+        { NAME "[measure]\nprice = -1\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "price = -1" } },
+        { NAME "[measure]\nrules = mlpref\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "mlpref", "mlperf" } },
+        { NAME "[measure]\ncarbon_csv = /no/such.csv\n[launch]\ncommand = j\n", NULL,
+          { "exp.ini:4: [measure] carbon_csv: /no/such.csv" } },
+        { NAME "[launch]\ncommand = j\n", "measure.country=ZZ", { "--set: [measure] country: 'ZZ'" } },
         { NAME "[sweep]\nlr = ,\n[launch]\ncommand = j {lr}\n", NULL, { "exp.ini:4", "list of values" } },
         { NAME "[sweep]\ndata = 1\n[launch]\ncommand = j {data}\n", NULL, { "exp.ini:4", "already has a meaning" } },
         { NAME "[sweep]\nmy key = 1\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "letters, digits and _" } },
@@ -250,6 +339,8 @@ int main(void)
         TEST(set_wins_over_the_file),
         TEST(the_expanded_text_reads_back_to_itself),
         TEST(lists_and_limits_may_change_but_the_command_may_not),
+        TEST(a_file_of_intensities_is_read_at_once),
+        TEST(options_come_before_the_campaign),
         TEST(errors_name_the_place),
         TEST(a_missing_file_is_named),
         TEST(the_command_is_filled_word_by_word),

@@ -1,4 +1,5 @@
-#include "cmd/intensity.h"
+/* Carbon intensity of the electricity over time, from a CSV file, and what it was while a run went on. */
+#include "campaign/footprint.h"
 
 #include "power/power.h"
 
@@ -198,6 +199,12 @@ static double step_at(const struct wl_intensity *g, int64_t t, int64_t *until)
     if (t >= end) return NAN;
     if (end < next) *until = end;
     return g->g_per_kwh[i - 1];
+}
+
+double wl_intensity_at(const struct wl_intensity *grid, int64_t wall_ns)
+{
+    int64_t until;
+    return step_at(grid, wall_ns, &until);
 }
 
 /* The channel behind a chosen energy. */
