@@ -23,6 +23,7 @@ enum wl_code {
     WL_EUNAVAIL = -8, /* not built in, or not present on this machine */
     WL_EJOB = -9,     /* a workload failed */
     WL_EINTR = -10,   /* the user asked to stop */
+    WL_EHUNG = -11,   /* a driver does not answer: its call was given up and may still go on */
 };
 
 /* One error. `msg` is a sentence without a final newline, at most 1023 bytes, cut at a character of UTF-8. */

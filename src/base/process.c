@@ -1,7 +1,10 @@
 #include "base/process.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,34 +118,90 @@ int wl_wait(pid_t pid, bool block, bool *done, struct wl_exit *out, struct wl_er
     return 0;
 }
 
-int wl_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct wl_exit *out, struct wl_arena *a,
-           struct wl_err *e)
+/* A command whose output comes through a pipe. */
+static int start_piped(char *const *argv, bool merge_stderr, bool own_group, pid_t *pid, int *fd, struct wl_err *e)
 {
     int fds[2];
     if (pipe2(fds, O_CLOEXEC)) return wl_fail_errno(e, "%s: cannot start: pipe", argv[0]);
-    struct wl_spawn how = {
-        .argv = argv, .stdin_fd = -1, .stdout_fd = fds[1], .stderr_fd = merge_stderr ? fds[1] : -1
-    };
-    pid_t pid;
-    int rc = wl_spawn(&how, &pid, e);
+    struct wl_spawn how = { .argv = argv,
+                            .stdin_fd = -1,
+                            .stdout_fd = fds[1],
+                            .stderr_fd = merge_stderr ? fds[1] : -1,
+                            .own_group = own_group };
+    int rc = wl_spawn(&how, pid, e);
     close(fds[1]);
-    if (rc) {
-        close(fds[0]);
-        return rc;
-    }
-    struct wl_text t = WL_TEXT(a);
+    if (rc) close(fds[0]);
+    *fd = fds[0];
+    return rc;
+}
+
+enum { FOREVER = -1 };
+
+static int ms_until(int64_t deadline_ns)
+{
+    int64_t left_ns = deadline_ns - wl_now_ns();
+    return left_ns > 0 ? (int)(left_ns / (WL_NS_PER_S / 1000)) + 1 : 0;
+}
+
+/* Reads to the end of the file, or to the deadline (0: none); at most `max` bytes are kept. */
+static void read_output(int fd, int64_t deadline_ns, size_t max, struct wl_text *to)
+{
     char buf[4096];
     for (;;) {
-        ssize_t n = read(fds[0], buf, sizeof buf);
+        struct pollfd coming = { .fd = fd, .events = POLLIN };
+        int ready = poll(&coming, 1, deadline_ns ? ms_until(deadline_ns) : FOREVER);
+        if (ready == 0) return;
+        ssize_t n = ready < 0 ? -1 : read(fd, buf, sizeof buf);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) break;
-        size_t room = t.n < max ? max - t.n : 0;
-        wl_text_addn(&t, buf, (size_t)n < room ? (size_t)n : room);
+        if (n <= 0) return;
+        size_t room = to->n < max ? max - to->n : 0;
+        wl_text_addn(to, buf, (size_t)n < room ? (size_t)n : room);
     }
-    close(fds[0]);
-    if (text) *text = t.s;
+}
+
+int wl_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct wl_exit *out, struct wl_arena *a,
+           struct wl_err *e)
+{
+    pid_t pid;
+    int fd;
     bool done;
+    struct wl_text t = WL_TEXT(a);
+    int rc = start_piped(argv, merge_stderr, false, &pid, &fd, e);
+    if (rc < 0) return rc;
+    read_output(fd, 0, max, &t);
+    close(fd);
+    if (text) *text = t.s;
     return wl_wait(pid, true, &done, out, e);
+}
+
+static bool ends_until(pid_t pid, int64_t deadline_ns, struct wl_exit *out)
+{
+    enum { LOOK_AGAIN_US = 2000 };
+    struct wl_err e;
+    bool done = false;
+    while (wl_wait(pid, false, &done, out, &e) == 0 && !done && wl_now_ns() < deadline_ns) usleep(LOOK_AGAIN_US);
+    return done;
+}
+
+int wl_run_within(char *const *argv, size_t max, bool merge_stderr, double limit_s, char **text, struct wl_exit *out,
+                  struct wl_arena *a, struct wl_err *e)
+{
+    pid_t pid;
+    int fd;
+    int64_t deadline_ns = wl_now_ns() + (int64_t)(limit_s * WL_NS_PER_S);
+    struct wl_text t = WL_TEXT(a);
+    int rc = start_piped(argv, merge_stderr, true, &pid, &fd, e);
+    if (rc < 0) return rc;
+    read_output(fd, deadline_ns, max, &t);
+    close(fd);
+    if (text) *text = t.s;
+    if (ends_until(pid, deadline_ns, out)) return 0;
+    kill(-pid, SIGTERM);
+    bool gone = ends_until(pid, wl_now_ns() + WL_NS_PER_S, out);
+    kill(-pid, SIGKILL); /* what it started too */
+    if (!gone && !ends_until(pid, wl_now_ns() + WL_NS_PER_S, out))
+        return wl_fail(e, WL_EHUNG, "%s: takes longer than %g s and cannot be ended", argv[0], limit_s);
+    return wl_fail(e, WL_EIO, "%s: took longer than %g s and was ended", argv[0], limit_s);
 }
 
 static bool is_program(const char *path)

@@ -36,6 +36,11 @@ int wl_wait(pid_t pid, bool block, bool *done, struct wl_exit *out, struct wl_er
 int wl_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct wl_exit *out, struct wl_arena *a,
            struct wl_err *e) WL_MUST_CHECK;
 
+/* The same for a command that may take limit_s at most, in a process group of its own. WL_EIO: it took longer and was
+ * ended with its group; WL_EHUNG: and did not end. */
+int wl_run_within(char *const *argv, size_t max, bool merge_stderr, double limit_s, char **text, struct wl_exit *out,
+                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* Where execvp would find the program: a name with a slash as it stands, else the first executable file of that name
  * in PATH; NULL where there is none. */
 char *wl_program_find(const char *name, struct wl_arena *a);

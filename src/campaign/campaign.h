@@ -243,6 +243,7 @@ struct wl_run_result {
     const char *scope_label; /* of the chosen energies, see wl_energy_sources; NULL: none */
     struct wl_sampler_stats sampling;
     const struct wl_cap_setting *caps; /* [n_caps] as asked, found, enforced and read at the end */
+    const char *caps_left;             /* why caps could not be put back; NULL: they were */
     const char **achieved;             /* [n_caps] what the device did under it, for people; NULL: not measured */
     size_t n_caps;
     struct wl_strs notes; /* what else a reader of its numbers should know: GPUs shared with others ... */

@@ -199,6 +199,7 @@ static void end_caps(struct live *l)
     int rc = wl_caps_release(l->caps, &e);
     if (out->flag) wl_log(WL_WARN, "cap", "%s: the run is flagged", out->flag);
     if (rc == 0) return;
+    out->caps_left = wl_strdup(l->a, e.msg);
     wl_log(WL_ERROR, "cap", "%s", e.msg);
     wl_record_note(&l->record, "error", "cap", e.msg);
 }
@@ -342,7 +343,8 @@ static int begin_measuring(struct live *l, int *caps_rc, struct wl_err *why, str
     wl_record_open(&l->record, l->task.marks_path);
     wl_sharing_begin(&l->sharing, l->a);
     *caps_rc = set_caps(l, why);
-    if (*caps_rc < 0 && how->pass_through) return wl_fail(e, *caps_rc, "%s", why->msg); /* nothing has begun */
+    bool fatal = how->pass_through || *caps_rc == WL_EHUNG; /* a driver that hangs would hang in the next run too */
+    if (*caps_rc < 0 && fatal) return wl_fail(e, *caps_rc, "%s", why->msg); /* nothing has begun */
     int rc = wl_record_sample(&l->record, l->power, wl_job_pid(l->task.job), e);
     if (rc == 0 && l->caps && how->fleet) rc = wl_fleet_meet(how->fleet, how->node_wait_s, how->signals, e);
     if (rc < 0 || !how->team) return rc;

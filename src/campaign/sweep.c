@@ -149,7 +149,9 @@ static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena 
     if (rc < 0) return rc;
     note_result(s, i, &r);
     if (s->how->on_run) s->how->on_run(s->how->ctx, &s->grid, i, s->run_ids[i], &r);
-    return r.status == WL_RUN_INTERRUPTED ? wl_fail(e, WL_EINTR, "%s", r.error) : 0;
+    if (r.status == WL_RUN_INTERRUPTED) return wl_fail(e, WL_EINTR, "%s", r.error);
+    if (r.caps_left) return wl_fail(e, WL_EIO, "%s: the next run would be refused", r.caps_left);
+    return 0;
 }
 
 static bool asked_to_stop(const struct wl_sweep *s)

@@ -7,6 +7,8 @@
  *     wl_caps_check    reads back: did somebody else change a value?
  *     wl_caps_release  puts the found values back, verifies, removes the journal
  *
+ * Drivers may hang: no call takes longer than opts->wait_s, and what hangs stays in the journal (docs/adr/093).
+ *
  * When this process dies by any signal the guard puts the values back; when the guard dies with it, the journal stays
  * and `wattlaw restore`, or the next start that sets caps, does it. docs/adr/090. Units: W, MHz.
  */
@@ -39,6 +41,7 @@ struct wl_cap_opts {
     const char *restore;       /* words that undo it; NULL: `command` with the found watts */
     const char *clock_command; /* words with {mhz}: locks the clock */
     const char *clock_restore; /* words that undo it; must be given with clock_command */
+    double wait_s;             /* how long a call or a site's command is waited for; 0: 10 s */
     const char *state_dir;     /* folder of the journals; NULL: see wl_cap_state_dir */
     const char *program;       /* the wattlaw that the guard runs; NULL: this program */
 };
@@ -56,6 +59,8 @@ struct wl_cap_opts {
       .help = "the site's command that locks the clock: words with {uuid} {mhz}" },                            \
     { .name = prefix "clock-restore", .type = WL_STR, .offset = offsetof(holder, at.clock_restore),                    \
       .help = "the command that undoes it" },                                                                          \
+    { .name = prefix "wait", .type = WL_DURATION, .offset = offsetof(holder, at.wait_s), .def = "10s", .min = 0.01,     \
+      .max = 3600, .unit = "s", .help = "how long a driver or a site's command that sets a cap may take" },            \
     { .name = prefix "state-dir", .type = WL_STR, .offset = offsetof(holder, at.state_dir),                            \
       .help = "folder of the journals of caps; $WATTLAW_STATE_DIR, /var/lib/wattlaw as root, else ~/.local/state" }
 /* clang-format on */
@@ -117,7 +122,9 @@ struct wl_caps;
 /* Sets what is asked for on every device of the job, or nothing. WL_EINVAL: a value outside what a device takes (both
  * named). WL_EPERM: no leave to set, or another live wattlaw holds a device, or clocks look locked by somebody.
  * WL_EUNAVAIL: no setter for this kind. WL_EIO: the journal cannot be written, or a device does not follow: everything
- * is put back before this returns. The values are put back at the latest when the arena is freed. */
+ * is put back before this returns. WL_EHUNG: a driver did not come back in its time: what can be put back is, the rest
+ * stays in the journal, and the guard tries again when this process ends. The values are put back at the latest when
+ * the arena is freed. */
 int wl_caps_set(struct wl_caps **out, const struct wl_cap_request *request, const struct wl_cap_opts *opts,
                 const struct wl_power_opts *power, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
@@ -135,8 +142,9 @@ void wl_caps_tend(struct wl_caps *c);
 /* Fills at_end. NULL: all as set; else why the run's numbers must not be used: text in the arena of wl_caps_set. */
 const char *wl_caps_check(struct wl_caps *c);
 
-/* Puts the found values back and verifies. A value that somebody else has set in between is theirs and stays. WL_EIO:
- * something could not be put back: the journal stays for `wattlaw restore`. Calling it again does nothing. */
+/* Puts the found values back and verifies. A value that somebody else has set in between is theirs and stays. WL_EIO
+ * and others: something could not be put back: the journal stays for the guard, when this process ends, and for
+ * `wattlaw restore`. Calling it again does nothing. */
 int wl_caps_release(struct wl_caps *c, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- what dead runs left ---- */

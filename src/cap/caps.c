@@ -12,6 +12,7 @@ struct wl_caps {
     struct wl_knobs knobs;
     struct wl_cap_setting *settings; /* [knobs.n] */
     struct wl_journal journal;
+    size_t *entries; /* [knobs.n] which of the journal's */
     const char *dir, *program;
     struct wl_guard guard;
     bool held, warned; /* the journal is written; the user knows that there is no guard */
@@ -39,14 +40,15 @@ static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
     if (why)
         return wl_fail(e, WL_EINVAL, "%s = %g %s is nothing for %s (%s): %s", wl_cap_kind_name(k->kind), s->requested,
                        wl_cap_kind_unit(k->kind), k->device, k->name, why);
-    why = k->ops->suspect ? k->ops->suspect(k, c->a) : NULL;
+    int rc = wl_knob_suspect(k, &why, c->a, e);
+    if (rc < 0) return rc;
     if (why)
         return wl_fail(
             e, WL_EPERM,
             "%s (%s): %s. wattlaw cannot put back a lock that it cannot read: undo it first (sudo nvidia-smi "
             "-rgc -i %s)",
             k->device, k->name, why, k->device);
-    return k->ops->get(k, &s->found, &acts, e);
+    return wl_knob_get(k, &s->found, &acts, e);
 }
 
 static int open_all(struct wl_caps *c, struct wl_err *e)
@@ -54,7 +56,7 @@ static int open_all(struct wl_caps *c, struct wl_err *e)
     for (int kind = 0; kind < WL_CAP_KINDS; kind++) {
         const char *fix = NULL;
         if (isnan(c->request->value[kind])) continue;
-        if (wl_setter_open(&c->place, kind, &c->knobs, &fix, e) == 0) continue;
+        if (wl_knobs_open(&c->place, NULL, kind, &c->knobs, &fix, e) == 0) continue;
         wl_prefix(e, "%s cannot be set", wl_cap_kind_name(kind));
         return fix ? wl_fail(e, e->code, "%s; to fix it: %s", wl_strdup(c->a, e->msg), fix) : e->code;
     }
@@ -98,9 +100,11 @@ static int write_journal(struct wl_caps *c, struct wl_err *e)
     c->journal.opts = *c->place.opts;
     c->journal.power = *c->place.power;
     c->journal.v = wl_new_array(c->a, struct wl_entry, c->knobs.n);
+    c->entries = wl_new_array(c->a, size_t, c->knobs.n);
     for (size_t i = 0; i < c->knobs.n; i++) {
         const struct wl_cap_setting *s = &c->settings[i];
         if (c->knobs.v[i].ops->observes) continue;
+        c->entries[i] = c->journal.n;
         c->journal.v[c->journal.n++] = (struct wl_entry) {
             .setter = s->setter, .device = s->device, .kind = s->kind, .found = s->found, .set = s->requested
         };
@@ -117,7 +121,7 @@ static int verify_one(const struct wl_knob *k, const struct wl_cap_setting *s, d
 {
     double acts, asked = s->requested;
     const char *unit = wl_cap_kind_unit(k->kind);
-    int rc = k->ops->get(k, set, &acts, e);
+    int rc = wl_knob_get(k, set, &acts, e);
     if (rc < 0) return rc;
     if (k->blind) {
         *set = acts;
@@ -145,8 +149,10 @@ static int wait_until_it_follows(struct wl_caps *c, size_t i, struct wl_err *e)
 static int set_all(struct wl_caps *c, struct wl_err *e)
 {
     int rc = 0;
-    for (size_t i = 0; i < c->knobs.n && rc == 0; i++)
-        rc = c->knobs.v[i].ops->set(&c->knobs.v[i], c->settings[i].requested, e);
+    for (size_t i = 0; i < c->knobs.n && rc == 0; i++) {
+        rc = wl_knob_set(&c->knobs.v[i], c->settings[i].requested, e);
+        if (rc == WL_EHUNG && c->held) c->journal.v[c->entries[i]].stuck = true;
+    }
     for (size_t i = 0; i < c->knobs.n && rc == 0; i++) rc = wait_until_it_follows(c, i, e);
     return rc;
 }
@@ -179,6 +185,16 @@ static int set_locked(struct wl_caps *c, struct wl_err *e)
     struct wl_err back;
     if (put_back_locked(c, &back) < 0) return wl_fail(e, rc, "%s; and %s", wl_strdup(c->a, e->msg), back.msg);
     return rc;
+}
+
+/* What could not be put back stands in the journal, and the guard tries again when this process has ended. */
+static void let_go(struct wl_caps *c)
+{
+    if (c->held)
+        wl_guard_leave(&c->guard);
+    else
+        wl_guard_dismiss(&c->guard);
+    c->held = false;
 }
 
 static void release(void *what)
@@ -220,7 +236,7 @@ int wl_caps_set(struct wl_caps **out, const struct wl_cap_request *request, cons
     wl_defer(a, release, c);
     rc = set_locked(c, e);
     close(lock);
-    if (rc < 0) wl_guard_dismiss(&c->guard);
+    if (rc < 0) let_go(c);
     return rc;
 }
 
@@ -280,8 +296,7 @@ int wl_caps_release(struct wl_caps *c, struct wl_err *e)
         int lock = wl_state_lock(c->dir, e);
         rc = lock < 0 ? lock : put_back_locked(c, e);
         if (lock >= 0) close(lock);
-        c->held = false; /* what failed stands in the journal */
     }
-    wl_guard_dismiss(&c->guard);
+    let_go(c);
     return rc;
 }

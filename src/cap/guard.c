@@ -84,6 +84,8 @@ void wl_guard_dismiss(struct wl_guard *g)
     wait_for(g);
 }
 
+void wl_guard_leave(struct wl_guard *g) { *g = (struct wl_guard) { 0 }; }
+
 /* ---- the guard's side ---- */
 
 /* Nothing but SIGKILL ends a guard: neither the terminal's Ctrl-C, nor the end of a session or batch step. */
@@ -128,7 +130,7 @@ int wl_cap_guard(const char *journal, struct wl_err *e)
         if (i > 0) usleep(TRY_AGAIN_US);
         rc = restore_now(journal, a, e);
         wl_arena_free(a);
-        if (rc == 0) break;
+        if (rc == 0 || rc == WL_EHUNG) break; /* to wait for a driver again would keep others from the lock */
     }
     return rc;
 }

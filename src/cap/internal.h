@@ -7,6 +7,7 @@
 /* ---- setters: who can limit what ------------------------------------------------------------------------------ */
 
 struct wl_setter_ops;
+struct wl_opened;
 
 /* One limit of one device. Texts live as long as the arena it was opened in. */
 struct wl_knob {
@@ -20,6 +21,7 @@ struct wl_knob {
     bool blind;                /* there is no getter: get() tells what acts, not what is set; NAN unlocks */
     bool simulated;
     const struct wl_knob *inner; /* of a setter that works through another one */
+    struct wl_opened *opened;    /* patient.c's */
 };
 
 struct wl_knobs {
@@ -31,7 +33,8 @@ struct wl_knobs {
 struct wl_setting_place {
     const struct wl_cap_opts *opts;
     const struct wl_power_opts *power;
-    bool all; /* every device of the machine, not only the job's: for putting back */
+    bool all;                 /* every device of the machine, not only the job's: for putting back */
+    struct wl_opened *opened; /* patient.c's */
     struct wl_arena *a;
 };
 
@@ -58,7 +61,8 @@ struct wl_setter_ops {
     /* (optional) Why the present state looks as if somebody else holds this limit; NULL: it does not. */
     const char *(*suspect)(const struct wl_knob *k, struct wl_arena *a);
 
-    bool observes; /* sets nothing: there is nothing to put back */
+    bool observes;    /* sets nothing: there is nothing to put back */
+    bool ends_itself; /* set and restore give up by themselves behind the options' wait_s */
 };
 
 extern const struct wl_setter_ops wl_setter_nvml, wl_setter_rapl, wl_setter_cpufreq, wl_setter_command,
@@ -79,11 +83,31 @@ int wl_setter_open_direct(const struct wl_setting_place *p, enum wl_cap_kind kin
 
 struct wl_knob *wl_knob_add(struct wl_knobs *list, struct wl_arena *a);
 
-/* ops->restore or ops->set. */
-int wl_knob_restore(const struct wl_knob *k, double found, struct wl_err *e);
 
 /* Is it the same value as far as drivers round? NAN equals NAN: not limited. */
 bool wl_cap_same(enum wl_cap_kind kind, double x, double y);
+
+/* ---- patient.c: the same by threads that can be given up ------------------------------------------------------- */
+
+/* How long one call is waited for. */
+double wl_cap_wait_s(const struct wl_cap_opts *o);
+
+/* For a setter's open, of one device: describes its knob. One that hangs does not hide the others where caps are put
+ * back: it has no range then. */
+int wl_knob_describe(const struct wl_setting_place *p, struct wl_knob *k,
+                     int (*describe)(struct wl_knob *k, struct wl_arena *a, struct wl_err *e), struct wl_err *e);
+
+/* Opens a setter (NULL: wl_setter_open) and adds its knobs, for the calls below. It is closed with the place's arena. */
+int wl_knobs_open(const struct wl_setting_place *p, const struct wl_setter_ops *ops, enum wl_cap_kind kind,
+                  struct wl_knobs *out, const char **fix, struct wl_err *e);
+
+/* The callbacks of the knob's setter. WL_EHUNG: it has not come back, and may still act. Where a callback is optional,
+ * restore is set, probe and suspect find nothing. */
+int wl_knob_get(const struct wl_knob *k, double *set, double *acts, struct wl_err *e);
+int wl_knob_set(const struct wl_knob *k, double value, struct wl_err *e);
+int wl_knob_restore(const struct wl_knob *k, double found, struct wl_err *e);
+int wl_knob_probe(const struct wl_knob *k, const char **fix, struct wl_err *e);
+int wl_knob_suspect(const struct wl_knob *k, const char **why, struct wl_arena *a, struct wl_err *e);
 
 /* ---- journal.c: what a holder has set, on disk ---------------------------------------------------------------- */
 
@@ -96,6 +120,7 @@ struct wl_entry {
     const char *setter, *device;
     enum wl_cap_kind kind;
     double found, set; /* NAN found: was not locked */
+    bool stuck;        /* of this process, not on disk: the call that sets it has not come back */
 };
 
 struct wl_journal {
@@ -151,5 +176,6 @@ struct wl_guard {
 int wl_guard_start(struct wl_guard *g, const char *program, const char *journal, struct wl_arena *a, struct wl_err *e);
 bool wl_guard_lives(struct wl_guard *g);
 void wl_guard_dismiss(struct wl_guard *g); /* there is nothing left to guard */
+void wl_guard_leave(struct wl_guard *g);   /* it acts when this process ends */
 
 #endif

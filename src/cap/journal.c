@@ -139,6 +139,7 @@ static struct wl_json *journal_json(const struct wl_journal *j, struct wl_arena 
     wl_json_add_str(o, "restore", j->opts.restore);
     wl_json_add_str(o, "clock_command", j->opts.clock_command);
     wl_json_add_str(o, "clock_restore", j->opts.clock_restore);
+    wl_json_add_real(o, "wait_s", wl_cap_wait_s(&j->opts));
     wl_json_add_str(o, "nvml_library", j->power.nvml_library ? j->power.nvml_library : getenv("NVML_LIBRARY"));
     wl_json_add_str(o, "root", j->power.root);
     struct wl_json *caps = wl_json_add_array(root, "caps");
@@ -232,7 +233,8 @@ int wl_journal_parse(const char *path, const char *text, struct wl_journal *out,
                                        .command = text_of(o, "command"),
                                        .restore = text_of(o, "restore"),
                                        .clock_command = text_of(o, "clock_command"),
-                                       .clock_restore = text_of(o, "clock_restore") };
+                                       .clock_restore = text_of(o, "clock_restore"),
+                                       .wait_s = wl_json_real(wl_json_get(o, "wait_s")) };
     out->power = (struct wl_power_opts) { .nvml_library = text_of(o, "nvml_library"),
                                           .root = text_of(o, "root") ? text_of(o, "root") : "" };
     const struct wl_json *caps = wl_json_get(root, "caps");

@@ -9,8 +9,10 @@ static enum wl_gpu_clock clock_of(enum wl_cap_kind kind)
 }
 
 /* What this GPU takes; false with the reason where it has no such limit. */
-static int describe(const struct wl_gpus *g, size_t i, struct wl_knob *k, struct wl_arena *a, struct wl_err *e)
+static int describe(struct wl_knob *k, struct wl_arena *a, struct wl_err *e)
 {
+    const struct wl_gpus *g = k->state;
+    size_t i = k->index;
     if (k->kind == WL_CAP_POWER) {
         struct wl_gpu_power_limit l;
         int rc = wl_gpu_power_limit(g, i, &l, e);
@@ -21,7 +23,6 @@ static int describe(const struct wl_gpus *g, size_t i, struct wl_knob *k, struct
     }
     struct wl_gpu_clock_state s;
     wl_gpu_clock_state(g, i, clock_of(k->kind), &s);
-    k->blind = true;
     k->range.max = s.max_mhz;
     if (k->kind == WL_CAP_MEM_CLOCK) k->range.steps = wl_gpu_memory_clocks(g, i, a);
     if (s.lockable) return 0;
@@ -42,7 +43,8 @@ static int nvml_open(const struct wl_setting_place *p, enum wl_cap_kind kind, st
         k->device = g->devices[i].uuid;
         k->name = g->devices[i].name;
         k->simulated = g->simulated;
-        rc = describe(g, i, k, p->a, e);
+        k->blind = kind != WL_CAP_POWER;
+        rc = wl_knob_describe(p, k, describe, e);
     }
     return rc;
 }

@@ -36,12 +36,12 @@ static void probe_all(enum wl_cap_kind kind, const struct wl_setting_place *plac
     struct wl_err e;
     const char *fix = NULL;
     *out = (struct wl_cap_ability) { .range = { .min = NAN, .max = NAN }, .present = NAN };
-    int rc = wl_setter_open(place, kind, &knobs, &fix, &e);
+    int rc = wl_knobs_open(place, NULL, kind, &knobs, &fix, &e);
     for (size_t i = 0; i < knobs.n && rc == 0; i++) {
         const struct wl_knob *k = &knobs.v[i];
         double set = NAN, acts;
-        rc = k->ops->get(k, &set, &acts, &e);
-        if (rc == 0 && k->ops->probe) rc = k->ops->probe(k, &fix, &e);
+        rc = wl_knob_get(k, &set, &acts, &e);
+        if (rc == 0) rc = wl_knob_probe(k, &fix, &e);
         if (i == 0) out->present = set;
         add_range(&out->range, &k->range, kind, i == 0, place->a);
         out->simulated |= k->simulated;

@@ -64,7 +64,7 @@ int wl_caps_reserve(const bool kinds[WL_CAP_KINDS], const char *what, const stru
     for (int kind = 0; kind < WL_CAP_KINDS; kind++) {
         size_t before = knobs.n;
         struct wl_err none;
-        if (kinds[kind] && wl_setter_open(&place, kind, &knobs, &fix, &none) < 0) knobs.n = before;
+        if (kinds[kind] && wl_knobs_open(&place, NULL, kind, &knobs, &fix, &none) < 0) knobs.n = before;
     }
     int rc = 0;
     if (knobs.n > 0) rc = wl_mkdirs(dir, e);

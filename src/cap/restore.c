@@ -36,7 +36,7 @@ static struct opened *open_setter(struct work *w, const struct wl_entry *entry)
     struct opened *o = &w->v[w->n++];
     const char *fix = NULL;
     *o = (struct opened) { .setter = entry->setter, .kind = entry->kind };
-    o->rc = wl_setter_find(entry->setter)->open(&w->place, entry->kind, &o->knobs, &fix, &o->why);
+    o->rc = wl_knobs_open(&w->place, wl_setter_find(entry->setter), entry->kind, &o->knobs, &fix, &o->why);
     return o;
 }
 
@@ -73,7 +73,10 @@ static int put_back(const struct work *w, const struct wl_knob *k, const struct 
                     struct wl_err *e)
 {
     double acts;
-    int rc = k->ops->get(k, &row->now, &acts, e);
+    if (entry->stuck)
+        return wl_fail(e, WL_EHUNG, "%s: the call that sets %s has not come back and may still act", k->device,
+                       wl_cap_kind_name(k->kind));
+    int rc = wl_knob_get(k, &row->now, &acts, e);
     if (rc < 0) return rc;
     row->state = WL_LEFT_UNSET;
     if (has_found_value(w, k, entry, row->now)) return 0;
@@ -84,7 +87,7 @@ static int put_back(const struct work *w, const struct wl_knob *k, const struct 
     row->state = WL_LEFT_RESTORED;
     if (w->dry_run) return 0;
     rc = wl_knob_restore(k, entry->found, e);
-    if (rc == 0) rc = k->ops->get(k, &row->now, &acts, e);
+    if (rc == 0) rc = wl_knob_get(k, &row->now, &acts, e);
     if (rc < 0 || k->blind || wl_cap_same(k->kind, row->now, entry->found)) return rc;
     return wl_fail(e, WL_EIO, "%s: %g %s was put back and %g is read", k->device, entry->found,
                    wl_cap_kind_unit(k->kind), row->now);
@@ -109,6 +112,17 @@ static struct wl_left row_of(const struct wl_journal *j, const struct wl_entry *
                               .now = NAN };
 }
 
+/* What was dealt with goes: a lock that somebody sets later must not be undone by another try. */
+static int keep_failed(const struct wl_journal *j, const struct wl_left *rows, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_journal left = *j;
+    left.v = wl_new_array(a, struct wl_entry, j->n);
+    left.n = 0;
+    for (size_t i = 0; i < j->n; i++)
+        if (rows[i].state == WL_LEFT_FAILED) left.v[left.n++] = j->v[i];
+    return left.n < j->n ? wl_journal_write(&left, e) : 0;
+}
+
 int wl_journal_restore(const struct wl_journal *j, bool rebooted, bool dry_run, bool force, struct wl_lefts *out,
                        struct wl_arena *a, struct wl_err *e)
 {
@@ -118,6 +132,8 @@ int wl_journal_restore(const struct wl_journal *j, bool rebooted, bool dry_run, 
                       .dry_run = dry_run,
                       .force = force };
     int failed = 0;
+    struct wl_err first;
+    size_t before = out->n;
     for (size_t i = 0; i < j->n; i++) {
         struct wl_left row = row_of(j, &j->v[i], rebooted);
         const struct wl_knob *k = find_knob(&w, &j->v[i], e);
@@ -125,13 +141,15 @@ int wl_journal_restore(const struct wl_journal *j, bool rebooted, bool dry_run, 
         if (rc < 0) {
             row.state = WL_LEFT_FAILED;
             row.why = wl_strdup(a, e->msg);
-            failed = rc;
+            if (!failed || rc == WL_EHUNG) first = *e;
+            failed = first.code;
         }
         add_row(out, &row, a);
     }
     wl_arena_free(w.place.a);
-    if (failed || dry_run) return failed;
-    return wl_journal_remove(j->path, e);
+    if (failed && !dry_run && keep_failed(j, out->v + before, a, e) < 0) return e->code;
+    if (failed) return wl_fail(e, failed, "%s", first.msg);
+    return dry_run ? 0 : wl_journal_remove(j->path, e);
 }
 
 /* All of a journal stays as it is. */

@@ -75,11 +75,6 @@ struct wl_knob *wl_knob_add(struct wl_knobs *list, struct wl_arena *a)
     return k;
 }
 
-int wl_knob_restore(const struct wl_knob *k, double found, struct wl_err *e)
-{
-    return k->ops->restore ? k->ops->restore(k, found, e) : k->ops->set(k, found, e);
-}
-
 static int open_one(const struct wl_setter_ops *ops, const struct wl_setting_place *p, enum wl_cap_kind kind,
                     struct wl_knobs *out, const char **fix, struct wl_err *e)
 {

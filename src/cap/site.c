@@ -66,8 +66,8 @@ static int run_command(const struct wl_knob *k, const char *command, double valu
     argv.v[argv.n - 1] = NULL;
     char *text;
     struct wl_exit end;
-    rc = wl_run(argv.v, OUTPUT_MAX, true, &text, &end, a, e);
-    if (rc < 0) return rc;
+    rc = wl_run_within(argv.v, OUTPUT_MAX, true, wl_cap_wait_s(k->state), &text, &end, a, e);
+    if (rc < 0) return wl_prefix(e, "%s (--cap-wait)", k->device);
     if (end.status == 0) return 0;
     return wl_fail(e, WL_EIO, "%s: exit status %d: %s", wl_shell_quote(a, argv.v), end.status, wl_strip(a, text));
 }
@@ -150,6 +150,7 @@ const struct wl_setter_ops wl_setter_command = {
     .restore = command_restore,
     .probe = command_probe,
     .suspect = inner_suspect,
+    .ends_itself = true,
 };
 
 /* ---- observe: what is asked for must be there already ---- */

@@ -1,10 +1,9 @@
 /* Which sensors are opened, and that a driver which hangs holds up nobody. */
-#include "power/patience.h"
+#include "power/internal.h"
+
+#include "base/patience.h"
 
 #include <math.h>
-
-/* Drivers of many GPUs take seconds to wake up. */
-static const double default_wait_s = 30;
 
 /* ---- Which ---- */
 
@@ -81,13 +80,20 @@ struct opening {
     int code;
 };
 
+/* Drivers of many GPUs take seconds to wake up. */
+double wl_power_wait_s(const struct wl_power_opts *o)
+{
+    static const double DEFAULT_S = 30;
+    return o->wait_s > 0 ? o->wait_s : DEFAULT_S;
+}
+
 static const char *copy(struct wl_arena *a, const char *text) { return text ? wl_strdup(a, text) : NULL; }
 
-/* The texts that openings look at. */
-static struct wl_power_opts copy_opts(const struct wl_power_opts *o, struct wl_arena *a)
+struct wl_power_opts wl_power_opts_copy(const struct wl_power_opts *o, struct wl_arena *a)
 {
     struct wl_power_opts c = *o;
     c.sensors = (struct wl_strs) { 0 };
+    for (size_t i = 0; i < o->sensors.n; i++) wl_strs_add(a, &c.sensors, o->sensors.v[i]);
     c.replay_file = copy(a, o->replay_file);
     c.nvml_library = copy(a, o->nvml_library);
     c.amd_library = copy(a, o->amd_library);
@@ -121,8 +127,8 @@ static int open_one(struct wl_sensors *all, const struct wl_sensor_ops *ops, con
     struct wl_sensor *s = wl_new(own, struct wl_sensor);
     struct opening *t = wl_new(own, struct opening);
     *s = (struct wl_sensor) { .ops = ops, .arena = own };
-    *t = (struct opening) { .sensor = s, .opts = copy_opts(o, own) };
-    double wait_s = o->wait_s > 0 ? o->wait_s : default_wait_s;
+    *t = (struct opening) { .sensor = s, .opts = wl_power_opts_copy(o, own) };
+    double wait_s = wl_power_wait_s(o);
     if (!wl_patiently(open_now, t, (int64_t)(wait_s * WL_NS_PER_S))) {
         wl_keep(own);
         return wl_fail(e, WL_EUNAVAIL, "it has not answered within %g s (--sensor-wait): its driver hangs", wait_s);

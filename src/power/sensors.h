@@ -20,6 +20,10 @@ struct wl_power_opts {
     const char *visible;            /* the job's GPUs in the words of CUDA_VISIBLE_DEVICES; NULL: that variable's */
 };
 
+/* With texts of its own, for threads that may be given up. */
+struct wl_power_opts wl_power_opts_copy(const struct wl_power_opts *o, struct wl_arena *a);
+double wl_power_wait_s(const struct wl_power_opts *o); /* wait_s, or its default */
+
 /* Rows for a struct that holds a struct wl_power_opts as member `at`. */
 /* clang-format off */
 #define WL_POWER_OPT_ROWS(holder, at)                                                                           \

@@ -7,7 +7,8 @@
 #ifndef WL_POWER_WORKER_H
 #define WL_POWER_WORKER_H
 
-#include "power/patience.h"
+#include "base/patience.h"
+#include "power/internal.h"
 
 /* The account of a channel. */
 struct wl_tally {

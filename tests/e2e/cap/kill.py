@@ -1,6 +1,6 @@
 """Whatever dies, the found caps come back: kill.py WATTLAW FAKE_NVML_LIBRARY ROUNDS [SEED]
 
-Each round kills every one of CASES once on each of MACHINES, at a random instant or as soon as the caps are set.
+Each round kills every one of CASES once on each of MACHINES, every fourth one on a machine whose driver hangs too, at a random instant or as soon as the caps are set.
 Afterwards, at the latest behind `wattlaw restore`, every device has the limits that it had before, and no journal is
 left."""
 import concurrent.futures
@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 
-from rig import PATIENCE_S, CpufreqRig, RaplRig, Rig, children, guard_of, kill, wait_until
+from rig import PATIENCE_S, CpufreqRig, HangingRig, RaplRig, Rig, children, guard_of, kill, wait_until
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 rounds = int(sys.argv[3])
@@ -98,7 +98,14 @@ def cpufreq(found):
     return CpufreqRig(wattlaw, fake, [w * 10_000 for w in found])
 
 
+def hanging(found):
+    """A driver that may hang while a cap is set, when it is put back, or both."""
+    start = random.uniform(0, 0.3)
+    return HangingRig(wattlaw, fake, found_w=found, hang=f"{start}:{start + random.uniform(0.1, 1)}")
+
+
 MACHINES = (nvml, rapl, cpufreq)
+HANGING_EVERY = 4  # rounds: they take seconds
 
 
 def trial(machine, case, seed):
@@ -120,6 +127,7 @@ def trial(machine, case, seed):
         case(rig, p)
         stderr = p.communicate(timeout=PATIENCE_S)[1]
         alone = rig.get() == before and not rig.journals()
+        rig.recover()
         r = rig.restore()
         after, journals = rig.get(), rig.journals()
         if after != before or journals or r.returncode != 0:
@@ -129,7 +137,8 @@ def trial(machine, case, seed):
 
 
 def main():
-    todo = [(machine, case) for _ in range(rounds) for case in CASES for machine in MACHINES]
+    todo = [(machine, case) for i in range(rounds) for case in CASES
+            for machine in MACHINES + (() if i % HANGING_EVERY else (hanging,))]
     todo = [(*what, first_seed + i) for i, what in enumerate(todo)]
     print(f"seeds from {first_seed}")
     with concurrent.futures.ThreadPoolExecutor(4) as pool:

@@ -44,6 +44,9 @@ class Rig:
         """The options that set this cap, and whether it stands."""
         return ("--power-cap-w", str(watts)), lambda: self.watts() == [watts] * len(self.get())
 
+    def recover(self):
+        """What hangs, hangs no more."""
+
     def boot(self):
         """The driver starts with its default."""
         self.put([(400000, 0, 0)] * len(self.get()))
@@ -78,6 +81,33 @@ class Rig:
     def journals(self):
         names = os.listdir(self.state) if os.path.isdir(self.state) else []
         return [os.path.join(self.state, n) for n in names if n.endswith(".caps")]
+
+
+class HangingRig(Rig):
+    """Two GPUs; a call that sets the second one does not return, in the times of each process that `hang` names ("0:1", seconds)
+    and until it recovers."""
+
+    def __init__(self, wattlaw, fake, hang="0", call="SetPowerManagementLimit", **how):
+        super().__init__(wattlaw, fake, **how)
+        self.call = call
+        self.script = os.path.join(self.path, "script")
+        self.plain = self.env["WATTLAW_FAKE_NVML"]
+        self.env["WATTLAW_FAKE_NVML"] = f"@{self.script}"
+        self.hang(hang)
+
+    def hang(self, when):
+        self.write(f"{self.plain}; hang=1:{self.call}:{when}")
+
+    def recover(self):
+        self.write(self.plain)
+
+    def write(self, text):
+        with open(self.script + ".new", "w", encoding="ascii") as f:
+            f.write(text)
+        os.rename(self.script + ".new", self.script)
+
+    def command(self, *options, job=("sleep", "0.1")):
+        return super().command("--cap-wait", "0.3s", *options, job=job)
 
 
 class SysRig(Rig):

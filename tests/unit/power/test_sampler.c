@@ -1,7 +1,8 @@
 /* The sampler: ring, deadlines, slow sensors, failures, overflow, and that a sample allocates nothing. */
 #include "fixture.h"
 
-#include "power/patience.h"
+#include "base/patience.h"
+#include "power/internal.h"
 
 #include <math.h>
 #include <pthread.h>

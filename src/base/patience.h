@@ -1,12 +1,12 @@
 /* Drivers may hang: their calls are made by threads that can be given up. */
-#ifndef WL_POWER_PATIENCE_H
-#define WL_POWER_PATIENCE_H
+#ifndef WL_BASE_PATIENCE_H
+#define WL_BASE_PATIENCE_H
 
-#include "power/internal.h"
+#include "base/base.h"
 
 #include <pthread.h>
 
-/* How long a sensor is waited for at the ends of a run, and when it is closed. */
+/* How long a driver is waited for at the ends of a run, and when it is closed. */
 #define WL_PATIENCE_NS (2 * (int64_t)WL_NS_PER_S)
 
 /* Makes the call in a thread of its own. False: it has not returned in that time; the thread goes on with arg, which

@@ -1,5 +1,5 @@
 /* Drivers may hang: their calls are made by threads that can be given up. */
-#include "power/patience.h"
+#include "base/patience.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -91,7 +91,7 @@ bool wl_patiently(void (*call)(void *arg), void *arg, int64_t patience_ns)
     pthread_t thread;
     *t = (struct attempt) { .arena = own, .call = call, .arg = arg };
     wl_lock_init(&t->lock, &t->change);
-    if (wl_thread_start(&thread, "wl-sensor", make, t) != 0) {
+    if (wl_thread_start(&thread, "wl-driver", make, t) != 0) {
         call(arg);
         release(t);
         return true;
