@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 
-from rig import GPU, HangingRig, Rig, guard_of, kill, wait_until
+from rig import GPU, PATIENCE_S, HangingRig, Rig, guard_of, kill, wait_until
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 
@@ -109,8 +109,8 @@ with rig(found_w=(250, 250)) as m:
 
 # Somebody else changes a cap on the way: the run is flagged, the value is theirs.
 with rig() as m:
-    p = m.start("--power-cap-w", "250", job=m.until_told())
-    expect(wait_until(lambda: m.watts() == [250, 250] and guard_of(p.pid)), "set")
+    p = m.start("--power-cap-w", "250", job=("sh", "-c", f"touch {m.path}/runs; exec \"$@\"", "sh", *m.until_told()))
+    expect(wait_until(lambda: os.path.exists(os.path.join(m.path, "runs"))), "set, read back, and the job runs")
     m.put([(300000, 0, 0), (250000, 0, 0)])
     m.tell()
     err = p.communicate()[1]
@@ -312,7 +312,7 @@ with HangingRig(wattlaw, fake, found_w=(350, 360)) as m:
     p = m.start("--power-cap-w", "250", "--cap-wait", "2s", job=("touch", ran))
     expect(wait_until(lambda: m.watts()[0] == 250), "half set")
     os.killpg(p.pid, signal.SIGINT)
-    p.communicate(timeout=20)
+    p.communicate(timeout=PATIENCE_S)
     expect(not os.path.exists(ran) and wait_until(lambda: m.watts() == [350, 360] and not m.journals()), "Ctrl-C while it hangs")
 
 # One that hangs when the guard puts back: the other GPU is, the journal keeps the rest, and restore finishes later.
@@ -322,7 +322,7 @@ with HangingRig(wattlaw, fake, found_w=(350, 360)) as m:
     expect(wait_until(lambda: m.watts() == [250, 250]), "set")
     m.hang("0")
     kill(p.pid, signal.SIGKILL)
-    p.communicate(timeout=60)
+    p.communicate(timeout=PATIENCE_S)
     expect(m.watts() == [350, 250] and len(m.journals()) == 1, "the others are put back")
     with open(m.journals()[0], encoding="utf-8") as f:
         expect([c["device"] for c in json.load(f)["caps"]] == [GPU % 1], "what is left to do")
