@@ -2,6 +2,7 @@
 #include "power/internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* The part of a window that readings account for: exact in time, so that full coverage can be told from nearly. */
 struct integral {
@@ -87,9 +88,35 @@ static double edge_j(const struct wl_series *s, int64_t t, double update_s, cons
     return r.hi > r.lo ? off_s * (r.hi - r.lo) : 0;
 }
 
+static int by_size(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* Variance of what a reading has of chance, W^2. Most updates change by that alone: taken from their median change,
+ * which is .954 standard deviations of a reading where that is normal. Some hundred changes, evenly picked, tell it. */
+static double chance_w2(const struct wl_series *s, int64_t t0, int64_t t1, size_t updates)
+{
+    enum { MOST = 512 };
+    static const double MEDIAN_CHANGE = 0.954;
+    double changes[MOST];
+    size_t n = 0, seen = 0, each = updates / MOST + 1;
+    ptrdiff_t i = wl_series_on(s, (ptrdiff_t)wl_series_from(s, t0));
+    for (ptrdiff_t next; i >= 0 && (next = wl_series_on(s, i + 1)) >= 0 && s->t_ns[next] <= t1; i = next) {
+        double change = fabs(s->value[next] - s->value[i]);
+        if (change > 0 && seen++ % each == 0 && n < MOST) changes[n++] = change;
+    }
+    if (n == 0) return 0;
+    qsort(changes, n, sizeof *changes, by_size);
+    double sd = changes[n / 2] / MEDIAN_CHANGE;
+    return sd * sd;
+}
+
 /* Half of the 95 % interval, J. Readings are means of a share of the time between updates; of the rest the variance is
  * taken from the changes between updates (von Neumann's), so that a slow drift, which readings follow, does not count.
- * Gaps, held ends and edges come on top. */
+ * What a reading has of chance counts whole, however much of the time it covers. Gaps, held ends and edges come on top.
+ */
 static double half_interval_j(const struct integral *sum, const struct wl_series *s, int64_t t0, int64_t t1,
                               const struct wl_gauge *g)
 {
@@ -97,7 +124,9 @@ static double half_interval_j(const struct integral *sum, const struct wl_series
     double update_s = n > 0 ? length_s / n : length_s;
     if (isfinite(g->update_s) && (n == 0 || g->update_s > update_s)) update_s = fmin(g->update_s, length_s);
     double unseen = isnan(g->window_s) ? 1 : fmax(0, 1 - g->window_s / update_s);
-    double sampling_j = n > 0 ? t_975(fmax(1, n - 1)) * length_s * sqrt(sum->steps2 / 2 / n / n * unseen) : 0;
+    double reading_w2 = n > 0 ? sum->steps2 / 2 / n : 0, chance = fmin(reading_w2, chance_w2(s, t0, t1, sum->updates));
+    double variance = (chance + unseen * (reading_w2 - chance)) / n;
+    double sampling_j = n > 0 ? t_975(fmax(1, n - 1)) * length_s * sqrt(variance) : 0;
     double sd = sum->readings > 1 ? sqrt(sum->m2 / (double)(sum->readings - 1)) : 0;
     double gaps_j = 1.96 * sd * sqrt(sum->gaps_s2);
     struct wl_range r = wl_series_range(s, t0, t1);
