@@ -3,6 +3,10 @@
 #include "nn/cpu/cpu.h"
 #include "nn/ref/ref.h"
 
+#ifdef __aarch64__
+#include <sys/auxv.h>
+#endif
+
 static void close_cpu(void *what)
 {
     struct wl_cpu *c = what;
@@ -101,17 +105,36 @@ static const struct wl_op_rules rules[WL_OP_COUNT] = {
     [WL_OP_RELATIVE_L2] = { wl_ref_loss_forward_rule, wl_ref_loss_backward_rule },
 };
 
-/* oneDNN computes bf16 with AVX-512 alone; below AVX512_BF16 it widens, multiplies in f32 and rounds by itself. */
+/* What oneDNN makes of bf16 on this processor. */
+enum bf16 { BF16_NONE, BF16_IMITATED, BF16_FAST };
+
+#ifdef __aarch64__
+/* Its kernels for SVE compute f32; in bf16 it has plain loops, for processors with the extension. */
+static enum bf16 bf16_here(void)
+{
+    const unsigned long extension = 1 << 14; /* HWCAP2_BF16 of asm/hwcap.h */
+    return getauxval(AT_HWCAP2) & extension ? BF16_IMITATED : BF16_NONE;
+}
+#else
+/* Below AVX512_BF16 it widens, multiplies in f32 and rounds by itself, with AVX-512 alone. */
+static enum bf16 bf16_here(void)
+{
+    const unsigned isa = dnnl_get_effective_cpu_isa(); /* bits: each set contains those before it */
+    if ((isa & dnnl_cpu_isa_avx512_core) != dnnl_cpu_isa_avx512_core) return BF16_NONE;
+    return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16 ? BF16_FAST : BF16_IMITATED;
+}
+#endif
+
 static int check_precision(enum wl_dtype precision, bool slow_bf16, struct wl_err *e)
 {
-    if (precision == WL_F32) return 0;
-    const unsigned isa = dnnl_get_effective_cpu_isa(); /* bits: each set contains those before it */
-    if ((isa & dnnl_cpu_isa_avx512_core) != dnnl_cpu_isa_avx512_core)
-        return wl_fail(e, WL_EUNAVAIL, "bf16: oneDNN needs AVX-512 for it, which this processor does not have");
-    if (slow_bf16 || (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16) return 0;
-    return wl_fail(
-        e, WL_EUNAVAIL,
-        "bf16: this processor has no instructions for it (AVX512_BF16, AMX); imitated it is slower than f32");
+    const enum bf16 how = precision == WL_F32 ? BF16_FAST : bf16_here();
+    if (how == BF16_NONE)
+        return wl_fail(e, WL_EUNAVAIL,
+                       "bf16: oneDNN needs AVX-512 or Arm's BF16 for it, which this processor does not have");
+    if (how == BF16_FAST || slow_bf16) return 0;
+    return wl_fail(e, WL_EUNAVAIL,
+                   "bf16: oneDNN has no kernels for it here (they need AVX512_BF16 or AMX); imitated it is slower than "
+                   "f32");
 }
 
 static const char *layout_name(const void *layout, struct wl_arena *a) { return wl_md_name(layout, a); }
