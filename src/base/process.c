@@ -122,6 +122,7 @@ int wl_wait(pid_t pid, bool block, bool *done, struct wl_exit *out, struct wl_er
 static int start_piped(char *const *argv, bool merge_stderr, bool own_group, pid_t *pid, int *fd, struct wl_err *e)
 {
     int fds[2];
+    *fd = -1; /* gcc sees a way past the return */
     if (pipe2(fds, O_CLOEXEC)) return wl_fail_errno(e, "%s: cannot start: pipe", argv[0]);
     struct wl_spawn how = { .argv = argv,
                             .stdin_fd = -1,
