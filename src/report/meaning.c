@@ -123,6 +123,12 @@ char *wl_meaning_title(const struct wl_meaning *m, struct wl_arena *a)
     return s;
 }
 
+const char *wl_meaning_axis(const struct wl_meaning *m)
+{
+    enum { ROOM = 36 }; /* characters along a figure's height */
+    return strlen(m->words) + (m->unit ? strlen(m->unit) : 0) <= ROOM ? m->words : m->name;
+}
+
 const char *wl_meaning_guess(const struct wl_meaning *m)
 {
     return m->guessed ? " Which way is better was guessed from the name." : "";

@@ -30,6 +30,9 @@ int wl_meaning_order(const struct wl_meaning *a, const struct wl_meaning *b);
 /* "Accuracy on held-out data", to begin a title with; names stay as they are. */
 char *wl_meaning_title(const struct wl_meaning *m, struct wl_arena *a);
 
+/* What an axis has room for beside its unit: the words, or the name where they are too long. */
+const char *wl_meaning_axis(const struct wl_meaning *m);
+
 /* " Which way is better was guessed from the name.", or "". */
 const char *wl_meaning_guess(const struct wl_meaning *m);
 

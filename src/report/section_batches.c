@@ -107,7 +107,7 @@ static struct wl_figure *metric_figure(const struct wl_gathered *g, const struct
                                                 many ? ", " : "", many ? set->workload : ""));
     f->x = (struct wl_axis) { .label = "global batch", .unit = "samples", .log = true, .min = NAN, .max = NAN };
     f->x.ticks = batch_ticks(m, a);
-    f->y = (struct wl_axis) { .label = m->is.words, .unit = m->is.unit, .log = needs_log(m), .min = NAN, .max = NAN };
+    f->y = (struct wl_axis) { .label = wl_meaning_axis(&m->is), .unit = m->is.unit, .log = needs_log(m), .min = NAN, .max = NAN };
     f->metrics = directed ? "batch-final batch-best batch-ci95" : "batch-final batch-ci95";
     f->caption = wl_strf(a, "Points: runs at their end. Line: their means, with 95 %% intervals where there are repeats.%s%s",
                          directed ? " Dashed: means of the best epochs." : "", wl_meaning_guess(&m->is));

@@ -205,18 +205,26 @@ static int add_learner_curve(const struct wl_gathered *g, const struct learner *
     return 0;
 }
 
-/* What stands beside a metric for comparison. It needs no training, so it is one line over all runs. */
+static bool is_of(const struct wl_metric_def_row *def, const struct learner *l)
+{
+    return wl_streq(def->workload ? def->workload : "", l->workload);
+}
+
+/* What stands beside a metric for comparison. It needs no training, so it is one line over all runs of its workload;
+ * NULL also where several workloads have one. */
 static const struct wl_metric_def_row *baseline_of(const struct wl_gathered *g, const struct learners *of,
                                                    const char *name)
 {
-    for (size_t i = 1; i < of->n; i++)
-        if (!wl_streq(of->v[i].workload, of->v[0].workload)) return NULL;
-    for (size_t i = 0; i < g->metric_defs.n && of->n; i++) {
+    const struct wl_metric_def_row *found = NULL;
+    for (size_t i = 0; i < g->metric_defs.n; i++) {
         const struct wl_metric_def_row *def = &g->metric_defs.v[i];
-        if (wl_streq(def->baseline_of, name) && wl_streq(def->workload ? def->workload : "", of->v[0].workload))
-            return def;
+        bool drawn = false;
+        for (size_t k = 0; k < of->n; k++) drawn = drawn || is_of(def, &of->v[k]);
+        if (!drawn || !wl_streq(def->baseline_of, name)) continue;
+        if (found) return NULL;
+        found = def;
     }
-    return NULL;
+    return found;
 }
 
 static int add_baseline(const struct wl_gathered *g, const struct learners *of, const char *name, struct wl_figure *f,
@@ -225,7 +233,7 @@ static int add_baseline(const struct wl_gathered *g, const struct learners *of, 
     const struct wl_metric_def_row *def = baseline_of(g, of, name);
     struct curve curve = { 0 };
     for (size_t i = 0; def && i < of->n; i++) {
-        for (size_t k = 0; k < of->v[i].n_runs; k++) {
+        for (size_t k = 0; is_of(def, &of->v[i]) && k < of->v[i].n_runs; k++) {
             struct wl_metric_rows rows;
             int rc = wl_store_metrics(g->store, of->v[i].runs[k], &rows, g->arena, e);
             if (rc) return rc;
@@ -354,7 +362,7 @@ static struct learning_figure figure_of(const struct wl_meaning *m, struct wl_ar
     const char *word = wl_slug(held_out ? m->name + strlen("val_") : m->name, a);
     return (struct learning_figure) { .id = wl_strf(a, "%s-%s", held_out ? "validation" : "metric", word),
                                       .title = wl_meaning_title(m, a),
-                                      .label = m->words,
+                                      .label = wl_meaning_axis(m),
                                       .names = { m->name } };
 }
 

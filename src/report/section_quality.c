@@ -49,7 +49,7 @@ static struct wl_figure *quality_figure(const struct wl_gathered *g, size_t face
     struct wl_figure *f =
         wl_group_figure(g, facet, wl_strf(g->arena, "quality-%s", wl_slug(metric, g->arena)),
                         wl_strf(g->arena, "%s at the end of a run", wl_meaning_title(&is, g->arena)));
-    f->y = (struct wl_axis) { .label = is.words, .unit = is.unit, .min = NAN, .max = NAN };
+    f->y = (struct wl_axis) { .label = wl_meaning_axis(&is), .unit = is.unit, .min = NAN, .max = NAN };
     f->metrics = "quality-end";
     f->caption = "Points: means over the runs of a configuration, with 95 % intervals where there are repeats.";
     for (size_t i = 0; i < g->n_drawn; i++) {

@@ -194,10 +194,11 @@ static void as_the_workload_said(void **state)
     struct wl_arena *a = *state;
     static const struct wl_metric_def_row defs[] = {
         { .name = "score", .label = "error", .unit = "m", .larger = 0, .main = true, .place = 1 },
-        { .name = "val_top1", .larger = 0, .place = 2 },
-        { .name = "still", .label = "error of no change", .unit = "m", .larger = 0, .baseline_of = "score", .place = 3 },
+        { .name = "val_top1", .label = "a share that has far more words than an axis", .larger = 0, .place = 2 },
+        { .name = "still", .label = "error of a forecast that nothing will ever change",  .unit = "m", .larger = 0, .baseline_of = "score", .place = 3 },
     };
-    struct told v[2] = { runs[2], runs[3] };
+    struct told v[3] = { runs[2], runs[3], runs[0] }; /* another workload in the same figures has no baseline */
+    v[2].workload = "other";
     for (size_t i = 0; i < 2; i++) {
         v[i].metrics[3].name = "still";
         for (int k = 0; k < EPOCHS; k++) v[i].metrics[3].value[k] = 5;
@@ -205,7 +206,7 @@ static void as_the_workload_said(void **state)
         v[i].defs = defs;
         v[i].n_defs = WL_COUNT(defs);
     }
-    struct wl_document *d = report_of(v, 2, a);
+    struct wl_document *d = report_of(v, 3, a);
     const struct wl_section *s = section(d, "batches");
     const struct wl_table_data *t = s->tables[0];
     assert_int_equal(s->n_figures, 4); /* score, val_top1, val_loss, my_acc */
@@ -214,6 +215,8 @@ static void as_the_workload_said(void **state)
     assert_string_equal(s->figures[0]->y.unit, "m");
     near(cell(t, 0, "best"), 1);
     assert_string_equal(s->figures[1]->id, "batch-val-top1");
+    assert_string_equal(s->figures[1]->y.label, "val_top1"); /* the title has the words */
+    assert_holds(s->figures[1]->title, "A share that has far more words than an axis");
     near(cell(t, 2, "best"), .1); /* smaller is better: it said so */
     assert_null(strstr(s->figures[1]->caption, "guessed"));
     assert_null(strstr(s->figures[2]->caption, "guessed")); /* a name in use */
@@ -225,7 +228,7 @@ static void as_the_workload_said(void **state)
     assert_string_equal(f->y.unit, "m");
     assert_string_equal(last->label, "baseline");
     assert_true(last->dashed && last->n == EPOCHS && last->y[0] == 5);
-    assert_holds(f->caption, "Dashed: error of no change.");
+    assert_holds(f->caption, "Dashed: error of a forecast that nothing will ever change.");
     assert_null(learning(d, "metric-still"));
     assert_non_null(learning(d, "quality-score"));
     assert_string_equal(learning(d, "quality-score")->title, "Error at the end of a run");
