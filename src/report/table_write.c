@@ -111,12 +111,13 @@ static void put_latex_row(const struct wl_table_data *t, size_t row, struct wl_t
     wl_text_add(to, " \\\\\n");
 }
 
-/* For \usepackage{booktabs}; UTF-8 input. */
-static void write_latex(const struct wl_table_data *t, struct wl_text *to)
+/* More rows than fit on a page. */
+enum { LONG_ROWS = 40 };
+
+static void put_latex_caption(const struct wl_table_data *t, struct wl_text *to)
 {
     const char *honesty = wl_honesty(t->estimated, t->simulated);
-    wl_text_add(to, "% needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}\n"
-                    "\\begin{table}\n\\centering\n\\caption{");
+    wl_text_add(to, "\\caption{");
     wl_put_latex(to, t->title);
     if (honesty) wl_text_addf(to, " (%s)", honesty);
     wl_text_add(to, ".");
@@ -124,15 +125,46 @@ static void write_latex(const struct wl_table_data *t, struct wl_text *to)
         wl_text_add(to, " ");
         wl_put_latex(to, t->caption);
     }
-    wl_text_addf(to, "}\n\\label{tab:%s}\n\\begin{tabular}{", t->id);
+    wl_text_addf(to, "}\n\\label{tab:%s}", t->id);
+}
+
+static void put_latex_columns(const struct wl_table_data *t, struct wl_text *to)
+{
     for (size_t c = 0; c < t->n_columns; c++) {
         if (wl_column_used(t, c)) wl_text_add(to, t->columns[c].text ? "l" : "r");
     }
-    wl_text_add(to, "}\n\\toprule\n");
+    wl_text_add(to, "}\n");
+}
+
+static void put_latex_head(const struct wl_table_data *t, const char *behind, struct wl_text *to)
+{
+    wl_text_add(to, "\\toprule\n");
     put_latex_row(t, SIZE_MAX, to);
-    wl_text_add(to, "\\midrule\n");
+    wl_text_addf(to, "\\midrule\n%s", behind);
+}
+
+/* For \usepackage{booktabs}, long ones for longtable too, whose head stands on each page; UTF-8 input. */
+static void write_latex(const struct wl_table_data *t, struct wl_text *to)
+{
+    const bool folded = t->n_rows > LONG_ROWS;
+    wl_text_addf(to, "%% needs \\usepackage{booktabs} and%s \\usepackage[T1]{fontenc}\n",
+                 folded ? " \\usepackage{longtable} and" : "");
+    if (folded) {
+        wl_text_add(to, "\\begin{longtable}{");
+        put_latex_columns(t, to);
+        put_latex_caption(t, to);
+        wl_text_add(to, "\\\\\n");
+        put_latex_head(t, "\\endfirsthead\n", to);
+        put_latex_head(t, "\\endhead\n", to);
+    } else {
+        wl_text_add(to, "\\begin{table}\n\\centering\n");
+        put_latex_caption(t, to);
+        wl_text_add(to, "\n\\begin{tabular}{");
+        put_latex_columns(t, to);
+        put_latex_head(t, "", to);
+    }
     for (size_t r = 0; r < t->n_rows; r++) put_latex_row(t, r, to);
-    wl_text_add(to, "\\bottomrule\n\\end{tabular}\n\\end{table}\n");
+    wl_text_addf(to, "\\bottomrule\n%s", folded ? "\\end{longtable}\n" : "\\end{tabular}\n\\end{table}\n");
 }
 
 static void put_html_heading(const struct wl_column *c, struct wl_text *to)
@@ -157,7 +189,6 @@ static void put_html_heading(const struct wl_column *c, struct wl_text *to)
 /* A table that would push everything behind it out of sight is folded. */
 static void write_html(const struct wl_table_data *t, struct wl_text *to)
 {
-    enum { LONG_ROWS = 40 };
     bool fold = t->n_rows > LONG_ROWS;
     const char *honesty = wl_honesty(t->estimated, t->simulated);
     wl_text_addf(to, "<figure class=\"table\" id=\"table-%s\">\n<figcaption><h3>", t->id);

@@ -50,6 +50,21 @@ static void empty_column(void **state)
     assert_holds_not(html.s, "second");
 }
 
+/* Rows that fill pages stand in a longtable, with the head on each. */
+static void long_latex(void **state)
+{
+    static const struct wl_column columns[] = { { .id = "a", .label = "first", .digits = 3 } };
+    struct wl_table_data *t = wl_table_data_new(*state, "t", "T", columns, 1);
+    struct wl_text tex = WL_TEXT(*state);
+    for (int i = 0; i < 41; i++) wl_table_data_real(t, i);
+    wl_table_data_format("tex")(t, &tex);
+    assert_holds(tex.s, "\\usepackage{longtable}");
+    assert_holds(tex.s, "\\begin{longtable}{r}\n\\caption{T.}\n\\label{tab:t}\\\\\n\\toprule\nfirst \\\\\n\\midrule\n\\endfirsthead\n"
+                        "\\toprule\nfirst \\\\\n\\midrule\n\\endhead\n");
+    assert_holds(tex.s, "40.0 \\\\\n\\bottomrule\n\\end{longtable}\n");
+    assert_holds_not(tex.s, "tabular");
+}
+
 static void json(void **state)
 {
     struct wl_json *o = wl_json_root_object(*state);
@@ -63,6 +78,6 @@ static void json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { WITH_ARENA(digits), WITH_ARENA(golden_formats), WITH_ARENA(empty_column),
-                                        WITH_ARENA(json) };
+                                        WITH_ARENA(long_latex), WITH_ARENA(json) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
