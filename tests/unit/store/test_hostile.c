@@ -157,7 +157,7 @@ static void places_that_cannot_be_written(void **state)
 static void a_folder_without_leave(void **state)
 {
     struct place *p = *state;
-    int status;
+    int status = -1;
     assert_int_equal(chmod(p->dir, 0555), 0);
     pid_t pid = fork();
     if (pid == 0) {
