@@ -164,7 +164,7 @@ int wl_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct
            struct wl_err *e)
 {
     pid_t pid;
-    int fd;
+    int fd = -1;
     bool done;
     struct wl_text t = WL_TEXT(a);
     int rc = start_piped(argv, merge_stderr, false, &pid, &fd, e);
@@ -188,7 +188,7 @@ int wl_run_within(char *const *argv, size_t max, bool merge_stderr, double limit
                   struct wl_arena *a, struct wl_err *e)
 {
     pid_t pid;
-    int fd;
+    int fd = -1;
     int64_t deadline_ns = wl_now_ns() + (int64_t)(limit_s * WL_NS_PER_S);
     struct wl_text t = WL_TEXT(a);
     int rc = start_piped(argv, merge_stderr, true, &pid, &fd, e);
