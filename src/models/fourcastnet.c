@@ -44,9 +44,12 @@ static struct wl_tensor *filter(struct wl_graph *g, const struct shape *s, struc
     return x;
 }
 
+/* What blocks add to is kept in f32: so gradients in bf16 lie half as far from double. */
 static struct wl_tensor *block(struct wl_graph *g, const struct shape *s, struct wl_fourier grid, struct wl_tensor *x)
 {
+    wl_keep_f32(g, x);
     x = wl_add(g, "skip1", filter(g, s, grid, norm(g, "norm1", x)), x);
+    wl_keep_f32(g, x);
     struct wl_tensor *y = norm(g, "norm2", x);
     y = project(g, "mlp.fc1", y, (struct wl_project) { .features = s->hidden * s->features, .gelu = true });
     y = project(g, "mlp.fc2", y, (struct wl_project) { .features = s->features });

@@ -30,6 +30,12 @@ struct wl_buf *wl_value_plain(struct wl_program *p, const struct wl_dims *dims)
     return b;
 }
 
+struct wl_buf *wl_result_plain(struct wl_program *p, const struct wl_node *n)
+{
+    const struct wl_dims *dims = &n->out->dims;
+    return n->out->f32 ? wl_buf_plain(p, WL_MEM_VALUE, WL_F32, dims) : wl_value_plain(p, dims);
+}
+
 struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b)
 {
     struct wl_buf *like = wl_buf_new(p, WL_MEM_VALUE, b->dtype, &b->dims, b->layout, b->bytes);

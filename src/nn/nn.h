@@ -66,6 +66,10 @@ struct wl_tensor *wl_input(struct wl_graph *g, const char *name, enum wl_dtype t
 /* Also computes the gradient of the loss by this input (off by default: images need none). */
 void wl_want_gradient(struct wl_graph *g, struct wl_tensor *input);
 
+/* Rows that stay f32 in any precision: a stream that many layers add to, whose roundings would add up. They come of
+ * add or position; add and layer_norm without a branch read them. Gradients by them follow the precision. */
+void wl_keep_f32(struct wl_graph *g, struct wl_tensor *t);
+
 /* The result of an operation that the caller reads behind each evaluation (wl_plan_output). */
 void wl_output(struct wl_graph *g, struct wl_tensor *t);
 

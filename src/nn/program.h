@@ -152,6 +152,7 @@ struct wl_buf *wl_buf_new(struct wl_program *p, enum wl_class class, enum wl_dty
                           const void *layout, size_t bytes);
 struct wl_buf *wl_buf_plain(struct wl_program *p, enum wl_class class, enum wl_dtype type, const struct wl_dims *dims);
 struct wl_buf *wl_value_plain(struct wl_program *p, const struct wl_dims *dims); /* class VALUE, p's precision */
+struct wl_buf *wl_result_plain(struct wl_program *p, const struct wl_node *n);   /* the same, or f32 if it stays f32 */
 struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b);        /* class VALUE */
 
 /* A step in program order, then its uses: index 0, 1, ... in the order of these calls. They run

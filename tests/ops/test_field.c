@@ -53,6 +53,18 @@ static struct wl_tensor *build_position(struct wl_graph *g, struct draw *d)
     return wl_position(g, "op", input(g, WL_DIMS((1 + below(d, 3)) * points, channels(d))), points);
 }
 
+/* Rows that stay f32 between two sums, and come out in the plan's precision. */
+static struct wl_tensor *build_stream(struct wl_graph *g, struct draw *d)
+{
+    int64_t points = 1 + below(d, 200);
+    struct wl_tensor *x = wl_position(g, "from", input(g, WL_DIMS((1 + below(d, 3)) * points, channels(d))), points);
+    wl_keep_f32(g, x);
+    struct wl_tensor *y = wl_layer_norm(g, "norm", x, NULL, (struct wl_layer_norm) { .eps = 1e-3 });
+    x = below(d, 2) ? wl_add(g, "sum", x, y) : wl_add(g, "sum", y, x);
+    wl_keep_f32(g, x);
+    return wl_add(g, "op", wl_layer_norm(g, "norm2", x, NULL, (struct wl_layer_norm) { .eps = 1e-3 }), x);
+}
+
 static struct wl_fourier fourier(struct draw *d)
 {
     struct wl_fourier f = { .height = size(d), .width = size(d), .blocks = 1 + below(d, 3) };
@@ -94,6 +106,7 @@ static const struct op {
     { "fft2", build_fft2, 1e-12, 1e-12 },
     { "inverse_fft2", build_inverse, 1e-12, 1.5e-5 },
     { "complex_linear", build_complex, 1e-12, 1e-12 },
+    { "stream", build_stream, 1e-11, 2e-5 },
 };
 
 struct twin {
@@ -236,6 +249,16 @@ static void test_errors(void **state)
     g = wl_graph_new(a);
     wl_position(g, "p", wl_input(g, "x", WL_F32, WL_DIMS(8, 12)), 3);
     expect_error(g, "position of 3 points in x [8,12]");
+    g = wl_graph_new(a);
+    struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(8, 12));
+    wl_keep_f32(g, x);
+    expect_error(g, "x: rows of an add or a position can be kept in f32");
+    g = wl_graph_new(a);
+    x = wl_input(g, "x", WL_F32, WL_DIMS(8, 12));
+    x = wl_add(g, "sum", x, x);
+    wl_keep_f32(g, x);
+    wl_project(g, "next", x, (struct wl_project) { .features = 3 });
+    expect_error(g, "next: project does not read sum, which is kept in f32");
     wl_arena_free(a);
 }
 

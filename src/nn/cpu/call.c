@@ -141,6 +141,7 @@ int wl_cpu_gradient_add(struct wl_program *p, const struct wl_node *n, const str
                         struct wl_err *e)
 {
     wl_md want;
+    if (x->f32) return wl_gradient_add(p, n, x, dx, e); /* plain, and of another type than the value */
     int rc = wl_cpu_layout(p, p->value[x->id], &want, e);
     if (!rc) rc = wl_cpu_in_layout(p, n, dx, want, &dx, e);
     return rc ? rc : wl_gradient_add(p, n, x, dx, e);

@@ -1,5 +1,7 @@
 /* relu and add, in place where nobody reads the input later. */
-#include "nn/cpu/cpu.h"
+#include "nn/cpu/own.h"
+
+#include <string.h>
 
 /* Nothing is left to do where the convolution in front has done it. */
 int wl_cpu_relu_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
@@ -37,6 +39,37 @@ static bool is_padded(const struct wl_buf *b)
     return b->bytes > (size_t)wl_dims_count(&b->dims) * wl_dtype_bytes(b->dtype);
 }
 
+/* Terms and sum each in its own type, a piece at a time that stays in the first cache. */
+static int mixed_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    enum { PIECE = 2048 };
+    (void)r, (void)e;
+    const struct wl_buf *a = s->uses[0].buf, *b = s->uses[1].buf, *y = s->uses[2].buf;
+    const int64_t n = wl_dims_count(&y->dims);
+    const size_t size[] = { wl_dtype_bytes(a->dtype), wl_dtype_bytes(b->dtype), wl_dtype_bytes(y->dtype) };
+#pragma omp parallel for schedule(static)
+    for (int64_t from = 0; from < n; from += PIECE) {
+        const int64_t some = from + PIECE < n ? PIECE : n - from;
+        float sum[PIECE];
+        memset(sum, 0, sizeof sum);
+        wl_own_loops(a)->add_row(some, (const char *)a->at + (size_t)from * size[0], sum);
+        wl_own_loops(b)->add_row(some, (const char *)b->at + (size_t)from * size[1], sum);
+        wl_own_loops(y)->narrow(some, sum, (char *)y->at + (size_t)from * size[2]);
+    }
+    return 0;
+}
+
+static void add_mixed(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b)
+{
+    WL_CHECK(!a->layout && !b->layout && !n->relu);
+    struct wl_buf *y = wl_result_plain(p, n);
+    struct wl_step *s = wl_own_emit(p, n, "forward", WL_TRAIN | WL_EVAL, mixed_run);
+    wl_reads(p, s, a);
+    wl_reads(p, s, b);
+    wl_writes(p, s, y);
+    p->value[n->out->id] = y;
+}
+
 /* Nothing is left to do where a norm has added (batch_norm.c). Where a layout pads the channels, oneDNN 2.6's sum with
  * a relu behind it gives wrong values in place. */
 int wl_cpu_add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
@@ -45,6 +78,10 @@ int wl_cpu_add_forward(struct wl_program *p, const struct wl_node *n, struct wl_
     bool over_a = wl_may_overwrite(p, n->in[0]) && !is_padded(a);
     wl_md md;
     if (p->value[n->out->id]) return 0;
+    if (a->dtype != b->dtype || (n->out->f32 && a->dtype != WL_F32)) {
+        add_mixed(p, n, a, b);
+        return 0;
+    }
     int rc = wl_cpu_layout(p, a, &md, e);
     if (!rc) rc = wl_cpu_in_layout(p, n, b, md, &b, e);
     if (rc) return rc;

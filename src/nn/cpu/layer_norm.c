@@ -53,12 +53,13 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
     (void)e;
     const struct layer_norm *own = s->own;
     const bool kept = r->training, branch = s->node->in[1];
-    const struct wl_wide_loops *wide = wl_own_loops(s->uses[0].buf);
+    const struct wl_wide_loops *wide = wl_own_loops(s->uses[4].buf);
     const void *b = branch ? s->uses[s->n_uses - 1].buf->at : NULL;
 #pragma omp parallel for schedule(static)
     for (int64_t from = 0; from < own->rows.n; from += CHUNK) {
         struct wl_norm_rows o =
             rows_of(s, r, s->uses[3].buf, kept ? s->uses[5].buf : NULL, kept ? s->uses[6].buf : NULL);
+        o.x_f32 = s->uses[0].buf->dtype != s->uses[4].buf->dtype;
         o.gamma = s->uses[1].buf->at;
         o.beta = s->uses[2].buf->at;
         wide->layer_norm(&o, from, from + CHUNK < own->rows.n ? from + CHUNK : own->rows.n, s->uses[0].buf->at, b,

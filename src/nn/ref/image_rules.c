@@ -3,7 +3,7 @@
 
 static struct wl_buf *output(struct wl_program *p, const struct wl_node *n)
 {
-    return p->value[n->out->id] = wl_value_plain(p, &n->out->dims);
+    return p->value[n->out->id] = wl_result_plain(p, n);
 }
 
 static struct wl_buf *input(const struct wl_program *p, const struct wl_node *n, int i)

@@ -10,6 +10,15 @@ static const uint16_t *numbers_of(const struct wl_norm_rows *o, int64_t i)
     return WL_WIDE_NAME(wl_mask_numbers)(&o->mask, o->first + i / o->s, i % o->s * o->f, o->f, o->numbers);
 }
 
+/* z = x of a row that is f32; returns its sum. */
+static float take_f32(const struct wl_norm_rows *o, const float *restrict x)
+{
+    float *restrict z = o->row, sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < o->f; j++) sum += z[j] = x[j];
+    return sum;
+}
+
 /* z = x + dropout(branch) of a row, in f32; returns its sum. */
 static float add_branch(const struct wl_norm_rows *o, int64_t i, const wl_num *x, const wl_num *branch)
 {
@@ -63,7 +72,8 @@ void WL_LOOPS_NAME(wl_layer_norm)(const struct wl_norm_rows *o, int64_t from, in
 {
     const wl_num *b = branch;
     for (int64_t i = from; i < to; i++) {
-        float sum = add_branch(o, i, (const wl_num *)x + i * o->f, b ? b + i * o->f : NULL);
+        float sum = o->x_f32 ? take_f32(o, (const float *)x + i * o->f)
+                             : add_branch(o, i, (const wl_num *)x + i * o->f, b ? b + i * o->f : NULL);
         norm_row(o, i, sum, (wl_num *)y + i * o->f);
     }
 }

@@ -70,6 +70,7 @@ struct wl_norm_rows {
     const float *gamma, *beta; /* [f] */
     float *inverse;            /* [rows] 1/sqrt(var + eps) */
     void *hat;                 /* [rows,f] (z - mean) inverse */
+    bool x_f32;                /* x is f32, whatever the loops' type; there is no branch then */
     float *row;                /* [f] scratch of the thread */
     uint16_t *numbers;         /* [f + WL_MASK_SLACK] */
 };

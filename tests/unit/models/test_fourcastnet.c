@@ -131,8 +131,8 @@ static void test_f32(void **state)
     wl_arena_free(a);
 }
 
-/* Rounding to bf16 dominates. PyTorch's autocast leaves the sums between blocks in f32, which are bf16 here: so it comes
- * to 5.5e-3, and this to 1.4e-2. */
+/* Rounding to bf16 dominates: 7.0e-3, and 1.4e-2 were the sums between blocks bf16 too. PyTorch's autocast comes to
+ * 5.5e-3; it leaves the gradients of those sums in f32 as well. */
 static void test_bf16(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void test_bf16(void **state)
     struct wl_arena *a = wl_arena_new(NULL);
     const struct wl_json *golden = oracle_open("fourcastnet", a);
     struct subject s = train_golden(golden, WL_BF16, a);
-    assert_true(check_gradients(&s, golden, 1) <= 2e-2);
+    assert_true(check_gradients(&s, golden, 1) <= 1e-2);
     wl_arena_free(a);
 }
 
