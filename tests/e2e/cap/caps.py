@@ -109,8 +109,8 @@ with rig(found_w=(250, 250)) as m:
 
 # Somebody else changes a cap on the way: the run is flagged, the value is theirs.
 with rig() as m:
-    p = m.start("--power-cap-w", "250", job=("sh", "-c", f"touch {m.path}/runs; exec \"$@\"", "sh", *m.until_told()))
-    expect(wait_until(lambda: os.path.exists(os.path.join(m.path, "runs"))), "set, read back, and the job runs")
+    p = m.start("--power-cap-w", "250", job=("sh", "-c", f"touch {m.path}/started; exec \"$@\"", "sh", *m.until_told()))
+    expect(wait_until(lambda: os.path.exists(os.path.join(m.path, "started"))), "set, read back, and the job runs")
     m.put([(300000, 0, 0), (250000, 0, 0)])
     m.tell()
     err = p.communicate()[1]
