@@ -100,7 +100,7 @@ static int build_fields(struct bench *b, struct wl_graph *g, struct wl_err *e)
 
 static void fill_fields(const struct bench *b)
 {
-    float *fields = wl_plan_input(b->plan, b->fields.fields), *target = wl_plan_input(b->plan, b->fields.target);
+    float *fields = wl_plan_input(b->plan, b->fields.fields), *target = wl_plan_input(b->plan, b->fields.target[0]);
     const uint64_t stream = (uint64_t)b->comm->rank, n = (uint64_t)wl_dims_count(wl_tensor_dims(b->fields.fields));
     for (uint64_t i = 0; i < n; i++) {
         fields[i] = (float)wl_random_normal(1, stream, i);

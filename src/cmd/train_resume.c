@@ -53,30 +53,15 @@ int wl_train_save(struct wl_train *t, struct wl_err *e)
 
 /* ---- taking it up again ----------------------------------------------------------------------------------------- */
 
-static int same_text(const struct wl_checkpoint *c, const char *key, const char *now, struct wl_err *e)
-{
-    const char *then = wl_json_str(wl_json_get(c->head, key));
-    if (wl_streq(then, now)) return 0;
-    return wl_fail(e, WL_EINVAL, "%s was made with %s %s, this is %s", c->path, key, then ? then : "unknown", now);
-}
-
-static int same_int(const struct wl_checkpoint *c, const char *key, int64_t now, struct wl_err *e)
-{
-    int64_t then = wl_json_int(wl_json_get(c->head, key), -1);
-    if (then == now) return 0;
-    return wl_fail(e, WL_EINVAL, "%s was made with %s %lld, this is %lld", c->path, key, (long long)then,
-                   (long long)now);
-}
-
 static int check_same(const struct wl_train *t, const struct wl_checkpoint *c, struct wl_err *e)
 {
     const struct wl_job *j = t->job;
-    int rc = same_text(c, "model", j->workload->name, e);
-    if (!rc) rc = same_text(c, "size", t->opts->size, e);
+    int rc = wl_checkpoint_same_text(c, "model", j->workload->name, e);
+    if (!rc) rc = wl_checkpoint_same_text(c, "size", t->opts->size, e);
     for (int i = 0; i < j->n_facts && !rc; i++)
-        if (!j->facts[i].text) rc = same_int(c, j->facts[i].name, j->facts[i].value, e);
-    if (!rc) rc = same_int(c, "seed", t->opts->seed, e);
-    return rc ? rc : same_int(c, "train_samples", j->train->samples, e);
+        if (!j->facts[i].text) rc = wl_checkpoint_same_int(c, j->facts[i].name, j->facts[i].value, e);
+    if (!rc) rc = wl_checkpoint_same_int(c, "seed", t->opts->seed, e);
+    return rc ? rc : wl_checkpoint_same_int(c, "train_samples", j->train->samples, e);
 }
 
 /* Between epochs the global batch may change; inside one the place in the order of samples counts by it. */
@@ -98,7 +83,7 @@ static int read_position(struct wl_train *t, const struct wl_checkpoint *c, stru
     if (isnan(t->schedule.best)) t->schedule.best = INFINITY;
     if (t->at.epoch < 1 || t->at.epoch_updates < 0 || t->at.updates < 0 || isnan(t->schedule.cut))
         return wl_fail(e, WL_EINVAL, "%s does not say where the training stood", c->path);
-    return t->at.epoch_updates > 0 ? same_int(c, "global_batch", t->global_batch, e) : 0;
+    return t->at.epoch_updates > 0 ? wl_checkpoint_same_int(c, "global_batch", t->global_batch, e) : 0;
 }
 
 static int find(struct wl_train *t, struct wl_checkpoint *c, bool *found, struct wl_err *e)

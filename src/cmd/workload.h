@@ -54,7 +54,7 @@ enum {
     WL_SUM_TOP1,
     WL_SUM_TOP5,
     WL_SUM_OWN,
-    WL_MAX_SUMS = 256
+    WL_MAX_SUMS = 1024
 };
 
 struct wl_metric {
@@ -65,7 +65,7 @@ struct wl_metric {
     const char *sign;  /* what stands behind the number there, "%"; NULL: nothing */
     double shown_as;   /* what it is multiplied by there; 0: it is not */
     double (*value)(const struct wl_metric *m, const double *sum); /* over a pass; NAN: there is none */
-    int at;                                                        /* for `value`: which sum */
+    int at, n;                                                     /* for `value`: which sum, or the first of n */
     /* what the report says, where it is more than the name */
     const char *label;       /* "top-1 accuracy" */
     const char *baseline_of; /* the name of the metric that this one is the baseline of */

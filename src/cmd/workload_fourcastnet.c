@@ -1,34 +1,31 @@
-/* Weather on a grid: FourCastNet on ERA5, one step ahead. */
-#include "cmd/workload.h"
+/* Weather on a grid: FourCastNet on ERA5, one step ahead, or two by the same weights to fine-tune it. */
+#include "cmd/forecast.h"
 #include "models/models.h"
+#include "nn/checkpoint/checkpoint.h"
 
-#include <ctype.h>
-#include <math.h>
 #include <stddef.h>
 
 struct options {
     struct wl_train_opts train;
-    const char *data;
-    int64_t lead, train_samples, val_samples;
+    const char *data, *init;
+    int64_t lead, steps, train_samples, val_samples;
 };
-
-/* Own sums, each by channel. */
-enum { SUM_RMSE, SUM_PERSISTENCE, SUM_ACC, SUMS };
 
 struct weather {
-    struct wl_era5_grid grid; /* with --explain alone: that of ERA5 */
-    double *weight;           /* [height] of a line of latitude: its share of the area times height */
-    struct wl_tensor *prediction;
+    struct wl_forecasts forecasts; /* with --explain alone: of ERA5's grid */
+    struct wl_fourcastnet_net net;
 };
 
-/* ---- options ------------------------------------------------------------------------------------------------------
- */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* Huber et al. 2025, arXiv:2508.07706, train FourCastNet as its authors do (Pathak et al. 2022, arXiv:2202.11214):
- * 80 epochs of AdamW with a rate of 5e-4 that falls as a cosine, one field a GPU. */
+ * 80 epochs of AdamW with a rate of 5e-4 that falls as a cosine, one field a GPU; then two steps ahead, 50 epochs from
+ * 1e-4. */
 static const struct wl_opt_preset recipes[] = {
-    { "huber2025", "epochs=80 local-batch=1 optimizer=adamw lr=5e-4 lr-scale=no lr-schedule=cosine warmup-epochs=0 "
-                   "precision=f32 validate=yes" },
+    { "huber2025", "steps=1 epochs=80 local-batch=1 optimizer=adamw lr=5e-4 lr-scale=no lr-schedule=cosine "
+                   "warmup-epochs=0 precision=f32 validate=yes" },
+    { "huber2025-finetune", "steps=2 epochs=50 local-batch=1 optimizer=adamw lr=1e-4 lr-scale=no lr-schedule=cosine "
+                            "warmup-epochs=0 precision=f32 validate=yes" },
     { NULL, NULL },
 };
 
@@ -36,9 +33,13 @@ static const struct wl_opt_preset recipes[] = {
 
 static const struct wl_opt rows[] = {
     { "data", WL_STR, AT(data), .help = "folder with train/*.h5 or *.nc, val and stats; needed for training" },
-    { "recipe", WL_CHOICE, AT(train.recipe), .choices = "huber2025", .presets = recipes,
+    { "recipe", WL_CHOICE, AT(train.recipe), .choices = "huber2025|huber2025-finetune", .presets = recipes,
       .help = "a published recipe: values for the options that are not given" },
-    { "lead", WL_INT, AT(lead), "1", 1, 1e4, "times", .help = "how far ahead is forecast" },
+    { "lead", WL_INT, AT(lead), "1", 1, 1e4, "times", .help = "how far ahead a step forecasts" },
+    { "steps", WL_INT, AT(steps), "1", 1, WL_FOURCASTNET_STEPS,
+      .help = "forecasts, each of the one before: 2 for fine-tuning; their losses are added up" },
+    { "init", WL_STR, AT(init),
+      .help = "first values: a checkpoint, or the newest of a folder, as pre-training leaves them" },
     { "train-samples", WL_INT, AT(train_samples), NULL, 1, 1e12,
       .help = "use so many times of training; default: all" },
     { "val-samples", WL_INT, AT(val_samples), NULL, 1, 1e12, .help = "use so many times of validation; default: all" },
@@ -51,121 +52,16 @@ static int begin(struct wl_job *j, struct wl_err *e)
 {
     (void)e;
     j->own = wl_new(j->arena, struct weather);
-    j->data = options_of(j)->data;
-    j->shape = wl_strf(j->arena, "forecasts %lld time%s ahead", (long long)options_of(j)->lead,
-                       options_of(j)->lead == 1 ? "" : "s");
-    wl_job_fact(j, "lead", options_of(j)->lead);
+    const struct options *o = options_of(j);
+    j->data = o->data;
+    j->shape = wl_strf(j->arena, "forecasts %lld time%s ahead", (long long)o->lead, o->lead == 1 ? "" : "s");
+    if (o->steps > 1) j->shape = wl_strf(j->arena, "%s, %lld in a row", j->shape, (long long)o->steps);
+    wl_job_fact(j, "lead", o->lead);
+    wl_job_fact(j, "steps", o->steps);
     return 0;
 }
 
-/* ---- what is reported ----------------------------------------------------------------------------------------------
- */
-
-/* Share of the persistence forecast's error that the network's avoids, mean over the channels. */
-static double skill(const struct wl_metric *m, const double *sum)
-{
-    const int channels = m->at;
-    double all = 0;
-    for (int c = 0; c < channels; c++)
-        all += 1 - sum[WL_SUM_OWN + SUM_RMSE * channels + c] / sum[WL_SUM_OWN + SUM_PERSISTENCE * channels + c];
-    return all / channels;
-}
-
-/* "z 500" becomes rmse_z_500. */
-static const char *metric_name(const char *kind, const char *channel, struct wl_arena *a)
-{
-    char *name = wl_strf(a, "%s_%s", kind, channel);
-    for (char *p = name; *p; p++)
-        if (!isalnum((unsigned char)*p)) *p = '_';
-    return name;
-}
-
-static void list_metrics(struct wl_job *j, const struct wl_era5_grid *g)
-{
-    static const struct {
-        const char *name, *label;
-    } kinds[SUMS] = { { "rmse", "RMSE" }, { "persistence_rmse", "RMSE of persistence" }, { "acc", "anomaly correlation" } };
-    const int channels = (int)g->channels, sums = g->climate ? SUMS : SUM_ACC;
-    struct wl_metric *m = wl_new_array(j->arena, struct wl_metric, (size_t)(2 + SUMS * channels));
-    j->metrics = m;
-    *m++ = (struct wl_metric) { .name = "loss",
-                                .unit = "1",
-                                .words = "loss",
-                                .value = wl_metric_mean,
-                                .at = WL_SUM_LOSS,
-                                .label = "relative L2 loss" };
-    *m++ = (struct wl_metric) { .name = "skill",
-                                .unit = "1",
-                                .larger = true,
-                                .words = "skill",
-                                .sign = "%",
-                                .shown_as = 100,
-                                .value = skill,
-                                .at = channels,
-                                .label = "skill over persistence",
-                                .main = true };
-    for (int k = 0; k < sums; k++)
-        for (int c = 0; c < channels; c++)
-            *m++ = (struct wl_metric) {
-                .name = metric_name(kinds[k].name, g->names[c], j->arena),
-                .unit = k == SUM_ACC ? "1" : NULL,
-                .larger = k == SUM_ACC,
-                .value = wl_metric_mean,
-                .at = WL_SUM_OWN + k * channels + c,
-                .label = wl_strf(j->arena, "%s of %s", kinds[k].label, g->names[c]),
-                .baseline_of =
-                    k == SUM_PERSISTENCE ? metric_name(kinds[SUM_RMSE].name, g->names[c], j->arena) : NULL,
-            };
-    j->n_metrics = (size_t)(m - j->metrics);
-    j->own_sums = SUMS * channels;
-}
-
-/* Root of the mean square of a - b over the globe; both [height,width]. */
-static double rmse(const struct weather *w, const float *a, const float *b)
-{
-    double sum = 0;
-    for (int64_t r = 0; r < w->grid.height; r++) {
-        double line = 0;
-        for (int64_t i = r * w->grid.width; i < (r + 1) * w->grid.width; i++)
-            line += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
-        sum += w->weight[r] * line;
-    }
-    return sqrt(sum / (double)(w->grid.height * w->grid.width));
-}
-
-/* Correlation of what both have beside the climatology. */
-static double correlation(const struct weather *w, const float *a, const float *b, const float *climate)
-{
-    double ab = 0, aa = 0, bb = 0;
-    for (int64_t r = 0; r < w->grid.height; r++)
-        for (int64_t i = r * w->grid.width; i < (r + 1) * w->grid.width; i++) {
-            const double x = (double)a[i] - (double)climate[i], y = (double)b[i] - (double)climate[i];
-            ab += w->weight[r] * x * y;
-            aa += w->weight[r] * x * x;
-            bb += w->weight[r] * y * y;
-        }
-    return ab / sqrt(aa * bb);
-}
-
-static void observe(const struct wl_job *j, struct wl_plan *plan, int64_t n, double *own_sums)
-{
-    const struct weather *w = j->own;
-    const int64_t channels = w->grid.channels, plane = w->grid.height * w->grid.width;
-    const float *from = wl_plan_input(plan, j->inputs[0]), *target = wl_plan_input(plan, j->inputs[1]);
-    const float *prediction = wl_plan_output(plan, w->prediction);
-    for (int64_t i = 0; i < n * channels; i++) {
-        const int64_t c = i % channels, at = i * plane;
-        const double unit = (double)w->grid.deviation[c];
-        own_sums[SUM_RMSE * channels + c] += unit * rmse(w, prediction + at, target + at);
-        own_sums[SUM_PERSISTENCE * channels + c] += unit * rmse(w, from + at, target + at);
-        if (w->grid.climate)
-            own_sums[SUM_ACC * channels + c] +=
-                correlation(w, prediction + at, target + at, w->grid.climate + c * plane);
-    }
-}
-
-/* ---- data and graph ------------------------------------------------------------------------------------------------
- */
+/* ---- data and graph ---------------------------------------------------------------------------------------------- */
 
 static int open_part(struct wl_job *j, bool train, struct wl_era5 **d, struct wl_err *e)
 {
@@ -173,7 +69,7 @@ static int open_part(struct wl_job *j, bool train, struct wl_era5 **d, struct wl
     const struct wl_era5_opts how = {
         .dir = o->data,
         .train = train,
-        .targets = 1,
+        .targets = o->steps,
         .lead = o->lead,
         .patch = wl_fourcastnet_patch(o->train.size),
         .samples = train ? o->train_samples : o->val_samples,
@@ -182,35 +78,27 @@ static int open_part(struct wl_job *j, bool train, struct wl_era5 **d, struct wl
     return wl_era5_open(d, &how, j->arena, e);
 }
 
-/* cos(latitude), scaled to a mean of 1. */
-static void weigh(struct weather *w, struct wl_arena *a)
-{
-    double sum = 0;
-    w->weight = wl_new_array(a, double, (size_t)w->grid.height);
-    for (int64_t r = 0; r < w->grid.height; r++) sum += w->weight[r] = cos(w->grid.latitude[r] * M_PI / 180);
-    for (int64_t r = 0; r < w->grid.height; r++) w->weight[r] *= (double)w->grid.height / sum;
-}
-
 static int open_data(struct wl_job *j, struct wl_err *e)
 {
     struct weather *w = j->own;
+    struct wl_era5_grid *g = &w->forecasts.grid;
     struct wl_era5 *train, *val = NULL;
     int rc = open_part(j, true, &train, e);
     if (rc) return rc;
-    w->grid = *wl_era5_grid(train);
+    *g = *wl_era5_grid(train);
+    w->forecasts.steps = options_of(j)->steps;
     if (j->opts->validate) rc = open_part(j, false, &val, e);
     if (!rc && val) rc = wl_era5_check_apart(train, val, j->arena, e);
+    if (!rc) rc = wl_forecast_metrics(j, &w->forecasts, e);
     if (rc) return rc;
-    weigh(w, j->arena);
-    list_metrics(j, &w->grid);
     j->train = wl_era5_set(train);
     j->val = val ? wl_era5_set(val) : NULL;
     j->found =
-        wl_strf(j->arena, "%lld channels of %lld x %lld points, %lld training times in %s", (long long)w->grid.channels,
-                (long long)w->grid.height, (long long)w->grid.width, (long long)j->train->samples, w->grid.layout);
-    wl_job_fact(j, "channels", w->grid.channels);
-    wl_job_fact(j, "height", w->grid.height);
-    wl_job_fact(j, "width", w->grid.width);
+        wl_strf(j->arena, "%lld channels of %lld x %lld points, %lld training times in %s", (long long)g->channels,
+                (long long)g->height, (long long)g->width, (long long)j->train->samples, g->layout);
+    wl_job_fact(j, "channels", g->channels);
+    wl_job_fact(j, "height", g->height);
+    wl_job_fact(j, "width", g->width);
     return 0;
 }
 
@@ -218,40 +106,88 @@ static void assume(struct wl_job *j)
 {
     struct weather *w = j->own;
     const bool tiny = wl_streq(j->opts->size, "tiny");
-    w->grid = (struct wl_era5_grid) { .channels = tiny ? 5 : 20, .height = tiny ? 32 : 720, .width = tiny ? 64 : 1440 };
+    w->forecasts.grid =
+        (struct wl_era5_grid) { .channels = tiny ? 5 : 20, .height = tiny ? 32 : 720, .width = tiny ? 64 : 1440 };
 }
 
 static int build(struct wl_job *j, struct wl_graph *g, struct wl_err *e)
 {
     struct weather *w = j->own;
-    struct wl_fourcastnet_net net;
+    const struct wl_era5_grid *grid = &w->forecasts.grid;
     const struct wl_fourcastnet_opts o = { .size = j->opts->size,
                                            .batch = j->opts->local_batch,
-                                           .channels = w->grid.channels,
-                                           .height = w->grid.height,
-                                           .width = w->grid.width };
-    int rc = wl_fourcastnet_build(g, &o, &net, e);
+                                           .channels = grid->channels,
+                                           .height = grid->height,
+                                           .width = grid->width,
+                                           .steps = options_of(j)->steps };
+    int rc = wl_fourcastnet_build(g, &o, &w->net, e);
     if (rc) return rc;
-    wl_output(g, net.prediction);
-    w->prediction = net.prediction;
-    j->inputs[0] = net.fields;
-    j->inputs[1] = net.target;
+    j->inputs[0] = w->net.fields;
+    for (int64_t i = 0; i < w->net.steps; i++) {
+        wl_output(g, w->net.prediction[i]);
+        j->inputs[1 + i] = w->net.target[i];
+    }
     return 0;
+}
+
+static void observe(const struct wl_job *j, struct wl_plan *plan, int64_t n, double *own_sums)
+{
+    const struct weather *w = j->own;
+    for (int64_t i = 0; i < w->net.steps; i++)
+        wl_forecast_observe(&w->forecasts, i, n, wl_plan_input(plan, w->net.fields),
+                            wl_plan_input(plan, w->net.target[i]), wl_plan_output(plan, w->net.prediction[i]),
+                            own_sums);
+}
+
+/* ---- first values ------------------------------------------------------------------------------------------------ */
+
+static int find_start(const char *path, struct wl_checkpoint *c, struct wl_arena *a, struct wl_err *e)
+{
+    bool found = true;
+    int rc = wl_is_dir(path) ? wl_checkpoint_newest(path, c, &found, a, e) : wl_checkpoint_open(path, c, a, e);
+    return rc || found ? rc : wl_fail(e, WL_ENOENT, "%s holds no whole checkpoint", path);
+}
+
+/* The same network on the same grid, as far ahead a step; how many steps it was trained for does not matter. */
+static int check_start(const struct wl_job *j, const struct wl_checkpoint *c, struct wl_err *e)
+{
+    int rc = wl_checkpoint_same_text(c, "model", j->workload->name, e);
+    if (!rc) rc = wl_checkpoint_same_text(c, "size", j->opts->size, e);
+    for (int i = 0; i < j->n_facts && !rc; i++)
+        if (!wl_streq(j->facts[i].name, "steps"))
+            rc = wl_checkpoint_same_int(c, j->facts[i].name, j->facts[i].value, e);
+    return rc;
+}
+
+static int init(const struct wl_job *j, struct wl_plan *plan, struct wl_err *e)
+{
+    const char *path = options_of(j)->init;
+    struct wl_checkpoint c;
+    if (!path) return 0;
+    struct wl_arena *own = wl_arena_new(j->arena);
+    int rc = find_start(path, &c, own, e);
+    if (!rc) rc = check_start(j, &c, e);
+    if (!rc) rc = wl_checkpoint_start(&c, plan, own, e);
+    if (!rc && !j->silent) wl_log(WL_INFO, "train", "begins with the weights of %s", c.path);
+    wl_arena_free(own);
+    return rc ? wl_prefix(e, "--init") : 0;
 }
 
 const struct wl_workload wl_workload_fourcastnet = {
     .name = "fourcastnet",
-    .help = "trains FourCastNet on ERA5, one step ahead",
+    .help = "trains FourCastNet on ERA5, one step ahead or two",
     .noun = "time",
     .rows = rows,
     .options_size = sizeof(struct options),
     .example = "wattlaw-train data era5 --synthetic weather\n"
-               "wattlaw-train fourcastnet --size tiny --data weather --epochs 10",
+               "wattlaw-train fourcastnet --size tiny --data weather --epochs 10 --checkpoint-dir pre\n"
+               "wattlaw-train fourcastnet --size tiny --data weather --epochs 5 --steps 2 --init pre --lr 5e-4",
     .full = { .local_batch = 1, .lr = 5e-4, .optimizer = "adamw", .lr_schedule = "cosine", .weight_decay = 0.01 },
     .tiny = { .local_batch = 8, .lr = 2e-3, .optimizer = "adamw", .lr_schedule = "cosine", .weight_decay = 0.01 },
     .begin = begin,
     .open = open_data,
     .assume = assume,
     .build = build,
+    .init = init,
     .observe = observe,
 };

@@ -1,8 +1,9 @@
-/* FourCastNet: an adaptive Fourier neural operator over patches of the globe. Source: Pathak et al. 2022,
- * arXiv:2202.11214; Guibas et al. 2021, arXiv:2111.13587. Layers, names and first values are those of the authors'
- * program; like there, spectra keep as many columns as half the height and one (46 of 91 at full size), and all rows.
- * At full size, 20 channels and 720 x 1440 points it has 74,690,304 numbers: their norm behind the blocks, which
- * nothing reads there, is left out. */
+/* FourCastNet: an adaptive Fourier neural operator over patches of the globe, which forecasts one step, or two for
+ * fine-tuning: the second from the first, with the gradient through both and the sum of both losses, as the authors'.
+ * Source: Pathak et al. 2022, arXiv:2202.11214; Guibas et al. 2021, arXiv:2111.13587. Layers, names and first values
+ * are those of the authors' program; like there, spectra keep as many columns as half the height and one (46 of 91 at
+ * full size), and all rows. At full size, 20 channels and 720 x 1440 points it has 74,690,304 numbers: their norm
+ * behind the blocks, which nothing reads there, is left out. */
 #include "models/models.h"
 
 #include <math.h>
@@ -67,27 +68,40 @@ static struct wl_tensor *embed(struct wl_graph *g, const struct shape *s, struct
     return wl_position(g, "pos_embed", x, squares);
 }
 
-int wl_fourcastnet_build(struct wl_graph *g, const struct wl_fourcastnet_opts *o, struct wl_fourcastnet_net *net,
-                         struct wl_err *e)
+/* The fields a step later. */
+static struct wl_tensor *forecast(struct wl_graph *g, const struct wl_fourcastnet_opts *o, struct wl_tensor *fields)
 {
     const struct shape *s = shape_of(o->size);
-    const struct wl_dims fields = WL_DIMS(o->batch, o->channels, o->height, o->width);
     const int64_t down = o->height / s->patch, across = o->width / s->patch;
     const int64_t half = (down < across ? down : across) / 2 + 1;
     const struct wl_fourier grid = { .height = down, .width = across, .modes = half, .blocks = s->blocks };
-    const struct wl_patch patch = {
-        .side = s->patch, .channels = o->channels, .height = o->height, .width = o->width
-    };
-    net->fields = wl_input(g, "fields", WL_F32, fields);
-    net->target = wl_input(g, "target", WL_F32, fields);
-    struct wl_tensor *x = embed(g, s, net->fields, down * across);
+    const struct wl_patch patch = { .side = s->patch, .channels = o->channels, .height = o->height, .width = o->width };
+    struct wl_tensor *x = embed(g, s, fields, down * across);
     for (int64_t i = 0; i < s->depth; i++) {
         wl_scope_push(g, "blocks.%lld", (long long)i);
         x = block(g, s, grid, x);
         wl_scope_pop(g);
     }
     const struct wl_project head = { .features = o->channels * s->patch * s->patch, .no_bias = true };
-    net->prediction = wl_from_patches(g, "prediction", project(g, "head", x, head), patch);
-    net->loss = wl_relative_l2(g, "loss", net->prediction, net->target, (struct wl_loss) { .weight = 1 });
+    return wl_from_patches(g, "prediction", project(g, "head", x, head), patch);
+}
+
+int wl_fourcastnet_build(struct wl_graph *g, const struct wl_fourcastnet_opts *o, struct wl_fourcastnet_net *net,
+                         struct wl_err *e)
+{
+    static const char *const targets[WL_FOURCASTNET_STEPS] = { "target", "target2" };
+    const struct wl_dims fields = WL_DIMS(o->batch, o->channels, o->height, o->width);
+    net->steps = o->steps ? o->steps : 1;
+    if (net->steps < 1 || net->steps > WL_FOURCASTNET_STEPS)
+        return wl_fail(e, WL_EINVAL, "fourcastnet: %lld steps, expected 1 to %d", (long long)net->steps,
+                       WL_FOURCASTNET_STEPS);
+    net->fields = wl_input(g, "fields", WL_F32, fields);
+    for (int64_t i = 0; i < net->steps; i++) net->target[i] = wl_input(g, targets[i], WL_F32, fields);
+    for (int64_t i = 0; i < net->steps; i++) {
+        if (i) wl_scope_again(g, "step%lld", (long long)i + 1);
+        net->prediction[i] = forecast(g, o, i ? net->prediction[i - 1] : net->fields);
+        wl_relative_l2(g, "loss", net->prediction[i], net->target[i], (struct wl_loss) { .weight = 1 });
+        if (i) wl_scope_pop(g);
+    }
     return wl_graph_check(g, e);
 }

@@ -109,20 +109,23 @@ extern const struct wl_molecule_model wl_schnet, wl_dimenet;
 struct wl_fourcastnet_opts {
     const char *size;
     int64_t batch, channels, height, width; /* N, C; points, multiples of the patch */
+    int64_t steps; /* forecasts, each of the one before by the same parameters; 0 counts as 1 (pre-training) */
 };
 
+enum { WL_FOURCASTNET_STEPS = 2 }; /* at most: those of fine-tuning */
 struct wl_fourcastnet_net {
-    struct wl_tensor *fields;     /* f32 [N,C,H,W], normalised */
-    struct wl_tensor *target;     /* the same, a step later; a sample that begins with NAN is padding */
-    struct wl_tensor *prediction; /* [N,C,H,W] */
-    struct wl_tensor *loss;       /* relative L2, mean over the samples */
+    int64_t steps;
+    struct wl_tensor *fields; /* f32 [N,C,H,W], normalised */
+    /* Of each step: what was to be forecast, where a sample that begins with NAN is padding; and the forecast [N,C,H,W]
+     * of `fields`, or of the prediction before. */
+    struct wl_tensor *target[WL_FOURCASTNET_STEPS], *prediction[WL_FOURCASTNET_STEPS];
 };
 
 /* Points a side of the patches of a size. */
 int64_t wl_fourcastnet_patch(const char *size);
 
-/* Adds the network to an empty graph. WL_EINVAL: a grid that patches do not divide, or whose patches are no product of
- * 2, 3 and 5 down or across. */
+/* Adds the network to an empty graph, with the relative L2 of each step as a loss of weight 1. WL_EINVAL: a grid that
+ * patches do not divide, or whose patches are no product of 2, 3 and 5 down or across. */
 int wl_fourcastnet_build(struct wl_graph *g, const struct wl_fourcastnet_opts *opts, struct wl_fourcastnet_net *net,
                          struct wl_err *e) WL_MUST_CHECK;
 

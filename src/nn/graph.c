@@ -113,15 +113,14 @@ int wl_graph_check(const struct wl_graph *g, struct wl_err *e)
     return 0;
 }
 
-/* A scope inside the one that is open, for the parameters of the same operations as that. */
-static struct wl_graph_scope *open_scope(struct wl_graph *g, const char *name)
+/* Opens a scope inside the one that is open. Its operations read the parameters in `params`; NULL: they make theirs. */
+static void open_scope(struct wl_graph *g, const char *name, const char *params)
 {
     struct wl_graph_scope *inner = wl_new(g->arena, struct wl_graph_scope);
-    *inner = *g->scope;
-    inner->names = wl_strf(g->arena, "%s%s.", g->scope->names, name);
-    inner->outer = g->scope;
+    *inner = (struct wl_graph_scope) { .names = wl_strf(g->arena, "%s%s.", g->scope->names, name),
+                                       .params = params,
+                                       .outer = g->scope };
     g->scope = inner;
-    return inner;
 }
 
 void wl_scope_push(struct wl_graph *g, const char *fmt, ...)
@@ -130,14 +129,17 @@ void wl_scope_push(struct wl_graph *g, const char *fmt, ...)
     va_start(ap, fmt);
     char *name = wl_strfv(g->arena, fmt, ap);
     va_end(ap);
-    struct wl_graph_scope *inner = open_scope(g, name);
-    if (inner->params) inner->params = wl_strf(g->arena, "%s%s.", inner->params, name);
+    const char *params = g->scope->params;
+    open_scope(g, name, params ? wl_strf(g->arena, "%s%s.", params, name) : NULL);
 }
 
-void wl_scope_again(struct wl_graph *g, const char *name)
+void wl_scope_again(struct wl_graph *g, const char *fmt, ...)
 {
-    struct wl_graph_scope *inner = open_scope(g, name);
-    if (!inner->params) inner->params = inner->outer->names;
+    va_list ap;
+    va_start(ap, fmt);
+    char *name = wl_strfv(g->arena, fmt, ap);
+    va_end(ap);
+    open_scope(g, name, g->scope->params ? g->scope->params : g->scope->names);
 }
 
 void wl_scope_pop(struct wl_graph *g)

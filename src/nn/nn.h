@@ -55,7 +55,7 @@ void wl_scope_pop(struct wl_graph *g);
  * called "again.fc1" reads those of the operation "fc1" before, of the same kind and with parameters of the same
  * shapes. A parameter stays one state with one gradient, the sum over the operations that read it. What is not a
  * parameter is each operation's own: its name and its masks of dropout. No batch_norm: it has statistics. */
-void wl_scope_again(struct wl_graph *g, const char *name);
+void wl_scope_again(struct wl_graph *g, const char *fmt, ...) WL_PRINTF(2, 3);
 
 /* 0, or WL_EINVAL with the message of the first operation that did not fit: "layer1.0.add: add of [..] and [..]". */
 int wl_graph_check(const struct wl_graph *g, struct wl_err *e) WL_MUST_CHECK;

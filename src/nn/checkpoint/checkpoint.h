@@ -37,6 +37,18 @@ int wl_checkpoint_open(const char *path, struct wl_checkpoint *c, struct wl_aren
 int wl_checkpoint_restore(const struct wl_checkpoint *c, struct wl_plan *plan, struct wl_comm *comm, struct wl_arena *a,
                           struct wl_err *e) WL_MUST_CHECK;
 
+/* WL_EINVAL where the head says another text or whole number than this: "FILE was made with size full, this is tiny".
+ */
+int wl_checkpoint_same_text(const struct wl_checkpoint *c, const char *key, const char *now,
+                            struct wl_err *e) WL_MUST_CHECK;
+int wl_checkpoint_same_int(const struct wl_checkpoint *c, const char *key, int64_t now, struct wl_err *e) WL_MUST_CHECK;
+
+/* For a training that starts anew from what another has learnt: gives the plan the file's parameters and running
+ * statistics, and leaves its optimiser as it is. Each rank reads for itself. WL_EINVAL names the first tensor that
+ * differs, with both shapes, or that only one side has. */
+int wl_checkpoint_start(const struct wl_checkpoint *c, struct wl_plan *plan, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- safetensors: the parameters alone, as other programs exchange them ------------------------------------------ */
 
 enum { WL_SAFETENSOR_DIMS = 8 };

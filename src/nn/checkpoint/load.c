@@ -143,26 +143,38 @@ static struct wl_dims dims_of(const struct wl_json *t)
     return d;
 }
 
+/* Tensor i of the file, which is to be this state. */
+static int compare_one(const struct wl_checkpoint *c, size_t i, const struct wl_state *s, struct wl_arena *a,
+                       struct wl_err *e)
+{
+    const struct wl_json *t = wl_json_at(wl_json_get(c->head, "tensors"), i);
+    const char *name = wl_json_str(wl_json_get(t, "name"));
+    const struct wl_dims d = dims_of(t);
+    if (!wl_streq(name, s->name))
+        return wl_fail(e, WL_EINVAL, "%s holds %s where this network has %s", c->path, name ? name : "nothing",
+                       s->name);
+    if (!wl_dims_equal(&d, &s->dims))
+        return wl_fail(e, WL_EINVAL, "%s: %s is %s there and %s in this network", c->path, name, wl_dims_text(a, &d),
+                       wl_dims_text(a, &s->dims));
+    return 0;
+}
+
+static int holds_too_much(const struct wl_checkpoint *c, size_t i, struct wl_err *e)
+{
+    const char *name = wl_json_str(wl_json_get(wl_json_at(wl_json_get(c->head, "tensors"), i), "name"));
+    return wl_fail(e, WL_EINVAL, "%s holds the tensor %s, which this network has not", c->path,
+                   name ? name : "without a name");
+}
+
 static int compare(const struct wl_checkpoint *c, const struct wl_plan *plan, struct wl_arena *a, struct wl_err *e)
 {
-    const struct wl_json *tensors = wl_json_get(c->head, "tensors");
-    size_t states = wl_plan_state_count(plan), stored = wl_json_size(tensors);
-    for (size_t i = 0; i < states || i < stored; i++) {
-        const struct wl_json *t = wl_json_at(tensors, i);
-        const char *name = i < stored ? wl_json_str(wl_json_get(t, "name")) : NULL;
-        if (i >= states)
-            return wl_fail(e, WL_EINVAL, "%s holds the tensor %s, which this network has not", c->path,
-                           name ? name : "without a name");
-        struct wl_state s = wl_plan_state(plan, i);
-        if (!wl_streq(name, s.name))
-            return wl_fail(e, WL_EINVAL, "%s holds %s where this network has %s", c->path, name ? name : "nothing",
-                           s.name);
-        struct wl_dims d = dims_of(t);
-        if (!wl_dims_equal(&d, &s.dims))
-            return wl_fail(e, WL_EINVAL, "%s: %s is %s there and %s in this network", c->path, name,
-                           wl_dims_text(a, &d), wl_dims_text(a, &s.dims));
+    const size_t states = wl_plan_state_count(plan), stored = wl_json_size(wl_json_get(c->head, "tensors"));
+    int rc = 0;
+    for (size_t i = 0; i < states && !rc; i++) {
+        const struct wl_state s = wl_plan_state(plan, i);
+        rc = compare_one(c, i, &s, a, e);
     }
-    return 0;
+    return rc || stored <= states ? rc : holds_too_much(c, states, e);
 }
 
 /* Of tensor i among the tensors; -1 where the header does not say. */
@@ -213,4 +225,59 @@ int wl_checkpoint_restore(const struct wl_checkpoint *c, struct wl_plan *plan, s
     if (!rc) rc = spread(c, fd, plan, comm, a, e);
     if (fd >= 0) close(fd);
     return rc;
+}
+
+/* ---- starting anew ---------------------------------------------------------------------------------------------- */
+
+int wl_checkpoint_same_text(const struct wl_checkpoint *c, const char *key, const char *now, struct wl_err *e)
+{
+    const char *then = wl_json_str(wl_json_get(c->head, key));
+    if (wl_streq(then, now)) return 0;
+    return wl_fail(e, WL_EINVAL, "%s was made with %s %s, this is %s", c->path, key, then ? then : "unknown", now);
+}
+
+int wl_checkpoint_same_int(const struct wl_checkpoint *c, const char *key, int64_t now, struct wl_err *e)
+{
+    int64_t then = wl_json_int(wl_json_get(c->head, key), -1);
+    if (then == now) return 0;
+    return wl_fail(e, WL_EINVAL, "%s was made with %s %lld, this is %lld", c->path, key, (long long)then,
+                   (long long)now);
+}
+
+/* The first tensor of the file from i on that is not an optimiser's. */
+static size_t next_learnt(const struct wl_checkpoint *c, size_t i)
+{
+    const struct wl_json *tensors = wl_json_get(c->head, "tensors");
+    const char *optim = wl_checkpoint_kind(WL_STATE_OPTIM);
+    while (i < wl_json_size(tensors) && wl_streq(wl_json_str(wl_json_get(wl_json_at(tensors, i), "kind")), optim)) i++;
+    return i;
+}
+
+static int take(const struct wl_checkpoint *c, int fd, size_t from, struct wl_plan *plan, size_t to, struct wl_arena *a,
+                struct wl_err *e)
+{
+    const struct wl_state s = wl_plan_state(plan, to);
+    struct wl_arena *once = wl_arena_new(a);
+    float *x = wl_try_alloc(once, s.count * sizeof *x, WL_CHECKPOINT_ALIGN, s.name, e);
+    int rc = x ? compare_one(c, from, &s, once, e) : WL_ENOMEM;
+    if (!rc) rc = get_tensor(c, fd, from, x, s.count * sizeof *x, e);
+    if (!rc) rc = wl_plan_state_write(plan, to, x, e);
+    wl_arena_free(once);
+    return rc;
+}
+
+int wl_checkpoint_start(const struct wl_checkpoint *c, struct wl_plan *plan, struct wl_arena *a, struct wl_err *e)
+{
+    const int fd = open(c->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return wl_fail_errno(e, "checkpoint %s", c->path);
+    size_t from = 0;
+    int rc = 0;
+    for (size_t i = 0; i < wl_plan_state_count(plan) && !rc; i++) {
+        if (wl_plan_state(plan, i).kind == WL_STATE_OPTIM) continue;
+        from = next_learnt(c, from);
+        rc = take(c, fd, from++, plan, i, a, e);
+    }
+    close(fd);
+    from = next_learnt(c, from);
+    return rc || from == wl_json_size(wl_json_get(c->head, "tensors")) ? rc : holds_too_much(c, from, e);
 }

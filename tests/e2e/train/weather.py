@@ -34,6 +34,48 @@ def workers():
             assert abs(a[key] - b[key]) <= 1e-4 * abs(a[key]) + 1e-6, (key, a[key], b[key])
 
 
+def finetunes():
+    """From the weights of a pre-training, two steps ahead: better in both than those weights are, and than persistence."""
+    weather()
+    pre = train("--epochs", 20, "--local-batch", 4, "--checkpoint-dir", "pre")[-1]
+    assert "val_skill_step2" not in pre and "val_loss_step1" not in pre, pre
+    start = train("--steps", 2, "--init", "pre", "--epochs", 1, "--local-batch", 4, "--lr", 0)[0]
+    for now, then in (("val_loss_step1", "val_loss"), ("val_rmse_u_1", "val_rmse_u_1")):  # two validation times fewer
+        assert abs(start[now] - pre[then]) < 0.03 * pre[then], (now, start[now], pre[then])
+    assert abs(start["val_loss"] - start["val_loss_step1"] - start["val_loss_step2"]) < 1e-6, start
+    last = train("--steps", 2, "--init", "pre", "--epochs", 10, "--local-batch", 4, "--lr", 1e-3)[-1]
+    assert last["val_skill_step2"] > start["val_skill_step2"] + 0.02 and last["val_skill_step2"] > 0.1, (start, last)
+    assert last["val_loss"] < 0.97 * start["val_loss"], (start, last)
+    assert last["val_rmse_u_1_step2"] < last["val_persistence_rmse_u_1_step2"], last
+    assert last["val_persistence_rmse_u_1"] < last["val_persistence_rmse_u_1_step2"], last
+    assert 0.5 < last["val_acc_height_1_step2"] < last["val_acc_height_1"], last
+
+    two = ("--steps", 2, "--init", os.path.join("pre", sorted(os.listdir(os.path.join(WORK, "pre")))[-1]), "--epochs", 2)
+    one = train(*two, "--local-batch", 2, "--accumulation", 2)
+    for a, b in zip(one, train(*two, "--local-batch", 2, "--workers", 2)):
+        for key in ("train_loss", "val_loss", "val_skill_step2"):
+            assert abs(a[key] - b[key]) <= 1e-4 * abs(a[key]) + 1e-6, (key, a[key], b[key])
+    resumed = ("--steps", 2, "--local-batch", 4, "--checkpoint-dir", "fine", "--init", "pre", "--lr-schedule", "constant")
+    whole = train(*resumed[:4], *resumed[6:], "--epochs", 2)[-1]
+    train(*resumed, "--epochs", 1)
+    assert train(*resumed, "--epochs", 2, "--resume")[-1]["val_loss"] == whole["val_loss"]
+
+
+def wrong_start():
+    weather()
+    train("--epochs", 1, "--checkpoint-dir", "pre")
+    tiny = ("fourcastnet", "--size", "tiny", "--data", "w", "--steps", 2, "--quiet")
+    refused(1, "--init: checkpoint nowhere: No such file", *tiny, "--init", "nowhere")
+    refused(1, "--init: w holds no whole checkpoint", *tiny, "--init", "w")
+    refused(1, "was made with lead 1, this is 2", *tiny, "--lead", 2, "--init", "pre")
+    refused(1, "w/train/2001.h5 is no checkpoint", *tiny, "--init", "w/train/2001.h5")
+    refused(1, "was made with steps 1, this is 2", *tiny, "--checkpoint-dir", "pre", "--resume")
+    refused(2, "--steps", *tiny[:-2], 3)
+    done("data", "era5", "--synthetic", "other", "--height", 16, "--width", 64, *GRID[4:])
+    refused(1, "was made with width 32, this is 64", *tiny[:3], "--data", "other", "--init", "pre", "--quiet")
+    refused(1, "no year has the 41 times", *tiny, "--lead", 20)
+
+
 def bad_input():
     weather()
     refused(2, "give one", "data", "era5")
@@ -45,4 +87,4 @@ def bad_input():
     refused(1, "nowhere/train: cannot list the folder", "data", "era5", "--statistics", "nowhere")
 
 
-main(learns, workers, bad_input)
+main(learns, workers, finetunes, wrong_start, bad_input)

@@ -41,17 +41,22 @@ static int teardown(void **state)
 }
 
 /* A small network with every kind of state. */
-static struct wl_plan *network(int64_t channels, const char *name)
+static struct wl_plan *network_of(int64_t channels, const char *name, struct wl_optim optim)
 {
     struct wl_graph *g = wl_graph_new(a);
     struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(2, 3, 4, 4)), *y = wl_input(g, "y", WL_I32, WL_DIMS(2));
     struct wl_conv conv = { .channels = channels, .kernel = { 3, 3 }, .pad = { 1, 1 } };
     struct wl_tensor *h = wl_batch_norm(g, "norm", wl_conv2d(g, name, x, conv), (struct wl_norm) { .relu = true });
     wl_cross_entropy(g, "loss", wl_linear(g, "fc", h, 5), y, (struct wl_loss) { .weight = 1 });
-    struct wl_plan_opts how = { .backend = "ref", .threads = 1, .seed = 1, .optim = { .momentum = 0.9 } };
+    struct wl_plan_opts how = { .backend = "ref", .threads = 1, .seed = 1, .optim = optim };
     struct wl_plan *p;
     if (wl_plan_new(&p, g, &how, alone, a, &e)) fail_msg("%s", e.msg);
     return p;
+}
+
+static struct wl_plan *network(int64_t channels, const char *name)
+{
+    return network_of(channels, name, (struct wl_optim) { .momentum = 0.9 });
 }
 
 /* Gives state i of a plan values that tell i, `salt` and the place. */
@@ -110,6 +115,53 @@ static void test_round_trip(void **state)
     fill(q, 99);
     if (wl_checkpoint_restore(&c, q, alone, a, &e)) fail_msg("%s", e.msg);
     check_filled(q, 12);
+}
+
+static float *values(struct wl_plan *p, size_t i)
+{
+    float *x = wl_new_array(a, float, wl_plan_state(p, i).count);
+    assert_int_equal(wl_plan_state_read(p, i, x, &e), 0);
+    return x;
+}
+
+/* A network of another optimiser takes what was learnt, and keeps its own optimiser's memory. */
+static void test_start(void **state)
+{
+    (void)state;
+    struct wl_plan *p = network(8, "conv"), *q = network_of(8, "conv", (struct wl_optim) { .kind = "adam" });
+    save(p, 12, 2);
+    fill(q, 99);
+    struct wl_checkpoint c;
+    assert_int_equal(wl_checkpoint_open(file(12), &c, a, &e), 0);
+    if (wl_checkpoint_start(&c, q, a, &e)) fail_msg("%s", e.msg);
+    size_t from = 0;
+    for (size_t i = 0; i < wl_plan_state_count(q); i++) {
+        const struct wl_state s = wl_plan_state(q, i);
+        if (s.kind == WL_STATE_OPTIM) {
+            assert_true(values(q, i)[0] == value(i, 0, 99));
+            continue;
+        }
+        while (strcmp(wl_plan_state(p, from).name, s.name)) from++;
+        assert_memory_equal(values(q, i), values(p, from), s.count * sizeof(float));
+    }
+}
+
+static void test_start_refuses(void **state)
+{
+    (void)state;
+    struct wl_checkpoint c;
+    save(network(8, "conv"), 12, 2);
+    assert_int_equal(wl_checkpoint_open(file(12), &c, a, &e), 0);
+    assert_int_equal(wl_checkpoint_start(&c, network(9, "conv"), a, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "conv.weight is [8,3,3,3] there and [9,3,3,3] in this network"));
+    assert_int_equal(wl_checkpoint_start(&c, network(8, "other"), a, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "holds conv.weight where this network has other.weight"));
+    assert_int_equal(wl_checkpoint_same_text(&c, "model", "test", &e), 0);
+    assert_int_equal(wl_checkpoint_same_int(&c, "update", 12, &e), 0);
+    assert_int_equal(wl_checkpoint_same_int(&c, "update", 13, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "was made with update 12, this is 13"));
+    assert_int_equal(truncate(file(12), (off_t)c.data + 100), 0); /* behind our back */
+    assert_int_equal(wl_checkpoint_start(&c, network(8, "conv"), a, &e), WL_EIO);
 }
 
 static void test_keeps_the_newest(void **state)
@@ -229,6 +281,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_start, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_start_refuses, setup, teardown),
         cmocka_unit_test_setup_teardown(test_keeps_the_newest, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damage_is_found, setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_networks_are_refused, setup, teardown),

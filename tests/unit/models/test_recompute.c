@@ -108,7 +108,7 @@ static int build_fields(struct built *b, struct wl_graph *g, struct wl_err *e)
 static void fill_fields(const struct built *b, struct wl_plan *p, uint64_t shard)
 {
     fill_normal(p, b->net.fields.fields, shard);
-    fill_normal(p, b->net.fields.target, shard);
+    fill_normal(p, b->net.fields.target[0], shard);
 }
 
 static const struct workload workloads[] = {

@@ -177,7 +177,7 @@ static void test_again(void **state)
     struct wl_graph *g = wl_graph_new(a);
     wl_scope_push(g, "net");
     for (int i = 0; i < 3; i++) {
-        if (i) wl_scope_again(g, wl_strf(a, "again%d", i));
+        if (i) wl_scope_again(g, "again%d", i);
         wl_scope_push(g, "layer%d", 1);
         wl_linear(g, "fc", image(g, 3, 2), 12);
         wl_scope_pop(g);
