@@ -218,7 +218,7 @@ static void check(const struct part *part, struct wl_plan_opts how, double toler
     compare_gradients(p[0], p[1], tolerance, what);
     const struct wl_plan_info one = wl_plan_info(p[0]), two = wl_plan_info(p[1]);
     assert_int_equal(2 * one.parameters, two.parameters);
-    assert_true(one.train_flops == two.train_flops);
+    assert_true(one.train_flops == two.train_flops || (isnan(one.train_flops) && isnan(two.train_flops))); /* of rows */
     wl_arena_free(a);
 }
 

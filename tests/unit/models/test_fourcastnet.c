@@ -134,8 +134,8 @@ static void test_f32(void **state)
     wl_arena_free(a);
 }
 
-/* Rounding to bf16 dominates: 7.0e-3 in one step, and 1.4e-2 were the sums between blocks bf16 too. PyTorch's autocast comes to
- * 5.5e-3; it leaves the gradients of those sums in f32 as well. */
+/* Rounding to bf16 dominates: 7.0e-3 in one step, and 1.4e-2 were the sums between blocks bf16 too. PyTorch's autocast
+ * comes to 5.5e-3; it leaves the gradients of those sums in f32 as well. */
 static void test_bf16(void **state)
 {
     struct wl_err e = { 0 };
