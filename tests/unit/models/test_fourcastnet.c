@@ -114,8 +114,8 @@ static double check_gradients(struct subject *s, const struct wl_json *golden, d
     return sqrt(off / size);
 }
 
-/* Loss and gradients, and the last prediction. In two steps some mode lies within rounding of a corner of relu or
- * shrink and falls to the other side: its layer is 2e-4 off, all others 1e-6. */
+/* Loss and gradients, and the last prediction. Of two steps one parameter may be 2e-4 off where the others are 1e-6: as
+ * far as a mode that falls to the other side of a corner of relu or shrink takes it. */
 static void test_f32(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
