@@ -42,6 +42,5 @@ const struct wl_json *wl_json_at(const struct wl_json *array, size_t i);
 const char *wl_json_str(const struct wl_json *v);
 double wl_json_real(const struct wl_json *v);
 int64_t wl_json_int(const struct wl_json *v, int64_t fallback);
-bool wl_json_true(const struct wl_json *v);
 
 #endif

@@ -15,7 +15,7 @@ void wl_log_init(enum wl_level level, int rank)
     settings.rank = rank;
 }
 
-bool wl_log_on(enum wl_level level)
+static bool is_on(enum wl_level level)
 {
     return level <= settings.level;
 }
@@ -23,7 +23,7 @@ bool wl_log_on(enum wl_level level)
 void wl_log(enum wl_level level, const char *area, const char *fmt, ...)
 {
     static const char *const names[] = { "error", "warning", "info", "debug" };
-    if (!wl_log_on(level)) return;
+    if (!is_on(level)) return;
     char line[2048];
     int n = settings.rank >= 0 ? snprintf(line, sizeof line, "%s %s [%d]: ", names[level], area, settings.rank)
                                : snprintf(line, sizeof line, "%s %s: ", names[level], area);

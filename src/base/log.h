@@ -11,7 +11,6 @@
 enum wl_level { WL_ERROR, WL_WARN, WL_INFO, WL_DEBUG };
 
 void wl_log_init(enum wl_level level, int rank); /* rank < 0: none */
-bool wl_log_on(enum wl_level level);
 void wl_log(enum wl_level level, const char *area, const char *fmt, ...) WL_PRINTF(3, 4);
 
 #endif

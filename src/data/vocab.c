@@ -154,7 +154,8 @@ static size_t longest(const struct wl_vocab *v, uint32_t node, const uint32_t *c
     return best;
 }
 
-size_t wl_vocab_pieces(const struct wl_vocab *v, const struct wl_words *w, uint32_t *ids)
+/* The pieces of a word into ids (room for w->n, or one): returns how many. */
+static size_t pieces_of(const struct wl_vocab *v, const struct wl_words *w, uint32_t *ids)
 {
     size_t n = 0, at = 0;
     if (w->special >= 0 || w->n > WL_WORD_MAX) {
@@ -177,6 +178,6 @@ size_t wl_tokenize(const struct wl_vocab *v, const char *text, size_t n, uint32_
 {
     struct wl_words w = { .p = (const uint8_t *)text, .end = (const uint8_t *)text + n };
     size_t count = 0;
-    while (wl_words_next(&w)) count += wl_vocab_pieces(v, &w, ids + count);
+    while (wl_words_next(&w)) count += pieces_of(v, &w, ids + count);
     return count;
 }

@@ -28,7 +28,4 @@ struct wl_vocab {
 int wl_vocab_new(struct wl_vocab **v, const char *const *tokens, size_t n, const char *path, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 
-/* The pieces of a word into ids (room for w->n, or one): returns how many. */
-size_t wl_vocab_pieces(const struct wl_vocab *v, const struct wl_words *w, uint32_t *ids);
-
 #endif

@@ -28,9 +28,6 @@ int wl_law_compare_values(const char *x, const char *y);
 /* "resnet50, local_batch 16" */
 const char *wl_law_title(const struct wl_law_part *part, struct wl_arena *a);
 
-/* Sum of members of counts. */
-void wl_law_add_counts(struct wl_law_counts *sum, const struct wl_law_counts *c);
-
 /* A further column of numbers by name; NULL: the table has none. */
 const double *wl_law_extra(const struct wl_observations *obs, const char *name);
 

@@ -36,7 +36,7 @@ const char *wl_law_title(const struct wl_law_part *part, struct wl_arena *a)
     return t.n ? t.s : "all runs";
 }
 
-void wl_law_add_counts(struct wl_law_counts *sum, const struct wl_law_counts *c)
+static void add_counts(struct wl_law_counts *sum, const struct wl_law_counts *c)
 {
     sum->rows += c->rows;
     sum->used += c->used;
@@ -83,7 +83,7 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
         if (options->thorough) wl_law_fit_models(g, options->response, a);
         wl_law_normalise(g, a);
         wl_law_note_limits(g, a);
-        wl_law_add_counts(&out->counts, &g->counts);
+        add_counts(&out->counts, &g->counts);
     }
     scan_groups(out, a);
     return 0;

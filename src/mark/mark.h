@@ -78,14 +78,12 @@ int64_t wl_tail_line_number(const struct wl_tail *t); /* of the line given last,
 struct wl_mark_tail;
 struct wl_mark_tail *wl_mark_tail_new(const char *path, struct wl_arena *a);
 
-/* The next mark: 1 with *m, 0 where there is no more at the moment, WL_EINVAL for a broken line (counted; call again
- * to go on behind it), WL_EIO. */
+/* The next mark: 1 with *m, 0 where there is no more at the moment, WL_EINVAL for a broken line (call again to go
+ * on behind it), WL_EIO. */
 int wl_mark_tail_next(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e) WL_MUST_CHECK;
 
 /* When the workload is gone: as wl_mark_tail_next, and then a line without its newline is a broken line too. */
 int wl_mark_tail_last(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e) WL_MUST_CHECK;
-
-int64_t wl_mark_tail_broken(const struct wl_mark_tail *t); /* lines that were broken so far */
 
 /* ---- marks from the output of a program that cannot be changed ---- */
 
@@ -137,12 +135,10 @@ int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts 
 /* The job starts; a line of its output was seen; the job ends, well or not. Times are CLOCK_MONOTONIC of this node.
  * An epoch's marks are made when its end is known, so a begin comes to the sink later than marks of steps inside it.
  * A line that matches but makes no sense (the epoch's number goes back or jumps, a group that must be a number is none)
- * is WL_EINVAL with the line in the message, counted; go on with the next line. */
+ * is WL_EINVAL with the line in the message; go on with the next line. */
 void wl_mark_regex_start(struct wl_mark_regex *r, int64_t t_ns); /* gives the definitions to the sink */
 int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, size_t n,
                        struct wl_err *e) WL_MUST_CHECK;
 void wl_mark_regex_end(struct wl_mark_regex *r, int64_t t_ns, bool ok);
-
-int64_t wl_mark_regex_broken(const struct wl_mark_regex *r);
 
 #endif

@@ -33,7 +33,6 @@ struct wl_mark_regex {
     bool open;                     /* at_begin: epoch `last` runs and may be closed */
     char samples[32], updates[32]; /* at_begin: fields for its end, "" for none */
     int64_t steps;                 /* lines of updates seen */
-    int64_t broken;
 };
 
 bool wl_mark_regex_wanted(const struct wl_mark_regex_opts *o) { return o->epoch_regex || o->step_regex; }
@@ -288,7 +287,6 @@ int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, 
     if (match(&r->epoch, text, at)) rc = (r->at_begin ? epoch_begins : epoch_ends)(r, t_ns, text, at, &why);
     if (rc == 0 && match(&r->step, text, at)) rc = step_seen(r, t_ns, text, at, &why);
     if (rc == 0) return 0;
-    r->broken++;
     return wl_fail(e, rc, "output line '%.120s': %s", text, why.msg);
 }
 
@@ -297,5 +295,3 @@ void wl_mark_regex_end(struct wl_mark_regex *r, int64_t t_ns, bool ok)
     if (ok && r->open) (void)emit_epoch(r, r->last, r->begin_ns, t_ns, r->samples, r->updates, NULL);
     r->open = false;
 }
-
-int64_t wl_mark_regex_broken(const struct wl_mark_regex *r) { return r->broken; }

@@ -148,7 +148,6 @@ int64_t wl_tail_line_number(const struct wl_tail *t) { return t->line; }
 
 struct wl_mark_tail {
     struct wl_tail *tail;
-    int64_t broken;
 };
 
 struct wl_mark_tail *wl_mark_tail_new(const char *path, struct wl_arena *a)
@@ -167,7 +166,6 @@ int wl_mark_tail_next(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *
     if (rc <= 0) return rc;
     snprintf(where, sizeof where, "%s:%lld", t->tail->path, (long long)t->tail->line);
     rc = wl_mark_parse(m, line, n, where, e);
-    if (rc != 0) t->broken++;
     return rc == 0 ? 1 : rc;
 }
 
@@ -179,9 +177,6 @@ int wl_mark_tail_last(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *
     if (rc != 0) return rc;
     rc = wl_tail_rest(t->tail, &line, &n, e);
     if (rc <= 0) return rc;
-    t->broken++;
     return wl_fail(e, WL_EINVAL, "%s:%lld: the last line lacks its newline: '%.*s'", t->tail->path,
                    (long long)t->tail->line, (int)(n < 80 ? n : 80), line);
 }
-
-int64_t wl_mark_tail_broken(const struct wl_mark_tail *t) { return t->broken; }

@@ -162,9 +162,6 @@ char *wl_small_text(struct wl_arena *a, const char *path);
  * the line is not looked at). Returns NULL, or why there is no such number: static text. */
 const char *wl_small_count(int fd, const char *unit, uint64_t *out);
 
-/* What a failed read says: static text. */
-const char *wl_small_why(int error);
-
 /* Folders of /sys/class/hwmon whose driver has that name, as paths. */
 struct wl_strs wl_hwmon_find(const char *root, const char *driver, struct wl_arena *a);
 

@@ -38,7 +38,8 @@ char *wl_small_text(struct wl_arena *a, const char *path)
     return n < 0 ? NULL : wl_strip(a, buf);
 }
 
-const char *wl_small_why(int error)
+/* What a failed read says: static text. */
+static const char *why_of(int error)
 {
     switch (error) {
     case EACCES:
@@ -60,7 +61,7 @@ const char *wl_small_count(int fd, const char *unit, uint64_t *out)
 {
     char buf[96], *end;
     int n = wl_small_read(fd, buf, sizeof buf);
-    if (n < 0) return wl_small_why(-n);
+    if (n < 0) return why_of(-n);
     if (n == 0) return "the file is empty";
     const char *at = buf + strspn(buf, " ");
     if (*at < '0' || *at > '9') return *at == '-' ? "the file holds a negative number" : "the file holds no number";

@@ -38,5 +38,3 @@ struct wl_parts wl_beta_parts(double a, double b, double x, double y)
     double q = prefix * fraction(b, a, y, x);
     return (struct wl_parts) { 1 - q, q };
 }
-
-double wl_beta_p(double a, double b, double x, double y) { return wl_beta_parts(a, b, x, y).lower; }

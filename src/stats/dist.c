@@ -31,17 +31,13 @@ double wl_t_sf(double t, double df)
 
 double wl_t_cdf(double t, double df) { return wl_t_sf(-t, df); }
 
-static struct wl_parts f_parts(double f, double df1, double df2)
+double wl_f_sf(double f, double df1, double df2)
 {
-    if (isnan(f) || !(df1 > 0) || !(df2 > 0) || isinf(df1) || isinf(df2)) return (struct wl_parts) { NAN, NAN };
-    if (f <= 0) return (struct wl_parts) { 0, 1 };
+    if (isnan(f) || !(df1 > 0) || !(df2 > 0) || isinf(df1) || isinf(df2)) return NAN;
+    if (f <= 0) return 1;
     double ratio = f / df2 * df1; /* x / y */
-    if (isinf(ratio)) return (struct wl_parts) { 1, 0 };
-    return wl_beta_parts(df1 / 2, df2 / 2, ratio / (1 + ratio), 1 / (1 + ratio));
+    if (isinf(ratio)) return 0;
+    return wl_beta_parts(df1 / 2, df2 / 2, ratio / (1 + ratio), 1 / (1 + ratio)).upper;
 }
 
-double wl_f_cdf(double f, double df1, double df2) { return f_parts(f, df1, df2).lower; }
-double wl_f_sf(double f, double df1, double df2) { return f_parts(f, df1, df2).upper; }
-
-double wl_chi2_cdf(double x, double df) { return wl_gamma_p(df / 2, fmax(x, 0) / 2); }
-double wl_chi2_sf(double x, double df) { return wl_gamma_q(df / 2, fmax(x, 0) / 2); }
+double wl_chi2_sf(double x, double df) { return wl_gamma_parts(df / 2, fmax(x, 0) / 2).upper; }

@@ -98,6 +98,3 @@ struct wl_parts wl_gamma_parts(double a, double x)
     double q = prefix * upper_fraction(a, x);
     return (struct wl_parts) { 1 - q, q };
 }
-
-double wl_gamma_p(double a, double x) { return wl_gamma_parts(a, x).lower; }
-double wl_gamma_q(double a, double x) { return wl_gamma_parts(a, x).upper; }

@@ -1,5 +1,5 @@
-/* Quantiles: the normal one in closed form, the others by Newton's method on the logarithm of the smaller tail over
- * the logarithm (or logit) of the variable, where both ends of every distribution here are nearly straight. */
+/* Quantiles: the normal one in closed form, those of t and F by Newton's method on the logarithm of the smaller tail of
+ * a beta distribution over the logit of its variable, where both ends are nearly straight. */
 #include "stats/internal.h"
 
 #include <float.h>
@@ -61,9 +61,9 @@ double wl_normal_quantile(double p)
     return q < 0 ? -z : z;
 }
 
-/* The tail of a distribution on a coordinate u (ln x or logit x): probability and its derivative by u. */
+/* A tail of the beta distribution on the coordinate u = logit x: probability and its derivative by u. */
 struct tail {
-    double a, b; /* b NAN: the gamma distribution */
+    double a, b;
     bool upper;
 };
 struct slope {
@@ -72,17 +72,9 @@ struct slope {
 
 static struct slope tail_at(const struct tail *t, double u)
 {
-    struct wl_parts parts;
-    double density;
-    if (isnan(t->b)) {
-        double x = exp(u);
-        parts = wl_gamma_parts(t->a, x);
-        density = wl_gamma_prefix(t->a, x);
-    } else {
-        double x = 1 / (1 + exp(-u)), y = 1 / (1 + exp(u));
-        parts = wl_beta_parts(t->a, t->b, x, y);
-        density = wl_beta_prefix(t->a, t->b, x, y);
-    }
+    double x = 1 / (1 + exp(-u)), y = 1 / (1 + exp(u));
+    struct wl_parts parts = wl_beta_parts(t->a, t->b, x, y);
+    double density = wl_beta_prefix(t->a, t->b, x, y);
     return t->upper ? (struct slope) { parts.upper, -density } : (struct slope) { parts.lower, density };
 }
 
@@ -103,20 +95,11 @@ static double solve(const struct tail *t, double u, double p)
 }
 
 /* Where the leading term of the lower tail is all of it (u far below), that can be inverted by hand:
- * I_x(a, b) = x^a / (a B(a, b)) and P(a, x) = x^a / Gamma(a + 1). */
+ * I_x(a, b) = x^a / (a B(a, b)). */
 static bool far_below(double a, double ln_constant, double p, double *u)
 {
     *u = (log(p) + ln_constant) / a;
     return *u < -100;
-}
-
-/* ln x of the gamma quantile. */
-static double gamma_quantile(double a, double p, bool upper)
-{
-    if (p > 0.5) p = 1 - p, upper = !upper;
-    double u;
-    if (!upper && far_below(a, wl_lgamma(a + 1), p, &u)) return u;
-    return solve(&(struct tail) { a, NAN, upper }, log(a), p);
 }
 
 /* Logit of the beta quantile. */
@@ -141,22 +124,9 @@ double wl_t_quantile(double p, double df)
     return copysign(exp((u + log(df)) / 2), p - 0.5);
 }
 
-static double f_from(double p, double df1, double df2, bool upper)
+double wl_f_quantile(double p, double df1, double df2)
 {
     if (!(p >= 0 && p <= 1) || !(df1 > 0) || !(df2 > 0) || isinf(df1) || isinf(df2)) return NAN;
-    if (p == 0 || p == 1) return (p == 0) == upper ? INFINITY : 0;
-    return exp(beta_quantile(df1 / 2, df2 / 2, p, upper)) / df1 * df2;
+    if (p == 0 || p == 1) return p == 0 ? 0 : INFINITY;
+    return exp(beta_quantile(df1 / 2, df2 / 2, p, false)) / df1 * df2;
 }
-
-double wl_f_quantile(double p, double df1, double df2) { return f_from(p, df1, df2, false); }
-double wl_f_isf(double q, double df1, double df2) { return f_from(q, df1, df2, true); }
-
-static double chi2_from(double p, double df, bool upper)
-{
-    if (!(p >= 0 && p <= 1) || !(df > 0) || isinf(df)) return NAN;
-    if (p == 0 || p == 1) return (p == 0) == upper ? INFINITY : 0;
-    return 2 * exp(gamma_quantile(df / 2, p, upper));
-}
-
-double wl_chi2_quantile(double p, double df) { return chi2_from(p, df, false); }
-double wl_chi2_isf(double q, double df) { return chi2_from(q, df, true); }

@@ -9,22 +9,9 @@
 
 #include "base/base.h"
 
-/* ---- special functions ------------------------------------------------------------------------------------ */
-
-/* ln |Gamma(x)|, thread-safe (C's lgamma writes a global sign). */
-double wl_lgamma(double x);
-
-/* Regularised incomplete beta function I_x(a, b) and its complement. y must be 1 - x; it is an argument of its own
- * because the caller often knows it without cancellation. a, b > 0. */
-double wl_beta_p(double a, double b, double x, double y);
-
-/* Regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x); a > 0, x >= 0. */
-double wl_gamma_p(double a, double x);
-double wl_gamma_q(double a, double x);
-
 /* ---- distributions ---------------------------------------------------------------------------------------- */
 
-/* _cdf: P(X <= x); _sf: P(X > x); _quantile: the x with P(X <= x) = p; _isf: the x with P(X > x) = q.
+/* _cdf: P(X <= x); _sf: P(X > x); _quantile: the x with P(X <= x) = p.
  * Degrees of freedom are positive reals. The quantiles of 0 and 1 are the ends of the support. */
 double wl_normal_cdf(double z);
 double wl_normal_sf(double z);
@@ -35,15 +22,10 @@ double wl_t_sf(double t, double df);
 double wl_t_two_sided(double t, double df); /* P(|T| > |t|) */
 double wl_t_quantile(double p, double df);
 
-double wl_f_cdf(double f, double df1, double df2);
 double wl_f_sf(double f, double df1, double df2);
 double wl_f_quantile(double p, double df1, double df2);
-double wl_f_isf(double q, double df1, double df2);
 
-double wl_chi2_cdf(double x, double df);
 double wl_chi2_sf(double x, double df);
-double wl_chi2_quantile(double p, double df);
-double wl_chi2_isf(double q, double df);
 
 /* The studentised range of k >= 2 means with df degrees of freedom (INFINITY: known deviation): P(Q > q). Of a contrast
  * of two among k that has Student's t, q = |t| sqrt(2). Source: Tukey 1953, Kramer 1956. */

@@ -58,7 +58,7 @@ def distributions(out):
         cdf, sf = tails(*args)
         padded = list(args) + [""] * (3 - len(args))
         for which, value in (("cdf", cdf), ("sf", sf)):
-            if value > mp.mpf("1e-290"):
+            if value > mp.mpf("1e-290") and f"{name}_{which}" not in ("f_cdf", "chi2_cdf"):
                 out.writerow([f"{name}_{which}", *padded, text(value)])
 
     for z in (-37, -20, -8.5, -3, -1, -0.1, 0, 1e-9, 0.5, 1.96, 4, 10, 30):

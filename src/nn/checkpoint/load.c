@@ -9,7 +9,8 @@
 
 enum { WORD_BYTES = 8, PREFIX = WORD_BYTES + sizeof(uint32_t), CHUNK = 1 << 20 };
 
-int64_t wl_checkpoint_update_of(const char *name)
+/* The number in "checkpoint-NUMBER.wlc"; -1 for other names. */
+static int64_t update_of(const char *name)
 {
     static const char start[] = "checkpoint-", end[] = ".wlc";
     size_t n = strlen(name), frame = strlen(start) + strlen(end);
@@ -28,10 +29,10 @@ int wl_checkpoint_list(const char *dir, struct wl_strs *names, struct wl_arena *
     struct wl_strs all = { 0 };
     int rc = wl_dir_list(dir, &all, a, e);
     for (size_t i = 0; i < all.n; i++) {
-        if (wl_checkpoint_update_of(all.v[i]) < 0) continue;
+        if (update_of(all.v[i]) < 0) continue;
         wl_strs_add(a, names, all.v[i]);
         for (size_t k = names->n - 1; k > 0; k--) { /* by number: the names sort alike only up to ten digits */
-            if (wl_checkpoint_update_of(names->v[k - 1]) <= wl_checkpoint_update_of(names->v[k])) break;
+            if (update_of(names->v[k - 1]) <= update_of(names->v[k])) break;
             char *swap = names->v[k];
             names->v[k] = names->v[k - 1];
             names->v[k - 1] = swap;

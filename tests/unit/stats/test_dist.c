@@ -7,9 +7,7 @@ static double evaluate(const char *f, double x, double a, double b)
     if (wl_streq(f, "normal_sf")) return wl_normal_sf(x);
     if (wl_streq(f, "t_cdf")) return wl_t_cdf(x, a);
     if (wl_streq(f, "t_sf")) return wl_t_sf(x, a);
-    if (wl_streq(f, "f_cdf")) return wl_f_cdf(x, a, b);
     if (wl_streq(f, "f_sf")) return wl_f_sf(x, a, b);
-    if (wl_streq(f, "chi2_cdf")) return wl_chi2_cdf(x, a);
     if (wl_streq(f, "chi2_sf")) return wl_chi2_sf(x, a);
     fail_msg("no such function: %s", f);
     return NAN;
@@ -30,24 +28,21 @@ static void match_sixty_digit_values(void **state)
         worst = fmin(worst, digits(got, truth));
     }
     print_message("%d values, the worst has %.1f digits\n", rows, worst);
-    assert_true(rows > 800);
+    assert_true(rows > 550);
     wl_arena_free(a);
 }
 
 static const double tails[] = { 1e-280, 1e-100, 1e-30, 1e-12,  1e-5, 0.003, 0.025, 0.1,
                                 0.24,   0.26,   0.4,   0.4999, 0.5,  0.6,   0.9,   0.999 };
 
-enum which { NORMAL, T, CHI2, CHI2_UPPER, F, F_UPPER };
+enum which { NORMAL, T, F };
 
 static double quantile(enum which w, double p, double df1, double df2)
 {
     switch (w) {
     case NORMAL: return wl_normal_quantile(p);
     case T: return wl_t_quantile(p, df1);
-    case CHI2: return wl_chi2_quantile(p, df1);
-    case CHI2_UPPER: return wl_chi2_isf(p, df1);
     case F: return wl_f_quantile(p, df1, df2);
-    case F_UPPER: return wl_f_isf(p, df1, df2);
     }
     return NAN;
 }
@@ -57,10 +52,7 @@ static double probability(enum which w, double x, double df1, double df2)
     switch (w) {
     case NORMAL: return wl_normal_cdf(x);
     case T: return wl_t_cdf(x, df1);
-    case CHI2: return wl_chi2_cdf(x, df1);
-    case CHI2_UPPER: return wl_chi2_sf(x, df1);
-    case F: return wl_f_cdf(x, df1, df2);
-    case F_UPPER: return wl_f_sf(x, df1, df2);
+    case F: return wl_f_sf(1 / x, df2, df1); /* P(X <= x), without a difference from 1 */
     }
     return NAN;
 }
@@ -86,12 +78,7 @@ static void quantiles_invert(void **state)
         for (size_t j = 0; j < WL_COUNT(dfs); j++) {
             inverts(T, tails[i], dfs[j], 0);
             inverts(T, 1 - tails[i], dfs[j], 0);
-            inverts(CHI2, tails[i], dfs[j], 0);
-            inverts(CHI2_UPPER, tails[i], dfs[j], 0);
-            for (size_t k = 0; k < WL_COUNT(dfs); k++) {
-                inverts(F, tails[i], dfs[j], dfs[k]);
-                inverts(F_UPPER, tails[i], dfs[j], dfs[k]);
-            }
+            for (size_t k = 0; k < WL_COUNT(dfs); k++) inverts(F, tails[i], dfs[j], dfs[k]);
         }
     }
 }
@@ -104,7 +91,7 @@ static void tables_of_textbooks(void **state)
     agree("t, 1 df: Cauchy", wl_t_quantile(0.975, 1), tan(M_PI * 0.475), 13);
     agree("t, 2 df", wl_t_quantile(0.975, 2), 0.95 / sqrt(2 * 0.975 * 0.025), 14);
     agree("t, 10 df", wl_t_quantile(0.975, 10), 2.2281388519862747, 14);
-    agree("chi2, 2 df: exponential", wl_chi2_quantile(0.95, 2), -2 * log(0.05), 14);
+    agree("chi2, 2 df: exponential", wl_chi2_sf(3, 2), exp(-1.5), 14);
     agree("F(1, 10) is t(10) squared", wl_f_quantile(0.95, 1, 10), pow(2.2281388519862747, 2), 13);
     agree("t at infinite df is normal", wl_t_quantile(0.9, INFINITY), wl_normal_quantile(0.9), 15);
     agree("t far out, 1 df", wl_t_two_sided(1e200, 1), 2 / (M_PI * 1e200), 12);
@@ -114,13 +101,12 @@ static void outside_the_domain_is_nan(void **state)
 {
     (void)state;
     const double bad[] = { wl_t_cdf(1, 0),        wl_t_cdf(NAN, 3),           wl_t_quantile(1.1, 3),
-                           wl_f_sf(1, -1, 2),     wl_f_quantile(-1e-9, 2, 2), wl_chi2_cdf(1, -2),
-                           wl_normal_quantile(2), wl_chi2_isf(NAN, 1),        wl_beta_p(-1, 1, .5, .5),
-                           wl_gamma_p(1, -1),     wl_normal_cdf(NAN),         wl_f_cdf(NAN, 1, 1) };
+                           wl_f_sf(1, -1, 2),     wl_f_quantile(-1e-9, 2, 2), wl_chi2_sf(1, -2),
+                           wl_normal_quantile(2), wl_normal_cdf(NAN),         wl_f_sf(NAN, 1, 1) };
     for (size_t i = 0; i < WL_COUNT(bad); i++)
         if (!isnan(bad[i])) fail_msg("case %zu gives %g, not NAN", i, bad[i]);
     assert_true(wl_t_quantile(0, 3) == -INFINITY && wl_t_quantile(1, 3) == INFINITY && wl_t_quantile(0.5, 3) == 0);
-    assert_true(wl_f_quantile(0, 2, 3) == 0 && wl_f_isf(0, 2, 3) == INFINITY && wl_chi2_quantile(1, 3) == INFINITY);
+    assert_true(wl_f_quantile(0, 2, 3) == 0 && wl_f_quantile(1, 2, 3) == INFINITY);
     assert_true(wl_f_sf(-1, 2, 3) == 1 && wl_chi2_sf(-1, 3) == 1 && wl_f_sf(INFINITY, 2, 3) == 0);
 }
 
