@@ -18,8 +18,8 @@ struct derivation {
     size_t n_windows;
     struct wl_mark_rows marks;
     struct wl_channel_rows channels;
-    struct wl_series *series; /* [channel] */
-    struct wl_energy *energy; /* [channel][window], of power and energy channels */
+    struct wl_time_series *series; /* [channel] */
+    struct wl_energy *energy;      /* [channel][window], of power and energy channels */
     struct wl_derived *out;
     struct wl_arena *a;
 };
@@ -42,7 +42,7 @@ static int quantity_of(const struct derivation *d, size_t channel)
 }
 
 /* The power series of the same device and scope; NULL: there is none. */
-static const struct wl_series *power_beside(const struct derivation *d, size_t c)
+static const struct wl_time_series *power_beside(const struct derivation *d, size_t c)
 {
     for (size_t k = 0; k < d->channels.n; k++)
         if (quantity_of(d, k) == WL_POWER && d->channels.v[k].device == d->channels.v[c].device &&
@@ -279,10 +279,10 @@ static int64_t gap_of(const struct derivation *d, size_t c)
 
 static struct wl_stat_row stat_of(const struct derivation *d, size_t c, const struct window *w)
 {
-    const struct wl_series *s = &d->series[c];
+    const struct wl_time_series *s = &d->series[c];
     struct wl_stat_row row = { .channel = d->channels.v[c].id, .epoch = w->epoch, .sd = NAN, .min = NAN, .max = NAN };
     double mean = 0, m2 = 0; /* Welford 1962 */
-    for (size_t i = wl_series_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++) {
+    for (size_t i = wl_time_series_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++) {
         double v = s->value[i];
         if (isnan(v)) continue;
         double delta = v - mean;
@@ -299,9 +299,9 @@ static struct wl_stat_row stat_of(const struct derivation *d, size_t c, const st
 /* Of a counter: its rate. */
 static struct wl_stat_row rate_of(const struct derivation *d, size_t c, const struct window *w)
 {
-    const struct wl_series *s = &d->series[c];
+    const struct wl_time_series *s = &d->series[c];
     struct wl_stat_row row = { .channel = d->channels.v[c].id, .epoch = w->epoch, .sd = NAN, .min = NAN, .max = NAN };
-    for (size_t i = wl_series_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++)
+    for (size_t i = wl_time_series_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++)
         row.readings += !isnan(s->value[i]);
     row.mean = wl_window_rate(s, w->t0_ns, w->t1_ns, gap_of(d, c));
     return row;
@@ -342,11 +342,11 @@ static int read_facts(struct derivation *d, struct wl_err *e)
 {
     int rc = wl_store_read_marks(d->store, d->run, &d->marks, d->a, e);
     if (rc == 0) rc = wl_store_channels(d->store, d->run, &d->channels, d->a, e);
-    d->series = wl_new_array(d->a, struct wl_series, d->channels.n);
+    d->series = wl_new_array(d->a, struct wl_time_series, d->channels.n);
     for (size_t c = 0; c < d->channels.n && rc == 0; c++) {
         struct wl_readings r;
         rc = wl_store_series(d->store, d->channels.v[c].id, INT64_MIN, INT64_MAX, &r, d->a, e);
-        if (rc == 0) d->series[c] = (struct wl_series) { .t_ns = r.t_ns, .value = r.value, .n = r.n };
+        if (rc == 0) d->series[c] = (struct wl_time_series) { .t_ns = r.t_ns, .value = r.value, .n = r.n };
     }
     return rc;
 }

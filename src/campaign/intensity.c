@@ -220,8 +220,8 @@ static const struct wl_channel_row *channel_of(const struct wl_channel_rows *cha
 
 struct weighted {
     const struct wl_run_row *run;
-    struct wl_series *series; /* [n] of the chosen devices */
-    bool *counter;            /* [n] */
+    struct wl_time_series *series; /* [n] of the chosen devices */
+    bool *counter;                 /* [n] */
     size_t n;
     int64_t max_gap_ns;
 };
@@ -233,7 +233,7 @@ static int read_weights(struct weighted *w, struct wl_store *s, struct wl_arena 
     int rc = wl_store_channels(s, w->run->id, &channels, a, e);
     if (rc == 0) rc = wl_store_energies(s, w->run->id, &energies, a, e);
     if (rc < 0) return rc;
-    w->series = wl_new_array(a, struct wl_series, energies.n);
+    w->series = wl_new_array(a, struct wl_time_series, energies.n);
     w->counter = wl_new_array(a, bool, energies.n);
     for (size_t i = 0; i < energies.n && rc == 0; i++) {
         struct wl_readings r;
@@ -242,7 +242,7 @@ static int read_weights(struct weighted *w, struct wl_store *s, struct wl_arena 
         rc = wl_store_series(s, c->id, INT64_MIN, INT64_MAX, &r, a, e);
         if (rc < 0) break;
         w->counter[w->n] = c->counter;
-        w->series[w->n++] = (struct wl_series) { r.t_ns, r.value, r.n };
+        w->series[w->n++] = (struct wl_time_series) { r.t_ns, r.value, r.n };
     }
     return rc;
 }

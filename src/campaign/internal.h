@@ -44,7 +44,7 @@ bool wl_mark_of_row(const struct wl_mark_row *row, struct wl_mark *m);
 /* ---- variation.c --------------------------------------------------------------------------------------------- */
 
 /* A row for each quantity in % of a run's channels (series parallel to them) between two instants; returns how many. */
-size_t wl_derive_variations(const struct wl_channel_rows *channels, const struct wl_series *series, int64_t t0_ns,
+size_t wl_derive_variations(const struct wl_channel_rows *channels, const struct wl_time_series *series, int64_t t0_ns,
                             int64_t t1_ns, double period_s, struct wl_variation_row **out, struct wl_arena *a);
 
 /* ---- gaps.c ------------------------------------------------------------------------------------------------------ */
@@ -220,10 +220,12 @@ struct wl_rank {
 /* false: started by no launcher that says all of it. */
 bool wl_rank_here(struct wl_rank *out, struct wl_arena *a);
 
-/* ---- team.c: the ranks of a node, each under a wattlaw of its own ------------------------------------------------- */
+/* ---- team.c: the ranks of a node, each under a wattlaw of its own -------------------------------------------------
+ */
 
 const struct wl_rank *wl_team_rank(const struct wl_team *t);
-char *wl_team_env(const struct wl_team *t, struct wl_arena *a); /* for the command: what it starts is no rank of its own */
+char *wl_team_env(const struct wl_team *t,
+                  struct wl_arena *a); /* for the command: what it starts is no rank of its own */
 
 /* The leader is ready: from now on the others start their commands. */
 int wl_team_begin(struct wl_team *t, const char *store, const char *dir, int64_t run, struct wl_err *e) WL_MUST_CHECK;
@@ -246,9 +248,9 @@ bool wl_team_over(const struct wl_team *t);
 
 struct wl_mate {
     int rank;
-    pid_t job;              /* first process of its command; 0: not started */
-    bool came, ended, us;   /* came and not ended, when the team is over: its wattlaw was killed */
-    int64_t end_ns;         /* 0: not ended */
+    pid_t job;            /* first process of its command; 0: not started */
+    bool came, ended, us; /* came and not ended, when the team is over: its wattlaw was killed */
+    int64_t end_ns;       /* 0: not ended */
     int status, signal;
 };
 size_t wl_team_mates(const struct wl_team *t, struct wl_mate *out); /* out[locals]; returns locals */
@@ -277,28 +279,31 @@ struct wl_nodes_said {
 struct wl_nodes_said wl_fleet_said(const char *folder, int64_t run, struct wl_arena *a);
 const struct wl_node_said *wl_fleet_refusal(const struct wl_nodes_said *said); /* the first; NULL: none */
 
-/* The caps of this node stand. Waits until those of all nodes do, at most so long (0: not at all). WL_EJOB: a node refused,
- * or is late; the message names it. WL_EINTR: a signal came. */
+/* The caps of this node stand. Waits until those of all nodes do, at most so long (0: not at all). WL_EJOB: a node
+ * refused, or is late; the message names it. WL_EINTR: a signal came. */
 int wl_fleet_meet(struct wl_fleet *f, double wait_s, const struct wl_signals *signals, struct wl_err *e) WL_MUST_CHECK;
 
-/* The sweep says that it lives, with another number each second; half a minute without one, and its nodes know that it is
- * gone. */
+/* The sweep says that it lives, with another number each second; half a minute without one, and its nodes know that it
+ * is gone. */
 int wl_fleet_beat(const char *folder, int64_t beat, struct wl_err *e) WL_MUST_CHECK;
 bool wl_fleet_abandoned(struct wl_fleet *f);
 
-/* ---- shard.c ------------------------------------------------------------------------------------------------------ */
+/* ---- shard.c ------------------------------------------------------------------------------------------------------
+ */
 
 /* The shards that are in the folder; returns how many ranks they stand for, and in *size how many there are in all. */
 int wl_shards_found(const char *folder, struct wl_strs *paths, int *size, struct wl_arena *a);
 
-/* ---- nodes.c: a campaign's run on several nodes ------------------------------------------------------------------- */
+/* ---- nodes.c: a campaign's run on several nodes -------------------------------------------------------------------
+ */
 
 /* As wl_run_measured, by a command whose ranks measure themselves ({measure}): their nodes set caps, sample and store;
  * here the command is looked after, and what the nodes have stored becomes the run. */
 int wl_run_nodes(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
                  struct wl_arena *a, struct wl_err *e);
 
-/* ---- shared.c: does the job have the node to itself? ---------------------------------------------------------------- */
+/* ---- shared.c: does the job have the node to itself? ----------------------------------------------------------------
+ */
 
 struct wl_sharing {
     struct wl_arena *a;
@@ -310,13 +315,14 @@ void wl_sharing_begin(struct wl_sharing *s, struct wl_arena *a); /* others see u
 void wl_sharing_look(struct wl_sharing *s);
 const char *wl_sharing_found(struct wl_sharing *s); /* a sentence, NULL: we are alone */
 
-/* ---- mates.c: what the leader does about the other ranks ------------------------------------------------------------ */
+/* ---- mates.c: what the leader does about the other ranks ------------------------------------------------------------
+ */
 
 struct wl_mates {
     struct wl_team *team;
     struct wl_arena *a;
-    struct wl_mate *v; /* [locals] */
-    bool *watched;     /* [locals] the sampler knows its processes */
+    struct wl_mate *v;   /* [locals] */
+    bool *watched;       /* [locals] the sampler knows its processes */
     struct wl_exit exit; /* of the run: the first command that failed, ours before others */
 };
 void wl_mates_init(struct wl_mates *m, struct wl_team *team, struct wl_arena *a);
@@ -326,8 +332,8 @@ void wl_mates_judge(struct wl_mates *m, struct wl_run_result *out);  /* all have
 /* ---- leftover.c --------------------------------------------------------------------------------------------- */
 
 /* Ends the processes that carry one of these run folders in their environment: what is left of a job whose guard was
- * killed too. SIGTERM, then SIGKILL after the grace time; what is not gone WL_STUCK_NS later is told and left. Returns how
- * many there were. */
+ * killed too. SIGTERM, then SIGKILL after the grace time; what is not gone WL_STUCK_NS later is told and left. Returns
+ * how many there were. */
 int wl_leftovers_end(const struct wl_strs *run_dirs, double grace_s);
 
 /* ---- local.c ------------------------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ static struct instants instants_of(int64_t t0_ns, int64_t t1_ns, double period_s
     return at;
 }
 
-static void place(const struct wl_series *s, const struct instants *at, double *mean, size_t *count)
+static void place(const struct wl_time_series *s, const struct instants *at, double *mean, size_t *count)
 {
     for (size_t i = 0; i < at->n; i++) mean[i] = NAN, count[i] = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -40,7 +40,7 @@ static bool same_quantity(const struct wl_channel_row *a, const struct wl_channe
     return wl_streq(a->quantity, b->quantity) && wl_streq(a->scope, b->scope);
 }
 
-static struct wl_variation_row variation_of(const struct wl_channel_rows *channels, const struct wl_series *series,
+static struct wl_variation_row variation_of(const struct wl_channel_rows *channels, const struct wl_time_series *series,
                                             size_t first, size_t devices, const struct instants *at, struct wl_arena *a)
 {
     const struct wl_channel_row *c = &channels->v[first];
@@ -90,7 +90,7 @@ static bool leads(const struct wl_channel_rows *channels, size_t i)
     return true;
 }
 
-size_t wl_derive_variations(const struct wl_channel_rows *channels, const struct wl_series *series, int64_t t0_ns,
+size_t wl_derive_variations(const struct wl_channel_rows *channels, const struct wl_time_series *series, int64_t t0_ns,
                             int64_t t1_ns, double period_s, struct wl_variation_row **out, struct wl_arena *a)
 {
     size_t n = 0;

@@ -101,9 +101,9 @@ static void *follow(void *calibrating)
     return NULL;
 }
 
-static struct wl_series series_of(const struct calibrating *c, int sensor)
+static struct wl_time_series series_of(const struct calibrating *c, int sensor)
 {
-    return (struct wl_series) { c->t_ns, c->value[sensor], atomic_load(&c->n) };
+    return (struct wl_time_series) { c->t_ns, c->value[sensor], atomic_load(&c->n) };
 }
 
 /* ---- The load ---- */
@@ -157,7 +157,7 @@ static double length_s(const struct wl_wave *w) { return w->period_s * w->period
 /* The update period of the sensor that is not a mean of a second, as far as it was followed. */
 static double probed_update_s(const struct calibrating *c, struct wl_arena *a)
 {
-    struct wl_series s = series_of(c, c->there[INSTANT] ? INSTANT : c->there[DRIVER] ? DRIVER : AVERAGE);
+    struct wl_time_series s = series_of(c, c->there[INSTANT] ? INSTANT : c->there[DRIVER] ? DRIVER : AVERAGE);
     return wl_calibration_update_s(&s, a);
 }
 
@@ -219,7 +219,7 @@ static int refuse_company(const struct wl_gpus *g, size_t i, const struct calibr
 static bool fit_one(const struct wl_device *d, const struct calibrating *c, int sensor, const struct wl_fitted *rise_s,
                     struct wl_calibrations *out, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_series readings = series_of(c, sensor);
+    struct wl_time_series readings = series_of(c, sensor);
     struct wl_edges load = { c->edges, c->n_edges };
     struct wl_calibration fitted = { .uuid = d->uuid,
                                      .name = d->name,

@@ -20,11 +20,12 @@ struct wl_edges {
  * it is of. Readings before the load do not count: the GPU may not have come to rest. `rise_s`: as another sensor of
  * the same GPU told it, for the mean of a second, which does not show it; NULL: it is fitted. WL_EINVAL: too few
  * updates, or none that follows the load. */
-int wl_calibration_fit(const struct wl_series *readings, const struct wl_edges *load, const struct wl_fitted *rise_s,
-                       struct wl_calibration *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_calibration_fit(const struct wl_time_series *readings, const struct wl_edges *load,
+                       const struct wl_fitted *rise_s, struct wl_calibration *out, struct wl_arena *a,
+                       struct wl_err *e) WL_MUST_CHECK;
 
 /* How often the value moves, from readings alone, s; NAN: not seen to. For the choice of the waves. */
-double wl_calibration_update_s(const struct wl_series *readings, struct wl_arena *a);
+double wl_calibration_update_s(const struct wl_time_series *readings, struct wl_arena *a);
 
 /* ---- calibration_waves.c ---- */
 

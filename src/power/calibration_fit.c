@@ -87,13 +87,13 @@ static void join_close(struct updates *u, struct wl_arena *a)
 
 /* A changed reading was an update between it and the reading before: its instant is their middle. Readings before
  * from_ns do not count. */
-static struct updates find_updates(const struct wl_series *s, int64_t from_ns, struct wl_arena *a)
+static struct updates find_updates(const struct wl_time_series *s, int64_t from_ns, struct wl_arena *a)
 {
     struct updates u = { .t_s = wl_new_array(a, double, s->n), .value = wl_new_array(a, double, s->n) };
     double *late_s = wl_new_array(a, double, s->n);
     u.origin_ns = s->n ? s->t_ns[0] : 0;
-    for (ptrdiff_t i = wl_series_on(s, 0), next; i >= 0; i = next) {
-        next = wl_series_on(s, i + 1);
+    for (ptrdiff_t i = wl_time_series_on(s, 0), next; i >= 0; i = next) {
+        next = wl_time_series_on(s, i + 1);
         if (next < 0 || s->value[next] == s->value[i] || s->t_ns[i] < from_ns) continue;
         late_s[u.n] = (double)(s->t_ns[next] - s->t_ns[i]) / WL_NS_PER_S;
         u.t_s[u.n] = (double)(s->t_ns[i] - u.origin_ns) / WL_NS_PER_S + late_s[u.n] / 2;
@@ -104,7 +104,7 @@ static struct updates find_updates(const struct wl_series *s, int64_t from_ns, s
     return u;
 }
 
-double wl_calibration_update_s(const struct wl_series *readings, struct wl_arena *a)
+double wl_calibration_update_s(const struct wl_time_series *readings, struct wl_arena *a)
 {
     struct updates u = find_updates(readings, INT64_MIN, a);
     return median_step_s(&u, a);
@@ -351,8 +351,8 @@ static int refuse_unclear(const struct wl_calibration *c, double share, struct w
                    100 * share, c->residual_w);
 }
 
-int wl_calibration_fit(const struct wl_series *readings, const struct wl_edges *load, const struct wl_fitted *rise_s,
-                       struct wl_calibration *out, struct wl_arena *a, struct wl_err *e)
+int wl_calibration_fit(const struct wl_time_series *readings, const struct wl_edges *load,
+                       const struct wl_fitted *rise_s, struct wl_calibration *out, struct wl_arena *a, struct wl_err *e)
 {
     struct updates u = find_updates(readings, load->n ? load->t_ns[0] : INT64_MAX, a);
     if (u.n < FEWEST_UPDATES || load->n < 4)

@@ -8,7 +8,7 @@ static const int64_t AROUND_NS = WL_NS_PER_S; /* how far beside a window the cou
 /* A counter as seen through its readings. One that repeats its value moves in updates of its own: then the readings at
  * which it moved are its knots. A knot's value was reached at most late_ns before the reading. */
 struct counter {
-    const struct wl_series *s;
+    const struct wl_time_series *s;
     bool slow;
     int64_t update_ns;     /* its update period; INT64_MAX: not known */
     struct wl_range power; /* what the device drew at least and at most around the window, W */
@@ -17,27 +17,27 @@ struct counter {
 static bool is_knot(const struct counter *c, ptrdiff_t i)
 {
     if (!c->slow) return true;
-    ptrdiff_t before = wl_series_back(c->s, i - 1);
+    ptrdiff_t before = wl_time_series_back(c->s, i - 1);
     return before >= 0 && c->s->value[before] != c->s->value[i];
 }
 
 static ptrdiff_t knot_back(const struct counter *c, ptrdiff_t i)
 {
-    for (i = wl_series_back(c->s, i); i >= 0 && !is_knot(c, i); i = wl_series_back(c->s, i - 1)) continue;
+    for (i = wl_time_series_back(c->s, i); i >= 0 && !is_knot(c, i); i = wl_time_series_back(c->s, i - 1)) continue;
     return i;
 }
 
 static ptrdiff_t knot_on(const struct counter *c, ptrdiff_t i)
 {
     if (i < 0) return -1;
-    for (i = wl_series_on(c->s, i); i >= 0 && !is_knot(c, i); i = wl_series_on(c->s, i + 1)) continue;
+    for (i = wl_time_series_on(c->s, i); i >= 0 && !is_knot(c, i); i = wl_time_series_on(c->s, i + 1)) continue;
     return i;
 }
 
 /* How long before its reading knot i may have been reached. */
 static int64_t late_ns(const struct counter *c, ptrdiff_t i)
 {
-    ptrdiff_t before = wl_series_back(c->s, i - 1);
+    ptrdiff_t before = wl_time_series_back(c->s, i - 1);
     int64_t spacing = before >= 0 ? c->s->t_ns[i] - c->s->t_ns[before] : 0;
     return spacing < c->update_ns ? spacing : c->update_ns;
 }
@@ -130,7 +130,7 @@ static void bound(const struct counter *c, ptrdiff_t a, ptrdiff_t b, int64_t t, 
 /* The counter at t, and between which values it must have been. */
 static struct bounded counter_at(const struct counter *c, int64_t t)
 {
-    ptrdiff_t next = (ptrdiff_t)wl_series_from(c->s, t + 1);
+    ptrdiff_t next = (ptrdiff_t)wl_time_series_from(c->s, t + 1);
     ptrdiff_t a = knot_back(c, next - 1), b = knot_on(c, next);
     if (b >= 0 && knot_ns(c, b) <= t) { /* reached before, read behind */
         a = b;
@@ -148,23 +148,23 @@ static struct bounded counter_at(const struct counter *c, int64_t t)
 }
 
 /* Is the counter known at t: readings on both sides within max_gap, or one within it where nothing lies beyond? */
-static bool edge_known(const struct wl_series *s, int64_t t, int64_t max_gap)
+static bool edge_known(const struct wl_time_series *s, int64_t t, int64_t max_gap)
 {
-    ptrdiff_t next = (ptrdiff_t)wl_series_from(s, t + 1);
-    ptrdiff_t a = wl_series_back(s, next - 1), b = wl_series_on(s, next);
+    ptrdiff_t next = (ptrdiff_t)wl_time_series_from(s, t + 1);
+    ptrdiff_t a = wl_time_series_back(s, next - 1), b = wl_time_series_on(s, next);
     if (a >= 0 && b >= 0) return s->t_ns[b] - s->t_ns[a] <= max_gap;
     if (a >= 0) return t - s->t_ns[a] <= max_gap;
     return b >= 0 && s->t_ns[b] - t <= max_gap;
 }
 
 /* Looks at every step from the reading before t0 to the reading behind t1. */
-static void inspect(const struct wl_series *s, int64_t t0, int64_t t1, bool *moves, bool *falls)
+static void inspect(const struct wl_time_series *s, int64_t t0, int64_t t1, bool *moves, bool *falls)
 {
     *moves = *falls = false;
-    ptrdiff_t start = wl_series_back(s, (ptrdiff_t)wl_series_from(s, t0) - 1);
-    ptrdiff_t i = wl_series_on(s, start < 0 ? 0 : start);
+    ptrdiff_t start = wl_time_series_back(s, (ptrdiff_t)wl_time_series_from(s, t0) - 1);
+    ptrdiff_t i = wl_time_series_on(s, start < 0 ? 0 : start);
     while (i >= 0 && s->t_ns[i] <= t1) {
-        ptrdiff_t next = wl_series_on(s, i + 1);
+        ptrdiff_t next = wl_time_series_on(s, i + 1);
         if (next < 0) return;
         *moves |= s->value[next] > s->value[i];
         *falls |= s->value[next] < s->value[i];
@@ -176,13 +176,13 @@ static void inspect(const struct wl_series *s, int64_t t0, int64_t t1, bool *mov
  * moves that were caught to a quarter of it. Also its paces, where no power was read. */
 static void find_habits(struct counter *c, int64_t t0, int64_t t1, double known_update_s)
 {
-    const struct wl_series *s = c->s;
+    const struct wl_time_series *s = c->s;
     int64_t first = 0, last = 0, sharp = INT64_MAX, last_spacing = 0;
     size_t moves = 0;
     c->update_ns = INT64_MAX;
-    ptrdiff_t i = wl_series_on(s, (ptrdiff_t)wl_series_from(s, t0 - AROUND_NS));
+    ptrdiff_t i = wl_time_series_on(s, (ptrdiff_t)wl_time_series_from(s, t0 - AROUND_NS));
     while (i >= 0 && s->t_ns[i] <= t1 + AROUND_NS) {
-        ptrdiff_t next = wl_series_on(s, i + 1);
+        ptrdiff_t next = wl_time_series_on(s, i + 1);
         if (next < 0) break;
         int64_t spacing = s->t_ns[next] - s->t_ns[i], t = s->t_ns[next];
         if (s->value[next] != s->value[i]) {
@@ -204,7 +204,7 @@ static void find_habits(struct counter *c, int64_t t0, int64_t t1, double known_
 static struct wl_range paces(const struct counter *c, int64_t t0, int64_t t1)
 {
     struct wl_range r = { HUGE_VAL, 0 };
-    ptrdiff_t a = knot_on(c, (ptrdiff_t)wl_series_from(c->s, t0 - AROUND_NS));
+    ptrdiff_t a = knot_on(c, (ptrdiff_t)wl_time_series_from(c->s, t0 - AROUND_NS));
     for (ptrdiff_t b; a >= 0 && (b = knot_on(c, a + 1)) >= 0 && c->s->t_ns[a] <= t1 + AROUND_NS; a = b) {
         double w = pace_w(c, a, b);
         r.lo = fmin(r.lo, fmax(0, w));
@@ -222,23 +222,23 @@ static void widen(struct wl_range *power)
     power->hi += more;
 }
 
-static size_t good_between(const struct wl_series *s, int64_t t0, int64_t t1)
+static size_t good_between(const struct wl_time_series *s, int64_t t0, int64_t t1)
 {
     size_t n = 0;
-    for (size_t i = wl_series_from(s, t0); i < s->n && s->t_ns[i] <= t1; i++) n += isfinite(s->value[i]) ? 1 : 0;
+    for (size_t i = wl_time_series_from(s, t0); i < s->n && s->t_ns[i] <= t1; i++) n += isfinite(s->value[i]) ? 1 : 0;
     return n;
 }
 
 /* Time of the window that lies outside all readings. */
-static int64_t outside_ns(const struct wl_series *s, int64_t t0, int64_t t1)
+static int64_t outside_ns(const struct wl_time_series *s, int64_t t0, int64_t t1)
 {
-    ptrdiff_t first = wl_series_on(s, 0), last = wl_series_back(s, (ptrdiff_t)s->n - 1);
+    ptrdiff_t first = wl_time_series_on(s, 0), last = wl_time_series_back(s, (ptrdiff_t)s->n - 1);
     int64_t before = s->t_ns[first] > t0 ? s->t_ns[first] - t0 : 0;
     int64_t behind = s->t_ns[last] < t1 ? t1 - s->t_ns[last] : 0;
     return before + behind;
 }
 
-struct wl_energy wl_energy_of_counter(const struct wl_series *s, const struct wl_series *power, int64_t t0_ns,
+struct wl_energy wl_energy_of_counter(const struct wl_time_series *s, const struct wl_time_series *power, int64_t t0_ns,
                                       int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g)
 {
     if (t1_ns <= t0_ns) return wl_energy_none("the window is empty");
@@ -249,8 +249,8 @@ struct wl_energy wl_energy_of_counter(const struct wl_series *s, const struct wl
     bool start_known = edge_known(s, t0_ns, gap_ns), end_known = edge_known(s, t1_ns, gap_ns);
 
     /* Where an edge is unknown, what is left of the window starts or ends at the nearest reading inside it. */
-    ptrdiff_t first = wl_series_on(s, (ptrdiff_t)wl_series_from(s, t0_ns));
-    ptrdiff_t last = wl_series_back(s, (ptrdiff_t)wl_series_from(s, t1_ns + 1) - 1);
+    ptrdiff_t first = wl_time_series_on(s, (ptrdiff_t)wl_time_series_from(s, t0_ns));
+    ptrdiff_t last = wl_time_series_back(s, (ptrdiff_t)wl_time_series_from(s, t1_ns + 1) - 1);
     int64_t lo = start_known ? t0_ns : first < 0 ? t1_ns : s->t_ns[first];
     int64_t hi = end_known ? t1_ns : last < 0 ? t0_ns : s->t_ns[last];
     if (hi <= lo) return wl_energy_none("no counter reading near the window");
@@ -258,7 +258,7 @@ struct wl_energy wl_energy_of_counter(const struct wl_series *s, const struct wl
 
     struct counter c = { .s = s };
     find_habits(&c, t0_ns, t1_ns, g->update_s);
-    c.power = power ? wl_series_range(power, t0_ns - AROUND_NS, t1_ns + AROUND_NS) : (struct wl_range) { 1, 0 };
+    c.power = power ? wl_time_series_range(power, t0_ns - AROUND_NS, t1_ns + AROUND_NS) : (struct wl_range) { 1, 0 };
     if (c.power.lo > c.power.hi) c.power = paces(&c, t0_ns, t1_ns);
     widen(&c.power);
     struct bounded from = counter_at(&c, lo), to = counter_at(&c, hi);

@@ -5,14 +5,14 @@
 #include "power/types.h"
 
 /* n readings in order of time; value NAN is a failed one. */
-struct wl_series {
+struct wl_time_series {
     const int64_t *t_ns;
     const double *value;
     size_t n;
 };
 
 /* The first reading at or after t; s->n where there is none. */
-size_t wl_series_from(const struct wl_series *s, int64_t t_ns);
+size_t wl_time_series_from(const struct wl_time_series *s, int64_t t_ns);
 
 /* How a sensor shows what it measures. NAN: not known. */
 struct wl_gauge {
@@ -26,8 +26,8 @@ extern const struct wl_gauge wl_gauge_unknown;
  * about the product. */
 struct wl_gauge wl_gauge_of(const struct wl_device *d, const struct wl_channel *c);
 
-/* "shows 25 ms of each 100 ms (assumed)", "... (calibrated 2026-01-31)", of a mean that overlaps "shows the mean of 1
- * s"; NULL where the window is not known or is all of the time. `calibrated`: when, NULL: it was not. */
+/* "shows 25 ms of each 100 ms (assumed)", "... (calibrated 2026-01-31)"; of a mean that overlaps, "shows the mean of
+ * 1 s"; NULL where the window is not known or is all of the time. `calibrated`: when, NULL: it was not. */
 char *wl_gauge_words(const struct wl_gauge *g, const char *calibrated, struct wl_arena *a);
 
 /* Energy over [t0, t1]. */
@@ -46,33 +46,33 @@ struct wl_energy {
  * Neighbouring good readings further apart than max_gap_ns, and than three times the usual spacing of the series, leave
  * a gap. An edge without a reading beyond it holds the nearest one, up to max_gap_ns. The interval holds what readings
  * do not see between updates, gaps that were bridged, and both edges. */
-struct wl_energy wl_energy_of_power(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,
+struct wl_energy wl_energy_of_power(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,
                                     const struct wl_gauge *g);
 
 /* From readings that are each the mean of the last g->window_s, longer than the time between updates: nothing is
  * unseen. Their integral is that of the power weighted by a ramp at each edge; half a window times the change of the
  * mean between the edges makes up for it, exactly where the power was steady before t0 and before t1. How far it was
  * from that is told by the scatter of `instant` (W, the same device). Else as wl_energy_of_power. */
-struct wl_energy wl_energy_of_mean(const struct wl_series *mean, const struct wl_series *instant, int64_t t0_ns,
-                                   int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g);
+struct wl_energy wl_energy_of_mean(const struct wl_time_series *mean, const struct wl_time_series *instant,
+                                   int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g);
 
 /* Difference of a counter (J) between t0 and t1, interpolated between the instants at which it moved (repeats of a
  * slow counter are one value); where one change of power between two such instants explains the step between them, with
  * that change. A fall inside or next to the window is a reset: energy_j is NAN. A counter that did not move tells
  * nothing: NAN. Gaps inside the window do no harm; a gap at an edge does. The interval is at most one update at each
  * edge, less where the range of `power` (W, of the same device; NULL: none) leaves less. */
-struct wl_energy wl_energy_of_counter(const struct wl_series *s, const struct wl_series *power, int64_t t0_ns,
+struct wl_energy wl_energy_of_counter(const struct wl_time_series *s, const struct wl_time_series *power, int64_t t0_ns,
                                       int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g);
 
 /* The mean of a series over the window by the same rule as wl_energy_of_power, for utilisation, clocks and the like;
  * NAN without a reading. */
-double wl_window_mean(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
+double wl_window_mean(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
 
 /* The mean rate of a counter over the window, its unit a second: the difference between t0 and t1, each interpolated
  * between the readings around it, over that time. An edge without a reading beyond it moves to the nearest reading. A
  * counter that stood still has the rate 0. NAN where it falls, where readings around an edge are further apart than
  * max_gap_ns, and with fewer than two readings. */
-double wl_window_rate(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
+double wl_window_rate(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);
 
 /* A gap that is still bridged: three periods and at least 250 ms, so that one failed reading does no harm.
  * A sensor that is slower than the period has a longer one of its own, see wl_energy_of_power. */

@@ -49,17 +49,17 @@ static void count_step(struct integral *sum, double step, int64_t dt, int64_t us
     if (dt > usual + usual / 2) sum->gaps_s2 += dt_s * dt_s;
 }
 
-static struct integral integrate(const struct wl_series *s, int64_t t0, int64_t t1, int64_t max_gap, int64_t hold)
+static struct integral integrate(const struct wl_time_series *s, int64_t t0, int64_t t1, int64_t max_gap, int64_t hold)
 {
     struct integral sum = { 0 };
     int64_t usual = max_gap / 3; /* spacing of readings */
-    ptrdiff_t left = wl_series_back(s, (ptrdiff_t)wl_series_from(s, t0) - 1);
-    ptrdiff_t i = left >= 0 ? left : wl_series_on(s, 0);
+    ptrdiff_t left = wl_time_series_back(s, (ptrdiff_t)wl_time_series_from(s, t0) - 1);
+    ptrdiff_t i = left >= 0 ? left : wl_time_series_on(s, 0);
     if (i < 0) return sum;
     if (left < 0) add_held(&sum, s->t_ns[i] - hold, s->t_ns[i], s->value[i], t0, t1);
     while (i >= 0 && s->t_ns[i] <= t1) {
         if (s->t_ns[i] >= t0) count_reading(&sum, s->value[i]);
-        ptrdiff_t next = wl_series_on(s, i + 1);
+        ptrdiff_t next = wl_time_series_on(s, i + 1);
         if (next < 0) {
             add_held(&sum, s->t_ns[i], s->t_ns[i] + hold, s->value[i], t0, t1);
         } else if (s->t_ns[next] - s->t_ns[i] <= max_gap) {
@@ -79,12 +79,12 @@ static double t_975(double n) { return 1.96 + 2.37 / n + 2.82 / (n * n) + 2.56 /
 
 /* Energy that an edge may be off by: its distance in time from what the readings show, times the power's range there.
  * Where the delay is known half an update and half its window are left of it, else all of them. */
-static double edge_j(const struct wl_series *s, int64_t t, double update_s, const struct wl_gauge *g)
+static double edge_j(const struct wl_time_series *s, int64_t t, double update_s, const struct wl_gauge *g)
 {
     double window_s = isfinite(g->window_s) ? g->window_s : 0;
     double off_s = isfinite(g->delay_s) ? (update_s + window_s) / 2 : update_s + window_s;
     int64_t around = (int64_t)(2 * (update_s + window_s) * WL_NS_PER_S);
-    struct wl_range r = wl_series_range(s, t - around, t + around);
+    struct wl_range r = wl_time_series_range(s, t - around, t + around);
     return r.hi > r.lo ? off_s * (r.hi - r.lo) : 0;
 }
 
@@ -96,14 +96,14 @@ static int by_size(const void *x, const void *y)
 
 /* Variance of what a reading has of chance, W^2. Most updates change by that alone: taken from their median change,
  * which is .954 standard deviations of a reading where that is normal. Some hundred changes, evenly picked, tell it. */
-static double chance_w2(const struct wl_series *s, int64_t t0, int64_t t1, size_t updates)
+static double chance_w2(const struct wl_time_series *s, int64_t t0, int64_t t1, size_t updates)
 {
     enum { MOST = 512 };
     static const double MEDIAN_CHANGE = 0.954;
     double changes[MOST];
     size_t n = 0, seen = 0, each = updates / MOST + 1;
-    ptrdiff_t i = wl_series_on(s, (ptrdiff_t)wl_series_from(s, t0));
-    for (ptrdiff_t next; i >= 0 && (next = wl_series_on(s, i + 1)) >= 0 && s->t_ns[next] <= t1; i = next) {
+    ptrdiff_t i = wl_time_series_on(s, (ptrdiff_t)wl_time_series_from(s, t0));
+    for (ptrdiff_t next; i >= 0 && (next = wl_time_series_on(s, i + 1)) >= 0 && s->t_ns[next] <= t1; i = next) {
         double change = fabs(s->value[next] - s->value[i]);
         if (change > 0 && seen++ % each == 0 && n < MOST) changes[n++] = change;
     }
@@ -117,7 +117,7 @@ static double chance_w2(const struct wl_series *s, int64_t t0, int64_t t1, size_
  * taken from the changes between updates (von Neumann's), so that a slow drift, which readings follow, does not count.
  * What a reading has of chance counts whole, however much of the time it covers. Gaps, held ends and edges come on top.
  */
-static double half_interval_j(const struct integral *sum, const struct wl_series *s, int64_t t0, int64_t t1,
+static double half_interval_j(const struct integral *sum, const struct wl_time_series *s, int64_t t0, int64_t t1,
                               const struct wl_gauge *g)
 {
     double length_s = (double)(t1 - t0) / WL_NS_PER_S, n = (double)sum->updates;
@@ -129,13 +129,13 @@ static double half_interval_j(const struct integral *sum, const struct wl_series
     double sampling_j = n > 0 ? t_975(fmax(1, n - 1)) * length_s * sqrt(variance) : 0;
     double sd = sum->readings > 1 ? sqrt(sum->m2 / (double)(sum->readings - 1)) : 0;
     double gaps_j = 1.96 * sd * sqrt(sum->gaps_s2);
-    struct wl_range r = wl_series_range(s, t0, t1);
+    struct wl_range r = wl_time_series_range(s, t0, t1);
     double held_j = r.hi > r.lo ? (double)sum->held_ns / WL_NS_PER_S * (r.hi - r.lo) : 0;
     double first_j = edge_j(s, t0, update_s, g), last_j = edge_j(s, t1, update_s, g);
     return sqrt(sampling_j * sampling_j + gaps_j * gaps_j + held_j * held_j + first_j * first_j + last_j * last_j);
 }
 
-struct wl_energy wl_energy_of_power(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,
+struct wl_energy wl_energy_of_power(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,
                                     const struct wl_gauge *g)
 {
     if (t1_ns <= t0_ns) return wl_energy_none("the window is empty");
@@ -162,33 +162,33 @@ struct wl_energy wl_energy_of_power(const struct wl_series *s, int64_t t0_ns, in
 /* ---- From overlapping means ---- */
 
 /* On the line between the readings around t, or the nearest one; NAN: there is none. */
-static double value_at(const struct wl_series *s, int64_t t)
+static double value_at(const struct wl_time_series *s, int64_t t)
 {
-    ptrdiff_t i = (ptrdiff_t)wl_series_from(s, t), a = wl_series_back(s, i - 1), b = wl_series_on(s, i);
+    ptrdiff_t i = (ptrdiff_t)wl_time_series_from(s, t), a = wl_time_series_back(s, i - 1), b = wl_time_series_on(s, i);
     if (a < 0 || b < 0) return a >= 0 ? s->value[a] : b >= 0 ? s->value[b] : NAN;
     double share = (double)(t - s->t_ns[a]) / (double)(s->t_ns[b] - s->t_ns[a]);
     return s->value[a] + share * (s->value[b] - s->value[a]);
 }
 
-static double sd_between(const struct wl_series *s, int64_t from, int64_t to)
+static double sd_between(const struct wl_time_series *s, int64_t from, int64_t to)
 {
     struct integral sum = { 0 };
-    for (size_t i = wl_series_from(s, from); i < s->n && s->t_ns[i] <= to; i++)
+    for (size_t i = wl_time_series_from(s, from); i < s->n && s->t_ns[i] <= to; i++)
         if (isfinite(s->value[i])) count_reading(&sum, s->value[i]);
     return sum.readings > 1 ? sqrt(sum.m2 / (double)(sum.readings - 1)) : 0;
 }
 
 /* What the power inside the window before t may add to half of its mean: it is weighted by a ramp from 0 to 1, whose
  * standard deviation is 1 / sqrt(12), and seen as often as the sensor moves and is read. */
-static double ramp_j(const struct wl_series *instant, int64_t t, double spacing_s, const struct wl_gauge *g)
+static double ramp_j(const struct wl_time_series *instant, int64_t t, double spacing_s, const struct wl_gauge *g)
 {
     double updates = fmax(1, g->window_s / fmax(g->update_s, spacing_s));
     double sd = sd_between(instant, t - (int64_t)(g->window_s * WL_NS_PER_S), t);
     return 1.96 * g->window_s / sqrt(12) * sd / sqrt(updates);
 }
 
-struct wl_energy wl_energy_of_mean(const struct wl_series *mean, const struct wl_series *instant, int64_t t0_ns,
-                                   int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g)
+struct wl_energy wl_energy_of_mean(const struct wl_time_series *mean, const struct wl_time_series *instant,
+                                   int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g)
 {
     if (!isfinite(g->window_s) || !isfinite(g->update_s) || !isfinite(g->delay_s))
         return wl_energy_none("how long the mean is taken over is not known");
@@ -208,7 +208,7 @@ struct wl_energy wl_energy_of_mean(const struct wl_series *mean, const struct wl
     return e;
 }
 
-double wl_window_mean(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns)
+double wl_window_mean(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns)
 {
     return wl_energy_of_power(s, t0_ns, t1_ns, max_gap_ns, &wl_gauge_unknown).mean_w;
 }

@@ -132,17 +132,17 @@ int wl_sampler_start_with(struct wl_sampler **out, struct wl_sensors *sensors, d
 /* ---- series.c ---- */
 
 /* The nearest good reading at or before / at or after index i; -1 where there is none. */
-ptrdiff_t wl_series_back(const struct wl_series *s, ptrdiff_t i);
-ptrdiff_t wl_series_on(const struct wl_series *s, ptrdiff_t i);
+ptrdiff_t wl_time_series_back(const struct wl_time_series *s, ptrdiff_t i);
+ptrdiff_t wl_time_series_on(const struct wl_time_series *s, ptrdiff_t i);
 
 /* The lowest and highest good reading from `from` to `to` and of the one on either side; lo > hi: there is none. */
 struct wl_range {
     double lo, hi;
 };
-struct wl_range wl_series_range(const struct wl_series *s, int64_t from_ns, int64_t to_ns);
+struct wl_range wl_time_series_range(const struct wl_time_series *s, int64_t from_ns, int64_t to_ns);
 
 /* The longest stretch between good readings that is bridged. */
-int64_t wl_bridged_ns(const struct wl_series *s, int64_t max_gap_ns);
+int64_t wl_bridged_ns(const struct wl_time_series *s, int64_t max_gap_ns);
 
 struct wl_energy wl_energy_none(const char *why);
 

@@ -4,19 +4,19 @@
 #include <math.h>
 
 /* The good reading nearest to t, at or before it; at or after it; -1: there is none. */
-static ptrdiff_t last_until(const struct wl_series *s, int64_t t)
+static ptrdiff_t last_until(const struct wl_time_series *s, int64_t t)
 {
-    return wl_series_back(s, (ptrdiff_t)wl_series_from(s, t + 1) - 1);
+    return wl_time_series_back(s, (ptrdiff_t)wl_time_series_from(s, t + 1) - 1);
 }
 
-static ptrdiff_t first_from(const struct wl_series *s, int64_t t)
+static ptrdiff_t first_from(const struct wl_time_series *s, int64_t t)
 {
-    return wl_series_on(s, (ptrdiff_t)wl_series_from(s, t));
+    return wl_time_series_on(s, (ptrdiff_t)wl_time_series_from(s, t));
 }
 
 /* The counter at an edge of the window: interpolated, or where there are readings on one side only, the nearest one,
  * to which *t moves. NAN where it is not known. */
-static double at_edge(const struct wl_series *s, int64_t *t, int64_t max_gap)
+static double at_edge(const struct wl_time_series *s, int64_t *t, int64_t max_gap)
 {
     ptrdiff_t a = last_until(s, *t), b = first_from(s, *t);
     if (a < 0 && b < 0) return NAN;
@@ -32,7 +32,7 @@ static double at_edge(const struct wl_series *s, int64_t *t, int64_t max_gap)
 }
 
 /* Does it fall anywhere from the reading before t0 to the one behind t1? */
-static bool falls(const struct wl_series *s, int64_t t0, int64_t t1)
+static bool falls(const struct wl_time_series *s, int64_t t0, int64_t t1)
 {
     ptrdiff_t from = last_until(s, t0), to = first_from(s, t1);
     size_t end = to < 0 ? s->n : (size_t)to + 1;
@@ -45,7 +45,7 @@ static bool falls(const struct wl_series *s, int64_t t0, int64_t t1)
     return false;
 }
 
-double wl_window_rate(const struct wl_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns)
+double wl_window_rate(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns)
 {
     if (falls(s, t0_ns, t1_ns)) return NAN;
     double at_start = at_edge(s, &t0_ns, max_gap_ns), at_end = at_edge(s, &t1_ns, max_gap_ns);

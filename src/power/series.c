@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-size_t wl_series_from(const struct wl_series *s, int64_t t)
+size_t wl_time_series_from(const struct wl_time_series *s, int64_t t)
 {
     size_t lo = 0, hi = s->n;
     while (lo < hi) {
@@ -16,13 +16,13 @@ size_t wl_series_from(const struct wl_series *s, int64_t t)
     return lo;
 }
 
-ptrdiff_t wl_series_back(const struct wl_series *s, ptrdiff_t i)
+ptrdiff_t wl_time_series_back(const struct wl_time_series *s, ptrdiff_t i)
 {
     while (i >= 0 && !isfinite(s->value[i])) i--;
     return i;
 }
 
-ptrdiff_t wl_series_on(const struct wl_series *s, ptrdiff_t i)
+ptrdiff_t wl_time_series_on(const struct wl_time_series *s, ptrdiff_t i)
 {
     while (i < (ptrdiff_t)s->n && !isfinite(s->value[i])) i++;
     return i < (ptrdiff_t)s->n ? i : -1;
@@ -39,7 +39,7 @@ enum { SPACINGS = 33 };
 /* The longest stretch between good readings that is bridged: the caller's, or three times the series' own usual spacing
  * where it is read less often than asked (a slow sensor, a costly file). The usual spacing is the median of some
  * spacings all over the series; with only a few readings there is none. A failed reading keeps the spacing. */
-int64_t wl_bridged_ns(const struct wl_series *s, int64_t max_gap)
+int64_t wl_bridged_ns(const struct wl_time_series *s, int64_t max_gap)
 {
     if (s->n < SPACINGS / 4) return max_gap;
     int64_t sorted[SPACINGS];
@@ -55,11 +55,11 @@ int64_t wl_bridged_ns(const struct wl_series *s, int64_t max_gap)
     return own > max_gap ? own : max_gap;
 }
 
-struct wl_range wl_series_range(const struct wl_series *s, int64_t from, int64_t to)
+struct wl_range wl_time_series_range(const struct wl_time_series *s, int64_t from, int64_t to)
 {
     struct wl_range r = { HUGE_VAL, -HUGE_VAL };
-    size_t i = wl_series_from(s, from), end = wl_series_from(s, to + 1);
-    ptrdiff_t before = wl_series_back(s, (ptrdiff_t)i - 1), behind = wl_series_on(s, (ptrdiff_t)end);
+    size_t i = wl_time_series_from(s, from), end = wl_time_series_from(s, to + 1);
+    ptrdiff_t before = wl_time_series_back(s, (ptrdiff_t)i - 1), behind = wl_time_series_on(s, (ptrdiff_t)end);
     for (size_t k = before >= 0 ? (size_t)before : i; k < s->n && k <= (behind >= 0 ? (size_t)behind : end); k++) {
         if (!isfinite(s->value[k])) continue;
         r.lo = fmin(r.lo, s->value[k]);

@@ -136,9 +136,9 @@ static struct wl_energy energy_of(const struct drawn *d, enum basis basis, int64
     const struct fake_profile *p = &d->gpu.profile;
     struct wl_gauge power_gauge = { p->update_s, p->window_s, p->lag_s + (p->update_s + p->window_s) / 2 };
     struct wl_gauge mean_gauge = { p->update_s, 1, p->lag_s + (p->update_s + 1) / 2 };
-    struct wl_series power = { readings.t_ns, readings.power_w, readings.n };
-    struct wl_series mean = { readings.t_ns, readings.mean_w, readings.n };
-    struct wl_series energy = { readings.t_ns, readings.energy_j, readings.n };
+    struct wl_time_series power = { readings.t_ns, readings.power_w, readings.n };
+    struct wl_time_series mean = { readings.t_ns, readings.mean_w, readings.n };
+    struct wl_time_series energy = { readings.t_ns, readings.energy_j, readings.n };
     switch (basis) {
     case COUNTER: return wl_energy_of_counter(&energy, &power, d->t0, d->t1, gap, &wl_gauge_unknown);
     case POWER: return wl_energy_of_power(&power, d->t0, d->t1, gap, &wl_gauge_unknown);

@@ -12,7 +12,7 @@ enum { MOST = 4096 };
 static int64_t t_ns[MOST];
 static double value[MOST];
 
-static struct wl_series series(size_t n) { return (struct wl_series) { t_ns, value, n }; }
+static struct wl_time_series series(size_t n) { return (struct wl_time_series) { t_ns, value, n }; }
 
 static void assert_near(double got, double want, double tolerance)
 {
@@ -20,18 +20,18 @@ static void assert_near(double got, double want, double tolerance)
 }
 
 /* Of sensors of which nothing is known. */
-static struct wl_energy integral(const struct wl_series *s, int64_t t0, int64_t t1, int64_t gap)
+static struct wl_energy integral(const struct wl_time_series *s, int64_t t0, int64_t t1, int64_t gap)
 {
     return wl_energy_of_power(s, t0, t1, gap, &wl_gauge_unknown);
 }
 
-static struct wl_energy counter(const struct wl_series *s, int64_t t0, int64_t t1, int64_t gap)
+static struct wl_energy counter(const struct wl_time_series *s, int64_t t0, int64_t t1, int64_t gap)
 {
     return wl_energy_of_counter(s, NULL, t0, t1, gap, &wl_gauge_unknown);
 }
 
 /* A reading each step from 0 on, of a straight line. */
-static struct wl_series line(size_t n, int64_t step, double at0, double per_s)
+static struct wl_time_series line(size_t n, int64_t step, double at0, double per_s)
 {
     for (size_t i = 0; i < n; i++) {
         t_ns[i] = (int64_t)i * step;
@@ -43,7 +43,7 @@ static struct wl_series line(size_t n, int64_t step, double at0, double per_s)
 static void a_line_is_integrated_exactly_with_edges_between_readings(void **state)
 {
     (void)state;
-    struct wl_series s = line(101, 100 * MS, 100, 10);
+    struct wl_time_series s = line(101, 100 * MS, 100, 10);
     int64_t t0 = 1234567891, t1 = 8765432109;
     double a = (double)t0 / S, b = (double)t1 / S;
     double want = 100 * (b - a) + 5 * (b * b - a * a);
@@ -64,12 +64,11 @@ static void halves_of_a_window_add_up(void **state)
         t_ns[i] = (i ? t_ns[i - 1] : 0) + 50 * MS + rand() % (50 * MS);
         value[i] = 50 + rand() % 300;
     }
-    struct wl_series s = series(n);
+    struct wl_time_series s = series(n);
     for (int k = 0; k < 100; k++) {
         int64_t t0 = t_ns[0] + rand() % S, t1 = t_ns[n - 1] - rand() % S, mid = t0 + (t1 - t0) / (2 + rand() % 9);
         double whole = integral(&s, t0, t1, 300 * MS).energy_j;
-        double parts =
-            integral(&s, t0, mid, 300 * MS).energy_j + integral(&s, mid, t1, 300 * MS).energy_j;
+        double parts = integral(&s, t0, mid, 300 * MS).energy_j + integral(&s, mid, t1, 300 * MS).energy_j;
         assert_near(parts, whole, 1e-9 * whole);
     }
 }
@@ -77,7 +76,7 @@ static void halves_of_a_window_add_up(void **state)
 static void one_failed_reading_is_bridged_more_leave_a_gap(void **state)
 {
     (void)state;
-    struct wl_series s = line(101, 100 * MS, 100, 0);
+    struct wl_time_series s = line(101, 100 * MS, 100, 0);
     value[50] = NAN;
     struct wl_energy e = integral(&s, S, 9 * S, 300 * MS);
     assert_near(e.energy_j, 800, 1e-9);
@@ -96,7 +95,7 @@ static void one_failed_reading_is_bridged_more_leave_a_gap(void **state)
 static void a_sensor_slower_than_the_period_has_no_gaps(void **state)
 {
     (void)state;
-    struct wl_series s = line(100, S, 100, 0);
+    struct wl_time_series s = line(100, S, 100, 0);
     assert_near(integral(&s, 10 * S + 1, 90 * S + 1, 300 * MS).energy_j, 8000, 1e-9);
     assert_near(integral(&s, 10 * S + 1, 12 * S + 1, 300 * MS).energy_j, 200, 1e-9);
     s = line(100, S, 5000, 100);
@@ -113,7 +112,7 @@ static void a_sensor_slower_than_the_period_has_no_gaps(void **state)
 static void edges_without_a_reading_beyond_hold_the_nearest(void **state)
 {
     (void)state;
-    struct wl_series s = line(11, 100 * MS, 100, 0);
+    struct wl_time_series s = line(11, 100 * MS, 100, 0);
     struct wl_energy e = integral(&s, -50 * MS, 1100 * MS, 300 * MS);
     assert_near(e.energy_j, 115, 1e-9);
     assert_near(e.held_s, 0.15, 1e-12);
@@ -125,7 +124,7 @@ static void edges_without_a_reading_beyond_hold_the_nearest(void **state)
 static void nothing_near_is_no_number(void **state)
 {
     (void)state;
-    struct wl_series s = line(11, 100 * MS, 100, 0), none = series(0);
+    struct wl_time_series s = line(11, 100 * MS, 100, 0), none = series(0);
     assert_true(isnan(integral(&s, 10 * S, 11 * S, 300 * MS).energy_j));
     assert_true(isnan(integral(&none, 0, S, 300 * MS).mean_w));
     assert_true(isnan(counter(&none, 0, S, 300 * MS).energy_j));
@@ -139,7 +138,7 @@ static void nothing_near_is_no_number(void **state)
 static void a_counter_gives_its_difference_with_edges_between_readings(void **state)
 {
     (void)state;
-    struct wl_series s = line(101, 100 * MS, 5e6, 250);
+    struct wl_time_series s = line(101, 100 * MS, 5e6, 250);
     struct wl_energy e = counter(&s, 1234 * MS, 8777 * MS, 300 * MS);
     assert_near(e.energy_j, 250 * 7.543, 1e-6);
     assert_near(e.mean_w, 250, 1e-6);
@@ -161,7 +160,7 @@ static void a_slow_counter_is_read_between_its_moves(void **state)
         t_ns[i] = (int64_t)i * 10 * MS + 3 * MS;
         value[i] = 1000 + watts * 0.1 * floor((double)t_ns[i] / (100.0 * MS));
     }
-    struct wl_series s = series(1000);
+    struct wl_time_series s = series(1000);
     srand(3);
     for (int k = 0; k < 200; k++) {
         int64_t t0 = S + rand() % S, t1 = 7 * S + rand() % S;
@@ -177,7 +176,7 @@ static void a_slow_counter_is_read_between_its_moves(void **state)
 static void a_reset_makes_the_counter_useless_for_windows_that_hold_it(void **state)
 {
     (void)state;
-    struct wl_series s = line(101, 100 * MS, 1000, 250);
+    struct wl_time_series s = line(101, 100 * MS, 1000, 250);
     for (int i = 60; i < 101; i++) value[i] -= value[60];
     struct wl_energy e = counter(&s, S, 9 * S, 300 * MS);
     assert_true(isnan(e.energy_j));
@@ -190,7 +189,7 @@ static void a_reset_makes_the_counter_useless_for_windows_that_hold_it(void **st
 static void a_counter_that_stands_still_tells_nothing(void **state)
 {
     (void)state;
-    struct wl_series s = line(101, 100 * MS, 0, 0);
+    struct wl_time_series s = line(101, 100 * MS, 0, 0);
     struct wl_energy e = counter(&s, S, 9 * S, 300 * MS);
     assert_true(isnan(e.energy_j));
     assert_string_equal(e.why, "the counter did not move in the window");
@@ -201,7 +200,7 @@ static void two_readings_of_a_short_run_suffice_for_a_counter(void **state)
     (void)state;
     t_ns[0] = 0, t_ns[1] = 20 * MS;
     value[0] = 10, value[1] = 12;
-    struct wl_series s = series(2);
+    struct wl_time_series s = series(2);
     assert_near(counter(&s, 5 * MS, 15 * MS, 300 * MS).energy_j, 1, 1e-9);
 }
 

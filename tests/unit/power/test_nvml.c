@@ -217,7 +217,7 @@ static void sampled_energy_is_the_scripts(void **state)
             v[k][count[k]++] = samples[i].value;
         }
     }
-    struct wl_series power = { t[0], v[0], count[0] }, counter = { t[1], v[1], count[1] };
+    struct wl_time_series power = { t[0], v[0], count[0] }, counter = { t[1], v[1], count[1] };
     int64_t gap = 10 * WL_NS_PER_S; /* a line needs few points: a busy machine does no harm */
     double integral_j = wl_energy_of_power(&power, t0, t1, gap, &wl_gauge_unknown).energy_j;
     double counter_j = wl_energy_of_counter(&counter, &power, t0, t1, gap, &wl_gauge_unknown).energy_j;

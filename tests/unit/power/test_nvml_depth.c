@@ -307,7 +307,7 @@ static double rate(const int64_t *t_ms, const double *v, size_t n, int from_ms, 
     int64_t t[16];
     const int64_t ms = WL_NS_PER_S / 1000;
     for (size_t i = 0; i < n; i++) t[i] = t_ms[i] * ms;
-    return wl_window_rate(&(struct wl_series) { t, v, n }, from_ms * ms, to_ms * ms, 3000 * ms);
+    return wl_window_rate(&(struct wl_time_series) { t, v, n }, from_ms * ms, to_ms * ms, 3000 * ms);
 }
 
 static void a_rate_is_the_difference_over_the_window(void **state)
