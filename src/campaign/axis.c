@@ -9,7 +9,7 @@
     { name_, WL_REALS, offsetof(struct wl_sweep_keys, cap[kind_]), offsetof(struct wl_trial, cap.value[kind_]), kind_ }
 
 /* In the order of the grid: the last axis varies fastest. */
-static const struct wl_axis axes[] = {
+static const struct wl_sweep_axis axes[] = {
     AXIS(WL_STRS, workload),
     AXIS(WL_INTS, epochs),
     CAP("power_cap_w", WL_CAP_POWER),
@@ -25,21 +25,21 @@ static const struct wl_axis axes[] = {
 };
 /* clang-format on */
 
-const struct wl_axis *wl_axes(void) { return axes; }
+const struct wl_sweep_axis *wl_sweep_axes(void) { return axes; }
 
-const struct wl_axis *wl_axis_find(const char *key)
+const struct wl_sweep_axis *wl_sweep_axis_find(const char *key)
 {
-    for (const struct wl_axis *x = axes; x->key; x++)
+    for (const struct wl_sweep_axis *x = axes; x->key; x++)
         if (wl_streq(x->key, key)) return x;
     return NULL;
 }
 
-static const void *list_of(const struct wl_axis *axis, const struct wl_sweep_keys *sweep)
+static const void *list_of(const struct wl_sweep_axis *axis, const struct wl_sweep_keys *sweep)
 {
     return (const char *)sweep + axis->list_offset;
 }
 
-size_t wl_axis_count(const struct wl_axis *axis, const struct wl_sweep_keys *sweep)
+size_t wl_sweep_axis_count(const struct wl_sweep_axis *axis, const struct wl_sweep_keys *sweep)
 {
     const void *list = list_of(axis, sweep);
     switch (axis->type) {
@@ -49,7 +49,8 @@ size_t wl_axis_count(const struct wl_axis *axis, const struct wl_sweep_keys *swe
     }
 }
 
-void wl_axis_take(const struct wl_axis *axis, const struct wl_sweep_keys *sweep, size_t i, struct wl_trial *t)
+void wl_sweep_axis_take(const struct wl_sweep_axis *axis, const struct wl_sweep_keys *sweep, size_t i,
+                        struct wl_trial *t)
 {
     const void *list = list_of(axis, sweep);
     void *field = (char *)t + axis->field_offset;
@@ -60,7 +61,7 @@ void wl_axis_take(const struct wl_axis *axis, const struct wl_sweep_keys *sweep,
     }
 }
 
-const char *wl_axis_text(const struct wl_axis *axis, const struct wl_trial *t, struct wl_arena *a)
+const char *wl_sweep_axis_text(const struct wl_sweep_axis *axis, const struct wl_trial *t, struct wl_arena *a)
 {
     const void *field = (const char *)t + axis->field_offset;
     switch (axis->type) {

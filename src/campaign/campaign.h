@@ -45,9 +45,11 @@ struct wl_data_keys {
 };
 
 /* Row for a struct that holds a double as member `at`. */
-#define WL_NODE_WAIT_ROW(holder, at)                                                                         \
-    { .name = "node-wait", .type = WL_DURATION, .offset = offsetof(holder, at), .def = "60s", .max = 86400, \
-      .unit = "s", .help = "on several nodes with caps: how long a job waits until the caps of all stand; 0: not" }
+#define WL_NODE_WAIT_ROW(holder, at)                                                                                \
+    {                                                                                                               \
+        .name = "node-wait", .type = WL_DURATION, .offset = offsetof(holder, at), .def = "60s", .max = 86400,       \
+        .unit = "s", .help = "on several nodes with caps: how long a job waits until the caps of all stand; 0: not" \
+    }
 
 struct wl_measure_keys {
     struct wl_power_opts power;      /* sensors, rate_hz and what they need */
@@ -88,7 +90,7 @@ struct wl_experiment {
     const char *fixed;    /* the part of it that makes a run what it is: it must not change while a store fills */
 };
 
-struct wl_section {
+struct wl_experiment_section {
     const char *name;
     const struct wl_opt *rows; /* over the section's struct */
     size_t offset;             /* of that struct in struct wl_experiment */
@@ -96,7 +98,7 @@ struct wl_section {
 };
 
 /* The sections; ends with a NULL name. */
-const struct wl_section *wl_experiment_sections(void);
+const struct wl_experiment_section *wl_experiment_sections(void);
 
 /* Prints every section and key with type, default, range and unit. */
 void wl_experiment_print_keys(FILE *to);
@@ -120,7 +122,7 @@ struct wl_cap_limit {
 
 /* What decides whether a trial can be run here. */
 struct wl_machine {
-    int cores;                        /* that this process may use (affinity) */
+    int cores; /* that this process may use (affinity) */
     struct wl_cap_limit cap[WL_CAP_KINDS];
 };
 
@@ -128,11 +130,11 @@ struct wl_machine {
 struct wl_machine wl_machine_here(const struct wl_experiment *x, struct wl_arena *a);
 
 struct wl_trial {
-    const char *workload;                                                      /* NULL: not given */
+    const char *workload;                                                             /* NULL: not given */
     int64_t nodes, workers, local_batch, global_batch, accumulation, epochs, threads; /* 0: not given */
-    int64_t samples;                                                           /* an epoch, all workers; 0: not given */
+    int64_t samples; /* an epoch, all workers; 0: not given */
     struct wl_cap_request cap;
-    const char **user;                                                         /* value of each user axis */
+    const char **user; /* value of each user axis */
     const char *label; /* the values of the axes that vary, for people: "workers=2 local_batch=16" */
     const char *skip;  /* why it cannot be run; NULL: it can */
 };
@@ -162,8 +164,8 @@ bool wl_experiment_on_nodes(const struct wl_experiment *x);
 int wl_trial_command(const struct wl_experiment *x, const struct wl_trial *t, int64_t repeat, const char *run_dir,
                      struct wl_strs *argv, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Starts the trial's command so that each of its nodes tells on stdout what its caps would set, and does nothing. WL_EJOB: it
- * failed; what the nodes said is on stderr. */
+/* Starts the trial's command so that each of its nodes tells on stdout what its caps would set, and does nothing.
+ * WL_EJOB: it failed; what the nodes said is on stderr. */
 int wl_nodes_cap_dry_run(const struct wl_experiment *x, const struct wl_trial *t, struct wl_arena *a,
                          struct wl_err *e) WL_MUST_CHECK;
 
@@ -260,12 +262,13 @@ struct wl_run_result {
  * at the end what follows from them. The job and all its processes are gone when this returns, and when this process
  * dies. A negative code is a failure of ours (store, sensors), not of the job: a run that had begun stays marked as
  * running and is taken for interrupted when the store is opened next. With pass_through a store that cannot be written
- * any more does not end the command: that error is returned behind the command's end, with out->exit filled in. A rank that
- * does not lead its team has no store: `s` NULL, `run` 0, its folder from wl_team_await. */
+ * any more does not end the command: that error is returned behind the command's end, with out->exit filled in. A rank
+ * that does not lead its team has no store: `s` NULL, `run` 0, its folder from wl_team_await. */
 int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- several nodes ------------------------------------------------------------------------------------------------ */
+/* ---- several nodes ------------------------------------------------------------------------------------------------
+ */
 
 /* The folder in which the nodes of a job meet and store their parts: of a campaign's run below `node_of`, its folder;
  * else beside the store. NULL: the job is on this node alone. `team` NULL: a rank alone. */
@@ -276,8 +279,8 @@ const char *wl_shard_path(const char *folder, const struct wl_team *team, struct
 
 /* One node of the run number `run` of its shard. Joining tells the others that it has come. */
 struct wl_fleet;
-int wl_fleet_join(struct wl_fleet **out, const char *folder, const struct wl_team *team, int64_t run, struct wl_arena *a,
-                  struct wl_err *e) WL_MUST_CHECK;
+int wl_fleet_join(struct wl_fleet **out, const char *folder, const struct wl_team *team, int64_t run,
+                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* This node cannot take part: every node learns why, and none starts. */
 void wl_fleet_refuse(struct wl_fleet *f, const char *why);
@@ -300,8 +303,8 @@ struct wl_merge_job {
 };
 
 /* The newest runs of these stores, one for each node, become one run: readings and marks on the clock of the node with
- * rank 0, from the begin of the last node to the end of the first one. In one transaction. `job` NULL: *run is a new run;
- * else *run, which is running, is closed. WL_EINVAL: a shard that is not closed, two of one node, runs that do not
+ * rank 0, from the begin of the last node to the end of the first one. In one transaction. `job` NULL: *run is a new
+ * run; else *run, which is running, is closed. WL_EINVAL: a shard that is not closed, two of one node, runs that do not
  * overlap. */
 int wl_shards_merge(struct wl_store *to, const struct wl_strs *paths, struct wl_merge_job *job, int64_t *run,
                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;

@@ -5,11 +5,14 @@
 #include <math.h>
 #include <string.h>
 
-static void *section_struct(struct wl_experiment *x, const struct wl_section *s) { return (char *)x + s->offset; }
-
-static const struct wl_section *find_section(const char *name)
+static void *section_struct(struct wl_experiment *x, const struct wl_experiment_section *s)
 {
-    for (const struct wl_section *s = wl_experiment_sections(); s->name; s++)
+    return (char *)x + s->offset;
+}
+
+static const struct wl_experiment_section *find_section(const char *name)
+{
+    for (const struct wl_experiment_section *s = wl_experiment_sections(); s->name; s++)
         if (wl_streq(s->name, name)) return s;
     return NULL;
 }
@@ -17,7 +20,8 @@ static const struct wl_section *find_section(const char *name)
 static struct wl_strs section_names(struct wl_arena *a)
 {
     struct wl_strs names = { 0 };
-    for (const struct wl_section *s = wl_experiment_sections(); s->name; s++) wl_strs_add(a, &names, s->name);
+    for (const struct wl_experiment_section *s = wl_experiment_sections(); s->name; s++)
+        wl_strs_add(a, &names, s->name);
     return names;
 }
 
@@ -63,8 +67,8 @@ static int set_user_axis(struct reader *r, const char *key, const char *value, c
     return 0;
 }
 
-static int set_key(struct reader *r, const struct wl_section *s, const char *key, const char *value, const char *where,
-                   struct wl_err *e)
+static int set_key(struct reader *r, const struct wl_experiment_section *s, const char *key, const char *value,
+                   const char *where, struct wl_err *e)
 {
     if (wl_streq(s->name, "sweep") && !wl_opts_find(s->rows, key)) return set_user_axis(r, key, value, where, e);
     return wl_opts_set(s->rows, section_struct(r->x, s), key, value, where, r->a, e);
@@ -76,7 +80,7 @@ static int apply_file(struct reader *r, struct wl_err *e)
     int rc = wl_ini_known_sections(r->ini, (const char *const *)names.v, names.n, e);
     for (size_t i = 0; i < r->ini->n && rc == 0; i++) {
         const struct wl_ini_section *from = &r->ini->v[i];
-        const struct wl_section *s = find_section(from->name);
+        const struct wl_experiment_section *s = find_section(from->name);
         for (size_t k = 0; k < from->n && rc == 0; k++) {
             const char *where = wl_strf(r->a, "%s:%d", r->ini->path, from->v[k].line);
             rc = set_key(r, s, from->v[k].key, from->v[k].value, where, e);
@@ -93,7 +97,7 @@ static int apply_set(struct reader *r, const char *text, struct wl_err *e)
     if (!dot || !equals || equals < dot) return wl_fail(e, WL_EINVAL, "%s: expected section.key=value", where);
     const char *section = wl_strip(r->a, wl_strndup(r->a, text, (size_t)(dot - text)));
     const char *key = wl_strip(r->a, wl_strndup(r->a, dot + 1, (size_t)(equals - dot - 1)));
-    const struct wl_section *s = find_section(section);
+    const struct wl_experiment_section *s = find_section(section);
     if (s) return set_key(r, s, key, wl_strip(r->a, equals + 1), where, e);
 
     struct wl_strs names = section_names(r->a);
@@ -149,12 +153,12 @@ static int check_axes(struct reader *r, struct wl_err *e)
         rc = check_twice(r, r->x->user[i].key, (const char *const *)values->v, values->n, e);
     }
     struct wl_trial t = wl_trial_empty(r->x, r->a);
-    for (const struct wl_axis *axis = wl_axes(); axis->key && rc == 0; axis++) {
-        size_t n = wl_axis_count(axis, &r->x->sweep);
+    for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key && rc == 0; axis++) {
+        size_t n = wl_sweep_axis_count(axis, &r->x->sweep);
         const char **values = wl_new_array(r->a, const char *, n);
         for (size_t i = 0; i < n; i++) {
-            wl_axis_take(axis, &r->x->sweep, i, &t);
-            values[i] = wl_axis_text(axis, &t, r->a);
+            wl_sweep_axis_take(axis, &r->x->sweep, i, &t);
+            values[i] = wl_sweep_axis_text(axis, &t, r->a);
         }
         rc = check_twice(r, axis->key, values, n, e);
     }
@@ -248,7 +252,7 @@ static int complete(struct reader *r, struct wl_err *e)
 static const char *expanded_text(struct wl_experiment *x, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
-    for (const struct wl_section *s = wl_experiment_sections(); s->name; s++) {
+    for (const struct wl_experiment_section *s = wl_experiment_sections(); s->name; s++) {
         wl_text_addf(&t, "%s[%s]\n", t.n ? "\n" : "", s->name);
         wl_opts_ini(s->rows, section_struct(x, s), &t);
         for (size_t i = 0; wl_streq(s->name, "sweep") && i < x->n_user; i++) {
@@ -296,7 +300,7 @@ const char *wl_experiment_fixed(const char *expanded, struct wl_arena *a)
 static int read_from(struct reader *r, struct wl_err *e)
 {
     struct wl_experiment *x = r->x;
-    for (const struct wl_section *s = wl_experiment_sections(); s->name; s++)
+    for (const struct wl_experiment_section *s = wl_experiment_sections(); s->name; s++)
         wl_opts_default(s->rows, section_struct(x, s), r->a);
     int rc = apply_file(r, e);
     for (size_t i = 0; r->sets && i < r->sets->n && rc == 0; i++) rc = apply_set(r, r->sets->v[i], e);

@@ -51,7 +51,8 @@ static const char *fit_cores(struct wl_trial *t, const struct wl_experiment *x, 
 {
     bool given = t->threads > 0;
     if (!given) t->threads = 1;
-    int64_t nodes = t->nodes ? t->nodes : 1, cores = here->cores * nodes; /* other nodes are taken to be like this one */
+    int64_t nodes = t->nodes ? t->nodes : 1,
+            cores = here->cores * nodes; /* other nodes are taken to be like this one */
     if (x->launch.oversubscribe || t->workers * t->threads <= cores) return NULL;
     const char *on = nodes > 1 ? wl_strf(a, " on %lld nodes", (long long)nodes) : "";
     if (!given || t->workers > cores)
@@ -102,12 +103,13 @@ struct odometer {
 static struct odometer odometer_new(const struct wl_experiment *x, struct wl_arena *a)
 {
     struct odometer o = { .x = x };
-    while (wl_axes()[o.n_own].key) o.n_own++;
+    while (wl_sweep_axes()[o.n_own].key) o.n_own++;
     o.n = o.n_own + x->n_user;
     o.count = wl_new_array(a, size_t, o.n);
     o.at = wl_new_array(a, size_t, o.n);
     for (size_t i = 0; i < o.n; i++)
-        o.count[i] = i < x->n_user ? x->user[i].values.n : wl_axis_count(&wl_axes()[i - x->n_user], &x->sweep);
+        o.count[i] =
+            i < x->n_user ? x->user[i].values.n : wl_sweep_axis_count(&wl_sweep_axes()[i - x->n_user], &x->sweep);
     return o;
 }
 
@@ -127,7 +129,7 @@ static void odometer_read(const struct odometer *o, struct wl_trial *t)
         if (i < x->n_user)
             t->user[i] = x->user[i].values.v[o->at[i]];
         else if (o->count[i])
-            wl_axis_take(&wl_axes()[i - x->n_user], &x->sweep, o->at[i], t);
+            wl_sweep_axis_take(&wl_sweep_axes()[i - x->n_user], &x->sweep, o->at[i], t);
     }
 }
 
@@ -138,9 +140,9 @@ static const char *label_of(const struct odometer *o, const struct wl_trial *t, 
     const struct wl_experiment *x = o->x;
     for (size_t i = 0; i < o->n; i++) {
         if (o->count[i] < 2) continue;
-        const struct wl_axis *axis = i < x->n_user ? NULL : &wl_axes()[i - x->n_user];
+        const struct wl_sweep_axis *axis = i < x->n_user ? NULL : &wl_sweep_axes()[i - x->n_user];
         wl_text_addf(&text, "%s%s=%s", text.n ? " " : "", axis ? axis->key : x->user[i].key,
-                     axis ? wl_axis_text(axis, t, a) : t->user[i]);
+                     axis ? wl_sweep_axis_text(axis, t, a) : t->user[i]);
     }
     if (text.n) return text.s;
     return t->workload ? t->workload : "the only trial";

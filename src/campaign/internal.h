@@ -9,7 +9,7 @@
 
 /* ---- axis.c: the axes that have a meaning of their own -------------------------------------------------------- */
 
-struct wl_axis {
+struct wl_sweep_axis {
     const char *key;
     enum wl_opt_type type; /* WL_STRS, WL_INTS or WL_REALS */
     size_t list_offset;    /* of the list in struct wl_sweep_keys */
@@ -17,13 +17,14 @@ struct wl_axis {
     int cap;               /* enum wl_cap_kind: wattlaw itself sets it; -1: the command has to */
 };
 
-const struct wl_axis *wl_axes(void); /* ends with a NULL key */
-const struct wl_axis *wl_axis_find(const char *key);
-size_t wl_axis_count(const struct wl_axis *axis, const struct wl_sweep_keys *sweep);
-void wl_axis_take(const struct wl_axis *axis, const struct wl_sweep_keys *sweep, size_t i, struct wl_trial *t);
+const struct wl_sweep_axis *wl_sweep_axes(void); /* ends with a NULL key */
+const struct wl_sweep_axis *wl_sweep_axis_find(const char *key);
+size_t wl_sweep_axis_count(const struct wl_sweep_axis *axis, const struct wl_sweep_keys *sweep);
+void wl_sweep_axis_take(const struct wl_sweep_axis *axis, const struct wl_sweep_keys *sweep, size_t i,
+                        struct wl_trial *t);
 
 /* The trial's value as text, NULL where it has none. */
-const char *wl_axis_text(const struct wl_axis *axis, const struct wl_trial *t, struct wl_arena *a);
+const char *wl_sweep_axis_text(const struct wl_sweep_axis *axis, const struct wl_trial *t, struct wl_arena *a);
 
 /* ---- achieved.c ---------------------------------------------------------------------------------------------- */
 

@@ -151,7 +151,7 @@ static const struct wl_opt launch_rows[] = {
 };
 #undef SECTION
 
-static const struct wl_section sections[] = {
+static const struct wl_experiment_section sections[] = {
     { "campaign", campaign_rows, offsetof(struct wl_experiment, campaign), "the campaign as a whole" },
     { "sweep", sweep_rows, offsetof(struct wl_experiment, sweep),
       "axes of the grid, comma-separated; any other key is an axis of your own and must stand as {key} in the "
@@ -164,7 +164,7 @@ static const struct wl_section sections[] = {
     { 0 },
 };
 
-const struct wl_section *wl_experiment_sections(void) { return sections; }
+const struct wl_experiment_section *wl_experiment_sections(void) { return sections; }
 
 static void add_note(struct wl_text *notes, const char *note)
 {
@@ -189,7 +189,7 @@ static void print_key(const struct wl_opt *o, FILE *to)
 
 void wl_experiment_print_keys(FILE *to)
 {
-    for (const struct wl_section *s = sections; s->name; s++) {
+    for (const struct wl_experiment_section *s = sections; s->name; s++) {
         fprintf(to, "%s[%s]  %s\n", s == sections ? "" : "\n", s->name, s->help);
         for (const struct wl_opt *o = s->rows; o->name; o++) print_key(o, to);
     }

@@ -190,7 +190,7 @@ static int plan(const struct merge *m, int64_t *run, struct wl_err *e)
     set.mem_clock_mhz = m->v[0].run.set.mem_clock_mhz;
     int rc = wl_store_campaign(m->to, "measure", "", WL_VERSION, &campaign, e);
     if (rc == 0) rc = wl_store_trial(m->to, campaign, &set, NULL, &trial, e);
-    return rc ? rc : wl_store_plan(m->to, &(struct wl_plan) { .trial = trial }, run, e);
+    return rc ? rc : wl_store_plan(m->to, &(struct wl_run_plan) { .trial = trial }, run, e);
 }
 
 static struct wl_anchor anchor_at(const struct shard *first, int64_t mono_ns)

@@ -26,14 +26,14 @@ bool wl_placeholder_reserved(const char *name)
 {
     for (size_t i = 0; i < WL_COUNT(others); i++)
         if (wl_streq(others[i].name, name)) return true;
-    return wl_axis_find(name) != NULL;
+    return wl_sweep_axis_find(name) != NULL;
 }
 
 static int unknown(const struct wl_experiment *x, const char *name, const char *where, struct wl_arena *a,
                    struct wl_err *e)
 {
     struct wl_strs names = { 0 };
-    for (const struct wl_axis *axis = wl_axes(); axis->key; axis++) wl_strs_add(a, &names, axis->key);
+    for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key; axis++) wl_strs_add(a, &names, axis->key);
     for (size_t i = 0; i < WL_COUNT(others); i++) wl_strs_add(a, &names, others[i].name);
     for (size_t i = 0; i < x->n_user; i++) wl_strs_add(a, &names, x->user[i].key);
     const char *near = wl_closest(name, (const char *const *)names.v, names.n);
@@ -97,9 +97,9 @@ int wl_placeholder_value(void *ctx, const char *name, const char *where, const c
         if (why.code) return wl_fail(e, why.code, "%s", why.msg);
         return wl_fail(e, WL_EINVAL, "%s: {%s} has no value: give %s", where, name, others[i].missing);
     }
-    const struct wl_axis *axis = wl_axis_find(name);
+    const struct wl_sweep_axis *axis = wl_sweep_axis_find(name);
     if (!axis || !f->trial) return unknown(f->x, name, where, a, e);
-    *value = wl_axis_text(axis, f->trial, a);
+    *value = wl_sweep_axis_text(axis, f->trial, a);
     if (*value) return 0;
     bool batch = strstr(name, "_batch") != NULL;
     return wl_fail(e, WL_EINVAL, "%s: {%s} has no value: give [sweep] %s", where, name,
@@ -183,8 +183,8 @@ bool wl_experiment_on_nodes(const struct wl_experiment *x) { return wl_placehold
 static struct wl_trial probe(const struct wl_experiment *x, struct wl_arena *a)
 {
     struct wl_trial t = wl_trial_empty(x, a);
-    for (const struct wl_axis *axis = wl_axes(); axis->key; axis++)
-        if (wl_axis_count(axis, &x->sweep)) wl_axis_take(axis, &x->sweep, 0, &t);
+    for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key; axis++)
+        if (wl_sweep_axis_count(axis, &x->sweep)) wl_sweep_axis_take(axis, &x->sweep, 0, &t);
     for (size_t i = 0; i < x->n_user; i++) t.user[i] = x->user[i].values.v[0];
     if (t.threads == 0) t.threads = 1;
     if (t.workers == 0) t.workers = 1;
@@ -204,7 +204,7 @@ static bool among(const struct wl_strs *list, const char *word)
 
 /* Does a change of this axis change the run? Caps are set by wattlaw itself; the three batch sizes follow from each
  * other. */
-static bool acts(const struct wl_strs *used, const struct wl_axis *axis)
+static bool acts(const struct wl_strs *used, const struct wl_sweep_axis *axis)
 {
     static const char *const batch[] = { "local_batch", "global_batch", "accumulation" };
     if (axis->cap >= 0) return true;
@@ -221,7 +221,8 @@ static int idle_axis(const char *key, const char *where, bool is_user, struct wl
 {
     const char *names[32], *near = NULL;
     size_t n = 0;
-    for (const struct wl_axis *axis = wl_axes(); axis->key && n < WL_COUNT(names); axis++) names[n++] = axis->key;
+    for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key && n < WL_COUNT(names); axis++)
+        names[n++] = axis->key;
     if (is_user) near = wl_closest(key, names, n);
     if (near) return wl_fail(e, WL_EINVAL, "%s: [sweep] unknown key %s; did you mean %s?", where, key, near);
     return wl_fail(e, WL_EINVAL,
@@ -236,8 +237,8 @@ static int check_axes_act(const struct wl_experiment *x, const struct wl_strs *u
     for (size_t i = 0; i < x->n_user; i++)
         if (!among(used, x->user[i].key))
             return idle_axis(x->user[i].key, place(ctx, "sweep", x->user[i].key), true, e);
-    for (const struct wl_axis *axis = wl_axes(); axis->key; axis++)
-        if (wl_axis_count(axis, &x->sweep) > 1 && !acts(used, axis))
+    for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key; axis++)
+        if (wl_sweep_axis_count(axis, &x->sweep) > 1 && !acts(used, axis))
             return idle_axis(axis->key, place(ctx, "sweep", axis->key), false, e);
     return 0;
 }

@@ -140,11 +140,11 @@ static int plan_rows(struct wl_sweep *s, struct wl_err *e)
         rc = wl_store_trial(s->store, s->out->campaign, &set, g->trials[i].skip, &s->trial_ids[i], e);
     }
     for (size_t i = 0; i < g->n_runs && rc == 0; i++) {
-        struct wl_plan plan = { .trial = s->trial_ids[g->runs[i].trial],
-                                .repeat = g->runs[i].repeat,
-                                .seed = s->x->campaign.seed + g->runs[i].repeat - 1,
-                                .position = (int64_t)i + 1,
-                                .retry_failed = s->how->retry_failed };
+        struct wl_run_plan plan = { .trial = s->trial_ids[g->runs[i].trial],
+                                    .repeat = g->runs[i].repeat,
+                                    .seed = s->x->campaign.seed + g->runs[i].repeat - 1,
+                                    .position = (int64_t)i + 1,
+                                    .retry_failed = s->how->retry_failed };
         rc = wl_store_plan(s->store, &plan, &s->run_ids[i], e);
     }
     return rc;
@@ -167,7 +167,10 @@ static int write_plan(struct wl_sweep *s, struct wl_err *e)
     return rc;
 }
 
-const char *wl_sweep_run_folder(const struct wl_sweep *s, int64_t run) { return wl_strf(s->a, "runs/%lld", (long long)run); }
+const char *wl_sweep_run_folder(const struct wl_sweep *s, int64_t run)
+{
+    return wl_strf(s->a, "runs/%lld", (long long)run);
+}
 
 void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *error)
 {

@@ -63,7 +63,7 @@ int wl_cmd_main(const char *program, const struct wl_cmd *c, int argc, char **ar
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
-static void print_program(const struct wl_program *p, FILE *to)
+static void print_program(const struct wl_cmd_program *p, FILE *to)
 {
     fprintf(to, "usage: %s %s\n\n%s\n\n%ss\n", p->name, p->usage, p->about, p->noun);
     int width = 0;
@@ -76,7 +76,7 @@ static void print_program(const struct wl_program *p, FILE *to)
     fprintf(to, "\n%s NAME --help says more; %s --version prints the version.\n", p->name, p->name);
 }
 
-static int unknown(const struct wl_program *p, const char *name)
+static int unknown(const struct wl_cmd_program *p, const char *name)
 {
     enum { MAX = 64 };
     const char *names[MAX];
@@ -98,7 +98,7 @@ static void open_standard_descriptors(void)
     if (fd >= 0) close(fd);
 }
 
-static int run_program(const struct wl_program *p, int argc, char **argv)
+static int run_program(const struct wl_cmd_program *p, int argc, char **argv)
 {
     if (argc < 2) {
         print_program(p, stderr);
@@ -120,7 +120,7 @@ static int run_program(const struct wl_program *p, int argc, char **argv)
     return unknown(p, name);
 }
 
-int wl_program_main(const struct wl_program *p, int argc, char **argv)
+int wl_cmd_program_main(const struct wl_cmd_program *p, int argc, char **argv)
 {
     open_standard_descriptors();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, reported as such */

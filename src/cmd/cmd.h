@@ -31,7 +31,7 @@ struct wl_cmd {
 
     /* (optional) Instead of all that: the first argument names one of this program's commands. Its name is the whole of
      * what is typed: "wattlaw-train data". */
-    const struct wl_program *program;
+    const struct wl_cmd_program *program;
 
     /* (optional) Another process of the same job prints help and errors: this one only returns the status. */
     bool (*silent)(void);
@@ -39,7 +39,7 @@ struct wl_cmd {
 
 /* A program, or a command with commands of its own: its name, the lines of its --help, and its commands,
  * NULL-terminated, in the order of --help. */
-struct wl_program {
+struct wl_cmd_program {
     const char *name;
     const char *usage; /* behind the name: "COMMAND [options]" */
     const char *noun;  /* what its first argument is: "command" */
@@ -48,7 +48,7 @@ struct wl_program {
 };
 
 /* The whole of main: finds the command and runs it, or answers --help and --version. Returns the exit status. */
-int wl_program_main(const struct wl_program *p, int argc, char **argv);
+int wl_cmd_program_main(const struct wl_cmd_program *p, int argc, char **argv);
 
 extern const struct wl_cmd *const wl_commands[]; /* of wattlaw */
 

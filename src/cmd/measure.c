@@ -114,7 +114,7 @@ static int plan_run(struct wl_store *s, const char *name, const struct wl_cap_re
     if (rc < 0) return rc;
     rc = wl_store_campaign(s, "measure", "", WL_VERSION, &campaign, e);
     if (rc == 0) rc = wl_store_trial(s, campaign, &set, NULL, &trial, e);
-    if (rc == 0) rc = wl_store_plan(s, &(struct wl_plan) { .trial = trial }, run, e);
+    if (rc == 0) rc = wl_store_plan(s, &(struct wl_run_plan) { .trial = trial }, run, e);
     if (rc == 0) rc = wl_store_commit(s, e);
     if (rc < 0) wl_store_rollback(s);
     return rc;

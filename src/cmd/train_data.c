@@ -4,7 +4,7 @@
 static const struct wl_cmd *const sets[] = { &wl_cmd_data_imagenet, &wl_cmd_data_qm9, &wl_cmd_data_wikitext,
                                              &wl_cmd_data_era5, NULL };
 
-static const struct wl_program program = {
+static const struct wl_cmd_program program = {
     .name = "wattlaw-train data",
     .usage = "NAME [options]",
     .noun = "data set",

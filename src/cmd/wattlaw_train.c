@@ -24,14 +24,14 @@ int main(int argc, char **argv)
 {
     let_threads_sleep(argv);
     struct wl_arena *a = wl_arena_new(NULL);
-    const struct wl_program program = {
+    const struct wl_cmd_program program = {
         .name = "wattlaw-train",
         .usage = "MODEL --data DIR [options]",
         .noun = "model",
         .about = "Trains a reference network, alone or as one of many workers, and marks its epochs for wattlaw.",
         .commands = wl_train_commands(a),
     };
-    int status = wl_program_main(&program, argc, argv);
+    int status = wl_cmd_program_main(&program, argc, argv);
     wl_arena_free(a);
     return status;
 }

@@ -220,7 +220,7 @@ static bool fit_one(const struct wl_device *d, const struct calibrating *c, int 
                     struct wl_calibrations *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_time_series readings = series_of(c, sensor);
-    struct wl_edges load = { c->edges, c->n_edges };
+    struct wl_load_edges load = { c->edges, c->n_edges };
     struct wl_calibration fitted = { .uuid = d->uuid,
                                      .name = d->name,
                                      .driver = c->lib->driver,

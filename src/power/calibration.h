@@ -7,7 +7,7 @@
 /* ---- calibration_fit.c ---- */
 
 /* The load: at rest until t_ns[0], on from there to t_ns[1], off to t_ns[2], and so on. */
-struct wl_edges {
+struct wl_load_edges {
     const int64_t *t_ns;
     size_t n;
 };
@@ -20,7 +20,7 @@ struct wl_edges {
  * it is of. Readings before the load do not count: the GPU may not have come to rest. `rise_s`: as another sensor of
  * the same GPU told it, for the mean of a second, which does not show it; NULL: it is fitted. WL_EINVAL: too few
  * updates, or none that follows the load. */
-int wl_calibration_fit(const struct wl_time_series *readings, const struct wl_edges *load,
+int wl_calibration_fit(const struct wl_time_series *readings, const struct wl_load_edges *load,
                        const struct wl_fitted *rise_s, struct wl_calibration *out, struct wl_arena *a,
                        struct wl_err *e) WL_MUST_CHECK;
 

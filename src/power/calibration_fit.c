@@ -322,7 +322,7 @@ static void find_errors(struct fit *f, const struct shape *s, double se[PARAMETE
 
 /* ---- All ---- */
 
-static struct response begin_response(const struct wl_edges *load, int64_t origin_ns, struct wl_arena *a)
+static struct response begin_response(const struct wl_load_edges *load, int64_t origin_ns, struct wl_arena *a)
 {
     struct response r = { .t_s = wl_new_array(a, double, load->n),
                           .level = wl_new_array(a, double, load->n),
@@ -351,7 +351,7 @@ static int refuse_unclear(const struct wl_calibration *c, double share, struct w
                    100 * share, c->residual_w);
 }
 
-int wl_calibration_fit(const struct wl_time_series *readings, const struct wl_edges *load,
+int wl_calibration_fit(const struct wl_time_series *readings, const struct wl_load_edges *load,
                        const struct wl_fitted *rise_s, struct wl_calibration *out, struct wl_arena *a, struct wl_err *e)
 {
     struct updates u = find_updates(readings, load->n ? load->t_ns[0] : INT64_MAX, a);

@@ -25,9 +25,9 @@ int wl_sensor_add_channel(struct wl_sensor *s, int device, enum wl_quantity q, e
 void wl_sensor_add_fact(struct wl_sensor *s, int device, const char *key, const char *value)
 {
     struct wl_device *d = &s->devices[device];
-    struct wl_fact *facts = wl_new_array(s->arena, struct wl_fact, d->n_facts + 1);
+    struct wl_device_fact *facts = wl_new_array(s->arena, struct wl_device_fact, d->n_facts + 1);
     for (size_t i = 0; i < d->n_facts; i++) facts[i] = d->facts[i];
-    facts[d->n_facts++] = (struct wl_fact) { .key = key, .value = value };
+    facts[d->n_facts++] = (struct wl_device_fact) { .key = key, .value = value };
     d->facts = facts;
 }
 

@@ -96,7 +96,7 @@ enum wl_pace wl_quantity_pace(enum wl_quantity q);
 double wl_pace_s(enum wl_pace p); /* the least time between two readings, 0: none */
 
 /* Something that is to be known of a device: "architecture", "Hopper". */
-struct wl_fact {
+struct wl_device_fact {
     const char *key, *value;
 };
 
@@ -107,7 +107,7 @@ struct wl_device {
     const char *uuid;   /* "GPU-5f0a...": stable on this machine; of other sensors "rapl:package-0", "proc:node" */
     const char *bus_id; /* PCI bus id "00000000:07:00.0", NULL where there is none */
     int index;          /* in the sensor's own order; NVML's is that of the PCI bus */
-    const struct wl_fact *facts;
+    const struct wl_device_fact *facts;
     size_t n_facts;
 };
 

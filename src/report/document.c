@@ -12,7 +12,7 @@ void wl_document_fact(struct wl_document *d, const char *label, const char *valu
 {
     if (!value || !*value) return;
     WL_GROW(d->arena, d->facts, d->n_facts, d->cap_facts);
-    d->facts[d->n_facts++] = (struct wl_fact) { label, value };
+    d->facts[d->n_facts++] = (struct wl_report_fact) { label, value };
 }
 
 struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title)

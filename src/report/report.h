@@ -178,7 +178,7 @@ void wl_put_script_json(struct wl_text *to, const char *json); /* JSON text insi
 
 /* ---- documents ---- */
 
-struct wl_fact {
+struct wl_report_fact {
     const char *label, *value;
 };
 
@@ -192,7 +192,7 @@ struct wl_section {
 
 struct wl_document {
     const char *title, *subtitle;
-    struct wl_fact *facts; /* campaign, machine, date, sensors ... */
+    struct wl_report_fact *facts; /* campaign, machine, date, sensors ... */
     size_t n_facts, cap_facts;
     struct wl_strs findings; /* a sentence each */
     struct wl_strs warnings; /* what was dropped, what failed, what is estimated or simulated */

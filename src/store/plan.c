@@ -134,7 +134,7 @@ int wl_store_trials(struct wl_store *s, int64_t campaign, struct wl_trial_rows *
 /* ---- repeats ---- */
 
 /* 1 with *run: nothing to plan; 0: plan `attempt`. */
-static int planned_already(struct wl_store *s, const struct wl_plan *plan, int64_t *run, int64_t *attempt,
+static int planned_already(struct wl_store *s, const struct wl_run_plan *plan, int64_t *run, int64_t *attempt,
                            struct wl_err *e)
 {
     int rc =
@@ -153,7 +153,7 @@ static int planned_already(struct wl_store *s, const struct wl_plan *plan, int64
     return rc < 0 ? rc : 0;
 }
 
-static int plan_one(struct wl_store *s, struct wl_plan plan, int64_t *run, struct wl_err *e)
+static int plan_one(struct wl_store *s, struct wl_run_plan plan, int64_t *run, struct wl_err *e)
 {
     int64_t attempt;
     if (plan.repeat == 0) {
@@ -174,7 +174,7 @@ static int plan_one(struct wl_store *s, struct wl_plan plan, int64_t *run, struc
     return rc;
 }
 
-int wl_store_plan(struct wl_store *s, const struct wl_plan *plan, int64_t *run, struct wl_err *e)
+int wl_store_plan(struct wl_store *s, const struct wl_run_plan *plan, int64_t *run, struct wl_err *e)
 {
     struct sql_tx tx;
     int rc = wl_sql_begin(s, false, &tx, e);

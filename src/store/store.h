@@ -40,8 +40,8 @@ enum wl_store_mode {
 int wl_store_open(struct wl_store **out, const char *path, enum wl_store_mode mode, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
 
-/* Opens it for writing to go on with a run whose wattlaw on this host is dead, instead of closing it. WL_EINVAL: the run
- * is not running any more; WL_EPERM: its wattlaw lives. */
+/* Opens it for writing to go on with a run whose wattlaw on this host is dead, instead of closing it. WL_EINVAL: the
+ * run is not running any more; WL_EPERM: its wattlaw lives. */
 int wl_store_open_run(struct wl_store **out, const char *path, int64_t run, struct wl_arena *a,
                       struct wl_err *e) WL_MUST_CHECK;
 
@@ -69,8 +69,8 @@ int wl_store_campaign(struct wl_store *s, const char *name, const char *experime
 int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct wl_arena *a,
                        struct wl_err *e) WL_MUST_CHECK;
 
-/* At most one process runs a campaign, and one campaign of a store runs at a time: holds locks until close. WL_EPERM when
- * another process does; the message tells which of the two. */
+/* At most one process runs a campaign, and one campaign of a store runs at a time: holds locks until close. WL_EPERM
+ * when another process does; the message tells which of the two. */
 int wl_store_own_campaign(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
 
 /* "workload=resnet50 workers=2 ...", what is set in the order above: the identity of a trial in its campaign. */
@@ -87,11 +87,11 @@ int wl_store_trials(struct wl_store *s, int64_t campaign, struct wl_trial_rows *
 /* Plans a repeat (from 1) unless it is planned, running or done already; one that was interrupted is planned again as
  * the next attempt, one that failed only with retry_failed. *run is the new or the existing row. repeat 0: the next
  * free number. */
-struct wl_plan {
+struct wl_run_plan {
     int64_t trial, repeat, seed, position;
     bool retry_failed;
 };
-int wl_store_plan(struct wl_store *s, const struct wl_plan *plan, int64_t *run, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_plan(struct wl_store *s, const struct wl_run_plan *plan, int64_t *run, struct wl_err *e) WL_MUST_CHECK;
 
 /* Drops the planned runs of a campaign, for a new plan. */
 int wl_store_unplan(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
@@ -100,8 +100,8 @@ int wl_store_unplan(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_M
 
 struct wl_run_begin {
     const char *host, *boot_id; /* where it was measured; NULL: here */
-    const char *folder;  /* relative to the store's folder, or absolute; NULL: none */
-    const char *command; /* for people */
+    const char *folder;         /* relative to the store's folder, or absolute; NULL: none */
+    const char *command;        /* for people */
     const char *version;
     struct wl_anchor at;
 };
@@ -119,7 +119,8 @@ struct wl_run_end {
     /* sampling */
     double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s;
     double idle_s; /* rest before and behind the job that was measured; NAN: none */
-    const struct wl_run_begin *began; /* on the first node, whose clock the run's times are of; NULL: as wl_store_run_begin said */
+    const struct wl_run_begin
+        *began; /* on the first node, whose clock the run's times are of; NULL: as wl_store_run_begin said */
     const struct wl_node_row *nodes; /* none: it ran on its host alone */
     size_t n_nodes;
     const struct wl_cap_row *caps;

@@ -208,9 +208,11 @@ static void errors_name_the_place(void **state)
         { NAME "[sweep]\nworkers = 1,2,1\n[launch]\ncommand = j {workers}\n", NULL, { "exp.ini:4", "1 stands twice" } },
         { NAME "[sweep]\nworker = 1,2\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "did you mean workers?" } },
         { NAME "[sweep]\nlr = 1\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "{lr} stands nowhere" } },
-        { NAME "[launch]\ncommand = j\n[measure]\nrate_hz = 5\nepoch_regex = Epoch (\n", NULL,
+        { NAME "[launch]\ncommand = j\n[measure]\nrate_hz = 5\nepoch_regex = Epoch (\n",
+          NULL,
           { "exp.ini:7", "[measure] --epoch-regex 'Epoch ('", "Unmatched" } },
-        { NAME "[launch]\ncommand = j\n[measure]\nstep_regex = s\nstep_fields = loss=2\n", NULL,
+        { NAME "[launch]\ncommand = j\n[measure]\nstep_regex = s\nstep_fields = loss=2\n",
+          NULL,
           { "exp.ini:7", "--step-fields", "0 groups" } },
         { NAME "[launch]\ncommand = j\n", "measure.epoch_regex=(", { "--set", "Unmatched" } },
         { NAME "[launch]\ncommand = j\n[measure]\nprice = .3\ncountry = ZZ\n", NULL,
@@ -310,9 +312,10 @@ static void reference_workloads_bring_their_command(void **state)
     assert_int_equal(parse(NAME "[sweep]\nworkload = resnet50\nworkers = 1,2\nlocal_batch = 8\nepochs = 4\n"
                                 "[data]\npath = d\nsamples = 100\n[launch]\nargs = --size tiny\n"),
                      0);
-    assert_string_equal(x.launch.command,
-                        "{train} {workload} --workers {workers} --data {data} --epochs {epochs} --local-batch {local_batch} "
-                        "--accumulation {accumulation} --threads {threads} --pin --seed {seed} --train-samples {samples}");
+    assert_string_equal(
+        x.launch.command,
+        "{train} {workload} --workers {workers} --data {data} --epochs {epochs} --local-batch {local_batch} "
+        "--accumulation {accumulation} --threads {threads} --pin --seed {seed} --train-samples {samples}");
 }
 
 /* The guide's key reference and the option rows say the same. */
@@ -321,7 +324,7 @@ static void the_guide_names_every_key(void **state)
     (void)state;
     char *guide;
     assert_int_equal(wl_file_read(GUIDE, 1 << 24, &guide, NULL, a, &e), 0);
-    for (const struct wl_section *s = wl_experiment_sections(); s->name; s++)
+    for (const struct wl_experiment_section *s = wl_experiment_sections(); s->name; s++)
         for (const struct wl_opt *o = s->rows; o->name; o++) {
             char *key = wl_strf(a, "| `%s` |", o->name);
             for (char *c = key; *c; c++)

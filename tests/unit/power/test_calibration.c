@@ -66,7 +66,7 @@ static int fit_played(const struct played *how, struct wl_calibration *out, stru
         value[n] = round(w * 1e3) / 1e3;
     }
     struct wl_time_series s = { t_ns, value, n };
-    struct wl_edges load = { edges, n_edges };
+    struct wl_load_edges load = { edges, n_edges };
     struct wl_fitted rise_s = { how->p.tau_s, 0 };
     return wl_calibration_fit(&s, &load, how->average ? &rise_s : NULL, out, a, e);
 }

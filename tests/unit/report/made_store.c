@@ -196,7 +196,7 @@ static int fail_run(struct making *k, int64_t run, struct wl_err *e)
 static int make_run(struct making *k, int64_t trial, const struct wl_settings *set, size_t workload, int64_t repeat,
                     bool fails, struct wl_err *e)
 {
-    struct wl_plan plan = { .trial = trial, .repeat = repeat, .seed = repeat, .position = k->runs++ };
+    struct wl_run_plan plan = { .trial = trial, .repeat = repeat, .seed = repeat, .position = k->runs++ };
     struct wl_run_begin begin = { .command = "wattlaw-train made-up",
                                   .version = "0.1.0",
                                   .at = { k->clock_ns, k->clock_ns + 1700000000LL * SECOND_NS } };

@@ -40,7 +40,7 @@ static void add_run(struct wl_store *store, int64_t campaign, const struct told 
     end.exit_status = 0;
     end.at = (struct wl_anchor) { at + 5000000000LL, at + 5000000000LL };
     assert_ok(wl_store_trial(store, campaign, &set, NULL, &trial, e));
-    assert_ok(wl_store_plan(store, &(struct wl_plan) { .trial = trial, .repeat = repeat }, &run, e));
+    assert_ok(wl_store_plan(store, &(struct wl_run_plan) { .trial = trial, .repeat = repeat }, &run, e));
     assert_ok(wl_store_run_begin(store, run, &(struct wl_run_begin) { .command = "made up", .at = { at, at } }, e));
     assert_ok(wl_store_run_end(store, run, &end, &derived, e));
 }

@@ -54,7 +54,7 @@ int64_t add_trial(struct place *p, struct wl_store *s, double workers)
 int64_t begin_run(struct place *p, struct wl_store *s, int64_t trial, int64_t repeat)
 {
     int64_t run;
-    struct wl_plan plan = { .trial = trial, .repeat = repeat, .seed = 7, .position = repeat };
+    struct wl_run_plan plan = { .trial = trial, .repeat = repeat, .seed = 7, .position = repeat };
     struct wl_run_begin begin = { .folder = "runs/1", .command = "train", .version = "0.1.0", .at = { 1000, 2000 } };
     OK(wl_store_plan(s, &plan, &run, &p->e));
     OK(wl_store_run_begin(s, run, &begin, &p->e));

@@ -78,7 +78,7 @@ static void plans_only_what_is_missing(void **state)
 {
     struct place *p = *state;
     struct wl_store *s = create_store(p);
-    struct wl_plan plan = { .trial = add_trial(p, s, 2), .repeat = 1, .position = 1 };
+    struct wl_run_plan plan = { .trial = add_trial(p, s, 2), .repeat = 1, .position = 1 };
     struct wl_run_begin begin = { .at = { 1, 1 } };
     int64_t planned, run;
     OK(wl_store_plan(s, &plan, &planned, &p->e));
