@@ -1,3 +1,5 @@
+#include "nn/ops.h"
+
 #include "nn/graph.h"
 
 #include <math.h>
