@@ -9,6 +9,15 @@
 int wl_file_read(const char *path, size_t max, char **text, size_t *n, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 
+/* A file as it lies on the disk, read-only, until the arena dies. What is no regular file counts as empty: p NULL, n 0.
+ * `what` ("the tokens", or "") stands before the path where the file cannot be opened. */
+struct wl_mapping {
+    const uint8_t *p;
+    size_t n;
+};
+int wl_file_map(const char *path, const char *what, struct wl_mapping *out, struct wl_arena *a,
+                struct wl_err *e) WL_MUST_CHECK;
+
 /* May the path be replaced by renaming? A regular file or nothing; a device, a pipe or a link (/dev/stdout) is written to
  * as it is. */
 bool wl_file_replaceable(const char *path);

@@ -2,12 +2,8 @@
  * with short names; others among its entries are passed over). */
 #include "data/qm9_xyz.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 typedef int each_fn(void *own, double done, const char *name, const char *text, size_t n, struct wl_err *e);
 
@@ -82,24 +78,18 @@ static int each_in_tar(const char *path, const char *p, size_t bytes, each_fn *e
     return 0;
 }
 
-static int map_tar(const char *path, each_fn *each, void *own, struct wl_err *e)
+static int each_of_tar(const char *path, each_fn *each, void *own, struct wl_arena *a, struct wl_err *e)
 {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return wl_fail_errno(e, "%s", path);
-    int rc = fstat(fd, &st) ? wl_fail_errno(e, "%s", path) : 0;
-    if (!rc && st.st_size < TAR_BLOCK)
-        rc = wl_fail(e, WL_EINVAL, "%s: %lld bytes are no tar archive", path, (long long)st.st_size);
-    void *p = rc ? MAP_FAILED : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (rc) return rc;
-    if (p == MAP_FAILED) return wl_fail_errno(e, "mapping %s", path);
-    rc = each_in_tar(path, p, (size_t)st.st_size, each, own, e);
-    munmap(p, (size_t)st.st_size);
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct wl_mapping m;
+    int rc = wl_file_map(path, "", &m, scratch, e);
+    if (!rc && m.n < TAR_BLOCK) rc = wl_fail(e, WL_EINVAL, "%s: %zu bytes are no tar archive", path, m.n);
+    if (!rc) rc = each_in_tar(path, (const char *)m.p, m.n, each, own, e);
+    wl_arena_free(scratch);
     return rc;
 }
 
 int wl_qm9_each(const char *from, each_fn *each, void *own, struct wl_arena *a, struct wl_err *e)
 {
-    return wl_is_dir(from) ? each_in_folder(from, each, own, a, e) : map_tar(from, each, own, e);
+    return wl_is_dir(from) ? each_in_folder(from, each, own, a, e) : each_of_tar(from, each, own, a, e);
 }

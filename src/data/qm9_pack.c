@@ -3,13 +3,9 @@
 #include "data/internal.h"
 #include "data/qm9_xyz.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { HEAD = 64, VERSION = 1, WORD = 8, BODY_CRC_AT = 40, HEAD_CRC_AT = HEAD - 4, MOST_LIST = 64 << 20 };
 static const char word[] = "WLMOLEC\n";
@@ -148,34 +144,9 @@ int wl_qm9_pack(const struct wl_qm9_pack_opts *o, struct wl_qm9_packed *done, st
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-struct mapping {
-    void *p;
-    size_t n;
-};
-
-static void unmap(void *what)
-{
-    struct mapping *m = what;
-    munmap(m->p, m->n);
-}
-
-static int map_file(const char *path, struct mapping *m, struct wl_err *e)
-{
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return wl_fail_errno(e, "the molecules %s", path);
-    int rc = fstat(fd, &st) ? wl_fail_errno(e, "%s", path) : 0;
-    if (!rc && (!S_ISREG(st.st_mode) || st.st_size < HEAD))
-        rc = wl_fail(e, WL_EINVAL, "%s: is no file of molecules (wattlaw-train data qm9 writes them)", path);
-    m->n = rc ? 0 : (size_t)st.st_size;
-    m->p = rc ? MAP_FAILED : mmap(NULL, m->n, PROT_READ, MAP_SHARED, fd, 0);
-    close(fd);
-    return rc || m->p != MAP_FAILED ? rc : wl_fail_errno(e, "mapping %s", path);
-}
-
 static int decode_head(struct wl_qm9 *q, const uint8_t *p, size_t bytes, struct wl_err *e)
 {
-    if (memcmp(p, word, WORD) != 0)
+    if (bytes < HEAD || memcmp(p, word, WORD) != 0)
         return wl_fail(e, WL_EINVAL, "%s: is no file of molecules (wattlaw-train data qm9 writes them)", q->path);
     if (wl_little(p + 8, 4) != VERSION || wl_little(p + 12, 4) != WL_QM9_PROPERTIES)
         return wl_fail(e, WL_EINVAL, "%s: has version %llu; this program reads version %d", q->path,
@@ -208,13 +179,11 @@ static int check_molecules(const struct wl_qm9 *q, struct wl_err *e)
 int wl_qm9_open(struct wl_qm9 *q, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     *q = (struct wl_qm9) { .path = wl_is_dir(path) ? wl_path_join(a, path, "qm9.molecules") : wl_strdup(a, path) };
-    struct mapping *m = wl_new(a, struct mapping);
-    int rc = map_file(q->path, m, e);
+    struct wl_mapping m;
+    int rc = wl_file_map(q->path, "the molecules", &m, a, e);
+    if (!rc) rc = decode_head(q, m.p, m.n, e);
     if (rc) return rc;
-    wl_defer(a, unmap, m);
-    const uint8_t *p = m->p;
-    rc = decode_head(q, p, m->n, e);
-    if (rc) return rc;
+    const uint8_t *p = m.p;
     const struct layout l = layout_of(q->molecules, q->atoms);
     q->start = (const uint32_t *)(p + l.start);
     q->id = (const uint32_t *)(p + l.id);

@@ -3,10 +3,7 @@
 
 #include "data/internal.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { VERSION = 1, CRC_AT = 60, HEAD_CRC_AT = WL_TOKENS_HEAD - 4, WORD = 8 };
@@ -76,40 +73,13 @@ static int check_tokens(const struct wl_tokens *t, uint32_t crc, struct wl_err *
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-struct mapping {
-    void *p;
-    size_t n;
-};
-
-static void unmap(void *what)
-{
-    struct mapping *m = what;
-    munmap(m->p, m->n);
-}
-
-static int map_file(int fd, const char *path, struct mapping *m, struct wl_err *e)
-{
-    struct stat st;
-    if (fstat(fd, &st)) return wl_fail_errno(e, "%s", path);
-    if (!S_ISREG(st.st_mode) || st.st_size < WL_TOKENS_HEAD)
-        return wl_fail(e, WL_EINVAL, "%s: is no file of tokens (wattlaw-train data wikitext writes them)", path);
-    m->n = (size_t)st.st_size;
-    m->p = mmap(NULL, m->n, PROT_READ, MAP_SHARED, fd, 0);
-    return m->p == MAP_FAILED ? wl_fail_errno(e, "mapping %s", path) : 0;
-}
-
 int wl_tokens_open(struct wl_tokens *t, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     *t = (struct wl_tokens) { .path = wl_strdup(a, path) };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return wl_fail_errno(e, "the tokens %s", path);
-    struct mapping *m = wl_new(a, struct mapping);
-    int rc = map_file(fd, t->path, m, e);
-    close(fd);
-    if (rc) return rc;
-    wl_defer(a, unmap, m);
-    rc = decode_head(t, m->p, m->n, e);
-    return rc ? rc : check_tokens(t, (uint32_t)wl_little((const uint8_t *)m->p + CRC_AT, 4), e);
+    struct wl_mapping m;
+    int rc = wl_file_map(path, "the tokens", &m, a, e);
+    if (!rc) rc = decode_head(t, m.p, m.n, e);
+    return rc ? rc : check_tokens(t, (uint32_t)wl_little(m.p + CRC_AT, 4), e);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */

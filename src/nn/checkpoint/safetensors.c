@@ -2,12 +2,8 @@
  * https://huggingface.co/docs/safetensors */
 #include "nn/checkpoint/checkpoint.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "safetensors are little-endian: this machine needs a conversion here"
@@ -157,51 +153,23 @@ static int parse_header(struct wl_safetensors *s, const struct wl_json *head, co
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-struct mapping {
-    void *p;
-    size_t n;
-};
-
-static void unmap(void *what)
-{
-    struct mapping *m = what;
-    munmap(m->p, m->n);
-}
-
-static int map_file(const char *path, struct mapping **out, struct wl_arena *a, struct wl_err *e)
-{
-    struct mapping *m = *out = wl_new(a, struct mapping);
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return wl_fail_errno(e, "the weights %s", path);
-    int rc = fstat(fd, &st) ? wl_fail_errno(e, "%s", path) : 0;
-    m->n = rc ? 0 : (size_t)st.st_size;
-    if (!rc && (!S_ISREG(st.st_mode) || m->n < LENGTH + 2))
-        rc = wl_fail(e, WL_EINVAL, "%s: is no file of safetensors", path);
-    if (!rc && (m->p = mmap(NULL, m->n, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
-        rc = wl_fail_errno(e, "mapping %s", path);
-    close(fd);
-    if (!rc) wl_defer(a, unmap, m);
-    return rc;
-}
-
 int wl_safetensors_open(struct wl_safetensors *s, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     *s = (struct wl_safetensors) { .path = wl_strdup(a, path) };
-    struct mapping *m;
-    int rc = map_file(path, &m, a, e);
+    struct wl_mapping m;
+    int rc = wl_file_map(path, "the weights", &m, a, e);
     if (rc) return rc;
-    const uint8_t *p = m->p;
+    if (m.n < LENGTH + 2) return wl_fail(e, WL_EINVAL, "%s: is no file of safetensors", path);
     uint64_t n;
-    memcpy(&n, p, LENGTH);
-    if (n > m->n - LENGTH || n > MOST_HEADER)
+    memcpy(&n, m.p, LENGTH);
+    if (n > m.n - LENGTH || n > MOST_HEADER)
         return wl_fail(e, WL_EINVAL, "%s: is no file of safetensors: a header of %llu bytes in a file of %zu", path,
-                       (unsigned long long)n, m->n);
-    const char *text = wl_strndup(a, (const char *)p + LENGTH, (size_t)n);
+                       (unsigned long long)n, m.n);
+    const char *text = wl_strndup(a, (const char *)m.p + LENGTH, (size_t)n);
     struct wl_json *head;
     rc = wl_json_parse(text, path, &head, a, e);
     if (!rc && *text != '{') rc = wl_fail(e, WL_EINVAL, "%s: is no file of safetensors: the header is no object", path);
-    return rc ? rc : parse_header(s, head, p + LENGTH + n, m->n - LENGTH - (size_t)n, a, e);
+    return rc ? rc : parse_header(s, head, m.p + LENGTH + n, m.n - LENGTH - (size_t)n, a, e);
 }
 
 int wl_safetensors_read(const struct wl_safetensors *s, const struct wl_safetensor *t, float *to, struct wl_err *e)
