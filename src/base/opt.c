@@ -2,7 +2,6 @@
 
 #include "base/opt_value.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Names compare with '_' and '-' alike. */

@@ -5,7 +5,6 @@
 #include "base/str.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

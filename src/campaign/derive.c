@@ -2,7 +2,6 @@
 #include "campaign/internal.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The window of an epoch or of the whole run. */
 struct window {

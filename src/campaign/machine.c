@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* The CPUs in the affinity mask; all that are online where the mask cannot be read. */

@@ -3,7 +3,6 @@
 #include "campaign/internal.h"
 
 #include <math.h>
-#include <string.h>
 
 /* What a node measured. */
 struct shard {

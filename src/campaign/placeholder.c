@@ -1,7 +1,6 @@
 #include "campaign/internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -2,7 +2,6 @@
 #include "campaign/internal.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     LOG_TAIL_BYTES = 4096,

@@ -2,7 +2,6 @@
 #include "cap/internal.h"
 
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 struct wl_caps {

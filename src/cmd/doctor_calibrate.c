@@ -4,7 +4,6 @@
 #include "cmd/words.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char unsupported[] = "only NVIDIA GPUs are calibrated: for GPUs of AMD and Intel wattlaw has no load";

@@ -2,7 +2,6 @@
 
 #include "cmd/words.h"
 
-#include <math.h>
 #include <string.h>
 
 int wl_target_parse(const char *text, const char **metric, double *value, struct wl_arena *a, struct wl_err *e)

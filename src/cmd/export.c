@@ -3,8 +3,6 @@
 #include "cmd/stores.h"
 #include "exchange/exchange.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

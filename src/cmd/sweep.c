@@ -6,7 +6,6 @@
 #include "cmd/rules.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SKIPPED_SHOWN = 10 };

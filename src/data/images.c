@@ -5,7 +5,6 @@
 #include "data/internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct wl_images {
     struct wl_set set;

@@ -8,7 +8,6 @@
 #include "data/vocab_train.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { ALPHABET = 1000 /* characters: the most frequent ones */, LEAST = 2 /* a pair that stands once is no piece */ };
 

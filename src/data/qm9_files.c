@@ -2,7 +2,6 @@
  * with short names; others among its entries are passed over). */
 #include "data/qm9_xyz.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef int each_fn(void *own, double done, const char *name, const char *text, size_t n, struct wl_err *e);

@@ -3,7 +3,6 @@
 #include "data/qm9_xyz.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {

@@ -1,7 +1,6 @@
 /* Synthetic text: articles of a small grammar. */
 #include "data/internal.h"
 
-#include <string.h>
 #include <unistd.h>
 
 enum {

@@ -3,7 +3,6 @@
 #include "data/internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <turbojpeg.h>
 
 enum { QUALITY = 90 };

@@ -1,7 +1,6 @@
 /* Vocabularies: reading vocab.txt, and the longest pieces of a word. */
 #include "data/vocab.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_BYTES = 1 << 28, MOST_TOKENS = 1 << 24 };

@@ -2,8 +2,6 @@
 
 #include "law/internal.h"
 
-#include <math.h>
-
 const char *wl_law_scaling_name(enum wl_law_scaling s)
 {
     static const char *const names[] = { "unknown", "strong", "weak", "mixed" };

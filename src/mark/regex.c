@@ -4,7 +4,6 @@
 
 #include <regex.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { GROUPS = 16 }; /* group 0 is the whole match */

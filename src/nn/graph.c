@@ -1,7 +1,6 @@
 #include "nn/graph.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 int64_t wl_dims_count(const struct wl_dims *d)

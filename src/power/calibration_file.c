@@ -3,7 +3,6 @@
 #include "power/calibration.h"
 
 #include <math.h>
-#include <string.h>
 
 /* A section, as the option rows have it. */
 struct entry {

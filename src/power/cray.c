@@ -5,7 +5,6 @@
 #include "power/internal.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* A controller that has not written for so long has stopped. */
 static const int64_t stale_ns = 3 * (int64_t)WL_NS_PER_S;

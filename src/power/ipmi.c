@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <linux/ipmi.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include "power/level_zero_api.h"
 #include "power/library.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { MOST = 32 }; /* devices of a driver, domains of a device */

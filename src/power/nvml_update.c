@@ -3,7 +3,6 @@
 #include "power/nvml_gpu.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { ENOUGH = 4, MOVES_ALWAYS = 20 };
 

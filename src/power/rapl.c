@@ -4,9 +4,7 @@
  * dram, whose sum is the CPU's energy, and psys, which is kept apart. */
 #include "power/rapl.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

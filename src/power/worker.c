@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <string.h>
 
 /* A window that begins or ends between two steps of a counter is known to the step; read densely at its ends, the

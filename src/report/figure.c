@@ -2,7 +2,6 @@
 #include "report/internal.h"
 
 #include <math.h>
-#include <string.h>
 
 struct wl_figure *wl_figure_new(struct wl_arena *a, const char *id, const char *title)
 {

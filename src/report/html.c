@@ -2,8 +2,6 @@
  * is loaded from anywhere. */
 #include "report/internal.h"
 
-#include <string.h>
-
 static void put_element(struct wl_text *to, const char *open, const char *text, const char *close)
 {
     wl_text_add(to, open);

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { GRID_MAX = 500, VLINE_LABELS = 8, VLINES_MAX = 60 };
 

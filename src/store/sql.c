@@ -1,7 +1,6 @@
 #include "store/internal.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "exchange/exchange.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include "data/qm9_xyz.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

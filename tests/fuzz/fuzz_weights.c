@@ -3,7 +3,6 @@
 
 #include "nn/checkpoint/checkpoint.h"
 
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
 #include "data/era5/internal.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char *const times[] = { "valid_time", "time", NULL };
 static const char *const latitudes[] = { "latitude", "lat", NULL };

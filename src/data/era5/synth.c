@@ -2,9 +2,6 @@
 #include "data/era5/internal.h"
 #include "data/internal.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { FIRST_YEAR = 2001, RECIPE = 1 /* counts up when shallow_water.c makes other winds */, MOST_CHANNELS = 20 };
 static const double spin_up_s = 20 * 86400.0, apart_s = 6 * 3600.0;
 

@@ -2,7 +2,6 @@
  * next are the same in all years, and years follow each other. */
 #include "data/era5/internal.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

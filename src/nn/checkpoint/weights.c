@@ -2,7 +2,6 @@
 #include "nn/checkpoint/checkpoint.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- from a file ------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
 
 #include "nn/choices/internal.h"
 
-#include <math.h>
 #include <string.h>
 
 #define FIRST_LINE "wattlaw-choices 1"

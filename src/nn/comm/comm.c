@@ -2,8 +2,6 @@
 
 #include "nn/comm/internal.h"
 
-#include <string.h>
-
 const struct wl_comm_ops wl_comm_nccl = {
     .name = "nccl",
     .help = "GPUs of one job through NCCL",

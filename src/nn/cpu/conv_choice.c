@@ -2,8 +2,6 @@
 #include "nn/cpu/cpu.h"
 #include "nn/threads.h"
 
-#include <math.h>
-
 /* A kernel is timed on as many samples as take about this many flop a thread, .1 s at 200 Gflop/s. Winograd transforms
  * the weights once a call, so very few samples would do it wrong. */
 static const double measured_flops = 20e9;

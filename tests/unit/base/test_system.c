@@ -1,7 +1,6 @@
 /* Files and child processes. */
 #include "base/base.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>

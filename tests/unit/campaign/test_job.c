@@ -1,7 +1,6 @@
 /* A job under a guard: how it ended is told, and nothing of it is left, whoever dies first. */
 #include "campaign/internal.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
 
 enum { S = 16, PIXELS = 3 * S * S };
 

@@ -4,7 +4,6 @@
 #include "data/qm9_xyz.h"
 
 #include <math.h>
-#include <sys/stat.h>
 
 /* Methane as the first file of QM9 has it, and a water whose last digits are Mathematica's. */
 static const char methane[] =

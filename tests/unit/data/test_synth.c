@@ -1,8 +1,5 @@
 #include "place.h"
 
-#include <math.h>
-#include <sys/stat.h>
-
 static struct wl_synth_opts options(const struct place *p)
 {
     return (struct wl_synth_opts) { .dir = p->dir, .classes = 4, .images = 10, .size = 24, .seed = 3, .threads = 2 };

@@ -5,7 +5,6 @@
 #include "mark/mark.h"
 
 #include <limits.h>
-#include <locale.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>

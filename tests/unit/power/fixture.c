@@ -5,8 +5,6 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const struct wl_opt rows[] = { WL_POWER_OPT_ROWS(struct fixture, opts), WL_OPT_END };
 

@@ -7,9 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 struct entry {
     const char *path, *content;

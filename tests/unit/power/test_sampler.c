@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* ---- Every allocation of our own code is counted: the linker sends malloc and its kin here ---- */

@@ -2,7 +2,6 @@
 #include "test.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "report/report.h"
 #include "store/store.h"

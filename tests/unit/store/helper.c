@@ -1,7 +1,6 @@
 #include "helper.h"
 
 #include <ftw.h>
-#include <unistd.h>
 
 int set_up(void **state)
 {

@@ -1,7 +1,6 @@
 /* Files that are no store, damaged stores, and places that cannot be written: one clear message each. */
 #include "helper.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/mount.h>
