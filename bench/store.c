@@ -76,7 +76,7 @@ static int64_t new_trial(struct bench *b, struct wl_store *s, double workers, do
 static int64_t new_run(struct bench *b, struct wl_store *s, int64_t trial)
 {
     int64_t run;
-    const struct wl_plan plan = { .trial = trial };
+    const struct wl_run_plan plan = { .trial = trial };
     const struct wl_run_begin begin = { .at = wl_anchor_now() };
     must(b, wl_store_plan(s, &plan, &run, &b->e));
     must(b, wl_store_run_begin(s, run, &begin, &b->e));

@@ -189,7 +189,7 @@ static int simulate_run(struct simulation *s, int64_t trial, const struct settin
 {
     struct job job = job_of(set);
     struct run_noise noise = run_noise_of(set, (uint64_t)s->options->seed, repeat);
-    struct wl_plan plan = { .trial = trial, .repeat = repeat, .seed = repeat, .position = (int64_t)s->runs + 1 };
+    struct wl_run_plan plan = { .trial = trial, .repeat = repeat, .seed = repeat, .position = (int64_t)s->runs + 1 };
     struct wl_run_begin begin = { .command = "frey2022 simulate", .version = WL_VERSION, .at = s->now };
     int64_t run, begin_ns[EPOCHS + 1] = { s->now.mono_ns };
     for (int64_t i = 1; i <= EPOCHS; i++)
@@ -296,12 +296,12 @@ static const struct wl_cmd simulate = {
 int main(int argc, char **argv)
 {
     static const struct wl_cmd *const commands[] = { &simulate, NULL };
-    static const struct wl_program program = {
+    static const struct wl_cmd_program program = {
         .name = "frey2022",
         .usage = "COMMAND [options]",
         .noun = "command",
         .about = "The campaign of Frey et al. 2022 (arXiv 2201.12423) without a machine.",
         .commands = commands,
     };
-    return wl_program_main(&program, argc, argv);
+    return wl_cmd_program_main(&program, argc, argv);
 }

@@ -66,6 +66,7 @@ static inline int train(struct wl_plan *p, bool first, bool last, struct wl_err 
 
 static inline float *state_of(struct wl_plan *p, const char *name, size_t *n)
 {
+    *n = 0;
     for (size_t i = 0; i < wl_plan_state_count(p); i++) {
         struct wl_state s = wl_plan_state(p, i);
         if (strcmp(s.name, name)) continue;

@@ -213,7 +213,7 @@ static void a_late_first_reading_takes_nothing_away(void **state)
         t_ns[i] = ms[i] * MS;
         value[i] = 100.0 * ms[i] / 1000;
     }
-    struct wl_series s = series(WL_COUNT(ms));
+    struct wl_time_series s = series(WL_COUNT(ms));
     assert_near(counter(&s, 100 * MS, 600 * MS, 300 * MS).energy_j, 50, 1e-9);
 }
 
