@@ -13,6 +13,8 @@ static inline size_t wl_checkpoint_padded(size_t n)
     return (n + WL_CHECKPOINT_ALIGN - 1) / WL_CHECKPOINT_ALIGN * WL_CHECKPOINT_ALIGN;
 }
 
+const char *wl_checkpoint_kind(enum wl_state_kind kind); /* "parameter", "optimizer", "statistic" */
+
 /* The names of the checkpoints of a folder, oldest first. */
 int wl_checkpoint_list(const char *dir, struct wl_strs *names, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

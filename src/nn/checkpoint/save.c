@@ -29,7 +29,7 @@ static int put(struct writer *w, const void *p, size_t n, struct wl_err *e)
     return 0;
 }
 
-static const char *kind_name(enum wl_state_kind kind)
+const char *wl_checkpoint_kind(enum wl_state_kind kind)
 {
     switch (kind) {
     case WL_STATE_PARAM: return "parameter";
@@ -49,7 +49,7 @@ static void describe(struct wl_json *head, const struct wl_plan *plan)
         struct wl_state s = wl_plan_state(plan, i);
         struct wl_json *t = wl_json_add_object(tensors, NULL);
         wl_json_add_str(t, "name", s.name);
-        wl_json_add_str(t, "kind", kind_name(s.kind));
+        wl_json_add_str(t, "kind", wl_checkpoint_kind(s.kind));
         struct wl_json *dims = wl_json_add_array(t, "dims");
         for (int d = 0; d < s.dims.n; d++) wl_json_add_int(dims, NULL, s.dims.d[d]);
         wl_json_add_int(t, "offset", (int64_t)offset);
