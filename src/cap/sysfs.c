@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { LINE_MAX_BYTES = 4096 };
@@ -10,7 +11,9 @@ enum { LINE_MAX_BYTES = 4096 };
 char *wl_sysfs_line(const char *path, struct wl_arena *a)
 {
     char *text;
-    return wl_file_read(path, LINE_MAX_BYTES, &text, NULL, a, NULL) < 0 ? NULL : wl_strip(a, text);
+    if (wl_file_read(path, LINE_MAX_BYTES, &text, NULL, a, NULL) < 0) return NULL;
+    text[strcspn(text, "\n")] = '\0';
+    return wl_strip(a, text);
 }
 
 double wl_sysfs_number(const char *path, double per_unit, struct wl_arena *a)
@@ -30,15 +33,17 @@ int wl_sysfs_get(const struct wl_knob *k, double *set, double *acts, struct wl_e
     return isnan(*set) ? wl_fail(e, WL_EIO, "%s: there is no number to read", f->path) : 0;
 }
 
-/* One write of the whole number, as the kernel wants it. */
+/* One write of the whole number, as the kernel wants it. Nothing is cut off before: the kernel needs no O_TRUNC, and
+ * who is killed behind it would leave no number in a tree of plain files. What a longer number leaves there stands
+ * behind the line. */
 int wl_sysfs_set(const struct wl_knob *k, double value, struct wl_err *e)
 {
     const struct wl_sysfs_file *f = k->state;
     char text[32];
-    int n = snprintf(text, sizeof text, "%lld", llround(value * f->per_unit));
-    int fd = open(f->path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    if (fd < 0) return wl_fail_errno(e, "%s: cannot set %s", f->path, text);
-    int rc = write(fd, text, (size_t)n) == n ? 0 : wl_fail_errno(e, "%s: cannot set %s", f->path, text);
+    int n = snprintf(text, sizeof text, "%lld\n", llround(value * f->per_unit));
+    int fd = open(f->path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return wl_fail_errno(e, "%s: cannot set %.*s", f->path, n - 1, text);
+    int rc = write(fd, text, (size_t)n) == n ? 0 : wl_fail_errno(e, "%s: cannot set %.*s", f->path, n - 1, text);
     close(fd);
     return rc;
 }

@@ -13,7 +13,7 @@ struct wl_sysfs_file {
 /* The number in a file times 1/per_unit; NAN where it cannot be read. */
 double wl_sysfs_number(const char *path, double per_unit, struct wl_arena *a);
 
-/* One line of a file without blanks, NULL where it cannot be read. */
+/* The first line of a file without blanks, NULL where it cannot be read. */
 char *wl_sysfs_line(const char *path, struct wl_arena *a);
 
 /* For struct wl_setter_ops, over knobs whose state is a struct wl_sysfs_file. */

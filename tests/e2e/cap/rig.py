@@ -133,7 +133,7 @@ class SysRig(Rig):
         return super().command("--sensor-root", self.root, *options, job=job)
 
     def get(self):
-        return [int(open(path, encoding="ascii").read() or -1) for path in self.files]
+        return [int(open(path, encoding="ascii").readline() or -1) for path in self.files]
 
     def boot(self):
         for path, value in zip(self.files, self.defaults):

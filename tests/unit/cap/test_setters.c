@@ -81,6 +81,18 @@ static void cpufreq_sets_the_highest_frequency(void **state)
     assert_file(p, FREQ(1), "3000000");
 }
 
+/* In a tree of plain files a number leaves what stands behind it. What is read is the first line. */
+static void what_stands_behind_a_number_does_not_count(void **state)
+{
+    struct place *p = *state;
+    place_put(p, FREQ(0), "3500000\n12\n");
+    struct wl_caps *c = set(p, mhz(900));
+    assert_file(p, FREQ(0), "900000\n\n12");
+    assert_null(wl_caps_check(c));
+    assert_int_equal(wl_caps_release(c, &p->e), 0);
+    assert_file(p, FREQ(0), "3500000\n12");
+}
+
 static void a_value_outside_the_range_is_refused(void **state)
 {
     struct place *p = *state;
@@ -205,6 +217,7 @@ int main(void)
         TEST(the_table_is_complete),
         TEST(rapl_sets_both_limits_of_each_package),
         TEST(cpufreq_sets_the_highest_frequency),
+        TEST(what_stands_behind_a_number_does_not_count),
         TEST(a_value_outside_the_range_is_refused),
         TEST(limits_that_are_off_are_refused),
         TEST(a_file_that_cannot_be_written_undoes_the_rest),
