@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 
-from rig import PATIENCE_S, CpufreqRig, HangingRig, RaplRig, Rig, children, guard_of, kill, wait_until
+from rig import PATIENCE_S, CpufreqRig, HangingRig, RaplRig, Rig, children, guard_of, guards_in, kill, wait_until
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 rounds = int(sys.argv[3])
@@ -65,10 +65,10 @@ def hang_up(rig, p):
 
 def reboot(rig, p):
     """Everything dies at once; the boot's number changes; the device starts with its default."""
-    kill(p.pid, signal.SIGSTOP)  # so that it starts nothing that is not seen
-    tree = [p.pid]
+    tree = [p.pid, *guards_in(rig.path)]  # a wattlaw that met a driver that hangs has ended before its guard
     for pid in tree:
-        tree += children(pid)
+        kill(pid, signal.SIGSTOP)  # so that it starts nothing that is not seen
+        tree += (q for q in children(pid) if q not in tree)
     for pid in tree:
         kill(pid, signal.SIGKILL)
     p.wait()
