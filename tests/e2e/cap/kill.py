@@ -64,7 +64,7 @@ def hang_up(rig, p):
 
 
 def reboot(rig, p):
-    """Everything dies at once; the boot's number changes; the device starts with its default."""
+    """Everything dies at once; the boot's number changes; what is still to be put back starts with its default."""
     tree = [p.pid, *guards_in(rig.path)]  # a wattlaw that met a driver that hangs has ended before its guard
     for pid in tree:
         kill(pid, signal.SIGSTOP)  # so that it starts nothing that is not seen
@@ -79,7 +79,7 @@ def reboot(rig, p):
         journal["holder"]["boot_id"] = "00000000-0000-4000-8000-000000000000"
         with open(path, "w", encoding="utf-8") as f:
             json.dump(journal, f)
-        rig.boot()
+        rig.boot({cap["device"] for cap in journal["caps"]})
 
 
 CASES = (kill_wattlaw, kill_guard, kill_guard_then_wattlaw, kill_wattlaw_then_guard, kill_job, ctrl_c, terminate,

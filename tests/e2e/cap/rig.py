@@ -48,9 +48,10 @@ class Rig:
     def recover(self):
         """What hangs, hangs no more."""
 
-    def boot(self):
-        """The driver starts with its default."""
-        self.put([(400000, 0, 0)] * len(self.get()))
+    def boot(self, devices):
+        """The driver starts with its default. Devices that a journal does not name had been put back: what a boot makes of
+        these is nobody's to undo, so they stay."""
+        self.put([(400000, 0, 0) if GPU % i in devices else r for i, r in enumerate(self.get())])
 
     def until_told(self):
         """A job that ends once tell() is called."""
@@ -136,7 +137,7 @@ class SysRig(Rig):
     def get(self):
         return [int(open(path, encoding="ascii").readline() or -1) for path in self.files]
 
-    def boot(self):
+    def boot(self, _):
         for path, value in zip(self.files, self.defaults):
             with open(path, "w", encoding="ascii") as f:
                 f.write(str(value))
