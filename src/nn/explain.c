@@ -24,9 +24,9 @@ static struct wl_plan_buffer buffer(const struct wl_plan *p, const struct wl_use
     };
 }
 
-/* A backward pass is one step, or one by data and one by weights, which take as many each as forward; copies and sums of
- * gradients take none. */
-static double step_flops(const struct wl_graph *g, const struct wl_step *s)
+/* A backward pass is one step, or one by data and one by weights, which take as many each as forward; copies and sums
+ * of gradients take none. */
+static double pass_flops(const struct wl_graph *g, const struct wl_step *s)
 {
     if (wl_starts(s->what, "backward data") || wl_starts(s->what, "backward weights")) return wl_node_flops(g, s->node);
     if (wl_starts(s->what, "backward")) return wl_node_backward_flops(g, s->node);
@@ -50,7 +50,7 @@ struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_ar
         .evaluation = s->when & WL_EVAL,
         .again = s->again,
         .choice = s->choice,
-        .flops = step_flops(p->program.graph, s) / (double)p->info.batch,
+        .flops = s->share * pass_flops(p->program.graph, s) / (double)p->info.batch,
         .buffers = buffers,
         .n_buffers = (size_t)s->n_uses,
     };

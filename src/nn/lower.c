@@ -50,6 +50,7 @@ struct wl_step *wl_emit(struct wl_program *p, const struct wl_node *n, const cha
     s->node = n;
     s->what = what;
     s->when = when & p->passes;
+    s->share = 1;
     s->run = run;
     WL_GROW(p->arena, p->steps, p->n_steps, p->cap_steps);
     p->steps[p->n_steps++] = s;

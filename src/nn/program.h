@@ -61,6 +61,7 @@ struct wl_step {
     const char *implementation;     /* the library's name of the kernel; NULL: ours */
     const struct wl_choice *choice; /* what chose the kernel; NULL: nothing to choose */
     unsigned when;                  /* WL_TRAIN, WL_EVAL or both */
+    double share;                   /* of the pass's flops; less than 1: one step of several that take a part each */
     bool again;                     /* a forward step that runs once more for the backward pass (recompute/) */
     int n_uses;
     struct wl_use uses[WL_MAX_USES];

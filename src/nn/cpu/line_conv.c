@@ -108,6 +108,7 @@ bool wl_cpu_line_serves(struct wl_cpu *c, const struct wl_window *v, const struc
 struct pass {
     struct wl_program *p;
     const struct wl_node *n;
+    int64_t images; /* in all */
     struct wl_window v;
     struct wl_line line;
     struct products products;
@@ -125,6 +126,7 @@ static int open_pass(struct pass *s, struct wl_program *p, const struct wl_node 
                      struct wl_err *e)
 {
     *s = (struct pass) { .p = p, .n = n, .v = wl_conv_window(n), .when = when };
+    s->images = s->v.n;
     s->v.n = images_at_once(&s->v, pass);
     WL_CHECK(wl_line_init(&s->line, &s->v));
     int rc = products(wl_cpu_of(p), &s->line, &s->v, pass, &s->products, e);
@@ -158,6 +160,14 @@ static void from_tiles(const struct pass *s, moved *how, int64_t c, struct wl_bu
     emit(s->p, s->n, "tiles", s->when, &own, from, value);
 }
 
+/* The products of the images that are taken at once. */
+static int multiply(const struct pass *s, const char *what, const struct wl_cpu_arg *args, struct wl_err *e)
+{
+    int rc = wl_cpu_emit(s->p, s->n, what, s->when, s->products.pd, args, e);
+    if (!rc) s->p->steps[s->p->n_steps - 1]->share = (double)s->v.n / (double)s->images;
+    return rc;
+}
+
 int wl_cpu_line_forward(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf *w,
                         struct wl_buf *y, struct wl_err *e)
 {
@@ -166,12 +176,12 @@ int wl_cpu_line_forward(struct wl_program *p, const struct wl_node *n, struct wl
     if (!rc) move_filters(&s, wl_line_filter, w, s.points);
     for (int64_t first = 0; first < x->dims.d[0] && !rc; first += s.v.n) {
         to_tiles(&s, wl_line_into, s.v.c, x, first, s.x);
-        rc = wl_cpu_emit(p, n, "forward", s.when, s.products.pd,
-                         (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, s.x, false },
-                                                 { DNNL_ARG_WEIGHTS, s.points, false },
-                                                 { DNNL_ARG_DST, s.y, true },
-                                                 { 0 } },
-                         e);
+        rc = multiply(&s, "forward",
+                      (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, s.x, false },
+                                              { DNNL_ARG_WEIGHTS, s.points, false },
+                                              { DNNL_ARG_DST, s.y, true },
+                                              { 0 } },
+                      e);
         if (!rc) from_tiles(&s, wl_line_from, s.v.k, s.y, y, first);
     }
     return rc;
@@ -185,12 +195,12 @@ int wl_cpu_line_backward_weights(struct wl_program *p, const struct wl_node *n, 
     if (rc) return rc;
     to_tiles(&s, wl_line_into, s.v.c, x, 0, s.x);
     to_tiles(&s, wl_line_from_back, s.v.k, p->gradient[n->out->id], 0, s.y);
-    rc = wl_cpu_emit(p, n, "backward weights", s.when, s.products.pd,
-                     (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, s.x, false },
-                                             { DNNL_ARG_DIFF_DST, s.y, false },
-                                             { DNNL_ARG_DIFF_WEIGHTS, s.points, true },
-                                             { 0 } },
-                     e);
+    rc = multiply(&s, "backward weights",
+                  (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, s.x, false },
+                                          { DNNL_ARG_DIFF_DST, s.y, false },
+                                          { DNNL_ARG_DIFF_WEIGHTS, s.points, true },
+                                          { 0 } },
+                  e);
     if (!rc) move_filters(&s, wl_line_filter_back, s.points, dw);
     return rc;
 }
@@ -203,12 +213,12 @@ int wl_cpu_line_backward_data(struct wl_program *p, const struct wl_node *n, str
     if (!rc) move_filters(&s, wl_line_filter, w, s.points);
     for (int64_t first = 0; first < dx->dims.d[0] && !rc; first += s.v.n) {
         to_tiles(&s, wl_line_from_back, s.v.k, p->gradient[n->out->id], first, s.y);
-        rc = wl_cpu_emit(p, n, "backward data", s.when, s.products.pd,
-                         (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, s.y, false },
-                                                 { DNNL_ARG_WEIGHTS, s.points, false },
-                                                 { DNNL_ARG_DIFF_SRC, s.x, true },
-                                                 { 0 } },
-                         e);
+        rc = multiply(&s, "backward data",
+                      (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, s.y, false },
+                                              { DNNL_ARG_WEIGHTS, s.points, false },
+                                              { DNNL_ARG_DIFF_SRC, s.x, true },
+                                              { 0 } },
+                      e);
         if (!rc) from_tiles(&s, wl_line_into_back, s.v.c, s.x, dx, first);
     }
     return rc;

@@ -48,17 +48,13 @@ static void note_step(struct wl_story *s, int i)
     }
 }
 
-/* Of an operation in several steps the first product counts for all. Of operations on rows that nobody told the numbers
- * of the bytes count alone. */
-static void weigh(struct wl_story *s, int i, const struct wl_node **counted)
+/* Of operations on rows that nobody told the numbers of the bytes count alone. */
+static void weigh(struct wl_story *s, int i)
 {
     const struct wl_step *step = s->program->steps[i];
     size_t bytes = 0;
     for (int k = 0; k < step->n_uses; k++) bytes += step->uses[k].buf->bytes;
-    if (*counted != step->node && wl_starts(step->what, "forward")) {
-        s->flops[i] = wl_node_flops(s->program->graph, step->node);
-        *counted = step->node;
-    }
+    if (wl_starts(step->what, "forward")) s->flops[i] = step->share * wl_node_flops(s->program->graph, step->node);
     s->work[i] = (isnan(s->flops[i]) ? 0 : s->flops[i]) + flop_per_byte * (double)bytes;
 }
 
@@ -101,12 +97,11 @@ void wl_story_init(struct wl_story *s, const struct wl_program *p, struct wl_are
         if (s->life[b].bytes > largest) largest = s->life[b].bytes;
     }
     s->small = largest / SMALL;
-    const struct wl_node *counted = NULL;
     for (int i = 0; i < s->n_steps; i++) {
         if (!(p->steps[i]->when & WL_TRAIN)) continue;
         s->repeatable[i] = i < s->n_forward && is_repeatable(p->steps[i]);
         note_step(s, i);
-        if (i < s->n_forward) weigh(s, i, &counted);
+        if (i < s->n_forward) weigh(s, i);
     }
     add_up_gradients(s);
 }

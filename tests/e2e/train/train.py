@@ -278,6 +278,12 @@ def explain():
                  "reduced behind step"):
         assert word in p.stdout, f"{word} is not in\n{p.stdout}"
 
+    # Winograd's algorithm along lines multiplies a few images a step.
+    plan = done("inception3", "--explain", "--local-batch", 32, "--conv", "winograd", "--recompute", "yes")
+    for again, all in ((False, plan["train_flops_per_sample"]), (True, plan["recompute"]["flops_per_sample"])):
+        steps = [s["flops_per_sample"] or 0 for s in plan["steps"] if s["training"] and s["again"] == again]
+        assert close(sum(steps), all, 1e-9), (again, sum(steps), all)
+
 
 def recompute():
     """Values that are computed again: less memory and the same numbers; a limit is met with less work, or refused."""
