@@ -15,6 +15,9 @@ import time
 from rig import PATIENCE_S, CpufreqRig, HangingRig, RaplRig, Rig, children, guard_of, guards_in, kill, wait_until
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
+for file in (wattlaw, fake):
+    if not os.path.isfile(file):
+        sys.exit(f"{file} is not there")
 rounds = int(sys.argv[3])
 first_seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(10**6)
 

@@ -9,6 +9,7 @@
  * Where WATTLAW_CURVES names a file, the curves are added to it, for curves.py --plot.
  */
 #include "oracle.h"
+#include "ranks.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,9 +17,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -30,11 +28,11 @@ struct task {
     const char *model;
     int64_t batch, batches, classes;
     enum wl_dtype precision;
+    int parts; /* micro-batches of each rank */
 };
 
 struct curve {
-    int rc;
-    char msg[256];
+    struct outcome outcome;
     double loss[STEPS];
 };
 
@@ -88,9 +86,11 @@ static int make(const struct task *t, struct wl_comm *c, int parts, struct wl_pl
 }
 
 /* The whole batch in `parts` micro-batches on each rank. */
-static int train(const struct task *t, struct wl_comm *c, int parts, struct curve *r, struct wl_arena *a,
-                 struct wl_err *e)
+static int train(const void *task, struct wl_comm *c, void *found, struct wl_arena *a, struct wl_err *e)
 {
+    const struct task *t = task;
+    const int parts = t->parts;
+    struct curve *r = found;
     struct wl_plan *p;
     struct wl_model_net net;
     int rc = make(t, c, parts, &p, &net, a, e);
@@ -112,32 +112,14 @@ static int train(const struct task *t, struct wl_comm *c, int parts, struct curv
     return rc;
 }
 
-/* In processes of its own; the curve that all ranks saw. */
-static struct curve run(const struct task *t, int workers, int parts)
+/* The curve that all ranks saw. */
+static struct curve run(struct task t, int workers, int parts)
 {
-    struct curve *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), found;
-    WL_CHECK(shared != MAP_FAILED);
-    pid_t pid = fork();
-    WL_CHECK(pid >= 0);
-    if (pid == 0) {
-        struct wl_arena *a = wl_arena_new(NULL);
-        struct wl_err e = { 0 };
-        struct wl_comm *c;
-        struct curve own = { 0 };
-        if (wl_comm_open(&c, &(struct wl_comm_how) { .backend = "auto", .workers = workers }, a, &e)) _exit(1);
-        own.rc = train(t, c, parts, &own, wl_arena_new(a), &e);
-        memcpy(own.msg, e.msg, sizeof own.msg - 1);
-        if (c->rank == 0) *shared = own;
-        wl_arena_free(a);
-        _exit(0);
-    }
-    int status;
-    WL_CHECK(waitpid(pid, &status, 0) == pid);
-    assert_int_equal(status, 0);
-    found = *shared;
-    munmap(shared, sizeof *shared);
-    if (found.rc) fail_msg("%s: %s", t->model, found.msg);
-    return found;
+    t.parts = parts;
+    struct curve *found = run_ranks(workers, train, &t, sizeof *found), first = *found;
+    free_found(found, workers, sizeof *found);
+    if (first.outcome.rc) fail_msg("%s: %s", t.model, first.outcome.msg);
+    return first;
 }
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
@@ -169,7 +151,7 @@ static void check_overlay(int model, enum wl_dtype precision, double times, doub
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct task t = open_task(model, precision, a);
-    struct curve ours = run(&t, 1, 1);
+    struct curve ours = run(t, 1, 1);
     const struct wl_json *truth = wl_json_get(t.one, "f64"), *theirs = wl_json_get(t.one, wl_dtype_name(precision));
     keep(&t, &ours, a);
     assert_int_equal(wl_json_size(truth), STEPS);
@@ -201,7 +183,7 @@ static void test_two_ranks(void **state)
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct task t = open_task(0, WL_F32, a);
-    struct curve one = run(&t, 1, 2), two = run(&t, 2, 1);
+    struct curve one = run(t, 1, 2), two = run(t, 2, 1);
     for (int s = 0; s < STEPS; s++)
         if (!(fabs(one.loss[s] - two.loss[s]) <= 1e-9 * one.loss[s]))
             fail_msg("%s: step %d: two ranks %.12g, one rank %.12g", t.model, s + 1, two.loss[s], one.loss[s]);

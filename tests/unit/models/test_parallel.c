@@ -1,7 +1,8 @@
 /* Data parallelism is arithmetic: W ranks on W shards give the gradients, parameters and statistics of one rank that
  * accumulates the same W shards. */
-#include "models/models.h"
+#include "ranks.h"
 
+#include "models/models.h"
 #include "nn/graph.h"
 
 #include <math.h>
@@ -9,9 +10,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -45,8 +43,7 @@ static const struct subject resnet50 = { "resnet50", 64, images }, vgg16 = { "vg
 
 /* What a training left: the gradients of the first update, then every state. */
 struct result {
-    int rc;
-    char msg[256];
+    struct outcome outcome;
     size_t gradients, states; /* how many numbers */
     float x[LIMIT];
 };
@@ -95,11 +92,17 @@ static int keep_states(struct wl_plan *p, enum wl_state_kind kind, struct result
     return 0;
 }
 
-static int train(const struct subject *s, struct wl_comm *c, int shards, struct result *r, struct wl_arena *a,
-                 struct wl_err *e)
+struct task {
+    const struct subject *subject;
+    int shards;
+};
+
+static int train(const void *task, struct wl_comm *c, void *found, struct wl_arena *a, struct wl_err *e)
 {
+    const struct task *t = task;
+    struct result *r = found;
     struct wl_graph *g = wl_graph_new(a);
-    int each = shards / c->size, rc = s->build(s, g, e);
+    int shards = t->shards, each = shards / c->size, rc = t->subject->build(t->subject, g, e);
     if (rc) return rc;
     struct wl_plan *p;
     struct wl_plan_opts how = {
@@ -120,30 +123,12 @@ static int train(const struct subject *s, struct wl_comm *c, int shards, struct 
     return rc ? rc : keep_states(p, WL_STATE_STATISTIC, r, e);
 }
 
-/* Trains on `workers` ranks in processes of their own; every rank's result. */
+/* Every rank's result. */
 static struct result *run(const struct subject *s, int workers, int shards)
 {
-    size_t bytes = (size_t)workers * sizeof(struct result);
-    struct result *results = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    WL_CHECK(results != MAP_FAILED);
-    pid_t pid = fork();
-    WL_CHECK(pid >= 0);
-    if (pid == 0) {
-        struct wl_arena *a = wl_arena_new(NULL);
-        struct wl_err e = { 0 };
-        struct wl_comm *c;
-        if (wl_comm_open(&c, &(struct wl_comm_how) { .backend = "auto", .workers = workers }, a, &e)) _exit(1);
-        struct result *r = &results[c->rank];
-        r->rc = train(s, c, shards, r, wl_arena_new(a), &e);
-        memcpy(r->msg, e.msg, sizeof r->msg - 1);
-        wl_arena_free(a);
-        _exit(0);
-    }
-    int status;
-    WL_CHECK(waitpid(pid, &status, 0) == pid);
-    assert_int_equal(status, 0);
+    struct result *results = run_ranks(workers, train, &(struct task) { s, shards }, sizeof *results);
     for (int k = 0; k < workers; k++)
-        if (results[k].rc) fail_msg("rank %d of %d: %s", k, workers, results[k].msg);
+        if (results[k].outcome.rc) fail_msg("rank %d of %d: %s", k, workers, results[k].outcome.msg);
     return results;
 }
 
@@ -171,8 +156,8 @@ static void compare(const struct subject *s, int workers, int shards)
         fail_msg("%s: %d ranks differ from one: gradients %g, states %g", s->model, workers, gradients, states);
     for (int k = 1; k < workers; k++) /* all ranks hold the same bits */
         assert_memory_equal(many[k].x, many->x, (one->gradients + one->states) * sizeof(float));
-    munmap(one, sizeof *one);
-    munmap(many, (size_t)workers * sizeof *many);
+    free_found(one, 1, sizeof *one);
+    free_found(many, workers, sizeof *many);
 }
 
 static void test_two_ranks(void **state)

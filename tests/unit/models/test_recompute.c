@@ -2,6 +2,7 @@
  * behind two updates, and the losses, have the bits that they have when all values are kept; and less memory is taken.
  */
 #include "molecules.h"
+#include "ranks.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -10,9 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -37,6 +35,7 @@ struct workload {
     void (*fill)(const struct built *b, struct wl_plan *p, uint64_t shard);
     const struct wl_molecule_model *molecules;
     int64_t pixels;
+    int steps;
 };
 
 static void fill_normal(struct wl_plan *p, const struct wl_tensor *t, uint64_t shard)
@@ -101,14 +100,16 @@ static void fill_molecule_batch(const struct built *b, struct wl_plan *p, uint64
 
 static int build_fields(struct built *b, struct wl_graph *g, struct wl_err *e)
 {
-    const struct wl_fourcastnet_opts o = { .size = "tiny", .batch = 2, .channels = 3, .height = 32, .width = 64 };
+    const struct wl_fourcastnet_opts o = {
+        .size = "tiny", .batch = 2, .channels = 3, .height = 32, .width = 64, .steps = b->workload->steps
+    };
     return wl_fourcastnet_build(g, &o, &b->net.fields, e);
 }
 
 static void fill_fields(const struct built *b, struct wl_plan *p, uint64_t shard)
 {
     fill_normal(p, b->net.fields.fields, shard);
-    fill_normal(p, b->net.fields.target[0], shard);
+    for (int i = 0; i < b->workload->steps; i++) fill_normal(p, b->net.fields.target[i], shard);
 }
 
 static const struct workload workloads[] = {
@@ -118,7 +119,8 @@ static const struct workload workloads[] = {
     { "bert", build_tokens, fill_tokens, .pixels = 0 },
     { "schnet", build_molecules, fill_molecule_batch, .molecules = &wl_schnet },
     { "dimenet", build_molecules, fill_molecule_batch, .molecules = &wl_dimenet },
-    { "fourcastnet", build_fields, fill_fields, .pixels = 0 },
+    { "fourcastnet", build_fields, fill_fields, .steps = 1 },
+    { "fourcastnet of two steps", build_fields, fill_fields, .steps = 2 },
 };
 
 /* ---- a training -------------------------------------------------------------------------------------------------- */
@@ -127,8 +129,7 @@ enum { MOST = 1 << 22 };
 
 /* What it left: the gradients of each update, then every state. */
 struct result {
-    int rc;
-    char msg[256];
+    struct outcome outcome;
     struct wl_plan_info info;
     struct wl_counts train, eval;
     size_t n;
@@ -148,9 +149,17 @@ static int keep(struct wl_plan *p, bool gradients, struct result *r, struct wl_e
     return rc;
 }
 
-static int train(const struct workload *w, struct wl_plan_opts how, struct wl_comm *c, struct result *r,
-                 struct wl_arena *a, struct wl_err *e)
+struct task {
+    const struct workload *workload;
+    struct wl_plan_opts how;
+};
+
+static int train(const void *task, struct wl_comm *c, void *found, struct wl_arena *a, struct wl_err *e)
 {
+    const struct task *t = task;
+    const struct workload *w = t->workload;
+    struct wl_plan_opts how = t->how;
+    struct result *r = found;
     struct built b = { .a = a, .workload = w };
     struct wl_graph *g = wl_graph_new(a);
     struct wl_plan *p;
@@ -175,31 +184,14 @@ static int train(const struct workload *w, struct wl_plan_opts how, struct wl_co
     return rc ? rc : keep(p, false, r, e);
 }
 
-/* In `workers` processes of their own; the result of each. */
+/* The result of each worker. */
 static struct result *run(const struct workload *w, struct wl_plan_opts how, int workers)
 {
-    const size_t bytes = (size_t)workers * sizeof(struct result);
-    struct result *results = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    WL_CHECK(results != MAP_FAILED);
-    const pid_t pid = fork();
-    WL_CHECK(pid >= 0);
-    if (pid == 0) {
-        struct wl_arena *a = wl_arena_new(NULL);
-        struct wl_err e = { 0 };
-        struct wl_comm *c;
-        if (wl_comm_open(&c, &(struct wl_comm_how) { .backend = "auto", .workers = workers }, a, &e)) _exit(1);
-        struct result *r = &results[c->rank];
-        r->rc = train(w, how, c, r, wl_arena_new(a), &e);
-        memcpy(r->msg, e.msg, sizeof r->msg - 1);
-        wl_arena_free(a);
-        _exit(0);
-    }
-    int status;
-    WL_CHECK(waitpid(pid, &status, 0) == pid);
-    assert_int_equal(status, 0);
+    struct result *results = run_ranks(workers, train, &(struct task) { w, how }, sizeof *results);
     for (int k = 0; k < workers; k++) {
-        if (results[k].rc == WL_EUNAVAIL) skip();
-        if (results[k].rc) fail_msg("%s, rank %d: %s", w->name, k, results[k].msg);
+        const struct outcome *o = &results[k].outcome;
+        if (o->rc == WL_EUNAVAIL) skip();
+        if (o->rc) fail_msg("%s, rank %d: %s", w->name, k, o->msg);
     }
     return results;
 }
@@ -234,7 +226,7 @@ static void compare(const struct workload *w, struct wl_plan_opts how, int worke
         same_bits(w, &plain[k], &fit[k]);
     }
     struct result *const all[] = { plain, least, fit };
-    for (size_t i = 0; i < WL_COUNT(all); i++) munmap(all[i], (size_t)workers * sizeof **all);
+    for (size_t i = 0; i < WL_COUNT(all); i++) free_found(all[i], workers, sizeof **all);
 }
 
 static void test_f32(void **state)
@@ -267,7 +259,8 @@ static void test_ranks(void **state) { compare(*state, (struct wl_plan_opts) { .
         .name = #test "/" #i, .test_func = test, .initial_state = (void *)&workloads[i] \
     }
 /* The workloads by their place in the table. */
-#define ON_ALL(test) ON(0, test), ON(1, test), ON(2, test), ON(3, test), ON(4, test), ON(5, test), ON(6, test)
+#define ON_ALL(test) \
+    ON(0, test), ON(1, test), ON(2, test), ON(3, test), ON(4, test), ON(5, test), ON(6, test), ON(7, test)
 
 /* The tests whose names begin with the argument. */
 int main(int argc, char **argv)
