@@ -280,9 +280,9 @@ def explain():
 
     # Winograd's algorithm along lines multiplies a few images a step.
     plan = done("inception3", "--explain", "--local-batch", 32, "--conv", "winograd", "--recompute", "yes")
-    for again, all in ((False, plan["train_flops_per_sample"]), (True, plan["recompute"]["flops_per_sample"])):
+    for again, total in ((False, plan["train_flops_per_sample"]), (True, plan["recompute"]["flops_per_sample"])):
         steps = [s["flops_per_sample"] or 0 for s in plan["steps"] if s["training"] and s["again"] == again]
-        assert close(sum(steps), all, 1e-9), (again, sum(steps), all)
+        assert close(sum(steps), total, 1e-9), (again, sum(steps), total)
 
 
 def recompute():
