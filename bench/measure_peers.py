@@ -4,7 +4,7 @@
     bench/measure_peers.py BUILD errors|cost|defaults|start|training [--python PYTHON] [--seconds 8] [--tool NAME]...
 
 Peers are what PYTHON can import: perun, Zeus (PowerMonitor; its ZeusMonitor reads counters at begin and end alone),
-CodeCarbon, and polling with nvidia-ml-py as scripts around nvidia-smi do it. One that is not there is skipped, and says so.
+CodeCarbon, jpwr, and polling with nvidia-ml-py as scripts around nvidia-smi do it. One that is not there is skipped, and says so.
 
 errors    joules of two A100 of tests/fake/model.h while fake-load works on them, against what the model drew in the same
           window; all tools ten times a second, the loads of one tool at the same time
@@ -109,7 +109,25 @@ class CodeCarbon:
         return self.tracker.final_emissions_data.gpu_energy * 3.6e6
 
 
-PEERS = {"polling": Polling, "Zeus": Zeus, "Zeus, begin and end": ZeusWindow, "CodeCarbon": CodeCarbon}
+class Jpwr:
+    default_s = 0.1
+
+    def start(self, period_s):
+        from jpwr.ctxmgr import get_power
+        from jpwr.gpu.pynvml import power
+        self.meter = get_power([power()], period_s * 1e3, {"ignore_measure_errors": False})
+        self.meter.__enter__()
+        time.sleep(0.5)  # its own process opens the driver
+        self.begin = time.time()
+
+    def stop(self):
+        self.meter.__exit__(None, None, None)
+        self.meter.df = self.meter.df[self.meter.df["timestamps"] >= self.begin]
+        watt_hours, _ = self.meter.energy()
+        return watt_hours.sum() * 3600
+
+
+PEERS = {"polling": Polling, "Zeus": Zeus, "Zeus, begin and end": ZeusWindow, "CodeCarbon": CodeCarbon, "jpwr": Jpwr}
 TOOLS = ["wattlaw", *PEERS, "perun"]
 
 
