@@ -6,12 +6,24 @@
 /* A limit that acts is reached within a few percent. */
 static const double REACHED = 0.95;
 
-/* The row of a quantity of the device over the whole run; NULL where it was not measured. */
-static const struct wl_stat_row *stat_of(const struct wl_run_result *r, const char *device, enum wl_quantity q)
+/* Does a limit of this kind hold down what the channel shows? A GPU may tell the power of its module too. */
+static bool limits(enum wl_cap_kind kind, const struct wl_channel *channel)
+{
+    static const enum wl_quantity quantities[WL_CAP_KINDS] = { [WL_CAP_POWER] = WL_POWER,
+                                                               [WL_CAP_MODULE] = WL_POWER,
+                                                               [WL_CAP_CLOCK] = WL_SM_CLOCK,
+                                                               [WL_CAP_MEM_CLOCK] = WL_MEM_CLOCK };
+    bool module = channel->scope == WL_SCOPE_MODULE;
+    return channel->quantity == quantities[kind] && module == (kind == WL_CAP_MODULE) &&
+           channel->scope != WL_SCOPE_GPU_MEMORY;
+}
+
+/* The row of what a cap limits over the whole run; NULL where it was not measured. */
+static const struct wl_stat_row *stat_of(const struct wl_run_result *r, const struct wl_cap_setting *cap)
 {
     for (size_t c = 0; c < r->sensors->n_channels; c++) {
         const struct wl_channel *channel = &r->sensors->channels[c];
-        if (channel->quantity != q || !wl_streq(r->sensors->devices[channel->device].uuid, device)) continue;
+        if (!limits(cap->kind, channel) || !wl_streq(r->sensors->devices[channel->device].uuid, cap->device)) continue;
         for (size_t i = 0; i < r->derived.n_stats; i++) {
             const struct wl_stat_row *s = &r->derived.stats[i];
             if (s->channel == r->channel_ids[c] && isnan(s->epoch)) return s;
@@ -22,10 +34,7 @@ static const struct wl_stat_row *stat_of(const struct wl_run_result *r, const ch
 
 const char *wl_cap_achieved(const struct wl_run_result *r, const struct wl_cap_setting *s, struct wl_arena *a)
 {
-    static const enum wl_quantity watched[WL_CAP_KINDS] = {
-        [WL_CAP_POWER] = WL_POWER, [WL_CAP_CLOCK] = WL_SM_CLOCK, [WL_CAP_MEM_CLOCK] = WL_MEM_CLOCK
-    };
-    const struct wl_stat_row *seen = stat_of(r, s->device, watched[s->kind]);
+    const struct wl_stat_row *seen = stat_of(r, s);
     const char *unit = wl_cap_kind_unit(s->kind);
     if (!seen || isnan(seen->max)) return NULL;
     bool acted = seen->max >= REACHED * s->requested;
@@ -56,6 +65,7 @@ struct wl_cap_row *wl_cap_rows_of(const struct wl_run_result *r, struct wl_arena
 void wl_settings_caps(struct wl_settings *set, const struct wl_cap_request *caps)
 {
     set->power_cap_w = caps->value[WL_CAP_POWER];
+    set->module_cap_w = caps->value[WL_CAP_MODULE];
     set->clock_mhz = caps->value[WL_CAP_CLOCK];
     set->mem_clock_mhz = caps->value[WL_CAP_MEM_CLOCK];
 }

@@ -13,6 +13,7 @@ static const struct wl_sweep_axis axes[] = {
     AXIS(WL_STRS, workload),
     AXIS(WL_INTS, epochs),
     CAP("power_cap_w", WL_CAP_POWER),
+    CAP("module_cap_w", WL_CAP_MODULE),
     CAP("clock_mhz", WL_CAP_CLOCK),
     CAP("mem_clock_mhz", WL_CAP_MEM_CLOCK),
     AXIS(WL_INTS, threads),

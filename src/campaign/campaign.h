@@ -29,7 +29,7 @@ struct wl_campaign_keys {
 struct wl_sweep_keys {
     struct wl_strs workload;
     struct wl_ints nodes, workers, local_batch, global_batch, accumulation, epochs, threads;
-    struct wl_reals cap[WL_CAP_KINDS]; /* power_cap_w, clock_mhz, mem_clock_mhz */
+    struct wl_reals cap[WL_CAP_KINDS]; /* power_cap_w, module_cap_w, clock_mhz, mem_clock_mhz */
 };
 
 /* An axis of the user's own: any other key of [sweep] whose {key} stands in the command. */
@@ -61,7 +61,7 @@ struct wl_measure_keys {
 };
 
 struct wl_cap_keys {
-    struct wl_cap_opts opts; /* how the axes power_cap_w, clock_mhz and mem_clock_mhz are set */
+    struct wl_cap_opts opts; /* how the axes of its kinds are set */
 };
 
 struct wl_launch_keys {

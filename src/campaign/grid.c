@@ -64,7 +64,7 @@ static const char *fit_cores(struct wl_trial *t, const struct wl_experiment *x, 
 
 static const char *fit_cap(enum wl_cap_kind kind, double value, const struct wl_cap_limit *limit, struct wl_arena *a)
 {
-    static const char *const names[WL_CAP_KINDS] = { "power", "clock", "memory clock" };
+    static const char *const names[WL_CAP_KINDS] = { "power", "module", "clock", "memory clock" };
     const char *what = names[kind], *unit = wl_cap_kind_unit(kind);
     if (isnan(value)) return NULL;
     if (limit->why_not) return wl_strf(a, "a %s cap of %g %s cannot be set: %s", what, value, unit, limit->why_not);

@@ -185,6 +185,7 @@ static int plan(const struct merge *m, int64_t *run, struct wl_err *e)
     struct wl_settings set = wl_settings_none;
     int64_t campaign, trial;
     set.power_cap_w = m->v[0].run.set.power_cap_w;
+    set.module_cap_w = m->v[0].run.set.module_cap_w;
     set.clock_mhz = m->v[0].run.set.clock_mhz;
     set.mem_clock_mhz = m->v[0].run.set.mem_clock_mhz;
     int rc = wl_store_campaign(m->to, "measure", "", WL_VERSION, &campaign, e);

@@ -21,12 +21,14 @@
 /* What is limited. */
 enum wl_cap_kind {
     WL_CAP_POWER,     /* power of a device, W */
+    WL_CAP_MODULE,    /* power of the module of CPU and GPU that a GPU is a part of, W */
     WL_CAP_CLOCK,     /* SM clock of a GPU (locked), highest frequency of a CPU; MHz */
     WL_CAP_MEM_CLOCK, /* memory clock of a GPU (locked), MHz */
     WL_CAP_KINDS
 };
-const char *wl_cap_kind_name(enum wl_cap_kind k); /* "power_cap_w", "clock_mhz", "mem_clock_mhz" */
+const char *wl_cap_kind_name(enum wl_cap_kind k); /* "power_cap_w", "module_cap_w", "clock_mhz", "mem_clock_mhz" */
 const char *wl_cap_kind_unit(enum wl_cap_kind k); /* "W", "MHz" */
+bool wl_cap_is_power(enum wl_cap_kind k);         /* in W; such a limit always has a value that can be read */
 
 /* The value of each kind for every device of the job; NAN: not asked for. */
 struct wl_cap_request {
@@ -37,7 +39,8 @@ bool wl_cap_asked(const struct wl_cap_request *r);
 
 struct wl_cap_opts {
     const char *setter;        /* who sets: auto, nvml, rapl, cpufreq, command, observe, null */
-    const char *command;       /* words with {watts}: sets a power limit; NULL: we set it */
+    const char *command;       /* words with {watts}: sets a power limit, of a module too if it has {scope};
+                                * NULL: we set it */
     const char *restore;       /* words that undo it; NULL: `command` with the found watts */
     const char *clock_command; /* words with {mhz}: locks the clock */
     const char *clock_restore; /* words that undo it; must be given with clock_command */
@@ -52,7 +55,7 @@ struct wl_cap_opts {
     { .name = prefix "setter", .type = WL_CHOICE, .offset = offsetof(holder, at.setter), .def = "auto",                \
       .choices = "auto|nvml|rapl|cpufreq|command|observe|null", .help = "who sets caps; observe: the site has set them" }, \
     { .name = prefix "command", .type = WL_STR, .offset = offsetof(holder, at.command),                                \
-      .help = "the site's command that sets a power cap: words with {uuid} {watts}" },                         \
+      .help = "the site's command that sets a power cap: words with {uuid} {watts}, for modules {scope}" },                         \
     { .name = prefix "restore", .type = WL_STR, .offset = offsetof(holder, at.restore),                                \
       .help = "the command that undoes it; the same with the watts found before, if not given" },                      \
     { .name = prefix "clock-command", .type = WL_STR, .offset = offsetof(holder, at.clock_command),                    \

@@ -197,7 +197,7 @@ static int read_entry(const struct wl_json *o, const char *path, struct wl_entry
     if (kind < 0 || !out->device || !out->setter || !wl_setter_find(out->setter))
         return wl_fail(e, WL_EINVAL, "%s: a cap without a known kind, setter and device", path);
     /* a lock that was not there is found as nothing; a limit always has a value */
-    bool found = out->found > 0 || (isnan(out->found) && kind != WL_CAP_POWER);
+    bool found = out->found > 0 || (isnan(out->found) && !wl_cap_is_power(out->kind));
     if (found && out->set > 0 && isfinite(out->set)) return 0;
     return wl_fail(e, WL_EINVAL, "%s: %s of %s: expected the value found and the value set, both above 0", path,
                    wl_cap_kind_name(out->kind), out->device);

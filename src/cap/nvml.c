@@ -1,4 +1,4 @@
-/* NVIDIA GPUs: power limit, locked SM clock, locked memory clock. */
+/* NVIDIA GPUs: power limit of the GPU or of its module, locked SM clock, locked memory clock. */
 #include "cap/internal.h"
 
 #include <math.h>
@@ -8,14 +8,19 @@ static enum wl_gpu_clock clock_of(enum wl_cap_kind kind)
     return kind == WL_CAP_CLOCK ? WL_GPU_CLOCK_SM : WL_GPU_CLOCK_MEM;
 }
 
+static enum wl_gpu_power_scope scope_of(enum wl_cap_kind kind)
+{
+    return kind == WL_CAP_MODULE ? WL_GPU_POWER_MODULE : WL_GPU_POWER_BOARD;
+}
+
 /* What this GPU takes; false with the reason where it has no such limit. */
 static int describe(struct wl_knob *k, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_gpus *g = k->state;
     size_t i = k->index;
-    if (k->kind == WL_CAP_POWER) {
+    if (wl_cap_is_power(k->kind)) {
         struct wl_gpu_power_limit l;
-        int rc = wl_gpu_power_limit(g, i, &l, e);
+        int rc = wl_gpu_power_limit(g, i, scope_of(k->kind), &l, e);
         k->range.min = l.min_w;
         k->range.max = l.max_w;
         k->standard = l.default_w;
@@ -43,7 +48,7 @@ static int nvml_open(const struct wl_setting_place *p, enum wl_cap_kind kind, st
         k->device = g->devices[i].uuid;
         k->name = g->devices[i].name;
         k->simulated = g->simulated;
-        k->blind = kind != WL_CAP_POWER;
+        k->blind = !wl_cap_is_power(kind);
         rc = wl_knob_describe(p, k, describe, e);
     }
     return rc;
@@ -51,9 +56,9 @@ static int nvml_open(const struct wl_setting_place *p, enum wl_cap_kind kind, st
 
 static int nvml_get(const struct wl_knob *k, double *set, double *acts, struct wl_err *e)
 {
-    if (k->kind == WL_CAP_POWER) {
+    if (wl_cap_is_power(k->kind)) {
         struct wl_gpu_power_limit l;
-        int rc = wl_gpu_power_limit(k->state, k->index, &l, e);
+        int rc = wl_gpu_power_limit(k->state, k->index, scope_of(k->kind), &l, e);
         *set = l.limit_w;
         *acts = l.enforced_w;
         return rc;
@@ -67,7 +72,7 @@ static int nvml_get(const struct wl_knob *k, double *set, double *acts, struct w
 
 static int nvml_set(const struct wl_knob *k, double value, struct wl_err *e)
 {
-    if (k->kind == WL_CAP_POWER) return wl_gpu_power_limit_set(k->state, k->index, value, e);
+    if (wl_cap_is_power(k->kind)) return wl_gpu_power_limit_set(k->state, k->index, scope_of(k->kind), value, e);
     enum wl_gpu_clock which = clock_of(k->kind);
     return isnan(value) ? wl_gpu_clock_unlock(k->state, k->index, which, e)
                         : wl_gpu_clock_lock(k->state, k->index, which, value, e);
@@ -78,11 +83,15 @@ static int nvml_set(const struct wl_knob *k, double value, struct wl_err *e)
 static int nvml_probe(const struct wl_knob *k, const char **fix, struct wl_err *e)
 {
     struct wl_gpu_power_limit l;
-    int rc = wl_gpu_power_limit(k->state, k->index, &l, e);
-    if (rc == 0) rc = wl_gpu_power_limit_set(k->state, k->index, l.limit_w, e);
-    if (k->kind != WL_CAP_POWER && rc != WL_EPERM) return 0;
+    enum wl_gpu_power_scope scope = scope_of(k->kind);
+    int rc = wl_gpu_power_limit(k->state, k->index, scope, &l, e);
+    if (rc == 0) rc = wl_gpu_power_limit_set(k->state, k->index, scope, l.limit_w, e);
+    if (!wl_cap_is_power(k->kind) && rc != WL_EPERM) return 0;
     if (rc == WL_EPERM)
-        *fix = "run wattlaw as root (sudo), or name the site's wrapper: --cap-command 'sudo site-cap {uuid} {watts}'";
+        *fix = k->kind == WL_CAP_MODULE ? "run wattlaw as root (sudo), or name the site's wrapper: "
+                                          "--cap-command 'sudo site-cap {uuid} {watts} {scope}'"
+                                        : "run wattlaw as root (sudo), or name the site's wrapper: "
+                                          "--cap-command 'sudo site-cap {uuid} {watts}'";
     return rc;
 }
 
@@ -92,7 +101,7 @@ static const char *nvml_suspect(const struct wl_knob *k, struct wl_arena *a)
 {
     static const double BUSY_PCT = 90, BELOW = 0.95;
     struct wl_gpu_clock_state s;
-    if (k->kind == WL_CAP_POWER) return NULL;
+    if (wl_cap_is_power(k->kind)) return NULL;
     wl_gpu_clock_state(k->state, k->index, clock_of(k->kind), &s);
     unsigned reasons = isnan(s.reasons) ? 0 : (unsigned)s.reasons;
     if (reasons & WL_REASON_APP_CLOCKS) return "the driver says that its clocks have been set (application clocks)";
@@ -103,8 +112,8 @@ static const char *nvml_suspect(const struct wl_knob *k, struct wl_arena *a)
 
 const struct wl_setter_ops wl_setter_nvml = {
     .name = "nvml",
-    .help = "power limit and locked clocks of NVIDIA GPUs",
-    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
+    .help = "power limit and locked clocks of NVIDIA GPUs, power limit of their modules",
+    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
     .open = nvml_open,
     .get = nvml_get,
     .set = nvml_set,

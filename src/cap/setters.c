@@ -2,6 +2,7 @@
 #include "cap/internal.h"
 
 #include <math.h>
+#include <string.h>
 
 const struct wl_setter_ops *const wl_setters[] = {
     &wl_setter_nvml, &wl_setter_rapl, &wl_setter_cpufreq, &wl_setter_command, &wl_setter_observe, &wl_setter_null, NULL,
@@ -18,6 +19,7 @@ static const struct {
     const char *name, *unit;
 } kinds[WL_CAP_KINDS] = {
     [WL_CAP_POWER] = { "power_cap_w", "W" },
+    [WL_CAP_MODULE] = { "module_cap_w", "W" },
     [WL_CAP_CLOCK] = { "clock_mhz", "MHz" },
     [WL_CAP_MEM_CLOCK] = { "mem_clock_mhz", "MHz" },
 };
@@ -25,7 +27,10 @@ static const struct {
 const char *wl_cap_kind_name(enum wl_cap_kind k) { return kinds[k].name; }
 const char *wl_cap_kind_unit(enum wl_cap_kind k) { return kinds[k].unit; }
 
-const struct wl_cap_request wl_cap_none = { { NAN, NAN, NAN } };
+bool wl_cap_is_power(enum wl_cap_kind k) { return k == WL_CAP_POWER || k == WL_CAP_MODULE; }
+
+const struct wl_cap_request wl_cap_none = { { NAN, NAN, NAN, NAN } };
+_Static_assert(WL_CAP_KINDS == 4, "a value of wl_cap_none for each kind");
 
 bool wl_cap_asked(const struct wl_cap_request *r)
 {
@@ -63,7 +68,7 @@ char *wl_cap_range_text(const struct wl_cap_range *r, enum wl_cap_kind kind, str
 bool wl_cap_same(enum wl_cap_kind kind, double x, double y)
 {
     if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
-    double least = kind == WL_CAP_POWER ? 0.5 : 1;
+    double least = wl_cap_is_power(kind) ? 0.5 : 1;
     return fabs(x - y) <= fmax(least, 0.005 * fmax(x, y));
 }
 
@@ -88,7 +93,7 @@ int wl_setter_open_direct(const struct wl_setting_place *p, enum wl_cap_kind kin
     struct wl_err gpu, cpu;
     int rc = open_one(&wl_setter_nvml, p, kind, out, fix, &gpu);
     if (rc == 0) return 0;
-    if (kind == WL_CAP_MEM_CLOCK) return wl_fail(e, rc, "%s", gpu.msg);
+    if (kind == WL_CAP_MEM_CLOCK || kind == WL_CAP_MODULE) return wl_fail(e, rc, "%s", gpu.msg);
     const struct wl_setter_ops *ops = kind == WL_CAP_POWER ? &wl_setter_rapl : &wl_setter_cpufreq;
     const char *cpu_fix = NULL;
     int cpu_rc = open_one(ops, p, kind, out, &cpu_fix, &cpu);
@@ -100,7 +105,8 @@ int wl_setter_open_direct(const struct wl_setting_place *p, enum wl_cap_kind kin
 
 static bool by_command(const struct wl_cap_opts *o, enum wl_cap_kind kind)
 {
-    return kind == WL_CAP_POWER ? o->command != NULL : kind == WL_CAP_CLOCK && o->clock_command != NULL;
+    if (wl_cap_is_power(kind)) return o->command && (kind == WL_CAP_POWER || strstr(o->command, "{scope}"));
+    return kind == WL_CAP_CLOCK && o->clock_command;
 }
 
 int wl_setter_open(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out, const char **fix,

@@ -41,10 +41,12 @@ static int fill(const struct wl_knob *k, const char *word, double value, struct 
         size_t n = strcspn(s, "}");
         if (strncmp(s, "{uuid}", n + 1) == 0)
             wl_text_add(to, k->device);
+        else if (strncmp(s, "{scope}", n + 1) == 0)
+            wl_text_add(to, k->kind == WL_CAP_MODULE ? "module" : "gpu");
         else if (strncmp(s, "{watts}", n + 1) == 0 || strncmp(s, "{mhz}", n + 1) == 0)
             wl_text_addf(to, "%.10g", value);
         else
-            return wl_fail(e, WL_EINVAL, "cap command: %.*s is not known ({uuid}, {watts}, {mhz} are)",
+            return wl_fail(e, WL_EINVAL, "cap command: %.*s is not known ({uuid}, {watts}, {scope}, {mhz} are)",
                            (int)(s[n] ? n + 1 : n), s);
         s += n + 1;
     }
@@ -83,7 +85,7 @@ static int run_over(const struct wl_knob *k, const char *command, double value, 
 static const char *set_command(const struct wl_knob *k)
 {
     const struct wl_cap_opts *o = k->state;
-    return k->kind == WL_CAP_POWER ? o->command : o->clock_command;
+    return wl_cap_is_power(k->kind) ? o->command : o->clock_command;
 }
 
 static int command_set(const struct wl_knob *k, double value, struct wl_err *e)
@@ -94,20 +96,25 @@ static int command_set(const struct wl_knob *k, double value, struct wl_err *e)
 static int command_restore(const struct wl_knob *k, double found, struct wl_err *e)
 {
     const struct wl_cap_opts *o = k->state;
-    const char *undo = k->kind == WL_CAP_POWER ? o->restore : o->clock_restore;
+    const char *undo = wl_cap_is_power(k->kind) ? o->restore : o->clock_restore;
     return run_over(k, undo ? undo : set_command(k), found, e);
 }
 
 /* A clock cannot be put back by the command that locks it: what was found is no lock. CPUs have a value to go back to.
- */
+ * A command that sets and undoes limits of modules must be told so, or it would set those of GPUs. */
 static int check_commands(const struct wl_setting_place *p, enum wl_cap_kind kind, const struct wl_knobs *knobs,
                           struct wl_err *e)
 {
     const struct wl_cap_opts *o = p->opts;
-    const char *command = kind == WL_CAP_POWER ? o->command : o->clock_command;
-    const char *value = kind == WL_CAP_POWER ? "{watts}" : "{mhz}", *option = kind == WL_CAP_POWER ? "" : "clock-";
+    bool power = wl_cap_is_power(kind);
+    const char *command = power ? o->command : o->clock_command;
+    const char *value = power ? "{watts}" : "{mhz}", *option = power ? "" : "clock-";
     if (!command) return wl_fail(e, WL_EINVAL, "the cap setter is 'command': --cap-%scommand is missing", option);
     if (!strstr(command, value)) return wl_fail(e, WL_EINVAL, "cap command '%s': %s is missing", command, value);
+    const char *undo = power ? o->restore : NULL;
+    if (kind == WL_CAP_MODULE && (!strstr(command, "{scope}") || (undo && !strstr(undo, "{scope}"))))
+        return wl_fail(e, WL_EINVAL, "cap command '%s': {scope} is missing, which tells modules from GPUs",
+                       strstr(command, "{scope}") ? undo : command);
     bool blind = knobs->n > 0 && knobs->v[0].blind;
     if (blind && !o->clock_restore)
         return wl_fail(e, WL_EINVAL,
@@ -143,7 +150,7 @@ static const char *inner_suspect(const struct wl_knob *k, struct wl_arena *a)
 const struct wl_setter_ops wl_setter_command = {
     .name = "command",
     .help = "the site's own command sets and undoes",
-    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_CLOCK] = true },
+    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true },
     .open = command_open,
     .get = inner_get,
     .set = command_set,
@@ -170,7 +177,7 @@ static int nothing_set(const struct wl_knob *k, double value, struct wl_err *e)
 const struct wl_setter_ops wl_setter_observe = {
     .name = "observe",
     .help = "the site has set the cap; it is verified and stored",
-    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
+    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
     .open = observe_open,
     .get = inner_get,
     .set = nothing_set,
@@ -203,7 +210,7 @@ static int null_get(const struct wl_knob *k, double *set, double *acts, struct w
 const struct wl_setter_ops wl_setter_null = {
     .name = "null",
     .help = "sets nothing, for tests",
-    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
+    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
     .open = null_open,
     .get = null_get,
     .set = nothing_set,

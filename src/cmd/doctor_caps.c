@@ -27,7 +27,7 @@ static void print_range(const struct wl_cap_ability *can, enum wl_cap_kind kind,
 
 void doctor_caps_print(const struct doctor_caps *c, struct wl_arena *a)
 {
-    static const char *const names[WL_CAP_KINDS] = { "power", "clock", "mem-clock" };
+    static const char *const names[WL_CAP_KINDS] = { "power", "module", "clock", "mem-clock" };
     puts("\nCaps");
     for (int k = 0; k < WL_CAP_KINDS; k++) {
         const struct wl_cap_ability *can = &c->can[k];

@@ -71,7 +71,7 @@ static const char *note_of(const struct wl_run_row *r, struct wl_arena *a)
     const char *energy = isnan(r->energy_j) ? "" : wl_cmd_energy_note(r->estimated, r->simulated);
     const char *flag = r->flag ? wl_strf(a, "flagged: %s", r->flag) : "";
     struct wl_text note = WL_TEXT(a);
-    const char *caps = wl_words_caps_acted(r->power_cap_acted_pct, r->clock_acted_pct, r->mem_clock_acted_pct, a);
+    const char *caps = wl_words_caps_acted(r, a);
     const char *const parts[] = { end, flag, caps, *energy ? wl_strf(a, "energy %s", energy) : "" };
     for (size_t i = 0; i < WL_COUNT(parts); i++)
         if (*parts[i]) wl_text_addf(&note, "%s%s", note.n ? "; " : "", parts[i]);

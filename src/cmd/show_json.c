@@ -44,6 +44,7 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_real(o, "achieved_clock_mhz", r->achieved_clock_mhz);
     wl_json_add_real(o, "achieved_mem_clock_mhz", r->achieved_mem_clock_mhz);
     wl_json_add_real(o, "power_cap_acted_pct", r->power_cap_acted_pct);
+    wl_json_add_real(o, "module_cap_acted_pct", r->module_cap_acted_pct);
     wl_json_add_real(o, "clock_acted_pct", r->clock_acted_pct);
     wl_json_add_real(o, "mem_clock_acted_pct", r->mem_clock_acted_pct);
     wl_json_add_str(o, "metric", r->metric);

@@ -78,6 +78,7 @@ struct wl_cmd_settings wl_cmd_settings(const struct wl_settings *set, struct wl_
     add_number(&list, "epochs", set->epochs, a);
     add_number(&list, "threads", set->threads, a);
     add_number(&list, "power_cap_w", set->power_cap_w, a);
+    add_number(&list, "module_cap_w", set->module_cap_w, a);
     add_number(&list, "clock_mhz", set->clock_mhz, a);
     add_number(&list, "mem_clock_mhz", set->mem_clock_mhz, a);
     add_extra(&list, set->extra, a);

@@ -65,10 +65,11 @@ const char *wl_words_clocks(double sm_mhz, double mem_mhz, struct wl_arena *a)
     return wl_strf(a, "SM %.5g MHz%s on average", sm_mhz, memory);
 }
 
-const char *wl_words_caps_acted(double power_pct, double clock_pct, double mem_clock_pct, struct wl_arena *a)
+const char *wl_words_caps_acted(const struct wl_run_row *r, struct wl_arena *a)
 {
-    static const char *const names[] = { "power cap", "SM clock", "memory clock" };
-    const double pct[] = { power_pct, clock_pct, mem_clock_pct };
+    static const char *const names[] = { "power cap", "module power cap", "SM clock", "memory clock" };
+    const double pct[] = { r->power_cap_acted_pct, r->module_cap_acted_pct, r->clock_acted_pct,
+                           r->mem_clock_acted_pct };
     struct wl_text t = WL_TEXT(a);
     for (size_t i = 0; i < WL_COUNT(pct); i++) {
         const char *comma = t.n ? ", " : "";

@@ -2,7 +2,7 @@
 #ifndef WL_CMD_WORDS_H
 #define WL_CMD_WORDS_H
 
-#include "base/base.h"
+#include "store/store.h"
 
 /* Decimals that show two digits of the error, three where there is none. */
 int wl_words_decimals(double error);
@@ -35,8 +35,7 @@ const char *wl_words_held(double power_pct, double thermal_pct, struct wl_arena 
 /* "SM 1005 MHz, memory 1215 MHz on average"; memory NAN: not known. */
 const char *wl_words_clocks(double sm_mhz, double mem_mhz, struct wl_arena *a);
 
-/* Share of the caps that acted, of power caps, SM clocks and memory clocks (NAN: none): "power cap never acted, memory clock
- * acted"; "" where none is known. */
-const char *wl_words_caps_acted(double power_pct, double clock_pct, double mem_clock_pct, struct wl_arena *a);
+/* Which caps of a run acted: "power cap never acted, memory clock acted"; "" where none is known. */
+const char *wl_words_caps_acted(const struct wl_run_row *r, struct wl_arena *a);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* Analysis of covariance of ln(response) over the levels of one factor (docs/adr/072). */
 struct wl_factor_options {
-    const char *factor; /* a column: power_cap_w, clock_mhz, mem_clock_mhz, local_batch, hardware, an extra one ... */
+    const char *factor; /* a column: power_cap_w, module_cap_w, clock_mhz, mem_clock_mhz, local_batch, hardware, an extra one ... */
     const char *base;   /* the level that others are held against; NULL: no cap, else the highest cap, else the first */
     struct wl_law_options law; /* `by` and the rule for epochs; beyond and thorough are not used */
     double margin;             /* exponents that differ by less count as the same */

@@ -9,6 +9,7 @@ static const struct cap_factor {
     const char *name, *acted;
 } cap_factors[] = {
     { "power_cap_w", "power_cap_acted_pct" },
+    { "module_cap_w", "module_cap_acted_pct" },
     { "clock_mhz", "clock_acted_pct" },
     { "mem_clock_mhz", "mem_clock_acted_pct" },
 };

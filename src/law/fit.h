@@ -217,8 +217,8 @@ struct wl_law_result {
 /* Groups the table and fits each group. WL_ENOENT: a column of `by` that is not there; WL_EINVAL: drop_epochs or
  * beyond negative. Bad rows are counted and noted, and a group that cannot have a law says why in `refused`.
  *
- * Groups when `by` is empty: workload, hardware, power_cap_w, clock_mhz and mem_clock_mhz separate wherever they vary.
- * Within them separates the batch size that is held fixed while workers change: of local_batch and global_batch the one
+ * Groups when `by` is empty: workload, hardware, power_cap_w, module_cap_w, clock_mhz and mem_clock_mhz separate
+ * wherever they vary. Within them separates the batch size that is held fixed while workers change: of local_batch and global_batch the one
  * with fewer values (local_batch when equal). Gradient accumulation, global_batch / (workers x local_batch), and the
  * further settings of a campaign separate where they take two values at one worker count; what follows the worker
  * count does not. */

@@ -157,9 +157,12 @@ static void by_setting(struct split *s)
         { .name = "clock_mhz", .real = s->obs->clock_mhz },
     };
     for (size_t c = 0; c < WL_COUNT(columns); c++) separate_by(s, &columns[c], c == 0);
-    struct wl_obs_column memory; /* which not every table has */
-    struct wl_err none;
-    if (wl_obs_find(s->obs, "mem_clock_mhz", &memory, &none) == 0) separate_by(s, &memory, false);
+    static const char *const further[] = { "module_cap_w", "mem_clock_mhz" }; /* which not every table has */
+    for (size_t c = 0; c < WL_COUNT(further); c++) {
+        struct wl_obs_column column;
+        struct wl_err none;
+        if (wl_obs_find(s->obs, further[c], &column, &none) == 0) separate_by(s, &column, false);
+    }
 }
 
 /* The batch size that is held fixed. */

@@ -16,14 +16,21 @@ struct wl_gpus {
 int wl_gpus_open(struct wl_gpus **out, const struct wl_power_opts *opts, bool all, struct wl_arena *a, const char **fix,
                  struct wl_err *e) WL_MUST_CHECK;
 
+/* What a power limit holds down: the GPU's board, or the module of CPU and GPU that it is a part of (GH200, GB200).
+ * Each has a limit of its own, in watts of its own. */
+enum wl_gpu_power_scope { WL_GPU_POWER_BOARD, WL_GPU_POWER_MODULE };
+
 /* W; NAN: the driver does not say. The limit is what was asked for; enforced is the lowest of all that act, such as one
  * set out of band. */
 struct wl_gpu_power_limit {
     double limit_w, enforced_w, default_w, min_w, max_w;
 };
-int wl_gpu_power_limit(const struct wl_gpus *g, size_t i, struct wl_gpu_power_limit *out,
+
+/* WL_EUNAVAIL: the GPU has no such limit; of a module also where the driver answers for the GPU. */
+int wl_gpu_power_limit(const struct wl_gpus *g, size_t i, enum wl_gpu_power_scope scope, struct wl_gpu_power_limit *out,
                        struct wl_err *e) WL_MUST_CHECK;
-int wl_gpu_power_limit_set(const struct wl_gpus *g, size_t i, double watts, struct wl_err *e) WL_MUST_CHECK;
+int wl_gpu_power_limit_set(const struct wl_gpus *g, size_t i, enum wl_gpu_power_scope scope, double watts,
+                           struct wl_err *e) WL_MUST_CHECK;
 
 /* Locked clocks have no getter: the driver tells the present clock, the highest one and the reasons (NAN: unknown). */
 enum wl_gpu_clock { WL_GPU_CLOCK_SM, WL_GPU_CLOCK_MEM };

@@ -102,7 +102,12 @@ enum {
     NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX = 139,
     NVML_FI_DEV_POWER_AVERAGE = 185,       /* mW, mean of 1 s; Ampere (not GA100) and newer */
     NVML_FI_DEV_POWER_INSTANT = 186,       /* mW */
+    NVML_FI_DEV_POWER_MIN_LIMIT = 187,     /* mW, of a power scope, as 188 to 190 and 192 */
+    NVML_FI_DEV_POWER_MAX_LIMIT = 188,
+    NVML_FI_DEV_POWER_DEFAULT_LIMIT = 189,
+    NVML_FI_DEV_POWER_CURRENT_LIMIT = 190, /* enforced: the lowest of all, those set out of band among them */
     NVML_FI_DEV_ENERGY = 191,              /* as 83, with a power scope */
+    NVML_FI_DEV_POWER_REQUESTED_LIMIT = 192,
     NVML_FI_DEV_PCIE_COUNT_TX_BYTES = 197, /* starts over at the end of its type */
     NVML_FI_DEV_PCIE_COUNT_RX_BYTES = 198,
     NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN = 269,
@@ -112,6 +117,15 @@ enum {
 
 /* scopeId of power and energy fields; of NVLink fields all links together */
 enum { NVML_POWER_SCOPE_GPU = 0, NVML_POWER_SCOPE_MODULE = 1, NVML_POWER_SCOPE_MEMORY = 2 };
+typedef unsigned char nvmlPowerScopeType_t;
+
+/* nvmlDeviceSetPowerManagementLimit_v2. The header's remark that the version must be 1 is not what its macro says. */
+typedef struct {
+    unsigned version; /* NVML_VERSIONED(nvmlPowerValue_v2_t, 2) */
+    nvmlPowerScopeType_t powerScope;
+    unsigned powerValueMw;
+} nvmlPowerValue_v2_t;
+_Static_assert(NVML_VERSIONED(nvmlPowerValue_v2_t, 2) == 0x200000c, "12 bytes, as NVML's own bindings say");
 #define NVML_ALL_LINKS 0xffffffffu
 
 /* nvmlSamplingType_t */

@@ -187,3 +187,23 @@ void wl_nvml_fields_powers(const struct wl_nvml *lib, nvmlDevice_t h, double *in
 {
     ask_two(lib, h, POWER_ROW, AVERAGE_ROW, instant_w, average_w);
 }
+
+nvmlReturn_t wl_nvml_fields_limit(const struct wl_nvml *lib, nvmlDevice_t h, unsigned scope,
+                                  struct wl_gpu_power_limit *out)
+{
+    const struct {
+        unsigned id;
+        double *to;
+    } wanted[] = {
+        { NVML_FI_DEV_POWER_REQUESTED_LIMIT, &out->limit_w }, { NVML_FI_DEV_POWER_CURRENT_LIMIT, &out->enforced_w },
+        { NVML_FI_DEV_POWER_DEFAULT_LIMIT, &out->default_w }, { NVML_FI_DEV_POWER_MIN_LIMIT, &out->min_w },
+        { NVML_FI_DEV_POWER_MAX_LIMIT, &out->max_w },
+    };
+    nvmlFieldValue_t asked[WL_COUNT(wanted)];
+    for (size_t i = 0; i < WL_COUNT(wanted); i++)
+        asked[i] = (nvmlFieldValue_t) { .fieldId = wanted[i].id, .scopeId = scope };
+    nvmlReturn_t rc = lib->DeviceGetFieldValues(h, WL_COUNT(wanted), asked);
+    for (size_t i = 0; i < WL_COUNT(wanted); i++)
+        *wanted[i].to = rc == NVML_SUCCESS && asked[i].nvmlReturn == NVML_SUCCESS ? number_of(&asked[i]) * 1e-3 : NAN;
+    return rc == NVML_SUCCESS ? asked[0].nvmlReturn : rc;
+}

@@ -95,6 +95,10 @@ void wl_nvml_fields_peek(const struct wl_nvml *lib, nvmlDevice_t h, double *watt
 /* Both kinds of power, likewise. */
 void wl_nvml_fields_powers(const struct wl_nvml *lib, nvmlDevice_t h, double *instant_w, double *average_w);
 
+/* The power limits of a scope; NVML's code where it does not tell the one that was requested. */
+nvmlReturn_t wl_nvml_fields_limit(const struct wl_nvml *lib, nvmlDevice_t h, unsigned scope,
+                                  struct wl_gpu_power_limit *out);
+
 /* ---- nvml_calls.c: behind the fields, for what they did not give ---- */
 
 void wl_nvml_calls_probe(struct wl_sensor *s, struct wl_nvml_unit *u);

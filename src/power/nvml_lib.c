@@ -57,6 +57,7 @@ static const struct symbol symbols[] = {
     { FN(DeviceGetPowerManagementLimitConstraints), { "nvmlDeviceGetPowerManagementLimitConstraints" }, false },
     { FN(DeviceGetEnforcedPowerLimit), { "nvmlDeviceGetEnforcedPowerLimit" }, false },
     { FN(DeviceSetPowerManagementLimit), { "nvmlDeviceSetPowerManagementLimit" }, false },
+    { FN(DeviceSetPowerManagementLimit_v2), { "nvmlDeviceSetPowerManagementLimit_v2" }, false },
     { FN(DeviceGetMaxClockInfo), { "nvmlDeviceGetMaxClockInfo" }, false },
     { FN(DeviceGetSupportedMemoryClocks), { "nvmlDeviceGetSupportedMemoryClocks" }, false },
     { FN(DeviceSetGpuLockedClocks), { "nvmlDeviceSetGpuLockedClocks" }, false },

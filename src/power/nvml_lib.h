@@ -61,6 +61,7 @@ struct wl_nvml {
     nvmlReturn_t (*DeviceGetPowerManagementLimitConstraints)(nvmlDevice_t, unsigned *min, unsigned *max);
     nvmlReturn_t (*DeviceGetEnforcedPowerLimit)(nvmlDevice_t, unsigned *);
     nvmlReturn_t (*DeviceSetPowerManagementLimit)(nvmlDevice_t, unsigned);
+    nvmlReturn_t (*DeviceSetPowerManagementLimit_v2)(nvmlDevice_t, nvmlPowerValue_v2_t *);
     nvmlReturn_t (*DeviceGetMaxClockInfo)(nvmlDevice_t, int, unsigned *);
     nvmlReturn_t (*DeviceGetSupportedMemoryClocks)(nvmlDevice_t, unsigned *n, unsigned *mhz);
     nvmlReturn_t (*DeviceSetGpuLockedClocks)(nvmlDevice_t, unsigned min, unsigned max);

@@ -1,5 +1,5 @@
 /* Power limits and locked clocks of NVIDIA GPUs. Reading is open to all; setting needs root or the site's leave. */
-#include "power/nvml_lib.h"
+#include "power/nvml_gpu.h"
 
 #include <math.h>
 
@@ -47,7 +47,7 @@ static double read_w(nvmlReturn_t (*call)(nvmlDevice_t, unsigned *), nvmlDevice_
     return *rc == NVML_SUCCESS ? mw * 1e-3 : NAN;
 }
 
-int wl_gpu_power_limit(const struct wl_gpus *g, size_t i, struct wl_gpu_power_limit *out, struct wl_err *e)
+static int board_limit(const struct wl_gpus *g, size_t i, struct wl_gpu_power_limit *out, struct wl_err *e)
 {
     const struct wl_nvml *lib = &g->lib->nvml;
     nvmlDevice_t h = g->lib->handles[i];
@@ -65,12 +65,58 @@ int wl_gpu_power_limit(const struct wl_gpus *g, size_t i, struct wl_gpu_power_li
     return rc == NVML_SUCCESS ? 0 : refused(g, i, "reading the power limit", rc, e);
 }
 
-int wl_gpu_power_limit_set(const struct wl_gpus *g, size_t i, double watts, struct wl_err *e)
+/* Two limits of which all that both tell is the same: one limit under two names. */
+static bool same_limits(const struct wl_gpu_power_limit *x, const struct wl_gpu_power_limit *y)
+{
+    const double pairs[][2] = { { x->limit_w, y->limit_w },
+                                { x->enforced_w, y->enforced_w },
+                                { x->default_w, y->default_w },
+                                { x->min_w, y->min_w },
+                                { x->max_w, y->max_w } };
+    for (size_t k = 0; k < WL_COUNT(pairs); k++)
+        if (fabs(pairs[k][0] - pairs[k][1]) > 0) return false; /* NAN differs from nothing */
+    return true;
+}
+
+/* Of a module there are fields alone. Drivers that know no scopes answer them for the GPU, whose watts must not be taken
+ * for the module's. Without the limit that was requested nothing could be put back. */
+static int module_limit(const struct wl_gpus *g, size_t i, struct wl_gpu_power_limit *out, struct wl_err *e)
+{
+    static const char what[] = "reading the power limit of the module";
+    const struct wl_nvml *lib = &g->lib->nvml;
+    struct wl_gpu_power_limit board;
+    struct wl_err none;
+    if (!lib->DeviceGetFieldValues || !lib->DeviceSetPowerManagementLimit_v2)
+        return refused(g, i, what, NVML_ERROR_FUNCTION_NOT_FOUND, e);
+    nvmlReturn_t rc = wl_nvml_fields_limit(lib, g->lib->handles[i], NVML_POWER_SCOPE_MODULE, out);
+    if (rc != NVML_SUCCESS) return refused(g, i, what, rc, e);
+    if (board_limit(g, i, &board, &none) == 0 && same_limits(out, &board))
+        return wl_fail(e, WL_EUNAVAIL, "%s (%s): the driver tells the limits of the GPU for those of a module",
+                       g->devices[i].uuid, g->devices[i].name);
+    return 0;
+}
+
+int wl_gpu_power_limit(const struct wl_gpus *g, size_t i, enum wl_gpu_power_scope scope, struct wl_gpu_power_limit *out,
+                       struct wl_err *e)
+{
+    return scope == WL_GPU_POWER_MODULE ? module_limit(g, i, out, e) : board_limit(g, i, out, e);
+}
+
+int wl_gpu_power_limit_set(const struct wl_gpus *g, size_t i, enum wl_gpu_power_scope scope, double watts,
+                           struct wl_err *e)
 {
     const struct wl_nvml *lib = &g->lib->nvml;
+    nvmlDevice_t h = g->lib->handles[i];
+    unsigned mw = (unsigned)lround(watts * 1e3);
     nvmlReturn_t rc = NVML_ERROR_FUNCTION_NOT_FOUND;
-    if (lib->DeviceSetPowerManagementLimit)
-        rc = lib->DeviceSetPowerManagementLimit(g->lib->handles[i], (unsigned)lround(watts * 1e3));
+    if (scope == WL_GPU_POWER_MODULE) {
+        nvmlPowerValue_v2_t value = { .version = NVML_VERSIONED(nvmlPowerValue_v2_t, 2),
+                                      .powerScope = NVML_POWER_SCOPE_MODULE,
+                                      .powerValueMw = mw };
+        if (lib->DeviceSetPowerManagementLimit_v2) rc = lib->DeviceSetPowerManagementLimit_v2(h, &value);
+        return rc == NVML_SUCCESS ? 0 : refused(g, i, "setting the power limit of the module", rc, e);
+    }
+    if (lib->DeviceSetPowerManagementLimit) rc = lib->DeviceSetPowerManagementLimit(h, mw);
     return rc == NVML_SUCCESS ? 0 : refused(g, i, "setting the power limit", rc, e);
 }
 

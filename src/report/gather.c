@@ -81,6 +81,7 @@ static char *key_words(const struct wl_law_key *key, struct wl_arena *a)
     if (!*key->value) return wl_strf(a, "no %s", key->column);
     if (wl_streq(key->column, "workload") || wl_streq(key->column, "hardware")) return wl_strdup(a, key->value);
     if (wl_streq(key->column, "power_cap_w")) return wl_strf(a, "cap %s W", key->value);
+    if (wl_streq(key->column, "module_cap_w")) return wl_strf(a, "module cap %s W", key->value);
     if (wl_streq(key->column, "clock_mhz")) return wl_strf(a, "%s MHz", key->value);
     if (wl_streq(key->column, "mem_clock_mhz")) return wl_strf(a, "memory %s MHz", key->value);
     char *column = wl_strdup(a, key->column);

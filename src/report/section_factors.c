@@ -8,6 +8,7 @@ static const struct factor {
     const char *column, *id, *title, *what, *unit;
 } factors[] = {
     { "power_cap_w", "power-cap", "Power caps", "power cap", "W" },
+    { "module_cap_w", "module-cap", "Power caps of modules", "module power cap", "W" },
     { "clock_mhz", "clock", "Clocks", "SM clock", "MHz" },
     { "mem_clock_mhz", "mem-clock", "Memory clocks", "memory clock", "MHz" },
 };

@@ -10,6 +10,7 @@ static const struct wl_column run_columns[] = {
     { .id = "local_batch", .label = "local batch" },
     { .id = "global_batch", .label = "global batch" },
     { .id = "power_cap_w", .label = "power cap", .unit = "W", .digits = 4 },
+    { .id = "module_cap_w", .label = "module power cap", .unit = "W", .digits = 4 },
     { .id = "clock_mhz", .label = "clock", .unit = "MHz", .digits = 4 },
     { .id = "mem_clock_mhz", .label = "memory clock", .unit = "MHz", .digits = 4 },
     { .id = "repeat", .label = "repeat" },
@@ -28,6 +29,7 @@ static const struct wl_column run_columns[] = {
     { .id = "achieved_clock_mhz", .label = "SM clock seen", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
     { .id = "achieved_mem_clock_mhz", .label = "memory clock seen", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
     { .id = "power_cap_acted_pct", .label = "power cap acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
+    { .id = "module_cap_acted_pct", .label = "module power cap acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
     { .id = "clock_acted_pct", .label = "clock acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
     { .id = "mem_clock_acted_pct", .label = "memory clock acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
     { .id = "metric", .label = "last metric", .text = true },
@@ -53,6 +55,7 @@ static void add_row(struct wl_table_data *t, const struct wl_run_row *run)
     wl_table_data_real(t, run->set.local_batch);
     wl_table_data_real(t, run->set.global_batch);
     wl_table_data_real(t, run->set.power_cap_w);
+    wl_table_data_real(t, run->set.module_cap_w);
     wl_table_data_real(t, run->set.clock_mhz);
     wl_table_data_real(t, run->set.mem_clock_mhz);
     wl_table_data_real(t, (double)run->repeat);
@@ -71,6 +74,7 @@ static void add_row(struct wl_table_data *t, const struct wl_run_row *run)
     wl_table_data_real(t, run->achieved_clock_mhz);
     wl_table_data_real(t, run->achieved_mem_clock_mhz);
     wl_table_data_real(t, run->power_cap_acted_pct);
+    wl_table_data_real(t, run->module_cap_acted_pct);
     wl_table_data_real(t, run->clock_acted_pct);
     wl_table_data_real(t, run->mem_clock_acted_pct);
     wl_table_data_text(t, run->metric);

@@ -120,6 +120,7 @@ enum { MAX_FIELDS = 64 }; /* of a map that is inserted */
     { prefix "epochs", F_COUNT, (base) + offsetof(struct wl_settings, epochs) },             \
     { prefix "threads", F_COUNT, (base) + offsetof(struct wl_settings, threads) },           \
     { prefix "power_cap_w", F_REAL, (base) + offsetof(struct wl_settings, power_cap_w) },    \
+    { prefix "module_cap_w", F_REAL, (base) + offsetof(struct wl_settings, module_cap_w) },  \
     { prefix "clock_mhz", F_REAL, (base) + offsetof(struct wl_settings, clock_mhz) },        \
     { prefix "mem_clock_mhz", F_REAL, (base) + offsetof(struct wl_settings, mem_clock_mhz) }, \
     { prefix "extra", F_TEXT, (base) + offsetof(struct wl_settings, extra) }
@@ -137,7 +138,7 @@ enum { STORE_APPLICATION_ID = 0x774c4157 }; /* "wLAW" at byte 68 of the file */
 
 extern const unsigned char wl_schema_sql[], wl_views_sql[]; /* the .sql files, as texts */
 extern const unsigned char wl_migrate_1_sql[], wl_migrate_2_sql[], wl_migrate_3_sql[], wl_migrate_4_sql[],
-    wl_migrate_5_sql[], wl_migrate_6_sql[], wl_migrate_7_sql[], wl_migrate_8_sql[];
+    wl_migrate_5_sql[], wl_migrate_6_sql[], wl_migrate_7_sql[], wl_migrate_8_sql[], wl_migrate_9_sql[];
 
 /* Inside a transaction: makes everything in an empty file. */
 int wl_store_create(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;

@@ -11,6 +11,7 @@ static const struct store_step steps[] = {
     { wl_migrate_6_sql },
     { wl_migrate_7_sql },
     { wl_migrate_8_sql },
+    { wl_migrate_9_sql },
     { NULL },
 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { CANONICAL = 18, FURTHER = 15 };
+enum { CANONICAL = 18, FURTHER = 17 };
 
 struct observed {
     union {
@@ -48,15 +48,17 @@ static const struct field observed_map[] = {
     REAL(21, "x.energy_lo_j"),
     REAL(22, "x.energy_hi_j"),
     REAL(23, "x.idle_j"),
-    REAL(24, "s.mem_clock_mhz"),
-    REAL(25, "x.achieved_clock_mhz"),
-    REAL(26, "x.achieved_mem_clock_mhz"),
-    REAL(27, "x.power_capped_pct"),
-    REAL(28, "w.power_cap_acted_pct"),
-    REAL(29, "w.clock_acted_pct"),
-    REAL(30, "w.mem_clock_acted_pct"),
-    TEXT(31, "d.unit"),
-    TEXT(32, "CASE d.larger WHEN 1 THEN 'larger' WHEN 0 THEN 'smaller' END"),
+    REAL(24, "s.module_cap_w"),
+    REAL(25, "s.mem_clock_mhz"),
+    REAL(26, "x.achieved_clock_mhz"),
+    REAL(27, "x.achieved_mem_clock_mhz"),
+    REAL(28, "x.power_capped_pct"),
+    REAL(29, "w.power_cap_acted_pct"),
+    REAL(30, "w.module_cap_acted_pct"),
+    REAL(31, "w.clock_acted_pct"),
+    REAL(32, "w.mem_clock_acted_pct"),
+    TEXT(33, "d.unit"),
+    TEXT(34, "CASE d.larger WHEN 1 THEN 'larger' WHEN 0 THEN 'smaller' END"),
     { "o.run", F_INT, offsetof(struct observed, run) },
     { NULL },
 };
@@ -70,11 +72,13 @@ static const struct {
     { .name = "energy_lo_j" },
     { .name = "energy_hi_j" },
     { .name = "idle_j" },
+    { .name = "module_cap_w", .setting = true },
     { .name = "mem_clock_mhz", .setting = true },
     { .name = "achieved_clock_mhz" },
     { .name = "achieved_mem_clock_mhz" },
     { .name = "power_capped_pct" },
     { .name = "power_cap_acted_pct" },
+    { .name = "module_cap_acted_pct" },
     { .name = "clock_acted_pct" },
     { .name = "mem_clock_acted_pct" },
     { .name = "metric_unit", .text = true },

@@ -184,6 +184,7 @@ static const struct field run_map[] = {
     { "x.achieved_clock_mhz", F_REAL, AT(wl_run_row, achieved_clock_mhz) },
     { "x.achieved_mem_clock_mhz", F_REAL, AT(wl_run_row, achieved_mem_clock_mhz) },
     { "x.power_cap_acted_pct", F_REAL, AT(wl_run_row, power_cap_acted_pct) },
+    { "x.module_cap_acted_pct", F_REAL, AT(wl_run_row, module_cap_acted_pct) },
     { "x.clock_acted_pct", F_REAL, AT(wl_run_row, clock_acted_pct) },
     { "x.mem_clock_acted_pct", F_REAL, AT(wl_run_row, mem_clock_acted_pct) },
     { "x.metric", F_TEXT, AT(wl_run_row, metric) },

@@ -28,7 +28,7 @@ struct wl_campaign_rows {
 struct wl_settings {
     const char *workload, *hardware;
     double nodes, workers, local_batch, global_batch, accumulation, epochs, threads;
-    double power_cap_w, clock_mhz, mem_clock_mhz;
+    double power_cap_w, module_cap_w, clock_mhz, mem_clock_mhz;
     const char *extra; /* JSON object with sorted names, for settings without a column here */
 };
 extern const struct wl_settings wl_settings_none; /* everything missing */
@@ -75,8 +75,8 @@ struct wl_run_row {
     double power_capped_pct;         /* share of time in which the power limit, */
     double thermal_capped_pct;       /* and the temperature, held the GPU clocks down; mean over GPUs */
     double achieved_clock_mhz, achieved_mem_clock_mhz; /* that the GPUs ran at; mean over time and GPUs */
-    double power_cap_acted_pct, clock_acted_pct, mem_clock_acted_pct; /* share of its caps that acted, 0: none ever did; NAN:
-                                                                       * none was asked for, or it was not seen */
+    /* share of its caps that acted, 0: none ever did; NAN: none was asked for, or it was not seen */
+    double power_cap_acted_pct, module_cap_acted_pct, clock_acted_pct, mem_clock_acted_pct;
     const char *metric;    /* the main metric and its last value */
     double metric_value;
     const char *metric_unit; /* NULL: the workload said none */
@@ -246,7 +246,7 @@ struct wl_node_rows {
 /* A limit of a device during a run, in W or MHz. */
 struct wl_cap_row {
     const char *host, *device; /* device: uuid, "rapl:package-0/long_term", "cpufreq:policy0" */
-    const char *kind;          /* power_cap_w, clock_mhz, mem_clock_mhz */
+    const char *kind;          /* power_cap_w, module_cap_w, clock_mhz, mem_clock_mhz */
     const char *name, *setter;
     double requested, found, enforced, at_end; /* NAN: not locked, or cannot be read */
     bool simulated;

@@ -12,6 +12,7 @@ const struct wl_settings wl_settings_none = {
     .epochs = NAN,
     .threads = NAN,
     .power_cap_w = NAN,
+    .module_cap_w = NAN,
     .clock_mhz = NAN,
     .mem_clock_mhz = NAN,
 };

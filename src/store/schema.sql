@@ -49,6 +49,7 @@ CREATE TABLE trial(
   extra           TEXT,                   -- further settings, a JSON object with sorted names
   skipped         TEXT,                   -- why this configuration cannot run here; NULL: it can
   mem_clock_mhz   REAL,                   -- memory clock locked at
+  module_cap_w    REAL,                   -- per module of CPU and GPU
   UNIQUE(campaign, key)
 ) STRICT;
 
@@ -155,7 +156,7 @@ CREATE TABLE cap(
   run             INTEGER NOT NULL REFERENCES run,
   host            TEXT NOT NULL,
   device          TEXT NOT NULL,          -- "GPU-5f0a...", "rapl:package-0/long_term", "cpufreq:policy0"
-  kind            TEXT NOT NULL,          -- power_cap_w, clock_mhz, mem_clock_mhz
+  kind            TEXT NOT NULL,          -- power_cap_w, module_cap_w, clock_mhz, mem_clock_mhz
   name            TEXT,                   -- product name
   setter          TEXT NOT NULL,          -- nvml, rapl, cpufreq, command, observe ...
   requested       REAL NOT NULL,
@@ -205,7 +206,8 @@ CREATE TABLE actual(
   power_cap_w     REAL,
   clock_mhz       REAL,
   extra           TEXT,
-  mem_clock_mhz   REAL
+  mem_clock_mhz   REAL,
+  module_cap_w    REAL
 ) STRICT;
 
 -- An epoch: rank 0's epoch-begin to epoch-end, the training pass alone.
@@ -320,6 +322,7 @@ CREATE TABLE total(
   power_cap_acted_pct REAL,               -- of a run: share of its power caps that acted (view capped); NULL: none, or not seen
   clock_acted_pct REAL,                   -- the same of locked SM clocks
   mem_clock_acted_pct REAL,               -- and of locked memory clocks
+  module_cap_acted_pct REAL,              -- and of power caps of modules
   PRIMARY KEY(run, epoch)
 ) STRICT, WITHOUT ROWID;
 

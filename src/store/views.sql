@@ -13,6 +13,7 @@ SELECT r.id AS run, t.id AS trial, t.campaign AS campaign,
        coalesce(t.epochs, a.epochs)             AS epochs,
        coalesce(t.threads, a.threads)           AS threads,
        coalesce(t.power_cap_w, a.power_cap_w)   AS power_cap_w,
+       coalesce(t.module_cap_w, a.module_cap_w) AS module_cap_w,
        coalesce(t.clock_mhz, a.clock_mhz)       AS clock_mhz,
        coalesce(t.mem_clock_mhz, a.mem_clock_mhz) AS mem_clock_mhz,
        coalesce(t.extra, a.extra)               AS extra
@@ -29,8 +30,9 @@ SELECT m.id, m.run, ifnull(m.epoch, 0) AS epoch, m.name, m.value,
                    ELSE 8 END END AS place
 FROM metric m LEFT JOIN metric_def d ON d.run = m.run AND d.name = m.name;
 
--- What each capped device did over its run. The limits of one device (a RAPL package has two) share its readings. A cap
--- acted where what it limits came within 5 % of it, or the driver says that it held the clock down; NULL: not seen.
+-- What each capped device did over its run. The limits of one device (a RAPL package has two) share its readings; the
+-- power of a GPU, of its memory and of its module are three readings, of which a cap limits one. A cap acted where what
+-- it limits came within 5 % of it, or the driver says that it held the GPU's clock down; NULL: not seen.
 CREATE VIEW capped AS
 SELECT run, host, device, kind, name, setter, requested, found, enforced, at_end, simulated, achieved, achieved_max,
        held_pct,
@@ -38,16 +40,20 @@ SELECT run, host, device, kind, name, setter, requested, found, enforced, at_end
             THEN 1 WHEN achieved_max IS NOT NULL THEN 0 END AS acted
 FROM (SELECT k.*,
              coalesce((SELECT avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND u.epoch IS NULL
-                       WHERE c.run = k.run AND c.device = d.id AND c.quantity = q.quantity),
-                      CASE WHEN k.kind = 'power_cap_w' THEN (SELECT avg(j.mean_power_w) FROM energy j
-                       WHERE j.run = k.run AND j.device = d.id AND j.epoch IS NULL) END) AS achieved,
+                       WHERE c.run = k.run AND c.device = d.id AND c.quantity = q.quantity
+                         AND c.scope <> 'gpu-memory' AND (c.scope = 'module') = q.of_module),
+                      CASE WHEN q.quantity = 'power_w' THEN (SELECT avg(j.mean_power_w) FROM energy j
+                       WHERE j.run = k.run AND j.device = d.id AND j.epoch IS NULL
+                         AND j.scope <> 'gpu-memory' AND (j.scope = 'module') = q.of_module) END) AS achieved,
              (SELECT max(u.max) FROM channel c JOIN stat u ON u.channel = c.id AND u.epoch IS NULL
-              WHERE c.run = k.run AND c.device = d.id AND c.quantity = q.quantity) AS achieved_max,
+              WHERE c.run = k.run AND c.device = d.id AND c.quantity = q.quantity
+                AND c.scope <> 'gpu-memory' AND (c.scope = 'module') = q.of_module) AS achieved_max,
              (SELECT 100 * avg(u.mean) FROM channel c JOIN stat u ON u.channel = c.id AND u.epoch IS NULL
               WHERE c.run = k.run AND c.device = d.id AND c.quantity = 'power_capped_s') AS held_pct
       FROM cap k
-      JOIN (SELECT 'power_cap_w' AS kind, 'power_w' AS quantity UNION ALL SELECT 'clock_mhz', 'sm_clock_mhz'
-            UNION ALL SELECT 'mem_clock_mhz', 'mem_clock_mhz') q ON q.kind = k.kind
+      JOIN (SELECT 'power_cap_w' AS kind, 'power_w' AS quantity, 0 AS of_module
+            UNION ALL SELECT 'module_cap_w', 'power_w', 1 UNION ALL SELECT 'clock_mhz', 'sm_clock_mhz', 0
+            UNION ALL SELECT 'mem_clock_mhz', 'mem_clock_mhz', 0) q ON q.kind = k.kind
       LEFT JOIN device d ON d.host = k.host AND d.uuid = substr(k.device, 1, instr(k.device || '/', '/') - 1));
 
 -- The rows that the table `total` keeps: each run (epoch 0) and each epoch, from energy, stat and metric.
@@ -87,7 +93,9 @@ SELECT x.run, x.epoch,
        CASE WHEN x.epoch = 0 THEN (SELECT 100 * avg(acted) FROM capped p WHERE p.run = x.run AND p.kind = 'clock_mhz') END
          AS clock_acted_pct,
        CASE WHEN x.epoch = 0 THEN (SELECT 100 * avg(acted) FROM capped p WHERE p.run = x.run AND p.kind = 'mem_clock_mhz') END
-         AS mem_clock_acted_pct
+         AS mem_clock_acted_pct,
+       CASE WHEN x.epoch = 0 THEN (SELECT 100 * avg(acted) FROM capped p WHERE p.run = x.run AND p.kind = 'module_cap_w') END
+         AS module_cap_acted_pct
 FROM (SELECT id AS run, 0 AS epoch FROM run UNION ALL SELECT run, epoch FROM epoch) x
 LEFT JOIN metric m ON m.id =
   CASE WHEN x.epoch THEN (SELECT id FROM ranked_metric k WHERE k.run = x.run AND k.epoch = x.epoch
@@ -132,7 +140,8 @@ CREATE TRIGGER log_stays BEFORE DELETE ON log BEGIN SELECT raise(ABORT, 'log is 
 
 -- A trial only learns whether it can run here.
 CREATE TRIGGER trial_keeps BEFORE UPDATE OF id, campaign, key, workload, hardware, nodes, workers, local_batch,
-  global_batch, accumulation, epochs, threads, power_cap_w, clock_mhz, mem_clock_mhz, extra ON trial
+  global_batch, accumulation, epochs, threads, power_cap_w, clock_mhz, mem_clock_mhz, module_cap_w,
+  extra ON trial
   BEGIN SELECT raise(ABORT, 'the settings of a trial are append-only'); END;
 CREATE TRIGGER trial_stays BEFORE DELETE ON trial BEGIN SELECT raise(ABORT, 'trial is append-only'); END;
 

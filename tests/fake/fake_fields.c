@@ -30,6 +30,23 @@ static void answer_scoped_energy(nvmlDevice_t d, nvmlFieldValue_t *f)
         set_count(f, fake_energy_j(d) * of_scope(f->scopeId, gpu_w) / gpu_w * 1e3);
 }
 
+/* A driver that knows no scopes answers for the GPU. */
+static void answer_limit(nvmlDevice_t d, nvmlFieldValue_t *f)
+{
+    const struct fake_script *s = &fake.script;
+    bool module = f->scopeId == NVML_POWER_SCOPE_MODULE && s->module_limits_mw[1] > 0;
+    const unsigned *range = module ? s->module_limits_mw : s->limits_mw;
+    switch (f->fieldId) {
+    case NVML_FI_DEV_POWER_MIN_LIMIT: f->value.uiVal = range[0]; break;
+    case NVML_FI_DEV_POWER_MAX_LIMIT: f->value.uiVal = range[1]; break;
+    case NVML_FI_DEV_POWER_DEFAULT_LIMIT: f->value.uiVal = range[2]; break;
+    case NVML_FI_DEV_POWER_CURRENT_LIMIT:
+        f->value.uiVal = module ? fake_module_limit_mw(d) : fake_enforced_limit_mw(d);
+        break;
+    default: f->value.uiVal = module ? fake_module_limit_mw(d) : fake_power_limit_mw(d);
+    }
+}
+
 static void answer_nvlink(nvmlFieldValue_t *f, double bytes)
 {
     if (f->scopeId == NVML_ALL_LINKS)
@@ -48,6 +65,11 @@ static void answer(nvmlDevice_t d, nvmlFieldValue_t *f)
         break;
     case NVML_FI_DEV_POWER_AVERAGE: f->value.uiVal = fake_mean_power_mw(d); break;
     case NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION: set_count(f, fake_energy_j(d) * 1e3); break;
+    case NVML_FI_DEV_POWER_MIN_LIMIT:
+    case NVML_FI_DEV_POWER_MAX_LIMIT:
+    case NVML_FI_DEV_POWER_DEFAULT_LIMIT:
+    case NVML_FI_DEV_POWER_CURRENT_LIMIT:
+    case NVML_FI_DEV_POWER_REQUESTED_LIMIT: answer_limit(d, f); break;
     case NVML_FI_DEV_ENERGY: answer_scoped_energy(d, f); break;
     case NVML_FI_DEV_MEMORY_TEMP: f->value.uiVal = (unsigned)lround(s->memory_c); break;
     case NVML_FI_DEV_PERF_POLICY_POWER: set_count(f, fake_capped_s(d) * 1e9); break;

@@ -4,7 +4,7 @@
 
 /* 0: not set. Clocks in MHz. */
 struct fake_limits {
-    unsigned power_mw, sm_mhz, mem_mhz;
+    unsigned power_mw, sm_mhz, mem_mhz, module_mw;
 };
 
 /* `path` "" keeps them in memory. */

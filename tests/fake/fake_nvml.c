@@ -39,7 +39,11 @@ static void open_world(void)
     }
     s->gpus = fake.world->gpus;
     for (int i = 0; i < s->gpus; i++) fake_world_gpu(fake.world, i, &fake.devices[i].model);
-    for (int i = 0; i < 3; i++) s->limits_mw[i] = (unsigned)lround(p->limit_w[i] * 1e3);
+    for (int i = 0; i < 3; i++) {
+        s->limits_mw[i] = (unsigned)lround(p->limit_w[i] * 1e3);
+        s->module_limits_mw[i] = (unsigned)lround(p->module_limit_w[i] * 1e3);
+    }
+    s->module_w = p->module_w;
     snprintf(s->models[0], FAKE_NAME_SIZE, "%s", p->name);
     s->n_models = 1;
 }

@@ -56,6 +56,7 @@ nvmlReturn_t fake_fault(nvmlDevice_t d, const char *call); /* the scripted failu
 void fake_follow_limit(nvmlDevice_t d); /* a limit or a lock acts from now on: what was drawn before stays drawn */
 unsigned fake_power_limit_mw(nvmlDevice_t d);    /* as set, or the default */
 unsigned fake_enforced_limit_mw(nvmlDevice_t d); /* that, or a lower one set elsewhere */
+unsigned fake_module_limit_mw(nvmlDevice_t d);   /* of the GPU's module, as set or the default; 0: it has none */
 unsigned fake_power_mw(nvmlDevice_t d);          /* what the power sensor shows: at this instant, */
 unsigned fake_mean_power_mw(nvmlDevice_t d);     /* in the mean of 1 s */
 double fake_energy_j(nvmlDevice_t d);            /* what the counter shows; it has run for a while before nvmlInit */

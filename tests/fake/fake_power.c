@@ -65,6 +65,19 @@ unsigned fake_enforced_limit_mw(nvmlDevice_t d)
     return elsewhere_mw && elsewhere_mw < mw ? elsewhere_mw : mw;
 }
 
+unsigned fake_module_limit_mw(nvmlDevice_t d)
+{
+    struct fake_limits l = fake_limits_get(d->index);
+    return l.module_mw ? l.module_mw : fake.script.module_limits_mw[2];
+}
+
+/* What holds the GPU down: its own limit, or what its module's leaves for it. */
+static double acting_limit_w(nvmlDevice_t d)
+{
+    double own_w = fake_enforced_limit_mw(d) * 1e-3, module_w = fake_module_limit_mw(d) * 1e-3;
+    return module_w > 0 ? fmin(own_w, fmax(0, module_w - fake.script.module_w)) : own_w;
+}
+
 struct model_limits {
     double limit_w, clock_mhz, mem_mhz;
 };
@@ -88,7 +101,7 @@ static void model_follows(nvmlDevice_t d, double limit_w)
 
 void fake_follow_limit(nvmlDevice_t d)
 {
-    double limit_w = fake_enforced_limit_mw(d) * 1e-3;
+    double limit_w = acting_limit_w(d);
     if (fake.world) {
         model_follows(d, limit_w);
         return;

@@ -66,13 +66,16 @@ static bool set_gpm(struct fake_script *s, const char *v)
     return true;
 }
 
-static bool set_limits(struct fake_script *s, const char *v)
+static bool read_limits(unsigned mw[3], const char *v)
 {
     double w[3];
     if (sscanf(v, "%lf:%lf:%lf", &w[0], &w[1], &w[2]) != 3) return false;
-    for (int i = 0; i < 3; i++) s->limits_mw[i] = (unsigned)lround(w[i] * 1e3);
+    for (int i = 0; i < 3; i++) mw[i] = (unsigned)lround(w[i] * 1e3);
     return true;
 }
+
+static bool set_limits(struct fake_script *s, const char *v) { return read_limits(s->limits_mw, v); }
+static bool set_module_limits(struct fake_script *s, const char *v) { return read_limits(s->module_limits_mw, v); }
 
 static bool set_stall(struct fake_script *s, const char *v)
 {
@@ -119,6 +122,7 @@ static const struct {
     { "power", set_power },   { "models", set_models },   { "pids", set_pids }, { "gpm", set_gpm },
     { "limits", set_limits }, { "stall", set_stall },     { "fail", add_fail }, { "hang", add_hang },
     { "load", set_load },     { "profile", set_profile },
+    { "module_limits", set_module_limits },
 };
 
 static const struct {

@@ -26,6 +26,8 @@
  *
  * Limits
  *     limits=100:400:350  power limits that it takes, W: lowest, highest, default (100:400:400)
+ *     module_limits=200:1000:1000   the same of its module, which holds down the GPU for what the rest of it draws (none:
+ *                         the driver ignores scopes and answers for the GPU)
  *     state=FILE          keeps what is set (power limits, locked clocks) in this file, for all processes
  *     ignore=1            setting a power limit succeeds and changes nothing
  *     out_of_band=300     a limit set elsewhere, W: the enforced one is never above it
@@ -44,7 +46,7 @@
  *                         Shutdown, of GPU *.
  *
  * A GPU that is computed (model.h)
- *     profile=A100        V100, A100, H100: stands for power, models, limits, clock, busy and update_ms
+ *     profile=A100        V100, A100, H100, GH200: stands for power, models, limits, clock, busy and update_ms
  *     world=FILE          its history is kept here, for fake-load, fake-truth and other processes (in memory)
  *     load=PATTERN        its load until somebody changes it, see fake_pattern_parse (constant:0)
  *     seed=1, spread=0.02 chance, and how much GPUs differ
@@ -92,7 +94,7 @@ struct fake_script {
     double gpm[4]; /* %; the first NAN: not supported */
     bool gpm_denied;
 
-    unsigned limits_mw[3]; /* min, max, default */
+    unsigned limits_mw[3], module_limits_mw[3]; /* min, max, default; of a module 0: none */
     double out_of_band_w, capped, thermal;
     struct fake_list clock_mhz;
     int ignore, reasons;

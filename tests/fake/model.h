@@ -21,6 +21,7 @@ struct fake_profile {
     const char *name;                  /* as the driver gives it */
     double idle_w, full_w;             /* at rest; under load 1 at max_mhz */
     double limit_w[3];                 /* lowest, highest, default */
+    double module_w, module_limit_w[3]; /* what the rest of its module draws, and the module's limits; 0: no module */
     double idle_mhz, min_mhz, max_mhz; /* SM clock at rest; the lowest and highest under load */
     double mem_mhz;                    /* memory clock */
     double exponent;                   /* power goes with the clock to this power */

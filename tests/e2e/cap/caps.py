@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 
-from rig import GPU, PATIENCE_S, HangingRig, Rig, guard_of, kill, wait_until
+from rig import GPU, PATIENCE_S, RECORD, HangingRig, Rig, guard_of, kill, wait_until
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 
@@ -32,8 +32,8 @@ with rig(found_w=(350, 360)) as m:
                   os.path.join(m.path, "s.json"), job=("cp", m.limits, seen))
     expect(r.returncode == 0, "a capped run", r)
     with open(seen, "rb") as f:
-        expect(f.read() == b"".join(v.to_bytes(4, "little") for v in (250000, 900, 810)) * 2, "set while the job ran")
-    expect(m.get() == [(350000, 0, 0), (360000, 0, 0)] and not m.journals(), "put back")
+        expect(f.read() == b"".join(v.to_bytes(4, "little") for v in (250000, 900, 810, 0)) * 2, "set while the job ran")
+    expect(m.get() == [(350000, 0, 0, 0), (360000, 0, 0, 0)] and not m.journals(), "put back")
     with open(os.path.join(m.path, "s.json"), encoding="utf-8") as f:
         caps = [c for c in json.load(f)["caps"] if c["kind"] == "power_cap_w"]
     expect([(c["requested"], c["found"], c["enforced"], c["at_end"]) for c in caps] ==
@@ -82,7 +82,7 @@ import struct, sys
 gpu, watts = int(sys.argv[1][11]), float(sys.argv[2])
 if len(sys.argv) > 3 and gpu == 1 and watts == 250: sys.exit("site-cap: not today")
 with open({m.limits!r}, "r+b") as f:
-    f.seek(12 * gpu)
+    f.seek(16 * gpu)
     f.write(struct.pack("<I", int(watts * 1000)))
 open({log!r}, "a").write(f"{{gpu}} {{watts:g}}\\n")
 """)
@@ -102,6 +102,76 @@ open({log!r}, "a").write(f"{{gpu}} {{watts:g}}\\n")
     expect(r.returncode == 0 and m.watts() == [400, 400], "restore runs the site's command", r)
     expect([c["state"] for c in json.loads(r.stdout)["caps"]] == ["restored"] * 2, "and says so", r)
 
+# The module of a GH200 has a limit of its own: it is set, read, journalled and put back as such, and the GPU's stays.
+MODULE = "profile=GH200; load=constant:1; spread=0"
+with rig(found_w=(900, 850), script=MODULE) as m:
+    m.put([(900000, 0, 0, 1000000), (850000, 0, 0, 950000)])
+    before, seen = m.get(), os.path.join(m.path, "seen")
+    r = m.measure("--module-cap-w", "600", "--sensors", "nvml", "--json", os.path.join(m.path, "s.json"),
+                  job=("sh", "-c", f"cp {m.limits} {seen}; sleep 1.2"))
+    expect(r.returncode == 0 and m.get() == before and not m.journals(), "a capped module", r)
+    with open(seen, "rb") as f:
+        expect([RECORD.unpack(f.read(RECORD.size)) for _ in "12"] == [(900000, 0, 0, 600000), (850000, 0, 0, 600000)],
+               "the module's limit is set, the GPU's is not touched")
+    with open(os.path.join(m.path, "s.json"), encoding="utf-8") as f:
+        caps = json.load(f)["caps"]
+    expect([(c["kind"], c["requested"], c["found"], c["enforced"]) for c in caps] ==
+           [("module_cap_w", 600, 1000, 600), ("module_cap_w", 600, 950, 600)], f"told: {caps}")
+    store = os.path.join(m.path, "store.db")
+    expect(rows(store, "SELECT power_cap_w, module_cap_w FROM trial") == [(None, 600)], "the trial has it")
+    achieved = rows(store, "SELECT kind, round(achieved / 10), acted FROM capped")
+    expect(achieved == [("module_cap_w", 60, 1)] * 2, f"the module drew what it may, its GPU less: {achieved}")
+    expect(rows(store, "SELECT module_cap_acted_pct, power_cap_acted_pct FROM total WHERE epoch = 0") == [(100, None)], "it acted")
+    # Both limits at once are two caps of one device; each is held against its own power.
+    r = m.measure("--module-cap-w", "900", "--power-cap-w", "400", "--sensors", "nvml", job=("sleep", "1.2"))
+    expect(r.returncode == 0 and m.get() == before, "a cap of the GPU beside one of its module", r)
+    achieved = rows(store, "SELECT kind, round(achieved / 10), acted FROM capped WHERE run = 2 ORDER BY kind, device")
+    expect(achieved == [("module_cap_w", 53, 0)] * 2 + [("power_cap_w", 40, 1)] * 2, f"each in its own watts: {achieved}")
+    # Killed with its guard: the journal names the scope, and restore puts the module's watts into the module's limit.
+    p = m.start("--module-cap-w", "600")
+    expect(wait_until(lambda: [r[3] for r in m.get()] == [600000, 600000]), "set")
+    with open(m.journals()[0], encoding="utf-8") as f:
+        expect([(c["kind"], c["found"]) for c in json.load(f)["caps"]] == [("module_cap_w", 1000), ("module_cap_w", 950)], "journalled")
+    kill(guard_of(p.pid), signal.SIGKILL)
+    kill(p.pid, signal.SIGKILL)
+    p.communicate()
+    r = m.restore()
+    expect(r.returncode == 0 and [(w, v) for w, *_, v in m.get()] == [(900000, 1000000), (850000, 950000)], "restored", r)
+    # The site's command is told which limit it sets; one that cannot be told is not used.
+    tool = os.path.join(m.path, "site-cap")
+    with open(tool, "w", encoding="ascii") as f:
+        f.write(f"""#!/usr/bin/env python3
+import struct, sys
+gpu, watts, scope = int(sys.argv[1][11]), float(sys.argv[2]), sys.argv[3]
+with open({m.limits!r}, "r+b") as f:
+    f.seek(16 * gpu + {{"gpu": 0, "module": 12}}[scope])
+    f.write(struct.pack("<I", int(watts * 1000)))
+""")
+    os.chmod(tool, 0o755)
+    r = m.measure("--module-cap-w", "700", "--cap-command", f"{tool} {{uuid}} {{watts}} {{scope}}",
+                  job=("sh", "-c", f"cp {m.limits} {seen}"))
+    with open(seen, "rb") as f:
+        expect(r.returncode == 0 and RECORD.unpack(f.read(RECORD.size)) == (900000, 0, 0, 700000), "by the site's command", r)
+    expect([(w, v) for w, *_, v in m.get()] == [(900000, 1000000), (850000, 950000)], "and undone by it")
+    r = m.measure("--module-cap-w", "700", "--cap-setter", "command", "--cap-command", f"{tool} {{uuid}} {{watts}}")
+    expect(r.returncode == 1 and "{scope} is missing" in r.stderr, "a command that knows GPUs alone", r)
+    r = m.measure("--module-cap-w", "700", "--cap-command", f"{tool} {{uuid}} {{watts}} {{scope}}", "--cap-restore",
+                  f"{tool} {{uuid}} {{watts}}")
+    expect(r.returncode == 1 and "{scope} is missing" in r.stderr, "nor one that undoes", r)
+
+# A module's limit is nothing where there is none, where the driver answers for the GPU, or where what is set cannot be read.
+for script, value, text in (
+        ("", "300", "tells the limits of the GPU"),
+        (MODULE, "1200", "it takes 200 to 1000 W"),
+        (f"{MODULE}; fail=*:192:3", "600", "not supported"),
+        (f"{MODULE}; fail=*:SetPowerManagementLimit_v2:4", "600", "no permission"),
+        (f"{MODULE}; ignore=1", "600", "reads 1000 W")):
+    with rig(found_w=(500, 500), script=script) as m:
+        m.put([(0, 0, 0, 0)] * 2)
+        r = m.measure("--module-cap-w", value, job=("touch", os.path.join(m.path, "ran")))
+        expect(r.returncode == 1 and text in r.stderr and not m.journals(), f"{value} W with '{script}': {text}", r)
+        expect(m.get() == [(0, 0, 0, 0)] * 2 and not os.path.exists(os.path.join(m.path, "ran")), "nothing was set or run")
+
 # Observe: what the site has set is verified and stays.
 with rig(found_w=(250, 250)) as m:
     r = m.measure("--power-cap-w", "250", "--cap-setter", "observe")
@@ -111,7 +181,7 @@ with rig(found_w=(250, 250)) as m:
 with rig() as m:
     p = m.start("--power-cap-w", "250", job=("sh", "-c", f"touch {m.path}/started; exec \"$@\"", "sh", *m.until_told()))
     expect(wait_until(lambda: os.path.exists(os.path.join(m.path, "started"))), "set, read back, and the job runs")
-    m.put([(300000, 0, 0), (250000, 0, 0)])
+    m.put([(300000, 0, 0, 0), (250000, 0, 0, 0)])
     m.tell()
     err = p.communicate()[1]
     expect(m.watts() == [300, 400] and "flagged" in err, f"theirs stays, ours goes back: {m.watts()} {err}")
@@ -160,7 +230,7 @@ with rig() as m:
     kill(guard_of(p.pid), signal.SIGKILL)
     kill(p.pid, signal.SIGKILL)
     p.communicate()
-    m.put([(320000, 0, 0), (250000, 0, 0)])
+    m.put([(320000, 0, 0, 0), (250000, 0, 0, 0)])
     r = m.restore("--dry-run", "--force", "--json")
     expect([c["state"] for c in json.loads(r.stdout)["caps"]] == ["restored"] * 2, "what force would do", r)
     r = m.restore()
@@ -211,7 +281,8 @@ for script, can, reason in (("", True, None), ("fail=*:SetPowerManagementLimit:4
     with rig(script=script) as m:
         r = m.run(wattlaw, "doctor", "--for", "0.1s", "--nvml-library", fake, "--json")
         caps = {c["kind"]: c for c in json.loads(r.stdout)["caps"]}
-        power = caps["power_cap_w"]
+        power, module = caps["power_cap_w"], caps.pop("module_cap_w")
+        expect(not module["can"] and "tells the limits of the GPU" in module["reason"], "there is no module", r)
         expect(all(c["can"] == can for c in caps.values()) and power["max"] == 400, "what can be capped", r)
         expect(can or reason in power["reason"] and "sudo" in power["fix"], "and what would help", r)
         expect(m.watts() == [400, 400], "doctor changes nothing")
@@ -251,11 +322,11 @@ command = sleep 0.4
         SELECT power_cap_w, clock_mhz, round(achieved) FROM trial t JOIN run r ON r.trial = t.id JOIN capped p ON p.run = r.id
         WHERE kind = 'clock_mhz' AND device LIKE '%a0000000%' ORDER BY 1, 2""")
     expect(found == [(200, 900, 900), (200, 1200, 1200), (300, 900, 900), (300, 1200, 1200)], f"clocks: {found}")
-    expect(m.get() == [(400000, 0, 0)] * 2 and not m.journals(), "put back")
+    expect(m.get() == [(400000, 0, 0, 0)] * 2 and not m.journals(), "put back")
     r = m.run(wattlaw, "sweep", ini, "--set", "campaign.store=" + os.path.join(m.path, "other"),
               env={"WATTLAW_FAKE_NVML": m.env["WATTLAW_FAKE_NVML"] + "; out_of_band=250"})
     expect(r.returncode == 1 and r.stderr.count("enforces 250") == 2, "what cannot be held fails, the rest is run", r)
-    expect("2 of 4 runs" in r.stdout and m.get() == [(400000, 0, 0)] * 2, "and is put back", r)
+    expect("2 of 4 runs" in r.stdout and m.get() == [(400000, 0, 0, 0)] * 2, "and is put back", r)
     with open(ini, "a", encoding="ascii") as f:
         f.write("[cap]\nsetter = rapl\n")
     r = m.run(wattlaw, "sweep", ini, "--dry-run", "--set", f"measure.sensor_root={m.path}")
@@ -341,6 +412,6 @@ with HangingRig(wattlaw, fake, call="SetGpuLockedClocks") as m:
     expect(r.returncode == 1 and r.stderr.count("not answered for 0.3 s") == 1, "the sweep stops", r)
     expect(rows(os.path.join(m.path, "hang", "wattlaw.db"), "SELECT DISTINCT status FROM run") == [("planned",)], "nothing has failed")
     m.recover()
-    expect(wait_until(lambda: not m.journals()) and m.get() == [(400000, 0, 0)] * 2, "put back")
+    expect(wait_until(lambda: not m.journals()) and m.get() == [(400000, 0, 0, 0)] * 2, "put back")
     r = m.run(wattlaw, "sweep", ini)
     expect(r.returncode == 0 and "2 of 2 runs" in r.stdout and not m.journals(), "and carries on", r)

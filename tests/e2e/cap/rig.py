@@ -8,7 +8,7 @@ import time
 
 GPU = "GPU-a000000%d-0000-4000-8000-fa4e00000000"
 PATIENCE_S = 300  # for what takes a second where nothing else runs
-RECORD = struct.Struct("<III")  # power limit mW, SM clock MHz, memory clock MHz; 0: not set
+RECORD = struct.Struct("<IIII")  # power limit mW, SM clock MHz, memory clock MHz, power limit of the module mW; 0: not set
 
 
 class Rig:
@@ -18,7 +18,7 @@ class Rig:
         self.path = self.folder.name
         self.state = os.path.join(self.path, "state")
         self.limits = os.path.join(self.path, "gpus")
-        self.put([(w * 1000, 0, 0) for w in found_w])
+        self.put([(w * 1000, 0, 0, 0) for w in found_w])
         self.env = {k: v for k, v in os.environ.items() if k not in ("CUDA_VISIBLE_DEVICES", "NVML_LIBRARY")}
         self.env.update(WATTLAW_FAKE_NVML=f"gpus={gpus}; state={self.limits}; power=300; {script}",
                         WATTLAW_STATE_DIR=self.state, WATTLAW_NODE_DIR=os.path.join(self.path, "node"))
@@ -51,7 +51,7 @@ class Rig:
     def boot(self, devices):
         """The driver starts with its default. Devices that a journal does not name had been put back: what a boot makes of
         these is nobody's to undo, so they stay."""
-        self.put([(400000, 0, 0) if GPU % i in devices else r for i, r in enumerate(self.get())])
+        self.put([(400000, 0, 0, 0) if GPU % i in devices else r for i, r in enumerate(self.get())])
 
     def until_told(self):
         """A job that ends once tell() is called."""
