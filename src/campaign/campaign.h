@@ -51,9 +51,25 @@ struct wl_data_keys {
         .unit = "s", .help = "on several nodes with caps: how long a job waits until the caps of all stand; 0: not" \
     }
 
+/* A run begins when no GPU of the job is warmer. */
+struct wl_cooldown_opts {
+    double below_c; /* NAN: it begins at once */
+    double wait_s;  /* the longest wait: then it begins all the same */
+};
+
+/* Rows for a struct that holds a struct wl_cooldown_opts as member `at`. */
+/* clang-format off */
+#define WL_COOLDOWN_OPT_ROWS(holder, at)                                                                               \
+    { .name = "cooldown-c", .type = WL_REAL, .offset = offsetof(holder, at.below_c), .min = 0, .max = 150,             \
+      .unit = "C", .help = "begin when no GPU of the job is warmer" },                                                 \
+    { .name = "cooldown-wait", .type = WL_DURATION, .offset = offsetof(holder, at.wait_s), .def = "10m", .max = 86400, \
+      .unit = "s", .help = "the longest wait for that; then the run begins all the same and says so" }
+/* clang-format on */
+
 struct wl_measure_keys {
     struct wl_power_opts power;      /* sensors, rate_hz and what they need */
     struct wl_mark_regex_opts regex; /* none: the workload writes marks */
+    struct wl_cooldown_opts cooldown; /* before each run */
     double idle_s;                   /* rest before and behind each run that is measured; 0: none */
     double node_wait_s;              /* on several nodes: for the caps of all */
     struct wl_footprint footprint;   /* as it stands in the file, not completed; of carbon_csv the absolute path */
@@ -218,6 +234,7 @@ struct wl_run_how {
                                 * log, and a signal stops the job */
     double timeout_s;          /* 0: none */
     double grace_s;            /* between SIGTERM and SIGKILL */
+    struct wl_cooldown_opts cooldown; /* before the sampler and the command start; below_c NAN: at once */
     double idle_s;             /* time to measure at rest before and behind the command; 0: none */
     const struct wl_power_opts *power;
     const struct wl_mark_regex_opts *regex;
@@ -249,6 +266,7 @@ struct wl_run_result {
     const char **achieved;             /* [n_caps] what the device did under it, for people; NULL: not measured */
     size_t n_caps;
     struct wl_strs notes; /* what else a reader of its numbers should know: GPUs shared with others ... */
+    struct wl_cooldown cooldown;
     const char *flag;     /* why the run's numbers must not be used; NULL: they may */
     double own_cpu_s;     /* of wattlaw itself, sampler included */
     int64_t broken_marks; /* lines that were no marks */

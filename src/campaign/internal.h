@@ -34,6 +34,13 @@ struct wl_cap_row *wl_cap_rows_of(const struct wl_run_result *r, struct wl_arena
 /* What was measured of the quantity that the cap limits, for people; NULL where it was not measured. */
 const char *wl_cap_achieved(const struct wl_run_result *r, const struct wl_cap_setting *s, struct wl_arena *a);
 
+/* ---- cooldown.c ---------------------------------------------------------------------------------------------- */
+
+/* Waits as opts say, at once where they ask for nothing, and says how it went: GPUs that stay warm, or do not tell, are
+ * no error. Sensors that `power` asks for and that cannot be opened are. A signal ends the wait and is left for others. */
+int wl_cool_down(const struct wl_cooldown_opts *opts, const struct wl_power_opts *power,
+                 const struct wl_signals *signals, struct wl_cooldown *out, struct wl_arena *a, struct wl_err *e);
+
 /* ---- told.c --------------------------------------------------------------------------------------------------- */
 
 /* Epochs, metrics and the settings in `actual` of a run from its marks; what is told again counts as told last. */

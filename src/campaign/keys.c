@@ -111,6 +111,7 @@ static const struct wl_opt measure_rows[] = {
       .max = 25,
       .unit = "s",
       .help = "measure the machine at rest for so long before and behind each run; 0: not" },
+    WL_COOLDOWN_OPT_ROWS(struct wl_measure_keys, cooldown),
     WL_NODE_WAIT_ROW(struct wl_measure_keys, node_wait_s),
     WL_FOOTPRINT_OPT_ROWS(struct wl_measure_keys, footprint),
     { .name = "rules",

@@ -214,6 +214,17 @@ static void add_fleet(const struct merge *m, struct wl_run_end *end)
     end->caps = caps;
 }
 
+/* The node that waited longest and the one that began hottest. */
+static void add_cooldown(struct wl_cooldown *to, const struct wl_run_row *r, struct wl_arena *a)
+{
+    bool missing = !isnan(r->cooldown.asked_c) && isnan(r->cooldown.begin_c);
+    bool missed = !isnan(to->asked_c) && isnan(to->begin_c);
+    to->begin_c = missing || missed ? NAN : fmax(to->begin_c, r->cooldown.begin_c);
+    to->asked_c = fmax(to->asked_c, r->cooldown.asked_c);
+    to->waited_s = fmax(to->waited_s, r->cooldown.waited_s);
+    if (!to->why && r->cooldown.why) to->why = wl_strf(a, "%s: %s", r->host, r->cooldown.why);
+}
+
 /* Of sampling the worst counts, of what failed the first. */
 static struct wl_run_end end_of(const struct merge *m)
 {
@@ -236,6 +247,7 @@ static struct wl_run_end end_of(const struct merge *m)
         end.ticks_skipped += r->ticks_skipped;
         end.samples_lost += r->samples_lost;
         end.own_cpu_s += r->own_cpu_s;
+        add_cooldown(&end.cooldown, r, m->a);
     }
     add_fleet(m, &end);
     return end;

@@ -8,6 +8,7 @@
 static const struct wl_opt measure_rows[] = {
     WL_POWER_OPT_ROWS(struct wl_measure_keys, power),
     WL_MARK_REGEX_OPT_ROWS(struct wl_measure_keys, regex),
+    WL_COOLDOWN_OPT_ROWS(struct wl_measure_keys, cooldown),
     WL_NODE_WAIT_ROW(struct wl_measure_keys, node_wait_s),
     WL_OPT_END,
 };

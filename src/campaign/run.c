@@ -187,6 +187,13 @@ static double own_cpu_s(const struct live *l) { return (double)(wl_process_cpu_n
 /* The rest that was measured, NAN: none. */
 static double idle_s(const struct live *l) { return l->how->idle_s > 0 ? l->how->idle_s : NAN; }
 
+/* How long the other nodes are waited for, which cool down by themselves; 0: not. */
+static double meeting_s(const struct wl_run_how *how)
+{
+    bool cools = !isnan(how->cooldown.below_c) && how->node_wait_s > 0;
+    return how->node_wait_s + (cools ? how->cooldown.wait_s : 0);
+}
+
 /* Read back and put back. */
 static void end_caps(struct live *l)
 {
@@ -259,6 +266,7 @@ static struct wl_run_end end_row(struct live *l)
     end.samples_lost = (double)s->lost;
     end.own_cpu_s = own_cpu_s(l);
     end.idle_s = idle_s(l);
+    end.cooldown = out->cooldown;
     end.caps = wl_cap_rows_of(out, l->a);
     end.n_caps = out->n_caps;
     return end;
@@ -334,18 +342,29 @@ static int run_started(struct live *l, struct wl_err *e)
     return l->follows ? 0 : finish(l, e);
 }
 
-/* Everything that must stand before a command starts: caps, then the sampler, whose first readings are of a machine
- * that has them. *why: the caps could not be set; a measured command is then not run at all. */
+/* What did not cool down, or does not tell, is said once: the run begins all the same. */
+static int cool_down(struct live *l, struct wl_err *e)
+{
+    struct wl_cooldown *c = &l->out->cooldown;
+    int rc = wl_cool_down(&l->how->cooldown, l->power, l->how->signals, c, l->a, e);
+    if (rc == 0 && c->why) wl_log(WL_WARN, "campaign", "begins without having cooled down: %s", c->why);
+    return rc;
+}
+
+/* Everything that must stand before a command starts: cool GPUs, caps, then the sampler, whose first readings are of a
+ * machine that has them. *why: the caps could not be set; a measured command is then not run at all. */
 static int begin_measuring(struct live *l, int *caps_rc, struct wl_err *why, struct wl_err *e)
 {
     const struct wl_run_how *how = l->how;
     wl_record_open(&l->record, l->task.marks_path);
     wl_sharing_begin(&l->sharing, l->a);
+    int rc = cool_down(l, e);
+    if (rc < 0) return rc;
     *caps_rc = set_caps(l, why);
     bool fatal = how->pass_through || *caps_rc == WL_EHUNG; /* a driver that hangs would hang in the next run too */
     if (*caps_rc < 0 && fatal) return wl_fail(e, *caps_rc, "%s", why->msg); /* nothing has begun */
-    int rc = wl_record_sample(&l->record, l->power, wl_job_pid(l->task.job), e);
-    if (rc == 0 && l->caps && how->fleet) rc = wl_fleet_meet(how->fleet, how->node_wait_s, how->signals, e);
+    rc = wl_record_sample(&l->record, l->power, wl_job_pid(l->task.job), e);
+    if (rc == 0 && l->caps && how->fleet) rc = wl_fleet_meet(how->fleet, meeting_s(how), how->signals, e);
     if (rc < 0 || !how->team) return rc;
     return wl_team_begin(how->team, wl_store_path(l->record.store), how->dir, l->record.run, e);
 }
@@ -367,7 +386,7 @@ static void gather(struct live *l)
 int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
                     struct wl_arena *a, struct wl_err *e)
 {
-    *out = (struct wl_run_result) { .run = run, .store = s ? wl_store_path(s) : NULL };
+    *out = (struct wl_run_result) { .run = run, .store = s ? wl_store_path(s) : NULL, .cooldown = wl_cooldown_none };
     struct live *l = wl_new(a, struct live);
     *l = (struct live) {
         .how = how, .out = out, .a = a, .power = how->power, .cpu0_ns = wl_process_cpu_ns(), .began = wl_anchor_now()

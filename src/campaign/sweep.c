@@ -97,6 +97,7 @@ static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_how *how, str
     how->env = env;
     how->timeout_s = x->launch.timeout_s;
     how->grace_s = x->launch.grace_s;
+    how->cooldown = x->measure.cooldown;
     how->idle_s = x->measure.idle_s;
     how->power = &x->measure.power;
     how->regex = wl_experiment_on_nodes(x) ? NULL : &x->measure.regex; /* the nodes read the output */

@@ -15,6 +15,7 @@ struct options {
     const char *store, *name, *rules, *json;
     bool quiet, cap_dry_run;
     double grace_s, merge_wait_s, node_wait_s, idle_s;
+    struct wl_cooldown_opts cooldown;
     const char *node_of;
     struct wl_cap_request cap;
     struct wl_cap_opts cap_opts;
@@ -83,6 +84,7 @@ static const struct wl_opt rows[] = {
       .max = 25,
       .unit = "s",
       .help = "measure the machine at rest for so long before and behind the command; 0: not" },
+    WL_COOLDOWN_OPT_ROWS(struct options, cooldown),
     { .name = "merge-wait",
       .type = WL_DURATION,
       .offset = offsetof(struct options, merge_wait_s),
@@ -285,6 +287,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
                               .workload = wl_path_base(command[0]),
                               .pass_through = true,
                               .grace_s = o->grace_s,
+                              .cooldown = o->cooldown,
                               .idle_s = o->idle_s,
                               .power = &o->power,
                               .regex = &o->regex,

@@ -65,6 +65,14 @@ const char *wl_words_clocks(double sm_mhz, double mem_mhz, struct wl_arena *a)
     return wl_strf(a, "SM %.5g MHz%s on average", sm_mhz, memory);
 }
 
+const char *wl_words_cooldown(const struct wl_cooldown *c, struct wl_arena *a)
+{
+    if (isnan(c->asked_c)) return "";
+    const char *begin = isnan(c->begin_c) ? "" : wl_strf(a, "; the hottest GPU began at %.0f C", c->begin_c);
+    const char *why = c->why ? wl_strf(a, "; not reached: %s", c->why) : "";
+    return wl_strf(a, "to %.6g C, waited %s%s%s", c->asked_c, wl_human_time(a, c->waited_s), begin, why);
+}
+
 const char *wl_words_caps_acted(const struct wl_run_row *r, struct wl_arena *a)
 {
     static const char *const names[] = { "power cap", "module power cap", "SM clock", "memory clock" };

@@ -35,6 +35,9 @@ const char *wl_words_held(double power_pct, double thermal_pct, struct wl_arena 
 /* "SM 1005 MHz, memory 1215 MHz on average"; memory NAN: not known. */
 const char *wl_words_clocks(double sm_mhz, double mem_mhz, struct wl_arena *a);
 
+/* How a run waited: "to 45 C, waited 12.1 s; the hottest GPU began at 44 C"; "" where it did not. */
+const char *wl_words_cooldown(const struct wl_cooldown *c, struct wl_arena *a);
+
 /* Which caps of a run acted: "power cap never acted, memory clock acted"; "" where none is known. */
 const char *wl_words_caps_acted(const struct wl_run_row *r, struct wl_arena *a);
 

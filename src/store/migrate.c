@@ -12,6 +12,7 @@ static const struct store_step steps[] = {
     { wl_migrate_7_sql },
     { wl_migrate_8_sql },
     { wl_migrate_9_sql },
+    { wl_migrate_10_sql },
     { NULL },
 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { CANONICAL = 18, FURTHER = 17 };
+enum { CANONICAL = 18, FURTHER = 18 };
 
 struct observed {
     union {
@@ -48,17 +48,18 @@ static const struct field observed_map[] = {
     REAL(21, "x.energy_lo_j"),
     REAL(22, "x.energy_hi_j"),
     REAL(23, "x.idle_j"),
-    REAL(24, "s.module_cap_w"),
-    REAL(25, "s.mem_clock_mhz"),
-    REAL(26, "x.achieved_clock_mhz"),
-    REAL(27, "x.achieved_mem_clock_mhz"),
-    REAL(28, "x.power_capped_pct"),
-    REAL(29, "w.power_cap_acted_pct"),
-    REAL(30, "w.module_cap_acted_pct"),
-    REAL(31, "w.clock_acted_pct"),
-    REAL(32, "w.mem_clock_acted_pct"),
-    TEXT(33, "d.unit"),
-    TEXT(34, "CASE d.larger WHEN 1 THEN 'larger' WHEN 0 THEN 'smaller' END"),
+    REAL(24, "r.begin_c"),
+    REAL(25, "s.module_cap_w"),
+    REAL(26, "s.mem_clock_mhz"),
+    REAL(27, "x.achieved_clock_mhz"),
+    REAL(28, "x.achieved_mem_clock_mhz"),
+    REAL(29, "x.power_capped_pct"),
+    REAL(30, "w.power_cap_acted_pct"),
+    REAL(31, "w.module_cap_acted_pct"),
+    REAL(32, "w.clock_acted_pct"),
+    REAL(33, "w.mem_clock_acted_pct"),
+    TEXT(34, "d.unit"),
+    TEXT(35, "CASE d.larger WHEN 1 THEN 'larger' WHEN 0 THEN 'smaller' END"),
     { "o.run", F_INT, offsetof(struct observed, run) },
     { NULL },
 };
@@ -72,6 +73,7 @@ static const struct {
     { .name = "energy_lo_j" },
     { .name = "energy_hi_j" },
     { .name = "idle_j" },
+    { .name = "begin_temperature_c" },
     { .name = "module_cap_w", .setting = true },
     { .name = "mem_clock_mhz", .setting = true },
     { .name = "achieved_clock_mhz" },

@@ -49,6 +49,15 @@ struct wl_trial_rows {
 enum wl_run_status { WL_RUN_PLANNED, WL_RUN_RUNNING, WL_RUN_DONE, WL_RUN_FAILED, WL_RUN_INTERRUPTED };
 extern const char *const wl_run_status_names[]; /* "planned" ..., by enum */
 
+/* How a run waited for its GPUs to cool down before it began. */
+struct wl_cooldown {
+    double asked_c;  /* NAN: it did not wait, and nothing below is told */
+    double begin_c;  /* the hottest GPU when the run began; NAN: not told */
+    double waited_s; /* how long that took */
+    const char *why; /* why one was hotter, or may have been; NULL: none was */
+};
+extern const struct wl_cooldown wl_cooldown_none;
+
 /* A run with its settings (the trial's, else what the run said) and its totals. */
 struct wl_run_row {
     int64_t id, trial, campaign, repeat, attempt;
@@ -61,6 +70,7 @@ struct wl_run_row {
     double exit_status, signal;
     const char *error, *log_tail, *flag;
     double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s, idle_s;
+    struct wl_cooldown cooldown;
 
     /* totals */
     double time_s;                   /* start to stop */

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#define COOLDOWN_NONE { .asked_c = NAN, .begin_c = NAN, .waited_s = NAN }
 const struct wl_run_end wl_run_end_none = {
     .status = WL_RUN_DONE,
     .exit_status = NAN,
@@ -18,7 +19,9 @@ const struct wl_run_end wl_run_end_none = {
     .samples_lost = NAN,
     .own_cpu_s = NAN,
     .idle_s = NAN,
+    .cooldown = COOLDOWN_NONE,
 };
+const struct wl_cooldown wl_cooldown_none = COOLDOWN_NONE;
 
 /* An update that must hit the run in the state it expects. */
 static int one_changed(struct wl_store *s, int64_t run, const char *state, struct wl_err *e)
@@ -85,13 +88,16 @@ static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x
         wl_sql_do(s,
                   "UPDATE run SET status = ?2, stop_mono_ns = ?3, stop_wall_ns = ?4, exit_status = ?5, signal = ?6, "
                   "error = ?7, log_tail = ?8, flag = ?9, sampling_asked_s = ?10, sampling_period_s = ?11, "
-                  "ticks = ?12, ticks_skipped = ?13, samples_lost = ?14, own_cpu_s = ?15, idle_s = ?16 "
+                  "ticks = ?12, ticks_skipped = ?13, samples_lost = ?14, own_cpu_s = ?15, idle_s = ?16, "
+                  "cooldown_c = ?17, cooldown_s = ?18, begin_c = ?19, not_cool = ?20 "
                   "WHERE id = ?1 AND status = 'running'",
                   SQL(sql_int(run), sql_text(wl_run_status_names[x->status]), sql_int(x->at.mono_ns),
                       sql_int(x->at.wall_ns), sql_real(x->exit_status), sql_real(x->signal), sql_text(x->error),
                       sql_text(x->log_tail), sql_text(x->flag), sql_real(x->sampling_asked_s),
                       sql_real(x->sampling_period_s), sql_real(x->ticks), sql_real(x->ticks_skipped),
-                      sql_real(x->samples_lost), sql_real(x->own_cpu_s), sql_real(x->idle_s)),
+                      sql_real(x->samples_lost), sql_real(x->own_cpu_s), sql_real(x->idle_s),
+                      sql_real(x->cooldown.asked_c), sql_real(x->cooldown.waited_s), sql_real(x->cooldown.begin_c),
+                      sql_text(x->cooldown.why)),
                   e);
     return rc ? rc : one_changed(s, run, "running", e);
 }

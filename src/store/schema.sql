@@ -88,6 +88,10 @@ CREATE TABLE run(
   samples_lost    INTEGER,                -- readings that found the ring full
   own_cpu_s       REAL,                   -- CPU time of the measuring itself
   idle_s          REAL,                   -- rest before and behind the job, measured for its idle power
+  cooldown_c      REAL,                   -- it waited until no GPU was warmer; NULL: it did not wait, nor has the next three
+  cooldown_s      REAL,                   -- how long that took
+  begin_c         REAL,                   -- temperature of the hottest GPU behind it; NULL: one did not tell
+  not_cool        TEXT,                   -- why one was warmer, or may have been; NULL: none was
   UNIQUE(trial, repeat, attempt)
 ) STRICT;
 

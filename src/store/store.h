@@ -22,7 +22,7 @@
 
 #include "store/records.h"
 
-#define WL_STORE_VERSION 10
+#define WL_STORE_VERSION 11
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 struct wl_store;
@@ -118,6 +118,7 @@ struct wl_run_end {
     struct wl_anchor at;
     /* sampling */
     double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s;
+    struct wl_cooldown cooldown;
     double idle_s; /* rest before and behind the job that was measured; NAN: none */
     const struct wl_run_begin
         *began; /* on the first node, whose clock the run's times are of; NULL: as wl_store_run_begin said */

@@ -27,9 +27,16 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t d, nvmlMemory_t *m)
     return NVML_SUCCESS;
 }
 
+unsigned fake_temperature_c(nvmlDevice_t d, unsigned usual_c)
+{
+    if (fake.world) return (unsigned)lround(fake_at(&d->model, fake_now_ns()).temperature_c);
+    const struct fake_list *l = &fake.script.temperature_c;
+    return l->n > 0 ? (unsigned)lround(fake_list_of(l, d->index)) : usual_c;
+}
+
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t d, int sensor, unsigned *celsius)
 {
     FAKE_ENTER(d, "GetTemperature");
-    *celsius = sensor == NVML_TEMPERATURE_GPU ? 50 : 0;
+    *celsius = sensor == NVML_TEMPERATURE_GPU ? fake_temperature_c(d, 50) : 0;
     return NVML_SUCCESS;
 }

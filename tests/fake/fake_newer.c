@@ -34,7 +34,7 @@ nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t d, nvmlTemperature_t *t)
 {
     FAKE_ENTER(d, "GetTemperatureV");
     if (t->version != NVML_VERSIONED(nvmlTemperature_t, 1)) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    t->temperature = 51;
+    t->temperature = (int)fake_temperature_c(d, 51);
     return NVML_SUCCESS;
 }
 

@@ -38,7 +38,10 @@ static void open_world(void)
         return;
     }
     s->gpus = fake.world->gpus;
-    for (int i = 0; i < s->gpus; i++) fake_world_gpu(fake.world, i, &fake.devices[i].model);
+    for (int i = 0; i < s->gpus; i++) {
+        fake_world_gpu(fake.world, i, &fake.devices[i].model);
+        if (s->thermal_s > 0) fake.devices[i].model.profile.thermal_s = s->thermal_s;
+    }
     for (int i = 0; i < 3; i++) {
         s->limits_mw[i] = (unsigned)lround(p->limit_w[i] * 1e3);
         s->module_limits_mw[i] = (unsigned)lround(p->module_limit_w[i] * 1e3);

@@ -59,6 +59,7 @@ unsigned fake_enforced_limit_mw(nvmlDevice_t d); /* that, or a lower one set els
 unsigned fake_module_limit_mw(nvmlDevice_t d);   /* of the GPU's module, as set or the default; 0: it has none */
 unsigned fake_power_mw(nvmlDevice_t d);          /* what the power sensor shows: at this instant, */
 unsigned fake_mean_power_mw(nvmlDevice_t d);     /* in the mean of 1 s */
+unsigned fake_temperature_c(nvmlDevice_t d, unsigned usual_c); /* the model's or the script's, else the usual one */
 double fake_energy_j(nvmlDevice_t d);            /* what the counter shows; it has run for a while before nvmlInit */
 
 /* ---- fake_clocks.c ---- */

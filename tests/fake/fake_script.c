@@ -147,6 +147,7 @@ static const struct {
     KEY("module_w", REAL, module_w),
     KEY("counter_scale", LIST, counter_scale),
     KEY("busy", LIST, busy_pct),
+    KEY("temperature_c", LIST, temperature_c),
     KEY("memory_c", REAL, memory_c),
     KEY("links_mib_s", REAL, links_mib_s),
     KEY("stale_s", REAL, stale_s),
@@ -161,6 +162,7 @@ static const struct {
     KEY("world", PATH, world),
     KEY("seed", WHOLE, seed),
     KEY("spread", REAL, spread),
+    KEY("thermal_s", REAL, thermal_s),
 #undef KEY
 };
 

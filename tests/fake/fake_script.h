@@ -20,6 +20,7 @@
  * Gauges
  *     busy=LIST           SM utilisation, % (50; memory: half of it)
  *     stale_s=1           the record of utilisation ends at this time (never)
+ *     temperature_c=LIST  temperature (51; drivers without nvmlDeviceGetTemperatureV: 50)
  *     memory_c=70         memory temperature (60)
  *     links_mib_s=1000    NVLink and PCIe, each way, MiB/s (0)
  *     gpm=60:40:25:30     SM activity, occupancy, tensor activity, DRAM, % (not supported); gpm=denied: no permission
@@ -49,6 +50,7 @@
  *     profile=A100        V100, A100, H100, GH200: stands for power, models, limits, clock, busy and update_ms
  *     world=FILE          its history is kept here, for fake-load, fake-truth and other processes (in memory)
  *     load=PATTERN        its load until somebody changes it, see fake_pattern_parse (constant:0)
+ *     thermal_s=0.5       time constant of its temperature (20)
  *     seed=1, spread=0.02 chance, and how much GPUs differ
  *
  * A constant power stays below the power limit and clocks below the locked ones. Times count from nvmlInit. */
@@ -90,6 +92,7 @@ struct fake_script {
     struct fake_list counter_scale;
 
     struct fake_list busy_pct;
+    struct fake_list temperature_c; /* n 0: not given */
     double memory_c, links_mib_s, stale_s;
     double gpm[4]; /* %; the first NAN: not supported */
     bool gpm_denied;
@@ -109,7 +112,7 @@ struct fake_script {
     struct fake_input load;
     char world[4096];
     int seed;
-    double spread;
+    double spread, thermal_s; /* 0: the profile's */
 };
 
 /* What $WATTLAW_FAKE_NVML says over what stands in brackets above; complains about unknown words on stderr. */

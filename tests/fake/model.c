@@ -21,6 +21,7 @@ static const struct fake_profile profiles[] = {
       .exponent = 2.0,
       .memory_share = 0.25,
       .tau_s = 0.010,
+      .thermal_s = 20,
       .update_s = 0.020,
       .window_s = 0.010,
       .counter_s = 0.020,
@@ -37,6 +38,7 @@ static const struct fake_profile profiles[] = {
       .exponent = 2.2,
       .memory_share = 0.30,
       .tau_s = 0.010,
+      .thermal_s = 20,
       .update_s = 0.100,
       .window_s = 0.025,
       .counter_s = 0.100,
@@ -53,6 +55,7 @@ static const struct fake_profile profiles[] = {
       .exponent = 2.4,
       .memory_share = 0.35,
       .tau_s = 0.010,
+      .thermal_s = 20,
       .update_s = 0.100,
       .window_s = 0.025,
       .counter_s = 0.100,
@@ -72,6 +75,7 @@ static const struct fake_profile profiles[] = {
       .exponent = 2.4,
       .memory_share = 0.35,
       .tau_s = 0.010,
+      .thermal_s = 20,
       .update_s = 0.100,
       .window_s = 0.025,
       .counter_s = 0.100,
@@ -194,6 +198,9 @@ static double target_w(const struct fake_profile *p, const struct fake_input *in
     return p->idle_w + dynamic_w(p, in, load) * pow(f, p->exponent);
 }
 
+/* The temperature that a steady power ends at. */
+static double rest_c(double power_w) { return FAKE_AMBIENT_C + FAKE_C_PER_W * power_w; }
+
 void fake_gpu_init(struct fake_gpu *g, const struct fake_profile *p, uint64_t seed, int index, double spread,
                    const struct fake_event *events, const uint32_t *n_events)
 {
@@ -203,6 +210,15 @@ void fake_gpu_init(struct fake_gpu *g, const struct fake_profile *p, uint64_t se
     g->profile.idle_w *= 1 + spread * (2 * uniform(g->seed, OF_IDLE, 0) - 1);
     g->profile.full_w *= 1 + spread * (2 * uniform(g->seed, OF_FULL, 0) - 1);
     g->kept = g->near = (struct fake_state) { .t_ns = events[0].t_ns, .power_w = g->profile.idle_w };
+    g->kept.temperature_c = g->near.temperature_c = rest_c(g->profile.idle_w);
+}
+
+/* The same stretch: what the power is still away from its target has a part in the temperature that fades with it. */
+static void relax_temperature(struct fake_state *s, const struct fake_profile *p, double target_w, double dt)
+{
+    double away_c = FAKE_C_PER_W * (s->power_w - target_w) / (1 - p->thermal_s / p->tau_s), end_c = rest_c(target_w);
+    double own_c = s->temperature_c - end_c - away_c;
+    s->temperature_c = end_c + away_c * exp(-dt / p->tau_s) + own_c * exp(-dt / p->thermal_s);
 }
 
 /* One stretch with a constant target. */
@@ -211,6 +227,7 @@ static void relax(struct fake_state *s, const struct fake_profile *p, const stru
 {
     double dt = (double)(until_ns - s->t_ns) / ns_per_s, target = target_w(p, in, load);
     double left = p->tau_s > 0 ? exp(-dt / p->tau_s) : 0, away = s->power_w - target;
+    relax_temperature(s, p, target, dt);
     s->energy_j += target * dt + away * p->tau_s * (1 - left);
     s->power_w = target + away * left;
     if (load > 0) s->busy_s += dt;

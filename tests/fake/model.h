@@ -9,6 +9,7 @@
  *                                            m: the memory clock, mem_mhz or its lock; M = FAKE_MEMORY_POWER
  *     power reading k  = mean of P over the window_s that end lag_s before update k, + noise
  *     counter reading k = integral of P up to its own update k
+ *     dT/dt = (FAKE_AMBIENT_C + FAKE_C_PER_W * P - T) / thermal_s          the temperature, which starts at that of rest
  */
 #ifndef FAKE_MODEL_H
 #define FAKE_MODEL_H
@@ -30,10 +31,14 @@ struct fake_profile {
     double update_s, window_s, lag_s;  /* the power sensor: period, time that it sees of it, delay */
     double counter_s;                  /* update period of the energy counter */
     double noise_w;                    /* standard deviation of a power reading */
+    double thermal_s;                  /* time constant of the temperature */
     int power_call_averages;           /* nvmlDeviceGetPowerUsage gives the mean of 1 s */
 };
 
 #define FAKE_MEMORY_POWER 0.2 /* part of the power above idle that goes with the memory clock */
+
+#define FAKE_AMBIENT_C 28.0 /* of the cooling air or water */
+#define FAKE_C_PER_W 0.08
 
 /* NULL: no such profile. Ends of the list are found by fake_profile_at(n) == NULL. */
 const struct fake_profile *fake_profile_find(const char *key);
@@ -60,7 +65,7 @@ struct fake_event {
 struct fake_state {
     int64_t t_ns;
     size_t event; /* the one that acts */
-    double power_w, energy_j, busy_s, capped_s;
+    double power_w, energy_j, busy_s, capped_s, temperature_c;
 };
 
 struct fake_gpu {

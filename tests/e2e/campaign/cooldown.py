@@ -1,0 +1,120 @@
+"""Runs that wait until their GPUs are cool: cooldown.py WATTLAW FAKE_NVML FAKE_LOAD"""
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+wattlaw, fake, load = map(os.path.abspath, sys.argv[1:4])
+
+
+def expect(condition, what, run=None):
+    if not condition:
+        sys.exit(what if run is None else f"{what}\nexit {run.returncode}\n{run.stdout}\n{run.stderr}")
+
+
+class Machine:
+    """Two GPUs of this script, whose temperatures are 32 C at rest and 59 C at work where they are computed."""
+
+    def __init__(self, script="profile=A100; spread=0; thermal_s=0.8"):
+        self.folder = tempfile.TemporaryDirectory(prefix="wattlaw-cool-")
+        self.path = self.folder.name
+        self.env = {k: v for k, v in os.environ.items() if k not in ("CUDA_VISIBLE_DEVICES", "NVML_LIBRARY")}
+        self.env["WATTLAW_FAKE_NVML"] = f"gpus=2; {script}; world={self.path}/world"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.folder.cleanup()
+
+    def command(self, *options, job=("true",)):
+        return [wattlaw, "measure", "--nvml-library", fake, "--store", "s.db", "--json", "s.json", *options, "--", *job]
+
+    def run(self, *command):
+        return subprocess.run(command, env=self.env, cwd=self.path, text=True, capture_output=True, check=False)
+
+    def measure(self, *options, job=("true",)):
+        """What it printed, and what it says of its cooling down."""
+        r = self.run(*self.command(*options, job=job))
+        with open(os.path.join(self.path, "s.json"), encoding="utf-8") as f:
+            return r, json.load(f).get("cooldown")
+
+    def rows(self, sql, store="s.db"):
+        with sqlite3.connect(os.path.join(self.path, store)) as db:
+            return db.execute(sql).fetchall()
+
+
+STORED = "SELECT cooldown_c, cooldown_s > 0, begin_c, not_cool FROM run ORDER BY id DESC LIMIT 1"
+TOUCH = ("touch", "ran")
+
+# GPUs at rest are cool; without the option nothing is waited for or stored.
+with Machine() as m:
+    r, told = m.measure()
+    expect(r.returncode == 0 and told is None and m.rows(STORED) == [(None, None, None, None)], "not asked for", r)
+    r, told = m.measure("--cooldown-c", "40")
+    expect(r.returncode == 0 and told["asked_c"] == 40 and told["begin_c"] == 32 and told["why"] is None, f"cool: {told}", r)
+    expect(m.rows(STORED) == [(40, 1, 32, None)] and "cooled       to 40 C" in r.stderr, "stored and said", r)
+    # A second of work heats them to 51 C: the next run begins at most at 34 C.
+    r, told = m.measure(job=(load, "workers=2", "load=1", "ms=1000"))
+    expect(r.returncode == 0, "work", r)
+    r, told = m.measure("--cooldown-c", "34")
+    expect(r.returncode == 0 and told["begin_c"] <= 34 and told["why"] is None, f"waited: {told}", r)
+    expect(r.stderr.count("waiting for GPUs to cool down: GPU-a000000") == 1, "said once", r)
+    r = m.run(wattlaw, "show", "s.db", "--run", "4")
+    expect("cooled    to 34 C, waited" in r.stdout, "shown", r)
+
+# A campaign waits before each of its runs, each of which heats the GPUs.
+with Machine() as m:
+    with open(os.path.join(m.path, "c.ini"), "w", encoding="ascii") as f:
+        f.write(f"""[campaign]
+name = cool
+repeats = 2
+[measure]
+nvml_library = {fake}
+cooldown_c = 40
+cooldown_wait = 60s
+[launch]
+command = {load} workers=2 load=1 ms=600
+""")
+    r = m.run(wattlaw, "sweep", "c.ini")
+    begun = m.rows("SELECT begin_c, not_cool FROM run", "cool/wattlaw.db")
+    expect(r.returncode == 0 and len(begun) == 2 and all(c <= 40 and not why for c, why in begun), f"each began cool: {begun}", r)
+    r = m.run(wattlaw, "export", "observations", "cool")
+    head, *rest = [line.split(",") for line in r.stdout.splitlines()]
+    temperatures = [float(row[head.index("begin_temperature_c")]) for row in rest]
+    expect(temperatures == [c for c, _ in begun], f"a column of the table: {temperatures}", r)
+
+# What stays warm, or does not tell: one line, and the run goes on, marked.
+NO_SENSOR = "fail=1:GetTemperatureV:3; fail=1:GetTemperature:3"
+for script, wait, begin_c, text in (
+        ("temperature_c=44,70", "0.4s", 70, "GPU-a0000001-0000-4000-8000-fa4e00000000 (Fake GPU) is at 70 C after 400 ms, 45 were asked for"),
+        (f"temperature_c=41; {NO_SENSOR}", "60s", 41, "GPU-a0000001-0000-4000-8000-fa4e00000000 (Fake GPU) tells no temperature"),
+        ("fail=*:GetTemperatureV:3; fail=*:GetTemperature:3", "60s", None, "GPU-a0000000-0000-4000-8000-fa4e00000000 (Fake GPU) tells no"),
+        ("fail=1:GetTemperatureV:15; fail=1:GetTemperature:15", "0.4s", 51, "tells no temperature"),
+        ("init=9", "60s", None, "there is no GPU that tells its temperature")):
+    with Machine(script) as m:
+        limit = "45" if begin_c != 51 else "60"
+        r, told = m.measure("--cooldown-c", limit, "--cooldown-wait", wait, job=TOUCH)
+        line = "begins without having cooled down: "
+        expect(r.returncode == 0 and text in told["why"] and told["begin_c"] == begin_c, f"'{script}': {told}", r)
+        expect(r.stderr.count(line) == 1 and text in r.stderr, f"'{script}' is said", r)
+        expect(os.path.exists(os.path.join(m.path, "ran")) and m.rows(STORED)[0][2:] == (begin_c, told["why"]), "and goes on, marked")
+
+# Ctrl-C ends the wait.
+with Machine("temperature_c=70") as m:
+    p = subprocess.Popen(m.command("--cooldown-c", "45", job=("sleep", "60")), env=m.env, cwd=m.path, text=True,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    while "waiting for GPUs" not in p.stderr.readline():
+        expect(p.poll() is None, "it waits")
+    began = time.monotonic()
+    p.send_signal(signal.SIGINT)
+    p.communicate()
+    expect(p.returncode == 128 + signal.SIGINT and time.monotonic() - began < 30, f"ended by the signal: {p.returncode}")
+
+with Machine() as m:
+    r = m.run(*m.command("--cooldown-c", "warm"))
+    expect(r.returncode == 2 and "--cooldown-c" in r.stderr, "a temperature that is none", r)
