@@ -53,7 +53,7 @@ static void assert_hung(struct place *p, int rc, const char *const *texts)
 /* A GPU's limit as the driver has it, W; 0: nothing was ever set. */
 static double limit_w(struct place *p, int gpu)
 {
-    unsigned record[3] = { 0 };
+    unsigned record[4] = { 0 }; /* struct fake_limits */
     FILE *f = fopen(wl_path_join(p->a, p->dir, "gpus"), "rb");
     if (!f) return 0;
     bool read = fseek(f, gpu * (long)sizeof record, SEEK_SET) == 0 && fread(record, sizeof record, 1, f) == 1;
