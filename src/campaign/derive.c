@@ -52,22 +52,22 @@ static const struct wl_time_series *power_beside(const struct derivation *d, siz
 
 static struct wl_gauge gauge_of(const struct wl_channel_row *row)
 {
-    return (struct wl_gauge) { row->update_s, row->window_s, row->delay_s };
+    return (struct wl_gauge) { row->update_s, row->window_s, row->delay_s, row->most_w };
 }
 
-/* Of the readings of power of a GPU or, where the driver also gives a mean whose length a calibration has found, of
- * those: what leaves less open. */
+/* Of the readings of power of a GPU or, where the driver also gives a mean whose length is known, of those: what leaves
+ * less open. */
 static struct wl_energy integral_between(const struct derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
 {
     const struct wl_channel_row *row = &d->channels.v[c];
-    struct wl_gauge g = gauge_of(row);
+    struct wl_gauge g = gauge_of(row), of_mean;
     struct wl_energy best = wl_energy_of_power(&d->series[c], t0_ns, t1_ns, d->max_gap_ns, &g);
     for (size_t k = 0; k < d->channels.n; k++) {
         const struct wl_channel_row *mean = &d->channels.v[k];
         bool beside = mean->device == row->device && wl_streq(mean->scope, row->scope);
-        if (!beside || quantity_of(d, k) != WL_POWER_AVERAGE || !mean->calibrated) continue;
-        g = gauge_of(mean);
-        struct wl_energy e = wl_energy_of_mean(&d->series[k], &d->series[c], t0_ns, t1_ns, d->max_gap_ns, &g);
+        if (!beside || quantity_of(d, k) != WL_POWER_AVERAGE) continue;
+        of_mean = gauge_of(mean);
+        struct wl_energy e = wl_energy_of_mean(&d->series[k], &d->series[c], t0_ns, t1_ns, d->max_gap_ns, &of_mean, &g);
         if (e.hi_j - e.lo_j < best.hi_j - best.lo_j) best = e;
     }
     return best;

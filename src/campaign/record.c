@@ -72,6 +72,7 @@ static int store_channel(struct wl_record *r, size_t i, struct wl_err *e)
                                   .update_s = g.update_s,
                                   .window_s = g.window_s,
                                   .delay_s = g.delay_s,
+                                  .most_w = g.most_w,
                                   .calibrated = c->calibration ? c->calibration->date : NULL };
     return wl_store_channel(r->store, &row, &r->channel_ids[i], e);
 }

@@ -220,7 +220,8 @@ void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
         struct line *to = line_for(&lines, &label, merge, a);
         add_stat(to, v);
         to->update_s = fmax(to->update_s, c->update_s);
-        to->shows = wl_gauge_words(&(struct wl_gauge) { c->update_s, c->window_s, c->delay_s }, c->calibrated, a);
+        to->shows =
+            wl_gauge_words(&(struct wl_gauge) { c->update_s, c->window_s, c->delay_s, c->most_w }, c->calibrated, a);
     }
     struct wl_table t = table_with(head, WL_COUNT(head), a);
     for (size_t i = 0; i < lines.n; i++) {

@@ -57,14 +57,14 @@ void wl_publish_failure(struct wl_worker *w, const struct wl_source *s, const ch
 
 /* ---- What the sampler tells of it ---- */
 
-/* The mean time between the ticks of the thread that was slowest, of those at the sampler's own rate; NAN before any
- * thread's first. */
+/* The mean time between the ticks of the thread that was slowest, of those at the sampler's own rate or above it; NAN
+ * before any thread's first. */
 static double achieved_period_s(const struct wl_sampler *s)
 {
     double slowest = NAN;
     for (size_t i = 0; i < s->n_workers; i++) {
         struct wl_worker *w = s->workers[i];
-        if (w->period_ns != s->period_ns) continue;
+        if (w->period_ns > s->period_ns) continue;
         pthread_mutex_lock(&w->lock);
         if (w->beats > 0) slowest = fmax(slowest, (double)(w->beat_ns - w->born_ns) / WL_NS_PER_S / (double)w->beats);
         pthread_mutex_unlock(&w->lock);

@@ -19,6 +19,7 @@ struct wl_gauge {
     double update_s; /* time between two of its updates */
     double window_s; /* length of time that a reading is the mean of; HUGE_VAL: all of it */
     double delay_s;  /* age of what a reading shows, on average over the time until the next update */
+    double most_w;   /* the most that the device may draw: its power limit */
 };
 extern const struct wl_gauge wl_gauge_unknown;
 
@@ -45,16 +46,19 @@ struct wl_energy {
 /* Trapezoid over a power series (W), as much later as the gauge's delay; the values at the edges are interpolated.
  * Neighbouring good readings further apart than max_gap_ns, and than three times the usual spacing of the series, leave
  * a gap. An edge without a reading beyond it holds the nearest one, up to max_gap_ns. The interval holds what readings
- * do not see between updates, gaps that were bridged, and both edges. */
+ * do not see between updates, gaps that were bridged, and both edges; of a sensor that is known to see a part of the
+ * time, also what a load in step with its updates would hide, unless the readings rule that out. */
 struct wl_energy wl_energy_of_power(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,
                                     const struct wl_gauge *g);
 
 /* From readings that are each the mean of the last g->window_s, longer than the time between updates: nothing is
- * unseen. Their integral is that of the power weighted by a ramp at each edge; half a window times the change of the
- * mean between the edges makes up for it, exactly where the power was steady before t0 and before t1. How far it was
- * from that is told by the scatter of `instant` (W, the same device). Else as wl_energy_of_power. */
+ * unseen. Means a window apart, counted from the one end and from the other, and for what is left of the time less than
+ * a window, the share of it that `instant` (W, the same device, g_instant) shows. The interval holds that share, the
+ * instants of both ends, and how far the two ways lie apart. NAN where [t0, t1] is shorter than a window; else as
+ * wl_energy_of_power. */
 struct wl_energy wl_energy_of_mean(const struct wl_time_series *mean, const struct wl_time_series *instant,
-                                   int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g);
+                                   int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g,
+                                   const struct wl_gauge *g_instant);
 
 /* Difference of a counter (J) between t0 and t1, interpolated between the instants at which it moved (repeats of a
  * slow counter are one value); where one change of power between two such instants explains the step between them, with

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-const struct wl_gauge wl_gauge_unknown = { NAN, NAN, NAN };
+const struct wl_gauge wl_gauge_unknown = { NAN, NAN, NAN, NAN };
 
 /* GPUs whose sensor sees only a part of the time: updates every 100 ms of which 25 ms are seen. Source: Yang, Adamek,
  * Armour, SC24 (arXiv:2312.02741): "on the A100 and H100 GPUs only 25% of the runtime is sampled". */
@@ -21,19 +21,27 @@ static const struct part_time *part_time_of(const char *name)
 }
 
 /* A reading is from now to an update old, and tells of the middle of a window that ended a lag before. */
-static struct wl_gauge calibrated(const struct wl_calibration *c)
+static struct wl_gauge calibrated(const struct wl_calibration *c, double most_w)
 {
     double update_s = c->update_s.value, window_s = c->window_s.value;
-    return (struct wl_gauge) { update_s, window_s, c->lag_s.value + (update_s + window_s) / 2 };
+    return (struct wl_gauge) { update_s, window_s, c->lag_s.value + (update_s + window_s) / 2, most_w };
 }
+
+/* Source: nvml.h, NVML_FI_DEV_POWER_AVERAGE: "GPU power averaged over 1 sec interval". */
+static const double DRIVERS_MEAN_S = 1;
 
 struct wl_gauge wl_gauge_of(const struct wl_device *d, const struct wl_channel *c)
 {
-    struct wl_gauge g = { .update_s = c->update_s, .window_s = NAN, .delay_s = NAN };
-    if (c->calibration) return calibrated(c->calibration);
+    struct wl_gauge g = { .update_s = c->update_s, .window_s = NAN, .delay_s = NAN, .most_w = c->most_w };
+    if (c->calibration) return calibrated(c->calibration, c->most_w);
+    if (c->quantity == WL_POWER_AVERAGE && c->variant == WL_VARIANT_AVERAGE) {
+        g.window_s = DRIVERS_MEAN_S;
+        if (isnan(g.update_s) && part_time_of(d->name)) g.update_s = part_time_of(d->name)->update_s;
+        g.delay_s = (g.update_s + g.window_s) / 2;
+    }
     const struct part_time *known = c->variant == WL_VARIANT_INSTANT ? part_time_of(d->name) : NULL;
     if (c->quantity != WL_POWER) return g;
-    if (c->variant == WL_VARIANT_MEAN) return (struct wl_gauge) { c->update_s, HUGE_VAL, 0 };
+    if (c->variant == WL_VARIANT_MEAN) return (struct wl_gauge) { c->update_s, HUGE_VAL, 0, c->most_w };
     if (known) {
         g.window_s = known->window_s;
         if (isnan(g.update_s)) g.update_s = known->update_s;

@@ -146,10 +146,11 @@ struct wl_energy wl_energy_of_power(const struct wl_time_series *s, int64_t t0_n
     if (sum.covered_ns == 0) return wl_energy_none("no power reading near the window");
     bool whole = sum.covered_ns == t1 - t0;
     double half_j = whole ? half_interval_j(&sum, s, t0, t1, g) : NAN;
+    struct wl_unseen unseen = wl_unseen_in_step(s, t0, t1, g);
     return (struct wl_energy) {
         .energy_j = whole ? sum.value_s : NAN,
-        .lo_j = whole ? fmax(0, sum.value_s - half_j) : NAN,
-        .hi_j = sum.value_s + half_j,
+        .lo_j = whole ? fmax(0, sum.value_s - hypot(half_j, unseen.below_j)) : NAN,
+        .hi_j = sum.value_s + hypot(half_j, unseen.above_j),
         .mean_w = sum.value_s / ((double)sum.covered_ns / WL_NS_PER_S),
         .coverage = (double)sum.covered_ns / (double)(t1 - t0),
         .covered_j = sum.value_s,
@@ -157,55 +158,6 @@ struct wl_energy wl_energy_of_power(const struct wl_time_series *s, int64_t t0_n
         .readings = sum.readings,
         .why = whole ? NULL : "power readings are missing in the window",
     };
-}
-
-/* ---- From overlapping means ---- */
-
-/* On the line between the readings around t, or the nearest one; NAN: there is none. */
-static double value_at(const struct wl_time_series *s, int64_t t)
-{
-    ptrdiff_t i = (ptrdiff_t)wl_time_series_from(s, t), a = wl_time_series_back(s, i - 1), b = wl_time_series_on(s, i);
-    if (a < 0 || b < 0) return a >= 0 ? s->value[a] : b >= 0 ? s->value[b] : NAN;
-    double share = (double)(t - s->t_ns[a]) / (double)(s->t_ns[b] - s->t_ns[a]);
-    return s->value[a] + share * (s->value[b] - s->value[a]);
-}
-
-static double sd_between(const struct wl_time_series *s, int64_t from, int64_t to)
-{
-    struct integral sum = { 0 };
-    for (size_t i = wl_time_series_from(s, from); i < s->n && s->t_ns[i] <= to; i++)
-        if (isfinite(s->value[i])) count_reading(&sum, s->value[i]);
-    return sum.readings > 1 ? sqrt(sum.m2 / (double)(sum.readings - 1)) : 0;
-}
-
-/* What the power inside the window before t may add to half of its mean: it is weighted by a ramp from 0 to 1, whose
- * standard deviation is 1 / sqrt(12), and seen as often as the sensor moves and is read. */
-static double ramp_j(const struct wl_time_series *instant, int64_t t, double spacing_s, const struct wl_gauge *g)
-{
-    double updates = fmax(1, g->window_s / fmax(g->update_s, spacing_s));
-    double sd = sd_between(instant, t - (int64_t)(g->window_s * WL_NS_PER_S), t);
-    return 1.96 * g->window_s / sqrt(12) * sd / sqrt(updates);
-}
-
-struct wl_energy wl_energy_of_mean(const struct wl_time_series *mean, const struct wl_time_series *instant,
-                                   int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g)
-{
-    if (!isfinite(g->window_s) || !isfinite(g->update_s) || !isfinite(g->delay_s))
-        return wl_energy_none("how long the mean is taken over is not known");
-    double age_s = g->delay_s - g->window_s / 2; /* from the end of a window to where its reading stands */
-    struct wl_gauge sharp = { g->update_s, g->update_s, age_s };
-    struct wl_energy e = wl_energy_of_power(mean, t0_ns, t1_ns, max_gap_ns, &sharp);
-    int64_t age_ns = (int64_t)(age_s * WL_NS_PER_S);
-    if (isnan(e.energy_j)) return e;
-    e.energy_j += g->window_s / 2 * (value_at(mean, t1_ns + age_ns) - value_at(mean, t0_ns + age_ns));
-    double spacing_s = (double)max_gap_ns / 3 / WL_NS_PER_S, half_j = (e.hi_j - e.lo_j) / 2;
-    double first_j = ramp_j(instant, t0_ns, spacing_s, g), last_j = ramp_j(instant, t1_ns, spacing_s, g);
-    half_j = sqrt(half_j * half_j + first_j * first_j + last_j * last_j);
-    e.covered_j = e.energy_j;
-    e.mean_w = e.energy_j / ((double)(t1_ns - t0_ns) / WL_NS_PER_S);
-    e.lo_j = fmax(0, e.energy_j - half_j);
-    e.hi_j = e.energy_j + half_j;
-    return e;
 }
 
 double wl_window_mean(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns)

@@ -36,7 +36,9 @@ struct wl_sensor {
     size_t first_channel;              /* number of its first channel among all */
     double read_s;
     double period_s; /* it has a thread of its own that reads no more often than this; 0: at the sampler's rate */
-    bool given_up;   /* a reading has not returned: its memory stays, and nobody looks at it again */
+    double
+        often_s; /* it has a thread of its own that reads as often as this, where the sampler's rate is lower; 0: not */
+    bool given_up; /* a reading has not returned: its memory stays, and nobody looks at it again */
 };
 
 /* A kind of sensor. */
@@ -145,6 +147,18 @@ struct wl_range wl_time_series_range(const struct wl_time_series *s, int64_t fro
 int64_t wl_bridged_ns(const struct wl_time_series *s, int64_t max_gap_ns);
 
 struct wl_energy wl_energy_none(const char *why);
+
+/* ---- unseen.c ---- */
+
+/* By how much the truth may lie below and above an integral over [t0, t1] of readings of a sensor that sees a part of
+ * the time (g->window_s of each g->update_s), J: where the readings do not rule out that the load goes in step with the
+ * sensor's updates, what is not seen may be anything between the lowest reading of the series and g->most_w. 0, 0 where
+ * they do, and for a sensor that sees all, or of which that is not known. */
+struct wl_unseen {
+    double below_j, above_j;
+};
+struct wl_unseen wl_unseen_in_step(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns,
+                                   const struct wl_gauge *g);
 
 /* ---- procfs.c: small files read again and again without allocation ---- */
 

@@ -37,6 +37,46 @@ void wl_nvml_set(struct wl_reading *out, nvmlReturn_t rc, double value, int64_t 
         wl_reading_set(out, value, t0_ns);
 }
 
+static bool has_counter(const struct wl_sensor *s, const struct wl_nvml_unit *u)
+{
+    return wl_nvml_has_channel(s, u, WL_ENERGY, WL_SCOPE_GPU);
+}
+
+/* ---- Opening ---- */
+
+static void set_limit(struct wl_sensor *s, const struct wl_nvml_unit *u)
+{
+    const struct wl_nvml *lib = &((struct wl_nvml_sensor *)s->state)->lib;
+    unsigned mw;
+    bool enforced =
+        lib->DeviceGetEnforcedPowerLimit && lib->DeviceGetEnforcedPowerLimit(u->handle, &mw) == NVML_SUCCESS;
+    if (!enforced &&
+        (!lib->DeviceGetPowerManagementLimit || lib->DeviceGetPowerManagementLimit(u->handle, &mw) != NVML_SUCCESS))
+        return;
+    for (size_t i = 0; i < s->n_channels; i++) {
+        struct wl_channel *c = &s->channels[i];
+        bool power = c->quantity == WL_POWER || c->quantity == WL_POWER_AVERAGE;
+        if (c->device == u->device && power && c->scope == WL_SCOPE_GPU) c->most_w = mw * 1e-3;
+    }
+}
+
+/* Without an energy counter all that is known is what is read: then each update of the power is. A little more often
+ * than they come, since neither clock keeps step with the other, and by a share that no load is likely to go in step
+ * with. Who asks for less than the usual rate has less. */
+static void follow_updates(struct wl_sensor *s, double rate_hz)
+{
+    const double SHARE = 0.7, SHORTEST_S = 1.0 / 75, USUAL_HZ = 10;
+    const struct wl_nvml_sensor *n = s->state;
+    double often_s = HUGE_VAL;
+    for (size_t i = 0; i < s->n_channels && rate_hz >= USUAL_HZ; i++) {
+        const struct wl_channel *c = &s->channels[i];
+        if (c->quantity != WL_POWER || c->scope != WL_SCOPE_GPU || has_counter(s, &n->units[c->device])) continue;
+        double update_s = wl_gauge_of(&s->devices[c->device], c).update_s;
+        if (isfinite(update_s)) often_s = fmin(often_s, fmax(SHORTEST_S, SHARE * update_s));
+    }
+    if (isfinite(often_s)) s->often_s = often_s;
+}
+
 static void probe(struct wl_sensor *s, const struct wl_power_opts *o)
 {
     struct wl_nvml_sensor *n = s->state;
@@ -49,9 +89,11 @@ static void probe(struct wl_sensor *s, const struct wl_power_opts *o)
         wl_nvml_calls_probe(s, &n->units[k]);
         const char *why = o->gpm ? wl_nvml_gpm_probe(s, &n->units[k], &s->fix) : NULL;
         if (why && !s->reason) s->reason = why;
+        set_limit(s, &n->units[k]);
     }
     wl_nvml_update_find(s);
     wl_nvml_calibrations_tie(s, o);
+    follow_updates(s, o->rate_hz);
 }
 
 static int nvml_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
@@ -100,21 +142,22 @@ static void nvml_watch(struct wl_sensor *s, pid_t pid)
     atomic_store(&n->job, pid);
 }
 
-/* Without an energy counter all that is known is what is read. */
+/* Without an energy counter what is not read is not known. */
 static void note_unread(const struct wl_sensor *s, const struct wl_nvml_unit *u, struct wl_strs *out,
                         struct wl_arena *a)
 {
     const double MUCH = 1.5; /* updates a reading */
     const struct wl_nvml_sensor *n = s->state;
-    if (wl_nvml_has_channel(s, u, WL_ENERGY, WL_SCOPE_GPU)) return;
+    double read_s = s->often_s > 0 ? fmin(s->often_s, n->period_s) : n->period_s;
+    if (has_counter(s, u)) return;
     for (size_t i = 0; i < s->n_channels; i++) {
         const struct wl_channel *c = &s->channels[i];
-        if (c->device != u->device || c->quantity != WL_POWER || !(n->period_s > MUCH * c->update_s)) continue;
+        if (c->device != u->device || c->quantity != WL_POWER || !(read_s > MUCH * c->update_s)) continue;
         wl_strs_add(a, out,
                     wl_strf(a,
                             "%s has no energy counter, and its power moves every %s but was read every %s: --rate-hz "
                             "%.0f reads all of it",
-                            s->devices[u->device].uuid, wl_human(a, c->update_s, "s"), wl_human(a, n->period_s, "s"),
+                            s->devices[u->device].uuid, wl_human(a, c->update_s, "s"), wl_human(a, read_s, "s"),
                             ceil(1 / c->update_s)));
     }
 }

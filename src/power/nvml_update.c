@@ -78,6 +78,7 @@ void wl_nvml_update_find(struct wl_sensor *s)
     }
     for (size_t k = 0; k < n->n; k++) {
         set_update(s, &n->units[k], WL_POWER, period_s(&polls[k].power));
+        set_update(s, &n->units[k], WL_POWER_AVERAGE, period_s(&polls[k].power)); /* one sensor shows both */
         set_update(s, &n->units[k], WL_ENERGY, period_s(&polls[k].energy));
     }
 }

@@ -12,10 +12,12 @@ static const double slow_share = 1.0 / 20;
 
 /* ---- Sharing out ---- */
 
-/* The sampler's period, or that of a sensor that is to be read less often. */
+/* The sampler's period, or that of a sensor that is to be read less or more often. */
 static int64_t period_of(const struct wl_sampler *s, const struct wl_sensor *sensor)
 {
-    int64_t own = (int64_t)llround(sensor->period_s * WL_NS_PER_S);
+    int64_t own = (int64_t)llround(sensor->period_s * WL_NS_PER_S),
+            often = (int64_t)llround(sensor->often_s * WL_NS_PER_S);
+    if (often > 0 && often < s->period_ns) return often;
     return own > s->period_ns ? own : s->period_ns;
 }
 

@@ -17,8 +17,9 @@ int wl_sensor_add_channel(struct wl_sensor *s, int device, enum wl_quantity q, e
                           enum wl_variant variant)
 {
     WL_GROW(s->arena, s->channels, s->n_channels, s->cap_channels);
-    s->channels[s->n_channels] =
-        (struct wl_channel) { .device = device, .quantity = q, .scope = scope, .variant = variant, .update_s = NAN };
+    s->channels[s->n_channels] = (struct wl_channel) {
+        .device = device, .quantity = q, .scope = scope, .variant = variant, .update_s = NAN, .most_w = NAN
+    };
     return (int)s->n_channels++;
 }
 

@@ -15,7 +15,10 @@ static const double edge_steps = 2.2;
 
 /* ---- Making ---- */
 
-static bool is_energetic(const struct wl_channel *c) { return c->quantity == WL_POWER || c->quantity == WL_ENERGY; }
+static bool is_energetic(const struct wl_channel *c)
+{
+    return c->quantity == WL_POWER || c->quantity == WL_POWER_AVERAGE || c->quantity == WL_ENERGY;
+}
 
 static bool has_steps(const struct wl_channel *c)
 {
@@ -112,7 +115,7 @@ static struct wl_due due_at(struct wl_worker *w, int64_t t_ns)
     return due;
 }
 
-/* Reads power and energy densely for some steps of the slowest counter. */
+/* Reads power, its mean and energy densely for some steps of the slowest counter. */
 static bool read_densely(struct wl_worker *w, struct wl_source *s)
 {
     int64_t next = wl_now_ns(), end = next + dense_of(s);

@@ -14,7 +14,7 @@
 struct wl_tally {
     uint64_t samples, errors;
     int64_t gap_ns, good_ns; /* closed gaps; time of the last good reading, 0: none yet */
-    bool failing, energetic; /* energetic: power or energy */
+    bool failing, energetic; /* energetic: power, its mean or energy */
     const char *why;         /* the latest failure */
 };
 

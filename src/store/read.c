@@ -119,6 +119,7 @@ const struct field wl_channel_map[] = {
     { "update_s", F_REAL, AT(wl_channel_row, update_s) },
     { "window_s", F_REAL, AT(wl_channel_row, window_s) },
     { "delay_s", F_REAL, AT(wl_channel_row, delay_s) },
+    { "most_w", F_REAL, AT(wl_channel_row, most_w) },
     { "calibrated", F_TEXT, AT(wl_channel_row, calibrated) },
     { NULL },
 };

@@ -128,6 +128,7 @@ CREATE TABLE channel(
   window_s        REAL,                   -- that a reading is the mean of
   delay_s         REAL,                   -- age of what a reading shows
   calibrated      TEXT,                   -- UTC time of the calibration they are from; NULL: assumed, if known
+  most_w          REAL,                   -- of power: the device's power limit
   UNIQUE(run, device, quantity, scope, variant)
 ) STRICT;
 

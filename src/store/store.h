@@ -22,7 +22,7 @@
 
 #include "store/records.h"
 
-#define WL_STORE_VERSION 11
+#define WL_STORE_VERSION 12
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 struct wl_store;

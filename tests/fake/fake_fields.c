@@ -47,6 +47,15 @@ static void answer_limit(nvmlDevice_t d, nvmlFieldValue_t *f)
     }
 }
 
+/* As nvml.h has it: Ampere (not GA100) and newer. */
+static void answer_average(nvmlDevice_t d, nvmlFieldValue_t *f)
+{
+    if (fake.script.profile && !fake.script.profile->averages)
+        f->nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
+    else
+        f->value.uiVal = fake_mean_power_mw(d);
+}
+
 static void answer_nvlink(nvmlFieldValue_t *f, double bytes)
 {
     if (f->scopeId == NVML_ALL_LINKS)
@@ -63,7 +72,7 @@ static void answer(nvmlDevice_t d, nvmlFieldValue_t *f)
     case NVML_FI_DEV_POWER_INSTANT:
         f->value.uiVal = (unsigned)lround(of_scope(f->scopeId, fake_power_mw(d) * 1e-3) * 1e3);
         break;
-    case NVML_FI_DEV_POWER_AVERAGE: f->value.uiVal = fake_mean_power_mw(d); break;
+    case NVML_FI_DEV_POWER_AVERAGE: answer_average(d, f); break;
     case NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION: set_count(f, fake_energy_j(d) * 1e3); break;
     case NVML_FI_DEV_POWER_MIN_LIMIT:
     case NVML_FI_DEV_POWER_MAX_LIMIT:

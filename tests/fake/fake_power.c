@@ -149,7 +149,7 @@ double fake_energy_j(nvmlDevice_t d)
 nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t d, unsigned *mw)
 {
     FAKE_ENTER(d, "GetPowerUsage");
-    bool averages = fake.world && fake.script.profile->power_call_averages;
+    bool averages = fake.world && fake.script.profile->averages;
     *mw = averages ? fake_mean_power_mw(d) : fake_power_mw(d);
     return NVML_SUCCESS;
 }

@@ -60,7 +60,7 @@ static const struct fake_profile profiles[] = {
       .window_s = 0.025,
       .counter_s = 0.100,
       .noise_w = 1.0,
-      .power_call_averages = 1 },
+      .averages = 1 },
     { .key = "GH200",
       .name = "NVIDIA GH200 480GB",
       .idle_w = 75,
@@ -80,7 +80,7 @@ static const struct fake_profile profiles[] = {
       .window_s = 0.025,
       .counter_s = 0.100,
       .noise_w = 1.0,
-      .power_call_averages = 1 },
+      .averages = 1 },
 };
 
 const struct fake_profile *fake_profile_at(size_t i)

@@ -32,7 +32,7 @@ struct fake_profile {
     double counter_s;                  /* update period of the energy counter */
     double noise_w;                    /* standard deviation of a power reading */
     double thermal_s;                  /* time constant of the temperature */
-    int power_call_averages;           /* nvmlDeviceGetPowerUsage gives the mean of 1 s */
+    int averages;                      /* the driver gives the mean of 1 s; nvmlDeviceGetPowerUsage does, too */
 };
 
 #define FAKE_MEMORY_POWER 0.2 /* part of the power above idle that goes with the memory clock */

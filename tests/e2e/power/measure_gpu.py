@@ -46,18 +46,21 @@ for method in ("counter", "integral"):
     expect(near(energy(s, method)["energy_j"], 501 * s["time_s"], 0.02), f"{method}: 501 W", s)
 expect(energy(s, "counter")["chosen"], "the counter is preferred", s)
 
-# Without a counter, a power that moves more often than it is read is noted, with the rate that reads all of it. How often it moves
-# is found by polling, and a busy machine polls late: then it seems to move less often, and one of a few tries is near.
-def advised_hz(update_ms):
+# Without a counter each update of the power is read, or where fewer readings are asked for, the rate is noted that reads all of
+# it. How often it moves is found by polling, and a busy machine polls late: then it seems to move less often, and one of a few
+# tries is near.
+def advised_hz(update_ms, *options):
     s = measure("power=sine:250:20:0.3; fail=*:83:3; fail=*:191:3; fail=*:GetTotalEnergyConsumption:3; "
-                f"update_ms={update_ms}", 0.5)
+                f"update_ms={update_ms}", 0.5, *options)
     rates = [re.search(r"no energy counter.* --rate-hz (\d+) reads all of it", n) for n in s["notes"]]
-    return [int(r[1]) for r in rates if r]
+    return [int(r[1]) for r in rates if r], s["sampling_period_s"]
 
 
-tries = [advised_hz(20) for _ in range(4)]
-expect(all(len(hz) == 1 and 20 < hz[0] < 60 for hz in tries) and max(tries) >= [49], f"the rate is noted: {tries}", {})
-expect(advised_hz(100) == [], "a rate that reads all is not", {})
+tries = [advised_hz(20, "--rate-hz", "5") for _ in range(4)]
+expect(all(len(hz) == 1 and 20 < hz[0] < 60 for hz, _ in tries) and max(tries)[0] >= [49], f"the rate is noted: {tries}", {})
+tries = [advised_hz(20, "--sensors", "nvml") for _ in range(4)]
+expect(all(not hz and s < 0.03 for hz, s in tries) and min(s for _, s in tries) < 0.016, f"each update is read: {tries}", {})
+expect(advised_hz(100)[0] == [], "a rate that reads all is not", {})
 
 # A counter on a wrong scale is told from the integral, in the summary and by show.
 with tempfile.TemporaryDirectory() as folder:
