@@ -267,6 +267,7 @@ struct wl_run_result {
     size_t n_caps;
     struct wl_strs notes; /* what else a reader of its numbers should know: GPUs shared with others ... */
     struct wl_cooldown cooldown;
+    struct wl_slurm_energy slurm;
     const char *flag;     /* why the run's numbers must not be used; NULL: they may */
     double own_cpu_s;     /* of wattlaw itself, sampler included */
     int64_t broken_marks; /* lines that were no marks */
@@ -315,6 +316,7 @@ int wl_shards_gather(const struct wl_team *t, const char *store, double wait_s, 
 struct wl_merge_job {
     enum wl_run_status status;
     const char *error, *log_tail;
+    struct wl_slurm_energy slurm;
     /* behind the merge, with what the nodes say: */
     const char *flag;
     struct wl_derived derived;

@@ -41,6 +41,13 @@ const char *wl_cap_achieved(const struct wl_run_result *r, const struct wl_cap_s
 int wl_cool_down(const struct wl_cooldown_opts *opts, const struct wl_power_opts *power,
                  const struct wl_signals *signals, struct wl_cooldown *out, struct wl_arena *a, struct wl_err *e);
 
+/* ---- slurm.c ------------------------------------------------------------------------------------------------- */
+
+/* What Slurm says of the steps that this process had started within a run, behind their end: waits for that, seconds at
+ * most. Its plugin is NULL outside of a job, and where the site has none. */
+struct wl_slurm_energy wl_slurm_energy_of(const struct wl_anchor *start, const struct wl_anchor *end,
+                                          struct wl_arena *a);
+
 /* ---- told.c --------------------------------------------------------------------------------------------------- */
 
 /* Epochs, metrics and the settings in `actual` of a run from its marks; what is told again counts as told last. */

@@ -262,6 +262,7 @@ static void judge(const struct merge *m, struct wl_run_end *end)
         end->error = job->error;
     }
     end->log_tail = job->log_tail;
+    end->slurm = job->slurm;
     job->status = end->status;
     job->error = end->error;
     job->flag = end->flag;

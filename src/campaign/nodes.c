@@ -113,6 +113,7 @@ static int close_run(struct nodes *n, const char *log_tail, struct wl_err *e)
     end.status = out->status;
     end.error = out->error;
     end.log_tail = log_tail;
+    end.slurm = out->slurm;
     end.at = (struct wl_anchor) { .mono_ns = out->end_ns, .wall_ns = now.wall_ns - (now.mono_ns - out->end_ns) };
     if (out->exit.signal)
         end.signal = out->exit.signal;
@@ -121,13 +122,23 @@ static int close_run(struct nodes *n, const char *log_tail, struct wl_err *e)
     return wl_store_run_end(n->store, out->run, &end, &out->derived, e);
 }
 
+static void ask_slurm(struct nodes *n)
+{
+    struct wl_anchor end = wl_anchor_now(), start = end;
+    start.wall_ns -= end.mono_ns - n->out->start_ns;
+    n->out->slurm = wl_slurm_energy_of(&start, &end, n->a);
+}
+
 static int finish(struct nodes *n, struct wl_err *e)
 {
     struct wl_run_result *out = n->out;
     struct wl_err why;
     bool begun = !blame_node(n) && n->out->status != WL_RUN_INTERRUPTED;
     const char *log_tail = out->status == WL_RUN_DONE ? NULL : wl_file_tail(n->task.log_path, LOG_TAIL_BYTES, n->a);
-    struct wl_merge_job job = { .status = out->status, .error = out->error, .log_tail = log_tail };
+    if (begun) ask_slurm(n);
+    struct wl_merge_job job = {
+        .status = out->status, .error = out->error, .log_tail = log_tail, .slurm = out->slurm
+    };
     if (begun && collect(n, &job, &why) == 0) {
         out->status = job.status;
         out->error = job.error;
@@ -158,7 +169,11 @@ int wl_run_nodes(struct wl_store *s, int64_t run, const struct wl_run_how *how, 
 {
     struct nodes *n = wl_new(a, struct nodes);
     struct wl_err why;
-    *out = (struct wl_run_result) { .run = run, .store = wl_store_path(s), .derived.actual = wl_settings_none };
+    *out = (struct wl_run_result) { .run = run,
+                                    .store = wl_store_path(s),
+                                    .cooldown = wl_cooldown_none,
+                                    .slurm = wl_slurm_energy_none,
+                                    .derived.actual = wl_settings_none };
     *n = (struct nodes) { .how = how, .out = out, .a = a, .store = s };
     n->folder = wl_shard_folder(NULL, NULL, how->dir, a);
     n->task = (struct wl_task) { .how = how, .a = a, .on_mark = no_mark, .on_broken = no_broken_mark, .ctx = n };

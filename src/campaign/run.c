@@ -243,6 +243,12 @@ static void note_gaps(struct live *l)
     wl_record_note(&l->record, "warn", "campaign", jump);
 }
 
+static void ask_slurm(struct live *l)
+{
+    struct wl_anchor start = anchor_at(l->out->start_ns), end = anchor_at(l->out->end_ns);
+    if (!l->out->not_started) l->out->slurm = wl_slurm_energy_of(&start, &end, l->a);
+}
+
 static struct wl_run_end end_row(struct live *l)
 {
     const struct wl_run_result *out = l->out;
@@ -267,6 +273,7 @@ static struct wl_run_end end_row(struct live *l)
     end.own_cpu_s = own_cpu_s(l);
     end.idle_s = idle_s(l);
     end.cooldown = out->cooldown;
+    end.slurm = out->slurm;
     end.caps = wl_cap_rows_of(out, l->a);
     end.n_caps = out->n_caps;
     return end;
@@ -301,6 +308,7 @@ static int finish(struct live *l, struct wl_err *e)
     if (l->how->team) wl_mates_judge(&l->mates, out);
     end_caps(l);
     note_sensors(l);
+    ask_slurm(l);
     wl_record_flush(r, true);
     wl_sampler_stats(r->sampler, &out->sampling);
     note_gaps(l);
@@ -386,7 +394,8 @@ static void gather(struct live *l)
 int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
                     struct wl_arena *a, struct wl_err *e)
 {
-    *out = (struct wl_run_result) { .run = run, .store = s ? wl_store_path(s) : NULL, .cooldown = wl_cooldown_none };
+    *out = (struct wl_run_result) { .run = run, .store = s ? wl_store_path(s) : NULL, .cooldown = wl_cooldown_none,
+                                    .slurm = wl_slurm_energy_none };
     struct live *l = wl_new(a, struct live);
     *l = (struct live) {
         .how = how, .out = out, .a = a, .power = how->power, .cpu0_ns = wl_process_cpu_ns(), .began = wl_anchor_now()

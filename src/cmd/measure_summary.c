@@ -1,5 +1,6 @@
 #include "cmd/measure_summary.h"
 
+#include "cmd/stores.h"
 #include "cmd/words.h"
 
 #include <math.h>
@@ -260,6 +261,8 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     print_held(r, a);
     const char *cooled = wl_words_cooldown(&r->cooldown, a);
     if (*cooled) fprintf(stderr, "  cooled       %s\n", cooled);
+    const char *slurm = wl_words_slurm(&r->slurm, a);
+    if (*slurm) fprintf(stderr, "  slurm        %s\n", slurm);
     print_caps(r, a);
     for (size_t i = 0; i < r->notes.n; i++) fprintf(stderr, "  note         %s\n", r->notes.v[i]);
     if (r->flag) fprintf(stderr, "  flagged      %s\n", r->flag);
@@ -341,13 +344,8 @@ static void json_caps(const struct wl_run_result *r, struct wl_json *root)
         wl_json_add_bool(o, "simulated", s->simulated);
     }
     wl_json_add_str(root, "flag", r->flag);
-    if (!isnan(r->cooldown.asked_c)) {
-        struct wl_json *o = wl_json_add_object(root, "cooldown");
-        wl_json_add_real(o, "asked_c", r->cooldown.asked_c);
-        wl_json_add_real(o, "waited_s", r->cooldown.waited_s);
-        wl_json_add_real(o, "begin_c", r->cooldown.begin_c);
-        wl_json_add_str(o, "why", r->cooldown.why);
-    }
+    wl_cmd_cooldown_json(&r->cooldown, root);
+    wl_cmd_slurm_json(&r->slurm, root);
 }
 
 int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run, const char *store,

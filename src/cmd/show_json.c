@@ -47,10 +47,8 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_real(o, "module_cap_acted_pct", r->module_cap_acted_pct);
     wl_json_add_real(o, "clock_acted_pct", r->clock_acted_pct);
     wl_json_add_real(o, "mem_clock_acted_pct", r->mem_clock_acted_pct);
-    wl_json_add_real(o, "cooldown_c", r->cooldown.asked_c);
-    wl_json_add_real(o, "cooldown_s", r->cooldown.waited_s);
-    wl_json_add_real(o, "begin_c", r->cooldown.begin_c);
-    wl_json_add_str(o, "not_cool", r->cooldown.why);
+    wl_cmd_cooldown_json(&r->cooldown, o);
+    wl_cmd_slurm_json(&r->slurm, o);
     wl_json_add_str(o, "metric", r->metric);
     wl_json_add_real(o, "metric_value", r->metric_value);
     wl_json_add_str(o, "metric_unit", r->metric_unit);

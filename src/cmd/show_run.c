@@ -135,6 +135,7 @@ void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
     print_head(d->run, a);
     print_sampling(d->run, a);
     print_energy(d->run, a);
+    line("slurm", wl_words_slurm(&d->run->slurm, a));
     wl_show_energies(d, a);
     wl_show_caps(d, a);
     wl_show_nodes(d, a);

@@ -115,6 +115,28 @@ void wl_cmd_settings_json(const struct wl_settings *set, struct wl_json *object)
 
 /* ---- a run ---- */
 
+void wl_cmd_cooldown_json(const struct wl_cooldown *c, struct wl_json *object)
+{
+    if (isnan(c->asked_c)) return;
+    struct wl_json *o = wl_json_add_object(object, "cooldown");
+    wl_json_add_real(o, "asked_c", c->asked_c);
+    wl_json_add_real(o, "waited_s", c->waited_s);
+    wl_json_add_real(o, "begin_c", c->begin_c);
+    wl_json_add_str(o, "why", c->why);
+}
+
+void wl_cmd_slurm_json(const struct wl_slurm_energy *s, struct wl_json *object)
+{
+    if (!s->plugin) return;
+    struct wl_json *o = wl_json_add_object(object, "slurm");
+    wl_json_add_str(o, "plugin", s->plugin);
+    wl_json_add_str(o, "scope", "node");
+    wl_json_add_str(o, "steps", s->steps);
+    wl_json_add_real(o, "energy_j", s->energy_j);
+    wl_json_add_real(o, "period_s", s->period_s);
+    wl_json_add_str(o, "why", s->why);
+}
+
 const char *wl_cmd_energy_note(bool estimated, bool simulated)
 {
     return estimated && simulated ? "estimated, simulated" : estimated ? "estimated" : simulated ? "simulated" : "";

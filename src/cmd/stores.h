@@ -29,6 +29,10 @@ struct wl_cmd_settings wl_cmd_settings(const struct wl_settings *set, struct wl_
 char *wl_cmd_settings_text(const struct wl_settings *set, struct wl_arena *a);
 void wl_cmd_settings_json(const struct wl_settings *set, struct wl_json *object);
 
+/* How a run cooled down, and what Slurm says of it, as members of its object; nothing where there is nothing. */
+void wl_cmd_cooldown_json(const struct wl_cooldown *c, struct wl_json *object);
+void wl_cmd_slurm_json(const struct wl_slurm_energy *s, struct wl_json *object);
+
 /* "estimated", "simulated", both or "". */
 const char *wl_cmd_energy_note(bool estimated, bool simulated);
 

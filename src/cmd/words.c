@@ -73,6 +73,14 @@ const char *wl_words_cooldown(const struct wl_cooldown *c, struct wl_arena *a)
     return wl_strf(a, "to %.6g C, waited %s%s%s", c->asked_c, wl_human_time(a, c->waited_s), begin, why);
 }
 
+const char *wl_words_slurm(const struct wl_slurm_energy *s, struct wl_arena *a)
+{
+    if (!s->plugin) return "";
+    const char *each = s->period_s > 0 ? wl_strf(a, ", every %s", wl_human_time(a, s->period_s)) : "";
+    if (s->why) return wl_strf(a, "missing: %s (%s%s)", s->why, s->plugin, each);
+    return wl_strf(a, "%s of whole nodes in steps %s (%s%s)", wl_human(a, s->energy_j, "J"), s->steps, s->plugin, each);
+}
+
 const char *wl_words_caps_acted(const struct wl_run_row *r, struct wl_arena *a)
 {
     static const char *const names[] = { "power cap", "module power cap", "SM clock", "memory clock" };

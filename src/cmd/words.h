@@ -38,6 +38,9 @@ const char *wl_words_clocks(double sm_mhz, double mem_mhz, struct wl_arena *a);
 /* How a run waited: "to 45 C, waited 12.1 s; the hottest GPU began at 44 C"; "" where it did not. */
 const char *wl_words_cooldown(const struct wl_cooldown *c, struct wl_arena *a);
 
+/* What Slurm says: "4.20 kJ of whole nodes in steps 12.0 (acct_gather_energy/ipmi, every 30 s)"; "" where it says nothing. */
+const char *wl_words_slurm(const struct wl_slurm_energy *s, struct wl_arena *a);
+
 /* Which caps of a run acted: "power cap never acted, memory clock acted"; "" where none is known. */
 const char *wl_words_caps_acted(const struct wl_run_row *r, struct wl_arena *a);
 

@@ -14,6 +14,7 @@ static const struct store_step steps[] = {
     { wl_migrate_9_sql },
     { wl_migrate_10_sql },
     { wl_migrate_11_sql },
+    { wl_migrate_12_sql },
     { NULL },
 };
 

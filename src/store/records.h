@@ -58,6 +58,16 @@ struct wl_cooldown {
 };
 extern const struct wl_cooldown wl_cooldown_none;
 
+/* What Slurm says that the nodes drew in a run: a check of our joules, never a part of them. */
+struct wl_slurm_energy {
+    const char *plugin; /* "acct_gather_energy/ipmi"; NULL: no job of a Slurm that measures, and nothing below is told */
+    const char *steps;  /* whose energy that is: "12.0 12.1"; NULL: none */
+    double energy_j;    /* of all nodes of these steps; NAN: missing */
+    double period_s;    /* how often Slurm samples jobs, 0: at their begin and end; NAN: it does not say */
+    const char *why;    /* why it is missing; NULL: it is not */
+};
+extern const struct wl_slurm_energy wl_slurm_energy_none;
+
 /* A run with its settings (the trial's, else what the run said) and its totals. */
 struct wl_run_row {
     int64_t id, trial, campaign, repeat, attempt;
@@ -71,6 +81,7 @@ struct wl_run_row {
     const char *error, *log_tail, *flag;
     double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s, idle_s;
     struct wl_cooldown cooldown;
+    struct wl_slurm_energy slurm;
 
     /* totals */
     double time_s;                   /* start to stop */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define COOLDOWN_NONE { .asked_c = NAN, .begin_c = NAN, .waited_s = NAN }
+#define SLURM_NONE    { .energy_j = NAN, .period_s = NAN }
 const struct wl_run_end wl_run_end_none = {
     .status = WL_RUN_DONE,
     .exit_status = NAN,
@@ -20,8 +21,10 @@ const struct wl_run_end wl_run_end_none = {
     .own_cpu_s = NAN,
     .idle_s = NAN,
     .cooldown = COOLDOWN_NONE,
+    .slurm = SLURM_NONE,
 };
 const struct wl_cooldown wl_cooldown_none = COOLDOWN_NONE;
+const struct wl_slurm_energy wl_slurm_energy_none = SLURM_NONE;
 
 /* An update that must hit the run in the state it expects. */
 static int one_changed(struct wl_store *s, int64_t run, const char *state, struct wl_err *e)
@@ -89,7 +92,8 @@ static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x
                   "UPDATE run SET status = ?2, stop_mono_ns = ?3, stop_wall_ns = ?4, exit_status = ?5, signal = ?6, "
                   "error = ?7, log_tail = ?8, flag = ?9, sampling_asked_s = ?10, sampling_period_s = ?11, "
                   "ticks = ?12, ticks_skipped = ?13, samples_lost = ?14, own_cpu_s = ?15, idle_s = ?16, "
-                  "cooldown_c = ?17, cooldown_s = ?18, begin_c = ?19, not_cool = ?20 "
+                  "cooldown_c = ?17, cooldown_s = ?18, begin_c = ?19, not_cool = ?20, "
+                  "slurm_plugin = ?21, slurm_steps = ?22, slurm_j = ?23, slurm_period_s = ?24, slurm_why = ?25 "
                   "WHERE id = ?1 AND status = 'running'",
                   SQL(sql_int(run), sql_text(wl_run_status_names[x->status]), sql_int(x->at.mono_ns),
                       sql_int(x->at.wall_ns), sql_real(x->exit_status), sql_real(x->signal), sql_text(x->error),
@@ -97,7 +101,8 @@ static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x
                       sql_real(x->sampling_period_s), sql_real(x->ticks), sql_real(x->ticks_skipped),
                       sql_real(x->samples_lost), sql_real(x->own_cpu_s), sql_real(x->idle_s),
                       sql_real(x->cooldown.asked_c), sql_real(x->cooldown.waited_s), sql_real(x->cooldown.begin_c),
-                      sql_text(x->cooldown.why)),
+                      sql_text(x->cooldown.why), sql_text(x->slurm.plugin), sql_text(x->slurm.steps),
+                      sql_real(x->slurm.energy_j), sql_real(x->slurm.period_s), sql_text(x->slurm.why)),
                   e);
     return rc ? rc : one_changed(s, run, "running", e);
 }

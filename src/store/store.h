@@ -22,7 +22,7 @@
 
 #include "store/records.h"
 
-#define WL_STORE_VERSION 12
+#define WL_STORE_VERSION 13
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 struct wl_store;
@@ -119,6 +119,7 @@ struct wl_run_end {
     /* sampling */
     double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s;
     struct wl_cooldown cooldown;
+    struct wl_slurm_energy slurm;
     double idle_s; /* rest before and behind the job that was measured; NAN: none */
     const struct wl_run_begin
         *began; /* on the first node, whose clock the run's times are of; NULL: as wl_store_run_begin said */

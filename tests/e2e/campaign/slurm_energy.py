@@ -1,0 +1,137 @@
+"""What Slurm says of a run's energy, by stand-ins of scontrol and sacct in PATH: slurm_energy.py WATTLAW"""
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+wattlaw = os.path.abspath(sys.argv[1])
+
+# The site's settings, and the accounts of job 12: a stand-in of srun adds a step to them as slurmdbd would.
+CONFIG = """Configuration data as of 2024-01-01T00:00:00
+AccountingStorageType   = accounting_storage/slurmdbd
+AcctGatherEnergyType    = %s
+AcctGatherNodeFreq      = 30 sec
+JobAcctGatherFrequency  = %s
+"""
+SCONTROL = """#!/bin/sh
+[ "$1 $2" = "show config" ] && cat "$SLURM_FAKE/config"
+"""
+SACCT = """#!/bin/sh
+[ "$SLURM_TIME_FORMAT" = %s ] && [ "$*" = "-n -P -j 12 --format=JobIDRaw,Start,End,ConsumedEnergyRaw" ] || exit 9
+[ -e "$SLURM_FAKE/refusal" ] && { cat "$SLURM_FAKE/refusal" >&2; exit 1; }
+[ -e "$SLURM_FAKE/late" ] && { rm "$SLURM_FAKE/late"; sed 's/|[0-9]*|[^|]*$/|Unknown|/' "$SLURM_FAKE/accounts"; exit; }
+cat "$SLURM_FAKE/accounts"
+"""
+SRUN = """#!/bin/sh
+begin=$(date +%s); joules=$1; shift; "$@"; status=$?
+echo "12.$(grep -c '^12[.][0-9]' "$SLURM_FAKE/accounts")|$begin|$(date +%s)|$joules" >>"$SLURM_FAKE/accounts"
+exit $status
+"""
+
+
+def expect(condition, what, run=None):
+    if not condition:
+        sys.exit(what if run is None else f"{what}\nexit {run.returncode}\n{run.stdout}\n{run.stderr}")
+
+
+class Site:
+    def __init__(self, plugin="acct_gather_energy/ipmi", frequency="task=30,energy=10", **env):
+        self.folder = tempfile.TemporaryDirectory(prefix="wattlaw-slurm-energy-")
+        self.path = self.folder.name
+        for name, text in (("scontrol", SCONTROL), ("sacct", SACCT), ("srun", SRUN)):
+            self.write(name, text)
+            os.chmod(os.path.join(self.path, name), 0o755)
+        self.write("config", CONFIG % (plugin, frequency))
+        self.write("accounts", "12|1000|Unknown|\n12.batch|1000|Unknown|\n12.extern|1000|Unknown|\n12.0|1000|1003|777\n")
+        own = {k: v for k, v in os.environ.items() if not k.startswith("SLURM_")}
+        self.env = {**own, "PATH": f"{self.path}:{own['PATH']}", "SLURM_FAKE": self.path, "SLURM_JOB_ID": "12", **env}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.folder.cleanup()
+
+    def write(self, name, text):
+        with open(os.path.join(self.path, name), "w", encoding="ascii") as f:
+            f.write(text)
+
+    def run(self, *command):
+        return subprocess.run(command, cwd=self.path, env=self.env, text=True, capture_output=True, check=False)
+
+    def measure(self, *job):
+        r = self.run(wattlaw, "measure", "--sensors", "null", "--store", "s.db", "--json", "s.json", "--", *job)
+        with open(os.path.join(self.path, "s.json"), encoding="utf-8") as f:
+            return r, json.load(f).get("slurm")
+
+    def stored(self, store="s.db"):
+        with sqlite3.connect(os.path.join(self.path, store)) as db:
+            return db.execute("SELECT slurm_plugin, slurm_steps, slurm_j, slurm_period_s, slurm_why FROM run ORDER BY id").fetchall()
+
+
+PLUGIN = "acct_gather_energy/ipmi"
+
+# Steps of the command, none of those before it; the site's interval; two steps are added up.
+with Site() as s:
+    r, told = s.measure("sh", "-c", "srun 4200 sleep 0.1; srun 800 true")
+    expect(r.returncode == 0 and s.stored() == [(PLUGIN, "12.1 12.2", 5000, 10, None)], f"stored: {s.stored()}", r)
+    expect(told == {"plugin": PLUGIN, "scope": "node", "steps": "12.1 12.2", "energy_j": 5000, "period_s": 10, "why": None}, f"{told}")
+    expect("slurm        5.00 kJ of whole nodes in steps 12.1 12.2 (acct_gather_energy/ipmi, every 10" in r.stderr, "said", r)
+    r = s.run(wattlaw, "show", "s.db", "--run", "1")
+    expect("slurm     5.00 kJ of whole nodes" in r.stdout, "shown", r)
+    r = s.run(wattlaw, "show", "s.db", "--run", "1", "--json")
+    expect(json.loads(r.stdout)["slurm"] == told and json.loads(r.stdout)["energy_j"] is None, "beside our joules, not in them", r)
+
+# The database knows of the step's end a moment later.
+with Site() as s:
+    s.write("late", "")
+    r, told = s.measure("srun", "4200", "true")
+    expect(told["energy_j"] == 4200 and not os.path.exists(os.path.join(s.path, "late")), f"asked again: {told}", r)
+
+# What is no energy is missing and says so: never 0, never a sentinel.
+for joules in ("0", "", "18446744073709551614", "18446744073709551615", "4294967294", "N/A"):
+    with Site(frequency="30") as s:
+        r, told = s.measure("sh", "-c", f"srun 4200 true; srun '{joules}' true")
+        expect(told["energy_j"] is None and told["why"] == "Slurm has no energy of step 12.2", f"'{joules}': {told}", r)
+        expect(s.stored() == [(PLUGIN, "12.1 12.2", None, 30, told["why"])] and "missing: Slurm has no" in r.stderr, "stored", r)
+
+# Jobs whose steps do not stand for the run.
+with Site() as s:
+    r, told = s.measure("true")
+    expect(told["energy_j"] is None and told["why"] == "no step of job 12 began within the run", f"no step: {told}", r)
+with Site(SLURM_STEP_ID="3") as s:
+    r, told = s.measure("true")
+    expect("is a part of step 12.3, whose energy" in told["why"], f"inside: {told}", r)
+with Site(SLURM_STEP_ID=str(0xfffffffa)) as s:
+    r, told = s.measure("srun", "300", "true")
+    expect(told["energy_j"] == 300, f"the shell of salloc is no step of its own: {told}", r)
+with Site() as s:
+    s.write("refusal", "Slurm accounting storage is disabled\n")
+    r, told = s.measure("srun", "300", "true")
+    expect(r.returncode == 0 and told["why"] == "sacct: exit status 1: Slurm accounting storage is disabled", f"{told}", r)
+
+# No job, no plugin, no Slurm: nothing is asked, nothing said.
+for site in (Site(plugin="acct_gather_energy/none"), Site(plugin="(null)"), Site(SLURM_JOB_ID="")):
+    with site as s:
+        if not s.env["SLURM_JOB_ID"]:
+            del s.env["SLURM_JOB_ID"]
+        r, told = s.measure("srun", "300", "true")
+        expect(r.returncode == 0 and told is None and s.stored() == [(None,) * 5] and "slurm" not in r.stderr, "nothing", r)
+
+# A campaign in an allocation: each run has its own step.
+with Site() as s:
+    s.write("c.ini", """[campaign]
+name = c
+repeats = 2
+order = sequential
+[measure]
+sensors = null
+[sweep]
+joules = 500
+[launch]
+command = srun {joules} sleep 1.1
+""")
+    r = s.run(wattlaw, "sweep", "c.ini")
+    expect(r.returncode == 0 and [v[1:3] for v in s.stored("c/wattlaw.db")] == [("12.1", 500), ("12.2", 500)], f"{s.stored('c/wattlaw.db')}", r)
