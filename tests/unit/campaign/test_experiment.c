@@ -150,6 +150,30 @@ static void a_file_of_intensities_is_read_at_once(void **state)
     remove("intensity.csv");
 }
 
+/* Nanoseconds since 1970 fit 64 bits until 2262. */
+static void times_of_intensities_end_before_2262(void **state)
+{
+    (void)state;
+    const char *text = NAME "[measure]\ncarbon_csv = intensity.csv\n[launch]\ncommand = j\n";
+    static const char *const held[] = { "2261-12-31T23:59:59Z", "9200000000", "9200000000000" };
+    static const char *const beyond[] = { "2262-01-01T00:00Z", "4040-01-01T00:00Z", "1969-12-31T23:59Z", "9300000000",
+                                          "1e18", "inf", "-1" };
+    char rows[128];
+    for (size_t i = 0; i < WL_COUNT(held); i++) {
+        snprintf(rows, sizeof rows, "2020-01-01T00:00Z,300\n%s,310\n", held[i]);
+        csv_file(rows);
+        assert_int_equal(parse(text), 0);
+    }
+    for (size_t i = 0; i < WL_COUNT(beyond); i++) {
+        snprintf(rows, sizeof rows, "2020-01-01T00:00Z,300\n%s,310\n", beyond[i]);
+        csv_file(rows);
+        assert_int_equal(parse(text), WL_EINVAL);
+        assert_non_null(strstr(e.msg, "intensity.csv:3: timestamp = "));
+        assert_non_null(strstr(e.msg, "before 2262"));
+    }
+    remove("intensity.csv");
+}
+
 /* A command line that names a part of it takes the rest from the campaign. */
 static void options_come_before_the_campaign(void **state)
 {
@@ -343,6 +367,7 @@ int main(void)
         TEST(the_expanded_text_reads_back_to_itself),
         TEST(lists_and_limits_may_change_but_the_command_may_not),
         TEST(a_file_of_intensities_is_read_at_once),
+        TEST(times_of_intensities_end_before_2262),
         TEST(options_come_before_the_campaign),
         TEST(errors_name_the_place),
         TEST(a_missing_file_is_named),
