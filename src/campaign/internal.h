@@ -44,7 +44,8 @@ int wl_cool_down(const struct wl_cooldown_opts *opts, const struct wl_power_opts
 /* ---- slurm.c ------------------------------------------------------------------------------------------------- */
 
 /* What Slurm says of the steps that this process had started within a run, behind their end: waits for that, seconds at
- * most. Its plugin is NULL outside of a job, and where the site has none. */
+ * most. Its plugin is NULL outside of a job, where the site has none, and where Slurm cannot be asked; of a Slurm whose
+ * programs are there and do not answer `why` tells. */
 struct wl_slurm_energy wl_slurm_energy_of(const struct wl_anchor *start, const struct wl_anchor *end,
                                           struct wl_arena *a);
 

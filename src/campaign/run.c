@@ -308,8 +308,8 @@ static int finish(struct live *l, struct wl_err *e)
     if (l->how->team) wl_mates_judge(&l->mates, out);
     end_caps(l);
     note_sensors(l);
-    ask_slurm(l);
     wl_record_flush(r, true);
+    ask_slurm(l); /* takes seconds, in which nothing may be lost */
     wl_sampler_stats(r->sampler, &out->sampling);
     note_gaps(l);
     out->broken_marks = r->broken_marks;

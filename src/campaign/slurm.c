@@ -9,8 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OUTPUT_MAX = 1 << 20, LOOK_AGAIN_US = 500000 };
-static const double ASK_S = 5, ENDED_WITHIN_S = 3; /* a command; until the database knows of a step's end */
+enum { OUTPUT_MAX = 4 << 20, LOOKS = 3 };
+static const double ASK_S = 5; /* that a command may take */
+/* Until the database knows of a step's end, and by how much that may lie behind the run's. Each look costs the site's
+ * database a query. */
+static const double ENDED_WITHIN_S = 3;
 
 /* A step; NAN: not known, of the energy also one that Slurm says it has not. */
 struct step {
@@ -32,7 +35,8 @@ static int ask(struct asking *s, const char *program, char *const *argv, char **
     struct wl_exit end;
     if (!wl_program_find(program, s->a)) return wl_fail(e, WL_ENOENT, "%s: command not found", program);
     int rc = wl_run_within(argv, OUTPUT_MAX, true, ASK_S, text, &end, s->a, e);
-    if (rc < 0 || end.status == 0) return rc;
+    if (rc < 0) return wl_fail(e, rc, "%s: no answer (%s)", program, wl_strdup(s->a, e->msg));
+    if (end.status == 0) return 0;
     const char *said = wl_strip(s->a, *text);
     return wl_fail(e, WL_EIO, "%s: exit status %d: %.*s", program, end.status, (int)strcspn(said, "\n"), said);
 }
@@ -108,6 +112,7 @@ static void add_step(struct asking *s, const char *line)
     if (!dot || strspn(dot + 1, "0123456789") != strlen(dot + 1)) return;
     struct step step = { wl_strdup(s->a, field[ID]), time_of(field[START]), time_of(field[END]), energy_of(field[ENERGY]) };
     if (!(step.start_s >= s->start_s) || step.start_s > s->end_s) return;
+    if (step.end_s <= s->start_s) return; /* in the second in which the run began: it may have been before that */
     WL_GROW(s->a, s->v, s->n, s->cap);
     s->v[s->n++] = step;
 }
@@ -131,7 +136,7 @@ static const char *why_not(const struct asking *s, bool *again)
     for (size_t i = 0; i < s->n; i++) {
         *again = isnan(s->v[i].end_s);
         if (*again) return wl_strf(s->a, "step %s has not ended", s->v[i].id);
-        if (s->v[i].end_s > s->end_s + 1) return wl_strf(s->a, "step %s ended behind the run", s->v[i].id);
+        if (s->v[i].end_s > s->end_s + ENDED_WITHIN_S) return wl_strf(s->a, "step %s ended behind the run", s->v[i].id);
     }
     for (size_t i = 0; i < s->n; i++)
         if (isnan(s->v[i].energy_j)) return wl_strf(s->a, "Slurm has no energy of step %s", s->v[i].id);
@@ -166,21 +171,23 @@ struct wl_slurm_energy wl_slurm_energy_of(const struct wl_anchor *start, const s
                         .start_s = floor((double)start->wall_ns / WL_NS_PER_S),
                         .end_s = ceil((double)end->wall_ns / WL_NS_PER_S),
                         .a = a };
-    if (!s.job || read_config(&s, &out, &e) < 0 || !out.plugin) return out;
+    if (!s.job || !*s.job) return out;
+    int rc = read_config(&s, &out, &e);
+    if (rc < 0 && rc != WL_ENOENT) out.why = wl_strdup(a, e.msg);
+    if (!out.plugin) return out;
     if (inside_step()) {
         out.why = wl_strf(a, "the run is a part of step %s.%s, whose energy Slurm tells behind its end", s.job,
                           getenv("SLURM_STEP_ID"));
         return out;
     }
-    int64_t until_ns = wl_now_ns() + (int64_t)(ENDED_WITHIN_S * WL_NS_PER_S);
-    for (bool again = true; again;) {
+    bool again = true;
+    for (int look = 0; again && look < LOOKS; look++) {
+        usleep((useconds_t)(look * ENDED_WITHIN_S / LOOKS * 1e6)); /* 0, 1 and 2 s */
         if (read_steps(&s, &e) < 0) {
             out.why = wl_strdup(a, e.msg);
             return out;
         }
         out.why = why_not(&s, &again);
-        again = again && wl_now_ns() < until_ns;
-        if (again) usleep(LOOK_AGAIN_US);
     }
     add_up(&s, &out);
     return out;

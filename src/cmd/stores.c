@@ -127,7 +127,7 @@ void wl_cmd_cooldown_json(const struct wl_cooldown *c, struct wl_json *object)
 
 void wl_cmd_slurm_json(const struct wl_slurm_energy *s, struct wl_json *object)
 {
-    if (!s->plugin) return;
+    if (!s->plugin && !s->why) return;
     struct wl_json *o = wl_json_add_object(object, "slurm");
     wl_json_add_str(o, "plugin", s->plugin);
     wl_json_add_str(o, "scope", "node");

@@ -75,7 +75,7 @@ const char *wl_words_cooldown(const struct wl_cooldown *c, struct wl_arena *a)
 
 const char *wl_words_slurm(const struct wl_slurm_energy *s, struct wl_arena *a)
 {
-    if (!s->plugin) return "";
+    if (!s->plugin) return s->why ? wl_strf(a, "missing: %s", s->why) : "";
     const char *each = s->period_s > 0 ? wl_strf(a, ", every %s", wl_human_time(a, s->period_s)) : "";
     if (s->why) return wl_strf(a, "missing: %s (%s%s)", s->why, s->plugin, each);
     return wl_strf(a, "%s of whole nodes in steps %s (%s%s)", wl_human(a, s->energy_j, "J"), s->steps, s->plugin, each);

@@ -60,7 +60,7 @@ extern const struct wl_cooldown wl_cooldown_none;
 
 /* What Slurm says that the nodes drew in a run: a check of our joules, never a part of them. */
 struct wl_slurm_energy {
-    const char *plugin; /* "acct_gather_energy/ipmi"; NULL: no job of a Slurm that measures, and nothing below is told */
+    const char *plugin; /* "acct_gather_energy/ipmi"; NULL: no job of a Slurm that measures, or that could be asked */
     const char *steps;  /* whose energy that is: "12.0 12.1"; NULL: none */
     double energy_j;    /* of all nodes of these steps; NAN: missing */
     double period_s;    /* how often Slurm samples jobs, 0: at their begin and end; NAN: it does not say */

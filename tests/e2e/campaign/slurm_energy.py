@@ -1,6 +1,7 @@
 """What Slurm says of a run's energy, by stand-ins of scontrol and sacct in PATH: slurm_energy.py WATTLAW"""
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -8,7 +9,8 @@ import tempfile
 
 wattlaw = os.path.abspath(sys.argv[1])
 
-# The site's settings, and the accounts of job 12: a stand-in of srun adds a step to them as slurmdbd would.
+# The site's settings, and the accounts of job 12: a stand-in of srun adds a step to them as slurmdbd would, which hears of
+# its end a second later.
 CONFIG = """Configuration data as of 2024-01-01T00:00:00
 AccountingStorageType   = accounting_storage/slurmdbd
 AcctGatherEnergyType    = %s
@@ -16,17 +18,21 @@ AcctGatherNodeFreq      = 30 sec
 JobAcctGatherFrequency  = %s
 """
 SCONTROL = """#!/bin/sh
-[ "$1 $2" = "show config" ] && cat "$SLURM_FAKE/config"
+[ "$1 $2" = "show config" ] || exit 9
+[ -e "$SLURM_FAKE/hangs" ] && exec sleep 600
+[ -e "$SLURM_FAKE/down" ] && { echo "slurm_load_ctl_conf error: Unable to contact slurm controller" >&2; exit 1; }
+cat "$SLURM_FAKE/config"
 """
 SACCT = """#!/bin/sh
 [ "$SLURM_TIME_FORMAT" = %s ] && [ "$*" = "-n -P -j 12 --format=JobIDRaw,Start,End,ConsumedEnergyRaw" ] || exit 9
+[ -e "$SLURM_FAKE/stuck" ] && exec sleep 600
 [ -e "$SLURM_FAKE/refusal" ] && { cat "$SLURM_FAKE/refusal" >&2; exit 1; }
 [ -e "$SLURM_FAKE/late" ] && { rm "$SLURM_FAKE/late"; sed 's/|[0-9]*|[^|]*$/|Unknown|/' "$SLURM_FAKE/accounts"; exit; }
 cat "$SLURM_FAKE/accounts"
 """
 SRUN = """#!/bin/sh
 begin=$(date +%s); joules=$1; shift; "$@"; status=$?
-echo "12.$(grep -c '^12[.][0-9]' "$SLURM_FAKE/accounts")|$begin|$(date +%s)|$joules" >>"$SLURM_FAKE/accounts"
+echo "12.$(grep -c '^12[.][0-9]' "$SLURM_FAKE/accounts")|$begin|$(($(date +%s) + 1))|$joules" >>"$SLURM_FAKE/accounts"
 exit $status
 """
 
@@ -37,7 +43,7 @@ def expect(condition, what, run=None):
 
 
 class Site:
-    def __init__(self, plugin="acct_gather_energy/ipmi", frequency="task=30,energy=10", **env):
+    def __init__(self, plugin="acct_gather_energy/ipmi", frequency="task=30,energy=10", without=None, **env):
         self.folder = tempfile.TemporaryDirectory(prefix="wattlaw-slurm-energy-")
         self.path = self.folder.name
         for name, text in (("scontrol", SCONTROL), ("sacct", SACCT), ("srun", SRUN)):
@@ -47,6 +53,18 @@ class Site:
         self.write("accounts", "12|1000|Unknown|\n12.batch|1000|Unknown|\n12.extern|1000|Unknown|\n12.0|1000|1003|777\n")
         own = {k: v for k, v in os.environ.items() if not k.startswith("SLURM_")}
         self.env = {**own, "PATH": f"{self.path}:{own['PATH']}", "SLURM_FAKE": self.path, "SLURM_JOB_ID": "12", **env}
+        self.env.pop(without, None)
+        if without == "scontrol":
+            os.unlink(os.path.join(self.path, "scontrol"))
+            self.env["PATH"] = f"{self.path}:{self.only('sh', 'date', 'grep', 'env')}"
+
+    def only(self, *programs):
+        """A folder with these of the system's programs, since Slurm may be installed beside them."""
+        folder = os.path.join(self.path, "only")
+        os.mkdir(folder)
+        for p in programs:
+            os.symlink(shutil.which(p), os.path.join(folder, p))
+        return folder
 
     def __enter__(self):
         return self
@@ -111,12 +129,38 @@ with Site() as s:
     s.write("refusal", "Slurm accounting storage is disabled\n")
     r, told = s.measure("srun", "300", "true")
     expect(r.returncode == 0 and told["why"] == "sacct: exit status 1: Slurm accounting storage is disabled", f"{told}", r)
+with Site() as s:
+    r, told = s.measure("sh", "-c", "srun 300 true; sed -i '$s/[|][0-9]*[|]300/|'$(($(date +%s) + 90))'|300/' accounts")
+    expect(told["energy_j"] is None and told["why"] == "step 12.1 ended behind the run", f"{told}", r)
+
+# A step of the second in which the run begins, and ended in it, may be of what ran before: none of this run's.
+with Site() as s:
+    for _ in range(5):
+        r, told = s.measure("sh", "-c", "begin=$(date +%s); echo $begin >second; echo \"12.9|$begin|$begin|99\" >>accounts; srun 300 true")
+        with open(os.path.join(s.path, "second"), encoding="ascii") as f:
+            second = int(f.read())
+        with sqlite3.connect(os.path.join(s.path, "s.db")) as db:
+            same = db.execute("SELECT max(id), start_wall_ns / 1000000000 FROM run").fetchone()[1] == second
+        if same:
+            break
+    expect(same and told["energy_j"] == 300, f"one that may be older: {told}", r)
+
+# Commands that hang or fail hold nobody up for long, and are named.
+with Site() as s:
+    s.write("stuck", "")
+    r, told = s.measure("srun", "300", "true")
+    expect(r.returncode == 0 and told["why"].startswith("sacct: no answer (env: took longer than 5 s"), f"{told}", r)
+for name, why in (("hangs", "scontrol: no answer (scontrol: took longer than 5 s"), ("down", "scontrol: exit status 1: slurm_load_ctl_conf error")):
+    with Site() as s:
+        s.write(name, "")
+        r, told = s.measure("srun", "300", "true")
+        expect(r.returncode == 0 and told["plugin"] is None and told["why"].startswith(why), f"{told}", r)
+        expect(s.stored()[0][0] is None and s.stored()[0][4] == told["why"] and f"slurm        missing: {why}" in r.stderr, "said", r)
 
 # No job, no plugin, no Slurm: nothing is asked, nothing said.
-for site in (Site(plugin="acct_gather_energy/none"), Site(plugin="(null)"), Site(SLURM_JOB_ID="")):
+for site in (Site(plugin="acct_gather_energy/none"), Site(plugin="(null)"), Site(SLURM_JOB_ID=""), Site(without="SLURM_JOB_ID"),
+             Site(without="scontrol")):
     with site as s:
-        if not s.env["SLURM_JOB_ID"]:
-            del s.env["SLURM_JOB_ID"]
         r, told = s.measure("srun", "300", "true")
         expect(r.returncode == 0 and told is None and s.stored() == [(None,) * 5] and "slurm" not in r.stderr, "nothing", r)
 
