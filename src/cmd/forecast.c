@@ -52,7 +52,7 @@ static struct wl_metric *list_channels(struct wl_metric *m, const struct wl_fore
         for (int c = 0; c < channels; c++)
             *m++ = (struct wl_metric) {
                 .name = metric_name(kinds[k].name, names[c], step, a),
-                .unit = k == SUM_ACC ? "1" : NULL,
+                .unit = k == SUM_ACC ? "1" : f->grid.units[c],
                 .larger = k == SUM_ACC,
                 .value = wl_metric_mean,
                 .at = at + k * channels + c,

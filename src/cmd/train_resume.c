@@ -59,9 +59,10 @@ static int check_same(const struct wl_train *t, const struct wl_checkpoint *c, s
     int rc = wl_checkpoint_same_text(c, "model", j->workload->name, e);
     if (!rc) rc = wl_checkpoint_same_text(c, "size", t->opts->size, e);
     for (int i = 0; i < j->n_facts && !rc; i++)
-        if (!j->facts[i].text) rc = wl_checkpoint_same_int(c, j->facts[i].name, j->facts[i].value, e);
-    if (!rc) rc = wl_checkpoint_same_int(c, "seed", t->opts->seed, e);
-    return rc ? rc : wl_checkpoint_same_int(c, "train_samples", j->train->samples, e);
+        if (!j->facts[i].text)
+            rc = wl_checkpoint_same_int(c, j->facts[i].name, j->facts[i].value, j->facts[i].before, e);
+    if (!rc) rc = wl_checkpoint_same_int(c, "seed", t->opts->seed, -1, e);
+    return rc ? rc : wl_checkpoint_same_int(c, "train_samples", j->train->samples, -1, e);
 }
 
 /* Between epochs the global batch may change; inside one the place in the order of samples counts by it. */
@@ -83,7 +84,7 @@ static int read_position(struct wl_train *t, const struct wl_checkpoint *c, stru
     if (isnan(t->schedule.best)) t->schedule.best = INFINITY;
     if (t->at.epoch < 1 || t->at.epoch_updates < 0 || t->at.updates < 0 || isnan(t->schedule.cut))
         return wl_fail(e, WL_EINVAL, "%s does not say where the training stood", c->path);
-    return t->at.epoch_updates > 0 ? wl_checkpoint_same_int(c, "global_batch", t->global_batch, e) : 0;
+    return t->at.epoch_updates > 0 ? wl_checkpoint_same_int(c, "global_batch", t->global_batch, -1, e) : 0;
 }
 
 static int find(struct wl_train *t, struct wl_checkpoint *c, bool *found, struct wl_err *e)

@@ -82,6 +82,7 @@ struct wl_fact {
     const char *name; /* "image_size" */
     int64_t value;
     const char *text; /* in place of the value; NULL: none */
+    int64_t before;   /* what checkpoints mean that do not say it: they are older than it is; negative: nothing */
 };
 
 enum { WL_MAX_FACTS = 8 };
@@ -119,6 +120,7 @@ struct wl_job {
 };
 
 void wl_job_fact(struct wl_job *j, const char *name, int64_t value);
+void wl_job_fact_since(struct wl_job *j, const char *name, int64_t value, int64_t before);
 void wl_job_fact_text(struct wl_job *j, const char *name, const char *text);
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */

@@ -57,7 +57,7 @@ static int begin(struct wl_job *j, struct wl_err *e)
     j->shape = wl_strf(j->arena, "forecasts %lld time%s ahead", (long long)o->lead, o->lead == 1 ? "" : "s");
     if (o->steps > 1) j->shape = wl_strf(j->arena, "%s, %lld in a row", j->shape, (long long)o->steps);
     wl_job_fact(j, "lead", o->lead);
-    wl_job_fact(j, "steps", o->steps);
+    wl_job_fact_since(j, "steps", o->steps, 1); /* networks made one step before there were two */
     return 0;
 }
 
@@ -155,7 +155,7 @@ static int check_start(const struct wl_job *j, const struct wl_checkpoint *c, st
     if (!rc) rc = wl_checkpoint_same_text(c, "size", j->opts->size, e);
     for (int i = 0; i < j->n_facts && !rc; i++)
         if (!wl_streq(j->facts[i].name, "steps"))
-            rc = wl_checkpoint_same_int(c, j->facts[i].name, j->facts[i].value, e);
+            rc = wl_checkpoint_same_int(c, j->facts[i].name, j->facts[i].value, j->facts[i].before, e);
     return rc;
 }
 

@@ -10,10 +10,18 @@ static struct wl_fact *add(struct wl_job *j, const char *name)
     WL_CHECK(j->n_facts < WL_MAX_FACTS);
     struct wl_fact *f = &j->facts[j->n_facts++];
     f->name = name;
+    f->before = -1;
     return f;
 }
 
 void wl_job_fact(struct wl_job *j, const char *name, int64_t value) { add(j, name)->value = value; }
+
+void wl_job_fact_since(struct wl_job *j, const char *name, int64_t value, int64_t before)
+{
+    struct wl_fact *f = add(j, name);
+    f->value = value;
+    f->before = before;
+}
 
 void wl_job_fact_text(struct wl_job *j, const char *name, const char *text) { add(j, name)->text = text; }
 

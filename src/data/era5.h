@@ -29,6 +29,7 @@ struct wl_era5_grid {
     const double *latitude;   /* [height] degrees, from north to south; where files do not say, from pole to pole */
     int64_t step_s;           /* between two times; 0: the files do not say */
     const char *const *names; /* [channels] "t2m", "z 500" */
+    const char *const *units; /* [channels] as the files write them, "m s**-1"; NULL: they say none */
     const float *mean, *deviation; /* [channels] */
     const float *climate;          /* [channels,height,width], normalised; NULL: time_means.npy is not there */
     const char *layout;            /* "one data set a year" or "variables" */
@@ -47,7 +48,7 @@ int wl_era5_open(struct wl_era5 **d, const struct wl_era5_opts *opts, struct wl_
 const struct wl_set *wl_era5_set(const struct wl_era5 *d);
 const struct wl_era5_grid *wl_era5_grid(const struct wl_era5 *d);
 
-/* Have both the same channels, grid and step, and no time in common (no year, where files do not say times)? */
+/* Have both the same channels, units, grid and step, and no time in common (no year, where files do not say times)? */
 int wl_era5_check_apart(const struct wl_era5 *train, const struct wl_era5 *val, struct wl_arena *a,
                         struct wl_err *e) WL_MUST_CHECK;
 

@@ -1,6 +1,7 @@
 /* Variables of HDF5 files: which there are, their shapes, and how their numbers are stored. */
 #include "data/era5/internal.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
@@ -132,6 +133,18 @@ static int read_packing(struct wl_variable *v, hid_t how, struct wl_err *e)
     return 0;
 }
 
+/* A unit of printable characters: it stands in tables, marks and figures. "~" is how ERA5's files write that they know
+ * none. */
+static const char *read_unit(hid_t set, struct wl_arena *a)
+{
+    enum { LONGEST = 40 };
+    const char *text = wl_strip(a, wl_hdf5_text(set, "units", a));
+    const char *p = text;
+    for (size_t n; (n = wl_utf8_length(p)) > 0 && (n > 1 || isprint((unsigned char)*p));) p += n;
+    if (*p || !*text || p - text > LONGEST || wl_streq(text, "~") || wl_streq(text, "unknown")) return NULL;
+    return text;
+}
+
 /* Fills v from its data set; *is_field is false where it has fewer than three dimensions. */
 static int describe(struct wl_variable *v, const struct file *f, bool *is_field, struct wl_arena *a, struct wl_err *e)
 {
@@ -152,6 +165,7 @@ static int describe(struct wl_variable *v, const struct file *f, bool *is_field,
         v->levels = rank == 4 ? (int64_t)d[1] : 1;
         v->height = (int64_t)d[rank - 2];
         v->width = (int64_t)d[rank - 1];
+        v->unit = read_unit(v->set, a);
         rc = check_shape(v, e);
         if (!rc) rc = check_storage(how, e);
         if (!rc) rc = read_packing(v, how, e);

@@ -56,6 +56,7 @@ char *wl_time_text(int64_t time_s, struct wl_arena *a);
 /* A variable [time, (level or channel,) latitude, longitude]. */
 struct wl_variable {
     const char *path, *name;
+    const char *unit; /* as the file writes it; NULL: it says none */
     hid_t set;
     int64_t times, levels, height, width; /* levels: 1 where there is no such dimension */
     bool has_levels;
@@ -102,14 +103,20 @@ struct wl_years {
     const double *latitude;          /* [height]; NULL: no file says */
     const double *longitude;         /* [width]; NULL: no file says */
     int64_t step_s;                  /* between two times; 0: no file says */
-    const char **names;
-    bool one_set; /* "fields" */
+    const char **names, **units;     /* [channels]; a unit is NULL where no file says it */
+    bool one_set;                    /* "fields" */
 };
 
 /* Have both one grid? Lines of latitude are compared from north to south, whichever way the files have them. */
 int wl_grid_check(const struct wl_variable *first, const struct wl_variable *v, struct wl_err *e) WL_MUST_CHECK;
 
-/* Errors name the file: channels, grids or times that are not those of the files before, years out of order. */
+/* A variable of the channel that says its unit, if there is one in any year. */
+const struct wl_variable *wl_years_variable(const struct wl_years *y, int64_t channel);
+
+/* Has v the same unit, as far as both say theirs? */
+int wl_unit_check(const struct wl_variable *first, const struct wl_variable *v, struct wl_err *e) WL_MUST_CHECK;
+
+/* Errors name the file: channels, units, grids or times that are not those of the files before, years out of order. */
 int wl_years_open(struct wl_years *y, const char *dir, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- npy.c: arrays of NumPy ---- */

@@ -209,6 +209,7 @@ int wl_era5_open(struct wl_era5 **out, const struct wl_era5_opts *o, struct wl_a
     if (rc) return rc;
     d->grid.channels = d->years.channels;
     d->grid.names = d->years.names;
+    d->grid.units = d->years.units;
     d->grid.layout = d->years.one_set ? "one data set a year" : "variables";
     rc = cut(d, dir, o->patch, e);
     if (!rc) find_latitudes(d, a);
@@ -260,6 +261,9 @@ static int check_alike(const struct wl_years *train, const struct wl_years *val,
         if (!wl_streq(train->names[c], val->names[c]))
             return wl_fail(e, WL_EINVAL, "%s: channel %lld of validation is '%s', of training '%s'", v->path,
                            (long long)c, val->names[c], train->names[c]);
+    for (int64_t c = 0; c < val->channels && !rc; c++)
+        rc = wl_unit_check(wl_years_variable(train, c), wl_years_variable(val, c), e);
+    if (rc) return rc;
     if (train->step_s && val->step_s && train->step_s != val->step_s)
         return wl_fail(e, WL_EINVAL, "%s: times of validation are %g h apart, of training %g h", v->path,
                        (double)val->step_s / 3600, (double)train->step_s / 3600);

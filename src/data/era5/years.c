@@ -67,6 +67,13 @@ int wl_grid_check(const struct wl_variable *first, const struct wl_variable *v, 
     return check_degrees(first, v, "longitude", first->axes->longitude, v->axes->longitude, v->width, e);
 }
 
+int wl_unit_check(const struct wl_variable *first, const struct wl_variable *v, struct wl_err *e)
+{
+    if (!first->unit || !v->unit || wl_streq(first->unit, v->unit)) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: %s is in '%s', in %s it is in '%s'", v->path, v->name, v->unit, first->path,
+                   first->unit);
+}
+
 /* A year under construction, and the names of its channels. */
 struct list {
     struct wl_year year;
@@ -140,6 +147,7 @@ static int add_file(struct list *l, const char *path, bool *one_set, struct wl_a
                 return wl_fail(e, WL_EINVAL,
                                "%s: \"fields\" has 3 dimensions; expected [time, channel, latitude, longitude]", path);
             *one_set = true;
+            found.v[i].unit = NULL; /* its channels have many */
             return add_variable(l, &found.v[i], true, a, e);
         }
     for (size_t i = 0; i < found.n && !rc; i++) rc = add_variable(l, &found.v[i], false, a, e);
@@ -161,6 +169,13 @@ static int check_channels(const struct wl_years *y, const struct list *l, struct
     return wl_grid_check(y->v[0].channel[0].variable, v, e);
 }
 
+const struct wl_variable *wl_years_variable(const struct wl_years *y, int64_t channel)
+{
+    for (size_t i = 0; i < y->n; i++)
+        if (y->v[i].channel[channel].variable->unit) return y->v[i].channel[channel].variable;
+    return y->v[0].channel[channel].variable;
+}
+
 /* A year begins behind the end of the one before. */
 static int check_order(const struct wl_year *before, const struct wl_year *year, struct wl_arena *a, struct wl_err *e)
 {
@@ -180,6 +195,8 @@ static int add_year(struct wl_years *y, size_t *cap, struct list *l, struct wl_a
         y->width = l->first->width;
     } else {
         int rc = check_channels(y, l, e);
+        for (int64_t i = 0; i < y->channels && !rc; i++)
+            rc = wl_unit_check(wl_years_variable(y, i), l->year.channel[i].variable, e);
         if (!rc) rc = check_order(&y->v[y->n - 1], &l->year, a, e);
         if (rc) return rc;
     }
@@ -209,6 +226,12 @@ static int find_step(struct wl_years *y, struct wl_arena *a, struct wl_err *e)
             }
         }
     return 0;
+}
+
+static void find_units(struct wl_years *y, struct wl_arena *a)
+{
+    y->units = wl_new_array(a, const char *, (size_t)y->channels);
+    for (int64_t i = 0; i < y->channels; i++) y->units[i] = wl_years_variable(y, i)->unit;
 }
 
 /* channels.txt beside the folder names the channels of "fields", a line each. */
@@ -257,5 +280,7 @@ int wl_years_open(struct wl_years *y, const char *dir, struct wl_arena *a, struc
     qsort(files, n, sizeof *files, by_year);
     rc = open_all(y, files, n, a, e);
     if (!rc) rc = find_step(y, a, e);
-    return rc ? rc : read_names(y, dir, a, e);
+    if (rc) return rc;
+    find_units(y, a);
+    return read_names(y, dir, a, e);
 }

@@ -237,10 +237,12 @@ int wl_checkpoint_same_text(const struct wl_checkpoint *c, const char *key, cons
     return wl_fail(e, WL_EINVAL, "%s was made with %s %s, this is %s", c->path, key, then ? then : "unknown", now);
 }
 
-int wl_checkpoint_same_int(const struct wl_checkpoint *c, const char *key, int64_t now, struct wl_err *e)
+int wl_checkpoint_same_int(const struct wl_checkpoint *c, const char *key, int64_t now, int64_t unsaid,
+                           struct wl_err *e)
 {
-    int64_t then = wl_json_int(wl_json_get(c->head, key), -1);
+    int64_t then = wl_json_int(wl_json_get(c->head, key), unsaid);
     if (then == now) return 0;
+    if (then < 0) return wl_fail(e, WL_EINVAL, "%s does not say its %s, this is %lld", c->path, key, (long long)now);
     return wl_fail(e, WL_EINVAL, "%s was made with %s %lld, this is %lld", c->path, key, (long long)then,
                    (long long)now);
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""FourCastNet end to end: weather.py PROGRAM CASE. Exit 0: passed, 1: failed."""
+"""FourCastNet end to end: weather.py PROGRAM FIXTURES CASE. Exit 0: passed, 1: failed."""
 from harness import *
 
+FIXTURES = sys.argv[2]
 GRID = ("--height", 16, "--width", 32, "--times", 40, "--years", 1)
 
 
@@ -61,6 +62,70 @@ def finetunes():
     assert train(*resumed, "--epochs", 2, "--resume")[-1]["val_loss"] == whole["val_loss"]
 
 
+def units():
+    """What files of variables say of their units is the errors' unit, in the results and in the marks; "fields" say none."""
+    for year, part in ((2020, "train"), (2021, "val")):
+        os.makedirs(os.path.join(WORK, "w", part))
+        for name in ("t2m", "z"):
+            shutil.copy(os.path.join(FIXTURES, "era5", f"{name}_{year}.nc"), os.path.join(WORK, "w", part))
+    done("data", "era5", "--statistics", "w")
+    marks = os.path.join(WORK, "marks")
+    how = ("fourcastnet", "--size", "tiny", "--epochs", 1, "--local-batch", 1, "--data")
+    told = {m["name"]: m["unit"] for m in done(*how, "w", env={"WATTLAW_MARKS": marks})["metrics"]}
+    assert told["rmse_t2m"] == told["persistence_rmse_t2m"] == "K" and told["acc_t2m"] == "1", told
+    assert told["rmse_z_500"] == "m**2 s**-2", told
+    with open(marks) as f:
+        lines = [line.split() for line in f if " define " in line]
+    units = {line[3]: [word for word in line if word.startswith("unit=")] for line in lines}
+    assert units["name=val_rmse_z_500"] == ["unit=m**2_s**-2"] and units["name=val_acc_t2m"] == [], units
+    shutil.rmtree(os.path.join(WORK, "w"))
+    weather()
+    told = {m["name"]: m["unit"] for m in done(*how, "w")["metrics"]}
+    assert told["rmse_u_1"] is None and told["skill"] == "1", told
+
+
+def crc32c(data):
+    """Castagnoli's, of checkpoints."""
+    table = []
+    for i in range(256):
+        for _ in range(8):
+            i = i >> 1 ^ (0x82F63B78 if i & 1 else 0)
+        table.append(i)
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ table[(crc ^ byte) & 255]
+    return crc ^ 0xFFFFFFFF
+
+
+def forget_steps(folder):
+    """Makes its checkpoint one of the time before there was --steps."""
+    (name,) = os.listdir(folder)
+    with open(os.path.join(folder, name), "rb") as f:
+        whole = f.read()
+    size = int.from_bytes(whole[8:12], "little")
+    head = json.loads(whole[12:12 + size])
+    assert head.pop("steps") == 1 and head["options"].pop("steps") == 1 and head["options"].pop("init") is None
+    text = json.dumps(head).encode()
+    text += b" " * (size - len(text) if size > len(text) else -len(text) % 64)
+    body = whole[:8] + len(text).to_bytes(4, "little") + text + whole[12 + size:-4]
+    with open(os.path.join(folder, name), "wb") as f:
+        f.write(body + crc32c(body).to_bytes(4, "little"))
+
+
+def older_checkpoint():
+    """One without steps is of one step: it is taken up, to the same numbers, and begins a fine-tuning."""
+    weather()
+    how = ("--local-batch", 8, "--lr-schedule", "constant")
+    whole = train(*how, "--epochs", 2)[-1]
+    old = ("--checkpoint-dir", os.path.join(WORK, "old"), "--checkpoint-keep", 1)
+    train(*how, *old, "--epochs", 1)
+    forget_steps(os.path.join(WORK, "old"))
+    refused(1, "was made with steps 1, this is 2", "fourcastnet", "--size", "tiny", "--data", "w", "--steps", 2, "--quiet", *old,
+            "--resume")
+    train("--steps", 2, "--init", "old", "--epochs", 1, "--lr", 0)
+    assert train(*how, *old, "--epochs", 2, "--resume")[-1]["val_loss"] == whole["val_loss"]
+
+
 def wrong_start():
     weather()
     train("--epochs", 1, "--checkpoint-dir", "pre")
@@ -87,4 +152,4 @@ def bad_input():
     refused(1, "nowhere/train: cannot list the folder", "data", "era5", "--statistics", "nowhere")
 
 
-main(learns, workers, finetunes, wrong_start, bad_input)
+main(learns, workers, finetunes, units, older_checkpoint, wrong_start, bad_input)

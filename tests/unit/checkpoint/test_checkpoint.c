@@ -156,9 +156,14 @@ static void test_start_refuses(void **state)
     assert_int_equal(wl_checkpoint_start(&c, network(8, "other"), a, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "holds conv.weight where this network has other.weight"));
     assert_int_equal(wl_checkpoint_same_text(&c, "model", "test", &e), 0);
-    assert_int_equal(wl_checkpoint_same_int(&c, "update", 12, &e), 0);
-    assert_int_equal(wl_checkpoint_same_int(&c, "update", 13, &e), WL_EINVAL);
+    assert_int_equal(wl_checkpoint_same_int(&c, "update", 12, 13, &e), 0);
+    assert_int_equal(wl_checkpoint_same_int(&c, "update", 13, 13, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "was made with update 12, this is 13"));
+    assert_int_equal(wl_checkpoint_same_int(&c, "unheard_of", 1, 1, &e), 0);
+    assert_int_equal(wl_checkpoint_same_int(&c, "unheard_of", 2, 1, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "was made with unheard_of 1, this is 2"));
+    assert_int_equal(wl_checkpoint_same_int(&c, "unheard_of", 1, -1, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "does not say its unheard_of, this is 1"));
     assert_int_equal(truncate(file(12), (off_t)c.data + 100), 0); /* behind our back */
     assert_int_equal(wl_checkpoint_start(&c, network(8, "conv"), a, &e), WL_EIO);
 }

@@ -12,6 +12,7 @@ struct era5_file {
     const double *time, *latitude, *longitude; /* NULL: is not written */
     const char *units;                         /* of time; NULL: hours since 2020-01-01 */
     const char *calendar;                      /* NULL: none */
+    const char *unit;                          /* of the variable; NULL: none */
 };
 
 static inline void era5_text(hid_t object, const char *name, const char *text)
@@ -57,6 +58,7 @@ static inline hid_t era5_create(const char *path, const struct era5_file *o, con
     hid_t set =
         H5Dcreate2(file, o->name ? o->name : "t2m", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    if (o->unit) era5_text(set, "units", o->unit);
     H5Dclose(set);
     H5Sclose(space);
     if (o->time) {

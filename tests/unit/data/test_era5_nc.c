@@ -115,6 +115,9 @@ static void test_climate_store(void **state)
     assert_string_equal(g->names[0], "t2m");
     assert_string_equal(g->names[1], "z 1000");
     assert_string_equal(g->names[2], "z 500");
+    assert_string_equal(g->units[0], "K");
+    assert_string_equal(g->units[1], "m**2 s**-2");
+    assert_string_equal(g->units[2], "m**2 s**-2");
     assert_int_equal(g->step_s, 6 * 3600);
     assert_int_equal(g->height, H);
     assert_float_equal(g->latitude[1], 67.5, 0);
@@ -244,6 +247,40 @@ static void test_years(void **state)
     write_file(&p, "val/2021.h5", &(struct era5_file) { .name = "z", .times = 4 });
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
     expect(wl_era5_check_apart(train, d, p.a, &e), WL_EINVAL, &e, "channel 0 of validation is 'z', of training 't2m'");
+    place_free(&p);
+}
+
+/* A channel has the unit that any of its years says, and no two. What is no unit for people is none. */
+static void test_units(void **state)
+{
+    (void)state;
+    struct place p = place_new();
+    struct wl_era5 *d;
+    struct wl_err e = { 0 };
+    static const char *const none[] = { "~",
+                                        "unknown",
+                                        " ",
+                                        "K\n1 0 stop",
+                                        "\xb0"
+                                        "C",
+                                        "forty-one characters of no unit anybody has" };
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        write_file(&p, "train/2020.h5", &(struct era5_file) { .times = 4, .unit = none[i] });
+        assert_null(wl_era5_grid(opened(&p, 1, 1))->units[0]);
+    }
+    write_file(&p, "train/2021.h5", &(struct era5_file) { .times = 4, .unit = " m s**-1 " });
+    const struct wl_era5 *train = opened(&p, 1, 1);
+    assert_string_equal(wl_era5_grid(train)->units[0], "m s**-1");
+
+    write_file(&p, "val/2023.h5", &(struct era5_file) { .times = 4, .unit = "knots" });
+    assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
+    expect(wl_era5_check_apart(train, d, p.a, &e), WL_EINVAL, &e, "val/2023.h5: t2m is in 'knots', in ");
+    write_file(&p, "train/2022.h5", &(struct era5_file) { .times = 4, .unit = "knots" });
+    expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e, "2021.h5 it is in 'm s**-1'");
+
+    for (int year = 2020; year <= 2022; year++) (void)unlink(in(&p, wl_strf(p.a, "train/%d.h5", year)));
+    write_file(&p, "train/2020.h5", &(struct era5_file) { .name = "fields", .times = 4, .levels = 2, .unit = "K" });
+    assert_null(wl_era5_grid(opened(&p, 1, 1))->units[1]);
     place_free(&p);
 }
 
@@ -462,9 +499,10 @@ static void test_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_climate_store), cmocka_unit_test(test_packed_and_wide), cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_years),         cmocka_unit_test(test_coordinates),     cmocka_unit_test(test_alike),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_climate_store), cmocka_unit_test(test_packed_and_wide),
+        cmocka_unit_test(test_gaps),          cmocka_unit_test(test_years),
+        cmocka_unit_test(test_units),         cmocka_unit_test(test_coordinates),
+        cmocka_unit_test(test_alike),         cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
