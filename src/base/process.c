@@ -50,7 +50,7 @@ static _Noreturn void child(const struct wl_spawn *how, char **env, int report, 
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL); /* which we ignore; what else is ignored was so before us (nohup) and stays */
+    /* What is ignored was so before us (nohup) and stays. */
     int in = how->stdin_fd < 0 ? open("/dev/null", O_RDONLY) : how->stdin_fd;
     bool ok = in == 0 || dup2(in, 0) == 0;
     if (how->stdin_fd < 0 && in > 0) close(in);

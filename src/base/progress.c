@@ -4,19 +4,30 @@
 #include "base/log.h"
 #include "base/str.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { BAR = 24, TTY_PERIOD_MS = 100, LOG_PERIOD_MS = 10000, SILENT_MS = 2000 };
+enum {
+    BAR = 24,
+    SHORT_BAR = 8,
+    NARROW = 60 /* columns */,
+    TTY_PERIOD_MS = 100,
+    LOG_PERIOD_MS = 10000,
+    SILENT_MS = 2000
+};
 
-/* Whole seconds, one at least: an estimate has no more digits. */
+/* Whole seconds, one at least: an estimate has no more digits. Nothing where none are left, or it is not known. */
 static const char *left_text(double left_s, struct wl_arena *a)
 {
-    if (left_s < 0) return "";
+    if (!(left_s > 0)) return "";
     return left_s < 99.5 ? wl_strf(a, ", %.0f s left", left_s < 1 ? 1 : left_s)
                          : wl_strf(a, ", %s left", wl_human_time(a, left_s));
 }
+
+/* 100 where all is done, and not before. */
+static double percent(double share) { return floor(share * 100 + 1e-9); }
 
 void wl_progress_start(struct wl_progress *p, const char *what)
 {
@@ -33,10 +44,10 @@ static int terminal_width(void)
 static void draw(struct wl_progress *p, double share, const char *left, const char *note, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
+    const int width = terminal_width() - 1, bar = width < NARROW ? SHORT_BAR : BAR;
     wl_text_addf(&t, "%s [", p->what);
-    for (int i = 0; i < BAR; i++) wl_text_add(&t, i < (int)(share * BAR + 0.5) ? "#" : ".");
-    wl_text_addf(&t, "] %3.0f %%%s %s", share * 100, left, note ? note : "");
-    int width = terminal_width() - 1;
+    for (int i = 0; i < bar; i++) wl_text_add(&t, i < (int)(share * bar + 0.5) ? "#" : ".");
+    wl_text_addf(&t, "] %3.0f %%%s%s%s", percent(share), left, note ? ", " : "", note ? note : "");
     fprintf(stderr, "\r\033[K%.*s", width, t.s);
     fflush(stderr);
     p->drawn = true;
@@ -56,7 +67,7 @@ void wl_progress_at(struct wl_progress *p, double done, double total, double lef
     if (p->tty)
         draw(p, share, left, note, a);
     else
-        wl_log(WL_INFO, p->what, "%.0f %%%s%s%s", share * 100, left, note ? ", " : "", note ? note : "");
+        wl_log(WL_INFO, p->what, "%.0f %%%s%s%s", percent(share), left, note ? ", " : "", note ? note : "");
     wl_arena_free(a);
 }
 

@@ -1,7 +1,6 @@
 /* A whole campaign: what is missing is run, one run after the other. */
 #include "campaign/sweep.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- before the first run ---- */
@@ -12,7 +11,8 @@ static int reserve_devices(struct wl_sweep *s, struct wl_err *e)
     bool kinds[WL_CAP_KINDS];
     if (wl_experiment_on_nodes(x)) return 0; /* each node reserves its own, a run at a time */
     for (int k = 0; k < WL_CAP_KINDS; k++) kinds[k] = x->sweep.cap[k].n > 0;
-    return wl_caps_reserve(kinds, wl_strf(s->a, "campaign %s", x->campaign.name), &x->cap.opts, &x->measure.power, s->a, e);
+    return wl_caps_reserve(kinds, wl_strf(s->a, "campaign %s", x->campaign.name), &x->cap.opts, &x->measure.power, s->a,
+                           e);
 }
 
 /* Jobs of a wattlaw that died together with its guard. */
@@ -27,53 +27,6 @@ static int end_leftovers(struct wl_sweep *s, struct wl_err *e)
     int n = wl_leftovers_end(&dirs, s->x->launch.grace_s);
     if (n) wl_log(WL_WARN, "campaign", "%d process%s of an interrupted run ended", n, n > 1 ? "es" : "");
     return rc;
-}
-
-/* ---- progress ---- */
-
-/* The mean time of all finished runs; NAN before the first. */
-static double mean_run_s(const struct wl_sweep *s)
-{
-    double sum = 0, n = 0;
-    for (size_t i = 0; i < s->grid.n_trials; i++) {
-        sum += s->took_s[i];
-        n += s->took_n[i];
-    }
-    return n > 0 ? sum / n : NAN;
-}
-
-/* What one run of a trial takes, from its finished runs, else `otherwise`. */
-static double expected_s(const struct wl_sweep *s, size_t trial, double otherwise)
-{
-    return s->took_n[trial] > 0 ? s->took_s[trial] / s->took_n[trial] : otherwise;
-}
-
-/* What is shown while a run goes on. The times are those known at its start: to add them up ten times a second over
- * thousands of runs would show in what is measured. */
-struct ticker {
-    const struct wl_sweep *s;
-    size_t passed;        /* runs of this call behind us */
-    double one_s, rest_s; /* expected of this run; of all behind it; NAN: not known */
-    const char *note;
-};
-
-static struct ticker ticker_of(const struct wl_sweep *s, size_t at, size_t passed, const char *note)
-{
-    double mean_s = mean_run_s(s);
-    struct ticker t = { .s = s, .passed = passed, .note = note };
-    t.one_s = expected_s(s, s->grid.runs[at].trial, mean_s);
-    for (size_t i = at + 1; i < s->grid.n_runs; i++)
-        if (s->to_do[i]) t.rest_s += expected_s(s, s->grid.runs[i].trial, mean_s);
-    return t;
-}
-
-static void on_tick(void *ctx, double elapsed_s)
-{
-    const struct ticker *t = ctx;
-    double left_s = t->rest_s + (t->one_s > elapsed_s ? t->one_s - elapsed_s : 0);
-    double part = isnan(t->one_s) || t->one_s <= 0 ? 0 : fmin(elapsed_s / t->one_s, 0.99);
-    const struct wl_sweep_how *how = t->s->how;
-    how->on_tick(how->ctx, (double)t->passed + part, (double)t->s->n_to_do, isnan(left_s + t->one_s) ? -1 : left_s, t->note);
 }
 
 /* ---- the runs ---- */
@@ -139,13 +92,12 @@ static void note_result(struct wl_sweep *s, size_t i, const struct wl_run_result
 static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_planned_run *p = &s->grid.runs[i];
-    struct ticker ticker =
-        ticker_of(s, i, passed,
-                  wl_strf(a, "%s, repeat %lld", s->grid.trials[p->trial].label, (long long)p->repeat));
-    struct wl_run_how how = { .tick = s->how->on_tick ? on_tick : NULL, .ctx = &ticker };
+    const char *note = wl_strf(a, "%s, repeat %lld", s->grid.trials[p->trial].label, (long long)p->repeat);
+    struct wl_ticker ticker = wl_ticker_of(s, i, passed, note, a);
+    struct wl_run_how how = { .tick = s->how->on_tick ? wl_ticker_tick : NULL, .ctx = &ticker };
     struct wl_run_result r;
     int rc = prepare_run(s, i, &how, a, e);
-    if (rc == 0 && s->how->on_tick) on_tick(&ticker, 0);
+    if (rc == 0 && s->how->on_tick) wl_ticker_tick(&ticker, 0);
     if (rc == 0) rc = s->launcher->run(s->store, s->run_ids[i], &how, &r, a, e);
     if (rc < 0) return rc;
     note_result(s, i, &r);

@@ -31,6 +31,22 @@ int wl_sweep_plan(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
 /* "runs/7": the folder of a run, below that of the store. */
 const char *wl_sweep_run_folder(const struct wl_sweep *s, int64_t run);
 
+/* What is shown while a run goes on. The times are those known at its start: to add them up ten times a second over
+ * thousands of runs would show in what is measured. */
+struct wl_ticker {
+    const struct wl_sweep *s;
+    size_t passed;        /* runs of this call behind us */
+    double one_s, rest_s; /* expected of this run; of all behind it; NAN: not known */
+    const char *note;     /* what the run is */
+    const char *late;     /* the same, where it takes longer than one_s; NULL where that is not known */
+};
+
+/* Of planned run `at`. Its texts are in the arena. */
+struct wl_ticker wl_ticker_of(const struct wl_sweep *s, size_t at, size_t passed, const char *note, struct wl_arena *a);
+
+/* Tells the sweep's on_tick where it stands when the run has taken elapsed_s; ctx is the ticker. */
+void wl_ticker_tick(void *ctx, double elapsed_s);
+
 /* Planned run i has failed. */
 void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *error);
 

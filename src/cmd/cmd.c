@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,14 +18,51 @@ static void print_help(const char *program, const struct wl_cmd *c)
     if (c->more) printf("\n%s\n", c->more);
 }
 
+static void nothing(int number) { (void)number; }
+
+/* A closed pipe is a write error and does not end a run. Where whoever started us ignores SIGPIPE, it stays so. */
+static void outlive_pipes(void)
+{
+    struct sigaction then, now = { .sa_handler = nothing, .sa_flags = SA_RESTART };
+    sigemptyset(&now.sa_mask);
+    if (sigaction(SIGPIPE, NULL, &then) == 0 && then.sa_handler != SIG_IGN) sigaction(SIGPIPE, &now, NULL);
+}
+
+static bool pipes_are_ignored(void)
+{
+    struct sigaction now;
+    return sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+/* The end that a program has which writes to a pipe that nobody reads any more, and which says nothing. */
+static int die_by_pipe(void)
+{
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, SIGPIPE);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    raise(SIGPIPE);
+    return 128 + SIGPIPE; /* the first process of a container outlives it */
+}
+
+/* Has whoever read our output gone? The write that failed may have been an earlier one. */
+static bool reader_gone(void)
+{
+    struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
 /* What was printed must have arrived: a full disk behind a pipe or a redirection is a failure too. A reader that has
- * seen enough (head) needs no message. */
+ * seen enough (head) ends us as it ends other programs, now that all is done and stored, unless whoever started us
+ * ignores that signal. */
 static int flushed(int status)
 {
     errno = 0; /* an earlier write may have failed, and this one have nothing left to do */
     if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-    if (errno != EPIPE)
-        fprintf(stderr, "error: writing the results: %s\n", errno ? strerror(errno) : "a part is missing");
+    const int en = reader_gone() ? EPIPE : errno;
+    if (en == EPIPE && !pipes_are_ignored()) return status ? status : die_by_pipe();
+    fprintf(stderr, "error: writing the results: %s\n", en ? strerror(en) : "a part is missing");
     return status ? status : WL_EXIT_FAILED;
 }
 
@@ -123,7 +161,7 @@ static int run_program(const struct wl_cmd_program *p, int argc, char **argv)
 int wl_cmd_program_main(const struct wl_cmd_program *p, int argc, char **argv)
 {
     open_standard_descriptors();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error, reported as such */
+    outlive_pipes();
     signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it would hide the end of our children */
     return run_program(p, argc, argv);
 }

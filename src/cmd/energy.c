@@ -209,14 +209,16 @@ struct findings {
 };
 
 /* `metric` and `value` are the target; NULL: there is none. */
-static int analyse(const struct energy_options *o, const struct wl_observations *obs, const char *metric, double value,
-                   struct findings *out, struct wl_arena *a, struct wl_err *e)
+static int analyse(const struct energy_options *o, const char *source, const struct wl_observations *obs,
+                   const char *metric, double value, struct findings *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_energy_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
     struct wl_law_options law = { .by = o->by, .drop_epochs = o->drop_epochs, .response = WL_LAW_ENERGY };
     int rc = wl_energy_fit(obs, &how, &out->energy, a, e);
     if (rc == 0) rc = wl_law_fit(obs, &law, &out->scaling, a, e);
-    return rc || !metric ? rc : wl_target_reach(obs, &o->by, metric, value, &out->target, a, e);
+    struct wl_strs others = { 0 };
+    if (rc == 0 && metric) rc = wl_source_metrics(source, &others, a, e);
+    return rc || !metric ? rc : wl_target_reach(obs, &o->by, metric, value, &others, &out->target, a, e);
 }
 
 static void print_json(const struct energy_options *o, const char *source, const struct findings *found,
@@ -249,7 +251,7 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
     if (rc == 0) rc = wl_source_read_metric(rest->args.v[0], &o->map, metric, &obs, a, e);
     if (rc == 0 && o->footprint.intensity)
         rc = wl_source_add_carbon(rest->args.v[0], o->footprint.intensity, &obs, &found.uncovered, a, e);
-    if (rc == 0) rc = analyse(o, &obs, metric, value, &found, a, e);
+    if (rc == 0) rc = analyse(o, rest->args.v[0], &obs, metric, value, &found, a, e);
     if (rc) return rc;
     if (o->json) {
         print_json(o, rest->args.v[0], &found, a);

@@ -57,6 +57,18 @@ int wl_source_read_metric(const char *path, const struct wl_strs *map, const cha
     return 0;
 }
 
+int wl_source_metrics(const char *path, struct wl_strs *names, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_store *store;
+    *names = (struct wl_strs) { 0 };
+    if (!wl_is_dir(path) && !is_store(path)) return 0;
+    int rc = open_store(path, &store, a, e);
+    if (rc) return rc;
+    rc = wl_store_metric_names(store, names, a, e);
+    wl_store_close(store);
+    return rc;
+}
+
 /* Rows of one run share a label, which is the run's number in the store. */
 static int add_intensities(struct wl_store *s, const struct wl_intensity *grid, struct wl_observations *obs,
                            struct wl_strs *notes, struct wl_arena *a, struct wl_err *e)

@@ -13,6 +13,9 @@ int wl_source_read(const char *path, const struct wl_strs *map, struct wl_observ
 int wl_source_read_metric(const char *path, const struct wl_strs *map, const char *metric, struct wl_observations *out,
                           struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* The names of all metrics of a store, of which observations have one a row; none of a table. */
+int wl_source_metrics(const char *path, struct wl_strs *names, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* What options do not give of carbon and cost is taken from a store's campaigns, see wl_footprint_of_store. */
 int wl_source_footprint(const char *path, struct wl_footprint *f, struct wl_strs *notes, struct wl_arena *a,
                         struct wl_err *e) WL_MUST_CHECK;

@@ -47,7 +47,7 @@ void wl_obs_write_csv(const struct wl_observations *obs, FILE *to)
         wl_csv_put(&line, columns.v[c].name);
     }
     fprintf(to, "%s\n", line.s);
-    for (size_t row = 0; row < obs->n; row++) {
+    for (size_t row = 0; row < obs->n && !ferror(to); row++) {
         wl_text_clear(&line);
         for (size_t c = 0; c < columns.n; c++) {
             if (c) wl_text_add(&line, ",");
@@ -62,7 +62,7 @@ void wl_obs_write_jsonl(const struct wl_observations *obs, FILE *to)
 {
     struct wl_arena *columns_arena = wl_arena_new(NULL);
     struct columns columns = all_columns(obs, columns_arena);
-    for (size_t row = 0; row < obs->n; row++) {
+    for (size_t row = 0; row < obs->n && !ferror(to); row++) {
         struct wl_arena *a = wl_arena_new(NULL);
         struct wl_json *object = wl_json_root_object(a);
         for (size_t i = 0; i < columns.n; i++) {

@@ -31,7 +31,7 @@ static int write_channel(struct wl_store *s, const struct wl_run_row *run, const
     struct wl_readings r;
     int rc = wl_store_series(s, c->id, INT64_MIN, INT64_MAX, &r, a, e);
     const char *head = rc == 0 ? line_head(c, d, a) : NULL;
-    for (size_t i = 0; rc == 0 && i < r.n; i++) {
+    for (size_t i = 0; rc == 0 && i < r.n && !ferror(to); i++) {
         double t_s = (double)(r.t_ns[i] - run->start.mono_ns) / 1e9;
         if (isnan(r.value[i]))
             fprintf(to, "%s,%.6f,\n", head, t_s);
@@ -49,7 +49,7 @@ static int write_run(struct wl_store *s, const struct wl_run_row *run, FILE *to,
     struct wl_channel_rows channels;
     int rc = wl_store_devices(s, run->id, &devices, a, e);
     if (rc == 0) rc = wl_store_channels(s, run->id, &channels, a, e);
-    for (size_t i = 0; rc == 0 && i < channels.n; i++) {
+    for (size_t i = 0; rc == 0 && i < channels.n && !ferror(to); i++) {
         const struct wl_device_row *device = device_of(&devices, channels.v[i].device);
         if (device)
             rc = write_channel(s, run, &channels.v[i], device, to, e);
@@ -65,6 +65,6 @@ int wl_samples_write_csv(struct wl_store *s, const struct wl_run_rows *runs, FIL
 {
     int rc = 0;
     fputs("run,host,device,sensor,quantity,unit,scope,variant,estimated,simulated,t_s,value\n", to);
-    for (size_t i = 0; rc == 0 && i < runs->n; i++) rc = write_run(s, &runs->v[i], to, e);
+    for (size_t i = 0; rc == 0 && i < runs->n && !ferror(to); i++) rc = write_run(s, &runs->v[i], to, e);
     return rc;
 }

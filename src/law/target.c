@@ -198,26 +198,53 @@ static bool rises(const struct wl_observations *obs, const char *metric, struct 
     return gain >= 0;
 }
 
-static int find_metric(const struct wl_observations *obs, const char *metric, struct wl_arena *a, struct wl_err *e)
+static void add_name(struct wl_strs *names, const char *name, struct wl_arena *a)
 {
-    struct wl_strs others = { 0 };
+    for (size_t i = 0; i < names->n; i++)
+        if (wl_streq(names->v[i], name)) return;
+    wl_strs_add(a, names, name);
+}
+
+/* "; did you mean val_top1? There are lr, val_top1": as many as a message has room for. */
+static const char *metrics_text(const struct wl_strs *names, const char *word, struct wl_arena *a)
+{
+    enum { ROOM = 600 };
+    struct wl_text t = WL_TEXT(a);
+    const char *near = wl_closest(word, (const char *const *)names->v, names->n);
+    if (near) wl_text_addf(&t, "; did you mean %s?", near);
+    for (size_t i = 0; i < names->n; i++) {
+        if (t.n > ROOM) {
+            wl_text_addf(&t, " and %zu more", names->n - i);
+            break;
+        }
+        if (i)
+            wl_text_add(&t, ", ");
+        else
+            wl_text_addf(&t, "%s %s ", near ? " There" : "; there", names->n == 1 ? "is" : "are");
+        wl_text_add(&t, names->v[i]);
+    }
+    return t.n ? t.s : "";
+}
+
+static int find_metric(const struct wl_observations *obs, const char *metric, const struct wl_strs *others,
+                       struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_strs names = { 0 };
+    for (size_t i = 0; i < others->n; i++) add_name(&names, others->v[i], a);
     for (size_t i = 0; i < obs->n; i++) {
         if (has_metric(obs, i, metric)) return 0;
-        bool seen = !obs->metric[i];
-        for (size_t j = 0; j < others.n; j++) seen |= wl_streq(others.v[j], obs->metric[i]);
-        if (!seen) wl_strs_add(a, &others, obs->metric[i]);
+        if (obs->metric[i]) add_name(&names, obs->metric[i], a);
     }
-    struct wl_text there = WL_TEXT(a);
-    for (size_t i = 0; i < others.n; i++) wl_text_addf(&there, "%s%s", i ? ", " : "; there is ", others.v[i]);
-    return wl_fail(e, WL_ENOENT, "%s: no epoch has the metric %s%s", obs->source, metric, there.n ? there.s : "");
+    return wl_fail(e, WL_ENOENT, "%s: no epoch has the metric %s%s", obs->source, metric,
+                   metrics_text(&names, metric, a));
 }
 
 int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by, const char *metric, double value,
-                    struct wl_target_result *out, struct wl_arena *a, struct wl_err *e)
+                    const struct wl_strs *others, struct wl_target_result *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_law_parts parts;
     *out = (struct wl_target_result) { .metric = metric, .value = value };
-    int rc = find_metric(obs, metric, a, e);
+    int rc = find_metric(obs, metric, others, a, e);
     if (rc == 0) rc = wl_law_partition(obs, by, NULL, &parts, a, e);
     if (rc) return rc;
     const int better = said_better(obs, metric);

@@ -31,10 +31,11 @@ struct wl_target_result {
     size_t n;
 };
 
-/* Groups as wl_law_fit, over the epochs of runs. WL_ENOENT: no epoch has the metric, or a column of `by` is not there.
- */
+/* Groups as wl_law_fit, over the epochs of runs. WL_ENOENT: no epoch has the metric (the message names those of the
+ * observations and the `others` of their source), or a column of `by` is not there. */
 int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by, const char *metric, double value,
-                    struct wl_target_result *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+                    const struct wl_strs *others, struct wl_target_result *out, struct wl_arena *a,
+                    struct wl_err *e) WL_MUST_CHECK;
 void wl_target_json(const struct wl_target_result *r, struct wl_json *object);
 
 #endif

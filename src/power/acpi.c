@@ -125,11 +125,18 @@ static int add_meters(struct wl_sensor *s, const struct founds *all, struct wl_e
     return m->n > 0 ? 0 : code;
 }
 
-/* Grace without its meters: the kernel was built or booted without them. */
-static bool is_grace(const char *root, struct wl_arena *a)
+/* By the chip's own number (JEP106 maker NVIDIA, part T241), which firmware may not tell, else by what the board's
+ * maker calls it. */
+bool wl_is_grace(const char *root, struct wl_arena *a)
 {
-    char *cpu = wl_small_text(a, wl_strf(a, "%s/sys/devices/virtual/dmi/id/product_family", root));
-    return cpu && strstr(cpu, "Grace");
+    static const char *const names[] = { "product_family", "product_name" };
+    char *chip = wl_small_text(a, wl_strf(a, "%s/sys/devices/soc0/soc_id", root));
+    if (chip) return wl_starts(chip, "jep106:036b:0241");
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        char *name = wl_small_text(a, wl_strf(a, "%s/sys/devices/virtual/dmi/id/%s", root, names[i]));
+        if (name && strstr(name, "Grace")) return true;
+    }
+    return false;
 }
 
 static int acpi_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
@@ -145,7 +152,7 @@ static int acpi_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
         return code;
     }
     if (m->n == 0) {
-        if (is_grace(o->root, s->arena))
+        if (wl_is_grace(o->root, s->arena)) /* the kernel was built or booted without them */
             s->fix =
                 "sudo modprobe acpi_power_meter; where that finds nothing, boot with acpi_power_meter.force_cap_on=y";
         return wl_fail(e, WL_EUNAVAIL, "there is no ACPI power meter in %s/sys/class/hwmon", o->root);

@@ -111,10 +111,12 @@ static size_t add_visible(struct wl_sensor *s)
 static int open_library(struct wl_sensor *s, struct amd *m, const struct wl_power_opts *o, struct wl_err *e)
 {
     struct wl_err smi, rsmi;
+    bool present = wl_is_dir(wl_strf(s->arena, "%s/sys/module/amdgpu", o->root));
+    if (!present && !o->amd_library) /* without the driver some of the libraries print what they miss */
+        return wl_fail(e, WL_EUNAVAIL, "no AMD GPU driver (amdgpu)");
     if (wl_amd_smi_open(&m->lib, o->amd_library, s->arena, &smi) == 0) return 0;
     int code = wl_rocm_smi_open(&m->lib, o->amd_library, s->arena, &rsmi);
     if (code == 0) return 0;
-    bool present = wl_is_dir(wl_strf(s->arena, "%s/sys/module/amdgpu", o->root));
     if (code == WL_EUNAVAIL && present) s->fix = "sudo apt install amd-smi-lib (from AMD's ROCm repository)";
     if (code == WL_EPERM) s->fix = "sudo usermod -aG render,video $USER    (then log in again)";
     if (code == WL_EUNAVAIL && !present)

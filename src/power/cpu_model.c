@@ -21,6 +21,9 @@ struct core_power {
     const char *part;
 };
 
+/* Grace, AWS Graviton4, Google Axion and others have this core, and the makers of the others tell no power. */
+enum { NEOVERSE_V2 = 0xd4f };
+
 static const struct core_power table[] = {
     { "GenuineIntel", 6, 63, 63, 145.0 / 18, "Xeon E5-2699 v3" },
     { "GenuineIntel", 6, 79, 79, 145.0 / 22, "Xeon E5-2699 v4" },
@@ -38,7 +41,7 @@ static const struct core_power table[] = {
     { "AuthenticAMD", 26, 0, 15, 500.0 / 128, "EPYC 9755" },
     { "AuthenticAMD", 26, 16, 31, 500.0 / 192, "EPYC 9965" },
     { "0x41", -1, 0xd0c, 0xd0c, 250.0 / 128, "Ampere Altra Max M128-30" },
-    { "0x41", -1, 0xd4f, 0xd4f, 250.0 / 72, "NVIDIA Grace, memory included" },
+    { "0x41", -1, NEOVERSE_V2, NEOVERSE_V2, 250.0 / 72, "NVIDIA Grace, memory included" },
 };
 
 /* What is assumed of a core that the table does not know: the table has 2 to 8. */
@@ -73,7 +76,7 @@ static int cpuinfo_int(struct wl_arena *a, const char *text, const char *name)
     return field ? (int)strtol(field, NULL, 0) : -1;
 }
 
-static const struct core_power *look_up(struct wl_arena *a, const char *cpuinfo)
+static const struct core_power *look_up(struct wl_arena *a, const char *root, const char *cpuinfo)
 {
     const char *vendor = cpuinfo_field(a, cpuinfo, "vendor_id");
     int family = cpuinfo_int(a, cpuinfo, "cpu family"), model = cpuinfo_int(a, cpuinfo, "model");
@@ -81,6 +84,7 @@ static const struct core_power *look_up(struct wl_arena *a, const char *cpuinfo)
         vendor = cpuinfo_field(a, cpuinfo, "CPU implementer");
         family = -1;
         model = cpuinfo_int(a, cpuinfo, "CPU part");
+        if (model == NEOVERSE_V2 && !wl_is_grace(root, a)) return NULL;
     }
     for (size_t i = 0; i < WL_COUNT(table); i++) {
         const struct core_power *row = &table[i];
@@ -127,7 +131,7 @@ static int cpu_model_open(struct wl_sensor *s, const struct wl_power_opts *o, st
     m->first_ns = m->last_ns = wl_now_ns();
 
     char *cpuinfo = wl_small_text(s->arena, wl_strf(s->arena, "%s/proc/cpuinfo", o->root));
-    const struct core_power *row = cpuinfo ? look_up(s->arena, cpuinfo) : NULL;
+    const struct core_power *row = cpuinfo ? look_up(s->arena, o->root, cpuinfo) : NULL;
     struct topology t = read_topology(s->arena, o->root);
     m->cpus = t.cpus;
     m->full_w = t.cores * (row ? row->core_w : unknown_core_w);

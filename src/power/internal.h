@@ -172,6 +172,9 @@ int wl_small_read(int fd, char *buf, size_t size);
 /* A text file of one short line, stripped; NULL where it cannot be read. For open() only. */
 char *wl_small_text(struct wl_arena *a, const char *path);
 
+/* Is the CPU below this folder NVIDIA's Grace? */
+bool wl_is_grace(const char *root, struct wl_arena *a);
+
 /* The unsigned number that a file of /sys begins with; behind it only blanks, and with `unit` that word (the rest of
  * the line is not looked at). Returns NULL, or why there is no such number: static text. */
 const char *wl_small_count(int fd, const char *unit, uint64_t *out);

@@ -278,6 +278,15 @@ int wl_store_metric_defs(struct wl_store *s, int64_t campaign, int64_t run, stru
                           SQL(sql_int(campaign), sql_int(run)), sizeof *out->v, &out->v, &out->n, a, e);
 }
 
+int wl_store_metric_names(struct wl_store *s, struct wl_strs *out, struct wl_arena *a, struct wl_err *e)
+{
+    static const struct field map[] = { { "name", F_TEXT, 0 }, { NULL } };
+    return wl_rows_select(s, map,
+                          "FROM metric WHERE epoch IS NOT NULL AND run IN (SELECT run FROM observations) GROUP BY name "
+                          "ORDER BY name",
+                          SQL_NONE, sizeof *out->v, &out->v, &out->n, a, e);
+}
+
 int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a, struct wl_err *e)
 {
     return wl_rows_select(s, wl_stat_map,

@@ -209,6 +209,9 @@ int wl_store_metrics(struct wl_store *s, int64_t run, struct wl_metric_rows *out
  * agree, the newest counts. By workload, then in the order in which they were said. */
 int wl_store_metric_defs(struct wl_store *s, int64_t campaign, int64_t run, struct wl_metric_def_rows *out,
                          struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The names of all metrics that epochs of runs have which observations are made of, in their order. */
+int wl_store_metric_names(struct wl_store *s, struct wl_strs *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 int wl_store_devices(struct wl_store *s, int64_t run, struct wl_device_rows *out, struct wl_arena *a,

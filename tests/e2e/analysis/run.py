@@ -85,6 +85,7 @@ CASES = {
     "energy_target": (["energy", "cases/target.csv", "--target", "val_top1=0.65"], 0),
     "energy_target_json": (["energy", "cases/target.csv", "--target", "val_top1=0.65", "--json"], 0),
     "energy_target_loss": (["energy", "cases/target_loss.csv", "--target", "val_loss=1.2"], 0),
+    "energy_target_typo": (["energy", "cases/target.csv", "--target", "val_topl=0.65"], 1),
     "energy_target_other": (["energy", "cases/target.csv", "--target", "val_loss=0.65"], 1),
     "energy_target_bad": (["energy", "cases/target.csv", "--target", "val_top1"], 2),
     "energy_no_source": (["energy", "cases/energy.csv", "--carbon", "380"], 2),

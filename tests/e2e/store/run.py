@@ -35,6 +35,7 @@ CASES = {
     "export_observations": (["export", "observations", "lab1"], 0),
     "export_observations_jsonl": (["export", "observations", "lab1", "--format", "jsonl", "--campaign", "lab1"], 0),
     "export_samples": (["export", "samples", "lab1", "--run", "1"], 0),
+    "energy_target_unknown": (["energy", "lab1", "--target", "train_los=1"], 1),
     "export_unknown": (["export", "sample", "lab1"], 2),
     "export_wrong": (["export", "samples", "lab1", "--format", "jsonl"], 2),
 }

@@ -33,9 +33,38 @@ for c in $commands; do
         bad=1
     fi
 done
-# A reader that has seen enough is no error.
-"$wattlaw" sweep --keys 2>"$tmp/err" | head -1 >"$tmp/out"
-[ ! -s "$tmp/err" ] || { echo "into head:"; cat "$tmp/err"; bad=1; }
+# A pipe that nobody reads any more (head) ends what prints by SIGPIPE, without a word, and with everything stored.
+mkfifo "$tmp/pipe"
+exec 3<>"$tmp/pipe" 4>"$tmp/pipe" 3>&-
+ends_by_pipe() {
+    local status=0
+    "$@" >&4 2>"$tmp/err" </dev/null || status=$?
+    [ "$status" -eq 141 ] || { echo "$*: status $status into a closed pipe, wanted 141"; cat "$tmp/err"; bad=1; }
+    ! grep -q "^error" "$tmp/err" || { echo "$*:"; cat "$tmp/err"; bad=1; }
+}
+cat >"$tmp/exp.ini" <<'INI'
+[campaign]
+name = pipe
+repeats = 1
+[sweep]
+workers = 1
+[launch]
+command = sh -c 'echo 0 0 start workers=1 >>$WATTLAW_MARKS'
+INI
+ends_by_pipe "$wattlaw" sweep "$tmp/exp.ini" --set campaign.store="$tmp/lab" --quiet
+expect 0 "1 of 1 done" "$wattlaw" status "$tmp/lab"
+for c in "--help" "--version" "sweep --keys" "show STORE" "show STORE --json" "export observations STORE" "export samples STORE" \
+    "status STORE" "doctor --for 0s" "restore --json" "rebuild STORE" "report STORE --formats csv"; do
+    # shellcheck disable=SC2086
+    ends_by_pipe "$wattlaw" ${c//STORE/"$tmp/lab"}
+done
+expect 0 "1 of 1 done" "$wattlaw" status "$tmp/lab"
+# The status of what failed, and of a command that is measured, stays its own; so does a signal that the caller ignores.
+status=0; "$wattlaw" show "$tmp/nowhere" >&4 2>"$tmp/err" || status=$?
+[ "$status" -eq 1 ] && grep -q "no store here" "$tmp/err" || { echo "show of no store: $status"; bad=1; }
+status=0; (trap '' PIPE; "$wattlaw" --help >&4 2>"$tmp/err") || status=$?
+[ "$status" -eq 1 ] && grep -q "Broken pipe" "$tmp/err" || { echo "--help with SIGPIPE ignored: $status"; bad=1; }
+exec 4>&-
 # A caller that closed the standard descriptors: nothing that is printed may reach a file of the store.
 timeout 60 "$wattlaw" measure --store "$tmp/b.db" -- true <&- >&- 2>&- || { echo "measure without descriptors failed"; bad=1; }
 [ -e "$tmp/b.db-lock" ] && [ ! -s "$tmp/b.db-lock" ] || { echo "something was written into b.db-lock"; bad=1; }

@@ -176,6 +176,33 @@ static void the_environment_is_added_to(void **state)
     assert_string_equal(text, "theirs x\n1\n");
 }
 
+/* What a progress bar into a log says of this share, with so much left. */
+static const char *progress_line(double done, double total, double left_s)
+{
+    struct wl_progress p = { .what = "job", .started_ns = wl_now_ns() - 60 * WL_NS_PER_S };
+    const char *path = wl_path_join(a, dir, "stderr");
+    int was = dup(STDERR_FILENO), to = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    char *text;
+    p.shown_ns = p.started_ns;
+    assert_true(dup2(to, STDERR_FILENO) >= 0);
+    wl_progress_at(&p, done, total, left_s, "note");
+    assert_true(dup2(was, STDERR_FILENO) >= 0);
+    close(was);
+    close(to);
+    assert_int_equal(wl_file_read(path, 1000, &text, NULL, a, &e), 0);
+    return text;
+}
+
+static void progress_is_not_at_its_end_before_all_is_done(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(progress_line(29, 100, 12.4), "29 %, 12 s left, note"));
+    assert_non_null(strstr(progress_line(23.99, 24, 0.2), "99 %, 1 s left, note"));
+    assert_non_null(strstr(progress_line(23.99, 24, 0), "99 %, note"));
+    assert_non_null(strstr(progress_line(1, 4, -1), "25 %, 3m00s left, note"));
+    assert_non_null(strstr(progress_line(4, 4, -1), "100 %, note"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_child_has_no_descriptor_of_dev_null_but_stdin),
         cmocka_unit_test(a_missing_command_is_told_at_the_start),
         cmocka_unit_test(the_environment_is_added_to),
+        cmocka_unit_test(progress_is_not_at_its_end_before_all_is_done),
     };
     return cmocka_run_group_tests_name("system", tests, setup, teardown);
 }

@@ -1,5 +1,5 @@
 /* The grid: which trials there are, which cannot be and why, and the order of runs. */
-#include "campaign/campaign.h"
+#include "campaign/sweep.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -191,6 +191,59 @@ static void a_grid_without_end_is_refused(void **state)
     assert_non_null(strstr(e.msg, "more than 100000 trials"));
 }
 
+/* ---- progress ---- */
+
+struct told {
+    double done, total, left_s;
+    const char *note;
+};
+
+static void hear(void *ctx, double done, double total, double left_s, const char *note)
+{
+    *(struct told *)ctx = (struct told) { done, total, left_s, note };
+}
+
+/* Three runs of two trials: the first has taken 10 s, of the other nothing is known. */
+static void a_run_that_outlasts_its_estimate_says_so(void **state)
+{
+    (void)state;
+    struct told told;
+    const struct wl_sweep_how how = { .on_tick = hear, .ctx = &told };
+    struct wl_planned_run runs[] = { { .trial = 0 }, { .trial = 1 }, { .trial = 0 } };
+    double took_s[] = { 0, 0 }, took_n[] = { 0, 0 };
+    bool to_do[] = { true, true, true };
+    struct wl_sweep s = { .how = &how,
+                          .grid = { .n_trials = 2, .runs = runs, .n_runs = 3 },
+                          .to_do = to_do,
+                          .n_to_do = 3,
+                          .took_s = took_s,
+                          .took_n = took_n,
+                          .a = a };
+
+    struct wl_ticker t = wl_ticker_of(&s, 0, 0, "first", a);
+    wl_ticker_tick(&t, 1000); /* nothing is known of any run */
+    assert_true(told.left_s < 0);
+    assert_string_equal(told.note, "first");
+
+    took_s[0] = 10;
+    took_n[0] = 1;
+    t = wl_ticker_of(&s, 1, 1, "second", a);
+    wl_ticker_tick(&t, 4);
+    assert_float_equal(told.left_s, 16, 1e-9);
+    assert_float_equal(told.done, 1.4, 1e-9);
+    wl_ticker_tick(&t, 11); /* as repeats differ */
+    assert_string_equal(told.note, "second");
+    wl_ticker_tick(&t, 60);
+    assert_float_equal(told.left_s, 10, 1e-9);
+    assert_string_equal(told.note, "second, beyond its estimate of 10.0 s");
+
+    t = wl_ticker_of(&s, 2, 2, "last", a);
+    wl_ticker_tick(&t, 60);
+    assert_float_equal(told.left_s, 0, 0); /* and not a second for ever */
+    assert_true(told.done < told.total);
+    assert_non_null(strstr(told.note, "beyond its estimate"));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -205,6 +258,7 @@ int main(void)
         TEST(each_repeat_runs_every_trial_once),
         TEST(the_order_follows_from_the_seed),
         TEST(a_grid_without_end_is_refused),
+        TEST(a_run_that_outlasts_its_estimate_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,6 +265,33 @@ static void an_unknown_cpu_is_said_to_be_one(void **state)
     assert_non_null(strstr(info->source, "128 cores"));
 }
 
+/* What is said of the estimate of a machine with one Neoverse V2, by what its firmware tells. */
+static const char *v2_source(struct fixture *f)
+{
+    put_file(f, "proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd4f\n");
+    struct wl_sensors *s = open_sensors(f, "cpu_model");
+    for (size_t i = 0; i < s->n_info; i++)
+        if (wl_streq(s->info[i].name, "cpu_model")) return s->info[i].source;
+    return "";
+}
+
+/* Graviton4 and Axion have Grace's core. */
+static void only_grace_is_grace(void **state)
+{
+    struct fixture *f = *state;
+    put_node(f, 0, 0);
+    assert_non_null(strstr(v2_source(f), "unknown CPU: 5.00 W a core"));
+    put_file(f, "sys/devices/virtual/dmi/id/product_name", "r8g.2xlarge\n");
+    assert_non_null(strstr(v2_source(f), "unknown CPU"));
+    put_file(f, "sys/devices/virtual/dmi/id/product_name", "NVIDIA Grace CPU Superchip\n");
+    assert_non_null(strstr(v2_source(f), "as NVIDIA Grace, memory included: 3.47 W a core"));
+    put_file(f, "sys/devices/soc0/soc_id", "jep106:0a13:0001\n"); /* the chip's word counts */
+    assert_non_null(strstr(v2_source(f), "unknown CPU"));
+    put_file(f, "sys/devices/soc0/soc_id", "jep106:036b:0241\n");
+    put_file(f, "sys/devices/virtual/dmi/id/product_name", "Server 1U\n");
+    assert_non_null(strstr(v2_source(f), "as NVIDIA Grace"));
+}
+
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -281,6 +308,7 @@ int main(void)
         WITH_FIXTURE(the_estimate_follows_cpu_time),
         WITH_FIXTURE(the_users_watts_win),
         WITH_FIXTURE(an_unknown_cpu_is_said_to_be_one),
+        WITH_FIXTURE(only_grace_is_grace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,9 @@ static void a_row_an_epoch_with_the_chosen_energy(void **state)
     assert_string_equal(obs.metric[0], "val_top1");
     assert_true(obs.metric_value[0] == 0.25);
     assert_string_equal(obs.metric[1], "train_loss");
+    struct wl_strs names;
+    OK(wl_store_metric_names(s, &names, p->arena, &p->e));
+    assert_true(names.n == 2 && wl_streq(names.v[0], "train_loss") && wl_streq(names.v[1], "val_top1"));
 
     struct wl_run_rows rows;
     OK(wl_store_runs(s, &(struct wl_run_filter) { .run = run }, &rows, p->arena, &p->e));
@@ -98,6 +101,9 @@ static void a_run_without_epochs_is_one_row(void **state)
     read(p, s, &obs);
     assert_int_equal(obs.n, 1);
     assert_true(isnan(obs.epoch[0]) && obs.time_s[0] == 3 && obs.energy_j[0] == 50 && obs.metric_value[0] == 3);
+    struct wl_strs names;
+    OK(wl_store_metric_names(s, &names, p->arena, &p->e));
+    assert_int_equal(names.n, 0); /* of no epoch */
 }
 
 static void only_good_runs_count(void **state)
