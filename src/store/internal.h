@@ -7,6 +7,8 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
+struct field;
+
 struct wl_store {
     struct wl_arena *arena; /* the caller's; bookkeeping that lives as long as the store */
     char *path;
@@ -22,6 +24,13 @@ struct wl_store {
         sqlite3_stmt *stmt;
     } * cache;
     size_t n_cache, cache_cap;
+
+    struct insert { /* a map's INSERT, which lies in the cache; table, behind and map are static */
+        const char *table, *behind;
+        const struct field *map;
+        sqlite3_stmt *stmt;
+    } * inserts;
+    size_t n_inserts, inserts_cap;
 
     int lock_fd; /* PATH-lock, -1 until the first lock */
 };
@@ -100,8 +109,8 @@ struct field {
 int wl_rows_select(struct wl_store *s, const struct field *map, const char *from, const struct sql_value *v, size_t nv,
                    size_t size, void *rows, size_t *n, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* INSERTs n structs. `key` names a first column that has the same value `id` in all rows; NULL: none. `behind`
- * follows the values ("ON CONFLICT DO NOTHING"), "" for nothing. */
+/* INSERTs n structs. `key` names a first column that has the same value `id` in all rows of the table; NULL: none.
+ * `behind` follows the values ("ON CONFLICT DO NOTHING"), "" for nothing. The texts and the map are static. */
 int wl_rows_insert(struct wl_store *s, const char *table, const char *key, int64_t id, const struct field *map,
                    const void *rows, size_t n, size_t size, const char *behind, struct wl_err *e) WL_MUST_CHECK;
 

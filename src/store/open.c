@@ -1,6 +1,7 @@
 #include "store/internal.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,8 +49,13 @@ static int check_file(struct wl_store *s, struct wl_err *e)
 
 /* ---- the connection ---- */
 
+/* SQLite's account of its memory takes a lock at each allocation. Refused, and no matter, where SQLite is in use. */
+static void without_account(void) { (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+
 static int open_db(struct wl_store *s, const char *name, int flags, struct wl_err *e)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, without_account);
     int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     s->synchronous = NULL;
     if (rc) {

@@ -111,13 +111,30 @@ static char *insert_sql(struct wl_arena *a, const char *table, const char *key, 
     return sql.s;
 }
 
+/* Composed once for each map: writing the text of a row's INSERT took longer than running it. */
+static int insert_statement(struct wl_store *s, const char *table, const char *key, const struct field *map,
+                            const char *behind, sqlite3_stmt **out, struct wl_err *e)
+{
+    for (size_t i = 0; i < s->n_inserts; i++) {
+        const struct insert *known = &s->inserts[i];
+        if (known->map != map || strcmp(known->table, table) != 0 || strcmp(known->behind, behind) != 0) continue;
+        *out = known->stmt;
+        sqlite3_clear_bindings(*out);
+        return 0;
+    }
+    int rc = wl_sql_get(s, insert_sql(s->arena, table, key, map, behind), out, e);
+    if (rc) return rc;
+    WL_GROW(s->arena, s->inserts, s->n_inserts, s->inserts_cap);
+    s->inserts[s->n_inserts++] = (struct insert) { table, behind, map, *out };
+    return 0;
+}
+
 int wl_rows_insert(struct wl_store *s, const char *table, const char *key, int64_t id, const struct field *map,
                    const void *rows, size_t n, size_t size, const char *behind, struct wl_err *e)
 {
     if (n == 0) return 0;
-    struct wl_arena *a = wl_arena_new(NULL);
     sqlite3_stmt *stmt;
-    int rc = wl_sql_get(s, insert_sql(a, table, key, map, behind), &stmt, e);
+    int rc = insert_statement(s, table, key, map, behind, &stmt, e);
     for (size_t i = 0; i < n && rc == 0; i++) {
         const void *row = (const char *)rows + i * size;
         struct sql_value v[MAX_FIELDS];
@@ -130,6 +147,5 @@ int wl_rows_insert(struct wl_store *s, const char *table, const char *key, int64
         rc = wl_sql_bind(s, stmt, v, k, e);
         if (rc == 0) rc = wl_sql_step(s, stmt, e);
     }
-    wl_arena_free(a);
     return rc;
 }

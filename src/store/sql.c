@@ -75,7 +75,7 @@ int wl_sql_get(struct wl_store *s, const char *sql, sqlite3_stmt **out, struct w
 void wl_sql_forget(struct wl_store *s)
 {
     for (size_t i = 0; i < s->n_cache; i++) sqlite3_finalize(s->cache[i].stmt);
-    s->n_cache = 0;
+    s->n_cache = s->n_inserts = 0;
 }
 
 static int bind_one(sqlite3_stmt *stmt, int at, const struct sql_value *v)

@@ -94,14 +94,21 @@ static void answer(nvmlDevice_t d, nvmlFieldValue_t *f)
     }
 }
 
+/* Where the script has no faults nothing is spent on finding them: tests of what measuring costs call this. */
+static nvmlReturn_t fault_of(nvmlDevice_t d, unsigned field)
+{
+    char id[16];
+    if (fake.script.n_faults == 0) return NVML_SUCCESS;
+    snprintf(id, sizeof id, "%u", field);
+    return fake_fault(d, id);
+}
+
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t d, int n, nvmlFieldValue_t *values)
 {
     FAKE_ENTER(d, "GetFieldValues");
     for (int i = 0; i < n; i++) {
-        char id[16];
-        snprintf(id, sizeof id, "%u", values[i].fieldId);
         values[i].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
-        values[i].nvmlReturn = fake_fault(d, id);
+        values[i].nvmlReturn = fault_of(d, values[i].fieldId);
         if (values[i].nvmlReturn == NVML_SUCCESS) answer(d, &values[i]);
     }
     return NVML_SUCCESS;
