@@ -113,6 +113,14 @@ static double chance_w2(const struct wl_time_series *s, int64_t t0, int64_t t1, 
     return sd * sd;
 }
 
+/* By how much uneven weights add to the variance of a mean. Of readings that come r times an update some updates have
+ * one more than others, which is 1 + (variance of a weight) / r^2. */
+static double of_weights(double readings, double updates)
+{
+    double r = fmax(1, readings / updates), part = r - floor(r);
+    return 1 + part * (1 - part) / (r * r);
+}
+
 /* Half of the 95 % interval, J. Readings are means of a share of the time between updates; of the rest the variance is
  * taken from the changes between updates (von Neumann's), so that a slow drift, which readings follow, does not count.
  * What a reading has of chance counts whole, however much of the time it covers. Gaps, held ends and edges come on top.
@@ -125,7 +133,7 @@ static double half_interval_j(const struct integral *sum, const struct wl_time_s
     if (isfinite(g->update_s) && (n == 0 || g->update_s > update_s)) update_s = fmin(g->update_s, length_s);
     double unseen = isnan(g->window_s) ? 1 : fmax(0, 1 - g->window_s / update_s);
     double reading_w2 = n > 0 ? sum->steps2 / 2 / n : 0, chance = fmin(reading_w2, chance_w2(s, t0, t1, sum->updates));
-    double variance = (chance + unseen * (reading_w2 - chance)) / n;
+    double variance = (chance + unseen * (reading_w2 - chance)) / n * of_weights((double)sum->readings, n);
     double sampling_j = n > 0 ? t_975(fmax(1, n - 1)) * length_s * sqrt(variance) : 0;
     double sd = sum->readings > 1 ? sqrt(sum->m2 / (double)(sum->readings - 1)) : 0;
     double gaps_j = 1.96 * sd * sqrt(sum->gaps_s2);

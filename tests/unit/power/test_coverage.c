@@ -33,6 +33,7 @@ struct drawn {
     int64_t t0, t1;
     int profile; /* number of its profile */
     bool steady; /* constant or training */
+    bool is_run; /* from rest to rest; else a window inside a job */
     char words[96];
 };
 
@@ -68,7 +69,7 @@ static void draw_case(int c, const struct choice *of, struct drawn *d)
     draw_load(c, d, &load);
     if (of->in_step && load.shape == FAKE_CONSTANT) load.shape = FAKE_TRAINING;
     if (of->in_step) load.period_s = steps[(int)(draw(c, 7, 1, 7) - 1)] * p->update_s;
-    bool run = c / 3 % 2 == 0;
+    bool run = d->is_run = c / 3 % 2 == 0;
     double length_s = draw(c, 5, of->steady ? 10 : 1, of->steady || of->in_step ? 25 : 60);
     int64_t begin = 2 * S + (int64_t)(draw(c, 6, 1e-3, 1) * 1e9);
     d->t0 = run ? begin : begin + 3 * S;
@@ -98,20 +99,31 @@ static int64_t step_of(const struct drawn *d, const struct choice *of)
     return (int64_t)((of->step_s > 0 ? of->step_s : 0.7 * d->gpu.profile.update_s) * 1e9);
 }
 
-/* Every `step`, a little late each time, and every 2 ms in a quarter of a second beside both ends; a run has begun with
- * the GPU at rest. */
+/* Every `step`, a little late each time. */
+static void read_steadily(struct drawn *d, int c, int64_t step, int64_t from, int64_t to)
+{
+    uint64_t i = 100;
+    for (int64_t t = from; t < to; t += step) {
+        int64_t late = (int64_t)(wl_random_uniform(1, (uint64_t)c, i++) * 2e6);
+        if (t + late < to) read_at(d, t + late);
+    }
+}
+
+static void read_densely(struct drawn *d, int64_t from, int64_t to)
+{
+    for (int64_t t = from; t < to; t += 2 * MS) read_at(d, t);
+}
+
+/* As `measure` does: a run begins behind one step of the counter that is read every 2 ms, with the GPU at rest, at the
+ * latest instant that another GPU's counter may ask for, and two follow its end. Windows inside a job have no such
+ * help. */
 static void read_all(struct drawn *d, int c, int64_t step)
 {
-    const int64_t beside = 250 * MS;
+    int64_t counter = (int64_t)(d->gpu.profile.counter_s * 1e9);
     readings.n = 0;
-    for (int64_t t = S; t < 3 * S / 2; t += step) read_at(d, t);
-    for (int64_t t = d->t0 - beside; t < d->t0; t += 2 * MS) read_at(d, t);
-    uint64_t i = 100;
-    for (int64_t t = d->t0; t < d->t1; t += step) {
-        int64_t late = (int64_t)(wl_random_uniform(1, (uint64_t)c, i++) * 2e6);
-        if (t + late < d->t1) read_at(d, t + late);
-    }
-    for (int64_t t = d->t1; t <= d->t1 + beside; t += 2 * MS) read_at(d, t);
+    if (d->is_run) read_densely(d, d->t0 - counter - 2 * MS, d->t0);
+    read_steadily(d, c, step, d->is_run ? d->t0 : S, d->is_run ? d->t1 : d->t1 + S);
+    if (d->is_run) read_densely(d, d->t1, d->t1 + 2 * counter + 4 * MS);
 }
 
 static double truth_j(const struct drawn *d)
@@ -127,7 +139,8 @@ enum { V100, A100, H100, PROFILES, ANY = -1 };
 
 struct score {
     const char *what;
-    int cases, in, near, steady; /* the truth in the interval; of steady loads over 10 s and more: within 1 %, all */
+    double least_s, near_pct;    /* of steady loads over least_s and more it is counted how many are as near as that */
+    int cases, in, near, steady; /* the truth in the interval; of those loads: near, all */
     double worst_pct[PROFILES];  /* of those */
     double width_pct;            /* mean half width */
 };
@@ -143,9 +156,9 @@ static void judge(struct score *s, const struct drawn *d, const struct wl_energy
     if (!in)
         printf("  %s misses: %s: %.2f J in %.2f to %.2f, truth %.2f\n", s->what, d->words, e->energy_j, e->lo_j,
                e->hi_j, truth);
-    if (!d->steady || d->t1 - d->t0 < 10 * S) return;
+    if (!d->steady || d->t1 - d->t0 < (int64_t)(s->least_s * 1e9)) return;
     s->steady++;
-    s->near += off_pct <= 1;
+    s->near += off_pct <= s->near_pct;
     s->worst_pct[d->profile] = fmax(s->worst_pct[d->profile], off_pct);
 }
 
@@ -172,7 +185,7 @@ static struct wl_energy energy_of(const struct drawn *d, enum basis basis, int64
 
 static struct score measure_cases(const char *what, enum basis basis, const struct choice *of)
 {
-    struct score score = { .what = what };
+    struct score score = { .what = what, .least_s = 10, .near_pct = 1 };
     for (int c = 0; score.cases < CASES; c++) {
         struct drawn d;
         draw_case(c, of, &d);
@@ -183,10 +196,10 @@ static struct score measure_cases(const char *what, enum basis basis, const stru
         judge(&score, &d, &e);
     }
     printf(
-        "%s: %d of %d in the interval, half width %.2f %% on average; steady over 10 s: %d of %d within 1 %%, at most "
+        "%s: %d of %d in the interval, half width %.2f %% on average; steady over %g s: %d of %d within %g %%, at most "
         "%.2f (V100), %.2f (A100), %.2f %% (H100) off\n",
-        what, score.in, score.cases, score.width_pct, score.near, score.steady, score.worst_pct[V100],
-        score.worst_pct[A100], score.worst_pct[H100]);
+        what, score.in, score.cases, score.width_pct, score.least_s, score.near, score.steady, score.near_pct,
+        score.worst_pct[V100], score.worst_pct[A100], score.worst_pct[H100]);
     assert_true(score.in >= 0.95 * score.cases);
     return score;
 }
@@ -235,7 +248,7 @@ static void loads_in_step_are_in_the_interval(void **state)
 static void loads_out_of_step_are_told_from_those(void **state)
 {
     (void)state;
-    struct score s = { .what = "power of an A100, training" };
+    struct score s = { .what = "power of an A100, training", .least_s = 10, .near_pct = 1 };
     struct choice of = { .profile = A100, .steady = true };
     for (int c = 2; s.cases < CASES; c += 3) { /* each third load is training */
         struct drawn d;
@@ -250,15 +263,19 @@ static void loads_out_of_step_are_told_from_those(void **state)
 }
 
 /* A load that does not change is off by the sensor's own chance alone, which all readings have, whatever share of the
- * time they see. The sensor that sees all cannot be in step with anything. */
+ * time they see. The sensor that sees all cannot be in step with anything. Inside a job, where no edge makes the
+ * interval wider than that; many cases, since it should hold 95 % of them and no more. */
 static void chance_counts_whole(void **state)
 {
     (void)state;
-    struct score score = { .what = "V100, constant loads over 10 s, the sensor sees all" };
+    struct score score = { .what = "V100, constant loads over 10 s, the sensor sees all",
+                           .least_s = 10,
+                           .near_pct = 1 };
     struct choice of = { .profile = V100, .steady = true };
-    for (int c = 0; score.cases < CASES; c += 3) { /* each third load is constant */
+    for (int c = 0; score.cases < 5 * CASES; c += 3) { /* each third load is constant */
         struct drawn d;
         draw_case(c, &of, &d);
+        if (d.is_run) continue;
         d.gpu.profile.window_s = d.gpu.profile.update_s;
         int64_t step = step_of(&d, &of);
         read_all(&d, c, step);
@@ -266,7 +283,7 @@ static void chance_counts_whole(void **state)
         judge(&score, &d, &e);
     }
     printf("%s: %d of %d in the interval\n", score.what, score.in, score.cases);
-    assert_true(score.in >= 0.95 * score.cases && score.width_pct < 0.5);
+    assert_true(score.in >= 0.95 * score.cases && score.in < 0.98 * score.cases && score.width_pct < 0.5);
 }
 
 /* The driver's mean of a second, which H100 and most boards since Ampere have, leaves nothing out, in step or not. */
