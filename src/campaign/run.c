@@ -300,7 +300,7 @@ static int finish(struct live *l, struct wl_err *e)
     struct wl_run_result *out = l->out;
     struct wl_record *r = &l->record;
     if (!out->not_started) {
-        wl_sampler_edges(r->sampler);
+        wl_sampler_edges(r->sampler, WL_EDGES_BEHIND);
         rest(l);
     }
     wl_sampler_stop(r->sampler);
@@ -414,7 +414,7 @@ int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *ho
     if (caps_rc < 0) return not_started(l, wl_fail(e, caps_rc, "%s", why.msg), e);
     if (!l->follows) {
         rest(l);
-        wl_sampler_edges(l->record.sampler);
+        wl_sampler_edges(l->record.sampler, WL_EDGES_BEFORE);
     }
     rc = wl_task_go(&l->task, e);
     return rc < 0 ? not_started(l, rc, e) : run_started(l, e);

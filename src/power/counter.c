@@ -5,10 +5,13 @@
 
 static const int64_t AROUND_NS = WL_NS_PER_S; /* how far beside a window the counter's habits are looked at */
 
+/* Moves that were caught sharply and are so far from the known update period say that it was another one. */
+static const double OTHER_PACE = 0.2;
+
 /* A counter as seen through its readings. One that repeats its value moves in updates of its own: then the readings at
  * which it moved are its knots. A knot's value was reached at most late_ns before the reading. */
 struct counter {
-    const struct wl_time_series *s;
+    const struct wl_time_series *s, *drawn; /* drawn: power of the same device, NULL: none */
     bool slow;
     int64_t update_ns;     /* its update period; INT64_MAX: not known */
     struct wl_range power; /* what the device drew at least and at most around the window, W */
@@ -75,24 +78,34 @@ static double pace_w(const struct counter *c, ptrdiff_t a, ptrdiff_t b)
     return dt_s > 0 ? (c->s->value[b] - c->s->value[a]) / dt_s : 0;
 }
 
+/* The pace up to knot a: since the knot before or, where readings began behind that, the mean of the power until then.
+ * NAN: not known. */
+static double pace_before_w(const struct counter *c, ptrdiff_t a)
+{
+    ptrdiff_t before = knot_back(c, a - 1);
+    int64_t t = c->s->t_ns[a];
+    if (before >= 0) return pace_w(c, before, a);
+    return c->drawn ? wl_window_mean(c->drawn, t - AROUND_NS, t, AROUND_NS) : NAN;
+}
+
 /* Between knots a and b at time t, where the paces before a and behind b are known: if one change of pace explains the
  * step, the energy follows both paces; else the straight line. */
 static double between(const struct counter *c, ptrdiff_t a, ptrdiff_t b, int64_t t)
 {
-    ptrdiff_t before = knot_back(c, a - 1), behind = knot_on(c, b + 1);
+    ptrdiff_t behind = knot_on(c, b + 1);
     double pace = pace_w(c, a, b), since_s = (double)(t - knot_ns(c, a)) / WL_NS_PER_S;
     double left_s = (double)(knot_ns(c, b) - t) / WL_NS_PER_S, step_s = since_s + left_s;
     double straight = c->s->value[a] + pace * since_s;
-    if (before < 0 || behind < 0) return straight;
-    double first = pace_w(c, before, a), then = pace_w(c, b, behind);
+    double first = pace_before_w(c, a), then = behind < 0 ? NAN : pace_w(c, b, behind);
+    if (isnan(first) || isnan(then)) return straight;
     if (fabs(first - then) < 0.1 * fmax(first, then)) return straight;
     double change_s = (pace - then) / (first - then) * step_s; /* energy conserved: first up to here, then from here */
     if (!(change_s >= 0 && change_s <= step_s)) return straight;
     return since_s <= change_s ? c->s->value[a] + first * since_s : c->s->value[b] - then * left_s;
 }
 
-/* Beyond the outermost knot: at the neighbouring pace. A slow counter goes at most one step away, since a whole further step
- * would have shown; how far apart two readings of another one lie says nothing. NAN with fewer than two knots. */
+/* Beyond the outermost knot: at the neighbouring pace. A slow counter goes at most one step away, since a whole further
+ * step would have shown; how far apart two readings of another one lie says nothing. NAN with fewer than two knots. */
 static double beyond(const struct counter *c, ptrdiff_t a, ptrdiff_t b, ptrdiff_t from, int64_t t)
 {
     if (a < 0 || b < 0) return NAN;
@@ -198,7 +211,8 @@ static void find_habits(struct counter *c, int64_t t0, int64_t t1, double known_
     }
     if (c->slow && moves > 1) c->update_ns = (last - first) / (int64_t)(moves - 1);
     if (sharp < c->update_ns) c->update_ns = sharp;
-    if (isfinite(known_update_s)) c->update_ns = (int64_t)(known_update_s * WL_NS_PER_S);
+    bool seen_other = sharp < INT64_MAX && fabs((double)sharp / WL_NS_PER_S / known_update_s - 1) > OTHER_PACE;
+    if (isfinite(known_update_s) && !seen_other) c->update_ns = (int64_t)(known_update_s * WL_NS_PER_S);
 }
 
 static struct wl_range paces(const struct counter *c, int64_t t0, int64_t t1)
@@ -256,7 +270,7 @@ struct wl_energy wl_energy_of_counter(const struct wl_time_series *s, const stru
     if (hi <= lo) return wl_energy_none("no counter reading near the window");
     if (!moves) return wl_energy_none("the counter did not move in the window");
 
-    struct counter c = { .s = s };
+    struct counter c = { .s = s, .drawn = power };
     find_habits(&c, t0_ns, t1_ns, g->update_s);
     c.power = power ? wl_time_series_range(power, t0_ns - AROUND_NS, t1_ns + AROUND_NS) : (struct wl_range) { 1, 0 };
     if (c.power.lo > c.power.hi) c.power = paces(&c, t0_ns, t1_ns);

@@ -64,6 +64,10 @@ struct wl_sensor_ops {
 
     /* (optional) Adds to `out` what a reader of the readings should know. Not while a thread reads. */
     void (*notes)(const struct wl_sensor *s, struct wl_strs *out, struct wl_arena *a);
+
+    /* (optional) Readings of edges have shown that a device's channels move at other paces than was remembered; their
+     * update_s is what was seen now, NAN: less often than was waited for. By the thread that reads. */
+    void (*contradicted)(struct wl_sensor *s, int device);
 };
 
 extern const struct wl_sensor_ops wl_sensor_nvml, wl_sensor_amd, wl_sensor_level_zero, wl_sensor_rapl, wl_sensor_acpi,
@@ -97,6 +101,27 @@ struct wl_repeats {
     int64_t kept_ns; /* and when; 0: none yet */
 };
 bool wl_is_repeat(struct wl_repeats *r, const struct wl_reading *reading, double update_s);
+
+/* ---- moves.c: how often a value moves ---- */
+
+/* The changes of a value that is read many times between two of them. A reading that failed (NAN) is none. */
+struct wl_moves {
+    double value;                       /* of the latest reading, */
+    int64_t read_ns, first_ns, last_ns; /* its time; of the first and the last reading with another value */
+    int64_t longest_ns;                 /* the longest time between two readings from there on */
+    int n;
+};
+extern const struct wl_moves wl_moves_none;
+void wl_moves_follow(struct wl_moves *m, double value, int64_t t_ns);
+
+/* The mean time between two changes, s, and by how much it may be wrong, since a change is seen at the next reading
+ * only; HUGE_VAL: one may have been missed. NAN: there were fewer than two. */
+double wl_moves_period_s(const struct wl_moves *m);
+double wl_moves_uncertain_s(const struct wl_moves *m);
+
+/* Does the sampler look for the edges of a counter with such steps when it is asked to (wl_sampler_edges)? (worker.c)
+ */
+bool wl_finds_edges(double step_s);
 
 /* How often something costly is done: at most so often that it takes 1/share of a core. */
 struct wl_budget {

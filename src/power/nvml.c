@@ -168,6 +168,7 @@ static void nvml_notes(const struct wl_sensor *s, struct wl_strs *out, struct wl
     for (size_t k = 0; k < n->n; k++) {
         wl_nvml_company_notes(s, &n->units[k], out, a);
         note_unread(s, &n->units[k], out, a);
+        wl_nvml_update_notes(s, &n->units[k], out, a);
     }
 }
 
@@ -178,4 +179,5 @@ const struct wl_sensor_ops wl_sensor_nvml = {
     .read = nvml_read,
     .watch = nvml_watch,
     .notes = nvml_notes,
+    .contradicted = wl_nvml_update_forget,
 };

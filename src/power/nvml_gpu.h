@@ -63,16 +63,18 @@ struct wl_nvml_unit {
     struct wl_nvml_calls calls;
     struct wl_nvml_gpm *gpm; /* NULL: not read */
     struct wl_nvml_company company;
+    bool moves_otherwise; /* than was remembered */
 };
 
 struct wl_nvml_sensor {
     struct wl_nvml lib;
     struct wl_nvml_unit *units;
     size_t n;
-    const char *root;  /* in front of /proc */
-    double period_s;   /* between two readings, as asked for */
-    _Atomic pid_t job; /* its first process; 0: not known */
-    int64_t look_ns;   /* when processes were looked for last */
+    const char *root;    /* in front of /proc */
+    const char *updates; /* the file that remembers update periods */
+    double period_s;     /* between two readings, as asked for */
+    _Atomic pid_t job;   /* its first process; 0: not known */
+    int64_t look_ns;     /* when processes were looked for last */
 };
 
 /* Adds a channel to the GPU; -1 where it has that quantity and scope already. */
@@ -112,8 +114,15 @@ void wl_nvml_gpm_read(const struct wl_sensor *s, struct wl_nvml_unit *u, struct 
 
 /* ---- nvml_update.c ---- */
 
-/* How often power and energy move, into the channels' update_s: polls for a moment. */
+/* How often power and energy move, into the channels' update_s: as remembered where readings of edges will show whether
+ * that still holds, else by polling for a moment; what that shows is remembered. A file that cannot be read or written
+ * is the sensor's reason. */
 void wl_nvml_update_find(struct wl_sensor *s);
+
+/* What was remembered of the GPU is not so: it is forgotten, so that the next run looks again. */
+void wl_nvml_update_forget(struct wl_sensor *s, int device);
+void wl_nvml_update_notes(const struct wl_sensor *s, const struct wl_nvml_unit *u, struct wl_strs *out,
+                          struct wl_arena *a);
 
 /* ---- nvml_calibrated.c ---- */
 

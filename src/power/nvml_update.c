@@ -1,6 +1,8 @@
-/* How often a GPU's power and energy readings move. Polled often, the times between changes of the value
- * are the sensor's update period (Zeus and WattAMeter find it so). */
+/* How often a GPU's power and energy readings move. Polled often, the times between changes of the value are the
+ * sensor's update period (Zeus and WattAMeter find it so). What was found once is remembered where a run will notice
+ * that it no longer holds: docs/adr/105. */
 #include "power/nvml_gpu.h"
+#include "power/update_file.h"
 
 #include <math.h>
 
@@ -13,32 +15,11 @@ static const int64_t patience_ns = WL_NS_PER_S / 4, short_patience_ns = WL_NS_PE
 /* Between two polls: the periods looked for are 10 ms and more. */
 static const int64_t pause_ns = WL_NS_PER_S / 1000;
 
-/* The changes of one value. */
-struct moves {
-    double value;
-    int64_t first_ns, last_ns;
-    int n;
-};
-
-static void follow(struct moves *m, double value, int64_t now)
-{
-    if (!isfinite(value)) return;
-    if (isfinite(m->value) && value != m->value) {
-        if (m->n++ == 0) m->first_ns = now;
-        m->last_ns = now;
-    }
-    m->value = value;
-}
-
-/* Longer than we look, it is no period: this process was stopped in between. */
-static double period_s(const struct moves *m)
-{
-    int64_t all_ns = m->last_ns - m->first_ns;
-    return m->n < 2 || all_ns > 2 * patience_ns ? NAN : (double)all_ns / WL_NS_PER_S / (m->n - 1);
-}
+/* A period is remembered that was found to this share. */
+static const double sure = 0.05;
 
 struct poll {
-    struct moves power, energy;
+    struct wl_moves power, energy;
 };
 
 static bool is_done(const struct poll *p, int64_t waited_ns)
@@ -48,20 +29,30 @@ static bool is_done(const struct poll *p, int64_t waited_ns)
     return (power && energy) || (p->energy.n >= MOVES_ALWAYS && waited_ns > short_patience_ns);
 }
 
-static void set_update(struct wl_sensor *s, const struct wl_nvml_unit *u, enum wl_quantity q, double update_s)
+/* Longer than we look, it is no period: this process was stopped in between. */
+static double period_s(const struct wl_moves *m)
+{
+    return m->last_ns - m->first_ns > 2 * patience_ns ? NAN : wl_moves_period_s(m);
+}
+
+static bool is_sure(const struct wl_moves *m) { return wl_moves_uncertain_s(m) <= sure * period_s(m); }
+
+static void set_update(struct wl_sensor *s, const struct wl_nvml_unit *u, double power_s, double energy_s)
 {
     for (size_t i = 0; i < s->n_channels; i++) {
         struct wl_channel *c = &s->channels[i];
-        if (c->device == u->device && c->quantity == q) c->update_s = update_s;
+        if (c->device != u->device) continue;
+        if (c->quantity == WL_POWER || c->quantity == WL_POWER_AVERAGE)
+            c->update_s = power_s; /* one sensor shows both */
+        if (c->quantity == WL_ENERGY) c->update_s = energy_s;
     }
 }
 
-void wl_nvml_update_find(struct wl_sensor *s)
+static struct poll *poll_all(struct wl_sensor *s)
 {
     const struct wl_nvml_sensor *n = s->state;
-    if (!n->lib.DeviceGetFieldValues) return;
     struct poll *polls = wl_new_array(s->arena, struct poll, n->n);
-    for (size_t k = 0; k < n->n; k++) polls[k].power.value = polls[k].energy.value = NAN;
+    for (size_t k = 0; k < n->n; k++) polls[k] = (struct poll) { wl_moves_none, wl_moves_none };
     int64_t start = wl_now_ns();
     for (bool done = false; !done;) {
         done = true;
@@ -69,16 +60,107 @@ void wl_nvml_update_find(struct wl_sensor *s)
             double watts, joules;
             wl_nvml_fields_peek(&n->lib, n->units[k].handle, &watts, &joules);
             int64_t now = wl_now_ns();
-            follow(&polls[k].power, watts, now);
-            follow(&polls[k].energy, joules, now);
+            wl_moves_follow(&polls[k].power, watts, now);
+            wl_moves_follow(&polls[k].energy, joules, now);
             done = done && is_done(&polls[k], now - start);
         }
         done = done || wl_now_ns() - start > patience_ns;
         if (!done) (void)!wl_sleep_until(wl_now_ns() + pause_ns);
     }
-    for (size_t k = 0; k < n->n; k++) {
-        set_update(s, &n->units[k], WL_POWER, period_s(&polls[k].power));
-        set_update(s, &n->units[k], WL_POWER_AVERAGE, period_s(&polls[k].power)); /* one sensor shows both */
-        set_update(s, &n->units[k], WL_ENERGY, period_s(&polls[k].energy));
+    return polls;
+}
+
+/* ---- Remembering ---- */
+
+static struct wl_update entry_of(const struct wl_sensor *s, int device)
+{
+    const struct wl_nvml_sensor *n = s->state;
+    const struct wl_device *d = &s->devices[device];
+    return (struct wl_update) { .uuid = d->uuid,
+                                .name = d->name,
+                                .driver = n->lib.driver,
+                                .date = wl_iso_time(s->arena, wl_wall_ns()),
+                                .power_s = NAN,
+                                .energy_s = NAN,
+                                .simulated = n->lib.simulated };
+}
+
+/* Of all GPUs, or it was for nothing: one that has to be polled takes as long as all of them. */
+static bool recall(struct wl_sensor *s)
+{
+    const struct wl_nvml_sensor *n = s->state;
+    struct wl_updates all;
+    struct wl_err e;
+    if (wl_updates_read(n->updates, &all, s->arena, &e) < 0) {
+        s->reason = wl_strf(s->arena, "update periods are found anew: %s", e.msg);
+        return false;
     }
+    const struct wl_update **found = wl_new_array(s->arena, const struct wl_update *, n->n);
+    for (size_t k = 0; k < n->n; k++) {
+        struct wl_update of = entry_of(s, n->units[k].device);
+        if (!(found[k] = wl_updates_find(&all, &of))) return false;
+    }
+    for (size_t k = 0; k < n->n; k++) {
+        const struct wl_update *u = found[k];
+        set_update(s, &n->units[k], u->power_s, u->energy_s);
+        wl_sensor_add_fact(s, n->units[k].device, "update periods",
+                           wl_strf(s->arena, "power %s and energy %s, remembered from %s",
+                                   wl_human(s->arena, u->power_s, "s"), wl_human(s->arena, u->energy_s, "s"), u->date));
+    }
+    return true;
+}
+
+static void keep(struct wl_sensor *s, const struct wl_updates *fresh)
+{
+    const struct wl_nvml_sensor *n = s->state;
+    struct wl_err e;
+    if (fresh->n > 0 && wl_updates_keep(n->updates, fresh, s->arena, &e) < 0 && !s->reason)
+        s->reason = wl_strf(s->arena, "update periods are not remembered: %s", e.msg);
+}
+
+/* Only what readings of edges will show to be wrong: steps of the counter that they look for. */
+static void remember(struct wl_sensor *s, const struct poll *polls)
+{
+    const struct wl_nvml_sensor *n = s->state;
+    struct wl_updates fresh = { 0 };
+    for (size_t k = 0; k < n->n; k++) {
+        const struct poll *p = &polls[k];
+        struct wl_update u = entry_of(s, n->units[k].device);
+        u.power_s = period_s(&p->power);
+        u.energy_s = period_s(&p->energy);
+        if (!is_sure(&p->power) || !is_sure(&p->energy) || !wl_finds_edges(u.energy_s)) continue;
+        WL_GROW(s->arena, fresh.v, fresh.n, fresh.cap);
+        fresh.v[fresh.n++] = u;
+    }
+    keep(s, &fresh);
+}
+
+void wl_nvml_update_find(struct wl_sensor *s)
+{
+    struct wl_nvml_sensor *n = s->state;
+    if (!n->lib.DeviceGetFieldValues) return;
+    n->updates = wl_updates_path(s->arena);
+    if (recall(s)) return;
+    const struct poll *polls = poll_all(s);
+    for (size_t k = 0; k < n->n; k++)
+        set_update(s, &n->units[k], period_s(&polls[k].power), period_s(&polls[k].energy));
+    remember(s, polls);
+}
+
+void wl_nvml_update_forget(struct wl_sensor *s, int device)
+{
+    const struct wl_nvml_sensor *n = s->state;
+    if (n->units[device].moves_otherwise) return;
+    n->units[device].moves_otherwise = true;
+    struct wl_update u = entry_of(s, device);
+    keep(s, &(struct wl_updates) { .v = &u, .n = 1 });
+}
+
+void wl_nvml_update_notes(const struct wl_sensor *s, const struct wl_nvml_unit *u, struct wl_strs *out,
+                          struct wl_arena *a)
+{
+    if (!u->moves_otherwise) return;
+    wl_strs_add(a, out,
+                wl_strf(a, "%s: its power or energy did not move as often as was remembered: the next run looks again",
+                        s->devices[u->device].uuid));
 }

@@ -204,25 +204,26 @@ int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double
 /* ---- While it runs ---- */
 
 /* Asks for the edges of counters; false: it has none, or does not answer. */
-static bool ask_for_edges(struct wl_worker *w)
+static bool ask_for_edges(struct wl_worker *w, int edges)
 {
     pthread_mutex_lock(&w->lock);
     bool asked = wl_worker_dense_ns(w) > 0 && !w->told && w->began;
-    w->dense = asked;
+    w->edges = asked ? edges : 0;
     w->answered = false;
     if (asked) pthread_cond_broadcast(&w->change);
     pthread_mutex_unlock(&w->lock);
     return asked;
 }
 
-void wl_sampler_edges(struct wl_sampler *s)
+void wl_sampler_edges(struct wl_sampler *s, enum wl_edges edges)
 {
     bool *asked = wl_new_array(s->arena, bool, s->n_workers);
-    for (size_t i = 0; i < s->n_workers; i++) asked[i] = ask_for_edges(s->workers[i]);
+    for (size_t i = 0; i < s->n_workers; i++) asked[i] = ask_for_edges(s->workers[i], (int)edges);
     for (size_t i = 0; i < s->n_workers; i++) {
         struct wl_worker *w = s->workers[i];
         pthread_mutex_lock(&w->lock);
-        if (asked[i]) wl_await(&w->change, &w->lock, &w->answered, WL_PATIENCE_NS + wl_worker_dense_ns(w));
+        if (asked[i] && wl_await(&w->change, &w->lock, &w->answered, WL_PATIENCE_NS + wl_worker_dense_ns(w)))
+            wl_worker_tell_updates(w, s->sensors);
         pthread_mutex_unlock(&w->lock);
     }
 }

@@ -27,10 +27,12 @@ int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double
  * calls before. One thread calls it. */
 void wl_sampler_watch(struct wl_sampler *s, pid_t pid);
 
-/* Reads counters that move in steps of 5 to 250 ms, and power beside them, every 2 ms over two steps, so that a window
- * that begins behind this call or ended before it has sharp edges. Returns when that is done, at once where no counter
- * has such steps. Not beside wl_sampler_stop. */
-void wl_sampler_edges(struct wl_sampler *s);
+/* Reads counters that move in steps of 5 to 250 ms, and power beside them, every 2 ms until each has shown so many
+ * steps: one before a window that begins behind this call, since power at rest is steady; two behind one that ended
+ * before it, for the pace between them. So the window has sharp edges. Returns when that is done, after .55 s at most,
+ * at once where no counter has such steps. Not beside wl_sampler_stop. */
+enum wl_edges { WL_EDGES_BEFORE = 1, WL_EDGES_BEHIND = 2 };
+void wl_sampler_edges(struct wl_sampler *s, enum wl_edges edges);
 
 /* Moves up to max samples into out and returns their number, 0 when there are none now. Samples of a channel come in
  * order of time; channels are interleaved. One consumer thread. The rings hold at least 30 s: drain once a second.

@@ -10,8 +10,11 @@
 static const double least_step_s = 0.005, longest_step_s = 0.25;
 static const int64_t dense_ns = WL_NS_PER_S / 500;
 
-/* Two edges: the pace at rest before a start, and behind an end. */
+/* The edges that are asked for are waited for no longer than the slowest counter takes to show two. */
 static const double edge_steps = 2.2;
+
+/* A remembered update period that is off by more than this share is wrong: paces of drivers are round numbers. */
+static const double other_pace = 0.1;
 
 /* ---- Making ---- */
 
@@ -20,23 +23,41 @@ static bool is_energetic(const struct wl_channel *c)
     return c->quantity == WL_POWER || c->quantity == WL_POWER_AVERAGE || c->quantity == WL_ENERGY;
 }
 
+bool wl_finds_edges(double step_s) { return step_s >= least_step_s && step_s <= longest_step_s; }
+
 static bool has_steps(const struct wl_channel *c)
 {
-    return c->quantity == WL_ENERGY && !c->estimated && c->update_s >= least_step_s && c->update_s <= longest_step_s;
+    return c->quantity == WL_ENERGY && !c->estimated && wl_finds_edges(c->update_s);
 }
 
 struct wl_source *wl_source_new(struct wl_sensor *s, const struct wl_channel *channels, struct wl_arena *a)
 {
     struct wl_source *source = wl_new(a, struct wl_source);
-    *source = (struct wl_source) { .sensor = s, .tallies = wl_new_array(a, struct wl_tally, s->n_channels) };
+    *source = (struct wl_source) { .sensor = s,
+                                   .tallies = wl_new_array(a, struct wl_tally, s->n_channels),
+                                   .moves = wl_new_array(a, struct wl_moves, s->n_channels) };
     for (size_t c = 0; c < s->n_channels; c++) {
         source->tallies[c].energetic = is_energetic(&channels[c]);
-        if (has_steps(&channels[c])) source->step_s = fmax(source->step_s, channels[c].update_s);
+        source->tallies[c].stepped = has_steps(&channels[c]);
+        if (source->tallies[c].stepped) source->step_s = fmax(source->step_s, channels[c].update_s);
     }
     return source;
 }
 
-static int64_t dense_of(const struct wl_source *s) { return (int64_t)(edge_steps * s->step_s * WL_NS_PER_S); }
+/* What is only remembered of a counter may be less than its steps are. */
+static int64_t dense_of(const struct wl_source *s)
+{
+    double step_s = s->step_s > 0 && s->sensor->ops->contradicted ? longest_step_s : s->step_s;
+    return (int64_t)(edge_steps * step_s * WL_NS_PER_S);
+}
+
+/* At most, of one end of the window: nobody takes them meanwhile. */
+static size_t edge_samples(const struct wl_source *s)
+{
+    size_t energetic = 0;
+    for (size_t c = 0; c < s->sensor->n_channels; c++) energetic += s->tallies[c].energetic ? 1 : 0;
+    return energetic * ((size_t)(dense_of(s) / dense_ns) + 1);
+}
 
 int64_t wl_worker_dense_ns(const struct wl_worker *w)
 {
@@ -49,12 +70,15 @@ struct wl_worker *wl_worker_new(struct wl_source **sources, size_t n, int64_t pe
                                 struct wl_arena *a)
 {
     struct wl_worker *w = wl_new(a, struct wl_worker);
-    size_t channels = 0;
+    size_t channels = 0, at_edges = 0;
     *w = (struct wl_worker) { .period_ns = period_ns, .sources = sources, .n_sources = n };
-    for (size_t i = 0; i < n; i++) channels += sources[i]->sensor->n_channels;
-    for (size_t i = 0; i < n; i++) sources[i]->worker = w;
-    double ticks = ring_s * WL_NS_PER_S / (double)period_ns + (double)wl_worker_dense_ns(w) / (double)dense_ns;
-    wl_ring_init(&w->ring, channels * ((size_t)ticks + 2), a); /* first and last */
+    for (size_t i = 0; i < n; i++) {
+        channels += sources[i]->sensor->n_channels;
+        at_edges += edge_samples(sources[i]);
+        sources[i]->worker = w;
+    }
+    double ticks = ring_s * WL_NS_PER_S / (double)period_ns;
+    wl_ring_init(&w->ring, channels * ((size_t)ticks + 2) + at_edges, a); /* first and last */
     wl_lock_init(&w->lock, &w->change);
     return w;
 }
@@ -115,15 +139,66 @@ static struct wl_due due_at(struct wl_worker *w, int64_t t_ns)
     return due;
 }
 
-/* Reads power, its mean and energy densely for some steps of the slowest counter. */
+/* ---- Edges of counters ---- */
+
+/* Has each counter shown its edges, but those that cannot be read? */
+static bool follow_moves(const struct wl_source *s, int edges)
+{
+    bool all = true;
+    for (size_t c = 0; c < s->sensor->n_channels; c++) {
+        const struct wl_reading *r = &s->sensor->readings[c];
+        if (!s->tallies[c].energetic) continue;
+        wl_moves_follow(&s->moves[c], r->value, r->t_ns);
+        all &= !s->tallies[c].stepped || s->moves[c].n >= edges || !isfinite(r->value);
+    }
+    return all;
+}
+
+/* Do the moves say another period than is remembered? A power may come back to its value, so that fewer moves of it say
+ * nothing. A counter that did not move so often in all this time does not have the steps it was taken for. */
+static bool contradicts(const struct wl_channel *c, const struct wl_moves *m, int edges)
+{
+    bool counter = c->quantity == WL_ENERGY;
+    double off_s = wl_moves_period_s(m) - c->update_s;
+    if (isnan(c->update_s) || !isfinite(m->value)) return false;
+    if (m->n < 2) return counter && m->n < edges;
+    return (counter ? fabs(off_s) : -off_s) > other_pace * c->update_s + wl_moves_uncertain_s(m);
+}
+
+/* For sensors that remember. */
+static void learn(const struct wl_source *s, int edges)
+{
+    struct wl_sensor *sensor = s->sensor;
+    for (size_t i = 0; i < sensor->n_channels; i++) {
+        struct wl_channel *c = &sensor->channels[i];
+        bool of_power = c->quantity == WL_POWER || s->tallies[i].stepped;
+        if (!of_power || !contradicts(c, &s->moves[i], edges)) continue;
+        c->update_s = wl_moves_period_s(&s->moves[i]);
+        sensor->ops->contradicted(sensor, c->device);
+    }
+}
+
+void wl_worker_tell_updates(const struct wl_worker *w, struct wl_sensors *all)
+{
+    for (size_t i = 0; i < w->n_sources; i++) {
+        const struct wl_sensor *s = w->sources[i]->sensor;
+        for (size_t c = 0; c < s->n_channels; c++)
+            all->channels[s->first_channel + c].update_s = s->channels[c].update_s;
+    }
+}
+
+/* Reads power, its mean and energy densely until the edges of all counters have shown. */
 static bool read_densely(struct wl_worker *w, struct wl_source *s)
 {
     int64_t next = wl_now_ns(), end = next + dense_of(s);
-    for (next += dense_ns; next < end; next += dense_ns) {
+    for (size_t c = 0; c < s->sensor->n_channels; c++) s->moves[c] = wl_moves_none;
+    for (bool shown = false; next < end && !shown; next += dense_ns) {
         pause_until(w, next);
         if (!read_source(w, s, (struct wl_due) { .pace = WL_EACH_TICK, .all = true })) return false;
         wl_publish(w, s, true);
+        shown = follow_moves(s, w->edges);
     }
+    if (s->step_s > 0 && s->sensor->ops->contradicted) learn(s, w->edges);
     return true;
 }
 
@@ -131,7 +206,7 @@ static bool answer_request(struct wl_worker *w)
 {
     for (size_t i = 0; i < w->n_sources; i++)
         if (!read_densely(w, w->sources[i])) return false;
-    w->dense = false;
+    w->edges = 0;
     w->answered = true;
     pthread_cond_broadcast(&w->change);
     return true;
@@ -145,7 +220,7 @@ static void sleep_until(struct wl_worker *w, int64_t t_ns)
 {
     struct timespec deadline = { .tv_sec = t_ns / WL_NS_PER_S, .tv_nsec = t_ns % WL_NS_PER_S };
     int rc = 0;
-    while (!w->stop && !w->dense && rc != ETIMEDOUT) rc = pthread_cond_timedwait(&w->change, &w->lock, &deadline);
+    while (!w->stop && w->edges == 0 && rc != ETIMEDOUT) rc = pthread_cond_timedwait(&w->change, &w->lock, &deadline);
 }
 
 /* Deadlines are start + k * period. A tick whose time has passed already is skipped, so that a late reading does not
@@ -177,7 +252,7 @@ static void work_locked(struct wl_worker *w)
     for (;;) {
         sleep_until(w, w->start_ns + k * w->period_ns);
         if (w->stop) break;
-        if (w->dense ? !answer_request(w) : !beat(w, &k)) return;
+        if (w->edges > 0 ? !answer_request(w) : !beat(w, &k)) return;
         w->cpu_ns = wl_thread_cpu_ns();
     }
     if (tick(w, WL_DUE_ALL)) tell(w, &w->ended);

@@ -13,9 +13,9 @@
 /* The account of a channel. */
 struct wl_tally {
     uint64_t samples, errors;
-    int64_t gap_ns, good_ns; /* closed gaps; time of the last good reading, 0: none yet */
-    bool failing, energetic; /* energetic: power, its mean or energy */
-    const char *why;         /* the latest failure */
+    int64_t gap_ns, good_ns;          /* closed gaps; time of the last good reading, 0: none yet */
+    bool failing, energetic, stepped; /* energetic: power, its mean or energy; stepped: a counter that moves in steps */
+    const char *why;                  /* the latest failure */
 };
 
 /* A sensor, and which worker reads it. */
@@ -24,6 +24,7 @@ struct wl_source {
     struct wl_worker *worker;
     struct wl_tally *tallies; /* [n_channels] */
     double step_s;            /* the longest step among its counters, 0: none has steps */
+    struct wl_moves *moves;   /* [n_channels] while it was read densely the last time */
 };
 
 struct wl_worker {
@@ -33,14 +34,15 @@ struct wl_worker {
     struct wl_ring ring; /* the thread fills it; behind its end, who started it */
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t change;           /* of what follows; all of it is under the lock */
-    bool stop, dense;                /* asked of the thread: its last reading; the edges of counters now */
-    bool given_up;                   /* nobody waits for it any more */
-    bool began, ended, answered;     /* told by it: first reading done; last one; the edges */
-    const struct wl_source *reading; /* what it reads now, */
-    int64_t since_ns;                /* and since when */
-    bool told;                       /* that this takes too long */
-    int64_t due_ns[WL_PACES];        /* when quantities of that pace are read next */
+    pthread_cond_t change;                                 /* of what follows; all of it is under the lock */
+    bool stop;                                             /* asked of the thread: its last reading; */
+    int edges;                                             /* so many edges of each counter now, 0: nothing */
+    bool given_up;                                         /* nobody waits for it any more */
+    bool began, ended, answered;                           /* told by it: first reading done; last one; the edges */
+    const struct wl_source *reading;                       /* what it reads now, */
+    int64_t since_ns;                                      /* and since when */
+    bool told;                                             /* that this takes too long */
+    int64_t due_ns[WL_PACES];                              /* when quantities of that pace are read next */
     uint64_t ticks, beats, skipped, samples, lost, errors; /* beats: ticks without the first and last one */
     int64_t beat_ns, cpu_ns;                               /* when the latest of them began; of the thread */
 };
@@ -75,8 +77,12 @@ struct wl_worker *wl_worker_new(struct wl_source **sources, size_t n, int64_t pe
 /* Starts the thread of a sampler that started at start_ns; its first reading is of everything where `first`. */
 int wl_worker_start(struct wl_worker *w, int64_t start_ns, bool first, struct wl_err *e) WL_MUST_CHECK;
 
-/* How long the dense readings of its sensors take; 0: no counter has steps. */
+/* How long the dense readings of its sensors take at most; 0: no counter has steps. */
 int64_t wl_worker_dense_ns(const struct wl_worker *w);
+
+/* What dense readings have told of its channels goes from the sensors to the list of all channels. The caller holds the
+ * lock. */
+void wl_worker_tell_updates(const struct wl_worker *w, struct wl_sensors *all);
 
 /* ---- account.c ---- */
 

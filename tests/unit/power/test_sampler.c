@@ -47,6 +47,7 @@ struct toy {
     long hangs_at; /* this read waits for its file to end; 0: none */
     int file;      /* of a pipe */
     long bad_from, bad_to;
+    int64_t step_ns; /* a counter that moves so often; 0: at each read */
     long reads;
 };
 
@@ -62,7 +63,7 @@ static void toy_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *
     if (n >= t->bad_from && n < t->bad_to)
         wl_reading_fail(&out[0], "the toy is broken");
     else
-        wl_reading_set(&out[0], (double)n, t0);
+        wl_reading_set(&out[0], t->step_ns > 0 ? (double)(t0 / t->step_ns) : (double)n, t0);
 }
 
 static const struct wl_sensor_ops toy_ops = { .name = "toy", .help = "for tests", .read = toy_read };
@@ -204,28 +205,47 @@ static void a_sensor_that_never_recovers_has_an_open_gap(void **state)
     assert_int_equal(c.gap_ns, at_stop_ns);
 }
 
-/* Of two counters of a thread, one has steps: power and energy of its sensor are read all over two of them. */
+/* How many samples of the channel asking for edges brings, less those of ticks. */
+static size_t dense_samples(struct wl_sampler *s, enum wl_edges edges, uint32_t channel)
+{
+    static struct wl_sample out[1000];
+    struct wl_sampler_stats before, after;
+    size_t of_channel = 0;
+    wl_sampler_stats(s, &before);
+    while (wl_sampler_drain(s, out, WL_COUNT(out)) > 0) continue;
+    wl_sampler_edges(s, edges);
+    size_t n = wl_sampler_drain(s, out, WL_COUNT(out));
+    wl_sampler_stats(s, &after);
+    for (size_t i = 0; i < n; i++) of_channel += out[i].channel == channel;
+    return of_channel - (after.ticks - before.ticks);
+}
+
+/* Of two counters of a thread, one has steps of 40 ms: its sensor is read each 2 ms until it has moved as often as was
+ * asked, or two steps have passed. The other one is not. A busy machine reads less often, and one of a few tries is as
+ * it should be. */
 static void edges_of_counters_are_read_densely(void **state)
 {
     struct fixture *f = *state;
     enum { STEPPED, SMOOTH };
-    struct toy two[2] = { 0 };
+    struct toy two[2] = { { .step_ns = 40 * (WL_NS_PER_S / 1000) }, { 0 } };
     struct wl_sensors *sensors = toys(f, two, 2);
-    sensors->channels[STEPPED] = (struct wl_channel) { .quantity = WL_ENERGY, .update_s = 0.02 };
+    sensors->channels[STEPPED] = (struct wl_channel) { .quantity = WL_ENERGY, .update_s = 0.04 };
     sensors->channels[SMOOTH] = (struct wl_channel) { .quantity = WL_ENERGY, .update_s = 0.001 };
-    struct wl_sampler *s = start(f, sensors, 5);
-    static struct wl_sample out[1000];
-    size_t n = 0, dense = 0;
-    for (int round = 0; round < 3; round++) {
-        wl_sampler_edges(s);
-        n += wl_sampler_drain(s, out + n, WL_COUNT(out) - n);
+    struct wl_sampler *s = start(f, sensors, 0.1);
+    size_t one = 0, two_edges = 0;
+    for (int round = 0; round < 5; round++) {
+        assert_int_equal(dense_samples(s, WL_EDGES_BEFORE, SMOOTH), 0);
+        size_t before = dense_samples(s, WL_EDGES_BEFORE, STEPPED), behind = dense_samples(s, WL_EDGES_BEHIND, STEPPED);
+        one = before > one ? before : one;
+        two_edges = behind > two_edges ? behind : two_edges;
+        assert_true(before >= 1 && before <= 21 && behind >= 3 && behind <= 42);
     }
+    /* Each asks right behind an edge. */
+    if (one < 15 || two_edges < 30) fail_msg("%zu readings for one edge, %zu for two", one, two_edges);
+    two[STEPPED].step_ns = 3600 * WL_NS_PER_S; /* it stands still: nobody waits for it longer than for two steps */
+    size_t still = dense_samples(s, WL_EDGES_BEHIND, STEPPED);
+    assert_true(still >= 5 && still <= 45);
     wl_sampler_stop(s);
-    struct wl_sampler_stats stats;
-    wl_sampler_stats(s, &stats);
-    for (size_t i = 0; i < n; i++) dense += out[i].channel == STEPPED;
-    assert_true(dense >= 3 * 20 && dense <= 3 * 22 + stats.ticks);
-    assert_true(n - dense <= stats.ticks);
 }
 
 static uint64_t errors_of(const struct wl_sampler *s, size_t channel)

@@ -1,0 +1,111 @@
+"""Update periods that are remembered: updates.py WATTLAW FAKE_NVML FAKE_LOAD FAKE_TRUTH"""
+import contextlib
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+wattlaw, fake, load, truth = map(os.path.abspath, sys.argv[1:5])
+TRIES = 4  # a busy machine polls late, and is then not sure of a period, or reads an edge late
+
+
+def expect(condition, *what):
+    if not condition:
+        sys.exit("\n".join(map(str, what)))
+
+
+class Machine:
+    """A node with two simulated A100 and a state of its own."""
+
+    def __init__(self, folder):
+        self.folder, self.file = folder, f"{folder}/state/updates.ini"
+        self.env = {k: v for k, v in os.environ.items() if k not in ("CUDA_VISIBLE_DEVICES", "NVML_LIBRARY")}
+        self.env |= {"WATTLAW_FAKE_NVML": f"gpus=2; profile=A100; world={folder}/world",
+                     "WATTLAW_STATE_DIR": f"{folder}/state"}
+
+    def run(self, *command):
+        r = subprocess.run(command, cwd=self.folder, env=self.env, text=True, capture_output=True)
+        expect(r.returncode == 0, command, r.returncode, r.stdout, r.stderr)
+        return r.stdout
+
+    def measure(self):
+        """The summary of a fifth of a second, and by how much its joules are off."""
+        store = f"{self.folder}/s.db"
+        self.run(wattlaw, "measure", "--nvml-library", fake, "--sensors", "nvml", "--store", store, "--quiet", "--json",
+                 "s.json", "--", load, "workers=2", "load=0.9", "ms=200")
+        with contextlib.closing(sqlite3.connect(store)) as db:
+            (begin, end), = db.execute("SELECT start_mono_ns, stop_mono_ns FROM run ORDER BY id DESC LIMIT 1")
+        drawn_j = sum(float(line.split()[1]) for line in self.run(truth, f"{self.folder}/world", str(begin), str(end))
+                      .split("\n") if line)
+        with open(f"{self.folder}/s.json", encoding="utf-8") as f:
+            summary = json.load(f)
+        chosen, = [e for e in summary["energies"] if e["chosen"]]
+        return summary, abs(chosen["energy_j"] / drawn_j - 1)
+
+    def remembered(self):
+        """The remembered periods of the counters, s."""
+        if not os.path.exists(self.file):
+            return []
+        with open(self.file, encoding="utf-8") as f:
+            return [float(x) for x in re.findall(r"^energy_s = (\S+)$", f.read(), re.M)]
+
+    def doctor(self):
+        return self.run(wattlaw, "doctor", "--nvml-library", fake, "--sensors", "nvml")
+
+    def learn(self):
+        for _ in range(TRIES):
+            self.measure()
+            if len(self.remembered()) == 2:
+                return
+        sys.exit(f"nothing is remembered: {self.remembered()}")
+
+    def pretend(self, energy_s):
+        with open(self.file, encoding="utf-8") as f:
+            text = f.read()
+        with open(self.file, "w", encoding="utf-8") as f:
+            f.write(re.sub(r"^energy_s = .*$", f"energy_s = {energy_s}", text, flags=re.M))
+
+
+def others(summary):
+    return [n for n in summary["notes"] if "as was remembered" in n]
+
+
+with tempfile.TemporaryDirectory() as folder:
+    m = Machine(folder)
+
+    # Found, kept, said by doctor.
+    expect("remembered" not in m.doctor(), "a first look remembers nothing from before")
+    m.learn()
+    expect(all(abs(s / 0.1 - 1) < 0.06 for s in m.remembered()), m.remembered())
+    expect(re.search(r"update periods power \S+ ms and energy \S+ ms, remembered from 20", m.doctor()), m.doctor())
+
+    # Right to 5 % with what is remembered, and no note.
+    tries = [m.measure() for _ in range(TRIES)]
+    expect(any(off <= 0.05 and not others(s) for s, off in tries), [(off, others(s)) for s, off in tries])
+
+    # A period that is no longer so, shorter or longer: the run says so and is right all the same, the next one looks again.
+    for wrong_s in 0.06, 0.2:
+        for k in range(TRIES):
+            m.learn()
+            m.pretend(wrong_s)
+            summary, off = m.measure()
+            if off <= 0.05 and len(others(summary)) == 2 and m.remembered() == []:
+                break
+            expect(k < TRIES - 1, wrong_s, off, summary["notes"], m.remembered())
+        m.learn()
+        expect(all(abs(s / 0.1 - 1) < 0.06 for s in m.remembered()), wrong_s, m.remembered())
+
+    # Of another driver nothing is taken; a file that cannot be read is named and written anew.
+    with open(m.file, encoding="utf-8") as f:
+        other = f.read().replace("driver = ", "driver = 1")
+    with open(m.file, "w", encoding="utf-8") as f:
+        f.write(other)
+    expect("remembered" not in m.doctor(), "another driver's")
+    with open(m.file, "w", encoding="utf-8") as f:
+        f.write("[GPU-x]\npower_s = soon\n")
+    said = m.doctor()
+    expect("update periods are found anew" in said and "updates.ini:2" in said, said)
+    m.learn()
