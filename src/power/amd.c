@@ -3,6 +3,7 @@
  * An MI250 or MI250X has two dies that are listed as two GPUs; the power and energy of both are read at the first one
  * and the second shows 0. So the second has no power here: it would be taken for a GPU that draws nothing. */
 #include "power/amd_lib.h"
+#include "power/library.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -108,19 +109,26 @@ static size_t add_visible(struct wl_sensor *s)
     return kept;
 }
 
+static int no_driver(struct wl_sensor *s, const char *root, struct wl_err *e)
+{
+    if (!wl_gpu_on_bus(root, "0x1002", s->arena))
+        return wl_fail(e, WL_EUNAVAIL, "no AMD GPU on the PCI bus and no AMD GPU driver (amdgpu)");
+    s->fix = "sudo modprobe amdgpu";
+    return wl_fail(e, WL_EUNAVAIL, "there is an AMD GPU on the PCI bus, but no AMD GPU driver (amdgpu)");
+}
+
+/* The libraries find GPUs by the driver. Without it none is opened: Debian brings ROCm SMI along with Open MPI, and it
+ * complains on the terminal. One that was named outright is tried. */
 static int open_library(struct wl_sensor *s, struct amd *m, const struct wl_power_opts *o, struct wl_err *e)
 {
     struct wl_err smi, rsmi;
-    bool present = wl_is_dir(wl_strf(s->arena, "%s/sys/module/amdgpu", o->root));
-    if (!present && !o->amd_library) /* without the driver some of the libraries print what they miss */
-        return wl_fail(e, WL_EUNAVAIL, "no AMD GPU driver (amdgpu)");
+    bool driver = wl_is_dir(wl_strf(s->arena, "%s/sys/module/amdgpu", o->root));
+    if (!driver && !o->amd_library) return no_driver(s, o->root, e);
     if (wl_amd_smi_open(&m->lib, o->amd_library, s->arena, &smi) == 0) return 0;
     int code = wl_rocm_smi_open(&m->lib, o->amd_library, s->arena, &rsmi);
     if (code == 0) return 0;
-    if (code == WL_EUNAVAIL && present) s->fix = "sudo apt install amd-smi-lib (from AMD's ROCm repository)";
+    if (code == WL_EUNAVAIL && driver) s->fix = "sudo apt install amd-smi-lib (from AMD's ROCm repository)";
     if (code == WL_EPERM) s->fix = "sudo usermod -aG render,video $USER    (then log in again)";
-    if (code == WL_EUNAVAIL && !present)
-        return wl_fail(e, code, "no AMD GPU driver (amdgpu) and no library: %s", smi.msg);
     return wl_fail(e, code, "%s; %s", smi.msg, rsmi.msg);
 }
 

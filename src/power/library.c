@@ -37,3 +37,17 @@ int wl_library_open(struct wl_library *out, const char *named, const char *const
     out->simulated = dlsym(handle, "wattlaw_simulated") != NULL;
     return 0;
 }
+
+bool wl_gpu_on_bus(const char *root, const char *vendor, struct wl_arena *a)
+{
+    const char *folder = wl_strf(a, "%s/sys/bus/pci/devices", root);
+    struct wl_strs names = { 0 };
+    if (wl_dir_list(folder, &names, a, NULL) < 0) return false;
+    for (size_t i = 0; i < names.n; i++) {
+        char *of = wl_small_text(a, wl_strf(a, "%s/%s/vendor", folder, names.v[i]));
+        if (!wl_streq(of, vendor)) continue;
+        char *class = wl_small_text(a, wl_strf(a, "%s/%s/class", folder, names.v[i]));
+        if (class && (wl_starts(class, "0x03") || wl_starts(class, "0x12"))) return true;
+    }
+    return false;
+}

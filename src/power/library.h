@@ -22,4 +22,8 @@ int wl_library_open(struct wl_library *out, const char *named, const char *const
                     const struct wl_symbol *symbols, size_t n, void *functions, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;
 
+/* Is a display or 3D controller or a processing accelerator of this vendor ("0x10de") on the PCI bus below `root`? For
+ * the reason why a library is missing. */
+bool wl_gpu_on_bus(const char *root, const char *vendor, struct wl_arena *a);
+
 #endif

@@ -1,5 +1,7 @@
 #include "power/nvml_lib.h"
 
+#include "power/library.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,21 +97,6 @@ static void close_library(void *handle) { dlclose(handle); }
 
 static void shut_down(void *lib) { ((struct wl_nvml *)lib)->Shutdown(); }
 
-/* Is a display or 3D controller of NVIDIA on the PCI bus? */
-static bool gpu_on_bus(const char *root, struct wl_arena *a)
-{
-    const char *folder = wl_strf(a, "%s/sys/bus/pci/devices", root);
-    struct wl_strs names = { 0 };
-    if (wl_dir_list(folder, &names, a, NULL) < 0) return false;
-    for (size_t i = 0; i < names.n; i++) {
-        char *vendor = wl_small_text(a, wl_strf(a, "%s/%s/vendor", folder, names.v[i]));
-        if (!wl_streq(vendor, "0x10de")) continue;
-        char *class = wl_small_text(a, wl_strf(a, "%s/%s/class", folder, names.v[i]));
-        if (class && wl_starts(class, "0x03")) return true;
-    }
-    return false;
-}
-
 /* The library was not found: which of the three common reasons is it? */
 static int not_found(const char *root, const char *why, struct wl_arena *a, const char **fix, struct wl_err *e)
 {
@@ -117,7 +104,7 @@ static int not_found(const char *root, const char *why, struct wl_arena *a, cons
         *fix = "sudo apt install libnvidia-ml1 (the version of the driver), or --nvml-library PATH";
         return wl_fail(e, WL_EUNAVAIL, "the NVIDIA driver is loaded but its library is not found: %s", why);
     }
-    if (gpu_on_bus(root, a)) {
+    if (wl_gpu_on_bus(root, "0x10de", a)) {
         *fix = "sudo apt install nvidia-driver, then sudo modprobe nvidia";
         return wl_fail(e, WL_EUNAVAIL, "there is an NVIDIA GPU on the PCI bus, but no driver: %s", why);
     }
