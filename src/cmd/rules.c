@@ -141,6 +141,26 @@ int wl_rules_mlperf(struct wl_store *s, int64_t run, struct wl_rule_checks *out,
     return rc;
 }
 
+static int rules_in(const char *experiment, const char **rules, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_ini ini = { 0 };
+    int rc = wl_ini_parse("the stored experiment", experiment, &ini, a, e);
+    const struct wl_ini_section *s = rc == 0 ? wl_ini_section(&ini, "measure") : NULL;
+    for (size_t i = 0; s && i < s->n; i++)
+        if (wl_streq(s->v[i].key, "rules")) *rules = s->v[i].value;
+    return rc;
+}
+
+int wl_rules_of_campaign(struct wl_store *s, int64_t campaign, const char **rules, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_campaign_rows rows;
+    *rules = NULL;
+    int rc = wl_store_campaigns(s, &rows, a, e);
+    for (size_t i = 0; i < rows.n && rc == 0; i++)
+        if (rows.v[i].id == campaign && rows.v[i].experiment) rc = rules_in(rows.v[i].experiment, rules, a, e);
+    return rc;
+}
+
 static const char *const state_names[] = { "kept", "BROKEN", "unknown" };
 
 const char *wl_rules_brief(const struct wl_rule_checks *c, struct wl_arena *a)

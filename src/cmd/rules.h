@@ -22,6 +22,11 @@ struct wl_rule_checks {
 int wl_rules_mlperf(struct wl_store *s, int64_t run, struct wl_rule_checks *out, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;
 
+/* The rules that the run's campaign holds its runs against (`rules` of its experiment, as it was given last), or NULL.
+ */
+int wl_rules_of_campaign(struct wl_store *s, int64_t campaign, const char **rules, struct wl_arena *a,
+                         struct wl_err *e) WL_MUST_CHECK;
+
 /* The row of the option --rules, over a struct `holder` whose field `rules` holds the choice. */
 #define WL_RULES_OPT_ROW(holder, text)                                                                           \
     {                                                                                                            \

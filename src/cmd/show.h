@@ -3,6 +3,7 @@
 #ifndef WL_CMD_SHOW_H
 #define WL_CMD_SHOW_H
 
+#include "cmd/rules.h"
 #include "cmd/stores.h"
 
 /* All that a store knows of one run. */
@@ -19,6 +20,7 @@ struct wl_show_details {
     struct wl_log_rows log;
     struct wl_node_rows nodes;
     struct wl_cap_rows caps;
+    const struct wl_rule_checks *rules; /* that its campaign asks for; NULL: none */
 };
 
 /* WL_ENOENT when there is no such run. */

@@ -2,6 +2,19 @@
 
 #include <math.h>
 
+/* Runs that have not ended have nothing yet that could be held against rules. */
+static int read_rules(struct wl_store *s, struct wl_show_details *d, struct wl_arena *a, struct wl_err *e)
+{
+    const char *rules;
+    d->rules = NULL;
+    int rc = wl_rules_of_campaign(s, d->run->campaign, &rules, a, e);
+    if (rc < 0 || !rules || d->run->stop.wall_ns == WL_NO_NS) return rc;
+    struct wl_rule_checks *checks = wl_new(a, struct wl_rule_checks);
+    rc = wl_rules_mlperf(s, d->run->id, checks, a, e);
+    d->rules = checks;
+    return rc;
+}
+
 int wl_show_read(struct wl_store *s, int64_t id, struct wl_show_details *d, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_run_rows runs;
@@ -20,7 +33,7 @@ int wl_show_read(struct wl_store *s, int64_t id, struct wl_show_details *d, stru
     if (rc == 0) rc = wl_store_read_log(s, id, &d->log, a, e);
     if (rc == 0) rc = wl_store_nodes(s, id, &d->nodes, a, e);
     if (rc == 0) rc = wl_store_caps(s, id, &d->caps, a, e);
-    return rc;
+    return rc ? rc : read_rules(s, d, a, e);
 }
 
 /* The row with this id among rows in order of their ids, which stand first in each. */

@@ -142,6 +142,10 @@ void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
     print_epochs(d, a);
     wl_show_phases(d, a);
     wl_show_channels(d, a);
+    if (d->rules) {
+        printf("\n");
+        wl_rules_print(d->rules, stdout, a);
+    }
     print_notes(d);
     if (d->run->status != WL_RUN_DONE) print_log_tail(d->run, a);
 }

@@ -235,6 +235,12 @@ def a_run_tells_carbon_cost_and_rules(bench):
     contains(err, "g CO2e, ", " EUR, 2 epochs\n", "broken of MLPerf's rules: ", "at least 60 s (0.0")
     check(len([line for line in err.splitlines() if "rules: " in line]) == 2, err)
 
+    run = bench.rows("toy/wattlaw.db", "SELECT max(id) FROM run")[0][0]
+    contains(bench.run("show", "toy", "--run", str(run)).stdout, "MLPerf rule", "BROKEN  at least 60 s ")
+    shown = json.loads(bench.run("show", "toy", "--run", str(run), "--json").stdout)["rules"]
+    asked = bench.run("show", "toy", "--run", str(run), "--rules", "mlperf", "--json", status=1).stdout
+    check(shown == json.loads(asked) and not shown["kept"], shown, asked)
+
     def footprint(*args):
         f = json.loads(bench.run("energy", "toy", "--json", *args).stdout)["footprint"]
         return f, f["groups"][0]
