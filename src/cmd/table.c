@@ -6,6 +6,7 @@ extern const struct wl_cmd wl_cmd_doctor;
 extern const struct wl_cmd wl_cmd_energy;
 extern const struct wl_cmd wl_cmd_export;
 extern const struct wl_cmd wl_cmd_fit;
+extern const struct wl_cmd wl_cmd_import;
 extern const struct wl_cmd wl_cmd_measure;
 extern const struct wl_cmd wl_cmd_merge;
 extern const struct wl_cmd wl_cmd_predict;
@@ -29,6 +30,7 @@ const struct wl_cmd *const wl_commands[] = {
     &wl_cmd_audit,
     &wl_cmd_report,
     &wl_cmd_export,
+    &wl_cmd_import,
     &wl_cmd_merge,
     &wl_cmd_rebuild,
     &wl_cmd_restore,

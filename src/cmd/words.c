@@ -3,6 +3,7 @@
 #include "power/power.h"
 
 #include <math.h>
+#include <string.h>
 
 int wl_words_decimals(double error)
 {
@@ -41,7 +42,10 @@ const char *wl_words_range(double lo, double hi, struct wl_arena *a)
 const char *wl_words_energy_range(double lo_j, double hi_j, struct wl_arena *a)
 {
     if (isnan(lo_j) || isnan(hi_j)) return "";
-    return wl_strf(a, " (%s to %s)", wl_words_number(lo_j, a), wl_human(a, hi_j, "J"));
+    const char *lo = wl_human(a, lo_j, "J"), *hi = wl_human(a, hi_j, "J");
+    const char *lo_unit = strrchr(lo, ' '), *hi_unit = strrchr(hi, ' ');
+    int digits = lo_unit && wl_streq(lo_unit, hi_unit) ? (int)(lo_unit - lo) : (int)strlen(lo);
+    return wl_strf(a, " (%.*s to %s)", digits, lo, hi);
 }
 
 const char *wl_words_ratio(double counter_j, double integral_j, struct wl_arena *a)

@@ -22,7 +22,7 @@ const char *wl_words_interval(double lo, double hi, int decimals, struct wl_aren
 /* "0.613 to 0.884" in four digits; NULL where an end is missing. */
 const char *wl_words_range(double lo, double hi, struct wl_arena *a);
 
-/* " (670 to 680 J)": the 95 % interval of an energy; "" where it is not known. */
+/* " (670 to 680 J)", " (990 J to 1.02 kJ)": the 95 % interval of an energy; "" where it is not known. */
 const char *wl_words_energy_range(double lo_j, double hi_j, struct wl_arena *a);
 
 /* How a counter's energy compares with the integral of power over the same window: ", ratio 1.02", with a warning
