@@ -4,6 +4,8 @@
  * case alone: test_sequence OPERATION NUMBER [bf16]. */
 #include "cases.h"
 
+#include "nn/wide/wide.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,6 +155,15 @@ static struct twin twin_of(const struct op *op, uint64_t number, struct wl_plan_
     return t;
 }
 
+/* With AVX-512 no sum of a product is cut between threads; oneDNN's other products cut long ones. */
+static void same_on_one_thread(const char *what, struct floats two, struct floats one, const char *line)
+{
+    if (wl_streq(wl_wide()->name, "x86-64-v4"))
+        same_bits(what, two, one, line);
+    else
+        compare(what, two, one, 1e-12, line);
+}
+
 static void run_case(const void *of, uint64_t number, enum wl_dtype precision)
 {
     const struct op *op = of;
@@ -173,9 +184,9 @@ static void run_case(const void *of, uint64_t number, enum wl_dtype precision)
                 read_tensor(wl_plan_value_gradient, ref.plan, ref.x, a), near, line);
     struct floats once = all_gradients(cpu.plan, a);
     compare("gradients of parameters", once, all_gradients(ref.plan, a), near, line);
-    same_bits("one thread", once, all_gradients(one.plan, a), line);
-    same_bits("one thread, result", read_tensor(wl_plan_value, cpu.plan, cpu.y, a),
-              read_tensor(wl_plan_value, one.plan, one.y, a), line);
+    same_on_one_thread("one thread", once, all_gradients(one.plan, a), line);
+    same_on_one_thread("one thread, result", read_tensor(wl_plan_value, cpu.plan, cpu.y, a),
+                       read_tensor(wl_plan_value, one.plan, one.y, a), line);
     train(cpu.plan);
     same_bits("again", once, all_gradients(cpu.plan, a), line);
 
@@ -262,7 +273,7 @@ static void test_encoder(void **state)
         compare("gradients", got, gradients(encoder(a, 0.2 * drop, ref, 1), a), 1e-10, "an encoder");
         compare("gradients with values kept", got, gradients(encoder(a, 0.2 * drop, kept, 1), a), 1e-11, "an encoder");
         cpu.threads = 1;
-        same_bits("one thread", got, gradients(encoder(a, 0.2 * drop, cpu, 1), a), "an encoder");
+        same_on_one_thread("one thread", got, gradients(encoder(a, 0.2 * drop, cpu, 1), a), "an encoder");
     }
     wl_arena_free(a);
 }
