@@ -38,7 +38,7 @@ static double drawn_drop(struct draw *d) { return below(d, 2) ? 0.3 : 0; }
 
 static int64_t drawn_features(struct draw *d)
 {
-    const int64_t v[] = { 4, 17, 32, 48, 100, 144 };
+    const int64_t v[] = { 4, 17, 32, 48, 64, 100, 144, 192 };
     return one_of(d, v, WL_COUNT(v));
 }
 
@@ -208,7 +208,7 @@ static void need(enum wl_dtype precision)
 
 /* ---- all together ---- */
 
-enum { BATCH = 3, S = 13, PLACES = 4, FEATURES = 32, VOCABULARY = 37 };
+enum { BATCH = 3, S = 13, PLACES = 4, FEATURES = 64, VOCABULARY = 37 };
 
 static struct wl_tensor *project(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t features, bool gelu)
 {

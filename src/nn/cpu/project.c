@@ -2,29 +2,12 @@
  * its gradient is written as a product gives it. For many rows each pass copies it into the blocks that its kernel
  * likes (in bf16 rounded), which takes 2 to 5 % of the product's time and makes that up to 20 % faster. For few rows
  * bf16 has one plain copy for both passes, whose kernels copy parts of it in the cache: two passes over a matrix would
- * take longer than the products gain.
+ * take longer than the products gain. Where they serve, bf16 has products of our own instead (project_pairs.c).
  *
  * GELU leaves its derivative where its argument stood, and the product behind it multiplies by that as it writes the
  * gradient, where it alone reads the result: one pass over memory less. A product whose input has a gradient already
  * adds to that. */
-#include "nn/cpu/own.h"
-
-static const struct wl_tensor *weight_of(const struct wl_node *n) { return n->tied ? n->tied : n->par[0]; }
-
-static const struct wl_tensor *bias_of(const struct wl_node *n) { return n->tied ? n->par[0] : n->par[1]; }
-
-static bool has_gelu(const struct wl_node *n) { return n->op == WL_OP_PROJECT && n->u.project.gelu; }
-
-/* x [m,f] and y [m,k] in the program's precision; w [k,f] in f32. */
-struct shape {
-    int64_t m, f, k;
-};
-
-static struct shape shape_of(const struct wl_node *n)
-{
-    const int64_t *w = weight_of(n)->dims.d;
-    return (struct shape) { .m = wl_vectors_of(n->out).n, .f = w[1], .k = w[0] };
-}
+#include "nn/cpu/project.h"
 
 static struct wl_buf *plain_param(struct wl_program *p, const struct wl_tensor *t)
 {
@@ -35,7 +18,8 @@ enum { FEW_ROWS = 2048 };
 
 /* The layout in which a product wants the matrix, as [f,k] for the way forward (`transposed`) or as [k,f] for the way
  * back. */
-static int weights_layout(struct wl_program *p, const struct shape *s, bool transposed, wl_md *out, struct wl_err *e)
+static int weights_layout(struct wl_program *p, const struct wl_project_shape *s, bool transposed, wl_md *out,
+                          struct wl_err *e)
 {
     const int64_t rows = transposed ? s->f : s->k, columns = transposed ? s->k : s->f;
     if (p->precision == WL_BF16 && s->m < FEW_ROWS)
@@ -58,12 +42,12 @@ static int shared_copy(struct wl_program *p, const struct wl_node *n, struct wl_
 static int weights(struct wl_program *p, const struct wl_node *n, bool transposed, const_dnnl_primitive_desc_t product,
                    struct wl_buf **out, struct wl_err *e)
 {
-    const struct shape s = shape_of(n);
+    const struct wl_project_shape s = wl_project_shape(n);
     const int64_t rows = transposed ? s.f : s.k, columns = transposed ? s.k : s.f;
     const wl_md want = wl_pd_md(product, DNNL_ARG_WEIGHTS);
     wl_md master, plain;
     dnnl_primitive_desc_t pd;
-    struct wl_buf *w = *out = plain_param(p, weight_of(n));
+    struct wl_buf *w = *out = plain_param(p, wl_project_weight(n));
     int rc = wl_md_matrix(wl_cpu_of(p), &master, WL_F32, rows, columns, transposed, e);
     if (!rc) rc = wl_md_matrix(wl_cpu_of(p), &plain, p->precision, rows, columns, transposed, e);
     if (rc || wl_md_equal(master, want)) return rc;
@@ -104,36 +88,47 @@ static void gelu(struct wl_program *p, const struct wl_node *n, struct wl_buf *u
 
 static int forward_product(struct wl_program *p, const struct wl_node *n, dnnl_primitive_desc_t *pd, struct wl_err *e)
 {
-    const struct shape s = shape_of(n);
+    const struct wl_project_shape s = wl_project_shape(n);
     struct wl_cpu *c = wl_cpu_of(p);
     struct wl_product how = { 0 };
     int rc = wl_md_matrix(c, &how.src, p->precision, s.m, s.f, false, e);
     if (!rc) rc = weights_layout(p, &s, true, &how.weights, e);
-    if (!rc && bias_of(n)) rc = wl_md_matrix(c, &how.bias, WL_F32, 1, s.k, false, e);
+    if (!rc && wl_project_bias(n)) rc = wl_md_matrix(c, &how.bias, WL_F32, 1, s.k, false, e);
     if (!rc) rc = wl_md_matrix(c, &how.dst, p->precision, s.m, s.k, false, e);
     return rc ? rc : wl_pd_product(c, pd, &how, e);
 }
 
-int wl_cpu_project_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+/* u: what gelu reads, or y. */
+static int forward(struct wl_program *p, const struct wl_node *n, struct wl_buf *b, struct wl_buf *u, struct wl_err *e)
 {
-    struct wl_buf *x = p->value[n->in[0]->id], *y = wl_value_plain(p, &n->out->dims), *w;
-    struct wl_buf *u = has_gelu(n) ? wl_buf_like(p, y) : y;
+    struct wl_buf *w;
     dnnl_primitive_desc_t pd;
     int rc = forward_product(p, n, &pd, e);
     if (!rc) rc = weights(p, n, true, pd, &w, e);
     if (rc) return rc;
-    struct wl_buf *b = bias_of(n) ? plain_param(p, bias_of(n)) : NULL;
-    rc = wl_cpu_emit(p, n, "forward", WL_TRAIN | WL_EVAL, pd,
-                     (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
-                                             { DNNL_ARG_WEIGHTS, w, false },
-                                             { DNNL_ARG_BIAS, b, false },
-                                             { DNNL_ARG_DST, u, true },
-                                             { 0 } },
-                     e);
-    if (has_gelu(n)) gelu(p, n, u, y);
+    return wl_cpu_emit(p, n, "forward", WL_TRAIN | WL_EVAL, pd,
+                       (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, p->value[n->in[0]->id], false },
+                                               { DNNL_ARG_WEIGHTS, w, false },
+                                               { DNNL_ARG_BIAS, b, false },
+                                               { DNNL_ARG_DST, u, true },
+                                               { 0 } },
+                       e);
+}
+
+int wl_cpu_project_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    struct wl_buf *w = plain_param(p, wl_project_weight(n)), *y = wl_value_plain(p, &n->out->dims);
+    struct wl_buf *b = wl_project_bias(n) ? plain_param(p, wl_project_bias(n)) : NULL;
+    struct wl_buf *u = wl_project_gelu(n) ? wl_buf_like(p, y) : NULL;
     p->value[n->out->id] = y;
-    p->kept[n->out->id].buf[0] = x;
-    if (has_gelu(n)) p->kept[n->out->id].buf[2] = u;
+    p->kept[n->out->id].buf[0] = p->value[n->in[0]->id];
+    p->kept[n->out->id].buf[2] = u;
+    if (wl_project_pairs(p, n)) {
+        wl_project_pairs_forward(p, n, w, b, y, p->train ? u : NULL);
+        return 0;
+    }
+    int rc = forward(p, n, b, u ? u : y, e);
+    if (!rc && u) gelu(p, n, u, y);
     return rc;
 }
 
@@ -161,7 +156,7 @@ static struct wl_buf *gelu_backward(struct wl_program *p, const struct wl_node *
 {
     const struct wl_kept *kept = &p->kept[n->out->id];
     struct wl_buf *dy = p->gradient[n->out->id], *du = dy;
-    if (!has_gelu(n) || kept->own) return dy;
+    if (!wl_project_gelu(n) || kept->own) return dy;
     if (!wl_gradient_last_holder(p, n->out)) du = wl_buf_like(p, dy);
     struct wl_step *s = wl_own_emit(p, n, "gelu, backward", WL_TRAIN, multiply_run);
     wl_reads(p, s, dy);
@@ -170,9 +165,10 @@ static struct wl_buf *gelu_backward(struct wl_program *p, const struct wl_node *
     return du;
 }
 
-static int backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf *dy, struct wl_err *e)
+static int weights_product(struct wl_program *p, const struct wl_node *n, struct wl_buf *dy, struct wl_buf *dw,
+                           struct wl_err *e)
 {
-    const struct shape s = shape_of(n);
+    const struct wl_project_shape s = wl_project_shape(n);
     struct wl_cpu *c = wl_cpu_of(p);
     struct wl_product how = { 0 };
     dnnl_primitive_desc_t pd;
@@ -184,29 +180,41 @@ static int backward_weights(struct wl_program *p, const struct wl_node *n, struc
     return wl_cpu_emit(p, n, "backward weights", WL_TRAIN, pd,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, dy, false },
                                                { DNNL_ARG_WEIGHTS, p->kept[n->out->id].buf[0], false },
-                                               { DNNL_ARG_DST, p->gradient[weight_of(n)->id], true },
+                                               { DNNL_ARG_DST, dw, true },
                                                { 0 } },
                        e);
+}
+
+static int backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf *dy, struct wl_err *e)
+{
+    struct wl_buf *dw = p->gradient[wl_project_weight(n)->id];
+    struct wl_buf *db = wl_project_bias(n) ? p->gradient[wl_project_bias(n)->id] : NULL;
+    if (wl_project_pairs(p, n)) {
+        wl_project_pairs_weights(p, n, dy, dw, db);
+        return 0;
+    }
+    int rc = weights_product(p, n, dy, dw, e);
+    if (!rc && db) wl_own_column_sum(p, n, dy, db);
+    return rc;
 }
 
 /* The derivative that the gradient by x may be multiplied with at once; NULL: x is no gelu's, or others read it too. */
 static struct wl_buf *slope_of(struct wl_program *p, const struct wl_tensor *x)
 {
-    if (!x->producer || !has_gelu(x->producer) || x->readers > 1 || p->keep_values) return NULL;
+    if (!x->producer || !wl_project_gelu(x->producer) || x->readers > 1 || p->keep_values) return NULL;
     struct wl_kept *kept = &p->kept[x->id];
     kept->own = kept->buf[2];
     return kept->buf[2];
 }
 
-static int backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf *dy, struct wl_err *e)
+/* sum: what the gradient is added to; NULL: nothing. */
+static int data_product(struct wl_program *p, const struct wl_node *n, struct wl_buf *dy, struct wl_buf *dx,
+                        struct wl_buf *sum, struct wl_buf *slope, struct wl_err *e)
 {
-    const struct shape s = shape_of(n);
-    const struct wl_tensor *x = n->in[0];
+    const struct wl_project_shape s = wl_project_shape(n);
     struct wl_cpu *c = wl_cpu_of(p);
-    struct wl_buf *slope = slope_of(p, x), *w;
-    struct wl_buf *sum = p->gradient[x->id] && wl_gradient_last_holder(p, x) ? p->gradient[x->id] : NULL;
-    struct wl_buf *dx = sum ? sum : wl_buf_like(p, p->value[x->id]);
     struct wl_product how = { .add = sum };
+    struct wl_buf *w;
     dnnl_primitive_desc_t pd;
     int rc = wl_md_matrix(c, &how.src, p->precision, s.m, s.k, false, e);
     if (!rc) rc = weights_layout(p, &s, false, &how.weights, e);
@@ -214,14 +222,27 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, struct w
     if (slope) how.scale = how.dst;
     if (!rc) rc = wl_pd_product(c, &pd, &how, e);
     if (!rc) rc = weights(p, n, false, pd, &w, e);
-    if (!rc)
-        rc = wl_cpu_emit(p, n, "backward data", WL_TRAIN, pd,
-                         (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, dy, false },
-                                                 { DNNL_ARG_WEIGHTS, w, false },
-                                                 { DNNL_ARG_DST, dx, true },
-                                                 { slope ? WL_ARG_SCALE : DNNL_ARG_DST, slope, false },
-                                                 { 0 } },
-                         e);
+    if (rc) return rc;
+    return wl_cpu_emit(p, n, "backward data", WL_TRAIN, pd,
+                       (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, dy, false },
+                                               { DNNL_ARG_WEIGHTS, w, false },
+                                               { DNNL_ARG_DST, dx, true },
+                                               { slope ? WL_ARG_SCALE : DNNL_ARG_DST, slope, false },
+                                               { 0 } },
+                       e);
+}
+
+static int backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf *dy, struct wl_err *e)
+{
+    const struct wl_tensor *x = n->in[0];
+    struct wl_buf *slope = slope_of(p, x), *w = plain_param(p, wl_project_weight(n));
+    struct wl_buf *sum = p->gradient[x->id] && wl_gradient_last_holder(p, x) ? p->gradient[x->id] : NULL;
+    struct wl_buf *dx = sum ? sum : wl_buf_like(p, p->value[x->id]);
+    int rc = 0;
+    if (wl_project_pairs(p, n))
+        wl_project_pairs_data(p, n, dy, w, dx, sum, slope);
+    else
+        rc = data_product(p, n, dy, dx, sum, slope, e);
     return rc || sum ? rc : wl_gradient_add(p, n, x, dx, e);
 }
 
@@ -229,7 +250,6 @@ int wl_cpu_project_backward(struct wl_program *p, const struct wl_node *n, struc
 {
     struct wl_buf *dy = gelu_backward(p, n);
     int rc = backward_weights(p, n, dy, e);
-    if (bias_of(n)) wl_own_column_sum(p, n, dy, p->gradient[bias_of(n)->id]);
     if (!rc && n->in[0]->gradient) rc = backward_data(p, n, dy, e);
     if (!rc) wl_gradient_done(p, n->out);
     return rc;

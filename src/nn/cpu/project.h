@@ -1,0 +1,45 @@
+/* What the two ways of computing project and decoder share: oneDNN's products (project.c) and ours (project_pairs.c).
+ */
+#ifndef WL_NN_CPU_PROJECT_H
+#define WL_NN_CPU_PROJECT_H
+
+#include "nn/cpu/own.h"
+
+static inline const struct wl_tensor *wl_project_weight(const struct wl_node *n)
+{
+    return n->tied ? n->tied : n->par[0];
+}
+
+/* NULL: none */
+static inline const struct wl_tensor *wl_project_bias(const struct wl_node *n)
+{
+    return n->tied ? n->par[0] : n->par[1];
+}
+
+static inline bool wl_project_gelu(const struct wl_node *n) { return n->op == WL_OP_PROJECT && n->u.project.gelu; }
+
+/* x [m,f] and y [m,k] in the program's precision; w [k,f] in f32. */
+struct wl_project_shape {
+    int64_t m, f, k;
+};
+
+static inline struct wl_project_shape wl_project_shape(const struct wl_node *n)
+{
+    const int64_t *w = wl_project_weight(n)->dims.d;
+    return (struct wl_project_shape) { .m = wl_vectors_of(n->out).n, .f = w[1], .k = w[0] };
+}
+
+/* Are the operation's products ours (pairs.h)? */
+bool wl_project_pairs(const struct wl_program *p, const struct wl_node *n);
+
+/* Steps of them, from the parameters w and b, to their gradients dw and db (b, db NULL: no bias). With gelu the forward
+ * step leaves its derivative in `slope` (NULL: not wanted). The gradient by x is added to dx, or multiplied with
+ * `slope` where that is not NULL. */
+void wl_project_pairs_forward(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, struct wl_buf *b,
+                              struct wl_buf *y, struct wl_buf *slope);
+void wl_project_pairs_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf *dy, struct wl_buf *dw,
+                              struct wl_buf *db);
+void wl_project_pairs_data(struct wl_program *p, const struct wl_node *n, struct wl_buf *dy, struct wl_buf *w,
+                           struct wl_buf *dx, bool add, struct wl_buf *slope);
+
+#endif
