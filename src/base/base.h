@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/crc.h"
 #include "base/csv.h"
 #include "base/err.h"

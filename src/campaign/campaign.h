@@ -270,6 +270,7 @@ struct wl_run_result {
     struct wl_slurm_energy slurm;
     const char *flag;     /* why the run's numbers must not be used; NULL: they may */
     double own_cpu_s;     /* of wattlaw itself, sampler included */
+    double sampler_cpu;   /* that it was bound to, NAN: none */
     int64_t broken_marks; /* lines that were no marks */
     struct wl_strs gaps;  /* what could not be read for a while, and why: a line a device */
     bool followed;        /* a rank that another wattlaw measured: only status, error and exit are set */

@@ -231,6 +231,7 @@ static struct wl_run_end end_of(const struct merge *m)
     struct wl_run_end end = wl_run_end_none;
     end.at = anchor_at(&m->v[0], m->end_ns);
     end.exit_status = m->v[0].run.exit_status;
+    end.sampler_cpu = m->v[0].run.sampler_cpu;
     end.ticks = end.ticks_skipped = end.samples_lost = end.own_cpu_s = 0;
     for (size_t i = 0; i < m->n; i++) {
         const struct wl_run_row *r = &m->v[i].run;
@@ -247,6 +248,7 @@ static struct wl_run_end end_of(const struct merge *m)
         end.ticks_skipped += r->ticks_skipped;
         end.samples_lost += r->samples_lost;
         end.own_cpu_s += r->own_cpu_s;
+        if (r->sampler_cpu != end.sampler_cpu) end.sampler_cpu = NAN;
         add_cooldown(&end.cooldown, r, m->a);
     }
     add_fleet(m, &end);

@@ -30,13 +30,16 @@ void wl_record_open(struct wl_record *r, const char *marks_path)
 
 int wl_record_sample(struct wl_record *r, const struct wl_power_opts *power, pid_t job, struct wl_err *e)
 {
-    int rc = wl_sensors_open(&r->sensors, power, r->a, e);
+    int rc = wl_sampler_cpu_check(power, r->a, e);
+    if (rc == 0) rc = wl_sensors_open(&r->sensors, power, r->a, e);
     if (rc < 0) return rc;
     r->device_ids = wl_new_array(r->a, int64_t, r->sensors->n_devices);
     r->channel_ids = wl_new_array(r->a, int64_t, r->sensors->n_channels);
     rc = wl_sampler_start(&r->sampler, r->sensors, power->rate_hz, r->a, e);
-    if (rc == 0) wl_sampler_watch(r->sampler, job);
-    return rc;
+    if (rc < 0) return rc;
+    wl_sampler_bind(r->sampler, power->sampler_cpu);
+    wl_sampler_watch(r->sampler, job);
+    return 0;
 }
 
 /* ---- the run begins ---- */

@@ -167,8 +167,11 @@ static int patience_ms(const struct live *l, bool ended)
     return l->how->tick || l->how->team ? TICK_MS : IDLE_MS;
 }
 
+/* What is stored meanwhile is stored on the sampler's CPU too: the job has been started and keeps its own. */
 static void watch(struct live *l)
 {
+    struct wl_cpu_binding ours;
+    wl_cpu_bind(&ours, l->follows ? -1 : l->power->sampler_cpu);
     for (bool ended = false; !ended || !over(l);) {
         if (wl_task_wait(&l->task, patience_ms(l, ended))) {
             ended = true;
@@ -177,6 +180,7 @@ static void watch(struct live *l)
         if (l->follows && wl_team_inherit(l->how->team)) take_over(l);
         if (!l->follows) tend(l);
     }
+    wl_cpu_release(&ours);
 }
 
 /* ---- the end ---- */
@@ -271,6 +275,7 @@ static struct wl_run_end end_row(struct live *l)
     end.ticks_skipped = (double)s->skipped;
     end.samples_lost = (double)s->lost;
     end.own_cpu_s = own_cpu_s(l);
+    end.sampler_cpu = out->sampler_cpu;
     end.idle_s = idle_s(l);
     end.cooldown = out->cooldown;
     end.slurm = out->slurm;
@@ -313,6 +318,7 @@ static int finish(struct live *l, struct wl_err *e)
     wl_sampler_stats(r->sampler, &out->sampling);
     note_gaps(l);
     out->broken_marks = r->broken_marks;
+    out->sampler_cpu = l->power->sampler_cpu < 0 ? NAN : (double)l->power->sampler_cpu;
     out->sensors = r->sensors;
     out->device_ids = r->device_ids;
     out->channel_ids = r->channel_ids;
@@ -394,8 +400,9 @@ static void gather(struct live *l)
 int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
                     struct wl_arena *a, struct wl_err *e)
 {
-    *out = (struct wl_run_result) { .run = run, .store = s ? wl_store_path(s) : NULL, .cooldown = wl_cooldown_none,
-                                    .slurm = wl_slurm_energy_none };
+    *out = (struct wl_run_result) {
+        .run = run, .store = s ? wl_store_path(s) : NULL, .cooldown = wl_cooldown_none, .slurm = wl_slurm_energy_none
+    };
     struct live *l = wl_new(a, struct live);
     *l = (struct live) {
         .how = how, .out = out, .a = a, .power = how->power, .cpu0_ns = wl_process_cpu_ns(), .began = wl_anchor_now()

@@ -137,6 +137,7 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, 
     struct wl_sensors *sensors; /* open all the while: some counters start anew when their last user leaves */
     int rc = wl_launcher_find(x->launch.launcher, &s->launcher, e);
     if (rc == 0) rc = wl_grid_make(x, &here, &s->grid, a, e);
+    if (rc == 0 && !wl_experiment_on_nodes(x)) rc = wl_sampler_cpu_check(&x->measure.power, a, e);
     if (rc == 0 && !wl_experiment_on_nodes(x)) rc = wl_sensors_open(&sensors, &x->measure.power, a, e);
     if (rc == 0) rc = wl_sweep_open(s, e);
     if (rc == 0) rc = reserve_devices(s, e);

@@ -63,6 +63,7 @@ static int sample(struct doctor_findings *f, struct wl_sensors *sensors, const s
     int64_t start = wl_now_ns(), end = start + (int64_t)(o->seconds * WL_NS_PER_S);
     int code = wl_sampler_start(&s, sensors, o->power.rate_hz, a, e);
     if (code < 0) return code;
+    wl_sampler_bind(s, o->power.sampler_cpu);
     wl_sampler_watch(s, getpid());
     for (int64_t now = start; now < end && code == 0; now = wl_now_ns()) {
         int64_t next = now + WL_NS_PER_S;
@@ -81,7 +82,8 @@ static int sample(struct doctor_findings *f, struct wl_sensors *sensors, const s
 static int find(struct doctor_findings *f, const struct doctor_options *o, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_sensors *sensors;
-    int code = wl_sensors_open(&sensors, &o->power, a, e);
+    int code = wl_sampler_cpu_check(&o->power, a, e);
+    if (code == 0) code = wl_sensors_open(&sensors, &o->power, a, e);
     if (code == 0) code = sample(f, sensors, o, a, e);
     if (code < 0) return code;
     struct wl_energy_source *sources = wl_new_array(a, struct wl_energy_source, sensors->n_channels);

@@ -296,6 +296,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
                               .node_wait_s = o->node_wait_s };
     struct wl_run_result r = { 0 };
     int rc = wl_footprint_options(&o->footprint, a, e);
+    if (rc == 0) rc = wl_sampler_cpu_check(&o->power, a, e);
     if (rc == 0) rc = wl_signals_open(&signals, true, a, e);
     if (rc < 0) return rc;
     how.signals = signals;

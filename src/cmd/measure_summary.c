@@ -273,6 +273,7 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     if (time_s >= SHARE_FROM_S) fprintf(stderr, " (%.2g %% of a core)", 100 * r->own_cpu_s / time_s);
     fprintf(stderr, ", %llu samples", (unsigned long long)s->samples);
     if (s->achieved_period_s > 0) fprintf(stderr, " every %s", wl_human_time(a, s->achieved_period_s));
+    if (!isnan(r->sampler_cpu)) fprintf(stderr, " on CPU %.0f", r->sampler_cpu);
     print_habits(r, a);
     if (s->skipped + s->lost + s->errors)
         fprintf(stderr, "; %llu skipped, %llu lost, %llu failed", (unsigned long long)s->skipped,
@@ -381,6 +382,7 @@ int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run
     wl_json_add_real(root, "power_update_s", slowest ? slowest->update_s : NAN);
     wl_json_add_str(root, "power_calibrated", slowest && slowest->calibration ? slowest->calibration->date : NULL);
     wl_json_add_real(root, "own_cpu_s", r->own_cpu_s);
+    wl_json_add_number(root, "sampler_cpu", r->sampler_cpu);
     const char *text = wl_json_text(root, 2, a);
     if (!wl_streq(path, "-")) return wl_file_write(path, wl_strf(a, "%s\n", text), strlen(text) + 1, e);
     fprintf(stderr, "%s\n", text);

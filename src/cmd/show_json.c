@@ -58,6 +58,7 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_number(sampling, "ticks", r->ticks);
     wl_json_add_number(sampling, "ticks_skipped", r->ticks_skipped);
     wl_json_add_number(sampling, "samples_lost", r->samples_lost);
+    if (!isnan(r->sampler_cpu)) wl_json_add_number(sampling, "cpu", r->sampler_cpu);
     wl_json_add_real(sampling, "own_cpu_s", r->own_cpu_s);
 }
 

@@ -49,6 +49,7 @@ static void print_sampling(const struct wl_run_row *r, struct wl_arena *a)
     if (!isnan(r->ticks_skipped)) wl_text_addf(&t, ", %.0f skipped", r->ticks_skipped);
     if (!isnan(r->samples_lost)) wl_text_addf(&t, ", %.0f readings lost", r->samples_lost);
     if (!isnan(r->own_cpu_s)) wl_text_addf(&t, ", %s of CPU time", wl_human(a, r->own_cpu_s, "s"));
+    if (!isnan(r->sampler_cpu)) wl_text_addf(&t, ", on CPU %.0f", r->sampler_cpu);
     line("sampling", wl_starts(t.s, ", ") ? t.s + 2 : t.s);
 }
 

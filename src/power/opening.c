@@ -87,6 +87,12 @@ double wl_power_wait_s(const struct wl_power_opts *o)
     return o->wait_s > 0 ? o->wait_s : DEFAULT_S;
 }
 
+int wl_sampler_cpu_check(const struct wl_power_opts *o, struct wl_arena *a, struct wl_err *e)
+{
+    int rc = o->sampler_cpu < 0 ? 0 : wl_cpu_check(o->sampler_cpu, a, e);
+    return rc < 0 ? wl_prefix(e, "sampler_cpu") : 0;
+}
+
 static const char *copy(struct wl_arena *a, const char *text) { return text ? wl_strdup(a, text) : NULL; }
 
 struct wl_power_opts wl_power_opts_copy(const struct wl_power_opts *o, struct wl_arena *a)

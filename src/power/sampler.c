@@ -59,6 +59,15 @@ static void share_out(struct wl_sampler *s)
     if (n_fast > 0) add_worker(s, fast, n_fast, s->period_ns);
 }
 
+static void bind_worker(struct wl_worker *w, int64_t cpu)
+{
+    cpu_set_t one;
+    if (cpu < 0) return;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    (void)pthread_setaffinity_np(w->thread, sizeof one, &one);
+}
+
 /* ---- A reading that does not return ---- */
 
 /* The others of the worker's sensors go to a new one. The caller holds w's lock. */
@@ -77,6 +86,7 @@ static void move_others(struct wl_sampler *s, struct wl_worker *w)
         s->n_workers--;
         return;
     }
+    bind_worker(next, s->cpu);
     only = wl_new_array(s->arena, struct wl_source *, 1);
     only[0] = (struct wl_source *)w->reading;
     w->sources = only;
@@ -182,6 +192,7 @@ int wl_sampler_start_with(struct wl_sampler **out, struct wl_sensors *sensors, d
                                .sensors = sensors,
                                .period_ns = (int64_t)llround(WL_NS_PER_S / rate_hz),
                                .ring_s = ring_s,
+                               .cpu = -1,
                                .memory_bytes = sizeof *s };
     find_sources(s);
     share_out(s);
@@ -226,6 +237,12 @@ void wl_sampler_edges(struct wl_sampler *s, enum wl_edges edges)
             wl_worker_tell_updates(w, s->sensors);
         pthread_mutex_unlock(&w->lock);
     }
+}
+
+void wl_sampler_bind(struct wl_sampler *s, int64_t cpu)
+{
+    s->cpu = cpu;
+    for (size_t i = 0; i < s->n_workers; i++) bind_worker(s->workers[i], cpu);
 }
 
 void wl_sampler_watch(struct wl_sampler *s, pid_t pid)

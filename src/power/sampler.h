@@ -23,6 +23,9 @@ struct wl_sampler;
 int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double rate_hz, struct wl_arena *a,
                      struct wl_err *e) WL_MUST_CHECK;
 
+/* Binds its threads to a CPU that this process may use (wl_cpu_check). */
+void wl_sampler_bind(struct wl_sampler *s, int64_t cpu);
+
 /* A first process of the job: from now on `proc` follows it, its descendants and its process group, beside those of
  * calls before. One thread calls it. */
 void wl_sampler_watch(struct wl_sampler *s, pid_t pid);

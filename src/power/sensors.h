@@ -7,6 +7,7 @@
 struct wl_power_opts {
     struct wl_strs sensors;         /* "auto", or names; a named sensor that cannot be read is an error */
     double rate_hz;                 /* samples a second */
+    int64_t sampler_cpu;            /* that the sampler's threads are bound to; below 0: none */
     double wait_s;                  /* how long opening a sensor may take; 0: 30 s */
     double cpu_tdp_w;               /* cpu_model: full power of one package; NAN: from the table in cpu_model.c */
     double cpu_idle_w;              /* cpu_model: idle power of one package; NAN: a share of the full power */
@@ -24,6 +25,9 @@ struct wl_power_opts {
 struct wl_power_opts wl_power_opts_copy(const struct wl_power_opts *o, struct wl_arena *a);
 double wl_power_wait_s(const struct wl_power_opts *o); /* wait_s, or its default */
 
+/* WL_EINVAL: the sampler is to be bound to a CPU that this process may not use. */
+int wl_sampler_cpu_check(const struct wl_power_opts *o, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* Rows for a struct that holds a struct wl_power_opts as member `at`. */
 /* clang-format off */
 #define WL_POWER_OPT_ROWS(holder, at)                                                                           \
@@ -31,6 +35,9 @@ double wl_power_wait_s(const struct wl_power_opts *o); /* wait_s, or its default
       .help = "sensors to read: auto, or names as doctor lists them" },                                         \
     { .name = "rate-hz", .type = WL_REAL, .offset = offsetof(holder, at.rate_hz), .def = "10",                    \
       .min = 0.01, .max = 1000, .unit = "Hz", .help = "samples a second of each sensor" },                      \
+    { .name = "sampler-cpu", .type = WL_INT, .offset = offsetof(holder, at.sampler_cpu), .def = "-1",             \
+      .min = -1, .max = CPU_SETSIZE - 1,                                                                        \
+      .help = "CPU that everything wattlaw does beside the job is bound to; -1: none" },                        \
     { .name = "sensor-wait", .type = WL_DURATION, .offset = offsetof(holder, at.wait_s), .def = "30s",           \
       .min = 0.1, .max = 600, .unit = "s",                                                                      \
       .help = "leave out a sensor whose driver takes longer than this to answer at the start" },                \

@@ -61,6 +61,7 @@ struct wl_sampler {
     int64_t period_ns, start_ns, stop_ns; /* stop_ns 0: it runs */
     double ring_s;
     size_t memory_bytes;
+    int64_t cpu;       /* that its threads are bound to, below 0: none */
     size_t drain_from; /* the ring that the next drain starts with */
     bool given_up;     /* some worker */
 };

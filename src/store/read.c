@@ -175,6 +175,7 @@ static const struct field run_map[] = {
     { "r.slurm_j", F_REAL, AT(wl_run_row, slurm.energy_j) },
     { "r.slurm_period_s", F_REAL, AT(wl_run_row, slurm.period_s) },
     { "r.slurm_why", F_TEXT, AT(wl_run_row, slurm.why) },
+    { "r.sampler_cpu", F_COUNT, AT(wl_run_row, sampler_cpu) },
     { "(r.stop_mono_ns - r.start_mono_ns) / 1e9", F_REAL, AT(wl_run_row, time_s) },
     { "(SELECT count(*) FROM epoch WHERE run = r.id)", F_COUNT, AT(wl_run_row, epochs_seen) },
     { "(SELECT avg(time_s) FROM epoch WHERE run = r.id)", F_REAL, AT(wl_run_row, epoch_time_s) },

@@ -80,6 +80,7 @@ struct wl_run_row {
     double exit_status, signal;
     const char *error, *log_tail, *flag;
     double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s, idle_s;
+    double sampler_cpu; /* that the measuring was bound to; NAN: none */
     struct wl_cooldown cooldown;
     struct wl_slurm_energy slurm;
 

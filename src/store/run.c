@@ -19,6 +19,7 @@ const struct wl_run_end wl_run_end_none = {
     .ticks_skipped = NAN,
     .samples_lost = NAN,
     .own_cpu_s = NAN,
+    .sampler_cpu = NAN,
     .idle_s = NAN,
     .cooldown = COOLDOWN_NONE,
     .slurm = SLURM_NONE,
@@ -93,7 +94,8 @@ static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x
                   "error = ?7, log_tail = ?8, flag = ?9, sampling_asked_s = ?10, sampling_period_s = ?11, "
                   "ticks = ?12, ticks_skipped = ?13, samples_lost = ?14, own_cpu_s = ?15, idle_s = ?16, "
                   "cooldown_c = ?17, cooldown_s = ?18, begin_c = ?19, not_cool = ?20, "
-                  "slurm_plugin = ?21, slurm_steps = ?22, slurm_j = ?23, slurm_period_s = ?24, slurm_why = ?25 "
+                  "slurm_plugin = ?21, slurm_steps = ?22, slurm_j = ?23, slurm_period_s = ?24, slurm_why = ?25, "
+                  "sampler_cpu = ?26 "
                   "WHERE id = ?1 AND status = 'running'",
                   SQL(sql_int(run), sql_text(wl_run_status_names[x->status]), sql_int(x->at.mono_ns),
                       sql_int(x->at.wall_ns), sql_real(x->exit_status), sql_real(x->signal), sql_text(x->error),
@@ -102,7 +104,8 @@ static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x
                       sql_real(x->samples_lost), sql_real(x->own_cpu_s), sql_real(x->idle_s),
                       sql_real(x->cooldown.asked_c), sql_real(x->cooldown.waited_s), sql_real(x->cooldown.begin_c),
                       sql_text(x->cooldown.why), sql_text(x->slurm.plugin), sql_text(x->slurm.steps),
-                      sql_real(x->slurm.energy_j), sql_real(x->slurm.period_s), sql_text(x->slurm.why)),
+                      sql_real(x->slurm.energy_j), sql_real(x->slurm.period_s), sql_text(x->slurm.why),
+                      sql_real(x->sampler_cpu)),
                   e);
     return rc ? rc : one_changed(s, run, "running", e);
 }

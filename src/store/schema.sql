@@ -97,6 +97,7 @@ CREATE TABLE run(
   slurm_j         REAL,                   -- their ConsumedEnergyRaw, of whole nodes; a check, in no sum of ours
   slurm_period_s  REAL,                   -- how often Slurm samples; 0: at begin and end
   slurm_why       TEXT,                   -- why slurm_j is missing
+  sampler_cpu     INTEGER,                -- that the measuring was bound to; NULL: none
   UNIQUE(trial, repeat, attempt)
 ) STRICT;
 

@@ -22,7 +22,7 @@
 
 #include "store/records.h"
 
-#define WL_STORE_VERSION 13
+#define WL_STORE_VERSION 14
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 struct wl_store;
@@ -118,6 +118,7 @@ struct wl_run_end {
     struct wl_anchor at;
     /* sampling */
     double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s;
+    double sampler_cpu; /* that the measuring was bound to; NAN: none, or another one on each node */
     struct wl_cooldown cooldown;
     struct wl_slurm_energy slurm;
     double idle_s; /* rest before and behind the job that was measured; NAN: none */

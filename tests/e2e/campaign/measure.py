@@ -161,6 +161,43 @@ def a_run_is_held_against_rules(bench):
     check("rules" not in summary(bench, "--", "true"))
 
 
+def cpus_of(pid):
+    """The CPUs that each thread of a process may use."""
+    with contextlib.suppress(FileNotFoundError):
+        return {int(t): os.sched_getaffinity(int(t)) for t in os.listdir(f"/proc/{pid}/task")}
+    return {}
+
+
+def what_wattlaw_does_is_bound_and_the_job_is_not(bench):
+    allowed = os.sched_getaffinity(0)
+    cpu = max(allowed)
+    see = "import os, sys; print(sorted(os.sched_getaffinity(0)), flush=True); sys.stdin.read()"
+    with bench.start("measure", "--sampler-cpu", str(cpu), "--json", "s.json", "--", sys.executable, "-c", see,
+                     stdin=subprocess.PIPE) as p:
+        check(p.stdout.readline() == f"{sorted(allowed)}\n", "the job is bound")
+        deadline = time.monotonic() + PATIENCE_S
+        while len(seen := cpus_of(p.pid)) < 2 or any(c != {cpu} for c in seen.values()):
+            check(time.monotonic() < deadline, f"threads of wattlaw may use {seen}")
+            time.sleep(0.05)
+        _, err = p.communicate("", timeout=PATIENCE_S)
+    contains(err, f" on CPU {cpu}")
+    check(json.loads(bench.read("s.json"))["sampler_cpu"] == cpu and "shared node: this job" not in err, err)
+    contains(bench.run("show", "--run", "1").stdout, f", on CPU {cpu}\n")
+    check(json.loads(bench.run("show", "--run", "1", "--json").stdout)["sampling"]["cpu"] == cpu)
+    bench.run("measure", "--quiet", "--", "true")
+    check(bench.rows("wattlaw.db", "SELECT sampler_cpu FROM run") == [(cpu,), (None,)])
+
+    r = bench.run("measure", "--sampler-cpu", "1023", "--", "true", status=1)
+    contains(r.stderr, "sampler_cpu: CPU 1023 may not be used by this process; these may: ")
+    check(bench.rows("wattlaw.db", "SELECT count(*) FROM run") == [(2,)], "a refused run is stored")
+    bench.write("a.ini", "[campaign]\nname = c\n[launch]\ncommand = sleep .1\n[measure]\nsampler_cpu = 1023\n")
+    contains(bench.run("sweep", "a.ini", status=1).stderr, "CPU 1023 may not be used")
+    bench.write("a.ini", bench.read("a.ini").replace("1023", str(cpu)))
+    bench.run("sweep", "a.ini")
+    check(bench.rows("c/wattlaw.db", "SELECT DISTINCT sampler_cpu FROM run") == [(cpu,)])
+    contains(bench.run("doctor", "--sampler-cpu", "1023", status=1).stderr, "CPU 1023 may not be used")
+
+
 def a_short_run_is_described_in_words(bench):
     bench.write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t},gpu0,power_w,100\n" for t in range(100, 200)))
     r = bench.run("measure", "--sensors", "replay", "--replay-file", "power.csv", "--", "true")
@@ -260,7 +297,7 @@ def usage_is_explained(bench):
 
 main([a_run_is_named_by_user_mark_or_command, status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched, signals_reach_the_command,
       nohup_reaches_the_command, an_ignored_sigchld_hides_no_end, a_terminals_ctrl_c_reaches_the_command_once,
-      a_short_run_is_described_in_words, a_run_is_held_against_rules, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
+      a_short_run_is_described_in_words, a_run_is_held_against_rules, what_wattlaw_does_is_bound_and_the_job_is_not, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
       epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
       a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
