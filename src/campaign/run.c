@@ -350,6 +350,8 @@ static int run_started(struct live *l, struct wl_err *e)
         int rc = store_begin(l, e);
         if (rc < 0 && !l->how->pass_through) return rc; /* the arena ends the job */
         wl_record_failed(&l->record, rc, e);
+        wl_sampler_watch(l->record.sampler,
+                         wl_job_pid(l->task.job)); /* anew: it waited, and has its command only now */
     }
     watch(l);
     l->out->followed = l->follows;

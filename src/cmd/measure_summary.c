@@ -130,7 +130,7 @@ static void print_utilisation(const struct wl_run_result *r, struct wl_arena *a)
         const struct wl_channel *c = channel_of(r, row->channel);
         if (!c || !whole_run(row->epoch) || isnan(row->mean)) continue;
         for (size_t k = 0; k < WL_COUNT(shown); k++) {
-            if (c->quantity != shown[k].quantity) continue;
+            if (c->quantity != shown[k].quantity || (c->quantity == WL_RSS && isnan(row->max))) continue;
             if (c->quantity == WL_RSS)
                 fprintf(stderr, "  %-12s at most %s\n", shown[k].what, wl_human_bytes(a, row->max));
             else if (c->scope == WL_SCOPE_NODE)

@@ -151,6 +151,13 @@ def energy_is_estimated_and_says_so(bench):
     check(r.stderr.count("  energy ") == 1 and "counter" not in r.stderr, r.stderr)
 
 
+def memory_is_the_commands_also_behind_a_rest(bench):
+    s = summary(bench, "--sensors", "proc", "--idle", "0.3s", "--", "python3", "-c",
+                "import time; x = b'x' * 64_000_000; time.sleep(0.5)")
+    most = [m for m in s["means"] if m["quantity"] == "rss_bytes"]
+    check(most and most[0]["max"] > 64e6, s["means"])
+
+
 def a_run_is_held_against_rules(bench):
     bench.write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t / 10},gpu0,power_w,100\n" for t in range(20)))
     r = bench.run("measure", "--sensors", "replay", "--replay-file", "power.csv", "--rules", "mlperf", "--json",
@@ -297,7 +304,7 @@ def usage_is_explained(bench):
 
 main([a_run_is_named_by_user_mark_or_command, status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched, signals_reach_the_command,
       nohup_reaches_the_command, an_ignored_sigchld_hides_no_end, a_terminals_ctrl_c_reaches_the_command_once,
-      a_short_run_is_described_in_words, a_run_is_held_against_rules, what_wattlaw_does_is_bound_and_the_job_is_not, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
+      a_short_run_is_described_in_words, memory_is_the_commands_also_behind_a_rest, a_run_is_held_against_rules, what_wattlaw_does_is_bound_and_the_job_is_not, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
       epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
       a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
