@@ -147,7 +147,8 @@ void wl_opts_help(const struct wl_opt *rows, FILE *to)
     for (const struct wl_opt *o = rows; o->name; o++) {
         struct wl_text left = WL_TEXT(a), right = WL_TEXT(a);
         if (o->letter) wl_text_addf(&left, "-%c, ", o->letter);
-        wl_text_addf(&left, "--%s%s%s", o->name, o->type == WL_FLAG ? "" : " ", value_word(o, a));
+        bool on = o->type == WL_FLAG && wl_streq(o->def, "yes"); /* what can be told is to leave it */
+        wl_text_addf(&left, "--%s%s%s%s", on ? "[no-]" : "", o->name, o->type == WL_FLAG ? "" : " ", value_word(o, a));
         wl_text_add(&right, o->help);
         struct wl_text facts = WL_TEXT(a);
         if (o->required) wl_text_add(&facts, ", required");

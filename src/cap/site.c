@@ -69,7 +69,7 @@ static int run_command(const struct wl_knob *k, const char *command, double valu
     char *text;
     struct wl_exit end;
     rc = wl_run_within(argv.v, OUTPUT_MAX, true, wl_cap_wait_s(k->state), &text, &end, a, e);
-    if (rc < 0) return wl_prefix(e, "%s (--cap-wait)", k->device);
+    if (rc < 0) return wl_prefix(e, "%s%s", k->device, rc == WL_EIO || rc == WL_EHUNG ? " (--cap-wait)" : "");
     if (end.status == 0) return 0;
     return wl_fail(e, WL_EIO, "%s: exit status %d: %s", wl_shell_quote(a, argv.v), end.status, wl_strip(a, text));
 }

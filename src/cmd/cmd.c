@@ -136,6 +136,18 @@ static void open_standard_descriptors(void)
     if (fd >= 0) close(fd);
 }
 
+static int run_program(const struct wl_cmd_program *p, int argc, char **argv);
+
+/* "help data imagenet" is "data imagenet --help". */
+static int help_on(const struct wl_cmd_program *p, int argc, char **argv)
+{
+    char *words[5] = { argv[0], argv[2] };
+    int n = 2;
+    if (argc > 3) words[n++] = argv[3];
+    words[n++] = (char *)"--help";
+    return run_program(p, n, words);
+}
+
 static int run_program(const struct wl_cmd_program *p, int argc, char **argv)
 {
     if (argc < 2) {
@@ -143,7 +155,9 @@ static int run_program(const struct wl_cmd_program *p, int argc, char **argv)
         return WL_EXIT_USAGE;
     }
     const char *name = argv[1];
-    if (wl_streq(name, "--help") || wl_streq(name, "-h") || wl_streq(name, "help")) {
+    bool asks = wl_streq(name, "--help") || wl_streq(name, "-h") || wl_streq(name, "help");
+    if (asks && argc > 2) return help_on(p, argc, argv);
+    if (asks) {
         print_program(p, stdout);
         return flushed(WL_EXIT_OK);
     }

@@ -205,6 +205,13 @@ static int prepare(const struct options *o, struct wl_run_how *how, struct wl_st
     return rc ? rc : place(*s, *run, how, a, e);
 }
 
+/* A run that was refused leaves no plan, of which nothing would ever come. */
+static void forget(struct wl_store *s, int64_t run)
+{
+    int rc = run ? wl_store_forget(s, run, NULL) : 0;
+    (void)rc; /* why it was refused is what is told */
+}
+
 /* The others learn why the leader does not begin. */
 static int measured(const struct options *o, struct wl_run_how *how, struct wl_run_result *r, struct wl_arena *a,
                     struct wl_err *e)
@@ -216,6 +223,7 @@ static int measured(const struct options *o, struct wl_run_how *how, struct wl_r
     if (how->team && !wl_team_leads(how->team)) rc = wl_team_await(how->team, &how->dir, e);
     if (rc == 0 && (!how->team || wl_team_leads(how->team))) rc = prepare(o, how, &s, &run, a, e);
     if (rc == 0) rc = wl_run_measured(s, run, how, r, a, e);
+    if (rc < 0) forget(s, run);
     if (rc < 0 && how->team) wl_team_refuse(how->team, e->msg);
     if (rc < 0 && how->fleet && r->end_ns == 0) wl_fleet_refuse(how->fleet, e->msg);
     return rc;

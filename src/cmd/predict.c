@@ -21,7 +21,7 @@ static const struct wl_opt options[] = {
       .type = WL_LINES,
       .offset = offsetof(struct predict_options, at),
       .required = true,
-      .help = "workers=N: where to predict (repeatable)" },
+      .help = "workers=N: where to predict" },
     { .name = "force",
       .type = WL_FLAG,
       .offset = offsetof(struct predict_options, force),

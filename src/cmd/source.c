@@ -53,7 +53,10 @@ int wl_source_read_metric(const char *path, const struct wl_strs *map, const cha
     bool store = wl_is_dir(path) || is_store(path);
     int rc = store ? read_store(path, map, metric, out, a, e) : wl_obs_read_csv(path, map, out, a, e);
     if (rc) return rc;
-    if (!out->n) return wl_fail(e, WL_EINVAL, store ? "%s: no run is done yet" : "%s: a header and no rows", path);
+    if (!out->n)
+        return wl_fail(e, WL_EINVAL,
+                       store ? "%s: no run is done yet; wattlaw status says what there is" : "%s: a header and no rows",
+                       path);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/footprint.h"
 #include "cmd/rules.h"
+#include "cmd/words.h"
 
 #include <math.h>
 #include <string.h>
@@ -214,11 +215,15 @@ static double energy_of(const struct wl_run_result *r)
     return any ? sum : NAN;
 }
 
-static bool estimated(const struct wl_run_result *r)
+/* " (estimated)" where the energy is not measured. */
+static const char *mark_of(const struct wl_run_result *r)
 {
-    for (size_t i = 0; i < r->derived.n_energies; i++)
-        if (r->derived.energies[i].chosen && r->derived.energies[i].estimated) return true;
-    return false;
+    bool estimated = false, simulated = false;
+    for (size_t i = 0; i < r->derived.n_energies; i++) {
+        estimated |= r->derived.energies[i].chosen && r->derived.energies[i].estimated;
+        simulated |= r->derived.energies[i].chosen && r->derived.energies[i].simulated;
+    }
+    return simulated ? estimated ? " (estimated, simulated)" : " (simulated)" : estimated ? " (estimated)" : "";
 }
 
 /* What the run's energy means, in so far as the experiment names a grid or a price. */
@@ -256,10 +261,9 @@ static void on_run(void *ctx, const struct wl_grid *g, size_t planned, int64_t r
             g->trials[p->trial].label, (long long)p->repeat);
     if (r->status == WL_RUN_DONE) {
         fprintf(stderr, "%s", wl_human_time(a, (double)(r->end_ns - r->start_ns) / WL_NS_PER_S));
-        if (energy_of(r) >= 0)
-            fprintf(stderr, ", %s%s", wl_human(a, energy_of(r), "J"), estimated(r) ? " (estimated)" : "");
+        if (energy_of(r) >= 0) fprintf(stderr, ", %s%s", wl_human(a, energy_of(r), "J"), mark_of(r));
         print_footprint(v, r, a);
-        if (r->derived.n_epochs) fprintf(stderr, ", %zu epochs", r->derived.n_epochs);
+        if (r->derived.n_epochs) fprintf(stderr, ", %s", wl_words_count(r->derived.n_epochs, "epoch", a));
         fputs("\n", stderr);
         print_rules(v, r, a);
     } else {

@@ -109,7 +109,8 @@ void wl_train_announce(const struct wl_train *t);
 void wl_train_log_epoch(const struct wl_train *t, const struct wl_train_epoch *r);
 void wl_train_report(const struct wl_train *t, bool interrupted);
 
-/* train_signal.c: SIGINT and SIGTERM ask to stop; the second one ends the process as usual. */
+/* train_signal.c: SIGINT and SIGTERM ask to stop; the second one ends the process as usual. So does SIGHUP, however
+ * often. */
 void wl_train_catch_signals(void);
 bool wl_train_asked_to_stop(void);
 

@@ -3,12 +3,12 @@
 
 #include "cmd/train.h"
 
-#define MORE                                                                                                      \
-    "Alone this is one worker; --workers N starts N on this machine, mpirun -np N or srun start them anywhere.\n" \
-    "Each update takes workers x local batch x accumulation samples; what does not fill one at the end of an\n"   \
-    "epoch is left out. The order of samples depends on the seed and the epoch alone, not on the workers.\n\n"    \
-    "SIGINT and SIGTERM end the training after the update in progress, with a checkpoint where a folder for\n"    \
-    "them was named.\n\n"                                                                                         \
+#define MORE                                                                                                           \
+    "Alone this is one worker; --workers N starts N on this machine, mpirun -np N or srun start them anywhere.\n"      \
+    "Each update takes workers x local batch x accumulation samples; what does not fill one at the end of an\n"        \
+    "epoch is left out. The order of samples depends on the seed and the epoch alone, not on the workers.\n\n"         \
+    "SIGINT, SIGTERM and SIGHUP end the training after the update in progress, with a checkpoint where a folder for\n" \
+    "them was named.\n\n"                                                                                              \
     "example\n"
 
 struct subject {

@@ -16,6 +16,10 @@ void wl_train_catch_signals(void)
     sigemptyset(&act.sa_mask);
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
+    /* A terminal that is closed says so several times, and not at all to who ignores it (nohup). */
+    struct sigaction then;
+    act.sa_flags = SA_RESTART;
+    if (sigaction(SIGHUP, NULL, &then) == 0 && then.sa_handler != SIG_IGN) sigaction(SIGHUP, &act, NULL);
 }
 
 bool wl_train_asked_to_stop(void) { return asked != 0; }

@@ -158,6 +158,22 @@ static void scan_groups(struct wl_factor_result *r, struct wl_arena *a)
     for (size_t i = 0; i < r->n; i++) r->groups[i].p_bh = adjusted[i];
 }
 
+/* Names the values that there are, and the one that was probably meant. */
+static int no_such_base(const struct wl_factor_result *r, const char *column, const char *base, struct wl_arena *a,
+                        struct wl_err *e)
+{
+    struct wl_strs values = { 0 };
+    for (size_t i = 0; i < r->n; i++)
+        for (size_t l = 0; l < r->groups[i].n_levels; l++) {
+            bool seen = false;
+            for (size_t k = 0; k < values.n && !seen; k++) seen = wl_streq(values.v[k], r->groups[i].levels[l].value);
+            if (!seen) wl_strs_add(a, &values, r->groups[i].levels[l].value);
+        }
+    struct wl_text there = WL_TEXT(a);
+    for (size_t i = 0; i < values.n; i++) wl_text_addf(&there, "%s%s", i ? ", " : "; it has ", values.v[i]);
+    return wl_fail(e, WL_EINVAL, "%s has no value %s with a law%s", column, base, there.n ? there.s : "");
+}
+
 int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_options *options,
                       struct wl_factor_result *out, struct wl_arena *a, struct wl_err *e)
 {
@@ -189,5 +205,5 @@ int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_
         note_levels(g, a);
     }
     scan_groups(out, a);
-    return base_found ? 0 : wl_fail(e, WL_EINVAL, "%s has no value %s with a law", column.name, options->base);
+    return base_found ? 0 : no_such_base(out, column.name, options->base, a, e);
 }

@@ -5,6 +5,9 @@
 
 static const double rounding = 1e-10; /* scatter of ln(response) below this is arithmetic, not measurement */
 
+/* With one degree of freedom the residuals have one pattern whatever was measured, with two not many. */
+enum { FEWEST_DF = 3 };
+
 void wl_law_test_residuals(struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS];
@@ -19,8 +22,10 @@ void wl_law_test_residuals(struct wl_law_group *g, struct wl_arena *a)
     double *x, *y;
     size_t n = wl_law_points(g, false, &x, &y, a);
     struct wl_arena *scratch = wl_arena_new(a);
-    g->residuals.shapiro_wilk = wl_shapiro_wilk(runs->line.residual, n, scratch);
-    g->residuals.anderson_darling = wl_anderson_darling(runs->line.residual, n, scratch);
+    if (runs->df >= FEWEST_DF) {
+        g->residuals.shapiro_wilk = wl_shapiro_wilk(runs->line.residual, n, scratch);
+        g->residuals.anderson_darling = wl_anderson_darling(runs->line.residual, n, scratch);
+    }
     g->residuals.breusch_pagan = wl_breusch_pagan(&runs->line, x, scratch);
     if (g->n_configs > 3) g->residuals.reset = wl_reset(&runs->line, y, x, scratch);
     wl_arena_free(scratch);

@@ -191,3 +191,8 @@ int wl_store_unplan(struct wl_store *s, int64_t campaign, struct wl_err *e)
                   SQL(sql_int(campaign)), e);
     return wl_sql_end(s, &tx, rc, e);
 }
+
+int wl_store_forget(struct wl_store *s, int64_t run, struct wl_err *e)
+{
+    return wl_sql_do(s, "DELETE FROM run WHERE id = ?1 AND status = 'planned'", SQL(sql_int(run)), e);
+}

@@ -96,6 +96,9 @@ int wl_store_plan(struct wl_store *s, const struct wl_run_plan *plan, int64_t *r
 /* Drops the planned runs of a campaign, for a new plan. */
 int wl_store_unplan(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
 
+/* Drops one planned run, which was refused before it began; a run that has begun stays. */
+int wl_store_forget(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- a run ---- */
 
 struct wl_run_begin {

@@ -66,6 +66,8 @@ for script, options, text in (
         expect(r.returncode in (1, 2) and text in r.stderr, f"{options} with '{script}' is refused: {text}", r)
         expect(m.get() == before and not m.journals(), f"{options} with '{script}' leaves nothing", r)
         expect(not os.path.exists(os.path.join(m.path, "ran")), "the job was not run")
+        stored = os.path.join(m.path, "store.db")
+        expect(not os.path.exists(stored) or rows(stored, "SELECT * FROM run") == [], "no run is left that never will be", r)
 
 # Dry run.
 with rig() as m:

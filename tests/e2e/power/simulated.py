@@ -25,7 +25,7 @@ with tempfile.TemporaryDirectory() as folder:
         r = subprocess.run([wattlaw, *args], cwd=folder, env=env, text=True, capture_output=True)
         if r.returncode != 0:
             sys.exit(f"{args}: exit {r.returncode}\n{r.stdout}\n{r.stderr}")
-        return r.stdout
+        return r.stdout if args[0] != "sweep" else r.stderr
 
     def compare(factor, *by):
         return json.loads(run("compare", "store", "--factor", factor, "--json", "--drop-epochs", "0",
@@ -35,7 +35,9 @@ with tempfile.TemporaryDirectory() as folder:
                 "sweep.epochs=2", f"measure.nvml_library={fake}",
                 f"launch.command={load} workload={{workload}} workers={{workers}} epochs={{epochs}} "
                 f"step_ms={STEP_S * 1e3} overhead_ms=0 updates={UPDATES}")
-    run("sweep", ini, *[word for s in settings for word in ("--set", s)])
+    told = [line for line in run("sweep", ini, *[word for s in settings for word in ("--set", s)]).splitlines() if " J" in line]
+    if not told or not all(" J (simulated), 2 epochs" in line for line in told):
+        sys.exit(f"an energy that is not marked simulated: {told}")
 
     # The fitted time of one worker under each cap and clock is the model's, and doubling the workers halves it.
     seen = 0

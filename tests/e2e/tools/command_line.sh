@@ -19,11 +19,13 @@ expect 2 "usage: wattlaw COMMAND" "$wattlaw"
 expect 0 "wattlaw " "$wattlaw" --version
 expect 2 "did you mean measure?" "$wattlaw" mesure
 expect 2 "unknown command frobnicate" "$wattlaw" frobnicate
+expect 2 "did you mean measure?" "$wattlaw" help mesure
 expect 0 "commands" "$wattlaw" --help
 
 commands=$("$wattlaw" --help | awk '/^commands/{on=1; next} /^$/{on=0} on{print $1}')
 [ -n "$commands" ] || { echo "no commands listed"; exit 1; }
 for c in $commands; do
+    expect 0 "usage: wattlaw $c" "$wattlaw" help "$c"
     expect 0 "usage: wattlaw $c" "$wattlaw" "$c" --help
     [ ! -s "$tmp/err" ] || { echo "$c --help wrote to stderr"; bad=1; }
     expect 2 "unknown option --no-such-option" "$wattlaw" "$c" --no-such-option

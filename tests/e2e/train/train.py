@@ -152,17 +152,19 @@ def resume():
 
 
 def interrupt():
-    """SIGTERM and SIGINT end after the update, with a checkpoint inside the epoch that resume takes up exactly."""
+    """SIGTERM, SIGINT and the SIGHUPs of a terminal that is closed end after the update, with a checkpoint inside the epoch that resume takes up exactly."""
     images()
     common = [*TINY, "--local-batch", 4, "--workers", 2, "--checkpoint-keep", 99]
     whole = done(*common, "--epochs", 3)
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         folder, marks = f"{WORK}/{number.name}", f"{WORK}/{number.name}.marks"
         args = [*common, "--epochs", 500, "--checkpoint-dir", folder, "--checkpoint-every", 0]
         p = subprocess.Popen([TRAIN, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              env=dict(ENV, WATTLAW_MARKS=marks))
         wait_for(lambda: os.path.exists(marks) and " step step=5 " in open(marks).read(), p)
         p.send_signal(number)
+        if number == signal.SIGHUP:
+            p.send_signal(number)
         out, err = p.communicate()
         assert p.returncode == 130 and "interrupted in epoch" in err and err.count("error:") == 1, (p.returncode, err)
         assert "stop status=interrupted" in open(marks).read()

@@ -74,6 +74,17 @@ static void two_points_have_no_error(void **state)
     wl_arena_free(a);
 }
 
+/* Their residuals have the pattern that the worker counts give them. */
+static void three_runs_do_not_tell_how_runs_scatter(void **state)
+{
+    (void)state;
+    FIT({ .workers = 1, .run = "1", .time_s = 10 }, { .workers = 2, .run = "1", .time_s = 5.5 },
+        { .workers = 4, .run = "1", .time_s = 3 });
+    assert_true(isnan(g->residuals.shapiro_wilk.p) && isnan(g->residuals.anderson_darling.p));
+    assert_false(has_note(g, "not normal"));
+    wl_arena_free(a);
+}
+
 static void two_worker_counts_with_repeats_have_an_error(void **state)
 {
     (void)state;
@@ -186,6 +197,7 @@ int main(void)
         cmocka_unit_test(an_empty_table_has_no_groups),
         cmocka_unit_test(very_many_runs_have_a_law),
         cmocka_unit_test(two_points_have_no_error),
+        cmocka_unit_test(three_runs_do_not_tell_how_runs_scatter),
         cmocka_unit_test(two_worker_counts_with_repeats_have_an_error),
         cmocka_unit_test(equal_times_have_no_r2),
         cmocka_unit_test(one_epoch_is_kept),
