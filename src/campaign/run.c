@@ -227,8 +227,10 @@ static void note_sensors(struct live *l)
     const struct wl_sensors *s = l->record.sensors;
     struct wl_run_result *out = l->out;
     for (size_t i = 0; i < s->n_info; i++) {
-        if (s->info[i].state == WL_SENSOR_OPEN && s->info[i].n_channels > 0)
-            wl_record_note(&l->record, "info", s->info[i].name, s->info[i].source);
+        const struct wl_sensor_info *info = &s->info[i];
+        if (info->state != WL_SENSOR_OPEN || info->n_channels == 0) continue;
+        wl_record_note(&l->record, "info", info->name, info->source);
+        if (info->reason) wl_record_note(&l->record, "info", info->name, info->reason);
     }
     wl_sensors_notes(s, &out->notes, l->a);
     const char *shared = wl_sharing_found(&l->sharing);

@@ -42,25 +42,47 @@ static const char *visible_words(const struct wl_nvml *lib, const char *visible,
     return out.s;
 }
 
-/* The GPUs that may be used, in NVML's order. One that the system keeps from us is passed over. */
+/* The GPUs that may be used, in NVML's order. One that the system keeps from us is passed over. codes[count]: what the
+ * driver said of each. */
 static void list_all(const struct wl_nvml *lib, unsigned count, struct wl_nvml_gpus *out, struct wl_arena *a,
-                     nvmlReturn_t *refused)
+                     nvmlReturn_t *codes)
 {
     for (unsigned i = 0; i < count; i++) {
         struct wl_nvml_gpu *g = &out->v[out->n];
         char uuid[NVML_UUID_SIZE], name[NVML_NAME_SIZE] = "GPU";
         nvmlReturn_t rc = lib->DeviceGetHandleByIndex(i, &g->handle);
         if (rc == NVML_SUCCESS) rc = lib->DeviceGetUUID(g->handle, uuid, sizeof uuid);
-        if (rc != NVML_SUCCESS) {
-            *refused = rc;
-            continue;
-        }
+        codes[i] = rc;
+        if (rc != NVML_SUCCESS) continue;
         if (lib->DeviceGetName(g->handle, name, sizeof name) != NVML_SUCCESS) memcpy(name, "GPU", sizeof "GPU");
         g->device = (struct wl_device) {
             .name = wl_strdup(a, name), .uuid = wl_strdup(a, uuid), .bus_id = bus_id(lib, g->handle, a), .index = (int)i
         };
         out->n++;
     }
+}
+
+static bool came_before(const nvmlReturn_t *codes, unsigned i)
+{
+    for (unsigned k = 0; k < i; k++)
+        if (codes[k] == codes[i]) return true;
+    return false;
+}
+
+/* "GPUs 0, 2 are left out: why; GPU 3 is left out: why", by NVML's numbers; NULL: none is. */
+static const char *left_out(const nvmlReturn_t *codes, unsigned count, struct wl_arena *a)
+{
+    struct wl_text all = WL_TEXT(a);
+    for (unsigned i = 0; i < count; i++) {
+        if (codes[i] == NVML_SUCCESS || came_before(codes, i)) continue;
+        struct wl_text numbers = WL_TEXT(a);
+        size_t n = 0;
+        for (unsigned k = i; k < count; k++)
+            if (codes[k] == codes[i]) wl_text_addf(&numbers, "%s%u", n++ > 0 ? ", " : "", k);
+        wl_text_addf(&all, "%sGPU%s %s left out: %s", all.n ? "; " : "", n > 1 ? "s" : "",
+                     wl_strf(a, "%s %s", numbers.s, n > 1 ? "are" : "is"), wl_nvml_why(codes[i]));
+    }
+    return all.n ? all.s : NULL;
 }
 
 static bool all_alike(const struct wl_nvml_gpus *gpus)
@@ -85,44 +107,41 @@ static size_t keep_visible(struct wl_nvml_gpus *gpus, const char *words, bool *b
     return gpus->n = kept;
 }
 
-/* *refused is the code of a GPU that was passed over, or success. */
-static int find_all(const struct wl_nvml *lib, struct wl_nvml_gpus *out, nvmlReturn_t *refused, struct wl_arena *a,
-                    struct wl_err *e)
+int wl_nvml_find_all(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a, struct wl_err *e)
 {
     unsigned count = 0;
     nvmlReturn_t rc = lib->DeviceGetCount(&count);
-    *refused = NVML_SUCCESS;
     if (rc != NVML_SUCCESS) return wl_fail(e, WL_ELIB, "nvmlDeviceGetCount: %s", wl_nvml_why(rc));
     *out = (struct wl_nvml_gpus) { .v = wl_new_array(a, struct wl_nvml_gpu, count) };
-    list_all(lib, count, out, a, refused);
+    nvmlReturn_t *codes = wl_new_array(a, nvmlReturn_t, count);
+    list_all(lib, count, out, a, codes);
+    out->note = left_out(codes, count, a);
     if (out->n > 0) return 0;
     return wl_fail(e, WL_EUNAVAIL, "the driver shows %u GPUs and none can be used: %s", count,
-                   *refused ? wl_nvml_why(*refused) : "there is none");
+                   count ? wl_nvml_why(codes[count - 1]) : "there is none");
 }
 
-int wl_nvml_find_all(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a, struct wl_err *e)
+/* What is to be known of how GPUs are named; NULL: nothing. */
+static const char *note_of_names(bool mig, bool by_index, bool alike)
 {
-    nvmlReturn_t refused;
-    return find_all(lib, out, &refused, a, e);
+    if (mig) return "a MIG device is named: energy and power are those of its whole GPU, shared with other instances";
+    if (by_index && !alike && !wl_streq(getenv("CUDA_DEVICE_ORDER"), "PCI_BUS_ID"))
+        return "CUDA_VISIBLE_DEVICES names GPUs of different models by index, whose order is CUDA's own; set "
+               "CUDA_DEVICE_ORDER=PCI_BUS_ID or name them by UUID";
+    return NULL;
 }
 
 int wl_nvml_find(const struct wl_nvml *lib, const char *visible, struct wl_nvml_gpus *out, struct wl_arena *a,
                  struct wl_err *e)
 {
-    nvmlReturn_t refused;
-    int code = find_all(lib, out, &refused, a, e);
+    int code = wl_nvml_find_all(lib, out, a, e);
     if (code < 0) return code;
     bool mig, by_index, alike = all_alike(out);
     size_t usable = out->n;
-    const char *words = visible_words(lib, visible, &mig, a), *order = getenv("CUDA_DEVICE_ORDER");
+    const char *words = visible_words(lib, visible, &mig, a);
     if (keep_visible(out, words, &by_index, a) == 0)
         return wl_fail(e, WL_EUNAVAIL, "CUDA_VISIBLE_DEVICES=%s names none of the %zu GPUs", words, usable);
-    if (mig)
-        out->note = "a MIG device is named: energy and power are those of its whole GPU, shared with other instances";
-    else if (by_index && !alike && !wl_streq(order, "PCI_BUS_ID"))
-        out->note = "CUDA_VISIBLE_DEVICES names GPUs of different models by index, whose order is CUDA's own; set "
-                    "CUDA_DEVICE_ORDER=PCI_BUS_ID or name them by UUID";
-    else if (refused != NVML_SUCCESS)
-        out->note = wl_strf(a, "some GPUs are left out: %s", wl_nvml_why(refused));
+    const char *names = note_of_names(mig, by_index, alike);
+    if (names) out->note = out->note ? wl_strf(a, "%s; %s", names, out->note) : names;
     return 0;
 }

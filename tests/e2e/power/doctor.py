@@ -48,6 +48,17 @@ expect(len(d["notes"]) == 2 and "MIG" in d["notes"][0], "notes", r)
 r = doctor("--nvml-library", fake, "--gpm", script="gpm=denied")
 expect("NVreg_RestrictProfilingToAdminUsers=0" in r.stdout and "moves each" in r.stdout, "the fix of GPM", r)
 
+# GPUs that the cgroup of a job hides are left out with the reason, and the rest is read. Where all are
+# hidden there is none, and the machine is still shown.
+HIDDEN = "GPUs 0, 2 are left out: NVML: the GPU is blocked by the operating system (cgroup)"
+hide = "gpus=4; power=200; fail=0:GetHandleByIndex:17; fail=2:GetHandleByIndex:17; fail=3:GetHandleByIndex:15"
+r = doctor("--nvml-library", fake, script=hide)
+expect(r.returncode == 0 and f"{HIDDEN}; GPU 3 is left out: NVML: GPU is lost\n" in r.stdout, "why GPUs are left out", r)
+expect("  1: Fake GPU" in r.stdout and "  0: Fake GPU" not in r.stdout, "GPU 1 alone is read", r)
+r = doctor("--nvml-library", fake, "--json", script="gpus=2; fail=*:GetHandleByIndex:17")
+nvml, = [s for s in json.loads(r.stdout)["sensors"] if s["name"] == "nvml"]
+expect(r.returncode == 0 and nvml["state"] == "unavailable" and "none can be used: NVML: the GPU is blocked" in nvml["reason"], "all hidden", r)
+
 # A Cray node, a Grace module and a server with a closed BMC are shown with what they need.
 with tempfile.TemporaryDirectory() as root:
     def put(path, text):

@@ -78,6 +78,17 @@ with tempfile.TemporaryDirectory() as folder:
 s = measure("gpus=4; power=250; fail=0:GetHandleByIndex:17; fail=1:GetHandleByIndex:17; fail=2:GetHandleByIndex:17", 0.5)
 expect(near(energy(s, "counter")["energy_j"], 253 * s["time_s"], 0.02), "GPU 3 alone draws 253 W", s)
 
+# ... which the run says, beside its status; one that gets hidden while it runs is a gap, not an end.
+with tempfile.TemporaryDirectory() as folder:
+    for script, wants in (("gpus=3; power=250; fail=0:GetHandleByIndex:17; fail=2:GetHandleByIndex:17", "GPUs 0, 2 are left out: "),
+                          ("gpus=2; power=250; fail=1:*:17:0.3", "GPU-a0000001")):
+        r = subprocess.run([wattlaw, "measure", "--nvml-library", fake, "--", "sleep", "0.6"], cwd=folder, env=environment(script),
+                           text=True, capture_output=True)
+        expect(r.returncode == 0, r.stderr, script)
+        run = "1" if "0:GetHandle" in script else "2"
+        r = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", run], cwd=folder, text=True, capture_output=True)
+        expect("done" in r.stdout and wants in r.stdout and "blocked by the operating system (cgroup)" in r.stdout, r.stdout, script)
+
 # The counter starts over in the middle: the integral counts.
 s = measure("power=250; reset_s=0.5", 1)
 expect(energy(s, "counter")["energy_j"] is None, "a counter that was reset gives no energy", s)

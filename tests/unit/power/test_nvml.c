@@ -175,12 +175,14 @@ static void only_visible_gpus_are_read(void **state)
     assert_int_equal(s->n_devices, 2);
     assert_string_equal(s->devices[0].name, "C");
     assert_int_equal(s->devices[0].index, 2);
-    assert_non_null(strstr(info_of(s, "nvml")->reason, "cgroup"));
+    assert_string_equal(info_of(s, "nvml")->reason,
+                        "GPU 0 is left out: NVML: the GPU is blocked by the operating system (cgroup)");
     setenv("CUDA_VISIBLE_DEVICES", "0", 1); /* of the three that the cgroup leaves */
     s = open_sensors(f, "nvml");
     assert_int_equal(s->n_devices, 1);
     assert_string_equal(s->devices[0].name, "B");
     assert_non_null(strstr(info_of(s, "nvml")->reason, "CUDA_DEVICE_ORDER=PCI_BUS_ID"));
+    assert_non_null(strstr(info_of(s, "nvml")->reason, "GPU 0 is left out"));
     setenv("CUDA_VISIBLE_DEVICES", "MIG-GPU-a0000001-0000-4000-8000-fa4e00000000/1/0", 1);
     s = open_sensors(f, "nvml");
     assert_string_equal(s->devices[0].name, "B");
