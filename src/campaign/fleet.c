@@ -1,7 +1,8 @@
 /* The nodes of one run, each under a wattlaw that leads there, meet in a folder that all of them see:
  *
- *     HOST.RUN.node     what a node says: it has come, its caps stand, or why it cannot; RUN counts the runs of its
- * shard alive             of a campaign's run: a number that the sweep moves on each second
+ *     HOST.RUN.node     what a node says: it has come, its caps stand, they are put back, or why it cannot; RUN counts the
+ *                       runs of its shard
+ *     alive             of a campaign's run: a number that the sweep moves on each second
  *
  * A job starts when every node has said that its caps stand. Files are written whole and renamed; nothing here relies
  * on locks, which shared file systems may not have. docs/adr/092 */
@@ -20,7 +21,7 @@ enum {
 };
 
 static const char *const words[] = {
-    [WL_NODE_CAME] = "came", [WL_NODE_READY] = "ready", [WL_NODE_REFUSED] = "refused"
+    [WL_NODE_CAME] = "came", [WL_NODE_READY] = "ready", [WL_NODE_BACK] = "back", [WL_NODE_REFUSED] = "refused"
 };
 static const char ending[] = ".node", alive_file[] = "alive";
 
@@ -69,6 +70,12 @@ void wl_fleet_refuse(struct wl_fleet *f, const char *why)
     if (f->refused) return;
     f->refused = true;
     if (say(f, WL_NODE_REFUSED, why, &e) < 0) wl_log(WL_ERROR, "campaign", "%s", e.msg);
+}
+
+void wl_fleet_put_back(struct wl_fleet *f)
+{
+    struct wl_err e;
+    if (say(f, WL_NODE_BACK, "", &e) < 0) wl_log(WL_WARN, "campaign", "%s", e.msg);
 }
 
 /* ---- hearing ---- */
@@ -122,13 +129,24 @@ const struct wl_node_said *wl_fleet_refusal(const struct wl_nodes_said *said)
     return NULL;
 }
 
+char *wl_fleet_unsettled(const struct wl_nodes_said *said, struct wl_arena *a)
+{
+    struct wl_text hosts = WL_TEXT(a);
+    for (size_t i = 0; i < said->n; i++)
+        if (said->v[i].state <= WL_NODE_READY) wl_text_addf(&hosts, "%s%s", hosts.n ? ", " : "", said->v[i].host);
+    return hosts.n ? hosts.s : NULL;
+}
+
 /* ---- the barrier ---- */
+
+/* Its caps stand, or stood: a short job is over on one node before another one looks. */
+static bool was_ready(const struct wl_node_said *s) { return s->state == WL_NODE_READY || s->state == WL_NODE_BACK; }
 
 static int ranks_ready(const struct wl_nodes_said *said)
 {
     int ranks = 0;
     for (size_t i = 0; i < said->n; i++)
-        if (said->v[i].state == WL_NODE_READY) ranks += said->v[i].ranks;
+        if (was_ready(&said->v[i])) ranks += said->v[i].ranks;
     return ranks;
 }
 
@@ -139,7 +157,7 @@ static int too_late(const struct wl_fleet *f, const struct wl_nodes_said *said, 
     struct wl_text late = WL_TEXT(a), there = WL_TEXT(a);
     int ranks = 0;
     for (size_t i = 0; i < said->n; i++) {
-        struct wl_text *t = said->v[i].state == WL_NODE_READY ? &there : &late;
+        struct wl_text *t = was_ready(&said->v[i]) ? &there : &late;
         wl_text_addf(t, "%s%s", t->n ? ", " : "", said->v[i].host);
         ranks += said->v[i].ranks;
     }

@@ -279,7 +279,7 @@ int wl_meeting_folder(const char **folder, struct wl_arena *a, struct wl_err *e)
 
 /* ---- fleet.c: the nodes of a run --------------------------------------------------------------------------------- */
 
-enum wl_node_state { WL_NODE_CAME, WL_NODE_READY, WL_NODE_REFUSED };
+enum wl_node_state { WL_NODE_CAME, WL_NODE_READY, WL_NODE_BACK, WL_NODE_REFUSED };
 struct wl_node_said {
     const char *host;
     enum wl_node_state state;
@@ -294,6 +294,12 @@ struct wl_nodes_said {
 /* What the nodes of that run have said so far, in the order of their names. */
 struct wl_nodes_said wl_fleet_said(const char *folder, int64_t run, struct wl_arena *a);
 const struct wl_node_said *wl_fleet_refusal(const struct wl_nodes_said *said); /* the first; NULL: none */
+
+/* Who came and has said neither that it refuses nor that its caps are put back: "n1, n2"; NULL: nobody. */
+char *wl_fleet_unsettled(const struct wl_nodes_said *said, struct wl_arena *a);
+
+/* The caps of this node are put back. */
+void wl_fleet_put_back(struct wl_fleet *f);
 
 /* The caps of this node stand. Waits until those of all nodes do, at most so long (0: not at all). WL_EJOB: a node
  * refused, or is late; the message names it. WL_EINTR: a signal came. */

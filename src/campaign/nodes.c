@@ -87,6 +87,27 @@ static bool blame_node(struct nodes *n)
     return true;
 }
 
+/* A batch system that kills a step kills the guards in it too: what stands then has to be put back by hand, or by the next
+ * start there that sets caps. Nodes that are about to end are waited for. */
+static void tell_caps_left(struct nodes *n)
+{
+    int64_t until_ns = wl_now_ns() + (int64_t)(FAILED_WAIT_S * WL_NS_PER_S);
+    struct wl_nodes_said said = wl_fleet_said(n->folder, 1, n->a);
+    struct wl_err e;
+    const char *hosts;
+    if (!n->how->cap || !wl_cap_asked(n->how->cap)) return;
+    if (wl_fleet_refusal(&said)) return; /* none has begun, and who was ready has left */
+    while ((hosts = wl_fleet_unsettled(&said, n->a)) && wl_now_ns() < until_ns) {
+        usleep(LOOK_AGAIN_US);
+        said = wl_fleet_said(n->folder, 1, n->a);
+    }
+    if (!hosts) return;
+    const char *text = wl_strf(n->a, "caps may be left on %s, which did not say that they are put back: run `wattlaw restore` there",
+                               hosts);
+    wl_log(WL_ERROR, "cap", "run %lld: %s", (long long)n->out->run, text);
+    if (wl_store_log(n->store, n->out->run, "error", "cap", text, &e) < 0) wl_log(WL_WARN, "store", "%s", e.msg);
+}
+
 /* The shards as one run, once they stand for all ranks and are closed. */
 static int collect(struct nodes *n, struct wl_merge_job *job, struct wl_err *e)
 {
@@ -191,5 +212,7 @@ int wl_run_nodes(struct wl_store *s, int64_t run, const struct wl_run_how *how, 
     if (start_rc < 0) return not_started(n, start_rc, &why);
     watch(n);
     end_task(n);
-    return finish(n, e);
+    rc = finish(n, e);
+    tell_caps_left(n);
+    return rc;
 }

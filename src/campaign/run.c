@@ -101,6 +101,7 @@ static void take_over(struct live *l)
     wl_record_note(&l->record, "warn", "campaign", text);
     if (l->how->cap && wl_cap_asked(l->how->cap))
         out->flag = "the wattlaw that had set the caps died: they were put back";
+    if (out->flag && l->how->fleet) wl_fleet_put_back(l->how->fleet);
 }
 
 /* ---- at rest ---- */
@@ -208,6 +209,7 @@ static void end_caps(struct live *l)
     out->caps = wl_caps_settings(l->caps, &out->n_caps);
     int rc = wl_caps_release(l->caps, &e);
     if (out->flag) wl_log(WL_WARN, "cap", "%s: the run is flagged", out->flag);
+    if (rc == 0 && l->how->fleet) wl_fleet_put_back(l->how->fleet);
     if (rc == 0) return;
     out->caps_left = wl_strdup(l->a, e.msg);
     wl_log(WL_ERROR, "cap", "%s", e.msg);

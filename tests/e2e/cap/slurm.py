@@ -16,7 +16,7 @@ from fleet import Fleet, expect, wattlaw
 from rig import kill, wait_until
 
 SKIP = 77
-NEEDED = ("munged", "slurmctld", "slurmd", "srun", "sinfo")
+NEEDED = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "sinfo")
 
 
 def skip(why):
@@ -169,6 +169,37 @@ def an_srun_that_is_killed(slurm):
         expect(f.all_back(), f"put back: {[n.get() for n in f.nodes]}")
 
 
+def a_step_that_is_cancelled(slurm):
+    """Slurm kills all of a step on both nodes at once: the sweep says where caps may stand, and they are put back by `restore`."""
+    with Fleet() as f:
+        sweep = f.start(prepare(f, slurm, "sleep 600"))
+        expect(wait_until(lambda: f.caps_stand(250), 20), "set")
+        step = slurm.ask("squeue", "-s", "-h", "-o", "%i").split()[-1]
+        slurm.ask("scancel", "-s", "KILL", step)
+        out, err = sweep.communicate()
+        expect(sweep.returncode == 1 and f.caps_stand(250), f"step {step} was killed with its guards: {out}{err}")
+        told = "caps may be left on n1, n2, which did not say that they are put back: run `wattlaw restore` there"
+        expect(told in err and f.rows("SELECT level, message FROM log WHERE area = 'cap'") == [("error", told)], f"said: {out}{err}")
+        for i, n in enumerate(f.nodes):
+            n.run(wattlaw, "restore", env={"WATTLAW_HOST": f"n{i + 1}"})
+        expect(f.all_back(), f"put back: {[n.get() for n in f.nodes]}")
+
+
+def a_batch_job_that_is_cancelled(slurm):
+    """scancel ends a sweep in a batch job: SIGTERM reaches all its wattlaws, which put back."""
+    with Fleet() as f:
+        with open(f.file("job.sh"), "w", encoding="ascii") as script:
+            script.write(f"#!/bin/sh\n#SBATCH -N2 -n4 -o {f.file('out')}\nexec {wattlaw} sweep --quiet {prepare(f, slurm, 'sleep 600')}\n")
+        subprocess.run(["sbatch", f.file("job.sh")], env=f.env, check=True, capture_output=True)
+        expect(wait_until(lambda: f.caps_stand(250), 30), f"set: {slurm.tail('ctld.log')}")
+        slurm.ask("scancel", "--user=root")
+        expect(wait_until(f.all_back, 30), f"put back: {[n.get() for n in f.nodes]}")
+        expect(wait_until(lambda: f.rows("SELECT status FROM run") == [("interrupted",)], 30), "the run is interrupted")
+        with open(f.file("out"), encoding="utf-8") as out:
+            text = out.read()
+        expect("the same command carries on with the rest" in text and "caps may be left" not in text, text)
+
+
 def main():
     missing = [p for p in NEEDED if not shutil.which(p)]
     if missing:
@@ -176,7 +207,8 @@ def main():
     if os.geteuid() != 0:
         skip("slurmd needs root")
     with Slurm() as slurm:
-        for test in (caps_of_a_sweep_under_srun, a_node_that_refuses_under_srun, an_srun_that_is_killed):
+        for test in (caps_of_a_sweep_under_srun, a_node_that_refuses_under_srun, an_srun_that_is_killed, a_step_that_is_cancelled,
+                     a_batch_job_that_is_cancelled):
             began = time.monotonic()
             test(slurm)
             print(f"ok      {test.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
