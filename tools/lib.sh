@@ -1,5 +1,7 @@
 # Shared by quickstart, check and tools/fresh-check. Source it from the top of the tree.
-say() { printf '\033[1m== %s\033[0m\n' "$*"; }
+bold= plain=
+if [ -t 1 ] && [ -z "${NO_COLOR-}" ] && [ "${TERM:-dumb}" != dumb ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+say() { printf '%s== %s%s\n' "$bold" "$*" "$plain"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
 # The packages of the named sections of tools/packages that are not installed.

@@ -6,6 +6,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -29,9 +31,16 @@ static const char *left_text(double left_s, struct wl_arena *a)
 /* 100 where all is done, and not before. */
 static double percent(double share) { return floor(share * 100 + 1e-9); }
 
+/* A terminal on which a line can be drawn anew. */
+static bool can_draw(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+}
+
 void wl_progress_start(struct wl_progress *p, const char *what)
 {
-    *p = (struct wl_progress) { .what = what, .started_ns = wl_now_ns(), .tty = isatty(STDERR_FILENO) };
+    *p = (struct wl_progress) { .what = what, .started_ns = wl_now_ns(), .tty = can_draw() };
     p->shown_ns = p->started_ns;
 }
 

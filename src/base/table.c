@@ -174,20 +174,18 @@ static void add_cell(struct wl_text *line, const char *text, size_t width, bool 
     if (!right) pad(line, blanks);
 }
 
-/* Without the blanks at its end, cut to `width` characters. */
-static void print_line(struct wl_text *line, FILE *to, int width)
+/* Without the blanks at its end, cut to `width` characters; was it? The sign of that is that of less -S. */
+static bool print_line(struct wl_text *line, FILE *to, int width)
 {
     while (line->n && line->s[line->n - 1] == ' ') line->s[--line->n] = '\0';
-    if (width > 0 && characters(line->s) > (size_t)width) {
-        char *at = line->s;
-        for (int n = 0; *at; at++)
-            if (!inside_character(*at) && ++n == width) break;
-        *at = '\0';
-        fprintf(to, "%s…\n", line->s);
-    } else {
-        fprintf(to, "%s\n", line->s);
-    }
+    const bool cut = width > 0 && characters(line->s) > (size_t)width;
+    char *at = line->s;
+    for (int n = 0; cut && *at; at++)
+        if (!inside_character(*at) && ++n == width) break;
+    if (cut) *at = '\0';
+    fprintf(to, "%s%s\n", line->s, cut ? ">" : "");
     wl_text_clear(line);
+    return cut;
 }
 
 void wl_table_print(const struct wl_table *t, FILE *to, int width)
@@ -195,17 +193,19 @@ void wl_table_print(const struct wl_table *t, FILE *to, int width)
     struct wl_arena *a = wl_arena_new(t->arena);
     size_t *widths = wl_new_array(a, size_t, t->columns);
     struct wl_text line = WL_TEXT(a);
+    bool cut = false;
     for (size_t c = 0; c < t->columns; c++) {
         if (t->head[c].digits) align(t, c);
         widths[c] = column_width(t, c);
         if (widths[c]) add_cell(&line, t->head[c].name, widths[c], t->head[c].right);
     }
-    if (t->columns) print_line(&line, to, width);
+    if (t->columns) cut |= print_line(&line, to, width);
     for (size_t r = 0; r < wl_table_rows(t); r++) {
         for (size_t c = 0; c < t->columns; c++)
             if (widths[c]) add_cell(&line, cell(t, r, c), widths[c], t->head[c].right);
-        print_line(&line, to, width);
+        cut |= print_line(&line, to, width);
     }
+    if (cut) fprintf(to, "(cut to %d columns; | cat shows all)\n", width);
     wl_arena_free(a);
 }
 

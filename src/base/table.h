@@ -56,7 +56,8 @@ size_t wl_table_rows(const struct wl_table *t);
 const char *wl_table_take(struct wl_table *t, size_t column);
 
 /* Prints header and rows; widths count characters of UTF-8, not bytes. Columns in which every cell is missing are
- * left out. A line longer than `width` characters is cut with "…"; width 0: no limit. */
+ * left out. A line longer than `width` characters is cut with ">", and a line behind the table says so; width 0: no
+ * limit. */
 void wl_table_print(const struct wl_table *t, FILE *to, int width);
 
 /* The width of the terminal behind the stream, 0 where it is none. */

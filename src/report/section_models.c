@@ -45,7 +45,7 @@ static void verdict_row(const struct wl_report_group *group, struct wl_table_dat
 static struct wl_table_data *verdict_table(const struct wl_gathered *g)
 {
     struct wl_table_data *t = table_of(g, "verdicts", "Is it a power law?", verdict_columns, WL_COUNT(verdict_columns));
-    t->caption = "Tests at 5 %. NOT_TESTABLE: fewer than five worker counts, a range below ten, or no scatter to test "
+    t->caption = "Tests at 5 %. NOT TESTABLE: fewer than five worker counts, a range below ten, or no scatter to test "
                  "against. The best curve has the smallest AICc; the best predictor foretold larger worker counts "
                  "from smaller ones best.";
     for (size_t i = 0; i < g->n_groups; i++) {

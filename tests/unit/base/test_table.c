@@ -48,7 +48,7 @@ static void aligns_by_characters(void **state)
                            "a b        -    -\n");
     free(s);
     s = printed(&t, 8);
-    assert_string_equal(s, "name  t…\nβeta   …\na b    …\n");
+    assert_string_equal(s, "name  t>\nβeta   >\na b    >\n(cut to 8 columns; | cat shows all)\n");
     free(s);
     wl_arena_free(a);
 }
