@@ -150,12 +150,13 @@ struct wl_record {
     struct wl_err store_err;
     /* its own */
     struct wl_sample *drained;
-    struct wl_sample_row *samples;
+    struct wl_sample_row *samples; /* that wait to be stored; the first n_kept lie in the spool */
+    size_t n_samples, n_kept;
     struct wl_mark_tail *tail;
     struct wl_mark *marks;
     struct wl_mark_row *rows;
     size_t n_marks;
-    int64_t flushed_ns;
+    int64_t kept_ns, stored_ns, store_every_ns;
 };
 
 /* store, run and arena are set; from here on marks are taken in. */
@@ -175,9 +176,12 @@ wl_mark_sink wl_record_mark; /* ctx is the record */
 void wl_record_broken_mark(void *record, const struct wl_err *why);
 void wl_record_note(struct wl_record *r, const char *level, const char *area, const char *text); /* the run's log */
 
-/* One short transaction; `last`: the workload is gone. */
-void wl_record_flush(struct wl_record *r, bool last);
+/* Once a second: what was measured since the last call is made safe. */
+void wl_record_tend(struct wl_record *r);
 bool wl_record_due(const struct wl_record *r); /* it is time for that */
+
+/* The workload is gone, the sampler stopped: everything is stored, in one transaction. */
+void wl_record_last(struct wl_record *r);
 
 /* Notes the first failure of the store; rc >= 0 is none. */
 void wl_record_failed(struct wl_record *r, int rc, const struct wl_err *e);

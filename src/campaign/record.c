@@ -1,4 +1,5 @@
-/* What is measured of a run, on its way into the store: samples, marks, notes; a transaction a second at least. */
+/* What is measured of a run, on its way into the store: samples, marks, notes. Marks are stored as they are found, samples
+ * every few seconds; until then they lie in the store's spool. docs/adr/054 */
 #include "campaign/internal.h"
 
 #include <math.h>
@@ -6,10 +7,13 @@
 
 enum {
     DRAIN_MAX = 4096,
+    SAMPLES_MAX = 4 * DRAIN_MAX, /* that wait */
     MARKS_MAX = 64,
     BROKEN_SHOWN = 5,
 };
-static const int64_t FLUSH_NS = WL_NS_PER_S / 10 * 8; /* a killed wattlaw loses less than a second of samples */
+
+static const int64_t KEEP_NS = WL_NS_PER_S / 10 * 9; /* a killed wattlaw loses less than a second of samples */
+static const int64_t STORE_NS = 30 * (int64_t)WL_NS_PER_S;
 
 void wl_record_failed(struct wl_record *r, int rc, const struct wl_err *e)
 {
@@ -22,7 +26,7 @@ void wl_record_failed(struct wl_record *r, int rc, const struct wl_err *e)
 void wl_record_open(struct wl_record *r, const char *marks_path)
 {
     r->drained = wl_new_array(r->a, struct wl_sample, DRAIN_MAX);
-    r->samples = wl_new_array(r->a, struct wl_sample_row, DRAIN_MAX);
+    r->samples = wl_new_array(r->a, struct wl_sample_row, SAMPLES_MAX);
     r->marks = wl_new_array(r->a, struct wl_mark, MARKS_MAX);
     r->rows = wl_new_array(r->a, struct wl_mark_row, MARKS_MAX);
     r->tail = wl_mark_tail_new(marks_path, r->a);
@@ -90,6 +94,14 @@ static int store_devices(struct wl_record *r, struct wl_err *e)
     return rc;
 }
 
+/* Without a spool samples are stored as often as they would be kept there. */
+static void begin_storing(struct wl_record *r)
+{
+    struct wl_err e;
+    r->kept_ns = r->stored_ns = wl_now_ns();
+    r->store_every_ns = wl_store_spool_open(r->store, r->run, &e) > 0 ? STORE_NS : 0;
+}
+
 int wl_record_begin(struct wl_record *r, const struct wl_run_begin *begin, struct wl_err *e)
 {
     int rc = wl_store_run_begin(r->store, r->run, begin, e);
@@ -97,7 +109,7 @@ int wl_record_begin(struct wl_record *r, const struct wl_run_begin *begin, struc
     if (rc == 0) rc = store_devices(r, e);
     if (rc == 0) rc = wl_store_commit(r->store, e);
     if (rc < 0) wl_store_rollback(r->store);
-    r->flushed_ns = wl_now_ns();
+    if (rc == 0) begin_storing(r);
     return rc;
 }
 
@@ -134,7 +146,7 @@ int wl_record_inherit(struct wl_record *r, struct wl_err *e)
     if (rc == 0) rc = store_gap_ends(r, e);
     if (rc == 0) rc = wl_store_commit(r->store, e);
     if (rc < 0) wl_store_rollback(r->store);
-    r->flushed_ns = wl_now_ns();
+    if (rc == 0) begin_storing(r);
     return rc;
 }
 
@@ -147,17 +159,40 @@ static int by_channel_and_time(const void *x, const void *y)
     return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
 }
 
+/* Takes what the sampler has read behind what waits; false: there was more than there is room for. */
+static bool drain(struct wl_record *r)
+{
+    for (;;) {
+        if (SAMPLES_MAX - r->n_samples < DRAIN_MAX) return false;
+        size_t n = wl_sampler_drain(r->sampler, r->drained, DRAIN_MAX);
+        if (n == 0) return true;
+        for (size_t i = 0; i < n; i++)
+            r->samples[r->n_samples++] = (struct wl_sample_row) { r->channel_ids[r->drained[i].channel],
+                                                                  r->drained[i].t_ns, r->drained[i].value };
+    }
+}
+
 static int store_samples(struct wl_record *r, struct wl_err *e)
 {
-    size_t n;
     int rc = 0;
-    while ((n = wl_sampler_drain(r->sampler, r->drained, DRAIN_MAX)) > 0) {
-        for (size_t i = 0; i < n; i++)
-            r->samples[i] = (struct wl_sample_row) { r->channel_ids[r->drained[i].channel], r->drained[i].t_ns,
-                                                     r->drained[i].value };
-        qsort(r->samples, n, sizeof *r->samples, by_channel_and_time);
-        if (rc == 0 && !r->store_rc) rc = wl_store_samples(r->store, r->samples, n, e);
-    }
+    if (r->n_samples) qsort(r->samples, r->n_samples, sizeof *r->samples, by_channel_and_time);
+    if (!r->store_rc) rc = wl_store_samples(r->store, r->samples, r->n_samples, e);
+    if (rc == 0 && r->store_every_ns) wl_store_spool_restart(r->store);
+    r->n_samples = r->n_kept = 0;
+    r->stored_ns = wl_now_ns();
+    return rc;
+}
+
+/* What has come since the last call goes into the spool; where that fails, the disk is full for it, into the store. */
+static int keep_samples(struct wl_record *r, struct wl_err *e)
+{
+    if (r->store_rc) return 0;
+    int rc = wl_store_spool_add(r->store, r->samples + r->n_kept, r->n_samples - r->n_kept, e);
+    r->n_kept = r->n_samples;
+    if (rc == 0) return 0;
+    r->store_every_ns = 0;
+    rc = store_samples(r, e);
+    if (rc == 0) wl_store_spool_close(r->store);
     return rc;
 }
 
@@ -210,15 +245,32 @@ static void read_marks(struct wl_record *r, bool last)
     }
 }
 
-void wl_record_flush(struct wl_record *r, bool last)
+static void take_samples(struct wl_record *r, bool last)
 {
     struct wl_err e;
-    r->flushed_ns = wl_now_ns();
-    if (!r->store_rc) wl_record_failed(r, wl_store_begin(r->store, &e), &e);
-    read_marks(r, last);
-    wl_record_failed(r, store_marks(r, &e), &e);
-    wl_record_failed(r, store_samples(r, &e), &e);
-    if (!r->store_rc) wl_record_failed(r, wl_store_commit(r->store, &e), &e);
+    while (!drain(r)) wl_record_failed(r, store_samples(r, &e), &e);
+    bool due = last || r->kept_ns - r->stored_ns >= r->store_every_ns;
+    wl_record_failed(r, due ? store_samples(r, &e) : keep_samples(r, &e), &e);
 }
 
-bool wl_record_due(const struct wl_record *r) { return wl_now_ns() - r->flushed_ns >= FLUSH_NS; }
+void wl_record_tend(struct wl_record *r)
+{
+    struct wl_err e;
+    r->kept_ns = wl_now_ns();
+    read_marks(r, false);
+    if (r->n_marks) wl_record_failed(r, store_marks(r, &e), &e);
+    take_samples(r, false);
+}
+
+void wl_record_last(struct wl_record *r)
+{
+    struct wl_err e;
+    if (!r->store_rc) wl_record_failed(r, wl_store_begin(r->store, &e), &e);
+    read_marks(r, true);
+    wl_record_failed(r, store_marks(r, &e), &e);
+    take_samples(r, true);
+    if (!r->store_rc) wl_record_failed(r, wl_store_commit(r->store, &e), &e);
+    if (!r->store_rc) wl_store_spool_close(r->store);
+}
+
+bool wl_record_due(const struct wl_record *r) { return wl_now_ns() - r->kept_ns >= KEEP_NS; }

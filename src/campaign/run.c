@@ -6,7 +6,7 @@
 enum {
     LOG_TAIL_BYTES = 4096,
     TICK_MS = 100,
-    IDLE_MS = 800,
+    IDLE_MS = 900,
     ENDED_MS = 10, /* our command has ended, others have not */
 };
 
@@ -145,7 +145,7 @@ static void end_task(struct live *l)
 
 static void tend(struct live *l)
 {
-    if (wl_record_due(&l->record)) wl_record_flush(&l->record, false);
+    if (wl_record_due(&l->record)) wl_record_tend(&l->record);
     wl_sharing_look(&l->sharing);
     mind_store(l);
     if (l->caps) wl_caps_tend(l->caps);
@@ -165,7 +165,7 @@ static bool over(const struct live *l)
 static int patience_ms(const struct live *l, bool ended)
 {
     if (ended) return ENDED_MS;
-    return l->how->tick || l->how->team ? TICK_MS : IDLE_MS;
+    return l->how->team ? TICK_MS : IDLE_MS;
 }
 
 /* What is stored meanwhile is stored on the sampler's CPU too: the job has been started and keeps its own. */
@@ -317,7 +317,7 @@ static int finish(struct live *l, struct wl_err *e)
     if (l->how->team) wl_mates_judge(&l->mates, out);
     end_caps(l);
     note_sensors(l);
-    wl_record_flush(r, true);
+    wl_record_last(r);
     ask_slurm(l); /* takes seconds, in which nothing may be lost */
     wl_sampler_stats(r->sampler, &out->sampling);
     note_gaps(l);

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 struct field;
+struct spool;
 
 struct wl_store {
     struct wl_arena *arena; /* the caller's; bookkeeping that lives as long as the store */
@@ -33,6 +34,7 @@ struct wl_store {
     size_t n_inserts, inserts_cap;
 
     int lock_fd; /* PATH-lock, -1 until the first lock */
+    struct spool *spool; /* of the run that is measured, NULL: none */
 };
 
 /* ---- sql.c: statements ---- */
@@ -161,6 +163,18 @@ struct store_step {
 int wl_store_migrate(struct wl_store *s, int64_t from, struct wl_err *e) WL_MUST_CHECK;
 int wl_store_migrate_by(struct wl_store *s, const struct store_step *steps, int64_t from,
                         struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- spool.c: what killed runs left ---- */
+
+/* Stores what lies in files of runs that nobody looks after, and removes them. */
+int wl_spool_recover(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
+bool wl_spool_waits(struct wl_store *s); /* there is such a file */
+
+/* The same of one run, whose lock is ours. */
+int wl_spool_take_in(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
+
+/* Closes our own file, which stays. */
+void wl_spool_leave(struct wl_store *s);
 
 /* ---- network.c ---- */
 

@@ -199,10 +199,21 @@ static int open_as(struct wl_store *s, enum wl_store_mode mode, bool *older, str
     return rc ? rc : wl_sql_script(s, set_up, e);
 }
 
+/* For a reader: what cannot be stored now is left for others. */
+static void take_in_spools(struct wl_store *s)
+{
+    struct wl_err ignored;
+    bool older;
+    if (!wl_spool_waits(s) || access(s->path, W_OK) != 0) return;
+    if (open_as(s, WL_STORE_WRITE, &older, &ignored) == 0 && wl_spool_recover(s, &ignored) < 0) wl_store_rollback(s);
+    close_db(s);
+}
+
 /* An older store that is only to be read is brought up to date first. */
 static int open_db_file(struct wl_store *s, enum wl_store_mode mode, struct wl_err *e)
 {
     bool older;
+    if (mode == WL_STORE_READ) take_in_spools(s);
     int rc = open_as(s, mode, &older, e);
     if (rc || mode != WL_STORE_READ || !older) return rc;
     close_db(s);
@@ -237,6 +248,7 @@ static int open_store(struct wl_store **out, const char *path, enum wl_store_mod
     struct stat st;
     if (rc == 0 && stat(s->path, &st) == 0) s->dev = st.st_dev, s->ino = st.st_ino;
     if (rc == 0 && run) rc = wl_store_run_inherit(s, run, e);
+    if (rc == 0 && mode != WL_STORE_READ) rc = wl_spool_recover(s, e);
     if (rc == 0 && mode != WL_STORE_READ) rc = wl_store_recover(s, NULL, e);
     if (rc)
         wl_store_close(s);
@@ -259,6 +271,7 @@ int wl_store_open_run(struct wl_store **out, const char *path, int64_t run, stru
 void wl_store_close(struct wl_store *s)
 {
     if (!s) return;
+    wl_spool_leave(s);
     if (s->db) {
         wl_store_rollback(s);
         close_db(s);

@@ -62,13 +62,24 @@ int wl_store_run_begin(struct wl_store *s, int64_t run, const struct wl_run_begi
     return rc;
 }
 
+/* A reader that takes in what the dead one left holds the lock for some milliseconds. */
+static int lock_patiently(struct wl_store *s, int64_t run)
+{
+    int64_t until_ns = wl_now_ns() + WL_NS_PER_S;
+    int rc;
+    while ((rc = wl_store_lock(s, wl_lock_of_run(run), NULL)) == 0 && wl_now_ns() < until_ns)
+        wl_sleep_until(wl_now_ns() + WL_NS_PER_S / 100);
+    return rc;
+}
+
 int wl_store_run_inherit(struct wl_store *s, int64_t run, struct wl_err *e)
 {
-    int rc = wl_store_lock(s, wl_lock_of_run(run), NULL);
+    int rc = lock_patiently(s, run);
     if (rc == 0) return wl_fail(e, WL_EPERM, "%s: run %lld is running in another wattlaw", s->path, (long long)run);
     rc = wl_sql_do(s, "UPDATE run SET pid = ?2 WHERE id = ?1 AND status = 'running'",
                    SQL(sql_int(run), sql_int(getpid())), e);
     if (rc == 0) rc = one_changed(s, run, "running", e);
+    if (rc == 0) rc = wl_spool_take_in(s, run, e);
     if (rc) wl_store_unlock(s, wl_lock_of_run(run));
     return rc;
 }

@@ -35,8 +35,9 @@ enum wl_store_mode {
     WL_STORE_CREATE, /* as WRITE; makes the file and its folder where they are missing */
 };
 
-/* Opens a store; it is closed with the arena, or earlier by wl_store_close. Opening for writing also closes the runs
- * that a killed wattlaw left open (wl_store_recover). */
+/* Opens a store; it is closed with the arena, or earlier by wl_store_close. Opening takes in the
+ * last readings of runs whose wattlaw was killed, where the file can be written to; opening for writing also closes
+ * these runs (wl_store_recover). */
 int wl_store_open(struct wl_store **out, const char *path, enum wl_store_mode mode, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
 
@@ -180,6 +181,16 @@ int wl_store_channel(struct wl_store *s, const struct wl_channel_row *channel, i
 /* Adds readings in one transaction (or the open one). Fastest when sorted by channel, then time. A second reading
  * of the same channel and instant is dropped. */
 int wl_store_samples(struct wl_store *s, const struct wl_sample_row *v, size_t n, struct wl_err *e) WL_MUST_CHECK;
+
+/* Readings of a running run that wait for their transaction (docs/adr/054). What `add` has taken is in the file
+ * PATH-spool-RUN and survives the end of this process, however it ends: the next one that opens the store finds it
+ * there, stores it and removes the file. `open` makes it, once the run has begun: 1 it is there, 0 this store has none
+ * (on a network file system). `restart`: wl_store_samples has committed all that was added. `close`: so it has, and no
+ * more will come. */
+int wl_store_spool_open(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_spool_add(struct wl_store *s, const struct wl_sample_row *v, size_t n, struct wl_err *e) WL_MUST_CHECK;
+void wl_store_spool_restart(struct wl_store *s);
+void wl_store_spool_close(struct wl_store *s);
 
 int wl_store_marks(struct wl_store *s, int64_t run, const struct wl_mark_row *v, size_t n,
                    struct wl_err *e) WL_MUST_CHECK;

@@ -2,6 +2,7 @@
 
 import contextlib
 import pty
+import random
 import select
 import sqlite3
 
@@ -233,6 +234,31 @@ def a_daemon_may_stay_and_the_killed_takes_all_along(bench):
     bench.all_gone()
 
 
+LOST_S = 1.5  # 1, and what a loaded machine takes to wake up and to kill
+
+
+def killed_it_loses_at_most_the_last_second(bench):
+    """Samples lie in the spool until a transaction takes them, every 30 s; the next command that opens the store does."""
+    for round in range(3):
+        db = f"killed-{round}.db"
+        p = bench.start("measure", "--quiet", "--store", db, "--sensors", "cpu_model", "--", "toy", "epochs=1000", "ms=20")
+        spool = lambda: any(name.startswith(f"{db}-spool-") for name in os.listdir(bench.folder))
+        bench.wait_until("samples wait", spool)
+        time.sleep(random.uniform(1.2, 3.5))
+        p.kill()
+        killed_ns = time.monotonic_ns()
+        p.communicate()
+        check(spool(), os.listdir(bench.folder))
+        bench.run("show", db)
+        check(not spool(), os.listdir(bench.folder))
+        n, first, last = bench.rows(db, """SELECT count(*), min(t_ns), max(t_ns) FROM sample JOIN channel ON channel.id = channel
+                                           WHERE quantity = 'power_w' GROUP BY channel""")[0]
+        (marked,), = bench.rows(db, "SELECT max(t_ns) FROM mark")
+        check(n > 0.4 * (last - first) / 1e8, n, "readings in", (last - first) / 1e9, "s")  # of 10 Hz, less what repeats
+        for what, t_ns in ("samples", last), ("marks", marked):
+            check(killed_ns - t_ns < 1e9 * LOST_S, (killed_ns - t_ns) / 1e9, "s of", what, "are lost")
+
+
 def a_store_that_cannot_be_written_stops_before_the_command(bench):
     os.mkdir(bench.path("ro"))
     with read_only(bench.path("ro")):
@@ -307,6 +333,6 @@ main([a_run_is_named_by_user_mark_or_command, status_is_the_commands_own, a_miss
       a_short_run_is_described_in_words, memory_is_the_commands_also_behind_a_rest, a_run_is_held_against_rules, what_wattlaw_does_is_bound_and_the_job_is_not, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
       epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
-      a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
+      killed_it_loses_at_most_the_last_second, a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
       a_store_that_is_removed_does_not_end_the_command,
       what_follows_from_the_readings_can_be_made_anew, usage_is_explained])

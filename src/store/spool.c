@@ -1,0 +1,223 @@
+/* Readings between two transactions: PATH-spool-RUN. docs/adr/054
+ *
+ * A transaction costs much more than its rows, so the readings of a running run are stored every few seconds, and are
+ * appended here meanwhile. What write(2) has taken survives the death of the process. The file is a row of blocks; each
+ * transaction starts it over, so that the first block that does not follow on the one before it is its end: one that was
+ * cut off, or one of an earlier round.
+ *
+ * Who opens the store and finds the file of a run that nobody looks after stores its readings and removes it. That a
+ * reading is stored once is the matter of the table's key: it does not matter how often, or how far, that was done
+ * before. The lock of the run is held meanwhile, so that nobody begins a new file under the same name.
+ */
+#include "store/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In the byte order of the machine. Rows follow. */
+struct block {
+    char magic[8];
+    uint32_t check; /* CRC-32C of what follows, rows included */
+    uint32_t serial; /* one more than that of the block before */
+    int64_t run;
+    uint64_t n;
+};
+static const char magic[8] = "wlspool1";
+enum { CHECKED = offsetof(struct block, serial) };
+_Static_assert(sizeof(struct block) == 32 && sizeof(struct wl_sample_row) == 24, "without gaps");
+
+struct spool {
+    int fd;
+    int64_t run;
+    uint32_t serial;
+    off_t end;
+    char *path;
+    char *text; /* a block and its rows */
+    size_t cap;
+};
+
+static char *spool_path(const struct wl_store *s, int64_t run, struct wl_arena *a)
+{
+    return wl_strf(a, "%s-spool-%" PRId64, s->path, run);
+}
+
+/* ---- writing ---- */
+
+int wl_store_spool_open(struct wl_store *s, int64_t run, struct wl_err *e)
+{
+    /* Without the run's lock nobody could tell the file of a dead run from that of a living one. */
+    if (s->network || wl_store_locked(s, wl_lock_of_run(run)) != 1) return 0;
+    WL_CHECK(!s->spool);
+    struct spool *p = wl_new(s->arena, struct spool);
+    *p = (struct spool) { .run = run, .path = spool_path(s, run, s->arena) };
+    p->fd = open(p->path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (p->fd < 0) return wl_fail_errno(e, "%s: cannot make the file of readings to be stored", p->path);
+    s->spool = p;
+    return 1;
+}
+
+static int write_block(struct spool *p, size_t size, struct wl_err *e)
+{
+    ssize_t n = pwrite(p->fd, p->text, size, p->end);
+    if (n == (ssize_t)size) return 0;
+    if (n >= 0) errno = ENOSPC;
+    return wl_fail_errno(e, "%s: cannot write readings to be stored", p->path);
+}
+
+int wl_store_spool_add(struct wl_store *s, const struct wl_sample_row *v, size_t n, struct wl_err *e)
+{
+    struct spool *p = s->spool;
+    size_t size = sizeof(struct block) + n * sizeof *v;
+    int rc = n ? wl_store_there(s, e) : 0;
+    if (n == 0 || rc < 0) return rc;
+    if (size > p->cap) p->text = wl_grow(s->arena, p->text, 0, &p->cap, size, 1);
+    struct block b = { .serial = p->serial, .run = p->run, .n = n };
+    memcpy(b.magic, magic, sizeof magic);
+    memcpy(p->text + sizeof b, v, n * sizeof *v);
+    memcpy(p->text, &b, sizeof b);
+    b.check = wl_crc32c(0, p->text + CHECKED, size - CHECKED);
+    memcpy(p->text, &b, sizeof b);
+    rc = write_block(p, size, e);
+    if (rc) return rc;
+    p->serial++;
+    p->end += (off_t)size;
+    return 0;
+}
+
+/* Serials go on, so that an old block that happens to begin right behind a new one is seen to be old. */
+void wl_store_spool_restart(struct wl_store *s) { s->spool->end = 0; }
+
+void wl_spool_leave(struct wl_store *s)
+{
+    if (s->spool) close(s->spool->fd);
+    s->spool = NULL;
+}
+
+void wl_store_spool_close(struct wl_store *s)
+{
+    if (s->spool) unlink(s->spool->path);
+    wl_spool_leave(s);
+}
+
+/* ---- taking in ---- */
+
+/* The block at `at`; NULL: there is none, or not a whole one. */
+static const struct wl_sample_row *whole_block(const struct wl_mapping *m, size_t at, int64_t run, struct block *b)
+{
+    if (m->n - at < sizeof *b) return NULL;
+    memcpy(b, m->p + at, sizeof *b);
+    size_t most = (m->n - at - sizeof *b) / sizeof(struct wl_sample_row);
+    if (memcmp(b->magic, magic, sizeof magic) != 0 || b->run != run || b->n > most) return NULL;
+    size_t bytes = sizeof *b + (size_t)b->n * sizeof(struct wl_sample_row);
+    if (b->check != wl_crc32c(0, m->p + at + CHECKED, bytes - CHECKED)) return NULL;
+    return (const void *)(m->p + at + sizeof *b); /* a multiple of 8 from the beginning of a page */
+}
+
+/* Only into channels of the run: what lies in a file beside a store that others sent is not to be trusted. */
+static int store_rows(struct wl_store *s, int64_t run, const struct wl_sample_row *v, size_t n, struct wl_err *e)
+{
+    static const char sql[] = "INSERT INTO sample(channel, t_ns, value) SELECT ?1, ?2, ?3 FROM channel "
+                              "WHERE id = ?1 AND run = ?4 ON CONFLICT DO NOTHING";
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = wl_sql_do(s, sql, SQL(sql_int(v[i].channel), sql_int(v[i].t_ns), sql_real(v[i].value), sql_int(run)), e);
+    return rc;
+}
+
+static int store_blocks(struct wl_store *s, int64_t run, const struct wl_mapping *m, struct wl_err *e)
+{
+    struct block b;
+    uint32_t serial = 0;
+    int rc = 0;
+    for (size_t at = 0; rc == 0; at += sizeof b + (size_t)b.n * sizeof(struct wl_sample_row)) {
+        const struct wl_sample_row *v = whole_block(m, at, run, &b);
+        if (!v || (at > 0 && b.serial != serial + 1)) break;
+        serial = b.serial;
+        rc = store_rows(s, run, v, (size_t)b.n, e);
+    }
+    return rc;
+}
+
+/* What does not begin as one of ours is left where it is. */
+static bool is_ours(const struct wl_mapping *m)
+{
+    return m->n < sizeof magic || memcmp(m->p, magic, sizeof magic) == 0;
+}
+
+/* Durably, as what is removed then has perhaps reached the disk already. */
+static int take_in(struct wl_store *s, const char *path, int64_t run, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_mapping m;
+    struct sql_tx tx;
+    int rc = wl_file_map(path, "", &m, a, e);
+    if (rc < 0 || !is_ours(&m)) return rc;
+    if (m.n > 0) {
+        rc = wl_sql_begin(s, true, &tx, e);
+        if (rc == 0) rc = wl_sql_end(s, &tx, store_blocks(s, run, &m, e), e);
+    }
+    if (rc == 0) unlink(path);
+    return rc;
+}
+
+int wl_spool_take_in(struct wl_store *s, int64_t run, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    const char *path = spool_path(s, run, a);
+    int rc = wl_is_file(path) ? take_in(s, path, run, a, e) : 0;
+    wl_arena_free(a);
+    if (rc == 0) return 0;
+    return wl_prefix(e, "the last readings of run %" PRId64 ", whose wattlaw was killed, cannot be stored", run);
+}
+
+static int take_in_if_dead(struct wl_store *s, int64_t run, struct wl_err *e)
+{
+    if (wl_store_locked(s, wl_lock_of_run(run)) != 0 || wl_store_lock(s, wl_lock_of_run(run), NULL) != 1) return 0;
+    int rc = wl_spool_take_in(s, run, e);
+    wl_store_unlock(s, wl_lock_of_run(run));
+    return rc;
+}
+
+/* The runs whose files lie beside the store, in no order. */
+static size_t find_runs(const struct wl_store *s, int64_t **runs, struct wl_arena *a)
+{
+    size_t n = 0, cap = 0;
+    int64_t run;
+    const char *prefix = wl_strf(a, "%s-spool-", wl_path_base(s->path));
+    DIR *dir = opendir(wl_path_dir(a, s->path));
+    *runs = NULL;
+    if (!dir) return 0;
+    for (const struct dirent *d; (d = readdir(dir));) {
+        if (strncmp(d->d_name, prefix, strlen(prefix)) != 0) continue;
+        if (wl_parse_int(d->d_name + strlen(prefix), &run) < 0) continue;
+        WL_GROW(a, *runs, n, cap);
+        (*runs)[n++] = run;
+    }
+    closedir(dir);
+    return n;
+}
+
+bool wl_spool_waits(struct wl_store *s)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    int64_t *runs;
+    bool found = false;
+    size_t n = find_runs(s, &runs, a);
+    for (size_t i = 0; i < n; i++) found |= wl_store_locked(s, wl_lock_of_run(runs[i])) == 0;
+    wl_arena_free(a);
+    return found;
+}
+
+int wl_spool_recover(struct wl_store *s, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    int64_t *runs;
+    int rc = 0;
+    size_t n = find_runs(s, &runs, a);
+    for (size_t i = 0; i < n && rc == 0; i++) rc = take_in_if_dead(s, runs[i], e);
+    wl_arena_free(a);
+    return rc;
+}
