@@ -8,7 +8,8 @@ CodeCarbon, jpwr, and polling with nvidia-ml-py as scripts around nvidia-smi do 
 
 errors    joules of two A100 of tests/fake/model.h while fake-load works on them, against what the model drew in the same
           window; all tools ten times a second, the loads of one tool at the same time
-cost      processor time of a second beside eight GPUs of constant power, all tools ten times a second
+cost      processor time of a second beside eight GPUs of constant power, all tools ten times a second, of a reading, and of a
+          command of a minute with start and end; wattlaw is watched for 30 s at least, since it stores that often
 defaults  the same as each tool is without options, all at the same time
 start     time that a command takes longer under the tool, on one A100, medians
 training  the time of two ranks that train, with wattlaw measure and without, in turns
@@ -36,6 +37,9 @@ LOADS = {"constant": "load=0.9 ms={ms}", "square": "workers=2 updates={half} ste
          "training": "workers=2 updates={steps} step_ms=300 overhead_ms=50 epochs=1"}
 FAST_S = 0.1
 SETTLED_S = 2.5  # behind a start
+STORED_S = 30    # between two transactions of wattlaw
+GPUS = 8
+READ = {"polling": 1, "Zeus": 1, "CodeCarbon": 1, "jpwr": 1, "perun": 5}  # quantities of a GPU a tick; perun: power, memory, clocks
 
 
 # ---- the peers that live in a process of ours: start(period) begins to watch, stop() returns joules ----------------
@@ -243,9 +247,10 @@ def cpu_s(pid):
 
 
 def cost_ms(o, tool, period, seconds, script="power=250"):
-    """Processor time of a second of watching, and of start and end."""
+    """Processor time of a second of watching, and of start and end; readings a second, where they are known."""
+    seconds = max(seconds, STORED_S) if tool == "wattlaw" else seconds
     with tempfile.TemporaryDirectory() as folder:
-        env, job = environment(o.build, folder, script, 8), ["sleep", str(SETTLED_S + seconds + 1)]
+        env, job = environment(o.build, folder, script, GPUS), ["sleep", str(SETTLED_S + seconds + 1)]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         p = subprocess.Popen(command_of(o, tool, period, job), cwd=folder, env=env, stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL)
@@ -257,9 +262,19 @@ def cost_ms(o, tool, period, seconds, script="power=250"):
         t1, c1 = time.monotonic(), cpu_s(p.pid)
         p.wait()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        readings = readings_a_second(tool, folder)
     rate = (c1 - c0) / (t1 - t0)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return 1e3 * rate, 1e3 * (spent - rate * (SETTLED_S + seconds + 1))
+    return 1e3 * rate, 1e3 * (spent - rate * (SETTLED_S + seconds + 1)), readings
+
+
+def readings_a_second(tool, folder):
+    """Of wattlaw those in its store, of peers those that a tick at FAST_S has; None: not known."""
+    if tool != "wattlaw":
+        return READ[tool] * GPUS / FAST_S if tool in READ else None
+    with contextlib.closing(sqlite3.connect(f"{folder}/wattlaw.db")) as db:
+        n, first_ns, last_ns = db.execute("SELECT count(*), min(t_ns), max(t_ns) FROM sample").fetchone()
+    return n / (last_ns - first_ns) * 1e9
 
 
 def names_below(pid):
@@ -272,10 +287,19 @@ def names_below(pid):
 
 
 def print_costs(costs):
-    own = costs[0][1][0]
-    table(["meter", "CPU ms a second", "of a core", "CPU s an hour", "x wattlaw", "start and end, CPU ms"],
-          [[tool, f"{rate:.2f}", f"{rate / 10:.3f} %", f"{rate * 3.6:.1f}", f"{rate / own:.1f}", f"{rest:.0f}"]
-           for tool, (rate, rest) in costs])
+    own, _, _ = costs[0][1]
+    own_minute = minute_ms(costs[0][1])
+    table(["meter", "CPU ms a second", "of a core", "CPU s an hour", "x wattlaw", "readings a second", "CPU us a reading",
+           "start and end, CPU ms", "a minute's command, CPU ms", "x wattlaw"],
+          [[tool, f"{rate:.2f}", f"{rate / 10:.3f} %", f"{rate * 3.6:.1f}", f"{rate / own:.1f}",
+            f"{readings:.0f}" if readings else "-", f"{1e3 * rate / readings:.1f}" if readings else "-", f"{rest:.0f}",
+            f"{minute_ms((rate, rest, readings)):.0f}", f"{minute_ms((rate, rest, readings)) / own_minute:.1f}"]
+           for tool, (rate, rest, readings) in costs])
+
+
+def minute_ms(cost):
+    rate, rest, _ = cost
+    return 60 * rate + rest
 
 
 def cost(o):

@@ -47,11 +47,17 @@ static char *spool_path(const struct wl_store *s, int64_t run, struct wl_arena *
 
 /* ---- writing ---- */
 
+void wl_spool_leave(struct wl_store *s)
+{
+    if (s->spool) close(s->spool->fd);
+    s->spool = NULL;
+}
+
 int wl_store_spool_open(struct wl_store *s, int64_t run, struct wl_err *e)
 {
     /* Without the run's lock nobody could tell the file of a dead run from that of a living one. */
     if (s->network || wl_store_locked(s, wl_lock_of_run(run)) != 1) return 0;
-    WL_CHECK(!s->spool);
+    wl_spool_leave(s); /* of a run before, whose readings could not be stored */
     struct spool *p = wl_new(s->arena, struct spool);
     *p = (struct spool) { .run = run, .path = spool_path(s, run, s->arena) };
     p->fd = open(p->path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -90,12 +96,6 @@ int wl_store_spool_add(struct wl_store *s, const struct wl_sample_row *v, size_t
 
 /* Serials go on, so that an old block that happens to begin right behind a new one is seen to be old. */
 void wl_store_spool_restart(struct wl_store *s) { s->spool->end = 0; }
-
-void wl_spool_leave(struct wl_store *s)
-{
-    if (s->spool) close(s->spool->fd);
-    s->spool = NULL;
-}
 
 void wl_store_spool_close(struct wl_store *s)
 {
