@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    ROWS = 480, /* of one task: a few of the blocks that the kernels work in */
+    ROWS = 480, /* of one task at most: a few of the blocks that the kernels work in */
     PARTS = 4,  /* of the rows, whose sums for the weights' gradient are taken apart: a number of its own, so that bits
                    do not depend on threads */
 };
@@ -17,6 +17,13 @@ static struct wl_complex_layer layer(const struct wl_node *n, const struct wl_co
 {
     const struct wl_complex *c = &n->u.complex;
     return (struct wl_complex_layer) { .in = v->in, .out = v->out, .relu = c->relu, .shrink = (float)c->shrink };
+}
+
+/* Rows of a task: all get as many, since threads take as many tasks. */
+static int64_t rows_of_task(const struct wl_complex_size *v)
+{
+    const int64_t tasks = (v->rows + ROWS - 1) / ROWS;
+    return (v->rows + tasks - 1) / tasks;
 }
 
 /* Floats of a block's packed weights, whichever way round. */
@@ -82,7 +89,8 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
     const struct wl_complex_size v = wl_complex_size(s->node);
     const struct wl_wide *wide = wl_wide();
     const int64_t each = packed_floats(&v);
-    const int64_t chunks = (v.rows + ROWS - 1) / ROWS, x_step = 2 * v.in * v.blocks, y_step = 2 * v.out * v.blocks;
+    const int64_t rows = rows_of_task(&v), chunks = (v.rows + rows - 1) / rows, x_step = 2 * v.in * v.blocks,
+                  y_step = 2 * v.out * v.blocks;
     const float *x = use(s, r, 0), *packed = use(s, r, 1), *bias = use(s, r, 2);
     float *y = use(s, r, 3), *own_bias = use(s, r, 4);
 #pragma omp parallel for schedule(static)
@@ -91,11 +99,11 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
             memcpy(own_bias + (2 * b + i) * v.out, bias + (i * v.blocks + b) * v.out, (size_t)v.out * sizeof *bias);
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < chunks * v.blocks; i++) {
-        const int64_t b = i % v.blocks, from = i / v.blocks * ROWS;
+        const int64_t b = i % v.blocks, from = i / v.blocks * rows;
         struct wl_complex_layer l = layer(s->node, &v);
         l.packed = packed + b * each;
         l.bias = own_bias + 2 * b * v.out;
-        wide->complex_rows(&l, min(v.rows - from, ROWS), x + from * x_step + 2 * b * v.in, x_step,
+        wide->complex_rows(&l, min(v.rows - from, rows), x + from * x_step + 2 * b * v.in, x_step,
                            y + from * y_step + 2 * b * v.out, y_step);
     }
     return 0;
@@ -132,15 +140,16 @@ static int data_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
     const struct wl_complex_size v = wl_complex_size(s->node);
     const struct wl_wide *wide = wl_wide();
     const int64_t each = packed_floats(&v);
-    const int64_t chunks = (v.rows + ROWS - 1) / ROWS, x_step = 2 * v.in * v.blocks, y_step = 2 * v.out * v.blocks;
+    const int64_t rows = rows_of_task(&v), chunks = (v.rows + rows - 1) / rows, x_step = 2 * v.in * v.blocks,
+                  y_step = 2 * v.out * v.blocks;
     const float *y = use(s, r, 0), *dy = use(s, r, 1), *packed = use(s, r, 2);
     float *g = use(s, r, 3), *dx = s->n_uses > 4 ? use(s, r, 4) : NULL;
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < chunks * v.blocks; i++) {
-        const int64_t b = i % v.blocks, from = i / v.blocks * ROWS, at = from * y_step + 2 * b * v.out;
+        const int64_t b = i % v.blocks, from = i / v.blocks * rows, at = from * y_step + 2 * b * v.out;
         struct wl_complex_layer l = layer(s->node, &v);
         l.packed = packed + b * each;
-        wide->complex_rows_back(&l, min(v.rows - from, ROWS), y + at, dy + at, g + at, y_step,
+        wide->complex_rows_back(&l, min(v.rows - from, rows), y + at, dy + at, g + at, y_step,
                                 dx ? dx + from * x_step + 2 * b * v.in : NULL, x_step);
     }
     return 0;
