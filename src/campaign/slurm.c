@@ -24,6 +24,7 @@ struct step {
 struct asking {
     const char *job;
     double start_s, end_s; /* of the run */
+    const char *doubtful;  /* a step that may be of what ran before it; NULL: none */
     struct step *v;
     size_t n, cap;
     struct wl_arena *a;
@@ -112,7 +113,10 @@ static void add_step(struct asking *s, const char *line)
     if (!dot || strspn(dot + 1, "0123456789") != strlen(dot + 1)) return;
     struct step step = { wl_strdup(s->a, field[ID]), time_of(field[START]), time_of(field[END]), energy_of(field[ENERGY]) };
     if (!(step.start_s >= s->start_s) || step.start_s > s->end_s) return;
-    if (step.end_s <= s->start_s) return; /* in the second in which the run began: it may have been before that */
+    if (step.end_s <= s->start_s) { /* in the second in which the run began: it may have been before that */
+        s->doubtful = step.id;
+        return;
+    }
     WL_GROW(s->a, s->v, s->n, s->cap);
     s->v[s->n++] = step;
 }
@@ -132,6 +136,8 @@ static int read_steps(struct asking *s, struct wl_err *e)
 static const char *why_not(const struct asking *s, bool *again)
 {
     *again = s->n == 0;
+    if (s->n == 0 && s->doubtful)
+        return wl_strf(s->a, "step %s began and ended in the second in which the run began: it may be of another run", s->doubtful);
     if (s->n == 0) return wl_strf(s->a, "no step of job %s began within the run", s->job);
     for (size_t i = 0; i < s->n; i++) {
         *again = isnan(s->v[i].end_s);

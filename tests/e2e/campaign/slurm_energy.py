@@ -145,6 +145,16 @@ with Site() as s:
             break
     expect(same and told["energy_j"] == 300, f"one that may be older: {told}", r)
 
+    s.write("accounts", "")
+    for _ in range(5):
+        r, told = s.measure("sh", "-c", "begin=$(date +%s); echo $begin >second; echo \"12.1|$begin|$begin|99\" >>accounts")
+        with open(os.path.join(s.path, "second"), encoding="ascii") as f, sqlite3.connect(os.path.join(s.path, "s.db")) as db:
+            same = db.execute("SELECT max(id), start_wall_ns / 1000000000 FROM run").fetchone()[1] == int(f.read())
+        if same:
+            break
+        s.write("accounts", "")
+    expect(same and told["why"].startswith("step 12.1 began and ended in the second in which the run began"), f"{told}", r)
+
 # Commands that hang or fail hold nobody up for long, and are named.
 with Site() as s:
     s.write("stuck", "")
