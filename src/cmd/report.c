@@ -173,6 +173,8 @@ static int run_report(void *options, const struct wl_rest *rest, struct wl_arena
     wl_progress_start(&progress, "report");
     rc = wl_document_write(d, dir, &o->formats, &progress, &written, a, e);
     wl_progress_clear(&progress);
+    if ((rc == WL_EPERM || rc == WL_EIO) && !o->out)
+        return wl_prefix(e, "the report cannot be written (--out DIR takes another place)");
     if (rc) return rc;
     for (size_t i = 0; i < written.notes.n; i++) wl_log(WL_WARN, "report", "%s", written.notes.v[i]);
     if (o->json)

@@ -31,7 +31,7 @@ static const char *speed(const struct wl_job *j, double samples, double time_s, 
 {
     const double per_s = rate(samples, time_s);
     const char *text = wl_strf(a, "%.1f samples/s", per_s);
-    return j->items ? wl_strf(a, "%s, %.4g %s/s", text, per_s * j->sample_items, j->items) : text;
+    return j->items ? wl_strf(a, "%s, %.0f %s/s", text, per_s * j->sample_items, j->items) : text;
 }
 
 /* ---- for people ------------------------------------------------------------------------------------------------- */

@@ -42,6 +42,10 @@ expect 0 "$tmp/paper/tables" "$tmp/small/wattlaw.db" --formats md,tex --out "$tm
 grep -q '\\toprule' "$tmp/paper/tables/laws.tex" || fail "no booktabs in laws.tex"
 [ -e "$tmp/paper/report.html" ] && fail "a page was written that was not asked for"
 
+rm -rf "$tmp/small/report" && touch "$tmp/small/report"
+expect 1 "the report cannot be written (--out DIR takes another place): $tmp/small/report" "$tmp/small" --formats csv
+rm "$tmp/small/report"
+
 expect 0 '"paths"' "$tmp/large" --json --formats html,csv
 python3 - "$tmp/out" <<'PY' || fail "--json does not say what the page says"
 import json, os, sys
