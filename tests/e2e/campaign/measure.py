@@ -206,6 +206,20 @@ def what_wattlaw_does_is_bound_and_the_job_is_not(bench):
     contains(bench.run("doctor", "--sampler-cpu", "1023", status=1).stderr, "CPU 1023 may not be used")
 
 
+def part_of_a_machine_is_said_to_be_shared(bench):
+    """As a batch job's cgroup leaves it: meters of the node count everybody else as well."""
+    allowed = os.sched_getaffinity(0)
+    note = f"shared node: this job may use 1 of the {os.sysconf('SC_NPROCESSORS_ONLN')} CPUs; energy of packages, memory and node"
+    if os.sysconf("SC_NPROCESSORS_ONLN") < 2:
+        raise Skip("this machine has one CPU")
+    try:
+        os.sched_setaffinity(0, {max(allowed)})
+        notes = summary(bench, "--", "true")["notes"]
+    finally:
+        os.sched_setaffinity(0, allowed)
+    check(any(n.startswith(note) or "another run was measured" in n for n in notes), notes)
+
+
 def a_short_run_is_described_in_words(bench):
     bench.write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t},gpu0,power_w,100\n" for t in range(100, 200)))
     r = bench.run("measure", "--sensors", "replay", "--replay-file", "power.csv", "--", "true")
@@ -330,7 +344,8 @@ def usage_is_explained(bench):
 
 main([a_run_is_named_by_user_mark_or_command, status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched, signals_reach_the_command,
       nohup_reaches_the_command, an_ignored_sigchld_hides_no_end, a_terminals_ctrl_c_reaches_the_command_once,
-      a_short_run_is_described_in_words, memory_is_the_commands_also_behind_a_rest, a_run_is_held_against_rules, what_wattlaw_does_is_bound_and_the_job_is_not, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
+      a_short_run_is_described_in_words, memory_is_the_commands_also_behind_a_rest, a_run_is_held_against_rules, what_wattlaw_does_is_bound_and_the_job_is_not,
+      part_of_a_machine_is_said_to_be_shared, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
       epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
       killed_it_loses_at_most_the_last_second, a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,

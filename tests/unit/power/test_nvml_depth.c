@@ -244,6 +244,13 @@ static void a_profiling_share_far_above_100_is_no_reading(void **state)
     assert_true(read_quantity(s, WL_SM_OCCUPANCY) == 100.2); /* never cut to 100 */
 }
 
+static void a_utilisation_above_100_is_no_reading(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_sensors *s = open_fake(f, "busy=130");
+    assert_string_equal(read_failure(s, channel_at(s, WL_SM_UTIL, WL_SCOPE_GPU)), "NVML: utilisation above 100 %");
+}
+
 /* ---- Identity and company ---- */
 
 static const char *fact(const struct wl_device *d, const char *key)
@@ -348,6 +355,7 @@ int main(void)
         WITH_FIXTURE(profiling_counters_are_an_option),
         WITH_FIXTURE(profiling_counters_tell_why_they_are_missing),
         WITH_FIXTURE(a_profiling_share_far_above_100_is_no_reading),
+        WITH_FIXTURE(a_utilisation_above_100_is_no_reading),
         WITH_FIXTURE(a_device_knows_what_it_is),
         WITH_FIXTURE(who_else_is_on_a_gpu_is_told),
         cmocka_unit_test(a_rate_is_the_difference_over_the_window),
