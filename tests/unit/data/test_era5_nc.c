@@ -257,13 +257,9 @@ static void test_units(void **state)
     struct place p = place_new();
     struct wl_era5 *d;
     struct wl_err e = { 0 };
-    static const char *const none[] = { "~",
-                                        "unknown",
-                                        " ",
-                                        "K\n1 0 stop",
-                                        "\xb0"
-                                        "C",
-                                        "forty-one characters of no unit anybody has" };
+    static const char *const none[] = {
+        "~", "unknown", " ", "K\n1 0 stop", "\260C" /* Latin-1 */, "forty-one characters of no unit anybody has",
+    };
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         write_file(&p, "train/2020.h5", &(struct era5_file) { .times = 4, .unit = none[i] });
         assert_null(wl_era5_grid(opened(&p, 1, 1))->units[0]);
