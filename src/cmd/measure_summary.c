@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const double J_PER_KWH = 3.6e6;
 
@@ -225,6 +226,33 @@ static void print_caps(const struct wl_run_result *r, struct wl_arena *a)
 /* Of shorter runs most of the cost is opening sensors and the store, which is no share of anything. */
 static const double SHARE_FROM_S = 1;
 
+/* Busy time of all CPUs of the machine, s; NAN: not read. */
+static double busy_cpu_s(const struct wl_run_result *r, double time_s)
+{
+    for (size_t i = 0; i < r->derived.n_stats; i++) {
+        const struct wl_stat_row *row = &r->derived.stats[i];
+        const struct wl_channel *c = channel_of(r, row->channel);
+        if (c && whole_run(row->epoch) && c->quantity == WL_CPU_UTIL && c->scope == WL_SCOPE_NODE)
+            return row->mean / 100 * (double)sysconf(_SC_NPROCESSORS_ONLN) * time_s;
+    }
+    return NAN;
+}
+
+/* What measuring took of the CPUs' energy, by its share of their busy time: an estimate; NAN: theirs did not count, or
+ * the run is too short. */
+static double own_energy_j(const struct wl_run_result *r)
+{
+    double time_s = (double)(r->end_ns - r->start_ns) / WL_NS_PER_S, cpus_j = NAN;
+    for (size_t i = 0; i < r->derived.n_energies; i++) {
+        const struct wl_energy_row *row = &r->derived.energies[i];
+        bool cpus =
+            wl_streq(row->scope, wl_scope_name(WL_SCOPE_PACKAGE)) || wl_streq(row->scope, wl_scope_name(WL_SCOPE_DRAM));
+        if (row->chosen && whole_run(row->epoch) && cpus) cpus_j = (isnan(cpus_j) ? 0 : cpus_j) + row->energy_j;
+    }
+    double share = r->own_cpu_s / busy_cpu_s(r, time_s);
+    return time_s >= SHARE_FROM_S && share <= 1 ? share * cpus_j : NAN;
+}
+
 /* Of the devices that count, in kWh, and its marks. */
 static double chosen_kwh(const struct wl_run_result *r, const char **marks)
 {
@@ -271,6 +299,8 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     const struct wl_sampler_stats *s = &r->sampling;
     fprintf(stderr, "  measuring    %s CPU time", wl_human_time(a, r->own_cpu_s));
     if (time_s >= SHARE_FROM_S) fprintf(stderr, " (%.2g %% of a core)", 100 * r->own_cpu_s / time_s);
+    double own_j = own_energy_j(r);
+    if (!isnan(own_j)) fprintf(stderr, ", about %s by its share of the CPUs' time", wl_human(a, own_j, "J"));
     fprintf(stderr, ", %llu samples", (unsigned long long)s->samples);
     if (s->achieved_period_s > 0) fprintf(stderr, " every %s", wl_human_time(a, s->achieved_period_s));
     if (!isnan(r->sampler_cpu)) fprintf(stderr, " on CPU %.0f", r->sampler_cpu);
@@ -382,6 +412,7 @@ int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run
     wl_json_add_real(root, "power_update_s", slowest ? slowest->update_s : NAN);
     wl_json_add_str(root, "power_calibrated", slowest && slowest->calibration ? slowest->calibration->date : NULL);
     wl_json_add_real(root, "own_cpu_s", r->own_cpu_s);
+    wl_json_add_real(root, "own_energy_j", own_energy_j(r));
     wl_json_add_number(root, "sampler_cpu", r->sampler_cpu);
     const char *text = wl_json_text(root, 2, a);
     if (!wl_streq(path, "-")) return wl_file_write(path, wl_strf(a, "%s\n", text), strlen(text) + 1, e);

@@ -220,6 +220,17 @@ def part_of_a_machine_is_said_to_be_shared(bench):
     check(any(n.startswith(note) or "another run was measured" in n for n in notes), notes)
 
 
+def what_measuring_took_is_told(bench):
+    """By its share of the CPUs' busy time; of a run under a second it is not a share of anything."""
+    s = summary(bench, "--sensors", "proc,cpu_model", "--cpu-tdp-w", "100", "--", "sh", "-c", "timeout 1.2 sh -c 'while :; do :; done'; true")
+    chosen, = [e for e in s["energies"] if e["chosen"]]
+    busy, = [m for m in s["means"] if m["quantity"] == "cpu_util_pct"]
+    want = chosen["energy_j"] * s["own_cpu_s"] / (busy["mean"] / 100 * os.sysconf("SC_NPROCESSORS_ONLN") * s["time_s"])
+    check(abs(s["own_energy_j"] / want - 1) < 1e-3 and 0 < want < chosen["energy_j"], s["own_energy_j"], want, chosen)
+    contains(bench.run("measure", "--sensors", "proc,cpu_model", "--", "sleep", "1.1").stderr, "J by its share of the CPUs' time")
+    check(summary(bench, "--", "true")["own_energy_j"] is None)
+
+
 def a_short_run_is_described_in_words(bench):
     bench.write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t},gpu0,power_w,100\n" for t in range(100, 200)))
     r = bench.run("measure", "--sensors", "replay", "--replay-file", "power.csv", "--", "true")
@@ -345,7 +356,7 @@ def usage_is_explained(bench):
 main([a_run_is_named_by_user_mark_or_command, status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched, signals_reach_the_command,
       nohup_reaches_the_command, an_ignored_sigchld_hides_no_end, a_terminals_ctrl_c_reaches_the_command_once,
       a_short_run_is_described_in_words, memory_is_the_commands_also_behind_a_rest, a_run_is_held_against_rules, what_wattlaw_does_is_bound_and_the_job_is_not,
-      part_of_a_machine_is_said_to_be_shared, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
+      part_of_a_machine_is_said_to_be_shared, what_measuring_took_is_told, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
       epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
       killed_it_loses_at_most_the_last_second, a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
