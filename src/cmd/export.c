@@ -80,6 +80,9 @@ static int export_samples(const struct export_options *o, const struct wl_rest *
     if (runs.n == 0)
         return wl_fail(e, WL_ENOENT, o->run ? "%s: no run %lld" : "%s: no run is done yet", wl_store_path(s),
                        (long long)o->run);
+    if (o->run && runs.v[0].status == WL_RUN_PLANNED)
+        return wl_fail(e, WL_EINVAL, "%s: run %lld has not begun: it has no readings", wl_store_path(s),
+                       (long long)o->run);
     return wl_samples_write_csv(s, &runs, to, e);
 }
 

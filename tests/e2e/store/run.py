@@ -36,6 +36,7 @@ CASES = {
     "export_observations_jsonl": (["export", "observations", "lab1", "--format", "jsonl", "--campaign", "lab1"], 0),
     "export_samples": (["export", "samples", "lab1", "--run", "1"], 0),
     "energy_target_unknown": (["energy", "lab1", "--target", "train_los=1"], 1),
+    "export_samples_planned": (["export", "samples", "early.db", "--run", "4"], 1),
     "export_unknown": (["export", "sample", "lab1"], 2),
     "export_wrong": (["export", "samples", "lab1", "--format", "jsonl"], 2),
 }
@@ -69,6 +70,12 @@ def skip_two_more(path):
         for workers in 16, 32:
             row.update(id=None, key=f"workers={workers}", workers=workers)
             db.execute(f"INSERT INTO trial({','.join(row)}) VALUES ({','.join('?' * len(row))})", tuple(row.values()))
+
+
+def plan_another(path):
+    """A run 4 that has not begun."""
+    with sqlite3.connect(path) as db:
+        db.execute("INSERT INTO run(trial, repeat, attempt, position) SELECT trial, 9, 1, 9 FROM run WHERE id = 1")
 
 
 def run(program, folder, arguments):
@@ -130,6 +137,8 @@ def main():
         make_store(os.path.join(folder, "lab1", "wattlaw.db"))
         make_store(os.path.join(folder, "lab1.db"))
         make_store(os.path.join(folder, "many.db"))
+        make_store(os.path.join(folder, "early.db"))
+        plan_another(os.path.join(folder, "early.db"))
         add_devices(os.path.join(folder, "many.db"), 19)
         skip_two_more(os.path.join(folder, "many.db"))
         with open(os.path.join(folder, "notes.txt"), "w") as file:
