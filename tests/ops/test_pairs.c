@@ -48,7 +48,7 @@ static uint16_t *halves(struct wl_arena *a, int64_t n, uint64_t stream)
 
 static void need(void)
 {
-    if (wl_pairs_here()) return;
+    if (wl_pair_products()) return;
     printf("SKIP: the processor has no AVX512_BF16, or AMX beside it\n");
     skip();
 }
@@ -104,8 +104,8 @@ static void rows(int64_t m, int64_t f, int64_t k, bool back, enum end end)
     c.gelu = end == GELU;
     memcpy(y, before, (size_t)(m * width) * sizeof *y);
     y[m * width] = 0x1234; /* nothing is written behind the last row */
-    wl_pairs_pack(w, back ? f : 1, back ? 1 : f, depth, width, packed);
-    wl_pairs_rows(&c);
+    wl_pair_products()->pack(w, back ? f : 1, back ? 1 : f, depth, width, packed);
+    wl_pair_products()->rows(&c);
 
     struct apart results = { 0 }, slopes = { 0 };
     for (int64_t i = 0; i < m * width; i++) {
@@ -139,7 +139,7 @@ static void test_rows(void **state)
 /* dw, and db behind it. */
 static const float *columns(int64_t m, int64_t k, int64_t f, struct wl_arena *a)
 {
-    const size_t bytes = wl_pairs_room(m, f);
+    const size_t bytes = wl_pair_products()->room(m, f);
     char *room = wl_new_array(a, char, bytes + ALIGN);
     room += ALIGN - (uintptr_t)room % ALIGN;
     struct wl_pairs_columns c = { .m = m, .k = k, .f = f, .dy = halves(a, m * k, 1), .x = halves(a, m * f, 2) };
@@ -147,7 +147,7 @@ static const float *columns(int64_t m, int64_t k, int64_t f, struct wl_arena *a)
     c.db = c.dw + k * f;
     c.room = room;
     for (int64_t i = 0; i < (f + 1) * k; i++) c.dw[i] = NAN; /* whatever stood there */
-    wl_pairs_columns(&c);
+    wl_pair_products()->columns(&c);
 
     struct apart d = { 0 }, sums = { 0 };
     for (int64_t i = 0; i < k; i++) {

@@ -29,15 +29,6 @@ static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t parts_of(int64_t n, int64_t most) { return (n + most - 1) / most; }
 
-bool wl_pairs_here(void)
-{
-#ifndef _OPENMP
-    if (omp_get_max_threads() > 1) return false; /* threads.h */
-#endif
-    const unsigned isa = dnnl_get_effective_cpu_isa(); /* bits: each set contains those before it */
-    return isa == dnnl_cpu_isa_avx512_core_bf16;
-}
-
 /* ---- tiles ---- */
 
 /* Pairs of a: row i from a[i] on, `step` pairs apart; of b: [pairs][PANEL]. */
@@ -131,7 +122,7 @@ TARGET static void some_rows(const struct wl_pairs_rows *c, int64_t from, int64_
         }
 }
 
-void wl_pairs_rows(const struct wl_pairs_rows *c)
+static void all_rows(const struct wl_pairs_rows *c)
 {
     const int64_t threads = omp_get_max_threads(), most = ROWS_BYTES / (2 * c->depth) + 1;
     const int64_t wanted = parts_of(parts_of(c->m, most), threads) * threads; /* as many blocks for each thread */
@@ -191,7 +182,7 @@ TARGET static void pack_panel_transposed(const float *w, int64_t col, int64_t de
         }
 }
 
-void wl_pairs_pack(const float *w, int64_t row, int64_t col, int64_t depth, int64_t width, uint32_t *packed)
+static void pack(const float *w, int64_t row, int64_t col, int64_t depth, int64_t width, uint32_t *packed)
 {
 #pragma omp parallel for schedule(static)
     for (int64_t j = 0; j < width; j += PANEL) {
@@ -212,7 +203,7 @@ struct part {
 
 static int64_t rows_of_part(int64_t m) { return (parts_of(m, parts_of(m, PART)) + 1) / 2 * 2; }
 
-size_t wl_pairs_room(int64_t m, int64_t f)
+static size_t room(int64_t m, int64_t f)
 {
     return (size_t)(rows_of_part(m) * (f + omp_get_max_threads() * STRIP)) * sizeof(uint16_t);
 }
@@ -303,7 +294,7 @@ static void one_part(const struct wl_pairs_columns *c, const struct part *p)
     }
 }
 
-void wl_pairs_columns(const struct wl_pairs_columns *c)
+static void all_columns(const struct wl_pairs_columns *c)
 {
     const int64_t rows = rows_of_part(c->m);
     for (int64_t from = 0; from < c->m; from += rows) {
@@ -311,6 +302,13 @@ void wl_pairs_columns(const struct wl_pairs_columns *c)
         one_part(c, &(struct part) { .from = from, .to = to, .pairs = (to - from + 1) / 2, .x = c->room });
     }
 }
+
+const struct wl_pair_products *wl_pair_products(void)
+{
+    static const struct wl_pair_products ours = { pack, all_rows, room, all_columns };
+    const unsigned isa = dnnl_get_effective_cpu_isa(); /* bits: each set contains those before it */
+    return isa == dnnl_cpu_isa_avx512_core_bf16 ? &ours : NULL;
+}
 #else
-bool wl_pairs_here(void) { return false; }
+const struct wl_pair_products *wl_pair_products(void) { return NULL; }
 #endif

@@ -14,13 +14,6 @@
 /* Columns stand in panels: widths and depths are multiples of this. */
 enum { WL_PAIRS_PANEL = 64 };
 
-/* The processor has the instruction, and nothing better (AMX, which oneDNN knows to use). */
-bool wl_pairs_here(void);
-
-/* A matrix [depth,width] of f32, element (i,j) at w[i * row + j * col] where row or col is 1, as products read it:
- * rounded, panels one behind the other, each [depth/2][WL_PAIRS_PANEL] pairs of rows. */
-void wl_pairs_pack(const float *w, int64_t row, int64_t col, int64_t depth, int64_t width, uint32_t *packed);
-
 /* y [m,width] = x [m,depth] w; then one of the ends. */
 struct wl_pairs_rows {
     int64_t m, depth, width;
@@ -33,16 +26,25 @@ struct wl_pairs_rows {
     bool gelu;             /* of the rounded sum; */
     uint16_t *slope;       /* [m,width] its derivative; NULL: not wanted */
 };
-void wl_pairs_rows(const struct wl_pairs_rows *c);
 
 /* dw [k,f] = dy' x for dy [m,k], x [m,f], any number of rows; db [k] = the sum of dy's rows. Both f32. */
 struct wl_pairs_columns {
     int64_t m, k, f;
     const uint16_t *dy, *x;
     float *dw, *db; /* db NULL: not wanted */
-    void *room;     /* wl_pairs_room() bytes, on a cache line */
+    void *room;     /* on a cache line */
 };
-size_t wl_pairs_room(int64_t m, int64_t f);
-void wl_pairs_columns(const struct wl_pairs_columns *c);
+
+struct wl_pair_products {
+    /* A matrix [depth,width] of f32, element (i,j) at w[i * row + j * col] where row or col is 1, as `rows` reads it:
+     * rounded, panels one behind the other, each [depth/2][WL_PAIRS_PANEL] pairs of rows. */
+    void (*pack)(const float *w, int64_t row, int64_t col, int64_t depth, int64_t width, uint32_t *packed);
+    void (*rows)(const struct wl_pairs_rows *c);
+    size_t (*room)(int64_t m, int64_t f); /* bytes that `columns` needs */
+    void (*columns)(const struct wl_pairs_columns *c);
+};
+
+/* NULL where the processor does not have the instruction, or something better: AMX, which oneDNN knows to use. */
+const struct wl_pair_products *wl_pair_products(void);
 
 #endif

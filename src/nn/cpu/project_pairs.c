@@ -2,10 +2,21 @@
 #include "nn/cpu/pairs.h"
 #include "nn/cpu/project.h"
 
+/* Do our loops run on all threads (threads.h)? */
+static bool all_threads(void)
+{
+#ifdef _OPENMP
+    return true;
+#else
+    return omp_get_max_threads() == 1;
+#endif
+}
+
 bool wl_project_pairs(const struct wl_program *p, const struct wl_node *n)
 {
     const struct wl_project_shape s = wl_project_shape(n);
-    return p->precision == WL_BF16 && s.f % WL_PAIRS_PANEL == 0 && s.k % WL_PAIRS_PANEL == 0 && wl_pairs_here();
+    const bool serves = s.f % WL_PAIRS_PANEL == 0 && s.k % WL_PAIRS_PANEL == 0;
+    return p->precision == WL_BF16 && serves && all_threads() && wl_pair_products();
 }
 
 static struct wl_step *emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
@@ -22,7 +33,7 @@ static int pack_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
 {
     (void)e;
     const struct wl_project_shape v = wl_project_shape(s->node);
-    wl_pairs_pack(wl_use_at(s, r, 0), 1, v.f, v.f, v.k, wl_use_at(s, r, 1));
+    wl_pair_products()->pack(wl_use_at(s, r, 0), 1, v.f, v.f, v.k, wl_use_at(s, r, 1));
     return 0;
 }
 
@@ -30,7 +41,7 @@ static int pack_back_run(const struct wl_step *s, const struct wl_run *r, struct
 {
     (void)e;
     const struct wl_project_shape v = wl_project_shape(s->node);
-    wl_pairs_pack(wl_use_at(s, r, 0), v.f, 1, v.k, v.f, wl_use_at(s, r, 1));
+    wl_pair_products()->pack(wl_use_at(s, r, 0), v.f, 1, v.k, v.f, wl_use_at(s, r, 1));
     return 0;
 }
 
@@ -57,7 +68,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
     c.y = wl_use_at(s, r, i++);
     if (wl_project_bias(s->node)) c.bias = wl_use_at(s, r, i++);
     if (i < s->n_uses && r->training) c.slope = wl_use_at(s, r, i);
-    wl_pairs_rows(&c);
+    wl_pair_products()->rows(&c);
     return 0;
 }
 
@@ -79,14 +90,14 @@ static int weights_run(const struct wl_step *s, const struct wl_run *r, struct w
 {
     (void)e;
     const struct wl_project_shape v = wl_project_shape(s->node);
-    wl_pairs_columns(&(struct wl_pairs_columns) { .m = v.m,
-                                                  .k = v.k,
-                                                  .f = v.f,
-                                                  .dy = wl_use_at(s, r, 0),
-                                                  .x = wl_use_at(s, r, 1),
-                                                  .dw = wl_use_at(s, r, 2),
-                                                  .room = wl_use_at(s, r, 3),
-                                                  .db = s->n_uses > 4 ? wl_use_at(s, r, 4) : NULL });
+    wl_pair_products()->columns(&(struct wl_pairs_columns) { .m = v.m,
+                                                             .k = v.k,
+                                                             .f = v.f,
+                                                             .dy = wl_use_at(s, r, 0),
+                                                             .x = wl_use_at(s, r, 1),
+                                                             .dw = wl_use_at(s, r, 2),
+                                                             .room = wl_use_at(s, r, 3),
+                                                             .db = s->n_uses > 4 ? wl_use_at(s, r, 4) : NULL });
     return 0;
 }
 
@@ -94,7 +105,7 @@ void wl_project_pairs_weights(struct wl_program *p, const struct wl_node *n, str
                               struct wl_buf *db)
 {
     const struct wl_project_shape v = wl_project_shape(n);
-    const size_t room = wl_pairs_room(v.m, v.f);
+    const size_t room = wl_pair_products()->room(v.m, v.f);
     struct wl_step *s = emit(p, n, "backward weights", WL_TRAIN, weights_run);
     wl_reads(p, s, dy);
     wl_reads(p, s, p->kept[n->out->id].buf[0]);
@@ -107,14 +118,14 @@ void wl_project_pairs_weights(struct wl_program *p, const struct wl_node *n, str
 static void data(const struct wl_step *s, const struct wl_run *r, bool add, bool scale)
 {
     const struct wl_project_shape v = wl_project_shape(s->node);
-    wl_pairs_rows(&(struct wl_pairs_rows) { .m = v.m,
-                                            .depth = v.k,
-                                            .width = v.f,
-                                            .x = wl_use_at(s, r, 0),
-                                            .w = wl_use_at(s, r, 1),
-                                            .y = wl_use_at(s, r, 2),
-                                            .add = add,
-                                            .scale = scale ? wl_use_at(s, r, 3) : NULL });
+    wl_pair_products()->rows(&(struct wl_pairs_rows) { .m = v.m,
+                                                       .depth = v.k,
+                                                       .width = v.f,
+                                                       .x = wl_use_at(s, r, 0),
+                                                       .w = wl_use_at(s, r, 1),
+                                                       .y = wl_use_at(s, r, 2),
+                                                       .add = add,
+                                                       .scale = scale ? wl_use_at(s, r, 3) : NULL });
 }
 
 static int data_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
