@@ -127,8 +127,17 @@ static bool of_the_caller(const char *variable, size_t n)
     return false;
 }
 
+/* Signals that the caller ignores (nohup, background jobs of scripts) count again: what is tested would ignore them
+ * too. */
+static void forget_ignored_signals(void)
+{
+    for (int sig = 1; sig < SIGRTMIN; sig++)
+        if (sig != SIGKILL && sig != SIGSTOP) signal(sig, SIG_DFL);
+}
+
 static void forget_the_caller(void)
 {
+    forget_ignored_signals();
     for (char **at = environ; *at;) {
         char name[256];
         size_t n = strcspn(*at, "=");

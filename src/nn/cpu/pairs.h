@@ -1,4 +1,4 @@
-/* Products of bf16 matrices by AVX-512's dot products of pairs (vdpbf16ps), two multiplications a lane. docs/adr/106
+/* Products of bf16 matrices by AVX-512's dot products of pairs (vdpbf16ps), two multiplications a lane. docs/adr/107
  * says why they are ours beside oneDNN's.
  *
  * What stands behind the sum (bias, gelu, a factor, a sum, rounding) happens to a tile while it is in registers. Each
