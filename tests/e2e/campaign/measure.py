@@ -310,7 +310,7 @@ def a_disk_that_fills_does_not_end_the_command(bench):
 def what_follows_from_the_readings_can_be_made_anew(bench):
     derived = {"epoch": "run, epoch", "energy": "id", "metric": "id", "stat": "id", "total": "run, epoch",
                "variation": "run, quantity"}
-    bench.run("measure", "--quiet", "--rate-hz", "20", "--", "toy", "epochs=3", "ms=400")
+    bench.run("measure", "--quiet", "--rate-hz", "20", "--", "toy", "epochs=3", "ms=700")
 
     def tables():
         ids = {"energy", "metric", "stat"} # numbered anew
@@ -322,7 +322,8 @@ def what_follows_from_the_readings_can_be_made_anew(bench):
     busy = [row for row in before["variation"] if row[1] == "cpu_util_pct"]
     check(len(busy) == 1 and busy[0][2] == 1 and busy[0][3] > 16, before["variation"])
     mean, low, high, cv, cv_devices = (busy[0][i] for i in (4, 5, 6, 7, 10))
-    check(low <= mean <= high and cv >= 0 and cv_devices is None, busy)
+    check(cv >= 0 and cv_devices is None, busy)  # of four readings: twice a second
+    check(low is None or low <= mean <= high, busy)  # none where draws of them miss all readings
     with contextlib.closing(sqlite3.connect(bench.path("wattlaw.db"))) as db, db:
         for name in derived:
             db.execute(f"DELETE FROM {name}")
