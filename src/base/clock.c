@@ -41,6 +41,12 @@ struct wl_anchor wl_anchor_now(void)
     return best;
 }
 
+struct wl_anchor wl_anchor_at(int64_t mono_ns)
+{
+    struct wl_anchor now = wl_anchor_now();
+    return (struct wl_anchor) { .mono_ns = mono_ns, .wall_ns = now.wall_ns - (now.mono_ns - mono_ns) };
+}
+
 char *wl_iso_time(struct wl_arena *a, int64_t wall_ns)
 {
     time_t s = (time_t)(wall_ns / WL_NS_PER_S);

@@ -19,6 +19,7 @@ struct wl_anchor {
     int64_t mono_ns, wall_ns;
 };
 struct wl_anchor wl_anchor_now(void);
+struct wl_anchor wl_anchor_at(int64_t mono_ns); /* of another instant, as the clocks stand now */
 
 /* "2026-01-31T12:00:00Z" */
 char *wl_iso_time(struct wl_arena *a, int64_t wall_ns);

@@ -130,12 +130,11 @@ static int close_run(struct nodes *n, const char *log_tail, struct wl_err *e)
 {
     const struct wl_run_result *out = n->out;
     struct wl_run_end end = wl_run_end_none;
-    struct wl_anchor now = wl_anchor_now();
     end.status = out->status;
     end.error = out->error;
     end.log_tail = log_tail;
     end.slurm = out->slurm;
-    end.at = (struct wl_anchor) { .mono_ns = out->end_ns, .wall_ns = now.wall_ns - (now.mono_ns - out->end_ns) };
+    end.at = wl_anchor_at(out->end_ns);
     if (out->exit.signal)
         end.signal = out->exit.signal;
     else if (!out->not_started)

@@ -1,35 +1,17 @@
 /* One measured run. `sweep` and `measure` both end up here. */
-#include "campaign/internal.h"
+#include "campaign/live.h"
 
 #include <math.h>
 
 enum {
-    LOG_TAIL_BYTES = 4096,
     TICK_MS = 100,
     IDLE_MS = 900,
     ENDED_MS = 10, /* our command has ended, others have not */
 };
 
-/* A run while it goes on. */
-struct live {
-    const struct wl_run_how *how;
-    struct wl_run_result *out;
-    struct wl_arena *a;
-    struct wl_task task;
-    struct wl_record record;
-    struct wl_caps *caps; /* NULL: none are set */
-    const struct wl_power_opts *power;
-    int64_t cpu0_ns;
-    struct wl_anchor began;
-    bool told; /* that the store has failed */
-    struct wl_mates mates;
-    struct wl_sharing sharing;
-    bool follows; /* another wattlaw measures */
-};
-
 /* ---- start ---- */
 
-static int set_caps(struct live *l, struct wl_err *e)
+static int set_caps(struct wl_live *l, struct wl_err *e)
 {
     const struct wl_run_how *how = l->how;
     struct wl_caps *caps;
@@ -39,14 +21,8 @@ static int set_caps(struct live *l, struct wl_err *e)
     return rc;
 }
 
-static struct wl_anchor anchor_at(int64_t mono_ns)
-{
-    struct wl_anchor now = wl_anchor_now();
-    return (struct wl_anchor) { .mono_ns = mono_ns, .wall_ns = now.wall_ns - (now.mono_ns - mono_ns) };
-}
-
 /* A run that goes on, or is interrupted, has a name too. */
-static int store_name(struct live *l, struct wl_err *e)
+static int store_name(struct wl_live *l, struct wl_err *e)
 {
     struct wl_derived known = { .actual = wl_settings_none };
     known.actual.workload = l->how->workload;
@@ -55,12 +31,12 @@ static int store_name(struct live *l, struct wl_err *e)
 
 /* The run begins in the store right behind the start of its command, so that its start is the command's. A wattlaw
  * that dies in between leaves a run that is still planned and a job that its guard ends. */
-static int store_begin(struct live *l, struct wl_err *e)
+static int store_begin(struct wl_live *l, struct wl_err *e)
 {
     struct wl_run_begin begin = { .folder = l->how->stored_dir,
                                   .command = wl_shell_quote(l->a, l->how->argv),
                                   .version = WL_VERSION,
-                                  .at = anchor_at(l->out->start_ns) };
+                                  .at = wl_anchor_at(l->out->start_ns) };
     int rc = wl_record_begin(&l->record, &begin, e);
     return rc || !l->how->workload ? rc : store_name(l, e);
 }
@@ -68,7 +44,7 @@ static int store_begin(struct live *l, struct wl_err *e)
 /* ---- a leader that died ---- */
 
 /* Its run goes on under us. What it did not store is a gap; its caps were put back by their guard. */
-static int inherit(struct live *l, const struct wl_team_run *left, struct wl_err *e)
+static int inherit(struct wl_live *l, const struct wl_team_run *left, struct wl_err *e)
 {
     struct wl_record *r = &l->record;
     int rc = wl_store_open_run(&r->store, left->store, left->run, l->a, e);
@@ -80,7 +56,7 @@ static int inherit(struct live *l, const struct wl_team_run *left, struct wl_err
     return rc ? rc : wl_record_inherit(r, e);
 }
 
-static void take_over(struct live *l)
+static void take_over(struct wl_live *l)
 {
     struct wl_team_run left = wl_team_run(l->how->team);
     struct wl_run_result *out = l->out;
@@ -104,31 +80,10 @@ static void take_over(struct live *l)
     if (out->flag && l->how->fleet) wl_fleet_put_back(l->how->fleet);
 }
 
-/* ---- at rest ---- */
-
-/* The machine at rest, for its idle power; a signal ends it and waits for its turn. The rings keep what is read. */
-static void rest(const struct live *l)
-{
-    const struct wl_signals *signals = l->how->signals;
-    struct pollfd coming = { .fd = signals ? wl_signals_fd(signals) : -1, .events = POLLIN };
-    if (l->how->idle_s > 0) poll(&coming, 1, (int)(l->how->idle_s * 1e3));
-}
-
 /* ---- while it runs ---- */
 
-/* A campaign's job is stopped when nothing more can be stored; a measured command goes on. */
-static void mind_store(struct live *l)
-{
-    if (!l->record.store_rc || l->told) return;
-    l->told = true;
-    if (l->how->pass_through)
-        wl_log(WL_ERROR, "store", "%s; the command goes on without being stored", l->record.store_err.msg);
-    else
-        wl_job_stop(l->task.job, false);
-}
-
 /* The command has ended: what it says about itself. */
-static void end_task(struct live *l)
+static void end_task(struct wl_live *l)
 {
     struct wl_run_result *out = l->out;
     struct wl_err e;
@@ -143,11 +98,11 @@ static void end_task(struct live *l)
     if (l->how->team) wl_team_ended(l->how->team, &l->task.end);
 }
 
-static void tend(struct live *l)
+static void tend(struct wl_live *l)
 {
     if (wl_record_due(&l->record)) wl_record_tend(&l->record);
     wl_sharing_look(&l->sharing);
-    mind_store(l);
+    wl_live_mind_store(l);
     if (l->caps) wl_caps_tend(l->caps);
     if (l->how->team) wl_mates_watch(&l->mates, l->record.sampler);
     if (l->how->fleet && !l->task.abandoned && wl_fleet_abandoned(l->how->fleet)) wl_task_abandon(&l->task);
@@ -155,21 +110,21 @@ static void tend(struct live *l)
 }
 
 /* Behind the end of our command those of other ranks may go on; who was asked to stop gives them the grace time. */
-static bool over(const struct live *l)
+static bool over(const struct wl_live *l)
 {
     if (!l->how->team || wl_team_over(l->how->team)) return true;
     int64_t grace_ns = (int64_t)(l->how->grace_s * WL_NS_PER_S);
     return (l->task.stop_signal != 0 || l->task.abandoned) && wl_now_ns() > l->task.end.t_ns + grace_ns;
 }
 
-static int patience_ms(const struct live *l, bool ended)
+static int patience_ms(const struct wl_live *l, bool ended)
 {
     if (ended) return ENDED_MS;
     return l->how->team ? TICK_MS : IDLE_MS;
 }
 
 /* What is stored meanwhile is stored on the sampler's CPU too: the job has been started and keeps its own. */
-static void watch(struct live *l)
+static void watch(struct wl_live *l)
 {
     struct wl_cpu_binding ours;
     wl_cpu_bind(&ours, l->follows ? -1 : l->power->sampler_cpu);
@@ -184,13 +139,7 @@ static void watch(struct live *l)
     wl_cpu_release(&ours);
 }
 
-/* ---- the end ---- */
-
-/* What the kernel has accounted to this process since cpu0; its children, guard and job, are not in it. */
-static double own_cpu_s(const struct live *l) { return (double)(wl_process_cpu_ns() - l->cpu0_ns) / WL_NS_PER_S; }
-
-/* The rest that was measured, NAN: none. */
-static double idle_s(const struct live *l) { return l->how->idle_s > 0 ? l->how->idle_s : NAN; }
+/* ---- a run ---- */
 
 /* How long the other nodes are waited for, which cool down by themselves; 0: not. */
 static double meeting_s(const struct wl_run_how *how)
@@ -199,140 +148,7 @@ static double meeting_s(const struct wl_run_how *how)
     return how->node_wait_s + (cools ? how->cooldown.wait_s : 0);
 }
 
-/* Read back and put back. */
-static void end_caps(struct live *l)
-{
-    struct wl_err e;
-    struct wl_run_result *out = l->out;
-    if (!l->caps) return;
-    out->flag = wl_caps_check(l->caps);
-    out->caps = wl_caps_settings(l->caps, &out->n_caps);
-    int rc = wl_caps_release(l->caps, &e);
-    if (out->flag) wl_log(WL_WARN, "cap", "%s: the run is flagged", out->flag);
-    if (rc == 0 && l->how->fleet) wl_fleet_put_back(l->how->fleet);
-    if (rc == 0) return;
-    out->caps_left = wl_strdup(l->a, e.msg);
-    wl_log(WL_ERROR, "cap", "%s", e.msg);
-    wl_record_note(&l->record, "error", "cap", e.msg);
-}
-
-static void tell_achieved(struct live *l)
-{
-    struct wl_run_result *out = l->out;
-    out->achieved = wl_new_array(l->a, const char *, out->n_caps);
-    for (size_t i = 0; i < out->n_caps; i++) out->achieved[i] = wl_cap_achieved(out, &out->caps[i], l->a);
-}
-
-/* What measured, so that numbers can be traced to drivers, and what the sensors have noticed. */
-static void note_sensors(struct live *l)
-{
-    const struct wl_sensors *s = l->record.sensors;
-    struct wl_run_result *out = l->out;
-    for (size_t i = 0; i < s->n_info; i++) {
-        const struct wl_sensor_info *info = &s->info[i];
-        if (info->state != WL_SENSOR_OPEN || info->n_channels == 0) continue;
-        wl_record_note(&l->record, "info", info->name, info->source);
-        if (info->reason) wl_record_note(&l->record, "info", info->name, info->reason);
-    }
-    wl_sensors_notes(s, &out->notes, l->a);
-    const char *shared = wl_sharing_found(&l->sharing);
-    if (shared) wl_strs_add(l->a, &out->notes, shared);
-    for (size_t i = 0; i < out->notes.n; i++) wl_record_note(&l->record, "warn", "power", out->notes.v[i]);
-}
-
-static void note_gaps(struct live *l)
-{
-    struct wl_anchor now = wl_anchor_now();
-    const char *jump = wl_wall_jump(&l->began, &now, l->a);
-    l->out->gaps = wl_gaps_found(l->record.sensors, l->record.sampler, l->a);
-    for (size_t i = 0; i < l->out->gaps.n; i++) wl_record_note(&l->record, "warn", "power", l->out->gaps.v[i]);
-    if (!jump) return;
-    wl_log(WL_WARN, "campaign", "%s", jump);
-    wl_record_note(&l->record, "warn", "campaign", jump);
-}
-
-static void ask_slurm(struct live *l)
-{
-    struct wl_anchor start = anchor_at(l->out->start_ns), end = anchor_at(l->out->end_ns);
-    if (!l->out->not_started) l->out->slurm = wl_slurm_energy_of(&start, &end, l->a);
-}
-
-static struct wl_run_end end_row(struct live *l)
-{
-    const struct wl_run_result *out = l->out;
-    const struct wl_sampler_stats *s = &out->sampling;
-    const char *log_path = l->task.log_path;
-    struct wl_run_end end = wl_run_end_none;
-    end.status = out->status;
-    const struct wl_exit *exit = l->how->team ? &l->mates.exit : &out->exit;
-    if (exit->signal)
-        end.signal = exit->signal;
-    else if (!out->not_started)
-        end.exit_status = exit->status;
-    end.error = out->error;
-    end.flag = out->flag;
-    end.log_tail = log_path && out->status != WL_RUN_DONE ? wl_file_tail(log_path, LOG_TAIL_BYTES, l->a) : NULL;
-    end.at = anchor_at(out->end_ns);
-    end.sampling_asked_s = s->period_s;
-    end.sampling_period_s = s->achieved_period_s;
-    end.ticks = (double)s->ticks;
-    end.ticks_skipped = (double)s->skipped;
-    end.samples_lost = (double)s->lost;
-    end.own_cpu_s = own_cpu_s(l);
-    end.sampler_cpu = out->sampler_cpu;
-    end.idle_s = idle_s(l);
-    end.cooldown = out->cooldown;
-    end.slurm = out->slurm;
-    end.caps = wl_cap_rows_of(out, l->a);
-    end.n_caps = out->n_caps;
-    return end;
-}
-
-static int store_end(struct live *l, struct wl_err *e)
-{
-    struct wl_run_result *out = l->out;
-    struct wl_record *r = &l->record;
-    int rc = wl_derive(r->store, r->run, out->start_ns, out->end_ns, out->sampling.period_s, idle_s(l), &out->derived,
-                       &out->scope_label, l->a, e);
-    if (rc < 0) return rc;
-    tell_achieved(l);
-    out->derived.actual.hardware = wl_hardware_name(r->sensors, l->a);
-    if (!out->derived.actual.workload) out->derived.actual.workload = l->how->workload;
-    struct wl_run_end end = end_row(l);
-    out->own_cpu_s = end.own_cpu_s;
-    return wl_store_run_end(r->store, r->run, &end, &out->derived, e);
-}
-
-/* The command has ended, or could not be started. */
-static int finish(struct live *l, struct wl_err *e)
-{
-    struct wl_run_result *out = l->out;
-    struct wl_record *r = &l->record;
-    if (!out->not_started) {
-        wl_sampler_edges(r->sampler, WL_EDGES_BEHIND);
-        rest(l);
-    }
-    wl_sampler_stop(r->sampler);
-    out->end_ns = l->task.end.t_ns;
-    if (l->how->team) wl_mates_judge(&l->mates, out);
-    end_caps(l);
-    note_sensors(l);
-    wl_record_last(r);
-    ask_slurm(l); /* takes seconds, in which nothing may be lost */
-    wl_sampler_stats(r->sampler, &out->sampling);
-    note_gaps(l);
-    out->broken_marks = r->broken_marks;
-    out->sampler_cpu = l->power->sampler_cpu < 0 ? NAN : (double)l->power->sampler_cpu;
-    out->sensors = r->sensors;
-    out->device_ids = r->device_ids;
-    out->channel_ids = r->channel_ids;
-    if (!r->store_rc) wl_record_failed(r, store_end(l, e), e);
-    mind_store(l);
-    if (l->how->team) wl_team_close(l->how->team);
-    return r->store_rc ? wl_fail(e, r->store_rc, "%s", r->store_err.msg) : 0;
-}
-
-static int not_started(struct live *l, int code, struct wl_err *e)
+static int not_started(struct wl_live *l, int code, struct wl_err *e)
 {
     struct wl_run_result *out = l->out;
     out->not_started = code;
@@ -343,10 +159,10 @@ static int not_started(struct live *l, int code, struct wl_err *e)
     if (l->how->team) wl_team_ended(l->how->team, &l->task.end);
     if (l->follows) return 0;
     int rc = store_begin(l, e);
-    return rc < 0 ? rc : finish(l, e);
+    return rc < 0 ? rc : wl_live_finish(l, e);
 }
 
-static int run_started(struct live *l, struct wl_err *e)
+static int run_started(struct wl_live *l, struct wl_err *e)
 {
     l->out->start_ns = l->task.start_ns;
     if (l->how->team) wl_team_started(l->how->team, wl_job_pid(l->task.job), l->task.start_ns);
@@ -359,11 +175,11 @@ static int run_started(struct live *l, struct wl_err *e)
     }
     watch(l);
     l->out->followed = l->follows;
-    return l->follows ? 0 : finish(l, e);
+    return l->follows ? 0 : wl_live_finish(l, e);
 }
 
 /* What did not cool down, or does not tell, is said once: the run begins all the same. */
-static int cool_down(struct live *l, struct wl_err *e)
+static int cool_down(struct wl_live *l, struct wl_err *e)
 {
     struct wl_cooldown *c = &l->out->cooldown;
     int rc = wl_cool_down(&l->how->cooldown, l->power, l->how->signals, c, l->a, e);
@@ -373,7 +189,7 @@ static int cool_down(struct live *l, struct wl_err *e)
 
 /* Everything that must stand before a command starts: cool GPUs, caps, then the sampler, whose first readings are of a
  * machine that has them. *why: the caps could not be set; a measured command is then not run at all. */
-static int begin_measuring(struct live *l, int *caps_rc, struct wl_err *why, struct wl_err *e)
+static int begin_measuring(struct wl_live *l, int *caps_rc, struct wl_err *why, struct wl_err *e)
 {
     const struct wl_run_how *how = l->how;
     wl_record_open(&l->record, l->task.marks_path);
@@ -390,7 +206,7 @@ static int begin_measuring(struct live *l, int *caps_rc, struct wl_err *why, str
 }
 
 /* All ranks of the node have come, so that all their GPUs are known. */
-static void gather(struct live *l)
+static void gather(struct wl_live *l)
 {
     struct wl_team *team = l->how->team;
     if (!wl_team_gather(team))
@@ -409,8 +225,8 @@ int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *ho
     *out = (struct wl_run_result) {
         .run = run, .store = s ? wl_store_path(s) : NULL, .cooldown = wl_cooldown_none, .slurm = wl_slurm_energy_none
     };
-    struct live *l = wl_new(a, struct live);
-    *l = (struct live) {
+    struct wl_live *l = wl_new(a, struct wl_live);
+    *l = (struct wl_live) {
         .how = how, .out = out, .a = a, .power = how->power, .cpu0_ns = wl_process_cpu_ns(), .began = wl_anchor_now()
     };
     l->record = (struct wl_record) { .store = s, .run = run, .a = a };
@@ -426,7 +242,7 @@ int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *ho
     if (rc < 0) return rc;
     if (caps_rc < 0) return not_started(l, wl_fail(e, caps_rc, "%s", why.msg), e);
     if (!l->follows) {
-        rest(l);
+        wl_live_rest(l);
         wl_sampler_edges(l->record.sampler, WL_EDGES_BEFORE);
     }
     rc = wl_task_go(&l->task, e);

@@ -1,0 +1,119 @@
+/* For programs. */
+#include "cmd/measure_summary.h"
+
+#include "cmd/measured.h"
+#include "cmd/stores.h"
+#include "cmd/words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void json_energies(const struct wl_run_result *r, struct wl_json *root, struct wl_arena *a)
+{
+    struct wl_scope_sum *sums = wl_new_array(a, struct wl_scope_sum, r->derived.n_energies);
+    size_t n = wl_measured_sums(r, sums);
+    struct wl_json *list = wl_json_add_array(root, "energies");
+    for (size_t i = 0; i < n; i++) {
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_str(o, "scope", sums[i].scope);
+        wl_json_add_str(o, "method", sums[i].method);
+        wl_json_add_real(o, "energy_j", sums[i].energy_j);
+        wl_json_add_real(o, "energy_lo_j", sums[i].lo_j);
+        wl_json_add_real(o, "energy_hi_j", sums[i].hi_j);
+        wl_json_add_real(o, "idle_j", sums[i].idle_j);
+        wl_json_add_real(o, "mean_power_w", sums[i].mean_w);
+        wl_json_add_bool(o, "estimated", sums[i].estimated);
+        wl_json_add_bool(o, "simulated", sums[i].simulated);
+        wl_json_add_bool(o, "chosen", sums[i].chosen);
+    }
+}
+
+static void json_stats(const struct wl_run_result *r, struct wl_json *root)
+{
+    struct wl_json *list = wl_json_add_array(root, "means");
+    for (size_t i = 0; i < r->derived.n_stats; i++) {
+        const struct wl_stat_row *row = &r->derived.stats[i];
+        const struct wl_channel *c = wl_measured_channel(r, row->channel);
+        if (!c || !wl_measured_whole(row->epoch)) continue;
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_str(o, "device", r->sensors->devices[c->device].uuid);
+        wl_json_add_str(o, "quantity", wl_quantity_name(c->quantity));
+        wl_json_add_str(o, "scope", wl_scope_name(c->scope));
+        wl_json_add_real(o, "mean", row->mean);
+        wl_json_add_real(o, "min", row->min);
+        wl_json_add_real(o, "max", row->max);
+    }
+}
+
+static void json_held(const struct wl_run_result *r, struct wl_json *root)
+{
+    wl_json_add_real(root, "power_capped_pct", wl_measured_held_pct(r, WL_POWER_CAPPED));
+    wl_json_add_real(root, "thermal_capped_pct", wl_measured_held_pct(r, WL_THERMAL_CAPPED));
+    struct wl_json *list = wl_json_add_array(root, "notes");
+    for (size_t i = 0; i < r->notes.n; i++) wl_json_add_str(list, NULL, r->notes.v[i]);
+}
+
+static void json_caps(const struct wl_run_result *r, struct wl_json *root)
+{
+    struct wl_json *list = wl_json_add_array(root, "caps");
+    for (size_t i = 0; i < r->n_caps; i++) {
+        const struct wl_cap_setting *s = &r->caps[i];
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_str(o, "device", s->device);
+        wl_json_add_str(o, "kind", wl_cap_kind_name(s->kind));
+        wl_json_add_str(o, "setter", s->setter);
+        wl_json_add_real(o, "requested", s->requested);
+        wl_json_add_real(o, "found", s->found);
+        wl_json_add_real(o, "enforced", s->enforced);
+        wl_json_add_real(o, "at_end", s->at_end);
+        wl_json_add_real(o, "min", s->range.min);
+        wl_json_add_real(o, "max", s->range.max);
+        wl_json_add_real(o, "default", s->standard);
+        wl_json_add_bool(o, "simulated", s->simulated);
+    }
+    wl_json_add_str(root, "flag", r->flag);
+    wl_cmd_cooldown_json(&r->cooldown, root);
+    wl_cmd_slurm_json(&r->slurm, root);
+}
+
+int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run, const char *store,
+                    const struct wl_footprint *f, const struct wl_rule_checks *rules, struct wl_arena *a,
+                    struct wl_err *e)
+{
+    struct wl_json *root = wl_json_root_object(a);
+    wl_json_add_str(root, "store", store);
+    wl_json_add_int(root, "run", run);
+    wl_json_add_str(root, "status", wl_run_status_names[r->status]);
+    wl_json_add_int(root, "exit_status", r->exit.status);
+    wl_json_add_real(root, "time_s", (double)(r->end_ns - r->start_ns) / WL_NS_PER_S);
+    json_energies(r, root, a);
+    const char *marks;
+    struct wl_json *footprint = wl_json_add_object(root, "footprint");
+    wl_footprint_json(f, footprint);
+    wl_footprint_energy_json(f, wl_measured_kwh(r, &marks), footprint);
+    if (rules) wl_rules_json(rules, wl_json_add_object(root, "rules"));
+    json_stats(r, root);
+    json_held(r, root);
+    json_caps(r, root);
+    struct wl_json *epochs = wl_json_add_array(root, "epochs");
+    for (size_t i = 0; i < r->derived.n_epochs; i++) {
+        const struct wl_epoch_row *row = &r->derived.epochs[i];
+        struct wl_json *o = wl_json_add_object(epochs, NULL);
+        wl_json_add_int(o, "epoch", row->epoch);
+        wl_json_add_real(o, "time_s", row->time_s);
+        wl_json_add_real(o, "energy_j", wl_measured_epoch_j(r, row->epoch));
+        wl_json_add_real(o, "samples", row->samples);
+    }
+    wl_json_add_real(root, "sampling_period_s", r->sampling.achieved_period_s);
+    const struct wl_channel *slowest = wl_measured_slowest_power(r);
+    wl_json_add_real(root, "power_update_s", slowest ? slowest->update_s : NAN);
+    wl_json_add_str(root, "power_calibrated", slowest && slowest->calibration ? slowest->calibration->date : NULL);
+    wl_json_add_real(root, "own_cpu_s", r->own_cpu_s);
+    wl_json_add_real(root, "own_energy_j", wl_measured_own_j(r));
+    wl_json_add_number(root, "sampler_cpu", r->sampler_cpu);
+    const char *text = wl_json_text(root, 2, a);
+    if (!wl_streq(path, "-")) return wl_file_write(path, wl_strf(a, "%s\n", text), strlen(text) + 1, e);
+    fprintf(stderr, "%s\n", text);
+    return 0;
+}
