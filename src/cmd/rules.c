@@ -126,7 +126,8 @@ static void judge(const struct measured *m, struct wl_rule_checks *out, struct w
               a);
     add(out, m->whole_nodes, "power of whole nodes", m->whole_nodes ? "read of nodes" : "read of parts of nodes only",
         a);
-    add(out, m->nodes >= nodes, wl_strf(a, "all %g nodes of the job", nodes), wl_strf(a, "%g", m->nodes), a);
+    add(out, m->nodes >= nodes, nodes > 1 ? wl_strf(a, "all %g nodes of the job", nodes) : "the node of the job",
+        wl_strf(a, "%g", m->nodes), a);
     out->energy_j = any ? m->energy_j : NAN;
     add(out, any, "energy as the sum of power x time since the reading before",
         any ? wl_strf(a, "%s%s", wl_human(a, m->energy_j, "J"), m->simulated ? " (simulated)" : "") : "none", a);

@@ -1,6 +1,6 @@
 /* ERA5 files: what is written synthetically is read as it was, both layouts, the cut, statistics, and what is wrong
  * with bad files. */
-#include "data/data.h"
+#include "era5_place.h"
 
 #include <fcntl.h>
 #include <hdf5.h>
@@ -15,28 +15,6 @@
 #include <cmocka.h>
 
 enum { H = 8, W = 16, C = 5, TIMES = 6 };
-
-struct place {
-    struct wl_arena *a;
-    char *dir;
-};
-
-static struct place place_new(void)
-{
-    struct place p = { .a = wl_arena_new(NULL) };
-    char name[] = "/tmp/wl-era5-XXXXXX";
-    assert_non_null(mkdtemp(name));
-    p.dir = wl_strdup(p.a, name);
-    return p;
-}
-
-static void place_free(struct place *p)
-{
-    assert_int_equal(system(wl_strf(p->a, "rm -rf %s", p->dir)), 0);
-    wl_arena_free(p->a);
-}
-
-static const char *in(const struct place *p, const char *name) { return wl_path_join(p->a, p->dir, name); }
 
 static void write_weather(const struct place *p)
 {
@@ -55,11 +33,6 @@ static int open_weather(const struct place *p, int64_t patch, struct wl_era5 **d
 {
     const struct wl_era5_opts o = { .dir = p->dir, .train = true, .targets = 1, .lead = 2, .patch = patch };
     return wl_era5_open(d, &o, p->a, e);
-}
-
-static void expect(int rc, int code, const struct wl_err *e, const char *text)
-{
-    if (rc != code || !strstr(e->msg, text)) fail_msg("code %d, '%s'; expected %d and '%s'", rc, e->msg, code, text);
 }
 
 static int put(const struct wl_era5 *d, int64_t index, float *x, float *y, struct wl_err *e)
