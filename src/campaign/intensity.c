@@ -150,10 +150,9 @@ static double step_at(const struct wl_intensity *g, int64_t t, int64_t *until)
     int64_t next = i < g->n ? g->t_ns[i] : INT64_MAX;
     *until = next;
     if (i == 0) return NAN;
-    int64_t end = g->t_ns[i - 1] + g->usual_ns + g->usual_ns / 2;
-    if (next == INT64_MAX) end = g->t_ns[i - 1] + g->usual_ns;
-    if (t >= end) return NAN;
-    if (end < next) *until = end;
+    int64_t begin = g->t_ns[i - 1], more = next == INT64_MAX ? 0 : g->usual_ns / 2; /* sums may leave 64 bits */
+    if (t - begin - more >= g->usual_ns) return NAN;
+    if (next - begin - more > g->usual_ns) *until = begin + g->usual_ns + more;
     return g->g_per_kwh[i - 1];
 }
 
