@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Tells the sensor that nothing here is measured. */
 const char wattlaw_simulated_nvml[] = "simulated";
@@ -51,6 +52,14 @@ static void open_world(void)
     s->n_models = 1;
 }
 
+static void note_opened(void)
+{
+    FILE *file = *fake.script.opened ? fopen(fake.script.opened, "a") : NULL;
+    if (!file) return;
+    fprintf(file, "%d\n", (int)getpid());
+    fclose(file);
+}
+
 /* As in NVML, the first user initialises and the last one shuts down. */
 static int users;
 
@@ -64,6 +73,7 @@ nvmlReturn_t nvmlInit_v2(void)
         fake_limits_open(fake.script.state);
         clock_gettime(CLOCK_MONOTONIC, &fake.start);
         open_world();
+        note_opened();
     }
     nvmlReturn_t rc = fake_fault(NULL, "Init");
     if (rc == NVML_SUCCESS) rc = fake.script.init;

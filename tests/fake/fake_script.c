@@ -158,6 +158,7 @@ static const struct {
     KEY("ignore", WHOLE, ignore),
     KEY("reasons", WHOLE, reasons),
     KEY("state", PATH, state),
+    KEY("opened", PATH, opened),
     KEY("latency_us", REAL, latency_us),
     KEY("world", PATH, world),
     KEY("seed", WHOLE, seed),

@@ -30,6 +30,7 @@
  *     module_limits=200:1000:1000   the same of its module, which holds down the GPU for what the rest of it draws (none:
  *                         the driver ignores scopes and answers for the GPU)
  *     state=FILE          keeps what is set (power limits, locked clocks) in this file, for all processes
+ *     opened=FILE         a line with the process number whenever the first user of a process comes
  *     ignore=1            setting a power limit succeeds and changes nothing
  *     out_of_band=300     a limit set elsewhere, W: the enforced one is never above it
  *     clock=LIST          SM clock, MHz, where it is not locked (1410)
@@ -101,7 +102,7 @@ struct fake_script {
     double out_of_band_w, capped, thermal;
     struct fake_list clock_mhz;
     int ignore, reasons;
-    char state[4096];
+    char state[4096], opened[4096];
 
     double latency_us;
     double stall_at_s, stall_s; /* stall_s 0: none */

@@ -1,4 +1,5 @@
 """A campaign over workers, power caps and clocks on computed GPUs: simulated.py WATTLAW FAKE_NVML FAKE_LOAD INI"""
+import collections
 import json
 import os
 import subprocess
@@ -18,7 +19,8 @@ def model_speed(cap_w, clock_mhz):
 
 with tempfile.TemporaryDirectory() as folder:
     env = {k: v for k, v in os.environ.items() if k not in ("CUDA_VISIBLE_DEVICES", "NVML_LIBRARY")}
-    env.update(WATTLAW_FAKE_NVML=f"gpus=2; profile=A100; spread=0; world={folder}/world; state={folder}/limits",
+    env.update(WATTLAW_FAKE_NVML=f"gpus=2; profile=A100; spread=0; world={folder}/world; state={folder}/limits; "
+                                 f"opened={folder}/opened",
                WATTLAW_STATE_DIR=folder + "/state")
 
     def run(*args):
@@ -51,3 +53,13 @@ with tempfile.TemporaryDirectory() as folder:
             seen += 1
     if seen != 4:
         sys.exit(f"{seen} settings instead of 4")
+
+    # A sweep holds the driver through all of its runs, though no caps do: where the last user leaves it may forget counters.
+    os.unlink(f"{folder}/opened")
+    with open(f"{folder}/plain.ini", "w", encoding="utf-8") as f:
+        f.write(f"[campaign]\nname = plain\nrepeats = 3\n[measure]\nsensors = nvml\nnvml_library = {fake}\n[launch]\ncommand = true\n")
+    run("sweep", "plain.ini")
+    with open(f"{folder}/opened", encoding="utf-8") as f:
+        opened = f.read().split()
+    if len(opened) != 1:
+        sys.exit(f"the driver was opened by {opened}, not once")
