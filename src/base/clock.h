@@ -24,9 +24,10 @@ struct wl_anchor wl_anchor_at(int64_t mono_ns); /* of another instant, as the cl
 /* "2026-01-31T12:00:00Z" */
 char *wl_iso_time(struct wl_arena *a, int64_t wall_ns);
 
-/* A time of day of 1970 to 2261 as ns since 1970: ISO 8601 with a date and a time, "T" or a blank between them, UTC where no
- * offset stands behind; or seconds since 1970 (ms from 1e11 on). False: it is none. */
+/* An instant of the wall clock from 1970 on and before WL_WALL_END_YEAR, as ns since 1970: ISO 8601 with a date and a
+ * time, "T" or a blank between them, UTC where no offset stands behind; or seconds since 1970 (ms from 1e11 on). False:
+ * it is none. */
+enum { WL_WALL_END_YEAR = 2262 }; /* 2^63 ns since 1970 end in its April */
 bool wl_wall_parse(const char *text, int64_t *t_ns);
-#define WL_WALL_END_YEAR 2262 /* 2^63 ns since 1970 end in its April */
 
 #endif

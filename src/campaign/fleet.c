@@ -1,8 +1,7 @@
 /* The nodes of one run, each under a wattlaw that leads there, meet in a folder that all of them see:
  *
- *     HOST.RUN.node     what a node says: it has come, its caps stand, they are put back, or why it cannot; RUN counts the
- *                       runs of its shard
- *     alive             of a campaign's run: a number that the sweep moves on each second
+ *     HOST.RUN.node     what a node says: it has come, its caps stand, they are put back, or why it cannot; RUN counts
+ * the runs of its shard alive             of a campaign's run: a number that the sweep moves on each second
  *
  * A job starts when every node has said that its caps stand. Files are written whole and renamed; nothing here relies
  * on locks, which shared file systems may not have. docs/adr/092 */

@@ -15,11 +15,15 @@ struct import_options {
     int64_t workers, nodes, local_batch, global_batch;
 };
 
-#define TEXT(name_, help_) \
-    { .name = #name_, .type = WL_STR, .offset = offsetof(struct import_options, name_), .help = help_ }
+#define TEXT(name_, help_)                                                                              \
+    {                                                                                                   \
+        .name = #name_, .type = WL_STR, .offset = offsetof(struct import_options, name_), .help = help_ \
+    }
 #define COUNT(option_, field_, help_)                                                                             \
-    { .name = option_, .type = WL_INT, .offset = offsetof(struct import_options, field_), .def = "0", .min = 0,    \
-      .max = WL_NO_MAX, .help = help_ }
+    {                                                                                                             \
+        .name = option_, .type = WL_INT, .offset = offsetof(struct import_options, field_), .def = "0", .min = 0, \
+        .max = WL_NO_MAX, .help = help_                                                                           \
+    }
 
 static const struct wl_opt import_rows[] = {
     { .name = "store",
@@ -78,8 +82,8 @@ static int read_option_time(const char *option, const char *text, int64_t *t_ns,
 {
     *t_ns = WL_NO_NS;
     if (!text || wl_wall_parse(text, t_ns)) return 0;
-    return wl_fail(e, WL_EUSAGE, "--%s %s: expected a time as 2026-01-31T12:00:00Z or seconds since 1970, before %d", option,
-                   text, WL_WALL_END_YEAR);
+    return wl_fail(e, WL_EUSAGE, "--%s %s: expected a time as 2026-01-31T12:00:00Z or seconds since 1970, before %d",
+                   option, text, WL_WALL_END_YEAR);
 }
 
 static int read_options(struct import *im, struct wl_err *e)
@@ -173,7 +177,8 @@ static int refuse_again(struct import *im, int64_t campaign, struct wl_err *e)
     int rc = wl_store_runs(im->store, &filter, &runs, im->a, e);
     for (size_t i = 0; rc == 0 && i < runs.n; i++) {
         const struct wl_run_row *r = &runs.v[i];
-        bool same = r->start.wall_ns == im->from_ns && r->stop.wall_ns == im->to_ns && wl_streq(r->command, im->command);
+        bool same =
+            r->start.wall_ns == im->from_ns && r->stop.wall_ns == im->to_ns && wl_streq(r->command, im->command);
         if (same)
             return wl_fail(e, WL_EINVAL, "%s: this was imported already, as run %lld", wl_store_path(im->store),
                            (long long)r->id);
@@ -254,7 +259,8 @@ static int find_row(const struct import *im, struct wl_run_row *row, struct wl_e
     struct wl_run_rows runs;
     struct wl_run_filter filter = { .run = im->run };
     int rc = wl_store_runs(im->store, &filter, &runs, im->a, e);
-    if (rc == 0 && runs.n == 0) rc = wl_fail(e, WL_ENOENT, "%s: run %lld is gone", wl_store_path(im->store), (long long)im->run);
+    if (rc == 0 && runs.n == 0)
+        rc = wl_fail(e, WL_ENOENT, "%s: run %lld is gone", wl_store_path(im->store), (long long)im->run);
     if (rc == 0) *row = runs.v[0];
     return rc;
 }
@@ -264,7 +270,8 @@ static void tell(const struct import *im, const struct wl_run_row *row)
     const struct wl_dcgm *d = &im->d;
     for (size_t i = 0; i < d->notes.n; i++) wl_log(WL_WARN, "import", "%s", d->notes.v[i]);
     for (size_t i = 0; i < d->broken.n; i++) wl_log(WL_WARN, "import", "left out: %s", d->broken.v[i]);
-    if (d->n_broken > d->broken.n) wl_log(WL_WARN, "import", "and %zu lines more that make no sense", d->n_broken - d->broken.n);
+    if (d->n_broken > d->broken.n)
+        wl_log(WL_WARN, "import", "and %zu lines more that make no sense", d->n_broken - d->broken.n);
     printf("run %lld in %s: %s of %s over %s, %s about every %s\n", (long long)im->run, wl_store_path(im->store),
            wl_words_count(d->n_devices, "GPU", im->a), hosts(im), wl_human_time(im->a, row->time_s),
            wl_words_count(readings(im), "reading", im->a), wl_human_time(im->a, im->period_s));
@@ -273,7 +280,8 @@ static void tell(const struct import *im, const struct wl_run_row *row)
                (long long)im->run);
     else
         printf("energy %s%s, mean %s\n", wl_human(im->a, row->energy_j, "J"),
-               wl_words_energy_range(row->energy_lo_j, row->energy_hi_j, im->a), wl_human(im->a, row->mean_power_w, "W"));
+               wl_words_energy_range(row->energy_lo_j, row->energy_hi_j, im->a),
+               wl_human(im->a, row->mean_power_w, "W"));
 }
 
 static int write_json(const struct import *im, const struct wl_run_row *row, struct wl_err *e)
@@ -339,11 +347,16 @@ const struct wl_cmd wl_cmd_import = {
     .name = "import",
     .usage = "[options] dcgm FILE...",
     .help = "what another tool has measured becomes a run of a store",
-    .more = "dcgm: power, energy, utilisation, clocks and temperatures of NVIDIA GPUs. A FILE is what dcgm-exporter answers, once or\n"
-            "many times behind each other, what `dcgmi dmon` prints, or the JSON of Prometheus' query_range. All FILEs are one run.\n"
+    .more = "dcgm: power, energy, utilisation, clocks and temperatures of NVIDIA GPUs. A FILE is what dcgm-exporter "
+            "answers, once or\n"
+            "many times behind each other, what `dcgmi dmon` prints, or the JSON of Prometheus' query_range. All FILEs "
+            "are one run.\n"
             "\n"
-            "    curl -s 'http://prometheus:9090/api/v1/query_range?query={__name__=~\"DCGM_FI_.*\",Hostname=\"n1\"}&step=15s&start=...' > n1.json\n"
-            "    wattlaw import dcgm n1.json --name train --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z --workers 4\n"
+            "    curl -s "
+            "'http://prometheus:9090/api/v1/"
+            "query_range?query={__name__=~\"DCGM_FI_.*\",Hostname=\"n1\"}&step=15s&start=...' > n1.json\n"
+            "    wattlaw import dcgm n1.json --name train --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z "
+            "--workers 4\n"
             "    dcgmi dmon -e 54,155,156,203 -d 1000 | ts '%Y-%m-%dT%H:%M:%.S%z' > dmon.txt\n"
             "    wattlaw import dcgm dmon.txt",
     .options = import_rows,

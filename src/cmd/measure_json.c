@@ -88,10 +88,10 @@ int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run
     wl_json_add_int(root, "exit_status", r->exit.status);
     wl_json_add_real(root, "time_s", (double)(r->end_ns - r->start_ns) / WL_NS_PER_S);
     json_energies(r, root, a);
-    const char *marks;
+    const char *mark;
     struct wl_json *footprint = wl_json_add_object(root, "footprint");
     wl_footprint_json(f, footprint);
-    wl_footprint_energy_json(f, wl_measured_kwh(r, &marks), footprint);
+    wl_footprint_energy_json(f, wl_measured_j(r, &mark) / WL_J_PER_KWH, footprint);
     if (rules) wl_rules_json(rules, wl_json_add_object(root, "rules"));
     json_stats(r, root);
     json_held(r, root);

@@ -141,9 +141,9 @@ static void print_caps(const struct wl_run_result *r, struct wl_arena *a)
 
 static void print_footprint(const struct wl_run_result *r, const struct wl_footprint *f, struct wl_arena *a)
 {
-    const char *marks;
-    double kwh = wl_measured_kwh(r, &marks);
-    if (!isnan(kwh)) wl_footprint_print(f, kwh, marks, 12, stderr, a);
+    const char *mark;
+    double kwh = wl_measured_j(r, &mark) / WL_J_PER_KWH;
+    if (!isnan(kwh)) wl_footprint_print(f, kwh, mark, 12, stderr, a);
 }
 
 void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const struct wl_footprint *f,

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <unistd.h>
 
-static const double J_PER_KWH = 3.6e6;
-
 const struct wl_channel *wl_measured_channel(const struct wl_run_result *r, int64_t id)
 {
     for (size_t i = 0; i < r->sensors->n_channels; i++)
@@ -35,7 +33,7 @@ size_t wl_measured_sums(const struct wl_run_result *r, struct wl_scope_sum *out)
 
 const char *wl_measured_mark(bool is_estimated, bool is_simulated)
 {
-    if (is_simulated) return " (simulated)";
+    if (is_simulated) return is_estimated ? " (estimated, simulated)" : " (simulated)";
     return is_estimated ? " (estimated)" : "";
 }
 
@@ -102,7 +100,7 @@ double wl_measured_own_j(const struct wl_run_result *r)
     return time_s >= WL_MEASURED_SHARE_FROM_S && share <= 1 ? share * cpus_j : NAN;
 }
 
-double wl_measured_kwh(const struct wl_run_result *r, const char **marks)
+double wl_measured_j(const struct wl_run_result *r, const char **mark)
 {
     double sum_j = 0;
     bool any = false, estimated = false, simulated = false;
@@ -114,6 +112,6 @@ double wl_measured_kwh(const struct wl_run_result *r, const char **marks)
         estimated |= row->estimated;
         simulated |= row->simulated;
     }
-    *marks = wl_measured_mark(estimated, simulated);
-    return any ? sum_j / J_PER_KWH : NAN;
+    *mark = wl_measured_mark(estimated, simulated);
+    return any ? sum_j : NAN;
 }

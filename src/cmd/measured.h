@@ -22,7 +22,7 @@ struct wl_scope_sum {
 /* Fills in `out`, which has room for r->derived.n_energies; returns how many there are. */
 size_t wl_measured_sums(const struct wl_run_result *r, struct wl_scope_sum *out);
 
-/* " (simulated)", " (estimated)" or nothing. */
+/* " (simulated)", " (estimated)", both or nothing. */
 const char *wl_measured_mark(bool is_estimated, bool is_simulated);
 
 /* The energy of an epoch over the chosen devices, J; NAN where it is not known. */
@@ -41,7 +41,9 @@ static const double WL_MEASURED_SHARE_FROM_S = 1;
  * or the run is too short. */
 double wl_measured_own_j(const struct wl_run_result *r);
 
-/* Of the devices that count, in kWh, and its mark. */
-double wl_measured_kwh(const struct wl_run_result *r, const char **mark);
+/* Of the run, over the devices that count, J, and its mark; NAN: it is not known. */
+double wl_measured_j(const struct wl_run_result *r, const char **mark);
+
+static const double WL_J_PER_KWH = 3.6e6;
 
 #endif

@@ -3,6 +3,7 @@
 #include "cmd/cap_plan.h"
 #include "cmd/cmd.h"
 #include "cmd/footprint.h"
+#include "cmd/measured.h"
 #include "cmd/rules.h"
 #include "cmd/words.h"
 
@@ -202,38 +203,14 @@ static void on_tick(void *ctx, double done, double total, double left_s, const c
     wl_progress_at(&v->bar, done, total, left_s, note);
 }
 
-static double energy_of(const struct wl_run_result *r)
-{
-    double sum = 0;
-    bool any = false;
-    for (size_t i = 0; i < r->derived.n_energies; i++) {
-        const struct wl_energy_row *row = &r->derived.energies[i];
-        if (!row->chosen || row->epoch == row->epoch) continue; /* an epoch's; the run's has none (NAN) */
-        sum += row->energy_j;
-        any = true;
-    }
-    return any ? sum : NAN;
-}
-
-/* " (estimated)" where the energy is not measured. */
-static const char *mark_of(const struct wl_run_result *r)
-{
-    bool estimated = false, simulated = false;
-    for (size_t i = 0; i < r->derived.n_energies; i++) {
-        estimated |= r->derived.energies[i].chosen && r->derived.energies[i].estimated;
-        simulated |= r->derived.energies[i].chosen && r->derived.energies[i].simulated;
-    }
-    return simulated ? estimated ? " (estimated, simulated)" : " (simulated)" : estimated ? " (estimated)" : "";
-}
-
 /* What the run's energy means, in so far as the experiment names a grid or a price. */
 static void print_footprint(const struct view *v, const struct wl_run_result *r, struct wl_arena *a)
 {
-    static const double J_PER_KWH = 3.6e6;
-    const char *why, *brief = NULL;
-    if (!(energy_of(r) >= 0)) return;
+    const char *why, *mark, *brief = NULL;
+    double energy_j = wl_measured_j(r, &mark);
+    if (!(energy_j >= 0)) return;
     struct wl_footprint f = wl_footprint_of_run(&v->footprint, r->store, r->run, &why, a);
-    brief = wl_footprint_brief(&f, energy_of(r) / J_PER_KWH, a);
+    brief = wl_footprint_brief(&f, energy_j / WL_J_PER_KWH, a);
     if (brief) fprintf(stderr, ", %s", brief);
 }
 
@@ -261,7 +238,9 @@ static void on_run(void *ctx, const struct wl_grid *g, size_t planned, int64_t r
             g->trials[p->trial].label, (long long)p->repeat);
     if (r->status == WL_RUN_DONE) {
         fprintf(stderr, "%s", wl_human_time(a, (double)(r->end_ns - r->start_ns) / WL_NS_PER_S));
-        if (energy_of(r) >= 0) fprintf(stderr, ", %s%s", wl_human(a, energy_of(r), "J"), mark_of(r));
+        const char *mark;
+        double energy_j = wl_measured_j(r, &mark);
+        if (energy_j >= 0) fprintf(stderr, ", %s%s", wl_human(a, energy_j, "J"), mark);
         print_footprint(v, r, a);
         if (r->derived.n_epochs) fprintf(stderr, ", %s", wl_words_count(r->derived.n_epochs, "epoch", a));
         fputs("\n", stderr);

@@ -10,14 +10,18 @@
 
 enum reason { UNSPECIFIED, NOT_FOUND, NOT_SUPPORTED, NOT_PERMITTED, IS_NAN, BEYOND, BELOW };
 static const char *const reasons[WL_DCGM_REASONS] = {
-    [UNSPECIFIED] = "DCGM had no value", [NOT_FOUND] = "not found",         [NOT_SUPPORTED] = "not supported",
-    [NOT_PERMITTED] = "no permission",   [IS_NAN] = "not a number",         [BEYOND] = "more than 100 %",
+    [UNSPECIFIED] = "DCGM had no value",
+    [NOT_FOUND] = "not found",
+    [NOT_SUPPORTED] = "not supported",
+    [NOT_PERMITTED] = "no permission",
+    [IS_NAN] = "not a number",
+    [BEYOND] = "more than 100 %",
     [BELOW] = "below 0",
 };
 
 /* DCGM says with a number that it has none: from these on, and which of the four tells why. Source:
- * DCGM_INT32_BLANK, DCGM_FP64_BLANK, DCGM_INT64_BLANK and the three behind each, dcgm_structs.h. A counter in mJ passes the
- * smallest of them behind 2.1 MJ and is of 64 bits. */
+ * DCGM_INT32_BLANK, DCGM_FP64_BLANK, DCGM_INT64_BLANK and the three behind each, dcgm_structs.h. A counter in mJ passes
+ * the smallest of them behind 2.1 MJ and is of 64 bits. */
 static const uint64_t INT32_BLANK = 2147483632u, FP64_BLANK = 140737488355328u, INT64_BLANK = 9223372036854775792u;
 
 static bool is_blank(const struct wl_dcgm_field *field, double v)
@@ -74,7 +78,8 @@ static bool is_asked_for(const struct wl_dcgm_opts *o, const struct wl_dcgm_devi
         const char *want = o->gpus->v[i];
         size_t host = strlen(d->host);
         if (wl_streq(want, d->host) || wl_starts(d->uuid, want)) return true;
-        if (host && strncmp(want, d->host, host) == 0 && want[host] == ':' && wl_streq(want + host + 1, or_empty(d->number)))
+        if (host && strncmp(want, d->host, host) == 0 && want[host] == ':' &&
+            wl_streq(want + host + 1, or_empty(d->number)))
             return true;
     }
     return false;
@@ -88,11 +93,9 @@ static struct wl_dcgm_device device_of(const struct wl_dcgm_reader *r, const str
     bool numbered = l->gpu && wl_parse_int(l->gpu, &number) == 0 && number >= 0;
     if (!uuid && numbered && uuids && (size_t)number < uuids->n) uuid = uuids->v[number];
     if (!uuid) uuid = wl_strf(r->scratch, "gpu%s", or_empty(l->gpu));
-    return (struct wl_dcgm_device) { .uuid = uuid,
-                                     .host = or_empty(l->host),
-                                     .model = l->model,
-                                     .driver = l->driver,
-                                     .number = l->gpu };
+    return (struct wl_dcgm_device) {
+        .uuid = uuid, .host = or_empty(l->host), .model = l->model, .driver = l->driver, .number = l->gpu
+    };
 }
 
 static bool same_device(const struct wl_dcgm_device *x, const struct wl_dcgm_device *y)
@@ -151,12 +154,13 @@ static int time_of(struct wl_dcgm_reader *r, struct wl_dcgm_series *s, const cha
     *t_ns = own_ns != WL_NO_NS ? own_ns : r->now_ns;
     if (*t_ns != WL_NO_NS) return 0;
     if (o->start_ns == WL_NO_NS || o->period_ns == WL_NO_NS)
-        return wl_fail(e, WL_EINVAL, "%s:%d: nothing tells the time of this reading: give --start and --period", r->path,
-                       r->line);
+        return wl_fail(e, WL_EINVAL, "%s:%d: nothing tells the time of this reading: give --start and --period",
+                       r->path, r->line);
     if (s->scrape == r->scrape && wl_streq(s->key, key)) r->scrape++;
     s->scrape = r->scrape;
     if (r->scrape > (INT64_MAX - o->start_ns) / o->period_ns)
-        return wl_fail(e, WL_EINVAL, "%s:%d: --start and --period lead beyond the year %d", r->path, r->line, WL_WALL_END_YEAR);
+        return wl_fail(e, WL_EINVAL, "%s:%d: --start and --period lead beyond the year %d", r->path, r->line,
+                       WL_WALL_END_YEAR);
     *t_ns = o->start_ns + r->scrape * o->period_ns;
     return 0;
 }
@@ -215,7 +219,8 @@ static int read_file(struct wl_dcgm_reader *r, FILE *f, struct wl_err *e)
     return rc < 0 ? rc : wl_dcgm_read_json(r, text, e);
 }
 
-int wl_dcgm_read(const char *path, const struct wl_dcgm_opts *opts, struct wl_dcgm *out, struct wl_arena *a, struct wl_err *e)
+int wl_dcgm_read(const char *path, const struct wl_dcgm_opts *opts, struct wl_dcgm *out, struct wl_arena *a,
+                 struct wl_err *e)
 {
     struct wl_dcgm_reader r = { .opts = opts, .out = out, .path = path, .line = 1, .now_ns = WL_NO_NS, .a = a };
     struct wl_arena *open = r.scratch = wl_arena_new(a);
@@ -229,7 +234,8 @@ int wl_dcgm_read(const char *path, const struct wl_dcgm_opts *opts, struct wl_dc
     wl_arena_free(open);
     if (rc < 0 || r.known) return rc;
     if (out->n_broken > broken && out->broken.n) return wl_fail(e, WL_EINVAL, "%s", out->broken.v[out->broken.n - 1]);
-    return wl_fail(e, WL_EINVAL, "%s: no field of DCGM that wattlaw reads, as DCGM_FI_DEV_POWER_USAGE or a header of dcgmi dmon",
+    return wl_fail(e, WL_EINVAL,
+                   "%s: no field of DCGM that wattlaw reads, as DCGM_FI_DEV_POWER_USAGE or a header of dcgmi dmon",
                    path);
 }
 
@@ -266,8 +272,9 @@ static void note_missing(struct wl_dcgm *d, const struct wl_dcgm_series *s, stru
     const struct wl_dcgm_device *device = &d->devices[s->device];
     for (size_t i = 0; i < WL_DCGM_REASONS; i++)
         if (s->missing[i])
-            wl_strs_add(a, &d->notes, wl_strf(a, "%s: %s: %zu reading%s missing: %s", device->uuid, s->quantity, s->missing[i],
-                                              s->missing[i] == 1 ? " is" : "s are", reasons[i]));
+            wl_strs_add(a, &d->notes,
+                        wl_strf(a, "%s: %s: %zu reading%s missing: %s", device->uuid, s->quantity, s->missing[i],
+                                s->missing[i] == 1 ? " is" : "s are", reasons[i]));
 }
 
 static bool has_value(const struct wl_dcgm_series *s)
@@ -289,12 +296,15 @@ int wl_dcgm_complete(struct wl_dcgm *d, const struct wl_dcgm_opts *opts, struct 
     d->n_series = n;
     for (size_t i = 0; i < d->n_devices; i++)
         if (d->devices[i].split)
-            wl_strs_add(a, &d->notes, wl_strf(a, "%s is split into MIG instances: its power and energy are those of all of them",
-                                              d->devices[i].uuid));
+            wl_strs_add(a, &d->notes,
+                        wl_strf(a, "%s is split into MIG instances: its power and energy are those of all of them",
+                                d->devices[i].uuid));
     if (n) return 0;
-    if (readings) return wl_fail(e, WL_EINVAL, "no reading has a value: %s", d->notes.n ? d->notes.v[0] : "all are empty");
-    return wl_fail(e, WL_ENOENT, "no reading is left: %s", d->passed ? "none is of the GPUs that --gpus names, or all are of instances"
-                                                                    : "none is of the time from --from to --to");
+    if (readings)
+        return wl_fail(e, WL_EINVAL, "no reading has a value: %s", d->notes.n ? d->notes.v[0] : "all are empty");
+    return wl_fail(e, WL_ENOENT, "no reading is left: %s",
+                   d->passed ? "none is of the GPUs that --gpus names, or all are of instances"
+                             : "none is of the time from --from to --to");
 }
 
 static int by_value(const void *x, const void *y)
@@ -308,7 +318,8 @@ double wl_dcgm_period_s(const struct wl_dcgm *d, struct wl_arena *a)
     const struct wl_dcgm_series *best = NULL;
     for (size_t i = 0; i < d->n_series; i++) {
         const struct wl_dcgm_series *s = &d->series[i];
-        bool power = wl_streq(s->quantity, "power_w"), better = !best || (power && !wl_streq(best->quantity, "power_w"));
+        bool power = wl_streq(s->quantity, "power_w"),
+             better = !best || (power && !wl_streq(best->quantity, "power_w"));
         if (s->n > 1 && better) best = s;
     }
     if (!best) return NAN;

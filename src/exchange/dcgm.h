@@ -4,13 +4,13 @@
 
 #include "exchange/exchange.h"
 
-/* A quantity by its names: in the Prometheus text of dcgm-exporter (DCGM's own until 4, and from 5 on) and in the header of
- * `dcgmi dmon`. Source: dcgm_fields.h and dcgm_fields.cpp of github.com/NVIDIA/DCGM. */
+/* A quantity by its names: in the Prometheus text of dcgm-exporter (DCGM's own until 4, and from 5 on) and in the
+ * header of `dcgmi dmon`. Source: dcgm_fields.h and dcgm_fields.cpp of github.com/NVIDIA/DCGM. */
 struct wl_dcgm_field {
     const char *name, *newer, *column;
     const char *quantity, *unit, *variant; /* as those of src/power */
     double scale;                          /* from DCGM's unit to ours */
-    bool counter, pct, parts;              /* parts: each MIG instance has a value of its own, which is none of the GPU's */
+    bool counter, pct, parts; /* parts: each MIG instance has a value of its own, which is none of the GPU's */
 };
 
 /* NULL: not one of those that are read. */
@@ -35,8 +35,8 @@ struct wl_dcgm_reader {
     struct wl_arena *scratch; /* of some lines */
 };
 
-/* A reading. `key` tells a line of a scrape from its others; own_ns: the line's own time, WL_NO_NS: none. What cannot be
- * used is counted, with its reason; WL_EINVAL where nothing tells the time. */
+/* A reading. `key` tells a line of a scrape from its others; own_ns: the line's own time, WL_NO_NS: none. What cannot
+ * be used is counted, with its reason; WL_EINVAL where nothing tells the time. */
 int wl_dcgm_add(struct wl_dcgm_reader *r, const struct wl_dcgm_field *field, const struct wl_dcgm_labels *labels,
                 const char *key, const char *value, int64_t own_ns, struct wl_err *e) WL_MUST_CHECK;
 

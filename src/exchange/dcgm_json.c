@@ -1,4 +1,5 @@
-/* The JSON that Prometheus answers to query_range and query. Source: prometheus.io/docs/prometheus/latest/querying/api. */
+/* The JSON that Prometheus answers to query_range and query. Source: prometheus.io/docs/prometheus/latest/querying/api.
+ */
 #include "exchange/dcgm.h"
 
 #include <math.h>

@@ -4,7 +4,8 @@
 #include <math.h>
 
 /* GPUs that wattlaw itself reads keep their rows: those of DCGM are named apart. */
-static int store_device(struct wl_store *s, const struct wl_dcgm_device *d, int64_t *id, struct wl_arena *a, struct wl_err *e)
+static int store_device(struct wl_store *s, const struct wl_dcgm_device *d, int64_t *id, struct wl_arena *a,
+                        struct wl_err *e)
 {
     struct wl_json *info = wl_json_root_object(a);
     int64_t number;

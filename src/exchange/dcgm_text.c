@@ -1,5 +1,5 @@
-/* Lines of text: what dcgm-exporter answers (the exposition format of Prometheus), and what `dcgmi dmon` prints. Sources:
- * prometheus.io/docs/instrumenting/exposition_formats, dcgmi/DeviceMonitor.cpp of github.com/NVIDIA/DCGM. */
+/* Lines of text: what dcgm-exporter answers (the exposition format of Prometheus), and what `dcgmi dmon` prints.
+ * Sources: prometheus.io/docs/instrumenting/exposition_formats, dcgmi/DeviceMonitor.cpp of github.com/NVIDIA/DCGM. */
 #include "exchange/dcgm.h"
 
 #include <ctype.h>
@@ -39,9 +39,15 @@ static void keep_label(struct wl_dcgm_labels *l, const char *name, const char *v
     const struct {
         const char *name;
         const char **to;
-    } known[] = { { "UUID", &l->uuid },           { "uuid", &l->uuid },       { "Hostname", &l->host },
-                  { "hostname", &l->host },       { "modelName", &l->model }, { "DCGM_FI_DRIVER_VERSION", &l->driver },
-                  { "driver_version", &l->driver }, { "gpu", &l->gpu },       { "GPU_I_ID", &l->instance } };
+    } known[] = { { "UUID", &l->uuid },
+                  { "uuid", &l->uuid },
+                  { "Hostname", &l->host },
+                  { "hostname", &l->host },
+                  { "modelName", &l->model },
+                  { "DCGM_FI_DRIVER_VERSION", &l->driver },
+                  { "driver_version", &l->driver },
+                  { "gpu", &l->gpu },
+                  { "GPU_I_ID", &l->instance } };
     for (size_t i = 0; i < WL_COUNT(known); i++)
         if (wl_streq(name, known[i].name) && *value) *known[i].to = value;
 }
@@ -111,7 +117,8 @@ static char *entity(char *line)
     for (char *p = line; *p; p += strspn(p, " \t")) {
         size_t n = strcspn(p, " \t");
         for (size_t k = 0; k < WL_COUNT(kinds); k++)
-            if (strlen(kinds[k]) == n && strncmp(p, kinds[k], n) == 0 && isdigit((unsigned char)*skip_blanks(p + n))) return p;
+            if (strlen(kinds[k]) == n && strncmp(p, kinds[k], n) == 0 && isdigit((unsigned char)*skip_blanks(p + n)))
+                return p;
         p += n;
     }
     return NULL;
@@ -127,7 +134,8 @@ static bool read_header(struct wl_dcgm_reader *r, const char *line, struct colum
     if (wl_streq(c->head, at)) return true;
     size_t cap = 0;
     *c = (struct columns) { .uuid = -1, .head = wl_strdup(r->a, at) };
-    for (word = strtok_r(wl_strdup(r->a, at + strlen("Entity")), " \t", &saved); word; word = strtok_r(NULL, " \t", &saved)) {
+    for (word = strtok_r(wl_strdup(r->a, at + strlen("Entity")), " \t", &saved); word;
+         word = strtok_r(NULL, " \t", &saved)) {
         if (wl_streq(word, "UUID#")) c->uuid = (int)c->n;
         WL_GROW(r->a, c->field, c->n, cap);
         c->field[c->n++] = wl_dcgm_field_of_column(word);

@@ -1,6 +1,6 @@
 /* How often a GPU's power and energy readings move. Polled often, the times between changes of the value are the
  * sensor's update period (Zeus and WattAMeter find it so). What was found once is remembered where a run will notice
- * that it no longer holds: docs/adr/105. */
+ * that it no longer holds: docs/adr/106. */
 #include "power/nvml_gpu.h"
 #include "power/update_file.h"
 

@@ -2,8 +2,8 @@
  *
  * A transaction costs much more than its rows, so the readings of a running run are stored every few seconds, and are
  * appended here meanwhile. What write(2) has taken survives the death of the process. The file is a row of blocks; each
- * transaction starts it over, so that the first block that does not follow on the one before it is its end: one that was
- * cut off, or one of an earlier round.
+ * transaction starts it over, so that the first block that does not follow on the one before it is its end: one that
+ * was cut off, or one of an earlier round.
  *
  * Who opens the store and finds the file of a run that nobody looks after stores its readings and removes it. That a
  * reading is stored once is the matter of the table's key: it does not matter how often, or how far, that was done
@@ -21,7 +21,7 @@
 /* In the byte order of the machine. Rows follow. */
 struct block {
     char magic[8];
-    uint32_t check; /* CRC-32C of what follows, rows included */
+    uint32_t check;  /* CRC-32C of what follows, rows included */
     uint32_t serial; /* one more than that of the block before */
     int64_t run;
     uint64_t n;

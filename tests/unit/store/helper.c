@@ -1,6 +1,10 @@
 #include "helper.h"
 
 #include <ftw.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 int set_up(void **state)
 {
@@ -105,4 +109,24 @@ void end_run(struct place *p, struct wl_store *s, int64_t run, int64_t epochs, d
     end.exit_status = 0;
     end.at = (struct wl_anchor) { 1000 + 5 * WL_NS_PER_S, 2000 + 5 * WL_NS_PER_S };
     OK(wl_store_run_end(s, run, &end, &derived, &p->e));
+}
+
+void kill_worker(struct place *p, void (*work)(struct place *p, int tell), bool begun, long us, void *told, size_t size)
+{
+    char next[64];
+    int fd[2];
+    assert_true(size <= sizeof next && pipe(fd) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(fd[0]);
+        work(p, fd[1]);
+        _exit(0);
+    }
+    close(fd[1]);
+    if (begun && read(fd[0], told, size) != (ssize_t)size) fail_msg("the worker told nothing");
+    nanosleep(&(struct timespec) { .tv_nsec = us * 1000 }, NULL);
+    kill(pid, SIGKILL);
+    while (read(fd[0], next, size) == (ssize_t)size) memcpy(told, next, size);
+    close(fd[0]);
+    waitpid(pid, NULL, 0);
 }

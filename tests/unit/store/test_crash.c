@@ -35,27 +35,6 @@ static void work(struct place *p, int tell)
     }
 }
 
-/* Kills the worker after `us` microseconds; returns the last thing it told. */
-static struct progress kill_after(struct place *p, long us)
-{
-    struct progress told = { 0 }, next;
-    int fd[2];
-    assert_int_equal(pipe(fd), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        close(fd[0]);
-        work(p, fd[1]);
-        _exit(0);
-    }
-    close(fd[1]);
-    nanosleep(&(struct timespec) { .tv_nsec = us * 1000 }, NULL);
-    kill(pid, SIGKILL);
-    while (read(fd[0], &next, sizeof next) == (ssize_t)sizeof next) told = next;
-    close(fd[0]);
-    waitpid(pid, NULL, 0);
-    return told;
-}
-
 static int64_t readings_stored(struct place *p, struct wl_store *s, const struct wl_run_rows *runs)
 {
     int64_t n = 0;
@@ -95,7 +74,9 @@ static void killed_at_any_instant(void **state)
     struct place *p = *state;
     for (long i = 0; i < 20; i++) {
         p->store = wl_strf(p->arena, "%s/%ld.db", p->dir, i);
-        check_after_kill(p, kill_after(p, 500 + i * i * 150)); /* 0.5 ms: while the file is made; 55 ms: many runs on */
+        struct progress told = { 0 };
+        kill_worker(p, work, false, 500 + i * i * 150, &told, sizeof told);
+        check_after_kill(p, told); /* 0.5 ms: while the file is made; 55 ms: many runs on */
     }
 }
 

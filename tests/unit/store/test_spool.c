@@ -275,33 +275,13 @@ static void work(struct place *p, int tell)
     }
 }
 
-static struct progress kill_after(struct place *p, long us)
-{
-    struct progress told = { 0 }, next;
-    int fd[2];
-    assert_int_equal(pipe(fd), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        close(fd[0]);
-        work(p, fd[1]);
-        _exit(0);
-    }
-    close(fd[1]);
-    if (read(fd[0], &told, sizeof told) != sizeof told) fail_msg("the worker told nothing");
-    nanosleep(&(struct timespec) { .tv_nsec = us * 1000 }, NULL);
-    kill(pid, SIGKILL);
-    while (read(fd[0], &next, sizeof next) == (ssize_t)sizeof next) told = next;
-    close(fd[0]);
-    waitpid(pid, NULL, 0);
-    return told;
-}
-
 static void killed_at_any_instant(void **state)
 {
     struct place *p = *state;
     for (long i = 0; i < 30; i++) {
         p->store = wl_strf(p->arena, "%s/%ld.db", p->dir, i);
-        struct progress told = kill_after(p, i * 137);
+        struct progress told;
+        kill_worker(p, work, true, i * 137, &told, sizeof told);
         size_t n = stored_by(p, i % 2 ? WL_STORE_WRITE : WL_STORE_READ, told.channel);
         assert_true(n == (size_t)told.readings || n == (size_t)told.readings + BLOCK); /* that it had no time to tell */
     }
