@@ -1,5 +1,7 @@
 #include "base/arena.h"
 
+#include "base/out.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,7 @@ struct wl_arena {
 
 static _Noreturn void out_of_memory(size_t n)
 {
-    fprintf(stderr, "wattlaw: out of memory (%zu bytes wanted)\n", n);
+    wl_eprint("wattlaw: out of memory (%zu bytes wanted)\n", n);
     abort();
 }
 

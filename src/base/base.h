@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "base/observations.h"
 #include "base/opt.h"
+#include "base/out.h"
+#include "base/printable.h"
 #include "base/process.h"
 #include "base/progress.h"
 #include "base/random.h"

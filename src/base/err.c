@@ -1,5 +1,7 @@
 #include "base/err.h"
 
+#include "base/out.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +75,6 @@ int wl_prefix(struct wl_err *e, const char *fmt, ...)
 
 _Noreturn void wl_check_failed(const char *cond, const char *file, int line)
 {
-    fprintf(stderr, "wattlaw: internal error at %s:%d: %s does not hold\n", file, line, cond);
+    wl_eprint("wattlaw: internal error at %s:%d: %s does not hold\n", file, line, cond);
     abort();
 }

@@ -1,5 +1,8 @@
 #include "base/json.h"
 
+#include "base/file.h"
+#include "base/out.h"
+#include "base/printable.h"
 #include "base/str.h"
 
 #include <jansson.h>
@@ -104,10 +107,38 @@ char *wl_json_text(const struct wl_json *v, int indent, struct wl_arena *a)
     return copy;
 }
 
-void wl_json_print(const struct wl_json *v, FILE *to)
+/* Outside of strings JSON is ASCII, and in them control characters are escaped already, DEL and C1 excepted. */
+const char *wl_json_printable(const char *text, struct wl_arena *a)
 {
-    json_dumpf(J(v), to, flags(2));
-    fputc('\n', to);
+    struct wl_text t = WL_TEXT(a);
+    for (size_t n; *text; text += n) {
+        n = strcspn(text, "\x7f\xc2\xd8\xe1\xe2\xef\xf3"); /* what each of them begins with */
+        wl_text_addn(&t, text, n);
+        text += n;
+        n = wl_utf8_length(text);
+        const uint32_t c = n ? wl_utf8_decode(text, n) : 0;
+        if (n == 0 || wl_is_printable(c))
+            wl_text_addn(&t, text, n);
+        else if (c < 0x10000)
+            wl_text_addf(&t, "\\u%04x", (unsigned)c);
+        else
+            wl_text_addf(&t, "\\u%04x\\u%04x", (unsigned)(0xd7c0 + (c >> 10)), (unsigned)(0xdc00 + (c & 0x3ff)));
+    }
+    return t.s;
+}
+
+void wl_json_print(const struct wl_json *v)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    fputs(wl_json_printable(wl_json_text(v, 2, a), a), wl_out_data());
+    fputc('\n', wl_out_data());
+    wl_arena_free(a);
+}
+
+int wl_json_write(const struct wl_json *v, const char *path, struct wl_arena *a, struct wl_err *e)
+{
+    const char *text = wl_strf(a, "%s\n", wl_json_printable(wl_json_text(v, 2, a), a));
+    return wl_file_write(path, text, strlen(text), e);
 }
 
 int wl_json_parse(const char *text, const char *what, struct wl_json **out, struct wl_arena *a, struct wl_err *e)

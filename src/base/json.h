@@ -8,8 +8,6 @@
 
 #include "base/arena.h"
 
-#include <stdio.h>
-
 struct wl_json; /* one value; the same pointer type for objects, arrays and leaves */
 
 struct wl_json *wl_json_root_object(struct wl_arena *a);
@@ -27,7 +25,14 @@ void wl_json_add_null(struct wl_json *parent, const char *key);
 
 /* Text: indent 0 gives one line. The reals are printed with as many digits as round-trip. */
 char *wl_json_text(const struct wl_json *v, int indent, struct wl_arena *a);
-void wl_json_print(const struct wl_json *v, FILE *to); /* indented, with a final newline */
+
+/* As the text of a value, indented, with a final newline: to stdout, or as a file. What a terminal would obey
+ * (printable.h) is escaped as \uXXXX, which every reader of JSON turns back. */
+void wl_json_print(const struct wl_json *v);
+int wl_json_write(const struct wl_json *v, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The same of a text of JSON, in one line or several. */
+const char *wl_json_printable(const char *text, struct wl_arena *a);
 
 /* Parses a text; `what` (a path, say) stands in front of the message, with line and column. */
 int wl_json_parse(const char *text, const char *what, struct wl_json **out, struct wl_arena *a,

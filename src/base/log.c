@@ -1,8 +1,8 @@
 #include "base/log.h"
 
+#include "base/out.h"
+
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 static struct {
     enum wl_level level;
@@ -24,16 +24,13 @@ void wl_log(enum wl_level level, const char *area, const char *fmt, ...)
 {
     static const char *const names[] = { "error", "warning", "info", "debug" };
     if (!is_on(level)) return;
-    char line[2048];
-    int n = settings.rank >= 0 ? snprintf(line, sizeof line, "%s %s [%d]: ", names[level], area, settings.rank)
-                               : snprintf(line, sizeof line, "%s %s: ", names[level], area);
-    if (n < 0 || n >= (int)sizeof line - 1) return;
+    char message[2048];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, ap);
+    vsnprintf(message, sizeof message, fmt, ap);
     va_end(ap);
-    size_t len = strlen(line);
-    line[len++] = '\n';
-    ssize_t put = write(STDERR_FILENO, line, len);
-    (void)put; /* nowhere left to complain */
+    if (settings.rank >= 0)
+        wl_eprint("%s %s [%d]: %s\n", names[level], area, settings.rank, message);
+    else
+        wl_eprint("%s %s: %s\n", names[level], area, message);
 }

@@ -2,6 +2,7 @@
 
 #include "base/opt_value.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Names compare with '_' and '-' alike. */

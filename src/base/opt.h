@@ -10,8 +10,6 @@
 #include "base/json.h"
 #include "base/str.h"
 
-#include <stdio.h>
-
 enum wl_opt_type {
     WL_FLAG,     /* bool;   --x, --no-x, in INI yes/no/true/false/1/0 */
     WL_INT,      /* int64_t */
@@ -83,7 +81,7 @@ int wl_opts_parse(const struct wl_opt *rows, void *out, int argc, char **argv, b
                   bool *help, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The options as lines for --help, aligned, with default, range and unit. */
-void wl_opts_help(const struct wl_opt *rows, FILE *to);
+void wl_opts_help(const struct wl_opt *rows, struct wl_text *to);
 
 /* The values that stand in *in: as JSON members of `object`, and as INI lines "key = value" (unset ones left out). */
 void wl_opts_json(const struct wl_opt *rows, const void *in, struct wl_json *object);

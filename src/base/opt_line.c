@@ -141,7 +141,7 @@ static const char *value_word(const struct wl_opt *o, struct wl_arena *a)
     return "";
 }
 
-void wl_opts_help(const struct wl_opt *rows, FILE *to)
+void wl_opts_help(const struct wl_opt *rows, struct wl_text *to)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     for (const struct wl_opt *o = rows; o->name; o++) {
@@ -159,9 +159,9 @@ void wl_opts_help(const struct wl_opt *rows, FILE *to)
         if (o->type == WL_LINES || o->type == WL_STRS) wl_text_add(&facts, ", may be repeated");
         if (facts.n) wl_text_addf(&right, " (%s)", facts.s + 2);
         if (left.n > 28)
-            fprintf(to, "  %s\n  %-28s  %s\n", left.s, "", right.s);
+            wl_text_addf(to, "  %s\n  %-28s  %s\n", left.s, "", right.s);
         else
-            fprintf(to, "  %-28s  %s\n", left.s, right.s);
+            wl_text_addf(to, "  %-28s  %s\n", left.s, right.s);
     }
     wl_arena_free(a);
 }

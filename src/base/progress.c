@@ -2,14 +2,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/out.h"
 #include "base/str.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum {
     BAR = 24,
@@ -31,34 +27,20 @@ static const char *left_text(double left_s, struct wl_arena *a)
 /* 100 where all is done, and not before. */
 static double percent(double share) { return floor(share * 100 + 1e-9); }
 
-/* A terminal on which a line can be drawn anew. */
-static bool can_draw(void)
-{
-    const char *term = getenv("TERM");
-    return isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
-}
-
 void wl_progress_start(struct wl_progress *p, const char *what)
 {
-    *p = (struct wl_progress) { .what = what, .started_ns = wl_now_ns(), .tty = can_draw() };
+    *p = (struct wl_progress) { .what = what, .started_ns = wl_now_ns(), .tty = wl_out_can_draw() };
     p->shown_ns = p->started_ns;
-}
-
-static int terminal_width(void)
-{
-    struct winsize w;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 20 ? w.ws_col : 80;
 }
 
 static void draw(struct wl_progress *p, double share, const char *left, const char *note, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
-    const int width = terminal_width() - 1, bar = width < NARROW ? SHORT_BAR : BAR;
+    const int width = wl_out_width(WL_STDERR), bar = width && width <= NARROW ? SHORT_BAR : BAR;
     wl_text_addf(&t, "%s [", p->what);
     for (int i = 0; i < bar; i++) wl_text_add(&t, i < (int)(share * bar + 0.5) ? "#" : ".");
     wl_text_addf(&t, "] %3.0f %%%s%s%s", percent(share), left, note ? ", " : "", note ? note : "");
-    fprintf(stderr, "\r\033[K%.*s", width, t.s);
-    fflush(stderr);
+    wl_out_draw(t.s);
     p->drawn = true;
 }
 
@@ -82,6 +64,6 @@ void wl_progress_at(struct wl_progress *p, double done, double total, double lef
 
 void wl_progress_clear(struct wl_progress *p)
 {
-    if (p->drawn) fputs("\r\033[K", stderr);
+    if (p->drawn) wl_out_undraw();
     p->drawn = false;
 }

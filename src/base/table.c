@@ -1,11 +1,11 @@
 #include "base/table.h"
 
+#include "base/printable.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 static const char missing[] = "-";
 enum { GAP = 2 }; /* blanks between columns */
@@ -16,7 +16,9 @@ void wl_table_column(struct wl_table *t, const char *name, bool right)
 {
     WL_CHECK(t->cells.n == 0);
     WL_GROW(t->arena, t->head, t->columns, t->head_cap);
-    t->head[t->columns++] = (struct wl_table_head) { .name = wl_strdup(t->arena, name), .right = right };
+    t->head[t->columns++] =
+        (struct wl_table_head) { .name = wl_strdup(t->arena, wl_printable(t->arena, name, WL_KEEP_NOTHING)),
+                                 .right = right };
 }
 
 void wl_table_real_column(struct wl_table *t, const char *name, int digits)
@@ -25,17 +27,9 @@ void wl_table_real_column(struct wl_table *t, const char *name, int digits)
     t->head[t->columns - 1].digits = digits;
 }
 
-/* One line a cell: control characters would tear the table. */
-static void one_line(char *s)
-{
-    for (; *s; s++)
-        if ((unsigned char)*s < ' ' || *s == 0x7f) *s = ' ';
-}
-
 void wl_table_cell(struct wl_table *t, const char *text)
 {
-    wl_strs_add(t->arena, &t->cells, text && *text ? text : missing);
-    one_line(t->cells.v[t->cells.n - 1]);
+    wl_strs_add(t->arena, &t->cells, text && *text ? wl_printable(t->arena, text, WL_KEEP_NOTHING) : missing);
 }
 
 void wl_table_cellf(struct wl_table *t, const char *fmt, ...)
@@ -175,7 +169,7 @@ static void add_cell(struct wl_text *line, const char *text, size_t width, bool 
 }
 
 /* Without the blanks at its end, cut to `width` characters; was it? The sign of that is that of less -S. */
-static bool print_line(struct wl_text *line, FILE *to, int width)
+static bool end_line(struct wl_text *line, struct wl_text *to, int width)
 {
     while (line->n && line->s[line->n - 1] == ' ') line->s[--line->n] = '\0';
     const bool cut = width > 0 && characters(line->s) > (size_t)width;
@@ -183,12 +177,12 @@ static bool print_line(struct wl_text *line, FILE *to, int width)
     for (int n = 0; cut && *at; at++)
         if (!inside_character(*at) && ++n == width) break;
     if (cut) *at = '\0';
-    fprintf(to, "%s%s\n", line->s, cut ? ">" : "");
+    wl_text_addf(to, "%s%s\n", line->s, cut ? ">" : "");
     wl_text_clear(line);
     return cut;
 }
 
-void wl_table_print(const struct wl_table *t, FILE *to, int width)
+void wl_table_text(const struct wl_table *t, struct wl_text *to, int width)
 {
     struct wl_arena *a = wl_arena_new(t->arena);
     size_t *widths = wl_new_array(a, size_t, t->columns);
@@ -199,20 +193,21 @@ void wl_table_print(const struct wl_table *t, FILE *to, int width)
         widths[c] = column_width(t, c);
         if (widths[c]) add_cell(&line, t->head[c].name, widths[c], t->head[c].right);
     }
-    if (t->columns) cut |= print_line(&line, to, width);
+    if (t->columns) cut |= end_line(&line, to, width);
     for (size_t r = 0; r < wl_table_rows(t); r++) {
         for (size_t c = 0; c < t->columns; c++)
             if (widths[c]) add_cell(&line, cell(t, r, c), widths[c], t->head[c].right);
-        cut |= print_line(&line, to, width);
+        cut |= end_line(&line, to, width);
     }
-    if (cut) fprintf(to, "(cut to %d columns; | cat shows all)\n", width);
+    if (cut) wl_text_addf(to, "(cut to %d columns; | cat shows all)\n", width);
     wl_arena_free(a);
 }
 
-int wl_table_width(FILE *to)
+void wl_table_print(const struct wl_table *t, enum wl_out to, int width)
 {
-    struct winsize size;
-    int fd = fileno(to);
-    if (fd < 0 || !isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0) return 0;
-    return size.ws_col;
+    struct wl_arena *a = wl_arena_new(t->arena);
+    struct wl_text lines = WL_TEXT(a);
+    wl_table_text(t, &lines, width);
+    wl_print_text(to, lines.s);
+    wl_arena_free(a);
 }

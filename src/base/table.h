@@ -4,14 +4,13 @@
  *     wl_table_column(&t, "workers", true);
  *     wl_table_cellf(&t, "%d", 4);
  *     wl_table_row(&t);
- *     wl_table_print(&t, stdout, 0);
+ *     wl_table_print(&t, WL_STDOUT, 0);
  */
 #ifndef WL_BASE_TABLE_H
 #define WL_BASE_TABLE_H
 
+#include "base/out.h"
 #include "base/str.h"
-
-#include <stdio.h>
 
 struct wl_table_head {
     const char *name;
@@ -35,7 +34,7 @@ void wl_table_column(struct wl_table *t, const char *name, bool right);
  * `digits` significant digits, and up to two more where the smallest would show fewer than digits - 1. */
 void wl_table_real_column(struct wl_table *t, const char *name, int digits);
 
-/* The next cell of the current row. NULL and "" print as "-". */
+/* The next cell of the current row. NULL and "" print as "-"; what is not printable is escaped (printable.h). */
 void wl_table_cell(struct wl_table *t, const char *text);
 void wl_table_cellf(struct wl_table *t, const char *fmt, ...) WL_PRINTF(2, 3);
 
@@ -58,9 +57,9 @@ const char *wl_table_take(struct wl_table *t, size_t column);
 /* Prints header and rows; widths count characters of UTF-8, not bytes. Columns in which every cell is missing are
  * left out. A line longer than `width` characters is cut with ">", and a line behind the table says so; width 0: no
  * limit. */
-void wl_table_print(const struct wl_table *t, FILE *to, int width);
+void wl_table_print(const struct wl_table *t, enum wl_out to, int width);
 
-/* The width of the terminal behind the stream, 0 where it is none. */
-int wl_table_width(FILE *to);
+/* The same lines as a text. */
+void wl_table_text(const struct wl_table *t, struct wl_text *to, int width);
 
 #endif

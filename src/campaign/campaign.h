@@ -117,7 +117,7 @@ struct wl_experiment_section {
 const struct wl_experiment_section *wl_experiment_sections(void);
 
 /* Prints every section and key with type, default, range and unit. */
-void wl_experiment_print_keys(FILE *to);
+void wl_experiment_print_keys(enum wl_out to);
 
 /* Reads an experiment; `sets` are "section.key=value" texts that win over the file. WL_EINVAL with file:line (or
  * --set), the value and what was expected; unknown sections, keys and placeholders get "did you mean". */

@@ -178,7 +178,7 @@ static void add_note(struct wl_text *notes, const char *note)
     wl_text_addf(notes, "%s%s", notes->n ? "; " : "", note);
 }
 
-static void print_key(const struct wl_opt *o, FILE *to)
+static void print_key(const struct wl_opt *o, enum wl_out to)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_text notes = WL_TEXT(a);
@@ -190,14 +190,14 @@ static void print_key(const struct wl_opt *o, FILE *to)
     if (o->def && *o->def) add_note(&notes, wl_strf(a, "default %s", o->def));
     if (o->choices) add_note(&notes, o->choices);
     if (o->min != 0 || o->max != 0) add_note(&notes, wl_strf(a, "%.9g to %.9g%s%s", o->min, o->max, blank, unit));
-    fprintf(to, "  %-18s %s%s%s%s\n", name, o->help, notes.n ? " (" : "", notes.s, notes.n ? ")" : "");
+    wl_fprint(to, "  %-18s %s%s%s%s\n", name, o->help, notes.n ? " (" : "", notes.s, notes.n ? ")" : "");
     wl_arena_free(a);
 }
 
-void wl_experiment_print_keys(FILE *to)
+void wl_experiment_print_keys(enum wl_out to)
 {
     for (const struct wl_experiment_section *s = sections; s->name; s++) {
-        fprintf(to, "%s[%s]  %s\n", s == sections ? "" : "\n", s->name, s->help);
+        wl_fprint(to, s == sections ? "[%s]  %s\n" : "\n[%s]  %s\n", s->name, s->help);
         for (const struct wl_opt *o = s->rows; o->name; o++) print_key(o, to);
     }
 }

@@ -130,7 +130,7 @@ static void print_rows(const struct wl_audit *audit, const struct wl_audit_group
         wl_table_cell(&t, isnan(m->share) ? NULL : wl_strf(a, "%.3f", m->curve_r2));
         wl_table_row(&t);
     }
-    wl_table_print(&t, stdout, wl_table_width(stdout));
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static void print_pairs(const struct wl_audit *audit, const struct wl_audit_group *g, struct wl_arena *a)
@@ -149,22 +149,22 @@ static void print_pairs(const struct wl_audit *audit, const struct wl_audit_grou
         wl_table_cellf(&t, "%.2g", p->p_worst_holm);
         wl_table_row(&t);
     }
-    putchar('\n');
-    wl_table_print(&t, stdout, wl_table_width(stdout));
-    printf("  one slope?  Q = %.3g, %g degrees of freedom, %s; with the largest errors %s\n", g->q, g->q_df,
-           wl_words_p(g->q_p, a), wl_words_p(g->q_p_worst, a));
+    wl_print("\n");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_print("  one slope?  Q = %.3g, %g degrees of freedom, %s; with the largest errors %s\n", g->q, g->q_df,
+             wl_words_p(g->q_p, a), wl_words_p(g->q_p_worst, a));
 }
 
 static void print_sentences(const char *head, const struct wl_strs *list)
 {
-    if (list->n) printf("\n%s\n", head);
-    for (size_t i = 0; i < list->n; i++) printf("  - %s\n", list->v[i]);
+    if (list->n) wl_print("\n%s\n", head);
+    for (size_t i = 0; i < list->n; i++) wl_print("  - %s\n", list->v[i]);
 }
 
 static void print_audit(const struct wl_audit *audit, struct wl_arena *a)
 {
     for (size_t i = 0; i < audit->n_groups; i++) {
-        printf("%s%s\n", i ? "\n" : "", audit->groups[i].name);
+        wl_print(i ? "\n%s\n" : "%s\n", audit->groups[i].name);
         print_rows(audit, &audit->groups[i], a);
         print_pairs(audit, &audit->groups[i], a);
     }
@@ -186,7 +186,7 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
         struct wl_json *root = wl_source_json(rest->args.v[0], a);
         wl_json_add_number(root, "assumed_n", o->n);
         wl_audit_json(&audit, root);
-        wl_json_print(root, stdout);
+        wl_json_print(root);
     } else {
         print_audit(&audit, a);
     }

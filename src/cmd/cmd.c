@@ -2,20 +2,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-static void print_help(const char *program, const struct wl_cmd *c)
+/* The texts are our own, of several lines. */
+static void print_help(const char *program, const struct wl_cmd *c, struct wl_arena *a)
 {
+    struct wl_text t = WL_TEXT(a);
     const char *full_stop = c->help[strlen(c->help) - 1] == '?' ? "" : ".";
-    printf("usage: %s %s %s\n\n%s%s\n", program, c->name, c->usage, c->help, full_stop);
+    wl_text_addf(&t, "usage: %s %s %s\n\n%s%s\n", program, c->name, c->usage, c->help, full_stop);
     if (c->options && c->options->name) {
-        puts("\noptions");
-        wl_opts_help(c->options, stdout);
+        wl_text_add(&t, "\noptions\n");
+        wl_opts_help(c->options, &t);
     }
-    if (c->more) printf("\n%s\n", c->more);
+    if (c->more) wl_text_addf(&t, "\n%s\n", c->more);
+    wl_print_text(WL_STDOUT, t.s);
 }
 
 static void nothing(int number) { (void)number; }
@@ -46,32 +48,23 @@ static int die_by_pipe(void)
     return 128 + SIGPIPE; /* the first process of a container outlives it */
 }
 
-/* Has whoever read our output gone? The write that failed may have been an earlier one. */
-static bool reader_gone(void)
-{
-    struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
-    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
-}
-
 /* What was printed must have arrived: a full disk behind a pipe or a redirection is a failure too. A reader that has
  * seen enough (head) ends us as it ends other programs, now that all is done and stored, unless whoever started us
  * ignores that signal. */
 static int flushed(int status)
 {
-    errno = 0; /* an earlier write may have failed, and this one have nothing left to do */
-    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
-    const int en = reader_gone() ? EPIPE : errno;
+    const int en = wl_out_flush();
+    if (en == 0) return status;
     if (en == EPIPE && !pipes_are_ignored()) return status ? status : die_by_pipe();
-    fprintf(stderr, "error: writing the results: %s\n", en ? strerror(en) : "a part is missing");
+    wl_eprint("error: writing the results: %s\n", strerror(en));
     return status ? status : WL_EXIT_FAILED;
 }
 
 static void print_error(const char *program, const struct wl_cmd *c, const struct wl_err *e)
 {
-    fprintf(stderr, "error: %s\n", e->msg);
+    wl_eprint("error: %s\n", e->msg);
     if (e->code == WL_EUSAGE)
-        fprintf(stderr, "usage: %s %s %s\n       %s %s --help says more\n", program, c->name, c->usage, program,
-                c->name);
+        wl_eprint("usage: %s %s %s\n       %s %s --help says more\n", program, c->name, c->usage, program, c->name);
 }
 
 int wl_exit_status(int rc)
@@ -93,7 +86,7 @@ int wl_cmd_main(const char *program, const struct wl_cmd *c, int argc, char **ar
     if (rc == 0 && !help)
         rc = c->run ? c->run(options, &rest, a, &e) : c->run_subject(c->subject, options, &rest, a, &e);
     else if (rc == 0 && speaks)
-        print_help(program, c);
+        print_help(program, c, a);
     if (rc < 0 && speaks) print_error(program, c, &e);
     wl_arena_free(a);
     return flushed(wl_exit_status(rc));
@@ -101,17 +94,17 @@ int wl_cmd_main(const char *program, const struct wl_cmd *c, int argc, char **ar
 
 /* ---- programs ---------------------------------------------------------------------------------------------------- */
 
-static void print_program(const struct wl_cmd_program *p, FILE *to)
+static void print_program(const struct wl_cmd_program *p, enum wl_out to)
 {
-    fprintf(to, "usage: %s %s\n\n%s\n\n%ss\n", p->name, p->usage, p->about, p->noun);
+    wl_fprint(to, "usage: %s %s\n\n%s\n\n%ss\n", p->name, p->usage, p->about, p->noun);
     int width = 0;
     for (const struct wl_cmd *const *c = p->commands; *c; c++) {
         const int n = (int)strlen((*c)->name);
         width = n > width ? n : width;
     }
     for (const struct wl_cmd *const *c = p->commands; *c; c++)
-        fprintf(to, "  %-*s  %s\n", width, (*c)->name, (*c)->help);
-    fprintf(to, "\n%s NAME --help says more; %s --version prints the version.\n", p->name, p->name);
+        wl_fprint(to, "  %-*s  %s\n", width, (*c)->name, (*c)->help);
+    wl_fprint(to, "\n%s NAME --help says more; %s --version prints the version.\n", p->name, p->name);
 }
 
 static int unknown(const struct wl_cmd_program *p, const char *name)
@@ -121,9 +114,9 @@ static int unknown(const struct wl_cmd_program *p, const char *name)
     size_t n = 0;
     while (p->commands[n] && n < MAX) names[n] = p->commands[n]->name, n++;
     const char *near = wl_closest(name, names, n);
-    fprintf(stderr, "error: unknown %s %s", p->noun, name);
-    if (near) fprintf(stderr, "; did you mean %s?", near);
-    fprintf(stderr, "\nusage: %s %s; %s --help lists the %ss\n", p->name, p->usage, p->name, p->noun);
+    wl_eprint("error: unknown %s %s", p->noun, name);
+    if (near) wl_eprint("; did you mean %s?", near);
+    wl_eprint("\nusage: %s %s; %s --help lists the %ss\n", p->name, p->usage, p->name, p->noun);
     return WL_EXIT_USAGE;
 }
 
@@ -151,18 +144,18 @@ static int help_on(const struct wl_cmd_program *p, int argc, char **argv)
 static int run_program(const struct wl_cmd_program *p, int argc, char **argv)
 {
     if (argc < 2) {
-        print_program(p, stderr);
+        print_program(p, WL_STDERR);
         return WL_EXIT_USAGE;
     }
     const char *name = argv[1];
     bool asks = wl_streq(name, "--help") || wl_streq(name, "-h") || wl_streq(name, "help");
     if (asks && argc > 2) return help_on(p, argc, argv);
     if (asks) {
-        print_program(p, stdout);
+        print_program(p, WL_STDOUT);
         return flushed(WL_EXIT_OK);
     }
     if (wl_streq(name, "--version")) {
-        printf("%s " WL_VERSION "\n", p->name);
+        wl_print("%s " WL_VERSION "\n", p->name);
         return flushed(WL_EXIT_OK);
     }
     for (const struct wl_cmd *const *c = p->commands; *c; c++)

@@ -66,7 +66,7 @@ static void print_levels(const struct wl_factor_group *g, const char *factor, st
         }
         wl_table_row(&t);
     }
-    wl_table_print(&t, stdout, wl_table_width(stdout));
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static void print_pairs(const struct wl_factor_group *g, double margin, struct wl_arena *a)
@@ -87,8 +87,8 @@ static void print_pairs(const struct wl_factor_group *g, double margin, struct w
         wl_table_cellf(&t, "%.2g", p->p_same);
         wl_table_row(&t);
     }
-    putchar('\n');
-    wl_table_print(&t, stdout, wl_table_width(stdout));
+    wl_print("\n");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static void print_slowdowns(const struct wl_factor_group *g, const char *factor, enum wl_law_response response,
@@ -108,8 +108,8 @@ static void print_slowdowns(const struct wl_factor_group *g, const char *factor,
         wl_table_cell(&t, wl_words_interval(s->ratio.lo, s->ratio.hi, 3, a));
         wl_table_row(&t);
     }
-    putchar('\n');
-    wl_table_print(&t, stdout, wl_table_width(stdout));
+    wl_print("\n");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static const char *points_of(const struct wl_factor_tests *t)
@@ -121,15 +121,15 @@ static void print_tests(const struct wl_factor_group *g, struct wl_arena *a)
 {
     const struct wl_factor_tests *t = g->tests, *other = t == &g->over_runs ? &g->over_configs : &g->over_runs;
     if (isnan(t->p)) return;
-    printf("  equal?     one slope against one each: F(%g, %g) = %.3g, %s, partial eta2 %.2f, over %s\n", t->df1, t->df,
-           t->f, wl_words_p(t->p, a), t->partial_eta2, points_of(t));
+    wl_print("  equal?     one slope against one each: F(%g, %g) = %.3g, %s, partial eta2 %.2f, over %s\n", t->df1,
+             t->df, t->f, wl_words_p(t->p, a), t->partial_eta2, points_of(t));
     if (!isnan(other->p) && g->over_runs.points > g->over_configs.points)
-        printf("  narrower   F(%g, %g) = %.3g, %s, over %s\n", other->df1, other->df, other->f, wl_words_p(other->p, a),
-               points_of(other));
+        wl_print("  narrower   F(%g, %g) = %.3g, %s, over %s\n", other->df1, other->df, other->f,
+                 wl_words_p(other->p, a), points_of(other));
     int d = wl_words_decimals(t->beta_se);
     if (g->verdict != WL_FACTOR_DIFFERENT)
-        printf("  one slope  beta %.*f, 95 %% interval %s\n", d, t->beta,
-               wl_words_interval(t->beta_lo, t->beta_hi, d, a));
+        wl_print("  one slope  beta %.*f, 95 %% interval %s\n", d, t->beta,
+                 wl_words_interval(t->beta_lo, t->beta_hi, d, a));
 }
 
 static void print_model(const struct wl_factor_group *g, struct wl_arena *a)
@@ -137,36 +137,36 @@ static void print_model(const struct wl_factor_group *g, struct wl_arena *a)
     const struct wl_factor_overhead *m = &g->overhead;
     if (!g->best_model) return;
     if (m->why) {
-        printf("  overhead   W/N + c with one c for all levels is not compared: %s\n", m->why);
+        wl_print("  overhead   W/N + c with one c for all levels is not compared: %s\n", m->why);
         return;
     }
     double power = fmin(g->aicc_common, isnan(g->aicc_separate) ? INFINITY : g->aicc_separate);
     double behind = m->aicc - power;
-    printf("  overhead   W/N + c with one c = %s s for all levels: AICc %.1f %s the better of the power laws; ",
-           wl_words_number(m->c, a), fabs(behind), behind < 0 ? "ahead of" : "behind");
+    wl_print("  overhead   W/N + c with one c = %s s for all levels: AICc %.1f %s the better of the power laws; ",
+             wl_words_number(m->c, a), fabs(behind), behind < 0 ? "ahead of" : "behind");
     if (behind < -2)
-        puts("one overhead for all explains the times better than exponents do");
+        wl_print("one overhead for all explains the times better than exponents do\n");
     else
-        puts(behind > 2 ? "one overhead does not explain the times" : "the runs do not choose");
+        wl_print("%s\n", behind > 2 ? "one overhead does not explain the times" : "the runs do not choose");
 }
 
 static void print_group(const struct wl_factor_result *r, const struct wl_factor_group *g, struct wl_arena *a)
 {
-    printf("%s%s: %s\n", g->title, g->simulated ? " (simulated)" : "", r->factor);
+    wl_print("%s%s: %s\n", g->title, g->simulated ? " (simulated)" : "", r->factor);
     if (g->refused) {
-        printf("  %s\n", g->refused);
+        wl_print("  %s\n", g->refused);
     } else {
-        printf("  verdict    %s (%s)\n", wl_factor_verdict_name(g->verdict), g->verdict_why);
+        wl_print("  verdict    %s (%s)\n", wl_factor_verdict_name(g->verdict), g->verdict_why);
         if (!isnan(g->runs_needed))
-            printf("  runs       %g at each value and worker count, %s\n", g->runs_needed, g->runs_needed_why);
+            wl_print("  runs       %g at each value and worker count, %s\n", g->runs_needed, g->runs_needed_why);
         else if (g->runs_needed_why)
-            printf("  runs       %s\n", g->runs_needed_why);
+            wl_print("  runs       %s\n", g->runs_needed_why);
         print_tests(g, a);
         print_model(g, a);
     }
-    for (size_t i = 0; i < g->notes.n; i++) printf("  note       %s\n", g->notes.v[i]);
+    for (size_t i = 0; i < g->notes.n; i++) wl_print("  note       %s\n", g->notes.v[i]);
     if (!g->n_levels) return;
-    putchar('\n');
+    wl_print("\n");
     print_levels(g, r->factor, a);
     if (g->refused) return;
     print_pairs(g, r->margin, a);
@@ -197,10 +197,10 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
         struct wl_json *root = wl_source_json(rest->args.v[0], a);
         wl_json_add_int(root, "drop_epochs", o->drop_epochs);
         wl_factor_json(&result, root);
-        wl_json_print(root, stdout);
+        wl_json_print(root);
     } else {
         for (size_t i = 0; i < result.n; i++) {
-            if (i) putchar('\n');
+            if (i) wl_print("\n");
             print_group(&result, &result.groups[i], a);
         }
     }

@@ -55,13 +55,13 @@ static void tell(const struct options *o, int64_t written, struct wl_arena *a)
         wl_json_add_str(j, "data", "era5");
         wl_json_add_str(j, "dir", dir);
         wl_json_add_int(j, "written", written);
-        wl_json_print(j, stdout);
+        wl_json_print(j);
     } else if (o->statistics) {
-        printf("mean, deviation and climatology written to %s/stats\n", dir);
+        wl_print("mean, deviation and climatology written to %s/stats\n", dir);
     } else if (written) {
-        printf("%lld times written to %s\n", (long long)written, dir);
+        wl_print("%lld times written to %s\n", (long long)written, dir);
     } else {
-        printf("%s is complete already\n", dir);
+        wl_print("%s is complete already\n", dir);
     }
 }
 

@@ -60,11 +60,11 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
         wl_json_add_str(j, "dir", o->synthetic);
         wl_json_add_str(j, "format", o->format);
         wl_json_add_int(j, "written", written);
-        wl_json_print(j, stdout);
+        wl_json_print(j);
     } else if (written) {
-        printf("%lld pictures written to %s\n", (long long)written, o->synthetic);
+        wl_print("%lld pictures written to %s\n", (long long)written, o->synthetic);
     } else {
-        printf("%s is complete already\n", o->synthetic);
+        wl_print("%s is complete already\n", o->synthetic);
     }
     return WL_EXIT_OK;
 }

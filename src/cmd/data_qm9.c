@@ -37,8 +37,8 @@ static void print_done(const struct options *o, const struct wl_qm9_pack_opts *h
                        struct wl_arena *a)
 {
     if (!o->json) {
-        printf("%s: %lld molecules of %lld atoms", how->to, (long long)done->molecules, (long long)done->atoms);
-        printf(o->exclude ? ", %lld left out\n" : "\n", (long long)done->excluded);
+        wl_print("%s: %lld molecules of %lld atoms", how->to, (long long)done->molecules, (long long)done->atoms);
+        wl_print(o->exclude ? ", %lld left out\n" : "\n", (long long)done->excluded);
         return;
     }
     struct wl_json *j = wl_json_root_object(a);
@@ -47,7 +47,7 @@ static void print_done(const struct options *o, const struct wl_qm9_pack_opts *h
     wl_json_add_int(j, "molecules", done->molecules);
     wl_json_add_int(j, "atoms", done->atoms);
     wl_json_add_int(j, "excluded", done->excluded);
-    wl_json_print(j, stdout);
+    wl_json_print(j);
 }
 
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)

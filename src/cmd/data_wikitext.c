@@ -77,22 +77,22 @@ static void print_json(const struct options *o, const struct wl_corpus_made *m, 
     wl_json_add_real(j, "time_s", m->seconds);
     wl_json_add_real(j, "tokens_per_s", (double)m->tokens / m->seconds);
     wl_json_add_real(j, "learn_s", m->learn_seconds);
-    wl_json_print(j, stdout);
+    wl_json_print(j);
 }
 
 static void print_text(const struct options *o, const struct wl_corpus_made *m, struct wl_arena *a)
 {
     const long long sequence = (long long)o->sequence;
     if (!isnan(m->learn_seconds))
-        printf("a vocabulary of %lld tokens learned in %s\n", (long long)m->vocabulary,
-               wl_human_time(a, m->learn_seconds));
-    if (m->left_out) printf("%lld files that are no text left out\n", (long long)m->left_out);
-    printf("%s of text: %llu tokens in %llu %ss, %.2g %% [UNK]; %s at %s\n", wl_human_bytes(a, m->bytes),
-           (unsigned long long)m->tokens, (unsigned long long)m->units, o->unit,
-           100 * (double)m->unknown / (double)m->tokens, wl_human_time(a, m->seconds),
-           wl_human(a, (double)m->tokens / m->seconds, "tokens/s"));
-    printf("%s: %lld training and %lld validation sequences of %lld tokens\n", o->to,
-           (long long)m->train_tokens / sequence, (long long)m->val_tokens / sequence, sequence);
+        wl_print("a vocabulary of %lld tokens learned in %s\n", (long long)m->vocabulary,
+                 wl_human_time(a, m->learn_seconds));
+    if (m->left_out) wl_print("%lld files that are no text left out\n", (long long)m->left_out);
+    wl_print("%s of text: %llu tokens in %llu %ss, %.2g %% [UNK]; %s at %s\n", wl_human_bytes(a, m->bytes),
+             (unsigned long long)m->tokens, (unsigned long long)m->units, o->unit,
+             100 * (double)m->unknown / (double)m->tokens, wl_human_time(a, m->seconds),
+             wl_human(a, (double)m->tokens / m->seconds, "tokens/s"));
+    wl_print("%s: %lld training and %lld validation sequences of %lld tokens\n", o->to,
+             (long long)m->train_tokens / sequence, (long long)m->val_tokens / sequence, sequence);
 }
 
 static int write_tokens(const struct options *o, struct wl_arena *a, struct wl_err *e)
@@ -139,11 +139,11 @@ static int write_synthetic(const struct options *o, struct wl_arena *a, struct w
         wl_json_add_str(j, "data", "wikitext");
         wl_json_add_str(j, "dir", o->synthetic);
         wl_json_add_int(j, "written", written);
-        wl_json_print(j, stdout);
+        wl_json_print(j);
     } else if (written) {
-        printf("%lld words and their tokens written to %s\n", (long long)written, o->synthetic);
+        wl_print("%lld words and their tokens written to %s\n", (long long)written, o->synthetic);
     } else {
-        printf("%s is complete already\n", o->synthetic);
+        wl_print("%s is complete already\n", o->synthetic);
     }
     return WL_EXIT_OK;
 }

@@ -120,9 +120,9 @@ static void print_all(const struct wl_calibrations *all, const char *path, struc
         wl_table_cell(&t, c->simulated ? "simulated" : "");
         wl_table_row(&t);
     }
-    wl_table_print(&t, stdout, wl_table_width(stdout));
-    for (size_t i = 0; i < all->notes.n; i++) printf("note: %s\n", all->notes.v[i]);
-    printf("kept in %s for %s\n", path, all->n ? wl_strf(a, "driver %s", all->v[0].driver) : "no driver");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    for (size_t i = 0; i < all->notes.n; i++) wl_print("note: %s\n", all->notes.v[i]);
+    wl_print("kept in %s for %s\n", path, all->n ? wl_strf(a, "driver %s", all->v[0].driver) : "no driver");
 }
 
 static void add_fitted(struct wl_json *o, const char *key, const char *se_key, const struct wl_fitted *f)
@@ -159,7 +159,7 @@ static void print_json(const struct wl_calibrations *all, const char *path, stru
     }
     struct wl_json *notes = wl_json_add_array(root, "notes");
     for (size_t i = 0; i < all->notes.n; i++) wl_json_add_str(notes, NULL, all->notes.v[i]);
-    wl_json_print(root, stdout);
+    wl_json_print(root);
 }
 
 int doctor_calibrate(const struct doctor_calibration *o, const struct wl_power_opts *power, const char *device,

@@ -21,31 +21,31 @@ void doctor_caps_find(struct doctor_caps *c, const struct wl_cap_opts *opts, con
 static void print_range(const struct wl_cap_ability *can, enum wl_cap_kind kind, struct wl_arena *a)
 {
     const char *range = wl_cap_range_text(&can->range, kind, a);
-    if (range) printf(", %s", range);
-    if (!isnan(can->present)) printf(", now %.6g %s", can->present, wl_cap_kind_unit(kind));
+    if (range) wl_print(", %s", range);
+    if (!isnan(can->present)) wl_print(", now %.6g %s", can->present, wl_cap_kind_unit(kind));
 }
 
 void doctor_caps_print(const struct doctor_caps *c, struct wl_arena *a)
 {
     static const char *const names[WL_CAP_KINDS] = { "power", "module", "clock", "mem-clock" };
-    puts("\nCaps");
+    wl_print("\nCaps\n");
     for (int k = 0; k < WL_CAP_KINDS; k++) {
         const struct wl_cap_ability *can = &c->can[k];
-        printf("  %-10s %-7s", names[k], can->why ? "no" : "yes");
+        wl_print("  %-10s %-7s", names[k], can->why ? "no" : "yes");
         if (can->setter) {
-            printf(" %s: %s%s", can->setter, can->devices, can->simulated ? " (simulated)" : "");
+            wl_print(" %s: %s%s", can->setter, can->devices, can->simulated ? " (simulated)" : "");
             print_range(can, k, a);
-            putchar('\n');
-            if (can->why) printf("  %19s%s\n", "", can->why);
+            wl_print("\n");
+            if (can->why) wl_print("  %19s%s\n", "", can->why);
         } else {
-            printf(" %s\n", can->why);
+            wl_print(" %s\n", can->why);
         }
-        if (can->why && can->fix) printf("  %19sfix: %s\n", "", can->fix);
+        if (can->why && can->fix) wl_print("  %19sfix: %s\n", "", can->fix);
     }
-    if (c->left_why) printf("  left       ?       %s\n", c->left_why);
+    if (c->left_why) wl_print("  left       ?       %s\n", c->left_why);
     if (c->left)
-        printf("  left       %-7zu caps of dead runs, journals in %s\n  %19sfix: wattlaw restore\n", c->left,
-               c->state_dir, "");
+        wl_print("  left       %-7zu caps of dead runs, journals in %s\n  %19sfix: wattlaw restore\n", c->left,
+                 c->state_dir, "");
 }
 
 void doctor_caps_json(const struct doctor_caps *c, struct wl_json *root)

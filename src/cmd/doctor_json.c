@@ -117,5 +117,5 @@ void doctor_print_json(const struct doctor_findings *f, struct wl_arena *a)
     doctor_caps_json(&f->caps, root);
     wl_json_add_str(root, "energy_from", f->basis);
     json_sampler(f, root);
-    wl_json_print(root, stdout);
+    wl_json_print(root);
 }

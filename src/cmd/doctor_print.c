@@ -9,23 +9,23 @@ static const char *const state_words[] = {
 
 static void print_machine(const struct doctor_machine *m, struct wl_arena *a)
 {
-    printf("Machine\n  %s, %s\n  %s, %d CPUs", m->host, m->kernel, m->cpu, m->cpus);
-    if (m->usable_cpus != m->cpus) printf(" (%d usable here)", m->usable_cpus);
-    printf(", %s of memory\n", wl_human_bytes(a, m->memory_bytes));
+    wl_print("Machine\n  %s, %s\n  %s, %d CPUs", m->host, m->kernel, m->cpu, m->cpus);
+    if (m->usable_cpus != m->cpus) wl_print(" (%d usable here)", m->usable_cpus);
+    wl_print(", %s of memory\n", wl_human_bytes(a, m->memory_bytes));
 }
 
 static void print_sensors(const struct wl_sensors *s, struct wl_arena *a)
 {
-    puts("\nSensors");
+    wl_print("\nSensors\n");
     for (size_t i = 0; i < s->n_info; i++) {
         const struct wl_sensor_info *info = &s->info[i];
-        printf("  %-10s %-7s %s\n", info->name, state_words[info->state], info->help);
-        if (info->source) printf("  %19s%s\n", "", info->source);
+        wl_print("  %-10s %-7s %s\n", info->name, state_words[info->state], info->help);
+        if (info->source) wl_print("  %19s%s\n", "", info->source);
         if (info->state == WL_SENSOR_OPEN)
-            printf("  %19s%zu channels; a reading takes %s: up to %.0f Hz\n", "", info->n_channels,
-                   wl_human_time(a, info->read_s), doctor_highest_rate_hz(info));
-        if (info->reason) printf("  %19s%s\n", "", info->reason);
-        if (info->fix) printf("  %19sfix: %s\n", "", info->fix);
+            wl_print("  %19s%zu channels; a reading takes %s: up to %.0f Hz\n", "", info->n_channels,
+                     wl_human_time(a, info->read_s), doctor_highest_rate_hz(info));
+        if (info->reason) wl_print("  %19s%s\n", "", info->reason);
+        if (info->fix) wl_print("  %19sfix: %s\n", "", info->fix);
     }
 }
 
@@ -48,7 +48,7 @@ static void print_channels(const struct doctor_findings *f, struct wl_arena *a)
 {
     const struct wl_sensors *s = f->sensors;
     if (s->n_channels == 0) return;
-    printf("\nReadings (%.3g s at %.3g Hz)\n", f->sampled_s, 1 / f->sampler.period_s);
+    wl_print("\nReadings (%.3g s at %.3g Hz)\n", f->sampled_s, 1 / f->sampler.period_s);
     struct wl_table t = wl_table_new(a);
     static const char *const heads[] = { "  device", "scope", "quantity", "kind" };
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], false);
@@ -76,7 +76,7 @@ static void print_channels(const struct doctor_findings *f, struct wl_arena *a)
         wl_table_cell(&t, note_of(f, i, a));
         wl_table_row(&t);
     }
-    wl_table_print(&t, stdout, 0);
+    wl_table_print(&t, WL_STDOUT, 0);
 }
 
 /* What a device is, and what is to be known of its readings. */
@@ -87,39 +87,40 @@ static void print_devices(const struct doctor_findings *f)
     for (size_t i = 0; i < s->n_devices; i++) {
         const struct wl_device *d = &s->devices[i];
         if (d->n_facts == 0) continue;
-        if (!any) puts("\nDevices");
+        if (!any) wl_print("\nDevices\n");
         any = true;
-        printf("  %d: %s, %s%s%s\n   ", d->index, d->name, d->uuid, d->bus_id ? ", " : "", d->bus_id ? d->bus_id : "");
+        wl_print("  %d: %s, %s%s%s\n   ", d->index, d->name, d->uuid, d->bus_id ? ", " : "",
+                 d->bus_id ? d->bus_id : "");
         for (size_t k = 0; k < d->n_facts; k++)
-            printf("%s %s %s", k > 0 ? "," : "", d->facts[k].key, d->facts[k].value);
-        putchar('\n');
+            wl_print("%s %s %s", k > 0 ? "," : "", d->facts[k].key, d->facts[k].value);
+        wl_print("\n");
     }
-    for (size_t i = 0; i < f->notes.n; i++) printf("  note: %s\n", f->notes.v[i]);
+    for (size_t i = 0; i < f->notes.n; i++) wl_print("  note: %s\n", f->notes.v[i]);
 }
 
 static void print_sampler(const struct doctor_findings *f)
 {
     const struct wl_sampler_stats *s = &f->sampler;
-    puts("\nSampling");
+    wl_print("\nSampling\n");
     if (f->basis)
-        printf("  the energy of a run comes from: %s\n", f->basis);
+        wl_print("  the energy of a run comes from: %s\n", f->basis);
     else
-        puts("  no energy: nothing here measures or estimates it");
-    printf("  period %.4g ms asked, ", 1e3 * s->period_s);
-    if (isfinite(s->achieved_period_s)) printf("%.4g ms achieved, ", 1e3 * s->achieved_period_s);
-    printf("%llu ticks skipped, %d thread%s, %.2f %% of one core\n", (unsigned long long)s->skipped, s->threads,
-           s->threads == 1 ? "" : "s", doctor_cpu_share_pct(f));
+        wl_print("  no energy: nothing here measures or estimates it\n");
+    wl_print("  period %.4g ms asked, ", 1e3 * s->period_s);
+    if (isfinite(s->achieved_period_s)) wl_print("%.4g ms achieved, ", 1e3 * s->achieved_period_s);
+    wl_print("%llu ticks skipped, %d thread%s, %.2f %% of one core\n", (unsigned long long)s->skipped, s->threads,
+             s->threads == 1 ? "" : "s", doctor_cpu_share_pct(f));
 }
 
 static void print_programs(const struct doctor_findings *f)
 {
-    puts("\nPrograms");
+    wl_print("\nPrograms\n");
     for (size_t i = 0; i < f->n_programs; i++) {
         const struct doctor_program *p = &f->programs[i];
-        printf("  %-10s %-7s %s", p->name, p->path ? "yes" : "no", p->purpose);
-        if (p->path) printf(": %s%s%s", p->path, p->version ? ", " : "", p->version ? p->version : "");
-        putchar('\n');
-        if (!p->path && p->fix) printf("  %19sfix: %s\n", "", p->fix);
+        wl_print("  %-10s %-7s %s", p->name, p->path ? "yes" : "no", p->purpose);
+        if (p->path) wl_print(": %s%s%s", p->path, p->version ? ", " : "", p->version ? p->version : "");
+        wl_print("\n");
+        if (!p->path && p->fix) wl_print("  %19sfix: %s\n", "", p->fix);
     }
 }
 

@@ -54,34 +54,35 @@ static const char *between(const struct wl_energy_term *t, struct wl_arena *a)
 static void print_lines(const struct wl_energy_group *g, struct wl_arena *a)
 {
     if (!isnan(g->origin.value))
-        printf("  through 0  E = %s kWh x worker-hours%s\n", wl_words_number(g->origin.value, a),
-               between(&g->origin, a));
+        wl_print("  through 0  E = %s kWh x worker-hours%s\n", wl_words_number(g->origin.value, a),
+                 between(&g->origin, a));
     if (g->why) {
-        printf("  with base  %s\n", g->why);
+        wl_print("  with base  %s\n", g->why);
         return;
     }
-    printf("  with base  E = %s kWh %c %s kWh x worker-hours%s", wl_words_number(g->base.value, a),
-           g->slope.value < 0 ? '-' : '+', wl_words_number(fabs(g->slope.value), a), between(&g->slope, a));
-    if (!isnan(g->r2)) printf(", R2 %.4f", g->r2);
-    putchar('\n');
+    wl_print("  with base  E = %s kWh %c %s kWh x worker-hours%s", wl_words_number(g->base.value, a),
+             g->slope.value < 0 ? '-' : '+', wl_words_number(fabs(g->slope.value), a), between(&g->slope, a));
+    if (!isnan(g->r2)) wl_print(", R2 %.4f", g->r2);
+    wl_print("\n");
     if (!isnan(g->base.p))
-        printf("  base       %s%s: %s\n", wl_words_p(g->base.p, a), between(&g->base, a),
-               g->base.p < 0.05 ? "energy is not proportional to worker-hours" : "not told from 0");
+        wl_print("  base       %s%s: %s\n", wl_words_p(g->base.p, a), between(&g->base, a),
+                 g->base.p < 0.05 ? "energy is not proportional to worker-hours" : "not told from 0");
     if (!isnan(g->exponent.p))
-        printf("  exponent   E goes with worker-hours to the power %.3f%s; against 1: %s\n", g->exponent.value,
-               between(&g->exponent, a), wl_words_p(g->exponent.p, a));
+        wl_print("  exponent   E goes with worker-hours to the power %.3f%s; against 1: %s\n", g->exponent.value,
+                 between(&g->exponent, a), wl_words_p(g->exponent.p, a));
 }
 
 static void print_drivers(const struct wl_energy_group *g, struct wl_arena *a)
 {
     if (g->drivers_why) {
-        printf("  drivers    not tested: %s\n", g->drivers_why);
+        wl_print("  drivers    not tested: %s\n", g->drivers_why);
         return;
     }
-    printf("  drivers    rate on samples %+.2f (%s) and updates %+.2f (%s) per worker-hour, standardised; R2 %.2f, VIF "
-           "%.1f\n",
-           g->by_samples.value, wl_words_p(g->by_samples.p, a), g->by_updates.value, wl_words_p(g->by_updates.p, a),
-           g->drivers_r2, g->vif);
+    wl_print(
+        "  drivers    rate on samples %+.2f (%s) and updates %+.2f (%s) per worker-hour, standardised; R2 %.2f, VIF "
+        "%.1f\n",
+        g->by_samples.value, wl_words_p(g->by_samples.p, a), g->by_updates.value, wl_words_p(g->by_updates.p, a),
+        g->drivers_r2, g->vif);
 }
 
 /* " (0.96 to 1.1)": the interval of the measurement, where the source tells it. */
@@ -93,26 +94,26 @@ static const char *measured_to(const struct wl_energy_group *g, struct wl_arena 
 
 static void print_group(const struct energy_options *o, const struct wl_energy_group *g, struct wl_arena *a)
 {
-    printf("%s%s%s\n", g->title, g->simulated ? " (simulated)" : "", g->estimated ? " (estimated energy)" : "");
+    wl_print("%s%s%s\n", g->title, g->simulated ? " (simulated)" : "", g->estimated ? " (estimated energy)" : "");
     if (g->n) {
-        printf("  energy     %s kWh%s in %s worker-hours, %s\n", wl_words_number(g->kwh, a), measured_to(g, a),
-               wl_words_number(g->worker_h, a), wl_words_count(g->n, "run", a));
-        printf("  rate       %s kWh a worker-hour (mean of runs; of the sums %s)", wl_words_number(g->rate, a),
-               wl_words_number(g->rate_of_sums, a));
+        wl_print("  energy     %s kWh%s in %s worker-hours, %s\n", wl_words_number(g->kwh, a), measured_to(g, a),
+                 wl_words_number(g->worker_h, a), wl_words_count(g->n, "run", a));
+        wl_print("  rate       %s kWh a worker-hour (mean of runs; of the sums %s)", wl_words_number(g->rate, a),
+                 wl_words_number(g->rate_of_sums, a));
         if (!isnan(g->rate_cv))
-            printf(", %s to %s, coefficient of variation %.1f %%", wl_words_number(g->rate_least, a),
-                   wl_words_number(g->rate_most, a), 100 * g->rate_cv);
+            wl_print(", %s to %s, coefficient of variation %.1f %%", wl_words_number(g->rate_least, a),
+                     wl_words_number(g->rate_most, a), 100 * g->rate_cv);
         if (!isnan(g->rate_cv_lo))
-            printf(" (95 %% interval %.1f to %.1f %%)", 100 * g->rate_cv_lo, 100 * g->rate_cv_hi);
-        putchar('\n');
+            wl_print(" (95 %% interval %.1f to %.1f %%)", 100 * g->rate_cv_lo, 100 * g->rate_cv_hi);
+        wl_print("\n");
     }
     print_lines(g, a);
     if (g->n > 1) print_drivers(g, a);
     if (!isnan(g->identity_worst))
-        printf("  identity   energy over power_w x time is %.3f where it is furthest from 1\n", g->identity_worst);
+        wl_print("  identity   energy over power_w x time is %.3f where it is furthest from 1\n", g->identity_worst);
     struct wl_footprint footprint = wl_footprint_at(&o->footprint, g->carbon_g_per_kwh);
-    if (g->n) wl_footprint_print(&footprint, g->kwh, "", 10, stdout, a);
-    for (size_t i = 0; i < g->notes.n; i++) printf("  note       %s\n", g->notes.v[i]);
+    if (g->n) wl_footprint_print(&footprint, g->kwh, "", 10, WL_STDOUT, a);
+    for (size_t i = 0; i < g->notes.n; i++) wl_print("  note       %s\n", g->notes.v[i]);
 }
 
 /* More groups than this are a table of a line each, unless all are asked for. */
@@ -155,24 +156,24 @@ static void print_overview(const struct energy_options *o, const struct wl_energ
                                   "notes" };
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i > 0);
     for (size_t i = 0; i < r->n; i++) overview_row(&t, o, &r->groups[i]);
-    wl_table_print(&t, stdout, wl_table_width(stdout));
-    printf("\n%zu groups: --all shows each in full, --by COLUMNS makes other ones\n", r->n);
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_print("\n%zu groups: --all shows each in full, --by COLUMNS makes other ones\n", r->n);
 }
 
 static void print_result(const struct energy_options *o, const struct wl_energy_result *r, struct wl_arena *a)
 {
     if (!in_full(o, r->n)) print_overview(o, r, a);
     for (size_t i = 0; i < r->n && in_full(o, r->n); i++) {
-        if (i) putchar('\n');
+        if (i) wl_print("\n");
         print_group(o, &r->groups[i], a);
     }
     if (r->n < 2) return;
-    puts("\nall groups");
+    wl_print("\nall groups\n");
     if (r->why)
-        printf("  one rate?  not tested: %s\n", r->why);
+        wl_print("  one rate?  not tested: %s\n", r->why);
     else
-        printf("  one rate?  one slope for all groups against one each: F(%g, %g) = %.3g, %s\n", r->df1, r->df2, r->f,
-               wl_words_p(r->p, a));
+        wl_print("  one rate?  one slope for all groups against one each: F(%g, %g) = %.3g, %s\n", r->df1, r->df2, r->f,
+                 wl_words_p(r->p, a));
 }
 
 /* ---- JSON ---- */
@@ -233,7 +234,7 @@ static void print_json(const struct energy_options *o, const char *source, const
     else
         wl_json_add_null(root, "target");
     add_footprint(root, o, &found->energy, &found->uncovered);
-    wl_json_print(root, stdout);
+    wl_json_print(root);
 }
 
 static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
@@ -260,9 +261,9 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
         if (in_full(o, found.scaling.n))
             wl_print_normalised(&found.scaling, a);
         else
-            printf("\nepochs of %zu groups by worker count: --all\n", found.scaling.n);
+            wl_print("\nepochs of %zu groups by worker count: --all\n", found.scaling.n);
         if (o->target) wl_print_target(&found.target, a);
-        for (size_t i = 0; i < found.uncovered.n; i++) printf("note: %s\n", found.uncovered.v[i]);
+        for (size_t i = 0; i < found.uncovered.n; i++) wl_print("note: %s\n", found.uncovered.v[i]);
     }
     return any_run(&found.energy) ? WL_EXIT_OK : WL_EXIT_FAILED;
 }

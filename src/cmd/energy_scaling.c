@@ -46,8 +46,8 @@ static void print_normalised_group(const struct wl_law_group *g, struct wl_arena
         ratio_cells(&t, &c->energy_ratio);
         wl_table_row(&t);
     }
-    printf("\nan epoch of %s%s\n", g->title, g->simulated ? " (simulated)" : "");
-    wl_table_print(&t, stdout, wl_table_width(stdout));
+    wl_print("\nan epoch of %s%s\n", g->title, g->simulated ? " (simulated)" : "");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 void wl_print_normalised(const struct wl_law_result *r, struct wl_arena *a)
@@ -76,10 +76,10 @@ static void print_target_group(const struct wl_target_result *r, const struct wl
         ratio_cells(&t, &c->energy_j);
         wl_table_row(&t);
     }
-    printf("\n%s to %s %s %g%s\n", g->title, r->metric, r->rising ? ">=" : "<=", r->value,
-           g->simulated ? " (simulated)" : "");
-    if (g->n) wl_table_print(&t, stdout, wl_table_width(stdout));
-    for (size_t i = 0; i < g->notes.n; i++) printf("  note       %s\n", g->notes.v[i]);
+    wl_print("\n%s to %s %s %g%s\n", g->title, r->metric, r->rising ? ">=" : "<=", r->value,
+             g->simulated ? " (simulated)" : "");
+    if (g->n) wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    for (size_t i = 0; i < g->notes.n; i++) wl_print("  note       %s\n", g->notes.v[i]);
 }
 
 void wl_print_target(const struct wl_target_result *r, struct wl_arena *a)

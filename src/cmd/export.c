@@ -125,7 +125,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     while (table < WL_COUNT(tables) && strcmp(tables[table].name, rest->args.v[0]) != 0) table++;
     if (table == WL_COUNT(tables)) return unknown_table(rest->args.v[0], e);
     struct wl_rest store = { .args = { .v = rest->args.v + 1, .n = 1 } };
-    int rc = o->out ? write_file(o->out, o, table, &store, a, e) : tables[table].write(o, &store, stdout, a, e);
+    int rc = o->out ? write_file(o->out, o, table, &store, a, e) : tables[table].write(o, &store, wl_out_data(), a, e);
     return rc ? rc : WL_EXIT_OK;
 }
 

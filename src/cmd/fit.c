@@ -38,11 +38,11 @@ static const char *basis(const struct wl_law_estimate *e)
 static void print_exponent(const struct wl_law_estimate *law)
 {
     int d = wl_words_decimals(law->beta_se);
-    printf("  beta       %.*f", d, law->beta);
+    wl_print("  beta       %.*f", d, law->beta);
     if (isnan(law->beta_lo))
-        puts(", no error estimate");
+        wl_print(", no error estimate\n");
     else
-        printf(", 95 %% interval %.*f to %.*f\n", d, law->beta_lo, d, law->beta_hi);
+        wl_print(", 95 %% interval %.*f to %.*f\n", d, law->beta_lo, d, law->beta_hi);
 }
 
 /* What the interval rests on, and the other one, over runs or over means of worker counts. */
@@ -52,12 +52,12 @@ static void print_error(const struct wl_law_group *g, struct wl_arena *a)
     const struct wl_law_estimate *other = &g->estimates[law == g->estimates ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS];
     int d = wl_words_decimals(law->beta_se);
     if (isnan(law->beta_lo)) return;
-    printf("  error      standard error of beta %.*f, %g degree%s of freedom, over %s\n", d, law->beta_se, law->df,
-           law->df == 1 ? "" : "s", basis(law));
+    wl_print("  error      standard error of beta %.*f, %g degree%s of freedom, over %s\n", d, law->beta_se, law->df,
+             law->df == 1 ? "" : "s", basis(law));
     if (!isnan(other->beta_lo) && g->n_runs > g->n_configs)
-        printf("  narrower   %.*f, %.*f to %.*f, over %s\n", d, other->beta, d, other->beta_lo, d, other->beta_hi,
-               basis(other));
-    if (!isnan(law->p_beta)) printf("  against 0  %s\n", wl_words_p(law->p_beta, a));
+        wl_print("  narrower   %.*f, %.*f to %.*f, over %s\n", d, other->beta, d, other->beta_lo, d, other->beta_hi,
+                 basis(other));
+    if (!isnan(law->p_beta)) wl_print("  against 0  %s\n", wl_words_p(law->p_beta, a));
 }
 
 /* Time shrinks and is divided, energy grows and is multiplied. */
@@ -65,50 +65,50 @@ static void print_doubling(const struct wl_law_group *g, enum wl_law_response re
 {
     double factor = pow(2, -g->law->beta);
     if (response == WL_LAW_ENERGY)
-        printf("twice the workers take %.3g times the energy\n", factor);
+        wl_print("twice the workers take %.3g times the energy\n", factor);
     else if (g->scaling == WL_SCALING_WEAK)
-        printf("twice the workers on twice the work take %.3g times as long (ideal: 1)\n", factor);
+        wl_print("twice the workers on twice the work take %.3g times as long (ideal: 1)\n", factor);
     else
-        printf("twice the workers are %.3g times as fast (ideal: 2)\n", 1 / factor);
+        wl_print("twice the workers are %.3g times as fast (ideal: 2)\n", 1 / factor);
 }
 
 static void print_law(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
 {
-    printf("  law        %s = %s %s x N^%.*f for N = %g to %g workers: ", wl_law_response_symbol(response),
-           wl_words_number(g->law->alpha, a), wl_law_response_unit(response), wl_words_decimals(g->law->beta_se),
-           -g->law->beta + 0.0, g->configs[0].workers, g->configs[g->n_configs - 1].workers);
+    wl_print("  law        %s = %s %s x N^%.*f for N = %g to %g workers: ", wl_law_response_symbol(response),
+             wl_words_number(g->law->alpha, a), wl_law_response_unit(response), wl_words_decimals(g->law->beta_se),
+             -g->law->beta + 0.0, g->configs[0].workers, g->configs[g->n_configs - 1].workers);
     print_doubling(g, response);
     print_exponent(g->law);
-    printf("  power law? %s (%s)\n", wl_law_verdict_name(g->verdict), g->verdict_why);
+    wl_print("  power law? %s (%s)\n", wl_law_verdict_name(g->verdict), g->verdict_why);
 }
 
 static void print_fit_quality(const struct wl_law_estimate *law, struct wl_arena *a)
 {
     if (isnan(law->r2)) return;
-    printf("  R2         %.4f (adjusted %.4f)", law->r2, law->r2_adj);
+    wl_print("  R2         %.4f (adjusted %.4f)", law->r2, law->r2_adj);
     double scatter = 100 * (exp(law->sigma) - 1);
     if (scatter > 0)
-        printf("; scatter about the line %s %%",
-               scatter < 10 ? wl_strf(a, "%.1f", scatter) : wl_words_number(rint(scatter), a));
-    putchar('\n');
+        wl_print("; scatter about the line %s %%",
+                 scatter < 10 ? wl_strf(a, "%.1f", scatter) : wl_words_number(rint(scatter), a));
+    wl_print("\n");
 }
 
 static void print_bend(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_config *first = g->configs, *last = &g->configs[g->n_configs - 1];
     if (isnan(g->quadratic.p)) return;
-    printf("  bend       beta %.3f at N = %g, %.3f at N = %g: log-quadratic %s", first->local_beta, first->workers,
-           last->local_beta, last->workers, wl_words_p(g->quadratic.p, a));
-    if (r->n > 1) printf(", %s adjusted over %zu groups", wl_words_p(g->quadratic.p_bh, a), r->n);
-    puts(g->quadratic.p < 0.05 ? "" : ", not a clear bend");
+    wl_print("  bend       beta %.3f at N = %g, %.3f at N = %g: log-quadratic %s", first->local_beta, first->workers,
+             last->local_beta, last->workers, wl_words_p(g->quadratic.p, a));
+    if (r->n > 1) wl_print(", %s adjusted over %zu groups", wl_words_p(g->quadratic.p_bh, a), r->n);
+    wl_print("%s\n", g->quadratic.p < 0.05 ? "" : ", not a clear bend");
 }
 
 static void print_break(const struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_break *b = &g->broken;
     if (!(b->p < 0.05)) return;
-    printf("  break      at N = %.3g (95 %% interval %.3g to %.3g): beta %.3f before, %.3f behind, %s\n", b->workers,
-           b->lo, b->hi, b->beta1, b->beta2, wl_words_p(b->p, a));
+    wl_print("  break      at N = %.3g (95 %% interval %.3g to %.3g): beta %.3f before, %.3f behind, %s\n", b->workers,
+             b->lo, b->hi, b->beta1, b->beta2, wl_words_p(b->p, a));
 }
 
 static void print_departures(const struct wl_law_group *g, struct wl_arena *a)
@@ -116,8 +116,8 @@ static void print_departures(const struct wl_law_group *g, struct wl_arena *a)
     for (size_t i = 0; i < g->n_departures; i++) {
         const struct wl_law_departure *d = &g->departures[i];
         if (!(d->p_holm < 0.05)) continue;
-        printf("  departure  %+.1f %% at %g workers from the law up to %g (Holm's %s)\n", d->excess_pct, d->workers,
-               g->beyond, wl_words_p(d->p_holm, a));
+        wl_print("  departure  %+.1f %% at %g workers from the law up to %g (Holm's %s)\n", d->excess_pct, d->workers,
+                 g->beyond, wl_words_p(d->p_holm, a));
     }
 }
 
@@ -125,8 +125,8 @@ static void print_shape(const struct wl_law_result *r, const struct wl_law_group
 {
     const struct wl_lack_of_fit *l = &g->lack_of_fit;
     if (!isnan(l->p))
-        printf("  curvature  lack of fit F(%g, %g) = %.3g, %s: %s\n", l->df1, l->df2, l->f, wl_words_p(l->p, a),
-               l->p < 0.05 ? "worker counts are off the line by more than repeats explain" : "none seen");
+        wl_print("  curvature  lack of fit F(%g, %g) = %.3g, %s: %s\n", l->df1, l->df2, l->f, wl_words_p(l->p, a),
+                 l->p < 0.05 ? "worker counts are off the line by more than repeats explain" : "none seen");
     print_bend(r, g, a);
     print_break(g, a);
     print_departures(g, a);
@@ -160,7 +160,7 @@ static void print_worker_counts(const struct wl_law_group *g, enum wl_law_respon
         wl_table_aligned(&t, c->energy_ratio.value);
         wl_table_row(&t);
     }
-    wl_table_print(&t, stdout, wl_table_width(stdout));
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static const struct wl_law_model *power_of(const struct wl_law_group *g)
@@ -178,14 +178,15 @@ static void print_best_curve(const struct wl_law_group *g)
     if (!best) return;
     for (size_t i = 0; i < g->n_models; i++)
         rivals += g->models[i].ranked && &g->models[i] != best && g->models[i].aicc - best->aicc <= 2;
-    printf("  curve      %s, t = %s, has the best AICc (weight %.2f", best->name, best->formula, best->weight);
-    if (power && power != best) printf("; power law %.1f behind", power->aicc - best->aicc);
-    puts(rivals ? "), but the runs do not choose: others are within 2" : ")");
+    wl_print("  curve      %s, t = %s, has the best AICc (weight %.2f", best->name, best->formula, best->weight);
+    if (power && power != best) wl_print("; power law %.1f behind", power->aicc - best->aicc);
+    wl_print("%s\n", rivals ? "), but the runs do not choose: others are within 2" : ")");
     if (predictor && predictor->llo_pct <= 25)
-        printf("  predicts   %s is best at larger worker counts from smaller ones, %.1f %% off\n", predictor->name,
-               predictor->llo_pct);
+        wl_print("  predicts   %s is best at larger worker counts from smaller ones, %.1f %% off\n", predictor->name,
+                 predictor->llo_pct);
     else if (predictor)
-        puts("  predicts   no curve foretells larger worker counts from smaller ones within 25 %: do not extrapolate");
+        wl_print("  predicts   no curve foretells larger worker counts from smaller ones within 25 %%: do not "
+                 "extrapolate\n");
 }
 
 static void print_models(const struct wl_law_group *g, struct wl_arena *a)
@@ -209,8 +210,8 @@ static void print_models(const struct wl_law_group *g, struct wl_arena *a)
         }
         wl_table_row(&t);
     }
-    putchar('\n');
-    wl_table_print(&t, stdout, wl_table_width(stdout));
+    wl_print("\n");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static bool has_note(const struct wl_law_group *g, const char *note)
@@ -236,29 +237,29 @@ static void print_details(const struct wl_law_result *r, const struct wl_law_gro
         print_shape(r, g, a);
         print_best_curve(g);
     }
-    printf("  from       %s at %s, %zu of %zu rows\n", wl_words_count(g->n_runs, "run", a),
-           wl_words_count(g->n_configs, "worker count", a), g->counts.used, g->counts.rows);
+    wl_print("  from       %s at %s, %zu of %zu rows\n", wl_words_count(g->n_runs, "run", a),
+             wl_words_count(g->n_configs, "worker count", a), g->counts.used, g->counts.rows);
     for (size_t i = 0; i < g->notes.n; i++)
-        if (!is_common(r, g->notes.v[i])) printf("  note       %s\n", g->notes.v[i]);
+        if (!is_common(r, g->notes.v[i])) wl_print("  note       %s\n", g->notes.v[i]);
 }
 
 /* The law in a few lines, what was measured, and then how well that is founded. */
 static void print_group(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
 {
-    printf("%s%s", g->title, g->simulated ? " (simulated)" : "");
+    wl_print("%s%s", g->title, g->simulated ? " (simulated)" : "");
     if (g->scaling == WL_SCALING_STRONG || g->scaling == WL_SCALING_WEAK)
-        printf(", %s scaling", wl_law_scaling_name(g->scaling));
-    putchar('\n');
+        wl_print(", %s scaling", wl_law_scaling_name(g->scaling));
+    wl_print("\n");
     if (g->law) {
         print_law(g, r->response, a);
     } else {
         bool other_column = g->counts.rows && g->counts.no_workers == g->counts.rows;
-        printf("  %s%s\n", g->refused, other_column ? " (--map workers=COLUMN names the column that holds it)" : "");
+        wl_print("  %s%s\n", g->refused, other_column ? " (--map workers=COLUMN names the column that holds it)" : "");
     }
     if (g->n_configs) {
-        putchar('\n');
+        wl_print("\n");
         print_worker_counts(g, r->response, a);
-        putchar('\n');
+        wl_print("\n");
     }
     print_details(r, g, a);
     print_models(g, a);
@@ -267,15 +268,15 @@ static void print_group(const struct wl_law_result *r, const struct wl_law_group
 static void print_result(const struct wl_law_result *r, struct wl_arena *a)
 {
     for (size_t i = 0; i < r->n; i++) {
-        if (i) putchar('\n');
+        if (i) wl_print("\n");
         print_group(r, &r->groups[i], a);
     }
     bool first = true;
     for (size_t i = 0; r->n && i < r->groups[0].notes.n; i++) {
         const char *note = r->groups[0].notes.v[i];
         if (!is_common(r, note)) continue;
-        if (first) puts("\nall groups");
-        printf("  note       %s\n", note);
+        if (first) wl_print("\nall groups\n");
+        wl_print("  note       %s\n", note);
         first = false;
     }
 }
@@ -303,7 +304,7 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
         struct wl_json *root = wl_source_json(rest->args.v[0], a);
         wl_json_add_int(root, "drop_epochs", o->drop_epochs);
         wl_law_json(&result, root);
-        wl_json_print(root, stdout);
+        wl_json_print(root);
     } else {
         print_result(&result, a);
     }

@@ -64,21 +64,22 @@ const char *wl_footprint_brief(const struct wl_footprint *f, double kwh, struct 
     return t.n ? t.s : NULL;
 }
 
-void wl_footprint_print(const struct wl_footprint *f, double kwh, const char *note, int width, FILE *to,
+void wl_footprint_print(const struct wl_footprint *f, double kwh, const char *note, int width, enum wl_out to,
                         struct wl_arena *a)
 {
     double site = site_kwh(f, kwh);
     if (wl_footprint_has_carbon(f) && isnan(f->carbon)) {
-        fprintf(to, "  %-*s unknown: %s does not cover all of it\n", width, "carbon", f->carbon_csv);
+        wl_fprint(to, "  %-*s unknown: %s does not cover all of it\n", width, "carbon", f->carbon_csv);
     } else if (wl_footprint_has_carbon(f)) {
-        fprintf(to, "  %-*s %s%s", width, "carbon", wl_human(a, site * f->carbon, "g CO2e"), note);
+        wl_fprint(to, "  %-*s %s%s", width, "carbon", wl_human(a, site * f->carbon, "g CO2e"), note);
         if (f->range.n)
-            fprintf(to, " (%s to %s)", wl_human(a, site * f->range.v[0], "g"), wl_human(a, site * f->range.v[1], "g"));
-        fprintf(to, ": PUE %g, %.4g g/kWh, %s intensity, %s\n", f->pue, f->carbon, f->kind, f->source);
+            wl_fprint(to, " (%s to %s)", wl_human(a, site * f->range.v[0], "g"),
+                      wl_human(a, site * f->range.v[1], "g"));
+        wl_fprint(to, ": PUE %g, %.4g g/kWh, %s intensity, %s\n", f->pue, f->carbon, f->kind, f->source);
     }
     if (!isnan(f->price))
-        fprintf(to, "  %-*s %s %s%s: PUE %g, %g %s/kWh\n", width, "cost", wl_words_number(site * f->price, a),
-                f->currency, note, f->pue, f->price, f->currency);
+        wl_fprint(to, "  %-*s %s %s%s: PUE %g, %g %s/kWh\n", width, "cost", wl_words_number(site * f->price, a),
+                  f->currency, note, f->pue, f->price, f->currency);
 }
 
 void wl_footprint_json(const struct wl_footprint *f, struct wl_json *o)

@@ -22,7 +22,7 @@ const char *wl_footprint_brief(const struct wl_footprint *f, double kwh, struct 
 
 /* Lines on carbon and cost of an energy of the devices, their names `width` wide; nothing where neither was asked for.
  * `note`: marks of the energy, such as " (simulated)". */
-void wl_footprint_print(const struct wl_footprint *f, double kwh, const char *note, int width, FILE *to,
+void wl_footprint_print(const struct wl_footprint *f, double kwh, const char *note, int width, enum wl_out to,
                         struct wl_arena *a);
 
 /* pue, carbon_g_per_kwh, carbon_kind, carbon_source, carbon_csv, price_per_kwh, currency; and of an energy carbon_g,

@@ -272,16 +272,17 @@ static void tell(const struct import *im, const struct wl_run_row *row)
     for (size_t i = 0; i < d->broken.n; i++) wl_log(WL_WARN, "import", "left out: %s", d->broken.v[i]);
     if (d->n_broken > d->broken.n)
         wl_log(WL_WARN, "import", "and %zu lines more that make no sense", d->n_broken - d->broken.n);
-    printf("run %lld in %s: %s of %s over %s, %s about every %s\n", (long long)im->run, wl_store_path(im->store),
-           wl_words_count(d->n_devices, "GPU", im->a), hosts(im), wl_human_time(im->a, row->time_s),
-           wl_words_count(readings(im), "reading", im->a), wl_human_time(im->a, im->period_s));
+    wl_print("run %lld in %s: %s of %s over %s, %s about every %s\n", (long long)im->run, wl_store_path(im->store),
+             wl_words_count(d->n_devices, "GPU", im->a), hosts(im), wl_human_time(im->a, row->time_s),
+             wl_words_count(readings(im), "reading", im->a), wl_human_time(im->a, im->period_s));
     if (isnan(row->energy_j))
-        printf("no energy: the readings of power and energy do not cover the run; wattlaw show --run %lld says more\n",
-               (long long)im->run);
+        wl_print(
+            "no energy: the readings of power and energy do not cover the run; wattlaw show --run %lld says more\n",
+            (long long)im->run);
     else
-        printf("energy %s%s, mean %s\n", wl_human(im->a, row->energy_j, "J"),
-               wl_words_energy_range(row->energy_lo_j, row->energy_hi_j, im->a),
-               wl_human(im->a, row->mean_power_w, "W"));
+        wl_print("energy %s%s, mean %s\n", wl_human(im->a, row->energy_j, "J"),
+                 wl_words_energy_range(row->energy_lo_j, row->energy_hi_j, im->a),
+                 wl_human(im->a, row->mean_power_w, "W"));
 }
 
 static int write_json(const struct import *im, const struct wl_run_row *row, struct wl_err *e)
@@ -311,9 +312,8 @@ static int write_json(const struct import *im, const struct wl_run_row *row, str
     notes = wl_json_add_array(root, "notes");
     for (size_t i = 0; i < d->notes.n; i++) wl_json_add_str(notes, NULL, d->notes.v[i]);
     for (size_t i = 0; i < d->broken.n; i++) wl_json_add_str(notes, NULL, d->broken.v[i]);
-    const char *text = wl_strf(im->a, "%s\n", wl_json_text(root, 2, im->a));
-    if (!wl_streq(im->o->json, "-")) return wl_file_write(im->o->json, text, strlen(text), e);
-    fputs(text, stdout);
+    if (!wl_streq(im->o->json, "-")) return wl_json_write(root, im->o->json, im->a, e);
+    wl_json_print(root);
     return 0;
 }
 

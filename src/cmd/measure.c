@@ -245,8 +245,8 @@ static const struct wl_rule_checks *check_rules(const struct options *o, const c
     if (!o->rules) return NULL;
     int rc = wl_store_open(&s, store, WL_STORE_READ, a, &e);
     if (rc == 0) rc = wl_rules_mlperf(s, run, checks, a, &e);
-    if (rc == 0 && !o->quiet) wl_rules_print(checks, stderr, a);
-    if (rc < 0) fprintf(stderr, "error: --rules: %s\n", e.msg);
+    if (rc == 0 && !o->quiet) wl_rules_print(checks, WL_STDERR, a);
+    if (rc < 0) wl_eprint("error: --rules: %s\n", e.msg);
     return rc < 0 ? NULL : checks;
 }
 
@@ -259,10 +259,10 @@ static void merge_nodes(const struct options *o, const struct wl_team *team, str
     size_t nodes;
     if (!wl_team_leads(team) || !wl_team_first(team)) return;
     if (wl_shards_gather(team, store, o->merge_wait_s, &run, &nodes, a, &e) < 0) {
-        fprintf(stderr, "error: %s\n", e.msg);
+        wl_eprint("error: %s\n", e.msg);
         return;
     }
-    if (!o->quiet) fprintf(stderr, "  merged       run %lld in %s: %zu nodes\n", (long long)run, store, nodes);
+    if (!o->quiet) wl_eprint("  merged       run %lld in %s: %zu nodes\n", (long long)run, store, nodes);
     check_rules(o, store, run, a);
 }
 
@@ -275,11 +275,11 @@ static void tell(const struct options *o, const struct wl_team *team, const stru
     if (!r->followed) {
         const char *why;
         struct wl_footprint footprint = wl_footprint_of_run(&o->footprint, r->store, r->run, &why, a);
-        if (why) fprintf(stderr, "note: %s\n", why);
+        if (why) wl_eprint("note: %s\n", why);
         if (!r->not_started && !o->quiet) wl_measure_print(r, r->run, r->store, &footprint, a);
         const struct wl_rule_checks *rules = part ? NULL : check_rules(o, r->store, r->run, a);
         if (o->json && wl_measure_json(o->json, r, r->run, r->store, &footprint, rules, a, &e) < 0)
-            fprintf(stderr, "error: %s\n", e.msg);
+            wl_eprint("error: %s\n", e.msg);
     }
     if (part && !o->node_of) merge_nodes(o, team, a); /* a campaign merges itself */
 }
@@ -312,9 +312,9 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     bool ended = r.end_ns != 0;
     if (rc < 0 && !ended) return rc;
     if (rc < 0) /* the command came to its end, the store did not: the command's status is what matters */
-        fprintf(stderr, "error: %s: the run is not stored\n", e->msg);
+        wl_eprint("error: %s: the run is not stored\n", e->msg);
     else if (r.not_started)
-        fprintf(stderr, "error: %s\n", r.error);
+        wl_eprint("error: %s\n", r.error);
     if (rc == 0) tell(o, how.team, &r, a);
     return status_of(&r);
 }

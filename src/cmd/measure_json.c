@@ -114,6 +114,6 @@ int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run
     wl_json_add_number(root, "sampler_cpu", r->sampler_cpu);
     const char *text = wl_json_text(root, 2, a);
     if (!wl_streq(path, "-")) return wl_file_write(path, wl_strf(a, "%s\n", text), strlen(text) + 1, e);
-    fprintf(stderr, "%s\n", text);
+    wl_eprint("%s\n", text);
     return 0;
 }

@@ -28,9 +28,9 @@ static void print_check(const struct wl_scope_sum *sums, size_t n, const struct 
         if (!wl_streq(other->scope, best->scope) || other == best || best->estimated || isnan(other->energy_j))
             continue;
         bool counted = wl_streq(best->method, "counter");
-        fprintf(stderr, "; %s by %s%s", wl_human(a, other->energy_j, "J"), other->method,
-                wl_words_ratio(counted ? best->energy_j : other->energy_j, counted ? other->energy_j : best->energy_j,
-                               a));
+        wl_eprint("; %s by %s%s", wl_human(a, other->energy_j, "J"), other->method,
+                  wl_words_ratio(counted ? best->energy_j : other->energy_j, counted ? other->energy_j : best->energy_j,
+                                 a));
     }
 }
 
@@ -45,10 +45,10 @@ static void print_above_idle(const struct wl_run_result *r, const struct wl_scop
         before_w += row->idle_before_w;
         after_w += row->idle_after_w;
     }
-    fprintf(stderr, "  above idle   %s%s: at rest %s before and %s behind the command\n",
-            wl_human(a, sum->energy_j - sum->idle_j, "J"), wl_measured_mark(sum->estimated, sum->simulated),
-            isnan(before_w) ? "unknown" : wl_human(a, before_w, "W"),
-            isnan(after_w) ? "unknown" : wl_human(a, after_w, "W"));
+    wl_eprint("  above idle   %s%s: at rest %s before and %s behind the command\n",
+              wl_human(a, sum->energy_j - sum->idle_j, "J"), wl_measured_mark(sum->estimated, sum->simulated),
+              isnan(before_w) ? "unknown" : wl_human(a, before_w, "W"),
+              isnan(after_w) ? "unknown" : wl_human(a, after_w, "W"));
 }
 
 /* One line a scope. */
@@ -56,22 +56,22 @@ static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
 {
     struct wl_scope_sum *sums = wl_new_array(a, struct wl_scope_sum, r->derived.n_energies);
     size_t n = wl_measured_sums(r, sums);
-    if (n == 0) fputs("  energy       not measured: wattlaw doctor says why\n", stderr);
+    if (n == 0) wl_eprint("  energy       not measured: wattlaw doctor says why\n");
     for (size_t i = 0; i < n; i++) {
         const struct wl_scope_sum *best = best_of(sums, n, sums[i].scope);
         bool said = false;
         for (size_t k = 0; k < i; k++) said = said || wl_streq(sums[k].scope, best->scope);
         if (said || (isnan(best->energy_j) && !best->chosen)) continue;
         if (isnan(best->energy_j)) {
-            fprintf(stderr, "  energy       unknown, %s: the run was too short to integrate\n", best->scope);
+            wl_eprint("  energy       unknown, %s: the run was too short to integrate\n", best->scope);
             continue;
         }
-        fprintf(stderr, "  energy       %s%s, mean %s, %s", wl_human(a, best->energy_j, "J"),
-                wl_words_energy_range(best->lo_j, best->hi_j, a), wl_human(a, best->mean_w, "W"), best->scope);
-        if (!best->estimated) fprintf(stderr, " by %s", best->method);
-        fputs(wl_measured_mark(best->estimated, best->simulated), stderr);
+        wl_eprint("  energy       %s%s, mean %s, %s", wl_human(a, best->energy_j, "J"),
+                  wl_words_energy_range(best->lo_j, best->hi_j, a), wl_human(a, best->mean_w, "W"), best->scope);
+        if (!best->estimated) wl_eprint(" by %s", best->method);
+        wl_eprint("%s", wl_measured_mark(best->estimated, best->simulated));
         print_check(sums, n, best, a);
-        fputc('\n', stderr);
+        wl_eprint("\n");
         if (!isnan(best->idle_j)) print_above_idle(r, best, a);
     }
 }
@@ -89,12 +89,11 @@ static void print_utilisation(const struct wl_run_result *r, struct wl_arena *a)
         for (size_t k = 0; k < WL_COUNT(shown); k++) {
             if (c->quantity != shown[k].quantity || (c->quantity == WL_RSS && isnan(row->max))) continue;
             if (c->quantity == WL_RSS)
-                fprintf(stderr, "  %-12s at most %s\n", shown[k].what, wl_human_bytes(a, row->max));
+                wl_eprint("  %-12s at most %s\n", shown[k].what, wl_human_bytes(a, row->max));
             else if (c->scope == WL_SCOPE_NODE)
-                fprintf(stderr, "  %-12s %.1f %% of the machine\n", shown[k].what, row->mean);
+                wl_eprint("  %-12s %.1f %% of the machine\n", shown[k].what, row->mean);
             else
-                fprintf(stderr, "  %-12s %.1f %% (%s)\n", shown[k].what, row->mean,
-                        r->sensors->devices[c->device].name);
+                wl_eprint("  %-12s %.1f %% (%s)\n", shown[k].what, row->mean, r->sensors->devices[c->device].name);
         }
     }
 }
@@ -106,19 +105,19 @@ static void print_epochs(const struct wl_run_result *r, struct wl_arena *a)
     for (size_t i = from; i < n; i++) {
         const struct wl_epoch_row *row = &r->derived.epochs[i];
         double energy_j = wl_measured_epoch_j(r, row->epoch);
-        fprintf(stderr, "  epoch %-6lld %s", (long long)row->epoch, wl_human_time(a, row->time_s));
-        if (!isnan(energy_j)) fprintf(stderr, ", %s", wl_human(a, energy_j, "J"));
-        if (row->samples > 0 && row->time_s > 0) fprintf(stderr, ", %.1f samples/s", row->samples / row->time_s);
-        fputs("\n", stderr);
+        wl_eprint("  epoch %-6lld %s", (long long)row->epoch, wl_human_time(a, row->time_s));
+        if (!isnan(energy_j)) wl_eprint(", %s", wl_human(a, energy_j, "J"));
+        if (row->samples > 0 && row->time_s > 0) wl_eprint(", %.1f samples/s", row->samples / row->time_s);
+        wl_eprint("\n");
     }
-    if (r->broken_marks) fprintf(stderr, "  marks        %lld broken lines left out\n", (long long)r->broken_marks);
+    if (r->broken_marks) wl_eprint("  marks        %lld broken lines left out\n", (long long)r->broken_marks);
 }
 
 static void print_held(const struct wl_run_result *r, struct wl_arena *a)
 {
     double power_pct = wl_measured_held_pct(r, WL_POWER_CAPPED),
            thermal_pct = wl_measured_held_pct(r, WL_THERMAL_CAPPED);
-    if (!isnan(power_pct)) fprintf(stderr, "  held down    %s\n", wl_words_held(power_pct, thermal_pct, a));
+    if (!isnan(power_pct)) wl_eprint("  held down    %s\n", wl_words_held(power_pct, thermal_pct, a));
 }
 
 static void print_habits(const struct wl_run_result *r, struct wl_arena *a)
@@ -127,15 +126,14 @@ static void print_habits(const struct wl_run_result *r, struct wl_arena *a)
     if (!c) return;
     struct wl_gauge g = wl_gauge_of(&r->sensors->devices[c->device], c);
     const char *shows = wl_gauge_words(&g, c->calibration ? c->calibration->date : NULL, a);
-    fprintf(stderr, ", power moves every %s%s%s", wl_human_time(a, c->update_s), shows ? " and " : "",
-            shows ? shows : "");
+    wl_eprint(", power moves every %s%s%s", wl_human_time(a, c->update_s), shows ? " and " : "", shows ? shows : "");
 }
 
 static void print_caps(const struct wl_run_result *r, struct wl_arena *a)
 {
     for (size_t i = 0; i < r->n_caps; i++) {
-        fprintf(stderr, "  cap          %s\n", wl_cap_describe(&r->caps[i], a));
-        if (r->achieved && r->achieved[i]) fprintf(stderr, "  achieved     %s\n", r->achieved[i]);
+        wl_eprint("  cap          %s\n", wl_cap_describe(&r->caps[i], a));
+        if (r->achieved && r->achieved[i]) wl_eprint("  achieved     %s\n", r->achieved[i]);
     }
 }
 
@@ -143,39 +141,39 @@ static void print_footprint(const struct wl_run_result *r, const struct wl_footp
 {
     const char *mark;
     double kwh = wl_measured_j(r, &mark) / WL_J_PER_KWH;
-    if (!isnan(kwh)) wl_footprint_print(f, kwh, mark, 12, stderr, a);
+    if (!isnan(kwh)) wl_footprint_print(f, kwh, mark, 12, WL_STDERR, a);
 }
 
 void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const struct wl_footprint *f,
                       struct wl_arena *a)
 {
     double time_s = (double)(r->end_ns - r->start_ns) / WL_NS_PER_S;
-    fprintf(stderr, "wattlaw measure\n  time         %s%s%s\n", wl_human_time(a, time_s), r->error ? ", " : "",
-            r->error ? r->error : "");
+    wl_eprint("wattlaw measure\n  time         %s%s%s\n", wl_human_time(a, time_s), r->error ? ", " : "",
+              r->error ? r->error : "");
     print_energies(r, a);
     print_footprint(r, f, a);
     print_utilisation(r, a);
     print_held(r, a);
     const char *cooled = wl_words_cooldown(&r->cooldown, a);
-    if (*cooled) fprintf(stderr, "  cooled       %s\n", cooled);
+    if (*cooled) wl_eprint("  cooled       %s\n", cooled);
     const char *slurm = wl_words_slurm(&r->slurm, a);
-    if (*slurm) fprintf(stderr, "  slurm        %s\n", slurm);
+    if (*slurm) wl_eprint("  slurm        %s\n", slurm);
     print_caps(r, a);
-    for (size_t i = 0; i < r->notes.n; i++) fprintf(stderr, "  note         %s\n", r->notes.v[i]);
-    if (r->flag) fprintf(stderr, "  flagged      %s\n", r->flag);
+    for (size_t i = 0; i < r->notes.n; i++) wl_eprint("  note         %s\n", r->notes.v[i]);
+    if (r->flag) wl_eprint("  flagged      %s\n", r->flag);
     print_epochs(r, a);
-    for (size_t i = 0; i < r->gaps.n; i++) fprintf(stderr, "  gap          %s\n", r->gaps.v[i]);
+    for (size_t i = 0; i < r->gaps.n; i++) wl_eprint("  gap          %s\n", r->gaps.v[i]);
     const struct wl_sampler_stats *s = &r->sampling;
-    fprintf(stderr, "  measuring    %s CPU time", wl_human_time(a, r->own_cpu_s));
-    if (time_s >= WL_MEASURED_SHARE_FROM_S) fprintf(stderr, " (%.2g %% of a core)", 100 * r->own_cpu_s / time_s);
+    wl_eprint("  measuring    %s CPU time", wl_human_time(a, r->own_cpu_s));
+    if (time_s >= WL_MEASURED_SHARE_FROM_S) wl_eprint(" (%.2g %% of a core)", 100 * r->own_cpu_s / time_s);
     double own_j = wl_measured_own_j(r);
-    if (!isnan(own_j)) fprintf(stderr, ", about %s by its share of the CPUs' time", wl_human(a, own_j, "J"));
-    fprintf(stderr, ", %llu samples", (unsigned long long)s->samples);
-    if (s->achieved_period_s > 0) fprintf(stderr, " every %s", wl_human_time(a, s->achieved_period_s));
-    if (!isnan(r->sampler_cpu)) fprintf(stderr, " on CPU %.0f", r->sampler_cpu);
+    if (!isnan(own_j)) wl_eprint(", about %s by its share of the CPUs' time", wl_human(a, own_j, "J"));
+    wl_eprint(", %llu samples", (unsigned long long)s->samples);
+    if (s->achieved_period_s > 0) wl_eprint(" every %s", wl_human_time(a, s->achieved_period_s));
+    if (!isnan(r->sampler_cpu)) wl_eprint(" on CPU %.0f", r->sampler_cpu);
     print_habits(r, a);
     if (s->skipped + s->lost + s->errors)
-        fprintf(stderr, "; %llu skipped, %llu lost, %llu failed", (unsigned long long)s->skipped,
-                (unsigned long long)s->lost, (unsigned long long)s->errors);
-    fprintf(stderr, "\n  stored       run %lld in %s\n", (long long)run, store);
+        wl_eprint("; %llu skipped, %llu lost, %llu failed", (unsigned long long)s->skipped, (unsigned long long)s->lost,
+                  (unsigned long long)s->errors);
+    wl_eprint("\n  stored       run %lld in %s\n", (long long)run, store);
 }

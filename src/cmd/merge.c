@@ -26,7 +26,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     int rc = wl_store_open(&s, o->store, WL_STORE_CREATE, a, e);
     if (rc == 0) rc = wl_shards_merge(s, &rest->args, NULL, &id, a, e);
     if (rc < 0) return rc;
-    printf("run %lld in %s: %zu nodes\n", (long long)id, wl_store_path(s), rest->args.n);
+    wl_print("run %lld in %s: %zu nodes\n", (long long)id, wl_store_path(s), rest->args.n);
     return WL_EXIT_OK;
 }
 

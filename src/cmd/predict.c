@@ -61,8 +61,8 @@ static void print_voices(const struct wl_law_forecast *f, enum wl_law_response r
         wl_table_cell(&t, v->why ? v->why : "");
         wl_table_row(&t);
     }
-    putchar('\n');
-    wl_table_print(&t, stdout, wl_table_width(stdout));
+    wl_print("\n");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static void print_forecast(const struct wl_law_group *g, const struct wl_law_forecast *f, enum wl_law_response response,
@@ -70,19 +70,19 @@ static void print_forecast(const struct wl_law_group *g, const struct wl_law_for
 {
     const char *unit = wl_law_response_unit(response);
     if (f->refused) {
-        printf("  refused    N = %g: %s\n", f->workers, f->refused);
+        wl_print("  refused    N = %g: %s\n", f->workers, f->refused);
     } else {
-        printf("  an epoch at N = %g: %s %s", f->workers, wl_words_number(f->value, a), unit);
+        wl_print("  an epoch at N = %g: %s %s", f->workers, wl_words_number(f->value, a), unit);
         if (!isnan(f->lo))
-            printf(", 95 %% interval %s to %s %s for one more run", wl_words_number(f->lo, a),
-                   wl_words_number(f->hi, a), unit);
+            wl_print(", 95 %% interval %s to %s %s for one more run", wl_words_number(f->lo, a),
+                     wl_words_number(f->hi, a), unit);
         if (f->ratio == 1)
-            printf("; within the measured worker counts\n");
+            wl_print("; within the measured worker counts\n");
         else
-            printf("; N is %.3g times the %s measured\n", f->ratio, f->ratio > 1 ? "most" : "least");
-        if (g->scaling == WL_SCALING_WEAK) puts("  work       an epoch has samples in proportion to the workers");
+            wl_print("; N is %.3g times the %s measured\n", f->ratio, f->ratio > 1 ? "most" : "least");
+        if (g->scaling == WL_SCALING_WEAK) wl_print("  work       an epoch has samples in proportion to the workers\n");
     }
-    for (size_t i = 0; i < f->notes.n; i++) printf("  note       %s\n", f->notes.v[i]);
+    for (size_t i = 0; i < f->notes.n; i++) wl_print("  note       %s\n", f->notes.v[i]);
     print_voices(f, response, a);
 }
 
@@ -136,8 +136,8 @@ static size_t predict(const struct wl_law_result *r, const double *workers, size
         const struct wl_law_group *g = &r->groups[i];
         struct wl_json *list = root ? add_group(groups, g) : NULL;
         if (!root)
-            printf("%s%s%s%s\n", i ? "\n" : "", g->title, g->simulated ? " (simulated)" : "",
-                   g->estimated ? " (estimated)" : "");
+            wl_print(i ? "\n%s%s%s\n" : "%s%s%s\n", g->title, g->simulated ? " (simulated)" : "",
+                     g->estimated ? " (estimated)" : "");
         for (size_t j = 0; j < n; j++) {
             struct wl_law_forecast f = wl_law_foretell(g, workers[j], o->force, a);
             done += !f.refused;
@@ -173,7 +173,7 @@ static int run(void *opts, const struct wl_rest *rest, struct wl_arena *a, struc
         wl_json_add_bool(root, "forced", o->force);
     }
     size_t done = predict(&result, workers, o->at.n, o, root, a);
-    if (root) wl_json_print(root, stdout);
+    if (root) wl_json_print(root);
     return done ? WL_EXIT_OK : WL_EXIT_FAILED;
 }
 

@@ -73,7 +73,7 @@ static int run(void *given, const struct wl_rest *rest, struct wl_arena *a, stru
     }
     wl_progress_clear(&bar);
     if (rc) return rc;
-    printf("%zu of %zu runs derived anew\n", done, runs.n);
+    wl_print("%zu of %zu runs derived anew\n", done, runs.n);
     return WL_EXIT_OK;
 }
 

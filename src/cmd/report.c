@@ -62,7 +62,7 @@ static void print_count(const struct wl_written *w, const char *dir, size_t n, c
     const char *folder = wl_path_join(a, dir, what);
     size_t files = 0;
     for (size_t i = 0; i < w->paths.n; i++) files += wl_streq(wl_path_dir(a, w->paths.v[i]), folder);
-    if (files) printf("%zu %s (%zu files) in %s\n", n, what, files, folder);
+    if (files) wl_print("%zu %s (%zu files) in %s\n", n, what, files, folder);
 }
 
 /* How much was written where; the page, if it was asked for, is the last line. */
@@ -76,7 +76,7 @@ static void print_summary(const struct wl_document *d, const struct wl_written *
     print_count(w, dir, figures, "figures", a);
     print_count(w, dir, tables, "tables", a);
     for (size_t i = 0; i < w->paths.n; i++)
-        if (wl_streq(wl_path_base(w->paths.v[i]), "report.html")) puts(w->paths.v[i]);
+        if (wl_streq(wl_path_base(w->paths.v[i]), "report.html")) wl_print("%s\n", w->paths.v[i]);
 }
 
 static void print_json(const struct wl_document *d, const struct wl_written *w, struct wl_arena *a)
@@ -86,7 +86,7 @@ static void print_json(const struct wl_document *d, const struct wl_written *w, 
     for (size_t i = 0; i < w->paths.n; i++) wl_json_add_str(paths, NULL, w->paths.v[i]);
     for (size_t i = 0; i < w->notes.n; i++) wl_json_add_str(notes, NULL, w->notes.v[i]);
     wl_document_json(d, root);
-    wl_json_print(root, stdout);
+    wl_json_print(root);
 }
 
 /* A page that cannot be shown is not a report that failed: it is said and left at that. */

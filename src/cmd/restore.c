@@ -39,18 +39,18 @@ static const char *value_text(double v, enum wl_cap_kind kind, const char *missi
 static void print_row(const struct wl_left *l, bool dry_run, struct wl_arena *a)
 {
     const char *found = value_text(l->found, l->kind, "no lock", a), *set = value_text(l->set, l->kind, "-", a);
-    printf("%s %s of process %lld: ", l->device, wl_cap_kind_name(l->kind), (long long)l->pid);
+    wl_print("%s %s of process %lld: ", l->device, wl_cap_kind_name(l->kind), (long long)l->pid);
     switch (l->state) {
     case WL_LEFT_RESTORED:
-        printf("%s %s (it was set to %s)\n", dry_run ? "would go back to" : "back to", found, set);
+        wl_print("%s %s (it was set to %s)\n", dry_run ? "would go back to" : "back to", found, set);
         break;
-    case WL_LEFT_UNSET: printf("has its found value, %s\n", found); break;
+    case WL_LEFT_UNSET: wl_print("has its found value, %s\n", found); break;
     case WL_LEFT_THEIRS:
-        printf("left at %s, which somebody else has set since (we found %s and set %s)\n",
-               value_text(l->now, l->kind, "-", a), found, set);
+        wl_print("left at %s, which somebody else has set since (we found %s and set %s)\n",
+                 value_text(l->now, l->kind, "-", a), found, set);
         break;
-    case WL_LEFT_FAILED: printf("NOT put back to %s: %s\n", found, l->why); break;
-    case WL_LEFT_HELD: printf("left at %s: %s\n", set, l->why); break;
+    case WL_LEFT_FAILED: wl_print("NOT put back to %s: %s\n", found, l->why); break;
+    case WL_LEFT_HELD: wl_print("left at %s: %s\n", set, l->why); break;
     }
 }
 
@@ -75,7 +75,7 @@ static void print_json(const struct wl_lefts *lefts, const char *dir, bool dry_r
         wl_json_add_real(o, "now", l->now);
         wl_json_add_str(o, "why", l->why);
     }
-    wl_json_print(root, stdout);
+    wl_json_print(root);
 }
 
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
@@ -92,7 +92,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     if (o->json)
         print_json(&lefts, dir, o->dry_run, a);
     else if (lefts.n == 0)
-        printf("no caps are left in %s\n", dir);
+        wl_print("no caps are left in %s\n", dir);
     else
         for (size_t i = 0; i < lefts.n; i++) print_row(&lefts.v[i], o->dry_run, a);
     return failed ? WL_EXIT_FAILED : WL_EXIT_OK;

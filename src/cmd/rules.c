@@ -173,7 +173,7 @@ const char *wl_rules_brief(const struct wl_rule_checks *c, struct wl_arena *a)
     return c->kept ? "MLPerf's rules are kept" : t.s;
 }
 
-void wl_rules_print(const struct wl_rule_checks *c, FILE *to, struct wl_arena *a)
+void wl_rules_print(const struct wl_rule_checks *c, enum wl_out to, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     wl_table_column(&t, "", false);
@@ -185,7 +185,7 @@ void wl_rules_print(const struct wl_rule_checks *c, FILE *to, struct wl_arena *a
         wl_table_cell(&t, c->v[i].found);
         wl_table_row(&t);
     }
-    wl_table_print(&t, to, wl_table_width(to));
+    wl_table_print(&t, to, wl_out_width(to));
 }
 
 void wl_rules_json(const struct wl_rule_checks *c, struct wl_json *o)

@@ -36,7 +36,7 @@ int wl_rules_of_campaign(struct wl_store *s, int64_t campaign, const char **rule
 /* A line: "MLPerf's rules are kept", or which are broken: "broken of MLPerf's rules: at least 60 readings (13)". */
 const char *wl_rules_brief(const struct wl_rule_checks *c, struct wl_arena *a);
 
-void wl_rules_print(const struct wl_rule_checks *c, FILE *to, struct wl_arena *a);
+void wl_rules_print(const struct wl_rule_checks *c, enum wl_out to, struct wl_arena *a);
 void wl_rules_json(const struct wl_rule_checks *c, struct wl_json *object);
 
 #endif

@@ -130,15 +130,15 @@ static void print_common(struct wl_table *t)
         bool note = wl_streq(name, "note");
         size_t n = strlen(value) + (note ? 0 : strlen(name) + 1);
         if (at && at + n + 2 > WIDTH) {
-            fputs(",\n          ", stdout);
+            wl_print(",\n          ");
             at = 0;
         } else {
-            fputs(at ? ", " : "all runs: ", stdout);
+            wl_print("%s", at ? ", " : "all runs: ");
         }
-        printf("%s%s%s", note ? "" : name, note ? "" : "=", value);
+        wl_print("%s%s%s", note ? "" : name, note ? "" : "=", value);
         at += n + 2;
     }
-    if (at) puts("\n");
+    if (at) wl_print("\n\n");
 }
 
 static void print_runs(const struct wl_run_rows *runs, struct wl_arena *a)
@@ -153,7 +153,7 @@ static void print_runs(const struct wl_run_rows *runs, struct wl_arena *a)
     add_head(&t, &names);
     for (size_t i = 0; i < runs->n; i++) add_run(&t, &runs->v[i], &sets[i], &names, a);
     print_common(&t);
-    wl_table_print(&t, stdout, wl_table_width(stdout));
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 /* ---- the table of epochs ---- */
@@ -176,7 +176,7 @@ static void print_epochs(const struct wl_observations *obs, struct wl_arena *a)
         }
         wl_table_row(&t);
     }
-    wl_table_print(&t, stdout, wl_table_width(stdout));
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static void print_epochs_json(const struct wl_observations *obs, struct wl_arena *a)
@@ -193,7 +193,7 @@ static void print_epochs_json(const struct wl_observations *obs, struct wl_arena
                 wl_json_add_number(o, c.name, c.real[row]);
         }
     }
-    wl_json_print(root, stdout);
+    wl_json_print(root);
 }
 
 /* ---- the command ---- */
@@ -221,7 +221,7 @@ static int show_runs(struct wl_store *s, int64_t campaign, bool json, struct wl_
     }
     struct wl_json *root = wl_json_root_object(a), *list = wl_json_add_array(root, "runs");
     for (size_t i = 0; i < runs.n; i++) wl_show_run_json(wl_json_add_object(list, NULL), &runs.v[i], a);
-    wl_json_print(root, stdout);
+    wl_json_print(root);
     return WL_EXIT_OK;
 }
 
@@ -236,7 +236,7 @@ static int show_run(struct wl_store *s, int64_t run, bool json, struct wl_arena 
     }
     struct wl_json *root = wl_json_root_object(a);
     wl_show_details_json(root, &d, a);
-    wl_json_print(root, stdout);
+    wl_json_print(root);
     return WL_EXIT_OK;
 }
 
@@ -248,9 +248,9 @@ static int show_rules(struct wl_store *s, int64_t run, bool json, struct wl_aren
     if (json) {
         struct wl_json *root = wl_json_root_object(a);
         wl_rules_json(&checks, root);
-        wl_json_print(root, stdout);
+        wl_json_print(root);
     } else {
-        wl_rules_print(&checks, stdout, a);
+        wl_rules_print(&checks, WL_STDOUT, a);
     }
     return checks.kept ? WL_EXIT_OK : WL_EXIT_FAILED;
 }

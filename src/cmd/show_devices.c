@@ -69,8 +69,8 @@ static struct wl_table table_with(const struct wl_table_head *head, size_t n, st
 static void print_table(const struct wl_table *t)
 {
     if (wl_table_rows(t) == 0) return;
-    printf("\n");
-    wl_table_print(t, stdout, wl_table_width(stdout));
+    wl_print("\n");
+    wl_table_print(t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 /* ---- energy ---- */

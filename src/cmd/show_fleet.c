@@ -29,8 +29,8 @@ void wl_show_caps(const struct wl_show_details *d, struct wl_arena *a)
         wl_table_cellf(&t, "%s%s", c->setter, c->simulated ? " (simulated)" : "");
         wl_table_row(&t);
     }
-    puts("\ncaps");
-    wl_table_print(&t, stdout, wl_table_width(stdout));
+    wl_print("\ncaps\n");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static double seconds_between(const struct wl_anchor *from, const struct wl_anchor *to)
@@ -54,8 +54,8 @@ void wl_show_nodes(const struct wl_show_details *d, struct wl_arena *a)
         wl_table_row(&t);
     }
     if (d->nodes.n < 2) return;
-    putchar('\n');
-    wl_table_print(&t, stdout, wl_table_width(stdout));
+    wl_print("\n");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static void caps_json(struct wl_json *root, const struct wl_cap_rows *caps)

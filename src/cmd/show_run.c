@@ -6,12 +6,12 @@
 
 static void line(const char *name, const char *value)
 {
-    if (value && *value) printf("  %-9s %s\n", name, value);
+    if (value && *value) wl_print("  %-9s %s\n", name, value);
 }
 
 static void print_head(const struct wl_run_row *r, struct wl_arena *a)
 {
-    printf("run %lld, %s\n", (long long)r->id, wl_run_status_names[r->status]);
+    wl_print("run %lld, %s\n", (long long)r->id, wl_run_status_names[r->status]);
     line("settings", wl_cmd_settings_text(&r->set, a));
     line("repeat", wl_strf(a, "%lld%s", (long long)r->repeat,
                            r->attempt > 1 ? wl_strf(a, ", attempt %lld", (long long)r->attempt) : ""));
@@ -111,24 +111,24 @@ static void print_epochs(const struct wl_show_details *d, struct wl_arena *a)
         for (size_t k = 0; k < metrics.n; k++) wl_table_real(&t, metric_shown(d, v, metrics.v[k]), 4);
         wl_table_row(&t);
     }
-    if (d->epochs.n) printf("\n");
-    if (d->epochs.n) wl_table_print(&t, stdout, wl_table_width(stdout));
+    if (d->epochs.n) wl_print("\n");
+    if (d->epochs.n) wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static void print_log_tail(const struct wl_run_row *r, struct wl_arena *a)
 {
     struct wl_strs lines = wl_split(a, r->log_tail ? r->log_tail : "", '\n');
-    if (lines.n) printf("\nlast lines of its log\n");
+    if (lines.n) wl_print("\nlast lines of its log\n");
     for (size_t i = 0; i < lines.n; i++)
-        if (*lines.v[i] || i + 1 < lines.n) printf("  | %s\n", lines.v[i]);
+        if (*lines.v[i] || i + 1 < lines.n) wl_print("  | %s\n", lines.v[i]);
 }
 
 /* What wattlaw itself noted while it ran: caps as found and enforced, marks left out. */
 static void print_notes(const struct wl_show_details *d)
 {
-    if (d->log.n) printf("\nnotes\n");
+    if (d->log.n) wl_print("\nnotes\n");
     for (size_t i = 0; i < d->log.n; i++)
-        printf("  %-5s %-4s %s\n", d->log.v[i].level, d->log.v[i].area, d->log.v[i].message);
+        wl_print("  %-5s %-4s %s\n", d->log.v[i].level, d->log.v[i].area, d->log.v[i].message);
 }
 
 void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
@@ -144,8 +144,8 @@ void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
     wl_show_phases(d, a);
     wl_show_channels(d, a);
     if (d->rules) {
-        printf("\n");
-        wl_rules_print(d->rules, stdout, a);
+        wl_print("\n");
+        wl_rules_print(d->rules, WL_STDOUT, a);
     }
     print_notes(d);
     if (d->run->status != WL_RUN_DONE) print_log_tail(d->run, a);

@@ -133,50 +133,50 @@ static struct standing stand(struct wl_store *s, const struct wl_campaign_row *c
 
 static void print_count(size_t n, const char *what, const char *more)
 {
-    if (n) printf(", %zu %s%s", n, what, more);
+    if (n) wl_print(", %zu %s%s", n, what, more);
 }
 
 static void print_left(const struct standing *st, struct wl_arena *a)
 {
     size_t alive = st->count[WL_RUN_RUNNING] - st->dead, left = runs_left(st);
     if (left == 0)
-        printf("  left     nothing\n");
+        wl_print("  left     nothing\n");
     else if (isnan(st->left_s))
-        printf("  left     %zu run%s\n", left, left == 1 ? "" : "s");
+        wl_print("  left     %zu run%s\n", left, left == 1 ? "" : "s");
     else
-        printf("  left     %zu run%s, about %s\n", left, left == 1 ? "" : "s", wl_human_time(a, st->left_s));
-    if (left && alive == 0) printf("           `wattlaw sweep` with the same experiment file carries on\n");
+        wl_print("  left     %zu run%s, about %s\n", left, left == 1 ? "" : "s", wl_human_time(a, st->left_s));
+    if (left && alive == 0) wl_print("           `wattlaw sweep` with the same experiment file carries on\n");
 }
 
 static void print_energy(const struct standing *st, struct wl_arena *a)
 {
     const char *note = wl_cmd_energy_note(st->estimated, st->simulated);
     if (st->count[WL_RUN_DONE] == 0) return;
-    printf("  time     %s in runs that are done\n", wl_human_time(a, st->time_s));
+    wl_print("  time     %s in runs that are done\n", wl_human_time(a, st->time_s));
     if (st->energy_j > 0 || !st->energy_missing)
-        printf("  energy   %s%s%s%s\n", wl_human(a, st->energy_j, "J"), *note ? ", " : "", note,
-               st->energy_missing ? " (not measured in every run)" : "");
+        wl_print("  energy   %s%s%s%s\n", wl_human(a, st->energy_j, "J"), *note ? ", " : "", note,
+                 st->energy_missing ? " (not measured in every run)" : "");
     else
-        printf("  energy   not measured\n");
+        wl_print("  energy   not measured\n");
 }
 
 static void print_failed(const struct standing *st, struct wl_arena *a)
 {
-    if (st->n_failed) printf("  failed\n");
+    if (st->n_failed) wl_print("  failed\n");
     for (size_t i = 0; i < st->n_failed; i++) {
         const struct wl_run_row *r = st->failed[i];
-        printf("    run %lld, %s repeat %lld: %s\n", (long long)r->id, wl_cmd_settings_text(&r->set, a),
-               (long long)r->repeat, wl_cmd_run_end(r, a));
+        wl_print("    run %lld, %s repeat %lld: %s\n", (long long)r->id, wl_cmd_settings_text(&r->set, a),
+                 (long long)r->repeat, wl_cmd_run_end(r, a));
         struct wl_strs lines = wl_split(a, r->log_tail ? r->log_tail : "", '\n');
         for (size_t k = 0; k < lines.n; k++)
-            if (*lines.v[k]) printf("      | %s\n", lines.v[k]);
+            if (*lines.v[k]) wl_print("      | %s\n", lines.v[k]);
     }
 }
 
 /* One line a reason: a trial is named by its settings, several are counted. */
 static void print_skipped(const struct standing *st, struct wl_arena *a)
 {
-    if (st->n_skipped) printf("  cannot run here\n");
+    if (st->n_skipped) wl_print("  cannot run here\n");
     for (size_t i = 0; i < st->n_skipped; i++) {
         const char *reason = st->skipped[i]->skipped;
         size_t before = 0, same = 0;
@@ -186,22 +186,22 @@ static void print_skipped(const struct standing *st, struct wl_arena *a)
             same++;
         }
         if (before) continue;
-        printf("    %s: %s\n",
-               same > 1 ? wl_strf(a, "%zu trials", same) : wl_cmd_settings_text(&st->skipped[i]->set, a), reason);
+        wl_print("    %s: %s\n",
+                 same > 1 ? wl_strf(a, "%zu trials", same) : wl_cmd_settings_text(&st->skipped[i]->set, a), reason);
     }
 }
 
 static void print_text(const struct standing *st, struct wl_arena *a)
 {
-    printf("%s, started %s, wattlaw %s\n", st->campaign->name, wl_iso_time(a, st->campaign->created_wall_ns),
-           st->campaign->version ? st->campaign->version : "?");
-    printf("  runs     %zu of %zu done", st->count[WL_RUN_DONE], all_runs(st));
+    wl_print("%s, started %s, wattlaw %s\n", st->campaign->name, wl_iso_time(a, st->campaign->created_wall_ns),
+             st->campaign->version ? st->campaign->version : "?");
+    wl_print("  runs     %zu of %zu done", st->count[WL_RUN_DONE], all_runs(st));
     print_count(st->count[WL_RUN_RUNNING] - st->dead, "running", "");
     print_count(st->count[WL_RUN_FAILED], "failed", "");
     print_count(st->count[WL_RUN_INTERRUPTED] + st->dead, "interrupted", "");
     print_count(st->count[WL_RUN_PLANNED], "not started", "");
     print_count(st->flagged, "flagged", " and left out of the analysis");
-    printf("\n");
+    wl_print("\n");
     print_energy(st, a);
     print_left(st, a);
     print_failed(st, a);
@@ -268,9 +268,9 @@ static void print_all(struct wl_store *s, const struct status_options *o, int64_
             print_text(&st, a);
     }
     if (o->json)
-        wl_json_print(root, stdout);
+        wl_json_print(root);
     else if (campaigns->n == 0)
-        printf("%s: no campaign yet\n", wl_store_path(s));
+        wl_print("%s: no campaign yet\n", wl_store_path(s));
 }
 
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)

@@ -91,26 +91,27 @@ static int plan_json(const struct wl_experiment *x, const struct wl_grid *g, str
         wl_json_add_int(o, "repeat", g->runs[i].repeat);
         wl_json_add_str(o, "command", command);
     }
-    wl_json_print(root, stdout);
+    wl_json_print(root);
     return WL_EXIT_OK;
 }
 
-static void print_count(const struct wl_experiment *x, const struct wl_grid *g, FILE *to)
+static void print_count(const struct wl_experiment *x, const struct wl_grid *g, enum wl_out to)
 {
     size_t can = g->n_trials - g->n_skipped;
-    fprintf(to, "campaign %s: %zu trial%s x %lld repeat%s = %zu run%s", x->campaign.name, can, can == 1 ? "" : "s",
-            (long long)x->campaign.repeats, x->campaign.repeats == 1 ? "" : "s", g->n_runs, g->n_runs == 1 ? "" : "s");
-    if (g->n_skipped) fprintf(to, "; %zu trial%s cannot be run here", g->n_skipped, g->n_skipped == 1 ? "" : "s");
-    fputs("\n", to);
+    wl_fprint(to, "campaign %s: %zu trial%s x %lld repeat%s = %zu run%s", x->campaign.name, can, can == 1 ? "" : "s",
+              (long long)x->campaign.repeats, x->campaign.repeats == 1 ? "" : "s", g->n_runs,
+              g->n_runs == 1 ? "" : "s");
+    if (g->n_skipped) wl_fprint(to, "; %zu trial%s cannot be run here", g->n_skipped, g->n_skipped == 1 ? "" : "s");
+    wl_fprint(to, "\n");
 }
 
 /* At most `most` of them. */
-static void print_skipped(const struct wl_grid *g, size_t most, FILE *to)
+static void print_skipped(const struct wl_grid *g, size_t most, enum wl_out to)
 {
     size_t n = 0;
     for (size_t i = 0; i < g->n_trials; i++)
-        if (g->trials[i].skip && n++ < most) fprintf(to, "skipped  %s: %s\n", g->trials[i].label, g->trials[i].skip);
-    if (n > most) fprintf(to, "skipped  %zu more (--dry-run lists all)\n", n - most);
+        if (g->trials[i].skip && n++ < most) wl_fprint(to, "skipped  %s: %s\n", g->trials[i].label, g->trials[i].skip);
+    if (n > most) wl_fprint(to, "skipped  %zu more (--dry-run lists all)\n", n - most);
 }
 
 static int plan_text(const struct wl_experiment *x, const struct wl_grid *g, struct wl_arena *a, struct wl_err *e)
@@ -130,9 +131,9 @@ static int plan_text(const struct wl_experiment *x, const struct wl_grid *g, str
         wl_table_cell(&t, command);
         wl_table_row(&t);
     }
-    print_count(x, g, stdout);
-    print_skipped(g, g->n_trials, stdout);
-    wl_table_print(&t, stdout, 0);
+    print_count(x, g, WL_STDOUT);
+    print_skipped(g, g->n_trials, WL_STDOUT);
+    wl_table_print(&t, WL_STDOUT, 0);
     return WL_EXIT_OK;
 }
 
@@ -166,12 +167,12 @@ static int cap_dry_run(const struct wl_experiment *x, struct wl_arena *a, struct
     for (size_t i = 0; i < g.n_trials && rc == 0; i++) {
         const struct wl_trial *t = &g.trials[i];
         if (t->skip || !wl_cap_asked(&t->cap) || told_before(&g, i)) continue;
-        printf("%s\n", t->label);
-        fflush(stdout);
+        wl_print("%s\n", t->label);
+        if (wl_out_flush()) break; /* nobody reads */
         rc = wl_experiment_on_nodes(x) ? wl_nodes_cap_dry_run(x, t, a, e)
                                        : wl_cap_plan_print(&t->cap, &x->cap.opts, &x->measure.power, "", a, e);
     }
-    if (rc == 0) print_skipped(&g, g.n_trials, stdout);
+    if (rc == 0) print_skipped(&g, g.n_trials, WL_STDOUT);
     return rc;
 }
 
@@ -191,9 +192,9 @@ static void on_start(void *ctx, const struct wl_grid *g, size_t to_run)
     struct view *v = ctx;
     v->grid = g;
     v->to_run = to_run;
-    print_count(v->x, g, stderr);
-    print_skipped(g, SKIPPED_SHOWN, stderr);
-    if (to_run && to_run < g->n_runs) fprintf(stderr, "%zu of %zu runs are still to be made\n", to_run, g->n_runs);
+    print_count(v->x, g, WL_STDERR);
+    print_skipped(g, SKIPPED_SHOWN, WL_STDERR);
+    if (to_run && to_run < g->n_runs) wl_eprint("%zu of %zu runs are still to be made\n", to_run, g->n_runs);
     wl_progress_start(&v->bar, "sweep");
 }
 
@@ -211,7 +212,7 @@ static void print_footprint(const struct view *v, const struct wl_run_result *r,
     if (!(energy_j >= 0)) return;
     struct wl_footprint f = wl_footprint_of_run(&v->footprint, r->store, r->run, &why, a);
     brief = wl_footprint_brief(&f, energy_j / WL_J_PER_KWH, a);
-    if (brief) fprintf(stderr, ", %s", brief);
+    if (brief) wl_eprint(", %s", brief);
 }
 
 static void print_rules(const struct view *v, const struct wl_run_result *r, struct wl_arena *a)
@@ -225,7 +226,7 @@ static void print_rules(const struct view *v, const struct wl_run_result *r, str
         rc = wl_rules_mlperf(s, r->run, &checks, a, &e);
         wl_store_close(s);
     }
-    fprintf(stderr, "      %s\n", rc < 0 ? e.msg : wl_rules_brief(&checks, a));
+    wl_eprint("      %s\n", rc < 0 ? e.msg : wl_rules_brief(&checks, a));
 }
 
 static void on_run(void *ctx, const struct wl_grid *g, size_t planned, int64_t run, const struct wl_run_result *r)
@@ -234,19 +235,19 @@ static void on_run(void *ctx, const struct wl_grid *g, size_t planned, int64_t r
     struct wl_arena *a = wl_arena_new(NULL);
     const struct wl_planned_run *p = &g->runs[planned];
     wl_progress_clear(&v->bar);
-    fprintf(stderr, "%zu/%zu  run %lld  %s, repeat %lld: ", ++v->ended, v->to_run, (long long)run,
-            g->trials[p->trial].label, (long long)p->repeat);
+    wl_eprint("%zu/%zu  run %lld  %s, repeat %lld: ", ++v->ended, v->to_run, (long long)run, g->trials[p->trial].label,
+              (long long)p->repeat);
     if (r->status == WL_RUN_DONE) {
-        fprintf(stderr, "%s", wl_human_time(a, (double)(r->end_ns - r->start_ns) / WL_NS_PER_S));
+        wl_eprint("%s", wl_human_time(a, (double)(r->end_ns - r->start_ns) / WL_NS_PER_S));
         const char *mark;
         double energy_j = wl_measured_j(r, &mark);
-        if (energy_j >= 0) fprintf(stderr, ", %s%s", wl_human(a, energy_j, "J"), mark);
+        if (energy_j >= 0) wl_eprint(", %s%s", wl_human(a, energy_j, "J"), mark);
         print_footprint(v, r, a);
-        if (r->derived.n_epochs) fprintf(stderr, ", %s", wl_words_count(r->derived.n_epochs, "epoch", a));
-        fputs("\n", stderr);
+        if (r->derived.n_epochs) wl_eprint(", %s", wl_words_count(r->derived.n_epochs, "epoch", a));
+        wl_eprint("\n");
         print_rules(v, r, a);
     } else {
-        fprintf(stderr, "%s\n", r->error);
+        wl_eprint("%s\n", r->error);
     }
     wl_arena_free(a);
 }
@@ -270,24 +271,24 @@ static void result_json(const struct wl_experiment *x, const struct view *v, con
         wl_json_add_str(o, "error", r->failed[i].error);
         wl_json_add_str(o, "log", r->failed[i].log);
     }
-    wl_json_print(root, stdout);
+    wl_json_print(root);
 }
 
 static void result_text(const struct wl_experiment *x, const struct wl_sweep_result *r)
 {
-    printf("%zu of %zu runs of campaign %s are done: %s\n", r->done, r->planned, x->campaign.name, r->store);
+    wl_print("%zu of %zu runs of campaign %s are done: %s\n", r->done, r->planned, x->campaign.name, r->store);
     for (size_t i = 0; i < r->n_failed; i++)
-        printf("failed  run %lld  %s, repeat %lld: %s (%s)\n", (long long)r->failed[i].run, r->failed[i].trial,
-               (long long)r->failed[i].repeat, r->failed[i].error, r->failed[i].log);
-    if (r->n_failed) puts("--retry-failed runs these again");
+        wl_print("failed  run %lld  %s, repeat %lld: %s (%s)\n", (long long)r->failed[i].run, r->failed[i].trial,
+                 (long long)r->failed[i].repeat, r->failed[i].error, r->failed[i].log);
+    if (r->n_failed) wl_print("--retry-failed runs these again\n");
 }
 
 /* What a sweep that ended early leaves behind. */
 static int ended_early(const struct view *v, const struct wl_sweep_result *r, int rc, struct wl_err *e)
 {
     if (!v->grid || (r->done == 0 && rc != WL_EINTR)) return rc; /* nothing was run: the error says why */
-    fprintf(stderr, "%zu of %zu runs are done and kept in %s; the same command carries on with the rest\n", r->done,
-            r->planned, r->store);
+    wl_eprint("%zu of %zu runs are done and kept in %s; the same command carries on with the rest\n", r->done,
+              r->planned, r->store);
     return rc < 0 && e->code == rc ? rc : WL_EXIT_FAILED;
 }
 
@@ -321,7 +322,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
 {
     const struct options *o = options;
     if (o->keys) {
-        wl_experiment_print_keys(stdout);
+        wl_experiment_print_keys(WL_STDOUT);
         return WL_EXIT_OK;
     }
     if (rest->args.n != 1)
@@ -329,7 +330,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     struct wl_experiment x;
     int rc = wl_experiment_read(rest->args.v[0], &o->set, &x, a, e);
     if (rc < 0) return rc;
-    for (size_t i = 0; i < x.notes.n; i++) fprintf(stderr, "note: %s\n", x.notes.v[i]);
+    for (size_t i = 0; i < x.notes.n; i++) wl_eprint("note: %s\n", x.notes.v[i]);
     if (o->cap_dry_run) return cap_dry_run(&x, a, e);
     return o->dry_run ? dry_run(o, &x, a, e) : run_campaign(o, &x, a, e);
 }

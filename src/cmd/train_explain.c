@@ -92,7 +92,7 @@ static void print_steps(const struct explain *x)
         }
         wl_table_row(&t);
     }
-    wl_table_print(&t, stdout, 0);
+    wl_table_print(&t, WL_STDOUT, 0);
 }
 
 static void print_memory(const struct explain *x)
@@ -105,10 +105,10 @@ static void print_memory(const struct explain *x)
         wl_table_cellf(&t, "%zu", bytes_of(x, &classes[i]));
         wl_table_row(&t);
     }
-    wl_table_print(&t, stdout, 0);
-    printf("values share memory by lifetime: %zu bytes are alive at once, each in a place of its own would take %zu\n"
-           "%d steps write over what they read, which saves %zu bytes more\n",
-           x->info.live_bytes, x->info.unshared_bytes, x->info.in_place, x->info.in_place_bytes);
+    wl_table_print(&t, WL_STDOUT, 0);
+    wl_print("values share memory by lifetime: %zu bytes are alive at once, each in a place of its own would take %zu\n"
+             "%d steps write over what they read, which saves %zu bytes more\n",
+             x->info.live_bytes, x->info.unshared_bytes, x->info.in_place, x->info.in_place_bytes);
 }
 
 /* What computing values again saves and costs. */
@@ -116,11 +116,11 @@ static void print_again(const struct explain *x)
 {
     const struct wl_plan_info *f = &x->info;
     if (!f->segments) return;
-    printf("\nvalues of %d segment%s are computed again in the backward pass: %s instead of %s", f->segments,
-           f->segments == 1 ? "" : "s", wl_human_bytes(x->arena, (double)f->total_bytes),
-           wl_human_bytes(x->arena, (double)f->keeping_bytes));
-    if (f->train_flops > 0) printf(", for %.3g times the multiplications", work_ratio(f));
-    putchar('\n');
+    wl_print("\nvalues of %d segment%s are computed again in the backward pass: %s instead of %s", f->segments,
+             f->segments == 1 ? "" : "s", wl_human_bytes(x->arena, (double)f->total_bytes),
+             wl_human_bytes(x->arena, (double)f->keeping_bytes));
+    if (f->train_flops > 0) wl_print(", for %.3g times the multiplications", work_ratio(f));
+    wl_print("\n");
     struct wl_table t = wl_table_new(x->arena);
     wl_table_column(&t, "computed again from", false);
     wl_table_column(&t, "to", false);
@@ -135,7 +135,7 @@ static void print_again(const struct explain *x)
         wl_table_real(&t, s.flops > 0 ? s.flops * 1e-6 : NAN, 4);
         wl_table_row(&t);
     }
-    wl_table_print(&t, stdout, 0);
+    wl_table_print(&t, WL_STDOUT, 0);
 }
 
 static void print_buckets(const struct explain *x)
@@ -151,26 +151,26 @@ static void print_buckets(const struct explain *x)
         wl_table_cellf(&t, "%zu", b.step);
         wl_table_row(&t);
     }
-    wl_table_print(&t, stdout, 0);
+    wl_table_print(&t, WL_STDOUT, 0);
 }
 
 static void print_text(const struct explain *x)
 {
     const struct wl_plan_info *f = &x->info;
-    printf("%s (%s), local batch %lld, %s: %lld parameters\n", x->job->workload->name, x->job->opts->size,
-           (long long)x->job->opts->local_batch, x->job->shape, (long long)f->parameters);
-    printf("%s, %s, %d thread%s; %d operations in %d steps, %d of them reorders\n", f->library,
-           wl_dtype_name(f->precision), f->threads, f->threads == 1 ? "" : "s", f->operations, f->steps, f->reorders);
+    wl_print("%s (%s), local batch %lld, %s: %lld parameters\n", x->job->workload->name, x->job->opts->size,
+             (long long)x->job->opts->local_batch, x->job->shape, (long long)f->parameters);
+    wl_print("%s, %s, %d thread%s; %d operations in %d steps, %d of them reorders\n", f->library,
+             wl_dtype_name(f->precision), f->threads, f->threads == 1 ? "" : "s", f->operations, f->steps, f->reorders);
     if (isnan(f->train_flops))
-        printf("the flop of a %s depend on its size: train with data and --json\n\n", x->job->workload->noun);
+        wl_print("the flop of a %s depend on its size: train with data and --json\n\n", x->job->workload->noun);
     else
-        printf("a sample takes %.4g Gflop forward, %.4g Gflop in training\n\n", f->forward_flops * 1e-9,
-               f->train_flops * 1e-9);
+        wl_print("a sample takes %.4g Gflop forward, %.4g Gflop in training\n\n", f->forward_flops * 1e-9,
+                 f->train_flops * 1e-9);
     print_steps(x);
-    putchar('\n');
+    wl_print("\n");
     print_memory(x);
     print_again(x);
-    putchar('\n');
+    wl_print("\n");
     print_buckets(x);
 }
 
@@ -264,7 +264,7 @@ static void print_json(const struct explain *x)
         wl_json_add_int(row, "bytes", (int64_t)b.bytes);
         wl_json_add_int(row, "step", (int64_t)b.step);
     }
-    wl_json_print(o, stdout);
+    wl_json_print(o);
 }
 
 int wl_train_explain(struct wl_job *j, struct wl_err *e)

@@ -87,7 +87,7 @@ static void print_table(const struct wl_train *t)
         add_cells(&table, j, r->metric[WL_PART_EVAL_TRAIN]);
         wl_table_row(&table);
     }
-    wl_table_print(&table, stdout, 0); /* columns without a number are left out */
+    wl_table_print(&table, WL_STDOUT, 0); /* columns without a number are left out */
 }
 
 /* What there is of a part: "BEFORE loss 2.1, top-1 30 %". */
@@ -156,31 +156,32 @@ static void print_text(const struct wl_train *t, bool interrupted)
     struct wl_plan_info info = wl_plan_info(t->plan);
     struct totals s = sum_up(t);
     const struct wl_job *j = t->job;
-    printf("%s (%s, %.3g million parameters, %s) on %s\n", j->workload->name, t->opts->size,
-           (double)info.parameters * 1e-6, t->opts->precision, j->data);
-    printf("%d worker%s x local batch %lld x accumulation %lld = global batch %lld; %s\n", t->comm->size,
-           t->comm->size > 1 ? "s" : "", (long long)t->opts->local_batch, (long long)t->opts->accumulation,
-           (long long)t->global_batch, j->found);
-    printf("%s\n\n", optimiser(t));
+    wl_print("%s (%s, %.3g million parameters, %s) on %s\n", j->workload->name, t->opts->size,
+             (double)info.parameters * 1e-6, t->opts->precision, j->data);
+    wl_print("%d worker%s x local batch %lld x accumulation %lld = global batch %lld; %s\n", t->comm->size,
+             t->comm->size > 1 ? "s" : "", (long long)t->opts->local_batch, (long long)t->opts->accumulation,
+             (long long)t->global_batch, j->found);
+    wl_print("%s\n\n", optimiser(t));
     if (t->n_epochs == 0 && !interrupted) {
-        printf("nothing left to do: the checkpoint is of epoch %lld of %lld\n", (long long)t->at.epoch - 1,
-               (long long)t->opts->epochs);
+        wl_print("nothing left to do: the checkpoint is of epoch %lld of %lld\n", (long long)t->at.epoch - 1,
+                 (long long)t->opts->epochs);
         return;
     }
     if (t->n_epochs) print_table(t);
     bool part = t->n_epochs && !t->epochs[0].whole;
-    if (part) puts("* from where it was resumed: time and samples are of a part of the epoch");
-    printf("\n%s %zu epoch%s: %lld updates, %lld samples in %s, %s\n", interrupted ? "interrupted after" : "trained",
-           t->n_epochs, t->n_epochs == 1 ? "" : "s", (long long)s.updates, (long long)s.samples,
-           wl_human_time(t->arena, s.time_s), speed(j, (double)s.samples, s.time_s, t->arena));
-    printf("memory %s a worker, %s of it in huge pages\n", wl_human_bytes(t->arena, (double)info.total_bytes),
-           wl_human_bytes(t->arena, (double)wl_plan_huge_bytes(t->plan)));
+    if (part) wl_print("* from where it was resumed: time and samples are of a part of the epoch\n");
+    wl_print("\n%s %zu epoch%s: %lld updates, %lld samples in %s, %s\n", interrupted ? "interrupted after" : "trained",
+             t->n_epochs, t->n_epochs == 1 ? "" : "s", (long long)s.updates, (long long)s.samples,
+             wl_human_time(t->arena, s.time_s), speed(j, (double)s.samples, s.time_s, t->arena));
+    wl_print("memory %s a worker, %s of it in huge pages\n", wl_human_bytes(t->arena, (double)info.total_bytes),
+             wl_human_bytes(t->arena, (double)wl_plan_huge_bytes(t->plan)));
     if (info.segments)
-        printf("values of %d segment%s of the forward pass were computed again in the backward pass: keeping all would "
-               "take %s\n",
-               info.segments, info.segments == 1 ? "" : "s", wl_human_bytes(t->arena, (double)info.keeping_bytes));
+        wl_print(
+            "values of %d segment%s of the forward pass were computed again in the backward pass: keeping all would "
+            "take %s\n",
+            info.segments, info.segments == 1 ? "" : "s", wl_human_bytes(t->arena, (double)info.keeping_bytes));
     int64_t bad = wl_feed_bad(t->train);
-    if (bad) printf("%lld %s%s could not be read\n", (long long)bad, j->workload->noun, bad == 1 ? "" : "s");
+    if (bad) wl_print("%lld %s%s could not be read\n", (long long)bad, j->workload->noun, bad == 1 ? "" : "s");
 }
 
 /* ---- for programs ----------------------------------------------------------------------------------------------- */
@@ -265,7 +266,7 @@ static void print_json(const struct wl_train *t, bool interrupted)
     wl_json_add_real(o, "update_s", times.update_s);
     wl_json_add_real(o, "validate_s", times.eval_s);
     wl_json_add_int(o, wl_strf(t->arena, "bad_%ss", j->workload->noun), wl_feed_bad(t->train));
-    wl_json_print(o, stdout);
+    wl_json_print(o);
 }
 
 void wl_train_report(const struct wl_train *t, bool interrupted)

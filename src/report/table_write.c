@@ -3,39 +3,21 @@
 #include "report/internal.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-/* Control characters would move the cursor of a terminal: they become blanks. */
-static char *printable(const char *s, struct wl_arena *a)
-{
-    char *copy = wl_strdup(a, s);
-    for (char *p = copy; *p; p++) {
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = ' ';
-    }
-    return copy;
-}
 
 static void write_text(const struct wl_table_data *t, struct wl_text *to)
 {
     struct wl_table text = wl_table_new(t->arena);
     const char *honesty = wl_honesty(t->estimated, t->simulated);
-    char *lines = NULL;
-    size_t n = 0;
     for (size_t c = 0; c < t->n_columns; c++)
-        wl_table_column(&text, printable(wl_column_title(&t->columns[c], t->arena), t->arena), !t->columns[c].text);
+        wl_table_column(&text, wl_column_title(&t->columns[c], t->arena), !t->columns[c].text);
     for (size_t r = 0; r < t->n_rows; r++) {
-        for (size_t c = 0; c < t->n_columns; c++) wl_table_cell(&text, printable(wl_cell_text(t, r, c), t->arena));
+        for (size_t c = 0; c < t->n_columns; c++) wl_table_cell(&text, wl_cell_text(t, r, c));
         wl_table_row(&text);
     }
-    FILE *memory = open_memstream(&lines, &n);
-    WL_CHECK(memory);
-    wl_table_print(&text, memory, 0);
-    WL_CHECK(fclose(memory) == 0);
-    wl_text_add(to, printable(t->title, t->arena));
+    wl_text_add(to, wl_printable(t->arena, t->title, WL_KEEP_NOTHING));
     if (honesty) wl_text_addf(to, " (%s)", honesty);
-    wl_text_addf(to, "\n%s", lines);
-    free(lines);
+    wl_text_add(to, "\n");
+    wl_table_text(&text, to, 0);
 }
 
 static void write_csv(const struct wl_table_data *t, struct wl_text *to)

@@ -237,14 +237,12 @@ static void values_round_trip_through_words(void **state)
 static void help_names_every_row(void **state)
 {
     (void)state;
-    char *text = NULL;
-    size_t n = 0;
-    FILE *to = open_memstream(&text, &n);
-    wl_opts_help(rows, to);
-    fclose(to);
-    for (const struct wl_opt *o = rows; o->name; o++) assert_non_null(strstr(text, o->name));
-    assert_non_null(strstr(text, "1 to 4096, default 32"));
-    free(text);
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_text text = WL_TEXT(a);
+    wl_opts_help(rows, &text);
+    for (const struct wl_opt *o = rows; o->name; o++) assert_non_null(strstr(text.s, o->name));
+    assert_non_null(strstr(text.s, "1 to 4096, default 32"));
+    wl_arena_free(a);
 }
 
 /* A preset's values stand where the command line says nothing, whichever comes first. */

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# tools/check-output passes on this tree and finds each kind of breach in a planted one.
+set -eu
+root=$1
+tools=$root/tools
+"$tools/check-output" "$root"
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+mkdir -p "$tmp"/src/{base,cmd,exchange}
+echo 'static void f(void) { fputs("ours", stdout); }' > "$tmp/src/base/out.c"
+echo 'static void f(FILE *to) { fprintf(to, "1,2\n"); }' > "$tmp/src/exchange/obs_write.c"
+
+# expect TEXT CONTENT: the content in a file of src/cmd is refused with the text
+expect() {
+    printf '%s\n' "$2" > "$tmp/src/cmd/a.c"
+    if out=$("$tools/check-output" "$tmp"); then echo "not refused: $2"; exit 1; fi
+    grep -qF "$1" <<< "$out" || { echo "wanted: $1"; echo "got: $out"; exit 1; }
+    rm "$tmp/src/cmd/a.c"
+}
+
+# accept CONTENT
+accept() {
+    printf '%s\n' "$1" > "$tmp/src/cmd/a.c"
+    "$tools/check-output" "$tmp" || { echo "refused: $1"; exit 1; }
+    rm "$tmp/src/cmd/a.c"
+}
+
+expect "cmd/a.c:1: stderr: print through base/out.h" 'fprintf(stderr, "%s", name);'
+expect "stdout: print through base/out.h" 'FILE *f = stdout;'
+expect "STDOUT_FILENO: print through base/out.h" 'write(STDOUT_FILENO, s, n);'
+expect "printf: print through base/out.h" 'printf("%s\n", name);'
+expect "vprintf: print through base/out.h" 'vprintf(fmt, ap);'
+expect "puts: print through base/out.h" 'puts(name);'
+expect "putchar: print through base/out.h" 'if (x) putchar(c);'
+expect "perror: print through base/out.h" 'perror(path);'
+expect "cmd/a.c:2: write(2,: print through base/out.h" '
+    write(2, s, n);'
+expect "#include <err.h>: print through base/out.h" '#include <err.h>'
+expect "fputs: print through base/out.h" 'fputs(name, to);'
+expect "wl_print_text lets line ends through" 'wl_print_text(WL_STDOUT, s);'
+expect "the format of wl_print is not a literal: name" 'wl_print(name);'
+expect "the format of wl_fprint is not a literal: fmt" 'wl_fprint(to, fmt, 1);'
+expect "a line end in an argument of wl_eprint" 'wl_eprint("%s%s", i ? "\n" : "", f(1, "x"));'
+accept 'snprintf(s, n, "%s", name); /* no printf("x") here */ // puts("x")'
+accept 'const char *help = "printf(stdout) of yours";'
+accept 'wl_print(i ? "\n%s\n" : "%s\n", name); wl_fprint(WL_STDERR, "%" PRId64 "\n", n);'
+accept 'wl_eprint("a (%s),\n"
+    "b\n", f(a, "("));'
+"$tools/check-output" "$tmp"
