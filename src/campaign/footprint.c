@@ -1,34 +1,22 @@
 #include "campaign/footprint.h"
 
 #include <math.h>
-#include <strings.h>
-
-/* Average life-cycle carbon intensity of a country's electricity in 2023, g CO2e/kWh. Source: Our World in Data,
- * "Carbon intensity of electricity generation, 1990 to 2023", from Ember and the Energy Institute; India and Norway:
- * Ember, 3 July 2024, by way of Statista (943137). Production, without imports. */
-static const struct country {
-    const char *code, *name;
-    double g_per_kwh;
-} countries[] = {
-    { "AT", "Austria", 111 }, { "BE", "Belgium", 138 }, { "BG", "Bulgaria", 335 }, { "HR", "Croatia", 205 },
-    { "CY", "Cyprus", 534 },  { "CZ", "Czechia", 450 }, { "DK", "Denmark", 152 },  { "EE", "Estonia", 417 },
-    { "FI", "Finland", 79 },  { "FR", "France", 56 },   { "DE", "Germany", 381 },  { "GR", "Greece", 337 },
-    { "HU", "Hungary", 204 }, { "IN", "India", 713 },   { "IE", "Ireland", 291 },  { "NO", "Norway", 30 },
-};
 
 static int look_up(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
 {
-    const char *codes[WL_COUNT(countries)];
-    for (size_t i = 0; i < WL_COUNT(countries); i++) {
-        codes[i] = countries[i].code;
-        if (strcasecmp(countries[i].code, f->country) != 0) continue;
-        f->carbon = countries[i].g_per_kwh;
-        f->source = wl_strf(a, "%s 2023, Ember", countries[i].name);
+    const struct wl_country *c = wl_country_find(f->country);
+    if (c) {
+        f->carbon = c->g_per_kwh;
+        f->source = wl_strf(a, "%s %d, Ember", c->name, c->year);
         return 0;
     }
-    const char *meant = wl_closest(f->country, codes, WL_COUNT(codes));
-    return wl_fail(e, WL_EUSAGE, "'%s' is not in the table%s%s%s; give carbon and carbon-source", f->country,
-                   meant ? " (did you mean " : "", meant ? meant : "", meant ? "?)" : "");
+    c = wl_country_closest(f->country, a);
+    const char *meant = c ? wl_strf(a, " (did you mean %s, %s?)", c->alpha2, c->name) : "";
+    return wl_fail(
+        e, WL_EUSAGE,
+        "'%s' is not in the table of countries%s; expected a code of ISO 3166 or a name in English (DE, DEU, "
+        "Germany), or give carbon and carbon-source",
+        f->country, meant);
 }
 
 static int read_intensity(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)

@@ -29,6 +29,22 @@ double wl_intensity_at(const struct wl_intensity *grid, int64_t wall_ns);
 int wl_intensity_of_run(const struct wl_intensity *grid, struct wl_store *s, int64_t run, double *g_per_kwh,
                         const char **why, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* Average life-cycle carbon intensity of the electricity that a country generated in a year (Ember). */
+struct wl_country {
+    const char *alpha2, *alpha3, *name; /* ISO 3166; English, ASCII */
+    int year;
+    double g_per_kwh; /* CO2e */
+};
+
+/* The whole table, ordered by alpha2. */
+const struct wl_country *wl_countries(size_t *n);
+
+/* By alpha-2 or alpha-3 code or name, in capitals or not; NULL: there is none. */
+const struct wl_country *wl_country_find(const char *word);
+
+/* The one whose name is spelled much like `word`, for "did you mean"; NULL: there is none. */
+const struct wl_country *wl_country_closest(const char *word, struct wl_arena *a);
+
 struct wl_footprint {
     double pue;                     /* energy at the meter over energy of the devices; NAN: not given */
     double carbon;                  /* g CO2e a kWh; NAN: not asked for */
@@ -55,7 +71,7 @@ struct wl_footprint {
     { .name = "carbon-source", .type = WL_STR, .offset = offsetof(holder, at.source),                             \
       .help = "place and time the intensity holds for, and where it is from" },                                   \
     { .name = "country", .type = WL_STR, .offset = offsetof(holder, at.country),                                  \
-      .help = "two letters, DE: carbon intensity from the built-in table, instead of carbon" },                   \
+      .help = "code or name (DE, DEU, Germany): carbon intensity from the built-in table, instead of carbon" },                   \
     { .name = "carbon-csv", .type = WL_STR, .offset = offsetof(holder, at.carbon_csv),                            \
       .help = "carbon intensity over time from this file, instead of carbon; runs of a store only" },             \
     { .name = "price", .type = WL_REAL, .offset = offsetof(holder, at.price), .min = 0, .max = 1e5,               \
