@@ -171,6 +171,70 @@ static void test_evaluation(void **state)
     wl_arena_free(a);
 }
 
+/* ---- attention ---- */
+
+enum { ROWS = 24, HEADS = 2, WIDTH = 16 };
+
+/* Rows of queries, keys and values, x [N,S,3*H*F], the same for each sample, through attention that drops half of its
+ * probabilities and a layer norm that drops half of what it adds: what samples differ by is their masks. */
+static struct net attention_new(struct wl_arena *a, struct wl_plan_opts how, int64_t batch)
+{
+    struct net n = { .a = a };
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(batch, ROWS, 3 * HEADS * WIDTH));
+    struct wl_tensor *from = wl_input(g, "from", WL_F32, WL_DIMS(batch, ROWS, HEADS * WIDTH));
+    struct wl_tensor *lengths = wl_input(g, "lengths", WL_I32, WL_DIMS(batch));
+    struct wl_tensor *target = wl_input(g, "target", WL_F32, WL_DIMS(batch, ROWS, HEADS * WIDTH));
+    wl_want_gradient(g, x);
+    n.y[0] = wl_attention(g, "attention", x, lengths, (struct wl_attention) { .heads = HEADS, .drop = 0.5 });
+    n.y[1] = wl_layer_norm(g, "norm", from, n.y[0], (struct wl_layer_norm) { .drop = 0.5 });
+    wl_mean_square(g, "loss", n.y[1], target, (struct wl_loss) { 0 });
+    how.keep_values = true;
+    how.seed = SEED;
+    struct wl_err e = { 0 };
+    if (wl_plan_new(&n.plan, g, &how, NULL, a, &e)) fail_msg("%s", e.msg);
+    float *v = wl_plan_input(n.plan, x), *w = wl_plan_input(n.plan, from);
+    const int64_t each = ROWS * 3 * HEADS * WIDTH, each_from = ROWS * HEADS * WIDTH;
+    for (int64_t i = 0; i < batch * each; i++) v[i] = (float)wl_random_normal(1, 2, (uint64_t)(i % each));
+    for (int64_t i = 0; i < batch * each_from; i++) w[i] = (float)wl_random_normal(1, 3, (uint64_t)(i % each_from));
+    for (int64_t i = 0; i < batch; i++) ((int32_t *)wl_plan_input(n.plan, lengths))[i] = ROWS;
+    return n;
+}
+
+/* Of the same input no two samples come out alike, or nearly: their masks differ. */
+static void assert_all_differ(const float *y, int64_t samples)
+{
+    const int64_t each = ROWS * HEADS * WIDTH;
+    for (int64_t i = 0; i < samples; i++)
+        for (int64_t k = 0; k < i; k++) {
+            int64_t same = 0;
+            for (int64_t j = 0; j < each; j++) same += y[i * each + j] == y[k * each + j];
+            if (same > each / 20)
+                fail_msg("%lld of %lld numbers of samples %lld and %lld are the same", (long long)same, (long long)each,
+                         (long long)k, (long long)i);
+        }
+}
+
+/* Micro-batches of 2 draw the masks that one batch of 6 draws: each its own, and the same ones the next time. */
+static void test_attention_micro_batches(void **state)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct net whole = attention_new(a, (struct wl_plan_opts) { .backend = *state }, 6);
+    struct net parts = attention_new(a, (struct wl_plan_opts) { .backend = *state, .micro_batches = 3 }, 2);
+    train(&whole, true, true);
+    for (int which = 0; which < 2; which++) {
+        struct floats all = mask(&whole, which);
+        assert_all_differ(all.v, 6);
+        for (int again = 0; again < 2; again++)
+            for (int m = 0; m < 3; m++) {
+                train(&parts, m == 0, m == 2);
+                assert_same(mask(&parts, which),
+                            (struct floats) { all.v + m * 2 * ROWS * HEADS * WIDTH, 2 * ROWS * HEADS * WIDTH });
+            }
+    }
+    wl_arena_free(a);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -196,6 +260,8 @@ int main(void)
                                         cmocka_unit_test(test_threads_and_backends),
                                         cmocka_unit_test(test_micro_batches),
                                         cmocka_unit_test_prestate(test_micro_batches, ref),
+                                        cmocka_unit_test(test_attention_micro_batches),
+                                        cmocka_unit_test_prestate(test_attention_micro_batches, ref),
                                         cmocka_unit_test(test_resume),
                                         cmocka_unit_test(test_evaluation),
                                         cmocka_unit_test_prestate(test_evaluation, ref),

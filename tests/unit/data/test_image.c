@@ -139,6 +139,67 @@ static void test_colour_spaces(void **state)
     expect_colour("grey.JPEG", 32, 24, 77, 77, 77);
 }
 
+static void near(const struct wl_pixels *p, int x, int y, const int *rgb)
+{
+    for (int c = 0; c < 3; c++) {
+        int found = p->rgb[3 * (y * p->width + x) + c];
+        if (abs(found - rgb[c]) > 2)
+            fail_msg("channel %d at (%d, %d) of %d x %d is %d, another decoder has %d", c, x, y, p->width, p->height,
+                     found, rgb[c]);
+    }
+}
+
+/* Channel by channel as another decoder has them: FFmpeg's (libavcodec 62.28, PyAV 18.1), its planes converted as JFIF
+ * 1.02 says. Decoders may round each step for themselves: off by 2. */
+static void test_reference_pixels(void **state)
+{
+    static const struct {
+        int x, y, rgb[3];
+    } pixels[] = {
+        { 3, 3, { 221, 40, 31 } },     { 12, 4, { 30, 189, 60 } },   { 20, 2, { 40, 60, 209 } },
+        { 28, 5, { 230, 200, 40 } },   { 1, 12, { 8, 128, 250 } },   { 10, 12, { 80, 128, 176 } },
+        { 16, 10, { 128, 128, 126 } }, { 24, 13, { 192, 128, 64 } }, { 31, 15, { 248, 128, 6 } },
+        { 0, 8, { 0, 128, 255 } },
+    };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_jpeg *j = decoder(a);
+    struct wl_pixels p;
+    struct wl_err e = { 0 };
+    int w, h;
+    (void)state;
+    if (open_file(j, wl_path_join(a, getenv("WL_FIXTURES"), "colours.JPEG"), &w, &h, &e)) fail_msg("%s", e.msg);
+    assert_true(w == 32 && h == 16);
+    assert_int_equal(wl_jpeg_decode(j, 1, &p, &e), 0);
+    for (size_t i = 0; i < WL_COUNT(pixels); i++) near(&p, pixels[i].x, pixels[i].y, pixels[i].rgb);
+    for (int reduce = 2; reduce <= 8; reduce *= 2) { /* the four squares */
+        assert_int_equal(wl_jpeg_decode(j, reduce, &p, &e), 0);
+        for (int i = 0; i < 4; i++) near(&p, (8 * i + 4) / reduce, 4 / reduce, pixels[i].rgb);
+    }
+    wl_arena_free(a);
+}
+
+/* The same through crop and resize at the size of the picture's upper half: planes of red, green and blue. */
+static void test_planes_are_red_green_blue(void **state)
+{
+    static const int squares[4][3] = { { 221, 40, 31 }, { 30, 189, 60 }, { 40, 60, 209 }, { 230, 200, 40 } };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_jpeg *j = decoder(a);
+    struct wl_resize *r = wl_resize_new(8, a);
+    struct wl_pixels p;
+    struct wl_err e = { 0 };
+    uint8_t out[3 * 64];
+    int w, h;
+    (void)state;
+    assert_int_equal(open_file(j, wl_path_join(a, getenv("WL_FIXTURES"), "colours.JPEG"), &w, &h, &e), 0);
+    assert_int_equal(wl_jpeg_decode(j, 1, &p, &e), 0);
+    for (int i = 0; i < 4; i++) {
+        const struct wl_crop crop = { .x = 8 * i, .width = 8, .height = 8 };
+        assert_int_equal(wl_resize(r, &p, &crop, out, &e), 0);
+        for (int c = 0; c < 3; c++) assert_in_range(out[64 * c + 8 * 3 + 4] + 2, squares[i][c], squares[i][c] + 4);
+    }
+    wl_arena_free(a);
+}
+
 /* Files that are no whole JPEG, each with its own message. */
 static void test_bad_files(void **state)
 {
@@ -203,6 +264,8 @@ int main(void)
         cmocka_unit_test(test_crop_narrow),
         cmocka_unit_test(test_reduction),
         cmocka_unit_test(test_colour_spaces),
+        cmocka_unit_test(test_reference_pixels),
+        cmocka_unit_test(test_planes_are_red_green_blue),
         cmocka_unit_test_setup_teardown(test_bad_files, place_setup, place_teardown),
         cmocka_unit_test_setup_teardown(test_huge, place_setup, place_teardown),
     };

@@ -38,8 +38,19 @@ static int two_steps(const struct subject *s, struct wl_graph *g, struct wl_err 
     return wl_fourcastnet_build(g, &model, &net, e);
 }
 
+/* Sequences without padding. */
+static int bert(const struct subject *s, struct wl_graph *g, struct wl_err *e)
+{
+    struct wl_bert_net net;
+    struct wl_bert_opts model = {
+        .size = "tiny", .batch = BATCH, .sequence = s->size, .vocabulary = CLASSES, .masked = 4, .drop = 0.5
+    };
+    return wl_bert_build(g, &model, &net, e);
+}
+
 static const struct subject resnet50 = { "resnet50", 64, images }, vgg16 = { "vgg16", 64, images },
-                            inception3 = { "inception3", 96, images }, fourcastnet = { "fourcastnet", 16, two_steps };
+                            inception3 = { "inception3", 96, images }, fourcastnet = { "fourcastnet", 16, two_steps },
+                            bert_tiny = { "bert", 16, bert };
 
 /* What a training left: the gradients of the first update, then every state. */
 struct result {
@@ -57,7 +68,7 @@ static void fill_input(struct wl_plan *p, const struct wl_tensor *t, int64_t sha
         if (t->dtype == WL_F32)
             x[i] = (float)wl_random_normal(seed, (uint64_t)shard, i);
         else
-            y[i] = (int32_t)wl_random_below(seed, (uint64_t)shard, i, CLASSES);
+            y[i] = wl_streq(t->name, "lengths") ? 16 : (int32_t)wl_random_below(seed, (uint64_t)shard, i, CLASSES);
 }
 
 static void fill(struct wl_plan *p, const struct wl_graph *g, int64_t shard)
@@ -185,6 +196,13 @@ static void test_vgg16(void **state)
     compare(&vgg16, 2, 4);
 }
 
+/* Attention, layer norms and embeddings drop out: masks of their own for each rank and micro-batch. */
+static void test_bert(void **state)
+{
+    (void)state;
+    compare(&bert_tiny, 2, 4);
+}
+
 /* Auxiliary head, concatenations, dropout. */
 static void test_inception3(void **state)
 {
@@ -206,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_three_ranks),
         cmocka_unit_test(test_two_ranks_that_accumulate),
         cmocka_unit_test(test_vgg16),
+        cmocka_unit_test(test_bert),
         cmocka_unit_test(test_inception3),
         cmocka_unit_test(test_two_steps),
     };
