@@ -159,6 +159,7 @@ const char *wl_json_key(const struct wl_json *v, const char *after)
 }
 
 const struct wl_json *wl_json_at(const struct wl_json *v, size_t i) { return W(json_array_get(J(v), i)); }
+bool wl_json_is_object(const struct wl_json *v) { return json_is_object(J(v)); }
 const char *wl_json_str(const struct wl_json *v) { return json_string_value(J(v)); }
 
 size_t wl_json_size(const struct wl_json *v)

@@ -44,6 +44,7 @@ size_t wl_json_size(const struct wl_json *array_or_object);
 /* The keys of an object in order: the first with after = NULL, then each behind the one returned before; NULL ends. */
 const char *wl_json_key(const struct wl_json *object, const char *after);
 const struct wl_json *wl_json_at(const struct wl_json *array, size_t i);
+bool wl_json_is_object(const struct wl_json *v);
 const char *wl_json_str(const struct wl_json *v);
 double wl_json_real(const struct wl_json *v);
 int64_t wl_json_int(const struct wl_json *v, int64_t fallback);

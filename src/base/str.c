@@ -87,6 +87,26 @@ size_t wl_utf8_length(const char *text)
     return n;
 }
 
+/* Where the text stops being UTF-8; its end where it never does. */
+static const char *end_of_utf8(const char *s)
+{
+    for (size_t n; (n = wl_utf8_length(s)) > 0;) s += n;
+    return s;
+}
+
+const char *wl_utf8(struct wl_arena *a, const char *s)
+{
+    const char *bad = end_of_utf8(s);
+    if (!*bad) return s;
+    struct wl_text t = WL_TEXT(a);
+    for (; *bad; s = bad + 1, bad = end_of_utf8(s)) {
+        wl_text_addn(&t, s, (size_t)(bad - s));
+        wl_text_addf(&t, "\\x%02x", (unsigned char)*bad);
+    }
+    wl_text_add(&t, s);
+    return t.s;
+}
+
 bool wl_streq(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 
 bool wl_starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }

@@ -31,6 +31,10 @@ struct wl_strs wl_split(struct wl_arena *a, const char *s, char sep);
  * no character (RFC 3629: no overlong forms, no surrogates). */
 size_t wl_utf8_length(const char *s);
 
+/* The text as UTF-8: itself where it is, else a copy in which each byte that belongs to no character is written as \xNN
+ * (lower case; a backslash of the text stays as it is, so that the way back is not unique). */
+const char *wl_utf8(struct wl_arena *a, const char *s);
+
 /* A copy without white space at both ends. */
 char *wl_strip(struct wl_arena *a, const char *s);
 

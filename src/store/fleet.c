@@ -5,8 +5,8 @@
 #define CAP(member)  offsetof(struct wl_cap_row, member)
 
 static const struct field node_map[] = {
-    { "host", F_TEXT, NODE(host) },
-    { "boot_id", F_TEXT, NODE(boot_id) },
+    { "host", F_NAME, NODE(host) },
+    { "boot_id", F_NAME, NODE(boot_id) },
     { "first", F_BOOL, NODE(first) },
     { "start_mono_ns", F_TIME, NODE(start.mono_ns) },
     { "start_wall_ns", F_TIME, NODE(start.wall_ns) },
@@ -20,8 +20,8 @@ static const struct field node_map[] = {
 /* What is written; readers get what follows from the readings behind it. */
 /* clang-format off */
 #define CAP_FACTS                                                                                     \
-    { "host", F_TEXT, CAP(host) }, { "device", F_TEXT, CAP(device) }, { "kind", F_TEXT, CAP(kind) },  \
-    { "name", F_TEXT, CAP(name) }, { "setter", F_TEXT, CAP(setter) },                                 \
+    { "host", F_NAME, CAP(host) }, { "device", F_NAME, CAP(device) }, { "kind", F_NAME, CAP(kind) },  \
+    { "name", F_TEXT, CAP(name) }, { "setter", F_NAME, CAP(setter) },                                 \
     { "requested", F_REAL, CAP(requested) }, { "found", F_REAL, CAP(found) },                         \
     { "enforced", F_REAL, CAP(enforced) }, { "at_end", F_REAL, CAP(at_end) },                         \
     { "simulated", F_BOOL, CAP(simulated) }

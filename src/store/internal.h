@@ -12,13 +12,18 @@ struct spool;
 
 struct wl_store {
     struct wl_arena *arena; /* the caller's; bookkeeping that lives as long as the store */
-    char *path;
+    char *path; /* as given, for messages */
+    char *file; /* without links: what lies beside the file is named after it */
     enum wl_store_mode mode;
     sqlite3 *db;
+    bool has_wal_mode;
     bool network;            /* a network file system: no WAL */
     const char *synchronous; /* the level set last, NULL: none yet */
     dev_t dev;               /* which file was opened; ino 0: not yet */
     ino_t ino;
+    bool immutable;              /* SQLite was told that nobody changes the file, of which this was seen: */
+    struct timespec changed;
+    bool tidy; /* what a reader made beside the file is to go with it */
 
     struct cached {
         char *sql;
@@ -93,10 +98,13 @@ int wl_sql_end(struct wl_store *s, const struct sql_tx *tx, int rc, struct wl_er
 enum field_type {
     F_INT,    /* int64_t, NOT NULL */
     F_TIME,   /* int64_t, WL_NO_NS is NULL */
-    F_BOOL,   /* bool, 0/1 */
+    F_BOOL,   /* bool, 0/1; NULL is false */
     F_REAL,   /* double, NAN is NULL */
-    F_COUNT,  /* double that holds a whole number, NAN is NULL */
+    F_COUNT,  /* double that holds a whole number, at least 0, NAN is NULL */
+    F_WHOLE,  /* the same, negative ones too */
     F_TEXT,   /* const char *, NULL is NULL */
+    F_NAME,   /* const char *, NOT NULL */
+    F_OBJECT, /* F_TEXT that is a JSON object */
     F_STATUS, /* enum wl_run_status as its name */
 };
 
@@ -107,9 +115,15 @@ struct field {
     size_t offset;
 };
 
-/* SELECT of the map's columns `from` (everything behind the select list) into an array of structs of `size`. */
+/* SELECT of the map's columns `from` (everything behind the select list) into an array of structs of `size`. A cell may
+ * hold anything: WL_EINVAL names the one whose type or range is not the field's. Integers are within +-2^62, so that
+ * the difference of two of them is one. */
 int wl_rows_select(struct wl_store *s, const struct field *map, const char *from, const struct sql_value *v, size_t nv,
                    size_t size, void *rows, size_t *n, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The two columns t_ns and value of a row of `sample`. */
+int wl_rows_reading(struct wl_store *s, sqlite3_stmt *stmt, int64_t *t_ns, double *value,
+                    struct wl_err *e) WL_MUST_CHECK;
 
 /* INSERTs n structs. `key` names a first column that has the same value `id` in all rows of the table; NULL: none.
  * `behind` follows the values ("ON CONFLICT DO NOTHING"), "" for nothing. The texts and the map are static. */
@@ -134,7 +148,7 @@ enum { MAX_FIELDS = 64 }; /* of a map that is inserted */
     { prefix "module_cap_w", F_REAL, (base) + offsetof(struct wl_settings, module_cap_w) },  \
     { prefix "clock_mhz", F_REAL, (base) + offsetof(struct wl_settings, clock_mhz) },        \
     { prefix "mem_clock_mhz", F_REAL, (base) + offsetof(struct wl_settings, mem_clock_mhz) }, \
-    { prefix "extra", F_TEXT, (base) + offsetof(struct wl_settings, extra) }
+    { prefix "extra", F_OBJECT, (base) + offsetof(struct wl_settings, extra) }
 /* clang-format on */
 
 /* Maps that are both written and read (read.c). */
@@ -150,25 +164,77 @@ enum { STORE_APPLICATION_ID = 0x774c4157 }; /* "wLAW" at byte 68 of the file */
 extern const unsigned char wl_schema_sql[], wl_views_sql[]; /* the .sql files, as texts */
 extern const unsigned char wl_migrate_1_sql[], wl_migrate_2_sql[], wl_migrate_3_sql[], wl_migrate_4_sql[],
     wl_migrate_5_sql[], wl_migrate_6_sql[], wl_migrate_7_sql[], wl_migrate_8_sql[], wl_migrate_9_sql[],
-    wl_migrate_10_sql[], wl_migrate_11_sql[], wl_migrate_12_sql[], wl_migrate_13_sql[];
+    wl_migrate_10_sql[], wl_migrate_11_sql[], wl_migrate_12_sql[], wl_migrate_13_sql[], wl_fill_5_sql[];
 
 /* Inside a transaction: makes everything in an empty file. */
 int wl_store_create(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 /* Inside a transaction: brings the tables from version `from` to the newest and makes views and triggers anew.
- * steps[i] leads from version i + 1 to i + 2; sql NULL ends the list. */
+ * steps[i] leads from version i + 1 to i + 2: `sql` changes tables, `fill` (NULL: nothing) makes the rows that follow
+ * from what was there, in tables that `sql` has made. sql NULL ends the list. */
 struct store_step {
-    const unsigned char *sql;
+    const unsigned char *sql, *fill;
 };
 int wl_store_migrate(struct wl_store *s, int64_t from, struct wl_err *e) WL_MUST_CHECK;
 int wl_store_migrate_by(struct wl_store *s, const struct store_step *steps, int64_t from,
                         struct wl_err *e) WL_MUST_CHECK;
 
+/* Inside a transaction: drops all views and triggers and makes ours. */
+int wl_store_remake_views(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
+
+/* For a reader: the rows that migrations from version `from` on make, without changing tables. */
+int wl_store_fill(struct wl_store *s, int64_t from, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- guard.c: what a file may make SQLite do ---- */
+
+/* Before anything is read: views and triggers of the file are off, and so is every module, function and pragma that no
+ * statement of ours needs; a reader changes nothing but its temporary tables. */
+void wl_guard_connection(struct wl_store *s);
+
+/* The views and triggers of the file are ours: they may run. */
+void wl_guard_trust_schema(struct wl_store *s);
+
+/* ---- shape.c: which tables, columns, views and triggers there are ---- */
+
+struct wl_shape {
+    enum { WL_SHAPE_TABLE, WL_SHAPE_VIEW, WL_SHAPE_TRIGGER } kind;
+    const char *name, *sql;
+    struct wl_shape_column {
+        const char *name, *fallback; /* fallback: the default, as SQL; NULL: none */
+        bool there;
+    } * columns; /* of a table */
+    size_t n_columns;
+    bool there, lacks_columns; /* in the file */
+};
+struct wl_shapes {
+    struct wl_shape *v;
+    size_t n;
+};
+
+/* Those of the newest version. */
+int wl_shapes_known(struct wl_shapes *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Which tables and columns the file has. Only real tables count. WL_EINVAL: a column is computed. */
+int wl_shapes_find(struct wl_store *s, struct wl_shapes *shapes, struct wl_err *e) WL_MUST_CHECK;
+
+/* After that: WL_EINVAL names a table or column that is missing. */
+int wl_shapes_complete(const struct wl_store *s, const struct wl_shapes *shapes, struct wl_err *e) WL_MUST_CHECK;
+
+/* Are the views and triggers ours? *remake: one of ours is missing or differs. WL_EINVAL: there is a foreign trigger. */
+int wl_shapes_code(struct wl_store *s, struct wl_shapes *shapes, bool *remake, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- reader.c ---- */
+
+/* Lays over a file of this or an older version what it lacks. */
+int wl_reader_prepare(struct wl_store *s, int64_t version, struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- spool.c: what killed runs left ---- */
 
 /* Stores what lies in files of runs that nobody looks after, and removes them. */
 int wl_spool_recover(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
-bool wl_spool_waits(struct wl_store *s); /* there is such a file */
+
+/* For a reader, inside a transaction: makes them part of what it sees as `sample`. */
+int wl_spool_overlay(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 /* The same of one run, whose lock is ours. */
 int wl_spool_take_in(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
@@ -181,10 +247,23 @@ void wl_spool_leave(struct wl_store *s);
 /* Is the path on a file system that several machines share, where WAL does not work? */
 bool wl_store_on_network(const char *path);
 
-/* ---- open.c ---- */
+/* ---- files.c: the file of the store and what is beside it ---- */
+
+int wl_store_refused(const struct wl_store *s, const char *what, struct wl_err *e); /* "is not a wattlaw store (what)" */
+
+/* Sets s->file and whether it is in WAL mode; for WL_STORE_CREATE makes the folder. */
+int wl_files_check(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
+
+off_t wl_files_log_size(const struct wl_store *s);     /* of PATH-wal; -1: there is none */
+bool wl_files_ours(const struct wl_store *s);          /* the file is, and both it and its folder can be written to */
+char *wl_files_immutable_uri(const struct wl_store *s);
+void wl_files_remember(struct wl_store *s);            /* which file is open, for the two calls below */
 
 /* WL_ENOENT: the file was removed or replaced since it was opened, so that what is written now would be lost. */
 int wl_store_there(const struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
+
+/* For a reader that told SQLite that nobody changes the file: WL_EIO when somebody has begun to. */
+int wl_store_unchanged(const struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- run.c ---- */
 

@@ -17,7 +17,7 @@ static int64_t place(int64_t id, bool campaign) { return (int64_t)(((uint64_t)id
 int64_t wl_lock_of_run(int64_t run) { return place(run, false); }
 int64_t wl_lock_of_campaign(int64_t campaign) { return place(campaign, true); }
 
-static char *lock_path(struct wl_store *s) { return wl_strf(s->arena, "%s-lock", s->path); }
+static char *lock_path(struct wl_store *s) { return wl_strf(s->arena, "%s-lock", s->file); }
 
 static struct flock one_byte(short type, int64_t number)
 {
@@ -28,7 +28,7 @@ static int open_lock_file(struct wl_store *s, struct wl_err *e)
 {
     if (s->lock_fd >= 0) return 0;
     char *path = lock_path(s);
-    s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    s->lock_fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     return s->lock_fd < 0 ? wl_fail_errno(e, "%s: cannot open the lock file", path) : 0;
 }
 
@@ -50,7 +50,7 @@ void wl_store_unlock(struct wl_store *s, int64_t number)
 
 int wl_store_locked(struct wl_store *s, int64_t number)
 {
-    int fd = open(lock_path(s), O_RDONLY | O_CLOEXEC);
+    int fd = open(lock_path(s), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return -1;
     struct flock lock = one_byte(F_WRLCK, number);
     int rc = fcntl(fd, F_OFD_GETLK, &lock);

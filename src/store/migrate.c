@@ -7,7 +7,7 @@ static const struct store_step steps[] = {
     { wl_migrate_2_sql },
     { wl_migrate_3_sql },
     { wl_migrate_4_sql },
-    { wl_migrate_5_sql },
+    { wl_migrate_5_sql, wl_fill_5_sql },
     { wl_migrate_6_sql },
     { wl_migrate_7_sql },
     { wl_migrate_8_sql },
@@ -38,36 +38,75 @@ int wl_store_create(struct wl_store *s, struct wl_err *e)
     return rc ? rc : set_version(s, WL_STORE_VERSION, e);
 }
 
+/* `type` is view or trigger; the name is the file's own. */
+static int drop(struct wl_store *s, const char *type, const char *name, struct wl_err *e)
+{
+    char *sql = sqlite3_mprintf("DROP %s main.\"%w\"", type, name);
+    if (!sql) return wl_fail(e, WL_ENOMEM, "%s: out of memory", s->path);
+    int rc = wl_sql_script(s, sql, e);
+    sqlite3_free(sql);
+    return rc;
+}
+
 /* DROPs every view and trigger: they hold no data. */
 static int drop_views(struct wl_store *s, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    static const struct field map[] = { { "'DROP ' || type || ' \"' || name || '\"'", F_TEXT, 0 }, { NULL } };
-    struct {
-        const char *sql;
-    } *drops = NULL;
-    size_t n = 0;
-    int rc = wl_rows_select(s, map, "FROM sqlite_schema WHERE type IN ('view', 'trigger')", SQL_NONE, sizeof *drops,
-                            &drops, &n, a, e);
-    for (size_t i = 0; i < n && rc == 0; i++) rc = wl_sql_script(s, drops[i].sql, e);
+    static const struct field map[] = { { "name", F_NAME, 0 }, { NULL } };
+    static const char *const types[] = { "view", "trigger" };
+    int rc = 0;
+    for (size_t t = 0; t < WL_COUNT(types) && rc == 0; t++) {
+        const char **names = NULL;
+        size_t n = 0;
+        rc = wl_rows_select(s, map, "FROM main.sqlite_schema WHERE type = ?1", SQL(sql_text(types[t])), sizeof *names,
+                            &names, &n, a, e);
+        for (size_t i = 0; i < n && rc == 0; i++) rc = drop(s, types[t], names[i], e);
+    }
     wl_arena_free(a);
+    return rc;
+}
+
+int wl_store_remake_views(struct wl_store *s, struct wl_err *e)
+{
+    int rc = drop_views(s, e);
+    return rc ? rc : wl_sql_script(s, text_of(wl_views_sql), e);
+}
+
+static int fill_total(struct wl_store *s, struct wl_err *e)
+{
+    return wl_sql_script(s, "INSERT INTO total SELECT * FROM total_now", e);
+}
+
+static int take_step(struct wl_store *s, const struct store_step *step, int64_t version, struct wl_err *e)
+{
+    int rc = wl_sql_script(s, text_of(step->sql), e);
+    if (rc == 0 && step->fill) rc = wl_sql_script(s, text_of(step->fill), e);
+    if (rc == 0) rc = set_version(s, version + 1, e);
+    if (rc) wl_prefix(e, "bringing version %lld of the store to %lld", (long long)version, (long long)version + 1);
     return rc;
 }
 
 int wl_store_migrate_by(struct wl_store *s, const struct store_step *step, int64_t from, struct wl_err *e)
 {
     int rc = drop_views(s, e);
-    for (int64_t version = 1; step->sql && rc == 0; step++, version++) {
-        if (version < from) continue;
-        rc = wl_sql_script(s, text_of(step->sql), e);
-        if (rc == 0) rc = set_version(s, version + 1, e);
-        if (rc) wl_prefix(e, "bringing version %lld of the store to %lld", (long long)version, (long long)version + 1);
-    }
+    for (int64_t version = 1; step->sql && rc == 0; step++, version++)
+        if (version >= from) rc = take_step(s, step, version, e);
     if (rc == 0) rc = wl_sql_script(s, text_of(wl_views_sql), e);
-    return rc ? rc : wl_sql_script(s, "DELETE FROM total; INSERT INTO total SELECT * FROM total_now", e);
+    if (rc) return rc;
+    wl_guard_trust_schema(s); /* total_now is one of the views made just now */
+    rc = wl_sql_script(s, "DELETE FROM total", e);
+    return rc ? rc : fill_total(s, e);
 }
 
 int wl_store_migrate(struct wl_store *s, int64_t from, struct wl_err *e)
 {
     return wl_store_migrate_by(s, steps, from, e);
+}
+
+int wl_store_fill(struct wl_store *s, int64_t from, struct wl_err *e)
+{
+    int rc = 0;
+    for (size_t i = 0; steps[i].sql && rc == 0; i++)
+        if ((int64_t)i + 1 >= from && steps[i].fill) rc = wl_sql_script(s, text_of(steps[i].fill), e);
+    return rc ? rc : fill_total(s, e);
 }

@@ -1,6 +1,7 @@
 /* The view `observations` as a struct of arrays. */
 #include "store/internal.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { CANONICAL = 18, FURTHER = 18 };
@@ -31,7 +32,7 @@ static const struct field observed_map[] = {
     REAL(5, "o.global_batch"),
     REAL(6, "o.power_cap_w"),
     REAL(7, "o.clock_mhz"),
-    TEXT(8, "o.run"),
+    TEXT(8, "CAST(o.run AS TEXT)"),
     REAL(9, "o.epoch"),
     REAL(10, "o.time_s"),
     REAL(11, "o.energy_j"),
@@ -112,9 +113,9 @@ static void add_further(struct wl_observations *out, const struct observed *v, s
 
 /* ---- settings without a column of their own: a column for each name in the JSON texts ---- */
 
-struct setting {
+struct settings_text {
     int64_t run;
-    const char *name, *value;
+    const char *extra;
 };
 struct setting_column {
     const char *name;
@@ -134,33 +135,52 @@ static const char **column_named(struct setting_columns *list, const char *name,
     return list->v[list->n++].text;
 }
 
-/* Both lists are in the order of runs. */
+/* As SQLite's json_each casts it to text: true is 1, null is missing. */
+static const char *setting_text(const struct wl_json *value, struct wl_arena *a)
+{
+    if (wl_json_str(value)) return wl_strdup(a, wl_json_str(value));
+    const char *text = wl_json_text(value, 0, a);
+    double number = wl_json_real(value);
+    if (!isnan(number)) return wl_strf(a, "%.15g", number);
+    return strcmp(text, "null") == 0 ? NULL : strcmp(text, "true") == 0 ? "1" : strcmp(text, "false") == 0 ? "0" : text;
+}
+
+/* Both lists are in the order of runs; `row` is the run's first. rows.c has seen that the text is an object. */
+static int add_object(struct setting_columns *list, const struct settings_text *of, const struct observed *v,
+                      size_t row, size_t n, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_json *object;
+    int rc = wl_json_parse(of->extra, "settings", &object, a, e);
+    if (rc) return rc;
+    for (const char *key = wl_json_key(object, NULL); key; key = wl_json_key(object, key)) {
+        const char *text = setting_text(wl_json_get(object, key), a), **column = column_named(list, key, n, a);
+        for (size_t r = row; r < n && v[r].run == of->run; r++) column[r] = text;
+    }
+    return 0;
+}
+
 static int add_settings(struct wl_store *s, struct wl_observations *out, const struct observed *v, struct wl_arena *a,
                         struct wl_err *e)
 {
-    static const struct field setting_map[] = {
-        { "s.run", F_INT, offsetof(struct setting, run) },
-        { "j.key", F_TEXT, offsetof(struct setting, name) },
-        { "CAST(j.value AS TEXT)", F_TEXT, offsetof(struct setting, value) },
+    static const struct field map[] = {
+        { "s.run", F_INT, offsetof(struct settings_text, run) },
+        { "s.extra", F_OBJECT, offsetof(struct settings_text, extra) },
         { NULL },
     };
-    struct setting *settings;
+    struct settings_text *texts;
     size_t n;
-    int rc =
-        wl_rows_select(s, setting_map, "FROM setting s, json_each(s.extra) j WHERE s.extra IS NOT NULL ORDER BY s.run",
-                       SQL_NONE, sizeof *settings, &settings, &n, a, e);
-    if (rc) return rc;
+    int rc = wl_rows_select(s, map, "FROM setting s WHERE s.extra IS NOT NULL ORDER BY s.run", SQL_NONE, sizeof *texts,
+                            &texts, &n, a, e);
     struct setting_columns list = { 0 };
-    for (size_t i = 0, row = 0; i < n; i++) {
-        while (row < out->n && v[row].run < settings[i].run) row++;
-        for (size_t r = row; r < out->n && v[r].run == settings[i].run; r++)
-            column_named(&list, settings[i].name, out->n, a)[r] = settings[i].value;
+    for (size_t i = 0, row = 0; i < n && rc == 0; i++) {
+        while (row < out->n && v[row].run < texts[i].run) row++;
+        if (row < out->n && v[row].run == texts[i].run) rc = add_object(&list, &texts[i], v, row, out->n, a, e);
     }
-    for (size_t k = 0; k < list.n; k++) {
+    for (size_t k = 0; k < list.n && rc == 0; k++) {
         wl_obs_add_extra(out, list.v[k].name, list.v[k].text, a);
         out->extra[out->n_extra - 1].setting = true;
     }
-    return 0;
+    return rc;
 }
 
 int wl_store_observations(struct wl_store *s, int64_t campaign, struct wl_observations *out, struct wl_arena *a,

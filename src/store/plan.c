@@ -37,7 +37,7 @@ int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct 
 {
     static const struct field map[] = {
         { "c.id", F_INT, offsetof(struct wl_campaign_row, id) },
-        { "c.name", F_TEXT, offsetof(struct wl_campaign_row, name) },
+        { "c.name", F_NAME, offsetof(struct wl_campaign_row, name) },
         { "x.text", F_TEXT, offsetof(struct wl_campaign_row, experiment) },
         { "x.version", F_TEXT, offsetof(struct wl_campaign_row, version) },
         { "c.created_wall_ns", F_INT, offsetof(struct wl_campaign_row, created_wall_ns) },
@@ -77,8 +77,9 @@ char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a)
     struct wl_text key = WL_TEXT(a);
     for (const struct field *f = map; f->name; f++) {
         const char *at = (const char *)set + f->offset, *blank = key.n ? " " : "";
-        const char *text = f->type == F_TEXT ? *(const char *const *)at : NULL;
-        double number = f->type == F_TEXT ? NAN : *(const double *)at;
+        bool real = f->type == F_REAL || f->type == F_COUNT;
+        const char *text = real ? NULL : *(const char *const *)at;
+        double number = real ? *(const double *)at : NAN;
         if (text) wl_text_addf(&key, "%s%s=%s", blank, f->name, text);
         if (!isnan(number)) wl_text_addf(&key, "%s%s=%.15g", blank, f->name, number);
     }
@@ -89,7 +90,7 @@ static int find_trial(struct wl_store *s, const struct wl_trial_row *row, int64_
 {
     static const struct field map[] = {
         { "campaign", F_INT, offsetof(struct wl_trial_row, campaign) },
-        { "key", F_TEXT, offsetof(struct wl_trial_row, key) },
+        { "key", F_NAME, offsetof(struct wl_trial_row, key) },
         { "skipped", F_TEXT, offsetof(struct wl_trial_row, skipped) },
         SETTINGS("", offsetof(struct wl_trial_row, set)),
         { NULL },
@@ -122,7 +123,7 @@ int wl_store_trials(struct wl_store *s, int64_t campaign, struct wl_trial_rows *
     static const struct field map[] = {
         { "id", F_INT, offsetof(struct wl_trial_row, id) },
         { "campaign", F_INT, offsetof(struct wl_trial_row, campaign) },
-        { "key", F_TEXT, offsetof(struct wl_trial_row, key) },
+        { "key", F_NAME, offsetof(struct wl_trial_row, key) },
         { "skipped", F_TEXT, offsetof(struct wl_trial_row, skipped) },
         SETTINGS("", offsetof(struct wl_trial_row, set)),
         { NULL },

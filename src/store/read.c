@@ -18,8 +18,8 @@ const struct field wl_epoch_map[] = {
 const struct field wl_energy_map[] = {
     { "epoch", F_COUNT, AT(wl_energy_row, epoch) },
     { "device", F_INT, AT(wl_energy_row, device) },
-    { "scope", F_TEXT, AT(wl_energy_row, scope) },
-    { "method", F_TEXT, AT(wl_energy_row, method) },
+    { "scope", F_NAME, AT(wl_energy_row, scope) },
+    { "method", F_NAME, AT(wl_energy_row, method) },
     { "energy_j", F_REAL, AT(wl_energy_row, energy_j) },
     { "mean_power_w", F_REAL, AT(wl_energy_row, mean_power_w) },
     { "coverage", F_REAL, AT(wl_energy_row, coverage) },
@@ -35,10 +35,10 @@ const struct field wl_energy_map[] = {
 };
 
 const struct field wl_phase_map[] = {
-    { "phase", F_TEXT, AT(wl_phase_row, phase) },
+    { "phase", F_NAME, AT(wl_phase_row, phase) },
     { "device", F_INT, AT(wl_phase_row, device) },
-    { "scope", F_TEXT, AT(wl_phase_row, scope) },
-    { "method", F_TEXT, AT(wl_phase_row, method) },
+    { "scope", F_NAME, AT(wl_phase_row, scope) },
+    { "method", F_NAME, AT(wl_phase_row, method) },
     { "spans", F_INT, AT(wl_phase_row, spans) },
     { "time_s", F_REAL, AT(wl_phase_row, time_s) },
     { "energy_j", F_REAL, AT(wl_phase_row, energy_j) },
@@ -51,13 +51,13 @@ const struct field wl_phase_map[] = {
 
 const struct field wl_metric_map[] = {
     { "epoch", F_COUNT, AT(wl_metric_row, epoch) },
-    { "name", F_TEXT, AT(wl_metric_row, name) },
+    { "name", F_NAME, AT(wl_metric_row, name) },
     { "value", F_REAL, AT(wl_metric_row, value) },
     { NULL },
 };
 
 const struct field wl_metric_def_map[] = {
-    { "name", F_TEXT, AT(wl_metric_def_row, name) },
+    { "name", F_NAME, AT(wl_metric_def_row, name) },
     { "place", F_INT, AT(wl_metric_def_row, place) },
     { "label", F_TEXT, AT(wl_metric_def_row, label) },
     { "unit", F_TEXT, AT(wl_metric_def_row, unit) },
@@ -80,7 +80,7 @@ const struct field wl_stat_map[] = {
 
 /* What is written; readers get the run before it. */
 #define VARIATION                                                                                                   \
-    { "quantity", F_TEXT, AT(wl_variation_row, quantity) }, { "devices", F_INT, AT(wl_variation_row, devices) },    \
+    { "quantity", F_NAME, AT(wl_variation_row, quantity) }, { "devices", F_INT, AT(wl_variation_row, devices) },    \
         { "instants", F_INT, AT(wl_variation_row, instants) }, { "mean", F_REAL, AT(wl_variation_row, mean) },      \
         { "mean_lo", F_REAL, AT(wl_variation_row, mean_lo) }, { "mean_hi", F_REAL, AT(wl_variation_row, mean_hi) }, \
         { "cv_time", F_REAL, AT(wl_variation_row, cv_time) },                                                       \
@@ -99,20 +99,20 @@ const struct field wl_stat_map[] = {
 const struct field wl_variation_map[] = { VARIATION, { NULL } };
 
 const struct field wl_device_map[] = {
-    { "id", F_INT, AT(wl_device_row, id) },           { "host", F_TEXT, AT(wl_device_row, host) },
-    { "uuid", F_TEXT, AT(wl_device_row, uuid) },      { "sensor", F_TEXT, AT(wl_device_row, sensor) },
+    { "id", F_INT, AT(wl_device_row, id) },           { "host", F_NAME, AT(wl_device_row, host) },
+    { "uuid", F_NAME, AT(wl_device_row, uuid) },      { "sensor", F_NAME, AT(wl_device_row, sensor) },
     { "number", F_COUNT, AT(wl_device_row, number) }, { "name", F_TEXT, AT(wl_device_row, name) },
-    { "info", F_TEXT, AT(wl_device_row, info) },      { NULL },
+    { "info", F_OBJECT, AT(wl_device_row, info) },      { NULL },
 };
 
 const struct field wl_channel_map[] = {
     { "id", F_INT, AT(wl_channel_row, id) },
     { "run", F_INT, AT(wl_channel_row, run) },
     { "device", F_INT, AT(wl_channel_row, device) },
-    { "quantity", F_TEXT, AT(wl_channel_row, quantity) },
-    { "unit", F_TEXT, AT(wl_channel_row, unit) },
-    { "scope", F_TEXT, AT(wl_channel_row, scope) },
-    { "variant", F_TEXT, AT(wl_channel_row, variant) },
+    { "quantity", F_NAME, AT(wl_channel_row, quantity) },
+    { "unit", F_NAME, AT(wl_channel_row, unit) },
+    { "scope", F_NAME, AT(wl_channel_row, scope) },
+    { "variant", F_NAME, AT(wl_channel_row, variant) },
     { "counter", F_BOOL, AT(wl_channel_row, counter) },
     { "estimated", F_BOOL, AT(wl_channel_row, estimated) },
     { "simulated", F_BOOL, AT(wl_channel_row, simulated) },
@@ -127,8 +127,8 @@ const struct field wl_channel_map[] = {
 const struct field wl_mark_map[] = {
     { "t_ns", F_INT, AT(wl_mark_row, t_ns) },
     { "rank", F_INT, AT(wl_mark_row, rank) },
-    { "word", F_TEXT, AT(wl_mark_row, word) },
-    { "fields", F_TEXT, AT(wl_mark_row, fields) },
+    { "word", F_NAME, AT(wl_mark_row, word) },
+    { "fields", F_NAME, AT(wl_mark_row, fields) },
     { NULL },
 };
 
@@ -140,7 +140,7 @@ static const struct field run_map[] = {
     { "s.campaign", F_INT, AT(wl_run_row, campaign) },
     { "r.repeat", F_INT, AT(wl_run_row, repeat) },
     { "r.attempt", F_INT, AT(wl_run_row, attempt) },
-    { "r.seed", F_COUNT, AT(wl_run_row, seed) },
+    { "r.seed", F_WHOLE, AT(wl_run_row, seed) },
     { "r.position", F_COUNT, AT(wl_run_row, position) },
     { "r.status", F_STATUS, AT(wl_run_row, status) },
     SETTINGS("s.", AT(wl_run_row, set)),
@@ -154,7 +154,7 @@ static const struct field run_map[] = {
     { "r.start_wall_ns", F_TIME, AT(wl_run_row, start.wall_ns) },
     { "r.stop_mono_ns", F_TIME, AT(wl_run_row, stop.mono_ns) },
     { "r.stop_wall_ns", F_TIME, AT(wl_run_row, stop.wall_ns) },
-    { "r.exit_status", F_COUNT, AT(wl_run_row, exit_status) },
+    { "r.exit_status", F_WHOLE, AT(wl_run_row, exit_status) },
     { "r.signal", F_COUNT, AT(wl_run_row, signal) },
     { "r.error", F_TEXT, AT(wl_run_row, error) },
     { "r.log_tail", F_TEXT, AT(wl_run_row, log_tail) },
@@ -263,7 +263,7 @@ int wl_store_metric_defs(struct wl_store *s, int64_t campaign, int64_t run, stru
 {
     static const struct field map[] = {
         { "s.workload", F_TEXT, AT(wl_metric_def_row, workload) },
-        { "d.name", F_TEXT, AT(wl_metric_def_row, name) },
+        { "d.name", F_NAME, AT(wl_metric_def_row, name) },
         { "d.place", F_INT, AT(wl_metric_def_row, place) },
         { "d.label", F_TEXT, AT(wl_metric_def_row, label) },
         { "d.unit", F_TEXT, AT(wl_metric_def_row, unit) },
@@ -281,7 +281,7 @@ int wl_store_metric_defs(struct wl_store *s, int64_t campaign, int64_t run, stru
 
 int wl_store_metric_names(struct wl_store *s, struct wl_strs *out, struct wl_arena *a, struct wl_err *e)
 {
-    static const struct field map[] = { { "name", F_TEXT, 0 }, { NULL } };
+    static const struct field map[] = { { "name", F_NAME, 0 }, { NULL } };
     return wl_rows_select(s, map,
                           "FROM metric WHERE epoch IS NOT NULL AND run IN (SELECT run FROM observations) GROUP BY name "
                           "ORDER BY name",
@@ -331,9 +331,9 @@ int wl_store_read_log(struct wl_store *s, int64_t run, struct wl_log_rows *out, 
 {
     static const struct field map[] = {
         { "wall_ns", F_INT, AT(wl_log_row, wall_ns) },
-        { "level", F_TEXT, AT(wl_log_row, level) },
-        { "area", F_TEXT, AT(wl_log_row, area) },
-        { "message", F_TEXT, AT(wl_log_row, message) },
+        { "level", F_NAME, AT(wl_log_row, level) },
+        { "area", F_NAME, AT(wl_log_row, area) },
+        { "message", F_NAME, AT(wl_log_row, message) },
         { NULL },
     };
     return wl_rows_select(s, map, "FROM log WHERE run IS nullif(?1, 0) ORDER BY id", SQL(sql_int(run)), sizeof *out->v,
@@ -350,12 +350,12 @@ static int read_series(struct wl_store *s, sqlite3_stmt *stmt, struct wl_reading
     if (!out->t_ns || !out->value) return WL_ENOMEM;
     int rc = 0;
     while (out->n < n && (rc = wl_sql_step(s, stmt, e)) > 0) {
-        out->t_ns[out->n] = sqlite3_column_int64(stmt, 0);
-        bool missing = sqlite3_column_type(stmt, 1) == SQLITE_NULL;
-        out->value[out->n++] = missing ? NAN : sqlite3_column_double(stmt, 1);
+        rc = wl_rows_reading(s, stmt, &out->t_ns[out->n], &out->value[out->n], e);
+        if (rc) break;
+        out->n++;
     }
     sqlite3_reset(stmt);
-    return rc < 0 ? rc : 0;
+    return rc < 0 ? rc : wl_store_unchanged(s, e);
 }
 
 /* Counted first, so that the arrays have their size; readings that arrive in between are left out. */

@@ -195,7 +195,7 @@ int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *de
 /* On a file system of this machine the lock tells, in which container or after how many boots the run began. On one
  * that is shared, locks of other machines may be invisible: there only runs of this host are judged, by its boot, the
  * lock, and where locks do not work by the process number. */
-static int alive(struct wl_store *s, int64_t run, const char *host, const char *boot_id, int64_t pid)
+static int alive(struct wl_store *s, int64_t run, const char *host, const char *boot_id, double pid)
 {
     int locked = wl_store_locked(s, wl_lock_of_run(run));
     if (locked >= 0 && !s->network) return locked;
@@ -205,16 +205,18 @@ static int alive(struct wl_store *s, int64_t run, const char *host, const char *
     if (!here) return -1;
     if (!same_boot) return 0;
     if (locked >= 0) return locked;
+    if (!(pid >= 1 && pid <= INT32_MAX)) return 0;
     return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 
 int wl_store_alive(struct wl_store *s, const struct wl_run_row *r)
 {
-    return alive(s, r->id, r->host, r->boot_id, isnan(r->pid) ? 0 : (int64_t)r->pid);
+    return alive(s, r->id, r->host, r->boot_id, r->pid);
 }
 
 struct running {
-    int64_t id, pid;
+    int64_t id;
+    double pid;
     const char *host, *boot_id;
 };
 
@@ -233,7 +235,7 @@ int wl_store_recover(struct wl_store *s, size_t *found, struct wl_err *e)
 {
     static const struct field map[] = {
         { "id", F_INT, offsetof(struct running, id) },
-        { "pid", F_INT, offsetof(struct running, pid) },
+        { "pid", F_COUNT, offsetof(struct running, pid) },
         { "host", F_TEXT, offsetof(struct running, host) },
         { "boot_id", F_TEXT, offsetof(struct running, boot_id) },
         { NULL },

@@ -5,9 +5,10 @@
  * transaction starts it over, so that the first block that does not follow on the one before it is its end: one that
  * was cut off, or one of an earlier round.
  *
- * Who opens the store and finds the file of a run that nobody looks after stores its readings and removes it. That a
- * reading is stored once is the matter of the table's key: it does not matter how often, or how far, that was done
- * before. The lock of the run is held meanwhile, so that nobody begins a new file under the same name.
+ * Who opens the store for writing and finds the file of a run that nobody looks after stores its readings and removes
+ * it. That a reading is stored once is the matter of the table's key: it does not matter how often, or how far, that was
+ * done before. The lock of the run is held meanwhile, so that nobody begins a new file under the same name. Who opens the
+ * store for reading sees these readings beside the stored ones, and leaves both files as they are.
  */
 #include "store/internal.h"
 
@@ -16,6 +17,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* In the byte order of the machine. Rows follow. */
@@ -42,7 +44,7 @@ struct spool {
 
 static char *spool_path(const struct wl_store *s, int64_t run, struct wl_arena *a)
 {
-    return wl_strf(a, "%s-spool-%" PRId64, s->path, run);
+    return wl_strf(a, "%s-spool-%" PRId64, s->file, run);
 }
 
 /* ---- writing ---- */
@@ -117,18 +119,18 @@ static const struct wl_sample_row *whole_block(const struct wl_mapping *m, size_
     return (const void *)(m->p + at + sizeof *b); /* a multiple of 8 from the beginning of a page */
 }
 
-/* Only into channels of the run: what lies in a file beside a store that others sent is not to be trusted. */
-static int store_rows(struct wl_store *s, int64_t run, const struct wl_sample_row *v, size_t n, struct wl_err *e)
+/* `sql` takes a reading into channels of its run alone: what lies in a file beside a store that others sent is not to be
+ * trusted. */
+static int insert_rows(struct wl_store *s, const char *sql, int64_t run, const struct wl_sample_row *v, size_t n,
+                       struct wl_err *e)
 {
-    static const char sql[] = "INSERT INTO sample(channel, t_ns, value) SELECT ?1, ?2, ?3 FROM channel "
-                              "WHERE id = ?1 AND run = ?4 ON CONFLICT DO NOTHING";
     int rc = 0;
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = wl_sql_do(s, sql, SQL(sql_int(v[i].channel), sql_int(v[i].t_ns), sql_real(v[i].value), sql_int(run)), e);
     return rc;
 }
 
-static int store_blocks(struct wl_store *s, int64_t run, const struct wl_mapping *m, struct wl_err *e)
+static int insert_blocks(struct wl_store *s, const char *sql, int64_t run, const struct wl_mapping *m, struct wl_err *e)
 {
     struct block b;
     uint32_t serial = 0;
@@ -137,10 +139,13 @@ static int store_blocks(struct wl_store *s, int64_t run, const struct wl_mapping
         const struct wl_sample_row *v = whole_block(m, at, run, &b);
         if (!v || (at > 0 && b.serial != serial + 1)) break;
         serial = b.serial;
-        rc = store_rows(s, run, v, (size_t)b.n, e);
+        rc = insert_rows(s, sql, run, v, (size_t)b.n, e);
     }
     return rc;
 }
+
+static const char into_store[] = "INSERT INTO sample(channel, t_ns, value) SELECT ?1, ?2, ?3 FROM channel "
+                                 "WHERE id = ?1 AND run = ?4 ON CONFLICT DO NOTHING";
 
 /* What does not begin as one of ours is left where it is. */
 static bool is_ours(const struct wl_mapping *m)
@@ -157,7 +162,7 @@ static int take_in(struct wl_store *s, const char *path, int64_t run, struct wl_
     if (rc < 0 || !is_ours(&m)) return rc;
     if (m.n > 0) {
         rc = wl_sql_begin(s, true, &tx, e);
-        if (rc == 0) rc = wl_sql_end(s, &tx, store_blocks(s, run, &m, e), e);
+        if (rc == 0) rc = wl_sql_end(s, &tx, insert_blocks(s, into_store, run, &m, e), e);
     }
     if (rc == 0) unlink(path);
     return rc;
@@ -186,8 +191,8 @@ static size_t find_runs(const struct wl_store *s, int64_t **runs, struct wl_aren
 {
     size_t n = 0, cap = 0;
     int64_t run;
-    const char *prefix = wl_strf(a, "%s-spool-", wl_path_base(s->path));
-    DIR *dir = opendir(wl_path_dir(a, s->path));
+    const char *prefix = wl_strf(a, "%s-spool-", wl_path_base(s->file));
+    DIR *dir = opendir(wl_path_dir(a, s->file));
     *runs = NULL;
     if (!dir) return 0;
     for (const struct dirent *d; (d = readdir(dir));) {
@@ -200,17 +205,6 @@ static size_t find_runs(const struct wl_store *s, int64_t **runs, struct wl_aren
     return n;
 }
 
-bool wl_spool_waits(struct wl_store *s)
-{
-    struct wl_arena *a = wl_arena_new(NULL);
-    int64_t *runs;
-    bool found = false;
-    size_t n = find_runs(s, &runs, a);
-    for (size_t i = 0; i < n; i++) found |= wl_store_locked(s, wl_lock_of_run(runs[i])) == 0;
-    wl_arena_free(a);
-    return found;
-}
-
 int wl_spool_recover(struct wl_store *s, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
@@ -218,6 +212,53 @@ int wl_spool_recover(struct wl_store *s, struct wl_err *e)
     int rc = 0;
     size_t n = find_runs(s, &runs, a);
     for (size_t i = 0; i < n && rc == 0; i++) rc = take_in_if_dead(s, runs[i], e);
+    wl_arena_free(a);
+    return rc;
+}
+
+/* ---- reading without taking in ---- */
+
+/* A store may come with files of any size; a spool of ours holds the readings of 30 s. */
+enum { MAX_READ_BYTES = 64 << 20 };
+
+static int read_spool(struct wl_store *s, int64_t run, struct wl_arena *a, struct wl_err *e)
+{
+    static const char sql[] = "INSERT INTO temp.spooled(channel, t_ns, value) SELECT ?1, ?2, ?3 FROM main.channel "
+                              "WHERE id = ?1 AND run = ?4 ON CONFLICT DO NOTHING";
+    const char *path = spool_path(s, run, a);
+    struct wl_mapping m;
+    struct wl_err why;
+    struct stat st;
+    if (lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_size > MAX_READ_BYTES) return 0;
+    if (wl_file_map(path, "", &m, a, &why)) {
+        wl_log(WL_WARN, "store", "%s; the last readings of run %" PRId64 " are not shown", why.msg, run);
+        return 0;
+    }
+    return m.n > 0 && is_ours(&m) ? insert_blocks(s, sql, run, &m, e) : 0;
+}
+
+/* A reading that a writer stores meanwhile is seen once. */
+static const char overlay_sql[] =
+    "CREATE TEMP VIEW sample AS SELECT channel, t_ns, value FROM main.sample UNION ALL "
+    "SELECT channel, t_ns, value FROM temp.spooled p WHERE NOT EXISTS "
+    "(SELECT 1 FROM main.sample m WHERE m.channel = p.channel AND m.t_ns = p.t_ns)";
+
+int wl_spool_overlay(struct wl_store *s, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    int64_t *runs;
+    bool made = false;
+    int rc = 0;
+    size_t n = find_runs(s, &runs, a);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        if (wl_store_locked(s, wl_lock_of_run(runs[i])) == 1) continue; /* its wattlaw stores them itself */
+        if (!made)
+            rc = wl_sql_script(s, "CREATE TEMP TABLE spooled(channel INTEGER NOT NULL, t_ns INTEGER NOT NULL, "
+                                  "value REAL, PRIMARY KEY(channel, t_ns)) WITHOUT ROWID", e);
+        made = true;
+        if (rc == 0) rc = read_spool(s, runs[i], a, e);
+    }
+    if (rc == 0 && made) rc = wl_sql_script(s, overlay_sql, e);
     wl_arena_free(a);
     return rc;
 }

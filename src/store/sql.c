@@ -30,8 +30,9 @@ static int explain(struct wl_store *s, int rc, const char **text)
     case SQLITE_LOCKED: *text = "another process has been writing to it for 10 s"; return WL_EIO;
     case SQLITE_FULL: *text = "no space is left on the disk, or a quota is used up"; return WL_EIO;
     case SQLITE_READONLY: *text = "the file or its folder is read-only"; return WL_EPERM;
+    case SQLITE_AUTH: *text = "the file asks for what no store needs, and is not trusted"; return WL_EINVAL;
+    case SQLITE_TOOBIG: *text = "a cell or a text of the schema is larger than a store needs"; return WL_EINVAL;
     case SQLITE_PERM:
-    case SQLITE_AUTH:
     case SQLITE_CANTOPEN: *text = "cannot open the file, or make files beside it"; return WL_EPERM;
     case SQLITE_NOTADB: *text = "is not a wattlaw store (not an SQLite database)"; return WL_EINVAL;
     case SQLITE_CORRUPT: *text = "the file is damaged"; return WL_EINVAL;
@@ -78,6 +79,16 @@ void wl_sql_forget(struct wl_store *s)
     s->n_cache = s->n_inserts = 0;
 }
 
+/* Texts are UTF-8 in the file, as other programs expect; what is not is escaped (wl_utf8). */
+static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    const char *utf8 = wl_utf8(a, text);
+    int rc = sqlite3_bind_text(stmt, at, utf8, -1, utf8 == text ? SQLITE_STATIC : SQLITE_TRANSIENT);
+    wl_arena_free(a);
+    return rc;
+}
+
 static int bind_one(sqlite3_stmt *stmt, int at, const struct sql_value *v)
 {
     switch (v->type) {
@@ -85,7 +96,7 @@ static int bind_one(sqlite3_stmt *stmt, int at, const struct sql_value *v)
     case SQL_REAL: return isnan(v->r) ? sqlite3_bind_null(stmt, at) : sqlite3_bind_double(stmt, at, v->r);
     case SQL_TEXT: break;
     }
-    return v->s ? sqlite3_bind_text(stmt, at, v->s, -1, SQLITE_STATIC) : sqlite3_bind_null(stmt, at);
+    return v->s ? bind_text(stmt, at, v->s) : sqlite3_bind_null(stmt, at);
 }
 
 int wl_sql_bind(struct wl_store *s, sqlite3_stmt *stmt, const struct sql_value *v, size_t n, struct wl_err *e)
