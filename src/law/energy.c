@@ -319,7 +319,7 @@ int wl_energy_fit(const struct wl_observations *obs, const struct wl_energy_opti
     if (options->drop_epochs < 0) return wl_fail(e, WL_EINVAL, "drop_epochs is negative");
     if (!by.n) default_groups(obs, &by, a);
     for (size_t i = 0; i < obs->n; i++) all.rows[i] = i;
-    int rc = by.n ? wl_law_partition(obs, &by, NULL, &parts, a, e) : 0;
+    int rc = by.n ? wl_law_partition(obs, &(struct wl_law_rule) { .by = by }, &parts, a, e) : 0;
     if (rc) return rc;
     if (!by.n) parts = (struct wl_law_parts) { &all, 1 };
     out->groups = wl_new_array(a, struct wl_energy_group, parts.n);

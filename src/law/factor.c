@@ -13,6 +13,13 @@ void wl_factor_note(struct wl_factor_group *g, struct wl_arena *a, const char *f
     va_end(ap);
 }
 
+static size_t highest_level(const struct wl_factor_group *g)
+{
+    size_t l = g->n_levels;
+    while (l > 0 && g->levels[l - 1].law.n_configs == 0) l--;
+    return l > 0 ? l - 1 : 0;
+}
+
 /* The one asked for, if it can be compared, or the rule. False where it is not there. */
 static bool choose_base(struct wl_factor_group *g, const struct wl_factor_options *options)
 {
@@ -23,6 +30,7 @@ static bool choose_base(struct wl_factor_group *g, const struct wl_factor_option
         g->base = l;
         return true;
     }
+    if (from_top) g->base = g->highest;
     return false;
 }
 
@@ -183,7 +191,8 @@ int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_
     *out = (struct wl_factor_result) { options->factor, options->law.response, options->margin, NULL, 0 };
     int rc = check_options(options, e);
     if (rc == 0) rc = wl_obs_find(obs, options->factor, &column, e);
-    if (rc == 0) rc = wl_law_partition(obs, &options->law.by, column.name, &parts, a, e);
+    const struct wl_law_rule rule = { .by = options->law.by, .except = rc ? NULL : column.name };
+    if (rc == 0) rc = wl_law_partition(obs, &rule, &parts, a, e);
     if (rc) return rc;
     out->groups = wl_new_array(a, struct wl_factor_group, parts.n);
     out->n = parts.n;
@@ -194,6 +203,7 @@ int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_
         g->title = wl_law_title(&parts.v[i], a);
         g->aicc_common = g->aicc_separate = g->runs_needed = NAN;
         wl_factor_collect_levels(g, &parts.v[i], obs, &column, options, a);
+        g->highest = highest_level(g);
         bool has_base = choose_base(g, options);
         base_found |= has_base;
         if (g->compared < 2)

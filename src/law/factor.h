@@ -77,7 +77,8 @@ struct wl_factor_group {
     bool estimated, simulated;
     struct wl_factor_level *levels; /* in order of value; uncapped last */
     size_t n_levels, compared;
-    size_t base;
+    size_t base;    /* has a law, unless the group is refused */
+    size_t highest; /* the last level with runs, law or not: what speed and energy are held against (wl_law_tradeoff) */
     struct wl_factor_tests over_runs, over_configs;
     const struct wl_factor_tests *tests; /* of the two the one with the wider interval; NULL: refused */
     double p_bh;                         /* of its equal slopes, Benjamini and Hochberg's over the groups of a result */

@@ -22,6 +22,8 @@ struct wl_law_options {
     enum wl_law_response response;
     int64_t drop_epochs; /* first epochs of a run that are left out; a run keeps at least one */
     bool thorough;       /* the competing curves, the break and the bootstrap too */
+    const char *hold;    /* with an empty `by`: the batch size that separates groups, "local_batch" or "global_batch",
+                            while accumulation does not; NULL: the one that varies less */
     double beyond;       /* departure: does the law of worker counts up to this one hold beyond it? 0: all but two */
 };
 

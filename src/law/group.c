@@ -47,7 +47,7 @@ size_t wl_law_number(const char *const *texts, size_t n, size_t *ids, struct wl_
 /* A partition of the rows and the key of each part so far. */
 struct split {
     const struct wl_observations *obs;
-    const char *except; /* a column that does not separate, or NULL */
+    const struct wl_law_rule *rule;
     struct wl_arena *a;
     size_t *part; /* [n] */
     size_t parts;
@@ -142,7 +142,7 @@ static bool varies(const char *const *texts, size_t n)
 /* Where it varies; one that names the groups does so in any case. */
 static void separate_by(struct split *s, const struct wl_obs_column *column, bool names)
 {
-    if (wl_streq(column->name, s->except)) return;
+    if (wl_streq(column->name, s->rule->except)) return;
     const char **texts = column_texts(s, column);
     if (varies(texts, s->obs->n) || (names && *texts[0])) refine_all(s, column->name, texts);
 }
@@ -170,7 +170,8 @@ static bool is_batch(const char *name) { return wl_streq(name, "local_batch") ||
 
 static void by_batch(struct split *s)
 {
-    if (is_batch(s->except)) return; /* and so the other one changes with it */
+    if (is_batch(s->rule->except)) return; /* and so the other one changes with it */
+    const char *hold = s->rule->hold;
     size_t n = s->obs->n;
     const char **local = column_texts(s, &(struct wl_obs_column) { .real = s->obs->local_batch });
     const char **global = column_texts(s, &(struct wl_obs_column) { .real = s->obs->global_batch });
@@ -179,7 +180,7 @@ static void by_batch(struct split *s)
     for (size_t i = 0; i < n; i++) {
         size_t l = locals[s->part[i]], g = globals[s->part[i]];
         if (!l && !g) continue;
-        bool fixed_global = g && (!l || g < l);
+        bool fixed_global = hold ? wl_streq(hold, "global_batch") : g && (!l || g < l);
         names[i] = fixed_global ? "global_batch" : "local_batch";
         texts[i] = fixed_global ? global[i] : local[i];
     }
@@ -209,7 +210,7 @@ static void by_other_setting(struct split *s, const char *name, const char *cons
 static void by_accumulation(struct split *s)
 {
     const struct wl_observations *obs = s->obs;
-    if (is_batch(s->except)) return;
+    if (is_batch(s->rule->except) || s->rule->hold) return;
     const char **steps = wl_new_array(s->a, const char *, obs->n);
     for (size_t i = 0; i < obs->n; i++) {
         double k = obs->global_batch[i] / (obs->workers[i] * obs->local_batch[i]);
@@ -222,7 +223,7 @@ static void by_campaign_settings(struct split *s)
 {
     for (size_t c = 0; c < s->obs->n_extra; c++) {
         const struct wl_obs_column *column = &s->obs->extra[c];
-        if (column->setting && !wl_streq(column->name, s->except))
+        if (column->setting && !wl_streq(column->name, s->rule->except))
             by_other_setting(s, column->name, column_texts(s, column));
     }
 }
@@ -261,14 +262,14 @@ static int by_key(const void *p, const void *q)
     return (x->n_key > y->n_key) - (x->n_key < y->n_key);
 }
 
-int wl_law_partition(const struct wl_observations *obs, const struct wl_strs *by, const char *except,
-                     struct wl_law_parts *out, struct wl_arena *a, struct wl_err *e)
+int wl_law_partition(const struct wl_observations *obs, const struct wl_law_rule *rule, struct wl_law_parts *out,
+                     struct wl_arena *a, struct wl_err *e)
 {
     *out = (struct wl_law_parts) { 0 };
-    struct split s = { .obs = obs, .except = except, .a = a, .part = wl_new_array(a, size_t, obs->n), .parts = 1 };
+    struct split s = { .obs = obs, .rule = rule, .a = a, .part = wl_new_array(a, size_t, obs->n), .parts = 1 };
     s.keys = wl_new(a, struct wl_law_part);
-    if (by->n) {
-        int rc = by_columns(&s, by, e);
+    if (rule->by.n) {
+        int rc = by_columns(&s, &rule->by, e);
         if (rc) return rc;
     } else if (obs->n) {
         by_setting(&s);

@@ -18,9 +18,16 @@ struct wl_law_parts {
     struct wl_law_part *v;
     size_t n;
 };
-/* `except` (or NULL) is a column that takes no part in the rule for an empty `by`. */
-int wl_law_partition(const struct wl_observations *obs, const struct wl_strs *by, const char *except,
-                     struct wl_law_parts *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* Which columns separate the rows. */
+struct wl_law_rule {
+    struct wl_strs by;  /* these; empty: the default rule of wl_law_fit, with the two exceptions below */
+    const char *except; /* a column that does not separate, or NULL */
+    const char *hold;   /* as in struct wl_law_options */
+};
+/* The parts come in the order of their keys. Keys may differ in their columns: a setting is part of a key only where it
+ * separates rows that would be one part without it. */
+int wl_law_partition(const struct wl_observations *obs, const struct wl_law_rule *rule, struct wl_law_parts *out,
+                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Order of values in keys: numbers before words, missing last. */
 int wl_law_compare_values(const char *x, const char *y);

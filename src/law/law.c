@@ -62,7 +62,8 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
     if (options->drop_epochs < 0) return wl_fail(e, WL_EINVAL, "drop_epochs is negative");
     if (!(options->beyond >= 0)) return wl_fail(e, WL_EINVAL, "the worker count of `beyond` is negative");
     struct wl_law_parts parts;
-    int rc = wl_law_partition(obs, &options->by, NULL, &parts, a, e);
+    const struct wl_law_rule rule = { .by = options->by, .hold = options->hold };
+    int rc = wl_law_partition(obs, &rule, &parts, a, e);
     if (rc) return rc;
     out->groups = wl_new_array(a, struct wl_law_group, parts.n);
     out->n = parts.n;

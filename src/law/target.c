@@ -245,7 +245,7 @@ int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by,
     struct wl_law_parts parts;
     *out = (struct wl_target_result) { .metric = metric, .value = value };
     int rc = find_metric(obs, metric, others, a, e);
-    if (rc == 0) rc = wl_law_partition(obs, by, NULL, &parts, a, e);
+    if (rc == 0) rc = wl_law_partition(obs, &(struct wl_law_rule) { .by = *by }, &parts, a, e);
     if (rc) return rc;
     const int better = said_better(obs, metric);
     out->rising = better < 0 ? rises(obs, metric, a) : better == 1;

@@ -1,5 +1,5 @@
 /* A document: facts, findings, warnings and sections of figures and tables. */
-#include "report/report.h"
+#include "report/internal.h"
 
 struct wl_document *wl_document_new(struct wl_arena *a, const char *title)
 {
@@ -18,7 +18,7 @@ void wl_document_fact(struct wl_document *d, const char *label, const char *valu
 struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title)
 {
     struct wl_section *s = wl_new(d->arena, struct wl_section);
-    *s = (struct wl_section) { .id = id, .title = title };
+    *s = (struct wl_section) { .id = wl_distinct(&d->section_ids, id, "-", "", d->arena), .title = title };
     WL_GROW(d->arena, d->sections, d->n_sections, d->cap_sections);
     return d->sections[d->n_sections++] = s;
 }
@@ -26,12 +26,14 @@ struct wl_section *wl_document_section(struct wl_document *d, const char *id, co
 void wl_section_figure(struct wl_document *d, struct wl_section *s, struct wl_figure *f)
 {
     WL_GROW(d->arena, s->figures, s->n_figures, s->cap_figures);
+    f->id = wl_distinct(&d->figure_ids, f->id, "-", "", d->arena);
     s->figures[s->n_figures++] = f;
 }
 
 void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_table_data *t)
 {
     WL_GROW(d->arena, s->tables, s->n_tables, s->cap_tables);
+    t->id = wl_distinct(&d->table_ids, t->id, "-", "", d->arena);
     s->tables[s->n_tables++] = t;
 }
 

@@ -11,10 +11,28 @@ struct wl_figure *wl_figure_new(struct wl_arena *a, const char *id, const char *
     return f;
 }
 
+static bool is_taken(const struct wl_strs *taken, const char *text)
+{
+    for (size_t i = 0; i < taken->n; i++) {
+        if (wl_streq(taken->v[i], text)) return true;
+    }
+    return false;
+}
+
+const char *wl_distinct(struct wl_strs *taken, const char *text, const char *before, const char *after,
+                        struct wl_arena *a)
+{
+    const char *own = text;
+    for (size_t k = 2; is_taken(taken, own); k++) own = wl_strf(a, "%s%s%zu%s", text, before, k, after);
+    wl_strs_add(a, taken, own);
+    return own;
+}
+
 char *wl_slug(const char *name, struct wl_arena *a)
 {
+    enum { ROOM = 64 }; /* two of them and an ending fit into the 255 bytes of a file name */
     struct wl_text slug = WL_TEXT(a);
-    for (const char *p = name; *p; p++) {
+    for (const char *p = name; *p && slug.n < ROOM; p++) {
         char c = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
         bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
         if (plain)
@@ -182,8 +200,19 @@ static struct span with_names(const struct wl_figure *f, struct span y)
     return y;
 }
 
+/* A legend that names two series alike tells neither. */
+static void name_apart(struct wl_figure *f)
+{
+    struct wl_strs labels = { 0 };
+    for (size_t i = 0; i < f->n_series; i++) {
+        struct wl_series *s = &f->series[i];
+        if (s->label) s->label = wl_distinct(&labels, s->label, " (", ")", f->arena);
+    }
+}
+
 void wl_figure_finish(struct wl_figure *f)
 {
+    name_apart(f);
     double room = place_bars(f);
     struct span x = x_span(f);
     if (room > 0) {

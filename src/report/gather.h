@@ -58,6 +58,12 @@ const struct wl_run_row *wl_gathered_run(const struct wl_gathered *g, int64_t id
 const struct wl_run_row *wl_gathered_labelled(const struct wl_gathered *g, const char *label);
 size_t wl_gathered_count(const struct wl_gathered *g, enum wl_run_status status);
 
+/* From g->law: groups, facets, and n_drawn; names and the labels of a facet are all different. */
+void wl_name_groups(struct wl_gathered *g);
+
+/* Is the column part of the key of some group? */
+bool wl_groups_have(const struct wl_gathered *g, const char *column);
+
 /* "resnet50, cap 150 W"; "all runs" without a key. */
 char *wl_key_words(const struct wl_law_key *key, size_t n, struct wl_arena *a);
 

@@ -17,6 +17,10 @@ const char *wl_honesty(bool estimated, bool simulated);
 /* A value that can stand on the axis. */
 bool wl_on_axis(const struct wl_axis *axis, double v);
 
+/* `text`; where `taken` has it already, with a number from 2 on between `before` and `after`. Adds it to `taken`. */
+const char *wl_distinct(struct wl_strs *taken, const char *text, const char *before, const char *after,
+                        struct wl_arena *a);
+
 /* Has the series no point that can be drawn? */
 bool wl_series_empty(const struct wl_figure *f, const struct wl_series *s);
 

@@ -74,10 +74,12 @@ struct wl_figure *wl_figure_new(struct wl_arena *a, const char *id, const char *
 struct wl_series *wl_figure_add(struct wl_figure *f, const struct wl_series *s);
 void wl_figure_vline(struct wl_figure *f, double x, const char *label);
 
-/* Sets the axis limits and ticks that were not given, and places the bars. Call it once, after the last series. */
+/* Sets the axis limits and ticks that were not given, places the bars, and numbers legend entries that are alike. Call
+ * it once, after the last series. */
 void wl_figure_finish(struct wl_figure *f);
 
-/* A name as part of an id: lower-case letters and digits, everything else one dash. */
+/* A name as part of an id: lower-case letters and digits, everything else one dash; the first 64 of them. Different
+ * names may give the same: wl_section_figure makes ids unique. */
 char *wl_slug(const char *name, struct wl_arena *a);
 
 /* Is there a point to draw? */
@@ -198,12 +200,16 @@ struct wl_document {
     struct wl_strs warnings; /* what was dropped, what failed, what is estimated or simulated */
     struct wl_section **sections;
     size_t n_sections, cap_sections;
+    struct wl_strs section_ids, figure_ids, table_ids; /* in use */
     struct wl_arena *arena;
 };
 
 struct wl_document *wl_document_new(struct wl_arena *a, const char *title);
 void wl_document_fact(struct wl_document *d, const char *label, const char *value); /* NULL value: left out */
 struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title);
+
+/* The id of a figure, a table or a section that the document has already gets a number: "speedup-2". So each has its own
+ * files, data and anchor. */
 void wl_section_figure(struct wl_document *d, struct wl_section *s, struct wl_figure *f);
 void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_table_data *t);
 

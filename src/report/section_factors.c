@@ -50,12 +50,12 @@ static bool is_drawn(const struct wl_factor_result *r, size_t i)
     return r->n <= FEW || i + 1 == r->n || !wl_streq(workload_of(&r->groups[i]), workload_of(&r->groups[i + 1]));
 }
 
-/* ---- trade-off: speed and energy over those of the base ---- */
+/* ---- trade-off: speed and energy over those of the highest level ---- */
 
-/* The smallest and largest worker count at which the base and every other level has runs; 0 where there is none. */
+/* The smallest and largest worker count at which the highest and every other level has runs; 0 where there is none. */
 static size_t common_counts(const struct wl_factor_group *group, double counts[2])
 {
-    const struct wl_law_group *base = &group->levels[group->base].law;
+    const struct wl_law_group *base = &group->levels[group->highest].law;
     size_t n = 0;
     for (size_t i = 0; i < base->n_configs; i++) {
         bool everywhere = true;
@@ -89,7 +89,7 @@ static void add_bars(struct wl_figure *f, const struct wl_factor_group *group, d
 {
     enum { SPEED, ENERGY, BARS };
     static const char *const names[BARS] = { "speed", "energy" };
-    const struct wl_law_group *base = &group->levels[group->base].law;
+    const struct wl_law_group *base = &group->levels[group->highest].law;
     size_t n = group->n_levels;
     struct wl_series s[BARS];
     double *y[BARS], *lo[BARS], *hi[BARS], *x = wl_new_array(f->arena, double, n);
@@ -113,8 +113,8 @@ static void add_bars(struct wl_figure *f, const struct wl_factor_group *group, d
         x[l] = (double)l;
         for (int k = 0; k < BARS; k++) {
             y[k][l] = ratio[k]->value;
-            lo[k][l] = l == group->base ? NAN : ratio[k]->lo;
-            hi[k][l] = l == group->base ? NAN : ratio[k]->hi;
+            lo[k][l] = l == group->highest ? NAN : ratio[k]->lo;
+            hi[k][l] = l == group->highest ? NAN : ratio[k]->hi;
         }
     }
     for (int k = 0; k < BARS; k++) wl_figure_add(f, &s[k]);
@@ -140,7 +140,7 @@ static struct wl_figure *tradeoff_figure(const struct wl_gathered *g, const stru
         wl_figure_new(g->arena, wl_strf(g->arena, "tradeoff-%s-%s", factor->id, wl_slug(title, g->arena)),
                       wl_strf(g->arena, "Speed and energy by %s, %s", factor->what, title));
     f->x = level_axis(group, factor, g->arena);
-    f->y = (struct wl_axis) { .label = wl_strf(g->arena, "over those at %s", group->levels[group->base].value),
+    f->y = (struct wl_axis) { .label = wl_strf(g->arena, "over those at %s", group->levels[group->highest].value),
                               .zero = true,
                               .min = NAN,
                               .max = NAN };

@@ -2,15 +2,6 @@
  * section holds the other one fixed (the series of Huber et al. 2025). */
 #include "report/gather.h"
 
-static bool has_key(const struct wl_gathered *g, const char *column)
-{
-    const struct wl_law_group *any = &g->law.groups[0];
-    for (size_t i = 0; i < any->n_key; i++) {
-        if (wl_streq(any->key[i].column, column)) return true;
-    }
-    return false;
-}
-
 /* Does a group of the series have runs at two worker counts? */
 static bool scales(const struct wl_gathered *g)
 {
@@ -24,8 +15,8 @@ int wl_add_series(const struct wl_gathered *g, struct wl_document *d, struct wl_
 {
     struct wl_gathered series;
     if (g->n_groups == 0) return 0;
-    bool local = has_key(g, "local_batch");
-    if (local == has_key(g, "global_batch")) return 0; /* one batch size, or a grid in which both are named */
+    bool local = wl_groups_have(g, "local_batch");
+    if (local == wl_groups_have(g, "global_batch")) return 0; /* one batch size, or a grid in which both are named */
     int rc = wl_gather_series(&series, g, local ? "global_batch" : "local_batch", e);
     if (rc || !scales(&series)) return rc;
     char *title = wl_strdup(g->arena, series.series);

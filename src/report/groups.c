@@ -1,0 +1,252 @@
+/* The groups of a report: their order, names, colours and facets. Keys are matched by the names of their columns:
+ * groups of one store may differ in them (law/internal.h). */
+#include "report/gather.h"
+
+#include "report/internal.h"
+
+#include <string.h>
+
+/* The key of a column; NULL: nothing separates this group by it. */
+static const struct wl_law_key *key_of(const struct wl_law_group *law, const char *column)
+{
+    for (size_t i = 0; i < law->n_key; i++) {
+        if (wl_streq(law->key[i].column, column)) return &law->key[i];
+    }
+    return NULL;
+}
+
+bool wl_groups_have(const struct wl_gathered *g, const char *column)
+{
+    for (size_t i = 0; i < g->law.n; i++) {
+        if (key_of(&g->law.groups[i], column)) return true;
+    }
+    return false;
+}
+
+/* ---- words ---- */
+
+/* How a setting is said, and its absence. */
+static const struct wording {
+    const char *column, *before, *after, *missing;
+} wordings[] = {
+    { "workload", "", "", "no workload" },           { "hardware", "", "", "unknown hardware" },
+    { "power_cap_w", "cap ", " W", "no power cap" }, { "module_cap_w", "module cap ", " W", "no module cap" },
+    { "clock_mhz", "", " MHz", "no clock limit" },   { "mem_clock_mhz", "memory ", " MHz", "no memory clock limit" },
+};
+
+static char *spaced(const char *column, struct wl_arena *a)
+{
+    char *words = wl_strdup(a, column);
+    for (char *p = words; *p; p++) {
+        if (*p == '_') *p = ' ';
+    }
+    return words;
+}
+
+/* "local batch 16", "cap 250 W", "resnet50": a part of a group's key in words. */
+static char *key_words(const struct wl_law_key *key, struct wl_arena *a)
+{
+    for (size_t i = 0; i < WL_COUNT(wordings); i++) {
+        const struct wording *w = &wordings[i];
+        if (!wl_streq(key->column, w->column)) continue;
+        return *key->value ? wl_strf(a, "%s%s%s", w->before, key->value, w->after) : wl_strdup(a, w->missing);
+    }
+    char *column = spaced(key->column, a);
+    return *key->value ? wl_strf(a, "%s %s", column, key->value) : wl_strf(a, "no %s", column);
+}
+
+/* Legends have room for so many characters; what tells groups apart stands at the end of a name as often as at its
+ * beginning. */
+static char *fit_legend(const char *name, struct wl_arena *a)
+{
+    enum { HEAD = 24, TAIL = 15, MOST = HEAD + TAIL + 1 };
+    size_t n = 0, head = 0, tail = 0;
+    for (const char *p = name; *p; p++) n += ((unsigned char)*p & 0xc0) != 0x80;
+    if (n <= MOST) return wl_strdup(a, name);
+    for (size_t i = 0, k = 0; name[i]; i++) { /* character k begins at byte i */
+        if (((unsigned char)name[i] & 0xc0) == 0x80) continue;
+        if (k == HEAD) head = i;
+        if (k == n - TAIL) tail = i;
+        k++;
+    }
+    return wl_strf(a, "%.*s\xe2\x80\xa6%s", (int)head, name, name + tail);
+}
+
+char *wl_key_words(const struct wl_law_key *key, size_t n, struct wl_arena *a)
+{
+    struct wl_text words = WL_TEXT(a);
+    for (size_t i = 0; i < n; i++) wl_text_addf(&words, "%s%s", words.n ? ", " : "", key_words(&key[i], a));
+    return words.n ? words.s : wl_strdup(a, "all runs");
+}
+
+/* The law's own order: by workload, then by settings, no cap behind the highest one. */
+static void take_groups(struct wl_gathered *g)
+{
+    struct wl_strs names = { 0 };
+    g->n_groups = g->law.n;
+    g->groups = wl_new_array(g->arena, struct wl_report_group, 2 * g->n_groups);
+    for (size_t i = 0; i < g->n_groups; i++) {
+        const struct wl_law_group *law = &g->law.groups[i];
+        const struct wl_law_key *workload = key_of(law, "workload");
+        g->groups[i] = (struct wl_report_group) {
+            .law = law,
+            .workload = workload ? workload->value : "",
+            .name = wl_distinct(&names, wl_key_words(law->key, law->n_key, g->arena), " (", ")", g->arena),
+        };
+    }
+}
+
+/* The distinct workloads in order of appearance; group i belongs to workload which[i]. */
+static size_t distinct_workloads(const struct wl_gathered *g, const char **names, size_t *which)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_groups; i++) {
+        size_t k = 0;
+        while (k < n && !wl_streq(names[k], g->groups[i].workload)) k++;
+        if (k == n) names[n++] = g->groups[i].workload;
+        which[i] = k;
+    }
+    return n;
+}
+
+/* The last group of each workload, which of several caps and clocks has the highest, stands for it in the first facet.
+ */
+static void add_overview(struct wl_gathered *g, const size_t *which, const int *slots)
+{
+    for (size_t i = 0; i < g->n_groups; i++) {
+        if (i + 1 < g->n_groups && which[i + 1] == which[i]) continue;
+        struct wl_report_group *group = &g->groups[g->n_drawn++];
+        *group = g->groups[i];
+        group->facet = 0;
+        group->colour = slots[which[i]];
+        group->marker = group->colour + group->colour / WL_COLOURS;
+    }
+}
+
+/* The columns of all keys, each once, and in which facets their values differ. */
+struct settings {
+    struct wl_strs columns;
+    bool *varies; /* [facets][columns.n] */
+};
+
+static size_t column_at(const struct wl_strs *columns, const char *column)
+{
+    size_t i = 0;
+    while (i < columns->n && !wl_streq(columns->v[i], column)) i++;
+    return i;
+}
+
+static bool same_setting(const struct wl_law_group *p, const struct wl_law_group *q, const char *column)
+{
+    const struct wl_law_key *x = key_of(p, column), *y = key_of(q, column);
+    return x && y ? wl_streq(x->value, y->value) : x == y;
+}
+
+static struct settings settings_of(const struct wl_gathered *g)
+{
+    struct settings s = { 0 };
+    for (size_t i = 0; i < g->n_groups; i++) {
+        const struct wl_law_group *law = g->groups[i].law;
+        for (size_t k = 0; k < law->n_key; k++) {
+            if (column_at(&s.columns, law->key[k].column) == s.columns.n)
+                wl_strs_add(g->arena, &s.columns, law->key[k].column);
+        }
+    }
+    const struct wl_law_group **first = wl_new_array(g->arena, const struct wl_law_group *, g->n_facets);
+    s.varies = wl_new_array(g->arena, bool, g->n_facets *s.columns.n);
+    for (size_t i = 0; i < g->n_drawn; i++) {
+        const struct wl_report_group *group = &g->groups[i];
+        if (!first[group->facet]) first[group->facet] = group->law;
+        for (size_t k = 0; k < s.columns.n; k++)
+            s.varies[group->facet * s.columns.n + k] |= !same_setting(first[group->facet], group->law, s.columns.v[k]);
+    }
+    return s;
+}
+
+/* What the groups of the first facet share while groups of the others differ in it. */
+static const char *shared_settings(const struct wl_gathered *g, const struct settings *s)
+{
+    const struct wl_law_group *any = g->groups[g->n_groups].law; /* of the first facet */
+    struct wl_law_key *keys = wl_new_array(g->arena, struct wl_law_key, any->n_key);
+    size_t n = 0;
+    for (size_t k = 0; k < any->n_key; k++) {
+        size_t c = column_at(&s->columns, any->key[k].column);
+        bool elsewhere = false;
+        for (size_t facet = 1; facet < g->n_facets; facet++) elsewhere |= s->varies[facet * s->columns.n + c];
+        if (elsewhere && !s->varies[c]) keys[n++] = any->key[k];
+    }
+    return n ? wl_key_words(keys, n, g->arena) : NULL;
+}
+
+/* What tells a group apart from the others of its figures; the workload where nothing does. */
+static const char *label_of(const struct wl_gathered *g, const struct wl_report_group *group, const struct settings *s)
+{
+    const struct wl_law_group *law = group->law;
+    struct wl_law_key *keys = wl_new_array(g->arena, struct wl_law_key, law->n_key);
+    size_t n = 0;
+    for (size_t k = 0; k < law->n_key; k++) {
+        if (s->varies[group->facet * s->columns.n + column_at(&s->columns, law->key[k].column)])
+            keys[n++] = law->key[k];
+    }
+    const char *label = n ? wl_key_words(keys, n, g->arena) : *group->workload ? group->workload : group->name;
+    return fit_legend(label, g->arena);
+}
+
+static void label_groups(struct wl_gathered *g)
+{
+    const struct settings s = settings_of(g);
+    struct wl_strs *labels = wl_new_array(g->arena, struct wl_strs, g->n_facets);
+    for (size_t i = 0; i < g->n_drawn; i++) {
+        struct wl_report_group *group = &g->groups[i];
+        group->label = wl_distinct(&labels[group->facet], label_of(g, group, &s), " (", ")", g->arena);
+    }
+    if (g->n_facets > 1) g->facets[0].settings = shared_settings(g, &s);
+}
+
+/* Where every workload has one group, colours follow workloads, in every report alike; else groups, counted within
+ * the figure they are drawn in. */
+void wl_name_groups(struct wl_gathered *g)
+{
+    take_groups(g);
+    size_t n = g->n_groups;
+    const char **names = wl_new_array(g->arena, const char *, n);
+    size_t *which = wl_new_array(g->arena, size_t, n), *seen = wl_new_array(g->arena, size_t, n + 1);
+    int *slots = wl_new_array(g->arena, int, n);
+    size_t workloads = distinct_workloads(g, names, which);
+    bool split = n > WL_COLOURS && workloads > 1 && workloads < n;
+    wl_colour_slots(names, workloads, slots);
+
+    g->n_facets = split ? 1 + workloads : 1;
+    g->facets = wl_new_array(g->arena, struct wl_report_facet, g->n_facets);
+    for (size_t k = 0; split && k < workloads; k++) g->facets[1 + k].workload = names[k];
+    for (size_t i = 0; i < n; i++) {
+        struct wl_report_group *group = &g->groups[i];
+        group->facet = split ? 1 + which[i] : 0;
+        group->colour = workloads == n ? slots[which[i]] : (int)seen[group->facet];
+        group->marker = group->colour + group->colour / WL_COLOURS; /* equal colours get other markers */
+        seen[group->facet]++;
+    }
+    g->n_drawn = n;
+    if (split) add_overview(g, which, slots);
+    label_groups(g);
+}
+
+/* "epoch-time" + "-2-bert" + "-constant-global-batch", and titles alike. */
+char *wl_facet_title(const struct wl_gathered *g, size_t facet, const char *title)
+{
+    const char *more[] = { g->facets[facet].workload, g->facets[facet].settings, g->series };
+    struct wl_text text = WL_TEXT(g->arena);
+    wl_text_add(&text, title);
+    for (size_t i = 0; i < WL_COUNT(more); i++) {
+        if (more[i]) wl_text_addf(&text, ", %s", more[i]);
+    }
+    return text.s;
+}
+
+char *wl_facet_id(const struct wl_gathered *g, size_t facet, const char *id)
+{
+    const char *workload = g->facets[facet].workload;
+    const char *of = workload ? wl_strf(g->arena, "-%zu-%s", facet, wl_slug(workload, g->arena)) : "";
+    const char *series = g->series ? wl_strf(g->arena, "-%s", wl_slug(g->series, g->arena)) : "";
+    return wl_strf(g->arena, "%s%s%s", id, of, series);
+}
