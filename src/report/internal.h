@@ -7,6 +7,7 @@
 /* Files that the build puts into the binary (tools/embed): ui/ and Chart.js. */
 extern const unsigned char wl_asset_chart_js[], wl_asset_report_js[], wl_asset_report_css[];
 extern const unsigned long wl_asset_chart_js_size, wl_asset_report_js_size, wl_asset_report_css_size;
+extern const char wl_asset_chart_js_hash[], wl_asset_report_js_hash[], wl_asset_report_css_hash[];
 
 /* "epoch time [s]", or the label alone. */
 char *wl_axis_title(const struct wl_axis *axis, struct wl_arena *a);

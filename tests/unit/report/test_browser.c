@@ -1,4 +1,5 @@
-/* The page in headless Chromium: it loads without an error, and every canvas has something on it. */
+/* The page in headless Chromium: it loads without an error, every canvas has something on it, and its policy runs
+ * nothing but the page's own scripts, even where an escape was forgotten. */
 #include "test.h"
 
 #include <stdio.h>
@@ -7,7 +8,7 @@
 
 /* Behind the page's own scripts: how many canvases hold more than one colour, as an attribute of the page. */
 static const char probe[] =
-    "<script>\n"
+    "<script nonce=\"probe\">\n"
     "let drawn = 0;\n"
     "for (const canvas of document.querySelectorAll('canvas')) {\n"
     "  const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;\n"
@@ -32,6 +33,27 @@ static const char probe[] =
     "dispatchEvent(new Event('afterprint'));\n"
     "document.documentElement.dataset.survived = 'yes';\n"
     "</script>\n";
+
+/* Counts what the policy refuses, from the beginning on. */
+static const char watch[] =
+    "<script nonce=\"probe\">\n"
+    "document.documentElement.dataset.refused = 0;\n"
+    "addEventListener('securitypolicyviolation', (event) => {\n"
+    "  document.documentElement.dataset.refused++;\n"
+    "  document.documentElement.dataset.why = `${event.effectiveDirective} ${event.blockedURI} ${event.sample}`;\n"
+    "});\n"
+    "</script>\n";
+
+/* What a name that nobody escaped would put into the page. Each would leave its name in data-ran. */
+#define RUNS(what) "document.documentElement.dataset.ran += ' " what "'"
+static const char injected[] =
+    "<img src=\"data:,\" onerror=\"" RUNS("handler") "\">\n"
+    "<svg onload=\"" RUNS("svg") "\"></svg>\n"
+    "<script>" RUNS("inline") "</script>\n"
+    "<script src=\"data:text/javascript," RUNS("source") "\"></script>\n"
+    "<iframe srcdoc=\"<script>parent." RUNS("frame") "</script>\"></iframe>\n"
+    "<a id=\"link\" href=\"javascript:void(" RUNS("link") ")\">x</a>\n"
+    "<script nonce=\"probe\">document.getElementById('link').click();</script>\n";
 
 /* The page's document after its scripts have run, or NULL with the reason in *why. */
 static char *dom_of(const char *program, const char *url, const char *profile, const char **why, struct wl_arena *a)
@@ -75,32 +97,49 @@ static const char *browser(const char **why, struct wl_arena *a)
     return NULL;
 }
 
-static char *page_with_probe(struct wl_arena *a)
+/* `page` with `text` before `mark`. */
+static char *insert(struct wl_arena *a, const char *page, const char *mark, const char *text)
 {
-    struct wl_text page = WL_TEXT(a), probed = WL_TEXT(a);
+    const char *at = strstr(page, mark);
+    if (!at) fail_msg("no %s in the page", mark);
+    return wl_strf(a, "%.*s%s%s", (int)(at - page), page, text, at);
+}
+
+enum policy { OURS, NO_POLICY };
+
+/* The page with the probe's scripts, which a nonce lets in beside the two of the page; `more` (or "") in its body. */
+static char *probed_page(struct wl_arena *a, enum policy policy, const char *more)
+{
+    struct wl_text page = WL_TEXT(a);
     wl_document_html(synthetic_document(a), &page);
-    const char *end = strstr(page.s, "</body>\n</html>");
-    assert_non_null(end);
-    wl_text_addn(&probed, page.s, (size_t)(end - page.s));
-    wl_text_add(&probed, probe);
-    wl_text_add(&probed, end);
+    char *s = insert(a, page.s, "<meta name=\"viewport\"", watch);
+    s = insert(a, s, "<main>", more);
+    s = insert(a, s, "</body>\n</html>", probe);
+    s = insert(a, s, "'sha256-", "'nonce-probe' ");
+    if (policy == NO_POLICY) s = insert(a, s, "http-equiv=\"Content-Security-Policy\"", "data-off ");
+    if (policy == NO_POLICY) memcpy(strstr(s, "http-equiv"), "data-equiv", strlen("data-equiv"));
     char *path = wl_path_join(a, new_folder(a), "page.html");
-    assert_ok(wl_file_write(path, probed.s, probed.n, e));
+    assert_ok(wl_file_write(path, s, strlen(s), e));
     return path;
 }
 
 static const char *program; /* main found it */
 
-static void page_in_chromium(void **state)
+/* The attributes of <html> after the page has run. */
+static char *attributes(struct wl_arena *a, enum policy policy, const char *more)
 {
-    struct wl_arena *a = *state;
     const char *why;
-    char *path = page_with_probe(a);
+    char *path = probed_page(a, policy, more);
     char *dom =
         dom_of(program, wl_strf(a, "file://%s", path), wl_path_join(a, wl_path_dir(a, path), "profile"), &why, a);
     if (!dom) fail_msg("%s: %s", program, why);
-    char *head = wl_strndup(a, strstr(dom, "<html"), 600);
+    char *head = wl_strndup(a, strstr(dom, "<html"), 900);
     head[strcspn(head, ">")] = '\0';
+    return head;
+}
+
+static void assert_drawn(const char *head)
+{
     assert_holds(head, "data-rendered=\"4 of 4\"");
     assert_holds(head, "data-drawn=\"4\"");
     assert_holds(head, "data-visible=\"0001\"");
@@ -110,9 +149,33 @@ static void page_in_chromium(void **state)
     assert_holds_not(head, "data-error");
 }
 
+static void page_in_chromium(void **state)
+{
+    char *head = attributes(*state, OURS, "");
+    assert_drawn(head);
+    assert_holds(head, "data-refused=\"0\""); /* the policy forbids nothing that the page does */
+}
+
+static void injected_code_does_not_run(void **state)
+{
+    char *head = attributes(*state, OURS, injected);
+    assert_drawn(head);
+    assert_holds_not(head, "data-ran");
+    assert_holds_not(head, "data-refused=\"0\"");
+}
+
+/* Without the policy all of it runs: the test above would notice. */
+static void injected_code_without_a_policy(void **state)
+{
+    char *head = attributes(*state, NO_POLICY, injected);
+    static const char *const ways[] = { "handler", "svg", "inline", "source", "frame", "link" };
+    for (size_t i = 0; i < WL_COUNT(ways); i++) assert_holds(head, wl_strf(*state, " %s", ways[i]));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { WITH_ARENA(page_in_chromium) };
+    const struct CMUnitTest tests[] = { WITH_ARENA(page_in_chromium), WITH_ARENA(injected_code_does_not_run),
+                                        WITH_ARENA(injected_code_without_a_policy) };
     struct wl_arena *a = wl_arena_new(NULL);
     const char *why;
     program = browser(&why, a);
