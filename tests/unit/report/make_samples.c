@@ -1,5 +1,6 @@
 /* Writes samples to try and to look at: make_samples DIR makes DIR/synthetic (a page of made-up figures in all
- * formats) and the stores DIR/small, DIR/large, DIR/capped, DIR/failures and DIR/empty. */
+ * formats) and the stores DIR/small, DIR/large, DIR/capped, DIR/failures, DIR/empty, DIR/hand and DIR/measured. */
+#include "hand_store.h"
 #include "made_store.h"
 #include "synthetic.h"
 
@@ -18,6 +19,12 @@ static int write_store(const char *dir, const char *name, const struct made *m, 
     return made_store(wl_path_join(a, folder, WL_STORE_FILE), m, a, e);
 }
 
+static int write_hand(const char *dir, const char *name, bool estimated, struct wl_arena *a, struct wl_err *e)
+{
+    const struct hand h = { .runs = hand_runs, .n = HAND_RUNS, .estimated = estimated };
+    return hand_store(wl_path_join(a, wl_path_join(a, dir, name), WL_STORE_FILE), &h, a, e);
+}
+
 int main(int argc, char **argv)
 {
     struct wl_arena *a = wl_arena_new(NULL);
@@ -31,6 +38,8 @@ int main(int argc, char **argv)
     if (rc == 0) rc = write_store(argv[1], "capped", &made_capped, a, &e);
     if (rc == 0) rc = write_store(argv[1], "failures", &failures, a, &e);
     if (rc == 0) rc = write_store(argv[1], "empty", &empty, a, &e);
+    if (rc == 0) rc = write_hand(argv[1], "hand", true, a, &e);
+    if (rc == 0) rc = write_hand(argv[1], "measured", false, a, &e);
     if (rc) fprintf(stderr, "%s\n", e.msg);
     wl_arena_free(a);
     return rc != 0;

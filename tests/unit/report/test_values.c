@@ -1,0 +1,538 @@
+/* The numbers of a report, by value. hand_store.h is the whole of the data; each number expected here follows from it
+ * by the arithmetic that stands beside it. What is checked is what the page gets: the JSON of the figures, the cells of
+ * the tables. */
+#include "test.h"
+
+#include <math.h>
+
+#include "hand_store.h"
+#include "report/report.h"
+
+/* Of two runs a and b whose logarithms are d above and below their mean, d = ln 1.25:
+ *   sd = d sqrt(2), variance of their mean d^2. */
+#define D log(1.25)
+/* Quantiles of Student's t at 0.975, from a printed table. */
+#define T1 12.706205
+#define T2 4.302653
+#define T4 2.776445
+
+static const struct hand estimated = { .runs = hand_runs, .n = HAND_RUNS, .estimated = true },
+                         measured = { .runs = hand_runs, .n = HAND_RUNS };
+
+static struct wl_document *report_of(const struct hand *h, struct wl_report_options options, struct wl_arena *a)
+{
+    char *path = wl_path_join(a, new_folder(a), WL_STORE_FILE);
+    struct wl_store *store;
+    struct wl_document *d;
+    assert_ok(hand_store(path, h, a, e));
+    assert_ok(wl_store_open(&store, path, WL_STORE_READ, a, e));
+    options.drop_epochs = 1;
+    assert_ok(wl_report_build(&d, store, &options, a, e));
+    return d;
+}
+
+static struct wl_document *hand_report(const struct hand *h, struct wl_arena *a)
+{
+    return report_of(h, (struct wl_report_options) { 0 }, a);
+}
+
+/* ---- figures, as the page reads them ---- */
+
+static const struct wl_figure *find_figure(const struct wl_document *d, const char *id)
+{
+    for (size_t i = 0; i < d->n_sections; i++)
+        for (size_t k = 0; k < d->sections[i]->n_figures; k++)
+            if (wl_streq(d->sections[i]->figures[k]->id, id)) return d->sections[i]->figures[k];
+    return NULL;
+}
+
+static const struct wl_json *figure(const struct wl_document *d, const char *id)
+{
+    const struct wl_figure *f = find_figure(d, id);
+    if (!f) fail_msg("there is no figure %s", id);
+    struct wl_json *object = wl_json_root_object(d->arena), *parsed;
+    wl_figure_json(f, object);
+    assert_ok(wl_json_parse(wl_json_text(object, 0, d->arena), id, &parsed, d->arena, e));
+    return parsed;
+}
+
+/* "estimated" or "simulated", as it is written on the figure. */
+static bool flag(const struct wl_json *figure, const char *what)
+{
+    const char *honesty = wl_json_str(wl_json_get(figure, "honesty"));
+    return honesty && strstr(honesty, what);
+}
+
+static const struct wl_json *series(const struct wl_json *figure, size_t i)
+{
+    const struct wl_json *s = wl_json_at(wl_json_get(figure, "series"), i);
+    if (!s) fail_msg("figure %s has no series %zu", wl_json_str(wl_json_get(figure, "id")), i);
+    return s;
+}
+
+static void assert_near(double is, double want, const char *what)
+{
+    if (isnan(want) ? !isnan(is) : !(fabs(is - want) <= 2e-6 * fmax(fabs(want), 1e-3)))
+        fail_msg("%s is %.9g, by hand %.9g", what, is, want);
+}
+
+/* The n values of one member ("x", "y", "lo", "hi") of series i. */
+static void assert_values(const struct wl_json *figure, size_t i, const char *member, const double *want, size_t n)
+{
+    const struct wl_json *s = series(figure, i), *v = wl_json_get(s, member);
+    char what[200];
+    const char *id = wl_json_str(wl_json_get(figure, "id"));
+    if (wl_json_size(v) != n) fail_msg("%s: series %zu has %zu %s, by hand %zu", id, i, wl_json_size(v), member, n);
+    for (size_t k = 0; k < n; k++) {
+        snprintf(what, sizeof what, "%s: %s[%zu] of series %zu", id, member, k, i);
+        assert_near(wl_json_real(wl_json_at(v, k)), want[k], what);
+    }
+}
+#define VALUES(figure, i, member, ...)                                 \
+    assert_values(figure, i, member, (const double[]) { __VA_ARGS__ }, \
+                  sizeof(const double[]) { __VA_ARGS__ } / sizeof(double))
+
+static void assert_kind(const struct wl_json *figure, size_t i, const char *style, const char *label)
+{
+    const struct wl_json *s = series(figure, i);
+    assert_string_equal(wl_json_str(wl_json_get(s, "style")), style);
+    const char *is = wl_json_str(wl_json_get(s, "label"));
+    if (!wl_streq(is, label)) fail_msg("series %zu is called %s and not %s", i, is ? is : "-", label ? label : "-");
+}
+
+/* One group alone: "net" is what its workload is called. */
+static const char only[] = "net";
+
+/* Points: runs. Line: t = 2880 N^-1/2. Band: the line times exp(+-t(.975; 4) se), where the six runs leave the line by
+ * d each: sigma^2 = 6 d^2 / 4, and se^2 = sigma^2 (1/6 + (ln N - ln 4)^2 / (4 ln^2 4)). Ideal: 2880 / N, slope 1. */
+static void time_against_workers(void **state)
+{
+    const struct wl_json *f = figure(hand_report(&estimated, *state), "epoch-time");
+    assert_int_equal(wl_json_size(wl_json_get(f, "series")), 4);
+    assert_kind(f, 0, "points", only);
+    VALUES(f, 0, "x", 1, 1, 4, 4, 16, 16);
+    VALUES(f, 0, "y", 3600, 2304, 1800, 1152, 900, 576);
+
+    double x[40], y[40], lo[40], hi[40];
+    for (int i = 0; i < 40; i++) {
+        const double l = log(16) * i / 39, off = (l - log(4)) / log(4);
+        const double se = sqrt(1.5) * D * sqrt(1. / 6 + off * off / 4);
+        x[i] = exp(l);
+        y[i] = 2880 / sqrt(x[i]);
+        lo[i] = y[i] * exp(-T4 * se);
+        hi[i] = y[i] * exp(T4 * se);
+    }
+    assert_kind(f, 1, "line", NULL);
+    assert_values(f, 1, "x", x, 40);
+    assert_values(f, 1, "y", y, 40);
+    assert_kind(f, 2, "band", NULL);
+    assert_values(f, 2, "x", x, 40);
+    assert_values(f, 2, "lo", lo, 40);
+    assert_values(f, 2, "hi", hi, 40);
+
+    assert_kind(f, 3, "line", "ideal");
+    VALUES(f, 3, "x", 1, 16);
+    VALUES(f, 3, "y", 2880, 180);
+    assert_false(flag(f, "estimated")); /* times are measured */
+}
+
+/* t1/tN = 2 and 4. Interval of the ratio of two means (Welch): variance d^2 + d^2, 2 degrees of freedom. */
+static void speedup(void **state)
+{
+    const struct wl_json *f = figure(hand_report(&estimated, *state), "speedup");
+    const double half = T2 * sqrt(2) * D;
+    assert_kind(f, 0, "points", only);
+    VALUES(f, 0, "x", 1, 4, 16);
+    VALUES(f, 0, "y", 1, 2, 4);
+    VALUES(f, 0, "lo", 1, 2 * exp(-half), 4 * exp(-half));
+    VALUES(f, 0, "hi", 1, 2 * exp(half), 4 * exp(half));
+    assert_kind(f, 1, "line", NULL);
+    VALUES(f, 1, "y", 1, 2, 4);
+    assert_kind(f, 2, "line", "ideal");
+    VALUES(f, 2, "x", 1, 16);
+    VALUES(f, 2, "y", 1, 16);
+}
+
+/* Energies of an epoch at N = 1: 3600 s x 40 W = 144000 J and 2304 s x 60 W = 138240 J, a factor 25/24 apart; twice
+ * that at 4 workers, four times at 16. */
+static void energy_against_workers(void **state)
+{
+    const struct wl_json *f = figure(hand_report(&estimated, *state), "energy-ratio");
+    const double half = T2 * sqrt(2) * log(25. / 24) / 2;
+    VALUES(f, 0, "x", 1, 4, 16);
+    VALUES(f, 0, "y", 1, 2, 4);
+    VALUES(f, 0, "lo", 1, 2 * exp(-half), 4 * exp(-half));
+    VALUES(f, 0, "hi", 1, 2 * exp(half), 4 * exp(half));
+    assert_kind(f, 2, "line", "no change");
+    VALUES(f, 2, "y", 1, 1);
+    assert_true(flag(f, "estimated"));
+}
+
+/* Of the whole job: N sqrt(40 x 60) W, the geometric mean of its two runs; bars at the places 0, 1, 2. */
+static void mean_power(void **state)
+{
+    const struct wl_json *f = figure(hand_report(&estimated, *state), "mean-power");
+    const double one = sqrt(40 * 60);
+    assert_kind(f, 0, "bars", only);
+    VALUES(f, 0, "x", 0, 1, 2);
+    VALUES(f, 0, "y", one, 4 * one, 16 * one);
+    const struct wl_json *ticks = wl_json_get(wl_json_get(f, "x"), "ticks");
+    static const char *const names[] = { "1", "4", "16" };
+    for (size_t i = 0; i < WL_COUNT(names); i++)
+        assert_string_equal(wl_json_str(wl_json_get(wl_json_at(ticks, i), "name")), names[i]);
+    assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "mean power [W]");
+    assert_true(flag(f, "estimated"));
+}
+
+/* With the first epoch a run lasts 4 epoch times. Worker-hours N x 4 t / 3600: 4, 2.56, 8, 5.12, 16, 10.24; kWh: times
+ * 40 or 60 W / 1000. */
+static const double worker_h[HAND_RUNS] = { 4, 2.56, 8, 5.12, 16, 10.24 },
+                    kwh[HAND_RUNS] = { .16, .1536, .32, .3072, .64, .6144 };
+
+/* The least squares line of kWh on worker-hours. */
+static void line_of_energy(double *base, double *slope)
+{
+    double mean_x = 0, mean_y = 0, sxx = 0, sxy = 0;
+    for (int i = 0; i < HAND_RUNS; i++) mean_x += worker_h[i] / HAND_RUNS, mean_y += kwh[i] / HAND_RUNS;
+    for (int i = 0; i < HAND_RUNS; i++) {
+        sxx += (worker_h[i] - mean_x) * (worker_h[i] - mean_x);
+        sxy += (worker_h[i] - mean_x) * (kwh[i] - mean_y);
+    }
+    *slope = sxy / sxx;
+    *base = mean_y - *slope * mean_x;
+}
+
+static void worker_hours(void **state)
+{
+    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_json *f = figure(d, "energy-worker-hours");
+    double base, slope, x[40], y[40];
+    line_of_energy(&base, &slope);
+    assert_kind(f, 0, "points", only);
+    assert_values(f, 0, "x", worker_h, HAND_RUNS);
+    assert_values(f, 0, "y", kwh, HAND_RUNS);
+    for (int i = 0; i < 40; i++) { /* from the least to the most worker-hours */
+        x[i] = 2.56 * pow(16 / 2.56, i / 39.);
+        y[i] = base + slope * x[i];
+    }
+    assert_kind(f, 1, "line", NULL);
+    assert_values(f, 1, "x", x, 40);
+    assert_values(f, 1, "y", y, 40);
+    assert_true(flag(f, "estimated"));
+    assert_string_equal(wl_json_str(wl_json_get(f, "honesty")), "estimated values");
+
+    /* 3 epochs of 640 samples and of 20 updates */
+    f = figure(d, "rate-samples");
+    VALUES(f, 0, "x", 1920 / 4., 1920 / 2.56, 1920 / 8., 1920 / 5.12, 1920 / 16., 1920 / 10.24);
+    VALUES(f, 0, "y", .04, .06, .04, .06, .04, .06);
+    assert_true(flag(f, "estimated"));
+    f = figure(d, "rate-updates");
+    VALUES(f, 0, "x", 60 / 4., 60 / 2.56, 60 / 8., 60 / 5.12, 60 / 16., 60 / 10.24);
+    assert_null(find_figure(d, "rate-local-batch")); /* one value drives nothing */
+}
+
+/* Mean of the two runs, with the interval of t(1): half the difference times t, as sd / sqrt(2) is half the difference.
+ */
+static void utilisation(void **state)
+{
+    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_json *f = figure(d, "utilisation-cpu");
+    VALUES(f, 0, "x", 1, 4, 16);
+    VALUES(f, 0, "y", 50, 70, 90);
+    VALUES(f, 0, "lo", 50 - T1 * 10, 70, 90);
+    VALUES(f, 0, "hi", 50 + T1 * 10, 70, 90);
+    f = figure(d, "variation-cpu"); /* in %: 12 and 28 at one worker */
+    VALUES(f, 0, "y", 20, 20, 10);
+    VALUES(f, 0, "lo", 20 - T1 * 8, 20, 10);
+    VALUES(f, 0, "hi", 20 + T1 * 8, 20, 10);
+    assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "coefficient of variation [%]");
+}
+
+/* .5 .6 .7 and .7 .8 .9 in the epochs of two runs. */
+static void learning(void **state)
+{
+    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_json *f = figure(d, "validation-accuracy");
+    static const char *const labels[] = { "1 worker", "4 workers", "16 workers" };
+    assert_int_equal(wl_json_size(wl_json_get(f, "series")), 9);
+    for (size_t i = 0; i < 3; i++) {
+        assert_kind(f, 3 * i, "points", labels[i]);
+        VALUES(f, 3 * i, "x", 1, 2, 3);
+        VALUES(f, 3 * i, "y", .6, .7, .8);
+        assert_kind(f, 3 * i + 1, "line", NULL);
+        VALUES(f, 3 * i + 1, "y", .6, .7, .8);
+        assert_kind(f, 3 * i + 2, "band", NULL);
+        VALUES(f, 3 * i + 2, "lo", .5, .6, .7);
+        VALUES(f, 3 * i + 2, "hi", .7, .8, .9);
+    }
+    VALUES(figure(d, "training-loss"), 0, "y", 3, 2, 1);
+
+    f = figure(d, "quality-val-top1"); /* at the end .7 and .9 */
+    VALUES(f, 0, "x", 1, 4, 16);
+    VALUES(f, 0, "y", .8, .8, .8);
+    VALUES(f, 0, "lo", .8 - T1 * .1, .8 - T1 * .1, .8 - T1 * .1);
+    VALUES(f, 0, "hi", .8 + T1 * .1, .8 + T1 * .1, .8 + T1 * .1);
+
+    f = figure(d, "batch-val-top1"); /* a line a worker count: its runs, their mean, the mean of the best epochs */
+    assert_int_equal(wl_json_size(wl_json_get(f, "series")), 9);
+    assert_kind(f, 3, "points", "4 workers");
+    VALUES(f, 3, "x", 128, 128);
+    VALUES(f, 3, "y", .7, .9);
+    VALUES(f, 4, "x", 128);
+    VALUES(f, 4, "y", .8);
+    VALUES(f, 4, "lo", .8 - T1 * .1);
+    VALUES(f, 4, "hi", .8 + T1 * .1);
+    VALUES(f, 5, "y", .8);
+}
+
+/* Of the largest worker count the slower of two runs comes second: the lower median is run 6, 2304 s, 960 W. */
+static void one_run(void **state)
+{
+    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_json *f = figure(d, "power-over-time");
+    assert_holds(wl_json_str(wl_json_get(f, "source")), "Run 6: ");
+    assert_kind(f, 0, "line", "package (cpu_model, estimated)");
+    VALUES(f, 0, "x", 230.4, 691.2, 1152, 1612.8, 2073.6); /* the middles of the fifths of 2304 s */
+    VALUES(f, 0, "y", 960, 960, 960, 960, 960);
+    const struct wl_json *lines = wl_json_get(f, "vlines");
+    static const double begins[] = { 0, 1152, 1728 };
+    assert_int_equal(wl_json_size(lines), 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_near(wl_json_real(wl_json_get(wl_json_at(lines, i), "x")), begins[i], "epoch");
+    assert_true(flag(f, "estimated"));
+
+    d = report_of(&estimated, (struct wl_report_options) { .run = 3 }, *state);
+    VALUES(figure(d, "power-over-time"), 0, "y", 160, 160, 160, 160, 160); /* 4 x 40 W */
+    f = figure(d, "utilisation-over-time");
+    VALUES(f, 0, "x", 720, 2160, 3600, 5040, 6480);
+    VALUES(f, 0, "y", 10, 20, 30, 40, 50);
+    assert_false(flag(f, "estimated"));
+}
+
+/* ---- tables ---- */
+
+static const struct wl_table_data *table(const struct wl_document *d, const char *id)
+{
+    for (size_t i = 0; i < d->n_sections; i++)
+        for (size_t k = 0; k < d->sections[i]->n_tables; k++)
+            if (wl_streq(d->sections[i]->tables[k]->id, id)) return d->sections[i]->tables[k];
+    fail_msg("there is no table %s", id);
+    return NULL;
+}
+
+/* A table as text, a line a row, without the columns in which nothing stands: `digits` significant digits. */
+static char *printed(const struct wl_document *d, const char *id, int digits)
+{
+    const struct wl_table_data *t = table(d, id);
+    struct wl_text out = WL_TEXT(d->arena);
+    for (size_t c = 0; c < t->n_columns; c++) wl_text_addf(&out, "%s%s", c ? "," : "", t->columns[c].id);
+    wl_text_add(&out, "\n");
+    for (size_t r = 0; r < t->n_rows; r++) {
+        for (size_t c = 0; c < t->n_columns; c++) {
+            const struct wl_cell *v = &t->cells[r * t->n_columns + c];
+            wl_text_add(&out, c ? "," : "");
+            if (v->text)
+                wl_text_add(&out, v->text);
+            else if (!isnan(v->value))
+                wl_text_addf(&out, "%.*g", digits, v->value);
+        }
+        wl_text_add(&out, "\n");
+    }
+    return out.s;
+}
+
+/* spread: 100 (exp(d sqrt 2) - 1) = 37.104 %; from and to: 2 and 4 times exp(-+4.302653 sqrt(2) d) = .257226 and
+ * 3.887626; energy: sqrt(144000 x 138240) N^1/2; power: sqrt(2400) N. */
+static void configurations(void **state)
+{
+    const struct wl_document *d = hand_report(&estimated, *state);
+    assert_string_equal(printed(d, "configurations", 5),
+                        "group,workers,runs,time_s,time_sd_pct,energy_j,mean_power_w,speedup,speedup_lo,speedup_hi,"
+                        "efficiency,energy_ratio\n"
+                        "net, local batch 32,1,2,2880,37.104,1.4109e+05,48.99,1,1,1,1,1\n"
+                        "net, local batch 32,4,2,1440,37.104,2.8218e+05,195.96,2,0.51445,7.7753,0.5,2\n"
+                        "net, local batch 32,16,2,720,37.104,5.6436e+05,783.84,4,1.0289,15.551,0.25,4\n");
+    assert_true(table(d, "configurations")->estimated);
+}
+
+/* se of the exponent: sqrt(1.5) d / (2 ln 4) = .098570, interval .5 -+ 2.776445 se; R2: (ln 4)^2 / ((ln 4)^2 + 6 d^2).
+ */
+static void laws(void **state)
+{
+    const struct wl_document *d = hand_report(&estimated, *state);
+    assert_string_equal(printed(d, "laws", 5),
+                        "group,scaling,runs,worker_counts,beta,beta_se,beta_lo,beta_hi,alpha,r2,basis\n"
+                        "net, local batch 32,strong,6,3,0.5,0.09857,0.22633,0.77367,2880,0.86546,runs\n");
+}
+
+/* Rates .04 and .06, three times each: mean .05, sd sqrt(6 x .01^2 / 5), so 21.909 %. */
+static void energy_laws(void **state)
+{
+    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_table_data *t = table(d, "energy-laws");
+    double base, slope;
+    line_of_energy(&base, &slope);
+    char *is = printed(d, "energy-laws", 5);
+    assert_holds(is, wl_strf(*state, "\nnet,6,45.92,2.1952,0.05,21.909,%.5g,%.5g,", base, slope));
+    assert_holds(is, "group,runs,worker_h,kwh,rate,rate_cv_pct,base,slope,slope_lo,slope_hi,r2,note\n");
+    assert_true(t->estimated);
+}
+
+static void runs(void **state)
+{
+    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_table_data *t = table(d, "runs");
+    assert_int_equal(t->n_rows, HAND_RUNS);
+    char *is = printed(d, "runs", 9);
+    /* run 4: 4 workers, 1152 s, 240 W: 4608 s, 1105920 J, 10 % less and more, three quarters above idle */
+    assert_holds(is,
+                 "\n4,net,4,32,128,,,,,2,done,4608,3,1536,1105920,995328,1216512,829440,240,,,,,,,,,,val_top1,0.9,,\n");
+    assert_holds(is,
+                 "\n1,net,1,32,32,,,,,1,done,14400,3,4800,576000,518400,633600,432000,40,,,,,,,,,,val_top1,0.7,,\n");
+    assert_holds(is, "run,workload,workers,local_batch,global_batch,power_cap_w,module_cap_w,clock_mhz,mem_clock_mhz,"
+                     "repeat,status,time_s,epochs,epoch_time_s,energy_j,energy_lo_j,energy_hi_j,above_idle_j,"
+                     "mean_power_w,");
+    assert_true(t->estimated);
+}
+
+/* Shares .10 .30, .05 .15 and .12 .28 at one worker, in %. */
+static void utilisation_table(void **state)
+{
+    const struct wl_document *d = hand_report(&estimated, *state);
+    assert_string_equal(printed(d, "utilisation", 5),
+                        "group,workers,quantity,mean,mean_lo,mean_hi,cv_time,cv_devices,cv_pooled,cv_pooled_lo,"
+                        "cv_pooled_hi\n"
+                        "net, local batch 32,1,CPU busy time,50,-77.062,177.06,20,10,20,-81.65,121.65\n"
+                        "net, local batch 32,4,CPU busy time,70,70,70,20,5,20,20,20\n"
+                        "net, local batch 32,16,CPU busy time,90,90,90,10,5,10,10,10\n");
+}
+
+static void batches(void **state)
+{
+    const struct wl_document *d = hand_report(&estimated, *state);
+    assert_holds(printed(d, "batches", 5),
+                 "workload,line,workers,metric,unit,global_batch,runs,final,final_lo,final_hi,best,best_lo,best_hi\n"
+                 "net,1 worker,1,val_top1,,32,2,0.8,-0.47062,2.0706,0.8,-0.47062,2.0706\n"
+                 "net,4 workers,4,val_top1,,128,2,0.8,-0.47062,2.0706,0.8,-0.47062,2.0706\n");
+}
+
+/* ---- words ---- */
+
+static char *joined(const struct wl_strs *list, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    for (size_t i = 0; i < list->n; i++) wl_text_addf(&t, "%s\n", list->v[i]);
+    return t.s;
+}
+
+static void sentences(void **state)
+{
+    const struct wl_document *d = hand_report(&estimated, *state);
+    char *findings = joined(&d->findings, *state);
+    assert_holds(
+        findings,
+        "net, local batch 32: the time of one epoch goes with workers^-0.500 (95 % interval of the exponent: "
+        "-0.774 to -0.226); 16 workers are 4.00 times as fast as 1 worker (25.0 % of ideal), at 4.00 times the "
+        "estimated energy.\n");
+    assert_holds(findings,
+                 "Fastest epoch: 720.0 s, net, local batch 32 with 16 workers. Least estimated energy: 141 kJ, net, "
+                 "local batch 32 with 1 worker.\n");
+    assert_holds(joined(&d->warnings, *state), "Estimated, not measured: the energies of 6 of 6 runs");
+}
+
+/* What makes a number of energy must be marked where it is estimated or simulated, and is not where it was measured. */
+static void marks(void **state)
+{
+    static const char *const figures[] = { "energy-ratio", "mean-power",   "energy-worker-hours",
+                                           "rate-samples", "rate-updates", "power-over-time" };
+    static const char *const tables[] = { "configurations", "energy-laws", "energy-drivers", "runs" };
+    struct hand simulated = measured;
+    simulated.simulated = true;
+    const struct {
+        const struct hand *hand;
+        bool estimated, simulated;
+    } cases[] = { { &estimated, true, false }, { &measured, false, false }, { &simulated, false, true } };
+    for (size_t c = 0; c < WL_COUNT(cases); c++) {
+        const struct wl_document *d = hand_report(cases[c].hand, *state);
+        for (size_t i = 0; i < WL_COUNT(figures); i++) {
+            const struct wl_json *f = figure(d, figures[i]);
+            if (flag(f, "estimated") != cases[c].estimated || flag(f, "simulated") != cases[c].simulated)
+                fail_msg("figure %s is marked wrongly in case %zu", figures[i], c);
+        }
+        for (size_t i = 0; i < WL_COUNT(tables); i++) {
+            const struct wl_table_data *t = table(d, tables[i]);
+            if (t->estimated != cases[c].estimated || t->simulated != cases[c].simulated)
+                fail_msg("table %s is marked wrongly in case %zu", tables[i], c);
+        }
+        char *findings = joined(&d->findings, *state);
+        if (!strstr(findings, "Least estimated energy") == cases[c].estimated ||
+            !strstr(findings, "Least simulated energy") == cases[c].simulated)
+            fail_msg("case %zu: %s", c, findings);
+    }
+}
+
+/* ---- caps: 150 W takes 200 s at 150 W, 300 W 120 s at 300 W, no cap 100 s at 400 W ---- */
+
+static const struct hand_run capped_runs[] = {
+    { 2, 300, 120, 150, .5, 50, .1, .1, .1 },
+    { 2, 150, 200, 75, .5, 50, .1, .1, .1 },
+    { 2, NAN, 100, 200, .5, 50, .1, .1, .1 },
+};
+
+/* The highest level is held to be 1, no cap above all of them; one worker count is enough for speed and energy. */
+static void tradeoff(void **state)
+{
+    const struct hand all = { .runs = capped_runs, .n = 3 }, capped = { .runs = capped_runs, .n = 2 };
+    const struct wl_json *f = figure(hand_report(&all, *state), "tradeoff-power-cap-net-local-batch-32");
+    assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "over those at uncapped");
+    assert_kind(f, 0, "bars", "speed, 2 workers");
+    VALUES(f, 0, "y", .5, 100. / 120, 1);
+    assert_kind(f, 1, "bars", "energy, 2 workers");
+    VALUES(f, 1, "y", 30000. / 40000, 36000. / 40000, 1);
+
+    f = figure(hand_report(&capped, *state), "tradeoff-power-cap-net-local-batch-32");
+    assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "over those at 300");
+    VALUES(f, 0, "y", .6, 1);
+    VALUES(f, 1, "y", 30000. / 36000, 1);
+}
+
+/* Where the highest cap was measured at one worker count alone it has no law; speed and energy are held against it
+ * all the same: at 2 workers, where 150 W takes 200 s and 300 W 120 s. */
+static void tradeoff_without_a_law(void **state)
+{
+    static const struct hand_run some[] = {
+        { 2, 150, 200, 75, .5, 50, .1, .1, .1 },
+        { 4, 150, 100, 75, .5, 50, .1, .1, .1 },
+        { 2, 300, 120, 150, .5, 50, .1, .1, .1 },
+    };
+    const struct hand h = { .runs = some, .n = WL_COUNT(some) };
+    const struct wl_json *f = figure(hand_report(&h, *state), "tradeoff-power-cap-net-local-batch-32");
+    assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "over those at 300");
+    VALUES(f, 0, "y", .6, 1);
+    VALUES(f, 1, "y", 30000. / 36000, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_ARENA(time_against_workers),
+        WITH_ARENA(speedup),
+        WITH_ARENA(energy_against_workers),
+        WITH_ARENA(mean_power),
+        WITH_ARENA(worker_hours),
+        WITH_ARENA(utilisation),
+        WITH_ARENA(learning),
+        WITH_ARENA(one_run),
+        WITH_ARENA(configurations),
+        WITH_ARENA(laws),
+        WITH_ARENA(energy_laws),
+        WITH_ARENA(runs),
+        WITH_ARENA(utilisation_table),
+        WITH_ARENA(batches),
+        WITH_ARENA(sentences),
+        WITH_ARENA(marks),
+        WITH_ARENA(tradeoff),
+        WITH_ARENA(tradeoff_without_a_law),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
