@@ -58,7 +58,13 @@ void wl_figure_vline(struct wl_figure *f, double x, const char *label)
     f->vlines[f->n_vlines++] = (struct wl_vline) { x, label };
 }
 
-bool wl_on_axis(const struct wl_axis *axis, double v) { return isfinite(v) && (!axis->log || v > 0); }
+/* Beyond these nothing is drawn: ratios and differences of limits and steps of ticks stay finite and positive. */
+static const double least = 1e-100, most = 1e100;
+
+bool wl_on_axis(const struct wl_axis *axis, double v)
+{
+    return isfinite(v) && fabs(v) <= most && (!axis->log || v >= least);
+}
 
 bool wl_series_empty(const struct wl_figure *f, const struct wl_series *s)
 {
@@ -118,14 +124,14 @@ static void set_limits(struct wl_axis *axis, struct span span, bool margin)
         span.lo = fmin(span.lo, 0);
         span.hi = fmax(span.hi, 0);
     }
-    bool flat = !(span.hi > span.lo);
+    bool flat = axis->log ? !(span.hi > span.lo) : !(span.hi - span.lo > least);
     double lo = span.lo, hi = span.hi;
     if (axis->log) {
         double factor = flat ? 2 : margin ? pow(hi / lo, .05) : 1;
         lo /= factor;
         hi *= factor;
     } else {
-        double pad = flat ? (lo != 0 ? fabs(lo) / 2 : 1) : margin ? (hi - lo) / 20 : 0;
+        double pad = flat ? (fabs(lo) > least ? fabs(lo) / 2 : 1) : margin ? (hi - lo) / 20 : 0;
         if (!(axis->zero && span.lo >= 0)) lo -= pad;
         hi += pad;
     }

@@ -43,6 +43,12 @@ static char *spaced(const char *column, struct wl_arena *a)
     return words;
 }
 
+/* A setting of a campaign may have any name: with a blank in it, it is not taken for one of ours. */
+static char *column_words(const char *column, struct wl_arena *a)
+{
+    return strchr(column, ' ') ? wl_strf(a, "\"%s\"", column) : spaced(column, a);
+}
+
 /* "local batch 16", "cap 250 W", "resnet50": a part of a group's key in words. */
 static char *key_words(const struct wl_law_key *key, struct wl_arena *a)
 {
@@ -51,7 +57,7 @@ static char *key_words(const struct wl_law_key *key, struct wl_arena *a)
         if (!wl_streq(key->column, w->column)) continue;
         return *key->value ? wl_strf(a, "%s%s%s", w->before, key->value, w->after) : wl_strdup(a, w->missing);
     }
-    char *column = spaced(key->column, a);
+    char *column = column_words(key->column, a);
     return *key->value ? wl_strf(a, "%s %s", column, key->value) : wl_strf(a, "no %s", column);
 }
 

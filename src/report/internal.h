@@ -15,7 +15,7 @@ char *wl_axis_title(const struct wl_axis *axis, struct wl_arena *a);
 /* "Some values are estimated." and the like; NULL where all are measured. */
 const char *wl_honesty(bool estimated, bool simulated);
 
-/* A value that can stand on the axis. */
+/* A value that can stand on the axis: finite, positive on a log scale, and from 1e-100 to 1e100 in size. */
 bool wl_on_axis(const struct wl_axis *axis, double v);
 
 /* `text`; where `taken` has it already, with a number from 2 on between `before` and `after`. Adds it to `taken`. */

@@ -18,7 +18,7 @@ struct wl_store;
 struct wl_axis {
     const char *label;     /* "epoch time" */
     const char *unit;      /* "s"; NULL: a count or a ratio */
-    bool log;              /* values <= 0 count as missing */
+    bool log;              /* values <= 0 count as missing, as do those that no axis holds (beyond 1e100) */
     bool zero;             /* a linear axis that must show 0 (bars, power) */
     double min, max;       /* NAN until wl_figure_finish, unless given */
     struct wl_reals ticks; /* empty until wl_figure_finish, unless given */

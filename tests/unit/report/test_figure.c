@@ -131,14 +131,77 @@ static void colours(void **state)
     assert_string_equal(wl_colour(WL_COLOUR_NEUTRAL)->name, "grey");
 }
 
+/* Numbers beyond what can be drawn are left out; whatever there is, limits and ticks are numbers. */
+static void extremes(void **state)
+{
+    static const double values[][3] = { { 1e-300, 1, 2 },
+                                        { 1, 2, 1e300 },
+                                        { -1e308, 0, 1e308 },
+                                        { 5e-324, 1e-323, 2e-323 },
+                                        { 0, 1e-320, 0 },
+                                        { 1e16, 1e16 + 2, 1e16 + 4 },
+                                        { -INFINITY, NAN, INFINITY },
+                                        { 1e100, 1e-100, 1 } };
+    static double x[] = { 1, 2, 3 };
+    for (size_t i = 0; i < 2 * WL_COUNT(values); i++) {
+        struct wl_figure *f = wl_figure_new(*state, "extreme", "extreme");
+        f->y.log = i % 2 == 1;
+        f->y.zero = i % 3 == 1;
+        wl_figure_add(f, &(struct wl_series) { .style = WL_STYLE_LINE, .n = 3, .x = x, .y = values[i / 2] });
+        wl_figure_finish(f);
+        if (!(isfinite(f->y.min) && isfinite(f->y.max) && f->y.min < f->y.max && f->y.ticks.n < 100))
+            fail_msg("case %zu: %g to %g, %zu ticks", i, f->y.min, f->y.max, f->y.ticks.n);
+        for (size_t k = 0; k < f->y.ticks.n; k++) assert_true(isfinite(f->y.ticks.v[k]));
+    }
+}
+
+/* Two entries of a legend are never alike, whatever their series are called. */
+static void legends(void **state)
+{
+    static const char *const names[] = { "a", NULL, "a", "a (2)", "b", "a" }, *const want[] = { "a",     NULL,
+                                                                                                "a (2)", "a (2) (2)",
+                                                                                                "b",     "a (3)" };
+    static const double x[] = { 1, 2 };
+    struct wl_figure *f = wl_figure_new(*state, "f", "f");
+    for (size_t i = 0; i < WL_COUNT(names); i++)
+        wl_figure_add(f, &(struct wl_series) { .label = names[i], .style = WL_STYLE_LINE, .n = 2, .x = x, .y = x });
+    wl_figure_finish(f);
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        if (!wl_streq(f->series[i].label, want[i])) fail_msg("series %zu is called %s", i, f->series[i].label);
+    }
+}
+
+/* Names that fold to one id: each figure and table of a document has its own all the same. */
+static void ids(void **state)
+{
+    static const char *const names[] = { "val_acc@1", "val_acc_1", "val acc 1!", "@", "#" };
+    static const char *const want[] = { "val-acc-1", "val-acc-1-2", "val-acc-1-3", "other", "other-2" };
+    static const struct wl_column column = { .id = "c", .label = "c" };
+    struct wl_document *d = wl_document_new(*state, "d");
+    struct wl_section *s = wl_document_section(d, "s", "S");
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        wl_section_figure(d, s, wl_figure_new(*state, wl_slug(names[i], *state), names[i]));
+        wl_section_table(d, s, wl_table_data_new(*state, wl_slug(names[i], *state), names[i], &column, 1));
+        assert_string_equal(s->figures[i]->id, want[i]);
+        assert_string_equal(s->tables[i]->id, want[i]);
+    }
+    assert_string_equal(wl_document_section(d, "s", "another")->id, "s-2");
+
+    char name[1000]; /* a file name has 255 bytes */
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    assert_true(strlen(wl_slug(name, *state)) < 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ARENA(round_ticks),   WITH_ARENA(ticks_of_nothing),
-        WITH_ARENA(count_ticks),   WITH_ARENA(limits),
-        WITH_ARENA(empty),         WITH_ARENA(bars),
-        WITH_ARENA(json),          WITH_ARENA(csv),
-        cmocka_unit_test(colours),
+        WITH_ARENA(round_ticks), WITH_ARENA(ticks_of_nothing),
+        WITH_ARENA(count_ticks), WITH_ARENA(limits),
+        WITH_ARENA(empty),       WITH_ARENA(bars),
+        WITH_ARENA(json),        WITH_ARENA(csv),
+        WITH_ARENA(extremes),    WITH_ARENA(legends),
+        WITH_ARENA(ids),         cmocka_unit_test(colours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
