@@ -140,10 +140,10 @@ static int make_run(struct making *k, const struct hand_run *r, int64_t position
 {
     struct wl_settings set = wl_settings_none;
     int64_t trial, run;
-    set.workload = "net";
+    set.workload = r->workload ? r->workload : "net";
     set.workers = r->workers;
-    set.local_batch = 32;
-    set.global_batch = 32 * r->workers;
+    set.local_batch = r->local_batch == 0 ? 32 : r->local_batch;
+    set.global_batch = set.local_batch * r->workers;
     set.power_cap_w = r->cap_w;
     int rc = wl_store_trial(k->store, k->campaign, &set, NULL, &trial, e);
     struct wl_run_plan plan = { .trial = trial, .position = position };

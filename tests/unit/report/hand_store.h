@@ -11,6 +11,8 @@ struct hand_run {
     double watts;                         /* of a worker, all the time */
     double accuracy;                      /* val_top1 of the first epoch; each epoch adds .1 */
     double busy_pct, cv_time, cv_dev, cv; /* utilisation as it was derived: shares, not % */
+    const char *workload;                 /* NULL: "net" */
+    double local_batch;                   /* 0: 32; NAN: not told, as then the global one */
 };
 
 /* Six runs of "net" on 1, 4 and 16 workers, local batch 32, 640 samples and 20 updates an epoch. Workers halve the time

@@ -512,6 +512,39 @@ static void tradeoff_without_a_law(void **state)
     VALUES(f, 1, "y", 30000. / 36000, 1);
 }
 
+/* ---- groups whose keys have other columns ---- */
+
+static void assert_groups(const struct hand_run *runs, size_t n, const char *const *labels, struct wl_arena *a)
+{
+    const struct wl_json *f = figure(hand_report(&(struct hand) { .runs = runs, .n = n }, a), "epoch-time");
+    assert_int_equal(wl_json_size(wl_json_get(f, "series")), n);
+    for (size_t i = 0; i < n; i++) {
+        assert_kind(f, i, "points", labels[i]);
+        VALUES(f, i, "y", runs[i].time_s);
+    }
+}
+
+/* "net" told of its batch, the other one did not; it comes first or last by its name. */
+static void batches_of_one_workload_only(void **state)
+{
+    struct hand_run runs[] = {
+        { 2, NAN, 100, 40, .5, 50, .1, .1, .1, "aaa", NAN },
+        { 2, NAN, 200, 40, .5, 50, .1, .1, .1, NULL, 8 },
+        { 2, NAN, 300, 40, .5, 50, .1, .1, .1, NULL, 16 },
+    };
+    static const char *const first[] = { "aaa", "net, local batch 8", "net, local batch 16" };
+    assert_groups(runs, 3, first, *state);
+
+    const struct hand_run last[] = { runs[1], runs[2], { 2, NAN, 100, 40, .5, 50, .1, .1, .1, "zzz", NAN } };
+    static const char *const then[] = { "net, local batch 8", "net, local batch 16", "zzz" };
+    assert_groups(last, 3, then, *state);
+
+    runs[0].workload = "net"; /* one group of the same workload, without what the others are told apart by */
+    const struct hand_run same[] = { runs[1], runs[2], runs[0] };
+    static const char *const alone[] = { "local batch 8", "local batch 16", "no local batch" };
+    assert_groups(same, 3, alone, *state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,6 +566,7 @@ int main(void)
         WITH_ARENA(marks),
         WITH_ARENA(tradeoff),
         WITH_ARENA(tradeoff_without_a_law),
+        WITH_ARENA(batches_of_one_workload_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
