@@ -18,6 +18,24 @@ struct wl_csv_reader {
     size_t n_fields, fields_cap;
 };
 
+/* ---- texts that a spreadsheet would take for formulas ---- */
+
+/* Is it one, with or without apostrophes before it? */
+static bool is_formula(const char *s)
+{
+    s += strspn(s, "'");
+    return *s && strchr("=+-@\t\r", *s);
+}
+
+static bool wants_guard(const char *s)
+{
+    double number;
+    return is_formula(s) && wl_parse_real(s, &number) != 0;
+}
+
+/* Each text has one guarded form and each guarded form one text: those that begin with apostrophes get one more. */
+static bool is_guarded(const char *s) { return *s == '\'' && is_formula(s); }
+
 static void close_file(void *f) { fclose(f); }
 
 static void put(struct wl_csv_reader *r, char c)
@@ -121,7 +139,10 @@ int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_
         if (rc < 0) return rc;
         if (rc == 0) return wl_fail(e, WL_EINVAL, "%s: no header row: the file is empty", path);
     } while (blank(r) || r->buf[r->starts[0]] == '#');
-    for (size_t i = 0; i < r->n_fields; i++) wl_strs_add(a, &csv->head, wl_strip(a, r->buf + r->starts[i]));
+    for (size_t i = 0; i < r->n_fields; i++) {
+        const char *name = wl_strip(a, r->buf + r->starts[i]);
+        wl_strs_add(a, &csv->head, name + is_guarded(name));
+    }
     csv->row = wl_new_array(a, char *, csv->head.n);
     csv->line = 0;
     return 0;
@@ -138,7 +159,10 @@ int wl_csv_next(struct wl_csv *csv, struct wl_err *e)
     } while (blank(r));
     if (r->n_fields != csv->head.n)
         return wl_fail(e, WL_EINVAL, "%s:%d: %zu fields, the header has %zu", csv->path, csv->line, r->n_fields, csv->head.n);
-    for (size_t i = 0; i < r->n_fields; i++) csv->row[i] = r->buf + r->starts[i];
+    for (size_t i = 0; i < r->n_fields; i++) {
+        char *field = r->buf + r->starts[i];
+        csv->row[i] = field + is_guarded(field);
+    }
     return 1;
 }
 
@@ -147,6 +171,13 @@ int wl_csv_column(const struct wl_csv *csv, const char *name)
     for (size_t i = 0; i < csv->head.n; i++)
         if (strcmp(csv->head.v[i], name) == 0) return (int)i;
     return -1;
+}
+
+char *wl_csv_text(const struct wl_csv *csv, int column, struct wl_arena *a)
+{
+    const char *field = csv->reader->buf + csv->reader->starts[column];
+    char *text = is_guarded(field) ? wl_strdup(a, field + 1) : wl_strip(a, field);
+    return *text ? text : NULL;
 }
 
 int wl_csv_real(const struct wl_csv *csv, int column, double *out, struct wl_err *e)
@@ -170,11 +201,12 @@ int wl_csv_real(const struct wl_csv *csv, int column, double *out, struct wl_err
 
 void wl_csv_put(struct wl_text *to, const char *field)
 {
+    const char *guard = wants_guard(field) ? "'" : "";
     if (!field[strcspn(field, ",\"\r\n")]) {
-        wl_text_add(to, field);
+        wl_text_addf(to, "%s%s", guard, field);
         return;
     }
-    wl_text_add(to, "\"");
+    wl_text_addf(to, "\"%s", guard);
     for (; *field; field++) {
         if (*field == '"') wl_text_add(to, "\"");
         wl_text_addn(to, field, 1);

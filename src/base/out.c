@@ -150,15 +150,19 @@ static size_t bytes_within(const char *s, int precision)
     return n - (head - 1) < wanted ? head - 1 : n;
 }
 
-static void put_string(struct line *l, const struct conversion *c, const char *s)
+static void put_bytes(struct line *l, const struct conversion *c, const char *s, size_t n)
 {
-    if (!s) s = "(null)";
-    const size_t n = bytes_within(s, c->precision);
     const size_t shown = c->width > 0 ? columns(s, n) : 0;
     const size_t blanks = c->width > 0 && (size_t)c->width > shown ? (size_t)c->width - shown : 0;
     if (!c->left) pad(l, blanks);
     put_printable(l, s, n, WL_KEEP_NOTHING);
     if (c->left) pad(l, blanks);
+}
+
+static void put_string(struct line *l, const struct conversion *c, const char *s)
+{
+    if (!s) s = "(null)";
+    put_bytes(l, c, s, bytes_within(s, c->precision));
 }
 
 /* snprintf with one argument; of the double that takes most, digits are cut. */
@@ -206,8 +210,8 @@ static void put_conversion(struct line *l, const struct conversion *c, struct ar
     case '%': put(l, "%", 1); break;
     case 's': put_string(l, c, va_arg(args->ap, const char *)); break;
     case 'c': {
-        const char text[2] = { (char)va_arg(args->ap, int) };
-        put_string(l, c, text);
+        const char byte = (char)va_arg(args->ap, int);
+        put_bytes(l, c, &byte, 1);
         break;
     }
     case 'p': put_pointer(l, *c, args); break;

@@ -159,9 +159,8 @@ static int read_number(struct inputs *in, int column, struct wl_arena *a, struct
 static void read_text(struct inputs *in, int column, struct wl_arena *a)
 {
     struct input *c = &in->v[column];
-    char *text = wl_strip(a, in->csv->row[column]);
     WL_GROW(a, c->text, in->rows, c->cap);
-    c->text[in->rows] = *text ? text : NULL;
+    c->text[in->rows] = wl_csv_text(in->csv, column, a);
 }
 
 static int read_rows(struct inputs *in, struct wl_csv *csv, struct wl_arena *a, struct wl_err *e)

@@ -70,7 +70,7 @@ void wl_obs_write_jsonl(const struct wl_observations *obs, FILE *to)
             if (c->text && c->text[row]) wl_json_add_str(object, c->name, c->text[row]);
             if (c->real && !isnan(c->real[row])) wl_json_add_number(object, c->name, c->real[row]);
         }
-        fprintf(to, "%s\n", wl_json_text(object, 0, a));
+        fprintf(to, "%s\n", wl_json_printable(wl_json_text(object, 0, a), a));
         wl_arena_free(a);
     }
     wl_arena_free(columns_arena);

@@ -167,12 +167,86 @@ static void what_is_written_reads_back(void **state)
     free(lines);
 }
 
+/* What a spreadsheet would take for a formula is guarded in every text column and header, numbers are not, and our own
+ * reader gives back what was there. */
+static void formulas_are_guarded_and_read_back(void **state)
+{
+    struct place *p = *state;
+    const char *text = "workload,run,time_s,metric,\"'=note()\"\n"
+                       "\"=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\",-5,0.1,@SUM(A1),+x\n"
+                       "-2+3,+1e3,1,'=x,''=x\n"
+                       "plain 'quoted',=1,2,'tis,-1.5\n";
+    if (read_text(p, text, "")) fail_msg("%s", p->e.msg);
+    assert_string_equal(p->obs.metric[1], "=x"); /* of a guarded text the guard goes */
+    assert_string_equal(p->obs.metric[2], "'tis");
+    assert_string_equal(p->obs.extra[0].name, "=note()");
+    p->obs.workload[2] = "\t=cmd|' /C calc'!A0";
+    char *once = written(&p->obs, wl_obs_write_csv);
+    const char *const wanted[] = { "\"'=HYPERLINK(\"\"http",
+                                   ",-5,",
+                                   ",'@SUM(A1),",
+                                   ",'+x\n",
+                                   "\n'-2+3,",
+                                   ",+1e3,",
+                                   ",'=x,",
+                                   ",''=x",
+                                   ",'=1,",
+                                   ",'tis,",
+                                   ",-1.5\n",
+                                   "\n'\t=cmd" };
+    for (size_t i = 0; i < WL_COUNT(wanted); i++)
+        if (!strstr(once, wanted[i])) fail_msg("%s is not in:\n%s", wanted[i], once);
+    if (read_text(p, once, "")) fail_msg("%s", p->e.msg);
+    assert_string_equal(p->obs.workload[0], "=HYPERLINK(\"http://x\",\"y\")");
+    assert_string_equal(p->obs.workload[1], "-2+3");
+    assert_string_equal(p->obs.workload[2], "\t=cmd|' /C calc'!A0");
+    assert_string_equal(p->obs.extra[0].text[1], "'=x");
+    char *twice = written(&p->obs, wl_obs_write_csv);
+    assert_string_equal(once, twice);
+    free(once);
+    free(twice);
+}
+
+/* Any text: no cell is left that a spreadsheet would run, and reading takes away what writing has put. */
+static void any_text_reads_back(void **state)
+{
+    struct place *p = *state;
+    uint32_t seed = 7;
+    for (int round = 0; round < 100; round++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        struct wl_text file = WL_TEXT(a);
+        char texts[8][8] = { "" };
+        wl_text_add(&file, "time_s,workload\n");
+        for (size_t i = 0; i < WL_COUNT(texts); i++) {
+            static const char often[] = "'=+-@\t\r1a\",;. ";
+            for (size_t k = 0; k < sizeof texts[i] - 1; k++) {
+                seed = seed * 1664525 + 1013904223;
+                texts[i][k] = often[(seed >> 16) % (sizeof often - 1)];
+            }
+            texts[i][sizeof texts[i] - 2] = 'z'; /* blanks at the end are the reader's to take */
+            if (texts[i][0] == ' ') texts[i][0] = '-';
+            wl_text_add(&file, "1,");
+            wl_csv_put(&file, texts[i]);
+            wl_text_add(&file, "\n");
+            const char *cell = strrchr(file.s, '\n') - 1;
+            while (cell[-1] != ',' || cell[-2] != '1' || cell[-3] != '\n') cell--;
+            cell += *cell == '"';
+            if (strchr("=+-@\t\r", *cell)) fail_msg("unguarded: %s", file.s);
+        }
+        if (wl_file_write(p->path, file.s, file.n, &p->e)) fail_msg("%s", p->e.msg);
+        if (wl_obs_read_csv(p->path, NULL, &p->obs, a, &p->e)) fail_msg("%s: %s", p->e.msg, file.s);
+        for (size_t i = 0; i < WL_COUNT(texts); i++) assert_string_equal(p->obs.workload[i], texts[i]);
+        wl_arena_free(a);
+    }
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(reads_canonical_columns), TEST(maps_names_and_keeps_the_rest), TEST(finds_tabs_behind_comments),
-        TEST(names_what_is_wrong),     TEST(what_is_written_reads_back),
+        TEST(names_what_is_wrong),     TEST(what_is_written_reads_back),    TEST(formulas_are_guarded_and_read_back),
+        TEST(any_text_reads_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
