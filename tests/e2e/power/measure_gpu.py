@@ -5,8 +5,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
+PATIENCE_S = 60
 
 
 def environment(script):
@@ -47,19 +49,28 @@ for method in ("counter", "integral"):
 expect(energy(s, "counter")["chosen"], "the counter is preferred", s)
 
 # Without a counter each update of the power is read, or where fewer readings are asked for, the rate is noted that reads all of
-# it. How often it moves is found by polling, and a busy machine polls late: then it seems to move less often, and one of a few
-# tries is near.
+# it. How often it moves is found by polling, and a crowded machine polls late: then it seems to move less often, never more.
 def advised_hz(update_ms, *options):
     s = measure("power=sine:250:20:0.3; fail=*:83:3; fail=*:191:3; fail=*:GetTotalEnergyConsumption:3; "
                 f"update_ms={update_ms}", 0.5, *options)
     rates = [re.search(r"no energy counter.* --rate-hz (\d+) reads all of it", n) for n in s["notes"]]
-    return [int(r[1]) for r in rates if r], s["sampling_period_s"]
+    return [int(r[1]) for r in rates if r], s["sampling_period_s"] or float("inf")
 
 
-tries = [advised_hz(20, "--rate-hz", "5") for _ in range(4)]
-expect(all(len(hz) == 1 and 20 < hz[0] < 60 for hz, _ in tries) and max(tries)[0] >= [49], f"the rate is noted: {tries}", {})
-tries = [advised_hz(20, "--sensors", "nvml") for _ in range(4)]
-expect(all(not hz and s < 0.03 for hz, s in tries) and min(s for _, s in tries) < 0.016, f"each update is read: {tries}", {})
+def until(what, seen, allowed, *options):
+    """Measures until the rate is told as it is, which a crowded machine is late to see; what it tells before is allowed."""
+    until_s, found = time.monotonic() + PATIENCE_S, []
+    while time.monotonic() < until_s:
+        found.append(advised_hz(20, *options))
+        expect(allowed(*found[-1]), f"{what}: {found}", {})
+        if seen(*found[-1]):
+            return
+    expect(False, f"{what} in {PATIENCE_S} s: {found}", {})
+
+
+until("the rate is noted", lambda hz, s: hz and hz[0] >= 49, lambda hz, s: len(hz) <= 1 and all(v < 60 for v in hz),
+      "--rate-hz", "5")
+until("each update is read", lambda hz, s: not hz and s < 0.016, lambda hz, s: s > 0.012, "--sensors", "nvml")
 expect(advised_hz(100)[0] == [], "a rate that reads all is not", {})
 
 # A counter on a wrong scale is told from the integral, in the summary and by show.

@@ -215,6 +215,91 @@ static void test_inception3_is_torchvisions(void **state)
     wl_arena_free(d.a);
 }
 
+/* ---- what trainings drop ---- */
+
+/* A line for each operation that drops out: its name and with what probability. */
+static const char *drops_of(const struct wl_graph *g, struct wl_arena *a)
+{
+    struct wl_text text = WL_TEXT(a);
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const struct wl_node *n = g->nodes[i];
+        const double drop = n->op == WL_OP_DROPOUT      ? n->u.drop
+                            : n->op == WL_OP_ATTENTION  ? n->u.attention.drop
+                            : n->op == WL_OP_LAYER_NORM ? n->u.layer_norm.drop
+                                                        : 0;
+        if (drop > 0) wl_text_addf(&text, "%s %g\n", n->name, drop);
+    }
+    return text.n ? text.s : "";
+}
+
+/* As torchvision has them; ResNet has none. */
+static void test_images_drop(void **state)
+{
+    static const struct {
+        const char *model, *drops;
+    } want[] = { { "resnet50", "" },
+                 { "vgg16", "classifier.2 0.5\nclassifier.5 0.5\n" },
+                 { "inception3", "dropout 0.5\n" } };
+    (void)state;
+    for (size_t i = 0; i < WL_COUNT(want); i++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        struct wl_graph *g = wl_graph_new(a);
+        struct wl_model_net net;
+        struct wl_err e = { 0 };
+        struct wl_model_opts o = { "tiny", 2, 96, 10 };
+        assert_int_equal(wl_model_find(want[i].model)->build(g, &o, &net, &e), 0);
+        assert_string_equal(drops_of(g, a), want[i].drops);
+        wl_arena_free(a);
+    }
+}
+
+/* BertConfig: hidden_dropout_prob and attention_probs_dropout_prob are .1. Every sublayer drops what it adds, so do the
+ * probabilities of attention and the embeddings; the head drops nothing. */
+static void test_bert_drops(void **state)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_bert_net net;
+    struct wl_err e = { 0 };
+    struct wl_bert_opts o = { .size = "tiny", .batch = 1, .sequence = 8, .vocabulary = 30, .drop = NAN };
+    (void)state;
+    assert_int_equal(wl_bert_build(g, &o, &net, &e), 0);
+    assert_string_equal(drops_of(g, a), "bert.embeddings.dropout 0.1\n"
+                                        "bert.encoder.layer.0.attention.self.attention 0.1\n"
+                                        "bert.encoder.layer.0.attention.output.LayerNorm 0.1\n"
+                                        "bert.encoder.layer.0.output.LayerNorm 0.1\n"
+                                        "bert.encoder.layer.1.attention.self.attention 0.1\n"
+                                        "bert.encoder.layer.1.attention.output.LayerNorm 0.1\n"
+                                        "bert.encoder.layer.1.output.LayerNorm 0.1\n");
+    wl_arena_free(a);
+}
+
+/* torchvision's epsilons: 1e-3 in Inception, PyTorch's usual 1e-5 in ResNet. */
+static void test_norms(void **state)
+{
+    static const struct {
+        const char *model;
+        double eps;
+    } want[] = { { "resnet50", 1e-5 }, { "inception3", 1e-3 } };
+    (void)state;
+    for (size_t i = 0; i < WL_COUNT(want); i++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        struct wl_graph *g = wl_graph_new(a);
+        struct wl_model_net net;
+        struct wl_err e = { 0 };
+        struct wl_model_opts o = { "tiny", 2, 96, 10 };
+        size_t norms = 0;
+        assert_int_equal(wl_model_find(want[i].model)->build(g, &o, &net, &e), 0);
+        for (size_t k = 0; k < g->n_nodes; k++) {
+            if (g->nodes[k]->op != WL_OP_BATCH_NORM) continue;
+            norms++;
+            assert_true(g->nodes[k]->u.norm.eps == want[i].eps);
+        }
+        assert_true(norms > 10);
+        wl_arena_free(a);
+    }
+}
+
 static void test_too_small_an_image(void **state)
 {
     (void)state;
@@ -251,9 +336,15 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resnet50_is_torchvisions), cmocka_unit_test(test_resnet50_order),
-        cmocka_unit_test(test_vgg16_is_torchvisions),    cmocka_unit_test(test_inception3_is_torchvisions),
-        cmocka_unit_test(test_too_small_an_image),       cmocka_unit_test(test_table),
+        cmocka_unit_test(test_resnet50_is_torchvisions),
+        cmocka_unit_test(test_resnet50_order),
+        cmocka_unit_test(test_vgg16_is_torchvisions),
+        cmocka_unit_test(test_inception3_is_torchvisions),
+        cmocka_unit_test(test_images_drop),
+        cmocka_unit_test(test_bert_drops),
+        cmocka_unit_test(test_norms),
+        cmocka_unit_test(test_too_small_an_image),
+        cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
