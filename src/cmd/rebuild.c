@@ -64,6 +64,9 @@ static int run(void *given, const struct wl_rest *rest, struct wl_arena *a, stru
     if (rc == 0) rc = wl_store_runs(s, &filter, &runs, a, e);
     if (rc) return rc;
     if (o->run && runs.n == 0) return wl_fail(e, WL_ENOENT, "%s: no run %lld", wl_store_path(s), (long long)o->run);
+    if (wl_store_version_found(s) < WL_STORE_VERSION)
+        printf("%s: brought from store version %lld to %d\n", wl_store_path(s), (long long)wl_store_version_found(s),
+               WL_STORE_VERSION);
     wl_progress_start(&bar, "rebuilding");
     for (size_t i = 0; i < runs.n && rc == 0; i++) {
         wl_progress_at(&bar, (double)i, (double)runs.n, -1, NULL);
@@ -83,7 +86,8 @@ const struct wl_cmd wl_cmd_rebuild = {
     .help = "epochs, energies and statistics of a store, from its readings anew",
     .more = "For stores that an older wattlaw wrote, and after an upgrade that computes something differently. "
             "Readings, marks\n"
-            "and logs are never changed; each run is replaced as a whole or not at all.",
+            "and logs are never changed; each run is replaced as a whole or not at all. A store of an older version is\n"
+            "brought to the newest one; commands that only read show such a store and leave it as it is.",
     .options = options,
     .options_size = sizeof(struct rebuild_options),
     .run = run,

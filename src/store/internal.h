@@ -16,6 +16,7 @@ struct wl_store {
     char *file; /* without links: what lies beside the file is named after it */
     enum wl_store_mode mode;
     sqlite3 *db;
+    int64_t version; /* found */
     bool has_wal_mode;
     bool network;            /* a network file system: no WAL */
     const char *synchronous; /* the level set last, NULL: none yet */

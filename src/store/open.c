@@ -188,15 +188,15 @@ static int open_to_write(struct wl_store *s, struct wl_err *e)
 static int open_file(struct wl_store *s, struct wl_err *e)
 {
     enum state state;
-    int64_t version;
     int rc = s->mode == WL_STORE_READ ? open_to_read(s, e) : open_to_write(s, e);
     if (rc == 0) rc = first_read(s, e);
     if (rc == 0) wl_files_remember(s);
     if (rc == 0) rc = wl_sql_script(s, set_up, e);
-    if (rc == 0) rc = identify_at_once(s, &state, &version, e);
+    if (rc == 0) rc = identify_at_once(s, &state, &s->version, e);
     if (rc) return rc;
-    if (s->mode == WL_STORE_READ) return wl_reader_prepare(s, version, e);
-    rc = prepare_to_write(s, state == EMPTY || version < WL_STORE_VERSION, e);
+    if (s->mode == WL_STORE_READ) return wl_reader_prepare(s, s->version, e);
+    rc = prepare_to_write(s, state == EMPTY || s->version < WL_STORE_VERSION, e);
+    if (state == EMPTY) s->version = WL_STORE_VERSION;
     return rc ? rc : wl_sql_script(s, "PRAGMA foreign_keys = ON", e);
 }
 
@@ -250,6 +250,7 @@ void wl_store_close(struct wl_store *s)
 }
 
 const char *wl_store_path(const struct wl_store *s) { return s->path; }
+int64_t wl_store_version_found(const struct wl_store *s) { return s->version; }
 
 int wl_store_find(const char *given, char **path, struct wl_arena *a, struct wl_err *e)
 {

@@ -83,19 +83,40 @@ static void the_next_writer_takes_them_in(void **state)
     assert_int_equal(stored_by(p, WL_STORE_WRITE, left.channel), 3 * BLOCK);
 }
 
-/* The run itself is left as it is: who only reads closes none. */
-static void so_does_a_reader(void **state)
+/* Who only reads sees them, and leaves the run and both files as they are. */
+static void a_reader_sees_them(void **state)
 {
     struct place *p = *state;
     struct wl_run_rows runs;
     struct wl_store *s;
     struct left left = leave(p, 3);
+    char *before, *after;
+    size_t n, m;
+    OK(wl_file_read(p->store, 1 << 26, &before, &n, p->arena, &p->e));
+    for (int i = 0; i < 2; i++) {
+        OK(wl_store_open(&s, p->store, WL_STORE_READ, p->arena, &p->e));
+        assert_int_equal(stored(p, s, left.channel), 3 * BLOCK);
+        OK(wl_store_runs(s, &(struct wl_run_filter) { 0 }, &runs, p->arena, &p->e));
+        assert_int_equal(runs.v[0].status, WL_RUN_RUNNING);
+        wl_store_close(s);
+    }
+    assert_true(wl_is_file(left.spool));
+    OK(wl_file_read(p->store, 1 << 26, &after, &m, p->arena, &p->e));
+    assert_int_equal(n, m);
+    assert_memory_equal(before, after, n);
+}
+
+/* A reader that has the store open while a writer takes them in counts none twice. */
+static void a_writer_beside_a_reader(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s;
+    struct left left = leave(p, 3);
     OK(wl_store_open(&s, p->store, WL_STORE_READ, p->arena, &p->e));
     assert_int_equal(stored(p, s, left.channel), 3 * BLOCK);
-    OK(wl_store_runs(s, &(struct wl_run_filter) { 0 }, &runs, p->arena, &p->e));
-    assert_int_equal(runs.v[0].status, WL_RUN_RUNNING);
+    assert_int_equal(stored_by(p, WL_STORE_WRITE, left.channel), 3 * BLOCK);
+    assert_int_equal(stored(p, s, left.channel), 3 * BLOCK);
     wl_store_close(s);
-    assert_false(wl_is_file(left.spool));
 }
 
 /* Whoever dies between the commit and the removal leaves a file whose readings are stored already. */
@@ -291,7 +312,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = { TEST(the_next_writer_takes_them_in),
-                                        TEST(so_does_a_reader),
+                                        TEST(a_reader_sees_them), TEST(a_writer_beside_a_reader),
                                         TEST(stored_already_is_stored_once),
                                         TEST(closed_leaves_nothing),
                                         TEST(a_round_ends_at_its_last_block),
