@@ -53,7 +53,7 @@ static int open_immutable(struct wl_store *s, struct wl_err *e)
 static int open_to_read(struct wl_store *s, struct wl_err *e)
 {
     bool ours = wl_files_ours(s);
-    s->tidy = s->has_wal_mode && ours && wl_files_log_size(s) <= 0;
+    s->tidy = s->has_wal_mode && ours && wl_files_log_size(s) < 0;
     if (s->has_wal_mode && !ours && wl_files_log_size(s) < 0) return open_immutable(s, e);
     return open_db(s, s->path, SQLITE_OPEN_READONLY, e);
 }
