@@ -36,6 +36,15 @@ static struct wl_document *hand_report(const struct hand *h, struct wl_arena *a)
     return report_of(h, (struct wl_report_options) { 0 }, a);
 }
 
+static const struct wl_table_data *table(const struct wl_document *d, const char *id)
+{
+    for (size_t i = 0; i < d->n_sections; i++)
+        for (size_t k = 0; k < d->sections[i]->n_tables; k++)
+            if (wl_streq(d->sections[i]->tables[k]->id, id)) return d->sections[i]->tables[k];
+    fail_msg("there is no table %s", id);
+    return NULL;
+}
+
 /* ---- figures, as the page reads them ---- */
 
 static const struct wl_figure *find_figure(const struct wl_document *d, const char *id)
@@ -151,6 +160,28 @@ static void speedup(void **state)
     assert_kind(f, 2, "line", "ideal");
     VALUES(f, 2, "x", 1, 16);
     VALUES(f, 2, "y", 1, 16);
+}
+
+/* Ideal lines begin at the smallest count that there is: 2 workers need 400 s, 8 of them 160 s, ideally 100. */
+static void from_two_workers_on(void **state)
+{
+    static const struct hand_run from_two[] = { { 2, NAN, 400, 40, .5, 50, .1, .1, .1 },
+                                                { 8, NAN, 160, 40, .5, 50, .1, .1, .1 } };
+    const struct wl_document *d = hand_report(&(struct hand) { .runs = from_two, .n = 2 }, *state);
+    const struct wl_json *f = figure(d, "epoch-time");
+    size_t last = wl_json_size(wl_json_get(f, "series")) - 1;
+    assert_kind(f, last, "line", "ideal");
+    VALUES(f, last, "x", 2, 8);
+    VALUES(f, last, "y", 400, 100);
+    f = figure(d, "speedup");
+    VALUES(f, 0, "x", 2, 8);
+    VALUES(f, 0, "y", 1, 2.5);
+    assert_kind(f, 2, "line", "ideal");
+    VALUES(f, 2, "x", 2, 8);
+    VALUES(f, 2, "y", 1, 4);
+    const struct wl_table_data *t = table(d, "configurations");
+    for (size_t c = 0; c < t->n_columns; c++)
+        if (wl_streq(t->columns[c].id, "efficiency")) assert_near(t->cells[t->n_columns + c].value, .625, "efficiency");
 }
 
 /* Energies of an epoch at N = 1: 3600 s x 40 W = 144000 J and 2304 s x 60 W = 138240 J, a factor 25/24 apart; twice
@@ -310,15 +341,6 @@ static void one_run(void **state)
 }
 
 /* ---- tables ---- */
-
-static const struct wl_table_data *table(const struct wl_document *d, const char *id)
-{
-    for (size_t i = 0; i < d->n_sections; i++)
-        for (size_t k = 0; k < d->sections[i]->n_tables; k++)
-            if (wl_streq(d->sections[i]->tables[k]->id, id)) return d->sections[i]->tables[k];
-    fail_msg("there is no table %s", id);
-    return NULL;
-}
 
 /* A table as text, a line a row, without the columns in which nothing stands: `digits` significant digits. */
 static char *printed(const struct wl_document *d, const char *id, int digits)
@@ -550,6 +572,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ARENA(time_against_workers),
         WITH_ARENA(speedup),
+        WITH_ARENA(from_two_workers_on),
         WITH_ARENA(energy_against_workers),
         WITH_ARENA(mean_power),
         WITH_ARENA(worker_hours),
