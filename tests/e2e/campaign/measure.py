@@ -105,7 +105,10 @@ def epochs_come_from_marks(bench):
           [("toy", epoch, 100, 10, "val_top1", 0.5) for epoch in (1, 2, 3)])
     check(bench.rows("wattlaw.db", "SELECT epoch, value FROM metric WHERE name = 'input_s'") ==
           [(epoch, 0.025) for epoch in (1, 2, 3)])
-    check("input %" in bench.run("show", "--run", "1").stdout)
+    shown = bench.run("show", "--run", "1").stdout.splitlines()
+    at, = [i for i, line in enumerate(shown) if line.startswith("epoch ") and "input %" in line]
+    for row, e in zip(shown[at + 1:at + 4], s["epochs"]):  # 25 ms of each epoch's time, four digits of it
+        check(any(abs(float(cell) / (2.5 / e["time_s"]) - 1) < 1e-3 for cell in row.split()[1:] if cell != "-"), row, e)
 
 
 def a_run_is_named_by_user_mark_or_command(bench):

@@ -161,6 +161,20 @@ static void each_repeat_runs_every_trial_once(void **state)
     assert_true(reordered);
 }
 
+/* What drifts with the time of a repeat falls on other trials in the next one: no two of them share an order. */
+static void each_repeat_has_an_order_of_its_own(void **state)
+{
+    (void)state;
+    make("repeats = 5", "workers = 1,2,3,4\nlocal_batch = 1,2,3", "");
+    for (size_t one = 0; one < 5; one++)
+        for (size_t other = 0; other < one; other++) {
+            size_t same = 0;
+            for (size_t i = 0; i < 12; i++) same += g.runs[12 * one + i].trial == g.runs[12 * other + i].trial;
+            if (same > 6)
+                fail_msg("%zu of 12 trials stand at the same place of repeats %zu and %zu", same, other + 1, one + 1);
+        }
+}
+
 static void the_order_follows_from_the_seed(void **state)
 {
     (void)state;
@@ -256,6 +270,7 @@ int main(void)
         TEST(caps_that_cannot_be_set_are_skipped),
         TEST(weak_scaling_gives_samples_in_proportion),
         TEST(each_repeat_runs_every_trial_once),
+        TEST(each_repeat_has_an_order_of_its_own),
         TEST(the_order_follows_from_the_seed),
         TEST(a_grid_without_end_is_refused),
         TEST(a_run_that_outlasts_its_estimate_says_so),

@@ -146,6 +146,12 @@ static void test_variables(void **state)
     double sum = 0;
     for (int i = 0; i < TIMES * ODD * W; i++) sum += 200 + 0.5 * (i % 1000);
     assert_float_equal(g->mean[0], sum / (TIMES * ODD * W), 1e-3);
+    /* the deviation about that mean, and the climatology as so many deviations from it: of point 5, over the times */
+    double squares = 0, at_5 = 0;
+    for (int i = 0; i < TIMES * ODD * W; i++) squares += pow(200 + 0.5 * (i % 1000) - sum / (TIMES * ODD * W), 2);
+    assert_float_equal(g->deviation[0], sqrt(squares / (TIMES * ODD * W)), 1e-2);
+    for (int t = 0; t < TIMES; t++) at_5 += (200 + 0.5 * ((t * ODD * W + 5) % 1000)) / TIMES;
+    assert_float_equal(g->climate[5], (at_5 - g->mean[0]) / g->deviation[0], 1e-4);
     if (put(d, 1, x, y, &e)) fail_msg("%s", e.msg);
     for (int i = 0; i < 8 * W; i++) {
         const int t2m = ODD * W + i, z = (3 * LEVELS + 1) * ODD * W + i; /* of time 1, and of time 3 and level 1 */

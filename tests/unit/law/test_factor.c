@@ -74,6 +74,27 @@ static void equivalence_is_earned(void **state)
     assert_true(share_of(&noisy, 100, WL_FACTOR_EQUIVALENT) <= 0.05);
 }
 
+/* n (ln(2 pi sse / n) + 1) + 2 k + 2 k (k + 1) / (n - k - 1), k the parameters and sigma (Hurvich and Tsai 1989). */
+static double aicc(double sse, double n, double parameters)
+{
+    const double k = parameters + 1;
+    return n * (log(2 * M_PI * sse / n) + 1) + 2 * k + 2 * k * (k + 1) / (n - k - 1);
+}
+
+/* A common slope has a level each and itself, separate ones two a level. */
+static void each_parameter_is_paid_for(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct campaign c = { { 0.8, 0.81, 0.8 }, 0.03, 0, 3 };
+    struct row rows[ROWS];
+    make(rows, &c);
+    const struct wl_factor_group *g = compare_rows(rows, ROWS, 0.05, a).groups;
+    assert_near(g->aicc_common, aicc(g->over_runs.sse_common, ROWS, LEVELS + 1), 1e-9);
+    assert_near(g->aicc_separate, aicc(g->over_runs.sse_separate, ROWS, 2 * LEVELS), 1e-9);
+    wl_arena_free(a);
+}
+
 static void units_and_order_do_not_matter(void **state)
 {
     (void)state;
@@ -133,11 +154,9 @@ static void one_cap_and_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_slopes_are_rarely_rejected),
-        cmocka_unit_test(equivalence_is_earned),
-        cmocka_unit_test(units_and_order_do_not_matter),
-        cmocka_unit_test(runs_needed_is_what_it_takes),
-        cmocka_unit_test(one_cap_and_none),
+        cmocka_unit_test(equal_slopes_are_rarely_rejected), cmocka_unit_test(equivalence_is_earned),
+        cmocka_unit_test(each_parameter_is_paid_for),       cmocka_unit_test(units_and_order_do_not_matter),
+        cmocka_unit_test(runs_needed_is_what_it_takes),     cmocka_unit_test(one_cap_and_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
