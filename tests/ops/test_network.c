@@ -233,6 +233,38 @@ static void test_learns_bf16(void **state)
     learns(WL_BF16);
 }
 
+/* Logits that fall from class to class, so that label k comes k-th: of labels 0 to 9, one is first and five are among
+ * the first five. A row without a label counts nowhere. */
+static void count_ranks(const char *backend, enum wl_dtype precision)
+{
+    enum { ROWS = 11, KINDS = 12 };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(ROWS, KINDS));
+    struct wl_tensor *labels = wl_input(g, "labels", WL_I32, WL_DIMS(ROWS));
+    struct wl_plan_opts how = { .backend = backend, .precision = precision, .eval_only = true, .slow_bf16 = true };
+    struct wl_plan *p;
+    struct wl_counts c = { 0 };
+    struct wl_err e = { 0 };
+    wl_cross_entropy(g, "loss", x, labels, (struct wl_loss) { .weight = 1 });
+    if (wl_plan_new(&p, g, &how, NULL, a, &e)) fail_msg("%s", e.msg);
+    for (int i = 0; i < ROWS; i++) {
+        ((int32_t *)wl_plan_input(p, labels))[i] = i == ROWS - 1 ? -1 : i;
+        for (int k = 0; k < KINDS; k++) ((float *)wl_plan_input(p, x))[i * KINDS + k] = (float)(KINDS - k);
+    }
+    if (wl_plan_eval(p, &c, &e)) fail_msg("%s", e.msg);
+    assert_true(c.samples == 10 && c.top1 == 1 && c.top5 == 5);
+    wl_arena_free(a);
+}
+
+static void test_counts(void **state)
+{
+    (void)state;
+    count_ranks("ref", WL_F32);
+    if (has_cpu()) count_ranks("cpu", WL_F32);
+    if (has_bf16()) count_ranks("cpu", WL_BF16);
+}
+
 /* Relative distance of vectors. */
 static double apart(struct floats x, struct floats y) { return sqrt(nmse(x, y)); }
 
@@ -292,10 +324,15 @@ static void test_same_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu_is_ref),        cmocka_unit_test(test_micro_batches_cpu),
-        cmocka_unit_test(test_micro_batches_ref), cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_same_bits),         cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_learns_bf16),       cmocka_unit_test(test_micro_batches_bf16),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_cpu_is_ref),
+        cmocka_unit_test(test_micro_batches_cpu),
+        cmocka_unit_test(test_micro_batches_ref),
+        cmocka_unit_test(test_learns),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_learns_bf16),
+        cmocka_unit_test(test_micro_batches_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
