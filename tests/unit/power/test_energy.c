@@ -54,6 +54,43 @@ static void a_line_is_integrated_exactly_with_edges_between_readings(void **stat
     assert_int_equal(e.readings, 75);
 }
 
+/* Five readings a second apart, of 100 and 102 W in turn, and a window from the first to the last: four updates, which
+ * change by 2 W. The formulas of docs/metrics.md by hand: chance c and v are 2^2/2 W^2 a reading, 1.25 readings an
+ * update weigh w = 1 + .25 x .75 / 1.25^2; an edge may be off by an update times 2 W. t with 3 degrees of freedom
+ * is 3.1824, which is known to 1 %. */
+static void few_updates_leave_a_wide_interval(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 5; i++) t_ns[i] = (int64_t)i * S, value[i] = i % 2 ? 102 : 100;
+    struct wl_time_series s = series(5);
+    struct wl_energy e = integral(&s, 0, 4 * S, 3 * S);
+    double sampling_j = 3.1824 * 4 * sqrt((1 + 0.25 * 0.75 / (1.25 * 1.25)) * 2 / 4);
+    assert_near(e.energy_j, 404, 1e-9);
+    assert_near((e.hi_j - e.lo_j) / 2, sqrt(sampling_j * sampling_j + 2 * 2 + 2 * 2), 0.012 * sampling_j);
+}
+
+/* Readings are as old as half an update and half of what they see; a mean since the reading before has no age. */
+static void the_age_of_a_reading_follows_from_what_it_shows(void **state)
+{
+    (void)state;
+    const struct wl_device a100 = { .name = "NVIDIA A100-SXM4-40GB" }, v100 = { .name = "Tesla V100" };
+    struct wl_channel c = { .quantity = WL_POWER, .variant = WL_VARIANT_INSTANT, .update_s = NAN, .most_w = NAN };
+    struct wl_gauge g = wl_gauge_of(&a100, &c);
+    assert_near(g.update_s, 0.1, 1e-12);
+    assert_near(g.window_s, 0.025, 1e-12);
+    assert_near(g.delay_s, 0.0625, 1e-12);
+    c.update_s = 0.02;
+    g = wl_gauge_of(&v100, &c);
+    assert_true(isnan(g.window_s));
+    assert_near(g.delay_s, 0.01, 1e-12);
+    c.variant = WL_VARIANT_MEAN;
+    assert_near(wl_gauge_of(&v100, &c).delay_s, 0, 0);
+    c = (struct wl_channel) { .quantity = WL_POWER_AVERAGE, .variant = WL_VARIANT_AVERAGE, .update_s = 0.1 };
+    g = wl_gauge_of(&v100, &c);
+    assert_near(g.window_s, 1, 0);
+    assert_near(g.delay_s, 0.55, 1e-12);
+}
+
 static void halves_of_a_window_add_up(void **state)
 {
     (void)state;
@@ -270,6 +307,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_integrated_exactly_with_edges_between_readings),
+        cmocka_unit_test(few_updates_leave_a_wide_interval),
+        cmocka_unit_test(the_age_of_a_reading_follows_from_what_it_shows),
         cmocka_unit_test(halves_of_a_window_add_up),
         cmocka_unit_test(one_failed_reading_is_bridged_more_leave_a_gap),
         cmocka_unit_test(a_sensor_slower_than_the_period_has_no_gaps),

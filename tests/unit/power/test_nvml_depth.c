@@ -100,6 +100,15 @@ static void a_passing_refusal_is_asked_again(void **state)
     assert_int_equal(s->channels[channel_at(s, WL_POWER, WL_SCOPE_GPU)].variant, WL_VARIANT_INSTANT);
 }
 
+/* The limit that is enforced, in W: no reading of power is higher, which intervals of energy build on. */
+static void the_limit_of_a_gpu_bounds_its_power(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_sensors *s = open_fake(f, "power=100; limits=100:400:350");
+    const double most_w = s->channels[channel_at(s, WL_POWER, WL_SCOPE_GPU)].most_w;
+    if (most_w != 350) fail_msg("at most %g W", most_w);
+}
+
 static void old_utilisation_is_no_utilisation(void **state)
 {
     struct fixture *f = *state;
@@ -366,6 +375,7 @@ int main(void)
         WITH_FIXTURE(the_next_field_of_a_quantity_is_tried),
         WITH_FIXTURE(link_counters_go_on_behind_their_end),
         WITH_FIXTURE(a_passing_refusal_is_asked_again),
+        WITH_FIXTURE(the_limit_of_a_gpu_bounds_its_power),
         WITH_FIXTURE(old_utilisation_is_no_utilisation),
         WITH_FIXTURE(the_update_period_is_found_and_repeats_are_dropped),
         WITH_FIXTURE(what_changes_slowly_is_read_less_often),

@@ -187,6 +187,20 @@ static void false_discoveries(void **state)
     wl_arena_free(a);
 }
 
+/* By hand (Holm 1979): the smallest of five counts five times, the next four times, and none less than one before. */
+static void first_errors(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const double p[] = { 0.01, 0.04, 0.03, NAN, 0.005, 0.9 }, want[] = { 0.04, 0.09, 0.09, NAN, 0.025, 0.9 };
+    double got[6];
+    wl_holm(p, 6, got, a);
+    assert_true(isnan(got[3]));
+    for (size_t i = 0; i < 6; i++)
+        if (i != 3) assert_float_equal(got[i], want[i], 1e-15);
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +212,7 @@ int main(void)
 
         cmocka_unit_test(ranges),
         cmocka_unit_test(false_discoveries),
+        cmocka_unit_test(first_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

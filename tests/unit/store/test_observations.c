@@ -47,6 +47,8 @@ static void a_row_an_epoch_with_the_chosen_energy(void **state)
         energy(2, two, "counter", NAN, true), /* a gap: the sum is unknown */
     };
     energies[4].estimated = true;
+    energies[2].energy_lo_j = 90, energies[2].energy_hi_j = 115;
+    energies[4].energy_lo_j = 180, energies[4].energy_hi_j = 235;
     const struct wl_metric_row metrics[] = { { 1, "train_loss", 2.5 },
                                              { 1, "val_top1", 0.25 },
                                              { 2, "train_loss", 2 } };
@@ -69,6 +71,10 @@ static void a_row_an_epoch_with_the_chosen_energy(void **state)
     assert_true(obs.workers[0] == 2 && obs.local_batch[0] == 16 && isnan(obs.global_batch[0]));
     assert_true(obs.epoch[0] == 1 && obs.time_s[0] == 10 && obs.samples[0] == 64 && obs.updates[0] == 4);
     assert_true(obs.energy_j[0] == 300 && isnan(obs.energy_j[1]));
+    struct wl_obs_column lo, hi;
+    OK(wl_obs_find(&obs, "energy_lo_j", &lo, &p->e));
+    OK(wl_obs_find(&obs, "energy_hi_j", &hi, &p->e));
+    assert_true(lo.real[0] == 270 && hi.real[0] == 350);
     assert_true(obs.estimated[0] == 1 && obs.estimated[1] == 0 && obs.simulated[0] == 0);
     assert_string_equal(obs.metric[0], "val_top1");
     assert_true(obs.metric_value[0] == 0.25);
@@ -79,7 +85,7 @@ static void a_row_an_epoch_with_the_chosen_energy(void **state)
 
     struct wl_run_rows rows;
     OK(wl_store_runs(s, &(struct wl_run_filter) { .run = run }, &rows, p->arena, &p->e));
-    assert_true(rows.v[0].energy_j == 1100);
+    assert_true(rows.v[0].energy_j == 1100 && rows.v[0].epoch_time_s == 9);
     assert_string_equal(rows.v[0].metric, "val_top1"); /* its last value, though the last epoch has none */
     assert_true(rows.v[0].metric_value == 0.25);
 }

@@ -122,6 +122,37 @@ static void plans_only_what_is_missing(void **state)
     assert_int_equal(rows.n, 3);
 }
 
+/* Runs come in the order in which they are to be made. */
+static void runs_come_in_their_order(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s = create_store(p);
+    const int64_t trial = add_trial(p, s, 2), position[] = { 3, 1, 2 }, order[] = { 2, 3, 1 };
+    struct wl_run_rows rows;
+    int64_t run;
+    for (int i = 0; i < 3; i++)
+        OK(wl_store_plan(s, &(struct wl_run_plan) { .trial = trial, .repeat = i + 1, .position = position[i] }, &run,
+                         &p->e));
+    OK(wl_store_runs(s, &(struct wl_run_filter) { 0 }, &rows, p->arena, &p->e));
+    assert_int_equal(rows.n, 3);
+    for (int i = 0; i < 3; i++) assert_true(rows.v[i].repeat == order[i] && rows.v[i].position == i + 1);
+}
+
+/* What has not begun has no times, not the beginning of time. */
+static void a_run_that_is_planned_has_no_times(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s = create_store(p);
+    struct wl_run_plan plan = { .trial = add_trial(p, s, 2), .repeat = 1, .position = 1 };
+    struct wl_run_rows rows;
+    int64_t run;
+    OK(wl_store_plan(s, &plan, &run, &p->e));
+    OK(wl_store_runs(s, &(struct wl_run_filter) { .run = run }, &rows, p->arena, &p->e));
+    const struct wl_run_row *r = rows.v;
+    assert_true(r->start.mono_ns == WL_NO_NS && r->start.wall_ns == WL_NO_NS);
+    assert_true(r->stop.mono_ns == WL_NO_NS && r->stop.wall_ns == WL_NO_NS && isnan(r->time_s));
+}
+
 static void a_run_comes_back_with_its_totals(void **state)
 {
     struct place *p = *state;
@@ -311,9 +342,16 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(opens_what_it_made),         TEST(settings_identify_a_trial),        TEST(a_changed_experiment_is_added),
-        TEST(plans_only_what_is_missing), TEST(a_run_comes_back_with_its_totals), TEST(readings_come_back_in_order),
-        TEST(marks_and_log_come_back),    TEST(derived_rows_are_replaced),
+        TEST(opens_what_it_made),
+        TEST(settings_identify_a_trial),
+        TEST(a_changed_experiment_is_added),
+        TEST(plans_only_what_is_missing),
+        TEST(runs_come_in_their_order),
+        TEST(a_run_that_is_planned_has_no_times),
+        TEST(a_run_comes_back_with_its_totals),
+        TEST(readings_come_back_in_order),
+        TEST(marks_and_log_come_back),
+        TEST(derived_rows_are_replaced),
         TEST(what_metrics_are_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
