@@ -269,6 +269,40 @@ static void robust_estimates_resist(void **state)
     wl_arena_free(a);
 }
 
+/* Seven runs of one worker, five of two and six of four: each mean weighs as many runs as it is of, over their
+ * variance. */
+static void weights_are_runs_over_variance(void **state)
+{
+    (void)state;
+    static const double y[3][7] = { { 4.1, 4.0, 3.9, 4.2, 4.05, 3.95, 4.1 },
+                                    { 3.5, 3.3, 3.4, 3.6, 3.2 },
+                                    { 2.71, 2.7, 2.69, 2.72, 2.7, 2.68 } };
+    static const size_t runs[3] = { 7, 5, 6 };
+    static const char *const labels[] = { "1", "2", "3", "4", "5", "6", "7" };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[18] = { 0 };
+    double w[3], x[3], mean[3], sw = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+    size_t n = 0;
+    for (int k = 0; k < 3; k++) {
+        for (size_t r = 0; r < runs[k]; r++)
+            rows[n++] = (struct row) {
+                .workload = "net", .run = labels[r], .workers = 1 << k, .samples = 640, .time_s = exp(y[k][r])
+            };
+        const double sd = wl_sd(y[k], runs[k]);
+        w[k] = (double)runs[k] / (sd * sd);
+        x[k] = log(1 << k);
+        mean[k] = wl_mean(y[k], runs[k]);
+        sw += w[k], sx += w[k] * x[k], sy += w[k] * mean[k];
+    }
+    for (int k = 0; k < 3; k++) {
+        sxx += w[k] * (x[k] - sx / sw) * (x[k] - sx / sw);
+        sxy += w[k] * (x[k] - sx / sw) * (mean[k] - sy / sw);
+    }
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    assert_near(only_group(&r)->estimates[WL_LAW_WLS].beta, -sxy / sxx, 1e-12);
+    wl_arena_free(a);
+}
+
 /* Sixty epochs a run, the first nineteen slower: the rule leaves out one, and the note says that this is too few. */
 static void a_long_warm_up_is_noted(void **state)
 {
@@ -323,6 +357,7 @@ static void residuals_are_tested(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_are_runs_over_variance),
         cmocka_unit_test(a_long_warm_up_is_noted),
         cmocka_unit_test(residuals_are_tested),
         cmocka_unit_test(finds_a_known_exponent),
