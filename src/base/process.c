@@ -47,6 +47,9 @@ static _Noreturn void child(const struct wl_spawn *how, char **env, int report, 
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent) _exit(127); /* it died before the line above */
     }
+    if (how->cgroup_fd > 0 && write(how->cgroup_fd, "0", 1) < 0) {
+        /* it stays where it is */
+    }
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

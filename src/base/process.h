@@ -15,6 +15,7 @@ struct wl_spawn {
     int stdout_fd, stderr_fd; /* -1: ours */
     bool own_group;         /* own process group, so that the whole tree can be signalled */
     bool die_with_parent;   /* SIGTERM when this process dies (PR_SET_PDEATHSIG) */
+    int cgroup_fd;          /* cgroup.procs of a cgroup that it joins, where that is allowed; 0: none */
 };
 
 /* Starts the child. A command that cannot be executed is reported here (not as exit status 127): WL_ENOENT or

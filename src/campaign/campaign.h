@@ -67,13 +67,13 @@ struct wl_cooldown_opts {
 /* clang-format on */
 
 struct wl_measure_keys {
-    struct wl_power_opts power;      /* sensors, rate_hz and what they need */
-    struct wl_mark_regex_opts regex; /* none: the workload writes marks */
+    struct wl_power_opts power;       /* sensors, rate_hz and what they need */
+    struct wl_mark_regex_opts regex;  /* none: the workload writes marks */
     struct wl_cooldown_opts cooldown; /* before each run */
-    double idle_s;                   /* rest before and behind each run that is measured; 0: none */
-    double node_wait_s;              /* on several nodes: for the caps of all */
-    struct wl_footprint footprint;   /* as it stands in the file, not completed; of carbon_csv the absolute path */
-    const char *rules;               /* that each run is held against: mlperf; NULL: none */
+    double idle_s;                    /* rest before and behind each run that is measured; 0: none */
+    double node_wait_s;               /* on several nodes: for the caps of all */
+    struct wl_footprint footprint;    /* as it stands in the file, not completed; of carbon_csv the absolute path */
+    const char *rules;                /* that each run is held against: mlperf; NULL: none */
 };
 
 struct wl_cap_keys {
@@ -235,7 +235,7 @@ struct wl_run_how {
     double timeout_s;          /* 0: none */
     double grace_s;            /* between SIGTERM and SIGKILL */
     struct wl_cooldown_opts cooldown; /* before the sampler and the command start; below_c NAN: at once */
-    double idle_s;             /* time to measure at rest before and behind the command; 0: none */
+    double idle_s;                    /* time to measure at rest before and behind the command; 0: none */
     const struct wl_power_opts *power;
     const struct wl_mark_regex_opts *regex;
     const struct wl_cap_request *cap;          /* set before the job starts, put back behind its end; NULL: none */
@@ -365,8 +365,23 @@ struct wl_sweep_result {
 int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, struct wl_sweep_result *out,
                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* Everything that wl_sweep_run looks at before its first run, with its codes, and nothing is changed: launcher,
+ * sensors, store, devices to be capped, command, data. WL_EINVAL also: no trial can be run here. The grid is filled in
+ * where it could be made, whatever else is wrong (n_runs 0 and no trials: it could not). */
+int wl_sweep_check(const struct wl_experiment *x, struct wl_grid *grid, struct wl_arena *a,
+                   struct wl_err *e) WL_MUST_CHECK;
+
+/* None of the trials can be run on this machine. */
+int wl_sweep_is_empty(const struct wl_experiment *x, struct wl_err *e) WL_MUST_CHECK;
+
 /* The caps of a trial as its settings. */
 void wl_settings_caps(struct wl_settings *set, const struct wl_cap_request *caps);
+
+/* ---- jobs ------------------------------------------------------------------------------------------------------- */
+
+/* The cgroup below which each job gets one of its own, so that nothing of it outlives wattlaw; NULL: there is none that
+ * we may use, and why. */
+const char *wl_job_cgroups(const char **why, struct wl_arena *a);
 
 /* ---- what follows from a run -------------------------------------------------------------------------------- */
 

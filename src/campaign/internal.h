@@ -3,6 +3,7 @@
 #define WL_CAMPAIGN_INTERNAL_H
 
 #include "campaign/campaign.h"
+#include "campaign/kill.h"
 #include "campaign/template.h"
 
 #include <poll.h>
@@ -97,11 +98,8 @@ struct wl_job_exit {
     int64_t t_ns;  /* when the command ended */
     int leftovers; /* processes that outlived the command and were ended */
     int stuck;     /* processes that SIGKILL did not end within WL_STUCK_NS; they are left behind */
+    char survivors[WL_SURVIVORS_TEXT]; /* these, and why: wl_kill_say */
 };
-
-/* Time for a process to go after SIGKILL: one that sits in the kernel (a dead network file system, a hung driver) may
- * never go, and waiting for it would hold up everything behind it. */
-#define WL_STUCK_NS (10 * WL_NS_PER_S)
 
 struct wl_job;
 
@@ -115,7 +113,7 @@ pid_t wl_job_pid(const struct wl_job *job);
 int wl_job_go(struct wl_job *job, int64_t *started_ns, struct wl_err *e) WL_MUST_CHECK;
 
 /* Readable when the command and everything that it started has ended: then call wl_job_end, once. WL_EJOB: the guard
- * was killed, so nothing is known about the command. */
+ * was killed, so how the command ended is not known; what of the job was left has been ended here. */
 int wl_job_fd(const struct wl_job *job);
 int wl_job_end(struct wl_job *job, struct wl_job_exit *out, struct wl_err *e) WL_MUST_CHECK;
 
@@ -358,8 +356,8 @@ void wl_mates_judge(struct wl_mates *m, struct wl_run_result *out);  /* all have
 /* ---- leftover.c --------------------------------------------------------------------------------------------- */
 
 /* Ends the processes that carry one of these run folders in their environment: what is left of a job whose guard was
- * killed too. SIGTERM, then SIGKILL after the grace time; what is not gone WL_STUCK_NS later is told and left. Returns
- * how many there were. */
+ * killed too. SIGTERM, then SIGKILL after the grace time; what is not gone WL_STUCK_NS later is reported and left.
+ * Returns how many there were. */
 int wl_leftovers_end(const struct wl_strs *run_dirs, double grace_s);
 
 /* ---- local.c ------------------------------------------------------------------------------------------------- */
@@ -382,6 +380,11 @@ extern const struct wl_launcher *const wl_launchers[]; /* NULL-terminated */
 int wl_launcher_find(const char *name, const struct wl_launcher **out, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- prepare.c ---------------------------------------------------------------------------------------------- */
+
+/* Are the data of an experiment there, and if not, can the command that makes them be started? The path is absolute,
+ * NULL where the experiment names none; codes of wl_data_prepare, which begins with this. */
+int wl_data_find(const struct wl_experiment *x, const char **path, bool *missing, struct wl_arena *a,
+                 struct wl_err *e) WL_MUST_CHECK;
 
 /* Makes the data of an experiment where they are missing and it says how; WL_ENOENT where it does not say how. The
  * path is absolute. */

@@ -5,10 +5,10 @@
  *
  * The guard holds one end of a pipe; when wattlaw dies by any signal the pipe closes and the guard ends the tree. As
  * sub-reaper it inherits every orphan, so that processes which left the command's process group or session are
- * found too (mpirun puts each rank into a group of its own). docs/adr/060 */
+ * found too (mpirun puts each rank into a group of its own). If the guard is killed, wattlaw inherits them; if both
+ * are, what is left is in the job's cgroup, where it has one. docs/adr/060, 064 */
 #include "campaign/internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -33,24 +33,34 @@ struct news {
     int64_t t_ns;
     struct wl_exit exit;
     int leftovers, stuck;
-    struct wl_err why;
+    union {
+        struct wl_err why;
+        char survivors[WL_SURVIVORS_TEXT];
+    };
 };
 
 struct wl_job {
     pid_t guard;
     int orders, news; /* our ends of the pipes */
-    bool reaped;
+    bool started, reaped;
+    double grace_s;
+    struct wl_cgroup *cgroup; /* NULL: none */
+    struct wl_arena *a;
+    pid_t *others; /* [n_others] children of ours when the command was started: not of the job */
+    size_t n_others;
 };
 
 /* ---- the guard's side ---- */
 
 struct guard {
     const struct wl_job_spec *spec;
+    const struct wl_cgroup *cgroup; /* NULL: none */
     int orders, news, sigchld;
     pid_t command;
     struct news last;
-    bool command_done, stopping, killing;
+    bool command_done, stopping;
     int64_t kill_at_ns, leave_by_ns;
+    struct wl_kill killing;
 };
 
 static const double LEAVING_S = 0.5;
@@ -61,64 +71,16 @@ static void tell(const struct guard *g, const struct news *n)
     (void)put; /* nobody may be left to read it */
 }
 
-/* The parent of a process from /proc/PID/stat, 0 where it is gone. The command's name may hold blanks and
- * parentheses: the fields stand behind the last ')'. */
-static pid_t parent_of(const char *pid)
+/* All that the command has started: our descendants, and who is in the job's cgroup. */
+static struct wl_victims job_of(const struct guard *g)
 {
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    if (n <= 0) return 0;
-    text[n] = '\0';
-    const char *end = strrchr(text, ')');
-    int parent = 0;
-    return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? (pid_t)parent : 0;
+    return (struct wl_victims) { .root = getpid(), .cgroup = g->cgroup };
 }
 
-struct process {
-    pid_t pid, parent;
-    bool ours;
-};
-
-static size_t list_processes(struct process **list, struct wl_arena *a)
+static int signal_job(const struct guard *g, int sig)
 {
-    size_t n = 0, cap = 0;
-    *list = NULL;
-    DIR *dir = opendir("/proc");
-    if (!dir) return 0;
-    for (const struct dirent *d; (d = readdir(dir));) {
-        if (*d->d_name < '1' || *d->d_name > '9') continue;
-        WL_GROW(a, *list, n, cap);
-        (*list)[n++] = (struct process) { (pid_t)atol(d->d_name), parent_of(d->d_name), false };
-    }
-    closedir(dir);
-    return n;
-}
-
-/* Sends a signal to every descendant of the guard; returns how many there are. */
-static int signal_tree(int sig)
-{
-    struct wl_arena *a = wl_arena_new(NULL);
-    struct process *list;
-    size_t n = list_processes(&list, a);
-    int found = 0;
-    for (bool more = true; more;) {
-        more = false;
-        for (size_t i = 0; i < n; i++) {
-            if (list[i].ours) continue;
-            bool ours = list[i].parent == getpid();
-            for (size_t k = 0; k < n && !ours; k++) ours = list[k].ours && list[k].pid == list[i].parent;
-            list[i].ours = ours;
-            more |= ours;
-        }
-    }
-    for (size_t i = 0; i < n; i++)
-        if (list[i].ours && kill(list[i].pid, sig) == 0) found++;
-    wl_arena_free(a);
-    return found;
+    struct wl_victims v = job_of(g);
+    return wl_victims_signal(&v, sig);
 }
 
 static void begin_stop(struct guard *g)
@@ -126,8 +88,8 @@ static void begin_stop(struct guard *g)
     if (g->stopping) return;
     g->stopping = true;
     g->kill_at_ns = wl_now_ns() + (int64_t)(g->spec->grace_s * WL_NS_PER_S);
-    signal_tree(SIGTERM);
-    signal_tree(SIGCONT); /* a stopped process would not see the first */
+    signal_job(g, SIGTERM);
+    signal_job(g, SIGCONT); /* a stopped process would not see the first */
 }
 
 static void start_command(struct guard *g)
@@ -139,7 +101,9 @@ static void start_command(struct guard *g)
                             .stdin_fd = s->stdin_fd,
                             .stdout_fd = s->stdout_fd,
                             .stderr_fd = s->stderr_fd,
-                            .own_group = !s->pass_through };
+                            .own_group = !s->pass_through,
+                            .die_with_parent = true, /* we may be killed, and wattlaw with us */
+                            .cgroup_fd = g->cgroup ? wl_cgroup_join_fd(g->cgroup) : 0 };
     struct news n = { .what = NEWS_STARTED, .t_ns = wl_now_ns() };
     if (wl_spawn(&how, &g->command, &n.why) < 0) n.what = NEWS_NOT_STARTED;
     tell(g, &n);
@@ -204,29 +168,32 @@ static bool may_leave(struct guard *g)
 static void end_leftovers(struct guard *g)
 {
     if (g->spec->pass_through && !g->stopping) {
+        if (g->cgroup) wl_cgroup_let_go(g->cgroup);
         tell(g, &g->last);
         _exit(0);
     }
     if (!g->stopping && may_leave(g)) return;
-    if (!g->stopping) g->last.leftovers = signal_tree(0);
+    if (!g->stopping) g->last.leftovers = signal_job(g, 0);
     begin_stop(g);
 }
 
-/* A command that is stuck itself has no end that could be told: it counts as killed now. */
-static void give_up(struct guard *g, int left)
+/* A command that is stuck itself has no end to report: it counts as killed now. */
+static void give_up(struct guard *g)
 {
+    struct wl_victims v = job_of(g);
     if (!g->command_done)
         g->last = (struct news) { .what = NEWS_DONE,
                                   .t_ns = wl_now_ns(),
                                   .exit = { .status = 128 + SIGKILL, .signal = SIGKILL } };
-    g->last.stuck = left;
+    g->last.stuck = (int)g->killing.n;
+    wl_kill_say(&g->killing, &v, g->last.survivors, sizeof g->last.survivors);
 }
 
 static int poll_ms(const struct guard *g)
 {
     if (!g->stopping && !g->leave_by_ns) return -1;
     int64_t left_ms = ((g->stopping ? g->kill_at_ns : g->leave_by_ns) - wl_now_ns()) / 1000000 + 1;
-    return g->killing ? 10 : left_ms > 0 ? (int)left_ms : 0;
+    return g->killing.began_ns ? 10 : left_ms > 0 ? (int)left_ms : 0;
 }
 
 static _Noreturn void guard_main(struct guard *g)
@@ -241,15 +208,14 @@ static _Noreturn void guard_main(struct guard *g)
         if (n > 0 && fds[0].revents) obey(g);
         if (g->command && !reap(g)) break;
         if (g->command_done) end_leftovers(g);
-        if (g->stopping && wl_now_ns() >= g->kill_at_ns) { /* again and again: what is forking may slip through once */
-            g->killing = true;
-            int left = signal_tree(SIGKILL);
-            if (left > 0 && wl_now_ns() >= g->kill_at_ns + WL_STUCK_NS) {
-                give_up(g, left);
-                break;
-            }
+        if (!g->stopping || wl_now_ns() < g->kill_at_ns) continue;
+        struct wl_victims v = job_of(g);
+        if (wl_kill_round(&g->killing, &v) > 0 && wl_kill_hopeless(&g->killing)) {
+            give_up(g);
+            break;
         }
     }
+    if (g->cgroup) wl_cgroup_remove(g->cgroup); /* wattlaw may be gone */
     tell(g, &g->last);
     _exit(0);
 }
@@ -269,17 +235,18 @@ static void close_others(const int *keep, size_t n)
     close_range(from, ~0u, 0);
 }
 
-static _Noreturn void become_guard(const struct wl_job_spec *spec, int orders, int news)
+static _Noreturn void become_guard(const struct wl_job_spec *spec, const struct wl_cgroup *cgroup, int orders, int news)
 {
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    const int keep[] = { orders, news, spec->stdin_fd, spec->stdout_fd, spec->stderr_fd };
+    int keep[] = { orders, news, spec->stdin_fd, spec->stdout_fd, spec->stderr_fd, -1, -1 };
+    if (cgroup) wl_cgroup_fds(cgroup, keep + 5);
     close_others(keep, WL_COUNT(keep));
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
-    struct guard g = { .spec = spec, .orders = orders, .news = news };
+    struct guard g = { .spec = spec, .cgroup = cgroup, .orders = orders, .news = news };
     g.sigchld = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     if (g.sigchld < 0) _exit(1);
     guard_main(&g);
@@ -287,15 +254,44 @@ static _Noreturn void become_guard(const struct wl_job_spec *spec, int orders, i
 
 /* ---- our side ---- */
 
+/* Children of ours that are not of the job: those from before the command, and a guard of caps that got a successor. */
+static size_t other_children(const struct wl_job *job, pid_t **out)
+{
+    pid_t *caps;
+    size_t n = wl_children_named(WL_CAPS_GUARD_NAME, &caps, job->a);
+    *out = wl_new_array(job->a, pid_t, job->n_others + n + 1);
+    for (size_t i = 0; i < job->n_others; i++) (*out)[i] = job->others[i];
+    for (size_t i = 0; i < n; i++) (*out)[job->n_others + i] = caps[i];
+    return job->n_others + n;
+}
+
+/* The guard was killed: what it looked after is ours now, by cgroup and as its sub-reaper. */
+static void end_orphans(const struct wl_job *job)
+{
+    pid_t *others;
+    size_t n = other_children(job, &others);
+    struct wl_victims v = { .root = getpid(), .spared = others, .n_spared = n, .cgroup = job->cgroup, .reap = true };
+    char text[WL_SURVIVORS_TEXT];
+    int left;
+    wl_victims_end(&v, job->grace_s, &left, text, sizeof text);
+    if (left)
+        wl_log(WL_WARN, "campaign", "%d process%s of the job did not end after SIGKILL: %s", left, left > 1 ? "es" : "",
+               text);
+}
+
 static void release(void *what)
 {
     struct wl_job *job = what;
+    int status = 0;
     if (job->orders >= 0) close(job->orders); /* the guard ends what still runs */
     if (job->news >= 0) close(job->news);
     job->orders = job->news = -1;
-    while (!job->reaped && waitpid(job->guard, NULL, 0) < 0 && errno == EINTR) {
+    if (job->reaped) return;
+    while (waitpid(job->guard, &status, 0) < 0 && errno == EINTR) {
     }
     job->reaped = true;
+    if (job->started && status != 0) end_orphans(job);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 int wl_job_prepare(struct wl_job **out, const struct wl_job_spec *spec, struct wl_arena *a, struct wl_err *e)
@@ -307,8 +303,11 @@ int wl_job_prepare(struct wl_job **out, const struct wl_job_spec *spec, struct w
         close(orders[1]);
         return wl_fail_errno(e, "cannot start a job: pipe");
     }
+    const char *why;
+    struct wl_cgroup *cgroup = wl_cgroup_new(&why, a);
+    if (!cgroup) wl_log(WL_DEBUG, "campaign", "the job has no cgroup of its own: %s", why);
     pid_t pid = fork();
-    if (pid == 0) become_guard(spec, orders[0], news[1]);
+    if (pid == 0) become_guard(spec, cgroup, orders[0], news[1]);
     close(orders[0]);
     close(news[1]);
     if (pid < 0) {
@@ -317,7 +316,9 @@ int wl_job_prepare(struct wl_job **out, const struct wl_job_spec *spec, struct w
         return wl_fail_errno(e, "cannot start a job: fork");
     }
     struct wl_job *job = wl_new(a, struct wl_job);
-    *job = (struct wl_job) { .guard = pid, .orders = orders[1], .news = news[0] };
+    *job = (struct wl_job) {
+        .guard = pid, .orders = orders[1], .news = news[0], .grace_s = spec->grace_s, .cgroup = cgroup, .a = a
+    };
     wl_defer(a, release, job);
     *out = job;
     return 0;
@@ -346,6 +347,9 @@ static int read_news(struct wl_job *job, struct news *n, struct wl_err *e)
 int wl_job_go(struct wl_job *job, int64_t *started_ns, struct wl_err *e)
 {
     struct news n;
+    job->n_others = wl_victims_list(&(struct wl_victims) { .root = getpid() }, &job->others, job->a);
+    job->started = true;
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* what the guard leaves if it is killed comes to us */
     order(job, ORDER_GO, 0);
     int rc = read_news(job, &n, e);
     if (rc < 0) return rc;
@@ -358,9 +362,11 @@ int wl_job_end(struct wl_job *job, struct wl_job_exit *out, struct wl_err *e)
 {
     struct news n;
     int rc = read_news(job, &n, e);
+    if (rc == 0) prctl(PR_SET_CHILD_SUBREAPER, 0); /* a daemon that a measured command leaves is not ours */
     release(job);
     if (rc < 0) return rc;
     *out = (struct wl_job_exit) { .exit = n.exit, .t_ns = n.t_ns, .leftovers = n.leftovers, .stuck = n.stuck };
+    if (n.stuck) snprintf(out->survivors, sizeof out->survivors, "%s", n.survivors);
     return 0;
 }
 

@@ -58,17 +58,25 @@ static int run_command(char *const *argv, const char *log_path, double grace_s, 
     }
 }
 
+/* The words of [data] prepare, whose program must be there. */
+static int command_of(const struct wl_experiment *x, const char *partial, struct wl_strs *argv, struct wl_arena *a,
+                      struct wl_err *e)
+{
+    struct wl_fill fill = { .x = x, .repeat = 1, .data = partial };
+    int rc = wl_fill_words(&fill, x->data.prepare, "[data] prepare", argv, a, e);
+    return rc < 0 ? rc : wl_program_check("[data] prepare", argv->v[0], argv->v[0], a, e);
+}
+
+static const char *partial_of(const char *path, struct wl_arena *a) { return wl_strf(a, "%s.partial", path); }
+
 static int make(const struct wl_experiment *x, const char *path, const char *log_path, const struct wl_signals *signals,
                 struct wl_arena *a, struct wl_err *e)
 {
-    const char *partial = wl_strf(a, "%s.partial", path);
-    struct wl_fill fill = { .x = x, .repeat = 1, .data = partial };
+    const char *partial = partial_of(path, a);
     struct wl_strs argv = { 0 };
     int rc = remove_tree(partial, e);
     if (rc == 0) rc = wl_mkdirs(wl_path_dir(a, path), e);
-    if (rc == 0) rc = wl_fill_words(&fill, x->data.prepare, "[data] prepare", &argv, a, e);
-    if (rc < 0) return rc;
-    rc = wl_program_check("[data] prepare", argv.v[0], argv.v[0], a, e);
+    if (rc == 0) rc = command_of(x, partial, &argv, a, e);
     if (rc < 0) return rc;
     struct wl_exit end = { 0 };
     char **command = wl_argv(&argv, a);
@@ -83,15 +91,25 @@ static int make(const struct wl_experiment *x, const char *path, const char *log
     return 0;
 }
 
-int wl_data_prepare(const struct wl_experiment *x, const char *log_path, const struct wl_signals *signals,
-                    const char **path, struct wl_arena *a, struct wl_err *e)
+int wl_data_find(const struct wl_experiment *x, const char **path, bool *missing, struct wl_arena *a, struct wl_err *e)
 {
+    struct wl_strs argv = { 0 };
     *path = NULL;
+    *missing = false;
     if (!x->data.path) return 0;
     *path = wl_path_absolute(a, x->data.path);
     if (access(*path, F_OK) == 0) return 0;
     if (errno != ENOENT) return wl_fail_errno(e, "%s: [data] path", *path);
     if (!x->data.prepare)
         return wl_fail(e, WL_ENOENT, "%s: [data] path is not there, and no prepare says how to make it", *path);
-    return make(x, *path, log_path, signals, a, e);
+    *missing = true;
+    return command_of(x, partial_of(*path, a), &argv, a, e);
+}
+
+int wl_data_prepare(const struct wl_experiment *x, const char *log_path, const struct wl_signals *signals,
+                    const char **path, struct wl_arena *a, struct wl_err *e)
+{
+    bool missing;
+    int rc = wl_data_find(x, path, &missing, a, e);
+    return rc < 0 || !missing ? rc : make(x, *path, log_path, signals, a, e);
 }

@@ -24,6 +24,7 @@ static int end_leftovers(struct wl_sweep *s, struct wl_err *e)
     int rc = wl_store_runs(s->store, &filter, &rows, s->a, e);
     for (size_t i = 0; i < rows.n && rc == 0; i++)
         if (rows.v[i].folder) wl_strs_add(s->a, &dirs, wl_path_join(s->a, s->folder, rows.v[i].folder));
+    wl_cgroups_end_stale(s->x->launch.grace_s); /* what has cleared its environment too */
     int n = wl_leftovers_end(&dirs, s->x->launch.grace_s);
     if (n) wl_log(WL_WARN, "campaign", "%d process%s of an interrupted run ended", n, n > 1 ? "es" : "");
     return rc;
@@ -127,18 +128,57 @@ static int run_all(struct wl_sweep *s, struct wl_err *e)
     return 0;
 }
 
+/* What can be known before the store is opened. */
+static int begin(struct wl_sweep *s, struct wl_err *e)
+{
+    const struct wl_experiment *x = s->x;
+    struct wl_machine here = wl_machine_here(x, s->a);
+    struct wl_sensors *sensors; /* open all the while: some counters start anew when their last user leaves */
+    int rc = wl_grid_make(x, &here, &s->grid, s->a, e);
+    if (rc == 0) rc = wl_launcher_find(x->launch.launcher, &s->launcher, e);
+    if (rc < 0 || wl_experiment_on_nodes(x)) return rc;
+    rc = wl_sampler_cpu_check(&x->measure.power, s->a, e);
+    return rc ? rc : wl_sensors_open(&sensors, &x->measure.power, s->a, e);
+}
+
+int wl_sweep_is_empty(const struct wl_experiment *x, struct wl_err *e)
+{
+    return wl_fail(e, WL_EINVAL, "campaign %s: none of its trials can be run here", x->campaign.name);
+}
+
+/* The first run and its data, before anything starts. */
+static int check_runs(struct wl_sweep *s, struct wl_err *e)
+{
+    bool missing;
+    size_t n = s->grid.n_runs;
+    s->to_do = wl_new_array(s->a, bool, n);
+    s->run_ids = wl_new_array(s->a, int64_t, n);
+    for (size_t i = 0; i < n; i++) s->to_do[i] = true;
+    int rc = check_command(s, e);
+    return rc ? rc : wl_data_find(s->x, &s->data, &missing, s->a, e);
+}
+
+int wl_sweep_check(const struct wl_experiment *x, struct wl_grid *grid, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_sweep_result result = { 0 };
+    struct wl_sweep_how how = { 0 };
+    struct wl_sweep s = { .x = x, .how = &how, .out = &result, .a = a, .data = x->data.path };
+    size_t done = 0;
+    int rc = begin(&s, e);
+    *grid = s.grid;
+    if (rc == 0) rc = wl_sweep_look(&s, &done, e);
+    if (rc == 0) rc = reserve_devices(&s, e);
+    if (rc == 0 && s.grid.n_runs == 0) rc = wl_sweep_is_empty(x, e);
+    return rc == 0 && done < s.grid.n_runs ? check_runs(&s, e) : rc;
+}
+
 int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, struct wl_sweep_result *out,
                  struct wl_arena *a, struct wl_err *e)
 {
     *out = (struct wl_sweep_result) { 0 };
     struct wl_sweep *s = wl_new(a, struct wl_sweep);
     *s = (struct wl_sweep) { .x = x, .how = how, .out = out, .a = a, .data = x->data.path };
-    struct wl_machine here = wl_machine_here(x, a);
-    struct wl_sensors *sensors; /* open all the while: some counters start anew when their last user leaves */
-    int rc = wl_launcher_find(x->launch.launcher, &s->launcher, e);
-    if (rc == 0) rc = wl_grid_make(x, &here, &s->grid, a, e);
-    if (rc == 0 && !wl_experiment_on_nodes(x)) rc = wl_sampler_cpu_check(&x->measure.power, a, e);
-    if (rc == 0 && !wl_experiment_on_nodes(x)) rc = wl_sensors_open(&sensors, &x->measure.power, a, e);
+    int rc = begin(s, e);
     if (rc == 0) rc = wl_sweep_open(s, e);
     if (rc == 0) rc = reserve_devices(s, e);
     if (rc == 0) rc = end_leftovers(s, e);

@@ -25,6 +25,10 @@ struct wl_sweep {
 /* Opens the store, finds or makes the campaign and owns it. Codes of wl_sweep_run. */
 int wl_sweep_open(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
 
+/* The same as far as nothing is changed: may this experiment go into that store, if there is one, and does nobody else
+ * run it? *done: of its runs, those that are finished. */
+int wl_sweep_look(struct wl_sweep *s, size_t *done, struct wl_err *e) WL_MUST_CHECK;
+
 /* Writes the plan of the grid, and finds out which of its runs are done, failed or still to do. */
 int wl_sweep_plan(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
 

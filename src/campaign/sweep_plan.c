@@ -1,9 +1,11 @@
 /* What the store holds of a campaign, and what is to do. */
 #include "campaign/sweep.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- the store ---- */
 
@@ -64,6 +66,44 @@ static int check_same(struct wl_sweep *s, struct wl_err *e)
         rc = count_started(s, rows.v[i].id, &started, e);
         if (rc == 0 && started) rc = check_text(s, rows.v[i].experiment, e);
     }
+    return rc;
+}
+
+/* The folder of a store that is not there yet can be made. */
+static int check_place(const char *path, struct wl_arena *a, struct wl_err *e)
+{
+    const char *folder = wl_path_dir(a, wl_path_absolute(a, path));
+    while (access(folder, F_OK) != 0 && errno == ENOENT && !wl_streq(folder, "/")) folder = wl_path_dir(a, folder);
+    if (!wl_is_dir(folder)) return wl_fail(e, WL_EINVAL, "%s: %s is not a folder", path, folder);
+    return access(folder, W_OK | X_OK) == 0 ? 0 : wl_fail_errno(e, "%s: cannot be made in %s", path, folder);
+}
+
+static int find_campaign(struct wl_sweep *s, struct wl_err *e)
+{
+    struct wl_campaign_rows rows;
+    int rc = wl_store_campaigns(s->store, &rows, s->a, e);
+    for (size_t i = 0; i < rows.n && rc == 0; i++)
+        if (wl_streq(rows.v[i].name, s->x->campaign.name)) s->out->campaign = rows.v[i].id;
+    return rc;
+}
+
+int wl_sweep_look(struct wl_sweep *s, size_t *done, struct wl_err *e)
+{
+    const char *path = store_path(s->x, s->a);
+    struct wl_run_rows rows = { 0 };
+    *done = 0;
+    s->folder = wl_path_dir(s->a, wl_path_absolute(s->a, path));
+    if (access(path, F_OK) != 0)
+        return errno == ENOENT ? check_place(path, s->a, e) : wl_fail_errno(e, "%s: no store here", path);
+    if (access(path, W_OK) != 0) return wl_fail_errno(e, "%s: cannot be written", path);
+    int rc = wl_store_open(&s->store, path, WL_STORE_READ, s->a, e);
+    if (rc == 0) rc = check_same(s, e);
+    if (rc == 0) rc = find_campaign(s, e);
+    if (rc == 0) rc = wl_store_campaign_is_free(s->store, s->out->campaign, e);
+    if (rc < 0 || !s->out->campaign) return rc;
+    struct wl_run_filter filter = { .campaign = s->out->campaign, .statuses = 1u << WL_RUN_DONE };
+    rc = wl_store_runs(s->store, &filter, &rows, s->a, e);
+    *done = rows.n;
     return rc;
 }
 

@@ -199,8 +199,8 @@ enum wl_run_status wl_task_judge(const struct wl_task *t, const char **error)
         wl_log(WL_WARN, "campaign", "%d process%s outlived the command and %s ended", t->end.leftovers,
                t->end.leftovers > 1 ? "es" : "", t->end.leftovers > 1 ? "were" : "was");
     if (t->end.stuck)
-        wl_log(WL_WARN, "campaign", "%d process%s of the job did not end after SIGKILL (stuck in the kernel?)",
-               t->end.stuck, t->end.stuck > 1 ? "es" : "");
+        wl_log(WL_WARN, "campaign", "%d process%s of the job did not end after SIGKILL: %s", t->end.stuck,
+               t->end.stuck > 1 ? "es" : "", t->end.survivors);
     if (t->abandoned) {
         *error = "stopped: the sweep that had started it is gone";
         return WL_RUN_INTERRUPTED;

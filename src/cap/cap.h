@@ -183,6 +183,8 @@ struct wl_lefts {
 int wl_cap_restore(const struct wl_cap_opts *opts, bool dry_run, bool force, struct wl_lefts *out, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 
+#define WL_CAPS_GUARD_NAME "wattlaw-caps" /* of its process: the end of a job leaves it alone */
+
 /* The guard's whole life: waits on stdin; a byte ends it, the end of the file means that the parent is dead: puts back
  * what the journal at this path names. Returns 0, or the code of what could not be put back. */
 int wl_cap_guard(const char *journal, struct wl_err *e) WL_MUST_CHECK;

@@ -95,7 +95,7 @@ static void become_unreachable(void)
         if (sig != SIGCHLD) signal(sig, SIG_IGN); /* those of faults are ours alone and stay fatal */
     static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
     for (size_t i = 0; i < WL_COUNT(faults); i++) signal(faults[i], SIG_DFL);
-    prctl(PR_SET_NAME, "wattlaw-caps");
+    prctl(PR_SET_NAME, WL_CAPS_GUARD_NAME);
     close_range(3, ~0u, 0);
     if (chdir("/")) return; /* it only keeps a folder busy */
 }

@@ -10,6 +10,7 @@ struct doctor_machine {
     const char *host, *kernel, *cpu; /* "Linux 6.1.0-18-amd64 x86_64"; the CPU's model name */
     int cpus, usable_cpus;           /* online; of these, those that this process may run on */
     double memory_bytes;
+    const char *job_cgroups, *no_cgroups; /* where jobs get a cgroup of their own; NULL: nowhere, and why */
 };
 
 /* A program that wattlaw starts when it is asked to. */

@@ -78,6 +78,8 @@ static void json_machine(const struct doctor_findings *f, struct wl_json *root)
     wl_json_add_str(o, "cpu", m->cpu);
     wl_json_add_int(o, "cpus", m->cpus);
     wl_json_add_int(o, "usable_cpus", m->usable_cpus);
+    wl_json_add_str(o, "job_cgroups", m->job_cgroups);
+    wl_json_add_str(o, "no_job_cgroups", m->no_cgroups);
     wl_json_add_real(o, "memory_bytes", m->memory_bytes);
     struct wl_json *list = wl_json_add_array(root, "programs");
     for (size_t i = 0; i < f->n_programs; i++) {

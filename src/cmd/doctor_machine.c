@@ -1,5 +1,7 @@
 #include "cmd/doctor.h"
 
+#include "campaign/campaign.h"
+
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@ void doctor_machine_read(struct doctor_machine *m, struct wl_arena *a)
         .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
         .memory_bytes = pages > 0 ? (double)pages * (double)sysconf(_SC_PAGESIZE) : NAN,
     };
+    m->job_cgroups = wl_job_cgroups(&m->no_cgroups, a);
     m->usable_cpus = sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : m->cpus;
 }
 

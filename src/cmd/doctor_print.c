@@ -112,6 +112,21 @@ static void print_sampler(const struct doctor_findings *f)
              s->threads == 1 ? "" : "s", doctor_cpu_share_pct(f));
 }
 
+/* What becomes of a job's processes when wattlaw is killed. */
+static void print_jobs(const struct doctor_machine *m)
+{
+    puts("\nJobs");
+    if (m->job_cgroups) {
+        printf("  each in a cgroup of its own, below %s: nothing of it outlives wattlaw\n", m->job_cgroups);
+        return;
+    }
+    printf("  no cgroup of their own: %s\n"
+           "  if wattlaw and its guard are both killed by SIGKILL, processes that cleared their environment stay;\n"
+           "  processes that fork without a pause may take long to end\n"
+           "  fix: systemd-run --user --scope -p Delegate=yes wattlaw ...\n",
+           m->no_cgroups);
+}
+
 static void print_programs(const struct doctor_findings *f)
 {
     wl_print("\nPrograms\n");
@@ -132,5 +147,6 @@ void doctor_print(const struct doctor_findings *f, struct wl_arena *a)
     print_devices(f);
     doctor_caps_print(&f->caps, a);
     print_sampler(f);
+    print_jobs(&f->machine);
     print_programs(f);
 }

@@ -25,7 +25,7 @@ static const struct wl_opt rows[] = {
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),
-      .help = "print trials, runs, their order and their commands, and run nothing" },
+      .help = "print trials, runs, their order and their commands, and check what a sweep checks; run nothing" },
     { .name = "cap-dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, cap_dry_run),
@@ -137,13 +137,21 @@ static int plan_text(const struct wl_experiment *x, const struct wl_grid *g, str
     return WL_EXIT_OK;
 }
 
+/* The plan, then why the sweep would not start. */
 static int dry_run(const struct options *o, const struct wl_experiment *x, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_grid g;
-    struct wl_machine here = wl_machine_here(x, a);
-    int rc = wl_grid_make(x, &here, &g, a, e);
-    if (rc < 0) return rc;
-    return o->json ? plan_json(x, &g, a, e) : plan_text(x, &g, a, e);
+    struct wl_grid g = { 0 };
+    struct wl_footprint footprint = x->measure.footprint;
+    struct wl_arena *held = wl_arena_new(a); /* sensors, and reservations of devices */
+    int rc = wl_sweep_check(x, &g, held, e);
+    if (rc == 0) rc = wl_footprint_options(&footprint, a, e);
+    if (g.n_trials) {
+        struct wl_err why;
+        int plan_rc = o->json ? plan_json(x, &g, a, &why) : plan_text(x, &g, a, &why);
+        if (rc == 0 && plan_rc < 0) rc = wl_fail(e, plan_rc, "%s", why.msg);
+    }
+    wl_arena_free(held);
+    return rc < 0 ? rc : WL_EXIT_OK;
 }
 
 /* Trials with the same caps on as many nodes would tell the same. */
@@ -153,7 +161,8 @@ static bool told_before(const struct wl_grid *g, size_t i)
         const struct wl_trial *a = &g->trials[k], *b = &g->trials[i];
         bool same = a->nodes == b->nodes && !a->skip;
         for (int kind = 0; kind < WL_CAP_KINDS; kind++)
-            same &= a->cap.value[kind] == b->cap.value[kind] || (isnan(a->cap.value[kind]) && isnan(b->cap.value[kind]));
+            same &=
+                a->cap.value[kind] == b->cap.value[kind] || (isnan(a->cap.value[kind]) && isnan(b->cap.value[kind]));
         if (same) return true;
     }
     return false;
@@ -313,8 +322,7 @@ static int run_campaign(const struct options *o, const struct wl_experiment *x, 
         result_json(x, &v, &r, a);
     else if (r.planned)
         result_text(x, &r);
-    if (r.planned == 0)
-        return wl_fail(e, WL_EINVAL, "campaign %s: none of its trials can be run here", x->campaign.name);
+    if (r.planned == 0) return wl_sweep_is_empty(x, e);
     return r.n_failed ? WL_EXIT_FAILED : WL_EXIT_OK;
 }
 

@@ -49,24 +49,36 @@ int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct 
                           SQL_NONE, sizeof *out->v, &out->v, &out->n, a, e);
 }
 
+enum { ANY_CAMPAIGN = 0 }; /* no campaign has this number */
+
+static int refuse(const struct wl_store *s, int64_t campaign, struct wl_err *e)
+{
+    return wl_fail(e, WL_EPERM, "%s: %s", s->path,
+                   campaign == ANY_CAMPAIGN
+                       ? "another campaign of this store is running, and both would measure each other; wait for it or "
+                         "stop it first"
+                       : "another wattlaw is running this campaign; wait for it or stop it first");
+}
+
 /* Where the file system does not lock, two may run at once; the index run_once still keeps each repeat to one. */
-static int own(struct wl_store *s, int64_t campaign, const char *refusal, struct wl_err *e)
+static int own(struct wl_store *s, int64_t campaign, struct wl_err *e)
 {
     struct wl_err why;
     int rc = wl_store_lock(s, wl_lock_of_campaign(campaign), &why);
     if (rc < 0) wl_log(WL_WARN, "store", "%s; see to it that only one wattlaw runs a campaign here", why.msg);
-    return rc ? 0 : wl_fail(e, WL_EPERM, "%s: %s", s->path, refusal);
+    return rc ? 0 : refuse(s, campaign, e);
 }
 
 int wl_store_own_campaign(struct wl_store *s, int64_t campaign, struct wl_err *e)
 {
-    enum { ANY = 0 }; /* no campaign has this number */
-    int rc = own(s, campaign, "another wattlaw is running this campaign; wait for it or stop it first", e);
-    if (rc < 0) return rc;
-    return own(s, ANY,
-               "another campaign of this store is running, and both would measure each other; wait for it or stop it "
-               "first",
-               e);
+    int rc = own(s, campaign, e);
+    return rc < 0 ? rc : own(s, ANY_CAMPAIGN, e);
+}
+
+int wl_store_campaign_is_free(struct wl_store *s, int64_t campaign, struct wl_err *e)
+{
+    if (campaign && wl_store_locked(s, wl_lock_of_campaign(campaign)) == 1) return refuse(s, campaign, e);
+    return wl_store_locked(s, wl_lock_of_campaign(ANY_CAMPAIGN)) == 1 ? refuse(s, ANY_CAMPAIGN, e) : 0;
 }
 
 /* ---- trials ---- */

@@ -84,6 +84,9 @@ int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct 
  * when another process does; the message tells which of the two. */
 int wl_store_own_campaign(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
 
+/* Would wl_store_own_campaign be refused? Takes nothing; 0: a campaign that is not there yet. */
+int wl_store_campaign_is_free(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
+
 /* "workload=resnet50 workers=2 ...", what is set in the order above: the identity of a trial in its campaign. */
 char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a);
 

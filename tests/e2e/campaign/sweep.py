@@ -301,24 +301,93 @@ def stopped(pid):
         return f.read().rsplit(")", 1)[1].split()[0] == "T"
 
 
-def a_job_whose_guard_was_killed_is_ended(bench):
-    bench.write("a.ini", BASIC)
-    p = bench.start("sweep", "a.ini", "--set", "launch.args=epochs=1 ms=60000 stray=1", "--set", "campaign.repeats=1")
-    bench.wait_until("both toys run", lambda: sum(c.startswith("toy") for _, c in bench.processes()) == 2)
-    bench.wait_until("the store says so", lambda: states(bench).get("running") == 1)
+def kill_with_its_guard(bench, p):
+    """SIGKILL for a sweep and the guard of its job, neither of which sees the other die."""
     guard = [pid for pid, c in bench.processes() if pid != p.pid and "sweep" in c]
     check(len(guard) == 1, bench.processes())
-    p.send_signal(signal.SIGSTOP)  # it must not act on its guard's death
+    p.send_signal(signal.SIGSTOP)
     bench.wait_until("it has stopped", lambda: stopped(p.pid))
     os.kill(guard[0], signal.SIGKILL)
     p.kill()
     p.communicate()
+
+
+def a_job_whose_guard_was_killed_is_ended(bench):
+    bench.write("a.ini", BASIC)
+    sweep = ["sweep", "a.ini", "--set", "launch.args=epochs=1 ms=60000 stray=1 deaf=1", "--set", "campaign.repeats=1"]
+    env = {**bench.env, "WATTLAW_CGROUP": "no"}
+    p = bench.start(*sweep, env=env)
+    bench.wait_until("both toys run", lambda: sum(c.startswith("toy") for _, c in bench.processes()) == 2)
+    bench.wait_until("the store says so", lambda: states(bench).get("running") == 1)
+    kill_with_its_guard(bench, p)
     check(sum(c.startswith("toy") for _, c in bench.processes()) == 2, bench.processes())
-    p = bench.start("sweep", "a.ini", "--set", "launch.args=epochs=1 ms=60000 stray=1", "--set", "campaign.repeats=1")
+    p = bench.start(*sweep, env=env)
     said = next(line for line in p.stderr if "of an interrupted run ended" in line)
     contains(said, "2 processes")
     p.send_signal(signal.SIGINT)
     p.communicate(timeout=PATIENCE_S)
+
+
+RUNAWAY = """
+[campaign]
+name = a
+repeats = 1
+[launch]
+command = sh -c 'echo $$ > {run_dir}/first; env -i sh -c "trap : TERM; echo \\$\\$ > {run_dir}/pid; until test -e %s; do sleep 0.05; done" & wait; until test -e %s; do sleep 0.05; done'
+grace = 100ms
+"""
+
+
+def gone(pid):
+    return not os.path.exists(f"/proc/{pid}") or open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] == "Z"
+
+
+def runaway_of(bench, sweep):
+    """The process of the running job that has cleared its environment: sessions, parents and TMPDIR tell nothing of it."""
+    path = bench.path("a", "runs", "1", "pid")
+    bench.wait_until("it has cleared its environment", lambda: os.path.exists(path) and open(path).read().endswith("\n"))
+    bench.wait_until("the store says so", lambda: states(bench, "a/wattlaw.db").get("running") == 1)
+    return int(open(path).read())
+
+
+def write_runaway(bench):
+    bench.write("a.ini", RUNAWAY % (bench.path("go"), bench.path("go")))
+    return ["sweep", "a.ini", "--quiet"]
+
+
+def what_cleared_its_environment_dies_with_the_guard(bench):
+    for cgroup in ({"WATTLAW_CGROUP": "no"}, {}):
+        sweep = write_runaway(bench)
+        p = bench.start(*sweep, env={**bench.env, **cgroup})
+        pid = runaway_of(bench, p)
+        guard = [q for q, c in bench.processes() if q != p.pid and "sweep" in c]
+        os.kill(guard[0], signal.SIGKILL)
+        _, err = p.communicate(timeout=PATIENCE_S)
+        left = not gone(pid)
+        bench.write("go", "")
+        check(not left, f"{pid} has outlived the guard of its job: {err}")
+        contains(bench.run("status", "a").stdout + err, "guard of the job was killed")
+        for name in ("go", "a"):
+            subprocess.run(["rm", "-r", bench.path(name)], check=True)
+
+
+def what_cleared_its_environment_is_ended_by_the_next_sweep(bench):
+    machine = json.loads(bench.run("doctor", "--json").stdout)["machine"]
+    if not machine["job_cgroups"]:
+        raise Skip(machine["no_job_cgroups"])
+    sweep = write_runaway(bench)
+    p = bench.start(*sweep)
+    pid = runaway_of(bench, p)
+    with open(f"/proc/{pid}/cgroup") as f:
+        ours = [line.strip().partition("::")[2] for line in f if "wattlaw-job-" in line]
+    kill_with_its_guard(bench, p)
+    check(not gone(pid), "it ended by itself")
+    again = bench.start(*sweep)
+    bench.wait_until("it is ended", lambda: gone(pid))
+    bench.write("go", "")
+    _, err = again.communicate(timeout=PATIENCE_S)
+    contains(err, "of a job whose wattlaw had been killed")
+    check(ours and not os.path.exists(machine["job_cgroups"] + "/" + os.path.basename(ours[0])), "its cgroup is left:", ours)
 
 
 def a_read_only_place_is_told(bench):
@@ -349,6 +418,41 @@ def a_full_disk_stops_the_sweep_and_loses_nothing(bench):
         check(states(bench, "small/wattlaw.db")["done"] == 12)
 
 
+def a_dry_run_fails_where_the_sweep_would(bench):
+    bench.write("a.ini", "[campaign]\nname = a\nrepeats = 1\n[launch]\ncommand = toy epochs=1\n")
+    bench.write("held.ini", "[campaign]\nname = held\nstore = a\nrepeats = 1\n[launch]\ncommand = sh -c 'until test -e go; do sleep 0.05; done'\n")
+    bench.write("file", "")
+
+    def both(*sets, name="a.ini"):
+        words = [w for s in sets for w in ("--set", s)]
+        before = sorted(os.listdir(bench.folder))
+        dry = bench.run("sweep", name, "--dry-run", *words, status=None)
+        check(sorted(os.listdir(bench.folder)) == before, "a dry run made", sorted(os.listdir(bench.folder)))
+        real = bench.run("sweep", name, *words, status=None)
+        error = [line for line in real.stderr.splitlines() if line.startswith("error: ")]
+        check(real.returncode != 0 and len(error) == 1, real.stderr)
+        check(dry.returncode == real.returncode and error[0] in dry.stderr.splitlines(), sets, error, dry.returncode, dry.stderr)
+
+    for reasons in (["launch.launcher=slurm"], ["launch.launcher=locl"], ["launch.command=no-such-command"],
+                    ["launch.cwd=/proc", "launch.command=./toy"], ["data.path=/proc/nowhere"],
+                    ["data.path=/proc/nowhere", "data.prepare=no-such-command {data}"], ["sweep.workers=100000"],
+                    ["measure.sensors=nvml", "measure.nvml_library=/proc/nowhere"], ["campaign.store=file/a"],
+                    ["measure.sampler_cpu=100000"]):
+        both(*reasons)
+    bench.run("sweep", "a.ini", "--dry-run")
+    check(not os.path.exists(bench.path("a", "wattlaw.db")) or not bench.rows("a/wattlaw.db", "SELECT id FROM run WHERE status = 'done'"),
+          "a dry run has run")
+    bench.run("sweep", "a.ini")
+    both("launch.command=toy epochs=2")  # the store holds it made differently
+    bench.run("sweep", "a.ini", "--dry-run", "--set", "campaign.repeats=2")
+    holder = bench.start("sweep", "held.ini", "--quiet")
+    bench.wait_until("the other campaign runs", lambda: bench.rows("a/wattlaw.db", "SELECT id FROM run WHERE status = 'running'"))
+    both("campaign.repeats=2")
+    both(name="held.ini")
+    bench.write("go", "")
+    holder.communicate()
+
+
 def the_null_launcher_starts_nothing(bench):
     bench.write("a.ini", BASIC)
     bench.run("sweep", "a.ini", "--set", "launch.launcher=null", "--set", "campaign.repeats=50")
@@ -364,5 +468,6 @@ main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeat
       a_campaign_of_skipped_trials_is_no_success,
       data_are_prepared_once_and_whole, own_axes_and_weak_scaling_reach_the_command,
       what_the_command_does_not_get_is_not_claimed, a_run_tells_carbon_cost_and_rules, one_sweep_a_campaign_at_a_time, a_removed_store_stops_the_campaign,
-      a_job_whose_guard_was_killed_is_ended, a_read_only_place_is_told,
-      a_full_disk_stops_the_sweep_and_loses_nothing, the_null_launcher_starts_nothing])
+      a_job_whose_guard_was_killed_is_ended, what_cleared_its_environment_dies_with_the_guard,
+      what_cleared_its_environment_is_ended_by_the_next_sweep, a_read_only_place_is_told,
+      a_full_disk_stops_the_sweep_and_loses_nothing, the_null_launcher_starts_nothing, a_dry_run_fails_where_the_sweep_would])

@@ -187,17 +187,167 @@ static void the_tree_dies_with_its_owner(void **state)
     assert_true(gone(stray));
 }
 
-static void a_killed_guard_is_an_error(void **state)
+/* Jobs of the rest of a test get a cgroup of their own; false: this machine has none for us. */
+static bool with_cgroup(void)
+{
+    const char *why;
+    unsetenv("WATTLAW_CGROUP");
+    struct wl_cgroup *c = wl_cgroup_new(&why, a);
+    if (!c) print_message("no cgroup of our own: %s\n", why);
+    return c != NULL;
+}
+
+static void without_cgroup(void) { setenv("WATTLAW_CGROUP", "no", 1); }
+
+/* A child that has left: no parent, a session of its own, nothing of ours in its environment, deaf to SIGTERM. */
+static const char *script_with_runaway(const char *name)
+{
+    return wl_strf(a,
+                   "(env -i PATH=\"$PATH\" setsid sh -c 'trap \"\" TERM; echo $$ > %s/%s; exec sleep 60' &) ; "
+                   "while [ ! -s %s/%s ]; do sleep 0.01; done; exec sleep 60",
+                   dir, name, dir, name);
+}
+
+static void kill_the_guard(const char *name)
+{
+    struct wl_job *job;
+    struct wl_job_exit x;
+    assert_int_equal(start(&job, script_with_runaway(name), false, 0.1), 0);
+    pid_t runaway = pid_in(name);
+    kill(wl_job_pid(job), SIGKILL);
+    assert_int_equal(wl_job_end(job, &x, &e), WL_EJOB);
+    assert_non_null(strstr(e.msg, "guard"));
+    if (kill(runaway, 0) == 0) {
+        kill(runaway, SIGKILL);
+        fail_msg("what had left the job outlived its guard");
+    }
+}
+
+static void a_killed_guard_leaves_nothing(void **state)
+{
+    (void)state;
+    without_cgroup();
+    kill_the_guard("left");
+    if (with_cgroup()) kill_the_guard("left_cgroup");
+}
+
+/* wattlaw's own children, as the guard of its caps, are not the job's. */
+static void a_killed_guard_costs_no_other_child(void **state)
 {
     (void)state;
     struct wl_job *job;
     struct wl_job_exit x;
-    assert_int_equal(start(&job, wl_strf(a, "echo $$ > %s/left; exec sleep 60", dir), false, 0.1), 0);
-    pid_t command = pid_in("left");
+    without_cgroup();
+    pid_t other = fork();
+    if (other == 0) {
+        for (;;) pause();
+    }
+    assert_int_equal(start(&job, wl_strf(a, "echo $$ > %s/spared; exec sleep 60", dir), false, 0.1), 0);
+    pid_in("spared");
     kill(wl_job_pid(job), SIGKILL);
     assert_int_equal(wl_job_end(job, &x, &e), WL_EJOB);
-    assert_non_null(strstr(e.msg, "guard"));
-    kill(command, SIGKILL);
+    assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+}
+
+/* wattlaw and the guard are killed: the next job ends what they left in its cgroup. */
+static void the_next_job_ends_what_two_dead_left(void **state)
+{
+    (void)state;
+    if (!with_cgroup()) skip();
+    int told[2];
+    assert_int_equal(pipe(told), 0);
+    pid_t owner = fork();
+    if (owner == 0) {
+        struct wl_job *job;
+        setsid();
+        if (start(&job, script_with_runaway("twice"), false, 0.1) < 0) _exit(1);
+        pid_t guard = wl_job_pid(job);
+        if (write(told[1], &guard, sizeof guard) < 0) _exit(1);
+        for (;;) pause();
+    }
+    pid_t guard, runaway = pid_in("twice");
+    assert_int_equal(read(told[0], &guard, sizeof guard), sizeof guard);
+    kill(owner, SIGSTOP); /* it must not see its guard die */
+    kill(guard, SIGKILL);
+    kill(owner, SIGKILL);
+    waitpid(owner, NULL, 0);
+    assert_int_equal(kill(runaway, 0), 0);
+    assert_int_equal(run("exit 0").exit.status, 0);
+    assert_true(gone(runaway));
+    close(told[0]);
+    close(told[1]);
+}
+
+/* Forks and exits, again and again: each process lives for microseconds and is an orphan of the sub-reaper. It writes a
+ * file if nobody ends it. */
+static int fork_chain(const char *path)
+{
+    static const double LASTS_S = 10;
+    int64_t until_ns = wl_now_ns() + (int64_t)(LASTS_S * WL_NS_PER_S);
+    signal(SIGTERM, SIG_IGN);
+    while (wl_now_ns() < until_ns) {
+        pid_t pid = fork();
+        if (pid > 0) _exit(0);
+    }
+    FILE *f = fopen(path, "w");
+    if (f) fclose(f);
+    return 0;
+}
+
+static void end_a_chain(const char *name)
+{
+    struct wl_job *job;
+    int64_t t;
+    const char *path = wl_path_join(a, dir, name);
+    char *argv[] = { (char *)"/proc/self/exe", (char *)"chain", (char *)path, NULL };
+    struct wl_job_spec spec = { .argv = argv, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1, .grace_s = 0.1 };
+    assert_int_equal(wl_job_prepare(&job, &spec, a, &e), 0);
+    assert_int_equal(wl_job_go(job, &t, &e), 0);
+    wl_job_stop(job, true);
+    struct wl_job_exit x = end_of(job);
+    if (x.stuck) fail_msg("left: %s", x.survivors);
+    if (wl_is_file(path)) fail_msg("the chain has ended by itself");
+}
+
+static void a_chain_of_forks_is_caught(void **state)
+{
+    (void)state;
+    without_cgroup();
+    end_a_chain("chain");
+    if (with_cgroup()) end_a_chain("chain_cgroup");
+}
+
+/* A daemon that a measured command leaves on purpose is in the cgroup of its user again, where nobody ends it. */
+static void a_daemon_is_let_go(void **state)
+{
+    (void)state;
+    if (!with_cgroup()) skip();
+    struct wl_job *job;
+    assert_int_equal(start(&job, script_with_stray("let_go", "exit 0"), true, 0.1), 0);
+    assert_int_equal(end_of(job).exit.status, 0);
+    pid_t pid = pid_in("let_go");
+    char *text;
+    size_t n;
+    assert_int_equal(wl_file_read(wl_strf(a, "/proc/%ld/cgroup", (long)pid), 1 << 16, &text, &n, a, &e), 0);
+    if (strstr(text, "wattlaw-job-")) fail_msg("it is still in the job's cgroup: %s", text);
+    assert_int_equal(run("exit 0").exit.status, 0);
+    assert_int_equal(kill(pid, 0), 0);
+    kill(pid, SIGKILL);
+}
+
+/* No cgroup of ours is left in its parent. */
+static void cgroups_are_removed(void **state)
+{
+    (void)state;
+    if (!with_cgroup()) skip();
+    const char *why;
+    struct wl_arena *mine = wl_arena_new(a);
+    const char *path = wl_strdup(a, wl_cgroup_path(wl_cgroup_new(&why, mine)));
+    assert_true(wl_is_dir(path));
+    wl_arena_free(mine);
+    assert_false(wl_is_dir(path));
 }
 
 static void it_ends_with_the_arena(void **state)
@@ -211,8 +361,9 @@ static void it_ends_with_the_arena(void **state)
     assert_true(gone(command));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 3) return fork_chain(argv[2]);
     if (!mkdtemp(dir)) return 1;
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -223,11 +374,18 @@ int main(void)
         TEST(a_stopped_job_gets_its_grace),
         TEST(a_signal_reaches_the_command),
         TEST(the_tree_dies_with_its_owner),
-        TEST(a_killed_guard_is_an_error),
+        TEST(a_killed_guard_leaves_nothing),
+        TEST(a_killed_guard_costs_no_other_child),
+        TEST(the_next_job_ends_what_two_dead_left),
+        TEST(a_chain_of_forks_is_caught),
+        TEST(a_daemon_is_let_go),
+        TEST(cgroups_are_removed),
         TEST(it_ends_with_the_arena),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    static const char *const files[] = { "stray", "daemon", "obeys", "deaf", "hurried", "signalled", "orphan", "left", "scoped" };
+    static const char *const files[] = { "stray",     "daemon", "obeys", "deaf",   "hurried",
+                                         "signalled", "orphan", "left",  "scoped", "left_cgroup",
+                                         "chain",     "spared", "twice", "let_go", "chain_cgroup" };
     char path[64];
     for (size_t i = 0; i < WL_COUNT(files); i++) {
         snprintf(path, sizeof path, "%s/%s", dir, files[i]);
