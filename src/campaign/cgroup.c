@@ -149,8 +149,10 @@ void wl_cgroup_let_go(const struct wl_cgroup *c)
         pid_t *pids;
         size_t n = wl_cgroup_list(c, &pids, a);
         if (!n) break;
-        for (size_t k = 0; k < n; k++)
-            if (dprintf(fd, "%ld", (long)pids[k]) < 0) break;
+        for (size_t k = 0; k < n; k++) {
+            const char *pid = wl_strf(a, "%ld", (long)pids[k]);
+            if (write(fd, pid, strlen(pid)) < 0) continue; /* it has ended */
+        }
     }
     if (fd >= 0) close(fd);
     wl_arena_free(a);

@@ -115,16 +115,16 @@ static void print_sampler(const struct doctor_findings *f)
 /* What becomes of a job's processes when wattlaw is killed. */
 static void print_jobs(const struct doctor_machine *m)
 {
-    puts("\nJobs");
+    wl_print("\nJobs\n");
     if (m->job_cgroups) {
-        printf("  each in a cgroup of its own, below %s: nothing of it outlives wattlaw\n", m->job_cgroups);
+        wl_print("  each in a cgroup of its own, below %s: nothing of it outlives wattlaw\n", m->job_cgroups);
         return;
     }
-    printf("  no cgroup of their own: %s\n"
-           "  if wattlaw and its guard are both killed by SIGKILL, processes that cleared their environment stay;\n"
-           "  processes that fork without a pause may take long to end\n"
-           "  fix: systemd-run --user --scope -p Delegate=yes wattlaw ...\n",
-           m->no_cgroups);
+    wl_print("  no cgroup of their own: %s\n"
+             "  if wattlaw and its guard are both killed by SIGKILL, processes that cleared their environment stay;\n"
+             "  processes that fork without a pause may take long to end\n"
+             "  fix: systemd-run --user --scope -p Delegate=yes wattlaw ...\n",
+             m->no_cgroups);
 }
 
 static void print_programs(const struct doctor_findings *f)
