@@ -182,7 +182,7 @@ static char *row_name(const struct field *map, sqlite3_stmt *stmt, size_t row, s
     }
     char *sql = sqlite3_expanded_sql(stmt);
     const char *where = sql ? strstr(sql, "WHERE run = ") : NULL;
-    char *name = where ? wl_strf(a, "row %zu of run %d", row + 1, atoi(where + strlen("WHERE run = ")))
+    char *name = where ? wl_strf(a, "row %zu of run %lld", row + 1, strtoll(where + strlen("WHERE run = "), NULL, 10))
                        : wl_strf(a, "row %zu", row + 1);
     sqlite3_free(sql);
     return name;

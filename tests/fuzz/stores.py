@@ -107,6 +107,21 @@ def value(rng):
     return "?", None
 
 
+OBJECTS = [text for text in TEXTS if text.startswith("{")]
+
+
+def fitting(rng, column, declared):
+    """A value that the column may hold, so that it comes through to what is computed from it."""
+    if column in ("extra", "info"):
+        return "?", rng.choice(OBJECTS)
+    if declared == "TEXT":
+        return "?", rng.choice(TEXTS)
+    if declared == "INTEGER":
+        whole = [number for number in NUMBERS if isinstance(number, int) and 0 <= number <= 2**62]
+        return "?", rng.choice([rng.choice(whole), rng.randrange(100)])
+    return "?", rng.choice([rng.choice(NUMBERS), rng.choice([-1, 1]) * 10 ** rng.uniform(-12, 19), rng.random() * 100])
+
+
 def tables(db):
     return [name for name, in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")]
 
@@ -126,8 +141,8 @@ def loosen(path):
 
 def set_cell(rng, db):
     table = rng.choice(tables(db))
-    column = rng.choice(past.columns(db, table))
-    text, parameter = value(rng)
+    column, declared = rng.choice([row[1:3] for row in db.execute(f"PRAGMA table_info({table})")])
+    text, parameter = fitting(rng, column, declared) if rng.random() < 0.7 else value(rng)
     where, picked = "", []
     if rng.random() < 0.8:  # one row
         keys = [row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[5]] or ["rowid"]

@@ -194,6 +194,21 @@ static void json_keeps_missing_missing_and_text_valid(void **state)
     assert_true(wl_starts(e.msg, "f.json:1:"));
 }
 
+static void bytes_of_no_character_are_escaped(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *text;
+    } cases[] = {
+        { "caf\xe9", "caf\\xe9" },         { "\xff\xfe", "\\xff\\xfe" },           { "a\xe2\x82 b", "a\\xe2\\x82 b" },
+        { "\xed\xa0\x80", "\\xed\\xa0\\x80" }, { "\xc0\xaf", "\\xc0\\xaf" }, { "\xf5", "\\xf5" },
+    };
+    static const char good[] = "\xe2\x82\xac 5 \\x41 \xf0\x9f\x94\x8b";
+    for (size_t i = 0; i < WL_COUNT(cases); i++) assert_string_equal(wl_utf8(a, cases[i].bytes), cases[i].text);
+    assert_ptr_equal(wl_utf8(a, good), good);
+    assert_string_equal(wl_utf8(a, ""), "");
+}
+
 static void shell_words_round_trip(void **state)
 {
     (void)state;
@@ -219,6 +234,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(csv_writes_what_it_reads, setup, teardown),
         cmocka_unit_test_setup_teardown(json_keys_come_in_order_and_whole_numbers_without_a_point, setup, teardown),
         cmocka_unit_test_setup_teardown(json_keeps_missing_missing_and_text_valid, setup, teardown),
+        cmocka_unit_test_setup_teardown(bytes_of_no_character_are_escaped, setup, teardown),
         cmocka_unit_test_setup_teardown(shell_words_round_trip, setup, teardown),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);

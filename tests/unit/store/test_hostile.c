@@ -1,6 +1,8 @@
 /* Files that are no store, damaged stores, and places that cannot be written: one clear message each. */
 #include "helper.h"
 
+#include "store/internal.h"
+
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/mount.h>
@@ -139,6 +141,60 @@ static void damaged_stores(void **state)
     assert_true(found >= 30); /* every file that was cut off, at least */
 }
 
+/* What a store's schema could make SQLite do is denied to statements too, so that a way into SQL leads nowhere. */
+static void what_no_statement_may_do(void **state)
+{
+    static const char *const never[] = {
+        "ATTACH '/tmp/other.db' AS other",
+        "DETACH main",
+        "SELECT load_extension('libc.so.6')",
+        "SELECT hex(zeroblob(1000000000))",
+        "SELECT randomblob(5)",
+        "CREATE VIRTUAL TABLE v USING fts5(x)",
+        "PRAGMA writable_schema = ON",
+        "PRAGMA trusted_schema = ON",
+        "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x FROM r) SELECT x FROM r",
+        "SELECT * FROM json_each('[1]')",
+        "SELECT * FROM pragma_database_list",
+    };
+    static const char *const never_when_reading[] = {
+        "DELETE FROM sample", "CREATE TABLE t(x)", "DROP TABLE log", "CREATE INDEX i ON run(id)", "VACUUM",
+        "INSERT INTO main.campaign(name, created_wall_ns) VALUES ('x', 1)",
+    };
+    struct place *p = *state;
+    struct wl_store *s = create_store(p);
+    for (size_t i = 0; i < WL_COUNT(never); i++)
+        if (wl_sql_do(s, never[i], SQL_NONE, &p->e) >= 0) fail_msg("a writer may: %s", never[i]);
+    wl_store_close(s);
+    OK(wl_store_open(&s, p->store, WL_STORE_READ, p->arena, &p->e));
+    for (size_t i = 0; i < WL_COUNT(never); i++)
+        if (wl_sql_do(s, never[i], SQL_NONE, &p->e) >= 0) fail_msg("a reader may: %s", never[i]);
+    for (size_t i = 0; i < WL_COUNT(never_when_reading); i++)
+        if (wl_sql_do(s, never_when_reading[i], SQL_NONE, &p->e) >= 0) fail_msg("a reader may: %s", never_when_reading[i]);
+    wl_store_close(s);
+}
+
+/* While somebody else's file is read without locks, its owner begins to write. */
+static void a_file_that_changes_while_it_is_read(void **state)
+{
+    struct place *p = *state;
+    struct wl_store *s = create_store(p), *writer;
+    struct wl_run_rows runs;
+    fill_store(p, s, 10);
+    wl_store_close(s);
+    if (geteuid() != 0) skip(); /* a file of another owner is needed */
+    assert_int_equal(chown(p->store, 65534, 65534), 0);
+    OK(wl_store_open(&s, p->store, WL_STORE_READ, p->arena, &p->e));
+    OK(wl_store_runs(s, &(struct wl_run_filter) { 0 }, &runs, p->arena, &p->e));
+    assert_false(wl_is_file(wl_strf(p->arena, "%s-shm", p->store)));
+    OK(wl_store_open(&writer, p->store, WL_STORE_WRITE, p->arena, &p->e));
+    add_trial(p, writer, 4);
+    FAILS(WL_EIO, "run the command again", wl_store_runs(s, &(struct wl_run_filter) { 0 }, &runs, p->arena, &p->e));
+    wl_store_close(writer);
+    FAILS(WL_EIO, "run the command again", wl_store_runs(s, &(struct wl_run_filter) { 0 }, &runs, p->arena, &p->e));
+    wl_store_close(s);
+}
+
 static void places_that_cannot_be_written(void **state)
 {
     struct place *p = *state;
@@ -245,7 +301,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(what_is_no_store), TEST(other_programs_databases),      TEST(an_empty_file_becomes_a_store),
-        TEST(damaged_stores),   TEST(places_that_cannot_be_written), TEST(a_folder_without_leave),
+        TEST(damaged_stores), TEST(what_no_statement_may_do), TEST(a_file_that_changes_while_it_is_read),
+          TEST(places_that_cannot_be_written), TEST(a_folder_without_leave),
         TEST(read_only_places),
         TEST(a_full_disk),
     };
