@@ -151,12 +151,35 @@ static void one_cap_and_none(void **state)
     wl_arena_free(a);
 }
 
+/* At one worker count there is no law; the highest level, and no cap above any, is the base all the same. */
+static void caps_at_one_worker_count(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct campaign c = { { 0.8, 0.8, 0.8 }, 0.02, 0, 3 };
+    struct row rows[ROWS];
+    make(rows, &c);
+    for (size_t i = 0; i < ROWS; i++) rows[i].workers = 4;
+    const struct wl_factor_group *g = compare_rows(rows, ROWS, 0.05, a).groups;
+    assert_non_null(g->refused);
+    assert_int_equal(g->highest, LEVELS - 1);
+    assert_int_equal(g->base, LEVELS - 1);
+    for (size_t i = 0; i < ROWS; i++) rows[i].power_cap_w = i % 2 ? 0 : 100;
+    g = compare_rows(rows, ROWS, 0.05, a).groups;
+    assert_string_equal(g->levels[g->highest].value, "uncapped");
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_slopes_are_rarely_rejected), cmocka_unit_test(equivalence_is_earned),
-        cmocka_unit_test(each_parameter_is_paid_for),       cmocka_unit_test(units_and_order_do_not_matter),
-        cmocka_unit_test(runs_needed_is_what_it_takes),     cmocka_unit_test(one_cap_and_none),
+        cmocka_unit_test(equal_slopes_are_rarely_rejected),
+        cmocka_unit_test(equivalence_is_earned),
+        cmocka_unit_test(each_parameter_is_paid_for),
+        cmocka_unit_test(units_and_order_do_not_matter),
+        cmocka_unit_test(runs_needed_is_what_it_takes),
+        cmocka_unit_test(one_cap_and_none),
+        cmocka_unit_test(caps_at_one_worker_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
