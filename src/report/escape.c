@@ -4,13 +4,17 @@
 /* What stands for the ASCII character c, or NULL where it stands for itself. */
 typedef const char *replace_fn(char c);
 
+/* Beyond ASCII: what a terminal may not be sent (base/printable.h) would reorder or hide what stands beside it on a page
+ * and in a picture, too. */
+static bool is_shown(const char *s, size_t n) { return n == 1 || (n > 1 && wl_is_printable(wl_utf8_decode(s, n))); }
+
 static void put(struct wl_text *to, const char *s, replace_fn *replace)
 {
     while (s && *s) {
         size_t n = wl_utf8_length(s);
-        if (n == 0) {
+        if (!is_shown(s, n)) {
             wl_text_add(to, "\xef\xbf\xbd");
-            s++;
+            s += n ? n : 1;
             continue;
         }
         const char *other = n == 1 ? replace(*s) : NULL;

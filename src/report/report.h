@@ -170,7 +170,8 @@ struct wl_metric {
 extern const struct wl_metric wl_metrics[]; /* ends with id NULL */
 const struct wl_metric *wl_metric(const char *id);
 
-/* ---- escapes: each adds `s` so that it reads as plain text there; NULL adds nothing; bad UTF-8 becomes U+FFFD ---- */
+/* ---- escapes: each adds `s` so that it reads as plain text there; NULL adds nothing; U+FFFD stands for bad
+ * UTF-8, C1 and bidirectional controls, and what takes no room (base/printable.h) ---- */
 
 void wl_put_html(struct wl_text *to, const char *s); /* text and quoted attributes */
 void wl_put_latex(struct wl_text *to, const char *s);

@@ -55,6 +55,20 @@ static void bad_utf8(void **state)
     assert_string_equal(put(wl_put_html, "\xf4\x90\x80\x80", *state), wl_strf(*state, "%s%s%s%s", bad, bad, bad, bad));
 }
 
+/* Characters that turn text around, hide in it or are controls: U+202E, U+2066, U+200B, U+009B. In every writer. */
+static void disguises(void **state)
+{
+    static put_fn *const writers[] = { wl_put_html, wl_put_latex, wl_put_markdown, wl_put_gnuplot, wl_put_script_json };
+    static const char *const hidden[] = { "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x80\x8b", "\xc2\x9b" };
+    for (size_t i = 0; i < WL_COUNT(writers) * WL_COUNT(hidden); i++) {
+        const char *what = hidden[i % WL_COUNT(hidden)];
+        char *is = put(writers[i / WL_COUNT(hidden)], wl_strf(*state, "ab%scd", what), *state);
+        assert_holds_not(is, what);
+        assert_holds(is, "ab\xef\xbf\xbd"
+                         "cd");
+    }
+}
+
 static void slugs(void **state)
 {
     assert_string_equal(wl_slug("ResNet50 (v1.5)", *state), "resnet50-v1-5");
@@ -66,7 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_ARENA(html),   WITH_ARENA(latex),    WITH_ARENA(markdown), WITH_ARENA(gnuplot),
-        WITH_ARENA(script), WITH_ARENA(bad_utf8), WITH_ARENA(slugs),
+        WITH_ARENA(script), WITH_ARENA(bad_utf8), WITH_ARENA(slugs),    WITH_ARENA(disguises),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
