@@ -51,7 +51,7 @@ def overhead(wattlaw, folder, pairs):
 
 
 def own_cpu_s(wattlaw, folder, sleep_s):
-    subprocess.run([wattlaw, "measure", "--quiet", "--json", "out.json", "--rate-hz", "10", "--", "sleep",
+    subprocess.run([wattlaw, "measure", "--quiet", "--json-file", "out.json", "--rate-hz", "10", "--", "sleep",
                     str(sleep_s)], cwd=folder, check=True)
     with open(os.path.join(folder, "out.json")) as f:
         return json.load(f)["own_cpu_s"]

@@ -161,7 +161,7 @@ def environment(build, folder, script, gpus):
 def command_of(o, tool, period, job):
     if tool.startswith("wattlaw"):
         only_gpus = ["--sensors", "nvml"] if period == "fast" else []
-        return [os.path.join(o.build, "src/cmd/wattlaw"), "measure", "--quiet", *only_gpus, "--json", "s.json", "--", *job]
+        return [os.path.join(o.build, "src/cmd/wattlaw"), "measure", "--quiet", *only_gpus, "--json-file", "s.json", "--", *job]
     if tool == "perun":
         timed = ["sh", "-c", 'date +%s%N > begin; "$@"; date +%s%N > end', "sh", *job]
         rate = ["--sampling-period", str(FAST_S)] if period == "fast" else []

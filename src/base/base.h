@@ -2,6 +2,7 @@
 #ifndef WL_BASE_BASE_H
 #define WL_BASE_BASE_H
 
+#include "base/amount.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/cpus.h"

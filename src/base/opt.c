@@ -145,8 +145,9 @@ void wl_opts_words(const struct wl_opt *rows, const void *in, struct wl_strs *to
         const struct wl_strs *lines = f, one = { .v = (char *[]) { (char *)v }, .n = 1 };
         const struct wl_strs *values = o->type == WL_LINES ? lines : &one;
         for (size_t i = 0; i < values->n; i++) {
-            wl_strs_add(a, to, wl_strf(a, "--%s", o->name));
-            wl_strs_add(a, to, values->v[i]);
+            const bool ends = wl_streq(values->v[i], "--"); /* as a word of its own it would end the options */
+            wl_strs_add(a, to, wl_strf(a, ends ? "--%s=%s" : "--%s", o->name, values->v[i]));
+            if (!ends) wl_strs_add(a, to, values->v[i]);
         }
     }
 }

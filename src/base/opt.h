@@ -76,7 +76,7 @@ struct wl_rest {
 
 /* Reads argv[0..argc) (without the program's and the command's names): defaults first, then the options, then
  * the presets that they chose, then checks `required`. WL_EUSAGE with a message. `--help` sets *help and stops. `stop_at_word`: the first plain
- * argument starts the command (as behind "--"). */
+ * argument starts the command (as after "--"). "--" is not taken for the value of an option; --name=-- gives it. */
 int wl_opts_parse(const struct wl_opt *rows, void *out, int argc, char **argv, bool stop_at_word, struct wl_rest *rest,
                   bool *help, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -15,6 +15,17 @@ struct pass {
     struct wl_err *e;
 };
 
+/* The word after an option that takes a value. "--" ends the options: whoever wrote `--out -- COMMAND` forgot the value. */
+static int next_value(struct pass *p, const struct wl_opt *o, const char *shown, const char **value)
+{
+    const bool ends = p->i + 1 < p->argc && strcmp(p->argv[p->i + 1], "--") == 0;
+    if (p->i + 1 >= p->argc || ends)
+        return wl_fail(p->e, WL_EUSAGE, "%s: a value is missing%s; expected %s", shown,
+                       ends ? " before \"--\", which ends the options" : "", wl_opt_expected(o, p->a));
+    *value = p->argv[++p->i];
+    return 0;
+}
+
 static int apply(struct pass *p, const struct wl_opt *o, const char *value, const char *shown)
 {
     size_t k = (size_t)(o - p->rows);
@@ -22,6 +33,12 @@ static int apply(struct pass *p, const struct wl_opt *o, const char *value, cons
         return wl_fail(p->e, WL_EUSAGE, "%s %s: expected %s", shown, *value ? value : "\"\"", wl_opt_expected(o, p->a));
     p->seen[k] = true;
     return 0;
+}
+
+/* Of a flag such as --json, the option that names a file for the same: --json-file; NULL: there is none. */
+static const struct wl_opt *file_option(const struct pass *p, const struct wl_opt *flag)
+{
+    return wl_opts_find(p->rows, wl_strf(p->a, "%s-file", flag->name));
 }
 
 /* --name, --name=value, --name value, --no-flag */
@@ -37,11 +54,13 @@ static int long_option(struct pass *p, const char *arg)
     }
     if (!o) return wl_opt_unknown(p->rows, name, "", "--", WL_EUSAGE, p->e);
     const char *shown = wl_strf(p->a, "--%s", name);
+    if (eq && o->type == WL_FLAG && file_option(p, o) && apply(p, o, eq + 1, shown))
+        return wl_fail(p->e, WL_EUSAGE, "%s takes no value; --%s %s writes a file", shown, file_option(p, o)->name, eq + 1);
     if (eq) return apply(p, o, eq + 1, shown);
     if (o->type == WL_FLAG) return apply(p, o, "yes", shown);
-    if (++p->i >= p->argc)
-        return wl_fail(p->e, WL_EUSAGE, "%s: a value is missing; expected %s", shown, wl_opt_expected(o, p->a));
-    return apply(p, o, p->argv[p->i], shown);
+    const char *value;
+    int rc = next_value(p, o, shown, &value);
+    return rc ? rc : apply(p, o, value, shown);
 }
 
 /* -x, -xvalue, -x value */
@@ -53,9 +72,9 @@ static int short_option(struct pass *p, const char *arg)
         if (o->type == WL_FLAG && !arg[2]) return apply(p, o, "yes", shown);
         if (o->type != WL_FLAG && arg[2]) return apply(p, o, arg + 2, shown);
         if (o->type == WL_FLAG) break;
-        if (++p->i >= p->argc)
-            return wl_fail(p->e, WL_EUSAGE, "%s: a value is missing; expected %s", shown, wl_opt_expected(o, p->a));
-        return apply(p, o, p->argv[p->i], shown);
+        const char *value;
+        int rc = next_value(p, o, shown, &value);
+        return rc ? rc : apply(p, o, value, shown);
     }
     return wl_fail(p->e, WL_EUSAGE, "unknown option %s", arg);
 }

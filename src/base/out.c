@@ -3,6 +3,7 @@
 #include "base/printable.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,6 +278,22 @@ void wl_print_text(enum wl_out to, const char *text)
 }
 
 FILE *wl_out_data(void) { return stdout; }
+
+int wl_out_divert(int *kept, struct wl_err *e)
+{
+    fflush(stdout);
+    *kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (*kept >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return 0;
+    if (*kept >= 0) close(*kept);
+    return wl_fail_errno(e, "stdout cannot be made stderr");
+}
+
+void wl_out_back(int kept)
+{
+    fflush(stdout);
+    dup2(kept, STDOUT_FILENO);
+    close(kept);
+}
 
 /* Has whoever read our output gone? The write that failed may have been an earlier one. */
 static bool reader_gone(void)

@@ -34,6 +34,11 @@ void wl_print_text(enum wl_out to, const char *text);
 /* Stdout for data of programs: as it is, byte for byte. */
 FILE *wl_out_data(void);
 
+/* From here on our stdout, and that of programs which we start, is stderr; and it is stdout again. For a command that runs
+ * others and prints data of its own. WL_EIO: no descriptor is left. */
+int wl_out_divert(int *kept, struct wl_err *e) WL_MUST_CHECK;
+void wl_out_back(int kept);
+
 /* Writes what stdout still holds. 0, or the errno of this or an earlier write; EPIPE where whoever read it has gone;
  * EIO where it is not known. */
 int wl_out_flush(void);

@@ -70,6 +70,45 @@ void wl_table_aligned(struct wl_table *t, double value)
         wl_table_cell(t, NULL);
 }
 
+void wl_table_provenance_column(struct wl_table *t)
+{
+    t->provenance = t->columns + 1;
+    wl_table_column(t, "provenance", false);
+}
+
+void wl_table_provenance(struct wl_table *t, enum wl_provenance from)
+{
+    WL_CHECK(t->cells.n % t->columns == t->provenance - 1);
+    t->from = from;
+    wl_table_cell(t, wl_provenance_word(from));
+}
+
+/* Does the row say already that the amount is not a measurement? Our own mistake where not. */
+static void check_said(const struct wl_table *t, const struct wl_amount *q)
+{
+    const size_t at = t->cells.n % t->columns;
+    const bool said = t->provenance && at >= t->provenance && (q->from & ~t->from) == 0;
+    WL_CHECK(said || q->from == WL_MEASURED || isnan(q->value));
+}
+
+void wl_table_amount(struct wl_table *t, const struct wl_amount *q, int digits)
+{
+    check_said(t, q);
+    if (digits)
+        wl_table_real(t, q->value, digits);
+    else
+        wl_table_aligned(t, q->value);
+}
+
+void wl_table_range(struct wl_table *t, const struct wl_amount *q)
+{
+    check_said(t, q);
+    if (isnan(q->lo) || isnan(q->hi))
+        wl_table_cell(t, NULL);
+    else
+        wl_table_cellf(t, "%s to %s", wl_number_text(q->lo, t->arena), wl_number_text(q->hi, t->arena));
+}
+
 void wl_table_int(struct wl_table *t, double value)
 {
     if (isnan(value))

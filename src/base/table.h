@@ -9,6 +9,7 @@
 #ifndef WL_BASE_TABLE_H
 #define WL_BASE_TABLE_H
 
+#include "base/amount.h"
 #include "base/out.h"
 #include "base/str.h"
 
@@ -23,6 +24,8 @@ struct wl_table {
     struct wl_table_head *head;
     size_t columns, head_cap;
     struct wl_strs cells; /* row by row */
+    size_t provenance;        /* 1 + that column; 0: there is none */
+    enum wl_provenance from;  /* of this row */
 };
 
 struct wl_table wl_table_new(struct wl_arena *a);
@@ -42,6 +45,17 @@ void wl_table_cellf(struct wl_table *t, const char *fmt, ...) WL_PRINTF(2, 3);
 void wl_table_real(struct wl_table *t, double value, int digits);
 /* A number in a column of wl_table_real_column. */
 void wl_table_aligned(struct wl_table *t, double value);
+/* A column that says "estimated" or "simulated" of the amounts in the columns after it, one a table; it stands before
+ * them, so that a narrow terminal cuts it off after they are. It is left out where everything was measured. */
+void wl_table_provenance_column(struct wl_table *t);
+void wl_table_provenance(struct wl_table *t, enum wl_provenance from);
+
+/* An amount in a column of wl_table_real_column (digits 0) or with so many digits of its own; and its interval, "700 to
+ * 730". The unit is in the name of the column. An amount that was not measured needs the column of provenance before it
+ * to say so (checked). */
+void wl_table_amount(struct wl_table *t, const struct wl_amount *q, int digits);
+void wl_table_range(struct wl_table *t, const struct wl_amount *q);
+
 /* A whole number that may be missing (NAN). */
 void wl_table_int(struct wl_table *t, double value);
 

@@ -18,12 +18,14 @@ static bool limits(enum wl_cap_kind kind, const struct wl_channel *channel)
            channel->scope != WL_SCOPE_GPU_MEMORY;
 }
 
-/* The row of what a cap limits over the whole run; NULL where it was not measured. */
-static const struct wl_stat_row *stat_of(const struct wl_run_result *r, const struct wl_cap_setting *cap)
+/* The row of what a cap limits over the whole run, and where it comes from; NULL where it was not read. */
+static const struct wl_stat_row *stat_of(const struct wl_run_result *r, const struct wl_cap_setting *cap,
+                                         enum wl_provenance *from)
 {
     for (size_t c = 0; c < r->sensors->n_channels; c++) {
         const struct wl_channel *channel = &r->sensors->channels[c];
         if (!limits(cap->kind, channel) || !wl_streq(r->sensors->devices[channel->device].uuid, cap->device)) continue;
+        *from = wl_provenance_of(channel->estimated, channel->simulated);
         for (size_t i = 0; i < r->derived.n_stats; i++) {
             const struct wl_stat_row *s = &r->derived.stats[i];
             if (s->channel == r->channel_ids[c] && isnan(s->epoch)) return s;
@@ -34,12 +36,14 @@ static const struct wl_stat_row *stat_of(const struct wl_run_result *r, const st
 
 const char *wl_cap_achieved(const struct wl_run_result *r, const struct wl_cap_setting *s, struct wl_arena *a)
 {
-    const struct wl_stat_row *seen = stat_of(r, s);
+    enum wl_provenance from = WL_MEASURED;
+    const struct wl_stat_row *seen = stat_of(r, s, &from);
     const char *unit = wl_cap_kind_unit(s->kind);
     if (!seen || isnan(seen->max)) return NULL;
     bool acted = seen->max >= REACHED * s->requested;
-    return wl_strf(a, "%s: %s %.6g %s: %.5g %s on average, at most %.5g%s", s->device, wl_cap_kind_name(s->kind),
-                   s->requested, unit, seen->mean, unit, seen->max, acted ? "" : ": the cap never acted");
+    return wl_strf(a, "%s: %s %.6g %s: %.5g %s on average, at most %.5g%s%s", s->device, wl_cap_kind_name(s->kind),
+                   s->requested, unit, seen->mean, unit, seen->max, wl_provenance_mark(from),
+                   acted ? "" : ": the cap never acted");
 }
 
 struct wl_cap_row *wl_cap_rows_of(const struct wl_run_result *r, struct wl_arena *a)

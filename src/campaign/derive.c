@@ -73,12 +73,22 @@ static struct wl_energy integral_between(const struct derivation *d, size_t c, i
     return best;
 }
 
-/* Of a channel of power or energy. */
-static struct wl_energy energy_between(const struct derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
+static struct wl_energy read_between(const struct derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
 {
     struct wl_gauge g = gauge_of(&d->channels.v[c]);
     if (quantity_of(d, c) == WL_POWER) return integral_between(d, c, t0_ns, t1_ns);
     return wl_energy_of_counter(&d->series[c], power_beside(d, c), t0_ns, t1_ns, d->max_gap_ns, &g);
+}
+
+/* Of a channel of power or energy. What a model says is off by the same share in every window, so that the ends of epochs
+ * and runs may be added. */
+static struct wl_energy energy_between(const struct derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
+{
+    struct wl_energy e = read_between(d, c, t0_ns, t1_ns);
+    if (!d->channels.v[c].estimated) return e;
+    e.lo_j -= WL_MODEL_ERROR * e.energy_j;
+    e.hi_j += WL_MODEL_ERROR * e.energy_j;
+    return e;
 }
 
 static bool is_energetic(const struct derivation *d, size_t c)

@@ -38,7 +38,14 @@ static const struct wl_opt options[] = {
     WL_OPT_END
 };
 
-static void print_levels(const struct wl_factor_group *g, const char *factor, struct wl_arena *a)
+/* alpha of a law of energies is in joules. */
+static enum wl_provenance provenance_of(const struct wl_factor_group *g, enum wl_law_response response)
+{
+    return response == WL_LAW_ENERGY ? wl_provenance_of(g->estimated, g->simulated) : WL_MEASURED;
+}
+
+static void print_levels(const struct wl_factor_group *g, const char *factor, enum wl_law_response response,
+                         struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     const char *const heads[] = { factor, "runs", "worker counts" },
@@ -46,6 +53,7 @@ static void print_levels(const struct wl_factor_group *g, const char *factor, st
                       *const did[] = { "SM MHz", "memory MHz", "held down %", "caps acted %" };
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], true);
     for (size_t i = 0; i < WL_COUNT(did); i++) wl_table_column(&t, did[i], true);
+    wl_table_provenance_column(&t);
     for (size_t i = 0; i < WL_COUNT(law); i++) wl_table_column(&t, law[i], true);
     for (size_t l = 0; l < g->n_levels; l++) {
         const struct wl_factor_level *level = &g->levels[l];
@@ -59,7 +67,10 @@ static void print_levels(const struct wl_factor_group *g, const char *factor, st
         wl_table_real(&t, level->achieved.caps_acted_pct, 3);
         if (e) {
             int d = wl_words_decimals(e->beta_se);
-            wl_table_cell(&t, wl_words_number(e->alpha, a));
+            const struct wl_amount alpha =
+                wl_amount_of(e->alpha, wl_law_response_unit(response), provenance_of(g, response));
+            wl_table_provenance(&t, alpha.from);
+            wl_table_amount(&t, &alpha, 4);
             wl_table_cellf(&t, "%.*f", d, e->beta);
             wl_table_cell(&t, wl_words_interval(e->beta_lo, e->beta_hi, d, a));
             wl_table_cell(&t, isnan(e->r2) ? NULL : wl_strf(a, "%.4f", e->r2));
@@ -143,7 +154,7 @@ static void print_model(const struct wl_factor_group *g, struct wl_arena *a)
     double power = fmin(g->aicc_common, isnan(g->aicc_separate) ? INFINITY : g->aicc_separate);
     double behind = m->aicc - power;
     wl_print("  overhead   W/N + c with one c = %s s for all levels: AICc %.1f %s the better of the power laws; ",
-             wl_words_number(m->c, a), fabs(behind), behind < 0 ? "ahead of" : "behind");
+             wl_number_text(m->c, a), fabs(behind), behind < 0 ? "ahead of" : "behind");
     if (behind < -2)
         wl_print("one overhead for all explains the times better than exponents do\n");
     else
@@ -167,7 +178,7 @@ static void print_group(const struct wl_factor_result *r, const struct wl_factor
     for (size_t i = 0; i < g->notes.n; i++) wl_print("  note       %s\n", g->notes.v[i]);
     if (!g->n_levels) return;
     wl_print("\n");
-    print_levels(g, r->factor, a);
+    print_levels(g, r->factor, r->response, a);
     if (g->refused) return;
     print_pairs(g, r->margin, a);
     print_slowdowns(g, r->factor, r->response, a);

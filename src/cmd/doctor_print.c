@@ -29,19 +29,19 @@ static void print_sensors(const struct wl_sensors *s, struct wl_arena *a)
     }
 }
 
-static const char *label_of(const struct wl_channel *c)
+static enum wl_provenance provenance_of(const struct wl_channel *c)
 {
-    return c->simulated ? "simulated" : c->estimated ? "estimated" : "";
+    return wl_provenance_of(c->estimated, c->simulated);
 }
 
-/* The last failure, else what marks the readings: what they are, and how the sensor shows what it measures. */
+/* The last failure, else how the sensor shows what it measures. */
 static const char *note_of(const struct doctor_findings *f, size_t i, struct wl_arena *a)
 {
     const struct wl_channel *c = &f->sensors->channels[i];
     struct wl_gauge g = wl_gauge_of(&f->sensors->devices[c->device], c);
-    const char *shows = wl_gauge_words(&g, c->calibration ? c->calibration->date : NULL, a), *label = label_of(c);
+    const char *shows = wl_gauge_words(&g, c->calibration ? c->calibration->date : NULL, a);
     if (f->channels[i].last_why) return f->channels[i].last_why;
-    return shows ? wl_strf(a, "%s%s%s", label, *label ? ", " : "", shows) : label;
+    return shows;
 }
 
 static void print_channels(const struct doctor_findings *f, struct wl_arena *a)
@@ -52,6 +52,7 @@ static void print_channels(const struct doctor_findings *f, struct wl_arena *a)
     struct wl_table t = wl_table_new(a);
     static const char *const heads[] = { "  device", "scope", "quantity", "kind" };
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], false);
+    wl_table_provenance_column(&t);
     wl_table_column(&t, "latest", true);
     wl_table_column(&t, "unit", false);
     wl_table_column(&t, "good", true);
@@ -68,7 +69,9 @@ static void print_channels(const struct doctor_findings *f, struct wl_arena *a)
         wl_table_cell(&t, wl_scope_name(c->scope));
         wl_table_cell(&t, wl_quantity_name(c->quantity));
         wl_table_cell(&t, wl_variant_name(c->variant));
-        wl_table_real(&t, f->latest[i], 5);
+        const struct wl_amount latest = wl_amount_of(f->latest[i], wl_quantity_unit(c->quantity), provenance_of(c));
+        wl_table_provenance(&t, latest.from);
+        wl_table_amount(&t, &latest, 5);
         wl_table_cell(&t, wl_quantity_unit(c->quantity));
         wl_table_cellf(&t, "%llu", (unsigned long long)f->channels[i].samples);
         wl_table_cellf(&t, "%llu", (unsigned long long)f->channels[i].errors);

@@ -51,17 +51,28 @@ static const char *between(const struct wl_energy_term *t, struct wl_arena *a)
 
 /* ---- text ---- */
 
+static enum wl_provenance provenance_of(const struct wl_energy_group *g)
+{
+    return wl_provenance_of(g->estimated, g->simulated);
+}
+
+static const char *kwh_text(const struct wl_energy_group *g, double kwh, struct wl_arena *a)
+{
+    const struct wl_amount q = wl_amount_of(kwh, "kWh", provenance_of(g));
+    return wl_amount_text(&q, a);
+}
+
 static void print_lines(const struct wl_energy_group *g, struct wl_arena *a)
 {
     if (!isnan(g->origin.value))
-        wl_print("  through 0  E = %s kWh x worker-hours%s\n", wl_words_number(g->origin.value, a),
+        wl_print("  through 0  E = %s x worker-hours%s\n", kwh_text(g, g->origin.value, a),
                  between(&g->origin, a));
     if (g->why) {
         wl_print("  with base  %s\n", g->why);
         return;
     }
-    wl_print("  with base  E = %s kWh %c %s kWh x worker-hours%s", wl_words_number(g->base.value, a),
-             g->slope.value < 0 ? '-' : '+', wl_words_number(fabs(g->slope.value), a), between(&g->slope, a));
+    wl_print("  with base  E = %s %c %s x worker-hours%s", kwh_text(g, g->base.value, a), g->slope.value < 0 ? '-' : '+',
+             kwh_text(g, fabs(g->slope.value), a), between(&g->slope, a));
     if (!isnan(g->r2)) wl_print(", R2 %.4f", g->r2);
     wl_print("\n");
     if (!isnan(g->base.p))
@@ -85,24 +96,24 @@ static void print_drivers(const struct wl_energy_group *g, struct wl_arena *a)
         g->drivers_r2, g->vif);
 }
 
-/* " (0.96 to 1.1)": the interval of the measurement, where the source tells it. */
-static const char *measured_to(const struct wl_energy_group *g, struct wl_arena *a)
+/* With the interval of the measurement, where the source tells it. */
+static struct wl_amount energy_of(const struct wl_energy_group *g)
 {
-    const char *range = wl_words_range(g->kwh_lo, g->kwh_hi, a);
-    return range ? wl_strf(a, " (%s)", range) : "";
+    return wl_amount_between(g->kwh, g->kwh_lo, g->kwh_hi, "kWh", provenance_of(g));
 }
 
 static void print_group(const struct energy_options *o, const struct wl_energy_group *g, struct wl_arena *a)
 {
+    const struct wl_amount energy = energy_of(g), energy_j = wl_amount_times(&energy, WL_J_PER_KWH, "J");
     wl_print("%s%s%s\n", g->title, g->simulated ? " (simulated)" : "", g->estimated ? " (estimated energy)" : "");
     if (g->n) {
-        wl_print("  energy     %s kWh%s in %s worker-hours, %s\n", wl_words_number(g->kwh, a), measured_to(g, a),
-                 wl_words_number(g->worker_h, a), wl_words_count(g->n, "run", a));
-        wl_print("  rate       %s kWh a worker-hour (mean of runs; of the sums %s)", wl_words_number(g->rate, a),
-                 wl_words_number(g->rate_of_sums, a));
+        wl_print("  energy     %s in %s worker-hours, %s\n", wl_amount_text(&energy, a), wl_number_text(g->worker_h, a),
+                 wl_words_count(g->n, "run", a));
+        wl_print("  rate       %s a worker-hour (mean of runs; of the sums %s)", kwh_text(g, g->rate, a),
+                 wl_number_text(g->rate_of_sums, a));
         if (!isnan(g->rate_cv))
-            wl_print(", %s to %s, coefficient of variation %.1f %%", wl_words_number(g->rate_least, a),
-                     wl_words_number(g->rate_most, a), 100 * g->rate_cv);
+            wl_print(", %s to %s, coefficient of variation %.1f %%", wl_number_text(g->rate_least, a),
+                     wl_number_text(g->rate_most, a), 100 * g->rate_cv);
         if (!isnan(g->rate_cv_lo))
             wl_print(" (95 %% interval %.1f to %.1f %%)", 100 * g->rate_cv_lo, 100 * g->rate_cv_hi);
         wl_print("\n");
@@ -112,7 +123,7 @@ static void print_group(const struct energy_options *o, const struct wl_energy_g
     if (!isnan(g->identity_worst))
         wl_print("  identity   energy over power_w x time is %.3f where it is furthest from 1\n", g->identity_worst);
     struct wl_footprint footprint = wl_footprint_at(&o->footprint, g->carbon_g_per_kwh);
-    if (g->n) wl_footprint_print(&footprint, g->kwh, "", 10, WL_STDOUT, a);
+    if (g->n) wl_footprint_print(&footprint, &energy_j, 10, WL_STDOUT, a);
     for (size_t i = 0; i < g->notes.n; i++) wl_print("  note       %s\n", g->notes.v[i]);
 }
 
@@ -124,17 +135,23 @@ static bool in_full(const struct energy_options *o, size_t groups) { return o->a
 static void overview_row(struct wl_table *t, const struct energy_options *o, const struct wl_energy_group *g)
 {
     struct wl_footprint f = wl_footprint_at(&o->footprint, g->carbon_g_per_kwh);
-    wl_table_cellf(t, "%s%s%s", g->title, g->simulated ? " (simulated)" : "", g->estimated ? " (estimated)" : "");
+    const enum wl_provenance from = provenance_of(g);
+    const struct wl_amount none = wl_amount_of(NAN, "kWh", from), energy = g->n ? energy_of(g) : none,
+                           rate = wl_amount_of(g->rate, "kWh", from), slope = wl_amount_of(g->slope.value, "kWh", from),
+                           carbon = wl_amount_times(&energy, 1e-3 * f.pue * f.carbon, "kg CO2e"),
+                           cost = wl_amount_times(&energy, f.pue * f.price, f.currency);
+    wl_table_cell(t, g->title);
     wl_table_int(t, (double)g->n);
-    wl_table_real(t, g->n ? g->kwh : NAN, 4);
-    wl_table_cell(t, wl_words_range(g->n ? g->kwh_lo : NAN, g->kwh_hi, t->arena));
+    wl_table_provenance(t, from);
+    wl_table_amount(t, &energy, 4);
+    wl_table_range(t, &energy);
     wl_table_real(t, g->n ? g->worker_h : NAN, 4);
-    wl_table_real(t, g->rate, 4);
+    wl_table_amount(t, &rate, 4);
     wl_table_real(t, 100 * g->rate_cv, 3);
-    wl_table_real(t, g->slope.value, 4);
+    wl_table_amount(t, &slope, 4);
     wl_table_real(t, g->exponent.value, 3);
-    wl_table_real(t, 1e-3 * g->kwh * f.pue * f.carbon, 4);
-    wl_table_real(t, g->kwh * f.pue * f.price, 4);
+    wl_table_amount(t, &carbon, 4);
+    wl_table_amount(t, &cost, 4);
     wl_table_int(t, g->notes.n ? (double)g->notes.n : NAN);
     wl_table_row(t);
 }
@@ -154,7 +171,10 @@ static void print_overview(const struct energy_options *o, const struct wl_energ
                                   "kg CO2e",
                                   wl_strf(a, "cost, %s", o->footprint.currency),
                                   "notes" };
-    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i > 0);
+    for (size_t i = 0; i < WL_COUNT(heads); i++) {
+        if (i == 2) wl_table_provenance_column(&t);
+        wl_table_column(&t, heads[i], i > 0);
+    }
     for (size_t i = 0; i < r->n; i++) overview_row(&t, o, &r->groups[i]);
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
     wl_print("\n%zu groups: --all shows each in full, --by COLUMNS makes other ones\n", r->n);

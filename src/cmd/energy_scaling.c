@@ -25,6 +25,12 @@ static void ratio_columns(struct wl_table *t, const char *name)
     wl_table_column(t, "95 %", true);
 }
 
+static void energy_columns(struct wl_table *t)
+{
+    wl_table_provenance_column(t);
+    wl_table_real_column(t, "energy_j", 4);
+}
+
 /* ---- normalised ---- */
 
 static void print_normalised_group(const struct wl_law_group *g, struct wl_arena *a)
@@ -33,7 +39,7 @@ static void print_normalised_group(const struct wl_law_group *g, struct wl_arena
     static const char *const counts[] = { "workers", "runs" };
     for (size_t i = 0; i < WL_COUNT(counts); i++) wl_table_column(&t, counts[i], true);
     wl_table_real_column(&t, "time_s", 4);
-    wl_table_real_column(&t, "energy_j", 4);
+    energy_columns(&t);
     ratio_columns(&t, "speed-up");
     ratio_columns(&t, "energy ratio");
     for (size_t i = 0; i < g->n_configs; i++) {
@@ -41,7 +47,9 @@ static void print_normalised_group(const struct wl_law_group *g, struct wl_arena
         wl_table_int(&t, c->workers);
         wl_table_int(&t, (double)c->runs);
         wl_table_aligned(&t, c->time_s);
-        wl_table_aligned(&t, c->energy_j);
+        const struct wl_amount energy = wl_amount_of(c->energy_j, "J", wl_provenance_of(g->estimated, g->simulated));
+        wl_table_provenance(&t, energy.from);
+        wl_table_amount(&t, &energy, 0);
         ratio_cells(&t, &c->speedup);
         ratio_cells(&t, &c->energy_ratio);
         wl_table_row(&t);
@@ -65,7 +73,8 @@ static void print_target_group(const struct wl_target_result *r, const struct wl
     for (size_t i = 0; i < WL_COUNT(counts); i++) wl_table_column(&t, counts[i], true);
     wl_table_real_column(&t, "epochs", 3);
     ratio_columns(&t, "time_s");
-    ratio_columns(&t, "energy_j");
+    energy_columns(&t);
+    wl_table_column(&t, "95 %", true);
     for (size_t i = 0; i < g->n; i++) {
         const struct wl_target_config *c = &g->configs[i];
         wl_table_int(&t, c->workers);
@@ -73,7 +82,11 @@ static void print_target_group(const struct wl_target_result *r, const struct wl
         wl_table_int(&t, (double)c->reached);
         wl_table_aligned(&t, c->epochs);
         ratio_cells(&t, &c->time_s);
-        ratio_cells(&t, &c->energy_j);
+        const struct wl_amount energy = wl_amount_between(c->energy_j.value, c->energy_j.lo, c->energy_j.hi, "J",
+                                                          wl_provenance_of(g->estimated, g->simulated));
+        wl_table_provenance(&t, energy.from);
+        wl_table_amount(&t, &energy, 0);
+        wl_table_range(&t, &energy);
         wl_table_row(&t);
     }
     wl_print("\n%s to %s %s %g%s\n", g->title, r->metric, r->rising ? ">=" : "<=", r->value,

@@ -72,10 +72,17 @@ static void print_doubling(const struct wl_law_group *g, enum wl_law_response re
         wl_print("twice the workers are %.3g times as fast (ideal: 2)\n", 1 / factor);
 }
 
+/* Of the energies of the group. */
+static enum wl_provenance provenance_of(const struct wl_law_group *g)
+{
+    return wl_provenance_of(g->estimated, g->simulated);
+}
+
 static void print_law(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
 {
-    wl_print("  law        %s = %s %s x N^%.*f for N = %g to %g workers: ", wl_law_response_symbol(response),
-             wl_words_number(g->law->alpha, a), wl_law_response_unit(response), wl_words_decimals(g->law->beta_se),
+    const char *mark = wl_provenance_mark(response == WL_LAW_ENERGY ? provenance_of(g) : WL_MEASURED);
+    wl_print("  law        %s = %s %s%s x N^%.*f for N = %g to %g workers: ", wl_law_response_symbol(response),
+             wl_number_text(g->law->alpha, a), wl_law_response_unit(response), mark, wl_words_decimals(g->law->beta_se),
              -g->law->beta + 0.0, g->configs[0].workers, g->configs[g->n_configs - 1].workers);
     print_doubling(g, response);
     print_exponent(g->law);
@@ -89,7 +96,7 @@ static void print_fit_quality(const struct wl_law_estimate *law, struct wl_arena
     double scatter = 100 * (exp(law->sigma) - 1);
     if (scatter > 0)
         wl_print("; scatter about the line %s %%",
-                 scatter < 10 ? wl_strf(a, "%.1f", scatter) : wl_words_number(rint(scatter), a));
+                 scatter < 10 ? wl_strf(a, "%.1f", scatter) : wl_number_text(rint(scatter), a));
     wl_print("\n");
 }
 
@@ -137,26 +144,39 @@ static void print_worker_counts(const struct wl_law_group *g, enum wl_law_respon
     struct wl_table t = wl_table_new(a);
     static const char *const counts[] = { "workers", "runs", "epochs" };
     for (size_t i = 0; i < WL_COUNT(counts); i++) wl_table_column(&t, counts[i], true);
+    const bool joules = response == WL_LAW_ENERGY;
+    if (joules) wl_table_provenance_column(&t);
     wl_table_real_column(&t, wl_law_response_name(response), 4);
     wl_table_real_column(&t, "law", 4);
     wl_table_column(&t, "95 % of the law", true);
     wl_table_real_column(&t, "speed-up", 4);
     wl_table_column(&t, "95 % of it", true);
     wl_table_real_column(&t, "efficiency", 4);
-    wl_table_real_column(&t, response == WL_LAW_ENERGY ? "time_s" : "energy_j", 4);
+    if (!joules) wl_table_provenance_column(&t);
+    wl_table_real_column(&t, joules ? "time_s" : "energy_j", 4);
     wl_table_real_column(&t, "energy ratio", 3);
     for (size_t i = 0; i < g->n_configs; i++) {
         const struct wl_law_config *c = &g->configs[i];
         wl_table_int(&t, c->workers);
         wl_table_int(&t, (double)c->runs);
         wl_table_int(&t, (double)c->epochs);
-        wl_table_aligned(&t, c->response);
-        wl_table_aligned(&t, c->fitted);
-        wl_table_cell(&t, wl_words_range(c->fitted_lo, c->fitted_hi, a));
+        const enum wl_provenance from = provenance_of(g);
+        const struct wl_amount energy = wl_amount_of(c->energy_j, "J", from),
+                               shown = wl_amount_of(c->response, "J", joules ? from : WL_MEASURED),
+                               law = { c->fitted, c->fitted_lo, c->fitted_hi, "J", shown.from };
+        if (joules) wl_table_provenance(&t, from);
+        wl_table_amount(&t, &shown, 0);
+        wl_table_amount(&t, &law, 0);
+        wl_table_range(&t, &law);
         wl_table_aligned(&t, c->speedup.value);
         wl_table_cell(&t, wl_words_range(c->speedup.lo, c->speedup.hi, a));
         wl_table_aligned(&t, c->efficiency);
-        wl_table_aligned(&t, response == WL_LAW_ENERGY ? c->time_s : c->energy_j);
+        if (joules) {
+            wl_table_aligned(&t, c->time_s);
+        } else {
+            wl_table_provenance(&t, isnan(c->energy_j) ? WL_MEASURED : from);
+            wl_table_amount(&t, &energy, 0);
+        }
         wl_table_aligned(&t, c->energy_ratio.value);
         wl_table_row(&t);
     }

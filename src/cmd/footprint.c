@@ -51,35 +51,51 @@ struct wl_footprint wl_footprint_of_run(const struct wl_footprint *f, const char
     return wl_footprint_at(f, g_per_kwh);
 }
 
-/* Energy at the site's meter. */
-static double site_kwh(const struct wl_footprint *f, double kwh) { return kwh * f->pue; }
-
-const char *wl_footprint_brief(const struct wl_footprint *f, double kwh, struct wl_arena *a)
+/* Energy at the site's meter, of one of the devices in J. */
+static struct wl_amount site_kwh(const struct wl_footprint *f, const struct wl_amount *energy)
 {
+    return wl_amount_times(energy, f->pue / WL_J_PER_KWH, "kWh");
+}
+
+/* Its interval is that of the energy, and of the intensity where that has one. */
+static struct wl_amount carbon_of(const struct wl_footprint *f, const struct wl_amount *energy)
+{
+    const struct wl_amount site = site_kwh(f, energy);
+    struct wl_amount g = wl_amount_times(&site, f->carbon, "g CO2e");
+    if (f->range.n) {
+        g.lo = (isnan(site.lo) ? site.value : site.lo) * f->range.v[0];
+        g.hi = (isnan(site.hi) ? site.value : site.hi) * f->range.v[1];
+    }
+    return g;
+}
+
+static struct wl_amount cost_of(const struct wl_footprint *f, const struct wl_amount *energy)
+{
+    const struct wl_amount site = site_kwh(f, energy);
+    return wl_amount_times(&site, f->price, f->currency);
+}
+
+const char *wl_footprint_brief(const struct wl_footprint *f, const struct wl_amount *energy, struct wl_arena *a)
+{
+    const struct wl_amount carbon = carbon_of(f, energy), cost = cost_of(f, energy);
     struct wl_text t = WL_TEXT(a);
-    if (wl_footprint_has_carbon(f))
-        wl_text_add(&t, isnan(f->carbon) ? "carbon unknown" : wl_human(a, site_kwh(f, kwh) * f->carbon, "g CO2e"));
-    if (!isnan(f->price))
-        wl_text_addf(&t, "%s%s %s", t.n ? ", " : "", wl_words_number(site_kwh(f, kwh) * f->price, a), f->currency);
+    if (wl_footprint_has_carbon(f)) wl_text_addf(&t, "%s%s", isnan(f->carbon) ? "carbon " : "", wl_amount_text(&carbon, a));
+    if (!isnan(f->price)) wl_text_addf(&t, "%s%s", t.n ? ", " : "", wl_amount_text(&cost, a));
     return t.n ? t.s : NULL;
 }
 
-void wl_footprint_print(const struct wl_footprint *f, double kwh, const char *note, int width, enum wl_out to,
+void wl_footprint_print(const struct wl_footprint *f, const struct wl_amount *energy, int width, enum wl_out to,
                         struct wl_arena *a)
 {
-    double site = site_kwh(f, kwh);
-    if (wl_footprint_has_carbon(f) && isnan(f->carbon)) {
+    const struct wl_amount carbon = carbon_of(f, energy), cost = cost_of(f, energy);
+    if (wl_footprint_has_carbon(f) && isnan(f->carbon))
         wl_fprint(to, "  %-*s unknown: %s does not cover all of it\n", width, "carbon", f->carbon_csv);
-    } else if (wl_footprint_has_carbon(f)) {
-        wl_fprint(to, "  %-*s %s%s", width, "carbon", wl_human(a, site * f->carbon, "g CO2e"), note);
-        if (f->range.n)
-            wl_fprint(to, " (%s to %s)", wl_human(a, site * f->range.v[0], "g"),
-                      wl_human(a, site * f->range.v[1], "g"));
-        wl_fprint(to, ": PUE %g, %.4g g/kWh, %s intensity, %s\n", f->pue, f->carbon, f->kind, f->source);
-    }
+    else if (wl_footprint_has_carbon(f))
+        wl_fprint(to, "  %-*s %s: PUE %g, %.4g g/kWh, %s intensity, %s\n", width, "carbon", wl_amount_text(&carbon, a),
+                  f->pue, f->carbon, f->kind, f->source);
     if (!isnan(f->price))
-        wl_fprint(to, "  %-*s %s %s%s: PUE %g, %g %s/kWh\n", width, "cost", wl_words_number(site * f->price, a),
-                  f->currency, note, f->pue, f->price, f->currency);
+        wl_fprint(to, "  %-*s %s: PUE %g, %g %s/kWh\n", width, "cost", wl_amount_text(&cost, a), f->pue, f->price,
+                  f->currency);
 }
 
 void wl_footprint_json(const struct wl_footprint *f, struct wl_json *o)
@@ -95,7 +111,7 @@ void wl_footprint_json(const struct wl_footprint *f, struct wl_json *o)
 
 void wl_footprint_energy_json(const struct wl_footprint *f, double kwh, struct wl_json *o)
 {
-    double site = site_kwh(f, kwh);
+    const double site = kwh * f->pue; /* at the site's meter */
     wl_json_add_real(o, "carbon_g", site * f->carbon);
     struct wl_json *range = wl_json_add_array(o, "carbon_g_range");
     for (size_t i = 0; i < f->range.n; i++) wl_json_add_real(range, NULL, site * f->range.v[i]);

@@ -4,6 +4,8 @@
 
 #include "campaign/footprint.h"
 
+static const double WL_J_PER_KWH = 3.6e6;
+
 /* wl_footprint_complete for what a command line gave: messages name the option. */
 int wl_footprint_options(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
@@ -17,12 +19,12 @@ int wl_footprint_of_store(struct wl_footprint *f, struct wl_store *s, int64_t ca
 struct wl_footprint wl_footprint_of_run(const struct wl_footprint *f, const char *store, int64_t run, const char **why,
                                         struct wl_arena *a);
 
-/* "12 g CO2e, 0.01 EUR": of an energy of the devices; NULL: neither was asked for. */
-const char *wl_footprint_brief(const struct wl_footprint *f, double kwh, struct wl_arena *a);
+/* "12 g CO2e, 0.01 EUR": of an energy of the devices in J; NULL: neither was asked for. */
+const char *wl_footprint_brief(const struct wl_footprint *f, const struct wl_amount *energy, struct wl_arena *a);
 
-/* Lines on carbon and cost of an energy of the devices, their names `width` wide; nothing where neither was asked for.
- * `note`: marks of the energy, such as " (simulated)". */
-void wl_footprint_print(const struct wl_footprint *f, double kwh, const char *note, int width, enum wl_out to,
+/* Lines on carbon and cost of an energy of the devices in J, their names `width` wide; nothing where neither was asked
+ * for. Their intervals are those of the energy and of the carbon intensity. */
+void wl_footprint_print(const struct wl_footprint *f, const struct wl_amount *energy, int width, enum wl_out to,
                         struct wl_arena *a);
 
 /* pue, carbon_g_per_kwh, carbon_kind, carbon_source, carbon_csv, price_per_kwh, currency; and of an energy carbon_g,

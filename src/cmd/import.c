@@ -1,6 +1,7 @@
 /* wattlaw import: what other tools have measured becomes a run of a store. */
 #include "campaign/campaign.h"
 #include "cmd/cmd.h"
+#include "cmd/stores.h"
 #include "cmd/words.h"
 #include "exchange/exchange.h"
 
@@ -9,7 +10,8 @@
 #include <string.h>
 
 struct import_options {
-    const char *store, *name, *from, *to, *start, *json;
+    const char *store, *name, *from, *to, *start, *json_file;
+    bool json;
     double period_s;
     struct wl_strs gpus, uuids;
     int64_t workers, nodes, local_batch, global_batch;
@@ -55,9 +57,14 @@ static const struct wl_opt import_rows[] = {
     COUNT("local-batch", local_batch, "samples of a worker and a pass; 0: not known"),
     COUNT("global-batch", global_batch, "samples of an update; 0: not known"),
     { .name = "json",
-      .type = WL_STR,
+      .type = WL_FLAG,
       .offset = offsetof(struct import_options, json),
-      .help = "write what was imported to this file as JSON; -: stdout" },
+      .help = "print what was imported as JSON" },
+    { .name = "json-file",
+      .type = WL_STR,
+      .offset = offsetof(struct import_options, json_file),
+      .unit = "FILE",
+      .help = "write what was imported as JSON to this file" },
     WL_OPT_END,
 };
 
@@ -275,14 +282,12 @@ static void tell(const struct import *im, const struct wl_run_row *row)
     wl_print("run %lld in %s: %s of %s over %s, %s about every %s\n", (long long)im->run, wl_store_path(im->store),
              wl_words_count(d->n_devices, "GPU", im->a), hosts(im), wl_human_time(im->a, row->time_s),
              wl_words_count(readings(im), "reading", im->a), wl_human_time(im->a, im->period_s));
-    if (isnan(row->energy_j))
-        wl_print(
-            "no energy: the readings of power and energy do not cover the run; wattlaw show --run %lld says more\n",
-            (long long)im->run);
+    const struct wl_amount energy = wl_cmd_run_energy(row), power = wl_cmd_run_power(row);
+    if (isnan(energy.value))
+        wl_print("no energy: the readings of power and energy do not cover the run; wattlaw show --run %lld says more\n",
+                 (long long)im->run);
     else
-        wl_print("energy %s%s, mean %s\n", wl_human(im->a, row->energy_j, "J"),
-                 wl_words_energy_range(row->energy_lo_j, row->energy_hi_j, im->a),
-                 wl_human(im->a, row->mean_power_w, "W"));
+        wl_print("energy %s, mean %s\n", wl_amount_text(&energy, im->a), wl_amount_text(&power, im->a));
 }
 
 static int write_json(const struct import *im, const struct wl_run_row *row, struct wl_err *e)
@@ -312,9 +317,8 @@ static int write_json(const struct import *im, const struct wl_run_row *row, str
     notes = wl_json_add_array(root, "notes");
     for (size_t i = 0; i < d->notes.n; i++) wl_json_add_str(notes, NULL, d->notes.v[i]);
     for (size_t i = 0; i < d->broken.n; i++) wl_json_add_str(notes, NULL, d->broken.v[i]);
-    if (!wl_streq(im->o->json, "-")) return wl_json_write(root, im->o->json, im->a, e);
-    wl_json_print(root);
-    return 0;
+    if (im->o->json) wl_json_print(root);
+    return im->o->json_file ? wl_json_write(root, im->o->json_file, im->a, e) : 0;
 }
 
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
@@ -337,9 +341,8 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     if (rc == 0) rc = store_run(&im, e);
     if (rc == 0) rc = find_row(&im, &row, e);
     if (rc < 0) return rc;
-    bool json_out = o->json && wl_streq(o->json, "-");
-    if (!json_out) tell(&im, &row);
-    rc = o->json ? write_json(&im, &row, e) : 0;
+    if (!o->json) tell(&im, &row);
+    rc = o->json || o->json_file ? write_json(&im, &row, e) : 0;
     return rc < 0 ? rc : WL_EXIT_OK;
 }
 

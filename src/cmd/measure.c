@@ -12,8 +12,8 @@
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
 
 struct options {
-    const char *store, *name, *rules, *json;
-    bool quiet, cap_dry_run;
+    const char *store, *name, *rules, *json_file;
+    bool json, quiet, cap_dry_run;
     double grace_s, merge_wait_s, node_wait_s, idle_s;
     struct wl_cooldown_opts cooldown;
     const char *node_of;
@@ -72,9 +72,14 @@ static const struct wl_opt rows[] = {
     WL_FOOTPRINT_OPT_ROWS(struct options, footprint),
     WL_RULES_OPT_ROW(struct options, "say whether the measurement keeps these rules"),
     { .name = "json",
-      .type = WL_STR,
+      .type = WL_FLAG,
       .offset = offsetof(struct options, json),
-      .help = "file for the summary as JSON; - is stderr" },
+      .help = "print the summary as JSON on stdout, after the command, whose own stdout goes to stderr" },
+    { .name = "json-file",
+      .type = WL_STR,
+      .offset = offsetof(struct options, json_file),
+      .unit = "FILE",
+      .help = "write the summary as JSON to this file" },
     { .name = "quiet", .type = WL_FLAG, .offset = offsetof(struct options, quiet), .help = "no summary" },
     { .name = "idle",
       .type = WL_DURATION,
@@ -245,7 +250,7 @@ static const struct wl_rule_checks *check_rules(const struct options *o, const c
     if (!o->rules) return NULL;
     int rc = wl_store_open(&s, store, WL_STORE_READ, a, &e);
     if (rc == 0) rc = wl_rules_mlperf(s, run, checks, a, &e);
-    if (rc == 0 && !o->quiet) wl_rules_print(checks, WL_STDERR, a);
+    if (rc == 0 && !o->quiet && !o->json) wl_rules_print(checks, WL_STDERR, a);
     if (rc < 0) wl_eprint("error: --rules: %s\n", e.msg);
     return rc < 0 ? NULL : checks;
 }
@@ -262,8 +267,19 @@ static void merge_nodes(const struct options *o, const struct wl_team *team, str
         wl_eprint("error: %s\n", e.msg);
         return;
     }
-    if (!o->quiet) wl_eprint("  merged       run %lld in %s: %zu nodes\n", (long long)run, store, nodes);
+    if (!o->quiet && !o->json) wl_eprint("  merged       run %lld in %s: %zu nodes\n", (long long)run, store, nodes);
     check_rules(o, store, run, a);
+}
+
+/* For programs. Of several nodes the one with rank 0 tells of its part. */
+static void tell_json(const struct options *o, const struct wl_run_result *r, const struct wl_footprint *f,
+                      const struct wl_rule_checks *rules, struct wl_arena *a)
+{
+    struct wl_err e;
+    if (!o->json && !o->json_file) return;
+    const struct wl_json *root = wl_measure_json(r, r->run, r->store, f, rules, a);
+    if (o->json) wl_json_print(root);
+    if (o->json_file && wl_json_write(root, o->json_file, a, &e) < 0) wl_eprint("error: %s\n", e.msg);
 }
 
 /* What is said of a run that is stored. The rules ask for all nodes, so that of several the merged run is held against
@@ -271,17 +287,42 @@ static void merge_nodes(const struct options *o, const struct wl_team *team, str
 static void tell(const struct options *o, const struct wl_team *team, const struct wl_run_result *r, struct wl_arena *a)
 {
     bool part = is_part(o, team, a);
-    struct wl_err e;
     if (!r->followed) {
         const char *why;
         struct wl_footprint footprint = wl_footprint_of_run(&o->footprint, r->store, r->run, &why, a);
         if (why) wl_eprint("note: %s\n", why);
-        if (!r->not_started && !o->quiet) wl_measure_print(r, r->run, r->store, &footprint, a);
+        if (!r->not_started && !o->quiet && !o->json) wl_measure_print(r, r->run, r->store, &footprint, a);
         const struct wl_rule_checks *rules = part ? NULL : check_rules(o, r->store, r->run, a);
-        if (o->json && wl_measure_json(o->json, r, r->run, r->store, &footprint, rules, a, &e) < 0)
-            wl_eprint("error: %s\n", e.msg);
+        if (!part || wl_team_first(team)) tell_json(o, r, &footprint, rules, a);
     }
     if (part && !o->node_of) merge_nodes(o, team, a); /* a campaign merges itself */
+}
+
+/* `measure --json FILE -- COMMAND`, as it once was, would run FILE. */
+static int check_command(char **command, struct wl_err *e)
+{
+    if (!command || !command[0]) return wl_fail(e, WL_EUSAGE, "a command is missing after --");
+    for (char **word = command; *word && wl_streq(command[-1], "--json"); word++)
+        if (wl_streq(*word, "--"))
+            return wl_fail(e, WL_EUSAGE,
+                           "--json takes no value: --json-file %s writes a file; if %s is the command, put -- before it",
+                           command[0], command[0]);
+    return 0;
+}
+
+/* The command runs, and its end is told. Returns its status. */
+static int measure(const struct options *o, struct wl_run_how *how, int kept, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_run_result r = { 0 };
+    int rc = measured(o, how, &r, a, e);
+    if (o->json) wl_out_back(kept);
+    if (rc < 0 && r.end_ns == 0) return rc;
+    if (rc < 0) /* the command came to its end, the store did not: the command's status is what matters */
+        wl_eprint("error: %s: the run is not stored\n", e->msg);
+    else if (r.not_started)
+        wl_eprint("error: %s\n", r.error);
+    if (rc == 0) tell(o, how->team, &r, a);
+    return status_of(&r);
 }
 
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
@@ -289,10 +330,9 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     struct options *o = options;
     char **command = rest->command;
     if (o->cap_dry_run) return cap_dry_run(o, a, e);
-    if (!command || !command[0]) return wl_fail(e, WL_EUSAGE, "a command is missing behind --");
     struct wl_signals *signals;
     struct wl_run_how how = { .argv = command,
-                              .workload = wl_path_base(command[0]),
+                              .workload = command && command[0] ? wl_path_base(command[0]) : NULL,
                               .pass_through = true,
                               .grace_s = o->grace_s,
                               .cooldown = o->cooldown,
@@ -302,21 +342,14 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
                               .cap = &o->cap,
                               .cap_opts = &o->cap_opts,
                               .node_wait_s = o->node_wait_s };
-    struct wl_run_result r = { 0 };
-    int rc = wl_footprint_options(&o->footprint, a, e);
+    int kept = -1, rc = check_command(command, e);
+    if (rc == 0) rc = wl_footprint_options(&o->footprint, a, e);
     if (rc == 0) rc = wl_sampler_cpu_check(&o->power, a, e);
     if (rc == 0) rc = wl_signals_open(&signals, true, a, e);
+    if (rc == 0 && o->json) rc = wl_out_divert(&kept, e);
     if (rc < 0) return rc;
     how.signals = signals;
-    if (rc == 0) rc = measured(o, &how, &r, a, e);
-    bool ended = r.end_ns != 0;
-    if (rc < 0 && !ended) return rc;
-    if (rc < 0) /* the command came to its end, the store did not: the command's status is what matters */
-        wl_eprint("error: %s: the run is not stored\n", e->msg);
-    else if (r.not_started)
-        wl_eprint("error: %s\n", r.error);
-    if (rc == 0) tell(o, how.team, &r, a);
-    return status_of(&r);
+    return measure(o, &how, kept, a, e);
 }
 
 const struct wl_cmd wl_cmd_measure = {
@@ -324,8 +357,10 @@ const struct wl_cmd wl_cmd_measure = {
     .usage = "[options] -- COMMAND...",
     .help = "run any command under the sampler: time, energy, utilisation, epochs",
     .more = "The status is the command's own (128 + n: ended by signal n; 127: no such command). Input, output and\n"
-            "signals are those of the command; the summary stands on stderr.\n\n"
+            "signals are those of the command and reach it and you as they are; the summary is on stderr. With --json the\n"
+            "command's stdout goes to stderr and stdout holds the summary alone.\n\n"
             "  wattlaw measure -- python3 train.py --epochs 3\n"
+            "  wattlaw measure --json -- ./train.sh | jq '.energies[] | select(.chosen)'\n"
             "  wattlaw measure --epoch-regex '^Epoch ([0-9]+) done' -- ./train.sh",
     .options = rows,
     .options_size = sizeof(struct options),

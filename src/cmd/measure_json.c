@@ -18,13 +18,13 @@ static void json_energies(const struct wl_run_result *r, struct wl_json *root, s
         struct wl_json *o = wl_json_add_object(list, NULL);
         wl_json_add_str(o, "scope", sums[i].scope);
         wl_json_add_str(o, "method", sums[i].method);
-        wl_json_add_real(o, "energy_j", sums[i].energy_j);
-        wl_json_add_real(o, "energy_lo_j", sums[i].lo_j);
-        wl_json_add_real(o, "energy_hi_j", sums[i].hi_j);
-        wl_json_add_real(o, "idle_j", sums[i].idle_j);
-        wl_json_add_real(o, "mean_power_w", sums[i].mean_w);
-        wl_json_add_bool(o, "estimated", sums[i].estimated);
-        wl_json_add_bool(o, "simulated", sums[i].simulated);
+        wl_json_add_real(o, "energy_j", sums[i].energy.value);
+        wl_json_add_real(o, "energy_lo_j", sums[i].energy.lo);
+        wl_json_add_real(o, "energy_hi_j", sums[i].energy.hi);
+        wl_json_add_real(o, "idle_j", sums[i].idle.value);
+        wl_json_add_real(o, "mean_power_w", sums[i].mean.value);
+        wl_json_add_bool(o, "estimated", sums[i].energy.from & WL_ESTIMATED);
+        wl_json_add_bool(o, "simulated", sums[i].energy.from & WL_SIMULATED);
         wl_json_add_bool(o, "chosen", sums[i].chosen);
     }
 }
@@ -77,9 +77,8 @@ static void json_caps(const struct wl_run_result *r, struct wl_json *root)
     wl_cmd_slurm_json(&r->slurm, root);
 }
 
-int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run, const char *store,
-                    const struct wl_footprint *f, const struct wl_rule_checks *rules, struct wl_arena *a,
-                    struct wl_err *e)
+struct wl_json *wl_measure_json(const struct wl_run_result *r, int64_t run, const char *store,
+                                const struct wl_footprint *f, const struct wl_rule_checks *rules, struct wl_arena *a)
 {
     struct wl_json *root = wl_json_root_object(a);
     wl_json_add_str(root, "store", store);
@@ -88,10 +87,9 @@ int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run
     wl_json_add_int(root, "exit_status", r->exit.status);
     wl_json_add_real(root, "time_s", (double)(r->end_ns - r->start_ns) / WL_NS_PER_S);
     json_energies(r, root, a);
-    const char *mark;
     struct wl_json *footprint = wl_json_add_object(root, "footprint");
     wl_footprint_json(f, footprint);
-    wl_footprint_energy_json(f, wl_measured_j(r, &mark) / WL_J_PER_KWH, footprint);
+    wl_footprint_energy_json(f, wl_measured_energy(r, NAN).value / WL_J_PER_KWH, footprint);
     if (rules) wl_rules_json(rules, wl_json_add_object(root, "rules"));
     json_stats(r, root);
     json_held(r, root);
@@ -102,7 +100,10 @@ int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run
         struct wl_json *o = wl_json_add_object(epochs, NULL);
         wl_json_add_int(o, "epoch", row->epoch);
         wl_json_add_real(o, "time_s", row->time_s);
-        wl_json_add_real(o, "energy_j", wl_measured_epoch_j(r, row->epoch));
+        const struct wl_amount energy = wl_measured_energy(r, (double)row->epoch);
+        wl_json_add_real(o, "energy_j", energy.value);
+        wl_json_add_real(o, "energy_lo_j", energy.lo);
+        wl_json_add_real(o, "energy_hi_j", energy.hi);
         wl_json_add_real(o, "samples", row->samples);
     }
     wl_json_add_real(root, "sampling_period_s", r->sampling.achieved_period_s);
@@ -110,10 +111,7 @@ int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run
     wl_json_add_real(root, "power_update_s", slowest ? slowest->update_s : NAN);
     wl_json_add_str(root, "power_calibrated", slowest && slowest->calibration ? slowest->calibration->date : NULL);
     wl_json_add_real(root, "own_cpu_s", r->own_cpu_s);
-    wl_json_add_real(root, "own_energy_j", wl_measured_own_j(r));
+    wl_json_add_real(root, "own_energy_j", wl_measured_own(r).value);
     wl_json_add_number(root, "sampler_cpu", r->sampler_cpu);
-    const char *text = wl_json_text(root, 2, a);
-    if (!wl_streq(path, "-")) return wl_file_write(path, wl_strf(a, "%s\n", text), strlen(text) + 1, e);
-    wl_eprint("%s\n", text);
-    return 0;
+    return root;
 }

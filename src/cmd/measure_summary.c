@@ -15,7 +15,7 @@ static const struct wl_scope_sum *best_of(const struct wl_scope_sum *sums, size_
     const struct wl_scope_sum *best = NULL;
     for (size_t i = 0; i < n; i++) {
         if (!wl_streq(sums[i].scope, scope)) continue;
-        if (!best || (sums[i].chosen && !best->chosen) || (isnan(best->energy_j) && !best->chosen)) best = &sums[i];
+        if (!best || (sums[i].chosen && !best->chosen) || (isnan(best->energy.value) && !best->chosen)) best = &sums[i];
     }
     return best;
 }
@@ -25,16 +25,18 @@ static void print_check(const struct wl_scope_sum *sums, size_t n, const struct 
 {
     for (size_t i = 0; i < n; i++) {
         const struct wl_scope_sum *other = &sums[i];
-        if (!wl_streq(other->scope, best->scope) || other == best || best->estimated || isnan(other->energy_j))
+        if (!wl_streq(other->scope, best->scope) || other == best || (best->energy.from & WL_ESTIMATED) ||
+            isnan(other->energy.value))
             continue;
         bool counted = wl_streq(best->method, "counter");
-        wl_eprint("; %s by %s%s", wl_human(a, other->energy_j, "J"), other->method,
-                  wl_words_ratio(counted ? best->energy_j : other->energy_j, counted ? other->energy_j : best->energy_j,
-                                 a));
+        const double counter_j = counted ? best->energy.value : other->energy.value,
+                     integral_j = counted ? other->energy.value : best->energy.value;
+        const struct wl_amount value = wl_amount_of(other->energy.value, "J", other->energy.from);
+        wl_eprint("; %s by %s%s", wl_amount_text(&value, a), other->method, wl_words_ratio(counter_j, integral_j, a));
     }
 }
 
-/* The rest before and behind the command is summed over the devices of the scope. */
+/* The rest before and after the command is summed over the devices of the scope. */
 static void print_above_idle(const struct wl_run_result *r, const struct wl_scope_sum *sum, struct wl_arena *a)
 {
     double before_w = 0, after_w = 0;
@@ -45,10 +47,11 @@ static void print_above_idle(const struct wl_run_result *r, const struct wl_scop
         before_w += row->idle_before_w;
         after_w += row->idle_after_w;
     }
-    wl_eprint("  above idle   %s%s: at rest %s before and %s behind the command\n",
-              wl_human(a, sum->energy_j - sum->idle_j, "J"), wl_measured_mark(sum->estimated, sum->simulated),
-              isnan(before_w) ? "unknown" : wl_human(a, before_w, "W"),
-              isnan(after_w) ? "unknown" : wl_human(a, after_w, "W"));
+    const enum wl_provenance from = sum->energy.from;
+    const struct wl_amount above = wl_amount_of(sum->energy.value - sum->idle.value, "J", from),
+                           before = wl_amount_of(before_w, "W", from), after = wl_amount_of(after_w, "W", from);
+    wl_eprint("  above idle   %s: at rest %s before and %s after the command\n", wl_amount_text(&above, a),
+              wl_amount_text(&before, a), wl_amount_text(&after, a));
 }
 
 /* One line a scope. */
@@ -61,18 +64,17 @@ static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
         const struct wl_scope_sum *best = best_of(sums, n, sums[i].scope);
         bool said = false;
         for (size_t k = 0; k < i; k++) said = said || wl_streq(sums[k].scope, best->scope);
-        if (said || (isnan(best->energy_j) && !best->chosen)) continue;
-        if (isnan(best->energy_j)) {
+        if (said || (isnan(best->energy.value) && !best->chosen)) continue;
+        if (isnan(best->energy.value)) {
             wl_eprint("  energy       unknown, %s: the run was too short to integrate\n", best->scope);
             continue;
         }
-        wl_eprint("  energy       %s%s, mean %s, %s", wl_human(a, best->energy_j, "J"),
-                  wl_words_energy_range(best->lo_j, best->hi_j, a), wl_human(a, best->mean_w, "W"), best->scope);
-        if (!best->estimated) wl_eprint(" by %s", best->method);
-        wl_eprint("%s", wl_measured_mark(best->estimated, best->simulated));
+        wl_eprint("  energy       %s, mean %s, %s", wl_amount_text(&best->energy, a), wl_amount_text(&best->mean, a),
+                  best->scope);
+        if (!(best->energy.from & WL_ESTIMATED)) wl_eprint(" by %s", best->method);
         print_check(sums, n, best, a);
         wl_eprint("\n");
-        if (!isnan(best->idle_j)) print_above_idle(r, best, a);
+        if (!isnan(best->idle.value)) print_above_idle(r, best, a);
     }
 }
 
@@ -104,9 +106,9 @@ static void print_epochs(const struct wl_run_result *r, struct wl_arena *a)
     size_t n = r->derived.n_epochs, from = n > SHOWN ? n - SHOWN : 0;
     for (size_t i = from; i < n; i++) {
         const struct wl_epoch_row *row = &r->derived.epochs[i];
-        double energy_j = wl_measured_epoch_j(r, row->epoch);
+        const struct wl_amount energy = wl_measured_energy(r, (double)row->epoch);
         wl_eprint("  epoch %-6lld %s", (long long)row->epoch, wl_human_time(a, row->time_s));
-        if (!isnan(energy_j)) wl_eprint(", %s", wl_human(a, energy_j, "J"));
+        if (!isnan(energy.value)) wl_eprint(", %s", wl_amount_text(&energy, a));
         if (row->samples > 0 && row->time_s > 0) wl_eprint(", %.1f samples/s", row->samples / row->time_s);
         wl_eprint("\n");
     }
@@ -139,9 +141,8 @@ static void print_caps(const struct wl_run_result *r, struct wl_arena *a)
 
 static void print_footprint(const struct wl_run_result *r, const struct wl_footprint *f, struct wl_arena *a)
 {
-    const char *mark;
-    double kwh = wl_measured_j(r, &mark) / WL_J_PER_KWH;
-    if (!isnan(kwh)) wl_footprint_print(f, kwh, mark, 12, WL_STDERR, a);
+    const struct wl_amount energy = wl_measured_energy(r, NAN);
+    if (!isnan(energy.value)) wl_footprint_print(f, &energy, 12, WL_STDERR, a);
 }
 
 void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const struct wl_footprint *f,
@@ -166,8 +167,8 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     const struct wl_sampler_stats *s = &r->sampling;
     wl_eprint("  measuring    %s CPU time", wl_human_time(a, r->own_cpu_s));
     if (time_s >= WL_MEASURED_SHARE_FROM_S) wl_eprint(" (%.2g %% of a core)", 100 * r->own_cpu_s / time_s);
-    double own_j = wl_measured_own_j(r);
-    if (!isnan(own_j)) wl_eprint(", about %s by its share of the CPUs' time", wl_human(a, own_j, "J"));
+    const struct wl_amount own = wl_measured_own(r);
+    if (!isnan(own.value)) wl_eprint(", about %s by its share of the CPUs' time", wl_amount_text(&own, a));
     wl_eprint(", %llu samples", (unsigned long long)s->samples);
     if (s->achieved_period_s > 0) wl_eprint(" every %s", wl_human_time(a, s->achieved_period_s));
     if (!isnan(r->sampler_cpu)) wl_eprint(" on CPU %.0f", r->sampler_cpu);

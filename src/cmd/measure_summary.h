@@ -10,10 +10,8 @@
 void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const struct wl_footprint *f,
                       struct wl_arena *a);
 
-/* Writes it as JSON to a file; path "-" is stderr. `rules`: as they were checked, NULL: not. Keys in docs/formats.md.
- */
-int wl_measure_json(const char *path, const struct wl_run_result *r, int64_t run, const char *store,
-                    const struct wl_footprint *f, const struct wl_rule_checks *rules, struct wl_arena *a,
-                    struct wl_err *e) WL_MUST_CHECK;
+/* The same as JSON. `rules`: as they were checked, NULL: not. Keys in docs/formats.md. */
+struct wl_json *wl_measure_json(const struct wl_run_result *r, int64_t run, const char *store,
+                                const struct wl_footprint *f, const struct wl_rule_checks *rules, struct wl_arena *a);
 
 #endif

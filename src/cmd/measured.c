@@ -18,36 +18,38 @@ size_t wl_measured_sums(const struct wl_run_result *r, struct wl_scope_sum *out)
         if (!wl_measured_whole(row->epoch)) continue;
         size_t k = 0;
         while (k < n && !(wl_streq(out[k].scope, row->scope) && wl_streq(out[k].method, row->method))) k++;
-        if (k == n) out[n++] = (struct wl_scope_sum) { .scope = row->scope, .method = row->method };
-        out[k].energy_j += row->energy_j;
-        out[k].lo_j += row->energy_lo_j;
-        out[k].hi_j += row->energy_hi_j;
-        out[k].idle_j += row->idle_j;
-        out[k].mean_w += row->mean_power_w;
-        out[k].estimated |= row->estimated;
-        out[k].simulated |= row->simulated;
+        const enum wl_provenance from = wl_provenance_of(row->estimated, row->simulated);
+        const struct wl_amount energy =
+            wl_amount_between(row->energy_j, row->energy_lo_j, row->energy_hi_j, "J", from);
+        const struct wl_amount mean = wl_amount_of(row->mean_power_w, "W", from),
+                               idle = wl_amount_of(row->idle_j, "J", from);
+        if (k == n) {
+            out[n++] = (struct wl_scope_sum) { .scope = row->scope, .method = row->method };
+            out[k].energy.unit = out[k].idle.unit = "J";
+            out[k].mean.unit = "W";
+        }
+        wl_amount_add(&out[k].energy, &energy);
+        wl_amount_add(&out[k].mean, &mean);
+        wl_amount_add(&out[k].idle, &idle);
         out[k].chosen |= row->chosen;
     }
     return n;
 }
 
-const char *wl_measured_mark(bool is_estimated, bool is_simulated)
+struct wl_amount wl_measured_energy(const struct wl_run_result *r, double epoch)
 {
-    if (is_simulated) return is_estimated ? " (estimated, simulated)" : " (simulated)";
-    return is_estimated ? " (estimated)" : "";
-}
-
-double wl_measured_epoch_j(const struct wl_run_result *r, int64_t epoch)
-{
-    double sum = 0;
+    struct wl_amount sum = { .unit = "J" };
     bool any = false;
     for (size_t i = 0; i < r->derived.n_energies; i++) {
         const struct wl_energy_row *row = &r->derived.energies[i];
-        if (!row->chosen || row->epoch != (double)epoch) continue;
-        sum += row->energy_j;
+        const bool same = wl_measured_whole(epoch) ? wl_measured_whole(row->epoch) : row->epoch == epoch;
+        if (!row->chosen || !same) continue;
+        const struct wl_amount part = wl_amount_between(row->energy_j, row->energy_lo_j, row->energy_hi_j, "J",
+                                                        wl_provenance_of(row->estimated, row->simulated));
+        wl_amount_add(&sum, &part);
         any = true;
     }
-    return any ? sum : NAN;
+    return any ? sum : wl_amount_of(NAN, "J", WL_MEASURED);
 }
 
 double wl_measured_held_pct(const struct wl_run_result *r, enum wl_quantity q)
@@ -87,31 +89,18 @@ static double busy_cpu_s(const struct wl_run_result *r, double time_s)
     return NAN;
 }
 
-double wl_measured_own_j(const struct wl_run_result *r)
+struct wl_amount wl_measured_own(const struct wl_run_result *r)
 {
     double time_s = (double)(r->end_ns - r->start_ns) / WL_NS_PER_S, cpus_j = NAN;
+    enum wl_provenance from = WL_ESTIMATED;
     for (size_t i = 0; i < r->derived.n_energies; i++) {
         const struct wl_energy_row *row = &r->derived.energies[i];
         bool cpus =
             wl_streq(row->scope, wl_scope_name(WL_SCOPE_PACKAGE)) || wl_streq(row->scope, wl_scope_name(WL_SCOPE_DRAM));
-        if (row->chosen && wl_measured_whole(row->epoch) && cpus) cpus_j = (isnan(cpus_j) ? 0 : cpus_j) + row->energy_j;
+        if (!row->chosen || !wl_measured_whole(row->epoch) || !cpus) continue;
+        cpus_j = (isnan(cpus_j) ? 0 : cpus_j) + row->energy_j;
+        from |= wl_provenance_of(row->estimated, row->simulated);
     }
     double share = r->own_cpu_s / busy_cpu_s(r, time_s);
-    return time_s >= WL_MEASURED_SHARE_FROM_S && share <= 1 ? share * cpus_j : NAN;
-}
-
-double wl_measured_j(const struct wl_run_result *r, const char **mark)
-{
-    double sum_j = 0;
-    bool any = false, estimated = false, simulated = false;
-    for (size_t i = 0; i < r->derived.n_energies; i++) {
-        const struct wl_energy_row *row = &r->derived.energies[i];
-        if (!row->chosen || !wl_measured_whole(row->epoch)) continue;
-        any = true;
-        sum_j += row->energy_j;
-        estimated |= row->estimated;
-        simulated |= row->simulated;
-    }
-    *mark = wl_measured_mark(estimated, simulated);
-    return any ? sum_j : NAN;
+    return wl_amount_of(time_s >= WL_MEASURED_SHARE_FROM_S && share <= 1 ? share * cpus_j : NAN, "J", from);
 }

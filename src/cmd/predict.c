@@ -45,18 +45,24 @@ static int read_points(const struct wl_strs *at, double *workers, struct wl_err 
 
 /* ---- text ---- */
 
-static void print_voices(const struct wl_law_forecast *f, enum wl_law_response response, struct wl_arena *a)
+static void print_voices(const struct wl_law_forecast *f, enum wl_law_response response, enum wl_provenance from,
+                         struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     const char *const heads[] = { "curve", "t(N)", "weight", wl_law_response_name(response), "% off at larger N", "" };
     if (!f->n_voices) return;
-    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i > 1 && i < 5);
+    for (size_t i = 0; i < WL_COUNT(heads); i++) {
+        if (i == 3) wl_table_provenance_column(&t);
+        wl_table_column(&t, heads[i], i > 1 && i < 5);
+    }
     for (size_t i = 0; i < f->n_voices; i++) {
         const struct wl_law_voice *v = &f->voices[i];
         wl_table_cell(&t, v->model->name);
         wl_table_cell(&t, v->model->formula);
         wl_table_cell(&t, v->why || isnan(v->weight) ? NULL : wl_strf(a, "%.2f", v->weight));
-        wl_table_real(&t, v->value, 4);
+        const struct wl_amount value = wl_amount_of(v->value, wl_law_response_unit(response), from);
+        wl_table_provenance(&t, isnan(v->value) ? WL_MEASURED : from);
+        wl_table_amount(&t, &value, 4);
         wl_table_real(&t, v->model->llo_pct, 3);
         wl_table_cell(&t, v->why ? v->why : "");
         wl_table_row(&t);
@@ -69,13 +75,16 @@ static void print_forecast(const struct wl_law_group *g, const struct wl_law_for
                            struct wl_arena *a)
 {
     const char *unit = wl_law_response_unit(response);
+    const enum wl_provenance from =
+        response == WL_LAW_ENERGY ? wl_provenance_of(g->estimated, g->simulated) : WL_MEASURED;
     if (f->refused) {
         wl_print("  refused    N = %g: %s\n", f->workers, f->refused);
     } else {
-        wl_print("  an epoch at N = %g: %s %s", f->workers, wl_words_number(f->value, a), unit);
+        wl_print("  an epoch at N = %g: %s %s%s", f->workers, wl_number_text(f->value, a), unit,
+                 wl_provenance_mark(from));
         if (!isnan(f->lo))
-            wl_print(", 95 %% interval %s to %s %s for one more run", wl_words_number(f->lo, a),
-                     wl_words_number(f->hi, a), unit);
+            wl_print(", 95 %% interval %s to %s %s%s for one more run", wl_number_text(f->lo, a),
+                     wl_number_text(f->hi, a), unit, wl_provenance_mark(from));
         if (f->ratio == 1)
             wl_print("; within the measured worker counts\n");
         else
@@ -83,7 +92,7 @@ static void print_forecast(const struct wl_law_group *g, const struct wl_law_for
         if (g->scaling == WL_SCALING_WEAK) wl_print("  work       an epoch has samples in proportion to the workers\n");
     }
     for (size_t i = 0; i < f->notes.n; i++) wl_print("  note       %s\n", f->notes.v[i]);
-    print_voices(f, response, a);
+    print_voices(f, response, from, a);
 }
 
 /* ---- JSON ---- */

@@ -129,8 +129,9 @@ static void judge(const struct measured *m, struct wl_rule_checks *out, struct w
     add(out, m->nodes >= nodes, nodes > 1 ? wl_strf(a, "all %g nodes of the job", nodes) : "the node of the job",
         wl_strf(a, "%g", m->nodes), a);
     out->energy_j = any ? m->energy_j : NAN;
+    const struct wl_amount energy = wl_amount_of(m->energy_j, "J", wl_provenance_of(m->estimated, m->simulated));
     add(out, any, "energy as the sum of power x time since the reading before",
-        any ? wl_strf(a, "%s%s", wl_human(a, m->energy_j, "J"), m->simulated ? " (simulated)" : "") : "none", a);
+        any ? wl_amount_text(&energy, a) : "none", a);
 }
 
 int wl_rules_mlperf(struct wl_store *s, int64_t run, struct wl_rule_checks *out, struct wl_arena *a, struct wl_err *e)

@@ -68,7 +68,7 @@ static const char *value_of(const struct wl_cmd_settings *set, const char *name)
 static const char *note_of(const struct wl_run_row *r, struct wl_arena *a)
 {
     const char *end = r->status == WL_RUN_DONE ? "" : wl_cmd_run_end(r, a);
-    const char *energy = isnan(r->energy_j) ? "" : wl_cmd_energy_note(r->estimated, r->simulated);
+    const char *energy = isnan(r->energy_j) ? "" : wl_provenance_word(wl_cmd_run_energy(r).from);
     const char *flag = r->flag ? wl_strf(a, "flagged: %s", r->flag) : "";
     struct wl_text note = WL_TEXT(a);
     const char *caps = wl_words_caps_acted(r, a);
@@ -83,14 +83,16 @@ static void add_head(struct wl_table *t, const struct setting_names *names)
     static const struct {
         const char *name;
         int digits;
-    } measured[] = { { "epoch s", 4 }, { "run s", 4 },  { "energy J", 4 },
-                     { "power W", 4 }, { "util %", 3 }, { "input %", 3 },
-                     { "clock MHz", 4 }, { "held %", 3 } };
+    } measured[] = { { "energy J", 4 }, { "power W", 4 },   { "util %", 3 },
+                     { "input %", 3 },  { "clock MHz", 4 }, { "held %", 3 } };
     wl_table_column(t, "run", true);
     wl_table_column(t, "status", false);
     for (size_t i = 0; i < names->n; i++) wl_table_column(t, names->v[i], names->number[i]);
     wl_table_column(t, "repeat", true);
     wl_table_column(t, "epochs done", true);
+    wl_table_real_column(t, "epoch s", 4);
+    wl_table_real_column(t, "run s", 4);
+    wl_table_provenance_column(t);
     for (size_t i = 0; i < WL_COUNT(measured); i++) wl_table_real_column(t, measured[i].name, measured[i].digits);
     wl_table_column(t, "metric", false);
     wl_table_real_column(t, "value", 4);
@@ -100,13 +102,18 @@ static void add_head(struct wl_table *t, const struct setting_names *names)
 static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct wl_cmd_settings *set,
                     const struct setting_names *names, struct wl_arena *a)
 {
-    const double measured[] = { r->epoch_time_s, r->time_s,    r->energy_j,           r->mean_power_w,
-                                r->util_pct,     r->input_pct, r->achieved_clock_mhz, r->power_capped_pct };
+    const double measured[] = { r->util_pct, r->input_pct, r->achieved_clock_mhz, r->power_capped_pct };
+    const struct wl_amount energy = wl_cmd_run_energy(r), power = wl_cmd_run_power(r);
     wl_table_cellf(t, "%lld", (long long)r->id);
     wl_table_cell(t, wl_run_status_names[r->status]);
     for (size_t i = 0; i < names->n; i++) wl_table_cell(t, value_of(set, names->v[i]));
     wl_table_cellf(t, "%lld", (long long)r->repeat);
     wl_table_int(t, r->epochs_seen > 0 ? r->epochs_seen : NAN);
+    wl_table_aligned(t, r->epoch_time_s);
+    wl_table_aligned(t, r->time_s);
+    wl_table_provenance(t, isnan(energy.value) && isnan(power.value) ? WL_MEASURED : energy.from);
+    wl_table_amount(t, &energy, 0);
+    wl_table_amount(t, &power, 0);
     for (size_t i = 0; i < WL_COUNT(measured); i++) wl_table_aligned(t, measured[i]);
     wl_table_cell(t, r->metric_unit ? wl_strf(a, "%s %s", r->metric, r->metric_unit) : r->metric);
     wl_table_aligned(t, r->metric_value);
@@ -118,7 +125,7 @@ static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct
 static void print_common(struct wl_table *t)
 {
     enum { WIDTH = 110 };
-    static const char *const kept[] = { "run",     "repeat", "epoch s", "run s", "energy J",
+    static const char *const kept[] = { "run",     "repeat", "epoch s", "run s", "provenance", "energy J",
                                         "power W", "util %", "input %", "clock MHz", "held %", "value" };
     size_t at = 0;
     for (size_t c = 0; c < t->columns; c++) {
@@ -158,18 +165,30 @@ static void print_runs(const struct wl_run_rows *runs, struct wl_arena *a)
 
 /* ---- the table of epochs ---- */
 
+static void energy_cells(struct wl_table *t, const struct wl_observations *obs, size_t row)
+{
+    const double energy_j = obs->energy_j[row];
+    const enum wl_provenance from = wl_provenance_of(obs->estimated[row] != 0, obs->simulated[row] != 0);
+    const struct wl_amount energy = wl_amount_of(energy_j, "J", from);
+    wl_table_provenance(t, isnan(energy_j) ? WL_MEASURED : from);
+    wl_table_amount(t, &energy, 6);
+}
+
 static void print_epochs(const struct wl_observations *obs, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     struct wl_obs_column c;
     for (size_t i = 0; wl_obs_names[i]; i++) {
         WL_CHECK(wl_obs_find(obs, wl_obs_names[i], &c, NULL) == 0);
+        if (wl_streq(c.name, "energy_j")) wl_table_provenance_column(&t);
         wl_table_column(&t, c.name, c.real != NULL);
     }
     for (size_t row = 0; row < obs->n; row++) {
         for (size_t i = 0; wl_obs_names[i]; i++) {
             WL_CHECK(wl_obs_find(obs, wl_obs_names[i], &c, NULL) == 0);
-            if (c.text || isnan(c.real[row]))
+            if (wl_streq(c.name, "energy_j"))
+                energy_cells(&t, obs, row);
+            else if (c.text || isnan(c.real[row]))
                 wl_table_cell(&t, wl_obs_text(&c, row, a));
             else
                 wl_table_cellf(&t, "%.6g", c.real[row]);

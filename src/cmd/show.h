@@ -32,7 +32,10 @@ const struct wl_device_row *wl_show_device(const struct wl_show_details *d, int6
 const struct wl_channel_row *wl_show_channel(const struct wl_show_details *d, int64_t id);
 
 /* Energy of an epoch: the sum over the chosen devices, missing as soon as one of them is. */
-double wl_show_epoch_energy(const struct wl_show_details *d, int64_t epoch);
+struct wl_amount wl_show_epoch_energy(const struct wl_show_details *d, int64_t epoch);
+
+/* Of the readings of a device that a cap names (its uuid, maybe with a part behind a slash). */
+enum wl_provenance wl_show_provenance(const struct wl_show_details *d, const char *device);
 
 void wl_show_text(const struct wl_show_details *d, struct wl_arena *a);
 

@@ -1,6 +1,7 @@
 #include "cmd/show.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Runs that have not ended have nothing yet that could be held against rules. */
 static int read_rules(struct wl_store *s, struct wl_show_details *d, struct wl_arena *a, struct wl_err *e)
@@ -63,14 +64,30 @@ const struct wl_channel_row *wl_show_channel(const struct wl_show_details *d, in
     return find(d->channels.v, d->channels.n, sizeof *d->channels.v, id);
 }
 
-double wl_show_epoch_energy(const struct wl_show_details *d, int64_t epoch)
+enum wl_provenance wl_show_provenance(const struct wl_show_details *d, const char *device)
 {
-    double sum_j = NAN;
+    const size_t n = strcspn(device, "/");
+    enum wl_provenance from = WL_MEASURED;
+    for (size_t i = 0; i < d->channels.n; i++) {
+        const struct wl_channel_row *c = &d->channels.v[i];
+        const struct wl_device_row *of = wl_show_device(d, c->device);
+        if (of && strlen(of->uuid) == n && memcmp(of->uuid, device, n) == 0)
+            from |= wl_provenance_of(c->estimated, c->simulated);
+    }
+    return from;
+}
+
+struct wl_amount wl_show_epoch_energy(const struct wl_show_details *d, int64_t epoch)
+{
+    struct wl_amount sum = { .unit = "J" };
+    bool any = false;
     for (size_t i = 0; i < d->energies.n; i++) {
         const struct wl_energy_row *v = &d->energies.v[i];
         if (!v->chosen || v->epoch != (double)epoch) continue;
-        sum_j = (isnan(sum_j) ? 0 : sum_j) + v->energy_j;
-        if (isnan(v->energy_j)) return NAN;
+        const struct wl_amount part = wl_amount_between(v->energy_j, v->energy_lo_j, v->energy_hi_j, "J",
+                                                        wl_provenance_of(v->estimated, v->simulated));
+        wl_amount_add(&sum, &part);
+        any = true;
     }
-    return sum_j;
+    return any ? sum : wl_amount_of(NAN, "J", WL_MEASURED);
 }

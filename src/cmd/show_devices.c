@@ -11,14 +11,15 @@ enum { MANY = 16 };
 struct label {
     const char *device; /* its product, or product and uuid */
     const char *sensor, *what, *scope, *unit;
-    bool estimated, simulated, chosen;
+    enum wl_provenance from;
+    bool chosen;
 };
 
 static bool same_label(const struct label *x, const struct label *y)
 {
     return wl_streq(x->device, y->device) && wl_streq(x->sensor, y->sensor) && wl_streq(x->what, y->what) &&
-           wl_streq(x->scope, y->scope) && wl_streq(x->unit, y->unit) && x->estimated == y->estimated &&
-           x->simulated == y->simulated && x->chosen == y->chosen;
+           wl_streq(x->scope, y->scope) && wl_streq(x->unit, y->unit) && x->from == y->from &&
+           x->chosen == y->chosen;
 }
 
 struct line {
@@ -59,11 +60,31 @@ static void device_cell(struct wl_table *t, const struct line *v)
         wl_table_cell(t, v->label.device);
 }
 
+/* An empty name stands for the column of provenance. */
 static struct wl_table table_with(const struct wl_table_head *head, size_t n, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
-    for (size_t i = 0; i < n; i++) wl_table_column(&t, head[i].name, head[i].right);
+    for (size_t i = 0; i < n; i++) {
+        if (*head[i].name)
+            wl_table_column(&t, head[i].name, head[i].right);
+        else
+            wl_table_provenance_column(&t);
+    }
     return t;
+}
+
+static void amount_cell(struct wl_table *t, double value, const char *unit, int digits, enum wl_provenance from)
+{
+    const struct wl_amount q = wl_amount_of(value, unit, from);
+    wl_table_amount(t, &q, digits);
+}
+
+/* An energy and the ends of its interval. */
+static void joules_cells(struct wl_table *t, double energy_j, double lo_j, double hi_j, enum wl_provenance from)
+{
+    amount_cell(t, energy_j, "J", 5, from);
+    amount_cell(t, lo_j, "J", 5, from);
+    amount_cell(t, hi_j, "J", 5, from);
 }
 
 static void print_table(const struct wl_table *t)
@@ -85,29 +106,28 @@ static void add_energy(struct line *to, const struct wl_energy_row *v)
     to->coverage = to->devices++ ? fmin(to->coverage, v->coverage) : v->coverage;
 }
 
-/* What is to be said of a line's energy: its marks, and for a counter how it compares with the integral of the same
- * devices. Of a model both are one thing. */
+/* What is to be said of a line's energy: for a counter, how it compares with the integral of the same devices. Of a model
+ * both are one thing. */
 static const char *energy_note(const struct lines *lines, const struct line *v, struct wl_arena *a)
 {
-    const char *marks = wl_cmd_energy_note(v->label.estimated, v->label.simulated);
-    if (v->label.estimated || !wl_streq(v->label.what, "counter")) return marks;
+    if ((v->label.from & WL_ESTIMATED) || !wl_streq(v->label.what, "counter")) return "";
     for (size_t i = 0; i < lines->n; i++) {
         const struct line *o = &lines->v[i];
         if (!wl_streq(o->label.what, "integral") || !wl_streq(o->label.device, v->label.device) ||
             !wl_streq(o->label.scope, v->label.scope) || o->devices != v->devices)
             continue;
         const char *ratio = wl_words_ratio(v->energy_j, o->energy_j, a);
-        if (*ratio) return wl_strf(a, "%s%scounter over integral%s", marks, *marks ? ", " : "", ratio + 1);
+        if (*ratio) return wl_strf(a, "counter over integral%s", ratio + 1);
     }
-    return marks;
+    return "";
 }
 
 void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a)
 {
     static const struct wl_table_head head[] = { { "device", false },      { "scope", false }, { "method", false },
-                                                 { "energy J", true },     { "from", true },   { "to (95 %)", true },
-                                                 { "above idle J", true }, { "mean W", true }, { "covered %", true },
-                                                 { "counted", false },     { "note", false } };
+                                                 { "", false },            { "energy J", true }, { "from", true },
+                                                 { "to (95 %)", true },    { "above idle J", true }, { "mean W", true },
+                                                 { "covered %", true },    { "counted", false }, { "note", false } };
     bool merge = d->devices.n > MANY;
     struct lines lines = { 0 };
     for (size_t i = 0; i < d->energies.n; i++) {
@@ -116,8 +136,7 @@ void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a)
         struct label label = { .device = device_label(wl_show_device(d, v->device), merge, a),
                                .what = v->method,
                                .scope = v->scope,
-                               .estimated = v->estimated,
-                               .simulated = v->simulated,
+                               .from = wl_provenance_of(v->estimated, v->simulated),
                                .chosen = v->chosen };
         add_energy(line_for(&lines, &label, merge, a), v);
     }
@@ -127,11 +146,10 @@ void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a)
         device_cell(&t, v);
         wl_table_cell(&t, v->label.scope);
         wl_table_cell(&t, v->label.what);
-        wl_table_real(&t, v->energy_j, 5);
-        wl_table_real(&t, v->lo_j, 5);
-        wl_table_real(&t, v->hi_j, 5);
-        wl_table_real(&t, v->energy_j - v->idle_j, 5);
-        wl_table_real(&t, v->power_w, 4);
+        wl_table_provenance(&t, v->label.from);
+        joules_cells(&t, v->energy_j, v->lo_j, v->hi_j, v->label.from);
+        amount_cell(&t, v->energy_j - v->idle_j, "J", 5, v->label.from);
+        amount_cell(&t, v->power_w, "W", 4, v->label.from);
         wl_table_real(&t, 100 * v->coverage, 3);
         wl_table_cell(&t, v->label.chosen ? "yes" : "no");
         wl_table_cell(&t, energy_note(&lines, v, a));
@@ -146,29 +164,27 @@ void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a)
 static void phase_row(struct wl_table *t, const struct wl_show_details *d, size_t i)
 {
     struct wl_phase_row sum = d->phases.v[i];
+    enum wl_provenance from = wl_provenance_of(sum.estimated, sum.simulated);
     for (size_t k = i + 1; k < d->phases.n && wl_streq(d->phases.v[k].phase, sum.phase); k++) {
         const struct wl_phase_row *v = &d->phases.v[k];
         sum.energy_j += v->energy_j;
         sum.energy_lo_j += v->energy_lo_j;
         sum.energy_hi_j += v->energy_hi_j;
-        sum.estimated |= v->estimated;
-        sum.simulated |= v->simulated;
+        from |= wl_provenance_of(v->estimated, v->simulated);
     }
     wl_table_cell(t, sum.phase);
     wl_table_int(t, (double)sum.spans);
     wl_table_real(t, sum.time_s, 5);
-    wl_table_real(t, sum.energy_j, 5);
-    wl_table_real(t, sum.energy_lo_j, 5);
-    wl_table_real(t, sum.energy_hi_j, 5);
-    wl_table_cell(t, wl_cmd_energy_note(sum.estimated, sum.simulated));
+    wl_table_provenance(t, from);
+    joules_cells(t, sum.energy_j, sum.energy_lo_j, sum.energy_hi_j, from);
     wl_table_row(t);
 }
 
 void wl_show_phases(const struct wl_show_details *d, struct wl_arena *a)
 {
     static const struct wl_table_head head[] = { { "phase", false },   { "spans", true }, { "time s", true },
-                                                 { "energy J", true }, { "from", true },  { "to (95 %)", true },
-                                                 { "note", false } };
+                                                 { "", false },        { "energy J", true }, { "from", true },
+                                                 { "to (95 %)", true } };
     struct wl_table t = table_with(head, WL_COUNT(head), a);
     for (size_t i = 0; i < d->phases.n; i++)
         if (i == 0 || !wl_streq(d->phases.v[i].phase, d->phases.v[i - 1].phase)) phase_row(&t, d, i);
@@ -189,9 +205,7 @@ static void add_stat(struct line *to, const struct wl_stat_row *v)
 
 static const char *channel_note(const struct line *v, struct wl_arena *a)
 {
-    const char *marks = wl_cmd_energy_note(v->label.estimated, v->label.simulated);
     struct wl_text note = WL_TEXT(a);
-    wl_text_add(&note, marks);
     if (!isnan(v->update_s)) wl_text_addf(&note, "%smoves each %s", note.n ? ", " : "", wl_human(a, v->update_s, "s"));
     if (v->shows) wl_text_addf(&note, "%s%s", note.n ? ", " : "", v->shows);
     return note.s;
@@ -200,7 +214,7 @@ static const char *channel_note(const struct line *v, struct wl_arena *a)
 void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
 {
     static const struct wl_table_head head[] = { { "device", false },  { "sensor", false }, { "quantity", false },
-                                                 { "scope", false },   { "mean", true },    { "sd", true },
+                                                 { "scope", false },   { "", false },       { "mean", true },    { "sd", true },
                                                  { "min", true },      { "max", true },     { "unit", false },
                                                  { "readings", true }, { "note", false } };
     bool merge = d->devices.n > MANY;
@@ -214,8 +228,7 @@ void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
                                .sensor = device->sensor,
                                .scope = c->scope,
                                .unit = c->counter ? wl_strf(a, "%s/s", c->unit) : c->unit,
-                               .estimated = c->estimated,
-                               .simulated = c->simulated };
+                               .from = wl_provenance_of(c->estimated, c->simulated) };
         label.what = *c->variant ? wl_strf(a, "%s (%s)", c->quantity, c->variant) : c->quantity;
         struct line *to = line_for(&lines, &label, merge, a);
         add_stat(to, v);
@@ -230,10 +243,11 @@ void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
         wl_table_cell(&t, v->label.sensor);
         wl_table_cell(&t, v->label.what);
         wl_table_cell(&t, v->label.scope);
-        wl_table_real(&t, v->mean, 4);
-        wl_table_real(&t, v->sd, 3);
-        wl_table_real(&t, v->min, 4);
-        wl_table_real(&t, v->max, 4);
+        wl_table_provenance(&t, v->label.from);
+        amount_cell(&t, v->mean, v->label.unit, 4, v->label.from);
+        amount_cell(&t, v->sd, v->label.unit, 3, v->label.from);
+        amount_cell(&t, v->min, v->label.unit, 4, v->label.from);
+        amount_cell(&t, v->max, v->label.unit, 4, v->label.from);
         wl_table_cell(&t, v->label.unit);
         wl_table_int(&t, v->readings);
         wl_table_cell(&t, channel_note(v, a));

@@ -6,25 +6,33 @@
 
 void wl_show_caps(const struct wl_show_details *d, struct wl_arena *a)
 {
-    static const char *const numbers[] = {
-        "asked", "found", "enforced", "at end", "achieved", "highest", "held down %"
-    };
+    static const char *const limits[] = { "asked", "found", "enforced", "at end" };
     struct wl_table t = wl_table_new(a);
     if (d->caps.n == 0) return;
     wl_table_column(&t, "host", false);
     wl_table_column(&t, "device", false);
     wl_table_column(&t, "cap", false);
-    for (size_t i = 0; i < WL_COUNT(numbers); i++) wl_table_column(&t, numbers[i], true);
+    for (size_t i = 0; i < WL_COUNT(limits); i++) wl_table_column(&t, limits[i], true);
+    wl_table_provenance_column(&t);
+    wl_table_column(&t, "achieved", true);
+    wl_table_column(&t, "highest", true);
+    wl_table_column(&t, "held down %", true);
     wl_table_column(&t, "acted", false);
     wl_table_column(&t, "by", false);
     for (size_t i = 0; i < d->caps.n; i++) {
         const struct wl_cap_row *c = &d->caps.v[i];
-        const double values[] = { c->requested, c->found,        c->enforced, c->at_end,
-                                  c->achieved,  c->achieved_max, c->held_pct };
+        const double set[] = { c->requested, c->found, c->enforced, c->at_end };
+        const enum wl_provenance from = wl_show_provenance(d, c->device);
+        const struct wl_amount achieved = wl_amount_of(c->achieved, c->kind, from),
+                               highest = wl_amount_of(c->achieved_max, c->kind, from);
         wl_table_cell(&t, c->host);
         wl_table_cell(&t, c->device);
         wl_table_cell(&t, c->kind);
-        for (size_t k = 0; k < WL_COUNT(values); k++) wl_table_real(&t, values[k], 5);
+        for (size_t k = 0; k < WL_COUNT(set); k++) wl_table_real(&t, set[k], 5);
+        wl_table_provenance(&t, isnan(c->achieved) && isnan(c->achieved_max) ? WL_MEASURED : from);
+        wl_table_amount(&t, &achieved, 5);
+        wl_table_amount(&t, &highest, 5);
+        wl_table_real(&t, c->held_pct, 5);
         wl_table_cell(&t, isnan(c->acted) ? NULL : c->acted > 0 ? "yes" : "never");
         wl_table_cellf(&t, "%s%s", c->setter, c->simulated ? " (simulated)" : "");
         wl_table_row(&t);

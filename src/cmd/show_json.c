@@ -72,7 +72,7 @@ static void add_epochs(struct wl_json *root, const struct wl_show_details *d)
         wl_json_add_real(o, "time_s", v->time_s);
         wl_json_add_number(o, "samples", v->samples);
         wl_json_add_number(o, "updates", v->updates);
-        wl_json_add_real(o, "energy_j", wl_show_epoch_energy(d, v->epoch));
+        wl_json_add_real(o, "energy_j", wl_show_epoch_energy(d, v->epoch).value);
         struct wl_json *metrics = wl_json_add_object(o, "metrics");
         for (size_t k = 0; k < d->metrics.n; k++)
             if (d->metrics.v[k].epoch == (double)v->epoch)

@@ -32,12 +32,11 @@ static void print_head(const struct wl_run_row *r, struct wl_arena *a)
 
 static void print_energy(const struct wl_run_row *r, struct wl_arena *a)
 {
-    const char *note = wl_cmd_energy_note(r->estimated, r->simulated);
-    if (isnan(r->energy_j))
+    const struct wl_amount energy = wl_cmd_run_energy(r), power = wl_cmd_run_power(r);
+    if (isnan(energy.value))
         line("energy", "not measured");
     else
-        line("energy", wl_strf(a, "%s, mean %s%s%s", wl_human(a, r->energy_j, "J"), wl_human(a, r->mean_power_w, "W"),
-                               *note ? ", " : "", note));
+        line("energy", wl_strf(a, "%s, mean %s", wl_amount_text(&energy, a), wl_amount_text(&power, a)));
 }
 
 static void print_sampling(const struct wl_run_row *r, struct wl_arena *a)
@@ -96,18 +95,23 @@ static void print_epochs(const struct wl_show_details *d, struct wl_arena *a)
 {
     struct wl_strs metrics = metric_names(d, a);
     struct wl_table t = wl_table_new(a);
-    static const char *const head[] = { "epoch", "time s", "samples/s", "updates", "energy J", "power W" };
+    static const char *const head[] = { "epoch", "time s", "samples/s", "updates" };
     for (size_t i = 0; i < WL_COUNT(head); i++) wl_table_column(&t, head[i], true);
+    wl_table_provenance_column(&t);
+    wl_table_column(&t, "energy J", true);
+    wl_table_column(&t, "power W", true);
     for (size_t i = 0; i < metrics.n; i++) wl_table_column(&t, metric_head(d, metrics.v[i], a), true);
     for (size_t i = 0; i < d->epochs.n; i++) {
         const struct wl_epoch_row *v = &d->epochs.v[i];
-        double energy_j = wl_show_epoch_energy(d, v->epoch);
+        const struct wl_amount energy = wl_show_epoch_energy(d, v->epoch),
+                               power = wl_amount_of(energy.value / v->time_s, "W", energy.from);
         wl_table_cellf(&t, "%lld", (long long)v->epoch);
         wl_table_real(&t, v->time_s, 5);
         wl_table_real(&t, v->samples / v->time_s, 4);
         wl_table_int(&t, v->updates);
-        wl_table_real(&t, energy_j, 4);
-        wl_table_real(&t, energy_j / v->time_s, 4);
+        wl_table_provenance(&t, isnan(energy.value) ? WL_MEASURED : energy.from);
+        wl_table_amount(&t, &energy, 4);
+        wl_table_amount(&t, &power, 4);
         for (size_t k = 0; k < metrics.n; k++) wl_table_real(&t, metric_shown(d, v, metrics.v[k]), 4);
         wl_table_row(&t);
     }

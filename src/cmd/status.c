@@ -26,8 +26,9 @@ struct standing {
     size_t count[WL_RUN_INTERRUPTED + 1];
     size_t dead;             /* of the running ones: their wattlaw is gone */
     size_t flagged;          /* of the done ones */
-    double time_s, energy_j; /* of the runs that are done */
-    bool energy_missing, estimated, simulated;
+    double time_s; /* of the runs that are done */
+    struct wl_amount energy;
+    bool energy_missing;
     double left_s; /* NAN: no run is done yet */
     const struct wl_run_row **failed;
     size_t n_failed;
@@ -72,13 +73,12 @@ static size_t last_attempts(const struct wl_run_rows *runs, int64_t campaign, co
 
 static void count_done(struct standing *st, const struct wl_run_row *r)
 {
+    const struct wl_amount energy = wl_cmd_run_energy(r);
     if (!isnan(r->time_s)) st->time_s += r->time_s;
     if (isnan(r->energy_j))
         st->energy_missing = true;
     else
-        st->energy_j += r->energy_j;
-    st->estimated |= r->estimated;
-    st->simulated |= r->simulated;
+        wl_amount_add(&st->energy, &energy);
     st->flagged += r->flag != NULL;
 }
 
@@ -117,7 +117,7 @@ static double time_left(const struct wl_run_row **v, size_t n, const struct stan
 static struct standing stand(struct wl_store *s, const struct wl_campaign_row *c, const struct wl_run_rows *runs,
                              const struct wl_trial_rows *trials, struct wl_arena *a)
 {
-    struct standing st = { .campaign = c };
+    struct standing st = { .campaign = c, .energy.unit = "J" };
     const struct wl_run_row **last = wl_new_array(a, const struct wl_run_row *, runs->n);
     size_t n = last_attempts(runs, c->id, last);
     st.failed = wl_new_array(a, const struct wl_run_row *, n);
@@ -150,12 +150,11 @@ static void print_left(const struct standing *st, struct wl_arena *a)
 
 static void print_energy(const struct standing *st, struct wl_arena *a)
 {
-    const char *note = wl_cmd_energy_note(st->estimated, st->simulated);
     if (st->count[WL_RUN_DONE] == 0) return;
     wl_print("  time     %s in runs that are done\n", wl_human_time(a, st->time_s));
-    if (st->energy_j > 0 || !st->energy_missing)
-        wl_print("  energy   %s%s%s%s\n", wl_human(a, st->energy_j, "J"), *note ? ", " : "", note,
-                 st->energy_missing ? " (not measured in every run)" : "");
+    if (st->energy.value > 0 || !st->energy_missing)
+        wl_print("  energy   %s%s\n", wl_amount_text(&st->energy, a),
+                 st->energy_missing ? ", not measured in every run" : "");
     else
         wl_print("  energy   not measured\n");
 }
@@ -238,10 +237,10 @@ static void add_json(struct wl_json *list, const struct standing *st, struct wl_
     wl_json_add_int(runs, "left", (int64_t)runs_left(st));
     wl_json_add_int(runs, "flagged", (int64_t)st->flagged);
     wl_json_add_real(o, "time_s", st->time_s);
-    wl_json_add_real(o, "energy_j", st->energy_missing && st->energy_j == 0 ? NAN : st->energy_j);
+    wl_json_add_real(o, "energy_j", st->energy_missing && st->energy.value == 0 ? NAN : st->energy.value);
     wl_json_add_bool(o, "energy_complete", !st->energy_missing);
-    wl_json_add_bool(o, "estimated", st->estimated);
-    wl_json_add_bool(o, "simulated", st->simulated);
+    wl_json_add_bool(o, "estimated", st->energy.from & WL_ESTIMATED);
+    wl_json_add_bool(o, "simulated", st->energy.from & WL_SIMULATED);
     wl_json_add_real(o, "left_s", st->left_s);
     struct wl_json *failed = wl_json_add_array(o, "failed"), *skipped = wl_json_add_array(o, "skipped");
     for (size_t i = 0; i < st->n_failed; i++) add_failed(failed, st->failed[i], a);

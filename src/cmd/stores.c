@@ -137,9 +137,19 @@ void wl_cmd_slurm_json(const struct wl_slurm_energy *s, struct wl_json *object)
     wl_json_add_str(o, "why", s->why);
 }
 
-const char *wl_cmd_energy_note(bool estimated, bool simulated)
+static enum wl_provenance run_provenance(const struct wl_run_row *r)
 {
-    return estimated && simulated ? "estimated, simulated" : estimated ? "estimated" : simulated ? "simulated" : "";
+    return wl_provenance_of(r->estimated, r->simulated);
+}
+
+struct wl_amount wl_cmd_run_energy(const struct wl_run_row *r)
+{
+    return wl_amount_between(r->energy_j, r->energy_lo_j, r->energy_hi_j, "J", run_provenance(r));
+}
+
+struct wl_amount wl_cmd_run_power(const struct wl_run_row *r)
+{
+    return wl_amount_of(r->mean_power_w, "W", run_provenance(r));
 }
 
 char *wl_cmd_run_end(const struct wl_run_row *r, struct wl_arena *a)

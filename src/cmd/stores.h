@@ -33,8 +33,9 @@ void wl_cmd_settings_json(const struct wl_settings *set, struct wl_json *object)
 void wl_cmd_cooldown_json(const struct wl_cooldown *c, struct wl_json *object);
 void wl_cmd_slurm_json(const struct wl_slurm_energy *s, struct wl_json *object);
 
-/* "estimated", "simulated", both or "". */
-const char *wl_cmd_energy_note(bool estimated, bool simulated);
+/* The energy of a run, and its mean power, as its row has them. */
+struct wl_amount wl_cmd_run_energy(const struct wl_run_row *run);
+struct wl_amount wl_cmd_run_power(const struct wl_run_row *run);
 
 /* How a run ended: "exit status 1", "killed by signal 9 (Killed)", its error, or "". */
 char *wl_cmd_run_end(const struct wl_run_row *run, struct wl_arena *a);

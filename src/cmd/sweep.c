@@ -216,11 +216,11 @@ static void on_tick(void *ctx, double done, double total, double left_s, const c
 /* What the run's energy means, in so far as the experiment names a grid or a price. */
 static void print_footprint(const struct view *v, const struct wl_run_result *r, struct wl_arena *a)
 {
-    const char *why, *mark, *brief = NULL;
-    double energy_j = wl_measured_j(r, &mark);
-    if (!(energy_j >= 0)) return;
+    const char *why;
+    const struct wl_amount energy = wl_measured_energy(r, NAN);
+    if (isnan(energy.value)) return;
     struct wl_footprint f = wl_footprint_of_run(&v->footprint, r->store, r->run, &why, a);
-    brief = wl_footprint_brief(&f, energy_j / WL_J_PER_KWH, a);
+    const char *brief = wl_footprint_brief(&f, &energy, a);
     if (brief) wl_eprint(", %s", brief);
 }
 
@@ -248,9 +248,8 @@ static void on_run(void *ctx, const struct wl_grid *g, size_t planned, int64_t r
               (long long)p->repeat);
     if (r->status == WL_RUN_DONE) {
         wl_eprint("%s", wl_human_time(a, (double)(r->end_ns - r->start_ns) / WL_NS_PER_S));
-        const char *mark;
-        double energy_j = wl_measured_j(r, &mark);
-        if (energy_j >= 0) wl_eprint(", %s%s", wl_human(a, energy_j, "J"), mark);
+        const struct wl_amount energy = wl_measured_energy(r, NAN);
+        if (!isnan(energy.value)) wl_eprint(", %s", wl_amount_text(&energy, a));
         print_footprint(v, r, a);
         if (r->derived.n_epochs) wl_eprint(", %s", wl_words_count(r->derived.n_epochs, "epoch", a));
         wl_eprint("\n");

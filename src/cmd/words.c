@@ -11,11 +11,6 @@ int wl_words_decimals(double error)
     return (int)fmin(6, fmax(2, 1 - floor(log10(error))));
 }
 
-const char *wl_words_number(double v, struct wl_arena *a)
-{
-    return wl_strf(a, fabs(v) >= 1e4 && fabs(v) < 1e7 ? "%.0f" : "%.4g", v);
-}
-
 const char *wl_words_p(double p, struct wl_arena *a)
 {
     if (p < 1e-300) return "p below 1e-300";
@@ -36,16 +31,7 @@ const char *wl_words_interval(double lo, double hi, int decimals, struct wl_aren
 const char *wl_words_range(double lo, double hi, struct wl_arena *a)
 {
     if (isnan(lo) || isnan(hi)) return NULL;
-    return wl_strf(a, "%s to %s", wl_words_number(lo, a), wl_words_number(hi, a));
-}
-
-const char *wl_words_energy_range(double lo_j, double hi_j, struct wl_arena *a)
-{
-    if (isnan(lo_j) || isnan(hi_j)) return "";
-    const char *lo = wl_human(a, lo_j, "J"), *hi = wl_human(a, hi_j, "J");
-    const char *lo_unit = strrchr(lo, ' '), *hi_unit = strrchr(hi, ' ');
-    int digits = lo_unit && wl_streq(lo_unit, hi_unit) ? (int)(lo_unit - lo) : (int)strlen(lo);
-    return wl_strf(a, " (%.*s to %s)", digits, lo, hi);
+    return wl_strf(a, "%s to %s", wl_number_text(lo, a), wl_number_text(hi, a));
 }
 
 const char *wl_words_ratio(double counter_j, double integral_j, struct wl_arena *a)
@@ -82,7 +68,8 @@ const char *wl_words_slurm(const struct wl_slurm_energy *s, struct wl_arena *a)
     if (!s->plugin) return s->why ? wl_strf(a, "missing: %s", s->why) : "";
     const char *each = s->period_s > 0 ? wl_strf(a, ", every %s", wl_human_time(a, s->period_s)) : "";
     if (s->why) return wl_strf(a, "missing: %s (%s%s)", s->why, s->plugin, each);
-    return wl_strf(a, "%s of whole nodes in steps %s (%s%s)", wl_human(a, s->energy_j, "J"), s->steps, s->plugin, each);
+    const struct wl_amount energy = wl_amount_of(s->energy_j, "J", WL_MEASURED);
+    return wl_strf(a, "%s of whole nodes in steps %s (%s%s)", wl_amount_text(&energy, a), s->steps, s->plugin, each);
 }
 
 const char *wl_words_caps_acted(const struct wl_run_row *r, struct wl_arena *a)

@@ -7,9 +7,6 @@
 /* Decimals that show two digits of the error, three where there is none. */
 int wl_words_decimals(double error);
 
-/* Four significant digits, without an exponent below ten million. */
-const char *wl_words_number(double v, struct wl_arena *a);
-
 /* "p = 0.031", "p = 2e-09", "p below 1e-300" */
 const char *wl_words_p(double p, struct wl_arena *a);
 
@@ -21,9 +18,6 @@ const char *wl_words_interval(double lo, double hi, int decimals, struct wl_aren
 
 /* "0.613 to 0.884" in four digits; NULL where an end is missing. */
 const char *wl_words_range(double lo, double hi, struct wl_arena *a);
-
-/* " (670 to 680 J)", " (990 J to 1.02 kJ)": the 95 % interval of an energy; "" where it is not known. */
-const char *wl_words_energy_range(double lo_j, double hi_j, struct wl_arena *a);
 
 /* How a counter's energy compares with the integral of power over the same window: ", ratio 1.02", with a warning
  * where it is off by more than WL_RATIO_LIMIT; "" where either is missing. */

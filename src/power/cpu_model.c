@@ -6,7 +6,7 @@
  * cores that this machine sees (a virtual machine sees a part of a package). P_idle is cpu-idle-w, else a quarter of
  * P_full: the coefficients that Cloud Carbon Footprint derives from SPECpower_ssj2008 have idle at 0.16 (Skylake), 0.24
  * (EPYC 3rd generation) and 0.29 (EPYC 2nd generation) of full power. Clock, voltage, the kind of instructions, memory
- * and mains losses are not in it; expect tens of percent of error. */
+ * and mains losses are not in it; WL_MODEL_ERROR of energy.h is taken for its error. */
 #include "power/internal.h"
 
 #include <math.h>

@@ -82,6 +82,10 @@ double wl_window_rate(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_
  * A sensor that is slower than the period has a longer one of its own, see wl_energy_of_power. */
 int64_t wl_max_gap_ns(double period_s);
 
+/* An energy of a model (cpu_model.c) may be off by this share of it either way: what its source says of full power, 2 to
+ * 8 W a core where the CPU is not known and 5 W are taken. The interval of an estimate holds it (docs/metrics.md). */
+#define WL_MODEL_ERROR 0.6
+
 /* counter_j / integral_j, NAN where either is missing or the integral is 0; and whether that is off by more than
  * WL_RATIO_LIMIT. */
 #define WL_RATIO_LIMIT 0.05

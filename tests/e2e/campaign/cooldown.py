@@ -32,7 +32,7 @@ class Machine:
         self.folder.cleanup()
 
     def command(self, *options, job=("true",)):
-        return [wattlaw, "measure", "--nvml-library", fake, "--store", "s.db", "--json", "s.json", *options, "--", *job]
+        return [wattlaw, "measure", "--nvml-library", fake, "--store", "s.db", "--json-file", "s.json", *options, "--", *job]
 
     def run(self, *command):
         return subprocess.run(command, env=self.env, cwd=self.path, text=True, capture_output=True, check=False)

@@ -10,7 +10,7 @@ from harness import *
 
 
 def summary(bench, *args, status=0, **how):
-    bench.run("measure", "--json", "summary.json", *args, status=status, **how)
+    bench.run("measure", "--json-file", "summary.json", *args, status=status, **how)
     return json.loads(bench.read("summary.json"))
 
 
@@ -132,7 +132,7 @@ def marks_of_a_removed_store_do_not_count_again(bench):
 
 
 def epochs_come_from_output(bench):
-    r = bench.run("measure", "--json", "summary.json", "--epoch-regex", "^Epoch ([0-9]+)", "--", "toy", "epochs=3",
+    r = bench.run("measure", "--json-file", "summary.json", "--epoch-regex", "^Epoch ([0-9]+)", "--", "toy", "epochs=3",
                   "ms=100", "say=Epoch", env={**bench.env, "WATTLAW_MARKS": "/dev/null"})
     check(r.stdout == "Epoch 1\nEpoch 2\nEpoch 3\n", r.stdout)
     check(len(json.loads(bench.read("summary.json"))["epochs"]) == 3, bench.read("summary.json"))
@@ -155,6 +155,30 @@ def energy_is_estimated_and_says_so(bench):
     check(r.stderr.count("  energy ") == 1 and "counter" not in r.stderr, r.stderr)
 
 
+def json_goes_to_stdout_alone(bench):
+    job = ("sh", "-c", "echo out; echo err >&2; exit 3")
+    r = bench.run("measure", "--json", "--sensors", "null", "--", *job, status=3)
+    check(json.loads(r.stdout)["exit_status"] == 3, r.stdout)
+    check("out\n" in r.stderr and "err\n" in r.stderr and "stored" not in r.stderr, r.stderr)
+    r = bench.run("measure", "--json", "--json-file", "s.json", "--epoch-regex", "^Epoch ([0-9]+)", "--", "sh", "-c",
+                  "echo Epoch 1; sleep .2; echo Epoch 2")
+    check(json.loads(r.stdout) == json.loads(bench.read("s.json")) and len(json.loads(r.stdout)["epochs"]) == 2, r.stdout)
+    check("Epoch 2\n" in r.stderr, r.stderr)
+    r = bench.run("measure", "--json", "--sensors", "null", "--", "no-such-command", status=127)
+    contains(r.stderr, "no-such-command")
+
+
+def json_is_a_flag(bench):
+    """`--json FILE`, as it once was, runs nothing and says what to write."""
+    for args in (("--json=s.json", "--", "true"), ("--json", "s.json", "--", "true"), ("--json", "s.json", "--quiet", "--", "true")):
+        r = bench.run("measure", *args, status=2)
+        contains(r.stderr, "--json takes no value", "--json-file s.json")
+    r = bench.run("measure", "--json-file", "--", "true", status=2)
+    contains(r.stderr, "--json-file: a value is missing before \"--\"")
+    check(not os.path.exists(bench.path("--")) and not os.path.exists(bench.path("s.json")))
+    check(json.loads(bench.run("measure", "--json", "--sensors", "null", "true").stdout)["exit_status"] == 0)
+
+
 def memory_is_the_commands_also_behind_a_rest(bench):
     s = summary(bench, "--sensors", "proc", "--idle", "0.3s", "--", "python3", "-c",
                 "import time; x = b'x' * 64_000_000; time.sleep(0.5)")
@@ -164,7 +188,7 @@ def memory_is_the_commands_also_behind_a_rest(bench):
 
 def a_run_is_held_against_rules(bench):
     bench.write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t / 10},gpu0,power_w,100\n" for t in range(20)))
-    r = bench.run("measure", "--sensors", "replay", "--replay-file", "power.csv", "--rules", "mlperf", "--json",
+    r = bench.run("measure", "--sensors", "replay", "--replay-file", "power.csv", "--rules", "mlperf", "--json-file",
                   "rules.json", "--", "sleep", "0.5")
     contains(r.stderr, "MLPerf rule", "BROKEN  at least 60 s")
     rules = json.loads(bench.read("rules.json"))["rules"]
@@ -183,7 +207,7 @@ def what_wattlaw_does_is_bound_and_the_job_is_not(bench):
     allowed = os.sched_getaffinity(0)
     cpu = max(allowed)
     see = "import os, sys; print(sorted(os.sched_getaffinity(0)), flush=True); sys.stdin.read()"
-    with bench.start("measure", "--sampler-cpu", str(cpu), "--json", "s.json", "--", sys.executable, "-c", see,
+    with bench.start("measure", "--sampler-cpu", str(cpu), "--json-file", "s.json", "--", sys.executable, "-c", see,
                      stdin=subprocess.PIPE) as p:
         check(p.stdout.readline() == f"{sorted(allowed)}\n", "the job is bound")
         deadline = time.monotonic() + PATIENCE_S
@@ -367,7 +391,7 @@ main([a_run_is_named_by_user_mark_or_command, status_is_the_commands_own, a_miss
       nohup_reaches_the_command, an_ignored_sigchld_hides_no_end, a_terminals_ctrl_c_reaches_the_command_once,
       a_short_run_is_described_in_words, memory_is_the_commands_also_behind_a_rest, a_run_is_held_against_rules, what_wattlaw_does_is_bound_and_the_job_is_not,
       part_of_a_machine_is_said_to_be_shared, what_measuring_took_is_told, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
-      epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so,
+      epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so, json_goes_to_stdout_alone, json_is_a_flag,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
       killed_it_loses_at_most_the_last_second, a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
       a_store_that_is_removed_does_not_end_the_command,

@@ -81,7 +81,7 @@ class Site:
         return subprocess.run(command, cwd=self.path, env=self.env, text=True, capture_output=True, check=False)
 
     def measure(self, *job):
-        r = self.run(wattlaw, "measure", "--sensors", "null", "--store", "s.db", "--json", "s.json", "--", *job)
+        r = self.run(wattlaw, "measure", "--sensors", "null", "--store", "s.db", "--json-file", "s.json", "--", *job)
         with open(os.path.join(self.path, "s.json"), encoding="utf-8") as f:
             return r, json.load(f).get("slurm")
 

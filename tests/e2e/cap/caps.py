@@ -28,7 +28,7 @@ def rows(path, sql):
 # Set while the job runs, put back behind it, stored with the run.
 with rig(found_w=(350, 360)) as m:
     seen = os.path.join(m.path, "seen")
-    r = m.measure("--power-cap-w", "250", "--clock-mhz", "900", "--mem-clock-mhz", "810", "--json",
+    r = m.measure("--power-cap-w", "250", "--clock-mhz", "900", "--mem-clock-mhz", "810", "--json-file",
                   os.path.join(m.path, "s.json"), job=("cp", m.limits, seen))
     expect(r.returncode == 0, "a capped run", r)
     with open(seen, "rb") as f:
@@ -109,7 +109,7 @@ MODULE = "profile=GH200; load=constant:1; spread=0"
 with rig(found_w=(900, 850), script=MODULE) as m:
     m.put([(900000, 0, 0, 1000000), (850000, 0, 0, 950000)])
     before, seen = m.get(), os.path.join(m.path, "seen")
-    r = m.measure("--module-cap-w", "600", "--sensors", "nvml", "--json", os.path.join(m.path, "s.json"),
+    r = m.measure("--module-cap-w", "600", "--sensors", "nvml", "--json-file", os.path.join(m.path, "s.json"),
                   job=("sh", "-c", f"cp {m.limits} {seen}; sleep 1.2"))
     expect(r.returncode == 0 and m.get() == before and not m.journals(), "a capped module", r)
     with open(seen, "rb") as f:

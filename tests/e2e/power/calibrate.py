@@ -70,7 +70,7 @@ def judge(profile, result):
 
 
 def a_run_uses_it(m, found):
-    _, err = m.run("measure", "--store", "runs.db", "--json", "run.json", "--", "sleep", "0.5")
+    _, err = m.run("measure", "--store", "runs.db", "--json-file", "run.json", "--", "sleep", "0.5")
     check("shows" in err and "(calibrated 20" in err, err)
     check(json.load(open(m.folder + "/run.json"))["power_calibrated"] == found["date"])
     channels = json.loads(m.run("show", "runs.db", "--run", "1", "--json")[0])["channels"]
@@ -86,7 +86,7 @@ def means_leave_less_open(m):
     """An integral of a load that comes and goes, without and with the driver's mean, whose length is assumed or was found."""
     width = {}
     for state, fault in ("/nothing", "; fail=*:185:3"), ("/nothing", ""), ("", ""):
-        m.run("measure", "--store", "means.db", "--json", "means.json", "--quiet", "--", "sleep", "2",
+        m.run("measure", "--store", "means.db", "--json-file", "means.json", "--quiet", "--", "sleep", "2",
               WATTLAW_STATE_DIR=m.env["WATTLAW_STATE_DIR"] + state,
               WATTLAW_FAKE_NVML=f"world={m.folder}/means.world; profile=H100; load=training:0.9:0.1:0.3:0.6{fault}")
         integral, = [e for e in json.load(open(m.folder + "/means.json"))["energies"] if e["method"] == "integral"]

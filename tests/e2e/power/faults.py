@@ -53,7 +53,7 @@ def measure(script, seconds, *options, fault=None, fault_at=0.4, setup=None):
         if fault:
             env.update(LD_PRELOAD=faults, WATTLAW_FAULT=os.path.join(folder, "fault"),
                        ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
-        p = subprocess.Popen([wattlaw, "measure", "--json", "s.json", *[o.format(folder=folder) for o in options], "--",
+        p = subprocess.Popen([wattlaw, "measure", "--json-file", "s.json", *[o.format(folder=folder) for o in options], "--",
                               "sleep", str(seconds)], cwd=folder, env=env, text=True, stderr=subprocess.PIPE)
         if fault:
             while not running(folder) and p.poll() is None:

@@ -19,7 +19,7 @@ def environment(script):
 def measure(script, seconds, *options):
     with tempfile.TemporaryDirectory() as folder:
         env = environment(script)
-        r = subprocess.run([wattlaw, "measure", "--nvml-library", fake, "--quiet", "--json", "s.json", *options, "--",
+        r = subprocess.run([wattlaw, "measure", "--nvml-library", fake, "--quiet", "--json-file", "s.json", *options, "--",
                             "sleep", str(seconds)], cwd=folder, env=env, text=True, capture_output=True)
         if r.returncode != 0:
             sys.exit(f"exit {r.returncode}: {r.stderr}")
@@ -125,7 +125,7 @@ expect(near(energy(s, "counter")["energy_j"], 250 * s["time_s"], 0.03), "a slow 
 # What held the clock down, who else was there and what the device is: in the summary, in the store, by show.
 with tempfile.TemporaryDirectory() as folder:
     env = environment("power=250; capped=0.3; thermal=0.1; pids=1; arch=7; update_ms=50")
-    r = subprocess.run([wattlaw, "measure", "--nvml-library", fake, "--json", "s.json", "--", "sleep", "1.2"], cwd=folder,
+    r = subprocess.run([wattlaw, "measure", "--nvml-library", fake, "--json-file", "s.json", "--", "sleep", "1.2"], cwd=folder,
                        env=env, text=True, capture_output=True)
     with open(os.path.join(folder, "s.json"), encoding="utf-8") as f:
         s = json.load(f)

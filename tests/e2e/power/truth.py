@@ -25,7 +25,7 @@ def measure(profile, options, job, faults=""):
                 sys.exit(f"{command}: exit {r.returncode}\n{r.stdout}\n{r.stderr}")
             return r.stdout, r.stderr
 
-        _, said = run(wattlaw, "measure", "--nvml-library", fake, "--sensors", "nvml", "--store", "s.db", "--json",
+        _, said = run(wattlaw, "measure", "--nvml-library", fake, "--sensors", "nvml", "--store", "s.db", "--json-file",
                       "s.json", *options, "--", load, *job)
         with contextlib.closing(sqlite3.connect(f"{folder}/s.db")) as db:
             (begin, end), = db.execute("SELECT start_mono_ns, stop_mono_ns FROM run")

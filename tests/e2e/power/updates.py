@@ -37,7 +37,7 @@ class Machine:
     def measure(self):
         """The summary of a fifth of a second, by how much its joules are off, and half its interval as a share of them."""
         store = f"{self.folder}/s.db"
-        self.run(wattlaw, "measure", "--nvml-library", fake, "--sensors", "nvml", "--store", store, "--quiet", "--json",
+        self.run(wattlaw, "measure", "--nvml-library", fake, "--sensors", "nvml", "--store", store, "--quiet", "--json-file",
                  "s.json", "--", load, "workers=2", "load=0.9", "ms=200")
         with contextlib.closing(sqlite3.connect(store)) as db:
             (begin, end), = db.execute("SELECT start_mono_ns, stop_mono_ns FROM run ORDER BY id DESC LIMIT 1")

@@ -72,7 +72,7 @@ class Place:
         return subprocess.run([wattlaw, *args], cwd=self.path, text=True, capture_output=True, check=False)
 
     def imports(self, *args):
-        r = self.run("import", "dcgm", "--json", "i.json", *args)
+        r = self.run("import", "dcgm", "--json-file", "i.json", *args)
         expect(r.returncode == 0, f"import {args}", r)
         with open(os.path.join(self.path, "i.json"), encoding="utf-8") as f:
             return json.load(f), r

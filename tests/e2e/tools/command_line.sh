@@ -35,6 +35,28 @@ for c in $commands; do
         bad=1
     fi
 done
+# Every option of both programs that takes a value refuses "--", with which the options end.
+refuse_the_end() {
+    local program=$1 name help option tried=0
+    shift
+    for name in "$@"; do
+        # shellcheck disable=SC2086
+        help=$("$program" $name --help </dev/null)
+        for option in $(sed -nE 's/^  (-[a-z], )?(--[a-z0-9-]+) [^ ].*/\2/p' <<<"$help"); do
+            # shellcheck disable=SC2086
+            expect 2 "$option: a value is missing before \"--\"" "$program" $name "$option" -- true
+            tried=$((tried + 1))
+        done
+    done
+    [ "$tried" -gt 30 ] || { echo "$program: $tried options with a value"; bad=1; }
+}
+mapfile -t commands < <("$wattlaw" --help | awk '/^commands/{on=1; next} /^$/{on=0} on{print $1}')
+refuse_the_end "$wattlaw" "${commands[@]}"
+train=$2
+mapfile -t commands < <("$train" --help | awk '/^[a-z]+s$/{on=1; next} /^$/{on=0} on && $1 != "data"{print $1}'
+    "$train" data --help | awk '/^[a-z ]+s$/{on=1; next} /^$/{on=0} on{print "data " $1}')
+refuse_the_end "$train" "${commands[@]}"
+[ ! -e -- ] || { echo "a file -- was written"; bad=1; }
 # A pipe that nobody reads any more (head) ends what prints by SIGPIPE, without a word, and with everything stored.
 mkfifo "$tmp/pipe"
 exec 3<>"$tmp/pipe" 4>"$tmp/pipe" 3>&-

@@ -245,6 +245,30 @@ static void help_names_every_row(void **state)
     wl_arena_free(a);
 }
 
+/* "--" ends the options and is nobody's value, unless it is written with '='. */
+static void no_option_takes_the_end_for_its_value(void **state)
+{
+    struct fixture *f = *state;
+    for (const struct wl_opt *o = rows; o->name; o++) {
+        char name[32], letter[3] = { '-', o->letter };
+        snprintf(name, sizeof name, "--%s", o->name);
+        if (o->type == WL_FLAG) {
+            assert_int_equal(PARSE(f, true, name, "--", "make"), 0);
+            assert_string_equal(f->rest.command[0], "make");
+            continue;
+        }
+        assert_int_equal(PARSE(f, true, name, "--", "make"), WL_EUSAGE);
+        assert_non_null(strstr(f->e.msg, "a value is missing before \"--\""));
+        if (o->letter) assert_int_equal(PARSE(f, true, letter, "--", "make"), WL_EUSAGE);
+    }
+    struct wl_strs words = { 0 };
+    assert_int_equal(PARSE(f, false, "--name=--", "--map=--"), 0);
+    assert_string_equal(f->o.name, "--");
+    wl_opts_words(rows, &f->o, &words, f->a);
+    assert_int_equal(wl_opts_parse(rows, &f->o, (int)words.n, words.v, false, &f->rest, &f->help, f->a, &f->e), 0);
+    assert_true(wl_streq(f->o.name, "--") && wl_streq(f->o.maps.v[0], "--"));
+}
+
 /* A preset's values stand where the command line says nothing, whichever comes first. */
 static void test_presets(void **state)
 {
@@ -269,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(defaults_and_every_form, setup, teardown),
         cmocka_unit_test_setup_teardown(test_presets, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_option_takes_the_end_for_its_value, setup, teardown),
         cmocka_unit_test_setup_teardown(the_command_keeps_its_own_options, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_use_says_what_was_expected, setup, teardown),
         cmocka_unit_test_setup_teardown(ini_speaks_of_its_lines, setup, teardown),
