@@ -65,7 +65,7 @@ static int run(void *given, const struct wl_rest *rest, struct wl_arena *a, stru
     if (rc) return rc;
     if (o->run && runs.n == 0) return wl_fail(e, WL_ENOENT, "%s: no run %lld", wl_store_path(s), (long long)o->run);
     if (wl_store_version_found(s) < WL_STORE_VERSION)
-        printf("%s: brought from store version %lld to %d\n", wl_store_path(s), (long long)wl_store_version_found(s),
+        wl_print("%s: brought from store version %lld to %d\n", wl_store_path(s), (long long)wl_store_version_found(s),
                WL_STORE_VERSION);
     wl_progress_start(&bar, "rebuilding");
     for (size_t i = 0; i < runs.n && rc == 0; i++) {
