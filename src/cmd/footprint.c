@@ -111,7 +111,8 @@ void wl_footprint_json(const struct wl_footprint *f, struct wl_json *o)
 
 void wl_footprint_energy_json(const struct wl_footprint *f, double kwh, struct wl_json *o)
 {
-    const double site = kwh * f->pue; /* at the site's meter */
+    const struct wl_amount energy = wl_amount_of(kwh * WL_J_PER_KWH, "J", WL_MEASURED);
+    const double site = site_kwh(f, &energy).value;
     wl_json_add_real(o, "carbon_g", site * f->carbon);
     struct wl_json *range = wl_json_add_array(o, "carbon_g_range");
     for (size_t i = 0; i < f->range.n; i++) wl_json_add_real(range, NULL, site * f->range.v[i]);
