@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "fixtures", "store"))
 import past  # noqa: E402
 
-STRANGER = 65534
+STRANGER = 61234  # no account has it, and no limit on its processes is shared with one
 COMMANDS = [
     ["show", "--json"], ["show", "--run", "1", "--json"], ["fit", "--json"], ["export", "observations"],
     ["export", "samples", "--run", "1"], ["report", "--out"],
