@@ -35,8 +35,9 @@ static int rebuild(struct wl_store *s, const struct wl_run_row *r, struct wl_are
 {
     struct wl_arena *scratch = wl_arena_new(a);
     struct wl_derived d;
-    int rc = wl_derive(s, r->id, r->start.mono_ns, r->stop.mono_ns, r->sampling_asked_s, r->idle_s, &d, NULL, scratch, e);
-    d.actual.hardware = r->set.hardware; /* no mark tells it */
+    int rc =
+        wl_derive(s, r->id, r->start.mono_ns, r->stop.mono_ns, r->sampling_asked_s, r->idle_s, &d, NULL, scratch, e);
+    d.actual.hardware = r->set.hardware;                         /* no mark tells it */
     if (!d.actual.workload) d.actual.workload = r->set.workload; /* nor, perhaps, this */
     if (rc == 0) rc = wl_store_derive(s, r->id, &d, e);
     wl_arena_free(scratch);
@@ -84,10 +85,11 @@ const struct wl_cmd wl_cmd_rebuild = {
     .name = "rebuild",
     .usage = "[options] STORE",
     .help = "epochs, energies and statistics of a store, from its readings anew",
-    .more = "For stores that an older wattlaw wrote, and after an upgrade that computes something differently. "
-            "Readings, marks\n"
-            "and logs are never changed; each run is replaced as a whole or not at all. A store of an older version is\n"
-            "brought to the newest one; commands that only read show such a store and leave it as it is.",
+    .more =
+        "For stores that an older wattlaw wrote, and after an upgrade that computes something differently. "
+        "Readings, marks\n"
+        "and logs are never changed; each run is replaced as a whole or not at all. A store of an older version is\n"
+        "brought to the newest one; commands that only read show such a store and leave it as it is.",
     .options = options,
     .options_size = sizeof(struct rebuild_options),
     .run = run,

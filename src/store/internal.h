@@ -12,8 +12,8 @@ struct spool;
 
 struct wl_store {
     struct wl_arena *arena; /* the caller's; bookkeeping that lives as long as the store */
-    char *path; /* as given, for messages */
-    char *file; /* without links: what lies beside the file is named after it */
+    char *path;             /* as given, for messages */
+    char *file;             /* without links: what lies beside the file is named after it */
     enum wl_store_mode mode;
     sqlite3 *db;
     int64_t version; /* found */
@@ -22,7 +22,7 @@ struct wl_store {
     const char *synchronous; /* the level set last, NULL: none yet */
     dev_t dev;               /* which file was opened; ino 0: not yet */
     ino_t ino;
-    bool immutable;              /* SQLite was told that nobody changes the file, of which this was seen: */
+    bool immutable; /* SQLite was told that nobody changes the file, of which this was seen: */
     struct timespec changed;
     bool tidy; /* what a reader made beside the file is to go with it */
 
@@ -39,7 +39,7 @@ struct wl_store {
     } * inserts;
     size_t n_inserts, inserts_cap;
 
-    int lock_fd; /* PATH-lock, -1 until the first lock */
+    int lock_fd;         /* PATH-lock, -1 until the first lock */
     struct spool *spool; /* of the run that is measured, NULL: none */
 };
 
@@ -154,7 +154,7 @@ enum { MAX_FIELDS = 64 }; /* of a map that is inserted */
 
 /* Maps that are both written and read (read.c). */
 extern const struct field wl_epoch_map[], wl_energy_map[], wl_phase_map[], wl_metric_map[], wl_metric_def_map[],
-    wl_stat_map[],    wl_variation_map[];
+    wl_stat_map[], wl_variation_map[];
 extern const struct field wl_device_map[], wl_channel_map[]; /* the first column is the id */
 extern const struct field wl_mark_map[];
 
@@ -221,7 +221,8 @@ int wl_shapes_find(struct wl_store *s, struct wl_shapes *shapes, struct wl_err *
 /* After that: WL_EINVAL names a table or column that is missing. */
 int wl_shapes_complete(const struct wl_store *s, const struct wl_shapes *shapes, struct wl_err *e) WL_MUST_CHECK;
 
-/* Are the views and triggers ours? *remake: one of ours is missing or differs. WL_EINVAL: there is a foreign trigger. */
+/* Are the views and triggers ours? *remake: one of ours is missing or differs. WL_EINVAL: there is a foreign trigger.
+ */
 int wl_shapes_code(struct wl_store *s, struct wl_shapes *shapes, bool *remake, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- reader.c ---- */
@@ -250,15 +251,16 @@ bool wl_store_on_network(const char *path);
 
 /* ---- files.c: the file of the store and what is beside it ---- */
 
-int wl_store_refused(const struct wl_store *s, const char *what, struct wl_err *e); /* "is not a wattlaw store (what)" */
+int wl_store_refused(const struct wl_store *s, const char *what,
+                     struct wl_err *e); /* "is not a wattlaw store (what)" */
 
 /* Sets s->file and whether it is in WAL mode; for WL_STORE_CREATE makes the folder. */
 int wl_files_check(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
-off_t wl_files_log_size(const struct wl_store *s);     /* of PATH-wal; -1: there is none */
-bool wl_files_ours(const struct wl_store *s);          /* the file is, and both it and its folder can be written to */
+off_t wl_files_log_size(const struct wl_store *s); /* of PATH-wal; -1: there is none */
+bool wl_files_ours(const struct wl_store *s);      /* the file is, and both it and its folder can be written to */
 char *wl_files_immutable_uri(const struct wl_store *s);
-void wl_files_remember(struct wl_store *s);            /* which file is open, for the two calls below */
+void wl_files_remember(struct wl_store *s); /* which file is open, for the two calls below */
 
 /* WL_ENOENT: the file was removed or replaced since it was opened, so that what is written now would be lost. */
 int wl_store_there(const struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;

@@ -58,8 +58,8 @@ static int open_to_read(struct wl_store *s, struct wl_err *e)
     return open_db(s, s->path, SQLITE_OPEN_READONLY, e);
 }
 
-/* The first look into the file, which finds out whether it can be read at all: on read-only media SQLite cannot make its
- * shared memory, but when no log was left behind the file is complete. */
+/* The first look into the file, which finds out whether it can be read at all: on read-only media SQLite cannot make
+ * its shared memory, but when no log was left behind the file is complete. */
 static int first_read(struct wl_store *s, struct wl_err *e)
 {
     int64_t n;

@@ -150,7 +150,8 @@ static void read_cell(struct cell *c, void *row, struct wl_arena *a)
 
 /* ---- where a cell is ---- */
 
-/* The table that a query ("... FROM run r JOIN setting s ...") calls `alias`; the first one where nothing is called so. */
+/* The table that a query ("... FROM run r JOIN setting s ...") calls `alias`; the first one where nothing is called so.
+ */
 static char *table_called(const char *from, const char *alias, size_t n, struct wl_arena *a)
 {
     struct wl_strs words = wl_split(a, from, ' ');
@@ -252,7 +253,8 @@ int wl_rows_select(struct wl_store *s, const struct field *map, const char *from
 int wl_rows_reading(struct wl_store *s, sqlite3_stmt *stmt, int64_t *t_ns, double *value, struct wl_err *e)
 {
     static const struct field map[] = { { "t_ns", F_INT, 0 }, { "value", F_REAL, 0 }, { NULL } };
-    struct cell c[] = { { .field = &map[0], .stmt = stmt, .number = 0 }, { .field = &map[1], .stmt = stmt, .number = 1 } };
+    struct cell c[] = { { .field = &map[0], .stmt = stmt, .number = 0 },
+                        { .field = &map[1], .stmt = stmt, .number = 1 } };
     read_cell(&c[0], t_ns, NULL);
     read_cell(&c[1], value, NULL);
     if (!c[0].wrong && !c[1].wrong) return 0;

@@ -35,16 +35,17 @@ enum wl_store_mode {
     WL_STORE_CREATE, /* as WRITE; makes the file and its folder where they are missing */
 };
 
-/* Opens a store; it is closed with the arena, or earlier by wl_store_close. Opening for writing stores the last readings
- * of runs whose wattlaw was killed and closes these runs (wl_store_recover); opening for reading shows these readings
- * beside the stored ones.
+/* Opens a store; it is closed with the arena, or earlier by wl_store_close. Opening for writing stores the last
+ * readings of runs whose wattlaw was killed and closes these runs (wl_store_recover); opening for reading shows these
+ * readings beside the stored ones.
  *
- * Reading changes nothing: the file stays as it is, byte by byte, in whatever version; where it lacks what the newest one
- * has, the connection adds it in memory. Files that SQLite needs beside it while it is open (-wal, -shm) are removed at
- * the end where the folder is ours, and not made where it is not (docs/adr/056).
+ * Reading changes nothing: the file stays as it is, byte by byte, in whatever version; where it lacks what the newest
+ * one has, the connection adds it in memory. Files that SQLite needs beside it while it is open (-wal, -shm) are
+ * removed at the end where the folder is ours, and not made where it is not (docs/adr/056).
  *
- * The file may come from anybody. Nothing that it holds is executed: its own views and triggers, virtual tables, computed
- * columns are refused or not used, and a cell of another type than schema.sql has is an error that names it. */
+ * The file may come from anybody. Nothing that it holds is executed: its own views and triggers, virtual tables,
+ * computed columns are refused or not used, and a cell of another type than schema.sql has is an error that names it.
+ */
 int wl_store_open(struct wl_store **out, const char *path, enum wl_store_mode mode, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
 

@@ -52,7 +52,8 @@ static void people_read_short_numbers(void **state)
     const struct {
         double v;
         const char *says;
-    } cases[] = { { 0, "0 J" }, { 1.234, "1.23 J" }, { 999.7, "1.00 kJ" }, { 12345, "12.3 kJ" }, { -0.0051, "-5.10 mJ" }, { NAN, "-" } };
+    } cases[] = { { 0, "0 J" },         { 1.234, "1.23 J" },     { 999.7, "1.00 kJ" },
+                  { 12345, "12.3 kJ" }, { -0.0051, "-5.10 mJ" }, { NAN, "-" } };
     for (size_t i = 0; i < WL_COUNT(cases); i++) assert_string_equal(wl_human(a, cases[i].v, "J"), cases[i].says);
     assert_string_equal(wl_human_time(a, 125), "2m05s");
     assert_string_equal(wl_human_time(a, 3725), "1h02m");
@@ -84,7 +85,8 @@ static void csv_skips_a_byte_order_mark(void **state)
 {
     (void)state;
     struct wl_csv csv;
-    const char *path = csv_file("\xef\xbb\xbf" "# c\nname,t\nx,1\n"); /* the mark stands in front of a comment */
+    const char *path = csv_file("\xef\xbb\xbf"
+                                "# c\nname,t\nx,1\n"); /* the mark stands in front of a comment */
     assert_int_equal(wl_csv_open(&csv, path, ',', a, &e), 0);
     assert_int_equal(wl_csv_column(&csv, "name"), 0);
     assert_int_equal(wl_csv_next(&csv, &e), 1);
@@ -186,7 +188,8 @@ static void json_keeps_missing_missing_and_text_valid(void **state)
     const char *text = wl_json_text(j, 0, a);
     assert_non_null(strstr(text, "\"x\": null"));
     assert_int_equal(wl_json_parse(text, "t", &back, a, &e), 0);
-    assert_string_equal(wl_json_str(wl_json_get(back, "s")), "ok \xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd \xc3\xa9");
+    assert_string_equal(wl_json_str(wl_json_get(back, "s")),
+                        "ok \xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd \xc3\xa9");
     assert_true(wl_json_real(wl_json_get(back, "y")) == 0.1);
     assert_int_equal(wl_json_int(wl_json_get(back, "k\xef\xbf\xbd"), 0), 7);
     assert_true(isnan(wl_json_real(wl_json_get(back, "none"))));
@@ -200,8 +203,9 @@ static void bytes_of_no_character_are_escaped(void **state)
     static const struct {
         const char *bytes, *text;
     } cases[] = {
-        { "caf\xe9", "caf\\xe9" },         { "\xff\xfe", "\\xff\\xfe" },           { "a\xe2\x82 b", "a\\xe2\\x82 b" },
-        { "\xed\xa0\x80", "\\xed\\xa0\\x80" }, { "\xc0\xaf", "\\xc0\\xaf" }, { "\xf5", "\\xf5" },
+        { "caf\xe9", "caf\\xe9" },          { "\xff\xfe", "\\xff\\xfe" },
+        { "a\xe2\x82 b", "a\\xe2\\x82 b" }, { "\xed\xa0\x80", "\\xed\\xa0\\x80" },
+        { "\xc0\xaf", "\\xc0\\xaf" },       { "\xf5", "\\xf5" },
     };
     static const char good[] = "\xe2\x82\xac 5 \\x41 \xf0\x9f\x94\x8b";
     for (size_t i = 0; i < WL_COUNT(cases); i++) assert_string_equal(wl_utf8(a, cases[i].bytes), cases[i].text);

@@ -158,7 +158,11 @@ static void what_no_statement_may_do(void **state)
         "SELECT * FROM pragma_database_list",
     };
     static const char *const never_when_reading[] = {
-        "DELETE FROM sample", "CREATE TABLE t(x)", "DROP TABLE log", "CREATE INDEX i ON run(id)", "VACUUM",
+        "DELETE FROM sample",
+        "CREATE TABLE t(x)",
+        "DROP TABLE log",
+        "CREATE INDEX i ON run(id)",
+        "VACUUM",
         "INSERT INTO main.campaign(name, created_wall_ns) VALUES ('x', 1)",
     };
     struct place *p = *state;
@@ -170,7 +174,8 @@ static void what_no_statement_may_do(void **state)
     for (size_t i = 0; i < WL_COUNT(never); i++)
         if (wl_sql_do(s, never[i], SQL_NONE, &p->e) >= 0) fail_msg("a reader may: %s", never[i]);
     for (size_t i = 0; i < WL_COUNT(never_when_reading); i++)
-        if (wl_sql_do(s, never_when_reading[i], SQL_NONE, &p->e) >= 0) fail_msg("a reader may: %s", never_when_reading[i]);
+        if (wl_sql_do(s, never_when_reading[i], SQL_NONE, &p->e) >= 0)
+            fail_msg("a reader may: %s", never_when_reading[i]);
     wl_store_close(s);
 }
 
@@ -300,9 +305,14 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(what_is_no_store), TEST(other_programs_databases),      TEST(an_empty_file_becomes_a_store),
-        TEST(damaged_stores), TEST(what_no_statement_may_do), TEST(a_file_that_changes_while_it_is_read),
-          TEST(places_that_cannot_be_written), TEST(a_folder_without_leave),
+        TEST(what_is_no_store),
+        TEST(other_programs_databases),
+        TEST(an_empty_file_becomes_a_store),
+        TEST(damaged_stores),
+        TEST(what_no_statement_may_do),
+        TEST(a_file_that_changes_while_it_is_read),
+        TEST(places_that_cannot_be_written),
+        TEST(a_folder_without_leave),
         TEST(read_only_places),
         TEST(a_full_disk),
     };

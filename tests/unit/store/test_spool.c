@@ -1,4 +1,5 @@
-/* Readings that wait for their transaction: killed at any instant nothing of them is lost, and nothing is stored twice. */
+/* Readings that wait for their transaction: killed at any instant nothing of them is lost, and nothing is stored twice.
+ */
 #include "helper.h"
 
 #include "store/internal.h"
@@ -33,7 +34,10 @@ static int64_t begin_spooled(struct place *p, struct wl_store *s, int64_t *chann
     return run;
 }
 
-static const char *spool_of(struct place *p, int64_t run) { return wl_strf(p->arena, "%s-spool-%lld", p->store, (long long)run); }
+static const char *spool_of(struct place *p, int64_t run)
+{
+    return wl_strf(p->arena, "%s-spool-%lld", p->store, (long long)run);
+}
 
 /* A store whose process died behind so many blocks, as closing without an end leaves it. */
 struct left {
@@ -312,7 +316,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = { TEST(the_next_writer_takes_them_in),
-                                        TEST(a_reader_sees_them), TEST(a_writer_beside_a_reader),
+                                        TEST(a_reader_sees_them),
+                                        TEST(a_writer_beside_a_reader),
                                         TEST(stored_already_is_stored_once),
                                         TEST(closed_leaves_nothing),
                                         TEST(a_round_ends_at_its_last_block),
