@@ -71,13 +71,9 @@ static void tell(const struct guard *g, const struct news *n)
     (void)put; /* nobody may be left to read it */
 }
 
-/* All that the command has started: our descendants, and who is in the job's cgroup. */
-static struct wl_victims job_of(const struct guard *g)
-{
-    return (struct wl_victims) { .root = getpid(), .cgroup = g->cgroup };
-}
+static struct wl_victims job_of(struct guard *g);
 
-static int signal_job(const struct guard *g, int sig)
+static int signal_job(struct guard *g, int sig)
 {
     struct wl_victims v = job_of(g);
     return wl_victims_signal(&v, sig);
@@ -153,6 +149,14 @@ static bool reap(struct guard *g)
         g->last.exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
         g->last.exit.status = g->last.exit.signal ? 128 + g->last.exit.signal : WEXITSTATUS(status);
     }
+}
+
+static void collect(void *g) { reap(g); }
+
+/* All that the command has started: our descendants, and who is in the job's cgroup. */
+static struct wl_victims job_of(struct guard *g)
+{
+    return (struct wl_victims) { .root = getpid(), .cgroup = g->cgroup, .collect = collect, .ctx = g };
 }
 
 /* A helper that leaves by itself when the command's end of a pipe closes has a moment to do so, at most the grace time:

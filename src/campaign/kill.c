@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ENVIRON_MAX = 4 << 20, LOOK_AGAIN_US = 10000, PASSES_MAX = 1000, NAMED_MAX = 4 };
+enum { ENVIRON_MAX = 4 << 20, LOOK_AGAIN_US = 10000, NAMED_MAX = 4 };
 
-static const int64_t FREEZE_NS = WL_NS_PER_S / 5, SETTLED_NS = WL_NS_PER_S;
+static const int64_t CHASE_NS = WL_NS_PER_S / 5, SETTLED_NS = WL_NS_PER_S;
 
 /* ---- /proc ---- */
 
@@ -219,54 +219,81 @@ struct wl_survivor {
     bool refused;    /* SIGKILL is not ours to send */
 };
 
-/* The children of a process, stopped as they are found. The kernel keeps a list for each thread, which is read in
- * microseconds: a chain of processes that fork and exit hands its orphans to the sub-reaper, whose list shows them
- * before they fork again. */
-static size_t stop_children(const struct wl_victims *v, pid_t parent, struct pids *met, struct wl_arena *a)
+static bool is_spared(const struct wl_victims *v, pid_t parent, pid_t pid)
+{
+    return parent == v->root && holds(v->spared, v->n_spared, pid);
+}
+
+/* Of one thread. The kernel keeps a list for each, which is read in microseconds: a chain of processes that fork and
+ * exit hands its orphans to the sub-reaper, whose list shows them before they fork again. SIGKILL, and no SIGSTOP
+ * before it: a fork that has begun is given up for SIGKILL alone. */
+static size_t kill_listed(const struct wl_victims *v, pid_t parent, const char *thread, struct pids *met,
+                          struct wl_arena *a)
+{
+    char path[300], text[4096];
+    size_t fresh = 0;
+    snprintf(path, sizeof path, "%s/%ld/task/%.20s/children", proc_of(v), (long)parent, thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    for (char *s = text, *end;; s = end) { /* what does not fit comes with the next pass */
+        pid_t pid = (pid_t)strtol(s, &end, 10);
+        if (end == s || *end != ' ') break;
+        if (is_spared(v, parent, pid) || !add_pid(met, pid, a)) continue;
+        kill(pid, SIGKILL);
+        fresh++;
+    }
+    return fresh;
+}
+
+/* The children of a process, killed as they are found; returns how many were not met before. */
+static size_t kill_children(const struct wl_victims *v, pid_t parent, struct pids *met, struct wl_arena *a)
 {
     char path[300];
     size_t fresh = 0;
     snprintf(path, sizeof path, "%s/%ld/task", proc_of(v), (long)parent);
     DIR *dir = opendir(path);
-    for (const struct dirent *d; dir && (d = readdir(dir));) {
-        if (*d->d_name == '.') continue;
-        snprintf(path, sizeof path, "%s/%ld/task/%.20s/children", proc_of(v), (long)parent, d->d_name);
-        FILE *f = fopen(path, "re");
-        for (int pid; f && fscanf(f, "%d", &pid) == 1;) {
-            if ((parent == v->root && holds(v->spared, v->n_spared, pid)) || !add_pid(met, pid, a)) continue;
-            kill(pid, SIGSTOP);
-            fresh++;
-        }
-        if (f) fclose(f);
-    }
+    for (const struct dirent *d; dir && (d = readdir(dir));)
+        if (*d->d_name != '.') fresh += kill_listed(v, parent, d->d_name, met, a);
     if (dir) closedir(dir);
     return fresh;
 }
 
-/* One pass over all that is known of the tree; a stopped process has all the children that it will have. */
-static size_t stop_pass(const struct wl_victims *v, struct pids *met, struct wl_arena *a)
+/* All of /proc, for what a list of children cannot show. */
+static size_t kill_found(const struct wl_victims *v, struct pids *met, struct wl_arena *a)
 {
-    size_t fresh = v->root ? stop_children(v, v->root, met, a) : 0;
-    for (size_t i = 0; i < met->n; i++) fresh += stop_children(v, met->v[i], met, a);
+    struct pids all = { 0 };
+    size_t fresh = 0;
+    find(v, &all, a);
+    for (size_t i = 0; i < all.n; i++) {
+        if (!add_pid(met, all.v[i], a)) continue;
+        kill(all.v[i], SIGKILL);
+        fresh++;
+    }
     return fresh;
 }
 
-/* Stops everything, pass after pass until one finds nothing new; what a list of children cannot show is looked for in
- * all of /proc. Bounded: what cannot be stopped is left for the next round. */
-static void freeze(const struct wl_victims *v, struct pids *met, struct wl_arena *a)
+static void collect(const struct wl_victims *v, const struct pids *met)
 {
-    int64_t until_ns = wl_now_ns() + FREEZE_NS;
-    for (int pass = 0; pass < PASSES_MAX && wl_now_ns() < until_ns; pass++) {
-        if (stop_pass(v, met, a)) continue;
-        struct pids all = { 0 };
-        bool more = false;
-        find(v, &all, a);
-        for (size_t i = 0; i < all.n; i++)
-            if (add_pid(met, all.v[i], a)) {
-                kill(all.v[i], SIGSTOP);
-                more = true;
-            }
-        if (!more) return;
+    if (v->collect) v->collect(v->ctx);
+    for (size_t i = 0; v->reap && i < met->n; i++) waitpid(met->v[i], NULL, WNOHANG);
+}
+
+/* Kills until a look finds nothing new: orphans first, again and again, since each look takes microseconds; then the
+ * children of what was met, then the rest. Bounded: what goes on is left for the next round. */
+static void chase(const struct wl_victims *v, struct pids *met, struct wl_arena *a)
+{
+    char root[24];
+    int64_t until_ns = wl_now_ns() + CHASE_NS;
+    snprintf(root, sizeof root, "%ld", (long)v->root);
+    while (wl_now_ns() < until_ns) {
+        size_t fresh = 0;
+        collect(v, met); /* else zombies make the lists long */
+        if (v->root && kill_listed(v, v->root, root, met, a)) continue;
+        if (v->root) fresh = kill_children(v, v->root, met, a); /* its other threads */
+        for (size_t i = 0; i < met->n; i++) fresh += kill_children(v, met->v[i], met, a);
+        if (!fresh && !kill_found(v, met, a)) return;
     }
 }
 
@@ -284,13 +311,12 @@ int wl_kill_round(struct wl_kill *k, const struct wl_victims *v)
     struct pids met = { 0 };
     struct status s;
     if (v->cgroup) wl_cgroup_kill(v->cgroup);
-    freeze(v, &met, a); /* the rest: what has left the cgroup, or all where there is none */
+    chase(v, &met, a); /* the rest: what has left the cgroup, or all where there is none */
     find(v, &met, a);
     now.v = wl_new_array(a, struct wl_survivor, met.n + 1);
     for (size_t i = 0; i < met.n; i++) {
         pid_t pid = met.v[i];
         bool refused = kill(pid, SIGKILL) < 0 && errno == EPERM;
-        kill(pid, SIGCONT); /* what SIGKILL does not end is left as it was */
         if (v->reap) waitpid(pid, NULL, WNOHANG);
         if (!status_of(proc_of(v), pid, &s) || has_ended(proc_of(v), pid, &s)) continue;
         now.v[now.n++] = (struct wl_survivor) { pid, s.start, first_seen(k, pid, s.start), refused };

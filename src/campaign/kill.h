@@ -51,7 +51,9 @@ struct wl_victims {
     const struct wl_cgroup *cgroup; /* its members; NULL: none */
     const struct wl_strs *run_dirs; /* processes whose WATTLAW_RUN_DIR is one of these; NULL: none */
     bool reap;                      /* they may be children of ours that nobody else waits for */
-    const char *proc;               /* NULL: /proc */
+    void (*collect)(void *ctx);     /* waits for the zombies among our children; NULL: `reap` does */
+    void *ctx;
+    const char *proc; /* NULL: /proc */
 };
 
 size_t wl_victims_list(const struct wl_victims *v, pid_t **pids, struct wl_arena *a); /* without zombies */
@@ -70,8 +72,8 @@ struct wl_kill {
     int64_t began_ns; /* the first round */
 };
 
-/* Stops all of them first, until none is found that was not stopped, so that a chain of forks is caught, then sends
- * SIGKILL. Returns how many were left before it: 0, all are gone. */
+/* SIGKILL to all of them, again until a look finds nobody new, so that a chain of forks is caught. Returns how many are
+ * left: 0, all are gone. */
 int wl_kill_round(struct wl_kill *k, const struct wl_victims *v);
 
 bool wl_kill_hopeless(const struct wl_kill *k); /* WL_STUCK_NS have passed since the first round */

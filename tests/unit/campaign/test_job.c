@@ -203,8 +203,8 @@ static void without_cgroup(void) { setenv("WATTLAW_CGROUP", "no", 1); }
 static const char *script_with_runaway(const char *name)
 {
     return wl_strf(a,
-                   "(env -i PATH=\"$PATH\" setsid sh -c 'trap \"\" TERM; echo $$ > %s/%s; exec sleep 60' &) ; "
-                   "while [ ! -s %s/%s ]; do sleep 0.01; done; exec sleep 60",
+                   "(env -i PATH=\"$PATH\" setsid sh -c 'trap \"\" TERM; echo $$ > %s/%s; exec sleep 600' &) ; "
+                   "while [ ! -s %s/%s ]; do sleep 0.01; done; exec sleep 600",
                    dir, name, dir, name);
 }
 
@@ -275,28 +275,32 @@ static void the_next_job_ends_what_two_dead_left(void **state)
     waitpid(owner, NULL, 0);
     assert_int_equal(kill(runaway, 0), 0);
     assert_int_equal(run("exit 0").exit.status, 0);
-    assert_true(gone(runaway));
+    bool ended = gone(runaway);
+    kill(runaway, SIGKILL);
+    assert_true(ended);
     close(told[0]);
     close(told[1]);
 }
 
-/* Forks and exits, again and again: each process lives for microseconds and is an orphan of the sub-reaper. It writes a
- * file if nobody ends it. */
+/* A chain of processes that fork and exit, again and again: each lives for less time than a look through /proc takes,
+ * and is an orphan of the guard. Bounded in number and time, for the machine's sake. It writes a file if nobody ends
+ * it. */
 static int fork_chain(const char *path)
 {
-    static const double LASTS_S = 10;
+    enum { LINKS = 3000, LINK_US = 300 };
+    static const double LASTS_S = 5;
     int64_t until_ns = wl_now_ns() + (int64_t)(LASTS_S * WL_NS_PER_S);
     signal(SIGTERM, SIG_IGN);
-    while (wl_now_ns() < until_ns) {
-        pid_t pid = fork();
-        if (pid > 0) _exit(0);
+    for (int i = 0; i < LINKS && wl_now_ns() < until_ns; i++) {
+        usleep(LINK_US);
+        if (fork() > 0) _exit(0);
     }
     FILE *f = fopen(path, "w");
     if (f) fclose(f);
     return 0;
 }
 
-static void end_a_chain(const char *name)
+static void end_chain(const char *name)
 {
     struct wl_job *job;
     int64_t t;
@@ -315,8 +319,8 @@ static void a_chain_of_forks_is_caught(void **state)
 {
     (void)state;
     without_cgroup();
-    end_a_chain("chain");
-    if (with_cgroup()) end_a_chain("chain_cgroup");
+    end_chain("chain");
+    if (with_cgroup()) end_chain("chain_cgroup");
 }
 
 /* A daemon that a measured command leaves on purpose is in the cgroup of its user again, where nobody ends it. */

@@ -104,6 +104,43 @@ static void a_chain_is_named(void **state)
     end(link);
 }
 
+/* Each look of a round meets another process, as of a chain that forks while we look. */
+struct chain {
+    int links;
+    pid_t link;
+};
+
+static void next_link(void *ctx)
+{
+    enum { LINKS = 20, LOOKS = 10, LOOK_US = 1000 }; /* what was killed takes a moment to end */
+    struct chain *c = ctx;
+    for (int i = 0; c->link && i < LOOKS; i++) {
+        if (waitpid(c->link, NULL, WNOHANG) == c->link)
+            c->link = 0;
+        else
+            usleep(LOOK_US);
+    }
+    if (c->link) return;
+    if (c->links == LINKS) return;
+    c->links++;
+    c->link = sleeper();
+}
+
+static void a_round_goes_on_until_nobody_new_is_met(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 6 }; /* one where nothing else runs */
+    struct chain c = { 0 };
+    struct wl_kill k = { 0 };
+    struct wl_victims v = { .root = getpid(), .collect = next_link, .ctx = &c };
+    next_link(&c);
+    int rounds = 0;
+    while (rounds++ < ROUNDS && (wl_kill_round(&k, &v) > 0 || c.link)) next_link(&c);
+    if (c.link) end(c.link);
+    wl_kill_free(&k);
+    if (rounds > ROUNDS) fail_msg("%d links in %d rounds", c.links, ROUNDS);
+}
+
 /* A zombie has ended; one whose threads go on has not. */
 static void a_zombie_has_ended(void **state)
 {
@@ -182,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_kernel_is_named),
         TEST(a_chain_is_named),
+        TEST(a_round_goes_on_until_nobody_new_is_met),
         TEST(a_zombie_has_ended),
         TEST(another_users_process_is_named),
     };
