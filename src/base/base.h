@@ -17,10 +17,12 @@
 #include "base/observations.h"
 #include "base/opt.h"
 #include "base/out.h"
+#include "base/output.h"
 #include "base/printable.h"
 #include "base/process.h"
 #include "base/progress.h"
 #include "base/random.h"
+#include "base/scratch.h"
 #include "base/str.h"
 #include "base/table.h"
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -69,55 +68,9 @@ int wl_file_map(const char *path, const char *what, struct wl_mapping *out, stru
     return 0;
 }
 
-static int write_all(int fd, const char *data, size_t n)
-{
-    while (n) {
-        ssize_t put = write(fd, data, n);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return -1;
-        data += put;
-        n -= (size_t)put;
-    }
-    return 0;
-}
-
-bool wl_file_replaceable(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
-}
-
-static int write_through(const char *path, const char *data, size_t n, struct wl_err *e)
-{
-    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    bool bad = fd < 0 || write_all(fd, data, n);
-    int en = errno;
-    if (fd >= 0 && close(fd) && !bad) bad = true, en = errno;
-    errno = en;
-    return bad ? wl_fail_errno(e, "%s: cannot write", path) : 0;
-}
-
-int wl_file_write(const char *path, const char *data, size_t n, struct wl_err *e)
-{
-    if (!wl_file_replaceable(path)) return write_through(path, data, n, e);
-    char tmp[4096];
-    if (snprintf(tmp, sizeof tmp, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof tmp)
-        return wl_fail(e, WL_EINVAL, "%s: the path is too long", path);
-    int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return wl_fail_errno(e, "%s: cannot write", path);
-    bool bad = write_all(fd, data, n) || fsync(fd);
-    int en = errno;
-    if (close(fd) && !bad) bad = true, en = errno;
-    if (!bad && rename(tmp, path)) bad = true, en = errno;
-    if (!bad) return 0;
-    unlink(tmp);
-    errno = en;
-    return wl_fail_errno(e, "%s: cannot write", path);
-}
-
 char *wl_file_tail(const char *path, size_t max, struct wl_arena *a)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return wl_strdup(a, "");
     off_t size = lseek(fd, 0, SEEK_END);
     off_t from = size > (off_t)max ? size - (off_t)max : 0;

@@ -1,4 +1,4 @@
-/* Files: whole reads, atomic writes, folders, tails. */
+/* Files: whole reads, folders, tails. Writing: output.h. */
 #ifndef WL_BASE_FILE_H
 #define WL_BASE_FILE_H
 
@@ -17,14 +17,6 @@ struct wl_mapping {
 };
 int wl_file_map(const char *path, const char *what, struct wl_mapping *out, struct wl_arena *a,
                 struct wl_err *e) WL_MUST_CHECK;
-
-/* May the path be replaced by renaming? A regular file or nothing; a device, a pipe or a link (/dev/stdout) is written to
- * as it is. */
-bool wl_file_replaceable(const char *path);
-
-/* Writes beside the path, syncs, renames: the old content or the new one, never half of it. What is not replaceable is
- * written to. */
-int wl_file_write(const char *path, const char *data, size_t n, struct wl_err *e) WL_MUST_CHECK;
 
 /* The last lines of a file, at most `max` bytes, starting at a whole line; "" where it cannot be read. */
 char *wl_file_tail(const char *path, size_t max, struct wl_arena *a);

@@ -221,6 +221,17 @@ void wl_team_refuse(struct wl_team *t, const char *why);
  * behind this. WL_EJOB: it refused. */
 int wl_team_await(struct wl_team *t, const char **dir, struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- the folder of a run ---------------------------------------------------------------------------------------- */
+
+/* Makes a folder for a run's files, and the empty file `marks` in it: *name ("runs/7") below `base`, or with -2, -3 ...
+ * after it where that is taken: what is there may be another store's, or another program's. *name: the one it is; *dir:
+ * its path. */
+int wl_run_folder_make(const char *base, const char **name, const char **dir, struct wl_arena *a,
+                       struct wl_err *e) WL_MUST_CHECK;
+
+/* The run did not begin: removes the folder if nothing has been written. */
+void wl_run_folder_forget(const char *dir);
+
 /* ---- one measured run --------------------------------------------------------------------------------------- */
 
 struct wl_run_how {
@@ -228,7 +239,7 @@ struct wl_run_how {
     const char *workload;      /* what it is called where neither its trial nor its start mark says; NULL: nothing */
     const struct wl_strs *env; /* NAME=value, added to ours and to WATTLAW_MARKS and WATTLAW_RUN_DIR; NULL: none */
     const char *cwd;           /* NULL: ours */
-    const char *dir;           /* folder of the run, made here: its marks, its log */
+    const char *dir;           /* folder of the run (wl_run_folder_make): its marks, its log */
     const char *stored_dir;    /* the same as it is stored: relative to the store's folder */
     bool pass_through;         /* `measure`: input, output and signals are those of the command; else they go to the
                                 * log, and a signal stops the job */

@@ -185,7 +185,7 @@ static int check_regex(struct reader *r, struct wl_err *e)
     return rc;
 }
 
-/* The file of intensities is wanted again when runs are reported, from another folder maybe. That it does not reach to
+/* The file of intensities is named again when runs are reported (cmd/footprint.c), from another folder maybe. That it does not reach to
  * the present is no error: it may be of the hours to come, or be kept up to date. */
 static int check_footprint(struct reader *r, struct wl_err *e)
 {

@@ -205,7 +205,7 @@ int wl_fleet_beat(const char *folder, int64_t beat, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     const char *path = wl_path_join(a, folder, alive_file);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     bool written = fd >= 0 && dprintf(fd, "%lld\n", (long long)beat) > 0;
     int rc = written ? 0 : wl_fail_errno(e, "%s", path);
     if (fd >= 0) close(fd);

@@ -275,9 +275,23 @@ size_t wl_team_mates(const struct wl_team *t, struct wl_mate *out); /* out[local
 
 void wl_team_close(struct wl_team *t); /* the leader has closed the run */
 
-/* A folder in memory for processes of this user on this node to meet in: $WATTLAW_NODE_DIR, else one of /dev/shm. Made here.
- * WL_EPERM: there is none, or others may write in it. */
+/* ---- meeting.c: where processes of this user on this node meet ----------------------------------------------------
+ */
+
+/* The folder wattlaw-UID, or one of that name with a random end, in $WATTLAW_NODE_DIR, else /dev/shm or /tmp: made here, in
+ * which nobody else can write. Returns its descriptor, which lives as long as the arena. WL_EPERM: there is none. */
 int wl_meeting_folder(const char **folder, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Calls look for each folder of such a name that is ours and not the one of the descriptor. */
+typedef void wl_meeting_look(void *ctx, int dir, const char *folder);
+void wl_meeting_others(int ours, wl_meeting_look *look, void *ctx, struct wl_arena *a);
+
+/* ---- run_folder.c -------------------------------------------------------------------------------------------------
+ */
+
+/* Makes a file of output, NAME or NAME-2 ... where that is taken. Returns its descriptor, to append to. */
+int wl_run_file_make(const char *dir, const char *name, const char **path, struct wl_arena *a,
+                     struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- fleet.c: the nodes of a run --------------------------------------------------------------------------------- */
 
@@ -370,6 +384,7 @@ struct wl_strs wl_local_env(const struct wl_strs *given, struct wl_arena *a);
 struct wl_launcher {
     const char *name, *help;
     const char *unavailable; /* why it cannot be used; NULL: it can */
+    bool runs;               /* it starts commands, whose runs need a folder each */
     int (*run)(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
                struct wl_arena *a, struct wl_err *e); /* as wl_run_measured */
 };
@@ -387,8 +402,8 @@ int wl_data_find(const struct wl_experiment *x, const char **path, bool *missing
                  struct wl_err *e) WL_MUST_CHECK;
 
 /* Makes the data of an experiment where they are missing and it says how; WL_ENOENT where it does not say how. The
- * path is absolute. */
-int wl_data_prepare(const struct wl_experiment *x, const char *log_path, const struct wl_signals *signals,
+ * path is absolute. What the command prints goes to prepare.log in the folder. */
+int wl_data_prepare(const struct wl_experiment *x, const char *log_folder, const struct wl_signals *signals,
                     const char **path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -51,7 +51,9 @@ static int local_run(struct wl_store *s, int64_t run, const struct wl_run_how *h
     return how->on_nodes ? wl_run_nodes(s, run, &with_env, out, a, e) : wl_run_measured(s, run, &with_env, out, a, e);
 }
 
-const struct wl_launcher wl_launcher_local = { .name = "local", .help = "on this machine", .run = local_run };
+const struct wl_launcher wl_launcher_local = {
+    .name = "local", .help = "on this machine", .runs = true, .run = local_run
+};
 
 /* A run of no length that did nothing: what is left is the cost of the harness. */
 static int null_run(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,

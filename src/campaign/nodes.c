@@ -3,7 +3,6 @@
  * run. docs/adr/092 */
 #include "campaign/internal.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 enum { LOG_TAIL_BYTES = 4096, TICK_MS = 100, LOOK_AGAIN_US = 50000 };
@@ -23,19 +22,6 @@ struct nodes {
 
 static void no_mark(void *ctx, const struct wl_mark *m) { (void)ctx, (void)m; }
 static void no_broken_mark(void *ctx, const struct wl_err *why) { (void)ctx, (void)why; }
-
-/* What lies there is of a run of the same number whose store was removed. */
-static int clear_folder(const struct nodes *n, struct wl_err *e)
-{
-    struct wl_strs names = { 0 };
-    if (!wl_is_dir(n->folder)) return wl_mkdirs(n->folder, e);
-    int rc = wl_dir_list(n->folder, &names, n->a, e);
-    for (size_t i = 0; i < names.n && rc == 0; i++) {
-        const char *path = wl_path_join(n->a, n->folder, names.v[i]);
-        if (wl_is_file(path) && unlink(path) != 0 && errno != ENOENT) rc = wl_fail_errno(e, "%s", path);
-    }
-    return rc;
-}
 
 /* ---- while it runs ---- */
 
@@ -197,7 +183,7 @@ int wl_run_nodes(struct wl_store *s, int64_t run, const struct wl_run_how *how, 
     *n = (struct nodes) { .how = how, .out = out, .a = a, .store = s };
     n->folder = wl_shard_folder(NULL, NULL, how->dir, a);
     n->task = (struct wl_task) { .how = how, .a = a, .on_mark = no_mark, .on_broken = no_broken_mark, .ctx = n };
-    int rc = clear_folder(n, e), start_rc = 0;
+    int rc = wl_mkdirs(n->folder, e), start_rc = 0;
     if (rc == 0) rc = beat(n, e);
     if (rc == 0) rc = wl_task_prepare(&n->task, e);
     if (rc == 0) start_rc = wl_task_go(&n->task, &why);

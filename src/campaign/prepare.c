@@ -2,37 +2,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { TAIL_BYTES = 400 };
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
-{
-    (void)st, (void)flag, (void)at;
-    return remove(path);
-}
-
-static int remove_tree(const char *path, struct wl_err *e)
-{
-    enum { OPEN_MAX_FDS = 16 };
-    if (nftw(path, remove_one, OPEN_MAX_FDS, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT) return 0;
-    return wl_fail_errno(e, "%s: cannot remove what an interrupted [data] prepare left", path);
-}
-
 static void close_fd(void *what) { close(*(int *)what); }
 
 /* Runs the command to its end, its output in the log; a signal stops it. */
-static int run_command(char *const *argv, const char *log_path, double grace_s, const struct wl_signals *signals,
+static int run_command(char *const *argv, const char *log_folder, const char **log_path, double grace_s, const struct wl_signals *signals,
                        struct wl_exit *out, struct wl_arena *a, struct wl_err *e)
 {
     int *fd = wl_new(a, int);
-    *fd = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-    if (*fd < 0) return wl_fail_errno(e, "%s: cannot write the log", log_path);
+    *fd = wl_run_file_make(log_folder, "prepare.log", log_path, a, e);
+    if (*fd < 0) return *fd;
     wl_defer(a, close_fd, fd);
     struct wl_job_spec spec = { .argv = argv, .stdin_fd = -1, .stdout_fd = *fd, .stderr_fd = *fd, .grace_s = grace_s };
     struct wl_job *job;
@@ -58,37 +45,55 @@ static int run_command(char *const *argv, const char *log_path, double grace_s, 
     }
 }
 
-/* The words of [data] prepare, whose program must be there. */
-static int command_of(const struct wl_experiment *x, const char *partial, struct wl_strs *argv, struct wl_arena *a,
+/* The words of [data] prepare, {data} being `made`; its program must be there. */
+static int command_of(const struct wl_experiment *x, const char *made, struct wl_strs *argv, struct wl_arena *a,
                       struct wl_err *e)
 {
-    struct wl_fill fill = { .x = x, .repeat = 1, .data = partial };
+    struct wl_fill fill = { .x = x, .repeat = 1, .data = made };
     int rc = wl_fill_words(&fill, x->data.prepare, "[data] prepare", argv, a, e);
     return rc < 0 ? rc : wl_program_check("[data] prepare", argv->v[0], argv->v[0], a, e);
 }
 
-static const char *partial_of(const char *path, struct wl_arena *a) { return wl_strf(a, "%s.partial", path); }
-
-static int make(const struct wl_experiment *x, const char *path, const char *log_path, const struct wl_signals *signals,
-                struct wl_arena *a, struct wl_err *e)
+/* Never over what came there meanwhile. */
+static int put_in_place(const char *made, const char *path, struct wl_err *e)
 {
-    const char *partial = partial_of(path, a);
+    struct stat st;
+    if (lstat(made, &st) != 0) return wl_fail_errno(e, "[data] prepare has not made %s ({data} in its command)", made);
+    if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return 0;
+    bool lacking = errno == EINVAL || errno == ENOSYS; /* network file systems */
+    if (lacking && lstat(path, &st) != 0 && rename(made, path) == 0) return 0;
+    return wl_fail_errno(e, "%s: cannot put the data there", path);
+}
+
+/* In a folder of our own beside the path, which is removed whatever comes. */
+static int make_in(const struct wl_scratch_folder *scratch, const struct wl_experiment *x, const char *path,
+                   const char *log_folder, const struct wl_signals *signals, struct wl_arena *a, struct wl_err *e)
+{
     struct wl_strs argv = { 0 };
-    int rc = remove_tree(partial, e);
-    if (rc == 0) rc = wl_mkdirs(wl_path_dir(a, path), e);
-    if (rc == 0) rc = command_of(x, partial, &argv, a, e);
+    int rc = command_of(x, scratch->inner, &argv, a, e);
     if (rc < 0) return rc;
     struct wl_exit end = { 0 };
     char **command = wl_argv(&argv, a);
+    const char *log_path;
     wl_log(WL_INFO, "campaign", "preparing the data: %s", wl_shell_quote(a, command));
-    rc = run_command(command, log_path, x->launch.grace_s, signals, &end, a, e);
+    rc = run_command(command, log_folder, &log_path, x->launch.grace_s, signals, &end, a, e);
     if (rc < 0) return wl_prefix(e, "[data] prepare");
     if (end.status != 0)
         return wl_fail(e, WL_EJOB, "[data] prepare ended with status %d: %s (all of it: %s)", end.status,
                        wl_strip(a, wl_file_tail(log_path, TAIL_BYTES, a)), log_path);
-    if (rename(partial, path))
-        return wl_fail_errno(e, "[data] prepare has not made %s ({data} in its command)", partial);
-    return 0;
+    return put_in_place(scratch->inner, path, e);
+}
+
+static int make(const struct wl_experiment *x, const char *path, const char *log_folder, const struct wl_signals *signals,
+                struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_scratch_folder *scratch = wl_new(a, struct wl_scratch_folder);
+    int rc = wl_mkdirs(wl_path_dir(a, path), e);
+    if (rc == 0) rc = wl_scratch_folder(scratch, path, e);
+    if (rc < 0) return rc;
+    rc = make_in(scratch, x, path, log_folder, signals, a, e);
+    wl_scratch_folder_remove(scratch);
+    return rc;
 }
 
 int wl_data_find(const struct wl_experiment *x, const char **path, bool *missing, struct wl_arena *a, struct wl_err *e)
@@ -97,19 +102,23 @@ int wl_data_find(const struct wl_experiment *x, const char **path, bool *missing
     *path = NULL;
     *missing = false;
     if (!x->data.path) return 0;
-    *path = wl_path_absolute(a, x->data.path);
+    const char *given = wl_path_absolute(a, x->data.path);
+    size_t n = strlen(given);
+    while (n > 1 && given[n - 1] == '/') n--; /* its last name is wanted */
+    *path = wl_strndup(a, given, n);
     if (access(*path, F_OK) == 0) return 0;
     if (errno != ENOENT) return wl_fail_errno(e, "%s: [data] path", *path);
     if (!x->data.prepare)
         return wl_fail(e, WL_ENOENT, "%s: [data] path is not there, and no prepare says how to make it", *path);
     *missing = true;
-    return command_of(x, partial_of(*path, a), &argv, a, e);
+    return command_of(x, *path, &argv, a, e);
 }
 
-int wl_data_prepare(const struct wl_experiment *x, const char *log_path, const struct wl_signals *signals,
+int wl_data_prepare(const struct wl_experiment *x, const char *log_folder, const struct wl_signals *signals,
                     const char **path, struct wl_arena *a, struct wl_err *e)
 {
     bool missing;
     int rc = wl_data_find(x, path, &missing, a, e);
-    return rc < 0 || !missing ? rc : make(x, *path, log_path, signals, a, e);
+    if (rc == 0 && *path && x->data.prepare) wl_scratch_clean(wl_path_dir(a, *path)); /* of one that was killed */
+    return rc < 0 || !missing ? rc : make(x, *path, log_folder, signals, a, e);
 }

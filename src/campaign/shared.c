@@ -19,10 +19,10 @@ void wl_sharing_begin(struct wl_sharing *s, struct wl_arena *a)
     struct wl_err e;
     const char *folder;
     *s = (struct wl_sharing) { .a = a, .fd = -1 };
-    if (wl_meeting_folder(&folder, a, &e) == 0) {
-        const char *path = wl_path_join(a, folder, file);
-        s->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (s->fd < 0) wl_fail_errno(&e, "%s", path);
+    int dir = wl_meeting_folder(&folder, a, &e);
+    if (dir >= 0) {
+        s->fd = openat(dir, file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+        if (s->fd < 0) wl_fail_errno(&e, "%s/%s", folder, file);
     }
     if (s->fd < 0) {
         s->why = wl_strf(a, "another run on this node would not be seen: %s", e.msg);

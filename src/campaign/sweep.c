@@ -32,12 +32,11 @@ static int end_leftovers(struct wl_sweep *s, struct wl_err *e)
 
 /* ---- the runs ---- */
 
+/* The command of run i, its folder being how->dir. */
 static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_how *how, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_experiment *x = s->x;
     const struct wl_planned_run *r = &s->grid.runs[i];
-    how->stored_dir = wl_sweep_run_folder(s, s->run_ids[i]);
-    how->dir = wl_path_join(a, s->folder, how->stored_dir);
     struct wl_fill fill = {
         .x = x, .trial = &s->grid.trials[r->trial], .repeat = r->repeat, .run_dir = how->dir, .data = s->data
     };
@@ -67,7 +66,7 @@ static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_how *how, str
 static int check_command(struct wl_sweep *s, struct wl_err *e)
 {
     for (size_t i = 0; i < s->grid.n_runs; i++) {
-        struct wl_run_how how = { 0 };
+        struct wl_run_how how = { .dir = wl_path_join(s->a, s->folder, wl_sweep_run_folder(s, s->run_ids[i])) };
         if (!s->to_do[i]) continue;
         int rc = prepare_run(s, i, &how, s->a, e);
         if (rc < 0) return rc;
@@ -78,7 +77,7 @@ static int check_command(struct wl_sweep *s, struct wl_err *e)
     return 0;
 }
 
-static void note_result(struct wl_sweep *s, size_t i, const struct wl_run_result *r)
+static void note_result(struct wl_sweep *s, size_t i, const struct wl_run_result *r, const char *folder)
 {
     size_t trial = s->grid.runs[i].trial;
     if (r->status == WL_RUN_DONE) {
@@ -86,8 +85,16 @@ static void note_result(struct wl_sweep *s, size_t i, const struct wl_run_result
         s->took_s[trial] += (double)(r->end_ns - r->start_ns) / WL_NS_PER_S;
         s->took_n[trial]++;
     } else if (r->status == WL_RUN_FAILED) {
-        wl_sweep_add_failed(s, i, r->error);
+        wl_sweep_add_failed(s, i, folder, r->error);
     }
+}
+
+static int place_run(const struct wl_sweep *s, size_t i, struct wl_run_how *how, struct wl_arena *a, struct wl_err *e)
+{
+    how->stored_dir = wl_sweep_run_folder(s, s->run_ids[i]);
+    if (s->launcher->runs) return wl_run_folder_make(s->folder, &how->stored_dir, &how->dir, a, e);
+    how->dir = wl_path_join(a, s->folder, how->stored_dir);
+    return 0;
 }
 
 static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena *a, struct wl_err *e)
@@ -97,11 +104,13 @@ static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena 
     struct wl_ticker ticker = wl_ticker_of(s, i, passed, note, a);
     struct wl_run_how how = { .tick = s->how->on_tick ? wl_ticker_tick : NULL, .ctx = &ticker };
     struct wl_run_result r;
-    int rc = prepare_run(s, i, &how, a, e);
+    int rc = place_run(s, i, &how, a, e);
+    if (rc == 0) rc = prepare_run(s, i, &how, a, e);
     if (rc == 0 && s->how->on_tick) wl_ticker_tick(&ticker, 0);
     if (rc == 0) rc = s->launcher->run(s->store, s->run_ids[i], &how, &r, a, e);
+    if (rc < 0 && how.dir) wl_run_folder_forget(how.dir);
     if (rc < 0) return rc;
-    note_result(s, i, &r);
+    note_result(s, i, &r, how.stored_dir);
     if (s->how->on_run) s->how->on_run(s->how->ctx, &s->grid, i, s->run_ids[i], &r);
     if (r.status == WL_RUN_INTERRUPTED) return wl_fail(e, WL_EINTR, "%s", r.error);
     if (r.caps_left) return wl_fail(e, WL_EIO, "%s: the next run would be refused", r.caps_left);
@@ -187,6 +196,6 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, 
     if (how->on_start) how->on_start(how->ctx, &s->grid, s->n_to_do);
     if (s->n_to_do == 0) return 0;
     rc = check_command(s, e);
-    if (rc == 0) rc = wl_data_prepare(x, wl_path_join(a, s->folder, "prepare.log"), how->signals, &s->data, a, e);
+    if (rc == 0) rc = wl_data_prepare(x, s->folder, how->signals, &s->data, a, e);
     return rc ? rc : run_all(s, e);
 }

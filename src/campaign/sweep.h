@@ -32,7 +32,7 @@ int wl_sweep_look(struct wl_sweep *s, size_t *done, struct wl_err *e) WL_MUST_CH
 /* Writes the plan of the grid, and finds out which of its runs are done, failed or still to do. */
 int wl_sweep_plan(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
 
-/* "runs/7": the folder of a run, below that of the store. */
+/* "runs/7": the folder of a run, below that of the store, unless it is taken (wl_run_folder_make). */
 const char *wl_sweep_run_folder(const struct wl_sweep *s, int64_t run);
 
 /* What is shown while a run goes on. The times are those known at its start: to add them up ten times a second over
@@ -51,7 +51,7 @@ struct wl_ticker wl_ticker_of(const struct wl_sweep *s, size_t at, size_t passed
 /* Tells the sweep's on_tick where it stands when the run has taken elapsed_s; ctx is the ticker. */
 void wl_ticker_tick(void *ctx, double elapsed_s);
 
-/* Planned run i has failed. */
-void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *error);
+/* Planned run i has failed; its folder below the store's, NULL: not known. */
+void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *folder, const char *error);
 
 #endif

@@ -212,14 +212,15 @@ const char *wl_sweep_run_folder(const struct wl_sweep *s, int64_t run)
     return wl_strf(s->a, "runs/%lld", (long long)run);
 }
 
-void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *error)
+void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *folder, const char *error)
 {
+    if (!folder) folder = wl_sweep_run_folder(s, s->run_ids[i]);
     struct wl_failed_run *f = &s->out->failed[s->out->n_failed++];
     *f = (struct wl_failed_run) { .run = s->run_ids[i],
                                   .repeat = s->grid.runs[i].repeat,
                                   .trial = s->grid.trials[s->grid.runs[i].trial].label,
                                   .error = wl_strdup(s->a, error ? error : "failed"),
-                                  .log = wl_strf(s->a, "%s/%s/log", s->folder, wl_sweep_run_folder(s, s->run_ids[i])) };
+                                  .log = wl_strf(s->a, "%s/%s/log", s->folder, folder) };
 }
 
 static const struct wl_run_row *row_of(const struct wl_run_rows *rows, int64_t run)
@@ -247,7 +248,7 @@ static int sort_out(struct wl_sweep *s, struct wl_err *e)
             s->took_s[trial] += row->time_s;
             s->took_n[trial]++;
         } else if (row->status == WL_RUN_FAILED) {
-            wl_sweep_add_failed(s, i, row->error);
+            wl_sweep_add_failed(s, i, row->folder, row->error);
         }
     }
     s->out->done_before = s->out->done;

@@ -10,18 +10,14 @@
 
 /* ---- start ---- */
 
-/* Marks are appended: those of a run of the same number, whose store was removed, must not count again. In a team the
- * leader does this before the others start. */
+/* The run's folder and the file of marks are there (run_folder.c). */
 static int open_files(struct wl_task *t, struct wl_err *e)
 {
     int rc = wl_mkdirs(t->dir, e);
     if (rc < 0 || (t->how->team && !wl_team_leads(t->how->team))) return rc;
-    if (unlink(t->marks_path) != 0 && errno != ENOENT)
-        return wl_fail_errno(e, "%s: cannot remove old marks", t->marks_path);
     if (t->how->pass_through) return 0;
-    t->log_path = wl_path_join(t->a, t->how->dir, "log");
-    t->log_fd = open(t->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-    return t->log_fd < 0 ? wl_fail_errno(e, "%s: cannot write the run's log", t->log_path) : 0;
+    t->log_fd = wl_run_file_make(t->how->dir, "log", &t->log_path, t->a, e);
+    return t->log_fd < 0 ? t->log_fd : 0;
 }
 
 static void close_log(void *what)
@@ -45,7 +41,7 @@ static void append_mark(void *ctx, const struct wl_mark *m)
     char line[2 * WL_MARK_LINE_MAX];
     int n = snprintf(line, sizeof line, "%lld %d %s%s%s\n", (long long)m->t_ns, wl_team_rank(t->how->team)->rank,
                      wl_mark_word_name(m->word), *m->fields ? " " : "", m->fields);
-    int fd = open(t->marks_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int fd = open(t->marks_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (fd < 0 || write(fd, line, (size_t)n) != n)
         wl_log(WL_WARN, "mark", "%s: cannot append: %s", t->marks_path, strerror(errno));
     if (fd >= 0) close(fd);

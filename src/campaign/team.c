@@ -1,6 +1,6 @@
 /* The ranks of one job on one node, each under a wattlaw of its own: who measures, and what the others tell it.
  *
- * They meet at a board, a file in memory that all of them map: DIR/HOST-JOB.GENERATION, a seat for each local rank. A
+ * They meet at a board, a file in memory that all of them map: DIR/HOST-JOB.GENERATION (DIR: meeting.c), a seat for each local rank. A
  * byte lock stands for the lead and one for each seat. The kernel drops them when a process dies, however it dies, so a
  * dead leader is followed by whoever takes the byte next, and a dead rank is told from one that still works. A job that
  * calls wattlaw several times in a row has a board (a generation) each time. docs/adr/062 */
@@ -52,7 +52,9 @@ struct board {
 struct wl_team {
     struct wl_rank me;
     struct wl_arena *a;
-    const char *folder, *path;
+    const char *folder; /* for messages: files are opened by its descriptor */
+    int dir;
+    const char *name, *path; /* of the board: in the folder, and whole for messages */
     struct board *board;
     size_t bytes;
     int fd; /* of the board; its byte locks are ours */
@@ -86,37 +88,12 @@ static bool held(int fd, int at, int n)
 
 /* ---- the folder ---- */
 
-/* Ours alone: what others could write there would decide over our run. */
-static bool make_folder(const char *folder)
-{
-    struct stat st;
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST) return false;
-    return lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
-}
-
-int wl_meeting_folder(const char **folder, struct wl_arena *a, struct wl_err *e)
-{
-    static const char *const places[] = { "/dev/shm", "/tmp" };
-    const char *given = getenv("WATTLAW_NODE_DIR");
-    if (given && *given) {
-        *folder = given;
-        if (make_folder(given)) return 0;
-        return wl_fail(e, WL_EPERM, "WATTLAW_NODE_DIR: %s is not a folder of ours in which nobody else can write", given);
-    }
-    for (size_t i = 0; i < WL_COUNT(places); i++) {
-        *folder = wl_strf(a, "%s/wattlaw-%u", places[i], (unsigned)geteuid());
-        if (make_folder(*folder)) return 0;
-    }
-    return wl_fail(e, WL_EPERM, "processes of this node have no place to meet: %s is not a folder of ours", *folder);
-}
-
 /* Nobody joins or clears away while this is held; closing releases it. */
 static int lock_folder(const struct wl_team *t, struct wl_err *e)
 {
-    const char *path = wl_path_join(t->a, t->folder, "lock");
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = openat(t->dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0 || flock(fd, LOCK_EX)) {
-        int rc = wl_fail_errno(e, "%s: cannot lock", path);
+        int rc = wl_fail_errno(e, "%s/lock: cannot lock", t->folder);
         if (fd >= 0) close(fd);
         return rc;
     }
@@ -133,22 +110,42 @@ static void close_board(struct wl_team *t)
     t->fd = -1;
 }
 
-static int map_board(struct wl_team *t, const char *path, int flags, struct wl_err *e)
+/* Its magic first: what is found without one is not ours (is_board). */
+static int make_file(const struct wl_team *t, struct wl_err *e)
 {
-    t->path = path;
-    t->bytes = sizeof *t->board + (size_t)t->me.locals * sizeof(struct seat);
-    t->fd = open(path, O_RDWR | O_CLOEXEC | flags, 0600);
-    if (t->fd < 0) return wl_fail_errno(e, "%s", path);
-    int rc = (flags & O_CREAT) && ftruncate(t->fd, (off_t)t->bytes) ? wl_fail_errno(e, "%s", path) : 0;
+    struct board head = { .magic = MAGIC, .seats = (uint32_t)t->me.locals };
+    int fd = openat(t->dir, t->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return wl_fail_errno(e, "%s", t->path);
+    if (write(fd, &head, sizeof head) == sizeof head && ftruncate(fd, (off_t)t->bytes) == 0) return fd;
+    int rc = wl_fail_errno(e, "%s", t->path);
+    unlinkat(t->dir, t->name, 0);
+    close(fd);
+    return rc;
+}
+
+static int open_file(const struct wl_team *t, struct wl_err *e)
+{
+    int fd = openat(t->dir, t->name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return fd < 0 ? wl_fail_errno(e, "%s", t->path) : fd;
+}
+
+static int map_board(struct wl_team *t, const char *name, bool make, struct wl_err *e)
+{
     struct stat st;
-    if (rc == 0 && (fstat(t->fd, &st) || (size_t)st.st_size != t->bytes))
-        rc = wl_fail(e, WL_EINVAL, "%s: another job's, or of another version", path);
+    t->name = name;
+    t->path = wl_path_join(t->a, t->folder, name);
+    t->bytes = sizeof *t->board + (size_t)t->me.locals * sizeof(struct seat);
+    t->fd = make ? make_file(t, e) : open_file(t, e);
+    if (t->fd < 0) return t->fd;
+    int rc = 0;
+    if (fstat(t->fd, &st) || (size_t)st.st_size != t->bytes)
+        rc = wl_fail(e, WL_EINVAL, "%s: another job's, or of another version", t->path);
     if (rc == 0) {
         void *at = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, t->fd, 0);
         if (at != MAP_FAILED)
             t->board = at;
         else
-            rc = wl_fail_errno(e, "%s", path);
+            rc = wl_fail_errno(e, "%s", t->path);
     }
     if (rc < 0) close_board(t);
     return rc;
@@ -161,8 +158,35 @@ static bool seat_is_free(const struct wl_team *t)
            my_seat(t)->state == SEAT_FREE && !held(t->fd, FIRST_SEAT + t->me.local, 1);
 }
 
+/* HOST-JOB.GENERATION */
+static bool is_board_name(const char *name)
+{
+    int64_t generation;
+    const char *dot = strrchr(name, '.');
+    return dot && dot > name && strchr(name, '-') && dot[1] != '-' && dot[1] != '+' && wl_parse_int(dot + 1, &generation) == 0;
+}
+
+/* The regular file of a board of this layout or another. */
+static bool is_board(int fd)
+{
+    struct stat st;
+    uint32_t magic;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && pread(fd, &magic, sizeof magic, 0) == sizeof magic &&
+           (magic & ~0xffu) == (MAGIC & ~0xffu);
+}
+
+/* Removes the board if nobody holds it any more; true: it is there and somebody does. */
+static bool clear_dead(const struct wl_team *t, const char *name)
+{
+    int fd = is_board_name(name) ? openat(t->dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    bool board = fd >= 0 && is_board(fd), live = board && held(fd, 0, 0);
+    if (fd >= 0) close(fd);
+    if (board && !live) unlinkat(t->dir, name, 0);
+    return live;
+}
+
 /* Takes the seat on the board of the lowest generation where it is free; *next: a generation that there is not yet.
- * What nobody holds any more is cleared away, of other jobs too. 1: seated. */
+ * Boards that nobody holds any more are cleared away, of other jobs too. 1: seated. */
 static int find_board(struct wl_team *t, const char *prefix, long *next, struct wl_err *e)
 {
     struct wl_strs names;
@@ -170,31 +194,23 @@ static int find_board(struct wl_team *t, const char *prefix, long *next, struct 
     int rc = wl_dir_list(t->folder, &names, t->a, e);
     *next = 0;
     for (size_t i = 0; i < names.n && rc == 0; i++) {
-        const char *path = wl_path_join(t->a, t->folder, names.v[i]);
-        int fd = strchr(names.v[i], '.') ? open(path, O_RDWR | O_CLOEXEC) : -1; /* boards have a generation */
-        bool dead = fd >= 0 && !held(fd, 0, 0);
-        if (fd >= 0) close(fd);
-        if (dead) unlink(path);
-        if (dead || fd < 0 || !wl_starts(names.v[i], prefix)) continue;
+        bool live = clear_dead(t, names.v[i]);
+        if (!wl_starts(names.v[i], prefix)) continue;
         long generation = strtol(names.v[i] + strlen(prefix), NULL, 10);
         if (generation >= *next) *next = generation + 1;
         struct wl_err other;
-        if (map_board(t, path, 0, &other) < 0) continue;
+        if (!live || map_board(t, names.v[i], false, &other) < 0) continue;
         if (seat_is_free(t) && (best < 0 || generation < best)) best = generation;
         close_board(t);
     }
     if (rc < 0 || best < 0) return rc;
-    rc = map_board(t, wl_strf(t->a, "%s/%s%ld", t->folder, prefix, best), 0, e);
+    rc = map_board(t, wl_strf(t->a, "%s%ld", prefix, best), false, e);
     return rc ? rc : 1;
 }
 
 static int make_board(struct wl_team *t, const char *prefix, long generation, struct wl_err *e)
 {
-    int rc = map_board(t, wl_strf(t->a, "%s/%s%ld", t->folder, prefix, generation), O_CREAT | O_EXCL, e);
-    if (rc < 0) return rc;
-    t->board->seats = (uint32_t)t->me.locals;
-    t->board->magic = MAGIC;
-    return 0;
+    return map_board(t, wl_strf(t->a, "%s%ld", prefix, generation), true, e);
 }
 
 static int sit_down(struct wl_team *t, struct wl_err *e)
@@ -209,6 +225,35 @@ static int sit_down(struct wl_team *t, struct wl_err *e)
     return 0;
 }
 
+struct elsewhere {
+    const char *prefix, *found; /* the folder */
+    struct wl_arena *a;
+};
+
+static void look(void *ctx, int dir, const char *folder)
+{
+    struct elsewhere *s = ctx;
+    struct wl_strs names;
+    if (wl_dir_list(folder, &names, s->a, NULL) < 0) return;
+    for (size_t i = 0; i < names.n && !s->found; i++) {
+        if (!wl_starts(names.v[i], s->prefix)) continue;
+        int fd = openat(dir, names.v[i], O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 && is_board(fd) && held(fd, 0, 0)) s->found = folder;
+        if (fd >= 0) close(fd);
+    }
+}
+
+/* Who takes our folder's name away between two ranks, or fills the disk, could make two teams of them, and each would
+ * count its energy for all. Each rank looks after it has sat down, so that one of two at least sees the other. */
+static int meet_nowhere_else(const struct wl_team *t, const char *prefix, struct wl_err *e)
+{
+    struct elsewhere s = { .prefix = prefix, .a = t->a };
+    wl_meeting_others(t->dir, look, &s, t->a);
+    if (!s.found) return 0;
+    return wl_fail(e, WL_EJOB, "ranks of this job meet in two folders, %s and %s: start it again, or name one by WATTLAW_NODE_DIR",
+                   t->folder, s.found);
+}
+
 static int join(struct wl_team *t, struct wl_err *e)
 {
     const char *prefix = wl_strf(t->a, "%s-%s.", wl_host_name(t->a), t->me.job);
@@ -219,7 +264,7 @@ static int join(struct wl_team *t, struct wl_err *e)
     if (rc == 0) rc = make_board(t, prefix, next, e);
     if (rc >= 0) rc = sit_down(t, e);
     close(lock);
-    return rc;
+    return rc < 0 ? rc : meet_nowhere_else(t, prefix, e);
 }
 
 /* A leader that ends before its run began refuses it, so that nobody waits. */
@@ -236,14 +281,14 @@ static const char ENV[] = "WATTLAW_TEAM";
 int wl_team_join(struct wl_team **out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_team *t = wl_new(a, struct wl_team);
-    *t = (struct wl_team) { .a = a, .fd = -1, .lost = -1 };
+    *t = (struct wl_team) { .a = a, .dir = -1, .fd = -1, .lost = -1 };
     *out = NULL;
     if (!wl_rank_here(&t->me, a) || t->me.size == 1) return 0;
     const char *above = getenv(ENV); /* what a rank starts under its wattlaw has the rank's environment */
     if (above && wl_streq(above, t->me.job)) return 0;
     wl_defer(a, release, t);
-    int rc = wl_meeting_folder(&t->folder, a, e);
-    if (rc == 0) rc = join(t, e);
+    t->dir = wl_meeting_folder(&t->folder, a, e);
+    int rc = t->dir < 0 ? t->dir : join(t, e);
     if (rc == 0) *out = t;
     return rc;
 }
@@ -314,7 +359,7 @@ void wl_team_refuse(struct wl_team *t, const char *why)
     if (!t->leads || t->board->state != GATHERING) return;
     snprintf(t->board->why, sizeof t->board->why, "%s", why);
     t->board->state = REFUSED;
-    unlink(t->path); /* who has a seat reads it on */
+    unlinkat(t->dir, t->name, 0); /* who has a seat reads it on */
 }
 
 /* The board has the rank of who leads in no place of its own: it is the seat whose owner we replaced. */
@@ -401,6 +446,6 @@ void wl_team_close(struct wl_team *t)
     if (!t->leads) return;
     int lock = lock_folder(t, &e);
     t->board->state = CLOSED;
-    unlink(t->path);
+    unlinkat(t->dir, t->name, 0);
     if (lock >= 0) close(lock);
 }

@@ -4,7 +4,6 @@
 #include "exchange/exchange.h"
 
 #include <string.h>
-#include <unistd.h>
 
 struct export_options {
     const char *format, *out, *campaign;
@@ -100,20 +99,16 @@ static int unknown_table(const char *word, struct wl_err *e)
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-/* Written beside the file and renamed, so that a file that was there stays until the new one is whole; a device or a
- * pipe is written to as it is. */
+/* A file that was there stays until the new one is whole. */
 static int write_file(const char *path, const struct export_options *o, size_t table, const struct wl_rest *rest,
                       struct wl_arena *a, struct wl_err *e)
 {
-    bool replace = wl_file_replaceable(path);
-    const char *target = replace ? wl_strf(a, "%s.tmp", path) : path;
-    FILE *to = fopen(target, "w");
-    if (!to) return wl_fail_errno(e, "%s: cannot write", path);
-    int rc = tables[table].write(o, rest, to, a, e);
-    bool bad = ferror(to) != 0;
-    bad = fclose(to) != 0 || bad;
-    if (rc == 0 && (bad || (replace && rename(target, path)))) rc = wl_fail_errno(e, "%s: cannot write", path);
-    if (rc && replace) unlink(target);
+    struct wl_output to;
+    int rc = wl_output_open(&to, path, WL_OUTPUT_NAMED, e);
+    if (rc == 0 && !wl_output_stream(&to)) rc = wl_fail_errno(e, "%s: cannot write", path);
+    if (rc == 0) rc = tables[table].write(o, rest, to.stream, a, e);
+    if (rc == 0) return wl_output_commit(&to, e);
+    wl_output_discard(&to);
     return rc;
 }
 

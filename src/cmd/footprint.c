@@ -11,6 +11,18 @@ int wl_footprint_options(struct wl_footprint *f, struct wl_arena *a, struct wl_e
     return rc < 0 ? wl_prefix(e, "--%s", faulty) : 0;
 }
 
+/* A store may be somebody else's: what it names is opened when the command line names it too. */
+static void inherit(struct wl_footprint *f, const struct wl_footprint *stored, struct wl_strs *notes, struct wl_arena *a)
+{
+    bool named = f->carbon_csv != NULL;
+    wl_footprint_inherit(f, stored);
+    if (named || !f->carbon_csv) return;
+    wl_strs_add(a, notes,
+                wl_strf(a, "carbon unknown: a file that a store names is not opened unless --carbon-csv names it too: %s",
+                        f->carbon_csv));
+    f->carbon_csv = NULL;
+}
+
 /* Campaigns without a text are those of `measure`, whose runs name no grid. */
 int wl_footprint_of_store(struct wl_footprint *f, struct wl_store *s, int64_t campaign, struct wl_strs *notes,
                           struct wl_arena *a, struct wl_err *e)
@@ -30,7 +42,7 @@ int wl_footprint_of_store(struct wl_footprint *f, struct wl_store *s, int64_t ca
         wl_strs_add(a, notes, "campaigns of this store differ in carbon, PUE or price: none of theirs is used");
         return 0;
     }
-    if (rc == 0 && read) wl_footprint_inherit(f, &all);
+    if (rc == 0 && read) inherit(f, &all, notes, a);
     return rc;
 }
 

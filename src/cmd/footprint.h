@@ -10,7 +10,7 @@ static const double WL_J_PER_KWH = 3.6e6;
 int wl_footprint_options(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* What the command line does not give is taken from the experiments of a store's campaigns (0: of all), where they say
- * the same; where they differ, `notes` gets that. Before wl_footprint_options. */
+ * the same; where they differ, or name a file (carbon_csv), which is not opened, `notes` gets that. Before wl_footprint_options. */
 int wl_footprint_of_store(struct wl_footprint *f, struct wl_store *s, int64_t campaign, struct wl_strs *notes,
                           struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

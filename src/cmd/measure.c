@@ -169,9 +169,9 @@ static int place(struct wl_store *s, int64_t run, struct wl_run_how *how, struct
     const char *name = wl_path_base(wl_store_path(s)), *base = "runs"; /* nodes share the folder of their shards */
     if (how->fleet) base = wl_strndup(a, name, strlen(name) - strlen(".db"));
     how->stored_dir = wl_strf(a, "%s/%lld", base, (long long)run);
-    how->dir = wl_path_join(a, folder, how->stored_dir);
+    int rc = wl_run_folder_make(folder, &how->stored_dir, &how->dir, a, e);
     free(folder);
-    return 0;
+    return rc;
 }
 
 /* Of the ranks of a node the leader tells, for the devices of all. */
@@ -229,6 +229,7 @@ static int measured(const struct options *o, struct wl_run_how *how, struct wl_r
     if (rc == 0 && (!how->team || wl_team_leads(how->team))) rc = prepare(o, how, &s, &run, a, e);
     if (rc == 0) rc = wl_run_measured(s, run, how, r, a, e);
     if (rc < 0) forget(s, run);
+    if (rc < 0 && run && how->dir) wl_run_folder_forget(how->dir);
     if (rc < 0 && how->team) wl_team_refuse(how->team, e->msg);
     if (rc < 0 && how->fleet && r->end_ns == 0) wl_fleet_refuse(how->fleet, e->msg);
     return rc;

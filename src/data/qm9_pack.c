@@ -135,7 +135,7 @@ int wl_qm9_pack(const struct wl_qm9_pack_opts *o, struct wl_qm9_packed *done, st
         const struct layout l = layout_of((int64_t)c.n, atoms);
         uint8_t *p = wl_new_array(c.arena, uint8_t, l.end);
         encode(&c, atoms, &l, p);
-        rc = wl_file_write(o->to, (const char *)p, l.end, e);
+        rc = wl_file_write_named(o->to, (const char *)p, l.end, e);
         *done = (struct wl_qm9_packed) { (int64_t)c.n, atoms, c.left_out };
     }
     wl_arena_free(c.arena);

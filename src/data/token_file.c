@@ -84,25 +84,16 @@ int wl_tokens_open(struct wl_tokens *t, const char *path, struct wl_arena *a, st
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static void writer_release(void *what)
-{
-    struct wl_token_writer *w = what;
-    if (!w->f) return;
-    fclose(w->f);
-    unlink(w->beside);
-}
-
 int wl_token_writer_open(struct wl_token_writer *w, struct wl_arena *a, struct wl_err *e)
 {
     static const uint8_t zero[WL_TOKENS_HEAD];
-    w->beside = wl_strf(a, "%s.tmp", w->head.path);
     w->head.n = 0;
     w->crc = 0;
-    w->f = fopen(w->beside, "we");
-    if (!w->f) return wl_fail_errno(e, "%s: cannot write", w->beside);
-    wl_defer(a, writer_release, w);
-    if (fwrite(zero, 1, sizeof zero, w->f) != sizeof zero) return wl_fail_errno(e, "writing %s", w->beside);
-    return 0;
+    int rc = wl_output_open(&w->out, w->head.path, WL_OUTPUT_FILE, e);
+    if (rc) return rc;
+    wl_defer(a, wl_output_discard, &w->out);
+    FILE *f = wl_output_stream(&w->out);
+    return f && fwrite(zero, 1, sizeof zero, f) == sizeof zero ? 0 : wl_fail_errno(e, "writing %s", w->head.path);
 }
 
 int wl_token_writer_put(struct wl_token_writer *w, const uint8_t *tokens, size_t n, struct wl_err *e)
@@ -110,20 +101,13 @@ int wl_token_writer_put(struct wl_token_writer *w, const uint8_t *tokens, size_t
     size_t bytes = n * (size_t)w->head.width;
     w->crc = wl_crc32c(w->crc, tokens, bytes);
     w->head.n += n;
-    return fwrite(tokens, 1, bytes, w->f) == bytes ? 0 : wl_fail_errno(e, "writing %s", w->beside);
+    return fwrite(tokens, 1, bytes, w->out.stream) == bytes ? 0 : wl_fail_errno(e, "writing %s", w->head.path);
 }
 
 int wl_token_writer_finish(struct wl_token_writer *w, struct wl_err *e)
 {
     uint8_t head[WL_TOKENS_HEAD];
     encode_head(&w->head, w->crc, head);
-    bool bad =
-        fflush(w->f) || pwrite(fileno(w->f), head, sizeof head, 0) != (ssize_t)sizeof head || fsync(fileno(w->f));
-    if (bad) return wl_fail_errno(e, "writing %s", w->beside);
-    bad = fclose(w->f);
-    w->f = NULL;
-    if (!bad && rename(w->beside, w->head.path) == 0) return 0;
-    int rc = wl_fail_errno(e, "writing %s", w->head.path);
-    unlink(w->beside);
-    return rc;
+    bool bad = fflush(w->out.stream) || pwrite(w->out.fd, head, sizeof head, 0) != (ssize_t)sizeof head;
+    return bad ? wl_fail_errno(e, "writing %s", w->head.path) : wl_output_commit(&w->out, e);
 }

@@ -11,8 +11,7 @@ enum { WL_TOKENS_HEAD = 128 /* bytes before the first token */ };
 /* Tokens on their way to a file: beside its name until all are there. */
 struct wl_token_writer {
     struct wl_tokens head; /* path, width, sequence, vocabulary ... are the caller's; n counts */
-    const char *beside;
-    FILE *f;
+    struct wl_output out;
     uint32_t crc;
 };
 

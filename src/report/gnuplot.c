@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 /* gnuplot's numbers of the filled marks, in the order of ui/report.js: disc, square, triangle, diamond, triangle
  * down, cross, star. */
@@ -196,21 +195,25 @@ void wl_figure_gnuplot(const struct wl_figure *f, struct wl_text *to)
     wl_text_add(to, p.n ? "\n" : "plot NaN notitle\n");
 }
 
-int wl_gnuplot_run(const char *script_path, const char *format, const char *path, struct wl_arena *a, struct wl_err *e)
+static int draw(const char *script_path, const char *format, const char *target, struct wl_arena *a, struct wl_err *e)
 {
-    char *part = wl_strf(a, "%s.part", path), *said = NULL;
     struct wl_text set = WL_TEXT(a);
     put_quoted(&set, "format = ", format, "; ");
-    put_quoted(&set, "target = ", part, "");
-    char *argv[] = { "gnuplot", "-d", "-e", set.s, (char *)script_path, NULL };
+    put_quoted(&set, "target = ", target, "");
+    char *argv[] = { "gnuplot", "-d", "-e", set.s, (char *)script_path, NULL }, *said = NULL;
     struct wl_exit how;
     int rc = wl_run(argv, 4096, true, &said, &how, a, e);
     if (rc == WL_ENOENT) return wl_fail(e, WL_EUNAVAIL, "gnuplot is not installed (apt-get install gnuplot-nox)");
-    if (rc) return rc;
-    if (how.status != 0) {
-        unlink(part);
-        return wl_fail(e, WL_ELIB, "gnuplot %s ended with status %d: %s", script_path, how.status, wl_strip(a, said));
-    }
-    if (rename(part, path)) return wl_fail_errno(e, "renaming %s to %s", part, path);
-    return 0;
+    if (rc || how.status == 0) return rc;
+    return wl_fail(e, WL_ELIB, "gnuplot %s ended with status %d: %s", script_path, how.status, wl_strip(a, said));
+}
+
+int wl_gnuplot_run(const char *script_path, const char *format, const char *path, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_output to;
+    int rc = wl_output_open(&to, path, WL_OUTPUT_FILE, e);
+    if (rc == 0) rc = draw(script_path, format, to.temporary, a, e); /* gnuplot opens it by its name */
+    if (rc == 0) return wl_output_commit(&to, e);
+    wl_output_discard(&to);
+    return rc;
 }

@@ -127,7 +127,10 @@ static int make_folders(struct writing *w, const char *dir, struct wl_err *e)
     int rc = wl_mkdirs(dir, e);
     if (rc == 0 && (w->want[SVG] || w->want[PDF] || w->want[CSV])) rc = wl_mkdirs(w->figures, e);
     if (rc == 0 && (w->want[CSV] || w->want[MD] || w->want[TEX])) rc = wl_mkdirs(w->tables, e);
-    return rc;
+    if (rc) return rc;
+    const char *const folders[] = { dir, w->figures, w->tables }; /* a report that was killed may have had other files */
+    for (size_t i = 0; i < WL_COUNT(folders); i++) wl_scratch_clean(folders[i]);
+    return 0;
 }
 
 int wl_document_write(const struct wl_document *d, const char *dir, const struct wl_strs *formats,

@@ -62,7 +62,7 @@ int wl_store_spool_open(struct wl_store *s, int64_t run, struct wl_err *e)
     wl_spool_leave(s); /* of a run before, whose readings could not be stored */
     struct spool *p = wl_new(s->arena, struct spool);
     *p = (struct spool) { .run = run, .path = spool_path(s, run, s->arena) };
-    p->fd = open(p->path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    p->fd = open(p->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (p->fd < 0) return wl_fail_errno(e, "%s: cannot make the file of readings to be stored", p->path);
     s->spool = p;
     return 1;
@@ -147,10 +147,17 @@ static int insert_blocks(struct wl_store *s, const char *sql, int64_t run, const
 static const char into_store[] = "INSERT INTO sample(channel, t_ns, value) SELECT ?1, ?2, ?3 FROM channel "
                                  "WHERE id = ?1 AND run = ?4 ON CONFLICT DO NOTHING";
 
-/* What does not begin as one of ours is left where it is. */
+/* What does not begin as one of ours is left where it is. One may have been cut off, or be empty. */
 static bool is_ours(const struct wl_mapping *m)
 {
-    return m->n < sizeof magic || memcmp(m->p, magic, sizeof magic) == 0;
+    return m->n == 0 || memcmp(m->p, magic, m->n < sizeof magic ? m->n : sizeof magic) == 0;
+}
+
+/* A link leads to a file that is not beside the store. */
+static bool is_regular(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* Durably, as what is removed then has perhaps reached the disk already. */
@@ -172,7 +179,7 @@ int wl_spool_take_in(struct wl_store *s, int64_t run, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     const char *path = spool_path(s, run, a);
-    int rc = wl_is_file(path) ? take_in(s, path, run, a, e) : 0;
+    int rc = is_regular(path) ? take_in(s, path, run, a, e) : 0;
     wl_arena_free(a);
     if (rc == 0) return 0;
     return wl_prefix(e, "the last readings of run %" PRId64 ", whose wattlaw was killed, cannot be stored", run);

@@ -2,6 +2,8 @@
 #include "data/era5/internal.h"
 #include "data/internal.h"
 
+#include <unistd.h>
+
 enum { FIRST_YEAR = 2001, RECIPE = 1 /* counts up when shallow_water.c makes other winds */, MOST_CHANNELS = 20 };
 static const double spin_up_s = 20 * 86400.0, apart_s = 6 * 3600.0;
 
@@ -47,8 +49,9 @@ static int create(struct file *f, const char *path, const struct wl_era5_synth_o
 {
     const hsize_t d[] = { (hsize_t)o->times, (hsize_t)o->channels, (hsize_t)o->height, (hsize_t)o->width };
     *f = (struct file) { .path = path, .id = -1, .set = -1 };
+    unlink(path); /* of a call that was cut off, in a folder that we have begun (manifest.c); a link is not followed */
     wl_hdf5_lock();
-    f->id = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    f->id = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
     hid_t space = H5Screate_simple(4, d, NULL);
     if (f->id >= 0) f->set = H5Dcreate2(f->id, "fields", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     int rc = f->set < 0 ? wl_hdf5_fail(e, "%s", path) : 0;

@@ -11,22 +11,14 @@
 #endif
 
 struct writer {
-    int fd;
-    const char *path;
+    struct wl_output out;
     uint32_t crc;
 };
 
 static int put(struct writer *w, const void *p, size_t n, struct wl_err *e)
 {
     w->crc = wl_crc32c(w->crc, p, n);
-    for (const char *at = p; n;) {
-        ssize_t wrote = write(w->fd, at, n);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) return wl_fail_errno(e, "writing %s", w->path);
-        at += wrote;
-        n -= (size_t)wrote;
-    }
-    return 0;
+    return wl_output_write(&w->out, p, n, e);
 }
 
 const char *wl_checkpoint_kind(enum wl_state_kind kind)
@@ -76,7 +68,7 @@ static int put_tensors(struct writer *w, struct wl_plan *plan, struct wl_arena *
         size_t n = wl_plan_state(plan, i).count;
         if (n > largest) largest = n;
     }
-    float *x = wl_try_alloc(a, wl_checkpoint_padded(largest * sizeof *x), WL_CHECKPOINT_ALIGN, w->path, e);
+    float *x = wl_try_alloc(a, wl_checkpoint_padded(largest * sizeof *x), WL_CHECKPOINT_ALIGN, w->out.path, e);
     if (!x) return WL_ENOMEM;
     for (size_t i = 0; i < states; i++) {
         size_t n = wl_plan_state(plan, i).count * sizeof *x, padded = wl_checkpoint_padded(n);
@@ -91,15 +83,15 @@ static int put_tensors(struct writer *w, struct wl_plan *plan, struct wl_arena *
 static int write_file(const char *path, const struct wl_json *head, struct wl_plan *plan, struct wl_arena *a,
                       struct wl_err *e)
 {
-    struct writer w = { .path = path, .fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) };
-    if (w.fd < 0) return wl_fail_errno(e, "checkpoint %s", path);
-    int rc = put_head(&w, head, a, e);
+    struct writer w = { 0 };
+    int rc = wl_output_open(&w.out, path, WL_OUTPUT_FILE, e);
+    if (rc) return wl_prefix(e, "checkpoint");
+    rc = put_head(&w, head, a, e);
     if (!rc) rc = put_tensors(&w, plan, a, e);
     uint32_t crc = w.crc;
     if (!rc) rc = put(&w, &crc, sizeof crc, e);
-    if (!rc && fsync(w.fd)) rc = wl_fail_errno(e, "writing %s", path);
-    if (close(w.fd) && !rc) rc = wl_fail_errno(e, "writing %s", path);
-    if (rc) unlink(path);
+    if (!rc) return wl_output_commit(&w.out, e);
+    wl_output_discard(&w.out);
     return rc;
 }
 
@@ -113,6 +105,17 @@ static void sync_folder(const char *dir)
     close(fd);
 }
 
+/* Not a file of somebody else that has such a name. */
+static bool is_ours(const char *path)
+{
+    char word[sizeof WL_CHECKPOINT_WORD - 1];
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool ours = read(fd, word, sizeof word) == sizeof word && memcmp(word, WL_CHECKPOINT_WORD, sizeof word) == 0;
+    close(fd);
+    return ours;
+}
+
 static int remove_old(const char *dir, int64_t keep, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs names = { 0 };
@@ -120,6 +123,7 @@ static int remove_old(const char *dir, int64_t keep, struct wl_arena *a, struct 
     if (rc) return rc;
     for (size_t i = 0; i + (size_t)keep < names.n; i++) {
         char *path = wl_path_join(a, dir, names.v[i]);
+        if (!is_ours(path)) continue;
         if (unlink(path) && errno != ENOENT) return wl_fail_errno(e, "removing the old checkpoint %s", path);
     }
     return 0;
@@ -132,10 +136,8 @@ int wl_checkpoint_save(const char *dir, int64_t update, int64_t keep, struct wl_
     if (rc) return rc;
     struct wl_arena *own = wl_arena_new(a);
     char *path = wl_strf(own, "%s/checkpoint-%010lld.wlc", dir, (long long)update);
-    char *beside = wl_strf(own, "%s/checkpoint.tmp", dir); /* one name: a killed writer's is overwritten */
     describe(head, plan);
-    rc = write_file(beside, head, plan, own, e);
-    if (!rc && rename(beside, path)) rc = wl_fail_errno(e, "renaming %s to %s", beside, path);
+    rc = write_file(path, head, plan, own, e);
     if (!rc) sync_folder(dir);
     if (!rc) rc = remove_old(dir, keep, own, e);
     wl_arena_free(own);

@@ -2,7 +2,6 @@
 #include "nn/checkpoint/checkpoint.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 /* ---- from a file ------------------------------------------------------------------------------------------------- */
 
@@ -138,19 +137,18 @@ static int put_all(FILE *f, const char *path, struct wl_plan *plan, struct wl_ar
         if (!rc) rc = put(f, path, x, s.count * sizeof *x, e);
         wl_arena_free(once);
     }
-    if (!rc && (fflush(f) || fsync(fileno(f)))) rc = wl_fail_errno(e, "writing %s", path);
     return rc;
 }
 
 int wl_safetensors_save(const char *path, struct wl_plan *plan, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_arena *own = wl_arena_new(a);
-    const char *beside = wl_strf(own, "%s.tmp", path);
-    FILE *f = fopen(beside, "we");
-    int rc = f ? put_all(f, beside, plan, own, e) : wl_fail_errno(e, "the weights %s", beside);
-    if (f && fclose(f) && !rc) rc = wl_fail_errno(e, "writing %s", beside);
-    if (!rc && rename(beside, path)) rc = wl_fail_errno(e, "renaming %s to %s", beside, path);
-    if (rc && f) unlink(beside);
+    struct wl_output to;
+    int rc = wl_output_open(&to, path, WL_OUTPUT_NAMED, e);
+    if (!rc && !wl_output_stream(&to)) rc = wl_fail_errno(e, "%s: cannot write", path);
+    if (!rc) rc = put_all(to.stream, path, plan, own, e);
     wl_arena_free(own);
+    if (!rc) return wl_output_commit(&to, e);
+    wl_output_discard(&to);
     return rc;
 }

@@ -98,7 +98,7 @@ class Bench:
 
     def no_board_is_left(self):
         """Where ranks of this node met. Boards have a generation behind a point; files of locks stay."""
-        left = [n for n in os.listdir(self.node) if "." in n] if os.path.isdir(self.node) else []
+        left = [n for _, _, names in os.walk(self.node) for n in names if "." in n]
         check(not left, "boards are left:", left)
 
     def end_all(self):

@@ -128,11 +128,13 @@ def ranks_meet_where_they_are_told_to(bench):
     """In a folder that all of them have, but not in one where others may write."""
     status, errors, _ = ends(start_ranks(bench, 2, ["--quiet"], lambda rank: ["true"]))
     check(status == [0, 0] and bench.rows("wattlaw.db", "SELECT count(*) FROM run") == [(1,)], status, errors)
-    check(sorted(os.listdir(bench.node)) == ["lock", "measuring"], os.listdir(bench.node))
+    place = os.path.join(bench.node, f"wattlaw-{os.geteuid()}")
+    check(os.listdir(bench.node) == [os.path.basename(place)] and sorted(os.listdir(place)) == ["lock", "measuring"],
+          os.listdir(bench.node))
     open_to_all = bench.path("open")
     os.mkdir(open_to_all)
     os.chmod(open_to_all, 0o777)
-    told = f"WATTLAW_NODE_DIR: {open_to_all} is not a folder of ours in which nobody else can write"
+    told = f"WATTLAW_NODE_DIR: {open_to_all}: others can write in it, and its sticky bit is not set"
     status, errors, _ = ends(start_ranks(bench, 2, [], lambda rank: ["true"], [{"WATTLAW_NODE_DIR": open_to_all}] * 2))
     check(status == [1, 1] and all(told in e for e in errors), status, errors)
     alone = bench.run("measure", "--", "true", env={**bench.env, "WATTLAW_NODE_DIR": open_to_all})

@@ -50,31 +50,6 @@ static void files_are_written_whole_or_not_at_all(void **state)
     assert_int_equal(names.n, 1); /* no temporary file is left */
 }
 
-/* As root a rename would put a file in the place of /dev/null. */
-static void what_is_no_file_is_written_to(void **state)
-{
-    (void)state;
-    char *fifo = wl_path_join(a, dir, "fifo"), *link = wl_path_join(a, dir, "link"),
-         *file = wl_path_join(a, dir, "real");
-    char got[8] = "", *text;
-    assert_int_equal(mkfifo(fifo, 0600), 0);
-    int fd = open(fifo, O_RDWR);
-    assert_int_equal(wl_file_write(fifo, "one", 3, &e), 0);
-    assert_int_equal(read(fd, got, sizeof got), 3);
-    close(fd);
-    assert_false(wl_file_replaceable(fifo));
-
-    assert_int_equal(symlink("real", link), 0);
-    assert_int_equal(wl_file_write(file, "a longer text", 13, &e), 0);
-    assert_int_equal(wl_file_write(link, "two", 3, &e), 0);
-    assert_int_equal(wl_file_read(file, 100, &text, NULL, a, &e), 0);
-    assert_string_equal(text, "two");
-    assert_int_equal(unlink(fifo) | unlink(link) | unlink(file), 0);
-
-    assert_true(wl_file_write("/dev/full", "one", 3, &e) < 0);
-    assert_non_null(strstr(e.msg, "No space"));
-}
-
 static void proc_files_are_read_whole(void **state)
 {
     (void)state;
@@ -207,7 +182,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_written_whole_or_not_at_all),
-        cmocka_unit_test(what_is_no_file_is_written_to),
         cmocka_unit_test(proc_files_are_read_whole),
         cmocka_unit_test(the_tail_starts_at_a_line),
         cmocka_unit_test(folders_are_made_all_the_way),

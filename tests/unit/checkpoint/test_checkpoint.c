@@ -173,14 +173,19 @@ static void test_keeps_the_newest(void **state)
     (void)state;
     struct wl_plan *p = network(8, "conv");
     wl_log_init(WL_ERROR, -1);
-    char *torn = wl_path_join(a, dir, "checkpoint.tmp"), *other = wl_path_join(a, dir, "checkpoint-x.wlc");
-    assert_int_equal(wl_file_write(torn, "half", 4, &e), 0);
+    char *theirs = wl_path_join(a, dir, "checkpoint.tmp"), *other = wl_path_join(a, dir, "checkpoint-x.wlc"),
+         *not_one = file(7), torn[WL_SCRATCH_PATH];
+    assert_int_equal(wl_file_write(theirs, "half", 4, &e), 0);
     assert_int_equal(wl_file_write(other, "mine", 4, &e), 0);
+    assert_int_equal(wl_file_write(not_one, "a name of ours, not a checkpoint", 32, &e), 0);
+    int fd = wl_scratch_file(torn, file(2500000000), 0666, &e);
+    assert_true(fd >= 0);
+    close(fd); /* as if its writer had been killed */
     for (int64_t u = 1; u <= 5; u++) save(p, u * 2500000000, 3); /* past ten digits: order by number */
     assert_false(wl_is_file(file(2500000000)) || wl_is_file(file(5000000000)));
     assert_true(wl_is_file(file(7500000000)) && wl_is_file(file(10000000000)) && wl_is_file(file(12500000000)));
     assert_false(wl_is_file(torn));
-    assert_true(wl_is_file(other));
+    assert_true(wl_is_file(theirs) && wl_is_file(other) && wl_is_file(not_one));
     assert_int_equal(newest(), 12500000000);
 }
 

@@ -1,0 +1,167 @@
+#include "base/output.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- as it is ---- */
+
+/* The number in /dev/stdout, /dev/fd/3 and the like; -1: another name. Opening these anew would start at the beginning of
+ * a file to which the shell has redirected the descriptor, or cut it off. */
+static int descriptor_of(const char *path)
+{
+    static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+    int64_t n;
+    if (wl_streq(path, "/dev/stdout")) return STDOUT_FILENO;
+    if (wl_streq(path, "/dev/stderr")) return STDERR_FILENO;
+    for (size_t i = 0; i < WL_COUNT(folders); i++)
+        if (wl_starts(path, folders[i]) && wl_parse_int(path + strlen(folders[i]), &n) == 0 && n >= 0 && n <= INT32_MAX)
+            return (int)n;
+    return -1;
+}
+
+static int open_descriptor(struct wl_output *o, int fd, struct wl_err *e)
+{
+    fflush(stdout); /* what we have printed comes first */
+    o->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return o->fd < 0 ? wl_fail_errno(e, "%s: cannot write", o->path) : 0;
+}
+
+/* Neither made nor cut off: what is a regular file by now is refused. */
+static int open_special(struct wl_output *o, struct wl_err *e)
+{
+    struct stat st;
+    o->fd = open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (o->fd < 0) return wl_fail_errno(e, "%s: cannot write", o->path);
+    if (fstat(o->fd, &st) == 0 && !S_ISREG(st.st_mode)) return 0;
+    close(o->fd);
+    o->fd = -1;
+    return wl_fail(e, WL_EINVAL, "%s: was replaced while it was opened", o->path);
+}
+
+/* ---- opening ---- */
+
+static int refuse(const char *path, const char *what, struct wl_err *e)
+{
+    return wl_fail(e, WL_EINVAL, "%s: is %s and is not written to: choose another name, or remove it", path, what);
+}
+
+static bool is_special(mode_t mode) { return S_ISCHR(mode) || S_ISBLK(mode) || S_ISFIFO(mode); }
+
+static int open_found(struct wl_output *o, const struct stat *found, enum wl_output_kind kind, struct wl_err *e)
+{
+    struct stat st = *found;
+    bool link = S_ISLNK(st.st_mode);
+    if (kind == WL_OUTPUT_NAMED && (!link || stat(o->path, &st) == 0) && is_special(st.st_mode)) return open_special(o, e);
+    if (link) return refuse(o->path, "a symbolic link", e);
+    return refuse(o->path, S_ISDIR(st.st_mode) ? "a folder" : "not a regular file", e);
+}
+
+int wl_output_open(struct wl_output *o, const char *path, enum wl_output_kind kind, struct wl_err *e)
+{
+    char folder[WL_SCRATCH_PATH];
+    struct stat st;
+    *o = (struct wl_output) { .fd = -1, .path = path };
+    int fd = kind == WL_OUTPUT_NAMED ? descriptor_of(path) : -1;
+    if (fd >= 0) return open_descriptor(o, fd, e);
+    bool there = lstat(path, &st) == 0;
+    if (!there && errno != ENOENT) return wl_fail_errno(e, "%s: cannot write", path);
+    if (there && !S_ISREG(st.st_mode)) return open_found(o, &st, kind, e);
+    if (there) o->mode = st.st_mode & 0777;
+    size_t n = (size_t)(wl_path_base(path) - path);
+    if (n < sizeof folder) {
+        memcpy(folder, n ? path : ".", n ? n : 2);
+        folder[n ? n : 1] = '\0';
+        wl_scratch_clean(folder);
+    }
+    int made = wl_scratch_file(o->temporary, path, there ? 0600 : 0666, e);
+    if (made < 0) {
+        o->temporary[0] = '\0';
+        return made;
+    }
+    o->fd = made;
+    return 0;
+}
+
+/* ---- writing ---- */
+
+int wl_output_write(struct wl_output *o, const void *data, size_t n, struct wl_err *e)
+{
+    for (const char *at = data; n;) {
+        ssize_t put = write(o->fd, at, n);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return wl_fail_errno(e, "%s: cannot write", o->path);
+        at += put;
+        n -= (size_t)put;
+    }
+    return 0;
+}
+
+FILE *wl_output_stream(struct wl_output *o)
+{
+    if (!o->stream) o->stream = fdopen(o->fd, "w");
+    return o->stream;
+}
+
+static int close_output(struct wl_output *o)
+{
+    int rc = o->stream ? fclose(o->stream) : close(o->fd);
+    o->stream = NULL;
+    o->fd = -1;
+    return rc;
+}
+
+void wl_output_discard(void *output)
+{
+    struct wl_output *o = output;
+    if (o->fd < 0) return;
+    if (*o->temporary) unlink(o->temporary);
+    close_output(o);
+}
+
+/* Before the close, which gives up the lock. Renaming over an existing file that is not on the disk yet could leave neither
+ * of them after a loss of power. */
+static bool finish(struct wl_output *o)
+{
+    if (o->stream && (ferror(o->stream) || fflush(o->stream))) return false;
+    if (!*o->temporary) return true;
+    if (o->mode && fchmod(o->fd, o->mode)) return false;
+    return fsync(o->fd) == 0 && rename(o->temporary, o->path) == 0;
+}
+
+int wl_output_commit(struct wl_output *o, struct wl_err *e)
+{
+    errno = 0;
+    if (!finish(o)) {
+        int en = errno ? errno : EIO;
+        wl_output_discard(o);
+        errno = en;
+        return wl_fail_errno(e, "%s: cannot write", o->path);
+    }
+    return close_output(o) ? wl_fail_errno(e, "%s: cannot write", o->path) : 0;
+}
+
+static int write_whole(const char *path, enum wl_output_kind kind, const char *data, size_t n, struct wl_err *e)
+{
+    struct wl_output o;
+    int rc = wl_output_open(&o, path, kind, e);
+    if (rc == 0) rc = wl_output_write(&o, data, n, e);
+    if (rc == 0) return wl_output_commit(&o, e);
+    wl_output_discard(&o);
+    return rc;
+}
+
+int wl_file_write(const char *path, const char *data, size_t n, struct wl_err *e)
+{
+    return write_whole(path, WL_OUTPUT_FILE, data, n, e);
+}
+
+int wl_file_write_named(const char *path, const char *data, size_t n, struct wl_err *e)
+{
+    return write_whole(path, WL_OUTPUT_NAMED, data, n, e);
+}

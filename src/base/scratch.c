@@ -1,0 +1,206 @@
+#include "base/scratch.h"
+
+#include "base/crc.h"
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char mark[] = ".wattlaw-", lock_name[] = "lock";
+enum { RANDOM = 16, CHECK = 8, STEM_MAX = 200, NAME_BYTES = STEM_MAX + 64, ATTEMPTS = 32 };
+
+/* ---- names ---- */
+
+static uint32_t check_of(const char *stem, size_t n, const char *random)
+{
+    char host[256] = "";
+    const char *given = getenv("WATTLAW_HOST");
+    if ((!given || !*given) && gethostname(host, sizeof host - 1) == 0) given = host;
+    if (!given) given = "";
+    uint32_t crc = wl_crc32c(0, given, strlen(given) + 1);
+    crc = wl_crc32c(crc, stem, n);
+    return wl_crc32c(crc, random, RANDOM);
+}
+
+static uint64_t random_bits(void)
+{
+    uint64_t bits;
+    struct timespec t;
+    if (getrandom(&bits, sizeof bits, 0) == sizeof bits) return bits;
+    clock_gettime(CLOCK_MONOTONIC, &t); /* a kernel without it; O_EXCL holds all the same */
+    return (uint64_t)t.tv_nsec << 32 ^ (uint64_t)t.tv_sec << 20 ^ (uint64_t)getpid();
+}
+
+static void make_name(char name[NAME_BYTES], const char *base)
+{
+    size_t n = strlen(base);
+    char random[RANDOM + 1];
+    if (n > STEM_MAX)
+        for (n = STEM_MAX; n > 0 && (base[n] & 0xc0) == 0x80; n--) continue; /* whole characters of UTF-8 */
+    snprintf(random, sizeof random, "%016llx", (unsigned long long)random_bits());
+    snprintf(name, NAME_BYTES, ".%.*s%s%s%08x", (int)n, base, mark, random, (unsigned)check_of(base, n, random));
+}
+
+bool wl_scratch_is_name(const char *name)
+{
+    size_t n = strlen(name), tail = strlen(mark) + RANDOM + CHECK;
+    char check[CHECK + 1];
+    if (n <= tail + 1 || name[0] != '.') return false;
+    const char *at = name + n - tail, *random = at + strlen(mark);
+    if (memcmp(at, mark, strlen(mark)) != 0) return false;
+    snprintf(check, sizeof check, "%08x", (unsigned)check_of(name + 1, (size_t)(at - name) - 1, random));
+    return memcmp(random + RANDOM, check, CHECK) == 0;
+}
+
+/* A name beside `path`, another one at each call. */
+static int make_path(char out[WL_SCRATCH_PATH], const char *path, struct wl_err *e)
+{
+    char name[NAME_BYTES];
+    const char *base = wl_path_base(path);
+    if (!*base) return wl_fail(e, WL_EINVAL, "\"%s\": not a file's name", path);
+    make_name(name, base);
+    int n = snprintf(out, WL_SCRATCH_PATH, "%.*s%s", (int)(base - path), path, name);
+    return n < WL_SCRATCH_PATH ? 0 : wl_fail(e, WL_EINVAL, "%s: the path is too long", path);
+}
+
+/* ---- locks ---- */
+
+/* 1: ours, 0: somebody else's, -1: this file system does not lock; then nothing is ever cleaned up. */
+static int hold(int fd)
+{
+    struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    if (fcntl(fd, F_OFD_SETLK, &l) == 0) return 1;
+    return errno == EAGAIN || errno == EACCES ? 0 : -1;
+}
+
+/* Who cleans up may have come between the making and the locking. */
+static bool still_ours(int fd)
+{
+    struct stat st;
+    return hold(fd) != 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+/* ---- making ---- */
+
+int wl_scratch_file(char name[WL_SCRATCH_PATH], const char *path, unsigned mode, struct wl_err *e)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        int rc = make_path(name, path, e);
+        if (rc) return rc;
+        int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        if (fd < 0 && errno == EEXIST) continue;
+        if (fd < 0) return wl_fail_errno(e, "%s: cannot write", path);
+        if (still_ours(fd)) return fd;
+        close(fd);
+    }
+    return wl_fail(e, WL_EIO, "%s: cannot write: new files beside it disappear at once", path);
+}
+
+static int lock_in(const char *folder)
+{
+    char path[WL_SCRATCH_PATH + sizeof lock_name + 1];
+    snprintf(path, sizeof path, "%s/%s", folder, lock_name);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || still_ours(fd)) return fd;
+    close(fd);
+    errno = ENOENT;
+    return -1;
+}
+
+int wl_scratch_folder(struct wl_scratch_folder *f, const char *path, struct wl_err *e)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        int rc = make_path(f->path, path, e);
+        if (rc) return rc;
+        int n = snprintf(f->inner, sizeof f->inner, "%s/%s", f->path, wl_path_base(path));
+        if (n >= (int)sizeof f->inner) return wl_fail(e, WL_EINVAL, "%s: the path is too long", path);
+        if (mkdir(f->path, 0777) != 0 && errno != EEXIST) return wl_fail_errno(e, "%s: cannot make a folder beside it", path);
+        f->lock = lock_in(f->path);
+        if (f->lock >= 0) return 0;
+        if (errno != ENOENT && errno != EEXIST) return wl_fail_errno(e, "%s: cannot write", f->path);
+    }
+    return wl_fail(e, WL_EIO, "%s: cannot write: new folders beside it disappear at once", path);
+}
+
+/* ---- removing ---- */
+
+/* The lock goes last: what a removal that was cut off leaves can be recognised. */
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+    (void)st, (void)flag;
+    if (at->level == 0 || (at->level == 1 && wl_streq(path + at->base, lock_name))) return 0;
+    return remove(path);
+}
+
+static bool remove_tree(const char *folder)
+{
+    enum { OPEN_MAX_FDS = 16 };
+    char lock[WL_SCRATCH_PATH + sizeof lock_name + 1];
+    snprintf(lock, sizeof lock, "%s/%s", folder, lock_name);
+    if (nftw(folder, remove_one, OPEN_MAX_FDS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0) return false;
+    unlink(lock);
+    return rmdir(folder) == 0;
+}
+
+void wl_scratch_folder_remove(struct wl_scratch_folder *f)
+{
+    remove_tree(f->path);
+    close(f->lock);
+}
+
+/* A regular file of this user with no other name, held by nobody but us from now on; -1: something else, or in use. */
+static int take_dead(int dir, const char *name)
+{
+    struct stat st;
+    int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return -1;
+    bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
+    if (ours && hold(fd) == 1) return fd;
+    close(fd);
+    return -1;
+}
+
+static bool clean_file(int dir, const char *name)
+{
+    int fd = take_dead(dir, name);
+    bool gone = fd >= 0 && unlinkat(dir, name, 0) == 0;
+    if (fd >= 0) close(fd);
+    return gone;
+}
+
+static bool clean_folder(int dir, const char *folder, const char *name)
+{
+    char path[WL_SCRATCH_PATH];
+    struct stat st;
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return false;
+    int lock = fstat(fd, &st) == 0 && st.st_uid == geteuid() ? take_dead(fd, lock_name) : -1;
+    bool gone = lock < 0 && unlinkat(dir, name, AT_REMOVEDIR) == 0; /* empty: its maker died before it had a lock */
+    close(fd);
+    if (lock < 0) return gone;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path) gone = remove_tree(path);
+    close(lock);
+    return gone;
+}
+
+int wl_scratch_clean(const char *folder)
+{
+    int removed = 0;
+    DIR *d = opendir(folder);
+    if (!d) return 0;
+    for (const struct dirent *entry; (entry = readdir(d));)
+        if (wl_scratch_is_name(entry->d_name))
+            removed += clean_file(dirfd(d), entry->d_name) || clean_folder(dirfd(d), folder, entry->d_name);
+    closedir(d);
+    return removed;
+}

@@ -1,0 +1,264 @@
+/* Files that replace others, and what is left of them when their writer dies. */
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct wl_arena *a;
+static struct wl_err e;
+static char dir[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    a = wl_arena_new(NULL);
+    strcpy(dir, "/tmp/wl-test-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char *rm[] = { "rm", "-rf", dir, NULL };
+    struct wl_exit x;
+    int rc = wl_run(rm, 0, false, NULL, &x, a, &e);
+    wl_arena_free(a);
+    return rc;
+}
+
+static char *in_dir(const char *name) { return wl_path_join(a, dir, name); }
+
+static void put(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static const char *content(const char *path)
+{
+    char *text;
+    if (wl_file_read(path, 1000, &text, NULL, a, &e) < 0) fail_msg("%s", e.msg);
+    return text;
+}
+
+static size_t files(void)
+{
+    struct wl_strs names;
+    assert_int_equal(wl_dir_list(dir, &names, a, &e), 0);
+    return names.n;
+}
+
+static void names_of_others_are_not_touched(void **state)
+{
+    (void)state;
+    const char *const theirs[] = { "F.tmp", "F.part", "F.partial", ".F.wattlaw-0123456789abcdef01234567", ".F.wattlaw-",
+                                   "F.wattlaw-0123456789abcdef01234567", ".F.swp" };
+    char pid[64];
+    snprintf(pid, sizeof pid, "F.%ld.tmp", (long)getpid());
+    for (size_t i = 0; i < WL_COUNT(theirs); i++) put(in_dir(theirs[i]), "theirs");
+    put(in_dir(pid), "theirs");
+    assert_int_equal(wl_file_write(in_dir("F"), "ours", 4, &e), 0);
+    assert_string_equal(content(in_dir("F")), "ours");
+    for (size_t i = 0; i < WL_COUNT(theirs); i++) assert_string_equal(content(in_dir(theirs[i])), "theirs");
+    assert_string_equal(content(in_dir(pid)), "theirs");
+    assert_int_equal(files(), WL_COUNT(theirs) + 2);
+}
+
+static void links_are_not_followed(void **state)
+{
+    (void)state;
+    put(in_dir("precious"), "theirs");
+    assert_int_equal(symlink("precious", in_dir("F")), 0);
+    assert_int_equal(wl_file_write(in_dir("F"), "x", 1, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "F: is a symbolic link"));
+    assert_int_equal(wl_file_write_named(in_dir("F"), "x", 1, &e), WL_EINVAL);
+    assert_int_equal(symlink("nothing", in_dir("G")), 0);
+    assert_int_equal(wl_file_write_named(in_dir("G"), "x", 1, &e), WL_EINVAL);
+    assert_string_equal(content(in_dir("precious")), "theirs");
+    assert_int_equal(files(), 3);
+}
+
+static void a_pipe_is_written_to_where_the_user_names_it(void **state)
+{
+    (void)state;
+    char got[8] = "";
+    assert_int_equal(mkfifo(in_dir("fifo"), 0600), 0);
+    assert_int_equal(wl_file_write(in_dir("fifo"), "one", 3, &e), WL_EINVAL); /* and nobody waits for a reader */
+    assert_non_null(strstr(e.msg, "not a regular file"));
+    assert_int_equal(wl_file_write(dir, "one", 3, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "is a folder"));
+    int fd = open(in_dir("fifo"), O_RDWR);
+    assert_int_equal(wl_file_write_named(in_dir("fifo"), "one", 3, &e), 0);
+    assert_int_equal(read(fd, got, sizeof got), 3);
+    close(fd);
+    assert_int_equal(wl_file_write_named("/dev/null", "one", 3, &e), 0);
+    assert_int_equal(symlink("/dev/null", in_dir("null")), 0);
+    assert_int_equal(wl_file_write_named(in_dir("null"), "one", 3, &e), 0);
+    assert_true(wl_file_write_named("/dev/full", "one", 3, &e) < 0);
+    assert_non_null(strstr(e.msg, "No space"));
+    struct stat st;
+    assert_true(lstat(in_dir("fifo"), &st) == 0 && S_ISFIFO(st.st_mode));
+}
+
+/* As a shell does for `>> log`: what the file had stays. */
+static void descriptors_are_written_to_where_they_are(void **state)
+{
+    (void)state;
+    char name[32];
+    put(in_dir("log"), "before ");
+    int fd = open(in_dir("log"), O_WRONLY | O_APPEND);
+    snprintf(name, sizeof name, "/dev/fd/%d", fd);
+    assert_int_equal(wl_file_write_named(name, "after", 5, &e), 0);
+    close(fd);
+    assert_string_equal(content(in_dir("log")), "before after");
+    assert_true(wl_file_write_named("/dev/fd/987", "x", 1, &e) < 0);
+}
+
+static void permissions_stay(void **state)
+{
+    (void)state;
+    struct stat st;
+    put(in_dir("F"), "secret");
+    assert_int_equal(chmod(in_dir("F"), 0600), 0);
+    assert_int_equal(wl_file_write(in_dir("F"), "new", 3, &e), 0);
+    assert_int_equal(stat(in_dir("F"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+static void what_is_not_committed_changes_nothing(void **state)
+{
+    (void)state;
+    struct wl_output o;
+    put(in_dir("F"), "old");
+    assert_int_equal(wl_output_open(&o, in_dir("F"), WL_OUTPUT_FILE, &e), 0);
+    assert_true(fputs("new", wl_output_stream(&o)) >= 0);
+    assert_int_equal(files(), 2);
+    wl_output_discard(&o);
+    wl_output_discard(&o);
+    assert_string_equal(content(in_dir("F")), "old");
+    assert_int_equal(files(), 1);
+    char long_name[300];
+    memset(long_name, 'x', sizeof long_name);
+    long_name[255] = '\0'; /* the longest there is: the name beside it is cut */
+    assert_int_equal(wl_file_write(in_dir(long_name), "x", 1, &e), 0);
+    assert_int_equal(files(), 2);
+}
+
+static pid_t writer_that_waits(const char *path)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct wl_output o;
+        struct wl_scratch_folder f;
+        if (wl_output_open(&o, path, WL_OUTPUT_FILE, &e) || wl_output_write(&o, "half", 4, &e)) _exit(1);
+        if (wl_scratch_folder(&f, path, &e) || mkdir(f.inner, 0777) || write(ready[1], "", 1) != 1) _exit(1);
+        for (;;) pause();
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+static void what_dead_writers_leave_is_removed(void **state)
+{
+    (void)state;
+    pid_t pid = writer_that_waits(in_dir("F"));
+    assert_int_equal(files(), 2);
+    assert_int_equal(wl_scratch_clean(dir), 0); /* it lives */
+    assert_int_equal(wl_file_write(in_dir("F"), "x", 1, &e), 0);
+    assert_int_equal(files(), 3);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    setenv("WATTLAW_HOST", "another-machine", 1); /* whose processes are not ours to judge */
+    assert_int_equal(wl_scratch_clean(dir), 0);
+    unsetenv("WATTLAW_HOST");
+    assert_int_equal(wl_scratch_clean(dir), 2);
+    assert_int_equal(files(), 1);
+}
+
+/* A name of ours, but of something that we never make: a link, a second name of a file. */
+static void a_name_alone_is_not_enough(void **state)
+{
+    (void)state;
+    char name[WL_SCRATCH_PATH], *moved;
+    int fd = wl_scratch_file(name, in_dir("F"), 0666, &e);
+    assert_true(fd >= 0 && wl_scratch_is_name(wl_path_base(name)));
+    close(fd);
+    unlink(name);
+    put(in_dir("precious"), "theirs");
+    assert_int_equal(symlink("precious", name), 0);
+    assert_int_equal(wl_scratch_clean(dir), 0);
+    unlink(name);
+    assert_int_equal(link(in_dir("precious"), name), 0);
+    assert_int_equal(wl_scratch_clean(dir), 0);
+    unlink(name);
+    assert_int_equal(mkdir(name, 0777), 0);
+    put(wl_path_join(a, name, "file"), "theirs"); /* a folder without our lock */
+    assert_int_equal(wl_scratch_clean(dir), 0);
+    if (geteuid() == 0) { /* another user's */
+        moved = in_dir("moved");
+        assert_int_equal(rename(name, moved), 0);
+        put(name, "theirs");
+        assert_int_equal(chown(name, 65534, 65534), 0);
+        assert_int_equal(wl_scratch_clean(dir), 0);
+    }
+}
+
+/* Who cleans up meets writers at every moment: none of them may lose its file. */
+static void cleaning_up_stops_no_writer(void **state)
+{
+    enum { WRITERS = 3, FILES = 300 };
+    (void)state;
+    pid_t pids[WRITERS + 1];
+    for (int w = 0; w <= WRITERS; w++) {
+        pids[w] = fork();
+        if (pids[w] != 0) continue;
+        char path[128];
+        snprintf(path, sizeof path, "%s/%d", dir, w);
+        for (int i = 0; i < FILES; i++) {
+            if (w == WRITERS) wl_scratch_clean(dir);
+            if (w < WRITERS && wl_file_write(path, "x", 1, &e)) _exit(1);
+        }
+        _exit(0);
+    }
+    for (int w = 0; w <= WRITERS; w++) {
+        int status;
+        assert_int_equal(waitpid(pids[w], &status, 0), pids[w]);
+        assert_int_equal(status, 0);
+    }
+    assert_int_equal(files(), WRITERS);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(names_of_others_are_not_touched),
+        TEST(links_are_not_followed),
+        TEST(a_pipe_is_written_to_where_the_user_names_it),
+        TEST(descriptors_are_written_to_where_they_are),
+        TEST(permissions_stay),
+        TEST(what_is_not_committed_changes_nothing),
+        TEST(what_dead_writers_leave_is_removed),
+        TEST(a_name_alone_is_not_enough),
+        TEST(cleaning_up_stops_no_writer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
