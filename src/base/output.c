@@ -62,9 +62,18 @@ static int open_found(struct wl_output *o, const struct stat *found, enum wl_out
     return refuse(o->path, S_ISDIR(st.st_mode) ? "a folder" : "not a regular file", e);
 }
 
-int wl_output_open(struct wl_output *o, const char *path, enum wl_output_kind kind, struct wl_err *e)
+static void clean_beside(const char *path)
 {
     char folder[WL_SCRATCH_PATH];
+    size_t n = (size_t)(wl_path_base(path) - path);
+    if (n >= sizeof folder) return;
+    memcpy(folder, n ? path : ".", n ? n : 1);
+    folder[n ? n : 1] = '\0';
+    wl_scratch_clean(folder);
+}
+
+int wl_output_open(struct wl_output *o, const char *path, enum wl_output_kind kind, struct wl_err *e)
+{
     struct stat st;
     *o = (struct wl_output) { .fd = -1, .path = path };
     int fd = kind == WL_OUTPUT_NAMED ? descriptor_of(path) : -1;
@@ -73,12 +82,7 @@ int wl_output_open(struct wl_output *o, const char *path, enum wl_output_kind ki
     if (!there && errno != ENOENT) return wl_fail_errno(e, "%s: cannot write", path);
     if (there && !S_ISREG(st.st_mode)) return open_found(o, &st, kind, e);
     if (there) o->mode = st.st_mode & 0777;
-    size_t n = (size_t)(wl_path_base(path) - path);
-    if (n < sizeof folder) {
-        memcpy(folder, n ? path : ".", n ? n : 2);
-        folder[n ? n : 1] = '\0';
-        wl_scratch_clean(folder);
-    }
+    if (kind != WL_OUTPUT_MANY) clean_beside(path);
     int made = wl_scratch_file(o->temporary, path, there ? 0600 : 0666, e);
     if (made < 0) {
         o->temporary[0] = '\0';

@@ -151,9 +151,19 @@ static int get_vocab(struct corpus *c, const struct wl_strs *names, const char *
     return 0;
 }
 
+/* One that is there may be the user's, perhaps the one that was given: it has to have the same tokens, and stays. */
+static int keep_vocab(const struct wl_vocab *v, const char *path, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_vocab *there;
+    int rc = wl_vocab_read(&there, path, a, e);
+    if (rc == 0 && wl_vocab_hash(there) == wl_vocab_hash(v)) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: another vocabulary is there already; remove it or choose another folder", path);
+}
+
 static int write_vocab(const struct wl_vocab *v, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_text text = WL_TEXT(a);
+    if (wl_is_file(path)) return keep_vocab(v, path, a, e);
     for (int64_t i = 0; i < wl_vocab_size(v); i++) wl_text_addf(&text, "%s\n", wl_vocab_token(v, (uint32_t)i));
     return wl_file_write(path, text.s, text.n, e);
 }
@@ -230,8 +240,10 @@ static int tokenize_all(struct corpus *c, const struct wl_strs *train, const str
 
 static int look_at_folder(const char *dir, struct wl_arena *a, struct wl_err *e)
 {
+    const char *val = wl_path_join(a, dir, WL_VAL_TOKENS); /* written first: a call that was cut off may have left it */
     int rc = wl_mkdirs(dir, e);
-    if (rc || !wl_is_file(wl_path_join(a, dir, WL_TRAIN_TOKENS))) return rc;
+    if (rc) return rc;
+    if (!wl_is_file(wl_path_join(a, dir, WL_TRAIN_TOKENS)) && (!wl_is_file(val) || wl_tokens_file(val))) return 0;
     return wl_fail(e, WL_EINVAL, "%s: holds tokens already; remove them or choose another folder", dir);
 }
 

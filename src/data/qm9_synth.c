@@ -95,10 +95,28 @@ static char *text_of(const struct wl_synth_molecule *m, int64_t id, struct wl_ar
     return t.s;
 }
 
+/* A file of that name may be a real molecule: what is there has to be the same, and stays. */
+static int write_molecule(const char *path, const char *text, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_output to;
+    char *there;
+    if (wl_is_file(path)) {
+        int rc = wl_file_read(path, 2 * strlen(text), &there, NULL, a, e);
+        if (rc == 0 && wl_streq(there, text)) return 0;
+        return wl_fail(e, WL_EINVAL, "%s: another molecule is there already; choose another folder", path);
+    }
+    int rc = wl_output_open(&to, path, WL_OUTPUT_MANY, e);
+    if (rc == 0) rc = wl_output_write(&to, text, strlen(text), e);
+    if (rc == 0) return wl_output_commit(&to, e);
+    wl_output_discard(&to);
+    return rc;
+}
+
 int wl_qm9_synthesise(const char *dir, int64_t molecules, uint64_t seed, bool progress, struct wl_err *e)
 {
     struct wl_progress bar;
     int rc = wl_mkdirs(dir, e);
+    if (!rc) wl_scratch_clean(dir);
     wl_progress_start(&bar, "writing molecules");
     for (int64_t i = 0; i < molecules && !rc; i++) {
         struct wl_arena *scratch = wl_arena_new(NULL);
@@ -106,7 +124,7 @@ int wl_qm9_synthesise(const char *dir, int64_t molecules, uint64_t seed, bool pr
         wl_synth_molecule(seed, (uint64_t)i, &m);
         const char *text = text_of(&m, i + 1, scratch);
         const char *name = wl_strf(scratch, "dsgdb9nsd_%06lld.xyz", (long long)i + 1);
-        rc = wl_file_write(wl_path_join(scratch, dir, name), text, strlen(text), e);
+        rc = write_molecule(wl_path_join(scratch, dir, name), text, scratch, e);
         wl_arena_free(scratch);
         if (progress) wl_progress_at(&bar, (double)i + 1, (double)molecules, -1, NULL);
     }

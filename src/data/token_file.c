@@ -82,6 +82,15 @@ int wl_tokens_open(struct wl_tokens *t, const char *path, struct wl_arena *a, st
     return rc ? rc : check_tokens(t, (uint32_t)wl_little(m.p + CRC_AT, 4), e);
 }
 
+bool wl_tokens_file(const char *path)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_mapping m;
+    bool ours = wl_file_map(path, "", &m, a, NULL) == 0 && m.n >= sizeof word - 1 && memcmp(m.p, word, sizeof word - 1) == 0;
+    wl_arena_free(a);
+    return ours;
+}
+
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 int wl_token_writer_open(struct wl_token_writer *w, struct wl_arena *a, struct wl_err *e)

@@ -8,6 +8,9 @@
 
 enum { WL_TOKENS_HEAD = 128 /* bytes before the first token */ };
 
+/* Does the file begin as one of ours? */
+bool wl_tokens_file(const char *path);
+
 /* Tokens on their way to a file: beside its name until all are there. */
 struct wl_token_writer {
     struct wl_tokens head; /* path, width, sequence, vocabulary ... are the caller's; n counts */

@@ -168,6 +168,30 @@ static void test_refused(void **state)
     refused(p, &o, WL_EINVAL, "no words to learn a vocabulary from");
 }
 
+/* What is in the folder and is not of an earlier call may be the user's. */
+static void test_files_of_others(void **state)
+{
+    struct place *p = *state;
+    struct wl_err e = { 0 };
+    struct wl_corpus_made m;
+    char *text;
+    struct wl_corpus_opts o = options(p, put(p, "t", "ab\n\nc b", 7), put(p, "v", "a\n\n", 3));
+    const char *vocab = place_path(p, WL_VOCAB_FILE), *val = place_path(p, WL_VAL_TOKENS);
+    const char other[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nz\n";
+    if (wl_mkdirs(p->dir, &e) || wl_file_write(vocab, other, strlen(other), &e)) fail_msg("%s", e.msg);
+    assert_int_equal(wl_corpus_write(&o, false, &m, p->arena, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "another vocabulary is there already"));
+    assert_int_equal(wl_file_read(vocab, 1 << 16, &text, NULL, p->arena, &e), 0);
+    assert_string_equal(text, other);
+    assert_int_equal(unlink(vocab), 0);
+    if (wl_file_write(val, "theirs", 6, &e)) fail_msg("%s", e.msg);
+    assert_int_equal(wl_corpus_write(&o, false, &m, p->arena, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "holds tokens already"));
+    assert_int_equal(unlink(val), 0);
+    if (wl_file_write(vocab, vocab_text, strlen(vocab_text), &e)) fail_msg("%s", e.msg); /* of a call that was cut off */
+    made(p, &o);
+}
+
 static void test_once(void **state)
 {
     struct place *p = *state;
@@ -217,7 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_lines),   TEST(test_paragraphs), TEST(test_files), TEST(test_wikitext),
-        TEST(test_threads), TEST(test_refused),    TEST(test_once),  TEST(test_damaged),
+        TEST(test_threads), TEST(test_refused),    TEST(test_files_of_others), TEST(test_once), TEST(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,6 +118,23 @@ static void test_folder_and_list(void **state)
     pack(p, p->dir, wl_path_join(p->arena, p->dir, "empty.txt"), to, WL_EINVAL, "no line begins with", &done);
 }
 
+static void test_molecules_of_others(void **state)
+{
+    const struct place *p = *state;
+    struct wl_err e = { 0 };
+    char *text;
+    size_t n;
+    const char *real = wl_path_join(p->arena, p->dir, "dsgdb9nsd_000002.xyz");
+    assert_int_equal(wl_mkdirs(p->dir, &e), 0);
+    put(p, "dsgdb9nsd_000002.xyz", methane);
+    assert_int_equal(wl_qm9_synthesise(p->dir, 3, 3, false, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "another molecule is there already"));
+    assert_int_equal(wl_file_read(real, 1 << 16, &text, &n, p->arena, &e), 0);
+    assert_string_equal(text, methane);
+    assert_int_equal(unlink(real), 0);
+    assert_int_equal(wl_qm9_synthesise(p->dir, 3, 3, false, &e), 0); /* and the first one is the same */
+}
+
 static void test_archive(void **state)
 {
     const struct place *p = *state;
@@ -296,7 +313,7 @@ int main(void)
         cmocka_unit_test(test_parse),   cmocka_unit_test(test_malformed),
         IN_PLACE(test_folder_and_list), IN_PLACE(test_archive),
         IN_PLACE(test_damage),          IN_PLACE(test_split_and_target),
-        IN_PLACE(test_edges),           cmocka_unit_test(test_angles),
+        IN_PLACE(test_molecules_of_others), IN_PLACE(test_edges),           cmocka_unit_test(test_angles),
         IN_PLACE(test_too_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
