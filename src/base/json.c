@@ -138,7 +138,7 @@ void wl_json_print(const struct wl_json *v)
 int wl_json_write(const struct wl_json *v, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     const char *text = wl_strf(a, "%s\n", wl_json_printable(wl_json_text(v, 2, a), a));
-    return wl_file_write(path, text, strlen(text), e);
+    return wl_file_write_named(path, text, strlen(text), e);
 }
 
 int wl_json_parse(const char *text, const char *what, struct wl_json **out, struct wl_arena *a, struct wl_err *e)
