@@ -65,11 +65,12 @@ struct wl_cap_opts {
     { .name = prefix "wait", .type = WL_DURATION, .offset = offsetof(holder, at.wait_s), .def = "10s", .min = 0.01,     \
       .max = 3600, .unit = "s", .help = "how long a driver or a site's command that sets a cap may take" },            \
     { .name = prefix "state-dir", .type = WL_STR, .offset = offsetof(holder, at.state_dir),                            \
-      .help = "folder of the journals of caps; $WATTLAW_STATE_DIR, /var/lib/wattlaw as root, else ~/.local/state" }
+      .help = "folder of the journals of caps; $WATTLAW_STATE_DIR, /run/wattlaw, else ~/.local/state/wattlaw" }
 /* clang-format on */
 
-/* Where journals lie: opts->state_dir, $WATTLAW_STATE_DIR, as root /var/lib/wattlaw, $XDG_STATE_HOME/wattlaw,
- * $HOME/.local/state/wattlaw. Absolute; not made here. */
+/* The state folder, where the wattlaws of this machine keep journals and reservations, a folder for each user: opts->state_dir,
+ * $WATTLAW_STATE_DIR, /run/wattlaw (root makes it), and where there is none that of wl_state_dir, which other users do
+ * not see. Absolute; not made here. docs/adr/094 */
 char *wl_cap_state_dir(const struct wl_cap_opts *opts, struct wl_arena *a);
 
 /* ---- what can be set here ---- */
@@ -157,36 +158,43 @@ enum wl_left_state {
     WL_LEFT_UNSET,    /* had its found value already */
     WL_LEFT_THEIRS,   /* somebody else has set another value since: left as it is */
     WL_LEFT_FAILED,   /* could not be put back: why */
-    WL_LEFT_HELD,     /* its holder lives, or may live: why */
+    WL_LEFT_HELD,     /* its holder lives, or may live, or a later one has to be put back first: why */
+    WL_LEFT_HANDED,   /* a later holder puts it back: why */
+    WL_LEFT_BAD,      /* the journal cannot be used: why; it has no device */
 };
 extern const char *const wl_left_state_names[];
 
 struct wl_left {
     enum wl_left_state state;
-    const char *journal; /* path */
+    const char *journal; /* path, printable */
     int64_t pid;         /* of the wattlaw that set it */
+    int64_t user;        /* whose journal it is; -1: not known */
     bool other_host;     /* it belongs to another machine, which shares the folder */
     bool rebooted;       /* the machine was started anew since */
+    bool blocks;         /* nobody should set another cap of this device now */
     const char *device, *setter;
     enum wl_cap_kind kind;
     double found, set, now; /* NAN: not locked or not known */
-    const char *why;        /* FAILED, HELD; else NULL */
+    const char *why;        /* FAILED, HELD, HANDED, BAD; else NULL */
 };
 struct wl_lefts {
     struct wl_left *v;
     size_t n, cap;
 };
 
-/* Puts back what journals of dead processes name; a journal goes when all of it was dealt with. `force`: what may live
- * in another container counts as dead, and what others have set since is overwritten. WL_EINVAL: a journal that is
- * none; WL_EPERM, WL_EIO: the state folder. A value that fails is a row, not an error. */
-int wl_cap_restore(const struct wl_cap_opts *opts, bool dry_run, bool force, struct wl_lefts *out, struct wl_arena *a,
-                   struct wl_err *e) WL_MUST_CHECK;
+/* Puts back what journals of dead processes name; a journal goes when all of it was dealt with. Root does so for all
+ * users: of their journals it takes device, kind and found value, which must undo a cap within what the device takes,
+ * and reaches the devices by `power` (NULL: the machine's own drivers). `force`: what may live in another container
+ * counts as dead, and what others have set since is overwritten. A journal that cannot be used and a value that fails are
+ * rows, not errors. WL_ENOENT: the state folder does not exist, so nothing is known. WL_EPERM, WL_EIO: it cannot be read. */
+int wl_cap_restore(const struct wl_cap_opts *opts, const struct wl_power_opts *power, bool dry_run, bool force,
+                   struct wl_lefts *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #define WL_CAPS_GUARD_NAME "wattlaw-caps" /* of its process: the end of a job leaves it alone */
 
-/* The guard's whole life: waits on stdin; a byte ends it, the end of the file means that the parent is dead: puts back
- * what the journal at this path names. Returns 0, or the code of what could not be put back. */
+/* The guard's whole life: reads the journal at this path, then waits on stdin; a byte ends it, the end of the file means
+ * that the parent is dead: puts back what the journal names, also where its folder was removed meanwhile. Returns 0, or
+ * the code of what could not be put back. WL_EPERM: the journal is not ours. */
 int wl_cap_guard(const char *journal, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

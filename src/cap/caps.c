@@ -13,11 +13,26 @@ struct wl_caps {
     struct wl_journal journal;
     size_t *entries; /* [knobs.n] which of the journal's */
     const char *dir, *program;
+    struct wl_claims claims; /* of others, while the state folder is locked to set */
     struct wl_guard guard;
     bool held, warned; /* the journal is written; the user knows that there is no guard */
 };
 
 /* ---- probing ---- */
+
+/* A cap that a dead process of another user has left is not what the device had. */
+static void take_original(struct wl_caps *c, const struct wl_knob *k, struct wl_cap_setting *s)
+{
+    struct wl_entry mine = { .device = k->device, .kind = k->kind, .found = s->found };
+    const struct wl_claim *whose;
+    double read = s->found;
+    s->found = wl_claims_original(&c->claims, &c->journal, &mine, k, &whose);
+    if (!whose) return;
+    const char *unit = wl_cap_kind_unit(k->kind);
+    wl_log(WL_WARN, "cap",
+           "%s: %g %s was set by process %lld of user %u, which is dead; %g %s, which it has found, is put back",
+           k->device, read, unit, (long long)whose->j.holder.pid, (unsigned)whose->j.owner, s->found, unit);
+}
 
 static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
 {
@@ -47,7 +62,9 @@ static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
             "%s (%s): %s. wattlaw cannot put back a lock that it cannot read: undo it first (sudo nvidia-smi "
             "-rgc -i %s)",
             k->device, k->name, why, k->device);
-    return wl_knob_get(k, &s->found, &acts, e);
+    rc = wl_knob_get(k, &s->found, &acts, e);
+    if (rc == 0) take_original(c, k, s);
+    return rc;
 }
 
 static int open_all(struct wl_caps *c, struct wl_err *e)
@@ -70,17 +87,25 @@ static int probe_all(struct wl_caps *c, struct wl_err *e)
     return rc;
 }
 
-/* Does a live process, or one that may live, hold a device of ours? */
+static void tell_left(const struct wl_left *l)
+{
+    if (l->state == WL_LEFT_RESTORED)
+        wl_log(WL_WARN, "cap", "%s: %s of process %lld, which is dead, was put back to what it had found", l->device,
+               wl_cap_kind_name(l->kind), (long long)l->pid);
+    if (l->state == WL_LEFT_BAD) wl_log(WL_WARN, "cap", "%s; it is left out", l->why);
+}
+
+/* Does a live process, or one of ours that may live, hold a device of ours? What nobody can read, and what other users
+ * have left, keeps nobody from it. */
 static int check_free(struct wl_caps *c, struct wl_err *e)
 {
     struct wl_lefts lefts = { 0 };
-    int rc = wl_restore_locked(c->dir, false, false, &lefts, c->a, e);
+    struct wl_restore_how how = { .opts = c->place.opts, .power = c->place.power };
+    int rc = wl_restore_locked(c->dir, &how, &lefts, c->a, e);
     for (size_t i = 0; i < lefts.n && rc == 0; i++) {
         const struct wl_left *l = &lefts.v[i];
-        if (l->state == WL_LEFT_RESTORED)
-            wl_log(WL_WARN, "cap", "%s: %s of process %lld, which is dead, was put back to what it had found",
-                   l->device, wl_cap_kind_name(l->kind), (long long)l->pid);
-        if (l->state != WL_LEFT_HELD && l->state != WL_LEFT_FAILED) continue;
+        tell_left(l);
+        if (!l->blocks) continue;
         bool unique = wl_starts(l->device, "GPU-"); /* CPUs of other machines have the names of ours */
         for (size_t k = 0; k < c->knobs.n && rc == 0; k++)
             if ((unique || !l->other_host) && wl_streq(c->knobs.v[k].device, l->device))
@@ -95,7 +120,12 @@ static int write_journal(struct wl_caps *c, struct wl_err *e)
 {
     int rc = wl_holder_self(&c->journal.holder, c->a, e);
     if (rc < 0) return rc;
-    c->journal.path = wl_journal_path(c->dir, &c->journal.holder, c->a);
+    char *folder;
+    rc = wl_state_own(c->dir, &folder, c->a, e);
+    if (rc < 0) return rc;
+    c->journal.path = wl_journal_path(folder, &c->journal.holder, c->a);
+    c->journal.owner = geteuid();
+    c->journal.obeyed = true;
     c->journal.opts = *c->place.opts;
     c->journal.power = *c->place.power;
     c->journal.v = wl_new_array(c->a, struct wl_entry, c->knobs.n);
@@ -160,9 +190,13 @@ static int set_all(struct wl_caps *c, struct wl_err *e)
 static int put_back_locked(struct wl_caps *c, struct wl_err *e)
 {
     struct wl_lefts rows = { 0 };
+    struct wl_claims all = { 0 };
+    struct wl_restore_how how = { .opts = c->place.opts, .power = c->place.power, .reserved = true };
+    struct wl_err none;
     if (!c->held) return 0;
     struct wl_arena *a = wl_arena_new(NULL);
-    int rc = wl_journal_restore(&c->journal, false, false, false, &rows, a, e);
+    bool seen = wl_claims_load(c->dir, &all, a, &none) == 0;
+    int rc = wl_journal_restore(&c->journal, seen ? &all : NULL, &how, false, &rows, a, e);
     for (size_t i = 0; i < rows.n; i++)
         if (rows.v[i].state == WL_LEFT_THEIRS)
             wl_log(WL_WARN, "cap", "%s: %s is %g %s now, which somebody else has set: it is left as it is",
@@ -176,6 +210,7 @@ static int put_back_locked(struct wl_caps *c, struct wl_err *e)
 static int set_locked(struct wl_caps *c, struct wl_err *e)
 {
     int rc = check_free(c, e);
+    if (rc == 0) rc = wl_claims_load(c->dir, &c->claims, c->a, e);
     if (rc == 0) rc = probe_all(c, e);
     if (rc == 0) rc = write_journal(c, e);
     if (rc == 0 && c->held) rc = wl_guard_start(&c->guard, c->program, c->journal.path, c->a, e);
@@ -230,7 +265,8 @@ int wl_caps_set(struct wl_caps **out, const struct wl_cap_request *request, cons
     struct wl_caps *c = *out = caps_new(request, opts, power, a);
     int rc = open_all(c, e);
     if (rc < 0) return rc;
-    int lock = wl_state_lock(c->dir, e);
+    rc = wl_state_make(c->dir, e);
+    int lock = rc < 0 ? rc : wl_state_lock(c->dir, wl_cap_wait_s(opts), e);
     if (lock < 0) return lock;
     wl_defer(a, release, c);
     rc = set_locked(c, e);
@@ -266,10 +302,25 @@ char *wl_cap_describe(const struct wl_cap_setting *s, struct wl_arena *a)
     return t.s;
 }
 
+/* Somebody has removed the folder: who is killed now would leave caps of which nobody knows. */
+static void write_again(struct wl_caps *c)
+{
+    struct wl_err e;
+    int rc = wl_mkdirs(wl_path_dir(c->a, c->journal.path), &e);
+    if (rc == 0) rc = wl_journal_write(&c->journal, &e);
+    if (rc == 0)
+        wl_log(WL_WARN, "cap", "%s was removed while caps stand; it is written again", c->journal.path);
+    else if (!c->warned)
+        wl_log(WL_WARN, "cap", "%s: caps are put back at the end, and by their guard", e.msg);
+    c->warned |= rc < 0;
+}
+
 void wl_caps_tend(struct wl_caps *c)
 {
     struct wl_err e;
-    if (!c->held || wl_guard_lives(&c->guard)) return;
+    if (!c->held) return;
+    if (access(c->journal.path, F_OK)) write_again(c);
+    if (wl_guard_lives(&c->guard)) return;
     bool first = !c->warned;
     c->warned = true;
     if (first) wl_log(WL_WARN, "cap", "the guard of the caps was killed; another one takes its place");
@@ -288,12 +339,15 @@ const char *wl_caps_check(struct wl_caps *c)
     return why;
 }
 
+/* Our devices are reserved, so that nobody else sets them: who does not give the lock away keeps no cap standing. */
 int wl_caps_release(struct wl_caps *c, struct wl_err *e)
 {
     int rc = 0;
     if (c->held) {
-        int lock = wl_state_lock(c->dir, e);
-        rc = lock < 0 ? lock : put_back_locked(c, e);
+        struct wl_err held;
+        int lock = wl_state_lock(c->dir, wl_cap_wait_s(c->place.opts), &held);
+        if (lock == WL_EHUNG) wl_log(WL_WARN, "cap", "%s; caps are put back without the lock", held.msg);
+        rc = put_back_locked(c, e);
         if (lock >= 0) close(lock);
     }
     let_go(c);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,36 +101,79 @@ static void become_unreachable(void)
     if (chdir("/")) return; /* it only keeps a folder busy */
 }
 
-/* A journal that is gone was dealt with by our parent at its last moment, or by `wattlaw restore`. */
-static int restore_now(const char *path, struct wl_arena *a, struct wl_err *e)
-{
+/* What the guard knows from its begin on. */
+struct watched {
+    const char *path, *dir; /* of the journal and its state folder */
+    int fd;                 /* of the journal as it was */
     struct wl_journal j;
+};
+
+static int look_at(const char *path, struct watched *w, struct wl_arena *a, struct wl_err *e)
+{
+    struct stat st;
+    *w = (struct watched) { .path = path, .dir = wl_path_dir(a, wl_path_dir(a, path)) };
+    int rc = wl_journal_read(path, &w->j, a, e);
+    if (rc < 0) return rc;
+    if (!w->j.obeyed)
+        return wl_fail(e, WL_EPERM,
+                       "%s: belongs to user %u, or another user can replace it: its guard would set what that "
+                       "user wants",
+                       wl_plain_text(path, a), (unsigned)w->j.owner);
+    w->fd = wl_open_plain(path, O_RDONLY, &st, e);
+    return w->fd < 0 ? w->fd : 0;
+}
+
+static bool is_same(const struct wl_journal *x, const struct wl_journal *y)
+{
+    return x->obeyed && x->owner == y->owner && x->holder.pid == y->holder.pid &&
+           x->holder.started == y->holder.started;
+}
+
+/* What is to be put back: the journal as it is on the disk now; none, where our parent at its last moment or `wattlaw
+ * restore` has dealt with it, which empties it; and where somebody has removed or spoilt it, as we remember it. */
+static const struct wl_journal *what_is_left(const struct watched *w, struct wl_journal *now, struct wl_arena *a)
+{
+    struct stat st;
+    struct wl_err none;
+    if (wl_journal_read(w->path, now, a, &none) == 0 && is_same(now, &w->j)) return now;
+    bool dealt_with = fstat(w->fd, &st) == 0 && st.st_size == 0;
+    return dealt_with ? NULL : &w->j;
+}
+
+/* Without its state folder there is nothing to lock and there are no other journals; a lock that somebody does not
+ * release must not keep caps in place. */
+static int restore_now(const struct watched *w, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_journal now;
+    struct wl_claims all, none = { 0 };
     struct wl_lefts rows = { 0 };
-    int lock = wl_state_lock(wl_path_dir(a, path), e);
-    if (lock < 0) return lock;
-    int rc = 0;
-    if (wl_is_file(path)) {
-        rc = wl_journal_read(path, &j, a, e);
-        if (rc == 0) rc = wl_journal_restore(&j, false, false, false, &rows, a, e);
-    }
-    close(lock);
+    struct wl_err why;
+    int lock = wl_state_lock(w->dir, wl_cap_wait_s(&w->j.opts), &why);
+    bool seen = wl_claims_load(w->dir, &all, a, &why) == 0;
+    const struct wl_journal *j = what_is_left(w, &now, a);
+    struct wl_restore_how how = { .opts = &w->j.opts, .power = &w->j.power };
+    int rc = j ? wl_journal_restore(j, seen ? &all : &none, &how, false, &rows, a, e) : 0;
+    if (lock >= 0) close(lock);
     return rc;
 }
 
 int wl_cap_guard(const char *journal, struct wl_err *e)
 {
     char c;
+    struct watched w;
+    struct wl_arena *a = wl_arena_new(NULL);
     become_unreachable();
-    if (write(STDOUT_FILENO, &READY, 1) != 1) return wl_fail_errno(e, "guard of caps");
+    int rc = look_at(journal, &w, a, e);
+    if (rc == 0 && write(STDOUT_FILENO, &READY, 1) != 1) rc = wl_fail_errno(e, "guard of caps");
     close(STDOUT_FILENO);
-    if (read_byte(STDIN_FILENO, &c) == 1) return 0;
-    int rc = 0;
-    for (int i = 0; i < TRIES; i++) {
-        struct wl_arena *a = wl_arena_new(NULL);
+    bool alone = rc == 0 && read_byte(STDIN_FILENO, &c) != 1;
+    for (int i = 0; i < TRIES && alone; i++) {
+        struct wl_arena *one = wl_arena_new(NULL);
         if (i > 0) usleep(TRY_AGAIN_US);
-        rc = restore_now(journal, a, e);
-        wl_arena_free(a);
+        rc = restore_now(&w, one, e);
+        wl_arena_free(one);
         if (rc == 0 || rc == WL_EHUNG) break; /* to wait for a driver again would keep others from the lock */
     }
+    wl_arena_free(a);
     return rc;
 }

@@ -4,6 +4,8 @@
 
 #include "cap/cap.h"
 
+#include <sys/types.h>
+
 /* ---- setters: who can limit what ------------------------------------------------------------------------------ */
 
 struct wl_setter_ops;
@@ -90,6 +92,7 @@ bool wl_cap_same(enum wl_cap_kind kind, double x, double y);
 /* ---- patient.c: the same by threads that can be given up ------------------------------------------------------- */
 
 /* How long one call is waited for. */
+#define WL_CAP_WAIT_MAX_S 3600
 double wl_cap_wait_s(const struct wl_cap_opts *o);
 
 /* For a setter's open, of one device: describes its knob. One that hangs does not hide the others where caps are put
@@ -109,12 +112,69 @@ int wl_knob_restore(const struct wl_knob *k, double found, struct wl_err *e);
 int wl_knob_probe(const struct wl_knob *k, const char **fix, struct wl_err *e);
 int wl_knob_suspect(const struct wl_knob *k, const char **why, struct wl_arena *a, struct wl_err *e);
 
-/* ---- journal.c: what a holder has set, on disk ---------------------------------------------------------------- */
+/* ---- state.c: the state folder of a machine --------------------------------------------------------------------- */
+
+/* All state folders that may hold journals of ours, the one where new ones go first. */
+void wl_state_dirs(const struct wl_cap_opts *opts, struct wl_strs *out, struct wl_arena *a);
+
+/* Makes the state folder; that of the machine is open to all users. WL_EPERM: somebody else could remove or replace what we
+ * keep in it. */
+int wl_state_make(const char *dir, struct wl_err *e);
+
+/* One process at a time probes, sets and puts back. Returns the lock, to be closed. WL_EHUNG: somebody, who is named,
+ * has held it for three times `call_s`. Reading the folder is leave enough. */
+int wl_state_lock(const char *dir, double call_s, struct wl_err *e);
+
+/* Our folder in the state folder, which only we can write to and all can read; made where there is none. */
+int wl_state_own(const char *dir, char **out, struct wl_arena *a, struct wl_err *e);
+
+/* The files of the state folder and of its users' folders whose names end so, in order, at most `most` of a folder that
+ * is not ours. `why`: a line for each folder that cannot be listed, is not its user's or holds too many. Names are any
+ * bytes that somebody chose. */
+int wl_state_files(const char *dir, const char *ending, size_t most, struct wl_strs *paths, struct wl_strs *why,
+                   struct wl_arena *a, struct wl_err *e);
+
+/* Can nobody but us and root replace the file or folder, or one on the path to it? */
+bool wl_path_is_ours(const char *path);
+
+/* Opens what another user may have put there: a regular file with one name that only its owner can write to, never
+ * through a link, and without waiting. `st` is of what was opened. WL_EINVAL: it is something else. */
+struct stat;
+int wl_open_plain(const char *path, int how, struct stat *st, struct wl_err *e);
+
+/* Writes such a file in a folder of ours, with its folder to the disk before this returns. */
+int wl_write_plain(const char *path, const char *text, struct wl_err *e);
+
+/* Its text and its owner. */
+int wl_read_plain(const char *path, size_t max, char **text, uid_t *owner, struct wl_arena *a, struct wl_err *e);
+
+/* Removes a file of this owner from the folder that was looked at, where nobody can turn it into another one, and empties
+ * it for those who have it open. */
+int wl_remove_plain(const char *path, uid_t owner, struct wl_err *e);
+
+/* Printable ASCII alone; and the same text with '?' for all else: names are printed on terminals. */
+bool wl_is_plain(const char *s);
+char *wl_plain_text(const char *s, struct wl_arena *a);
+
+/* ---- holder.c ------------------------------------------------------------------------------------------------- */
 
 struct wl_holder {
     int64_t pid, started; /* clock ticks after boot: tells a pid that was given again */
     const char *boot_id, *pid_ns, *host;
 };
+
+int wl_holder_self(struct wl_holder *out, struct wl_arena *a, struct wl_err *e);
+void wl_holder_write(const struct wl_holder *h, struct wl_json *o);
+int wl_holder_read(const struct wl_json *o, const char *path, struct wl_holder *out, struct wl_err *e);
+
+/* DEAD, or why it is not: `*why` is set. REBOOTED is dead too; ELSEWHERE is another container, OTHER_HOST another machine.
+ * A process of another user than the one who claims it to be the holder is not the holder. */
+enum wl_life { WL_LIFE_DEAD, WL_LIFE_REBOOTED, WL_LIFE_ALIVE, WL_LIFE_ELSEWHERE, WL_LIFE_OTHER_HOST };
+enum wl_life wl_holder_life(const struct wl_holder *h, uid_t owner, const char **why, struct wl_arena *a);
+
+/* ---- journal.c: what a holder has set, on disk ---------------------------------------------------------------- */
+
+#define WL_JOURNAL_ENDING ".caps"
 
 struct wl_entry {
     const char *setter, *device;
@@ -125,6 +185,8 @@ struct wl_entry {
 
 struct wl_journal {
     const char *path;
+    uid_t owner; /* of the file that was read */
+    bool obeyed; /* `opts` and `power` are ours: commands, library and tree may be used */
     struct wl_holder holder;
     struct wl_cap_opts opts; /* with which to open the setters again */
     struct wl_power_opts power;
@@ -132,37 +194,70 @@ struct wl_journal {
     size_t n;
 };
 
-int wl_holder_self(struct wl_holder *out, struct wl_arena *a, struct wl_err *e);
-
-/* DEAD, or why it is not: `*why` is set. REBOOTED is dead too; ELSEWHERE is another container, OTHER_HOST another machine. */
-enum wl_life { WL_LIFE_DEAD, WL_LIFE_REBOOTED, WL_LIFE_ALIVE, WL_LIFE_ELSEWHERE, WL_LIFE_OTHER_HOST };
-enum wl_life wl_holder_life(const struct wl_holder *h, const char **why, struct wl_arena *a);
-
-/* Written with its folder to the disk before this returns. */
+/* Written with its folder to the disk before this returns, for all to read. */
 int wl_journal_write(const struct wl_journal *j, struct wl_err *e);
+
+/* From the descriptor whose owner was looked at. */
 int wl_journal_read(const char *path, struct wl_journal *out, struct wl_arena *a, struct wl_err *e);
 
 /* The file's text, and back. WL_EINVAL names the path and what is wrong. */
 char *wl_journal_text(const struct wl_journal *j, struct wl_arena *a);
 int wl_journal_parse(const char *path, const char *text, struct wl_journal *out, struct wl_arena *a, struct wl_err *e);
-int wl_journal_check_owner(const char *path, struct wl_err *e); /* WL_EPERM: somebody else's */
-int wl_journal_remove(const char *path, struct wl_err *e);
-char *wl_journal_path(const char *dir, const struct wl_holder *h, struct wl_arena *a);
+int wl_journal_remove(const struct wl_journal *j, struct wl_err *e);
+char *wl_journal_path(const char *folder, const struct wl_holder *h, struct wl_arena *a);
 
-/* The journals of a folder; no folder, no journals. */
-int wl_journal_list(const char *dir, struct wl_strs *paths, struct wl_arena *a, struct wl_err *e);
+/* ---- claims.c: all journals of a state folder -------------------------------------------------------------------------- */
 
-/* One process at a time probes, sets and puts back. Makes the folder. Returns the lock, to be closed. */
-int wl_state_lock(const char *dir, struct wl_err *e);
+struct wl_claim {
+    struct wl_journal j;
+    enum wl_life life;
+    const char *why; /* it is not dead */
+    bool settled;    /* put back, or of nobody's concern any more */
+};
+
+struct wl_claims {
+    struct wl_claim *v; /* the newest holder first: what was set last is put back first */
+    size_t n, cap;
+    struct wl_left *bad; /* what cannot be read */
+    size_t n_bad, bad_cap;
+};
+
+int wl_claims_load(const char *dir, struct wl_claims *out, struct wl_arena *a, struct wl_err *e);
+
+/* May the claim's holder still run? */
+bool wl_claim_lives(const struct wl_claim *c);
+
+/* Another holder's entry on the device of `mine`, in claims from *at on, which is moved behind it; NULL: none. */
+const struct wl_entry *wl_claims_next(const struct wl_claims *all, const struct wl_journal *self, const struct wl_entry *mine,
+                                      size_t *at);
+
+/* What the device had before the first of those who cap it: `found`, or what dead holders found whose value it is.
+ * Other users' words count as far as wl_entry_doubt allows. `whose`: the last holder that was believed, or NULL. */
+double wl_claims_original(const struct wl_claims *all, const struct wl_journal *self, const struct wl_entry *mine,
+                          const struct wl_knob *k, const struct wl_claim **whose);
+
+/* Why a device must not be set to what another user's journal says that it had; NULL: it may. Such a word can undo a
+ * cap, but neither lower the device nor lift it above its default. `force`: anything that the device takes. */
+const char *wl_entry_doubt(const struct wl_entry *entry, const struct wl_knob *k, double now, bool force,
+                           struct wl_arena *a);
 
 /* ---- restore.c ------------------------------------------------------------------------------------------------ */
 
-/* Puts back what one journal names and removes it when nothing is left to do; the state is locked. */
-int wl_journal_restore(const struct wl_journal *j, bool rebooted, bool dry_run, bool force, struct wl_lefts *out,
-                       struct wl_arena *a, struct wl_err *e);
+struct wl_restore_how {
+    const struct wl_cap_opts *opts;    /* how long to wait */
+    const struct wl_power_opts *power; /* how root reaches the devices that other users' journals name */
+    bool dry_run, force;
+    bool reserved; /* the devices are reserved by us: another live holder is believed only where its value is read */
+    struct wl_reach *reach; /* restore.c's; NULL */
+};
 
-/* wl_cap_restore under a lock that is held. */
-int wl_restore_locked(const char *dir, bool dry_run, bool force, struct wl_lefts *out, struct wl_arena *a,
+/* Puts back what one journal names and removes it when nothing is left to do; the state folder is locked. `all`: the journals
+ * in it, may be NULL. */
+int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, const struct wl_restore_how *how,
+                       bool rebooted, struct wl_lefts *out, struct wl_arena *a, struct wl_err *e);
+
+/* wl_cap_restore of one state folder under a lock that is held. */
+int wl_restore_locked(const char *dir, const struct wl_restore_how *how, struct wl_lefts *out, struct wl_arena *a,
                       struct wl_err *e);
 
 /* ---- guard.c -------------------------------------------------------------------------------------------------- */

@@ -56,14 +56,19 @@ static void probe_all(enum wl_cap_kind kind, const struct wl_setting_place *plac
 }
 
 /* Under the lock of the state folder, where there is one: between reading a limit and setting it to the same value
- * nobody else of us sets it. */
+ * nobody else of us sets it. Whoever holds it may just be setting: then nothing is tried. */
 void wl_cap_probe(enum wl_cap_kind kind, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
                   struct wl_cap_ability *out, struct wl_arena *a)
 {
+    static const double WAIT_S = 1;
     struct wl_setting_place place = { .opts = opts, .power = power, .a = a };
     struct wl_err e;
     const char *dir = wl_cap_state_dir(opts, a);
-    int lock = wl_is_dir(dir) ? wl_state_lock(dir, &e) : -1;
-    probe_all(kind, &place, out);
+    int lock = wl_is_dir(dir) ? wl_state_lock(dir, WAIT_S, &e) : -1;
+    if (lock == WL_EHUNG)
+        *out =
+            (struct wl_cap_ability) { .range = { .min = NAN, .max = NAN }, .present = NAN, .why = wl_strdup(a, e.msg) };
+    else
+        probe_all(kind, &place, out);
     if (lock >= 0) close(lock);
 }

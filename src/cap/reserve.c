@@ -1,5 +1,5 @@
-/* Devices that a process keeps to itself while it measures: a lock file each beside the journals. The kernel drops the
- * lock with the process; the file stays and names its last holder. */
+/* Devices that a process keeps to itself while it measures: a file each in the folder of its user, locked by the
+ * process, whose end drops the lock. Others only read it. */
 #include "cap/internal.h"
 
 #include <ctype.h>
@@ -7,43 +7,132 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { HOLDER_MAX = 400 };
+enum { FORMAT = 1, TEXT_MAX = 4096, MOST_DEVICES = 4096 };
+static const char ending[] = ".device";
 
-static void close_lock(void *fd) { close(*(int *)fd); }
+/* ---- of others ---- */
 
-/* "GPU-5f0a...", "BOOT-rapl_package-0_long_term": machines may share the folder, and their CPUs have the same names. */
-static const char *lock_path(const char *dir, const char *device, struct wl_arena *a)
+struct reservation {
+    const char *device, *what;
+    struct wl_holder holder;
+    uid_t owner;
+};
+
+static bool read_reservation(const char *path, struct reservation *r, struct wl_arena *a)
 {
-    const char *machine = wl_starts(device, "GPU-") ? "" : wl_strf(a, "%s-", wl_boot_id(a));
-    char *name = wl_strf(a, "%s%s.device", machine, device);
+    char *text;
+    struct wl_json *root;
+    struct wl_err e;
+    if (wl_read_plain(path, TEXT_MAX, &text, &r->owner, a, &e) < 0) return false;
+    if (wl_json_parse(text, "reservation", &root, a, &e) < 0) return false;
+    if (wl_json_int(wl_json_get(root, "wattlaw_device"), -1) != FORMAT) return false;
+    const char *what = wl_json_str(wl_json_get(root, "what"));
+    r->device = wl_json_str(wl_json_get(root, "device"));
+    r->what = wl_plain_text(what ? what : "?", a);
+    return r->device && wl_holder_read(wl_json_get(root, "holder"), "reservation", &r->holder, &e) == 0;
+}
+
+/* A reader's lock is enough to see that of its holder. */
+static bool is_locked(const char *path)
+{
+    struct stat st;
+    struct wl_err none;
+    int fd = wl_open_plain(path, O_RDONLY, &st, &none);
+    bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+    if (fd >= 0) close(fd);
+    return locked;
+}
+
+/* Machines may share a state folder on a shared disk, and their CPUs have the same names. */
+static bool is_of(const struct reservation *r, const struct wl_knob *k, const char *boot_id)
+{
+    return wl_streq(r->device, k->device) && (wl_starts(k->device, "GPU-") || wl_streq(r->holder.boot_id, boot_id));
+}
+
+static int refuse(const struct reservation *r, const struct wl_knob *k, struct wl_arena *a, struct wl_err *e)
+{
+    const char *user = r->owner == geteuid() ? "" : wl_strf(a, " of user %u", (unsigned)r->owner);
+    return wl_fail(e, WL_EPERM, "%s (%s) is in use by process %lld (%s)%s; wait for it, or give this one other devices",
+                   k->device, k->name, (long long)r->holder.pid, r->what, user);
+}
+
+/* One that nobody locks, or whose holder is dead while somebody else locks it, counts for nothing. Ours are removed. */
+static int check_one(const char *path, const struct wl_knobs *knobs, struct wl_arena *a, struct wl_err *e)
+{
+    struct reservation r;
+    struct wl_err none;
+    const char *why, *boot_id = wl_boot_id(a);
+    if (!read_reservation(path, &r, a)) return 0;
+    if (!is_locked(path) || wl_holder_life(&r.holder, r.owner, &why, a) == WL_LIFE_DEAD) {
+        if (r.owner == geteuid() && wl_remove_plain(path, r.owner, &none) < 0) wl_log(WL_DEBUG, "cap", "%s", none.msg);
+        return 0;
+    }
+    for (size_t i = 0; i < knobs->n; i++)
+        if (is_of(&r, &knobs->v[i], boot_id)) return refuse(&r, &knobs->v[i], a, e);
+    return 0;
+}
+
+static int check_all(const char *dir, const struct wl_knobs *knobs, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_strs paths, why;
+    int rc = wl_state_files(dir, ending, MOST_DEVICES, &paths, &why, a, e);
+    for (size_t i = 0; i < paths.n && rc == 0; i++) rc = check_one(paths.v[i], knobs, a, e);
+    return rc;
+}
+
+/* ---- our own ---- */
+
+struct own {
+    int fd;
+    const char *path;
+    pid_t pid;
+};
+
+static void drop(void *what)
+{
+    struct own *o = what;
+    if (o->pid == getpid()) unlink(o->path);
+    close(o->fd);
+}
+
+static char *file_name(const char *device, struct wl_arena *a)
+{
+    char *name = wl_strf(a, "%s.%d%s", device, (int)getpid(), ending);
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) *c = '_';
-    return wl_path_join(a, dir, name);
+    return name;
 }
 
-static int refuse(int fd, const struct wl_knob *k, struct wl_arena *a, struct wl_err *e)
+static char *text_of(const char *device, const char *what, const struct wl_holder *h, struct wl_arena *a)
 {
-    char holder[HOLDER_MAX + 1];
-    ssize_t n = pread(fd, holder, HOLDER_MAX, 0);
-    const char *who = n > 0 ? wl_strip(a, wl_strndup(a, holder, (size_t)n)) : "another process";
-    return wl_fail(e, WL_EPERM, "%s (%s) is in use by %s; wait for it, or give this one other devices", k->device,
-                   k->name, who);
+    struct wl_json *root = wl_json_root_object(a);
+    wl_json_add_int(root, "wattlaw_device", FORMAT);
+    wl_json_add_str(root, "device", device);
+    wl_json_add_str(root, "what", what);
+    wl_holder_write(h, wl_json_add_object(root, "holder"));
+    return wl_json_text(root, 0, a);
 }
 
-static int reserve_one(const char *dir, const struct wl_knob *k, const char *what, struct wl_arena *a, struct wl_err *e)
+/* Closed to others until it is locked: they could lock it too. */
+static int reserve_one(const char *folder, const struct wl_knob *k, const char *what, const struct wl_holder *h,
+                       struct wl_arena *a, struct wl_err *e)
 {
-    const char *path = lock_path(dir, k->device, a);
-    int *fd = wl_new(a, int);
-    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (*fd < 0) return wl_fail_errno(e, "%s: cannot lock", path);
-    wl_defer(a, close_lock, fd);
-    if (flock(*fd, LOCK_EX | LOCK_NB))
-        return errno == EWOULDBLOCK ? refuse(*fd, k, a, e) : wl_fail_errno(e, "%s", path);
-    const char *text = wl_strf(a, "process %d (%s)\n", (int)getpid(), what);
-    bool told = ftruncate(*fd, 0) == 0 && pwrite(*fd, text, strlen(text), 0) == (ssize_t)strlen(text);
-    return told ? 0 : wl_fail_errno(e, "%s: cannot write", path);
+    struct own *o = wl_new(a, struct own);
+    o->path = wl_path_join(a, folder, file_name(k->device, a));
+    o->pid = getpid();
+    if (unlink(o->path) && errno != ENOENT)
+        return wl_fail_errno(e, "%s: cannot remove", o->path); /* a dead process of our number left it */
+    o->fd = open(o->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (o->fd < 0) return wl_fail_errno(e, "%s: cannot make it", o->path);
+    wl_defer(a, drop, o);
+    const char *text = text_of(k->device, what, h, a);
+    bool told = write(o->fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (!told || flock(o->fd, LOCK_EX | LOCK_NB) || fchmod(o->fd, 0644))
+        return wl_fail_errno(e, "%s: cannot lock it", o->path);
+    return 0;
 }
 
 /* Two kinds of limits of one device are one reservation. */
@@ -52,6 +141,19 @@ static bool seen_before(const struct wl_knobs *knobs, size_t i)
     for (size_t k = 0; k < i; k++)
         if (wl_streq(knobs->v[k].device, knobs->v[i].device)) return true;
     return false;
+}
+
+static int reserve_locked(const char *dir, const struct wl_knobs *knobs, const char *what, struct wl_arena *a,
+                          struct wl_err *e)
+{
+    char *folder;
+    struct wl_holder self;
+    int rc = wl_state_own(dir, &folder, a, e);
+    if (rc == 0) rc = check_all(dir, knobs, a, e);
+    if (rc == 0) rc = wl_holder_self(&self, a, e);
+    for (size_t i = 0; i < knobs->n && rc == 0; i++)
+        if (!seen_before(knobs, i)) rc = reserve_one(folder, &knobs->v[i], what, &self, a, e);
+    return rc;
 }
 
 int wl_caps_reserve(const bool kinds[WL_CAP_KINDS], const char *what, const struct wl_cap_opts *opts,
@@ -65,9 +167,11 @@ int wl_caps_reserve(const bool kinds[WL_CAP_KINDS], const char *what, const stru
         struct wl_err none;
         if (kinds[kind] && wl_knobs_open(&place, NULL, kind, &knobs, &fix, &none) < 0) knobs.n = before;
     }
-    int rc = 0;
-    if (knobs.n > 0) rc = wl_mkdirs(dir, e);
-    for (size_t i = 0; i < knobs.n && rc == 0; i++)
-        if (!seen_before(&knobs, i)) rc = reserve_one(dir, &knobs.v[i], what, a, e);
+    if (knobs.n == 0) return 0;
+    int rc = wl_state_make(dir, e);
+    int lock = rc < 0 ? rc : wl_state_lock(dir, wl_cap_wait_s(opts), e);
+    if (lock < 0) return lock;
+    rc = reserve_locked(dir, &knobs, what, a, e);
+    close(lock);
     return rc;
 }

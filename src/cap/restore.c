@@ -1,49 +1,71 @@
 /* Putting back what dead processes left. */
 #include "cap/internal.h"
 
-#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 const char *const wl_left_state_names[] = {
     [WL_LEFT_RESTORED] = "restored", [WL_LEFT_UNSET] = "unset", [WL_LEFT_THEIRS] = "theirs",
-    [WL_LEFT_FAILED] = "failed",     [WL_LEFT_HELD] = "held",
+    [WL_LEFT_FAILED] = "failed",     [WL_LEFT_HELD] = "held",   [WL_LEFT_HANDED] = "handed",
+    [WL_LEFT_BAD] = "bad",
 };
 
-/* The knob of an entry; its setter's knobs of this kind are opened once for a journal and setter. */
+/* ---- reaching a device ---- */
+
+/* A setter's knobs of one kind. `hung`: [knobs.n] has this device been given up? Nobody waits for it twice. */
 struct opened {
-    const char *setter;
+    const struct wl_setter_ops *ops; /* NULL: the machine's own */
     enum wl_cap_kind kind;
     struct wl_knobs knobs;
+    bool *hung;
     int rc;
     struct wl_err why;
 };
 
-struct work {
-    const struct wl_journal *j;
+/* Setters that are open: for one journal of ours, with its options, or for the journals of all other users, with
+ * root's. */
+struct wl_reach {
     struct wl_setting_place place;
+    struct wl_cap_opts opts;
+    struct wl_power_opts power;
     struct opened *v;
     size_t n, cap;
-    bool rebooted, dry_run, force;
 };
 
-static struct opened *open_setter(struct work *w, const struct wl_entry *entry)
+static void reach_init(struct wl_reach *r, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
+                       struct wl_arena *a)
 {
-    for (size_t i = 0; i < w->n; i++)
-        if (wl_streq(w->v[i].setter, entry->setter) && w->v[i].kind == entry->kind) return &w->v[i];
-    WL_GROW(w->place.a, w->v, w->n, w->cap);
-    struct opened *o = &w->v[w->n++];
+    static const char driver[] = "libnvidia-ml.so.1"; /* found by the loader alone, not by $NVML_LIBRARY */
+    *r = (struct wl_reach) { .opts = *opts };
+    if (power) r->power = *power;
+    if (!r->power.root) r->power.root = "";
+    if (geteuid() == 0 && !r->power.nvml_library) r->power.nvml_library = driver;
+    r->place = (struct wl_setting_place) { .opts = &r->opts, .power = &r->power, .all = true, .a = a };
+}
+
+static struct opened *open_setter(struct wl_reach *r, const struct wl_setter_ops *ops, enum wl_cap_kind kind)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->v[i].ops == ops && r->v[i].kind == kind) return &r->v[i];
+    WL_GROW(r->place.a, r->v, r->n, r->cap);
+    struct opened *o = &r->v[r->n++];
     const char *fix = NULL;
-    *o = (struct opened) { .setter = entry->setter, .kind = entry->kind };
-    o->rc = wl_knobs_open(&w->place, wl_setter_find(entry->setter), entry->kind, &o->knobs, &fix, &o->why);
+    *o = (struct opened) { .ops = ops, .kind = kind };
+    o->rc = wl_knobs_open(&r->place, ops, kind, &o->knobs, &fix, &o->why);
+    o->hung = wl_new_array(r->place.a, bool, o->knobs.n);
     return o;
 }
 
-static const struct wl_knob *find_knob(struct work *w, const struct wl_entry *entry, struct wl_err *e)
+static const struct wl_knob *find_knob(struct wl_reach *r, const struct wl_setter_ops *ops,
+                                       const struct wl_entry *entry, bool **hung, struct wl_err *e)
 {
-    struct opened *o = open_setter(w, entry);
-    for (size_t i = 0; i < o->knobs.n; i++)
-        if (wl_streq(o->knobs.v[i].device, entry->device)) return &o->knobs.v[i];
+    struct opened *o = open_setter(r, ops, entry->kind);
+    for (size_t i = 0; i < o->knobs.n; i++) {
+        if (!wl_streq(o->knobs.v[i].device, entry->device)) continue;
+        *hung = &o->hung[i];
+        return &o->knobs.v[i];
+    }
     if (o->rc < 0)
         wl_fail(e, o->rc, "%s", o->why.msg);
     else
@@ -51,11 +73,22 @@ static const struct wl_knob *find_knob(struct work *w, const struct wl_entry *en
     return NULL;
 }
 
-/* Somebody else's value is neither ours nor what was found. After a reboot the default is nobody's, and where the default
- * is not known (RAPL, whose firmware sets it) neither is any other value. */
+/* ---- one value ---- */
+
+struct work {
+    const struct wl_journal *j;
+    const struct wl_claims *all;
+    const struct wl_restore_how *how;
+    struct wl_reach *reach;
+    bool rebooted;
+    struct wl_arena *a; /* of the rows */
+};
+
+/* Somebody else's value is neither ours nor what was found. After a reboot the default is nobody's, and where the
+ * default is not known (RAPL, whose firmware sets it) neither is any other value. */
 static bool is_theirs(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry, double now)
 {
-    if (k->blind || w->force) return false;
+    if (k->blind || w->how->force) return false;
     if (wl_cap_same(k->kind, now, entry->set) || wl_cap_same(k->kind, now, entry->found)) return false;
     return !w->rebooted || (!isnan(k->standard) && !wl_cap_same(k->kind, now, k->standard));
 }
@@ -66,6 +99,66 @@ static bool has_found_value(const struct work *w, const struct wl_knob *k, const
 {
     static const double EXACT = 1e-6;
     return k->blind ? w->rebooted : fabs(now - entry->found) <= EXACT;
+}
+
+static const char *name_of(const struct wl_claim *c, struct wl_arena *a)
+{
+    return wl_strf(a, "process %lld of user %u", (long long)c->j.holder.pid, (unsigned)c->j.owner);
+}
+
+/* Another holder has set its own cap over ours: that its value is read and ours is not cannot be feigned. A live one
+ * that knows what we found puts it back at its end; a dead one has to be undone first. A live one whose cap cannot be
+ * told from ours is left alone too, unless we have reserved the device ourselves. */
+static enum wl_left_state whose_turn(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry,
+                                     const struct wl_claim *c, const struct wl_entry *other, double now)
+{
+    bool acts = !k->blind && wl_cap_same(k->kind, now, other->set);
+    bool over = acts && !wl_cap_same(k->kind, now, entry->set);
+    bool newer = c->j.holder.started >= w->j->holder.started;
+    if (w->how->force && c->life != WL_LIFE_ALIVE) return WL_LEFT_RESTORED;
+    if (over && wl_claim_lives(c))
+        return wl_cap_same(k->kind, other->found, entry->found) ? WL_LEFT_HANDED : WL_LEFT_HELD;
+    if (over && newer && c->life == WL_LIFE_DEAD) return WL_LEFT_HELD;
+    bool feigned = w->how->reserved || c->life != WL_LIFE_ALIVE || !(acts || k->blind);
+    return feigned ? WL_LEFT_RESTORED : WL_LEFT_HELD;
+}
+
+static bool is_anothers(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry,
+                        struct wl_left *row)
+{
+    const struct wl_entry *other;
+    for (size_t i = 0; (other = wl_claims_next(w->all, w->j, entry, &i)); i++) {
+        const struct wl_claim *c = &w->all->v[i];
+        enum wl_left_state state = whose_turn(w, k, entry, c, other, row->now);
+        if (state == WL_LEFT_RESTORED) continue;
+        const char *why = state == WL_LEFT_HANDED ? "holds the device now and puts it back"
+                          : wl_claim_lives(c)     ? "holds the device now and has to end first"
+                                                  : "has set another value since, which has to be put back first";
+        row->state = state;
+        row->why = wl_strf(w->a, "%s %s", name_of(c, w->a), why);
+        return true;
+    }
+    return false;
+}
+
+/* The value that goes back: what the first holder found. */
+static double original(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry)
+{
+    const struct wl_claim *whose;
+    if (!w->j->obeyed && w->j->owner != geteuid()) return entry->found;
+    return wl_claims_original(w->all, w->j, entry, k, &whose);
+}
+
+static int set_back(const struct work *w, const struct wl_knob *k, struct wl_left *row, struct wl_err *e)
+{
+    double acts;
+    row->state = WL_LEFT_RESTORED;
+    if (w->how->dry_run) return 0;
+    int rc = wl_knob_restore(k, row->found, e);
+    if (rc == 0) rc = wl_knob_get(k, &row->now, &acts, e);
+    if (rc < 0 || k->blind || wl_cap_same(k->kind, row->now, row->found)) return rc;
+    return wl_fail(e, WL_EIO, "%s: %g %s was put back and %g is read", k->device, row->found, wl_cap_kind_unit(k->kind),
+                   row->now);
 }
 
 static int put_back(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry, struct wl_left *row,
@@ -79,18 +172,33 @@ static int put_back(const struct work *w, const struct wl_knob *k, const struct 
     if (rc < 0) return rc;
     row->state = WL_LEFT_UNSET;
     if (has_found_value(w, k, entry, row->now)) return 0;
+    if (is_anothers(w, k, entry, row)) return 0;
     row->state = WL_LEFT_THEIRS;
     if (is_theirs(w, k, entry, row->now)) return 0;
-    if (isnan(entry->found) && !k->blind)
+    row->found = original(w, k, entry);
+    const char *doubt = w->j->owner == geteuid() ? NULL : wl_entry_doubt(entry, k, row->now, w->how->force, w->a);
+    if (doubt) return wl_fail(e, WL_EPERM, "%s: %s", k->device, doubt);
+    if (isnan(row->found) && !k->blind)
         return wl_fail(e, WL_EINVAL, "%s: the journal has no found value to put back", k->device);
-    row->state = WL_LEFT_RESTORED;
-    if (w->dry_run) return 0;
-    rc = wl_knob_restore(k, entry->found, e);
-    if (rc == 0) rc = wl_knob_get(k, &row->now, &acts, e);
-    if (rc < 0 || k->blind || wl_cap_same(k->kind, row->now, entry->found)) return rc;
-    return wl_fail(e, WL_EIO, "%s: %g %s was put back and %g is read", k->device, entry->found,
-                   wl_cap_kind_unit(k->kind), row->now);
+    return set_back(w, k, row, e);
 }
+
+/* Of another user's journal the setter is not taken where it is a command: the machine's own drivers reach the device.
+ */
+static int put_back_entry(struct work *w, const struct wl_entry *entry, struct wl_left *row, struct wl_err *e)
+{
+    const struct wl_setter_ops *ops = wl_setter_find(entry->setter);
+    bool *hung;
+    if (!w->j->obeyed && ops == &wl_setter_command) ops = NULL;
+    const struct wl_knob *k = find_knob(w->reach, ops, entry, &hung, e);
+    if (!k) return e->code;
+    if (*hung) return wl_fail(e, WL_EHUNG, "%s: the driver did not answer before, and is not asked again", k->device);
+    int rc = put_back(w, k, entry, row, e);
+    *hung = rc == WL_EHUNG && !entry->stuck;
+    return rc;
+}
+
+/* ---- one journal ---- */
 
 static void add_row(struct wl_lefts *out, const struct wl_left *row, struct wl_arena *a)
 {
@@ -98,10 +206,12 @@ static void add_row(struct wl_lefts *out, const struct wl_left *row, struct wl_a
     out->v[out->n++] = *row;
 }
 
-static struct wl_left row_of(const struct wl_journal *j, const struct wl_entry *entry, bool rebooted)
+static struct wl_left row_of(const struct wl_journal *j, const struct wl_entry *entry, bool rebooted,
+                             struct wl_arena *a)
 {
-    return (struct wl_left) { .journal = j->path,
+    return (struct wl_left) { .journal = wl_plain_text(j->path, a),
                               .pid = j->holder.pid,
+                              .user = (int64_t)j->owner,
                               .rebooted = rebooted,
                               .device = entry->device,
                               .setter = entry->setter,
@@ -111,90 +221,140 @@ static struct wl_left row_of(const struct wl_journal *j, const struct wl_entry *
                               .now = NAN };
 }
 
-/* What was dealt with goes: a lock that somebody sets later must not be undone by another try. */
-static int keep_failed(const struct wl_journal *j, const struct wl_left *rows, struct wl_arena *a, struct wl_err *e)
+static bool is_left(const struct wl_left *row) { return row->state == WL_LEFT_FAILED || row->state == WL_LEFT_HELD; }
+
+/* What was dealt with goes: a lock that somebody sets later must not be undone by another try. Another user's journal
+ * is not rewritten: nobody writes into that folder but its user. */
+static int keep_left(const struct wl_journal *j, const struct wl_left *rows, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_journal left = *j;
     left.v = wl_new_array(a, struct wl_entry, j->n);
     left.n = 0;
     for (size_t i = 0; i < j->n; i++)
-        if (rows[i].state == WL_LEFT_FAILED) left.v[left.n++] = j->v[i];
-    return left.n < j->n ? wl_journal_write(&left, e) : 0;
+        if (is_left(&rows[i])) left.v[left.n++] = j->v[i];
+    if (left.n == 0) return wl_journal_remove(j, e);
+    return left.n < j->n && j->owner == geteuid() ? wl_journal_write(&left, e) : 0;
 }
 
-int wl_journal_restore(const struct wl_journal *j, bool rebooted, bool dry_run, bool force, struct wl_lefts *out,
-                       struct wl_arena *a, struct wl_err *e)
+int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, const struct wl_restore_how *how,
+                       bool rebooted, struct wl_lefts *out, struct wl_arena *a, struct wl_err *e)
 {
-    struct work w = { .j = j,
-                      .place = { .opts = &j->opts, .power = &j->power, .all = true, .a = wl_arena_new(a) },
-                      .rebooted = rebooted,
-                      .dry_run = dry_run,
-                      .force = force };
+    struct wl_reach own;
+    struct work w = { .j = j, .all = all, .how = how, .reach = how->reach, .rebooted = rebooted, .a = a };
+    struct wl_arena *opened = wl_arena_new(a);
     int failed = 0;
     struct wl_err first;
     size_t before = out->n;
+    if (j->obeyed || !w.reach) {
+        reach_init(&own, j->obeyed ? &j->opts : how->opts, j->obeyed ? &j->power : how->power, opened);
+        w.reach = &own;
+    }
     for (size_t i = 0; i < j->n; i++) {
-        struct wl_left row = row_of(j, &j->v[i], rebooted);
-        const struct wl_knob *k = find_knob(&w, &j->v[i], e);
-        int rc = k ? put_back(&w, k, &j->v[i], &row, e) : e->code;
+        struct wl_left row = row_of(j, &j->v[i], rebooted, a);
+        int rc = put_back_entry(&w, &j->v[i], &row, e);
         if (rc < 0) {
             row.state = WL_LEFT_FAILED;
-            row.why = wl_strdup(a, e->msg);
+            row.why = wl_plain_text(e->msg, a);
+            row.blocks = j->owner == geteuid();
             if (!failed || rc == WL_EHUNG) first = *e;
             failed = first.code;
         }
         add_row(out, &row, a);
     }
-    wl_arena_free(w.place.a);
-    if (failed && !dry_run && keep_failed(j, out->v + before, a, e) < 0) return e->code;
-    if (failed) return wl_fail(e, failed, "%s", first.msg);
-    return dry_run ? 0 : wl_journal_remove(j->path, e);
+    wl_arena_free(opened);
+    if (!how->dry_run && keep_left(j, out->v + before, a, e) < 0) return e->code;
+    return failed ? wl_fail(e, failed, "%s", first.msg) : 0;
 }
 
+/* ---- all of them ---- */
+
 /* All of a journal stays as it is. */
-static void add_rows(const struct wl_journal *j, enum wl_left_state state, const char *why, bool other_host,
-                     struct wl_lefts *out, struct wl_arena *a)
+static void add_rows(const struct wl_claim *c, enum wl_left_state state, const char *why, struct wl_lefts *out,
+                     struct wl_arena *a)
 {
-    for (size_t i = 0; i < j->n; i++) {
-        struct wl_left row = row_of(j, &j->v[i], false);
+    bool ours = c->j.owner == geteuid();
+    for (size_t i = 0; i < c->j.n; i++) {
+        struct wl_left row = row_of(&c->j, &c->j.v[i], false, a);
         row.state = state;
         row.why = why;
-        row.other_host = other_host;
+        row.other_host = c->life == WL_LIFE_OTHER_HOST;
+        row.blocks = c->life == WL_LIFE_ALIVE || ours;
         add_row(out, &row, a);
     }
 }
 
-int wl_restore_locked(const char *dir, bool dry_run, bool force, struct wl_lefts *out, struct wl_arena *a,
+/* Root reaches the devices by drivers and options of its own. */
+static const char *not_ours(const struct wl_claim *c, struct wl_arena *a)
+{
+    if (c->j.owner == geteuid() || geteuid() == 0) return NULL;
+    return wl_strf(a, "%s: belongs to user %u; that user, or root, puts it back: wattlaw restore",
+                   wl_plain_text(c->j.path, a), (unsigned)c->j.owner);
+}
+
+static void restore_claim(struct wl_claim *c, const struct wl_claims *all, const struct wl_restore_how *how,
+                          struct wl_lefts *out, struct wl_arena *a)
+{
+    struct wl_err failed; /* in the rows */
+    size_t before = out->n;
+    bool is_dead = c->life == WL_LIFE_DEAD || c->life == WL_LIFE_REBOOTED;
+    const char *foreign = not_ours(c, a);
+    if (c->life == WL_LIFE_ALIVE || (!is_dead && !how->force))
+        add_rows(c, WL_LEFT_HELD, c->why, out, a);
+    else if (foreign)
+        add_rows(c, WL_LEFT_FAILED, foreign, out, a);
+    else if (wl_journal_restore(&c->j, all, how, c->life == WL_LIFE_REBOOTED, out, a, &failed) < 0)
+        wl_log(WL_DEBUG, "cap", "%s", failed.msg);
+    c->settled = true;
+    for (size_t i = before; i < out->n; i++) c->settled &= !is_left(&out->v[i]);
+}
+
+int wl_restore_locked(const char *dir, const struct wl_restore_how *how, struct wl_lefts *out, struct wl_arena *a,
                       struct wl_err *e)
 {
-    struct wl_strs paths;
-    int rc = wl_journal_list(dir, &paths, a, e);
-    for (size_t i = 0; i < paths.n && rc == 0; i++) {
-        struct wl_journal j;
-        const char *why;
-        rc = wl_journal_read(paths.v[i], &j, a, e);
-        if (rc < 0) return rc;
-        enum wl_life life = wl_holder_life(&j.holder, &why, a);
-        struct wl_err failed; /* stands in the rows */
-        if (life == WL_LIFE_ALIVE || (life != WL_LIFE_DEAD && life != WL_LIFE_REBOOTED && !force))
-            add_rows(&j, WL_LEFT_HELD, why, life == WL_LIFE_OTHER_HOST, out, a);
-        else if (wl_journal_check_owner(j.path, &failed) < 0)
-            add_rows(&j, WL_LEFT_FAILED, wl_strdup(a, failed.msg), false, out, a);
-        else if (wl_journal_restore(&j, life == WL_LIFE_REBOOTED, dry_run, force, out, a, &failed) < 0)
-            wl_log(WL_DEBUG, "cap", "%s", failed.msg);
-    }
+    struct wl_claims all;
+    struct wl_reach others;
+    struct wl_restore_how shared = *how;
+    int rc = wl_claims_load(dir, &all, a, e);
+    if (rc < 0) return rc;
+    for (size_t i = 0; i < all.n_bad; i++) add_row(out, &all.bad[i], a);
+    struct wl_arena *opened = wl_arena_new(a);
+    reach_init(&others, how->opts, how->power, opened);
+    shared.reach = &others;
+    for (size_t i = 0; i < all.n; i++) restore_claim(&all.v[i], &all, &shared, out, a);
+    wl_arena_free(opened);
+    return 0;
+}
+
+/* Whoever holds the lock for too long delays this, and cannot keep it from being done: what lives is left alone anyway.
+ */
+static int restore_dir(const char *dir, const struct wl_restore_how *how, struct wl_lefts *out, struct wl_arena *a,
+                       struct wl_err *e)
+{
+    struct wl_err held;
+    int lock = wl_state_lock(dir, wl_cap_wait_s(how->opts), &held);
+    if (lock == WL_EHUNG) wl_log(WL_WARN, "cap", "%s; going on without the lock", held.msg);
+    int rc = wl_restore_locked(dir, how, out, a, e);
+    if (lock >= 0) close(lock);
     return rc;
 }
 
-int wl_cap_restore(const struct wl_cap_opts *opts, bool dry_run, bool force, struct wl_lefts *out, struct wl_arena *a,
-                   struct wl_err *e)
+int wl_cap_restore(const struct wl_cap_opts *opts, const struct wl_power_opts *power, bool dry_run, bool force,
+                   struct wl_lefts *out, struct wl_arena *a, struct wl_err *e)
 {
-    const char *dir = wl_cap_state_dir(opts, a);
+    struct wl_restore_how how = { .opts = opts, .power = power, .dry_run = dry_run, .force = force };
+    struct wl_strs dirs = { 0 };
+    int rc = 0;
     *out = (struct wl_lefts) { 0 };
-    if (!wl_is_dir(dir)) return 0;
-    int lock = wl_state_lock(dir, e);
-    if (lock < 0) return lock;
-    int rc = wl_restore_locked(dir, dry_run, force, out, a, e);
-    close(lock);
+    wl_state_dirs(opts, &dirs, a);
+    for (size_t i = 0; i < dirs.n && rc == 0; i++) {
+        if (wl_is_dir(dirs.v[i]))
+            rc = restore_dir(dirs.v[i], &how, out, a, e);
+        else if (dirs.n == 1)
+            rc = wl_fail(
+                e, WL_ENOENT,
+                "%s: there is no such folder: either no run has set caps with it since the machine started, or it "
+                "was removed, and whether caps are left is not known",
+                dirs.v[i]);
+    }
     return rc;
 }

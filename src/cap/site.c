@@ -214,4 +214,5 @@ const struct wl_setter_ops wl_setter_null = {
     .open = null_open,
     .get = null_get,
     .set = nothing_set,
+    .observes = true,
 };

@@ -11,11 +11,17 @@ void doctor_caps_find(struct doctor_caps *c, const struct wl_cap_opts *opts, con
     *c = (struct doctor_caps) { .state_dir = wl_cap_state_dir(opts, a) };
     for (int k = 0; k < WL_CAP_KINDS; k++) wl_cap_probe(k, opts, power, &c->can[k], a);
     struct wl_err e;
-    if (wl_cap_restore(opts, true, false, &lefts, a, &e) < 0) {
+    int rc = wl_cap_restore(opts, power, true, false, &lefts, a, &e);
+    if (rc == WL_ENOENT) return; /* nobody has set caps here */
+    if (rc < 0) {
         c->left_why = wl_strdup(a, e.msg);
         return;
     }
-    for (size_t i = 0; i < lefts.n; i++) c->left += lefts.v[i].state != WL_LEFT_HELD;
+    for (size_t i = 0; i < lefts.n; i++) {
+        const struct wl_left *l = &lefts.v[i];
+        c->left += l->state != WL_LEFT_HELD && l->state != WL_LEFT_BAD;
+        if (l->state == WL_LEFT_BAD) c->left_why = l->why;
+    }
 }
 
 static void print_range(const struct wl_cap_ability *can, enum wl_cap_kind kind, struct wl_arena *a)

@@ -6,6 +6,7 @@
 
 struct options {
     struct wl_cap_opts cap;
+    struct wl_power_opts power;
     const char *guard;
     bool dry_run, force, json;
 };
@@ -14,7 +15,24 @@ static const struct wl_opt rows[] = {
     { .name = "state-dir",
       .type = WL_STR,
       .offset = offsetof(struct options, cap.state_dir),
-      .help = "folder of the journals; $WATTLAW_STATE_DIR, /var/lib/wattlaw as root, else ~/.local/state/wattlaw" },
+      .help = "folder of the journals; $WATTLAW_STATE_DIR, /run/wattlaw, else ~/.local/state/wattlaw" },
+    { .name = "wait",
+      .type = WL_DURATION,
+      .offset = offsetof(struct options, cap.wait_s),
+      .def = "10s",
+      .min = 0.01,
+      .max = 3600,
+      .unit = "s",
+      .help = "how long a driver may take; who holds the lock of the journals may take three times as long" },
+    { .name = "nvml-library",
+      .type = WL_STR,
+      .offset = offsetof(struct options, power.nvml_library),
+      .help = "as root: path of libnvidia-ml.so.1 for GPUs that other users' journals name" },
+    { .name = "sensor-root",
+      .type = WL_STR,
+      .offset = offsetof(struct options, power.root),
+      .def = "",
+      .help = "as root: folder in front of /sys for CPUs that other users' journals name" },
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),
@@ -39,6 +57,10 @@ static const char *value_text(double v, enum wl_cap_kind kind, const char *missi
 static void print_row(const struct wl_left *l, bool dry_run, struct wl_arena *a)
 {
     const char *found = value_text(l->found, l->kind, "no lock", a), *set = value_text(l->set, l->kind, "-", a);
+    if (l->state == WL_LEFT_BAD) {
+        wl_print("%s; it is left as it is\n", l->why);
+        return;
+    }
     wl_print("%s %s of process %lld: ", l->device, wl_cap_kind_name(l->kind), (long long)l->pid);
     switch (l->state) {
     case WL_LEFT_RESTORED:
@@ -50,7 +72,9 @@ static void print_row(const struct wl_left *l, bool dry_run, struct wl_arena *a)
                  value_text(l->now, l->kind, "-", a), found, set);
         break;
     case WL_LEFT_FAILED: wl_print("NOT put back to %s: %s\n", found, l->why); break;
-    case WL_LEFT_HELD: wl_print("left at %s: %s\n", set, l->why); break;
+    case WL_LEFT_HELD:
+    case WL_LEFT_HANDED: wl_print("left at %s: %s\n", set, l->why); break;
+    case WL_LEFT_BAD: break;
     }
 }
 
@@ -66,10 +90,11 @@ static void print_json(const struct wl_lefts *lefts, const char *dir, bool dry_r
         wl_json_add_str(o, "state", wl_left_state_names[l->state]);
         wl_json_add_str(o, "journal", l->journal);
         wl_json_add_int(o, "pid", l->pid);
+        wl_json_add_int(o, "user", l->user);
         wl_json_add_bool(o, "rebooted", l->rebooted);
         wl_json_add_str(o, "device", l->device);
         wl_json_add_str(o, "setter", l->setter);
-        wl_json_add_str(o, "kind", wl_cap_kind_name(l->kind));
+        wl_json_add_str(o, "kind", l->device ? wl_cap_kind_name(l->kind) : NULL);
         wl_json_add_real(o, "found", l->found);
         wl_json_add_real(o, "set", l->set);
         wl_json_add_real(o, "now", l->now);
@@ -85,10 +110,11 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     if (o->guard) return wl_cap_guard(o->guard, e);
     struct wl_lefts lefts;
     const char *dir = wl_cap_state_dir(&o->cap, a);
-    int rc = wl_cap_restore(&o->cap, o->dry_run, o->force, &lefts, a, e);
+    int rc = wl_cap_restore(&o->cap, &o->power, o->dry_run, o->force, &lefts, a, e);
     if (rc < 0) return rc;
     bool failed = false;
-    for (size_t i = 0; i < lefts.n; i++) failed |= lefts.v[i].state == WL_LEFT_FAILED;
+    for (size_t i = 0; i < lefts.n; i++)
+        failed |= lefts.v[i].state == WL_LEFT_FAILED || lefts.v[i].state == WL_LEFT_BAD;
     if (o->json)
         print_json(&lefts, dir, o->dry_run, a);
     else if (lefts.n == 0)
@@ -104,7 +130,10 @@ const struct wl_cmd wl_cmd_restore = {
     .help = "put back every power cap and clock lock that a dead run left behind",
     .more =
         "A run that sets caps first writes what it found into a journal. Journals of runs that live are left alone.\n"
-        "Status: 0 nothing is left, 1 something could not be put back.\n\n"
+        "Root puts back for all users: from their journals it takes which device had which value, and no command or "
+        "library.\n"
+        "Status: 0 nothing is left, 1 something could not be put back, or a journal or its folder could not be "
+        "read.\n\n"
         "  wattlaw restore --dry-run\n"
         "  sudo wattlaw restore        in a Slurm epilog: puts back what a cancelled job left",
     .options = rows,

@@ -1,4 +1,4 @@
-"""The epilog of docs/guide.md, as it is written there, behind a job that was killed with its guard: epilog.py WATTLAW FAKE_NVML_LIBRARY"""
+"""The epilog of docs/guide.md and contrib/, as it is written there, after a job that was killed with its guard: epilog.py WATTLAW FAKE_NVML_LIBRARY"""
 import os
 import pwd
 import re
@@ -34,6 +34,8 @@ def epilog():
     with open(GUIDE, encoding="utf-8") as f:
         block = re.search(r"\n    # Slurm: in the script that slurm.conf names as Epilog\n((?:    .*\n)+)", f.read())
     expect(block and "/usr/local/bin/wattlaw" in block[1], "the guide has an epilog")
+    with open(os.path.join(os.path.dirname(GUIDE), "..", "contrib", "slurm-epilog.sh"), encoding="utf-8") as f:
+        expect(f.read().split("\n", 2)[2] == re.sub("(?m)^    ", "", block[1]), "contrib/ has the same one")
     return block[1].replace("/usr/local/bin/wattlaw", wattlaw)
 
 
@@ -59,7 +61,6 @@ def main():
         home, tool = os.path.join(m.path, "home"), os.path.join(m.path, "site-cap")
         os.mkdir(home)
         shutil.chown(home, USER)
-        os.mkdir(m.state)  # the folder that all users share, so that this machine's own stays as it is
         with open(tool, "w", encoding="ascii") as f:
             f.write(TOOL % m.limits)
         for path, mode in ((m.path, 0o755), (m.limits, 0o666), (m.state, 0o1777), (tool, 0o755)):

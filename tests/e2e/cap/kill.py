@@ -1,10 +1,9 @@
 """Whatever dies, the found caps come back: kill.py WATTLAW FAKE_NVML_LIBRARY ROUNDS [SEED]
 
 Each round kills every one of CASES once on each of MACHINES, every fourth one on a machine whose driver hangs too, at a random instant or as soon as the caps are set.
-Afterwards, at the latest behind `wattlaw restore`, every device has the limits that it had before, and no journal is
+Afterwards, at the latest after `wattlaw restore`, every device has the limits that it had before, and no journal is
 left."""
 import concurrent.futures
-import contextlib
 import json
 import os
 import random
@@ -12,7 +11,8 @@ import signal
 import sys
 import time
 
-from rig import PATIENCE_S, CpufreqRig, HangingRig, RaplRig, Rig, children, guard_of, guards_in, kill, wait_until
+from kills import ctrl_c, hang_up, job_of, kill_guard, kill_guard_then_wattlaw, kill_job, kill_wattlaw, kill_wattlaw_then_guard, terminate
+from rig import PATIENCE_S, CpufreqRig, HangingRig, RaplRig, Rig, children, guards_in, kill, wait_until
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 for file in (wattlaw, fake):
@@ -20,50 +20,6 @@ for file in (wattlaw, fake):
         sys.exit(f"{file} is not there")
 rounds = int(sys.argv[3])
 first_seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(10**6)
-
-
-def job_of(pid):
-    """The command below the guard of the job."""
-    return next((q for p in children(pid) for q in children(p)), 0)
-
-
-def kill_wattlaw(rig, p):
-    kill(p.pid, signal.SIGKILL)
-
-
-def kill_guard(rig, p):
-    kill(guard_of(p.pid), signal.SIGKILL)
-    time.sleep(random.uniform(0, 0.02))
-    kill(p.pid, signal.SIGTERM)
-
-
-def kill_guard_then_wattlaw(rig, p):
-    kill(guard_of(p.pid), signal.SIGKILL)
-    kill(p.pid, signal.SIGKILL)
-
-
-def kill_wattlaw_then_guard(rig, p):
-    guard = guard_of(p.pid)
-    kill(p.pid, signal.SIGKILL)
-    kill(guard, signal.SIGKILL)
-
-
-def kill_job(rig, p):
-    if wait_until(lambda: job_of(p.pid) or p.poll() is not None, 2):
-        kill(job_of(p.pid), signal.SIGKILL)
-
-
-def ctrl_c(rig, p):
-    with contextlib.suppress(ProcessLookupError):  # the job may be over
-        os.killpg(p.pid, signal.SIGINT)
-
-
-def terminate(rig, p):
-    kill(p.pid, signal.SIGTERM)
-
-
-def hang_up(rig, p):
-    kill(p.pid, signal.SIGHUP)
 
 
 def reboot(rig, p):

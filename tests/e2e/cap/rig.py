@@ -17,6 +17,8 @@ class Rig:
         self.folder = tempfile.TemporaryDirectory(prefix="wattlaw-cap-")
         self.path = self.folder.name
         self.state = os.path.join(self.path, "state")
+        os.mkdir(self.state)  # as tmpfiles.d does
+        os.chmod(self.state, 0o755)  # whatever the umask
         self.limits = os.path.join(self.path, "gpus")
         self.put([(w * 1000, 0, 0, 0) for w in found_w])
         self.env = {k: v for k, v in os.environ.items() if k not in ("CUDA_VISIBLE_DEVICES", "NVML_LIBRARY")}
@@ -81,8 +83,7 @@ class Rig:
         return self.run(self.wattlaw, "restore", *options)
 
     def journals(self):
-        names = os.listdir(self.state) if os.path.isdir(self.state) else []
-        return [os.path.join(self.state, n) for n in names if n.endswith(".caps")]
+        return [os.path.join(folder, n) for folder, _, names in os.walk(self.state) for n in names if n.endswith(".caps")]
 
 
 class HangingRig(Rig):

@@ -1,5 +1,7 @@
 #include "place.h"
 
+#include "cap/internal.h"
+
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,10 +99,8 @@ void place_gpus(struct place *p, const char *script)
 
 static struct wl_strs journals(struct place *p)
 {
-    struct wl_strs names = { 0 }, found = { 0 };
-    if (wl_is_dir(p->state)) assert_int_equal(wl_dir_list(p->state, &names, p->a, &p->e), 0);
-    for (size_t i = 0; i < names.n; i++)
-        if (strstr(names.v[i], ".caps")) wl_strs_add(p->a, &found, wl_path_join(p->a, p->state, names.v[i]));
+    struct wl_strs found = { 0 }, why = { 0 };
+    if (wl_is_dir(p->state)) assert_int_equal(wl_state_files(p->state, ".caps", SIZE_MAX, &found, &why, p->a, &p->e), 0);
     return found;
 }
 

@@ -90,7 +90,7 @@ static void a_set_that_hangs_leaves_its_entry(void **state)
     assert_int_equal(set(p, &c), WL_EPERM);
     assert_non_null(strstr(p->e.msg, "holds it"));
     struct wl_lefts lefts;
-    assert_int_equal(wl_cap_restore(&p->opts, false, false, &lefts, p->a, &p->e), 0);
+    assert_int_equal(wl_cap_restore(&p->opts, NULL, false, false, &lefts, p->a, &p->e), 0);
     assert_int_equal(lefts.n, 1);
     assert_int_equal(lefts.v[0].state, WL_LEFT_HELD);
     while (limit_w(p, 1) != 250) usleep(10000);

@@ -1,0 +1,117 @@
+/* All journals of a state folder, and what they say together about a device: what it had before the first of those who
+ * cap it. */
+#include "cap/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MOST_JOURNALS = 100 }; /* in a folder of another user */
+
+static void add_bad(struct wl_claims *all, const char *path, const char *why, uid_t owner, struct wl_arena *a)
+{
+    WL_GROW(a, all->bad, all->n_bad, all->bad_cap);
+    all->bad[all->n_bad++] = (struct wl_left) { .state = WL_LEFT_BAD,
+                                                .journal = wl_plain_text(path, a),
+                                                .user = owner == (uid_t)-1 ? -1 : (int64_t)owner,
+                                                .found = NAN,
+                                                .set = NAN,
+                                                .now = NAN,
+                                                .why = wl_plain_text(why, a) };
+}
+
+static int newest_first(const void *x, const void *y)
+{
+    const struct wl_claim *p = x, *q = y;
+    return (p->j.holder.started < q->j.holder.started) - (p->j.holder.started > q->j.holder.started);
+}
+
+int wl_claims_load(const char *dir, struct wl_claims *out, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_strs paths, why;
+    *out = (struct wl_claims) { 0 };
+    int rc = wl_state_files(dir, WL_JOURNAL_ENDING, MOST_JOURNALS, &paths, &why, a, e);
+    if (rc < 0) return rc;
+    for (size_t i = 0; i < why.n; i++) add_bad(out, dir, why.v[i], (uid_t)-1, a);
+    for (size_t i = 0; i < paths.n; i++) {
+        struct wl_claim c = { .j.owner = (uid_t)-1 };
+        struct wl_err bad;
+        rc = wl_journal_read(paths.v[i], &c.j, a, &bad);
+        if (rc == WL_ENOENT) continue; /* removed meanwhile */
+        if (rc < 0) {
+            add_bad(out, paths.v[i], bad.msg, c.j.owner, a);
+            continue;
+        }
+        c.life = wl_holder_life(&c.j.holder, c.j.owner, &c.why, a);
+        WL_GROW(a, out->v, out->n, out->cap);
+        out->v[out->n++] = c;
+    }
+    if (out->n > 0) qsort(out->v, out->n, sizeof *out->v, newest_first);
+    return 0;
+}
+
+bool wl_claim_lives(const struct wl_claim *c) { return c->life == WL_LIFE_ALIVE || c->life == WL_LIFE_ELSEWHERE; }
+
+static bool is_same_holder(const struct wl_journal *x, const struct wl_journal *y)
+{
+    return x->owner == y->owner && x->holder.pid == y->holder.pid && x->holder.started == y->holder.started &&
+           wl_streq(x->holder.boot_id, y->holder.boot_id) && wl_streq(x->holder.host, y->holder.host);
+}
+
+const struct wl_entry *wl_claims_next(const struct wl_claims *all, const struct wl_journal *self,
+                                      const struct wl_entry *mine, size_t *at)
+{
+    for (; all && *at < all->n; ++*at) {
+        const struct wl_claim *c = &all->v[*at];
+        if (c->settled || c->life == WL_LIFE_OTHER_HOST || is_same_holder(&c->j, self)) continue;
+        for (size_t i = 0; i < c->j.n; i++)
+            if (c->j.v[i].kind == mine->kind && wl_streq(c->j.v[i].device, mine->device)) return &c->j.v[i];
+    }
+    return NULL;
+}
+
+const char *wl_entry_doubt(const struct wl_entry *entry, const struct wl_knob *k, double now, bool force,
+                           struct wl_arena *a)
+{
+    if (isnan(entry->found)) return k->blind ? NULL : "its journal has no found value";
+    const char *refusal = wl_cap_refusal(&k->range, k->kind, entry->found, a);
+    if (refusal) return wl_strf(a, "%g %s was never its value: %s", entry->found, wl_cap_kind_unit(k->kind), refusal);
+    if (force) return NULL;
+    double most = isnan(k->standard) ? k->range.max : k->standard;
+    if (isnan(most))
+        return "the device does not tell its default: only the user who has set it, or --force, can put it back";
+    if (entry->found < now) return "another user's journal would lower it: only that user, or --force, can";
+    if (entry->found <= most || wl_cap_same(k->kind, entry->found, most)) return NULL;
+    return "another user's journal would lift it above its default: only that user, or --force, can";
+}
+
+/* One step back: whose cap is the value? Of the newest dead holder who has set it. */
+static const struct wl_claim *who_set(const struct wl_claims *all, const struct wl_journal *self,
+                                      const struct wl_entry *mine, const struct wl_knob *k, double value,
+                                      const struct wl_entry **entry, struct wl_arena *a)
+{
+    for (size_t i = 0; (*entry = wl_claims_next(all, self, mine, &i)); i++) {
+        const struct wl_claim *c = &all->v[i];
+        if (c->life != WL_LIFE_DEAD || !wl_cap_same(mine->kind, (*entry)->set, value)) continue;
+        if (wl_cap_same(mine->kind, (*entry)->found, value)) continue;
+        if (c->j.owner == geteuid() || !wl_entry_doubt(*entry, k, value, false, a)) return c;
+    }
+    return NULL;
+}
+
+double wl_claims_original(const struct wl_claims *all, const struct wl_journal *self, const struct wl_entry *mine,
+                          const struct wl_knob *k, const struct wl_claim **whose)
+{
+    double found = mine->found;
+    *whose = NULL;
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t steps = 0; all && steps < all->n && !isnan(found); steps++) {
+        const struct wl_entry *entry;
+        const struct wl_claim *c = who_set(all, self, mine, k, found, &entry, a);
+        if (!c) break;
+        *whose = c;
+        found = entry->found;
+    }
+    wl_arena_free(a);
+    return found;
+}
