@@ -97,7 +97,7 @@ def check_run(program, folder):
     near(row["above idle J"], .75 * 1105920, "above idle")
     near(row["mean W"], 240, "its power")
     near(row["covered %"], 100, "its coverage")
-    check("estimated" in row.get("note", ""), f"the energy of an estimating device is not marked: {row}")
+    check("estimated" in row.get("provenance", ""), f"the energy of an estimating device is not marked: {row}")
 
     epochs = table(text, "epoch ")
     check(len(epochs) == 3, f"{len(epochs)} epochs in\n{text}")

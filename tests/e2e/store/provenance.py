@@ -197,10 +197,10 @@ def intervals(folder):
 
 def sweep(folder):
     with open(os.path.join(folder, "job.sh"), "w", encoding="utf-8") as f:
-        f.write(job(1))
+        f.write("sleep .6\n")
     with open(os.path.join(folder, "e.ini"), "w", encoding="utf-8") as f:
         f.write("[campaign]\nname = words\nrepeats = 1\n[sweep]\nworkers = 1,2\n[measure]\nsensors = cpu_model\ncarbon = 380\n"
-                "carbon_source = DE\nprice = 0.25\n[launch]\ncommand = sh " + os.path.join(folder, "job.sh") + "\n")
+                "carbon_source = DE\nprice = 0.25\n[launch]\ncommand = sh " + os.path.join(folder, "job.sh") + " {workers}\n")
     r = run(folder, "sweep", "e.ini", "--quiet")
     check_text(r.stderr, "estimated", "sweep", 4)
     found = json.loads(run(folder, "energy", "words", "--json").stdout or "{}")
@@ -219,9 +219,11 @@ def main():
             f.write("t_s,device,quantity,value\n" + "".join(f"{t / 10},gpu0,power_w,100\n" for t in range(40)))
         measured(folder, "simulated", ["--sensors", "replay", "--replay-file", "power.csv"])
         sweep(folder)
+
+
+try:
+    main()
+finally:
     for text in wrong:
         print(text)
-    sys.exit(1 if wrong else 0)
-
-
-main()
+sys.exit(1 if wrong else 0)

@@ -134,7 +134,7 @@ def json_is_lossless(folder):
         check(HOSTILE in json.dumps(json.loads(out), ensure_ascii=False).replace("\\u001b", "\x1b") or "\\u202e" in out.lower(),
               f"{args} --json", out[:2000])
     out, _ = run(folder, "export", "observations", "h.db", "--format", "jsonl", shows=None)
-    check(json.loads(out.splitlines()[0])["workload"] == "resnet50" + HOSTILE, "export --format jsonl", out[:500])
+    check(json.loads(out.split("\n")[0])["workload"] == "resnet50" + HOSTILE, "export --format jsonl", out[:500])
 
 
 def names_in_errors(folder):
@@ -177,9 +177,11 @@ def main():
     with tempfile.TemporaryDirectory(prefix="wattlaw-e2e-") as folder:
         for test in commands_on_a_store, json_is_lossless, names_in_errors, summary_of_measure:
             test(folder)
+
+
+try:
+    main()
+finally:
     for text in wrong:
         print(text)
-    sys.exit(1 if wrong else 0)
-
-
-main()
+sys.exit(1 if wrong else 0)
