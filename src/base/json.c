@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include "base/file.h"
+#include "base/output.h"
 #include "base/out.h"
 #include "base/printable.h"
 #include "base/str.h"
