@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "base/out.h"
+#include "base/output.h"
 #include "base/printable.h"
 #include "base/str.h"
 
