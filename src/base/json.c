@@ -1,7 +1,6 @@
 #include "base/json.h"
 
 #include "base/file.h"
-#include "base/output.h"
 #include "base/out.h"
 #include "base/output.h"
 #include "base/printable.h"
