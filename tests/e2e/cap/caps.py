@@ -244,7 +244,7 @@ with rig() as m:
 
 # What was reached stands beside the cap: one above what the job draws (300 and 301 W) never acts.
 with rig() as m:
-    for cap, text in ((250, "250 W on average, at most 250\n"), (350, "at most 300: the cap never acted\n")):
+    for cap, text in ((250, "250 W on average, at most 250 (simulated)\n"), (350, "at most 300 (simulated): the cap never acted\n")):
         r = m.measure("--power-cap-w", str(cap), "--sensors", "nvml", job=("sleep", "0.3"))
         expect(r.returncode == 0 and f"{GPU % 0}: power_cap_w {cap} W: " in r.stderr and text in r.stderr, "achieved", r)
     store = os.path.join(m.path, "store.db")
@@ -331,8 +331,8 @@ command = sleep 0.4
     expect("2 of 4 runs" in r.stdout and m.get() == [(400000, 0, 0, 0)] * 2, "and is put back", r)
     with open(ini, "a", encoding="ascii") as f:
         f.write("[cap]\nsetter = rapl\n")
-    r = m.run(wattlaw, "sweep", ini, "--dry-run", "--set", f"measure.sensor_root={m.path}")
-    expect(r.returncode == 0 and "no power limit" in r.stdout, "no setter: every trial is skipped with the reason", r)
+    r = m.run(wattlaw, "sweep", ini, "--dry-run", "--set", f"measure.sensor_root={m.path}", "--set", f"campaign.store={m.path}/none")
+    expect(r.returncode == 1 and "no power limit" in r.stdout and "none of its trials" in r.stderr, "no setter: every trial is skipped with the reason", r)
 
 # A store that cannot be written any more (its file is gone, its disk is full): caps are put back all the same.
 with rig() as m:
