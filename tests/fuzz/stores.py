@@ -141,8 +141,10 @@ def loosen(path):
 
 def set_cell(rng, db):
     table = rng.choice(tables(db))
-    column, declared = rng.choice([row[1:3] for row in db.execute(f"PRAGMA table_info({table})")])
-    text, parameter = fitting(rng, column, declared) if rng.random() < 0.7 else value(rng)
+    columns = [row[1:3] for row in db.execute(f"PRAGMA table_info({table})")]
+    texts = [column for column in columns if column[0] in ("extra", "info", "fields", "text", "name", "status")]
+    column, declared = rng.choice(texts if texts and rng.random() < 0.5 else columns)
+    text, parameter = fitting(rng, column, declared) if rng.random() < 0.6 else value(rng)
     where, picked = "", []
     if rng.random() < 0.8:  # one row
         keys = [row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[5]] or ["rowid"]
