@@ -11,8 +11,8 @@
 
 /* ---- as it is ---- */
 
-/* The number in /dev/stdout, /dev/fd/3 and the like; -1: another name. Opening these anew would start at the beginning of
- * a file to which the shell has redirected the descriptor, or cut it off. */
+/* The number in /dev/stdout, /dev/fd/3 and the like; -1: another name. Opening these anew would start at the beginning
+ * of a file to which the shell has redirected the descriptor, or cut it off. */
 static int descriptor_of(const char *path)
 {
     static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
@@ -57,7 +57,8 @@ static int open_found(struct wl_output *o, const struct stat *found, enum wl_out
 {
     struct stat st = *found;
     bool link = S_ISLNK(st.st_mode);
-    if (kind == WL_OUTPUT_NAMED && (!link || stat(o->path, &st) == 0) && is_special(st.st_mode)) return open_special(o, e);
+    if (kind == WL_OUTPUT_NAMED && (!link || stat(o->path, &st) == 0) && is_special(st.st_mode))
+        return open_special(o, e);
     if (link) return refuse(o->path, "a symbolic link", e);
     return refuse(o->path, S_ISDIR(st.st_mode) ? "a folder" : "not a regular file", e);
 }
@@ -128,8 +129,8 @@ void wl_output_discard(void *output)
     close_output(o);
 }
 
-/* Before the close, which gives up the lock. Renaming over an existing file that is not on the disk yet could leave neither
- * of them after a loss of power. */
+/* Before the close, which gives up the lock. Renaming over an existing file that is not on the disk yet could leave
+ * neither of them after a loss of power. */
 static bool finish(struct wl_output *o)
 {
     if (o->stream && (ferror(o->stream) || fflush(o->stream))) return false;

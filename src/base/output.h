@@ -10,11 +10,12 @@
 enum wl_output_kind {
     WL_OUTPUT_FILE,  /* a name that we chose: a regular file or nothing yet, else it is refused */
     WL_OUTPUT_MANY,  /* the same, of very many: the caller calls wl_scratch_clean once for their folder */
-    WL_OUTPUT_NAMED, /* a name that the user gave: a device, a pipe, /dev/stdout and /dev/fd/N are written to as they are */
+    WL_OUTPUT_NAMED, /* a name that the user gave: a device, a pipe, /dev/stdout and /dev/fd/N are written to as they
+                        are */
 };
 
-/* A symbolic link to a file is refused in both cases: what it leads to was named by nobody. A file that is replaced passes
- * on its permissions. */
+/* A symbolic link to a file is refused in both cases: what it leads to was named by nobody. A file that is replaced
+ * passes on its permissions. */
 struct wl_output {
     int fd;
     FILE *stream; /* NULL until wl_output_stream */

@@ -124,7 +124,8 @@ int wl_scratch_folder(struct wl_scratch_folder *f, const char *path, struct wl_e
         if (rc) return rc;
         int n = snprintf(f->inner, sizeof f->inner, "%s/%s", f->path, wl_path_base(path));
         if (n >= (int)sizeof f->inner) return wl_fail(e, WL_EINVAL, "%s: the path is too long", path);
-        if (mkdir(f->path, 0777) != 0 && errno != EEXIST) return wl_fail_errno(e, "%s: cannot make a folder beside it", path);
+        if (mkdir(f->path, 0777) != 0 && errno != EEXIST)
+            return wl_fail_errno(e, "%s: cannot make a folder beside it", path);
         f->lock = lock_in(f->path);
         if (f->lock >= 0) return 0;
         if (errno != ENOENT && errno != EEXIST) return wl_fail_errno(e, "%s: cannot write", f->path);

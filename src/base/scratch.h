@@ -1,9 +1,10 @@
-/* Names of our own for what is not finished yet: files and folders that are renamed when they are, and removed by the next
- * run when their writer was killed. docs/adr/017
+/* Names of our own for what is not finished yet: files and folders that are renamed when they are, and removed by the
+ * next run when their writer was killed. docs/adr/017
  *
- * Of PATH's last component NAME: .NAME.wattlaw-RRRRRRRRRRRRRRRRCCCCCCCC beside it, where R is random, so that nobody can put
- * something there first, and C the CRC-32C of host, NAME and R. A name without a matching C is not ours, or is of another
- * machine, whose processes cannot be seen: it is left alone. The writer holds a lock, which the kernel drops with it. */
+ * Of PATH's last component NAME: .NAME.wattlaw-RRRRRRRRRRRRRRRRCCCCCCCC beside it, where R is random, so that nobody
+ * can put something there first, and C the CRC-32C of host, NAME and R. A name without a matching C is not ours, or is
+ * of another machine, whose processes cannot be seen: it is left alone. The writer holds a lock, which the kernel drops
+ * with it. */
 #ifndef WL_BASE_SCRATCH_H
 #define WL_BASE_SCRATCH_H
 

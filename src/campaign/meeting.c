@@ -1,10 +1,10 @@
-/* Where processes of one user on one node meet: a folder of our own name that nobody else can write to, in a folder that
- * all of them see. docs/adr/018
+/* Where processes of one user on one node meet: a folder of our own name that nobody else can write to, in a folder
+ * that all of them see. docs/adr/018
  *
- * /dev/shm and /tmp are everybody's: what is found under our name may be somebody else's. The folder is wattlaw-UID; where
- * that is not ours, one with a random end, which nobody can take first. Several processes then have to find the same one
- * of several that they make at once: a folder counts when it has its lock file, which is made after a wait in which the
- * others could see it, and the first by name of those counts. */
+ * /dev/shm and /tmp are everybody's: what is found under our name may be somebody else's. The folder is wattlaw-UID;
+ * where that is not ours, one with a random end, which nobody can take first. Several processes then have to find the
+ * same one of several that they make at once: a folder counts when it has its lock file, which is made after a wait in
+ * which the others could see it, and the first by name of those counts. */
 #include "campaign/internal.h"
 
 #include <dirent.h>
@@ -53,7 +53,8 @@ static bool is_name(const char *name, const char *plain)
 }
 
 /* The first by name of our folders, one that counts before one that does not yet. -1: there is none. */
-static int find(const char *parent_path, int parent, const char *plain, bool *settled, const char **name, struct wl_arena *a)
+static int find(const char *parent_path, int parent, const char *plain, bool *settled, const char **name,
+                struct wl_arena *a)
 {
     struct wl_strs names;
     int found = -1;
@@ -98,7 +99,8 @@ static int open_place(const char *place, struct wl_err *e)
     return wl_fail(e, WL_EPERM, "%s: others can write in it, and its sticky bit is not set", place);
 }
 
-/* wattlaw-UID itself: it counts as soon as it is there. -1: it is somebody else's, or (errno not EEXIST) cannot be made. */
+/* wattlaw-UID itself: it counts as soon as it is there. -1: it is somebody else's, or (errno not EEXIST) cannot be
+ * made. */
 static int open_plain(int parent, const char *plain)
 {
     if (mkdirat(parent, plain, 0700) != 0 && errno != EEXIST) return -1;

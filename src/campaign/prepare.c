@@ -14,8 +14,8 @@ enum { TAIL_BYTES = 400 };
 static void close_fd(void *what) { close(*(int *)what); }
 
 /* Runs the command to its end, its output in the log; a signal stops it. */
-static int run_command(char *const *argv, const char *log_folder, const char **log_path, double grace_s, const struct wl_signals *signals,
-                       struct wl_exit *out, struct wl_arena *a, struct wl_err *e)
+static int run_command(char *const *argv, const char *log_folder, const char **log_path, double grace_s,
+                       const struct wl_signals *signals, struct wl_exit *out, struct wl_arena *a, struct wl_err *e)
 {
     int *fd = wl_new(a, int);
     *fd = wl_run_file_make(log_folder, "prepare.log", log_path, a, e);
@@ -84,8 +84,8 @@ static int make_in(const struct wl_scratch_folder *scratch, const struct wl_expe
     return put_in_place(scratch->inner, path, e);
 }
 
-static int make(const struct wl_experiment *x, const char *path, const char *log_folder, const struct wl_signals *signals,
-                struct wl_arena *a, struct wl_err *e)
+static int make(const struct wl_experiment *x, const char *path, const char *log_folder,
+                const struct wl_signals *signals, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_scratch_folder *scratch = wl_new(a, struct wl_scratch_folder);
     int rc = wl_mkdirs(wl_path_dir(a, path), e);

@@ -20,8 +20,8 @@ static bool is_empty(int fd)
     return n <= 2;
 }
 
-/* A new folder, or an empty one of ours that a start which failed has left. Making the file of marks decides between two
- * who want the same. 1: it is ours, 0: it is not. */
+/* A new folder, or an empty one of ours that a start which failed has left. Making the file of marks decides between
+ * two who want the same. 1: it is ours, 0: it is not. */
 static int claim(const char *dir, struct wl_err *e)
 {
     struct stat st;
@@ -52,7 +52,8 @@ int wl_run_folder_make(const char *base, const char **name, const char **dir, st
         if (rc < 0) return rc;
         if (rc == 0) continue;
         if (i > 1)
-            wl_log(WL_INFO, "campaign", "%s is not of this run and is left as it is: the run's files are in %s", wanted, *name);
+            wl_log(WL_INFO, "campaign", "%s is not of this run and is left as it is: the run's files are in %s", wanted,
+                   *name);
         return 0;
     }
     return wl_fail(e, WL_EINVAL, "%s/%s: and the %d names after it are taken", base, wanted, NAMES_MAX);
@@ -63,7 +64,8 @@ void wl_run_folder_forget(const char *dir)
     struct stat st;
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return;
-    if (fstatat(fd, marks, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_size == 0) unlinkat(fd, marks, 0);
+    if (fstatat(fd, marks, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
+        unlinkat(fd, marks, 0);
     close(fd);
     rmdir(dir); /* which fails where something is in it */
 }

@@ -1,9 +1,9 @@
 /* The ranks of one job on one node, each under a wattlaw of its own: who measures, and what the others tell it.
  *
- * They meet at a board, a file in memory that all of them map: DIR/HOST-JOB.GENERATION (DIR: meeting.c), a seat for each local rank. A
- * byte lock stands for the lead and one for each seat. The kernel drops them when a process dies, however it dies, so a
- * dead leader is followed by whoever takes the byte next, and a dead rank is told from one that still works. A job that
- * calls wattlaw several times in a row has a board (a generation) each time. docs/adr/062 */
+ * They meet at a board, a file in memory that all of them map: DIR/HOST-JOB.GENERATION (DIR: meeting.c), a seat for
+ * each local rank. A byte lock stands for the lead and one for each seat. The kernel drops them when a process dies,
+ * however it dies, so a dead leader is followed by whoever takes the byte next, and a dead rank is told from one that
+ * still works. A job that calls wattlaw several times in a row has a board (a generation) each time. docs/adr/062 */
 #include "campaign/internal.h"
 
 #include <errno.h>
@@ -163,7 +163,8 @@ static bool is_board_name(const char *name)
 {
     int64_t generation;
     const char *dot = strrchr(name, '.');
-    return dot && dot > name && strchr(name, '-') && dot[1] != '-' && dot[1] != '+' && wl_parse_int(dot + 1, &generation) == 0;
+    return dot && dot > name && strchr(name, '-') && dot[1] != '-' && dot[1] != '+' &&
+           wl_parse_int(dot + 1, &generation) == 0;
 }
 
 /* The regular file of a board of this layout or another. */
@@ -250,7 +251,8 @@ static int meet_nowhere_else(const struct wl_team *t, const char *prefix, struct
     struct elsewhere s = { .prefix = prefix, .a = t->a };
     wl_meeting_others(t->dir, look, &s, t->a);
     if (!s.found) return 0;
-    return wl_fail(e, WL_EJOB, "ranks of this job meet in two folders, %s and %s: start it again, or name one by WATTLAW_NODE_DIR",
+    return wl_fail(e, WL_EJOB,
+                   "ranks of this job meet in two folders, %s and %s: start it again, or name one by WATTLAW_NODE_DIR",
                    t->folder, s.found);
 }
 

@@ -63,8 +63,10 @@ static size_t files(void)
 static void names_of_others_are_not_touched(void **state)
 {
     (void)state;
-    const char *const theirs[] = { "F.tmp", "F.part", "F.partial", ".F.wattlaw-0123456789abcdef01234567", ".F.wattlaw-",
-                                   "F.wattlaw-0123456789abcdef01234567", ".F.swp" };
+    const char *const theirs[] = { "F.tmp",       "F.part",
+                                   "F.partial",   ".F.wattlaw-0123456789abcdef01234567",
+                                   ".F.wattlaw-", "F.wattlaw-0123456789abcdef01234567",
+                                   ".F.swp" };
     char pid[64];
     snprintf(pid, sizeof pid, "F.%ld.tmp", (long)getpid());
     for (size_t i = 0; i < WL_COUNT(theirs); i++) put(in_dir(theirs[i]), "theirs");
