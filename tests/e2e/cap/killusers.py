@@ -48,7 +48,7 @@ CASES = (end_by_itself, kill_wattlaw, kill_guard, kill_guard_then_wattlaw, kill_
 
 def play(rig, chance):
     """What the trial was, and whether caps were seen to stand."""
-    rig.runs, told, stood, forgotten = {}, [], False, set()
+    rig.runs, told, stood, forgotten, struck = {}, [], False, set(), set()
     found = rig.get()
     both = chance.sample(USERS, 2)
     where = chance.choice(((None, None), ("0", "1"), ("1", "0"), ("0", None), (None, "1")))
@@ -66,12 +66,13 @@ def play(rig, chance):
             case = chance.choice(CASES)
             told.append(f"{case.__name__} of {user} at once")
             case(rig, rig.runs[user])
+            struck.add(user)
             if case is remove_journals_then_kill:  # the guard that is killed now would be the last one to know
                 forgotten.add(user)
     for user in chance.sample(both, 2):
         p = rig.runs[user]
         if p.poll() is None and user not in forgotten:
-            case = chance.choice(CASES)
+            case = chance.choice(CASES[:-1] if user in struck else CASES)  # its guard may be dying
             told.append(f"{case.__name__} of {user}")
             case(rig, p)
         time.sleep(chance.choice((0, 0, chance.uniform(0, 0.1))))
