@@ -160,14 +160,17 @@ static struct bounded counter_at(const struct counter *c, int64_t t)
     return out;
 }
 
-/* Is the counter known at t: readings on both sides within max_gap, or one within it where nothing lies beyond? */
-static bool edge_known(const struct wl_time_series *s, int64_t t, int64_t max_gap)
+/* Where t lies among the readings: is it known there, that is, are those on both sides within max_gap, or one where
+ * nothing lies beyond? A hole has readings on both sides that are further apart; at an open end they are only on one. */
+enum place { KNOWN, IN_HOLE, OPEN_END };
+
+static enum place place_of(const struct wl_time_series *s, int64_t t, int64_t max_gap)
 {
     ptrdiff_t next = (ptrdiff_t)wl_time_series_from(s, t + 1);
     ptrdiff_t a = wl_time_series_back(s, next - 1), b = wl_time_series_on(s, next);
-    if (a >= 0 && b >= 0) return s->t_ns[b] - s->t_ns[a] <= max_gap;
-    if (a >= 0) return t - s->t_ns[a] <= max_gap;
-    return b >= 0 && s->t_ns[b] - t <= max_gap;
+    if (a >= 0 && b >= 0) return s->t_ns[b] - s->t_ns[a] <= max_gap || s->t_ns[a] == t ? KNOWN : IN_HOLE;
+    if (a >= 0) return t - s->t_ns[a] <= max_gap ? KNOWN : OPEN_END;
+    return b >= 0 && s->t_ns[b] - t <= max_gap ? KNOWN : OPEN_END;
 }
 
 /* Looks at every step from the reading before t0 to the reading behind t1. */
@@ -252,6 +255,58 @@ static int64_t outside_ns(const struct wl_time_series *s, int64_t t0, int64_t t1
     return before + behind;
 }
 
+/* A window: its edges, where they lie, and what the counter's readings leave of it. */
+struct window {
+    int64_t t0, t1;
+    enum place at_start, at_end;
+    int64_t from, to; /* the part between readings; from >= to: there is none */
+};
+
+static struct window window_of(const struct wl_time_series *s, int64_t t0, int64_t t1, int64_t max_gap)
+{
+    struct window w = { t0, t1, place_of(s, t0, max_gap), place_of(s, t1, max_gap), t0, t1 };
+    ptrdiff_t first = wl_time_series_on(s, (ptrdiff_t)wl_time_series_from(s, t0));
+    ptrdiff_t last = wl_time_series_back(s, (ptrdiff_t)wl_time_series_from(s, t1 + 1) - 1);
+    if (w.at_start != KNOWN) w.from = first < 0 ? t1 : s->t_ns[first];
+    if (w.at_end != KNOWN) w.to = last < 0 ? t0 : s->t_ns[last];
+    return w;
+}
+
+/* What the device may have drawn at an edge: beside a hole anything that it drew in the run, else what it drew around
+ * the window, where readings are means and miss extremes, so that it is wider by half of what they show. */
+static void find_power(struct counter *c, const struct window *w, const struct wl_gauge *g)
+{
+    bool known = w->at_start == KNOWN && w->at_end == KNOWN;
+    int64_t from = known ? w->t0 : c->s->t_ns[0], to = known ? w->t1 : c->s->t_ns[c->s->n - 1];
+    c->power = (struct wl_range) { 1, 0 };
+    if (c->drawn) c->power = wl_time_series_range(c->drawn, from - AROUND_NS, to + AROUND_NS);
+    if (c->power.lo > c->power.hi) c->power = paces(c, from, to);
+    widen(&c->power);
+    if (!known && isfinite(g->most_w)) c->power.hi = fmin(c->power.hi, fmax(g->most_w, c->power.lo));
+}
+
+/* Beyond the readings, `away_s` seconds from where the counter stood at `from`: on at the mean power of the rest. */
+static struct bounded at_open_end(const struct counter *c, const struct bounded *from, double away_s, double mean_w)
+{
+    double lo = fmin(c->power.lo * away_s, c->power.hi * away_s), hi = fmax(c->power.lo * away_s, c->power.hi * away_s);
+    double value = from->value + mean_w * away_s;
+    return (struct bounded) { value, fmin(from->lo + lo, value), fmax(from->hi + hi, value) };
+}
+
+/* Sets the energy where enough of the window is known. */
+static void set_energy(struct wl_energy *e, const struct counter *c, const struct window *w, struct bounded from,
+                       struct bounded to)
+{
+    double before_s = (double)(w->t0 - w->from) / WL_NS_PER_S, after_s = (double)(w->t1 - w->to) / WL_NS_PER_S;
+    if (w->at_start == IN_HOLE) from = counter_at(c, w->t0);
+    if (w->at_start == OPEN_END) from = at_open_end(c, &from, before_s, e->mean_w);
+    if (w->at_end == IN_HOLE) to = counter_at(c, w->t1);
+    if (w->at_end == OPEN_END) to = at_open_end(c, &to, after_s, e->mean_w);
+    e->energy_j = to.value - from.value;
+    e->lo_j = fmax(0, to.lo - from.hi);
+    e->hi_j = to.hi - from.lo;
+}
+
 struct wl_energy wl_energy_of_counter(const struct wl_time_series *s, const struct wl_time_series *power, int64_t t0_ns,
                                       int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g)
 {
@@ -259,35 +314,56 @@ struct wl_energy wl_energy_of_counter(const struct wl_time_series *s, const stru
     bool moves, falls;
     inspect(s, t0_ns, t1_ns, &moves, &falls);
     if (falls) return wl_energy_none("the counter was reset");
-    int64_t gap_ns = wl_bridged_ns(s, max_gap_ns);
-    bool start_known = edge_known(s, t0_ns, gap_ns), end_known = edge_known(s, t1_ns, gap_ns);
-
-    /* Where an edge is unknown, what is left of the window starts or ends at the nearest reading inside it. */
-    ptrdiff_t first = wl_time_series_on(s, (ptrdiff_t)wl_time_series_from(s, t0_ns));
-    ptrdiff_t last = wl_time_series_back(s, (ptrdiff_t)wl_time_series_from(s, t1_ns + 1) - 1);
-    int64_t lo = start_known ? t0_ns : first < 0 ? t1_ns : s->t_ns[first];
-    int64_t hi = end_known ? t1_ns : last < 0 ? t0_ns : s->t_ns[last];
-    if (hi <= lo) return wl_energy_none("no counter reading near the window");
+    struct window w = window_of(s, t0_ns, t1_ns, wl_bridged_ns(s, max_gap_ns));
+    if (w.to <= w.from) return wl_energy_none("no reading of the counter in the window or near it");
     if (!moves) return wl_energy_none("the counter did not move in the window");
 
     struct counter c = { .s = s, .drawn = power };
     find_habits(&c, t0_ns, t1_ns, g->update_s);
-    c.power = power ? wl_time_series_range(power, t0_ns - AROUND_NS, t1_ns + AROUND_NS) : (struct wl_range) { 1, 0 };
-    if (c.power.lo > c.power.hi) c.power = paces(&c, t0_ns, t1_ns);
-    widen(&c.power);
-    struct bounded from = counter_at(&c, lo), to = counter_at(&c, hi);
+    find_power(&c, &w, g);
+    struct bounded from = counter_at(&c, w.from), to = counter_at(&c, w.to);
     double joules = to.value - from.value;
     if (!isfinite(joules)) return wl_energy_none("the window is too short for the counter's steps");
-    bool whole = start_known && end_known;
-    return (struct wl_energy) {
-        .energy_j = whole ? joules : NAN,
-        .lo_j = whole ? fmax(0, to.lo - from.hi) : NAN,
-        .hi_j = whole ? to.hi - from.lo : NAN,
-        .mean_w = joules / ((double)(hi - lo) / WL_NS_PER_S),
-        .coverage = (double)(hi - lo) / (double)(t1_ns - t0_ns),
+    struct wl_energy e = {
+        .energy_j = NAN,
+        .lo_j = NAN,
+        .hi_j = NAN,
+        .mean_w = joules / ((double)(w.to - w.from) / WL_NS_PER_S),
+        .coverage = (double)(w.to - w.from) / (double)(t1_ns - t0_ns),
         .covered_j = joules,
-        .held_s = (double)outside_ns(s, lo, hi) / WL_NS_PER_S,
+        .held_s = (double)outside_ns(s, w.from, w.to) / WL_NS_PER_S,
         .readings = good_between(s, t0_ns, t1_ns),
-        .why = whole ? NULL : "counter readings are missing at the window's edges",
     };
+    if (wl_mostly_holes(t1_ns - t0_ns - (w.to - w.from), t1_ns - t0_ns))
+        e.why = "readings of the counter are missing at the window's edges, for more than half of it";
+    else
+        set_energy(&e, &c, &w, from, to);
+    if (!e.why && !isfinite(e.energy_j)) e.why = "the window is too short for the counter's steps";
+    return e;
+}
+
+struct wl_energy wl_energy_combined(const struct wl_time_series *s, const struct wl_time_series *power, int64_t t0_ns,
+                                    int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g,
+                                    const struct wl_gauge *g_power)
+{
+    struct window w = window_of(s, t0_ns, t1_ns, wl_bridged_ns(s, max_gap_ns));
+    if (w.to <= w.from) return wl_energy_none("no reading of the counter in the window or near it");
+    struct wl_energy sum = wl_energy_of_counter(s, power, w.from, w.to, max_gap_ns, g);
+    const int64_t ends[2][2] = { { t0_ns, w.from }, { w.to, t1_ns } };
+    double covered_s = (double)(w.to - w.from) / WL_NS_PER_S;
+    for (size_t i = 0; i < WL_COUNT(ends); i++) {
+        if (ends[i][1] <= ends[i][0]) continue;
+        struct wl_energy part = wl_energy_of_power(power, ends[i][0], ends[i][1], max_gap_ns, g_power);
+        double part_s = (double)(ends[i][1] - ends[i][0]) / WL_NS_PER_S;
+        if (isnan(part.energy_j)) return part;
+        sum.energy_j += part.energy_j;
+        sum.covered_j += part.covered_j;
+        sum.lo_j += part.lo_j;
+        sum.hi_j += part.hi_j;
+        sum.held_s += part.held_s;
+        covered_s += part.coverage * part_s;
+    }
+    sum.coverage = covered_s / ((double)(t1_ns - t0_ns) / WL_NS_PER_S);
+    sum.mean_w = sum.covered_j / covered_s;
+    return sum;
 }

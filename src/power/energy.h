@@ -31,13 +31,15 @@ struct wl_gauge wl_gauge_of(const struct wl_device *d, const struct wl_channel *
  * 1 s"; NULL where the window is not known or is all of the time. `calibrated`: when, NULL: it was not. */
 char *wl_gauge_words(const struct wl_gauge *g, const char *calibrated, struct wl_arena *a);
 
-/* Energy over [t0, t1]. */
+/* Energy over [t0, t1]. A hole is a part of the window between readings that lie too far apart to be bridged
+ * (wl_max_gap_ns, wl_energy_of_power), or beyond the last one: its energy is estimated, and the interval holds all that
+ * the device may have drawn there. Where more than half of the window is holes there is no energy. */
 struct wl_energy {
-    double energy_j;   /* NAN unless the whole window is covered */
+    double energy_j;   /* with the holes; NAN: it is not known */
     double lo_j, hi_j; /* 95 % interval of it (docs/metrics.md); NAN with it */
     double mean_w;     /* over the covered part */
-    double coverage;   /* 0..1: share of the window that readings closer together than max_gap account for */
-    double covered_j;  /* energy of the covered part */
+    double coverage;   /* 0..1: share of the window that is not holes */
+    double covered_j;  /* energy of that part */
     double held_s;     /* time at the edges for which the nearest reading was held, within the coverage */
     size_t readings;   /* good readings inside the window */
     const char *why;   /* why energy_j is NAN, or NULL; static text */
@@ -45,9 +47,11 @@ struct wl_energy {
 
 /* Trapezoid over a power series (W), as much later as the gauge's delay; the values at the edges are interpolated.
  * Neighbouring good readings further apart than max_gap_ns, and than three times the usual spacing of the series, leave
- * a gap. An edge without a reading beyond it holds the nearest one, up to max_gap_ns. The interval holds what readings
- * do not see between updates, gaps that were bridged, and both edges; of a sensor that is known to see a part of the
- * time, also what a load in step with its updates would hide, unless the readings rule that out. */
+ * a hole. An edge without a reading beyond it holds the nearest one, up to max_gap_ns; the rest is a hole. In a hole the
+ * power is taken to lie on the line between its neighbours. The interval holds what readings do not see between updates,
+ * gaps that were bridged, and both edges; what the device may have drawn in holes (the range of the whole series, a
+ * little wider, up to g->most_w); of a sensor that is known to see a part of the time, also what a load in step with its
+ * updates would hide, unless the readings rule that out. */
 struct wl_energy wl_energy_of_power(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,
                                     const struct wl_gauge *g);
 
@@ -63,10 +67,18 @@ struct wl_energy wl_energy_of_mean(const struct wl_time_series *mean, const stru
 /* Difference of a counter (J) between t0 and t1, interpolated between the instants at which it moved (repeats of a
  * slow counter are one value); where one change of power between two such instants explains the step between them, with
  * that change. A fall inside or next to the window is a reset: energy_j is NAN. A counter that did not move tells
- * nothing: NAN. Gaps inside the window do no harm; a gap at an edge does. The interval is at most one update at each
- * edge, less where the range of `power` (W, of the same device; NULL: none) leaves less. */
+ * nothing: NAN. Gaps inside the window do no harm; holes are the stretches of the window from an edge without readings
+ * near it to the nearest reading inside. In a hole between two readings the counter lies between them; beyond the last
+ * one the mean power goes on. The interval is at most one update at each edge, less where the range of `power` (W, of
+ * the same device; NULL: none) leaves less; at a hole what that range over the whole series allows. */
 struct wl_energy wl_energy_of_counter(const struct wl_time_series *s, const struct wl_time_series *power, int64_t t0_ns,
                                       int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g);
+
+/* The counter where its readings reach, and the integral of power from there to an edge at which they are missing. The
+ * interval is the sum of the parts' intervals. NAN where a part is. */
+struct wl_energy wl_energy_combined(const struct wl_time_series *s, const struct wl_time_series *power, int64_t t0_ns,
+                                    int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g,
+                                    const struct wl_gauge *g_power);
 
 /* The mean of a series over the window by the same rule as wl_energy_of_power, for utilisation, clocks and the like;
  * NAN without a reading. */

@@ -8,6 +8,8 @@
 struct integral {
     double value_s; /* integral of the value, unit x s */
     int64_t covered_ns, held_ns;
+    double holes_value_s; /* the same over the holes, on the line between the readings around each */
+    int64_t holes_ns;
     /* for the interval */
     size_t readings, updates; /* good ones inside the window; those at which the value changed */
     double steps2;            /* sum of the squared changes */
@@ -15,23 +17,38 @@ struct integral {
     double gaps_s2;           /* sum of the squared bridged gaps, s^2 */
 };
 
-/* Adds the line from (ta, va) to (tb, vb), cut to [t0, t1]. */
-static void add_line(struct integral *sum, int64_t ta, double va, int64_t tb, double vb, int64_t t0, int64_t t1)
+/* The integral of the line from (ta, va) to (tb, vb), cut to [t0, t1]; *span_ns: the length of what is left of it. */
+static double line_s(int64_t ta, double va, int64_t tb, double vb, int64_t t0, int64_t t1, int64_t *span_ns)
 {
     int64_t lo = ta > t0 ? ta : t0, hi = tb < t1 ? tb : t1;
-    if (hi <= lo) return;
+    *span_ns = hi > lo ? hi - lo : 0;
+    if (hi <= lo) return 0;
     double slope = (vb - va) / (double)(tb - ta);
     double at_lo = va + slope * (double)(lo - ta), at_hi = va + slope * (double)(hi - ta);
-    sum->value_s += 0.5 * (at_lo + at_hi) * ((double)(hi - lo) / WL_NS_PER_S);
-    sum->covered_ns += hi - lo;
+    return 0.5 * (at_lo + at_hi) * ((double)(hi - lo) / WL_NS_PER_S);
 }
 
-/* A reading held from ta to tb, where no reading lies beyond. */
-static void add_held(struct integral *sum, int64_t ta, int64_t tb, double v, int64_t t0, int64_t t1)
+static void add_line(struct integral *sum, int64_t ta, double va, int64_t tb, double vb, int64_t t0, int64_t t1)
 {
-    int64_t before = sum->covered_ns;
-    if (tb > ta) add_line(sum, ta, v, tb, v, t0, t1);
+    int64_t span_ns;
+    sum->value_s += line_s(ta, va, tb, vb, t0, t1, &span_ns);
+    sum->covered_ns += span_ns;
+}
+
+static void add_hole(struct integral *sum, int64_t ta, double va, int64_t tb, double vb, int64_t t0, int64_t t1)
+{
+    int64_t span_ns;
+    sum->holes_value_s += line_s(ta, va, tb, vb, t0, t1, &span_ns);
+    sum->holes_ns += span_ns;
+}
+
+/* The first or last reading (t, v), beyond which there is none: held for `hold`; the rest of the window is a hole. */
+static void add_end(struct integral *sum, int64_t t, double v, int64_t hold, bool first, int64_t t0, int64_t t1)
+{
+    int64_t before = sum->covered_ns, far = first ? t - hold : t + hold;
+    add_line(sum, first ? far : t, v, first ? t : far, v, t0, t1);
     sum->held_ns += sum->covered_ns - before;
+    if (first ? t0 < far : far < t1) add_hole(sum, first ? t0 : far, v, first ? far : t1, v, t0, t1);
 }
 
 static void count_reading(struct integral *sum, double v)
@@ -56,15 +73,17 @@ static struct integral integrate(const struct wl_time_series *s, int64_t t0, int
     ptrdiff_t left = wl_time_series_back(s, (ptrdiff_t)wl_time_series_from(s, t0) - 1);
     ptrdiff_t i = left >= 0 ? left : wl_time_series_on(s, 0);
     if (i < 0) return sum;
-    if (left < 0) add_held(&sum, s->t_ns[i] - hold, s->t_ns[i], s->value[i], t0, t1);
+    if (left < 0) add_end(&sum, s->t_ns[i], s->value[i], hold, true, t0, t1);
     while (i >= 0 && s->t_ns[i] <= t1) {
         if (s->t_ns[i] >= t0) count_reading(&sum, s->value[i]);
         ptrdiff_t next = wl_time_series_on(s, i + 1);
         if (next < 0) {
-            add_held(&sum, s->t_ns[i], s->t_ns[i] + hold, s->value[i], t0, t1);
+            add_end(&sum, s->t_ns[i], s->value[i], hold, false, t0, t1);
         } else if (s->t_ns[next] - s->t_ns[i] <= max_gap) {
             add_line(&sum, s->t_ns[i], s->value[i], s->t_ns[next], s->value[next], t0, t1);
             count_step(&sum, s->value[next] - s->value[i], s->t_ns[next] - s->t_ns[i], usual);
+        } else {
+            add_hole(&sum, s->t_ns[i], s->value[i], s->t_ns[next], s->value[next], t0, t1);
         }
         i = next;
     }
@@ -143,6 +162,27 @@ static double half_interval_j(const struct integral *sum, const struct wl_time_s
     return sqrt(sampling_j * sampling_j + gaps_j * gaps_j + held_j * held_j + first_j * first_j + last_j * last_j);
 }
 
+/* What the holes leave open below and above the line through them: power may have been anything that is plausible, in
+ * all of them at once, since what stops the readings may be what the load does. */
+static struct wl_unseen unseen_in_holes(const struct integral *sum, const struct wl_time_series *s,
+                                        const struct wl_gauge *g)
+{
+    if (sum->holes_ns == 0) return (struct wl_unseen) { 0, 0 };
+    struct wl_range power = wl_plausible_w(s, g);
+    double holes_s = (double)sum->holes_ns / WL_NS_PER_S;
+    return (struct wl_unseen) { sum->holes_value_s - power.lo * holes_s, power.hi * holes_s - sum->holes_value_s };
+}
+
+static void set_energy(struct wl_energy *e, const struct integral *sum, const struct wl_time_series *s, int64_t t0,
+                       int64_t t1, const struct wl_gauge *g)
+{
+    double half_j = half_interval_j(sum, s, t0, t1, g);
+    struct wl_unseen in_step = wl_unseen_in_step(s, t0, t1, g), in_holes = unseen_in_holes(sum, s, g);
+    e->energy_j = sum->value_s + sum->holes_value_s;
+    e->lo_j = fmax(0, e->energy_j - hypot(half_j, in_step.below_j) - in_holes.below_j);
+    e->hi_j = e->energy_j + hypot(half_j, in_step.above_j) + in_holes.above_j;
+}
+
 struct wl_energy wl_energy_of_power(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,
                                     const struct wl_gauge *g)
 {
@@ -151,21 +191,22 @@ struct wl_energy wl_energy_of_power(const struct wl_time_series *s, int64_t t0_n
     int64_t delay = isfinite(g->delay_s) ? (int64_t)(g->delay_s * WL_NS_PER_S) : 0; /* readings tell of then */
     int64_t t0 = t0_ns + delay, t1 = t1_ns + delay;
     struct integral sum = integrate(s, t0, t1, gap, gap + delay);
-    if (sum.covered_ns == 0) return wl_energy_none("no power reading near the window");
-    bool whole = sum.covered_ns == t1 - t0;
-    double half_j = whole ? half_interval_j(&sum, s, t0, t1, g) : NAN;
-    struct wl_unseen unseen = wl_unseen_in_step(s, t0, t1, g);
-    return (struct wl_energy) {
-        .energy_j = whole ? sum.value_s : NAN,
-        .lo_j = whole ? fmax(0, sum.value_s - hypot(half_j, unseen.below_j)) : NAN,
-        .hi_j = sum.value_s + hypot(half_j, unseen.above_j),
+    if (sum.covered_ns == 0) return wl_energy_none("no reading of power in the window or near it");
+    struct wl_energy e = {
+        .energy_j = NAN,
+        .lo_j = NAN,
+        .hi_j = NAN,
         .mean_w = sum.value_s / ((double)sum.covered_ns / WL_NS_PER_S),
         .coverage = (double)sum.covered_ns / (double)(t1 - t0),
         .covered_j = sum.value_s,
         .held_s = (double)sum.held_ns / WL_NS_PER_S,
         .readings = sum.readings,
-        .why = whole ? NULL : "power readings are missing in the window",
     };
+    if (wl_mostly_holes(sum.holes_ns, t1 - t0))
+        e.why = "readings of power are missing for more than half of the window";
+    else
+        set_energy(&e, &sum, s, t0, t1, g);
+    return e;
 }
 
 double wl_window_mean(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns)

@@ -168,20 +168,29 @@ struct wl_range {
 };
 struct wl_range wl_time_series_range(const struct wl_time_series *s, int64_t from_ns, int64_t to_ns);
 
-/* The longest stretch between good readings that is bridged. */
+/* The longest stretch between good readings that is bridged; a longer one is a hole. */
 int64_t wl_bridged_ns(const struct wl_time_series *s, int64_t max_gap_ns);
+
+/* What the power may have been where no reading shows it: between the lowest and the highest reading of the series,
+ * widened by a tenth of their range and 2 %, and not above the device's limit, W. */
+struct wl_range wl_plausible_w(const struct wl_time_series *s, const struct wl_gauge *g);
+
+/* Are more than half of a window holes? Then its energy is missing: more of it would be assumed than measured. */
+bool wl_mostly_holes(int64_t holes_ns, int64_t window_ns);
 
 struct wl_energy wl_energy_none(const char *why);
 
 /* ---- unseen.c ---- */
 
-/* By how much the truth may lie below and above an integral over [t0, t1] of readings of a sensor that sees a part of
- * the time (g->window_s of each g->update_s), J: where the readings do not rule out that the load goes in step with the
- * sensor's updates, what is not seen may be anything between the lowest reading of the series and g->most_w. 0, 0 where
- * they do, and for a sensor that sees all, or of which that is not known. */
+/* By how much the truth may lie below and above an energy, J. */
 struct wl_unseen {
     double below_j, above_j;
 };
+
+/* Of an integral over [t0, t1] of readings of a sensor that sees a part of the time (g->window_s of each g->update_s):
+ * where the readings do not rule out that the load goes in step with the sensor's updates, what is not seen may be
+ * anything between the lowest reading of the series and g->most_w. 0, 0 where they do, and for a sensor that sees all,
+ * or of which that is not known. */
 struct wl_unseen wl_unseen_in_step(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns,
                                    const struct wl_gauge *g);
 

@@ -88,6 +88,7 @@ struct wl_energy wl_energy_of_mean(const struct wl_time_series *mean, const stru
     struct wl_gauge sharp = { g->update_s, g->update_s, age_s, g->most_w };
     struct wl_energy e = wl_energy_of_power(mean, t0_ns, t1_ns, max_gap_ns, &sharp);
     if (isnan(e.energy_j)) return e;
+    if (e.coverage < 1) return wl_energy_none("readings of the driver's mean are missing in the window");
 
     int64_t n = (t1_ns - t0_ns) / m.window_ns, rest_ns = t1_ns - t0_ns - n * m.window_ns;
     struct rest first = rest_of(&m, t0_ns, t0_ns + rest_ns, t0_ns + m.window_ns);

@@ -67,3 +67,12 @@ struct wl_range wl_time_series_range(const struct wl_time_series *s, int64_t fro
     }
     return r;
 }
+
+struct wl_range wl_plausible_w(const struct wl_time_series *s, const struct wl_gauge *g)
+{
+    struct wl_range r = wl_time_series_range(s, INT64_MIN / 2, INT64_MAX / 2);
+    double more = 0.1 * (r.hi - r.lo) + 0.02 * r.hi, most_w = isfinite(g->most_w) ? fmax(g->most_w, r.hi) : HUGE_VAL;
+    return (struct wl_range) { fmax(0, r.lo - more), fmin(most_w, r.hi + more) };
+}
+
+bool wl_mostly_holes(int64_t holes_ns, int64_t window_ns) { return holes_ns > window_ns / 2; }

@@ -16,6 +16,7 @@ static const struct store_step steps[] = {
     { wl_migrate_11_sql },
     { wl_migrate_12_sql },
     { wl_migrate_13_sql },
+    { wl_migrate_14_sql },
     { NULL },
 };
 

@@ -31,6 +31,7 @@ const struct field wl_energy_map[] = {
     { "idle_before_w", F_REAL, AT(wl_energy_row, idle_before_w) },
     { "idle_after_w", F_REAL, AT(wl_energy_row, idle_after_w) },
     { "idle_j", F_REAL, AT(wl_energy_row, idle_j) },
+    { "why", F_TEXT, AT(wl_energy_row, why) },
     { NULL },
 };
 
@@ -46,6 +47,7 @@ const struct field wl_phase_map[] = {
     { "energy_hi_j", F_REAL, AT(wl_phase_row, energy_hi_j) },
     { "estimated", F_BOOL, AT(wl_phase_row, estimated) },
     { "simulated", F_BOOL, AT(wl_phase_row, simulated) },
+    { "why", F_TEXT, AT(wl_phase_row, why) },
     { NULL },
 };
 
@@ -75,6 +77,7 @@ const struct field wl_stat_map[] = {
     { "sd", F_REAL, AT(wl_stat_row, sd) },
     { "min", F_REAL, AT(wl_stat_row, min) },
     { "max", F_REAL, AT(wl_stat_row, max) },
+    { "period_s", F_REAL, AT(wl_stat_row, period_s) },
     { NULL },
 };
 

@@ -120,14 +120,16 @@ struct wl_energy_row {
     double epoch; /* NAN: the whole run */
     int64_t device;
     const char *scope;  /* as of the channel */
-    const char *method; /* counter, integral */
+    const char *method; /* counter, integral, combined */
     double energy_j, mean_power_w, coverage;
     double energy_lo_j, energy_hi_j;    /* 95 % interval */
     double idle_before_w, idle_after_w; /* mean power at rest before and behind the job; NAN: not measured */
     double idle_j;                      /* what the device would have drawn at rest */
     bool estimated, simulated;
     bool chosen; /* one of the rows whose sum is the run's energy_j: see wl_energy_sources in power/power.h. Chosen
-                  * rows never overlap; the same devices and methods are chosen in all epochs of a run. */
+                  * rows never overlap; the same devices are chosen in all epochs of a run, each by the method that
+                  * suits the epoch. */
+    const char *why; /* why energy_j is NAN; NULL: it is not, or nobody said */
 };
 /* Energy of a device over all spans of a phase. */
 struct wl_phase_row {
@@ -137,6 +139,7 @@ struct wl_phase_row {
     int64_t spans;
     double time_s, energy_j, energy_lo_j, energy_hi_j;
     bool estimated, simulated;
+    const char *why; /* why energy_j is NAN */
 };
 struct wl_metric_row {
     double epoch; /* NAN: the whole run */
@@ -159,6 +162,7 @@ struct wl_stat_row {
     int64_t readings;
     double mean, sd, min,
         max; /* in the channel's unit; mean weighted by time. Of a counter: mean is its rate, unit/s */
+    double period_s; /* mean time between its good readings; NAN: fewer than two */
 };
 
 /* A quantity in % over the training of a run (wl_variation_of in stats/stats.h); intervals NAN where too short. */

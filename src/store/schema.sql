@@ -234,17 +234,18 @@ CREATE TABLE epoch(
 ) STRICT, WITHOUT ROWID;
 
 -- Energy of one device over an epoch or the whole run. Scopes may overlap (psys contains package): `chosen`
--- marks the rows that do not and whose sum is energy_j of the run (wl_energy_sources in src/power).
+-- marks the rows that do not and whose sum is energy_j of the run (wl_energy_sources in src/power). The method is chosen
+-- for each window: of one run the epochs may have others than the whole.
 CREATE TABLE energy(
   id              INTEGER PRIMARY KEY,
   run             INTEGER NOT NULL REFERENCES run,
   epoch           INTEGER,                -- NULL: the whole run
   device          INTEGER NOT NULL REFERENCES device,
   scope           TEXT NOT NULL,          -- as of the channel
-  method          TEXT NOT NULL CHECK (method IN ('counter', 'integral')),
-  energy_j        REAL,
-  mean_power_w    REAL,
-  coverage        REAL,                   -- part of the span that readings cover, 0..1
+  method          TEXT NOT NULL CHECK (method IN ('counter', 'integral', 'combined')),
+  energy_j        REAL,                   -- with holes, which widen the interval; NULL where they are more than half
+  mean_power_w    REAL,                   -- of the part that readings cover
+  coverage        REAL,                   -- that part of the span, 0..1
   estimated       INTEGER NOT NULL DEFAULT 0,
   simulated       INTEGER NOT NULL DEFAULT 0,
   chosen          INTEGER NOT NULL DEFAULT 0,
@@ -252,12 +253,13 @@ CREATE TABLE energy(
   energy_hi_j     REAL,
   idle_before_w   REAL,                   -- mean power of the device at rest, before and behind the job
   idle_after_w    REAL,
-  idle_j          REAL                    -- what it would have drawn at rest; energy_j - idle_j is above idle
+  idle_j          REAL,                   -- what it would have drawn at rest; energy_j - idle_j is above idle
+  why             TEXT                    -- why energy_j is NULL
 ) STRICT;
 CREATE UNIQUE INDEX energy_once ON energy(run, ifnull(epoch, 0), device, scope, method);
 
--- Energy of one device over all spans of a phase that rank 0 marked (load, validate ...), with the method that is
--- chosen for the run. Phases may lie inside epochs and inside each other.
+-- Energy of one device over all spans of a phase that rank 0 marked (load, validate ...), each with the method that is
+-- chosen for it; 'combined' where they differ. Phases may lie inside epochs and inside each other.
 CREATE TABLE phase_energy(
   run             INTEGER NOT NULL REFERENCES run,
   phase           TEXT NOT NULL,
@@ -271,6 +273,7 @@ CREATE TABLE phase_energy(
   energy_hi_j     REAL,
   estimated       INTEGER NOT NULL DEFAULT 0,
   simulated       INTEGER NOT NULL DEFAULT 0,
+  why             TEXT,                   -- why energy_j is NULL
   PRIMARY KEY(run, phase, device, scope)
 ) STRICT, WITHOUT ROWID;
 
@@ -306,7 +309,8 @@ CREATE TABLE stat(
   mean            REAL,                   -- all in channel.unit; mean weighted by time; of a counter its rate, unit/s
   sd              REAL,
   min             REAL,
-  max             REAL
+  max             REAL,
+  period_s        REAL                    -- mean time between its good readings
 ) STRICT;
 CREATE UNIQUE INDEX stat_once ON stat(channel, ifnull(epoch, 0));
 
