@@ -25,6 +25,18 @@ static int64_t gap_of(const struct wl_derivation *d, size_t c)
     return own_ns > d->max_gap_ns ? own_ns : d->max_gap_ns;
 }
 
+/* How often the channel was read: the mean time between its good readings in the window; NAN with fewer than two. */
+static double period_of(const struct wl_time_series *s, const struct wl_window *w)
+{
+    int64_t first = 0, last = 0, n = 0;
+    for (size_t i = wl_time_series_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++) {
+        if (isnan(s->value[i])) continue;
+        if (n++ == 0) first = s->t_ns[i];
+        last = s->t_ns[i];
+    }
+    return n > 1 ? (double)(last - first) / WL_NS_PER_S / (double)(n - 1) : NAN;
+}
+
 static struct wl_stat_row stat_of(const struct wl_derivation *d, size_t c, const struct wl_window *w)
 {
     const struct wl_time_series *s = &d->series[c];
@@ -40,6 +52,7 @@ static struct wl_stat_row stat_of(const struct wl_derivation *d, size_t c, const
         row.max = fmax(row.max, v);
     }
     if (row.readings > 1) row.sd = sqrt(m2 / (double)(row.readings - 1));
+    row.period_s = period_of(s, w);
     row.mean = wl_window_mean(s, w->t0_ns, w->t1_ns, gap_of(d, c));
     return row;
 }
@@ -51,6 +64,7 @@ static struct wl_stat_row rate_of(const struct wl_derivation *d, size_t c, const
     struct wl_stat_row row = { .channel = d->channels.v[c].id, .epoch = w->epoch, .sd = NAN, .min = NAN, .max = NAN };
     for (size_t i = wl_time_series_from(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++)
         row.readings += !isnan(s->value[i]);
+    row.period_s = period_of(s, w);
     row.mean = wl_window_rate(s, w->t0_ns, w->t1_ns, gap_of(d, c));
     return row;
 }
@@ -61,10 +75,10 @@ static void find_stats(struct wl_derivation *d)
     size_t n = 0;
     for (size_t c = 0; c < d->channels.n; c++) {
         bool counter = d->channels.v[c].counter;
-        if (wl_derive_quantity(d, c) == WL_ENERGY) continue; /* it has rows of its own */
         for (size_t w = 0; w < d->n_windows; w++) {
             rows[n] = counter ? rate_of(d, c, &d->windows[w]) : stat_of(d, c, &d->windows[w]);
-            if ((!counter && rows[n].readings > 0) || !isnan(rows[n].mean)) n++;
+            bool by_readings = !counter || wl_derive_quantity(d, c) == WL_ENERGY;
+            if ((by_readings && rows[n].readings > 0) || !isnan(rows[n].mean)) n++;
         }
     }
     d->out->stats = rows;

@@ -165,7 +165,7 @@ double wl_intensity_at(const struct wl_intensity *grid, int64_t wall_ns)
 /* The channel behind a chosen energy. */
 static const struct wl_channel_row *channel_of(const struct wl_channel_rows *channels, const struct wl_energy_row *row)
 {
-    const char *quantity = wl_quantity_name(wl_streq(row->method, "counter") ? WL_ENERGY : WL_POWER);
+    const char *quantity = wl_quantity_name(wl_streq(row->method, "integral") ? WL_POWER : WL_ENERGY);
     for (size_t i = 0; i < channels->n; i++) {
         const struct wl_channel_row *c = &channels->v[i];
         if (c->device == row->device && wl_streq(c->scope, row->scope) && wl_streq(c->quantity, quantity)) return c;

@@ -31,6 +31,9 @@ int wl_show_read(struct wl_store *s, int64_t run, struct wl_show_details *out, s
 const struct wl_device_row *wl_show_device(const struct wl_show_details *d, int64_t id);
 const struct wl_channel_row *wl_show_channel(const struct wl_show_details *d, int64_t id);
 
+/* Why the energy of an epoch (NAN: of the whole run) is not known; NULL: it is, or nothing measures energy. */
+const char *wl_show_energy_why(const struct wl_show_details *d, double epoch);
+
 /* Energy of an epoch: the sum over the chosen devices, missing as soon as one of them is. */
 struct wl_amount wl_show_epoch_energy(const struct wl_show_details *d, int64_t epoch);
 

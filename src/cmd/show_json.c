@@ -118,6 +118,7 @@ static void add_energies(struct wl_json *root, const struct wl_show_details *d)
         wl_json_add_bool(o, "estimated", v->estimated);
         wl_json_add_bool(o, "simulated", v->simulated);
         wl_json_add_bool(o, "counted", v->chosen);
+        wl_json_add_str(o, "why", v->why);
     }
 }
 
@@ -139,6 +140,7 @@ static void add_phases(struct wl_json *root, const struct wl_show_details *d)
         wl_json_add_real(o, "energy_hi_j", v->energy_hi_j);
         wl_json_add_bool(o, "estimated", v->estimated);
         wl_json_add_bool(o, "simulated", v->simulated);
+        wl_json_add_str(o, "why", v->why);
     }
 }
 
@@ -163,6 +165,7 @@ static void add_channels(struct wl_json *root, const struct wl_show_details *d)
         wl_json_add_real(o, "min", v->min);
         wl_json_add_real(o, "max", v->max);
         wl_json_add_int(o, "readings", v->readings);
+        wl_json_add_real(o, "period_s", v->period_s);
         wl_json_add_bool(o, "estimated", c->estimated);
         wl_json_add_bool(o, "simulated", c->simulated);
         wl_json_add_real(o, "update_s", c->update_s);

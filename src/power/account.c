@@ -25,11 +25,11 @@ static void count_good(struct wl_tally *t, int64_t start_ns, int64_t t_ns)
 static void put(struct wl_worker *w, const struct wl_source *s, size_t c, const struct wl_reading *r)
 {
     struct wl_tally *t = &s->tallies[c];
-    bool good = isfinite(r->value);
+    bool slow = t->energetic && r->took_ns > WL_SLOW_NS, good = isfinite(r->value) && !slow;
     if (good)
         count_good(t, w->start_ns, r->t_ns);
     else
-        count_failure(t, w, r->why);
+        count_failure(t, w, slow ? WL_SLOW_WHY : r->why);
     struct wl_sample sample = { .t_ns = r->t_ns,
                                 .value = good ? r->value : NAN,
                                 .channel = (uint32_t)(s->sensor->first_channel + c) };

@@ -104,14 +104,20 @@ static double between(const struct counter *c, ptrdiff_t a, ptrdiff_t b, int64_t
     return since_s <= change_s ? c->s->value[a] + first * since_s : c->s->value[b] - then * left_s;
 }
 
-/* Beyond the outermost knot: at the neighbouring pace. A slow counter goes at most one step away, since a whole further
- * step would have shown; how far apart two readings of another one lie says nothing. NAN with fewer than two knots. */
+/* Beyond the outermost knot: at the neighbouring pace. As far as a slow counter was read, it goes at most one step away,
+ * since a whole further step would have shown; how far apart two readings of another one lie says nothing. NAN with
+ * fewer than two knots. */
 static double beyond(const struct counter *c, ptrdiff_t a, ptrdiff_t b, ptrdiff_t from, int64_t t)
 {
     if (a < 0 || b < 0) return NAN;
-    double reach = c->s->value[b] - c->s->value[a];
-    double away = pace_w(c, a, b) * (double)(t - knot_ns(c, from)) / WL_NS_PER_S;
-    return c->s->value[from] + (c->slow ? fmax(-reach, fmin(reach, away)) : away);
+    ptrdiff_t i = (ptrdiff_t)wl_time_series_from(c->s, t + 1);
+    ptrdiff_t beside = from == b ? wl_time_series_back(c->s, i - 1) : wl_time_series_on(c->s, i);
+    int64_t knot = knot_ns(c, from), read_until = beside >= 0 ? c->s->t_ns[beside] : knot;
+    if (from == b ? read_until < knot : read_until > knot) read_until = knot;
+    double reach = c->s->value[b] - c->s->value[a], pace = pace_w(c, a, b);
+    double read = pace * (double)(read_until - knot) / WL_NS_PER_S;
+    double unread = pace * (double)(t - read_until) / WL_NS_PER_S;
+    return c->s->value[from] + (c->slow ? fmax(-reach, fmin(reach, read)) : read) + unread;
 }
 
 struct bounded {

@@ -49,12 +49,12 @@ static const double unknown_core_w = 5;
 static const double idle_share = 0.25;
 
 struct cpu_model {
-    int stat_fd;
+    struct wl_cpu_stat *cpu_stat;
     double idle_w, full_w;
     int cpus;
     struct wl_cpu_times first, last; /* at opening; at the latest power reading */
-    int64_t first_ns, last_ns;
-    struct wl_budget budget;
+    int64_t first_ns, last_ns, read_ns; /* read_ns: of the latest reading of all */
+    struct wl_budget budget;            /* so loose that only a machine with very many CPUs is read less often */
 };
 
 /* "model name	: AMD EPYC" -> "AMD EPYC"; NULL where the line is missing. The first CPU's lines suffice. */
@@ -123,12 +123,14 @@ static int cpu_model_open(struct wl_sensor *s, const struct wl_power_opts *o, st
 {
     struct cpu_model *m = wl_new(s->arena, struct cpu_model);
     s->state = m;
-    if ((m->stat_fd = wl_small_open(o->root, "/proc/stat", s->arena, e)) < 0) return m->stat_fd;
-    if (wl_cpu_times_read(m->stat_fd, &m->first) < 0)
-        return wl_fail(e, WL_EINVAL, "%s/proc/stat: the first line is not \"cpu ...\"", o->root);
-    m->budget.share = 4000;
+    m->cpu_stat = s->cpu_stat;
+    int rc = wl_cpu_stat_open(m->cpu_stat, o->root, e);
+    if (rc < 0) return rc;
+    if (wl_cpu_stat_read(m->cpu_stat, 0, &m->first, &m->first_ns) < 0)
+        return wl_fail(e, WL_EIO, "%s/proc/stat cannot be read", o->root);
+    m->budget.share = 100;
     m->last = m->first;
-    m->first_ns = m->last_ns = wl_now_ns();
+    m->last_ns = m->read_ns = m->first_ns;
 
     char *cpuinfo = wl_small_text(s->arena, wl_strf(s->arena, "%s/proc/cpuinfo", o->root));
     const struct core_power *row = cpuinfo ? look_up(s->arena, o->root, cpuinfo) : NULL;
@@ -161,13 +163,14 @@ static void cpu_model_read(struct wl_sensor *s, struct wl_due due, struct wl_rea
 {
     struct cpu_model *m = s->state;
     if (!wl_budget_due(&m->budget, due.all)) return;
-    int64_t cpu0 = wl_thread_cpu_ns(), now_ns = wl_now_ns();
+    int64_t cpu0 = wl_thread_cpu_ns(), now_ns;
     struct wl_cpu_times now;
-    if (wl_cpu_times_read(m->stat_fd, &now) < 0) {
+    if (wl_cpu_stat_read(m->cpu_stat, m->read_ns, &now, &now_ns) < 0) {
         wl_reading_fail(&out[0], "/proc/stat cannot be read");
         wl_reading_fail(&out[1], "/proc/stat cannot be read");
         return;
     }
+    m->read_ns = now_ns;
     double elapsed_s = (double)(now_ns - m->first_ns) / WL_NS_PER_S;
     double busy_s = (now.busy_s - m->first.busy_s) / m->cpus;
     double dynamic_w = m->full_w - m->idle_w;

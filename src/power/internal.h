@@ -12,6 +12,7 @@ struct wl_reading {
     double value;
     int64_t t_ns;
     const char *why;
+    int64_t took_ns; /* how long the call took that read it; 0: it says by itself when it was */
 };
 
 /* What a reading is to bring: quantities up to this pace. `all`: nothing of them may be left out, whatever it costs and
@@ -38,6 +39,7 @@ struct wl_sensor {
     double period_s; /* it has a thread of its own that reads no more often than this; 0: at the sampler's rate */
     double
         often_s; /* it has a thread of its own that reads as often as this, where the sampler's rate is lower; 0: not */
+    struct wl_cpu_stat *cpu_stat; /* of all sensors that were opened together */
     bool given_up; /* a reading has not returned: its memory stays, and nobody looks at it again */
 };
 
@@ -81,8 +83,12 @@ int wl_sensor_add_device(struct wl_sensor *s, const struct wl_device *d);
 int wl_sensor_add_channel(struct wl_sensor *s, int device, enum wl_quantity q, enum wl_scope scope,
                           enum wl_variant variant);
 
-/* For read(): a good value that was read between t0 and now; the mean of a quantity over [from, to], which stands in
- * the middle of that time; a failure. */
+/* Of a reading that took longer nobody knows to which instant it belongs: of power or energy it is a failed one. */
+#define WL_SLOW_NS  (WL_NS_PER_S / 10)
+#define WL_SLOW_WHY "a reading took longer than 0.1 s, so that its instant is not known"
+
+/* For read(): a good value that was read between t0 and now; the mean of a quantity over [from, to], which is at the
+ * middle of that time; a failure. */
 void wl_reading_set(struct wl_reading *r, double value, int64_t t0_ns);
 void wl_reading_mean(struct wl_reading *r, double value, int64_t from_ns, int64_t to_ns);
 void wl_reading_fail(struct wl_reading *r, const char *why);
@@ -225,6 +231,17 @@ struct wl_cpu_times {
     double busy_s, total_s;
 };
 int wl_cpu_times_read(int fd, struct wl_cpu_times *out); /* 0 or -errno */
+
+/* ---- cpu_stat.c: /proc/stat for several sensors, from any thread ---- */
+
+struct wl_cpu_stat *wl_cpu_stat_new(struct wl_arena *a);
+
+/* Opens root/proc/stat, once for all; it must look like one. */
+int wl_cpu_stat_open(struct wl_cpu_stat *c, const char *root, struct wl_err *e) WL_MUST_CHECK;
+
+/* The CPU times and when they were read: by another sensor at the same tick, but after `after_ns`, or now. 0 or
+ * -errno. */
+int wl_cpu_stat_read(struct wl_cpu_stat *c, int64_t after_ns, struct wl_cpu_times *out, int64_t *t_ns);
 
 /* The kernel counts CPU time in ticks of 10 ms at worst: a busy share is only formed over at least this time. */
 #define WL_SHARE_SPAN_NS (WL_NS_PER_S / 20)

@@ -156,7 +156,7 @@ static void ipmi_read(struct wl_sensor *s, struct wl_due due, struct wl_reading 
     if (why)
         wl_reading_fail(&out[p->channel], why);
     else
-        wl_reading_set(&out[p->channel], watts, t0);
+        wl_reading_mean(&out[p->channel], watts, t0, wl_now_ns()); /* a controller takes its time */
 }
 
 const struct wl_sensor_ops wl_sensor_ipmi = {

@@ -125,14 +125,14 @@ static void open_now(void *arg)
 
 static void free_arena(void *arena) { wl_arena_free(arena); }
 
-static int open_one(struct wl_sensors *all, const struct wl_sensor_ops *ops, const struct wl_power_opts *o,
+static int open_one(struct wl_sensors *all, struct wl_cpu_stat *cpu_stat, const struct wl_sensor_ops *ops, const struct wl_power_opts *o,
                     struct wl_sensor_info *info, struct wl_arena *a, struct wl_err *e)
 {
     if (ops->unavailable) return wl_fail(e, WL_EUNAVAIL, "%s", ops->unavailable);
     struct wl_arena *own = wl_arena_new(NULL);
     struct wl_sensor *s = wl_new(own, struct wl_sensor);
     struct opening *t = wl_new(own, struct opening);
-    *s = (struct wl_sensor) { .ops = ops, .arena = own };
+    *s = (struct wl_sensor) { .ops = ops, .arena = own, .cpu_stat = cpu_stat };
     *t = (struct opening) { .sensor = s, .opts = wl_power_opts_copy(o, own) };
     double wait_s = wl_power_wait_s(o);
     if (!wl_patiently(open_now, t, (int64_t)(wait_s * WL_NS_PER_S))) {
@@ -175,7 +175,13 @@ static void close_all(void *sensors)
     const struct wl_sensors *all = sensors;
     struct wl_arena *own = wl_arena_new(NULL);
     struct closing *c = wl_new(own, struct closing);
-    *c = (struct closing) { .arenas = wl_new_array(own, struct wl_arena *, all->n_open) };
+    *c = (struct closing) { .arenas = wl_new_array(own, struct wl_arena *, all->n_open + 1) };
+    bool given_up = false;
+    for (size_t i = 0; i < all->n_open; i++) given_up = given_up || all->open[i]->given_up;
+    if (given_up)
+        wl_keep(all->shared);
+    else
+        c->arenas[c->n++] = all->shared; /* closed last */
     for (size_t i = 0; i < all->n_open; i++) {
         if (all->open[i]->given_up)
             wl_keep(all->open[i]->arena);
@@ -224,6 +230,8 @@ int wl_sensors_open(struct wl_sensors **out, const struct wl_power_opts *opts, s
     all->info = wl_new_array(a, struct wl_sensor_info, N_SENSORS);
     all->n_info = N_SENSORS;
     all->open = wl_new_array(a, struct wl_sensor *, N_SENSORS);
+    all->shared = wl_arena_new(NULL);
+    struct wl_cpu_stat *cpu_stat = wl_cpu_stat_new(all->shared);
     wl_defer(a, close_all, all);
     for (int i = 0; i < N_SENSORS; i++) {
         const struct wl_sensor_ops *ops = wl_sensor_table[i];
@@ -233,7 +241,7 @@ int wl_sensors_open(struct wl_sensors **out, const struct wl_power_opts *opts, s
         info->state = WL_SENSOR_UNUSED;
         if (info->reason) continue;
         struct wl_err why = { 0 };
-        code = open_one(all, ops, &o, info, a, &why);
+        code = open_one(all, cpu_stat, ops, &o, info, a, &why);
         if (code == 0) continue;
         if (in_list(&o.sensors, ops->name) || code == WL_EINVAL) {
             return wl_fail(e, code, "sensor %s: %s%s%s", ops->name, why.msg, info->fix ? "; to fix it: " : "",

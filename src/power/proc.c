@@ -13,7 +13,8 @@
 #include <string.h>
 
 struct proc {
-    int stat_fd, meminfo_fd, loadavg_fd;
+    struct wl_cpu_stat *cpu_stat;
+    int meminfo_fd, loadavg_fd;
     struct wl_cpu_times last; /* at the latest reading of cpu_util, */
     int64_t last_ns;          /* and when that was */
     struct wl_budget cpu_budget, memory_budget, search_budget, tree_budget;
@@ -29,18 +30,19 @@ static int proc_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
 {
     struct proc *p = wl_new(s->arena, struct proc);
     s->state = p;
-    if ((p->stat_fd = wl_small_open(o->root, "/proc/stat", s->arena, e)) < 0) return p->stat_fd;
+    p->cpu_stat = s->cpu_stat;
+    int rc = wl_cpu_stat_open(p->cpu_stat, o->root, e);
+    if (rc < 0) return rc;
     if ((p->meminfo_fd = wl_small_open(o->root, "/proc/meminfo", s->arena, e)) < 0) return p->meminfo_fd;
     if ((p->loadavg_fd = wl_small_open(o->root, "/proc/loadavg", s->arena, e)) < 0) return p->loadavg_fd;
-    if (wl_cpu_times_read(p->stat_fd, &p->last) < 0)
-        return wl_fail(e, WL_EINVAL, "%s/proc/stat: the first line is not \"cpu ...\"", o->root);
-    p->last_ns = wl_now_ns();
+    if (wl_cpu_stat_read(p->cpu_stat, 0, &p->last, &p->last_ns) < 0)
+        return wl_fail(e, WL_EIO, "%s/proc/stat cannot be read", o->root);
     p->cpu_budget.share = 8000;
     p->memory_budget.share = 20000;
     p->search_budget.share = 8000;
     p->tree_budget.share = 8000;
-    int code = wl_tree_open(&p->tree, o->root, s->arena, e);
-    if (code < 0) return code;
+    rc = wl_tree_open(&p->tree, o->root, s->arena, e);
+    if (rc < 0) return rc;
 
     int node = wl_sensor_add_device(s, &(struct wl_device) { .name = "node", .uuid = "proc:node" });
     p->cpu_util = wl_sensor_add_channel(s, node, WL_CPU_UTIL, WL_SCOPE_NODE, WL_VARIANT_NONE);
@@ -59,7 +61,7 @@ static void read_cpu(struct proc *p, bool all, struct wl_reading *out)
     int64_t cpu0 = wl_thread_cpu_ns(), now_ns = wl_now_ns();
     if (!wl_budget_due(&p->cpu_budget, all) || now_ns - p->last_ns < WL_SHARE_SPAN_NS) return;
     struct wl_cpu_times now;
-    if (wl_cpu_times_read(p->stat_fd, &now) < 0) {
+    if (wl_cpu_stat_read(p->cpu_stat, p->last_ns, &now, &now_ns) < 0) {
         wl_reading_fail(out, "/proc/stat cannot be read");
         return;
     }

@@ -73,7 +73,12 @@ static void read_domain(struct wl_rapl_domain *d, struct wl_reading *energy, str
         wl_reading_fail(power, why);
         return;
     }
-    int64_t now = t0 + (wl_now_ns() - t0) / 2;
+    int64_t took_ns = wl_now_ns() - t0, now = t0 + took_ns / 2;
+    if (took_ns > WL_SLOW_NS) { /* the next reading goes on from the one before */
+        wl_reading_fail(energy, WL_SLOW_WHY);
+        wl_reading_fail(power, WL_SLOW_WHY);
+        return;
+    }
     bool certain = wl_rapl_advance(d, count, now);
     *energy = (struct wl_reading) { .value = d->energy_j, .t_ns = now };
     if (before_ns == 0 || now <= before_ns) return;

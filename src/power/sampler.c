@@ -7,6 +7,9 @@
 
 static const double default_ring_s = 30;
 
+/* So long is a single reading beside an end of the job waited for; a sensor that is slower is read soon after it. */
+static const int64_t READING_NS = WL_NS_PER_S / 4;
+
 /* A sensor is slow, and gets a thread of its own, when its first reading took more than this share of the period. */
 static const double slow_share = 1.0 / 20;
 
@@ -214,11 +217,12 @@ int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double
 
 /* ---- While it runs ---- */
 
-/* Asks for the edges of counters; false: it has none, or does not answer. */
+/* Asks for the edges of counters, or a reading of what has no such edges; false: it reads no power or energy, or does not
+ * answer. */
 static bool ask_for_edges(struct wl_worker *w, int edges)
 {
     pthread_mutex_lock(&w->lock);
-    bool asked = wl_worker_dense_ns(w) > 0 && !w->told && w->began;
+    bool asked = wl_worker_has_energy(w) && !w->told && w->began;
     w->edges = asked ? edges : 0;
     w->answered = false;
     if (asked) pthread_cond_broadcast(&w->change);
@@ -233,7 +237,8 @@ void wl_sampler_edges(struct wl_sampler *s, enum wl_edges edges)
     for (size_t i = 0; i < s->n_workers; i++) {
         struct wl_worker *w = s->workers[i];
         pthread_mutex_lock(&w->lock);
-        if (asked[i] && wl_await(&w->change, &w->lock, &w->answered, WL_PATIENCE_NS + wl_worker_dense_ns(w)))
+        int64_t dense_ns = wl_worker_dense_ns(w), patience_ns = dense_ns > 0 ? WL_PATIENCE_NS + dense_ns : READING_NS;
+        if (asked[i] && wl_await(&w->change, &w->lock, &w->answered, patience_ns))
             wl_worker_tell_updates(w, s->sensors);
         pthread_mutex_unlock(&w->lock);
     }

@@ -30,7 +30,8 @@ void wl_sampler_bind(struct wl_sampler *s, int64_t cpu);
  * calls before. One thread calls it. */
 void wl_sampler_watch(struct wl_sampler *s, pid_t pid);
 
-/* Reads counters that move in steps of 5 to 250 ms, and power beside them, every 2 ms until each has shown so many
+/* Reads power and energy at once, so that there are readings on both sides of an end of the job, at most a quarter of a
+ * second from it. Reads counters that move in steps of 5 to 250 ms, and power beside them, every 2 ms until each has shown so many
  * steps: one before a window that begins behind this call, since power at rest is steady; two behind one that ended
  * before it, for the pace between them. So the window has sharp edges. Returns when that is done, after .55 s at most,
  * at once where no counter has such steps. Not beside wl_sampler_stop. */

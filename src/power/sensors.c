@@ -52,9 +52,8 @@ bool wl_is_repeat(struct wl_repeats *r, const struct wl_reading *reading, double
 
 void wl_reading_set(struct wl_reading *r, double value, int64_t t0_ns)
 {
-    r->value = value;
-    r->t_ns = t0_ns + (wl_now_ns() - t0_ns) / 2;
-    r->why = NULL;
+    int64_t now_ns = wl_now_ns();
+    *r = (struct wl_reading) { .value = value, .t_ns = t0_ns + (now_ns - t0_ns) / 2, .took_ns = now_ns - t0_ns };
 }
 
 void wl_reading_mean(struct wl_reading *r, double value, int64_t from_ns, int64_t to_ns)
@@ -64,9 +63,7 @@ void wl_reading_mean(struct wl_reading *r, double value, int64_t from_ns, int64_
 
 void wl_reading_fail(struct wl_reading *r, const char *why)
 {
-    r->value = NAN;
-    r->t_ns = wl_now_ns();
-    r->why = why;
+    *r = (struct wl_reading) { .value = NAN, .t_ns = wl_now_ns(), .why = why };
 }
 
 void wl_sensor_read(struct wl_sensor *s, struct wl_due due)

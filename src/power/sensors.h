@@ -85,6 +85,7 @@ struct wl_sensors {
     struct wl_channel *channels;
     struct wl_sensor_info *info;
     size_t n_devices, n_channels, n_info;
+    struct wl_arena *shared; /* private: what sensors share */
     struct wl_sensor **open; /* private */
     size_t n_open;
 };

@@ -13,6 +13,9 @@ static const int64_t dense_ns = WL_NS_PER_S / 500;
 /* The edges that are asked for are waited for no longer than the slowest counter takes to show two. */
 static const double edge_steps = 2.2;
 
+/* So often is a reading beside an end of the job tried. */
+enum { EDGE_TRIES = 4 };
+
 /* A remembered update period that is off by more than this share is wrong: paces of drivers are round numbers. */
 static const double other_pace = 0.1;
 
@@ -59,6 +62,20 @@ static size_t edge_samples(const struct wl_source *s)
     return energetic * ((size_t)(dense_of(s) / dense_ns) + 1);
 }
 
+static bool has_energy(const struct wl_source *s)
+{
+    for (size_t c = 0; c < s->sensor->n_channels; c++)
+        if (s->tallies[c].energetic) return true;
+    return false;
+}
+
+bool wl_worker_has_energy(const struct wl_worker *w)
+{
+    for (size_t i = 0; i < w->n_sources; i++)
+        if (has_energy(w->sources[i])) return true;
+    return false;
+}
+
 int64_t wl_worker_dense_ns(const struct wl_worker *w)
 {
     int64_t sum = 0;
@@ -78,7 +95,8 @@ struct wl_worker *wl_worker_new(struct wl_source **sources, size_t n, int64_t pe
         sources[i]->worker = w;
     }
     double ticks = ring_s * WL_NS_PER_S / (double)period_ns;
-    wl_ring_init(&w->ring, channels * ((size_t)ticks + 2) + at_edges, a); /* first and last */
+    /* The first and last readings and those at two edges, each as often as it may be tried. */
+    wl_ring_init(&w->ring, channels * ((size_t)ticks + 4 * EDGE_TRIES) + at_edges, a);
     wl_lock_init(&w->lock, &w->change);
     return w;
 }
@@ -114,11 +132,31 @@ static void pause_until(struct wl_worker *w, int64_t t_ns)
     pthread_mutex_lock(&w->lock);
 }
 
+/* A reading beside an end of the job, on which its energy rests: one that took long is followed by another, so that on a
+ * crowded machine too there is one whose instant is known. */
+static bool read_edge(struct wl_worker *w, struct wl_source *s, struct wl_due due, bool energetic_only)
+{
+    int64_t usual_ns = (int64_t)(2 * s->sensor->read_s * WL_NS_PER_S), took_ns = INT64_MAX;
+    int64_t limit_ns = usual_ns > WL_SLOW_NS / 4 ? usual_ns : WL_SLOW_NS / 4;
+    for (int i = 0; i < EDGE_TRIES && took_ns > limit_ns; i++) {
+        int64_t t0_ns = wl_now_ns();
+        if (!read_source(w, s, due)) return false;
+        wl_publish(w, s, energetic_only);
+        took_ns = wl_now_ns() - t0_ns;
+        if (took_ns >= WL_STALL_NS) break;
+    }
+    return true;
+}
+
 /* The sources may become fewer meanwhile, see rescue in sampler.c: then this one is the first and only one. */
 static bool tick(struct wl_worker *w, struct wl_due due)
 {
     for (size_t i = 0; i < w->n_sources; i++) {
         struct wl_source *s = w->sources[i];
+        if (due.all) {
+            if (!read_edge(w, s, due, false)) return false;
+            continue;
+        }
         if (!read_source(w, s, due)) return false;
         wl_publish(w, s, false);
     }
@@ -204,8 +242,12 @@ static bool read_densely(struct wl_worker *w, struct wl_source *s)
 
 static bool answer_request(struct wl_worker *w)
 {
-    for (size_t i = 0; i < w->n_sources; i++)
-        if (!read_densely(w, w->sources[i])) return false;
+    const struct wl_due due = { .pace = WL_EACH_TICK, .all = true };
+    for (size_t i = 0; i < w->n_sources; i++) {
+        struct wl_source *s = w->sources[i];
+        if (!has_energy(s)) continue;
+        if (dense_of(s) > 0 ? !read_densely(w, s) : !read_edge(w, s, due, true)) return false;
+    }
     w->edges = 0;
     w->answered = true;
     pthread_cond_broadcast(&w->change);

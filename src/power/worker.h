@@ -78,6 +78,9 @@ struct wl_worker *wl_worker_new(struct wl_source **sources, size_t n, int64_t pe
 /* Starts the thread of a sampler that started at start_ns; its first reading is of everything where `first`. */
 int wl_worker_start(struct wl_worker *w, int64_t start_ns, bool first, struct wl_err *e) WL_MUST_CHECK;
 
+/* Does it read power or energy? */
+bool wl_worker_has_energy(const struct wl_worker *w);
+
 /* How long the dense readings of its sensors take at most; 0: no counter has steps. */
 int64_t wl_worker_dense_ns(const struct wl_worker *w);
 

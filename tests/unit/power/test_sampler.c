@@ -221,8 +221,8 @@ static size_t dense_samples(struct wl_sampler *s, enum wl_edges edges, uint32_t 
 }
 
 /* Of two counters of a thread, one has steps of 40 ms: its sensor is read each 2 ms until it has moved as often as was
- * asked, or two steps have passed. The other one is not. A crowded machine reads less often, but never more; looked at
- * until it has read as often as it should. */
+ * asked, or two steps have passed. The other one is read once, and again only where that took long. A crowded machine reads
+ * less often, but never more; looked at until it has read as often as it should. */
 static void edges_of_counters_are_read_densely(void **state)
 {
     struct fixture *f = *state;
@@ -236,7 +236,8 @@ static void edges_of_counters_are_read_densely(void **state)
     size_t one = 0, two_edges = 0;
     while (one < 15 || two_edges < 30) { /* each asks just after an edge */
         if (wl_now_ns() > until_ns) fail_msg("at most %zu readings for one edge, %zu for two", one, two_edges);
-        assert_int_equal(dense_samples(s, WL_EDGES_BEFORE, SMOOTH), 0);
+        size_t single = dense_samples(s, WL_EDGES_BEFORE, SMOOTH);
+        assert_true(single >= 1 && single <= 4);
         size_t before = dense_samples(s, WL_EDGES_BEFORE, STEPPED), after = dense_samples(s, WL_EDGES_BEHIND, STEPPED);
         assert_true(before >= 1 && before <= 21 && after >= 1 && after <= 42);
         one = before > one ? before : one;
@@ -373,11 +374,11 @@ static void overflow_is_counted(void **state)
     }
     wl_sampler_stop(s);
     wl_sampler_stats(s, &stats);
-    assert_int_equal(stats.samples, 16);
+    assert_int_equal(stats.samples, 32); /* 5 ticks and 16 readings at the ends, to the next power of two */
     assert_int_equal(stats.samples + stats.lost, toy.reads);
     static struct wl_sample out[100];
-    assert_int_equal(wl_sampler_drain(s, out, WL_COUNT(out)), 16);
-    assert_true(out[15].value == 15); /* the oldest are kept */
+    assert_int_equal(wl_sampler_drain(s, out, WL_COUNT(out)), 32);
+    assert_true(out[31].value == 31); /* the oldest are kept */
 }
 
 enum { MANY = 300000 };
