@@ -3,12 +3,9 @@
 
 #include <math.h>
 
-enum method { COUNTER, INTEGRAL, COMBINED };
-static const char *const method_names[] = { "counter", "integral", "combined" };
-
 /* The energy of a device in a window, and how it came about. */
 struct answer {
-    enum method method;
+    enum wl_energy_method method;
     struct wl_energy e;
 };
 
@@ -85,26 +82,15 @@ static struct wl_energy combined_between(const struct wl_derivation *d, const st
     return wl_energy_combined(&d->series[s->counter], &d->series[s->power], t0_ns, t1_ns, d->max_gap_ns, &g, &of_power);
 }
 
-/* Is x the better answer? One that is known, then the narrower interval; of two unknown ones that of more readings. */
-static bool is_better(const struct wl_energy *x, const struct wl_energy *than)
-{
-    bool known = !isnan(x->energy_j), other = !isnan(than->energy_j);
-    if (known != other) return known;
-    return known ? x->hi_j - x->lo_j < than->hi_j - than->lo_j : x->coverage > than->coverage;
-}
-
-/* The counter where its readings reach both edges of the window. Else what leaves the least open: the counter with
- * holes at its edges, the integral of power, or the counter with the integral over its holes. */
+/* Counter and integral are combined only where the counter has holes. */
 static struct answer choose(const struct wl_derivation *d, const struct wl_energy_source *s, int64_t t0_ns,
                             int64_t t1_ns, const struct wl_energy *counter, const struct wl_energy *integral)
 {
-    if (!integral) return (struct answer) { COUNTER, *counter };
-    if (!counter) return (struct answer) { INTEGRAL, *integral };
-    struct answer best = { COUNTER, *counter };
-    if (!isnan(counter->energy_j) && counter->coverage == 1) return best;
-    if (is_better(integral, &best.e)) best = (struct answer) { INTEGRAL, *integral };
-    struct wl_energy both = combined_between(d, s, t0_ns, t1_ns);
-    return is_better(&both, &best.e) ? (struct answer) { COMBINED, both } : best;
+    bool has_both = counter && integral && !(counter->coverage == 1);
+    struct wl_energy both;
+    if (has_both) both = combined_between(d, s, t0_ns, t1_ns);
+    enum wl_energy_method method = wl_energy_choose(counter, integral, has_both ? &both : NULL);
+    return (struct answer) { method, method == WL_BY_COUNTER ? *counter : method == WL_BY_INTEGRAL ? *integral : both };
 }
 
 static struct answer answer_between(const struct wl_derivation *d, const struct wl_energy_source *s, int64_t t0_ns,
@@ -216,7 +202,7 @@ static struct wl_energy_row row_of(const struct wl_derivation *d, size_t c, cons
     return (struct wl_energy_row) { .epoch = w->epoch,
                                     .device = channel->device,
                                     .scope = channel->scope,
-                                    .method = method_names[answer->method],
+                                    .method = wl_energy_method_name(answer->method),
                                     .energy_j = e->energy_j,
                                     .energy_lo_j = e->lo_j,
                                     .energy_hi_j = e->hi_j,
@@ -236,14 +222,14 @@ static size_t add_rows(const struct energies *x, size_t c, struct wl_energy_row 
 {
     const struct wl_derivation *d = x->d;
     struct rest rest = rest_of(d, c);
-    enum method method = wl_derive_quantity(d, c) == WL_ENERGY ? COUNTER : INTEGRAL;
+    enum wl_energy_method method = wl_derive_quantity(d, c) == WL_ENERGY ? WL_BY_COUNTER : WL_BY_INTEGRAL;
     ptrdiff_t source = source_of(x, c);
     size_t n = 0;
     for (size_t w = 0; w < d->n_windows; w++) {
         const struct answer own = { method, x->of[c * d->n_windows + w] };
         const struct answer *chosen = source < 0 ? NULL : &x->chosen[(size_t)source * d->n_windows + w];
         out[n++] = row_of(d, c, &d->windows[w], &own, &rest, chosen && chosen->method == method);
-        if (method == COUNTER && chosen && chosen->method == COMBINED)
+        if (method == WL_BY_COUNTER && chosen && chosen->method == WL_COMBINED)
             out[n++] = row_of(d, c, &d->windows[w], chosen, &rest, true);
     }
     return n;
@@ -276,8 +262,8 @@ static void add_span(const struct energies *x, struct phases *p, const char *pha
 {
     struct answer span = answer_between(x->d, s, w->t0_ns, w->t1_ns);
     struct wl_phase_row *row = phase_row(p, phase, &x->d->channels.v[s->counter >= 0 ? s->counter : s->power]);
-    const char *method = method_names[span.method];
-    row->method = row->spans == 0 || wl_streq(row->method, method) ? method : method_names[COMBINED];
+    const char *method = wl_energy_method_name(span.method);
+    row->method = row->spans == 0 || wl_streq(row->method, method) ? method : wl_energy_method_name(WL_COMBINED);
     row->spans++;
     row->time_s += (double)(w->t1_ns - w->t0_ns) / WL_NS_PER_S;
     row->energy_j += span.e.energy_j;

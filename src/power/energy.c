@@ -16,6 +16,37 @@ double wl_energy_ratio(double counter_j, double integral_j)
 
 bool wl_energy_ratio_off(double ratio) { return isfinite(ratio) && fabs(ratio - 1) > WL_RATIO_LIMIT; }
 
+/* ---- Which method counts ---- */
+
+/* Is x the better answer? One that is known, then the narrower interval; of two unknown ones that of more readings. */
+static bool is_better(const struct wl_energy *x, const struct wl_energy *than)
+{
+    if (!than) return true;
+    bool known = !isnan(x->energy_j), other = !isnan(than->energy_j);
+    if (known != other) return known;
+    return known ? x->hi_j - x->lo_j < than->hi_j - than->lo_j : x->coverage > than->coverage;
+}
+
+enum wl_energy_method wl_energy_choose(const struct wl_energy *counter, const struct wl_energy *integral,
+                                       const struct wl_energy *combined)
+{
+    const struct wl_energy *of[] = { counter, integral, combined }, *best = NULL;
+    enum wl_energy_method method = WL_BY_COUNTER;
+    if (counter && !isnan(counter->energy_j) && counter->coverage == 1) return WL_BY_COUNTER;
+    for (enum wl_energy_method m = WL_BY_COUNTER; m <= WL_COMBINED; m++) {
+        if (!of[m] || !is_better(of[m], best)) continue;
+        best = of[m];
+        method = m;
+    }
+    return method;
+}
+
+const char *wl_energy_method_name(enum wl_energy_method m)
+{
+    static const char *const names[] = { "counter", "integral", "combined" };
+    return names[m];
+}
+
 /* ---- Which channels count ---- */
 
 /* In order of preference; what one tier covers does not overlap. The scopes of a tier are a bit set. A node is there

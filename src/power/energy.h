@@ -80,6 +80,14 @@ struct wl_energy wl_energy_combined(const struct wl_time_series *s, const struct
                                     int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g,
                                     const struct wl_gauge *g_power);
 
+/* By which of them a window's energy counts: the counter where its readings reach both edges; else what has the narrowest
+ * interval, since that holds what each method leaves open; where none is known, what most readings cover. NULL: there is
+ * no such energy; one there is. */
+enum wl_energy_method { WL_BY_COUNTER, WL_BY_INTEGRAL, WL_COMBINED };
+enum wl_energy_method wl_energy_choose(const struct wl_energy *counter, const struct wl_energy *integral,
+                                       const struct wl_energy *combined);
+const char *wl_energy_method_name(enum wl_energy_method m); /* "counter", "integral", "combined" */
+
 /* The mean of a series over the window by the same rule as wl_energy_of_power, for utilisation, clocks and the like;
  * NAN without a reading. */
 double wl_window_mean(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns);

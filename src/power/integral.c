@@ -179,8 +179,8 @@ static void set_energy(struct wl_energy *e, const struct integral *sum, const st
     double half_j = half_interval_j(sum, s, t0, t1, g);
     struct wl_unseen in_step = wl_unseen_in_step(s, t0, t1, g), in_holes = unseen_in_holes(sum, s, g);
     e->energy_j = sum->value_s + sum->holes_value_s;
-    e->lo_j = fmax(0, e->energy_j - hypot(half_j, in_step.below_j) - in_holes.below_j);
-    e->hi_j = e->energy_j + hypot(half_j, in_step.above_j) + in_holes.above_j;
+    e->lo_j = fmax(0, e->energy_j - hypot(hypot(half_j, in_step.below_j), in_holes.below_j));
+    e->hi_j = e->energy_j + hypot(hypot(half_j, in_step.above_j), in_holes.above_j);
 }
 
 struct wl_energy wl_energy_of_power(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,

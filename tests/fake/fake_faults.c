@@ -18,6 +18,15 @@ static void stall_once(void)
     spend(seconds);
 }
 
+static void be_slow_now_and_then(void)
+{
+    struct fake_script *s = &fake.script;
+    double t = fake_time_s();
+    if (s->slow_s <= 0 || t < s->slow_next_s) return;
+    s->slow_next_s = t + s->slow_each_s;
+    spend(s->slow_s);
+}
+
 static bool concerns(const struct fake_fault *f, nvmlDevice_t d, const char *call)
 {
     return (f->gpu < 0 || (d && f->gpu == d->index)) && (f->call[0] == '*' || strcmp(f->call, call) == 0);
@@ -46,6 +55,7 @@ nvmlReturn_t fake_enter(nvmlDevice_t d, const char *call)
 {
     spend(fake.script.latency_us * 1e-6);
     stall_once();
+    be_slow_now_and_then();
     fake_follow_limit(d);
     return fake_fault(d, call);
 }

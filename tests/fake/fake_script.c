@@ -77,6 +77,13 @@ static bool read_limits(unsigned mw[3], const char *v)
 static bool set_limits(struct fake_script *s, const char *v) { return read_limits(s->limits_mw, v); }
 static bool set_module_limits(struct fake_script *s, const char *v) { return read_limits(s->module_limits_mw, v); }
 
+static bool set_slow(struct fake_script *s, const char *v)
+{
+    if (sscanf(v, "%lf:%lf", &s->slow_each_s, &s->slow_s) != 2) return false;
+    s->slow_next_s = s->slow_each_s;
+    return s->slow_each_s > 0;
+}
+
 static bool set_stall(struct fake_script *s, const char *v)
 {
     return sscanf(v, "%lf:%lf", &s->stall_at_s, &s->stall_s) == 2;
@@ -120,7 +127,7 @@ static const struct {
     bool (*set)(struct fake_script *s, const char *value);
 } forms[] = {
     { "power", set_power },   { "models", set_models },   { "pids", set_pids }, { "gpm", set_gpm },
-    { "limits", set_limits }, { "stall", set_stall },     { "fail", add_fail }, { "hang", add_hang },
+    { "limits", set_limits }, { "stall", set_stall },     { "slow", set_slow },       { "fail", add_fail }, { "hang", add_hang },
     { "load", set_load },     { "profile", set_profile },
     { "module_limits", set_module_limits },
 };

@@ -41,6 +41,7 @@
  * Faults, see fake_faults.c
  *     latency_us=500      time that each call takes (0)
  *     stall=3:5           the first call behind 3 s takes 5 s
+ *     slow=2:0.5          a call each 2 s takes half a second (none)
  *     init=9              nvmlInit fails with this code
  *     fail=GPU:CALL:CODE[:FROM_S[:TO_S]]   calls of that GPU (* is any) fail from and to these times; CALL is the name
  *                         without "nvmlDevice" (GetPowerUsage ...), a field id (186), or *. May be given several times.
@@ -106,6 +107,7 @@ struct fake_script {
 
     double latency_us;
     double stall_at_s, stall_s; /* stall_s 0: none */
+    double slow_each_s, slow_s, slow_next_s; /* slow_s 0: none */
     struct fake_fault faults[FAKE_MOST_FAULTS];
     int n_faults;
 

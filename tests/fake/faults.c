@@ -1,6 +1,7 @@
 /* Preloaded into wattlaw: what sensors of a kernel and clocks do on a bad day. $WATTLAW_FAULT names a file; while it is
  * there, its words act: "read PART ERRNO": reads of files whose path holds PART fail with that number (EIO 5, ENODEV
- * 19, EACCES 13); "wall SECONDS": the wall clock is so far ahead. */
+ * 19, EACCES 13); "slow PART SECONDS EACH_S": such reads take that long, one each EACH_S seconds; "wall SECONDS": the wall
+ * clock is so far ahead. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,28 +10,45 @@
 #include <time.h>
 #include <unistd.h>
 
-static int word(const char *format, void *a, void *b)
+static int word(const char *format, void *a, void *b, void *c)
 {
     const char *path = getenv("WATTLAW_FAULT");
     FILE *f = path ? fopen(path, "r") : NULL;
-    int n = f ? fscanf(f, format, a, b) : 0;
+    int n = f ? fscanf(f, format, a, b, c) : 0;
     if (f) fclose(f);
     return n;
 }
 
+static int holds(int fd, const char *part)
+{
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(link, path, sizeof path - 1);
+    path[len > 0 ? len : 0] = '\0';
+    return strstr(path, part) != NULL;
+}
+
+static void be_slow_now_and_then(double seconds, double each_s)
+{
+    static double due_s;
+    struct timespec t, left = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+    double now_s = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+    if (now_s < due_s) return;
+    due_s = now_s + each_s;
+    nanosleep(&left, NULL);
+}
+
 ssize_t pread(int fd, void *to, size_t n, off_t at)
 {
-    char part[256], link[64], path[4096];
+    char part[256];
+    double seconds, each_s;
     int code;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    if (word("read %255s %d", part, &code) == 2) {
-        ssize_t len = readlink(link, path, sizeof path - 1);
-        path[len > 0 ? len : 0] = '\0';
-        if (strstr(path, part)) {
-            errno = code;
-            return -1;
-        }
+    if (word("read %255s %d", part, &code, NULL) == 2 && holds(fd, part)) {
+        errno = code;
+        return -1;
     }
+    if (word("slow %255s %lf %lf", part, &seconds, &each_s) == 3 && holds(fd, part)) be_slow_now_and_then(seconds, each_s);
     return syscall(SYS_pread64, fd, to, n, at);
 }
 
@@ -38,6 +56,6 @@ int clock_gettime(clockid_t id, struct timespec *t)
 {
     long ahead_s;
     int rc = (int)syscall(SYS_clock_gettime, id, t);
-    if (id == CLOCK_REALTIME && word("wall %ld", &ahead_s, NULL) == 1) t->tv_sec += ahead_s;
+    if (id == CLOCK_REALTIME && word("wall %ld", &ahead_s, NULL, NULL) == 1) t->tv_sec += ahead_s;
     return rc;
 }
