@@ -14,6 +14,7 @@ struct counter {
     const struct wl_time_series *s, *drawn; /* drawn: power of the same device, NULL: none */
     bool slow;
     int64_t update_ns;     /* its update period; INT64_MAX: not known */
+    int64_t bridged_ns;    /* the longest stretch between readings that is no hole */
     struct wl_range power; /* what the device drew at least and at most around the window, W */
 };
 
@@ -42,7 +43,8 @@ static int64_t late_ns(const struct counter *c, ptrdiff_t i)
 {
     ptrdiff_t before = wl_time_series_back(c->s, i - 1);
     int64_t spacing = before >= 0 ? c->s->t_ns[i] - c->s->t_ns[before] : 0;
-    return spacing < c->update_ns ? spacing : c->update_ns;
+    int64_t longest = c->slow ? c->update_ns : c->bridged_ns; /* what moves at each reading does so after a hole, too */
+    return spacing < longest ? spacing : longest;
 }
 
 /* When knot i was reached: the middle of the times that are possible. Of a counter that never repeats the reading's. */
@@ -268,6 +270,8 @@ struct window {
     int64_t from, to; /* the part between readings; from >= to: there is none */
 };
 
+static bool has_holes(const struct window *w) { return w->at_start != KNOWN || w->at_end != KNOWN; }
+
 static struct window window_of(const struct wl_time_series *s, int64_t t0, int64_t t1, int64_t max_gap)
 {
     struct window w = { t0, t1, place_of(s, t0, max_gap), place_of(s, t1, max_gap), t0, t1 };
@@ -278,17 +282,20 @@ static struct window window_of(const struct wl_time_series *s, int64_t t0, int64
     return w;
 }
 
-/* What the device may have drawn at an edge: beside a hole anything that it drew in the run, else what it drew around
- * the window, where readings are means and miss extremes, so that it is wider by half of what they show. */
+/* What the device may have drawn at an edge: beside a hole anything that is plausible for the run, else what it drew
+ * around the window, where readings are means and miss extremes, so that it is wider by half of what they show. */
 static void find_power(struct counter *c, const struct window *w, const struct wl_gauge *g)
 {
-    bool known = w->at_start == KNOWN && w->at_end == KNOWN;
-    int64_t from = known ? w->t0 : c->s->t_ns[0], to = known ? w->t1 : c->s->t_ns[c->s->n - 1];
+    bool holes = has_holes(w);
+    int64_t from = holes ? c->s->t_ns[0] : w->t0, to = holes ? c->s->t_ns[c->s->n - 1] : w->t1;
     c->power = (struct wl_range) { 1, 0 };
     if (c->drawn) c->power = wl_time_series_range(c->drawn, from - AROUND_NS, to + AROUND_NS);
-    if (c->power.lo > c->power.hi) c->power = paces(c, from, to);
-    widen(&c->power);
-    if (!known && isfinite(g->most_w)) c->power.hi = fmin(c->power.hi, fmax(g->most_w, c->power.lo));
+    bool drawn = c->power.lo <= c->power.hi;
+    if (!drawn) c->power = paces(c, from, to);
+    if (holes && drawn)
+        c->power = wl_plausible_w(c->drawn, g);
+    else
+        widen(&c->power);
 }
 
 /* Beyond the readings, `away_s` seconds from where the counter stood at `from`: on at the mean power of the rest. */
@@ -299,11 +306,12 @@ static struct bounded at_open_end(const struct counter *c, const struct bounded 
     return (struct bounded) { value, fmin(from->lo + lo, value), fmax(from->hi + hi, value) };
 }
 
-/* Sets the energy where enough of the window is known. */
+/* The energy of the whole window. Beside holes no more and no less than the power's range gives in all of it. */
 static void set_energy(struct wl_energy *e, const struct counter *c, const struct window *w, struct bounded from,
                        struct bounded to)
 {
     double before_s = (double)(w->t0 - w->from) / WL_NS_PER_S, after_s = (double)(w->t1 - w->to) / WL_NS_PER_S;
+    double all_s = (double)(w->t1 - w->t0) / WL_NS_PER_S;
     if (w->at_start == IN_HOLE) from = counter_at(c, w->t0);
     if (w->at_start == OPEN_END) from = at_open_end(c, &from, before_s, e->mean_w);
     if (w->at_end == IN_HOLE) to = counter_at(c, w->t1);
@@ -311,6 +319,31 @@ static void set_energy(struct wl_energy *e, const struct counter *c, const struc
     e->energy_j = to.value - from.value;
     e->lo_j = fmax(0, to.lo - from.hi);
     e->hi_j = to.hi - from.lo;
+    if (!has_holes(w)) return;
+    e->lo_j = fmin(e->energy_j, fmax(e->lo_j, c->power.lo * all_s));
+    e->hi_j = fmax(e->energy_j, fmin(e->hi_j, c->power.hi * all_s));
+}
+
+/* Of the part between the readings that lie in the window; nothing where there are none. */
+static void set_covered(struct wl_energy *e, const struct window *w, double joules)
+{
+    if (w->to <= w->from) return;
+    e->covered_j = joules;
+    e->mean_w = joules / ((double)(w->to - w->from) / WL_NS_PER_S);
+    e->coverage = (double)(w->to - w->from) / (double)(w->t1 - w->t0);
+}
+
+/* What a hole between two readings took is measured; only how much of it lies in the window is open. So energy is missing
+ * where that is more than the energy itself, or where most of the window lies beyond the last reading. */
+static const char *why_missing(const struct wl_energy *e, const struct window *w)
+{
+    int64_t open_ns = (w->at_start == OPEN_END ? w->from - w->t0 : 0) + (w->at_end == OPEN_END ? w->t1 - w->to : 0);
+    if (wl_mostly_holes(open_ns, w->t1 - w->t0))
+        return "readings of the counter are missing for more than half of the window";
+    if (!isfinite(e->energy_j)) return "the window is too short for the counter's steps";
+    if (has_holes(w) && e->hi_j - e->lo_j > e->energy_j)
+        return "the counter was not read near the window's edges, which leaves more open than the energy itself";
+    return NULL;
 }
 
 struct wl_energy wl_energy_of_counter(const struct wl_time_series *s, const struct wl_time_series *power, int64_t t0_ns,
@@ -320,31 +353,23 @@ struct wl_energy wl_energy_of_counter(const struct wl_time_series *s, const stru
     bool moves, falls;
     inspect(s, t0_ns, t1_ns, &moves, &falls);
     if (falls) return wl_energy_none("the counter was reset");
-    struct window w = window_of(s, t0_ns, t1_ns, wl_bridged_ns(s, max_gap_ns));
-    if (w.to <= w.from) return wl_energy_none("no reading of the counter in the window or near it");
+    int64_t bridged_ns = wl_bridged_ns(s, max_gap_ns);
+    struct window w = window_of(s, t0_ns, t1_ns, bridged_ns);
+    bool between = w.at_start == IN_HOLE && w.at_end == IN_HOLE; /* two readings, perhaps none of them in the window */
+    if (w.to <= w.from && !between) return wl_energy_none("no reading of the counter in the window or near it");
     if (!moves) return wl_energy_none("the counter did not move in the window");
 
-    struct counter c = { .s = s, .drawn = power };
+    struct counter c = { .s = s, .drawn = power, .bridged_ns = bridged_ns };
     find_habits(&c, t0_ns, t1_ns, g->update_s);
     find_power(&c, &w, g);
     struct bounded from = counter_at(&c, w.from), to = counter_at(&c, w.to);
-    double joules = to.value - from.value;
-    if (!isfinite(joules)) return wl_energy_none("the window is too short for the counter's steps");
-    struct wl_energy e = {
-        .energy_j = NAN,
-        .lo_j = NAN,
-        .hi_j = NAN,
-        .mean_w = joules / ((double)(w.to - w.from) / WL_NS_PER_S),
-        .coverage = (double)(w.to - w.from) / (double)(t1_ns - t0_ns),
-        .covered_j = joules,
-        .held_s = (double)outside_ns(s, w.from, w.to) / WL_NS_PER_S,
-        .readings = good_between(s, t0_ns, t1_ns),
-    };
-    if (wl_mostly_holes(t1_ns - t0_ns - (w.to - w.from), t1_ns - t0_ns))
-        e.why = "readings of the counter are missing at the window's edges, for more than half of it";
-    else
-        set_energy(&e, &c, &w, from, to);
-    if (!e.why && !isfinite(e.energy_j)) e.why = "the window is too short for the counter's steps";
+    struct wl_energy e = wl_energy_none(NULL);
+    set_covered(&e, &w, to.value - from.value);
+    set_energy(&e, &c, &w, from, to);
+    e.held_s = (double)outside_ns(s, w.from, w.to) / WL_NS_PER_S;
+    e.readings = good_between(s, t0_ns, t1_ns);
+    e.why = why_missing(&e, &w);
+    if (e.why) e.energy_j = e.lo_j = e.hi_j = NAN;
     return e;
 }
 

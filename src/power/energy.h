@@ -33,7 +33,8 @@ char *wl_gauge_words(const struct wl_gauge *g, const char *calibrated, struct wl
 
 /* Energy over [t0, t1]. A hole is a part of the window between readings that lie too far apart to be bridged
  * (wl_max_gap_ns, wl_energy_of_power), or beyond the last one: its energy is estimated, and the interval holds all that
- * the device may have drawn there. Where more than half of the window is holes there is no energy. */
+ * the device may have drawn there. Where more than half of the window is holes there is no energy, but by a counter,
+ * which has counted in a hole: there is none where what is open is more than the energy. */
 struct wl_energy {
     double energy_j;   /* with the holes; NAN: it is not known */
     double lo_j, hi_j; /* 95 % interval of it (docs/metrics.md); NAN with it */

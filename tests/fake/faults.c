@@ -1,7 +1,7 @@
 /* Preloaded into wattlaw: what sensors of a kernel and clocks do on a bad day. $WATTLAW_FAULT names a file; while it is
  * there, its words act: "read PART ERRNO": reads of files whose path holds PART fail with that number (EIO 5, ENODEV
- * 19, EACCES 13); "slow PART SECONDS EACH_S": such reads take that long, one each EACH_S seconds; "wall SECONDS": the wall
- * clock is so far ahead. */
+ * 19, EACCES 13); "slow PART SECONDS EACH_S": such reads take that long, one each EACH_S seconds; "burn PART SECONDS": each
+ * takes so much CPU time; "wall SECONDS": the wall clock is so far ahead. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,14 +28,25 @@ static int holds(int fd, const char *part)
     return strstr(path, part) != NULL;
 }
 
+static double now_s(clockid_t id)
+{
+    struct timespec t;
+    syscall(SYS_clock_gettime, id, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void burn(double seconds)
+{
+    for (double end = now_s(CLOCK_THREAD_CPUTIME_ID) + seconds; now_s(CLOCK_THREAD_CPUTIME_ID) < end;) continue;
+}
+
 static void be_slow_now_and_then(double seconds, double each_s)
 {
     static double due_s;
-    struct timespec t, left = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-    double now_s = (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-    if (now_s < due_s) return;
-    due_s = now_s + each_s;
+    struct timespec left = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+    double t = now_s(CLOCK_MONOTONIC);
+    if (t < due_s) return;
+    due_s = t + each_s;
     nanosleep(&left, NULL);
 }
 
@@ -48,6 +59,7 @@ ssize_t pread(int fd, void *to, size_t n, off_t at)
         errno = code;
         return -1;
     }
+    if (word("burn %255s %lf", part, &seconds, NULL) == 2 && holds(fd, part)) burn(seconds);
     if (word("slow %255s %lf %lf", part, &seconds, &each_s) == 3 && holds(fd, part)) be_slow_now_and_then(seconds, each_s);
     return syscall(SYS_pread64, fd, to, n, at);
 }

@@ -347,7 +347,7 @@ struct holed {
 };
 
 /* What counts of a window, as the campaign chooses it, is right or missing, and missing only where most of it is
- * holes. */
+ * holes of the readings of power. */
 static void judge_holed(struct holed *h, const struct drawn *d, int64_t gap, int c)
 {
     struct wl_gauge g = { d->gpu.profile.update_s, NAN, NAN, d->gpu.profile.limit_w[2] }, g_counter = wl_gauge_unknown;
@@ -359,10 +359,10 @@ static void judge_holed(struct holed *h, const struct drawn *d, int64_t gap, int
     const struct wl_energy *e = &of[wl_energy_choose(&of[0], &of[1], &of[2])];
     double truth = truth_j(d);
     for (int m = 0; m < 3; m++) /* each by itself, too */
-        assert_true(isnan(of[m].energy_j) ? of[m].why != NULL : of[m].coverage >= 0.5 - 1e-9 && of[m].lo_j <= of[m].hi_j);
+        assert_true(isnan(of[m].energy_j) ? of[m].why != NULL : of[m].lo_j <= of[m].hi_j);
     h->cases++;
     if (isnan(e->energy_j)) {
-        assert_true(of[0].coverage < 0.5 && of[1].coverage < 0.5);
+        assert_true(of[1].coverage < 0.5);
         h->missing++;
         return;
     }
