@@ -43,7 +43,8 @@ static int64_t late_ns(const struct counter *c, ptrdiff_t i)
 {
     ptrdiff_t before = wl_time_series_back(c->s, i - 1);
     int64_t spacing = before >= 0 ? c->s->t_ns[i] - c->s->t_ns[before] : 0;
-    int64_t longest = c->slow ? c->update_ns : c->bridged_ns; /* what moves at each reading does so after a hole, too */
+    int64_t longest = c->slow ? spacing : c->bridged_ns; /* what moves at each reading does so after a hole, too */
+    if (longest > c->update_ns) longest = c->update_ns;
     return spacing < longest ? spacing : longest;
 }
 

@@ -153,6 +153,7 @@ static int cpu_model_open(struct wl_sensor *s, const struct wl_power_opts *o, st
     wl_sensor_add_channel(s, d, WL_ENERGY, WL_SCOPE_PACKAGE, WL_VARIANT_NONE);
     wl_sensor_add_channel(s, d, WL_POWER, WL_SCOPE_PACKAGE, WL_VARIANT_MEAN);
     for (size_t i = 0; i < s->n_channels; i++) s->channels[i].estimated = true;
+    s->channels[0].update_s = 0.01; /* the longest tick of the kernel's account */
     s->source = wl_strf(s->arena, "estimated: %.1f W idle to %.1f W full for %d package%s, %d core%s (%s)", m->idle_w,
                         m->full_w, t.packages, t.packages == 1 ? "" : "s", t.cores, t.cores == 1 ? "" : "s", from);
     return 0;

@@ -196,6 +196,9 @@ static const char *left_out(const struct wl_rapl *r, const char *root, struct wl
     return has_scope(r, WL_SCOPE_DRAM) ? NULL : "DRAM is not measured: this CPU shows no DRAM domain";
 }
 
+/* Source: Intel, Software Developer's Manual 3B, 15.10.3: energy status is updated about each millisecond. */
+static const double update_s = 0.001;
+
 static int rapl_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
 {
     struct wl_rapl *r = wl_new(s->arena, struct wl_rapl);
@@ -207,7 +210,8 @@ static int rapl_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
         const struct wl_rapl_domain *d = &r->v[i];
         const char *uuid = wl_strf(s->arena, "rapl:%s", d->name);
         int device = wl_sensor_add_device(s, &(struct wl_device) { .name = d->name, .uuid = uuid, .index = (int)i });
-        wl_sensor_add_channel(s, device, WL_ENERGY, d->scope, WL_VARIANT_NONE);
+        int energy = wl_sensor_add_channel(s, device, WL_ENERGY, d->scope, WL_VARIANT_NONE);
+        s->channels[energy].update_s = update_s;
         wl_sensor_add_channel(s, device, WL_POWER, d->scope, WL_VARIANT_MEAN);
     }
     if (!s->reason) s->reason = left_out(r, o->root, s->arena);

@@ -86,7 +86,7 @@ def counters(folder):
 
 def a_gpu_that_fails(code, text):
     """Its energy is not known, and the reason stands there."""
-    r = measure(f"power=250; fail=0:*:{code}:0.5", 1.2, "--sensors", "nvml")
+    r = measure(f"power=250; fail=0:*:{code}:0.5", 2.5, "--sensors", "nvml")
     r.expect(r.missing("power_w") > 0 and r.missing("energy_j") > 0, "failed readings stand in the store")
     r.expect(text in r.notes() and "without a reading" in r.run.stderr, f"told: {r.notes()}")
     r.expect(r.energy("counter") is None and r.energy("integral") is None, "energy that is not known is missing")
