@@ -25,7 +25,8 @@ static void print_head(const struct wl_run_row *r, struct wl_arena *a)
     if (!isnan(r->util_pct)) line("util", wl_strf(a, "%.1f %%", r->util_pct));
     if (!isnan(r->input_pct)) line("input", wl_strf(a, "waited for %.1f %% of the epochs", r->input_pct));
     if (!isnan(r->power_capped_pct)) line("held down", wl_words_held(r->power_capped_pct, r->thermal_capped_pct, a));
-    if (!isnan(r->achieved_clock_mhz)) line("clocks", wl_words_clocks(r->achieved_clock_mhz, r->achieved_mem_clock_mhz, a));
+    if (!isnan(r->achieved_clock_mhz))
+        line("clocks", wl_words_clocks(r->achieved_clock_mhz, r->achieved_mem_clock_mhz, a));
     line("cooled", wl_words_cooldown(&r->cooldown, a));
     line("caps", wl_words_caps_acted(r, a));
 }

@@ -107,9 +107,9 @@ static double between(const struct counter *c, ptrdiff_t a, ptrdiff_t b, int64_t
     return since_s <= change_s ? c->s->value[a] + first * since_s : c->s->value[b] - then * left_s;
 }
 
-/* Beyond the outermost knot: at the neighbouring pace. As far as a slow counter was read, it goes at most one step away,
- * since a whole further step would have shown; how far apart two readings of another one lie says nothing. NAN with
- * fewer than two knots. */
+/* Beyond the outermost knot: at the neighbouring pace. As far as a slow counter was read, it goes at most one step
+ * away, since a whole further step would have shown; how far apart two readings of another one lie says nothing. NAN
+ * with fewer than two knots. */
 static double beyond(const struct counter *c, ptrdiff_t a, ptrdiff_t b, ptrdiff_t from, int64_t t)
 {
     if (a < 0 || b < 0) return NAN;
@@ -170,7 +170,8 @@ static struct bounded counter_at(const struct counter *c, int64_t t)
 }
 
 /* Where t lies among the readings: is it known there, that is, are those on both sides within max_gap, or one where
- * nothing lies beyond? A hole has readings on both sides that are further apart; at an open end they are only on one. */
+ * nothing lies beyond? A hole has readings on both sides that are further apart; at an open end they are only on one.
+ */
 enum place { KNOWN, IN_HOLE, OPEN_END };
 
 static enum place place_of(const struct wl_time_series *s, int64_t t, int64_t max_gap)
@@ -334,8 +335,8 @@ static void set_covered(struct wl_energy *e, const struct window *w, double joul
     e->coverage = (double)(w->to - w->from) / (double)(w->t1 - w->t0);
 }
 
-/* What a hole between two readings took is measured; only how much of it lies in the window is open. So energy is missing
- * where that is more than the energy itself, or where most of the window lies beyond the last reading. */
+/* What a hole between two readings took is measured; only how much of it lies in the window is open. So energy is
+ * missing where that is more than the energy itself, or where most of the window lies beyond the last reading. */
 static const char *why_missing(const struct wl_energy *e, const struct window *w)
 {
     int64_t open_ns = (w->at_start == OPEN_END ? w->from - w->t0 : 0) + (w->at_end == OPEN_END ? w->t1 - w->to : 0);

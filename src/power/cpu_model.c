@@ -52,7 +52,7 @@ struct cpu_model {
     struct wl_cpu_stat *cpu_stat;
     double idle_w, full_w;
     int cpus;
-    struct wl_cpu_times first, last; /* at opening; at the latest power reading */
+    struct wl_cpu_times first, last;    /* at opening; at the latest power reading */
     int64_t first_ns, last_ns, read_ns; /* read_ns: of the latest reading of all */
     struct wl_budget budget;            /* so loose that only a machine with very many CPUs is read less often */
 };

@@ -48,11 +48,11 @@ struct wl_energy {
 
 /* Trapezoid over a power series (W), as much later as the gauge's delay; the values at the edges are interpolated.
  * Neighbouring good readings further apart than max_gap_ns, and than three times the usual spacing of the series, leave
- * a hole. An edge without a reading beyond it holds the nearest one, up to max_gap_ns; the rest is a hole. In a hole the
- * power is taken to lie on the line between its neighbours. The interval holds what readings do not see between updates,
- * gaps that were bridged, and both edges; what the device may have drawn in holes (the range of the whole series, a
- * little wider, up to g->most_w); of a sensor that is known to see a part of the time, also what a load in step with its
- * updates would hide, unless the readings rule that out. */
+ * a hole. An edge without a reading beyond it holds the nearest one, up to max_gap_ns; the rest is a hole. In a hole
+ * the power is taken to lie on the line between its neighbours. The interval holds what readings do not see between
+ * updates, gaps that were bridged, and both edges; what the device may have drawn in holes (the range of the whole
+ * series, a little wider, up to g->most_w); of a sensor that is known to see a part of the time, also what a load in
+ * step with its updates would hide, unless the readings rule that out. */
 struct wl_energy wl_energy_of_power(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,
                                     const struct wl_gauge *g);
 
@@ -81,9 +81,9 @@ struct wl_energy wl_energy_combined(const struct wl_time_series *s, const struct
                                     int64_t t1_ns, int64_t max_gap_ns, const struct wl_gauge *g,
                                     const struct wl_gauge *g_power);
 
-/* By which of them a window's energy counts: the counter where its readings reach both edges; else what has the narrowest
- * interval, since that holds what each method leaves open; where none is known, what most readings cover. NULL: there is
- * no such energy; one there is. */
+/* By which of them a window's energy counts: the counter where its readings reach both edges; else what has the
+ * narrowest interval, since that holds what each method leaves open; where none is known, what most readings cover.
+ * NULL: there is no such energy; one there is. */
 enum wl_energy_method { WL_BY_COUNTER, WL_BY_INTEGRAL, WL_COMBINED };
 enum wl_energy_method wl_energy_choose(const struct wl_energy *counter, const struct wl_energy *integral,
                                        const struct wl_energy *combined);

@@ -40,7 +40,7 @@ struct wl_sensor {
     double
         often_s; /* it has a thread of its own that reads as often as this, where the sampler's rate is lower; 0: not */
     struct wl_cpu_stat *cpu_stat; /* of all sensors that were opened together */
-    bool given_up; /* a reading has not returned: its memory stays, and nobody looks at it again */
+    bool given_up;                /* a reading has not returned: its memory stays, and nobody looks at it again */
 };
 
 /* A kind of sensor. */

@@ -125,8 +125,8 @@ static void open_now(void *arg)
 
 static void free_arena(void *arena) { wl_arena_free(arena); }
 
-static int open_one(struct wl_sensors *all, struct wl_cpu_stat *cpu_stat, const struct wl_sensor_ops *ops, const struct wl_power_opts *o,
-                    struct wl_sensor_info *info, struct wl_arena *a, struct wl_err *e)
+static int open_one(struct wl_sensors *all, struct wl_cpu_stat *cpu_stat, const struct wl_sensor_ops *ops,
+                    const struct wl_power_opts *o, struct wl_sensor_info *info, struct wl_arena *a, struct wl_err *e)
 {
     if (ops->unavailable) return wl_fail(e, WL_EUNAVAIL, "%s", ops->unavailable);
     struct wl_arena *own = wl_arena_new(NULL);

@@ -217,8 +217,8 @@ int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double
 
 /* ---- While it runs ---- */
 
-/* Asks for the edges of counters, or a reading of what has no such edges; false: it reads no power or energy, or does not
- * answer. */
+/* Asks for the edges of counters, or a reading of what has no such edges; false: it reads no power or energy, or does
+ * not answer. */
 static bool ask_for_edges(struct wl_worker *w, int edges)
 {
     pthread_mutex_lock(&w->lock);

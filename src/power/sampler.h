@@ -31,10 +31,10 @@ void wl_sampler_bind(struct wl_sampler *s, int64_t cpu);
 void wl_sampler_watch(struct wl_sampler *s, pid_t pid);
 
 /* Reads power and energy at once, so that there are readings on both sides of an end of the job, at most a quarter of a
- * second from it. Reads counters that move in steps of 5 to 250 ms, and power beside them, every 2 ms until each has shown so many
- * steps: one before a window that begins behind this call, since power at rest is steady; two behind one that ended
- * before it, for the pace between them. So the window has sharp edges. Returns when that is done, after .55 s at most,
- * at once where no counter has such steps. Not beside wl_sampler_stop. */
+ * second from it. Reads counters that move in steps of 5 to 250 ms, and power beside them, every 2 ms until each has
+ * shown so many steps: one before a window that begins behind this call, since power at rest is steady; two behind one
+ * that ended before it, for the pace between them. So the window has sharp edges. Returns when that is done, after .55
+ * s at most, or after a quarter of a second where no counter has such steps. Not beside wl_sampler_stop. */
 enum wl_edges { WL_EDGES_BEFORE = 1, WL_EDGES_BEHIND = 2 };
 void wl_sampler_edges(struct wl_sampler *s, enum wl_edges edges);
 

@@ -132,8 +132,8 @@ static void pause_until(struct wl_worker *w, int64_t t_ns)
     pthread_mutex_lock(&w->lock);
 }
 
-/* A reading beside an end of the job, on which its energy rests: one that took long is followed by another, so that on a
- * crowded machine too there is one whose instant is known. */
+/* A reading beside an end of the job, on which its energy rests: one that took long is followed by another, so that on
+ * a crowded machine too there is one whose instant is known. */
 static bool read_edge(struct wl_worker *w, struct wl_source *s, struct wl_due due, bool energetic_only)
 {
     int64_t usual_ns = (int64_t)(2 * s->sensor->read_s * WL_NS_PER_S), took_ns = INT64_MAX;

@@ -127,7 +127,7 @@ static const struct {
     bool (*set)(struct fake_script *s, const char *value);
 } forms[] = {
     { "power", set_power },   { "models", set_models },   { "pids", set_pids }, { "gpm", set_gpm },
-    { "limits", set_limits }, { "stall", set_stall },     { "slow", set_slow },       { "fail", add_fail }, { "hang", add_hang },
+    { "limits", set_limits }, { "stall", set_stall },     { "slow", set_slow }, { "fail", add_fail }, { "hang", add_hang },
     { "load", set_load },     { "profile", set_profile },
     { "module_limits", set_module_limits },
 };

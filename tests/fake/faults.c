@@ -1,9 +1,10 @@
 /* Preloaded into wattlaw: what sensors of a kernel and clocks do on a bad day. $WATTLAW_FAULT names a file; while it is
  * there, its words act: "read PART ERRNO": reads of files whose path holds PART fail with that number (EIO 5, ENODEV
- * 19, EACCES 13); "slow PART SECONDS EACH_S": such reads take that long, one each EACH_S seconds; "burn PART SECONDS": each
- * takes so much CPU time; "wall SECONDS": the wall clock is so far ahead.
+ * 19, EACCES 13); "slow PART SECONDS EACH_S": such reads take that long, one each EACH_S seconds; "burn PART SECONDS":
+ * each takes so much CPU time; "wall SECONDS": the wall clock is so far ahead.
  *
- * $WATTLAW_COUNTER is "PART WATTS": files whose path holds PART are counters of microjoules that run at so many watts. */
+ * $WATTLAW_COUNTER is "PART WATTS": files whose path holds PART are counters of microjoules that run at so many watts.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +63,8 @@ ssize_t pread(int fd, void *to, size_t n, off_t at)
         return -1;
     }
     if (word("burn %255s %lf", part, &seconds, NULL) == 2 && holds(fd, part)) burn(seconds);
-    if (word("slow %255s %lf %lf", part, &seconds, &each_s) == 3 && holds(fd, part)) be_slow_now_and_then(seconds, each_s);
+    if (word("slow %255s %lf %lf", part, &seconds, &each_s) == 3 && holds(fd, part))
+        be_slow_now_and_then(seconds, each_s);
     double watts;
     const char *counter = getenv("WATTLAW_COUNTER");
     if (counter && sscanf(counter, "%255s %lf", part, &watts) == 2 && holds(fd, part))

@@ -314,9 +314,9 @@ static void the_mean_of_a_second_sees_all(void **state)
 
 /* ---- Holes ---- */
 
-/* Readings that fail for a while: a driver that hangs, a sampler that was stopped, a machine that has other things to do.
- * One to four holes of .3 s to half of the window, anywhere from a second before it to a second after it. Those of the
- * counter and of power are the same where `together`. */
+/* Readings that fail for a while: a driver that hangs, a sampler that was stopped, a machine that has other things to
+ * do. One to four holes of .3 s to half of the window, anywhere from a second before it to a second after it. Those of
+ * the counter and of power are the same where `together`. */
 static void punch(const struct drawn *d, int c, double *value, uint64_t stream)
 {
     double length_s = (double)(d->t1 - d->t0) / S;
@@ -371,8 +371,8 @@ static void judge_holed(struct holed *h, const struct drawn *d, int64_t gap, int
     h->by[e - of]++;
     widths[h->n_widths++] = 100 * (e->hi_j - e->lo_j) / 2 / truth;
     if (!in)
-        printf("  %d by %s misses: %s: %.2f J in %.2f to %.2f, truth %.2f\n", c, wl_energy_method_name(e - of), d->words,
-               e->energy_j, e->lo_j, e->hi_j, truth);
+        printf("  %d by %s misses: %s: %.2f J in %.2f to %.2f, truth %.2f\n", c, wl_energy_method_name(e - of),
+               d->words, e->energy_j, e->lo_j, e->hi_j, truth);
 }
 
 /* The long form, by hand: WATTLAW_COVERAGE_CASES=5000. */
@@ -400,7 +400,8 @@ static void check_holed(const char *what, bool counter_too, bool together, doubl
     qsort(widths, h.n_widths, sizeof *widths, by_value);
     double median = widths[h.n_widths / 2], high = widths[h.n_widths * 9 / 10];
     int known = h.cases - h.missing;
-    printf("%s: %d of %d in the interval, median half width %.2f %%, 90 %% below %.1f %%; by counter %d, integral %d, both %d; "
+    printf("%s: %d of %d in the interval, median half width %.2f %%, 90 %% below %.1f %%; by counter %d, integral %d, "
+           "both %d; "
            "%d of %d missing\n",
            what, h.in, known, median, high, h.by[0], h.by[1], h.by[2], h.missing, h.cases);
     assert_true(h.in >= 0.95 * known && median < widest_pct && known >= 0.7 * h.cases);

@@ -221,7 +221,8 @@ static void a_counter_gives_its_difference_with_edges_between_readings(void **st
     struct wl_energy e = counter(&s, 1234 * MS, 8777 * MS, 300 * MS);
     assert_near(e.energy_j, 250 * 7.543, 1e-6);
     assert_near(e.mean_w, 250, 1e-6);
-    /* Gaps inside do no harm. At an edge they are holes, in which the counter goes from the one reading to the other. */
+    /* Gaps inside do no harm. At an edge they are holes, in which the counter goes from the one reading to the other.
+     */
     for (int i = 30; i < 60; i++) value[i] = NAN;
     assert_near(counter(&s, 1234 * MS, 8777 * MS, 300 * MS).energy_j, 250 * 7.543, 1e-6);
     e = counter(&s, 4 * S, 8 * S, 300 * MS);
@@ -253,11 +254,12 @@ static void a_hole_may_leave_more_open_than_the_energy(void **state)
     for (int i = 30; i < 60; i++) value[i] = NAN;
     struct wl_energy e = wl_energy_of_counter(&s, &power, 4 * S, 5 * S, 300 * MS, &wl_gauge_unknown);
     assert_true(isnan(e.energy_j));
-    assert_string_equal(e.why,
-                        "the counter was not read near the window's edges, which leaves more open than the energy itself");
+    assert_string_equal(
+        e.why, "the counter was not read near the window's edges, which leaves more open than the energy itself");
     e = wl_energy_of_counter(&s, &power, 4 * S, 9 * S, 300 * MS, &wl_gauge_unknown);
     assert_near(e.energy_j, 250 * 5, 1e-6);
-    assert_near(e.lo_j, 2250 - (725 + 560 * 1.2), 1e-6); /* 560 W from 2.9 s on, where it may have been late by a reading */
+    assert_near(e.lo_j, 2250 - (725 + 560 * 1.2),
+                1e-6); /* 560 W from 2.9 s on, where it may have been late by a reading */
 }
 
 /* The counter falls silent at 6 s. Power was read on: 100 W before, 300 W from then on. */
@@ -278,9 +280,8 @@ static void where_the_counter_is_silent_power_takes_its_place(void **state)
     assert_near(of[2].energy_j, 500 + 600, 15);
     assert_near(of[2].coverage, 1, 1e-12);
     assert_true(of[2].hi_j - of[2].lo_j < of[0].hi_j - of[0].lo_j);
-    assert_int_equal(wl_energy_choose(&of[0], &of[1], &of[2]), of[1].hi_j - of[1].lo_j < of[2].hi_j - of[2].lo_j
-                                                                   ? WL_BY_INTEGRAL
-                                                                   : WL_COMBINED);
+    assert_int_equal(wl_energy_choose(&of[0], &of[1], &of[2]),
+                     of[1].hi_j - of[1].lo_j < of[2].hi_j - of[2].lo_j ? WL_BY_INTEGRAL : WL_COMBINED);
 }
 
 /* The counter where it reaches, whatever it leaves open; else the narrowest; of nothing that of most readings. */

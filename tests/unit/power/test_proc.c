@@ -1,6 +1,7 @@
 /* The proc sensor and the estimate of CPU power, on fake trees, and the process tree of a real job. */
 #include "fixture.h"
 
+#include "power/internal.h"
 #include "power/tree.h"
 
 #include <math.h>
@@ -176,6 +177,29 @@ static void the_node_is_read(void **state)
     assert_non_null(read_failure(s, channel_of(s, "node", WL_MEM_USED)));
 }
 
+/* Two sensors of one tick share a reading; who has it already gets a new one. */
+static void the_cpu_times_are_read_once_a_tick(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_cpu_times one, same, next;
+    int64_t t_one, t_same, t_next;
+    put_node(f, 100, 900);
+    struct wl_cpu_stat *c = wl_cpu_stat_new(f->a);
+    assert_int_equal(wl_cpu_stat_open(c, f->opts.root, &f->e), 0);
+    assert_int_equal(wl_cpu_stat_open(c, f->opts.root, &f->e), 0);
+    bool shared = false;
+    for (int i = 0; i < 100 && !shared; i++) { /* a busy machine may let a tick's time pass in between */
+        put_node(f, 100, 900);
+        assert_int_equal(wl_cpu_stat_read(c, wl_now_ns(), &one, &t_one), 0);
+        put_node(f, 200, 900);
+        assert_int_equal(wl_cpu_stat_read(c, 0, &same, &t_same), 0);
+        shared = t_same == t_one;
+    }
+    assert_true(shared && same.busy_s == one.busy_s);
+    assert_int_equal(wl_cpu_stat_read(c, t_one, &next, &t_next), 0);
+    assert_true(t_next > t_one && next.busy_s > one.busy_s);
+}
+
 static void a_broken_tree_says_what_is_missing(void **state)
 {
     struct fixture *f = *state;
@@ -303,6 +327,7 @@ int main(void)
         WITH_FIXTURE(pids_that_start_over_are_found),
         WITH_FIXTURE(a_real_job_is_accounted),
         WITH_FIXTURE(the_node_is_read),
+        WITH_FIXTURE(the_cpu_times_are_read_once_a_tick),
         WITH_FIXTURE(a_broken_tree_says_what_is_missing),
         cmocka_unit_test(lists_of_cpus_are_read),
         WITH_FIXTURE(the_estimate_follows_cpu_time),

@@ -47,6 +47,7 @@ struct toy {
     long hangs_at; /* this read waits for its file to end; 0: none */
     int file;      /* of a pipe */
     long bad_from, bad_to;
+    long slow_reads; /* so many first reads take .15 s */
     int64_t step_ns; /* a counter that moves so often; 0: at each read */
     long reads;
 };
@@ -59,6 +60,7 @@ static void toy_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *
     if (t->sleep_ns > 0) wl_sleep_until(t0 + t->sleep_ns);
     long n = t->reads++;
     char end;
+    if (n < t->slow_reads) wl_sleep_until(t0 + WL_NS_PER_S / 20 * 3);
     if (t->hangs_at > 0 && n == t->hangs_at) (void)!read(t->file, &end, 1);
     if (n >= t->bad_from && n < t->bad_to)
         wl_reading_fail(&out[0], "the toy is broken");
@@ -189,6 +191,26 @@ static void failures_are_gaps_and_never_zero(void **state)
     assert_true(c.gap_ns >= out[6].t_ns - out[2].t_ns);
 }
 
+/* The first reading takes .15 s: nobody knows when it was, and there is another one before the job may start. */
+static void a_slow_reading_at_an_end_is_repeated(void **state)
+{
+    struct fixture *f = *state;
+    struct toy toy = { .slow_reads = 2 };
+    struct wl_sampler *s = start(f, toys(f, &toy, 1), 0.1);
+    struct wl_channel_stats c;
+    wl_sampler_channel_stats(s, 0, &c);
+    assert_true(c.samples >= 1 && c.errors >= 2);
+    assert_string_equal(c.last_why, WL_SLOW_WHY);
+    uint64_t before = c.samples;
+    wl_sampler_edges(s, WL_EDGES_BEFORE);
+    for (int i = 0; i < 500 && c.samples == before; i++) {
+        sleep_ms(10);
+        wl_sampler_channel_stats(s, 0, &c);
+    }
+    assert_true(c.samples > before); /* though no tick is due for ten seconds */
+    wl_sampler_stop(s);
+}
+
 static void a_sensor_that_never_recovers_has_an_open_gap(void **state)
 {
     struct fixture *f = *state;
@@ -221,8 +243,8 @@ static size_t dense_samples(struct wl_sampler *s, enum wl_edges edges, uint32_t 
 }
 
 /* Of two counters of a thread, one has steps of 40 ms: its sensor is read each 2 ms until it has moved as often as was
- * asked, or two steps have passed. The other one is read once, and again only where that took long. A crowded machine reads
- * less often, but never more; looked at until it has read as often as it should. */
+ * asked, or two steps have passed. The other one is read once, and again only where that took long. A crowded machine
+ * reads less often, but never more; looked at until it has read as often as it should. */
 static void edges_of_counters_are_read_densely(void **state)
 {
     struct fixture *f = *state;
@@ -449,6 +471,7 @@ int main(void)
         WITH_FIXTURE(ticks_and_skipped_ticks_account_for_the_time),
         WITH_FIXTURE(a_slow_sensor_gets_a_thread_and_delays_nobody),
         WITH_FIXTURE(failures_are_gaps_and_never_zero),
+        WITH_FIXTURE(a_slow_reading_at_an_end_is_repeated),
         WITH_FIXTURE(a_sensor_that_never_recovers_has_an_open_gap),
         WITH_FIXTURE(edges_of_counters_are_read_densely),
         WITH_FIXTURE(a_reading_that_hangs_is_left_alone),
