@@ -372,6 +372,7 @@ struct wl_energy wl_energy_of_counter(const struct wl_time_series *s, const stru
     e.readings = good_between(s, t0_ns, t1_ns);
     e.why = why_missing(&e, &w);
     if (e.why) e.energy_j = e.lo_j = e.hi_j = NAN;
+    if (e.coverage == 0) e.mean_w = e.energy_j / ((double)(t1_ns - t0_ns) / WL_NS_PER_S);
     return e;
 }
 

@@ -38,7 +38,7 @@ char *wl_gauge_words(const struct wl_gauge *g, const char *calibrated, struct wl
 struct wl_energy {
     double energy_j;   /* with the holes; NAN: it is not known */
     double lo_j, hi_j; /* 95 % interval of it (docs/metrics.md); NAN with it */
-    double mean_w;     /* over the covered part */
+    double mean_w;     /* over the covered part; where none is, over all of it */
     double coverage;   /* 0..1: share of the window that is not holes */
     double covered_j;  /* energy of that part */
     double held_s;     /* time at the edges for which the nearest reading was held, within the coverage */
