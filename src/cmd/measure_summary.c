@@ -42,8 +42,8 @@ static void print_above_idle(const struct wl_run_result *r, const struct wl_scop
     double before_w = 0, after_w = 0;
     for (size_t i = 0; i < r->derived.n_energies; i++) {
         const struct wl_energy_row *row = &r->derived.energies[i];
-        if (!wl_measured_whole(row->epoch) || !wl_streq(row->scope, sum->scope) || !wl_streq(row->method, sum->method))
-            continue;
+        bool of_sum = sum->chosen ? row->chosen : wl_streq(row->method, sum->method);
+        if (!wl_measured_whole(row->epoch) || !wl_streq(row->scope, sum->scope) || !of_sum) continue;
         before_w += row->idle_before_w;
         after_w += row->idle_after_w;
     }
