@@ -60,11 +60,21 @@ static struct wl_energy counter_between(const struct wl_derivation *d, size_t c,
     return wl_energy_of_counter(&d->series[c], power < 0 ? NULL : &d->series[power], t0_ns, t1_ns, d->max_gap_ns, &g);
 }
 
+/* What a model says is off by the same share in every window, so that the ends of epochs and runs may be added. */
+static struct wl_energy with_model_error(const struct wl_derivation *d, size_t c, struct wl_energy e)
+{
+    if (!d->channels.v[c].estimated) return e;
+    e.lo_j -= WL_MODEL_ERROR * e.energy_j;
+    e.hi_j += WL_MODEL_ERROR * e.energy_j;
+    return e;
+}
+
 /* Of a channel of power or energy. */
 static struct wl_energy energy_between(const struct wl_derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
 {
     bool power = wl_derive_quantity(d, c) == WL_POWER;
-    return power ? integral_between(d, c, t0_ns, t1_ns) : counter_between(d, c, t0_ns, t1_ns);
+    return with_model_error(
+        d, c, power ? integral_between(d, c, t0_ns, t1_ns) : counter_between(d, c, t0_ns, t1_ns));
 }
 
 static bool is_energetic(const struct wl_derivation *d, size_t c)
@@ -79,7 +89,9 @@ static struct wl_energy combined_between(const struct wl_derivation *d, const st
 {
     struct wl_gauge g = gauge_of(&d->channels.v[s->counter]), of_power = gauge_of(&d->channels.v[s->power]);
     g.most_w = of_power.most_w;
-    return wl_energy_combined(&d->series[s->counter], &d->series[s->power], t0_ns, t1_ns, d->max_gap_ns, &g, &of_power);
+    struct wl_energy e = wl_energy_combined(&d->series[s->counter], &d->series[s->power], t0_ns, t1_ns, d->max_gap_ns, &g,
+                                            &of_power);
+    return with_model_error(d, (size_t)s->counter, e);
 }
 
 /* Counter and integral are combined only where the counter has holes. */

@@ -272,6 +272,15 @@ static int find_row(const struct import *im, struct wl_run_row *row, struct wl_e
     return rc;
 }
 
+static const char *why_no_energy(const struct import *im)
+{
+    for (size_t i = 0; i < im->derived.n_energies; i++) {
+        const struct wl_energy_row *row = &im->derived.energies[i];
+        if (row->chosen && isnan(row->epoch) && row->why) return row->why;
+    }
+    return "nothing that was read measures energy";
+}
+
 static void tell(const struct import *im, const struct wl_run_row *row)
 {
     const struct wl_dcgm *d = &im->d;
@@ -284,8 +293,7 @@ static void tell(const struct import *im, const struct wl_run_row *row)
              wl_words_count(readings(im), "reading", im->a), wl_human_time(im->a, im->period_s));
     const struct wl_amount energy = wl_cmd_run_energy(row), power = wl_cmd_run_power(row);
     if (isnan(energy.value))
-        wl_print("no energy: the readings of power and energy do not cover the run; wattlaw show --run %lld says more\n",
-                 (long long)im->run);
+        wl_print("no energy: %s; wattlaw show --run %lld says more\n", why_no_energy(im), (long long)im->run);
     else
         wl_print("energy %s, mean %s\n", wl_amount_text(&energy, im->a), wl_amount_text(&power, im->a));
 }

@@ -11,7 +11,7 @@
 
 static void json_energies(const struct wl_run_result *r, struct wl_json *root, struct wl_arena *a)
 {
-    struct wl_scope_sum *sums = wl_new_array(a, struct wl_scope_sum, r->derived.n_energies);
+    struct wl_scope_sum *sums = wl_new_array(a, struct wl_scope_sum, 2 * r->derived.n_energies);
     size_t n = wl_measured_sums(r, sums);
     struct wl_json *list = wl_json_add_array(root, "energies");
     for (size_t i = 0; i < n; i++) {
@@ -26,6 +26,7 @@ static void json_energies(const struct wl_run_result *r, struct wl_json *root, s
         wl_json_add_bool(o, "estimated", sums[i].energy.from & WL_ESTIMATED);
         wl_json_add_bool(o, "simulated", sums[i].energy.from & WL_SIMULATED);
         wl_json_add_bool(o, "chosen", sums[i].chosen);
+        wl_json_add_str(o, "why", sums[i].why);
     }
 }
 
@@ -43,6 +44,7 @@ static void json_stats(const struct wl_run_result *r, struct wl_json *root)
         wl_json_add_real(o, "mean", row->mean);
         wl_json_add_real(o, "min", row->min);
         wl_json_add_real(o, "max", row->max);
+        wl_json_add_real(o, "period_s", row->period_s);
     }
 }
 
@@ -104,6 +106,7 @@ struct wl_json *wl_measure_json(const struct wl_run_result *r, int64_t run, cons
         wl_json_add_real(o, "energy_j", energy.value);
         wl_json_add_real(o, "energy_lo_j", energy.lo);
         wl_json_add_real(o, "energy_hi_j", energy.hi);
+        wl_json_add_str(o, "energy_why", wl_measured_why(r, (double)row->epoch));
         wl_json_add_real(o, "samples", row->samples);
     }
     wl_json_add_real(root, "sampling_period_s", r->sampling.achieved_period_s);

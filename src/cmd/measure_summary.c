@@ -20,6 +20,13 @@ static const struct wl_scope_sum *best_of(const struct wl_scope_sum *sums, size_
     return best;
 }
 
+/* Devices of one scope may count by different methods; show --run says which. */
+static const char *method_words(const char *method)
+{
+    if (wl_streq(method, "combined")) return "counter, with the integral where it was not read";
+    return wl_streq(method, "mixed") ? "counter or integral, as covers each device best" : method;
+}
+
 /* A second method is a check of the first one where something was measured; of a model both are one thing. */
 static void print_check(const struct wl_scope_sum *sums, size_t n, const struct wl_scope_sum *best, struct wl_arena *a)
 {
@@ -28,6 +35,7 @@ static void print_check(const struct wl_scope_sum *sums, size_t n, const struct 
         if (!wl_streq(other->scope, best->scope) || other == best || (best->energy.from & WL_ESTIMATED) ||
             isnan(other->energy.value))
             continue;
+        if (other->devices != best->devices || wl_streq(best->method, "mixed")) continue;
         bool counted = wl_streq(best->method, "counter");
         const double counter_j = counted ? best->energy.value : other->energy.value,
                      integral_j = counted ? other->energy.value : best->energy.value;
@@ -57,7 +65,7 @@ static void print_above_idle(const struct wl_run_result *r, const struct wl_scop
 /* One line a scope. */
 static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
 {
-    struct wl_scope_sum *sums = wl_new_array(a, struct wl_scope_sum, r->derived.n_energies);
+    struct wl_scope_sum *sums = wl_new_array(a, struct wl_scope_sum, 2 * r->derived.n_energies);
     size_t n = wl_measured_sums(r, sums);
     if (n == 0) wl_eprint("  energy       not measured: wattlaw doctor says why\n");
     for (size_t i = 0; i < n; i++) {
@@ -66,12 +74,12 @@ static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
         for (size_t k = 0; k < i; k++) said = said || wl_streq(sums[k].scope, best->scope);
         if (said || (isnan(best->energy.value) && !best->chosen)) continue;
         if (isnan(best->energy.value)) {
-            wl_eprint("  energy       unknown, %s: the run was too short to integrate\n", best->scope);
+            wl_eprint("  energy       unknown, %s: %s\n", best->scope, best->why ? best->why : "nobody said why");
             continue;
         }
         wl_eprint("  energy       %s, mean %s, %s", wl_amount_text(&best->energy, a), wl_amount_text(&best->mean, a),
                   best->scope);
-        if (!(best->energy.from & WL_ESTIMATED)) wl_eprint(" by %s", best->method);
+        if (!(best->energy.from & WL_ESTIMATED)) wl_eprint(" by %s", method_words(best->method));
         print_check(sums, n, best, a);
         wl_eprint("\n");
         if (!isnan(best->idle.value)) print_above_idle(r, best, a);
@@ -108,7 +116,11 @@ static void print_epochs(const struct wl_run_result *r, struct wl_arena *a)
         const struct wl_epoch_row *row = &r->derived.epochs[i];
         const struct wl_amount energy = wl_measured_energy(r, (double)row->epoch);
         wl_eprint("  epoch %-6lld %s", (long long)row->epoch, wl_human_time(a, row->time_s));
-        if (!isnan(energy.value)) wl_eprint(", %s", wl_amount_text(&energy, a));
+        const char *why = wl_measured_why(r, (double)row->epoch);
+        if (!isnan(energy.value))
+            wl_eprint(", %s", wl_amount_text(&energy, a));
+        else if (why)
+            wl_eprint(", energy unknown: %s", why);
         if (row->samples > 0 && row->time_s > 0) wl_eprint(", %.1f samples/s", row->samples / row->time_s);
         wl_eprint("\n");
     }

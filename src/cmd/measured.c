@@ -10,30 +10,70 @@ const struct wl_channel *wl_measured_channel(const struct wl_run_result *r, int6
     return NULL;
 }
 
+static void add_row(struct wl_scope_sum *to, const struct wl_energy_row *row)
+{
+    const enum wl_provenance from = wl_provenance_of(row->estimated, row->simulated);
+    const struct wl_amount energy = wl_amount_between(row->energy_j, row->energy_lo_j, row->energy_hi_j, "J", from),
+                           mean = wl_amount_of(row->mean_power_w, "W", from), idle = wl_amount_of(row->idle_j, "J", from);
+    wl_amount_add(&to->energy, &energy);
+    wl_amount_add(&to->mean, &mean);
+    wl_amount_add(&to->idle, &idle);
+    to->chosen |= row->chosen;
+    to->devices++;
+    if (!to->why && isnan(row->energy_j)) to->why = row->why;
+}
+
+static struct wl_scope_sum *sum_of(struct wl_scope_sum *sums, size_t *n, const char *scope, const char *method)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (wl_streq(sums[i].scope, scope) && wl_streq(sums[i].method, method)) return &sums[i];
+    struct wl_scope_sum *sum = &sums[(*n)++];
+    *sum = (struct wl_scope_sum) { .scope = scope, .method = method };
+    sum->energy.unit = sum->idle.unit = "J";
+    sum->mean.unit = "W";
+    return sum;
+}
+
+/* Do the chosen rows of a scope have several methods? */
+static bool is_mixed(const struct wl_run_result *r, const char *scope)
+{
+    const char *method = NULL;
+    for (size_t i = 0; i < r->derived.n_energies; i++) {
+        const struct wl_energy_row *row = &r->derived.energies[i];
+        if (!row->chosen || !wl_measured_whole(row->epoch) || !wl_streq(row->scope, scope)) continue;
+        if (method && !wl_streq(row->method, method)) return true;
+        method = row->method;
+    }
+    return false;
+}
+
 size_t wl_measured_sums(const struct wl_run_result *r, struct wl_scope_sum *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->derived.n_energies; i++) {
         const struct wl_energy_row *row = &r->derived.energies[i];
         if (!wl_measured_whole(row->epoch)) continue;
-        size_t k = 0;
-        while (k < n && !(wl_streq(out[k].scope, row->scope) && wl_streq(out[k].method, row->method))) k++;
-        const enum wl_provenance from = wl_provenance_of(row->estimated, row->simulated);
-        const struct wl_amount energy =
-            wl_amount_between(row->energy_j, row->energy_lo_j, row->energy_hi_j, "J", from);
-        const struct wl_amount mean = wl_amount_of(row->mean_power_w, "W", from),
-                               idle = wl_amount_of(row->idle_j, "J", from);
-        if (k == n) {
-            out[n++] = (struct wl_scope_sum) { .scope = row->scope, .method = row->method };
-            out[k].energy.unit = out[k].idle.unit = "J";
-            out[k].mean.unit = "W";
-        }
-        wl_amount_add(&out[k].energy, &energy);
-        wl_amount_add(&out[k].mean, &mean);
-        wl_amount_add(&out[k].idle, &idle);
-        out[k].chosen |= row->chosen;
+        add_row(sum_of(out, &n, row->scope, row->method), row);
+        if (row->chosen && is_mixed(r, row->scope)) add_row(sum_of(out, &n, row->scope, "mixed"), row);
     }
+    for (size_t i = 0; i < n; i++)
+        if (is_mixed(r, out[i].scope)) out[i].chosen = wl_streq(out[i].method, "mixed");
     return n;
+}
+
+/* Is it a row of the epoch, or of the run? */
+static bool is_of(const struct wl_energy_row *row, double epoch)
+{
+    return wl_measured_whole(epoch) ? wl_measured_whole(row->epoch) : row->epoch == epoch;
+}
+
+const char *wl_measured_why(const struct wl_run_result *r, double epoch)
+{
+    for (size_t i = 0; i < r->derived.n_energies; i++) {
+        const struct wl_energy_row *row = &r->derived.energies[i];
+        if (row->chosen && is_of(row, epoch) && isnan(row->energy_j)) return row->why;
+    }
+    return NULL;
 }
 
 struct wl_amount wl_measured_energy(const struct wl_run_result *r, double epoch)
@@ -42,8 +82,7 @@ struct wl_amount wl_measured_energy(const struct wl_run_result *r, double epoch)
     bool any = false;
     for (size_t i = 0; i < r->derived.n_energies; i++) {
         const struct wl_energy_row *row = &r->derived.energies[i];
-        const bool same = wl_measured_whole(epoch) ? wl_measured_whole(row->epoch) : row->epoch == epoch;
-        if (!row->chosen || !same) continue;
+        if (!row->chosen || !is_of(row, epoch)) continue;
         const struct wl_amount part = wl_amount_between(row->energy_j, row->energy_lo_j, row->energy_hi_j, "J",
                                                         wl_provenance_of(row->estimated, row->simulated));
         wl_amount_add(&sum, &part);

@@ -12,18 +12,24 @@ static inline bool wl_measured_whole(double epoch) { return isnan(epoch); }
 /* The channel of an id of the store; NULL: none of this run. */
 const struct wl_channel *wl_measured_channel(const struct wl_run_result *r, int64_t id);
 
-/* One entry a scope and method: devices of a scope do not overlap. */
+/* One entry a scope and method: devices of a scope do not overlap. Where the devices of a scope count by different
+ * methods, they have an entry of their own, "mixed", and those of the methods do not count. */
 struct wl_scope_sum {
     const char *scope, *method;
     struct wl_amount energy, mean, idle;
     bool chosen;
+    const char *why; /* why the energy is not known: of the first device without one */
+    size_t devices;
 };
 
-/* Fills in `out`, which has room for r->derived.n_energies; returns how many there are. */
+/* Fills in `out`, which has room for 2 r->derived.n_energies; returns how many there are. */
 size_t wl_measured_sums(const struct wl_run_result *r, struct wl_scope_sum *out);
 
 /* The energy of the run (epoch NAN) or of an epoch over the devices that count; its value is NAN where it is not known. */
 struct wl_amount wl_measured_energy(const struct wl_run_result *r, double epoch);
+
+/* Why that of an epoch (NAN: of the run) is not known; NULL: it is, or nothing measures energy. */
+const char *wl_measured_why(const struct wl_run_result *r, double epoch);
 
 /* Mean over GPUs of the share of the run in which something held the clock down, %; NAN: not told. */
 double wl_measured_held_pct(const struct wl_run_result *r, enum wl_quantity q);

@@ -77,6 +77,16 @@ enum wl_provenance wl_show_provenance(const struct wl_show_details *d, const cha
     return from;
 }
 
+const char *wl_show_energy_why(const struct wl_show_details *d, double epoch)
+{
+    for (size_t i = 0; i < d->energies.n; i++) {
+        const struct wl_energy_row *v = &d->energies.v[i];
+        bool same = v->epoch == epoch || (isnan(v->epoch) && isnan(epoch));
+        if (v->chosen && same && isnan(v->energy_j)) return v->why;
+    }
+    return NULL;
+}
+
 struct wl_amount wl_show_epoch_energy(const struct wl_show_details *d, int64_t epoch)
 {
     struct wl_amount sum = { .unit = "J" };

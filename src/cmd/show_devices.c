@@ -28,6 +28,8 @@ struct line {
     double energy_j, lo_j, hi_j, idle_j, power_w, coverage; /* sums, and the lowest */
     double mean, sd, min, max;                              /* mean of means; sd of a single device */
     double readings, update_s; /* how often the sensor moves, the slowest; NAN: not known */
+    double period_s;           /* how often it was read, the slowest; NAN: not known */
+    const char *why;           /* why an energy is not known, of the first device without one */
     const char *shows;         /* how it shows what it measures; NULL: not known */
 };
 struct lines {
@@ -41,7 +43,7 @@ static struct line *line_for(struct lines *lines, const struct label *label, boo
     for (size_t i = 0; merge && i < lines->n; i++)
         if (same_label(&lines->v[i].label, label)) return &lines->v[i];
     WL_GROW(a, lines->v, lines->n, lines->cap);
-    lines->v[lines->n] = (struct line) { .label = *label, .update_s = NAN };
+    lines->v[lines->n] = (struct line) { .label = *label, .update_s = NAN, .period_s = NAN };
     return &lines->v[lines->n++];
 }
 
@@ -103,6 +105,7 @@ static void add_energy(struct line *to, const struct wl_energy_row *v)
     to->hi_j += v->energy_hi_j;
     to->idle_j += v->idle_j;
     to->power_w += v->mean_power_w;
+    if (!to->why && isnan(v->energy_j)) to->why = v->why;
     to->coverage = to->devices++ ? fmin(to->coverage, v->coverage) : v->coverage;
 }
 
@@ -110,6 +113,7 @@ static void add_energy(struct line *to, const struct wl_energy_row *v)
  * both are one thing. */
 static const char *energy_note(const struct lines *lines, const struct line *v, struct wl_arena *a)
 {
+    if (v->why) return v->why;
     if ((v->label.from & WL_ESTIMATED) || !wl_streq(v->label.what, "counter")) return "";
     for (size_t i = 0; i < lines->n; i++) {
         const struct line *o = &lines->v[i];
@@ -201,11 +205,13 @@ static void add_stat(struct line *to, const struct wl_stat_row *v)
     to->min = n ? fmin(to->min, v->min) : v->min;
     to->max = n ? fmax(to->max, v->max) : v->max;
     to->readings += (double)v->readings;
+    to->period_s = fmax(to->period_s, v->period_s);
 }
 
 static const char *channel_note(const struct line *v, struct wl_arena *a)
 {
     struct wl_text note = WL_TEXT(a);
+    if (!isnan(v->period_s)) wl_text_addf(&note, "%sread each %s", note.n ? ", " : "", wl_human(a, v->period_s, "s"));
     if (!isnan(v->update_s)) wl_text_addf(&note, "%smoves each %s", note.n ? ", " : "", wl_human(a, v->update_s, "s"));
     if (v->shows) wl_text_addf(&note, "%s%s", note.n ? ", " : "", v->shows);
     return note.s;

@@ -1,5 +1,6 @@
 #include "cmd/show.h"
 #include "cmd/words.h"
+#include "power/power.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,20 +32,38 @@ static void print_head(const struct wl_run_row *r, struct wl_arena *a)
     line("caps", wl_words_caps_acted(r, a));
 }
 
-static void print_energy(const struct wl_run_row *r, struct wl_arena *a)
+static void print_energy(const struct wl_show_details *d, struct wl_arena *a)
 {
+    const struct wl_run_row *r = d->run;
+    const char *why = wl_show_energy_why(d, NAN);
     const struct wl_amount energy = wl_cmd_run_energy(r), power = wl_cmd_run_power(r);
     if (isnan(energy.value))
-        line("energy", "not measured");
+        line("energy", why ? wl_strf(a, "unknown: %s", why) : "not measured");
     else
         line("energy", wl_strf(a, "%s, mean %s", wl_amount_text(&energy, a), wl_amount_text(&power, a)));
 }
 
-static void print_sampling(const struct wl_run_row *r, struct wl_arena *a)
+/* The longest time between readings among the channels of power and energy, over the run: a sensor may be read less
+ * often than the sampler's threads tick. NAN: nobody counted. */
+static double slowest_s(const struct wl_show_details *d)
 {
+    double slowest = NAN;
+    for (size_t i = 0; i < d->stats.n; i++) {
+        const struct wl_channel_row *c = wl_show_channel(d, d->stats.v[i].channel);
+        int quantity = c && isnan(d->stats.v[i].epoch) ? wl_quantity_from(c->quantity) : -1;
+        if (quantity == WL_POWER || quantity == WL_ENERGY) slowest = fmax(slowest, d->stats.v[i].period_s);
+    }
+    return slowest;
+}
+
+static void print_sampling(const struct wl_show_details *d, struct wl_arena *a)
+{
+    const struct wl_run_row *r = d->run;
     struct wl_text t = WL_TEXT(a);
-    if (!isnan(r->sampling_period_s)) wl_text_addf(&t, "a reading each %s", wl_human(a, r->sampling_period_s, "s"));
+    if (!isnan(r->sampling_period_s)) wl_text_addf(&t, "a tick each %s", wl_human(a, r->sampling_period_s, "s"));
     if (!isnan(r->sampling_asked_s)) wl_text_addf(&t, " (asked for: %s)", wl_human(a, r->sampling_asked_s, "s"));
+    double slowest = slowest_s(d);
+    if (!isnan(slowest)) wl_text_addf(&t, ", power and energy each %s (slowest channel)", wl_human(a, slowest, "s"));
     if (!isnan(r->ticks)) wl_text_addf(&t, ", %.0f ticks", r->ticks);
     if (!isnan(r->ticks_skipped)) wl_text_addf(&t, ", %.0f skipped", r->ticks_skipped);
     if (!isnan(r->samples_lost)) wl_text_addf(&t, ", %.0f readings lost", r->samples_lost);
@@ -120,6 +139,15 @@ static void print_epochs(const struct wl_show_details *d, struct wl_arena *a)
     if (d->epochs.n) wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
+/* Why epochs have no energy. */
+static void print_missing(const struct wl_show_details *d)
+{
+    for (size_t i = 0; i < d->epochs.n; i++) {
+        const char *why = wl_show_energy_why(d, (double)d->epochs.v[i].epoch);
+        if (why) wl_print("energy of epoch %lld unknown: %s\n", (long long)d->epochs.v[i].epoch, why);
+    }
+}
+
 static void print_log_tail(const struct wl_run_row *r, struct wl_arena *a)
 {
     struct wl_strs lines = wl_split(a, r->log_tail ? r->log_tail : "", '\n');
@@ -139,13 +167,14 @@ static void print_notes(const struct wl_show_details *d)
 void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
 {
     print_head(d->run, a);
-    print_sampling(d->run, a);
-    print_energy(d->run, a);
+    print_sampling(d, a);
+    print_energy(d, a);
     line("slurm", wl_words_slurm(&d->run->slurm, a));
     wl_show_energies(d, a);
     wl_show_caps(d, a);
     wl_show_nodes(d, a);
     print_epochs(d, a);
+    print_missing(d);
     wl_show_phases(d, a);
     wl_show_channels(d, a);
     if (d->rules) {
