@@ -94,7 +94,7 @@ def start(script, command, *options, fault=None, setup=None, env=()):
                 f.write(fault)
             e.update(LD_PRELOAD=faults, WATTLAW_FAULT=f"{folder}/fault",
                      ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
-        p = subprocess.Popen([wattlaw, "measure", "--json", "s.json", *[o.format(folder=folder) for o in options], "--",
+        p = subprocess.Popen([wattlaw, "measure", "--json-file", "s.json", *[o.format(folder=folder) for o in options], "--",
                               *command], cwd=folder, env=e, text=True, stderr=subprocess.PIPE)
         try:
             yield folder, p
@@ -229,7 +229,7 @@ def three_lost_readings_of_fifteen_minutes():
         for name, q in (("whole", query(1)), ("lost", query(1, (430, 431, 432))), ("scraped", query(15))):
             with open(f"{folder}/{name}.json", "w", encoding="ascii") as f:
                 json.dump(q, f)
-            said = subprocess.run([wattlaw, "import", "dcgm", f"{name}.json", "--store", f"{name}.db", "--json", "-"],
+            said = subprocess.run([wattlaw, "import", "dcgm", f"{name}.json", "--store", f"{name}.db", "--json"],
                                   cwd=folder, text=True, capture_output=True, check=True).stdout
             r = json.loads(said)
             if not r["energy_j"] or not r["energy_lo_j"] < 200 * 900 + 1000 * (1 - math.cos(18)) < r["energy_hi_j"]:
