@@ -4,6 +4,7 @@
 
 #include "base/amount.h"
 #include "base/arena.h"
+#include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/crc.h"
@@ -17,7 +18,6 @@
 #include "base/observations.h"
 #include "base/opt.h"
 #include "base/out.h"
-#include "base/output.h"
 #include "base/printable.h"
 #include "base/process.h"
 #include "base/progress.h"

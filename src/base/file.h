@@ -1,4 +1,4 @@
-/* Files: whole reads, folders, tails. Writing: output.h. */
+/* Files: whole reads, folders, tails. Writing: atomic_file.h. */
 #ifndef WL_BASE_FILE_H
 #define WL_BASE_FILE_H
 

@@ -1,8 +1,8 @@
 #include "base/json.h"
 
+#include "base/atomic_file.h"
 #include "base/file.h"
 #include "base/out.h"
-#include "base/output.h"
 #include "base/printable.h"
 #include "base/str.h"
 

@@ -103,12 +103,12 @@ static int unknown_table(const char *word, struct wl_err *e)
 static int write_file(const char *path, const struct export_options *o, size_t table, const struct wl_rest *rest,
                       struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_output to;
-    int rc = wl_output_open(&to, path, WL_OUTPUT_NAMED, e);
-    if (rc == 0 && !wl_output_stream(&to)) rc = wl_fail_errno(e, "%s: cannot write", path);
+    struct wl_atomic_file to;
+    int rc = wl_atomic_file_open(&to, path, WL_ATOMIC_FILE_NAMED, e);
+    if (rc == 0 && !wl_atomic_file_stream(&to)) rc = wl_fail_errno(e, "%s: cannot write", path);
     if (rc == 0) rc = tables[table].write(o, rest, to.stream, a, e);
-    if (rc == 0) return wl_output_commit(&to, e);
-    wl_output_discard(&to);
+    if (rc == 0) return wl_atomic_file_commit(&to, e);
+    wl_atomic_file_discard(&to);
     return rc;
 }
 

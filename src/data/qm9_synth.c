@@ -98,17 +98,17 @@ static char *text_of(const struct wl_synth_molecule *m, int64_t id, struct wl_ar
 /* A file of that name may be a real molecule: what is there has to be the same, and stays. */
 static int write_molecule(const char *path, const char *text, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_output to;
+    struct wl_atomic_file to;
     char *there;
     if (wl_is_file(path)) {
         int rc = wl_file_read(path, 2 * strlen(text), &there, NULL, a, e);
         if (rc == 0 && wl_streq(there, text)) return 0;
         return wl_fail(e, WL_EINVAL, "%s: another molecule is there already; choose another folder", path);
     }
-    int rc = wl_output_open(&to, path, WL_OUTPUT_MANY, e);
-    if (rc == 0) rc = wl_output_write(&to, text, strlen(text), e);
-    if (rc == 0) return wl_output_commit(&to, e);
-    wl_output_discard(&to);
+    int rc = wl_atomic_file_open(&to, path, WL_ATOMIC_FILE_MANY, e);
+    if (rc == 0) rc = wl_atomic_file_write(&to, text, strlen(text), e);
+    if (rc == 0) return wl_atomic_file_commit(&to, e);
+    wl_atomic_file_discard(&to);
     return rc;
 }
 

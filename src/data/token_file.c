@@ -86,7 +86,8 @@ bool wl_tokens_file(const char *path)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_mapping m;
-    bool ours = wl_file_map(path, "", &m, a, NULL) == 0 && m.n >= sizeof word - 1 && memcmp(m.p, word, sizeof word - 1) == 0;
+    bool ours =
+        wl_file_map(path, "", &m, a, NULL) == 0 && m.n >= sizeof word - 1 && memcmp(m.p, word, sizeof word - 1) == 0;
     wl_arena_free(a);
     return ours;
 }
@@ -98,10 +99,10 @@ int wl_token_writer_open(struct wl_token_writer *w, struct wl_arena *a, struct w
     static const uint8_t zero[WL_TOKENS_HEAD];
     w->head.n = 0;
     w->crc = 0;
-    int rc = wl_output_open(&w->out, w->head.path, WL_OUTPUT_FILE, e);
+    int rc = wl_atomic_file_open(&w->out, w->head.path, WL_ATOMIC_FILE_OURS, e);
     if (rc) return rc;
-    wl_defer(a, wl_output_discard, &w->out);
-    FILE *f = wl_output_stream(&w->out);
+    wl_defer(a, wl_atomic_file_discard, &w->out);
+    FILE *f = wl_atomic_file_stream(&w->out);
     return f && fwrite(zero, 1, sizeof zero, f) == sizeof zero ? 0 : wl_fail_errno(e, "writing %s", w->head.path);
 }
 
@@ -118,5 +119,5 @@ int wl_token_writer_finish(struct wl_token_writer *w, struct wl_err *e)
     uint8_t head[WL_TOKENS_HEAD];
     encode_head(&w->head, w->crc, head);
     bool bad = fflush(w->out.stream) || pwrite(w->out.fd, head, sizeof head, 0) != (ssize_t)sizeof head;
-    return bad ? wl_fail_errno(e, "writing %s", w->head.path) : wl_output_commit(&w->out, e);
+    return bad ? wl_fail_errno(e, "writing %s", w->head.path) : wl_atomic_file_commit(&w->out, e);
 }

@@ -14,7 +14,7 @@ bool wl_tokens_file(const char *path);
 /* Tokens on their way to a file: beside its name until all are there. */
 struct wl_token_writer {
     struct wl_tokens head; /* path, width, sequence, vocabulary ... are the caller's; n counts */
-    struct wl_output out;
+    struct wl_atomic_file out;
     uint32_t crc;
 };
 

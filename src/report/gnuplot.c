@@ -210,10 +210,10 @@ static int draw(const char *script_path, const char *format, const char *target,
 
 int wl_gnuplot_run(const char *script_path, const char *format, const char *path, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_output to;
-    int rc = wl_output_open(&to, path, WL_OUTPUT_FILE, e);
+    struct wl_atomic_file to;
+    int rc = wl_atomic_file_open(&to, path, WL_ATOMIC_FILE_OURS, e);
     if (rc == 0) rc = draw(script_path, format, to.temporary, a, e); /* gnuplot opens it by its name */
-    if (rc == 0) return wl_output_commit(&to, e);
-    wl_output_discard(&to);
+    if (rc == 0) return wl_atomic_file_commit(&to, e);
+    wl_atomic_file_discard(&to);
     return rc;
 }

@@ -11,14 +11,14 @@
 #endif
 
 struct writer {
-    struct wl_output out;
+    struct wl_atomic_file out;
     uint32_t crc;
 };
 
 static int put(struct writer *w, const void *p, size_t n, struct wl_err *e)
 {
     w->crc = wl_crc32c(w->crc, p, n);
-    return wl_output_write(&w->out, p, n, e);
+    return wl_atomic_file_write(&w->out, p, n, e);
 }
 
 const char *wl_checkpoint_kind(enum wl_state_kind kind)
@@ -84,14 +84,14 @@ static int write_file(const char *path, const struct wl_json *head, struct wl_pl
                       struct wl_err *e)
 {
     struct writer w = { 0 };
-    int rc = wl_output_open(&w.out, path, WL_OUTPUT_FILE, e);
+    int rc = wl_atomic_file_open(&w.out, path, WL_ATOMIC_FILE_OURS, e);
     if (rc) return wl_prefix(e, "checkpoint");
     rc = put_head(&w, head, a, e);
     if (!rc) rc = put_tensors(&w, plan, a, e);
     uint32_t crc = w.crc;
     if (!rc) rc = put(&w, &crc, sizeof crc, e);
-    if (!rc) return wl_output_commit(&w.out, e);
-    wl_output_discard(&w.out);
+    if (!rc) return wl_atomic_file_commit(&w.out, e);
+    wl_atomic_file_discard(&w.out);
     return rc;
 }
 

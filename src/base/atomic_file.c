@@ -1,4 +1,4 @@
-#include "base/output.h"
+#include "base/atomic_file.h"
 
 #include "base/file.h"
 
@@ -25,7 +25,7 @@ static int descriptor_of(const char *path)
     return -1;
 }
 
-static int open_descriptor(struct wl_output *o, int fd, struct wl_err *e)
+static int open_descriptor(struct wl_atomic_file *o, int fd, struct wl_err *e)
 {
     fflush(stdout); /* what we have printed comes first */
     o->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -33,7 +33,7 @@ static int open_descriptor(struct wl_output *o, int fd, struct wl_err *e)
 }
 
 /* Neither made nor cut off: what is a regular file by now is refused. */
-static int open_special(struct wl_output *o, struct wl_err *e)
+static int open_special(struct wl_atomic_file *o, struct wl_err *e)
 {
     struct stat st;
     o->fd = open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
@@ -53,11 +53,12 @@ static int refuse(const char *path, const char *what, struct wl_err *e)
 
 static bool is_special(mode_t mode) { return S_ISCHR(mode) || S_ISBLK(mode) || S_ISFIFO(mode); }
 
-static int open_found(struct wl_output *o, const struct stat *found, enum wl_output_kind kind, struct wl_err *e)
+static int open_found(struct wl_atomic_file *o, const struct stat *found, enum wl_atomic_file_kind kind,
+                      struct wl_err *e)
 {
     struct stat st = *found;
     bool link = S_ISLNK(st.st_mode);
-    if (kind == WL_OUTPUT_NAMED && (!link || stat(o->path, &st) == 0) && is_special(st.st_mode))
+    if (kind == WL_ATOMIC_FILE_NAMED && (!link || stat(o->path, &st) == 0) && is_special(st.st_mode))
         return open_special(o, e);
     if (link) return refuse(o->path, "a symbolic link", e);
     return refuse(o->path, S_ISDIR(st.st_mode) ? "a folder" : "not a regular file", e);
@@ -73,17 +74,17 @@ static void clean_beside(const char *path)
     wl_scratch_clean(folder);
 }
 
-int wl_output_open(struct wl_output *o, const char *path, enum wl_output_kind kind, struct wl_err *e)
+int wl_atomic_file_open(struct wl_atomic_file *o, const char *path, enum wl_atomic_file_kind kind, struct wl_err *e)
 {
     struct stat st;
-    *o = (struct wl_output) { .fd = -1, .path = path };
-    int fd = kind == WL_OUTPUT_NAMED ? descriptor_of(path) : -1;
+    *o = (struct wl_atomic_file) { .fd = -1, .path = path };
+    int fd = kind == WL_ATOMIC_FILE_NAMED ? descriptor_of(path) : -1;
     if (fd >= 0) return open_descriptor(o, fd, e);
     bool there = lstat(path, &st) == 0;
     if (!there && errno != ENOENT) return wl_fail_errno(e, "%s: cannot write", path);
     if (there && !S_ISREG(st.st_mode)) return open_found(o, &st, kind, e);
     if (there) o->mode = st.st_mode & 0777;
-    if (kind != WL_OUTPUT_MANY) clean_beside(path);
+    if (kind != WL_ATOMIC_FILE_MANY) clean_beside(path);
     int made = wl_scratch_file(o->temporary, path, there ? 0600 : 0666, e);
     if (made < 0) {
         o->temporary[0] = '\0';
@@ -95,7 +96,7 @@ int wl_output_open(struct wl_output *o, const char *path, enum wl_output_kind ki
 
 /* ---- writing ---- */
 
-int wl_output_write(struct wl_output *o, const void *data, size_t n, struct wl_err *e)
+int wl_atomic_file_write(struct wl_atomic_file *o, const void *data, size_t n, struct wl_err *e)
 {
     for (const char *at = data; n;) {
         ssize_t put = write(o->fd, at, n);
@@ -107,13 +108,13 @@ int wl_output_write(struct wl_output *o, const void *data, size_t n, struct wl_e
     return 0;
 }
 
-FILE *wl_output_stream(struct wl_output *o)
+FILE *wl_atomic_file_stream(struct wl_atomic_file *o)
 {
     if (!o->stream) o->stream = fdopen(o->fd, "w");
     return o->stream;
 }
 
-static int close_output(struct wl_output *o)
+static int close_file(struct wl_atomic_file *o)
 {
     int rc = o->stream ? fclose(o->stream) : close(o->fd);
     o->stream = NULL;
@@ -121,17 +122,17 @@ static int close_output(struct wl_output *o)
     return rc;
 }
 
-void wl_output_discard(void *output)
+void wl_atomic_file_discard(void *atomic_file)
 {
-    struct wl_output *o = output;
+    struct wl_atomic_file *o = atomic_file;
     if (o->fd < 0) return;
     if (*o->temporary) unlink(o->temporary);
-    close_output(o);
+    close_file(o);
 }
 
 /* Before the close, which gives up the lock. Renaming over an existing file that is not on the disk yet could leave
  * neither of them after a loss of power. */
-static bool finish(struct wl_output *o)
+static bool finish(struct wl_atomic_file *o)
 {
     if (o->stream && (ferror(o->stream) || fflush(o->stream))) return false;
     if (!*o->temporary) return true;
@@ -139,34 +140,34 @@ static bool finish(struct wl_output *o)
     return fsync(o->fd) == 0 && rename(o->temporary, o->path) == 0;
 }
 
-int wl_output_commit(struct wl_output *o, struct wl_err *e)
+int wl_atomic_file_commit(struct wl_atomic_file *o, struct wl_err *e)
 {
     errno = 0;
     if (!finish(o)) {
         int en = errno ? errno : EIO;
-        wl_output_discard(o);
+        wl_atomic_file_discard(o);
         errno = en;
         return wl_fail_errno(e, "%s: cannot write", o->path);
     }
-    return close_output(o) ? wl_fail_errno(e, "%s: cannot write", o->path) : 0;
+    return close_file(o) ? wl_fail_errno(e, "%s: cannot write", o->path) : 0;
 }
 
-static int write_whole(const char *path, enum wl_output_kind kind, const char *data, size_t n, struct wl_err *e)
+static int write_whole(const char *path, enum wl_atomic_file_kind kind, const char *data, size_t n, struct wl_err *e)
 {
-    struct wl_output o;
-    int rc = wl_output_open(&o, path, kind, e);
-    if (rc == 0) rc = wl_output_write(&o, data, n, e);
-    if (rc == 0) return wl_output_commit(&o, e);
-    wl_output_discard(&o);
+    struct wl_atomic_file o;
+    int rc = wl_atomic_file_open(&o, path, kind, e);
+    if (rc == 0) rc = wl_atomic_file_write(&o, data, n, e);
+    if (rc == 0) return wl_atomic_file_commit(&o, e);
+    wl_atomic_file_discard(&o);
     return rc;
 }
 
 int wl_file_write(const char *path, const char *data, size_t n, struct wl_err *e)
 {
-    return write_whole(path, WL_OUTPUT_FILE, data, n, e);
+    return write_whole(path, WL_ATOMIC_FILE_OURS, data, n, e);
 }
 
 int wl_file_write_named(const char *path, const char *data, size_t n, struct wl_err *e)
 {
-    return write_whole(path, WL_OUTPUT_NAMED, data, n, e);
+    return write_whole(path, WL_ATOMIC_FILE_NAMED, data, n, e);
 }

@@ -142,13 +142,13 @@ static void permissions_stay(void **state)
 static void what_is_not_committed_changes_nothing(void **state)
 {
     (void)state;
-    struct wl_output o;
+    struct wl_atomic_file o;
     put(in_dir("F"), "old");
-    assert_int_equal(wl_output_open(&o, in_dir("F"), WL_OUTPUT_FILE, &e), 0);
-    assert_true(fputs("new", wl_output_stream(&o)) >= 0);
+    assert_int_equal(wl_atomic_file_open(&o, in_dir("F"), WL_ATOMIC_FILE_OURS, &e), 0);
+    assert_true(fputs("new", wl_atomic_file_stream(&o)) >= 0);
     assert_int_equal(files(), 2);
-    wl_output_discard(&o);
-    wl_output_discard(&o);
+    wl_atomic_file_discard(&o);
+    wl_atomic_file_discard(&o);
     assert_string_equal(content(in_dir("F")), "old");
     assert_int_equal(files(), 1);
     char long_name[300];
@@ -165,9 +165,9 @@ static pid_t writer_that_waits(const char *path)
     assert_int_equal(pipe(ready), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        struct wl_output o;
+        struct wl_atomic_file o;
         struct wl_scratch_folder f;
-        if (wl_output_open(&o, path, WL_OUTPUT_FILE, &e) || wl_output_write(&o, "half", 4, &e)) _exit(1);
+        if (wl_atomic_file_open(&o, path, WL_ATOMIC_FILE_OURS, &e) || wl_atomic_file_write(&o, "half", 4, &e)) _exit(1);
         if (wl_scratch_folder(&f, path, &e) || mkdir(f.inner, 0777) || write(ready[1], "", 1) != 1) _exit(1);
         for (;;) pause();
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stores that somebody made to do harm: hostile.py WATTLAW
+"""Received stores that somebody made to do harm: received.py WATTLAW
 
 What a file holds is never executed, a cell of any type is an error that names it, and every command ends.
 """
