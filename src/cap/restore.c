@@ -224,14 +224,15 @@ static struct wl_left row_of(const struct wl_journal *j, const struct wl_entry *
 static bool is_left(const struct wl_left *row) { return row->state == WL_LEFT_FAILED || row->state == WL_LEFT_HELD; }
 
 /* What was dealt with goes: a lock that somebody sets later must not be undone by another try. Another user's journal
- * is not rewritten: nobody writes into that folder but its user. */
-static int keep_left(const struct wl_journal *j, const struct wl_left *rows, struct wl_arena *a, struct wl_err *e)
+ * is not rewritten: nobody writes into that folder but its user. The rows of its caps are those from `first` on. */
+static int keep_left(const struct wl_journal *j, const struct wl_lefts *rows, size_t first, struct wl_arena *a,
+                     struct wl_err *e)
 {
     struct wl_journal left = *j;
     left.v = wl_new_array(a, struct wl_entry, j->n);
     left.n = 0;
     for (size_t i = 0; i < j->n; i++)
-        if (is_left(&rows[i])) left.v[left.n++] = j->v[i];
+        if (is_left(&rows->v[first + i])) left.v[left.n++] = j->v[i];
     if (left.n == 0) return wl_journal_remove(j, e);
     return left.n < j->n && j->owner == geteuid() ? wl_journal_write(&left, e) : 0;
 }
@@ -262,7 +263,7 @@ int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, 
         add_row(out, &row, a);
     }
     wl_arena_free(opened);
-    if (!how->dry_run && keep_left(j, out->v + before, a, e) < 0) return e->code;
+    if (!how->dry_run && keep_left(j, out, before, a, e) < 0) return e->code;
     return failed ? wl_fail(e, failed, "%s", first.msg) : 0;
 }
 
