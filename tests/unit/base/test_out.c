@@ -56,7 +56,7 @@ static void formats_as_printf(void **state)
     (void)state;
     SAME("plain\n\ttext, 100 %%\n");
     SAME("%d %i %5d|%-5d|%05d|%+d|% d|%x|%#X|%o|%u", 1, -2, 3, 4, 5, 6, 7, 255u, 255u, 8u, 9u);
-    SAME("%hhd %hd %ld %lld %zu %jd %td", 1, 2, -3L, -4LL, (size_t)5, (intmax_t)6, (ptrdiff_t)7);
+    SAME("%hhd %hd %ld %lld %zu %jd %td", (signed char)1, (short)2, -3L, -4LL, (size_t)5, (intmax_t)6, (ptrdiff_t)7);
     SAME("%llu %lu %lx", ~0ULL, ~0UL, 0xabcUL);
     SAME("%f %.0f %.3f %8.2f|%-8.2f|%e %g %.4g %+.2f %.17g %Lf", 1.5, 2.5, 3.14159, 4.0, 5.0, 6e10, 7e-9, 12345.678,
          8.0, 0.1, 9.0L);
