@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,14 +105,20 @@ int wl_scratch_file(char name[WL_SCRATCH_PATH], const char *path, unsigned mode,
     return wl_fail(e, WL_EIO, "%s: cannot write: new files beside it disappear at once", path);
 }
 
+/* The lock says which folder it is of: who renames a folder of ours that has a file of this name does not make it one
+ * that may be removed. */
 static int lock_in(const char *folder)
 {
     char path[WL_SCRATCH_PATH + sizeof lock_name + 1];
+    const char *name = wl_path_base(folder);
     snprintf(path, sizeof path, "%s/%s", folder, lock_name);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || still_ours(fd)) return fd;
+    if (fd < 0) return -1;
+    bool ours = still_ours(fd), told = ours && write(fd, name, strlen(name)) == (ssize_t)strlen(name);
+    if (told) return fd;
+    int en = !ours ? ENOENT : errno ? errno : EIO;
     close(fd);
-    errno = ENOENT;
+    errno = en;
     return -1;
 }
 
@@ -135,27 +140,57 @@ int wl_scratch_folder(struct wl_scratch_folder *f, const char *path, struct wl_e
 
 /* ---- removing ---- */
 
-/* The lock goes last: what a removal that was cut off leaves can be recognised. */
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+static bool remove_within(int dir, const char *spared, dev_t device, int depth);
+
+/* By descriptors: whoever renames or links a part of the tree meanwhile leads nowhere else. */
+static bool remove_entry(int dir, const char *name, dev_t device, int depth)
 {
-    (void)st, (void)flag;
-    if (at->level == 0 || (at->level == 1 && wl_streq(path + at->base, lock_name))) return 0;
-    return remove(path);
+    struct stat st;
+    if (unlinkat(dir, name, 0) == 0) return true;
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool empty = fstat(fd, &st) == 0 && st.st_dev == device && remove_within(fd, NULL, device, depth + 1);
+    close(fd);
+    return empty && unlinkat(dir, name, AT_REMOVEDIR) == 0;
 }
 
-static bool remove_tree(const char *folder)
+/* All that is in an open folder except `spared`; other file systems mounted in it stay. */
+static bool remove_within(int dir, const char *spared, dev_t device, int depth)
 {
-    enum { OPEN_MAX_FDS = 16 };
-    char lock[WL_SCRATCH_PATH + sizeof lock_name + 1];
-    snprintf(lock, sizeof lock, "%s/%s", folder, lock_name);
-    if (nftw(folder, remove_one, OPEN_MAX_FDS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0) return false;
-    unlink(lock);
-    return rmdir(folder) == 0;
+    enum { DEPTH_MAX = 200 }; /* each takes two descriptors */
+    int again = depth < DEPTH_MAX ? openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR *d = again < 0 ? NULL : fdopendir(again);
+    bool all = d != NULL;
+    for (const struct dirent *entry; d && (entry = readdir(d));) {
+        const char *name = entry->d_name;
+        if (wl_streq(name, ".") || wl_streq(name, "..") || (spared && wl_streq(name, spared))) continue;
+        all &= remove_entry(dir, name, device, depth);
+    }
+    if (d) closedir(d);
+    if (!d && again >= 0) close(again);
+    return all;
+}
+
+/* The lock goes last: what a removal that was cut off leaves can be recognised. */
+static bool remove_tree(int parent, const char *name, int folder)
+{
+    struct stat st;
+    if (fstat(folder, &st) || !remove_within(folder, lock_name, st.st_dev, 0)) return false;
+    return unlinkat(folder, lock_name, 0) == 0 && unlinkat(parent, name, AT_REMOVEDIR) == 0;
+}
+
+static bool is_same(int fd, int folder, const char *name)
+{
+    struct stat a, b;
+    return fstat(fd, &a) == 0 && fstatat(folder, name, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
 }
 
 void wl_scratch_folder_remove(struct wl_scratch_folder *f)
 {
-    remove_tree(f->path);
+    int fd = open(f->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && is_same(f->lock, fd, lock_name)) remove_tree(AT_FDCWD, f->path, fd);
+    if (fd >= 0) close(fd);
     close(f->lock);
 }
 
@@ -179,18 +214,26 @@ static bool clean_file(int dir, const char *name)
     return gone;
 }
 
-static bool clean_folder(int dir, const char *folder, const char *name)
+static bool is_lock_of(int lock, const char *name)
 {
-    char path[WL_SCRATCH_PATH];
+    char text[NAME_BYTES];
+    ssize_t n = pread(lock, text, sizeof text, 0);
+    return n == (ssize_t)strlen(name) && memcmp(text, name, (size_t)n) == 0;
+}
+
+static bool clean_folder(int dir, const char *name)
+{
     struct stat st;
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return false;
     int lock = fstat(fd, &st) == 0 && st.st_uid == geteuid() ? take_dead(fd, lock_name) : -1;
-    bool gone = lock < 0 && unlinkat(dir, name, AT_REMOVEDIR) == 0; /* empty: its maker died before it had a lock */
+    bool gone = false;
+    if (lock < 0)
+        gone = unlinkat(dir, name, AT_REMOVEDIR) == 0; /* empty: its maker died before it had a lock */
+    else if (is_lock_of(lock, name))
+        gone = remove_tree(dir, name, fd);
+    if (lock >= 0) close(lock);
     close(fd);
-    if (lock < 0) return gone;
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path) gone = remove_tree(path);
-    close(lock);
     return gone;
 }
 
@@ -201,7 +244,7 @@ int wl_scratch_clean(const char *folder)
     if (!d) return 0;
     for (const struct dirent *entry; (entry = readdir(d));)
         if (wl_scratch_is_name(entry->d_name))
-            removed += clean_file(dirfd(d), entry->d_name) || clean_folder(dirfd(d), folder, entry->d_name);
+            removed += clean_file(dirfd(d), entry->d_name) || clean_folder(dirfd(d), entry->d_name);
     closedir(d);
     return removed;
 }

@@ -222,6 +222,53 @@ static void a_name_alone_is_not_enough(void **state)
     }
 }
 
+/* Whoever may rename in a shared folder cannot remove what is in a folder of ours, but could give it a name of ours. */
+static void a_renamed_folder_stays(void **state)
+{
+    (void)state;
+    char name[WL_SCRATCH_PATH];
+    int fd = wl_scratch_file(name, in_dir("F"), 0666, &e);
+    assert_true(fd >= 0);
+    close(fd);
+    unlink(name);
+    assert_int_equal(mkdir(name, 0777), 0);
+    put(wl_path_join(a, name, "lock"), "");
+    put(wl_path_join(a, name, "thesis"), "mine");
+    assert_int_equal(wl_scratch_clean(dir), 0);
+    unlink(wl_path_join(a, name, "lock"));
+    put(wl_path_join(a, name, "lock"), ".another.wattlaw-name");
+    assert_int_equal(wl_scratch_clean(dir), 0);
+    assert_string_equal(content(wl_path_join(a, name, "thesis")), "mine");
+}
+
+/* All that a command has made in it, and nothing that a link leads to. */
+static void a_folder_goes_with_all_in_it(void **state)
+{
+    (void)state;
+    struct wl_scratch_folder f;
+    put(in_dir("precious"), "theirs");
+    assert_int_equal(mkdir(in_dir("theirs"), 0777), 0);
+    put(in_dir("theirs/file"), "theirs");
+    size_t before = files();
+    assert_int_equal(wl_scratch_folder(&f, in_dir("data"), &e), 0);
+    assert_int_equal(mkdir(f.inner, 0777), 0);
+    assert_int_equal(mkdir(wl_path_join(a, f.inner, "lock"), 0777), 0);
+    put(wl_path_join(a, f.inner, "lock/file"), "x");
+    assert_int_equal(symlink(in_dir("theirs"), wl_path_join(a, f.inner, "link")), 0);
+    assert_int_equal(link(in_dir("precious"), wl_path_join(a, f.inner, "name")), 0);
+    wl_scratch_folder_remove(&f);
+    assert_int_equal(files(), before);
+    assert_string_equal(content(in_dir("theirs/file")), "theirs");
+    assert_string_equal(content(in_dir("precious")), "theirs");
+    /* another folder has come in its place */
+    assert_int_equal(wl_scratch_folder(&f, in_dir("data"), &e), 0);
+    assert_int_equal(rename(f.path, in_dir("moved")), 0);
+    assert_int_equal(symlink(in_dir("theirs"), f.path), 0);
+    put(in_dir("theirs/lock"), "theirs");
+    wl_scratch_folder_remove(&f);
+    assert_string_equal(content(in_dir("theirs/lock")), "theirs");
+}
+
 /* Who cleans up meets writers at every moment: none of them may lose its file. */
 static void cleaning_up_stops_no_writer(void **state)
 {
@@ -260,6 +307,8 @@ int main(void)
         TEST(what_is_not_committed_changes_nothing),
         TEST(what_dead_writers_leave_is_removed),
         TEST(a_name_alone_is_not_enough),
+        TEST(a_renamed_folder_stays),
+        TEST(a_folder_goes_with_all_in_it),
         TEST(cleaning_up_stops_no_writer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
