@@ -4,9 +4,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_JOURNALS = 100 }; /* in a folder of another user */
+/* Of another user. Each cap is held against all others, so that the time goes with their square. */
+enum { MOST_JOURNALS = 100, MOST_CAPS = 4096 };
 
 static void add_bad(struct wl_claims *all, const char *path, const char *why, uid_t owner, struct wl_arena *a)
 {
@@ -26,26 +28,72 @@ static int newest_first(const void *x, const void *y)
     return (p->j.holder.started < q->j.holder.started) - (p->j.holder.started > q->j.holder.started);
 }
 
+/* What was read of a user. */
+struct share {
+    uid_t user;
+    size_t journals, caps;
+    bool told;
+};
+
+struct shares {
+    struct share *v;
+    size_t n, cap;
+};
+
+static struct share *share_of(struct shares *all, uid_t user, struct wl_arena *a)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (all->v[i].user == user) return &all->v[i];
+    WL_GROW(a, all->v, all->n, all->cap);
+    all->v[all->n] = (struct share) { .user = user };
+    return &all->v[all->n++];
+}
+
+/* A user who has many journals delays nobody: the rest of them is left out, unread, and that is said once. */
+static bool has_had_enough(const char *path, struct shares *shares, struct wl_claims *out, struct wl_arena *a)
+{
+    struct stat st;
+    if (lstat(path, &st) || st.st_uid == geteuid()) return false;
+    struct share *s = share_of(shares, st.st_uid, a);
+    if (s->journals < MOST_JOURNALS && s->caps < MOST_CAPS) {
+        s->journals++;
+        return false;
+    }
+    if (!s->told)
+        add_bad(out, path,
+                wl_strf(a, "%s: it and those after it of user %u are left out: expected at most %d journals of %d caps",
+                        path, (unsigned)st.st_uid, MOST_JOURNALS, MOST_CAPS),
+                st.st_uid, a);
+    s->told = true;
+    return true;
+}
+
+static void load_one(const char *path, struct shares *shares, struct wl_claims *out, struct wl_arena *a)
+{
+    struct wl_claim c = { .j.owner = (uid_t)-1 };
+    struct wl_err bad;
+    int rc = wl_journal_read(path, &c.j, a, &bad);
+    if (rc == WL_ENOENT) return; /* removed meanwhile */
+    if (rc < 0) {
+        add_bad(out, path, bad.msg, c.j.owner, a);
+        return;
+    }
+    if (c.j.owner != geteuid()) share_of(shares, c.j.owner, a)->caps += c.j.n;
+    c.life = wl_holder_life(&c.j.holder, c.j.owner, &c.why, a);
+    WL_GROW(a, out->v, out->n, out->cap);
+    out->v[out->n++] = c;
+}
+
 int wl_claims_load(const char *dir, struct wl_claims *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs paths, why;
+    struct shares shares = { 0 };
     *out = (struct wl_claims) { 0 };
     int rc = wl_state_files(dir, WL_JOURNAL_ENDING, MOST_JOURNALS, &paths, &why, a, e);
     if (rc < 0) return rc;
     for (size_t i = 0; i < why.n; i++) add_bad(out, dir, why.v[i], (uid_t)-1, a);
-    for (size_t i = 0; i < paths.n; i++) {
-        struct wl_claim c = { .j.owner = (uid_t)-1 };
-        struct wl_err bad;
-        rc = wl_journal_read(paths.v[i], &c.j, a, &bad);
-        if (rc == WL_ENOENT) continue; /* removed meanwhile */
-        if (rc < 0) {
-            add_bad(out, paths.v[i], bad.msg, c.j.owner, a);
-            continue;
-        }
-        c.life = wl_holder_life(&c.j.holder, c.j.owner, &c.why, a);
-        WL_GROW(a, out->v, out->n, out->cap);
-        out->v[out->n++] = c;
-    }
+    for (size_t i = 0; i < paths.n; i++)
+        if (!has_had_enough(paths.v[i], &shares, out, a)) load_one(paths.v[i], &shares, out, a);
     if (out->n > 0) qsort(out->v, out->n, sizeof *out->v, newest_first);
     return 0;
 }

@@ -91,6 +91,25 @@ static int read_entry(const struct wl_json *o, const char *path, struct wl_entry
                    wl_cap_kind_name(out->kind), out->device);
 }
 
+static int by_device(const void *x, const void *y)
+{
+    const struct wl_entry *const *p = x, *const *q = y;
+    int order = strcmp((*p)->device, (*q)->device);
+    return order ? order : (int)(*p)->kind - (int)(*q)->kind;
+}
+
+/* A process sets each limit of a device once, and each entry costs calls of the driver. */
+static int check_twice(const struct wl_journal *j, struct wl_arena *a, struct wl_err *e)
+{
+    const struct wl_entry **v = wl_new_array(a, const struct wl_entry *, j->n);
+    for (size_t i = 0; i < j->n; i++) v[i] = &j->v[i];
+    if (j->n > 1) qsort(v, j->n, sizeof *v, by_device);
+    for (size_t i = 1; i < j->n; i++)
+        if (by_device(&v[i - 1], &v[i]) == 0)
+            return wl_fail(e, WL_EINVAL, "%s: has %s of %s twice", j->path, wl_cap_kind_name(v[i]->kind), v[i]->device);
+    return 0;
+}
+
 int wl_journal_parse(const char *path, const char *text, struct wl_journal *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_json *root;
@@ -117,7 +136,7 @@ int wl_journal_parse(const char *path, const char *text, struct wl_journal *out,
         return wl_fail(e, WL_EINVAL, "%s: has %zu caps, expected at most %d", path, out->n, MOST_CAPS);
     out->v = wl_new_array(a, struct wl_entry, out->n);
     for (size_t i = 0; i < out->n && rc == 0; i++) rc = read_entry(wl_json_at(caps, i), path, &out->v[i], e);
-    return rc;
+    return rc < 0 ? rc : check_twice(out, a, e);
 }
 
 int wl_journal_read(const char *path, struct wl_journal *out, struct wl_arena *a, struct wl_err *e)

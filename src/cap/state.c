@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -19,7 +20,9 @@ static const char MACHINE[] = "/run/wattlaw";
 enum {
     LOCK_WAITS = 3,        /* calls of a driver that the holder of the lock may be waiting for */
     LOOK_AGAIN_US = 10000, /* at a lock */
-    MOST_FOLDERS = 100,    /* of one user: UID, UID.1 and so on */
+    PLAIN_NAMES = 10,      /* UID, UID.1 and so on; then names that nobody can take first */
+    MOST_FOLDERS = 4,      /* of another user that are looked at */
+    ATTEMPTS = 100,
 };
 
 char *wl_plain_text(const char *s, struct wl_arena *a)
@@ -166,8 +169,7 @@ static char *folder_name(unsigned user, int i, struct wl_arena *a)
 static bool is_folder_name(const char *name, unsigned *user, struct wl_arena *a)
 {
     int i = 0;
-    return sscanf(name, "%u.%d", user, &i) >= 1 && i >= 0 && i < MOST_FOLDERS &&
-           wl_streq(name, folder_name(*user, i, a));
+    return sscanf(name, "%u.%d", user, &i) >= 1 && i >= 0 && wl_streq(name, folder_name(*user, i, a));
 }
 
 static bool is_our_folder(const char *path)
@@ -176,19 +178,39 @@ static bool is_our_folder(const char *path)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
 }
 
+/* One that we have made before, under whatever name. */
+static char *find_our_folder(const char *dir, struct wl_arena *a)
+{
+    struct wl_strs names;
+    unsigned user;
+    if (wl_dir_list(dir, &names, a, NULL) < 0) return NULL;
+    for (size_t i = 0; i < names.n; i++) {
+        char *path = wl_path_join(a, dir, names.v[i]);
+        if (is_folder_name(names.v[i], &user, a) && user == geteuid() && is_our_folder(path)) return path;
+    }
+    return NULL;
+}
+
+static int next_name(int i)
+{
+    uint32_t bits;
+    if (i < PLAIN_NAMES || getrandom(&bits, sizeof bits, 0) != sizeof bits) return i;
+    return (int)(bits >> 1);
+}
+
 int wl_state_own(const char *dir, char **out, struct wl_arena *a, struct wl_err *e)
 {
-    for (int i = 0; i < MOST_FOLDERS; i++) {
-        *out = wl_path_join(a, dir, folder_name((unsigned)geteuid(), i, a));
-        if (mkdir(*out, 0700) && errno != EEXIST)
-            return wl_fail_errno(e, "%s: cannot make the folder (where several users set caps: sudo chmod 1777 %s)",
-                                 *out, dir);
-        if (!is_our_folder(*out)) continue;
-        if (chmod(*out, 0755)) return wl_fail_errno(e, "%s: cannot open it to readers", *out);
-        return 0;
+    *out = find_our_folder(dir, a);
+    for (int i = 0; i < ATTEMPTS && !*out; i++) {
+        char *path = wl_path_join(a, dir, folder_name((unsigned)geteuid(), next_name(i), a));
+        if (mkdir(path, 0700) == 0)
+            *out = path;
+        else if (errno != EEXIST)
+            return wl_fail_errno(e, "%s: cannot make the folder (where several users set caps: sudo chmod 1777 %s)", path,
+                                 dir);
     }
-    return wl_fail(e, WL_EPERM, "%s: other users have taken all %d names of a folder for user %u", dir, MOST_FOLDERS,
-                   (unsigned)geteuid());
+    if (!*out) return wl_fail(e, WL_EPERM, "%s: no name is left for a folder of user %u", dir, (unsigned)geteuid());
+    return chmod(*out, 0755) ? wl_fail_errno(e, "%s: cannot open it to readers", *out) : 0;
 }
 
 /* ---- files that others may have written ---- */
@@ -356,12 +378,34 @@ static void add_folder(const char *path, unsigned user, const char *ending, size
         add_files(path, &names, ending, st.st_uid == geteuid() ? SIZE_MAX : most, paths, why, a);
 }
 
+/* The folders of a user are next to one another: names are in order. */
+static void add_folders(const char *dir, const struct wl_strs *all, const char *ending, size_t most,
+                        struct wl_strs *paths, struct wl_strs *why, struct wl_arena *a)
+{
+    unsigned user, before = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        struct stat st;
+        if (!is_folder_name(all->v[i], &user, a)) continue;
+        const char *path = wl_path_join(a, dir, all->v[i]);
+        bool named_right = lstat(path, &st) || st.st_uid == user;
+        if (user != before) n = 0;
+        before = user;
+        if (named_right && user != geteuid() && n++ >= MOST_FOLDERS) {
+            if (n == MOST_FOLDERS + 1)
+                wl_strs_add(a, why, wl_strf(a, "%s: more than %d folders of user %u are left out", dir, MOST_FOLDERS,
+                                            user));
+            continue;
+        }
+        add_folder(path, user, ending, most, paths, why, a);
+    }
+}
+
 int wl_state_files(const char *dir, const char *ending, size_t most, struct wl_strs *paths, struct wl_strs *why,
                    struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs all;
     struct stat st;
-    unsigned user;
     *paths = *why = (struct wl_strs) { 0 };
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* the state folder itself may be named by a link */
     if (fd < 0) return wl_fail_errno(e, "%s: whether caps are left is not known", dir);
@@ -369,8 +413,6 @@ int wl_state_files(const char *dir, const char *ending, size_t most, struct wl_s
     close(fd);
     if (rc < 0) return rc;
     add_files(dir, &all, ending, most, paths, why, a);
-    for (size_t i = 0; i < all.n; i++)
-        if (is_folder_name(all.v[i], &user, a))
-            add_folder(wl_path_join(a, dir, all.v[i]), user, ending, most, paths, why, a);
+    add_folders(dir, &all, ending, most, paths, why, a);
     return 0;
 }

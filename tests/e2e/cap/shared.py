@@ -192,6 +192,36 @@ def lies():
         os.close(fd)
 
 
+def many_claims():
+    """A user who leaves very many caps, or takes very many names, stops nobody."""
+    with rig() as m:
+        m.leave(B, 250)
+        for i in range(100):
+            journal = json.loads(m.claim(260, 300))
+            cap = journal["caps"][0]
+            journal["caps"] = [{**cap, "device": f"GPU-{k}"} for k in range(1500)] if i % 2 else [{**cap, "found": 300 + k % 50} for k in range(1500)]
+            m.plant(A, f"{A}/x-{i}-9.caps", json.dumps(journal, separators=(",", ":")))
+        since = time.monotonic()
+        r = m.back(0)
+        quick(since, "restore")
+        expect(r.returncode == 1 and m.watts() == BACK and "twice" in r.stdout and f"of user {A} are left out" in r.stdout, "put back, and said", r)
+        r = m.cap(B, 200)
+        quick(since, "a capped run")
+        expect(r.returncode == 0 and m.watts() == BACK, "and capped again", r)
+    with rig() as m:
+        for i in range(200):
+            path = os.path.join(m.state, f"{B}.{i}" if i else f"{B}")
+            os.mkdir(path)
+            os.chown(path, A, A)
+        for _ in range(2):
+            r = m.cap(B, 200)
+            expect(r.returncode == 0 and m.watts() == BACK, "a name is left", r)
+        own = [n for n in os.listdir(m.state) if os.stat(os.path.join(m.state, n)).st_uid == B]
+        expect(len(own) == 1, f"one folder for both runs: {own}")
+        m.leave(B, 250)
+        expect(m.back(0).returncode == 1 and m.watts() == BACK, "which restore finds")
+
+
 def feigned_holder():
     """A process that claims to hold the device now does not keep its holder from putting back."""
     with rig() as m:
@@ -332,7 +362,7 @@ stat -c '%a %u' /run/wattlaw/{A} /run/wattlaw/{B}
 
 def main():
     skip_unless_root(wattlaw, fake)
-    parts = (one_after_the_other, bad_journals, held_lock, overlap, lies, feigned_holder, hidden_processes, removed_place, unsafe_places, default_place)
+    parts = (one_after_the_other, bad_journals, held_lock, overlap, lies, many_claims, feigned_holder, hidden_processes, removed_place, unsafe_places, default_place)
     for part in parts:
         if not sys.argv[3:] or part.__name__ in sys.argv[3:]:
             part()

@@ -167,7 +167,7 @@ static void files_are_those_of_users_and_not_too_many(void **state)
     place_put(p, wl_strf(p->a, "state/%s/d.caps", other), "");
     place_put(p, "state/campaign/d.caps", "");
     place_put(p, wl_strf(p->a, "state/%s.03/d.caps", own), "");
-    place_put(p, wl_strf(p->a, "state/%s.100/d.caps", own), "");
+    place_put(p, wl_strf(p->a, "state/%s.99999999999/d.caps", own), "");
     for (int i = 0; i < 4; i++) place_put(p, wl_strf(p->a, "state/%d.caps", 1000 + i), "");
     assert_int_equal(symlink(own, at(p, wl_strf(p->a, "%s.4", own))), 0);
     assert_int_equal(wl_state_files(p->state, ".caps", 3, &paths, &why, p->a, &p->e), 0);
