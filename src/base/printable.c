@@ -5,14 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Format and control characters that move, hide or reorder what is around them (Unicode 15, general categories Cc, Cf,
- * Zl, Zp), in order. */
+/* Characters that move, hide or reorder what is around them, or take no room (Unicode 15: general categories Cc, Zl and
+ * Zp; Cf except the visible signs before Arabic, Syriac and Kaithi numbers; Default_Ignorable_Code_Point), in order.
+ * Variation selectors that people write stay: those of Mongolian and of emoji. */
 static const struct range {
     uint32_t first, last;
 } unsafe[] = {
-    { 0x00, 0x1f },     { 0x7f, 0x9f },     { 0xad, 0xad },       { 0x61c, 0x61c },
-    { 0x180e, 0x180e }, { 0x200b, 0x200f }, { 0x2028, 0x202e },   { 0x2060, 0x206f },
-    { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+    { 0x00, 0x1f },       { 0x7f, 0x9f },       { 0xad, 0xad },       { 0x34f, 0x34f },     { 0x61c, 0x61c },
+    { 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },   { 0x180e, 0x180e },   { 0x200b, 0x200f },   { 0x2028, 0x202e },
+    { 0x2060, 0x206f },   { 0x3164, 0x3164 },   { 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb },
+    { 0x13430, 0x1343f }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
 };
 
 bool wl_is_printable(uint32_t code_point)

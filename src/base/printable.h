@@ -7,8 +7,9 @@
  *   \n \t \r \x1b \x7f      C0 controls and DEL
  *   \x9b                    a byte that is not part of a UTF-8 character (raw C1 controls among them)
  *   \u{9b} \u{202e}         C1 controls, bidirectional controls (U+061C, U+200E-F, U+202A-E, U+2066-9), line and
- *                           paragraph separators (U+2028-9), what takes no room (U+00AD, U+180E, U+200B-D, U+2060-5,
- *                           U+206A-F, U+FEFF, U+FFF9-B) and tags (U+E0000-7F)
+ *                           paragraph separators (U+2028-9), what takes no room (U+00AD, U+034F, U+180E, U+200B-D,
+ *                           U+2060-5, U+206A-F, U+FEFF, U+FFF0-B, fillers of Hangul and the like), tags and further
+ *                           variation selectors (U+E0000-FFF)
  *
  * For people, not lossless: a backslash itself stays as it is. The result is stable: escaped twice, it is the same.
  */
