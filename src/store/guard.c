@@ -90,6 +90,32 @@ static int authorize(void *store, int action, const char *a, const char *b, cons
     return may ? SQLITE_OK : SQLITE_DENY;
 }
 
+/* ---- files ---- */
+
+/* A rollback journal may name a super-journal, of a transaction over several databases, which SQLite removes when it has
+ * rolled back. A journal that came with a store could so name any file of ours. No statement here writes to two
+ * databases. */
+static int open_no_super_journal(sqlite3_vfs *self, const char *name, sqlite3_file *file, int flags, int *out)
+{
+    (void)self;
+    sqlite3_vfs *system = sqlite3_vfs_find(NULL);
+    if (!(flags & SQLITE_OPEN_SUPER_JOURNAL)) return system->xOpen(system, name, file, flags, out);
+    file->pMethods = NULL; /* nothing to close */
+    return SQLITE_CANTOPEN;
+}
+
+void wl_guard_files(void)
+{
+    static sqlite3_vfs files; /* SQLite keeps it */
+    const sqlite3_vfs *system = sqlite3_vfs_find(NULL);
+    if (!system) return;
+    files = *system;
+    files.pNext = NULL;
+    files.zName = WL_GUARDED_FILES;
+    files.xOpen = open_no_super_journal;
+    sqlite3_vfs_register(&files, 0);
+}
+
 /* ---- the connection ---- */
 
 static void allow_schema_code(struct wl_store *s, int on)

@@ -193,6 +193,11 @@ int wl_store_fill(struct wl_store *s, int64_t from, struct wl_err *e) WL_MUST_CH
  * statement of ours needs; a reader changes nothing but its temporary tables. */
 void wl_guard_connection(struct wl_store *s);
 
+/* The system's files, except those that a journal says to be of a transaction over several databases: SQLite would
+ * remove them. To be called once, before a connection names it. */
+#define WL_GUARDED_FILES "wattlaw"
+void wl_guard_files(void);
+
 /* The views and triggers of the file are ours: they may run. */
 void wl_guard_trust_schema(struct wl_store *s);
 

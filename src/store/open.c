@@ -11,13 +11,17 @@ enum { BUSY_MS = 10000 };
 /* ---- the connection ---- */
 
 /* SQLite's account of its memory takes a lock at each allocation. Refused, and no matter, where SQLite is in use. */
-static void without_account(void) { (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+static void set_up_once(void)
+{
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    wl_guard_files();
+}
 
 static int open_db(struct wl_store *s, const char *name, int flags, struct wl_err *e)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, without_account);
-    int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    pthread_once(&once, set_up_once);
+    int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, WL_GUARDED_FILES);
     s->synchronous = NULL;
     if (rc) {
         rc = wl_sql_fail(s, rc, NULL, e);
@@ -66,6 +70,10 @@ static int first_read(struct wl_store *s, struct wl_err *e)
     int rc = wl_sql_find(s, "SELECT count(*) FROM main.sqlite_schema", SQL_NONE, &n, e);
     if (rc >= 0) return 0;
     if (e->code != WL_EPERM || s->mode != WL_STORE_READ || s->immutable) return rc;
+    if (sqlite3_extended_errcode(s->db) == SQLITE_READONLY_ROLLBACK)
+        return wl_fail(e, WL_EPERM,
+                       "%s: its writer was killed in the middle of a change, which the next writer undoes: wattlaw rebuild %s",
+                       s->path, s->path);
     close_db(s);
     rc = open_immutable(s, e);
     if (rc) return rc;

@@ -85,6 +85,50 @@ static void other_programs_databases(void **state)
     never_opens(p, "no version");
 }
 
+static char *put_number(char *at, uint32_t n)
+{
+    for (int shift = 24; shift >= 0; shift -= 8) *at++ = (char)(n >> shift);
+    return at;
+}
+
+/* A rollback journal without a page, which names a super-journal. https://www.sqlite.org/fileformat.html */
+static void put_journal(struct place *p, const char *super)
+{
+    static const char magic[] = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+    enum { SECTOR = 512, PAGE = 4096, SKIPPED = 0x40000000 / PAGE + 1 };
+    char text[SECTOR + 400] = { 0 }, *at = text;
+    struct stat st;
+    uint32_t sum = 0;
+    assert_int_equal(stat(p->store, &st), 0);
+    const uint32_t head[] = { 0, 1, (uint32_t)(st.st_size / PAGE), SECTOR, PAGE };
+    at = stpcpy(at, magic);
+    for (size_t i = 0; i < WL_COUNT(head); i++) at = put_number(at, head[i]);
+    at = put_number(text + SECTOR, SKIPPED);
+    at = stpcpy(at, super);
+    for (const char *c = super; *c; c++) sum += (uint32_t)*c;
+    at = put_number(put_number(at, (uint32_t)strlen(super)), sum);
+    at = stpcpy(at, magic);
+    OK(wl_file_write(wl_strf(p->arena, "%s-journal", p->store), text, (size_t)(at - text), &p->e));
+}
+
+/* SQLite removes the file that such a journal names. */
+static void a_journal_that_names_a_file_removes_nothing(void **state)
+{
+    struct place *p = *state;
+    const char *precious = wl_strf(p->arena, "%s.h5", p->store);
+    OK(wl_file_write(precious, "mine", 4, &p->e));
+    wl_store_close(create_store(p));
+    for (int rollback = 0; rollback < 2; rollback++) {
+        if (rollback) sql(p, "PRAGMA journal_mode = DELETE");
+        for (int mode = WL_STORE_READ; mode <= WL_STORE_CREATE; mode++) {
+            put_journal(p, precious);
+            if (open_it(p, mode) == 0 && mode == WL_STORE_READ) fail_msg("read as if nothing were to be undone");
+            assert_true(wl_is_file(precious));
+        }
+    }
+    OK(open_it(p, WL_STORE_WRITE));
+}
+
 static void an_empty_file_becomes_a_store(void **state)
 {
     struct place *p = *state;
@@ -307,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_no_store),
         TEST(other_programs_databases),
+        TEST(a_journal_that_names_a_file_removes_nothing),
         TEST(an_empty_file_becomes_a_store),
         TEST(damaged_stores),
         TEST(what_no_statement_may_do),
