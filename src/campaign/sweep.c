@@ -15,7 +15,8 @@ static int reserve_devices(struct wl_sweep *s, struct wl_err *e)
                            e);
 }
 
-/* Jobs of a wattlaw that died together with its guard. */
+/* Jobs of a wattlaw that died together with its guard. The folders of a campaign's runs are below its own: one of another
+ * place, which a store that others sent may name, has processes that are none of ours. */
 static int end_leftovers(struct wl_sweep *s, struct wl_err *e)
 {
     struct wl_run_filter filter = { .campaign = s->out->campaign, .statuses = 1u << WL_RUN_INTERRUPTED };
@@ -23,7 +24,8 @@ static int end_leftovers(struct wl_sweep *s, struct wl_err *e)
     struct wl_strs dirs = { 0 };
     int rc = wl_store_runs(s->store, &filter, &rows, s->a, e);
     for (size_t i = 0; i < rows.n && rc == 0; i++)
-        if (rows.v[i].folder) wl_strs_add(s->a, &dirs, wl_path_join(s->a, s->folder, rows.v[i].folder));
+        if (rows.v[i].folder && rows.v[i].folder[0] != '/')
+            wl_strs_add(s->a, &dirs, wl_path_join(s->a, s->folder, rows.v[i].folder));
     wl_cgroups_end_stale(s->x->launch.grace_s); /* what has cleared its environment too */
     int n = wl_leftovers_end(&dirs, s->x->launch.grace_s);
     if (n) wl_log(WL_WARN, "campaign", "%d process%s of an interrupted run ended", n, n > 1 ? "es" : "");

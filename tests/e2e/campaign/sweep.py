@@ -1,6 +1,8 @@
 """wattlaw sweep: a grid becomes runs; what is missing is run, and nothing twice."""
 
+import contextlib
 import glob
+import sqlite3
 
 from harness import *
 
@@ -328,6 +330,25 @@ def a_job_whose_guard_was_killed_is_ended(bench):
     p.communicate(timeout=PATIENCE_S)
 
 
+def a_store_ends_no_process_of_another_campaign(bench):
+    """A store that others sent may say that any folder is that of an interrupted run."""
+    bench.write("a.ini", BASIC)
+    sweep = ["sweep", "a.ini", "--set", "launch.args=epochs=1 ms=1"]
+    bench.run(*sweep)
+    theirs = bench.path("other/runs/1")
+    with contextlib.closing(sqlite3.connect(bench.path("toy/wattlaw.db"))) as db:
+        for (trigger,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+            db.execute(f"DROP TRIGGER {trigger}")
+        db.execute("UPDATE run SET status = 'interrupted', folder = ? WHERE id = 1", (theirs,))
+        db.commit()
+    with subprocess.Popen(["sleep", "600"], env={**bench.env, "WATTLAW_RUN_DIR": theirs}) as job:
+        r = bench.run(*sweep)
+        lives = job.poll() is None
+        job.kill()
+    check(lives, "it was ended", r.stderr)
+    check(states(bench)["interrupted"] == 1, states(bench))
+
+
 RUNAWAY = """
 [campaign]
 name = a
@@ -468,6 +489,6 @@ main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeat
       a_campaign_of_skipped_trials_is_no_success,
       data_are_prepared_once_and_whole, own_axes_and_weak_scaling_reach_the_command,
       what_the_command_does_not_get_is_not_claimed, a_run_tells_carbon_cost_and_rules, one_sweep_a_campaign_at_a_time, a_removed_store_stops_the_campaign,
-      a_job_whose_guard_was_killed_is_ended, what_cleared_its_environment_dies_with_the_guard,
+      a_job_whose_guard_was_killed_is_ended, a_store_ends_no_process_of_another_campaign, what_cleared_its_environment_dies_with_the_guard,
       what_cleared_its_environment_is_ended_by_the_next_sweep, a_read_only_place_is_told,
       a_full_disk_stops_the_sweep_and_loses_nothing, the_null_launcher_starts_nothing, a_dry_run_fails_where_the_sweep_would])
