@@ -60,21 +60,11 @@ static struct wl_energy counter_between(const struct wl_derivation *d, size_t c,
     return wl_energy_of_counter(&d->series[c], power < 0 ? NULL : &d->series[power], t0_ns, t1_ns, d->max_gap_ns, &g);
 }
 
-/* What a model says is off by the same share in every window, so that the ends of epochs and runs may be added. */
-static struct wl_energy with_model_error(const struct wl_derivation *d, size_t c, struct wl_energy e)
-{
-    if (!d->channels.v[c].estimated) return e;
-    e.lo_j -= WL_MODEL_ERROR * e.energy_j;
-    e.hi_j += WL_MODEL_ERROR * e.energy_j;
-    return e;
-}
-
 /* Of a channel of power or energy. */
 static struct wl_energy energy_between(const struct wl_derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
 {
     bool power = wl_derive_quantity(d, c) == WL_POWER;
-    return with_model_error(
-        d, c, power ? integral_between(d, c, t0_ns, t1_ns) : counter_between(d, c, t0_ns, t1_ns));
+    return power ? integral_between(d, c, t0_ns, t1_ns) : counter_between(d, c, t0_ns, t1_ns);
 }
 
 static bool is_energetic(const struct wl_derivation *d, size_t c)
@@ -89,9 +79,7 @@ static struct wl_energy combined_between(const struct wl_derivation *d, const st
 {
     struct wl_gauge g = gauge_of(&d->channels.v[s->counter]), of_power = gauge_of(&d->channels.v[s->power]);
     g.most_w = of_power.most_w;
-    struct wl_energy e = wl_energy_combined(&d->series[s->counter], &d->series[s->power], t0_ns, t1_ns, d->max_gap_ns, &g,
-                                            &of_power);
-    return with_model_error(d, (size_t)s->counter, e);
+    return wl_energy_combined(&d->series[s->counter], &d->series[s->power], t0_ns, t1_ns, d->max_gap_ns, &g, &of_power);
 }
 
 /* Counter and integral are combined only where the counter has holes. */
@@ -158,6 +146,16 @@ static double idle_j(const struct rest *r, const struct wl_window *w)
 
 /* ---- rows ---- */
 
+/* What is said of an energy: of a model's also that the model may be off, by the same share in every window, so that
+ * the ends of epochs, devices and runs may be added. Methods are compared without it, which they have in common. */
+static struct wl_energy with_model_error(const struct wl_channel_row *channel, struct wl_energy e)
+{
+    if (!channel->estimated || isnan(e.energy_j)) return e;
+    e.lo_j = fmax(0, e.lo_j - WL_MODEL_ERROR * e.energy_j);
+    e.hi_j += WL_MODEL_ERROR * e.energy_j;
+    return e;
+}
+
 /* The channels as power.h knows them; a device is numbered by its first channel. */
 static struct wl_channel *plain_channels(const struct wl_derivation *d)
 {
@@ -210,23 +208,23 @@ static struct wl_energy_row row_of(const struct wl_derivation *d, size_t c, cons
                                    const struct answer *answer, const struct rest *rest, bool chosen)
 {
     const struct wl_channel_row *channel = &d->channels.v[c];
-    const struct wl_energy *e = &answer->e;
+    const struct wl_energy e = with_model_error(channel, answer->e);
     return (struct wl_energy_row) { .epoch = w->epoch,
                                     .device = channel->device,
                                     .scope = channel->scope,
                                     .method = wl_energy_method_name(answer->method),
-                                    .energy_j = e->energy_j,
-                                    .energy_lo_j = e->lo_j,
-                                    .energy_hi_j = e->hi_j,
+                                    .energy_j = e.energy_j,
+                                    .energy_lo_j = e.lo_j,
+                                    .energy_hi_j = e.hi_j,
                                     .idle_before_w = rest->before_w,
                                     .idle_after_w = rest->after_w,
                                     .idle_j = idle_j(rest, w),
-                                    .mean_power_w = e->mean_w,
-                                    .coverage = e->coverage,
+                                    .mean_power_w = e.mean_w,
+                                    .coverage = e.coverage,
                                     .estimated = channel->estimated,
                                     .simulated = channel->simulated,
                                     .chosen = chosen,
-                                    .why = reason_of(d, e) };
+                                    .why = reason_of(d, &e) };
 }
 
 /* Of a channel, and beside a counter of what was combined with it where that was chosen. */
@@ -272,8 +270,10 @@ static struct wl_phase_row *phase_row(struct phases *p, const char *phase, const
 static void add_span(const struct energies *x, struct phases *p, const char *phase, const struct wl_energy_source *s,
                      const struct wl_window *w)
 {
+    const struct wl_channel_row *channel = &x->d->channels.v[s->counter >= 0 ? s->counter : s->power];
     struct answer span = answer_between(x->d, s, w->t0_ns, w->t1_ns);
-    struct wl_phase_row *row = phase_row(p, phase, &x->d->channels.v[s->counter >= 0 ? s->counter : s->power]);
+    span.e = with_model_error(channel, span.e);
+    struct wl_phase_row *row = phase_row(p, phase, channel);
     const char *method = wl_energy_method_name(span.method);
     row->method = row->spans == 0 || wl_streq(row->method, method) ? method : wl_energy_method_name(WL_COMBINED);
     row->spans++;
