@@ -27,6 +27,14 @@ static bool is_better(const struct wl_energy *x, const struct wl_energy *than)
     return known ? x->hi_j - x->lo_j < than->hi_j - than->lo_j : x->coverage > than->coverage;
 }
 
+/* A counter has counted what readings of power did not see: an energy outside of its bounds is wrong, however narrow its
+ * own interval is. Of readings that are few and happen to be alike that is narrow. */
+static bool contradicts(const struct wl_energy *x, const struct wl_energy *counter)
+{
+    if (!counter || isnan(counter->energy_j)) return false;
+    return x->energy_j < counter->lo_j || x->energy_j > counter->hi_j;
+}
+
 enum wl_energy_method wl_energy_choose(const struct wl_energy *counter, const struct wl_energy *integral,
                                        const struct wl_energy *combined)
 {
@@ -34,7 +42,7 @@ enum wl_energy_method wl_energy_choose(const struct wl_energy *counter, const st
     enum wl_energy_method method = WL_BY_COUNTER;
     if (counter && !isnan(counter->energy_j) && counter->coverage == 1) return WL_BY_COUNTER;
     for (enum wl_energy_method m = WL_BY_COUNTER; m <= WL_COMBINED; m++) {
-        if (!of[m] || !is_better(of[m], best)) continue;
+        if (!of[m] || contradicts(of[m], counter) || !is_better(of[m], best)) continue;
         best = of[m];
         method = m;
     }

@@ -82,7 +82,8 @@ struct wl_energy wl_energy_combined(const struct wl_time_series *s, const struct
                                     const struct wl_gauge *g_power);
 
 /* By which of them a window's energy counts: the counter where its readings reach both edges; else what has the
- * narrowest interval, since that holds what each method leaves open; where none is known, what most readings cover.
+ * narrowest interval, since that holds what each method leaves open, of those that the counter's bounds do not rule out;
+ * where none is known, what most readings cover.
  * NULL: there is no such energy; one there is. */
 enum wl_energy_method { WL_BY_COUNTER, WL_BY_INTEGRAL, WL_COMBINED };
 enum wl_energy_method wl_energy_choose(const struct wl_energy *counter, const struct wl_energy *integral,

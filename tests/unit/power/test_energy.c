@@ -303,6 +303,22 @@ static void the_method_is_that_of_the_window(void **state)
     assert_int_equal(wl_energy_choose(&less, NULL, NULL), WL_BY_COUNTER);
 }
 
+/* The counter's bounds hold whatever power did: what lies outside of them is wrong, and does not count for being sure of
+ * itself. Four readings that happen to be alike have an interval without width. */
+static void what_the_counter_rules_out_does_not_count(void **state)
+{
+    (void)state;
+    struct wl_energy holed = { .energy_j = 100, .lo_j = 80, .hi_j = 120, .coverage = 0.9 };
+    struct wl_energy low = { .energy_j = 79, .lo_j = 79, .hi_j = 79, .coverage = 1 };
+    struct wl_energy high = { .energy_j = 121, .lo_j = 120, .hi_j = 122, .coverage = 1 };
+    struct wl_energy within = { .energy_j = 81, .lo_j = 78, .hi_j = 84, .coverage = 1 };
+    assert_int_equal(wl_energy_choose(&holed, &low, NULL), WL_BY_COUNTER);
+    assert_int_equal(wl_energy_choose(&holed, &high, &low), WL_BY_COUNTER);
+    assert_int_equal(wl_energy_choose(&holed, &low, &within), WL_COMBINED);
+    holed.energy_j = NAN;
+    assert_int_equal(wl_energy_choose(&holed, &low, NULL), WL_BY_INTEGRAL);
+}
+
 /* A counter that moves every 100 ms, read every 10 ms: wherever the window lies, the error stays far below a step. */
 static void a_slow_counter_is_read_between_its_moves(void **state)
 {
@@ -433,6 +449,7 @@ int main(void)
         cmocka_unit_test(lost_readings_are_weighed_by_their_share),
         cmocka_unit_test(where_the_counter_is_silent_power_takes_its_place),
         cmocka_unit_test(the_method_is_that_of_the_window),
+        cmocka_unit_test(what_the_counter_rules_out_does_not_count),
         cmocka_unit_test(a_hole_may_leave_more_open_than_the_energy),
         cmocka_unit_test(a_sensor_slower_than_the_period_has_no_gaps),
         cmocka_unit_test(edges_without_a_reading_beyond_hold_the_nearest),
