@@ -74,11 +74,13 @@ static int64_t knot_ns(const struct counter *c, ptrdiff_t i)
     return at < earliest ? earliest : at > c->s->t_ns[i] ? c->s->t_ns[i] : at;
 }
 
-/* Mean power between two knots, W. */
+/* Mean power between two knots, W. NAN: the counter was reset between them, which says nothing of power. Only beside a
+ * window: one that holds a reset has no energy. */
 static double pace_w(const struct counter *c, ptrdiff_t a, ptrdiff_t b)
 {
-    double dt_s = (double)(knot_ns(c, b) - knot_ns(c, a)) / WL_NS_PER_S;
-    return dt_s > 0 ? (c->s->value[b] - c->s->value[a]) / dt_s : 0;
+    double dt_s = (double)(knot_ns(c, b) - knot_ns(c, a)) / WL_NS_PER_S, joules = c->s->value[b] - c->s->value[a];
+    if (joules < 0) return NAN;
+    return dt_s > 0 ? joules / dt_s : 0;
 }
 
 /* The pace up to knot a: since the knot before or, where readings began behind that, the mean of the power until then.
@@ -108,19 +110,20 @@ static double between(const struct counter *c, ptrdiff_t a, ptrdiff_t b, int64_t
 }
 
 /* Beyond the outermost knot: at the neighbouring pace. As far as a slow counter was read, it goes at most one step
- * away, since a whole further step would have shown; how far apart two readings of another one lie says nothing. NAN
- * with fewer than two knots. */
+ * away, since a whole further step would have shown; how far apart two readings of another one lie says nothing. Never
+ * below what was read before. NAN with fewer than two knots, and where a reset lies between them. */
 static double beyond(const struct counter *c, ptrdiff_t a, ptrdiff_t b, ptrdiff_t from, int64_t t)
 {
     if (a < 0 || b < 0) return NAN;
     ptrdiff_t i = (ptrdiff_t)wl_time_series_from(c->s, t + 1);
-    ptrdiff_t beside = from == b ? wl_time_series_back(c->s, i - 1) : wl_time_series_on(c->s, i);
+    ptrdiff_t before = wl_time_series_back(c->s, i - 1), beside = from == b ? before : wl_time_series_on(c->s, i);
     int64_t knot = knot_ns(c, from), read_until = beside >= 0 ? c->s->t_ns[beside] : knot;
     if (from == b ? read_until < knot : read_until > knot) read_until = knot;
     double reach = c->s->value[b] - c->s->value[a], pace = pace_w(c, a, b);
     double read = pace * (double)(read_until - knot) / WL_NS_PER_S;
     double unread = pace * (double)(t - read_until) / WL_NS_PER_S;
-    return c->s->value[from] + (c->slow ? fmax(-reach, fmin(reach, read)) : read) + unread;
+    double value = c->s->value[from] + (c->slow ? fmax(-reach, fmin(reach, read)) : read) + unread;
+    return before >= 0 && value < c->s->value[before] ? c->s->value[before] : value;
 }
 
 struct bounded {
@@ -342,7 +345,7 @@ static const char *why_missing(const struct wl_energy *e, const struct window *w
     int64_t open_ns = (w->at_start == OPEN_END ? w->from - w->t0 : 0) + (w->at_end == OPEN_END ? w->t1 - w->to : 0);
     if (wl_mostly_holes(open_ns, w->t1 - w->t0))
         return "readings of the counter are missing for more than half of the window";
-    if (!isfinite(e->energy_j)) return "the window is too short for the counter's steps";
+    if (!(e->energy_j >= 0) || e->covered_j < 0) return "the window is too short for the counter's steps";
     if (has_holes(w) && e->hi_j - e->lo_j > e->energy_j)
         return "the counter was not read near the window's edges, which leaves more open than the energy itself";
     return NULL;
@@ -372,6 +375,7 @@ struct wl_energy wl_energy_of_counter(const struct wl_time_series *s, const stru
     e.readings = good_between(s, t0_ns, t1_ns);
     e.why = why_missing(&e, &w);
     if (e.why) e.energy_j = e.lo_j = e.hi_j = NAN;
+    if (e.covered_j < 0) e.covered_j = e.mean_w = NAN;
     if (e.coverage == 0) e.mean_w = e.energy_j / ((double)(t1_ns - t0_ns) / WL_NS_PER_S);
     return e;
 }

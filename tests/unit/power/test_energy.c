@@ -303,8 +303,8 @@ static void the_method_is_that_of_the_window(void **state)
     assert_int_equal(wl_energy_choose(&less, NULL, NULL), WL_BY_COUNTER);
 }
 
-/* The counter's bounds hold whatever power did: what lies outside of them is wrong, and does not count for being sure of
- * itself. Four readings that happen to be alike have an interval without width. */
+/* The counter's bounds hold whatever power did: what lies outside of them is wrong, and does not count for being sure
+ * of itself. Four readings that happen to be alike have an interval without width. */
 static void what_the_counter_rules_out_does_not_count(void **state)
 {
     (void)state;
@@ -317,6 +317,41 @@ static void what_the_counter_rules_out_does_not_count(void **state)
     assert_int_equal(wl_energy_choose(&holed, &low, &within), WL_COMBINED);
     holed.energy_j = NAN;
     assert_int_equal(wl_energy_choose(&holed, &low, NULL), WL_BY_INTEGRAL);
+}
+
+/* A driver was loaded anew just before the window: how far the counter fell is no power. */
+static void a_reset_beside_the_window_is_no_power(void **state)
+{
+    (void)state;
+    const double joules[] = { 9e6 - 20, 9e6, 40, 40, 60, 60, 100, 100, 140, 140, 180, 180 };
+    for (size_t i = 0; i < WL_COUNT(joules); i++) {
+        t_ns[i] = (int64_t)i * 50 * MS;
+        value[i] = joules[i];
+    }
+    struct wl_time_series s = series(WL_COUNT(joules));
+    struct wl_energy e = counter(&s, 130 * MS, 430 * MS, 300 * MS);
+    assert_near(e.energy_j, 400 * 0.255 + 200 * 0.045, 4); /* 200 W until 175 ms, then 400 W */
+    assert_true(e.lo_j <= e.energy_j && e.energy_j <= e.hi_j);
+}
+
+/* Two late moves close together look like a great power. Back from there the counter was not below what it showed. */
+static void a_counter_never_was_below_what_it_showed(void **state)
+{
+    (void)state;
+    const int64_t at_ms[] = { 0, 1, 102, 304, 311, 314 };
+    const double joules[] = { NAN, 0, 0, 49, 56, 56 };
+    for (size_t i = 0; i < WL_COUNT(joules); i++) {
+        t_ns[i] = at_ms[i] * MS;
+        value[i] = joules[i];
+    }
+    struct wl_time_series s = series(WL_COUNT(joules));
+    for (int64_t end = 5; end < 304; end += 7) {
+        struct wl_energy e = counter(&s, MS, end * MS, 300 * MS);
+        if (isnan(e.energy_j))
+            assert_non_null(e.why);
+        else
+            assert_true(0 <= e.lo_j && e.lo_j <= e.energy_j && e.energy_j <= e.hi_j);
+    }
 }
 
 /* A counter that moves every 100 ms, read every 10 ms: wherever the window lies, the error stays far below a step. */
@@ -450,6 +485,8 @@ int main(void)
         cmocka_unit_test(where_the_counter_is_silent_power_takes_its_place),
         cmocka_unit_test(the_method_is_that_of_the_window),
         cmocka_unit_test(what_the_counter_rules_out_does_not_count),
+        cmocka_unit_test(a_reset_beside_the_window_is_no_power),
+        cmocka_unit_test(a_counter_never_was_below_what_it_showed),
         cmocka_unit_test(a_hole_may_leave_more_open_than_the_energy),
         cmocka_unit_test(a_sensor_slower_than_the_period_has_no_gaps),
         cmocka_unit_test(edges_without_a_reading_beyond_hold_the_nearest),
