@@ -16,7 +16,7 @@ struct device {
     struct wl_channel_row channels[2];
     struct wl_time_series series[2];
     struct wl_window windows[3];
-    struct wl_mark_row marks[2];
+    struct wl_mark_row marks[4];
     struct wl_derived out;
     struct wl_derivation d;
     double energy_j[READINGS], power_w[READINGS];
@@ -51,7 +51,9 @@ static struct device *device_of(struct wl_arena *a, bool estimated)
     v->windows[1] = (struct wl_window) { 1, 10 * S, 30 * S };
     v->windows[2] = (struct wl_window) { 2, 30 * S, 50 * S };
     v->marks[0] = (struct wl_mark_row) { 20 * S, 0, "phase-begin", "name=io" };
-    v->marks[1] = (struct wl_mark_row) { 50 * S, 0, "phase-end", "name=io" };
+    v->marks[1] = (struct wl_mark_row) { 40 * S, 0, "phase-end", "name=io" };
+    v->marks[2] = (struct wl_mark_row) { 40 * S, 0, "phase-begin", "name=io" };
+    v->marks[3] = (struct wl_mark_row) { 50 * S, 0, "phase-end", "name=io" };
     v->a = a;
     return v;
 }
@@ -66,7 +68,7 @@ static void silence(struct device *v, int channel, double from_s, double to_s)
 static void derive(struct device *v)
 {
     v->d = (struct wl_derivation) { .max_gap_ns = wl_max_gap_ns(1.0 / RATE_HZ),
-                                    .idle_s = NAN,
+                                    .idle_s = 8,
                                     .windows = v->windows,
                                     .n_windows = WL_COUNT(v->windows),
                                     .marks = { v->marks, WL_COUNT(v->marks) },
@@ -152,12 +154,51 @@ static void methods_are_compared_without_the_models_error(void **state)
     }
 }
 
+/* Energies and bounds of the spans are added; one that is not known leaves the sum unknown, and says why. */
+static void a_phase_is_the_sum_of_its_spans(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct device *v = device_of(a, true);
+    derive(v);
+    assert_int_equal(v->out.n_phases, 1);
+    const struct wl_phase_row *p = &v->out.phases[0];
+    assert_int_equal(p->spans, 2);
+    assert_true(fabs(p->energy_j - 3000) < 1 && p->energy_lo_j > 1100 && p->energy_hi_j < 4900 && !p->why);
+    assert_holds(p->energy_j, p->energy_lo_j, p->energy_hi_j, "phase of two spans");
+
+    v = device_of(a, false);
+    silence(v, 0, -1, 60);
+    silence(v, 1, 41, 49);
+    derive(v);
+    p = &v->out.phases[0];
+    assert_true(isnan(p->energy_j) && p->why && strstr(p->why, "missing for more than half"));
+    wl_arena_free(a);
+}
+
+/* The device comes down in the first quarter of the time behind the job, which is no rest. */
+static void rest_begins_a_quarter_behind_the_job(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct device *v = device_of(a, false);
+    silence(v, 0, -1, 60);
+    for (int i = 0; i < READINGS; i++) v->power_w[i] = i < 100 ? 20 : i < 519 ? 100 : 40;
+    derive(v);
+    const struct wl_energy_row *e = chosen(v, NAN);
+    assert_true(fabs(e->idle_before_w - 20) < 1 && fabs(e->idle_after_w - 40) < 0.1);
+    assert_true(fabs(e->idle_j - 30 * 40) < 20);
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_estimate_may_be_off_by_its_models_error),
         cmocka_unit_test(no_energy_begins_below_0),
         cmocka_unit_test(methods_are_compared_without_the_models_error),
+        cmocka_unit_test(a_phase_is_the_sum_of_its_spans),
+        cmocka_unit_test(rest_begins_a_quarter_behind_the_job),
     };
     return cmocka_run_group_tests_name("energies", tests, NULL, NULL);
 }
