@@ -279,6 +279,60 @@ void wl_print_text(enum wl_out to, const char *text)
 
 FILE *wl_out_data(void) { return stdout; }
 
+/* ---- data on a terminal ---- */
+
+struct shown {
+    size_t n;
+    char bytes[4096];
+};
+
+/* Up to the end of a line or, where that is too far, of a character. */
+static void show(struct shown *d, size_t n)
+{
+    struct line l = { .to = WL_STDOUT };
+    put_printable(&l, d->bytes, n, WL_KEEP_LINES);
+    flush(&l);
+    d->n -= n;
+    memmove(d->bytes, d->bytes + n, d->n);
+}
+
+static size_t whole_characters(const struct shown *d)
+{
+    size_t n = d->n;
+    while (n > d->n - 3 && ((unsigned char)d->bytes[n - 1] & 0xc0) == 0x80) n--;
+    return (unsigned char)d->bytes[n - 1] >= 0xc0 ? n - 1 : d->n;
+}
+
+static ssize_t show_some(void *cookie, const char *s, size_t n)
+{
+    struct shown *d = cookie;
+    for (size_t i = 0; i < n; i++) {
+        d->bytes[d->n++] = s[i];
+        if (s[i] == '\n')
+            show(d, d->n);
+        else if (d->n == sizeof d->bytes)
+            show(d, whole_characters(d));
+    }
+    return (ssize_t)n;
+}
+
+static int show_rest(void *cookie)
+{
+    struct shown *d = cookie;
+    show(d, d->n);
+    free(d);
+    return 0;
+}
+
+FILE *wl_out_shown(void)
+{
+    const cookie_io_functions_t how = { .write = show_some, .close = show_rest };
+    struct shown *d = calloc(1, sizeof *d);
+    FILE *f = d ? fopencookie(d, "w", how) : NULL;
+    if (!f) free(d);
+    return f;
+}
+
 int wl_out_divert(int *kept, struct wl_err *e)
 {
     fflush(stdout);

@@ -4,6 +4,7 @@
 #include "exchange/exchange.h"
 
 #include <string.h>
+#include <unistd.h>
 
 struct export_options {
     const char *format, *out, *campaign;
@@ -112,6 +113,18 @@ static int write_file(const char *path, const struct export_options *o, size_t t
     return rc;
 }
 
+/* A terminal is for people to look at. */
+static int print(const struct export_options *o, size_t table, const struct wl_rest *rest, struct wl_arena *a,
+                 struct wl_err *e)
+{
+    if (!isatty(STDOUT_FILENO)) return tables[table].write(o, rest, wl_out_data(), a, e);
+    FILE *to = wl_out_shown();
+    if (!to) return wl_fail_errno(e, "cannot write to the terminal");
+    int rc = tables[table].write(o, rest, to, a, e);
+    fclose(to);
+    return rc;
+}
+
 static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct export_options *o = options;
@@ -120,7 +133,7 @@ static int run(void *options, const struct wl_rest *rest, struct wl_arena *a, st
     while (table < WL_COUNT(tables) && strcmp(tables[table].name, rest->args.v[0]) != 0) table++;
     if (table == WL_COUNT(tables)) return unknown_table(rest->args.v[0], e);
     struct wl_rest store = { .args = { .v = rest->args.v + 1, .n = 1 } };
-    int rc = o->out ? write_file(o->out, o, table, &store, a, e) : tables[table].write(o, &store, wl_out_data(), a, e);
+    int rc = o->out ? write_file(o->out, o, table, &store, a, e) : print(o, table, &store, a, e);
     return rc ? rc : WL_EXIT_OK;
 }
 

@@ -137,6 +137,21 @@ def json_is_lossless(folder):
     check(json.loads(out.split("\n")[0])["workload"] == "resnet50" + HOSTILE, "export --format jsonl", out[:500])
 
 
+def data_on_a_terminal(folder):
+    """Data go to files and programs as they are; somebody who forgets the file looks at them."""
+    ours, its = os.openpty()
+    with subprocess.Popen([wattlaw, "export", "observations", "h.db"], cwd=folder, stdout=its, stderr=its):
+        os.close(its)
+        seen = b""
+        with contextlib.suppress(OSError):  # EIO: the other end is closed
+            while piece := os.read(ours, 65536):
+                seen += piece
+    os.close(ours)
+    text = seen.replace(b"\r\n", b"\n").decode()
+    found = sorted({c for c in text if unsafe(c)})
+    check(not found and "\\x1b]52" in text and "µ" in text, f"export on a terminal has {found}", text[:3000])
+
+
 def names_in_errors(folder):
     name = "x" + HOSTILE.replace("/", "_")
     for args in (("fit", name), ("show", name), ("status", name), ("export", "observations", name), ("sweep", name), ("audit", name),
@@ -175,7 +190,7 @@ def summary_of_measure(folder):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="wattlaw-e2e-") as folder:
-        for test in commands_on_a_store, json_is_lossless, names_in_errors, summary_of_measure:
+        for test in commands_on_a_store, json_is_lossless, data_on_a_terminal, names_in_errors, summary_of_measure:
             test(folder)
 
 
