@@ -34,12 +34,12 @@ void wl_print_text(enum wl_out to, const char *text);
 /* Stdout for data of programs: as it is, byte for byte. */
 FILE *wl_out_data(void);
 
-/* The same for a stdout that is a terminal, which obeys what is in the data: what is written is escaped as text of several
- * lines. To be closed, which shows the rest. NULL: no memory. */
+/* The same for a stdout that is a terminal, which obeys what is in the data: what is written is escaped as text of
+ * several lines. To be closed, which shows the rest. NULL: no memory. */
 FILE *wl_out_shown(void);
 
-/* From here on our stdout, and that of programs which we start, is stderr; and it is stdout again. For a command that runs
- * others and prints data of its own. WL_EIO: no descriptor is left. */
+/* From here on our stdout, and that of programs which we start, is stderr; and it is stdout again. For a command that
+ * runs others and prints data of its own. WL_EIO: no descriptor is left. */
 int wl_out_divert(int *kept, struct wl_err *e) WL_MUST_CHECK;
 void wl_out_back(int kept);
 

@@ -83,7 +83,8 @@ static void escapes_arguments(void **state)
             "\u202e\u2066\u061c\u200f\u2028\u200b\ufeff\U000e0041\u00ad");
     PRINTED("\\u{3164}\\u{34f}\\u{ffa0}\\u{e0101}\\u{1d173}\\u{fff0}\\u{115f}", "%s",
             "\u3164\u034f\uffa0\U000e0101\U0001d173\ufff0\u115f");
-    PRINTED("\u2764\ufe0f \ud55c\uae00 e\u0301 \u06dd", "%s", "\u2764\ufe0f \ud55c\uae00 e\u0301 \u06dd"); /* that people write */
+    PRINTED("\u2764\ufe0f \ud55c\uae00 e\u0301 \u06dd", "%s",
+            "\u2764\ufe0f \ud55c\uae00 e\u0301 \u06dd"); /* that people write */
     PRINTED("µ β 日本 é 😀", "%s", "µ β 日本 é 😀");
     PRINTED("\\xc3(\\xed\\xa0\\x80\\xff", "%s", "\xc3(\xed\xa0\x80\xff"); /* not UTF-8: cut, a surrogate, no lead */
     PRINTED("  \\x1b|β   |\\n", "%6s|%-4s|%s", "\033", "β", "\n");        /* widths of what is shown */
