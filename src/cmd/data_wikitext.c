@@ -86,7 +86,7 @@ static void print_text(const struct options *o, const struct wl_corpus_made *m, 
     if (!isnan(m->learn_seconds))
         wl_print("a vocabulary of %lld tokens learned in %s\n", (long long)m->vocabulary,
                  wl_human_time(a, m->learn_seconds));
-    if (m->left_out) wl_print("%lld files that are no text left out\n", (long long)m->left_out);
+    if (m->left_out) wl_print("%lld files that are not text left out\n", (long long)m->left_out);
     wl_print("%s of text: %llu tokens in %llu %ss, %.2g %% [UNK]; %s at %s\n", wl_human_bytes(a, m->bytes),
              (unsigned long long)m->tokens, (unsigned long long)m->units, o->unit,
              100 * (double)m->unknown / (double)m->tokens, wl_human_time(a, m->seconds),

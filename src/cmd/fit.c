@@ -114,7 +114,7 @@ static void print_break(const struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_break *b = &g->broken;
     if (!(b->p < 0.05)) return;
-    wl_print("  break      at N = %.3g (95 %% interval %.3g to %.3g): beta %.3f before, %.3f behind, %s\n", b->workers,
+    wl_print("  break      at N = %.3g (95 %% interval %.3g to %.3g): beta %.3f before, %.3f after, %s\n", b->workers,
              b->lo, b->hi, b->beta1, b->beta2, wl_words_p(b->p, a));
 }
 

@@ -9,7 +9,7 @@
 
 int wl_store_refused(const struct wl_store *s, const char *what, struct wl_err *e)
 {
-    return wl_fail(e, WL_EINVAL, "%s: is not a wattlaw store (%s)", s->path, what);
+    return wl_fail(e, WL_EINVAL, "%s: not a wattlaw store (%s)", s->path, what);
 }
 
 static int check_header(struct wl_store *s, const struct stat *st, struct wl_err *e)

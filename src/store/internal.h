@@ -258,7 +258,7 @@ bool wl_store_on_network(const char *path);
 /* ---- files.c: the file of the store and what is beside it ---- */
 
 int wl_store_refused(const struct wl_store *s, const char *what,
-                     struct wl_err *e); /* "is not a wattlaw store (what)" */
+                     struct wl_err *e); /* "not a wattlaw store (what)" */
 
 /* Sets s->file and whether it is in WAL mode; for WL_STORE_CREATE makes the folder. */
 int wl_files_check(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
