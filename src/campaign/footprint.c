@@ -14,8 +14,8 @@ static int look_up(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
     const char *meant = c ? wl_strf(a, " (did you mean %s, %s?)", c->alpha2, c->name) : "";
     return wl_fail(
         e, WL_EUSAGE,
-        "'%s' is not in the table of countries%s; expected a code of ISO 3166 or a name in English (DE, DEU, "
-        "Germany), or give carbon and carbon-source",
+        "'%s' is not in the table of countries%s; expected an ISO 3166 code or an English name (DE, DEU, Germany), or "
+        "give the intensity itself instead (--carbon 380; in an experiment carbon = 380)",
         f->country, meant);
 }
 

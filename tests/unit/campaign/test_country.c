@@ -86,7 +86,8 @@ static void an_unknown_country_is_refused_with_a_guess(void **state)
         { "Sweeden", "'Sweeden' is not in the table of countries (did you mean SE, Sweden?); expected" },
         { "united kingdon", "(did you mean GB, United Kingdom?)" },
         { "SPA", "(did you mean ES, Spain?)" },
-        { "ZZ", "'ZZ' is not in the table of countries; expected a code of ISO 3166" },
+        { "ZZ", "'ZZ' is not in the table of countries; expected an ISO 3166 code or an English name" },
+        { "YY", "or give the intensity itself instead (--carbon 380; in an experiment carbon = 380)" },
         { "", "'' is not in the table of countries; expected" },
     };
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
