@@ -205,7 +205,7 @@ static void print_best_curve(const struct wl_law_group *g)
         wl_print("  predicts   %s is best at larger worker counts from smaller ones, %.1f %% off\n", predictor->name,
                  predictor->llo_pct);
     else if (predictor)
-        wl_print("  predicts   no curve foretells larger worker counts from smaller ones within 25 %%: do not "
+        wl_print("  predicts   no curve forecasts larger worker counts from smaller ones within 25 %%: do not "
                  "extrapolate\n");
 }
 

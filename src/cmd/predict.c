@@ -193,7 +193,7 @@ const struct wl_cmd wl_cmd_predict = {
     .more =
         "The curves of `wattlaw fit` are averaged by their Akaike weights; beyond the measured worker counts only "
         "those\n"
-        "that foretold larger ones within 25 %, and the interval holds their error there. Exit status 1 where all is\n"
+        "that forecast larger ones within 25 %, and the interval holds their error there. Exit status 1 where all is\n"
         "refused.\n\n"
         "  wattlaw predict quickstart-results --at workers=16",
     .options = options,

@@ -139,7 +139,7 @@ struct wl_law_forecast wl_law_foretell(const struct wl_law_group *g, double work
     collect_voices(&f, g, force, a);
     if (outside && !f.speaking && !force) {
         f.refused =
-            "no curve foretells larger worker counts from smaller ones within 25 %, or there are too few to see; "
+            "no curve forecasts larger worker counts from smaller ones within 25 %, or there are too few to see; "
             "measure more worker counts, or --force";
         return f;
     }

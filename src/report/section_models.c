@@ -46,7 +46,7 @@ static struct wl_table_data *verdict_table(const struct wl_gathered *g)
 {
     struct wl_table_data *t = table_of(g, "verdicts", "Is it a power law?", verdict_columns, WL_COUNT(verdict_columns));
     t->caption = "Tests at 5 %. NOT TESTABLE: fewer than five worker counts, a range below ten, or no scatter to test "
-                 "against. The best curve has the smallest AICc; the best predictor foretold larger worker counts "
+                 "against. The best curve has the smallest AICc; the best predictor forecast larger worker counts "
                  "from smaller ones best.";
     for (size_t i = 0; i < g->n_groups; i++) {
         if (g->groups[i].law->law) verdict_row(&g->groups[i], t);
