@@ -364,11 +364,12 @@ int wl_out_flush(void)
     return reader_gone() ? EPIPE : en ? en : EIO;
 }
 
+bool wl_out_is_terminal(enum wl_out to) { return isatty(descriptor(to)); }
+
 int wl_out_width(enum wl_out to)
 {
     struct winsize size;
-    const int fd = descriptor(to);
-    if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0) return 0;
+    if (!wl_out_is_terminal(to) || ioctl(descriptor(to), TIOCGWINSZ, &size) != 0) return 0;
     return size.ws_col;
 }
 
@@ -379,7 +380,7 @@ static const char erase_line[] = "\r\033[K";
 bool wl_out_can_draw(void)
 {
     const char *term = getenv("TERM");
-    return isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+    return wl_out_is_terminal(WL_STDERR) && !(term && strcmp(term, "dumb") == 0);
 }
 
 void wl_out_draw(const char *text)

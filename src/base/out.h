@@ -49,6 +49,7 @@ int wl_out_flush(void);
 
 /* The columns of the terminal behind the stream; 0: it is not a terminal. */
 int wl_out_width(enum wl_out to);
+bool wl_out_is_terminal(enum wl_out to);
 
 /* The line of the progress bar, drawn anew on stderr's terminal and cut to its width; and nothing in its place. */
 bool wl_out_can_draw(void);

@@ -4,7 +4,6 @@
 #include "exchange/exchange.h"
 
 #include <string.h>
-#include <unistd.h>
 
 struct export_options {
     const char *format, *out, *campaign;
@@ -117,7 +116,7 @@ static int write_file(const char *path, const struct export_options *o, size_t t
 static int print(const struct export_options *o, size_t table, const struct wl_rest *rest, struct wl_arena *a,
                  struct wl_err *e)
 {
-    if (!isatty(STDOUT_FILENO)) return tables[table].write(o, rest, wl_out_data(), a, e);
+    if (!wl_out_is_terminal(WL_STDOUT)) return tables[table].write(o, rest, wl_out_data(), a, e);
     FILE *to = wl_out_shown();
     if (!to) return wl_fail_errno(e, "cannot write to the terminal");
     int rc = tables[table].write(o, rest, to, a, e);
