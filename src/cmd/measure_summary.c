@@ -74,7 +74,7 @@ static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
         for (size_t k = 0; k < i; k++) said = said || wl_streq(sums[k].scope, best->scope);
         if (said || (isnan(best->energy.value) && !best->chosen)) continue;
         if (isnan(best->energy.value)) {
-            wl_eprint("  energy       unknown, %s: %s\n", best->scope, best->why ? best->why : "nobody said why");
+            wl_eprint("  energy       unknown, %s: %s\n", best->scope, best->why ? best->why : "the reason was not recorded");
             continue;
         }
         wl_eprint("  energy       %s, mean %s, %s", wl_amount_text(&best->energy, a), wl_amount_text(&best->mean, a),
