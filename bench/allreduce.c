@@ -51,7 +51,7 @@ int main(void)
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     struct wl_comm *c = NULL;
-    must(wl_comm_open(&c, &(struct wl_comm_how) { .backend = "mpi" }, a, &e), &e);
+    must(wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "mpi" }, a, &e), &e);
     float *shared = c->ops->alloc_shared(c, N * sizeof *shared, &e),
           *own = wl_try_alloc(a, N * sizeof *own, 4096, "own", &e);
     check(c, shared && own ? 0 : e.code, &e);

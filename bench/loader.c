@@ -15,63 +15,63 @@ struct setting {
 };
 
 /* Images a second of a whole epoch; decoding happens in this thread. */
-static double load(struct wl_feed *f, int64_t epoch, void *const *inputs)
+static double load(struct wl_loader *f, int64_t epoch, void *const *inputs)
 {
     struct wl_err e;
     int64_t n, total = 0, start = wl_now_ns();
-    must(wl_feed_epoch(f, epoch, 0, &e), &e);
-    for (int rc; (rc = wl_feed_next(f, inputs, &n, &e)) != 0; total += n) must(rc, &e);
+    must(wl_loader_start_epoch(f, epoch, 0, &e), &e);
+    for (int rc; (rc = wl_loader_next(f, inputs, &n, &e)) != 0; total += n) must(rc, &e);
     return (double)total / ((double)(wl_now_ns() - start) * 1e-9);
 }
 
-static double decode(struct wl_jpeg *j, const struct wl_source *source, struct wl_sample *sample)
+static double decode(struct wl_jpeg *j, const struct wl_image_source *source, struct wl_encoded_image *sample)
 {
     struct wl_err e;
     int64_t start = wl_now_ns();
     for (int64_t i = 0; i < source->n; i++) {
-        struct wl_pixels pixels;
+        struct wl_decoded_image pixels;
         int width, height;
-        must(wl_source_read(source, i, sample, &e), &e);
+        must(wl_image_source_read(source, i, sample, &e), &e);
         must(wl_jpeg_open(j, sample, &width, &height, &e), &e);
         must(wl_jpeg_decode(j, 1, &pixels, &e), &e);
     }
     return (double)source->n / ((double)(wl_now_ns() - start) * 1e-9);
 }
 
-static struct wl_feed *open_feed(const struct setting *s, struct wl_synth_opts *synth, struct wl_arena *a)
+static struct wl_loader *open_feed(const struct setting *s, struct wl_imagenet_synth_opts *synth, struct wl_arena *a)
 {
     const struct wl_images_opts o = { .dir = synth->dir, .train = true, .image_size = s->image_size, .augment = true };
-    const struct wl_feed_opts how = { .batch = BATCH, .ranks = 1, .seed = 1, .training = true };
+    const struct wl_loader_opts how = { .batch = BATCH, .ranks = 1, .seed = 1, .training = true };
     struct wl_images *images;
-    struct wl_feed *f;
+    struct wl_loader *f;
     struct wl_err e;
     int64_t written;
-    must(wl_synth_imagenet(synth, false, &written, a, &e), &e);
+    must(wl_imagenet_synth(synth, false, &written, a, &e), &e);
     must(wl_images_open(&images, &o, a, &e), &e);
-    must(wl_feed_open(&f, wl_images_set(images), &how, a, &e), &e);
+    must(wl_loader_open(&f, wl_images_dataset(images), &how, a, &e), &e);
     return f;
 }
 
 static void measure(const struct setting *s, const char *root, struct wl_arena *a)
 {
     struct wl_err e;
-    struct wl_synth_opts synth = { .dir = wl_strf(a, "%s/%lld", root, (long long)s->file_size),
-                                   .classes = 10,
-                                   .images = s->images,
-                                   .size = s->file_size,
-                                   .seed = 1 };
-    struct wl_synth_opts shards = synth;
-    struct wl_source source;
-    struct wl_sample *sample = wl_new(a, struct wl_sample);
+    struct wl_imagenet_synth_opts synth = { .dir = wl_strf(a, "%s/%lld", root, (long long)s->file_size),
+                                            .classes = 10,
+                                            .images = s->images,
+                                            .size = s->file_size,
+                                            .seed = 1 };
+    struct wl_imagenet_synth_opts shards = synth;
+    struct wl_image_source source;
+    struct wl_encoded_image *sample = wl_new(a, struct wl_encoded_image);
     struct wl_jpeg *j;
     double folders[ROUNDS], tfrecord[ROUNDS], decoded[ROUNDS];
     int32_t labels[BATCH];
     void *inputs[] = { wl_alloc(a, sizeof(float) * (size_t)(BATCH * 3 * s->image_size * s->image_size)), labels };
     shards.dir = wl_strf(a, "%s-shards", synth.dir);
     shards.tfrecord = true;
-    struct wl_feed *from_folders = open_feed(s, &synth, a), *from_shards = open_feed(s, &shards, a);
+    struct wl_loader *from_folders = open_feed(s, &synth, a), *from_shards = open_feed(s, &shards, a);
     must(wl_jpeg_new(&j, a, &e), &e);
-    must(wl_source_open(&source, synth.dir, true, 0, a, &e), &e);
+    must(wl_image_source_open(&source, synth.dir, true, 0, a, &e), &e);
     load(from_folders, 0, inputs); /* the files are in the page cache from here on */
     load(from_shards, 0, inputs);
     for (int round = 0; round < ROUNDS; round++) {
@@ -94,9 +94,9 @@ int main(void)
     if (!mkdtemp(root)) return 1;
     for (size_t i = 0; i < WL_COUNT(settings); i++) measure(&settings[i], root, a);
     char *argv[] = { (char *)"rm", (char *)"-r", root, NULL };
-    struct wl_exit how;
+    struct wl_process_result how;
     struct wl_err e;
-    must(wl_run(argv, 0, true, NULL, &how, a, &e), &e);
+    must(wl_process_run(argv, 0, true, NULL, &how, a, &e), &e);
     wl_arena_free(a);
     return how.status;
 }

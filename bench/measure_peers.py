@@ -6,7 +6,7 @@
 Peers are what PYTHON can import: perun, Zeus (PowerMonitor; its ZeusMonitor reads counters at begin and end alone),
 CodeCarbon, jpwr, and polling with nvidia-ml-py as scripts around nvidia-smi do it. One that is not there is skipped, and says so.
 
-errors    joules of two A100 of tests/fake/model.h while fake-load works on them, against what the model drew in the same
+errors    joules of two A100 of tests/fake/gpu_model.h while fake-load works on them, against what the model drew in the same
           window; all tools ten times a second, the loads of one tool at the same time
 cost      processor time of a second beside eight GPUs of constant power, all tools ten times a second, of a reading, and of a
           command of a minute with start and end; wattlaw is watched for 30 s at least, since it stores that often

@@ -3,7 +3,7 @@
  * step its wall-clock time and that of each operation. bench/molecules.py runs it in turns with PyTorch Geometric. */
 #include "data/data.h"
 #include "models/models.h"
-#include "nn/plan.h"
+#include "nn/plan/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,19 +13,19 @@ struct bench {
     struct wl_arena *arena;
     const struct wl_molecule_model *model;
     struct wl_qm9 data;
-    struct wl_molecule_net net;
+    struct wl_molecule_model_io net;
     struct wl_plan *plan;
 };
 
 static bool has_triplets(const struct bench *b) { return b->model == &wl_dimenet; }
 
 /* As much as the molecules take. */
-static struct wl_molecule_room room(const struct bench *b)
+static struct wl_molecule_capacity room(const struct bench *b)
 {
-    struct wl_molecule_room r = { b->data.molecules, b->data.atoms, 0, 1 };
+    struct wl_molecule_capacity r = { b->data.molecules, b->data.atoms, 0, 1 };
     for (int64_t i = 0; i < b->data.molecules; i++) {
         const struct wl_molecule m = wl_qm9_molecule(&b->data, i);
-        const struct wl_molecule_size s = wl_molecule_size(&m, b->model->cutoff("full"));
+        const struct wl_molecule_graph_size s = wl_molecule_graph_size(&m, b->model->cutoff("full"));
         r.edges += has_triplets(b) ? s.edges : s.pairs;
         r.triplets += s.triplets;
     }
@@ -70,7 +70,7 @@ static int make_plan(struct bench *b, int threads, struct wl_err *e)
 {
     struct wl_graph *g = wl_graph_new(b->arena);
     const struct wl_plan_opts how = { .threads = threads, .batch = b->data.molecules, .optim = { .kind = "adam" } };
-    int rc = b->model->build(g, &(struct wl_molecule_opts) { "full", room(b) }, &b->net, e);
+    int rc = b->model->build(g, &(struct wl_molecule_model_opts) { "full", room(b) }, &b->net, e);
     if (!rc) rc = wl_plan_new(&b->plan, g, &how, NULL, b->arena, e);
     if (rc) return rc;
     int32_t *counts = wl_plan_input(b->plan, b->net.counts);
@@ -92,7 +92,7 @@ static void add_kinds(const struct bench *b, struct wl_json *answer, struct wl_a
     double *sum = wl_new_array(a, double, p->n_steps);
     for (size_t i = 0, k; i < p->n_steps; i++) {
         const char *name = wl_strf(a, "%s %s", wl_op_name(p->steps[i]->node->op), p->steps[i]->what);
-        for (k = 0; k < names.n && !wl_streq(names.v[k], name);) k++;
+        for (k = 0; k < names.n && !wl_str_eq(names.v[k], name);) k++;
         if (k == names.n) wl_strs_add(a, &names, name);
         sum[k] += b->plan->step_s[i];
     }
@@ -118,7 +118,7 @@ static int step(struct bench *b, struct wl_err *e)
 
 static int run(struct bench *b, char **argv, struct wl_err *e)
 {
-    b->model = wl_streq(argv[1], wl_schnet.name) ? &wl_schnet : &wl_dimenet;
+    b->model = wl_str_eq(argv[1], wl_schnet.name) ? &wl_schnet : &wl_dimenet;
     int rc = wl_qm9_open(&b->data, argv[2], b->arena, e);
     if (!rc) rc = make_plan(b, atoi(argv[3]), e);
     if (!rc) puts("{\"ready\": true}");

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-import train_contest
+import train_alternate
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 ELEMENTS = {"H": 1, "C": 6, "N": 7, "O": 8, "F": 9}
@@ -71,7 +71,7 @@ class Peer:
 
 class Own:
     def __init__(self, binary, model, folder, threads):
-        self.process = subprocess.Popen([*train_contest.DIE_WITH_PARENT, binary, model, folder, str(threads)], text=True,
+        self.process = subprocess.Popen([*train_alternate.DIE_WITH_PARENT, binary, model, folder, str(threads)], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         json.loads(self.process.stdout.readline())
 
@@ -90,7 +90,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     if "GLIBC_TUNABLES" not in os.environ:  # again, tuned
-        os.execvpe(sys.executable, [sys.executable, *sys.argv], {**os.environ, **train_contest.TUNED})
+        os.execvpe(sys.executable, [sys.executable, *sys.argv], {**os.environ, **train_alternate.TUNED})
     own, peer = Own(args.binary, args.model, args.folder, args.threads), Peer(args.model, args.folder, args.threads)
     ours, theirs = [], []
     for turn in range(args.rounds):

@@ -19,7 +19,7 @@ enum { WARM_UP = 1, CLASSES = 1000 };
 struct bench {
     struct wl_arena *arena;
     struct wl_comm *comm;
-    const struct wl_model *model;
+    const struct wl_image_model *model;
     enum wl_dtype precision;
     int64_t batch;
     int rounds;
@@ -36,8 +36,8 @@ static int make_plan(struct bench *b, struct wl_comm *comm, struct wl_plan **p, 
     const int64_t pixels = b->model->image_size;
     const uint64_t rank = (uint64_t)b->comm->rank;
     struct wl_graph *g = wl_graph_new(b->arena);
-    struct wl_model_net net;
-    struct wl_model_opts size = { .size = "full", .batch = b->batch, .image_size = pixels, .classes = CLASSES };
+    struct wl_image_model_io net;
+    struct wl_image_model_opts size = { .size = "full", .batch = b->batch, .image_size = pixels, .classes = CLASSES };
     struct wl_plan_opts opts = { .threads = 1,
                                  .precision = b->precision,
                                  .conv = WL_CONV_AUTO,
@@ -100,7 +100,7 @@ static void report(struct bench *b)
 
 static int run(struct bench *b, struct wl_err *e)
 {
-    const struct wl_comm_how how = { .backend = "auto", .workers = wl_comm_launched() ? 0 : 2 };
+    const struct wl_comm_opts how = { .backend = "auto", .workers = wl_comm_launched() ? 0 : 2 };
     int rc = wl_comm_open(&b->comm, &how, b->arena, e);
     if (rc) return rc;
     wl_log_init(WL_INFO, b->comm->rank);
@@ -117,8 +117,8 @@ int main(int argc, char **argv)
     struct bench b = { .arena = wl_arena_new(NULL), .batch = argc > 3 ? atoll(argv[3]) : 16 };
     const char *name = argc > 1 ? argv[1] : "resnet50";
     struct wl_err e = { 0 };
-    b.model = wl_model_find(name);
-    b.precision = argc > 2 && wl_streq(argv[2], "bf16") ? WL_BF16 : WL_F32;
+    b.model = wl_image_model_find(name);
+    b.precision = argc > 2 && wl_str_eq(argv[2], "bf16") ? WL_BF16 : WL_F32;
     b.rounds = argc > 4 ? atoi(argv[4]) : 5;
     double **const lists[] = { &b.efficiency, &b.step_s[0], &b.step_s[1] };
     for (size_t i = 0; i < WL_COUNT(lists); i++) *lists[i] = wl_new_array(b.arena, double, (size_t)b.rounds);

@@ -11,7 +11,7 @@ import argparse
 import os
 import statistics
 
-from train_contest import HERE, TUNED, WAITING, Contestant, layouts_of
+from train_alternate import HERE, TUNED, WAITING, Contestant, layouts_of
 
 
 def contestants(args, row):

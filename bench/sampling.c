@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     struct wl_power_opts opts = { .rate_hz = rate_hz, .cpu_tdp_w = NAN, .cpu_idle_w = NAN, .nvml_library = argv[1] };
-    opts.sensors = wl_split(a, "nvml,proc,cpu_model", ',');
+    opts.sensors = wl_str_split(a, "nvml,proc,cpu_model", ',');
     char script[32];
     snprintf(script, sizeof script, "gpus=%d", GPUS);
     setenv("WATTLAW_FAKE_NVML", script, 1);

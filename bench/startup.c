@@ -25,7 +25,7 @@ static void write_shards(const char *dir, int64_t shards, int64_t records, struc
         FILE *f = fopen(path, "we");
         if (!f) must(wl_fail_errno(&e, "%s", path), &e);
         for (int64_t k = records * i / shards; k < records * (i + 1) / shards; k++)
-            must(wl_record_write(f, path, (const uint8_t *)"", 0, &e), &e);
+            must(wl_tfrecord_write(f, path, (const uint8_t *)"", 0, &e), &e);
         if (fclose(f) || utimensat(AT_FDCWD, path, old, 0)) must(wl_fail_errno(&e, "%s", path), &e);
     }
 }
@@ -48,10 +48,10 @@ static void write_files(const char *dir, int64_t files, struct wl_arena *a)
 static double open_set(const char *dir, int64_t expected)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_source s;
+    struct wl_image_source s;
     struct wl_err e;
     int64_t start = wl_now_ns();
-    must(wl_source_open(&s, dir, true, CLASSES, a, &e), &e);
+    must(wl_image_source_open(&s, dir, true, CLASSES, a, &e), &e);
     double seconds = (double)(wl_now_ns() - start) / WL_NS_PER_S;
     WL_CHECK(s.n == expected);
     wl_arena_free(a);
@@ -97,15 +97,15 @@ int main(int argc, char **argv)
     struct wl_err e;
     char root[] = "/tmp/wattlaw-bench-XXXXXX";
     for (int i = 0; i < (int)WL_COUNT(all); i++)
-        if (wl_parse_int(argc == 1 + (int)WL_COUNT(all) ? argv[i + 1] : all[i], &n[i]) || n[i] < 1)
+        if (wl_str_to_int(argc == 1 + (int)WL_COUNT(all) ? argv[i + 1] : all[i], &n[i]) || n[i] < 1)
             must(wl_fail(&e, WL_EUSAGE, "usage: startup [SHARDS RECORDS FILES]"), &e);
     if (!mkdtemp(root)) return 1;
     wl_log_init(WL_ERROR, -1);
     bench_shards(wl_path_join(a, root, "shards"), n[0], n[1], a);
     bench_files(wl_path_join(a, root, "folders"), n[2], a);
     char *rm[] = { (char *)"rm", (char *)"-r", root, NULL };
-    struct wl_exit how;
-    must(wl_run(rm, 0, true, NULL, &how, a, &e), &e);
+    struct wl_process_result how;
+    must(wl_process_run(rm, 0, true, NULL, &how, a, &e), &e);
     wl_arena_free(a);
     return how.status;
 }

@@ -34,7 +34,7 @@ static void must(struct bench *b, int rc)
 }
 
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / 1e9; }
-static double cpu_since(int64_t t_ns) { return (double)(wl_process_cpu_ns() - t_ns) / 1e9; }
+static double cpu_since(int64_t t_ns) { return (double)(wl_clock_process_cpu_ns() - t_ns) / 1e9; }
 
 static double file_mb(const char *path)
 {
@@ -68,8 +68,8 @@ static int64_t new_trial(struct bench *b, struct wl_store *s, double workers, do
     set.local_batch = 64;
     set.global_batch = 64 * workers;
     set.power_cap_w = cap_w;
-    must(b, wl_store_campaign(s, "bench", "", "bench", &campaign, &b->e));
-    must(b, wl_store_trial(s, campaign, &set, NULL, &trial, &b->e));
+    must(b, wl_store_add_campaign(s, "bench", "", "bench", &campaign, &b->e));
+    must(b, wl_store_add_trial(s, campaign, &set, NULL, &trial, &b->e));
     return trial;
 }
 
@@ -78,7 +78,7 @@ static int64_t new_run(struct bench *b, struct wl_store *s, int64_t trial)
     int64_t run;
     const struct wl_run_plan plan = { .trial = trial };
     const struct wl_run_begin begin = { .at = wl_anchor_now() };
-    must(b, wl_store_plan(s, &plan, &run, &b->e));
+    must(b, wl_store_plan_run(s, &plan, &run, &b->e));
     must(b, wl_store_run_begin(s, run, &begin, &b->e));
     return run;
 }
@@ -89,7 +89,7 @@ static int64_t new_device(struct bench *b, struct wl_store *s, int number)
         .host = "node1", .uuid = wl_strf(b->arena, "GPU-%d", number), .sensor = "nvml", .number = number
     };
     int64_t id;
-    must(b, wl_store_device(s, &row, &id, &b->e));
+    must(b, wl_store_add_device(s, &row, &id, &b->e));
     return id;
 }
 
@@ -115,8 +115,8 @@ static double insert_as_measured(struct bench *b, struct wl_store *s, const int6
     double t_s = 0;
     for (int64_t second = 0; second < SECONDS; second++) {
         fill_batch(batch, channels, CHANNELS, second, 1);
-        int64_t t0 = wl_process_cpu_ns();
-        must(b, wl_store_samples(s, batch, BATCH, &b->e));
+        int64_t t0 = wl_clock_process_cpu_ns();
+        must(b, wl_store_add_samples(s, batch, BATCH, &b->e));
         t_s += cpu_since(t0);
     }
     return t_s;
@@ -130,8 +130,8 @@ static double insert_by_channel(struct bench *b, struct wl_store *s, const int64
     for (int c = 0; c < CHANNELS; c++)
         for (int64_t second = 0; second + seconds <= SECONDS; second += seconds) {
             fill_batch(batch, channels + c, 1, second, seconds);
-            int64_t t0 = wl_process_cpu_ns();
-            must(b, wl_store_samples(s, batch, BATCH, &b->e));
+            int64_t t0 = wl_clock_process_cpu_ns();
+            must(b, wl_store_add_samples(s, batch, BATCH, &b->e));
             t_s += cpu_since(t0);
         }
     return t_s;
@@ -144,7 +144,7 @@ static double print_rows(struct bench *b, const char *path, const int64_t *chann
     must(b, f ? 0 : wl_fail_errno(&b->e, "%s", path));
     for (int64_t second = 0; second < SECONDS; second++) {
         fill_batch(batch, channels, CHANNELS, second, 1);
-        int64_t t0 = wl_process_cpu_ns();
+        int64_t t0 = wl_clock_process_cpu_ns();
         for (size_t i = 0; i < BATCH; i++)
             fprintf(f, "%lld,%lld,%.17g\n", (long long)batch[i].channel, (long long)batch[i].t_ns, batch[i].value);
         fflush(f);
@@ -167,7 +167,7 @@ static struct wl_store *store_with_channels(struct bench *b, const char *name, i
                                             .unit = "",
                                             .scope = "gpu",
                                             .variant = "" };
-        must(b, wl_store_channel(s, &row, &channels[c], &b->e));
+        must(b, wl_store_add_channel(s, &row, &channels[c], &b->e));
     }
     return s;
 }

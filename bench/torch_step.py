@@ -24,7 +24,7 @@ import torch.utils.checkpoint
 import torch_bert
 import torch_fourcastnet
 import torch_models
-import train_contest
+import train_alternate
 
 
 def join(rank, ranks, port):
@@ -80,7 +80,7 @@ class Other:
     """Another rank, in a process of its own."""
 
     def __init__(self, rank, port):
-        self.process = subprocess.Popen([*train_contest.DIE_WITH_PARENT, sys.executable, __file__, *sys.argv[1:]],
+        self.process = subprocess.Popen([*train_alternate.DIE_WITH_PARENT, sys.executable, __file__, *sys.argv[1:]],
                                         env={**os.environ, "RANK": str(rank), "PORT": str(port)}, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 

@@ -1,14 +1,14 @@
-/* bench_train_step MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd [keep|again]]: training steps of a network at
- * full size on random images, tokens (bert128: sequences of 128) or fields (fourcastnet360: 20 channels of 360 x 720
- * points), one for each line "step" on stdin; at last how convolutions are computed, and whether values are kept for the
- * backward pass or computed again.
+/* bench_train_step MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd [keep|again]]: training steps of a network
+ * at full size on random images, tokens (bert128: sequences of 128) or fields (fourcastnet360: 20 channels of 360 x 720
+ * points), one for each line "step" on stdin; at last how convolutions are computed, and whether values are kept for
+ * the backward pass or computed again.
  *
  * Answers with a line of JSON: first what was made, then for each step its wall-clock and processor time (of all
  * ranks), the time that convolutions and matrix products take of it, and where the rest goes. The ranks are forked, or
  * those of mpirun. bench/train_step.py runs it in turns with PyTorch; the ratios are what counts.
  */
 #include "models/models.h"
-#include "nn/plan.h"
+#include "nn/plan/plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,11 +33,11 @@ struct bench {
     struct wl_arena *arena;
     struct wl_comm *comm;
     struct wl_plan *plan;
-    const struct wl_model *model; /* of images */
-    int64_t size;                 /* of BERT: its sequences; of FourCastNet: the grid's height; 0: images */
-    struct wl_model_net images;
-    struct wl_bert_net tokens;
-    struct wl_fourcastnet_net fields;
+    const struct wl_image_model *model; /* of images */
+    int64_t size;                       /* of BERT: its sequences; of FourCastNet: the grid's height; 0: images */
+    struct wl_image_model_io images;
+    struct wl_bert_io tokens;
+    struct wl_fourcastnet_io fields;
     int64_t batch;
     int threads;
     enum wl_dtype precision;
@@ -51,7 +51,7 @@ static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) 
 
 static int build_images(struct bench *b, struct wl_graph *g, struct wl_err *e)
 {
-    struct wl_model_opts size = {
+    struct wl_image_model_opts size = {
         .size = "full", .batch = b->batch, .image_size = b->model->image_size, .classes = CLASSES
     };
     return b->model->build(g, &size, &b->images, e);
@@ -59,7 +59,7 @@ static int build_images(struct bench *b, struct wl_graph *g, struct wl_err *e)
 
 static void fill_images(const struct bench *b)
 {
-    const struct wl_model_net *net = &b->images;
+    const struct wl_image_model_io *net = &b->images;
     float *images = wl_plan_input(b->plan, net->images);
     int32_t *labels = wl_plan_input(b->plan, net->labels);
     const uint64_t stream = (uint64_t)b->comm->rank, pixels = (uint64_t)wl_dims_count(wl_tensor_dims(net->images));
@@ -76,7 +76,7 @@ static int build_tokens(struct bench *b, struct wl_graph *g, struct wl_err *e)
 /* Whole sequences; the places to predict stand evenly in them. */
 static void fill_tokens(const struct bench *b)
 {
-    const struct wl_bert_net *net = &b->tokens;
+    const struct wl_bert_io *net = &b->tokens;
     const int64_t vocabulary = wl_tensor_dims(net->logits)->d[1], places = wl_tensor_dims(net->positions)->d[1];
     const uint64_t stream = (uint64_t)b->comm->rank;
     int32_t *tokens = wl_plan_input(b->plan, net->tokens), *lengths = wl_plan_input(b->plan, net->lengths);
@@ -117,9 +117,9 @@ static const struct kind_of_network networks[] = {
 static int find_network(struct bench *b, const char *name, struct wl_err *e)
 {
     b->network = networks;
-    while (!wl_starts(name, b->network->prefix)) b->network++;
+    while (!wl_str_starts(name, b->network->prefix)) b->network++;
     b->size = atoll(name + strlen(b->network->prefix));
-    b->model = wl_model_find(name);
+    b->model = wl_image_model_find(name);
     return b->model || b->size > 0 ? 0 : wl_fail(e, WL_EUSAGE, "no model %s", name);
 }
 
@@ -146,7 +146,7 @@ static void describe(const struct bench *b)
     struct wl_json *j = wl_json_root_object(b->arena);
     wl_json_add_str(j, "library", f.library);
     wl_json_add_real(j, "plan_bytes", (double)f.total_bytes * b->comm->size);
-    wl_json_add_real(j, "again_flop", f.again_flops * (double)b->batch * b->comm->size);
+    wl_json_add_real(j, "again_flop", f.recompute_flops * (double)b->batch * b->comm->size);
     wl_json_add_real(j, "train_flop", f.train_flops * (double)b->batch * b->comm->size);
     puts(wl_json_text(j, 0, b->arena));
 }
@@ -166,7 +166,7 @@ static bool has_products(const struct wl_step *s)
 static bool is_matrix(const struct wl_step *s)
 {
     return has_products(s) &&
-           (wl_starts(s->what, "forward") || wl_starts(s->what, "backward") || wl_starts(s->what, "tiles"));
+           (wl_str_starts(s->what, "forward") || wl_str_starts(s->what, "backward") || wl_str_starts(s->what, "tiles"));
 }
 
 /* Passes of convolutions and matrix products, and their copies and sums, stand by themselves. */
@@ -184,7 +184,7 @@ struct kind {
 static void add_step(struct kind *kinds, size_t *n, const char *name, double s)
 {
     size_t i = 0;
-    while (i < *n && !wl_streq(kinds[i].name, name)) i++;
+    while (i < *n && !wl_str_eq(kinds[i].name, name)) i++;
     if (i == *n) kinds[(*n)++] = (struct kind) { .name = name };
     kinds[i].s += s;
 }
@@ -215,10 +215,10 @@ static int step(struct bench *b, struct wl_err *e)
     struct wl_counts counts = { 0 };
     struct wl_plan_times before = wl_plan_times(b->plan);
     memset(b->plan->step_s, 0, b->plan->program.n_steps * sizeof *b->plan->step_s);
-    int64_t start_ns = wl_now_ns(), start_cpu_ns = wl_process_cpu_ns();
+    int64_t start_ns = wl_now_ns(), start_cpu_ns = wl_clock_process_cpu_ns();
     int rc = wl_plan_train(b->plan, true, true, &counts, e);
     if (!rc) rc = wl_plan_update(b->plan, b->network->lr, e);
-    double cpu_s = (double)(wl_process_cpu_ns() - start_cpu_ns) / (double)WL_NS_PER_S;
+    double cpu_s = (double)(wl_clock_process_cpu_ns() - start_cpu_ns) / (double)WL_NS_PER_S;
     if (!rc) rc = b->comm->ops->all_reduce_sum_f64(b->comm, &cpu_s, 1, e);
     double wall_s = seconds_since(start_ns);
     if (!rc && b->comm->rank == 0) {
@@ -239,7 +239,7 @@ static int serve(struct bench *b, struct wl_err *e)
 {
     for (;;) {
         char line[16];
-        int go = b->comm->rank == 0 && fgets(line, sizeof line, stdin) && wl_streq(line, "step\n");
+        int go = b->comm->rank == 0 && fgets(line, sizeof line, stdin) && wl_str_eq(line, "step\n");
         int rc = b->comm->ops->broadcast(b->comm, &go, sizeof go, 0, e);
         if (rc || !go) return rc;
         rc = step(b, e);
@@ -250,14 +250,14 @@ static int serve(struct bench *b, struct wl_err *e)
 static int run(struct bench *b, char **argv, struct wl_err *e)
 {
     const int64_t ranks = atoll(argv[5]);
-    b->precision = wl_streq(argv[2], "bf16") ? WL_BF16 : WL_F32;
+    b->precision = wl_str_eq(argv[2], "bf16") ? WL_BF16 : WL_F32;
     b->batch = atoll(argv[3]);
     b->threads = atoi(argv[4]);
     b->conv = wl_conv_algorithm_of(argv[6] ? argv[6] : "auto");
-    b->again = argv[6] && argv[7] && wl_streq(argv[7], "again");
+    b->again = argv[6] && argv[7] && wl_str_eq(argv[7], "again");
     int rc = find_network(b, argv[1], e);
     if (rc) return rc;
-    rc = wl_comm_open(&b->comm, &(struct wl_comm_how) { .backend = "auto", .workers = ranks }, b->arena, e);
+    rc = wl_comm_open(&b->comm, &(struct wl_comm_opts) { .backend = "auto", .workers = ranks }, b->arena, e);
     if (!rc) rc = make_plan(b, e);
     if (rc) return rc;
     if (b->comm->rank == 0) {

@@ -25,7 +25,7 @@ import re
 import sys
 import time
 
-import train_contest
+import train_alternate
 import train_table
 
 MODELS, OTHERS = ("resnet50", "vgg16", "inception3"), ("bert128", "bert512", "fourcastnet360", "fourcastnet720")
@@ -40,7 +40,7 @@ def machine():
 
 def measure(args, row):
     """One row: a dictionary for the JSON file."""
-    contest = train_contest.Contest(args.binary, args.python, row, args.only.split(), args.compiled)
+    contest = train_alternate.Contest(args.binary, args.python, row, args.only.split(), args.compiled)
     with contest:
         for turn in range(args.rounds):
             contest.round(turn)
@@ -55,7 +55,7 @@ def chosen_rows(args):
     for row in rows:
         known = len(row) == 4 and row[0] in MODELS + OTHERS and row[1] in PRECISIONS
         if not known or not re.fullmatch(r"[1-9]\d*", row[2]) or not re.fullmatch(r"[tr][1-9]\d*", row[3]):
-            raise train_contest.Failure(f"row {':'.join(row)}: NETWORK:PRECISION:BATCH:PLACE is expected, as in "
+            raise train_alternate.Failure(f"row {':'.join(row)}: NETWORK:PRECISION:BATCH:PLACE is expected, as in "
                                         "resnet50:f32:16:t1 (networks " + ", ".join(MODELS + OTHERS) + ")")
     return rows
 
@@ -96,7 +96,7 @@ def main():
     elif args.binary:
         try:
             rows = run(args)
-        except train_contest.Failure as failure:
+        except train_alternate.Failure as failure:
             sys.exit(f"train_step.py: {failure}")
     else:
         parser.error("bench_train_step's path, or --markdown with files")

@@ -1,4 +1,4 @@
-/* Draws the figures of report.html. Each figure is data (wl_figure_json in src/report/figure_json.c); this file hands
+/* Draws the figures of report.html. Each figure is data (wl_figure_json in src/report/figure/json.c); this file hands
  * it to Chart.js and adds what Chart.js lacks: bands, bars on a number axis, error bars, vertical lines, and legend
  * entries that hide a whole group. */
 "use strict";

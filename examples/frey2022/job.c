@@ -48,7 +48,7 @@ enum stream { CONFIG, RUN, EPOCH, DEVICE, LOSS, READINGS };
 struct run_noise run_noise_of(const struct setting *s, uint64_t seed, int64_t repeat)
 {
     static const double config_sd = .01, run_sd = .02;
-    uint64_t config = seed ^ wl_hash_text(s->network->name);
+    uint64_t config = seed ^ wl_hash_fnv1a(s->network->name);
     config += (uint64_t)s->workers * 1000003 + (uint64_t)s->cap_w * 10007 + (uint64_t)s->clock_mhz;
     struct run_noise noise = { .key = config * 31 + (uint64_t)repeat };
     noise.of_config = exp(config_sd * wl_random_normal(config, CONFIG, 0));

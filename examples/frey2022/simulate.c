@@ -68,7 +68,7 @@ static int add_devices(struct simulation *s, struct wl_arena *a, struct wl_err *
                                         .sensor = "simulated",
                                         .number = i % 2,
                                         .name = "V100" };
-        rc = wl_store_device(s->store, &device, &s->devices[i], e);
+        rc = wl_store_add_device(s->store, &device, &s->devices[i], e);
     }
     return rc;
 }
@@ -96,7 +96,7 @@ static int add_marks(struct simulation *s, int64_t run, const struct setting *se
                                                     validation_loss(set, noise, i), (long long)i) };
     }
     marks[n++] = (struct wl_mark_row) { begin_ns[EPOCHS], 0, "stop", "status=ok" };
-    return wl_store_marks(s->store, run, marks, n, e);
+    return wl_store_add_marks(s->store, run, marks, n, e);
 }
 
 static int add_series(struct simulation *s, const struct wl_channel_row *channel, const int64_t *t_ns, const double *v,
@@ -104,10 +104,10 @@ static int add_series(struct simulation *s, const struct wl_channel_row *channel
 {
     struct wl_sample_row samples[READINGS];
     int64_t id;
-    int rc = wl_store_channel(s->store, channel, &id, e);
+    int rc = wl_store_add_channel(s->store, channel, &id, e);
     if (rc) return rc;
     for (size_t i = 0; i < n; i++) samples[i] = (struct wl_sample_row) { id, t_ns[i], v[i] };
-    return wl_store_samples(s->store, samples, n, e);
+    return wl_store_add_samples(s->store, samples, n, e);
 }
 
 /* The energy counter of every board, from a little before the run to a little behind it, as a sampler sees it that
@@ -194,7 +194,7 @@ static int simulate_run(struct simulation *s, int64_t trial, const struct settin
     int64_t run, begin_ns[EPOCHS + 1] = { s->now.mono_ns };
     for (int64_t i = 1; i <= EPOCHS; i++)
         begin_ns[i] = begin_ns[i - 1] + seconds(job.epoch_s * epoch_factor(&noise, i));
-    int rc = wl_store_plan(s->store, &plan, &run, e);
+    int rc = wl_store_plan_run(s->store, &plan, &run, e);
     if (rc == 0) rc = wl_store_run_begin(s->store, run, &begin, e);
     if (rc == 0) rc = add_marks(s, run, set, &noise, begin_ns, a, e);
     if (rc == 0) rc = add_readings(s, run, set, &job, &noise, begin_ns, e);
@@ -215,7 +215,7 @@ static int simulate_trial(struct simulation *s, const struct setting *set, int64
     settings.epochs = EPOCHS;
     settings.power_cap_w = set->cap_w;
     settings.clock_mhz = set->clock_mhz;
-    int rc = wl_store_trial(s->store, s->campaign, &settings, NULL, &trial, e);
+    int rc = wl_store_add_trial(s->store, s->campaign, &settings, NULL, &trial, e);
     return rc ? rc : simulate_run(s, trial, set, repeat, a, e);
 }
 
@@ -248,7 +248,7 @@ static int simulate_all(struct simulation *s, struct wl_arena *a, struct wl_err 
         for (size_t i = 0; setting_at(i, &set) && rc == 0; i++) {
             struct wl_arena *scratch = wl_arena_new(a);
             if (set.workers <= (double)s->options->most) {
-                wl_progress_at(&bar, (double)s->runs, (double)total, -1, NULL);
+                wl_progress_update(&bar, (double)s->runs, (double)total, -1, NULL);
                 rc = simulate_trial(s, &set, repeat, scratch, e);
                 s->runs++;
             }
@@ -263,7 +263,7 @@ static int simulate_all(struct simulation *s, struct wl_arena *a, struct wl_err 
     return rc ? rc : wl_store_commit(s->store, e);
 }
 
-static int run(void *given, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e)
+static int run(void *given, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     enum { YEAR_2026 = 1767225600 };
     struct simulation *s = wl_new(a, struct simulation);
@@ -272,8 +272,8 @@ static int run(void *given, const struct wl_rest *rest, struct wl_arena *a, stru
     if (wl_is_file(rest->args.v[0])) return wl_fail(e, WL_EINVAL, "%s exists: a new file is expected", rest->args.v[0]);
     int rc = wl_store_open(&s->store, rest->args.v[0], WL_STORE_CREATE, a, e);
     if (rc == 0)
-        rc = wl_store_campaign(s->store, "frey2022 simulated", "# written by frey2022 simulate\n", WL_VERSION,
-                               &s->campaign, e);
+        rc = wl_store_add_campaign(s->store, "frey2022 simulated", "# written by frey2022 simulate\n", WL_VERSION,
+                                   &s->campaign, e);
     if (rc == 0) rc = add_devices(s, a, e);
     if (rc == 0) rc = simulate_all(s, a, e);
     if (rc) return rc;

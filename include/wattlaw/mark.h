@@ -227,8 +227,8 @@ static inline int wattlaw_mark_metric(const char *name, double value, long long 
     return wattlaw_mark("metric", "name=%s value=%s epoch=%lld", name, text, epoch);
 }
 
-/* What a metric is, once, before or after its first value: name= and, as far as they are known, unit=, better= (larger or
- * smaller), label= for people ("_" there and in unit= is shown as a blank), main=1 (runs are judged by it),
+/* What a metric is, once, before or after its first value: name= and, as far as they are known, unit=, better= (larger
+ * or smaller), label= for people ("_" there and in unit= is shown as a blank), main=1 (runs are judged by it),
  * baseline_of= (the metric that this one is the baseline of: a forecast that anybody could make). */
 static inline int wattlaw_mark_define(const char *fmt, ...) WATTLAW_MARK_PRINTF(1, 2);
 static inline int wattlaw_mark_define(const char *fmt, ...)

@@ -46,7 +46,10 @@ const char *wl_number_text(double v, struct wl_arena *a)
 }
 
 /* Units that take a prefix, k or M, from people who read them. */
-static bool is_prefixed(const char *unit) { return wl_streq(unit, "J") || wl_streq(unit, "W") || wl_starts(unit, "g "); }
+static bool is_prefixed(const char *unit)
+{
+    return wl_str_eq(unit, "J") || wl_str_eq(unit, "W") || wl_str_starts(unit, "g ");
+}
 
 static const char *number_and_unit(double v, const char *unit, struct wl_arena *a)
 {
@@ -58,7 +61,7 @@ static const char *range_text(const struct wl_amount *q, struct wl_arena *a)
 {
     const char *lo = number_and_unit(q->lo, q->unit, a), *hi = number_and_unit(q->hi, q->unit, a);
     const char *lo_unit = strchr(lo, ' '), *hi_unit = strchr(hi, ' ');
-    const bool once = lo_unit && hi_unit && wl_streq(lo_unit, hi_unit);
+    const bool once = lo_unit && hi_unit && wl_str_eq(lo_unit, hi_unit);
     return wl_strf(a, "%.*s to %s", once ? (int)(lo_unit - lo) : (int)strlen(lo), lo, hi);
 }
 

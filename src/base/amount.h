@@ -1,8 +1,8 @@
 /* A quantity as it is printed: energy, power, carbon or money, with its interval and where it comes from.
  *
- * Joules of a model or of a simulated driver are not measurements, and a reader who does not see the word takes them for
- * such. So the word is part of the type: wl_amount_text and wl_table_amount print it, and nothing else in src/ prints a
- * quantity of these units (tools/check-output). What has no word was measured.
+ * Joules of a model or of a simulated driver are not measurements, and a reader who does not see the word takes them
+ * for such. So the word is part of the type: wl_amount_text and wl_table_amount print it, and nothing else in src/
+ * prints a quantity of these units (tools/check-output). What has no word was measured.
  */
 #ifndef WL_BASE_AMOUNT_H
 #define WL_BASE_AMOUNT_H

@@ -58,8 +58,10 @@ struct wl_arena *wl_arena_new(struct wl_arena *parent)
  * time takes no more memory than one turn. */
 static void forget_child(struct wl_arena *parent, struct deferred *d)
 {
-    if (d->before) d->before->next = d->next;
-    else parent->deferred = d->next;
+    if (d->before)
+        d->before->next = d->next;
+    else
+        parent->deferred = d->next;
     if (d->next) d->next->before = d->before;
     d->next = parent->spare;
     parent->spare = d;
@@ -150,9 +152,11 @@ void *wl_grow(struct wl_arena *a, void *old, size_t n, size_t *cap, size_t want,
 void wl_defer(struct wl_arena *a, void (*release)(void *), void *what)
 {
     struct deferred *d = a->spare;
-    if (d) a->spare = d->next;
-    else d = wl_new(a, struct deferred);
-    *d = (struct deferred){ .next = a->deferred, .release = release, .what = what };
+    if (d)
+        a->spare = d->next;
+    else
+        d = wl_new(a, struct deferred);
+    *d = (struct deferred) { .next = a->deferred, .release = release, .what = what };
     if (d->next) d->next->before = d;
     a->deferred = d;
 }
@@ -165,10 +169,7 @@ char *wl_strndup(struct wl_arena *a, const char *s, size_t n)
     return p;
 }
 
-char *wl_strdup(struct wl_arena *a, const char *s)
-{
-    return wl_strndup(a, s, strlen(s));
-}
+char *wl_strdup(struct wl_arena *a, const char *s) { return wl_strndup(a, s, strlen(s)); }
 
 char *wl_strfv(struct wl_arena *a, const char *fmt, va_list ap)
 {

@@ -16,7 +16,8 @@
 
 struct wl_arena;
 
-/* A new arena; with a parent it is freed at the latest with the parent. Freed before, it leaves nothing behind there. */
+/* A new arena; with a parent it is freed at the latest with the parent. Freed before, it leaves nothing behind there.
+ */
 struct wl_arena *wl_arena_new(struct wl_arena *parent);
 
 /* Runs the deferred releases, newest first (children included), and frees everything. NULL is allowed. */
@@ -30,7 +31,7 @@ void *wl_alloc(struct wl_arena *a, size_t n);
 void *wl_try_alloc(struct wl_arena *a, size_t n, size_t align, const char *what, struct wl_err *e);
 
 /* count elements of a type, zeroed; overflow of the product counts as no memory. */
-#define wl_new(arena, type) ((type *)wl_alloc((arena), sizeof(type)))
+#define wl_new(arena, type)              ((type *)wl_alloc((arena), sizeof(type)))
 #define wl_new_array(arena, type, count) ((type *)wl_alloc_array((arena), (count), sizeof(type)))
 void *wl_alloc_array(struct wl_arena *a, size_t count, size_t size);
 

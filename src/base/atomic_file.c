@@ -17,10 +17,11 @@ static int descriptor_of(const char *path)
 {
     static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
     int64_t n;
-    if (wl_streq(path, "/dev/stdout")) return STDOUT_FILENO;
-    if (wl_streq(path, "/dev/stderr")) return STDERR_FILENO;
+    if (wl_str_eq(path, "/dev/stdout")) return STDOUT_FILENO;
+    if (wl_str_eq(path, "/dev/stderr")) return STDERR_FILENO;
     for (size_t i = 0; i < WL_COUNT(folders); i++)
-        if (wl_starts(path, folders[i]) && wl_parse_int(path + strlen(folders[i]), &n) == 0 && n >= 0 && n <= INT32_MAX)
+        if (wl_str_starts(path, folders[i]) && wl_str_to_int(path + strlen(folders[i]), &n) == 0 && n >= 0 &&
+            n <= INT32_MAX)
             return (int)n;
     return -1;
 }
@@ -58,7 +59,7 @@ static int open_found(struct wl_atomic_file *o, const struct stat *found, enum w
 {
     struct stat st = *found;
     bool link = S_ISLNK(st.st_mode);
-    if (kind == WL_ATOMIC_FILE_NAMED && (!link || stat(o->path, &st) == 0) && is_special(st.st_mode))
+    if (kind == WL_ATOMIC_FILE_USER && (!link || stat(o->path, &st) == 0) && is_special(st.st_mode))
         return open_special(o, e);
     if (link) return refuse(o->path, "a symbolic link", e);
     return refuse(o->path, S_ISDIR(st.st_mode) ? "a folder" : "not a regular file", e);
@@ -66,26 +67,26 @@ static int open_found(struct wl_atomic_file *o, const struct stat *found, enum w
 
 static void clean_beside(const char *path)
 {
-    char folder[WL_SCRATCH_PATH];
+    char folder[WL_TEMPFILE_PATH];
     size_t n = (size_t)(wl_path_base(path) - path);
     if (n >= sizeof folder) return;
     memcpy(folder, n ? path : ".", n ? n : 1);
     folder[n ? n : 1] = '\0';
-    wl_scratch_clean(folder);
+    wl_tempfile_clean(folder);
 }
 
 int wl_atomic_file_open(struct wl_atomic_file *o, const char *path, enum wl_atomic_file_kind kind, struct wl_err *e)
 {
     struct stat st;
     *o = (struct wl_atomic_file) { .fd = -1, .path = path };
-    int fd = kind == WL_ATOMIC_FILE_NAMED ? descriptor_of(path) : -1;
+    int fd = kind == WL_ATOMIC_FILE_USER ? descriptor_of(path) : -1;
     if (fd >= 0) return open_descriptor(o, fd, e);
     bool there = lstat(path, &st) == 0;
     if (!there && errno != ENOENT) return wl_fail_errno(e, "%s: cannot write", path);
     if (there && !S_ISREG(st.st_mode)) return open_found(o, &st, kind, e);
     if (there) o->mode = st.st_mode & 0777;
-    if (kind != WL_ATOMIC_FILE_MANY) clean_beside(path);
-    int made = wl_scratch_file(o->temporary, path, there ? 0600 : 0666, e);
+    if (kind != WL_ATOMIC_FILE_INTERNAL_MANY) clean_beside(path);
+    int made = wl_tempfile(o->temporary, path, there ? 0600 : 0666, e);
     if (made < 0) {
         o->temporary[0] = '\0';
         return made;
@@ -164,10 +165,10 @@ static int write_whole(const char *path, enum wl_atomic_file_kind kind, const ch
 
 int wl_file_write(const char *path, const char *data, size_t n, struct wl_err *e)
 {
-    return write_whole(path, WL_ATOMIC_FILE_OURS, data, n, e);
+    return write_whole(path, WL_ATOMIC_FILE_INTERNAL, data, n, e);
 }
 
-int wl_file_write_named(const char *path, const char *data, size_t n, struct wl_err *e)
+int wl_file_write_user(const char *path, const char *data, size_t n, struct wl_err *e)
 {
-    return write_whole(path, WL_ATOMIC_FILE_NAMED, data, n, e);
+    return write_whole(path, WL_ATOMIC_FILE_USER, data, n, e);
 }

@@ -3,14 +3,14 @@
 #ifndef WL_BASE_ATOMIC_FILE_H
 #define WL_BASE_ATOMIC_FILE_H
 
-#include "base/scratch.h"
+#include "base/tempfile.h"
 
 #include <stdio.h>
 
 enum wl_atomic_file_kind {
-    WL_ATOMIC_FILE_OURS,  /* a name that we chose: a regular file or nothing yet, else it is refused */
-    WL_ATOMIC_FILE_MANY,  /* the same, of very many: the caller calls wl_scratch_clean once for their folder */
-    WL_ATOMIC_FILE_NAMED, /* a name that the user gave: a device, a pipe, /dev/stdout and /dev/fd/N are written to as
+    WL_ATOMIC_FILE_INTERNAL,      /* a name that we chose: a regular file or nothing yet, else it is refused */
+    WL_ATOMIC_FILE_INTERNAL_MANY, /* the same, of very many: the caller calls wl_tempfile_clean once for their folder */
+    WL_ATOMIC_FILE_USER, /* a name that the user gave: a device, a pipe, /dev/stdout and /dev/fd/N are written to as
                         they are */
 };
 
@@ -20,8 +20,8 @@ struct wl_atomic_file {
     int fd;
     FILE *stream; /* NULL until wl_atomic_file_stream */
     const char *path;
-    char temporary[WL_SCRATCH_PATH]; /* "" where the target is written to as it is */
-    unsigned mode;                   /* of the file that is replaced; 0: there was none */
+    char temporary[WL_TEMPFILE_PATH]; /* "" where the target is written to as it is */
+    unsigned mode;                    /* of the file that is replaced; 0: there was none */
 };
 
 /* `path` must live as long as the atomic file. */
@@ -38,6 +38,6 @@ void wl_atomic_file_discard(void *atomic_file);
 
 /* All of it at once. */
 int wl_file_write(const char *path, const char *data, size_t n, struct wl_err *e) WL_MUST_CHECK;
-int wl_file_write_named(const char *path, const char *data, size_t n, struct wl_err *e) WL_MUST_CHECK;
+int wl_file_write_user(const char *path, const char *data, size_t n, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -2,11 +2,11 @@
 #ifndef WL_BASE_BASE_H
 #define WL_BASE_BASE_H
 
+#include "base/affinity.h"
 #include "base/amount.h"
 #include "base/arena.h"
 #include "base/atomic_file.h"
 #include "base/clock.h"
-#include "base/cpus.h"
 #include "base/crc.h"
 #include "base/csv.h"
 #include "base/err.h"
@@ -22,8 +22,8 @@
 #include "base/process.h"
 #include "base/progress.h"
 #include "base/random.h"
-#include "base/scratch.h"
 #include "base/str.h"
 #include "base/table.h"
+#include "base/tempfile.h"
 
 #endif

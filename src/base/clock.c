@@ -16,8 +16,8 @@ static int64_t read_clock(clockid_t id)
 
 int64_t wl_now_ns(void) { return read_clock(CLOCK_MONOTONIC); }
 int64_t wl_wall_ns(void) { return read_clock(CLOCK_REALTIME); }
-int64_t wl_thread_cpu_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
-int64_t wl_process_cpu_ns(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
+int64_t wl_clock_thread_cpu_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+int64_t wl_clock_process_cpu_ns(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
 int wl_sleep_until(int64_t t_ns)
 {
@@ -35,7 +35,7 @@ struct wl_anchor wl_anchor_now(void)
         int64_t a = wl_now_ns(), w = wl_wall_ns(), b = wl_now_ns();
         if (b - a < best_gap) {
             best_gap = b - a;
-            best = (struct wl_anchor){ .mono_ns = a + (b - a) / 2, .wall_ns = w };
+            best = (struct wl_anchor) { .mono_ns = a + (b - a) / 2, .wall_ns = w };
         }
     }
     return best;
@@ -47,7 +47,7 @@ struct wl_anchor wl_anchor_at(int64_t mono_ns)
     return (struct wl_anchor) { .mono_ns = mono_ns, .wall_ns = now.wall_ns - (now.mono_ns - mono_ns) };
 }
 
-char *wl_iso_time(struct wl_arena *a, int64_t wall_ns)
+char *wl_clock_iso(struct wl_arena *a, int64_t wall_ns)
 {
     time_t s = (time_t)(wall_ns / WL_NS_PER_S);
     struct tm tm;
@@ -64,7 +64,7 @@ static bool read_offset(const char *text, int *seconds)
     int hours = 0, minutes = 0, n = 0;
     *seconds = 0;
     text += strspn(text, " ");
-    if (!*text || wl_streq(text, "Z") || wl_streq(text, "UTC")) return true;
+    if (!*text || wl_str_eq(text, "Z") || wl_str_eq(text, "UTC")) return true;
     if (sscanf(text, "%c%2d%n", &sign, &hours, &n) != 2 || (sign != '+' && sign != '-')) return false;
     text += n + (text[n] == ':');
     if (*text && (sscanf(text, "%2d%n", &minutes, &n) != 1 || text[n])) return false;
@@ -81,19 +81,19 @@ static bool read_number(double number, int64_t *t_ns)
     return true;
 }
 
-bool wl_wall_parse(const char *text, int64_t *t_ns)
+bool wl_clock_parse(const char *text, int64_t *t_ns)
 {
     struct tm tm = { 0 };
     double number, second = 0;
     int n = 0, offset_s;
-    if (wl_parse_real(text, &number) == 0) return read_number(number, t_ns);
+    if (wl_str_to_real(text, &number) == 0) return read_number(number, t_ns);
     if (sscanf(text, "%4d-%2d-%2d%*1[T ]%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min,
                &n) != 5)
         return false;
     text += n;
     if (*text == ':' && (sscanf(text, ":%12lf%n", &second, &n) != 1 || second < 0 || second >= 61)) return false;
     text += *text == ':' ? n : 0;
-    if (tm.tm_year < 1970 || tm.tm_year >= WL_WALL_END_YEAR || tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 ||
+    if (tm.tm_year < 1970 || tm.tm_year >= WL_CLOCK_END_YEAR || tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 ||
         tm.tm_mday > 31 || tm.tm_hour > 24 || tm.tm_min > 59 || !read_offset(text, &offset_s))
         return false;
     tm.tm_year -= 1900;

@@ -8,8 +8,8 @@
 
 int64_t wl_now_ns(void);  /* CLOCK_MONOTONIC */
 int64_t wl_wall_ns(void); /* CLOCK_REALTIME, ns since 1970 */
-int64_t wl_thread_cpu_ns(void);
-int64_t wl_process_cpu_ns(void);
+int64_t wl_clock_thread_cpu_ns(void);
+int64_t wl_clock_process_cpu_ns(void);
 
 /* Sleeps until the absolute CLOCK_MONOTONIC instant; returns early only on EINTR (WL_EINTR). */
 int wl_sleep_until(int64_t t_ns);
@@ -22,12 +22,12 @@ struct wl_anchor wl_anchor_now(void);
 struct wl_anchor wl_anchor_at(int64_t mono_ns); /* of another instant, as the clocks stand now */
 
 /* "2026-01-31T12:00:00Z" */
-char *wl_iso_time(struct wl_arena *a, int64_t wall_ns);
+char *wl_clock_iso(struct wl_arena *a, int64_t wall_ns);
 
-/* An instant of the wall clock from 1970 on and before WL_WALL_END_YEAR, as ns since 1970: ISO 8601 with a date and a
+/* An instant of the wall clock from 1970 on and before WL_CLOCK_END_YEAR, as ns since 1970: ISO 8601 with a date and a
  * time, "T" or a blank between them, UTC where no offset stands behind; or seconds since 1970 (ms from 1e11 on). False:
  * it is none. */
-enum { WL_WALL_END_YEAR = 2262 }; /* 2^63 ns since 1970 end in its April */
-bool wl_wall_parse(const char *text, int64_t *t_ns);
+enum { WL_CLOCK_END_YEAR = 2262 }; /* 2^63 ns since 1970 end in its April */
+bool wl_clock_parse(const char *text, int64_t *t_ns);
 
 #endif

@@ -27,10 +27,10 @@ static bool is_formula(const char *s)
     return *s && strchr("=+-@\t\r", *s);
 }
 
-static bool wants_guard(const char *s)
+static bool needs_formula_guard(const char *s)
 {
     double number;
-    return is_formula(s) && wl_parse_real(s, &number) != 0;
+    return is_formula(s) && wl_str_to_real(s, &number) != 0;
 }
 
 /* Each text has one guarded form and each guarded form one text: those that begin with apostrophes get one more. */
@@ -92,15 +92,16 @@ static int read_record(struct wl_csv_reader *r, const char *path, struct wl_err 
 {
     r->n = r->n_fields = 0;
     int c = getc(r->file);
-    if (c == EOF)
-        return ferror(r->file) ? wl_fail_errno(e, "%s:%d: cannot read", path, r->line) : 0;
+    if (c == EOF) return ferror(r->file) ? wl_fail_errno(e, "%s:%d: cannot read", path, r->line) : 0;
     begin_field(r);
     bool field_empty = true;
     for (;; c = getc(r->file)) {
         if (c == '\r') {
             int next = getc(r->file);
-            if (next == '\n') c = '\n';
-            else if (next != EOF) ungetc(next, r->file);
+            if (next == '\n')
+                c = '\n';
+            else if (next != EOF)
+                ungetc(next, r->file);
         }
         if (c == EOF || c == '\n') break;
         int rc = check_byte(r, c, path, r->line, e);
@@ -131,8 +132,8 @@ int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_
     if (!f) return wl_fail_errno(e, "%s: cannot open", path);
     wl_defer(a, close_file, f);
     struct wl_csv_reader *r = wl_new(a, struct wl_csv_reader);
-    *r = (struct wl_csv_reader){ .file = f, .separator = separator, .line = 1, .arena = a };
-    *csv = (struct wl_csv){ .path = wl_strdup(a, path), .reader = r };
+    *r = (struct wl_csv_reader) { .file = f, .separator = separator, .line = 1, .arena = a };
+    *csv = (struct wl_csv) { .path = wl_strdup(a, path), .reader = r };
     int rc;
     do {
         rc = read_record(r, csv->path, e);
@@ -140,7 +141,7 @@ int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_
         if (rc == 0) return wl_fail(e, WL_EINVAL, "%s: no header row: the file is empty", path);
     } while (blank(r) || r->buf[r->starts[0]] == '#');
     for (size_t i = 0; i < r->n_fields; i++) {
-        const char *name = wl_strip(a, r->buf + r->starts[i]);
+        const char *name = wl_str_strip(a, r->buf + r->starts[i]);
         wl_strs_add(a, &csv->head, name + is_guarded(name));
     }
     csv->row = wl_new_array(a, char *, csv->head.n);
@@ -158,7 +159,8 @@ int wl_csv_next(struct wl_csv *csv, struct wl_err *e)
         if (rc <= 0) return rc;
     } while (blank(r));
     if (r->n_fields != csv->head.n)
-        return wl_fail(e, WL_EINVAL, "%s:%d: %zu fields, the header has %zu", csv->path, csv->line, r->n_fields, csv->head.n);
+        return wl_fail(e, WL_EINVAL, "%s:%d: %zu fields, the header has %zu", csv->path, csv->line, r->n_fields,
+                       csv->head.n);
     for (size_t i = 0; i < r->n_fields; i++) {
         char *field = r->buf + r->starts[i];
         csv->row[i] = field + is_guarded(field);
@@ -176,7 +178,7 @@ int wl_csv_column(const struct wl_csv *csv, const char *name)
 char *wl_csv_text(const struct wl_csv *csv, int column, struct wl_arena *a)
 {
     const char *field = csv->reader->buf + csv->reader->starts[column];
-    char *text = is_guarded(field) ? wl_strdup(a, field + 1) : wl_strip(a, field);
+    char *text = is_guarded(field) ? wl_strdup(a, field + 1) : wl_str_strip(a, field);
     return *text ? text : NULL;
 }
 
@@ -192,7 +194,7 @@ int wl_csv_real(const struct wl_csv *csv, int column, double *out, struct wl_err
     if (n < sizeof number) {
         memcpy(number, s, n);
         number[n] = '\0';
-        if (wl_parse_real(number, out) == 0) return 0;
+        if (wl_str_to_real(number, out) == 0) return 0;
         *out = NAN;
     }
     return wl_fail(e, WL_EINVAL, "%s:%d: column %s: \"%.60s\" is not a number", csv->path, csv->line,
@@ -201,7 +203,7 @@ int wl_csv_real(const struct wl_csv *csv, int column, double *out, struct wl_err
 
 void wl_csv_put(struct wl_text *to, const char *field)
 {
-    const char *guard = wants_guard(field) ? "'" : "";
+    const char *guard = needs_formula_guard(field) ? "'" : "";
     if (!field[strcspn(field, ",\"\r\n")]) {
         wl_text_addf(to, "%s%s", guard, field);
         return;

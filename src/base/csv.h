@@ -17,8 +17,8 @@ int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_
                 struct wl_err *e) WL_MUST_CHECK;
 
 /* A spreadsheet takes a cell that begins with = + - @, a tab or a carriage return for a formula, which may read other
- * files and start programs. wl_csv_put writes an apostrophe before such a text, unless it is a number, and reading takes
- * it away again: what was written is read back as it was (docs/formats.md, docs/adr/004). */
+ * files and start programs. wl_csv_put writes an apostrophe before such a text, unless it is a number, and reading
+ * takes it away again: what was written is read back as it was (docs/formats.md, docs/adr/004). */
 
 /* The next row: 1 with csv->row set, 0 at the end, negative on error (a row with another number of fields than the
  * header, an open quote at the end: file:line in the message). A row's text lives until the next call. */

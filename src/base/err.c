@@ -62,7 +62,7 @@ int wl_fail_errno(struct wl_err *e, const char *fmt, ...)
     return wl_fail(e, code_of_errno(en), "%s: %s", what, strerror(en));
 }
 
-int wl_prefix(struct wl_err *e, const char *fmt, ...)
+int wl_err_prefix(struct wl_err *e, const char *fmt, ...)
 {
     if (!e) return WL_EINVAL;
     char what[sizeof e->msg];

@@ -33,8 +33,8 @@ struct wl_err {
 };
 
 #define WL_PRINTF(fmt_at, args_at) __attribute__((format(printf, fmt_at, args_at)))
-#define WL_MUST_CHECK __attribute__((warn_unused_result))
-#define WL_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define WL_MUST_CHECK              __attribute__((warn_unused_result))
+#define WL_COUNT(array)            (sizeof(array) / sizeof((array)[0]))
 
 /* Fills *e (NULL is allowed: the caller wants the code only) and returns code. */
 int wl_fail(struct wl_err *e, int code, const char *fmt, ...) WL_PRINTF(3, 4);
@@ -45,11 +45,11 @@ int wl_failv(struct wl_err *e, int code, const char *fmt, va_list ap) WL_PRINTF(
 int wl_fail_errno(struct wl_err *e, const char *fmt, ...) WL_PRINTF(2, 3);
 
 /* Puts "context: " in front of the message that a callee left; returns e->code. */
-int wl_prefix(struct wl_err *e, const char *fmt, ...) WL_PRINTF(2, 3);
+int wl_err_prefix(struct wl_err *e, const char *fmt, ...) WL_PRINTF(2, 3);
 
 /* Our own bugs, in release builds too: prints the place and aborts. Never for bad input. */
-#define WL_CHECK(cond)                                         \
-    do {                                                       \
+#define WL_CHECK(cond)                                           \
+    do {                                                         \
         if (!(cond)) wl_check_failed(#cond, __FILE__, __LINE__); \
     } while (0)
 _Noreturn void wl_check_failed(const char *cond, const char *file, int line);

@@ -39,27 +39,27 @@ int wl_file_read(const char *path, size_t max, char **text, size_t *n, struct wl
 
 static void unmap(void *what)
 {
-    struct wl_mapping *m = what;
+    struct wl_file_mapping *m = what;
     munmap((void *)m->p, m->n);
 }
 
-static int map(int fd, const char *path, struct wl_mapping *m, struct wl_err *e)
+static int map(int fd, const char *path, struct wl_file_mapping *m, struct wl_err *e)
 {
     struct stat st;
     if (fstat(fd, &st)) return wl_fail_errno(e, "%s", path);
     if (!S_ISREG(st.st_mode) || st.st_size == 0) return 0;
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
     if (p == MAP_FAILED) return wl_fail_errno(e, "mapping %s", path);
-    *m = (struct wl_mapping) { p, (size_t)st.st_size };
+    *m = (struct wl_file_mapping) { p, (size_t)st.st_size };
     return 0;
 }
 
-int wl_file_map(const char *path, const char *what, struct wl_mapping *out, struct wl_arena *a, struct wl_err *e)
+int wl_file_map(const char *path, const char *what, struct wl_file_mapping *out, struct wl_arena *a, struct wl_err *e)
 {
-    *out = (struct wl_mapping) { NULL, 0 };
+    *out = (struct wl_file_mapping) { NULL, 0 };
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return wl_fail_errno(e, "%s%s%s", what, *what ? " " : "", path);
-    struct wl_mapping *kept = wl_new(a, struct wl_mapping);
+    struct wl_file_mapping *kept = wl_new(a, struct wl_file_mapping);
     int rc = map(fd, path, kept, e);
     close(fd);
     if (rc || !kept->p) return rc;

@@ -11,11 +11,11 @@ int wl_file_read(const char *path, size_t max, char **text, size_t *n, struct wl
 
 /* A file as it lies on the disk, read-only, until the arena dies. What is no regular file counts as empty: p NULL, n 0.
  * `what` ("the tokens", or "") stands before the path where the file cannot be opened. */
-struct wl_mapping {
+struct wl_file_mapping {
     const uint8_t *p;
     size_t n;
 };
-int wl_file_map(const char *path, const char *what, struct wl_mapping *out, struct wl_arena *a,
+int wl_file_map(const char *path, const char *what, struct wl_file_mapping *out, struct wl_arena *a,
                 struct wl_err *e) WL_MUST_CHECK;
 
 /* The last lines of a file, at most `max` bytes, starting at a whole line; "" where it cannot be read. */
@@ -28,8 +28,8 @@ bool wl_is_file(const char *path);
 bool wl_is_dir(const char *path);
 char *wl_path_absolute(struct wl_arena *a, const char *path); /* from the current folder; as it is where that is gone */
 char *wl_path_join(struct wl_arena *a, const char *dir, const char *name); /* an absolute name wins */
-const char *wl_path_base(const char *path);                               /* behind the last slash */
-char *wl_path_dir(struct wl_arena *a, const char *path);                  /* "." where there is no slash */
+const char *wl_path_base(const char *path);                                /* behind the last slash */
+char *wl_path_dir(struct wl_arena *a, const char *path);                   /* "." where there is no slash */
 
 /* The names in a folder, sorted, without . and .. */
 int wl_dir_list(const char *path, struct wl_strs *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;

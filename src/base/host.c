@@ -18,14 +18,14 @@ char *wl_host_name(struct wl_arena *a)
     return wl_strdup(a, name);
 }
 
-char *wl_boot_id(struct wl_arena *a)
+char *wl_host_boot_id(struct wl_arena *a)
 {
     char *text;
     if (wl_file_read("/proc/sys/kernel/random/boot_id", 256, &text, NULL, a, NULL) < 0) return wl_strdup(a, "");
-    return wl_strip(a, text);
+    return wl_str_strip(a, text);
 }
 
-char *wl_cpu_name(struct wl_arena *a)
+char *wl_host_cpu_name(struct wl_arena *a)
 {
     enum { MAX_BYTES = 16 << 20 }; /* some kilobytes a core */
     char *text;
@@ -33,7 +33,7 @@ char *wl_cpu_name(struct wl_arena *a)
     if (wl_file_read("/proc/cpuinfo", MAX_BYTES, &text, NULL, a, NULL) == 0) {
         const char *at = strstr(text, "model name");
         const char *colon = at ? strchr(at, ':') : NULL;
-        if (colon) return wl_strip(a, wl_strndup(a, colon + 1, strcspn(colon + 1, "\n")));
+        if (colon) return wl_str_strip(a, wl_strndup(a, colon + 1, strcspn(colon + 1, "\n")));
     }
     return wl_strdup(a, uname(&u) == 0 ? u.machine : "unknown");
 }

@@ -114,7 +114,7 @@ static int on_entry(void *user, const char *section, const char *key, const char
 static char *line_text(struct wl_arena *a, const char *text, int line)
 {
     while (--line > 0 && (text = strchr(text, '\n'))) text++;
-    return text ? wl_strip(a, wl_strndup(a, text, strcspn(text, "\n") < 80 ? strcspn(text, "\n") : 80))
+    return text ? wl_str_strip(a, wl_strndup(a, text, strcspn(text, "\n") < 80 ? strcspn(text, "\n") : 80))
                 : wl_strdup(a, "");
 }
 
@@ -171,7 +171,7 @@ int wl_ini_known_sections(const struct wl_ini *ini, const char *const *names, si
         if (known) continue;
         if (!*s->name)
             return wl_fail(e, WL_EINVAL, "%s:%d: a key stands before the first [section]", ini->path, s->line);
-        const char *near = wl_closest(s->name, names, n);
+        const char *near = wl_str_closest(s->name, names, n);
         return near ? wl_fail(e, WL_EINVAL, "%s:%d: unknown section [%s]; did you mean [%s]?", ini->path, s->line,
                               s->name, near)
                     : wl_fail(e, WL_EINVAL, "%s:%d: unknown section [%s]", ini->path, s->line, s->name);

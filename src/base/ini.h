@@ -39,7 +39,6 @@ int wl_ini_apply(const struct wl_ini *ini, const char *section, const struct wl_
                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Fails on a section that is not in the list, with "did you mean". */
-int wl_ini_known_sections(const struct wl_ini *ini, const char *const *names, size_t n,
-                          struct wl_err *e) WL_MUST_CHECK;
+int wl_ini_known_sections(const struct wl_ini *ini, const char *const *names, size_t n, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -78,8 +78,10 @@ void wl_json_add_real(struct wl_json *p, const char *key, double v)
 
 void wl_json_add_number(struct wl_json *p, const char *key, double v)
 {
-    if (v == floor(v) && fabs(v) < 0x1p53) wl_json_add_int(p, key, (int64_t)v);
-    else wl_json_add_real(p, key, v);
+    if (v == floor(v) && fabs(v) < 0x1p53)
+        wl_json_add_int(p, key, (int64_t)v);
+    else
+        wl_json_add_real(p, key, v);
 }
 
 static json_t *string_of_bytes(const char *text)
@@ -139,7 +141,7 @@ void wl_json_print(const struct wl_json *v)
 int wl_json_write(const struct wl_json *v, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     const char *text = wl_strf(a, "%s\n", wl_json_printable(wl_json_text(v, 2, a), a));
-    return wl_file_write_named(path, text, strlen(text), e);
+    return wl_file_write_user(path, text, strlen(text), e);
 }
 
 int wl_json_parse(const char *text, const char *what, struct wl_json **out, struct wl_arena *a, struct wl_err *e)

@@ -5,22 +5,19 @@
 #include <stdio.h>
 
 static struct {
-    enum wl_level level;
+    enum wl_log_level level;
     int rank;
 } settings = { WL_INFO, -1 };
 
-void wl_log_init(enum wl_level level, int rank)
+void wl_log_init(enum wl_log_level level, int rank)
 {
     settings.level = level;
     settings.rank = rank;
 }
 
-static bool is_on(enum wl_level level)
-{
-    return level <= settings.level;
-}
+static bool is_on(enum wl_log_level level) { return level <= settings.level; }
 
-void wl_log(enum wl_level level, const char *area, const char *fmt, ...)
+void wl_log(enum wl_log_level level, const char *area, const char *fmt, ...)
 {
     static const char *const names[] = { "error", "warning", "info", "debug" };
     if (!is_on(level)) return;

@@ -8,9 +8,9 @@
 
 #include "base/err.h"
 
-enum wl_level { WL_ERROR, WL_WARN, WL_INFO, WL_DEBUG };
+enum wl_log_level { WL_ERROR, WL_WARN, WL_INFO, WL_DEBUG };
 
-void wl_log_init(enum wl_level level, int rank); /* rank < 0: none */
-void wl_log(enum wl_level level, const char *area, const char *fmt, ...) WL_PRINTF(3, 4);
+void wl_log_init(enum wl_log_level level, int rank); /* rank < 0: none */
+void wl_log(enum wl_log_level level, const char *area, const char *fmt, ...) WL_PRINTF(3, 4);
 
 #endif

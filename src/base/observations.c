@@ -79,7 +79,7 @@ static double *numbers(const char *const *text, size_t n, struct wl_arena *a)
 {
     double *v = missing_reals(a, n);
     for (size_t i = 0; i < n; i++)
-        if (!missing_text(text[i]) && wl_parse_real(text[i], &v[i])) return NULL;
+        if (!missing_text(text[i]) && wl_str_to_real(text[i], &v[i])) return NULL;
     return v;
 }
 
@@ -110,7 +110,7 @@ static int no_column(const struct wl_observations *obs, const char *name, struct
     if (!names) return wl_fail(e, WL_ENOMEM, "no memory for %zu column names", n);
     for (size_t i = 0; i < n; i++)
         names[i] = i < WL_COUNT(columns) ? columns[i].name : obs->extra[i - WL_COUNT(columns)].name;
-    const char *near = wl_closest(name, names, n);
+    const char *near = wl_str_closest(name, names, n);
     const char *source = obs->source ? obs->source : "the observations";
     int rc = near ? wl_fail(e, WL_ENOENT, "%s: no column \"%s\"; did you mean \"%s\"?", source, name, near)
                   : wl_fail(e, WL_ENOENT, "%s: no column \"%s\"", source, name);
@@ -146,7 +146,7 @@ static bool same_field(const struct column *c, const void *array, size_t x, size
 {
     if (c->is_text) {
         const char *const *v = array;
-        return wl_streq(v[x], v[y]);
+        return wl_str_eq(v[x], v[y]);
     }
     const double *v = array;
     return v[x] == v[y] || (isnan(v[x]) && isnan(v[y]));
@@ -185,7 +185,7 @@ static uint64_t run_hash(const struct wl_observations *obs, size_t row)
 }
 
 /* Without a label a run goes on while its epochs grow. */
-static bool goes_on(const struct wl_observations *obs, size_t last, size_t row)
+static bool continues_run(const struct wl_observations *obs, size_t last, size_t row)
 {
     if (obs->run[row]) return true;
     return obs->epoch[row] > obs->epoch[last];
@@ -202,7 +202,7 @@ void wl_obs_index_runs(struct wl_observations *obs, struct wl_arena *a)
     for (size_t row = 0; row < obs->n; row++) {
         size_t at = run_hash(obs, row) & (size - 1);
         while (last[at] && !same_run(obs, last[at] - 1, row)) at = (at + 1) & (size - 1);
-        bool known = last[at] && goes_on(obs, last[at] - 1, row);
+        bool known = last[at] && continues_run(obs, last[at] - 1, row);
         obs->run_index[row] = known ? obs->run_index[last[at] - 1] : obs->runs++;
         last[at] = row + 1;
     }

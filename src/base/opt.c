@@ -63,7 +63,7 @@ int wl_opt_unknown(const struct wl_opt *rows, const char *name, const char *wher
     size_t i = 0;
     for (; name[i] && i < sizeof word - 1; i++) word[i] = name[i] == '_' ? '-' : name[i];
     word[i] = '\0';
-    const char *near = wl_closest(word, names, n);
+    const char *near = wl_str_closest(word, names, n);
     if (!near) return wl_fail(e, code, "%sunknown %s %s%s", where, *dashes ? "option" : "key", dashes, name);
     char shown[64]; /* and suggested in the spelling of the place */
     snprintf(shown, sizeof shown, "%s", near);
@@ -128,11 +128,11 @@ static bool is_default(const struct wl_opt *o, const void *f, const char *text)
 {
     double s;
     if (!o->def) return o->type == WL_FLAG && !*(const bool *)f;
-    if (o->type == WL_DURATION) return wl_parse_duration(o->def, &s) == 0 && s == *(const double *)f;
-    return wl_streq(text, o->def);
+    if (o->type == WL_DURATION) return wl_str_to_duration(o->def, &s) == 0 && s == *(const double *)f;
+    return wl_str_eq(text, o->def);
 }
 
-void wl_opts_words(const struct wl_opt *rows, const void *in, struct wl_strs *to, struct wl_arena *a)
+void wl_opts_argv(const struct wl_opt *rows, const void *in, struct wl_strs *to, struct wl_arena *a)
 {
     for (const struct wl_opt *o = rows; o->name; o++) {
         const void *f = cfield(o, in);
@@ -145,7 +145,7 @@ void wl_opts_words(const struct wl_opt *rows, const void *in, struct wl_strs *to
         const struct wl_strs *lines = f, one = { .v = (char *[]) { (char *)v }, .n = 1 };
         const struct wl_strs *values = o->type == WL_LINES ? lines : &one;
         for (size_t i = 0; i < values->n; i++) {
-            const bool ends = wl_streq(values->v[i], "--"); /* as a word of its own it would end the options */
+            const bool ends = wl_str_eq(values->v[i], "--"); /* as a word of its own it would end the options */
             wl_strs_add(a, to, wl_strf(a, ends ? "--%s=%s" : "--%s", o->name, values->v[i]));
             if (!ends) wl_strs_add(a, to, values->v[i]);
         }

@@ -52,10 +52,13 @@ struct wl_opt {
     const char *choices; /* WL_CHOICE: "f32|bf16" */
     const char *help;    /* one line */
     bool required;
-    char letter; /* also -o; 0: none */
+    char letter;                         /* also -o; 0: none */
     const struct wl_opt_preset *presets; /* WL_CHOICE: what a choice brings along on the command line; NULL: nothing */
 };
-#define WL_OPT_END { .name = NULL }
+#define WL_OPT_END   \
+    {                \
+        .name = NULL \
+    }
 
 /* The rows of one table behind those of another, both over one struct. */
 const struct wl_opt *wl_opts_join(const struct wl_opt *first, const struct wl_opt *second, struct wl_arena *a);
@@ -69,16 +72,17 @@ int wl_opts_set(const struct wl_opt *rows, void *out, const char *name, const ch
                 struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* What a command line leaves over. */
-struct wl_rest {
+struct wl_opts_args {
     struct wl_strs args; /* plain arguments, in order */
     char **command;      /* behind "--", NULL-terminated; NULL where there was no "--" */
 };
 
 /* Reads argv[0..argc) (without the program's and the command's names): defaults first, then the options, then
- * the presets that they chose, then checks `required`. WL_EUSAGE with a message. `--help` sets *help and stops. `stop_at_word`: the first plain
- * argument starts the command (as after "--"). "--" is not taken for the value of an option; --name=-- gives it. */
-int wl_opts_parse(const struct wl_opt *rows, void *out, int argc, char **argv, bool stop_at_word, struct wl_rest *rest,
-                  bool *help, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+ * the presets that they chose, then checks `required`. WL_EUSAGE with a message. `--help` sets *help and stops.
+ * `stop_at_word`: the first plain argument starts the command (as after "--"). "--" is not taken for the value of an
+ * option; --name=-- gives it. */
+int wl_opts_parse(const struct wl_opt *rows, void *out, int argc, char **argv, bool stop_at_word,
+                  struct wl_opts_args *rest, bool *help, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The options as lines for --help, aligned, with default, range and unit. */
 void wl_opts_help(const struct wl_opt *rows, struct wl_text *to);
@@ -87,8 +91,9 @@ void wl_opts_help(const struct wl_opt *rows, struct wl_text *to);
 void wl_opts_json(const struct wl_opt *rows, const void *in, struct wl_json *object);
 void wl_opts_ini(const struct wl_opt *rows, const void *in, struct wl_text *to);
 
-/* The values that differ from their defaults as words of a command line, "--name" "value", which wl_opts_parse reads back. */
-void wl_opts_words(const struct wl_opt *rows, const void *in, struct wl_strs *to, struct wl_arena *a);
+/* The values that differ from their defaults as words of a command line, "--name" "value", which wl_opts_parse reads
+ * back. */
+void wl_opts_argv(const struct wl_opt *rows, const void *in, struct wl_strs *to, struct wl_arena *a);
 
 /* Is the name (either spelling) in the table? Returns its row or NULL. */
 const struct wl_opt *wl_opts_find(const struct wl_opt *rows, const char *name);

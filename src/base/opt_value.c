@@ -5,9 +5,9 @@
 
 static void *field(const struct wl_opt *o, void *out) { return (char *)out + o->offset; }
 
-bool wl_opt_ranged(const struct wl_opt *o) { return o->min != 0 || o->max != 0; }
+bool wl_opt_has_range(const struct wl_opt *o) { return o->min != 0 || o->max != 0; }
 
-static bool in_range(const struct wl_opt *o, double v) { return !wl_opt_ranged(o) || (v >= o->min && v <= o->max); }
+static bool in_range(const struct wl_opt *o, double v) { return !wl_opt_has_range(o) || (v >= o->min && v <= o->max); }
 
 const char *wl_opt_expected(const struct wl_opt *o, struct wl_arena *a)
 {
@@ -24,9 +24,9 @@ const char *wl_opt_expected(const struct wl_opt *o, struct wl_arena *a)
     case WL_STRS:
     case WL_LINES: wl_text_add(&t, "text"); break;
     }
-    if (wl_opt_ranged(o) && o->max >= WL_NO_MAX)
+    if (wl_opt_has_range(o) && o->max >= WL_NO_MAX)
         wl_text_addf(&t, " of at least %.10g", o->min);
-    else if (wl_opt_ranged(o))
+    else if (wl_opt_has_range(o))
         wl_text_addf(&t, " from %.10g to %.10g", o->min, o->max);
     if (o->unit) wl_text_addf(&t, " (%s)", o->unit);
     return t.s;
@@ -52,20 +52,20 @@ static bool has_choice(const char *choices, const char *s)
 
 static bool set_ints(const struct wl_opt *o, struct wl_ints *out, const char *s, struct wl_arena *a)
 {
-    struct wl_strs words = wl_split(a, s, ',');
+    struct wl_strs words = wl_str_split(a, s, ',');
     struct wl_ints list = { wl_new_array(a, int64_t, words.n), words.n };
     for (size_t i = 0; i < words.n; i++)
-        if (wl_parse_int(words.v[i], &list.v[i]) || !in_range(o, (double)list.v[i])) return false;
+        if (wl_str_to_int(words.v[i], &list.v[i]) || !in_range(o, (double)list.v[i])) return false;
     if (list.n) *out = list;
     return list.n > 0;
 }
 
 static bool set_reals(const struct wl_opt *o, struct wl_reals *out, const char *s, struct wl_arena *a)
 {
-    struct wl_strs words = wl_split(a, s, ',');
+    struct wl_strs words = wl_str_split(a, s, ',');
     struct wl_reals list = { wl_new_array(a, double, words.n), words.n };
     for (size_t i = 0; i < words.n; i++)
-        if (wl_parse_real(words.v[i], &list.v[i]) || !in_range(o, list.v[i])) return false;
+        if (wl_str_to_real(words.v[i], &list.v[i]) || !in_range(o, list.v[i])) return false;
     if (list.n) *out = list;
     return list.n > 0;
 }
@@ -77,14 +77,14 @@ bool wl_opt_set(const struct wl_opt *o, void *out, const char *s, bool more, str
     case WL_FLAG: return parse_flag(s, f);
     case WL_INT: {
         int64_t v;
-        if (wl_parse_int(s, &v) || !in_range(o, (double)v)) return false;
+        if (wl_str_to_int(s, &v) || !in_range(o, (double)v)) return false;
         *(int64_t *)f = v;
         return true;
     }
     case WL_REAL:
     case WL_DURATION: {
         double v;
-        if (o->type == WL_REAL ? wl_parse_real(s, &v) : wl_parse_duration(s, &v)) return false;
+        if (o->type == WL_REAL ? wl_str_to_real(s, &v) : wl_str_to_duration(s, &v)) return false;
         if (!in_range(o, v)) return false;
         *(double *)f = v;
         return true;
@@ -97,7 +97,7 @@ bool wl_opt_set(const struct wl_opt *o, void *out, const char *s, bool more, str
     case WL_INTS: return set_ints(o, f, s, a);
     case WL_REALS: return set_reals(o, f, s, a);
     case WL_STRS: {
-        struct wl_strs words = wl_split(a, s, ','), *list = f;
+        struct wl_strs words = wl_str_split(a, s, ','), *list = f;
         if (!more) *list = (struct wl_strs) { 0 };
         for (size_t i = 0; i < words.n; i++) wl_strs_add(a, list, words.v[i]);
         return words.n > 0;

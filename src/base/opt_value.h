@@ -17,7 +17,7 @@ const char *wl_opt_text(const struct wl_opt *o, const void *in, struct wl_arena 
 /* "a whole number from 1 to 64 (W)" */
 const char *wl_opt_expected(const struct wl_opt *o, struct wl_arena *a);
 
-bool wl_opt_ranged(const struct wl_opt *o); /* has it a minimum or maximum? */
+bool wl_opt_has_range(const struct wl_opt *o); /* has it a minimum or maximum? */
 
 /* The error for a name that no row has: "did you mean" the closest one. `where` stands in front; `dashes` is "--" on a
  * command line and "" in a file, whose names have underscores. */

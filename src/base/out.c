@@ -44,7 +44,7 @@ static void pad(struct line *l, size_t n)
 }
 
 /* n bytes of foreign text, or of our own in several lines. */
-static void put_printable(struct line *l, const char *s, size_t n, enum wl_keep keep)
+static void put_printable(struct line *l, const char *s, size_t n, enum wl_printable_mode keep)
 {
     char escape[WL_ESCAPE_MAX];
     for (size_t step; n; s += step, n -= step) {
@@ -132,7 +132,7 @@ static size_t columns(const char *s, size_t n)
     char escape[WL_ESCAPE_MAX];
     size_t sum = 0;
     for (size_t step; n; s += step, n -= step) {
-        step = wl_printable_next(s, n, WL_KEEP_NOTHING, escape);
+        step = wl_printable_next(s, n, WL_PRINTABLE_LINE, escape);
         sum += *escape ? strlen(escape) : 1;
     }
     return sum;
@@ -156,7 +156,7 @@ static void put_bytes(struct line *l, const struct conversion *c, const char *s,
     const size_t shown = c->width > 0 ? columns(s, n) : 0;
     const size_t blanks = c->width > 0 && (size_t)c->width > shown ? (size_t)c->width - shown : 0;
     if (!c->left) pad(l, blanks);
-    put_printable(l, s, n, WL_KEEP_NOTHING);
+    put_printable(l, s, n, WL_PRINTABLE_LINE);
     if (c->left) pad(l, blanks);
 }
 
@@ -273,7 +273,7 @@ void wl_eprint(const char *fmt, ...)
 void wl_print_text(enum wl_out to, const char *text)
 {
     struct line l = { .to = to };
-    put_printable(&l, text, strlen(text), WL_KEEP_LINES);
+    put_printable(&l, text, strlen(text), WL_PRINTABLE_TEXT);
     flush(&l);
 }
 
@@ -290,7 +290,7 @@ struct shown {
 static void show(struct shown *d, size_t n)
 {
     struct line l = { .to = WL_STDOUT };
-    put_printable(&l, d->bytes, n, WL_KEEP_LINES);
+    put_printable(&l, d->bytes, n, WL_PRINTABLE_TEXT);
     flush(&l);
     d->n -= n;
     memmove(d->bytes, d->bytes + n, d->n);
@@ -324,7 +324,7 @@ static int show_rest(void *cookie)
     return 0;
 }
 
-FILE *wl_out_shown(void)
+FILE *wl_out_escaped(void)
 {
     const cookie_io_functions_t how = { .write = show_some, .close = show_rest };
     struct shown *d = calloc(1, sizeof *d);
@@ -333,7 +333,7 @@ FILE *wl_out_shown(void)
     return f;
 }
 
-int wl_out_divert(int *kept, struct wl_err *e)
+int wl_out_redirect(int *kept, struct wl_err *e)
 {
     fflush(stdout);
     *kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -342,7 +342,7 @@ int wl_out_divert(int *kept, struct wl_err *e)
     return wl_fail_errno(e, "stdout cannot be made stderr");
 }
 
-void wl_out_back(int kept)
+void wl_out_restore(int kept)
 {
     fflush(stdout);
     dup2(kept, STDOUT_FILENO);
@@ -377,13 +377,13 @@ int wl_out_width(enum wl_out to)
 
 static const char erase_line[] = "\r\033[K";
 
-bool wl_out_can_draw(void)
+bool wl_out_status_enabled(void)
 {
     const char *term = getenv("TERM");
     return wl_out_is_terminal(WL_STDERR) && !(term && strcmp(term, "dumb") == 0);
 }
 
-void wl_out_draw(const char *text)
+void wl_out_status_draw(const char *text)
 {
     struct line l = { .to = WL_STDERR };
     const int width = wl_out_width(WL_STDERR);
@@ -391,7 +391,7 @@ void wl_out_draw(const char *text)
     size_t room = (width > 20 ? (size_t)width : 80) - 1, n = strlen(text);
     put(&l, erase_line, strlen(erase_line));
     for (size_t step, takes; n; text += step, n -= step, room -= takes) {
-        step = wl_printable_next(text, n, WL_KEEP_NOTHING, escape);
+        step = wl_printable_next(text, n, WL_PRINTABLE_LINE, escape);
         takes = *escape ? strlen(escape) : 1;
         if (takes > room) break;
         put(&l, *escape ? escape : text, *escape ? takes : step);
@@ -399,4 +399,4 @@ void wl_out_draw(const char *text)
     flush(&l);
 }
 
-void wl_out_undraw(void) { fwrite(erase_line, 1, strlen(erase_line), stderr); }
+void wl_out_status_erase(void) { fwrite(erase_line, 1, strlen(erase_line), stderr); }

@@ -36,12 +36,12 @@ FILE *wl_out_data(void);
 
 /* The same for a stdout that is a terminal, which obeys what is in the data: what is written is escaped as text of
  * several lines. To be closed, which shows the rest. NULL: no memory. */
-FILE *wl_out_shown(void);
+FILE *wl_out_escaped(void);
 
 /* From here on our stdout, and that of programs which we start, is stderr; and it is stdout again. For a command that
  * runs others and prints data of its own. WL_EIO: no descriptor is left. */
-int wl_out_divert(int *kept, struct wl_err *e) WL_MUST_CHECK;
-void wl_out_back(int kept);
+int wl_out_redirect(int *kept, struct wl_err *e) WL_MUST_CHECK;
+void wl_out_restore(int kept);
 
 /* Writes what stdout still holds. 0, or the errno of this or an earlier write; EPIPE where whoever read it has gone;
  * EIO where it is not known. */
@@ -52,8 +52,8 @@ int wl_out_width(enum wl_out to);
 bool wl_out_is_terminal(enum wl_out to);
 
 /* The line of the progress bar, drawn anew on stderr's terminal and cut to its width; and nothing in its place. */
-bool wl_out_can_draw(void);
-void wl_out_draw(const char *line);
-void wl_out_undraw(void);
+bool wl_out_status_enabled(void);
+void wl_out_status_draw(const char *line);
+void wl_out_status_erase(void);
 
 #endif

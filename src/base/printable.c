@@ -44,12 +44,12 @@ static void escape_byte(unsigned char c, char escape[WL_ESCAPE_MAX])
 /* Printable ASCII. */
 static bool plain(char c) { return (unsigned char)c >= ' ' && (unsigned char)c < 0x7f; }
 
-size_t wl_printable_next(const char *s, size_t n, enum wl_keep keep, char escape[WL_ESCAPE_MAX])
+size_t wl_printable_next(const char *s, size_t n, enum wl_printable_mode keep, char escape[WL_ESCAPE_MAX])
 {
     const unsigned char first = (unsigned char)*s;
     escape[0] = '\0';
     if (first < 0x80) {
-        if (!plain(*s) && !(keep == WL_KEEP_LINES && (first == '\n' || first == '\t'))) escape_byte(first, escape);
+        if (!plain(*s) && !(keep == WL_PRINTABLE_TEXT && (first == '\n' || first == '\t'))) escape_byte(first, escape);
         return 1;
     }
     char character[5] = { 0 }; /* ends where n ends */
@@ -70,7 +70,7 @@ static bool all_plain(const char *s)
     return *s == '\0';
 }
 
-const char *wl_printable(struct wl_arena *a, const char *s, enum wl_keep keep)
+const char *wl_printable(struct wl_arena *a, const char *s, enum wl_printable_mode keep)
 {
     if (all_plain(s)) return s;
     struct wl_text t = WL_TEXT(a);

@@ -18,9 +18,9 @@
 
 #include "base/arena.h"
 
-enum wl_keep {
-    WL_KEEP_NOTHING = 0,
-    WL_KEEP_LINES = 1, /* \n and \t stay: text of ours in several lines */
+enum wl_printable_mode {
+    WL_PRINTABLE_LINE = 0,
+    WL_PRINTABLE_TEXT = 1, /* \n and \t stay: text of ours in several lines */
 };
 
 enum { WL_ESCAPE_MAX = 12 }; /* bytes of the longest escape, with its NUL */
@@ -28,10 +28,10 @@ enum { WL_ESCAPE_MAX = 12 }; /* bytes of the longest escape, with its NUL */
 /* One character of s, of which n >= 1 bytes may be read: returns how many bytes it takes (at least 1) and fills
  * `escape` with what stands for it; "" where the character may stay as it is. A character that n cuts is shown byte by
  * byte. */
-size_t wl_printable_next(const char *s, size_t n, enum wl_keep keep, char escape[WL_ESCAPE_MAX]);
+size_t wl_printable_next(const char *s, size_t n, enum wl_printable_mode keep, char escape[WL_ESCAPE_MAX]);
 
 /* The whole text; `s` itself where nothing has to be escaped. */
-const char *wl_printable(struct wl_arena *a, const char *s, enum wl_keep keep);
+const char *wl_printable(struct wl_arena *a, const char *s, enum wl_printable_mode keep);
 
 /* May a terminal be sent this character? */
 bool wl_is_printable(uint32_t code_point);

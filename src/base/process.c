@@ -39,7 +39,7 @@ struct failure {
     bool in_dir; /* chdir failed, not exec */
 };
 
-static _Noreturn void child(const struct wl_spawn *how, char **env, int report, pid_t parent)
+static _Noreturn void child(const struct wl_process_spawn *how, char **env, int report, pid_t parent)
 {
     struct failure f = { 0 };
     if (how->own_group) setpgid(0, 0);
@@ -70,7 +70,7 @@ static _Noreturn void child(const struct wl_spawn *how, char **env, int report, 
     _exit(127);
 }
 
-int wl_spawn(const struct wl_spawn *how, pid_t *pid, struct wl_err *e)
+int wl_process_spawn(const struct wl_process_spawn *how, pid_t *pid, struct wl_err *e)
 {
     /* The pipe closes by exec; what comes through it is the reason why there was no exec. */
     int report[2];
@@ -106,11 +106,11 @@ int wl_spawn(const struct wl_spawn *how, pid_t *pid, struct wl_err *e)
     return wl_fail_errno(e, "%s: cannot be executed", how->argv[0]);
 }
 
-int wl_wait(pid_t pid, bool block, bool *done, struct wl_exit *out, struct wl_err *e)
+int wl_process_wait(pid_t pid, bool block, bool *done, struct wl_process_result *out, struct wl_err *e)
 {
     int status;
     pid_t got;
-    *out = (struct wl_exit) { 0 };
+    *out = (struct wl_process_result) { 0 };
     while ((got = wait4(pid, &status, block ? 0 : WNOHANG, &out->used)) < 0 && errno == EINTR) {
     }
     if (got < 0) return wl_fail_errno(e, "waiting for process %ld", (long)pid);
@@ -127,12 +127,12 @@ static int start_piped(char *const *argv, bool merge_stderr, bool own_group, pid
     int fds[2];
     *fd = -1; /* gcc sees a way past the return */
     if (pipe2(fds, O_CLOEXEC)) return wl_fail_errno(e, "%s: cannot start: pipe", argv[0]);
-    struct wl_spawn how = { .argv = argv,
-                            .stdin_fd = -1,
-                            .stdout_fd = fds[1],
-                            .stderr_fd = merge_stderr ? fds[1] : -1,
-                            .own_group = own_group };
-    int rc = wl_spawn(&how, pid, e);
+    struct wl_process_spawn how = { .argv = argv,
+                                    .stdin_fd = -1,
+                                    .stdout_fd = fds[1],
+                                    .stderr_fd = merge_stderr ? fds[1] : -1,
+                                    .own_group = own_group };
+    int rc = wl_process_spawn(&how, pid, e);
     close(fds[1]);
     if (rc) close(fds[0]);
     *fd = fds[0];
@@ -163,8 +163,8 @@ static void read_output(int fd, int64_t deadline_ns, size_t max, struct wl_text 
     }
 }
 
-int wl_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct wl_exit *out, struct wl_arena *a,
-           struct wl_err *e)
+int wl_process_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct wl_process_result *out,
+                   struct wl_arena *a, struct wl_err *e)
 {
     pid_t pid;
     int fd = -1;
@@ -175,20 +175,21 @@ int wl_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct
     read_output(fd, 0, max, &t);
     close(fd);
     if (text) *text = t.s;
-    return wl_wait(pid, true, &done, out, e);
+    return wl_process_wait(pid, true, &done, out, e);
 }
 
-static bool ends_until(pid_t pid, int64_t deadline_ns, struct wl_exit *out)
+static bool ends_until(pid_t pid, int64_t deadline_ns, struct wl_process_result *out)
 {
     enum { LOOK_AGAIN_US = 2000 };
     struct wl_err e;
     bool done = false;
-    while (wl_wait(pid, false, &done, out, &e) == 0 && !done && wl_now_ns() < deadline_ns) usleep(LOOK_AGAIN_US);
+    while (wl_process_wait(pid, false, &done, out, &e) == 0 && !done && wl_now_ns() < deadline_ns)
+        usleep(LOOK_AGAIN_US);
     return done;
 }
 
-int wl_run_within(char *const *argv, size_t max, bool merge_stderr, double limit_s, char **text, struct wl_exit *out,
-                  struct wl_arena *a, struct wl_err *e)
+int wl_process_run_timeout(char *const *argv, size_t max, bool merge_stderr, double limit_s, char **text,
+                           struct wl_process_result *out, struct wl_arena *a, struct wl_err *e)
 {
     pid_t pid;
     int fd = -1;
@@ -214,7 +215,7 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-char *wl_program_find(const char *name, struct wl_arena *a)
+char *wl_process_find_program(const char *name, struct wl_arena *a)
 {
     if (strchr(name, '/')) return is_program(name) ? wl_strdup(a, name) : NULL;
     const char *path = getenv("PATH");

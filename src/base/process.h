@@ -7,44 +7,44 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-struct wl_spawn {
-    char *const *argv;      /* argv[0] is looked up in PATH */
+struct wl_process_spawn {
+    char *const *argv;         /* argv[0] is looked up in PATH */
     const struct wl_strs *env; /* "NAME=value" added to ours; NULL: none */
-    const char *dir;        /* working directory, NULL: ours */
-    int stdin_fd;           /* -1: /dev/null; 0: ours */
-    int stdout_fd, stderr_fd; /* -1: ours */
-    bool own_group;         /* own process group, so that the whole tree can be signalled */
-    bool die_with_parent;   /* SIGTERM when this process dies (PR_SET_PDEATHSIG) */
-    int cgroup_fd;          /* cgroup.procs of a cgroup that it joins, where that is allowed; 0: none */
+    const char *dir;           /* working directory, NULL: ours */
+    int stdin_fd;              /* -1: /dev/null; 0: ours */
+    int stdout_fd, stderr_fd;  /* -1: ours */
+    bool own_group;            /* own process group, so that the whole tree can be signalled */
+    bool die_with_parent;      /* SIGTERM when this process dies (PR_SET_PDEATHSIG) */
+    int cgroup_fd;             /* cgroup.procs of a cgroup that it joins, where that is allowed; 0: none */
 };
 
 /* Starts the child. A command that cannot be executed is reported here (not as exit status 127): WL_ENOENT or
  * WL_EPERM with the command's name. */
-int wl_spawn(const struct wl_spawn *how, pid_t *pid, struct wl_err *e) WL_MUST_CHECK;
+int wl_process_spawn(const struct wl_process_spawn *how, pid_t *pid, struct wl_err *e) WL_MUST_CHECK;
 
 /* How a child ended. */
-struct wl_exit {
+struct wl_process_result {
     int status;         /* exit status, or 128 + signal */
     int signal;         /* 0: it exited by itself */
     struct rusage used; /* of the child and the descendants it waited for */
 };
 
 /* Waits for the end. `block` false: returns 0 with *done false while it runs. Retries EINTR. */
-int wl_wait(pid_t pid, bool block, bool *done, struct wl_exit *out, struct wl_err *e) WL_MUST_CHECK;
+int wl_process_wait(pid_t pid, bool block, bool *done, struct wl_process_result *out, struct wl_err *e) WL_MUST_CHECK;
 
 /* Runs to the end and collects at most `max` bytes of stdout (the rest is read and dropped; stderr goes to ours, or
  * is collected too when merge is set). *text may be NULL. */
-int wl_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct wl_exit *out, struct wl_arena *a,
-           struct wl_err *e) WL_MUST_CHECK;
+int wl_process_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct wl_process_result *out,
+                   struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The same for a command that may take limit_s at most, in a process group of its own. WL_EIO: it took longer and was
  * ended with its group; WL_EHUNG: and did not end. */
-int wl_run_within(char *const *argv, size_t max, bool merge_stderr, double limit_s, char **text, struct wl_exit *out,
-                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_process_run_timeout(char *const *argv, size_t max, bool merge_stderr, double limit_s, char **text,
+                           struct wl_process_result *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Where execvp would find the program: a name with a slash as it stands, else the first executable file of that name
  * in PATH; NULL where there is none. */
-char *wl_program_find(const char *name, struct wl_arena *a);
+char *wl_process_find_program(const char *name, struct wl_arena *a);
 
 /* A command for people and for sh: words quoted where they need it. */
 char *wl_shell_quote(struct wl_arena *a, char *const *argv);

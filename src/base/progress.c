@@ -29,7 +29,7 @@ static double percent(double share) { return floor(share * 100 + 1e-9); }
 
 void wl_progress_start(struct wl_progress *p, const char *what)
 {
-    *p = (struct wl_progress) { .what = what, .started_ns = wl_now_ns(), .tty = wl_out_can_draw() };
+    *p = (struct wl_progress) { .what = what, .started_ns = wl_now_ns(), .tty = wl_out_status_enabled() };
     p->shown_ns = p->started_ns;
 }
 
@@ -40,11 +40,11 @@ static void draw(struct wl_progress *p, double share, const char *left, const ch
     wl_text_addf(&t, "%s [", p->what);
     for (int i = 0; i < bar; i++) wl_text_add(&t, i < (int)(share * bar + 0.5) ? "#" : ".");
     wl_text_addf(&t, "] %3.0f %%%s%s%s", percent(share), left, note ? ", " : "", note ? note : "");
-    wl_out_draw(t.s);
+    wl_out_status_draw(t.s);
     p->drawn = true;
 }
 
-void wl_progress_at(struct wl_progress *p, double done, double total, double left_s, const char *note)
+void wl_progress_update(struct wl_progress *p, double done, double total, double left_s, const char *note)
 {
     int64_t now = wl_now_ns(), period = (p->tty ? TTY_PERIOD_MS : LOG_PERIOD_MS) * 1000000LL;
     double elapsed = (double)(now - p->started_ns) * 1e-9;
@@ -64,6 +64,6 @@ void wl_progress_at(struct wl_progress *p, double done, double total, double lef
 
 void wl_progress_clear(struct wl_progress *p)
 {
-    if (p->drawn) wl_out_undraw();
+    if (p->drawn) wl_out_status_erase();
     p->drawn = false;
 }

@@ -60,7 +60,7 @@ void wl_random_normals(uint64_t key, uint64_t stream, uint64_t first, size_t cou
     }
 }
 
-void wl_random_picks(uint64_t key, uint64_t stream, uint64_t n, size_t count, size_t *out)
+void wl_random_indices(uint64_t key, uint64_t stream, uint64_t n, size_t count, size_t *out)
 {
     uint32_t w[4];
     for (size_t i = 0; i < count; i++) {
@@ -77,7 +77,7 @@ uint64_t wl_random_below(uint64_t key, uint64_t stream, uint64_t i, uint64_t n)
     return (uint64_t)(((unsigned __int128)x * n) >> 64); /* bias below n/2^64 */
 }
 
-uint64_t wl_hash_text(const char *s)
+uint64_t wl_hash_fnv1a(const char *s)
 {
     uint64_t h = 0xcbf29ce484222325u;
     for (; *s; s++) h = (h ^ (unsigned char)*s) * 0x100000001b3u;

@@ -18,13 +18,13 @@ double wl_random_normal(uint64_t key, uint64_t stream, uint64_t i);
 uint64_t wl_random_below(uint64_t key, uint64_t stream, uint64_t i, uint64_t n);
 
 /* The first `count` draws of a stream from 0 .. n - 1, 1 <= n <= 2^32, four of a block: for very many of them. */
-void wl_random_picks(uint64_t key, uint64_t stream, uint64_t n, size_t count, size_t *out);
+void wl_random_indices(uint64_t key, uint64_t stream, uint64_t n, size_t count, size_t *out);
 
 /* Normal elements [first, first + count) of a stream, the bits of wl_random_normal at half its cost; `first` is even.
  */
 void wl_random_normals(uint64_t key, uint64_t stream, uint64_t first, size_t count, double *out);
 
 /* A stream for a name: FNV-1a, 64 bits. */
-uint64_t wl_hash_text(const char *s);
+uint64_t wl_hash_fnv1a(const char *s);
 
 #endif

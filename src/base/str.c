@@ -56,12 +56,12 @@ static char *strip_n(struct wl_arena *a, const char *s, size_t n)
     return wl_strndup(a, s, n);
 }
 
-char *wl_strip(struct wl_arena *a, const char *s) { return strip_n(a, s, strlen(s)); }
+char *wl_str_strip(struct wl_arena *a, const char *s) { return strip_n(a, s, strlen(s)); }
 
-struct wl_strs wl_split(struct wl_arena *a, const char *s, char sep)
+struct wl_strs wl_str_split(struct wl_arena *a, const char *s, char sep)
 {
     struct wl_strs out = { 0 };
-    if (!*wl_strip(a, s)) return out;
+    if (!*wl_str_strip(a, s)) return out;
     for (;;) {
         const char *end = strchr(s, sep);
         size_t n = end ? (size_t)(end - s) : strlen(s);
@@ -94,7 +94,7 @@ static const char *end_of_utf8(const char *s)
     return s;
 }
 
-const char *wl_utf8(struct wl_arena *a, const char *s)
+const char *wl_utf8_sanitize(struct wl_arena *a, const char *s)
 {
     const char *bad = end_of_utf8(s);
     if (!*bad) return s;
@@ -107,11 +107,11 @@ const char *wl_utf8(struct wl_arena *a, const char *s)
     return t.s;
 }
 
-bool wl_streq(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+bool wl_str_eq(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 
-bool wl_starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
+bool wl_str_starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }
 
-int wl_parse_int(const char *s, int64_t *out)
+int wl_str_to_int(const char *s, int64_t *out)
 {
     if (!*s || isspace((unsigned char)*s)) return -1;
     char *end;
@@ -123,7 +123,7 @@ int wl_parse_int(const char *s, int64_t *out)
 }
 
 /* strtod follows the locale; nothing here calls setlocale, so the decimal point is a point. */
-int wl_parse_real(const char *s, double *out)
+int wl_str_to_real(const char *s, double *out)
 {
     if (!*s || isspace((unsigned char)*s)) return -1;
     char *end;
@@ -133,7 +133,7 @@ int wl_parse_real(const char *s, double *out)
     return 0;
 }
 
-int wl_parse_duration(const char *s, double *seconds)
+int wl_str_to_duration(const char *s, double *seconds)
 {
     static const struct {
         const char *unit;
@@ -156,7 +156,7 @@ static const char *completed(const char *word, const char *const *names, size_t 
 {
     const char *found = NULL;
     for (size_t i = 0; i < n; i++) {
-        if (!wl_starts(names[i], word)) continue;
+        if (!wl_str_starts(names[i], word)) continue;
         if (found) return NULL;
         found = names[i];
     }
@@ -185,7 +185,7 @@ static size_t distance(const char *a, const char *b)
     return d[n % 3][m];
 }
 
-const char *wl_closest(const char *word, const char *const *names, size_t n)
+const char *wl_str_closest(const char *word, const char *const *names, size_t n)
 {
     const char *best = NULL;
     size_t best_d = SIZE_MAX;

@@ -10,7 +10,7 @@ struct wl_text {
     char *s;
     size_t n, cap;
 };
-#define WL_TEXT(arena_) ((struct wl_text){ .arena = (arena_), .s = (char *)"" })
+#define WL_TEXT(arena_) ((struct wl_text) { .arena = (arena_), .s = (char *)"" })
 
 void wl_text_add(struct wl_text *t, const char *s);
 void wl_text_addn(struct wl_text *t, const char *s, size_t n);
@@ -25,7 +25,7 @@ struct wl_strs {
 void wl_strs_add(struct wl_arena *a, struct wl_strs *list, const char *s);
 
 /* Splits at `sep` and strips white space; empty text gives an empty list. "a, b" -> a|b */
-struct wl_strs wl_split(struct wl_arena *a, const char *s, char sep);
+struct wl_strs wl_str_split(struct wl_arena *a, const char *s, char sep);
 
 /* Bytes of the UTF-8 character that s begins with, or 0 where there is none: at the final NUL, and where the bytes are
  * no character (RFC 3629: no overlong forms, no surrogates). */
@@ -33,24 +33,24 @@ size_t wl_utf8_length(const char *s);
 
 /* The text as UTF-8: itself where it is, else a copy in which each byte that belongs to no character is written as \xNN
  * (lower case; a backslash of the text stays as it is, so that the way back is not unique). */
-const char *wl_utf8(struct wl_arena *a, const char *s);
+const char *wl_utf8_sanitize(struct wl_arena *a, const char *s);
 
 /* A copy without white space at both ends. */
-char *wl_strip(struct wl_arena *a, const char *s);
+char *wl_str_strip(struct wl_arena *a, const char *s);
 
-bool wl_streq(const char *a, const char *b); /* both NULL counts as equal */
-bool wl_starts(const char *s, const char *prefix);
+bool wl_str_eq(const char *a, const char *b); /* both NULL counts as equal */
+bool wl_str_starts(const char *s, const char *prefix);
 
 /* The whole text is one number, in the C locale, else -1 (also: empty, trailing text, out of range, nan). */
-int wl_parse_int(const char *s, int64_t *out);
-int wl_parse_real(const char *s, double *out);
+int wl_str_to_int(const char *s, int64_t *out);
+int wl_str_to_real(const char *s, double *out);
 
 /* A duration in seconds: "10", "10s", "200ms", "5us", "3m", "2h". */
-int wl_parse_duration(const char *s, double *seconds);
+int wl_str_to_duration(const char *s, double *seconds);
 
 /* The name in the list that was probably meant: the only one that begins with the word (three letters at least), else
  * the nearest (edit distance with transpositions at most a third of the length), or NULL. */
-const char *wl_closest(const char *word, const char *const *names, size_t n);
+const char *wl_str_closest(const char *word, const char *const *names, size_t n);
 
 /* For people: 1.23 kJ, 4.0 GB, 2m05s. `unit` is put behind the prefix. NAN gives "-". */
 char *wl_human(struct wl_arena *a, double value, const char *unit);

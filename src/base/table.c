@@ -17,7 +17,7 @@ void wl_table_column(struct wl_table *t, const char *name, bool right)
     WL_CHECK(t->cells.n == 0);
     WL_GROW(t->arena, t->head, t->columns, t->head_cap);
     t->head[t->columns++] =
-        (struct wl_table_head) { .name = wl_strdup(t->arena, wl_printable(t->arena, name, WL_KEEP_NOTHING)),
+        (struct wl_table_head) { .name = wl_strdup(t->arena, wl_printable(t->arena, name, WL_PRINTABLE_LINE)),
                                  .right = right };
 }
 
@@ -29,7 +29,7 @@ void wl_table_real_column(struct wl_table *t, const char *name, int digits)
 
 void wl_table_cell(struct wl_table *t, const char *text)
 {
-    wl_strs_add(t->arena, &t->cells, text && *text ? wl_printable(t->arena, text, WL_KEEP_NOTHING) : missing);
+    wl_strs_add(t->arena, &t->cells, text && *text ? wl_printable(t->arena, text, WL_PRINTABLE_LINE) : missing);
 }
 
 void wl_table_cellf(struct wl_table *t, const char *fmt, ...)
@@ -161,7 +161,7 @@ static int decimals_of(const struct wl_table *t, size_t column)
     int digits = t->head[column].digits, high = INT_MIN, low = INT_MAX;
     for (size_t r = 0; r < wl_table_rows(t); r++) {
         double value;
-        if (wl_parse_real(cell(t, r, column), &value) || value == 0) continue;
+        if (wl_str_to_real(cell(t, r, column), &value) || value == 0) continue;
         int exponent = exponent_of(value, digits);
         high = exponent > high ? exponent : high;
         low = exponent < low ? exponent : low;
@@ -180,12 +180,12 @@ static void align(const struct wl_table *t, size_t column)
     for (size_t r = 0; r < wl_table_rows(t); r++) {
         char **text = &t->cells.v[r * t->columns + column];
         double value;
-        if (wl_parse_real(*text, &value)) continue;
+        if (wl_str_to_real(*text, &value)) continue;
         *text = decimals < 0 ? wl_strf(t->arena, "%.*g", digits, value) : wl_strf(t->arena, "%.*f", decimals, value);
     }
 }
 
-const char *wl_table_take(struct wl_table *t, size_t column)
+const char *wl_table_take_constant(struct wl_table *t, size_t column)
 {
     if (wl_table_rows(t) < 2) return NULL;
     for (size_t r = 1; r < wl_table_rows(t); r++)

@@ -17,15 +17,15 @@ struct wl_table_head {
     const char *name;
     bool right; /* numbers */
     int digits; /* of wl_table_real_column; 0: none of these */
-    bool taken; /* wl_table_take */
+    bool taken; /* wl_table_take_constant */
 };
 struct wl_table {
     struct wl_arena *arena;
     struct wl_table_head *head;
     size_t columns, head_cap;
-    struct wl_strs cells; /* row by row */
-    size_t provenance;        /* 1 + that column; 0: there is none */
-    enum wl_provenance from;  /* of this row */
+    struct wl_strs cells;    /* row by row */
+    size_t provenance;       /* 1 + that column; 0: there is none */
+    enum wl_provenance from; /* of this row */
 };
 
 struct wl_table wl_table_new(struct wl_arena *a);
@@ -66,7 +66,7 @@ size_t wl_table_rows(const struct wl_table *t);
 
 /* Takes a column out of the table if all its cells, two or more, are the same, so that they can be said once: returns
  * the cell, "-" for missing. NULL where the cells differ: the column stays. */
-const char *wl_table_take(struct wl_table *t, size_t column);
+const char *wl_table_take_constant(struct wl_table *t, size_t column);
 
 /* Prints header and rows; widths count characters of UTF-8, not bytes. Columns in which every cell is missing are
  * left out. A line longer than `width` characters is cut with ">", and a line behind the table says so; width 0: no

@@ -31,7 +31,7 @@ const struct wl_sweep_axis *wl_sweep_axes(void) { return axes; }
 const struct wl_sweep_axis *wl_sweep_axis_find(const char *key)
 {
     for (const struct wl_sweep_axis *x = axes; x->key; x++)
-        if (wl_streq(x->key, key)) return x;
+        if (wl_str_eq(x->key, key)) return x;
     return NULL;
 }
 

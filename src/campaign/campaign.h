@@ -8,8 +8,8 @@
 #define WL_CAMPAIGN_CAMPAIGN_H
 
 #include "base/base.h"
-#include "campaign/footprint.h"
 #include "cap/cap.h"
+#include "carbon/carbon.h"
 #include "mark/mark.h"
 #include "power/power.h"
 #include "store/store.h"
@@ -143,7 +143,7 @@ struct wl_machine {
 };
 
 /* This machine; of caps it asks only for what the experiment has an axis for, as its section [cap] says. */
-struct wl_machine wl_machine_here(const struct wl_experiment *x, struct wl_arena *a);
+struct wl_machine wl_machine_detect(const struct wl_experiment *x, struct wl_arena *a);
 
 struct wl_trial {
     const char *workload;                                                             /* NULL: not given */
@@ -174,7 +174,7 @@ int wl_grid_make(const struct wl_experiment *x, const struct wl_machine *here, s
                  struct wl_err *e) WL_MUST_CHECK;
 
 /* Do the ranks of its command measure their nodes themselves ({measure})? */
-bool wl_experiment_on_nodes(const struct wl_experiment *x);
+bool wl_experiment_is_multinode(const struct wl_experiment *x);
 
 /* The command of a run as argv, NULL-terminated; run_dir may be NULL (shown as RUN_DIR in a plan). */
 int wl_trial_command(const struct wl_experiment *x, const struct wl_trial *t, int64_t repeat, const char *run_dir,
@@ -182,7 +182,7 @@ int wl_trial_command(const struct wl_experiment *x, const struct wl_trial *t, in
 
 /* Starts the trial's command so that each of its nodes tells on stdout what its caps would set, and does nothing.
  * WL_EJOB: it failed; what the nodes said is on stderr. */
-int wl_nodes_cap_dry_run(const struct wl_experiment *x, const struct wl_trial *t, struct wl_arena *a,
+int wl_trial_cap_dry_run(const struct wl_experiment *x, const struct wl_trial *t, struct wl_arena *a,
                          struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- signals ------------------------------------------------------------------------------------------------ */
@@ -202,44 +202,44 @@ int wl_signals_next(const struct wl_signals *s, bool *from_terminal);
 /* `mpirun -n 8 wattlaw measure -- cmd` starts a wattlaw for each rank. Those of one node and one job are a team: one of
  * them, the leader, measures the node and stores the run; the others look after their commands. When the leader dies,
  * another one goes on. docs/adr/062 */
-struct wl_team;
+struct wl_local_ranks;
 
 /* *out NULL: this process is no rank of a job of several. Released with the arena. */
-int wl_team_join(struct wl_team **out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
-bool wl_team_leads(const struct wl_team *t);
+int wl_local_ranks_join(struct wl_local_ranks **out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+bool wl_local_ranks_is_leader(const struct wl_local_ranks *t);
 
 /* The leader, before its run: waits for the others, some seconds at most. false: not all have come. */
-bool wl_team_gather(struct wl_team *t);
+bool wl_local_ranks_wait_all(struct wl_local_ranks *t);
 
 /* Its GPUs and theirs, as CUDA_VISIBLE_DEVICES has them; NULL: none of them has that variable. */
-const char *wl_team_visible(const struct wl_team *t, struct wl_arena *a);
+const char *wl_local_ranks_visible_gpus(const struct wl_local_ranks *t, struct wl_arena *a);
 
 /* The leader cannot run: the others end too. Behind the begin of its run nothing happens. */
-void wl_team_refuse(struct wl_team *t, const char *why);
+void wl_local_ranks_refuse(struct wl_local_ranks *t, const char *why);
 
-/* Not the leader: waits for its run; *dir is the run's folder then. When the leader dies before, wl_team_leads is true
- * behind this. WL_EJOB: it refused. */
-int wl_team_await(struct wl_team *t, const char **dir, struct wl_err *e) WL_MUST_CHECK;
+/* Not the leader: waits for its run; *dir is the run's folder then. When the leader dies before,
+ * wl_local_ranks_is_leader is true behind this. WL_EJOB: it refused. */
+int wl_local_ranks_wait_leader(struct wl_local_ranks *t, const char **dir, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- the folder of a run ---------------------------------------------------------------------------------------- */
 
 /* Makes a folder for a run's files, and the empty file `marks` in it: *name ("runs/7") below `base`, or with -2, -3 ...
  * after it where that is taken: what is there may be another store's, or another program's. *name: the one it is; *dir:
  * its path. */
-int wl_run_folder_make(const char *base, const char **name, const char **dir, struct wl_arena *a,
-                       struct wl_err *e) WL_MUST_CHECK;
+int wl_run_folder_create(const char *base, const char **name, const char **dir, struct wl_arena *a,
+                         struct wl_err *e) WL_MUST_CHECK;
 
 /* The run did not begin: removes the folder if nothing has been written. */
-void wl_run_folder_forget(const char *dir);
+void wl_run_folder_discard(const char *dir);
 
 /* ---- one measured run --------------------------------------------------------------------------------------- */
 
-struct wl_run_how {
+struct wl_run_opts {
     char *const *argv;
     const char *workload;      /* what it is called where neither its trial nor its start mark says; NULL: nothing */
     const struct wl_strs *env; /* NAME=value, added to ours and to WATTLAW_MARKS and WATTLAW_RUN_DIR; NULL: none */
     const char *cwd;           /* NULL: ours */
-    const char *dir;           /* folder of the run (wl_run_folder_make): its marks, its log */
+    const char *dir;           /* folder of the run (wl_run_folder_create): its marks, its log */
     const char *stored_dir;    /* the same as it is stored: relative to the store's folder */
     bool pass_through;         /* `measure`: input, output and signals are those of the command; else they go to the
                                 * log, and a signal stops the job */
@@ -253,9 +253,9 @@ struct wl_run_how {
     const struct wl_cap_opts *cap_opts;        /* how; NULL only without `cap` */
     const struct wl_signals *signals;          /* NULL: none are watched */
     bool on_nodes;                             /* the command's ranks measure themselves, on several nodes */
-    struct wl_fleet *fleet;                    /* this is one node of several; NULL: it is all there is */
+    struct wl_multinode *fleet;                /* this is one node of several; NULL: it is all there is */
     double node_wait_s;                        /* how long the job waits for the caps of other nodes; 0: not */
-    struct wl_team *team;                      /* this process is one of several ranks; NULL: it is alone */
+    struct wl_local_ranks *team;               /* this process is one of several ranks; NULL: it is alone */
     void (*tick)(void *ctx, double elapsed_s); /* called ten times a second while the job runs; NULL: not */
     void *ctx;
 };
@@ -265,7 +265,7 @@ struct wl_run_result {
     enum wl_run_status status; /* DONE, FAILED, INTERRUPTED */
     int not_started;           /* WL_ENOENT, WL_EPERM ...: the command could not be started; 0: it was */
     const char *error;         /* why it is not DONE; NULL otherwise */
-    struct wl_exit exit;
+    struct wl_process_result exit;
     int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
     struct wl_derived derived;
     const struct wl_sensors *sensors; /* device and channel i of these are device_ids[i] and channel_ids[i] */
@@ -294,38 +294,39 @@ struct wl_run_result {
  * dies. A negative code is a failure of ours (store, sensors), not of the job: a run that had begun stays marked as
  * running and is taken for interrupted when the store is opened next. With pass_through a store that cannot be written
  * any more does not end the command: that error is returned behind the command's end, with out->exit filled in. A rank
- * that does not lead its team has no store: `s` NULL, `run` 0, its folder from wl_team_await. */
-int wl_run_measured(struct wl_store *s, int64_t run, const struct wl_run_how *how, struct wl_run_result *out,
-                    struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+ * that does not lead its team has no store: `s` NULL, `run` 0, its folder from wl_local_ranks_wait_leader. */
+int wl_run_measure(struct wl_store *s, int64_t run, const struct wl_run_opts *how, struct wl_run_result *out,
+                   struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- several nodes ------------------------------------------------------------------------------------------------
  */
 
 /* The folder in which the nodes of a job meet and store their parts: of a campaign's run below `node_of`, its folder;
  * else beside the store. NULL: the job is on this node alone. `team` NULL: a rank alone. */
-const char *wl_shard_folder(const struct wl_team *team, const char *store, const char *node_of, struct wl_arena *a);
+const char *wl_shard_folder(const struct wl_local_ranks *team, const char *store, const char *node_of,
+                            struct wl_arena *a);
 
 /* This node's store in it; the files of its run lie in a folder of that name without ".db", on a shared disk too. */
-const char *wl_shard_path(const char *folder, const struct wl_team *team, struct wl_arena *a);
+const char *wl_shard_path(const char *folder, const struct wl_local_ranks *team, struct wl_arena *a);
 
 /* One node of the run number `run` of its shard. Joining tells the others that it has come. */
-struct wl_fleet;
-int wl_fleet_join(struct wl_fleet **out, const char *folder, const struct wl_team *team, int64_t run,
-                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+struct wl_multinode;
+int wl_multinode_join(struct wl_multinode **out, const char *folder, const struct wl_local_ranks *team, int64_t run,
+                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* This node cannot take part: every node learns why, and none starts. */
-void wl_fleet_refuse(struct wl_fleet *f, const char *why);
+void wl_multinode_refuse(struct wl_multinode *f, const char *why);
 
 /* Is rank 0 on this node? Its leader merges. */
-bool wl_team_first(const struct wl_team *t);
+bool wl_local_ranks_has_rank0(const struct wl_local_ranks *t);
 
 /* Waits until the shards of all ranks are there and closed, and merges them into the store. WL_ENOENT: not within that
  * time; the message has the command that does it later. */
-int wl_shards_gather(const struct wl_team *t, const char *store, double wait_s, int64_t *run, size_t *nodes,
+int wl_shard_collect(const struct wl_local_ranks *t, const char *store, double wait_s, int64_t *run, size_t *nodes,
                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* How a job ended whose run has begun in the store. */
-struct wl_merge_job {
+struct wl_shard_merge_job {
     enum wl_run_status status;
     const char *error, *log_tail;
     struct wl_slurm_energy slurm;
@@ -338,12 +339,12 @@ struct wl_merge_job {
  * rank 0, from the begin of the last node to the end of the first one. In one transaction. `job` NULL: *run is a new
  * run; else *run, which is running, is closed. WL_EINVAL: a shard that is not closed, two of one node, runs that do not
  * overlap. */
-int wl_shards_merge(struct wl_store *to, const struct wl_strs *paths, struct wl_merge_job *job, int64_t *run,
-                    struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_shard_merge(struct wl_store *to, const struct wl_strs *paths, struct wl_shard_merge_job *job, int64_t *run,
+                   struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- a whole campaign --------------------------------------------------------------------------------------- */
 
-struct wl_sweep_how {
+struct wl_sweep_opts {
     bool retry_failed; /* failed runs get another attempt */
     const struct wl_signals *signals;
     /* Told as it goes, all may be NULL: what is about to be done; every 100 ms; a run has ended. */
@@ -373,7 +374,7 @@ struct wl_sweep_result {
  * of a wattlaw) are. WL_EINTR: a signal stopped it; the same call carries on. WL_EINVAL: the store holds the campaign
  * with another command, data or way of measuring; a command or data that are not there. WL_EPERM: another process runs
  * this campaign. Other codes: the store failed. out is filled in as far as it went. */
-int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, struct wl_sweep_result *out,
+int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *how, struct wl_sweep_result *out,
                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Everything that wl_sweep_run looks at before its first run, with its codes, and nothing is changed: launcher,
@@ -386,13 +387,13 @@ int wl_sweep_check(const struct wl_experiment *x, struct wl_grid *grid, struct w
 int wl_sweep_is_empty(const struct wl_experiment *x, struct wl_err *e) WL_MUST_CHECK;
 
 /* The caps of a trial as its settings. */
-void wl_settings_caps(struct wl_settings *set, const struct wl_cap_request *caps);
+void wl_settings_set_caps(struct wl_settings *set, const struct wl_cap_request *caps);
 
 /* ---- jobs ------------------------------------------------------------------------------------------------------- */
 
 /* The cgroup below which each job gets one of its own, so that nothing of it outlives wattlaw; NULL: there is none that
  * we may use, and why. */
-const char *wl_job_cgroups(const char **why, struct wl_arena *a);
+const char *wl_cgroup_parent(const char **why, struct wl_arena *a);
 
 /* ---- what follows from a run -------------------------------------------------------------------------------- */
 

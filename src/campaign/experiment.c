@@ -13,7 +13,7 @@ static void *section_struct(struct wl_experiment *x, const struct wl_experiment_
 static const struct wl_experiment_section *find_section(const char *name)
 {
     for (const struct wl_experiment_section *s = wl_experiment_sections(); s->name; s++)
-        if (wl_streq(s->name, name)) return s;
+        if (wl_str_eq(s->name, name)) return s;
     return NULL;
 }
 
@@ -51,14 +51,14 @@ static int set_user_axis(struct reader *r, const char *key, const char *value, c
 {
     int rc = check_user_key(key, where, e);
     if (rc < 0) return rc;
-    struct wl_strs values = wl_split(r->a, value, ',');
+    struct wl_strs values = wl_str_split(r->a, value, ',');
     for (size_t i = 0; i < values.n; i++)
         if (!*values.v[i]) values.n = 0;
     if (values.n == 0)
         return wl_fail(e, WL_EINVAL, "%s: [sweep] %s = '%s': expected a list of values", where, key, value);
     struct wl_experiment *x = r->x;
     for (size_t i = 0; i < x->n_user; i++)
-        if (wl_streq(x->user[i].key, key)) {
+        if (wl_str_eq(x->user[i].key, key)) {
             x->user[i].values = values;
             return 0;
         }
@@ -70,7 +70,7 @@ static int set_user_axis(struct reader *r, const char *key, const char *value, c
 static int set_key(struct reader *r, const struct wl_experiment_section *s, const char *key, const char *value,
                    const char *where, struct wl_err *e)
 {
-    if (wl_streq(s->name, "sweep") && !wl_opts_find(s->rows, key)) return set_user_axis(r, key, value, where, e);
+    if (wl_str_eq(s->name, "sweep") && !wl_opts_find(s->rows, key)) return set_user_axis(r, key, value, where, e);
     return wl_opts_set(s->rows, section_struct(r->x, s), key, value, where, r->a, e);
 }
 
@@ -95,13 +95,13 @@ static int apply_set(struct reader *r, const char *text, struct wl_err *e)
     const char *where = wl_strf(r->a, "--set %s", text);
     const char *dot = strchr(text, '.'), *equals = strchr(text, '=');
     if (!dot || !equals || equals < dot) return wl_fail(e, WL_EINVAL, "%s: expected section.key=value", where);
-    const char *section = wl_strip(r->a, wl_strndup(r->a, text, (size_t)(dot - text)));
-    const char *key = wl_strip(r->a, wl_strndup(r->a, dot + 1, (size_t)(equals - dot - 1)));
+    const char *section = wl_str_strip(r->a, wl_strndup(r->a, text, (size_t)(dot - text)));
+    const char *key = wl_str_strip(r->a, wl_strndup(r->a, dot + 1, (size_t)(equals - dot - 1)));
     const struct wl_experiment_section *s = find_section(section);
-    if (s) return set_key(r, s, key, wl_strip(r->a, equals + 1), where, e);
+    if (s) return set_key(r, s, key, wl_str_strip(r->a, equals + 1), where, e);
 
     struct wl_strs names = section_names(r->a);
-    const char *meant = wl_closest(section, (const char *const *)names.v, names.n);
+    const char *meant = wl_str_closest(section, (const char *const *)names.v, names.n);
     return wl_fail(e, WL_EINVAL, "%s: no section '%s'%s%s%s", where, section, meant ? "; did you mean '" : "",
                    meant ? meant : "", meant ? "'?" : "");
 }
@@ -112,10 +112,10 @@ static const char *place_of(void *ctx, const char *section, const char *key)
     struct reader *r = ctx;
     const char *start = wl_strf(r->a, "%s.%s=", section, key);
     for (size_t i = 0; r->sets && i < r->sets->n; i++)
-        if (wl_starts(r->sets->v[i], start)) return "--set";
+        if (wl_str_starts(r->sets->v[i], start)) return "--set";
     const struct wl_ini_section *s = wl_ini_section(r->ini, section);
     for (size_t i = 0; s && i < s->n; i++)
-        if (wl_streq(s->v[i].key, key)) return wl_strf(r->a, "%s:%d", r->ini->path, s->v[i].line);
+        if (wl_str_eq(s->v[i].key, key)) return wl_strf(r->a, "%s:%d", r->ini->path, s->v[i].line);
     return r->ini->path;
 }
 
@@ -139,7 +139,7 @@ static int check_twice(struct reader *r, const char *key, const char *const *val
 {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++)
-            if (wl_streq(values[i], values[k]))
+            if (wl_str_eq(values[i], values[k]))
                 return wl_fail(e, WL_EINVAL, "%s: [sweep] %s: %s stands twice", place_of(r, "sweep", key), key,
                                values[i]);
     return 0;
@@ -200,19 +200,19 @@ static int check_footprint(struct reader *r, struct wl_err *e)
     if (rc < 0)
         return wl_fail(e, WL_EINVAL, "%s: [measure] %s: %s", place_of(r, "measure", key), key, wl_strdup(r->a, e->msg));
     int64_t now = wl_anchor_now().wall_ns;
-    if (f.intensity && isnan(wl_intensity_at(f.intensity, now)))
+    if (f.intensity && isnan(wl_carbon_intensity_at(f.intensity, now)))
         wl_strs_add(r->a, &r->x->notes,
                     wl_strf(r->a,
                             "%s: [measure] carbon_csv: %s has no intensity for now, %s: the carbon of runs is not "
                             "known until it has",
-                            place_of(r, "measure", key), f.carbon_csv, wl_iso_time(r->a, now)));
+                            place_of(r, "measure", key), f.carbon_csv, wl_clock_iso(r->a, now)));
     return 0;
 }
 
 /* Nodes begin at their own instants: there is no rest that is all of theirs. */
 static int check_nodes(struct reader *r, struct wl_err *e)
 {
-    if (!wl_experiment_on_nodes(r->x) || !(r->x->measure.idle_s > 0)) return 0;
+    if (!wl_experiment_is_multinode(r->x) || !(r->x->measure.idle_s > 0)) return 0;
     return wl_fail(e, WL_EINVAL, "%s: [measure] idle is not measured on several nodes ({measure} in [launch] command)",
                    place_of(r, "measure", "idle"));
 }
@@ -239,7 +239,7 @@ static int complete(struct reader *r, struct wl_err *e)
                            r->ini->path);
         x->launch.command = default_command(x, r->a);
     }
-    if (wl_streq(x->campaign.scaling, "weak") && x->data.samples == 0)
+    if (wl_str_eq(x->campaign.scaling, "weak") && x->data.samples == 0)
         return wl_fail(e, WL_EINVAL,
                        "%s: [campaign] scaling = weak needs [data] samples, the samples of one worker's "
                        "epoch",
@@ -255,7 +255,7 @@ static const char *expanded_text(struct wl_experiment *x, struct wl_arena *a)
     for (const struct wl_experiment_section *s = wl_experiment_sections(); s->name; s++) {
         wl_text_addf(&t, "%s[%s]\n", t.n ? "\n" : "", s->name);
         wl_opts_ini(s->rows, section_struct(x, s), &t);
-        for (size_t i = 0; wl_streq(s->name, "sweep") && i < x->n_user; i++) {
+        for (size_t i = 0; wl_str_eq(s->name, "sweep") && i < x->n_user; i++) {
             wl_text_addf(&t, "%s = ", x->user[i].key);
             for (size_t k = 0; k < x->user[i].values.n; k++)
                 wl_text_addf(&t, "%s%s", k ? "," : "", x->user[i].values.v[k]);
@@ -272,9 +272,9 @@ static bool may_change(const char *section, const char *line)
     static const char *const keys[] = { "campaign.name", "campaign.repeats", "campaign.order", "campaign.store",
                                         "data.prepare",  "launch.timeout",   "launch.grace",   "launch.oversubscribe",
                                         "measure.rules" };
-    if (wl_streq(section, "sweep")) return true;
+    if (wl_str_eq(section, "sweep")) return true;
     size_t n = strlen(section), key = strcspn(line, " ");
-    if (wl_streq(section, "measure") && wl_footprint_has_key(line, key)) return true;
+    if (wl_str_eq(section, "measure") && wl_footprint_has_key(line, key)) return true;
     for (size_t i = 0; i < WL_COUNT(keys); i++)
         if (strncmp(keys[i], section, n) == 0 && keys[i][n] == '.' && strlen(keys[i] + n + 1) == key &&
             strncmp(keys[i] + n + 1, line, key) == 0)
@@ -282,7 +282,7 @@ static bool may_change(const char *section, const char *line)
     return false;
 }
 
-const char *wl_experiment_fixed(const char *expanded, struct wl_arena *a)
+const char *wl_experiment_immutable(const char *expanded, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
     const char *section = "";
@@ -310,10 +310,10 @@ static int read_from(struct reader *r, struct wl_err *e)
     if (rc == 0) rc = check_footprint(r, e);
     if (rc == 0) rc = complete(r, e);
     if (rc == 0) rc = check_nodes(r, e);
-    if (rc == 0) rc = wl_placeholders_check(x, place_of, r, r->a, e);
+    if (rc == 0) rc = wl_placeholder_check(x, place_of, r, r->a, e);
     if (rc < 0) return rc;
     x->expanded = expanded_text(x, r->a);
-    x->fixed = wl_experiment_fixed(x->expanded, r->a);
+    x->fixed = wl_experiment_immutable(x->expanded, r->a);
     return 0;
 }
 

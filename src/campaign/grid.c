@@ -84,7 +84,7 @@ static void complete(struct wl_trial *t, const struct wl_experiment *x, const st
 {
     if (t->workers == 0) t->workers = 1;
     t->samples = x->data.samples;
-    if (wl_streq(x->campaign.scaling, "weak")) t->samples *= t->workers;
+    if (wl_str_eq(x->campaign.scaling, "weak")) t->samples *= t->workers;
     t->skip = derive_batches(t, a);
     const char *cores = fit_cores(t, x, here, a); /* sets threads, whatever the batches are */
     if (!t->skip) t->skip = cores;
@@ -181,7 +181,7 @@ static void plan_runs(const struct wl_experiment *x, struct wl_grid *g, struct w
     for (int64_t repeat = 1; repeat <= x->campaign.repeats; repeat++) {
         for (size_t i = 0, put = 0; i < g->n_trials; i++)
             if (!g->trials[i].skip) order[put++] = i;
-        if (wl_streq(x->campaign.order, "random")) shuffle(order, n, (uint64_t)x->campaign.seed, (uint64_t)repeat);
+        if (wl_str_eq(x->campaign.order, "random")) shuffle(order, n, (uint64_t)x->campaign.seed, (uint64_t)repeat);
         for (size_t i = 0; i < n; i++) g->runs[k++] = (struct wl_planned_run) { order[i], repeat };
     }
 }

@@ -14,12 +14,12 @@ int wl_launcher_find(const char *name, const struct wl_launcher **out, struct wl
     size_t n = 0;
     for (; wl_launchers[n]; n++) {
         names[n] = wl_launchers[n]->name;
-        if (!wl_streq(names[n], name)) continue;
+        if (!wl_str_eq(names[n], name)) continue;
         *out = wl_launchers[n];
         if (!(*out)->unavailable) return 0;
         return wl_fail(e, WL_EUNAVAIL, "[launch] launcher = %s: %s", name, (*out)->unavailable);
     }
-    const char *near = wl_closest(name, names, n);
+    const char *near = wl_str_closest(name, names, n);
     return wl_fail(e, WL_EINVAL, "[launch] launcher = %s: no such launcher%s%s%s", name, near ? "; did you mean " : "",
                    near ? near : "", near ? "?" : "");
 }

@@ -21,12 +21,13 @@ static struct wl_cap_limit limit_of(enum wl_cap_kind kind, const struct wl_exper
     return (struct wl_cap_limit) { .why_not = why, .range = can.range };
 }
 
-struct wl_machine wl_machine_here(const struct wl_experiment *x, struct wl_arena *a)
+struct wl_machine wl_machine_detect(const struct wl_experiment *x, struct wl_arena *a)
 {
     struct wl_machine m = { .cores = usable_cores() };
-    bool here = !wl_experiment_on_nodes(x); /* else each node knows what its devices take */
+    bool here = !wl_experiment_is_multinode(x); /* else each node knows what its devices take */
     for (int k = 0; k < WL_CAP_KINDS; k++)
-        m.cap[k] = x->sweep.cap[k].n && here ? limit_of(k, x, a) : (struct wl_cap_limit) { .range = { .min = NAN, .max = NAN } };
+        m.cap[k] = x->sweep.cap[k].n && here ? limit_of(k, x, a)
+                                             : (struct wl_cap_limit) { .range = { .min = NAN, .max = NAN } };
     return m;
 }
 
@@ -35,5 +36,5 @@ const char *wl_hardware_name(const struct wl_sensors *sensors, struct wl_arena *
     for (size_t i = 0; sensors && i < sensors->n_channels; i++)
         if (sensors->channels[i].scope == WL_SCOPE_GPU || sensors->channels[i].scope == WL_SCOPE_MODULE)
             return wl_strdup(a, sensors->devices[sensors->channels[i].device].name);
-    return wl_cpu_name(a);
+    return wl_host_cpu_name(a);
 }

@@ -24,7 +24,7 @@ static const struct {
 bool wl_placeholder_reserved(const char *name)
 {
     for (size_t i = 0; i < WL_COUNT(others); i++)
-        if (wl_streq(others[i].name, name)) return true;
+        if (wl_str_eq(others[i].name, name)) return true;
     return wl_sweep_axis_find(name) != NULL;
 }
 
@@ -35,7 +35,7 @@ static int unknown(const struct wl_experiment *x, const char *name, const char *
     for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key; axis++) wl_strs_add(a, &names, axis->key);
     for (size_t i = 0; i < WL_COUNT(others); i++) wl_strs_add(a, &names, others[i].name);
     for (size_t i = 0; i < x->n_user; i++) wl_strs_add(a, &names, x->user[i].key);
-    const char *near = wl_closest(name, (const char *const *)names.v, names.n);
+    const char *near = wl_str_closest(name, (const char *const *)names.v, names.n);
     return wl_fail(e, WL_EINVAL,
                    "%s: {%s} is no placeholder%s%s%s; a key of your own needs its values in [sweep], and "
                    "{{ and }} are plain braces",
@@ -52,12 +52,12 @@ static const char *find_train(struct wl_arena *a)
         const char *beside = wl_path_join(a, wl_path_dir(a, self), "wattlaw-train");
         if (access(beside, X_OK) == 0) return beside;
     }
-    return wl_program_find("wattlaw-train", a);
+    return wl_process_find_program("wattlaw-train", a);
 }
 
 /* NULL and e untouched: the name has no value here. */
-static const char *other_value(const struct wl_fill *f, enum which which, const char *where, struct wl_arena *a,
-                               struct wl_err *e)
+static const char *other_value(const struct wl_placeholder_values *f, enum which which, const char *where,
+                               struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_experiment *x = f->x;
     switch (which) {
@@ -84,13 +84,13 @@ static const char *other_value(const struct wl_fill *f, enum which which, const 
 int wl_placeholder_value(void *ctx, const char *name, const char *where, const char **value, struct wl_arena *a,
                          struct wl_err *e)
 {
-    struct wl_fill *f = ctx;
+    struct wl_placeholder_values *f = ctx;
     struct wl_err why = { 0 };
     if (f->used) wl_strs_add(a, f->used, name);
     for (size_t i = 0; i < f->x->n_user; i++)
-        if (f->trial && wl_streq(f->x->user[i].key, name)) return *value = f->trial->user[i], 0;
+        if (f->trial && wl_str_eq(f->x->user[i].key, name)) return *value = f->trial->user[i], 0;
     for (size_t i = 0; i < WL_COUNT(others); i++) {
-        if (!wl_streq(others[i].name, name)) continue;
+        if (!wl_str_eq(others[i].name, name)) continue;
         *value = other_value(f, others[i].which, where, a, &why);
         if (*value) return 0;
         if (why.code) return wl_fail(e, why.code, "%s", why.msg);
@@ -108,11 +108,12 @@ int wl_placeholder_value(void *ctx, const char *name, const char *where, const c
 /* ---- templates of a whole run ---- */
 
 /* A placeholder that stands for several words. */
-static bool add_several(const struct wl_fill *f, const char *word, struct wl_strs *out, struct wl_arena *a)
+static bool add_expanded(const struct wl_placeholder_values *f, const char *word, struct wl_strs *out,
+                         struct wl_arena *a)
 {
-    bool mpirun = wl_streq(word, "{mpirun}"), measure = wl_streq(word, "{measure}");
+    bool mpirun = wl_str_eq(word, "{mpirun}"), measure = wl_str_eq(word, "{measure}");
     if (f->used && (mpirun || measure)) wl_strs_add(a, f->used, mpirun ? "mpirun" : "measure");
-    if (measure) wl_fill_measure(f, out, a);
+    if (measure) wl_placeholder_measure(f, out, a);
     if (mpirun && f->trial->workers > 1) {
         wl_strs_add(a, out, "mpirun");
         wl_strs_add(a, out, "-np");
@@ -121,13 +122,13 @@ static bool add_several(const struct wl_fill *f, const char *word, struct wl_str
     return mpirun || measure;
 }
 
-int wl_fill_words(struct wl_fill *f, const char *text, const char *where, struct wl_strs *out, struct wl_arena *a,
-                  struct wl_err *e)
+int wl_placeholder_words(struct wl_placeholder_values *f, const char *text, const char *where, struct wl_strs *out,
+                         struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs words;
     int rc = wl_template_words(text, where, &words, a, e);
     for (size_t i = 0; i < words.n && rc == 0; i++) {
-        if (f->trial && add_several(f, words.v[i], out, a)) continue;
+        if (f->trial && add_expanded(f, words.v[i], out, a)) continue;
         const char *word;
         rc = wl_template_expand(words.v[i], wl_placeholder_value, f, where, &word, a, e);
         if (rc == 0) wl_strs_add(a, out, word);
@@ -135,20 +136,22 @@ int wl_fill_words(struct wl_fill *f, const char *text, const char *where, struct
     return rc;
 }
 
-int wl_fill_command(struct wl_fill *f, const char *where, struct wl_strs *argv, struct wl_arena *a, struct wl_err *e)
+int wl_placeholder_command(struct wl_placeholder_values *f, const char *where, struct wl_strs *argv, struct wl_arena *a,
+                           struct wl_err *e)
 {
     *argv = (struct wl_strs) { 0 };
-    int rc = wl_fill_words(f, f->x->launch.command, where, argv, a, e);
-    if (rc == 0 && f->x->launch.args) rc = wl_fill_words(f, f->x->launch.args, where, argv, a, e);
+    int rc = wl_placeholder_words(f, f->x->launch.command, where, argv, a, e);
+    if (rc == 0 && f->x->launch.args) rc = wl_placeholder_words(f, f->x->launch.args, where, argv, a, e);
     if (rc == 0 && argv->n == 0) return wl_fail(e, WL_EINVAL, "%s: the command is empty", where);
     return rc;
 }
 
-int wl_fill_env(struct wl_fill *f, const char *where, struct wl_strs *env, struct wl_arena *a, struct wl_err *e)
+int wl_placeholder_env(struct wl_placeholder_values *f, const char *where, struct wl_strs *env, struct wl_arena *a,
+                       struct wl_err *e)
 {
     *env = (struct wl_strs) { 0 };
     if (!f->x->launch.env) return 0;
-    int rc = wl_fill_words(f, f->x->launch.env, where, env, a, e);
+    int rc = wl_placeholder_words(f, f->x->launch.env, where, env, a, e);
     for (size_t i = 0; i < env->n && rc == 0; i++) {
         const char *equals = strchr(env->v[i], '=');
         if (!equals || equals == env->v[i])
@@ -160,8 +163,8 @@ int wl_fill_env(struct wl_fill *f, const char *where, struct wl_strs *env, struc
 int wl_trial_command(const struct wl_experiment *x, const struct wl_trial *t, int64_t repeat, const char *run_dir,
                      struct wl_strs *argv, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_fill f = { .x = x, .trial = t, .repeat = repeat, .run_dir = run_dir, .data = x->data.path };
-    return wl_fill_command(&f, "[launch] command", argv, a, e);
+    struct wl_placeholder_values f = { .x = x, .trial = t, .repeat = repeat, .run_dir = run_dir, .data = x->data.path };
+    return wl_placeholder_command(&f, "[launch] command", argv, a, e);
 }
 
 bool wl_placeholder_used(const struct wl_experiment *x, const char *name)
@@ -174,7 +177,7 @@ bool wl_placeholder_used(const struct wl_experiment *x, const char *name)
     return false;
 }
 
-bool wl_experiment_on_nodes(const struct wl_experiment *x) { return wl_placeholder_used(x, "measure"); }
+bool wl_experiment_is_multinode(const struct wl_experiment *x) { return wl_placeholder_used(x, "measure"); }
 
 /* ---- the check at reading ---- */
 
@@ -197,7 +200,7 @@ static struct wl_trial probe(const struct wl_experiment *x, struct wl_arena *a)
 static bool among(const struct wl_strs *list, const char *word)
 {
     for (size_t i = 0; i < list->n; i++)
-        if (wl_streq(list->v[i], word)) return true;
+        if (wl_str_eq(list->v[i], word)) return true;
     return false;
 }
 
@@ -207,22 +210,22 @@ static bool acts(const struct wl_strs *used, const struct wl_sweep_axis *axis)
 {
     static const char *const batch[] = { "local_batch", "global_batch", "accumulation" };
     if (axis->cap >= 0) return true;
-    if (wl_streq(axis->key, "workers") && among(used, "mpirun")) return true;
+    if (wl_str_eq(axis->key, "workers") && among(used, "mpirun")) return true;
     bool is_batch = false, batch_used = false;
     for (size_t i = 0; i < WL_COUNT(batch); i++) {
-        is_batch |= wl_streq(axis->key, batch[i]);
+        is_batch |= wl_str_eq(axis->key, batch[i]);
         batch_used |= among(used, batch[i]);
     }
     return among(used, axis->key) || (is_batch && batch_used);
 }
 
-static int idle_axis(const char *key, const char *where, bool is_user, struct wl_err *e)
+static int fail_unused_axis(const char *key, const char *where, bool is_user, struct wl_err *e)
 {
     const char *names[32], *near = NULL;
     size_t n = 0;
     for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key && n < WL_COUNT(names); axis++)
         names[n++] = axis->key;
-    if (is_user) near = wl_closest(key, names, n);
+    if (is_user) near = wl_str_closest(key, names, n);
     if (near) return wl_fail(e, WL_EINVAL, "%s: [sweep] unknown key %s; did you mean %s?", where, key, near);
     return wl_fail(e, WL_EINVAL,
                    "%s: [sweep] %s: {%s} stands nowhere in [launch] command, args, env or cwd, so its "
@@ -230,41 +233,44 @@ static int idle_axis(const char *key, const char *where, bool is_user, struct wl
                    where, key, key);
 }
 
-static int check_axes_act(const struct wl_experiment *x, const struct wl_strs *used, wl_key_place *place, void *ctx,
-                          struct wl_err *e)
+static int check_axes_used(const struct wl_experiment *x, const struct wl_strs *used, wl_key_location *place, void *ctx,
+                           struct wl_err *e)
 {
     for (size_t i = 0; i < x->n_user; i++)
         if (!among(used, x->user[i].key))
-            return idle_axis(x->user[i].key, place(ctx, "sweep", x->user[i].key), true, e);
+            return fail_unused_axis(x->user[i].key, place(ctx, "sweep", x->user[i].key), true, e);
     for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key; axis++)
         if (wl_sweep_axis_count(axis, &x->sweep) > 1 && !acts(used, axis))
-            return idle_axis(axis->key, place(ctx, "sweep", axis->key), false, e);
+            return fail_unused_axis(axis->key, place(ctx, "sweep", axis->key), false, e);
     return 0;
 }
 
-int wl_placeholders_check(const struct wl_experiment *x, wl_key_place *place, void *ctx, struct wl_arena *a,
-                          struct wl_err *e)
+int wl_placeholder_check(const struct wl_experiment *x, wl_key_location *place, void *ctx, struct wl_arena *a,
+                         struct wl_err *e)
 {
     struct wl_strs used = { 0 }, words = { 0 };
     struct wl_trial t = probe(x, a);
-    struct wl_fill f = { .x = x, .trial = &t, .repeat = 1, .data = x->data.path, .checking = true, .used = &used };
-    int rc = wl_fill_words(&f, x->launch.command, place(ctx, "launch", "command"), &words, a, e);
+    struct wl_placeholder_values f = {
+        .x = x, .trial = &t, .repeat = 1, .data = x->data.path, .checking = true, .used = &used
+    };
+    int rc = wl_placeholder_words(&f, x->launch.command, place(ctx, "launch", "command"), &words, a, e);
     if (rc == 0 && words.n == 0)
         return wl_fail(e, WL_EINVAL, "%s: [launch] command is empty", place(ctx, "launch", "command"));
-    if (rc == 0 && x->launch.args) rc = wl_fill_words(&f, x->launch.args, place(ctx, "launch", "args"), &words, a, e);
-    if (rc == 0) rc = wl_fill_env(&f, place(ctx, "launch", "env"), &words, a, e);
+    if (rc == 0 && x->launch.args)
+        rc = wl_placeholder_words(&f, x->launch.args, place(ctx, "launch", "args"), &words, a, e);
+    if (rc == 0) rc = wl_placeholder_env(&f, place(ctx, "launch", "env"), &words, a, e);
     const char *cwd;
     if (rc == 0 && x->launch.cwd)
         rc = wl_template_expand(x->launch.cwd, wl_placeholder_value, &f, place(ctx, "launch", "cwd"), &cwd, a, e);
-    if (rc == 0) rc = check_axes_act(x, &used, place, ctx, e);
+    if (rc == 0) rc = check_axes_used(x, &used, place, ctx, e);
     if (rc < 0 || !x->data.prepare) return rc;
 
     const char *where = place(ctx, "data", "prepare");
     if (!x->data.path) return wl_fail(e, WL_EINVAL, "%s: [data] prepare needs [data] path", where);
     struct wl_strs made = { 0 };
-    struct wl_fill once = { .x = x, .repeat = 1, .data = x->data.path, .checking = true, .used = &made };
+    struct wl_placeholder_values once = { .x = x, .repeat = 1, .data = x->data.path, .checking = true, .used = &made };
     words = (struct wl_strs) { 0 };
-    rc = wl_fill_words(&once, x->data.prepare, where, &words, a, e);
+    rc = wl_placeholder_words(&once, x->data.prepare, where, &words, a, e);
     if (rc == 0 && !among(&made, "data"))
         return wl_fail(e, WL_EINVAL, "%s: [data] prepare must name {data}, the folder or file that it writes", where);
     return rc;
@@ -272,7 +278,8 @@ int wl_placeholders_check(const struct wl_experiment *x, wl_key_place *place, vo
 
 int wl_program_check(const char *where, const char *program, const char *given, struct wl_arena *a, struct wl_err *e)
 {
-    if (wl_program_find(program, a)) return 0;
+    if (wl_process_find_program(program, a)) return 0;
     return wl_fail(e, WL_ENOENT, "%s: %s: command not found%s", where, given,
-                   wl_streq(given, "wattlaw-train") ? "; {train} stands for the one that belongs to this wattlaw" : "");
+                   wl_str_eq(given, "wattlaw-train") ? "; {train} stands for the one that belongs to this wattlaw"
+                                                     : "");
 }

@@ -15,17 +15,18 @@ static void close_fd(void *what) { close(*(int *)what); }
 
 /* Runs the command to its end, its output in the log; a signal stops it. */
 static int run_command(char *const *argv, const char *log_folder, const char **log_path, double grace_s,
-                       const struct wl_signals *signals, struct wl_exit *out, struct wl_arena *a, struct wl_err *e)
+                       const struct wl_signals *signals, struct wl_process_result *out, struct wl_arena *a,
+                       struct wl_err *e)
 {
     int *fd = wl_new(a, int);
-    *fd = wl_run_file_make(log_folder, "prepare.log", log_path, a, e);
+    *fd = wl_run_folder_create_file(log_folder, "prepare.log", log_path, a, e);
     if (*fd < 0) return *fd;
     wl_defer(a, close_fd, fd);
     struct wl_job_spec spec = { .argv = argv, .stdin_fd = -1, .stdout_fd = *fd, .stderr_fd = *fd, .grace_s = grace_s };
     struct wl_job *job;
     int64_t started_ns;
     int rc = wl_job_prepare(&job, &spec, a, e);
-    if (rc == 0) rc = wl_job_go(job, &started_ns, e);
+    if (rc == 0) rc = wl_job_start(job, &started_ns, e);
     if (rc < 0) return rc;
     for (bool stopped = false;;) {
         bool from_terminal;
@@ -38,7 +39,7 @@ static int run_command(char *const *argv, const char *log_folder, const char **l
         }
         if (!fds[0].revents) continue;
         struct wl_job_exit end;
-        rc = wl_job_end(job, &end, e);
+        rc = wl_job_reap(job, &end, e);
         *out = end.exit;
         if (rc == 0 && stopped) return wl_fail(e, WL_EINTR, "stopped while [data] prepare was running");
         return rc;
@@ -49,8 +50,8 @@ static int run_command(char *const *argv, const char *log_folder, const char **l
 static int command_of(const struct wl_experiment *x, const char *made, struct wl_strs *argv, struct wl_arena *a,
                       struct wl_err *e)
 {
-    struct wl_fill fill = { .x = x, .repeat = 1, .data = made };
-    int rc = wl_fill_words(&fill, x->data.prepare, "[data] prepare", argv, a, e);
+    struct wl_placeholder_values fill = { .x = x, .repeat = 1, .data = made };
+    int rc = wl_placeholder_words(&fill, x->data.prepare, "[data] prepare", argv, a, e);
     return rc < 0 ? rc : wl_program_check("[data] prepare", argv->v[0], argv->v[0], a, e);
 }
 
@@ -66,37 +67,38 @@ static int put_in_place(const char *made, const char *path, struct wl_err *e)
 }
 
 /* In a folder of our own beside the path, which is removed whatever comes. */
-static int make_in(const struct wl_scratch_folder *scratch, const struct wl_experiment *x, const char *path,
+static int make_in(const struct wl_tempdir *scratch, const struct wl_experiment *x, const char *path,
                    const char *log_folder, const struct wl_signals *signals, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs argv = { 0 };
     int rc = command_of(x, scratch->inner, &argv, a, e);
     if (rc < 0) return rc;
-    struct wl_exit end = { 0 };
-    char **command = wl_argv(&argv, a);
+    struct wl_process_result end = { 0 };
+    char **command = wl_strs_argv(&argv, a);
     const char *log_path;
     wl_log(WL_INFO, "campaign", "preparing the data: %s", wl_shell_quote(a, command));
     rc = run_command(command, log_folder, &log_path, x->launch.grace_s, signals, &end, a, e);
-    if (rc < 0) return wl_prefix(e, "[data] prepare");
+    if (rc < 0) return wl_err_prefix(e, "[data] prepare");
     if (end.status != 0)
         return wl_fail(e, WL_EJOB, "[data] prepare ended with status %d: %s (all of it: %s)", end.status,
-                       wl_strip(a, wl_file_tail(log_path, TAIL_BYTES, a)), log_path);
+                       wl_str_strip(a, wl_file_tail(log_path, TAIL_BYTES, a)), log_path);
     return put_in_place(scratch->inner, path, e);
 }
 
 static int make(const struct wl_experiment *x, const char *path, const char *log_folder,
                 const struct wl_signals *signals, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_scratch_folder *scratch = wl_new(a, struct wl_scratch_folder);
+    struct wl_tempdir *scratch = wl_new(a, struct wl_tempdir);
     int rc = wl_mkdirs(wl_path_dir(a, path), e);
-    if (rc == 0) rc = wl_scratch_folder(scratch, path, e);
+    if (rc == 0) rc = wl_tempdir(scratch, path, e);
     if (rc < 0) return rc;
     rc = make_in(scratch, x, path, log_folder, signals, a, e);
-    wl_scratch_folder_remove(scratch);
+    wl_tempdir_remove(scratch);
     return rc;
 }
 
-int wl_data_find(const struct wl_experiment *x, const char **path, bool *missing, struct wl_arena *a, struct wl_err *e)
+int wl_prepare_find_data(const struct wl_experiment *x, const char **path, bool *missing, struct wl_arena *a,
+                         struct wl_err *e)
 {
     struct wl_strs argv = { 0 };
     *path = NULL;
@@ -114,11 +116,11 @@ int wl_data_find(const struct wl_experiment *x, const char **path, bool *missing
     return command_of(x, *path, &argv, a, e);
 }
 
-int wl_data_prepare(const struct wl_experiment *x, const char *log_folder, const struct wl_signals *signals,
+int wl_prepare_data(const struct wl_experiment *x, const char *log_folder, const struct wl_signals *signals,
                     const char **path, struct wl_arena *a, struct wl_err *e)
 {
     bool missing;
-    int rc = wl_data_find(x, path, &missing, a, e);
-    if (rc == 0 && *path && x->data.prepare) wl_scratch_clean(wl_path_dir(a, *path)); /* of one that was killed */
+    int rc = wl_prepare_find_data(x, path, &missing, a, e);
+    if (rc == 0 && *path && x->data.prepare) wl_tempfile_clean(wl_path_dir(a, *path)); /* of one that was killed */
     return rc < 0 || !missing ? rc : make(x, *path, log_folder, signals, a, e);
 }

@@ -9,14 +9,14 @@ static int reserve_devices(struct wl_sweep *s, struct wl_err *e)
 {
     const struct wl_experiment *x = s->x;
     bool kinds[WL_CAP_KINDS];
-    if (wl_experiment_on_nodes(x)) return 0; /* each node reserves its own, a run at a time */
+    if (wl_experiment_is_multinode(x)) return 0; /* each node reserves its own, a run at a time */
     for (int k = 0; k < WL_CAP_KINDS; k++) kinds[k] = x->sweep.cap[k].n > 0;
     return wl_caps_reserve(kinds, wl_strf(s->a, "campaign %s", x->campaign.name), &x->cap.opts, &x->measure.power, s->a,
                            e);
 }
 
-/* Jobs of a wattlaw that died together with its guard. The folders of a campaign's runs are below its own: one of another
- * place, which a store that others sent may name, has processes that are none of ours. */
+/* Jobs of a wattlaw that died together with its guard. The folders of a campaign's runs are below its own: one of
+ * another place, which a store that others sent may name, has processes that are none of ours. */
 static int end_leftovers(struct wl_sweep *s, struct wl_err *e)
 {
     struct wl_run_filter filter = { .campaign = s->out->campaign, .statuses = 1u << WL_RUN_INTERRUPTED };
@@ -26,8 +26,8 @@ static int end_leftovers(struct wl_sweep *s, struct wl_err *e)
     for (size_t i = 0; i < rows.n && rc == 0; i++)
         if (rows.v[i].folder && rows.v[i].folder[0] != '/')
             wl_strs_add(s->a, &dirs, wl_path_join(s->a, s->folder, rows.v[i].folder));
-    wl_cgroups_end_stale(s->x->launch.grace_s); /* what has cleared its environment too */
-    int n = wl_leftovers_end(&dirs, s->x->launch.grace_s);
+    wl_cgroup_kill_stale(s->x->launch.grace_s); /* what has cleared its environment too */
+    int n = wl_kill_leftovers(&dirs, s->x->launch.grace_s);
     if (n) wl_log(WL_WARN, "campaign", "%d process%s of an interrupted run ended", n, n > 1 ? "es" : "");
     return rc;
 }
@@ -35,28 +35,28 @@ static int end_leftovers(struct wl_sweep *s, struct wl_err *e)
 /* ---- the runs ---- */
 
 /* The command of run i, its folder being how->dir. */
-static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_how *how, struct wl_arena *a, struct wl_err *e)
+static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_opts *how, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_experiment *x = s->x;
     const struct wl_planned_run *r = &s->grid.runs[i];
-    struct wl_fill fill = {
+    struct wl_placeholder_values fill = {
         .x = x, .trial = &s->grid.trials[r->trial], .repeat = r->repeat, .run_dir = how->dir, .data = s->data
     };
     struct wl_strs argv, *env = wl_new(a, struct wl_strs);
-    int rc = wl_fill_command(&fill, "[launch] command", &argv, a, e);
-    if (rc == 0) rc = wl_fill_env(&fill, "[launch] env", env, a, e);
+    int rc = wl_placeholder_command(&fill, "[launch] command", &argv, a, e);
+    if (rc == 0) rc = wl_placeholder_env(&fill, "[launch] env", env, a, e);
     if (rc == 0 && x->launch.cwd)
         rc = wl_template_expand(x->launch.cwd, wl_placeholder_value, &fill, "[launch] cwd", &how->cwd, a, e);
     if (rc < 0) return rc;
-    how->argv = wl_argv(&argv, a);
+    how->argv = wl_strs_argv(&argv, a);
     how->env = env;
     how->timeout_s = x->launch.timeout_s;
     how->grace_s = x->launch.grace_s;
     how->cooldown = x->measure.cooldown;
     how->idle_s = x->measure.idle_s;
     how->power = &x->measure.power;
-    how->regex = wl_experiment_on_nodes(x) ? NULL : &x->measure.regex; /* the nodes read the output */
-    how->on_nodes = wl_experiment_on_nodes(x);
+    how->regex = wl_experiment_is_multinode(x) ? NULL : &x->measure.regex; /* the nodes read the output */
+    how->on_nodes = wl_experiment_is_multinode(x);
     how->node_wait_s = x->measure.node_wait_s;
     how->cap = &fill.trial->cap;
     how->cap_opts = &x->cap.opts;
@@ -68,7 +68,7 @@ static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_how *how, str
 static int check_command(struct wl_sweep *s, struct wl_err *e)
 {
     for (size_t i = 0; i < s->grid.n_runs; i++) {
-        struct wl_run_how how = { .dir = wl_path_join(s->a, s->folder, wl_sweep_run_folder(s, s->run_ids[i])) };
+        struct wl_run_opts how = { .dir = wl_path_join(s->a, s->folder, wl_sweep_run_folder(s, s->run_ids[i])) };
         if (!s->to_do[i]) continue;
         int rc = prepare_run(s, i, &how, s->a, e);
         if (rc < 0) return rc;
@@ -91,10 +91,11 @@ static void note_result(struct wl_sweep *s, size_t i, const struct wl_run_result
     }
 }
 
-static int place_run(const struct wl_sweep *s, size_t i, struct wl_run_how *how, struct wl_arena *a, struct wl_err *e)
+static int create_run_folder(const struct wl_sweep *s, size_t i, struct wl_run_opts *how, struct wl_arena *a,
+                             struct wl_err *e)
 {
     how->stored_dir = wl_sweep_run_folder(s, s->run_ids[i]);
-    if (s->launcher->runs) return wl_run_folder_make(s->folder, &how->stored_dir, &how->dir, a, e);
+    if (s->launcher->runs) return wl_run_folder_create(s->folder, &how->stored_dir, &how->dir, a, e);
     how->dir = wl_path_join(a, s->folder, how->stored_dir);
     return 0;
 }
@@ -103,14 +104,14 @@ static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena 
 {
     const struct wl_planned_run *p = &s->grid.runs[i];
     const char *note = wl_strf(a, "%s, repeat %lld", s->grid.trials[p->trial].label, (long long)p->repeat);
-    struct wl_ticker ticker = wl_ticker_of(s, i, passed, note, a);
-    struct wl_run_how how = { .tick = s->how->on_tick ? wl_ticker_tick : NULL, .ctx = &ticker };
+    struct wl_sweep_progress ticker = wl_sweep_progress_new(s, i, passed, note, a);
+    struct wl_run_opts how = { .tick = s->how->on_tick ? wl_sweep_progress_update : NULL, .ctx = &ticker };
     struct wl_run_result r;
-    int rc = place_run(s, i, &how, a, e);
+    int rc = create_run_folder(s, i, &how, a, e);
     if (rc == 0) rc = prepare_run(s, i, &how, a, e);
-    if (rc == 0 && s->how->on_tick) wl_ticker_tick(&ticker, 0);
+    if (rc == 0 && s->how->on_tick) wl_sweep_progress_update(&ticker, 0);
     if (rc == 0) rc = s->launcher->run(s->store, s->run_ids[i], &how, &r, a, e);
-    if (rc < 0 && how.dir) wl_run_folder_forget(how.dir);
+    if (rc < 0 && how.dir) wl_run_folder_discard(how.dir);
     if (rc < 0) return rc;
     note_result(s, i, &r, how.stored_dir);
     if (s->how->on_run) s->how->on_run(s->how->ctx, &s->grid, i, s->run_ids[i], &r);
@@ -143,11 +144,11 @@ static int run_all(struct wl_sweep *s, struct wl_err *e)
 static int begin(struct wl_sweep *s, struct wl_err *e)
 {
     const struct wl_experiment *x = s->x;
-    struct wl_machine here = wl_machine_here(x, s->a);
+    struct wl_machine here = wl_machine_detect(x, s->a);
     struct wl_sensors *sensors; /* open all the while: some counters start anew when their last user leaves */
     int rc = wl_grid_make(x, &here, &s->grid, s->a, e);
     if (rc == 0) rc = wl_launcher_find(x->launch.launcher, &s->launcher, e);
-    if (rc < 0 || wl_experiment_on_nodes(x)) return rc;
+    if (rc < 0 || wl_experiment_is_multinode(x)) return rc;
     rc = wl_sampler_cpu_check(&x->measure.power, s->a, e);
     return rc ? rc : wl_sensors_open(&sensors, &x->measure.power, s->a, e);
 }
@@ -166,24 +167,24 @@ static int check_runs(struct wl_sweep *s, struct wl_err *e)
     s->run_ids = wl_new_array(s->a, int64_t, n);
     for (size_t i = 0; i < n; i++) s->to_do[i] = true;
     int rc = check_command(s, e);
-    return rc ? rc : wl_data_find(s->x, &s->data, &missing, s->a, e);
+    return rc ? rc : wl_prepare_find_data(s->x, &s->data, &missing, s->a, e);
 }
 
 int wl_sweep_check(const struct wl_experiment *x, struct wl_grid *grid, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_sweep_result result = { 0 };
-    struct wl_sweep_how how = { 0 };
+    struct wl_sweep_opts how = { 0 };
     struct wl_sweep s = { .x = x, .how = &how, .out = &result, .a = a, .data = x->data.path };
     size_t done = 0;
     int rc = begin(&s, e);
     *grid = s.grid;
-    if (rc == 0) rc = wl_sweep_look(&s, &done, e);
+    if (rc == 0) rc = wl_sweep_inspect(&s, &done, e);
     if (rc == 0) rc = reserve_devices(&s, e);
     if (rc == 0 && s.grid.n_runs == 0) rc = wl_sweep_is_empty(x, e);
     return rc == 0 && done < s.grid.n_runs ? check_runs(&s, e) : rc;
 }
 
-int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, struct wl_sweep_result *out,
+int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *how, struct wl_sweep_result *out,
                  struct wl_arena *a, struct wl_err *e)
 {
     *out = (struct wl_sweep_result) { 0 };
@@ -198,6 +199,6 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_how *how, 
     if (how->on_start) how->on_start(how->ctx, &s->grid, s->n_to_do);
     if (s->n_to_do == 0) return 0;
     rc = check_command(s, e);
-    if (rc == 0) rc = wl_data_prepare(x, s->folder, how->signals, &s->data, a, e);
+    if (rc == 0) rc = wl_prepare_data(x, s->folder, how->signals, &s->data, a, e);
     return rc ? rc : run_all(s, e);
 }

@@ -6,7 +6,7 @@
 
 struct wl_sweep {
     const struct wl_experiment *x;
-    const struct wl_sweep_how *how;
+    const struct wl_sweep_opts *how;
     struct wl_sweep_result *out;
     const struct wl_launcher *launcher;
     struct wl_grid grid;
@@ -27,17 +27,17 @@ int wl_sweep_open(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
 
 /* The same as far as nothing is changed: may this experiment go into that store, if there is one, and does nobody else
  * run it? *done: of its runs, those that are finished. */
-int wl_sweep_look(struct wl_sweep *s, size_t *done, struct wl_err *e) WL_MUST_CHECK;
+int wl_sweep_inspect(struct wl_sweep *s, size_t *done, struct wl_err *e) WL_MUST_CHECK;
 
 /* Writes the plan of the grid, and finds out which of its runs are done, failed or still to do. */
 int wl_sweep_plan(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
 
-/* "runs/7": the folder of a run, below that of the store, unless it is taken (wl_run_folder_make). */
+/* "runs/7": the folder of a run, below that of the store, unless it is taken (wl_run_folder_create). */
 const char *wl_sweep_run_folder(const struct wl_sweep *s, int64_t run);
 
 /* What is shown while a run goes on. The times are those known at its start: to add them up ten times a second over
  * thousands of runs would show in what is measured. */
-struct wl_ticker {
+struct wl_sweep_progress {
     const struct wl_sweep *s;
     size_t passed;        /* runs of this call behind us */
     double one_s, rest_s; /* expected of this run; of all behind it; NAN: not known */
@@ -46,10 +46,11 @@ struct wl_ticker {
 };
 
 /* Of planned run `at`. Its texts are in the arena. */
-struct wl_ticker wl_ticker_of(const struct wl_sweep *s, size_t at, size_t passed, const char *note, struct wl_arena *a);
+struct wl_sweep_progress wl_sweep_progress_new(const struct wl_sweep *s, size_t at, size_t passed, const char *note,
+                                               struct wl_arena *a);
 
 /* Tells the sweep's on_tick where it stands when the run has taken elapsed_s; ctx is the ticker. */
-void wl_ticker_tick(void *ctx, double elapsed_s);
+void wl_sweep_progress_update(void *ctx, double elapsed_s);
 
 /* Planned run i has failed; its folder below the store's, NULL: not known. */
 void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *folder, const char *error);

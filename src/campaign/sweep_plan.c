@@ -13,7 +13,7 @@ static const char *store_path(const struct wl_experiment *x, struct wl_arena *a)
 {
     const char *given = x->campaign.store;
     size_t n = strlen(given);
-    if (n > 3 && wl_streq(given + n - 3, ".db")) return given;
+    if (n > 3 && wl_str_eq(given + n - 3, ".db")) return given;
     return wl_path_join(a, given, WL_STORE_FILE);
 }
 
@@ -35,10 +35,10 @@ static const char *first_difference(const char *a, const char *b, struct wl_aren
 static int check_text(struct wl_sweep *s, const char *stored, struct wl_err *e)
 {
     struct wl_experiment before;
-    const char *fixed = wl_experiment_fixed(stored, s->a);
-    if (wl_streq(fixed, s->x->fixed)) return 0;
+    const char *fixed = wl_experiment_immutable(stored, s->a);
+    if (wl_str_eq(fixed, s->x->fixed)) return 0;
     if (wl_experiment_parse(wl_store_path(s->store), stored, NULL, &before, s->a, NULL) == 0) fixed = before.fixed;
-    if (wl_streq(fixed, s->x->fixed)) return 0;
+    if (wl_str_eq(fixed, s->x->fixed)) return 0;
     return wl_fail(e, WL_EINVAL,
                    "%s holds runs of campaign %s that were made differently: %s. Give the new campaign another name or "
                    "store",
@@ -62,7 +62,7 @@ static int check_same(struct wl_sweep *s, struct wl_err *e)
     int rc = wl_store_campaigns(s->store, &rows, s->a, e);
     for (size_t i = 0; i < rows.n && rc == 0; i++) {
         size_t started;
-        if (!wl_streq(rows.v[i].name, s->x->campaign.name) || !rows.v[i].experiment) continue;
+        if (!wl_str_eq(rows.v[i].name, s->x->campaign.name) || !rows.v[i].experiment) continue;
         rc = count_started(s, rows.v[i].id, &started, e);
         if (rc == 0 && started) rc = check_text(s, rows.v[i].experiment, e);
     }
@@ -73,7 +73,7 @@ static int check_same(struct wl_sweep *s, struct wl_err *e)
 static int check_place(const char *path, struct wl_arena *a, struct wl_err *e)
 {
     const char *folder = wl_path_dir(a, wl_path_absolute(a, path));
-    while (access(folder, F_OK) != 0 && errno == ENOENT && !wl_streq(folder, "/")) folder = wl_path_dir(a, folder);
+    while (access(folder, F_OK) != 0 && errno == ENOENT && !wl_str_eq(folder, "/")) folder = wl_path_dir(a, folder);
     if (!wl_is_dir(folder)) return wl_fail(e, WL_EINVAL, "%s: %s is not a folder", path, folder);
     return access(folder, W_OK | X_OK) == 0 ? 0 : wl_fail_errno(e, "%s: cannot be made in %s", path, folder);
 }
@@ -83,11 +83,11 @@ static int find_campaign(struct wl_sweep *s, struct wl_err *e)
     struct wl_campaign_rows rows;
     int rc = wl_store_campaigns(s->store, &rows, s->a, e);
     for (size_t i = 0; i < rows.n && rc == 0; i++)
-        if (wl_streq(rows.v[i].name, s->x->campaign.name)) s->out->campaign = rows.v[i].id;
+        if (wl_str_eq(rows.v[i].name, s->x->campaign.name)) s->out->campaign = rows.v[i].id;
     return rc;
 }
 
-int wl_sweep_look(struct wl_sweep *s, size_t *done, struct wl_err *e)
+int wl_sweep_inspect(struct wl_sweep *s, size_t *done, struct wl_err *e)
 {
     const char *path = store_path(s->x, s->a);
     struct wl_run_rows rows = { 0 };
@@ -118,8 +118,8 @@ int wl_sweep_open(struct wl_sweep *s, struct wl_err *e)
     free(folder);
     rc = check_same(s, e);
     if (rc == 0)
-        rc = wl_store_campaign(s->store, s->x->campaign.name, s->x->expanded, WL_VERSION, &s->out->campaign, e);
-    return rc ? rc : wl_store_own_campaign(s->store, s->out->campaign, e);
+        rc = wl_store_add_campaign(s->store, s->x->campaign.name, s->x->expanded, WL_VERSION, &s->out->campaign, e);
+    return rc ? rc : wl_store_lock_campaign(s->store, s->out->campaign, e);
 }
 
 /* ---- the plan ---- */
@@ -166,7 +166,7 @@ static struct wl_settings settings_of(const struct wl_sweep *s, const struct wl_
     if (accumulation) set.accumulation = (double)t->accumulation;
     set.epochs = or_missing(t->epochs);
     if (threads) set.threads = (double)t->threads;
-    wl_settings_caps(&set, &t->cap);
+    wl_settings_set_caps(&set, &t->cap);
     set.extra = extra_of(s, t);
     return set;
 }
@@ -174,10 +174,10 @@ static struct wl_settings settings_of(const struct wl_sweep *s, const struct wl_
 static int plan_rows(struct wl_sweep *s, struct wl_err *e)
 {
     struct wl_grid *g = &s->grid;
-    int rc = wl_store_unplan(s->store, s->out->campaign, e);
+    int rc = wl_store_drop_planned(s->store, s->out->campaign, e);
     for (size_t i = 0; i < g->n_trials && rc == 0; i++) {
         struct wl_settings set = settings_of(s, &g->trials[i]);
-        rc = wl_store_trial(s->store, s->out->campaign, &set, g->trials[i].skip, &s->trial_ids[i], e);
+        rc = wl_store_add_trial(s->store, s->out->campaign, &set, g->trials[i].skip, &s->trial_ids[i], e);
     }
     for (size_t i = 0; i < g->n_runs && rc == 0; i++) {
         struct wl_run_plan plan = { .trial = s->trial_ids[g->runs[i].trial],
@@ -185,7 +185,7 @@ static int plan_rows(struct wl_sweep *s, struct wl_err *e)
                                     .seed = s->x->campaign.seed + g->runs[i].repeat - 1,
                                     .position = (int64_t)i + 1,
                                     .retry_failed = s->how->retry_failed };
-        rc = wl_store_plan(s->store, &plan, &s->run_ids[i], e);
+        rc = wl_store_plan_run(s->store, &plan, &s->run_ids[i], e);
     }
     return rc;
 }
@@ -231,7 +231,7 @@ static const struct wl_run_row *row_of(const struct wl_run_rows *rows, int64_t r
 }
 
 /* Which planned runs are done, failed or still to do. */
-static int sort_out(struct wl_sweep *s, struct wl_err *e)
+static int classify_runs(struct wl_sweep *s, struct wl_err *e)
 {
     struct wl_run_filter filter = { .campaign = s->out->campaign };
     struct wl_run_rows rows;
@@ -258,5 +258,5 @@ static int sort_out(struct wl_sweep *s, struct wl_err *e)
 int wl_sweep_plan(struct wl_sweep *s, struct wl_err *e)
 {
     int rc = write_plan(s, e);
-    return rc ? rc : sort_out(s, e);
+    return rc ? rc : classify_runs(s, e);
 }

@@ -51,14 +51,14 @@ static bool is_shell_operator(const char *word)
 {
     static const char *const operators[] = { "|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1" };
     for (size_t i = 0; i < WL_COUNT(operators); i++)
-        if (wl_streq(word, operators[i])) return true;
+        if (wl_str_eq(word, operators[i])) return true;
     return false;
 }
 
 int wl_template_words(const char *text, const char *where, struct wl_strs *out, struct wl_arena *a, struct wl_err *e)
 {
     int rc = wl_shell_split(text, out, a, e);
-    if (rc < 0) return wl_prefix(e, "%s", where);
+    if (rc < 0) return wl_err_prefix(e, "%s", where);
     for (size_t i = 0; i < out->n; i++)
         if (is_shell_operator(out->v[i]))
             return wl_fail(e, WL_EINVAL,
@@ -68,7 +68,7 @@ int wl_template_words(const char *text, const char *where, struct wl_strs *out, 
     return 0;
 }
 
-char **wl_argv(const struct wl_strs *words, struct wl_arena *a)
+char **wl_strs_argv(const struct wl_strs *words, struct wl_arena *a)
 {
     char **argv = wl_new_array(a, char *, words->n + 1);
     for (size_t i = 0; i < words->n; i++) argv[i] = words->v[i];

@@ -3,7 +3,7 @@
  *     wl_caps_reserve  the devices are ours for all that follows
  *     wl_caps_set      what dead runs left is put back; every device is probed; the found values are written to a
  *                      journal on disk; a guard process starts; then the values are set and read back
- *     wl_caps_tend     now and then while the job runs: a guard that was killed gets a successor
+ *     wl_caps_poll     now and then while the job runs: a guard that was killed gets a successor
  *     wl_caps_check    reads back: did somebody else change a value?
  *     wl_caps_release  puts the found values back, verifies, removes the journal
  *
@@ -35,7 +35,7 @@ struct wl_cap_request {
     double value[WL_CAP_KINDS];
 };
 extern const struct wl_cap_request wl_cap_none;
-bool wl_cap_asked(const struct wl_cap_request *r);
+bool wl_cap_is_requested(const struct wl_cap_request *r);
 
 struct wl_cap_opts {
     const char *setter;        /* who sets: auto, nvml, rapl, cpufreq, command, observe, null */
@@ -141,7 +141,7 @@ const struct wl_cap_setting *wl_caps_settings(const struct wl_caps *c, size_t *n
 /* One setting for people: "GPU-5f0a: power_cap_w 250 W asked, 250 W enforced, 400 W found (takes 100 to 400 W)". */
 char *wl_cap_describe(const struct wl_cap_setting *s, struct wl_arena *a);
 
-void wl_caps_tend(struct wl_caps *c);
+void wl_caps_poll(struct wl_caps *c);
 
 /* Fills at_end. NULL: all as set; else why the run's numbers must not be used: text in the arena of wl_caps_set. */
 const char *wl_caps_check(struct wl_caps *c);
@@ -153,19 +153,19 @@ int wl_caps_release(struct wl_caps *c, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- what dead runs left ---- */
 
-enum wl_left_state {
-    WL_LEFT_RESTORED, /* put back (with dry_run: would be) */
-    WL_LEFT_UNSET,    /* had its found value already */
-    WL_LEFT_THEIRS,   /* somebody else has set another value since: left as it is */
-    WL_LEFT_FAILED,   /* could not be put back: why */
-    WL_LEFT_HELD,     /* its holder lives, or may live, or a later one has to be put back first: why */
-    WL_LEFT_HANDED,   /* a later holder puts it back: why */
-    WL_LEFT_BAD,      /* the journal cannot be used: why; it has no device */
+enum wl_restore_state {
+    WL_RESTORE_DONE, /* put back (with dry_run: would be) */
+    WL_RESTORE_NOT_NEEDED,    /* had its found value already */
+    WL_RESTORE_CHANGED_BY_OTHER,   /* somebody else has set another value since: left as it is */
+    WL_RESTORE_FAILED,   /* could not be put back: why */
+    WL_RESTORE_HELD,     /* its holder lives, or may live, or a later one has to be put back first: why */
+    WL_RESTORE_HANDED_OVER,   /* a later holder puts it back: why */
+    WL_RESTORE_BAD_JOURNAL,      /* the journal cannot be used: why; it has no device */
 };
-extern const char *const wl_left_state_names[];
+extern const char *const wl_restore_state_names[];
 
-struct wl_left {
-    enum wl_left_state state;
+struct wl_restore_result {
+    enum wl_restore_state state;
     const char *journal; /* path, printable */
     int64_t pid;         /* of the wattlaw that set it */
     int64_t user;        /* whose journal it is; -1: not known */
@@ -177,8 +177,8 @@ struct wl_left {
     double found, set, now; /* NAN: not locked or not known */
     const char *why;        /* FAILED, HELD, HANDED, BAD; else NULL */
 };
-struct wl_lefts {
-    struct wl_left *v;
+struct wl_restore_results {
+    struct wl_restore_result *v;
     size_t n, cap;
 };
 
@@ -188,7 +188,7 @@ struct wl_lefts {
  * counts as dead, and what others have set since is overwritten. A journal that cannot be used and a value that fails are
  * rows, not errors. WL_ENOENT: the state folder does not exist, so nothing is known. WL_EPERM, WL_EIO: it cannot be read. */
 int wl_cap_restore(const struct wl_cap_opts *opts, const struct wl_power_opts *power, bool dry_run, bool force,
-                   struct wl_lefts *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+                   struct wl_restore_results *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #define WL_CAPS_GUARD_NAME "wattlaw-caps" /* of its process: the end of a job leaves it alone */
 

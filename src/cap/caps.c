@@ -6,9 +6,9 @@
 
 struct wl_caps {
     struct wl_arena *a;
-    struct wl_setting_place place;
+    struct wl_setter_context place;
     const struct wl_cap_request *request;
-    struct wl_knobs knobs;
+    struct wl_controls knobs;
     struct wl_cap_setting *settings; /* [knobs.n] */
     struct wl_journal journal;
     size_t *entries; /* [knobs.n] which of the journal's */
@@ -21,9 +21,9 @@ struct wl_caps {
 /* ---- probing ---- */
 
 /* A cap that a dead process of another user has left is not what the device had. */
-static void take_original(struct wl_caps *c, const struct wl_knob *k, struct wl_cap_setting *s)
+static void take_original(struct wl_caps *c, const struct wl_control *k, struct wl_cap_setting *s)
 {
-    struct wl_entry mine = { .device = k->device, .kind = k->kind, .found = s->found };
+    struct wl_journal_entry mine = { .device = k->device, .kind = k->kind, .found = s->found };
     const struct wl_claim *whose;
     double read = s->found;
     s->found = wl_claims_original(&c->claims, &c->journal, &mine, k, &whose);
@@ -36,7 +36,7 @@ static void take_original(struct wl_caps *c, const struct wl_knob *k, struct wl_
 
 static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
 {
-    const struct wl_knob *k = &c->knobs.v[i];
+    const struct wl_control *k = &c->knobs.v[i];
     struct wl_cap_setting *s = &c->settings[i];
     *s = (struct wl_cap_setting) { .kind = k->kind,
                                    .setter = k->ops->name,
@@ -54,7 +54,7 @@ static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
     if (why)
         return wl_fail(e, WL_EINVAL, "%s = %g %s is nothing for %s (%s): %s", wl_cap_kind_name(k->kind), s->requested,
                        wl_cap_kind_unit(k->kind), k->device, k->name, why);
-    int rc = wl_knob_suspect(k, &why, c->a, e);
+    int rc = wl_control_suspect(k, &why, c->a, e);
     if (rc < 0) return rc;
     if (why)
         return wl_fail(
@@ -62,7 +62,7 @@ static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
             "%s (%s): %s. wattlaw cannot put back a lock that it cannot read: undo it first (sudo nvidia-smi "
             "-rgc -i %s)",
             k->device, k->name, why, k->device);
-    rc = wl_knob_get(k, &s->found, &acts, e);
+    rc = wl_control_get(k, &s->found, &acts, e);
     if (rc == 0) take_original(c, k, s);
     return rc;
 }
@@ -72,8 +72,8 @@ static int open_all(struct wl_caps *c, struct wl_err *e)
     for (int kind = 0; kind < WL_CAP_KINDS; kind++) {
         const char *fix = NULL;
         if (isnan(c->request->value[kind])) continue;
-        if (wl_knobs_open(&c->place, NULL, kind, &c->knobs, &fix, e) == 0) continue;
-        wl_prefix(e, "%s cannot be set", wl_cap_kind_name(kind));
+        if (wl_controls_open(&c->place, NULL, kind, &c->knobs, &fix, e) == 0) continue;
+        wl_err_prefix(e, "%s cannot be set", wl_cap_kind_name(kind));
         return fix ? wl_fail(e, e->code, "%s; to fix it: %s", wl_strdup(c->a, e->msg), fix) : e->code;
     }
     return 0;
@@ -87,28 +87,28 @@ static int probe_all(struct wl_caps *c, struct wl_err *e)
     return rc;
 }
 
-static void tell_left(const struct wl_left *l)
+static void log_restore_result(const struct wl_restore_result *l)
 {
-    if (l->state == WL_LEFT_RESTORED)
+    if (l->state == WL_RESTORE_DONE)
         wl_log(WL_WARN, "cap", "%s: %s of process %lld, which is dead, was put back to what it had found", l->device,
                wl_cap_kind_name(l->kind), (long long)l->pid);
-    if (l->state == WL_LEFT_BAD) wl_log(WL_WARN, "cap", "%s; it is left out", l->why);
+    if (l->state == WL_RESTORE_BAD_JOURNAL) wl_log(WL_WARN, "cap", "%s; it is left out", l->why);
 }
 
 /* Does a live process, or one of ours that may live, hold a device of ours? What nobody can read, and what other users
  * have left, keeps nobody from it. */
 static int check_free(struct wl_caps *c, struct wl_err *e)
 {
-    struct wl_lefts lefts = { 0 };
-    struct wl_restore_how how = { .opts = c->place.opts, .power = c->place.power };
+    struct wl_restore_results lefts = { 0 };
+    struct wl_restore_options how = { .opts = c->place.opts, .power = c->place.power };
     int rc = wl_restore_locked(c->dir, &how, &lefts, c->a, e);
     for (size_t i = 0; i < lefts.n && rc == 0; i++) {
-        const struct wl_left *l = &lefts.v[i];
-        tell_left(l);
+        const struct wl_restore_result *l = &lefts.v[i];
+        log_restore_result(l);
         if (!l->blocks) continue;
-        bool unique = wl_starts(l->device, "GPU-"); /* CPUs of other machines have the names of ours */
+        bool unique = wl_str_starts(l->device, "GPU-"); /* CPUs of other machines have the names of ours */
         for (size_t k = 0; k < c->knobs.n && rc == 0; k++)
-            if ((unique || !l->other_host) && wl_streq(c->knobs.v[k].device, l->device))
+            if ((unique || !l->other_host) && wl_str_eq(c->knobs.v[k].device, l->device))
                 rc = wl_fail(e, WL_EPERM, "%s has a cap that is not ours: %s (%s)", l->device, l->why, l->journal);
     }
     return rc;
@@ -121,36 +121,36 @@ static int write_journal(struct wl_caps *c, struct wl_err *e)
     int rc = wl_holder_self(&c->journal.holder, c->a, e);
     if (rc < 0) return rc;
     char *folder;
-    rc = wl_state_own(c->dir, &folder, c->a, e);
+    rc = wl_state_user_dir(c->dir, &folder, c->a, e);
     if (rc < 0) return rc;
     c->journal.path = wl_journal_path(folder, &c->journal.holder, c->a);
     c->journal.owner = geteuid();
     c->journal.obeyed = true;
     c->journal.opts = *c->place.opts;
     c->journal.power = *c->place.power;
-    c->journal.v = wl_new_array(c->a, struct wl_entry, c->knobs.n);
+    c->journal.v = wl_new_array(c->a, struct wl_journal_entry, c->knobs.n);
     c->entries = wl_new_array(c->a, size_t, c->knobs.n);
     for (size_t i = 0; i < c->knobs.n; i++) {
         const struct wl_cap_setting *s = &c->settings[i];
         if (c->knobs.v[i].ops->observes) continue;
         c->entries[i] = c->journal.n;
-        c->journal.v[c->journal.n++] = (struct wl_entry) {
+        c->journal.v[c->journal.n++] = (struct wl_journal_entry) {
             .setter = s->setter, .device = s->device, .kind = s->kind, .found = s->found, .set = s->requested
         };
     }
     if (c->journal.n == 0) return 0;
     rc = wl_journal_write(&c->journal, e);
-    if (rc < 0) return wl_prefix(e, "nothing was set");
+    if (rc < 0) return wl_err_prefix(e, "nothing was set");
     c->held = true;
     return 0;
 }
 
 /* What is read now against what was asked for; locked clocks may only be seen not to exceed it. */
-static int verify_one(const struct wl_knob *k, const struct wl_cap_setting *s, double *set, struct wl_err *e)
+static int verify_one(const struct wl_control *k, const struct wl_cap_setting *s, double *set, struct wl_err *e)
 {
     double acts, asked = s->requested;
     const char *unit = wl_cap_kind_unit(k->kind);
-    int rc = wl_knob_get(k, set, &acts, e);
+    int rc = wl_control_get(k, set, &acts, e);
     if (rc < 0) return rc;
     if (k->blind) {
         *set = acts;
@@ -164,7 +164,7 @@ static int verify_one(const struct wl_knob *k, const struct wl_cap_setting *s, d
 }
 
 /* A clock that runs needs a moment to come down. */
-static int wait_until_it_follows(struct wl_caps *c, size_t i, struct wl_err *e)
+static int wait_for_readback(struct wl_caps *c, size_t i, struct wl_err *e)
 {
     enum { FOLLOWS_WITHIN_NS = WL_NS_PER_S, LOOK_AGAIN_US = 5000 };
     int64_t until_ns = wl_now_ns() + FOLLOWS_WITHIN_NS;
@@ -179,30 +179,30 @@ static int set_all(struct wl_caps *c, struct wl_err *e)
 {
     int rc = 0;
     for (size_t i = 0; i < c->knobs.n && rc == 0; i++) {
-        rc = wl_knob_set(&c->knobs.v[i], c->settings[i].requested, e);
+        rc = wl_control_set(&c->knobs.v[i], c->settings[i].requested, e);
         if (rc == WL_EHUNG && c->held) c->journal.v[c->entries[i]].stuck = true;
     }
-    for (size_t i = 0; i < c->knobs.n && rc == 0; i++) rc = wait_until_it_follows(c, i, e);
+    for (size_t i = 0; i < c->knobs.n && rc == 0; i++) rc = wait_for_readback(c, i, e);
     return rc;
 }
 
 /* In an arena of its own: it may be called while that of the caps is freed. */
 static int put_back_locked(struct wl_caps *c, struct wl_err *e)
 {
-    struct wl_lefts rows = { 0 };
+    struct wl_restore_results rows = { 0 };
     struct wl_claims all = { 0 };
-    struct wl_restore_how how = { .opts = c->place.opts, .power = c->place.power, .reserved = true };
+    struct wl_restore_options how = { .opts = c->place.opts, .power = c->place.power, .reserved = true };
     struct wl_err none;
     if (!c->held) return 0;
     struct wl_arena *a = wl_arena_new(NULL);
     bool seen = wl_claims_load(c->dir, &all, a, &none) == 0;
     int rc = wl_journal_restore(&c->journal, seen ? &all : NULL, &how, false, &rows, a, e);
     for (size_t i = 0; i < rows.n; i++)
-        if (rows.v[i].state == WL_LEFT_THEIRS)
+        if (rows.v[i].state == WL_RESTORE_CHANGED_BY_OTHER)
             wl_log(WL_WARN, "cap", "%s: %s is %g %s now, which somebody else has set: it is left as it is",
                    rows.v[i].device, wl_cap_kind_name(rows.v[i].kind), rows.v[i].now, wl_cap_kind_unit(rows.v[i].kind));
     wl_arena_free(a);
-    if (rc < 0) return wl_prefix(e, "caps are not all put back (wattlaw restore tries again)");
+    if (rc < 0) return wl_err_prefix(e, "caps are not all put back (wattlaw restore tries again)");
     c->held = false;
     return 0;
 }
@@ -222,10 +222,10 @@ static int set_locked(struct wl_caps *c, struct wl_err *e)
 }
 
 /* What could not be put back stands in the journal, and the guard tries again when this process has ended. */
-static void let_go(struct wl_caps *c)
+static void release_guard(struct wl_caps *c)
 {
     if (c->held)
-        wl_guard_leave(&c->guard);
+        wl_guard_detach(&c->guard);
     else
         wl_guard_dismiss(&c->guard);
     c->held = false;
@@ -245,7 +245,7 @@ static struct wl_caps *caps_new(const struct wl_cap_request *request, const stru
     *kept = *request;
     c->a = a;
     c->request = kept;
-    c->place = (struct wl_setting_place) { .opts = opts, .power = power, .a = a };
+    c->place = (struct wl_setter_context) { .opts = opts, .power = power, .a = a };
     c->dir = wl_cap_state_dir(opts, a);
     c->program = opts->program;
     return c;
@@ -271,7 +271,7 @@ int wl_caps_set(struct wl_caps **out, const struct wl_cap_request *request, cons
     wl_defer(a, release, c);
     rc = set_locked(c, e);
     close(lock);
-    if (rc < 0) let_go(c);
+    if (rc < 0) release_guard(c);
     return rc;
 }
 
@@ -303,7 +303,7 @@ char *wl_cap_describe(const struct wl_cap_setting *s, struct wl_arena *a)
 }
 
 /* Somebody has removed the folder: who is killed now would leave caps of which nobody knows. */
-static void write_again(struct wl_caps *c)
+static void rewrite_journal(struct wl_caps *c)
 {
     struct wl_err e;
     int rc = wl_mkdirs(wl_path_dir(c->a, c->journal.path), &e);
@@ -315,12 +315,12 @@ static void write_again(struct wl_caps *c)
     c->warned |= rc < 0;
 }
 
-void wl_caps_tend(struct wl_caps *c)
+void wl_caps_poll(struct wl_caps *c)
 {
     struct wl_err e;
     if (!c->held) return;
-    if (access(c->journal.path, F_OK)) write_again(c);
-    if (wl_guard_lives(&c->guard)) return;
+    if (access(c->journal.path, F_OK)) rewrite_journal(c);
+    if (wl_guard_is_alive(&c->guard)) return;
     bool first = !c->warned;
     c->warned = true;
     if (first) wl_log(WL_WARN, "cap", "the guard of the caps was killed; another one takes its place");
@@ -350,6 +350,6 @@ int wl_caps_release(struct wl_caps *c, struct wl_err *e)
         rc = put_back_locked(c, e);
         if (lock >= 0) close(lock);
     }
-    let_go(c);
+    release_guard(c);
     return rc;
 }

@@ -13,13 +13,13 @@ enum { MOST_JOURNALS = 100, MOST_CAPS = 4096 };
 static void add_bad(struct wl_claims *all, const char *path, const char *why, uid_t owner, struct wl_arena *a)
 {
     WL_GROW(a, all->bad, all->n_bad, all->bad_cap);
-    all->bad[all->n_bad++] = (struct wl_left) { .state = WL_LEFT_BAD,
-                                                .journal = wl_plain_text(path, a),
-                                                .user = owner == (uid_t)-1 ? -1 : (int64_t)owner,
-                                                .found = NAN,
-                                                .set = NAN,
-                                                .now = NAN,
-                                                .why = wl_plain_text(why, a) };
+    all->bad[all->n_bad++] = (struct wl_restore_result) { .state = WL_RESTORE_BAD_JOURNAL,
+                                                          .journal = wl_printable_ascii(path, a),
+                                                          .user = owner == (uid_t)-1 ? -1 : (int64_t)owner,
+                                                          .found = NAN,
+                                                          .set = NAN,
+                                                          .now = NAN,
+                                                          .why = wl_printable_ascii(why, a) };
 }
 
 static int newest_first(const void *x, const void *y)
@@ -50,7 +50,7 @@ static struct share *share_of(struct shares *all, uid_t user, struct wl_arena *a
 }
 
 /* A user who has many journals delays nobody: the rest of them is left out, unread, and that is said once. */
-static bool has_had_enough(const char *path, struct shares *shares, struct wl_claims *out, struct wl_arena *a)
+static bool exceeds_quota(const char *path, struct shares *shares, struct wl_claims *out, struct wl_arena *a)
 {
     struct stat st;
     if (lstat(path, &st) || st.st_uid == geteuid()) return false;
@@ -79,7 +79,7 @@ static void load_one(const char *path, struct shares *shares, struct wl_claims *
         return;
     }
     if (c.j.owner != geteuid()) share_of(shares, c.j.owner, a)->caps += c.j.n;
-    c.life = wl_holder_life(&c.j.holder, c.j.owner, &c.why, a);
+    c.life = wl_holder_state_of(&c.j.holder, c.j.owner, &c.why, a);
     WL_GROW(a, out->v, out->n, out->cap);
     out->v[out->n++] = c;
 }
@@ -89,37 +89,40 @@ int wl_claims_load(const char *dir, struct wl_claims *out, struct wl_arena *a, s
     struct wl_strs paths, why;
     struct shares shares = { 0 };
     *out = (struct wl_claims) { 0 };
-    int rc = wl_state_files(dir, WL_JOURNAL_ENDING, MOST_JOURNALS, &paths, &why, a, e);
+    int rc = wl_state_files(dir, WL_JOURNAL_SUFFIX, MOST_JOURNALS, &paths, &why, a, e);
     if (rc < 0) return rc;
     for (size_t i = 0; i < why.n; i++) add_bad(out, dir, why.v[i], (uid_t)-1, a);
     for (size_t i = 0; i < paths.n; i++)
-        if (!has_had_enough(paths.v[i], &shares, out, a)) load_one(paths.v[i], &shares, out, a);
+        if (!exceeds_quota(paths.v[i], &shares, out, a)) load_one(paths.v[i], &shares, out, a);
     if (out->n > 0) qsort(out->v, out->n, sizeof *out->v, newest_first);
     return 0;
 }
 
-bool wl_claim_lives(const struct wl_claim *c) { return c->life == WL_LIFE_ALIVE || c->life == WL_LIFE_ELSEWHERE; }
+bool wl_claim_may_be_alive(const struct wl_claim *c)
+{
+    return c->life == WL_HOLDER_ALIVE || c->life == WL_HOLDER_ELSEWHERE;
+}
 
 static bool is_same_holder(const struct wl_journal *x, const struct wl_journal *y)
 {
     return x->owner == y->owner && x->holder.pid == y->holder.pid && x->holder.started == y->holder.started &&
-           wl_streq(x->holder.boot_id, y->holder.boot_id) && wl_streq(x->holder.host, y->holder.host);
+           wl_str_eq(x->holder.boot_id, y->holder.boot_id) && wl_str_eq(x->holder.host, y->holder.host);
 }
 
-const struct wl_entry *wl_claims_next(const struct wl_claims *all, const struct wl_journal *self,
-                                      const struct wl_entry *mine, size_t *at)
+const struct wl_journal_entry *wl_claims_next(const struct wl_claims *all, const struct wl_journal *self,
+                                              const struct wl_journal_entry *mine, size_t *at)
 {
     for (; all && *at < all->n; ++*at) {
         const struct wl_claim *c = &all->v[*at];
-        if (c->settled || c->life == WL_LIFE_OTHER_HOST || is_same_holder(&c->j, self)) continue;
+        if (c->settled || c->life == WL_HOLDER_OTHER_HOST || is_same_holder(&c->j, self)) continue;
         for (size_t i = 0; i < c->j.n; i++)
-            if (c->j.v[i].kind == mine->kind && wl_streq(c->j.v[i].device, mine->device)) return &c->j.v[i];
+            if (c->j.v[i].kind == mine->kind && wl_str_eq(c->j.v[i].device, mine->device)) return &c->j.v[i];
     }
     return NULL;
 }
 
-const char *wl_entry_doubt(const struct wl_entry *entry, const struct wl_knob *k, double now, bool force,
-                           struct wl_arena *a)
+const char *wl_journal_entry_refusal(const struct wl_journal_entry *entry, const struct wl_control *k, double now,
+                                     bool force, struct wl_arena *a)
 {
     if (isnan(entry->found)) return k->blind ? NULL : "its journal has no found value";
     const char *refusal = wl_cap_refusal(&k->range, k->kind, entry->found, a);
@@ -135,26 +138,27 @@ const char *wl_entry_doubt(const struct wl_entry *entry, const struct wl_knob *k
 
 /* One step back: whose cap is the value? Of the newest dead holder who has set it. */
 static const struct wl_claim *who_set(const struct wl_claims *all, const struct wl_journal *self,
-                                      const struct wl_entry *mine, const struct wl_knob *k, double value,
-                                      const struct wl_entry **entry, struct wl_arena *a)
+                                      const struct wl_journal_entry *mine, const struct wl_control *k, double value,
+                                      const struct wl_journal_entry **entry, struct wl_arena *a)
 {
     for (size_t i = 0; (*entry = wl_claims_next(all, self, mine, &i)); i++) {
         const struct wl_claim *c = &all->v[i];
-        if (c->life != WL_LIFE_DEAD || !wl_cap_same(mine->kind, (*entry)->set, value)) continue;
+        if (c->life != WL_HOLDER_DEAD || !wl_cap_same(mine->kind, (*entry)->set, value)) continue;
         if (wl_cap_same(mine->kind, (*entry)->found, value)) continue;
-        if (c->j.owner == geteuid() || !wl_entry_doubt(*entry, k, value, false, a)) return c;
+        if (c->j.owner == geteuid() || !wl_journal_entry_refusal(*entry, k, value, false, a)) return c;
     }
     return NULL;
 }
 
-double wl_claims_original(const struct wl_claims *all, const struct wl_journal *self, const struct wl_entry *mine,
-                          const struct wl_knob *k, const struct wl_claim **whose)
+double wl_claims_original(const struct wl_claims *all, const struct wl_journal *self,
+                          const struct wl_journal_entry *mine, const struct wl_control *k,
+                          const struct wl_claim **whose)
 {
     double found = mine->found;
     *whose = NULL;
     struct wl_arena *a = wl_arena_new(NULL);
     for (size_t steps = 0; all && steps < all->n && !isnan(found); steps++) {
-        const struct wl_entry *entry;
+        const struct wl_journal_entry *entry;
         const struct wl_claim *c = who_set(all, self, mine, k, found, &entry, a);
         if (!c) break;
         *whose = c;

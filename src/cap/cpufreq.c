@@ -6,13 +6,14 @@
 
 static const double KHZ_PER_MHZ = 1e3;
 
-static void add_policy(const struct wl_setting_place *p, const char *folder, const char *policy, struct wl_knobs *out)
+static void add_policy(const struct wl_setter_context *p, const char *folder, const char *policy,
+                       struct wl_controls *out)
 {
     const char *base = wl_strf(p->a, "%s/%s", folder, policy);
     struct wl_sysfs_file *file = wl_new(p->a, struct wl_sysfs_file);
     *file = (struct wl_sysfs_file) { .path = wl_strf(p->a, "%s/scaling_max_freq", base), .per_unit = KHZ_PER_MHZ };
     if (!wl_is_file(file->path)) return;
-    struct wl_knob *k = wl_knob_add(out, p->a);
+    struct wl_control *k = wl_controls_add(out, p->a);
     k->ops = &wl_setter_cpufreq;
     k->state = file;
     k->kind = WL_CAP_CLOCK;
@@ -22,8 +23,8 @@ static void add_policy(const struct wl_setting_place *p, const char *folder, con
     k->range.max = k->standard = wl_sysfs_number(wl_strf(p->a, "%s/cpuinfo_max_freq", base), KHZ_PER_MHZ, p->a);
 }
 
-static int cpufreq_open(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out, const char **fix,
-                        struct wl_err *e)
+static int cpufreq_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,
+                        const char **fix, struct wl_err *e)
 {
     (void)kind, (void)fix;
     const char *folder = wl_strf(p->a, "%s/sys/devices/system/cpu/cpufreq", p->power->root ? p->power->root : "");
@@ -31,7 +32,7 @@ static int cpufreq_open(const struct wl_setting_place *p, enum wl_cap_kind kind,
     size_t before = out->n;
     if (wl_dir_list(folder, &policies, p->a, NULL) < 0) policies.n = 0; /* no folder: no policy */
     for (size_t i = 0; i < policies.n; i++)
-        if (wl_starts(policies.v[i], "policy")) add_policy(p, folder, policies.v[i], out);
+        if (wl_str_starts(policies.v[i], "policy")) add_policy(p, folder, policies.v[i], out);
     if (out->n > before) return 0;
     return wl_fail(e, WL_EUNAVAIL, "there is no CPU frequency to limit in %s", folder);
 }

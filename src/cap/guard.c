@@ -46,8 +46,8 @@ int wl_guard_start(struct wl_guard *g, const char *program, const char *journal,
     }
     char *argv[] = { wl_strdup(a, program ? program : "/proc/self/exe"), (char *)"restore", (char *)"--guard",
                      wl_strdup(a, journal), NULL };
-    struct wl_spawn how = { .argv = argv, .stdin_fd = to[0], .stdout_fd = from[1], .stderr_fd = -1 };
-    int rc = wl_spawn(&how, &g->pid, e);
+    struct wl_process_spawn how = { .argv = argv, .stdin_fd = to[0], .stdout_fd = from[1], .stderr_fd = -1 };
+    int rc = wl_process_spawn(&how, &g->pid, e);
     close(to[0]);
     close(from[1]);
     char c = 0;
@@ -61,7 +61,7 @@ int wl_guard_start(struct wl_guard *g, const char *program, const char *journal,
     return rc;
 }
 
-bool wl_guard_lives(struct wl_guard *g)
+bool wl_guard_is_alive(struct wl_guard *g)
 {
     if (g->pid == 0) return false;
     if (waitpid(g->pid, NULL, WNOHANG) == 0) return true;
@@ -84,12 +84,12 @@ void wl_guard_dismiss(struct wl_guard *g)
     wait_for(g);
 }
 
-void wl_guard_leave(struct wl_guard *g) { *g = (struct wl_guard) { 0 }; }
+void wl_guard_detach(struct wl_guard *g) { *g = (struct wl_guard) { 0 }; }
 
 /* ---- the guard's side ---- */
 
 /* Nothing but SIGKILL ends a guard: neither the terminal's Ctrl-C, nor the end of a session or batch step. */
-static void become_unreachable(void)
+static void detach_and_ignore_signals(void)
 {
     setsid();
     for (int sig = 1; sig < NSIG; sig++)
@@ -118,8 +118,8 @@ static int look_at(const char *path, struct watched *w, struct wl_arena *a, stru
         return wl_fail(e, WL_EPERM,
                        "%s: belongs to user %u, or another user can replace it: its guard would set what that "
                        "user wants",
-                       wl_plain_text(path, a), (unsigned)w->j.owner);
-    w->fd = wl_open_plain(path, O_RDONLY, &st, e);
+                       wl_printable_ascii(path, a), (unsigned)w->j.owner);
+    w->fd = wl_safe_file_open(path, O_RDONLY, &st, e);
     return w->fd < 0 ? w->fd : 0;
 }
 
@@ -146,12 +146,12 @@ static int restore_now(const struct watched *w, struct wl_arena *a, struct wl_er
 {
     struct wl_journal now;
     struct wl_claims all, none = { 0 };
-    struct wl_lefts rows = { 0 };
+    struct wl_restore_results rows = { 0 };
     struct wl_err why;
     int lock = wl_state_lock(w->dir, wl_cap_wait_s(&w->j.opts), &why);
     bool seen = wl_claims_load(w->dir, &all, a, &why) == 0;
     const struct wl_journal *j = what_is_left(w, &now, a);
-    struct wl_restore_how how = { .opts = &w->j.opts, .power = &w->j.power };
+    struct wl_restore_options how = { .opts = &w->j.opts, .power = &w->j.power };
     int rc = j ? wl_journal_restore(j, seen ? &all : &none, &how, false, &rows, a, e) : 0;
     if (lock >= 0) close(lock);
     return rc;
@@ -162,7 +162,7 @@ int wl_cap_guard(const char *journal, struct wl_err *e)
     char c;
     struct watched w;
     struct wl_arena *a = wl_arena_new(NULL);
-    become_unreachable();
+    detach_and_ignore_signals();
     int rc = look_at(journal, &w, a, e);
     if (rc == 0 && write(STDOUT_FILENO, &READY, 1) != 1) rc = wl_fail_errno(e, "guard of caps");
     close(STDOUT_FILENO);

@@ -54,41 +54,41 @@ int wl_holder_self(struct wl_holder *out, struct wl_arena *a, struct wl_err *e)
 {
     *out = (struct wl_holder) { .pid = getpid(),
                                 .started = started_at(getpid(), a),
-                                .boot_id = wl_boot_id(a),
+                                .boot_id = wl_host_boot_id(a),
                                 .pid_ns = link_of("/proc/self/ns/pid", a),
                                 .host = wl_host_name(a) };
     return *out->boot_id ? 0 : wl_fail(e, WL_EIO, "this boot of the machine has no number (boot_id cannot be read)");
 }
 
-enum wl_life wl_holder_life(const struct wl_holder *h, uid_t owner, const char **why, struct wl_arena *a)
+enum wl_holder_state wl_holder_state_of(const struct wl_holder *h, uid_t owner, const char **why, struct wl_arena *a)
 {
     struct wl_holder here;
     struct wl_err e;
     *why = NULL;
     if (wl_holder_self(&here, a, &e) < 0) {
         *why = wl_strdup(a, e.msg);
-        return WL_LIFE_ELSEWHERE;
+        return WL_HOLDER_ELSEWHERE;
     }
-    bool same_boot = wl_streq(h->boot_id, here.boot_id);
-    if (!wl_streq(h->host, here.host)) { /* a container has a name of its own */
+    bool same_boot = wl_str_eq(h->boot_id, here.boot_id);
+    if (!wl_str_eq(h->host, here.host)) { /* a container has a name of its own */
         *why = wl_strf(a, "it belongs to another %s, %s", same_boot ? "container" : "machine", h->host);
-        return same_boot ? WL_LIFE_ELSEWHERE : WL_LIFE_OTHER_HOST;
+        return same_boot ? WL_HOLDER_ELSEWHERE : WL_HOLDER_OTHER_HOST;
     }
-    if (!same_boot) return WL_LIFE_REBOOTED;
-    if (!wl_streq(h->pid_ns, here.pid_ns)) {
+    if (!same_boot) return WL_HOLDER_REBOOTED;
+    if (!wl_str_eq(h->pid_ns, here.pid_ns)) {
         *why = wl_strf(a, "process %lld of another container may still run", (long long)h->pid);
-        return WL_LIFE_ELSEWHERE;
+        return WL_HOLDER_ELSEWHERE;
     }
     int64_t started = started_at(h->pid, a);
     if (started == NOT_SEEN) {
         *why = wl_strf(a, "process %lld of user %u, which this user cannot see, may still run", (long long)h->pid,
                        (unsigned)owner);
-        return WL_LIFE_ELSEWHERE;
+        return WL_HOLDER_ELSEWHERE;
     }
-    if (started != h->started || !acts_as(h->pid, owner, a)) return WL_LIFE_DEAD;
+    if (started != h->started || !acts_as(h->pid, owner, a)) return WL_HOLDER_DEAD;
     *why = owner == geteuid() ? wl_strf(a, "process %lld holds it", (long long)h->pid)
                               : wl_strf(a, "process %lld of user %u holds it", (long long)h->pid, (unsigned)owner);
-    return WL_LIFE_ALIVE;
+    return WL_HOLDER_ALIVE;
 }
 
 /* ---- as JSON ---- */
@@ -102,7 +102,7 @@ void wl_holder_write(const struct wl_holder *h, struct wl_json *o)
     wl_json_add_str(o, "host", h->host);
 }
 
-bool wl_is_plain(const char *s)
+bool wl_is_printable_ascii(const char *s)
 {
     for (; *s; s++)
         if (*s < ' ' || *s > '~') return false;
@@ -112,7 +112,7 @@ bool wl_is_plain(const char *s)
 static const char *plain_of(const struct wl_json *o, const char *key)
 {
     const char *s = wl_json_str(wl_json_get(o, key));
-    return s && wl_is_plain(s) ? s : NULL;
+    return s && wl_is_printable_ascii(s) ? s : NULL;
 }
 
 int wl_holder_read(const struct wl_json *o, const char *path, struct wl_holder *out, struct wl_err *e)

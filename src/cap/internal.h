@@ -9,10 +9,10 @@
 /* ---- setters: who can limit what ------------------------------------------------------------------------------ */
 
 struct wl_setter_ops;
-struct wl_opened;
+struct wl_setter_session;
 
 /* One limit of one device. Texts live as long as the arena it was opened in. */
-struct wl_knob {
+struct wl_control {
     const struct wl_setter_ops *ops;
     void *state;  /* the setter's own */
     size_t index; /* and which of its devices */
@@ -22,21 +22,21 @@ struct wl_knob {
     double standard; /* NAN: not known */
     bool blind;                /* there is no getter: get() tells what acts, not what is set; NAN unlocks */
     bool simulated;
-    const struct wl_knob *inner; /* of a setter that works through another one */
-    struct wl_opened *opened;    /* patient.c's */
+    const struct wl_control *inner; /* of a setter that works through another one */
+    struct wl_setter_session *opened;    /* patient.c's */
 };
 
-struct wl_knobs {
-    struct wl_knob *v;
+struct wl_controls {
+    struct wl_control *v;
     size_t n, cap;
 };
 
 /* What a setter needs to open. */
-struct wl_setting_place {
+struct wl_setter_context {
     const struct wl_cap_opts *opts;
     const struct wl_power_opts *power;
     bool all;                 /* every device of the machine, not only the job's: for putting back */
-    struct wl_opened *opened; /* patient.c's */
+    struct wl_setter_session *opened; /* patient.c's */
     struct wl_arena *a;
 };
 
@@ -46,25 +46,25 @@ struct wl_setter_ops {
     bool kinds[WL_CAP_KINDS];
 
     /* Adds a knob for each device that has this kind of limit; none is an error with the reason and *fix. */
-    int (*open)(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out, const char **fix,
+    int (*open)(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out, const char **fix,
                 struct wl_err *e);
 
     /* The value set, and the one that acts (NAN: the same or not known). */
-    int (*get)(const struct wl_knob *k, double *set, double *acts, struct wl_err *e);
+    int (*get)(const struct wl_control *k, double *set, double *acts, struct wl_err *e);
 
-    int (*set)(const struct wl_knob *k, double value, struct wl_err *e);
+    int (*set)(const struct wl_control *k, double value, struct wl_err *e);
 
     /* (optional) Puts a found value back where that is another call than set. */
-    int (*restore)(const struct wl_knob *k, double found, struct wl_err *e);
+    int (*restore)(const struct wl_control *k, double found, struct wl_err *e);
 
     /* (optional) Can it be set? Changes nothing. */
-    int (*probe)(const struct wl_knob *k, const char **fix, struct wl_err *e);
+    int (*probe)(const struct wl_control *k, const char **fix, struct wl_err *e);
 
     /* (optional) Why the present state looks as if somebody else holds this limit; NULL: it does not. */
-    const char *(*suspect)(const struct wl_knob *k, struct wl_arena *a);
+    const char *(*suspect)(const struct wl_control *k, struct wl_arena *a);
 
     bool observes;    /* sets nothing: there is nothing to put back */
-    bool ends_itself; /* set and restore give up by themselves behind the options' wait_s */
+    bool has_own_timeout; /* set and restore give up by themselves behind the options' wait_s */
 };
 
 extern const struct wl_setter_ops wl_setter_nvml, wl_setter_rapl, wl_setter_cpufreq, wl_setter_command,
@@ -76,14 +76,14 @@ const struct wl_setter_ops *wl_setter_find(const char *name);
 
 /* Opens the setter that the options name for a kind: "auto" takes the site's command where one is given, nvml where
  * there are GPUs, else rapl and cpufreq. */
-int wl_setter_open(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out, const char **fix,
+int wl_setter_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out, const char **fix,
                    struct wl_err *e);
 
 /* The setter that reads the machine itself: nvml, else rapl or cpufreq. */
-int wl_setter_open_direct(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out,
+int wl_setter_open_direct(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,
                           const char **fix, struct wl_err *e);
 
-struct wl_knob *wl_knob_add(struct wl_knobs *list, struct wl_arena *a);
+struct wl_control *wl_controls_add(struct wl_controls *list, struct wl_arena *a);
 
 
 /* Is it the same value as far as drivers round? NAN equals NAN: not limited. */
@@ -97,20 +97,20 @@ double wl_cap_wait_s(const struct wl_cap_opts *o);
 
 /* For a setter's open, of one device: describes its knob. One that hangs does not hide the others where caps are put
  * back: it has no range then. */
-int wl_knob_describe(const struct wl_setting_place *p, struct wl_knob *k,
-                     int (*describe)(struct wl_knob *k, struct wl_arena *a, struct wl_err *e), struct wl_err *e);
+int wl_control_describe(const struct wl_setter_context *p, struct wl_control *k,
+                     int (*describe)(struct wl_control *k, struct wl_arena *a, struct wl_err *e), struct wl_err *e);
 
 /* Opens a setter (NULL: wl_setter_open) and adds its knobs, for the calls below. It is closed with the place's arena. */
-int wl_knobs_open(const struct wl_setting_place *p, const struct wl_setter_ops *ops, enum wl_cap_kind kind,
-                  struct wl_knobs *out, const char **fix, struct wl_err *e);
+int wl_controls_open(const struct wl_setter_context *p, const struct wl_setter_ops *ops, enum wl_cap_kind kind,
+                  struct wl_controls *out, const char **fix, struct wl_err *e);
 
 /* The callbacks of the knob's setter. WL_EHUNG: it has not come back, and may still act. Where a callback is optional,
  * restore is set, probe and suspect find nothing. */
-int wl_knob_get(const struct wl_knob *k, double *set, double *acts, struct wl_err *e);
-int wl_knob_set(const struct wl_knob *k, double value, struct wl_err *e);
-int wl_knob_restore(const struct wl_knob *k, double found, struct wl_err *e);
-int wl_knob_probe(const struct wl_knob *k, const char **fix, struct wl_err *e);
-int wl_knob_suspect(const struct wl_knob *k, const char **why, struct wl_arena *a, struct wl_err *e);
+int wl_control_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e);
+int wl_control_set(const struct wl_control *k, double value, struct wl_err *e);
+int wl_control_restore(const struct wl_control *k, double found, struct wl_err *e);
+int wl_control_probe(const struct wl_control *k, const char **fix, struct wl_err *e);
+int wl_control_suspect(const struct wl_control *k, const char **why, struct wl_arena *a, struct wl_err *e);
 
 /* ---- state.c: the state folder of a machine --------------------------------------------------------------------- */
 
@@ -126,7 +126,7 @@ int wl_state_make(const char *dir, struct wl_err *e);
 int wl_state_lock(const char *dir, double call_s, struct wl_err *e);
 
 /* Our folder in the state folder, which only we can write to and all can read; made where there is none. */
-int wl_state_own(const char *dir, char **out, struct wl_arena *a, struct wl_err *e);
+int wl_state_user_dir(const char *dir, char **out, struct wl_arena *a, struct wl_err *e);
 
 /* The files of the state folder and of its users' folders whose names end so, in order, at most `most` of a folder that
  * is not ours. `why`: a line for each folder that cannot be listed, is not its user's or holds too many. Names are any
@@ -140,21 +140,21 @@ bool wl_path_is_ours(const char *path);
 /* Opens what another user may have put there: a regular file with one name that only its owner can write to, never
  * through a link, and without waiting. `st` is of what was opened. WL_EINVAL: it is something else. */
 struct stat;
-int wl_open_plain(const char *path, int how, struct stat *st, struct wl_err *e);
+int wl_safe_file_open(const char *path, int how, struct stat *st, struct wl_err *e);
 
 /* Writes such a file in a folder of ours, with its folder to the disk before this returns. */
-int wl_write_plain(const char *path, const char *text, struct wl_err *e);
+int wl_safe_file_write(const char *path, const char *text, struct wl_err *e);
 
 /* Its text and its owner. */
-int wl_read_plain(const char *path, size_t max, char **text, uid_t *owner, struct wl_arena *a, struct wl_err *e);
+int wl_safe_file_read(const char *path, size_t max, char **text, uid_t *owner, struct wl_arena *a, struct wl_err *e);
 
 /* Removes a file of this owner from the folder that was looked at, where nobody can turn it into another one, and empties
  * it for those who have it open. */
-int wl_remove_plain(const char *path, uid_t owner, struct wl_err *e);
+int wl_safe_file_remove(const char *path, uid_t owner, struct wl_err *e);
 
 /* Printable ASCII alone; and the same text with '?' for all else: names are printed on terminals. */
-bool wl_is_plain(const char *s);
-char *wl_plain_text(const char *s, struct wl_arena *a);
+bool wl_is_printable_ascii(const char *s);
+char *wl_printable_ascii(const char *s, struct wl_arena *a);
 
 /* ---- holder.c ------------------------------------------------------------------------------------------------- */
 
@@ -169,14 +169,14 @@ int wl_holder_read(const struct wl_json *o, const char *path, struct wl_holder *
 
 /* DEAD, or why it is not: `*why` is set. REBOOTED is dead too; ELSEWHERE is another container, OTHER_HOST another machine.
  * A process of another user than the one who claims it to be the holder is not the holder. */
-enum wl_life { WL_LIFE_DEAD, WL_LIFE_REBOOTED, WL_LIFE_ALIVE, WL_LIFE_ELSEWHERE, WL_LIFE_OTHER_HOST };
-enum wl_life wl_holder_life(const struct wl_holder *h, uid_t owner, const char **why, struct wl_arena *a);
+enum wl_holder_state { WL_HOLDER_DEAD, WL_HOLDER_REBOOTED, WL_HOLDER_ALIVE, WL_HOLDER_ELSEWHERE, WL_HOLDER_OTHER_HOST };
+enum wl_holder_state wl_holder_state_of(const struct wl_holder *h, uid_t owner, const char **why, struct wl_arena *a);
 
 /* ---- journal.c: what a holder has set, on disk ---------------------------------------------------------------- */
 
-#define WL_JOURNAL_ENDING ".caps"
+#define WL_JOURNAL_SUFFIX ".caps"
 
-struct wl_entry {
+struct wl_journal_entry {
     const char *setter, *device;
     enum wl_cap_kind kind;
     double found, set; /* NAN found: was not locked */
@@ -190,7 +190,7 @@ struct wl_journal {
     struct wl_holder holder;
     struct wl_cap_opts opts; /* with which to open the setters again */
     struct wl_power_opts power;
-    struct wl_entry *v;
+    struct wl_journal_entry *v;
     size_t n;
 };
 
@@ -210,7 +210,7 @@ char *wl_journal_path(const char *folder, const struct wl_holder *h, struct wl_a
 
 struct wl_claim {
     struct wl_journal j;
-    enum wl_life life;
+    enum wl_holder_state life;
     const char *why; /* it is not dead */
     bool settled;    /* put back, or of nobody's concern any more */
 };
@@ -218,46 +218,46 @@ struct wl_claim {
 struct wl_claims {
     struct wl_claim *v; /* the newest holder first: what was set last is put back first */
     size_t n, cap;
-    struct wl_left *bad; /* what cannot be read */
+    struct wl_restore_result *bad; /* what cannot be read */
     size_t n_bad, bad_cap;
 };
 
 int wl_claims_load(const char *dir, struct wl_claims *out, struct wl_arena *a, struct wl_err *e);
 
 /* May the claim's holder still run? */
-bool wl_claim_lives(const struct wl_claim *c);
+bool wl_claim_may_be_alive(const struct wl_claim *c);
 
 /* Another holder's entry on the device of `mine`, in claims from *at on, which is moved behind it; NULL: none. */
-const struct wl_entry *wl_claims_next(const struct wl_claims *all, const struct wl_journal *self, const struct wl_entry *mine,
+const struct wl_journal_entry *wl_claims_next(const struct wl_claims *all, const struct wl_journal *self, const struct wl_journal_entry *mine,
                                       size_t *at);
 
 /* What the device had before the first of those who cap it: `found`, or what dead holders found whose value it is.
- * Other users' words count as far as wl_entry_doubt allows. `whose`: the last holder that was believed, or NULL. */
-double wl_claims_original(const struct wl_claims *all, const struct wl_journal *self, const struct wl_entry *mine,
-                          const struct wl_knob *k, const struct wl_claim **whose);
+ * Other users' words count as far as wl_journal_entry_refusal allows. `whose`: the last holder that was believed, or NULL. */
+double wl_claims_original(const struct wl_claims *all, const struct wl_journal *self, const struct wl_journal_entry *mine,
+                          const struct wl_control *k, const struct wl_claim **whose);
 
 /* Why a device must not be set to what another user's journal says that it had; NULL: it may. Such a word can undo a
  * cap, but neither lower the device nor lift it above its default. `force`: anything that the device takes. */
-const char *wl_entry_doubt(const struct wl_entry *entry, const struct wl_knob *k, double now, bool force,
+const char *wl_journal_entry_refusal(const struct wl_journal_entry *entry, const struct wl_control *k, double now, bool force,
                            struct wl_arena *a);
 
 /* ---- restore.c ------------------------------------------------------------------------------------------------ */
 
-struct wl_restore_how {
+struct wl_restore_options {
     const struct wl_cap_opts *opts;    /* how long to wait */
     const struct wl_power_opts *power; /* how root reaches the devices that other users' journals name */
     bool dry_run, force;
     bool reserved; /* the devices are reserved by us: another live holder is believed only where its value is read */
-    struct wl_reach *reach; /* restore.c's; NULL */
+    struct wl_restore_setters *reach; /* restore.c's; NULL */
 };
 
 /* Puts back what one journal names and removes it when nothing is left to do; the state folder is locked. `all`: the journals
  * in it, may be NULL. */
-int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, const struct wl_restore_how *how,
-                       bool rebooted, struct wl_lefts *out, struct wl_arena *a, struct wl_err *e);
+int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, const struct wl_restore_options *how,
+                       bool rebooted, struct wl_restore_results *out, struct wl_arena *a, struct wl_err *e);
 
 /* wl_cap_restore of one state folder under a lock that is held. */
-int wl_restore_locked(const char *dir, const struct wl_restore_how *how, struct wl_lefts *out, struct wl_arena *a,
+int wl_restore_locked(const char *dir, const struct wl_restore_options *how, struct wl_restore_results *out, struct wl_arena *a,
                       struct wl_err *e);
 
 /* ---- guard.c -------------------------------------------------------------------------------------------------- */
@@ -269,8 +269,8 @@ struct wl_guard {
 
 /* Returns when the guard is ready: from then on our death is noticed. */
 int wl_guard_start(struct wl_guard *g, const char *program, const char *journal, struct wl_arena *a, struct wl_err *e);
-bool wl_guard_lives(struct wl_guard *g);
+bool wl_guard_is_alive(struct wl_guard *g);
 void wl_guard_dismiss(struct wl_guard *g); /* there is nothing left to guard */
-void wl_guard_leave(struct wl_guard *g);   /* it acts when this process ends */
+void wl_guard_detach(struct wl_guard *g);   /* it acts when this process ends */
 
 #endif

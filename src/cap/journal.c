@@ -11,7 +11,7 @@ enum { FORMAT = 1, JOURNAL_MAX = 1 << 18, MOST_CAPS = 2048 };
 
 char *wl_journal_path(const char *folder, const struct wl_holder *h, struct wl_arena *a)
 {
-    return wl_strf(a, "%s/%s-%lld-%lld" WL_JOURNAL_ENDING, folder, h->host, (long long)h->pid, (long long)h->started);
+    return wl_strf(a, "%s/%s-%lld-%lld" WL_JOURNAL_SUFFIX, folder, h->host, (long long)h->pid, (long long)h->started);
 }
 
 /* ---- writing ---- */
@@ -50,7 +50,7 @@ int wl_journal_write(const struct wl_journal *j, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     const char *text = wl_journal_text(j, a);
-    int rc = wl_write_plain(j->path, text, e);
+    int rc = wl_safe_file_write(j->path, text, e);
     wl_arena_free(a);
     return rc;
 }
@@ -59,7 +59,7 @@ int wl_journal_write(const struct wl_journal *j, struct wl_err *e)
 int wl_journal_remove(const struct wl_journal *j, struct wl_err *e)
 {
     struct wl_err why;
-    int rc = wl_remove_plain(j->path, j->owner, &why);
+    int rc = wl_safe_file_remove(j->path, j->owner, &why);
     return rc < 0 && rc != WL_ENOENT ? wl_fail(e, rc, "%s", why.msg) : 0;
 }
 
@@ -68,21 +68,21 @@ int wl_journal_remove(const struct wl_journal *j, struct wl_err *e)
 static int kind_from(const char *name)
 {
     for (int k = 0; k < WL_CAP_KINDS; k++)
-        if (wl_streq(wl_cap_kind_name(k), name)) return k;
+        if (wl_str_eq(wl_cap_kind_name(k), name)) return k;
     return -1;
 }
 
 static const char *text_of(const struct wl_json *o, const char *key) { return wl_json_str(wl_json_get(o, key)); }
 
-static int read_entry(const struct wl_json *o, const char *path, struct wl_entry *out, struct wl_err *e)
+static int read_entry(const struct wl_json *o, const char *path, struct wl_journal_entry *out, struct wl_err *e)
 {
     int kind = kind_from(text_of(o, "kind"));
-    *out = (struct wl_entry) { .setter = text_of(o, "setter"),
-                               .device = text_of(o, "device"),
-                               .kind = kind < 0 ? 0 : (enum wl_cap_kind)kind,
-                               .found = wl_json_real(wl_json_get(o, "found")),
-                               .set = wl_json_real(wl_json_get(o, "set")) };
-    if (kind < 0 || !out->device || !wl_is_plain(out->device) || !out->setter || !wl_setter_find(out->setter))
+    *out = (struct wl_journal_entry) { .setter = text_of(o, "setter"),
+                                       .device = text_of(o, "device"),
+                                       .kind = kind < 0 ? 0 : (enum wl_cap_kind)kind,
+                                       .found = wl_json_real(wl_json_get(o, "found")),
+                                       .set = wl_json_real(wl_json_get(o, "set")) };
+    if (kind < 0 || !out->device || !wl_is_printable_ascii(out->device) || !out->setter || !wl_setter_find(out->setter))
         return wl_fail(e, WL_EINVAL, "%s: a cap without a known kind, setter and device", path);
     /* a lock that was not there is found as nothing; a limit always has a value */
     bool found = out->found > 0 || (isnan(out->found) && !wl_cap_is_power(out->kind));
@@ -93,7 +93,7 @@ static int read_entry(const struct wl_json *o, const char *path, struct wl_entry
 
 static int by_device(const void *x, const void *y)
 {
-    const struct wl_entry *const *p = x, *const *q = y;
+    const struct wl_journal_entry *const *p = x, *const *q = y;
     int order = strcmp((*p)->device, (*q)->device);
     return order ? order : (int)(*p)->kind - (int)(*q)->kind;
 }
@@ -101,7 +101,7 @@ static int by_device(const void *x, const void *y)
 /* A process sets each limit of a device once, and each entry costs calls of the driver. */
 static int check_twice(const struct wl_journal *j, struct wl_arena *a, struct wl_err *e)
 {
-    const struct wl_entry **v = wl_new_array(a, const struct wl_entry *, j->n);
+    const struct wl_journal_entry **v = wl_new_array(a, const struct wl_journal_entry *, j->n);
     for (size_t i = 0; i < j->n; i++) v[i] = &j->v[i];
     if (j->n > 1) qsort(v, j->n, sizeof *v, by_device);
     for (size_t i = 1; i < j->n; i++)
@@ -134,7 +134,7 @@ int wl_journal_parse(const char *path, const char *text, struct wl_journal *out,
     out->n = wl_json_size(caps);
     if (out->n > MOST_CAPS)
         return wl_fail(e, WL_EINVAL, "%s: has %zu caps, expected at most %d", path, out->n, MOST_CAPS);
-    out->v = wl_new_array(a, struct wl_entry, out->n);
+    out->v = wl_new_array(a, struct wl_journal_entry, out->n);
     for (size_t i = 0; i < out->n && rc == 0; i++) rc = read_entry(wl_json_at(caps, i), path, &out->v[i], e);
     return rc < 0 ? rc : check_twice(out, a, e);
 }
@@ -143,8 +143,8 @@ int wl_journal_read(const char *path, struct wl_journal *out, struct wl_arena *a
 {
     char *text;
     uid_t owner;
-    int rc = wl_read_plain(path, JOURNAL_MAX, &text, &owner, a, e);
-    if (rc == 0) rc = wl_journal_parse(wl_plain_text(path, a), text, out, a, e);
+    int rc = wl_safe_file_read(path, JOURNAL_MAX, &text, &owner, a, e);
+    if (rc == 0) rc = wl_journal_parse(wl_printable_ascii(path, a), text, out, a, e);
     out->path = wl_strdup(a, path);
     out->owner = owner;
     out->obeyed = rc == 0 && owner == geteuid() && (owner != 0 || wl_path_is_ours(path));

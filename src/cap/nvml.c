@@ -14,7 +14,7 @@ static enum wl_gpu_power_scope scope_of(enum wl_cap_kind kind)
 }
 
 /* What this GPU takes; false with the reason where it has no such limit. */
-static int describe(struct wl_knob *k, struct wl_arena *a, struct wl_err *e)
+static int describe(struct wl_control *k, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_gpus *g = k->state;
     size_t i = k->index;
@@ -34,13 +34,13 @@ static int describe(struct wl_knob *k, struct wl_arena *a, struct wl_err *e)
     return wl_fail(e, WL_EUNAVAIL, "%s: the driver cannot lock this clock", g->devices[i].name);
 }
 
-static int nvml_open(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out, const char **fix,
-                     struct wl_err *e)
+static int nvml_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,
+                     const char **fix, struct wl_err *e)
 {
     struct wl_gpus *g;
     int rc = wl_gpus_open(&g, p->power, p->all, p->a, fix, e);
     for (size_t i = 0; rc == 0 && i < g->n; i++) {
-        struct wl_knob *k = wl_knob_add(out, p->a);
+        struct wl_control *k = wl_controls_add(out, p->a);
         k->ops = &wl_setter_nvml;
         k->state = g;
         k->index = i;
@@ -49,12 +49,12 @@ static int nvml_open(const struct wl_setting_place *p, enum wl_cap_kind kind, st
         k->name = g->devices[i].name;
         k->simulated = g->simulated;
         k->blind = !wl_cap_is_power(kind);
-        rc = wl_knob_describe(p, k, describe, e);
+        rc = wl_control_describe(p, k, describe, e);
     }
     return rc;
 }
 
-static int nvml_get(const struct wl_knob *k, double *set, double *acts, struct wl_err *e)
+static int nvml_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e)
 {
     if (wl_cap_is_power(k->kind)) {
         struct wl_gpu_power_limit l;
@@ -70,7 +70,7 @@ static int nvml_get(const struct wl_knob *k, double *set, double *acts, struct w
     return 0;
 }
 
-static int nvml_set(const struct wl_knob *k, double value, struct wl_err *e)
+static int nvml_set(const struct wl_control *k, double value, struct wl_err *e)
 {
     if (wl_cap_is_power(k->kind)) return wl_gpu_power_limit_set(k->state, k->index, scope_of(k->kind), value, e);
     enum wl_gpu_clock which = clock_of(k->kind);
@@ -80,7 +80,7 @@ static int nvml_set(const struct wl_knob *k, double value, struct wl_err *e)
 
 /* There is no question to the driver for leave to set: the limit is set to the value that it has. Locked clocks have no
  * such harmless call; drivers grant both alike. */
-static int nvml_probe(const struct wl_knob *k, const char **fix, struct wl_err *e)
+static int nvml_probe(const struct wl_control *k, const char **fix, struct wl_err *e)
 {
     struct wl_gpu_power_limit l;
     enum wl_gpu_power_scope scope = scope_of(k->kind);
@@ -97,7 +97,7 @@ static int nvml_probe(const struct wl_knob *k, const char **fix, struct wl_err *
 
 /* A busy GPU whose clock stays below its highest for none of the reasons that the driver names is locked by somebody;
  * so is one whose driver says that clocks were set. */
-static const char *nvml_suspect(const struct wl_knob *k, struct wl_arena *a)
+static const char *nvml_suspect(const struct wl_control *k, struct wl_arena *a)
 {
     static const double BUSY_PCT = 90, BELOW = 0.95;
     struct wl_gpu_clock_state s;

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 /* "2 x NVIDIA A100", or the names one after the other where they differ. */
-static const char *names_of(const struct wl_knobs *knobs, struct wl_arena *a)
+static const char *names_of(const struct wl_controls *knobs, struct wl_arena *a)
 {
     bool alike = true;
     struct wl_text t = WL_TEXT(a);
     for (size_t i = 0; i < knobs->n; i++) {
-        alike = alike && wl_streq(knobs->v[i].name, knobs->v[0].name);
+        alike = alike && wl_str_eq(knobs->v[i].name, knobs->v[0].name);
         wl_text_addf(&t, "%s%s", i ? ", " : "", knobs->v[i].name);
     }
     return alike && knobs->n > 1 ? wl_strf(a, "%zu x %s", knobs->n, knobs->v[0].name) : t.s;
@@ -30,18 +30,18 @@ static void add_range(struct wl_cap_range *all, const struct wl_cap_range *one, 
     all->steps = kept;
 }
 
-static void probe_all(enum wl_cap_kind kind, const struct wl_setting_place *place, struct wl_cap_ability *out)
+static void probe_all(enum wl_cap_kind kind, const struct wl_setter_context *place, struct wl_cap_ability *out)
 {
-    struct wl_knobs knobs = { 0 };
+    struct wl_controls knobs = { 0 };
     struct wl_err e;
     const char *fix = NULL;
     *out = (struct wl_cap_ability) { .range = { .min = NAN, .max = NAN }, .present = NAN };
-    int rc = wl_knobs_open(place, NULL, kind, &knobs, &fix, &e);
+    int rc = wl_controls_open(place, NULL, kind, &knobs, &fix, &e);
     for (size_t i = 0; i < knobs.n && rc == 0; i++) {
-        const struct wl_knob *k = &knobs.v[i];
+        const struct wl_control *k = &knobs.v[i];
         double set = NAN, acts;
-        rc = wl_knob_get(k, &set, &acts, &e);
-        if (rc == 0) rc = wl_knob_probe(k, &fix, &e);
+        rc = wl_control_get(k, &set, &acts, &e);
+        if (rc == 0) rc = wl_control_probe(k, &fix, &e);
         if (i == 0) out->present = set;
         add_range(&out->range, &k->range, kind, i == 0, place->a);
         out->simulated |= k->simulated;
@@ -61,7 +61,7 @@ void wl_cap_probe(enum wl_cap_kind kind, const struct wl_cap_opts *opts, const s
                   struct wl_cap_ability *out, struct wl_arena *a)
 {
     static const double WAIT_S = 1;
-    struct wl_setting_place place = { .opts = opts, .power = power, .a = a };
+    struct wl_setter_context place = { .opts = opts, .power = power, .a = a };
     struct wl_err e;
     const char *dir = wl_cap_state_dir(opts, a);
     int lock = wl_is_dir(dir) ? wl_state_lock(dir, WAIT_S, &e) : -1;

@@ -9,15 +9,15 @@
 enum { CONSTRAINTS = 4 };
 static const double UW_PER_W = 1e6;
 
-static void add_constraint(const struct wl_setting_place *p, const char *zone, const char *package, int n,
-                           struct wl_knobs *out)
+static void add_constraint(const struct wl_setter_context *p, const char *zone, const char *package, int n,
+                           struct wl_controls *out)
 {
     const char *base = wl_strf(p->a, "%s/constraint_%d_", zone, n);
     const char *what = wl_sysfs_line(wl_strf(p->a, "%sname", base), p->a);
-    if (!wl_streq(what, "long_term") && !wl_streq(what, "short_term")) return;
+    if (!wl_str_eq(what, "long_term") && !wl_str_eq(what, "short_term")) return;
     struct wl_sysfs_file *file = wl_new(p->a, struct wl_sysfs_file);
     *file = (struct wl_sysfs_file) { .path = wl_strf(p->a, "%spower_limit_uw", base), .per_unit = UW_PER_W };
-    struct wl_knob *k = wl_knob_add(out, p->a);
+    struct wl_control *k = wl_controls_add(out, p->a);
     k->ops = &wl_setter_rapl;
     k->state = file;
     k->kind = WL_CAP_POWER;
@@ -26,15 +26,15 @@ static void add_constraint(const struct wl_setting_place *p, const char *zone, c
     k->range.min = 1; /* the kernel names no lowest value; 0 would be none */
     /* max_power_uw is the highest sensible value, which kernels name for long_term only, and not always */
     double max = wl_sysfs_number(wl_strf(p->a, "%smax_power_uw", base), UW_PER_W, p->a);
-    if (max > 0 && wl_streq(what, "long_term")) k->range.max = max;
+    if (max > 0 && wl_str_eq(what, "long_term")) k->range.max = max;
 }
 
-static int add_zone(const struct wl_setting_place *p, const char *zone, struct wl_knobs *out, struct wl_err *e)
+static int add_zone(const struct wl_setter_context *p, const char *zone, struct wl_controls *out, struct wl_err *e)
 {
     const char *package = wl_sysfs_line(wl_strf(p->a, "%s/name", zone), p->a);
-    if (!package || !wl_starts(package, "package")) return 0;
+    if (!package || !wl_str_starts(package, "package")) return 0;
     const char *enabled = wl_sysfs_line(wl_strf(p->a, "%s/enabled", zone), p->a);
-    if (enabled && wl_streq(enabled, "0"))
+    if (enabled && wl_str_eq(enabled, "0"))
         return wl_fail(e, WL_EUNAVAIL, "%s: power limits are switched off (enabled is 0)", zone);
     for (int n = 0; n < CONSTRAINTS; n++) add_constraint(p, zone, package, n, out);
     return 0;
@@ -45,11 +45,11 @@ static int add_zone(const struct wl_setting_place *p, const char *zone, struct w
 static bool is_package_zone(const char *name)
 {
     static const char start[] = "intel-rapl:";
-    return wl_starts(name, start) && !strchr(name + strlen(start), ':');
+    return wl_str_starts(name, start) && !strchr(name + strlen(start), ':');
 }
 
-static int rapl_open(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out, const char **fix,
-                     struct wl_err *e)
+static int rapl_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,
+                     const char **fix, struct wl_err *e)
 {
     (void)kind;
     const char *folder = wl_strf(p->a, "%s/sys/class/powercap", p->power->root ? p->power->root : "");

@@ -26,12 +26,12 @@ static bool read_reservation(const char *path, struct reservation *r, struct wl_
     char *text;
     struct wl_json *root;
     struct wl_err e;
-    if (wl_read_plain(path, TEXT_MAX, &text, &r->owner, a, &e) < 0) return false;
+    if (wl_safe_file_read(path, TEXT_MAX, &text, &r->owner, a, &e) < 0) return false;
     if (wl_json_parse(text, "reservation", &root, a, &e) < 0) return false;
     if (wl_json_int(wl_json_get(root, "wattlaw_device"), -1) != FORMAT) return false;
     const char *what = wl_json_str(wl_json_get(root, "what"));
     r->device = wl_json_str(wl_json_get(root, "device"));
-    r->what = wl_plain_text(what ? what : "?", a);
+    r->what = wl_printable_ascii(what ? what : "?", a);
     return r->device && wl_holder_read(wl_json_get(root, "holder"), "reservation", &r->holder, &e) == 0;
 }
 
@@ -40,19 +40,20 @@ static bool is_locked(const char *path)
 {
     struct stat st;
     struct wl_err none;
-    int fd = wl_open_plain(path, O_RDONLY, &st, &none);
+    int fd = wl_safe_file_open(path, O_RDONLY, &st, &none);
     bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
     if (fd >= 0) close(fd);
     return locked;
 }
 
 /* Machines may share a state folder on a shared disk, and their CPUs have the same names. */
-static bool is_of(const struct reservation *r, const struct wl_knob *k, const char *boot_id)
+static bool is_of(const struct reservation *r, const struct wl_control *k, const char *boot_id)
 {
-    return wl_streq(r->device, k->device) && (wl_starts(k->device, "GPU-") || wl_streq(r->holder.boot_id, boot_id));
+    return wl_str_eq(r->device, k->device) &&
+           (wl_str_starts(k->device, "GPU-") || wl_str_eq(r->holder.boot_id, boot_id));
 }
 
-static int refuse(const struct reservation *r, const struct wl_knob *k, struct wl_arena *a, struct wl_err *e)
+static int refuse(const struct reservation *r, const struct wl_control *k, struct wl_arena *a, struct wl_err *e)
 {
     const char *user = r->owner == geteuid() ? "" : wl_strf(a, " of user %u", (unsigned)r->owner);
     return wl_fail(e, WL_EPERM, "%s (%s) is in use by process %lld (%s)%s; wait for it, or give this one other devices",
@@ -60,14 +61,15 @@ static int refuse(const struct reservation *r, const struct wl_knob *k, struct w
 }
 
 /* One that nobody locks, or whose holder is dead while somebody else locks it, counts for nothing. Ours are removed. */
-static int check_one(const char *path, const struct wl_knobs *knobs, struct wl_arena *a, struct wl_err *e)
+static int check_one(const char *path, const struct wl_controls *knobs, struct wl_arena *a, struct wl_err *e)
 {
     struct reservation r;
     struct wl_err none;
-    const char *why, *boot_id = wl_boot_id(a);
+    const char *why, *boot_id = wl_host_boot_id(a);
     if (!read_reservation(path, &r, a)) return 0;
-    if (!is_locked(path) || wl_holder_life(&r.holder, r.owner, &why, a) == WL_LIFE_DEAD) {
-        if (r.owner == geteuid() && wl_remove_plain(path, r.owner, &none) < 0) wl_log(WL_DEBUG, "cap", "%s", none.msg);
+    if (!is_locked(path) || wl_holder_state_of(&r.holder, r.owner, &why, a) == WL_HOLDER_DEAD) {
+        if (r.owner == geteuid() && wl_safe_file_remove(path, r.owner, &none) < 0)
+            wl_log(WL_DEBUG, "cap", "%s", none.msg);
         return 0;
     }
     for (size_t i = 0; i < knobs->n; i++)
@@ -75,7 +77,7 @@ static int check_one(const char *path, const struct wl_knobs *knobs, struct wl_a
     return 0;
 }
 
-static int check_all(const char *dir, const struct wl_knobs *knobs, struct wl_arena *a, struct wl_err *e)
+static int check_all(const char *dir, const struct wl_controls *knobs, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs paths, why;
     int rc = wl_state_files(dir, ending, MOST_DEVICES, &paths, &why, a, e);
@@ -117,7 +119,7 @@ static char *text_of(const char *device, const char *what, const struct wl_holde
 }
 
 /* Closed to others until it is locked: they could lock it too. */
-static int reserve_one(const char *folder, const struct wl_knob *k, const char *what, const struct wl_holder *h,
+static int reserve_one(const char *folder, const struct wl_control *k, const char *what, const struct wl_holder *h,
                        struct wl_arena *a, struct wl_err *e)
 {
     struct own *o = wl_new(a, struct own);
@@ -136,19 +138,19 @@ static int reserve_one(const char *folder, const struct wl_knob *k, const char *
 }
 
 /* Two kinds of limits of one device are one reservation. */
-static bool seen_before(const struct wl_knobs *knobs, size_t i)
+static bool seen_before(const struct wl_controls *knobs, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (wl_streq(knobs->v[k].device, knobs->v[i].device)) return true;
+        if (wl_str_eq(knobs->v[k].device, knobs->v[i].device)) return true;
     return false;
 }
 
-static int reserve_locked(const char *dir, const struct wl_knobs *knobs, const char *what, struct wl_arena *a,
+static int reserve_locked(const char *dir, const struct wl_controls *knobs, const char *what, struct wl_arena *a,
                           struct wl_err *e)
 {
     char *folder;
     struct wl_holder self;
-    int rc = wl_state_own(dir, &folder, a, e);
+    int rc = wl_state_user_dir(dir, &folder, a, e);
     if (rc == 0) rc = check_all(dir, knobs, a, e);
     if (rc == 0) rc = wl_holder_self(&self, a, e);
     for (size_t i = 0; i < knobs->n && rc == 0; i++)
@@ -159,13 +161,13 @@ static int reserve_locked(const char *dir, const struct wl_knobs *knobs, const c
 int wl_caps_reserve(const bool kinds[WL_CAP_KINDS], const char *what, const struct wl_cap_opts *opts,
                     const struct wl_power_opts *power, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_setting_place place = { .opts = opts, .power = power, .a = a };
-    struct wl_knobs knobs = { 0 };
+    struct wl_setter_context place = { .opts = opts, .power = power, .a = a };
+    struct wl_controls knobs = { 0 };
     const char *dir = wl_cap_state_dir(opts, a), *fix;
     for (int kind = 0; kind < WL_CAP_KINDS; kind++) {
         size_t before = knobs.n;
         struct wl_err none;
-        if (kinds[kind] && wl_knobs_open(&place, NULL, kind, &knobs, &fix, &none) < 0) knobs.n = before;
+        if (kinds[kind] && wl_controls_open(&place, NULL, kind, &knobs, &fix, &none) < 0) knobs.n = before;
     }
     if (knobs.n == 0) return 0;
     int rc = wl_state_make(dir, e);

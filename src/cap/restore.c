@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-const char *const wl_left_state_names[] = {
-    [WL_LEFT_RESTORED] = "restored", [WL_LEFT_UNSET] = "unset", [WL_LEFT_THEIRS] = "theirs",
-    [WL_LEFT_FAILED] = "failed",     [WL_LEFT_HELD] = "held",   [WL_LEFT_HANDED] = "handed",
-    [WL_LEFT_BAD] = "bad",
+const char *const wl_restore_state_names[] = {
+    [WL_RESTORE_DONE] = "restored",   [WL_RESTORE_NOT_NEEDED] = "unset", [WL_RESTORE_CHANGED_BY_OTHER] = "theirs",
+    [WL_RESTORE_FAILED] = "failed",   [WL_RESTORE_HELD] = "held",        [WL_RESTORE_HANDED_OVER] = "handed",
+    [WL_RESTORE_BAD_JOURNAL] = "bad",
 };
 
 /* ---- reaching a device ---- */
@@ -17,7 +17,7 @@ const char *const wl_left_state_names[] = {
 struct opened {
     const struct wl_setter_ops *ops; /* NULL: the machine's own */
     enum wl_cap_kind kind;
-    struct wl_knobs knobs;
+    struct wl_controls knobs;
     bool *hung;
     int rc;
     struct wl_err why;
@@ -25,26 +25,26 @@ struct opened {
 
 /* Setters that are open: for one journal of ours, with its options, or for the journals of all other users, with
  * root's. */
-struct wl_reach {
-    struct wl_setting_place place;
+struct wl_restore_setters {
+    struct wl_setter_context place;
     struct wl_cap_opts opts;
     struct wl_power_opts power;
     struct opened *v;
     size_t n, cap;
 };
 
-static void reach_init(struct wl_reach *r, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
+static void reach_init(struct wl_restore_setters *r, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
                        struct wl_arena *a)
 {
     static const char driver[] = "libnvidia-ml.so.1"; /* found by the loader alone, not by $NVML_LIBRARY */
-    *r = (struct wl_reach) { .opts = *opts };
+    *r = (struct wl_restore_setters) { .opts = *opts };
     if (power) r->power = *power;
     if (!r->power.root) r->power.root = "";
     if (geteuid() == 0 && !r->power.nvml_library) r->power.nvml_library = driver;
-    r->place = (struct wl_setting_place) { .opts = &r->opts, .power = &r->power, .all = true, .a = a };
+    r->place = (struct wl_setter_context) { .opts = &r->opts, .power = &r->power, .all = true, .a = a };
 }
 
-static struct opened *open_setter(struct wl_reach *r, const struct wl_setter_ops *ops, enum wl_cap_kind kind)
+static struct opened *open_setter(struct wl_restore_setters *r, const struct wl_setter_ops *ops, enum wl_cap_kind kind)
 {
     for (size_t i = 0; i < r->n; i++)
         if (r->v[i].ops == ops && r->v[i].kind == kind) return &r->v[i];
@@ -52,17 +52,17 @@ static struct opened *open_setter(struct wl_reach *r, const struct wl_setter_ops
     struct opened *o = &r->v[r->n++];
     const char *fix = NULL;
     *o = (struct opened) { .ops = ops, .kind = kind };
-    o->rc = wl_knobs_open(&r->place, ops, kind, &o->knobs, &fix, &o->why);
+    o->rc = wl_controls_open(&r->place, ops, kind, &o->knobs, &fix, &o->why);
     o->hung = wl_new_array(r->place.a, bool, o->knobs.n);
     return o;
 }
 
-static const struct wl_knob *find_knob(struct wl_reach *r, const struct wl_setter_ops *ops,
-                                       const struct wl_entry *entry, bool **hung, struct wl_err *e)
+static const struct wl_control *find_knob(struct wl_restore_setters *r, const struct wl_setter_ops *ops,
+                                          const struct wl_journal_entry *entry, bool **hung, struct wl_err *e)
 {
     struct opened *o = open_setter(r, ops, entry->kind);
     for (size_t i = 0; i < o->knobs.n; i++) {
-        if (!wl_streq(o->knobs.v[i].device, entry->device)) continue;
+        if (!wl_str_eq(o->knobs.v[i].device, entry->device)) continue;
         *hung = &o->hung[i];
         return &o->knobs.v[i];
     }
@@ -78,15 +78,16 @@ static const struct wl_knob *find_knob(struct wl_reach *r, const struct wl_sette
 struct work {
     const struct wl_journal *j;
     const struct wl_claims *all;
-    const struct wl_restore_how *how;
-    struct wl_reach *reach;
+    const struct wl_restore_options *how;
+    struct wl_restore_setters *reach;
     bool rebooted;
     struct wl_arena *a; /* of the rows */
 };
 
 /* Somebody else's value is neither ours nor what was found. After a reboot the default is nobody's, and where the
  * default is not known (RAPL, whose firmware sets it) neither is any other value. */
-static bool is_theirs(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry, double now)
+static bool is_theirs(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry,
+                      double now)
 {
     if (k->blind || w->how->force) return false;
     if (wl_cap_same(k->kind, now, entry->set) || wl_cap_same(k->kind, now, entry->found)) return false;
@@ -95,7 +96,8 @@ static bool is_theirs(const struct work *w, const struct wl_knob *k, const struc
 
 /* Locked clocks are gone with a reboot; what has been locked since is not ours. A readable value must be the found one
  * itself: one that is near it may be the cap. */
-static bool has_found_value(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry, double now)
+static bool has_found_value(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry,
+                            double now)
 {
     static const double EXACT = 1e-6;
     return k->blind ? w->rebooted : fabs(now - entry->found) <= EXACT;
@@ -109,31 +111,32 @@ static const char *name_of(const struct wl_claim *c, struct wl_arena *a)
 /* Another holder has set its own cap over ours: that its value is read and ours is not cannot be feigned. A live one
  * that knows what we found puts it back at its end; a dead one has to be undone first. A live one whose cap cannot be
  * told from ours is left alone too, unless we have reserved the device ourselves. */
-static enum wl_left_state whose_turn(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry,
-                                     const struct wl_claim *c, const struct wl_entry *other, double now)
+static enum wl_restore_state whose_turn(const struct work *w, const struct wl_control *k,
+                                        const struct wl_journal_entry *entry, const struct wl_claim *c,
+                                        const struct wl_journal_entry *other, double now)
 {
     bool acts = !k->blind && wl_cap_same(k->kind, now, other->set);
     bool over = acts && !wl_cap_same(k->kind, now, entry->set);
     bool newer = c->j.holder.started >= w->j->holder.started;
-    if (w->how->force && c->life != WL_LIFE_ALIVE) return WL_LEFT_RESTORED;
-    if (over && wl_claim_lives(c))
-        return wl_cap_same(k->kind, other->found, entry->found) ? WL_LEFT_HANDED : WL_LEFT_HELD;
-    if (over && newer && c->life == WL_LIFE_DEAD) return WL_LEFT_HELD;
-    bool feigned = w->how->reserved || c->life != WL_LIFE_ALIVE || !(acts || k->blind);
-    return feigned ? WL_LEFT_RESTORED : WL_LEFT_HELD;
+    if (w->how->force && c->life != WL_HOLDER_ALIVE) return WL_RESTORE_DONE;
+    if (over && wl_claim_may_be_alive(c))
+        return wl_cap_same(k->kind, other->found, entry->found) ? WL_RESTORE_HANDED_OVER : WL_RESTORE_HELD;
+    if (over && newer && c->life == WL_HOLDER_DEAD) return WL_RESTORE_HELD;
+    bool feigned = w->how->reserved || c->life != WL_HOLDER_ALIVE || !(acts || k->blind);
+    return feigned ? WL_RESTORE_DONE : WL_RESTORE_HELD;
 }
 
-static bool is_anothers(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry,
-                        struct wl_left *row)
+static bool is_anothers(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry,
+                        struct wl_restore_result *row)
 {
-    const struct wl_entry *other;
+    const struct wl_journal_entry *other;
     for (size_t i = 0; (other = wl_claims_next(w->all, w->j, entry, &i)); i++) {
         const struct wl_claim *c = &w->all->v[i];
-        enum wl_left_state state = whose_turn(w, k, entry, c, other, row->now);
-        if (state == WL_LEFT_RESTORED) continue;
-        const char *why = state == WL_LEFT_HANDED ? "holds the device now and puts it back"
-                          : wl_claim_lives(c)     ? "holds the device now and has to end first"
-                                                  : "has set another value since, which has to be put back first";
+        enum wl_restore_state state = whose_turn(w, k, entry, c, other, row->now);
+        if (state == WL_RESTORE_DONE) continue;
+        const char *why = state == WL_RESTORE_HANDED_OVER ? "holds the device now and puts it back"
+                          : wl_claim_may_be_alive(c)      ? "holds the device now and has to end first"
+                                                     : "has set another value since, which has to be put back first";
         row->state = state;
         row->why = wl_strf(w->a, "%s %s", name_of(c, w->a), why);
         return true;
@@ -142,41 +145,42 @@ static bool is_anothers(const struct work *w, const struct wl_knob *k, const str
 }
 
 /* The value that goes back: what the first holder found. */
-static double original(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry)
+static double original(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry)
 {
     const struct wl_claim *whose;
     if (!w->j->obeyed && w->j->owner != geteuid()) return entry->found;
     return wl_claims_original(w->all, w->j, entry, k, &whose);
 }
 
-static int set_back(const struct work *w, const struct wl_knob *k, struct wl_left *row, struct wl_err *e)
+static int set_back(const struct work *w, const struct wl_control *k, struct wl_restore_result *row, struct wl_err *e)
 {
     double acts;
-    row->state = WL_LEFT_RESTORED;
+    row->state = WL_RESTORE_DONE;
     if (w->how->dry_run) return 0;
-    int rc = wl_knob_restore(k, row->found, e);
-    if (rc == 0) rc = wl_knob_get(k, &row->now, &acts, e);
+    int rc = wl_control_restore(k, row->found, e);
+    if (rc == 0) rc = wl_control_get(k, &row->now, &acts, e);
     if (rc < 0 || k->blind || wl_cap_same(k->kind, row->now, row->found)) return rc;
     return wl_fail(e, WL_EIO, "%s: %g %s was put back and %g is read", k->device, row->found, wl_cap_kind_unit(k->kind),
                    row->now);
 }
 
-static int put_back(const struct work *w, const struct wl_knob *k, const struct wl_entry *entry, struct wl_left *row,
-                    struct wl_err *e)
+static int put_back(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry,
+                    struct wl_restore_result *row, struct wl_err *e)
 {
     double acts;
     if (entry->stuck)
         return wl_fail(e, WL_EHUNG, "%s: the call that sets %s has not come back and may still act", k->device,
                        wl_cap_kind_name(k->kind));
-    int rc = wl_knob_get(k, &row->now, &acts, e);
+    int rc = wl_control_get(k, &row->now, &acts, e);
     if (rc < 0) return rc;
-    row->state = WL_LEFT_UNSET;
+    row->state = WL_RESTORE_NOT_NEEDED;
     if (has_found_value(w, k, entry, row->now)) return 0;
     if (is_anothers(w, k, entry, row)) return 0;
-    row->state = WL_LEFT_THEIRS;
+    row->state = WL_RESTORE_CHANGED_BY_OTHER;
     if (is_theirs(w, k, entry, row->now)) return 0;
     row->found = original(w, k, entry);
-    const char *doubt = w->j->owner == geteuid() ? NULL : wl_entry_doubt(entry, k, row->now, w->how->force, w->a);
+    const char *doubt =
+        w->j->owner == geteuid() ? NULL : wl_journal_entry_refusal(entry, k, row->now, w->how->force, w->a);
     if (doubt) return wl_fail(e, WL_EPERM, "%s: %s", k->device, doubt);
     if (isnan(row->found) && !k->blind)
         return wl_fail(e, WL_EINVAL, "%s: the journal has no found value to put back", k->device);
@@ -185,12 +189,13 @@ static int put_back(const struct work *w, const struct wl_knob *k, const struct 
 
 /* Of another user's journal the setter is not taken where it is a command: the machine's own drivers reach the device.
  */
-static int put_back_entry(struct work *w, const struct wl_entry *entry, struct wl_left *row, struct wl_err *e)
+static int put_back_entry(struct work *w, const struct wl_journal_entry *entry, struct wl_restore_result *row,
+                          struct wl_err *e)
 {
     const struct wl_setter_ops *ops = wl_setter_find(entry->setter);
     bool *hung;
     if (!w->j->obeyed && ops == &wl_setter_command) ops = NULL;
-    const struct wl_knob *k = find_knob(w->reach, ops, entry, &hung, e);
+    const struct wl_control *k = find_knob(w->reach, ops, entry, &hung, e);
     if (!k) return e->code;
     if (*hung) return wl_fail(e, WL_EHUNG, "%s: the driver did not answer before, and is not asked again", k->device);
     int rc = put_back(w, k, entry, row, e);
@@ -200,36 +205,39 @@ static int put_back_entry(struct work *w, const struct wl_entry *entry, struct w
 
 /* ---- one journal ---- */
 
-static void add_row(struct wl_lefts *out, const struct wl_left *row, struct wl_arena *a)
+static void add_row(struct wl_restore_results *out, const struct wl_restore_result *row, struct wl_arena *a)
 {
     WL_GROW(a, out->v, out->n, out->cap);
     out->v[out->n++] = *row;
 }
 
-static struct wl_left row_of(const struct wl_journal *j, const struct wl_entry *entry, bool rebooted,
-                             struct wl_arena *a)
+static struct wl_restore_result row_of(const struct wl_journal *j, const struct wl_journal_entry *entry, bool rebooted,
+                                       struct wl_arena *a)
 {
-    return (struct wl_left) { .journal = wl_plain_text(j->path, a),
-                              .pid = j->holder.pid,
-                              .user = (int64_t)j->owner,
-                              .rebooted = rebooted,
-                              .device = entry->device,
-                              .setter = entry->setter,
-                              .kind = entry->kind,
-                              .found = entry->found,
-                              .set = entry->set,
-                              .now = NAN };
+    return (struct wl_restore_result) { .journal = wl_printable_ascii(j->path, a),
+                                        .pid = j->holder.pid,
+                                        .user = (int64_t)j->owner,
+                                        .rebooted = rebooted,
+                                        .device = entry->device,
+                                        .setter = entry->setter,
+                                        .kind = entry->kind,
+                                        .found = entry->found,
+                                        .set = entry->set,
+                                        .now = NAN };
 }
 
-static bool is_left(const struct wl_left *row) { return row->state == WL_LEFT_FAILED || row->state == WL_LEFT_HELD; }
+static bool is_left(const struct wl_restore_result *row)
+{
+    return row->state == WL_RESTORE_FAILED || row->state == WL_RESTORE_HELD;
+}
 
 /* What was dealt with goes: a lock that somebody sets later must not be undone by another try. Another user's journal
  * is not rewritten: nobody writes into that folder but its user. The rows of its caps are those from `first` on. */
-static int keep_left(const struct wl_journal *j, const struct wl_lefts *rows, size_t first, struct wl_arena *a,
-                     struct wl_err *e)
+static int keep_left(const struct wl_journal *j, const struct wl_restore_results *rows, size_t first,
+                     struct wl_arena *a, struct wl_err *e)
 {
     struct wl_journal left = *j;
-    left.v = wl_new_array(a, struct wl_entry, j->n);
+    left.v = wl_new_array(a, struct wl_journal_entry, j->n);
     left.n = 0;
     for (size_t i = 0; i < j->n; i++)
         if (is_left(&rows->v[first + i])) left.v[left.n++] = j->v[i];
@@ -237,10 +245,10 @@ static int keep_left(const struct wl_journal *j, const struct wl_lefts *rows, si
     return left.n < j->n && j->owner == geteuid() ? wl_journal_write(&left, e) : 0;
 }
 
-int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, const struct wl_restore_how *how,
-                       bool rebooted, struct wl_lefts *out, struct wl_arena *a, struct wl_err *e)
+int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, const struct wl_restore_options *how,
+                       bool rebooted, struct wl_restore_results *out, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_reach own;
+    struct wl_restore_setters own;
     struct work w = { .j = j, .all = all, .how = how, .reach = how->reach, .rebooted = rebooted, .a = a };
     struct wl_arena *opened = wl_arena_new(a);
     int failed = 0;
@@ -251,11 +259,11 @@ int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, 
         w.reach = &own;
     }
     for (size_t i = 0; i < j->n; i++) {
-        struct wl_left row = row_of(j, &j->v[i], rebooted, a);
+        struct wl_restore_result row = row_of(j, &j->v[i], rebooted, a);
         int rc = put_back_entry(&w, &j->v[i], &row, e);
         if (rc < 0) {
-            row.state = WL_LEFT_FAILED;
-            row.why = wl_plain_text(e->msg, a);
+            row.state = WL_RESTORE_FAILED;
+            row.why = wl_printable_ascii(e->msg, a);
             row.blocks = j->owner == geteuid();
             if (!failed || rc == WL_EHUNG) first = *e;
             failed = first.code;
@@ -270,16 +278,16 @@ int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, 
 /* ---- all of them ---- */
 
 /* All of a journal stays as it is. */
-static void add_rows(const struct wl_claim *c, enum wl_left_state state, const char *why, struct wl_lefts *out,
-                     struct wl_arena *a)
+static void add_rows(const struct wl_claim *c, enum wl_restore_state state, const char *why,
+                     struct wl_restore_results *out, struct wl_arena *a)
 {
     bool ours = c->j.owner == geteuid();
     for (size_t i = 0; i < c->j.n; i++) {
-        struct wl_left row = row_of(&c->j, &c->j.v[i], false, a);
+        struct wl_restore_result row = row_of(&c->j, &c->j.v[i], false, a);
         row.state = state;
         row.why = why;
-        row.other_host = c->life == WL_LIFE_OTHER_HOST;
-        row.blocks = c->life == WL_LIFE_ALIVE || ours;
+        row.other_host = c->life == WL_HOLDER_OTHER_HOST;
+        row.blocks = c->life == WL_HOLDER_ALIVE || ours;
         add_row(out, &row, a);
     }
 }
@@ -289,32 +297,32 @@ static const char *not_ours(const struct wl_claim *c, struct wl_arena *a)
 {
     if (c->j.owner == geteuid() || geteuid() == 0) return NULL;
     return wl_strf(a, "%s: belongs to user %u; that user, or root, puts it back: wattlaw restore",
-                   wl_plain_text(c->j.path, a), (unsigned)c->j.owner);
+                   wl_printable_ascii(c->j.path, a), (unsigned)c->j.owner);
 }
 
-static void restore_claim(struct wl_claim *c, const struct wl_claims *all, const struct wl_restore_how *how,
-                          struct wl_lefts *out, struct wl_arena *a)
+static void restore_claim(struct wl_claim *c, const struct wl_claims *all, const struct wl_restore_options *how,
+                          struct wl_restore_results *out, struct wl_arena *a)
 {
     struct wl_err failed; /* in the rows */
     size_t before = out->n;
-    bool is_dead = c->life == WL_LIFE_DEAD || c->life == WL_LIFE_REBOOTED;
+    bool is_dead = c->life == WL_HOLDER_DEAD || c->life == WL_HOLDER_REBOOTED;
     const char *foreign = not_ours(c, a);
-    if (c->life == WL_LIFE_ALIVE || (!is_dead && !how->force))
-        add_rows(c, WL_LEFT_HELD, c->why, out, a);
+    if (c->life == WL_HOLDER_ALIVE || (!is_dead && !how->force))
+        add_rows(c, WL_RESTORE_HELD, c->why, out, a);
     else if (foreign)
-        add_rows(c, WL_LEFT_FAILED, foreign, out, a);
-    else if (wl_journal_restore(&c->j, all, how, c->life == WL_LIFE_REBOOTED, out, a, &failed) < 0)
+        add_rows(c, WL_RESTORE_FAILED, foreign, out, a);
+    else if (wl_journal_restore(&c->j, all, how, c->life == WL_HOLDER_REBOOTED, out, a, &failed) < 0)
         wl_log(WL_DEBUG, "cap", "%s", failed.msg);
     c->settled = true;
     for (size_t i = before; i < out->n; i++) c->settled &= !is_left(&out->v[i]);
 }
 
-int wl_restore_locked(const char *dir, const struct wl_restore_how *how, struct wl_lefts *out, struct wl_arena *a,
-                      struct wl_err *e)
+int wl_restore_locked(const char *dir, const struct wl_restore_options *how, struct wl_restore_results *out,
+                      struct wl_arena *a, struct wl_err *e)
 {
     struct wl_claims all;
-    struct wl_reach others;
-    struct wl_restore_how shared = *how;
+    struct wl_restore_setters others;
+    struct wl_restore_options shared = *how;
     int rc = wl_claims_load(dir, &all, a, e);
     if (rc < 0) return rc;
     for (size_t i = 0; i < all.n_bad; i++) add_row(out, &all.bad[i], a);
@@ -328,8 +336,8 @@ int wl_restore_locked(const char *dir, const struct wl_restore_how *how, struct 
 
 /* Whoever holds the lock for too long delays this, and cannot keep it from being done: what lives is left alone anyway.
  */
-static int restore_dir(const char *dir, const struct wl_restore_how *how, struct wl_lefts *out, struct wl_arena *a,
-                       struct wl_err *e)
+static int restore_dir(const char *dir, const struct wl_restore_options *how, struct wl_restore_results *out,
+                       struct wl_arena *a, struct wl_err *e)
 {
     struct wl_err held;
     int lock = wl_state_lock(dir, wl_cap_wait_s(how->opts), &held);
@@ -340,12 +348,12 @@ static int restore_dir(const char *dir, const struct wl_restore_how *how, struct
 }
 
 int wl_cap_restore(const struct wl_cap_opts *opts, const struct wl_power_opts *power, bool dry_run, bool force,
-                   struct wl_lefts *out, struct wl_arena *a, struct wl_err *e)
+                   struct wl_restore_results *out, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_restore_how how = { .opts = opts, .power = power, .dry_run = dry_run, .force = force };
+    struct wl_restore_options how = { .opts = opts, .power = power, .dry_run = dry_run, .force = force };
     struct wl_strs dirs = { 0 };
     int rc = 0;
-    *out = (struct wl_lefts) { 0 };
+    *out = (struct wl_restore_results) { 0 };
     wl_state_dirs(opts, &dirs, a);
     for (size_t i = 0; i < dirs.n && rc == 0; i++) {
         if (wl_is_dir(dirs.v[i]))

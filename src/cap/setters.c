@@ -11,7 +11,7 @@ const struct wl_setter_ops *const wl_setters[] = {
 const struct wl_setter_ops *wl_setter_find(const char *name)
 {
     for (size_t i = 0; wl_setters[i]; i++)
-        if (wl_streq(wl_setters[i]->name, name)) return wl_setters[i];
+        if (wl_str_eq(wl_setters[i]->name, name)) return wl_setters[i];
     return NULL;
 }
 
@@ -32,7 +32,7 @@ bool wl_cap_is_power(enum wl_cap_kind k) { return k == WL_CAP_POWER || k == WL_C
 const struct wl_cap_request wl_cap_none = { { NAN, NAN, NAN, NAN } };
 _Static_assert(WL_CAP_KINDS == 4, "a value of wl_cap_none for each kind");
 
-bool wl_cap_asked(const struct wl_cap_request *r)
+bool wl_cap_is_requested(const struct wl_cap_request *r)
 {
     for (int k = 0; k < WL_CAP_KINDS; k++)
         if (!isnan(r->value[k])) return true;
@@ -72,22 +72,22 @@ bool wl_cap_same(enum wl_cap_kind kind, double x, double y)
     return fabs(x - y) <= fmax(least, 0.005 * fmax(x, y));
 }
 
-struct wl_knob *wl_knob_add(struct wl_knobs *list, struct wl_arena *a)
+struct wl_control *wl_controls_add(struct wl_controls *list, struct wl_arena *a)
 {
     WL_GROW(a, list->v, list->n, list->cap);
-    struct wl_knob *k = &list->v[list->n++];
-    *k = (struct wl_knob) { .range = { .min = NAN, .max = NAN }, .standard = NAN };
+    struct wl_control *k = &list->v[list->n++];
+    *k = (struct wl_control) { .range = { .min = NAN, .max = NAN }, .standard = NAN };
     return k;
 }
 
-static int open_one(const struct wl_setter_ops *ops, const struct wl_setting_place *p, enum wl_cap_kind kind,
-                    struct wl_knobs *out, const char **fix, struct wl_err *e)
+static int open_one(const struct wl_setter_ops *ops, const struct wl_setter_context *p, enum wl_cap_kind kind,
+                    struct wl_controls *out, const char **fix, struct wl_err *e)
 {
     if (ops->kinds[kind]) return ops->open(p, kind, out, fix, e);
     return wl_fail(e, WL_EUNAVAIL, "the setter %s does not set %s", ops->name, kinds[kind].name);
 }
 
-int wl_setter_open_direct(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out,
+int wl_setter_open_direct(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,
                           const char **fix, struct wl_err *e)
 {
     struct wl_err gpu, cpu;
@@ -109,12 +109,12 @@ static bool by_command(const struct wl_cap_opts *o, enum wl_cap_kind kind)
     return kind == WL_CAP_CLOCK && o->clock_command;
 }
 
-int wl_setter_open(const struct wl_setting_place *p, enum wl_cap_kind kind, struct wl_knobs *out, const char **fix,
+int wl_setter_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out, const char **fix,
                    struct wl_err *e)
 {
     const char *name = p->opts->setter ? p->opts->setter : "auto";
     *fix = NULL;
-    if (!wl_streq(name, "auto")) {
+    if (!wl_str_eq(name, "auto")) {
         const struct wl_setter_ops *ops = wl_setter_find(name);
         return ops ? open_one(ops, p, kind, out, fix, e)
                    : wl_fail(e, WL_EINVAL, "there is no setter of caps named '%s'", name);

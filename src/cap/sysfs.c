@@ -13,17 +13,17 @@ char *wl_sysfs_line(const char *path, struct wl_arena *a)
     char *text;
     if (wl_file_read(path, LINE_MAX_BYTES, &text, NULL, a, NULL) < 0) return NULL;
     text[strcspn(text, "\n")] = '\0';
-    return wl_strip(a, text);
+    return wl_str_strip(a, text);
 }
 
 double wl_sysfs_number(const char *path, double per_unit, struct wl_arena *a)
 {
     const char *text = wl_sysfs_line(path, a);
     double v;
-    return text && wl_parse_real(text, &v) == 0 ? v / per_unit : NAN;
+    return text && wl_str_to_real(text, &v) == 0 ? v / per_unit : NAN;
 }
 
-int wl_sysfs_get(const struct wl_knob *k, double *set, double *acts, struct wl_err *e)
+int wl_sysfs_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e)
 {
     const struct wl_sysfs_file *f = k->state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -36,7 +36,7 @@ int wl_sysfs_get(const struct wl_knob *k, double *set, double *acts, struct wl_e
 /* One write of the whole number, as the kernel wants it. Nothing is cut off before: the kernel needs no O_TRUNC, and
  * who is killed behind it would leave no number in a tree of plain files. What a longer number leaves there stands
  * behind the line. */
-int wl_sysfs_set(const struct wl_knob *k, double value, struct wl_err *e)
+int wl_sysfs_set(const struct wl_control *k, double value, struct wl_err *e)
 {
     const struct wl_sysfs_file *f = k->state;
     char text[32];
@@ -48,7 +48,7 @@ int wl_sysfs_set(const struct wl_knob *k, double value, struct wl_err *e)
     return rc;
 }
 
-int wl_sysfs_probe(const struct wl_knob *k, const char **fix, struct wl_err *e)
+int wl_sysfs_probe(const struct wl_control *k, const char **fix, struct wl_err *e)
 {
     const struct wl_sysfs_file *f = k->state;
     if (access(f->path, W_OK) == 0) return 0;

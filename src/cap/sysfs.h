@@ -17,8 +17,8 @@ double wl_sysfs_number(const char *path, double per_unit, struct wl_arena *a);
 char *wl_sysfs_line(const char *path, struct wl_arena *a);
 
 /* For struct wl_setter_ops, over knobs whose state is a struct wl_sysfs_file. */
-int wl_sysfs_get(const struct wl_knob *k, double *set, double *acts, struct wl_err *e);
-int wl_sysfs_set(const struct wl_knob *k, double value, struct wl_err *e);
-int wl_sysfs_probe(const struct wl_knob *k, const char **fix, struct wl_err *e);
+int wl_sysfs_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e);
+int wl_sysfs_set(const struct wl_control *k, double value, struct wl_err *e);
+int wl_sysfs_probe(const struct wl_control *k, const char **fix, struct wl_err *e);
 
 #endif

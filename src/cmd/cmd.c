@@ -23,21 +23,21 @@ static void print_help(const char *program, const struct wl_cmd *c, struct wl_ar
 static void nothing(int number) { (void)number; }
 
 /* A closed pipe is a write error and does not end a run. Where whoever started us ignores SIGPIPE, it stays so. */
-static void outlive_pipes(void)
+static void catch_sigpipe(void)
 {
     struct sigaction then, now = { .sa_handler = nothing, .sa_flags = SA_RESTART };
     sigemptyset(&now.sa_mask);
     if (sigaction(SIGPIPE, NULL, &then) == 0 && then.sa_handler != SIG_IGN) sigaction(SIGPIPE, &now, NULL);
 }
 
-static bool pipes_are_ignored(void)
+static bool sigpipe_is_ignored(void)
 {
     struct sigaction now;
     return sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
 /* The end that a program has which writes to a pipe that nobody reads any more, and which says nothing. */
-static int die_by_pipe(void)
+static int die_by_sigpipe(void)
 {
     sigset_t only;
     sigemptyset(&only);
@@ -55,7 +55,7 @@ static int flushed(int status)
 {
     const int en = wl_out_flush();
     if (en == 0) return status;
-    if (en == EPIPE && !pipes_are_ignored()) return status ? status : die_by_pipe();
+    if (en == EPIPE && !sigpipe_is_ignored()) return status ? status : die_by_sigpipe();
     wl_eprint("error: writing the results: %s\n", strerror(en));
     return status ? status : WL_EXIT_FAILED;
 }
@@ -78,7 +78,7 @@ int wl_cmd_main(const char *program, const struct wl_cmd *c, int argc, char **ar
     static const struct wl_opt none[] = { WL_OPT_END };
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
-    struct wl_rest rest;
+    struct wl_opts_args rest;
     bool help, speaks = !c->silent || !c->silent();
     void *options = wl_alloc(a, c->options_size);
     int rc =
@@ -113,7 +113,7 @@ static int unknown(const struct wl_cmd_program *p, const char *name)
     const char *names[MAX];
     size_t n = 0;
     while (p->commands[n] && n < MAX) names[n] = p->commands[n]->name, n++;
-    const char *near = wl_closest(name, names, n);
+    const char *near = wl_str_closest(name, names, n);
     wl_eprint("error: unknown %s %s", p->noun, name);
     if (near) wl_eprint("; did you mean %s?", near);
     wl_eprint("\nusage: %s %s; %s --help lists the %ss\n", p->name, p->usage, p->name, p->noun);
@@ -148,18 +148,18 @@ static int run_program(const struct wl_cmd_program *p, int argc, char **argv)
         return WL_EXIT_USAGE;
     }
     const char *name = argv[1];
-    bool asks = wl_streq(name, "--help") || wl_streq(name, "-h") || wl_streq(name, "help");
+    bool asks = wl_str_eq(name, "--help") || wl_str_eq(name, "-h") || wl_str_eq(name, "help");
     if (asks && argc > 2) return help_on(p, argc, argv);
     if (asks) {
         print_program(p, WL_STDOUT);
         return flushed(WL_EXIT_OK);
     }
-    if (wl_streq(name, "--version")) {
+    if (wl_str_eq(name, "--version")) {
         wl_print("%s " WL_VERSION "\n", p->name);
         return flushed(WL_EXIT_OK);
     }
     for (const struct wl_cmd *const *c = p->commands; *c; c++)
-        if (wl_streq((*c)->name, name))
+        if (wl_str_eq((*c)->name, name))
             return (*c)->program ? run_program((*c)->program, argc - 1, argv + 1)
                                  : wl_cmd_main(p->name, *c, argc - 2, argv + 2);
     return unknown(p, name);
@@ -168,7 +168,7 @@ static int run_program(const struct wl_cmd_program *p, int argc, char **argv)
 int wl_cmd_program_main(const struct wl_cmd_program *p, int argc, char **argv)
 {
     open_standard_descriptors();
-    outlive_pipes();
+    catch_sigpipe();
     signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it would hide the end of our children */
     return run_program(p, argc, argv);
 }

@@ -22,11 +22,11 @@ struct wl_cmd {
 
     /* Does the work. `options` is the parsed struct. Returns the exit status >= 0, or a negative wl_code with e
      * filled: the caller prints the message and exits with 2 for WL_EUSAGE, 130 for WL_EINTR, else 1. */
-    int (*run)(void *options, const struct wl_rest *rest, struct wl_arena *a, struct wl_err *e);
+    int (*run)(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e);
 
     /* (optional) Of a command that stands for a row of some table: the row, and what `run` is to it. */
     const void *subject;
-    int (*run_subject)(const void *subject, void *options, const struct wl_rest *rest, struct wl_arena *a,
+    int (*run_subject)(const void *subject, void *options, const struct wl_opts_args *rest, struct wl_arena *a,
                        struct wl_err *e);
 
     /* (optional) Instead of all that: the first argument names one of this program's commands. Its name is the whole of

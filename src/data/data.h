@@ -3,10 +3,10 @@
 #ifndef WL_DATA_DATA_H
 #define WL_DATA_DATA_H
 
-#include "data/era5.h"
-#include "data/feed.h"
-#include "data/images.h"
-#include "data/qm9.h"
-#include "data/text.h"
+#include "data/era5/era5.h"
+#include "data/images/images.h"
+#include "data/loader/loader.h"
+#include "data/molecules/qm9.h"
+#include "data/text/text.h"
 
 #endif

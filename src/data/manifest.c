@@ -6,18 +6,18 @@
 
 static const char manifest_name[] = "wattlaw-synthetic.ini";
 
-static const char *whole_text(const char *settings, bool complete, struct wl_arena *a)
+static const char *manifest_text(const char *settings, bool complete, struct wl_arena *a)
 {
     return wl_strf(a, "%scomplete = %s\n", settings, complete ? "yes" : "no");
 }
 
 static int write_manifest(const char *dir, const char *settings, bool complete, struct wl_arena *a, struct wl_err *e)
 {
-    const char *text = whole_text(settings, complete, a);
+    const char *text = manifest_text(settings, complete, a);
     return wl_file_write(wl_path_join(a, dir, manifest_name), text, strlen(text), e);
 }
 
-static int look_at_folder(const char *dir, const char *settings, bool *complete, struct wl_arena *a, struct wl_err *e)
+static int check_output_dir(const char *dir, const char *settings, bool *complete, struct wl_arena *a, struct wl_err *e)
 {
     const char *manifest = wl_path_join(a, dir, manifest_name);
     struct wl_strs names;
@@ -30,15 +30,15 @@ static int look_at_folder(const char *dir, const char *settings, bool *complete,
     if (!wl_is_file(manifest))
         return wl_fail(e, WL_EINVAL, "%s: is not empty and has no %s; choose another folder", dir, manifest_name);
     if ((rc = wl_file_read(manifest, 1 << 16, &found, NULL, a, e)) != 0) return rc;
-    *complete = wl_streq(found, whole_text(settings, true, a));
-    if (*complete || wl_streq(found, whole_text(settings, false, a))) return 0;
+    *complete = wl_str_eq(found, manifest_text(settings, true, a));
+    if (*complete || wl_str_eq(found, manifest_text(settings, false, a))) return 0;
     return wl_fail(e, WL_EINVAL, "%s: holds data of other settings (see %s there); remove it or choose another folder",
                    dir, manifest_name);
 }
 
 int wl_manifest_begin(const char *dir, const char *settings, bool *complete, struct wl_arena *a, struct wl_err *e)
 {
-    int rc = look_at_folder(dir, settings, complete, a, e);
+    int rc = check_output_dir(dir, settings, complete, a, e);
     return rc || *complete ? rc : write_manifest(dir, settings, false, a, e);
 }
 

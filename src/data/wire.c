@@ -1,19 +1,19 @@
 /* Integers as files and protocol buffers hold them: little-endian, or seven bits a byte with the lowest first. */
 #include "data/internal.h"
 
-uint64_t wl_little(const uint8_t *p, int bytes)
+uint64_t wl_le_read(const uint8_t *p, int bytes)
 {
     uint64_t v = 0;
     for (int i = bytes; i--;) v = v << 8 | p[i];
     return v;
 }
 
-void wl_put_little(uint8_t *p, int bytes, uint64_t v)
+void wl_le_write(uint8_t *p, int bytes, uint64_t v)
 {
     for (int i = 0; i < bytes; i++) p[i] = (uint8_t)(v >> 8 * i);
 }
 
-bool wl_varint_read(struct wl_span *s, uint64_t *v)
+bool wl_varint_read(struct wl_byte_span *s, uint64_t *v)
 {
     *v = 0;
     for (int shift = 0; shift < 64 && s->p < s->end; shift += 7) {

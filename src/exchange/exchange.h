@@ -86,7 +86,7 @@ int wl_dcgm_read(const char *path, const struct wl_dcgm_opts *opts, struct wl_dc
                  struct wl_err *e) WL_MUST_CHECK;
 
 /* Behind the last file: series by time, without those that have no value at all, and the notes. WL_EINVAL: nothing is left. */
-int wl_dcgm_complete(struct wl_dcgm *d, const struct wl_dcgm_opts *opts, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_dcgm_finish(struct wl_dcgm *d, const struct wl_dcgm_opts *opts, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The usual time between two readings of power, else of anything, in s. */
 double wl_dcgm_period_s(const struct wl_dcgm *d, struct wl_arena *a);

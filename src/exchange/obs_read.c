@@ -67,7 +67,7 @@ static int column_of_file(const struct wl_csv *csv, const char *name, struct wl_
 {
     int column = wl_csv_column(csv, name);
     if (column >= 0) return column;
-    const char *near = wl_closest(name, (const char *const *)csv->head.v, csv->head.n);
+    const char *near = wl_str_closest(name, (const char *const *)csv->head.v, csv->head.n);
     return near ? wl_fail(e, WL_EINVAL, "%s: no column \"%s\"; did you mean \"%s\"?", csv->path, name, near)
                 : wl_fail(e, WL_EINVAL, "%s: no column \"%s\"", csv->path, name);
 }
@@ -76,13 +76,13 @@ static int apply_map_entry(struct inputs *in, const char *entry, struct wl_arena
 {
     const char *equals = strchr(entry, '=');
     if (!equals) return wl_fail(e, WL_EINVAL, "--map %s: expected canonical=column", entry);
-    const char *name = wl_strip(a, wl_strndup(a, entry, (size_t)(equals - entry)));
+    const char *name = wl_str_strip(a, wl_strndup(a, entry, (size_t)(equals - entry)));
     if (!is_canonical(name)) {
-        const char *near = wl_closest(name, wl_obs_names, canonical_count());
+        const char *near = wl_str_closest(name, wl_obs_names, canonical_count());
         return wl_fail(e, WL_EINVAL, "--map %s: \"%s\" is no column of the observation table%s%s", entry, name,
                        near ? "; did you mean " : "", near ? near : "");
     }
-    int column = column_of_file(in->csv, wl_strip(a, equals + 1), e);
+    int column = column_of_file(in->csv, wl_str_strip(a, equals + 1), e);
     if (column < 0) return column;
     if (in->v[column].name)
         return wl_fail(e, WL_EINVAL, "--map %s: the column already stands for %s", entry, in->v[column].name);
@@ -102,7 +102,7 @@ static int name_columns(struct inputs *in, const struct wl_strs *map, struct wl_
         const char *own = in->csv->head.v[i];
         bool taken = false;
         for (size_t k = 0; k < mapped; k++)
-            taken = taken || (wl_starts(map->v[k], own) && map->v[k][strlen(own)] == '=');
+            taken = taken || (wl_str_starts(map->v[k], own) && map->v[k][strlen(own)] == '=');
         if (!in->v[i].name) in->v[i].name = taken ? wl_strf(a, "%s (file)", own) : own;
     }
     return 0;
@@ -130,8 +130,8 @@ static int choose_columns(struct inputs *in, const struct wl_strs *map, struct w
         c->canonical = is_canonical(c->name);
         if (c->canonical) rc = wl_obs_find(&none, c->name, &column, e);
         c->is_text = !column.real;
-        c->is_flag = wl_streq(c->name, "estimated") || wl_streq(c->name, "simulated");
-        response = response || wl_streq(c->name, "time_s") || wl_streq(c->name, "energy_j");
+        c->is_flag = wl_str_eq(c->name, "estimated") || wl_str_eq(c->name, "simulated");
+        response = response || wl_str_eq(c->name, "time_s") || wl_str_eq(c->name, "energy_j");
     }
     if (rc) return rc;
     return response ? 0

@@ -25,7 +25,7 @@ static const char *shortest(double value, char *buf, size_t size)
     for (int digits = 15; digits <= 17; digits++) {
         double back;
         snprintf(buf, size, "%.*g", digits, value);
-        if (wl_parse_real(buf, &back) == 0 && back == value) break;
+        if (wl_str_to_real(buf, &back) == 0 && back == value) break;
     }
     return buf;
 }

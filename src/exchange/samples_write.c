@@ -29,7 +29,7 @@ static int write_channel(struct wl_store *s, const struct wl_run_row *run, const
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_readings r;
-    int rc = wl_store_series(s, c->id, INT64_MIN, INT64_MAX, &r, a, e);
+    int rc = wl_store_readings(s, c->id, INT64_MIN, INT64_MAX, &r, a, e);
     const char *head = rc == 0 ? line_head(c, d, a) : NULL;
     for (size_t i = 0; rc == 0 && i < r.n && !ferror(to); i++) {
         double t_s = (double)(r.t_ns[i] - run->start.mono_ns) / 1e9;

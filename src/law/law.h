@@ -3,11 +3,11 @@
 #ifndef WL_LAW_LAW_H
 #define WL_LAW_LAW_H
 
-#include "law/audit.h"
-#include "law/energy.h"
-#include "law/factor.h"
-#include "law/fit.h"
-#include "law/foretell.h"
+#include "law/audit/audit.h"
+#include "law/energy/energy.h"
+#include "law/factor/factor.h"
+#include "law/fit/fit.h"
+#include "law/forecast.h"
 #include "law/target.h"
 
 #endif

@@ -22,12 +22,12 @@ static int by_run_and_epoch(const void *a, const void *b)
 
 static bool has_metric(const struct wl_observations *obs, size_t row, const char *metric)
 {
-    return wl_streq(obs->metric[row], metric) && !isnan(obs->metric_value[row]);
+    return wl_str_eq(obs->metric[row], metric) && !isnan(obs->metric_value[row]);
 }
 
 /* Rows that are epochs with a worker count, run by run. */
-static struct entry *sorted_epochs(const struct wl_observations *obs, const struct wl_law_part *part, size_t *n,
-                                   struct wl_arena *a)
+static struct entry *sorted_epochs(const struct wl_observations *obs, const struct wl_law_partition_cell *part,
+                                   size_t *n, struct wl_arena *a)
 {
     struct entry *v = wl_new_array(a, struct entry, part->n);
     *n = 0;
@@ -98,7 +98,7 @@ static struct wl_estimate geometric(const double *v, size_t n, struct wl_arena *
     double *logs = wl_new_array(a, double, n);
     for (size_t i = 0; i < n; i++) logs[i] = log(v[i]);
     double mean = wl_mean(logs, n);
-    double half = wl_t_quantile(0.5 + WL_LAW_LEVEL / 2, (double)n - 1) * wl_sd(logs, n) / sqrt((double)n);
+    double half = wl_t_quantile(0.5 + WL_LAW_CONFIDENCE / 2, (double)n - 1) * wl_sd(logs, n) / sqrt((double)n);
     return (struct wl_estimate) { exp(mean), exp(mean - half), exp(mean + half) };
 }
 
@@ -143,11 +143,11 @@ static void collect_configs(struct wl_target_group *g, struct effort *v, size_t 
     }
     if (missed)
         note(g, a, "%s not reach it: time and energy are those of the others, and so too small where some are missing",
-             wl_law_count(a, missed, "run does|runs do"));
+             wl_law_count_text(a, missed, "run does|runs do"));
 }
 
-static void reach_group(struct wl_target_group *g, const struct wl_observations *obs, const struct wl_law_part *part,
-                        const struct wl_target_result *r, struct wl_arena *a)
+static void reach_group(struct wl_target_group *g, const struct wl_observations *obs,
+                        const struct wl_law_partition_cell *part, const struct wl_target_result *r, struct wl_arena *a)
 {
     size_t n, runs = 0, silent = 0, parts = 0;
     struct entry *v = sorted_epochs(obs, part, &n, a);
@@ -165,28 +165,28 @@ static void reach_group(struct wl_target_group *g, const struct wl_observations 
         g->estimated |= obs->estimated[v[i].row] != 0;
     }
     collect_configs(g, efforts, runs, a);
-    if (silent) note(g, a, "left out: %s without %s", wl_law_count(a, silent, "run"), r->metric);
+    if (silent) note(g, a, "left out: %s without %s", wl_law_count_text(a, silent, "run"), r->metric);
     if (parts)
         note(g, a, "left out: %s not begin with epoch 1: what came before is not known",
-             wl_law_count(a, parts, "run that does|runs that do"));
+             wl_law_count_text(a, parts, "run that does|runs that do"));
 }
 
 /* ---- all ---- */
 
 /* What the workload said of the metric: 1 larger is better, 0 smaller is, -1 nothing. */
-static int said_better(const struct wl_observations *obs, const char *metric)
+static int declared_direction(const struct wl_observations *obs, const char *metric)
 {
     struct wl_obs_column better;
     if (wl_obs_find(obs, "metric_better", &better, NULL) < 0 || !better.text) return -1;
     for (size_t i = 0; i < obs->n; i++)
-        if (has_metric(obs, i, metric) && better.text[i] && *better.text[i]) return wl_streq(better.text[i], "larger");
+        if (has_metric(obs, i, metric) && better.text[i] && *better.text[i]) return wl_str_eq(better.text[i], "larger");
     return -1;
 }
 
 /* Does the metric rise from the first epoch of a run to the last, over all runs? */
 static bool rises(const struct wl_observations *obs, const char *metric, struct wl_arena *a)
 {
-    struct wl_law_part all = { .rows = wl_new_array(a, size_t, obs->n), .n = obs->n };
+    struct wl_law_partition_cell all = { .rows = wl_new_array(a, size_t, obs->n), .n = obs->n };
     size_t n;
     double gain = 0;
     for (size_t i = 0; i < obs->n; i++) all.rows[i] = i;
@@ -201,7 +201,7 @@ static bool rises(const struct wl_observations *obs, const char *metric, struct 
 static void add_name(struct wl_strs *names, const char *name, struct wl_arena *a)
 {
     for (size_t i = 0; i < names->n; i++)
-        if (wl_streq(names->v[i], name)) return;
+        if (wl_str_eq(names->v[i], name)) return;
     wl_strs_add(a, names, name);
 }
 
@@ -210,7 +210,7 @@ static const char *metrics_text(const struct wl_strs *names, const char *word, s
 {
     enum { ROOM = 600 };
     struct wl_text t = WL_TEXT(a);
-    const char *near = wl_closest(word, (const char *const *)names->v, names->n);
+    const char *near = wl_str_closest(word, (const char *const *)names->v, names->n);
     if (near) wl_text_addf(&t, "; did you mean %s?", near);
     for (size_t i = 0; i < names->n; i++) {
         if (t.n > ROOM) {
@@ -242,12 +242,12 @@ static int find_metric(const struct wl_observations *obs, const char *metric, co
 int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by, const char *metric, double value,
                     const struct wl_strs *others, struct wl_target_result *out, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_law_parts parts;
+    struct wl_law_partition_cells parts;
     *out = (struct wl_target_result) { .metric = metric, .value = value };
     int rc = find_metric(obs, metric, others, a, e);
-    if (rc == 0) rc = wl_law_partition(obs, &(struct wl_law_rule) { .by = *by }, &parts, a, e);
+    if (rc == 0) rc = wl_law_partition(obs, &(struct wl_law_grouping) { .by = *by }, &parts, a, e);
     if (rc) return rc;
-    const int better = said_better(obs, metric);
+    const int better = declared_direction(obs, metric);
     out->rising = better < 0 ? rises(obs, metric, a) : better == 1;
     out->groups = wl_new_array(a, struct wl_target_group, parts.n);
     out->n = parts.n;
@@ -255,7 +255,7 @@ int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by,
         struct wl_target_group *g = &out->groups[i];
         g->key = parts.v[i].key;
         g->n_key = parts.v[i].n_key;
-        g->title = wl_law_title(&parts.v[i], a);
+        g->title = wl_law_partition_title(&parts.v[i], a);
         reach_group(g, obs, &parts.v[i], out, a);
     }
     return 0;

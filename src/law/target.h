@@ -2,7 +2,7 @@
 #ifndef WL_LAW_TARGET_H
 #define WL_LAW_TARGET_H
 
-#include "law/fit.h"
+#include "law/fit/fit.h"
 
 /* All runs of one worker count that told the metric. Means are over those that reached it, from the beginning of a run
  * to the end of the first epoch that did; the intervals are NAN where a run did not, or there is only one. */
@@ -26,7 +26,8 @@ struct wl_target_group {
 struct wl_target_result {
     const char *metric;
     double value;
-    bool rising; /* reached at >= value: larger is better (metric_better), else the metric rises over runs; or at <= value */
+    bool rising; /* reached at >= value: larger is better (metric_better), else the metric rises over runs; or at <=
+                    value */
     struct wl_target_group *groups;
     size_t n;
 };

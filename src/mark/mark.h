@@ -119,16 +119,15 @@ struct wl_mark_regex_opts {
 /* clang-format on */
 
 /* Is an expression set at all? */
-bool wl_mark_regex_wanted(const struct wl_mark_regex_opts *o);
+bool wl_mark_regex_is_set(const struct wl_mark_regex_opts *o);
 
 struct wl_mark_regex;
 
 /* Called with each mark made; the mark lives until the call returns. */
 typedef void wl_mark_sink(void *ctx, const struct wl_mark *m);
 
-/* Compiles the expressions. WL_EINVAL names the option and quotes regerror; also: a group that is not there, a definition
- * that is no mark. `faulty`
- * (NULL: not wanted) then gets the option's name, "epoch-regex". */
+/* Compiles the expressions. WL_EINVAL names the option and quotes regerror; also: a group that is not there, a
+ * definition that is no mark. `faulty` (NULL: not wanted) then gets the option's name, "epoch-regex". */
 int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts *o, wl_mark_sink *sink, void *ctx,
                       const char **faulty, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -32,10 +32,7 @@ static const struct {
 };
 
 static const char *const expected[] = {
-    [COUNT] = "a whole number from 0",
-    [ORDINAL] = "a whole number from 1",
-    [REAL] = "a number",
-    [TEXT] = "a text",
+    [COUNT] = "a whole number from 0", [ORDINAL] = "a whole number from 1", [REAL] = "a number", [TEXT] = "a text",
     [BETTER] = "larger or smaller",
 };
 
@@ -54,7 +51,7 @@ int64_t wl_mark_int(const struct wl_mark *m, const char *key, int64_t fallback)
 {
     const char *text = value_of(m, key);
     int64_t value;
-    return text && wl_parse_int(text, &value) == 0 ? value : fallback;
+    return text && wl_str_to_int(text, &value) == 0 ? value : fallback;
 }
 
 /* -1 where the text is no number; nan and inf are, and give NAN: a loss that diverged is no value to work with. */
@@ -65,7 +62,7 @@ static int real_from(const char *text, double *out)
     *out = NAN;
     for (size_t i = 0; i < WL_COUNT(not_finite); i++)
         if (strcasecmp(bare, not_finite[i]) == 0) return 0;
-    return wl_parse_real(text, out);
+    return wl_str_to_real(text, out);
 }
 
 double wl_mark_real(const struct wl_mark *m, const char *key)
@@ -80,11 +77,11 @@ static bool fits(const char *text, enum kind kind)
     int64_t whole;
     double real;
     switch (kind) {
-    case COUNT: return wl_parse_int(text, &whole) == 0 && whole >= 0;
-    case ORDINAL: return wl_parse_int(text, &whole) == 0 && whole >= 1;
+    case COUNT: return wl_str_to_int(text, &whole) == 0 && whole >= 0;
+    case ORDINAL: return wl_str_to_int(text, &whole) == 0 && whole >= 1;
     case REAL: return real_from(text, &real) == 0;
     case TEXT: return true;
-    case BETTER: return wl_streq(text, "larger") || wl_streq(text, "smaller");
+    case BETTER: return wl_str_eq(text, "larger") || wl_str_eq(text, "smaller");
     }
     return false;
 }
@@ -142,7 +139,7 @@ static int word_from(const char *name, enum wl_mark_word *word, const char *wher
         *word = (enum wl_mark_word)i;
         return 0;
     }
-    meant = wl_closest(name, names, WL_MARK_WORDS);
+    meant = wl_str_closest(name, names, WL_MARK_WORDS);
     return wl_fail(e, WL_EINVAL, "%s: unknown word '%s'%s%s%s", where, name, meant ? "; did you mean '" : "",
                    meant ? meant : "", meant ? "'?" : "");
 }
@@ -181,9 +178,9 @@ int wl_mark_parse(struct wl_mark *m, const char *line, size_t n, const char *whe
     if (!time || !rank || !word)
         return wl_fail(e, WL_EINVAL, "%s: should be 'TIME RANK WORD key=value ...', found '%.*s'", where,
                        (int)(n < 80 ? n : 80), line);
-    if (wl_parse_int(time, &m->t_ns) != 0 || m->t_ns < 0)
+    if (wl_str_to_int(time, &m->t_ns) != 0 || m->t_ns < 0)
         return wl_fail(e, WL_EINVAL, "%s: time '%s' should be CLOCK_MONOTONIC in ns", where, time);
-    if (wl_parse_int(rank, &number) != 0 || number < 0 || number > INT32_MAX)
+    if (wl_str_to_int(rank, &number) != 0 || number < 0 || number > INT32_MAX)
         return wl_fail(e, WL_EINVAL, "%s: rank '%s' should be a whole number from 0", where, rank);
     m->rank = (int32_t)number;
     if ((rc = word_from(word, &m->word, where, e)) != 0) return rc;

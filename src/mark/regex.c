@@ -34,7 +34,7 @@ struct wl_mark_regex {
     int64_t steps;                 /* lines of updates seen */
 };
 
-bool wl_mark_regex_wanted(const struct wl_mark_regex_opts *o) { return o->epoch_regex || o->step_regex; }
+bool wl_mark_regex_is_set(const struct wl_mark_regex_opts *o) { return o->epoch_regex || o->step_regex; }
 
 /* ---- compiling ---- */
 
@@ -45,7 +45,7 @@ static int add_field(struct matcher *m, const char *item, struct wl_arena *a, st
 {
     const char *equals = strchr(item, '=');
     int64_t group;
-    if (!equals || equals == item || wl_parse_int(equals + 1, &group) != 0 || group < 1)
+    if (!equals || equals == item || wl_str_to_int(equals + 1, &group) != 0 || group < 1)
         return wl_fail(e, WL_EINVAL, "--%s-fields: '%s' should be name=group, as in epoch=1", m->option, item);
     if ((size_t)group > m->regex.re_nsub)
         return wl_fail(e, WL_EINVAL, "--%s-fields: %s, but --%s-regex has %zu groups", m->option, item, m->option,
@@ -83,7 +83,7 @@ static int compile(struct matcher *m, const char *option, const char *regex, con
         return 0;
     }
     *faulty = wl_strf(a, "%s-fields", option);
-    list = wl_split(a, fields, ',');
+    list = wl_str_split(a, fields, ',');
     for (size_t i = 0; i < list.n; i++)
         if ((rc = add_field(m, list.v[i], a, e)) != 0) return rc;
     return 0;
@@ -201,7 +201,7 @@ static int epoch_number(struct wl_mark_regex *r, const char *line, const regmatc
         *epoch = r->last + 1;
         return 0;
     }
-    if (wl_parse_int(text, epoch) != 0 || *epoch < 0 || *epoch > INT32_MAX)
+    if (wl_str_to_int(text, epoch) != 0 || *epoch < 0 || *epoch > INT32_MAX)
         return wl_fail(e, WL_EINVAL, "the epoch '%s' is no whole number up to %d", text, INT32_MAX);
     if (r->last == 0 && *epoch == 0) r->shift = 1;
     *epoch += r->shift;

@@ -89,7 +89,7 @@ static struct wl_tensor *predictions(const struct build *b, struct wl_tensor *x,
     return x;
 }
 
-int64_t wl_bert_masked(int64_t sequence) { return (sequence * 15 + 99) / 100; }
+int64_t wl_bert_default_masked(int64_t sequence) { return (sequence * 15 + 99) / 100; }
 
 static int check(const struct wl_bert_opts *o, const struct shape *s, struct wl_err *e)
 {
@@ -98,10 +98,10 @@ static int check(const struct wl_bert_opts *o, const struct shape *s, struct wl_
                    (long long)o->sequence, (long long)s->positions, (long long)s->positions);
 }
 
-int wl_bert_build(struct wl_graph *g, const struct wl_bert_opts *opts, struct wl_bert_net *net, struct wl_err *e)
+int wl_bert_build(struct wl_graph *g, const struct wl_bert_opts *opts, struct wl_bert_io *net, struct wl_err *e)
 {
-    const struct shape *s = wl_streq(opts->size, "tiny") ? &tiny : &full;
-    const int64_t n = opts->batch, places = opts->masked ? opts->masked : wl_bert_masked(opts->sequence);
+    const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
+    const int64_t n = opts->batch, places = opts->masked ? opts->masked : wl_bert_default_masked(opts->sequence);
     int rc = check(opts, s, e);
     if (rc) return rc;
     net->tokens = wl_input(g, "tokens", WL_I32, WL_DIMS(n, opts->sequence));

@@ -21,7 +21,7 @@ static const struct shape tiny = {
     .hidden = 64, .blocks = 1, .bilinear = 8, .basis = { .radial = 4, .spherical = 3, .power = 6, .cutoff = 4 }
 };
 
-static const struct shape *shape_of(const char *size) { return wl_streq(size, "tiny") ? &tiny : &full; }
+static const struct shape *shape_of(const char *size) { return wl_str_eq(size, "tiny") ? &tiny : &full; }
 
 /* A graph under construction. */
 struct net {
@@ -32,9 +32,9 @@ struct net {
     struct wl_tensor *rbf, *radial, *angular; /* bases of edges, and of triplets */
 };
 
-static void inputs(struct wl_graph *g, const struct wl_molecule_room *room, struct wl_molecule_net *net)
+static void inputs(struct wl_graph *g, const struct wl_molecule_capacity *room, struct wl_molecule_model_io *net)
 {
-    *net = (struct wl_molecule_net) {
+    *net = (struct wl_molecule_model_io) {
         .counts = wl_input(g, "counts", WL_I32, WL_DIMS(WL_ROW_KINDS)),
         .atom_start = wl_input(g, "atom_start", WL_I32, WL_DIMS(room->molecules + 1)),
         .number = wl_input(g, "number", WL_I32, WL_DIMS(room->atoms)),
@@ -128,7 +128,8 @@ static struct wl_tensor *output(const struct net *n, int64_t block, struct wl_te
     return x;
 }
 
-static int build(struct wl_graph *g, const struct wl_molecule_opts *opts, struct wl_molecule_net *net, struct wl_err *e)
+static int build(struct wl_graph *g, const struct wl_molecule_model_opts *opts, struct wl_molecule_model_io *net,
+                 struct wl_err *e)
 {
     const struct shape *s = shape_of(opts->size);
     inputs(g, &opts->room, net);

@@ -16,7 +16,7 @@ struct shape {
 static const struct shape full = { .patch = 8, .features = 768, .depth = 12, .blocks = 8, .hidden = 4 };
 static const struct shape tiny = { .patch = 4, .features = 64, .depth = 3, .blocks = 4, .hidden = 2 };
 
-static const struct shape *shape_of(const char *size) { return wl_streq(size, "tiny") ? &tiny : &full; }
+static const struct shape *shape_of(const char *size) { return wl_str_eq(size, "tiny") ? &tiny : &full; }
 
 int64_t wl_fourcastnet_patch(const char *size) { return shape_of(size)->patch; }
 
@@ -86,19 +86,19 @@ static struct wl_tensor *forecast(struct wl_graph *g, const struct wl_fourcastne
     return wl_from_patches(g, "prediction", project(g, "head", x, head), patch);
 }
 
-int wl_fourcastnet_build(struct wl_graph *g, const struct wl_fourcastnet_opts *o, struct wl_fourcastnet_net *net,
+int wl_fourcastnet_build(struct wl_graph *g, const struct wl_fourcastnet_opts *o, struct wl_fourcastnet_io *net,
                          struct wl_err *e)
 {
-    static const char *const targets[WL_FOURCASTNET_STEPS] = { "target", "target2" };
+    static const char *const targets[WL_FOURCASTNET_MAX_STEPS] = { "target", "target2" };
     const struct wl_dims fields = WL_DIMS(o->batch, o->channels, o->height, o->width);
     net->steps = o->steps ? o->steps : 1;
-    if (net->steps < 1 || net->steps > WL_FOURCASTNET_STEPS)
+    if (net->steps < 1 || net->steps > WL_FOURCASTNET_MAX_STEPS)
         return wl_fail(e, WL_EINVAL, "fourcastnet: %lld steps, expected 1 to %d", (long long)net->steps,
-                       WL_FOURCASTNET_STEPS);
+                       WL_FOURCASTNET_MAX_STEPS);
     net->fields = wl_input(g, "fields", WL_F32, fields);
     for (int64_t i = 0; i < net->steps; i++) net->target[i] = wl_input(g, targets[i], WL_F32, fields);
     for (int64_t i = 0; i < net->steps; i++) {
-        if (i) wl_scope_again(g, "step%lld", (long long)i + 1);
+        if (i) wl_scope_reuse(g, "step%lld", (long long)i + 1);
         net->prediction[i] = forecast(g, o, i ? net->prediction[i - 1] : net->fields);
         wl_relative_l2(g, "loss", net->prediction[i], net->target[i], (struct wl_loss) { .weight = 1 });
         if (i) wl_scope_pop(g);

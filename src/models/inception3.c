@@ -66,7 +66,7 @@ static struct wl_tensor *unit(struct net n, const char *name, struct wl_tensor *
     wl_scope_push(n.g, "%s", name);
     x = wl_conv2d(n.g, "conv", x, c);
     wl_init_weight(n.g, x, start);
-    x = wl_batch_norm(n.g, "bn", x, (struct wl_norm) { .relu = true, .eps = 1e-3 });
+    x = wl_batch_norm(n.g, "bn", x, (struct wl_batch_norm_opts) { .relu = true, .eps = 1e-3 });
     wl_scope_pop(n.g);
     return x;
 }
@@ -226,9 +226,10 @@ static void network(struct net n, struct wl_tensor *x, int64_t classes, struct w
     wl_init_weight(n.g, *logits, start);
 }
 
-static int build(struct wl_graph *g, const struct wl_model_opts *opts, struct wl_model_net *net, struct wl_err *e)
+static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, struct wl_image_model_io *net,
+                 struct wl_err *e)
 {
-    const struct shape *s = wl_streq(opts->size, "tiny") ? &tiny : &full;
+    const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
     const int64_t n = opts->batch, size = opts->image_size;
     if (size < s->min_image)
         return wl_fail(e, WL_EINVAL, "inception3: images of %lld pixels; its auxiliary head needs at least %lld",
@@ -242,7 +243,7 @@ static int build(struct wl_graph *g, const struct wl_model_opts *opts, struct wl
     return wl_graph_check(g, e);
 }
 
-const struct wl_model wl_model_inception3 = {
+const struct wl_image_model wl_inception3 = {
     .name = "inception3",
     .image_size = 299,
     .tiny_image_size = 96,

@@ -3,6 +3,6 @@
 
 #include "models/models.h"
 
-extern const struct wl_model wl_model_resnet50, wl_model_vgg16, wl_model_inception3;
+extern const struct wl_image_model wl_resnet50, wl_vgg16, wl_inception3;
 
 #endif

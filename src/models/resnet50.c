@@ -20,7 +20,7 @@ static struct wl_conv conv(int64_t channels, int64_t kernel, int64_t stride)
                               .pad = { kernel / 2, kernel / 2 } };
 }
 
-static const struct wl_norm norm = { .relu = false }, norm_relu = { .relu = true };
+static const struct wl_batch_norm_opts norm = { .relu = false }, norm_relu = { .relu = true };
 
 /* x [N,C,H,W] -> [N, 4*width, H/stride, W/stride]: 1x1, 3x3, 1x1 beside the identity, or beside a 1x1 projection
  * where the shape changes. */
@@ -51,9 +51,10 @@ static struct wl_tensor *stage(struct wl_graph *g, struct wl_tensor *x, const st
     return x;
 }
 
-static int build(struct wl_graph *g, const struct wl_model_opts *opts, struct wl_model_net *net, struct wl_err *e)
+static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, struct wl_image_model_io *net,
+                 struct wl_err *e)
 {
-    const struct shape *s = wl_streq(opts->size, "tiny") ? &tiny : &full;
+    const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
     const int64_t n = opts->batch, size = opts->image_size;
     if (size < 32)
         return wl_fail(e, WL_EINVAL, "resnet50: images of %lld pixels; it needs at least 32", (long long)size);
@@ -71,7 +72,7 @@ static int build(struct wl_graph *g, const struct wl_model_opts *opts, struct wl
     return wl_graph_check(g, e);
 }
 
-const struct wl_model wl_model_resnet50 = {
+const struct wl_image_model wl_resnet50 = {
     .name = "resnet50",
     .image_size = 224,
     .tiny_image_size = 64,

@@ -12,11 +12,11 @@ struct shape {
 static const struct shape full = { .hidden = 128, .filters = 128, .interactions = 6, .gaussians = 50, .cutoff = 10 };
 static const struct shape tiny = { .hidden = 32, .filters = 32, .interactions = 2, .gaussians = 25, .cutoff = 5 };
 
-static const struct shape *shape_of(const char *size) { return wl_streq(size, "tiny") ? &tiny : &full; }
+static const struct shape *shape_of(const char *size) { return wl_str_eq(size, "tiny") ? &tiny : &full; }
 
-static void inputs(struct wl_graph *g, const struct wl_molecule_room *room, struct wl_molecule_net *net)
+static void inputs(struct wl_graph *g, const struct wl_molecule_capacity *room, struct wl_molecule_model_io *net)
 {
-    *net = (struct wl_molecule_net) {
+    *net = (struct wl_molecule_model_io) {
         .counts = wl_input(g, "counts", WL_I32, WL_DIMS(WL_ROW_KINDS)),
         .atom_start = wl_input(g, "atom_start", WL_I32, WL_DIMS(room->molecules + 1)),
         .number = wl_input(g, "number", WL_I32, WL_DIMS(room->atoms)),
@@ -28,7 +28,7 @@ static void inputs(struct wl_graph *g, const struct wl_molecule_room *room, stru
 }
 
 /* x [A,hidden] -> x + the messages of its neighbours */
-static struct wl_tensor *interaction(struct wl_graph *g, const struct shape *s, const struct wl_molecule_net *net,
+static struct wl_tensor *interaction(struct wl_graph *g, const struct shape *s, const struct wl_molecule_model_io *net,
                                      struct wl_tensor *x)
 {
     const struct wl_rows atoms = { net->counts, WL_ATOMS };
@@ -40,7 +40,8 @@ static struct wl_tensor *interaction(struct wl_graph *g, const struct shape *s, 
     return wl_dense(g, "lin", atoms, y, (struct wl_dense) { .features = s->hidden, .residual = x });
 }
 
-static int build(struct wl_graph *g, const struct wl_molecule_opts *opts, struct wl_molecule_net *net, struct wl_err *e)
+static int build(struct wl_graph *g, const struct wl_molecule_model_opts *opts, struct wl_molecule_model_io *net,
+                 struct wl_err *e)
 {
     const struct shape *s = shape_of(opts->size);
     inputs(g, &opts->room, net);

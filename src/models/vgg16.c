@@ -77,9 +77,10 @@ static int check_image(const struct shape *s, int64_t size, struct wl_err *e)
                    (long long)(s->grid << STAGES));
 }
 
-static int build(struct wl_graph *g, const struct wl_model_opts *opts, struct wl_model_net *net, struct wl_err *e)
+static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, struct wl_image_model_io *net,
+                 struct wl_err *e)
 {
-    const struct shape *s = wl_streq(opts->size, "tiny") ? &tiny : &full;
+    const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
     const int64_t n = opts->batch, size = opts->image_size;
     int rc = check_image(s, size, e);
     if (rc) return rc;
@@ -97,7 +98,7 @@ static int build(struct wl_graph *g, const struct wl_model_opts *opts, struct wl
     return wl_graph_check(g, e);
 }
 
-const struct wl_model wl_model_vgg16 = {
+const struct wl_image_model wl_vgg16 = {
     .name = "vgg16",
     .image_size = 224,
     .tiny_image_size = 64,

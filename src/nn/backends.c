@@ -1,4 +1,4 @@
-#include "nn/program.h"
+#include "nn/program/program.h"
 
 const struct wl_backend *const wl_backends[] = { &wl_backend_cpu, &wl_backend_ref, NULL };
 

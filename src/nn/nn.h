@@ -16,7 +16,7 @@
 #include "base/base.h"
 #include "nn/choices/choices.h"
 #include "nn/comm/comm.h"
-#include "nn/ops.h"
+#include "nn/graph/ops.h"
 
 /* ---- tensors --------------------------------------------------------------------------------------------- */
 
@@ -42,9 +42,9 @@ const struct wl_dims *wl_tensor_dims(const struct wl_tensor *t);
 
 /* ---- graph ----------------------------------------------------------------------------------------------- */
 
-/* The functions of nn/ops.h add operations and check all shapes at once. The first error stays in the graph, later
- * calls do nothing, and none returns NULL, so a model is written without a check per line; wl_graph_check asks at the
- * end.
+/* The functions of nn/graph/ops.h add operations and check all shapes at once. The first error stays in the graph,
+ * later calls do nothing, and none returns NULL, so a model is written without a check per line; wl_graph_check asks at
+ * the end.
  *
  * Names: an operation `name` inside the scopes that are open is called "layer1.0.conv1"; its parameters are called
  * "layer1.0.conv1.weight", as torchvision calls them. Two operations of one name are an error. */
@@ -57,7 +57,7 @@ void wl_scope_pop(struct wl_graph *g);
  * called "again.fc1" reads those of the operation "fc1" before, of the same kind and with parameters of the same
  * shapes. A parameter stays one state with one gradient, the sum over the operations that read it. What is not a
  * parameter is each operation's own: its name and its masks of dropout. No batch_norm: it has statistics. */
-void wl_scope_again(struct wl_graph *g, const char *fmt, ...) WL_PRINTF(2, 3);
+void wl_scope_reuse(struct wl_graph *g, const char *fmt, ...) WL_PRINTF(2, 3);
 
 /* 0, or WL_EINVAL with the message of the first operation that did not fit: "layer1.0.add: add of [..] and [..]". */
 int wl_graph_check(const struct wl_graph *g, struct wl_err *e) WL_MUST_CHECK;
@@ -96,7 +96,7 @@ struct wl_optim {
 
 /* Learning rate over training. The peak is lr, or lr * global_batch/256 with `scale` (linear scaling rule, Goyal et
  * al. 2017, arXiv:1706.02677). Warm-up goes linearly from lr (from 0 without `scale`) to the peak. */
-struct wl_schedule_opts {
+struct wl_lr_schedule_opts {
     const char *kind; /* constant | step | cosine | linear | plateau; NULL counts as constant */
     double lr;
     bool scale;
@@ -109,9 +109,9 @@ struct wl_schedule_opts {
     double threshold;     /* plateau: relative improvement that counts; 0 counts as 1e-4 */
     double min_lr;
 };
-struct wl_schedule {
-    struct wl_schedule_opts opts;
-    enum wl_schedule_kind { WL_LR_CONSTANT, WL_LR_STEP, WL_LR_COSINE, WL_LR_LINEAR, WL_LR_PLATEAU } kind;
+struct wl_lr_schedule {
+    struct wl_lr_schedule_opts opts;
+    enum wl_lr_schedule_kind { WL_LR_CONSTANT, WL_LR_STEP, WL_LR_COSINE, WL_LR_LINEAR, WL_LR_PLATEAU } kind;
     /* The state of plateau; a checkpoint keeps these three. */
     double cut;  /* product of the factors so far */
     double best; /* lowest loss seen; infinite before the first */
@@ -119,9 +119,10 @@ struct wl_schedule {
 };
 
 /* Checks the options: WL_EINVAL names the field. */
-int wl_schedule_init(struct wl_schedule *s, const struct wl_schedule_opts *opts, struct wl_err *e) WL_MUST_CHECK;
-double wl_schedule_lr(const struct wl_schedule *s, double epoch); /* epochs done, with fraction; >= 0 */
-void wl_schedule_epoch_end(struct wl_schedule *s, double loss);   /* plateau looks at it; NAN is no improvement */
+int wl_lr_schedule_init(struct wl_lr_schedule *s, const struct wl_lr_schedule_opts *opts,
+                        struct wl_err *e) WL_MUST_CHECK;
+double wl_lr_schedule_at(const struct wl_lr_schedule *s, double epoch); /* epochs done, with fraction; >= 0 */
+void wl_lr_schedule_epoch_end(struct wl_lr_schedule *s, double loss);   /* plateau looks at it; NAN is no improvement */
 
 /* ---- plan ------------------------------------------------------------------------------------------------ */
 
@@ -149,8 +150,8 @@ struct wl_plan_opts {
     int micro_batches;          /* largest M of a step; 0 counts as 1. M > 1 needs room for one gradient more */
     size_t bucket_bytes;        /* gradients are reduced in pieces of about this; 0 counts as 4 MiB */
     struct wl_optim optim;
-    /* Computes values again in the backward pass instead of keeping them until then (docs/adr/105): the gradients have the
-     * same bits. recompute: as far as saves memory; memory_bytes: as far as it takes for a plan (total_bytes) of at
+    /* Computes values again in the backward pass instead of keeping them until then (docs/adr/105): the gradients have
+     * the same bits. recompute: as far as saves memory; memory_bytes: as far as it takes for a plan (total_bytes) of at
      * most so many bytes, 0: any. Neither goes with eval_only or keep_values. */
     bool recompute;
     size_t memory_bytes;
@@ -253,7 +254,7 @@ struct wl_plan_info {
     int segments; /* of the forward pass whose values are computed again */
     /* of a sample: 2 x multiply-adds of convolutions and matrix products; NAN where wl_mean_rows was not told */
     double forward_flops, train_flops;
-    double again_flops; /* of a sample: those of forward operations that run again, beside train_flops */
+    double recompute_flops; /* of a sample: those of forward operations that run again, beside train_flops */
 };
 struct wl_plan_info wl_plan_info(const struct wl_plan *p);
 

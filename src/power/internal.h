@@ -18,11 +18,11 @@ struct wl_reading {
 /* What a reading is to bring: quantities up to this pace. `all`: nothing of them may be left out, whatever it costs and
  * though it repeats what was read before (first and last samples, edges). */
 struct wl_due {
-    enum wl_pace pace;
+    enum wl_poll_interval pace;
     bool all;
 };
-#define WL_DUE_ALL ((struct wl_due) { .pace = WL_EACH_SECOND, .all = true })
-static inline bool wl_is_due(struct wl_due due, enum wl_quantity q) { return wl_quantity_pace(q) <= due.pace; }
+#define WL_DUE_ALL ((struct wl_due) { .pace = WL_POLL_SECOND, .all = true })
+static inline bool wl_is_due(struct wl_due due, enum wl_quantity q) { return wl_quantity_poll_interval(q) <= due.pace; }
 
 /* One opened sensor. open() fills it; its memory is the sensor's own arena. */
 struct wl_sensor {
@@ -36,9 +36,9 @@ struct wl_sensor {
     struct wl_reading *readings;       /* [n_channels] */
     size_t first_channel;              /* number of its first channel among all */
     double read_s;
-    double period_s; /* it has a thread of its own that reads no more often than this; 0: at the sampler's rate */
-    double
-        often_s; /* it has a thread of its own that reads as often as this, where the sampler's rate is lower; 0: not */
+    double period_s;       /* it has a thread of its own that reads no more often than this; 0: at the sampler's rate */
+    double burst_period_s; /* it has a thread of its own that reads as often as this, where the sampler's rate is lower;
+                              0: not */
     struct wl_cpu_stat *cpu_stat; /* of all sensors that were opened together */
     bool given_up;                /* a reading has not returned: its memory stays, and nobody looks at it again */
 };
@@ -102,46 +102,46 @@ void wl_sensor_read(struct wl_sensor *s, struct wl_due due);
 /* A value that a sensor shows again before its next update is no new reading. It is dropped while it is younger than
  * the update period, but not for longer than WL_REPEAT_NS, so that no gap comes of it. */
 #define WL_REPEAT_NS (WL_NS_PER_S / 10)
-struct wl_repeats {
+struct wl_repeat_filter {
     double value;    /* as kept last, */
     int64_t kept_ns; /* and when; 0: none yet */
 };
-bool wl_is_repeat(struct wl_repeats *r, const struct wl_reading *reading, double update_s);
+bool wl_is_repeat(struct wl_repeat_filter *r, const struct wl_reading *reading, double update_s);
 
 /* ---- moves.c: how often a value moves ---- */
 
 /* The changes of a value that is read many times between two of them. A reading that failed (NAN) is none. */
-struct wl_moves {
+struct wl_change_detector {
     double value;                       /* of the latest reading, */
     int64_t read_ns, first_ns, last_ns; /* its time; of the first and the last reading with another value */
     int64_t longest_ns;                 /* the longest time between two readings from there on */
     int n;
 };
-extern const struct wl_moves wl_moves_none;
-void wl_moves_follow(struct wl_moves *m, double value, int64_t t_ns);
+extern const struct wl_change_detector wl_change_detector_none;
+void wl_change_detector_add(struct wl_change_detector *m, double value, int64_t t_ns);
 
 /* The mean time between two changes, s, and by how much it may be wrong, since a change is seen at the next reading
  * only; HUGE_VAL: one may have been missed. NAN: there were fewer than two. */
-double wl_moves_period_s(const struct wl_moves *m);
-double wl_moves_uncertain_s(const struct wl_moves *m);
+double wl_change_detector_period_s(const struct wl_change_detector *m);
+double wl_change_detector_error_s(const struct wl_change_detector *m);
 
 /* Does the sampler look for the edges of a counter with such steps when it is asked to (wl_sampler_edges)? (worker.c)
  */
-bool wl_finds_edges(double step_s);
+bool wl_sampler_detects_edges(double step_s);
 
 /* How often something costly is done: at most so often that it takes 1/share of a core. */
 struct wl_budget {
     int64_t share, due_ns;
 };
 bool wl_budget_due(const struct wl_budget *b, bool all);
-void wl_budget_spent(struct wl_budget *b, int64_t cpu0_ns); /* cpu0_ns: wl_thread_cpu_ns() before the work */
+void wl_budget_spent(struct wl_budget *b, int64_t cpu0_ns); /* cpu0_ns: wl_clock_thread_cpu_ns() before the work */
 
 /* ---- visible.c ---- */
 
 /* Which of n GPUs a list as in CUDA_VISIBLE_DEVICES names: indices in the order of `uuids`, or UUIDs, whole or as a
  * prefix that fits one; a word that fits none ends the list, as CUDA has it. NULL keeps all. Returns how many were
  * kept; *by_index tells whether one was named by its index. */
-size_t wl_visible(const char *words, char *const *uuids, size_t n, bool *keep, bool *by_index);
+size_t wl_visible_devices(const char *words, char *const *uuids, size_t n, bool *keep, bool *by_index);
 
 /* ---- ring.c: samples from one producer to one consumer, lock-free ---- */
 
@@ -162,62 +162,28 @@ size_t wl_ring_pop(struct wl_ring *r, struct wl_sample *out, size_t max);
 int wl_sampler_start_with(struct wl_sampler **out, struct wl_sensors *sensors, double rate_hz, double ring_s,
                           struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- series.c ---- */
-
-/* The nearest good reading at or before / at or after index i; -1 where there is none. */
-ptrdiff_t wl_time_series_back(const struct wl_time_series *s, ptrdiff_t i);
-ptrdiff_t wl_time_series_on(const struct wl_time_series *s, ptrdiff_t i);
-
-/* The lowest and highest good reading from `from` to `to` and of the one on either side; lo > hi: there is none. */
-struct wl_range {
-    double lo, hi;
-};
-struct wl_range wl_time_series_range(const struct wl_time_series *s, int64_t from_ns, int64_t to_ns);
-
-/* The longest stretch between good readings that is bridged; a longer one is a hole. */
-int64_t wl_bridged_ns(const struct wl_time_series *s, int64_t max_gap_ns);
-
-/* What the power may have been where no reading shows it: between the lowest and the highest reading of the series,
- * widened by a tenth of their range and 2 %, and not above the device's limit, W. */
-struct wl_range wl_plausible_w(const struct wl_time_series *s, const struct wl_gauge *g);
-
-/* Are more than half of a window holes? Then its energy is missing: more of it would be assumed than measured. */
-bool wl_mostly_holes(int64_t holes_ns, int64_t window_ns);
-
-struct wl_energy wl_energy_none(const char *why);
-
-/* ---- unseen.c ---- */
-
-/* By how much the truth may lie below and above an energy, J. */
-struct wl_unseen {
-    double below_j, above_j;
-};
-
-/* Of an integral over [t0, t1] of readings of a sensor that sees a part of the time (g->window_s of each g->update_s):
- * where the readings do not rule out that the load goes in step with the sensor's updates, what is not seen may be
- * anything between the lowest reading of the series and g->most_w. 0, 0 where they do, and for a sensor that sees all,
- * or of which that is not known. */
-struct wl_unseen wl_unseen_in_step(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns,
-                                   const struct wl_gauge *g);
-
 /* ---- procfs.c: small files read again and again without allocation ---- */
 
-/* Opens root + path for wl_small_read, without waiting for whatever may hang behind the name (a FIFO); closed with the
+/* Opens root + path for wl_procfs_read, without waiting for whatever may hang behind the name (a FIFO); closed with the
  * arena. Returns the descriptor or a negative code. */
-int wl_small_open(const char *root, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_procfs_open(const char *root, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Reads a file from its start into buf, terminated; the length or -errno. */
-int wl_small_read(int fd, char *buf, size_t size);
+int wl_procfs_read(int fd, char *buf, size_t size);
 
 /* A text file of one short line, stripped; NULL where it cannot be read. For open() only. */
-char *wl_small_text(struct wl_arena *a, const char *path);
+char *wl_procfs_text(struct wl_arena *a, const char *path);
+
+/* Is a display or 3D controller or a processing accelerator of this vendor ("0x10de") on the PCI bus below `root`? For
+ * the reason why a library is missing. */
+bool wl_pci_has_gpu(const char *root, const char *vendor, struct wl_arena *a);
 
 /* Is the CPU below this folder NVIDIA's Grace? */
-bool wl_is_grace(const char *root, struct wl_arena *a);
+bool wl_cpu_is_grace(const char *root, struct wl_arena *a);
 
 /* The unsigned number that a file of /sys begins with; behind it only blanks, and with `unit` that word (the rest of
  * the line is not looked at). Returns NULL, or why there is no such number: static text. */
-const char *wl_small_count(int fd, const char *unit, uint64_t *out);
+const char *wl_procfs_count(int fd, const char *unit, uint64_t *out);
 
 /* Folders of /sys/class/hwmon whose driver has that name, as paths. */
 struct wl_strs wl_hwmon_find(const char *root, const char *driver, struct wl_arena *a);

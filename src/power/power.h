@@ -18,11 +18,13 @@
 #ifndef WL_POWER_POWER_H
 #define WL_POWER_POWER_H
 
-#include "power/calibrate.h"
-#include "power/energy.h"
-#include "power/gpus.h"
-#include "power/sampler.h"
+#include "energy/energy.h"
+#include "power/calibration/calibrate.h"
+#include "power/energy_sources.h"
+#include "power/nvml/limits.h"
+#include "power/quantity.h"
+#include "power/sampler/sampler.h"
+#include "power/sensor_response.h"
 #include "power/sensors.h"
-#include "power/types.h"
 
 #endif

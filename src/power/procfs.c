@@ -8,7 +8,7 @@
 
 static void close_fd(void *fd) { close((int)(intptr_t)fd); }
 
-int wl_small_open(const char *root, const char *path, struct wl_arena *a, struct wl_err *e)
+int wl_procfs_open(const char *root, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     const char *full = wl_strf(a, "%s%s", root, path);
     int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -17,7 +17,7 @@ int wl_small_open(const char *root, const char *path, struct wl_arena *a, struct
     return fd;
 }
 
-int wl_small_read(int fd, char *buf, size_t size)
+int wl_procfs_read(int fd, char *buf, size_t size)
 {
     ssize_t n;
     do n = pread(fd, buf, size - 1, 0);
@@ -27,14 +27,14 @@ int wl_small_read(int fd, char *buf, size_t size)
     return (int)n;
 }
 
-char *wl_small_text(struct wl_arena *a, const char *path)
+char *wl_procfs_text(struct wl_arena *a, const char *path)
 {
     char buf[4096];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return NULL;
-    int n = wl_small_read(fd, buf, sizeof buf);
+    int n = wl_procfs_read(fd, buf, sizeof buf);
     close(fd);
-    return n < 0 ? NULL : wl_strip(a, buf);
+    return n < 0 ? NULL : wl_str_strip(a, buf);
 }
 
 /* What a failed read says: static text. */
@@ -56,10 +56,10 @@ static const char *why_of(int error)
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
-const char *wl_small_count(int fd, const char *unit, uint64_t *out)
+const char *wl_procfs_count(int fd, const char *unit, uint64_t *out)
 {
     char buf[96], *end;
-    int n = wl_small_read(fd, buf, sizeof buf);
+    int n = wl_procfs_read(fd, buf, sizeof buf);
     if (n < 0) return why_of(-n);
     if (n == 0) return "the file is empty";
     const char *at = buf + strspn(buf, " ");
@@ -82,7 +82,7 @@ struct wl_strs wl_hwmon_find(const char *root, const char *driver, struct wl_are
     if (wl_dir_list(class, &names, a, NULL) < 0) return found;
     for (size_t i = 0; i < names.n; i++) {
         const char *folder = wl_path_join(a, class, names.v[i]);
-        if (wl_streq(wl_small_text(a, wl_path_join(a, folder, "name")), driver)) wl_strs_add(a, &found, folder);
+        if (wl_str_eq(wl_procfs_text(a, wl_path_join(a, folder, "name")), driver)) wl_strs_add(a, &found, folder);
     }
     return found;
 }
@@ -111,7 +111,7 @@ size_t wl_cpu_list(const char *text, int *cpus, size_t max)
 int wl_cpu_times_read(int fd, struct wl_cpu_times *out)
 {
     char buf[512];
-    int n = wl_small_read(fd, buf, sizeof buf);
+    int n = wl_procfs_read(fd, buf, sizeof buf);
     if (n < 0) return n;
     if (strncmp(buf, "cpu ", 4) != 0) return -EINVAL;
     enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, FIELDS };
@@ -128,4 +128,18 @@ int wl_cpu_times_read(int fd, struct wl_cpu_times *out)
     out->busy_s = busy / hz;
     out->total_s = (busy + ticks[IDLE] + ticks[IOWAIT] + ticks[STEAL]) / hz;
     return 0;
+}
+
+bool wl_pci_has_gpu(const char *root, const char *vendor, struct wl_arena *a)
+{
+    const char *folder = wl_strf(a, "%s/sys/bus/pci/devices", root);
+    struct wl_strs names = { 0 };
+    if (wl_dir_list(folder, &names, a, NULL) < 0) return false;
+    for (size_t i = 0; i < names.n; i++) {
+        char *of = wl_procfs_text(a, wl_strf(a, "%s/%s/vendor", folder, names.v[i]));
+        if (!wl_str_eq(of, vendor)) continue;
+        char *class = wl_procfs_text(a, wl_strf(a, "%s/%s/class", folder, names.v[i]));
+        if (class && (wl_str_starts(class, "0x03") || wl_str_starts(class, "0x12"))) return true;
+    }
+    return false;
 }

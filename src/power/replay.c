@@ -33,7 +33,7 @@ static bool scope_of(const char *device, enum wl_scope *scope)
 {
     for (int i = 0; i < WL_SCOPES; i++) {
         const char *name = wl_scope_name(i);
-        if (i == WL_SCOPE_JOB || !wl_starts(device, name)) continue;
+        if (i == WL_SCOPE_JOB || !wl_str_starts(device, name)) continue;
         char next = device[strlen(name)];
         if (next != '\0' && next != '-' && !isdigit((unsigned char)next)) continue;
         *scope = i;
@@ -58,7 +58,7 @@ static int parse_row(const struct wl_csv *csv, const int *column, struct row *ro
     if (quantity < 0) {
         const char *names[WL_QUANTITIES];
         for (int i = 0; i < WL_QUANTITIES; i++) names[i] = wl_quantity_name(i);
-        const char *near = wl_closest(name, names, WL_QUANTITIES);
+        const char *near = wl_str_closest(name, names, WL_QUANTITIES);
         return wl_fail(e, WL_EINVAL, "%s:%d: there is no quantity '%s'%s%s%s", csv->path, csv->line, name,
                        near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
     }
@@ -69,7 +69,7 @@ static int parse_row(const struct wl_csv *csv, const int *column, struct row *ro
 static int device_of(struct wl_sensor *s, const char *name)
 {
     for (size_t i = 0; i < s->n_devices; i++) {
-        if (wl_streq(s->devices[i].name, name)) return (int)i;
+        if (wl_str_eq(s->devices[i].name, name)) return (int)i;
     }
     const char *own = wl_strdup(s->arena, name);
     struct wl_device d = { .name = own, .uuid = wl_strf(s->arena, "replay:%s", own), .index = (int)s->n_devices };

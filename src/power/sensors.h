@@ -2,7 +2,7 @@
 #ifndef WL_POWER_SENSORS_H
 #define WL_POWER_SENSORS_H
 
-#include "power/types.h"
+#include "power/quantity.h"
 
 struct wl_power_opts {
     struct wl_strs sensors;         /* "auto", or names; a named sensor that cannot be read is an error */

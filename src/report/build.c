@@ -1,52 +1,52 @@
 /* The report of a store: gather, then one section after the other. */
-#include "report/gather.h"
+#include "report/data.h"
 
-static char *title_of(const struct wl_gathered *g)
+static char *title_of(const struct wl_report_data *g)
 {
     if (g->campaigns.n == 1) return wl_strf(g->arena, "Scaling and energy: %s", g->campaigns.v[0].name);
     return wl_strf(g->arena, "Scaling and energy: %zu campaigns", g->campaigns.n);
 }
 
 /* Nothing to show: says what there is instead of a finished run. */
-static int no_finished_run(const struct wl_gathered *g, struct wl_err *e)
+static int no_finished_run(const struct wl_report_data *g, struct wl_err *e)
 {
     const char *path = wl_store_path(g->store);
     if (g->runs.n == 0) return wl_fail(e, WL_EJOB, "%s holds no runs yet: there is nothing to report", path);
     return wl_fail(e, WL_EJOB,
                    "%s holds no finished run to report (%zu failed, %zu interrupted, %zu planned, %zu running); "
                    "wattlaw show says why",
-                   path, wl_gathered_count(g, WL_RUN_FAILED), wl_gathered_count(g, WL_RUN_INTERRUPTED),
-                   wl_gathered_count(g, WL_RUN_PLANNED), wl_gathered_count(g, WL_RUN_RUNNING));
+                   path, wl_report_data_count_runs(g, WL_RUN_FAILED), wl_report_data_count_runs(g, WL_RUN_INTERRUPTED),
+                   wl_report_data_count_runs(g, WL_RUN_PLANNED), wl_report_data_count_runs(g, WL_RUN_RUNNING));
 }
 
 int wl_report_build(struct wl_document **out, struct wl_store *store, const struct wl_report_options *options,
                     struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_gathered g;
-    int rc = wl_gather(&g, store, options, a, e);
+    struct wl_report_data g;
+    int rc = wl_report_data_load(&g, store, options, a, e);
     if (rc) return rc;
     if (g.observations.n == 0) return no_finished_run(&g, e);
 
     struct wl_document *d = wl_document_new(a, title_of(&g));
     d->subtitle = wl_store_path(store);
-    wl_add_facts(&g, d);
-    wl_add_findings(&g, d);
-    wl_add_warnings(&g, d);
-    wl_add_scaling(&g, d);
-    wl_add_models(&g, d);
-    rc = wl_add_factors(&g, d, e);
+    wl_report_add_facts(&g, d);
+    wl_report_add_findings(&g, d);
+    wl_report_add_warnings(&g, d);
+    wl_report_add_scaling(&g, d);
+    wl_report_add_model_selection(&g, d);
+    rc = wl_report_add_factors(&g, d, e);
     if (rc) return rc;
-    wl_add_energy(&g, d);
-    rc = wl_add_series(&g, d, e);
+    wl_report_add_energy(&g, d);
+    rc = wl_report_add_constant_batch(&g, d, e);
     if (rc) return rc;
-    rc = wl_add_hours(&g, d, e);
-    if (rc == 0) rc = wl_add_footprint(&g, d, e);
-    if (rc == 0) rc = wl_add_utilisation(&g, d, e);
-    if (rc == 0) rc = wl_add_trace(&g, d, e);
-    if (rc == 0) rc = wl_add_learning(&g, d, e);
-    if (rc == 0) rc = wl_add_batches(&g, d, e);
+    rc = wl_report_add_worker_hours(&g, d, e);
+    if (rc == 0) rc = wl_report_add_footprint(&g, d, e);
+    if (rc == 0) rc = wl_report_add_utilisation(&g, d, e);
+    if (rc == 0) rc = wl_report_add_power_trace(&g, d, e);
+    if (rc == 0) rc = wl_report_add_learning_curves(&g, d, e);
+    if (rc == 0) rc = wl_report_add_large_batch(&g, d, e);
     if (rc) return rc;
-    wl_add_runs(&g, d);
+    wl_report_add_runs(&g, d);
     *out = d;
     return 0;
 }

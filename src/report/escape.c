@@ -4,8 +4,8 @@
 /* What stands for the ASCII character c, or NULL where it stands for itself. */
 typedef const char *replace_fn(char c);
 
-/* Beyond ASCII: what a terminal may not be sent (base/printable.h) would reorder or hide what stands beside it on a page
- * and in a picture, too. */
+/* Beyond ASCII: what a terminal may not be sent (base/printable.h) would reorder or hide what stands beside it on a
+ * page and in a picture, too. */
 static bool is_shown(const char *s, size_t n) { return n == 1 || (n > 1 && wl_is_printable(wl_utf8_decode(s, n))); }
 
 static void put(struct wl_text *to, const char *s, replace_fn *replace)
@@ -91,13 +91,13 @@ static const char *gnuplot(char c)
     return is_control(c) ? " " : NULL;
 }
 
-void wl_put_html(struct wl_text *to, const char *s) { put(to, s, html); }
+void wl_escape_html(struct wl_text *to, const char *s) { put(to, s, html); }
 
-void wl_put_latex(struct wl_text *to, const char *s) { put(to, s, latex); }
+void wl_escape_latex(struct wl_text *to, const char *s) { put(to, s, latex); }
 
-void wl_put_markdown(struct wl_text *to, const char *s) { put(to, s, markdown); }
+void wl_escape_markdown(struct wl_text *to, const char *s) { put(to, s, markdown); }
 
-void wl_put_gnuplot(struct wl_text *to, const char *s)
+void wl_escape_gnuplot(struct wl_text *to, const char *s)
 {
     wl_text_add(to, "'");
     put(to, s, gnuplot);
@@ -116,4 +116,4 @@ static const char *script_json(char c)
     }
 }
 
-void wl_put_script_json(struct wl_text *to, const char *json) { put(to, json, script_json); }
+void wl_escape_script_json(struct wl_text *to, const char *json) { put(to, json, script_json); }

@@ -1,6 +1,6 @@
 /* The groups of a report: their order, names, colours and facets. Keys are matched by the names of their columns:
  * groups of one store may differ in them (law/internal.h). */
-#include "report/gather.h"
+#include "report/data.h"
 
 #include "report/internal.h"
 
@@ -10,12 +10,12 @@
 static const struct wl_law_key *key_of(const struct wl_law_group *law, const char *column)
 {
     for (size_t i = 0; i < law->n_key; i++) {
-        if (wl_streq(law->key[i].column, column)) return &law->key[i];
+        if (wl_str_eq(law->key[i].column, column)) return &law->key[i];
     }
     return NULL;
 }
 
-bool wl_groups_have(const struct wl_gathered *g, const char *column)
+bool wl_report_groups_have_column(const struct wl_report_data *g, const char *column)
 {
     for (size_t i = 0; i < g->law.n; i++) {
         if (key_of(&g->law.groups[i], column)) return true;
@@ -54,7 +54,7 @@ static char *key_words(const struct wl_law_key *key, struct wl_arena *a)
 {
     for (size_t i = 0; i < WL_COUNT(wordings); i++) {
         const struct wording *w = &wordings[i];
-        if (!wl_streq(key->column, w->column)) continue;
+        if (!wl_str_eq(key->column, w->column)) continue;
         return *key->value ? wl_strf(a, "%s%s%s", w->before, key->value, w->after) : wl_strdup(a, w->missing);
     }
     char *column = column_words(key->column, a);
@@ -78,7 +78,7 @@ static char *fit_legend(const char *name, struct wl_arena *a)
     return wl_strf(a, "%.*s\xe2\x80\xa6%s", (int)head, name, name + tail);
 }
 
-char *wl_key_words(const struct wl_law_key *key, size_t n, struct wl_arena *a)
+char *wl_report_groups_key_text(const struct wl_law_key *key, size_t n, struct wl_arena *a)
 {
     struct wl_text words = WL_TEXT(a);
     for (size_t i = 0; i < n; i++) wl_text_addf(&words, "%s%s", words.n ? ", " : "", key_words(&key[i], a));
@@ -86,7 +86,7 @@ char *wl_key_words(const struct wl_law_key *key, size_t n, struct wl_arena *a)
 }
 
 /* The law's own order: by workload, then by settings, no cap behind the highest one. */
-static void take_groups(struct wl_gathered *g)
+static void take_groups(struct wl_report_data *g)
 {
     struct wl_strs names = { 0 };
     g->n_groups = g->law.n;
@@ -97,18 +97,19 @@ static void take_groups(struct wl_gathered *g)
         g->groups[i] = (struct wl_report_group) {
             .law = law,
             .workload = workload ? workload->value : "",
-            .name = wl_distinct(&names, wl_key_words(law->key, law->n_key, g->arena), " (", ")", g->arena),
+            .name =
+                wl_unique_name(&names, wl_report_groups_key_text(law->key, law->n_key, g->arena), " (", ")", g->arena),
         };
     }
 }
 
 /* The distinct workloads in order of appearance; group i belongs to workload which[i]. */
-static size_t distinct_workloads(const struct wl_gathered *g, const char **names, size_t *which)
+static size_t distinct_workloads(const struct wl_report_data *g, const char **names, size_t *which)
 {
     size_t n = 0;
     for (size_t i = 0; i < g->n_groups; i++) {
         size_t k = 0;
-        while (k < n && !wl_streq(names[k], g->groups[i].workload)) k++;
+        while (k < n && !wl_str_eq(names[k], g->groups[i].workload)) k++;
         if (k == n) names[n++] = g->groups[i].workload;
         which[i] = k;
     }
@@ -117,7 +118,7 @@ static size_t distinct_workloads(const struct wl_gathered *g, const char **names
 
 /* The last group of each workload, which of several caps and clocks has the highest, stands for it in the first facet.
  */
-static void add_overview(struct wl_gathered *g, const size_t *which, const int *slots)
+static void add_overview(struct wl_report_data *g, const size_t *which, const int *slots)
 {
     for (size_t i = 0; i < g->n_groups; i++) {
         if (i + 1 < g->n_groups && which[i + 1] == which[i]) continue;
@@ -138,17 +139,17 @@ struct settings {
 static size_t column_at(const struct wl_strs *columns, const char *column)
 {
     size_t i = 0;
-    while (i < columns->n && !wl_streq(columns->v[i], column)) i++;
+    while (i < columns->n && !wl_str_eq(columns->v[i], column)) i++;
     return i;
 }
 
 static bool same_setting(const struct wl_law_group *p, const struct wl_law_group *q, const char *column)
 {
     const struct wl_law_key *x = key_of(p, column), *y = key_of(q, column);
-    return x && y ? wl_streq(x->value, y->value) : x == y;
+    return x && y ? wl_str_eq(x->value, y->value) : x == y;
 }
 
-static struct settings settings_of(const struct wl_gathered *g)
+static struct settings settings_of(const struct wl_report_data *g)
 {
     struct settings s = { 0 };
     for (size_t i = 0; i < g->n_groups; i++) {
@@ -170,7 +171,7 @@ static struct settings settings_of(const struct wl_gathered *g)
 }
 
 /* What the groups of the first facet share while groups of the others differ in it. */
-static const char *shared_settings(const struct wl_gathered *g, const struct settings *s)
+static const char *shared_settings(const struct wl_report_data *g, const struct settings *s)
 {
     const struct wl_law_group *any = g->groups[g->n_groups].law; /* of the first facet */
     struct wl_law_key *keys = wl_new_array(g->arena, struct wl_law_key, any->n_key);
@@ -181,11 +182,12 @@ static const char *shared_settings(const struct wl_gathered *g, const struct set
         for (size_t facet = 1; facet < g->n_facets; facet++) elsewhere |= s->varies[facet * s->columns.n + c];
         if (elsewhere && !s->varies[c]) keys[n++] = any->key[k];
     }
-    return n ? wl_key_words(keys, n, g->arena) : NULL;
+    return n ? wl_report_groups_key_text(keys, n, g->arena) : NULL;
 }
 
 /* What tells a group apart from the others of its figures; the workload where nothing does. */
-static const char *label_of(const struct wl_gathered *g, const struct wl_report_group *group, const struct settings *s)
+static const char *label_of(const struct wl_report_data *g, const struct wl_report_group *group,
+                            const struct settings *s)
 {
     const struct wl_law_group *law = group->law;
     struct wl_law_key *keys = wl_new_array(g->arena, struct wl_law_key, law->n_key);
@@ -194,24 +196,26 @@ static const char *label_of(const struct wl_gathered *g, const struct wl_report_
         if (s->varies[group->facet * s->columns.n + column_at(&s->columns, law->key[k].column)])
             keys[n++] = law->key[k];
     }
-    const char *label = n ? wl_key_words(keys, n, g->arena) : *group->workload ? group->workload : group->name;
+    const char *label = n                  ? wl_report_groups_key_text(keys, n, g->arena)
+                        : *group->workload ? group->workload
+                                           : group->name;
     return fit_legend(label, g->arena);
 }
 
-static void label_groups(struct wl_gathered *g)
+static void label_groups(struct wl_report_data *g)
 {
     const struct settings s = settings_of(g);
     struct wl_strs *labels = wl_new_array(g->arena, struct wl_strs, g->n_facets);
     for (size_t i = 0; i < g->n_drawn; i++) {
         struct wl_report_group *group = &g->groups[i];
-        group->label = wl_distinct(&labels[group->facet], label_of(g, group, &s), " (", ")", g->arena);
+        group->label = wl_unique_name(&labels[group->facet], label_of(g, group, &s), " (", ")", g->arena);
     }
     if (g->n_facets > 1) g->facets[0].settings = shared_settings(g, &s);
 }
 
 /* Where every workload has one group, colours follow workloads, in every report alike; else groups, counted within
  * the figure they are drawn in. */
-void wl_name_groups(struct wl_gathered *g)
+void wl_report_groups_name(struct wl_report_data *g)
 {
     take_groups(g);
     size_t n = g->n_groups;
@@ -238,7 +242,7 @@ void wl_name_groups(struct wl_gathered *g)
 }
 
 /* "epoch-time" + "-2-bert" + "-constant-global-batch", and titles alike. */
-char *wl_facet_title(const struct wl_gathered *g, size_t facet, const char *title)
+char *wl_report_facet_title(const struct wl_report_data *g, size_t facet, const char *title)
 {
     const char *more[] = { g->facets[facet].workload, g->facets[facet].settings, g->series };
     struct wl_text text = WL_TEXT(g->arena);
@@ -249,7 +253,7 @@ char *wl_facet_title(const struct wl_gathered *g, size_t facet, const char *titl
     return text.s;
 }
 
-char *wl_facet_id(const struct wl_gathered *g, size_t facet, const char *id)
+char *wl_report_facet_id(const struct wl_report_data *g, size_t facet, const char *id)
 {
     const char *workload = g->facets[facet].workload;
     const char *of = workload ? wl_strf(g->arena, "-%zu-%s", facet, wl_slug(workload, g->arena)) : "";

@@ -15,7 +15,7 @@ struct wl_store;
 
 /* ---- figures ---- */
 
-struct wl_axis {
+struct wl_figure_axis {
     const char *label;     /* "epoch time" */
     const char *unit;      /* "s"; NULL: a count or a ratio */
     bool log;              /* values <= 0 count as missing, as do those that no axis holds (beyond 1e100) */
@@ -25,7 +25,7 @@ struct wl_axis {
     struct wl_strs names;  /* names of the ticks, parallel to `ticks`; empty: the numbers are printed */
 };
 
-enum wl_style {
+enum wl_figure_style {
     WL_STYLE_LINE,   /* x, y */
     WL_STYLE_POINTS, /* x, y; lo and hi draw error bars */
     WL_STYLE_BAND,   /* x, lo, hi: a shaded area */
@@ -34,9 +34,9 @@ enum wl_style {
 
 enum { WL_COLOUR_NEUTRAL = -1 }; /* grey: references, ideal lines */
 
-struct wl_series {
+struct wl_figure_series {
     const char *label; /* its legend entry; NULL: belongs to the labelled series before it and is hidden with it */
-    enum wl_style style;
+    enum wl_figure_style style;
     size_t n;
     const double *x, *y, *lo, *hi; /* [n] each; NULL where the style has none */
     const char *const *notes;      /* [n] texts shown at the points (the run, say), or NULL */
@@ -57,9 +57,9 @@ struct wl_figure {
     const char *title;
     const char *caption; /* what points, lines and bands are; NULL: none */
     const char *source;  /* which runs, by which rule; NULL: none */
-    const char *metrics; /* ids of wl_metrics, separated by blanks; NULL: none */
-    struct wl_axis x, y;
-    struct wl_series *series;
+    const char *metrics; /* ids of wl_metric_docs, separated by blanks; NULL: none */
+    struct wl_figure_axis x, y;
+    struct wl_figure_series *series;
     size_t n_series, cap_series;
     struct wl_vline *vlines;
     size_t n_vlines, cap_vlines;
@@ -71,7 +71,7 @@ struct wl_figure {
 struct wl_figure *wl_figure_new(struct wl_arena *a, const char *id, const char *title);
 
 /* Adds a series (copied, the arrays are kept as pointers); it stays valid until the next one is added. */
-struct wl_series *wl_figure_add(struct wl_figure *f, const struct wl_series *s);
+struct wl_figure_series *wl_figure_add(struct wl_figure *f, const struct wl_figure_series *s);
 void wl_figure_vline(struct wl_figure *f, double x, const char *label);
 
 /* Sets the axis limits and ticks that were not given, places the bars, and numbers legend entries that are alike. Call
@@ -102,10 +102,10 @@ int wl_gnuplot_run(const char *script_path, const char *format, const char *path
 
 /* Ticks for an axis of counts (workers): the values themselves, thinned to at most `max` that stand apart on the
  * scale, with first and last kept. */
-struct wl_reals wl_count_ticks(const double *values, size_t n, bool log, size_t max, struct wl_arena *a);
+struct wl_reals wl_ticks_counts(const double *values, size_t n, bool log, size_t max, struct wl_arena *a);
 
 /* Round ticks that cover lo..hi (0 < lo on a log scale). */
-struct wl_reals wl_round_ticks(double lo, double hi, bool log, struct wl_arena *a);
+struct wl_reals wl_ticks_round(double lo, double hi, bool log, struct wl_arena *a);
 
 /* ---- colours: after Okabe and Ito 2008, safe for colour-blind readers ---- */
 
@@ -121,63 +121,63 @@ void wl_colour_slots(const char *const *names, size_t n, int *slots);
 
 /* ---- tables ---- */
 
-struct wl_column {
+struct wl_report_column {
     const char *id;     /* name in CSV and JSON: speedup */
     const char *label;  /* heading: speed-up */
     const char *unit;   /* NULL: none */
-    const char *metric; /* id of its row in wl_metrics, or NULL */
+    const char *metric; /* id of its row in wl_metric_docs, or NULL */
     int digits;         /* significant digits of its numbers; 0: a count */
     bool text;          /* left-aligned words */
 };
 
-struct wl_cell {
+struct wl_report_cell {
     const char *text; /* NULL: the number stands */
     double value;     /* NAN with text NULL: an empty cell */
 };
 
-struct wl_table_data {
+struct wl_report_table {
     const char *id, *title, *caption; /* as in a figure */
-    const struct wl_column *columns;
+    const struct wl_report_column *columns;
     size_t n_columns;
-    struct wl_cell *cells; /* [n_rows][n_columns] */
+    struct wl_report_cell *cells; /* [n_rows][n_columns] */
     size_t n_rows, n_cells, cap_cells;
     bool estimated, simulated;
     struct wl_arena *arena;
 };
 
-struct wl_table_data *wl_table_data_new(struct wl_arena *a, const char *id, const char *title,
-                                        const struct wl_column *columns, size_t n_columns);
+struct wl_report_table *wl_report_table_new(struct wl_arena *a, const char *id, const char *title,
+                                            const struct wl_report_column *columns, size_t n_columns);
 
 /* Cells are added from left to right, row by row; a row is there when its last cell is. */
-void wl_table_data_real(struct wl_table_data *t, double value);
-void wl_table_data_text(struct wl_table_data *t, const char *text); /* copied; NULL: an empty cell */
+void wl_report_table_real(struct wl_report_table *t, double value);
+void wl_report_table_text(struct wl_report_table *t, const char *text); /* copied; NULL: an empty cell */
 
 /* "text", "csv", "md", "tex" or "html"; NULL for another name. CSV has all digits, the others those of the column. */
-typedef void wl_table_data_writer(const struct wl_table_data *t, struct wl_text *to);
-wl_table_data_writer *wl_table_data_format(const char *name);
+typedef void wl_report_table_writer(const struct wl_report_table *t, struct wl_text *to);
+wl_report_table_writer *wl_report_table_format(const char *name);
 
-void wl_table_data_json(const struct wl_table_data *t, struct wl_json *object);
+void wl_report_table_json(const struct wl_report_table *t, struct wl_json *object);
 
 /* ---- numbers for people ---- */
 
 /* `digits` significant digits without an exponent where a person would write none; "" for NAN. */
-char *wl_digits(struct wl_arena *a, double value, int digits);
+char *wl_significant_digits(struct wl_arena *a, double value, int digits);
 
 /* How each reported number is computed; docs/metrics.md holds the same rows, and a test compares them. */
-struct wl_metric {
+struct wl_metric_doc {
     const char *id, *name, *unit, *formula, *source; /* unit "" for a ratio */
 };
-extern const struct wl_metric wl_metrics[]; /* ends with id NULL */
-const struct wl_metric *wl_metric(const char *id);
+extern const struct wl_metric_doc wl_metric_docs[]; /* ends with id NULL */
+const struct wl_metric_doc *wl_metric_doc(const char *id);
 
 /* ---- escapes: each adds `s` so that it reads as plain text there; NULL adds nothing; U+FFFD stands for bad
  * UTF-8, C1 and bidirectional controls, and what takes no room (base/printable.h) ---- */
 
-void wl_put_html(struct wl_text *to, const char *s); /* text and quoted attributes */
-void wl_put_latex(struct wl_text *to, const char *s);
-void wl_put_markdown(struct wl_text *to, const char *s);       /* inside a table cell: no line breaks */
-void wl_put_gnuplot(struct wl_text *to, const char *s);        /* with its quotes */
-void wl_put_script_json(struct wl_text *to, const char *json); /* JSON text inside <script> */
+void wl_escape_html(struct wl_text *to, const char *s); /* text and quoted attributes */
+void wl_escape_latex(struct wl_text *to, const char *s);
+void wl_escape_markdown(struct wl_text *to, const char *s);       /* inside a table cell: no line breaks */
+void wl_escape_gnuplot(struct wl_text *to, const char *s);        /* with its quotes */
+void wl_escape_script_json(struct wl_text *to, const char *json); /* JSON text inside <script> */
 
 /* ---- documents ---- */
 
@@ -189,7 +189,7 @@ struct wl_section {
     const char *id, *title;
     struct wl_figure **figures;
     size_t n_figures, cap_figures;
-    struct wl_table_data **tables; /* behind the figures */
+    struct wl_report_table **tables; /* behind the figures */
     size_t n_tables, cap_tables;
 };
 
@@ -209,10 +209,10 @@ struct wl_document *wl_document_new(struct wl_arena *a, const char *title);
 void wl_document_fact(struct wl_document *d, const char *label, const char *value); /* NULL value: left out */
 struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title);
 
-/* The id of a figure, a table or a section that the document has already gets a number: "speedup-2". So each has its own
- * files, data and anchor. */
+/* The id of a figure, a table or a section that the document has already gets a number: "speedup-2". So each has its
+ * own files, data and anchor. */
 void wl_section_figure(struct wl_document *d, struct wl_section *s, struct wl_figure *f);
-void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_table_data *t);
+void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_report_table *t);
 
 /* Title, facts, findings, warnings and tables, for programs (docs/formats.md). */
 void wl_document_json(const struct wl_document *d, struct wl_json *object);
@@ -225,11 +225,11 @@ void wl_document_html(const struct wl_document *d, struct wl_text *to);
  * written, `notes` a sentence for what could not be (gnuplot is not installed: the data of the figures are written
  * as CSV instead). `progress` (NULL: none) was started by the caller. An unknown format is WL_EUSAGE with "did you
  * mean". */
-struct wl_written {
+struct wl_document_files {
     struct wl_strs paths, notes;
 };
 int wl_document_write(const struct wl_document *d, const char *dir, const struct wl_strs *formats,
-                      struct wl_progress *progress, struct wl_written *out, struct wl_arena *a,
+                      struct wl_progress *progress, struct wl_document_files *out, struct wl_arena *a,
                       struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- the report of a store ---- */

@@ -6,14 +6,14 @@
 #include <float.h>
 #include <math.h>
 
-enum { MOST_TERMS = 10000000 }; /* about sqrt(max(a, b)) are needed */
+enum { MAX_TERMS = 10000000 }; /* about sqrt(max(a, b)) are needed */
 
 /* I_x(a, b) / prefix = 1 / (b0 + a1 / (b1 + a2 / (b2 + ...))), by the modified Lentz method. */
 static double fraction(double a, double b, double x, double y)
 {
     double excess = a * y - b * x; /* >= 0 below the mean */
     double f = a * (excess + 1) / (a + 1), c = f, d = 0;
-    for (int m = 1; m < MOST_TERMS; m++) {
+    for (int m = 1; m < MAX_TERMS; m++) {
         double left = a + 2.0 * m - 1, right = left + 2;
         double numerator = (a + m - 1) / left * ((a + b + m - 1) / left) * m * (b - m) * x * x;
         double denominator = m + m * (b - m) * x / left + (a + m) * (excess + 1 + m * (1 + y)) / right;
@@ -25,16 +25,16 @@ static double fraction(double a, double b, double x, double y)
     return 1 / f;
 }
 
-struct wl_parts wl_beta_parts(double a, double b, double x, double y)
+struct wl_tails wl_beta_tails(double a, double b, double x, double y)
 {
-    if (!(a > 0) || !(b > 0) || isinf(a) || isinf(b) || !(x >= 0) || !(y >= 0)) return (struct wl_parts) { NAN, NAN };
-    if (x == 0) return (struct wl_parts) { 0, 1 };
-    if (y == 0) return (struct wl_parts) { 1, 0 };
+    if (!(a > 0) || !(b > 0) || isinf(a) || isinf(b) || !(x >= 0) || !(y >= 0)) return (struct wl_tails) { NAN, NAN };
+    if (x == 0) return (struct wl_tails) { 0, 1 };
+    if (y == 0) return (struct wl_tails) { 1, 0 };
     double prefix = wl_beta_prefix(a, b, x, y);
     if (a * y >= b * x) {
         double p = prefix * fraction(a, b, x, y);
-        return (struct wl_parts) { p, 1 - p };
+        return (struct wl_tails) { p, 1 - p };
     }
     double q = prefix * fraction(b, a, y, x);
-    return (struct wl_parts) { 1 - q, q };
+    return (struct wl_tails) { 1 - q, q };
 }

@@ -21,7 +21,7 @@ static void draw_all(const struct run *r)
 {
     const struct wl_bootstrap *b = r->b;
     for (size_t d = 0; d < b->draws; d++) {
-        wl_random_picks(b->key, d, b->n, b->n, r->index);
+        wl_random_indices(b->key, d, b->n, b->n, r->index);
         value_of(r, b->n);
         for (size_t j = 0; j < b->k; j++) r->draws[j * b->draws + d] = r->one[j];
     }
@@ -79,7 +79,7 @@ static size_t keep(double *v, size_t n)
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
         if (isfinite(v[i])) v[kept++] = v[i];
-    wl_sort(v, kept);
+    wl_sort_ascending(v, kept);
     return kept;
 }
 

@@ -7,7 +7,7 @@
 #include <float.h>
 #include <math.h>
 
-enum { MOST_TERMS = 10000000 }; /* both expansions need about sqrt(a) terms */
+enum { MAX_TERMS = 10000000 }; /* both expansions need about sqrt(a) terms */
 
 double wl_lgamma(double x)
 {
@@ -66,7 +66,7 @@ double wl_lbeta(double a, double b)
 static double lower_series(double a, double x)
 {
     double term = 1 / a, sum = term;
-    for (int k = 1; k < MOST_TERMS && term > sum * (DBL_EPSILON / 8); k++) sum += term *= x / (a + k);
+    for (int k = 1; k < MAX_TERMS && term > sum * (DBL_EPSILON / 8); k++) sum += term *= x / (a + k);
     return sum;
 }
 
@@ -74,7 +74,7 @@ static double lower_series(double a, double x)
 static double upper_fraction(double a, double x)
 {
     double b = x + 1 - a, c = 1 / DBL_MIN, d = 1 / b, h = d;
-    for (int k = 1; k < MOST_TERMS; k++) {
+    for (int k = 1; k < MAX_TERMS; k++) {
         double numerator = -k * (k - a);
         b += 2;
         d = 1 / (b + numerator * d);
@@ -85,16 +85,16 @@ static double upper_fraction(double a, double x)
     return h;
 }
 
-struct wl_parts wl_gamma_parts(double a, double x)
+struct wl_tails wl_gamma_tails(double a, double x)
 {
-    if (!(a > 0) || isinf(a) || !(x >= 0)) return (struct wl_parts) { NAN, NAN };
-    if (x == 0) return (struct wl_parts) { 0, 1 };
-    if (isinf(x)) return (struct wl_parts) { 1, 0 };
+    if (!(a > 0) || isinf(a) || !(x >= 0)) return (struct wl_tails) { NAN, NAN };
+    if (x == 0) return (struct wl_tails) { 0, 1 };
+    if (isinf(x)) return (struct wl_tails) { 1, 0 };
     double prefix = wl_gamma_prefix(a, x);
     if (x < a + 1) {
         double p = prefix * lower_series(a, x);
-        return (struct wl_parts) { p, 1 - p };
+        return (struct wl_tails) { p, 1 - p };
     }
     double q = prefix * upper_fraction(a, x);
-    return (struct wl_parts) { 1 - q, q };
+    return (struct wl_tails) { 1 - q, q };
 }

@@ -17,14 +17,14 @@ double wl_beta_prefix(double a, double b, double x, double y);
  * regularised incomplete gamma functions P(a, x) and Q(a, x), a > 0, x >= 0; the regularised incomplete beta function
  * I_x(a, b) and its complement, a, b > 0. y must be 1 - x; it is an argument of its own because the caller often knows
  * it without cancellation. */
-struct wl_parts {
+struct wl_tails {
     double lower, upper;
 };
-struct wl_parts wl_gamma_parts(double a, double x);
-struct wl_parts wl_beta_parts(double a, double b, double x, double y);
+struct wl_tails wl_gamma_tails(double a, double x);
+struct wl_tails wl_beta_tails(double a, double b, double x, double y);
 
 /* In ascending order. */
-void wl_sort(double *v, size_t n);
+void wl_sort_ascending(double *v, size_t n);
 
 /* ln B(a, b) */
 double wl_lbeta(double a, double b);

@@ -27,14 +27,14 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void wl_sort(double *v, size_t n) { qsort(v, n, sizeof *v, by_value); }
+void wl_sort_ascending(double *v, size_t n) { qsort(v, n, sizeof *v, by_value); }
 
 double wl_median(const double *v, size_t n, struct wl_arena *a)
 {
     if (!n) return NAN;
     double *sorted = wl_new_array(a, double, n);
     memcpy(sorted, v, n * sizeof *v);
-    wl_sort(sorted, n);
+    wl_sort_ascending(sorted, n);
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 

@@ -4,13 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-static const struct wl_test no_test = { NAN, NAN, NAN, NAN };
+static const struct wl_hypothesis_test no_test = { NAN, NAN, NAN, NAN };
 
 static double *sorted_copy(const double *v, size_t n, struct wl_arena *a)
 {
     double *out = wl_new_array(a, double, n);
     memcpy(out, v, n * sizeof *v);
-    wl_sort(out, n);
+    wl_sort_ascending(out, n);
     return out;
 }
 
@@ -64,7 +64,7 @@ static double shapiro_p(double w, size_t n)
     return wl_normal_sf((y - mean) / sd);
 }
 
-struct wl_test wl_shapiro_wilk(const double *v, size_t n, struct wl_arena *a)
+struct wl_hypothesis_test wl_shapiro_wilk(const double *v, size_t n, struct wl_arena *a)
 {
     double sd = wl_sd(v, n);
     if (n < 3 || n > 5000 || !(sd > 0)) return no_test;
@@ -72,7 +72,7 @@ struct wl_test wl_shapiro_wilk(const double *v, size_t n, struct wl_arena *a)
     weights(w, n);
     for (size_t i = 0; i < n; i++) slope += w[i] * (x[i] - mean) / sd;
     double statistic = fmin(slope * slope / (double)(n - 1), 1);
-    return (struct wl_test) { statistic, NAN, NAN, shapiro_p(statistic, n) };
+    return (struct wl_hypothesis_test) { statistic, NAN, NAN, shapiro_p(statistic, n) };
 }
 
 /* P(A is as large), D'Agostino and Stephens 1986, table 4.9. */
@@ -85,7 +85,7 @@ static double anderson_p(double s)
     return 1 - exp(POLYNOMIAL(s, -13.436, 101.14, -223.73));
 }
 
-struct wl_test wl_anderson_darling(const double *v, size_t n, struct wl_arena *a)
+struct wl_hypothesis_test wl_anderson_darling(const double *v, size_t n, struct wl_arena *a)
 {
     double sd = wl_sd(v, n), mean = wl_mean(v, n), sum = 0, count = (double)n;
     if (n < 8 || !(sd > 0)) return no_test;
@@ -95,5 +95,6 @@ struct wl_test wl_anderson_darling(const double *v, size_t n, struct wl_arena *a
         sum += (2 * (double)i + 1) * (log(lower) + log(upper));
     }
     double squared = -count - sum / count;
-    return (struct wl_test) { squared, NAN, NAN, anderson_p(squared * (1 + 0.75 / count + 2.25 / (count * count))) };
+    return (struct wl_hypothesis_test) { squared, NAN, NAN,
+                                         anderson_p(squared * (1 + 0.75 / count + 2.25 / (count * count))) };
 }

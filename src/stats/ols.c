@@ -275,7 +275,7 @@ double wl_ols_half_width(const struct wl_ols *o, size_t j, double level)
     return o->df > 0 ? wl_t_quantile(0.5 + level / 2, o->df) * o->se[j] : NAN;
 }
 
-struct wl_prediction wl_ols_predict(const struct wl_ols *o, const double *x0, double level)
+struct wl_ols_prediction wl_ols_predict(const struct wl_ols *o, const double *x0, double level)
 {
     size_t p = o->k - o->intercept;
     double distance = o->intercept ? 1 / o->weight_sum : 0; /* leverage of x0 with weight 1 */
@@ -287,7 +287,7 @@ struct wl_prediction wl_ols_predict(const struct wl_ols *o, const double *x0, do
         distance += part * part;
     }
     double q = o->df > 0 ? wl_t_quantile(0.5 + level / 2, o->df) : NAN;
-    struct wl_prediction out = { .fit = (double)fit };
+    struct wl_ols_prediction out = { .fit = (double)fit };
     out.se_mean = o->sigma * sqrt(distance);
     out.se_run = o->sigma * sqrt(1 + distance);
     out.mean_lo = out.fit - q * out.se_mean;

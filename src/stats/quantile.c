@@ -73,7 +73,7 @@ struct slope {
 static struct slope tail_at(const struct tail *t, double u)
 {
     double x = 1 / (1 + exp(-u)), y = 1 / (1 + exp(u));
-    struct wl_parts parts = wl_beta_parts(t->a, t->b, x, y);
+    struct wl_tails parts = wl_beta_tails(t->a, t->b, x, y);
     double density = wl_beta_prefix(t->a, t->b, x, y);
     return t->upper ? (struct slope) { parts.upper, -density } : (struct slope) { parts.lower, density };
 }

@@ -9,7 +9,7 @@ static double ties(const double *v, size_t n, struct wl_arena *a)
 {
     double *sorted = wl_new_array(a, double, n), sum = 0;
     memcpy(sorted, v, n * sizeof *v);
-    wl_sort(sorted, n);
+    wl_sort_ascending(sorted, n);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && sorted[end] == sorted[i];) end++;
         double k = (double)(end - i);
@@ -18,9 +18,9 @@ static double ties(const double *v, size_t n, struct wl_arena *a)
     return sum;
 }
 
-struct wl_line wl_theil_sen(const double *x, const double *y, size_t n, double level, struct wl_arena *a)
+struct wl_robust_line wl_theil_sen(const double *x, const double *y, size_t n, double level, struct wl_arena *a)
 {
-    struct wl_line out = { NAN, NAN, NAN, NAN, NAN, NAN };
+    struct wl_robust_line out = { NAN, NAN, NAN, NAN, NAN, NAN };
     double *slopes = wl_new_array(a, double, n *n / 2 + 1), *rest = wl_new_array(a, double, n);
     size_t m = 0;
     for (size_t i = 0; i < n; i++)
@@ -30,7 +30,7 @@ struct wl_line wl_theil_sen(const double *x, const double *y, size_t n, double l
     out.b1 = wl_median(slopes, m, a);
     for (size_t i = 0; i < n; i++) rest[i] = y[i] - out.b1 * x[i];
     out.b0 = wl_median(rest, n, a);
-    wl_sort(slopes, m);
+    wl_sort_ascending(slopes, m);
     double count = (double)n, pairs = (double)m;
     double sigma = sqrt((count * (count - 1) * (2 * count + 5) - ties(x, n, a) - ties(y, n, a)) / 18);
     double half = wl_normal_quantile(0.5 + level / 2) * sigma;
@@ -63,7 +63,7 @@ static double huber_error(const struct wl_ols *line, const double *x, const doub
     return k * scale * sqrt(squares / (n - 2)) / mean / sqrt(spread);
 }
 
-int wl_huber(const double *x, const double *y, size_t n, double level, struct wl_line *out, struct wl_arena *a,
+int wl_huber(const double *x, const double *y, size_t n, double level, struct wl_robust_line *out, struct wl_arena *a,
              struct wl_err *e)
 {
     struct wl_ols line;
@@ -78,7 +78,7 @@ int wl_huber(const double *x, const double *y, size_t n, double level, struct wl
         if (fabs(line.b[1] - last) <= 1e-13 * fabs(last)) {
             double se = huber_error(&line, x, line.residual, scale);
             double half = wl_t_quantile(0.5 + level / 2, line.df) * se;
-            *out = (struct wl_line) { line.b[0], line.b[1], se, line.b[1] - half, line.b[1] + half, scale };
+            *out = (struct wl_robust_line) { line.b[0], line.b[1], se, line.b[1] - half, line.b[1] + half, scale };
             return 0;
         }
         last = line.b[1];

@@ -29,7 +29,7 @@ double wl_chi2_sf(double x, double df);
 
 /* The studentised range of k >= 2 means with df degrees of freedom (INFINITY: known deviation): P(Q > q). Of a contrast
  * of two among k that has Student's t, q = |t| sqrt(2). Source: Tukey 1953, Kramer 1956. */
-double wl_range_sf(double q, double k, double df);
+double wl_studentised_range_sf(double q, double k, double df);
 
 /* ---- moments ---------------------------------------------------------------------------------------------- */
 
@@ -83,12 +83,12 @@ int wl_wls_fit(struct wl_ols *o, const double *y, const double *x, const double 
 
 /* Prediction at one point x0 [columns]. The mean: where the line is; the run: where one more observation falls.
  * lo and hi are the ends of t intervals of the level asked for; NAN without residual degrees of freedom. */
-struct wl_prediction {
+struct wl_ols_prediction {
     double fit;
     double se_mean, mean_lo, mean_hi;
     double se_run, run_lo, run_hi;
 };
-struct wl_prediction wl_ols_predict(const struct wl_ols *o, const double *x0, double level);
+struct wl_ols_prediction wl_ols_predict(const struct wl_ols *o, const double *x0, double level);
 
 /* The half width of the t interval of coefficient j. */
 double wl_ols_half_width(const struct wl_ols *o, size_t j, double level);
@@ -107,22 +107,22 @@ struct wl_lack_of_fit wl_lack_of_fit(const double *x, const double *y, size_t n,
 
 /* A test's statistic, its degrees of freedom (NAN where it has none) and p. All NAN where the data leave it undefined.
  */
-struct wl_test {
+struct wl_hypothesis_test {
     double statistic, df1, df2, p;
 };
 
 /* Normal or not: Shapiro and Wilk's W for 3 to 5000 values (Royston 1995, AS R94); Anderson and Darling's A^2 with mean
  * and deviation estimated, 8 values or more (D'Agostino & Stephens 1986, ch. 4). */
-struct wl_test wl_shapiro_wilk(const double *v, size_t n, struct wl_arena *a);
-struct wl_test wl_anderson_darling(const double *v, size_t n, struct wl_arena *a);
+struct wl_hypothesis_test wl_shapiro_wilk(const double *v, size_t n, struct wl_arena *a);
+struct wl_hypothesis_test wl_anderson_darling(const double *v, size_t n, struct wl_arena *a);
 
 /* Does the scatter change along the columns x [n, columns] of an unweighted fit? n R^2 of the squared residuals on
  * them, chi squared. Source: Breusch & Pagan 1979, studentised by Koenker 1981. */
-struct wl_test wl_breusch_pagan(const struct wl_ols *o, const double *x, struct wl_arena *a);
+struct wl_hypothesis_test wl_breusch_pagan(const struct wl_ols *o, const double *x, struct wl_arena *a);
 
 /* Is a curve missing? F test of the second and third power of the fitted values as further columns. Source: Ramsey
  * 1969. */
-struct wl_test wl_reset(const struct wl_ols *o, const double *y, const double *x, struct wl_arena *a);
+struct wl_hypothesis_test wl_ramsey_reset(const struct wl_ols *o, const double *y, const double *x, struct wl_arena *a);
 
 /* Variance inflation factor of each column [k - intercept]: 1 / (1 - R^2) of the column on the others. */
 void wl_ols_vif(const struct wl_ols *o, double *vif);
@@ -148,7 +148,7 @@ int wl_ols_cluster(const struct wl_ols *o, const double *x, const size_t *cluste
 /* ---- robust lines ---- */
 
 /* A line y = b0 + b1 x with the interval of b1. */
-struct wl_line {
+struct wl_robust_line {
     double b0, b1, se, lo, hi; /* se NAN where the method has none */
     double scale;              /* of the residuals, NAN where the method has none */
 };
@@ -156,12 +156,12 @@ struct wl_line {
 /* Theil-Sen: b1 is the median of the slopes of all pairs with different x, b0 the median of y - b1 x; the interval of
  * the level is by the normal approximation to Kendall's tau, with ties. Source: Sen 1968, eq. 2.6. All NAN where all
  * x are equal. */
-struct wl_line wl_theil_sen(const double *x, const double *y, size_t n, double level, struct wl_arena *a);
+struct wl_robust_line wl_theil_sen(const double *x, const double *y, size_t n, double level, struct wl_arena *a);
 
 /* Huber's M-estimator, t = 1.345, scale = median |r| / 0.6745, by reweighting from the least squares line; standard
  * error after Huber 1981, eq. 6.5, interval by t(n - 2). WL_EINVAL: as wl_ols_fit, no spread of residuals left, or no
  * convergence. */
-int wl_huber(const double *x, const double *y, size_t n, double level, struct wl_line *out, struct wl_arena *a,
+int wl_huber(const double *x, const double *y, size_t n, double level, struct wl_robust_line *out, struct wl_arena *a,
              struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- a line that bends once ---- */
@@ -172,14 +172,14 @@ int wl_huber(const double *x, const double *y, size_t n, double level, struct wl
  * freedom. p: against one straight line, by the largest gain over all breaks in `draws` samples of normal noise (an F
  * test at the break that was chosen would find too many); NAN without draws or without scatter. WL_EINVAL: fewer than
  * five different x. Source: Muggeo 2003; Andrews 1993 (sup F); Hansen 2000. */
-struct wl_broken {
+struct wl_segmented {
     double at, lo, hi;
     double b0, slope1, slope2;
     double sse, df; /* df = n - 4 */
     double p;
 };
-int wl_broken_line(const double *x, const double *y, size_t n, double level, size_t draws, struct wl_broken *out,
-                   struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_segmented_fit(const double *x, const double *y, size_t n, double level, size_t draws, struct wl_segmented *out,
+                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- nonlinear least squares ---- */
 
@@ -214,8 +214,8 @@ struct wl_variation {
     size_t devices, instants;
     struct wl_estimate mean, cv_time, cv_devices, cv_pooled;
 };
-struct wl_variation wl_variation_of(const double *v, size_t devices, size_t instants, double level, uint64_t seed,
-                                    struct wl_arena *a);
+struct wl_variation wl_variation_estimate(const double *v, size_t devices, size_t instants, double level, uint64_t seed,
+                                          struct wl_arena *a);
 
 /* ---- bootstrap ---- */
 
@@ -241,7 +241,7 @@ int wl_bootstrap(const struct wl_bootstrap *b, double level, struct wl_bootstrap
 /* ---- series in time ---- */
 
 /* The mean of a stationary series and how much it knows. NAN without spread. */
-struct wl_dependence {
+struct wl_autocorrelation {
     double lag1;     /* correlation with its next value */
     double tau, ess; /* integrated autocorrelation time 1 + 2 sum rho; n / tau independent values would know as much */
     double se;       /* sd / sqrt(ess) */
@@ -249,7 +249,7 @@ struct wl_dependence {
 };
 
 /* Source: Geyer 1992 (initial positive sequence). */
-struct wl_dependence wl_dependence(const double *v, size_t n);
+struct wl_autocorrelation wl_autocorrelation(const double *v, size_t n);
 
 /* How many first values are warm-up: the multiple of 5, less than half of the series, at which the mean of the rest has
  * the smallest squared standard error over means of 5. Source: White 1997 (MSER-5). */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { LEAST_BATCHES = 4, DRAWS = 400 };
+enum { MIN_BATCHES = 4, DRAWS = 400 };
 
 /* Sums of one batch: of each device over its instants, and of the spread between devices at each instant. */
 struct batches {
@@ -106,8 +106,8 @@ static void statistic(const size_t *choice, size_t n, double *out, void *data)
     measure(b, choice, n, out);
 }
 
-struct wl_variation wl_variation_of(const double *v, size_t devices, size_t instants, double level, uint64_t seed,
-                                    struct wl_arena *a)
+struct wl_variation wl_variation_estimate(const double *v, size_t devices, size_t instants, double level, uint64_t seed,
+                                          struct wl_arena *a)
 {
     struct wl_variation r = { .devices = devices, .instants = instants };
     struct wl_estimate *out[NUMBERS] = { &r.mean, &r.cv_time, &r.cv_devices, &r.cv_pooled };
@@ -119,7 +119,7 @@ struct wl_variation wl_variation_of(const double *v, size_t devices, size_t inst
     measure(&b, all, b.n, one);
     struct wl_bootstrap_interval draws[NUMBERS];
     struct wl_bootstrap how = { b.n, NUMBERS, DRAWS, seed, statistic, &b };
-    bool known = b.n >= LEAST_BATCHES && wl_bootstrap(&how, level, draws, scratch, NULL) == 0;
+    bool known = b.n >= MIN_BATCHES && wl_bootstrap(&how, level, draws, scratch, NULL) == 0;
     for (int k = 0; k < NUMBERS; k++) {
         *out[k] = (struct wl_estimate) { one[k], NAN, NAN };
         if (known) out[k]->lo = draws[k].lo, out[k]->hi = draws[k].hi;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-int wl_store_device(struct wl_store *s, const struct wl_device_row *device, int64_t *id, struct wl_err *e)
+int wl_store_add_device(struct wl_store *s, const struct wl_device_row *device, int64_t *id, struct wl_err *e)
 {
     struct sql_tx tx;
     int rc = wl_sql_begin(s, false, &tx, e);
@@ -16,7 +16,7 @@ int wl_store_device(struct wl_store *s, const struct wl_device_row *device, int6
     return wl_sql_end(s, &tx, rc < 0 ? rc : 0, e);
 }
 
-int wl_store_channel(struct wl_store *s, const struct wl_channel_row *c, int64_t *id, struct wl_err *e)
+int wl_store_add_channel(struct wl_store *s, const struct wl_channel_row *c, int64_t *id, struct wl_err *e)
 {
     struct sql_tx tx;
     int rc = wl_sql_begin(s, false, &tx, e);
@@ -61,7 +61,7 @@ static int insert_samples(struct wl_store *s, const char *sql, size_t at_once, c
     return rc;
 }
 
-int wl_store_samples(struct wl_store *s, const struct wl_sample_row *v, size_t n, struct wl_err *e)
+int wl_store_add_samples(struct wl_store *s, const struct wl_sample_row *v, size_t n, struct wl_err *e)
 {
     struct sql_tx tx;
     if (n == 0) return 0;
@@ -73,7 +73,7 @@ int wl_store_samples(struct wl_store *s, const struct wl_sample_row *v, size_t n
     return wl_sql_end(s, &tx, rc, e);
 }
 
-int wl_store_marks(struct wl_store *s, int64_t run, const struct wl_mark_row *v, size_t n, struct wl_err *e)
+int wl_store_add_marks(struct wl_store *s, int64_t run, const struct wl_mark_row *v, size_t n, struct wl_err *e)
 {
     struct sql_tx tx;
     if (n == 0) return 0;
@@ -81,8 +81,8 @@ int wl_store_marks(struct wl_store *s, int64_t run, const struct wl_mark_row *v,
     return rc ? rc : wl_sql_end(s, &tx, wl_rows_insert(s, "mark", "run", run, wl_mark_map, v, n, sizeof *v, "", e), e);
 }
 
-int wl_store_log(struct wl_store *s, int64_t run, const char *level, const char *area, const char *message,
-                 struct wl_err *e)
+int wl_store_add_log(struct wl_store *s, int64_t run, const char *level, const char *area, const char *message,
+                     struct wl_err *e)
 {
     return wl_sql_do(s, "INSERT INTO log(run, wall_ns, level, area, message) VALUES (nullif(?1, 0), ?2, ?3, ?4, ?5)",
                      SQL(sql_int(run), sql_int(wl_wall_ns()), sql_text(level), sql_text(area), sql_text(message)), e);

@@ -36,7 +36,8 @@ static int check_companions(const struct wl_store *s, struct wl_err *e)
     struct stat st;
     for (size_t i = 0; i < WL_COUNT(names); i++) {
         if (lstat(wl_strf(s->arena, "%s%s", s->file, names[i]), &st) || S_ISREG(st.st_mode)) continue;
-        return wl_fail(e, WL_EINVAL, "%s%s: is not a regular file, so that the store cannot be opened", s->path, names[i]);
+        return wl_fail(e, WL_EINVAL, "%s%s: is not a regular file, so that the store cannot be opened", s->path,
+                       names[i]);
     }
     return 0;
 }
@@ -68,7 +69,7 @@ int wl_files_check(struct wl_store *s, struct wl_err *e)
     return 0;
 }
 
-off_t wl_files_log_size(const struct wl_store *s)
+off_t wl_files_wal_size(const struct wl_store *s)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct stat st;
@@ -77,7 +78,7 @@ off_t wl_files_log_size(const struct wl_store *s)
     return size;
 }
 
-bool wl_files_ours(const struct wl_store *s)
+bool wl_files_writable(const struct wl_store *s)
 {
     struct stat st;
     return stat(s->file, &st) == 0 && st.st_uid == geteuid() && access(s->file, W_OK) == 0 &&
@@ -98,7 +99,7 @@ char *wl_files_immutable_uri(const struct wl_store *s)
     return uri.s;
 }
 
-void wl_files_remember(struct wl_store *s)
+void wl_files_record_identity(struct wl_store *s)
 {
     struct stat st;
     if (stat(s->file, &st)) return;
@@ -107,7 +108,7 @@ void wl_files_remember(struct wl_store *s)
     s->changed = st.st_mtim;
 }
 
-int wl_store_there(const struct wl_store *s, struct wl_err *e)
+int wl_store_check_exists(const struct wl_store *s, struct wl_err *e)
 {
     struct stat st;
     if (!s->ino || (stat(s->path, &st) == 0 && st.st_dev == s->dev && st.st_ino == s->ino)) return 0;
@@ -115,11 +116,12 @@ int wl_store_there(const struct wl_store *s, struct wl_err *e)
 }
 
 /* A writer has a log that is not empty until what it wrote is in the file. */
-int wl_store_unchanged(const struct wl_store *s, struct wl_err *e)
+int wl_store_check_unchanged(const struct wl_store *s, struct wl_err *e)
 {
     struct stat st;
     if (!s->immutable || (stat(s->file, &st) == 0 && st.st_mtim.tv_sec == s->changed.tv_sec &&
-                          st.st_mtim.tv_nsec == s->changed.tv_nsec && wl_files_log_size(s) <= 0))
+                          st.st_mtim.tv_nsec == s->changed.tv_nsec && wl_files_wal_size(s) <= 0))
         return 0;
-    return wl_fail(e, WL_EIO, "%s: its owner has begun to write to it while it was read: run the command again", s->path);
+    return wl_fail(e, WL_EIO, "%s: its owner has begun to write to it while it was read: run the command again",
+                   s->path);
 }

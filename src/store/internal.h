@@ -84,7 +84,7 @@ int wl_sql_script(struct wl_store *s, const char *script, struct wl_err *e) WL_M
 int wl_sql_fail(struct wl_store *s, int rc, const char *sql, struct wl_err *e);
 
 /* Finalizes all statements. */
-void wl_sql_forget(struct wl_store *s);
+void wl_sql_finalize_all(struct wl_store *s);
 
 /* Whether a call opened the transaction itself. */
 struct sql_tx {
@@ -191,50 +191,50 @@ int wl_store_fill(struct wl_store *s, int64_t from, struct wl_err *e) WL_MUST_CH
 
 /* Before anything is read: views and triggers of the file are off, and so is every module, function and pragma that no
  * statement of ours needs; a reader changes nothing but its temporary tables. */
-void wl_guard_connection(struct wl_store *s);
+void wl_sandbox_connection(struct wl_store *s);
 
 /* The system's files, except those that a journal says to be of a transaction over several databases: SQLite would
  * remove them. To be called once, before a connection names it. */
-#define WL_GUARDED_FILES "wattlaw"
-void wl_guard_files(void);
+#define WL_SANDBOX_VFS "wattlaw"
+void wl_sandbox_register_vfs(void);
 
 /* The views and triggers of the file are ours: they may run. */
-void wl_guard_trust_schema(struct wl_store *s);
+void wl_sandbox_trust_schema(struct wl_store *s);
 
 /* ---- shape.c: which tables, columns, views and triggers there are ---- */
 
-struct wl_shape {
-    enum { WL_SHAPE_TABLE, WL_SHAPE_VIEW, WL_SHAPE_TRIGGER } kind;
+struct wl_schema_object {
+    enum { WL_SCHEMA_TABLE, WL_SCHEMA_VIEW, WL_SCHEMA_TRIGGER } kind;
     const char *name, *sql;
-    struct wl_shape_column {
+    struct wl_schema_column {
         const char *name, *fallback; /* fallback: the default, as SQL; NULL: none */
         bool there;
     } * columns; /* of a table */
     size_t n_columns;
     bool there, lacks_columns; /* in the file */
 };
-struct wl_shapes {
-    struct wl_shape *v;
+struct wl_schema {
+    struct wl_schema_object *v;
     size_t n;
 };
 
 /* Those of the newest version. */
-int wl_shapes_known(struct wl_shapes *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_schema_expected(struct wl_schema *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Which tables and columns the file has. Only real tables count. WL_EINVAL: a column is computed. */
-int wl_shapes_find(struct wl_store *s, struct wl_shapes *shapes, struct wl_err *e) WL_MUST_CHECK;
+int wl_schema_inspect(struct wl_store *s, struct wl_schema *shapes, struct wl_err *e) WL_MUST_CHECK;
 
 /* After that: WL_EINVAL names a table or column that is missing. */
-int wl_shapes_complete(const struct wl_store *s, const struct wl_shapes *shapes, struct wl_err *e) WL_MUST_CHECK;
+int wl_schema_check_complete(const struct wl_store *s, const struct wl_schema *shapes, struct wl_err *e) WL_MUST_CHECK;
 
 /* Are the views and triggers ours? *remake: one of ours is missing or differs. WL_EINVAL: there is a foreign trigger.
  */
-int wl_shapes_code(struct wl_store *s, struct wl_shapes *shapes, bool *remake, struct wl_err *e) WL_MUST_CHECK;
+int wl_schema_check_code(struct wl_store *s, struct wl_schema *shapes, bool *remake, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- reader.c ---- */
 
 /* Lays over a file of this or an older version what it lacks. */
-int wl_reader_prepare(struct wl_store *s, int64_t version, struct wl_err *e) WL_MUST_CHECK;
+int wl_overlay_prepare(struct wl_store *s, int64_t version, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- spool.c: what killed runs left ---- */
 
@@ -245,44 +245,44 @@ int wl_spool_recover(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 int wl_spool_overlay(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 /* The same of one run, whose lock is ours. */
-int wl_spool_take_in(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
+int wl_spool_recover_run(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
 
 /* Closes our own file, which stays. */
-void wl_spool_leave(struct wl_store *s);
+void wl_spool_detach(struct wl_store *s);
 
 /* ---- network.c ---- */
 
 /* Is the path on a file system that several machines share, where WAL does not work? */
-bool wl_store_on_network(const char *path);
+bool wl_store_on_netfs(const char *path);
 
 /* ---- files.c: the file of the store and what is beside it ---- */
 
-int wl_store_refused(const struct wl_store *s, const char *what,
-                     struct wl_err *e); /* "not a wattlaw store (what)" */
+int wl_store_refused(const struct wl_store *s, const char *what, struct wl_err *e); /* "not a wattlaw store (what)" */
 
 /* Sets s->file and whether it is in WAL mode; for WL_STORE_CREATE makes the folder. */
 int wl_files_check(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
-off_t wl_files_log_size(const struct wl_store *s); /* of PATH-wal; -1: there is none */
-bool wl_files_ours(const struct wl_store *s);      /* the file is, and both it and its folder can be written to */
+off_t wl_files_wal_size(const struct wl_store *s); /* of PATH-wal; -1: there is none */
+bool wl_files_writable(const struct wl_store *s);  /* the file is, and both it and its folder can be written to */
 char *wl_files_immutable_uri(const struct wl_store *s);
-void wl_files_remember(struct wl_store *s); /* which file is open, for the two calls below */
+void wl_files_record_identity(struct wl_store *s); /* which file is open, for the two calls below */
 
 /* WL_ENOENT: the file was removed or replaced since it was opened, so that what is written now would be lost. */
-int wl_store_there(const struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_check_exists(const struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 /* For a reader that told SQLite that nobody changes the file: WL_EIO when somebody has begun to. */
-int wl_store_unchanged(const struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_check_unchanged(const struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- run.c ---- */
 
 /* Makes a running run of a dead wattlaw ours. */
-int wl_store_run_inherit(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_run_take_over(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- fleet.c ---- */
 
 /* The nodes and caps of a run that ends; its row is closed. */
-int wl_store_add_fleet(struct wl_store *s, int64_t run, const struct wl_run_end *end, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_add_nodes_caps(struct wl_store *s, int64_t run, const struct wl_run_end *end,
+                            struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- lock.c ---- */
 

@@ -83,7 +83,7 @@ static int take_step(struct wl_store *s, const struct store_step *step, int64_t 
     int rc = wl_sql_script(s, text_of(step->sql), e);
     if (rc == 0 && step->fill) rc = wl_sql_script(s, text_of(step->fill), e);
     if (rc == 0) rc = set_version(s, version + 1, e);
-    if (rc) wl_prefix(e, "bringing version %lld of the store to %lld", (long long)version, (long long)version + 1);
+    if (rc) wl_err_prefix(e, "bringing version %lld of the store to %lld", (long long)version, (long long)version + 1);
     return rc;
 }
 
@@ -94,7 +94,7 @@ int wl_store_migrate_by(struct wl_store *s, const struct store_step *step, int64
         if (version >= from) rc = take_step(s, step, version, e);
     if (rc == 0) rc = wl_sql_script(s, text_of(wl_views_sql), e);
     if (rc) return rc;
-    wl_guard_trust_schema(s); /* total_now is one of the views made just now */
+    wl_sandbox_trust_schema(s); /* total_now is one of the views made just now */
     rc = wl_sql_script(s, "DELETE FROM total", e);
     return rc ? rc : fill_total(s, e);
 }

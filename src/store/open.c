@@ -14,14 +14,14 @@ enum { BUSY_MS = 10000 };
 static void set_up_once(void)
 {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    wl_guard_files();
+    wl_sandbox_register_vfs();
 }
 
 static int open_db(struct wl_store *s, const char *name, int flags, struct wl_err *e)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, set_up_once);
-    int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, WL_GUARDED_FILES);
+    int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, WL_SANDBOX_VFS);
     s->synchronous = NULL;
     if (rc) {
         rc = wl_sql_fail(s, rc, NULL, e);
@@ -30,21 +30,21 @@ static int open_db(struct wl_store *s, const char *name, int flags, struct wl_er
         return rc;
     }
     sqlite3_busy_timeout(s->db, BUSY_MS);
-    wl_guard_connection(s);
+    wl_sandbox_connection(s);
     return 0;
 }
 
 static void close_db(struct wl_store *s)
 {
-    wl_sql_forget(s);
+    wl_sql_finalize_all(s);
     sqlite3_close_v2(s->db);
     s->db = NULL;
 }
 
-/* Nobody changes the file, SQLite is told: it makes no file beside it and takes no lock (wl_store_unchanged). */
+/* Nobody changes the file, SQLite is told: it makes no file beside it and takes no lock (wl_store_check_unchanged). */
 static int open_immutable(struct wl_store *s, struct wl_err *e)
 {
-    if (wl_files_log_size(s) > 0)
+    if (wl_files_wal_size(s) > 0)
         return wl_fail(e, WL_EPERM,
                        "%s: was not closed properly and its folder is read-only: copy it together with %s-wal", s->path,
                        wl_path_base(s->file));
@@ -56,9 +56,9 @@ static int open_immutable(struct wl_store *s, struct wl_err *e)
  * they would be ours and lock the owner out. */
 static int open_to_read(struct wl_store *s, struct wl_err *e)
 {
-    bool ours = wl_files_ours(s);
-    s->tidy = s->has_wal_mode && ours && wl_files_log_size(s) < 0;
-    if (s->has_wal_mode && !ours && wl_files_log_size(s) < 0) return open_immutable(s, e);
+    bool ours = wl_files_writable(s);
+    s->tidy = s->has_wal_mode && ours && wl_files_wal_size(s) < 0;
+    if (s->has_wal_mode && !ours && wl_files_wal_size(s) < 0) return open_immutable(s, e);
     return open_db(s, s->path, SQLITE_OPEN_READONLY, e);
 }
 
@@ -71,9 +71,10 @@ static int first_read(struct wl_store *s, struct wl_err *e)
     if (rc >= 0) return 0;
     if (e->code != WL_EPERM || s->mode != WL_STORE_READ || s->immutable) return rc;
     if (sqlite3_extended_errcode(s->db) == SQLITE_READONLY_ROLLBACK)
-        return wl_fail(e, WL_EPERM,
-                       "%s: its writer was killed in the middle of a change, which the next writer undoes: wattlaw rebuild %s",
-                       s->path, s->path);
+        return wl_fail(
+            e, WL_EPERM,
+            "%s: its writer was killed in the middle of a change, which the next writer undoes: wattlaw rebuild %s",
+            s->path, s->path);
     close_db(s);
     rc = open_immutable(s, e);
     if (rc) return rc;
@@ -84,7 +85,7 @@ static int first_read(struct wl_store *s, struct wl_err *e)
 /* SQLite removes what it has made beside the file when the last connection that may write closes it. */
 static void tidy_up(struct wl_store *s)
 {
-    if (!s->tidy || wl_files_log_size(s) != 0) return;
+    if (!s->tidy || wl_files_wal_size(s) != 0) return;
     s->tidy = false;
     if (open_db(s, s->file, SQLITE_OPEN_READWRITE, NULL)) return;
     sqlite3_busy_timeout(s->db, 0);
@@ -143,11 +144,11 @@ static int identify_at_once(struct wl_store *s, enum state *state, int64_t *vers
 static int check_schema(struct wl_store *s, bool *remake, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_shapes shapes;
-    int rc = wl_shapes_known(&shapes, a, e);
-    if (rc == 0) rc = wl_shapes_find(s, &shapes, e);
-    if (rc == 0) rc = wl_shapes_complete(s, &shapes, e);
-    if (rc == 0) rc = wl_shapes_code(s, &shapes, remake, e);
+    struct wl_schema shapes;
+    int rc = wl_schema_expected(&shapes, a, e);
+    if (rc == 0) rc = wl_schema_inspect(s, &shapes, e);
+    if (rc == 0) rc = wl_schema_check_complete(s, &shapes, e);
+    if (rc == 0) rc = wl_schema_check_code(s, &shapes, remake, e);
     wl_arena_free(a);
     return rc;
 }
@@ -179,7 +180,7 @@ static int prepare_to_write(struct wl_store *s, bool older, struct wl_err *e)
     int rc = set_journal(s, e);
     if (rc == 0 && !older) rc = check_schema(s, &remake, e);
     if (rc == 0 && (older || remake)) rc = bring_up_to_date(s, e);
-    if (rc == 0) wl_guard_trust_schema(s);
+    if (rc == 0) wl_sandbox_trust_schema(s);
     return rc;
 }
 
@@ -198,11 +199,11 @@ static int open_file(struct wl_store *s, struct wl_err *e)
     enum state state;
     int rc = s->mode == WL_STORE_READ ? open_to_read(s, e) : open_to_write(s, e);
     if (rc == 0) rc = first_read(s, e);
-    if (rc == 0) wl_files_remember(s);
+    if (rc == 0) wl_files_record_identity(s);
     if (rc == 0) rc = wl_sql_script(s, set_up, e);
     if (rc == 0) rc = identify_at_once(s, &state, &s->version, e);
     if (rc) return rc;
-    if (s->mode == WL_STORE_READ) return wl_reader_prepare(s, s->version, e);
+    if (s->mode == WL_STORE_READ) return wl_overlay_prepare(s, s->version, e);
     rc = prepare_to_write(s, state == EMPTY || s->version < WL_STORE_VERSION, e);
     if (state == EMPTY) s->version = WL_STORE_VERSION;
     return rc ? rc : wl_sql_script(s, "PRAGMA foreign_keys = ON", e);
@@ -221,9 +222,9 @@ static int open_store(struct wl_store **out, const char *path, enum wl_store_mod
     int rc = wl_files_check(s, e);
     if (rc) return rc;
     wl_defer(a, close_store, s);
-    s->network = wl_store_on_network(wl_path_dir(a, s->file));
+    s->network = wl_store_on_netfs(wl_path_dir(a, s->file));
     rc = open_file(s, e);
-    if (rc == 0 && run) rc = wl_store_run_inherit(s, run, e);
+    if (rc == 0 && run) rc = wl_store_run_take_over(s, run, e);
     if (rc == 0 && mode != WL_STORE_READ) rc = wl_spool_recover(s, e);
     if (rc == 0 && mode != WL_STORE_READ) rc = wl_store_recover(s, NULL, e);
     if (rc)
@@ -247,7 +248,7 @@ int wl_store_open_run(struct wl_store **out, const char *path, int64_t run, stru
 void wl_store_close(struct wl_store *s)
 {
     if (!s) return;
-    wl_spool_leave(s);
+    wl_spool_detach(s);
     if (s->db) {
         wl_store_rollback(s);
         close_db(s);
@@ -277,7 +278,7 @@ static int find_damage(struct wl_store *s, const char *pragma, int column, const
     if (rc == 0) rc = wl_sql_step(s, stmt, e);
     if (rc <= 0) return rc;
     const char *text = (const char *)sqlite3_column_text(stmt, column);
-    *found = wl_streq(text, "ok") ? NULL : wl_strdup(a, text ? text : "");
+    *found = wl_str_eq(text, "ok") ? NULL : wl_strdup(a, text ? text : "");
     sqlite3_reset(stmt);
     return 0;
 }

@@ -59,14 +59,10 @@ const struct field wl_metric_map[] = {
 };
 
 const struct field wl_metric_def_map[] = {
-    { "name", F_NAME, AT(wl_metric_def_row, name) },
-    { "place", F_INT, AT(wl_metric_def_row, place) },
-    { "label", F_TEXT, AT(wl_metric_def_row, label) },
-    { "unit", F_TEXT, AT(wl_metric_def_row, unit) },
-    { "larger", F_COUNT, AT(wl_metric_def_row, larger) },
-    { "baseline_of", F_TEXT, AT(wl_metric_def_row, baseline_of) },
-    { "main", F_BOOL, AT(wl_metric_def_row, main) },
-    { NULL },
+    { "name", F_NAME, AT(wl_metric_def_row, name) },      { "place", F_INT, AT(wl_metric_def_row, place) },
+    { "label", F_TEXT, AT(wl_metric_def_row, label) },    { "unit", F_TEXT, AT(wl_metric_def_row, unit) },
+    { "larger", F_COUNT, AT(wl_metric_def_row, larger) }, { "baseline_of", F_TEXT, AT(wl_metric_def_row, baseline_of) },
+    { "main", F_BOOL, AT(wl_metric_def_row, main) },      { NULL },
 };
 
 const struct field wl_stat_map[] = {
@@ -105,7 +101,7 @@ const struct field wl_device_map[] = {
     { "id", F_INT, AT(wl_device_row, id) },           { "host", F_NAME, AT(wl_device_row, host) },
     { "uuid", F_NAME, AT(wl_device_row, uuid) },      { "sensor", F_NAME, AT(wl_device_row, sensor) },
     { "number", F_COUNT, AT(wl_device_row, number) }, { "name", F_TEXT, AT(wl_device_row, name) },
-    { "info", F_OBJECT, AT(wl_device_row, info) },      { NULL },
+    { "info", F_OBJECT, AT(wl_device_row, info) },    { NULL },
 };
 
 const struct field wl_channel_map[] = {
@@ -358,12 +354,12 @@ static int read_series(struct wl_store *s, sqlite3_stmt *stmt, struct wl_reading
         out->n++;
     }
     sqlite3_reset(stmt);
-    return rc < 0 ? rc : wl_store_unchanged(s, e);
+    return rc < 0 ? rc : wl_store_check_unchanged(s, e);
 }
 
 /* Counted first, so that the arrays have their size; readings that arrive in between are left out. */
-int wl_store_series(struct wl_store *s, int64_t channel, int64_t begin_ns, int64_t end_ns, struct wl_readings *out,
-                    struct wl_arena *a, struct wl_err *e)
+int wl_store_readings(struct wl_store *s, int64_t channel, int64_t begin_ns, int64_t end_ns, struct wl_readings *out,
+                      struct wl_arena *a, struct wl_err *e)
 {
     *out = (struct wl_readings) { 0 };
     if (begin_ns == INT64_MIN) begin_ns++; /* which binds as NULL */

@@ -99,7 +99,7 @@ struct wl_run_row {
     double achieved_clock_mhz, achieved_mem_clock_mhz; /* that the GPUs ran at; mean over time and GPUs */
     /* share of its caps that acted, 0: none ever did; NAN: none was asked for, or it was not seen */
     double power_cap_acted_pct, module_cap_acted_pct, clock_acted_pct, mem_clock_acted_pct;
-    const char *metric;    /* the main metric and its last value */
+    const char *metric; /* the main metric and its last value */
     double metric_value;
     const char *metric_unit; /* NULL: the workload said none */
 };
@@ -126,9 +126,9 @@ struct wl_energy_row {
     double idle_before_w, idle_after_w; /* mean power at rest before and behind the job; NAN: not measured */
     double idle_j;                      /* what the device would have drawn at rest */
     bool estimated, simulated;
-    bool chosen; /* one of the rows whose sum is the run's energy_j: see wl_energy_sources in power/power.h. Chosen
-                  * rows never overlap; the same devices are chosen in all epochs of a run, each by the method that
-                  * suits the epoch. */
+    bool chosen;     /* one of the rows whose sum is the run's energy_j: see wl_energy_sources in power/power.h. Chosen
+                      * rows never overlap; the same devices are chosen in all epochs of a run, each by the method that
+                      * suits the epoch. */
     const char *why; /* why energy_j is NAN; NULL: it is not, or nobody said */
 };
 /* Energy of a device over all spans of a phase. */
@@ -161,11 +161,12 @@ struct wl_stat_row {
     double epoch; /* NAN: the whole run */
     int64_t readings;
     double mean, sd, min,
-        max; /* in the channel's unit; mean weighted by time. Of a counter: mean is its rate, unit/s */
+        max;         /* in the channel's unit; mean weighted by time. Of a counter: mean is its rate, unit/s */
     double period_s; /* mean time between its good readings; NAN: fewer than two */
 };
 
-/* A quantity in % over the training of a run (wl_variation_of in stats/stats.h); intervals NAN where too short. */
+/* A quantity in % over the training of a run (wl_variation_estimate in stats/stats.h); intervals NAN where too short.
+ */
 struct wl_variation_row {
     int64_t run;
     const char *quantity; /* sm_util_pct */
@@ -235,9 +236,10 @@ struct wl_channel_row {
     const char *scope;           /* gpu, module, package ... as enum wl_scope of src/power */
     const char *variant;         /* of a power reading: instant, average ...; "" otherwise */
     bool counter, estimated, simulated;
-    double update_s, window_s, delay_s; /* how the sensor shows what it measures (struct wl_gauge); NAN: not known */
-    double most_w;                      /* of power: the device's power limit; NAN: not known */
-    const char *calibrated;             /* UTC time of the calibration that they are from; NULL: assumed, if known */
+    double update_s, window_s,
+        delay_s;            /* how the sensor shows what it measures (struct wl_sensor_response); NAN: not known */
+    double most_w;          /* of power: the device's power limit; NAN: not known */
+    const char *calibrated; /* UTC time of the calibration that they are from; NULL: assumed, if known */
 };
 struct wl_channel_rows {
     struct wl_channel_row *v;

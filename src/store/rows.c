@@ -154,7 +154,7 @@ static void read_cell(struct cell *c, void *row, struct wl_arena *a)
  */
 static char *table_called(const char *from, const char *alias, size_t n, struct wl_arena *a)
 {
-    struct wl_strs words = wl_split(a, from, ' ');
+    struct wl_strs words = wl_str_split(a, from, ' ');
     for (size_t i = 1; n && i < words.n; i++)
         if (strlen(words.v[i]) == n && strncmp(words.v[i], alias, n) == 0) return words.v[i - 1];
     return words.n > 1 ? words.v[1] : wl_strdup(a, from);
@@ -234,7 +234,7 @@ static int read_rows(struct wl_store *s, sqlite3_stmt *stmt, const struct query 
         ++*n;
     }
     memcpy(rows, &list, sizeof list); /* a pointer to any struct */
-    return rc ? rc : wl_store_unchanged(s, e);
+    return rc ? rc : wl_store_check_unchanged(s, e);
 }
 
 int wl_rows_select(struct wl_store *s, const struct field *map, const char *from, const struct sql_value *v, size_t nv,

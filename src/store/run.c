@@ -42,7 +42,7 @@ static int mark_running(struct wl_store *s, int64_t run, const struct wl_run_beg
                   "UPDATE run SET status = 'running', host = ?2, boot_id = ?3, pid = ?4, folder = ?5, command = ?6, "
                   "version = ?7, start_mono_ns = ?8, start_wall_ns = ?9 WHERE id = ?1 AND status = 'planned'",
                   SQL(sql_int(run), sql_text(b->host ? b->host : wl_host_name(a)),
-                      sql_text(b->boot_id ? b->boot_id : wl_boot_id(a)), sql_int(getpid()),
+                      sql_text(b->boot_id ? b->boot_id : wl_host_boot_id(a)), sql_int(getpid()),
                       sql_text(b->folder), sql_text(b->command), sql_text(b->version), sql_int(b->at.mono_ns),
                       sql_int(b->at.wall_ns)),
                   e);
@@ -63,7 +63,7 @@ int wl_store_run_begin(struct wl_store *s, int64_t run, const struct wl_run_begi
 }
 
 /* A reader that takes in what the dead one left holds the lock for some milliseconds. */
-static int lock_patiently(struct wl_store *s, int64_t run)
+static int lock_with_retry(struct wl_store *s, int64_t run)
 {
     int64_t until_ns = wl_now_ns() + WL_NS_PER_S;
     int rc;
@@ -72,14 +72,14 @@ static int lock_patiently(struct wl_store *s, int64_t run)
     return rc;
 }
 
-int wl_store_run_inherit(struct wl_store *s, int64_t run, struct wl_err *e)
+int wl_store_run_take_over(struct wl_store *s, int64_t run, struct wl_err *e)
 {
-    int rc = lock_patiently(s, run);
+    int rc = lock_with_retry(s, run);
     if (rc == 0) return wl_fail(e, WL_EPERM, "%s: run %lld is running in another wattlaw", s->path, (long long)run);
     rc = wl_sql_do(s, "UPDATE run SET pid = ?2 WHERE id = ?1 AND status = 'running'",
                    SQL(sql_int(run), sql_int(getpid())), e);
     if (rc == 0) rc = one_changed(s, run, "running", e);
-    if (rc == 0) rc = wl_spool_take_in(s, run, e);
+    if (rc == 0) rc = wl_spool_recover_run(s, run, e);
     if (rc) wl_store_unlock(s, wl_lock_of_run(run));
     return rc;
 }
@@ -128,7 +128,7 @@ int wl_store_run_end(struct wl_store *s, int64_t run, const struct wl_run_end *e
     int rc = wl_sql_begin(s, true, &tx, e);
     if (rc) return rc;
     rc = close_run(s, run, end, e);
-    if (rc == 0) rc = wl_store_add_fleet(s, run, end, e);
+    if (rc == 0) rc = wl_store_add_nodes_caps(s, run, end, e);
     if (rc == 0 && derived) rc = wl_store_derive(s, run, derived, e);
     rc = wl_sql_end(s, &tx, rc, e);
     if (rc == 0) wl_store_unlock(s, wl_lock_of_run(run));
@@ -200,7 +200,7 @@ static int alive(struct wl_store *s, int64_t run, const char *host, const char *
     int locked = wl_store_locked(s, wl_lock_of_run(run));
     if (locked >= 0 && !s->network) return locked;
     struct wl_arena *a = wl_arena_new(NULL);
-    bool here = wl_streq(host, wl_host_name(a)), same_boot = wl_streq(boot_id, wl_boot_id(a));
+    bool here = wl_str_eq(host, wl_host_name(a)), same_boot = wl_str_eq(boot_id, wl_host_boot_id(a));
     wl_arena_free(a);
     if (!here) return -1;
     if (!same_boot) return 0;
@@ -209,7 +209,7 @@ static int alive(struct wl_store *s, int64_t run, const char *host, const char *
     return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 
-int wl_store_alive(struct wl_store *s, const struct wl_run_row *r)
+int wl_store_run_is_alive(struct wl_store *s, const struct wl_run_row *r)
 {
     return alive(s, r->id, r->host, r->boot_id, r->pid);
 }

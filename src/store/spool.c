@@ -49,7 +49,7 @@ static char *spool_path(const struct wl_store *s, int64_t run, struct wl_arena *
 
 /* ---- writing ---- */
 
-void wl_spool_leave(struct wl_store *s)
+void wl_spool_detach(struct wl_store *s)
 {
     if (s->spool) close(s->spool->fd);
     s->spool = NULL;
@@ -59,7 +59,7 @@ int wl_store_spool_open(struct wl_store *s, int64_t run, struct wl_err *e)
 {
     /* Without the run's lock nobody could tell the file of a dead run from that of a living one. */
     if (s->network || wl_store_locked(s, wl_lock_of_run(run)) != 1) return 0;
-    wl_spool_leave(s); /* of a run before, whose readings could not be stored */
+    wl_spool_detach(s); /* of a run before, whose readings could not be stored */
     struct spool *p = wl_new(s->arena, struct spool);
     *p = (struct spool) { .run = run, .path = spool_path(s, run, s->arena) };
     p->fd = open(p->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -80,7 +80,7 @@ int wl_store_spool_add(struct wl_store *s, const struct wl_sample_row *v, size_t
 {
     struct spool *p = s->spool;
     size_t size = sizeof(struct block) + n * sizeof *v;
-    int rc = n ? wl_store_there(s, e) : 0;
+    int rc = n ? wl_store_check_exists(s, e) : 0;
     if (n == 0 || rc < 0) return rc;
     if (size > p->cap) p->text = wl_grow(s->arena, p->text, 0, &p->cap, size, 1);
     struct block b = { .serial = p->serial, .run = p->run, .n = n };
@@ -102,13 +102,13 @@ void wl_store_spool_restart(struct wl_store *s) { s->spool->end = 0; }
 void wl_store_spool_close(struct wl_store *s)
 {
     if (s->spool) unlink(s->spool->path);
-    wl_spool_leave(s);
+    wl_spool_detach(s);
 }
 
 /* ---- taking in ---- */
 
 /* The block at `at`; NULL: there is none, or not a whole one. */
-static const struct wl_sample_row *whole_block(const struct wl_mapping *m, size_t at, int64_t run, struct block *b)
+static const struct wl_sample_row *whole_block(const struct wl_file_mapping *m, size_t at, int64_t run, struct block *b)
 {
     if (m->n - at < sizeof *b) return NULL;
     memcpy(b, m->p + at, sizeof *b);
@@ -130,7 +130,7 @@ static int insert_rows(struct wl_store *s, const char *sql, int64_t run, const s
     return rc;
 }
 
-static int insert_blocks(struct wl_store *s, const char *sql, int64_t run, const struct wl_mapping *m, struct wl_err *e)
+static int insert_blocks(struct wl_store *s, const char *sql, int64_t run, const struct wl_file_mapping *m, struct wl_err *e)
 {
     struct block b;
     uint32_t serial = 0;
@@ -148,7 +148,7 @@ static const char into_store[] = "INSERT INTO sample(channel, t_ns, value) SELEC
                                  "WHERE id = ?1 AND run = ?4 ON CONFLICT DO NOTHING";
 
 /* What does not begin as one of ours is left where it is. One may have been cut off, or be empty. */
-static bool is_ours(const struct wl_mapping *m)
+static bool is_ours(const struct wl_file_mapping *m)
 {
     return m->n == 0 || memcmp(m->p, magic, m->n < sizeof magic ? m->n : sizeof magic) == 0;
 }
@@ -163,7 +163,7 @@ static bool is_regular(const char *path)
 /* Durably, as what is removed then has perhaps reached the disk already. */
 static int take_in(struct wl_store *s, const char *path, int64_t run, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_mapping m;
+    struct wl_file_mapping m;
     struct sql_tx tx;
     int rc = wl_file_map(path, "", &m, a, e);
     if (rc < 0 || !is_ours(&m)) return rc;
@@ -175,20 +175,20 @@ static int take_in(struct wl_store *s, const char *path, int64_t run, struct wl_
     return rc;
 }
 
-int wl_spool_take_in(struct wl_store *s, int64_t run, struct wl_err *e)
+int wl_spool_recover_run(struct wl_store *s, int64_t run, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     const char *path = spool_path(s, run, a);
     int rc = is_regular(path) ? take_in(s, path, run, a, e) : 0;
     wl_arena_free(a);
     if (rc == 0) return 0;
-    return wl_prefix(e, "the last readings of run %" PRId64 ", whose wattlaw was killed, cannot be stored", run);
+    return wl_err_prefix(e, "the last readings of run %" PRId64 ", whose wattlaw was killed, cannot be stored", run);
 }
 
-static int take_in_if_dead(struct wl_store *s, int64_t run, struct wl_err *e)
+static int recover_if_dead(struct wl_store *s, int64_t run, struct wl_err *e)
 {
     if (wl_store_locked(s, wl_lock_of_run(run)) != 0 || wl_store_lock(s, wl_lock_of_run(run), NULL) != 1) return 0;
-    int rc = wl_spool_take_in(s, run, e);
+    int rc = wl_spool_recover_run(s, run, e);
     wl_store_unlock(s, wl_lock_of_run(run));
     return rc;
 }
@@ -204,7 +204,7 @@ static size_t find_runs(const struct wl_store *s, int64_t **runs, struct wl_aren
     if (!dir) return 0;
     for (const struct dirent *d; (d = readdir(dir));) {
         if (strncmp(d->d_name, prefix, strlen(prefix)) != 0) continue;
-        if (wl_parse_int(d->d_name + strlen(prefix), &run) < 0) continue;
+        if (wl_str_to_int(d->d_name + strlen(prefix), &run) < 0) continue;
         WL_GROW(a, *runs, n, cap);
         (*runs)[n++] = run;
     }
@@ -218,7 +218,7 @@ int wl_spool_recover(struct wl_store *s, struct wl_err *e)
     int64_t *runs;
     int rc = 0;
     size_t n = find_runs(s, &runs, a);
-    for (size_t i = 0; i < n && rc == 0; i++) rc = take_in_if_dead(s, runs[i], e);
+    for (size_t i = 0; i < n && rc == 0; i++) rc = recover_if_dead(s, runs[i], e);
     wl_arena_free(a);
     return rc;
 }
@@ -233,7 +233,7 @@ static int read_spool(struct wl_store *s, int64_t run, struct wl_arena *a, struc
     static const char sql[] = "INSERT INTO temp.spooled(channel, t_ns, value) SELECT ?1, ?2, ?3 FROM main.channel "
                               "WHERE id = ?1 AND run = ?4 ON CONFLICT DO NOTHING";
     const char *path = spool_path(s, run, a);
-    struct wl_mapping m;
+    struct wl_file_mapping m;
     struct wl_err why;
     struct stat st;
     if (lstat(path, &st) || !S_ISREG(st.st_mode) || st.st_size > MAX_READ_BYTES) return 0;

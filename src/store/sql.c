@@ -73,17 +73,17 @@ int wl_sql_get(struct wl_store *s, const char *sql, sqlite3_stmt **out, struct w
     return 0;
 }
 
-void wl_sql_forget(struct wl_store *s)
+void wl_sql_finalize_all(struct wl_store *s)
 {
     for (size_t i = 0; i < s->n_cache; i++) sqlite3_finalize(s->cache[i].stmt);
     s->n_cache = s->n_inserts = 0;
 }
 
-/* Texts are UTF-8 in the file, as other programs expect; what is not is escaped (wl_utf8). */
+/* Texts are UTF-8 in the file, as other programs expect; what is not is escaped (wl_utf8_sanitize). */
 static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    const char *utf8 = wl_utf8(a, text);
+    const char *utf8 = wl_utf8_sanitize(a, text);
     int rc = sqlite3_bind_text(stmt, at, utf8, -1, utf8 == text ? SQLITE_STATIC : SQLITE_TRANSIENT);
     wl_arena_free(a);
     return rc;
@@ -182,7 +182,7 @@ int wl_sql_begin(struct wl_store *s, bool durable, struct sql_tx *tx, struct wl_
 {
     *tx = (struct sql_tx) { .ours = sqlite3_get_autocommit(s->db) != 0 };
     if (!tx->ours) return 0;
-    int rc = wl_store_there(s, e);
+    int rc = wl_store_check_exists(s, e);
     if (rc < 0) return rc;
     rc = set_synchronous(s, durable || s->network ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", e);
     return rc ? rc : wl_sql_do(s, "BEGIN IMMEDIATE", SQL_NONE, e);

@@ -75,25 +75,25 @@ int wl_store_check(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 /* ---- campaigns, trials, plan ---- */
 
 /* The campaign of that name, made when missing. A text that differs from the newest one stored is added. */
-int wl_store_campaign(struct wl_store *s, const char *name, const char *experiment, const char *version, int64_t *id,
-                      struct wl_err *e) WL_MUST_CHECK;
+int wl_store_add_campaign(struct wl_store *s, const char *name, const char *experiment, const char *version,
+                          int64_t *id, struct wl_err *e) WL_MUST_CHECK;
 
 int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct wl_arena *a,
                        struct wl_err *e) WL_MUST_CHECK;
 
 /* At most one process runs a campaign, and one campaign of a store runs at a time: holds locks until close. WL_EPERM
  * when another process does; the message tells which of the two. */
-int wl_store_own_campaign(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_lock_campaign(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
 
-/* Would wl_store_own_campaign be refused? Takes nothing; 0: a campaign that is not there yet. */
+/* Would wl_store_lock_campaign be refused? Takes nothing; 0: a campaign that is not there yet. */
 int wl_store_campaign_is_free(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
 
 /* "workload=resnet50 workers=2 ...", what is set in the order above: the identity of a trial in its campaign. */
 char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a);
 
 /* The trial with these settings, made when missing; `skipped` (NULL: can run) is brought up to date. */
-int wl_store_trial(struct wl_store *s, int64_t campaign, const struct wl_settings *set, const char *skipped,
-                   int64_t *id, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_add_trial(struct wl_store *s, int64_t campaign, const struct wl_settings *set, const char *skipped,
+                       int64_t *id, struct wl_err *e) WL_MUST_CHECK;
 
 /* campaign 0: all. */
 int wl_store_trials(struct wl_store *s, int64_t campaign, struct wl_trial_rows *out, struct wl_arena *a,
@@ -106,13 +106,13 @@ struct wl_run_plan {
     int64_t trial, repeat, seed, position;
     bool retry_failed;
 };
-int wl_store_plan(struct wl_store *s, const struct wl_run_plan *plan, int64_t *run, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_plan_run(struct wl_store *s, const struct wl_run_plan *plan, int64_t *run, struct wl_err *e) WL_MUST_CHECK;
 
 /* Drops the planned runs of a campaign, for a new plan. */
-int wl_store_unplan(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_drop_planned(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
 
 /* Drops one planned run, which was refused before it began; a run that has begun stays. */
-int wl_store_forget(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_drop_run(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- a run ---- */
 
@@ -182,36 +182,36 @@ int wl_store_recover(struct wl_store *s, size_t *found, struct wl_err *e) WL_MUS
 
 /* Is the wattlaw that looks after a running run alive? 1 yes, 0 no, negative: cannot be seen from this host. */
 struct wl_run_row;
-int wl_store_alive(struct wl_store *s, const struct wl_run_row *run);
+int wl_store_run_is_alive(struct wl_store *s, const struct wl_run_row *run);
 
 /* ---- facts of a run ---- */
 
 /* The device (host, uuid) or channel (run, device, quantity, scope, variant), made when missing. */
-int wl_store_device(struct wl_store *s, const struct wl_device_row *device, int64_t *id,
-                    struct wl_err *e) WL_MUST_CHECK;
-int wl_store_channel(struct wl_store *s, const struct wl_channel_row *channel, int64_t *id,
-                     struct wl_err *e) WL_MUST_CHECK;
+int wl_store_add_device(struct wl_store *s, const struct wl_device_row *device, int64_t *id,
+                        struct wl_err *e) WL_MUST_CHECK;
+int wl_store_add_channel(struct wl_store *s, const struct wl_channel_row *channel, int64_t *id,
+                         struct wl_err *e) WL_MUST_CHECK;
 
 /* Adds readings in one transaction (or the open one). Fastest when sorted by channel, then time. A second reading
  * of the same channel and instant is dropped. */
-int wl_store_samples(struct wl_store *s, const struct wl_sample_row *v, size_t n, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_add_samples(struct wl_store *s, const struct wl_sample_row *v, size_t n, struct wl_err *e) WL_MUST_CHECK;
 
 /* Readings of a running run that wait for their transaction (docs/adr/054). What `add` has taken is in the file
  * PATH-spool-RUN and survives the end of this process, however it ends: the next one that opens the store finds it
  * there, stores it and removes the file. `open` makes it, once the run has begun: 1 it is there, 0 this store has none
- * (on a network file system). `restart`: wl_store_samples has committed all that was added. `close`: so it has, and no
- * more will come. */
+ * (on a network file system). `restart`: wl_store_add_samples has committed all that was added. `close`: so it has, and
+ * no more will come. */
 int wl_store_spool_open(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
 int wl_store_spool_add(struct wl_store *s, const struct wl_sample_row *v, size_t n, struct wl_err *e) WL_MUST_CHECK;
 void wl_store_spool_restart(struct wl_store *s);
 void wl_store_spool_close(struct wl_store *s);
 
-int wl_store_marks(struct wl_store *s, int64_t run, const struct wl_mark_row *v, size_t n,
-                   struct wl_err *e) WL_MUST_CHECK;
+int wl_store_add_marks(struct wl_store *s, int64_t run, const struct wl_mark_row *v, size_t n,
+                       struct wl_err *e) WL_MUST_CHECK;
 
 /* run 0: about the campaign as a whole. */
-int wl_store_log(struct wl_store *s, int64_t run, const char *level, const char *area, const char *message,
-                 struct wl_err *e) WL_MUST_CHECK;
+int wl_store_add_log(struct wl_store *s, int64_t run, const char *level, const char *area, const char *message,
+                     struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- reading ---- */
 
@@ -261,8 +261,8 @@ int wl_store_variations(struct wl_store *s, int64_t campaign, struct wl_variatio
                         struct wl_err *e) WL_MUST_CHECK;
 
 /* The readings of a channel from begin_ns to end_ns (INT64_MIN, INT64_MAX: all), by time. */
-int wl_store_series(struct wl_store *s, int64_t channel, int64_t begin_ns, int64_t end_ns, struct wl_readings *out,
-                    struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_readings(struct wl_store *s, int64_t channel, int64_t begin_ns, int64_t end_ns, struct wl_readings *out,
+                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The view `observations`: campaign 0 for all. Only runs that are done and not flagged. */
 int wl_store_observations(struct wl_store *s, int64_t campaign, struct wl_observations *out, struct wl_arena *a,

@@ -3,7 +3,7 @@
  *     parts=mi250x  two dies a part, of which the first shows the power of both (mi300x: instant power)
  *     version=24    of the library (26)
  *     fail=10       energy and power fail with this code */
-#include "power/amd_api.h"
+#include "power/amd/api.h"
 
 #include <stdbool.h>
 #include <stdio.h>

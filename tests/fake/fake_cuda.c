@@ -5,7 +5,7 @@
  *     init=100            cuInit fails with this code
  *     fail_at=20          the launch of that number fails
  */
-#include "power/cuda_api.h"
+#include "cuda/api.h"
 #include "world.h"
 
 #include <errno.h>

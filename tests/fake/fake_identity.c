@@ -12,7 +12,8 @@ nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t d, char *to, unsigned size)
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t d, char *to, unsigned size)
 {
     char uuid[64];
-    snprintf(uuid, sizeof uuid, "GPU-%08x-0000-4000-8000-fa4e00000000", 0xa0000000u + 0x100u * (unsigned)fake.script.board + (unsigned)d->index);
+    snprintf(uuid, sizeof uuid, "GPU-%08x-0000-4000-8000-fa4e00000000",
+             0xa0000000u + 0x100u * (unsigned)fake.script.board + (unsigned)d->index);
     return fake_put(to, size, uuid);
 }
 

@@ -1,6 +1,6 @@
 /* A stand-in for libze_loader.so.1: one card of two tiles. $WATTLAW_FAKE_ZE: "denied" keeps the energy counters from
  * the user, "lost" makes every reading fail once it is read for the third time. */
-#include "power/level_zero_api.h"
+#include "power/intel/api.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -13,9 +13,9 @@
 #ifndef FAKE_NVML_H
 #define FAKE_NVML_H
 
-#include "fake_limits.h"
 #include "fake_script.h"
-#include "power/nvml_api.h"
+#include "fake_settings.h"
+#include "power/nvml/api.h"
 
 #include <time.h>
 
@@ -60,7 +60,7 @@ unsigned fake_module_limit_mw(nvmlDevice_t d);   /* of the GPU's module, as set 
 unsigned fake_power_mw(nvmlDevice_t d);          /* what the power sensor shows: at this instant, */
 unsigned fake_mean_power_mw(nvmlDevice_t d);     /* in the mean of 1 s */
 unsigned fake_temperature_c(nvmlDevice_t d, unsigned usual_c); /* the model's or the script's, else the usual one */
-double fake_energy_j(nvmlDevice_t d);            /* what the counter shows; it has run for a while before nvmlInit */
+double fake_energy_j(nvmlDevice_t d); /* what the counter shows; it has run for a while before nvmlInit */
 
 /* ---- fake_clocks.c ---- */
 

@@ -1,5 +1,5 @@
 /* A stand-in for librocm_smi64.so of ROCm 5: one MI210 with the mean power alone. */
-#include "power/amd_api.h"
+#include "power/amd/api.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef FAKE_WORLD_H
 #define FAKE_WORLD_H
 
-#include "model.h"
+#include "gpu_model.h"
 
 enum { FAKE_GPUS = 16, FAKE_EVENTS = 4096 };
 

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct wl_err e = { 0 };
     struct wl_comm *alone;
     struct wl_checkpoint c;
-    WL_CHECK(wl_comm_open(&alone, &(struct wl_comm_how) { .backend = "null" }, a, &e) == 0);
+    WL_CHECK(wl_comm_open(&alone, &(struct wl_comm_opts) { .backend = "null" }, a, &e) == 0);
     int fd = memfd_create("checkpoint", 0);
     uint32_t crc = wl_crc32c(0, data, n);
     WL_CHECK(fd >= 0 && write(fd, data, n) == (ssize_t)n && write(fd, &crc, sizeof crc) == sizeof crc);

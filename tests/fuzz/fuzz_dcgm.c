@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     WL_CHECK(fd >= 0 && write(fd, data, n) == (ssize_t)n);
     if (n % 2) opts.start_ns = opts.period_ns = WL_NO_NS;
     int rc = wl_dcgm_read(wl_strf(a, "/proc/self/fd/%d", fd), &opts, &d, a, &e);
-    if (rc == 0) rc = wl_dcgm_complete(&d, &opts, a, &e);
+    if (rc == 0) rc = wl_dcgm_finish(&d, &opts, a, &e);
     WL_CHECK(rc == 0 || (rc < 0 && e.code == rc && e.msg[0]));
     if (rc == 0) check(&d);
     if (rc == 0) WL_CHECK(!(wl_dcgm_period_s(&d, a) <= 0));

@@ -180,7 +180,7 @@ static void *make_file(struct bytes *b, size_t *n, struct wl_arena *a)
     return image;
 }
 
-static void read_ends(const struct wl_variable *v, struct wl_arena *a)
+static void read_ends(const struct wl_era5_variable *v, struct wl_arena *a)
 {
     const int64_t points = v->height * v->width;
     WL_CHECK(v->times >= 0 && v->levels > 0 && points > 0);
@@ -188,7 +188,7 @@ static void read_ends(const struct wl_variable *v, struct wl_arena *a)
     float *to = wl_new_array(a, float, (size_t)points);
     for (int last = 0; last < 2; last++) {
         struct wl_err e = { 0 };
-        int rc = wl_variable_read(v, last ? v->times - 1 : 0, last ? v->levels - 1 : 0, v->height, to, &e);
+        int rc = wl_era5_variable_read(v, last ? v->times - 1 : 0, last ? v->levels - 1 : 0, v->height, to, &e);
         WL_CHECK(rc == 0 || (rc < 0 && e.msg[0]));
         for (int64_t i = 0; i < points && !rc; i++) WL_CHECK(isfinite(to[i]));
     }
@@ -211,11 +211,11 @@ static int place(void)
 static void open_and_read(const void *image, size_t n, struct wl_arena *a)
 {
     struct wl_err e = { 0 };
-    struct wl_variables found;
+    struct wl_era5_variables found;
     int fd = place();
     WL_CHECK(fd >= 0 && write(fd, image, n) == (ssize_t)n);
     close(fd);
-    int rc = wl_variables_open(&found, path, a, &e);
+    int rc = wl_era5_variables_open(&found, path, a, &e);
     WL_CHECK(rc == 0 || (rc < 0 && e.code == rc && e.msg[0]));
     for (size_t i = 0; rc == 0 && i < found.n; i++) read_ends(&found.v[i], a);
 }

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         fill_commands(&x, &g, a);
         /* joined lines may have made a comment; once it is gone the text is stable */
         if (parse(x.expanded, &once, a) && parse(once.expanded, &twice, a))
-            WL_CHECK(wl_streq(once.expanded, twice.expanded) && wl_streq(once.fixed, twice.fixed));
+            WL_CHECK(wl_str_eq(once.expanded, twice.expanded) && wl_str_eq(once.fixed, twice.fixed));
     }
     wl_arena_free(a);
     return 0;

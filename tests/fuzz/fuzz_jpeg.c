@@ -11,9 +11,9 @@ static void decode(struct wl_jpeg *j, int width, int height, struct wl_arena *a)
     uint8_t out[3 * SIZE * SIZE];
     struct wl_err e = { 0 };
     for (int reduce = 1; reduce <= 8; reduce *= 2) {
-        struct wl_draws d = wl_draws(1, "fuzz", 0, (uint64_t)reduce);
+        struct wl_rng d = wl_rng(1, "fuzz", 0, (uint64_t)reduce);
         struct wl_crop crop = wl_crop_random(width, height, &d);
-        struct wl_pixels pixels;
+        struct wl_decoded_image pixels;
         int rc = wl_jpeg_decode(j, reduce, &pixels, &e);
         if (rc == 0) rc = wl_resize(r, &pixels, &crop, out, &e);
         WL_CHECK(rc == 0 || (rc == WL_EINVAL && e.msg[0]));
@@ -26,9 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_jpeg *j;
     struct wl_err e = { 0 };
-    struct wl_sample *sample = wl_new(a, struct wl_sample);
+    struct wl_encoded_image *sample = wl_new(a, struct wl_encoded_image);
     int width, height;
-    *sample = (struct wl_sample) { .jpeg = data, .jpeg_n = n, .name = "fuzz" };
+    *sample = (struct wl_encoded_image) { .jpeg = data, .jpeg_n = n, .name = "fuzz" };
     WL_CHECK(wl_jpeg_new(&j, a, &e) == 0);
     int rc = wl_jpeg_open(j, sample, &width, &height, &e);
     WL_CHECK(rc == 0 || (rc == WL_EINVAL && e.msg[0]));

@@ -1,8 +1,9 @@
 /* Any bytes as one of the small files that are read back between runs: intensities of electricity, calibrations of
- * sensors, choices of algorithms. Each reader takes it or refuses it with a message; what was taken reads back alike. */
+ * sensors, choices of algorithms. Each reader takes it or refuses it with a message; what was taken reads back alike.
+ */
 #include "fuzz.h"
 
-#include "campaign/footprint.h"
+#include "carbon/carbon.h"
 #include "nn/choices/internal.h"
 #include "power/power.h"
 
@@ -13,18 +14,18 @@
 static void intensity(const char *path, struct wl_arena *a)
 {
     struct wl_err e = { 0 };
-    struct wl_intensity g;
-    if (wl_intensity_read(path, &g, a, &e) < 0) {
+    struct wl_carbon_intensity g;
+    if (wl_carbon_intensity_read(path, &g, a, &e) < 0) {
         WL_CHECK(*e.msg);
         return;
     }
     WL_CHECK(g.n >= 2 && g.usual_ns > 0);
     for (size_t i = 0; i < g.n; i++) {
         WL_CHECK(i == 0 || g.t_ns[i] > g.t_ns[i - 1]);
-        double here = wl_intensity_at(&g, g.t_ns[i]);
+        double here = wl_carbon_intensity_at(&g, g.t_ns[i]);
         WL_CHECK(here == g.g_per_kwh[i] || (isnan(here) && isnan(g.g_per_kwh[i])));
     }
-    WL_CHECK(isnan(wl_intensity_at(&g, g.t_ns[0] - 1)));
+    WL_CHECK(isnan(wl_carbon_intensity_at(&g, g.t_ns[0] - 1)));
 }
 
 static void calibrations(const char *path, struct wl_arena *a)
@@ -36,7 +37,7 @@ static void calibrations(const char *path, struct wl_arena *a)
         return;
     }
     for (size_t i = 0; i < all.n; i++) {
-        double seen = wl_calibration_seen(&all.v[i]);
+        double seen = wl_calibration_duty_cycle(&all.v[i]);
         WL_CHECK(seen > 0 && seen <= 1);
     }
 }
@@ -51,7 +52,7 @@ static void choices(const char *path, struct wl_arena *a)
     }
     const char *text = wl_choices_text(c, a);
     WL_CHECK(wl_choices_parse(again, text, "again", &e) == 0 && again->n == c->n);
-    WL_CHECK(wl_streq(wl_choices_text(again, a), text));
+    WL_CHECK(wl_str_eq(wl_choices_text(again, a), text));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -1,7 +1,7 @@
 /* Any bytes as a molecule's .xyz file, and as a tar archive of them: read, or refused with a message. */
 #include "fuzz.h"
 
-#include "data/qm9_xyz.h"
+#include "data/molecules/qm9_xyz.h"
 
 #include <math.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@ static int check_molecule(void *own, double done, const char *name, const char *
     int rc = wl_qm9_parse(text, n, name, &r, e);
     WL_CHECK(rc == 0 || (rc == WL_EINVAL && e->msg[0]));
     if (rc) return rc;
-    WL_CHECK(r.molecule.n >= 1 && r.molecule.n <= WL_MOLECULE_MOST);
+    WL_CHECK(r.molecule.n >= 1 && r.molecule.n <= WL_MOLECULE_MAX_ATOMS);
     for (int i = 0; i < r.molecule.n; i++) {
         WL_CHECK(wl_qm9_symbol(r.molecule.number[i]));
         for (int c = 0; c < 3; c++) WL_CHECK(isfinite(r.molecule.at[i][c]));
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     int fd = memfd_create("molecules", 0);
     WL_CHECK(fd >= 0 && write(fd, data, n) == (ssize_t)n);
     e = (struct wl_err) { 0 };
-    int rc = wl_qm9_each(wl_strf(a, "/proc/self/fd/%d", fd), check_molecule, NULL, a, &e);
+    int rc = wl_qm9_for_each_xyz(wl_strf(a, "/proc/self/fd/%d", fd), check_molecule, NULL, a, &e);
     WL_CHECK(rc == 0 || e.msg[0]);
     close(fd);
     wl_arena_free(a);

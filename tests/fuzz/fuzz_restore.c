@@ -200,13 +200,14 @@ static void leave(struct input *in, int i, struct wl_arena *a)
 
 /* ---- one restore ---- */
 
-static void check_rows(const struct wl_lefts *rows)
+static void check_rows(const struct wl_restore_results *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
-        const struct wl_left *l = &rows->v[i];
-        WL_CHECK(l->journal && wl_is_plain(l->journal) && (!l->why || wl_is_plain(l->why)));
-        WL_CHECK(l->state == WL_LEFT_BAD ? l->why && !l->device : l->device && wl_is_plain(l->device));
-        WL_CHECK((l->state != WL_LEFT_FAILED && l->state != WL_LEFT_HELD) || l->why);
+        const struct wl_restore_result *l = &rows->v[i];
+        WL_CHECK(l->journal && wl_is_printable_ascii(l->journal) && (!l->why || wl_is_printable_ascii(l->why)));
+        WL_CHECK(l->state == WL_RESTORE_BAD_JOURNAL ? l->why && !l->device
+                                                    : l->device && wl_is_printable_ascii(l->device));
+        WL_CHECK((l->state != WL_RESTORE_FAILED && l->state != WL_RESTORE_HELD) || l->why);
     }
 }
 
@@ -231,7 +232,7 @@ static void one(struct input *in, struct wl_arena *a)
     for (int i = 0, n = 1 + (int)next(in, MOST_JOURNALS); i < n; i++) leave(in, i, a);
     struct wl_cap_opts opts = { .setter = "auto", .state_dir = place };
     struct wl_power_opts power = { .root = dir, .nvml_library = "/proc/nowhere/libnvidia-ml.so.1" };
-    struct wl_lefts rows;
+    struct wl_restore_results rows;
     struct wl_err e;
     WL_CHECK(wl_cap_restore(&opts, &power, dry_run, force, &rows, a, &e) == 0);
     check_rows(&rows);

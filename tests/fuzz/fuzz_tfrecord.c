@@ -12,9 +12,9 @@ static void check(int rc, const struct wl_err *e) { WL_CHECK(rc == 0 || (rc == W
 /* What was found lies inside what was parsed. */
 static void as_example(const uint8_t *data, size_t n)
 {
-    struct wl_example x;
+    struct wl_tf_example x;
     struct wl_err e = { 0 };
-    int rc = wl_example_parse(&x, data, n, &e);
+    int rc = wl_tf_example_parse(&x, data, n, &e);
     check(rc, &e);
     if (rc != 0) return;
     if (x.encoded) WL_CHECK(x.encoded >= data && x.encoded + x.encoded_n <= data + n);
@@ -23,16 +23,16 @@ static void as_example(const uint8_t *data, size_t n)
 
 static void as_file(const char *path, struct wl_arena *a)
 {
-    struct wl_records r = { .path = path };
-    struct wl_bytes buf = { 0 };
+    struct wl_tfrecord_file r = { .path = path };
+    struct wl_byte_buffer buf = { 0 };
     struct wl_err e = { 0 };
-    int rc = wl_records_scan(&r, a, &e);
+    int rc = wl_tfrecord_scan(&r, a, &e);
     check(rc, &e);
     for (int64_t i = 0; rc == 0 && i < r.n; i++)
         for (int crc = 0; crc < 2; crc++) {
             const uint8_t *data;
             size_t n;
-            int read = wl_records_read(&r, i, crc, &buf, &data, &n, &e);
+            int read = wl_tfrecord_read(&r, i, crc, &buf, &data, &n, &e);
             check(read, &e);
             if (read == 0) as_example(data, n);
         }

@@ -2,7 +2,7 @@
  * taken holds tokens of the vocabulary alone. */
 #include "fuzz.h"
 
-#include "data/text.h"
+#include "data/text/text.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -23,13 +23,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
-    struct wl_tokens t;
+    struct wl_token_file t;
     uint8_t *copy = wl_alloc(a, n);
     memcpy(copy, data, n);
     if (n >= HEAD && data[n - 1] % 4) set_checksums(copy, n);
     int fd = memfd_create("tokens", 0);
     WL_CHECK(fd >= 0 && write(fd, copy, n) == (ssize_t)n);
-    int rc = wl_tokens_open(&t, wl_strf(a, "/proc/self/fd/%d", fd), a, &e);
+    int rc = wl_token_file_open(&t, wl_strf(a, "/proc/self/fd/%d", fd), a, &e);
     WL_CHECK(rc == 0 || (rc < 0 && e.code == rc && e.msg[0]));
     for (uint64_t i = 0; rc == 0 && i < t.n; i++) {
         uint32_t id = 0;

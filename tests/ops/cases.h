@@ -3,7 +3,7 @@
 #ifndef WL_TESTS_OPS_CASES_H
 #define WL_TESTS_OPS_CASES_H
 
-#include "twins.h"
+#include "backend_compare.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* DimeNet's bases against 50 digits (tools/oracle/bases.py), on each back-end, cutoff and ends of the cosine included.
  */
-#include "nn/graph.h"
+#include "nn/graph/graph.h"
 #include "nn/ref/ref.h"
 
 #include <math.h>

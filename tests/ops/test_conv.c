@@ -1,6 +1,6 @@
 /* Algorithms of convolution: each is the reference's to rounding, and a choice between them, once made, gives the same
  * bits in every plan and on every rank that knows it. */
-#include "twins.h"
+#include "backend_compare.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* Dropout draws its masks by position: the right share, no two alike, and the same ones for any number of threads,
  * micro-batches and steps before a resume. Ranks: tests/unit/models/test_parallel.c. */
-#include "twins.h"
+#include "backend_compare.h"
 
 #include "nn/ref/ref.h"
 

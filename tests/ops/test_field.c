@@ -118,7 +118,7 @@ struct twin {
 static struct twin build(const struct op *op, uint64_t number, const char *backend, int threads,
                          enum wl_dtype precision, struct wl_arena *a)
 {
-    struct draw d = { 3, number ^ wl_hash_text(op->name), 0 };
+    struct draw d = { 3, number ^ wl_hash_fnv1a(op->name), 0 };
     struct twin t = { .graph = wl_graph_new(a) };
     t.y = op->build(t.graph, &d);
     t.x = t.graph->tensors[0];

@@ -1,5 +1,5 @@
 /* The gradients of operations on fields and of the relative distance against finite differences, in double. */
-#include "finite.h"
+#include "finite_diff.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static void test_relative_l2(void **state)
     p.forward = relative_l2;
     p.backward = relative_l2_backward;
     finite_fill(p.cotangent, 64, 11); /* [0] is drawn again by check; the targets behind it stay */
-    p.cotangent[1 + 21] = NAN; /* the second sample is padding */
+    p.cotangent[1 + 21] = NAN;        /* the second sample is padding */
     finite_check(&p, "relative_l2");
 }
 

@@ -1,7 +1,7 @@
 /* The backward kernels of nn/ref against finite differences of the forward kernels, both built with double: the
  * derivative along a random direction, from central differences, to 1e-6. Whatever agrees with nn/ref after this
  * has the right gradients. */
-#include "finite.h"
+#include "finite_diff.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -76,15 +76,15 @@ static void test_conv(void **state)
 
 static void norm(const struct problem *p, double *y)
 {
-    static double mean[FINITE_MOST], var[FINITE_MOST];
-    wl_ref_moments(p->channels, p->in[0], mean, var);
+    static double mean[FINITE_MAX], var[FINITE_MAX];
+    wl_ref_mean_var(p->channels, p->in[0], mean, var);
     wl_ref_batch_norm(p->channels, 1e-5, p->flag, p->in[0], mean, var, p->in[1], p->in[2], y);
 }
 
 static void norm_backward(struct problem *p)
 {
-    static double mean[FINITE_MOST], var[FINITE_MOST];
-    wl_ref_moments(p->channels, p->in[0], mean, var);
+    static double mean[FINITE_MAX], var[FINITE_MAX];
+    wl_ref_mean_var(p->channels, p->in[0], mean, var);
     wl_ref_batch_norm_backward(p->channels, 1e-5, p->flag, p->in[0], p->out, p->cotangent, mean, var, p->in[1],
                                p->gradient[0], p->gradient[1], p->gradient[2]);
 }

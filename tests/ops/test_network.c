@@ -1,6 +1,6 @@
 /* A small residual network, with everything that single operations do not show: buffers that share memory, values
  * overwritten in place, gradients of several readers, micro-batches, buckets, optimiser steps. */
-#include "twins.h"
+#include "backend_compare.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,15 +16,15 @@ enum { BATCH = 4, CLASSES = 7, SEED = 3 };
 static struct wl_tensor *block(struct wl_graph *g, struct wl_tensor *x, int64_t channels, int64_t stride)
 {
     struct wl_tensor *y = wl_conv2d(g, "conv1", x, (struct wl_conv) { .channels = channels, .kernel = { 1, 1 } });
-    y = wl_batch_norm(g, "bn1", y, (struct wl_norm) { .relu = true });
+    y = wl_batch_norm(g, "bn1", y, (struct wl_batch_norm_opts) { .relu = true });
     y = wl_conv2d(g, "conv2", y,
                   (struct wl_conv) {
                       .channels = channels, .kernel = { 3, 3 }, .stride = { stride, stride }, .pad = { 1, 1 } });
-    y = wl_batch_norm(g, "bn2", y, (struct wl_norm) { 0 });
+    y = wl_batch_norm(g, "bn2", y, (struct wl_batch_norm_opts) { 0 });
     if (stride == 1 && wl_tensor_dims(x)->d[1] == channels) return wl_add_relu(g, "add", y, x);
     x = wl_conv2d(g, "down", x,
                   (struct wl_conv) { .channels = channels, .kernel = { 1, 1 }, .stride = { stride, stride } });
-    return wl_add_relu(g, "add", y, wl_batch_norm(g, "down_bn", x, (struct wl_norm) { 0 }));
+    return wl_add_relu(g, "add", y, wl_batch_norm(g, "down_bn", x, (struct wl_batch_norm_opts) { 0 }));
 }
 
 /* 3 -> 20 channels, which fill no block of 16, then 36; a relu and a plain add on their own; two heads. */
@@ -57,7 +57,7 @@ static struct wl_graph *shallow(struct wl_arena *a, int64_t batch)
     struct wl_tensor *labels = wl_input(g, "labels", WL_I32, WL_DIMS(batch));
     struct wl_conv conv = { .channels = 20, .kernel = { 3, 3 }, .pad = { 1, 1 } };
     struct wl_tensor *x = wl_conv2d(g, "conv", images, conv);
-    x = wl_batch_norm(g, "bn", x, (struct wl_norm) { .relu = true });
+    x = wl_batch_norm(g, "bn", x, (struct wl_batch_norm_opts) { .relu = true });
     x = wl_avg_pool(g, "mean", x, (struct wl_pool) { .kernel = { 4, 4 }, .stride = { 4, 4 } });
     wl_cross_entropy(g, "loss", wl_linear(g, "head", x, CLASSES), labels, (struct wl_loss) { 0 });
     return g;

@@ -46,7 +46,7 @@ static struct wl_tensor *build_conv(struct wl_graph *g, struct draw *d, struct w
 
 static struct wl_tensor *build_norm(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
 {
-    return wl_batch_norm(g, "op", x, (struct wl_norm) { .relu = below(d, 2), .eps = 1e-3 });
+    return wl_batch_norm(g, "op", x, (struct wl_batch_norm_opts) { .relu = below(d, 2), .eps = 1e-3 });
 }
 
 static struct wl_tensor *build_relu(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
@@ -142,7 +142,7 @@ struct twin {
 static void build(struct twin *t, const struct op *op, uint64_t number, const char *backend, enum wl_dtype precision,
                   struct wl_arena *a)
 {
-    struct draw d = { 2, number ^ wl_hash_text(op->name), 0 };
+    struct draw d = { 2, number ^ wl_hash_fnv1a(op->name), 0 };
     t->graph = wl_graph_new(a);
     t->x = image(t->graph, &d, "x");
     /* Every third case puts a convolution in front, so that the operation meets a blocked layout. */

@@ -4,7 +4,7 @@
  * case alone: test_sequence OPERATION NUMBER [bf16]. */
 #include "cases.h"
 
-#include "nn/wide/wide.h"
+#include "nn/simd/simd.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -128,7 +128,7 @@ static void fill_indices(struct twin *t, uint64_t seed)
         const bool lengths = !strcmp(in->name, "lengths"), places = !strcmp(in->name, "positions");
         const int64_t limit = lengths ? t->s + 1 : places ? t->s : t->vocabulary;
         for (int64_t k = 0; k < wl_dims_count(&in->dims); k++)
-            to[k] = (int32_t)wl_random_below(seed, wl_hash_text(in->name), (uint64_t)k, (uint64_t)limit);
+            to[k] = (int32_t)wl_random_below(seed, wl_hash_fnv1a(in->name), (uint64_t)k, (uint64_t)limit);
         if (lengths) to[0] = (int32_t)t->s;
     }
 }
@@ -144,7 +144,7 @@ static void start(struct twin *t, const struct wl_plan_opts *how, uint64_t seed,
 
 static struct twin twin_of(const struct op *op, uint64_t number, struct wl_plan_opts how, struct wl_arena *a)
 {
-    struct draw d = { 3, number ^ wl_hash_text(op->name), 0 };
+    struct draw d = { 3, number ^ wl_hash_fnv1a(op->name), 0 };
     struct twin t = { .g = wl_graph_new(a), .vocabulary = 2 };
     op->build(&t, &d);
     struct wl_tensor *target = wl_input(t.g, "target", WL_F32, *wl_tensor_dims(t.y));
@@ -158,7 +158,7 @@ static struct twin twin_of(const struct op *op, uint64_t number, struct wl_plan_
 /* With AVX-512 no sum of a product is cut between threads; oneDNN's other products cut long ones. */
 static void same_on_one_thread(const char *what, struct floats two, struct floats one, const char *line)
 {
-    if (wl_streq(wl_wide()->name, "x86-64-v4"))
+    if (wl_str_eq(wl_simd()->name, "x86-64-v4"))
         same_bits(what, two, one, line);
     else
         compare(what, two, one, 1e-12, line);

@@ -1,5 +1,5 @@
 /* The backward kernels of operations on sequences (finite.h). */
-#include "finite.h"
+#include "finite_diff.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -49,7 +49,7 @@ static void test_embedding(void **state)
 /* z = x + dropout(branch), as the rule puts it together. */
 static void layer_norm(const struct problem *p, double *y)
 {
-    static double z[FINITE_MOST];
+    static double z[FINITE_MAX];
     wl_ref_dropout(&p->drop, p->in[1], z);
     wl_ref_add(p->n_out, p->in[0], z, z);
     wl_ref_layer_norm((struct wl_vectors) { p->matrix.n, p->matrix.f }, 1e-5, z, p->in[2], p->in[3], y);
@@ -57,7 +57,7 @@ static void layer_norm(const struct problem *p, double *y)
 
 static void layer_norm_backward(struct problem *p)
 {
-    static double z[FINITE_MOST];
+    static double z[FINITE_MAX];
     wl_ref_dropout(&p->drop, p->in[1], z);
     wl_ref_add(p->n_out, p->in[0], z, z);
     wl_ref_layer_norm_backward((struct wl_vectors) { p->matrix.n, p->matrix.f }, 1e-5, z, p->cotangent, p->in[2],
@@ -80,13 +80,13 @@ static void test_layer_norm(void **state)
 
 static void attention(const struct problem *p, double *y)
 {
-    static double scratch[FINITE_MOST];
+    static double scratch[FINITE_MAX];
     wl_ref_attention(p->heads, &p->drop, p->in[0], p->labels, y, scratch);
 }
 
 static void attention_backward(struct problem *p)
 {
-    static double scratch[FINITE_MOST];
+    static double scratch[FINITE_MAX];
     wl_ref_attention_backward(p->heads, &p->drop, p->in[0], p->labels, p->cotangent, p->gradient[0], scratch);
 }
 

@@ -1,6 +1,6 @@
 """What both sides compute by themselves: random numbers, weights, inputs, dropout masks, signs of projections.
 
-The same functions as src/base/random.c, src/nn/state.c and src/nn/ref/dropout.c have, over numpy arrays, and as
+The same functions as src/base/random.c, src/nn/plan/state.c and src/nn/ref/dropout.c have, over numpy arrays, and as
 tests/unit/models/oracle.c has for the inputs and signs. Integers and uniform numbers agree bit by bit; normal numbers
 to the last bit of their logarithm, sine and cosine.
 """

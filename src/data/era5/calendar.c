@@ -27,12 +27,12 @@ static bool time_of_day(const char *text, double *s)
     if (*text == ' ') text++;
     *s = hour * 3600 + minute * 60 + second;
     for (size_t i = 0; i < sizeof utc / sizeof *utc; i++)
-        if (wl_streq(text, utc[i]))
+        if (wl_str_eq(text, utc[i]))
             return hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && *s >= 0 && *s < 86400;
     return false;
 }
 
-bool wl_time_units(const char *text, double *unit_s, int64_t *from_s)
+bool wl_calendar_parse_units(const char *text, double *unit_s, int64_t *from_s)
 {
     enum { GREGORIAN = 1583 /* the first whole year: before it calendars differ */ };
     char word[16];
@@ -44,14 +44,14 @@ bool wl_time_units(const char *text, double *unit_s, int64_t *from_s)
     struct tm date = { .tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day };
     *from_s = timegm(&date) + (int64_t)clock_s;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (wl_streq(word, units[i].name)) {
+        if (wl_str_eq(word, units[i].name)) {
             *unit_s = units[i].s;
             return true;
         }
     return false;
 }
 
-char *wl_time_text(int64_t time_s, struct wl_arena *a)
+char *wl_calendar_format(int64_t time_s, struct wl_arena *a)
 {
     char text[64] = "";
     struct tm date;

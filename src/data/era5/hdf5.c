@@ -41,7 +41,7 @@ static bool is_number(hid_t type)
     return class == H5T_FLOAT || class == H5T_INTEGER;
 }
 
-int wl_hdf5_number(hid_t object, const char *name, double *v, struct wl_err *e)
+int wl_hdf5_attribute_number(hid_t object, const char *name, double *v, struct wl_err *e)
 {
     if (H5Aexists(object, name) <= 0) return 0;
     hid_t at = H5Aopen(object, name, H5P_DEFAULT), space = H5Aget_space(at), type = H5Aget_type(at);
@@ -55,7 +55,7 @@ int wl_hdf5_number(hid_t object, const char *name, double *v, struct wl_err *e)
 }
 
 /* NetCDF's texts have a fixed length, h5py's have not. */
-const char *wl_hdf5_text(hid_t object, const char *name, struct wl_arena *a)
+const char *wl_hdf5_attribute_text(hid_t object, const char *name, struct wl_arena *a)
 {
     enum { LONGEST = 256 };
     char fixed[LONGEST + 1] = "", *variable = NULL;
@@ -76,7 +76,7 @@ const char *wl_hdf5_text(hid_t object, const char *name, struct wl_arena *a)
     return found;
 }
 
-bool wl_hdf5_has(hid_t file, const char *name)
+bool wl_hdf5_has_dataset(hid_t file, const char *name)
 {
     H5L_info_t link;
     if (H5Lexists(file, name, H5P_DEFAULT) <= 0 || H5Lget_info(file, name, &link, H5P_DEFAULT) < 0 ||

@@ -47,8 +47,8 @@ int wl_npy_read(const char *path, int64_t count, float *to, struct wl_arena *a, 
         return wl_fail(e, WL_EINVAL, "%s: the array is cut off in its head", path);
     const char *header = wl_strndup(a, text + PREFIX + length, size), *type = value_of(header, "'descr'"),
                *order = value_of(header, "'fortran_order'");
-    const bool is_float = type && wl_starts(type, "'<f4'"), is_double = type && wl_starts(type, "'<f8'");
-    if ((!is_float && !is_double) || !order || !wl_starts(order, "False"))
+    const bool is_float = type && wl_str_starts(type, "'<f4'"), is_double = type && wl_str_starts(type, "'<f8'");
+    if ((!is_float && !is_double) || !order || !wl_str_starts(order, "False"))
         return wl_fail(e, WL_EINVAL, "%s: %s; expected '<f4' or '<f8' in C order", path, header);
     const int64_t found = product(value_of(header, "'shape'"));
     if (found != count)

@@ -18,13 +18,13 @@ static const double relaxation_s = 6 * 86400.0, filter_from = 1.0471975511965976
 static const double stirring_ms = 800 / 86400.0, mixing = 1 / (200 * 3600.0);     /* m/s; 1/s, to each neighbour */
 enum { U, V, HEIGHT, TRACER, STATE, STAGES = 4, WAVES = 10 };
 
-const char *const wl_water_names[WL_WATER_FIELDS] = { "u", "v", "height", "vorticity", "tracer" };
+const char *const wl_shallow_water_names[WL_SHALLOW_WATER_FIELDS] = { "u", "v", "height", "vorticity", "tracer" };
 
 struct state {
     double *field[STATE]; /* u, h, tracer [H,W]; v [H + 1,W] with zeros at the poles */
 };
 
-struct wl_water {
+struct wl_shallow_water {
     int64_t h, w;
     double dphi, dlambda;
     struct wave {
@@ -40,14 +40,14 @@ struct wl_water {
     struct state now, trial, slope, sum;
 };
 
-static int64_t east(const struct wl_water *m, int64_t i) { return i + 1 < m->w ? i + 1 : 0; }
-static int64_t west(const struct wl_water *m, int64_t i) { return i ? i - 1 : m->w - 1; }
-static double latitude(const struct wl_water *m, double j) { return j * m->dphi - M_PI / 2; }
+static int64_t east(const struct wl_shallow_water *m, int64_t i) { return i + 1 < m->w ? i + 1 : 0; }
+static int64_t west(const struct wl_shallow_water *m, int64_t i) { return i ? i - 1 : m->w - 1; }
+static double latitude(const struct wl_shallow_water *m, double j) { return j * m->dphi - M_PI / 2; }
 
 /* ---- tendencies ---- */
 
 /* Around a pole: circulation of the nearest row over the area inside of it. */
-static double polar_vorticity(const struct wl_water *m, const double *u, bool north)
+static double polar_vorticity(const struct wl_shallow_water *m, const double *u, bool north)
 {
     const int64_t j = north ? m->h - 1 : 0;
     const double cap = 2 * M_PI * (1 - fabs(sin(latitude(m, (double)j + 0.5)))) * radius_m;
@@ -56,7 +56,7 @@ static double polar_vorticity(const struct wl_water *m, const double *u, bool no
     return (north ? 1 : -1) * sum / cap;
 }
 
-static void find_vorticity(const struct wl_water *m, const struct state *s)
+static void find_vorticity(const struct wl_shallow_water *m, const struct state *s)
 {
     const double *u = s->field[U], *v = s->field[V];
     for (int64_t j = 0; j <= m->h; j++) {
@@ -75,7 +75,7 @@ static void find_vorticity(const struct wl_water *m, const struct state *s)
     }
 }
 
-static void find_energy(const struct wl_water *m, const struct state *s)
+static void find_energy(const struct wl_shallow_water *m, const struct state *s)
 {
     const double *u = s->field[U], *v = s->field[V];
     for (int64_t j = 0; j < m->h; j++)
@@ -88,7 +88,7 @@ static void find_energy(const struct wl_water *m, const struct state *s)
 }
 
 /* What smooths x at (j,i): the sum of differences to its neighbours. */
-static double roughness(const struct wl_water *m, const double *x, int64_t rows, int64_t j, int64_t i)
+static double roughness(const struct wl_shallow_water *m, const double *x, int64_t rows, int64_t j, int64_t i)
 {
     const double *row = x + j * m->w, here = row[i];
     double sum = row[east(m, i)] + row[west(m, i)] - 2 * here;
@@ -97,7 +97,7 @@ static double roughness(const struct wl_water *m, const double *x, int64_t rows,
     return sum;
 }
 
-static void slope_of_wind(const struct wl_water *m, const struct state *s, struct state *d)
+static void slope_of_wind(const struct wl_shallow_water *m, const struct state *s, struct state *d)
 {
     const double *u = s->field[U], *v = s->field[V], *z = m->vorticity;
     const int64_t w = m->w;
@@ -121,13 +121,13 @@ static void slope_of_wind(const struct wl_water *m, const struct state *s, struc
 }
 
 /* Mean of x on both sides of the southern side of cell (j,i); nothing flows through the poles. */
-static double at_south(const struct wl_water *m, const double *x, int64_t j, int64_t i)
+static double at_south(const struct wl_shallow_water *m, const double *x, int64_t j, int64_t i)
 {
     return j == 0 || j == m->h ? 0 : 0.5 * (x[j * m->w + i] + x[(j - 1) * m->w + i]);
 }
 
 /* -div(x u) of a field x at centres. */
-static double inflow(const struct wl_water *m, const struct state *s, const double *x, int64_t j, int64_t i)
+static double inflow(const struct wl_shallow_water *m, const struct state *s, const double *x, int64_t j, int64_t i)
 {
     const double *u = s->field[U] + j * m->w, *v = s->field[V], *row = x + j * m->w;
     const int64_t e = east(m, i), b = west(m, i);
@@ -139,7 +139,7 @@ static double inflow(const struct wl_water *m, const struct state *s, const doub
 }
 
 /* The waves' source of height at a time, a row of it. */
-static void stir(const struct wl_water *m, double time_s, int64_t j, double *row)
+static void stir(const struct wl_shallow_water *m, double time_s, int64_t j, double *row)
 {
     const double phi = latitude(m, (double)j + 0.5);
     memset(row, 0, (size_t)m->w * sizeof *row);
@@ -151,7 +151,7 @@ static void stir(const struct wl_water *m, double time_s, int64_t j, double *row
     }
 }
 
-static void slope_of_height(const struct wl_water *m, const struct state *s, double time_s, struct state *d)
+static void slope_of_height(const struct wl_shallow_water *m, const struct state *s, double time_s, struct state *d)
 {
     const double *h = s->field[HEIGHT], *q = s->field[TRACER];
     for (int64_t j = 0; j < m->h; j++) {
@@ -169,7 +169,7 @@ static void slope_of_height(const struct wl_water *m, const struct state *s, dou
 }
 
 /* Damps short waves of a row that lies too near a pole. */
-static void filter_row(const struct wl_water *m, int64_t j, double *row)
+static void filter_row(const struct wl_shallow_water *m, int64_t j, double *row)
 {
     const double *kernel = m->filter + j * 2 * m->w;
     if (isnan(kernel[0])) return;
@@ -179,7 +179,7 @@ static void filter_row(const struct wl_water *m, int64_t j, double *row)
     memcpy(row, m->row, (size_t)m->w * sizeof *row);
 }
 
-static void find_slope(const struct wl_water *m, const struct state *s, double time_s, struct state *d)
+static void find_slope(const struct wl_shallow_water *m, const struct state *s, double time_s, struct state *d)
 {
     find_vorticity(m, s);
     find_energy(m, s);
@@ -191,16 +191,17 @@ static void find_slope(const struct wl_water *m, const struct state *s, double t
 
 /* ---- time ---- */
 
-static int64_t size_of(const struct wl_water *m, int field) { return (m->h + (field == V)) * m->w; }
+static int64_t size_of(const struct wl_shallow_water *m, int field) { return (m->h + (field == V)) * m->w; }
 
 /* to = a + by * d */
-static void add(const struct wl_water *m, const struct state *a, double by, const struct state *d, struct state *to)
+static void add(const struct wl_shallow_water *m, const struct state *a, double by, const struct state *d,
+                struct state *to)
 {
     for (int k = 0; k < STATE; k++)
         for (int64_t i = 0; i < size_of(m, k); i++) to->field[k][i] = a->field[k][i] + by * d->field[k][i];
 }
 
-static void step(struct wl_water *m, double dt)
+static void step(struct wl_shallow_water *m, double dt)
 {
     static const double at[STAGES] = { 0, 0.5, 0.5, 1 }, weight[STAGES] = { 1. / 6, 1. / 3, 1. / 3, 1. / 6 };
     add(m, &m->now, 0, &m->now, &m->sum);
@@ -213,14 +214,14 @@ static void step(struct wl_water *m, double dt)
     m->time_s += dt;
 }
 
-void wl_water_advance(struct wl_water *m, double seconds)
+void wl_shallow_water_advance(struct wl_shallow_water *m, double seconds)
 {
     const int64_t steps = (int64_t)ceil(seconds / m->step_s);
     for (int64_t i = 0; i < steps; i++) step(m, seconds / (double)steps);
 }
 
 /* From north to south, as ERA5 has it; winds and vorticity at the centres. */
-void wl_water_read(const struct wl_water *m, int field, float *to)
+void wl_shallow_water_read(const struct wl_shallow_water *m, int field, float *to)
 {
     const double *u = m->now.field[U], *v = m->now.field[V], *z = m->vorticity;
     if (field == 3) find_vorticity(m, &m->now);
@@ -228,7 +229,7 @@ void wl_water_read(const struct wl_water *m, int field, float *to)
         const double f = 2 * rotation * sin(latitude(m, (double)j + 0.5));
         for (int64_t i = 0; i < m->w; i++) {
             const int64_t at = j * m->w + i, b = j * m->w + west(m, i);
-            const double value[WL_WATER_FIELDS] = {
+            const double value[WL_SHALLOW_WATER_FIELDS] = {
                 0.5 * (u[at] + u[b]),     0.5 * (v[at] + v[at + m->w]),
                 m->now.field[HEIGHT][at], 0.25 * (z[at] + z[b] + z[at + m->w] + z[b + m->w]) - f,
                 m->now.field[TRACER][at],
@@ -240,7 +241,7 @@ void wl_water_read(const struct wl_water *m, int field, float *to)
 
 /* ---- beginning ---- */
 
-static struct state state_new(const struct wl_water *m, struct wl_arena *a)
+static struct state state_new(const struct wl_shallow_water *m, struct wl_arena *a)
 {
     struct state s;
     for (int k = 0; k < STATE; k++) s.field[k] = wl_new_array(a, double, (size_t)size_of(m, k));
@@ -248,7 +249,7 @@ static struct state state_new(const struct wl_water *m, struct wl_arena *a)
 }
 
 /* Kernels of rows beyond filter_from: wave n keeps min(1, cos(row)/cos(filter_from)/sin(n dlambda/2)) of itself. */
-static void find_filter(struct wl_water *m, struct wl_arena *a)
+static void find_filter(struct wl_shallow_water *m, struct wl_arena *a)
 {
     m->filter = wl_new_array(a, double, (size_t)(m->h * 2 * m->w));
     for (int64_t j = 0; j < m->h; j++) {
@@ -270,7 +271,7 @@ static void find_filter(struct wl_water *m, struct wl_arena *a)
 
 /* A jet in the middle latitudes of each hemisphere, a weak one against them at the equator; and the heights whose
  * gradient holds them: g dh/dphi = -(f + u tan(phi)/a) a u, with this mean. */
-static void find_balance(struct wl_water *m, double mean_m, double jet_ms, struct wl_arena *a)
+static void find_balance(struct wl_shallow_water *m, double mean_m, double jet_ms, struct wl_arena *a)
 {
     double sum = 0, area = 0;
     m->jet = wl_new_array(a, double, (size_t)m->h);
@@ -292,7 +293,7 @@ static void find_balance(struct wl_water *m, double mean_m, double jet_ms, struc
 }
 
 /* Waves of 2 to 6 lengths around the earth and periods of 1.5 to 9 days, in both hemispheres. */
-static void find_waves(struct wl_water *m, uint64_t seed, uint64_t stream)
+static void find_waves(struct wl_shallow_water *m, uint64_t seed, uint64_t stream)
 {
     for (uint64_t k = 0; k < WAVES; k++) {
         const double days = 1.5 + 7.5 * wl_random_uniform(seed, stream, 3 * k);
@@ -305,7 +306,7 @@ static void find_waves(struct wl_water *m, uint64_t seed, uint64_t stream)
     }
 }
 
-static void begin(struct wl_water *m)
+static void begin(struct wl_shallow_water *m)
 {
     for (int64_t j = 0; j < m->h; j++)
         for (int64_t i = 0; i < m->w; i++) {
@@ -317,20 +318,21 @@ static void begin(struct wl_water *m)
 
 /* Runge-Kutta of this order is stable while dt times the frequency of the fastest wave that the grid shows is below
  * 2.8; a fifth less leaves room for what is not linear. */
-static double longest_step(const struct wl_water *m, double mean_m)
+static double longest_step(const struct wl_shallow_water *m, double mean_m)
 {
     const double speed = sqrt(gravity * mean_m) + 80, dx = radius_m * cos(filter_from) * m->dlambda,
                  dy = radius_m * m->dphi;
     return 0.8 * 2.8 / (2 * speed * sqrt(1 / (dx * dx) + 1 / (dy * dy)));
 }
 
-struct wl_water *wl_water_new(int64_t height, int64_t width, uint64_t seed, uint64_t layer, struct wl_arena *a)
+struct wl_shallow_water *wl_shallow_water_new(int64_t height, int64_t width, uint64_t seed, uint64_t layer,
+                                              struct wl_arena *a)
 {
     static const double depth_m[] = { 10000, 6000, 4000, 2500 };
     const double mean_m = depth_m[layer % WL_COUNT(depth_m)];
     const size_t cells = (size_t)(height * width);
-    struct wl_water *m = wl_new(a, struct wl_water);
-    *m = (struct wl_water) {
+    struct wl_shallow_water *m = wl_new(a, struct wl_shallow_water);
+    *m = (struct wl_shallow_water) {
         .h = height, .w = width, .dphi = M_PI / (double)height, .dlambda = 2 * M_PI / (double)width
     };
     m->cos_centre = wl_new_array(a, double, (size_t)height);
@@ -348,7 +350,7 @@ struct wl_water *wl_water_new(int64_t height, int64_t width, uint64_t seed, uint
     m->sum = state_new(m, a);
     find_filter(m, a);
     find_balance(m, mean_m, 45 * sqrt(mean_m / depth_m[0]), a);
-    find_waves(m, seed, wl_hash_text("shallow water") + layer);
+    find_waves(m, seed, wl_hash_fnv1a("shallow water") + layer);
     begin(m);
     m->step_s = longest_step(m, mean_m);
     return m;

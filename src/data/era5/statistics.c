@@ -11,13 +11,13 @@ struct sums {
     double *point;        /* [channels,height,width] */
 };
 
-static int add_time(const struct wl_years *y, const struct wl_year *year, int64_t time, struct sums *s, float *plane,
-                    struct wl_err *e)
+static int add_time(const struct wl_era5_years *y, const struct wl_era5_year *year, int64_t time, struct sums *s,
+                    float *plane, struct wl_err *e)
 {
     const int64_t n = y->height * y->width;
     for (int64_t c = 0; c < y->channels; c++) {
-        const struct wl_channel *channel = &year->channel[c];
-        int rc = wl_variable_read(channel->variable, time, channel->level, y->height, plane, e);
+        const struct wl_era5_channel *channel = &year->channel[c];
+        int rc = wl_era5_variable_read(channel->variable, time, channel->level, y->height, plane, e);
         if (rc) return rc;
         for (int64_t i = 0; i < n; i++) {
             const double v = (double)plane[i];
@@ -29,8 +29,8 @@ static int add_time(const struct wl_years *y, const struct wl_year *year, int64_
     return 0;
 }
 
-static int add_all(const struct wl_years *y, int64_t all, int64_t used, struct sums *s, float *plane, bool progress,
-                   struct wl_err *e)
+static int add_all(const struct wl_era5_years *y, int64_t all, int64_t used, struct sums *s, float *plane,
+                   bool progress, struct wl_err *e)
 {
     struct wl_progress bar;
     int rc = 0;
@@ -40,13 +40,13 @@ static int add_all(const struct wl_years *y, int64_t all, int64_t used, struct s
         size_t year = 0;
         for (; time >= y->v[year].times; year++) time -= y->v[year].times;
         rc = add_time(y, &y->v[year], time, s, plane, e);
-        if (progress) wl_progress_at(&bar, (double)(i + 1), (double)used, -1, NULL);
+        if (progress) wl_progress_update(&bar, (double)(i + 1), (double)used, -1, NULL);
     }
     if (progress) wl_progress_clear(&bar);
     return rc;
 }
 
-static int write(const char *dir, const struct wl_years *y, int64_t used, const struct sums *s, struct wl_arena *a,
+static int write(const char *dir, const struct wl_era5_years *y, int64_t used, const struct sums *s, struct wl_arena *a,
                  struct wl_err *e)
 {
     const int64_t plane = y->height * y->width;
@@ -73,11 +73,11 @@ static int write(const char *dir, const struct wl_years *y, int64_t used, const 
 int wl_era5_statistics(const char *dir, int64_t times, bool progress, struct wl_arena *parent, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(parent);
-    struct wl_years y;
+    struct wl_era5_years y;
     struct sums s = { 0 };
     float *plane = NULL;
     int64_t all = 0;
-    int rc = wl_years_open(&y, wl_path_join(a, dir, "train"), a, e);
+    int rc = wl_era5_years_open(&y, wl_path_join(a, dir, "train"), a, e);
     for (size_t i = 0; i < y.n && !rc; i++) all += y.v[i].times;
     if (!rc && !all) rc = wl_fail(e, WL_EINVAL, "%s: the years of train hold no time", dir);
     const int64_t wanted = times ? times : MOST_TIMES, used = wanted < all ? wanted : all;

@@ -80,7 +80,7 @@ static int append(const struct file *f, const struct wl_era5_synth_opts *o, int6
 
 struct synth {
     const struct wl_era5_synth_opts *o;
-    struct wl_water *layer[MOST_CHANNELS / WL_WATER_FIELDS];
+    struct wl_shallow_water *layer[MOST_CHANNELS / WL_SHALLOW_WATER_FIELDS];
     int64_t layers;
     float *fields; /* [channels,height,width] */
     struct wl_progress bar;
@@ -91,14 +91,14 @@ struct synth {
 /* Layer by layer, each with its five fields; the last one may lack some. */
 static void advance(struct synth *s, double seconds)
 {
-    for (int64_t i = 0; i < s->layers; i++) wl_water_advance(s->layer[i], seconds);
+    for (int64_t i = 0; i < s->layers; i++) wl_shallow_water_advance(s->layer[i], seconds);
 }
 
 static void read_fields(struct synth *s)
 {
     for (int64_t c = 0; c < s->o->channels; c++)
-        wl_water_read(s->layer[c / WL_WATER_FIELDS], (int)(c % WL_WATER_FIELDS),
-                      s->fields + c * s->o->height * s->o->width);
+        wl_shallow_water_read(s->layer[c / WL_SHALLOW_WATER_FIELDS], (int)(c % WL_SHALLOW_WATER_FIELDS),
+                              s->fields + c * s->o->height * s->o->width);
 }
 
 static int write_year(struct synth *s, const char *path, struct wl_err *e)
@@ -110,7 +110,7 @@ static int write_year(struct synth *s, const char *path, struct wl_err *e)
         read_fields(s);
         rc = append(&f, s->o, t, s->fields, e);
         if (s->progress)
-            wl_progress_at(&s->bar, (double)++s->done, (double)(s->o->times * (s->o->years + 1)), -1, NULL);
+            wl_progress_update(&s->bar, (double)++s->done, (double)(s->o->times * (s->o->years + 1)), -1, NULL);
     }
     close_file(&f);
     return rc;
@@ -131,17 +131,20 @@ static int write_names(const struct wl_era5_synth_opts *o, struct wl_arena *a, s
 {
     struct wl_text t = WL_TEXT(a);
     for (int64_t c = 0; c < o->channels; c++)
-        wl_text_addf(&t, "%s %lld\n", wl_water_names[c % WL_WATER_FIELDS], (long long)(c / WL_WATER_FIELDS + 1));
+        wl_text_addf(&t, "%s %lld\n", wl_shallow_water_names[c % WL_SHALLOW_WATER_FIELDS],
+                     (long long)(c / WL_SHALLOW_WATER_FIELDS + 1));
     return wl_file_write(wl_path_join(a, o->dir, "channels.txt"), t.s, t.n, e);
 }
 
 static int write_all(const struct wl_era5_synth_opts *o, bool progress, struct wl_arena *parent, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(parent);
-    struct synth s = { .o = o, .progress = progress, .layers = (o->channels + WL_WATER_FIELDS - 1) / WL_WATER_FIELDS };
+    struct synth s = { .o = o,
+                       .progress = progress,
+                       .layers = (o->channels + WL_SHALLOW_WATER_FIELDS - 1) / WL_SHALLOW_WATER_FIELDS };
     s.fields = wl_new_array(a, float, (size_t)(o->channels * o->height * o->width));
     for (int64_t i = 0; i < s.layers; i++)
-        s.layer[i] = wl_water_new(o->height, o->width, (uint64_t)o->seed, (uint64_t)i, a);
+        s.layer[i] = wl_shallow_water_new(o->height, o->width, (uint64_t)o->seed, (uint64_t)i, a);
     if (progress) wl_progress_start(&s.bar, "weather");
     advance(&s, spin_up_s);
     int rc = write_years(&s, a, e);
@@ -152,8 +155,8 @@ static int write_all(const struct wl_era5_synth_opts *o, bool progress, struct w
     return rc;
 }
 
-int wl_era5_synthetic(const struct wl_era5_synth_opts *o, bool progress, int64_t *written, struct wl_arena *a,
-                      struct wl_err *e)
+int wl_era5_synth(const struct wl_era5_synth_opts *o, bool progress, int64_t *written, struct wl_arena *a,
+                  struct wl_err *e)
 {
     bool complete;
     *written = 0;

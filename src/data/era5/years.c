@@ -45,7 +45,7 @@ static int by_year(const void *a, const void *b)
 /* ---- one year ---- */
 
 /* Degrees that files of f32 and of f64 write of one grid. */
-static int check_degrees(const struct wl_variable *first, const struct wl_variable *v, const char *what,
+static int check_degrees(const struct wl_era5_variable *first, const struct wl_era5_variable *v, const char *what,
                          const double *a, const double *b, int64_t n, struct wl_err *e)
 {
     static const double rounding = 1e-3;
@@ -56,7 +56,7 @@ static int check_degrees(const struct wl_variable *first, const struct wl_variab
     return 0;
 }
 
-int wl_grid_check(const struct wl_variable *first, const struct wl_variable *v, struct wl_err *e)
+int wl_era5_check_grid(const struct wl_era5_variable *first, const struct wl_era5_variable *v, struct wl_err *e)
 {
     if (v->height != first->height || v->width != first->width)
         return wl_fail(e, WL_EINVAL, "%s: %s has %lld x %lld points, %s in %s has %lld x %lld", v->path, v->name,
@@ -67,23 +67,23 @@ int wl_grid_check(const struct wl_variable *first, const struct wl_variable *v, 
     return check_degrees(first, v, "longitude", first->axes->longitude, v->axes->longitude, v->width, e);
 }
 
-int wl_unit_check(const struct wl_variable *first, const struct wl_variable *v, struct wl_err *e)
+int wl_era5_check_unit(const struct wl_era5_variable *first, const struct wl_era5_variable *v, struct wl_err *e)
 {
-    if (!first->unit || !v->unit || wl_streq(first->unit, v->unit)) return 0;
+    if (!first->unit || !v->unit || wl_str_eq(first->unit, v->unit)) return 0;
     return wl_fail(e, WL_EINVAL, "%s: %s is in '%s', in %s it is in '%s'", v->path, v->name, v->unit, first->path,
                    first->unit);
 }
 
 /* A year under construction, and the names of its channels. */
 struct list {
-    struct wl_year year;
+    struct wl_era5_year year;
     struct wl_strs names;
     size_t cap;
-    const struct wl_variable *first;
+    const struct wl_era5_variable *first;
 };
 
 /* All variables of a year have its times; the first file that says them does so for all. */
-static int check_times(struct list *l, const struct wl_variable *v, struct wl_arena *a, struct wl_err *e)
+static int check_times(struct list *l, const struct wl_era5_variable *v, struct wl_arena *a, struct wl_err *e)
 {
     const int64_t *own = v->axes->time_s;
     if (v->times != l->year.times)
@@ -92,7 +92,7 @@ static int check_times(struct list *l, const struct wl_variable *v, struct wl_ar
     for (int64_t i = 0; own && l->year.time_s && i < v->times; i++)
         if (own[i] != l->year.time_s[i])
             return wl_fail(e, WL_EINVAL, "%s: time %lld of %s is %s, in %s it is %s", v->path, (long long)i, v->name,
-                           wl_time_text(own[i], a), l->year.path, wl_time_text(l->year.time_s[i], a));
+                           wl_calendar_format(own[i], a), l->year.path, wl_calendar_format(l->year.time_s[i], a));
     if (own && !l->year.time_s) {
         l->year.time_s = own;
         l->year.path = v->path;
@@ -100,53 +100,55 @@ static int check_times(struct list *l, const struct wl_variable *v, struct wl_ar
     return 0;
 }
 
-static int add_channel(struct list *l, const struct wl_variable *v, int64_t level, const char *name, struct wl_arena *a,
-                       struct wl_err *e)
+static int add_channel(struct list *l, const struct wl_era5_variable *v, int64_t level, const char *name,
+                       struct wl_arena *a, struct wl_err *e)
 {
     for (size_t i = 0; i < l->names.n; i++)
-        if (wl_streq(l->names.v[i], name))
+        if (wl_str_eq(l->names.v[i], name))
             return wl_fail(e, WL_EINVAL, "%s: '%s' stands in %s too; the files of a year hold different variables",
                            v->path, name, l->year.channel[i].variable->path);
-    if (l->names.n >= WL_MOST_LEVELS)
-        return wl_fail(e, WL_EINVAL, "%s: more than %d channels in a year", v->path, WL_MOST_LEVELS);
+    if (l->names.n >= WL_ERA5_MAX_LEVELS)
+        return wl_fail(e, WL_EINVAL, "%s: more than %d channels in a year", v->path, WL_ERA5_MAX_LEVELS);
     WL_GROW(a, l->year.channel, l->names.n, l->cap);
-    l->year.channel[l->names.n] = (struct wl_channel) { v, level };
+    l->year.channel[l->names.n] = (struct wl_era5_channel) { v, level };
     wl_strs_add(a, &l->names, name);
     return 0;
 }
 
 /* "t2m"; "z 500" of a level of 500, "z 0" of the first one where the file does not say which it is; "channel 0". */
-static char *channel_name(const struct wl_variable *v, int64_t level, bool one_set, struct wl_arena *a)
+static char *channel_name(const struct wl_era5_variable *v, int64_t level, bool single_dataset, struct wl_arena *a)
 {
-    if (one_set) return wl_strf(a, "channel %lld", (long long)level);
+    if (single_dataset) return wl_strf(a, "channel %lld", (long long)level);
     if (!v->has_levels) return wl_strdup(a, v->name);
     return wl_strf(a, "%s %.12g", v->name, v->level ? v->level[level] : (double)level);
 }
 
-static int add_variable(struct list *l, const struct wl_variable *v, bool one_set, struct wl_arena *a, struct wl_err *e)
+static int add_variable(struct list *l, const struct wl_era5_variable *v, bool single_dataset, struct wl_arena *a,
+                        struct wl_err *e)
 {
     if (!l->first) {
         l->first = v;
         l->year.times = v->times;
         l->year.path = v->path;
     }
-    int rc = wl_grid_check(l->first, v, e);
+    int rc = wl_era5_check_grid(l->first, v, e);
     if (!rc) rc = check_times(l, v, a, e);
-    for (int64_t i = 0; i < v->levels && !rc; i++) rc = add_channel(l, v, i, channel_name(v, i, one_set, a), a, e);
+    for (int64_t i = 0; i < v->levels && !rc; i++)
+        rc = add_channel(l, v, i, channel_name(v, i, single_dataset, a), a, e);
     return rc;
 }
 
-static int add_file(struct list *l, const char *path, bool *one_set, struct wl_arena *a, struct wl_err *e)
+static int add_file(struct list *l, const char *path, bool *single_dataset, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_variables found;
-    int rc = wl_variables_open(&found, path, a, e);
+    struct wl_era5_variables found;
+    int rc = wl_era5_variables_open(&found, path, a, e);
     if (rc) return rc;
     for (size_t i = 0; i < found.n; i++)
-        if (wl_streq(found.v[i].name, "fields")) {
+        if (wl_str_eq(found.v[i].name, "fields")) {
             if (!found.v[i].has_levels)
                 return wl_fail(e, WL_EINVAL,
                                "%s: \"fields\" has 3 dimensions; expected [time, channel, latitude, longitude]", path);
-            *one_set = true;
+            *single_dataset = true;
             found.v[i].unit = NULL; /* its channels have many */
             return add_variable(l, &found.v[i], true, a, e);
         }
@@ -156,20 +158,20 @@ static int add_file(struct list *l, const char *path, bool *one_set, struct wl_a
 
 /* ---- all ---- */
 
-static int check_channels(const struct wl_years *y, const struct list *l, struct wl_err *e)
+static int check_channels(const struct wl_era5_years *y, const struct list *l, struct wl_err *e)
 {
-    const struct wl_variable *v = l->first;
+    const struct wl_era5_variable *v = l->first;
     if ((int64_t)l->names.n != y->channels)
         return wl_fail(e, WL_EINVAL, "%s: the year has %zu channels, the one before has %lld", v->path, l->names.n,
                        (long long)y->channels);
     for (int64_t i = 0; i < y->channels; i++)
-        if (!wl_streq(l->names.v[i], y->names[i]))
+        if (!wl_str_eq(l->names.v[i], y->names[i]))
             return wl_fail(e, WL_EINVAL, "%s: channel %lld of the year is '%s', in the one before '%s'", v->path,
                            (long long)i, l->names.v[i], y->names[i]);
-    return wl_grid_check(y->v[0].channel[0].variable, v, e);
+    return wl_era5_check_grid(y->v[0].channel[0].variable, v, e);
 }
 
-const struct wl_variable *wl_years_variable(const struct wl_years *y, int64_t channel)
+const struct wl_era5_variable *wl_era5_years_variable(const struct wl_era5_years *y, int64_t channel)
 {
     for (size_t i = 0; i < y->n; i++)
         if (y->v[i].channel[channel].variable->unit) return y->v[i].channel[channel].variable;
@@ -177,16 +179,17 @@ const struct wl_variable *wl_years_variable(const struct wl_years *y, int64_t ch
 }
 
 /* A year begins behind the end of the one before. */
-static int check_order(const struct wl_year *before, const struct wl_year *year, struct wl_arena *a, struct wl_err *e)
+static int check_order(const struct wl_era5_year *before, const struct wl_era5_year *year, struct wl_arena *a,
+                       struct wl_err *e)
 {
     if (!before->time_s || !year->time_s || !before->times || !year->times) return 0;
     const int64_t last = before->time_s[before->times - 1], first = year->time_s[0];
     if (first > last) return 0;
     return wl_fail(e, WL_EINVAL, "%s: its first time, %s, is not behind the last one of %s, %s", year->path,
-                   wl_time_text(first, a), before->path, wl_time_text(last, a));
+                   wl_calendar_format(first, a), before->path, wl_calendar_format(last, a));
 }
 
-static int add_year(struct wl_years *y, size_t *cap, struct list *l, struct wl_arena *a, struct wl_err *e)
+static int add_year(struct wl_era5_years *y, size_t *cap, struct list *l, struct wl_arena *a, struct wl_err *e)
 {
     if (!y->n) {
         y->channels = (int64_t)l->names.n;
@@ -196,12 +199,12 @@ static int add_year(struct wl_years *y, size_t *cap, struct list *l, struct wl_a
     } else {
         int rc = check_channels(y, l, e);
         for (int64_t i = 0; i < y->channels && !rc; i++)
-            rc = wl_unit_check(wl_years_variable(y, i), l->year.channel[i].variable, e);
+            rc = wl_era5_check_unit(wl_era5_years_variable(y, i), l->year.channel[i].variable, e);
         if (!rc) rc = check_order(&y->v[y->n - 1], &l->year, a, e);
         if (rc) return rc;
     }
     for (size_t i = 0; i < l->names.n; i++) {
-        const struct wl_axes *axes = l->year.channel[i].variable->axes;
+        const struct wl_era5_coordinates *axes = l->year.channel[i].variable->axes;
         if (!y->latitude) y->latitude = axes->latitude;
         if (!y->longitude) y->longitude = axes->longitude;
     }
@@ -211,37 +214,38 @@ static int add_year(struct wl_years *y, size_t *cap, struct list *l, struct wl_a
 }
 
 /* The step is the shortest time between two; times that are missing make longer ones of several steps. */
-static int find_step(struct wl_years *y, struct wl_arena *a, struct wl_err *e)
+static int find_step(struct wl_era5_years *y, struct wl_arena *a, struct wl_err *e)
 {
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < y->n; i++) {
-            const struct wl_year *year = &y->v[i];
+            const struct wl_era5_year *year = &y->v[i];
             for (int64_t t = 1; year->time_s && t < year->times; t++) {
                 const int64_t apart = year->time_s[t] - year->time_s[t - 1];
                 if (pass == 0 && (!y->step_s || apart < y->step_s)) y->step_s = apart;
                 if (pass == 1 && apart % y->step_s)
                     return wl_fail(e, WL_EINVAL, "%s: from %s to %s it is %g h, no multiple of the shortest step, %g h",
-                                   year->path, wl_time_text(year->time_s[t - 1], a), wl_time_text(year->time_s[t], a),
-                                   (double)apart / 3600, (double)y->step_s / 3600);
+                                   year->path, wl_calendar_format(year->time_s[t - 1], a),
+                                   wl_calendar_format(year->time_s[t], a), (double)apart / 3600,
+                                   (double)y->step_s / 3600);
             }
         }
     return 0;
 }
 
-static void find_units(struct wl_years *y, struct wl_arena *a)
+static void find_units(struct wl_era5_years *y, struct wl_arena *a)
 {
     y->units = wl_new_array(a, const char *, (size_t)y->channels);
-    for (int64_t i = 0; i < y->channels; i++) y->units[i] = wl_years_variable(y, i)->unit;
+    for (int64_t i = 0; i < y->channels; i++) y->units[i] = wl_era5_years_variable(y, i)->unit;
 }
 
 /* channels.txt beside the folder names the channels of "fields", a line each. */
-static int read_names(struct wl_years *y, const char *dir, struct wl_arena *a, struct wl_err *e)
+static int read_names(struct wl_era5_years *y, const char *dir, struct wl_arena *a, struct wl_err *e)
 {
     char *path = wl_path_join(a, wl_path_dir(a, dir), "channels.txt"), *text;
-    if (!y->one_set || !wl_is_file(path)) return 0;
+    if (!y->single_dataset || !wl_is_file(path)) return 0;
     int rc = wl_file_read(path, 1 << 16, &text, NULL, a, e);
     if (rc) return rc;
-    struct wl_strs lines = wl_split(a, wl_strip(a, text), '\n');
+    struct wl_strs lines = wl_str_split(a, wl_str_strip(a, text), '\n');
     if ((int64_t)lines.n != y->channels)
         return wl_fail(e, WL_EINVAL, "%s: %zu names, but the files have %lld channels", path, lines.n,
                        (long long)y->channels);
@@ -249,15 +253,16 @@ static int read_names(struct wl_years *y, const char *dir, struct wl_arena *a, s
     return 0;
 }
 
-static int open_all(struct wl_years *y, const struct named *files, size_t n, struct wl_arena *a, struct wl_err *e)
+static int open_all(struct wl_era5_years *y, const struct named *files, size_t n, struct wl_arena *a, struct wl_err *e)
 {
     size_t cap = 0;
     int rc = 0;
     for (size_t i = 0; i < n && !rc;) {
         struct list l = { .year = { .year = files[i].year } };
         size_t j = i;
-        for (; j < n && files[j].year == l.year.year && !rc; j++) rc = add_file(&l, files[j].path, &y->one_set, a, e);
-        if (!rc && y->one_set && j - i > 1)
+        for (; j < n && files[j].year == l.year.year && !rc; j++)
+            rc = add_file(&l, files[j].path, &y->single_dataset, a, e);
+        if (!rc && y->single_dataset && j - i > 1)
             rc = wl_fail(e, WL_EINVAL, "%s: a second file with \"fields\" of one year, beside %s", files[i + 1].path,
                          files[i].path);
         if (!rc) rc = add_year(y, &cap, &l, a, e);
@@ -266,10 +271,10 @@ static int open_all(struct wl_years *y, const struct named *files, size_t n, str
     return rc;
 }
 
-int wl_years_open(struct wl_years *y, const char *dir, struct wl_arena *a, struct wl_err *e)
+int wl_era5_years_open(struct wl_era5_years *y, const char *dir, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs names;
-    *y = (struct wl_years) { 0 };
+    *y = (struct wl_era5_years) { 0 };
     int rc = wl_dir_list(dir, &names, a, e);
     if (rc) return rc;
     struct named *files = wl_new_array(a, struct named, names.n);

@@ -39,16 +39,16 @@ int wl_checkpoint_restore(const struct wl_checkpoint *c, struct wl_plan *plan, s
 
 /* WL_EINVAL where the head says another text or whole number than this: "FILE was made with size full, this is tiny".
  * A head without the number means `unsaid`, where that is not negative. */
-int wl_checkpoint_same_text(const struct wl_checkpoint *c, const char *key, const char *now,
+int wl_checkpoint_check_text(const struct wl_checkpoint *c, const char *key, const char *now,
+                             struct wl_err *e) WL_MUST_CHECK;
+int wl_checkpoint_check_int(const struct wl_checkpoint *c, const char *key, int64_t now, int64_t unsaid,
                             struct wl_err *e) WL_MUST_CHECK;
-int wl_checkpoint_same_int(const struct wl_checkpoint *c, const char *key, int64_t now, int64_t unsaid,
-                           struct wl_err *e) WL_MUST_CHECK;
 
 /* For a training that starts anew from what another has learnt: gives the plan the file's parameters and running
  * statistics, and leaves its optimiser as it is. Each rank reads for itself. WL_EINVAL names the first tensor that
  * differs, with both shapes, or that only one side has. */
-int wl_checkpoint_start(const struct wl_checkpoint *c, struct wl_plan *plan, struct wl_arena *a,
-                        struct wl_err *e) WL_MUST_CHECK;
+int wl_checkpoint_load_weights(const struct wl_checkpoint *c, struct wl_plan *plan, struct wl_arena *a,
+                               struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- safetensors: the parameters alone, as other programs exchange them ------------------------------------------ */
 
@@ -80,7 +80,7 @@ int wl_safetensors_read(const struct wl_safetensors *s, const struct wl_safetens
                         struct wl_err *e) WL_MUST_CHECK;
 
 /* What files call the parameters of a network. */
-struct wl_naming {
+struct wl_param_naming {
     /* Adds the names that a file may have for a parameter, the likeliest first. */
     void (*names)(const char *parameter, struct wl_strs *names, struct wl_arena *a);
     bool (*ignored)(const char *name); /* tensors of a file that are no parameter, and need no word */
@@ -89,8 +89,8 @@ struct wl_naming {
 /* Gives the parameters of a plan the values of a file. Parameters that are not there keep theirs; they, and tensors
  * that nobody asked for, are named in the log if `speak`. WL_EINVAL: a tensor of another shape (with both shapes), or a
  * file without any parameter of this network. */
-int wl_safetensors_load(struct wl_safetensors *s, struct wl_plan *plan, const struct wl_naming *naming, bool speak,
-                        struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_safetensors_load(struct wl_safetensors *s, struct wl_plan *plan, const struct wl_param_naming *naming,
+                        bool speak, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Writes the parameters of a plan under their own names as F32: beside the path, synced, renamed. */
 int wl_safetensors_save(const char *path, struct wl_plan *plan, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;

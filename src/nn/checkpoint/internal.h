@@ -5,7 +5,7 @@
 
 /* The file: this word, the header's length as u32, the header (JSON) with blanks up to a multiple of 64 bytes, the
  * tensors (f32, each padded to 64 bytes), CRC-32C of everything before as u32. Integers and reals are little-endian. */
-#define WL_CHECKPOINT_WORD "WLCKPT1\n"
+#define WL_CHECKPOINT_MAGIC "WLCKPT1\n"
 enum { WL_CHECKPOINT_ALIGN = 64, WL_CHECKPOINT_FORMAT = 1 };
 
 static inline size_t wl_checkpoint_padded(size_t n)

@@ -14,7 +14,7 @@ static int64_t update_of(const char *name)
 {
     static const char start[] = "checkpoint-", end[] = ".wlc";
     size_t n = strlen(name), frame = strlen(start) + strlen(end);
-    if (n <= frame || n > frame + 18 || !wl_starts(name, start) || strcmp(name + n - strlen(end), end)) return -1;
+    if (n <= frame || n > frame + 18 || !wl_str_starts(name, start) || strcmp(name + n - strlen(end), end)) return -1;
     int64_t update = 0;
     for (const char *c = name + strlen(start); c < name + n - strlen(end); c++) {
         if (*c < '0' || *c > '9') return -1;
@@ -89,7 +89,7 @@ static int check_file(int fd, struct wl_checkpoint *c, struct wl_arena *a, struc
     char word[WORD_BYTES];
     uint32_t n;
     int rc = get(fd, c->path, 0, word, sizeof word, e);
-    if (!rc && memcmp(word, WL_CHECKPOINT_WORD, sizeof word))
+    if (!rc && memcmp(word, WL_CHECKPOINT_MAGIC, sizeof word))
         rc = wl_fail(e, WL_EINVAL, "%s is no checkpoint: it does not begin with WLCKPT1", c->path);
     if (!rc) rc = check_sum(fd, c->path, st.st_size, a, e);
     if (!rc) rc = get(fd, c->path, WORD_BYTES, &n, sizeof n, e);
@@ -151,7 +151,7 @@ static int compare_one(const struct wl_checkpoint *c, size_t i, const struct wl_
     const struct wl_json *t = wl_json_at(wl_json_get(c->head, "tensors"), i);
     const char *name = wl_json_str(wl_json_get(t, "name"));
     const struct wl_dims d = dims_of(t);
-    if (!wl_streq(name, s->name))
+    if (!wl_str_eq(name, s->name))
         return wl_fail(e, WL_EINVAL, "%s holds %s where this network has %s", c->path, name ? name : "nothing",
                        s->name);
     if (!wl_dims_equal(&d, &s->dims))
@@ -230,15 +230,15 @@ int wl_checkpoint_restore(const struct wl_checkpoint *c, struct wl_plan *plan, s
 
 /* ---- starting anew ---------------------------------------------------------------------------------------------- */
 
-int wl_checkpoint_same_text(const struct wl_checkpoint *c, const char *key, const char *now, struct wl_err *e)
+int wl_checkpoint_check_text(const struct wl_checkpoint *c, const char *key, const char *now, struct wl_err *e)
 {
     const char *then = wl_json_str(wl_json_get(c->head, key));
-    if (wl_streq(then, now)) return 0;
+    if (wl_str_eq(then, now)) return 0;
     return wl_fail(e, WL_EINVAL, "%s was made with %s %s, this is %s", c->path, key, then ? then : "unknown", now);
 }
 
-int wl_checkpoint_same_int(const struct wl_checkpoint *c, const char *key, int64_t now, int64_t unsaid,
-                           struct wl_err *e)
+int wl_checkpoint_check_int(const struct wl_checkpoint *c, const char *key, int64_t now, int64_t unsaid,
+                            struct wl_err *e)
 {
     int64_t then = wl_json_int(wl_json_get(c->head, key), unsaid);
     if (then == now) return 0;
@@ -252,7 +252,7 @@ static size_t next_learnt(const struct wl_checkpoint *c, size_t i)
 {
     const struct wl_json *tensors = wl_json_get(c->head, "tensors");
     const char *optim = wl_checkpoint_kind(WL_STATE_OPTIM);
-    while (i < wl_json_size(tensors) && wl_streq(wl_json_str(wl_json_get(wl_json_at(tensors, i), "kind")), optim)) i++;
+    while (i < wl_json_size(tensors) && wl_str_eq(wl_json_str(wl_json_get(wl_json_at(tensors, i), "kind")), optim)) i++;
     return i;
 }
 
@@ -269,7 +269,8 @@ static int take(const struct wl_checkpoint *c, int fd, size_t from, struct wl_pl
     return rc;
 }
 
-int wl_checkpoint_start(const struct wl_checkpoint *c, struct wl_plan *plan, struct wl_arena *a, struct wl_err *e)
+int wl_checkpoint_load_weights(const struct wl_checkpoint *c, struct wl_plan *plan, struct wl_arena *a,
+                               struct wl_err *e)
 {
     const int fd = open(c->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return wl_fail_errno(e, "checkpoint %s", c->path);

@@ -63,7 +63,7 @@ static const struct dtype {
 static const struct dtype *find_dtype(const char *name)
 {
     for (size_t i = 0; i < WL_COUNT(dtypes); i++)
-        if (wl_streq(dtypes[i].name, name)) return &dtypes[i];
+        if (wl_str_eq(dtypes[i].name, name)) return &dtypes[i];
     return NULL;
 }
 
@@ -141,7 +141,7 @@ static int parse_header(struct wl_safetensors *s, const struct wl_json *head, co
 {
     s->v = wl_new_array(a, struct wl_safetensor, wl_json_size(head));
     for (const char *key = NULL; (key = wl_json_key(head, key)) != NULL;) {
-        if (wl_streq(key, "__metadata__")) continue;
+        if (wl_str_eq(key, "__metadata__")) continue;
         struct wl_safetensor *t = &s->v[s->n++];
         t->name = key;
         int rc = parse_tensor(s, t, wl_json_get(head, key), data, room, e);
@@ -156,7 +156,7 @@ static int parse_header(struct wl_safetensors *s, const struct wl_json *head, co
 int wl_safetensors_open(struct wl_safetensors *s, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     *s = (struct wl_safetensors) { .path = wl_strdup(a, path) };
-    struct wl_mapping m;
+    struct wl_file_mapping m;
     int rc = wl_file_map(path, "the weights", &m, a, e);
     if (rc) return rc;
     if (m.n < LENGTH + 2) return wl_fail(e, WL_EINVAL, "%s: is no file of safetensors", path);

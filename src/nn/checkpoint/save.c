@@ -51,12 +51,12 @@ static void describe(struct wl_json *head, const struct wl_plan *plan)
 
 static int put_head(struct writer *w, const struct wl_json *head, struct wl_arena *a, struct wl_err *e)
 {
-    const size_t before = strlen(WL_CHECKPOINT_WORD) + sizeof(uint32_t);
+    const size_t before = strlen(WL_CHECKPOINT_MAGIC) + sizeof(uint32_t);
     struct wl_text text = WL_TEXT(a);
     wl_text_add(&text, wl_json_text(head, 0, a));
     while ((before + text.n) % WL_CHECKPOINT_ALIGN) wl_text_add(&text, " ");
     uint32_t n = (uint32_t)text.n;
-    int rc = put(w, WL_CHECKPOINT_WORD, strlen(WL_CHECKPOINT_WORD), e);
+    int rc = put(w, WL_CHECKPOINT_MAGIC, strlen(WL_CHECKPOINT_MAGIC), e);
     if (!rc) rc = put(w, &n, sizeof n, e);
     return rc ? rc : put(w, text.s, text.n, e);
 }
@@ -84,8 +84,8 @@ static int write_file(const char *path, const struct wl_json *head, struct wl_pl
                       struct wl_err *e)
 {
     struct writer w = { 0 };
-    int rc = wl_atomic_file_open(&w.out, path, WL_ATOMIC_FILE_OURS, e);
-    if (rc) return wl_prefix(e, "checkpoint");
+    int rc = wl_atomic_file_open(&w.out, path, WL_ATOMIC_FILE_INTERNAL, e);
+    if (rc) return wl_err_prefix(e, "checkpoint");
     rc = put_head(&w, head, a, e);
     if (!rc) rc = put_tensors(&w, plan, a, e);
     uint32_t crc = w.crc;
@@ -108,10 +108,10 @@ static void sync_folder(const char *dir)
 /* Not a file of somebody else that has such a name. */
 static bool is_ours(const char *path)
 {
-    char word[sizeof WL_CHECKPOINT_WORD - 1];
+    char word[sizeof WL_CHECKPOINT_MAGIC - 1];
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return false;
-    bool ours = read(fd, word, sizeof word) == sizeof word && memcmp(word, WL_CHECKPOINT_WORD, sizeof word) == 0;
+    bool ours = read(fd, word, sizeof word) == sizeof word && memcmp(word, WL_CHECKPOINT_MAGIC, sizeof word) == 0;
     close(fd);
     return ours;
 }

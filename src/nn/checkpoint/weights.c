@@ -5,14 +5,14 @@
 
 /* ---- from a file ------------------------------------------------------------------------------------------------- */
 
-static struct wl_safetensor *find(struct wl_safetensors *s, const char *parameter, const struct wl_naming *naming,
+static struct wl_safetensor *find(struct wl_safetensors *s, const char *parameter, const struct wl_param_naming *naming,
                                   struct wl_arena *a)
 {
     struct wl_strs names = { 0 };
     naming->names(parameter, &names, a);
     for (size_t k = 0; k < names.n; k++)
         for (size_t i = 0; i < s->n; i++)
-            if (wl_streq(s->v[i].name, names.v[k])) return &s->v[i];
+            if (wl_str_eq(s->v[i].name, names.v[k])) return &s->v[i];
     return NULL;
 }
 
@@ -54,7 +54,7 @@ static const char *some(const struct wl_strs *names, struct wl_arena *a)
     return text.s;
 }
 
-static void report(const struct wl_safetensors *s, const struct wl_strs *missing, const struct wl_naming *naming,
+static void report(const struct wl_safetensors *s, const struct wl_strs *missing, const struct wl_param_naming *naming,
                    struct wl_arena *a)
 {
     struct wl_strs unexpected = { 0 };
@@ -68,8 +68,8 @@ static void report(const struct wl_safetensors *s, const struct wl_strs *missing
                some(&unexpected, a));
 }
 
-int wl_safetensors_load(struct wl_safetensors *s, struct wl_plan *plan, const struct wl_naming *naming, bool speak,
-                        struct wl_arena *a, struct wl_err *e)
+int wl_safetensors_load(struct wl_safetensors *s, struct wl_plan *plan, const struct wl_param_naming *naming,
+                        bool speak, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs missing = { 0 };
     size_t parameters = 0;
@@ -144,7 +144,7 @@ int wl_safetensors_save(const char *path, struct wl_plan *plan, struct wl_arena 
 {
     struct wl_arena *own = wl_arena_new(a);
     struct wl_atomic_file to;
-    int rc = wl_atomic_file_open(&to, path, WL_ATOMIC_FILE_NAMED, e);
+    int rc = wl_atomic_file_open(&to, path, WL_ATOMIC_FILE_USER, e);
     if (!rc && !wl_atomic_file_stream(&to)) rc = wl_fail_errno(e, "%s: cannot write", path);
     if (!rc) rc = put_all(to.stream, path, plan, own, e);
     wl_arena_free(own);

@@ -68,11 +68,11 @@ char *wl_choices_text(const struct wl_choices *c, struct wl_arena *a)
     return t.s;
 }
 
-static bool is_time(const char *s, double *seconds) { return !wl_parse_real(s, seconds) && *seconds > 0; }
+static bool is_time(const char *s, double *seconds) { return !wl_str_to_real(s, seconds) && *seconds > 0; }
 
 static bool parse_line(struct wl_choice *x, char *line, struct wl_arena *a)
 {
-    struct wl_strs f = wl_split(a, line, '\t');
+    struct wl_strs f = wl_str_split(a, line, '\t');
     if (f.n != 6) return false;
     *x = (struct wl_choice) { .machine = f.v[0], .question = f.v[1], .answer = f.v[2], .runner_up = f.v[4] };
     return *x->machine && *x->question && *x->answer && *x->runner_up && is_time(f.v[3], &x->answer_s) &&
@@ -83,7 +83,7 @@ int wl_choices_parse(struct wl_choices *c, const char *text, const char *where, 
 {
     struct wl_arena *once = wl_arena_new(c->arena);
     size_t n = strlen(text);
-    struct wl_strs lines = wl_split(once, text, '\n'); /* the last one is empty, behind the final newline */
+    struct wl_strs lines = wl_str_split(once, text, '\n'); /* the last one is empty, behind the final newline */
     struct wl_choice *read = wl_new_array(once, struct wl_choice, lines.n + 1);
     int rc = 0;
     if (lines.n == 0 || strcmp(lines.v[0], FIRST_LINE))

@@ -15,22 +15,22 @@ static const struct wl_comm_ops *find(const char *name, struct wl_err *e)
     const char *names[WL_COUNT(wl_comm_backends)];
     size_t n = 0;
     for (; wl_comm_backends[n]; n++) {
-        if (wl_streq(wl_comm_backends[n]->name, name)) return wl_comm_backends[n];
+        if (wl_str_eq(wl_comm_backends[n]->name, name)) return wl_comm_backends[n];
         names[n] = wl_comm_backends[n]->name;
     }
-    const char *near = wl_closest(name, names, n);
+    const char *near = wl_str_closest(name, names, n);
     wl_fail(e, WL_EUSAGE, "no communication back-end is called '%s'%s%s%s", name, near ? "; did you mean '" : "",
             near ? near : "", near ? "'?" : "");
     return NULL;
 }
 
-static const char *choose(const struct wl_comm_how *how)
+static const char *choose(const struct wl_comm_opts *how)
 {
-    if (!wl_streq(how->backend, "auto")) return how->backend;
+    if (!wl_str_eq(how->backend, "auto")) return how->backend;
     return wl_comm_launched() ? "mpi" : how->workers > 1 ? "shm" : "null";
 }
 
-int wl_comm_open(struct wl_comm **c, const struct wl_comm_how *how, struct wl_arena *a, struct wl_err *e)
+int wl_comm_open(struct wl_comm **c, const struct wl_comm_opts *how, struct wl_arena *a, struct wl_err *e)
 {
     if (how->workers > 1 && wl_comm_launched())
         return wl_fail(
@@ -74,5 +74,5 @@ int wl_comm_agree(struct wl_comm *c, int code, struct wl_err *e)
     rc = c->ops->broadcast(c, &theirs, sizeof theirs, first, e);
     if (rc) return rc;
     *e = theirs;
-    return count == c->size ? e->code : wl_prefix(e, "rank %d", first);
+    return count == c->size ? e->code : wl_err_prefix(e, "rank %d", first);
 }

@@ -16,8 +16,8 @@ int wl_shm_map_of(pid_t pid, int fd, size_t n_bytes, void **p, struct wl_err *e)
 
 /* ---- shm_group.c: the ranks of one node ------------------------------------------------------------------------- */
 
-enum { WL_SHM_MAIL = 128 * 1024 }; /* bytes of each rank's staging buffer */
-enum { WL_SHM_CALLS = 256 };       /* sums in the background at one time */
+enum { WL_SHM_STAGING_BYTES = 128 * 1024 }; /* bytes of each rank's staging buffer */
+enum { WL_SHM_PENDING_MAX = 256 };          /* sums in the background at one time */
 
 /* A sum: what each rank says about it must agree. */
 struct wl_shm_call {
@@ -27,14 +27,14 @@ struct wl_shm_call {
 
 /* What one rank shows the others, on cache lines of its own, so that writers do not disturb each other. */
 struct wl_shm_slot {
-    _Alignas(64) _Atomic int pid;           /* 0: not known yet */
-    _Atomic int world_rank;                 /* its name in messages */
-    _Atomic int state;                      /* enum in shm_group.c */
-    int fd;                                 /* of its part of the region that is being made; -1: it has none */
-    struct wl_shm_call call;                /* the sum in progress, to find ranks that are not in step */
-    _Alignas(64) _Atomic uint64_t posted;   /* sums handed over to the background, since the group was joined */
-    struct wl_shm_call calls[WL_SHM_CALLS]; /* number k at k % WL_SHM_CALLS */
-    _Alignas(64) char mail[WL_SHM_MAIL];
+    _Alignas(64) _Atomic int pid;                 /* 0: not known yet */
+    _Atomic int world_rank;                       /* its name in messages */
+    _Atomic int state;                            /* enum in shm_group.c */
+    int fd;                                       /* of its part of the region that is being made; -1: it has none */
+    struct wl_shm_call call;                      /* the sum in progress, to find ranks that are not in step */
+    _Alignas(64) _Atomic uint64_t posted;         /* sums handed over to the background, since the group was joined */
+    struct wl_shm_call calls[WL_SHM_PENDING_MAX]; /* number k at k % WL_SHM_PENDING_MAX */
+    _Alignas(64) char mail[WL_SHM_STAGING_BYTES];
 };
 
 /* The block that all ranks of a group map; it starts zeroed. */
@@ -69,7 +69,7 @@ struct wl_shm {
 size_t wl_shm_control_size(int size);
 
 /* Names a rank and its process; called by itself in wl_shm_join, or before that by who started it. */
-void wl_shm_expect(struct wl_shm_control *ctl, int rank, int world_rank, pid_t pid);
+void wl_shm_set_peer(struct wl_shm_control *ctl, int rank, int world_rank, pid_t pid);
 
 /* Joins a group. Returns when all ranks have joined. The rank leaves when the arena is freed. */
 int wl_shm_join(struct wl_shm **g, struct wl_shm_control *ctl, int rank, int size, int world_rank, struct wl_arena *a,
@@ -80,7 +80,7 @@ int wl_shm_join(struct wl_shm **g, struct wl_shm_control *ctl, int rank, int siz
 int wl_shm_barrier(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
 
 /* Breaks the group: the others' barriers fail. */
-void wl_shm_give_up(struct wl_shm *g);
+void wl_shm_abort(struct wl_shm *g);
 
 /* n_bytes more for every rank. */
 int wl_shm_region_new(struct wl_shm *g, size_t n_bytes, struct wl_shm_region **r, struct wl_err *e) WL_MUST_CHECK;
@@ -96,8 +96,8 @@ int wl_shm_staged(struct wl_shm *g, float *x, size_t n, wl_shm_reduce *reduce, v
 
 /* The first half of a reduction: waits for all ranks, then sums this rank's slice of the n floats over the parts in
  * rank order and writes it into every part, or into part 0 alone. */
-int wl_shm_sum_slice(struct wl_shm *g, struct wl_shm_region *r, size_t offset, size_t n, bool everywhere,
-                     struct wl_err *e) WL_MUST_CHECK;
+int wl_shm_barrier_sum_slice(struct wl_shm *g, struct wl_shm_region *r, size_t offset, size_t n, bool everywhere,
+                             struct wl_err *e) WL_MUST_CHECK;
 
 /* The region that holds the n floats x, and where; NULL: none. */
 struct wl_shm_region *wl_shm_region_with(struct wl_shm *g, const float *x, size_t n, size_t *offset);
@@ -108,7 +108,8 @@ int wl_shm_check_in_step(struct wl_shm *g, const struct wl_shm_call *own, const 
                          struct wl_err *e) WL_MUST_CHECK;
 
 /* Sums this rank's slice of n floats over the parts and writes it into every part, or into part 0 alone. */
-void wl_shm_sum_own(const struct wl_shm *g, const struct wl_shm_region *r, size_t offset, size_t n, bool everywhere);
+void wl_shm_sum_own_slice(const struct wl_shm *g, const struct wl_shm_region *r, size_t offset, size_t n,
+                          bool everywhere);
 
 int wl_shm_sum_f32(struct wl_shm *g, float *x, size_t n, struct wl_err *e) WL_MUST_CHECK;
 int wl_shm_sum_f64(struct wl_shm *g, double *x, size_t n, struct wl_err *e) WL_MUST_CHECK;
@@ -125,7 +126,7 @@ int wl_shm_reduce_finish(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
 
 /* The CPUs of a set in the order in which ranks take them: the first hardware thread of each core by number, then the
  * second ones. `cpus` is /sys/devices/system/cpu; order has room for CPU_SETSIZE. Returns their number. */
-size_t wl_cores_in_turn(const cpu_set_t *may, const char *cpus, int *order);
+size_t wl_affinity_order(const cpu_set_t *may, const char *cpus, int *order);
 
 /* ---- the back-ends ---------------------------------------------------------------------------------------------- */
 

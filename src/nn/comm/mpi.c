@@ -10,7 +10,7 @@ int wl_comm_launch_rank(void)
     for (size_t i = 0; i < WL_COUNT(ranks); i++) {
         const char *text = getenv(ranks[i]);
         int64_t rank;
-        if (text && wl_parse_int(text, &rank) == 0) return (int)rank;
+        if (text && wl_str_to_int(text, &rank) == 0) return (int)rank;
     }
     return 0;
 }
@@ -23,7 +23,7 @@ static int64_t launch_size(void)
     for (size_t i = 0; i < WL_COUNT(sizes); i++) {
         const char *text = getenv(sizes[i]);
         int64_t n;
-        if (text && wl_parse_int(text, &n) == 0) return n;
+        if (text && wl_str_to_int(text, &n) == 0) return n;
     }
     return 0;
 }
@@ -107,14 +107,14 @@ static int map_control(struct state *s, struct wl_err *e)
     if (c->node_rank > 0)
         rc = where[2] ? wl_fail(e, where[2], "the first rank of this node has no shared memory")
                       : wl_shm_map_of(where[0], where[1], s->control_bytes, &s->control, e);
-    if (rc == 0) wl_shm_expect(s->control, c->node_rank, c->rank, getpid());
+    if (rc == 0) wl_shm_set_peer(s->control, c->node_rank, c->rank, getpid());
     TRY_MPI(MPI_Barrier(s->node));
     if (c->node_rank == 0 && where[1] >= 0) close(where[1]);
     return rc;
 }
 
 /* Ranks of one machine may still not see each other's memory (containers of their own): then each is a node. */
-static int share_memory(struct state *s, const struct wl_comm_how *how, struct wl_err *e)
+static int share_memory(struct state *s, const struct wl_comm_opts *how, struct wl_err *e)
 {
     int rc = split(s, how->ranks_per_node, e);
     if (rc) return rc;
@@ -152,7 +152,7 @@ static int check_launcher(const struct wl_comm *c, struct wl_err *e)
                    (long long)launch_size(), n < words ? n : words, library);
 }
 
-static int open_mpi(struct wl_comm *c, const struct wl_comm_how *how, struct wl_err *e)
+static int open_mpi(struct wl_comm *c, const struct wl_comm_opts *how, struct wl_err *e)
 {
     struct state *s = wl_new(c->arena, struct state);
     *s = (struct state) { .comm = c, .world = MPI_COMM_WORLD, .node = MPI_COMM_NULL, .leaders = MPI_COMM_NULL };
@@ -194,7 +194,7 @@ static int reduce(void *state, struct wl_shm_region *r, size_t offset, size_t n,
 {
     struct state *s = state;
     int own = s->comm->node_rank;
-    int rc = wl_shm_sum_slice(s->group, r, offset, n, false, e);
+    int rc = wl_shm_barrier_sum_slice(s->group, r, offset, n, false, e);
     if (!rc) rc = wl_shm_barrier(s->group, e);
     if (!rc && own == 0) rc = sum_between_leaders(s, (float *)(r->part[0] + offset), n, e);
     if (!rc) rc = wl_shm_barrier(s->group, e);
@@ -257,7 +257,7 @@ static int barrier(struct wl_comm *c, struct wl_err *e)
 static void abandon(struct wl_comm *c, int status)
 {
     struct state *s = c->state;
-    if (s->group) wl_shm_give_up(s->group);
+    if (s->group) wl_shm_abort(s->group);
     MPI_Abort(s->world, status);
 }
 

@@ -32,7 +32,7 @@ static int broadcast(struct wl_comm *c, void *p, size_t n_bytes, int root, struc
 
 static void abandon(struct wl_comm *c, int status) { (void)c, (void)status; }
 
-static int open_null(struct wl_comm *c, const struct wl_comm_how *how, struct wl_err *e)
+static int open_null(struct wl_comm *c, const struct wl_comm_opts *how, struct wl_err *e)
 {
     (void)c;
     if (how->workers > 1)

@@ -45,7 +45,7 @@ static int fork_ranks(struct wl_comm *c, struct wl_shm_control *ctl, struct wl_e
     struct children *children = wl_new(c->arena, struct children);
     *children = (struct children) { .pid = wl_new_array(c->arena, pid_t, (size_t)c->size), .size = c->size };
     pid_t parent = getpid();
-    wl_shm_expect(ctl, 0, 0, parent);
+    wl_shm_set_peer(ctl, 0, 0, parent);
     for (int r = 1; r < c->size; r++) {
         pid_t pid = fork();
         if (pid < 0) {
@@ -61,13 +61,13 @@ static int fork_ranks(struct wl_comm *c, struct wl_shm_control *ctl, struct wl_e
             return 0;
         }
         children->pid[r] = pid;
-        wl_shm_expect(ctl, r, r, pid);
+        wl_shm_set_peer(ctl, r, r, pid);
     }
     wl_defer(c->arena, reap, children);
     return 0;
 }
 
-static int open_shm(struct wl_comm *c, const struct wl_comm_how *how, struct wl_err *e)
+static int open_shm(struct wl_comm *c, const struct wl_comm_opts *how, struct wl_err *e)
 {
     c->size = c->node_size = how->workers > 1 ? (int)how->workers : 1;
     struct mapping *m = wl_new(c->arena, struct mapping);
@@ -119,7 +119,7 @@ static int barrier(struct wl_comm *c, struct wl_err *e) { return wl_shm_barrier(
 static void abandon(struct wl_comm *c, int status)
 {
     (void)status;
-    if (c->state) wl_shm_give_up(c->state);
+    if (c->state) wl_shm_abort(c->state);
 }
 
 const struct wl_comm_ops wl_comm_shm = {

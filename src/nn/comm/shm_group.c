@@ -24,7 +24,7 @@ size_t wl_shm_control_size(int size)
     return sizeof(struct wl_shm_control) + (size_t)size * sizeof(struct wl_shm_slot);
 }
 
-void wl_shm_expect(struct wl_shm_control *ctl, int rank, int world_rank, pid_t pid)
+void wl_shm_set_peer(struct wl_shm_control *ctl, int rank, int world_rank, pid_t pid)
 {
     struct wl_shm_slot *s = &ctl->slot[rank];
     atomic_store(&s->world_rank, world_rank);
@@ -128,7 +128,7 @@ int wl_shm_barrier(struct wl_shm *g, struct wl_err *e)
     return rc;
 }
 
-void wl_shm_give_up(struct wl_shm *g)
+void wl_shm_abort(struct wl_shm *g)
 {
     atomic_store(&g->ctl->slot[g->rank].state, GAVE_UP);
     futex_wake_all(&g->ctl->generation);
@@ -169,12 +169,12 @@ int wl_shm_join(struct wl_shm **out, struct wl_shm_control *ctl, int rank, int s
                            .cores = sysconf(_SC_NPROCESSORS_ONLN) >= size,
                            .pidfd = wl_new_array(a, int, (size_t)size),
                            .arena = a };
-    g->mail = add_region(g, WL_SHM_MAIL);
+    g->mail = add_region(g, WL_SHM_STAGING_BYTES);
     for (int r = 0; r < size; r++) {
         g->pidfd[r] = -1;
         g->mail->part[r] = g->ctl->slot[r].mail;
     }
-    wl_shm_expect(ctl, rank, world_rank, getpid());
+    wl_shm_set_peer(ctl, rank, world_rank, getpid());
     wl_defer(a, leave, g);
     *out = g;
     return wl_shm_barrier(g, e);

@@ -2,7 +2,7 @@
  * back: memory grows with the sequence, not with its square (Dao et al. 2022, arXiv:2205.14135; docs/adr/101). Heads
  * are spread over the threads; the products within one are oneDNN's, on one thread, of heads that were copied together.
  */
-#include "nn/cpu/own.h"
+#include "nn/cpu/simd_step.h"
 
 #include <math.h>
 #include <string.h>
@@ -143,7 +143,7 @@ static size_t lay_out(struct room *r, const struct attention *a, bool backward, 
     r->rows = take(&at, (size_t)(TILE * a->h.f) * each);
     r->scores = (float *)take(&at, tile * sizeof(float));
     r->p = wide ? (char *)r->scores : take(&at, tile * each);
-    r->numbers = (uint16_t *)take(&at, ((size_t)a->h.s + WL_MASK_SLACK) * sizeof(uint16_t));
+    r->numbers = (uint16_t *)take(&at, ((size_t)a->h.s + WL_DROPOUT_MASK_SLACK) * sizeof(uint16_t));
     r->work = take(&at, a->work_bytes);
     if (backward) {
         r->dy = take(&at, head * each);
@@ -159,7 +159,7 @@ static struct wl_buf *room_for(struct wl_program *p, const struct attention *a, 
 {
     struct room r;
     static char nowhere; /* only the differences of addresses are asked for */
-    return wl_own_scratch(p, lay_out(&r, a, backward, &nowhere));
+    return wl_simd_step_scratch(p, lay_out(&r, a, backward, &nowhere));
 }
 
 /* ---- running ---- */
@@ -168,8 +168,8 @@ static struct wl_buf *room_for(struct wl_program *p, const struct attention *a, 
 struct job {
     const struct attention *a;
     struct room room;
-    struct wl_score_rows rows;
-    const struct wl_wide_loops *wide;
+    struct wl_softmax_rows rows;
+    const struct wl_simd_loops *wide;
     size_t each;      /* bytes of an element */
     int64_t features; /* D, of all heads */
     dnnl_status_t status;
@@ -209,21 +209,21 @@ static struct job job_of(const struct wl_step *s, const struct wl_run *r, int64_
                          bool backward)
 {
     const struct attention *a = s->own;
-    const struct wl_dropout d = wl_dropout_now(&a->drop, r);
+    const struct wl_dropout d = wl_dropout_in_run(&a->drop, r);
     const int64_t sample = i / a->h.heads;
     const int32_t length = ((const int32_t *)s->uses[1].buf->at)[sample];
     struct job j = {
-        .a = a, .wide = wl_wide()->of[a->type], .each = wl_dtype_bytes(a->type), .features = a->h.heads * a->h.f
+        .a = a, .wide = wl_simd()->of[a->type], .each = wl_dtype_bytes(a->type), .features = a->h.heads * a->h.f
     };
-    j.rows = (struct wl_score_rows) { .sample = d.sample + sample,
-                                      .head = i % a->h.heads,
-                                      .s = a->h.s,
-                                      .length = length < 0        ? 0
-                                                : length < a->h.s ? length
-                                                                  : a->h.s,
-                                      .scale = (float)(1 / sqrt((double)a->h.f)),
-                                      .mask = wl_own_mask(&d) };
-    lay_out(&j.room, a, backward, wl_own_part(scratch));
+    j.rows = (struct wl_softmax_rows) { .sample = d.sample + sample,
+                                        .head = i % a->h.heads,
+                                        .s = a->h.s,
+                                        .length = length < 0        ? 0
+                                                  : length < a->h.s ? length
+                                                                    : a->h.s,
+                                        .scale = (float)(1 / sqrt((double)a->h.f)),
+                                        .mask = wl_simd_step_mask(&d) };
+    lay_out(&j.room, a, backward, wl_simd_step_thread_scratch(scratch));
     j.rows.numbers = j.room.numbers;
     return j;
 }
@@ -318,19 +318,19 @@ int wl_cpu_attention_forward(struct wl_program *p, const struct wl_node *n, stru
     const char *name;
     int rc = open_attention(p, n, &a, &name, e);
     if (rc) return rc;
-    struct wl_buf *y = p->value[n->out->id] = wl_value_plain(p, &n->out->dims);
-    struct wl_step *s = wl_own_emit(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run);
+    struct wl_buf *y = p->value[n->out->id] = wl_buf_value(p, &n->out->dims);
+    struct wl_step *s = wl_simd_step_emit(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run);
     s->own = a;
     s->implementation = wl_strf(p->arena, "%s, %s", s->implementation, name);
     p->kept[n->out->id].own = a;
-    wl_reads(p, s, p->value[n->in[0]->id]);
-    wl_reads(p, s, p->value[n->in[1]->id]);
-    wl_writes(p, s, y);
-    wl_writes(p, s, room_for(p, a, false));
+    wl_step_reads(p, s, p->value[n->in[0]->id]);
+    wl_step_reads(p, s, p->value[n->in[1]->id]);
+    wl_step_writes(p, s, y);
+    wl_step_writes(p, s, room_for(p, a, false));
     if (!p->train) return 0;
     struct wl_buf *log_sum = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(a->h.n, a->h.heads, a->h.s));
     p->kept[n->out->id].buf[0] = log_sum;
-    wl_writes(p, s, log_sum);
+    wl_step_writes(p, s, log_sum);
     return 0;
 }
 
@@ -352,17 +352,17 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
 
 int wl_cpu_attention_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    const struct wl_kept *kept = &p->kept[n->out->id];
+    const struct wl_saved *kept = &p->kept[n->out->id];
     const struct attention *a = kept->own;
     struct wl_buf *x = p->value[n->in[0]->id], *dx = wl_buf_like(p, x);
-    struct wl_step *s = wl_own_emit(p, n, "backward", WL_TRAIN, backward_run);
+    struct wl_step *s = wl_simd_step_emit(p, n, "backward", WL_TRAIN, backward_run);
     s->own = (void *)a;
-    wl_reads(p, s, x);
-    wl_reads(p, s, p->value[n->in[1]->id]);
-    wl_reads(p, s, p->gradient[n->out->id]);
-    wl_reads(p, s, kept->buf[0]);
-    wl_writes(p, s, dx);
-    wl_writes(p, s, room_for(p, a, true));
+    wl_step_reads(p, s, x);
+    wl_step_reads(p, s, p->value[n->in[1]->id]);
+    wl_step_reads(p, s, p->gradient[n->out->id]);
+    wl_step_reads(p, s, kept->buf[0]);
+    wl_step_writes(p, s, dx);
+    wl_step_writes(p, s, room_for(p, a, true));
     int rc = wl_gradient_add(p, n, n->in[0], dx, e);
     wl_gradient_done(p, n->out);
     return rc;

@@ -1,6 +1,6 @@
 /* Batch norm, with what follows it in the same pass over memory: its relu, or the sum that alone reads it with that
  * one's relu. Backward knows from x or from the result what the relu let through, so no mask is kept. */
-#include "nn/cpu/norm.h"
+#include "nn/cpu/batch_norm_kernels.h"
 
 #include "nn/cpu/cpu.h"
 #include "nn/threads.h"
@@ -9,21 +9,21 @@ enum { NONE = -1 };
 
 /* A step's call, and which of its uses are the call's values. */
 struct own {
-    struct wl_norm_call call;
+    struct wl_batch_norm_call call;
     int x, z, y, gamma, beta, mean, var, room, dy, d, dx, dgamma, dbeta;
 };
 
 static int reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
 {
     if (!b) return NONE;
-    wl_reads(p, s, b);
+    wl_step_reads(p, s, b);
     return s->n_uses - 1;
 }
 
 static int writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
 {
     if (!b) return NONE;
-    wl_writes(p, s, b);
+    wl_step_writes(p, s, b);
     return s->n_uses - 1;
 }
 
@@ -32,10 +32,10 @@ static void *at(const struct wl_step *s, const struct wl_run *r, int use)
     return use == NONE ? NULL : wl_use_at(s, r, use);
 }
 
-static struct wl_norm_call call_of(const struct wl_step *s, const struct wl_run *r)
+static struct wl_batch_norm_call call_of(const struct wl_step *s, const struct wl_run *r)
 {
     const struct own *o = s->own;
-    struct wl_norm_call c = o->call;
+    struct wl_batch_norm_call c = o->call;
     c.x = at(s, r, o->x);
     c.z = at(s, r, o->z);
     c.y = at(s, r, o->y);
@@ -55,24 +55,24 @@ static struct wl_norm_call call_of(const struct wl_step *s, const struct wl_run 
 static int run_train(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    const struct wl_norm_call c = call_of(s, r);
-    wl_norm_train(&c);
+    const struct wl_batch_norm_call c = call_of(s, r);
+    wl_batch_norm_train(&c);
     return 0;
 }
 
 static int run_eval(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    const struct wl_norm_call c = call_of(s, r);
-    wl_norm_eval(&c);
+    const struct wl_batch_norm_call c = call_of(s, r);
+    wl_batch_norm_eval(&c);
     return 0;
 }
 
 static int run_backward(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    const struct wl_norm_call c = call_of(s, r);
-    wl_norm_backward(&c);
+    const struct wl_batch_norm_call c = call_of(s, r);
+    wl_batch_norm_backward(&c);
     return 0;
 }
 
@@ -88,18 +88,20 @@ struct norm {
 static struct wl_step *emit(struct wl_program *p, const struct norm *b, const char *what, unsigned when,
                             int (*run)(const struct wl_step *, const struct wl_run *, struct wl_err *))
 {
-    const struct wl_norm_kernels *k = wl_norm_avx512(b->rows.type);
+    const struct wl_batch_norm_kernels *k = wl_batch_norm_avx512(b->rows.type);
     struct own *o = wl_new(p->arena, struct own);
-    *o = (struct own) { { .rows = b->rows, .kernels = k ? k : wl_norm_plain(b->rows.type), .eps = b->n->u.norm.eps },
-                        .z = NONE,
-                        .y = NONE,
-                        .room = NONE,
-                        .dy = NONE,
-                        .d = NONE,
-                        .dx = NONE,
-                        .dgamma = NONE,
-                        .dbeta = NONE };
-    struct wl_step *s = wl_emit(p, b->n, what, when, run);
+    *o = (struct own) {
+        { .rows = b->rows, .kernels = k ? k : wl_batch_norm_plain(b->rows.type), .eps = b->n->u.norm.eps },
+        .z = NONE,
+        .y = NONE,
+        .room = NONE,
+        .dy = NONE,
+        .d = NONE,
+        .dx = NONE,
+        .dgamma = NONE,
+        .dbeta = NONE
+    };
+    struct wl_step *s = wl_step_emit(p, b->n, what, when, run);
     s->own = o;
     s->implementation = o->call.kernels->name;
     o->x = reads(p, s, b->x);
@@ -110,7 +112,7 @@ static struct wl_step *emit(struct wl_program *p, const struct norm *b, const ch
 
 static struct wl_buf *room(struct wl_program *p, const struct norm *b)
 {
-    const size_t bytes = wl_norm_room(&b->rows, omp_get_max_threads());
+    const size_t bytes = wl_batch_norm_scratch_bytes(&b->rows, omp_get_max_threads());
     return bytes ? wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS((int64_t)(bytes / sizeof(float)))) : NULL;
 }
 
@@ -166,16 +168,16 @@ static struct wl_buf *vector(struct wl_program *p, const struct wl_tensor *t)
 
 static struct wl_buf *param(struct wl_program *p, const struct wl_tensor *t)
 {
-    return wl_param_new(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
+    return wl_buf_param(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
 }
 
-int wl_cpu_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+int wl_cpu_batch_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct norm b = { .n = n, .x = p->value[n->in[0]->id], .gamma = param(p, n->par[0]), .beta = param(p, n->par[1]) };
     int rc = find_rows(p, &b, e);
     if (!rc) rc = find_sum(p, &b, e);
     if (rc) return rc;
-    wl_statistics_new(p, n);
+    wl_lower_statistics(p, n);
     b.y = b.sum && wl_may_overwrite(p, other_term(b.sum, n)) ? b.z : wl_buf_like(p, b.x);
     p->value[n->out->id] = b.y;
     if (b.sum) {
@@ -185,9 +187,9 @@ int wl_cpu_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl
     if (p->train) {
         b.mean = vector(p, n->stat[0]);
         b.var = vector(p, n->stat[1]);
-        p->kept[n->out->id] = (struct wl_kept) { .buf = { b.x, b.mean, b.var } };
+        p->kept[n->out->id] = (struct wl_saved) { .buf = { b.x, b.mean, b.var } };
         emit_forward(p, &b, WL_TRAIN);
-        wl_emit_moments(p, n, b.mean, b.var);
+        wl_lower_statistic_sums(p, n, b.mean, b.var);
     }
     emit_forward(p, &b, WL_EVAL);
     return 0;
@@ -206,7 +208,7 @@ static int backward(struct wl_program *p, const struct wl_node *n, const struct 
     if (rc) return rc;
     struct wl_step *s = emit(p, &b, sum ? "backward, add" : "backward", WL_TRAIN, run_backward);
     struct own *o = s->own;
-    o->call.backward = of_y ? WL_NORM_OF_Y : n->relu ? WL_NORM_OF_X : WL_NORM_LINEAR;
+    o->call.backward = of_y ? WL_BATCH_NORM_RELU_FROM_Y : n->relu ? WL_BATCH_NORM_RELU_FROM_X : WL_BATCH_NORM_NO_RELU;
     o->mean = reads(p, s, kept[1]);
     o->var = reads(p, s, kept[2]);
     o->y = of_y ? reads(p, s, p->value[out->id]) : NONE;
@@ -222,13 +224,13 @@ static int backward(struct wl_program *p, const struct wl_node *n, const struct 
     return rc;
 }
 
-int wl_cpu_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+int wl_cpu_batch_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     return backward(p, n, NULL, e);
 }
 
-int wl_cpu_norm_sum_backward(struct wl_program *p, const struct wl_node *sum, const struct wl_node *norm,
-                             struct wl_err *e)
+int wl_cpu_batch_norm_add_backward(struct wl_program *p, const struct wl_node *sum, const struct wl_node *norm,
+                                   struct wl_err *e)
 {
     return backward(p, norm, sum, e);
 }

@@ -1,7 +1,7 @@
 /* Block-diagonal layers of complex numbers: products that fit a cache, so ours (nn/wide) with the activation in them.
  */
 #include "nn/cpu/cpu.h"
-#include "nn/wide/wide.h"
+#include "nn/simd/simd.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ static int64_t rows_of_task(const struct wl_complex_size *v)
 /* Floats of a block's packed weights, whichever way round. */
 static int64_t packed_floats(const struct wl_complex_size *v)
 {
-    const int64_t forward = 2 * v->in * WL_WIDE_ROUND(2 * v->out), back = 2 * v->out * WL_WIDE_ROUND(2 * v->in);
+    const int64_t forward = 2 * v->in * WL_SIMD_ROUND(2 * v->out), back = 2 * v->out * WL_SIMD_ROUND(2 * v->in);
     return forward > back ? forward : back;
 }
 
@@ -40,7 +40,7 @@ static float *use(const struct wl_step *s, const struct wl_run *r, int i) { retu
 static void pack(const struct wl_step *s, const struct wl_run *r, bool transposed)
 {
     const struct wl_complex_size v = wl_complex_size(s->node);
-    const struct wl_wide *wide = wl_wide();
+    const struct wl_simd *wide = wl_simd();
     const float *w = use(s, r, 0);
     float *packed = use(s, r, 1), *scratch = use(s, r, 2);
     const int64_t size = v.in * v.out;
@@ -74,10 +74,10 @@ static struct wl_buf *emit_pack(struct wl_program *p, const struct wl_node *n, b
 {
     const struct wl_complex_size v = wl_complex_size(n);
     struct wl_buf *packed = floats(p, v.blocks * packed_floats(&v));
-    struct wl_step *s = wl_emit(p, n, "weights", WL_TRAIN | WL_EVAL, back ? pack_back_run : pack_run);
-    wl_reads(p, s, p->value[n->par[0]->id]);
-    wl_writes(p, s, packed);
-    wl_writes(p, s, floats(p, 4 * v.blocks * v.in * v.out));
+    struct wl_step *s = wl_step_emit(p, n, "weights", WL_TRAIN | WL_EVAL, back ? pack_back_run : pack_run);
+    wl_step_reads(p, s, p->value[n->par[0]->id]);
+    wl_step_writes(p, s, packed);
+    wl_step_writes(p, s, floats(p, 4 * v.blocks * v.in * v.out));
     return packed;
 }
 
@@ -87,7 +87,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
 {
     (void)e;
     const struct wl_complex_size v = wl_complex_size(s->node);
-    const struct wl_wide *wide = wl_wide();
+    const struct wl_simd *wide = wl_simd();
     const int64_t each = packed_floats(&v);
     const int64_t rows = rows_of_task(&v), chunks = (v.rows + rows - 1) / rows, x_step = 2 * v.in * v.blocks,
                   y_step = 2 * v.out * v.blocks;
@@ -111,24 +111,24 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
 
 static struct wl_buf *plain_param(struct wl_program *p, const struct wl_tensor *t)
 {
-    return wl_param_new(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
+    return wl_buf_param(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
 }
 
-int wl_cpu_complex_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+int wl_cpu_complex_linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *x, *b = plain_param(p, n->par[1]);
     plain_param(p, n->par[0]);
-    int rc = wl_plain_value(p, n, n->in[0], &x, e);
+    int rc = wl_lower_plain_value(p, n, n->in[0], &x, e);
     if (rc) return rc;
     struct wl_buf *y = p->value[n->out->id] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
     p->kept[n->out->id].buf[0] = x;
     struct wl_buf *packed = emit_pack(p, n, false);
-    struct wl_step *s = wl_emit(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run);
-    wl_reads(p, s, x);
-    wl_reads(p, s, packed);
-    wl_reads(p, s, b);
-    wl_writes(p, s, y);
-    wl_writes(p, s, floats(p, wl_dims_count(&n->par[1]->dims)));
+    struct wl_step *s = wl_step_emit(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run);
+    wl_step_reads(p, s, x);
+    wl_step_reads(p, s, packed);
+    wl_step_reads(p, s, b);
+    wl_step_writes(p, s, y);
+    wl_step_writes(p, s, floats(p, wl_dims_count(&n->par[1]->dims)));
     return 0;
 }
 
@@ -138,7 +138,7 @@ static int data_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
 {
     (void)e;
     const struct wl_complex_size v = wl_complex_size(s->node);
-    const struct wl_wide *wide = wl_wide();
+    const struct wl_simd *wide = wl_simd();
     const int64_t each = packed_floats(&v);
     const int64_t rows = rows_of_task(&v), chunks = (v.rows + rows - 1) / rows, x_step = 2 * v.in * v.blocks,
                   y_step = 2 * v.out * v.blocks;
@@ -165,7 +165,7 @@ static void fold(const struct wl_step *s, const struct wl_complex_size *v, int64
     for (int64_t p = 1; p < PARTS; p++)
         for (int64_t i = 0; i < n; i++) total[i] += total[p * n + i];
     const struct wl_complex_layer l = layer(s->node, v);
-    wl_wide()->complex_fold(&l, total, dw + b * size, dw + (v->blocks + b) * size);
+    wl_simd()->complex_fold(&l, total, dw + b * size, dw + (v->blocks + b) * size);
     for (int i = 0; i < 2; i++)
         memcpy(db + (i * v->blocks + b) * v->out, total + 4 * size + i * v->out, (size_t)v->out * sizeof *db);
 }
@@ -174,7 +174,7 @@ static int weights_run(const struct wl_step *s, const struct wl_run *r, struct w
 {
     (void)e;
     const struct wl_complex_size v = wl_complex_size(s->node);
-    const struct wl_wide *wide = wl_wide();
+    const struct wl_simd *wide = wl_simd();
     const int64_t part = (v.rows + PARTS - 1) / PARTS, x_step = 2 * v.in * v.blocks, y_step = 2 * v.out * v.blocks;
     const float *x = use(s, r, 0), *g = use(s, r, 1);
     float *sums = use(s, r, 4), *dw = use(s, r, 2), *db = use(s, r, 3);
@@ -190,23 +190,23 @@ static int weights_run(const struct wl_step *s, const struct wl_run *r, struct w
     return 0;
 }
 
-int wl_cpu_complex_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+int wl_cpu_complex_linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_complex_size v = wl_complex_size(n);
     struct wl_buf *x = p->kept[n->out->id].buf[0], *y = p->value[n->out->id], *dy = p->gradient[n->out->id];
     struct wl_buf *packed = emit_pack(p, n, true), *g = wl_buf_like(p, y), *dx = NULL;
-    struct wl_step *s = wl_emit(p, n, "backward data", WL_TRAIN, data_run);
-    wl_reads(p, s, y);
-    wl_reads(p, s, dy);
-    wl_reads(p, s, packed);
-    wl_writes(p, s, g);
-    if (n->in[0]->gradient) wl_writes(p, s, dx = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->in[0]->dims));
-    s = wl_emit(p, n, "backward weights", WL_TRAIN, weights_run);
-    wl_reads(p, s, x);
-    wl_reads(p, s, g);
-    wl_writes(p, s, p->gradient[n->par[0]->id]);
-    wl_writes(p, s, p->gradient[n->par[1]->id]);
-    wl_writes(p, s, floats(p, v.blocks * PARTS * sums_of_part(&v)));
+    struct wl_step *s = wl_step_emit(p, n, "backward data", WL_TRAIN, data_run);
+    wl_step_reads(p, s, y);
+    wl_step_reads(p, s, dy);
+    wl_step_reads(p, s, packed);
+    wl_step_writes(p, s, g);
+    if (n->in[0]->gradient) wl_step_writes(p, s, dx = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->in[0]->dims));
+    s = wl_step_emit(p, n, "backward weights", WL_TRAIN, weights_run);
+    wl_step_reads(p, s, x);
+    wl_step_reads(p, s, g);
+    wl_step_writes(p, s, p->gradient[n->par[0]->id]);
+    wl_step_writes(p, s, p->gradient[n->par[1]->id]);
+    wl_step_writes(p, s, floats(p, v.blocks * PARTS * sums_of_part(&v)));
     wl_gradient_done(p, n->out);
     return dx ? wl_gradient_add_plain(p, n, n->in[0], dx, e) : 0;
 }

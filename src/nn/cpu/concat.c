@@ -24,9 +24,9 @@ int wl_cpu_concat_forward(struct wl_program *p, const struct wl_node *n, struct 
 static int split_plain(struct wl_program *p, const struct wl_node *n, int i, struct wl_err *e)
 {
     struct wl_buf *dy, *dx = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->in[i]->dims);
-    int rc = wl_plain_gradient(p, n, n->out, &dy, e);
+    int rc = wl_lower_plain_gradient(p, n, n->out, &dy, e);
     if (rc) return rc;
-    wl_ref_split(p, n, i, dy, dx);
+    wl_lower_channel_split(p, n, i, dy, dx);
     return wl_gradient_add_plain(p, n, n->in[i], dx, e);
 }
 

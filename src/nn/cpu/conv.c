@@ -50,7 +50,7 @@ static int pick_kernel(struct wl_program *p, const struct wl_node *n, struct pas
         .src = wl_pd_md(s->pd, s->kernel.pass == WL_PASS_DATA ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC),
         .dst = wl_pd_md(s->pd, s->kernel.pass == WL_PASS_FORWARD ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST)
     };
-    s->line = !n->par[1] && wl_cpu_line_serves(wl_cpu_of(p), &v, &values, s->kernel.pass);
+    s->line = !n->par[1] && wl_cpu_winograd_1d_applies(wl_cpu_of(p), &v, &values, s->kernel.pass);
     return 0;
 }
 
@@ -59,7 +59,7 @@ static int weights_layout(struct wl_program *p, const struct wl_node *n, const s
                           struct wl_err *e)
 {
     const struct wl_window v = wl_conv_window(n);
-    if (s->line) return wl_cpu_line_weights(wl_cpu_of(p), &v, s->kernel.pass, out, e);
+    if (s->line) return wl_cpu_winograd_1d_weights(wl_cpu_of(p), &v, s->kernel.pass, out, e);
     *out = wl_pd_md(s->pd, s->kernel.pass == WL_PASS_WEIGHTS ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS);
     return 0;
 }
@@ -107,7 +107,7 @@ static int line_forward(struct wl_program *p, const struct wl_node *n, const str
                         struct wl_buf *w, struct wl_buf *y, struct wl_err *e)
 {
     const size_t first = p->n_steps;
-    int rc = wl_cpu_line_forward(p, n, x, w, y, e);
+    int rc = wl_cpu_winograd_1d_forward(p, n, x, w, y, e);
     if (!rc) chosen(p, first, s->choice);
     return rc;
 }
@@ -117,7 +117,7 @@ int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
     const struct wl_node *relu = relu_behind(p, n);
     struct pass s = { .kernel = { .pass = WL_PASS_FORWARD, .relu = relu != NULL } };
     struct wl_buf *x = p->value[n->in[0]->id], *read, *w, *b = NULL, *y, *to;
-    struct wl_kept *kept = &p->kept[n->out->id];
+    struct wl_saved *kept = &p->kept[n->out->id];
     wl_md master, weights;
     s.values.src = x->layout;
     int rc = s.values.src ? 0 : any_layout(p, n->in[0], &s.values.src, e);
@@ -135,7 +135,7 @@ int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
     if (rc) return rc;
     kept->buf[0] = x;
     kept->buf[1] = w;
-    if (s.values.bias) b = wl_param_new(p, n->par[1], NULL, wl_md_bytes(s.values.bias));
+    if (s.values.bias) b = wl_buf_param(p, n->par[1], NULL, wl_md_bytes(s.values.bias));
     y = p->value[n->out->id] = wl_cpu_buf(p, s.values.dst, &n->out->dims);
     if (relu) p->value[relu->out->id] = y;
     if (s.line) return line_forward(p, n, &s, x, w, y, e);
@@ -147,7 +147,7 @@ int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
                                       { DNNL_ARG_DST, to, true },
                                       { 0 } },
               e);
-    return rc ? rc : wl_cpu_deliver(p, n, to, y, e);
+    return rc ? rc : wl_cpu_copy_back(p, n, to, y, e);
 }
 
 /* What both backward passes read: the input in its layout, and the gradient of the result. */
@@ -178,9 +178,9 @@ static int line_backward_weights(struct wl_program *p, const struct wl_node *n, 
     if (rc) return rc;
     const size_t first = p->n_steps;
     to = wl_cpu_written(p, dw, weights);
-    rc = wl_cpu_line_backward_weights(p, n, x, to, e);
+    rc = wl_cpu_winograd_1d_backward_weights(p, n, x, to, e);
     if (!rc) chosen(p, first, s->choice);
-    return rc ? rc : wl_cpu_deliver(p, n, to, dw, e);
+    return rc ? rc : wl_cpu_copy_back(p, n, to, dw, e);
 }
 
 static int backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf **dy, struct wl_err *e)
@@ -213,7 +213,7 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, struct w
     if (rc) return rc;
     const size_t first = p->n_steps;
     dx = wl_cpu_buf(p, wl_pd_md(s.pd, DNNL_ARG_DIFF_SRC), &n->in[0]->dims);
-    rc = s.line ? wl_cpu_line_backward_data(p, n, w, dx, e)
+    rc = s.line ? wl_cpu_winograd_1d_backward_data(p, n, w, dx, e)
                 : emit(p, n, "backward data", WL_TRAIN, &s,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, *dy, false },
                                                { DNNL_ARG_WEIGHTS, w, false },

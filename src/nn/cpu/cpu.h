@@ -37,8 +37,8 @@ int wl_cpu_weights(struct wl_program *p, const struct wl_node *n, wl_md master, 
 /* What a kernel writes in the layout `writes` into b: b itself, or a buffer of that layout; then its copy to b where
  * that is another one. */
 struct wl_buf *wl_cpu_written(struct wl_program *p, struct wl_buf *b, wl_md writes);
-int wl_cpu_deliver(struct wl_program *p, const struct wl_node *n, struct wl_buf *written, struct wl_buf *to,
-                   struct wl_err *e);
+int wl_cpu_copy_back(struct wl_program *p, const struct wl_node *n, struct wl_buf *written, struct wl_buf *to,
+                     struct wl_err *e);
 
 /* The pass of a convolution or matrix product that writes the gradients of its weights and of its bias, if it has one.
  * choice: what chose the kernel, or NULL. */
@@ -63,25 +63,26 @@ enum wl_pass wl_cpu_conv_master(const struct wl_program *p);
  * follows of it. Answers for the table, by measurement. */
 const struct wl_choice *wl_cpu_conv_choice(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass);
 enum wl_conv_algorithm wl_cpu_conv_algorithm(const struct wl_program *p, const struct wl_choice *choice);
-int wl_cpu_choose(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
+int wl_cpu_autotune(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
 
 /* line_conv.c: Winograd's algorithm for 1 x r and r x 1 (line.h), where it serves a pass between these f32 values.
  * `weights` is the layout in which the parameter is read, or its gradient written. The steps of a pass take values in
  * theirs. Seconds of a pass. */
-bool wl_cpu_line_serves(struct wl_cpu *c, const struct wl_window *v, const struct wl_layouts *values,
-                        enum wl_pass pass);
-int wl_cpu_line_weights(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, wl_md *out, struct wl_err *e);
-int wl_cpu_line_forward(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf *w,
-                        struct wl_buf *y, struct wl_err *e);
-int wl_cpu_line_backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf *dw,
-                                 struct wl_err *e);
-int wl_cpu_line_backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, struct wl_buf *dx,
-                              struct wl_err *e);
-int wl_cpu_line_measure(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, double *seconds,
-                        struct wl_err *e);
+bool wl_cpu_winograd_1d_applies(struct wl_cpu *c, const struct wl_window *v, const struct wl_layouts *values,
+                                enum wl_pass pass);
+int wl_cpu_winograd_1d_weights(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, wl_md *out,
+                               struct wl_err *e);
+int wl_cpu_winograd_1d_forward(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf *w,
+                               struct wl_buf *y, struct wl_err *e);
+int wl_cpu_winograd_1d_backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf *x,
+                                        struct wl_buf *dw, struct wl_err *e);
+int wl_cpu_winograd_1d_backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, struct wl_buf *dx,
+                                     struct wl_err *e);
+int wl_cpu_winograd_1d_time(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, double *seconds,
+                            struct wl_err *e);
 
 /* Seconds that the primitive takes, on memory of its own: the fastest of a few runs. */
-int wl_cpu_measure(struct wl_cpu *c, const_dnnl_primitive_desc_t pd, double *seconds, struct wl_err *e);
+int wl_cpu_time_primitive(struct wl_cpu *c, const_dnnl_primitive_desc_t pd, double *seconds, struct wl_err *e);
 
 extern const struct wl_rows_kernels wl_cpu_rows; /* rows.c */
 
@@ -112,10 +113,10 @@ int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
 int wl_cpu_conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_norm_sum_backward(struct wl_program *p, const struct wl_node *sum, const struct wl_node *norm,
-                             struct wl_err *e); /* of a sum that its norm has computed */
+int wl_cpu_batch_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_batch_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_batch_norm_add_backward(struct wl_program *p, const struct wl_node *sum, const struct wl_node *norm,
+                                   struct wl_err *e); /* of a sum that its norm has computed */
 int wl_cpu_relu_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_eltwise_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
@@ -137,13 +138,13 @@ int wl_cpu_layer_norm_forward(struct wl_program *p, const struct wl_node *n, str
 int wl_cpu_layer_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_attention_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_attention_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_entropy_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_entropy_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_map_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_map_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_cross_entropy_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_cross_entropy_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_linear_map_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_linear_map_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_position_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 int wl_cpu_position_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_complex_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_complex_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_complex_linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_cpu_complex_linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 
 #endif

@@ -62,7 +62,7 @@ static void outer_order(const dnnl_dim_t *strides, int rank, int order[])
     }
 }
 
-static bool is_blocked(const struct wl_blocks *b, int dim)
+static bool is_blocked(const struct wl_md_blocking *b, int dim)
 {
     for (int k = 0; k < b->n_inner; k++)
         if (b->inner_dims[k] == dim) return true;
@@ -71,7 +71,7 @@ static bool is_blocked(const struct wl_blocks *b, int dim)
 
 const char *wl_md_name(wl_md md, struct wl_arena *a)
 {
-    struct wl_blocks b;
+    struct wl_md_blocking b;
     if (!wl_md_blocks(md, &b)) return "opaque";
     const int rank = wl_md_rank(md);
     int order[DNNL_MAX_NDIMS];
@@ -84,7 +84,7 @@ const char *wl_md_name(wl_md md, struct wl_arena *a)
 }
 
 /* Channels that stand side by side in a pixel, blocks of them, and where a block begins. */
-static bool cut_channels(const struct wl_blocks *b, struct wl_md_rows *r)
+static bool cut_channels(const struct wl_md_blocking *b, struct wl_md_rows *r)
 {
     if (b->n_inner == 1 && b->inner_dims[0] == 1 && b->inner_sizes[0] <= WL_MD_LANES) {
         r->lanes = r->last_lanes = (int)b->inner_sizes[0];
@@ -104,7 +104,7 @@ static bool cut_channels(const struct wl_blocks *b, struct wl_md_rows *r)
 }
 
 /* The distance of pixels, in row-major order; false: there is no single one. */
-static bool pixel_stride(const struct wl_blocks *b, const struct wl_dims *dims, int64_t *out)
+static bool pixel_stride(const struct wl_md_blocking *b, const struct wl_dims *dims, int64_t *out)
 {
     const int64_t h = dims->d[2], w = dims->d[3];
     *out = w > 1 ? b->strides[3] : b->strides[2];
@@ -113,7 +113,7 @@ static bool pixel_stride(const struct wl_blocks *b, const struct wl_dims *dims, 
 
 bool wl_md_rows(wl_md md, const struct wl_dims *dims, struct wl_md_rows *out)
 {
-    struct wl_blocks b;
+    struct wl_md_blocking b;
     if (dims->n != 4 || !wl_md_blocks(md, &b)) return false;
     *out = (struct wl_md_rows) { .type = wl_md_type(md),
                                  .n = dims->d[0],
@@ -173,11 +173,11 @@ int wl_pd_created(struct wl_cpu *c, const dnnl_primitive_desc_t *pd, dnnl_primit
     return wl_dnnl_check(status, what, e);
 }
 
-struct wl_axes wl_axes_of(const struct wl_window *v)
+struct wl_dnnl_window wl_dnnl_window_of(const struct wl_window *v)
 {
-    return (struct wl_axes) { .kernel = { v->r, v->s },
-                              .stride = { v->stride[0], v->stride[1] },
-                              .pad = { v->pad[0], v->pad[1] } };
+    return (struct wl_dnnl_window) { .kernel = { v->r, v->s },
+                                     .stride = { v->stride[0], v->stride[1] },
+                                     .pad = { v->pad[0], v->pad[1] } };
 }
 
 dnnl_alg_kind_t wl_dnnl_algorithm(enum wl_conv_algorithm a)

@@ -38,10 +38,10 @@ enum wl_dtype wl_md_type(wl_md md) { return wl_dnnl_dtype(md->data_type); }
 
 int wl_md_rank(wl_md md) { return md->ndims; }
 
-bool wl_md_blocks(wl_md md, struct wl_blocks *out)
+bool wl_md_blocks(wl_md md, struct wl_md_blocking *out)
 {
     const dnnl_blocking_desc_t *b = &md->format_desc.blocking;
-    *out = (struct wl_blocks) { b->strides, b->inner_nblks, b->inner_blks, b->inner_idxs };
+    *out = (struct wl_md_blocking) { b->strides, b->inner_nblks, b->inner_blks, b->inner_idxs };
     return md->format_kind == dnnl_blocked;
 }
 
@@ -68,7 +68,7 @@ int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv
                const struct wl_layouts *l, const_dnnl_primitive_desc_t hint, struct wl_err *e)
 {
     const dnnl_alg_kind_t alg = wl_dnnl_algorithm(k->algorithm);
-    const struct wl_axes a = wl_axes_of(v);
+    const struct wl_dnnl_window a = wl_dnnl_window_of(v);
     dnnl_convolution_desc_t d;
     dnnl_status_t s = dnnl_success;
     switch (k->pass) {
@@ -116,7 +116,7 @@ int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg
                wl_md src, wl_md dst, struct wl_err *e)
 {
     dnnl_pooling_v2_desc_t d;
-    const struct wl_axes a = wl_axes_of(v);
+    const struct wl_dnnl_window a = wl_dnnl_window_of(v);
     dnnl_status_t s = dnnl_pooling_v2_forward_desc_init(&d, train ? dnnl_forward_training : dnnl_forward_inference, alg,
                                                         src, dst, a.stride, a.kernel, a.dilation, a.pad, a.pad);
     return create(c, pd, s, &d, false, NULL, "pooling", e);
@@ -126,7 +126,7 @@ int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_alg_ki
                         wl_md src, wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e)
 {
     dnnl_pooling_v2_desc_t d;
-    const struct wl_axes a = wl_axes_of(v);
+    const struct wl_dnnl_window a = wl_dnnl_window_of(v);
     dnnl_status_t s =
         dnnl_pooling_v2_backward_desc_init(&d, alg, src, dst, a.stride, a.kernel, a.dilation, a.pad, a.pad);
     return create(c, pd, s, &d, false, hint, "pooling, backward", e);

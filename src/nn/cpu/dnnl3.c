@@ -89,7 +89,7 @@ int wl_md_rank(wl_md md)
     return rank;
 }
 
-bool wl_md_blocks(wl_md md, struct wl_blocks *out)
+bool wl_md_blocks(wl_md md, struct wl_md_blocking *out)
 {
     const dnnl_dims_t *strides = NULL, *sizes = NULL, *dims = NULL;
     int n = 0;
@@ -98,7 +98,7 @@ bool wl_md_blocks(wl_md md, struct wl_blocks *out)
              dnnl_memory_desc_query(md, dnnl_query_inner_nblks_s32, &n) == dnnl_success &&
              dnnl_memory_desc_query(md, dnnl_query_inner_blks, &sizes) == dnnl_success &&
              dnnl_memory_desc_query(md, dnnl_query_inner_idxs, &dims) == dnnl_success);
-    *out = (struct wl_blocks) { *strides, n, *sizes, *dims };
+    *out = (struct wl_md_blocking) { *strides, n, *sizes, *dims };
     return true;
 }
 
@@ -118,7 +118,7 @@ int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv
                const struct wl_layouts *l, const_dnnl_primitive_desc_t hint, struct wl_err *e)
 {
     const dnnl_alg_kind_t alg = wl_dnnl_algorithm(k->algorithm);
-    const struct wl_axes a = wl_axes_of(v);
+    const struct wl_dnnl_window a = wl_dnnl_window_of(v);
     dnnl_primitive_attr_t attr = NULL;
     dnnl_status_t s = wl_dnnl_attributes(&attr, k->relu);
     if (s) return wl_pd_created(c, pd, attr, s, "convolution", e);
@@ -175,7 +175,7 @@ int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg
                wl_md src, wl_md dst, struct wl_err *e)
 {
     const dnnl_prop_kind_t kind = train ? dnnl_forward_training : dnnl_forward_inference;
-    const struct wl_axes a = wl_axes_of(v);
+    const struct wl_dnnl_window a = wl_dnnl_window_of(v);
     dnnl_primitive_attr_t attr = NULL;
     dnnl_status_t s = wl_dnnl_attributes(&attr, false);
     if (!s)
@@ -187,7 +187,7 @@ int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg
 int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_alg_kind_t alg, const struct wl_window *v,
                         wl_md src, wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e)
 {
-    const struct wl_axes a = wl_axes_of(v);
+    const struct wl_dnnl_window a = wl_dnnl_window_of(v);
     dnnl_primitive_attr_t attr = NULL;
     dnnl_status_t s = wl_dnnl_attributes(&attr, false);
     if (!s)

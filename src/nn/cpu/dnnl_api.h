@@ -7,7 +7,7 @@
 #ifndef WL_NN_CPU_DNNL_API_H
 #define WL_NN_CPU_DNNL_API_H
 
-#include "nn/program.h"
+#include "nn/program/program.h"
 
 #include <oneapi/dnnl/dnnl.h>
 

@@ -26,11 +26,11 @@ int wl_pd_created(struct wl_cpu *c, const dnnl_primitive_desc_t *pd, dnnl_primit
                   const char *what, struct wl_err *e);
 
 /* A window in oneDNN's form. */
-struct wl_axes {
+struct wl_dnnl_window {
     dnnl_dims_t kernel, stride, dilation, pad;
 };
 
-struct wl_axes wl_axes_of(const struct wl_window *v);
+struct wl_dnnl_window wl_dnnl_window_of(const struct wl_window *v);
 
 dnnl_alg_kind_t wl_dnnl_algorithm(enum wl_conv_algorithm a);
 
@@ -45,13 +45,13 @@ dnnl_status_t wl_dnnl_append_relu(dnnl_post_ops_t ops);
 dnnl_status_t wl_dnnl_append_sum(dnnl_post_ops_t ops);
 
 /* How a layout orders and cuts its dimensions. */
-struct wl_blocks {
+struct wl_md_blocking {
     const dnnl_dim_t *strides; /* of the outer dimensions, [rank] */
     int n_inner;
     const dnnl_dim_t *inner_sizes, *inner_dims; /* [n_inner], from the outermost block */
 };
 
 /* False: a kernel's own layout, of which nothing is known. */
-bool wl_md_blocks(wl_md md, struct wl_blocks *out);
+bool wl_md_blocks(wl_md md, struct wl_md_blocking *out);
 
 #endif

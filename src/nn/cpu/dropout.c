@@ -1,6 +1,6 @@
 /* Dropout: wl_ref_dropout on values as they are, f32 or bf16. On large arrays it takes about half as long again as a
  * pass that only scales (bench/dropout.c), so the backward pass draws the mask again instead of keeping it. */
-#include "nn/cpu/own.h"
+#include "nn/cpu/simd_step.h"
 
 #include <string.h>
 
@@ -11,9 +11,9 @@ static int run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e
 {
     (void)e;
     const struct wl_buf *x = s->uses[0].buf, *y = s->uses[2].buf;
-    const struct wl_wide_loops *rows = wl_own_loops(x);
-    const struct wl_dropout d = wl_dropout_now(s->own, r);
-    const struct wl_mask mask = wl_own_mask(&d);
+    const struct wl_simd_loops *rows = wl_simd_step_loops(x);
+    const struct wl_dropout d = wl_dropout_in_run(s->own, r);
+    const struct wl_dropout_mask mask = wl_simd_step_mask(&d);
     const size_t each = wl_dtype_bytes(x->dtype);
     const int64_t parts = (d.f + PART - 1) / PART;
 #pragma omp parallel for schedule(static)
@@ -21,7 +21,7 @@ static int run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e
         int64_t row = i / parts, from = i % parts * PART, n = d.f - from < PART ? d.f - from : PART;
         size_t at = (size_t)(row * d.f + from) * each;
         rows->dropout(&mask, d.sample + row, from, n, (const char *)x->at + at, (char *)y->at + at,
-                      wl_own_part(s->uses[1].buf));
+                      wl_simd_step_thread_scratch(s->uses[1].buf));
     }
     return 0;
 }
@@ -45,11 +45,11 @@ static void emit(struct wl_program *p, const struct wl_node *n, const char *what
     const struct wl_dims *x = &n->in[0]->dims;
     struct wl_dropout *how = wl_new(p->arena, struct wl_dropout);
     *how = wl_dropout_of(p, n, n->u.drop, x->d[0], wl_dims_count(x) / x->d[0]);
-    struct wl_step *s = wl_own_emit(p, n, what, WL_TRAIN, run);
+    struct wl_step *s = wl_simd_step_emit(p, n, what, WL_TRAIN, run);
     s->own = how;
-    wl_reads(p, s, from);
-    wl_writes(p, s, wl_own_scratch(p, (PART + WL_MASK_SLACK) * sizeof(uint16_t)));
-    wl_writes(p, s, to);
+    wl_step_reads(p, s, from);
+    wl_step_writes(p, s, wl_simd_step_scratch(p, (PART + WL_DROPOUT_MASK_SLACK) * sizeof(uint16_t)));
+    wl_step_writes(p, s, to);
 }
 
 static int plain(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf **out,
@@ -69,9 +69,9 @@ int wl_cpu_dropout_forward(struct wl_program *p, const struct wl_node *n, struct
     if (rc) return rc;
     struct wl_buf *y = p->value[n->out->id] = plain_like(p, x);
     if (p->train) emit(p, n, "forward", x, y);
-    struct wl_step *s = wl_own_emit(p, n, "forward", WL_EVAL, copy_run);
-    wl_reads(p, s, x);
-    wl_writes(p, s, y);
+    struct wl_step *s = wl_simd_step_emit(p, n, "forward", WL_EVAL, copy_run);
+    wl_step_reads(p, s, x);
+    wl_step_writes(p, s, y);
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /* relu and add, in place where nobody reads the input later. */
-#include "nn/cpu/own.h"
+#include "nn/cpu/simd_step.h"
 
 #include <string.h>
 
@@ -52,9 +52,9 @@ static int mixed_run(const struct wl_step *s, const struct wl_run *r, struct wl_
         const int64_t some = from + PIECE < n ? PIECE : n - from;
         float sum[PIECE];
         memset(sum, 0, sizeof sum);
-        wl_own_loops(a)->add_row(some, (const char *)a->at + (size_t)from * size[0], sum);
-        wl_own_loops(b)->add_row(some, (const char *)b->at + (size_t)from * size[1], sum);
-        wl_own_loops(y)->narrow(some, sum, (char *)y->at + (size_t)from * size[2]);
+        wl_simd_step_loops(a)->add_row(some, (const char *)a->at + (size_t)from * size[0], sum);
+        wl_simd_step_loops(b)->add_row(some, (const char *)b->at + (size_t)from * size[1], sum);
+        wl_simd_step_loops(y)->narrow(some, sum, (char *)y->at + (size_t)from * size[2]);
     }
     return 0;
 }
@@ -62,11 +62,11 @@ static int mixed_run(const struct wl_step *s, const struct wl_run *r, struct wl_
 static void add_mixed(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b)
 {
     WL_CHECK(!a->layout && !b->layout && !n->relu);
-    struct wl_buf *y = wl_result_plain(p, n);
-    struct wl_step *s = wl_own_emit(p, n, "forward", WL_TRAIN | WL_EVAL, mixed_run);
-    wl_reads(p, s, a);
-    wl_reads(p, s, b);
-    wl_writes(p, s, y);
+    struct wl_buf *y = wl_buf_result(p, n);
+    struct wl_step *s = wl_simd_step_emit(p, n, "forward", WL_TRAIN | WL_EVAL, mixed_run);
+    wl_step_reads(p, s, a);
+    wl_step_reads(p, s, b);
+    wl_step_writes(p, s, y);
     p->value[n->out->id] = y;
 }
 
@@ -116,7 +116,7 @@ static int relu_backward(struct wl_program *p, const struct wl_node *n, struct w
 int wl_cpu_eltwise_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_node *norm = p->kept[n->out->id].own;
-    if (norm) return wl_cpu_norm_sum_backward(p, n, norm, e);
+    if (norm) return wl_cpu_batch_norm_add_backward(p, n, norm, e);
     struct wl_buf *d = p->gradient[n->out->id];
     int rc = n->relu ? relu_backward(p, n, &d, e) : 0;
     for (int i = 0; i < 2 && n->in[i] && !rc; i++)

@@ -1,8 +1,8 @@
 /* Patches, positions and Fourier transforms: memory sets their pace. */
 #include "nn/cpu/cpu.h"
 #include "nn/ref/ref.h"
+#include "nn/simd/simd.h"
 #include "nn/threads.h"
-#include "nn/wide/wide.h"
 
 #include <math.h>
 #include <string.h>
@@ -139,7 +139,7 @@ static void *own_scratch(void *scratch, const struct wl_fourier_size *v)
 static void fft2(const struct wl_node *n, const void *prepared, void *scratch, const float *x, float *s)
 {
     const struct wl_fourier_size v = wl_fourier_size(n);
-    const struct wl_wide *wide = wl_wide();
+    const struct wl_simd *wide = wl_simd();
     const int64_t step = v.blocks * v.size;
 #pragma omp parallel for schedule(dynamic)
     for (int64_t i = 0; i < tasks(&v); i++) {
@@ -152,7 +152,7 @@ static void fft2(const struct wl_node *n, const void *prepared, void *scratch, c
 static void inverse_fft2(const struct wl_node *n, const void *prepared, void *scratch, const float *s, float *x)
 {
     const struct wl_fourier_size v = wl_fourier_size(n);
-    const struct wl_wide *wide = wl_wide();
+    const struct wl_simd *wide = wl_simd();
     const int64_t step = v.blocks * v.size;
 #pragma omp parallel for schedule(dynamic)
     for (int64_t i = 0; i < tasks(&v); i++) {
@@ -162,21 +162,21 @@ static void inverse_fft2(const struct wl_node *n, const void *prepared, void *sc
     }
 }
 
-static const struct wl_map maps[WL_OP_COUNT] = {
+static const struct wl_linear_map maps[WL_OP_COUNT] = {
     [WL_OP_PATCHES] = { .apply = to_rows, .adjoint = to_image },
     [WL_OP_FROM_PATCHES] = { .apply = to_image, .adjoint = to_rows },
     [WL_OP_FFT2] = { plan_fft2, fft_scratch, fft2, inverse_fft2 },
     [WL_OP_INVERSE_FFT2] = { plan_fft2, fft_scratch, inverse_fft2, fft2 },
 };
 
-int wl_cpu_map_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+int wl_cpu_linear_map_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    return wl_ref_map_forward(p, n, &maps[n->op], e);
+    return wl_lower_linear_map(p, n, &maps[n->op], e);
 }
 
-int wl_cpu_map_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+int wl_cpu_linear_map_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    return wl_ref_map_backward(p, n, &maps[n->op], e);
+    return wl_lower_linear_map_backward(p, n, &maps[n->op], e);
 }
 
 /* ---- position ---- */
@@ -202,10 +202,10 @@ static const struct wl_position_kernels position = { add_position, sum_positions
 
 int wl_cpu_position_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    return wl_ref_position_forward_rule(p, n, &position, e);
+    return wl_lower_position(p, n, &position, e);
 }
 
 int wl_cpu_position_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    return wl_ref_position_backward_rule(p, n, &position, e);
+    return wl_lower_position_backward(p, n, &position, e);
 }

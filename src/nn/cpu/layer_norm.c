@@ -1,6 +1,6 @@
 /* layer_norm with the sum and the dropout in front of it. The gradients of gamma and beta are sums over rows: over
  * CHUNK of them each, then over the chunks in their order, so the same for any number of threads. */
-#include "nn/cpu/own.h"
+#include "nn/cpu/simd_step.h"
 
 #include <string.h>
 
@@ -16,25 +16,25 @@ static size_t row_bytes(const struct wl_vectors *r) { return ((size_t)r->f * siz
 
 static struct wl_buf *scratch(struct wl_program *p, const struct wl_vectors *r)
 {
-    return wl_own_scratch(p, row_bytes(r) + ((size_t)r->f + WL_MASK_SLACK) * sizeof(uint16_t));
+    return wl_simd_step_scratch(p, row_bytes(r) + ((size_t)r->f + WL_DROPOUT_MASK_SLACK) * sizeof(uint16_t));
 }
 
 /* What the loops read, in this run and by this thread. */
-static struct wl_norm_rows rows_of(const struct wl_step *s, const struct wl_run *r, const struct wl_buf *scratch,
-                                   struct wl_buf *hat, struct wl_buf *inverse)
+static struct wl_layer_norm_rows rows_of(const struct wl_step *s, const struct wl_run *r, const struct wl_buf *scratch,
+                                         struct wl_buf *hat, struct wl_buf *inverse)
 {
     const struct layer_norm *own = s->own;
-    const struct wl_dropout d = wl_dropout_now(&own->drop, r);
-    char *part = wl_own_part(scratch);
-    return (struct wl_norm_rows) { .f = own->rows.f,
-                                   .s = d.f / own->rows.f,
-                                   .first = d.sample,
-                                   .eps = (float)s->node->u.layer_norm.eps,
-                                   .mask = wl_own_mask(&d),
-                                   .inverse = inverse ? inverse->at : NULL,
-                                   .hat = hat ? hat->at : NULL,
-                                   .row = (float *)part,
-                                   .numbers = (uint16_t *)(part + row_bytes(&own->rows)) };
+    const struct wl_dropout d = wl_dropout_in_run(&own->drop, r);
+    char *part = wl_simd_step_thread_scratch(scratch);
+    return (struct wl_layer_norm_rows) { .f = own->rows.f,
+                                         .s = d.f / own->rows.f,
+                                         .first = d.sample,
+                                         .eps = (float)s->node->u.layer_norm.eps,
+                                         .mask = wl_simd_step_mask(&d),
+                                         .inverse = inverse ? inverse->at : NULL,
+                                         .hat = hat ? hat->at : NULL,
+                                         .row = (float *)part,
+                                         .numbers = (uint16_t *)(part + row_bytes(&own->rows)) };
 }
 
 static struct layer_norm *own_of(struct wl_program *p, const struct wl_node *n)
@@ -53,11 +53,11 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
     (void)e;
     const struct layer_norm *own = s->own;
     const bool kept = r->training, branch = s->node->in[1];
-    const struct wl_wide_loops *wide = wl_own_loops(s->uses[4].buf);
+    const struct wl_simd_loops *wide = wl_simd_step_loops(s->uses[4].buf);
     const void *b = branch ? s->uses[s->n_uses - 1].buf->at : NULL;
 #pragma omp parallel for schedule(static)
     for (int64_t from = 0; from < own->rows.n; from += CHUNK) {
-        struct wl_norm_rows o =
+        struct wl_layer_norm_rows o =
             rows_of(s, r, s->uses[3].buf, kept ? s->uses[5].buf : NULL, kept ? s->uses[6].buf : NULL);
         o.x_f32 = s->uses[0].buf->dtype != s->uses[4].buf->dtype;
         o.gamma = s->uses[1].buf->at;
@@ -72,22 +72,22 @@ int wl_cpu_layer_norm_forward(struct wl_program *p, const struct wl_node *n, str
 {
     (void)e;
     struct layer_norm *own = own_of(p, n);
-    struct wl_buf *y = wl_value_plain(p, &n->out->dims), **kept = p->kept[n->out->id].buf, *param[2];
-    for (int i = 0; i < 2; i++) param[i] = wl_param_new(p, n->par[i], NULL, (size_t)own->rows.f * sizeof(float));
-    struct wl_step *s = wl_own_emit(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run);
+    struct wl_buf *y = wl_buf_value(p, &n->out->dims), **kept = p->kept[n->out->id].buf, *param[2];
+    for (int i = 0; i < 2; i++) param[i] = wl_buf_param(p, n->par[i], NULL, (size_t)own->rows.f * sizeof(float));
+    struct wl_step *s = wl_simd_step_emit(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run);
     s->own = own;
-    wl_reads(p, s, p->value[n->in[0]->id]);
-    wl_reads(p, s, param[0]);
-    wl_reads(p, s, param[1]);
-    wl_writes(p, s, scratch(p, &own->rows));
-    wl_writes(p, s, y);
+    wl_step_reads(p, s, p->value[n->in[0]->id]);
+    wl_step_reads(p, s, param[0]);
+    wl_step_reads(p, s, param[1]);
+    wl_step_writes(p, s, scratch(p, &own->rows));
+    wl_step_writes(p, s, y);
     if (p->train) {
         kept[0] = wl_buf_like(p, y);
         kept[1] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(own->rows.n));
-        wl_writes(p, s, kept[0]);
-        wl_writes(p, s, kept[1]);
+        wl_step_writes(p, s, kept[0]);
+        wl_step_writes(p, s, kept[1]);
     }
-    if (n->in[1]) wl_reads(p, s, p->value[n->in[1]->id]);
+    if (n->in[1]) wl_step_reads(p, s, p->value[n->in[1]->id]);
     p->value[n->out->id] = y;
     return 0;
 }
@@ -97,7 +97,7 @@ int wl_cpu_layer_norm_forward(struct wl_program *p, const struct wl_node *n, str
 
 static void sum_parts(const struct layer_norm *own, const float *parts, int64_t chunks, float *dgamma, float *dbeta)
 {
-    const struct wl_wide_loops *wide = wl_wide()->of[WL_F32];
+    const struct wl_simd_loops *wide = wl_simd()->of[WL_F32];
     memset(dgamma, 0, (size_t)own->rows.f * sizeof(float));
     memset(dbeta, 0, (size_t)own->rows.f * sizeof(float));
     for (int64_t i = 0; i < chunks; i++, parts += 2 * own->rows.f) {
@@ -115,9 +115,9 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
     void *branch = s->n_uses > 9 ? s->uses[9].buf->at : NULL;
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < chunks; i++) {
-        struct wl_norm_rows o = rows_of(s, r, s->uses[4].buf, s->uses[1].buf, s->uses[2].buf);
+        struct wl_layer_norm_rows o = rows_of(s, r, s->uses[4].buf, s->uses[1].buf, s->uses[2].buf);
         o.gamma = s->uses[3].buf->at;
-        wl_own_loops(s->uses[0].buf)
+        wl_simd_step_loops(s->uses[0].buf)
             ->layer_norm_backward(&o, i * CHUNK, i + 1 < chunks ? (i + 1) * CHUNK : own->rows.n, s->uses[0].buf->at,
                                   s->uses[6].buf->at, branch, parts + 2 * i * f, parts + (2 * i + 1) * f);
     }
@@ -132,17 +132,18 @@ int wl_cpu_layer_norm_backward(struct wl_program *p, const struct wl_node *n, st
     struct wl_buf *dy = p->gradient[n->out->id], **kept = p->kept[n->out->id].buf;
     struct wl_buf *dz = wl_gradient_last_holder(p, n->out) ? dy : wl_buf_like(p, dy);
     struct wl_buf *branch = n->in[1] && own->drop.drop ? wl_buf_like(p, dy) : NULL;
-    struct wl_step *s = wl_own_emit(p, n, "backward", WL_TRAIN, backward_run);
+    struct wl_step *s = wl_simd_step_emit(p, n, "backward", WL_TRAIN, backward_run);
     s->own = own;
-    wl_reads(p, s, dy);
-    wl_reads(p, s, kept[0]);
-    wl_reads(p, s, kept[1]);
-    wl_reads(p, s, p->value[n->par[0]->id]);
-    wl_writes(p, s, scratch(p, &own->rows));
-    wl_writes(p, s, wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS((own->rows.n + CHUNK - 1) / CHUNK, 2, own->rows.f)));
-    wl_writes(p, s, dz);
-    for (int i = 0; i < 2; i++) wl_writes(p, s, p->gradient[n->par[i]->id]);
-    if (branch) wl_writes(p, s, branch);
+    wl_step_reads(p, s, dy);
+    wl_step_reads(p, s, kept[0]);
+    wl_step_reads(p, s, kept[1]);
+    wl_step_reads(p, s, p->value[n->par[0]->id]);
+    wl_step_writes(p, s, scratch(p, &own->rows));
+    wl_step_writes(p, s,
+                   wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS((own->rows.n + CHUNK - 1) / CHUNK, 2, own->rows.f)));
+    wl_step_writes(p, s, dz);
+    for (int i = 0; i < 2; i++) wl_step_writes(p, s, p->gradient[n->par[i]->id]);
+    if (branch) wl_step_writes(p, s, branch);
     wl_gradient_done(p, n->out);
     int rc = n->in[0]->gradient ? wl_gradient_add(p, n, n->in[0], dz, e) : 0;
     if (!rc && n->in[1] && n->in[1]->gradient) rc = wl_gradient_add(p, n, n->in[1], branch ? branch : dz, e);

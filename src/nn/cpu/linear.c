@@ -47,13 +47,13 @@ int wl_cpu_linear_forward(struct wl_program *p, const struct wl_node *n, struct 
     if (!rc) rc = wl_pd_linear(wl_cpu_of(p), &pd, WL_PASS_FORWARD, l.src, l.weights, l.bias, l.dst, NULL, e);
     if (!rc) rc = master_layout(p, &l, pd, &master, e);
     if (rc) return rc;
-    struct wl_buf *x = p->value[n->in[0]->id], *y = wl_value_plain(p, &n->out->dims), *w;
+    struct wl_buf *x = p->value[n->in[0]->id], *y = wl_buf_value(p, &n->out->dims), *w;
     struct wl_dims dims = weight_dims(n);
     rc = wl_cpu_weights(p, n, master, wl_pd_md(pd, DNNL_ARG_WEIGHTS), &dims, &w, e);
     if (rc) return rc;
-    struct wl_buf *b = wl_param_new(p, n->par[1], NULL, wl_md_bytes(l.bias));
+    struct wl_buf *b = wl_buf_param(p, n->par[1], NULL, wl_md_bytes(l.bias));
     p->value[n->out->id] = y;
-    p->kept[n->out->id] = (struct wl_kept) { .buf = { x, w }, .own = pd };
+    p->kept[n->out->id] = (struct wl_saved) { .buf = { x, w }, .own = pd };
     return wl_cpu_emit(p, n, "forward", WL_TRAIN | WL_EVAL, pd,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
                                                { DNNL_ARG_WEIGHTS, w, false },

@@ -20,7 +20,7 @@ int wl_cpu_pool_forward(struct wl_program *p, const struct wl_node *n, struct wl
     wl_md workspace = wl_pd_md(pd, DNNL_ARG_WORKSPACE);
     if (workspace) places = wl_cpu_buf(p, workspace, &n->out->dims);
     struct wl_buf *y = p->value[n->out->id] = wl_cpu_buf(p, wl_pd_md(pd, DNNL_ARG_DST), &n->out->dims);
-    p->kept[n->out->id] = (struct wl_kept) { .buf = { places }, .own = pd };
+    p->kept[n->out->id] = (struct wl_saved) { .buf = { places }, .own = pd };
     return wl_cpu_emit(p, n, "forward", WL_TRAIN | WL_EVAL, pd,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
                                                { DNNL_ARG_DST, y, true },
@@ -31,7 +31,7 @@ int wl_cpu_pool_forward(struct wl_program *p, const struct wl_node *n, struct wl
 
 int wl_cpu_pool_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    const struct wl_kept *kept = &p->kept[n->out->id];
+    const struct wl_saved *kept = &p->kept[n->out->id];
     struct wl_window v = wl_pool_window(n);
     struct wl_buf *dy = p->gradient[n->out->id], *dx = wl_buf_like(p, p->value[n->in[0]->id]);
     wl_md src, dst;

@@ -11,7 +11,7 @@
 
 static struct wl_buf *plain_param(struct wl_program *p, const struct wl_tensor *t)
 {
-    return wl_param_new(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
+    return wl_buf_param(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
 }
 
 enum { FEW_ROWS = 2048 };
@@ -34,7 +34,7 @@ static int shared_copy(struct wl_program *p, const struct wl_node *n, struct wl_
     struct wl_buf **kept = &p->kept[n->out->id].buf[1];
     *out = *kept;
     if (*kept) return 0;
-    *out = *kept = wl_value_plain(p, &w->dims);
+    *out = *kept = wl_buf_value(p, &w->dims);
     return wl_cpu_reorder(p, n, w, *kept, e);
 }
 
@@ -67,7 +67,7 @@ static int gelu_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
     (void)e;
     enum { PART = 1 << 13 };
     const struct wl_buf *u = s->uses[0].buf, *y = s->uses[1].buf;
-    const struct wl_wide_loops *rows = wl_own_loops(u);
+    const struct wl_simd_loops *rows = wl_simd_step_loops(u);
     const int64_t n = wl_dims_count(&s->node->out->dims);
     const size_t each = wl_dtype_bytes(u->dtype);
 #pragma omp parallel for schedule(static)
@@ -80,10 +80,10 @@ static int gelu_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
 
 static void gelu(struct wl_program *p, const struct wl_node *n, struct wl_buf *u, struct wl_buf *y)
 {
-    struct wl_step *s = wl_own_emit(p, n, "gelu", WL_TRAIN | WL_EVAL, gelu_run);
-    wl_reads(p, s, u);
-    wl_writes(p, s, y);
-    wl_writes(p, s, u); /* the derivative */
+    struct wl_step *s = wl_simd_step_emit(p, n, "gelu", WL_TRAIN | WL_EVAL, gelu_run);
+    wl_step_reads(p, s, u);
+    wl_step_writes(p, s, y);
+    wl_step_writes(p, s, u); /* the derivative */
 }
 
 static int forward_product(struct wl_program *p, const struct wl_node *n, dnnl_primitive_desc_t *pd, struct wl_err *e)
@@ -117,14 +117,14 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_buf 
 
 int wl_cpu_project_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    struct wl_buf *w = plain_param(p, wl_project_weight(n)), *y = wl_value_plain(p, &n->out->dims);
+    struct wl_buf *w = plain_param(p, wl_project_weight(n)), *y = wl_buf_value(p, &n->out->dims);
     struct wl_buf *b = wl_project_bias(n) ? plain_param(p, wl_project_bias(n)) : NULL;
     struct wl_buf *u = wl_project_gelu(n) ? wl_buf_like(p, y) : NULL;
     p->value[n->out->id] = y;
     p->kept[n->out->id].buf[0] = p->value[n->in[0]->id];
     p->kept[n->out->id].buf[2] = u;
-    if (wl_project_pairs(p, n)) {
-        wl_project_pairs_forward(p, n, w, b, y, p->train ? u : NULL);
+    if (wl_project_uses_gemm_bf16(p, n)) {
+        wl_project_bf16_forward(p, n, w, b, y, p->train ? u : NULL);
         return 0;
     }
     int rc = forward(p, n, b, u ? u : y, e);
@@ -139,7 +139,7 @@ static int multiply_run(const struct wl_step *s, const struct wl_run *r, struct 
     (void)r;
     (void)e;
     enum { PART = 1 << 13 };
-    const struct wl_wide_loops *rows = wl_own_loops(s->uses[0].buf);
+    const struct wl_simd_loops *rows = wl_simd_step_loops(s->uses[0].buf);
     const int64_t n = wl_dims_count(&s->node->out->dims);
     const size_t each = wl_dtype_bytes(s->uses[0].buf->dtype);
 #pragma omp parallel for schedule(static)
@@ -154,14 +154,14 @@ static int multiply_run(const struct wl_step *s, const struct wl_run *r, struct 
 /* The gradient in front of gelu: what the product behind has left, or a step of its own. */
 static struct wl_buf *gelu_backward(struct wl_program *p, const struct wl_node *n)
 {
-    const struct wl_kept *kept = &p->kept[n->out->id];
+    const struct wl_saved *kept = &p->kept[n->out->id];
     struct wl_buf *dy = p->gradient[n->out->id], *du = dy;
     if (!wl_project_gelu(n) || kept->own) return dy;
     if (!wl_gradient_last_holder(p, n->out)) du = wl_buf_like(p, dy);
-    struct wl_step *s = wl_own_emit(p, n, "gelu, backward", WL_TRAIN, multiply_run);
-    wl_reads(p, s, dy);
-    wl_reads(p, s, kept->buf[2]);
-    wl_writes(p, s, du);
+    struct wl_step *s = wl_simd_step_emit(p, n, "gelu, backward", WL_TRAIN, multiply_run);
+    wl_step_reads(p, s, dy);
+    wl_step_reads(p, s, kept->buf[2]);
+    wl_step_writes(p, s, du);
     return du;
 }
 
@@ -189,12 +189,12 @@ static int backward_weights(struct wl_program *p, const struct wl_node *n, struc
 {
     struct wl_buf *dw = p->gradient[wl_project_weight(n)->id];
     struct wl_buf *db = wl_project_bias(n) ? p->gradient[wl_project_bias(n)->id] : NULL;
-    if (wl_project_pairs(p, n)) {
-        wl_project_pairs_weights(p, n, dy, dw, db);
+    if (wl_project_uses_gemm_bf16(p, n)) {
+        wl_project_bf16_backward_weights(p, n, dy, dw, db);
         return 0;
     }
     int rc = weights_product(p, n, dy, dw, e);
-    if (!rc && db) wl_own_column_sum(p, n, dy, db);
+    if (!rc && db) wl_simd_step_column_sum(p, n, dy, db);
     return rc;
 }
 
@@ -202,7 +202,7 @@ static int backward_weights(struct wl_program *p, const struct wl_node *n, struc
 static struct wl_buf *slope_of(struct wl_program *p, const struct wl_tensor *x)
 {
     if (!x->producer || !wl_project_gelu(x->producer) || x->readers > 1 || p->keep_values) return NULL;
-    struct wl_kept *kept = &p->kept[x->id];
+    struct wl_saved *kept = &p->kept[x->id];
     kept->own = kept->buf[2];
     return kept->buf[2];
 }
@@ -239,8 +239,8 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, struct w
     struct wl_buf *sum = p->gradient[x->id] && wl_gradient_last_holder(p, x) ? p->gradient[x->id] : NULL;
     struct wl_buf *dx = sum ? sum : wl_buf_like(p, p->value[x->id]);
     int rc = 0;
-    if (wl_project_pairs(p, n))
-        wl_project_pairs_data(p, n, dy, w, dx, sum, slope);
+    if (wl_project_uses_gemm_bf16(p, n))
+        wl_project_bf16_backward_data(p, n, dy, w, dx, sum, slope);
     else
         rc = data_product(p, n, dy, dx, sum, slope, e);
     return rc || sum ? rc : wl_gradient_add(p, n, x, dx, e);

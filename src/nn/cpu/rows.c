@@ -2,17 +2,17 @@
 #include "nn/cpu/chunks.h"
 #include "nn/cpu/cpu.h"
 #include "nn/ref/ref.h"
-#include "nn/wide/wide.h"
+#include "nn/simd/simd.h"
 
 #include <string.h>
 
-enum { BLOCK = WL_WIDE_BLOCK };
+enum { BLOCK = WL_SIMD_BLOCK };
 
 /* ---- dense ------------------------------------------------------------------------------------------------------- */
 
 static void dense(const struct wl_dense_args *a)
 {
-    const struct wl_wide *wide = wl_wide();
+    const struct wl_simd *wide = wl_simd();
     wide->pack(a->w, 1, a->m.f, a->m.f, a->m.k, a->scratch);
     const int64_t blocks = (a->m.n + BLOCK - 1) / BLOCK;
 #pragma omp parallel for schedule(static)
@@ -23,9 +23,9 @@ static void dense(const struct wl_dense_args *a)
 /* Scratch: packed weights, the chunks' sums, a block a thread. */
 static void dense_backward(const struct wl_dense_grad *a)
 {
-    const struct wl_wide *wide = wl_wide();
+    const struct wl_simd *wide = wl_simd();
     const size_t weights = (size_t)(a->m.f * a->m.k), part = weights + (size_t)a->m.k;
-    float *const parts = a->scratch + a->m.k * WL_WIDE_ROUND(a->m.f), *const blocks = parts + WL_CHUNKS * part;
+    float *const parts = a->scratch + a->m.k * WL_SIMD_ROUND(a->m.f), *const blocks = parts + WL_CHUNKS * part;
     wide->pack(a->w, a->m.f, 1, a->m.k, a->m.f, a->scratch);
 #pragma omp parallel for schedule(dynamic)
     for (int c = 0; c < WL_CHUNKS; c++) {
@@ -41,24 +41,24 @@ static void dense_backward(const struct wl_dense_grad *a)
 
 static size_t dense_scratch(struct wl_matrix m, bool backward)
 {
-    if (!backward) return (size_t)(m.f * WL_WIDE_ROUND(m.k));
-    return (size_t)(m.k * WL_WIDE_ROUND(m.f) + WL_CHUNKS * (m.f * m.k + m.k)) +
+    if (!backward) return (size_t)(m.f * WL_SIMD_ROUND(m.k));
+    return (size_t)(m.k * WL_SIMD_ROUND(m.f) + WL_CHUNKS * (m.f * m.k + m.k)) +
            wl_chunk_threads() * (size_t)(BLOCK * m.k);
 }
 
 /* ---- filter_conv ------------------------------------------------------------------------------------------------- */
 
-static int64_t filter_rows(int64_t gaussians) { return gaussians > WL_WIDE_WINDOW ? gaussians : WL_WIDE_WINDOW; }
+static int64_t filter_rows(int64_t gaussians) { return gaussians > WL_SIMD_WINDOW ? gaussians : WL_SIMD_WINDOW; }
 
-static bool fills_vectors(int64_t f) { return f % WL_WIDE_LANES == 0; }
+static bool fills_vectors(int64_t f) { return f % WL_SIMD_LANES == 0; }
 
 /* Scratch begins with w0' and packed w2 or w2'; `rest` is what lies behind. */
 static struct wl_filter_packed pack_filter(const struct wl_filter_args *a, bool backward, float **rest)
 {
-    const int64_t first = filter_rows(a->gaussians) * a->f, second = a->f * WL_WIDE_ROUND(a->f);
+    const int64_t first = filter_rows(a->gaussians) * a->f, second = a->f * WL_SIMD_ROUND(a->f);
     float *const w0 = a->scratch, *const w2 = w0 + first;
     wl_chunk_transpose(a->w0, a->f, a->gaussians, filter_rows(a->gaussians), w0);
-    wl_wide()->pack(a->w2, backward ? a->f : 1, backward ? 1 : a->f, a->f, a->f, w2);
+    wl_simd()->pack(a->w2, backward ? a->f : 1, backward ? 1 : a->f, a->f, a->f, w2);
     *rest = w2 + second;
     return (struct wl_filter_packed) { .w0 = w0, .w2 = w2 };
 }
@@ -70,7 +70,7 @@ static void filter_conv(const struct wl_filter_args *a)
         return;
     }
     float *blocks;
-    const struct wl_wide *wide = wl_wide();
+    const struct wl_simd *wide = wl_simd();
     const struct wl_filter_packed packed = pack_filter(a, false, &blocks);
 #pragma omp parallel for schedule(dynamic)
     for (int c = 0; c < WL_CHUNKS; c++) {
@@ -100,7 +100,7 @@ static void filter_conv_backward(const struct wl_filter_grad *g)
         return;
     }
     float *parts;
-    const struct wl_wide *wide = wl_wide();
+    const struct wl_simd *wide = wl_simd();
     const struct wl_filter_packed packed = pack_filter(a, true, &parts);
     const size_t part = sums_size(a->f, a->gaussians);
     float *const blocks = parts + WL_CHUNKS * part;
@@ -122,7 +122,7 @@ static void filter_conv_backward(const struct wl_filter_grad *g)
 
 static size_t filter_scratch(int64_t f, int64_t gaussians, bool backward)
 {
-    const size_t packed = (size_t)(filter_rows(gaussians) * f + f * WL_WIDE_ROUND(f));
+    const size_t packed = (size_t)(filter_rows(gaussians) * f + f * WL_SIMD_ROUND(f));
     const size_t block = (size_t)(BLOCK * f);
     return packed + (backward ? WL_CHUNKS * sums_size(f, gaussians) + wl_chunk_threads() * 4 * block
                               : wl_chunk_threads() * 2 * block);

@@ -1,6 +1,6 @@
 /* embed_tokens and gather: rows of tables. Gradients are added up by columns, each thread taking some of them for all
  * rows in their order: without locks, and the same for any number of threads. */
-#include "nn/cpu/own.h"
+#include "nn/cpu/simd_step.h"
 
 #include <string.h>
 
@@ -11,11 +11,11 @@ static int embedding_run(const struct wl_step *s, const struct wl_run *r, struct
     const struct wl_token_tables *how = &s->node->u.tables;
     const int64_t *y = s->node->out->dims.d, n = y[0] * y[1], f = y[2];
     const int32_t *tokens = s->uses[0].buf->at;
-    const struct wl_wide_loops *rows = wl_own_loops(s->uses[4].buf);
+    const struct wl_simd_loops *rows = wl_simd_step_loops(s->uses[4].buf);
     const size_t each = wl_dtype_bytes(s->uses[4].buf->dtype);
     const float *word = wl_use_at(s, r, 1), *position = wl_use_at(s, r, 2), *segment = wl_use_at(s, r, 3);
     char *to = s->uses[4].buf->at;
-    int rc = wl_ref_check_index("token", "rows of the table", tokens, n, y[0], how->vocabulary, e);
+    int rc = wl_lower_check_index("token", "rows of the table", tokens, n, y[0], how->vocabulary, e);
     if (rc) return rc;
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; i++)
@@ -26,13 +26,13 @@ static int embedding_run(const struct wl_step *s, const struct wl_run *r, struct
 int wl_cpu_embed_tokens_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     (void)e;
-    struct wl_buf *y = wl_value_plain(p, &n->out->dims), *table[3];
+    struct wl_buf *y = wl_buf_value(p, &n->out->dims), *table[3];
     for (int i = 0; i < 3; i++)
-        table[i] = wl_param_new(p, n->par[i], NULL, (size_t)wl_dims_count(&n->par[i]->dims) * sizeof(float));
-    struct wl_step *s = wl_own_emit(p, n, "forward", WL_TRAIN | WL_EVAL, embedding_run);
-    wl_reads(p, s, p->value[n->in[0]->id]);
-    for (int i = 0; i < 3; i++) wl_reads(p, s, table[i]);
-    wl_writes(p, s, y);
+        table[i] = wl_buf_param(p, n->par[i], NULL, (size_t)wl_dims_count(&n->par[i]->dims) * sizeof(float));
+    struct wl_step *s = wl_simd_step_emit(p, n, "forward", WL_TRAIN | WL_EVAL, embedding_run);
+    wl_step_reads(p, s, p->value[n->in[0]->id]);
+    for (int i = 0; i < 3; i++) wl_step_reads(p, s, table[i]);
+    wl_step_writes(p, s, y);
     p->value[n->out->id] = y;
     return 0;
 }
@@ -44,7 +44,7 @@ struct columns {
     size_t each;        /* bytes of an element of dy */
     float *table[3];    /* words, positions, segments */
     int64_t rows, s, f; /* rows of dy, of a sample, features */
-    const struct wl_wide_loops *how;
+    const struct wl_simd_loops *how;
 };
 
 static void add_columns(const struct columns *c, int64_t from, int64_t n)
@@ -55,7 +55,7 @@ static void add_columns(const struct columns *c, int64_t from, int64_t n)
         c->how->add_row(n, row, c->table[1] + i % c->s * c->f + from);
     }
     for (int64_t i = 0; i < c->s; i++)
-        wl_wide()->of[WL_F32]->add_row(n, c->table[1] + i * c->f + from, c->table[2] + from);
+        wl_simd()->of[WL_F32]->add_row(n, c->table[1] + i * c->f + from, c->table[2] + from);
 }
 
 /* A decoder has written the first table's gradient already, where there is one: `own` then says that this adds to it.
@@ -71,7 +71,7 @@ static int embedding_backward_run(const struct wl_step *s, const struct wl_run *
                          .rows = y[0] * y[1],
                          .s = y[1],
                          .f = y[2],
-                         .how = wl_own_loops(dy) };
+                         .how = wl_simd_step_loops(dy) };
     for (int i = 0; i < 3; i++) {
         c.table[i] = wl_use_at(s, r, 2 + i);
         if (i || !s->own) memset(c.table[i], 0, s->uses[2 + i].buf->bytes);
@@ -79,8 +79,8 @@ static int embedding_backward_run(const struct wl_step *s, const struct wl_run *
     const int parts = omp_get_max_threads();
 #pragma omp parallel for schedule(static)
     for (int i = 0; i < parts; i++) {
-        int64_t from = wl_own_cut(c.f, i, parts);
-        add_columns(&c, from, wl_own_cut(c.f, i + 1, parts) - from);
+        int64_t from = wl_simd_step_column_cut(c.f, i, parts);
+        add_columns(&c, from, wl_simd_step_column_cut(c.f, i + 1, parts) - from);
     }
     return 0;
 }
@@ -90,15 +90,15 @@ int wl_cpu_embed_tokens_backward(struct wl_program *p, const struct wl_node *n, 
     (void)e;
     struct wl_buf *word = p->gradient[n->par[0]->id];
     const bool tied = word->first >= 0;
-    struct wl_step *s = wl_own_emit(p, n, "backward", WL_TRAIN, embedding_backward_run);
+    struct wl_step *s = wl_simd_step_emit(p, n, "backward", WL_TRAIN, embedding_backward_run);
     s->own = tied ? word : NULL;
-    wl_reads(p, s, p->value[n->in[0]->id]);
-    wl_reads(p, s, p->gradient[n->out->id]);
+    wl_step_reads(p, s, p->value[n->in[0]->id]);
+    wl_step_reads(p, s, p->gradient[n->out->id]);
     if (tied)
-        wl_adds(p, s, word);
+        wl_step_accumulates(p, s, word);
     else
-        wl_writes(p, s, word);
-    for (int i = 1; i < 3; i++) wl_writes(p, s, p->gradient[n->par[i]->id]);
+        wl_step_writes(p, s, word);
+    for (int i = 1; i < 3; i++) wl_step_writes(p, s, p->gradient[n->par[i]->id]);
     wl_gradient_done(p, n->out);
     return 0;
 }
@@ -129,7 +129,7 @@ static int gather_run(const struct wl_step *s, const struct wl_run *r, struct wl
 {
     (void)r;
     const int64_t *d = s->node->in[0]->dims.d, places = s->node->in[1]->dims.d[1];
-    int rc = wl_ref_check_index("position", "of its sequence", s->uses[1].buf->at, d[0] * places, d[0], d[1], e);
+    int rc = wl_lower_check_index("position", "of its sequence", s->uses[1].buf->at, d[0] * places, d[0], d[1], e);
     for (int64_t i = 0; i < d[0] && !rc; i++) {
         const struct sample o = sample_of(s, s->uses[0].buf, s->uses[2].buf, i);
         for (int64_t k = 0; k < o.p; k++) memcpy(o.y + (size_t)k * o.row, o.x + (size_t)o.positions[k] * o.row, o.row);
@@ -150,7 +150,7 @@ static int gather_backward_run(const struct wl_step *s, const struct wl_run *r, 
         memset(o.x, 0, (size_t)o.s * o.row);
         for (int64_t k = 0; k < o.p; k++) {
             char *to = o.x + (size_t)o.positions[k] * o.row;
-            wl_own_loops(dx)->add(d[2], o.y + (size_t)k * o.row, to, to);
+            wl_simd_step_loops(dx)->add(d[2], o.y + (size_t)k * o.row, to, to);
         }
     }
     return 0;
@@ -159,11 +159,11 @@ static int gather_backward_run(const struct wl_step *s, const struct wl_run *r, 
 int wl_cpu_gather_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     (void)e;
-    struct wl_buf *y = wl_value_plain(p, &n->out->dims);
-    struct wl_step *s = wl_own_emit(p, n, "forward", WL_TRAIN | WL_EVAL, gather_run);
-    wl_reads(p, s, p->value[n->in[0]->id]);
-    wl_reads(p, s, p->value[n->in[1]->id]);
-    wl_writes(p, s, y);
+    struct wl_buf *y = wl_buf_value(p, &n->out->dims);
+    struct wl_step *s = wl_simd_step_emit(p, n, "forward", WL_TRAIN | WL_EVAL, gather_run);
+    wl_step_reads(p, s, p->value[n->in[0]->id]);
+    wl_step_reads(p, s, p->value[n->in[1]->id]);
+    wl_step_writes(p, s, y);
     p->value[n->out->id] = y;
     return 0;
 }
@@ -171,10 +171,10 @@ int wl_cpu_gather_forward(struct wl_program *p, const struct wl_node *n, struct 
 int wl_cpu_gather_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *dx = wl_buf_like(p, p->value[n->in[0]->id]);
-    struct wl_step *s = wl_own_emit(p, n, "backward", WL_TRAIN, gather_backward_run);
-    wl_reads(p, s, p->gradient[n->out->id]);
-    wl_reads(p, s, p->value[n->in[1]->id]);
-    wl_writes(p, s, dx);
+    struct wl_step *s = wl_simd_step_emit(p, n, "backward", WL_TRAIN, gather_backward_run);
+    wl_step_reads(p, s, p->gradient[n->out->id]);
+    wl_step_reads(p, s, p->value[n->in[1]->id]);
+    wl_step_writes(p, s, dx);
     int rc = wl_gradient_add(p, n, n->in[0], dx, e);
     wl_gradient_done(p, n->out);
     return rc;

@@ -2,11 +2,11 @@
 #include "nn/cpu/chunks.h"
 #include "nn/cpu/cpu.h"
 #include "nn/ref/ref.h"
-#include "nn/wide/wide.h"
+#include "nn/simd/simd.h"
 
 #include <string.h>
 
-enum { BLOCK = WL_WIDE_BLOCK, EIGHT = WL_WIDE_EIGHT, MOST_RADIAL = 64 };
+enum { BLOCK = WL_SIMD_BLOCK, EIGHT = WL_SIMD_EIGHT, MAX_RADIAL = 64 };
 
 /* ---- bases ------------------------------------------------------------------------------------------------------- */
 
@@ -23,8 +23,8 @@ void wl_cpu_bessel_basis(const struct wl_basis *b, int64_t rows, const float *di
 void wl_cpu_bessel_basis_backward(const struct wl_basis *b, int64_t rows, const float *distance, const float *freq,
                                   const float *dy, float *dfreq)
 {
-    double parts[WL_CHUNKS][MOST_RADIAL];
-    WL_CHECK(b->radial <= MOST_RADIAL);
+    double parts[WL_CHUNKS][MAX_RADIAL];
+    WL_CHECK(b->radial <= MAX_RADIAL);
 #pragma omp parallel for schedule(static)
     for (int c = 0; c < WL_CHUNKS; c++) {
         int64_t from, to;
@@ -67,7 +67,7 @@ void wl_cpu_spherical_basis(const struct wl_basis *b, const void *table, int64_t
     for (int c = 0; c < WL_CHUNKS; c++) {
         int64_t from, to;
         wl_chunk_rows(rows, c, &from, &to);
-        wl_wide()->spherical(table, from, to, distance, y);
+        wl_simd()->spherical(table, from, to, distance, y);
     }
 }
 
@@ -83,7 +83,7 @@ void wl_cpu_angular_basis(int64_t orders, int64_t rows, const float *cosine, flo
 
 /* ---- gate -------------------------------------------------------------------------------------------------------- */
 
-static bool gate_fits(const struct wl_gate_args *a) { return a->k <= EIGHT && a->f % WL_WIDE_LANES == 0; }
+static bool gate_fits(const struct wl_gate_args *a) { return a->k <= EIGHT && a->f % WL_SIMD_LANES == 0; }
 
 void wl_cpu_gate(const struct wl_gate_args *a)
 {
@@ -96,7 +96,7 @@ void wl_cpu_gate(const struct wl_gate_args *a)
     for (int c = 0; c < WL_CHUNKS; c++) {
         int64_t from, to;
         wl_chunk_rows(a->rows, c, &from, &to);
-        wl_wide()->gate(a, a->scratch, from, to);
+        wl_simd()->gate(a, a->scratch, from, to);
     }
 }
 
@@ -115,7 +115,7 @@ void wl_cpu_gate_backward(const struct wl_gate_grad *g)
         int64_t from, to;
         wl_chunk_rows(a->rows, c, &from, &to);
         memset(parts + (size_t)c * part, 0, part * sizeof *parts);
-        wl_wide()->gate_backward(g, a->scratch, from, to, parts + (size_t)c * part);
+        wl_simd()->gate_backward(g, a->scratch, from, to, parts + (size_t)c * part);
     }
     wl_chunk_sum(parts, part, part, parts);
     wl_chunk_transpose(parts, a->k, a->f, a->f, g->dw);
@@ -153,7 +153,7 @@ void wl_cpu_edge_concat_backward(const struct wl_concat_grad *b, int64_t atoms)
 
 static bool triplet_fits(const struct wl_triplet_args *a)
 {
-    return a->bilinear == EIGHT && WL_WIDE_ROUND(a->f) == a->f;
+    return a->bilinear == EIGHT && WL_SIMD_ROUND(a->f) == a->f;
 }
 
 static size_t vt_size(const struct wl_triplet_args *a) { return (size_t)(a->orders * a->radials * EIGHT); }
@@ -173,9 +173,9 @@ static struct wl_triplet_packed pack_triplets(const struct wl_triplet_args *a, b
     const int64_t wide = EIGHT * a->f;
     wl_chunk_transpose(a->v, EIGHT, a->orders * a->radials, a->orders * a->radials, vt);
     if (backward)
-        wl_wide()->pack(a->w, wide, 1, a->f, wide, w);
+        wl_simd()->pack(a->w, wide, 1, a->f, wide, w);
     else
-        wl_wide()->pack(a->w, 1, wide, wide, a->f, w);
+        wl_simd()->pack(a->w, 1, wide, wide, a->f, w);
     *rest = w + matrix_size(a);
     return (struct wl_triplet_packed) { vt, w };
 }
@@ -192,7 +192,7 @@ void wl_cpu_triplet_conv(const struct wl_triplet_args *a)
     for (int c = 0; c < WL_CHUNKS; c++) {
         int64_t from, to;
         wl_chunk_segments(a->edge_start, a->atoms, c, &from, &to);
-        wl_wide()->triplet_conv(a, &packed, from, to, blocks + (size_t)wl_chunk_thread() * block_size(a));
+        wl_simd()->triplet_conv(a, &packed, from, to, blocks + (size_t)wl_chunk_thread() * block_size(a));
     }
 }
 
@@ -213,7 +213,7 @@ void wl_cpu_triplet_conv_backward(const struct wl_triplet_grad *g)
         float *const dw = parts + (size_t)c * part;
         wl_chunk_segments(a->edge_start, a->atoms, c, &from, &to);
         memset(dw, 0, part * sizeof *dw);
-        wl_wide()->triplet_conv_backward(g, &packed, from, to, blocks + (size_t)wl_chunk_thread() * block_size(a),
+        wl_simd()->triplet_conv_backward(g, &packed, from, to, blocks + (size_t)wl_chunk_thread() * block_size(a),
                                          dw + matrix, dw);
     }
     wl_chunk_sum(parts, part, matrix, g->dw);

@@ -25,20 +25,20 @@ static size_t most(const long *change, const size_t *beside, int n)
 }
 
 struct cost {
-    const struct wl_story *s;
-    const struct wl_segment *g;
+    const struct wl_liveness *s;
+    const struct wl_recompute_segment *g;
     const int *born; /* ids of the buffers that the segment writes first, and how many */
     int n_born;
     struct wl_arena *a;
 };
 
-static bool is_read_back(const struct wl_life *l) { return l->back_first != WL_NEVER; }
+static bool is_read_back(const struct wl_buf_liveness *l) { return l->back_first != WL_NEVER; }
 
 /* Does the buffer stand behind the segment's forward pass? */
-static bool stays(const struct cost *c, const struct wl_life *l, bool again)
+static bool stays(const struct cost *c, const struct wl_buf_liveness *l, bool again)
 {
     if (l->forward_last >= c->g->to) return true;
-    return is_read_back(l) && (!again || wl_segment_keeps(c->s, c->g->to, l));
+    return is_read_back(l) && (!again || wl_recompute_segment_keeps(c->s, c->g->to, l));
 }
 
 static size_t kept(const struct cost *c, bool again)
@@ -49,23 +49,23 @@ static size_t kept(const struct cost *c, bool again)
     return bytes;
 }
 
-static size_t most_forward(const struct cost *c, bool again)
+static size_t max_forward_bytes(const struct cost *c, bool again)
 {
     const int from = c->g->from, n = c->g->to - from;
     long *change = wl_new_array(c->a, long, (size_t)n + 1);
     for (int i = 0; i < c->n_born; i++) {
-        const struct wl_life *l = &c->s->life[c->born[i]];
+        const struct wl_buf_liveness *l = &c->s->life[c->born[i]];
         lives(change, l->born - from, stays(c, l, again) ? n - 1 : l->forward_last - from, l->bytes);
     }
     return most(change, NULL, n);
 }
 
 /* The backward steps [first, end) that read the segment's values: where its own backward pass is. */
-static size_t most_backward(const struct cost *c)
+static size_t max_backward_bytes(const struct cost *c)
 {
     int first = c->s->n_steps, end = 0;
     for (int i = 0; i < c->n_born; i++) {
-        const struct wl_life *l = &c->s->life[c->born[i]];
+        const struct wl_buf_liveness *l = &c->s->life[c->born[i]];
         if (!is_read_back(l)) continue;
         if (l->back_first < first) first = l->back_first;
         end = max(end, l->back_last + 1);
@@ -73,7 +73,7 @@ static size_t most_backward(const struct cost *c)
     if (first >= end) return 0;
     long *change = wl_new_array(c->a, long, (size_t)(end - first) + 1);
     for (int i = 0; i < c->n_born; i++) {
-        const struct wl_life *l = &c->s->life[c->born[i]];
+        const struct wl_buf_liveness *l = &c->s->life[c->born[i]];
         if (is_read_back(l)) lives(change, 0, l->back_last - first, l->bytes);
     }
     return most(change, c->s->gradients + first, end - first);
@@ -84,9 +84,9 @@ struct uses {
     int first, last;
 };
 
-static struct uses *uses_again(const struct cost *c)
+static struct uses *recompute_uses(const struct cost *c)
 {
-    const struct wl_segment *g = c->g;
+    const struct wl_recompute_segment *g = c->g;
     struct uses *uses = wl_new_array(c->a, struct uses, c->s->program->n_bufs);
     for (int i = g->from, t = 0; i < g->to; i++) {
         const struct wl_step *step = c->s->program->steps[i];
@@ -103,10 +103,10 @@ static struct uses *uses_again(const struct cost *c)
 }
 
 /* Times: the steps that run again, then backward steps from `before` on. */
-static size_t most_again(const struct cost *c)
+static size_t max_recompute_bytes(const struct cost *c)
 {
-    const struct wl_segment *g = c->g;
-    const struct uses *uses = uses_again(c);
+    const struct wl_recompute_segment *g = c->g;
+    const struct uses *uses = recompute_uses(c);
     const int runs = (int)g->n_steps;
     int end = g->before + 1;
     for (int i = 0; i < c->n_born; i++) end = max(end, c->s->life[c->born[i]].back_last + 1);
@@ -116,8 +116,8 @@ static size_t most_again(const struct cost *c)
     for (int t = 0; t < n; t++) beside[t] = t < runs ? c->s->handed[g->before] : c->s->gradients[g->before + t - runs];
     for (int i = 0; i < c->n_born; i++) {
         const int id = c->born[i];
-        const struct wl_life *l = &c->s->life[id];
-        const bool read = is_read_back(l), keeps = wl_segment_keeps(c->s, g->to, l);
+        const struct wl_buf_liveness *l = &c->s->life[id];
+        const bool read = is_read_back(l), keeps = wl_recompute_segment_keeps(c->s, g->to, l);
         const int back = runs + l->back_last - g->before;
         if (keeps && read && l->back_last >= g->before) lives(change, 0, back, l->bytes);
         if (uses[id].first) lives(change, uses[id].first - 1, keeps || !read ? uses[id].last - 1 : back, l->bytes);
@@ -125,7 +125,7 @@ static size_t most_again(const struct cost *c)
     return most(change, beside, n);
 }
 
-static int *find_born(const struct wl_story *s, int from, int to, int *n, struct wl_arena *a)
+static int *find_born(const struct wl_liveness *s, int from, int to, int *n, struct wl_arena *a)
 {
     int *ids = wl_new_array(a, int, s->program->n_bufs);
     for (size_t b = 0; b < s->program->n_bufs; b++)
@@ -133,14 +133,16 @@ static int *find_born(const struct wl_story *s, int from, int to, int *n, struct
     return ids;
 }
 
-struct wl_segment_cost wl_segment_cost(const struct wl_story *s, int from, int to, struct wl_arena *a)
+struct wl_recompute_segment_cost wl_recompute_segment_cost(const struct wl_liveness *s, int from, int to,
+                                                           struct wl_arena *a)
 {
-    struct wl_segment g;
-    struct wl_segment_cost cost = { .possible = wl_segment_find(s, from, to, &g, a) && g.n_steps };
+    struct wl_recompute_segment g;
+    struct wl_recompute_segment_cost cost = { .possible = wl_recompute_segment_find(s, from, to, &g, a) && g.n_steps };
     struct cost c = { .s = s, .g = &g, .a = a };
     c.born = find_born(s, from, to, &c.n_born, a);
     for (int again = 0; again <= cost.possible; again++) {
-        const size_t forward = most_forward(&c, again), backward = again ? most_again(&c) : most_backward(&c);
+        const size_t forward = max_forward_bytes(&c, again),
+                     backward = again ? max_recompute_bytes(&c) : max_backward_bytes(&c);
         cost.kept[again] = kept(&c, again);
         cost.most[again] = forward > backward ? forward : backward;
     }

@@ -8,7 +8,7 @@
 enum { WL_NEVER = -1 };
 
 /* When training uses a buffer, as numbers of steps; WL_NEVER: it does not. */
-struct wl_life {
+struct wl_buf_liveness {
     size_t bytes;      /* that it takes in the arena of values; 0: it is of another class */
     int born;          /* written for the first time */
     int forward_last;  /* used by the last forward step */
@@ -18,25 +18,25 @@ struct wl_life {
     bool once;      /* a step that cannot run again writes it */
 };
 
-struct wl_story {
+struct wl_liveness {
     const struct wl_program *program;
     int n_forward, n_steps;
-    struct wl_life *life; /* by the buffer's id */
-    bool *repeatable;     /* by step */
-    double *flops, *work; /* by forward step: what running it takes, flop, NAN where it is
-                           * not known; `work` counts memory too */
+    struct wl_buf_liveness *life; /* by the buffer's id */
+    bool *repeatable;             /* by step */
+    double *flops, *work;         /* by forward step: what running it takes, flop, NAN where it is
+                                   * not known; `work` counts memory too */
     size_t *gradients; /* by step: bytes of what backward steps make that are alive at it; of what they hand over to it
                           in `handed` */
     size_t *handed;
     size_t small; /* a buffer of so few bytes is kept rather than made again */
 };
 
-void wl_story_init(struct wl_story *s, const struct wl_program *p, struct wl_arena *a);
+void wl_liveness_init(struct wl_liveness *s, const struct wl_program *p, struct wl_arena *a);
 
 /* ---- segments (segment.c) ---- */
 
 /* Forward steps [from, to), and what computing their values again means. */
-struct wl_segment {
+struct wl_recompute_segment {
     int from, to;
     int before;     /* the backward step in front of which the others run again */
     bool *steps;    /* by step of the program: it runs again */
@@ -46,26 +46,29 @@ struct wl_segment {
 };
 
 /* Is the buffer, which the steps [from, to) write first, kept for others although these run again? */
-bool wl_segment_keeps(const struct wl_story *s, int to, const struct wl_life *l);
+bool wl_recompute_segment_keeps(const struct wl_liveness *s, int to, const struct wl_buf_liveness *l);
 
 /* False: the values cannot be made again, since something that they come of is overwritten before. n_steps 0: there is
  * nothing to make again. */
-bool wl_segment_find(const struct wl_story *s, int from, int to, struct wl_segment *g, struct wl_arena *a);
+bool wl_recompute_segment_find(const struct wl_liveness *s, int from, int to, struct wl_recompute_segment *g,
+                               struct wl_arena *a);
 
 /* ---- the program with segments that run again (rewrite.c) ---- */
 
 /* A copy of the program in the arena `a`; steps and buffers that are as before are shared with it. */
-struct wl_program wl_rewrite(const struct wl_story *s, const struct wl_segment *segments, size_t n, struct wl_arena *a);
+struct wl_program wl_recompute_rewrite(const struct wl_liveness *s, const struct wl_recompute_segment *segments,
+                                       size_t n, struct wl_arena *a);
 
 /* ---- what a segment costs (cost.c) ---- */
 
 /* Bytes are beside those that are kept of the steps before `from`. */
-struct wl_segment_cost {
+struct wl_recompute_segment_cost {
     bool possible;  /* to compute it again */
     size_t kept[2]; /* behind its forward pass until its backward pass: [1] when it is computed again, [0] when not */
     size_t most[2]; /* alive at once in its passes */
     double work;    /* of computing it again */
 };
-struct wl_segment_cost wl_segment_cost(const struct wl_story *s, int from, int to, struct wl_arena *a);
+struct wl_recompute_segment_cost wl_recompute_segment_cost(const struct wl_liveness *s, int from, int to,
+                                                           struct wl_arena *a);
 
 #endif

@@ -9,10 +9,10 @@
 #ifndef WL_NN_RECOMPUTE_RECOMPUTE_H
 #define WL_NN_RECOMPUTE_RECOMPUTE_H
 
-#include "nn/program.h"
+#include "nn/program/program.h"
 
 /* What of a program is computed again. */
-struct wl_recomputed {
+struct wl_recompute_result {
     struct wl_plan_segment *segments; /* in the order of the forward pass; flops of the whole batch */
     size_t n;
 };
@@ -20,6 +20,6 @@ struct wl_recomputed {
 /* Rewrites a program with a backward pass whose buffers have no addresses yet: with as little work as brings its values
  * to `limit` bytes; where nothing does, and with a limit of 0, so that they take the least memory, or hardly more where
  * that saves work. A program whose values take the least as it is stays so. */
-void wl_recompute(struct wl_program *p, size_t limit, struct wl_recomputed *made);
+void wl_recompute(struct wl_program *p, size_t limit, struct wl_recompute_result *made);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 struct rewrite {
-    const struct wl_story *story;
+    const struct wl_liveness *liveness;
     struct wl_program to;
     struct wl_buf **copies; /* by the id of the buffer that the step wrote when it ran first; NULL: there is none */
     bool *replaced;         /* by the same: backward steps read the copy */
@@ -24,26 +24,26 @@ static struct wl_buf *copy_of(struct rewrite *w, const struct wl_buf *b)
 }
 
 /* What it writes and nobody reads goes to a copy too: the buffer itself may be another value's place by then. */
-static struct wl_step *again(struct rewrite *w, const struct wl_segment *g, const struct wl_step *step)
+static struct wl_step *again(struct rewrite *w, const struct wl_recompute_segment *g, const struct wl_step *step)
 {
     struct wl_step *s = wl_new(w->to.arena, struct wl_step);
     *s = *step;
     s->when = WL_TRAIN;
     s->again = true;
-    w->to.reorders += wl_streq(s->what, "reorder");
+    w->to.reorders += wl_str_eq(s->what, "reorder");
     if (s->copy_own) s->own = s->copy_own(s, w->to.arena);
     for (int k = 0; k < s->n_uses; k++)
         if (s->uses[k].write || g->bufs[s->uses[k].buf->id]) s->uses[k].buf = copy_of(w, s->uses[k].buf);
     return s;
 }
 
-static void run_again(struct rewrite *w, const struct wl_segment *g)
+static void emit_recompute(struct rewrite *w, const struct wl_recompute_segment *g)
 {
-    const struct wl_story *s = w->story;
+    const struct wl_liveness *s = w->liveness;
     for (int i = g->from; i < g->to; i++)
         if (g->steps[i]) append(w, again(w, g, s->program->steps[i]));
     for (size_t b = 0; b < s->program->n_bufs; b++)
-        if (g->bufs[b]) w->replaced[b] = !wl_segment_keeps(s, g->to, &s->life[b]);
+        if (g->bufs[b]) w->replaced[b] = !wl_recompute_segment_keeps(s, g->to, &s->life[b]);
 }
 
 /* The step itself where it uses nothing that was made again. */
@@ -78,10 +78,11 @@ static void find_lives(struct wl_program *p)
         }
 }
 
-struct wl_program wl_rewrite(const struct wl_story *s, const struct wl_segment *segments, size_t n, struct wl_arena *a)
+struct wl_program wl_recompute_rewrite(const struct wl_liveness *s, const struct wl_recompute_segment *segments,
+                                       size_t n, struct wl_arena *a)
 {
     const struct wl_program *from = s->program;
-    struct rewrite w = { .story = s,
+    struct rewrite w = { .liveness = s,
                          .to = *from,
                          .copies = wl_new_array(a, struct wl_buf *, from->n_bufs),
                          .replaced = wl_new_array(a, bool, from->n_bufs) };
@@ -93,7 +94,7 @@ struct wl_program wl_rewrite(const struct wl_story *s, const struct wl_segment *
     memcpy(p->bufs, from->bufs, from->n_bufs * sizeof(struct wl_buf *));
     for (int i = 0; i < s->n_steps; i++) {
         for (size_t k = 0; k < n; k++)
-            if (i >= s->n_forward && segments[k].before == i) run_again(&w, &segments[k]);
+            if (i >= s->n_forward && segments[k].before == i) emit_recompute(&w, &segments[k]);
         append(&w, i < s->n_forward ? from->steps[i] : redirected(&w, from->steps[i]));
     }
     find_lives(p);

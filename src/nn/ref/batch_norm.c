@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-void wl_ref_moments(struct wl_channels ch, const wl_real *x, wl_real *mean, wl_real *var)
+void wl_ref_mean_var(struct wl_channels ch, const wl_real *x, wl_real *mean, wl_real *var)
 {
     double count = (double)ch.n * (double)ch.area;
     for (int64_t c = 0; c < ch.c; c++) {

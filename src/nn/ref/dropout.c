@@ -3,7 +3,7 @@
 uint64_t wl_dropout_key(uint64_t seed, const char *name)
 {
     uint32_t w[4];
-    wl_philox(seed, wl_hash_text(name), 0, w);
+    wl_philox(seed, wl_hash_fnv1a(name), 0, w);
     return (uint64_t)w[0] << 32 | w[1];
 }
 

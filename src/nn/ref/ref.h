@@ -7,7 +7,7 @@
 #ifndef WL_NN_REF_REF_H
 #define WL_NN_REF_REF_H
 
-#include "nn/graph.h"
+#include "nn/graph/graph.h"
 
 #ifndef WL_REF_REAL
 #define WL_REF_REAL float
@@ -22,7 +22,7 @@ void wl_ref_conv_backward_weights(const struct wl_window *v, const wl_real *x, c
 void wl_ref_channel_sum(struct wl_channels ch, const wl_real *dy, wl_real *db);
 
 /* mean and biased variance of x [N,C,area] by channel. */
-void wl_ref_moments(struct wl_channels ch, const wl_real *x, wl_real *mean, wl_real *var);
+void wl_ref_mean_var(struct wl_channels ch, const wl_real *x, wl_real *mean, wl_real *var);
 /* y = gamma (x - mean)/sqrt(var + eps) + beta, then max(0, .) with relu. */
 void wl_ref_batch_norm(struct wl_channels ch, double eps, bool relu, const wl_real *x, const wl_real *mean,
                        const wl_real *var, const wl_real *gamma, const wl_real *beta, wl_real *y);
@@ -307,52 +307,54 @@ void wl_ref_complex_linear_backward_weights(const struct wl_complex_size *v, con
 /* The losses' rules work on plain buffers, so other back-ends list them too. */
 struct wl_program;
 struct wl_buf;
-int wl_ref_loss_forward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_ref_loss_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_lower_loss(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_lower_loss_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 
 /* WL_EINVAL where a label of a cross entropy is beyond its classes. */
-int wl_ref_check_labels(const struct wl_node *n, const int32_t *labels, struct wl_err *e);
+int wl_lower_check_labels(const struct wl_node *n, const int32_t *labels, struct wl_err *e);
 
 /* Adds what a loss has seen to *counts: `loss` is the sum over seen->samples. Only the loss that counts them adds
  * its samples. */
-void wl_ref_count_loss(const struct wl_node *n, double loss, const struct wl_counts *seen, struct wl_counts *counts);
+void wl_lower_count_loss(const struct wl_node *n, double loss, const struct wl_counts *seen, struct wl_counts *counts);
 
 /* A linear map of plain values without parameters: its backward pass is its adjoint. */
-struct wl_map {
+struct wl_linear_map {
     const void *(*prepare)(const struct wl_node *n, struct wl_arena *a); /* (optional) what both need */
     size_t (*scratch)(const struct wl_node *n);                          /* (optional) bytes of memory that both need */
     void (*apply)(const struct wl_node *n, const void *prepared, void *scratch, const float *x, float *y);
     void (*adjoint)(const struct wl_node *n, const void *prepared, void *scratch, const float *dy, float *dx);
 };
-int wl_ref_map_forward(struct wl_program *p, const struct wl_node *n, const struct wl_map *map, struct wl_err *e);
-int wl_ref_map_backward(struct wl_program *p, const struct wl_node *n, const struct wl_map *map, struct wl_err *e);
+int wl_lower_linear_map(struct wl_program *p, const struct wl_node *n, const struct wl_linear_map *map,
+                        struct wl_err *e);
+int wl_lower_linear_map_backward(struct wl_program *p, const struct wl_node *n, const struct wl_linear_map *map,
+                                 struct wl_err *e);
 
 /* The rules of position, with a back-end's kernels. */
 struct wl_position_kernels {
     void (*forward)(int64_t n, int64_t size, const float *x, const float *p, float *y);
     void (*backward)(int64_t n, int64_t size, const float *dy, float *dp);
 };
-int wl_ref_position_forward_rule(struct wl_program *p, const struct wl_node *n, const struct wl_position_kernels *k,
-                                 struct wl_err *e);
-int wl_ref_position_backward_rule(struct wl_program *p, const struct wl_node *n, const struct wl_position_kernels *k,
-                                  struct wl_err *e);
+int wl_lower_position(struct wl_program *p, const struct wl_node *n, const struct wl_position_kernels *k,
+                      struct wl_err *e);
+int wl_lower_position_backward(struct wl_program *p, const struct wl_node *n, const struct wl_position_kernels *k,
+                               struct wl_err *e);
 
 /* The backward step of concat for input i, on plain buffers: dx = part of dy. */
-void wl_ref_split(struct wl_program *p, const struct wl_node *n, int i, struct wl_buf *dy, struct wl_buf *dx);
+void wl_lower_channel_split(struct wl_program *p, const struct wl_node *n, int i, struct wl_buf *dy, struct wl_buf *dx);
 
 /* The rules of operations on rows, on plain buffers too, with the kernels of the program's back-end. */
-int wl_ref_rows_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_ref_rows_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_lower_rows(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+int wl_lower_rows_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
 
 /* How node n drops out elements [samples,features] with probability `drop`, and that in one run: nothing in evaluation.
  */
 struct wl_run;
 struct wl_dropout wl_dropout_of(const struct wl_program *p, const struct wl_node *n, double drop, int64_t samples,
                                 int64_t features);
-struct wl_dropout wl_dropout_now(const struct wl_dropout *how, const struct wl_run *r);
+struct wl_dropout wl_dropout_in_run(const struct wl_dropout *how, const struct wl_run *r);
 
 /* WL_EINVAL where one of n indices is not in [0, limit): "token 30600 of sample 2 is beyond the 30522 of the table". */
-int wl_ref_check_index(const char *what, const char *of, const int32_t *index, int64_t n, int64_t samples,
-                       int64_t limit, struct wl_err *e);
+int wl_lower_check_index(const char *what, const char *of, const int32_t *index, int64_t n, int64_t samples,
+                         int64_t limit, struct wl_err *e);
 
 #endif

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 wattlaw, nvml, cuda = map(os.path.abspath, sys.argv[1:4])
-# The sensors of tests/fake/model.c: update period, window, lag; s. Of these only a Hopper has the mean of a second.
+# The sensors of tests/fake/gpu_model.c: update period, window, lag; s. Of these only a Hopper has the mean of a second.
 TRUTH = {"V100": (0.020, 0.010, 0), "A100": (0.100, 0.025, 0), "H100": (0.100, 0.025, 0)}
 NO_MEAN = "fail=*:185:3; "
 ENV = {k: v for k, v in os.environ.items()

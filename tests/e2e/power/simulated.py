@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 wattlaw, fake, load, ini = map(os.path.abspath, sys.argv[1:5])
-# The A100 of tests/fake/model.c.
+# The A100 of tests/fake/gpu_model.c.
 IDLE_W, FULL_W, MAX_MHZ, EXPONENT, MEMORY_SHARE, LOAD, STEP_S, UPDATES = 52, 390, 1410, 2.2, 0.3, 0.9, 0.02, 4
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """wattlaw show on a store whose numbers follow by hand: show_values.py WATTLAW MAKE_SAMPLES
 
-The store is tests/unit/report/hand_store.c: runs of three epochs, of which the first lasts twice as long, at a constant
+The store is tests/unit/report/known_answer_store.c: runs of three epochs, of which the first lasts twice as long, at a constant
 power. So a run of N workers that draw w watts each, with epochs of t seconds, lasts 4 t, needs 4 t N w joules, and its
 mean epoch lasts 4 t / 3.
 """

@@ -109,7 +109,7 @@ static void error_messages_nest_and_are_cut_at_characters(void **state)
     (void)state;
     struct wl_err e = { 0 };
     assert_int_equal(wl_fail(&e, WL_EINVAL, "batch is %d", 3), WL_EINVAL);
-    assert_int_equal(wl_prefix(&e, "exp.ini:%d", 12), WL_EINVAL);
+    assert_int_equal(wl_err_prefix(&e, "exp.ini:%d", 12), WL_EINVAL);
     assert_string_equal(e.msg, "exp.ini:12: batch is 3");
     char text[2000];
     for (size_t i = 0; i + 1 < sizeof text; i += 2) memcpy(text + i, "\xc3\xa9", 2); /* é */

@@ -30,8 +30,8 @@ static int teardown(void **state)
 {
     (void)state;
     char *rm[] = { "rm", "-rf", dir, NULL };
-    struct wl_exit x;
-    int rc = wl_run(rm, 0, false, NULL, &x, a, &e);
+    struct wl_process_result x;
+    int rc = wl_process_run(rm, 0, false, NULL, &x, a, &e);
     wl_arena_free(a);
     return rc;
 }
@@ -85,9 +85,9 @@ static void links_are_not_followed(void **state)
     assert_int_equal(symlink("precious", in_dir("F")), 0);
     assert_int_equal(wl_file_write(in_dir("F"), "x", 1, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "F: is a symbolic link"));
-    assert_int_equal(wl_file_write_named(in_dir("F"), "x", 1, &e), WL_EINVAL);
+    assert_int_equal(wl_file_write_user(in_dir("F"), "x", 1, &e), WL_EINVAL);
     assert_int_equal(symlink("nothing", in_dir("G")), 0);
-    assert_int_equal(wl_file_write_named(in_dir("G"), "x", 1, &e), WL_EINVAL);
+    assert_int_equal(wl_file_write_user(in_dir("G"), "x", 1, &e), WL_EINVAL);
     assert_string_equal(content(in_dir("precious")), "theirs");
     assert_int_equal(files(), 3);
 }
@@ -102,13 +102,13 @@ static void a_pipe_is_written_to_where_the_user_names_it(void **state)
     assert_int_equal(wl_file_write(dir, "one", 3, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "is a folder"));
     int fd = open(in_dir("fifo"), O_RDWR);
-    assert_int_equal(wl_file_write_named(in_dir("fifo"), "one", 3, &e), 0);
+    assert_int_equal(wl_file_write_user(in_dir("fifo"), "one", 3, &e), 0);
     assert_int_equal(read(fd, got, sizeof got), 3);
     close(fd);
-    assert_int_equal(wl_file_write_named("/dev/null", "one", 3, &e), 0);
+    assert_int_equal(wl_file_write_user("/dev/null", "one", 3, &e), 0);
     assert_int_equal(symlink("/dev/null", in_dir("null")), 0);
-    assert_int_equal(wl_file_write_named(in_dir("null"), "one", 3, &e), 0);
-    assert_true(wl_file_write_named("/dev/full", "one", 3, &e) < 0);
+    assert_int_equal(wl_file_write_user(in_dir("null"), "one", 3, &e), 0);
+    assert_true(wl_file_write_user("/dev/full", "one", 3, &e) < 0);
     assert_non_null(strstr(e.msg, "No space"));
     struct stat st;
     assert_true(lstat(in_dir("fifo"), &st) == 0 && S_ISFIFO(st.st_mode));
@@ -122,10 +122,10 @@ static void descriptors_are_written_to_where_they_are(void **state)
     put(in_dir("log"), "before ");
     int fd = open(in_dir("log"), O_WRONLY | O_APPEND);
     snprintf(name, sizeof name, "/dev/fd/%d", fd);
-    assert_int_equal(wl_file_write_named(name, "after", 5, &e), 0);
+    assert_int_equal(wl_file_write_user(name, "after", 5, &e), 0);
     close(fd);
     assert_string_equal(content(in_dir("log")), "before after");
-    assert_true(wl_file_write_named("/dev/fd/987", "x", 1, &e) < 0);
+    assert_true(wl_file_write_user("/dev/fd/987", "x", 1, &e) < 0);
 }
 
 static void permissions_stay(void **state)
@@ -144,7 +144,7 @@ static void what_is_not_committed_changes_nothing(void **state)
     (void)state;
     struct wl_atomic_file o;
     put(in_dir("F"), "old");
-    assert_int_equal(wl_atomic_file_open(&o, in_dir("F"), WL_ATOMIC_FILE_OURS, &e), 0);
+    assert_int_equal(wl_atomic_file_open(&o, in_dir("F"), WL_ATOMIC_FILE_INTERNAL, &e), 0);
     assert_true(fputs("new", wl_atomic_file_stream(&o)) >= 0);
     assert_int_equal(files(), 2);
     wl_atomic_file_discard(&o);
@@ -166,9 +166,10 @@ static pid_t writer_that_waits(const char *path)
     pid_t pid = fork();
     if (pid == 0) {
         struct wl_atomic_file o;
-        struct wl_scratch_folder f;
-        if (wl_atomic_file_open(&o, path, WL_ATOMIC_FILE_OURS, &e) || wl_atomic_file_write(&o, "half", 4, &e)) _exit(1);
-        if (wl_scratch_folder(&f, path, &e) || mkdir(f.inner, 0777) || write(ready[1], "", 1) != 1) _exit(1);
+        struct wl_tempdir f;
+        if (wl_atomic_file_open(&o, path, WL_ATOMIC_FILE_INTERNAL, &e) || wl_atomic_file_write(&o, "half", 4, &e))
+            _exit(1);
+        if (wl_tempdir(&f, path, &e) || mkdir(f.inner, 0777) || write(ready[1], "", 1) != 1) _exit(1);
         for (;;) pause();
     }
     close(ready[1]);
@@ -182,15 +183,15 @@ static void what_dead_writers_leave_is_removed(void **state)
     (void)state;
     pid_t pid = writer_that_waits(in_dir("F"));
     assert_int_equal(files(), 2);
-    assert_int_equal(wl_scratch_clean(dir), 0); /* it lives */
+    assert_int_equal(wl_tempfile_clean(dir), 0); /* it lives */
     assert_int_equal(wl_file_write(in_dir("F"), "x", 1, &e), 0);
     assert_int_equal(files(), 3);
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     setenv("WATTLAW_HOST", "another-machine", 1); /* whose processes are not ours to judge */
-    assert_int_equal(wl_scratch_clean(dir), 0);
+    assert_int_equal(wl_tempfile_clean(dir), 0);
     unsetenv("WATTLAW_HOST");
-    assert_int_equal(wl_scratch_clean(dir), 2);
+    assert_int_equal(wl_tempfile_clean(dir), 2);
     assert_int_equal(files(), 1);
 }
 
@@ -198,27 +199,27 @@ static void what_dead_writers_leave_is_removed(void **state)
 static void a_name_alone_is_not_enough(void **state)
 {
     (void)state;
-    char name[WL_SCRATCH_PATH], *moved;
-    int fd = wl_scratch_file(name, in_dir("F"), 0666, &e);
-    assert_true(fd >= 0 && wl_scratch_is_name(wl_path_base(name)));
+    char name[WL_TEMPFILE_PATH], *moved;
+    int fd = wl_tempfile(name, in_dir("F"), 0666, &e);
+    assert_true(fd >= 0 && wl_tempfile_is_name(wl_path_base(name)));
     close(fd);
     unlink(name);
     put(in_dir("precious"), "theirs");
     assert_int_equal(symlink("precious", name), 0);
-    assert_int_equal(wl_scratch_clean(dir), 0);
+    assert_int_equal(wl_tempfile_clean(dir), 0);
     unlink(name);
     assert_int_equal(link(in_dir("precious"), name), 0);
-    assert_int_equal(wl_scratch_clean(dir), 0);
+    assert_int_equal(wl_tempfile_clean(dir), 0);
     unlink(name);
     assert_int_equal(mkdir(name, 0777), 0);
     put(wl_path_join(a, name, "file"), "theirs"); /* a folder without our lock */
-    assert_int_equal(wl_scratch_clean(dir), 0);
+    assert_int_equal(wl_tempfile_clean(dir), 0);
     if (geteuid() == 0) { /* another user's */
         moved = in_dir("moved");
         assert_int_equal(rename(name, moved), 0);
         put(name, "theirs");
         assert_int_equal(chown(name, 65534, 65534), 0);
-        assert_int_equal(wl_scratch_clean(dir), 0);
+        assert_int_equal(wl_tempfile_clean(dir), 0);
     }
 }
 
@@ -226,18 +227,18 @@ static void a_name_alone_is_not_enough(void **state)
 static void a_renamed_folder_stays(void **state)
 {
     (void)state;
-    char name[WL_SCRATCH_PATH];
-    int fd = wl_scratch_file(name, in_dir("F"), 0666, &e);
+    char name[WL_TEMPFILE_PATH];
+    int fd = wl_tempfile(name, in_dir("F"), 0666, &e);
     assert_true(fd >= 0);
     close(fd);
     unlink(name);
     assert_int_equal(mkdir(name, 0777), 0);
     put(wl_path_join(a, name, "lock"), "");
     put(wl_path_join(a, name, "thesis"), "mine");
-    assert_int_equal(wl_scratch_clean(dir), 0);
+    assert_int_equal(wl_tempfile_clean(dir), 0);
     unlink(wl_path_join(a, name, "lock"));
     put(wl_path_join(a, name, "lock"), ".another.wattlaw-name");
-    assert_int_equal(wl_scratch_clean(dir), 0);
+    assert_int_equal(wl_tempfile_clean(dir), 0);
     assert_string_equal(content(wl_path_join(a, name, "thesis")), "mine");
 }
 
@@ -245,27 +246,27 @@ static void a_renamed_folder_stays(void **state)
 static void a_folder_goes_with_all_in_it(void **state)
 {
     (void)state;
-    struct wl_scratch_folder f;
+    struct wl_tempdir f;
     put(in_dir("precious"), "theirs");
     assert_int_equal(mkdir(in_dir("theirs"), 0777), 0);
     put(in_dir("theirs/file"), "theirs");
     size_t before = files();
-    assert_int_equal(wl_scratch_folder(&f, in_dir("data"), &e), 0);
+    assert_int_equal(wl_tempdir(&f, in_dir("data"), &e), 0);
     assert_int_equal(mkdir(f.inner, 0777), 0);
     assert_int_equal(mkdir(wl_path_join(a, f.inner, "lock"), 0777), 0);
     put(wl_path_join(a, f.inner, "lock/file"), "x");
     assert_int_equal(symlink(in_dir("theirs"), wl_path_join(a, f.inner, "link")), 0);
     assert_int_equal(link(in_dir("precious"), wl_path_join(a, f.inner, "name")), 0);
-    wl_scratch_folder_remove(&f);
+    wl_tempdir_remove(&f);
     assert_int_equal(files(), before);
     assert_string_equal(content(in_dir("theirs/file")), "theirs");
     assert_string_equal(content(in_dir("precious")), "theirs");
     /* another folder has come in its place */
-    assert_int_equal(wl_scratch_folder(&f, in_dir("data"), &e), 0);
+    assert_int_equal(wl_tempdir(&f, in_dir("data"), &e), 0);
     assert_int_equal(rename(f.path, in_dir("moved")), 0);
     assert_int_equal(symlink(in_dir("theirs"), f.path), 0);
     put(in_dir("theirs/lock"), "theirs");
-    wl_scratch_folder_remove(&f);
+    wl_tempdir_remove(&f);
     assert_string_equal(content(in_dir("theirs/lock")), "theirs");
 }
 
@@ -281,7 +282,7 @@ static void cleaning_up_stops_no_writer(void **state)
         char path[128];
         snprintf(path, sizeof path, "%s/%d", dir, w);
         for (int i = 0; i < FILES; i++) {
-            if (w == WRITERS) wl_scratch_clean(dir);
+            if (w == WRITERS) wl_tempfile_clean(dir);
             if (w < WRITERS && wl_file_write(path, "x", 1, &e)) _exit(1);
         }
         _exit(0);

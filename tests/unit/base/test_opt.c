@@ -27,7 +27,8 @@ static const struct wl_opt_preset presets[] = {
 
 static const struct wl_opt rows[] = {
     { "verbose", WL_FLAG, offsetof(struct opts, verbose), .help = "say more", .letter = 'v' },
-    { "local-batch", WL_INT, offsetof(struct opts, local_batch), "32", 1, 4096, .help = "samples a worker", .letter = 'b' },
+    { "local-batch", WL_INT, offsetof(struct opts, local_batch), "32", 1, 4096, .help = "samples a worker",
+      .letter = 'b' },
     { "rate", WL_REAL, offsetof(struct opts, rate), NULL, 0.1, 1000, .unit = "Hz", .help = "samples a second" },
     { "wait", WL_DURATION, offsetof(struct opts, wait_s), "10s", .help = "time to wait" },
     { "name", WL_STR, offsetof(struct opts, name), .help = "a name" },
@@ -43,7 +44,7 @@ static const struct wl_opt rows[] = {
 struct fixture {
     struct wl_arena *a;
     struct opts o;
-    struct wl_rest rest;
+    struct wl_opts_args rest;
     bool help;
     struct wl_err e;
 };
@@ -51,7 +52,7 @@ struct fixture {
 static int setup(void **state)
 {
     static struct fixture f;
-    f = (struct fixture){ .a = wl_arena_new(NULL) };
+    f = (struct fixture) { .a = wl_arena_new(NULL) };
     *state = &f;
     return 0;
 }
@@ -68,7 +69,7 @@ static int parse(struct fixture *f, bool stop, char **argv)
     while (argv[n]) n++;
     return wl_opts_parse(rows, &f->o, n, argv, stop, &f->rest, &f->help, f->a, &f->e);
 }
-#define PARSE(f, stop, ...) parse((f), (stop), (char *[]){ __VA_ARGS__, NULL })
+#define PARSE(f, stop, ...) parse((f), (stop), (char *[]) { __VA_ARGS__, NULL })
 
 static void defaults_and_every_form(void **state)
 {
@@ -222,16 +223,16 @@ static void values_round_trip_through_words(void **state)
     struct wl_strs words = { 0 };
     struct opts again;
     bool help;
-    assert_int_equal(PARSE(f, false, "--workers", "1,2", "--rate", "0.1", "--name", "x \"y\"", "-v", "--map", "a=b,c", "--map",
-                           "d", "--wait", "10"),
+    assert_int_equal(PARSE(f, false, "--workers", "1,2", "--rate", "0.1", "--name", "x \"y\"", "-v", "--map", "a=b,c",
+                           "--map", "d", "--wait", "10"),
                      0);
-    wl_opts_words(rows, &f->o, &words, f->a);
+    wl_opts_argv(rows, &f->o, &words, f->a);
     assert_int_equal(words.n, 11); /* local-batch, wait, precision and sensors have their defaults */
     assert_int_equal(wl_opts_parse(rows, &again, (int)words.n, words.v, false, &f->rest, &help, f->a, &f->e), 0);
     assert_true(again.verbose && again.rate == 0.1 && again.wait_s == 10 && again.local_batch == 32);
     assert_string_equal(again.name, "x \"y\"");
     assert_true(again.workers.n == 2 && again.workers.v[1] == 2 && again.sensors.n == 2);
-    assert_true(again.maps.n == 2 && wl_streq(again.maps.v[0], "a=b,c"));
+    assert_true(again.maps.n == 2 && wl_str_eq(again.maps.v[0], "a=b,c"));
 }
 
 static void help_names_every_row(void **state)
@@ -264,9 +265,9 @@ static void no_option_takes_the_end_for_its_value(void **state)
     struct wl_strs words = { 0 };
     assert_int_equal(PARSE(f, false, "--name=--", "--map=--"), 0);
     assert_string_equal(f->o.name, "--");
-    wl_opts_words(rows, &f->o, &words, f->a);
+    wl_opts_argv(rows, &f->o, &words, f->a);
     assert_int_equal(wl_opts_parse(rows, &f->o, (int)words.n, words.v, false, &f->rest, &f->help, f->a, &f->e), 0);
-    assert_true(wl_streq(f->o.name, "--") && wl_streq(f->o.maps.v[0], "--"));
+    assert_true(wl_str_eq(f->o.name, "--") && wl_str_eq(f->o.maps.v[0], "--"));
 }
 
 /* A preset's values stand where the command line says nothing, whichever comes first. */

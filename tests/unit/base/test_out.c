@@ -135,8 +135,8 @@ static void is_stable(void **state)
             seed = seed * 1664525 + 1013904223;
             s[i] = (char)(seed >> 30 ? often[(seed >> 8) % (sizeof often - 1)] : 1 + (seed >> 16) % 255);
         }
-        const char *once = wl_printable(a, s, WL_KEEP_NOTHING);
-        assert_string_equal(wl_printable(a, once, WL_KEEP_NOTHING), once);
+        const char *once = wl_printable(a, s, WL_PRINTABLE_LINE);
+        assert_string_equal(wl_printable(a, once, WL_PRINTABLE_LINE), once);
         for (const char *p = once; *p;) {
             const size_t n = wl_utf8_length(p);
             assert_true(n > 0);
@@ -159,7 +159,7 @@ static void json_keeps_its_meaning(void **state)
     struct wl_json *root = wl_json_root_object(a), *back;
     wl_json_add_str(root, hostile, hostile);
     const char *text = wl_json_printable(wl_json_text(root, 2, a), a);
-    assert_string_equal(wl_printable(a, text, WL_KEEP_LINES), text);
+    assert_string_equal(wl_printable(a, text, WL_PRINTABLE_TEXT), text);
     assert_int_equal(wl_json_parse(text, "text", &back, a, &e), 0);
     assert_string_equal(wl_json_str(wl_json_get(back, hostile)), hostile);
     wl_arena_free(a);

@@ -27,8 +27,8 @@ static int teardown(void **state)
 {
     (void)state;
     char *rm[] = { "rm", "-rf", dir, NULL };
-    struct wl_exit x;
-    int rc = wl_run(rm, 0, false, NULL, &x, a, &e);
+    struct wl_process_result x;
+    int rc = wl_process_run(rm, 0, false, NULL, &x, a, &e);
     wl_arena_free(a);
     return rc;
 }
@@ -56,7 +56,7 @@ static void proc_files_are_read_whole(void **state)
     char *text;
     size_t n;
     assert_int_equal(wl_file_read("/proc/self/status", 1 << 16, &text, &n, a, &e), 0);
-    assert_true(wl_starts(text, "Name:"));
+    assert_true(wl_str_starts(text, "Name:"));
 }
 
 static void the_tail_starts_at_a_line(void **state)
@@ -85,13 +85,14 @@ static void folders_are_made_all_the_way(void **state)
 static void exits_and_signals_are_told_apart(void **state)
 {
     (void)state;
-    struct wl_exit x;
+    struct wl_process_result x;
     char *text;
-    assert_int_equal(wl_run((char *[]) { "sh", "-c", "echo hi; exit 3", NULL }, 100, false, &text, &x, a, &e), 0);
+    assert_int_equal(wl_process_run((char *[]) { "sh", "-c", "echo hi; exit 3", NULL }, 100, false, &text, &x, a, &e),
+                     0);
     assert_string_equal(text, "hi\n");
     assert_int_equal(x.status, 3);
     assert_int_equal(x.signal, 0);
-    assert_int_equal(wl_run((char *[]) { "sh", "-c", "kill -TERM $$", NULL }, 0, false, NULL, &x, a, &e), 0);
+    assert_int_equal(wl_process_run((char *[]) { "sh", "-c", "kill -TERM $$", NULL }, 0, false, NULL, &x, a, &e), 0);
     assert_int_equal(x.status, 128 + SIGTERM);
     assert_int_equal(x.signal, SIGTERM);
 }
@@ -99,11 +100,11 @@ static void exits_and_signals_are_told_apart(void **state)
 static void a_child_has_no_descriptor_of_dev_null_but_stdin(void **state)
 {
     (void)state;
-    struct wl_exit x;
+    struct wl_process_result x;
     char *text;
     char *argv[] = { "sh", "-c", "for f in 0 1 2 3 4 5 6 7 8 9; do readlink /proc/$$/fd/$f; done | grep -c /dev/null",
                      NULL };
-    assert_int_equal(wl_run(argv, 100, true, &text, &x, a, &e), 0);
+    assert_int_equal(wl_process_run(argv, 100, true, &text, &x, a, &e), 0);
     assert_string_equal(text, "1\n");
 }
 
@@ -111,16 +112,16 @@ static void a_missing_command_is_told_at_the_start(void **state)
 {
     (void)state;
     pid_t pid;
-    struct wl_spawn how = {
+    struct wl_process_spawn how = {
         .argv = (char *[]) { "no-such-command-here", NULL }, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1
     };
-    assert_int_equal(wl_spawn(&how, &pid, &e), WL_ENOENT);
+    assert_int_equal(wl_process_spawn(&how, &pid, &e), WL_ENOENT);
     assert_string_equal(e.msg, "no-such-command-here: command not found");
     how.argv = (char *[]) { "/etc/passwd", NULL };
-    assert_int_equal(wl_spawn(&how, &pid, &e), WL_EPERM);
+    assert_int_equal(wl_process_spawn(&how, &pid, &e), WL_EPERM);
     how.argv = (char *[]) { "true", NULL };
     how.dir = "/proc/nowhere";
-    assert_int_equal(wl_spawn(&how, &pid, &e), WL_ENOENT);
+    assert_int_equal(wl_process_spawn(&how, &pid, &e), WL_ENOENT);
     assert_non_null(strstr(e.msg, "/proc/nowhere"));
 }
 
@@ -133,20 +134,20 @@ static void the_environment_is_added_to(void **state)
     wl_strs_add(a, &env, "WL_TEST_B=x");
     char *path = wl_path_join(a, dir, "env");
     int fd = open(path, O_WRONLY | O_CREAT, 0600);
-    struct wl_spawn how = { .argv =
-                                (char *[]) { "sh", "-c", "echo $WL_TEST_A $WL_TEST_B; env | grep -c WL_TEST_A", NULL },
-                            .env = &env,
-                            .stdin_fd = -1,
-                            .stdout_fd = fd,
-                            .stderr_fd = -1,
-                            .own_group = true };
+    struct wl_process_spawn how = { .argv = (char *[]) { "sh", "-c",
+                                                         "echo $WL_TEST_A $WL_TEST_B; env | grep -c WL_TEST_A", NULL },
+                                    .env = &env,
+                                    .stdin_fd = -1,
+                                    .stdout_fd = fd,
+                                    .stderr_fd = -1,
+                                    .own_group = true };
     pid_t pid;
-    struct wl_exit x;
+    struct wl_process_result x;
     bool done;
     char *text;
-    assert_int_equal(wl_spawn(&how, &pid, &e), 0);
+    assert_int_equal(wl_process_spawn(&how, &pid, &e), 0);
     close(fd);
-    assert_int_equal(wl_wait(pid, true, &done, &x, &e), 0);
+    assert_int_equal(wl_process_wait(pid, true, &done, &x, &e), 0);
     assert_int_equal(wl_file_read(path, 100, &text, NULL, a, &e), 0);
     assert_string_equal(text, "theirs x\n1\n");
 }
@@ -160,7 +161,7 @@ static const char *progress_line(double done, double total, double left_s)
     char *text;
     p.shown_ns = p.started_ns;
     assert_true(dup2(to, STDERR_FILENO) >= 0);
-    wl_progress_at(&p, done, total, left_s, "note");
+    wl_progress_update(&p, done, total, left_s, "note");
     assert_true(dup2(was, STDERR_FILENO) >= 0);
     close(was);
     close(to);

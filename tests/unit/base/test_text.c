@@ -33,17 +33,17 @@ static void numbers_are_the_whole_text(void **state)
     int64_t i;
     double x;
     static const char *const no[] = { "", " 1", "1 ", "1x", "99999999999999999999", "nan", "inf", "--1" };
-    for (size_t k = 0; k < WL_COUNT(no); k++) assert_int_equal(wl_parse_int(no[k], &i), -1);
-    assert_int_equal(wl_parse_int("-12", &i), 0);
+    for (size_t k = 0; k < WL_COUNT(no); k++) assert_int_equal(wl_str_to_int(no[k], &i), -1);
+    assert_int_equal(wl_str_to_int("-12", &i), 0);
     assert_int_equal(i, -12);
-    assert_int_equal(wl_parse_real("nan", &x), -1);
-    assert_int_equal(wl_parse_real("1e999", &x), -1);
-    assert_int_equal(wl_parse_real("2.5e-3", &x), 0);
+    assert_int_equal(wl_str_to_real("nan", &x), -1);
+    assert_int_equal(wl_str_to_real("1e999", &x), -1);
+    assert_int_equal(wl_str_to_real("2.5e-3", &x), 0);
     assert_true(x == 2.5e-3);
-    assert_int_equal(wl_parse_duration("3m", &x), 0);
+    assert_int_equal(wl_str_to_duration("3m", &x), 0);
     assert_true(x == 180);
-    assert_int_equal(wl_parse_duration("3 m", &x), -1);
-    assert_int_equal(wl_parse_duration("-1s", &x), -1);
+    assert_int_equal(wl_str_to_duration("3 m", &x), -1);
+    assert_int_equal(wl_str_to_duration("-1s", &x), -1);
 }
 
 static void people_read_short_numbers(void **state)
@@ -64,11 +64,11 @@ static void near_names_are_found_and_far_ones_not(void **state)
 {
     (void)state;
     static const char *const names[] = { "measure", "sweep", "status", "show" };
-    assert_string_equal(wl_closest("mesure", names, 4), "measure");
-    assert_string_equal(wl_closest("sewep", names, 4), "sweep"); /* one transposition */
-    assert_null(wl_closest("frobnicate", names, 4));
-    assert_string_equal(wl_closest("meas", names, 4), "measure"); /* the beginning of one name */
-    assert_null(wl_closest("x", names, 4));
+    assert_string_equal(wl_str_closest("mesure", names, 4), "measure");
+    assert_string_equal(wl_str_closest("sewep", names, 4), "sweep"); /* one transposition */
+    assert_null(wl_str_closest("frobnicate", names, 4));
+    assert_string_equal(wl_str_closest("meas", names, 4), "measure"); /* the beginning of one name */
+    assert_null(wl_str_closest("x", names, 4));
 }
 
 static const char *csv_file(const char *text)
@@ -194,7 +194,7 @@ static void json_keeps_missing_missing_and_text_valid(void **state)
     assert_int_equal(wl_json_int(wl_json_get(back, "k\xef\xbf\xbd"), 0), 7);
     assert_true(isnan(wl_json_real(wl_json_get(back, "none"))));
     assert_int_equal(wl_json_parse("{\"a\": 1,}", "f.json", &back, a, &e), WL_EINVAL);
-    assert_true(wl_starts(e.msg, "f.json:1:"));
+    assert_true(wl_str_starts(e.msg, "f.json:1:"));
 }
 
 static void bytes_of_no_character_are_escaped(void **state)
@@ -208,9 +208,10 @@ static void bytes_of_no_character_are_escaped(void **state)
         { "\xc0\xaf", "\\xc0\\xaf" },       { "\xf5", "\\xf5" },
     };
     static const char good[] = "\xe2\x82\xac 5 \\x41 \xf0\x9f\x94\x8b";
-    for (size_t i = 0; i < WL_COUNT(cases); i++) assert_string_equal(wl_utf8(a, cases[i].bytes), cases[i].text);
-    assert_ptr_equal(wl_utf8(a, good), good);
-    assert_string_equal(wl_utf8(a, ""), "");
+    for (size_t i = 0; i < WL_COUNT(cases); i++)
+        assert_string_equal(wl_utf8_sanitize(a, cases[i].bytes), cases[i].text);
+    assert_ptr_equal(wl_utf8_sanitize(a, good), good);
+    assert_string_equal(wl_utf8_sanitize(a, ""), "");
 }
 
 static void shell_words_round_trip(void **state)

@@ -183,9 +183,9 @@ static void options_come_before_the_campaign(void **state)
     assert_int_equal(parse(NAME "[measure]\npue = 1.3\ncountry = DE\nprice = 0.25\ncurrency = CHF\n"
                                 "[launch]\ncommand = j\n"),
                      0);
-    assert_int_equal(wl_footprint_of_experiment(x.expanded, &stored, a, &e), 0);
+    assert_int_equal(wl_footprint_from_experiment(x.expanded, &stored, a, &e), 0);
     assert_true(wl_footprint_same(&stored, &x.measure.footprint));
-    assert_int_equal(wl_footprint_of_experiment("", &none, a, &e), 0);
+    assert_int_equal(wl_footprint_from_experiment("", &none, a, &e), 0);
     assert_false(wl_footprint_same(&stored, &none));
 
     own = none;

@@ -222,7 +222,7 @@ static void a_run_that_outlasts_its_estimate_says_so(void **state)
 {
     (void)state;
     struct told told;
-    const struct wl_sweep_how how = { .on_tick = hear, .ctx = &told };
+    const struct wl_sweep_opts how = { .on_tick = hear, .ctx = &told };
     struct wl_planned_run runs[] = { { .trial = 0 }, { .trial = 1 }, { .trial = 0 } };
     double took_s[] = { 0, 0 }, took_n[] = { 0, 0 };
     bool to_do[] = { true, true, true };
@@ -234,25 +234,25 @@ static void a_run_that_outlasts_its_estimate_says_so(void **state)
                           .took_n = took_n,
                           .a = a };
 
-    struct wl_ticker t = wl_ticker_of(&s, 0, 0, "first", a);
-    wl_ticker_tick(&t, 1000); /* nothing is known of any run */
+    struct wl_sweep_progress t = wl_sweep_progress_new(&s, 0, 0, "first", a);
+    wl_sweep_progress_update(&t, 1000); /* nothing is known of any run */
     assert_true(told.left_s < 0);
     assert_string_equal(told.note, "first");
 
     took_s[0] = 10;
     took_n[0] = 1;
-    t = wl_ticker_of(&s, 1, 1, "second", a);
-    wl_ticker_tick(&t, 4);
+    t = wl_sweep_progress_new(&s, 1, 1, "second", a);
+    wl_sweep_progress_update(&t, 4);
     assert_float_equal(told.left_s, 16, 1e-9);
     assert_float_equal(told.done, 1.4, 1e-9);
-    wl_ticker_tick(&t, 11); /* as repeats differ */
+    wl_sweep_progress_update(&t, 11); /* as repeats differ */
     assert_string_equal(told.note, "second");
-    wl_ticker_tick(&t, 60);
+    wl_sweep_progress_update(&t, 60);
     assert_float_equal(told.left_s, 10, 1e-9);
     assert_string_equal(told.note, "second, beyond its estimate of 10.0 s");
 
-    t = wl_ticker_of(&s, 2, 2, "last", a);
-    wl_ticker_tick(&t, 60);
+    t = wl_sweep_progress_new(&s, 2, 2, "last", a);
+    wl_sweep_progress_update(&t, 60);
     assert_float_equal(told.left_s, 0, 0); /* and not a second for ever */
     assert_true(told.done < told.total);
     assert_non_null(strstr(told.note, "beyond its estimate"));

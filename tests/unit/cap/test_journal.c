@@ -1,5 +1,5 @@
 /* Journals of the living, the dead, other boots, other machines, other users, and broken ones. */
-#include "place.h"
+#include "fixture.h"
 
 #include "cap/internal.h"
 
@@ -30,13 +30,13 @@ static pid_t die_with_caps(struct place *p)
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status));
-    assert_string_equal(place_get(p, LONG), "150000000");
+    assert_string_equal(cap_fixture_get(p, LONG), "150000000");
     return pid;
 }
 
-static struct wl_lefts restore(struct place *p, bool dry_run, bool force)
+static struct wl_restore_results restore(struct place *p, bool dry_run, bool force)
 {
-    struct wl_lefts lefts;
+    struct wl_restore_results lefts;
     if (wl_cap_restore(&p->opts, NULL, dry_run, force, &lefts, p->a, &p->e) < 0) fail_msg("%s", p->e.msg);
     return lefts;
 }
@@ -44,7 +44,7 @@ static struct wl_lefts restore(struct place *p, bool dry_run, bool force)
 /* Replaces a text in the only journal. */
 static void edit(struct place *p, const char *from, const char *to)
 {
-    char *path = place_journal(p), *text, *at;
+    char *path = cap_fixture_journal(p), *text, *at;
     assert_int_equal(wl_file_read(path, 1 << 20, &text, NULL, p->a, &p->e), 0);
     assert_non_null(at = strstr(text, from));
     const char *changed = wl_strf(p->a, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
@@ -55,8 +55,8 @@ static void edit(struct place *p, const char *from, const char *to)
 static void what_is_written_reads_back(void **state)
 {
     struct place *p = *state;
-    struct wl_entry v[] = { { "nvml", "GPU-1", WL_CAP_POWER, 399.5, 250 },
-                            { "nvml", "GPU-1", WL_CAP_CLOCK, NAN, 900 } };
+    struct wl_journal_entry v[] = { { "nvml", "GPU-1", WL_CAP_POWER, 399.5, 250 },
+                                    { "nvml", "GPU-1", WL_CAP_CLOCK, NAN, 900 } };
     struct wl_journal j = { .path = wl_path_join(p->a, p->dir, "x.caps"), .v = v, .n = 2 }, back;
     j.opts = (struct wl_cap_opts) { .command = "a \"b\" {watts}", .clock_restore = "c" };
     j.power = (struct wl_power_opts) { .nvml_library = "/x/lib.so", .root = "/r" };
@@ -71,24 +71,24 @@ static void what_is_written_reads_back(void **state)
     assert_string_equal(back.power.nvml_library, "/x/lib.so");
     assert_int_equal(back.holder.pid, getpid());
     const char *why;
-    assert_int_equal(wl_holder_life(&back.holder, geteuid(), &why, p->a), WL_LIFE_ALIVE);
+    assert_int_equal(wl_holder_state_of(&back.holder, geteuid(), &why, p->a), WL_HOLDER_ALIVE);
     back.holder.started++; /* the pid was given again */
-    assert_int_equal(wl_holder_life(&back.holder, geteuid(), &why, p->a), WL_LIFE_DEAD);
+    assert_int_equal(wl_holder_state_of(&back.holder, geteuid(), &why, p->a), WL_HOLDER_DEAD);
 }
 
 static void the_dead_are_undone(void **state)
 {
     struct place *p = *state;
     pid_t pid = die_with_caps(p);
-    struct wl_lefts lefts = restore(p, true, false);
+    struct wl_restore_results lefts = restore(p, true, false);
     assert_int_equal(lefts.n, 4);
-    assert_int_equal(lefts.v[0].state, WL_LEFT_RESTORED);
+    assert_int_equal(lefts.v[0].state, WL_RESTORE_DONE);
     assert_int_equal(lefts.v[0].pid, pid);
-    assert_string_equal(place_get(p, LONG), "150000000");
+    assert_string_equal(cap_fixture_get(p, LONG), "150000000");
     lefts = restore(p, false, false);
-    assert_int_equal(lefts.v[0].state, WL_LEFT_RESTORED);
-    assert_string_equal(place_get(p, LONG), "205000000");
-    assert_int_equal(place_journals(p), 0);
+    assert_int_equal(lefts.v[0].state, WL_RESTORE_DONE);
+    assert_string_equal(cap_fixture_get(p, LONG), "205000000");
+    assert_int_equal(cap_fixture_journals(p), 0);
     assert_int_equal(restore(p, false, false).n, 0);
 }
 
@@ -98,12 +98,12 @@ static void the_living_are_left_alone(void **state)
     struct wl_caps *c, *second;
     struct wl_cap_request r = watts(150), other = watts(100);
     assert_int_equal(wl_caps_set(&c, &r, &p->opts, &p->power, p->a, &p->e), 0);
-    struct wl_lefts lefts = restore(p, false, true);
-    assert_int_equal(lefts.v[0].state, WL_LEFT_HELD);
-    assert_string_equal(place_get(p, LONG), "150000000");
+    struct wl_restore_results lefts = restore(p, false, true);
+    assert_int_equal(lefts.v[0].state, WL_RESTORE_HELD);
+    assert_string_equal(cap_fixture_get(p, LONG), "150000000");
     assert_int_equal(wl_caps_set(&second, &other, &p->opts, &p->power, p->a, &p->e), WL_EPERM);
     assert_non_null(strstr(p->e.msg, "holds it"));
-    assert_string_equal(place_get(p, LONG), "150000000");
+    assert_string_equal(cap_fixture_get(p, LONG), "150000000");
     assert_int_equal(wl_caps_release(c, &p->e), 0);
 }
 
@@ -114,24 +114,24 @@ static void after_a_reboot_defaults_are_nobodys(void **state)
     die_with_caps(p);
     assert_int_equal(wl_holder_self(&self, p->a, &p->e), 0);
     edit(p, self.boot_id, "11111111-2222-4333-8444-555555555555");
-    struct wl_lefts lefts = restore(p, false, false);
+    struct wl_restore_results lefts = restore(p, false, false);
     assert_true(lefts.v[0].rebooted);
-    assert_int_equal(lefts.v[0].state, WL_LEFT_RESTORED);
-    assert_string_equal(place_get(p, LONG), "205000000");
+    assert_int_equal(lefts.v[0].state, WL_RESTORE_DONE);
+    assert_string_equal(cap_fixture_get(p, LONG), "205000000");
 }
 
 static void what_others_set_since_is_theirs(void **state)
 {
     struct place *p = *state;
     die_with_caps(p);
-    place_put(p, LONG, "180000000\n");
-    struct wl_lefts lefts = restore(p, true, true);
-    assert_int_equal(lefts.v[0].state, WL_LEFT_RESTORED); /* with force */
+    cap_fixture_put(p, LONG, "180000000\n");
+    struct wl_restore_results lefts = restore(p, true, true);
+    assert_int_equal(lefts.v[0].state, WL_RESTORE_DONE); /* with force */
     lefts = restore(p, false, false);
-    assert_int_equal(lefts.v[0].state, WL_LEFT_THEIRS);
-    assert_int_equal(lefts.v[1].state, WL_LEFT_RESTORED);
-    assert_string_equal(place_get(p, LONG), "180000000");
-    assert_int_equal(place_journals(p), 0);
+    assert_int_equal(lefts.v[0].state, WL_RESTORE_CHANGED_BY_OTHER);
+    assert_int_equal(lefts.v[1].state, WL_RESTORE_DONE);
+    assert_string_equal(cap_fixture_get(p, LONG), "180000000");
+    assert_int_equal(cap_fixture_journals(p), 0);
 }
 
 static void another_machine_or_container_is_left_alone(void **state)
@@ -141,48 +141,48 @@ static void another_machine_or_container_is_left_alone(void **state)
     die_with_caps(p);
     assert_int_equal(wl_holder_self(&self, p->a, &p->e), 0);
     edit(p, self.pid_ns, "pid:[1]");
-    assert_int_equal(restore(p, false, false).v[0].state, WL_LEFT_HELD);
-    assert_string_equal(place_get(p, LONG), "150000000");
-    assert_int_equal(restore(p, false, true).v[0].state, WL_LEFT_RESTORED);
-    assert_string_equal(place_get(p, LONG), "205000000");
+    assert_int_equal(restore(p, false, false).v[0].state, WL_RESTORE_HELD);
+    assert_string_equal(cap_fixture_get(p, LONG), "150000000");
+    assert_int_equal(restore(p, false, true).v[0].state, WL_RESTORE_DONE);
+    assert_string_equal(cap_fixture_get(p, LONG), "205000000");
 }
 
 static void what_cannot_be_put_back_stays_in_the_journal(void **state)
 {
     struct place *p = *state;
     die_with_caps(p);
-    place_put(p, "sys/class/powercap/intel-rapl:0/name", "other\n"); /* the device is gone */
-    struct wl_lefts lefts = restore(p, false, false);
-    assert_int_equal(lefts.v[0].state, WL_LEFT_FAILED);
+    cap_fixture_put(p, "sys/class/powercap/intel-rapl:0/name", "other\n"); /* the device is gone */
+    struct wl_restore_results lefts = restore(p, false, false);
+    assert_int_equal(lefts.v[0].state, WL_RESTORE_FAILED);
     assert_non_null(strstr(lefts.v[0].why, "no such device"));
-    assert_int_equal(place_journals(p), 1);
-    place_put(p, "sys/class/powercap/intel-rapl:0/name", "package-0\n");
+    assert_int_equal(cap_fixture_journals(p), 1);
+    cap_fixture_put(p, "sys/class/powercap/intel-rapl:0/name", "package-0\n");
     restore(p, false, false);
-    assert_string_equal(place_get(p, LONG), "205000000");
-    assert_int_equal(place_journals(p), 0);
+    assert_string_equal(cap_fixture_get(p, LONG), "205000000");
+    assert_int_equal(cap_fixture_journals(p), 0);
 }
 
 /* Root takes neither tree nor library nor command from it; what it names is put back through what root has named. */
 static void of_another_users_journal_the_values_count(void **state)
 {
     struct place *p = *state;
-    struct wl_lefts lefts;
+    struct wl_restore_results lefts;
     die_with_caps(p);
-    if (chown(place_journal(p), 12345, (gid_t)-1)) {
+    if (chown(cap_fixture_journal(p), 12345, (gid_t)-1)) {
         print_message("SKIP: only root can give files away\n");
         skip();
     }
     lefts = restore(p, false, false);
-    assert_int_equal(lefts.v[0].state, WL_LEFT_FAILED);
+    assert_int_equal(lefts.v[0].state, WL_RESTORE_FAILED);
     assert_int_equal(lefts.v[0].user, 12345);
-    assert_string_equal(place_get(p, LONG), "150000000");
-    assert_int_equal(place_journals(p), 1);
+    assert_string_equal(cap_fixture_get(p, LONG), "150000000");
+    assert_int_equal(cap_fixture_journals(p), 1);
     assert_int_equal(wl_cap_restore(&p->opts, &p->power, false, false, &lefts, p->a, &p->e), 0);
-    assert_int_equal(lefts.v[0].state, WL_LEFT_RESTORED);
-    assert_string_equal(place_get(p, LONG), "205000000");
-    assert_int_equal(lefts.v[1].state, WL_LEFT_FAILED); /* the short-term limit has neither default nor maximum */
+    assert_int_equal(lefts.v[0].state, WL_RESTORE_DONE);
+    assert_string_equal(cap_fixture_get(p, LONG), "205000000");
+    assert_int_equal(lefts.v[1].state, WL_RESTORE_FAILED); /* the short-term limit has neither default nor maximum */
     assert_non_null(strstr(lefts.v[1].why, "default"));
-    assert_int_equal(place_journals(p), 1);
+    assert_int_equal(cap_fixture_journals(p), 1);
 }
 
 static void broken_journals_are_named(void **state)
@@ -194,17 +194,17 @@ static void broken_journals_are_named(void **state)
         "", "{", "[]", "{\"wattlaw_caps\": 2}", "{\"wattlaw_caps\": 1}", unknown_setter
     };
     for (size_t i = 0; i < WL_COUNT(broken); i++) {
-        place_put(p, "state/bad.caps", broken[i]);
-        struct wl_lefts lefts = restore(p, false, false);
+        cap_fixture_put(p, "state/bad.caps", broken[i]);
+        struct wl_restore_results lefts = restore(p, false, false);
         assert_int_equal(lefts.n, 1);
-        assert_int_equal(lefts.v[0].state, WL_LEFT_BAD);
+        assert_int_equal(lefts.v[0].state, WL_RESTORE_BAD_JOURNAL);
         if (!strstr(lefts.v[0].why, "bad.caps")) fail_msg("%s", lefts.v[0].why);
     }
 }
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, place_setup, place_teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, cap_fixture_setup, cap_fixture_teardown)
     const struct CMUnitTest tests[] = {
         TEST(what_is_written_reads_back),
         TEST(the_dead_are_undone),

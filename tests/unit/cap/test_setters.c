@@ -1,5 +1,5 @@
 /* Each setter on fake trees: what it finds, sets, refuses and puts back. */
-#include "place.h"
+#include "fixture.h"
 
 #include "cap/internal.h"
 
@@ -24,12 +24,12 @@ static void assert_refused(struct place *p, struct wl_cap_request r, int code, c
     int rc = wl_caps_set(&c, &r, &p->opts, &p->power, p->a, &p->e);
     if (rc != code) fail_msg("%d and not %d: %s", rc, code, rc < 0 ? p->e.msg : "");
     if (!strstr(p->e.msg, text)) fail_msg("'%s' does not name %s", p->e.msg, text);
-    assert_int_equal(place_journals(p), 0);
+    assert_int_equal(cap_fixture_journals(p), 0);
 }
 
 static void assert_file(struct place *p, const char *path, const char *want)
 {
-    assert_string_equal(place_get(p, path), want);
+    assert_string_equal(cap_fixture_get(p, path), want);
 }
 
 static void the_table_is_complete(void **state)
@@ -60,19 +60,19 @@ static void rapl_sets_both_limits_of_each_package(void **state)
     assert_file(p, SHORT(1), "150500000");
     assert_file(p, "sys/class/powercap/intel-rapl:0:0/constraint_0_power_limit_uw", "40000000");
     assert_file(p, "sys/class/powercap/intel-rapl-mmio:0/constraint_0_power_limit_uw", "205000000");
-    assert_int_equal(place_journals(p), 1);
+    assert_int_equal(cap_fixture_journals(p), 1);
     assert_null(wl_caps_check(c));
     assert_int_equal(wl_caps_release(c, &p->e), 0);
     assert_file(p, LONG(0), "205000000");
     assert_file(p, SHORT(1), "246000000");
-    assert_int_equal(place_journals(p), 0);
+    assert_int_equal(cap_fixture_journals(p), 0);
     assert_int_equal(wl_caps_release(c, &p->e), 0);
 }
 
 static void cpufreq_sets_the_highest_frequency(void **state)
 {
     struct place *p = *state;
-    place_put(p, FREQ(1), "3000000\n"); /* the site's own limit is what comes back */
+    cap_fixture_put(p, FREQ(1), "3000000\n"); /* the site's own limit is what comes back */
     struct wl_caps *c = set(p, mhz(2100));
     assert_file(p, FREQ(0), "2100000");
     assert_file(p, FREQ(1), "2100000");
@@ -85,7 +85,7 @@ static void cpufreq_sets_the_highest_frequency(void **state)
 static void what_stands_behind_a_number_does_not_count(void **state)
 {
     struct place *p = *state;
-    place_put(p, FREQ(0), "3500000\n12\n");
+    cap_fixture_put(p, FREQ(0), "3500000\n12\n");
     struct wl_caps *c = set(p, mhz(900));
     assert_file(p, FREQ(0), "900000\n\n12");
     assert_null(wl_caps_check(c));
@@ -105,7 +105,7 @@ static void a_value_outside_the_range_is_refused(void **state)
 static void limits_that_are_off_are_refused(void **state)
 {
     struct place *p = *state;
-    place_put(p, "sys/class/powercap/intel-rapl:1/enabled", "0\n");
+    cap_fixture_put(p, "sys/class/powercap/intel-rapl:1/enabled", "0\n");
     assert_refused(p, watts(150), WL_EUNAVAIL, "switched off");
     assert_file(p, LONG(0), "205000000");
 }
@@ -117,7 +117,7 @@ static void a_file_that_cannot_be_written_undoes_the_rest(void **state)
         print_message("SKIP: root writes every file\n");
         skip();
     }
-    place_mode(p, SHORT(1), 0444);
+    cap_fixture_mode(p, SHORT(1), 0444);
     assert_refused(p, watts(150), WL_EPERM, "intel-rapl:1/constraint_1");
     assert_file(p, LONG(0), "205000000");
     struct wl_cap_ability can;
@@ -143,7 +143,7 @@ static void what_is_not_there_is_named(void **state)
 static void gpus_come_before_cpus(void **state)
 {
     struct place *p = *state;
-    place_gpus(p, "gpus=2; limits=100:300:250");
+    cap_fixture_gpus(p, "gpus=2; limits=100:300:250");
     struct wl_caps *c = set(p, watts(150));
     size_t n;
     const struct wl_cap_setting *s = wl_caps_settings(c, &n);
@@ -164,7 +164,7 @@ static void gpus_come_before_cpus(void **state)
 static void a_locked_clock_that_does_not_hold_is_found(void **state)
 {
     struct place *p = *state;
-    place_gpus(p, "");
+    cap_fixture_gpus(p, "");
     struct wl_caps *c = set(p, mhz(900));
     struct wl_gpus *g;
     const char *fix;
@@ -187,7 +187,7 @@ static void an_arena_that_goes_puts_back(void **state)
     assert_file(p, LONG(1), "150000000");
     wl_arena_free(a);
     assert_file(p, LONG(1), "205000000");
-    assert_int_equal(place_journals(p), 0);
+    assert_int_equal(cap_fixture_journals(p), 0);
 }
 
 static void null_sets_nothing(void **state)
@@ -212,7 +212,7 @@ static void values_are_compared_as_drivers_round(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, place_setup, place_teardown)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, cap_fixture_setup, cap_fixture_teardown)
     const struct CMUnitTest tests[] = {
         TEST(the_table_is_complete),
         TEST(rapl_sets_both_limits_of_each_package),

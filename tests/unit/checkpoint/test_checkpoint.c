@@ -26,15 +26,15 @@ static int setup(void **state)
     memset(&e, 0, sizeof e);
     strcpy(dir, "/tmp/wl-checkpoint-XXXXXX");
     if (!mkdtemp(dir)) return -1;
-    return wl_comm_open(&alone, &(struct wl_comm_how) { .backend = "null" }, a, &e);
+    return wl_comm_open(&alone, &(struct wl_comm_opts) { .backend = "null" }, a, &e);
 }
 
 static int teardown(void **state)
 {
     (void)state;
     char *rm[] = { "rm", "-rf", dir, NULL };
-    struct wl_exit x;
-    int rc = wl_run(rm, 0, false, NULL, &x, a, &e);
+    struct wl_process_result x;
+    int rc = wl_process_run(rm, 0, false, NULL, &x, a, &e);
     wl_arena_free(a);
     return rc;
 }
@@ -45,7 +45,8 @@ static struct wl_plan *network_of(int64_t channels, const char *name, struct wl_
     struct wl_graph *g = wl_graph_new(a);
     struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(2, 3, 4, 4)), *y = wl_input(g, "y", WL_I32, WL_DIMS(2));
     struct wl_conv conv = { .channels = channels, .kernel = { 3, 3 }, .pad = { 1, 1 } };
-    struct wl_tensor *h = wl_batch_norm(g, "norm", wl_conv2d(g, name, x, conv), (struct wl_norm) { .relu = true });
+    struct wl_tensor *h =
+        wl_batch_norm(g, "norm", wl_conv2d(g, name, x, conv), (struct wl_batch_norm_opts) { .relu = true });
     wl_cross_entropy(g, "loss", wl_linear(g, "fc", h, 5), y, (struct wl_loss) { .weight = 1 });
     struct wl_plan_opts how = { .backend = "ref", .threads = 1, .seed = 1, .optim = optim };
     struct wl_plan *p;
@@ -132,7 +133,7 @@ static void test_start(void **state)
     fill(q, 99);
     struct wl_checkpoint c;
     assert_int_equal(wl_checkpoint_open(file(12), &c, a, &e), 0);
-    if (wl_checkpoint_start(&c, q, a, &e)) fail_msg("%s", e.msg);
+    if (wl_checkpoint_load_weights(&c, q, a, &e)) fail_msg("%s", e.msg);
     size_t from = 0;
     for (size_t i = 0; i < wl_plan_state_count(q); i++) {
         const struct wl_state s = wl_plan_state(q, i);
@@ -151,21 +152,21 @@ static void test_start_refuses(void **state)
     struct wl_checkpoint c;
     save(network(8, "conv"), 12, 2);
     assert_int_equal(wl_checkpoint_open(file(12), &c, a, &e), 0);
-    assert_int_equal(wl_checkpoint_start(&c, network(9, "conv"), a, &e), WL_EINVAL);
+    assert_int_equal(wl_checkpoint_load_weights(&c, network(9, "conv"), a, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "conv.weight is [8,3,3,3] there and [9,3,3,3] in this network"));
-    assert_int_equal(wl_checkpoint_start(&c, network(8, "other"), a, &e), WL_EINVAL);
+    assert_int_equal(wl_checkpoint_load_weights(&c, network(8, "other"), a, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "holds conv.weight where this network has other.weight"));
-    assert_int_equal(wl_checkpoint_same_text(&c, "model", "test", &e), 0);
-    assert_int_equal(wl_checkpoint_same_int(&c, "update", 12, 13, &e), 0);
-    assert_int_equal(wl_checkpoint_same_int(&c, "update", 13, 13, &e), WL_EINVAL);
+    assert_int_equal(wl_checkpoint_check_text(&c, "model", "test", &e), 0);
+    assert_int_equal(wl_checkpoint_check_int(&c, "update", 12, 13, &e), 0);
+    assert_int_equal(wl_checkpoint_check_int(&c, "update", 13, 13, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "was made with update 12, this is 13"));
-    assert_int_equal(wl_checkpoint_same_int(&c, "unheard_of", 1, 1, &e), 0);
-    assert_int_equal(wl_checkpoint_same_int(&c, "unheard_of", 2, 1, &e), WL_EINVAL);
+    assert_int_equal(wl_checkpoint_check_int(&c, "unheard_of", 1, 1, &e), 0);
+    assert_int_equal(wl_checkpoint_check_int(&c, "unheard_of", 2, 1, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "was made with unheard_of 1, this is 2"));
-    assert_int_equal(wl_checkpoint_same_int(&c, "unheard_of", 1, -1, &e), WL_EINVAL);
+    assert_int_equal(wl_checkpoint_check_int(&c, "unheard_of", 1, -1, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "does not say its unheard_of, this is 1"));
     assert_int_equal(truncate(file(12), (off_t)c.data + 100), 0); /* behind our back */
-    assert_int_equal(wl_checkpoint_start(&c, network(8, "conv"), a, &e), WL_EIO);
+    assert_int_equal(wl_checkpoint_load_weights(&c, network(8, "conv"), a, &e), WL_EIO);
 }
 
 static void test_keeps_the_newest(void **state)
@@ -174,13 +175,13 @@ static void test_keeps_the_newest(void **state)
     struct wl_plan *p = network(8, "conv");
     wl_log_init(WL_ERROR, -1);
     char *theirs = wl_path_join(a, dir, "checkpoint.tmp"), *other = wl_path_join(a, dir, "checkpoint-x.wlc"),
-         *not_one = file(7), torn[WL_SCRATCH_PATH];
+         *not_one = file(7), torn[WL_TEMPFILE_PATH];
     assert_int_equal(wl_file_write(theirs, "half", 4, &e), 0);
     assert_int_equal(wl_file_write(other, "mine", 4, &e), 0);
     assert_int_equal(wl_file_write(not_one, "a name of ours, not a checkpoint", 32, &e), 0);
-    int fd = wl_scratch_file(torn, file(2500000000), 0666, &e);
+    int fd = wl_tempfile(torn, file(2500000000), 0666, &e);
     assert_true(fd >= 0);
-    close(fd); /* as if its writer had been killed */
+    close(fd);                                                   /* as if its writer had been killed */
     for (int64_t u = 1; u <= 5; u++) save(p, u * 2500000000, 3); /* past ten digits: order by number */
     assert_false(wl_is_file(file(2500000000)) || wl_is_file(file(5000000000)));
     assert_true(wl_is_file(file(7500000000)) && wl_is_file(file(10000000000)) && wl_is_file(file(12500000000)));

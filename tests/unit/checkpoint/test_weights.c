@@ -42,7 +42,7 @@ static struct wl_plan *network(int64_t features)
     wl_cross_entropy(g, "loss", h, y, (struct wl_loss) { .weight = 1 });
     struct wl_plan_opts how = { .backend = "ref", .threads = 1, .seed = 1, .optim = { .momentum = 0.9 } };
     struct wl_plan *p;
-    if (wl_comm_open(&alone, &(struct wl_comm_how) { .backend = "null" }, a, &e)) fail_msg("%s", e.msg);
+    if (wl_comm_open(&alone, &(struct wl_comm_opts) { .backend = "null" }, a, &e)) fail_msg("%s", e.msg);
     if (wl_plan_new(&p, g, &how, alone, a, &e)) fail_msg("%s", e.msg);
     return p;
 }
@@ -65,12 +65,12 @@ static void names_of(const char *parameter, struct wl_strs *names, struct wl_are
 {
     wl_strs_add(arena, names, parameter);
     wl_strs_add(arena, names, wl_strf(arena, "model.%s", parameter));
-    if (wl_streq(parameter, "first.bias")) wl_strs_add(arena, names, "model.first.gamma");
+    if (wl_str_eq(parameter, "first.bias")) wl_strs_add(arena, names, "model.first.gamma");
 }
 
-static bool ignored(const char *name) { return wl_streq(name, "model.position_ids"); }
+static bool ignored(const char *name) { return wl_str_eq(name, "model.position_ids"); }
 
-static const struct wl_naming naming = { .names = names_of, .ignored = ignored };
+static const struct wl_param_naming naming = { .names = names_of, .ignored = ignored };
 
 static const char *golden(void) { return wl_strf(a, "%s/models/weights.safetensors", getenv("WL_GOLDEN")); }
 
@@ -83,7 +83,7 @@ static void test_reference(void **state)
     for (size_t i = 0; i < s.n; i++) {
         float x[12];
         int rc = wl_safetensors_read(&s, &s.v[i], x, &e);
-        if (wl_streq(s.v[i].dtype, "I64")) {
+        if (wl_str_eq(s.v[i].dtype, "I64")) {
             assert_int_equal(rc, WL_EINVAL);
             assert_non_null(strstr(e.msg, "position_ids is of I64, not of reals"));
             continue;
@@ -144,7 +144,7 @@ static void other_names(const char *parameter, struct wl_strs *names, struct wl_
 static void test_foreign(void **state)
 {
     (void)state;
-    static const struct wl_naming other = { .names = other_names, .ignored = ignored };
+    static const struct wl_param_naming other = { .names = other_names, .ignored = ignored };
     struct wl_safetensors s;
     if (wl_safetensors_open(&s, golden(), a, &e)) fail_msg("%s", e.msg);
     assert_int_equal(wl_safetensors_load(&s, network(3), &other, false, a, &e), WL_EINVAL);

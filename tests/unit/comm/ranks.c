@@ -10,7 +10,7 @@ static _Noreturn void be_job(int n, rank_fn *fn, struct report *reports)
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     struct wl_comm *c;
-    struct wl_comm_how how = { .backend = n > 1 ? "shm" : "auto", .workers = n };
+    struct wl_comm_opts how = { .backend = n > 1 ? "shm" : "auto", .workers = n };
     int rc = wl_comm_open(&c, &how, a, &e);
     if (rc) _exit(1);
     struct report *r = &reports[c->rank];

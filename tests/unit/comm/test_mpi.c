@@ -49,15 +49,15 @@ static int be_rank(int ranks_per_node, const char *what)
 {
     struct wl_err e = { 0 };
     struct wl_comm *c;
-    int rc = wl_comm_open(&c, &(struct wl_comm_how) { .backend = "auto", .ranks_per_node = ranks_per_node }, a, &e);
-    if (!rc && !wl_streq(c->ops->name, "mpi")) rc = wl_fail(&e, WL_EINVAL, "auto chose %s", c->ops->name);
+    int rc = wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "auto", .ranks_per_node = ranks_per_node }, a, &e);
+    if (!rc && !wl_str_eq(c->ops->name, "mpi")) rc = wl_fail(&e, WL_EINVAL, "auto chose %s", c->ops->name);
     int nodes = ranks_per_node ? 4 / ranks_per_node : 1;
     if (!rc && (c->size != 4 || c->nodes != nodes))
         rc = wl_fail(&e, WL_EINVAL, "%d ranks on %d nodes", c->size, c->nodes);
-    if (!rc && wl_streq(what, "sums")) rc = check_sums(c, &e);
-    if (!rc && wl_streq(what, "kill") && c->rank == 1) raise(SIGKILL);
-    if (!rc && wl_streq(what, "abandon") && c->rank == 1) c->ops->abandon(c, 7);
-    if (!rc && !wl_streq(what, "sums")) rc = c->ops->barrier(c, &e);
+    if (!rc && wl_str_eq(what, "sums")) rc = check_sums(c, &e);
+    if (!rc && wl_str_eq(what, "kill") && c->rank == 1) raise(SIGKILL);
+    if (!rc && wl_str_eq(what, "abandon") && c->rank == 1) c->ops->abandon(c, 7);
+    if (!rc && !wl_str_eq(what, "sums")) rc = c->ops->barrier(c, &e);
     if (rc) fprintf(stderr, "%s\n", e.msg);
     wl_arena_free(a);
     return rc ? 3 : 0;
@@ -68,9 +68,9 @@ static int be_rank(int ranks_per_node, const char *what)
 static int mpirun(const char *ranks_per_node, const char *what, char **text)
 {
     struct wl_err e = { 0 };
-    struct wl_exit x = { 0 };
+    struct wl_process_result x = { 0 };
     char *argv[] = { "mpirun", "-np", "4", self, "rank", (char *)ranks_per_node, (char *)what, NULL };
-    assert_int_equal(wl_run(argv, 65536, true, text, &x, a, &e), 0);
+    assert_int_equal(wl_process_run(argv, 65536, true, text, &x, a, &e), 0);
     return x.status;
 }
 
@@ -100,9 +100,9 @@ static void test_another_launcher(void **state)
 {
     (void)state;
     struct wl_err e = { 0 };
-    struct wl_exit x = { 0 };
+    struct wl_process_result x = { 0 };
     char *argv[] = { "env", "PMI_SIZE=2", self, "rank", "0", "sums", NULL }, *text;
-    assert_int_equal(wl_run(argv, 65536, true, &text, &x, a, &e), 0);
+    assert_int_equal(wl_process_run(argv, 65536, true, &text, &x, a, &e), 0);
     assert_int_not_equal(x.status, 0);
     if (!strstr(text, "the launcher started 2 ranks, but this one is alone")) fail_msg("%s", text);
 }
@@ -111,11 +111,11 @@ static void test_another_launcher(void **state)
 static const char *why_not(void)
 {
     for (size_t i = 0; wl_comm_backends[i]; i++)
-        if (wl_streq(wl_comm_backends[i]->name, "mpi") && wl_comm_backends[i]->unavailable)
+        if (wl_str_eq(wl_comm_backends[i]->name, "mpi") && wl_comm_backends[i]->unavailable)
             return wl_comm_backends[i]->unavailable;
     char *argv[] = { "mpirun", "--version", NULL };
-    struct wl_exit x;
-    return wl_run(argv, 0, true, NULL, &x, a, NULL) ? "mpirun is not installed (Debian: openmpi-bin)" : NULL;
+    struct wl_process_result x;
+    return wl_process_run(argv, 0, true, NULL, &x, a, NULL) ? "mpirun is not installed (Debian: openmpi-bin)" : NULL;
 }
 
 int main(int argc, char **argv)

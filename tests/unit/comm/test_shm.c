@@ -313,14 +313,14 @@ static void test_open_errors(void **state)
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_comm *c;
     struct wl_err e = { 0 };
-    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_how) { .backend = "shmm" }, a, &e), WL_EUSAGE);
+    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "shmm" }, a, &e), WL_EUSAGE);
     assert_non_null(strstr(e.msg, "did you mean 'shm'"));
-    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_how) { .backend = "nccl" }, a, &e), WL_EUNAVAIL);
+    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "nccl" }, a, &e), WL_EUNAVAIL);
     assert_non_null(strstr(e.msg, "CUDA"));
     setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
-    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_how) { .backend = "auto", .workers = 2 }, a, &e), WL_EUSAGE);
+    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "auto", .workers = 2 }, a, &e), WL_EUSAGE);
     unsetenv("OMPI_COMM_WORLD_SIZE");
-    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_how) { .backend = "auto" }, a, &e), 0);
+    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "auto" }, a, &e), 0);
     assert_string_equal(c->ops->name, "null");
     float x = 3, *shared = c->ops->alloc_shared(c, 1000, &e);
     assert_int_equal((uintptr_t)shared % 4096, 0);

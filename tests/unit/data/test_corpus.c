@@ -1,5 +1,5 @@
 /* Texts to files of tokens: packing, parts, threads, and what is refused. */
-#include "place.h"
+#include "temp_dir.h"
 
 static const char vocab_text[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n##b\n";
 enum { PAD, UNK, CLS, SEP, MASK, A, B, C, INSIDE_B };
@@ -21,9 +21,9 @@ static struct wl_corpus_opts options(const struct place *p, const char *text, co
     return o;
 }
 
-static struct wl_corpus_made made(const struct place *p, const struct wl_corpus_opts *o)
+static struct wl_corpus_stats made(const struct place *p, const struct wl_corpus_opts *o)
 {
-    struct wl_corpus_made m;
+    struct wl_corpus_stats m;
     struct wl_err e = { 0 };
     if (wl_corpus_write(o, false, &m, p->arena, &e)) fail_msg("%s", e.msg);
     return m;
@@ -31,12 +31,12 @@ static struct wl_corpus_made made(const struct place *p, const struct wl_corpus_
 
 static void assert_tokens(const struct place *p, const char *name, const int *want, size_t n)
 {
-    struct wl_tokens t;
+    struct wl_token_file t;
     struct wl_err e = { 0 };
-    if (wl_tokens_open(&t, place_path(p, name), p->arena, &e)) fail_msg("%s", e.msg);
+    if (wl_token_file_open(&t, temp_dir_path(p, name), p->arena, &e)) fail_msg("%s", e.msg);
     assert_int_equal(t.n, n);
     assert_int_equal(t.width, 2);
-    for (size_t i = 0; i < n; i++) assert_int_equal(wl_little(t.data + 2 * i, 2), want[i]);
+    for (size_t i = 0; i < n; i++) assert_int_equal(wl_le_read(t.data + 2 * i, 2), want[i]);
 }
 
 static void test_lines(void **state)
@@ -44,7 +44,7 @@ static void test_lines(void **state)
     struct place *p = *state;
     static const int train[] = { CLS, A, INSIDE_B, SEP, CLS, SEP, CLS, C }, val[] = { CLS, A, SEP, CLS };
     struct wl_corpus_opts o = options(p, put(p, "t", "ab\n\nc b", 7), put(p, "v", "a\n\n", 3));
-    struct wl_corpus_made m = made(p, &o);
+    struct wl_corpus_stats m = made(p, &o);
     assert_tokens(p, WL_TRAIN_TOKENS, train, 8); /* b and its [SEP] fill no sequence */
     assert_tokens(p, WL_VAL_TOKENS, val, 4);
     assert_int_equal(m.train_tokens, 8);
@@ -57,7 +57,7 @@ static void test_paragraphs(void **state)
     struct place *p = *state;
     static const int train[] = { CLS, A, B, SEP, CLS, C, A, SEP }, val[] = { CLS, A, B, SEP };
     struct wl_corpus_opts o = options(p, put(p, "t", "a\nb\n \t\n\n\nc\na\n", 14), put(p, "v", "a b\n\n", 5));
-    o.unit = WL_UNIT_PARAGRAPH;
+    o.unit = WL_TEXT_UNIT_PARAGRAPH;
     made(p, &o);
     assert_tokens(p, WL_TRAIN_TOKENS, train, 8);
     assert_tokens(p, WL_VAL_TOKENS, val, 4);
@@ -73,8 +73,8 @@ static void test_files(void **state)
     put(p, "texts/.hidden", "c", 1);
     put(p, "texts/2-binary", "c\0c", 3);
     struct wl_corpus_opts o = options(p, wl_path_join(p->arena, p->root, "texts"), put(p, "v", "a b c a", 7));
-    o.unit = WL_UNIT_FILE;
-    struct wl_corpus_made m = made(p, &o);
+    o.unit = WL_TEXT_UNIT_FILE;
+    struct wl_corpus_stats m = made(p, &o);
     assert_tokens(p, WL_TRAIN_TOKENS, train, 8);
     assert_int_equal(m.left_out, 1);
 }
@@ -97,8 +97,8 @@ static const char *long_text(const struct place *p, size_t bytes)
 {
     struct wl_text t = WL_TEXT(p->arena);
     for (uint64_t i = 0; t.n < bytes; i++) {
-        struct wl_draws d = wl_draws(1, "line", 0, i);
-        for (uint64_t n = wl_draw_below(&d, 60); n--;) wl_text_add(&t, wl_draw_below(&d, 2) ? "ab " : "c");
+        struct wl_rng d = wl_rng(1, "line", 0, i);
+        for (uint64_t n = wl_rng_below(&d, 60); n--;) wl_text_add(&t, wl_rng_below(&d, 2) ? "ab " : "c");
         wl_text_add(&t, "\n");
     }
     return put(p, "long", t.s, t.n);
@@ -124,7 +124,7 @@ static void test_threads(void **state)
     o.learn = 30;
     for (o.threads = 1; o.threads <= 4; o.threads += 3) {
         o.dir = wl_path_join(p->arena, p->root, o.threads == 1 ? "one" : "four");
-        struct wl_corpus_made m = made(p, &o);
+        struct wl_corpus_stats m = made(p, &o);
         assert_int_equal(m.vocabulary, 30);
         uint64_t sequences = (m.train_tokens + m.val_tokens) / 4;
         assert_int_equal(m.val_tokens / 4, sequences / 10);
@@ -136,11 +136,11 @@ static void test_threads(void **state)
 
 static void refused(const struct place *p, const struct wl_corpus_opts *o, int code, const char *why)
 {
-    struct wl_corpus_made m;
+    struct wl_corpus_stats m;
     struct wl_err e = { 0 };
     assert_int_equal(wl_corpus_write(o, false, &m, p->arena, &e), code);
     if (!strstr(e.msg, why)) fail_msg("'%s' does not say '%s'", e.msg, why);
-    assert_false(wl_is_file(place_path(p, WL_TRAIN_TOKENS)));
+    assert_false(wl_is_file(temp_dir_path(p, WL_TRAIN_TOKENS)));
 }
 
 static void test_refused(void **state)
@@ -173,10 +173,10 @@ static void test_files_of_others(void **state)
 {
     struct place *p = *state;
     struct wl_err e = { 0 };
-    struct wl_corpus_made m;
+    struct wl_corpus_stats m;
     char *text;
     struct wl_corpus_opts o = options(p, put(p, "t", "ab\n\nc b", 7), put(p, "v", "a\n\n", 3));
-    const char *vocab = place_path(p, WL_VOCAB_FILE), *val = place_path(p, WL_VAL_TOKENS);
+    const char *vocab = temp_dir_path(p, WL_VOCAB_FILE), *val = temp_dir_path(p, WL_VAL_TOKENS);
     const char other[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nz\n";
     if (wl_mkdirs(p->dir, &e) || wl_file_write(vocab, other, strlen(other), &e)) fail_msg("%s", e.msg);
     assert_int_equal(wl_corpus_write(&o, false, &m, p->arena, &e), WL_EINVAL);
@@ -188,7 +188,8 @@ static void test_files_of_others(void **state)
     assert_int_equal(wl_corpus_write(&o, false, &m, p->arena, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "holds tokens already"));
     assert_int_equal(unlink(val), 0);
-    if (wl_file_write(vocab, vocab_text, strlen(vocab_text), &e)) fail_msg("%s", e.msg); /* of a call that was cut off */
+    if (wl_file_write(vocab, vocab_text, strlen(vocab_text), &e))
+        fail_msg("%s", e.msg); /* of a call that was cut off */
     made(p, &o);
 }
 
@@ -197,7 +198,7 @@ static void test_once(void **state)
     struct place *p = *state;
     const char *good = put(p, "good", "a b a b a b\n", 12);
     struct wl_corpus_opts o = options(p, good, good);
-    struct wl_corpus_made m;
+    struct wl_corpus_stats m;
     struct wl_err e = { 0 };
     made(p, &o);
     assert_int_equal(wl_corpus_write(&o, false, &m, p->arena, &e), WL_EINVAL);
@@ -206,14 +207,14 @@ static void test_once(void **state)
 
 static void damaged(const struct place *p, long at, int byte, const char *why)
 {
-    struct wl_tokens t;
+    struct wl_token_file t;
     struct wl_err e = { 0 };
-    const char *path = place_path(p, WL_TRAIN_TOKENS);
+    const char *path = temp_dir_path(p, WL_TRAIN_TOKENS);
     char *text;
     size_t n;
     assert_int_equal(wl_file_read(path, 1 << 20, &text, &n, p->arena, &e), 0);
-    place_poke(path, at, byte);
-    assert_true(wl_tokens_open(&t, path, p->arena, &e) < 0);
+    temp_dir_poke_byte(path, at, byte);
+    assert_true(wl_token_file_open(&t, path, p->arena, &e) < 0);
     if (!strstr(e.msg, why)) fail_msg("'%s' does not say '%s'", e.msg, why);
     assert_int_equal(wl_file_write(path, text, n, &e), 0);
 }
@@ -221,9 +222,9 @@ static void damaged(const struct place *p, long at, int byte, const char *why)
 static void test_damaged(void **state)
 {
     struct place *p = *state;
-    const char *good = put(p, "good", "a b a b a b\n", 12), *path = place_path(p, WL_TRAIN_TOKENS);
+    const char *good = put(p, "good", "a b a b a b\n", 12), *path = temp_dir_path(p, WL_TRAIN_TOKENS);
     struct wl_corpus_opts o = options(p, good, good);
-    struct wl_tokens t;
+    struct wl_token_file t;
     struct wl_err e = { 0 };
     made(p, &o);
     damaged(p, 0, 'X', "is no file of tokens");
@@ -231,17 +232,17 @@ static void test_damaged(void **state)
     damaged(p, 16, 99, "the head is damaged");
     damaged(p, 130, 99, "do not have the checksum");
     assert_int_equal(truncate(path, 140), 0);
-    assert_int_equal(wl_tokens_open(&t, path, p->arena, &e), WL_EIO);
+    assert_int_equal(wl_token_file_open(&t, path, p->arena, &e), WL_EIO);
     assert_non_null(strstr(e.msg, "140 bytes; its head says 8 tokens of 2 bytes behind 128 bytes"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_lines),   TEST(test_paragraphs), TEST(test_files), TEST(test_wikitext),
-        TEST(test_threads), TEST(test_refused),    TEST(test_files_of_others), TEST(test_once), TEST(test_damaged),
+        TEST(test_lines),   TEST(test_paragraphs),      TEST(test_files), TEST(test_wikitext), TEST(test_threads),
+        TEST(test_refused), TEST(test_files_of_others), TEST(test_once),  TEST(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* ERA5 files: what is written synthetically is read as it was, both layouts, the cut, statistics, and what is wrong
  * with bad files. */
-#include "era5_place.h"
+#include "era5_temp_dir.h"
 
 #include <fcntl.h>
 #include <hdf5.h>
@@ -23,9 +23,9 @@ static void write_weather(const struct place *p)
     };
     struct wl_err e = { 0 };
     int64_t written;
-    if (wl_era5_synthetic(&o, false, &written, p->a, &e)) fail_msg("%s", e.msg);
+    if (wl_era5_synth(&o, false, &written, p->a, &e)) fail_msg("%s", e.msg);
     assert_int_equal(written, 3 * TIMES);
-    assert_int_equal(wl_era5_synthetic(&o, false, &written, p->a, &e), 0);
+    assert_int_equal(wl_era5_synth(&o, false, &written, p->a, &e), 0);
     assert_int_equal(written, 0);
 }
 
@@ -37,8 +37,8 @@ static int open_weather(const struct place *p, int64_t patch, struct wl_era5 **d
 
 static int put(const struct wl_era5 *d, int64_t index, float *x, float *y, struct wl_err *e)
 {
-    const struct wl_set *s = wl_era5_set(d);
-    return s->ops->put(s, NULL, &(struct wl_pass) { 0 }, index, (void *[]) { x, y }, e);
+    const struct wl_dataset *s = wl_era5_dataset(d);
+    return s->ops->put(s, NULL, &(struct wl_epoch_key) { 0 }, index, (void *[]) { x, y }, e);
 }
 
 /* ---- the layout of FourCastNet ---- */
@@ -54,7 +54,7 @@ static void read_raw(const char *path, float *to)
 static void test_synthetic(void **state)
 {
     (void)state;
-    struct place p = place_new();
+    struct place p = temp_dir_new();
     struct wl_era5 *d;
     struct wl_err e = { 0 };
     static float raw[TIMES * C * H * W], x[C * H * W], y[C * H * W];
@@ -67,7 +67,7 @@ static void test_synthetic(void **state)
     assert_string_equal(g->names[2], "height 1");
     assert_non_null(g->climate);
     assert_float_equal(g->latitude[0], 90 - 180.0 / H / 2, 1e-12);
-    assert_int_equal(wl_era5_set(d)->samples, 2 * (TIMES - 2));
+    assert_int_equal(wl_era5_dataset(d)->samples, 2 * (TIMES - 2));
     read_raw(in(&p, "train/2002.h5"), raw);
     if (put(d, TIMES - 2 + 1, x, y, &e)) fail_msg("%s", e.msg); /* the second year's second time */
     for (int c = 0; c < C; c++)
@@ -77,10 +77,10 @@ static void test_synthetic(void **state)
             assert_float_equal(y[c * H * W + i] * g->deviation[c] + g->mean[c], raw[(3 * C + c) * H * W + i],
                                1e-5 * (fabs(g->mean[c]) + g->deviation[c]));
         }
-    const struct wl_set *s = wl_era5_set(d);
+    const struct wl_dataset *s = wl_era5_dataset(d);
     s->ops->pad(s, (void *[]) { x, y });
     assert_true(isnan(y[0]) && !isnan(x[0]));
-    place_free(&p);
+    temp_dir_free(&p);
 }
 
 /* ---- variables, packed and compressed ---- */
@@ -128,7 +128,7 @@ static void write_variables(const char *path, int times, int lines, float base)
 static void test_variables(void **state)
 {
     (void)state;
-    struct place p = place_new();
+    struct place p = temp_dir_new();
     struct wl_era5 *d;
     struct wl_err e = { 0 };
     static float x[3 * H * W], y[3 * H * W];
@@ -161,7 +161,7 @@ static void test_variables(void **state)
     expect(open_weather(&p, 5, &d, &e), WL_EINVAL, &e, "a grid of 9 x 16 points is not made of patches of 5 x 5");
     write_variables(in(&p, "train/era5_2021_all.nc"), TIMES, 7, 0);
     expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "has 7 x 16 points, t2m in");
-    place_free(&p);
+    temp_dir_free(&p);
 }
 
 /* ---- what is wrong ---- */
@@ -176,7 +176,7 @@ static void overwrite(const char *path, off_t at, const void *bytes, size_t n)
 static void test_bad(void **state)
 {
     (void)state;
-    struct place p = place_new();
+    struct place p = temp_dir_new();
     struct wl_era5 *d;
     struct wl_err e = { 0 };
     static float x[C * H * W], y[C * H * W];
@@ -187,9 +187,9 @@ static void test_bad(void **state)
     expect(open_weather(&p, 4, &d, &e), WL_ELIB, &e, "train/2001.h5: HDF5: ");
     assert_int_equal(wl_file_write(in(&p, "train/2001.h5"), "CDF\1....", 8, &e), 0);
     expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "NetCDF of the classic format; nccopy -k netCDF-4");
-    place_free(&p);
+    temp_dir_free(&p);
 
-    p = place_new();
+    p = temp_dir_new();
     write_weather(&p);
     const char *year = in(&p, "train/2002.h5");
     const float nan = NAN;
@@ -208,7 +208,7 @@ static void test_bad(void **state)
     assert_int_equal(unlink(in(&p, "channels.txt")), 0);
     assert_int_equal(wl_file_write(in(&p, "stats/global_stds.npy"), "\x93NUMPY\1\0\x05\0hello", 15, &e), 0);
     expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "expected '<f4' or '<f8' in C order");
-    place_free(&p);
+    temp_dir_free(&p);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* HDF5 files of fields that are made to break their reader: filters, links, types and sizes that it does not take. */
 #include "era5_file.h"
-#include "era5_place.h"
+#include "era5_temp_dir.h"
 
 enum { H = 8, W = 16, TIMES = 4 };
 
@@ -100,7 +100,7 @@ static void write_unwritten(hid_t file)
 static void test_hostile(void **state)
 {
     (void)state;
-    struct place p = place_with_parts();
+    struct place p = temp_dir_with_parts();
     struct wl_err e = { 0 };
     const struct {
         void (*write)(hid_t file);
@@ -126,7 +126,7 @@ static void test_hostile(void **state)
         expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e, cases[i].error);
     }
     assert_int_equal(H5Fget_obj_count((hid_t)H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
-    place_free(&p);
+    temp_dir_free(&p);
 }
 
 int main(void)

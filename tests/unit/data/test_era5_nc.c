@@ -2,7 +2,7 @@
  * columns in every order, and what is refused. */
 #include "data/data.h"
 #include "era5_file.h"
-#include "era5_place.h"
+#include "era5_temp_dir.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -48,8 +48,8 @@ static struct wl_era5 *opened(const struct place *p, int64_t targets, int64_t le
 
 static int put(const struct wl_era5 *d, int64_t index, float *const *at, struct wl_err *e)
 {
-    const struct wl_set *s = wl_era5_set(d);
-    return s->ops->put(s, NULL, &(struct wl_pass) { 0 }, index, (void *const *)at, e);
+    const struct wl_dataset *s = wl_era5_dataset(d);
+    return s->ops->put(s, NULL, &(struct wl_epoch_key) { 0 }, index, (void *const *)at, e);
 }
 
 /* ---- as netCDF4 writes ---- */
@@ -75,7 +75,7 @@ static void check_plane(const struct wl_era5 *d, int channel, const float *x, in
 static void test_climate_store(void **state)
 {
     (void)state;
-    struct place p = place_with_parts();
+    struct place p = temp_dir_with_parts();
     struct wl_err e = { 0 };
     static float x[3 * H * W], y[3 * H * W];
     copy_fixture(&p, "t2m_2020.nc", "train/t2m_2020.nc");
@@ -92,20 +92,20 @@ static void test_climate_store(void **state)
     assert_int_equal(g->step_s, 6 * 3600);
     assert_int_equal(g->height, H);
     assert_float_equal(g->latitude[1], 67.5, 0);
-    assert_int_equal(wl_era5_set(d)->samples, TIMES - 2);
+    assert_int_equal(wl_era5_dataset(d)->samples, TIMES - 2);
     if (put(d, 1, (float *[]) { x, y }, &e)) fail_msg("%s", e.msg);
     check_plane(d, 0, x, 1, 0, 0, 1e-3);
     check_plane(d, 0, y, 3, 0, 0, 1e-3);
     check_plane(d, 1, y, 3, 1000, 0, 1e-3);
     check_plane(d, 2, y, 3, 500, 0, 1e-3);
-    place_free(&p);
+    temp_dir_free(&p);
 }
 
 /* 16 bits with scale, offset and a fill value; big-endian doubles from south to north and from 180 W. */
 static void test_packed_and_wide(void **state)
 {
     (void)state;
-    struct place p = place_with_parts();
+    struct place p = temp_dir_with_parts();
     struct wl_err e = { 0 };
     static float x[H * W], y[H * W];
     copy_fixture(&p, "packed_2020.nc", "train/packed_2020.nc");
@@ -120,9 +120,9 @@ static void test_packed_and_wide(void **state)
     copy_fixture(&p, "versions_2020.nc", "train/packed_2020.nc");
     expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e,
            "t2m: its second dimension is 'expver', of 2; select or merge it first");
-    place_free(&p);
+    temp_dir_free(&p);
 
-    p = place_with_parts();
+    p = temp_dir_with_parts();
     copy_fixture(&p, "wide_2020.nc", "train/wide_2020.nc");
     d = opened(&p, 1, 1);
     assert_float_equal(wl_era5_grid(d)->latitude[0], 90, 0);
@@ -131,7 +131,7 @@ static void test_packed_and_wide(void **state)
     copy_fixture(&p, "packed_2020.nc", "train/packed_2019.nc");
     expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e,
            "wide_2020.nc: longitude 0 of t2m is -180, in ");
-    place_free(&p);
+    temp_dir_free(&p);
 }
 
 /* ---- times ---- */
@@ -155,31 +155,31 @@ static float begin_of(int time) { return (float)(time * H * W % 1000); }
 static void test_gaps(void **state)
 {
     (void)state;
-    struct place p = place_with_parts();
+    struct place p = temp_dir_with_parts();
     struct wl_err e = { 0 };
     static float x[H * W], y[H * W], z[H * W];
     static const double time[] = { 0, 6, 12, 24, 30, 36, 48 }; /* 18 and 42 are missing */
     write_file(&p, "train/2020.h5", &(struct era5_file) { .times = 7, .time = time });
     const struct wl_era5 *d = opened(&p, 1, 1);
-    assert_int_equal(wl_era5_set(d)->samples, 4); /* 0-6, 6-12, 24-30, 30-36 */
+    assert_int_equal(wl_era5_dataset(d)->samples, 4); /* 0-6, 6-12, 24-30, 30-36 */
     d = opened(&p, 1, 2);
-    assert_int_equal(wl_era5_set(d)->samples, 4); /* 0-12, 12-24, 24-36, 36-48 */
+    assert_int_equal(wl_era5_dataset(d)->samples, 4); /* 0-12, 12-24, 24-36, 36-48 */
     if (put(d, 1, (float *[]) { x, y }, &e)) fail_msg("%s", e.msg);
     const double mean = (double)wl_era5_grid(d)->mean[0], deviation = (double)wl_era5_grid(d)->deviation[0];
     assert_float_equal((double)x[0] * deviation + mean, (double)begin_of(2), 1e-3);
     assert_float_equal((double)y[0] * deviation + mean, (double)begin_of(3), 1e-3);
     d = opened(&p, 2, 1);
-    assert_int_equal(wl_era5_set(d)->samples, 2); /* 0-6-12, 24-30-36 */
+    assert_int_equal(wl_era5_dataset(d)->samples, 2); /* 0-6-12, 24-30-36 */
     if (put(d, 1, (float *[]) { x, y, z }, &e)) fail_msg("%s", e.msg);
     assert_float_equal((double)z[0] * deviation + mean, (double)begin_of(5), 1e-3);
-    place_free(&p);
+    temp_dir_free(&p);
 }
 
 /* A sample lies in one year, and the years have one step. */
 static void test_years(void **state)
 {
     (void)state;
-    struct place p = place_with_parts();
+    struct place p = temp_dir_with_parts();
     struct wl_era5 *d;
     struct wl_err e = { 0 };
     static const double first[] = { 0, 6, 12, 18 }, next[] = { 24, 30, 36, 42 }, hourly[] = { 24, 25, 26, 27 },
@@ -199,33 +199,34 @@ static void test_years(void **state)
     }
     write_file(&p, "train/2021.h5", &(struct era5_file) { .times = 4, .time = next });
     const struct wl_era5 *train = opened(&p, 1, 1);
-    assert_int_equal(wl_era5_set(train)->samples, 6);
+    assert_int_equal(wl_era5_dataset(train)->samples, 6);
 
     expect(open_part(&p, false, 1, 1, &d, &e), WL_EINVAL, &e, "val: holds no .h5 and no .nc file");
     write_file(&p, "val/2022.h5", &(struct era5_file) { .times = 4, .time = over });
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
-    expect(wl_era5_check_apart(train, d, p.a, &e), WL_EINVAL, &e,
+    expect(wl_era5_check_disjoint(train, d, p.a, &e), WL_EINVAL, &e,
            "val/2022.h5: 2020-01-01 18:00 is a time of training too, in ");
     write_file(&p, "val/2022.h5", &(struct era5_file) { .times = 4, .time = hourly });
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
-    expect(wl_era5_check_apart(train, d, p.a, &e), WL_EINVAL, &e, "are 1 h apart, of training 6 h");
+    expect(wl_era5_check_disjoint(train, d, p.a, &e), WL_EINVAL, &e, "are 1 h apart, of training 6 h");
     write_file(&p, "val/2022.h5", &(struct era5_file) { .times = 4 });
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
-    assert_int_equal(wl_era5_check_apart(train, d, p.a, &e), 0);
+    assert_int_equal(wl_era5_check_disjoint(train, d, p.a, &e), 0);
     assert_int_equal(rename(in(&p, "val/2022.h5"), in(&p, "val/2021.h5")), 0);
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
-    expect(wl_era5_check_apart(train, d, p.a, &e), WL_EINVAL, &e, "2021 is a year of training too");
+    expect(wl_era5_check_disjoint(train, d, p.a, &e), WL_EINVAL, &e, "2021 is a year of training too");
     write_file(&p, "val/2021.h5", &(struct era5_file) { .name = "z", .times = 4 });
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
-    expect(wl_era5_check_apart(train, d, p.a, &e), WL_EINVAL, &e, "channel 0 of validation is 'z', of training 't2m'");
-    place_free(&p);
+    expect(wl_era5_check_disjoint(train, d, p.a, &e), WL_EINVAL, &e,
+           "channel 0 of validation is 'z', of training 't2m'");
+    temp_dir_free(&p);
 }
 
 /* A channel has the unit that any of its years says, and no two. What is no unit for people is none. */
 static void test_units(void **state)
 {
     (void)state;
-    struct place p = place_with_parts();
+    struct place p = temp_dir_with_parts();
     struct wl_era5 *d;
     struct wl_err e = { 0 };
     static const char *const none[] = {
@@ -241,14 +242,14 @@ static void test_units(void **state)
 
     write_file(&p, "val/2023.h5", &(struct era5_file) { .times = 4, .unit = "knots" });
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
-    expect(wl_era5_check_apart(train, d, p.a, &e), WL_EINVAL, &e, "val/2023.h5: t2m is in 'knots', in ");
+    expect(wl_era5_check_disjoint(train, d, p.a, &e), WL_EINVAL, &e, "val/2023.h5: t2m is in 'knots', in ");
     write_file(&p, "train/2022.h5", &(struct era5_file) { .times = 4, .unit = "knots" });
     expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e, "2021.h5 it is in 'm s**-1'");
 
     for (int year = 2020; year <= 2022; year++) (void)unlink(in(&p, wl_strf(p.a, "train/%d.h5", year)));
     write_file(&p, "train/2020.h5", &(struct era5_file) { .name = "fields", .times = 4, .levels = 2, .unit = "K" });
     assert_null(wl_era5_grid(opened(&p, 1, 1))->units[1]);
-    place_free(&p);
+    temp_dir_free(&p);
 }
 
 /* ---- what is refused ---- */
@@ -256,7 +257,7 @@ static void test_units(void **state)
 static void test_coordinates(void **state)
 {
     (void)state;
-    struct place p = place_with_parts();
+    struct place p = temp_dir_with_parts();
     struct wl_err e = { 0 };
     static const double hours[] = { 0, 6, 12, 18 }, back[] = { 0, 12, 6, 18 }, twice[] = { 0, 6, 6, 12 },
                         none[] = { 0, 6, NAN, 18 };
@@ -298,13 +299,13 @@ static void test_coordinates(void **state)
     H5Fclose(file);
     expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e,
            "t2m: it has 16 latitudes, the file's coordinate 9; expected [time, (level,) latitude, longitude]");
-    place_free(&p);
+    temp_dir_free(&p);
 }
 
 static void test_alike(void **state)
 {
     (void)state;
-    struct place p = place_with_parts();
+    struct place p = temp_dir_with_parts();
     struct wl_err e = { 0 };
     static const double hours[] = { 0, 6, 12, 18 }, later[] = { 0, 6, 12, 24 };
     static double north[ODD], other[ODD], south[ODD];
@@ -335,7 +336,7 @@ static void test_alike(void **state)
     write_file(&p, "train/b_2020.h5",
                &(struct era5_file) { .name = "z", .times = TIMES, .height = ODD, .latitude = south });
     assert_int_equal(wl_era5_grid(opened(&p, 1, 1))->channels, 2);
-    place_free(&p);
+    temp_dir_free(&p);
 }
 
 int main(void)

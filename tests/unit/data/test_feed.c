@@ -33,8 +33,8 @@ static int64_t size_of(int64_t index) { return 1 + index % MAX; }
 
 /* buffer: numbers [CAPACITY] i32, then where each bag ends [BATCH] i32, -1 behind the last. The set's `own` is the
  * sample that cannot be read. */
-static int fill(const struct wl_set *s, void *thread, const struct wl_pass *pass, const int64_t *index, int64_t n,
-                void *const *buffer, struct wl_err *e)
+static int fill(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, const int64_t *index,
+                int64_t n, void *const *buffer, struct wl_err *e)
 {
     int32_t *numbers = buffer[0], *end = buffer[1], at = 0;
     (void)thread, (void)pass;
@@ -48,70 +48,72 @@ static int fill(const struct wl_set *s, void *thread, const struct wl_pass *pass
     return 0;
 }
 
-static const struct wl_set_ops bag_ops = { .noun = "bag", .fill = fill };
+static const struct wl_dataset_ops bag_ops = { .noun = "bag", .fill = fill };
 
-static struct wl_set *bags(int64_t torn)
+static struct wl_dataset *bags(int64_t torn)
 {
     int64_t *own = wl_new(arena, int64_t);
-    struct wl_set *s = wl_new(arena, struct wl_set);
+    struct wl_dataset *s = wl_new(arena, struct wl_dataset);
     *own = torn;
-    *s = (struct wl_set) { .ops = &bag_ops,
-                           .name = "bags",
-                           .samples = SAMPLES,
-                           .buffers = 2,
-                           .bytes = { CAPACITY * sizeof(int32_t), BATCH * sizeof(int32_t) },
-                           .own = own };
+    *s = (struct wl_dataset) { .ops = &bag_ops,
+                               .name = "bags",
+                               .samples = SAMPLES,
+                               .buffers = 2,
+                               .bytes = { CAPACITY * sizeof(int32_t), BATCH * sizeof(int32_t) },
+                               .own = own };
     return s;
 }
 
 /* ---- a set of numbers: sample i is i + 100 * epoch in training; every third cannot be read ---- */
 
-static int put(const struct wl_set *s, void *thread, const struct wl_pass *pass, int64_t index, void *const *at,
-               struct wl_err *e)
+static int put(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, int64_t index,
+               void *const *at, struct wl_err *e)
 {
     (void)thread;
     *(int32_t *)at[0] = (int32_t)(index + (pass->training ? 100 * pass->epoch : 0));
     return index % 3 == 2 && s->own ? wl_fail(e, WL_EINVAL, "number %lld is bad", (long long)index) : 0;
 }
 
-static void pad(const struct wl_set *s, void *const *at)
+static void pad(const struct wl_dataset *s, void *const *at)
 {
     (void)s;
     *(int32_t *)at[0] = -1;
 }
 
-static const struct wl_set_ops number_ops = { .noun = "number", .if_bad = "so it is", .put = put, .pad = pad };
+static const struct wl_dataset_ops number_ops = {
+    .noun = "number", .bad_sample_hint = "so it is", .put = put, .pad = pad
+};
 
-static struct wl_set *numbers(bool bad)
+static struct wl_dataset *numbers(bool bad)
 {
-    struct wl_set *s = wl_new(arena, struct wl_set);
-    *s = (struct wl_set) { .ops = &number_ops,
-                           .name = "numbers",
-                           .samples = SAMPLES,
-                           .buffers = 1,
-                           .bytes = { sizeof(int32_t) },
-                           .own = bad ? s : NULL };
+    struct wl_dataset *s = wl_new(arena, struct wl_dataset);
+    *s = (struct wl_dataset) { .ops = &number_ops,
+                               .name = "numbers",
+                               .samples = SAMPLES,
+                               .buffers = 1,
+                               .bytes = { sizeof(int32_t) },
+                               .own = bad ? s : NULL };
     return s;
 }
 
 /* ---- tools ---- */
 
-static struct wl_feed *open_feed(const struct wl_set *s, const struct wl_feed_opts *o)
+static struct wl_loader *open_feed(const struct wl_dataset *s, const struct wl_loader_opts *o)
 {
-    struct wl_feed *f = NULL;
+    struct wl_loader *f = NULL;
     struct wl_err e = { 0 };
-    if (wl_feed_open(&f, s, o, arena, &e)) fail_msg("%s", e.msg);
+    if (wl_loader_open(&f, s, o, arena, &e)) fail_msg("%s", e.msg);
     return f;
 }
 
 /* The bags of the rest of an epoch, in the order given; every batch is whole and its padding marked. */
-static int64_t read_bags(struct wl_feed *f, int32_t *seen)
+static int64_t read_bags(struct wl_loader *f, int32_t *seen)
 {
     int32_t number[CAPACITY], end[BATCH];
     int64_t n, total = 0;
     struct wl_err e = { 0 };
     int rc;
-    while ((rc = wl_feed_next(f, (void *const[]) { number, end }, &n, &e)) > 0) {
+    while ((rc = wl_loader_next(f, (void *const[]) { number, end }, &n, &e)) > 0) {
         for (int64_t i = 0, at = 0; i < BATCH && n > 0; i++) {
             if (i >= n) {
                 assert_int_equal(end[i], -1);
@@ -138,10 +140,10 @@ static void test_batches(void **state)
     int32_t first[SAMPLES], seen[SAMPLES + BATCH];
     struct wl_err e;
     for (int64_t threads = 0; threads < 4; threads++) {
-        struct wl_feed *f =
-            open_feed(bags(-1), &(struct wl_feed_opts) {
+        struct wl_loader *f =
+            open_feed(bags(-1), &(struct wl_loader_opts) {
                                     .batch = BATCH, .ranks = 1, .threads = threads, .seed = 3, .training = true });
-        assert_int_equal(wl_feed_epoch(f, 2, 0, &e), 0);
+        assert_int_equal(wl_loader_start_epoch(f, 2, 0, &e), 0);
         assert_int_equal(read_bags(f, seen), SAMPLES);
         if (threads == 0) memcpy(first, seen, sizeof first);
         assert_memory_equal(first, seen, sizeof first);
@@ -149,10 +151,10 @@ static void test_batches(void **state)
     for (int64_t ranks = 2; ranks < 4; ranks++) {
         int64_t n = 0;
         for (int64_t rank = 0; rank < ranks; rank++) {
-            struct wl_feed *f =
-                open_feed(bags(-1), &(struct wl_feed_opts) {
+            struct wl_loader *f =
+                open_feed(bags(-1), &(struct wl_loader_opts) {
                                         .batch = BATCH, .rank = rank, .ranks = ranks, .threads = 1, .seed = 3 });
-            assert_int_equal(wl_feed_epoch(f, 0, 0, &e), 0);
+            assert_int_equal(wl_loader_start_epoch(f, 0, 0, &e), 0);
             n += read_bags(f, seen + n);
         }
         assert_int_equal(n, SAMPLES);
@@ -167,16 +169,16 @@ static void test_start(void **state)
     (void)state;
     int32_t whole[SAMPLES], rest[SAMPLES];
     struct wl_err e;
-    struct wl_feed_opts o = { .batch = BATCH, .ranks = 1, .threads = 2, .seed = 3, .training = true };
-    struct wl_feed *f = open_feed(bags(-1), &o);
-    assert_int_equal(wl_feed_batches(f), 6);
-    assert_int_equal(wl_feed_epoch(f, 5, 0, &e), 0);
+    struct wl_loader_opts o = { .batch = BATCH, .ranks = 1, .threads = 2, .seed = 3, .training = true };
+    struct wl_loader *f = open_feed(bags(-1), &o);
+    assert_int_equal(wl_loader_batches(f), 6);
+    assert_int_equal(wl_loader_start_epoch(f, 5, 0, &e), 0);
     read_bags(f, whole);
     f = open_feed(bags(whole[3]), &o); /* in batch 0 */
-    assert_int_equal(wl_feed_epoch(f, 5, 3, &e), 0);
+    assert_int_equal(wl_loader_start_epoch(f, 5, 3, &e), 0);
     assert_int_equal(read_bags(f, rest), SAMPLES - 3 * BATCH);
     assert_memory_equal(rest, whole + 3 * BATCH, (SAMPLES - 3 * BATCH) * sizeof *rest);
-    assert_int_equal(wl_feed_epoch(f, 5, 6, &e), 0);
+    assert_int_equal(wl_loader_start_epoch(f, 5, 6, &e), 0);
     assert_int_equal(read_bags(f, rest), 0);
 }
 
@@ -187,10 +189,10 @@ static void test_torn_bag(void **state)
     int32_t number[CAPACITY], end[BATCH];
     int64_t n;
     struct wl_err e = { 0 };
-    struct wl_feed *f = open_feed(bags(9), &(struct wl_feed_opts) { .batch = BATCH, .ranks = 1, .threads = 2 });
-    assert_int_equal(wl_feed_epoch(f, 0, 0, &e), 0);
-    for (int i = 0; i < 2; i++) assert_int_equal(wl_feed_next(f, (void *const[]) { number, end }, &n, &e), 1);
-    assert_int_equal(wl_feed_next(f, (void *const[]) { number, end }, &n, &e), WL_EINVAL);
+    struct wl_loader *f = open_feed(bags(9), &(struct wl_loader_opts) { .batch = BATCH, .ranks = 1, .threads = 2 });
+    assert_int_equal(wl_loader_start_epoch(f, 0, 0, &e), 0);
+    for (int i = 0; i < 2; i++) assert_int_equal(wl_loader_next(f, (void *const[]) { number, end }, &n, &e), 1);
+    assert_int_equal(wl_loader_next(f, (void *const[]) { number, end }, &n, &e), WL_EINVAL);
     assert_string_equal(e.msg, "bags: bag 9 is torn");
 }
 
@@ -201,18 +203,18 @@ static void test_samples(void **state)
     int32_t number[BATCH];
     int64_t n, total = 0;
     struct wl_err e = { 0 };
-    struct wl_feed_opts o = { .batch = BATCH, .ranks = 1, .threads = 1, .seed = 1 };
-    struct wl_feed *f = open_feed(numbers(false), &o);
-    assert_int_equal(wl_feed_epoch(f, 1, 0, &e), 0);
-    while (wl_feed_next(f, (void *const[]) { number }, &n, &e) > 0) {
+    struct wl_loader_opts o = { .batch = BATCH, .ranks = 1, .threads = 1, .seed = 1 };
+    struct wl_loader *f = open_feed(numbers(false), &o);
+    assert_int_equal(wl_loader_start_epoch(f, 1, 0, &e), 0);
+    while (wl_loader_next(f, (void *const[]) { number }, &n, &e) > 0) {
         for (int i = 0; i < BATCH; i++) assert_int_equal(number[i], i < n ? total + i : -1);
         total += n;
     }
     assert_int_equal(total, SAMPLES);
     o.training = true;
     f = open_feed(numbers(false), &o);
-    assert_int_equal(wl_feed_epoch(f, 7, 0, &e), 0);
-    while (wl_feed_next(f, (void *const[]) { number }, &n, &e) > 0)
+    assert_int_equal(wl_loader_start_epoch(f, 7, 0, &e), 0);
+    while (wl_loader_next(f, (void *const[]) { number }, &n, &e) > 0)
         for (int i = 0; i < n; i++) assert_int_equal(number[i] / 100, 7);
 }
 
@@ -224,34 +226,34 @@ static void test_bad_samples(void **state)
     int64_t n, total = 0;
     struct wl_err e = { 0 };
     wl_log_init(WL_ERROR, -1);
-    struct wl_feed_opts o = { .batch = BATCH, .ranks = 1, .threads = 1, .skip_bad = true };
-    struct wl_feed *f = open_feed(numbers(true), &o);
-    assert_int_equal(wl_feed_epoch(f, 0, 0, &e), 0);
-    while (wl_feed_next(f, (void *const[]) { number }, &n, &e) > 0) {
+    struct wl_loader_opts o = { .batch = BATCH, .ranks = 1, .threads = 1, .skip_bad = true };
+    struct wl_loader *f = open_feed(numbers(true), &o);
+    assert_int_equal(wl_loader_start_epoch(f, 0, 0, &e), 0);
+    while (wl_loader_next(f, (void *const[]) { number }, &n, &e) > 0) {
         for (int i = 0; i < n; i++) assert_int_not_equal(number[i] % 3, 2);
         total += n;
     }
     assert_int_equal(total, SAMPLES - 7);
-    assert_int_equal(wl_feed_bad(f), 7);
+    assert_int_equal(wl_loader_bad_samples(f), 7);
     o.training = true;
     f = open_feed(numbers(true), &o);
-    assert_int_equal(wl_feed_epoch(f, 0, 0, &e), 0);
-    for (total = 0; wl_feed_next(f, (void *const[]) { number }, &n, &e) > 0; total += n) continue;
+    assert_int_equal(wl_loader_start_epoch(f, 0, 0, &e), 0);
+    for (total = 0; wl_loader_next(f, (void *const[]) { number }, &n, &e) > 0; total += n) continue;
     assert_int_equal(total, SAMPLES);
     o.skip_bad = o.training = false;
     f = open_feed(numbers(true), &o);
-    assert_int_equal(wl_feed_epoch(f, 0, 0, &e), 0);
-    assert_int_equal(wl_feed_next(f, (void *const[]) { number }, &n, &e), WL_EINVAL);
+    assert_int_equal(wl_loader_start_epoch(f, 0, 0, &e), 0);
+    assert_int_equal(wl_loader_next(f, (void *const[]) { number }, &n, &e), WL_EINVAL);
     assert_string_equal(e.msg, "number 2 is bad; so it is");
 }
 
 static void test_too_few(void **state)
 {
     (void)state;
-    struct wl_feed *f;
+    struct wl_loader *f;
     struct wl_err e = { 0 };
-    struct wl_feed_opts o = { .batch = 8, .ranks = 3, .drop_last = true };
-    assert_int_equal(wl_feed_open(&f, bags(-1), &o, arena, &e), WL_EINVAL);
+    struct wl_loader_opts o = { .batch = 8, .ranks = 3, .drop_last = true };
+    assert_int_equal(wl_loader_open(&f, bags(-1), &o, arena, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "bags: 22 samples are less than one global batch of 24 (3 workers x local batch 8)"));
 }
 

@@ -1,16 +1,16 @@
 /* Decoding, cropping and resizing of one image. */
-#include "place.h"
+#include "temp_dir.h"
 
 #include <math.h>
 
 /* A picture of a file, ready to be decoded; one at a time. */
 static int open_file(struct wl_jpeg *j, const char *path, int *width, int *height, struct wl_err *e)
 {
-    static struct wl_sample sample;
+    static struct wl_encoded_image sample;
     free(sample.bytes.p);
-    sample = (struct wl_sample) { 0 };
+    sample = (struct wl_encoded_image) { 0 };
     snprintf(sample.name, sizeof sample.name, "%s", path);
-    int rc = wl_sample_read(&sample, e);
+    int rc = wl_encoded_image_read_file(&sample, e);
     return rc ? rc : wl_jpeg_open(j, &sample, width, height, e);
 }
 
@@ -45,7 +45,7 @@ static void test_resize_as_pillow(void **state)
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_resize *r = wl_resize_new(4, a);
     uint8_t rgb[3 * 12 * 10], out[3][16], flipped[3][16];
-    struct wl_pixels from = { .rgb = rgb, .width = 12, .height = 10, .reduced = 1 };
+    struct wl_decoded_image from = { .rgb = rgb, .width = 12, .height = 10, .reduced = 1 };
     struct wl_err e;
     (void)state;
     pattern(rgb);
@@ -69,7 +69,7 @@ static void test_crop_random(void **state)
     int flips = 0, n = 2000;
     (void)state;
     for (int i = 0; i < n; i++) {
-        struct wl_draws d = wl_draws(1, "test", 0, (uint64_t)i);
+        struct wl_rng d = wl_rng(1, "test", 0, (uint64_t)i);
         struct wl_crop c = wl_crop_random(500, 375, &d);
         double ratio = c.width / c.height, area = c.width * c.height / (500. * 375);
         assert_true(c.x >= 0 && c.y >= 0 && c.x + c.width <= 500 && c.y + c.height <= 375);
@@ -84,7 +84,7 @@ static void test_crop_random(void **state)
 
 static void test_crop_narrow(void **state)
 {
-    struct wl_draws d = wl_draws(1, "test", 0, 0);
+    struct wl_rng d = wl_rng(1, "test", 0, 0);
     struct wl_crop c = wl_crop_random(1000, 10, &d); /* no attempt can fit: the centre, aspect 4/3 */
     (void)state;
     assert_true(fabs(c.width - 13) < 1e-9 && fabs(c.height - 10) < 1e-9 && fabs(c.x - 493) < 1e-9);
@@ -115,7 +115,7 @@ static void expect_colour(const char *file, int width, int height, int r, int g,
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_jpeg *j = decoder(a);
     const char *fixtures = getenv("WL_FIXTURES");
-    struct wl_pixels p;
+    struct wl_decoded_image p;
     struct wl_err e = { 0 };
     int w, h;
     assert_non_null(fixtures);
@@ -139,7 +139,7 @@ static void test_colour_spaces(void **state)
     expect_colour("grey.JPEG", 32, 24, 77, 77, 77);
 }
 
-static void near(const struct wl_pixels *p, int x, int y, const int *rgb)
+static void near(const struct wl_decoded_image *p, int x, int y, const int *rgb)
 {
     for (int c = 0; c < 3; c++) {
         int found = p->rgb[3 * (y * p->width + x) + c];
@@ -163,7 +163,7 @@ static void test_reference_pixels(void **state)
     };
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_jpeg *j = decoder(a);
-    struct wl_pixels p;
+    struct wl_decoded_image p;
     struct wl_err e = { 0 };
     int w, h;
     (void)state;
@@ -185,7 +185,7 @@ static void test_planes_are_red_green_blue(void **state)
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_jpeg *j = decoder(a);
     struct wl_resize *r = wl_resize_new(8, a);
-    struct wl_pixels p;
+    struct wl_decoded_image p;
     struct wl_err e = { 0 };
     uint8_t out[3 * 64];
     int w, h;
@@ -211,7 +211,7 @@ static void test_bad_files(void **state)
     size_t n;
     struct wl_err e = { 0 };
     struct wl_jpeg *j = decoder(a);
-    struct wl_pixels pixels;
+    struct wl_decoded_image pixels;
     int w, h;
     assert_int_equal(open_file(j, path, &w, &h, &e), WL_ENOENT);
     assert_non_null(strstr(e.msg, "x.JPEG: No such file"));
@@ -266,8 +266,8 @@ int main(void)
         cmocka_unit_test(test_colour_spaces),
         cmocka_unit_test(test_reference_pixels),
         cmocka_unit_test(test_planes_are_red_green_blue),
-        cmocka_unit_test_setup_teardown(test_bad_files, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_huge, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_bad_files, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_huge, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

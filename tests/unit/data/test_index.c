@@ -1,6 +1,6 @@
 /* The index of shards: used where it is of these shards, made anew where it is not, and never in the way. That it is
  * used shows in a damaged header that nobody looks at. */
-#include "place.h"
+#include "temp_dir.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@ enum { SHARDS = 3 };
 
 static const char *shard(const struct place *p, int i)
 {
-    return place_path(p, wl_strf(p->arena, "train-%05d-of-%05d", i, SHARDS));
+    return temp_dir_path(p, wl_strf(p->arena, "train-%05d-of-%05d", i, SHARDS));
 }
 
 /* Makes a file as old as it must be to be indexed; `minutes` tells two ages apart. */
@@ -32,30 +32,30 @@ static void keep_time(const char *path, const struct stat *st)
 
 static void fill_aged(const struct place *p)
 {
-    place_fill_shards(p, p->dir, SHARDS);
+    temp_dir_write_shards(p, p->dir, SHARDS);
     for (int i = 0; i < SHARDS; i++) age(shard(p, i), 2);
 }
 
 /* Damages the second header of shard 1, and leaves size and time as they were. */
 static void damage_quietly(const struct place *p)
 {
-    struct wl_records r = { .path = shard(p, 1) };
+    struct wl_tfrecord_file r = { .path = shard(p, 1) };
     struct wl_err e;
     struct stat st;
     assert_int_equal(stat(r.path, &st), 0);
-    assert_int_equal(wl_records_scan(&r, p->arena, &e), 0);
-    place_poke(r.path, (long)r.at[1] + 8, 0x55);
+    assert_int_equal(wl_tfrecord_scan(&r, p->arena, &e), 0);
+    temp_dir_poke_byte(r.path, (long)r.at[1] + 8, 0x55);
     keep_time(r.path, &st);
 }
 
-static int open_shards(const struct place *p, struct wl_source *s, struct wl_err *e)
+static int open_shards(const struct place *p, struct wl_image_source *s, struct wl_err *e)
 {
-    return wl_shards_open(s, p->dir, "train", p->arena, e);
+    return wl_image_shards_open(s, p->dir, "train", p->arena, e);
 }
 
 static void opens(const struct place *p)
 {
-    struct wl_source s;
+    struct wl_image_source s;
     struct wl_err e;
     if (open_shards(p, &s, &e) != 0) fail_msg("%s", e.msg);
     assert_int_equal(s.n, 20);
@@ -63,13 +63,13 @@ static void opens(const struct place *p)
 
 static void scans_and_fails(const struct place *p)
 {
-    struct wl_source s;
+    struct wl_image_source s;
     struct wl_err e;
     assert_int_equal(open_shards(p, &s, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "train-00001-of-00003: record 2 at byte"));
 }
 
-static const char *index_path(const struct place *p) { return place_path(p, "train.wattlaw-index"); }
+static const char *index_path(const struct place *p) { return temp_dir_path(p, "train.wattlaw-index"); }
 
 static char *contents(const struct place *p, const char *path, size_t *n)
 {
@@ -99,13 +99,13 @@ static void test_used(void **state)
 static void test_same_records(void **state)
 {
     struct place *p = *state;
-    struct wl_records scanned[SHARDS] = { 0 }, first[SHARDS] = { 0 }, again[SHARDS] = { 0 };
+    struct wl_tfrecord_file scanned[SHARDS] = { 0 }, first[SHARDS] = { 0 }, again[SHARDS] = { 0 };
     struct wl_err e;
     fill_aged(p);
     for (int i = 0; i < SHARDS; i++) scanned[i].path = first[i].path = again[i].path = shard(p, i);
-    assert_int_equal(wl_records_scan_all(scanned, SHARDS, p->arena, &e), 0);
-    assert_int_equal(wl_index_open(first, SHARDS, p->dir, "train", p->arena, &e), 0);
-    assert_int_equal(wl_index_open(again, SHARDS, p->dir, "train", p->arena, &e), 0);
+    assert_int_equal(wl_tfrecord_scan_all(scanned, SHARDS, p->arena, &e), 0);
+    assert_int_equal(wl_tfrecord_index_open(first, SHARDS, p->dir, "train", p->arena, &e), 0);
+    assert_int_equal(wl_tfrecord_index_open(again, SHARDS, p->dir, "train", p->arena, &e), 0);
     for (int i = 0; i < SHARDS; i++) {
         size_t bytes = sizeof *scanned[i].at * (size_t)(scanned[i].n + 1);
         assert_true(scanned[i].n > 5);
@@ -120,7 +120,7 @@ static void test_same_records(void **state)
 static void test_young_shards(void **state)
 {
     struct place *p = *state;
-    place_fill_shards(p, p->dir, SHARDS);
+    temp_dir_write_shards(p, p->dir, SHARDS);
     age(shard(p, 0), 2);
     age(shard(p, 1), 2);
     opens(p);
@@ -163,7 +163,7 @@ static void test_impossible_records(void **state)
             memcpy(bad + first, sizes[i], 3);
         else
             bad[8 + 8 + 16] = (uint8_t)(bad[8 + 8 + 16] + (i == WL_COUNT(sizes) ? 1 : -1));
-        wl_put_little(bad + n - 4, 4, wl_crc32c(0, bad, n - 4));
+        wl_le_write(bad + n - 4, 4, wl_crc32c(0, bad, n - 4));
         assert_int_equal(wl_file_write(path, (const char *)bad, n, &e), 0);
         opens(p);
         assert_memory_equal(contents(p, path, &m), good, n);
@@ -184,7 +184,7 @@ static void test_places(void **state)
     opens(p);
     assert_int_equal(wl_dir_list(wl_path_join(a, cache, "wattlaw"), &names, a, &e), 0);
     assert_int_equal(names.n, 1);
-    assert_true(wl_starts(names.v[0], "train-"));
+    assert_true(wl_str_starts(names.v[0], "train-"));
     damage_quietly(p);
     opens(p);
 
@@ -195,7 +195,7 @@ static void test_places(void **state)
     assert_int_equal(wl_mkdirs(wl_path_join(a, cache, ".cache"), &e), 0);
     scans_and_fails(p);
     assert_int_equal(wl_file_write(wl_path_join(a, cache, ".cache/wattlaw"), "", 0, &e), 0); /* no folder */
-    place_fill_shards(p, wl_path_join(a, p->root, "other"), SHARDS);
+    temp_dir_write_shards(p, wl_path_join(a, p->root, "other"), SHARDS);
     p->dir = wl_path_join(a, p->root, "other");
     for (int i = 0; i < SHARDS; i++) age(shard(p, i), 2);
     assert_int_equal(wl_mkdirs(index_path(p), &e), 0);
@@ -237,13 +237,13 @@ static void test_waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_used, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_same_records, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_young_shards, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_damaged, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_impossible_records, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_places, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_waits, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_used, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_same_records, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_young_shards, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_damaged, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_impossible_records, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_places, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_waits, temp_dir_setup, temp_dir_teardown),
     };
     wl_log_init(WL_ERROR, -1);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-#include "place.h"
+#include "temp_dir.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -58,7 +58,7 @@ static int64_t digest_epoch(struct pictures *l, int64_t epoch, int64_t batch, do
     int64_t n, total = 0;
     struct wl_err e = { 0 };
     int rc;
-    assert_int_equal(wl_feed_epoch(l->feed, epoch, 0, &e), 0);
+    assert_int_equal(wl_loader_start_epoch(l->feed, epoch, 0, &e), 0);
     while ((rc = pictures_next(l, x, y, &n, &e)) > 0)
         for (int64_t i = 0; i < n; i++, total++) {
             digest[total] = 0;
@@ -88,13 +88,13 @@ static void test_threads_do_not_matter(void **state)
     struct place *p = *state;
     double first[20], digest[20];
     int32_t label[20], other[20];
-    place_fill(p);
+    temp_dir_write_images(p);
     for (int64_t threads = 0; threads <= 3; threads++) {
         struct pictures_opts o = options(p, true);
         o.feed.threads = threads;
         o.feed.ring = 1 + threads;
         struct pictures *l = open_pictures(p, &o);
-        assert_int_equal(wl_feed_batches(l->feed), 5);
+        assert_int_equal(wl_loader_batches(l->feed), 5);
         assert_int_equal(digest_epoch(l, 2, 4, digest, other), 20);
         if (threads == 0) {
             memcpy(first, digest, sizeof first);
@@ -113,7 +113,7 @@ static void test_ranks_together(void **state)
     struct place *p = *state;
     double one[20], all[20];
     int32_t label[20];
-    place_fill(p);
+    temp_dir_write_images(p);
     struct pictures_opts o = options(p, true);
     assert_int_equal(digest_epoch(open_pictures(p, &o), 1, 4, one, label), 20);
     qsort(one, 20, sizeof *one, by_value);
@@ -132,10 +132,10 @@ static void test_validation(void **state)
     struct place *p = *state;
     double a[7], b[7];
     int32_t label[7];
-    place_fill(p);
+    temp_dir_write_images(p);
     struct pictures_opts o = options(p, false);
     struct pictures *l = open_pictures(p, &o);
-    assert_int_equal(wl_images_set(l->images)->samples, 7);
+    assert_int_equal(wl_images_dataset(l->images)->samples, 7);
     assert_int_equal(wl_images_classes(l->images), 3);
     assert_int_equal(digest_epoch(l, 1, 4, a, label), 7);
     for (int i = 0; i < 7; i++) assert_int_equal(label[i], i < 3 ? 0 : i < 5 ? 1 : 2);
@@ -152,13 +152,13 @@ static void test_abandoned_epoch(void **state)
     double a[20], b[20];
     int64_t n;
     struct wl_err e;
-    place_fill(p);
+    temp_dir_write_images(p);
     struct pictures_opts o = options(p, true);
     struct pictures *l = open_pictures(p, &o);
     assert_int_equal(pictures_next(l, x, y, &n, &e), 0); /* no epoch yet */
     digest_epoch(l, 4, 4, a, label);
     for (int i = 0; i < 10; i++) {
-        assert_int_equal(wl_feed_epoch(l->feed, i, 0, &e), 0);
+        assert_int_equal(wl_loader_start_epoch(l->feed, i, 0, &e), 0);
         assert_int_equal(pictures_next(l, x, y, &n, &e), 1);
     }
     assert_int_equal(digest_epoch(l, 4, 4, b, label), 20);
@@ -172,7 +172,7 @@ static void test_samples(void **state)
     double digest[20];
     int32_t label[20];
     int of_class[3] = { 0 };
-    place_fill(p);
+    temp_dir_write_images(p);
     struct pictures_opts o = options(p, true);
     o.set.samples = 9;
     assert_int_equal(digest_epoch(open_pictures(p, &o), 1, 4, digest, label), 9);
@@ -200,7 +200,7 @@ static void test_normalised(void **state)
     assert_int_equal(wl_file_write(wl_path_join(a, p->dir, "train/only/a.jpg"), text, (size_t)size, &e), 0);
     struct pictures_opts o = options(p, true);
     struct pictures *l = open_pictures(p, &o);
-    assert_int_equal(wl_feed_epoch(l->feed, 1, 0, &e), 0);
+    assert_int_equal(wl_loader_start_epoch(l->feed, 1, 0, &e), 0);
     assert_int_equal(pictures_next(l, x, y, &n, &e), 1);
     assert_int_equal(n, 1);
     for (int c = 0; c < 3; c++)
@@ -231,7 +231,7 @@ static void test_missing(void **state)
 static void test_wrong_sizes(void **state)
 {
     struct place *p = *state;
-    place_fill(p);
+    temp_dir_write_images(p);
     struct pictures_opts o = options(p, true);
     o.set.classes = 2;
     refuse(p, &o, "3 class folders, but the network has 2 classes");
@@ -264,7 +264,7 @@ static void test_bad_is_an_error(void **state)
     int64_t n, good[3];
     char first[1024] = "";
     struct wl_err e;
-    place_fill(p);
+    temp_dir_write_images(p);
     damage(p, "train/class0000/train_0000003.JPEG");
     damage(p, "train/class0001/train_0000004.JPEG");
     for (int64_t threads = 0; threads < 3; threads++) {
@@ -272,7 +272,7 @@ static void test_bad_is_an_error(void **state)
         o.feed.threads = threads;
         struct pictures *l = open_pictures(p, &o);
         int rc;
-        assert_int_equal(wl_feed_epoch(l->feed, 1, 0, &e), 0);
+        assert_int_equal(wl_loader_start_epoch(l->feed, 1, 0, &e), 0);
         for (good[threads] = 0; (rc = pictures_next(l, x, y, &n, &e)) > 0;) good[threads]++;
         assert_int_equal(rc, WL_EINVAL);
         assert_non_null(strstr(e.msg, ".JPEG: cannot be decoded: "));
@@ -289,7 +289,7 @@ static void test_skip_bad(void **state)
     struct place *p = *state;
     double a[20], b[20];
     int32_t label[20];
-    place_fill(p);
+    temp_dir_write_images(p);
     wl_log_init(WL_ERROR, -1);
     damage(p, "train/class0000/train_0000003.JPEG");
     damage(p, "val/class0001/val_0000001.JPEG");
@@ -303,12 +303,12 @@ static void test_skip_bad(void **state)
     assert_int_equal(digest_epoch(alone, 1, 4, b, label), 20);
     assert_same(a, b, 20);
     digest_epoch(l, 2, 4, b, label);
-    assert_int_equal(wl_feed_bad(l->feed), 2); /* each once */
+    assert_int_equal(wl_loader_bad_samples(l->feed), 2); /* each once */
     o = options(p, false);
     o.feed.skip_bad = true;
     l = open_pictures(p, &o);
     assert_int_equal(digest_epoch(l, 1, 4, a, label), 6); /* left out */
-    assert_int_equal(wl_feed_bad(l->feed), 1);
+    assert_int_equal(wl_loader_bad_samples(l->feed), 1);
 }
 
 static void test_all_bad(void **state)
@@ -325,7 +325,7 @@ static void test_all_bad(void **state)
     struct pictures_opts o = options(p, true);
     o.feed.skip_bad = true;
     struct pictures *l = open_pictures(p, &o);
-    assert_int_equal(wl_feed_epoch(l->feed, 1, 0, &e), 0);
+    assert_int_equal(wl_loader_start_epoch(l->feed, 1, 0, &e), 0);
     assert_int_equal(pictures_next(l, x, y, &n, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "no image can be read; the last"));
 }
@@ -339,13 +339,13 @@ static void test_allocates_nothing(void **state)
     int64_t n;
     long before = 0;
     struct wl_err e;
-    place_fill(p);
+    temp_dir_write_images(p);
     struct pictures_opts o = options(p, true);
     o.feed.threads = 1; /* which thread meets the largest image when is chance */
     struct pictures *l = open_pictures(p, &o);
     for (int epoch = 0; epoch < 20; epoch++) {
         if (epoch == 10) before = allocations;
-        assert_int_equal(wl_feed_epoch(l->feed, epoch, 0, &e), 0);
+        assert_int_equal(wl_loader_start_epoch(l->feed, epoch, 0, &e), 0);
         while (pictures_next(l, x, y, &n, &e) > 0) continue;
     }
     assert_true(before > 0);
@@ -355,18 +355,18 @@ static void test_allocates_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_threads_do_not_matter, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_ranks_together, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_validation, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_abandoned_epoch, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_samples, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_normalised, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_missing, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_wrong_sizes, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_bad_is_an_error, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_skip_bad, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_all_bad, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_allocates_nothing, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_threads_do_not_matter, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_ranks_together, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_validation, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_abandoned_epoch, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_samples, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_normalised, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_missing, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_sizes, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_bad_is_an_error, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_skip_bad, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_all_bad, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_allocates_nothing, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

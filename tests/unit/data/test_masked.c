@@ -1,5 +1,5 @@
 /* Masked samples: how many, of what kinds, and what they depend on. */
-#include "place.h"
+#include "temp_dir.h"
 
 #include <math.h>
 
@@ -9,29 +9,29 @@ struct sample {
     int32_t tokens[S], length, positions[P], labels[P];
 };
 
-static const struct wl_set *open_set(const struct place *p, bool train)
+static const struct wl_dataset *open_set(const struct place *p, bool train)
 {
-    struct wl_synth_text_opts text = {
+    struct wl_wikitext_synth_opts text = {
         .dir = p->dir, .words = 20000, .vocabulary = 400, .sequence = S, .seed = 1, .threads = 2
     };
-    struct wl_masked_opts o = { .dir = p->dir, .train = train, .sequence = S, .places = P };
-    struct wl_masked *m;
+    struct wl_mlm_opts o = { .dir = p->dir, .train = train, .sequence = S, .places = P };
+    struct wl_mlm *m;
     struct wl_err e = { 0 };
     int64_t written;
-    if (wl_synth_wikitext(&text, &written, p->arena, &e)) fail_msg("%s", e.msg);
-    if (wl_masked_open(&m, &o, p->arena, &e)) fail_msg("%s", e.msg);
-    return wl_masked_set(m);
+    if (wl_wikitext_synth(&text, &written, p->arena, &e)) fail_msg("%s", e.msg);
+    if (wl_mlm_open(&m, &o, p->arena, &e)) fail_msg("%s", e.msg);
+    return wl_mlm_dataset(m);
 }
 
-static struct wl_tokens tokens_of(const struct place *p, const char *name)
+static struct wl_token_file tokens_of(const struct place *p, const char *name)
 {
-    struct wl_tokens t;
+    struct wl_token_file t;
     struct wl_err e = { 0 };
-    if (wl_tokens_open(&t, place_path(p, name), p->arena, &e)) fail_msg("%s", e.msg);
+    if (wl_token_file_open(&t, temp_dir_path(p, name), p->arena, &e)) fail_msg("%s", e.msg);
     return t;
 }
 
-static struct sample get(const struct wl_set *set, struct wl_pass pass, int64_t index)
+static struct sample get(const struct wl_dataset *set, struct wl_epoch_key pass, int64_t index)
 {
     struct sample s;
     struct wl_err e = { 0 };
@@ -43,13 +43,13 @@ static struct sample get(const struct wl_set *set, struct wl_pass pass, int64_t 
 }
 
 /* Labels are the tokens of the file, other places are as they are there, and there are as many as there should be. */
-static void check_sample(const struct wl_tokens *t, const struct sample *s, int64_t index)
+static void check_sample(const struct wl_token_file *t, const struct sample *s, int64_t index)
 {
     int candidates = 0, wanted;
     int32_t want[S];
     for (int i = 0; i < S; i++) {
-        want[i] = (int32_t)wl_little(t->data + (index * S + i) * t->width, t->width);
-        candidates += (uint32_t)want[i] != t->special[WL_CLS] && (uint32_t)want[i] != t->special[WL_SEP];
+        want[i] = (int32_t)wl_le_read(t->data + (index * S + i) * t->width, t->width);
+        candidates += (uint32_t)want[i] != t->special[WL_TOKEN_CLS] && (uint32_t)want[i] != t->special[WL_TOKEN_SEP];
     }
     wanted = (int)(0.15 * candidates + 0.5);
     if (wanted < 1) wanted = 1;
@@ -63,7 +63,8 @@ static void check_sample(const struct wl_tokens *t, const struct sample *s, int6
         assert_true(s->positions[i] > last && s->positions[i] < S);
         last = s->positions[i];
         assert_int_equal(s->labels[i], want[last]);
-        assert_true((uint32_t)want[last] != t->special[WL_CLS] && (uint32_t)want[last] != t->special[WL_SEP]);
+        assert_true((uint32_t)want[last] != t->special[WL_TOKEN_CLS] &&
+                    (uint32_t)want[last] != t->special[WL_TOKEN_SEP]);
         want[last] = s->tokens[last]; /* may be anything */
     }
     assert_memory_equal(s->tokens, want, sizeof want);
@@ -72,11 +73,11 @@ static void check_sample(const struct wl_tokens *t, const struct sample *s, int6
 static void test_samples(void **state)
 {
     struct place *p = *state;
-    const struct wl_set *set = open_set(p, true);
-    const struct wl_tokens t = tokens_of(p, WL_TRAIN_TOKENS);
+    const struct wl_dataset *set = open_set(p, true);
+    const struct wl_token_file t = tokens_of(p, WL_TRAIN_TOKENS);
     assert_int_equal(set->samples, t.n / S);
     for (int64_t i = 0; i < set->samples; i++) {
-        struct sample s = get(set, (struct wl_pass) { .seed = 3, .epoch = 1, .training = true }, i);
+        struct sample s = get(set, (struct wl_epoch_key) { .seed = 3, .epoch = 1, .training = true }, i);
         check_sample(&t, &s, i);
     }
 }
@@ -85,15 +86,15 @@ static void test_samples(void **state)
 static void test_kinds(void **state)
 {
     struct place *p = *state;
-    const struct wl_set *set = open_set(p, true);
-    const struct wl_tokens t = tokens_of(p, WL_TRAIN_TOKENS);
+    const struct wl_dataset *set = open_set(p, true);
+    const struct wl_token_file t = tokens_of(p, WL_TRAIN_TOKENS);
     double n = 0, masked = 0, same = 0;
     for (int64_t epoch = 1; epoch <= 10; epoch++)
         for (int64_t i = 0; i < set->samples; i++) {
-            struct sample s = get(set, (struct wl_pass) { .seed = 3, .epoch = epoch, .training = true }, i);
+            struct sample s = get(set, (struct wl_epoch_key) { .seed = 3, .epoch = epoch, .training = true }, i);
             for (int k = 0; k < P && s.labels[k] >= 0; k++) {
                 n++;
-                masked += (uint32_t)s.tokens[s.positions[k]] == t.special[WL_MASK];
+                masked += (uint32_t)s.tokens[s.positions[k]] == t.special[WL_TOKEN_MASK];
                 same += s.tokens[s.positions[k]] == s.labels[k];
             }
         }
@@ -107,18 +108,18 @@ static bool equal(const struct sample *a, const struct sample *b) { return memcm
 static void test_keys(void **state)
 {
     struct place *p = *state;
-    const struct wl_set *train = open_set(p, true), *val = open_set(p, false);
-    struct wl_pass pass = { .seed = 3, .epoch = 1, .training = true };
+    const struct wl_dataset *train = open_set(p, true), *val = open_set(p, false);
+    struct wl_epoch_key pass = { .seed = 3, .epoch = 1, .training = true };
     struct sample first = get(train, pass, 7), again = get(train, pass, 7);
     assert_true(equal(&first, &again));
     pass.epoch = 2;
     again = get(train, pass, 7);
     assert_false(equal(&first, &again));
-    pass = (struct wl_pass) { .seed = 4, .epoch = 1, .training = true };
+    pass = (struct wl_epoch_key) { .seed = 4, .epoch = 1, .training = true };
     again = get(train, pass, 7);
     assert_false(equal(&first, &again));
 
-    pass = (struct wl_pass) { .seed = 3 }; /* evaluation: one choice for good */
+    pass = (struct wl_epoch_key) { .seed = 3 }; /* evaluation: one choice for good */
     first = get(val, pass, 7);
     pass.epoch = 5;
     again = get(val, pass, 7);
@@ -126,19 +127,20 @@ static void test_keys(void **state)
 }
 
 /* What a feed of `rank` of `ranks` gives in an epoch, in the order of the global batches. */
-static void collect(const struct place *p, const struct wl_set *set, int64_t rank, int64_t ranks, struct sample *out)
+static void collect(const struct place *p, const struct wl_dataset *set, int64_t rank, int64_t ranks,
+                    struct sample *out)
 {
     enum { B = 3 };
     int32_t tokens[B][S], lengths[B], positions[B][P], labels[B][P];
-    struct wl_feed_opts o = {
+    struct wl_loader_opts o = {
         .batch = B, .rank = rank, .ranks = ranks, .threads = 2, .seed = 3, .training = true, .drop_last = true
     };
-    struct wl_feed *f;
+    struct wl_loader *f;
     struct wl_err e = { 0 };
     int64_t n;
-    assert_int_equal(wl_feed_open(&f, set, &o, p->arena, &e), 0);
-    assert_int_equal(wl_feed_epoch(f, 1, 0, &e), 0);
-    for (int64_t step = 0; wl_feed_next(f, (void *[]) { tokens, lengths, positions, labels }, &n, &e) == 1; step++)
+    assert_int_equal(wl_loader_open(&f, set, &o, p->arena, &e), 0);
+    assert_int_equal(wl_loader_start_epoch(f, 1, 0, &e), 0);
+    for (int64_t step = 0; wl_loader_next(f, (void *[]) { tokens, lengths, positions, labels }, &n, &e) == 1; step++)
         for (int64_t i = 0; i < n; i++) {
             struct sample *s = &out[(step * ranks + rank) * B + i];
             memcpy(s->tokens, tokens[i], sizeof s->tokens);
@@ -151,7 +153,7 @@ static void collect(const struct place *p, const struct wl_set *set, int64_t ran
 static void test_ranks(void **state)
 {
     struct place *p = *state;
-    const struct wl_set *set = open_set(p, true);
+    const struct wl_dataset *set = open_set(p, true);
     const size_t n = (size_t)set->samples / 6 * 6;
     struct sample *one = wl_new_array(p->arena, struct sample, (size_t)set->samples);
     struct sample *two = wl_new_array(p->arena, struct sample, (size_t)set->samples);
@@ -164,9 +166,9 @@ static void test_ranks(void **state)
 static void test_pad_and_limits(void **state)
 {
     struct place *p = *state;
-    const struct wl_set *set = open_set(p, true);
-    struct wl_masked_opts o = { .dir = p->dir, .train = true, .sequence = S, .places = P, .samples = 1 << 20 };
-    struct wl_masked *m;
+    const struct wl_dataset *set = open_set(p, true);
+    struct wl_mlm_opts o = { .dir = p->dir, .train = true, .sequence = S, .places = P, .samples = 1 << 20 };
+    struct wl_mlm *m;
     struct wl_err e = { 0 };
     struct sample s;
     memset(&s, 0xee, sizeof s);
@@ -174,16 +176,16 @@ static void test_pad_and_limits(void **state)
     assert_int_equal(s.length, 0);
     for (int i = 0; i < S; i++) assert_int_equal(s.tokens[i], 0);
     for (int i = 0; i < P; i++) assert_true(s.labels[i] == -1 && s.positions[i] == 0);
-    assert_int_equal(wl_masked_open(&m, &o, p->arena, &e), WL_EINVAL);
+    assert_int_equal(wl_mlm_open(&m, &o, p->arena, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "sequences of 32; 1048576 are asked for"));
     o.samples = 9;
-    assert_int_equal(wl_masked_open(&m, &o, p->arena, &e), 0);
-    assert_int_equal(wl_masked_set(m)->samples, 9);
+    assert_int_equal(wl_mlm_open(&m, &o, p->arena, &e), 0);
+    assert_int_equal(wl_mlm_dataset(m)->samples, 9);
     o.dir = "/proc/nowhere";
-    assert_int_equal(wl_masked_open(&m, &o, p->arena, &e), WL_ENOENT);
+    assert_int_equal(wl_mlm_open(&m, &o, p->arena, &e), WL_ENOENT);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
 
 int main(void)
 {

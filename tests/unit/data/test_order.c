@@ -1,13 +1,13 @@
 /* Properties of order and shares: every sample once, whatever the number of ranks. */
-#include "place.h"
+#include "temp_dir.h"
 
 /* How often each place of the order is taken over all ranks and steps. */
-static void count_places(struct wl_shares s, int *seen)
+static void count_places(struct wl_partition s, int *seen)
 {
     int64_t from;
     for (s.rank = 0; s.rank < s.ranks; s.rank++)
-        for (int64_t step = 0; step < wl_shares_steps(&s); step++) {
-            int64_t n = wl_shares_at(&s, step, &from);
+        for (int64_t step = 0; step < wl_partition_steps(&s); step++) {
+            int64_t n = wl_partition_range(&s, step, &from);
             assert_true(n >= 0 && n <= s.batch);
             for (int64_t i = 0; i < n; i++) seen[from + i]++;
         }
@@ -20,7 +20,7 @@ static void test_every_sample_once(void **state)
         for (int64_t batch = 1; batch < 10; batch += 2)
             for (int64_t ranks = 1; ranks <= 5; ranks++) {
                 int seen[50] = { 0 };
-                struct wl_shares s = { .samples = samples, .batch = batch, .ranks = ranks };
+                struct wl_partition s = { .samples = samples, .batch = batch, .ranks = ranks };
                 count_places(s, seen);
                 for (int64_t i = 0; i < samples; i++) assert_int_equal(seen[i], 1);
             }
@@ -29,9 +29,9 @@ static void test_every_sample_once(void **state)
 static void test_drop_last(void **state)
 {
     int seen[50] = { 0 };
-    struct wl_shares s = { .samples = 50, .batch = 4, .ranks = 3, .drop_last = true };
+    struct wl_partition s = { .samples = 50, .batch = 4, .ranks = 3, .drop_last = true };
     (void)state;
-    assert_int_equal(wl_shares_steps(&s), 4);
+    assert_int_equal(wl_partition_steps(&s), 4);
     count_places(s, seen);
     for (int i = 0; i < 50; i++) assert_int_equal(seen[i], i < 48);
 }
@@ -39,15 +39,15 @@ static void test_drop_last(void **state)
 /* Call s of rank r with W ranks is call s*W + r of one rank: gradients can be compared. */
 static void test_ranks_are_accumulation(void **state)
 {
-    struct wl_shares one = { .samples = 60, .batch = 5, .ranks = 1, .drop_last = true };
+    struct wl_partition one = { .samples = 60, .batch = 5, .ranks = 1, .drop_last = true };
     (void)state;
     for (int64_t ranks = 2; ranks <= 3; ranks++) {
-        struct wl_shares s = { .samples = 60, .batch = 5, .ranks = ranks, .drop_last = true };
-        for (int64_t step = 0; step < wl_shares_steps(&s); step++)
+        struct wl_partition s = { .samples = 60, .batch = 5, .ranks = ranks, .drop_last = true };
+        for (int64_t step = 0; step < wl_partition_steps(&s); step++)
             for (s.rank = 0; s.rank < ranks; s.rank++) {
                 int64_t from, alone;
-                assert_int_equal(wl_shares_at(&s, step, &from), 5);
-                wl_shares_at(&one, step * ranks + s.rank, &alone);
+                assert_int_equal(wl_partition_range(&s, step, &from), 5);
+                wl_partition_range(&one, step * ranks + s.rank, &alone);
                 assert_int_equal(from, alone);
             }
     }
@@ -60,15 +60,15 @@ static void test_shuffle(void **state)
     int seen[N] = { 0 }, moved = 0;
     double walk = 0;
     (void)state;
-    wl_order_shuffle(a, N, 7, 1);
-    wl_order_shuffle(b, N, 7, 1);
+    wl_partition_shuffle(a, N, 7, 1);
+    wl_partition_shuffle(b, N, 7, 1);
     assert_memory_equal(a, b, sizeof a);
     for (int i = 0; i < N; i++) seen[a[i]]++;
     for (int i = 0; i < N; i++) assert_int_equal(seen[i], 1);
-    wl_order_shuffle(b, N, 7, 2);
+    wl_partition_shuffle(b, N, 7, 2);
     for (int i = 0; i < N; i++) moved += a[i] != b[i];
     assert_true(moved > N - 20);
-    wl_order_shuffle(b, N, 8, 1);
+    wl_partition_shuffle(b, N, 8, 1);
     moved = 0;
     for (int i = 0; i < N; i++) moved += a[i] != b[i];
     assert_true(moved > N - 20);

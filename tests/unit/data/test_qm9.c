@@ -1,7 +1,7 @@
 /* QM9: the original files and what is wrong with them, archives, the packed file, the split, batches. */
-#include "place.h"
+#include "temp_dir.h"
 
-#include "data/qm9_xyz.h"
+#include "data/molecules/qm9_xyz.h"
 
 #include <math.h>
 
@@ -77,7 +77,7 @@ static void test_malformed(void **state)
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static void pack(const struct place *p, const char *from, const char *exclude, const char *to, int rc,
-                 const char *words, struct wl_qm9_packed *done)
+                 const char *words, struct wl_qm9_pack_stats *done)
 {
     struct wl_err e = { 0 };
     const struct wl_qm9_pack_opts o = { .from = from, .exclude = exclude, .to = to };
@@ -94,10 +94,10 @@ static void test_folder_and_list(void **state)
 {
     const struct place *p = *state;
     struct wl_err e = { 0 };
-    struct wl_qm9_packed done;
+    struct wl_qm9_pack_stats done;
     struct wl_qm9 q;
     const char *to = wl_path_join(p->arena, p->dir, "qm9.molecules");
-    if (wl_qm9_synthesise(p->dir, 30, 3, false, &e)) fail_msg("%s", e.msg);
+    if (wl_qm9_synth(p->dir, 30, 3, false, &e)) fail_msg("%s", e.msg);
     put(p, "list.txt", "numbers that failed\n-------\n  Index  SMILES\n     4  CC\n    30  CN\n  2 molecules\n");
     put(p, "note.txt", "no molecule");
     pack(p, p->dir, wl_path_join(p->arena, p->dir, "list.txt"), to, 0, NULL, &done);
@@ -106,8 +106,8 @@ static void test_folder_and_list(void **state)
     if (wl_qm9_open(&q, p->dir, p->arena, &e)) fail_msg("%s", e.msg);
     assert_int_equal(q.molecules, 27);
     assert_int_equal(q.id[1], 3);
-    struct wl_synth_molecule m;
-    wl_synth_molecule(3, 2, &m);
+    struct wl_molecule_synth m;
+    wl_molecule_synth(3, 2, &m);
     const struct wl_molecule third = wl_qm9_molecule(&q, 1);
     assert_int_equal(third.n, m.n);
     assert_memory_equal(third.number, m.number, (size_t)m.n);
@@ -127,20 +127,20 @@ static void test_molecules_of_others(void **state)
     const char *real = wl_path_join(p->arena, p->dir, "dsgdb9nsd_000002.xyz");
     assert_int_equal(wl_mkdirs(p->dir, &e), 0);
     put(p, "dsgdb9nsd_000002.xyz", methane);
-    assert_int_equal(wl_qm9_synthesise(p->dir, 3, 3, false, &e), WL_EINVAL);
+    assert_int_equal(wl_qm9_synth(p->dir, 3, 3, false, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "another molecule is there already"));
     assert_int_equal(wl_file_read(real, 1 << 16, &text, &n, p->arena, &e), 0);
     assert_string_equal(text, methane);
     assert_int_equal(unlink(real), 0);
-    assert_int_equal(wl_qm9_synthesise(p->dir, 3, 3, false, &e), 0); /* and the first one is the same */
+    assert_int_equal(wl_qm9_synth(p->dir, 3, 3, false, &e), 0); /* and the first one is the same */
 }
 
 static void test_archive(void **state)
 {
     const struct place *p = *state;
     struct wl_err e = { 0 };
-    struct wl_qm9_packed done;
-    if (wl_qm9_synthesise(p->dir, 5, 3, false, &e)) fail_msg("%s", e.msg);
+    struct wl_qm9_pack_stats done;
+    if (wl_qm9_synth(p->dir, 5, 3, false, &e)) fail_msg("%s", e.msg);
     const char *tar = wl_strf(p->arena, "%s.tar", p->dir), *to = wl_strf(p->arena, "%s.molecules", p->dir);
     assert_int_equal(system(wl_strf(p->arena, "tar -C %s -cf %s .", p->dir, tar)), 0);
     pack(p, tar, NULL, to, 0, NULL, &done);
@@ -156,12 +156,12 @@ static void test_damage(void **state)
 {
     const struct place *p = *state;
     struct wl_err e = { 0 };
-    struct wl_qm9_packed done;
+    struct wl_qm9_pack_stats done;
     struct wl_qm9 q;
     char *text;
     size_t n;
     const char *to = wl_strf(p->arena, "%s.molecules", p->dir);
-    if (wl_qm9_synthesise(p->dir, 5, 3, false, &e)) fail_msg("%s", e.msg);
+    if (wl_qm9_synth(p->dir, 5, 3, false, &e)) fail_msg("%s", e.msg);
     pack(p, p->dir, NULL, to, 0, NULL, &done);
     assert_int_equal(wl_file_read(to, 1 << 20, &text, &n, p->arena, &e), 0);
     for (size_t i = 0; i < n; i += 7) {
@@ -179,29 +179,29 @@ static void test_damage(void **state)
 
 enum { MOLECULES = 200, BATCH = 16 };
 
-static struct wl_qm9_part share(const struct place *p, struct wl_qm9 *q, uint64_t seed, bool triplets)
+static struct wl_qm9_splits share(const struct place *p, struct wl_qm9 *q, uint64_t seed, bool triplets)
 {
     struct wl_err e = { 0 };
-    struct wl_qm9_part part;
-    const struct wl_qm9_opts o = {
+    struct wl_qm9_splits part;
+    const struct wl_qm9_split_opts o = {
         .seed = seed, .property = wl_qm9_property("U0", NULL), .cutoff = 5, .triplets = triplets, .batch = BATCH
     };
-    if (wl_qm9_share(&part, q, &o, p->arena, &e)) fail_msg("%s", e.msg);
+    if (wl_qm9_split(&part, q, &o, p->arena, &e)) fail_msg("%s", e.msg);
     return part;
 }
 
 static void open_synthetic(const struct place *p, struct wl_qm9 *q)
 {
     struct wl_err e = { 0 };
-    struct wl_qm9_packed done;
+    struct wl_qm9_pack_stats done;
     const char *to = wl_path_join(p->arena, p->dir, "qm9.molecules");
-    if (wl_qm9_synthesise(p->dir, MOLECULES, 3, false, &e)) fail_msg("%s", e.msg);
+    if (wl_qm9_synth(p->dir, MOLECULES, 3, false, &e)) fail_msg("%s", e.msg);
     pack(p, p->dir, NULL, to, 0, NULL, &done);
     if (wl_qm9_open(q, to, p->arena, &e)) fail_msg("%s", e.msg);
 }
 
 /* The buffers of a batch, spoiled, then filled. */
-static void fill(const struct wl_set *s, const struct place *p, int64_t from, int64_t n, void **buffer)
+static void fill(const struct wl_dataset *s, const struct place *p, int64_t from, int64_t n, void **buffer)
 {
     int64_t index[BATCH];
     for (int64_t i = 0; i < n; i++) index[i] = from + i;
@@ -209,7 +209,7 @@ static void fill(const struct wl_set *s, const struct place *p, int64_t from, in
         buffer[k] = wl_alloc(p->arena, s->bytes[k]);
         memset(buffer[k], 0xff, s->bytes[k]);
     }
-    assert_int_equal(s->ops->fill(s, NULL, &(struct wl_pass) { 0 }, index, n, buffer, NULL), 0);
+    assert_int_equal(s->ops->fill(s, NULL, &(struct wl_epoch_key) { 0 }, index, n, buffer, NULL), 0);
 }
 
 /* The targets of all training molecules: mean 0, deviation 1. */
@@ -218,7 +218,7 @@ static void test_split_and_target(void **state)
     const struct place *p = *state;
     struct wl_qm9 q;
     open_synthetic(p, &q);
-    struct wl_qm9_part part = share(p, &q, 1, false), again = share(p, &q, 1, false), other = share(p, &q, 2, false);
+    struct wl_qm9_splits part = share(p, &q, 1, false), again = share(p, &q, 1, false), other = share(p, &q, 2, false);
     assert_int_equal(part.train.samples, 168);
     assert_int_equal(part.val.samples, 15);
     assert_int_equal(part.left, 17);
@@ -226,7 +226,7 @@ static void test_split_and_target(void **state)
     double sum = 0, squares = 0;
     for (int64_t at = 0; at < part.train.samples; at += BATCH) {
         const int64_t n = part.train.samples - at < BATCH ? part.train.samples - at : BATCH;
-        void *buffer[WL_SET_BUFFERS];
+        void *buffer[WL_DATASET_MAX_BUFFERS];
         fill(&part.train, p, at, n, buffer);
         const float *target = buffer[part.train.buffers - 1];
         assert_int_equal(((int32_t *)buffer[0])[0], n);
@@ -245,9 +245,9 @@ static void test_edges(void **state)
 {
     const struct place *p = *state;
     struct wl_qm9 q;
-    void *b[WL_SET_BUFFERS];
+    void *b[WL_DATASET_MAX_BUFFERS];
     open_synthetic(p, &q);
-    struct wl_qm9_part part = share(p, &q, 1, true);
+    struct wl_qm9_splits part = share(p, &q, 1, true);
     fill(&part.train, p, 0, BATCH, b);
     const int32_t *counts = b[0], *start = b[3], *source = b[4], *reverse = b[5], *triplets = b[6];
     const float *distance = b[7], *cosine = b[8];
@@ -287,7 +287,7 @@ static void test_angles(void **state)
     /* Around atom 0: i = 1 with k = 2, then i = 2 with k = 1. */
     const float want[] = { 0.6f, 0.8f, 0, 0.8f, 0, 0.6f };
     for (int t = 0; t < 6; t++) assert_true(fabsf(cosine[t] - want[t]) < 1e-6f);
-    const struct wl_molecule_size far = wl_molecule_size(&m, 4.5), near = wl_molecule_size(&m, 5.5);
+    const struct wl_molecule_graph_size far = wl_molecule_graph_size(&m, 4.5), near = wl_molecule_graph_size(&m, 5.5);
     assert_int_equal(far.pairs, 2);
     assert_int_equal(far.triplets, 2);
     assert_int_equal(near.triplets, 6);
@@ -298,22 +298,27 @@ static void test_too_few(void **state)
     const struct place *p = *state;
     struct wl_qm9 q;
     struct wl_err e = { 0 };
-    struct wl_qm9_part part;
+    struct wl_qm9_splits part;
     open_synthetic(p, &q);
-    const struct wl_qm9_opts o = { .train_molecules = 150, .val_molecules = 51, .cutoff = 5, .batch = BATCH };
-    assert_int_equal(wl_qm9_share(&part, &q, &o, p->arena, &e), WL_EINVAL);
+    const struct wl_qm9_split_opts o = { .train_molecules = 150, .val_molecules = 51, .cutoff = 5, .batch = BATCH };
+    assert_int_equal(wl_qm9_split(&part, &q, &o, p->arena, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "200 molecules, of which 150"));
 }
 
-#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, place_setup, place_teardown)
+#define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),   cmocka_unit_test(test_malformed),
-        IN_PLACE(test_folder_and_list), IN_PLACE(test_archive),
-        IN_PLACE(test_damage),          IN_PLACE(test_split_and_target),
-        IN_PLACE(test_molecules_of_others), IN_PLACE(test_edges),           cmocka_unit_test(test_angles),
+        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_malformed),
+        IN_PLACE(test_folder_and_list),
+        IN_PLACE(test_archive),
+        IN_PLACE(test_damage),
+        IN_PLACE(test_split_and_target),
+        IN_PLACE(test_molecules_of_others),
+        IN_PLACE(test_edges),
+        cmocka_unit_test(test_angles),
         IN_PLACE(test_too_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

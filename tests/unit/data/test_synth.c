@@ -1,24 +1,26 @@
-#include "place.h"
+#include "temp_dir.h"
 
-static struct wl_synth_opts options(const struct place *p)
+static struct wl_imagenet_synth_opts options(const struct place *p)
 {
-    return (struct wl_synth_opts) { .dir = p->dir, .classes = 4, .images = 10, .size = 24, .seed = 3, .threads = 2 };
+    return (struct wl_imagenet_synth_opts) {
+        .dir = p->dir, .classes = 4, .images = 10, .size = 24, .seed = 3, .threads = 2
+    };
 }
 
-static int64_t generate(const struct place *p, const struct wl_synth_opts *o)
+static int64_t generate(const struct place *p, const struct wl_imagenet_synth_opts *o)
 {
     struct wl_err e = { 0 };
     int64_t written;
-    int rc = wl_synth_imagenet(o, false, &written, p->arena, &e);
+    int rc = wl_imagenet_synth(o, false, &written, p->arena, &e);
     if (rc != 0) fail_msg("%s", e.msg);
     return written;
 }
 
-static void refuse(const struct place *p, struct wl_synth_opts o, const char *cause)
+static void refuse(const struct place *p, struct wl_imagenet_synth_opts o, const char *cause)
 {
     struct wl_err e = { 0 };
     int64_t written;
-    assert_int_equal(wl_synth_imagenet(&o, false, &written, p->arena, &e), WL_EINVAL);
+    assert_int_equal(wl_imagenet_synth(&o, false, &written, p->arena, &e), WL_EINVAL);
     if (!strstr(e.msg, cause)) fail_msg("'%s' lacks '%s'", e.msg, cause);
     assert_int_equal(written, 0);
 }
@@ -34,7 +36,7 @@ static size_t count(const struct place *p, const char *folder)
 static void test_layout(void **state)
 {
     struct place *p = *state;
-    struct wl_synth_opts o = options(p);
+    struct wl_imagenet_synth_opts o = options(p);
     assert_int_equal(generate(p, &o), 14); /* one a class at least in val/ */
     assert_int_equal(count(p, "train"), 4);
     assert_int_equal(count(p, "train/class0000"), 3);
@@ -46,7 +48,7 @@ static void test_layout(void **state)
 static void test_manifest(void **state)
 {
     struct place *p = *state;
-    struct wl_synth_opts o = options(p), other = o;
+    struct wl_imagenet_synth_opts o = options(p), other = o;
     const char *manifest = wl_path_join(p->arena, p->dir, "wattlaw-synthetic.ini");
     struct wl_err e;
     char *text;
@@ -78,7 +80,7 @@ static void test_foreign_folder(void **state)
 static void test_ranges(void **state)
 {
     struct place *p = *state;
-    struct wl_synth_opts o = options(p);
+    struct wl_imagenet_synth_opts o = options(p);
     o.classes = 1;
     refuse(p, o, "1 classes; expected 2 to 1000");
     o = options(p);
@@ -93,11 +95,11 @@ static void test_ranges(void **state)
 static void test_cannot_write(void **state)
 {
     struct place *p = *state;
-    struct wl_synth_opts o = options(p);
+    struct wl_imagenet_synth_opts o = options(p);
     struct wl_err e = { 0 };
     int64_t written;
     o.dir = "/proc/wattlaw";
-    assert_true(wl_synth_imagenet(&o, false, &written, p->arena, &e) < 0);
+    assert_true(wl_imagenet_synth(&o, false, &written, p->arena, &e) < 0);
     assert_non_null(strstr(e.msg, "/proc/wattlaw"));
 }
 
@@ -106,7 +108,7 @@ static void test_threads_do_not_matter(void **state)
 {
     struct place *p = *state;
     struct wl_arena *a = p->arena;
-    struct wl_synth_opts one = options(p), three = options(p);
+    struct wl_imagenet_synth_opts one = options(p), three = options(p);
     struct wl_err e;
     one.threads = 1;
     three.threads = 3;
@@ -132,7 +134,7 @@ static void test_pictures_tell_the_class(void **state)
     double red[2] = { 0 }, blue[2] = { 0 };
     (void)state;
     for (int i = 0; i < CLASSES * EACH; i++) {
-        wl_draw_image(rgb, SIZE, CLASSES, 1, 0, i);
+        wl_imagenet_synth_draw(rgb, SIZE, CLASSES, 1, 0, i);
         assert_memory_not_equal(rgb, before, sizeof rgb);
         memcpy(before, rgb, sizeof rgb);
         for (int k = 0; k < SIZE * SIZE; k++) {
@@ -151,12 +153,12 @@ static void test_pictures_tell_the_class(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_layout, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_manifest, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_foreign_folder, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_ranges, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_cannot_write, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_threads_do_not_matter, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_layout, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_manifest, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_foreign_folder, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_ranges, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_cannot_write, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_threads_do_not_matter, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test(test_pictures_tell_the_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

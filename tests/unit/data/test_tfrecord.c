@@ -1,6 +1,6 @@
 /* TFRecord shards: the format against a file that another program wrote, the same batches as from folders, and what is
  * said about damage. */
-#include "place.h"
+#include "temp_dir.h"
 
 #include <sys/stat.h>
 
@@ -41,7 +41,7 @@ static void fails(const struct place *p, const struct pictures_opts *o, const ch
     int32_t y[4];
     int64_t n;
     int rc;
-    assert_int_equal(wl_feed_epoch(l->feed, 1, 0, &e), 0);
+    assert_int_equal(wl_loader_start_epoch(l->feed, 1, 0, &e), 0);
     while ((rc = pictures_next(l, x, y, &n, &e)) > 0) continue;
     assert_int_equal(rc, WL_EINVAL);
     has(&e, cause);
@@ -49,13 +49,13 @@ static void fails(const struct place *p, const struct pictures_opts *o, const ch
 }
 
 /* A set with one shard of these examples' bytes. */
-static void write_shard(const struct place *p, const char *name, const struct wl_bytes *examples, size_t n)
+static void write_shard(const struct place *p, const char *name, const struct wl_byte_buffer *examples, size_t n)
 {
     struct wl_err e = { 0 };
     assert_int_equal(wl_mkdirs(p->dir, &e), 0);
-    FILE *f = fopen(place_path(p, name), "wb");
+    FILE *f = fopen(temp_dir_path(p, name), "wb");
     assert_non_null(f);
-    for (size_t i = 0; i < n; i++) assert_int_equal(wl_record_write(f, name, examples[i].p, examples[i].n, &e), 0);
+    for (size_t i = 0; i < n; i++) assert_int_equal(wl_tfrecord_write(f, name, examples[i].p, examples[i].n, &e), 0);
     assert_int_equal(fclose(f), 0);
 }
 
@@ -70,7 +70,7 @@ static void copy_fixture(const struct place *p, const char *name)
                                   &e),
                      0);
     assert_int_equal(wl_mkdirs(p->dir, &e), 0);
-    assert_int_equal(wl_file_write(place_path(p, name), bytes, n, &e), 0);
+    assert_int_equal(wl_file_write(temp_dir_path(p, name), bytes, n, &e), 0);
 }
 
 /* A shard of Google's protocol buffers and another CRC (tests/fixtures/data/make_tfrecord.py) is read. */
@@ -78,19 +78,19 @@ static void test_of_another_program(void **state)
 {
     struct place *p = *state;
     struct wl_arena *a = p->arena;
-    struct wl_source s;
-    struct wl_sample *sample = wl_new(a, struct wl_sample);
+    struct wl_image_source s;
+    struct wl_encoded_image *sample = wl_new(a, struct wl_encoded_image);
     struct wl_err e = { 0 };
     char *jpeg;
     size_t n;
     copy_fixture(p, "train-00000-of-00001"); /* opening it leaves an index beside it */
-    assert_int_equal(wl_shards_open(&s, p->dir, "train", a, &e), 0);
+    assert_int_equal(wl_image_shards_open(&s, p->dir, "train", a, &e), 0);
     assert_int_equal(wl_file_read(wl_path_join(a, getenv("WL_FIXTURES"), "grey.JPEG"), 1 << 20, &jpeg, &n, a, &e), 0);
     s.classes = 1000;
     s.check_crc = true;
     assert_int_equal(s.n, 2);
     for (int64_t i = 0; i < 2; i++) {
-        if (wl_source_read(&s, i, sample, &e) != 0) fail_msg("%s", e.msg);
+        if (wl_image_source_read(&s, i, sample, &e) != 0) fail_msg("%s", e.msg);
         assert_int_equal(sample->class_index, i == 0 ? 0 : 999);
         assert_int_equal(sample->jpeg_n, n);
         assert_memory_equal(sample->jpeg, jpeg, n);
@@ -102,30 +102,30 @@ static void test_of_another_program(void **state)
 
 static void test_example(void **state)
 {
-    const struct wl_feature features[] = {
-        { "image/class/label", WL_FEATURE_INT64, .value = -3 },
-        { "other", WL_FEATURE_BYTES, .bytes = "xyz", .n = 3 },
-        { "image/encoded", WL_FEATURE_BYTES, .bytes = "\xff\xd8", .n = 2 },
+    const struct wl_tf_feature features[] = {
+        { "image/class/label", WL_TF_FEATURE_INT64, .value = -3 },
+        { "other", WL_TF_FEATURE_BYTES, .bytes = "xyz", .n = 3 },
+        { "image/encoded", WL_TF_FEATURE_BYTES, .bytes = "\xff\xd8", .n = 2 },
     };
     /* unpacked values, the last of which counts, and an unknown field of each wire type */
     static const uint8_t by_hand[] = { 0x0a, 0x1d, 0x0a, 0x1b, 0x0a, 0x11, 'i',  'm',  'a', 'g', 'e', '/',
                                        'c',  'l',  'a',  's',  's',  '/',  'l',  'a',  'b', 'e', 'l', 0x12,
                                        0x06, 0x1a, 0x04, 0x08, 0x07, 0x08, 0x2a, 0x25, 0,   0,   0,   0 };
-    struct wl_bytes buf = { 0 };
-    struct wl_example x;
+    struct wl_byte_buffer buf = { 0 };
+    struct wl_tf_example x;
     struct wl_err e = { 0 };
     (void)state;
-    assert_int_equal(wl_example_write(&buf, features, WL_COUNT(features), &e), 0);
-    assert_int_equal(wl_example_parse(&x, buf.p, buf.n, &e), 0);
+    assert_int_equal(wl_tf_example_write(&buf, features, WL_COUNT(features), &e), 0);
+    assert_int_equal(wl_tf_example_parse(&x, buf.p, buf.n, &e), 0);
     assert_true(x.has_label && x.label == -3);
     assert_int_equal(x.encoded_n, 2);
     assert_memory_equal(x.encoded, "\xff\xd8", 2);
     assert_null(x.filename);
     for (size_t n = 1; n < buf.n; n++) { /* every cut is noticed, but for nothing at all */
-        assert_int_equal(wl_example_parse(&x, buf.p, n, &e), WL_EINVAL);
+        assert_int_equal(wl_tf_example_parse(&x, buf.p, n, &e), WL_EINVAL);
         has(&e, "cannot be read as a protocol buffer");
     }
-    assert_int_equal(wl_example_parse(&x, by_hand, sizeof by_hand, &e), 0);
+    assert_int_equal(wl_tf_example_parse(&x, by_hand, sizeof by_hand, &e), 0);
     assert_true(x.has_label && x.label == 42);
     free(buf.p);
 }
@@ -142,7 +142,7 @@ static void read_all(const struct place *p, const struct pictures_opts *o, struc
     struct wl_err e = { 0 };
     int rc = 0;
     for (int64_t epoch = 0; epoch < 2; epoch++) {
-        assert_int_equal(wl_feed_epoch(l->feed, epoch, 0, &e), 0);
+        assert_int_equal(wl_loader_start_epoch(l->feed, epoch, 0, &e), 0);
         while ((rc = pictures_next(l, x, y, &n, &e)) > 0) {
             wl_text_addn(to, (const char *)x, (size_t)n * PIXELS * sizeof *x);
             wl_text_addn(to, (const char *)y, (size_t)n * sizeof *y);
@@ -156,10 +156,10 @@ static void read_all(const struct place *p, const struct pictures_opts *o, struc
 static void test_same_as_folders(void **state)
 {
     struct place *p = *state;
-    place_fill(p);
+    temp_dir_write_images(p);
     for (int64_t shards = 1; shards <= 20; shards += 6) {
         const char *dir = wl_strf(p->arena, "%s/shards%lld", p->root, (long long)shards);
-        place_fill_shards(p, dir, shards);
+        temp_dir_write_shards(p, dir, shards);
         for (int variant = 0; variant < 4; variant++) {
             struct pictures_opts folders = options(p->dir, variant != 1);
             folders.feed.ranks = variant == 2 ? 2 : 1;
@@ -180,9 +180,9 @@ static void test_same_as_folders(void **state)
 /* The names of the classes. */
 static struct wl_strs labels(const struct place *p)
 {
-    struct wl_source source = { 0 };
+    struct wl_image_source source = { 0 };
     struct wl_err e;
-    assert_int_equal(wl_source_open(&source, p->dir, false, 0, p->arena, &e), 0);
+    assert_int_equal(wl_image_source_open(&source, p->dir, false, 0, p->arena, &e), 0);
     return source.labels;
 }
 
@@ -191,28 +191,28 @@ static void test_layouts(void **state)
 {
     struct place *p = *state;
     struct wl_err e;
-    place_fill_shards(p, p->dir, 2);
+    temp_dir_write_shards(p, p->dir, 2);
     struct pictures_opts o = options(p->dir, false);
     o.set.classes = 3;
-    assert_int_equal(wl_mkdirs(place_path(p, "validation"), &e), 0);
-    assert_int_equal(rename(place_path(p, "validation-00000-of-00001"),
-                            place_path(p, "validation/validation-00000-of-00001")),
+    assert_int_equal(wl_mkdirs(temp_dir_path(p, "validation"), &e), 0);
+    assert_int_equal(rename(temp_dir_path(p, "validation-00000-of-00001"),
+                            temp_dir_path(p, "validation/validation-00000-of-00001")),
                      0);
     struct pictures *l = open_pictures(p, &o);
-    assert_int_equal(wl_images_set(l->images)->samples, 7);
+    assert_int_equal(wl_images_dataset(l->images)->samples, 7);
     assert_string_equal(wl_images_format(l->images), "TFRecord shards");
     assert_string_equal(labels(p).v[2], "class0002");
     o.set.classes = 2;
     refuse(p, &o, "labels.txt: 3 class names, but the network has 2 classes");
     o.set.classes = 4;
     assert_int_equal(wl_images_classes(open_pictures(p, &o)->images), 4);
-    assert_int_equal(wl_file_write(place_path(p, "labels.txt"), "0:cat\r\n1:dog\n", 13, &e), 0);
+    assert_int_equal(wl_file_write(temp_dir_path(p, "labels.txt"), "0:cat\r\n1:dog\n", 13, &e), 0);
     o.set.classes = 0;
     l = open_pictures(p, &o);
     assert_int_equal(wl_images_classes(l->images), 2);
     assert_string_equal(labels(p).v[0], "cat");
     assert_string_equal(labels(p).v[1], "dog");
-    assert_int_equal(unlink(place_path(p, "labels.txt")), 0);
+    assert_int_equal(unlink(temp_dir_path(p, "labels.txt")), 0);
     refuse(p, &o, "do not say how many classes there are: give --classes");
     o.set.classes = 5;
     assert_int_equal(wl_images_classes(open_pictures(p, &o)->images), 5);
@@ -224,21 +224,21 @@ static void test_missing_shards(void **state)
 {
     struct place *p = *state;
     struct wl_err e;
-    place_fill_shards(p, p->dir, 9);
+    temp_dir_write_shards(p, p->dir, 9);
     struct pictures_opts o = options(p->dir, true), val = options(p->dir, false);
-    assert_int_equal(unlink(place_path(p, "train-00003-of-00009")), 0);
+    assert_int_equal(unlink(temp_dir_path(p, "train-00003-of-00009")), 0);
     refuse(p, &o, "1 of 9 shards are missing: train-00003-of-00009");
     for (int i = 0; i < 9; i++)
-        if (i != 1) (void)unlink(place_path(p, wl_strf(p->arena, "train-0000%d-of-00009", i)));
+        if (i != 1) (void)unlink(temp_dir_path(p, wl_strf(p->arena, "train-0000%d-of-00009", i)));
     refuse(p, &o,
            "8 of 9 shards are missing: train-00000-of-00009, train-00002-of-00009, train-00003-of-00009, "
            "train-00004-of-00009, train-00005-of-00009 and 3 more");
-    assert_int_equal(wl_file_write(place_path(p, "train-00000-of-00002"), "", 0, &e), 0);
+    assert_int_equal(wl_file_write(temp_dir_path(p, "train-00000-of-00002"), "", 0, &e), 0);
     refuse(p, &o, "train-00000-of-00002 and train-00001-of-00009 are of two different sets");
-    assert_int_equal(unlink(place_path(p, "train-00000-of-00002")), 0);
-    assert_int_equal(unlink(place_path(p, "train-00001-of-00009")), 0);
+    assert_int_equal(unlink(temp_dir_path(p, "train-00000-of-00002")), 0);
+    assert_int_equal(unlink(temp_dir_path(p, "train-00001-of-00009")), 0);
     refuse(p, &o, "none of the training set: expected train-00000-of-<N>");
-    assert_int_equal(unlink(place_path(p, "validation-00000-of-00001")), 0);
+    assert_int_equal(unlink(temp_dir_path(p, "validation-00000-of-00001")), 0);
     refuse(p, &val, "no folder 'train'");
 }
 
@@ -248,16 +248,16 @@ static void test_damaged_headers(void **state)
     struct place *p = *state;
     struct wl_err e;
     struct stat st;
-    place_fill_shards(p, p->dir, 2);
-    const char *path = place_path(p, "train-00001-of-00002");
+    temp_dir_write_shards(p, p->dir, 2);
+    const char *path = temp_dir_path(p, "train-00001-of-00002");
     struct pictures_opts o = options(p->dir, true);
-    struct wl_records r = { .path = path };
-    assert_int_equal(wl_records_scan(&r, p->arena, &e), 0);
+    struct wl_tfrecord_file r = { .path = path };
+    assert_int_equal(wl_tfrecord_scan(&r, p->arena, &e), 0);
     assert_int_equal(r.n, 10);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(r.at[10], st.st_size);
 
-    place_poke(path, (long)r.at[2], 0xee);
+    temp_dir_poke_byte(path, (long)r.at[2], 0xee);
     refuse(p, &o,
            wl_strf(p->arena, "train-00001-of-00002: record 3 at byte %llu: the checksum of its length is 0x",
                    (unsigned long long)r.at[2]));
@@ -275,7 +275,8 @@ static void test_damaged_headers(void **state)
     refuse(p, &o, "train-00001-of-00002: no records: the file is empty");
     assert_int_equal(wl_file_write(path, "this is a text, and a long one", 30, &e), 0);
     refuse(p, &o, "train-00001-of-00002: is no TFRecord file: the checksum of its first length is 0x");
-    place_poke(place_path(p, "train-00000-of-00002"), 0, 0xee); /* the first shard's error is the one that is told */
+    temp_dir_poke_byte(temp_dir_path(p, "train-00000-of-00002"), 0,
+                       0xee); /* the first shard's error is the one that is told */
     for (int i = 0; i < 5; i++) refuse(p, &o, "train-00000-of-00002: is no TFRecord file");
 }
 
@@ -288,9 +289,10 @@ static void test_absurd_length(void **state)
     struct wl_err e;
     uint32_t crc = wl_crc32c(0, head, 8);
     memcpy(record, head, 8);
-    wl_put_little(record + 8, 4, (crc >> 15 | crc << 17) + 0xa282ead8u);
+    wl_le_write(record + 8, 4, (crc >> 15 | crc << 17) + 0xa282ead8u);
     assert_int_equal(wl_mkdirs(p->dir, &e), 0);
-    assert_int_equal(wl_file_write(place_path(p, "train-00000-of-00001"), (const char *)record, sizeof record, &e), 0);
+    assert_int_equal(wl_file_write(temp_dir_path(p, "train-00000-of-00001"), (const char *)record, sizeof record, &e),
+                     0);
     struct pictures_opts o = options(p->dir, true);
     refuse(p, &o,
            "train-00000-of-00001: cut off: record 1 at byte 0 says that it has 18446744073709551615 bytes of data, but "
@@ -302,11 +304,11 @@ static void test_damaged_data(void **state)
 {
     struct place *p = *state;
     struct wl_err e;
-    place_fill_shards(p, p->dir, 2);
-    const char *path = place_path(p, "train-00001-of-00002");
-    struct wl_records r = { .path = path };
-    assert_int_equal(wl_records_scan(&r, p->arena, &e), 0);
-    place_poke(path, (long)r.at[5] - 5, 0x55); /* the end of the picture in record 5 */
+    temp_dir_write_shards(p, p->dir, 2);
+    const char *path = temp_dir_path(p, "train-00001-of-00002");
+    struct wl_tfrecord_file r = { .path = path };
+    assert_int_equal(wl_tfrecord_scan(&r, p->arena, &e), 0);
+    temp_dir_poke_byte(path, (long)r.at[5] - 5, 0x55); /* the end of the picture in record 5 */
     struct pictures_opts o = options(p->dir, true);
     fails(p, &o,
           wl_strf(p->arena, "train-00001-of-00002: record 5 at byte %llu: the checksum of its ",
@@ -318,10 +320,10 @@ static void test_damaged_data(void **state)
     static float x[4 * PIXELS];
     int32_t y[4];
     int64_t n, total = 0;
-    assert_int_equal(wl_feed_epoch(l->feed, 1, 0, &e), 0);
+    assert_int_equal(wl_loader_start_epoch(l->feed, 1, 0, &e), 0);
     while (pictures_next(l, x, y, &n, &e) > 0) total += n;
     assert_int_equal(total, 20);
-    assert_int_equal(wl_feed_bad(l->feed), 1);
+    assert_int_equal(wl_loader_bad_samples(l->feed), 1);
     o.feed.skip_bad = false;
     o.set.skip_crc = true;
     fails(p, &o, "record 5 at byte", "train_"); /* libjpeg notices the missing end marker, with the picture's name */
@@ -331,12 +333,12 @@ static void test_damaged_data(void **state)
 static void test_wrong_examples(void **state)
 {
     struct place *p = *state;
-    struct wl_bytes x[5] = { 0 };
-    struct wl_feature label = { "image/class/label", WL_FEATURE_INT64, .value = 3 };
-    struct wl_feature picture = { "image/encoded", WL_FEATURE_BYTES, .bytes = "\xff\xd8", .n = 2 },
-                      pair[] = { label, picture };
+    struct wl_byte_buffer x[5] = { 0 };
+    struct wl_tf_feature label = { "image/class/label", WL_TF_FEATURE_INT64, .value = 3 };
+    struct wl_tf_feature picture = { "image/encoded", WL_TF_FEATURE_BYTES, .bytes = "\xff\xd8", .n = 2 },
+                         pair[] = { label, picture };
     const struct {
-        struct wl_feature *features;
+        struct wl_tf_feature *features;
         size_t n;
         int64_t value;
         const char *cause;
@@ -352,11 +354,11 @@ static void test_wrong_examples(void **state)
     o.set.classes = 3;
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
         pair[0].value = cases[i].value;
-        assert_int_equal(wl_example_write(&x[i], cases[i].features, cases[i].n, &e), 0);
+        assert_int_equal(wl_tf_example_write(&x[i], cases[i].features, cases[i].n, &e), 0);
         write_shard(p, "train-00000-of-00001", &x[i], 1);
         fails(p, &o, "train-00000-of-00001", cases[i].cause);
     }
-    struct wl_bytes text = { (uint8_t *)"no message", 10, 10 };
+    struct wl_byte_buffer text = { (uint8_t *)"no message", 10, 10 };
     write_shard(p, "train-00000-of-00001", &text, 1);
     fails(p, &o, "train-00000-of-00001: record 1 at byte 0", "is no tf.train.Example: byte 0 of 10");
     for (size_t i = 0; i < WL_COUNT(cases); i++) free(x[i].p);
@@ -365,33 +367,35 @@ static void test_wrong_examples(void **state)
 static void test_synth_options(void **state)
 {
     struct place *p = *state;
-    struct wl_synth_opts o = { .dir = p->dir, .classes = 3, .images = 20, .size = 16, .tfrecord = true, .shards = 21 };
+    struct wl_imagenet_synth_opts o = {
+        .dir = p->dir, .classes = 3, .images = 20, .size = 16, .tfrecord = true, .shards = 21
+    };
     struct wl_err e = { 0 };
     int64_t written;
-    assert_int_equal(wl_synth_imagenet(&o, false, &written, p->arena, &e), WL_EINVAL);
+    assert_int_equal(wl_imagenet_synth(&o, false, &written, p->arena, &e), WL_EINVAL);
     has(&e, "21 shards; expected 1 to 20");
     o.shards = 5;
-    assert_int_equal(wl_synth_imagenet(&o, false, &written, p->arena, &e), 0);
-    assert_int_equal(wl_synth_imagenet(&o, false, &written, p->arena, &e), 0);
+    assert_int_equal(wl_imagenet_synth(&o, false, &written, p->arena, &e), 0);
+    assert_int_equal(wl_imagenet_synth(&o, false, &written, p->arena, &e), 0);
     assert_int_equal(written, 0); /* complete already */
     o.shards = 4;
-    assert_int_equal(wl_synth_imagenet(&o, false, &written, p->arena, &e), WL_EINVAL);
+    assert_int_equal(wl_imagenet_synth(&o, false, &written, p->arena, &e), WL_EINVAL);
     has(&e, "data of other settings");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_of_another_program, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_of_another_program, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test(test_example),
-        cmocka_unit_test_setup_teardown(test_same_as_folders, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_layouts, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_missing_shards, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_damaged_headers, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_absurd_length, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_damaged_data, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_wrong_examples, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_synth_options, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_same_as_folders, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_layouts, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_missing_shards, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_damaged_headers, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_absurd_length, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_damaged_data, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_examples, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_synth_options, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,18 @@
 /* Learning vocabularies: the same as by counting all pairs anew for each merge, and for any number of threads. */
-#include "place.h"
+#include "temp_dir.h"
 
-#include "data/vocab_train.h"
+#include "data/text/wordpiece_train.h"
 
 enum { SIZE = 300 };
 
 /* Words of a few letters, often the same ones. */
-static void fill_lexicon(struct wl_lexicon *l, uint64_t seed)
+static void fill_lexicon(struct wl_word_counts *l, uint64_t seed)
 {
     for (int i = 0; i < 400; i++) {
-        struct wl_draws d = wl_draws(seed, "word", 0, (uint64_t)i);
-        uint32_t c[12], n = 1 + (uint32_t)wl_draw_below(&d, 12);
-        for (uint32_t k = 0; k < n; k++) c[k] = 'a' + (uint32_t)(wl_draw_below(&d, 3) * wl_draw_below(&d, 3));
-        wl_lexicon_add(l, c, n, 1 + (int64_t)wl_draw_below(&d, 20));
+        struct wl_rng d = wl_rng(seed, "word", 0, (uint64_t)i);
+        uint32_t c[12], n = 1 + (uint32_t)wl_rng_below(&d, 12);
+        for (uint32_t k = 0; k < n; k++) c[k] = 'a' + (uint32_t)(wl_rng_below(&d, 3) * wl_rng_below(&d, 3));
+        wl_word_counts_add(l, c, n, 1 + (int64_t)wl_rng_below(&d, 20));
     }
 }
 
@@ -26,7 +26,7 @@ struct plain_word {
 static int index_of(struct wl_strs *tokens, const char *text, struct wl_arena *a)
 {
     for (size_t i = 0; i < tokens->n; i++)
-        if (wl_streq(tokens->v[i], text)) return (int)i;
+        if (wl_str_eq(tokens->v[i], text)) return (int)i;
     wl_strs_add(a, tokens, text);
     return (int)tokens->n - 1;
 }
@@ -62,7 +62,7 @@ static void merge_everywhere(struct plain_word *w, size_t words, int left, int r
 }
 
 /* `tokens` holds the special tokens and characters already. */
-static void learn_plainly(const struct wl_lexicon *l, struct wl_strs *tokens, struct wl_arena *a)
+static void learn_plainly(const struct wl_word_counts *l, struct wl_strs *tokens, struct wl_arena *a)
 {
     struct plain_word *w = wl_new_array(a, struct plain_word, l->n);
     int left = 0, right = 0;
@@ -82,13 +82,13 @@ static void test_merges(void **state)
     struct place *p = *state;
     struct wl_err e = { 0 };
     for (uint64_t seed = 1; seed <= 5; seed++) {
-        struct wl_lexicon l = { .arena = p->arena };
+        struct wl_word_counts l = { .arena = p->arena };
         struct wl_strs tokens = { 0 }, letters = { 0 };
         fill_lexicon(&l, seed);
-        if (wl_lexicon_pieces(&l, SIZE, &tokens, p->arena, &e)) fail_msg("%s", e.msg);
+        if (wl_wordpiece_train(&l, SIZE, &tokens, p->arena, &e)) fail_msg("%s", e.msg);
         for (size_t i = 0; i < tokens.n; i++) { /* up to the last character */
             const char *t = tokens.v[i];
-            if (t[0] == '[' || !t[1] || (wl_starts(t, "##") && !t[3])) wl_strs_add(p->arena, &letters, t);
+            if (t[0] == '[' || !t[1] || (wl_str_starts(t, "##") && !t[3])) wl_strs_add(p->arena, &letters, t);
         }
         learn_plainly(&l, &letters, p->arena);
         assert_int_equal(tokens.n, letters.n);
@@ -100,13 +100,13 @@ static void test_too_small(void **state)
 {
     struct place *p = *state;
     struct wl_err e = { 0 };
-    struct wl_lexicon l = { .arena = p->arena };
+    struct wl_word_counts l = { .arena = p->arena };
     struct wl_strs tokens = { 0 };
-    wl_lexicon_add(&l, (const uint32_t[]) { 'a', 'b' }, 2, 9);
-    assert_int_equal(wl_lexicon_pieces(&l, 7, &tokens, p->arena, &e), WL_EINVAL);
+    wl_word_counts_add(&l, (const uint32_t[]) { 'a', 'b' }, 2, 9);
+    assert_int_equal(wl_wordpiece_train(&l, 7, &tokens, p->arena, &e), WL_EINVAL);
     assert_string_equal(e.msg,
                         "a vocabulary of 7 tokens has no room for 5 special tokens and the 3 characters of this text");
-    assert_int_equal(wl_lexicon_pieces(&l, 100, &tokens, p->arena, &e), 0);
+    assert_int_equal(wl_wordpiece_train(&l, 100, &tokens, p->arena, &e), 0);
     assert_int_equal(tokens.n, 9); /* a, b, ##b, ab */
     assert_string_equal(tokens.v[8], "ab");
 }
@@ -114,8 +114,8 @@ static void test_too_small(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_merges, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_too_small, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_merges, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_too_small, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

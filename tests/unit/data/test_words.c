@@ -1,16 +1,16 @@
 /* Words and pieces, case by case; vocabularies that are refused. */
-#include "place.h"
+#include "temp_dir.h"
 
-#include "data/vocab.h"
+#include "data/text/vocab.h"
 
 /* The words of a text, joined by '|'; special tokens and words that are too long by their name and length. */
 static const char *words_of(struct wl_arena *a, const char *text, size_t n)
 {
-    struct wl_words w = { .p = (const uint8_t *)text, .end = (const uint8_t *)text + n };
+    struct wl_pretokenizer w = { .p = (const uint8_t *)text, .end = (const uint8_t *)text + n };
     struct wl_text out = WL_TEXT(a);
-    while (wl_words_next(&w)) {
+    while (wl_pretokenizer_next(&w)) {
         if (out.n) wl_text_add(&out, "|");
-        if (w.special >= 0) wl_text_addf(&out, "<%s>", wl_special_names[w.special]);
+        if (w.special >= 0) wl_text_addf(&out, "<%s>", wl_special_token_names[w.special]);
         if (w.n > WL_WORD_MAX) wl_text_addf(&out, "<%zu>", w.n);
         for (size_t i = 0; i < w.n && w.n <= WL_WORD_MAX; i++) {
             char c[4];
@@ -69,7 +69,7 @@ static void test_characters_do_not_grow(void **state)
     for (uint32_t c = 0; c < 0x110000; c++) {
         char bytes[4];
         if (c >= 0xd800 && c < 0xe000) continue;
-        assert_true(wl_fold(c).n <= wl_utf8_put(bytes, c));
+        assert_true(wl_unicode_fold(c).n <= wl_utf8_put(bytes, c));
     }
 }
 
@@ -95,7 +95,7 @@ static void test_pieces(void **state)
     const char *path = write_text(p, "vocab.txt", vocab_text, strlen(vocab_text));
     if (wl_vocab_read(&v, path, p->arena, &e)) fail_msg("%s", e.msg);
     assert_int_equal(wl_vocab_size(v), 14);
-    assert_int_equal(wl_vocab_special(v, WL_MASK), 4);
+    assert_int_equal(wl_vocab_special_token(v, WL_TOKEN_MASK), 4);
     assert_string_equal(wl_vocab_token(v, 12), "##\u00e9"); /* without the carriage return */
     assert_int_equal(wl_tokenize(v, text, strlen(text), ids), WL_COUNT(want));
     assert_memory_equal(ids, want, sizeof want);
@@ -127,11 +127,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_words, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_long_words, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_words, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_long_words, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test(test_characters_do_not_grow),
-        cmocka_unit_test_setup_teardown(test_pieces, place_setup, place_teardown),
-        cmocka_unit_test_setup_teardown(test_refused, place_setup, place_teardown),
+        cmocka_unit_test_setup_teardown(test_pieces, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(test_refused, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ static int read_text(struct place *p, const char *text)
 {
     p->d = (struct wl_dcgm) { 0 };
     int rc = read_more(p, text);
-    return rc < 0 ? rc : wl_dcgm_complete(&p->d, &p->opts, p->arena, &p->e);
+    return rc < 0 ? rc : wl_dcgm_finish(&p->d, &p->opts, p->arena, &p->e);
 }
 
 static void reads(struct place *p, const char *text)
@@ -78,7 +78,7 @@ static void refuses(struct place *p, int code, const char *text, const char *mes
 static const struct wl_dcgm_series *series(const struct place *p, const char *uuid, const char *quantity)
 {
     for (size_t i = 0; i < p->d.n_series; i++)
-        if (wl_streq(p->d.series[i].quantity, quantity) && wl_streq(p->d.devices[p->d.series[i].device].uuid, uuid))
+        if (wl_str_eq(p->d.series[i].quantity, quantity) && wl_str_eq(p->d.devices[p->d.series[i].device].uuid, uuid))
             return &p->d.series[i];
     fail_msg("no %s of %s", quantity, uuid);
     return NULL;
@@ -329,7 +329,7 @@ static void takes_files_in_any_order(void **state)
     p->d = (struct wl_dcgm) { 0 };
     assert_int_equal(read_more(p, "1700000010\n" POWER "310\n"), 0);
     assert_int_equal(read_more(p, "1700000005\n" POWER "305\n" POWER1 "200\n"), 0);
-    assert_int_equal(wl_dcgm_complete(&p->d, &p->opts, p->arena, &p->e), 0);
+    assert_int_equal(wl_dcgm_finish(&p->d, &p->opts, p->arena, &p->e), 0);
     has(series(p, "GPU-a", "power_w"), 0, T0 + 5, 305);
     assert_int_equal(series(p, "GPU-a", "power_w")->n, 2);
     p->opts.from_ns = (int64_t)(T0 + 1000) * NS;

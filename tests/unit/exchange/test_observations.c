@@ -42,7 +42,7 @@ static int tear_down(void **state)
 /* Reads the text as a file, with "canonical=column" entries separated by blanks. */
 static int read_text(struct place *p, const char *text, const char *map)
 {
-    struct wl_strs entries = wl_split(p->arena, map, ' ');
+    struct wl_strs entries = wl_str_split(p->arena, map, ' ');
     p->e = (struct wl_err) { 0 };
     if (wl_file_write(p->path, text, strlen(text), &p->e)) fail_msg("%s", p->e.msg);
     return wl_obs_read_csv(p->path, &entries, &p->obs, p->arena, &p->e);
@@ -156,7 +156,7 @@ static void what_is_written_reads_back(void **state)
     free(twice);
 
     char *lines = written(&p->obs, wl_obs_write_jsonl);
-    struct wl_strs line = wl_split(p->arena, lines, '\n');
+    struct wl_strs line = wl_str_split(p->arena, lines, '\n');
     assert_int_equal(line.n, 3); /* the last one is empty */
     struct wl_json *object;
     assert_int_equal(wl_json_parse(line.v[0], "line 1", &object, p->arena, &p->e), 0);

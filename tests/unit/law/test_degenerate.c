@@ -183,7 +183,7 @@ static void options_out_of_range(void **state)
     struct wl_observations obs = table_of(&row, 1, a);
     struct wl_law_options options = { .drop_epochs = -1 };
     assert_int_equal(wl_law_fit(&obs, &options, &r, a, &e), WL_EINVAL);
-    options = (struct wl_law_options) { .by = wl_split(a, "workloda", ',') };
+    options = (struct wl_law_options) { .by = wl_str_split(a, "workloda", ',') };
     assert_int_equal(wl_law_fit(&obs, &options, &r, a, &e), WL_ENOENT);
     assert_string_equal(e.msg, "test: no column \"workloda\"; did you mean \"workload\"?");
     wl_arena_free(a);

@@ -173,12 +173,9 @@ static void caps_at_one_worker_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_slopes_are_rarely_rejected),
-        cmocka_unit_test(equivalence_is_earned),
-        cmocka_unit_test(each_parameter_is_paid_for),
-        cmocka_unit_test(units_and_order_do_not_matter),
-        cmocka_unit_test(runs_needed_is_what_it_takes),
-        cmocka_unit_test(one_cap_and_none),
+        cmocka_unit_test(equal_slopes_are_rarely_rejected), cmocka_unit_test(equivalence_is_earned),
+        cmocka_unit_test(each_parameter_is_paid_for),       cmocka_unit_test(units_and_order_do_not_matter),
+        cmocka_unit_test(runs_needed_is_what_it_takes),     cmocka_unit_test(one_cap_and_none),
         cmocka_unit_test(caps_at_one_worker_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,7 +132,7 @@ static void by_names_the_columns(void **state)
     struct row rows[MOST];
     size_t n = series(rows, "net", false, 8, 250);
     n += series(rows + n, "net", false, 8, 0);
-    struct wl_law_options options = { .drop_epochs = 1, .by = wl_split(a, "power_cap_w", ',') };
+    struct wl_law_options options = { .drop_epochs = 1, .by = wl_str_split(a, "power_cap_w", ',') };
     struct wl_law_result r = fit_rows(rows, n, options, a);
     titles(&r, a, "power_cap_w 250 | power_cap_w unknown");
     wl_arena_free(a);

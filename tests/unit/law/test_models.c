@@ -34,7 +34,7 @@ static double breaks(double n) { return 90 * pow(fmin(n, 11), -0.9) * pow(fmax(n
 static const struct wl_law_model *model(const struct wl_law_group *g, const char *name)
 {
     for (size_t i = 0; i < g->n_models; i++)
-        if (wl_streq(g->models[i].name, name)) return &g->models[i];
+        if (wl_str_eq(g->models[i].name, name)) return &g->models[i];
     fail_msg("no model %s", name);
     return NULL;
 }
@@ -49,7 +49,7 @@ static void recognised(const char *name, double (*t)(double), double (*work)(dou
     assert_non_null(g->best_model);
     assert_true(m->aicc - g->best_model->aicc < 4);
     for (size_t j = 0; j < m->k; j++) {
-        bool kink = wl_streq(name, "broken"); /* no errors at a kink: 3 % */
+        bool kink = wl_str_eq(name, "broken"); /* no errors at a kink: 3 % */
         assert_true(kink || m->se[j] > 0);
         assert_near(m->value[j], truth[j], kink ? 0.03 * truth[j] : 4 * m->se[j]);
     }
@@ -90,7 +90,7 @@ static void a_break_is_located(void **state)
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_law_result r = campaign(breaks, fixed, 0.005, a);
-    const struct wl_law_break *b = &only_group(&r)->broken;
+    const struct wl_law_breakpoint *b = &only_group(&r)->broken;
     assert_near(b->beta1, 0.9, 0.02);
     assert_near(b->beta2, 0.3, 0.02);
     assert_true(b->lo < 11 && 11 < b->hi && b->hi / b->lo < 1.3 && b->p <= 0.01);

@@ -100,7 +100,7 @@ static void test_broken(void **state)
         memset(&e, 0, sizeof e);
         assert_int_equal(parse(&m, cases[i].line, &e), WL_EINVAL);
         if (!strstr(e.msg, cases[i].cause)) fail_msg("'%s' gives '%s'", cases[i].line, e.msg);
-        assert_true(wl_starts(e.msg, "m:1: "));
+        assert_true(wl_str_starts(e.msg, "m:1: "));
     }
 }
 

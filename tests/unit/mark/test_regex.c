@@ -192,10 +192,10 @@ static void test_rows(void **state)
     struct wl_err e;
     (void)state;
     wl_opts_default(rows, &cmd, a);
-    assert_false(wl_mark_regex_wanted(&cmd.marks));
+    assert_false(wl_mark_regex_is_set(&cmd.marks));
     assert_int_equal(wl_opts_set(rows, &cmd, "step_regex", "s{1,3}", "--set", a, &e), 0);
     assert_string_equal(cmd.marks.step_regex, "s{1,3}");
-    assert_true(wl_mark_regex_wanted(&cmd.marks));
+    assert_true(wl_mark_regex_is_set(&cmd.marks));
     wl_arena_free(a);
 }
 
@@ -204,9 +204,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_epoch_end),   cmocka_unit_test(test_epoch_start_line),
         cmocka_unit_test(test_epoch_begin), cmocka_unit_test(test_failed_job_leaves_no_half_epoch),
-        cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_definitions), cmocka_unit_test(test_resumed_job),
-        cmocka_unit_test(test_steps),       cmocka_unit_test(test_bad_options),
-        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_definitions),
+        cmocka_unit_test(test_resumed_job), cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_bad_options), cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

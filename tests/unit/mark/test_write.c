@@ -71,10 +71,9 @@ static int whole_vocabulary(void)
     return wattlaw_mark_start("workload=%s workers=%d", "net", 4) || wattlaw_mark_epoch_begin(1) ||
            wattlaw_mark_step(7, 32, 1.25) || wattlaw_mark_step(8, 32, NAN) || wattlaw_mark_epoch_end(1, 640, 20) ||
            wattlaw_mark_phase_begin("validate") || wattlaw_mark_phase_end("validate") ||
-           wattlaw_mark_phase_time("input", 0.25, 1) ||
-           wattlaw_mark_metric("val_top1", 0.61, 1) || wattlaw_mark_metric("params", 25.6e6, 0) ||
-           mark_from_other_unit() || wattlaw_mark_define("name=val_f1 better=larger unit=%s", "%") ||
-           wattlaw_mark_stop("ok");
+           wattlaw_mark_phase_time("input", 0.25, 1) || wattlaw_mark_metric("val_top1", 0.61, 1) ||
+           wattlaw_mark_metric("params", 25.6e6, 0) || mark_from_other_unit() ||
+           wattlaw_mark_define("name=val_f1 better=larger unit=%s", "%") || wattlaw_mark_stop("ok");
 }
 
 static void test_vocabulary(void **state)
@@ -230,12 +229,12 @@ static void test_python(void **state)
     char *argv[] = { (char *)"python3", (char *)"-c", (char *)program, NULL };
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_mark *m = wl_new_array(a, struct wl_mark, 16);
-    struct wl_exit how;
+    struct wl_process_result how;
     struct wl_err e;
     char *text;
     (void)state;
     assert_int_equal(truncate(path, 0), 0);
-    if (wl_run(argv, 4096, true, &text, &how, a, &e) != 0) {
+    if (wl_process_run(argv, 4096, true, &text, &how, a, &e) != 0) {
         print_message("SKIP: %s\n", e.msg);
         wl_arena_free(a);
         skip();

@@ -7,15 +7,15 @@ static const uint8_t elements[] = { 1, 6, 7, 8, 9 };
 struct wl_molecule rule_molecule(uint64_t seed, uint64_t m, struct wl_arena *a)
 {
     enum { SIDE = 3, MOST = 29 };
-    const uint64_t moves = wl_hash_text(wl_strf(a, "molecule %llu", (unsigned long long)m));
+    const uint64_t moves = wl_hash_fnv1a(wl_strf(a, "molecule %llu", (unsigned long long)m));
     const double apart = m % 2 ? 3.2 : 1.4;
-    const int n = 1 + (int)wl_random_below(seed, wl_hash_text("atoms"), m, MOST);
+    const int n = 1 + (int)wl_random_below(seed, wl_hash_fnv1a("atoms"), m, MOST);
     uint8_t *number = wl_new_array(a, uint8_t, (size_t)n);
     float *at = wl_new_array(a, float, (size_t)n * 3);
     for (int i = 0; i < n; i++) {
         const int place[3] = { i % SIDE, i / SIDE % SIDE, i / SIDE / SIDE };
         number[i] =
-            elements[wl_random_below(seed, wl_hash_text("elements"), m * MOST + (uint64_t)i, WL_COUNT(elements))];
+            elements[wl_random_below(seed, wl_hash_fnv1a("elements"), m * MOST + (uint64_t)i, WL_COUNT(elements))];
         for (int c = 0; c < 3; c++)
             at[3 * i + c] =
                 (float)(apart * place[c] + 0.35 * (2 * wl_random_uniform(seed, moves, (uint64_t)(3 * i + c)) - 1));
@@ -30,12 +30,12 @@ struct wl_molecule *rule_molecules(uint64_t seed, size_t n, struct wl_arena *a)
     return m;
 }
 
-struct wl_molecule_room room_for(const struct wl_molecule_model *model, const char *size, const struct wl_molecule *m,
-                                 size_t n, double spare)
+struct wl_molecule_capacity room_for(const struct wl_molecule_model *model, const char *size,
+                                     const struct wl_molecule *m, size_t n, double spare)
 {
-    struct wl_molecule_room r = { .molecules = (int64_t)n };
+    struct wl_molecule_capacity r = { .molecules = (int64_t)n };
     for (size_t i = 0; i < n; i++) {
-        const struct wl_molecule_size s = wl_molecule_size(&m[i], model->cutoff(size));
+        const struct wl_molecule_graph_size s = wl_molecule_graph_size(&m[i], model->cutoff(size));
         r.atoms += s.atoms;
         r.edges += model == &wl_schnet ? s.pairs : s.edges;
         r.triplets += s.triplets;
@@ -47,8 +47,8 @@ struct wl_molecule_room room_for(const struct wl_molecule_model *model, const ch
     return r;
 }
 
-static void fill_pairs(struct wl_plan *p, const struct wl_molecule_net *net, double cutoff, const struct wl_molecule *m,
-                       size_t n, int32_t *counts)
+static void fill_pairs(struct wl_plan *p, const struct wl_molecule_model_io *net, double cutoff,
+                       const struct wl_molecule *m, size_t n, int32_t *counts)
 {
     struct wl_pair_batch b = { .cutoff = cutoff,
                                .atom_start = wl_plan_input(p, net->atom_start),
@@ -63,8 +63,8 @@ static void fill_pairs(struct wl_plan *p, const struct wl_molecule_net *net, dou
     counts[WL_TRIPLETS] = 0;
 }
 
-static void fill_edges(struct wl_plan *p, const struct wl_molecule_net *net, double cutoff, const struct wl_molecule *m,
-                       size_t n, int32_t *counts)
+static void fill_edges(struct wl_plan *p, const struct wl_molecule_model_io *net, double cutoff,
+                       const struct wl_molecule *m, size_t n, int32_t *counts)
 {
     struct wl_edge_batch b = { .cutoff = cutoff,
                                .atom_start = wl_plan_input(p, net->atom_start),
@@ -82,8 +82,8 @@ static void fill_edges(struct wl_plan *p, const struct wl_molecule_net *net, dou
     counts[WL_TRIPLETS] = b.triplets;
 }
 
-void fill_molecules(struct wl_plan *p, const struct wl_molecule_net *net, double cutoff, const struct wl_molecule *m,
-                    size_t n, uint64_t seed)
+void fill_molecules(struct wl_plan *p, const struct wl_molecule_model_io *net, double cutoff,
+                    const struct wl_molecule *m, size_t n, uint64_t seed)
 {
     int32_t *counts = wl_plan_input(p, net->counts);
     if (net->pair)
@@ -92,5 +92,5 @@ void fill_molecules(struct wl_plan *p, const struct wl_molecule_net *net, double
         fill_edges(p, net, cutoff, m, n, counts);
     float *target = wl_plan_input(p, net->target);
     for (int64_t i = 0; i < wl_tensor_dims(net->target)->d[0]; i++)
-        target[i] = i < (int64_t)n ? (float)wl_random_normal(seed, wl_hash_text("targets"), (uint64_t)i) : NAN;
+        target[i] = i < (int64_t)n ? (float)wl_random_normal(seed, wl_hash_fnv1a("targets"), (uint64_t)i) : NAN;
 }

@@ -1,6 +1,6 @@
 #include "oracle.h"
 
-#include "nn/graph.h"
+#include "nn/graph/graph.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -32,10 +32,10 @@ double oracle_real(const struct wl_json *object, const char *key)
 /* Element i of a stream, uniform with mean 0 and variance 1. */
 static double spread(uint64_t seed, const char *stream, uint64_t i)
 {
-    return (2 * wl_random_uniform(seed, wl_hash_text(stream), i) - 1) * sqrt(3);
+    return (2 * wl_random_uniform(seed, wl_hash_fnv1a(stream), i) - 1) * sqrt(3);
 }
 
-void oracle_fill(struct wl_plan *p, const struct wl_model_net *net, struct oracle_inputs in)
+void oracle_fill(struct wl_plan *p, const struct wl_image_model_io *net, struct oracle_inputs in)
 {
     const struct wl_dims *dims = wl_tensor_dims(net->images);
     const uint64_t n = (uint64_t)dims->d[0], each = (uint64_t)(wl_dims_count(dims) / dims->d[0]);
@@ -43,7 +43,7 @@ void oracle_fill(struct wl_plan *p, const struct wl_model_net *net, struct oracl
     int32_t *labels = wl_plan_input(p, net->labels);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t sample = (uint64_t)(in.step * in.batch + in.from) + i;
-        uint64_t label = wl_random_below(in.seed, wl_hash_text("labels"), sample, (uint64_t)in.classes);
+        uint64_t label = wl_random_below(in.seed, wl_hash_fnv1a("labels"), sample, (uint64_t)in.classes);
         labels[i] = (int32_t)label;
         for (uint64_t j = 0; j < each; j++)
             images[i * each + j] =
@@ -54,7 +54,7 @@ void oracle_fill(struct wl_plan *p, const struct wl_model_net *net, struct oracl
 bool oracle_is_norm_bias(const struct wl_graph *g, const char *name)
 {
     for (size_t i = 0; i < g->n_nodes; i++)
-        if (g->nodes[i]->op == WL_OP_BATCH_NORM && wl_streq(g->nodes[i]->par[1]->name, name)) return true;
+        if (g->nodes[i]->op == WL_OP_BATCH_NORM && wl_str_eq(g->nodes[i]->par[1]->name, name)) return true;
     return false;
 }
 
@@ -81,7 +81,7 @@ static double turned(double x, uint64_t bits, int p)
 
 double oracle_distance(const char *name, const float *x, size_t n, const struct wl_json *golden)
 {
-    const uint64_t hash = wl_hash_text(name);
+    const uint64_t hash = wl_hash_fnv1a(name);
     const int projections = (int)wl_json_size(golden) - 1;
     double sum[ORACLE_PROJECTIONS] = { 0 }, squares = 0;
     assert_true(projections > 0 && projections <= ORACLE_PROJECTIONS);

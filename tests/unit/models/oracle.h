@@ -16,7 +16,7 @@ struct oracle_inputs {
     uint64_t seed;
     int64_t step, batch, from, classes;
 };
-void oracle_fill(struct wl_plan *p, const struct wl_model_net *net, struct oracle_inputs in);
+void oracle_fill(struct wl_plan *p, const struct wl_image_model_io *net, struct oracle_inputs in);
 
 /* Whether the parameter of that name is what a batch norm adds. */
 bool oracle_is_norm_bias(const struct wl_graph *g, const char *name);

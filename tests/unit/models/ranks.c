@@ -15,7 +15,7 @@ static _Noreturn void be_job(int n, rank_fn *fn, const void *task, char *found, 
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     struct wl_comm *c;
-    if (wl_comm_open(&c, &(struct wl_comm_how) { .backend = "auto", .workers = n }, a, &e)) _exit(1);
+    if (wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "auto", .workers = n }, a, &e)) _exit(1);
     struct outcome *o = (struct outcome *)(void *)(found + (size_t)c->rank * bytes);
     o->rc = fn(task, c, o, a, &e);
     memcpy(o->msg, e.msg, sizeof o->msg - 1);

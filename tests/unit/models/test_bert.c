@@ -21,7 +21,7 @@ struct subject {
     enum wl_dtype precision;
     uint64_t seed;
     struct wl_bert_opts how;
-    struct wl_bert_net net;
+    struct wl_bert_io net;
     struct wl_plan *plan;
     struct wl_counts counts;
     float *values; /* room for the largest parameter */
@@ -67,13 +67,13 @@ static void fill(const struct subject *s, int64_t step)
     int32_t *tokens = wl_plan_input(s->plan, s->net.tokens), *lengths = wl_plan_input(s->plan, s->net.lengths);
     int32_t *positions = wl_plan_input(s->plan, s->net.positions), *labels = wl_plan_input(s->plan, s->net.labels);
     for (int64_t i = 0; i < n * length; i++)
-        tokens[i] = (int32_t)(1 + wl_random_below(s->seed, wl_hash_text("tokens"), (uint64_t)(step * n * length + i),
+        tokens[i] = (int32_t)(1 + wl_random_below(s->seed, wl_hash_fnv1a("tokens"), (uint64_t)(step * n * length + i),
                                                   vocabulary - 1));
     for (int64_t i = 0; i < n; i++) lengths[i] = (int32_t)(length - i * length / 4);
     for (int64_t i = 0; i < n * places; i++) {
         const int64_t k = i % places;
         const uint64_t label =
-            wl_random_below(s->seed, wl_hash_text("labels"), (uint64_t)(step * n * places + i), vocabulary);
+            wl_random_below(s->seed, wl_hash_fnv1a("labels"), (uint64_t)(step * n * places + i), vocabulary);
         positions[i] = (int32_t)(k * length / places);
         labels[i] = k % 7 == 6 ? -1 : (int32_t)label;
     }
@@ -94,7 +94,7 @@ static void set_state(const struct subject *s, size_t i)
             s->values[k] *= gain;
         else
             s->values[k] =
-                (float)(is_scale(state.name) + deviation * wl_random_normal(s->seed, wl_hash_text(state.name), k));
+                (float)(is_scale(state.name) + deviation * wl_random_normal(s->seed, wl_hash_fnv1a(state.name), k));
     }
     assert_int_equal(wl_plan_state_write(s->plan, i, s->values, NULL), 0);
 }
@@ -105,7 +105,7 @@ static void set_state(const struct subject *s, size_t i)
 static size_t state_of(const struct subject *s, const char *name)
 {
     for (size_t i = 0; i < wl_plan_state_count(s->plan); i++)
-        if (wl_streq(wl_plan_state(s->plan, i).name, name)) return i;
+        if (wl_str_eq(wl_plan_state(s->plan, i).name, name)) return i;
     fail_msg("bert has no parameter %s", name);
     return 0;
 }
@@ -259,13 +259,13 @@ static void test_refused(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_bert_net net;
+    struct wl_bert_io net;
     struct wl_err e = { 0 };
     const struct wl_bert_opts how = { .size = "tiny", .batch = 2, .sequence = 513 };
     assert_int_equal(wl_bert_build(wl_graph_new(a), &how, &net, &e), WL_EINVAL);
     assert_string_equal(e.msg, "bert: sequences of 513 tokens; it has 512 positions, so 1 to 512 are possible");
-    assert_int_equal(wl_bert_masked(128), 20);
-    assert_int_equal(wl_bert_masked(512), 77);
+    assert_int_equal(wl_bert_default_masked(128), 20);
+    assert_int_equal(wl_bert_default_masked(512), 77);
     wl_arena_free(a);
 }
 
@@ -276,7 +276,7 @@ static void test_memory(void **state)
     need(WL_F32);
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_graph *g = wl_graph_new(a);
-    struct wl_bert_net net;
+    struct wl_bert_io net;
     struct wl_plan *p;
     struct wl_err e = { 0 };
     const struct wl_bert_opts how = { .size = "full", .batch = 8, .sequence = 512, .drop = NAN };

@@ -67,12 +67,12 @@ static int set_weights(const struct task *t, const struct wl_graph *g, struct wl
     return rc;
 }
 
-static int make(const struct task *t, struct wl_comm *c, int parts, struct wl_plan **p, struct wl_model_net *net,
+static int make(const struct task *t, struct wl_comm *c, int parts, struct wl_plan **p, struct wl_image_model_io *net,
                 struct wl_arena *a, struct wl_err *e)
 {
     struct wl_graph *g = wl_graph_new(a);
-    struct wl_model_opts opts = { "tiny", t->batch / (parts * c->size), wl_json_int(wl_json_get(t->one, "pixels"), 0),
-                                  t->classes };
+    struct wl_image_model_opts opts = { "tiny", t->batch / (parts * c->size),
+                                        wl_json_int(wl_json_get(t->one, "pixels"), 0), t->classes };
     struct wl_plan_opts how = { .threads = 1,
                                 .seed = (uint64_t)oracle_real(t->all, "seed"),
                                 .precision = t->precision,
@@ -80,7 +80,7 @@ static int make(const struct task *t, struct wl_comm *c, int parts, struct wl_pl
                                 .micro_batches = parts,
                                 .optim = { .momentum = oracle_real(t->all, "momentum"),
                                            .weight_decay = oracle_real(t->all, "weight_decay") } };
-    int rc = wl_model_find(t->model)->build(g, &opts, net, e);
+    int rc = wl_image_model_find(t->model)->build(g, &opts, net, e);
     if (!rc) rc = wl_plan_new(p, g, &how, c, a, e);
     return rc ? rc : set_weights(t, g, *p, a, e);
 }
@@ -92,7 +92,7 @@ static int train(const void *task, struct wl_comm *c, void *found, struct wl_are
     const int parts = t->parts;
     struct curve *r = found;
     struct wl_plan *p;
-    struct wl_model_net net;
+    struct wl_image_model_io net;
     int rc = make(t, c, parts, &p, &net, a, e);
     for (int64_t u = 0; u < STEPS && !rc; u++) {
         struct wl_counts counts = { 0 };

@@ -15,7 +15,7 @@ enum { SEED = 9 };
 
 struct subject {
     struct wl_arena *a;
-    struct wl_fourcastnet_net net;
+    struct wl_fourcastnet_io net;
     struct wl_plan *plan;
     struct wl_counts counts;
 };
@@ -38,7 +38,7 @@ static void fill(struct wl_plan *p, const struct wl_tensor *t)
 {
     float *to = wl_plan_input(p, t);
     for (int64_t i = 0; i < wl_dims_count(wl_tensor_dims(t)); i++)
-        to[i] = (float)wl_random_normal(SEED, wl_hash_text(wl_tensor_name(t)), (uint64_t)i);
+        to[i] = (float)wl_random_normal(SEED, wl_hash_fnv1a(wl_tensor_name(t)), (uint64_t)i);
 }
 
 /* Biases and gammas start at 0 and 1 and would hide what multiplies them; positions decay to the same rule. */
@@ -50,7 +50,7 @@ static void move_biases(struct subject *s)
         if (state.kind != WL_STATE_PARAM || embed || (state.dims.n > 1 && !norm)) continue;
         float *v = wl_new_array(s->a, float, state.count);
         for (size_t k = 0; k < state.count; k++)
-            v[k] = (float)(0.02 * wl_random_normal(SEED, wl_hash_text(state.name), k) +
+            v[k] = (float)(0.02 * wl_random_normal(SEED, wl_hash_fnv1a(state.name), k) +
                            (norm && strstr(state.name, "weight") ? 1 : 0));
         assert_int_equal(wl_plan_state_write(s->plan, i, v, NULL), 0);
     }
@@ -86,7 +86,7 @@ static struct subject train_golden(const struct wl_json *golden, enum wl_dtype p
 static size_t state_named(const struct subject *s, const char *name)
 {
     for (size_t i = 0; i < wl_plan_state_count(s->plan); i++)
-        if (wl_streq(wl_plan_state(s->plan, i).name, name)) return i;
+        if (wl_str_eq(wl_plan_state(s->plan, i).name, name)) return i;
     fail_msg("no parameter %s", name);
     return 0;
 }
@@ -189,7 +189,7 @@ static void test_errors(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_fourcastnet_net net;
+    struct wl_fourcastnet_io net;
     struct wl_err e = { 0 };
     struct wl_fourcastnet_opts o = { .size = "tiny", .batch = 1, .channels = 2, .height = 30, .width = 64 };
     assert_int_equal(wl_fourcastnet_build(wl_graph_new(a), &o, &net, &e), WL_EINVAL);

@@ -13,7 +13,7 @@
  * bf16 keeps 8 bits, so kinks are crossed all the same. PyTorch's own distance from double under autocast is in the
  * file; ours may be half as large again, or 1e-2.
  */
-#include "nn/graph.h"
+#include "nn/graph/graph.h"
 #include "oracle.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ struct subject {
     enum wl_conv_algorithm conv;
     struct wl_graph *g;
     struct wl_plan *plan;
-    struct wl_model_net net;
+    struct wl_image_model_io net;
     struct wl_counts counts;
     float *values; /* room for the largest parameter */
 };
@@ -44,7 +44,7 @@ struct subject {
 static const struct wl_tensor *parameter(const struct subject *s, const char *name)
 {
     for (size_t i = 0; i < s->g->n_tensors; i++)
-        if (s->g->tensors[i]->role == WL_ROLE_PARAM && wl_streq(s->g->tensors[i]->name, name)) return s->g->tensors[i];
+        if (s->g->tensors[i]->role == WL_ROLE_PARAM && wl_str_eq(s->g->tensors[i]->name, name)) return s->g->tensors[i];
     fail_msg("%s has no parameter %s", s->model, name);
     return NULL;
 }
@@ -56,7 +56,7 @@ static void redraw(const struct subject *s, const struct wl_tensor *t, const cha
     for (char *at = (char *)variants; *at;) {
         uint64_t c = strtoull(at, &at, 10), variant = strtoull(at + 1, &at, 10);
         assert_true(c < (uint64_t)t->dims.d[0] && variant > 0);
-        uint64_t stream = wl_hash_text(wl_strf(s->a, "%s#%llu", t->name, (unsigned long long)variant));
+        uint64_t stream = wl_hash_fnv1a(wl_strf(s->a, "%s#%llu", t->name, (unsigned long long)variant));
         for (uint64_t i = c * each; i < (c + 1) * each; i++)
             w[i] = (float)(t->init.scale * wl_random_normal(s->seed, stream, i));
     }
@@ -76,7 +76,7 @@ static struct row row_of(const struct subject *s, size_t i)
     for (; r.state < wl_plan_state_count(s->plan); r.state++) {
         struct wl_state state = wl_plan_state(s->plan, r.state);
         r.n = state.count;
-        if (state.kind == WL_STATE_PARAM && wl_streq(state.name, r.name)) return r;
+        if (state.kind == WL_STATE_PARAM && wl_str_eq(state.name, r.name)) return r;
     }
     fail_msg("%s has no parameter %s", s->model, r.name);
     return r;
@@ -106,15 +106,15 @@ static void set_weights(struct subject *s)
 
 static void build(struct subject *s)
 {
-    struct wl_model_opts opts = { "full", wl_json_int(wl_json_get(s->golden, "batch"), 0),
-                                  wl_json_int(wl_json_get(s->golden, "pixels"), 0),
-                                  wl_json_int(wl_json_get(s->golden, "classes"), 0) };
+    struct wl_image_model_opts opts = { "full", wl_json_int(wl_json_get(s->golden, "batch"), 0),
+                                        wl_json_int(wl_json_get(s->golden, "pixels"), 0),
+                                        wl_json_int(wl_json_get(s->golden, "classes"), 0) };
     struct wl_plan_opts how = {
         .threads = 1, .seed = s->seed, .precision = s->precision, .slow_bf16 = true, .conv = s->conv
     };
     struct wl_err e = { 0 };
     s->g = wl_graph_new(s->a);
-    int rc = wl_model_find(s->model)->build(s->g, &opts, &s->net, &e);
+    int rc = wl_image_model_find(s->model)->build(s->g, &opts, &s->net, &e);
     if (!rc) rc = wl_plan_new(&s->plan, s->g, &how, NULL, s->a, &e);
     if (rc) fail_msg("%s: %s", s->model, e.msg);
     size_t largest = 0;

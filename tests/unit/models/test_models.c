@@ -1,6 +1,6 @@
 /* The networks against what torchvision says about them. */
 #include "models/models.h"
-#include "nn/graph.h"
+#include "nn/graph/graph.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,15 +13,15 @@
 struct built {
     struct wl_arena *a;
     struct wl_plan *plan;
-    struct wl_model_net net;
+    struct wl_image_model_io net;
 };
 
-static struct built build(const char *model, struct wl_model_opts opts)
+static struct built build(const char *model, struct wl_image_model_opts opts)
 {
     struct built b = { .a = wl_arena_new(NULL) };
     struct wl_err e = { 0 };
     struct wl_graph *g = wl_graph_new(b.a);
-    assert_int_equal(wl_model_find(model)->build(g, &opts, &b.net, &e), 0);
+    assert_int_equal(wl_image_model_find(model)->build(g, &opts, &b.net, &e), 0);
     struct wl_plan_opts how = { .backend = "ref", .threads = 1, .seed = 7, .eval_only = true };
     if (wl_plan_new(&b.plan, g, &how, NULL, b.a, &e)) fail_msg("%s", e.msg);
     return b;
@@ -33,7 +33,7 @@ static float *values(const struct built *b, const char *name, struct wl_state *s
     struct wl_err e = { 0 };
     for (size_t i = 0; i < wl_plan_state_count(b->plan); i++) {
         *s = wl_plan_state(b->plan, i);
-        if (!wl_streq(s->name, name)) continue;
+        if (!wl_str_eq(s->name, name)) continue;
         float *x = wl_new_array(b->a, float, s->count);
         assert_int_equal(wl_plan_state_read(b->plan, i, x, &e), 0);
         return x;
@@ -85,7 +85,7 @@ static void check_constant(const struct built *b, const char *name, float want)
 static void test_resnet50_is_torchvisions(void **state)
 {
     (void)state;
-    struct built b = build("resnet50", (struct wl_model_opts) { "full", 1, 224, 1000 });
+    struct built b = build("resnet50", (struct wl_image_model_opts) { "full", 1, 224, 1000 });
     assert_int_equal(wl_plan_info(b.plan).parameters, 25557032);
     assert_true(fabs(wl_plan_info(b.plan).forward_flops / 2 - 4.089e9) < 0.005e9); /* multiply-adds of v1.5 */
 
@@ -124,7 +124,7 @@ static void test_resnet50_order(void **state)
     (void)state;
     static const char *const first[] = { "conv1.weight",          "bn1.weight",          "bn1.bias",
                                          "layer1.0.conv1.weight", "layer1.0.bn1.weight", "layer1.0.bn1.bias" };
-    struct built b = build("resnet50", (struct wl_model_opts) { "tiny", 2, 32, 10 });
+    struct built b = build("resnet50", (struct wl_image_model_opts) { "tiny", 2, 32, 10 });
     size_t parameters = 0;
     for (size_t i = 0; i < wl_plan_state_count(b.plan); i++) {
         struct wl_state s = wl_plan_state(b.plan, i);
@@ -144,13 +144,13 @@ struct drawn {
     int64_t parameters;
 };
 
-static struct drawn draw(const char *model, struct wl_model_opts opts)
+static struct drawn draw(const char *model, struct wl_image_model_opts opts)
 {
     struct drawn d = { .a = wl_arena_new(NULL) };
     struct wl_err e = { 0 };
-    struct wl_model_net net;
+    struct wl_image_model_io net;
     d.g = wl_graph_new(d.a);
-    if (wl_model_find(model)->build(d.g, &opts, &net, &e)) fail_msg("%s", e.msg);
+    if (wl_image_model_find(model)->build(d.g, &opts, &net, &e)) fail_msg("%s", e.msg);
     for (size_t i = 0; i < d.g->n_tensors; i++)
         if (d.g->tensors[i]->role == WL_ROLE_PARAM) d.parameters += wl_dims_count(&d.g->tensors[i]->dims);
     return d;
@@ -162,7 +162,7 @@ static void check_param(const struct drawn *d, const char *name, struct wl_dims 
 {
     for (size_t i = 0; i < d->g->n_tensors; i++) {
         const struct wl_tensor *t = d->g->tensors[i];
-        if (t->role != WL_ROLE_PARAM || !wl_streq(t->name, name)) continue;
+        if (t->role != WL_ROLE_PARAM || !wl_str_eq(t->name, name)) continue;
         if (!wl_dims_equal(&t->dims, &want)) fail_msg("%s is %s", name, wl_dims_text(d->a, &t->dims));
         if (t->init.rule != rule || fabs(t->init.scale - scale) > 1e-12)
             fail_msg("%s starts by rule %d, %g", name, (int)t->init.rule, t->init.scale);
@@ -174,7 +174,7 @@ static void check_param(const struct drawn *d, const char *name, struct wl_dims 
 static void test_vgg16_is_torchvisions(void **state)
 {
     (void)state;
-    struct drawn d = draw("vgg16", (struct wl_model_opts) { "full", 1, 224, 1000 });
+    struct drawn d = draw("vgg16", (struct wl_image_model_opts) { "full", 1, 224, 1000 });
     assert_int_equal(d.parameters, 138357544);
     const double he = sqrt(2.0 / (512 * 9)); /* kaiming_normal_(fan_out) */
     check_param(&d, "features.0.weight", WL_DIMS(64, 3, 3, 3), WL_INIT_NORMAL, sqrt(2.0 / (64 * 9)));
@@ -188,7 +188,7 @@ static void test_vgg16_is_torchvisions(void **state)
     wl_arena_free(d.a);
 
     /* Twice the pixels: the adaptive mean takes windows of 2 x 2, and the parameters stay. */
-    d = draw("vgg16", (struct wl_model_opts) { "full", 1, 448, 1000 });
+    d = draw("vgg16", (struct wl_image_model_opts) { "full", 1, 448, 1000 });
     assert_int_equal(d.parameters, 138357544);
     wl_arena_free(d.a);
 }
@@ -196,7 +196,7 @@ static void test_vgg16_is_torchvisions(void **state)
 static void test_inception3_is_torchvisions(void **state)
 {
     (void)state;
-    struct drawn d = draw("inception3", (struct wl_model_opts) { "full", 1, 299, 1000 });
+    struct drawn d = draw("inception3", (struct wl_image_model_opts) { "full", 1, 299, 1000 });
     assert_int_equal(d.parameters, 27161264);
     check_param(&d, "Conv2d_1a_3x3.conv.weight", WL_DIMS(32, 3, 3, 3), WL_INIT_NORMAL, 0.1);
     check_param(&d, "Conv2d_4a_3x3.bn.bias", WL_DIMS(192), WL_INIT_CONSTANT, 0);
@@ -244,10 +244,10 @@ static void test_images_drop(void **state)
     for (size_t i = 0; i < WL_COUNT(want); i++) {
         struct wl_arena *a = wl_arena_new(NULL);
         struct wl_graph *g = wl_graph_new(a);
-        struct wl_model_net net;
+        struct wl_image_model_io net;
         struct wl_err e = { 0 };
-        struct wl_model_opts o = { "tiny", 2, 96, 10 };
-        assert_int_equal(wl_model_find(want[i].model)->build(g, &o, &net, &e), 0);
+        struct wl_image_model_opts o = { "tiny", 2, 96, 10 };
+        assert_int_equal(wl_image_model_find(want[i].model)->build(g, &o, &net, &e), 0);
         assert_string_equal(drops_of(g, a), want[i].drops);
         wl_arena_free(a);
     }
@@ -259,7 +259,7 @@ static void test_bert_drops(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_graph *g = wl_graph_new(a);
-    struct wl_bert_net net;
+    struct wl_bert_io net;
     struct wl_err e = { 0 };
     struct wl_bert_opts o = { .size = "tiny", .batch = 1, .sequence = 8, .vocabulary = 30, .drop = NAN };
     (void)state;
@@ -285,11 +285,11 @@ static void test_norms(void **state)
     for (size_t i = 0; i < WL_COUNT(want); i++) {
         struct wl_arena *a = wl_arena_new(NULL);
         struct wl_graph *g = wl_graph_new(a);
-        struct wl_model_net net;
+        struct wl_image_model_io net;
         struct wl_err e = { 0 };
-        struct wl_model_opts o = { "tiny", 2, 96, 10 };
+        struct wl_image_model_opts o = { "tiny", 2, 96, 10 };
         size_t norms = 0;
-        assert_int_equal(wl_model_find(want[i].model)->build(g, &o, &net, &e), 0);
+        assert_int_equal(wl_image_model_find(want[i].model)->build(g, &o, &net, &e), 0);
         for (size_t k = 0; k < g->n_nodes; k++) {
             if (g->nodes[k]->op != WL_OP_BATCH_NORM) continue;
             norms++;
@@ -305,19 +305,19 @@ static void test_too_small_an_image(void **state)
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
-    struct wl_model_net net;
-    struct wl_model_opts opts = { "tiny", 2, 16, 10 };
-    assert_int_equal(wl_model_find("resnet50")->build(wl_graph_new(a), &opts, &net, &e), WL_EINVAL);
+    struct wl_image_model_io net;
+    struct wl_image_model_opts opts = { "tiny", 2, 16, 10 };
+    assert_int_equal(wl_image_model_find("resnet50")->build(wl_graph_new(a), &opts, &net, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "16 pixels"));
-    opts = (struct wl_model_opts) { "full", 2, 256, 10 }; /* a map of 8 x 8: windows of 7 x 7 do not tile it */
-    assert_int_equal(wl_model_find("vgg16")->build(wl_graph_new(a), &opts, &net, &e), WL_EINVAL);
+    opts = (struct wl_image_model_opts) { "full", 2, 256, 10 }; /* a map of 8 x 8: windows of 7 x 7 do not tile it */
+    assert_int_equal(wl_image_model_find("vgg16")->build(wl_graph_new(a), &opts, &net, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "256 pixels"));
     assert_non_null(strstr(e.msg, "224 pixels"));
     for (int size = 0; size < 2; size++) { /* the smallest image that is said to fit fits, one pixel less does not */
-        opts = (struct wl_model_opts) { size ? "full" : "tiny", 2, size ? 299 : 91, 10 };
-        assert_int_equal(wl_model_find("inception3")->build(wl_graph_new(a), &opts, &net, &e), 0);
+        opts = (struct wl_image_model_opts) { size ? "full" : "tiny", 2, size ? 299 : 91, 10 };
+        assert_int_equal(wl_image_model_find("inception3")->build(wl_graph_new(a), &opts, &net, &e), 0);
         opts.image_size--;
-        assert_int_equal(wl_model_find("inception3")->build(wl_graph_new(a), &opts, &net, &e), WL_EINVAL);
+        assert_int_equal(wl_image_model_find("inception3")->build(wl_graph_new(a), &opts, &net, &e), WL_EINVAL);
         assert_non_null(strstr(e.msg, "auxiliary head"));
     }
     wl_arena_free(a);
@@ -326,11 +326,11 @@ static void test_too_small_an_image(void **state)
 static void test_table(void **state)
 {
     (void)state;
-    for (const struct wl_model *const *m = wl_models; *m; m++) {
+    for (const struct wl_image_model *const *m = wl_image_models; *m; m++) {
         assert_true((*m)->name && (*m)->build && (*m)->image_size > 0 && (*m)->tiny_image_size > 0);
-        assert_ptr_equal(wl_model_find((*m)->name), *m);
+        assert_ptr_equal(wl_image_model_find((*m)->name), *m);
     }
-    assert_null(wl_model_find("resnet51"));
+    assert_null(wl_image_model_find("resnet51"));
 }
 
 int main(void)

@@ -2,7 +2,7 @@
  * against nn/ref, and what must not change the result: the number of threads, what lies in the room that a batch
  * leaves, rotation, translation and the order of atoms. */
 #include "molecules.h"
-#include "nn/graph.h"
+#include "nn/graph/graph.h"
 #include "oracle.h"
 
 #include <math.h>
@@ -20,20 +20,20 @@ struct subject {
     const struct wl_molecule_model *model;
     const char *size;
     struct wl_graph *g;
-    struct wl_molecule_net net;
+    struct wl_molecule_model_io net;
     struct wl_plan *plan;
     struct wl_counts counts;
 };
 
 static struct subject open_subject(struct wl_arena *a, const struct wl_molecule_model *model, const char *size,
-                                   struct wl_molecule_room room, struct wl_plan_opts how)
+                                   struct wl_molecule_capacity room, struct wl_plan_opts how)
 {
     struct subject s = { .a = a, .model = model, .size = size, .g = wl_graph_new(a) };
     struct wl_err e = { 0 };
     how.seed = SEED;
     how.keep_values = true;
     how.slow_bf16 = true;
-    int rc = model->build(s.g, &(struct wl_molecule_opts) { size, room }, &s.net, &e);
+    int rc = model->build(s.g, &(struct wl_molecule_model_opts) { size, room }, &s.net, &e);
     if (!rc) rc = wl_plan_new(&s.plan, s.g, &how, NULL, a, &e);
     if (rc) fail_msg("%s: %s", model->name, e.msg);
     return s;
@@ -59,11 +59,11 @@ static void move_zeros(struct subject *s)
     for (size_t i = 0; i < wl_plan_state_count(s->plan); i++) {
         struct wl_state state = wl_plan_state(s->plan, i);
         if (state.kind != WL_STATE_PARAM || (state.dims.n > 1 && state.dims.d[0] > 1) ||
-            wl_streq(state.name, "rbf.freq"))
+            wl_str_eq(state.name, "rbf.freq"))
             continue;
         float *v = wl_new_array(s->a, float, state.count);
         for (size_t k = 0; k < state.count; k++)
-            v[k] = (float)(0.1 * wl_random_normal(SEED, wl_hash_text(state.name), k));
+            v[k] = (float)(0.1 * wl_random_normal(SEED, wl_hash_fnv1a(state.name), k));
         assert_int_equal(wl_plan_state_write(s->plan, i, v, NULL), 0);
     }
 }
@@ -113,7 +113,7 @@ static void check_energies(struct subject *s, const struct wl_json *golden)
 static size_t state_named(const struct subject *s, const char *name)
 {
     for (size_t i = 0; i < wl_plan_state_count(s->plan); i++)
-        if (wl_streq(wl_plan_state(s->plan, i).name, name)) return i;
+        if (wl_str_eq(wl_plan_state(s->plan, i).name, name)) return i;
     fail_msg("%s has no parameter %s", s->model->name, name);
     return 0;
 }
@@ -357,7 +357,7 @@ static void test_bad_inputs(void **state)
 static void test_flops(void **state)
 {
     static const double rows[WL_ROW_KINDS] = { 2, 10, 20, 0 };
-    const struct wl_molecule_opts how = { "tiny", { 2, 40, 200, 1 } };
+    const struct wl_molecule_model_opts how = { "tiny", { 2, 40, 200, 1 } };
     enum { A = 10, P = 20, F = 32, GAUSSIANS = 25, INTERACTIONS = 2 };
     const double dense = 2.0 * A * F * F, layer = 2.0 * P * GAUSSIANS * F, filter = layer + 2.0 * P * (F * F + 2 * F);
     const double out = 2.0 * A * (F * F / 2 + F / 2), forward = INTERACTIONS * (3 * dense + filter) + out;
@@ -365,7 +365,7 @@ static void test_flops(void **state)
     for (int known = 0; known < 2; known++) {
         struct wl_arena *a = wl_arena_new(NULL);
         struct wl_graph *g = wl_graph_new(a);
-        struct wl_molecule_net net;
+        struct wl_molecule_model_io net;
         struct wl_plan *plan;
         struct wl_err e = { 0 };
         assert_int_equal(wl_schnet.build(g, &how, &net, &e), 0);

@@ -3,7 +3,7 @@
 #include "ranks.h"
 
 #include "models/models.h"
-#include "nn/graph.h"
+#include "nn/graph/graph.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -24,14 +24,14 @@ struct subject {
 
 static int images(const struct subject *s, struct wl_graph *g, struct wl_err *e)
 {
-    struct wl_model_net net;
-    struct wl_model_opts model = { "tiny", BATCH, s->size, CLASSES };
-    return wl_model_find(s->model)->build(g, &model, &net, e);
+    struct wl_image_model_io net;
+    struct wl_image_model_opts model = { "tiny", BATCH, s->size, CLASSES };
+    return wl_image_model_find(s->model)->build(g, &model, &net, e);
 }
 
 static int two_steps(const struct subject *s, struct wl_graph *g, struct wl_err *e)
 {
-    struct wl_fourcastnet_net net;
+    struct wl_fourcastnet_io net;
     struct wl_fourcastnet_opts model = {
         .size = "tiny", .batch = BATCH, .channels = 2, .height = s->size, .width = 2 * s->size, .steps = 2
     };
@@ -41,7 +41,7 @@ static int two_steps(const struct subject *s, struct wl_graph *g, struct wl_err 
 /* Sequences without padding. */
 static int bert(const struct subject *s, struct wl_graph *g, struct wl_err *e)
 {
-    struct wl_bert_net net;
+    struct wl_bert_io net;
     struct wl_bert_opts model = {
         .size = "tiny", .batch = BATCH, .sequence = s->size, .vocabulary = CLASSES, .masked = 4, .drop = 0.5
     };
@@ -61,14 +61,14 @@ struct result {
 
 static void fill_input(struct wl_plan *p, const struct wl_tensor *t, int64_t shard)
 {
-    const uint64_t seed = wl_hash_text(t->name), n = (uint64_t)wl_dims_count(&t->dims);
+    const uint64_t seed = wl_hash_fnv1a(t->name), n = (uint64_t)wl_dims_count(&t->dims);
     float *x = wl_plan_input(p, t);
     int32_t *y = wl_plan_input(p, t);
     for (uint64_t i = 0; i < n; i++)
         if (t->dtype == WL_F32)
             x[i] = (float)wl_random_normal(seed, (uint64_t)shard, i);
         else
-            y[i] = wl_streq(t->name, "lengths") ? 16 : (int32_t)wl_random_below(seed, (uint64_t)shard, i, CLASSES);
+            y[i] = wl_str_eq(t->name, "lengths") ? 16 : (int32_t)wl_random_below(seed, (uint64_t)shard, i, CLASSES);
 }
 
 static void fill(struct wl_plan *p, const struct wl_graph *g, int64_t shard)

@@ -22,10 +22,10 @@ struct built {
     struct wl_arena *a;
     const struct workload *workload;
     union {
-        struct wl_model_net images;
-        struct wl_bert_net tokens;
-        struct wl_molecule_net molecules;
-        struct wl_fourcastnet_net fields;
+        struct wl_image_model_io images;
+        struct wl_bert_io tokens;
+        struct wl_molecule_model_io molecules;
+        struct wl_fourcastnet_io fields;
     } net;
 };
 
@@ -41,7 +41,7 @@ struct workload {
 static void fill_normal(struct wl_plan *p, const struct wl_tensor *t, uint64_t shard)
 {
     float *x = wl_plan_input(p, t);
-    const uint64_t stream = wl_hash_text(wl_tensor_name(t));
+    const uint64_t stream = wl_hash_fnv1a(wl_tensor_name(t));
     for (uint64_t i = 0; i < wl_plan_input_bytes(p, t) / sizeof *x; i++)
         x[i] = (float)wl_random_normal(shard, stream, i);
 }
@@ -49,15 +49,15 @@ static void fill_normal(struct wl_plan *p, const struct wl_tensor *t, uint64_t s
 static void fill_below(struct wl_plan *p, const struct wl_tensor *t, uint64_t shard, uint64_t limit)
 {
     int32_t *x = wl_plan_input(p, t);
-    const uint64_t stream = wl_hash_text(wl_tensor_name(t));
+    const uint64_t stream = wl_hash_fnv1a(wl_tensor_name(t));
     for (uint64_t i = 0; i < wl_plan_input_bytes(p, t) / sizeof *x; i++)
         x[i] = (int32_t)wl_random_below(shard, stream, i, limit);
 }
 
 static int build_images(struct built *b, struct wl_graph *g, struct wl_err *e)
 {
-    const struct wl_model_opts o = { "tiny", BATCH, b->workload->pixels, CLASSES };
-    return wl_model_find(b->workload->name)->build(g, &o, &b->net.images, e);
+    const struct wl_image_model_opts o = { "tiny", BATCH, b->workload->pixels, CLASSES };
+    return wl_image_model_find(b->workload->name)->build(g, &o, &b->net.images, e);
 }
 
 static void fill_images(const struct built *b, struct wl_plan *p, uint64_t shard)
@@ -76,7 +76,7 @@ static int build_tokens(struct built *b, struct wl_graph *g, struct wl_err *e)
 
 static void fill_tokens(const struct built *b, struct wl_plan *p, uint64_t shard)
 {
-    const struct wl_bert_net *net = &b->net.tokens;
+    const struct wl_bert_io *net = &b->net.tokens;
     fill_below(p, net->tokens, shard, VOCABULARY);
     fill_below(p, net->lengths, shard, SEQUENCE + 1);
     fill_below(p, net->positions, shard, SEQUENCE);
@@ -87,7 +87,7 @@ static void fill_tokens(const struct built *b, struct wl_plan *p, uint64_t shard
 static int build_molecules(struct built *b, struct wl_graph *g, struct wl_err *e)
 {
     const struct wl_molecule *m = rule_molecules(1, MOLECULES, b->a);
-    const struct wl_molecule_opts o = { "tiny", room_for(b->workload->molecules, "tiny", m, MOLECULES, 2) };
+    const struct wl_molecule_model_opts o = { "tiny", room_for(b->workload->molecules, "tiny", m, MOLECULES, 2) };
     return b->workload->molecules->build(g, &o, &b->net.molecules, e);
 }
 
@@ -220,7 +220,7 @@ static void compare(const struct workload *w, struct wl_plan_opts how, int worke
     how.memory_bytes = (least->info.total_bytes + plain->info.total_bytes) / 2;
     struct result *fit = run(w, how, workers);
     assert_true(fit->info.segments > 0 && fit->info.total_bytes <= how.memory_bytes);
-    assert_false(fit->info.again_flops > least->info.again_flops); /* of molecules they are not known */
+    assert_false(fit->info.recompute_flops > least->info.recompute_flops); /* of molecules they are not known */
     for (int k = 0; k < workers; k++) {
         same_bits(w, &plain[k], &least[k]);
         same_bits(w, &plain[k], &fit[k]);

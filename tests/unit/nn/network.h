@@ -2,7 +2,7 @@
 #ifndef WL_TESTS_UNIT_NN_NETWORK_H
 #define WL_TESTS_UNIT_NN_NETWORK_H
 
-#include "nn/plan.h"
+#include "nn/plan/plan.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -40,7 +40,7 @@ static inline struct wl_graph *network(void)
     for (int i = 0; i < 2; i++) {
         wl_scope_push(g, "layer%d", i);
         x = wl_conv2d(g, "conv", x, (struct wl_conv) { .channels = 18, .kernel = { 3, 3 }, .pad = { 1, 1 } });
-        x = wl_batch_norm(g, "bn", x, (struct wl_norm) { .relu = true });
+        x = wl_batch_norm(g, "bn", x, (struct wl_batch_norm_opts) { .relu = true });
         wl_scope_pop(g);
     }
     wl_cross_entropy(g, "loss", wl_linear(g, "fc", x, CLASSES), labels, (struct wl_loss) { 0 });

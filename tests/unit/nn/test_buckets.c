@@ -132,7 +132,7 @@ static void test_buckets_wait_for_shared(void **state)
     struct wl_graph *g = wl_graph_new(a);
     struct wl_tensor *target = wl_input(g, "target", WL_F32, WL_DIMS(BATCH, 40)), *x = target;
     for (int i = 0; i < 2; i++) {
-        if (i) wl_scope_again(g, "again");
+        if (i) wl_scope_reuse(g, "again");
         for (int k = 0; k < 3; k++) x = wl_linear(g, wl_strf(a, "fc%d", k), x, 40);
         wl_mean_square(g, "loss", x, target, (struct wl_loss) { 0 });
         if (i) wl_scope_pop(g);

@@ -1,4 +1,4 @@
-#include "nn/graph.h"
+#include "nn/graph/graph.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +74,7 @@ static void test_shape_errors(void **state)
     says(g, "c: conv2d of kernel [5,5], stride [1,1], pad [0,0] does not fit [2,3,4,4]");
 
     g = wl_graph_new(a);
-    wl_batch_norm(g, "n", wl_linear(g, "fc", image(g, 3, 4), 5), (struct wl_norm) { 0 });
+    wl_batch_norm(g, "n", wl_linear(g, "fc", image(g, 3, 4), 5), (struct wl_batch_norm_opts) { 0 });
     says(g, "n: batch_norm needs an input [N,C,H,W], fc is [2,5]");
 
     g = wl_graph_new(a);
@@ -177,7 +177,7 @@ static void test_again(void **state)
     struct wl_graph *g = wl_graph_new(a);
     wl_scope_push(g, "net");
     for (int i = 0; i < 3; i++) {
-        if (i) wl_scope_again(g, "again%d", i);
+        if (i) wl_scope_reuse(g, "again%d", i);
         wl_scope_push(g, "layer%d", 1);
         wl_linear(g, "fc", image(g, 3, 2), 12);
         wl_scope_pop(g);
@@ -199,7 +199,7 @@ static struct wl_graph *with_layer(void)
 {
     struct wl_graph *g = wl_graph_new(a);
     wl_linear(g, "fc", image(g, 3, 2), 4);
-    wl_scope_again(g, "again");
+    wl_scope_reuse(g, "again");
     return g;
 }
 
@@ -222,7 +222,7 @@ static void test_again_refuses(void **state)
     says(g, "again.fc: project cannot read the parameters of fc, which is a linear");
 
     g = with_layer();
-    wl_batch_norm(g, "bn", image(g, 3, 2), (struct wl_norm) { 0 });
+    wl_batch_norm(g, "bn", image(g, 3, 2), (struct wl_batch_norm_opts) { 0 });
     wl_scope_pop(g);
     says(g, "again.bn: batch_norm keeps statistics, which two operations cannot share");
 

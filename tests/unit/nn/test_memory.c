@@ -1,4 +1,4 @@
-#include "nn/program.h"
+#include "nn/program/program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,18 +8,18 @@
 
 #include <cmocka.h>
 
-static bool together(const struct wl_piece *a, const struct wl_piece *b)
+static bool together(const struct wl_live_range *a, const struct wl_live_range *b)
 {
     return a->first <= b->last && b->first <= a->last;
 }
 
-static bool overlap(const struct wl_piece *a, const struct wl_piece *b)
+static bool overlap(const struct wl_live_range *a, const struct wl_live_range *b)
 {
     return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
 /* What lives at one step, at most: no arena can be smaller. */
-static size_t lower_bound(const struct wl_piece *v, size_t n)
+static size_t lower_bound(const struct wl_live_range *v, size_t n)
 {
     size_t most = 0;
     for (size_t i = 0; i < n; i++) {
@@ -31,7 +31,7 @@ static size_t lower_bound(const struct wl_piece *v, size_t n)
     return most;
 }
 
-static void check(struct wl_piece *v, size_t n, size_t total)
+static void check(struct wl_live_range *v, size_t n, size_t total)
 {
     for (size_t i = 0; i < n; i++) {
         assert_true(v[i].offset % WL_ALIGN == 0);
@@ -48,14 +48,14 @@ static void test_random_lives(void **state)
     struct wl_arena *a = wl_arena_new(NULL);
     for (uint64_t round = 0; round < 200; round++) {
         size_t n = wl_random_below(1, round, 0, 80), all = 0;
-        struct wl_piece *v = wl_new_array(a, struct wl_piece, n);
+        struct wl_live_range *v = wl_new_array(a, struct wl_live_range, n);
         for (size_t i = 0; i < n; i++) {
             v[i].bytes = wl_random_below(2, round, i, 5) ? wl_random_below(3, round, i, 100000) : 0;
             v[i].first = (int)wl_random_below(4, round, i, 100);
             v[i].last = v[i].first + (int)wl_random_below(5, round, i, 40);
             all += (v[i].bytes + WL_ALIGN - 1) / WL_ALIGN * WL_ALIGN;
         }
-        size_t total = wl_place_pieces(v, n, a);
+        size_t total = wl_memory_assign(v, n, a);
         check(v, n, total);
         assert_true(total <= all);
     }
@@ -67,12 +67,12 @@ static void test_chain(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_piece v[50];
-    for (int i = 0; i < 50; i++) v[i] = (struct wl_piece) { .bytes = 640, .first = i, .last = i + 1 };
-    size_t total = wl_place_pieces(v, 50, a);
+    struct wl_live_range v[50];
+    for (int i = 0; i < 50; i++) v[i] = (struct wl_live_range) { .bytes = 640, .first = i, .last = i + 1 };
+    size_t total = wl_memory_assign(v, 50, a);
     check(v, 50, total);
     assert_true(total == 2 * 640);
-    assert_true(wl_place_pieces(v, 0, a) == 0);
+    assert_true(wl_memory_assign(v, 0, a) == 0);
     wl_arena_free(a);
 }
 
@@ -81,12 +81,12 @@ static void test_best_fit(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_piece v[] = {
+    struct wl_live_range v[] = {
         { .bytes = 4096, .first = 0, .last = 1 }, { .bytes = 3072, .first = 0, .last = 9 },
         { .bytes = 2048, .first = 0, .last = 1 }, { .bytes = 1024, .first = 0, .last = 9 },
         { .bytes = 960, .first = 5, .last = 6 },
     };
-    size_t total = wl_place_pieces(v, WL_COUNT(v), a);
+    size_t total = wl_memory_assign(v, WL_COUNT(v), a);
     check(v, WL_COUNT(v), total);
     assert_true(v[4].offset == v[2].offset);
     assert_true(total == 10240);
@@ -98,12 +98,12 @@ static void test_pages(void **state)
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
-    char *p = wl_pages(a, 12345, "test", &e);
+    char *p = wl_memory_map(a, 12345, "test", &e);
     assert_non_null(p);
     assert_true((uintptr_t)p % 4096 == 0);
     for (int i = 0; i < 12345; i++) assert_int_equal(p[i], 0);
     memset(p, 1, 12345);
-    assert_null(wl_pages(a, (size_t)1 << 60, "activations", &e));
+    assert_null(wl_memory_map(a, (size_t)1 << 60, "activations", &e));
     assert_int_equal(e.code, WL_ENOMEM);
     assert_non_null(strstr(e.msg, "activations: no memory for 1152921504606846976 bytes"));
     wl_arena_free(a);
@@ -116,14 +116,14 @@ static void test_huge_bytes(void **state)
     enum { N = 8 << 20 };
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
-    char *p = wl_pages(a, N, "test", &e);
+    char *p = wl_memory_map(a, N, "test", &e);
     assert_non_null(p);
-    assert_int_equal(wl_huge_bytes(p, N), 0); /* not touched yet */
+    assert_int_equal(wl_memory_huge_bytes(p, N), 0); /* not touched yet */
     memset(p, 1, N);
-    size_t huge = wl_huge_bytes(p, N);
+    size_t huge = wl_memory_huge_bytes(p, N);
     assert_true(huge <= N && huge % (2 << 20) == 0);
-    assert_true(wl_huge_bytes(p, 4096) <= 4096);
-    assert_int_equal(wl_huge_bytes(&huge, sizeof huge), 0);
+    assert_true(wl_memory_huge_bytes(p, 4096) <= 4096);
+    assert_int_equal(wl_memory_huge_bytes(&huge, sizeof huge), 0);
     wl_arena_free(a);
 }
 

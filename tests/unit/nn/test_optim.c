@@ -1,4 +1,4 @@
-#include "nn/program.h"
+#include "nn/program/program.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -113,7 +113,8 @@ static void test_auxiliary_loss(void **state)
         struct wl_plan *p;
         struct wl_tensor *y = wl_conv2d(g, "conv", x, (struct wl_conv) { .channels = 18, .kernel = { 3, 3 } });
         if (with) {
-            struct wl_tensor *side = wl_linear(g, "side", wl_batch_norm(g, "bn", y, (struct wl_norm) { 0 }), CLASSES);
+            struct wl_tensor *side =
+                wl_linear(g, "side", wl_batch_norm(g, "bn", y, (struct wl_batch_norm_opts) { 0 }), CLASSES);
             wl_cross_entropy(g, "side_loss", side, labels, (struct wl_loss) { .weight = 0.4, .auxiliary = true });
         }
         wl_cross_entropy(g, "loss", wl_linear(g, "fc", y, CLASSES), labels, (struct wl_loss) { 0 });

@@ -130,7 +130,7 @@ static void test_first_values(void **state)
     }
     assert_true(fabs(sum / (double)n) < 4 * deviation / sqrt((double)n));
     assert_true(fabs(squares / (double)n / (deviation * deviation) - 1) < 4 * sqrt(2.0 / (double)n));
-    assert_true(w[100] == (float)(deviation * wl_random_normal(9, wl_hash_text("layer1.conv.weight"), 100)));
+    assert_true(w[100] == (float)(deviation * wl_random_normal(9, wl_hash_fnv1a("layer1.conv.weight"), 100)));
     float *ref = state_of(plan((struct wl_plan_opts) { .seed = 9, .backend = "ref" }, NULL), "layer1.conv.weight", &n);
     assert_memory_equal(w, ref, n * sizeof *w);
     float *other = state_of(plan((struct wl_plan_opts) { .seed = 10 }, NULL), "layer1.conv.weight", &n);
@@ -152,7 +152,7 @@ static void test_state_round_trip(void **state)
             struct wl_state s = wl_plan_state(p, i);
             assert_true(s.count == (size_t)wl_dims_count(&s.dims));
             float *want = wl_new_array(a, float, s.count), *got = wl_new_array(a, float, s.count);
-            for (size_t j = 0; j < s.count; j++) want[j] = (float)wl_random_normal(1, wl_hash_text(s.name), j);
+            for (size_t j = 0; j < s.count; j++) want[j] = (float)wl_random_normal(1, wl_hash_fnv1a(s.name), j);
             if (pass == 0) assert_int_equal(wl_plan_state_write(p, i, want, NULL), 0);
             assert_int_equal(wl_plan_state_read(p, i, got, NULL), 0);
             assert_memory_equal(got, want, s.count * sizeof *got);

@@ -1,6 +1,6 @@
 /* Computing values again: what a plan says of it, what it refuses, and the bits of its gradients under many limits. The
  * workloads' own networks are in tests/unit/models/test_recompute.c. */
-#include "nn/plan.h"
+#include "nn/plan/plan.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -41,7 +41,7 @@ static struct wl_graph *network(void)
     for (int i = 0; i < BLOCKS; i++) {
         wl_scope_push(g, "block%d", i);
         struct wl_tensor *y = wl_relu(g, "relu", wl_conv2d(g, "conv", x, conv));
-        y = wl_batch_norm(g, "bn", wl_conv2d(g, "conv2", y, conv), (struct wl_norm) { 0 });
+        y = wl_batch_norm(g, "bn", wl_conv2d(g, "conv2", y, conv), (struct wl_batch_norm_opts) { 0 });
         x = i ? wl_add_relu(g, "add", x, y) : y;
         if (i == 1) early = x;
         if (i % 3 == 1) x = wl_dropout(g, "drop", x, 0.3);
@@ -51,7 +51,7 @@ static struct wl_graph *network(void)
                              (struct wl_loss) { .weight = 0.4, .auxiliary = true });
         wl_scope_pop(g);
     }
-    wl_scope_again(g, "again");
+    wl_scope_reuse(g, "again");
     for (int i = 1; i < 4; i++) {
         char name[16];
         snprintf(name, sizeof name, "block%d.conv", i);
@@ -107,11 +107,11 @@ static void test_numbers(void **state)
     const struct wl_plan_info keeps = wl_plan_info(plan((struct wl_plan_opts) { .dry = true }));
     struct wl_plan *p = plan((struct wl_plan_opts) { .dry = true, .recompute = true });
     const struct wl_plan_info f = wl_plan_info(p);
-    assert_true(keeps.segments == 0 && keeps.again_flops == 0 && keeps.keeping_bytes == keeps.total_bytes);
+    assert_true(keeps.segments == 0 && keeps.recompute_flops == 0 && keeps.keeping_bytes == keeps.total_bytes);
     assert_true(f.segments > 1 && f.keeping_bytes == keeps.total_bytes && f.train_flops == keeps.train_flops);
     assert_int_equal(f.total_bytes, f.keeping_bytes - keeps.value_bytes + f.value_bytes);
     assert_true(f.value_bytes < keeps.value_bytes * 2 / 3);
-    assert_true(f.again_flops > 0 && f.again_flops <= f.forward_flops);
+    assert_true(f.recompute_flops > 0 && f.recompute_flops <= f.forward_flops);
     double train = 0, again = 0, of_segments = 0;
     size_t runs_again = 0, steps_of_segments = 0;
     for (size_t i = 0; i < wl_plan_step_count(p); i++) {
@@ -132,8 +132,8 @@ static void test_numbers(void **state)
     }
     assert_int_equal(runs_again, steps_of_segments);
     assert_int_equal(f.steps, keeps.steps + (int)runs_again);
-    assert_true(fabs(again - f.again_flops) < 1 && fabs(of_segments - f.again_flops) < 1);
-    assert_true(fabs(train - f.train_flops - f.again_flops) < 1);
+    assert_true(fabs(again - f.recompute_flops) < 1 && fabs(of_segments - f.recompute_flops) < 1);
+    assert_true(fabs(train - f.train_flops - f.recompute_flops) < 1);
 }
 
 /* What fits is kept. */
@@ -180,8 +180,8 @@ static void limits(struct wl_plan_opts o)
         struct wl_plan *p = plan(o);
         const struct wl_plan_info f = wl_plan_info(p);
         assert_true(f.total_bytes <= o.memory_bytes);
-        ways += f.again_flops < work;
-        work = f.again_flops;
+        ways += f.recompute_flops < work;
+        work = f.recompute_flops;
         const float *got = gradients(p, &got_n, &counts);
         assert_int_equal(got_n, n);
         assert_memory_equal(got, want, n * sizeof *got);

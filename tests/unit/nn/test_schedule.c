@@ -9,17 +9,17 @@
 
 #include <cmocka.h>
 
-static struct wl_schedule make(struct wl_schedule_opts o)
+static struct wl_lr_schedule make(struct wl_lr_schedule_opts o)
 {
-    struct wl_schedule s = { 0 };
+    struct wl_lr_schedule s = { 0 };
     struct wl_err e = { 0 };
-    if (wl_schedule_init(&s, &o, &e)) fail_msg("%s", e.msg);
+    if (wl_lr_schedule_init(&s, &o, &e)) fail_msg("%s", e.msg);
     return s;
 }
 
-static void lr_is(const struct wl_schedule *s, double epoch, double want)
+static void lr_is(const struct wl_lr_schedule *s, double epoch, double want)
 {
-    double lr = wl_schedule_lr(s, epoch);
+    double lr = wl_lr_schedule_at(s, epoch);
     if (!(fabs(lr - want) <= 1e-12)) fail_msg("lr(%g) = %.15g, want %.15g", epoch, lr, want);
 }
 
@@ -27,39 +27,39 @@ static void lr_is(const struct wl_schedule *s, double epoch, double want)
 static void test_warmup_and_plateau(void **state)
 {
     (void)state;
-    struct wl_schedule s = make((struct wl_schedule_opts) { .kind = "plateau",
-                                                            .lr = 0.1,
-                                                            .scale = true,
-                                                            .global_batch = 1024,
-                                                            .warmup_epochs = 5,
-                                                            .factor = 0.5,
-                                                            .patience = 5 });
+    struct wl_lr_schedule s = make((struct wl_lr_schedule_opts) { .kind = "plateau",
+                                                                  .lr = 0.1,
+                                                                  .scale = true,
+                                                                  .global_batch = 1024,
+                                                                  .warmup_epochs = 5,
+                                                                  .factor = 0.5,
+                                                                  .patience = 5 });
     lr_is(&s, 0, 0.1);
     lr_is(&s, 2.5, 0.25);
     lr_is(&s, 5, 0.4);
-    wl_schedule_epoch_end(&s, 2.0);
-    for (int i = 0; i < 5; i++) wl_schedule_epoch_end(&s, i % 2 ? 2.0 : NAN);
-    lr_is(&s, 11, 0.4);                 /* five are forgiven */
-    wl_schedule_epoch_end(&s, 1.99995); /* better by less than the threshold */
+    wl_lr_schedule_epoch_end(&s, 2.0);
+    for (int i = 0; i < 5; i++) wl_lr_schedule_epoch_end(&s, i % 2 ? 2.0 : NAN);
+    lr_is(&s, 11, 0.4);                    /* five are forgiven */
+    wl_lr_schedule_epoch_end(&s, 1.99995); /* better by less than the threshold */
     lr_is(&s, 12, 0.2);
-    wl_schedule_epoch_end(&s, 1.5);
+    wl_lr_schedule_epoch_end(&s, 1.5);
     assert_int_equal(s.bad, 0);
-    for (int i = 0; i < 6; i++) wl_schedule_epoch_end(&s, 1.5);
+    for (int i = 0; i < 6; i++) wl_lr_schedule_epoch_end(&s, 1.5);
     lr_is(&s, 19, 0.1);
 }
 
 static void test_plateau_floor(void **state)
 {
     (void)state;
-    struct wl_schedule s = make((struct wl_schedule_opts) { .kind = "plateau", .lr = 1, .min_lr = 0.05 });
-    for (int i = 0; i < 4; i++) wl_schedule_epoch_end(&s, 1);
+    struct wl_lr_schedule s = make((struct wl_lr_schedule_opts) { .kind = "plateau", .lr = 1, .min_lr = 0.05 });
+    for (int i = 0; i < 4; i++) wl_lr_schedule_epoch_end(&s, 1);
     lr_is(&s, 4, 0.05);
 }
 
 static void test_step(void **state)
 {
     (void)state;
-    struct wl_schedule s = make((struct wl_schedule_opts) { .kind = "step", .lr = 1, .step_epochs = 30 });
+    struct wl_lr_schedule s = make((struct wl_lr_schedule_opts) { .kind = "step", .lr = 1, .step_epochs = 30 });
     lr_is(&s, 29.99, 1);
     lr_is(&s, 30, 0.1);
     lr_is(&s, 60, 0.01);
@@ -68,8 +68,8 @@ static void test_step(void **state)
 static void test_cosine(void **state)
 {
     (void)state;
-    struct wl_schedule s =
-        make((struct wl_schedule_opts) { .kind = "cosine", .lr = 2, .epochs = 10, .warmup_epochs = 2, .min_lr = 0.5 });
+    struct wl_lr_schedule s = make(
+        (struct wl_lr_schedule_opts) { .kind = "cosine", .lr = 2, .epochs = 10, .warmup_epochs = 2, .min_lr = 0.5 });
     lr_is(&s, 0, 0);
     lr_is(&s, 1, 1);
     lr_is(&s, 2, 2);
@@ -81,8 +81,8 @@ static void test_cosine(void **state)
 static void test_linear(void **state)
 {
     (void)state;
-    struct wl_schedule s =
-        make((struct wl_schedule_opts) { .kind = "linear", .lr = 2, .epochs = 10, .warmup_epochs = 2, .min_lr = 0.5 });
+    struct wl_lr_schedule s = make(
+        (struct wl_lr_schedule_opts) { .kind = "linear", .lr = 2, .epochs = 10, .warmup_epochs = 2, .min_lr = 0.5 });
     lr_is(&s, 1, 1);
     lr_is(&s, 2, 2);
     lr_is(&s, 4, 1.625);
@@ -93,10 +93,10 @@ static void test_linear(void **state)
 static void test_constant(void **state)
 {
     (void)state;
-    struct wl_schedule s = make((struct wl_schedule_opts) { .lr = 0.3 });
+    struct wl_lr_schedule s = make((struct wl_lr_schedule_opts) { .lr = 0.3 });
     lr_is(&s, 0, 0.3);
     lr_is(&s, 1e6, 0.3);
-    wl_schedule_epoch_end(&s, 5);
+    wl_lr_schedule_epoch_end(&s, 5);
     assert_true(isinf(s.best)); /* only plateau looks at losses */
 }
 
@@ -104,7 +104,7 @@ static void test_bad_options(void **state)
 {
     (void)state;
     static const struct {
-        struct wl_schedule_opts o;
+        struct wl_lr_schedule_opts o;
         const char *says;
     } bad[] = {
         { { .kind = "cosin", .lr = 1 }, "schedule 'cosin' is not known; did you mean 'cosine'?" },
@@ -122,9 +122,9 @@ static void test_bad_options(void **state)
         { { .lr = 1, .warmup_epochs = -2 }, "warmup_epochs is -2" },
     };
     for (size_t i = 0; i < WL_COUNT(bad); i++) {
-        struct wl_schedule s;
+        struct wl_lr_schedule s;
         struct wl_err e = { 0 };
-        assert_int_equal(wl_schedule_init(&s, &bad[i].o, &e), WL_EINVAL);
+        assert_int_equal(wl_lr_schedule_init(&s, &bad[i].o, &e), WL_EINVAL);
         if (!strstr(e.msg, bad[i].says)) fail_msg("'%s' does not say '%s'", e.msg, bad[i].says);
     }
 }

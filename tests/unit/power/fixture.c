@@ -57,7 +57,7 @@ void put_file(struct fixture *f, const char *path, const char *fmt, ...)
 static struct wl_sensors *open_in(struct fixture *f, const char *names, struct wl_arena *a)
 {
     struct wl_sensors *s = NULL;
-    f->opts.sensors = wl_split(f->a, names, ',');
+    f->opts.sensors = wl_str_split(f->a, names, ',');
     if (wl_sensors_open(&s, &f->opts, a, &f->e) < 0) fail_msg("%s", f->e.msg);
     return s;
 }
@@ -74,7 +74,7 @@ struct wl_sensors *reopen_sensors(struct fixture *f, const char *names)
 const struct wl_sensor_info *info_of(const struct wl_sensors *s, const char *sensor)
 {
     for (size_t i = 0; i < s->n_info; i++) {
-        if (wl_streq(s->info[i].name, sensor)) return &s->info[i];
+        if (wl_str_eq(s->info[i].name, sensor)) return &s->info[i];
     }
     fail_msg("there is no sensor %s", sensor);
     return NULL;
@@ -84,7 +84,7 @@ int channel_of(const struct wl_sensors *s, const char *device, enum wl_quantity 
 {
     for (size_t i = 0; i < s->n_channels; i++) {
         const struct wl_channel *c = &s->channels[i];
-        if (c->quantity == q && wl_streq(s->devices[c->device].name, device)) return (int)i;
+        if (c->quantity == q && wl_str_eq(s->devices[c->device].name, device)) return (int)i;
     }
     return -1;
 }

@@ -80,7 +80,7 @@ static void newer_kernels_show_the_files_elsewhere(void **state)
 static void expect_unavailable(struct fixture *f, const char *sensor, const char *text)
 {
     struct wl_sensors *s;
-    f->opts.sensors = wl_split(f->a, sensor, ',');
+    f->opts.sensors = wl_str_split(f->a, sensor, ',');
     assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), WL_EUNAVAIL);
     if (!strstr(f->e.msg, text)) fail_msg("'%s' is not in: %s", text, f->e.msg);
 }

@@ -31,7 +31,7 @@ static void expect(struct wl_sensors *s, const char *device, enum wl_quantity q,
 static const char *fact(const struct wl_device *d, const char *key)
 {
     for (size_t i = 0; i < d->n_facts; i++) {
-        if (wl_streq(d->facts[i].key, key)) return d->facts[i].value;
+        if (wl_str_eq(d->facts[i].key, key)) return d->facts[i].value;
     }
     return NULL;
 }
@@ -121,7 +121,7 @@ static void older_machines_are_read_through_rocm_smi(void **state)
 static void expect_error(struct fixture *f, const char *sensor, int code, const char *text)
 {
     struct wl_sensors *s;
-    f->opts.sensors = wl_split(f->a, sensor, ',');
+    f->opts.sensors = wl_str_split(f->a, sensor, ',');
     assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), code);
     if (!strstr(f->e.msg, text)) fail_msg("'%s' is not in: %s", text, f->e.msg);
 }
@@ -196,16 +196,11 @@ static void an_intel_card_that_is_lost_or_closed_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(an_mi300_is_read_through_amd_smi),
-        WITH_FIXTURE(the_second_die_of_an_mi250_has_no_power),
-        WITH_FIXTURE(only_visible_amd_gpus_are_read),
-        WITH_FIXTURE(a_utilisation_above_100_is_no_reading),
-        WITH_FIXTURE(what_fails_later_is_a_failed_reading),
-        WITH_FIXTURE(older_machines_are_read_through_rocm_smi),
-        WITH_FIXTURE(missing_libraries_are_told_apart),
-        WITH_FIXTURE(without_its_driver_no_amd_library_is_opened),
-        WITH_FIXTURE(an_intel_card_is_read_as_a_whole),
-        WITH_FIXTURE(an_intel_card_that_is_lost_or_closed_says_so),
+        WITH_FIXTURE(an_mi300_is_read_through_amd_smi),     WITH_FIXTURE(the_second_die_of_an_mi250_has_no_power),
+        WITH_FIXTURE(only_visible_amd_gpus_are_read),       WITH_FIXTURE(a_utilisation_above_100_is_no_reading),
+        WITH_FIXTURE(what_fails_later_is_a_failed_reading), WITH_FIXTURE(older_machines_are_read_through_rocm_smi),
+        WITH_FIXTURE(missing_libraries_are_told_apart),     WITH_FIXTURE(without_its_driver_no_amd_library_is_opened),
+        WITH_FIXTURE(an_intel_card_is_read_as_a_whole),     WITH_FIXTURE(an_intel_card_that_is_lost_or_closed_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

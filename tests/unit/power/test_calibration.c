@@ -1,9 +1,9 @@
 /* Sensors of known habits, seen through square waves of load: are period, window and lag found, and is the truth within
- * the stated errors? The GPUs are those of tests/fake/model.h on a clock that only counts. */
-#include "model.h"
+ * the stated errors? The GPUs are those of tests/fake/gpu_model.h on a clock that only counts. */
+#include "gpu_model.h"
 
 #include "base/random.h"
-#include "power/calibration.h"
+#include "power/calibration/internal.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ struct played {
 /* The waves of the calibration as events and as edges with their stamps; returns how many, and the end. */
 static size_t play_waves(const struct played *how, struct fake_gpu *g, uint32_t *n_events, int64_t *end)
 {
-    struct wl_wave waves[WL_WAVES];
+    struct wl_wave waves[WL_MAX_WAVES];
     size_t n = wl_calibration_waves(how->p.update_s, waves), n_edges = 0;
     int64_t t = S;
     events[0] = (struct fake_event) { 0 };

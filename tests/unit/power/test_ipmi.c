@@ -129,7 +129,7 @@ static void what_goes_wrong_is_named(void **state)
 static void expect_error(struct fixture *f, const char *text)
 {
     struct wl_sensors *s;
-    f->opts.sensors = wl_split(f->a, "ipmi", ',');
+    f->opts.sensors = wl_str_split(f->a, "ipmi", ',');
     assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), WL_EUNAVAIL);
     if (!strstr(f->e.msg, text)) fail_msg("'%s' is not in: %s", text, f->e.msg);
 }

@@ -130,7 +130,7 @@ static void open_on_a_broken_tree(struct fixture *f, const struct entry *e, size
     for (size_t i = 0; i < WL_COUNT(sensors); i++) {
         struct wl_sensors *s;
         struct wl_err why = { 0 };
-        f->opts.sensors = wl_split(a, sensors[i], ',');
+        f->opts.sensors = wl_str_split(a, sensors[i], ',');
         int code = wl_sensors_open(&s, &f->opts, a, &why);
         if (code == 0)
             check_readings(s, e->path, kind);

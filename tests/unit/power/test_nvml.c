@@ -2,7 +2,7 @@
  * script's truth. */
 #include "fixture.h"
 
-#include "power/nvml_lib.h"
+#include "power/nvml/library.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static void a_share_above_100_percent_is_no_reading(void **state)
 static void expect_error(struct fixture *f, int code, const char *text)
 {
     struct wl_sensors *s;
-    f->opts.sensors = wl_split(f->a, "nvml", ',');
+    f->opts.sensors = wl_str_split(f->a, "nvml", ',');
     assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), code);
     if (!strstr(f->e.msg, text)) fail_msg("'%s' is not in: %s", text, f->e.msg);
 }
@@ -131,7 +131,7 @@ static void a_missing_library_is_told_apart(void **state)
     struct fixture *f = *state;
     struct wl_nvml lib;
     const char *fix = NULL;
-    if (wl_nvml_load(&lib, &f->opts, f->a, &fix, &f->e) == 0) {
+    if (wl_nvml_library_open(&lib, &f->opts, f->a, &fix, &f->e) == 0) {
         print_message("SKIP: this machine has libnvidia-ml.so.1\n");
         skip();
     }
@@ -146,7 +146,7 @@ static void a_missing_library_is_told_apart(void **state)
 static size_t visible(const char *words, bool *keep, bool *by_index)
 {
     char *const uuids[] = { (char *)"GPU-aaaa1111-x", (char *)"GPU-aaaa2222-x", (char *)"GPU-bbbb3333-x" };
-    return wl_visible(words, uuids, 3, keep, by_index);
+    return wl_visible_devices(words, uuids, 3, keep, by_index);
 }
 
 static void visible_devices_are_those_cuda_sees(void **state)
@@ -221,8 +221,8 @@ static void sampled_energy_is_the_scripts(void **state)
     }
     struct wl_time_series power = { t[0], v[0], count[0] }, counter = { t[1], v[1], count[1] };
     int64_t gap = 10 * WL_NS_PER_S; /* a line needs few points: a busy machine does no harm */
-    double integral_j = wl_energy_of_power(&power, t0, t1, gap, &wl_gauge_unknown).energy_j;
-    double counter_j = wl_energy_of_counter(&counter, &power, t0, t1, gap, &wl_gauge_unknown).energy_j;
+    double integral_j = wl_energy_of_power(&power, t0, t1, gap, &wl_sensor_response_unknown).energy_j;
+    double counter_j = wl_energy_of_counter(&counter, &power, t0, t1, gap, &wl_sensor_response_unknown).energy_j;
     double least_j = 0.5 * (100 + 200 * (double)((t0 + t1) / 2 - late) / WL_NS_PER_S);
     double most_j = 0.5 * (100 + 200 * (double)((t0 + t1) / 2 - early) / WL_NS_PER_S);
     if (!(integral_j > 0.99 * least_j && integral_j < 1.01 * most_j))

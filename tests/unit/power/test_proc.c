@@ -2,7 +2,7 @@
 #include "fixture.h"
 
 #include "power/internal.h"
-#include "power/tree.h"
+#include "power/node/process_tree.h"
 
 #include <math.h>
 #include <signal.h>
@@ -28,26 +28,26 @@ static void put_process(struct fixture *f, int pid, const char *name, int parent
              name, parent, group, group, utime, cutime, started);
 }
 
-static struct wl_tree_sum sum_of(struct wl_tree *t, int job, int last_pid)
+static struct wl_process_tree_sum sum_of(struct wl_process_tree *t, int job, int last_pid)
 {
-    struct wl_tree_sum sum;
-    wl_tree_search(t, job, last_pid);
-    wl_tree_read(t, &sum);
+    struct wl_process_tree_sum sum;
+    wl_process_tree_search(t, job, last_pid);
+    wl_process_tree_read(t, &sum);
     return sum;
 }
 
 static void the_tree_is_followed_by_parent_and_group(void **state)
 {
     struct fixture *f = *state;
-    struct wl_tree *t;
+    struct wl_process_tree *t;
     put_process(f, 90, "shell", 1, 90, 5000, 0, 1);
     put_process(f, 100, "job (a) b", 90, 100, 40, 0, 1000);
     put_process(f, 101, "rank", 100, 101, 90, 0, 1001);
     put_process(f, 102, "thread pool) R", 101, 101, 190, 0, 1002);
     put_process(f, 103, "orphan", 1, 100, 290, 0, 1003);
     put_process(f, 104, "stranger", 90, 90, 7000, 0, 1004);
-    assert_int_equal(wl_tree_open(&t, f->dir, f->a, &f->e), 0);
-    struct wl_tree_sum sum = sum_of(t, 100, 104);
+    assert_int_equal(wl_process_tree_open(&t, f->dir, f->a, &f->e), 0);
+    struct wl_process_tree_sum sum = sum_of(t, 100, 104);
     assert_int_equal(sum.processes, 4);
     assert_near(sum.cpu_s, (50 + 100 + 200 + 300) * tick_s(), 1e-9);
     assert_near(sum.rss_bytes, 4 * 50.0 * (double)sysconf(_SC_PAGESIZE), 1e-9);
@@ -61,17 +61,17 @@ static void the_tree_is_followed_by_parent_and_group(void **state)
 static void time_of_processes_that_ended_is_kept(void **state)
 {
     struct fixture *f = *state;
-    struct wl_tree *t;
+    struct wl_process_tree *t;
     put_process(f, 100, "job", 90, 100, 90, 0, 1000);
     put_process(f, 101, "waited", 100, 100, 190, 0, 1001);
     put_process(f, 102, "orphan", 1, 100, 290, 0, 1002);
-    assert_int_equal(wl_tree_open(&t, f->dir, f->a, &f->e), 0);
+    assert_int_equal(wl_process_tree_open(&t, f->dir, f->a, &f->e), 0);
     assert_near(sum_of(t, 100, 102).cpu_s, 600 * tick_s(), 1e-9);
     /* 101 ends and is waited for: its time is in its parent's account. 102 ends and nobody of the job waits. */
     assert_int_equal(remove(wl_strf(f->a, "%s/proc/101/stat", f->dir)), 0);
     assert_int_equal(remove(wl_strf(f->a, "%s/proc/102/stat", f->dir)), 0);
     put_process(f, 100, "job", 90, 100, 90, 200, 1000);
-    struct wl_tree_sum sum = sum_of(t, 100, 102);
+    struct wl_process_tree_sum sum = sum_of(t, 100, 102);
     assert_int_equal(sum.processes, 1);
     assert_near(sum.cpu_s, 600 * tick_s(), 1e-9);
     /* Another process gets the pid 100: it is not the job. */
@@ -84,9 +84,9 @@ static void time_of_processes_that_ended_is_kept(void **state)
 static void pids_that_start_over_are_found(void **state)
 {
     struct fixture *f = *state;
-    struct wl_tree *t;
+    struct wl_process_tree *t;
     put_process(f, 32000, "job", 90, 32000, 90, 0, 1000);
-    assert_int_equal(wl_tree_open(&t, f->dir, f->a, &f->e), 0);
+    assert_int_equal(wl_process_tree_open(&t, f->dir, f->a, &f->e), 0);
     assert_int_equal(sum_of(t, 32000, 32000).processes, 1);
     put_process(f, 301, "child", 32000, 32000, 90, 0, 1001);
     put_process(f, 900, "grandchild of another", 90, 90, 90, 0, 900);
@@ -97,14 +97,14 @@ static void pids_that_start_over_are_found(void **state)
 static void several_first_processes_are_one_job(void **state)
 {
     struct fixture *f = *state;
-    struct wl_tree *t;
+    struct wl_process_tree *t;
     put_process(f, 95, "rank 1", 90, 95, 90, 0, 900);
     put_process(f, 97, "its child", 95, 97, 90, 0, 950);
     put_process(f, 100, "rank 0", 90, 100, 90, 0, 1000);
     put_process(f, 104, "stranger", 90, 90, 7000, 0, 1004);
-    assert_int_equal(wl_tree_open(&t, f->dir, f->a, &f->e), 0);
+    assert_int_equal(wl_process_tree_open(&t, f->dir, f->a, &f->e), 0);
     assert_int_equal(sum_of(t, 100, 104).processes, 1);
-    struct wl_tree_sum sum = sum_of(t, 95, 104);
+    struct wl_process_tree_sum sum = sum_of(t, 95, 104);
     assert_int_equal(sum.processes, 3);
     assert_near(sum.cpu_s, 300 * tick_s(), 1e-9);
     put_process(f, 105, "child", 100, 105, 90, 0, 1005);
@@ -115,10 +115,10 @@ static void several_first_processes_are_one_job(void **state)
 static void a_real_job_is_accounted(void **state)
 {
     struct fixture *f = *state;
-    struct wl_tree *t;
+    struct wl_process_tree *t;
     int said[2];
     char word[8] = "";
-    assert_int_equal(wl_tree_open(&t, "", f->a, &f->e), 0);
+    assert_int_equal(wl_process_tree_open(&t, "", f->a, &f->e), 0);
     assert_int_equal(pipe(said), 0);
     pid_t pid = fork();
     if (pid == 0) {
@@ -129,7 +129,7 @@ static void a_real_job_is_accounted(void **state)
         _exit(127);
     }
     assert_int_equal(read(said[0], word, 4), 4);
-    struct wl_tree_sum sum = sum_of(t, pid, 0);
+    struct wl_process_tree_sum sum = sum_of(t, pid, 0);
     kill(pid, SIGKILL);
     struct rusage used;
     int status;
@@ -204,7 +204,7 @@ static void a_broken_tree_says_what_is_missing(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s;
-    f->opts.sensors = wl_split(f->a, "proc", ',');
+    f->opts.sensors = wl_str_split(f->a, "proc", ',');
     assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), WL_ENOENT);
     assert_non_null(strstr(f->e.msg, "/proc/stat"));
     put_node(f, 1, 1);
@@ -282,7 +282,7 @@ static void an_unknown_cpu_is_said_to_be_one(void **state)
     struct wl_sensors *s = open_sensors(f, "auto");
     const struct wl_sensor_info *info = NULL;
     for (size_t i = 0; i < s->n_info; i++) {
-        if (wl_streq(s->info[i].name, "cpu_model")) info = &s->info[i];
+        if (wl_str_eq(s->info[i].name, "cpu_model")) info = &s->info[i];
     }
     assert_int_equal(info->state, WL_SENSOR_OPEN); /* nothing else gives power */
     assert_non_null(strstr(info->source, "unknown CPU: 5.00 W a core"));
@@ -295,7 +295,7 @@ static const char *v2_source(struct fixture *f)
     put_file(f, "proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd4f\n");
     struct wl_sensors *s = open_sensors(f, "cpu_model");
     for (size_t i = 0; i < s->n_info; i++)
-        if (wl_streq(s->info[i].name, "cpu_model")) return s->info[i].source;
+        if (wl_str_eq(s->info[i].name, "cpu_model")) return s->info[i].source;
     return "";
 }
 

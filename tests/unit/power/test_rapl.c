@@ -1,7 +1,7 @@
 /* RAPL through fake powercap trees and, for perf_event, through a software event of the kernel. */
 #include "fixture.h"
 
-#include "power/rapl.h"
+#include "power/rapl/sensor.h"
 
 #include <math.h>
 #include <string.h>
@@ -119,9 +119,9 @@ static void without_permission_the_command_is_named(void **state)
     struct wl_err ignored;
     server(f);
     see_nothing(f);
-    f->opts.sensors = wl_split(f->a, "rapl", ',');
+    f->opts.sensors = wl_str_split(f->a, "rapl", ',');
     int named = wl_sensors_open(&s, &f->opts, f->a, &f->e);
-    f->opts.sensors = wl_split(f->a, "auto", ',');
+    f->opts.sensors = wl_str_split(f->a, "auto", ',');
     int lenient = wl_sensors_open(&s, &f->opts, f->a, &ignored);
     see_all();
     assert_int_equal(named, WL_EPERM);
@@ -136,7 +136,7 @@ static void a_machine_without_counters_says_why(void **state)
 {
     struct fixture *f = *state;
     put_file(f, "proc/cpuinfo", "vendor_id\t: GenuineIntel\nflags\t\t: fpu hypervisor lahf_lm\n");
-    f->opts.sensors = wl_split(f->a, "rapl", ',');
+    f->opts.sensors = wl_str_split(f->a, "rapl", ',');
     struct wl_sensors *s;
     assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), WL_EUNAVAIL);
     assert_non_null(strstr(f->e.msg, "virtual machine"));
@@ -157,7 +157,7 @@ static void perf_events_are_read_with_their_scale(void **state)
     put_file(f, wl_strf(f->a, "%sevents/energy-pkg.scale", pmu), "1e-9\n");
     put_file(f, wl_strf(f->a, "%sevents/energy-pkg.unit", pmu), "Joules\n");
     put_file(f, "sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n");
-    f->opts.sensors = wl_split(f->a, "rapl", ',');
+    f->opts.sensors = wl_str_split(f->a, "rapl", ',');
     struct wl_sensors *s;
     int code = wl_sensors_open(&s, &f->opts, f->a, &f->e);
     if (code == WL_EPERM) {

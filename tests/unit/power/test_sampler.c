@@ -1,7 +1,7 @@
 /* The sampler: ring, deadlines, slow sensors, failures, overflow, and that a sample allocates nothing. */
 #include "fixture.h"
 
-#include "base/patience.h"
+#include "base/thread.h"
 #include "power/internal.h"
 
 #include <math.h>
@@ -228,7 +228,7 @@ static void a_sensor_that_never_recovers_has_an_open_gap(void **state)
 }
 
 /* How many samples of the channel asking for edges brings, less those of ticks. */
-static size_t dense_samples(struct wl_sampler *s, enum wl_edges edges, uint32_t channel)
+static size_t dense_samples(struct wl_sampler *s, enum wl_sampler_edge_side edges, uint32_t channel)
 {
     static struct wl_sample out[1000];
     struct wl_sampler_stats before, after;
@@ -260,13 +260,13 @@ static void edges_of_counters_are_read_densely(void **state)
         if (wl_now_ns() > until_ns) fail_msg("at most %zu readings for one edge, %zu for two", one, two_edges);
         size_t single = dense_samples(s, WL_EDGES_BEFORE, SMOOTH);
         assert_true(single >= 1 && single <= 4);
-        size_t before = dense_samples(s, WL_EDGES_BEFORE, STEPPED), after = dense_samples(s, WL_EDGES_BEHIND, STEPPED);
+        size_t before = dense_samples(s, WL_EDGES_BEFORE, STEPPED), after = dense_samples(s, WL_EDGES_AFTER, STEPPED);
         assert_true(before >= 1 && before <= 21 && after >= 1 && after <= 42);
         one = before > one ? before : one;
         two_edges = after > two_edges ? after : two_edges;
     }
     two[STEPPED].step_ns = 3600 * WL_NS_PER_S; /* it stands still: nobody waits for it longer than for two steps */
-    size_t still = dense_samples(s, WL_EDGES_BEHIND, STEPPED);
+    size_t still = dense_samples(s, WL_EDGES_AFTER, STEPPED);
     assert_true(still >= 1 && still <= 45);
     wl_sampler_stop(s);
 }
@@ -352,7 +352,7 @@ static void a_reading_that_never_returns_is_given_up(void **state)
     f->a = a;
     close(ends[1]); /* it answers behind the end: nobody listens, nothing breaks */
     sleep_ms(50);
-    wl_keep(kept);
+    wl_arena_leak(kept);
 }
 
 static void a_rate_that_is_none_is_refused(void **state)

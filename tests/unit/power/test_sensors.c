@@ -26,13 +26,14 @@ static void names_and_units_are_there_and_back(void **state)
     for (int s = 0; s < WL_SCOPES; s++) assert_int_equal(wl_scope_from(wl_scope_name(s)), s);
     for (int v = 0; v < WL_VARIANTS; v++) assert_int_equal(wl_variant_from(wl_variant_name(v)), v);
     assert_int_equal(wl_quantity_from("watts"), -1);
-    assert_true(wl_quantity_counts(WL_ENERGY) && wl_quantity_counts(WL_CPU_TIME) && !wl_quantity_counts(WL_POWER));
+    assert_true(wl_quantity_is_counter(WL_ENERGY) && wl_quantity_is_counter(WL_CPU_TIME) &&
+                !wl_quantity_is_counter(WL_POWER));
 }
 
 static void expect_error(struct fixture *f, const char *sensors, int code, const char *text)
 {
     struct wl_sensors *s;
-    f->opts.sensors = wl_split(f->a, sensors, ',');
+    f->opts.sensors = wl_str_split(f->a, sensors, ',');
     assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), code);
     if (!strstr(f->e.msg, text)) fail_msg("'%s' is not in: %s", text, f->e.msg);
 }

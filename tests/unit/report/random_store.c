@@ -68,12 +68,12 @@ static int add_channel(struct making *k, int64_t run, int64_t device, int64_t sp
     struct wl_channel_row c = { .run = run,
                                 .device = device,
                                 .quantity = quantity,
-                                .unit = wl_streq(quantity, "power_w")    ? "W"
-                                        : wl_streq(quantity, "energy_j") ? "J"
-                                                                         : "%",
+                                .unit = wl_str_eq(quantity, "power_w")    ? "W"
+                                        : wl_str_eq(quantity, "energy_j") ? "J"
+                                                                          : "%",
                                 .scope = PICK(k, "gpu", "package", "node"),
                                 .variant = PICK(k, "", "mean"),
-                                .counter = wl_streq(quantity, "energy_j"),
+                                .counter = wl_str_eq(quantity, "energy_j"),
                                 .estimated = chance(k, .3),
                                 .simulated = chance(k, .1),
                                 .update_s = PICK_REAL(k, NAN, .1),
@@ -83,11 +83,11 @@ static int add_channel(struct making *k, int64_t run, int64_t device, int64_t sp
     struct wl_sample_row samples[20];
     size_t n = below(k, 21);
     int64_t id;
-    int rc = wl_store_channel(k->store, &c, &id, e);
+    int rc = wl_store_add_channel(k->store, &c, &id, e);
     for (size_t i = 0; i < n; i++)
         samples[i] = (struct wl_sample_row) { id, k->now_ns + (int64_t)i * span_ns / 20,
                                               chance(k, .1) ? NAN : between(k, -5, 100) };
-    return rc || n == 0 ? rc : wl_store_samples(k->store, samples, n, e);
+    return rc || n == 0 ? rc : wl_store_add_samples(k->store, samples, n, e);
 }
 
 /* What stands in one pass of a run's end; room for all of it. */
@@ -187,7 +187,7 @@ static void drop_repeated(struct facts *f)
         bool seen = false;
         for (size_t j = 0; j < kept; j++) {
             const double x = f->metrics[i].epoch, y = f->metrics[j].epoch;
-            seen = seen || (wl_streq(f->metrics[i].name, f->metrics[j].name) && (x == y || (isnan(x) && isnan(y))));
+            seen = seen || (wl_str_eq(f->metrics[i].name, f->metrics[j].name) && (x == y || (isnan(x) && isnan(y))));
         }
         if (!seen) f->metrics[kept++] = f->metrics[i];
     }
@@ -205,7 +205,7 @@ static int end_run(struct making *k, int64_t run, struct wl_err *e)
                                      .sensor = PICK(k, "nvml", "cpu_model"),
                                      .number = PICK_REAL(k, 0, NAN),
                                      .name = PICK(k, NULL, "V100", "") };
-        rc = wl_store_device(k->store, &row, &device, e);
+        rc = wl_store_add_device(k->store, &row, &device, e);
         for (size_t i = below(k, 4); rc == 0 && i > 0; i--) rc = add_channel(k, run, device, span_ns, e);
     }
     make_facts(k, &f, device);
@@ -231,7 +231,7 @@ static int make_run(struct making *k, int64_t trial, struct wl_err *e)
                                   .command = PICK(k, "train", "<b>"),
                                   .version = "0.1.0",
                                   .at = { k->now_ns, k->now_ns + 1700000000 * second_ns } };
-    int rc = wl_store_plan(k->store, &plan, &run, e);
+    int rc = wl_store_plan_run(k->store, &plan, &run, e);
     if (rc || chance(k, .05)) return rc;
     rc = wl_store_run_begin(k->store, run, &begin, e);
     return rc ? rc : end_run(k, run, e);
@@ -246,9 +246,9 @@ static int make_store(struct making *k, const char *path, struct wl_err *e)
     for (size_t t = 0; rc == 0 && t < trials; t++) {
         const struct wl_settings set = settings(k, setting_p);
         int64_t campaign, trial;
-        rc = wl_store_campaign(k->store, below(k, campaigns) ? "second" : "first", "[campaign]\n", "0.1.0", &campaign,
-                               e);
-        if (rc == 0) rc = wl_store_trial(k->store, campaign, &set, chance(k, .1) ? "too large" : NULL, &trial, e);
+        rc = wl_store_add_campaign(k->store, below(k, campaigns) ? "second" : "first", "[campaign]\n", "0.1.0",
+                                   &campaign, e);
+        if (rc == 0) rc = wl_store_add_trial(k->store, campaign, &set, chance(k, .1) ? "too large" : NULL, &trial, e);
         for (size_t r = 1 + below(k, 3); rc == 0 && r > 0; r--) rc = make_run(k, trial, e);
     }
     if (rc == 0) rc = wl_store_commit(k->store, e);
@@ -262,7 +262,7 @@ int main(int argc, char **argv)
     struct wl_err e = { 0 };
     int64_t seed;
     int rc =
-        argc == 3 && wl_parse_int(argv[1], &seed) == 0 ? 0 : wl_fail(&e, WL_EUSAGE, "usage: random_store SEED PATH");
+        argc == 3 && wl_str_to_int(argv[1], &seed) == 0 ? 0 : wl_fail(&e, WL_EUSAGE, "usage: random_store SEED PATH");
     if (rc == 0) k.seed = (uint64_t)seed;
     if (rc == 0) rc = make_store(&k, argv[2], &e);
     if (rc) fprintf(stderr, "%s\n", e.msg);

@@ -28,15 +28,16 @@ static void add_group(struct wl_figure *f, size_t g, int slot)
         lo[i] = cy[i] * .93;
         hi[i] = cy[i] * 1.07;
     }
-    wl_figure_add(f, &(struct wl_series) { .label = workloads[g],
-                                           .style = WL_STYLE_POINTS,
-                                           .n = COUNTS * REPEATS,
-                                           .x = x,
-                                           .y = y,
-                                           .colour = slot,
-                                           .marker = slot });
-    wl_figure_add(f, &(struct wl_series) { .style = WL_STYLE_LINE, .n = CURVE, .x = cx, .y = cy, .colour = slot });
-    wl_figure_add(f, &(struct wl_series) {
+    wl_figure_add(f, &(struct wl_figure_series) { .label = workloads[g],
+                                                  .style = WL_STYLE_POINTS,
+                                                  .n = COUNTS * REPEATS,
+                                                  .x = x,
+                                                  .y = y,
+                                                  .colour = slot,
+                                                  .marker = slot });
+    wl_figure_add(f,
+                  &(struct wl_figure_series) { .style = WL_STYLE_LINE, .n = CURVE, .x = cx, .y = cy, .colour = slot });
+    wl_figure_add(f, &(struct wl_figure_series) {
                          .style = WL_STYLE_BAND, .n = CURVE, .x = cx, .lo = lo, .hi = hi, .colour = slot });
 }
 
@@ -49,23 +50,23 @@ struct wl_figure *synthetic_scaling(struct wl_arena *a)
     f->source = "Every number here is made up.";
     f->metrics = "epoch-time beta band ideal";
     f->simulated = true;
-    f->x = (struct wl_axis) {
-        .label = "workers", .log = true, .min = NAN, .max = NAN, .ticks = wl_count_ticks(workers, COUNTS, true, 12, a)
+    f->x = (struct wl_figure_axis) {
+        .label = "workers", .log = true, .min = NAN, .max = NAN, .ticks = wl_ticks_counts(workers, COUNTS, true, 12, a)
     };
-    f->y = (struct wl_axis) { .label = "epoch time", .unit = "s", .log = true, .min = NAN, .max = NAN };
+    f->y = (struct wl_figure_axis) { .label = "epoch time", .unit = "s", .log = true, .min = NAN, .max = NAN };
     wl_colour_slots(workloads, WL_COUNT(workloads), slots);
     for (size_t g = 0; g < WL_COUNT(workloads); g++) add_group(f, g, slots[g]);
 
     double *ideal = wl_new_array(a, double, 2);
     ideal[0] = law_at(0, 2);
     ideal[1] = law_at(0, 2) * 2 / 424;
-    wl_figure_add(f, &(struct wl_series) { .label = "ideal",
-                                           .style = WL_STYLE_LINE,
-                                           .n = 2,
-                                           .x = ends,
-                                           .y = ideal,
-                                           .colour = WL_COLOUR_NEUTRAL,
-                                           .dashed = true });
+    wl_figure_add(f, &(struct wl_figure_series) { .label = "ideal",
+                                                  .style = WL_STYLE_LINE,
+                                                  .n = 2,
+                                                  .x = ends,
+                                                  .y = ideal,
+                                                  .colour = WL_COLOUR_NEUTRAL,
+                                                  .dashed = true });
     wl_figure_finish(f);
     return f;
 }
@@ -76,18 +77,18 @@ struct wl_figure *synthetic_bars(struct wl_arena *a)
                         gpu[] = { 120, 240, 470 };
     struct wl_figure *f = wl_figure_new(a, "mean-power", "Mean power of a configuration");
     f->estimated = true;
-    f->x = (struct wl_axis) {
+    f->x = (struct wl_figure_axis) {
         .label = "configuration", .min = NAN, .max = NAN, .ticks = { wl_new_array(a, double, 3), 3 }
     };
     for (size_t i = 0; i < 3; i++) f->x.ticks.v[i] = x[i];
     wl_strs_add(a, &f->x.names, "1 worker");
     wl_strs_add(a, &f->x.names, "2 workers");
     wl_strs_add(a, &f->x.names, "4 workers");
-    f->y = (struct wl_axis) { .label = "mean power", .unit = "W", .min = NAN, .max = NAN };
+    f->y = (struct wl_figure_axis) { .label = "mean power", .unit = "W", .min = NAN, .max = NAN };
     wl_figure_add(
-        f, &(struct wl_series) {
+        f, &(struct wl_figure_series) {
                .label = "cpu", .style = WL_STYLE_BARS, .n = 3, .x = x, .y = cpu, .lo = lo, .hi = hi, .colour = 0 });
-    wl_figure_add(f, &(struct wl_series) {
+    wl_figure_add(f, &(struct wl_figure_series) {
                          .label = "gpu", .style = WL_STYLE_BARS, .n = 3, .x = x, .y = gpu, .colour = 1 });
     wl_figure_finish(f);
     return f;
@@ -106,10 +107,10 @@ struct wl_figure *synthetic_trace(struct wl_arena *a)
         hi[i] = y[i] + 25;
     }
     struct wl_figure *f = wl_figure_new(a, "power", "Power over time");
-    f->x = (struct wl_axis) { .label = "time since the start", .unit = "s", .min = NAN, .max = NAN };
-    f->y = (struct wl_axis) { .label = "power", .unit = "W", .zero = true, .min = NAN, .max = NAN };
-    wl_figure_add(f, &(struct wl_series) { .label = "gpu", .style = WL_STYLE_LINE, .n = N, .x = x, .y = y });
-    wl_figure_add(f, &(struct wl_series) { .style = WL_STYLE_BAND, .n = N, .x = x, .lo = lo, .hi = hi });
+    f->x = (struct wl_figure_axis) { .label = "time since the start", .unit = "s", .min = NAN, .max = NAN };
+    f->y = (struct wl_figure_axis) { .label = "power", .unit = "W", .zero = true, .min = NAN, .max = NAN };
+    wl_figure_add(f, &(struct wl_figure_series) { .label = "gpu", .style = WL_STYLE_LINE, .n = N, .x = x, .y = y });
+    wl_figure_add(f, &(struct wl_figure_series) { .style = WL_STYLE_BAND, .n = N, .x = x, .lo = lo, .hi = hi });
     for (int i = 0; i < 4; i++) wl_figure_vline(f, 10 + 25 * i, wl_strf(a, "epoch %d", i + 1));
     wl_figure_finish(f);
     return f;
@@ -121,35 +122,35 @@ struct wl_figure *synthetic_hostile_figure(struct wl_arena *a)
     static const char *const notes[] = { synthetic_hostile, NULL, synthetic_hostile };
     struct wl_figure *f = wl_figure_new(a, "hostile", synthetic_hostile);
     f->caption = f->source = synthetic_hostile;
-    f->x = (struct wl_axis) { .label = synthetic_hostile, .unit = synthetic_hostile, .min = NAN, .max = NAN };
+    f->x = (struct wl_figure_axis) { .label = synthetic_hostile, .unit = synthetic_hostile, .min = NAN, .max = NAN };
     f->y = f->x;
     wl_figure_add(f,
-                  &(struct wl_series) {
+                  &(struct wl_figure_series) {
                       .label = synthetic_hostile, .style = WL_STYLE_POINTS, .n = 3, .x = x, .y = y, .notes = notes });
-    wl_figure_add(f, &(struct wl_series) {
+    wl_figure_add(f, &(struct wl_figure_series) {
                          .label = "other", .style = WL_STYLE_LINE, .n = 3, .x = x, .y = y, .colour = 1 });
     wl_figure_vline(f, 2, synthetic_hostile);
     wl_figure_finish(f);
     return f;
 }
 
-struct wl_table_data *synthetic_table(struct wl_arena *a, bool hostile)
+struct wl_report_table *synthetic_table(struct wl_arena *a, bool hostile)
 {
-    static const struct wl_column columns[] = {
+    static const struct wl_report_column columns[] = {
         { .id = "workload", .label = "workload", .text = true },
         { .id = "workers", .label = "workers" },
         { .id = "epoch_time_s", .label = "epoch time", .unit = "s", .metric = "epoch-time", .digits = 4 },
         { .id = "speedup", .label = "speed-up", .metric = "speedup", .digits = 3 },
     };
-    struct wl_table_data *t = wl_table_data_new(a, "configurations", hostile ? synthetic_hostile : "Configurations",
-                                                columns, WL_COUNT(columns));
+    struct wl_report_table *t = wl_report_table_new(a, "configurations", hostile ? synthetic_hostile : "Configurations",
+                                                    columns, WL_COUNT(columns));
     t->caption = hostile ? synthetic_hostile : "Two worker counts.";
     t->estimated = true;
     for (int i = 0; i < 2; i++) {
-        wl_table_data_text(t, hostile ? synthetic_hostile : "resnet50");
-        wl_table_data_real(t, i + 1);
-        wl_table_data_real(t, i ? 12.3456 : 23.9996);
-        wl_table_data_real(t, i ? 1.94398 : NAN);
+        wl_report_table_text(t, hostile ? synthetic_hostile : "resnet50");
+        wl_report_table_real(t, i + 1);
+        wl_report_table_real(t, i ? 12.3456 : 23.9996);
+        wl_report_table_real(t, i ? 1.94398 : NAN);
     }
     return t;
 }

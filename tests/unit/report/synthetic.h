@@ -16,7 +16,7 @@ struct wl_figure *synthetic_trace(struct wl_arena *a);
 /* Names that would break out of HTML, JSON, LaTeX, Markdown and gnuplot if they were not escaped. */
 extern const char synthetic_hostile[];
 struct wl_figure *synthetic_hostile_figure(struct wl_arena *a);
-struct wl_table_data *synthetic_table(struct wl_arena *a, bool hostile);
+struct wl_report_table *synthetic_table(struct wl_arena *a, bool hostile);
 
 struct wl_document *synthetic_document(struct wl_arena *a);
 

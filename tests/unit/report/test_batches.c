@@ -38,8 +38,8 @@ static void add_run(struct wl_store *store, int64_t campaign, const struct told 
                 (struct wl_metric_row) { epoch, t->metrics[i].name, t->metrics[i].value[epoch - 1] };
     end.exit_status = 0;
     end.at = (struct wl_anchor) { at + 5000000000LL, at + 5000000000LL };
-    assert_ok(wl_store_trial(store, campaign, &set, NULL, &trial, e));
-    assert_ok(wl_store_plan(store, &(struct wl_run_plan) { .trial = trial, .repeat = repeat }, &run, e));
+    assert_ok(wl_store_add_trial(store, campaign, &set, NULL, &trial, e));
+    assert_ok(wl_store_plan_run(store, &(struct wl_run_plan) { .trial = trial, .repeat = repeat }, &run, e));
     assert_ok(wl_store_run_begin(store, run, &(struct wl_run_begin) { .command = "made up", .at = { at, at } }, e));
     assert_ok(wl_store_run_end(store, run, &end, &derived, e));
 }
@@ -53,20 +53,20 @@ static struct wl_document *report_of(const struct told *v, size_t n, struct wl_a
     assert_non_null(mkdtemp(folder));
     char *path = wl_path_join(a, folder, WL_STORE_FILE);
     assert_ok(wl_store_open(&store, path, WL_STORE_CREATE, a, e));
-    assert_ok(wl_store_campaign(store, "batches", "[campaign]\nname = batches\n", "0.1.0", &campaign, e));
+    assert_ok(wl_store_add_campaign(store, "batches", "[campaign]\nname = batches\n", "0.1.0", &campaign, e));
     for (size_t i = 0; i < n; i++) add_run(store, campaign, &v[i], (int64_t)i + 1);
     assert_ok(wl_report_build(&d, store, &(struct wl_report_options) { .drop_epochs = 1 }, a, e));
     wl_store_close(store);
-    struct wl_exit how;
+    struct wl_process_result how;
     char *rm[] = { "rm", "-r", folder, NULL };
-    assert_ok(wl_run(rm, 0, true, NULL, &how, a, e));
+    assert_ok(wl_process_run(rm, 0, true, NULL, &how, a, e));
     return d;
 }
 
 static const struct wl_section *section(const struct wl_document *d, const char *id)
 {
     for (size_t i = 0; i < d->n_sections; i++)
-        if (wl_streq(d->sections[i]->id, id)) return d->sections[i];
+        if (wl_str_eq(d->sections[i]->id, id)) return d->sections[i];
     return NULL;
 }
 
@@ -74,14 +74,14 @@ static const struct wl_figure *figure(const struct wl_document *d, const char *i
 {
     const struct wl_section *s = section(d, "batches");
     for (size_t i = 0; s && i < s->n_figures; i++)
-        if (wl_streq(s->figures[i]->id, id)) return s->figures[i];
+        if (wl_str_eq(s->figures[i]->id, id)) return s->figures[i];
     return NULL;
 }
 
-static double cell(const struct wl_table_data *t, size_t row, const char *column)
+static double cell(const struct wl_report_table *t, size_t row, const char *column)
 {
     for (size_t c = 0; c < t->n_columns; c++)
-        if (wl_streq(t->columns[c].id, column)) return t->cells[row * t->n_columns + c].value;
+        if (wl_str_eq(t->columns[c].id, column)) return t->cells[row * t->n_columns + c].value;
     fail_msg("no column %s", column);
     return NAN;
 }
@@ -126,7 +126,7 @@ static void numbers(void **state)
     assert_null(f->series[1].label);
     assert_int_equal(f->series[0].n, 4);
     assert_string_equal(f->series[0].notes[1], "run 2");
-    const struct wl_series *mean = &f->series[1], *best = &f->series[2];
+    const struct wl_figure_series *mean = &f->series[1], *best = &f->series[2];
     assert_int_equal(mean->n, 2);
     near(mean->y[0], .6);
     near(mean->lo[0], .6 - .248413771); /* t(0.975, 2) .1 / sqrt(3) */
@@ -151,7 +151,7 @@ static void table_and_finding(void **state)
 {
     struct wl_arena *a = *state;
     struct wl_document *d = report_of(runs, WL_COUNT(runs), a);
-    const struct wl_table_data *t = section(d, "batches")->tables[0];
+    const struct wl_report_table *t = section(d, "batches")->tables[0];
     assert_int_equal(t->n_rows, 3 + 4 + 2);
     near(cell(t, 0, "global_batch"), 32);
     near(cell(t, 0, "runs"), 3);
@@ -183,7 +183,7 @@ static const struct wl_figure *learning(const struct wl_document *d, const char 
 {
     const struct wl_section *s = section(d, "learning");
     for (size_t i = 0; s && i < s->n_figures; i++)
-        if (wl_streq(s->figures[i]->id, id)) return s->figures[i];
+        if (wl_str_eq(s->figures[i]->id, id)) return s->figures[i];
     return NULL;
 }
 
@@ -194,7 +194,12 @@ static void as_the_workload_said(void **state)
     static const struct wl_metric_def_row defs[] = {
         { .name = "score", .label = "error", .unit = "m", .larger = 0, .main = true, .place = 1 },
         { .name = "val_top1", .label = "a share that has far more words than an axis", .larger = 0, .place = 2 },
-        { .name = "still", .label = "error of a forecast that nothing will ever change",  .unit = "m", .larger = 0, .baseline_of = "score", .place = 3 },
+        { .name = "still",
+          .label = "error of a forecast that nothing will ever change",
+          .unit = "m",
+          .larger = 0,
+          .baseline_of = "score",
+          .place = 3 },
     };
     struct told v[3] = { runs[2], runs[3], runs[0] }; /* another workload in the same figures has no baseline */
     v[2].workload = "other";
@@ -207,7 +212,7 @@ static void as_the_workload_said(void **state)
     }
     struct wl_document *d = report_of(v, 3, a);
     const struct wl_section *s = section(d, "batches");
-    const struct wl_table_data *t = s->tables[0];
+    const struct wl_report_table *t = s->tables[0];
     assert_int_equal(s->n_figures, 4); /* score, val_top1, val_loss, my_acc */
     assert_string_equal(s->figures[0]->id, "batch-score");
     assert_string_equal(s->figures[0]->title, "Error against global batch");
@@ -223,7 +228,7 @@ static void as_the_workload_said(void **state)
     assert_holds(joined(&d->findings, a), "error at the end is best at a global batch of 32, 3.00 m; at 64");
 
     const struct wl_figure *f = learning(d, "metric-score");
-    const struct wl_series *last = &f->series[f->n_series - 1];
+    const struct wl_figure_series *last = &f->series[f->n_series - 1];
     assert_string_equal(f->y.unit, "m");
     assert_string_equal(last->label, "baseline");
     assert_true(last->dashed && last->n == EPOCHS && last->y[0] == 5);
@@ -249,7 +254,6 @@ static void nothing_to_show(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { WITH_ARENA(numbers), WITH_ARENA(table_and_finding), WITH_ARENA(workloads),
-                                        WITH_ARENA(as_the_workload_said),
-                                        WITH_ARENA(nothing_to_show) };
+                                        WITH_ARENA(as_the_workload_said), WITH_ARENA(nothing_to_show) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,8 +72,8 @@ static char *dom_of(const char *program, const char *url, const char *profile, c
                      NULL };
     char *dom;
     struct wl_err e = { 0 };
-    struct wl_exit how;
-    if (wl_run(argv, 1 << 24, false, &dom, &how, a, &e)) {
+    struct wl_process_result how;
+    if (wl_process_run(argv, 1 << 24, false, &dom, &how, a, &e)) {
         *why = e.msg[0] ? wl_strdup(a, e.msg) : "it cannot be started";
         return NULL;
     }
@@ -90,8 +90,8 @@ static const char *browser(const char **why, struct wl_arena *a)
     *why = "no chromium, chromium-browser or google-chrome in PATH";
     for (size_t i = 0; i < WL_COUNT(names); i++) {
         char *argv[] = { (char *)names[i], "--version", NULL }, *said;
-        struct wl_exit how;
-        if (wl_run(argv, 200, true, &said, &how, a, NULL) || how.status) continue;
+        struct wl_process_result how;
+        if (wl_process_run(argv, 200, true, &said, &how, a, NULL) || how.status) continue;
         if (dom_of(names[i], "data:text/html,<p>hello</p>", profile, why, a)) return names[i];
     }
     return NULL;

@@ -13,32 +13,33 @@ static char *put(put_fn *fn, const char *s, struct wl_arena *a)
 
 static void html(void **state)
 {
-    assert_string_equal(put(wl_put_html, "<a href=\"x\">&'</a>", *state),
+    assert_string_equal(put(wl_escape_html, "<a href=\"x\">&'</a>", *state),
                         "&lt;a href=&quot;x&quot;&gt;&amp;&#39;&lt;/a&gt;");
-    assert_string_equal(put(wl_put_html, "a\x01\x1f\x7f z", *state), "a    z");
-    assert_string_equal(put(wl_put_html, NULL, *state), "");
+    assert_string_equal(put(wl_escape_html, "a\x01\x1f\x7f z", *state), "a    z");
+    assert_string_equal(put(wl_escape_html, NULL, *state), "");
 }
 
 static void latex(void **state)
 {
-    assert_string_equal(put(wl_put_latex, "\\{a_b}$&#%^~", *state),
+    assert_string_equal(put(wl_escape_latex, "\\{a_b}$&#%^~", *state),
                         "\\textbackslash{}\\{a\\_b\\}\\$\\&\\#\\%\\textasciicircum{}\\textasciitilde{}");
-    assert_string_equal(put(wl_put_latex, "[1]\n\\end", *state), "{[}1{]} \\textbackslash{}end");
+    assert_string_equal(put(wl_escape_latex, "[1]\n\\end", *state), "{[}1{]} \\textbackslash{}end");
 }
 
 static void markdown(void **state)
 {
-    assert_string_equal(put(wl_put_markdown, "a|b*c_d`e\n<i>[x](y)", *state), "a\\|b\\*c\\_d\\`e &lt;i&gt;\\[x\\](y)");
+    assert_string_equal(put(wl_escape_markdown, "a|b*c_d`e\n<i>[x](y)", *state),
+                        "a\\|b\\*c\\_d\\`e &lt;i&gt;\\[x\\](y)");
 }
 
 static void gnuplot(void **state)
 {
-    assert_string_equal(put(wl_put_gnuplot, "it's `rm` \"$x\" \\n\n", *state), "'it''s `rm` \"$x\" \\n '");
+    assert_string_equal(put(wl_escape_gnuplot, "it's `rm` \"$x\" \\n\n", *state), "'it''s `rm` \"$x\" \\n '");
 }
 
 static void script(void **state)
 {
-    assert_string_equal(put(wl_put_script_json, "[\"</script><!--&\"]", *state),
+    assert_string_equal(put(wl_escape_script_json, "[\"</script><!--&\"]", *state),
                         "[\"\\u003c/script\\u003e\\u003c!--\\u0026\"]");
 }
 
@@ -46,19 +47,21 @@ static void script(void **state)
 static void bad_utf8(void **state)
 {
     const char *bad = "\xef\xbf\xbd";
-    assert_string_equal(put(wl_put_html, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", *state),
+    assert_string_equal(put(wl_escape_html, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", *state),
                         "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
-    assert_string_equal(put(wl_put_html, "a\xff", *state), wl_strf(*state, "a%s", bad));
-    assert_string_equal(put(wl_put_html, "\xc0\xaf", *state), wl_strf(*state, "%s%s", bad, bad));
-    assert_string_equal(put(wl_put_html, "\xed\xa0\x80", *state), wl_strf(*state, "%s%s%s", bad, bad, bad));
-    assert_string_equal(put(wl_put_html, "\xe2\x82", *state), wl_strf(*state, "%s%s", bad, bad));
-    assert_string_equal(put(wl_put_html, "\xf4\x90\x80\x80", *state), wl_strf(*state, "%s%s%s%s", bad, bad, bad, bad));
+    assert_string_equal(put(wl_escape_html, "a\xff", *state), wl_strf(*state, "a%s", bad));
+    assert_string_equal(put(wl_escape_html, "\xc0\xaf", *state), wl_strf(*state, "%s%s", bad, bad));
+    assert_string_equal(put(wl_escape_html, "\xed\xa0\x80", *state), wl_strf(*state, "%s%s%s", bad, bad, bad));
+    assert_string_equal(put(wl_escape_html, "\xe2\x82", *state), wl_strf(*state, "%s%s", bad, bad));
+    assert_string_equal(put(wl_escape_html, "\xf4\x90\x80\x80", *state),
+                        wl_strf(*state, "%s%s%s%s", bad, bad, bad, bad));
 }
 
 /* Characters that turn text around, hide in it or are controls: U+202E, U+2066, U+200B, U+009B. In every writer. */
 static void disguises(void **state)
 {
-    static put_fn *const writers[] = { wl_put_html, wl_put_latex, wl_put_markdown, wl_put_gnuplot, wl_put_script_json };
+    static put_fn *const writers[] = { wl_escape_html, wl_escape_latex, wl_escape_markdown, wl_escape_gnuplot,
+                                       wl_escape_script_json };
     static const char *const hidden[] = { "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x80\x8b", "\xc2\x9b" };
     for (size_t i = 0; i < WL_COUNT(writers) * WL_COUNT(hidden); i++) {
         const char *what = hidden[i % WL_COUNT(hidden)];

@@ -18,40 +18,40 @@ static void assert_reals(struct wl_reals got, const double *want, size_t n)
 static void round_ticks(void **state)
 {
     struct wl_arena *a = *state;
-    ASSERT_REALS(wl_round_ticks(0, 1, false, a), 0, .2, .4, .6, .8, 1);
-    ASSERT_REALS(wl_round_ticks(-3, 42, false, a), -10, 0, 10, 20, 30, 40, 50);
-    ASSERT_REALS(wl_round_ticks(2, 30, true, a), 2, 3, 4, 5, 7, 10, 20, 30);
-    ASSERT_REALS(wl_round_ticks(1, 900, true, a), 1, 2, 5, 10, 20, 50, 100, 200, 500);
-    ASSERT_REALS(wl_round_ticks(.5, 2e5, true, a), 1, 10, 100, 1000, 10000, 100000);
-    ASSERT_REALS(wl_round_ticks(370000, 1020000, true, a), 300000, 400000, 500000, 700000, 900000, 1100000);
-    ASSERT_REALS(wl_round_ticks(6500, 57000, true, a), 7000, 10000, 20000, 30000, 50000); /* labels leave room */
-    ASSERT_REALS(wl_round_ticks(8.1, 11.2, true, a), 8, 8.5, 9, 9.5, 10, 10.5, 11, 11.5);
+    ASSERT_REALS(wl_ticks_round(0, 1, false, a), 0, .2, .4, .6, .8, 1);
+    ASSERT_REALS(wl_ticks_round(-3, 42, false, a), -10, 0, 10, 20, 30, 40, 50);
+    ASSERT_REALS(wl_ticks_round(2, 30, true, a), 2, 3, 4, 5, 7, 10, 20, 30);
+    ASSERT_REALS(wl_ticks_round(1, 900, true, a), 1, 2, 5, 10, 20, 50, 100, 200, 500);
+    ASSERT_REALS(wl_ticks_round(.5, 2e5, true, a), 1, 10, 100, 1000, 10000, 100000);
+    ASSERT_REALS(wl_ticks_round(370000, 1020000, true, a), 300000, 400000, 500000, 700000, 900000, 1100000);
+    ASSERT_REALS(wl_ticks_round(6500, 57000, true, a), 7000, 10000, 20000, 30000, 50000); /* labels leave room */
+    ASSERT_REALS(wl_ticks_round(8.1, 11.2, true, a), 8, 8.5, 9, 9.5, 10, 10.5, 11, 11.5);
 }
 
 /* Equal ends are no reason to divide by zero. */
 static void ticks_of_nothing(void **state)
 {
-    assert_true(wl_round_ticks(5, 5, false, *state).n >= 2);
-    assert_true(wl_round_ticks(0, 0, false, *state).n >= 2);
-    assert_true(wl_round_ticks(5, 5, true, *state).n >= 2);
+    assert_true(wl_ticks_round(5, 5, false, *state).n >= 2);
+    assert_true(wl_ticks_round(0, 0, false, *state).n >= 2);
+    assert_true(wl_ticks_round(5, 5, true, *state).n >= 2);
 }
 
 static void count_ticks(void **state)
 {
     struct wl_arena *a = *state;
     const double few[] = { 2, 1, 2, NAN, 4, 0, 1 }, dense[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
-    ASSERT_REALS(wl_count_ticks(few, 7, true, 12, a), 1, 2, 4);
-    ASSERT_REALS(wl_count_ticks(few, 7, false, 12, a), 0, 1, 2, 4);
-    struct wl_reals t = wl_count_ticks(dense, 16, true, 6, a);
+    ASSERT_REALS(wl_ticks_counts(few, 7, true, 12, a), 1, 2, 4);
+    ASSERT_REALS(wl_ticks_counts(few, 7, false, 12, a), 0, 1, 2, 4);
+    struct wl_reals t = wl_ticks_counts(dense, 16, true, 6, a);
     assert_true(t.n <= 7 && t.v[0] == 1 && t.v[t.n - 1] == 16);
-    assert_int_equal(wl_count_ticks(few, 0, true, 12, a).n, 0);
+    assert_int_equal(wl_ticks_counts(few, 0, true, 12, a).n, 0);
 }
 
 static struct wl_figure *figure_of(struct wl_arena *a, const double *x, const double *y, size_t n, bool log_scale)
 {
     struct wl_figure *f = wl_figure_new(a, "f", "t");
     f->x.log = f->y.log = log_scale;
-    wl_figure_add(f, &(struct wl_series) { .style = WL_STYLE_LINE, .n = n, .x = x, .y = y });
+    wl_figure_add(f, &(struct wl_figure_series) { .style = WL_STYLE_LINE, .n = n, .x = x, .y = y });
     return f;
 }
 
@@ -88,7 +88,7 @@ static void empty(void **state)
 static void bars(void **state)
 {
     const struct wl_figure *f = synthetic_bars(*state);
-    const struct wl_series *cpu = &f->series[0], *gpu = &f->series[1];
+    const struct wl_figure_series *cpu = &f->series[0], *gpu = &f->series[1];
     assert_true(cpu->x[0] < 0 && gpu->x[0] > 0);
     assert_true(fabs(gpu->x[0] - cpu->x[0]) >= cpu->bar_width);
     assert_true(f->x.min < cpu->x[0] - cpu->bar_width / 2 && f->x.max > gpu->x[2] + gpu->bar_width / 2);
@@ -147,7 +147,7 @@ static void extremes(void **state)
         struct wl_figure *f = wl_figure_new(*state, "extreme", "extreme");
         f->y.log = i % 2 == 1;
         f->y.zero = i % 3 == 1;
-        wl_figure_add(f, &(struct wl_series) { .style = WL_STYLE_LINE, .n = 3, .x = x, .y = values[i / 2] });
+        wl_figure_add(f, &(struct wl_figure_series) { .style = WL_STYLE_LINE, .n = 3, .x = x, .y = values[i / 2] });
         wl_figure_finish(f);
         if (!(isfinite(f->y.min) && isfinite(f->y.max) && f->y.min < f->y.max && f->y.ticks.n < 100))
             fail_msg("case %zu: %g to %g, %zu ticks", i, f->y.min, f->y.max, f->y.ticks.n);
@@ -164,10 +164,11 @@ static void legends(void **state)
     static const double x[] = { 1, 2 };
     struct wl_figure *f = wl_figure_new(*state, "f", "f");
     for (size_t i = 0; i < WL_COUNT(names); i++)
-        wl_figure_add(f, &(struct wl_series) { .label = names[i], .style = WL_STYLE_LINE, .n = 2, .x = x, .y = x });
+        wl_figure_add(f,
+                      &(struct wl_figure_series) { .label = names[i], .style = WL_STYLE_LINE, .n = 2, .x = x, .y = x });
     wl_figure_finish(f);
     for (size_t i = 0; i < WL_COUNT(names); i++) {
-        if (!wl_streq(f->series[i].label, want[i])) fail_msg("series %zu is called %s", i, f->series[i].label);
+        if (!wl_str_eq(f->series[i].label, want[i])) fail_msg("series %zu is called %s", i, f->series[i].label);
     }
 }
 
@@ -176,12 +177,12 @@ static void ids(void **state)
 {
     static const char *const names[] = { "val_acc@1", "val_acc_1", "val acc 1!", "@", "#" };
     static const char *const want[] = { "val-acc-1", "val-acc-1-2", "val-acc-1-3", "other", "other-2" };
-    static const struct wl_column column = { .id = "c", .label = "c" };
+    static const struct wl_report_column column = { .id = "c", .label = "c" };
     struct wl_document *d = wl_document_new(*state, "d");
     struct wl_section *s = wl_document_section(d, "s", "S");
     for (size_t i = 0; i < WL_COUNT(names); i++) {
         wl_section_figure(d, s, wl_figure_new(*state, wl_slug(names[i], *state), names[i]));
-        wl_section_table(d, s, wl_table_data_new(*state, wl_slug(names[i], *state), names[i], &column, 1));
+        wl_section_table(d, s, wl_report_table_new(*state, wl_slug(names[i], *state), names[i], &column, 1));
         assert_string_equal(s->figures[i]->id, want[i]);
         assert_string_equal(s->tables[i]->id, want[i]);
     }

@@ -7,16 +7,16 @@ static void documented(void **state)
 {
     char *doc;
     assert_ok(wl_file_read(source_file(*state, "docs/metrics.md"), 1 << 20, &doc, NULL, *state, e));
-    for (const struct wl_metric *m = wl_metrics; m->id; m++)
+    for (const struct wl_metric_doc *m = wl_metric_docs; m->id; m++)
         assert_holds(doc, wl_strf(*state, "| %s | %s | %s | %s |", m->name, m->unit, m->formula, m->source));
 }
 
 static void named_once(void **state)
 {
     (void)state;
-    for (const struct wl_metric *m = wl_metrics; m->id; m++) assert_ptr_equal(wl_metric(m->id), m);
-    assert_null(wl_metric("nothing"));
-    assert_null(wl_metric(NULL));
+    for (const struct wl_metric_doc *m = wl_metric_docs; m->id; m++) assert_ptr_equal(wl_metric_doc(m->id), m);
+    assert_null(wl_metric_doc("nothing"));
+    assert_null(wl_metric_doc(NULL));
 }
 
 int main(void)

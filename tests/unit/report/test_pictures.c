@@ -17,8 +17,8 @@ static char *script_of(const struct wl_figure *f, const char *dir, struct wl_are
 static bool have_gnuplot(struct wl_arena *a)
 {
     char *argv[] = { "gnuplot", "--version", NULL }, *said;
-    struct wl_exit how;
-    return wl_run(argv, 100, true, &said, &how, a, NULL) == 0 && how.status == 0;
+    struct wl_process_result how;
+    return wl_process_run(argv, 100, true, &said, &how, a, NULL) == 0 && how.status == 0;
 }
 
 static void pictures(void **state)

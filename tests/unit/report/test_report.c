@@ -3,16 +3,16 @@
 
 #include <math.h>
 
-#include "made_store.h"
 #include "report/report.h"
 #include "synthetic.h"
+#include "synthetic_store.h"
 
 static struct wl_document *report_with(const struct made *m, struct wl_report_options options, struct wl_arena *a)
 {
     char *path = wl_path_join(a, new_folder(a), WL_STORE_FILE);
     struct wl_store *store;
     struct wl_document *d;
-    assert_ok(made_store(path, m, a, e));
+    assert_ok(synthetic_store(path, m, a, e));
     assert_ok(wl_store_open(&store, path, WL_STORE_READ, a, e));
     assert_ok(wl_report_build(&d, store, &options, a, e));
     return d;
@@ -27,26 +27,26 @@ static struct wl_figure *figure(const struct wl_document *d, const char *id)
 {
     for (size_t i = 0; i < d->n_sections; i++) {
         for (size_t k = 0; k < d->sections[i]->n_figures; k++) {
-            if (wl_streq(d->sections[i]->figures[k]->id, id)) return d->sections[i]->figures[k];
+            if (wl_str_eq(d->sections[i]->figures[k]->id, id)) return d->sections[i]->figures[k];
         }
     }
     return NULL;
 }
 
-static struct wl_table_data *table(const struct wl_document *d, const char *id)
+static struct wl_report_table *table(const struct wl_document *d, const char *id)
 {
     for (size_t i = 0; i < d->n_sections; i++) {
         for (size_t k = 0; k < d->sections[i]->n_tables; k++) {
-            if (wl_streq(d->sections[i]->tables[k]->id, id)) return d->sections[i]->tables[k];
+            if (wl_str_eq(d->sections[i]->tables[k]->id, id)) return d->sections[i]->tables[k];
         }
     }
     return NULL;
 }
 
-static const struct wl_cell *cell(const struct wl_table_data *t, size_t row, const char *column)
+static const struct wl_report_cell *cell(const struct wl_report_table *t, size_t row, const char *column)
 {
     for (size_t c = 0; c < t->n_columns; c++) {
-        if (wl_streq(t->columns[c].id, column)) return &t->cells[row * t->n_columns + c];
+        if (wl_str_eq(t->columns[c].id, column)) return &t->cells[row * t->n_columns + c];
     }
     fail_msg("no column %s", column);
     return NULL;
@@ -62,9 +62,9 @@ static char *joined(const struct wl_strs *list, struct wl_arena *a)
 static void small(void **state)
 {
     struct wl_arena *a = *state;
-    struct wl_document *d = report_of(&made_small, a);
+    struct wl_document *d = report_of(&synthetic_small, a);
 
-    struct wl_table_data *configs = table(d, "configurations");
+    struct wl_report_table *configs = table(d, "configurations");
     assert_int_equal(configs->n_rows, 4);
     assert_true(configs->estimated);
     assert_int_equal(cell(configs, 0, "runs")->value, 3);
@@ -75,7 +75,7 @@ static void small(void **state)
     assert_true(cell(configs, 1, "speedup_lo")->value < speedup && speedup < cell(configs, 1, "speedup_hi")->value);
     assert_true(fabs(cell(configs, 1, "mean_power_w")->value - 50) < 1e-6);
 
-    struct wl_table_data *runs = table(d, "runs");
+    struct wl_report_table *runs = table(d, "runs");
     assert_int_equal(runs->n_rows, 13);
     assert_string_equal(cell(runs, 12, "status")->text, "failed");
     assert_holds(cell(runs, 12, "reason")->text, "exit status 3");
@@ -93,7 +93,7 @@ static void small(void **state)
 
 static void figures_of_small(void **state)
 {
-    struct wl_document *d = report_of(&made_small, *state);
+    struct wl_document *d = report_of(&synthetic_small, *state);
     const struct wl_figure *time = figure(d, "epoch-time");
     assert_true(time->x.log && time->y.log);
     assert_int_equal(time->x.ticks.n, 2); /* at the worker counts */
@@ -119,7 +119,7 @@ static void figures_of_small(void **state)
 /* What a workload calls its quality on held-out data is drawn under that name. */
 static void other_metrics(void **state)
 {
-    struct made m = made_small;
+    struct made m = synthetic_small;
     m.regression = true;
     struct wl_document *d = report_of(&m, *state);
     const struct wl_figure *error = figure(d, "validation-mae");
@@ -127,14 +127,14 @@ static void other_metrics(void **state)
     assert_true(error->series[0].n == 4 && isfinite(error->series[0].y[3]));
     assert_null(figure(d, "validation-accuracy"));
     assert_null(figure(d, "validation-top5")); /* beside top-1 it says little */
-    d = report_of(&made_small, *state);
+    d = report_of(&synthetic_small, *state);
     assert_null(figure(d, "validation-mae"));
 }
 
 /* Devices of one scope add up in power and spread in utilisation. */
 static void many_devices(void **state)
 {
-    struct made m = made_capped;
+    struct made m = synthetic_capped;
     m.n_caps = 0;
     m.n_workloads = 1;
     m.devices = 4;
@@ -153,17 +153,17 @@ static double metric_cell(const struct wl_document *d, const char *name, size_t 
     return cell(table(d, name), row, column)->value;
 }
 
-/* The store's own rules (made_store.c) come out of the sections on laws, caps, worker-hours and utilisation. */
+/* The store's own rules (synthetic_store.c) come out of the sections on laws, caps, worker-hours and utilisation. */
 static void sections_of_the_analysis(void **state)
 {
-    struct wl_document *d = report_of(&made_capped, *state);
+    struct wl_document *d = report_of(&synthetic_capped, *state);
     assert_int_equal(table(d, "verdicts")->n_rows, 9);
     assert_true(table(d, "models")->n_rows >= 9 * 3);
     assert_string_equal(cell(table(d, "factors"), 0, "factor")->text, "power cap");
     assert_int_equal(table(d, "factors")->n_rows, 3); /* workloads */
 
     const struct wl_figure *bars = figure(d, "tradeoff-power-cap-bert");
-    const struct wl_series *speed = &bars->series[0], *energy = &bars->series[1];
+    const struct wl_figure_series *speed = &bars->series[0], *energy = &bars->series[1];
     assert_holds(speed->label, "speed, ");
     assert_holds(energy->label, "energy, ");
     size_t base = speed->n - 1; /* the highest cap */
@@ -184,25 +184,25 @@ static void sections_of_the_analysis(void **state)
 /* Both batch sizes vary: the law holds the local one fixed, and the other way to scale has figures of its own. */
 static void the_other_batch_held_fixed(void **state)
 {
-    struct wl_document *d = report_of(&made_small, *state);
+    struct wl_document *d = report_of(&synthetic_small, *state);
     const struct wl_figure *f = figure(d, "epoch-time-constant-global-batch");
     size_t across = 0; /* groups with runs at both worker counts: local batches of 2 b and b */
     assert_non_null(f);
     assert_holds(f->title, "constant global batch");
     for (size_t i = 0; i < f->n_series; i++) {
-        const struct wl_series *s = &f->series[i];
+        const struct wl_figure_series *s = &f->series[i];
         if (s->style == WL_STYLE_POINTS && s->n > 1 && s->x[0] != s->x[s->n - 1]) across++;
     }
     assert_int_equal(across, 1);
     assert_non_null(figure(d, "speedup-constant-global-batch"));
-    const struct wl_series *end = &figure(d, "quality-val-top1-constant-global-batch")->series[0];
+    const struct wl_figure_series *end = &figure(d, "quality-val-top1-constant-global-batch")->series[0];
     assert_true(end->y[0] > 0 && end->y[0] < 1 && end->lo[0] <= end->y[0] && end->y[0] <= end->hi[0]);
     assert_true(figure(d, "energy-ratio-constant-global-batch")->estimated);
 }
 
 static void too_many_groups_for_one_figure(void **state)
 {
-    struct wl_document *d = report_of(&made_capped, *state);
+    struct wl_document *d = report_of(&synthetic_capped, *state);
     const struct wl_figure *each = figure(d, "epoch-time"); /* the highest cap of each workload */
     assert_string_equal(each->series[0].label, "bert");
     assert_holds(each->title, ", cap 250 W");
@@ -215,7 +215,7 @@ static void too_many_groups_for_one_figure(void **state)
 /* Six workloads of a paper's size: the same colours as anywhere, one ideal line, everything marked as simulated. */
 static void large(void **state)
 {
-    struct made m = made_large;
+    struct made m = synthetic_large;
     m.epochs = 3;
     m.devices = 1;
     struct wl_document *d = report_of(&m, *state);
@@ -236,7 +236,7 @@ static void large(void **state)
 /* Without any sensor there are times and no energies, and nothing claims one. */
 static void no_energy(void **state)
 {
-    struct made m = made_small;
+    struct made m = synthetic_small;
     m.devices = 0;
     m.estimated = false;
     struct wl_document *d = report_of(&m, *state);
@@ -252,7 +252,7 @@ static void no_energy(void **state)
 /* One worker count: no law, and the sentence says why. */
 static void one_worker_count(void **state)
 {
-    struct made m = made_small;
+    struct made m = synthetic_small;
     m.n_workers = 1;
     struct wl_document *d = report_of(&m, *state);
     assert_holds(d->findings.v[0], "no law");
@@ -263,7 +263,7 @@ static void one_worker_count(void **state)
 /* `measure` of a command that says nothing about itself: its runs and its power are shown all the same. */
 static void no_worker_counts(void **state)
 {
-    struct made m = made_small;
+    struct made m = synthetic_small;
     m.no_workers = true;
     m.n_workers = 1;
     struct wl_document *d = report_of(&m, *state);
@@ -279,8 +279,8 @@ static void hostile_store(void **state)
 {
     struct wl_arena *a = *state;
     const char *const names[] = { synthetic_hostile, "plain" };
-    struct made m = made_small;
-    struct wl_written written;
+    struct made m = synthetic_small;
+    struct wl_document_files written;
     m.workloads = names;
     m.n_workloads = 2;
     struct wl_document *d = report_of(&m, a);
@@ -290,7 +290,7 @@ static void hostile_store(void **state)
     assert_holds(label, "local batch 8");
 
     char *dir = new_folder(a), *page;
-    struct wl_strs formats = wl_split(a, "html,svg,csv,md,tex", ',');
+    struct wl_strs formats = wl_str_split(a, "html,svg,csv,md,tex", ',');
     assert_ok(wl_document_write(d, dir, &formats, NULL, &written, a, e));
     assert_ok(wl_file_read(wl_path_join(a, dir, "report.html"), 1 << 24, &page, NULL, a, e));
     assert_holds_not(page, "<script>alert");
@@ -301,7 +301,7 @@ static void hostile_store(void **state)
 
 static void chosen_run(void **state)
 {
-    struct wl_document *d = report_with(&made_small, (struct wl_report_options) { .run = 2 }, *state);
+    struct wl_document *d = report_with(&synthetic_small, (struct wl_report_options) { .run = 2 }, *state);
     assert_holds(figure(d, "power-over-time")->source, "Run 2");
 }
 
@@ -310,7 +310,7 @@ static int build(const struct made *m, struct wl_report_options options, struct 
     char *path = wl_path_join(a, new_folder(a), WL_STORE_FILE);
     struct wl_store *store;
     struct wl_document *d;
-    assert_ok(made_store(path, m, a, e));
+    assert_ok(synthetic_store(path, m, a, e));
     assert_ok(wl_store_open(&store, path, WL_STORE_READ, a, e));
     return wl_report_build(&d, store, &options, a, err);
 }
@@ -318,13 +318,13 @@ static int build(const struct made *m, struct wl_report_options options, struct 
 static void unknown_run(void **state)
 {
     struct wl_err e = { 0 };
-    assert_int_equal(build(&made_small, (struct wl_report_options) { .run = 99 }, *state, &e), WL_ENOENT);
+    assert_int_equal(build(&synthetic_small, (struct wl_report_options) { .run = 99 }, *state, &e), WL_ENOENT);
     assert_holds(e.msg, "there is no run 99");
 }
 
 static void nothing_finished(void **state)
 {
-    struct made failures = made_small, nothing = made_small;
+    struct made failures = synthetic_small, nothing = synthetic_small;
     struct wl_err e = { 0 };
     failures.only_failures = true;
     assert_int_equal(build(&failures, (struct wl_report_options) { 0 }, *state, &e), WL_EJOB);
@@ -337,8 +337,8 @@ static void nothing_finished(void **state)
 static void unknown_format(void **state)
 {
     struct wl_document *d = wl_document_new(*state, "t");
-    struct wl_strs formats = wl_split(*state, "html,svgg", ',');
-    struct wl_written w;
+    struct wl_strs formats = wl_str_split(*state, "html,svgg", ',');
+    struct wl_document_files w;
     struct wl_err e = { 0 };
     assert_int_equal(wl_document_write(d, "/nonexistent", &formats, NULL, &w, *state, &e), WL_EUSAGE);
     assert_holds(e.msg, "did you mean svg?");

@@ -7,17 +7,17 @@
 static void digits(void **state)
 {
     struct wl_arena *a = *state;
-    assert_string_equal(wl_digits(a, NAN, 3), "");
-    assert_string_equal(wl_digits(a, 0, 3), "0");
-    assert_string_equal(wl_digits(a, 12.3456, 4), "12.35");
-    assert_string_equal(wl_digits(a, 9.996, 3), "10.0");
-    assert_string_equal(wl_digits(a, 123456, 3), "123456");
-    assert_string_equal(wl_digits(a, .00012345, 3), "0.000123");
-    assert_string_equal(wl_digits(a, 1.5e-7, 2), "1.5e-07");
-    assert_string_equal(wl_digits(a, 1.5e9, 2), "1.5e+09");
-    assert_string_equal(wl_digits(a, -0.5, 2), "-0.50");
-    assert_string_equal(wl_digits(a, 7, 0), "7");
-    assert_string_equal(wl_digits(a, INFINITY, 3), "inf");
+    assert_string_equal(wl_significant_digits(a, NAN, 3), "");
+    assert_string_equal(wl_significant_digits(a, 0, 3), "0");
+    assert_string_equal(wl_significant_digits(a, 12.3456, 4), "12.35");
+    assert_string_equal(wl_significant_digits(a, 9.996, 3), "10.0");
+    assert_string_equal(wl_significant_digits(a, 123456, 3), "123456");
+    assert_string_equal(wl_significant_digits(a, .00012345, 3), "0.000123");
+    assert_string_equal(wl_significant_digits(a, 1.5e-7, 2), "1.5e-07");
+    assert_string_equal(wl_significant_digits(a, 1.5e9, 2), "1.5e+09");
+    assert_string_equal(wl_significant_digits(a, -0.5, 2), "-0.50");
+    assert_string_equal(wl_significant_digits(a, 7, 0), "7");
+    assert_string_equal(wl_significant_digits(a, INFINITY, 3), "inf");
 }
 
 static void golden_formats(void **state)
@@ -26,25 +26,25 @@ static void golden_formats(void **state)
     for (size_t i = 0; i < WL_COUNT(formats); i++) {
         for (int hostile = 0; hostile < 2; hostile++) {
             struct wl_text t = WL_TEXT(*state);
-            wl_table_data_format(formats[i])(synthetic_table(*state, hostile), &t);
+            wl_report_table_format(formats[i])(synthetic_table(*state, hostile), &t);
             assert_golden(*state, wl_strf(*state, "table%s.%s", hostile ? "-hostile" : "", formats[i]), &t);
         }
     }
-    assert_null(wl_table_data_format("docx"));
+    assert_null(wl_report_table_format("docx"));
 }
 
 /* A column in which nothing stands is only in the CSV. */
 static void empty_column(void **state)
 {
-    static const struct wl_column columns[] = { { .id = "a", .label = "first", .digits = 3 },
-                                                { .id = "b", .label = "second", .digits = 3 } };
-    struct wl_table_data *t = wl_table_data_new(*state, "t", "T", columns, 2);
+    static const struct wl_report_column columns[] = { { .id = "a", .label = "first", .digits = 3 },
+                                                       { .id = "b", .label = "second", .digits = 3 } };
+    struct wl_report_table *t = wl_report_table_new(*state, "t", "T", columns, 2);
     struct wl_text csv = WL_TEXT(*state), md = WL_TEXT(*state), html = WL_TEXT(*state);
-    wl_table_data_real(t, 1);
-    wl_table_data_real(t, NAN);
-    wl_table_data_format("csv")(t, &csv);
-    wl_table_data_format("md")(t, &md);
-    wl_table_data_format("html")(t, &html);
+    wl_report_table_real(t, 1);
+    wl_report_table_real(t, NAN);
+    wl_report_table_format("csv")(t, &csv);
+    wl_report_table_format("md")(t, &md);
+    wl_report_table_format("html")(t, &html);
     assert_string_equal(csv.s, "a,b,estimated,simulated\n1,,0,0\n");
     assert_holds_not(md.s, "second");
     assert_holds_not(html.s, "second");
@@ -53,14 +53,16 @@ static void empty_column(void **state)
 /* Rows that fill pages stand in a longtable, with the head on each. */
 static void long_latex(void **state)
 {
-    static const struct wl_column columns[] = { { .id = "a", .label = "first", .digits = 3 } };
-    struct wl_table_data *t = wl_table_data_new(*state, "t", "T", columns, 1);
+    static const struct wl_report_column columns[] = { { .id = "a", .label = "first", .digits = 3 } };
+    struct wl_report_table *t = wl_report_table_new(*state, "t", "T", columns, 1);
     struct wl_text tex = WL_TEXT(*state);
-    for (int i = 0; i < 41; i++) wl_table_data_real(t, i);
-    wl_table_data_format("tex")(t, &tex);
+    for (int i = 0; i < 41; i++) wl_report_table_real(t, i);
+    wl_report_table_format("tex")(t, &tex);
     assert_holds(tex.s, "\\usepackage{longtable}");
-    assert_holds(tex.s, "\\begin{longtable}{r}\n\\caption{T.}\n\\label{tab:t}\\\\\n\\toprule\nfirst \\\\\n\\midrule\n\\endfirsthead\n"
-                        "\\toprule\nfirst \\\\\n\\midrule\n\\endhead\n");
+    assert_holds(
+        tex.s,
+        "\\begin{longtable}{r}\n\\caption{T.}\n\\label{tab:t}\\\\\n\\toprule\nfirst \\\\\n\\midrule\n\\endfirsthead\n"
+        "\\toprule\nfirst \\\\\n\\midrule\n\\endhead\n");
     assert_holds(tex.s, "40.0 \\\\\n\\bottomrule\n\\end{longtable}\n");
     assert_holds_not(tex.s, "tabular");
 }
@@ -68,7 +70,7 @@ static void long_latex(void **state)
 static void json(void **state)
 {
     struct wl_json *o = wl_json_root_object(*state);
-    wl_table_data_json(synthetic_table(*state, false), o);
+    wl_report_table_json(synthetic_table(*state, false), o);
     const struct wl_json *row = wl_json_at(wl_json_get(o, "rows"), 0);
     assert_string_equal(wl_json_str(wl_json_get(row, "workload")), "resnet50");
     assert_true(isnan(wl_json_real(wl_json_get(row, "speedup"))));

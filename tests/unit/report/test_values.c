@@ -1,11 +1,11 @@
-/* The numbers of a report, by value. hand_store.h is the whole of the data; each number expected here follows from it
- * by the arithmetic that stands beside it. What is checked is what the page gets: the JSON of the figures, the cells of
- * the tables. */
+/* The numbers of a report, by value. known_answer_store.h is the whole of the data; each number expected here follows
+ * from it by the arithmetic that stands beside it. What is checked is what the page gets: the JSON of the figures, the
+ * cells of the tables. */
 #include "test.h"
 
 #include <math.h>
 
-#include "hand_store.h"
+#include "known_answer_store.h"
 #include "report/report.h"
 
 /* Of two runs a and b whose logarithms are d above and below their mean, d = ln 1.25:
@@ -16,31 +16,31 @@
 #define T2 4.302653
 #define T4 2.776445
 
-static const struct hand estimated = { .runs = hand_runs, .n = HAND_RUNS, .estimated = true },
-                         measured = { .runs = hand_runs, .n = HAND_RUNS };
+static const struct hand estimated = { .runs = known_answer_runs, .n = KNOWN_ANSWER_RUNS, .estimated = true },
+                         measured = { .runs = known_answer_runs, .n = KNOWN_ANSWER_RUNS };
 
 static struct wl_document *report_of(const struct hand *h, struct wl_report_options options, struct wl_arena *a)
 {
     char *path = wl_path_join(a, new_folder(a), WL_STORE_FILE);
     struct wl_store *store;
     struct wl_document *d;
-    assert_ok(hand_store(path, h, a, e));
+    assert_ok(known_answer_store(path, h, a, e));
     assert_ok(wl_store_open(&store, path, WL_STORE_READ, a, e));
     options.drop_epochs = 1;
     assert_ok(wl_report_build(&d, store, &options, a, e));
     return d;
 }
 
-static struct wl_document *hand_report(const struct hand *h, struct wl_arena *a)
+static struct wl_document *known_answer_report(const struct hand *h, struct wl_arena *a)
 {
     return report_of(h, (struct wl_report_options) { 0 }, a);
 }
 
-static const struct wl_table_data *table(const struct wl_document *d, const char *id)
+static const struct wl_report_table *table(const struct wl_document *d, const char *id)
 {
     for (size_t i = 0; i < d->n_sections; i++)
         for (size_t k = 0; k < d->sections[i]->n_tables; k++)
-            if (wl_streq(d->sections[i]->tables[k]->id, id)) return d->sections[i]->tables[k];
+            if (wl_str_eq(d->sections[i]->tables[k]->id, id)) return d->sections[i]->tables[k];
     fail_msg("there is no table %s", id);
     return NULL;
 }
@@ -51,7 +51,7 @@ static const struct wl_figure *find_figure(const struct wl_document *d, const ch
 {
     for (size_t i = 0; i < d->n_sections; i++)
         for (size_t k = 0; k < d->sections[i]->n_figures; k++)
-            if (wl_streq(d->sections[i]->figures[k]->id, id)) return d->sections[i]->figures[k];
+            if (wl_str_eq(d->sections[i]->figures[k]->id, id)) return d->sections[i]->figures[k];
     return NULL;
 }
 
@@ -106,7 +106,7 @@ static void assert_kind(const struct wl_json *figure, size_t i, const char *styl
     const struct wl_json *s = series(figure, i);
     assert_string_equal(wl_json_str(wl_json_get(s, "style")), style);
     const char *is = wl_json_str(wl_json_get(s, "label"));
-    if (!wl_streq(is, label)) fail_msg("series %zu is called %s and not %s", i, is ? is : "-", label ? label : "-");
+    if (!wl_str_eq(is, label)) fail_msg("series %zu is called %s and not %s", i, is ? is : "-", label ? label : "-");
 }
 
 /* One group alone: "net" is what its workload is called. */
@@ -116,7 +116,7 @@ static const char only[] = "net";
  * d each: sigma^2 = 6 d^2 / 4, and se^2 = sigma^2 (1/6 + (ln N - ln 4)^2 / (4 ln^2 4)). Ideal: 2880 / N, slope 1. */
 static void time_against_workers(void **state)
 {
-    const struct wl_json *f = figure(hand_report(&estimated, *state), "epoch-time");
+    const struct wl_json *f = figure(known_answer_report(&estimated, *state), "epoch-time");
     assert_int_equal(wl_json_size(wl_json_get(f, "series")), 4);
     assert_kind(f, 0, "points", only);
     VALUES(f, 0, "x", 1, 1, 4, 4, 16, 16);
@@ -148,7 +148,7 @@ static void time_against_workers(void **state)
 /* t1/tN = 2 and 4. Interval of the ratio of two means (Welch): variance d^2 + d^2, 2 degrees of freedom. */
 static void speedup(void **state)
 {
-    const struct wl_json *f = figure(hand_report(&estimated, *state), "speedup");
+    const struct wl_json *f = figure(known_answer_report(&estimated, *state), "speedup");
     const double half = T2 * sqrt(2) * D;
     assert_kind(f, 0, "points", only);
     VALUES(f, 0, "x", 1, 4, 16);
@@ -165,9 +165,9 @@ static void speedup(void **state)
 /* Ideal lines begin at the smallest count that there is: 2 workers need 400 s, 8 of them 160 s, ideally 100. */
 static void from_two_workers_on(void **state)
 {
-    static const struct hand_run from_two[] = { { 2, NAN, 400, 40, .5, 50, .1, .1, .1 },
-                                                { 8, NAN, 160, 40, .5, 50, .1, .1, .1 } };
-    const struct wl_document *d = hand_report(&(struct hand) { .runs = from_two, .n = 2 }, *state);
+    static const struct known_answer_run from_two[] = { { 2, NAN, 400, 40, .5, 50, .1, .1, .1 },
+                                                        { 8, NAN, 160, 40, .5, 50, .1, .1, .1 } };
+    const struct wl_document *d = known_answer_report(&(struct hand) { .runs = from_two, .n = 2 }, *state);
     const struct wl_json *f = figure(d, "epoch-time");
     size_t last = wl_json_size(wl_json_get(f, "series")) - 1;
     assert_kind(f, last, "line", "ideal");
@@ -179,16 +179,17 @@ static void from_two_workers_on(void **state)
     assert_kind(f, 2, "line", "ideal");
     VALUES(f, 2, "x", 2, 8);
     VALUES(f, 2, "y", 1, 4);
-    const struct wl_table_data *t = table(d, "configurations");
+    const struct wl_report_table *t = table(d, "configurations");
     for (size_t c = 0; c < t->n_columns; c++)
-        if (wl_streq(t->columns[c].id, "efficiency")) assert_near(t->cells[t->n_columns + c].value, .625, "efficiency");
+        if (wl_str_eq(t->columns[c].id, "efficiency"))
+            assert_near(t->cells[t->n_columns + c].value, .625, "efficiency");
 }
 
 /* Energies of an epoch at N = 1: 3600 s x 40 W = 144000 J and 2304 s x 60 W = 138240 J, a factor 25/24 apart; twice
  * that at 4 workers, four times at 16. */
 static void energy_against_workers(void **state)
 {
-    const struct wl_json *f = figure(hand_report(&estimated, *state), "energy-ratio");
+    const struct wl_json *f = figure(known_answer_report(&estimated, *state), "energy-ratio");
     const double half = T2 * sqrt(2) * log(25. / 24) / 2;
     VALUES(f, 0, "x", 1, 4, 16);
     VALUES(f, 0, "y", 1, 2, 4);
@@ -202,7 +203,7 @@ static void energy_against_workers(void **state)
 /* Of the whole job: N sqrt(40 x 60) W, the geometric mean of its two runs; bars at the places 0, 1, 2. */
 static void mean_power(void **state)
 {
-    const struct wl_json *f = figure(hand_report(&estimated, *state), "mean-power");
+    const struct wl_json *f = figure(known_answer_report(&estimated, *state), "mean-power");
     const double one = sqrt(40 * 60);
     assert_kind(f, 0, "bars", only);
     VALUES(f, 0, "x", 0, 1, 2);
@@ -217,15 +218,16 @@ static void mean_power(void **state)
 
 /* With the first epoch a run lasts 4 epoch times. Worker-hours N x 4 t / 3600: 4, 2.56, 8, 5.12, 16, 10.24; kWh: times
  * 40 or 60 W / 1000. */
-static const double worker_h[HAND_RUNS] = { 4, 2.56, 8, 5.12, 16, 10.24 },
-                    kwh[HAND_RUNS] = { .16, .1536, .32, .3072, .64, .6144 };
+static const double worker_h[KNOWN_ANSWER_RUNS] = { 4, 2.56, 8, 5.12, 16, 10.24 },
+                    kwh[KNOWN_ANSWER_RUNS] = { .16, .1536, .32, .3072, .64, .6144 };
 
 /* The least squares line of kWh on worker-hours. */
 static void line_of_energy(double *base, double *slope)
 {
     double mean_x = 0, mean_y = 0, sxx = 0, sxy = 0;
-    for (int i = 0; i < HAND_RUNS; i++) mean_x += worker_h[i] / HAND_RUNS, mean_y += kwh[i] / HAND_RUNS;
-    for (int i = 0; i < HAND_RUNS; i++) {
+    for (int i = 0; i < KNOWN_ANSWER_RUNS; i++)
+        mean_x += worker_h[i] / KNOWN_ANSWER_RUNS, mean_y += kwh[i] / KNOWN_ANSWER_RUNS;
+    for (int i = 0; i < KNOWN_ANSWER_RUNS; i++) {
         sxx += (worker_h[i] - mean_x) * (worker_h[i] - mean_x);
         sxy += (worker_h[i] - mean_x) * (kwh[i] - mean_y);
     }
@@ -235,13 +237,13 @@ static void line_of_energy(double *base, double *slope)
 
 static void worker_hours(void **state)
 {
-    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_document *d = known_answer_report(&estimated, *state);
     const struct wl_json *f = figure(d, "energy-worker-hours");
     double base, slope, x[40], y[40];
     line_of_energy(&base, &slope);
     assert_kind(f, 0, "points", only);
-    assert_values(f, 0, "x", worker_h, HAND_RUNS);
-    assert_values(f, 0, "y", kwh, HAND_RUNS);
+    assert_values(f, 0, "x", worker_h, KNOWN_ANSWER_RUNS);
+    assert_values(f, 0, "y", kwh, KNOWN_ANSWER_RUNS);
     for (int i = 0; i < 40; i++) { /* from the least to the most worker-hours */
         x[i] = 2.56 * pow(16 / 2.56, i / 39.);
         y[i] = base + slope * x[i];
@@ -266,7 +268,7 @@ static void worker_hours(void **state)
  */
 static void utilisation(void **state)
 {
-    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_document *d = known_answer_report(&estimated, *state);
     const struct wl_json *f = figure(d, "utilisation-cpu");
     VALUES(f, 0, "x", 1, 4, 16);
     VALUES(f, 0, "y", 50, 70, 90);
@@ -282,7 +284,7 @@ static void utilisation(void **state)
 /* .5 .6 .7 and .7 .8 .9 in the epochs of two runs. */
 static void learning(void **state)
 {
-    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_document *d = known_answer_report(&estimated, *state);
     const struct wl_json *f = figure(d, "validation-accuracy");
     static const char *const labels[] = { "1 worker", "4 workers", "16 workers" };
     assert_int_equal(wl_json_size(wl_json_get(f, "series")), 9);
@@ -319,7 +321,7 @@ static void learning(void **state)
 /* Of the largest worker count the slower of two runs comes second: the lower median is run 6, 2304 s, 960 W. */
 static void one_run(void **state)
 {
-    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_document *d = known_answer_report(&estimated, *state);
     const struct wl_json *f = figure(d, "power-over-time");
     assert_holds(wl_json_str(wl_json_get(f, "source")), "Run 6: ");
     assert_kind(f, 0, "line", "package (cpu_model, estimated)");
@@ -345,13 +347,13 @@ static void one_run(void **state)
 /* A table as text, a line a row, without the columns in which nothing stands: `digits` significant digits. */
 static char *printed(const struct wl_document *d, const char *id, int digits)
 {
-    const struct wl_table_data *t = table(d, id);
+    const struct wl_report_table *t = table(d, id);
     struct wl_text out = WL_TEXT(d->arena);
     for (size_t c = 0; c < t->n_columns; c++) wl_text_addf(&out, "%s%s", c ? "," : "", t->columns[c].id);
     wl_text_add(&out, "\n");
     for (size_t r = 0; r < t->n_rows; r++) {
         for (size_t c = 0; c < t->n_columns; c++) {
-            const struct wl_cell *v = &t->cells[r * t->n_columns + c];
+            const struct wl_report_cell *v = &t->cells[r * t->n_columns + c];
             wl_text_add(&out, c ? "," : "");
             if (v->text)
                 wl_text_add(&out, v->text);
@@ -367,7 +369,7 @@ static char *printed(const struct wl_document *d, const char *id, int digits)
  * 3.887626; energy: sqrt(144000 x 138240) N^1/2; power: sqrt(2400) N. */
 static void configurations(void **state)
 {
-    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_document *d = known_answer_report(&estimated, *state);
     assert_string_equal(printed(d, "configurations", 5),
                         "group,workers,runs,time_s,time_sd_pct,energy_j,mean_power_w,speedup,speedup_lo,speedup_hi,"
                         "efficiency,energy_ratio\n"
@@ -381,7 +383,7 @@ static void configurations(void **state)
  */
 static void laws(void **state)
 {
-    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_document *d = known_answer_report(&estimated, *state);
     assert_string_equal(printed(d, "laws", 5),
                         "group,scaling,runs,worker_counts,beta,beta_se,beta_lo,beta_hi,alpha,r2,basis\n"
                         "net, local batch 32,strong,6,3,0.5,0.09857,0.22633,0.77367,2880,0.86546,runs\n");
@@ -390,8 +392,8 @@ static void laws(void **state)
 /* Rates .04 and .06, three times each: mean .05, sd sqrt(6 x .01^2 / 5), so 21.909 %. */
 static void energy_laws(void **state)
 {
-    const struct wl_document *d = hand_report(&estimated, *state);
-    const struct wl_table_data *t = table(d, "energy-laws");
+    const struct wl_document *d = known_answer_report(&estimated, *state);
+    const struct wl_report_table *t = table(d, "energy-laws");
     double base, slope;
     line_of_energy(&base, &slope);
     char *is = printed(d, "energy-laws", 5);
@@ -402,9 +404,9 @@ static void energy_laws(void **state)
 
 static void runs(void **state)
 {
-    const struct wl_document *d = hand_report(&estimated, *state);
-    const struct wl_table_data *t = table(d, "runs");
-    assert_int_equal(t->n_rows, HAND_RUNS);
+    const struct wl_document *d = known_answer_report(&estimated, *state);
+    const struct wl_report_table *t = table(d, "runs");
+    assert_int_equal(t->n_rows, KNOWN_ANSWER_RUNS);
     char *is = printed(d, "runs", 9);
     /* run 4: 4 workers, 1152 s, 240 W: 4608 s, 1105920 J, 10 % less and more, three quarters above idle */
     assert_holds(is,
@@ -420,7 +422,7 @@ static void runs(void **state)
 /* Shares .10 .30, .05 .15 and .12 .28 at one worker, in %. */
 static void utilisation_table(void **state)
 {
-    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_document *d = known_answer_report(&estimated, *state);
     assert_string_equal(printed(d, "utilisation", 5),
                         "group,workers,quantity,mean,mean_lo,mean_hi,cv_time,cv_devices,cv_pooled,cv_pooled_lo,"
                         "cv_pooled_hi\n"
@@ -431,7 +433,7 @@ static void utilisation_table(void **state)
 
 static void batches(void **state)
 {
-    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_document *d = known_answer_report(&estimated, *state);
     assert_holds(printed(d, "batches", 5),
                  "workload,line,workers,metric,unit,global_batch,runs,final,final_lo,final_hi,best,best_lo,best_hi\n"
                  "net,1 worker,1,val_top1,,32,2,0.8,-0.47062,2.0706,0.8,-0.47062,2.0706\n"
@@ -449,7 +451,7 @@ static char *joined(const struct wl_strs *list, struct wl_arena *a)
 
 static void sentences(void **state)
 {
-    const struct wl_document *d = hand_report(&estimated, *state);
+    const struct wl_document *d = known_answer_report(&estimated, *state);
     char *findings = joined(&d->findings, *state);
     assert_holds(
         findings,
@@ -475,14 +477,14 @@ static void marks(void **state)
         bool estimated, simulated;
     } cases[] = { { &estimated, true, false }, { &measured, false, false }, { &simulated, false, true } };
     for (size_t c = 0; c < WL_COUNT(cases); c++) {
-        const struct wl_document *d = hand_report(cases[c].hand, *state);
+        const struct wl_document *d = known_answer_report(cases[c].hand, *state);
         for (size_t i = 0; i < WL_COUNT(figures); i++) {
             const struct wl_json *f = figure(d, figures[i]);
             if (flag(f, "estimated") != cases[c].estimated || flag(f, "simulated") != cases[c].simulated)
                 fail_msg("figure %s is marked wrongly in case %zu", figures[i], c);
         }
         for (size_t i = 0; i < WL_COUNT(tables); i++) {
-            const struct wl_table_data *t = table(d, tables[i]);
+            const struct wl_report_table *t = table(d, tables[i]);
             if (t->estimated != cases[c].estimated || t->simulated != cases[c].simulated)
                 fail_msg("table %s is marked wrongly in case %zu", tables[i], c);
         }
@@ -495,7 +497,7 @@ static void marks(void **state)
 
 /* ---- caps: 150 W takes 200 s at 150 W, 300 W 120 s at 300 W, no cap 100 s at 400 W ---- */
 
-static const struct hand_run capped_runs[] = {
+static const struct known_answer_run capped_runs[] = {
     { 2, 300, 120, 150, .5, 50, .1, .1, .1 },
     { 2, 150, 200, 75, .5, 50, .1, .1, .1 },
     { 2, NAN, 100, 200, .5, 50, .1, .1, .1 },
@@ -505,14 +507,14 @@ static const struct hand_run capped_runs[] = {
 static void tradeoff(void **state)
 {
     const struct hand all = { .runs = capped_runs, .n = 3 }, capped = { .runs = capped_runs, .n = 2 };
-    const struct wl_json *f = figure(hand_report(&all, *state), "tradeoff-power-cap-net-local-batch-32");
+    const struct wl_json *f = figure(known_answer_report(&all, *state), "tradeoff-power-cap-net-local-batch-32");
     assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "over those at uncapped");
     assert_kind(f, 0, "bars", "speed, 2 workers");
     VALUES(f, 0, "y", .5, 100. / 120, 1);
     assert_kind(f, 1, "bars", "energy, 2 workers");
     VALUES(f, 1, "y", 30000. / 40000, 36000. / 40000, 1);
 
-    f = figure(hand_report(&capped, *state), "tradeoff-power-cap-net-local-batch-32");
+    f = figure(known_answer_report(&capped, *state), "tradeoff-power-cap-net-local-batch-32");
     assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "over those at 300");
     VALUES(f, 0, "y", .6, 1);
     VALUES(f, 1, "y", 30000. / 36000, 1);
@@ -522,13 +524,13 @@ static void tradeoff(void **state)
  * all the same: at 2 workers, where 150 W takes 200 s and 300 W 120 s. */
 static void tradeoff_without_a_law(void **state)
 {
-    static const struct hand_run some[] = {
+    static const struct known_answer_run some[] = {
         { 2, 150, 200, 75, .5, 50, .1, .1, .1 },
         { 4, 150, 100, 75, .5, 50, .1, .1, .1 },
         { 2, 300, 120, 150, .5, 50, .1, .1, .1 },
     };
     const struct hand h = { .runs = some, .n = WL_COUNT(some) };
-    const struct wl_json *f = figure(hand_report(&h, *state), "tradeoff-power-cap-net-local-batch-32");
+    const struct wl_json *f = figure(known_answer_report(&h, *state), "tradeoff-power-cap-net-local-batch-32");
     assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "over those at 300");
     VALUES(f, 0, "y", .6, 1);
     VALUES(f, 1, "y", 30000. / 36000, 1);
@@ -536,9 +538,9 @@ static void tradeoff_without_a_law(void **state)
 
 /* ---- groups whose keys have other columns ---- */
 
-static void assert_groups(const struct hand_run *runs, size_t n, const char *const *labels, struct wl_arena *a)
+static void assert_groups(const struct known_answer_run *runs, size_t n, const char *const *labels, struct wl_arena *a)
 {
-    const struct wl_json *f = figure(hand_report(&(struct hand) { .runs = runs, .n = n }, a), "epoch-time");
+    const struct wl_json *f = figure(known_answer_report(&(struct hand) { .runs = runs, .n = n }, a), "epoch-time");
     assert_int_equal(wl_json_size(wl_json_get(f, "series")), n);
     for (size_t i = 0; i < n; i++) {
         assert_kind(f, i, "points", labels[i]);
@@ -549,7 +551,7 @@ static void assert_groups(const struct hand_run *runs, size_t n, const char *con
 /* "net" told of its batch, the other one did not; it comes first or last by its name. */
 static void batches_of_one_workload_only(void **state)
 {
-    struct hand_run runs[] = {
+    struct known_answer_run runs[] = {
         { 2, NAN, 100, 40, .5, 50, .1, .1, .1, "aaa", NAN },
         { 2, NAN, 200, 40, .5, 50, .1, .1, .1, NULL, 8 },
         { 2, NAN, 300, 40, .5, 50, .1, .1, .1, NULL, 16 },
@@ -557,12 +559,12 @@ static void batches_of_one_workload_only(void **state)
     static const char *const first[] = { "aaa", "net, local batch 8", "net, local batch 16" };
     assert_groups(runs, 3, first, *state);
 
-    const struct hand_run last[] = { runs[1], runs[2], { 2, NAN, 100, 40, .5, 50, .1, .1, .1, "zzz", NAN } };
+    const struct known_answer_run last[] = { runs[1], runs[2], { 2, NAN, 100, 40, .5, 50, .1, .1, .1, "zzz", NAN } };
     static const char *const then[] = { "net, local batch 8", "net, local batch 16", "zzz" };
     assert_groups(last, 3, then, *state);
 
     runs[0].workload = "net"; /* one group of the same workload, without what the others are told apart by */
-    const struct hand_run same[] = { runs[1], runs[2], runs[0] };
+    const struct known_answer_run same[] = { runs[1], runs[2], runs[0] };
     static const char *const alone[] = { "local batch 8", "local batch 16", "no local batch" };
     assert_groups(same, 3, alone, *state);
 }

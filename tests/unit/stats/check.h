@@ -55,7 +55,7 @@ static inline double golden_value(const char *file, const char *quantity, struct
     struct wl_csv csv;
     golden_open(&csv, file, a);
     while (golden_next(&csv))
-        if (wl_streq(csv.row[0], quantity)) return golden_real(&csv, "value");
+        if (wl_str_eq(csv.row[0], quantity)) return golden_real(&csv, "value");
     fail_msg("no golden value %s", quantity);
     return NAN;
 }

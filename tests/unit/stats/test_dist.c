@@ -3,12 +3,12 @@
 
 static double evaluate(const char *f, double x, double a, double b)
 {
-    if (wl_streq(f, "normal_cdf")) return wl_normal_cdf(x);
-    if (wl_streq(f, "normal_sf")) return wl_normal_sf(x);
-    if (wl_streq(f, "t_cdf")) return wl_t_cdf(x, a);
-    if (wl_streq(f, "t_sf")) return wl_t_sf(x, a);
-    if (wl_streq(f, "f_sf")) return wl_f_sf(x, a, b);
-    if (wl_streq(f, "chi2_sf")) return wl_chi2_sf(x, a);
+    if (wl_str_eq(f, "normal_cdf")) return wl_normal_cdf(x);
+    if (wl_str_eq(f, "normal_sf")) return wl_normal_sf(x);
+    if (wl_str_eq(f, "t_cdf")) return wl_t_cdf(x, a);
+    if (wl_str_eq(f, "t_sf")) return wl_t_sf(x, a);
+    if (wl_str_eq(f, "f_sf")) return wl_f_sf(x, a, b);
+    if (wl_str_eq(f, "chi2_sf")) return wl_chi2_sf(x, a);
     fail_msg("no such function: %s", f);
     return NAN;
 }

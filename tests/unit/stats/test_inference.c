@@ -9,7 +9,7 @@ static size_t sample_of(const char *name, double *v, struct wl_arena *a)
     size_t n = 0;
     golden_open(&csv, "samples.csv", a);
     while (golden_next(&csv))
-        if (wl_streq(csv.row[0], name)) {
+        if (wl_str_eq(csv.row[0], name)) {
             assert_true(n < MOST);
             v[n++] = golden_real(&csv, "value");
         }
@@ -35,7 +35,7 @@ static void normal_or_not(void **state)
     double v[MOST];
     for (size_t i = 0; i < WL_COUNT(names); i++) {
         size_t n = sample_of(names[i], v, a);
-        struct wl_test w = wl_shapiro_wilk(v, n, a), square = wl_anderson_darling(v, n, a);
+        struct wl_hypothesis_test w = wl_shapiro_wilk(v, n, a), square = wl_anderson_darling(v, n, a);
         hold_by_r(wl_strf(a, "shapiro %s w", names[i]), w.statistic, 9, a);
         hold_by_r(wl_strf(a, "shapiro %s p", names[i]), w.p, 7, a);
         if (n < 8) {
@@ -60,7 +60,7 @@ static void assumptions_of_a_line(void **state)
     double x[MOST], y[MOST];
     size_t n = golden_points("robust_data.csv", x, y, MOST, a);
     assert_int_equal(wl_ols_fit(&o, y, x, n, 1, true, a, &e), 0);
-    struct wl_test spread = wl_breusch_pagan(&o, x, a), curve = wl_reset(&o, y, x, a);
+    struct wl_hypothesis_test spread = wl_breusch_pagan(&o, x, a), curve = wl_ramsey_reset(&o, y, x, a);
     hold_by_r("breusch_pagan", spread.statistic, 9, a);
     hold_by_r("breusch_pagan p", spread.p, 9, a);
     hold_by_r("reset", curve.statistic, 9, a);
@@ -68,7 +68,7 @@ static void assumptions_of_a_line(void **state)
     assert_true(spread.df1 == 1 && curve.df1 == 2 && curve.df2 == (double)n - 4);
     double flat[] = { 1, 1, 1, 1 }, ramp[] = { 1, 2, 3, 4 };
     assert_int_equal(wl_ols_fit(&o, flat, ramp, 4, 1, true, a, &e), 0);
-    assert_true(isnan(wl_breusch_pagan(&o, ramp, a).p) && isnan(wl_reset(&o, flat, ramp, a).p));
+    assert_true(isnan(wl_breusch_pagan(&o, ramp, a).p) && isnan(wl_ramsey_reset(&o, flat, ramp, a).p));
     wl_arena_free(a);
 }
 
@@ -83,7 +83,7 @@ static void columns_that_lean(void **state)
     size_t n = 0;
     golden_open(&csv, "ols_data.csv", a);
     while (golden_next(&csv)) {
-        if (!wl_streq(csv.row[0], "plane")) continue;
+        if (!wl_str_eq(csv.row[0], "plane")) continue;
         assert_true(n < 30);
         for (size_t j = 0; j < 3; j++) x[n + j * 30] = golden_real(&csv, wl_strf(a, "x%zu", j + 1));
         y[n++] = golden_real(&csv, "y");
@@ -103,7 +103,7 @@ static void dependent_values(void **state)
     double v[MOST];
     for (size_t i = 0; i < WL_COUNT(names); i++) {
         size_t n = sample_of(names[i], v, a);
-        struct wl_dependence d = wl_dependence(v, n);
+        struct wl_autocorrelation d = wl_autocorrelation(v, n);
         hold(wl_strf(a, "dependence %s lag1", names[i]), d.lag1, 11, a);
         hold(wl_strf(a, "dependence %s tau", names[i]), d.tau, 11, a);
         hold(wl_strf(a, "dependence %s ess", names[i]), d.ess, 11, a);
@@ -112,8 +112,8 @@ static void dependent_values(void **state)
         hold(wl_strf(a, "mser5 %s", names[i]), (double)wl_mser5(v, n), 15, a);
     }
     const double same[] = { 3, 3, 3, 3 };
-    assert_true(isnan(wl_dependence(same, 4).tau));
-    assert_true(isnan(wl_dependence(v, 1).se) && isnan(wl_dependence(v, 0).se));
+    assert_true(isnan(wl_autocorrelation(same, 4).tau));
+    assert_true(isnan(wl_autocorrelation(v, 1).se) && isnan(wl_autocorrelation(v, 0).se));
     assert_true(wl_mser5(v, 9) == 0 && wl_mser5(v, 0) == 0);
     wl_arena_free(a);
 }
@@ -163,14 +163,16 @@ static void ranges(void **state)
     for (; golden_next(&csv); rows++) {
         double q = golden_real(&csv, "q"), k = golden_real(&csv, "k"), df = golden_real(&csv, "df");
         if (isnan(df)) df = INFINITY;
-        agree(wl_strf(a, "range_sf(%g; %g, %g)", q, k, df), wl_range_sf(q, k, df), golden_real(&csv, "value"), 12);
+        agree(wl_strf(a, "range_sf(%g; %g, %g)", q, k, df), wl_studentised_range_sf(q, k, df),
+              golden_real(&csv, "value"), 12);
     }
     assert_true(rows > 10);
     for (double df = 1; df < 1e5; df *= 3) /* of two means it is Student's t */
         for (double t = 0.01; t < 30; t *= 2)
-            agree(wl_strf(a, "two means, t = %g, df = %g", t, df), wl_range_sf(t * M_SQRT2, 2, df),
+            agree(wl_strf(a, "two means, t = %g, df = %g", t, df), wl_studentised_range_sf(t * M_SQRT2, 2, df),
                   wl_t_two_sided(t, df), 12);
-    assert_true(wl_range_sf(0, 3, 4) == 1 && wl_range_sf(INFINITY, 3, 4) == 0 && isnan(wl_range_sf(1, 1, 4)));
+    assert_true(wl_studentised_range_sf(0, 3, 4) == 1 && wl_studentised_range_sf(INFINITY, 3, 4) == 0 &&
+                isnan(wl_studentised_range_sf(1, 1, 4)));
     wl_arena_free(a);
 }
 

@@ -10,7 +10,7 @@ static size_t column_of(const char *file, const char *problem, double *treatment
     size_t n = 0;
     golden_open(&csv, file, a);
     while (golden_next(&csv)) {
-        if (!wl_streq(csv.row[0], problem)) continue;
+        if (!wl_str_eq(csv.row[0], problem)) continue;
         assert_true(n < MOST);
         if (treatment) treatment[n] = golden_real(&csv, "treatment");
         value[n++] = golden_real(&csv, "value");
@@ -30,7 +30,7 @@ static void summaries(void **state)
         double mean = golden_real(&csv, "mean"), sd = golden_real(&csv, "sd"), lag1 = golden_real(&csv, "lag1");
         size_t n = column_of("nist_univariate_data.csv", name, NULL, v, a);
         double by_mean = digits(wl_mean(v, n), mean), by_sd = digits(wl_sd(v, n), sd);
-        double by_lag = digits(wl_dependence(v, n).lag1, lag1);
+        double by_lag = digits(wl_autocorrelation(v, n).lag1, lag1);
         print_message("%-9s mean %4.1f digits, deviation %4.1f, lag-1 autocorrelation %4.1f\n", name, by_mean, by_sd,
                       by_lag);
         if (by_mean < 14 || by_sd < 8 || by_lag < 8) fail_msg("%s keeps too few digits", name);

@@ -161,10 +161,10 @@ struct problem {
 static void read_problem(struct problem *p, const char *name, struct wl_arena *a)
 {
     struct wl_csv csv;
-    bool logarithm = wl_streq(name, "Nelson");
+    bool logarithm = wl_str_eq(name, "Nelson");
     golden_open(&csv, "nist_nonlinear_data.csv", a);
     while (golden_next(&csv)) {
-        if (!wl_streq(csv.row[0], name)) continue;
+        if (!wl_str_eq(csv.row[0], name)) continue;
         assert_true(p->n < MOST_ROWS);
         p->y[p->n] = logarithm ? log(golden_real(&csv, "y")) : golden_real(&csv, "y");
         p->x1[p->n] = golden_real(&csv, "x1");
@@ -172,8 +172,8 @@ static void read_problem(struct problem *p, const char *name, struct wl_arena *a
     }
     golden_open(&csv, "nist_nonlinear_values.csv", a);
     while (golden_next(&csv)) {
-        if (!wl_streq(csv.row[0], name)) continue;
-        if (wl_streq(csv.row[1], "sigma")) {
+        if (!wl_str_eq(csv.row[0], name)) continue;
+        if (wl_str_eq(csv.row[1], "sigma")) {
             p->sigma = golden_real(&csv, "value");
             continue;
         }
@@ -208,7 +208,7 @@ static double solve(const char *name, curve *f)
     struct problem *p = wl_new(a, struct problem);
     struct wl_err e;
     struct wl_nls fit;
-    bool rounding = wl_streq(name, "Lanczos1");
+    bool rounding = wl_str_eq(name, "Lanczos1");
     p->f = f;
     read_problem(p, name, a);
     struct wl_nls_problem problem = { p->n, p->k, residuals, p };

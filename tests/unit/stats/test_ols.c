@@ -16,7 +16,7 @@ static void read_case(struct data *d, const char *name, struct wl_arena *a)
     *d = (struct data) { 0 };
     golden_open(&csv, "ols_data.csv", a);
     while (golden_next(&csv)) {
-        if (!wl_streq(csv.row[0], name)) continue;
+        if (!wl_str_eq(csv.row[0], name)) continue;
         assert_true(d->n < MOST_ROWS);
         d->y[d->n] = golden_real(&csv, "y");
         for (int j = 0; j < MOST_COLUMNS; j++) rows[d->n][j] = golden_real(&csv, column[j]);
@@ -27,13 +27,13 @@ static void read_case(struct data *d, const char *name, struct wl_arena *a)
         for (size_t i = 0; i < d->n; i++) d->x[i + j * d->n] = rows[i][j];
 }
 
-static double quantity(const struct wl_ols *o, const struct wl_prediction *at, const char *name)
+static double quantity(const struct wl_ols *o, const struct wl_ols_prediction *at, const char *name)
 {
     size_t i = strcspn(name, "0123456789");
     size_t index = name[i] ? (size_t)atoi(name + i) : 0;
 #define IS(text) (i == strlen(text) && !strncmp(name, text, i))
-    if (wl_streq(name, "r2")) return o->r2;
-    if (wl_streq(name, "r2_adj")) return o->r2_adj;
+    if (wl_str_eq(name, "r2")) return o->r2;
+    if (wl_str_eq(name, "r2_adj")) return o->r2_adj;
     if (IS("sse")) return o->sse;
     if (IS("sigma")) return o->sigma;
     if (IS("f")) return o->f;
@@ -67,12 +67,12 @@ static void like_statsmodels(const char *name, bool intercept)
         for (size_t i = 0; i < d.n; i++) x0[j] = fmax(x0[j], d.x[i + j * d.n]);
         x0[j] *= 1.5;
     }
-    struct wl_prediction at = wl_ols_predict(&o, x0, 0.95);
+    struct wl_ols_prediction at = wl_ols_predict(&o, x0, 0.95);
     struct wl_csv csv;
     int checked = 0;
     golden_open(&csv, "ols_values.csv", a);
     while (golden_next(&csv)) {
-        if (!wl_streq(csv.row[0], name)) continue;
+        if (!wl_str_eq(csv.row[0], name)) continue;
         agree(wl_strf(a, "%s %s", name, csv.row[1]), quantity(&o, &at, csv.row[1]), golden_real(&csv, "value"), 8);
         checked++;
     }

@@ -126,7 +126,7 @@ static void lines_that_resist(void **state)
     struct wl_err e;
     struct campaign c;
     read_campaign(&c, a);
-    struct wl_line sen = wl_theil_sen(c.x, c.y, c.n, 0.95, a), huber;
+    struct wl_robust_line sen = wl_theil_sen(c.x, c.y, c.n, 0.95, a), huber;
     hold("sen_b0", sen.b0, 13, a);
     hold("sen_b1", sen.b1, 13, a);
     hold("sen_lo", sen.lo, 13, a);
@@ -144,7 +144,7 @@ static void lines_without_data(void **state)
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e;
-    struct wl_line out;
+    struct wl_robust_line out;
     const double x[] = { 1, 2, 3, 4 }, same[] = { 2, 2, 2, 2 }, on[] = { 1, 2, 3, 9 };
     assert_true(isnan(wl_theil_sen(same, x, 4, 0.95, a).b1) && isnan(wl_theil_sen(x, x, 1, 0.95, a).b1));
     agree("two points", wl_theil_sen(x, on, 2, 0.95, a).b1, 1, 15);

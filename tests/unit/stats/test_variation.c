@@ -31,7 +31,7 @@ static void by_definition(void **state)
         between += wl_sd(row, DEVICES) / INSTANTS;
     }
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_variation r = wl_variation_of(v, DEVICES, INSTANTS, 0.95, 1, a);
+    struct wl_variation r = wl_variation_estimate(v, DEVICES, INSTANTS, 0.95, 1, a);
     double mean = wl_mean(v, DEVICES * INSTANTS);
     agree("mean", r.mean.value, mean, 13);
     agree("over time", r.cv_time.value, within, 13);
@@ -40,7 +40,7 @@ static void by_definition(void **state)
     const struct wl_estimate *all[] = { &r.mean, &r.cv_time, &r.cv_devices, &r.cv_pooled };
     for (size_t i = 0; i < WL_COUNT(all); i++) assert_true(all[i]->lo < all[i]->value && all[i]->value < all[i]->hi);
 
-    struct wl_variation again = wl_variation_of(v, DEVICES, INSTANTS, 0.95, 1, a);
+    struct wl_variation again = wl_variation_estimate(v, DEVICES, INSTANTS, 0.95, 1, a);
     assert_true(again.cv_time.lo == r.cv_time.lo && again.cv_time.hi == r.cv_time.hi);
     wl_arena_free(a);
 }
@@ -54,7 +54,7 @@ static void missing(void **state)
     v[3] = NAN;
     for (size_t t = 0; t < INSTANTS; t++) v[2 * INSTANTS + t] = NAN;
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_variation r = wl_variation_of(v, DEVICES, INSTANTS, 0.95, 1, a);
+    struct wl_variation r = wl_variation_estimate(v, DEVICES, INSTANTS, 0.95, 1, a);
     agree("over time", r.cv_time.value, (pooled(v, INSTANTS) + pooled(v + INSTANTS, INSTANTS)) / 2, 13);
     agree("pooled", r.cv_pooled.value, pooled(v, DEVICES * INSTANTS), 13);
     assert_false(isnan(r.cv_devices.value));
@@ -67,15 +67,15 @@ static void undefined(void **state)
     struct wl_arena *a = wl_arena_new(NULL);
     double one[20], none[20], zero[20] = { 0 };
     for (size_t i = 0; i < 20; i++) one[i] = 50, none[i] = NAN;
-    struct wl_variation r = wl_variation_of(one, 1, 20, 0.95, 1, a);
+    struct wl_variation r = wl_variation_estimate(one, 1, 20, 0.95, 1, a);
     assert_true(r.mean.value == 50 && r.cv_time.value == 0 && isnan(r.cv_devices.value));
-    r = wl_variation_of(none, 1, 20, 0.95, 1, a);
+    r = wl_variation_estimate(none, 1, 20, 0.95, 1, a);
     assert_true(isnan(r.mean.value) && isnan(r.cv_time.value) && isnan(r.cv_pooled.value));
-    r = wl_variation_of(zero, 1, 20, 0.95, 1, a);
+    r = wl_variation_estimate(zero, 1, 20, 0.95, 1, a);
     assert_true(r.mean.value == 0 && isnan(r.cv_time.value)); /* no mean to hold the spread against */
-    r = wl_variation_of(one, 1, 3, 0.95, 1, a);
+    r = wl_variation_estimate(one, 1, 3, 0.95, 1, a);
     assert_true(r.mean.value == 50 && isnan(r.mean.lo)); /* too short for an interval */
-    r = wl_variation_of(one, 1, 0, 0.95, 1, a);
+    r = wl_variation_estimate(one, 1, 0, 0.95, 1, a);
     assert_true(isnan(r.mean.value));
     wl_arena_free(a);
 }
@@ -95,7 +95,7 @@ static void coverage(void **state)
             v[t] = 50 + x;
         }
         struct wl_arena *a = wl_arena_new(NULL);
-        struct wl_variation r = wl_variation_of(v, 1, N, 0.95, k, a);
+        struct wl_variation r = wl_variation_estimate(v, 1, N, 0.95, k, a);
         covered += r.mean.lo <= 50 && 50 <= r.mean.hi;
         wl_arena_free(a);
     }

@@ -49,8 +49,8 @@ int64_t add_trial(struct place *p, struct wl_store *s, double workers)
     set.workload = "resnet50";
     set.workers = workers;
     set.local_batch = 16;
-    OK(wl_store_campaign(s, "test", "[campaign]\nname = test\n", "0.1.0", &campaign, &p->e));
-    OK(wl_store_trial(s, campaign, &set, NULL, &trial, &p->e));
+    OK(wl_store_add_campaign(s, "test", "[campaign]\nname = test\n", "0.1.0", &campaign, &p->e));
+    OK(wl_store_add_trial(s, campaign, &set, NULL, &trial, &p->e));
     return trial;
 }
 
@@ -59,7 +59,7 @@ int64_t begin_run(struct place *p, struct wl_store *s, int64_t trial, int64_t re
     int64_t run;
     struct wl_run_plan plan = { .trial = trial, .repeat = repeat, .seed = 7, .position = repeat };
     struct wl_run_begin begin = { .folder = "runs/1", .command = "train", .version = "0.1.0", .at = { 1000, 2000 } };
-    OK(wl_store_plan(s, &plan, &run, &p->e));
+    OK(wl_store_plan_run(s, &plan, &run, &p->e));
     OK(wl_store_run_begin(s, run, &begin, &p->e));
     return run;
 }
@@ -71,8 +71,8 @@ int64_t add_channel(struct place *p, struct wl_store *s, int64_t run, const char
         .run = run, .quantity = "power_w", .unit = "W", .scope = "gpu", .variant = "instant"
     };
     int64_t id;
-    OK(wl_store_device(s, &device, &channel.device, &p->e));
-    OK(wl_store_channel(s, &channel, &id, &p->e));
+    OK(wl_store_add_device(s, &device, &channel.device, &p->e));
+    OK(wl_store_add_channel(s, &channel, &id, &p->e));
     return id;
 }
 
@@ -80,7 +80,7 @@ void end_run(struct place *p, struct wl_store *s, int64_t run, int64_t epochs, d
 {
     struct wl_device_row device = { .host = "node1", .uuid = "GPU-0", .sensor = "nvml", .number = 0, .name = "V100" };
     int64_t id;
-    OK(wl_store_device(s, &device, &id, &p->e));
+    OK(wl_store_add_device(s, &device, &id, &p->e));
     struct wl_epoch_row *epoch = wl_new_array(p->arena, struct wl_epoch_row, (size_t)epochs);
     struct wl_energy_row *energy = wl_new_array(p->arena, struct wl_energy_row, (size_t)epochs + 1);
     for (int64_t i = 0; i <= epochs; i++) {

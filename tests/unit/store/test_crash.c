@@ -25,7 +25,7 @@ static void work(struct place *p, int tell)
         for (int64_t batch = 0; batch < 20; batch++) {
             struct wl_sample_row v[50];
             for (int64_t i = 0; i < 50; i++) v[i] = (struct wl_sample_row) { channel, batch * 50 + i, 100 };
-            OK(wl_store_samples(s, v, 50, &p->e));
+            OK(wl_store_add_samples(s, v, 50, &p->e));
             told.samples += 50;
             if (write(tell, &told, sizeof told) != sizeof told) return;
         }
@@ -43,7 +43,7 @@ static int64_t readings_stored(struct place *p, struct wl_store *s, const struct
         struct wl_readings r;
         OK(wl_store_channels(s, runs->v[i].id, &channels, p->arena, &p->e));
         for (size_t k = 0; k < channels.n; k++) {
-            OK(wl_store_series(s, channels.v[k].id, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
+            OK(wl_store_readings(s, channels.v[k].id, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
             n += (int64_t)r.n;
         }
     }
@@ -89,8 +89,8 @@ static pid_t hold_run(struct place *p, int64_t *run)
     if (pid == 0) {
         struct wl_store *s = create_store(p);
         int64_t id = begin_run(p, s, add_trial(p, s, 2), 1), campaign;
-        OK(wl_store_campaign(s, "test", "[campaign]\nname = test\n", "0.1.0", &campaign, &p->e));
-        OK(wl_store_own_campaign(s, campaign, &p->e));
+        OK(wl_store_add_campaign(s, "test", "[campaign]\nname = test\n", "0.1.0", &campaign, &p->e));
+        OK(wl_store_lock_campaign(s, campaign, &p->e));
         if (write(ready[1], &id, sizeof id) == sizeof id) pause();
         _exit(0);
     }
@@ -121,8 +121,8 @@ static void living_and_dead_runs(void **state)
     row = only_run(p, s);
     assert_int_equal(row.status, WL_RUN_RUNNING);
     assert_int_equal(row.pid, pid);
-    assert_int_equal(wl_store_alive(s, &row), 1);
-    FAILS(WL_EPERM, "another wattlaw is running this campaign", wl_store_own_campaign(s, row.campaign, &p->e));
+    assert_int_equal(wl_store_run_is_alive(s, &row), 1);
+    FAILS(WL_EPERM, "another wattlaw is running this campaign", wl_store_lock_campaign(s, row.campaign, &p->e));
     wl_store_close(s);
 
     kill(pid, SIGKILL);
@@ -130,11 +130,11 @@ static void living_and_dead_runs(void **state)
     OK(wl_store_open(&s, p->store, WL_STORE_READ, p->arena, &p->e));
     row = only_run(p, s);
     assert_int_equal(row.status, WL_RUN_RUNNING);
-    assert_int_equal(wl_store_alive(s, &row), 0);
+    assert_int_equal(wl_store_run_is_alive(s, &row), 0);
     wl_store_close(s);
     OK(wl_store_open(&s, p->store, WL_STORE_WRITE, p->arena, &p->e));
     assert_int_equal(only_run(p, s).status, WL_RUN_INTERRUPTED);
-    OK(wl_store_own_campaign(s, row.campaign, &p->e));
+    OK(wl_store_lock_campaign(s, row.campaign, &p->e));
 }
 
 /* A second connection of the same process (a thread that writes samples, say) leaves the open run alone. */
@@ -145,7 +145,7 @@ static void own_runs_are_alive(void **state)
     int64_t run = begin_run(p, s, add_trial(p, s, 2), 1), channel = add_channel(p, s, run, "GPU-0");
     OK(wl_store_open(&second, p->store, WL_STORE_WRITE, p->arena, &p->e));
     const struct wl_sample_row sample = { channel, 1, 2 };
-    OK(wl_store_samples(second, &sample, 1, &p->e));
+    OK(wl_store_add_samples(second, &sample, 1, &p->e));
     wl_store_close(second);
     assert_int_equal(only_run(p, s).status, WL_RUN_RUNNING);
     end_run(p, s, run, 1, 1);
@@ -172,7 +172,7 @@ static void expect_after(struct place *p, enum wl_run_status status)
 static void other_hosts_on_a_local_disk(void **state)
 {
     struct place *p = *state;
-    write_running(p, "elsewhere", wl_boot_id(p->arena));
+    write_running(p, "elsewhere", wl_host_boot_id(p->arena));
     expect_after(p, WL_RUN_INTERRUPTED);
 }
 
@@ -180,7 +180,7 @@ static void other_hosts_on_a_shared_disk(void **state)
 {
     struct place *p = *state;
     setenv("WATTLAW_JOURNAL", "rollback", 1);
-    write_running(p, "elsewhere", wl_boot_id(p->arena));
+    write_running(p, "elsewhere", wl_host_boot_id(p->arena));
     expect_after(p, WL_RUN_RUNNING);
     unsetenv("WATTLAW_JOURNAL");
 }

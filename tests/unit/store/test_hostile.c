@@ -142,7 +142,7 @@ static void fill_store(struct place *p, struct wl_store *s, size_t n)
     int64_t run = begin_run(p, s, add_trial(p, s, 2), 0), channel = add_channel(p, s, run, "GPU-0");
     struct wl_sample_row *v = wl_new_array(p->arena, struct wl_sample_row, n);
     for (size_t i = 0; i < n; i++) v[i] = (struct wl_sample_row) { channel, (int64_t)i * 1000, (double)i };
-    OK(wl_store_samples(s, v, n, &p->e));
+    OK(wl_store_add_samples(s, v, n, &p->e));
     end_run(p, s, run, 2, 1);
 }
 
@@ -154,7 +154,7 @@ static int read_everything(struct place *p, struct wl_store *s)
     int rc = wl_store_check(s, &p->e);
     if (rc == 0) rc = wl_store_runs(s, &(struct wl_run_filter) { 0 }, &runs, p->arena, &p->e);
     if (rc == 0) rc = wl_store_observations(s, 0, &obs, p->arena, &p->e);
-    if (rc == 0) rc = wl_store_series(s, 1, INT64_MIN, INT64_MAX, &readings, p->arena, &p->e);
+    if (rc == 0) rc = wl_store_readings(s, 1, INT64_MIN, INT64_MAX, &readings, p->arena, &p->e);
     return rc;
 }
 
@@ -330,7 +330,7 @@ static void a_full_disk(void **state)
     for (int64_t batch = 0; batch < 1000 && rc == 0; batch++) {
         struct wl_sample_row v[100];
         for (int64_t i = 0; i < 100; i++) v[i] = (struct wl_sample_row) { channel, batch * 100 + i, 1.5 };
-        rc = wl_store_samples(s, v, 100, &p->e);
+        rc = wl_store_add_samples(s, v, 100, &p->e);
         if (rc == 0) written += 100;
     }
     setrlimit(RLIMIT_FSIZE, &old);
@@ -339,7 +339,7 @@ static void a_full_disk(void **state)
     assert_non_null(strstr(p->e.msg, p->store));
     assert_non_null(strstr(p->e.msg, "limit on file sizes"));
     struct wl_readings r;
-    OK(wl_store_series(s, channel, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
+    OK(wl_store_readings(s, channel, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
     assert_int_equal(r.n, written);
     end_run(p, s, run, 1, 1);
     OK(wl_store_check(s, &p->e));

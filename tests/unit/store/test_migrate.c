@@ -78,7 +78,7 @@ static void check_rows_of_version_1(struct place *p, struct wl_store *s)
     assert_true(runs.v[0].energy_j == 250 && runs.v[0].util_pct == 88 && runs.v[0].ticks == 30);
     assert_int_equal(runs.v[2].status, WL_RUN_FAILED);
     assert_string_equal(runs.v[2].log_tail, "out of memory\n");
-    OK(wl_store_series(s, 1, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
+    OK(wl_store_readings(s, 1, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
     assert_true(r.n == 3 && isnan(r.value[1]) && r.value[2] == 150.5);
 }
 

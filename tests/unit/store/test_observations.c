@@ -25,7 +25,7 @@ static int64_t gpu(struct place *p, struct wl_store *s, const char *uuid)
 {
     struct wl_device_row device = { .host = "node1", .uuid = uuid, .sensor = "nvml", .number = 0 };
     int64_t id;
-    OK(wl_store_device(s, &device, &id, &p->e));
+    OK(wl_store_add_device(s, &device, &id, &p->e));
     return id;
 }
 
@@ -81,7 +81,7 @@ static void a_row_an_epoch_with_the_chosen_energy(void **state)
     assert_string_equal(obs.metric[1], "train_loss");
     struct wl_strs names;
     OK(wl_store_metric_names(s, &names, p->arena, &p->e));
-    assert_true(names.n == 2 && wl_streq(names.v[0], "train_loss") && wl_streq(names.v[1], "val_top1"));
+    assert_true(names.n == 2 && wl_str_eq(names.v[0], "train_loss") && wl_str_eq(names.v[1], "val_top1"));
 
     struct wl_run_rows rows;
     OK(wl_store_runs(s, &(struct wl_run_filter) { .run = run }, &rows, p->arena, &p->e));
@@ -137,17 +137,17 @@ static void other_settings_become_columns(void **state)
     struct wl_store *s = create_store(p);
     struct wl_settings set = wl_settings_none;
     int64_t campaign, other, trial;
-    OK(wl_store_campaign(s, "a", "", "0.1.0", &campaign, &p->e));
-    OK(wl_store_campaign(s, "b", "", "0.1.0", &other, &p->e));
+    OK(wl_store_add_campaign(s, "a", "", "0.1.0", &campaign, &p->e));
+    OK(wl_store_add_campaign(s, "b", "", "0.1.0", &other, &p->e));
     set.extra = "{\"lr\":0.1,\"size\":\"tiny\"}";
     set.threads = 2;
-    OK(wl_store_trial(s, campaign, &set, NULL, &trial, &p->e));
+    OK(wl_store_add_trial(s, campaign, &set, NULL, &trial, &p->e));
     end_run(p, s, begin_run(p, s, trial, 1), 2, 1);
     set.extra = "{\"lr\":0.2}";
-    OK(wl_store_trial(s, campaign, &set, NULL, &trial, &p->e));
+    OK(wl_store_add_trial(s, campaign, &set, NULL, &trial, &p->e));
     end_run(p, s, begin_run(p, s, trial, 1), 1, 1);
     set.extra = NULL;
-    OK(wl_store_trial(s, other, &set, NULL, &trial, &p->e));
+    OK(wl_store_add_trial(s, other, &set, NULL, &trial, &p->e));
     end_run(p, s, begin_run(p, s, trial, 1), 1, 1);
 
     struct wl_observations obs;

@@ -35,9 +35,9 @@ static void facts_cannot_be_changed(void **state)
     int64_t run = begin_run(p, s, add_trial(p, s, 2), 1), channel = add_channel(p, s, run, "GPU-0");
     const struct wl_sample_row sample = { channel, 1, 2 };
     const struct wl_mark_row mark = { 1, 0, "start", "" };
-    OK(wl_store_samples(s, &sample, 1, &p->e));
-    OK(wl_store_marks(s, run, &mark, 1, &p->e));
-    OK(wl_store_log(s, run, "info", "test", "message", &p->e));
+    OK(wl_store_add_samples(s, &sample, 1, &p->e));
+    OK(wl_store_add_marks(s, run, &mark, 1, &p->e));
+    OK(wl_store_add_log(s, run, "info", "test", "message", &p->e));
     wl_store_close(s);
 
     sqlite3 *db = raw(p);

@@ -60,7 +60,7 @@ static struct left leave(struct place *p, int64_t blocks)
 static size_t stored(struct place *p, struct wl_store *s, int64_t channel)
 {
     struct wl_readings r;
-    OK(wl_store_series(s, channel, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
+    OK(wl_store_readings(s, channel, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
     for (size_t i = 0; i < r.n; i++) {
         struct wl_sample_row expected = reading(channel, r.t_ns[i]);
         assert_true(isnan(expected.value) ? isnan(r.value[i]) : r.value[i] == expected.value);
@@ -133,7 +133,7 @@ static void stored_already_is_stored_once(void **state)
     add_block(p, s, channel, 0);
     add_block(p, s, channel, BLOCK);
     for (int64_t i = 0; i < BLOCK; i++) v[i] = reading(channel, i);
-    OK(wl_store_samples(s, v, BLOCK, &p->e));
+    OK(wl_store_add_samples(s, v, BLOCK, &p->e));
     wl_store_close(s);
     assert_int_equal(stored_by(p, WL_STORE_WRITE, channel), 2 * BLOCK);
     assert_false(wl_is_file(spool_of(p, run)));
@@ -295,7 +295,7 @@ static void work(struct place *p, int tell)
         if (write(tell, &told, sizeof told) != sizeof told) return;
         if (at / BLOCK % 7 != 6) continue;
         for (int64_t i = 0; i < 7 * BLOCK; i++) v[i] = reading(told.channel, at + BLOCK - 7 * BLOCK + i);
-        OK(wl_store_samples(s, v, 7 * BLOCK, &p->e));
+        OK(wl_store_add_samples(s, v, 7 * BLOCK, &p->e));
         wl_store_spool_restart(s);
     }
 }

@@ -29,12 +29,12 @@ static void settings_identify_a_trial(void **state)
     set.extra = "{\"size\":\"tiny\"}";
     assert_string_equal(wl_settings_key(&set, p->arena),
                         "workload=resnet50 workers=2 power_cap_w=187.5 extra={\"size\":\"tiny\"}");
-    OK(wl_store_campaign(s, "c", "text", "0.1.0", &campaign, &p->e));
-    OK(wl_store_trial(s, campaign, &set, NULL, &one, &p->e));
-    OK(wl_store_trial(s, campaign, &set, "no permission to cap", &two, &p->e));
+    OK(wl_store_add_campaign(s, "c", "text", "0.1.0", &campaign, &p->e));
+    OK(wl_store_add_trial(s, campaign, &set, NULL, &one, &p->e));
+    OK(wl_store_add_trial(s, campaign, &set, "no permission to cap", &two, &p->e));
     assert_int_equal(one, two);
     set.workers = 4;
-    OK(wl_store_trial(s, campaign, &set, NULL, &three, &p->e));
+    OK(wl_store_add_trial(s, campaign, &set, NULL, &three, &p->e));
     assert_int_not_equal(one, three);
 
     struct wl_trial_rows rows;
@@ -48,7 +48,7 @@ static void settings_identify_a_trial(void **state)
     assert_true(isnan(rows.v[1].set.epochs));
 
     set.workers = 2.5;
-    FAILS(WL_EINVAL, "trial.workers", wl_store_trial(s, campaign, &set, NULL, &three, &p->e));
+    FAILS(WL_EINVAL, "trial.workers", wl_store_add_trial(s, campaign, &set, NULL, &three, &p->e));
 }
 
 static void a_changed_experiment_is_added(void **state)
@@ -56,10 +56,10 @@ static void a_changed_experiment_is_added(void **state)
     struct place *p = *state;
     struct wl_store *s = create_store(p);
     int64_t first, again;
-    OK(wl_store_campaign(s, "c", "repeats = 3", "0.1.0", &first, &p->e));
-    OK(wl_store_campaign(s, "c", "repeats = 5", "0.2.0", &again, &p->e));
+    OK(wl_store_add_campaign(s, "c", "repeats = 3", "0.1.0", &first, &p->e));
+    OK(wl_store_add_campaign(s, "c", "repeats = 5", "0.2.0", &again, &p->e));
     assert_int_equal(first, again);
-    OK(wl_store_campaign(s, "d", "repeats = 1", "0.2.0", &again, &p->e));
+    OK(wl_store_add_campaign(s, "d", "repeats = 1", "0.2.0", &again, &p->e));
     struct wl_campaign_rows rows;
     OK(wl_store_campaigns(s, &rows, p->arena, &p->e));
     assert_int_equal(rows.n, 2);
@@ -81,43 +81,43 @@ static void plans_only_what_is_missing(void **state)
     struct wl_run_plan plan = { .trial = add_trial(p, s, 2), .repeat = 1, .position = 1 };
     struct wl_run_begin begin = { .at = { 1, 1 } };
     int64_t planned, run;
-    OK(wl_store_plan(s, &plan, &planned, &p->e));
-    OK(wl_store_plan(s, &plan, &run, &p->e));
+    OK(wl_store_plan_run(s, &plan, &planned, &p->e));
+    OK(wl_store_plan_run(s, &plan, &run, &p->e));
     assert_int_equal(run, planned);
 
     /* failed: only when asked for */
     OK(wl_store_run_begin(s, run, &begin, &p->e));
     FAILS(WL_EINVAL, "is not planned", wl_store_run_begin(s, run, &begin, &p->e));
     end_as(p, s, run, WL_RUN_FAILED);
-    OK(wl_store_plan(s, &plan, &run, &p->e));
+    OK(wl_store_plan_run(s, &plan, &run, &p->e));
     assert_int_equal(run, planned);
     plan.retry_failed = true;
-    OK(wl_store_plan(s, &plan, &run, &p->e));
+    OK(wl_store_plan_run(s, &plan, &run, &p->e));
     assert_int_not_equal(run, planned);
 
     /* interrupted: again; done: never */
     int64_t second = run;
     OK(wl_store_run_begin(s, run, &begin, &p->e));
     end_as(p, s, run, WL_RUN_INTERRUPTED);
-    OK(wl_store_plan(s, &plan, &run, &p->e));
+    OK(wl_store_plan_run(s, &plan, &run, &p->e));
     assert_int_not_equal(run, second);
     OK(wl_store_run_begin(s, run, &begin, &p->e));
     end_as(p, s, run, WL_RUN_DONE);
     int64_t done = run;
-    OK(wl_store_plan(s, &plan, &run, &p->e));
+    OK(wl_store_plan_run(s, &plan, &run, &p->e));
     assert_int_equal(run, done);
     FAILS(WL_EINVAL, "is not running", wl_store_run_end(s, run, &wl_run_end_none, NULL, &p->e));
 
     /* the next free number */
     plan.repeat = 0;
-    OK(wl_store_plan(s, &plan, &run, &p->e));
+    OK(wl_store_plan_run(s, &plan, &run, &p->e));
     struct wl_run_rows rows;
     OK(wl_store_runs(s, &(struct wl_run_filter) { .trial = plan.trial }, &rows, p->arena, &p->e));
     assert_int_equal(rows.n, 4);
     OK(wl_store_runs(s, &(struct wl_run_filter) { .statuses = 1u << WL_RUN_PLANNED }, &rows, p->arena, &p->e));
     assert_int_equal(rows.n, 1);
     assert_int_equal(rows.v[0].repeat, 2);
-    OK(wl_store_unplan(s, rows.v[0].campaign, &p->e));
+    OK(wl_store_drop_planned(s, rows.v[0].campaign, &p->e));
     OK(wl_store_runs(s, &(struct wl_run_filter) { 0 }, &rows, p->arena, &p->e));
     assert_int_equal(rows.n, 3);
 }
@@ -131,8 +131,8 @@ static void runs_come_in_their_order(void **state)
     struct wl_run_rows rows;
     int64_t run;
     for (int i = 0; i < 3; i++)
-        OK(wl_store_plan(s, &(struct wl_run_plan) { .trial = trial, .repeat = i + 1, .position = position[i] }, &run,
-                         &p->e));
+        OK(wl_store_plan_run(s, &(struct wl_run_plan) { .trial = trial, .repeat = i + 1, .position = position[i] },
+                             &run, &p->e));
     OK(wl_store_runs(s, &(struct wl_run_filter) { 0 }, &rows, p->arena, &p->e));
     assert_int_equal(rows.n, 3);
     for (int i = 0; i < 3; i++) assert_true(rows.v[i].repeat == order[i] && rows.v[i].position == i + 1);
@@ -146,7 +146,7 @@ static void a_run_that_is_planned_has_no_times(void **state)
     struct wl_run_plan plan = { .trial = add_trial(p, s, 2), .repeat = 1, .position = 1 };
     struct wl_run_rows rows;
     int64_t run;
-    OK(wl_store_plan(s, &plan, &run, &p->e));
+    OK(wl_store_plan_run(s, &plan, &run, &p->e));
     OK(wl_store_runs(s, &(struct wl_run_filter) { .run = run }, &rows, p->arena, &p->e));
     const struct wl_run_row *r = rows.v;
     assert_true(r->start.mono_ns == WL_NO_NS && r->start.wall_ns == WL_NO_NS);
@@ -184,19 +184,19 @@ static void readings_come_back_in_order(void **state)
     const struct wl_sample_row v[] = {
         { gpu, 30, 250.5 }, { other, 10, 1 }, { gpu, 10, 100 }, { gpu, 20, NAN }, { gpu, 10, 999 },
     };
-    OK(wl_store_samples(s, v, WL_COUNT(v), &p->e));
+    OK(wl_store_add_samples(s, v, WL_COUNT(v), &p->e));
     struct wl_readings r;
-    OK(wl_store_series(s, gpu, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
+    OK(wl_store_readings(s, gpu, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
     assert_int_equal(r.n, 3);
     assert_true(r.t_ns[0] == 10 && r.value[0] == 100);
     assert_true(r.t_ns[1] == 20 && isnan(r.value[1]));
     assert_true(r.t_ns[2] == 30 && r.value[2] == 250.5);
-    OK(wl_store_series(s, gpu, 11, 30, &r, p->arena, &p->e));
+    OK(wl_store_readings(s, gpu, 11, 30, &r, p->arena, &p->e));
     assert_int_equal(r.n, 2);
-    OK(wl_store_series(s, 999, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
+    OK(wl_store_readings(s, 999, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
     assert_int_equal(r.n, 0);
     const struct wl_sample_row nowhere = { 999, 1, 1 };
-    FAILS(WL_EINVAL, "FOREIGN KEY", wl_store_samples(s, &nowhere, 1, &p->e));
+    FAILS(WL_EINVAL, "FOREIGN KEY", wl_store_add_samples(s, &nowhere, 1, &p->e));
 
     struct wl_device_rows devices;
     struct wl_channel_rows channels;
@@ -215,9 +215,9 @@ static void marks_and_log_come_back(void **state)
     struct wl_store *s = create_store(p);
     int64_t run = begin_run(p, s, add_trial(p, s, 2), 1);
     const struct wl_mark_row v[] = { { 20, 0, "epoch-begin", "epoch=1" }, { 10, 0, "start", "" } };
-    OK(wl_store_marks(s, run, v, WL_COUNT(v), &p->e));
-    OK(wl_store_log(s, run, "warn", "power", "no counter", &p->e));
-    OK(wl_store_log(s, 0, "info", "campaign", "starts", &p->e));
+    OK(wl_store_add_marks(s, run, v, WL_COUNT(v), &p->e));
+    OK(wl_store_add_log(s, run, "warn", "power", "no counter", &p->e));
+    OK(wl_store_add_log(s, 0, "info", "campaign", "starts", &p->e));
     struct wl_mark_rows marks;
     struct wl_log_rows log;
     OK(wl_store_read_marks(s, run, &marks, p->arena, &p->e));

@@ -17,7 +17,7 @@ static int write_run(struct place *p, int number)
     for (int64_t i = 0; i < BATCHES; i++) {
         struct wl_sample_row v[ROWS];
         for (int64_t k = 0; k < ROWS; k++) v[k] = (struct wl_sample_row) { channel, i * ROWS + k, 1 };
-        OK(wl_store_samples(s, v, ROWS, &p->e));
+        OK(wl_store_add_samples(s, v, ROWS, &p->e));
     }
     end_run(p, s, run, 2, 1);
     return 0;
@@ -69,7 +69,7 @@ static void writers_and_a_reader(struct place *p)
         struct wl_channel_rows channels;
         struct wl_readings r;
         OK(wl_store_channels(s, runs.v[i].id, &channels, p->arena, &p->e));
-        OK(wl_store_series(s, channels.v[0].id, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
+        OK(wl_store_readings(s, channels.v[0].id, INT64_MIN, INT64_MAX, &r, p->arena, &p->e));
         assert_int_equal(r.n, BATCHES * ROWS);
     }
 }

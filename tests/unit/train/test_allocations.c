@@ -3,9 +3,9 @@
  * small blocks of its own in each call (an argument map) and gives them back, as HDF5 does when it reads: so the heap
  * as a whole must not have grown after more passes. meson.build turns malloc's caches of freed blocks off, which count
  * as used. */
-#include "cmd/train.h"
-#include "cmd/train_cmds.h"
-#include "place.h"
+#include "cmd/train/commands.h"
+#include "temp_dir.h"
+#include "train/train.h"
 
 #include <malloc.h>
 #include <setjmp.h>
@@ -64,7 +64,7 @@ static int set_up(void **state)
     if (setenv("XDG_CACHE_HOME", p->dir, 1)) return -1;
     for (size_t i = 0; i < WL_COUNT(sets); i++) {
         const char *line = wl_strf(p->arena, "%s --synthetic %s/%s", sets[i].options, p->dir, sets[i].name);
-        struct wl_strs words = wl_split(p->arena, line, ' ');
+        struct wl_strs words = wl_str_split(p->arena, line, ' ');
         if (wl_cmd_main("wattlaw-train data", sets[i].cmd, (int)words.n, (char **)words.v)) return -1;
     }
     return 0;
@@ -75,60 +75,60 @@ static int set_up(void **state)
 static const struct wl_workload *workload_of(const char *name)
 {
     size_t i = 0;
-    while (!wl_streq(wl_workloads[i]->name, name)) i++;
+    while (!wl_str_eq(wl_workloads[i]->name, name)) i++;
     return wl_workloads[i];
 }
 
 /* WL_EUNAVAIL: this machine cannot compute as the options say. */
-static int open_training(struct wl_train *t, const char *workload, const char *options, struct wl_arena *a,
+static int open_training(struct wl_trainer *t, const char *workload, const char *options, struct wl_arena *a,
                          struct wl_err *e)
 {
-    struct wl_strs words = wl_split(a, options, ' ');
-    struct wl_rest rest;
+    struct wl_strs words = wl_str_split(a, options, ' ');
+    struct wl_opts_args rest;
     bool help;
-    struct wl_job *j = wl_new(a, struct wl_job);
+    struct wl_train_task *j = wl_new(a, struct wl_train_task);
     j->workload = workload_of(workload);
-    j->rows = wl_opts_join(j->workload->rows, wl_train_rows, a);
+    j->rows = wl_opts_join(j->workload->rows, wl_train_option_rows, a);
     j->arena = a;
     j->opts = wl_alloc(a, j->workload->options_size);
     int rc = wl_opts_parse(j->rows, j->opts, (int)words.n, (char **)words.v, false, &rest, &help, a, e);
-    if (!rc) rc = wl_train_fill(j, e);
-    *t = (struct wl_train) { .job = j, .opts = j->opts, .arena = a };
-    if (!rc) rc = wl_comm_open(&t->comm, &(struct wl_comm_how) { .backend = "null" }, a, e);
+    if (!rc) rc = wl_train_options_complete(j, e);
+    *t = (struct wl_trainer) { .job = j, .opts = j->opts, .arena = a };
+    if (!rc) rc = wl_comm_open(&t->comm, &(struct wl_comm_opts) { .backend = "null" }, a, e);
     t->global_batch = j->opts->local_batch * j->opts->accumulation;
     return rc ? rc : wl_train_setup(t, e);
 }
 
 /* As train_loop.c and train_validate.c do, without what they do once an epoch: marks, agreeing with other ranks. */
-static int train(struct wl_train *t, int64_t epoch, struct wl_counts *counts, struct wl_err *e)
+static int train(struct wl_trainer *t, int64_t epoch, struct wl_counts *counts, struct wl_err *e)
 {
     const int64_t last = t->opts->accumulation - 1;
     int64_t n;
-    int rc = wl_feed_epoch(t->train, epoch, 0, e);
+    int rc = wl_loader_start_epoch(t->train, epoch, 0, e);
     for (int64_t i = 0; !rc && i < t->epoch_updates * (last + 1); i++) {
         const int64_t m = i % (last + 1);
-        if (wl_feed_next(t->train, t->inputs, &n, e) < 0) return e->code;
+        if (wl_loader_next(t->train, t->inputs, &n, e) < 0) return e->code;
         rc = wl_plan_train(t->plan, m == 0, m == last, counts, e);
         if (!rc && m == last) rc = wl_plan_update(t->plan, 1e-4, e);
     }
     return rc;
 }
 
-static int evaluate(struct wl_train *t, struct wl_counts *counts, struct wl_err *e)
+static int evaluate(struct wl_trainer *t, struct wl_counts *counts, struct wl_err *e)
 {
     const struct wl_workload *w = t->job->workload;
     double sums[WL_MAX_SUMS] = { 0 };
     int64_t n;
     int got, rc = wl_plan_average_statistics(t->plan, e);
-    if (!rc) rc = wl_feed_epoch(t->val, 0, 0, e);
-    while (!rc && (got = wl_feed_next(t->val, t->inputs, &n, e)) != 0) {
+    if (!rc) rc = wl_loader_start_epoch(t->val, 0, 0, e);
+    while (!rc && (got = wl_loader_next(t->val, t->inputs, &n, e)) != 0) {
         rc = got < 0 ? got : wl_plan_eval(t->plan, counts, e);
         if (!rc && w->observe) w->observe(t->job, t->plan, n, sums);
     }
     return rc;
 }
 
-static void pass(struct wl_train *t, int64_t epoch)
+static void pass(struct wl_trainer *t, int64_t epoch)
 {
     struct wl_counts trained = { 0 }, evaluated = { 0 };
     struct wl_err e = { 0 };
@@ -143,7 +143,7 @@ static void no_allocations(void **state, const char *workload, const char *data,
     struct place *p = *state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
-    struct wl_train t;
+    struct wl_trainer t;
     /* The feed's thread is this one, which reads when it is asked: nothing else runs while we count. */
     options = wl_strf(a,
                       "--data %s/%s --size tiny --local-batch 2 --accumulation 2 --threads 2 --loader-threads 0 "

@@ -1,7 +1,7 @@
 /* Another kind of workload than pictures through the whole of a training: samples of different sizes, batches that are
  * made as a whole, a regression, a metric from outputs, options and facts of its own. */
-#include "cmd/train.h"
-#include "place.h"
+#include "temp_dir.h"
+#include "train/train.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -55,12 +55,12 @@ static void look_at(const struct walk *w, float *x, float *target)
  * sample has a place of its own. */
 struct own {
     struct wl_tensor *prediction, *target;
-    struct wl_set train, val;
+    struct wl_dataset train, val;
     int64_t batch;
 };
 
-static int fill(const struct wl_set *s, void *thread, const struct wl_pass *pass, const int64_t *index, int64_t n,
-                void *const *buffer, struct wl_err *e)
+static int fill(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, const int64_t *index,
+                int64_t n, void *const *buffer, struct wl_err *e)
 {
     const struct own *own = s->own;
     float *x = buffer[0], *target = buffer[1];
@@ -79,7 +79,7 @@ static int fill(const struct wl_set *s, void *thread, const struct wl_pass *pass
     return 0;
 }
 
-static const struct wl_set_ops walks = { .noun = "walk", .fill = fill };
+static const struct wl_dataset_ops walks = { .noun = "walk", .fill = fill };
 
 /* ---- the workload ---- */
 
@@ -102,16 +102,16 @@ static const struct wl_opt rows[] = {
     WL_OPT_END,
 };
 
-enum { SUM_ERROR = WL_SUM_OWN, SUM_WALKS };
+enum { SUM_ERROR = WL_SUM_CUSTOM, SUM_WALKS };
 
-static double mae(const struct wl_metric *m, const double *sum) { return sum[m->at] / sum[SUM_WALKS]; }
+static double mae(const struct wl_train_metric *m, const double *sum) { return sum[m->at] / sum[SUM_WALKS]; }
 
-static const struct wl_metric metrics[] = {
-    { "loss", "m2", false, "loss", NULL, 0, wl_metric_mean, WL_SUM_LOSS },
+static const struct wl_train_metric metrics[] = {
+    { "loss", "m2", false, "loss", NULL, 0, wl_train_metric_mean, WL_SUM_LOSS },
     { "mae", "m", false, "MAE", "mm", 1000, mae, SUM_ERROR },
 };
 
-static int begin(struct wl_job *j, struct wl_err *e)
+static int begin(struct wl_train_task *j, struct wl_err *e)
 {
     const struct options *o = (const struct options *)j->opts;
     (void)e;
@@ -124,22 +124,22 @@ static int begin(struct wl_job *j, struct wl_err *e)
     j->sample_items = 5;
     j->metrics = metrics;
     j->n_metrics = WL_COUNT(metrics);
-    j->own_sums = SUM_WALKS + 1 - WL_SUM_OWN;
-    wl_job_fact(j, "hidden", o->hidden);
+    j->custom_sums = SUM_WALKS + 1 - WL_SUM_CUSTOM;
+    wl_train_task_attr(j, "hidden", o->hidden);
     return 0;
 }
 
-static int open_data(struct wl_job *j, struct wl_err *e)
+static int open_data(struct wl_train_task *j, struct wl_err *e)
 {
     struct own *own = j->own;
     const size_t batch = (size_t)own->batch;
     (void)e;
-    own->train = (struct wl_set) { .ops = &walks,
-                                   .name = "walks/train",
-                                   .samples = TRAIN,
-                                   .buffers = 2,
-                                   .bytes = { batch * INPUTS * sizeof(float), batch * sizeof(float) },
-                                   .own = own };
+    own->train = (struct wl_dataset) { .ops = &walks,
+                                       .name = "walks/train",
+                                       .samples = TRAIN,
+                                       .buffers = 2,
+                                       .bytes = { batch * INPUTS * sizeof(float), batch * sizeof(float) },
+                                       .own = own };
     own->val = own->train;
     own->val.samples = VAL;
     j->train = &own->train;
@@ -148,9 +148,9 @@ static int open_data(struct wl_job *j, struct wl_err *e)
     return 0;
 }
 
-static void assume(struct wl_job *j) { (void)j; }
+static void assume(struct wl_train_task *j) { (void)j; }
 
-static int build(struct wl_job *j, struct wl_graph *g, struct wl_err *e)
+static int build(struct wl_train_task *j, struct wl_graph *g, struct wl_err *e)
 {
     struct own *own = j->own;
     const int64_t n = own->batch, hidden = ((const struct options *)j->opts)->hidden;
@@ -166,17 +166,17 @@ static int build(struct wl_job *j, struct wl_graph *g, struct wl_err *e)
 static size_t find_bias(const struct wl_plan *plan)
 {
     size_t i = 0;
-    while (!wl_streq(wl_plan_state(plan, i).name, "fc1.bias")) i++;
+    while (!wl_str_eq(wl_plan_state(plan, i).name, "fc1.bias")) i++;
     return i;
 }
 
-static int init(const struct wl_job *j, struct wl_plan *plan, struct wl_err *e)
+static int init(const struct wl_train_task *j, struct wl_plan *plan, struct wl_err *e)
 {
     const float bias = (float)((const struct options *)j->opts)->bias;
     return isnan(bias) ? 0 : wl_plan_state_write(plan, find_bias(plan), &bias, e);
 }
 
-static int finish(const struct wl_job *j, struct wl_plan *plan, struct wl_err *e)
+static int finish(const struct wl_train_task *j, struct wl_plan *plan, struct wl_err *e)
 {
     const char *path = ((const struct options *)j->opts)->save;
     float bias;
@@ -186,12 +186,12 @@ static int finish(const struct wl_job *j, struct wl_plan *plan, struct wl_err *e
     return wl_file_write(path, text, strlen(text), e);
 }
 
-static void observe(const struct wl_job *j, struct wl_plan *plan, int64_t n, double *own_sums)
+static void observe(const struct wl_train_task *j, struct wl_plan *plan, int64_t n, double *custom_sums)
 {
     const struct own *own = j->own;
     const float *prediction = wl_plan_output(plan, own->prediction), *target = wl_plan_input(plan, own->target);
-    for (int64_t i = 0; i < n; i++) own_sums[0] += fabs((double)prediction[i] - target[i]);
-    own_sums[1] += (double)n;
+    for (int64_t i = 0; i < n; i++) custom_sums[0] += fabs((double)prediction[i] - target[i]);
+    custom_sums[1] += (double)n;
 }
 
 static const struct wl_workload workload = {
@@ -219,13 +219,15 @@ static int train(char **argv, int argc, const char *out)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
-    struct wl_rest rest;
+    struct wl_opts_args rest;
     bool help;
     if (!freopen(out, "w", stdout)) return 1;
-    struct wl_job job = { .workload = &workload, .rows = wl_opts_join(rows, wl_train_rows, a), .arena = a };
+    struct wl_train_task job = { .workload = &workload,
+                                 .rows = wl_opts_join(rows, wl_train_option_rows, a),
+                                 .arena = a };
     job.opts = wl_alloc(a, sizeof(struct options));
     int rc = wl_opts_parse(job.rows, job.opts, argc, argv, false, &rest, &help, a, &e);
-    if (!rc) rc = wl_train_model(&job, &rest, &e);
+    if (!rc) rc = wl_cmd_train_run(&job, &rest, &e);
     if (rc < 0) printf("%s\n", e.msg);
     wl_arena_free(a); /* waits for the other ranks */
     fflush(stdout);
@@ -235,7 +237,7 @@ static int train(char **argv, int argc, const char *out)
 /* What a training with these options printed; its status is `status`. */
 static const char *run(struct place *p, const char *options, int status)
 {
-    struct wl_strs words = wl_split(p->arena, options, ' ');
+    struct wl_strs words = wl_str_split(p->arena, options, ' ');
     const char *out = wl_path_join(p->arena, p->dir, "out");
     int how;
     char *text;
@@ -333,7 +335,7 @@ static void test_choices(void **state)
     struct place *p = *state;
     static const char *const names[] = { "optimizer", "lr-schedule" };
     for (size_t i = 0; i < WL_COUNT(names); i++) {
-        struct wl_strs choices = wl_split(p->arena, wl_opts_find(wl_train_rows, names[i])->choices, '|');
+        struct wl_strs choices = wl_str_split(p->arena, wl_opts_find(wl_train_option_rows, names[i])->choices, '|');
         assert_true(choices.n >= 3);
         for (size_t k = 0; k < choices.n; k++)
             results(p, wl_strf(p->arena, "--epochs 1 --%s %s", names[i], choices.v[k]));

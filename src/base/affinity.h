@@ -1,0 +1,22 @@
+/* The CPUs that a thread may run on. */
+#ifndef WL_BASE_AFFINITY_H
+#define WL_BASE_AFFINITY_H
+
+#include "base/arena.h"
+
+#include <sched.h>
+
+/* WL_EINVAL, with the CPUs that this process may use (taskset, the cgroup of a batch job), where `cpu` is none of
+ * them. */
+int wl_affinity_check(int64_t cpu, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Binds the calling thread to a CPU (below 0: does nothing) until wl_affinity_restore. What it starts meanwhile is
+ * bound as well. A CPU that has been taken away since it was checked leaves the thread as it is. */
+struct wl_affinity {
+    bool bound;
+    cpu_set_t before;
+};
+void wl_affinity_bind(struct wl_affinity *b, int64_t cpu);
+void wl_affinity_restore(struct wl_affinity *b);
+
+#endif

@@ -1,0 +1,204 @@
+/* The keys of an experiment file: type, default, range and unit of each. */
+#include "campaign/internal.h"
+
+#include <stddef.h>
+
+#define KEY(type_, field_) .type = type_, .offset = offsetof(struct SECTION, field_)
+
+#define SECTION wl_campaign_keys
+static const struct wl_opt campaign_rows[] = {
+    { .name = "name", KEY(WL_STR, name), .required = true, .help = "name of the campaign: letters, digits, . _ -" },
+    { .name = "repeats", KEY(WL_INT, repeats), .def = "3", .min = 1, .max = 10000, .help = "runs of each trial" },
+    { .name = "order",
+      KEY(WL_CHOICE, order),
+      .def = "random",
+      .choices = "random|sequential",
+      .help = "order of the runs inside each repeat" },
+    { .name = "seed",
+      KEY(WL_INT, seed),
+      .def = "1",
+      .min = 0,
+      .max = 1e9,
+      .help = "of the order; repeat r of a trial is given {seed} = seed + r - 1" },
+    { .name = "store",
+      KEY(WL_STR, store),
+      .help = "folder of the results (or a file NAME.db in it); the campaign's name if not given" },
+    { .name = "scaling",
+      KEY(WL_CHOICE, scaling),
+      .def = "strong",
+      .choices = "strong|weak",
+      .help = "strong: the data stay the same; weak: samples in proportion to workers" },
+    WL_OPT_END,
+};
+#undef SECTION
+
+#define SECTION wl_sweep_keys
+static const struct wl_opt sweep_rows[] = {
+    { .name = "workload", KEY(WL_STRS, workload), .help = "names of workloads" },
+    { .name = "nodes", KEY(WL_INTS, nodes), .min = 1, .max = 1e6, .help = "machines that share the workers" },
+    { .name = "workers", KEY(WL_INTS, workers), .min = 1, .max = 1e6, .help = "data-parallel ranks; 1 if not given" },
+    { .name = "local-batch",
+      KEY(WL_INTS, local_batch),
+      .min = 1,
+      .max = 1e9,
+      .unit = "samples",
+      .help = "batch of one worker" },
+    { .name = "global-batch",
+      KEY(WL_INTS, global_batch),
+      .min = 1,
+      .max = 1e9,
+      .unit = "samples",
+      .help = "workers x local batch x accumulation" },
+    { .name = "accumulation",
+      KEY(WL_INTS, accumulation),
+      .min = 1,
+      .max = 1e6,
+      .help = "local batches before an update" },
+    { .name = "epochs", KEY(WL_INTS, epochs), .min = 1, .max = 1e6, .help = "passes over the data" },
+    { .name = "power-cap-w",
+      KEY(WL_REALS, cap[WL_CAP_POWER]),
+      .min = 1,
+      .max = 1e5,
+      .unit = "W",
+      .help = "power limit of each device" },
+    { .name = "module-cap-w",
+      KEY(WL_REALS, cap[WL_CAP_MODULE]),
+      .min = 1,
+      .max = 1e5,
+      .unit = "W",
+      .help = "power limit of the module of each GPU" },
+    { .name = "clock-mhz",
+      KEY(WL_REALS, cap[WL_CAP_CLOCK]),
+      .min = 1,
+      .max = 1e5,
+      .unit = "MHz",
+      .help = "clock limit of each device" },
+    { .name = "mem-clock-mhz",
+      KEY(WL_REALS, cap[WL_CAP_MEM_CLOCK]),
+      .min = 1,
+      .max = 1e5,
+      .unit = "MHz",
+      .help = "memory clock of each GPU" },
+    { .name = "threads", KEY(WL_INTS, threads), .min = 1, .max = 1e5, .help = "threads of one worker; 1 if not given" },
+    WL_OPT_END,
+};
+#undef SECTION
+
+#define SECTION wl_data_keys
+static const struct wl_opt data_rows[] = {
+    { .name = "path", KEY(WL_STR, path), .help = "folder or file that stands for {data}" },
+    { .name = "prepare",
+      KEY(WL_STR, prepare),
+      .help = "command that writes {data}; run once, before the first run, if the path is not there" },
+    { .name = "samples",
+      KEY(WL_INT, samples),
+      .min = 0,
+      .max = 1e12,
+      .unit = "samples",
+      .help = "samples of an epoch (weak scaling: of each worker) for {samples}; 0: the workload decides" },
+    WL_OPT_END,
+};
+#undef SECTION
+
+#define SECTION wl_measure_keys
+static const struct wl_opt measure_rows[] = {
+    WL_POWER_OPT_ROWS(struct wl_measure_keys, power),
+    WL_MARK_REGEX_OPT_ROWS(struct wl_measure_keys, regex),
+    { .name = "idle",
+      KEY(WL_DURATION, idle_s),
+      .def = "0",
+      .min = 0,
+      .max = 25,
+      .unit = "s",
+      .help = "measure the machine at rest for so long before and behind each run; 0: not" },
+    WL_COOLDOWN_OPT_ROWS(struct wl_measure_keys, cooldown),
+    WL_NODE_WAIT_ROW(struct wl_measure_keys, node_wait_s),
+    WL_FOOTPRINT_OPT_ROWS(struct wl_measure_keys, footprint),
+    { .name = "rules",
+      KEY(WL_CHOICE, rules),
+      .choices = "mlperf",
+      .help = "say of each run whether its measurement keeps these rules" },
+    WL_OPT_END,
+};
+#undef SECTION
+
+static const struct wl_opt cap_rows[] = {
+    WL_CAP_OPT_ROWS(struct wl_cap_keys, opts, ""),
+    WL_OPT_END,
+};
+
+#define SECTION wl_launch_keys
+static const struct wl_opt launch_rows[] = {
+    { .name = "launcher", KEY(WL_STR, launcher), .def = "local", .help = "how runs are started" },
+    { .name = "command",
+      KEY(WL_STR, command),
+      .help = "words with {placeholders}; wattlaw-train for the reference workloads if not given" },
+    { .name = "args", KEY(WL_STR, args), .help = "words with {placeholders} put behind the command" },
+    { .name = "env", KEY(WL_STR, env), .help = "NAME=value words with {placeholders}, added to the environment" },
+    { .name = "cwd", KEY(WL_STR, cwd), .help = "folder in which the command runs" },
+    { .name = "timeout",
+      KEY(WL_DURATION, timeout_s),
+      .def = "0",
+      .min = 0,
+      .max = 1e9,
+      .unit = "s",
+      .help = "a run that takes longer is stopped and counts as failed; 0: none" },
+    { .name = "grace",
+      KEY(WL_DURATION, grace_s),
+      .def = "5",
+      .min = 0,
+      .max = 3600,
+      .unit = "s",
+      .help = "time between SIGTERM and SIGKILL for a job that has to stop" },
+    { .name = "oversubscribe",
+      KEY(WL_FLAG, oversubscribe),
+      .def = "no",
+      .help = "allow more workers x threads than cores" },
+    WL_OPT_END,
+};
+#undef SECTION
+
+static const struct wl_experiment_section sections[] = {
+    { "campaign", campaign_rows, offsetof(struct wl_experiment, campaign), "the campaign as a whole" },
+    { "sweep", sweep_rows, offsetof(struct wl_experiment, sweep),
+      "axes of the grid, comma-separated; any other key is an axis of your own and must stand as {key} in the "
+      "command" },
+    { "data", data_rows, offsetof(struct wl_experiment, data), "what the workload reads" },
+    { "measure", measure_rows, offsetof(struct wl_experiment, measure),
+      "sampling, marks, and what the energy means in carbon and money" },
+    { "cap", cap_rows, offsetof(struct wl_experiment, cap),
+      "how power_cap_w, module_cap_w, clock_mhz and mem_clock_mhz are set" },
+    { "launch", launch_rows, offsetof(struct wl_experiment, launch), "how a run is started" },
+    { 0 },
+};
+
+const struct wl_experiment_section *wl_experiment_sections(void) { return sections; }
+
+static void add_note(struct wl_text *notes, const char *note)
+{
+    wl_text_addf(notes, "%s%s", notes->n ? "; " : "", note);
+}
+
+static void print_key(const struct wl_opt *o, enum wl_out to)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_text notes = WL_TEXT(a);
+    char *name = wl_strdup(a, o->name);
+    for (char *c = name; *c; c++)
+        if (*c == '-') *c = '_';
+    const char *blank = o->unit ? " " : "", *unit = o->unit ? o->unit : "";
+    if (o->required) add_note(&notes, "must be given");
+    if (o->def && *o->def) add_note(&notes, wl_strf(a, "default %s", o->def));
+    if (o->choices) add_note(&notes, o->choices);
+    if (o->min != 0 || o->max != 0) add_note(&notes, wl_strf(a, "%.9g to %.9g%s%s", o->min, o->max, blank, unit));
+    wl_fprint(to, "  %-18s %s%s%s%s\n", name, o->help, notes.n ? " (" : "", notes.s, notes.n ? ")" : "");
+    wl_arena_free(a);
+}
+
+void wl_experiment_print_keys(enum wl_out to)
+{
+    for (const struct wl_experiment_section *s = sections; s->name; s++) {
+        wl_fprint(to, s == sections ? "[%s]  %s\n" : "\n[%s]  %s\n", s->name, s->help);
+        for (const struct wl_opt *o = s->rows; o->name; o++) print_key(o, to);
+    }
+}

@@ -1,0 +1,219 @@
+/* Setters that leave the setting to the site: by its own command, or before wattlaw was started. Both read through the
+ * setter of the machine; null reads and sets nothing. */
+#include "cap/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { OUTPUT_MAX = 400 };
+
+/* Knobs over those that the machine itself has. */
+static int open_over(const struct wl_setter_ops *ops, const struct wl_setter_context *p, enum wl_cap_kind kind,
+                     struct wl_controls *out, const char **fix, struct wl_err *e)
+{
+    struct wl_controls *inner = wl_new(p->a, struct wl_controls);
+    int rc = wl_setter_open_direct(p, kind, inner, fix, e);
+    for (size_t i = 0; rc == 0 && i < inner->n; i++) {
+        struct wl_control *k = wl_controls_add(out, p->a);
+        *k = inner->v[i];
+        k->ops = ops;
+        k->state = (void *)p->opts;
+        k->inner = &inner->v[i];
+    }
+    return rc;
+}
+
+static int inner_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e)
+{
+    return k->inner->ops->get(k->inner, set, acts, e);
+}
+
+/* ---- the site's command ---- */
+
+/* A word with its placeholders filled in; WL_EINVAL names one that is not known. */
+static int fill(const struct wl_control *k, const char *word, double value, struct wl_text *to, struct wl_err *e)
+{
+    for (const char *s = word; *s;) {
+        size_t plain = strcspn(s, "{");
+        wl_text_addn(to, s, plain);
+        s += plain;
+        if (!*s) return 0;
+        size_t n = strcspn(s, "}");
+        if (strncmp(s, "{uuid}", n + 1) == 0)
+            wl_text_add(to, k->device);
+        else if (strncmp(s, "{scope}", n + 1) == 0)
+            wl_text_add(to, k->kind == WL_CAP_MODULE ? "module" : "gpu");
+        else if (strncmp(s, "{watts}", n + 1) == 0 || strncmp(s, "{mhz}", n + 1) == 0)
+            wl_text_addf(to, "%.10g", value);
+        else
+            return wl_fail(e, WL_EINVAL, "cap command: %.*s is not known ({uuid}, {watts}, {scope}, {mhz} are)",
+                           (int)(s[n] ? n + 1 : n), s);
+        s += n + 1;
+    }
+    return 0;
+}
+
+static int run_command(const struct wl_control *k, const char *command, double value, struct wl_arena *a,
+                       struct wl_err *e)
+{
+    struct wl_strs words, argv = { 0 };
+    int rc = wl_shell_split(command, &words, a, e);
+    for (size_t i = 0; i < words.n && rc == 0; i++) {
+        struct wl_text t = WL_TEXT(a);
+        rc = fill(k, words.v[i], value, &t, e);
+        wl_strs_add(a, &argv, t.s);
+    }
+    if (rc < 0) return rc;
+    if (argv.n == 0) return wl_fail(e, WL_EINVAL, "the cap command is empty");
+    wl_strs_add(a, &argv, "");
+    argv.v[argv.n - 1] = NULL;
+    char *text;
+    struct wl_process_result end;
+    rc = wl_process_run_timeout(argv.v, OUTPUT_MAX, true, wl_cap_wait_s(k->state), &text, &end, a, e);
+    if (rc < 0) return wl_err_prefix(e, "%s%s", k->device, rc == WL_EIO || rc == WL_EHUNG ? " (--cap-wait)" : "");
+    if (end.status == 0) return 0;
+    return wl_fail(e, WL_EIO, "%s: exit status %d: %s", wl_shell_quote(a, argv.v), end.status, wl_str_strip(a, text));
+}
+
+static int run_over(const struct wl_control *k, const char *command, double value, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    int rc = run_command(k, command, value, a, e);
+    wl_arena_free(a);
+    return rc;
+}
+
+static const char *set_command(const struct wl_control *k)
+{
+    const struct wl_cap_opts *o = k->state;
+    return wl_cap_is_power(k->kind) ? o->command : o->clock_command;
+}
+
+static int command_set(const struct wl_control *k, double value, struct wl_err *e)
+{
+    return run_over(k, set_command(k), value, e);
+}
+
+static int command_restore(const struct wl_control *k, double found, struct wl_err *e)
+{
+    const struct wl_cap_opts *o = k->state;
+    const char *undo = wl_cap_is_power(k->kind) ? o->restore : o->clock_restore;
+    return run_over(k, undo ? undo : set_command(k), found, e);
+}
+
+/* A clock cannot be put back by the command that locks it: what was found is no lock. CPUs have a value to go back to.
+ * A command that sets and undoes limits of modules must be told so, or it would set those of GPUs. */
+static int check_commands(const struct wl_setter_context *p, enum wl_cap_kind kind, const struct wl_controls *knobs,
+                          struct wl_err *e)
+{
+    const struct wl_cap_opts *o = p->opts;
+    bool power = wl_cap_is_power(kind);
+    const char *command = power ? o->command : o->clock_command;
+    const char *value = power ? "{watts}" : "{mhz}", *option = power ? "" : "clock-";
+    if (!command) return wl_fail(e, WL_EINVAL, "the cap setter is 'command': --cap-%scommand is missing", option);
+    if (!strstr(command, value)) return wl_fail(e, WL_EINVAL, "cap command '%s': %s is missing", command, value);
+    const char *undo = power ? o->restore : NULL;
+    if (kind == WL_CAP_MODULE && (!strstr(command, "{scope}") || (undo && !strstr(undo, "{scope}"))))
+        return wl_fail(e, WL_EINVAL, "cap command '%s': {scope} is missing, which tells modules from GPUs",
+                       strstr(command, "{scope}") ? undo : command);
+    bool blind = knobs->n > 0 && knobs->v[0].blind;
+    if (blind && !o->clock_restore)
+        return wl_fail(e, WL_EINVAL,
+                       "a clock that a command locks needs a command that undoes it: --cap-clock-restore");
+    return 0;
+}
+
+static int command_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,
+                        const char **fix, struct wl_err *e)
+{
+    int rc = open_over(&wl_setter_command, p, kind, out, fix, e);
+    return rc < 0 ? rc : check_commands(p, kind, out, e);
+}
+
+static int command_probe(const struct wl_control *k, const char **fix, struct wl_err *e)
+{
+    struct wl_strs words;
+    struct wl_arena *a = wl_arena_new(NULL);
+    int rc = wl_shell_split(set_command(k), &words, a, e);
+    if (rc == 0 && (words.n == 0 || !wl_process_find_program(words.v[0], a))) {
+        *fix = "name a program that is in PATH";
+        rc = wl_fail(e, WL_ENOENT, "%s: command not found", words.n ? words.v[0] : "cap command");
+    }
+    wl_arena_free(a);
+    return rc;
+}
+
+static const char *inner_suspect(const struct wl_control *k, struct wl_arena *a)
+{
+    return k->inner->ops->suspect ? k->inner->ops->suspect(k->inner, a) : NULL;
+}
+
+const struct wl_setter_ops wl_setter_command = {
+    .name = "command",
+    .help = "the site's own command sets and undoes",
+    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true },
+    .open = command_open,
+    .get = inner_get,
+    .set = command_set,
+    .restore = command_restore,
+    .probe = command_probe,
+    .suspect = inner_suspect,
+    .has_own_timeout = true,
+};
+
+/* ---- observe: what is asked for must be there already ---- */
+
+static int observe_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,
+                        const char **fix, struct wl_err *e)
+{
+    return open_over(&wl_setter_observe, p, kind, out, fix, e);
+}
+
+static int nothing_set(const struct wl_control *k, double value, struct wl_err *e)
+{
+    (void)k, (void)value, (void)e;
+    return 0;
+}
+
+const struct wl_setter_ops wl_setter_observe = {
+    .name = "observe",
+    .help = "the site has set the cap; it is verified and stored",
+    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
+    .open = observe_open,
+    .get = inner_get,
+    .set = nothing_set,
+    .observes = true,
+};
+
+/* ---- null ---- */
+
+static int null_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,
+                     const char **fix, struct wl_err *e)
+{
+    (void)fix, (void)e;
+    struct wl_control *k = wl_controls_add(out, p->a);
+    k->ops = &wl_setter_null;
+    k->kind = kind;
+    k->device = "null:0";
+    k->name = "nothing";
+    k->blind = true;
+    k->simulated = true;
+    return 0;
+}
+
+static int null_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e)
+{
+    (void)k, (void)e;
+    *set = *acts = NAN;
+    return 0;
+}
+
+const struct wl_setter_ops wl_setter_null = {
+    .name = "null",
+    .help = "sets nothing, for tests",
+    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
+    .open = null_open,
+    .get = null_get,
+    .set = nothing_set,
+    .observes = true,
+};

@@ -1,0 +1,240 @@
+/* Drivers hang, and so do a site's commands: what opens a setter and what its knobs do is called by threads that can be
+ * given up. Such a thread goes on with what it uses: that lies in arenas of its own, which then stay. docs/adr/093 */
+#include "cap/internal.h"
+
+#include "base/thread.h"
+
+#include <math.h>
+
+/* A command that takes too long is killed, and has so long to die. */
+static const double KILL_S = 3;
+
+/* While a setter is opened, so many of its devices are waited for one after the other. */
+enum { MOST_HUNG = 4 };
+
+/* What a setter was opened into. */
+struct wl_setter_session {
+    struct wl_arena *a;
+    double wait_s; /* for a call */
+    bool hung;     /* one was given up */
+};
+
+double wl_cap_wait_s(const struct wl_cap_opts *o)
+{
+    static const double DEFAULT_S = 10;
+    return o->wait_s > 0 ? o->wait_s : DEFAULT_S;
+}
+
+/* ---- opening ---- */
+
+static const char *copy(struct wl_arena *a, const char *text) { return text ? wl_strdup(a, text) : NULL; }
+
+static struct wl_cap_opts *copy_opts(const struct wl_cap_opts *o, struct wl_arena *a)
+{
+    struct wl_cap_opts *c = wl_new(a, struct wl_cap_opts);
+    *c = *o;
+    c->setter = copy(a, o->setter);
+    c->command = copy(a, o->command);
+    c->restore = copy(a, o->restore);
+    c->clock_command = copy(a, o->clock_command);
+    c->clock_restore = copy(a, o->clock_restore);
+    c->state_dir = copy(a, o->state_dir);
+    c->program = copy(a, o->program);
+    return c;
+}
+
+/* What describes one device, and all that its thread touches besides what its setter was opened into. */
+struct describing {
+    struct wl_control k;
+    int (*describe)(struct wl_control *k, struct wl_arena *a, struct wl_err *e);
+    struct wl_arena *a;
+    struct wl_err why;
+    int rc;
+};
+
+static void describe_now(void *arg)
+{
+    struct describing *d = arg;
+    d->rc = d->describe(&d->k, d->a, &d->why);
+}
+
+int wl_control_describe(const struct wl_setter_context *p, struct wl_control *k,
+                        int (*describe)(struct wl_control *k, struct wl_arena *a, struct wl_err *e), struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(p->a);
+    struct describing *d = wl_new(a, struct describing);
+    double wait_s = p->opened->wait_s;
+    *d = (struct describing) { .k = *k, .describe = describe, .a = a };
+    if (wl_thread_call_timeout(describe_now, d, (int64_t)(wait_s * WL_NS_PER_S))) {
+        *k = d->k;
+        return d->rc < 0 ? wl_fail(e, d->rc, "%s", d->why.msg) : 0;
+    }
+    p->opened->hung = true;
+    if (p->all) return 0;
+    return wl_fail(e, WL_EHUNG, "%s (%s): the driver has not answered for %g s (--cap-wait)", k->device, k->name,
+                   wait_s);
+}
+
+/* All that the thread touches which opens. */
+struct opening {
+    const struct wl_setter_ops *ops; /* NULL: as the options say */
+    struct wl_setter_context place;
+    enum wl_cap_kind kind;
+    struct wl_controls knobs;
+    const char *fix;
+    struct wl_err why;
+    int rc;
+};
+
+static void open_now(void *arg)
+{
+    struct opening *o = arg;
+    o->rc = o->ops ? o->ops->open(&o->place, o->kind, &o->knobs, &o->fix, &o->why)
+                   : wl_setter_open(&o->place, o->kind, &o->knobs, &o->fix, &o->why);
+}
+
+static void free_arena(void *a) { wl_arena_free(a); }
+
+/* Closing calls the driver too. */
+static void close_opened(void *what)
+{
+    struct wl_setter_session *o = what;
+    if (o->hung || !wl_thread_call_timeout(free_arena, o->a, WL_DRIVER_TIMEOUT_NS)) wl_arena_leak(o->a);
+}
+
+int wl_controls_open(const struct wl_setter_context *p, const struct wl_setter_ops *ops, enum wl_cap_kind kind,
+                     struct wl_controls *out, const char **fix, struct wl_err *e)
+{
+    struct wl_arena *own = wl_arena_new(NULL);
+    struct wl_setter_session *opened = wl_new(own, struct wl_setter_session);
+    struct wl_power_opts *power = wl_new(own, struct wl_power_opts);
+    struct opening *o = wl_new(own, struct opening);
+    double wait_s = wl_power_wait_s(p->power);
+    *opened = (struct wl_setter_session) { .a = own, .wait_s = wl_cap_wait_s(p->opts) };
+    *power = wl_power_opts_copy(p->power, own);
+    *o = (struct opening) { .ops = ops, .kind = kind };
+    o->place = (struct wl_setter_context) {
+        .opts = copy_opts(p->opts, own), .power = power, .all = p->all, .opened = opened, .a = own
+    };
+    double longest_s = wait_s + MOST_HUNG * opened->wait_s;
+    if (!wl_thread_call_timeout(open_now, o, (int64_t)(longest_s * WL_NS_PER_S))) {
+        wl_arena_leak(own);
+        return wl_fail(e, WL_EHUNG, "the driver has not answered within %g s (--sensor-wait, --cap-wait): it hangs",
+                       longest_s);
+    }
+    wl_defer(p->a, close_opened, opened);
+    *fix = o->fix;
+    for (size_t i = 0; i < o->knobs.n && o->rc == 0; i++) {
+        struct wl_control *k = wl_controls_add(out, p->a);
+        *k = o->knobs.v[i];
+        k->opened = opened;
+    }
+    return o->rc < 0 ? wl_fail(e, o->rc, "%s", o->why.msg) : 0;
+}
+
+/* ---- a knob ---- */
+
+enum deed { GET, SET, RESTORE, PROBE, SUSPECT };
+
+/* One call, and all that its thread touches besides what its setter was opened into. */
+struct call {
+    struct wl_control k;
+    enum deed deed;
+    double value, set, acts;
+    const char *text; /* PROBE: what would help; SUSPECT: why */
+    struct wl_arena *a;
+    struct wl_err why;
+    int rc;
+};
+
+static void call_now(void *arg)
+{
+    struct call *c = arg;
+    const struct wl_setter_ops *ops = c->k.ops;
+    switch (c->deed) {
+    case GET: c->rc = ops->get(&c->k, &c->set, &c->acts, &c->why); break;
+    case SET: c->rc = ops->set(&c->k, c->value, &c->why); break;
+    case RESTORE: c->rc = (ops->restore ? ops->restore : ops->set)(&c->k, c->value, &c->why); break;
+    case PROBE: c->rc = ops->probe(&c->k, &c->text, &c->why); break;
+    case SUSPECT: c->text = ops->suspect(&c->k, c->a); break;
+    }
+}
+
+static const char *doing(const struct call *c, struct wl_arena *a)
+{
+    const char *name = wl_cap_kind_name(c->k.kind);
+    if (c->deed != SET && c->deed != RESTORE) return wl_strf(a, "%s was read", name);
+    if (isnan(c->value)) return wl_strf(a, "%s was unlocked", name);
+    return wl_strf(a, "%s was set to %g %s", name, c->value, wl_cap_kind_unit(c->k.kind));
+}
+
+static int hung(const struct call *c, double wait_s, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    int rc = wl_fail(e, WL_EHUNG, "%s (%s): the driver has not answered for %g s (--cap-wait) while %s", c->k.device,
+                     c->k.name, wait_s, doing(c, a));
+    wl_arena_free(a);
+    return rc;
+}
+
+/* The call when it has come back, whose arena the caller frees; NULL: WL_EHUNG. */
+static struct call *make(const struct wl_control *k, enum deed deed, double value, struct wl_err *e)
+{
+    struct wl_arena *own = wl_arena_new(NULL);
+    struct call *c = wl_new(own, struct call);
+    double wait_s = k->opened->wait_s;
+    *c = (struct call) { .k = *k, .deed = deed, .value = value, .set = NAN, .acts = NAN, .a = own };
+    if (wl_thread_call_timeout(call_now, c, (int64_t)((wait_s + (k->ops->has_own_timeout ? KILL_S : 0)) * WL_NS_PER_S)))
+        return c;
+    k->opened->hung = true;
+    hung(c, wait_s, e);
+    wl_arena_leak(own);
+    return NULL;
+}
+
+static int done(struct call *c, struct wl_err *e)
+{
+    int rc = c->rc < 0 ? wl_fail(e, c->rc, "%s", c->why.msg) : 0;
+    wl_arena_free(c->a);
+    return rc;
+}
+
+int wl_control_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e)
+{
+    struct call *c = make(k, GET, NAN, e);
+    if (!c) return WL_EHUNG;
+    *set = c->set;
+    *acts = c->acts;
+    return done(c, e);
+}
+
+int wl_control_set(const struct wl_control *k, double value, struct wl_err *e)
+{
+    struct call *c = make(k, SET, value, e);
+    return c ? done(c, e) : WL_EHUNG;
+}
+
+int wl_control_restore(const struct wl_control *k, double found, struct wl_err *e)
+{
+    struct call *c = make(k, RESTORE, found, e);
+    return c ? done(c, e) : WL_EHUNG;
+}
+
+int wl_control_probe(const struct wl_control *k, const char **fix, struct wl_err *e)
+{
+    if (!k->ops->probe) return 0;
+    struct call *c = make(k, PROBE, NAN, e);
+    if (!c) return WL_EHUNG;
+    if (c->text) *fix = c->text;
+    return done(c, e);
+}
+
+int wl_control_suspect(const struct wl_control *k, const char **why, struct wl_arena *a, struct wl_err *e)
+{
+    *why = NULL;
+    if (!k->ops->suspect) return 0;
+    struct call *c = make(k, SUSPECT, NAN, e);
+    if (!c) return WL_EHUNG;
+    *why = copy(a, c->text);
+    return done(c, e);
+}

@@ -1,0 +1,418 @@
+/* The state folder: one for a machine, in which each user has a folder that nobody else can write to. Users share
+ * nothing but the state folder itself, and locking it needs only the right to read it. What other users leave in their
+ * folders is untrusted data. docs/adr/094 */
+#include "cap/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+static const char MACHINE[] = "/run/wattlaw";
+
+enum {
+    LOCK_WAITS = 3,        /* calls of a driver that the holder of the lock may be waiting for */
+    LOOK_AGAIN_US = 10000, /* at a lock */
+    PLAIN_NAMES = 10,      /* UID, UID.1 and so on; then names that nobody can take first */
+    MOST_FOLDERS = 4,      /* of another user that are looked at */
+    ATTEMPTS = 100,
+};
+
+char *wl_printable_ascii(const char *s, struct wl_arena *a)
+{
+    char *plain = wl_strdup(a, s);
+    for (char *c = plain; *c; c++)
+        if (*c < ' ' || *c > '~') *c = '?';
+    return plain;
+}
+
+/* ---- which folder ---- */
+
+static bool is_named(const struct wl_cap_opts *o)
+{
+    const char *variable = getenv("WATTLAW_STATE_DIR");
+    return o->state_dir || (variable && *variable);
+}
+
+char *wl_cap_state_dir(const struct wl_cap_opts *opts, struct wl_arena *a)
+{
+    if (!is_named(opts) && (geteuid() == 0 || wl_is_dir(MACHINE))) return wl_strdup(a, MACHINE);
+    return wl_state_dir(opts->state_dir, a);
+}
+
+/* A user who has set caps before there was a folder for the machine has journals at home. */
+void wl_state_dirs(const struct wl_cap_opts *opts, struct wl_strs *out, struct wl_arena *a)
+{
+    const char *home = wl_state_dir(NULL, a);
+    wl_strs_add(a, out, wl_cap_state_dir(opts, a));
+    if (!is_named(opts) && geteuid() != 0 && !wl_str_eq(home, out->v[0]) && wl_is_dir(home)) wl_strs_add(a, out, home);
+}
+
+/* ---- who can replace what ---- */
+
+static bool is_open_to_others(const struct stat *st)
+{
+    return st->st_mode & (S_IWGRP | S_IWOTH) && !(S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX);
+}
+
+static bool each_part_is_ours(const char *path)
+{
+    char part[PATH_MAX];
+    for (size_t n = 1; n < sizeof part; n++) {
+        struct stat st;
+        if (path[n] && path[n] != '/') continue;
+        memcpy(part, path, n);
+        part[n] = '\0';
+        if (lstat(part, &st) || (st.st_uid != 0 && st.st_uid != geteuid())) return false;
+        if (!S_ISLNK(st.st_mode) && is_open_to_others(&st)) return false;
+        if (!path[n]) break;
+    }
+    struct stat root;
+    return stat("/", &root) == 0 && (root.st_uid == 0 || root.st_uid == geteuid()) && !is_open_to_others(&root);
+}
+
+bool wl_path_is_ours(const char *path)
+{
+    char real[PATH_MAX];
+    return path[0] == '/' && strlen(path) < PATH_MAX && realpath(path, real) && each_part_is_ours(path) &&
+           each_part_is_ours(real);
+}
+
+int wl_state_make(const char *dir, struct wl_err *e)
+{
+    static const char other[] = "--cap-state-dir or WATTLAW_STATE_DIR names another folder";
+    struct stat st;
+    int rc = 0;
+    if (wl_str_eq(dir, MACHINE) && mkdir(dir, 0755) == 0) {
+        if (chmod(dir, 01777)) return wl_fail_errno(e, "%s: cannot open it to all users", dir);
+    } else if (!wl_is_dir(dir)) {
+        rc = wl_mkdirs(dir, e);
+    }
+    if (rc < 0) return wl_err_prefix(e, "the state folder, which keeps journals of caps (%s)", other);
+    if (stat(dir, &st)) return wl_fail_errno(e, "%s", dir);
+    if (is_open_to_others(&st) && st.st_uid == geteuid()) { /* as a umask of 002 makes it */
+        if (chmod(dir, (st.st_mode & 07777) | S_ISVTX)) return wl_fail_errno(e, "%s: cannot make it sticky", dir);
+    } else if (is_open_to_others(&st)) {
+        return wl_fail(e, WL_EPERM,
+                       "%s: whoever may write to it can remove what others keep there: sudo chmod +t %s, or %s", dir,
+                       dir, other);
+    }
+    if (geteuid() == 0 && !wl_path_is_ours(dir))
+        return wl_fail(e, WL_EPERM, "%s: another user than root can replace a folder of this path; %s", dir, other);
+    return 0;
+}
+
+/* ---- the lock: of the folder itself, which no user can remove or close to others ---- */
+
+/* "process 4711 (python3) of user 1001": who holds an flock on this file. */
+static char *lock_holder(int fd, struct wl_arena *a)
+{
+    enum { LOCKS_MAX = 4 << 20 };
+    struct stat st, who;
+    char *text = (char *)"", *name = (char *)"?";
+    if (fstat(fd, &st) || wl_file_read("/proc/locks", LOCKS_MAX, &text, NULL, a, NULL) < 0) text = (char *)"";
+    char *rest;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        long pid;
+        unsigned long long inode;
+        if (sscanf(line, "%*d: FLOCK %*s %*s %ld %*x:%*x:%llu", &pid, &inode) != 2 || inode != st.st_ino) continue;
+        const char *proc = wl_strf(a, "/proc/%ld", pid);
+        if (pid <= 0 || stat(proc, &who)) continue;
+        if (wl_file_read(wl_path_join(a, proc, "comm"), 64, &name, NULL, a, NULL) < 0) name = (char *)"?";
+        return wl_strf(a, "process %ld (%s) of user %u", pid, wl_printable_ascii(wl_str_strip(a, name), a),
+                       (unsigned)who.st_uid);
+    }
+    return wl_strdup(a, "a process that cannot be seen from here");
+}
+
+static int lock_until(int fd, const char *dir, double wait_s, struct wl_err *e)
+{
+    int64_t until_ns = wl_now_ns() + (int64_t)(wait_s * WL_NS_PER_S);
+    while (flock(fd, LOCK_EX | LOCK_NB)) {
+        if (errno != EWOULDBLOCK && errno != EINTR) return wl_fail_errno(e, "%s: cannot lock", dir);
+        if (wl_now_ns() >= until_ns) {
+            struct wl_arena *a = wl_arena_new(NULL);
+            wl_fail(e, WL_EHUNG, "%s: has been locked for %g s by %s", dir, wait_s, lock_holder(fd, a));
+            wl_arena_free(a);
+            return WL_EHUNG;
+        }
+        usleep(LOOK_AGAIN_US);
+    }
+    return 0;
+}
+
+int wl_state_lock(const char *dir, double call_s, struct wl_err *e)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return wl_fail_errno(e, "%s: cannot lock", dir);
+    int rc = lock_until(fd, dir, LOCK_WAITS * call_s, e);
+    if (rc == 0) return fd;
+    close(fd);
+    return rc;
+}
+
+/* ---- folders of users ---- */
+
+/* "1001" or "1001.2": the second name and those after it are for a user whose first one somebody else has taken. */
+static char *folder_name(unsigned user, int i, struct wl_arena *a)
+{
+    return i ? wl_strf(a, "%u.%d", user, i) : wl_strf(a, "%u", user);
+}
+
+static bool is_folder_name(const char *name, unsigned *user, struct wl_arena *a)
+{
+    int i = 0;
+    return sscanf(name, "%u.%d", user, &i) >= 1 && i >= 0 && wl_str_eq(name, folder_name(*user, i, a));
+}
+
+static bool is_our_folder(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022);
+}
+
+/* One that we have made before, under whatever name. */
+static char *find_our_folder(const char *dir, struct wl_arena *a)
+{
+    struct wl_strs names;
+    unsigned user;
+    if (wl_dir_list(dir, &names, a, NULL) < 0) return NULL;
+    for (size_t i = 0; i < names.n; i++) {
+        char *path = wl_path_join(a, dir, names.v[i]);
+        if (is_folder_name(names.v[i], &user, a) && user == geteuid() && is_our_folder(path)) return path;
+    }
+    return NULL;
+}
+
+static int next_name(int i)
+{
+    uint32_t bits;
+    if (i < PLAIN_NAMES || getrandom(&bits, sizeof bits, 0) != sizeof bits) return i;
+    return (int)(bits >> 1);
+}
+
+int wl_state_user_dir(const char *dir, char **out, struct wl_arena *a, struct wl_err *e)
+{
+    *out = find_our_folder(dir, a);
+    for (int i = 0; i < ATTEMPTS && !*out; i++) {
+        char *path = wl_path_join(a, dir, folder_name((unsigned)geteuid(), next_name(i), a));
+        if (mkdir(path, 0700) == 0)
+            *out = path;
+        else if (errno != EEXIST)
+            return wl_fail_errno(e, "%s: cannot make the folder (where several users set caps: sudo chmod 1777 %s)",
+                                 path, dir);
+    }
+    if (!*out) return wl_fail(e, WL_EPERM, "%s: no name is left for a folder of user %u", dir, (unsigned)geteuid());
+    return chmod(*out, 0755) ? wl_fail_errno(e, "%s: cannot open it to readers", *out) : 0;
+}
+
+/* ---- files that others may have written ---- */
+
+/* The folder that holds the file; nobody's link is followed. */
+static int open_folder(const char *path, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    int fd = open(wl_path_dir(a, path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) wl_fail_errno(e, "%s: cannot open its folder", wl_printable_ascii(path, a));
+    wl_arena_free(a);
+    return fd;
+}
+
+static const char *why_not_plain(const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode)) return "is not a regular file";
+    if (st->st_nlink != 1) return "has another name elsewhere (a hard link)";
+    return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by more than its owner" : NULL;
+}
+
+static int open_checked(int folder, const char *name, const char *label, int how, struct stat *st, struct wl_err *e)
+{
+    /* looked at before it is opened, since opening a device can do something; and after, since it may be another one */
+    if (fstatat(folder, name, st, AT_SYMLINK_NOFOLLOW)) return wl_fail_errno(e, "%s", label);
+    const char *why = why_not_plain(st);
+    if (why) return wl_fail(e, WL_EINVAL, "%s: %s", label, why);
+    int fd = openat(folder, name, how | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return wl_fail_errno(e, "%s: cannot open", label);
+    why = fstat(fd, st) ? "cannot be looked at" : why_not_plain(st);
+    if (!why) return fd;
+    close(fd);
+    return wl_fail(e, WL_EINVAL, "%s: %s", label, why);
+}
+
+int wl_safe_file_open(const char *path, int how, struct stat *st, struct wl_err *e)
+{
+    int folder = open_folder(path, e);
+    if (folder < 0) return e->code;
+    struct wl_arena *a = wl_arena_new(NULL);
+    int fd = open_checked(folder, wl_path_base(path), wl_printable_ascii(path, a), how, st, e);
+    wl_arena_free(a);
+    close(folder);
+    return fd;
+}
+
+int wl_safe_file_read(const char *path, size_t max, char **text, uid_t *owner, struct wl_arena *a, struct wl_err *e)
+{
+    struct stat st;
+    struct wl_text t = WL_TEXT(a);
+    const char *label = wl_printable_ascii(path, a);
+    int fd = wl_safe_file_open(path, O_RDONLY, &st, e);
+    if (fd < 0) return fd;
+    ssize_t n = 1;
+    while (n > 0 && t.n <= max) {
+        char buf[4096];
+        n = read(fd, buf, sizeof buf);
+        if (n > 0) wl_text_addn(&t, buf, (size_t)n);
+    }
+    int rc = n < 0 ? wl_fail_errno(e, "%s: cannot read", label) : 0;
+    close(fd);
+    if (rc == 0 && t.n > max) rc = wl_fail(e, WL_EINVAL, "%s: is larger than %zu bytes", label, max);
+    if (rc == 0 && strlen(t.s) != t.n) rc = wl_fail(e, WL_EINVAL, "%s: holds a byte 0", label);
+    *text = t.s;
+    *owner = st.st_uid;
+    return rc;
+}
+
+/* Written beside it and renamed: a reader sees all of it, which everybody may read, whatever the umask is. */
+int wl_safe_file_write(const char *path, const char *text, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    const char *part = wl_strf(a, "%s.part", path), *end = text + strlen(text);
+    int folder = open_folder(path, e), rc = folder < 0 ? e->code : 0;
+    if (rc == 0) unlink(part); /* of a dead process with our number and begin */
+    int fd = rc < 0 ? -1 : open(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool bad = fd < 0;
+    while (!bad && text < end) {
+        ssize_t n = write(fd, text, (size_t)(end - text));
+        if (n > 0) text += n;
+        bad = n < 0 && errno != EINTR;
+    }
+    bad = bad || fchmod(fd, 0644) || fsync(fd) || rename(part, path) || fsync(folder);
+    if (rc == 0 && bad) rc = wl_fail_errno(e, "%s: cannot write", path);
+    if (fd >= 0) close(fd);
+    if (fd >= 0 && rc < 0) unlink(part);
+    if (folder >= 0) close(folder);
+    wl_arena_free(a);
+    return rc;
+}
+
+int wl_safe_file_remove(const char *path, uid_t owner, struct wl_err *e)
+{
+    struct stat st;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const char *label = wl_printable_ascii(path, a), *name = wl_path_base(path);
+    int folder = open_folder(path, e), rc = folder < 0 ? e->code : 0;
+    int fd = rc < 0 ? -1 : open_checked(folder, name, label, O_WRONLY, &st, e);
+    if (rc == 0 && fd < 0) rc = fd;
+    if (rc == 0 && st.st_uid != owner) rc = wl_fail(e, WL_EPERM, "%s: belongs to another user now", label);
+    if (rc == 0 && (unlinkat(folder, name, 0) || fsync(folder))) rc = wl_fail_errno(e, "%s: cannot remove", label);
+    if (rc == 0 && ftruncate(fd, 0))
+        rc = wl_fail_errno(e, "%s: cannot empty it", label); /* last: an empty one is no journal */
+    if (fd >= 0) close(fd);
+    if (folder >= 0) close(folder);
+    wl_arena_free(a);
+    return rc;
+}
+
+/* ---- what is in a state folder ---- */
+
+static int by_name(const void *x, const void *y) { return strcmp(*(char *const *)x, *(char *const *)y); }
+
+/* The names in a folder that is opened without following a link. */
+static int list_folder(const char *path, struct wl_strs *out, struct stat *st, struct wl_arena *a, struct wl_err *e)
+{
+    const char *label = wl_printable_ascii(path, a);
+    *out = (struct wl_strs) { 0 };
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd < 0 || fstat(fd, st) ? NULL : fdopendir(fd);
+    if (!d) {
+        wl_fail_errno(e, "%s: cannot list the folder", label);
+        if (fd >= 0) close(fd);
+        return e->code;
+    }
+    const struct dirent *entry;
+    while ((entry = readdir(d)))
+        if (entry->d_name[0] != '.') wl_strs_add(a, out, entry->d_name);
+    closedir(d);
+    if (out->n > 0) qsort(out->v, out->n, sizeof *out->v, by_name);
+    return 0;
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t n = strlen(name), end = strlen(ending);
+    return n > end && wl_str_eq(name + n - end, ending);
+}
+
+static void add_files(const char *dir, const struct wl_strs *names, const char *ending, size_t most,
+                      struct wl_strs *paths, struct wl_strs *why, struct wl_arena *a)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < names->n; i++)
+        if (ends_with(names->v[i], ending) && found++ < most) wl_strs_add(a, paths, wl_path_join(a, dir, names->v[i]));
+    if (found > most)
+        wl_strs_add(a, why,
+                    wl_strf(a, "%s: holds %zu files *%s; all but the first %zu are left out", dir, found, ending,
+                            most));
+}
+
+/* A folder of another user than its name says holds nothing of that user. */
+static void add_folder(const char *path, unsigned user, const char *ending, size_t most, struct wl_strs *paths,
+                       struct wl_strs *why, struct wl_arena *a)
+{
+    struct wl_strs names;
+    struct stat st;
+    struct wl_err e;
+    if (list_folder(path, &names, &st, a, &e) < 0)
+        wl_strs_add(a, why, e.msg);
+    else if (st.st_uid != user)
+        wl_strs_add(a, why,
+                    wl_strf(a, "%s: belongs to user %u, who is not the one of its name", path, (unsigned)st.st_uid));
+    else
+        add_files(path, &names, ending, st.st_uid == geteuid() ? SIZE_MAX : most, paths, why, a);
+}
+
+/* The folders of a user are next to one another: names are in order. */
+static void add_folders(const char *dir, const struct wl_strs *all, const char *ending, size_t most,
+                        struct wl_strs *paths, struct wl_strs *why, struct wl_arena *a)
+{
+    unsigned user, before = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        struct stat st;
+        if (!is_folder_name(all->v[i], &user, a)) continue;
+        const char *path = wl_path_join(a, dir, all->v[i]);
+        bool named_right = lstat(path, &st) || st.st_uid == user;
+        if (user != before) n = 0;
+        before = user;
+        if (named_right && user != geteuid() && n++ >= MOST_FOLDERS) {
+            if (n == MOST_FOLDERS + 1)
+                wl_strs_add(a, why,
+                            wl_strf(a, "%s: more than %d folders of user %u are left out", dir, MOST_FOLDERS, user));
+            continue;
+        }
+        add_folder(path, user, ending, most, paths, why, a);
+    }
+}
+
+int wl_state_files(const char *dir, const char *ending, size_t most, struct wl_strs *paths, struct wl_strs *why,
+                   struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_strs all;
+    struct stat st;
+    *paths = *why = (struct wl_strs) { 0 };
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* the state folder itself may be named by a link */
+    if (fd < 0) return wl_fail_errno(e, "%s: whether caps are left is not known", dir);
+    int rc = list_folder(wl_strf(a, "/proc/self/fd/%d/.", fd), &all, &st, a, e);
+    close(fd);
+    if (rc < 0) return rc;
+    add_files(dir, &all, ending, most, paths, why, a);
+    add_folders(dir, &all, ending, most, paths, why, a);
+    return 0;
+}

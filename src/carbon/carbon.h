@@ -1,0 +1,108 @@
+/* What energy means in carbon and money: the grid, a price, and what the site draws above its devices. The options of
+ * commands and the keys of experiments are the same rows. */
+#ifndef WL_CARBON_CARBON_H
+#define WL_CARBON_CARBON_H
+
+#include "base/base.h"
+#include "store/store.h"
+
+/* Carbon intensity over time. Steps: value i holds from t_ns[i] until the next row, at most 1.5 times the usual
+ * (median) spacing of the rows. */
+struct wl_carbon_intensity {
+    const char *path, *column; /* of the intensity */
+    bool marginal;             /* else an average */
+    int64_t *t_ns;             /* wall clock, ns since 1970 */
+    double *g_per_kwh;         /* NAN: the field is empty */
+    size_t n;
+    int64_t usual_ns;
+};
+
+/* Reads a file with a column of times and one of intensities, known by their names (docs/formats.md): exports of
+ * Electricity Maps and WattTime, or plain ones. WL_EINVAL names file:line. */
+int wl_carbon_intensity_read(const char *path, struct wl_carbon_intensity *out, struct wl_arena *a,
+                             struct wl_err *e) WL_MUST_CHECK;
+
+/* g CO2e a kWh at an instant of the wall clock; NAN: the file has none for it. */
+double wl_carbon_intensity_at(const struct wl_carbon_intensity *grid, int64_t wall_ns);
+
+/* g CO2e a kWh over the run, its steps weighted by the energy drawn in each; NAN where a part of the run lies outside
+ * the file, *why tells which. */
+int wl_carbon_intensity_of_run(const struct wl_carbon_intensity *grid, struct wl_store *s, int64_t run,
+                               double *g_per_kwh, const char **why, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Average life-cycle carbon intensity of the electricity that a country generated in a year (Ember). */
+struct wl_country {
+    const char *alpha2, *alpha3, *name; /* ISO 3166; English, ASCII */
+    int year;
+    double g_per_kwh; /* CO2e */
+};
+
+/* The whole table, ordered by alpha2. */
+const struct wl_country *wl_country_table(size_t *n);
+
+/* By alpha-2 or alpha-3 code or name, in capitals or not; NULL: there is none. */
+const struct wl_country *wl_country_find(const char *word);
+
+/* The one whose name is spelled much like `word`, for "did you mean"; NULL: there is none. */
+const struct wl_country *wl_country_closest(const char *word, struct wl_arena *a);
+
+struct wl_footprint {
+    double pue;                            /* energy at the meter over energy of the devices; NAN: not given */
+    double carbon;                         /* g CO2e a kWh; NAN: not asked for */
+    struct wl_reals range;                 /* its interval, none or two */
+    const char *kind, *source;             /* average or marginal (NULL: not given); place, time and origin */
+    const char *country;                   /* carbon and source from the table; NULL: none */
+    const char *carbon_csv;                /* carbon over time from a file; NULL: none */
+    struct wl_carbon_intensity *intensity; /* that file */
+    double price;                          /* a kWh; NAN: not asked for */
+    const char *currency;                  /* NULL: not given */
+};
+
+/* Rows for a struct that holds a struct wl_footprint as member `at`. */
+/* clang-format off */
+#define WL_FOOTPRINT_OPT_ROWS(holder, at)                                                                         \
+    { .name = "pue", .type = WL_REAL, .offset = offsetof(holder, at.pue), .min = 1, .max = 10,                    \
+      .help = "power usage effectiveness of the site, for carbon and cost; 1 if not given" },                     \
+    { .name = "carbon", .type = WL_REAL, .offset = offsetof(holder, at.carbon), .min = 0, .max = 1e5,             \
+      .unit = "g CO2e/kWh", .help = "carbon intensity of the electricity; needs carbon-source" },                 \
+    { .name = "carbon-range", .type = WL_REALS, .offset = offsetof(holder, at.range), .min = 0, .max = 1e5,       \
+      .unit = "g CO2e/kWh", .help = "LOW,HIGH: interval of the carbon intensity" },                               \
+    { .name = "carbon-kind", .type = WL_CHOICE, .offset = offsetof(holder, at.kind),                              \
+      .choices = "average|marginal", .help = "what kind of intensity it is; average if not given" },              \
+    { .name = "carbon-source", .type = WL_STR, .offset = offsetof(holder, at.source),                             \
+      .help = "place and time the intensity holds for, and where it is from" },                                   \
+    { .name = "country", .type = WL_STR, .offset = offsetof(holder, at.country),                                  \
+      .help = "code or name (DE, DEU, Germany): carbon intensity from the built-in table, instead of carbon" },                   \
+    { .name = "carbon-csv", .type = WL_STR, .offset = offsetof(holder, at.carbon_csv),                            \
+      .help = "carbon intensity over time from this file, instead of carbon; runs of a store only" },             \
+    { .name = "price", .type = WL_REAL, .offset = offsetof(holder, at.price), .min = 0, .max = 1e5,               \
+      .unit = "per kWh", .help = "price of electricity" },                                                        \
+    { .name = "currency", .type = WL_STR, .offset = offsetof(holder, at.currency),                                \
+      .help = "of the price; EUR if not given" }
+/* clang-format on */
+
+/* Looks the country up or reads the file, fills in what was not given and checks what belongs together: WL_EUSAGE,
+ * WL_EINVAL. *faulty: the option's name, which is not in the message. */
+int wl_footprint_complete(struct wl_footprint *f, const char **faulty, struct wl_arena *a,
+                          struct wl_err *e) WL_MUST_CHECK;
+
+/* What was not given is as in `from`: the PUE, carbon with all that belongs to it, price and currency. Both before they
+ * are completed. */
+void wl_footprint_inherit(struct wl_footprint *f, const struct wl_footprint *from);
+
+/* What the section [measure] of an experiment's expanded text says; keys that are not ours are left alone. */
+int wl_footprint_from_experiment(const char *text, struct wl_footprint *out, struct wl_arena *a,
+                                 struct wl_err *e) WL_MUST_CHECK;
+
+/* Is that, n characters long, a key of the rows? */
+bool wl_footprint_has_key(const char *key, size_t n);
+
+bool wl_footprint_same(const struct wl_footprint *x, const struct wl_footprint *y);
+
+/* Is carbon asked for? */
+bool wl_footprint_has_carbon(const struct wl_footprint *f);
+
+/* With the carbon intensity that held while an energy was drawn, where it comes from a file. */
+struct wl_footprint wl_footprint_with_intensity(const struct wl_footprint *f, double g_per_kwh);
+
+#endif

@@ -1,0 +1,83 @@
+/* `wattlaw-train data qm9`: packs the original files, or made-up ones in their format. */
+#include "cmd/train/commands.h"
+#include "data/data.h"
+
+#include <stddef.h>
+
+struct options {
+    const char *synthetic, *from, *exclude, *to;
+    int64_t molecules, seed;
+    bool json, quiet;
+};
+
+#define AT(field) .offset = offsetof(struct options, field)
+
+static const struct wl_opt rows[] = {
+    { "from", WL_STR, AT(from), .help = "folder or tar archive with the .xyz files of QM9" },
+    { "exclude", WL_STR, AT(exclude), .help = "list of molecules to leave out: QM9's uncharacterized.txt" },
+    { "to", WL_STR, AT(to), .help = "file to write; default: qm9.molecules beside the archive or in the folder" },
+    { "synthetic", WL_STR, AT(synthetic), .help = "folder to write made-up .xyz files to, and to pack them in" },
+    { "molecules", WL_INT, AT(molecules), "2000", 2, 999999, .help = "with --synthetic: so many" },
+    { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "with --synthetic: of the molecules" },
+    { "json", WL_FLAG, AT(json), .help = "print what was written as JSON" },
+    { "quiet", WL_FLAG, AT(quiet), .help = "no progress on stderr" },
+    WL_OPT_END,
+};
+
+static int check(const struct options *o, const struct wl_opts_args *rest, struct wl_err *e)
+{
+    if (rest->args.n) return wl_fail(e, WL_EUSAGE, "'%s' was not expected", rest->args.v[0]);
+    if (!o->synthetic == !o->from) return wl_fail(e, WL_EUSAGE, "either --from or --synthetic is needed");
+    if (o->synthetic && o->exclude)
+        return wl_fail(e, WL_EUSAGE, "--synthetic writes its own molecules: without --exclude");
+    return 0;
+}
+
+static void print_done(const struct options *o, const struct wl_qm9_pack_opts *how,
+                       const struct wl_qm9_pack_stats *done, struct wl_arena *a)
+{
+    if (!o->json) {
+        wl_print("%s: %lld molecules of %lld atoms", how->to, (long long)done->molecules, (long long)done->atoms);
+        wl_print(o->exclude ? ", %lld left out\n" : "\n", (long long)done->excluded);
+        return;
+    }
+    struct wl_json *j = wl_json_root_object(a);
+    wl_json_add_str(j, "data", "qm9");
+    wl_json_add_str(j, "file", how->to);
+    wl_json_add_int(j, "molecules", done->molecules);
+    wl_json_add_int(j, "atoms", done->atoms);
+    wl_json_add_int(j, "excluded", done->excluded);
+    wl_json_print(j);
+}
+
+static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct options *o = options;
+    struct wl_qm9_pack_opts how = {
+        .from = o->synthetic ? o->synthetic : o->from, .exclude = o->exclude, .to = o->to, .progress = !o->quiet
+    };
+    struct wl_qm9_pack_stats done;
+    int rc = check(o, rest, e);
+    if (!rc && o->synthetic) rc = wl_qm9_synth(o->synthetic, o->molecules, (uint64_t)o->seed, !o->quiet, e);
+    if (rc) return rc;
+    if (!how.to) how.to = wl_path_join(a, wl_is_dir(how.from) ? how.from : wl_path_dir(a, how.from), "qm9.molecules");
+    rc = wl_qm9_pack(&how, &done, a, e);
+    if (rc) return rc;
+    print_done(o, &how, &done, a);
+    return WL_EXIT_OK;
+}
+
+const struct wl_cmd wl_cmd_data_qm9 = {
+    .name = "qm9",
+    .usage = "--from PATH | --synthetic DIR [options]",
+    .help = "molecules: packs the .xyz files of QM9 for training, or made-up ones",
+    .more = "QM9 comes as dsgdb9nsd.xyz.tar.bz2, which has to be unpacked to a .tar or a folder, and as a list of "
+            "molecules\n"
+            "whose consistency check failed, uncharacterized.txt, which --exclude leaves out: 130,831 are left.\n\n"
+            "example\n"
+            "  wattlaw-train data qm9 --from dsgdb9nsd.xyz.tar --exclude uncharacterized.txt\n"
+            "  wattlaw-train schnet --data qm9.molecules --recipe frey2022",
+    .options = rows,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

@@ -1,0 +1,285 @@
+/* `wattlaw-train NAME --explain`: what one step of one worker does, before it is done. */
+#include "cmd/cmd.h"
+#include "train/train.h"
+
+#include <math.h>
+#include <stddef.h>
+
+struct explain {
+    const struct wl_train_task *job;
+    struct wl_arena *arena;
+    struct wl_plan *plan;
+    struct wl_plan_info info;
+};
+
+/* Classes of memory, in the order in which they are listed. */
+static const struct class
+{
+    const char *name, *key;
+    size_t offset;
+} classes[] = {
+    { "parameters", "parameter_bytes", offsetof(struct wl_plan_info, param_bytes) },
+    { "gradients", "gradient_bytes", offsetof(struct wl_plan_info, gradient_bytes) },
+    { "optimizer", "optimizer_bytes", offsetof(struct wl_plan_info, optim_bytes) },
+    { "statistics", "statistic_bytes", offsetof(struct wl_plan_info, statistic_bytes) },
+    { "input", "input_bytes", offsetof(struct wl_plan_info, input_bytes) },
+    { "output", "output_bytes", offsetof(struct wl_plan_info, output_bytes) },
+    { "values", "value_bytes", offsetof(struct wl_plan_info, value_bytes) },
+    { "total", "total_bytes", offsetof(struct wl_plan_info, total_bytes) },
+};
+
+static size_t bytes_of(const struct explain *x, const struct class *c)
+{
+    return *(const size_t *)((const char *)&x->info + c->offset);
+}
+
+/* What the step is about: the largest tensor that it writes. Scratch memory and vectors of statistics, with their one
+ * dimension, come last. */
+static const struct wl_plan_buffer *result(const struct wl_plan_step *s)
+{
+    const struct wl_plan_buffer *best = NULL;
+    for (size_t i = 0; i < s->n_buffers; i++) {
+        const struct wl_plan_buffer *b = &s->buffers[i];
+        if (!b->written) continue;
+        bool tensor = b->dims.n > 1, better = !best || tensor > (best->dims.n > 1);
+        if (better || (tensor && b->bytes > best->bytes)) best = b;
+    }
+    return best;
+}
+
+static const char *when(const struct wl_plan_step *s)
+{
+    return s->training && s->evaluation ? "both" : s->training ? "train" : "eval";
+}
+
+/* Multiplications of a step by those of one that keeps all values; NAN: the network's are not counted. */
+static double work_ratio(const struct wl_plan_info *f)
+{
+    return f->train_flops > 0 ? 1 + f->recompute_flops / f->train_flops : NAN;
+}
+
+/* ---- for people ------------------------------------------------------------------------------------------------- */
+
+/* What the kernel took when it was measured, and what the other one took. */
+static void print_choice(struct wl_table *t, const struct wl_choice *c)
+{
+    wl_table_real(t, c ? c->answer_s * 1e3 : NAN, 3);
+    if (c) wl_table_cellf(t, "%s %.3g", c->runner_up, c->runner_up_s * 1e3);
+}
+
+static void print_steps(const struct explain *x)
+{
+    struct wl_table t = wl_table_new(x->arena);
+    wl_table_column(&t, "step", true);
+    static const char *const texts[] = { "in", "operation", "name", "pass", "kernel", "result", "layout" };
+    for (size_t i = 0; i < WL_COUNT(texts); i++) wl_table_column(&t, texts[i], false);
+    wl_table_column(&t, "bytes", true);
+    static const char *const numbers[] = { "Mflop/sample", "ms/sample" };
+    for (size_t i = 0; i < WL_COUNT(numbers); i++) wl_table_column(&t, numbers[i], true);
+    wl_table_column(&t, "chosen before", false);
+    for (size_t i = 0; i < wl_plan_step_count(x->plan); i++) {
+        struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);
+        const struct wl_plan_buffer *b = result(&s);
+        wl_table_cellf(&t, "%zu", i);
+        const char *const cells[] = { s.again ? "again" : when(&s), s.operation, s.name, s.pass, s.implementation };
+        for (size_t k = 0; k < WL_COUNT(cells); k++) wl_table_cell(&t, cells[k]);
+        if (b) {
+            wl_table_cellf(&t, "%s %s", wl_dtype_name(b->dtype), wl_dims_text(x->arena, &b->dims));
+            wl_table_cell(&t, b->layout);
+            wl_table_cellf(&t, "%zu", b->bytes);
+            wl_table_real(&t, s.flops > 0 ? s.flops * 1e-6 : NAN, 4);
+            print_choice(&t, s.choice);
+        }
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, WL_STDOUT, 0);
+}
+
+static void print_memory(const struct explain *x)
+{
+    struct wl_table t = wl_table_new(x->arena);
+    wl_table_column(&t, "memory", false);
+    wl_table_column(&t, "bytes", true);
+    for (size_t i = 0; i < WL_COUNT(classes); i++) {
+        wl_table_cell(&t, classes[i].name);
+        wl_table_cellf(&t, "%zu", bytes_of(x, &classes[i]));
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, WL_STDOUT, 0);
+    wl_print("values share memory by lifetime: %zu bytes are alive at once, each in a place of its own would take %zu\n"
+             "%d steps write over what they read, which saves %zu bytes more\n",
+             x->info.live_bytes, x->info.unshared_bytes, x->info.in_place, x->info.in_place_bytes);
+}
+
+/* What computing values again saves and costs. */
+static void print_recompute(const struct explain *x)
+{
+    const struct wl_plan_info *f = &x->info;
+    if (!f->segments) return;
+    wl_print("\nvalues of %d segment%s are computed again in the backward pass: %s instead of %s", f->segments,
+             f->segments == 1 ? "" : "s", wl_human_bytes(x->arena, (double)f->total_bytes),
+             wl_human_bytes(x->arena, (double)f->keeping_bytes));
+    if (f->train_flops > 0) wl_print(", for %.3g times the multiplications", work_ratio(f));
+    wl_print("\n");
+    struct wl_table t = wl_table_new(x->arena);
+    wl_table_column(&t, "computed again from", false);
+    wl_table_column(&t, "to", false);
+    static const char *const numbers[] = { "steps", "bytes", "Mflop/sample" };
+    for (size_t i = 0; i < WL_COUNT(numbers); i++) wl_table_column(&t, numbers[i], true);
+    for (int i = 0; i < f->segments; i++) {
+        const struct wl_plan_segment s = wl_plan_segment(x->plan, (size_t)i);
+        wl_table_cell(&t, s.first);
+        wl_table_cell(&t, s.last);
+        wl_table_cellf(&t, "%zu", s.steps);
+        wl_table_cellf(&t, "%zu", s.bytes);
+        wl_table_real(&t, s.flops > 0 ? s.flops * 1e-6 : NAN, 4);
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, WL_STDOUT, 0);
+}
+
+static void print_buckets(const struct explain *x)
+{
+    struct wl_table t = wl_table_new(x->arena);
+    wl_table_column(&t, "bucket", true);
+    wl_table_column(&t, "bytes", true);
+    wl_table_column(&t, "reduced behind step", true);
+    for (int i = 0; i < x->info.buckets; i++) {
+        struct wl_plan_bucket b = wl_plan_bucket(x->plan, (size_t)i);
+        wl_table_cellf(&t, "%d", i);
+        wl_table_cellf(&t, "%zu", b.bytes);
+        wl_table_cellf(&t, "%zu", b.step);
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, WL_STDOUT, 0);
+}
+
+static void print_text(const struct explain *x)
+{
+    const struct wl_plan_info *f = &x->info;
+    wl_print("%s (%s), local batch %lld, %s: %lld parameters\n", x->job->workload->name, x->job->opts->size,
+             (long long)x->job->opts->local_batch, x->job->shape, (long long)f->parameters);
+    wl_print("%s, %s, %d thread%s; %d operations in %d steps, %d of them reorders\n", f->library,
+             wl_dtype_name(f->precision), f->threads, f->threads == 1 ? "" : "s", f->operations, f->steps, f->reorders);
+    if (isnan(f->train_flops))
+        wl_print("the flop of a %s depend on its size: train with data and --json\n\n", x->job->workload->noun);
+    else
+        wl_print("a sample takes %.4g Gflop forward, %.4g Gflop in training\n\n", f->forward_flops * 1e-9,
+                 f->train_flops * 1e-9);
+    print_steps(x);
+    wl_print("\n");
+    print_memory(x);
+    print_recompute(x);
+    wl_print("\n");
+    print_buckets(x);
+}
+
+/* ---- for programs ----------------------------------------------------------------------------------------------- */
+
+static void add_buffer(struct wl_json *list, const struct wl_plan_buffer *b)
+{
+    struct wl_json *o = wl_json_add_object(list, NULL);
+    wl_json_add_str(o, "memory", b->memory);
+    wl_json_add_str(o, "dtype", wl_dtype_name(b->dtype));
+    struct wl_json *dims = wl_json_add_array(o, "dims");
+    for (int i = 0; i < b->dims.n; i++) wl_json_add_int(dims, NULL, b->dims.d[i]);
+    wl_json_add_str(o, "layout", b->layout);
+    wl_json_add_int(o, "bytes", (int64_t)b->bytes);
+    wl_json_add_bool(o, "written", b->written);
+}
+
+static void add_choice(struct wl_json *o, const struct wl_choice *c)
+{
+    wl_json_add_str(o, "algorithm", c->answer);
+    wl_json_add_real(o, "s_per_sample", c->answer_s);
+    wl_json_add_str(o, "runner_up", c->runner_up);
+    wl_json_add_real(o, "runner_up_s_per_sample", c->runner_up_s);
+}
+
+static void add_step(struct wl_json *list, const struct wl_plan_step *s)
+{
+    struct wl_json *o = wl_json_add_object(list, NULL);
+    wl_json_add_str(o, "operation", s->operation);
+    wl_json_add_str(o, "name", s->name);
+    wl_json_add_str(o, "pass", s->pass);
+    wl_json_add_str(o, "kernel", s->implementation);
+    wl_json_add_bool(o, "training", s->training);
+    wl_json_add_bool(o, "evaluation", s->evaluation);
+    wl_json_add_bool(o, "again", s->again);
+    wl_json_add_real(o, "flops_per_sample", s->flops);
+    if (s->choice) add_choice(wl_json_add_object(o, "choice"), s->choice);
+    struct wl_json *buffers = wl_json_add_array(o, "buffers");
+    for (size_t i = 0; i < s->n_buffers; i++) add_buffer(buffers, &s->buffers[i]);
+}
+
+static void add_recompute(struct wl_json *o, const struct explain *x)
+{
+    const struct wl_plan_info *f = &x->info;
+    wl_json_add_real(o, "flops_per_sample", f->recompute_flops);
+    wl_json_add_real(o, "work_ratio", work_ratio(f));
+    struct wl_json *segments = wl_json_add_array(o, "segments");
+    for (int i = 0; i < f->segments; i++) {
+        const struct wl_plan_segment s = wl_plan_segment(x->plan, (size_t)i);
+        struct wl_json *row = wl_json_add_object(segments, NULL);
+        wl_json_add_str(row, "from", s.first);
+        wl_json_add_str(row, "to", s.last);
+        wl_json_add_int(row, "steps", (int64_t)s.steps);
+        wl_json_add_int(row, "bytes", (int64_t)s.bytes);
+        wl_json_add_real(row, "flops_per_sample", s.flops);
+    }
+}
+
+static void print_json(const struct explain *x)
+{
+    const struct wl_plan_info *f = &x->info;
+    struct wl_json *o = wl_json_root_object(x->arena);
+    wl_json_add_str(o, "model", x->job->workload->name);
+    wl_json_add_str(o, "wattlaw", WL_VERSION);
+    wl_json_add_str(o, "backend", f->backend);
+    wl_json_add_str(o, "library", f->library);
+    wl_json_add_str(o, "precision", wl_dtype_name(f->precision));
+    wl_opts_json(x->job->rows, x->job->opts, wl_json_add_object(o, "options"));
+    wl_json_add_int(o, "parameters", f->parameters);
+    wl_json_add_int(o, "operations", f->operations);
+    wl_json_add_int(o, "reorders", f->reorders);
+    wl_json_add_real(o, "forward_flops_per_sample", f->forward_flops);
+    wl_json_add_real(o, "train_flops_per_sample", f->train_flops);
+    struct wl_json *memory = wl_json_add_object(o, "memory");
+    for (size_t i = 0; i < WL_COUNT(classes); i++)
+        wl_json_add_int(memory, classes[i].key, (int64_t)bytes_of(x, &classes[i]));
+    wl_json_add_int(memory, "live_value_bytes", (int64_t)f->live_bytes);
+    wl_json_add_int(memory, "unshared_value_bytes", (int64_t)f->unshared_bytes);
+    wl_json_add_int(memory, "in_place_bytes", (int64_t)f->in_place_bytes);
+    wl_json_add_int(memory, "keeping_bytes", (int64_t)f->keeping_bytes);
+    add_recompute(wl_json_add_object(o, "recompute"), x);
+    struct wl_json *steps = wl_json_add_array(o, "steps");
+    for (size_t i = 0; i < wl_plan_step_count(x->plan); i++) {
+        struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);
+        add_step(steps, &s);
+    }
+    struct wl_json *buckets = wl_json_add_array(o, "buckets");
+    for (int i = 0; i < f->buckets; i++) {
+        struct wl_plan_bucket b = wl_plan_bucket(x->plan, (size_t)i);
+        struct wl_json *row = wl_json_add_object(buckets, NULL);
+        wl_json_add_int(row, "bytes", (int64_t)b.bytes);
+        wl_json_add_int(row, "step", (int64_t)b.step);
+    }
+    wl_json_print(o);
+}
+
+int wl_cmd_train_explain(struct wl_train_task *j, struct wl_err *e)
+{
+    struct explain x = { .job = j, .arena = j->arena };
+    struct wl_graph *g = wl_graph_new(j->arena);
+    j->workload->assume(j);
+    int rc = wl_train_check_backend(j->opts, e);
+    if (!rc) rc = j->workload->build(j, g, e);
+    if (!rc) rc = wl_train_plan(&x.plan, g, j->opts, true, NULL, j->arena, e);
+    if (rc) return rc;
+    x.info = wl_plan_info(x.plan);
+    if (j->opts->json)
+        print_json(&x);
+    else
+        print_text(&x);
+    return WL_EXIT_OK;
+}

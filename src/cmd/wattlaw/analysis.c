@@ -1,0 +1,130 @@
+#include "cmd/wattlaw/analysis.h"
+
+#include "cmd/wattlaw/footprint.h"
+#include "exchange/exchange.h"
+#include "store/store.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A store is known by the first bytes of every SQLite file, whatever it is called. From a pipe (/dev/stdin) they could
+ * not be read again. */
+static bool is_store(const char *path)
+{
+    if (!wl_is_file(path)) return false;
+    static const char magic[] = "SQLite format 3";
+    char head[sizeof magic] = "";
+    FILE *f = fopen(path, "rb");
+    if (!f) return false;
+    size_t n = fread(head, 1, sizeof magic, f);
+    fclose(f);
+    return n == sizeof magic && memcmp(head, magic, sizeof magic) == 0;
+}
+
+static int open_store(const char *given, struct wl_store **out, struct wl_arena *a, struct wl_err *e)
+{
+    char *path;
+    int rc = wl_store_find(given, &path, a, e);
+    return rc ? rc : wl_store_open(out, path, WL_STORE_READ, a, e);
+}
+
+static int read_store(const char *given, const struct wl_strs *map, const char *metric, struct wl_observations *out,
+                      struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_store *store;
+    if (map->n) return wl_fail(e, WL_EUSAGE, "--map renames columns of a CSV file; %s is a store", given);
+    int rc = open_store(given, &store, a, e);
+    if (rc) return rc;
+    rc = wl_store_observations_of(store, 0, metric, out, a, e);
+    wl_store_close(store);
+    return rc;
+}
+
+int wl_analysis_read(const char *path, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,
+                     struct wl_err *e)
+{
+    return wl_analysis_read_metric(path, map, NULL, out, a, e);
+}
+
+int wl_analysis_read_metric(const char *path, const struct wl_strs *map, const char *metric,
+                            struct wl_observations *out, struct wl_arena *a, struct wl_err *e)
+{
+    bool store = wl_is_dir(path) || is_store(path);
+    int rc = store ? read_store(path, map, metric, out, a, e) : wl_obs_read_csv(path, map, out, a, e);
+    if (rc) return rc;
+    if (!out->n)
+        return wl_fail(e, WL_EINVAL,
+                       store ? "%s: no run is done yet; wattlaw status says what there is" : "%s: a header and no rows",
+                       path);
+    return 0;
+}
+
+int wl_analysis_metrics(const char *path, struct wl_strs *names, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_store *store;
+    *names = (struct wl_strs) { 0 };
+    if (!wl_is_dir(path) && !is_store(path)) return 0;
+    int rc = open_store(path, &store, a, e);
+    if (rc) return rc;
+    rc = wl_store_metric_names(store, names, a, e);
+    wl_store_close(store);
+    return rc;
+}
+
+/* Rows of one run share a label, which is the run's number in the store. */
+static int add_intensities(struct wl_store *s, const struct wl_carbon_intensity *grid, struct wl_observations *obs,
+                           struct wl_strs *notes, struct wl_arena *a, struct wl_err *e)
+{
+    const char **text = wl_new_array(a, const char *, obs->n), **of_run = wl_new_array(a, const char *, obs->runs);
+    bool *known = wl_new_array(a, bool, obs->runs);
+    int rc = 0;
+    for (size_t i = 0; i < obs->n && rc == 0; i++) {
+        size_t k = obs->run_index[i];
+        int64_t run;
+        double g_per_kwh = NAN;
+        const char *why = NULL;
+        if (!known[k] && obs->run[i] && wl_str_to_int(obs->run[i], &run) == 0) {
+            rc = wl_carbon_intensity_of_run(grid, s, run, &g_per_kwh, &why, a, e);
+            if (rc == 0 && why) wl_strs_add(a, notes, why);
+            if (!isnan(g_per_kwh)) of_run[k] = wl_strf(a, "%.17g", g_per_kwh);
+        }
+        known[k] = true;
+        text[i] = of_run[k];
+    }
+    if (rc == 0) wl_obs_add_extra(obs, "carbon_g_per_kwh", text, a);
+    return rc;
+}
+
+int wl_analysis_footprint(const char *path, struct wl_footprint *f, struct wl_strs *notes, struct wl_arena *a,
+                          struct wl_err *e)
+{
+    struct wl_store *store;
+    if (!wl_is_dir(path) && !is_store(path)) return 0;
+    int rc = open_store(path, &store, a, e);
+    if (rc) return rc;
+    rc = wl_cmd_footprint_of_store(f, store, 0, notes, a, e);
+    wl_store_close(store);
+    return rc;
+}
+
+int wl_analysis_add_carbon(const char *given, const struct wl_carbon_intensity *grid, struct wl_observations *obs,
+                           struct wl_strs *notes, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_store *store;
+    if (!wl_is_dir(given) && !is_store(given))
+        return wl_fail(e, WL_EUSAGE, "--carbon-csv needs a store: %s does not tell when its runs went on", given);
+    int rc = open_store(given, &store, a, e);
+    if (rc) return rc;
+    rc = add_intensities(store, grid, obs, notes, a, e);
+    wl_store_close(store);
+    return rc;
+}
+
+struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a)
+{
+    struct wl_json *root = wl_json_root_object(a);
+    wl_json_add_str(root, "wattlaw", WL_VERSION);
+    wl_json_add_str(root, "source", path);
+    return root;
+}

@@ -1,0 +1,233 @@
+/* wattlaw compare: does a factor (a cap, a clock, a batch size, a machine) change the scaling law? */
+#include "cmd/cmd.h"
+
+#include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/format.h"
+#include "law/law.h"
+
+#include <math.h>
+#include <stddef.h>
+
+struct compare_options {
+    struct wl_strs map, by;
+    const char *factor, *base, *response;
+    int64_t drop_epochs;
+    double margin;
+    bool json;
+};
+
+static const struct wl_opt options[] = {
+    { .name = "factor",
+      .type = WL_STR,
+      .offset = offsetof(struct compare_options, factor),
+      .required = true,
+      .help = "column whose values are compared: power_cap_w, clock_mhz, local_batch, hardware, ..." },
+    { .name = "base",
+      .type = WL_STR,
+      .offset = offsetof(struct compare_options, base),
+      .help = "value that the others are held against (no cap or the highest cap; else the first)" },
+    { .name = "margin",
+      .type = WL_REAL,
+      .offset = offsetof(struct compare_options, margin),
+      .def = "0.05",
+      .min = 1e-6,
+      .max = 10,
+      .help = "exponents that differ by less count as the same" },
+    WL_ANALYSIS_OPT_ROWS(struct compare_options),
+    WL_FIT_OPT_ROWS(struct compare_options),
+    WL_OPT_END
+};
+
+/* alpha of a law of energies is in joules. */
+static enum wl_provenance provenance_of(const struct wl_factor_group *g, enum wl_law_response response)
+{
+    return response == WL_LAW_ENERGY ? wl_provenance_of(g->estimated, g->simulated) : WL_MEASURED;
+}
+
+static void print_levels(const struct wl_factor_group *g, const char *factor, enum wl_law_response response,
+                         struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    const char *const heads[] = { factor, "runs", "worker counts" },
+                      *const law[] = { "alpha", "beta", "95 % of beta", "R2" },
+                      *const did[] = { "SM MHz", "memory MHz", "held down %", "caps acted %" };
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], true);
+    for (size_t i = 0; i < WL_COUNT(did); i++) wl_table_column(&t, did[i], true);
+    wl_table_provenance_column(&t);
+    for (size_t i = 0; i < WL_COUNT(law); i++) wl_table_column(&t, law[i], true);
+    for (size_t l = 0; l < g->n_levels; l++) {
+        const struct wl_factor_level *level = &g->levels[l];
+        const struct wl_law_estimate *e = level->law.law;
+        wl_table_cell(&t, level->value);
+        wl_table_int(&t, (double)level->law.n_runs);
+        wl_table_int(&t, (double)level->law.n_configs);
+        wl_table_real(&t, level->achieved.clock_mhz, 4);
+        wl_table_real(&t, level->achieved.mem_clock_mhz, 4);
+        wl_table_real(&t, level->achieved.power_capped_pct, 3);
+        wl_table_real(&t, level->achieved.caps_acted_pct, 3);
+        if (e) {
+            int d = wl_format_decimals(e->beta_se);
+            const struct wl_amount alpha =
+                wl_amount_of(e->alpha, wl_law_response_unit(response), provenance_of(g, response));
+            wl_table_provenance(&t, alpha.from);
+            wl_table_amount(&t, &alpha, 4);
+            wl_table_cellf(&t, "%.*f", d, e->beta);
+            wl_table_cell(&t, wl_format_interval(e->beta_lo, e->beta_hi, d, a));
+            wl_table_cell(&t, isnan(e->r2) ? NULL : wl_strf(a, "%.4f", e->r2));
+        }
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+}
+
+static void print_pairs(const struct wl_factor_group *g, double margin, struct wl_arena *a)
+{
+    const struct wl_factor_tests *tests = g->tests;
+    struct wl_table t = wl_table_new(a);
+    const char *const heads[] = { "pair", "difference of beta", "95 %", "p (Holm)",
+                                  wl_strf(a, "p of %g or more", margin) };
+    if (!tests->n_pairs) return;
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i > 0);
+    for (size_t i = 0; i < tests->n_pairs; i++) {
+        const struct wl_factor_pair *p = &tests->pairs[i];
+        int d = wl_format_decimals(p->se);
+        wl_table_cellf(&t, "%s - %s", g->levels[p->b].value, g->levels[p->a].value);
+        wl_table_cellf(&t, "%+.*f", d, p->difference);
+        wl_table_cell(&t, wl_format_interval(p->lo, p->hi, d, a));
+        wl_table_cellf(&t, "%.2g", p->p_holm);
+        wl_table_cellf(&t, "%.2g", p->p_same);
+        wl_table_row(&t);
+    }
+    wl_print("\n");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+}
+
+static void print_slowdowns(const struct wl_factor_group *g, const char *factor, enum wl_law_response response,
+                            struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    const char *what = response == WL_LAW_TIME ? "time" : "energy";
+    const char *const heads[] = { factor, "workers", wl_strf(a, "%s over that at %s", what, g->levels[g->base].value),
+                                  "95 %" };
+    if (!g->n_slowdowns) return;
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], true);
+    for (size_t i = 0; i < g->n_slowdowns; i++) {
+        const struct wl_factor_slowdown *s = &g->slowdowns[i];
+        wl_table_cell(&t, g->levels[s->level].value);
+        wl_table_cell(&t, isnan(s->workers) ? "all" : wl_strf(a, "%g", s->workers));
+        wl_table_cellf(&t, "%.3f", s->ratio.value);
+        wl_table_cell(&t, wl_format_interval(s->ratio.lo, s->ratio.hi, 3, a));
+        wl_table_row(&t);
+    }
+    wl_print("\n");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+}
+
+static const char *points_of(const struct wl_factor_tests *t)
+{
+    return wl_str_eq(t->basis, "run_means") ? "means of runs" : "means of worker counts";
+}
+
+static void print_tests(const struct wl_factor_group *g, struct wl_arena *a)
+{
+    const struct wl_factor_tests *t = g->tests, *other = t == &g->over_runs ? &g->over_configs : &g->over_runs;
+    if (isnan(t->p)) return;
+    wl_print("  equal?     one slope against one each: F(%g, %g) = %.3g, %s, partial eta2 %.2f, over %s\n", t->df1,
+             t->df, t->f, wl_format_p(t->p, a), t->partial_eta2, points_of(t));
+    if (!isnan(other->p) && g->over_runs.points > g->over_configs.points)
+        wl_print("  narrower   F(%g, %g) = %.3g, %s, over %s\n", other->df1, other->df, other->f,
+                 wl_format_p(other->p, a), points_of(other));
+    int d = wl_format_decimals(t->beta_se);
+    if (g->verdict != WL_FACTOR_DIFFERENT)
+        wl_print("  one slope  beta %.*f, 95 %% interval %s\n", d, t->beta,
+                 wl_format_interval(t->beta_lo, t->beta_hi, d, a));
+}
+
+static void print_model(const struct wl_factor_group *g, struct wl_arena *a)
+{
+    const struct wl_factor_overhead *m = &g->overhead;
+    if (!g->best_model) return;
+    if (m->why) {
+        wl_print("  overhead   W/N + c with one c for all levels is not compared: %s\n", m->why);
+        return;
+    }
+    double power = fmin(g->aicc_common, isnan(g->aicc_separate) ? INFINITY : g->aicc_separate);
+    double behind = m->aicc - power;
+    wl_print("  overhead   W/N + c with one c = %s s for all levels: AICc %.1f %s the better of the power laws; ",
+             wl_number_text(m->c, a), fabs(behind), behind < 0 ? "ahead of" : "behind");
+    if (behind < -2)
+        wl_print("one overhead for all explains the times better than exponents do\n");
+    else
+        wl_print("%s\n", behind > 2 ? "one overhead does not explain the times" : "the runs do not choose");
+}
+
+static void print_group(const struct wl_factor_result *r, const struct wl_factor_group *g, struct wl_arena *a)
+{
+    wl_print("%s%s: %s\n", g->title, g->simulated ? " (simulated)" : "", r->factor);
+    if (g->refused) {
+        wl_print("  %s\n", g->refused);
+    } else {
+        wl_print("  verdict    %s (%s)\n", wl_factor_verdict_name(g->verdict), g->verdict_why);
+        if (!isnan(g->runs_needed))
+            wl_print("  runs       %g at each value and worker count, %s\n", g->runs_needed, g->runs_needed_why);
+        else if (g->runs_needed_why)
+            wl_print("  runs       %s\n", g->runs_needed_why);
+        print_tests(g, a);
+        print_model(g, a);
+    }
+    for (size_t i = 0; i < g->notes.n; i++) wl_print("  note       %s\n", g->notes.v[i]);
+    if (!g->n_levels) return;
+    wl_print("\n");
+    print_levels(g, r->factor, r->response, a);
+    if (g->refused) return;
+    print_pairs(g, r->margin, a);
+    print_slowdowns(g, r->factor, r->response, a);
+}
+
+static bool any_comparison(const struct wl_factor_result *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (!r->groups[i].refused) return true;
+    return false;
+}
+
+static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct compare_options *o = opts;
+    if (rest->args.n != 1 || rest->command)
+        return wl_fail(e, WL_EUSAGE, "compare needs one store, campaign folder or CSV file");
+    struct wl_observations obs = { 0 };
+    struct wl_factor_result result;
+    struct wl_factor_options how = { .factor = o->factor, .base = o->base, .margin = o->margin };
+    how.law = (struct wl_law_options) { .by = o->by, .drop_epochs = o->drop_epochs };
+    how.law.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
+    int rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0) rc = wl_factor_compare(&obs, &how, &result, a, e);
+    if (rc) return rc;
+    if (o->json) {
+        struct wl_json *root = wl_analysis_json(rest->args.v[0], a);
+        wl_json_add_int(root, "drop_epochs", o->drop_epochs);
+        wl_factor_json(&result, root);
+        wl_json_print(root);
+    } else {
+        for (size_t i = 0; i < result.n; i++) {
+            if (i) wl_print("\n");
+            print_group(&result, &result.groups[i], a);
+        }
+    }
+    return any_comparison(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;
+}
+
+const struct wl_cmd wl_cmd_compare = {
+    .name = "compare",
+    .usage = "STORE|CSV --factor COLUMN [options]",
+    .help = "does a factor (cap, clock, batch, machine) change the scaling law?",
+    .more = "DIFFERENT: one slope for all values is rejected. EQUIVALENT: every two slopes are shown to differ by less "
+            "than\n"
+            "the margin. UNDECIDED: neither. Exit status 1 where no group has two values with a law.\n\n"
+            "  wattlaw compare caps --factor power_cap_w\n"
+            "  wattlaw compare times.csv --factor hardware --by workload --json",
+    .options = options,
+    .options_size = sizeof(struct compare_options),
+    .run = run,
+};

@@ -1,0 +1,74 @@
+/* What `wattlaw doctor` finds out about a machine, and how it is shown. */
+#ifndef WL_CMD_WATTLAW_DOCTOR_DOCTOR_H
+#define WL_CMD_WATTLAW_DOCTOR_DOCTOR_H
+
+#include "base/base.h"
+#include "cap/cap.h"
+#include "power/power.h"
+
+struct wl_doctor_machine {
+    const char *host, *kernel, *cpu; /* "Linux 6.1.0-18-amd64 x86_64"; the CPU's model name */
+    int cpus, usable_cpus;           /* online; of these, those that this process may run on */
+    double memory_bytes;
+    const char *job_cgroups, *no_cgroups; /* where jobs get a cgroup of their own; NULL: nowhere, and why */
+};
+
+/* A program that wattlaw starts when it is asked to. */
+struct wl_doctor_program {
+    const char *name, *purpose, *fix;
+    const char *path;    /* NULL: not found in PATH */
+    const char *version; /* first line of --version; NULL where it says nothing */
+};
+
+struct wl_doctor_caps {
+    struct wl_cap_ability can[WL_CAP_KINDS];
+    size_t left;          /* caps that dead runs have left */
+    const char *left_why; /* why that is not known; NULL: it is */
+    const char *state_dir;
+};
+
+/* Changes nothing. */
+void wl_doctor_caps_find(struct wl_doctor_caps *c, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
+                         struct wl_arena *a);
+void wl_doctor_caps_print(const struct wl_doctor_caps *c, struct wl_arena *a);
+void wl_doctor_caps_json(const struct wl_doctor_caps *c, struct wl_json *root);
+
+/* All that is shown, found before anything is printed. */
+struct wl_doctor_findings {
+    struct wl_doctor_machine machine;
+    struct wl_doctor_caps caps;
+    const struct wl_doctor_program *programs;
+    size_t n_programs;
+    const struct wl_sensors *sensors;
+    double *latest; /* [channel], NAN: no good reading */
+    struct wl_channel_stats *channels;
+    struct wl_sampler_stats sampler;
+    struct wl_strs notes; /* what the sensors noticed while they were sampled */
+    double sampled_s;
+    const char *basis; /* where the energy of a run comes from, NULL: nowhere */
+};
+
+/* Everything about `f` to standard output. */
+void wl_doctor_print(const struct wl_doctor_findings *f, struct wl_arena *a);
+void wl_doctor_print_json(const struct wl_doctor_findings *f, struct wl_arena *a);
+
+/* The highest rate at which reading takes at most half of the time, of those that can be asked for. */
+double wl_doctor_highest_rate_hz(const struct wl_sensor_info *info);
+double wl_doctor_cpu_share_pct(const struct wl_doctor_findings *f); /* of the sampler, of one core; NAN: not sampled */
+
+struct wl_doctor_calibration {
+    const char *cuda_library;
+    bool asked, force;
+};
+
+/* Calibrates the GPU that `device` names (index, UUID or its beginning, PCI address), NULL: each that is visible; keeps
+ * and prints what was found. WL_EUSAGE: no such GPU; codes of wl_gpus_open and wl_calibrate. */
+int wl_doctor_calibrate(const struct wl_doctor_calibration *o, const struct wl_power_opts *power, const char *device,
+                        bool json, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+void wl_doctor_machine_read(struct wl_doctor_machine *m, struct wl_arena *a);
+
+/* The programs in a fixed order; returns how many. */
+size_t wl_doctor_programs_find(const struct wl_doctor_program **list, struct wl_arena *a);
+
+#endif

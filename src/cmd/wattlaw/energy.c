@@ -1,0 +1,301 @@
+/* wattlaw energy: energy against worker-hours, what drives the rate, and what it means in carbon and money. */
+#include "cmd/cmd.h"
+
+#include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/footprint.h"
+#include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/scaling.h"
+#include "law/law.h"
+
+#include <math.h>
+#include <stddef.h>
+
+struct energy_options {
+    struct wl_strs map, by;
+    int64_t drop_epochs;
+    struct wl_footprint footprint;
+    const char *target;
+    bool all, json;
+};
+
+static const struct wl_opt options[] = {
+    { .name = "by",
+      .type = WL_STRS,
+      .offset = offsetof(struct energy_options, by),
+      .help = "columns that separate groups, instead of workload and hardware" },
+    { .name = "drop-epochs",
+      .type = WL_INT,
+      .offset = offsetof(struct energy_options, drop_epochs),
+      .def = "0",
+      .min = 0,
+      .max = 1e9,
+      .help = "leave out the first epochs of each run (warm-up costs energy too)" },
+    WL_FOOTPRINT_OPT_ROWS(struct energy_options, footprint),
+    { .name = "target",
+      .type = WL_STR,
+      .offset = offsetof(struct energy_options, target),
+      .help = "METRIC=VALUE: epochs, time and energy until a metric reaches a value" },
+    { .name = "all",
+      .type = WL_FLAG,
+      .offset = offsetof(struct energy_options, all),
+      .help = "every group in full, however many there are" },
+    WL_ANALYSIS_OPT_ROWS(struct energy_options),
+    WL_OPT_END
+};
+
+static const char *between(const struct wl_energy_law_term *t, struct wl_arena *a)
+{
+    const char *range = wl_format_range(t->lo, t->hi, a);
+    return range ? wl_strf(a, ", 95 %% interval %s", range) : ", no error estimate";
+}
+
+/* ---- text ---- */
+
+static enum wl_provenance provenance_of(const struct wl_energy_law_group *g)
+{
+    return wl_provenance_of(g->estimated, g->simulated);
+}
+
+static const char *kwh_text(const struct wl_energy_law_group *g, double kwh, struct wl_arena *a)
+{
+    const struct wl_amount q = wl_amount_of(kwh, "kWh", provenance_of(g));
+    return wl_amount_text(&q, a);
+}
+
+static void print_lines(const struct wl_energy_law_group *g, struct wl_arena *a)
+{
+    if (!isnan(g->origin.value))
+        wl_print("  through 0  E = %s x worker-hours%s\n", kwh_text(g, g->origin.value, a), between(&g->origin, a));
+    if (g->why) {
+        wl_print("  with base  %s\n", g->why);
+        return;
+    }
+    wl_print("  with base  E = %s %c %s x worker-hours%s", kwh_text(g, g->base.value, a),
+             g->slope.value < 0 ? '-' : '+', kwh_text(g, fabs(g->slope.value), a), between(&g->slope, a));
+    if (!isnan(g->r2)) wl_print(", R2 %.4f", g->r2);
+    wl_print("\n");
+    if (!isnan(g->base.p))
+        wl_print("  base       %s%s: %s\n", wl_format_p(g->base.p, a), between(&g->base, a),
+                 g->base.p < 0.05 ? "energy is not proportional to worker-hours" : "not told from 0");
+    if (!isnan(g->exponent.p))
+        wl_print("  exponent   E goes with worker-hours to the power %.3f%s; against 1: %s\n", g->exponent.value,
+                 between(&g->exponent, a), wl_format_p(g->exponent.p, a));
+}
+
+static void print_drivers(const struct wl_energy_law_group *g, struct wl_arena *a)
+{
+    if (g->drivers_why) {
+        wl_print("  drivers    not tested: %s\n", g->drivers_why);
+        return;
+    }
+    wl_print(
+        "  drivers    rate on samples %+.2f (%s) and updates %+.2f (%s) per worker-hour, standardised; R2 %.2f, VIF "
+        "%.1f\n",
+        g->by_samples.value, wl_format_p(g->by_samples.p, a), g->by_updates.value, wl_format_p(g->by_updates.p, a),
+        g->drivers_r2, g->vif);
+}
+
+/* With the interval of the measurement, where the source tells it. */
+static struct wl_amount energy_of(const struct wl_energy_law_group *g)
+{
+    return wl_amount_between(g->kwh, g->kwh_lo, g->kwh_hi, "kWh", provenance_of(g));
+}
+
+static void print_group(const struct energy_options *o, const struct wl_energy_law_group *g, struct wl_arena *a)
+{
+    const struct wl_amount energy = energy_of(g), energy_j = wl_amount_times(&energy, WL_J_PER_KWH, "J");
+    wl_print("%s%s%s\n", g->title, g->simulated ? " (simulated)" : "", g->estimated ? " (estimated energy)" : "");
+    if (g->n) {
+        wl_print("  energy     %s in %s worker-hours, %s\n", wl_amount_text(&energy, a), wl_number_text(g->worker_h, a),
+                 wl_format_count(g->n, "run", a));
+        wl_print("  rate       %s a worker-hour (mean of runs; of the sums %s)", kwh_text(g, g->rate, a),
+                 wl_number_text(g->rate_of_sums, a));
+        if (!isnan(g->rate_cv))
+            wl_print(", %s to %s, coefficient of variation %.1f %%", wl_number_text(g->rate_min, a),
+                     wl_number_text(g->rate_max, a), 100 * g->rate_cv);
+        if (!isnan(g->rate_cv_lo))
+            wl_print(" (95 %% interval %.1f to %.1f %%)", 100 * g->rate_cv_lo, 100 * g->rate_cv_hi);
+        wl_print("\n");
+    }
+    print_lines(g, a);
+    if (g->n > 1) print_drivers(g, a);
+    if (!isnan(g->identity_worst))
+        wl_print("  identity   energy over power_w x time is %.3f where it is furthest from 1\n", g->identity_worst);
+    struct wl_footprint footprint = wl_footprint_with_intensity(&o->footprint, g->carbon_g_per_kwh);
+    if (g->n) wl_cmd_footprint_print(&footprint, &energy_j, 10, WL_STDOUT, a);
+    for (size_t i = 0; i < g->notes.n; i++) wl_print("  note       %s\n", g->notes.v[i]);
+}
+
+/* More groups than this are a table of a line each, unless all are asked for. */
+enum { MAX_GROUPS_IN_FULL = 6 };
+
+static bool in_full(const struct energy_options *o, size_t groups) { return o->all || groups <= MAX_GROUPS_IN_FULL; }
+
+static void overview_row(struct wl_table *t, const struct energy_options *o, const struct wl_energy_law_group *g)
+{
+    struct wl_footprint f = wl_footprint_with_intensity(&o->footprint, g->carbon_g_per_kwh);
+    const enum wl_provenance from = provenance_of(g);
+    const struct wl_amount none = wl_amount_of(NAN, "kWh", from), energy = g->n ? energy_of(g) : none,
+                           rate = wl_amount_of(g->rate, "kWh", from), slope = wl_amount_of(g->slope.value, "kWh", from),
+                           carbon = wl_amount_times(&energy, 1e-3 * f.pue * f.carbon, "kg CO2e"),
+                           cost = wl_amount_times(&energy, f.pue * f.price, f.currency);
+    wl_table_cell(t, g->title);
+    wl_table_int(t, (double)g->n);
+    wl_table_provenance(t, from);
+    wl_table_amount(t, &energy, 4);
+    wl_table_range(t, &energy);
+    wl_table_real(t, g->n ? g->worker_h : NAN, 4);
+    wl_table_amount(t, &rate, 4);
+    wl_table_real(t, 100 * g->rate_cv, 3);
+    wl_table_amount(t, &slope, 4);
+    wl_table_real(t, g->exponent.value, 3);
+    wl_table_amount(t, &carbon, 4);
+    wl_table_amount(t, &cost, 4);
+    wl_table_int(t, g->notes.n ? (double)g->notes.n : NAN);
+    wl_table_row(t);
+}
+
+static void print_overview(const struct energy_options *o, const struct wl_energy_law_result *r, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    const char *const heads[] = { "group",
+                                  "runs",
+                                  "kWh",
+                                  "95 %",
+                                  "worker-hours",
+                                  "kWh per h",
+                                  "variation %",
+                                  "slope, kWh/h",
+                                  "exponent",
+                                  "kg CO2e",
+                                  wl_strf(a, "cost, %s", o->footprint.currency),
+                                  "notes" };
+    for (size_t i = 0; i < WL_COUNT(heads); i++) {
+        if (i == 2) wl_table_provenance_column(&t);
+        wl_table_column(&t, heads[i], i > 0);
+    }
+    for (size_t i = 0; i < r->n; i++) overview_row(&t, o, &r->groups[i]);
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_print("\n%zu groups: --all shows each in full, --by COLUMNS makes other ones\n", r->n);
+}
+
+static void print_result(const struct energy_options *o, const struct wl_energy_law_result *r, struct wl_arena *a)
+{
+    if (!in_full(o, r->n)) print_overview(o, r, a);
+    for (size_t i = 0; i < r->n && in_full(o, r->n); i++) {
+        if (i) wl_print("\n");
+        print_group(o, &r->groups[i], a);
+    }
+    if (r->n < 2) return;
+    wl_print("\nall groups\n");
+    if (r->why)
+        wl_print("  one rate?  not tested: %s\n", r->why);
+    else
+        wl_print("  one rate?  one slope for all groups against one each: F(%g, %g) = %.3g, %s\n", r->df1, r->df2, r->f,
+                 wl_format_p(r->p, a));
+}
+
+/* ---- JSON ---- */
+
+static void add_footprint(struct wl_json *root, const struct energy_options *o, const struct wl_energy_law_result *r,
+                          const struct wl_strs *uncovered)
+{
+    struct wl_json *f = wl_json_add_object(root, "footprint");
+    wl_cmd_footprint_json(&o->footprint, f);
+    struct wl_json *notes = wl_json_add_array(f, "notes");
+    for (size_t i = 0; i < uncovered->n; i++) wl_json_add_str(notes, NULL, uncovered->v[i]);
+    struct wl_json *groups = wl_json_add_array(f, "groups");
+    for (size_t i = 0; i < r->n; i++) {
+        struct wl_json *g = wl_json_add_object(groups, NULL);
+        wl_json_add_str(g, "title", r->groups[i].title);
+        struct wl_footprint at = wl_footprint_with_intensity(&o->footprint, r->groups[i].carbon_g_per_kwh);
+        wl_cmd_footprint_energy_json(&at, r->groups[i].kwh, g);
+    }
+}
+
+static bool any_run(const struct wl_energy_law_result *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->groups[i].n) return true;
+    return false;
+}
+
+/* Everything that is printed. */
+struct findings {
+    struct wl_energy_law_result energy;
+    struct wl_law_result scaling; /* normalised time and energy of an epoch */
+    struct wl_target_result target;
+    struct wl_strs uncovered; /* runs that the file of carbon intensities does not cover */
+};
+
+/* `metric` and `value` are the target; NULL: there is none. */
+static int analyse(const struct energy_options *o, const char *source, const struct wl_observations *obs,
+                   const char *metric, double value, struct findings *out, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_energy_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
+    struct wl_law_options law = { .by = o->by, .drop_epochs = o->drop_epochs, .response = WL_LAW_ENERGY };
+    int rc = wl_energy_law_fit(obs, &how, &out->energy, a, e);
+    if (rc == 0) rc = wl_law_fit(obs, &law, &out->scaling, a, e);
+    struct wl_strs others = { 0 };
+    if (rc == 0 && metric) rc = wl_analysis_metrics(source, &others, a, e);
+    return rc || !metric ? rc : wl_target_reach(obs, &o->by, metric, value, &others, &out->target, a, e);
+}
+
+static void print_json(const struct energy_options *o, const char *source, const struct findings *found,
+                       struct wl_arena *a)
+{
+    struct wl_json *root = wl_analysis_json(source, a);
+    wl_json_add_int(root, "drop_epochs", o->drop_epochs);
+    wl_energy_law_json(&found->energy, root);
+    wl_law_normalised_json(&found->scaling, root);
+    if (o->target)
+        wl_target_json(&found->target, wl_json_add_object(root, "target"));
+    else
+        wl_json_add_null(root, "target");
+    add_footprint(root, o, &found->energy, &found->uncovered);
+    wl_json_print(root);
+}
+
+static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+{
+    struct energy_options *o = opts;
+    if (rest->args.n != 1 || rest->command)
+        return wl_fail(e, WL_EUSAGE, "energy needs one store, campaign folder or CSV file");
+    struct wl_observations obs = { 0 };
+    struct findings found = { 0 };
+    const char *metric = NULL;
+    double value = NAN;
+    int rc = wl_analysis_footprint(rest->args.v[0], &o->footprint, &found.uncovered, a, e);
+    if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
+    if (rc == 0 && o->target) rc = wl_scaling_target_parse(o->target, &metric, &value, a, e);
+    if (rc == 0) rc = wl_analysis_read_metric(rest->args.v[0], &o->map, metric, &obs, a, e);
+    if (rc == 0 && o->footprint.intensity)
+        rc = wl_analysis_add_carbon(rest->args.v[0], o->footprint.intensity, &obs, &found.uncovered, a, e);
+    if (rc == 0) rc = analyse(o, rest->args.v[0], &obs, metric, value, &found, a, e);
+    if (rc) return rc;
+    if (o->json) {
+        print_json(o, rest->args.v[0], &found, a);
+    } else {
+        print_result(o, &found.energy, a);
+        if (in_full(o, found.scaling.n))
+            wl_scaling_print_normalised(&found.scaling, a);
+        else
+            wl_print("\nepochs of %zu groups by worker count: --all\n", found.scaling.n);
+        if (o->target) wl_scaling_print_target(&found.target, a);
+        for (size_t i = 0; i < found.uncovered.n; i++) wl_print("note: %s\n", found.uncovered.v[i]);
+    }
+    return any_run(&found.energy) ? WL_EXIT_OK : WL_EXIT_FAILED;
+}
+
+const struct wl_cmd wl_cmd_energy = {
+    .name = "energy",
+    .usage = "STORE|CSV [options]",
+    .help = "energy against worker-hours, what drives it, speed-up, energy to a target, carbon and cost",
+    .more = "Exit status 1 where no run has a worker count, a time and an energy.\n\n"
+            "  wattlaw energy quickstart-results\n"
+            "  wattlaw energy lab1 --pue 1.3 --carbon 380 --carbon-source 'DE 2024, yearly mean' --price 0.25\n"
+            "  wattlaw energy lab1 --target val_top1=0.75",
+    .options = options,
+    .options_size = sizeof(struct energy_options),
+    .run = run,
+};

@@ -1,0 +1,347 @@
+/* wattlaw fit: the scaling law of each group, for people or as JSON. */
+#include "cmd/cmd.h"
+
+#include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/format.h"
+#include "law/law.h"
+
+#include <math.h>
+#include <stddef.h>
+
+struct fit_options {
+    struct wl_strs map, by;
+    const char *response;
+    int64_t drop_epochs;
+    double beyond;
+    bool json;
+};
+
+static const struct wl_opt options[] = {
+    { .name = "beyond",
+      .type = WL_REAL,
+      .offset = offsetof(struct fit_options, beyond),
+      .def = "0",
+      .min = 0,
+      .max = 1e12,
+      .unit = "workers",
+      .help = "test whether the law up to this worker count holds beyond it (0: all but the two largest)" },
+    WL_ANALYSIS_OPT_ROWS(struct fit_options),
+    WL_FIT_OPT_ROWS(struct fit_options),
+    WL_OPT_END
+};
+
+static const char *basis(const struct wl_law_estimate *e)
+{
+    return wl_str_eq(e->name, "run_means") ? "means of runs" : "means of worker counts";
+}
+
+static void print_exponent(const struct wl_law_estimate *law)
+{
+    int d = wl_format_decimals(law->beta_se);
+    wl_print("  beta       %.*f", d, law->beta);
+    if (isnan(law->beta_lo))
+        wl_print(", no error estimate\n");
+    else
+        wl_print(", 95 %% interval %.*f to %.*f\n", d, law->beta_lo, d, law->beta_hi);
+}
+
+/* What the interval rests on, and the other one, over runs or over means of worker counts. */
+static void print_error(const struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_law_estimate *law = g->law;
+    const struct wl_law_estimate *other = &g->estimates[law == g->estimates ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS];
+    int d = wl_format_decimals(law->beta_se);
+    if (isnan(law->beta_lo)) return;
+    wl_print("  error      standard error of beta %.*f, %g degree%s of freedom, over %s\n", d, law->beta_se, law->df,
+             law->df == 1 ? "" : "s", basis(law));
+    if (!isnan(other->beta_lo) && g->n_runs > g->n_configs)
+        wl_print("  narrower   %.*f, %.*f to %.*f, over %s\n", d, other->beta, d, other->beta_lo, d, other->beta_hi,
+                 basis(other));
+    if (!isnan(law->p_beta)) wl_print("  against 0  %s\n", wl_format_p(law->p_beta, a));
+}
+
+/* Time shrinks and is divided, energy grows and is multiplied. */
+static void print_doubling(const struct wl_law_group *g, enum wl_law_response response)
+{
+    double factor = pow(2, -g->law->beta);
+    if (response == WL_LAW_ENERGY)
+        wl_print("twice the workers take %.3g times the energy\n", factor);
+    else if (g->scaling == WL_SCALING_WEAK)
+        wl_print("twice the workers on twice the work take %.3g times as long (ideal: 1)\n", factor);
+    else
+        wl_print("twice the workers are %.3g times as fast (ideal: 2)\n", 1 / factor);
+}
+
+/* Of the energies of the group. */
+static enum wl_provenance provenance_of(const struct wl_law_group *g)
+{
+    return wl_provenance_of(g->estimated, g->simulated);
+}
+
+static void print_law(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
+{
+    const char *mark = wl_provenance_mark(response == WL_LAW_ENERGY ? provenance_of(g) : WL_MEASURED);
+    wl_print("  law        %s = %s %s%s x N^%.*f for N = %g to %g workers: ", wl_law_response_symbol(response),
+             wl_number_text(g->law->alpha, a), wl_law_response_unit(response), mark,
+             wl_format_decimals(g->law->beta_se), -g->law->beta + 0.0, g->configs[0].workers,
+             g->configs[g->n_configs - 1].workers);
+    print_doubling(g, response);
+    print_exponent(g->law);
+    wl_print("  power law? %s (%s)\n", wl_law_verdict_name(g->verdict), g->verdict_why);
+}
+
+static void print_fit_quality(const struct wl_law_estimate *law, struct wl_arena *a)
+{
+    if (isnan(law->r2)) return;
+    wl_print("  R2         %.4f (adjusted %.4f)", law->r2, law->r2_adj);
+    double scatter = 100 * (exp(law->sigma) - 1);
+    if (scatter > 0)
+        wl_print("; scatter about the line %s %%",
+                 scatter < 10 ? wl_strf(a, "%.1f", scatter) : wl_number_text(rint(scatter), a));
+    wl_print("\n");
+}
+
+static void print_bend(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_law_config *first = g->configs, *last = &g->configs[g->n_configs - 1];
+    if (isnan(g->quadratic.p)) return;
+    wl_print("  bend       beta %.3f at N = %g, %.3f at N = %g: log-quadratic %s", first->local_beta, first->workers,
+             last->local_beta, last->workers, wl_format_p(g->quadratic.p, a));
+    if (r->n > 1) wl_print(", %s adjusted over %zu groups", wl_format_p(g->quadratic.p_bh, a), r->n);
+    wl_print("%s\n", g->quadratic.p < 0.05 ? "" : ", not a clear bend");
+}
+
+static void print_break(const struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_law_breakpoint *b = &g->broken;
+    if (!(b->p < 0.05)) return;
+    wl_print("  break      at N = %.3g (95 %% interval %.3g to %.3g): beta %.3f before, %.3f after, %s\n", b->workers,
+             b->lo, b->hi, b->beta1, b->beta2, wl_format_p(b->p, a));
+}
+
+static void print_departures(const struct wl_law_group *g, struct wl_arena *a)
+{
+    for (size_t i = 0; i < g->n_departures; i++) {
+        const struct wl_law_departure *d = &g->departures[i];
+        if (!(d->p_holm < 0.05)) continue;
+        wl_print("  departure  %+.1f %% at %g workers from the law up to %g (Holm's %s)\n", d->excess_pct, d->workers,
+                 g->beyond, wl_format_p(d->p_holm, a));
+    }
+}
+
+static void print_shape(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_lack_of_fit *l = &g->lack_of_fit;
+    if (!isnan(l->p))
+        wl_print("  curvature  lack of fit F(%g, %g) = %.3g, %s: %s\n", l->df1, l->df2, l->f, wl_format_p(l->p, a),
+                 l->p < 0.05 ? "worker counts are off the line by more than repeats explain" : "none seen");
+    print_bend(r, g, a);
+    print_break(g, a);
+    print_departures(g, a);
+}
+
+static void print_worker_counts(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    static const char *const counts[] = { "workers", "runs", "epochs" };
+    for (size_t i = 0; i < WL_COUNT(counts); i++) wl_table_column(&t, counts[i], true);
+    const bool joules = response == WL_LAW_ENERGY;
+    if (joules) wl_table_provenance_column(&t);
+    wl_table_real_column(&t, wl_law_response_name(response), 4);
+    wl_table_real_column(&t, "law", 4);
+    wl_table_column(&t, "95 % of the law", true);
+    wl_table_real_column(&t, "speed-up", 4);
+    wl_table_column(&t, "95 % of it", true);
+    wl_table_real_column(&t, "efficiency", 4);
+    if (!joules) wl_table_provenance_column(&t);
+    wl_table_real_column(&t, joules ? "time_s" : "energy_j", 4);
+    wl_table_real_column(&t, "energy ratio", 3);
+    for (size_t i = 0; i < g->n_configs; i++) {
+        const struct wl_law_config *c = &g->configs[i];
+        wl_table_int(&t, c->workers);
+        wl_table_int(&t, (double)c->runs);
+        wl_table_int(&t, (double)c->epochs);
+        const enum wl_provenance from = provenance_of(g);
+        const struct wl_amount energy = wl_amount_of(c->energy_j, "J", from),
+                               shown = wl_amount_of(c->response, "J", joules ? from : WL_MEASURED),
+                               law = { c->fitted, c->fitted_lo, c->fitted_hi, "J", shown.from };
+        if (joules) wl_table_provenance(&t, from);
+        wl_table_amount(&t, &shown, 0);
+        wl_table_amount(&t, &law, 0);
+        wl_table_range(&t, &law);
+        wl_table_aligned(&t, c->speedup.value);
+        wl_table_cell(&t, wl_format_range(c->speedup.lo, c->speedup.hi, a));
+        wl_table_aligned(&t, c->efficiency);
+        if (joules) {
+            wl_table_aligned(&t, c->time_s);
+        } else {
+            wl_table_provenance(&t, isnan(c->energy_j) ? WL_MEASURED : from);
+            wl_table_amount(&t, &energy, 0);
+        }
+        wl_table_aligned(&t, c->energy_ratio.value);
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+}
+
+static const struct wl_law_model *power_of(const struct wl_law_group *g)
+{
+    for (size_t i = 0; i < g->n_models; i++)
+        if (g->models[i].ranked && wl_str_eq(g->models[i].name, "power")) return &g->models[i];
+    return NULL;
+}
+
+/* Which curve the runs prefer, whether they choose at all, and which one may be trusted beyond them. */
+static void print_best_curve(const struct wl_law_group *g)
+{
+    const struct wl_law_model *best = g->best_model, *predictor = g->best_predictor, *power = power_of(g);
+    size_t rivals = 0; /* within 2 of the best AICc (Burnham and Anderson 2002) */
+    if (!best) return;
+    for (size_t i = 0; i < g->n_models; i++)
+        rivals += g->models[i].ranked && &g->models[i] != best && g->models[i].aicc - best->aicc <= 2;
+    wl_print("  curve      %s, t = %s, has the best AICc (weight %.2f", best->name, best->formula, best->weight);
+    if (power && power != best) wl_print("; power law %.1f behind", power->aicc - best->aicc);
+    wl_print("%s\n", rivals ? "), but the runs do not choose: others are within 2" : ")");
+    if (predictor && predictor->llo_pct <= 25)
+        wl_print("  predicts   %s is best at larger worker counts from smaller ones, %.1f %% off\n", predictor->name,
+                 predictor->llo_pct);
+    else if (predictor)
+        wl_print("  predicts   no curve forecasts larger worker counts from smaller ones within 25 %%: do not "
+                 "extrapolate\n");
+}
+
+static void print_models(const struct wl_law_group *g, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    const char *const heads[] = { "curve", "t(N)", "parameters", "AICc - best", "weight", "% off at larger N" };
+    if (!g->best_model) return;
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i > 2);
+    for (size_t i = 0; i < g->n_models; i++) {
+        const struct wl_law_model *m = &g->models[i];
+        struct wl_text values = WL_TEXT(a);
+        for (size_t j = 0; m->ranked && j < m->k; j++)
+            wl_text_addf(&values, "%s%s = %.4g", j ? ", " : "", m->param[j], m->value[j]);
+        wl_table_cell(&t, m->name);
+        wl_table_cell(&t, m->formula);
+        wl_table_cell(&t, m->ranked ? values.s : m->why);
+        if (m->ranked) {
+            wl_table_cellf(&t, "%.1f", m->aicc - g->best_model->aicc);
+            wl_table_cellf(&t, "%.2f", m->weight);
+            wl_table_real(&t, m->llo_pct, 3);
+        }
+        wl_table_row(&t);
+    }
+    wl_print("\n");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+}
+
+static bool has_note(const struct wl_law_group *g, const char *note)
+{
+    for (size_t i = 0; i < g->notes.n; i++)
+        if (wl_str_eq(g->notes.v[i], note)) return true;
+    return false;
+}
+
+/* Notes that every group has are printed once, behind the last one. */
+static bool is_common(const struct wl_law_result *r, const char *note)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (!has_note(&r->groups[i], note)) return false;
+    return r->n > 1;
+}
+
+static void print_details(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
+{
+    if (g->law) {
+        print_error(g, a);
+        print_fit_quality(g->law, a);
+        print_shape(r, g, a);
+        print_best_curve(g);
+    }
+    wl_print("  from       %s at %s, %zu of %zu rows\n", wl_format_count(g->n_runs, "run", a),
+             wl_format_count(g->n_configs, "worker count", a), g->counts.used, g->counts.rows);
+    for (size_t i = 0; i < g->notes.n; i++)
+        if (!is_common(r, g->notes.v[i])) wl_print("  note       %s\n", g->notes.v[i]);
+}
+
+/* The law in a few lines, what was measured, and then how well that is founded. */
+static void print_group(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
+{
+    wl_print("%s%s", g->title, g->simulated ? " (simulated)" : "");
+    if (g->scaling == WL_SCALING_STRONG || g->scaling == WL_SCALING_WEAK)
+        wl_print(", %s scaling", wl_law_scaling_name(g->scaling));
+    wl_print("\n");
+    if (g->law) {
+        print_law(g, r->response, a);
+    } else {
+        bool other_column = g->counts.rows && g->counts.no_workers == g->counts.rows;
+        wl_print("  %s%s\n", g->refused, other_column ? " (--map workers=COLUMN names the column that holds it)" : "");
+    }
+    if (g->n_configs) {
+        wl_print("\n");
+        print_worker_counts(g, r->response, a);
+        wl_print("\n");
+    }
+    print_details(r, g, a);
+    print_models(g, a);
+}
+
+static void print_result(const struct wl_law_result *r, struct wl_arena *a)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (i) wl_print("\n");
+        print_group(r, &r->groups[i], a);
+    }
+    bool first = true;
+    for (size_t i = 0; r->n && i < r->groups[0].notes.n; i++) {
+        const char *note = r->groups[0].notes.v[i];
+        if (!is_common(r, note)) continue;
+        if (first) wl_print("\nall groups\n");
+        wl_print("  note       %s\n", note);
+        first = false;
+    }
+}
+
+static bool any_law(const struct wl_law_result *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->groups[i].law) return true;
+    return false;
+}
+
+static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct fit_options *o = opts;
+    if (rest->args.n != 1 || rest->command)
+        return wl_fail(e, WL_EUSAGE, "fit needs one store, campaign folder or CSV file");
+    struct wl_observations obs = { 0 };
+    struct wl_law_result result;
+    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .beyond = o->beyond, .thorough = true };
+    how.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
+    int rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
+    if (rc) return rc;
+    if (o->json) {
+        struct wl_json *root = wl_analysis_json(rest->args.v[0], a);
+        wl_json_add_int(root, "drop_epochs", o->drop_epochs);
+        wl_law_json(&result, root);
+        wl_json_print(root);
+    } else {
+        print_result(&result, a);
+    }
+    return any_law(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;
+}
+
+const struct wl_cmd wl_cmd_fit = {
+    .name = "fit",
+    .usage = "STORE|CSV [options]",
+    .help = "fit the scaling law t = alpha N^-beta to each group of runs, with intervals",
+    .more =
+        "The law is fitted to runs, not to epochs; docs/guide.md says how and why. Exit status 1 where no group has\n"
+        "at least two worker counts.\n\n"
+        "  wattlaw fit quickstart-results\n"
+        "  wattlaw fit times.csv --map workers=gpus --map time_s=seconds --by model --json",
+    .options = options,
+    .options_size = sizeof(struct fit_options),
+    .run = run,
+};

@@ -1,0 +1,370 @@
+/* wattlaw measure: any command under the sampler. */
+#include "cmd/wattlaw/cap_plan.h"
+#include "cmd/cmd.h"
+#include "cmd/wattlaw/footprint.h"
+#include "cmd/wattlaw/measure/summary.h"
+#include "cmd/wattlaw/rules.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
+
+struct options {
+    const char *store, *name, *rules, *json_file;
+    bool json, quiet, cap_dry_run;
+    double grace_s, merge_wait_s, node_wait_s, idle_s;
+    struct wl_cooldown_opts cooldown;
+    const char *node_of;
+    struct wl_cap_request cap;
+    struct wl_cap_opts cap_opts;
+    struct wl_power_opts power;
+    struct wl_mark_regex_opts regex;
+    struct wl_footprint footprint;
+};
+
+static const struct wl_opt rows[] = {
+    { .name = "store",
+      .type = WL_STR,
+      .offset = offsetof(struct options, store),
+      .def = WL_STORE_FILE,
+      .help = "where the run is stored: a file, or the folder of a campaign" },
+    { .name = "name",
+      .type = WL_STR,
+      .offset = offsetof(struct options, name),
+      .help = "workload in tables; if not given, what its start mark says, else the command's name" },
+    WL_POWER_OPT_ROWS(struct options, power),
+    WL_MARK_REGEX_OPT_ROWS(struct options, regex),
+    { .name = "power-cap-w",
+      .type = WL_REAL,
+      .offset = offsetof(struct options, cap.value[WL_CAP_POWER]),
+      .min = 1,
+      .max = 1e5,
+      .unit = "W",
+      .help = "power limit of each device while the command runs" },
+    { .name = "module-cap-w",
+      .type = WL_REAL,
+      .offset = offsetof(struct options, cap.value[WL_CAP_MODULE]),
+      .min = 1,
+      .max = 1e5,
+      .unit = "W",
+      .help = "power limit of the module of each GPU (GH200, GB200) while the command runs" },
+    { .name = "clock-mhz",
+      .type = WL_REAL,
+      .offset = offsetof(struct options, cap.value[WL_CAP_CLOCK]),
+      .min = 1,
+      .max = 1e5,
+      .unit = "MHz",
+      .help = "clock at which each GPU is locked, or the highest one of the CPUs" },
+    { .name = "mem-clock-mhz",
+      .type = WL_REAL,
+      .offset = offsetof(struct options, cap.value[WL_CAP_MEM_CLOCK]),
+      .min = 1,
+      .max = 1e5,
+      .unit = "MHz",
+      .help = "clock at which the memory of each GPU is locked" },
+    WL_CAP_OPT_ROWS(struct options, cap_opts, "cap-"),
+    { .name = "cap-dry-run",
+      .type = WL_FLAG,
+      .offset = offsetof(struct options, cap_dry_run),
+      .help = "say what would be set on which device; set and run nothing" },
+    WL_FOOTPRINT_OPT_ROWS(struct options, footprint),
+    WL_RULES_OPT_ROW(struct options, "say whether the measurement keeps these rules"),
+    { .name = "json",
+      .type = WL_FLAG,
+      .offset = offsetof(struct options, json),
+      .help = "print the summary as JSON on stdout, after the command, whose own stdout goes to stderr" },
+    { .name = "json-file",
+      .type = WL_STR,
+      .offset = offsetof(struct options, json_file),
+      .unit = "FILE",
+      .help = "write the summary as JSON to this file" },
+    { .name = "quiet", .type = WL_FLAG, .offset = offsetof(struct options, quiet), .help = "no summary" },
+    { .name = "idle",
+      .type = WL_DURATION,
+      .offset = offsetof(struct options, idle_s),
+      .def = "0",
+      .min = 0,
+      .max = 25,
+      .unit = "s",
+      .help = "measure the machine at rest for so long before and behind the command; 0: not" },
+    WL_COOLDOWN_OPT_ROWS(struct options, cooldown),
+    { .name = "merge-wait",
+      .type = WL_DURATION,
+      .offset = offsetof(struct options, merge_wait_s),
+      .def = "30s",
+      .min = 0,
+      .max = 86400,
+      .unit = "s",
+      .help = "on several nodes: how long rank 0's node waits for what the others have stored" },
+    WL_NODE_WAIT_ROW(struct options, node_wait_s),
+    { .name = "node-of",
+      .type = WL_STR,
+      .offset = offsetof(struct options, node_of),
+      .help = "one node's part of a campaign's run, whose folder this is; {measure} of an experiment fills it in" },
+    { .name = "grace",
+      .type = WL_DURATION,
+      .offset = offsetof(struct options, grace_s),
+      .def = "5s",
+      .min = 0,
+      .max = 3600,
+      .unit = "s",
+      .help = "if wattlaw is killed: time between SIGTERM and SIGKILL for the command" },
+    WL_OPT_END,
+};
+
+/* ---- the run ---- */
+
+/* A run of the campaign "measure"; its trial has the name that the user gives, if any. */
+static int plan_run(struct wl_store *s, const char *name, const struct wl_cap_request *cap, int64_t *run,
+                    struct wl_err *e)
+{
+    int64_t campaign, trial;
+    struct wl_settings set = wl_settings_none;
+    set.workload = name;
+    wl_settings_set_caps(&set, cap);
+    int rc = wl_store_begin(s, e);
+    if (rc < 0) return rc;
+    rc = wl_store_add_campaign(s, "measure", "", WL_VERSION, &campaign, e);
+    if (rc == 0) rc = wl_store_add_trial(s, campaign, &set, NULL, &trial, e);
+    if (rc == 0) rc = wl_store_plan_run(s, &(struct wl_run_plan) { .trial = trial }, run, e);
+    if (rc == 0) rc = wl_store_commit(s, e);
+    if (rc < 0) wl_store_rollback(s);
+    return rc;
+}
+
+/* The command's own status, as a shell says it. */
+static int status_of(const struct wl_run_result *r)
+{
+    if (r->not_started) return r->not_started == WL_ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+    return r->exit.status;
+}
+
+static const char *store_path(const struct options *o, struct wl_arena *a)
+{
+    return wl_is_dir(o->store) ? wl_path_join(a, o->store, WL_STORE_FILE) : o->store;
+}
+
+/* Where the nodes of the job meet; NULL: there is this one alone. */
+static const char *nodes_folder(const struct options *o, const struct wl_local_ranks *team, struct wl_arena *a)
+{
+    return wl_shard_folder(team, store_path(o, a), o->node_of, a);
+}
+
+/* Of a job on several nodes, each has a store of its own. */
+static int open_store(const struct options *o, const struct wl_local_ranks *team, struct wl_store **s, struct wl_arena *a,
+                      struct wl_err *e)
+{
+    const char *folder = nodes_folder(o, team, a), *path = folder ? wl_shard_path(folder, team, a) : store_path(o, a);
+    int rc = wl_store_open(s, path, WL_STORE_CREATE, a, e);
+    return rc < 0 ? wl_err_prefix(e, "the run cannot be stored (--store FILE takes another place)") : 0;
+}
+
+/* The run's folder beside the store, absolute, so that the command may change its own. */
+static int place(struct wl_store *s, int64_t run, struct wl_run_opts *how, struct wl_arena *a, struct wl_err *e)
+{
+    char *folder = realpath(wl_path_dir(a, wl_store_path(s)), NULL);
+    if (!folder) return wl_fail_errno(e, "%s", wl_store_path(s));
+    const char *name = wl_path_base(wl_store_path(s)), *base = "runs"; /* nodes share the folder of their shards */
+    if (how->fleet) base = wl_strndup(a, name, strlen(name) - strlen(".db"));
+    how->stored_dir = wl_strf(a, "%s/%lld", base, (long long)run);
+    int rc = wl_run_folder_create(folder, &how->stored_dir, &how->dir, a, e);
+    free(folder);
+    return rc;
+}
+
+/* Of the ranks of a node the leader tells, for the devices of all. */
+static int cap_dry_run(const struct options *o, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_local_ranks *team;
+    struct wl_power_opts power = o->power;
+    if (!wl_cap_is_requested(&o->cap)) return wl_fail(e, WL_EUSAGE, "--cap-dry-run: no cap is asked for");
+    int rc = wl_local_ranks_join(&team, a, e);
+    if (rc < 0) return rc;
+    if (team && !wl_local_ranks_is_leader(team)) return WL_EXIT_OK;
+    if (team) wl_local_ranks_wait_all(team);
+    if (team) power.visible = wl_local_ranks_visible_gpus(team, a);
+    const char *node = nodes_folder(o, team, a) ? wl_strf(a, "%s: ", wl_host_name(a)) : "";
+    return wl_cmd_cap_plan_print(&o->cap, &o->cap_opts, &power, node, a, e);
+}
+
+static int reserve_devices(const struct options *o, const char *workload, struct wl_arena *a, struct wl_err *e)
+{
+    bool kinds[WL_CAP_KINDS];
+    for (int k = 0; k < WL_CAP_KINDS; k++) kinds[k] = !isnan(o->cap.value[k]);
+    return wl_caps_reserve(kinds, wl_strf(a, "measure %s", workload), &o->cap_opts, &o->power, a, e);
+}
+
+/* The store is opened, the run planned and its folder named: whoever leads a team, and who is alone. A node among
+ * several says that it has come before it can fail, so that the others learn why. */
+static int prepare(const struct options *o, struct wl_run_opts *how, struct wl_store **s, int64_t *run,
+                   struct wl_arena *a, struct wl_err *e)
+{
+    const char *folder = nodes_folder(o, how->team, a);
+    int rc = folder ? 0 : reserve_devices(o, how->workload, a, e);
+    if (rc == 0) rc = open_store(o, how->team, s, a, e);
+    if (rc == 0) rc = plan_run(*s, o->name, &o->cap, run, e);
+    if (rc == 0 && folder) rc = wl_multinode_join(&how->fleet, folder, how->team, *run, a, e);
+    if (rc == 0 && folder) rc = reserve_devices(o, how->workload, a, e);
+    return rc ? rc : place(*s, *run, how, a, e);
+}
+
+/* A run that was refused leaves no plan, of which nothing would ever come. */
+static void forget(struct wl_store *s, int64_t run)
+{
+    int rc = run ? wl_store_drop_run(s, run, NULL) : 0;
+    (void)rc; /* why it was refused is what is told */
+}
+
+/* The others learn why the leader does not begin. */
+static int measured(const struct options *o, struct wl_run_opts *how, struct wl_run_result *r, struct wl_arena *a,
+                    struct wl_err *e)
+{
+    struct wl_store *s = NULL;
+    int64_t run = 0;
+    int rc = wl_local_ranks_join(&how->team, a, e);
+    if (rc < 0) return rc;
+    if (how->team && !wl_local_ranks_is_leader(how->team)) rc = wl_local_ranks_wait_leader(how->team, &how->dir, e);
+    if (rc == 0 && (!how->team || wl_local_ranks_is_leader(how->team))) rc = prepare(o, how, &s, &run, a, e);
+    if (rc == 0) rc = wl_run_measure(s, run, how, r, a, e);
+    if (rc < 0) forget(s, run);
+    if (rc < 0 && run && how->dir) wl_run_folder_discard(how->dir);
+    if (rc < 0 && how->team) wl_local_ranks_refuse(how->team, e->msg);
+    if (rc < 0 && how->fleet && r->end_ns == 0) wl_multinode_refuse(how->fleet, e->msg);
+    return rc;
+}
+
+/* Is the run one of several nodes, whose stores are merged when all have ended? */
+static bool is_part(const struct options *o, const struct wl_local_ranks *team, struct wl_arena *a)
+{
+    return nodes_folder(o, team, a) != NULL;
+}
+
+/* Holds the stored run against the rules that are asked for; NULL: none, or it could not be read, which is said. */
+static const struct wl_rule_checks *check_rules(const struct options *o, const char *store, int64_t run,
+                                                struct wl_arena *a)
+{
+    struct wl_rule_checks *checks = wl_new(a, struct wl_rule_checks);
+    struct wl_store *s;
+    struct wl_err e;
+    if (!o->rules) return NULL;
+    int rc = wl_store_open(&s, store, WL_STORE_READ, a, &e);
+    if (rc == 0) rc = wl_rules_mlperf(s, run, checks, a, &e);
+    if (rc == 0 && !o->quiet && !o->json) wl_rules_print(checks, WL_STDERR, a);
+    if (rc < 0) wl_eprint("error: --rules: %s\n", e.msg);
+    return rc < 0 ? NULL : checks;
+}
+
+/* The leader of the node with rank 0 makes one run of what all nodes have stored. */
+static void merge_nodes(const struct options *o, const struct wl_local_ranks *team, struct wl_arena *a)
+{
+    const char *store = store_path(o, a);
+    struct wl_err e;
+    int64_t run;
+    size_t nodes;
+    if (!wl_local_ranks_is_leader(team) || !wl_local_ranks_has_rank0(team)) return;
+    if (wl_shard_collect(team, store, o->merge_wait_s, &run, &nodes, a, &e) < 0) {
+        wl_eprint("error: %s\n", e.msg);
+        return;
+    }
+    if (!o->quiet && !o->json) wl_eprint("  merged       run %lld in %s: %zu nodes\n", (long long)run, store, nodes);
+    check_rules(o, store, run, a);
+}
+
+/* For programs. Of several nodes the one with rank 0 tells of its part. */
+static void tell_json(const struct options *o, const struct wl_run_result *r, const struct wl_footprint *f,
+                      const struct wl_rule_checks *rules, struct wl_arena *a)
+{
+    struct wl_err e;
+    if (!o->json && !o->json_file) return;
+    const struct wl_json *root = wl_measure_json(r, r->run, r->store, f, rules, a);
+    if (o->json) wl_json_print(root);
+    if (o->json_file && wl_json_write(root, o->json_file, a, &e) < 0) wl_eprint("error: %s\n", e.msg);
+}
+
+/* What is said of a run that is stored. The rules ask for all nodes, so that of several the merged run is held against
+ * them. */
+static void tell(const struct options *o, const struct wl_local_ranks *team, const struct wl_run_result *r, struct wl_arena *a)
+{
+    bool part = is_part(o, team, a);
+    if (!r->followed) {
+        const char *why;
+        struct wl_footprint footprint = wl_cmd_footprint_of_run(&o->footprint, r->store, r->run, &why, a);
+        if (why) wl_eprint("note: %s\n", why);
+        if (!r->not_started && !o->quiet && !o->json) wl_measure_print(r, r->run, r->store, &footprint, a);
+        const struct wl_rule_checks *rules = part ? NULL : check_rules(o, r->store, r->run, a);
+        if (!part || wl_local_ranks_has_rank0(team)) tell_json(o, r, &footprint, rules, a);
+    }
+    if (part && !o->node_of) merge_nodes(o, team, a); /* a campaign merges itself */
+}
+
+/* `measure --json FILE -- COMMAND`, as it once was, would run FILE. */
+static int check_command(char **command, struct wl_err *e)
+{
+    if (!command || !command[0]) return wl_fail(e, WL_EUSAGE, "a command is missing after --");
+    for (char **word = command; *word && wl_str_eq(command[-1], "--json"); word++)
+        if (wl_str_eq(*word, "--"))
+            return wl_fail(e, WL_EUSAGE,
+                           "--json takes no value: --json-file %s writes a file; if %s is the command, put -- before it",
+                           command[0], command[0]);
+    return 0;
+}
+
+/* The command runs, and its end is told. Returns its status. */
+static int measure(const struct options *o, struct wl_run_opts *how, int kept, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_run_result r = { 0 };
+    int rc = measured(o, how, &r, a, e);
+    if (o->json) wl_out_restore(kept);
+    if (rc < 0 && r.end_ns == 0) return rc;
+    if (rc < 0) /* the command came to its end, the store did not: the command's status is what matters */
+        wl_eprint("error: %s: the run is not stored\n", e->msg);
+    else if (r.not_started)
+        wl_eprint("error: %s\n", r.error);
+    if (rc == 0) tell(o, how->team, &r, a);
+    return status_of(&r);
+}
+
+static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+{
+    struct options *o = options;
+    char **command = rest->command;
+    if (o->cap_dry_run) return cap_dry_run(o, a, e);
+    struct wl_signals *signals;
+    struct wl_run_opts how = { .argv = command,
+                              .workload = command && command[0] ? wl_path_base(command[0]) : NULL,
+                              .pass_through = true,
+                              .grace_s = o->grace_s,
+                              .cooldown = o->cooldown,
+                              .idle_s = o->idle_s,
+                              .power = &o->power,
+                              .regex = &o->regex,
+                              .cap = &o->cap,
+                              .cap_opts = &o->cap_opts,
+                              .node_wait_s = o->node_wait_s };
+    int kept = -1, rc = check_command(command, e);
+    if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
+    if (rc == 0) rc = wl_sampler_cpu_check(&o->power, a, e);
+    if (rc == 0) rc = wl_signals_open(&signals, true, a, e);
+    if (rc == 0 && o->json) rc = wl_out_redirect(&kept, e);
+    if (rc < 0) return rc;
+    how.signals = signals;
+    return measure(o, &how, kept, a, e);
+}
+
+const struct wl_cmd wl_cmd_measure = {
+    .name = "measure",
+    .usage = "[options] -- COMMAND...",
+    .help = "run any command under the sampler: time, energy, utilisation, epochs",
+    .more = "The status is the command's own (128 + n: ended by signal n; 127: no such command). Input, output and\n"
+            "signals are those of the command and reach it and you as they are; the summary is on stderr. With --json the\n"
+            "command's stdout goes to stderr and stdout holds the summary alone.\n\n"
+            "  wattlaw measure -- python3 train.py --epochs 3\n"
+            "  wattlaw measure --json -- ./train.sh | jq '.energies[] | select(.chosen)'\n"
+            "  wattlaw measure --epoch-regex '^Epoch ([0-9]+) done' -- ./train.sh",
+    .options = rows,
+    .options_size = sizeof(struct options),
+    .command_follows = true,
+    .run = run,
+};

@@ -1,0 +1,17 @@
+/* The summary of a measured command, for people and for programs. */
+#ifndef WL_CMD_WATTLAW_MEASURE_SUMMARY_H
+#define WL_CMD_WATTLAW_MEASURE_SUMMARY_H
+
+#include "campaign/campaign.h"
+#include "cmd/wattlaw/footprint.h"
+#include "cmd/wattlaw/rules.h"
+
+/* Prints the summary of run `run` of the store at path `store` to stderr, since stdout is the command's. */
+void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const struct wl_footprint *f,
+                      struct wl_arena *a);
+
+/* The same as JSON. `rules`: as they were checked, NULL: not. Keys in docs/formats.md. */
+struct wl_json *wl_measure_json(const struct wl_run_result *r, int64_t run, const char *store,
+                                const struct wl_footprint *f, const struct wl_rule_checks *rules, struct wl_arena *a);
+
+#endif

@@ -1,0 +1,96 @@
+/* wattlaw rebuild: everything that follows from the readings and marks of a store, computed anew. */
+#include "campaign/campaign.h"
+#include "cmd/wattlaw/store.h"
+
+#include <math.h>
+
+struct rebuild_options {
+    const char *campaign;
+    int64_t run;
+};
+
+static const struct wl_opt options[] = {
+    { .name = "campaign",
+      .type = WL_STR,
+      .offset = offsetof(struct rebuild_options, campaign),
+      .help = "only this campaign of the store" },
+    { .name = "run",
+      .type = WL_INT,
+      .offset = offsetof(struct rebuild_options, run),
+      .def = "0",
+      .min = 0,
+      .max = 1e15,
+      .help = "only this run; 0: all that ended" },
+    WL_OPT_END,
+};
+
+/* A run that ended, with both ends known, and the period it was sampled at. */
+static bool can_be_derived(const struct wl_run_row *r)
+{
+    bool ended = r->status == WL_RUN_DONE || r->status == WL_RUN_FAILED || r->status == WL_RUN_INTERRUPTED;
+    return ended && r->start.mono_ns != WL_NO_NS && r->stop.mono_ns != WL_NO_NS && r->sampling_asked_s > 0;
+}
+
+static int rebuild(struct wl_store *s, const struct wl_run_row *r, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct wl_derived d;
+    int rc =
+        wl_derive(s, r->id, r->start.mono_ns, r->stop.mono_ns, r->sampling_asked_s, r->idle_s, &d, NULL, scratch, e);
+    d.actual.hardware = r->set.hardware;                         /* no mark tells it */
+    if (!d.actual.workload) d.actual.workload = r->set.workload; /* nor, perhaps, this */
+    if (rc == 0) rc = wl_store_derive(s, r->id, &d, e);
+    wl_arena_free(scratch);
+    return rc;
+}
+
+static int open_store(const struct wl_opts_args *rest, struct wl_store **out, struct wl_arena *a, struct wl_err *e)
+{
+    char *path;
+    if (rest->args.n != 1) return wl_fail(e, WL_EUSAGE, "one STORE is expected, not %zu", rest->args.n);
+    int rc = wl_store_find(rest->args.v[0], &path, a, e);
+    return rc ? rc : wl_store_open(out, path, WL_STORE_WRITE, a, e);
+}
+
+static int run(void *given, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct rebuild_options *o = given;
+    struct wl_run_filter filter = { .run = o->run };
+    struct wl_run_rows runs;
+    struct wl_store *s;
+    struct wl_progress bar;
+    size_t done = 0;
+    int rc = open_store(rest, &s, a, e);
+    if (rc == 0) rc = wl_cmd_campaign_find(s, o->campaign, &filter.campaign, a, e);
+    if (rc == 0) rc = wl_store_runs(s, &filter, &runs, a, e);
+    if (rc) return rc;
+    if (o->run && runs.n == 0) return wl_fail(e, WL_ENOENT, "%s: no run %lld", wl_store_path(s), (long long)o->run);
+    if (wl_store_version_found(s) < WL_STORE_VERSION)
+        wl_print("%s: brought from store version %lld to %d\n", wl_store_path(s), (long long)wl_store_version_found(s),
+                 WL_STORE_VERSION);
+    wl_progress_start(&bar, "rebuilding");
+    for (size_t i = 0; i < runs.n && rc == 0; i++) {
+        wl_progress_update(&bar, (double)i, (double)runs.n, -1, NULL);
+        if (!can_be_derived(&runs.v[i])) continue;
+        rc = rebuild(s, &runs.v[i], a, e);
+        done++;
+    }
+    wl_progress_clear(&bar);
+    if (rc) return rc;
+    wl_print("%zu of %zu runs derived anew\n", done, runs.n);
+    return WL_EXIT_OK;
+}
+
+const struct wl_cmd wl_cmd_rebuild = {
+    .name = "rebuild",
+    .usage = "[options] STORE",
+    .help = "epochs, energies and statistics of a store, from its readings anew",
+    .more =
+        "For stores that an older wattlaw wrote, and after an upgrade that computes something differently. "
+        "Readings, marks\n"
+        "and logs are never changed; each run is replaced as a whole or not at all. A store of an older version is\n"
+        "brought to the newest one; commands that only read show such a store and leave it as it is.",
+    .options = options,
+    .options_size = sizeof(struct rebuild_options),
+    .run = run,
+};

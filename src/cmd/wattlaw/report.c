@@ -1,0 +1,204 @@
+/* wattlaw report: the page, figures and tables of a store. */
+#include "report/report.h"
+#include "cmd/wattlaw/footprint.h"
+#include "cmd/wattlaw/store.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct report_options {
+    const char *out, *campaign;
+    bool open;
+    struct wl_strs formats;
+    int64_t run, drop_epochs;
+    struct wl_footprint footprint;
+    bool json;
+};
+
+static const struct wl_opt report_rows[] = {
+    { .name = "out",
+      .letter = 'o',
+      .type = WL_STR,
+      .offset = offsetof(struct report_options, out),
+      .help = "folder to write to (default: report, beside the store)" },
+    { .name = "formats",
+      .type = WL_STRS,
+      .offset = offsetof(struct report_options, formats),
+      .def = "html,svg,csv",
+      .help = "of html, svg, pdf, csv, md, tex" },
+    { .name = "campaign",
+      .type = WL_STR,
+      .offset = offsetof(struct report_options, campaign),
+      .help = "only this campaign of the store" },
+    { .name = "run",
+      .type = WL_INT,
+      .offset = offsetof(struct report_options, run),
+      .def = "0",
+      .min = 0,
+      .max = WL_NO_MAX,
+      .help = "the run whose power is drawn over time; 0: a representative one" },
+    { .name = "drop-epochs",
+      .type = WL_INT,
+      .offset = offsetof(struct report_options, drop_epochs),
+      .def = "1",
+      .min = 0,
+      .max = 1000000,
+      .help = "first epochs of each run that means and laws leave out (one is always kept)" },
+    WL_FOOTPRINT_OPT_ROWS(struct report_options, footprint),
+    { .name = "open",
+      .type = WL_FLAG,
+      .offset = offsetof(struct report_options, open),
+      .help = "show the page in the browser when it is written" },
+    { .name = "json",
+      .type = WL_FLAG,
+      .offset = offsetof(struct report_options, json),
+      .help = "print the path of every file, findings and tables as JSON (docs/formats.md)" },
+    WL_OPT_END,
+};
+
+/* "10 figures (30 files) in lab1/report/figures"; nothing where no file was written there. */
+static void print_count(const struct wl_document_files *w, const char *dir, size_t n, const char *what,
+                        struct wl_arena *a)
+{
+    const char *folder = wl_path_join(a, dir, what);
+    size_t files = 0;
+    for (size_t i = 0; i < w->paths.n; i++) files += wl_str_eq(wl_path_dir(a, w->paths.v[i]), folder);
+    if (files) wl_print("%zu %s (%zu files) in %s\n", n, what, files, folder);
+}
+
+/* How much was written where; the page, if it was asked for, is the last line. */
+static void print_summary(const struct wl_document *d, const struct wl_document_files *w, const char *dir,
+                          struct wl_arena *a)
+{
+    size_t figures = 0, tables = 0;
+    for (size_t i = 0; i < d->n_sections; i++) {
+        figures += d->sections[i]->n_figures;
+        tables += d->sections[i]->n_tables;
+    }
+    print_count(w, dir, figures, "figures", a);
+    print_count(w, dir, tables, "tables", a);
+    for (size_t i = 0; i < w->paths.n; i++)
+        if (wl_str_eq(wl_path_base(w->paths.v[i]), "report.html")) wl_print("%s\n", w->paths.v[i]);
+}
+
+static void print_json(const struct wl_document *d, const struct wl_document_files *w, struct wl_arena *a)
+{
+    struct wl_json *root = wl_json_root_object(a), *paths = wl_json_add_array(root, "paths"),
+                   *notes = wl_json_add_array(root, "notes");
+    for (size_t i = 0; i < w->paths.n; i++) wl_json_add_str(paths, NULL, w->paths.v[i]);
+    for (size_t i = 0; i < w->notes.n; i++) wl_json_add_str(notes, NULL, w->notes.v[i]);
+    wl_document_json(d, root);
+    wl_json_print(root);
+}
+
+/* A page that cannot be shown is not a report that failed: it is said and left at that. */
+static void show_page(const struct wl_document_files *w, struct wl_arena *a)
+{
+    for (size_t i = 0; i < w->paths.n; i++) {
+        if (!wl_str_eq(wl_path_base(w->paths.v[i]), "report.html")) continue;
+        char *argv[] = { "xdg-open", w->paths.v[i], NULL };
+        struct wl_err e = { 0 };
+        struct wl_process_result how;
+        int rc = wl_process_run(argv, 0, false, NULL, &how, a, &e);
+        if (rc || how.status) wl_log(WL_WARN, "report", "cannot open %s: %s", argv[1], rc ? e.msg : "xdg-open failed");
+    }
+}
+
+/* ---- carbon and cost ---- */
+
+struct priced {
+    const struct wl_footprint *footprint;
+    struct wl_store *store;
+    struct wl_arena *arena;
+};
+
+static double intensity_of_run(void *data, int64_t run)
+{
+    const struct priced *p = data;
+    const char *why = NULL;
+    double g_per_kwh = p->footprint->carbon;
+    struct wl_err e;
+    if (!p->footprint->intensity) return g_per_kwh;
+    int rc = wl_carbon_intensity_of_run(p->footprint->intensity, p->store, run, &g_per_kwh, &why, p->arena, &e);
+    if (rc < 0 || why) wl_log(WL_WARN, "report", "%s", rc < 0 ? e.msg : why);
+    return rc < 0 ? NAN : g_per_kwh;
+}
+
+/* NULL: neither carbon nor cost is asked for. */
+static const struct wl_report_footprint *footprint_of(const struct wl_footprint *f, struct wl_store *s,
+                                                      struct wl_arena *a)
+{
+    bool carbon = wl_footprint_has_carbon(f);
+    if (!carbon && isnan(f->price)) return NULL;
+    struct priced *p = wl_new(a, struct priced);
+    struct wl_report_footprint *out = wl_new(a, struct wl_report_footprint);
+    *p = (struct priced) { f, s, a };
+    const char *constant = isnan(f->carbon) ? "" : wl_strf(a, "%g g/kWh, ", f->carbon);
+    *out =
+        (struct wl_report_footprint) { .pue = f->pue,
+                                       .carbon = carbon ? wl_strf(a, "%s%s intensity, %s", constant, f->kind, f->source)
+                                                        : NULL,
+                                       .g_per_kwh = intensity_of_run,
+                                       .data = p,
+                                       .carbon_lo = f->range.n ? f->range.v[0] : NAN,
+                                       .carbon_hi = f->range.n ? f->range.v[1] : NAN,
+                                       .price = f->price,
+                                       .currency = f->currency };
+    return out;
+}
+
+static int run_report(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+{
+    struct report_options *o = options;
+    struct wl_progress progress;
+    struct wl_report_options what = { .run = o->run, .drop_epochs = o->drop_epochs, .progress = &progress };
+    if (rest->args.n != 1) return wl_fail(e, WL_EUSAGE, "report takes one store: a file or the folder of a campaign");
+
+    struct wl_store *store;
+    struct wl_document *d;
+    struct wl_document_files written;
+    char *path;
+    struct wl_strs notes = { 0 };
+    wl_progress_start(&progress, "report");
+    int rc = wl_store_find(rest->args.v[0], &path, a, e);
+    if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
+    if (rc == 0) rc = wl_cmd_campaign_find(store, o->campaign, &what.campaign, a, e);
+    if (rc == 0) rc = wl_cmd_footprint_of_store(&o->footprint, store, what.campaign, &notes, a, e);
+    if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
+    if (rc == 0) what.footprint = footprint_of(&o->footprint, store, a);
+    if (rc == 0) rc = wl_report_build(&d, store, &what, a, e);
+    wl_progress_clear(&progress);
+    if (rc) return rc;
+    for (size_t i = 0; i < notes.n; i++) wl_log(WL_WARN, "report", "%s", notes.v[i]);
+
+    const char *dir = o->out ? o->out : wl_path_join(a, wl_path_dir(a, path), "report");
+    wl_progress_start(&progress, "report");
+    rc = wl_document_write(d, dir, &o->formats, &progress, &written, a, e);
+    wl_progress_clear(&progress);
+    if ((rc == WL_EPERM || rc == WL_EIO) && !o->out)
+        return wl_err_prefix(e, "the report cannot be written (--out DIR takes another place)");
+    if (rc) return rc;
+    for (size_t i = 0; i < written.notes.n; i++) wl_log(WL_WARN, "report", "%s", written.notes.v[i]);
+    if (o->json)
+        print_json(d, &written, a);
+    else
+        print_summary(d, &written, dir, a);
+    if (o->open) show_page(&written, a);
+    return WL_EXIT_OK;
+}
+
+const struct wl_cmd wl_cmd_report = {
+    .name = "report",
+    .usage = "[options] STORE",
+    .help = "a page, figures and tables of what a campaign has measured",
+    .more =
+        "STORE is a .db file or the folder of a campaign. The page is one file that needs no network; its path is the\n"
+        "last line that is printed.\n"
+        "\n"
+        "    wattlaw report quickstart-results\n"
+        "    wattlaw report quickstart-results --formats html,pdf,tex --out paper\n"
+        "    wattlaw report lab1 --pue 1.3 --carbon-csv DE_2026_hourly.csv --price 0.25",
+    .options = report_rows,
+    .options_size = sizeof(struct report_options),
+    .run = run_report,
+};

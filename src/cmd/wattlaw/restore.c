@@ -1,0 +1,142 @@
+/* wattlaw restore: puts back the caps that dead runs left. */
+#include "cap/cap.h"
+#include "cmd/cmd.h"
+
+#include <math.h>
+
+struct options {
+    struct wl_cap_opts cap;
+    struct wl_power_opts power;
+    const char *guard;
+    bool dry_run, force, json;
+};
+
+static const struct wl_opt rows[] = {
+    { .name = "state-dir",
+      .type = WL_STR,
+      .offset = offsetof(struct options, cap.state_dir),
+      .help = "folder of the journals; $WATTLAW_STATE_DIR, /run/wattlaw, else ~/.local/state/wattlaw" },
+    { .name = "wait",
+      .type = WL_DURATION,
+      .offset = offsetof(struct options, cap.wait_s),
+      .def = "10s",
+      .min = 0.01,
+      .max = 3600,
+      .unit = "s",
+      .help = "how long a driver may take; who holds the lock of the journals may take three times as long" },
+    { .name = "nvml-library",
+      .type = WL_STR,
+      .offset = offsetof(struct options, power.nvml_library),
+      .help = "as root: path of libnvidia-ml.so.1 for GPUs that other users' journals name" },
+    { .name = "sensor-root",
+      .type = WL_STR,
+      .offset = offsetof(struct options, power.root),
+      .def = "",
+      .help = "as root: folder in front of /sys for CPUs that other users' journals name" },
+    { .name = "dry-run",
+      .type = WL_FLAG,
+      .offset = offsetof(struct options, dry_run),
+      .help = "say what would be put back, and change nothing" },
+    { .name = "force",
+      .type = WL_FLAG,
+      .offset = offsetof(struct options, force),
+      .help = "also over values that others have set since, and where a process of another container may still run" },
+    { .name = "guard",
+      .type = WL_STR,
+      .offset = offsetof(struct options, guard),
+      .help = "be the guard of this journal (wattlaw starts it so): wait on standard input for its end" },
+    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct options, json), .help = "the result as JSON" },
+    WL_OPT_END,
+};
+
+static const char *value_text(double v, enum wl_cap_kind kind, const char *missing, struct wl_arena *a)
+{
+    return isnan(v) ? missing : wl_strf(a, "%.6g %s", v, wl_cap_kind_unit(kind));
+}
+
+static void print_row(const struct wl_restore_result *l, bool dry_run, struct wl_arena *a)
+{
+    const char *found = value_text(l->found, l->kind, "no lock", a), *set = value_text(l->set, l->kind, "-", a);
+    if (l->state == WL_RESTORE_BAD_JOURNAL) {
+        wl_print("%s; it is left as it is\n", l->why);
+        return;
+    }
+    wl_print("%s %s of process %lld: ", l->device, wl_cap_kind_name(l->kind), (long long)l->pid);
+    switch (l->state) {
+    case WL_RESTORE_DONE:
+        wl_print("%s %s (it was set to %s)\n", dry_run ? "would go back to" : "back to", found, set);
+        break;
+    case WL_RESTORE_NOT_NEEDED: wl_print("has its found value, %s\n", found); break;
+    case WL_RESTORE_CHANGED_BY_OTHER:
+        wl_print("left at %s, which somebody else has set since (we found %s and set %s)\n",
+                 value_text(l->now, l->kind, "-", a), found, set);
+        break;
+    case WL_RESTORE_FAILED: wl_print("NOT put back to %s: %s\n", found, l->why); break;
+    case WL_RESTORE_HELD:
+    case WL_RESTORE_HANDED_OVER: wl_print("left at %s: %s\n", set, l->why); break;
+    case WL_RESTORE_BAD_JOURNAL: break;
+    }
+}
+
+static void print_json(const struct wl_restore_results *lefts, const char *dir, bool dry_run, struct wl_arena *a)
+{
+    struct wl_json *root = wl_json_root_object(a);
+    wl_json_add_str(root, "state_dir", dir);
+    wl_json_add_bool(root, "dry_run", dry_run);
+    struct wl_json *list = wl_json_add_array(root, "caps");
+    for (size_t i = 0; i < lefts->n; i++) {
+        const struct wl_restore_result *l = &lefts->v[i];
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        wl_json_add_str(o, "state", wl_restore_state_names[l->state]);
+        wl_json_add_str(o, "journal", l->journal);
+        wl_json_add_int(o, "pid", l->pid);
+        wl_json_add_int(o, "user", l->user);
+        wl_json_add_bool(o, "rebooted", l->rebooted);
+        wl_json_add_str(o, "device", l->device);
+        wl_json_add_str(o, "setter", l->setter);
+        wl_json_add_str(o, "kind", l->device ? wl_cap_kind_name(l->kind) : NULL);
+        wl_json_add_real(o, "found", l->found);
+        wl_json_add_real(o, "set", l->set);
+        wl_json_add_real(o, "now", l->now);
+        wl_json_add_str(o, "why", l->why);
+    }
+    wl_json_print(root);
+}
+
+static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct options *o = options;
+    if (rest->args.n > 0) return wl_fail(e, WL_EUSAGE, "restore takes no argument '%s'", rest->args.v[0]);
+    if (o->guard) return wl_cap_guard(o->guard, e);
+    struct wl_restore_results lefts;
+    const char *dir = wl_cap_state_dir(&o->cap, a);
+    int rc = wl_cap_restore(&o->cap, &o->power, o->dry_run, o->force, &lefts, a, e);
+    if (rc < 0) return rc;
+    bool failed = false;
+    for (size_t i = 0; i < lefts.n; i++)
+        failed |= lefts.v[i].state == WL_RESTORE_FAILED || lefts.v[i].state == WL_RESTORE_BAD_JOURNAL;
+    if (o->json)
+        print_json(&lefts, dir, o->dry_run, a);
+    else if (lefts.n == 0)
+        wl_print("no caps are left in %s\n", dir);
+    else
+        for (size_t i = 0; i < lefts.n; i++) print_row(&lefts.v[i], o->dry_run, a);
+    return failed ? WL_EXIT_FAILED : WL_EXIT_OK;
+}
+
+const struct wl_cmd wl_cmd_restore = {
+    .name = "restore",
+    .usage = "[options]",
+    .help = "put back every power cap and clock lock that a dead run left behind",
+    .more =
+        "A run that sets caps first writes what it found into a journal. Journals of runs that live are left alone.\n"
+        "Root puts back for all users: from their journals it takes which device had which value, and no command or "
+        "library.\n"
+        "Status: 0 nothing is left, 1 something could not be put back, or a journal or its folder could not be "
+        "read.\n\n"
+        "  wattlaw restore --dry-run\n"
+        "  sudo wattlaw restore        in a Slurm epilog: puts back what a cancelled job left",
+    .options = rows,
+    .options_size = sizeof(struct options),
+    .run = run,
+};

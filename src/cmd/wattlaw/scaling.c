@@ -1,0 +1,101 @@
+#include "cmd/wattlaw/scaling.h"
+
+#include "cmd/wattlaw/format.h"
+
+#include <string.h>
+
+int wl_scaling_target_parse(const char *text, const char **metric, double *value, struct wl_arena *a, struct wl_err *e)
+{
+    const char *equals = strrchr(text, '=');
+    if (!equals || equals == text || wl_str_to_real(equals + 1, value))
+        return wl_fail(e, WL_EUSAGE, "--target: \"%s\" is not METRIC=NUMBER", text);
+    *metric = wl_strndup(a, text, (size_t)(equals - text));
+    return 0;
+}
+
+static void ratio_cells(struct wl_table *t, const struct wl_estimate *r)
+{
+    wl_table_aligned(t, r->value);
+    wl_table_cell(t, wl_format_range(r->lo, r->hi, t->arena));
+}
+
+static void ratio_columns(struct wl_table *t, const char *name)
+{
+    wl_table_real_column(t, name, 4);
+    wl_table_column(t, "95 %", true);
+}
+
+static void energy_columns(struct wl_table *t)
+{
+    wl_table_provenance_column(t);
+    wl_table_real_column(t, "energy_j", 4);
+}
+
+/* ---- normalised ---- */
+
+static void print_normalised_group(const struct wl_law_group *g, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    static const char *const counts[] = { "workers", "runs" };
+    for (size_t i = 0; i < WL_COUNT(counts); i++) wl_table_column(&t, counts[i], true);
+    wl_table_real_column(&t, "time_s", 4);
+    energy_columns(&t);
+    ratio_columns(&t, "speed-up");
+    ratio_columns(&t, "energy ratio");
+    for (size_t i = 0; i < g->n_configs; i++) {
+        const struct wl_law_config *c = &g->configs[i];
+        wl_table_int(&t, c->workers);
+        wl_table_int(&t, (double)c->runs);
+        wl_table_aligned(&t, c->time_s);
+        const struct wl_amount energy = wl_amount_of(c->energy_j, "J", wl_provenance_of(g->estimated, g->simulated));
+        wl_table_provenance(&t, energy.from);
+        wl_table_amount(&t, &energy, 0);
+        ratio_cells(&t, &c->speedup);
+        ratio_cells(&t, &c->energy_ratio);
+        wl_table_row(&t);
+    }
+    wl_print("\nan epoch of %s%s\n", g->title, g->simulated ? " (simulated)" : "");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+}
+
+void wl_scaling_print_normalised(const struct wl_law_result *r, struct wl_arena *a)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->groups[i].n_configs > 1) print_normalised_group(&r->groups[i], a);
+}
+
+/* ---- to a target ---- */
+
+static void print_target_group(const struct wl_target_result *r, const struct wl_target_group *g, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    static const char *const counts[] = { "workers", "runs", "reached" };
+    for (size_t i = 0; i < WL_COUNT(counts); i++) wl_table_column(&t, counts[i], true);
+    wl_table_real_column(&t, "epochs", 3);
+    ratio_columns(&t, "time_s");
+    energy_columns(&t);
+    wl_table_column(&t, "95 %", true);
+    for (size_t i = 0; i < g->n; i++) {
+        const struct wl_target_config *c = &g->configs[i];
+        wl_table_int(&t, c->workers);
+        wl_table_int(&t, (double)c->runs);
+        wl_table_int(&t, (double)c->reached);
+        wl_table_aligned(&t, c->epochs);
+        ratio_cells(&t, &c->time_s);
+        const struct wl_amount energy = wl_amount_between(c->energy_j.value, c->energy_j.lo, c->energy_j.hi, "J",
+                                                          wl_provenance_of(g->estimated, g->simulated));
+        wl_table_provenance(&t, energy.from);
+        wl_table_amount(&t, &energy, 0);
+        wl_table_range(&t, &energy);
+        wl_table_row(&t);
+    }
+    wl_print("\n%s to %s %s %g%s\n", g->title, r->metric, r->rising ? ">=" : "<=", r->value,
+             g->simulated ? " (simulated)" : "");
+    if (g->n) wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    for (size_t i = 0; i < g->notes.n; i++) wl_print("  note       %s\n", g->notes.v[i]);
+}
+
+void wl_scaling_print_target(const struct wl_target_result *r, struct wl_arena *a)
+{
+    for (size_t i = 0; i < r->n; i++) print_target_group(r, &r->groups[i], a);
+}

@@ -1,0 +1,187 @@
+#include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/show/show.h"
+#include "power/power.h"
+
+#include <math.h>
+#include <string.h>
+
+static void line(const char *name, const char *value)
+{
+    if (value && *value) wl_print("  %-9s %s\n", name, value);
+}
+
+static void print_head(const struct wl_run_row *r, struct wl_arena *a)
+{
+    wl_print("run %lld, %s\n", (long long)r->id, wl_run_status_names[r->status]);
+    line("settings", wl_cmd_settings_text(&r->set, a));
+    line("repeat", wl_strf(a, "%lld%s", (long long)r->repeat,
+                           r->attempt > 1 ? wl_strf(a, ", attempt %lld", (long long)r->attempt) : ""));
+    line("command", r->command);
+    line("folder", r->folder);
+    line("host", r->host);
+    if (r->start.wall_ns != WL_NO_NS) line("started", wl_clock_iso(a, r->start.wall_ns));
+    if (!isnan(r->time_s)) line("time", wl_human_time(a, r->time_s));
+    line("ended", wl_cmd_run_end(r, a));
+    line("flagged", r->flag);
+    if (!isnan(r->util_pct)) line("util", wl_strf(a, "%.1f %%", r->util_pct));
+    if (!isnan(r->input_pct)) line("input", wl_strf(a, "waited for %.1f %% of the epochs", r->input_pct));
+    if (!isnan(r->power_capped_pct))
+        line("held down", wl_format_throttling(r->power_capped_pct, r->thermal_capped_pct, a));
+    if (!isnan(r->achieved_clock_mhz))
+        line("clocks", wl_format_clocks(r->achieved_clock_mhz, r->achieved_mem_clock_mhz, a));
+    line("cooled", wl_format_cooldown(&r->cooldown, a));
+    line("caps", wl_format_caps_acted(r, a));
+}
+
+static void print_energy(const struct wl_show_details *d, struct wl_arena *a)
+{
+    const struct wl_run_row *r = d->run;
+    const char *why = wl_show_energy_why(d, NAN);
+    const struct wl_amount energy = wl_cmd_run_energy(r), power = wl_cmd_run_power(r);
+    if (isnan(energy.value))
+        line("energy", why ? wl_strf(a, "unknown: %s", why) : "not measured");
+    else
+        line("energy", wl_strf(a, "%s, mean %s", wl_amount_text(&energy, a), wl_amount_text(&power, a)));
+}
+
+/* The longest time between readings among the channels of power and energy, over the run: a sensor may be read less
+ * often than the sampler's threads tick. NAN: nobody counted. */
+static double slowest_s(const struct wl_show_details *d)
+{
+    double slowest = NAN;
+    for (size_t i = 0; i < d->stats.n; i++) {
+        const struct wl_channel_row *c = wl_show_channel(d, d->stats.v[i].channel);
+        int quantity = c && isnan(d->stats.v[i].epoch) ? wl_quantity_from(c->quantity) : -1;
+        if (quantity == WL_POWER || quantity == WL_ENERGY) slowest = fmax(slowest, d->stats.v[i].period_s);
+    }
+    return slowest;
+}
+
+static void print_sampling(const struct wl_show_details *d, struct wl_arena *a)
+{
+    const struct wl_run_row *r = d->run;
+    struct wl_text t = WL_TEXT(a);
+    if (!isnan(r->sampling_period_s)) wl_text_addf(&t, "a tick each %s", wl_human(a, r->sampling_period_s, "s"));
+    if (!isnan(r->sampling_asked_s)) wl_text_addf(&t, " (asked for: %s)", wl_human(a, r->sampling_asked_s, "s"));
+    double slowest = slowest_s(d);
+    if (!isnan(slowest)) wl_text_addf(&t, ", power and energy each %s (slowest channel)", wl_human(a, slowest, "s"));
+    if (!isnan(r->ticks)) wl_text_addf(&t, ", %.0f ticks", r->ticks);
+    if (!isnan(r->ticks_skipped)) wl_text_addf(&t, ", %.0f skipped", r->ticks_skipped);
+    if (!isnan(r->samples_lost)) wl_text_addf(&t, ", %.0f readings lost", r->samples_lost);
+    if (!isnan(r->own_cpu_s)) wl_text_addf(&t, ", %s of CPU time", wl_human(a, r->own_cpu_s, "s"));
+    if (!isnan(r->sampler_cpu)) wl_text_addf(&t, ", on CPU %.0f", r->sampler_cpu);
+    line("sampling", wl_str_starts(t.s, ", ") ? t.s + 2 : t.s);
+}
+
+/* The names of all metrics, in the order of first appearance. */
+static struct wl_strs metric_names(const struct wl_show_details *d, struct wl_arena *a)
+{
+    struct wl_strs names = { 0 };
+    for (size_t i = 0; i < d->metrics.n; i++) {
+        bool known = isnan(d->metrics.v[i].epoch);
+        for (size_t k = 0; k < names.n; k++) known = known || strcmp(names.v[k], d->metrics.v[i].name) == 0;
+        if (!known) wl_strs_add(a, &names, d->metrics.v[i].name);
+    }
+    return names;
+}
+
+static double metric_at(const struct wl_show_details *d, double epoch, const char *name)
+{
+    for (size_t i = 0; i < d->metrics.n; i++)
+        if (d->metrics.v[i].epoch == epoch && strcmp(d->metrics.v[i].name, name) == 0) return d->metrics.v[i].value;
+    return NAN;
+}
+
+/* The seconds that an epoch waited for data are shown as a share of its time. */
+static bool is_wait(const char *metric) { return wl_str_eq(metric, "input_s"); }
+
+static double metric_shown(const struct wl_show_details *d, const struct wl_epoch_row *epoch, const char *metric)
+{
+    double value = metric_at(d, (double)epoch->epoch, metric);
+    return is_wait(metric) ? 100 * value / epoch->time_s : value;
+}
+
+/* "val_mae meV", as the other heads have their units. */
+static const char *metric_head(const struct wl_show_details *d, const char *metric, struct wl_arena *a)
+{
+    if (is_wait(metric)) return "input %";
+    for (size_t i = 0; i < d->metric_defs.n; i++) {
+        const struct wl_metric_def_row *v = &d->metric_defs.v[i];
+        if (wl_str_eq(v->name, metric) && v->unit) return wl_strf(a, "%s %s", metric, v->unit);
+    }
+    return metric;
+}
+
+static void print_epochs(const struct wl_show_details *d, struct wl_arena *a)
+{
+    struct wl_strs metrics = metric_names(d, a);
+    struct wl_table t = wl_table_new(a);
+    static const char *const head[] = { "epoch", "time s", "samples/s", "updates" };
+    for (size_t i = 0; i < WL_COUNT(head); i++) wl_table_column(&t, head[i], true);
+    wl_table_provenance_column(&t);
+    wl_table_column(&t, "energy J", true);
+    wl_table_column(&t, "power W", true);
+    for (size_t i = 0; i < metrics.n; i++) wl_table_column(&t, metric_head(d, metrics.v[i], a), true);
+    for (size_t i = 0; i < d->epochs.n; i++) {
+        const struct wl_epoch_row *v = &d->epochs.v[i];
+        const struct wl_amount energy = wl_show_epoch_energy(d, v->epoch),
+                               power = wl_amount_of(energy.value / v->time_s, "W", energy.from);
+        wl_table_cellf(&t, "%lld", (long long)v->epoch);
+        wl_table_real(&t, v->time_s, 5);
+        wl_table_real(&t, v->samples / v->time_s, 4);
+        wl_table_int(&t, v->updates);
+        wl_table_provenance(&t, isnan(energy.value) ? WL_MEASURED : energy.from);
+        wl_table_amount(&t, &energy, 4);
+        wl_table_amount(&t, &power, 4);
+        for (size_t k = 0; k < metrics.n; k++) wl_table_real(&t, metric_shown(d, v, metrics.v[k]), 4);
+        wl_table_row(&t);
+    }
+    if (d->epochs.n) wl_print("\n");
+    if (d->epochs.n) wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+}
+
+/* Why epochs have no energy. */
+static void print_missing(const struct wl_show_details *d)
+{
+    for (size_t i = 0; i < d->epochs.n; i++) {
+        const char *why = wl_show_energy_why(d, (double)d->epochs.v[i].epoch);
+        if (why) wl_print("energy of epoch %lld unknown: %s\n", (long long)d->epochs.v[i].epoch, why);
+    }
+}
+
+static void print_log_tail(const struct wl_run_row *r, struct wl_arena *a)
+{
+    struct wl_strs lines = wl_str_split(a, r->log_tail ? r->log_tail : "", '\n');
+    if (lines.n) wl_print("\nlast lines of its log\n");
+    for (size_t i = 0; i < lines.n; i++)
+        if (*lines.v[i] || i + 1 < lines.n) wl_print("  | %s\n", lines.v[i]);
+}
+
+/* What wattlaw itself noted while it ran: caps as found and enforced, marks left out. */
+static void print_notes(const struct wl_show_details *d)
+{
+    if (d->log.n) wl_print("\nnotes\n");
+    for (size_t i = 0; i < d->log.n; i++)
+        wl_print("  %-5s %-4s %s\n", d->log.v[i].level, d->log.v[i].area, d->log.v[i].message);
+}
+
+void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
+{
+    print_head(d->run, a);
+    print_sampling(d, a);
+    print_energy(d, a);
+    line("slurm", wl_format_slurm_energy(&d->run->slurm, a));
+    wl_show_energies(d, a);
+    wl_show_caps(d, a);
+    wl_show_nodes(d, a);
+    print_epochs(d, a);
+    print_missing(d);
+    wl_show_phases(d, a);
+    wl_show_channels(d, a);
+    if (d->rules) {
+        wl_print("\n");
+        wl_rules_print(d->rules, WL_STDOUT, a);
+    }
+    print_notes(d);
+    if (d->run->status != WL_RUN_DONE) print_log_tail(d->run, a);
+}

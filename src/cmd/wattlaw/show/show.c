@@ -1,0 +1,306 @@
+/* wattlaw show: the runs of a store, their epochs, or one run in full (show_run.c). */
+#include "cmd/wattlaw/show/show.h"
+#include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/rules.h"
+
+#include <math.h>
+#include <string.h>
+
+struct show_options {
+    const char *campaign, *rules;
+    int64_t run;
+    bool epochs, json;
+};
+
+static const struct wl_opt show_rows[] = {
+    { .name = "run",
+      .type = WL_INT,
+      .offset = offsetof(struct show_options, run),
+      .def = "0",
+      .min = 0,
+      .max = WL_NO_MAX,
+      .help = "this run in full; 0: a table of all runs" },
+    { .name = "epochs",
+      .type = WL_FLAG,
+      .offset = offsetof(struct show_options, epochs),
+      .help = "a row an epoch: the observation table" },
+    { .name = "campaign",
+      .type = WL_STR,
+      .offset = offsetof(struct show_options, campaign),
+      .help = "only this campaign of the store" },
+    WL_RULES_OPT_ROW(struct show_options, "with --run: does its measurement keep these rules? Exit status 1 where not"),
+    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct show_options, json), .help = "print JSON" },
+    WL_OPT_END,
+};
+
+/* ---- the table of runs ---- */
+
+/* Every setting that some run has, in order of first appearance. */
+struct setting_names {
+    const char **v;
+    bool *number;
+    size_t n, cap, number_cap;
+};
+
+static void add_names(struct setting_names *names, const struct wl_cmd_settings *set, struct wl_arena *a)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        size_t k = 0;
+        while (k < names->n && strcmp(names->v[k], set->v[i].name) != 0) k++;
+        if (k == names->n) {
+            WL_GROW(a, names->v, names->n, names->cap);
+            WL_GROW(a, names->number, names->n, names->number_cap);
+            names->v[names->n] = set->v[i].name;
+            names->number[names->n++] = true;
+        }
+        names->number[k] = names->number[k] && set->v[i].number;
+    }
+}
+
+static const char *value_of(const struct wl_cmd_settings *set, const char *name)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (strcmp(set->v[i].name, name) == 0) return set->v[i].value;
+    return NULL;
+}
+
+/* What has to be known to read a row: how the run ended if not well, and what its energy is not. */
+static const char *note_of(const struct wl_run_row *r, struct wl_arena *a)
+{
+    const char *end = r->status == WL_RUN_DONE ? "" : wl_cmd_run_end(r, a);
+    const char *energy = isnan(r->energy_j) ? "" : wl_provenance_word(wl_cmd_run_energy(r).from);
+    const char *flag = r->flag ? wl_strf(a, "flagged: %s", r->flag) : "";
+    struct wl_text note = WL_TEXT(a);
+    const char *caps = wl_format_caps_acted(r, a);
+    const char *const parts[] = { end, flag, caps, *energy ? wl_strf(a, "energy %s", energy) : "" };
+    for (size_t i = 0; i < WL_COUNT(parts); i++)
+        if (*parts[i]) wl_text_addf(&note, "%s%s", note.n ? "; " : "", parts[i]);
+    return note.s;
+}
+
+static void add_head(struct wl_table *t, const struct setting_names *names)
+{
+    static const struct {
+        const char *name;
+        int digits;
+    } measured[] = { { "energy J", 4 }, { "power W", 4 },   { "util %", 3 },
+                     { "input %", 3 },  { "clock MHz", 4 }, { "held %", 3 } };
+    wl_table_column(t, "run", true);
+    wl_table_column(t, "status", false);
+    for (size_t i = 0; i < names->n; i++) wl_table_column(t, names->v[i], names->number[i]);
+    wl_table_column(t, "repeat", true);
+    wl_table_column(t, "epochs done", true);
+    wl_table_real_column(t, "epoch s", 4);
+    wl_table_real_column(t, "run s", 4);
+    wl_table_provenance_column(t);
+    for (size_t i = 0; i < WL_COUNT(measured); i++) wl_table_real_column(t, measured[i].name, measured[i].digits);
+    wl_table_column(t, "metric", false);
+    wl_table_real_column(t, "value", 4);
+    wl_table_column(t, "note", false);
+}
+
+static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct wl_cmd_settings *set,
+                    const struct setting_names *names, struct wl_arena *a)
+{
+    const double measured[] = { r->util_pct, r->input_pct, r->achieved_clock_mhz, r->power_capped_pct };
+    const struct wl_amount energy = wl_cmd_run_energy(r), power = wl_cmd_run_power(r);
+    wl_table_cellf(t, "%lld", (long long)r->id);
+    wl_table_cell(t, wl_run_status_names[r->status]);
+    for (size_t i = 0; i < names->n; i++) wl_table_cell(t, value_of(set, names->v[i]));
+    wl_table_cellf(t, "%lld", (long long)r->repeat);
+    wl_table_int(t, r->epochs_seen > 0 ? r->epochs_seen : NAN);
+    wl_table_aligned(t, r->epoch_time_s);
+    wl_table_aligned(t, r->time_s);
+    wl_table_provenance(t, isnan(energy.value) && isnan(power.value) ? WL_MEASURED : energy.from);
+    wl_table_amount(t, &energy, 0);
+    wl_table_amount(t, &power, 0);
+    for (size_t i = 0; i < WL_COUNT(measured); i++) wl_table_aligned(t, measured[i]);
+    wl_table_cell(t, r->metric_unit ? wl_strf(a, "%s %s", r->metric, r->metric_unit) : r->metric);
+    wl_table_aligned(t, r->metric_value);
+    wl_table_cell(t, note_of(r, a));
+    wl_table_row(t);
+}
+
+/* What is the same for all runs is said once, above the table, in lines of at most WIDTH. */
+static void print_common(struct wl_table *t)
+{
+    enum { WIDTH = 110 };
+    static const char *const kept[] = { "run",     "repeat", "epoch s", "run s",     "provenance", "energy J",
+                                        "power W", "util %", "input %", "clock MHz", "held %",     "value" };
+    size_t at = 0;
+    for (size_t c = 0; c < t->columns; c++) {
+        const char *name = t->head[c].name;
+        bool keep = false;
+        for (size_t k = 0; k < WL_COUNT(kept); k++) keep = keep || wl_str_eq(name, kept[k]);
+        const char *value = keep ? NULL : wl_table_take_constant(t, c);
+        if (!value || wl_str_eq(value, "-")) continue;
+        bool note = wl_str_eq(name, "note");
+        size_t n = strlen(value) + (note ? 0 : strlen(name) + 1);
+        if (at && at + n + 2 > WIDTH) {
+            wl_print(",\n          ");
+            at = 0;
+        } else {
+            wl_print("%s", at ? ", " : "all runs: ");
+        }
+        wl_print("%s%s%s", note ? "" : name, note ? "" : "=", value);
+        at += n + 2;
+    }
+    if (at) wl_print("\n\n");
+}
+
+static void print_runs(const struct wl_run_rows *runs, struct wl_arena *a)
+{
+    struct setting_names names = { 0 };
+    struct wl_cmd_settings *sets = wl_new_array(a, struct wl_cmd_settings, runs->n);
+    for (size_t i = 0; i < runs->n; i++) {
+        sets[i] = wl_cmd_settings(&runs->v[i].set, a);
+        add_names(&names, &sets[i], a);
+    }
+    struct wl_table t = wl_table_new(a);
+    add_head(&t, &names);
+    for (size_t i = 0; i < runs->n; i++) add_run(&t, &runs->v[i], &sets[i], &names, a);
+    print_common(&t);
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+}
+
+/* ---- the table of epochs ---- */
+
+static void energy_cells(struct wl_table *t, const struct wl_observations *obs, size_t row)
+{
+    const double energy_j = obs->energy_j[row];
+    const enum wl_provenance from = wl_provenance_of(obs->estimated[row] != 0, obs->simulated[row] != 0);
+    const struct wl_amount energy = wl_amount_of(energy_j, "J", from);
+    wl_table_provenance(t, isnan(energy_j) ? WL_MEASURED : from);
+    wl_table_amount(t, &energy, 6);
+}
+
+static void print_epochs(const struct wl_observations *obs, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    struct wl_obs_column c;
+    for (size_t i = 0; wl_obs_names[i]; i++) {
+        WL_CHECK(wl_obs_find(obs, wl_obs_names[i], &c, NULL) == 0);
+        if (wl_str_eq(c.name, "energy_j")) wl_table_provenance_column(&t);
+        wl_table_column(&t, c.name, c.real != NULL);
+    }
+    for (size_t row = 0; row < obs->n; row++) {
+        for (size_t i = 0; wl_obs_names[i]; i++) {
+            WL_CHECK(wl_obs_find(obs, wl_obs_names[i], &c, NULL) == 0);
+            if (wl_str_eq(c.name, "energy_j"))
+                energy_cells(&t, obs, row);
+            else if (c.text || isnan(c.real[row]))
+                wl_table_cell(&t, wl_obs_text(&c, row, a));
+            else
+                wl_table_cellf(&t, "%.6g", c.real[row]);
+        }
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+}
+
+static void print_epochs_json(const struct wl_observations *obs, struct wl_arena *a)
+{
+    struct wl_json *root = wl_json_root_object(a), *list = wl_json_add_array(root, "observations");
+    for (size_t row = 0; row < obs->n; row++) {
+        struct wl_json *o = wl_json_add_object(list, NULL);
+        struct wl_obs_column c;
+        for (size_t i = 0; wl_obs_names[i]; i++) {
+            WL_CHECK(wl_obs_find(obs, wl_obs_names[i], &c, NULL) == 0);
+            if (c.text)
+                wl_json_add_str(o, c.name, c.text[row]);
+            else
+                wl_json_add_number(o, c.name, c.real[row]);
+        }
+    }
+    wl_json_print(root);
+}
+
+/* ---- the command ---- */
+
+static int show_epochs(struct wl_store *s, int64_t campaign, bool json, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_observations obs;
+    int rc = wl_store_observations(s, campaign, &obs, a, e);
+    if (rc) return rc;
+    if (json)
+        print_epochs_json(&obs, a);
+    else
+        print_epochs(&obs, a);
+    return WL_EXIT_OK;
+}
+
+static int show_runs(struct wl_store *s, int64_t campaign, bool json, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_run_rows runs;
+    int rc = wl_store_runs(s, &(struct wl_run_filter) { .campaign = campaign }, &runs, a, e);
+    if (rc) return rc;
+    if (!json) {
+        print_runs(&runs, a);
+        return WL_EXIT_OK;
+    }
+    struct wl_json *root = wl_json_root_object(a), *list = wl_json_add_array(root, "runs");
+    for (size_t i = 0; i < runs.n; i++) wl_show_run_json(wl_json_add_object(list, NULL), &runs.v[i], a);
+    wl_json_print(root);
+    return WL_EXIT_OK;
+}
+
+static int show_run(struct wl_store *s, int64_t run, bool json, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_show_details d;
+    int rc = wl_show_read(s, run, &d, a, e);
+    if (rc) return rc;
+    if (!json) {
+        wl_show_text(&d, a);
+        return WL_EXIT_OK;
+    }
+    struct wl_json *root = wl_json_root_object(a);
+    wl_show_details_json(root, &d, a);
+    wl_json_print(root);
+    return WL_EXIT_OK;
+}
+
+static int show_rules(struct wl_store *s, int64_t run, bool json, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_rule_checks checks;
+    int rc = wl_rules_mlperf(s, run, &checks, a, e);
+    if (rc) return rc;
+    if (json) {
+        struct wl_json *root = wl_json_root_object(a);
+        wl_rules_json(&checks, root);
+        wl_json_print(root);
+    } else {
+        wl_rules_print(&checks, WL_STDOUT, a);
+    }
+    return checks.kept ? WL_EXIT_OK : WL_EXIT_FAILED;
+}
+
+static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct show_options *o = options;
+    struct wl_store *s;
+    int64_t campaign;
+    int rc = wl_cmd_store_open(rest, &s, a, e);
+    if (rc == 0) rc = wl_cmd_campaign_find(s, o->campaign, &campaign, a, e);
+    if (rc) return rc;
+    if (o->rules && !o->run) return wl_fail(e, WL_EUSAGE, "--rules needs --run");
+    if (o->rules) return show_rules(s, o->run, o->json, a, e);
+    if (o->run) return show_run(s, o->run, o->json, a, e);
+    return o->epochs ? show_epochs(s, campaign, o->json, a, e) : show_runs(s, campaign, o->json, a, e);
+}
+
+const struct wl_cmd wl_cmd_show = {
+    .name = "show",
+    .usage = "[options] [STORE]",
+    .help = "the runs of a store: settings, time, energy, mean power, utilisation, metric",
+    .more = "STORE is a .db file or the folder of a campaign; without it, wattlaw.db, where measure writes.\n"
+            "epoch s is the mean time of an epoch, run s the time of the whole job. \"-\" and columns that are left "
+            "out were\n"
+            "not measured.\n"
+            "\n"
+            "    wattlaw show lab1\n"
+            "    wattlaw show lab1 --run 12        one run with its epochs, devices and sampling quality\n"
+            "    wattlaw show lab1 --epochs --json the observation table",
+    .options = show_rows,
+    .options_size = sizeof(struct show_options),
+    .run = run,
+};

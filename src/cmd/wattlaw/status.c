@@ -1,0 +1,305 @@
+/* wattlaw status: what a campaign has done, what went wrong, what is left. */
+#include "cmd/wattlaw/store.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct status_options {
+    const char *campaign;
+    bool json;
+};
+
+static const struct wl_opt status_rows[] = {
+    { .name = "campaign",
+      .type = WL_STR,
+      .offset = offsetof(struct status_options, campaign),
+      .help = "only this campaign of the store" },
+    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct status_options, json), .help = "print JSON" },
+    WL_OPT_END,
+};
+
+/* ---- counting ---- */
+
+/* A campaign as it stands. Of each repeat the last attempt counts. */
+struct standing {
+    const struct wl_campaign_row *campaign;
+    size_t count[WL_RUN_INTERRUPTED + 1];
+    size_t dead;    /* of the running ones: their wattlaw is gone */
+    size_t flagged; /* of the done ones */
+    double time_s;  /* of the runs that are done */
+    struct wl_amount energy;
+    bool energy_missing;
+    double left_s; /* NAN: no run is done yet */
+    const struct wl_run_row **failed;
+    size_t n_failed;
+    const struct wl_trial_row **skipped;
+    size_t n_skipped;
+};
+
+static size_t all_runs(const struct standing *st)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < WL_COUNT(st->count); i++) n += st->count[i];
+    return n;
+}
+
+/* Planned, interrupted and dead runs will be run by the next sweep. */
+static size_t runs_left(const struct standing *st)
+{
+    return st->count[WL_RUN_PLANNED] + st->count[WL_RUN_INTERRUPTED] + st->count[WL_RUN_RUNNING];
+}
+
+static int by_repeat(const void *x, const void *y)
+{
+    const struct wl_run_row *a = *(const struct wl_run_row *const *)x, *b = *(const struct wl_run_row *const *)y;
+    if (a->trial != b->trial) return a->trial < b->trial ? -1 : 1;
+    if (a->repeat != b->repeat) return a->repeat < b->repeat ? -1 : 1;
+    return (a->attempt > b->attempt) - (a->attempt < b->attempt);
+}
+
+/* The last attempt of each repeat, by trial. */
+static size_t last_attempts(const struct wl_run_rows *runs, int64_t campaign, const struct wl_run_row **out)
+{
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->v[i].campaign == campaign) out[n++] = &runs->v[i];
+    if (n) qsort(out, n, sizeof *out, by_repeat);
+    for (size_t i = 0; i < n; i++) {
+        bool same = i + 1 < n && out[i]->trial == out[i + 1]->trial && out[i]->repeat == out[i + 1]->repeat;
+        if (!same) out[kept++] = out[i];
+    }
+    return kept;
+}
+
+static void count_done(struct standing *st, const struct wl_run_row *r)
+{
+    const struct wl_amount energy = wl_cmd_run_energy(r);
+    if (!isnan(r->time_s)) st->time_s += r->time_s;
+    if (isnan(r->energy_j))
+        st->energy_missing = true;
+    else
+        wl_amount_add(&st->energy, &energy);
+    st->flagged += r->flag != NULL;
+}
+
+static void count_runs(struct standing *st, struct wl_store *s, const struct wl_run_row **v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct wl_run_row *r = v[i];
+        st->count[r->status]++;
+        if (r->status == WL_RUN_RUNNING && wl_store_run_is_alive(s, r) == 0) st->dead++;
+        if (r->status == WL_RUN_DONE) count_done(st, r);
+        if (r->status == WL_RUN_FAILED) st->failed[st->n_failed++] = r;
+    }
+}
+
+/* A run to come takes as long as those of its trial took, or else as the mean of all; one that goes on takes the rest.
+ */
+static double time_left(const struct wl_run_row **v, size_t n, const struct standing *st)
+{
+    size_t done = st->count[WL_RUN_DONE];
+    double left_s = 0, now_ns = (double)wl_wall_ns();
+    if (done == 0) return NAN;
+    for (size_t i = 0, k; i < n; i = k) {
+        double sum_s = 0, runs = 0, mean_s;
+        for (k = i; k < n && v[k]->trial == v[i]->trial; k++)
+            if (v[k]->status == WL_RUN_DONE && !isnan(v[k]->time_s)) sum_s += v[k]->time_s, runs++;
+        mean_s = runs > 0 ? sum_s / runs : st->time_s / (double)done;
+        for (size_t j = i; j < k; j++) {
+            if (v[j]->status == WL_RUN_DONE || v[j]->status == WL_RUN_FAILED) continue;
+            double gone_s = v[j]->status == WL_RUN_RUNNING ? (now_ns - (double)v[j]->start.wall_ns) / 1e9 : 0;
+            left_s += fmax(mean_s - gone_s, 0);
+        }
+    }
+    return left_s;
+}
+
+static struct standing stand(struct wl_store *s, const struct wl_campaign_row *c, const struct wl_run_rows *runs,
+                             const struct wl_trial_rows *trials, struct wl_arena *a)
+{
+    struct standing st = { .campaign = c, .energy.unit = "J" };
+    const struct wl_run_row **last = wl_new_array(a, const struct wl_run_row *, runs->n);
+    size_t n = last_attempts(runs, c->id, last);
+    st.failed = wl_new_array(a, const struct wl_run_row *, n);
+    st.skipped = wl_new_array(a, const struct wl_trial_row *, trials->n);
+    count_runs(&st, s, last, n);
+    st.left_s = time_left(last, n, &st);
+    for (size_t i = 0; i < trials->n; i++)
+        if (trials->v[i].campaign == c->id && trials->v[i].skipped) st.skipped[st.n_skipped++] = &trials->v[i];
+    return st;
+}
+
+/* ---- text ---- */
+
+static void print_count(size_t n, const char *what, const char *more)
+{
+    if (n) wl_print(", %zu %s%s", n, what, more);
+}
+
+static void print_left(const struct standing *st, struct wl_arena *a)
+{
+    size_t alive = st->count[WL_RUN_RUNNING] - st->dead, left = runs_left(st);
+    if (left == 0)
+        wl_print("  left     nothing\n");
+    else if (isnan(st->left_s))
+        wl_print("  left     %zu run%s\n", left, left == 1 ? "" : "s");
+    else
+        wl_print("  left     %zu run%s, about %s\n", left, left == 1 ? "" : "s", wl_human_time(a, st->left_s));
+    if (left && alive == 0) wl_print("           `wattlaw sweep` with the same experiment file carries on\n");
+}
+
+static void print_energy(const struct standing *st, struct wl_arena *a)
+{
+    if (st->count[WL_RUN_DONE] == 0) return;
+    wl_print("  time     %s in runs that are done\n", wl_human_time(a, st->time_s));
+    if (st->energy.value > 0 || !st->energy_missing)
+        wl_print("  energy   %s%s\n", wl_amount_text(&st->energy, a),
+                 st->energy_missing ? ", not measured in every run" : "");
+    else
+        wl_print("  energy   not measured\n");
+}
+
+static void print_failed(const struct standing *st, struct wl_arena *a)
+{
+    if (st->n_failed) wl_print("  failed\n");
+    for (size_t i = 0; i < st->n_failed; i++) {
+        const struct wl_run_row *r = st->failed[i];
+        wl_print("    run %lld, %s repeat %lld: %s\n", (long long)r->id, wl_cmd_settings_text(&r->set, a),
+                 (long long)r->repeat, wl_cmd_run_end(r, a));
+        struct wl_strs lines = wl_str_split(a, r->log_tail ? r->log_tail : "", '\n');
+        for (size_t k = 0; k < lines.n; k++)
+            if (*lines.v[k]) wl_print("      | %s\n", lines.v[k]);
+    }
+}
+
+/* One line a reason: a trial is named by its settings, several are counted. */
+static void print_skipped(const struct standing *st, struct wl_arena *a)
+{
+    if (st->n_skipped) wl_print("  cannot run here\n");
+    for (size_t i = 0; i < st->n_skipped; i++) {
+        const char *reason = st->skipped[i]->skipped;
+        size_t before = 0, same = 0;
+        for (size_t k = 0; k < st->n_skipped; k++) {
+            if (!wl_str_eq(st->skipped[k]->skipped, reason)) continue;
+            before += k < i;
+            same++;
+        }
+        if (before) continue;
+        wl_print("    %s: %s\n",
+                 same > 1 ? wl_strf(a, "%zu trials", same) : wl_cmd_settings_text(&st->skipped[i]->set, a), reason);
+    }
+}
+
+static void print_text(const struct standing *st, struct wl_arena *a)
+{
+    wl_print("%s, started %s, wattlaw %s\n", st->campaign->name, wl_clock_iso(a, st->campaign->created_wall_ns),
+             st->campaign->version ? st->campaign->version : "?");
+    wl_print("  runs     %zu of %zu done", st->count[WL_RUN_DONE], all_runs(st));
+    print_count(st->count[WL_RUN_RUNNING] - st->dead, "running", "");
+    print_count(st->count[WL_RUN_FAILED], "failed", "");
+    print_count(st->count[WL_RUN_INTERRUPTED] + st->dead, "interrupted", "");
+    print_count(st->count[WL_RUN_PLANNED], "not started", "");
+    print_count(st->flagged, "flagged", " and left out of the analysis");
+    wl_print("\n");
+    print_energy(st, a);
+    print_left(st, a);
+    print_failed(st, a);
+    print_skipped(st, a);
+}
+
+/* ---- JSON ---- */
+
+static void add_failed(struct wl_json *list, const struct wl_run_row *r, struct wl_arena *a)
+{
+    struct wl_json *o = wl_json_add_object(list, NULL);
+    wl_json_add_int(o, "run", r->id);
+    wl_json_add_int(o, "repeat", r->repeat);
+    wl_cmd_settings_json(&r->set, wl_json_add_object(o, "settings"));
+    wl_json_add_str(o, "error", wl_cmd_run_end(r, a));
+    wl_json_add_number(o, "exit_status", r->exit_status);
+    wl_json_add_number(o, "signal", r->signal);
+    wl_json_add_str(o, "log_tail", r->log_tail);
+}
+
+static void add_json(struct wl_json *list, const struct standing *st, struct wl_arena *a)
+{
+    struct wl_json *o = wl_json_add_object(list, NULL), *runs;
+    wl_json_add_str(o, "campaign", st->campaign->name);
+    wl_json_add_str(o, "started", wl_clock_iso(a, st->campaign->created_wall_ns));
+    wl_json_add_str(o, "version", st->campaign->version);
+    runs = wl_json_add_object(o, "runs");
+    wl_json_add_int(runs, "all", (int64_t)all_runs(st));
+    wl_json_add_int(runs, "done", (int64_t)st->count[WL_RUN_DONE]);
+    wl_json_add_int(runs, "running", (int64_t)(st->count[WL_RUN_RUNNING] - st->dead));
+    wl_json_add_int(runs, "failed", (int64_t)st->count[WL_RUN_FAILED]);
+    wl_json_add_int(runs, "interrupted", (int64_t)(st->count[WL_RUN_INTERRUPTED] + st->dead));
+    wl_json_add_int(runs, "planned", (int64_t)st->count[WL_RUN_PLANNED]);
+    wl_json_add_int(runs, "left", (int64_t)runs_left(st));
+    wl_json_add_int(runs, "flagged", (int64_t)st->flagged);
+    wl_json_add_real(o, "time_s", st->time_s);
+    wl_json_add_real(o, "energy_j", st->energy_missing && st->energy.value == 0 ? NAN : st->energy.value);
+    wl_json_add_bool(o, "energy_complete", !st->energy_missing);
+    wl_json_add_bool(o, "estimated", st->energy.from & WL_ESTIMATED);
+    wl_json_add_bool(o, "simulated", st->energy.from & WL_SIMULATED);
+    wl_json_add_real(o, "left_s", st->left_s);
+    struct wl_json *failed = wl_json_add_array(o, "failed"), *skipped = wl_json_add_array(o, "skipped");
+    for (size_t i = 0; i < st->n_failed; i++) add_failed(failed, st->failed[i], a);
+    for (size_t i = 0; i < st->n_skipped; i++) {
+        struct wl_json *trial = wl_json_add_object(skipped, NULL);
+        wl_cmd_settings_json(&st->skipped[i]->set, wl_json_add_object(trial, "settings"));
+        wl_json_add_str(trial, "reason", st->skipped[i]->skipped);
+    }
+}
+
+/* ---- the command ---- */
+
+static void print_all(struct wl_store *s, const struct status_options *o, int64_t only,
+                      const struct wl_campaign_rows *campaigns, const struct wl_run_rows *runs,
+                      const struct wl_trial_rows *trials, struct wl_arena *a)
+{
+    struct wl_json *root = wl_json_root_object(a), *list = wl_json_add_array(root, "campaigns");
+    for (size_t i = 0; i < campaigns->n; i++) {
+        if (only && campaigns->v[i].id != only) continue;
+        struct standing st = stand(s, &campaigns->v[i], runs, trials, a);
+        if (o->json)
+            add_json(list, &st, a);
+        else
+            print_text(&st, a);
+    }
+    if (o->json)
+        wl_json_print(root);
+    else if (campaigns->n == 0)
+        wl_print("%s: no campaign yet\n", wl_store_path(s));
+}
+
+static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+{
+    const struct status_options *o = options;
+    struct wl_store *s;
+    int64_t campaign;
+    struct wl_campaign_rows campaigns;
+    struct wl_run_rows runs;
+    struct wl_trial_rows trials;
+    int rc = wl_cmd_store_open(rest, &s, a, e);
+    if (rc == 0) rc = wl_cmd_campaign_find(s, o->campaign, &campaign, a, e);
+    if (rc == 0) rc = wl_store_campaigns(s, &campaigns, a, e);
+    if (rc == 0) rc = wl_store_runs(s, &(struct wl_run_filter) { .campaign = campaign }, &runs, a, e);
+    if (rc == 0) rc = wl_store_trials(s, campaign, &trials, a, e);
+    if (rc) return rc;
+    print_all(s, o, campaign, &campaigns, &runs, &trials, a);
+    return WL_EXIT_OK;
+}
+
+const struct wl_cmd wl_cmd_status = {
+    .name = "status",
+    .usage = "[options] [STORE]",
+    .help = "what a campaign has done, what failed and why, and what is left",
+    .more = "STORE is a .db file or the folder of a campaign; without it, wattlaw.db, where measure writes.\n"
+            "Of each repeat the last attempt counts.\n"
+            "\n"
+            "    wattlaw status lab1\n"
+            "    wattlaw status lab1 --json | jq '.campaigns[0].runs'",
+    .options = status_rows,
+    .options_size = sizeof(struct status_options),
+    .run = run,
+};

@@ -1,0 +1,161 @@
+#include "cmd/wattlaw/store.h"
+
+#include <math.h>
+#include <string.h>
+
+int wl_cmd_store_open(const struct wl_opts_args *rest, struct wl_store **out, struct wl_arena *a, struct wl_err *e)
+{
+    char *path;
+    const char *given = rest->args.n ? rest->args.v[0] : WL_STORE_FILE;
+    if (rest->args.n > 1) return wl_fail(e, WL_EUSAGE, "one STORE is expected, not %zu", rest->args.n);
+    if (rest->args.n == 0 && !wl_is_file(given))
+        return wl_fail(e, WL_EUSAGE, "which STORE? a .db file or the folder of a campaign (here is no %s)", given);
+    int rc = wl_store_find(given, &path, a, e);
+    return rc ? rc : wl_store_open(out, path, WL_STORE_READ, a, e);
+}
+
+int wl_cmd_campaign_find(struct wl_store *s, const char *name, int64_t *id, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_campaign_rows rows;
+    *id = 0;
+    if (!name) return 0;
+    int rc = wl_store_campaigns(s, &rows, a, e);
+    if (rc) return rc;
+    const char **names = wl_new_array(a, const char *, rows.n);
+    for (size_t i = 0; i < rows.n; i++) {
+        names[i] = rows.v[i].name;
+        if (strcmp(names[i], name) == 0) *id = rows.v[i].id;
+    }
+    if (*id) return 0;
+    const char *near = wl_str_closest(name, names, rows.n);
+    return wl_fail(e, WL_ENOENT, "%s: no campaign \"%s\"%s%s%s", wl_store_path(s), name,
+                   near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+/* ---- settings ---- */
+
+static void add(struct wl_cmd_settings *list, const char *name, const char *value, bool number, struct wl_arena *a)
+{
+    WL_GROW(a, list->v, list->n, list->cap);
+    list->v[list->n++] = (struct wl_cmd_setting) { .name = name, .value = value, .number = number };
+}
+
+static void add_number(struct wl_cmd_settings *list, const char *name, double value, struct wl_arena *a)
+{
+    if (!isnan(value)) add(list, name, wl_strf(a, "%.15g", value), true, a);
+}
+
+/* The members of the JSON object in `extra`; one that does not parse is shown as it is. */
+static void add_extra(struct wl_cmd_settings *list, const char *extra, struct wl_arena *a)
+{
+    struct wl_json *object;
+    struct wl_err e;
+    if (!extra) return;
+    if (wl_json_parse(extra, "settings", &object, a, &e)) {
+        add(list, "extra", extra, false, a);
+        return;
+    }
+    for (const char *key = wl_json_key(object, NULL); key; key = wl_json_key(object, key)) {
+        const struct wl_json *v = wl_json_get(object, key);
+        const char *text = wl_json_str(v);
+        if (text)
+            add(list, key, text, false, a);
+        else
+            add(list, key, wl_json_text(v, 0, a), !isnan(wl_json_real(v)), a);
+    }
+}
+
+struct wl_cmd_settings wl_cmd_settings(const struct wl_settings *set, struct wl_arena *a)
+{
+    struct wl_cmd_settings list = { 0 };
+    if (set->workload) add(&list, "workload", set->workload, false, a);
+    if (set->hardware) add(&list, "hardware", set->hardware, false, a);
+    add_number(&list, "nodes", set->nodes, a);
+    add_number(&list, "workers", set->workers, a);
+    add_number(&list, "local_batch", set->local_batch, a);
+    add_number(&list, "global_batch", set->global_batch, a);
+    add_number(&list, "accumulation", set->accumulation, a);
+    add_number(&list, "epochs", set->epochs, a);
+    add_number(&list, "threads", set->threads, a);
+    add_number(&list, "power_cap_w", set->power_cap_w, a);
+    add_number(&list, "module_cap_w", set->module_cap_w, a);
+    add_number(&list, "clock_mhz", set->clock_mhz, a);
+    add_number(&list, "mem_clock_mhz", set->mem_clock_mhz, a);
+    add_extra(&list, set->extra, a);
+    return list;
+}
+
+char *wl_cmd_settings_text(const struct wl_settings *set, struct wl_arena *a)
+{
+    struct wl_cmd_settings list = wl_cmd_settings(set, a);
+    struct wl_text t = WL_TEXT(a);
+    for (size_t i = 0; i < list.n; i++) {
+        if (t.n) wl_text_add(&t, " ");
+        if (strcmp(list.v[i].name, "workload") == 0)
+            wl_text_add(&t, list.v[i].value);
+        else
+            wl_text_addf(&t, "%s=%s", list.v[i].name, list.v[i].value);
+    }
+    return t.s;
+}
+
+void wl_cmd_settings_json(const struct wl_settings *set, struct wl_json *object)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_cmd_settings list = wl_cmd_settings(set, a);
+    for (size_t i = 0; i < list.n; i++) {
+        double value;
+        if (list.v[i].number && wl_str_to_real(list.v[i].value, &value) == 0)
+            wl_json_add_number(object, list.v[i].name, value);
+        else
+            wl_json_add_str(object, list.v[i].name, list.v[i].value);
+    }
+    wl_arena_free(a);
+}
+
+/* ---- a run ---- */
+
+void wl_cmd_cooldown_json(const struct wl_cooldown *c, struct wl_json *object)
+{
+    if (isnan(c->asked_c)) return;
+    struct wl_json *o = wl_json_add_object(object, "cooldown");
+    wl_json_add_real(o, "asked_c", c->asked_c);
+    wl_json_add_real(o, "waited_s", c->waited_s);
+    wl_json_add_real(o, "begin_c", c->begin_c);
+    wl_json_add_str(o, "why", c->why);
+}
+
+void wl_cmd_slurm_json(const struct wl_slurm_energy *s, struct wl_json *object)
+{
+    if (!s->plugin && !s->why) return;
+    struct wl_json *o = wl_json_add_object(object, "slurm");
+    wl_json_add_str(o, "plugin", s->plugin);
+    wl_json_add_str(o, "scope", "node");
+    wl_json_add_str(o, "steps", s->steps);
+    wl_json_add_real(o, "energy_j", s->energy_j);
+    wl_json_add_real(o, "period_s", s->period_s);
+    wl_json_add_str(o, "why", s->why);
+}
+
+static enum wl_provenance run_provenance(const struct wl_run_row *r)
+{
+    return wl_provenance_of(r->estimated, r->simulated);
+}
+
+struct wl_amount wl_cmd_run_energy(const struct wl_run_row *r)
+{
+    return wl_amount_between(r->energy_j, r->energy_lo_j, r->energy_hi_j, "J", run_provenance(r));
+}
+
+struct wl_amount wl_cmd_run_power(const struct wl_run_row *r)
+{
+    return wl_amount_of(r->mean_power_w, "W", run_provenance(r));
+}
+
+char *wl_cmd_run_end(const struct wl_run_row *r, struct wl_arena *a)
+{
+    if (r->error) return wl_strdup(a, r->error);
+    if (!isnan(r->signal)) return wl_strf(a, "killed by signal %d (%s)", (int)r->signal, strsignal((int)r->signal));
+    if (!isnan(r->exit_status) && r->exit_status != 0) return wl_strf(a, "exit status %d", (int)r->exit_status);
+    return wl_strdup(a, "");
+}

@@ -1,0 +1,150 @@
+/* Pictures as a data set. The threads leave the cropped picture as bytes; the consumer turns them into normalised
+ * floats on the way into the graph's input. */
+#include "data/images/images.h"
+
+#include "data/internal.h"
+
+#include <stdlib.h>
+
+struct wl_images {
+    struct wl_dataset set;
+    struct wl_image_source source;
+    size_t size; /* S */
+    bool augment, speaks;
+    atomic_flag small_seen; /* a picture smaller than what is made of it was named */
+};
+
+/* What one thread needs. */
+struct reader {
+    struct wl_encoded_image sample;
+    struct wl_jpeg *jpeg;
+    struct wl_resize *resize;
+};
+
+static const struct wl_images *images_of(const struct wl_dataset *s) { return (const struct wl_images *)s->own; }
+
+/* ---- one picture ------------------------------------------------------------------------------------------------- */
+
+/* Such pictures are enlarged, as torchvision does it; many of them are rather another data set or a wrong size. */
+static void warn_small_image(struct wl_images *l, const char *name, int width, int height)
+{
+    if (atomic_flag_test_and_set(&l->small_seen) || !l->speaks) return;
+    wl_log(WL_WARN, "data",
+           "%s: %d x %d pixels are less than the %zu x %zu that are asked for; such images are enlarged", name, width,
+           height, l->size, l->size);
+}
+
+static struct wl_crop crop_of(const struct wl_images *l, const struct wl_epoch_key *pass, int64_t index, int width,
+                              int height)
+{
+    if (!pass->training || !l->augment) return wl_crop_centre(width, height);
+    struct wl_rng d = wl_rng(pass->seed, "augment", (uint64_t)pass->epoch, (uint64_t)index);
+    return wl_crop_random(width, height, &d);
+}
+
+/* at: pixels [3,S,S] of bytes, label */
+static int put(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, int64_t index,
+               void *const *at, struct wl_err *e)
+{
+    struct wl_images *l = s->own;
+    struct reader *r = thread;
+    struct wl_decoded_image pixels;
+    int width, height, rc;
+    if ((rc = wl_image_source_read(&l->source, index, &r->sample, e)) != 0) return rc;
+    if ((rc = wl_jpeg_open(r->jpeg, &r->sample, &width, &height, e)) != 0) return rc;
+    if ((size_t)width < l->size || (size_t)height < l->size) warn_small_image(l, r->sample.name, width, height);
+    const struct wl_crop crop = crop_of(l, pass, index, width, height);
+    rc = wl_jpeg_decode(r->jpeg, wl_crop_reduction(&crop, (int)l->size), &pixels, e);
+    *(int32_t *)at[1] = r->sample.class_index;
+    return rc == 0 ? wl_resize(r->resize, &pixels, &crop, at[0], e) : rc;
+}
+
+/* x = (v/255 - mean) / std, planes of R, G, B; mean and std of ImageNet as torchvision has them. */
+static void take(const struct wl_dataset *s, void *const *from, void *const *to)
+{
+    static const float mean[3] = { 0.485f, 0.456f, 0.406f }, std[3] = { 0.229f, 0.224f, 0.225f };
+    const size_t size = images_of(s)->size, plane = size * size;
+    const uint8_t *pixels = from[0];
+    float *x = to[0];
+    for (size_t c = 0; c < 3; c++) {
+        float scale = 1 / (255 * std[c]), shift = -mean[c] / std[c];
+        for (size_t i = 0; i < plane; i++) x[c * plane + i] = (float)pixels[c * plane + i] * scale + shift;
+    }
+    *(int32_t *)to[1] = *(const int32_t *)from[1];
+}
+
+/* What the picture shows does not matter: a label below 0 counts nowhere. */
+static void pad(const struct wl_dataset *s, void *const *at)
+{
+    (void)s;
+    *(int32_t *)at[1] = -1;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static void reader_release(void *what)
+{
+    struct reader *r = what;
+    free(r->sample.bytes.p);
+}
+
+static int open_thread(const struct wl_dataset *s, void **thread, struct wl_arena *a, struct wl_err *e)
+{
+    struct reader *r = wl_new(a, struct reader);
+    *thread = r;
+    r->resize = wl_resize_new((int)images_of(s)->size, a);
+    wl_defer(a, reader_release, r);
+    return wl_jpeg_new(&r->jpeg, a, e);
+}
+
+static const struct wl_dataset_ops ops = {
+    .noun = "image",
+    .bad_sample_hint = "--skip-bad goes on without such images",
+    .open_thread = open_thread,
+    .put = put,
+    .take = take,
+    .pad = pad,
+};
+
+/* What may be meant so, and may be a mistake. */
+static void warn_class_count(const struct wl_images *l, bool train)
+{
+    const struct wl_image_source *s = &l->source;
+    long long found = (long long)s->labels.n, classes = (long long)s->classes;
+    if (!l->speaks || found == 0) return;
+    if (train && found < classes)
+        wl_log(WL_WARN, "data", "%s: %lld classes, fewer than the network's %lld (--classes): the others get no images",
+               s->dir, found, classes);
+    if (!train && s->present && s->present < found)
+        wl_log(WL_WARN, "data", "%s: images of %lld classes, but the training set has %lld", s->dir,
+               (long long)s->present, found);
+}
+
+int wl_images_open(struct wl_images **out, const struct wl_images_opts *o, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_images *l = wl_new(a, struct wl_images);
+    WL_CHECK(o->image_size > 0);
+    int rc = wl_image_source_open(&l->source, wl_strdup(a, o->dir), o->train, o->classes, a, e);
+    if (rc == 0) rc = wl_image_source_limit(&l->source, o->samples, e);
+    if (rc != 0) return rc;
+    l->source.check_crc = !o->skip_crc;
+    l->size = (size_t)o->image_size;
+    l->augment = o->augment;
+    l->speaks = !o->silent;
+    atomic_flag_clear(&l->small_seen);
+    warn_class_count(l, o->train);
+    const size_t pixels = 3 * l->size * l->size;
+    l->set = (struct wl_dataset) { .ops = &ops,
+                                   .name = l->source.dir,
+                                   .samples = l->source.n,
+                                   .buffers = 2,
+                                   .bytes = { pixels * sizeof(float), sizeof(int32_t) },
+                                   .slot_bytes = { pixels },
+                                   .own = l };
+    *out = l;
+    return 0;
+}
+
+const struct wl_dataset *wl_images_dataset(const struct wl_images *l) { return &l->set; }
+int64_t wl_images_classes(const struct wl_images *l) { return l->source.classes; }
+const char *wl_images_format(const struct wl_images *l) { return l->source.ops->name; }

@@ -1,0 +1,103 @@
+#include "data/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int wl_byte_buffer_reserve(struct wl_byte_buffer *b, size_t n, const char *what, struct wl_err *e)
+{
+    if (n <= b->cap) return 0;
+    size_t cap = n + n / 2; /* settles soon */
+    uint8_t *p = realloc(b->p, cap);
+    if (!p) return wl_fail(e, WL_ENOMEM, "%s: no memory for %zu bytes", what, cap);
+    b->p = p;
+    b->cap = cap;
+    return 0;
+}
+
+/* Shards of one part: in DIR itself, or in a folder DIR/<prefix>, as the two versions of TensorFlow's script leave
+ * them. Returns the folder, or NULL. */
+static const char *shard_folder(const char *dir, const char *prefix, struct wl_arena *a)
+{
+    const char *below = wl_path_join(a, dir, prefix);
+    if (wl_image_shards_exist(dir, prefix, a)) return dir;
+    return wl_image_shards_exist(below, prefix, a) ? below : NULL;
+}
+
+/* Names of the classes in the order of the labels, one a line; a leading "0:" as TF-Slim writes it is left away. */
+static int read_labels(struct wl_image_source *s, const char *dir, struct wl_arena *a, struct wl_err *e)
+{
+    const char *path = wl_path_join(a, dir, "labels.txt");
+    char *text;
+    if (!wl_is_file(path)) return 0;
+    int rc = wl_file_read(path, 1 << 24, &text, NULL, a, e);
+    if (rc != 0) return rc;
+    for (char *line = text, *end; *line; line = end) {
+        end = line + strcspn(line, "\n");
+        char *from = line + strspn(line, "0123456789");
+        const char *name = from > line && *from == ':' ? from + 1 : line;
+        size_t n = (size_t)(end - name);
+        if (n > 0 && name[n - 1] == '\r') n--;
+        if (n > 0) wl_strs_add(a, &s->labels, wl_strndup(a, name, n));
+        end += *end == '\n';
+    }
+    s->classes = (int64_t)s->labels.n;
+    return 0;
+}
+
+static int open_shards(struct wl_image_source *s, const char *dir, bool train, int64_t classes, struct wl_arena *a,
+                       struct wl_err *e)
+{
+    const char *prefix = train ? "train" : "validation", *folder = shard_folder(dir, prefix, a);
+    if (!folder)
+        return wl_fail(e, WL_ENOENT,
+                       "%s: TFRecord shards of the %s set, but none of the %s set: expected %s-00000-of-<N>", dir,
+                       train ? "validation" : "training", train ? "training" : "validation", prefix);
+    int rc = wl_image_shards_open(s, folder, prefix, a, e);
+    if (rc == 0) rc = read_labels(s, dir, a, e);
+    if (rc != 0) return rc;
+    if (s->classes == 0) s->classes = classes;
+    if (s->classes > 0) return 0;
+    return wl_fail(e, WL_EINVAL,
+                   "%s: TFRecord shards do not say how many classes there are: give --classes (1000 for ImageNet), or "
+                   "%s/labels.txt with one name a line",
+                   dir, dir);
+}
+
+static int check_folder(const char *dir, struct wl_err *e)
+{
+    if (access(dir, F_OK) != 0 || (wl_is_dir(dir) && access(dir, R_OK | X_OK) != 0)) return wl_fail_errno(e, "%s", dir);
+    return wl_is_dir(dir) ? 0 : wl_fail(e, WL_ENOENT, "%s: is no folder; a data set is one", dir);
+}
+
+int wl_image_source_open(struct wl_image_source *s, const char *dir, bool train, int64_t classes, struct wl_arena *a,
+                         struct wl_err *e)
+{
+    int rc = check_folder(dir, e);
+    if (rc != 0) return rc;
+    bool shards = shard_folder(dir, "train", a) || shard_folder(dir, "validation", a);
+    rc = shards ? open_shards(s, dir, train, classes, a, e) : wl_image_folders_open(s, dir, train, a, e);
+    if (rc != 0) return rc;
+    if (classes && s->classes > classes)
+        return wl_fail(e, WL_EINVAL, "%s: %lld %s, but the network has %lld classes (--classes)",
+                       shards ? wl_path_join(a, dir, "labels.txt") : wl_path_join(a, dir, "train"),
+                       (long long)s->classes, shards ? "class names" : "class folders", (long long)classes);
+    if (classes) s->classes = classes;
+    if (s->n > UINT32_MAX) return wl_fail(e, WL_EINVAL, "%s: more than 2^32 images", s->dir);
+    return 0;
+}
+
+int wl_image_source_limit(struct wl_image_source *s, int64_t samples, struct wl_err *e)
+{
+    if (samples > s->all)
+        return wl_fail(e, WL_EINVAL, "%s: %lld samples asked for, it has %lld", s->dir, (long long)samples,
+                       (long long)s->all);
+    if (samples > 0) s->n = samples;
+    return 0;
+}
+
+int wl_image_source_read(const struct wl_image_source *s, int64_t i, struct wl_encoded_image *out, struct wl_err *e)
+{
+    int64_t place = s->n == s->all ? i : (2 * i + 1) * s->all / (2 * s->n);
+    return s->ops->read(s, place, out, e);
+}

@@ -1,0 +1,218 @@
+#include "data/loader/loader.h"
+
+#include "data/loader/prefetch.h"
+
+#include <signal.h>
+#include <string.h>
+
+enum { RING = 3 };
+
+size_t wl_dataset_batch_bytes(const struct wl_dataset *s, int k, int64_t batch)
+{
+    return s->ops->fill ? s->bytes[k] : s->bytes[k] * (size_t)batch;
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+static void feed_release(void *what)
+{
+    struct wl_loader *f = what;
+    pthread_mutex_lock(&f->lock);
+    f->stop = true;
+    pthread_cond_broadcast(&f->work);
+    pthread_mutex_unlock(&f->lock);
+    for (int64_t i = 0; i < f->started; i++) pthread_join(f->threads[i].id, NULL);
+    pthread_cond_destroy(&f->work);
+    pthread_cond_destroy(&f->done);
+    pthread_mutex_destroy(&f->lock);
+}
+
+static void check_args(const struct wl_dataset *s, const struct wl_loader_opts *o)
+{
+    WL_CHECK(o->batch > 0 && o->ranks > 0 && o->rank >= 0 && o->rank < o->ranks && o->threads >= 0 && o->ring >= 0);
+    WL_CHECK(s->buffers > 0 && s->buffers <= WL_DATASET_MAX_BUFFERS);
+    WL_CHECK(s->ops->fill ? !s->ops->put && !o->skip_bad : s->ops->put && s->ops->pad);
+}
+
+static int check_size(const struct wl_loader *f, struct wl_err *e)
+{
+    const struct wl_loader_opts *o = &f->o;
+    long long samples = (long long)f->set->samples, global = (long long)(o->batch * o->ranks);
+    if (samples > UINT32_MAX) return wl_fail(e, WL_EINVAL, "%s: more than 2^32 %ss", f->set->name, f->set->ops->noun);
+    if (!o->drop_last || samples >= global) return 0;
+    return wl_fail(e, WL_EINVAL,
+                   "%s: %lld samples are less than one global batch of %lld (%lld worker%s x local batch %lld)",
+                   f->set->name, samples, global, (long long)o->ranks, o->ranks == 1 ? "" : "s", (long long)o->batch);
+}
+
+static int allocate_slots(struct wl_loader *f, struct wl_arena *a, struct wl_err *e)
+{
+    const struct wl_dataset *s = f->set;
+    size_t batch = (size_t)f->o.batch, units = s->ops->fill ? 1 : batch;
+    f->ring = wl_new_array(a, struct wl_loader_slot, (size_t)f->o.ring);
+    for (int64_t i = 0; i < f->o.ring; i++) {
+        struct wl_loader_slot *slot = &f->ring[i];
+        slot->index = wl_new_array(a, int64_t, batch);
+        slot->good = wl_new_array(a, bool, batch);
+        for (int k = 0; k < s->buffers; k++) {
+            slot->buffer[k] = wl_try_alloc(a, units * wl_loader_slot_bytes(s, k), 64, "batches ahead of time", e);
+            if (!slot->buffer[k]) return WL_ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static int make_threads(struct wl_loader *f, struct wl_arena *a, struct wl_err *e)
+{
+    int64_t n = f->o.threads ? f->o.threads : 1; /* without threads the consumer works as one */
+    f->threads = wl_new_array(a, struct wl_loader_thread, (size_t)n);
+    for (int64_t i = 0; i < n; i++) {
+        struct wl_loader_thread *t = &f->threads[i];
+        t->feed = f;
+        int rc = f->set->ops->open_thread ? f->set->ops->open_thread(f->set, &t->own, a, e) : 0;
+        if (rc != 0) return rc;
+    }
+    return 0;
+}
+
+/* Signals are for the thread that runs the job. */
+static int start_threads(struct wl_loader *f, struct wl_err *e)
+{
+    sigset_t all, old;
+    int rc = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    while (rc == 0 && f->started < f->o.threads) {
+        struct wl_loader_thread *t = &f->threads[f->started];
+        rc = pthread_create(&t->id, NULL, wl_loader_prefetch, t);
+        if (rc == 0) f->started++;
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return rc == 0 ? 0 : wl_fail(e, WL_EIO, "cannot start a loader thread: %s", strerror(rc));
+}
+
+int wl_loader_open(struct wl_loader **out, const struct wl_dataset *set, const struct wl_loader_opts *opts,
+                   struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_loader *f = wl_new(a, struct wl_loader);
+    int rc;
+    check_args(set, opts);
+    f->o = *opts;
+    if (f->o.ring == 0) f->o.ring = RING;
+    f->set = set;
+    f->pass = (struct wl_epoch_key) { .seed = opts->seed, .training = opts->training };
+    if ((rc = check_size(f, e)) != 0) return rc;
+    f->shares = (struct wl_partition) { .samples = set->samples,
+                                        .batch = f->o.batch,
+                                        .ranks = f->o.ranks,
+                                        .rank = f->o.rank,
+                                        .drop_last = f->o.drop_last };
+    f->order = wl_new_array(a, uint32_t, (size_t)set->samples);
+    f->bad_seen = wl_new_array(a, bool, (size_t)set->samples);
+    if ((rc = allocate_slots(f, a, e)) != 0) return rc;
+    if ((rc = make_threads(f, a, e)) != 0) return rc;
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_cond_init(&f->work, NULL);
+    pthread_cond_init(&f->done, NULL);
+    wl_defer(a, feed_release, f); /* before what the threads use: releases run newest first */
+    *out = f;
+    return start_threads(f, e);
+}
+
+int64_t wl_loader_batches(const struct wl_loader *f) { return wl_partition_steps(&f->shares); }
+
+int64_t wl_loader_input_wait_ns(const struct wl_loader *f) { return f->waited_ns; }
+
+int64_t wl_loader_bad_samples(struct wl_loader *f)
+{
+    pthread_mutex_lock(&f->lock);
+    int64_t bad = f->bad;
+    pthread_mutex_unlock(&f->lock);
+    return bad;
+}
+
+/* ---- the consumer ------------------------------------------------------------------------------------------------ */
+
+int wl_loader_start_epoch(struct wl_loader *f, int64_t epoch, int64_t first_batch, struct wl_err *e)
+{
+    if (epoch < 0 || epoch >= 1 << 24) return wl_fail(e, WL_EINVAL, "epoch %lld is out of range", (long long)epoch);
+    pthread_mutex_lock(&f->lock);
+    f->steps = 0; /* nothing more to take */
+    while (f->busy) pthread_cond_wait(&f->done, &f->lock);
+    f->pass.epoch = epoch;
+    if (f->o.training)
+        wl_partition_shuffle(f->order, f->set->samples, f->o.seed, epoch);
+    else
+        for (int64_t i = 0; i < f->set->samples; i++) f->order[i] = (uint32_t)i;
+    f->item = 0;
+    f->step = f->given = first_batch;
+    f->steps = wl_partition_steps(&f->shares);
+    pthread_cond_broadcast(&f->work);
+    pthread_mutex_unlock(&f->lock);
+    return 0;
+}
+
+static void places(const struct wl_dataset *s, void *const *buffer, int64_t i, bool ring, void **at)
+{
+    for (int k = 0; k < s->buffers; k++)
+        at[k] = (char *)buffer[k] + (size_t)i * (ring ? wl_loader_slot_bytes(s, k) : s->bytes[k]);
+}
+
+static void take_sample(const struct wl_dataset *s, void *const *from, void *const *to)
+{
+    if (s->ops->take)
+        s->ops->take(s, from, to);
+    else
+        for (int k = 0; k < s->buffers; k++) memcpy(to[k], from[k], s->bytes[k]);
+}
+
+/* The good ones of the first `count` places, side by side, and padding behind them; returns how many. slot NULL: none.
+ */
+static int64_t hand_over_samples(const struct wl_loader *f, const struct wl_loader_slot *slot, int64_t count,
+                                 void *const *inputs)
+{
+    const struct wl_dataset *s = f->set;
+    void *from[WL_DATASET_MAX_BUFFERS], *to[WL_DATASET_MAX_BUFFERS];
+    int64_t n = 0;
+    for (int64_t i = 0; i < count; i++) {
+        if (!slot->good[i]) continue;
+        places(s, slot->buffer, i, true, from);
+        places(s, inputs, n++, false, to);
+        take_sample(s, from, to);
+    }
+    for (int64_t i = n; i < f->o.batch; i++) {
+        places(s, inputs, i, false, to);
+        s->ops->pad(s, to);
+    }
+    return n;
+}
+
+static int64_t copy_to_inputs(const struct wl_loader *f, const struct wl_loader_slot *slot, int64_t count,
+                              void *const *inputs)
+{
+    if (f->set->ops->put) return hand_over_samples(f, slot, count, inputs);
+    for (int k = 0; k < f->set->buffers; k++)
+        memcpy(inputs[k], slot->buffer[k], wl_dataset_batch_bytes(f->set, k, f->o.batch));
+    return count;
+}
+
+int wl_loader_next(struct wl_loader *f, void *const *inputs, int64_t *n, struct wl_err *e)
+{
+    int64_t from, count;
+    *n = 0;
+    if (f->given >= f->steps) return 0; /* both change only in calls of this thread */
+    struct wl_loader_slot *slot = wl_loader_slot_at(f, f->given);
+    count = wl_partition_range(&f->shares, f->given, &from);
+    if (count > 0) {
+        pthread_mutex_lock(&f->lock);
+        wl_loader_wait_batch(f);
+        pthread_mutex_unlock(&f->lock);
+        if (slot->failed < f->o.batch) return wl_fail(e, slot->why.code, "%s", slot->why.msg);
+        *n = copy_to_inputs(f, slot, count, inputs);
+    }
+    pthread_mutex_lock(&f->lock);
+    f->given++;
+    pthread_cond_broadcast(&f->work);
+    pthread_mutex_unlock(&f->lock);
+    return 1;
+}

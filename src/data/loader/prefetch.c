@@ -1,0 +1,143 @@
+#include "data/loader/prefetch.h"
+
+size_t wl_loader_slot_bytes(const struct wl_dataset *s, int k)
+{
+    return s->slot_bytes[k] ? s->slot_bytes[k] : s->bytes[k];
+}
+
+struct wl_loader_slot *wl_loader_slot_at(struct wl_loader *f, int64_t step) { return &f->ring[step % f->o.ring]; }
+
+/* One item as its thread needs it. */
+struct item {
+    struct wl_loader_slot *slot;
+    int64_t place, n; /* samples index[place .. place + n) of the slot */
+};
+
+/* ---- making an item ---------------------------------------------------------------------------------------------- */
+
+/* A bad sample ends the training, unless the user wants to go on without such samples. */
+static int bad_sample(const struct wl_dataset_ops *ops, struct wl_err *e)
+{
+    const struct wl_err why = *e;
+    return ops->bad_sample_hint ? wl_fail(e, why.code, "%s; %s", why.msg, ops->bad_sample_hint) : why.code;
+}
+
+static void note_bad(struct wl_loader *f, int64_t sample, const struct wl_err *why)
+{
+    pthread_mutex_lock(&f->lock);
+    bool first = !f->bad_seen[sample];
+    f->bad_seen[sample] = true;
+    f->bad += first;
+    pthread_mutex_unlock(&f->lock);
+    if (first) wl_log(WL_WARN, "data", "skipped: %s", why->msg);
+}
+
+/* Fills a place of a batch. In training a bad sample is replaced by the next good one, so that batches stay full and
+ * the result is the same for any number of threads. */
+static int put_sample(struct wl_loader_thread *t, const struct item *it, struct wl_err *e)
+{
+    struct wl_loader *f = t->feed;
+    const struct wl_dataset *s = f->set;
+    void *at[WL_DATASET_MAX_BUFFERS];
+    for (int k = 0; k < s->buffers; k++)
+        at[k] = (char *)it->slot->buffer[k] + (size_t)it->place * wl_loader_slot_bytes(s, k);
+    int64_t tries = f->o.skip_bad && f->o.training ? s->samples : 1;
+    it->slot->good[it->place] = true;
+    for (int64_t i = 0; i < tries; i++) {
+        int64_t sample = (it->slot->index[it->place] + i) % s->samples;
+        int rc = s->ops->put(s, t->own, &f->pass, sample, at, e);
+        if (rc == 0 || rc == WL_ENOMEM) return rc;
+        if (!f->o.skip_bad) return bad_sample(s->ops, e);
+        note_bad(f, sample, e);
+    }
+    it->slot->good[it->place] = false;
+    return f->o.training ? wl_err_prefix(e, "%s: no %s can be read; the last", s->name, s->ops->noun) : 0;
+}
+
+static int make(struct wl_loader_thread *t, const struct item *it, struct wl_err *e)
+{
+    const struct wl_dataset *s = t->feed->set;
+    if (s->ops->put) return put_sample(t, it, e);
+    return s->ops->fill(s, t->own, &t->feed->pass, it->slot->index, it->n, it->slot->buffer, e);
+}
+
+/* ---- the queue: all of it under the lock ------------------------------------------------------------------------- */
+
+/* Is there an item, and room in the ring for it? Steps in which this rank has no sample have no items. */
+static bool can_take(struct wl_loader *f)
+{
+    int64_t from;
+    while (f->step < f->steps && wl_partition_range(&f->shares, f->step, &from) == 0) f->step++;
+    return f->step < f->steps && f->step < f->given + f->o.ring;
+}
+
+static struct item take(struct wl_loader *f)
+{
+    int64_t from, n = wl_partition_range(&f->shares, f->step, &from);
+    const bool whole = f->set->ops->fill != NULL;
+    struct item it = { .slot = wl_loader_slot_at(f, f->step), .place = f->item, .n = whole ? n : 1 };
+    if (f->item == 0) {
+        for (int64_t i = 0; i < n; i++) it.slot->index[i] = f->order[from + i];
+        it.slot->left = n;
+        it.slot->failed = f->o.batch;
+    }
+    f->item += it.n;
+    if (f->item == n) {
+        f->step++;
+        f->item = 0;
+    }
+    f->busy++;
+    return it;
+}
+
+static void finish(struct wl_loader *f, const struct item *it, int rc, const struct wl_err *why)
+{
+    if (rc != 0 && it->place < it->slot->failed) {
+        it->slot->failed = it->place; /* the first place counts: the message does not depend on timing */
+        it->slot->why = *why;
+    }
+    it->slot->left -= it->n;
+    f->busy--;
+    if (it->slot->left == 0 || f->busy == 0) pthread_cond_signal(&f->done);
+}
+
+/* Takes and finishes one item; the lock is held on entry and on return. */
+static void work_once(struct wl_loader_thread *t)
+{
+    struct wl_loader *f = t->feed;
+    struct wl_err why = { 0 };
+    struct item it = take(f);
+    pthread_mutex_unlock(&f->lock);
+    int rc = make(t, &it, &why);
+    pthread_mutex_lock(&f->lock);
+    finish(f, &it, rc, &why);
+}
+
+void *wl_loader_prefetch(void *thread)
+{
+    struct wl_loader_thread *t = thread;
+    struct wl_loader *f = t->feed;
+    pthread_mutex_lock(&f->lock);
+    while (!f->stop) {
+        if (can_take(f))
+            work_once(t);
+        else
+            pthread_cond_wait(&f->work, &f->lock);
+    }
+    pthread_mutex_unlock(&f->lock);
+    return NULL;
+}
+
+void wl_loader_wait_batch(struct wl_loader *f)
+{
+    struct wl_loader_slot *slot = wl_loader_slot_at(f, f->given);
+    int64_t since = 0;
+    while (f->step <= f->given || slot->left > 0) {
+        if (since == 0) since = wl_now_ns();
+        if (f->o.threads > 0)
+            pthread_cond_wait(&f->done, &f->lock);
+        else if (can_take(f))
+            work_once(&f->threads[0]);
+    }
+    if (since) f->waited_ns += wl_now_ns() - since;
+}

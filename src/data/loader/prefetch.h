@@ -1,0 +1,61 @@
+/* A feed from inside. The epoch is a list of items, which the threads take in order: a sample for sets with `put`, a
+ * batch for sets with `fill`. Each is written into its place of a ring of batches, whose oldest the consumer waits for.
+ * One mutex guards everything but the buffers: a place is written by the thread that took it, and read after its batch
+ * is complete. */
+#ifndef WL_DATA_LOADER_PREFETCH_H
+#define WL_DATA_LOADER_PREFETCH_H
+
+#include "data/internal.h"
+
+#include <pthread.h>
+
+/* A batch in the ring. */
+struct wl_loader_slot {
+    void *buffer[WL_DATASET_MAX_BUFFERS];
+    int64_t *index; /* [B] the samples that were asked for */
+    bool *good;     /* [B] false: left out */
+    int64_t left;   /* items not finished yet */
+    int64_t failed; /* first place that failed, B: none */
+    struct wl_err why;
+};
+
+struct wl_loader_thread {
+    struct wl_loader *feed;
+    void *own; /* of the set */
+    pthread_t id;
+};
+
+struct wl_loader {
+    struct wl_loader_opts o;
+    const struct wl_dataset *set;
+    struct wl_epoch_key pass;
+    struct wl_partition shares;
+    uint32_t *order; /* [samples] of this epoch */
+    int64_t steps;   /* batches of this epoch */
+
+    pthread_mutex_t lock;
+    pthread_cond_t work, done; /* something to take; something was finished */
+    struct wl_loader_slot *ring;
+    int64_t step, item; /* the next item to take */
+    int64_t given;      /* batches that the consumer has taken */
+    int64_t busy;       /* items in work */
+    bool stop;
+    bool *bad_seen; /* [samples] with skip_bad: named and counted already */
+    int64_t bad, waited_ns;
+
+    struct wl_loader_thread *threads;
+    int64_t started;
+};
+
+/* Bytes of one unit, sample or batch, of buffer k in the ring. */
+size_t wl_loader_slot_bytes(const struct wl_dataset *s, int k);
+
+struct wl_loader_slot *wl_loader_slot_at(struct wl_loader *f, int64_t step);
+
+/* The threads run this until f->stop. */
+void *wl_loader_prefetch(void *thread);
+
+/* Waits until batch f->given is complete, or makes it where there are no threads. The lock is held. */
+void wl_loader_wait_batch(struct wl_loader *f);
+
+#endif

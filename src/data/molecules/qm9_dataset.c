@@ -1,0 +1,294 @@
+/* What a network sees of packed molecules: their split, the target, and batches as graphs. */
+#include "data/internal.h"
+#include "data/molecules/qm9_xyz.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENERGY(name)                       \
+    {                                      \
+        name, "Ha", 27211.386245988, "meV" \
+    } /* CODATA 2018 */
+const struct wl_qm9_property wl_qm9_properties[WL_QM9_PROPERTIES] = {
+    { "A", "GHz", 1, "GHz" },
+    { "B", "GHz", 1, "GHz" },
+    { "C", "GHz", 1, "GHz" },
+    { "mu", "D", 1, "D" },
+    { "alpha", "a0^3", 1, "a0^3" },
+    ENERGY("homo"),
+    ENERGY("lumo"),
+    ENERGY("gap"),
+    { "r2", "a0^2", 1, "a0^2" },
+    ENERGY("zpve"),
+    ENERGY("U0"),
+    ENERGY("U"),
+    ENERGY("H"),
+    ENERGY("G"),
+    { "Cv", "cal/(mol K)", 1, "cal/(mol K)" },
+};
+
+int wl_qm9_property(const char *name, struct wl_err *e)
+{
+    const char *names[WL_QM9_PROPERTIES];
+    for (int i = 0; i < WL_QM9_PROPERTIES; i++) {
+        names[i] = wl_qm9_properties[i].name;
+        if (wl_str_eq(names[i], name)) return i;
+    }
+    const char *near = wl_str_closest(name, names, WL_COUNT(names));
+    wl_fail(e, WL_EUSAGE, "property '%s' is not known%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
+            near ? "'?" : ": A B C mu alpha homo lumo gap r2 zpve U0 U H G Cv");
+    return -1;
+}
+
+/* ---- the target -------------------------------------------------------------------------------------------------- */
+
+enum { TERMS = 6 }; /* H, C, N, O, F, and a constant */
+
+struct target {
+    double share[TERMS], scale;
+};
+
+/* How many of each element. */
+static void terms_of(const struct wl_molecule *m, double term[TERMS])
+{
+    static const uint8_t number[TERMS - 1] = { 1, 6, 7, 8, 9 };
+    memset(term, 0, TERMS * sizeof *term);
+    for (int i = 0; i < m->n; i++)
+        for (int k = 0; k < TERMS - 1; k++) term[k] += m->number[i] == number[k];
+    term[TERMS - 1] = 1;
+}
+
+/* Solves a x = b for a symmetric, not negative; a term that is no other than the rest gets 0. Cholesky. */
+static void solve(double a[TERMS][TERMS], const double b[TERMS], double x[TERMS])
+{
+    bool used[TERMS];
+    double y[TERMS];
+    for (int i = 0; i < TERMS; i++) {
+        const double whole = a[i][i];
+        for (int j = 0; j <= i; j++) {
+            double sum = a[i][j];
+            for (int k = 0; k < j; k++) sum -= a[i][k] * a[j][k];
+            if (j < i)
+                a[i][j] = used[j] ? sum / a[j][j] : 0;
+            else
+                a[i][i] = (used[i] = sum > 1e-9 * whole) ? sqrt(sum) : 1;
+        }
+        double sum = b[i];
+        for (int k = 0; k < i; k++) sum -= a[i][k] * y[k];
+        y[i] = used[i] ? sum / a[i][i] : 0;
+    }
+    for (int i = TERMS - 1; i >= 0; i--) {
+        double sum = y[i];
+        for (int k = i + 1; k < TERMS; k++) sum -= a[k][i] * x[k];
+        x[i] = used[i] ? sum / a[i][i] : 0;
+    }
+}
+
+static double residual_of(const struct target *t, const struct wl_molecule *m, double value)
+{
+    double term[TERMS];
+    terms_of(m, term);
+    for (int k = 0; k < TERMS; k++) value -= t->share[k] * term[k];
+    return value;
+}
+
+static double value_of(const struct wl_qm9 *q, int property, int64_t i)
+{
+    return q->property[i * WL_QM9_PROPERTIES + property];
+}
+
+/* Over molecules order[0..n). The mean is taken off first, so that large energies do not cost digits. */
+static struct target fit(const struct wl_qm9 *q, int property, const uint32_t *order, int64_t n)
+{
+    struct target t = { { 0 }, 1 };
+    double a[TERMS][TERMS] = { { 0 } }, b[TERMS] = { 0 }, term[TERMS], mean = 0, squares = 0;
+    for (int64_t i = 0; i < n; i++) mean += value_of(q, property, order[i]) / (double)n;
+    for (int64_t i = 0; i < n; i++) {
+        const struct wl_molecule m = wl_qm9_molecule(q, order[i]);
+        terms_of(&m, term);
+        for (int k = 0; k < TERMS; k++) {
+            b[k] += term[k] * (value_of(q, property, order[i]) - mean);
+            for (int l = 0; l < TERMS; l++) a[k][l] += term[k] * term[l];
+        }
+    }
+    solve(a, b, t.share);
+    t.share[TERMS - 1] += mean;
+    for (int64_t i = 0; i < n; i++) {
+        const struct wl_molecule m = wl_qm9_molecule(q, order[i]);
+        const double rest = residual_of(&t, &m, value_of(q, property, order[i]));
+        squares += rest * rest;
+    }
+    if (squares > 0) t.scale = sqrt(squares / (double)n);
+    return t;
+}
+
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
+
+struct part {
+    const struct wl_qm9 *q;
+    const uint32_t *order; /* sample i is molecule order[i] */
+    struct target target;
+    int property;
+    int64_t batch;
+    double cutoff;
+    bool triplets;
+};
+
+/* Returns the counts' place. */
+static void put_pairs(const struct part *p, const int64_t *index, int64_t n, void *const *buffer)
+{
+    struct wl_pair_batch b = { .cutoff = p->cutoff,
+                               .atom_start = buffer[1],
+                               .number = buffer[2],
+                               .pair_start = buffer[3],
+                               .pair = buffer[4],
+                               .distance = buffer[5] };
+    for (int64_t i = 0; i < n; i++) {
+        const struct wl_molecule m = wl_qm9_molecule(p->q, p->order[index[i]]);
+        wl_pair_batch_add(&b, &m);
+    }
+    const int32_t counts[4] = { b.molecules, b.atoms, b.pairs, 0 };
+    memcpy(buffer[0], counts, sizeof counts);
+}
+
+static void put_edges(const struct part *p, const int64_t *index, int64_t n, void *const *buffer)
+{
+    struct wl_edge_batch b = { .cutoff = p->cutoff,
+                               .atom_start = buffer[1],
+                               .number = buffer[2],
+                               .edge_start = buffer[3],
+                               .source = buffer[4],
+                               .reverse = buffer[5],
+                               .triplet_start = buffer[6],
+                               .distance = buffer[7],
+                               .cosine = buffer[8] };
+    for (int64_t i = 0; i < n; i++) {
+        const struct wl_molecule m = wl_qm9_molecule(p->q, p->order[index[i]]);
+        wl_edge_batch_add(&b, &m);
+    }
+    const int32_t counts[4] = { b.molecules, b.atoms, b.edges, b.triplets };
+    memcpy(buffer[0], counts, sizeof counts);
+}
+
+static int fill(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, const int64_t *index,
+                int64_t n, void *const *buffer, struct wl_err *e)
+{
+    const struct part *p = s->own;
+    (void)thread;
+    (void)pass;
+    (void)e;
+    if (p->triplets)
+        put_edges(p, index, n, buffer);
+    else
+        put_pairs(p, index, n, buffer);
+    float *target = buffer[s->buffers - 1];
+    for (int64_t i = 0; i < p->batch; i++) {
+        target[i] = NAN;
+        if (i >= n) continue;
+        const int64_t k = p->order[index[i]];
+        const struct wl_molecule m = wl_qm9_molecule(p->q, k);
+        target[i] = (float)(residual_of(&p->target, &m, value_of(p->q, p->property, k)) / p->target.scale);
+    }
+    return 0;
+}
+
+static const struct wl_dataset_ops ops = { .noun = "molecule", .fill = fill };
+
+/* ---- room -------------------------------------------------------------------------------------------------------- */
+
+static int largest_first(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x > y ? -1 : x < y;
+}
+
+/* The most that `batch` molecules can have together: that of the largest ones. */
+static int64_t largest_sum(int64_t *sizes, int64_t n, int64_t batch)
+{
+    qsort(sizes, (size_t)n, sizeof *sizes, largest_first);
+    int64_t sum = 0;
+    for (int64_t i = 0; i < n && i < batch; i++) sum += sizes[i];
+    return sum > 0 ? sum : 1;
+}
+
+static double mean_of(const int64_t *sizes, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)sizes[i];
+    return sum / (double)n;
+}
+
+static int find_batch_capacity(struct wl_qm9_splits *p, const struct wl_qm9 *q, const struct wl_qm9_split_opts *o,
+                               struct wl_err *e)
+{
+    struct wl_arena *scratch = wl_arena_new(NULL);
+    int64_t *size[3];
+    for (int k = 0; k < 3; k++) size[k] = wl_new_array(scratch, int64_t, (size_t)q->molecules);
+    for (int64_t i = 0; i < q->molecules; i++) {
+        const struct wl_molecule m = wl_qm9_molecule(q, i);
+        const struct wl_molecule_graph_size s = wl_molecule_graph_size(&m, o->cutoff);
+        size[0][i] = s.atoms;
+        size[1][i] = o->triplets ? s.edges : s.pairs;
+        size[2][i] = s.triplets;
+    }
+    p->room[0] = o->batch;
+    p->mean[0] = (double)o->batch;
+    for (int k = 0; k < 3; k++) {
+        p->room[1 + k] = largest_sum(size[k], q->molecules, o->batch);
+        p->mean[1 + k] = (double)o->batch * mean_of(size[k], q->molecules);
+    }
+    wl_arena_free(scratch);
+    if (p->room[3] <= INT32_MAX / 4) return 0;
+    return wl_fail(e, WL_EINVAL, "%lld molecules may have %lld triplets; take a smaller local batch",
+                   (long long)o->batch, (long long)p->room[3]);
+}
+
+static void set_bytes(struct wl_dataset *s, const int64_t room[4], bool triplets)
+{
+    const size_t starts = (size_t)(room[0] + 1) * 4, atoms = (size_t)room[1] * 4, edges = (size_t)room[2] * 4;
+    const size_t pairs[] = { 16, starts, atoms, starts, 2 * edges, edges, (size_t)room[0] * 4 };
+    const size_t both[] = { 16,    starts,    atoms, atoms + 4,           edges,
+                            edges, atoms + 4, edges, (size_t)room[3] * 4, (size_t)room[0] * 4 };
+    s->buffers = triplets ? WL_COUNT(both) : WL_COUNT(pairs);
+    memcpy(s->bytes, triplets ? both : pairs, triplets ? sizeof both : sizeof pairs);
+}
+
+/* ---- the split --------------------------------------------------------------------------------------------------- */
+
+static int64_t in_proportion(int64_t n, int64_t of_all)
+{
+    enum { ALL = 130831 }; /* molecules of QM9 without those that are excluded */
+    const int64_t share = (n * of_all + ALL / 2) / ALL;
+    return share > 0 ? share : 1;
+}
+
+int wl_qm9_split(struct wl_qm9_splits *p, const struct wl_qm9 *q, const struct wl_qm9_split_opts *o, struct wl_arena *a,
+                 struct wl_err *e)
+{
+    const int64_t train = o->train_molecules ? o->train_molecules : in_proportion(q->molecules, 110000);
+    const int64_t val = o->val_molecules ? o->val_molecules : in_proportion(q->molecules, 10000);
+    if (train + val > q->molecules)
+        return wl_fail(e, WL_EINVAL, "%s: %lld molecules, of which %lld are to be trained and %lld validated with",
+                       q->path, (long long)q->molecules, (long long)train, (long long)val);
+    *p = (struct wl_qm9_splits) { .left = q->molecules - train - val };
+    int rc = find_batch_capacity(p, q, o, e);
+    if (rc) return rc;
+    uint32_t *order = wl_new_array(a, uint32_t, (size_t)q->molecules);
+    wl_partition_shuffle(order, q->molecules, o->seed, 0);
+    struct part *parts = wl_new_array(a, struct part, 2);
+    for (int i = 0; i < 2; i++)
+        parts[i] = (struct part) { .q = q,
+                                   .order = order + (i ? train : 0),
+                                   .target = fit(q, o->property, order, train),
+                                   .property = o->property,
+                                   .batch = o->batch,
+                                   .cutoff = o->cutoff,
+                                   .triplets = o->triplets };
+    p->scale = parts[0].target.scale;
+    p->train = (struct wl_dataset) { &ops, "molecules/train", .samples = train, .own = &parts[0] };
+    p->val = (struct wl_dataset) { &ops, "molecules/val", .samples = val, .own = &parts[1] };
+    set_bytes(&p->train, p->room, o->triplets);
+    set_bytes(&p->val, p->room, o->triplets);
+    return 0;
+}

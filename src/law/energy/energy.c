@@ -1,0 +1,338 @@
+/* Energy against worker-hours: proportional, with a base, what drives the rate, and whether groups share a slope. */
+#include "law/energy/energy.h"
+
+#include "law/internal.h"
+
+#include <math.h>
+
+static const double joules_per_kwh = 3.6e6, seconds_per_hour = 3600;
+static const double vif_limit = 10, identity_limit = 0.03;
+
+static const struct wl_energy_law_term no_term = { NAN, NAN, NAN, NAN, NAN };
+
+static void note(struct wl_energy_law_group *g, struct wl_arena *a, const char *fmt, ...) WL_PRINTF(3, 4);
+static void note(struct wl_energy_law_group *g, struct wl_arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    wl_strs_add(a, &g->notes, wl_strfv(a, fmt, ap));
+    va_end(ap);
+}
+
+/* ---- rows to runs ---- */
+
+/* power_w: mean power of all devices of a run as another instrument or program reported it, an extra column. */
+static double identity_of(const struct wl_observations *obs, const struct wl_law_run *run)
+{
+    const double *power_w = wl_law_extra_column(obs, "power_w");
+    return power_w ? run->sum_energy_j / (power_w[run->row] * run->sum_time_s) : NAN;
+}
+
+static void collect(struct wl_energy_law_group *g, const struct wl_observations *obs,
+                    const struct wl_law_partition_cell *part, const struct wl_energy_law_options *options,
+                    struct wl_arena *a)
+{
+    struct wl_law_options how = { .response = WL_LAW_ENERGY, .drop_epochs = options->drop_epochs };
+    struct wl_law_group rows = { 0 };
+    size_t no_time = 0, parts = 0;
+    wl_law_collect_runs(&rows, obs, part, &how, a);
+    g->counts = rows.counts;
+    g->estimated = rows.estimated;
+    g->simulated = rows.simulated;
+    g->notes = rows.notes;
+    const double *carbon = wl_law_extra_column(obs, "carbon_g_per_kwh");
+    double carbon_g = 0;
+    g->runs = wl_new_array(a, struct wl_energy_law_run, rows.n_runs);
+    for (size_t i = 0; i < rows.n_runs; i++) {
+        const struct wl_law_run *from = &rows.runs[i];
+        if (isnan(from->sum_time_s)) {
+            no_time++;
+            continue;
+        }
+        struct wl_energy_law_run *run = &g->runs[g->n++];
+        *run = (struct wl_energy_law_run) { .label = from->label, .workers = from->workers };
+        run->local_batch = obs->local_batch[from->row];
+        run->worker_h = from->sum_time_s * from->workers / seconds_per_hour;
+        run->kwh = from->sum_energy_j / joules_per_kwh;
+        run->kwh_lo = from->sum_energy_lo_j / joules_per_kwh;
+        run->kwh_hi = from->sum_energy_hi_j / joules_per_kwh;
+        run->rate = run->kwh / run->worker_h;
+        run->samples_per_worker_h = from->sum_samples / run->worker_h;
+        run->updates_per_worker_h = from->sum_updates / run->worker_h;
+        run->identity = identity_of(obs, from);
+        run->carbon_g_per_kwh = carbon ? carbon[from->row] : NAN;
+        carbon_g += run->kwh * run->carbon_g_per_kwh;
+        parts += from->paired < from->epochs;
+        g->kwh += run->kwh;
+        g->kwh_lo += run->kwh_lo;
+        g->kwh_hi += run->kwh_hi;
+        g->worker_h += run->worker_h;
+    }
+    g->carbon_g_per_kwh = carbon_g / g->kwh;
+    if (parts)
+        note(g, a, "%s no time in some epochs: energy and worker-hours are of the others",
+             wl_law_count_text(a, parts, "run has|runs have"));
+    if (no_time) note(g, a, "left out: %s without a time", wl_law_count_text(a, no_time, "run"));
+}
+
+/* ---- fits ---- */
+
+enum field { WORKER_H, KWH, RATE, LN_WORKER_H, LN_KWH, SAMPLES, UPDATES };
+
+static double value_of(const struct wl_energy_law_run *run, enum field f)
+{
+    switch (f) {
+    case WORKER_H: return run->worker_h;
+    case KWH: return run->kwh;
+    case RATE: return run->rate;
+    case LN_WORKER_H: return log(run->worker_h);
+    case LN_KWH: return log(run->kwh);
+    case SAMPLES: return run->samples_per_worker_h;
+    case UPDATES: return run->updates_per_worker_h;
+    }
+    return NAN;
+}
+
+static double *column(const struct wl_energy_law_group *g, enum field f, struct wl_arena *a)
+{
+    double *v = wl_new_array(a, double, g->n);
+    for (size_t i = 0; i < g->n; i++) v[i] = value_of(&g->runs[i], f);
+    return v;
+}
+
+/* Coefficient j against `null`. */
+static struct wl_energy_law_term term(const struct wl_ols *o, size_t j, double null)
+{
+    double half = wl_ols_half_width(o, j, WL_LAW_CONFIDENCE);
+    double p = wl_t_two_sided((o->b[j] - null) / o->se[j], o->df);
+    return (struct wl_energy_law_term) { o->b[j], o->se[j], o->b[j] - half, o->b[j] + half, p };
+}
+
+static void variation_of(const size_t *index, size_t n, double *out, void *data)
+{
+    const double *v = data;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) sum += v[index[i]];
+    for (size_t i = 0; i < n; i++) squares += (v[index[i]] - sum / (double)n) * (v[index[i]] - sum / (double)n);
+    *out = sqrt(squares / ((double)n - 1)) / (sum / (double)n);
+}
+
+/* The interval of the coefficient of variation, by draws of runs. */
+static void bound_variation(struct wl_energy_law_group *g, double *rate, struct wl_arena *a)
+{
+    enum { MIN_RUNS = 5, DRAWS = 1999 };
+    struct wl_bootstrap_interval interval;
+    struct wl_bootstrap how = { g->n, 1, DRAWS, 0x656e65726779, variation_of, rate };
+    g->rate_cv_lo = g->rate_cv_hi = NAN;
+    if (g->n < MIN_RUNS || wl_bootstrap(&how, WL_LAW_CONFIDENCE, &interval, a, NULL)) return;
+    g->rate_cv_lo = interval.bca_lo;
+    g->rate_cv_hi = interval.bca_hi;
+}
+
+static void describe_rate(struct wl_energy_law_group *g, struct wl_arena *a)
+{
+    double *rate = column(g, RATE, a);
+    g->rate = wl_mean(rate, g->n);
+    g->rate_cv = wl_sd(rate, g->n) / g->rate;
+    bound_variation(g, rate, a);
+    g->rate_of_sums = g->kwh / g->worker_h;
+    g->rate_min = INFINITY;
+    g->rate_max = -INFINITY;
+    for (size_t i = 0; i < g->n; i++) {
+        g->rate_min = fmin(g->rate_min, rate[i]);
+        g->rate_max = fmax(g->rate_max, rate[i]);
+    }
+    if (!g->n) g->rate_min = g->rate_max = NAN;
+}
+
+static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
+{
+    struct wl_ols o;
+    struct wl_err e;
+    g->origin = g->base = g->slope = g->exponent = no_term;
+    g->origin_r2 = g->r2 = g->sigma = g->df = NAN;
+    if (g->n < 2) {
+        g->why = g->n ? "one run: a rate, and no line" : "no run has a worker count, a time and an energy";
+        return;
+    }
+    double *x = column(g, WORKER_H, a), *y = column(g, KWH, a);
+    if (wl_ols_fit(&o, y, x, g->n, 1, false, a, &e) == 0) {
+        g->origin = term(&o, 0, 0);
+        g->origin_r2 = o.r2;
+    }
+    if (!(wl_sd(x, g->n) > 1e-12 * wl_mean(x, g->n))) {
+        g->why = "every run has the same worker-hours: no line with a base";
+        return;
+    }
+    if (wl_ols_fit(&o, y, x, g->n, 1, true, a, &e)) {
+        g->why = wl_strdup(a, e.msg);
+        return;
+    }
+    g->base = term(&o, 0, 0);
+    g->slope = term(&o, 1, 0);
+    g->sigma = o.sigma;
+    g->df = o.df;
+    g->r2 = o.df > 0 ? o.r2 : NAN;
+    if (!(o.df > 0)) note(g, a, "two runs: a line through them has no error");
+    if (g->slope.value < 0)
+        note(g, a, "energy falls with worker-hours: over this range something else drives it; do not extrapolate");
+    if (wl_ols_fit(&o, column(g, LN_KWH, a), column(g, LN_WORKER_H, a), g->n, 1, true, a, &e) == 0)
+        g->exponent = term(&o, 1, 1);
+}
+
+/* ---- what drives the rate ---- */
+
+static size_t local_batches(const struct wl_energy_law_group *g)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        bool seen = isnan(g->runs[i].local_batch);
+        for (size_t j = 0; j < i; j++) seen |= g->runs[j].local_batch == g->runs[i].local_batch;
+        n += !seen;
+    }
+    return n;
+}
+
+static bool standardise(double *v, size_t n)
+{
+    double mean = wl_mean(v, n), sd = wl_sd(v, n);
+    if (!(sd > 1e-9 * fabs(mean))) return false;
+    for (size_t i = 0; i < n; i++) v[i] = (v[i] - mean) / sd;
+    return true;
+}
+
+static const char *fit_drivers(struct wl_energy_law_group *g, struct wl_arena *a)
+{
+    struct wl_ols o;
+    struct wl_err e;
+    g->by_samples = g->by_updates = no_term;
+    g->drivers_r2 = g->vif = NAN;
+    for (size_t i = 0; i < g->n; i++)
+        if (isnan(g->runs[i].samples_per_worker_h) || isnan(g->runs[i].updates_per_worker_h))
+            return "samples and updates were not recorded in every run";
+    if (g->n < 5) return "fewer than five runs";
+    if (local_batches(g) == 1)
+        return "one local batch: updates are samples divided by it, so the two cannot be told apart";
+    double *x = wl_new_array(a, double, 2 * g->n), *y = column(g, RATE, a), vif[2];
+    const enum field fields[] = { SAMPLES, UPDATES };
+    for (size_t c = 0; c < 2; c++) {
+        double *v = column(g, fields[c], a);
+        if (!standardise(v, g->n))
+            return c ? "updates per worker-hour do not vary" : "samples per worker-hour do not vary";
+        for (size_t i = 0; i < g->n; i++) x[i + c * g->n] = v[i];
+    }
+    if (!standardise(y, g->n)) return "the rate does not vary";
+    if (wl_ols_fit(&o, y, x, g->n, 2, true, a, &e)) return wl_strdup(a, e.msg);
+    wl_ols_vif(&o, vif);
+    g->vif = vif[0]; /* of two columns both have the same */
+    g->by_samples = term(&o, 1, 0);
+    g->by_updates = term(&o, 2, 0);
+    g->drivers_r2 = o.r2;
+    if (g->vif > vif_limit)
+        note(g, a,
+             "drivers: the variance inflation factor is %.3g: samples and updates move together, and neither "
+             "coefficient means much by itself",
+             g->vif);
+    return NULL;
+}
+
+static void check_identity(struct wl_energy_law_group *g, struct wl_arena *a)
+{
+    double worst = 0;
+    g->identity_worst = NAN;
+    for (size_t i = 0; i < g->n; i++) {
+        double off = fabs(log(g->runs[i].identity));
+        if (off >= worst) worst = off, g->identity_worst = g->runs[i].identity;
+    }
+    if (worst > log1p(identity_limit))
+        note(g, a, "energy is %.3f times power_w x time in one run: counter, power and time do not belong together",
+             g->identity_worst);
+}
+
+/* ---- one slope for all groups? ---- */
+
+/* One line with an intercept for each group, against a line for each. */
+static void compare_slopes(struct wl_energy_law_result *r, struct wl_arena *a)
+{
+    size_t n = 0, groups = 0;
+    double separate = 0, sxx = 0, sxy = 0, common = 0;
+    r->f = r->df1 = r->df2 = r->p = NAN;
+    for (size_t i = 0; i < r->n; i++) {
+        struct wl_energy_law_group *g = &r->groups[i];
+        if (isnan(g->slope.value)) continue;
+        groups++;
+        n += g->n;
+        if (g->df > 0) separate += g->sigma * g->sigma * g->df;
+        double *x = column(g, WORKER_H, a), *y = column(g, KWH, a), mx = wl_mean(x, g->n), my = wl_mean(y, g->n);
+        for (size_t j = 0; j < g->n; j++) sxx += (x[j] - mx) * (x[j] - mx), sxy += (x[j] - mx) * (y[j] - my);
+    }
+    if (groups < 2) {
+        r->why = "fewer than two groups with a line";
+        return;
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        struct wl_energy_law_group *g = &r->groups[i];
+        if (isnan(g->slope.value)) continue;
+        double *x = column(g, WORKER_H, a), *y = column(g, KWH, a), mx = wl_mean(x, g->n), my = wl_mean(y, g->n);
+        for (size_t j = 0; j < g->n; j++) common += pow(y[j] - my - sxy / sxx * (x[j] - mx), 2);
+    }
+    r->df1 = (double)groups - 1;
+    r->df2 = (double)n - 2 * (double)groups;
+    if (!(r->df2 > 0) || !(separate > 1e-18 * common)) {
+        r->why = r->df2 > 0 ? "the runs lie on their lines to rounding" : "no degrees of freedom beside the lines";
+        return;
+    }
+    r->f = fmax(common - separate, 0) / r->df1 / (separate / r->df2);
+    r->p = wl_f_sf(r->f, r->df1, r->df2);
+}
+
+/* ---- all ---- */
+
+static void default_groups(const struct wl_observations *obs, struct wl_strs *by, struct wl_arena *a)
+{
+    const struct wl_obs_column columns[] = { { .name = "workload", .text = obs->workload },
+                                             { .name = "hardware", .text = obs->hardware } };
+    for (size_t c = 0; c < WL_COUNT(columns); c++)
+        for (size_t i = 0; i < obs->n; i++)
+            if (!wl_str_eq(wl_obs_text(&columns[c], i, a), c ? wl_obs_text(&columns[c], 0, a) : "")) {
+                wl_strs_add(a, by, columns[c].name);
+                break;
+            }
+}
+
+static void fit_group(struct wl_energy_law_group *g, struct wl_arena *a)
+{
+    describe_rate(g, a);
+    fit_lines(g, a);
+    g->drivers_why = fit_drivers(g, a);
+    check_identity(g, a);
+    if (g->simulated) note(g, a, "simulated: some of these rows are not measurements");
+    if (g->estimated) note(g, a, "estimated: the energy of some of these rows is so marked");
+}
+
+int wl_energy_law_fit(const struct wl_observations *obs, const struct wl_energy_law_options *options,
+                      struct wl_energy_law_result *out, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_strs by = options->by;
+    struct wl_law_partition_cells parts = { 0 };
+    struct wl_law_partition_cell all = { .rows = wl_new_array(a, size_t, obs->n), .n = obs->n };
+    *out = (struct wl_energy_law_result) { 0 };
+    if (options->drop_epochs < 0) return wl_fail(e, WL_EINVAL, "drop_epochs is negative");
+    if (!by.n) default_groups(obs, &by, a);
+    for (size_t i = 0; i < obs->n; i++) all.rows[i] = i;
+    int rc = by.n ? wl_law_partition(obs, &(struct wl_law_grouping) { .by = by }, &parts, a, e) : 0;
+    if (rc) return rc;
+    if (!by.n) parts = (struct wl_law_partition_cells) { &all, 1 };
+    out->groups = wl_new_array(a, struct wl_energy_law_group, parts.n);
+    out->n = parts.n;
+    for (size_t i = 0; i < parts.n; i++) {
+        struct wl_energy_law_group *g = &out->groups[i];
+        g->key = parts.v[i].key;
+        g->n_key = parts.v[i].n_key;
+        g->title = wl_law_partition_title(&parts.v[i], a);
+        collect(g, obs, &parts.v[i], options, a);
+        fit_group(g, a);
+    }
+    compare_slopes(out, a);
+    return 0;
+}

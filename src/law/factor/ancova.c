@@ -1,0 +1,161 @@
+/* Analysis of covariance: one line for each level of a factor, against lines of one slope. */
+#include "law/internal.h"
+
+#include <math.h>
+
+static const double rounding = 1e-10; /* scatter of ln(response) below this is arithmetic, not measurement */
+
+static const struct wl_law_estimate *line_of(const struct wl_factor_level *level, bool config)
+{
+    return &level->law.estimates[config ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS];
+}
+
+/* 1 / sum (ln N - mean)^2 of a level: the variance of its slope over sigma^2. */
+static double slope_variance(const struct wl_law_estimate *e) { return e->line.inverse[3]; }
+
+/* The points of all compared levels under each other; level_of [n] says whose they are. */
+struct points {
+    double *x, *y;
+    size_t *level_of, n;
+};
+
+static struct points gather(const struct wl_factor_group *g, bool config, struct wl_arena *a)
+{
+    struct points out = { 0 };
+    size_t most = 0;
+    for (size_t l = 0; l < g->n_levels; l++) most += g->levels[l].law.n_runs;
+    out.x = wl_new_array(a, double, most);
+    out.y = wl_new_array(a, double, most);
+    out.level_of = wl_new_array(a, size_t, most);
+    for (size_t l = 0; l < g->n_levels; l++) {
+        double *x, *y;
+        if (g->levels[l].why) continue;
+        size_t n = wl_law_estimate_points(&g->levels[l].law, config, &x, &y, a);
+        for (size_t i = 0; i < n; i++, out.n++) {
+            out.x[out.n] = x[i];
+            out.y[out.n] = y[i];
+            out.level_of[out.n] = l;
+        }
+    }
+    return out;
+}
+
+/* y = b0 + offset of the level (0 at the base) + b1 x. */
+static int fit_common(struct wl_factor_tests *out, const struct wl_factor_group *g, const struct points *p,
+                      struct wl_arena *a, struct wl_err *e)
+{
+    size_t columns = g->compared; /* x and the levels less the base */
+    double *design = wl_new_array(a, double, p->n *columns);
+    size_t *column_of = wl_new_array(a, size_t, g->n_levels), next = 1;
+    for (size_t l = 0; l < g->n_levels; l++)
+        if (!g->levels[l].why && l != g->base) column_of[l] = next++;
+    for (size_t i = 0; i < p->n; i++) {
+        design[i] = p->x[i];
+        if (p->level_of[i] != g->base) design[i + column_of[p->level_of[i]] * p->n] = 1;
+    }
+    struct wl_ols o;
+    int rc = wl_ols_fit(&o, p->y, design, p->n, columns, true, a, e);
+    if (rc) return rc;
+    double half = wl_ols_half_width(&o, 1, WL_LAW_CONFIDENCE);
+    out->sse_common = o.sse;
+    out->beta = -o.b[1] + 0.0;
+    out->beta_se = o.se[1];
+    out->beta_lo = out->beta - half;
+    out->beta_hi = out->beta + half;
+    out->beta_df = o.df;
+    for (size_t l = 0; l < g->n_levels; l++) {
+        bool other = !g->levels[l].why && l != g->base;
+        out->offset[l] = other ? o.b[1 + column_of[l]] : g->levels[l].why ? NAN : 0;
+        out->offset_se[l] = other ? o.se[1 + column_of[l]] : g->levels[l].why ? NAN : 0;
+    }
+    return 0;
+}
+
+static struct wl_factor_pair pair_of(const struct wl_factor_tests *t, const struct wl_factor_group *g, size_t a,
+                                     size_t b, bool config, double margin)
+{
+    const struct wl_law_estimate *p = line_of(&g->levels[a], config), *q = line_of(&g->levels[b], config);
+    struct wl_factor_pair out = { .a = a, .b = b, .difference = q->beta - p->beta, .df = t->df };
+    double half;
+    out.se = t->sigma * sqrt(slope_variance(p) + slope_variance(q));
+    half = wl_t_quantile(0.5 + WL_LAW_CONFIDENCE / 2, t->df) * out.se;
+    out.lo = out.difference - half;
+    out.hi = out.difference + half;
+    out.t = out.difference / out.se;
+    out.p = wl_t_two_sided(out.t, t->df);
+    out.p_tukey = g->compared > 2 ? wl_studentised_range_sf(fabs(out.t) * M_SQRT2, (double)g->compared, t->df) : out.p;
+    out.p_same =
+        fmax(wl_t_sf((out.difference + margin) / out.se, t->df), wl_t_cdf((out.difference - margin) / out.se, t->df));
+    return out;
+}
+
+static void fill_pairs(struct wl_factor_tests *out, const struct wl_factor_group *g, bool config, double margin,
+                       struct wl_arena *a)
+{
+    size_t most = g->compared * (g->compared - 1) / 2;
+    double *p = wl_new_array(a, double, most), *holm = wl_new_array(a, double, most);
+    out->pairs = wl_new_array(a, struct wl_factor_pair, most);
+    for (size_t i = 0; i < g->n_levels; i++)
+        for (size_t j = i + 1; j < g->n_levels; j++) {
+            if (g->levels[i].why || g->levels[j].why) continue;
+            struct wl_factor_pair pair = pair_of(out, g, i, j, config, margin);
+            p[out->n_pairs] = pair.p;
+            out->pairs[out->n_pairs++] = pair;
+        }
+    wl_holm(p, out->n_pairs, holm, a);
+    for (size_t i = 0; i < out->n_pairs; i++) out->pairs[i].p_holm = holm[i];
+}
+
+static struct wl_factor_tests nothing(const struct wl_factor_group *g, bool config, struct wl_arena *a)
+{
+    struct wl_factor_tests out = { .basis = config ? "config_means" : "run_means",
+                                   .sigma = NAN,
+                                   .df = NAN,
+                                   .f = NAN,
+                                   .df1 = NAN,
+                                   .p = NAN,
+                                   .partial_eta2 = NAN,
+                                   .beta = NAN,
+                                   .beta_se = NAN,
+                                   .beta_lo = NAN,
+                                   .beta_hi = NAN,
+                                   .beta_df = NAN,
+                                   .sse_common = NAN,
+                                   .sse_separate = NAN };
+    out.offset = wl_new_array(a, double, g->n_levels);
+    out.offset_se = wl_new_array(a, double, g->n_levels);
+    for (size_t l = 0; l < g->n_levels; l++) out.offset[l] = out.offset_se[l] = NAN;
+    return out;
+}
+
+void wl_factor_ancova(struct wl_factor_tests *out, const struct wl_factor_group *g, bool config, double margin,
+                      struct wl_arena *a)
+{
+    struct points p = gather(g, config, a);
+    struct wl_err e;
+    *out = nothing(g, config, a);
+    out->points = p.n;
+    if (fit_common(out, g, &p, a, &e)) {
+        out->why = wl_strdup(a, e.msg);
+        return;
+    }
+    out->sse_separate = 0;
+    for (size_t l = 0; l < g->n_levels; l++)
+        if (!g->levels[l].why) out->sse_separate += line_of(&g->levels[l], config)->line.sse;
+    out->df = (double)p.n - 2 * (double)g->compared;
+    out->df1 = (double)g->compared - 1;
+    if (!(out->df > 0)) {
+        out->why = wl_strf(a, "%zu points leave no degrees of freedom beside %zu lines", p.n, g->compared);
+        return;
+    }
+    out->sigma = sqrt(out->sse_separate / out->df);
+    if (!(out->sigma > rounding)) {
+        out->why = "the points lie on their lines to rounding: there is no scatter to test against";
+        return;
+    }
+    double gain = fmax(out->sse_common - out->sse_separate, 0);
+    out->f = gain / out->df1 / (out->sse_separate / out->df);
+    out->p = wl_f_sf(out->f, out->df1, out->df);
+    out->partial_eta2 = gain / (gain + out->sse_separate);
+    fill_pairs(out, g, config, margin, a);
+}

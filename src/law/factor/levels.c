@@ -1,0 +1,117 @@
+/* The levels of a factor: the rows of each, its law, and what the devices did there. */
+#include "law/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The factors that are caps, and the columns that tell whether they acted. */
+static const struct cap_factor {
+    const char *name, *acted;
+} cap_factors[] = {
+    { "power_cap_w", "power_cap_acted_pct" },
+    { "module_cap_w", "module_cap_acted_pct" },
+    { "clock_mhz", "clock_acted_pct" },
+    { "mem_clock_mhz", "mem_clock_acted_pct" },
+};
+
+static const struct cap_factor *cap_factor(const char *name)
+{
+    for (size_t i = 0; i < WL_COUNT(cap_factors); i++)
+        if (wl_str_eq(cap_factors[i].name, name)) return &cap_factors[i];
+    return NULL;
+}
+
+bool wl_factor_is_cap(const char *factor) { return cap_factor(factor) != NULL; }
+
+static int by_value(const void *p, const void *q)
+{
+    return wl_law_partition_compare(((const struct wl_law_partition_cell *)p)->key->value,
+                                    ((const struct wl_law_partition_cell *)q)->key->value);
+}
+
+/* Splits the rows of a group by the texts of the factor. */
+static struct wl_law_partition_cells split(const struct wl_law_partition_cell *part, const struct wl_obs_column *column,
+                                           struct wl_arena *a)
+{
+    const char **texts = wl_new_array(a, const char *, part->n);
+    size_t *ids = wl_new_array(a, size_t, part->n);
+    for (size_t i = 0; i < part->n; i++) texts[i] = wl_obs_text(column, part->rows[i], a);
+    struct wl_law_partition_cells out = { .n = wl_law_partition_labels(texts, part->n, ids, a) };
+    out.v = wl_new_array(a, struct wl_law_partition_cell, out.n);
+    for (size_t i = 0; i < part->n; i++) {
+        struct wl_law_partition_cell *to = &out.v[ids[i]];
+        if (!to->rows) {
+            to->rows = wl_new_array(a, size_t, part->n - i);
+            to->key = wl_new(a, struct wl_law_key);
+            *to->key = (struct wl_law_key) { column->name, texts[i] };
+            to->n_key = 1;
+        }
+        to->rows[to->n++] = part->rows[i];
+    }
+    qsort(out.v, out.n, sizeof *out.v, by_value);
+    return out;
+}
+
+/* NAN where the table has no such column of numbers, or no value in it here. */
+static double mean_of(const struct wl_observations *obs, const struct wl_law_partition_cell *part, const char *name)
+{
+    struct wl_obs_column column;
+    struct wl_err none;
+    double sum = 0, n = 0;
+    if (wl_obs_find(obs, name, &column, &none) < 0 || !column.real) return NAN;
+    for (size_t i = 0; i < part->n; i++) {
+        double v = column.real[part->rows[i]];
+        if (isnan(v)) continue;
+        sum += v;
+        n++;
+    }
+    return n > 0 ? sum / n : NAN;
+}
+
+static struct wl_factor_achieved achieved_by(const struct wl_observations *obs,
+                                             const struct wl_law_partition_cell *part)
+{
+    const struct cap_factor *cap = cap_factor(part->key->column);
+    return (struct wl_factor_achieved) { .clock_mhz = mean_of(obs, part, "achieved_clock_mhz"),
+                                         .mem_clock_mhz = mean_of(obs, part, "achieved_mem_clock_mhz"),
+                                         .power_capped_pct = mean_of(obs, part, "power_capped_pct"),
+                                         .caps_acted_pct = cap ? mean_of(obs, part, cap->acted) : NAN };
+}
+
+static void fit_level(struct wl_factor_level *level, const struct wl_law_partition_cell *part,
+                      const struct wl_observations *obs, const struct wl_law_options *options, struct wl_arena *a)
+{
+    struct wl_law_group *g = &level->law;
+    level->value = *part->key->value ? part->key->value : "uncapped";
+    level->offset = level->offset_se = NAN;
+    level->achieved = achieved_by(obs, part);
+    wl_law_collect_runs(g, obs, part, options, a);
+    wl_law_collect_configs(g, a);
+    wl_law_estimate(g, a);
+    level->why = g->refused;
+}
+
+void wl_factor_collect_levels(struct wl_factor_group *g, const struct wl_law_partition_cell *part,
+                              const struct wl_observations *obs, const struct wl_obs_column *column,
+                              const struct wl_factor_options *options, struct wl_arena *a)
+{
+    struct wl_law_partition_cells parts = split(part, column, a);
+    g->levels = wl_new_array(a, struct wl_factor_level, parts.n);
+    for (size_t i = 0; i < parts.n; i++) {
+        if (!*parts.v[i].key->value && !wl_factor_is_cap(column->name)) {
+            wl_factor_note(g, a, "left out: %s",
+                           wl_law_count_text(a, parts.v[i].n,
+                                             wl_strf(a, "row without %s|rows without %s", column->name, column->name)));
+            continue;
+        }
+        struct wl_factor_level *level = &g->levels[g->n_levels++];
+        fit_level(level, &parts.v[i], obs, &options->law, a);
+        g->compared += !level->why;
+        g->estimated |= level->law.estimated;
+        g->simulated |= level->law.simulated;
+        if (level->why) wl_factor_note(g, a, "%s %s is not compared: %s", column->name, level->value, level->why);
+        if (level->achieved.caps_acted_pct <= 0)
+            wl_factor_note(g, a, "%s %s never acted: no device came near what it was limited to", column->name,
+                           level->value);
+    }
+}

@@ -1,0 +1,89 @@
+#include "law/law.h"
+
+#include "law/internal.h"
+
+const char *wl_law_scaling_name(enum wl_law_scaling s)
+{
+    static const char *const names[] = { "unknown", "strong", "weak", "mixed" };
+    return names[s];
+}
+
+const char *wl_law_verdict_name(enum wl_law_verdict v)
+{
+    static const char *const names[] = { "NOT TESTABLE", "SUPPORTED", "REJECTED" };
+    return names[v];
+}
+
+const char *wl_law_response_name(enum wl_law_response r) { return r == WL_LAW_TIME ? "time_s" : "energy_j"; }
+const char *wl_law_response_unit(enum wl_law_response r) { return r == WL_LAW_TIME ? "s" : "J"; }
+const char *wl_law_response_symbol(enum wl_law_response r) { return r == WL_LAW_TIME ? "t" : "E"; }
+
+/* "resnet50, local_batch 16": the workload speaks for itself, other values need their column. */
+const char *wl_law_partition_title(const struct wl_law_partition_cell *part, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    for (size_t i = 0; i < part->n_key; i++) {
+        const struct wl_law_key *k = &part->key[i];
+        const char *value = *k->value ? k->value : "unknown";
+        if (t.n) wl_text_add(&t, ", ");
+        if (wl_str_eq(k->column, "workload") && *k->value)
+            wl_text_add(&t, value);
+        else
+            wl_text_addf(&t, "%s %s", k->column, value);
+    }
+    return t.n ? t.s : "all runs";
+}
+
+static void add_counts(struct wl_law_counts *sum, const struct wl_law_counts *c)
+{
+    sum->rows += c->rows;
+    sum->used += c->used;
+    sum->first_epochs += c->first_epochs;
+    sum->no_workers += c->no_workers;
+    sum->no_response += c->no_response;
+    sum->not_positive += c->not_positive;
+    sum->repeated += c->repeated;
+    sum->totals += c->totals;
+}
+
+/* One scan over all groups for a bend: what share of the findings is false? */
+static void scan_groups(struct wl_law_result *r, struct wl_arena *a)
+{
+    double *p = wl_new_array(a, double, r->n), *adjusted = wl_new_array(a, double, r->n);
+    for (size_t i = 0; i < r->n; i++) p[i] = r->groups[i].quadratic.p;
+    wl_benjamini_hochberg(p, r->n, adjusted, a);
+    for (size_t i = 0; i < r->n; i++) r->groups[i].quadratic.p_bh = adjusted[i];
+}
+
+int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *options, struct wl_law_result *out,
+               struct wl_arena *a, struct wl_err *e)
+{
+    *out = (struct wl_law_result) { .response = options->response };
+    if (options->drop_epochs < 0) return wl_fail(e, WL_EINVAL, "drop_epochs is negative");
+    if (!(options->beyond >= 0)) return wl_fail(e, WL_EINVAL, "the worker count of `beyond` is negative");
+    struct wl_law_partition_cells parts;
+    const struct wl_law_grouping rule = { .by = options->by, .hold = options->hold };
+    int rc = wl_law_partition(obs, &rule, &parts, a, e);
+    if (rc) return rc;
+    out->groups = wl_new_array(a, struct wl_law_group, parts.n);
+    out->n = parts.n;
+    for (size_t i = 0; i < parts.n; i++) {
+        struct wl_law_group *g = &out->groups[i];
+        g->key = parts.v[i].key;
+        g->n_key = parts.v[i].n_key;
+        g->title = wl_law_partition_title(&parts.v[i], a);
+        wl_law_collect_runs(g, obs, &parts.v[i], options, a);
+        wl_law_collect_configs(g, a);
+        wl_law_estimate(g, a);
+        wl_law_fit_estimators(g, options, a);
+        wl_law_test_residuals(g, a);
+        wl_law_describe_series(g);
+        wl_law_test_power_law(g, options, a);
+        if (options->thorough) wl_law_fit_models(g, options->response, a);
+        wl_law_fill_speedup(g, a);
+        wl_law_note_limits(g, a);
+        add_counts(&out->counts, &g->counts);
+    }
+    scan_groups(out, a);
+    return 0;
+}

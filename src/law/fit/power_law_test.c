@@ -1,0 +1,177 @@
+/* Is it a power law? The bend of the line in log-log, exponents along it, and what leaves it at the far end. */
+#include "law/internal.h"
+
+#include <math.h>
+
+enum { MIN_WORKER_COUNTS = 5, MIN_WORKER_RANGE = 10, MIN_BASE_COUNTS = 3, MIN_DEPARTURE_COUNTS = 2, DRAWS = 999 };
+
+/* ---- the quadratic ---- */
+
+static struct wl_law_quadratic missing_quadratic(const char *why)
+{
+    return (struct wl_law_quadratic) { .q = NAN, .se = NAN, .t = NAN, .df = NAN, .p = NAN, .p_bh = NAN, .why = why };
+}
+
+/* -(b1 + 2 q ln N) with its interval. */
+static void local_exponents(struct wl_law_group *g, const struct wl_ols *o)
+{
+    double quantile = wl_t_quantile(0.5 + WL_LAW_CONFIDENCE / 2, o->df);
+    for (size_t i = 0; i < g->n_configs; i++) {
+        struct wl_law_config *c = &g->configs[i];
+        double x = log(c->workers);
+        double variance = o->cov[1 + 1 * 3] + 4 * x * o->cov[1 + 2 * 3] + 4 * x * x * o->cov[2 + 2 * 3];
+        double half = quantile * sqrt(fmax(variance, 0));
+        c->local_beta = -(o->b[1] + 2 * o->b[2] * x);
+        c->local_lo = c->local_beta - half;
+        c->local_hi = c->local_beta + half;
+    }
+}
+
+/* Over the points of the reported law, or over runs where worker counts leave no degrees of freedom. */
+static void fit_quadratic(struct wl_law_group *g, struct wl_arena *a)
+{
+    bool config = g->law == &g->estimates[WL_LAW_CONFIG_MEANS] && g->n_configs > 3;
+    double *x, *y;
+    size_t n = wl_law_estimate_points(g, config, &x, &y, a);
+    if (g->n_configs < 3 || n < 4) {
+        g->quadratic =
+            missing_quadratic(g->n_configs < 3 ? "two worker counts: no bend can be seen"
+                                               : "three runs at three worker counts leave no degrees of freedom");
+        return;
+    }
+    double *columns = wl_new_array(a, double, 2 * n);
+    for (size_t i = 0; i < n; i++) {
+        columns[i] = x[i];
+        columns[i + n] = x[i] * x[i];
+    }
+    struct wl_ols o;
+    struct wl_err e;
+    if (wl_ols_fit(&o, y, columns, n, 2, true, a, &e)) {
+        g->quadratic = missing_quadratic(wl_strdup(a, e.msg));
+        return;
+    }
+    g->quadratic = (struct wl_law_quadratic) { o.b[2], o.se[2], o.t[2], o.df, o.p[2], NAN, .why = NULL };
+    g->quadratic.basis = g->estimates[config ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS].name;
+    local_exponents(g, &o);
+}
+
+/* ---- one break ---- */
+
+static struct wl_law_breakpoint no_break(const char *why)
+{
+    return (struct wl_law_breakpoint) { NAN, NAN, NAN, NAN, NAN, NAN, NULL, why };
+}
+
+/* Over the points of the reported law, as the quadratic. */
+static void fit_break(struct wl_law_group *g, struct wl_arena *a)
+{
+    bool config = g->law == &g->estimates[WL_LAW_CONFIG_MEANS] && g->n_configs > 4;
+    double *x, *y;
+    size_t n = wl_law_estimate_points(g, config, &x, &y, a);
+    struct wl_segmented b;
+    struct wl_err e;
+    if (g->n_configs < MIN_WORKER_COUNTS) {
+        g->broken = no_break("a break needs two worker counts on each side of it, five in all");
+        return;
+    }
+    if (wl_segmented_fit(x, y, n, WL_LAW_CONFIDENCE, DRAWS, &b, a, &e)) {
+        g->broken = no_break(wl_strdup(a, e.msg));
+        return;
+    }
+    g->broken = (struct wl_law_breakpoint) { exp(b.at), exp(b.lo), exp(b.hi), -b.slope1, -b.slope2, b.p, NULL, NULL };
+    g->broken.basis = g->estimates[config ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS].name;
+}
+
+/* ---- departures ---- */
+
+/* One worker count against the line through the points below; the mean of `runs` of them has the variance
+ * sigma^2 (leverage + 1 / runs). */
+static struct wl_law_departure departure(const struct wl_ols *base, const struct wl_law_config *c, double runs)
+{
+    double x = log(c->workers), y = log(c->response);
+    struct wl_ols_prediction p = wl_ols_predict(base, &x, WL_LAW_CONFIDENCE);
+    struct wl_law_departure d = { .workers = c->workers, .excess_pct = 100 * (exp(y - p.fit) - 1), .df = base->df };
+    d.t = (y - p.fit) / sqrt(p.se_mean * p.se_mean + base->sigma * base->sigma / runs);
+    d.p = wl_t_two_sided(d.t, base->df);
+    return d;
+}
+
+/* How many worker counts make the base: those up to `beyond`, or all but two. */
+static size_t base_counts(const struct wl_law_group *g, double beyond)
+{
+    if (beyond == 0) return g->n_configs > MIN_DEPARTURE_COUNTS ? g->n_configs - MIN_DEPARTURE_COUNTS : 0;
+    size_t n = 0;
+    while (n < g->n_configs && g->configs[n].workers <= beyond) n++;
+    return n;
+}
+
+/* Over runs and over worker counts; the larger p counts, as the wider interval does for beta. */
+static void find_departures(struct wl_law_group *g, double beyond, struct wl_arena *a)
+{
+    size_t base = base_counts(g, beyond), base_runs = 0, rest = g->n_configs - base;
+    g->beyond = NAN;
+    if (base < MIN_BASE_COUNTS || rest < MIN_DEPARTURE_COUNTS) return;
+    for (size_t i = 0; i < base; i++) base_runs += g->configs[i].runs;
+    double *x, *y, *p = wl_new_array(a, double, rest), *holm = wl_new_array(a, double, rest);
+    struct wl_ols runs, configs;
+    struct wl_err e;
+    wl_law_estimate_points(g, false, &x, &y, a);
+    if (wl_ols_fit(&runs, y, x, base_runs, 1, true, a, &e)) return;
+    wl_law_estimate_points(g, true, &x, &y, a);
+    if (wl_ols_fit(&configs, y, x, base, 1, true, a, &e)) return;
+    g->beyond = g->configs[base - 1].workers;
+    g->departures = wl_new_array(a, struct wl_law_departure, rest);
+    g->n_departures = rest;
+    for (size_t i = 0; i < rest; i++) {
+        const struct wl_law_config *c = &g->configs[base + i];
+        struct wl_law_departure by_run = departure(&runs, c, (double)c->runs), by_config = departure(&configs, c, 1);
+        g->departures[i] = by_config.p >= by_run.p ? by_config : by_run;
+        p[i] = g->departures[i].p;
+    }
+    wl_holm(p, rest, holm, a);
+    for (size_t i = 0; i < rest; i++) g->departures[i].p_holm = holm[i];
+}
+
+/* ---- verdict ---- */
+
+/* The quadratic decides, since it holds where worker counts move as a whole; lack of fit sees that, too, and cannot
+ * tell it from a curve. */
+static void judge(struct wl_law_group *g, struct wl_arena *a)
+{
+    const double alpha = 1 - WL_LAW_CONFIDENCE;
+    double range = g->configs[g->n_configs - 1].workers / g->configs[0].workers;
+    double bend = g->quadratic.p, lack = g->lack_of_fit.p;
+    const char *lack_text = isnan(lack) ? "" : wl_strf(a, "; lack of fit p = %.2g", lack);
+    if (g->n_configs < MIN_WORKER_COUNTS || range < MIN_WORKER_RANGE || isnan(bend)) {
+        g->verdict_why = "needs five worker counts over a factor of 10, and scatter to test against";
+        return;
+    }
+    if (bend >= alpha && lack < alpha) {
+        g->verdict_why = wl_strf(a,
+                                 "worker counts scatter more than repeats explain, lack of fit p = %.2g, but without a "
+                                 "bend: another curve, or something that hit whole worker counts",
+                                 lack);
+        return;
+    }
+    g->verdict = bend < alpha ? WL_LAW_REJECTED : WL_LAW_SUPPORTED;
+    g->verdict_why = wl_strf(a, "log-quadratic p = %.2g%s", bend, lack_text);
+}
+
+void wl_law_test_power_law(struct wl_law_group *g, const struct wl_law_options *options, struct wl_arena *a)
+{
+    for (size_t i = 0; i < g->n_configs; i++)
+        g->configs[i].local_beta = g->configs[i].local_lo = g->configs[i].local_hi = NAN;
+    g->verdict = WL_LAW_NOT_TESTABLE;
+    g->beyond = NAN;
+    if (g->refused) {
+        g->quadratic = missing_quadratic(g->refused);
+        g->broken = no_break(g->refused);
+        g->verdict_why = g->refused;
+        return;
+    }
+    fit_quadratic(g, a);
+    g->broken = no_break("not asked for");
+    if (options->thorough) fit_break(g, a);
+    find_departures(g, options->beyond, a);
+    judge(g, a);
+}

@@ -1,0 +1,61 @@
+/* What is left of runs beside the line, and what their epochs look like in time. */
+#include "law/internal.h"
+
+#include <math.h>
+
+static const double rounding = 1e-10; /* scatter of ln(response) below this is arithmetic, not measurement */
+
+/* With one degree of freedom the residuals have one pattern whatever was measured, with two not many. */
+enum { MIN_DF = 3 };
+
+void wl_law_test_residuals(struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS];
+    const struct wl_hypothesis_test none = { NAN, NAN, NAN, NAN };
+    g->residuals = (struct wl_law_residuals) { none, none, none, none, NULL };
+    if (g->refused || !(runs->df > 0) || !(runs->sigma > rounding)) {
+        g->residuals.why = g->refused        ? g->refused
+                           : !(runs->df > 0) ? "a line through two runs leaves no residuals"
+                                             : "the runs lie on the line to rounding: nothing is left to test";
+        return;
+    }
+    double *x, *y;
+    size_t n = wl_law_estimate_points(g, false, &x, &y, a);
+    struct wl_arena *scratch = wl_arena_new(a);
+    if (runs->df >= MIN_DF) {
+        g->residuals.shapiro_wilk = wl_shapiro_wilk(runs->line.residual, n, scratch);
+        g->residuals.anderson_darling = wl_anderson_darling(runs->line.residual, n, scratch);
+    }
+    g->residuals.breusch_pagan = wl_breusch_pagan(&runs->line, x, scratch);
+    if (g->n_configs > 3) g->residuals.reset = wl_ramsey_reset(&runs->line, y, x, scratch);
+    wl_arena_free(scratch);
+}
+
+/* Where the response does not vary an epoch is worth an epoch. */
+static void add_run(struct wl_law_series *s, const struct wl_law_run *run, size_t *batched)
+{
+    const double *series = run->epoch_y - run->dropped;
+    size_t n = run->epochs + run->dropped, warm_up = wl_mser5(series, n);
+    struct wl_autocorrelation d = wl_autocorrelation(series + warm_up, n - warm_up);
+    s->runs++;
+    s->lag1 += isnan(d.lag1) ? 0 : d.lag1;
+    s->ess_share += isnan(d.ess) ? 1 : fmin(d.ess / (double)(n - warm_up), 1);
+    if (!isnan(d.se)) s->run_se += d.se * d.se;
+    if (!isnan(d.se_batches)) s->run_se_batches += d.se_batches * d.se_batches, ++*batched;
+    s->longer += warm_up > run->dropped;
+    s->unsettled += 4 * warm_up > n;
+    if (warm_up > s->warm_up) s->warm_up = warm_up;
+}
+
+void wl_law_describe_series(struct wl_law_group *g)
+{
+    enum { MIN_EPOCHS = 20 };
+    struct wl_law_series *s = &g->series;
+    size_t batched = 0;
+    for (size_t i = 0; i < g->n_runs; i++)
+        if (g->runs[i].epochs + g->runs[i].dropped >= MIN_EPOCHS) add_run(s, &g->runs[i], &batched);
+    s->lag1 /= (double)s->runs; /* NAN without a run */
+    s->ess_share /= (double)s->runs;
+    s->run_se = sqrt(s->run_se / (double)s->runs);
+    s->run_se_batches = sqrt(s->run_se_batches / (double)batched);
+}

@@ -1,0 +1,112 @@
+/* Runs to worker counts, and speed and energy relative to the smallest one. */
+#include "law/internal.h"
+
+#include <math.h>
+
+static void add_run(struct wl_law_config *c, const struct wl_law_run *run)
+{
+    c->workers = run->workers;
+    c->runs++;
+    c->epochs += run->epochs;
+}
+
+/* A field of a run, less ln(work) when work is to be taken out. */
+enum field { RESPONSE, TIME, ENERGY };
+
+static double field_of(const struct wl_law_run *run, enum field f)
+{
+    return f == RESPONSE ? run->y : f == TIME ? run->ln_time_s : run->ln_energy_j;
+}
+
+/* Runs are in the order of their worker counts: the first with that many. */
+static size_t first_run(const struct wl_law_group *g, double workers)
+{
+    size_t low = 0, high = g->n_runs;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (g->runs[mid].workers < workers)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Mean, spread and number of a field over the runs of one worker count; runs that miss it do not count. */
+struct sample {
+    double mean, variance, n; /* variance NAN where n < 2 */
+};
+
+static struct sample sample_of(const struct wl_law_group *g, double workers, enum field f, bool per_sample,
+                               struct wl_arena *a)
+{
+    struct wl_arena *scratch = wl_arena_new(a);
+    size_t first = first_run(g, workers), end = first, n = 0;
+    while (end < g->n_runs && g->runs[end].workers == workers) end++;
+    double *v = wl_new_array(scratch, double, end - first);
+    for (const struct wl_law_run *run = g->runs + first; run < g->runs + end; run++)
+        if (!isnan(field_of(run, f))) v[n++] = field_of(run, f) - (per_sample ? log(run->samples) : 0);
+    double sd = wl_sd(v, n);
+    struct sample out = { wl_mean(v, n), sd * sd, (double)n };
+    wl_arena_free(scratch);
+    return out;
+}
+
+void wl_law_collect_configs(struct wl_law_group *g, struct wl_arena *a)
+{
+    g->configs = wl_new_array(a, struct wl_law_config, g->n_runs);
+    for (size_t i = 0; i < g->n_runs; i++) {
+        if (!g->n_configs || g->configs[g->n_configs - 1].workers != g->runs[i].workers) g->n_configs++;
+        add_run(&g->configs[g->n_configs - 1], &g->runs[i]);
+    }
+    for (size_t i = 0; i < g->n_configs; i++) {
+        struct wl_law_config *c = &g->configs[i];
+        c->response = exp(sample_of(g, c->workers, RESPONSE, false, a).mean);
+        c->time_s = exp(sample_of(g, c->workers, TIME, false, a).mean);
+        c->energy_j = exp(sample_of(g, c->workers, ENERGY, false, a).mean);
+    }
+}
+
+/* exp(above - below) with Welch's interval (Welch 1947; degrees of freedom after Satterthwaite). */
+static struct wl_estimate ratio_of(struct sample above, struct sample below)
+{
+    double difference = above.mean - below.mean;
+    double u = above.variance / above.n, v = below.variance / below.n;
+    double df = (u + v) * (u + v) / (u * u / (above.n - 1) + v * v / (below.n - 1));
+    double half = u + v > 0 ? wl_t_quantile(0.5 + WL_LAW_CONFIDENCE / 2, df) * sqrt(u + v) : u + v;
+    return (struct wl_estimate) { exp(difference), exp(difference - half), exp(difference + half) };
+}
+
+struct wl_law_tradeoff wl_law_tradeoff(const struct wl_law_group *g, const struct wl_law_group *base, double workers,
+                                       struct wl_arena *a)
+{
+    bool per_sample = g->scaling == WL_SCALING_WEAK && base->scaling == WL_SCALING_WEAK;
+    return (struct wl_law_tradeoff) {
+        .speed = ratio_of(sample_of(base, workers, TIME, per_sample, a), sample_of(g, workers, TIME, per_sample, a)),
+        .energy =
+            ratio_of(sample_of(g, workers, ENERGY, per_sample, a), sample_of(base, workers, ENERGY, per_sample, a)),
+    };
+}
+
+void wl_law_fill_speedup(struct wl_law_group *g, struct wl_arena *a)
+{
+    if (!g->n_configs) return;
+    bool per_sample = g->scaling == WL_SCALING_WEAK;
+    double smallest = g->configs[0].workers;
+    struct sample time0 = sample_of(g, smallest, TIME, per_sample, a);
+    struct sample energy0 = sample_of(g, smallest, ENERGY, per_sample, a);
+    for (size_t i = 0; i < g->n_configs; i++) {
+        struct wl_law_config *c = &g->configs[i];
+        c->speedup = ratio_of(time0, sample_of(g, c->workers, TIME, per_sample, a));
+        c->energy_ratio = ratio_of(sample_of(g, c->workers, ENERGY, per_sample, a), energy0);
+        if (i == 0) { /* a number against itself */
+            if (!isnan(time0.mean)) c->speedup = (struct wl_estimate) { 1, 1, 1 };
+            if (!isnan(energy0.mean)) c->energy_ratio = (struct wl_estimate) { 1, 1, 1 };
+        }
+        c->efficiency = c->speedup.value * smallest / c->workers;
+        struct wl_law_point p = wl_law_at(g, c->workers);
+        c->fitted = p.value;
+        c->fitted_lo = p.curve_lo;
+        c->fitted_hi = p.curve_hi;
+    }
+}

@@ -1,0 +1,293 @@
+/* Which rows belong to one law: refinement of a partition, column by column. */
+#include "law/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef bool same_kind(const void *ctx, size_t a, size_t b);
+
+/* Numbers rows in the order in which the first of each kind comes; `same` says whether two rows of one hash are of one
+ * kind. Returns how many kinds there are. */
+static size_t number_kinds(const uint64_t *hash, size_t n, same_kind *same, const void *ctx, size_t *ids,
+                           struct wl_arena *scratch)
+{
+    size_t size = 16, count = 0;
+    while (size < 2 * n) size *= 2;
+    size_t *first = wl_new_array(scratch, size_t, size); /* row + 1, open addressing */
+    for (size_t i = 0; i < n; i++) {
+        size_t at = hash[i] & (size - 1);
+        while (first[at] && !same(ctx, first[at] - 1, i)) at = (at + 1) & (size - 1);
+        if (!first[at]) {
+            first[at] = i + 1;
+            ids[i] = count++;
+        } else {
+            ids[i] = ids[first[at] - 1];
+        }
+    }
+    return count;
+}
+
+static bool same_text(const void *ctx, size_t a, size_t b)
+{
+    const char *const *texts = ctx;
+    return texts[a] == texts[b] || strcmp(texts[a], texts[b]) == 0;
+}
+
+size_t wl_law_partition_labels(const char *const *texts, size_t n, size_t *ids, struct wl_arena *a)
+{
+    struct wl_arena *scratch = wl_arena_new(a);
+    uint64_t *hash = wl_new_array(scratch, uint64_t, n);
+    for (size_t i = 0; i < n; i++) hash[i] = wl_hash_fnv1a(texts[i]);
+    size_t count = number_kinds(hash, n, same_text, texts, ids, scratch);
+    wl_arena_free(scratch);
+    return count;
+}
+
+/* A partition of the rows and the key of each part so far. */
+struct split {
+    const struct wl_observations *obs;
+    const struct wl_law_grouping *rule;
+    struct wl_arena *a;
+    size_t *part; /* [n] */
+    size_t parts;
+    struct wl_law_partition_cell *keys; /* [parts] */
+};
+
+/* The texts of one column, row by row; neighbours of the same number share theirs. */
+static const char **column_texts(const struct split *s, const struct wl_obs_column *column)
+{
+    const char **texts = wl_new_array(s->a, const char *, s->obs->n);
+    const double *v = column->real;
+    for (size_t i = 0; i < s->obs->n; i++)
+        texts[i] = v && i && (v[i] == v[i - 1] || (isnan(v[i]) && isnan(v[i - 1]))) ? texts[i - 1]
+                                                                                    : wl_obs_text(column, i, s->a);
+    return texts;
+}
+
+struct pairs {
+    const size_t *of, *text;
+};
+
+static bool same_pair(const void *ctx, size_t a, size_t b)
+{
+    const struct pairs *p = ctx;
+    return p->of[a] == p->of[b] && p->text[a] == p->text[b];
+}
+
+/* The pairs (group, text) numbered in the order of their first rows, where group is one of the numbers in `of`. */
+static size_t number_within(const struct split *s, const size_t *of, const char *const *texts, size_t *ids)
+{
+    size_t n = s->obs->n;
+    struct wl_arena *scratch = wl_arena_new(s->a);
+    size_t *text = wl_new_array(scratch, size_t, n);
+    uint64_t *hash = wl_new_array(scratch, uint64_t, n);
+    wl_law_partition_labels(texts, n, text, scratch);
+    for (size_t i = 0; i < n; i++) hash[i] = (of[i] * 0x9e3779b97f4a7c15u + text[i] * 0xc2b2ae3d27d4eb4fu) >> 20;
+    size_t count = number_kinds(hash, n, same_pair, &(struct pairs) { of, text }, ids, scratch);
+    wl_arena_free(scratch);
+    return count;
+}
+
+/* How many values that are not missing each part has. */
+static size_t *count_values(const struct split *s, const char *const *texts)
+{
+    size_t n = s->obs->n, *ids = wl_new_array(s->a, size_t, n), *counts = wl_new_array(s->a, size_t, s->parts);
+    size_t pairs = number_within(s, s->part, texts, ids), seen = 0;
+    for (size_t i = 0; i < n && seen < pairs; i++) {
+        if (ids[i] != seen) continue;
+        seen++;
+        if (*texts[i]) counts[s->part[i]]++;
+    }
+    return counts;
+}
+
+/* Refines the partition by texts; a row whose name is NULL takes no part in it. */
+static void refine(struct split *s, const char *const *names, const char *const *texts)
+{
+    size_t n = s->obs->n, *ids = wl_new_array(s->a, size_t, n);
+    const char **labels = wl_new_array(s->a, const char *, n);
+    for (size_t i = 0; i < n; i++) labels[i] = names[i] ? texts[i] : "";
+    size_t parts = number_within(s, s->part, labels, ids), seen = 0;
+    struct wl_law_partition_cell *keys = wl_new_array(s->a, struct wl_law_partition_cell, parts);
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] == seen) {
+            const struct wl_law_partition_cell *old = &s->keys[s->part[i]];
+            struct wl_law_partition_cell *new = &keys[seen++];
+            new->key = wl_new_array(s->a, struct wl_law_key, old->n_key + 1);
+            if (old->n_key) memcpy(new->key, old->key, old->n_key * sizeof *old->key);
+            new->n_key = old->n_key;
+            if (names[i]) new->key[new->n_key++] = (struct wl_law_key) { names[i], texts[i] };
+        }
+        s->part[i] = ids[i];
+    }
+    s->parts = parts;
+    s->keys = keys;
+}
+
+static void refine_all(struct split *s, const char *name, const char *const *texts)
+{
+    const char **names = wl_new_array(s->a, const char *, s->obs->n);
+    for (size_t i = 0; i < s->obs->n; i++) names[i] = name;
+    refine(s, names, texts);
+}
+
+static bool varies(const char *const *texts, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(texts[i], texts[0]) != 0) return true;
+    return false;
+}
+
+/* Where it varies; one that names the groups does so in any case. */
+static void separate_by(struct split *s, const struct wl_obs_column *column, bool names)
+{
+    if (wl_str_eq(column->name, s->rule->except)) return;
+    const char **texts = column_texts(s, column);
+    if (varies(texts, s->obs->n) || (names && *texts[0])) refine_all(s, column->name, texts);
+}
+
+/* Columns that tell apart what is measured: the workload always (it names the group), the others where they vary. */
+static void by_setting(struct split *s)
+{
+    const struct wl_obs_column columns[] = {
+        { .name = "workload", .text = s->obs->workload },
+        { .name = "hardware", .text = s->obs->hardware },
+        { .name = "power_cap_w", .real = s->obs->power_cap_w },
+        { .name = "clock_mhz", .real = s->obs->clock_mhz },
+    };
+    for (size_t c = 0; c < WL_COUNT(columns); c++) separate_by(s, &columns[c], c == 0);
+    static const char *const further[] = { "module_cap_w", "mem_clock_mhz" }; /* which not every table has */
+    for (size_t c = 0; c < WL_COUNT(further); c++) {
+        struct wl_obs_column column;
+        struct wl_err none;
+        if (wl_obs_find(s->obs, further[c], &column, &none) == 0) separate_by(s, &column, false);
+    }
+}
+
+/* The batch size that is held fixed. */
+static bool is_batch(const char *name) { return wl_str_eq(name, "local_batch") || wl_str_eq(name, "global_batch"); }
+
+static void by_batch(struct split *s)
+{
+    if (is_batch(s->rule->except)) return; /* and so the other one changes with it */
+    const char *hold = s->rule->hold;
+    size_t n = s->obs->n;
+    const char **local = column_texts(s, &(struct wl_obs_column) { .real = s->obs->local_batch });
+    const char **global = column_texts(s, &(struct wl_obs_column) { .real = s->obs->global_batch });
+    size_t *locals = count_values(s, local), *globals = count_values(s, global);
+    const char **names = wl_new_array(s->a, const char *, n), **texts = wl_new_array(s->a, const char *, n);
+    for (size_t i = 0; i < n; i++) {
+        size_t l = locals[s->part[i]], g = globals[s->part[i]];
+        if (!l && !g) continue;
+        bool fixed_global = hold ? wl_str_eq(hold, "global_batch") : g && (!l || g < l);
+        names[i] = fixed_global ? "global_batch" : "local_batch";
+        texts[i] = fixed_global ? global[i] : local[i];
+    }
+    refine(s, names, texts);
+}
+
+/* A setting that may follow the worker count: it separates the parts in which one worker count has several of it. */
+static void by_other_setting(struct split *s, const char *name, const char *const *texts)
+{
+    size_t n = s->obs->n, *at_workers = wl_new_array(s->a, size_t, n), *ids = wl_new_array(s->a, size_t, n);
+    const char **workers = column_texts(s, &(struct wl_obs_column) { .real = s->obs->workers });
+    number_within(s, s->part, workers, at_workers);
+    size_t pairs = number_within(s, at_workers, texts, ids), seen = 0;
+    size_t *values = wl_new_array(s->a, size_t, n); /* [at_workers] */
+    bool *several = wl_new_array(s->a, bool, s->parts), any = false;
+    for (size_t i = 0; i < n && seen < pairs; i++) {
+        if (ids[i] != seen) continue;
+        seen++;
+        if (++values[at_workers[i]] > 1) several[s->part[i]] = any = true;
+    }
+    if (!any) return;
+    const char **names = wl_new_array(s->a, const char *, n);
+    for (size_t i = 0; i < n; i++) names[i] = several[s->part[i]] ? name : NULL;
+    refine(s, names, texts);
+}
+
+static void by_accumulation(struct split *s)
+{
+    const struct wl_observations *obs = s->obs;
+    if (is_batch(s->rule->except) || s->rule->hold) return;
+    const char **steps = wl_new_array(s->a, const char *, obs->n);
+    for (size_t i = 0; i < obs->n; i++) {
+        double k = obs->global_batch[i] / (obs->workers[i] * obs->local_batch[i]);
+        steps[i] = isfinite(k) ? wl_strf(s->a, "%.6g", k) : "";
+    }
+    by_other_setting(s, "accumulation", steps);
+}
+
+static void by_campaign_settings(struct split *s)
+{
+    for (size_t c = 0; c < s->obs->n_extra; c++) {
+        const struct wl_obs_column *column = &s->obs->extra[c];
+        if (column->setting && !wl_str_eq(column->name, s->rule->except))
+            by_other_setting(s, column->name, column_texts(s, column));
+    }
+}
+
+static int by_columns(struct split *s, const struct wl_strs *by, struct wl_err *e)
+{
+    for (size_t c = 0; c < by->n; c++) {
+        struct wl_obs_column column;
+        int rc = wl_obs_find(s->obs, by->v[c], &column, e);
+        if (rc) return rc;
+        refine_all(s, column.name, column_texts(s, &column));
+    }
+    return 0;
+}
+
+/* Numbers by value, before words; a missing value comes last. */
+int wl_law_partition_compare(const char *x, const char *y)
+{
+    double a, b;
+    bool x_number = wl_str_to_real(x, &a) == 0, y_number = wl_str_to_real(y, &b) == 0;
+    if (x_number && y_number) return (a > b) - (a < b);
+    if (!*x || !*y) return !*x - !*y;
+    if (x_number != y_number) return x_number ? -1 : 1;
+    return strcmp(x, y);
+}
+
+/* Keys of equal columns by their values; others by the first column that differs, then by length. */
+static int by_key(const void *p, const void *q)
+{
+    const struct wl_law_partition_cell *x = p, *y = q;
+    for (size_t i = 0; i < x->n_key && i < y->n_key; i++) {
+        int order = strcmp(x->key[i].column, y->key[i].column);
+        if (!order) order = wl_law_partition_compare(x->key[i].value, y->key[i].value);
+        if (order) return order;
+    }
+    return (x->n_key > y->n_key) - (x->n_key < y->n_key);
+}
+
+int wl_law_partition(const struct wl_observations *obs, const struct wl_law_grouping *rule,
+                     struct wl_law_partition_cells *out, struct wl_arena *a, struct wl_err *e)
+{
+    *out = (struct wl_law_partition_cells) { 0 };
+    struct split s = { .obs = obs, .rule = rule, .a = a, .part = wl_new_array(a, size_t, obs->n), .parts = 1 };
+    s.keys = wl_new(a, struct wl_law_partition_cell);
+    if (rule->by.n) {
+        int rc = by_columns(&s, &rule->by, e);
+        if (rc) return rc;
+    } else if (obs->n) {
+        by_setting(&s);
+        by_batch(&s);
+        by_accumulation(&s);
+        by_campaign_settings(&s);
+    }
+    if (!obs->n) return 0;
+    for (size_t i = 0; i < obs->n; i++) s.keys[s.part[i]].n++;
+    for (size_t p = 0; p < s.parts; p++) {
+        s.keys[p].rows = wl_new_array(a, size_t, s.keys[p].n);
+        s.keys[p].n = 0;
+    }
+    for (size_t i = 0; i < obs->n; i++) {
+        struct wl_law_partition_cell *part = &s.keys[s.part[i]];
+        part->rows[part->n++] = i;
+    }
+    qsort(s.keys, s.parts, sizeof *s.keys, by_key);
+    *out = (struct wl_law_partition_cells) { s.keys, s.parts };
+    return 0;
+}

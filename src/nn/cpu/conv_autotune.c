@@ -1,0 +1,282 @@
+/* Direct convolution or Winograd's: asked of the table of choices, and answered by measuring both. */
+#include "nn/cpu/cpu.h"
+#include "nn/threads.h"
+
+/* A kernel is timed on as many samples as take about this many flop a thread, .1 s at 200 Gflop/s. Winograd transforms
+ * the weights once a call, so very few samples would do it wrong. */
+static const double measured_flops = 20e9;
+
+/* Winograd must gain so much: nearer results are noise, and direct convolution rounds less. */
+static const double worth_it = 0.95;
+
+static const char *pass_name(enum wl_pass pass)
+{
+    static const char *const names[] = {
+        [WL_PASS_FORWARD] = "forward", [WL_PASS_DATA] = "backward data", [WL_PASS_WEIGHTS] = "backward weights"
+    };
+    return names[pass];
+}
+
+static const char *question_of(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass,
+                               struct wl_arena *a)
+{
+    const struct wl_conv *c = &n->u.conv;
+    return wl_strf(a, "conv2d %s %s x %s w %s stride [%lld,%lld] pad [%lld,%lld]%s", pass_name(pass),
+                   wl_dtype_name(p->precision), wl_dims_text(a, &n->in[0]->dims), wl_dims_text(a, &n->par[0]->dims),
+                   (long long)c->stride[0], (long long)c->stride[1], (long long)c->pad[0], (long long)c->pad[1],
+                   c->bias ? " bias" : "");
+}
+
+const struct wl_choice *wl_cpu_conv_choice(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass)
+{
+    return p->conv == WL_CONV_AUTO ? wl_choices_find(p->choices, question_of(p, n, pass, p->arena)) : NULL;
+}
+
+/* In the table. Between bf16 values Winograd says in what it computes. */
+static const char *answer_name(const struct wl_program *p, enum wl_conv_algorithm algorithm)
+{
+    return algorithm == WL_CONV_WINOGRAD && p->precision != WL_F32 ? "winograd in f32"
+                                                                   : wl_conv_algorithm_name(algorithm);
+}
+
+static bool is_answer(const struct wl_program *p, const struct wl_choice *x, enum wl_conv_algorithm algorithm)
+{
+    return x && wl_str_eq(x->answer, answer_name(p, algorithm));
+}
+
+enum wl_conv_algorithm wl_cpu_conv_algorithm(const struct wl_program *p, const struct wl_choice *choice)
+{
+    if (p->conv != WL_CONV_AUTO) return p->conv;
+    return is_answer(p, choice, WL_CONV_WINOGRAD) ? WL_CONV_WINOGRAD : WL_CONV_DIRECT;
+}
+
+/* ---- one question ---- */
+
+struct trial {
+    const struct wl_program *p;
+    const struct wl_node *n;
+    struct wl_cpu cpu; /* with an arena of the trial */
+    struct wl_window v;
+    struct wl_layouts values; /* as direct convolution likes them */
+    wl_md master;             /* how the weights themselves are held; NULL: as the kernel likes them */
+    dnnl_primitive_desc_t forward;
+};
+
+static int64_t few_samples(const struct wl_window *v)
+{
+    const double sample = 2.0 * (double)(v->k * v->p * v->q) * (double)(v->c * v->r * v->s);
+    const int64_t threads = omp_get_max_threads(), each = (int64_t)(measured_flops / sample) + 1;
+    return each * threads < v->n ? each * threads : v->n;
+}
+
+static int describe(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, dnnl_primitive_desc_t *pd,
+                    struct wl_err *e)
+{
+    const struct wl_conv_kernel k = { .pass = pass, .algorithm = algorithm };
+    return wl_cpu_conv_kernel(&t->cpu, pd, &k, &t->v, &t->values, t->forward, e);
+}
+
+static int open_trial(struct trial *t, const struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    *t = (struct trial) { .p = p, .n = n, .cpu = *wl_cpu_of(p), .v = wl_conv_window(n) };
+    t->cpu.arena = wl_arena_new(p->arena);
+    t->v.n = few_samples(&t->v);
+    struct wl_dims x = n->in[0]->dims, y = n->out->dims;
+    x.d[0] = y.d[0] = t->v.n;
+    int rc = wl_md_any(&t->cpu, &t->values.src, p->precision, &x, e);
+    if (!rc) rc = wl_md_any(&t->cpu, &t->values.dst, p->precision, &y, e);
+    if (!rc && n->par[1]) rc = wl_md_plain(&t->cpu, &t->values.bias, WL_F32, &n->par[1]->dims, e);
+    if (!rc) rc = describe(t, WL_CONV_DIRECT, WL_PASS_FORWARD, &t->forward, e);
+    if (rc) return rc;
+    t->values.src = wl_pd_md(t->forward, DNNL_ARG_SRC);
+    t->values.dst = wl_pd_md(t->forward, DNNL_ARG_DST);
+    return 0;
+}
+
+static void close_trial(struct trial *t) { wl_arena_free(t->cpu.arena); }
+
+static bool is_line(struct trial *t, enum wl_pass pass)
+{
+    return t->p->precision == WL_F32 && wl_cpu_winograd_1d_applies(&t->cpu, &t->v, &t->values, pass);
+}
+
+static bool has_winograd(struct trial *t, enum wl_pass pass)
+{
+    dnnl_primitive_desc_t pd;
+    return describe(t, WL_CONV_WINOGRAD, pass, &pd, NULL) == 0 || is_line(t, pass);
+}
+
+/* Adds what a copy takes, where one is needed. */
+static int add_copy(struct trial *t, wl_md from, wl_md to, double *seconds, struct wl_err *e)
+{
+    dnnl_primitive_desc_t copy;
+    double copy_s = 0;
+    if (wl_md_equal(from, to)) return 0;
+    int rc = wl_pd_reorder(&t->cpu, &copy, from, to, e);
+    if (!rc) rc = wl_cpu_time_primitive(&t->cpu, copy, &copy_s, e);
+    *seconds += copy_s;
+    return rc;
+}
+
+static enum wl_conv_algorithm answered(const struct trial *t, enum wl_pass pass)
+{
+    return wl_cpu_conv_algorithm(t->p, wl_cpu_conv_choice(t->p, t->n, pass));
+}
+
+/* Both backward passes read one copy of dy; the pass by data, which is answered first, pays for it. */
+static bool shares_gradient(const struct trial *t, enum wl_pass pass)
+{
+    return pass == WL_PASS_WEIGHTS && answered(t, WL_PASS_DATA) == WL_CONV_WINOGRAD;
+}
+
+/* Copies of values, where the kernel computes in another type. */
+static int add_value_copies(struct trial *t, const_dnnl_primitive_desc_t pd, enum wl_pass pass, double *seconds,
+                            struct wl_err *e)
+{
+    wl_md x = t->values.src, y = t->values.dst;
+    wl_md at_x = wl_pd_md(pd, pass == WL_PASS_DATA ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC);
+    wl_md at_y = wl_pd_md(pd, pass == WL_PASS_FORWARD ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST);
+    int rc = pass == WL_PASS_DATA ? add_copy(t, at_x, x, seconds, e) : add_copy(t, x, at_x, seconds, e);
+    if (rc || shares_gradient(t, pass)) return rc;
+    return pass == WL_PASS_FORWARD ? add_copy(t, at_y, y, seconds, e) : add_copy(t, y, at_y, seconds, e);
+}
+
+/* The copy of the weights, or of their gradient, from or to the layout `kernel`, where they are held in another layout
+ * or type. */
+static int add_weights_copy(struct trial *t, wl_md kernel, enum wl_pass pass, double *seconds, struct wl_err *e)
+{
+    wl_md held = t->master;
+    int rc = held ? 0 : wl_md_as(&t->cpu, &held, kernel, WL_F32, e);
+    if (rc) return rc;
+    return pass == WL_PASS_WEIGHTS ? add_copy(t, kernel, held, seconds, e) : add_copy(t, held, kernel, seconds, e);
+}
+
+static wl_md weights_of(const_dnnl_primitive_desc_t pd, enum wl_pass pass)
+{
+    return wl_pd_md(pd, pass == WL_PASS_WEIGHTS ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS);
+}
+
+static int measure_line(struct trial *t, enum wl_pass pass, double *seconds, struct wl_err *e)
+{
+    wl_md weights;
+    int rc = wl_cpu_winograd_1d_time(&t->cpu, &t->v, pass, seconds, e);
+    if (!rc) rc = wl_cpu_winograd_1d_weights(&t->cpu, &t->v, pass, &weights, e);
+    return rc ? rc : add_weights_copy(t, weights, pass, seconds, e);
+}
+
+static int measure_kernel(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, double *seconds,
+                          struct wl_err *e)
+{
+    dnnl_primitive_desc_t pd;
+    int rc = describe(t, algorithm, pass, &pd, e);
+    if (!rc) rc = wl_cpu_time_primitive(&t->cpu, pd, seconds, e);
+    if (!rc) rc = add_value_copies(t, pd, pass, seconds, e);
+    return rc ? rc : add_weights_copy(t, weights_of(pd, pass), pass, seconds, e);
+}
+
+/* Seconds a sample. */
+static int measure(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, double *seconds,
+                   struct wl_err *e)
+{
+    const bool line = algorithm == WL_CONV_WINOGRAD && is_line(t, pass);
+    int rc = line ? measure_line(t, pass, seconds, e) : measure_kernel(t, algorithm, pass, seconds, e);
+    *seconds /= (double)t->v.n;
+    return rc;
+}
+
+/* What is not answered yet counts as direct. */
+static int hold_weights(struct trial *t, enum wl_pass asked, struct wl_err *e)
+{
+    const enum wl_pass pass = wl_cpu_conv_master(t->p);
+    dnnl_primitive_desc_t pd;
+    if (asked == pass) return 0;
+    if (answered(t, pass) == WL_CONV_WINOGRAD && is_line(t, pass))
+        return wl_cpu_winograd_1d_weights(&t->cpu, &t->v, pass, &t->master, e);
+    int rc = describe(t, answered(t, pass), pass, &pd, e);
+    if (!rc) t->master = weights_of(pd, pass);
+    return rc;
+}
+
+static int answer(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass, struct wl_choices *choices,
+                  struct wl_err *e)
+{
+    struct trial t;
+    double direct_s = 0, winograd_s = 0;
+    int rc = open_trial(&t, p, n, e);
+    if (!rc) rc = hold_weights(&t, pass, e);
+    if (!rc) rc = measure(&t, WL_CONV_DIRECT, pass, &direct_s, e);
+    if (!rc) rc = measure(&t, WL_CONV_WINOGRAD, pass, &winograd_s, e);
+    if (!rc) {
+        bool gains = winograd_s < worth_it * direct_s;
+        const char *const names[] = { answer_name(p, WL_CONV_DIRECT), answer_name(p, WL_CONV_WINOGRAD) };
+        wl_choices_add(choices, &(struct wl_choice) {
+                                    .machine = choices->machine,
+                                    .question = question_of(p, n, pass, t.cpu.arena),
+                                    .answer = names[gains],
+                                    .runner_up = names[!gains],
+                                    .answer_s = gains ? winograd_s : direct_s,
+                                    .runner_up_s = gains ? direct_s : winograd_s,
+                                });
+    }
+    close_trial(&t);
+    return rc ? wl_err_prefix(e, "%s (%s)", n->name, pass_name(pass)) : 0;
+}
+
+/* ---- all of them ---- */
+
+struct open_question {
+    const struct wl_node *n;
+    enum wl_pass pass;
+    const char *text;
+};
+
+struct open_questions {
+    struct open_question *v;
+    size_t n, cap;
+};
+
+static bool is_listed(const struct open_questions *list, const char *text)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (wl_str_eq(list->v[i].text, text)) return true;
+    return false;
+}
+
+static bool is_known(const struct wl_program *p, const char *question)
+{
+    const struct wl_choice *c = wl_choices_find(p->choices, question);
+    return is_answer(p, c, WL_CONV_DIRECT) || is_answer(p, c, WL_CONV_WINOGRAD);
+}
+
+/* Shapes for which there is no other algorithm ask nothing. */
+static int list_node(struct open_questions *list, const struct wl_program *p, const struct wl_node *n,
+                     struct wl_arena *a, struct wl_err *e)
+{
+    struct trial t;
+    int rc = open_trial(&t, p, n, e), passes = p->train ? WL_PASS_WEIGHTS : WL_PASS_FORWARD;
+    for (int pass = WL_PASS_FORWARD; pass <= passes && !rc; pass++) {
+        if (pass == WL_PASS_DATA && !n->in[0]->gradient) continue;
+        const char *text = question_of(p, n, (enum wl_pass)pass, a);
+        if (is_known(p, text) || is_listed(list, text) || !has_winograd(&t, (enum wl_pass)pass)) continue;
+        WL_GROW(a, list->v, list->n, list->cap);
+        list->v[list->n++] = (struct open_question) { n, (enum wl_pass)pass, text };
+    }
+    close_trial(&t);
+    return rc ? wl_err_prefix(e, "%s (%s)", n->name, wl_op_name(n->op)) : 0;
+}
+
+int wl_cpu_autotune(struct wl_program *p, struct wl_choices *choices, struct wl_err *e)
+{
+    const struct wl_graph *g = p->graph;
+    struct wl_arena *once = wl_arena_new(p->arena);
+    struct open_questions list = { 0 };
+    int rc = 0;
+    for (size_t i = 0; i < g->n_nodes && !rc; i++)
+        if (g->nodes[i]->op == WL_OP_CONV) rc = list_node(&list, p, g->nodes[i], once, e);
+    for (size_t i = 0; i < list.n && !rc; i++) {
+        rc = answer(p, list.v[i].n, list.v[i].pass, choices, e);
+        if (choices->progress) choices->progress(choices->context, i + 1, list.n);
+    }
+    wl_arena_free(once);
+    return rc;
+}

@@ -1,0 +1,50 @@
+/* Products of bf16 matrices by AVX-512's dot products of pairs (vdpbf16ps), two multiplications a lane. docs/adr/107
+ * says why they are ours beside oneDNN's.
+ *
+ * What stands behind the sum (bias, gelu, a factor, a sum, rounding) happens to a tile while it is in registers. Each
+ * element is summed in f32 in one order, whatever the number of threads.
+ */
+#ifndef WL_NN_CPU_GEMM_BF16_H
+#define WL_NN_CPU_GEMM_BF16_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Columns stand in panels: widths and depths are multiples of this. */
+enum { WL_GEMM_BF16_PANEL = 64 };
+
+/* y [m,width] = x [m,depth] w; then one of the ends. */
+struct wl_gemm_bf16_rows {
+    int64_t m, depth, width;
+    const uint16_t *x;
+    const uint32_t *w; /* packed */
+    uint16_t *y;
+    const float *bias;     /* [width] is added; NULL: none */
+    bool add;              /* to what stands in y */
+    const uint16_t *scale; /* [m,width] is multiplied with; NULL: none */
+    bool gelu;             /* of the rounded sum; */
+    uint16_t *slope;       /* [m,width] its derivative; NULL: not wanted */
+};
+
+/* dw [k,f] = dy' x for dy [m,k], x [m,f], any number of rows; db [k] = the sum of dy's rows. Both f32. */
+struct wl_gemm_bf16_columns {
+    int64_t m, k, f;
+    const uint16_t *dy, *x;
+    float *dw, *db; /* db NULL: not wanted */
+    void *room;     /* on a cache line */
+};
+
+struct wl_gemm_bf16 {
+    /* A matrix [depth,width] of f32, element (i,j) at w[i * row + j * col] where row or col is 1, as `rows` reads it:
+     * rounded, panels one behind the other, each [depth/2][WL_GEMM_BF16_PANEL] pairs of rows. */
+    void (*pack)(const float *w, int64_t row, int64_t col, int64_t depth, int64_t width, uint32_t *packed);
+    void (*rows)(const struct wl_gemm_bf16_rows *c);
+    size_t (*room)(int64_t m, int64_t f); /* bytes that `columns` needs */
+    void (*columns)(const struct wl_gemm_bf16_columns *c);
+};
+
+/* NULL where the processor does not have the instruction, or something better: AMX, which oneDNN knows to use. */
+const struct wl_gemm_bf16 *wl_gemm_bf16(void);
+
+#endif

@@ -1,0 +1,184 @@
+/* How a program runs operations on rows: on plain f32 buffers, which other types are copied into first. Back-ends share
+ * these rules and bring kernels (struct wl_rows_kernels). */
+#include "nn/lowering/rows.h"
+
+/* ---- what the caller filled in ----------------------------------------------------------------------------------- */
+
+static int last_input(const struct wl_node *n)
+{
+    int i = WL_MAX_INPUTS - 1;
+    while (!n->in[i]) i--;
+    return i;
+}
+
+int wl_rows_count(const struct wl_step *s, const struct wl_run *r, enum wl_row_kind kind, int64_t room, int64_t *rows,
+                  struct wl_err *e)
+{
+    const int32_t *counts = wl_rows_at(s, r, IN + last_input(s->node));
+    *rows = counts[kind];
+    if (*rows >= 0 && *rows <= room) return 0;
+    return wl_fail(e, WL_EINVAL, "%lld rows, there is room for %lld", (long long)*rows, (long long)room);
+}
+
+int wl_rows_check_indices(const char *what, const int32_t *index, int64_t n, int64_t limit, struct wl_err *e)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (index[i] < 0 || index[i] >= limit)
+            return wl_fail(e, WL_EINVAL, "%s: entry %lld is %d, expected 0 to %lld", what, (long long)i, (int)index[i],
+                           (long long)limit - 1);
+    return 0;
+}
+
+int wl_rows_check_starts(const char *what, const int32_t *start, int64_t n, int64_t limit, struct wl_err *e)
+{
+    int rc = wl_rows_check_indices(what, start, n + 1, limit + 1, e);
+    for (int64_t i = 0; i < n && !rc; i++)
+        if (start[i] > start[i + 1])
+            rc = wl_fail(e, WL_EINVAL, "%s: entry %lld is %d, the next one %d", what, (long long)i, (int)start[i],
+                         (int)start[i + 1]);
+    return rc;
+}
+
+/* ---- lowering ---------------------------------------------------------------------------------------------------- */
+
+static const struct wl_rows_op *op_of(const struct wl_node *n)
+{
+    static const struct wl_rows_op *const ops[WL_OP_COUNT] = {
+        [WL_OP_EMBED] = &wl_rows_embed,
+        [WL_OP_SEGMENT_SUM] = &wl_rows_segment_sum,
+        [WL_OP_DENSE] = &wl_rows_dense,
+        [WL_OP_FILTER_CONV] = &wl_rows_filter_conv,
+        [WL_OP_BESSEL_BASIS] = &wl_rows_bessel_basis,
+        [WL_OP_SPHERICAL_BASIS] = &wl_rows_spherical_basis,
+        [WL_OP_ANGULAR_BASIS] = &wl_rows_angular_basis,
+        [WL_OP_GATE] = &wl_rows_gate,
+        [WL_OP_EDGE_CONCAT] = &wl_rows_edge_concat,
+        [WL_OP_TRIPLET_CONV] = &wl_rows_triplet_conv,
+    };
+    return ops[n->op];
+}
+
+/* A step and the places of its uses, which are filled in while it is built. */
+struct builder {
+    struct wl_program *p;
+    struct wl_step *s;
+    struct wl_rows_step *own;
+};
+
+static struct builder begin(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+                            wl_step_run_fn *run)
+{
+    struct builder b = { p, wl_step_emit(p, n, what, when, run), wl_new(p->arena, struct wl_rows_step) };
+    b.s->own = b.own;
+    b.own->kernels = p->backend->rows;
+    b.own->table = p->kept[n->out->id].own;
+    for (int i = 0; i < PLACES; i++) b.own->at[i] = -1;
+    return b;
+}
+
+static void reads(struct builder *b, int place, struct wl_buf *buf)
+{
+    b->own->at[place] = b->s->n_uses;
+    wl_step_reads(b->p, b->s, buf);
+}
+
+static void writes(struct builder *b, int place, struct wl_buf *buf)
+{
+    b->own->at[place] = b->s->n_uses;
+    wl_step_writes(b->p, b->s, buf);
+}
+
+static void take_scratch(struct builder *b, bool backward)
+{
+    const struct wl_rows_op *op = op_of(b->s->node);
+    const size_t floats = op->scratch ? op->scratch(b->p->backend->rows, b->s->node, backward) : 0;
+    if (floats) writes(b, SCRATCH, wl_buf_plain(b->p, WL_MEM_VALUE, WL_F32, &WL_DIMS((int64_t)floats)));
+}
+
+static int plain_inputs(struct wl_program *p, const struct wl_node *n, struct wl_buf *in[], struct wl_err *e)
+{
+    int rc = 0;
+    for (int i = 0; i < WL_MAX_INPUTS && n->in[i] && !rc; i++) rc = wl_lower_plain_value(p, n, n->in[i], &in[i], e);
+    return rc;
+}
+
+static void emit_forward(struct wl_program *p, const struct wl_node *n, unsigned when, struct wl_buf *const in[],
+                         struct wl_buf *kept)
+{
+    struct builder b = begin(p, n, "forward", when, op_of(n)->forward);
+    for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++) reads(&b, IN + i, in[i]);
+    for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) reads(&b, PAR + i, p->value[n->par[i]->id]);
+    writes(&b, OUT, p->value[n->out->id]);
+    if (kept) writes(&b, KEPT, kept);
+    take_scratch(&b, false);
+}
+
+/* A step that evaluates keeps nothing; where nothing is kept, or nothing trained, one step serves both. */
+int wl_lower_rows(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    const struct wl_rows_op *op = op_of(n);
+    struct wl_buf *in[WL_MAX_INPUTS], *kept = NULL;
+    struct wl_dims dims;
+    int rc = plain_inputs(p, n, in, e);
+    if (rc) return rc;
+    for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++)
+        wl_buf_param(p, n->par[i], NULL, (size_t)wl_dims_count(&n->par[i]->dims) * sizeof(float));
+    p->value[n->out->id] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
+    if (p->train && op->keeps && op->keeps(n, &dims)) kept = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &dims);
+    p->kept[n->out->id].buf[0] = kept;
+    if (op->table) p->kept[n->out->id].own = op->table(p->backend->rows, n, p->arena);
+    emit_forward(p, n, kept ? WL_TRAIN : WL_TRAIN | WL_EVAL, in, kept);
+    if (kept) emit_forward(p, n, WL_EVAL, in, NULL);
+    return 0;
+}
+
+/* May backward add to the gradient of x as it stands? */
+static bool adds_in_place(const struct wl_program *p, const struct wl_tensor *x)
+{
+    const struct wl_buf *g = p->gradient[x->id];
+    return g && !p->keep_values && g->holders == 1 && g->dtype == WL_F32 && !g->layout && !g->rounded;
+}
+
+/* The buffer that backward writes the gradient of input i to. */
+static struct wl_buf *gradient_buf(struct wl_program *p, const struct wl_node *n, int i, bool *add)
+{
+    const struct wl_tensor *x = n->in[i];
+    *add = op_of(n)->adds >> i & 1 && adds_in_place(p, x);
+    return *add ? p->gradient[x->id] : wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &x->dims);
+}
+
+/* Inputs by index, and that of the residual, which goes past the operation, are not read. */
+static void emit_backward(struct wl_program *p, const struct wl_node *n, struct wl_buf *const in[], struct wl_buf *dy,
+                          struct wl_buf *const dx[], const bool add[])
+{
+    const struct wl_rows_op *op = op_of(n);
+    struct builder b = begin(p, n, "backward", WL_TRAIN, op->backward);
+    for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++)
+        if (!(op->spares >> i & 1) && (i == 0 || n->in[i] != n->residual)) reads(&b, IN + i, in[i]);
+    for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) reads(&b, PAR + i, p->value[n->par[i]->id]);
+    if (p->kept[n->out->id].buf[0]) reads(&b, KEPT, p->kept[n->out->id].buf[0]);
+    reads(&b, DOUT, dy);
+    for (int i = 0; i < op->gradients; i++) {
+        b.own->add[i] = add[i];
+        writes(&b, DIN + i, dx[i]);
+    }
+    for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) writes(&b, DPAR + i, p->gradient[n->par[i]->id]);
+    take_scratch(&b, true);
+}
+
+int wl_lower_rows_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    const struct wl_rows_op *op = op_of(n);
+    struct wl_buf *in[WL_MAX_INPUTS], *dy, *dx[2];
+    bool add[2] = { false };
+    int rc = plain_inputs(p, n, in, e);
+    if (!rc) rc = wl_lower_plain_gradient(p, n, n->out, &dy, e);
+    if (rc) return rc;
+    for (int i = 0; i < op->gradients; i++) dx[i] = gradient_buf(p, n, i, &add[i]);
+    emit_backward(p, n, in, dy, dx, add);
+    for (int i = 0; i < op->gradients && !rc; i++)
+        if (n->in[i]->gradient && !add[i]) rc = wl_gradient_add_plain(p, n, n->in[i], dx[i], e);
+    if (!rc && n->residual && n->residual->gradient) rc = wl_gradient_add_plain(p, n, n->residual, dy, e);
+    wl_gradient_done(p, n->out);
+    return rc;
+}

@@ -1,0 +1,63 @@
+/* What operations on rows share: their steps, and the checks of what the caller filled in. */
+#ifndef WL_NN_LOWERING_ROWS_H
+#define WL_NN_LOWERING_ROWS_H
+
+#include "nn/lowering/step.h"
+
+/* What a step finds among its uses. */
+enum place {
+    IN = 0,
+    PAR = IN + WL_MAX_INPUTS,
+    DPAR = PAR + WL_MAX_PARAMS,
+    OUT = DPAR + WL_MAX_PARAMS,
+    KEPT,
+    DOUT,
+    DIN, /* of the first inputs */
+    SCRATCH = DIN + 2,
+    PLACES
+};
+
+struct wl_rows_step {
+    const struct wl_rows_kernels *kernels;
+    const void *table; /* what was made for the operation when it was lowered */
+    bool add[2];       /* to the gradient of this input, instead of overwriting it */
+    int at[PLACES];    /* a use of the step, or -1 */
+};
+
+static inline const struct wl_rows_step *wl_rows_own(const struct wl_step *s) { return s->own; }
+
+static inline void *wl_rows_at(const struct wl_step *s, const struct wl_run *r, int place)
+{
+    const int use = wl_rows_own(s)->at[place];
+    return use < 0 ? NULL : wl_use_at(s, r, use);
+}
+
+/* The count of a kind of rows, which must find room. */
+int wl_rows_count(const struct wl_step *s, const struct wl_run *r, enum wl_row_kind kind, int64_t room, int64_t *rows,
+                  struct wl_err *e) WL_MUST_CHECK;
+
+/* Each of n indices lies in [0, limit). */
+int wl_rows_check_indices(const char *what, const int32_t *index, int64_t n, int64_t limit,
+                          struct wl_err *e) WL_MUST_CHECK;
+
+/* start [n + 1] of n segments begins at 0 or later, never falls and ends within `limit`. */
+int wl_rows_check_starts(const char *what, const int32_t *start, int64_t n, int64_t limit,
+                         struct wl_err *e) WL_MUST_CHECK;
+
+/* How an operation on rows is lowered and run. Forward reads the node's inputs and parameters and writes the result and
+ * what is kept of it; backward reads those and the gradient of the result and writes the gradients of the parameters
+ * and of the first `gradients` inputs. */
+struct wl_rows_op {
+    wl_step_run_fn *forward, *backward;
+    int gradients;
+    unsigned spares;                                              /* bits: inputs that backward does not read */
+    unsigned adds;                                                /* bits: inputs to whose gradient backward can add */
+    bool (*keeps)(const struct wl_node *n, struct wl_dims *dims); /* (optional) What forward keeps for backward */
+    size_t (*scratch)(const struct wl_rows_kernels *k, const struct wl_node *n, bool backward); /* (optional) Floats */
+    const void *(*table)(const struct wl_rows_kernels *k, const struct wl_node *n, struct wl_arena *a); /* (optional) */
+};
+extern const struct wl_rows_op wl_rows_embed, wl_rows_segment_sum, wl_rows_dense, wl_rows_filter_conv,
+    wl_rows_bessel_basis, wl_rows_spherical_basis, wl_rows_angular_basis, wl_rows_gate, wl_rows_edge_concat,
+    wl_rows_triplet_conv;
+
+#endif

@@ -1,0 +1,253 @@
+#include "nn/plan/plan.h"
+
+#include "nn/threads.h"
+
+#include <string.h>
+
+static int pick_backend(const char *name, const struct wl_backend **out, struct wl_err *e)
+{
+    const char *names[8];
+    size_t n = 0;
+    for (const struct wl_backend *const *b = wl_backends; *b; b++) {
+        if (n < WL_COUNT(names)) names[n++] = (*b)->row.name;
+        if (name ? !wl_str_eq(name, (*b)->row.name) : (*b)->row.unavailable != NULL) continue;
+        if ((*b)->row.unavailable)
+            return wl_fail(e, WL_EUNAVAIL, "back-end %s: %s", (*b)->row.name, (*b)->row.unavailable);
+        *out = *b;
+        return 0;
+    }
+    const char *near = wl_str_closest(name ? name : "", names, n);
+    return wl_fail(e, WL_EINVAL, "back-end '%s' is not known%s%s%s", name ? name : "", near ? "; did you mean '" : "",
+                   near ? near : "", near ? "'?" : "");
+}
+
+int wl_backend_precision(const char *name, enum wl_dtype precision, bool slow_bf16, struct wl_err *e)
+{
+    const struct wl_backend *backend = NULL;
+    int rc = pick_backend(name, &backend, e);
+    if (rc) return rc;
+    if (precision != WL_F32 && precision != WL_BF16)
+        return wl_fail(e, WL_EINVAL, "precision is %s, expected f32 or bf16", wl_dtype_name(precision));
+    return backend->precision ? backend->precision(precision, slow_bf16, e) : 0;
+}
+
+static int check_opts(const struct wl_plan_opts *o, struct wl_err *e)
+{
+    if (o->threads < 0) return wl_fail(e, WL_EINVAL, "threads is %d, expected at least 0", o->threads);
+    if (o->micro_batches < 0)
+        return wl_fail(e, WL_EINVAL, "micro-batches is %d, expected at least 0", o->micro_batches);
+    if (o->conv == WL_CONV_AUTO && !o->choices)
+        return wl_fail(e, WL_EINVAL, "convolutions are chosen by measurement, but there is no table of choices");
+    return 0;
+}
+
+static int check_recompute(const struct wl_plan_opts *o, struct wl_err *e)
+{
+    if (!o->recompute && !o->memory_bytes) return 0;
+    if (o->eval_only)
+        return wl_fail(e, WL_EINVAL, "values are computed again for the backward pass, which this plan has not");
+    if (o->keep_values) return wl_fail(e, WL_EINVAL, "values are to be kept and to be computed again: ask for one");
+    return 0;
+}
+
+static int check_loss(const struct wl_graph *g, struct wl_err *e)
+{
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (wl_op_is_loss(g->nodes[i]->op)) return 0;
+    return wl_fail(e, WL_EINVAL, "the graph has no loss: it can only be evaluated");
+}
+
+/* Rank 0 answers what is open, for all. */
+static int choose(struct wl_plan *p, struct wl_choices *choices, struct wl_err *e)
+{
+    const struct wl_backend *b = p->program.backend;
+    if (p->program.conv != WL_CONV_AUTO || !b->choose) return 0;
+    int rc = 0;
+    if (!p->comm || p->comm->rank == 0) {
+        choices->machine = wl_strf(choices->arena, "%s, %s, %d thread%s", wl_host_cpu_name(p->arena),
+                                   b->library(p->arena), p->threads, p->threads == 1 ? "" : "s");
+        rc = b->choose(&p->program, choices, e);
+    }
+    if (p->comm) rc = wl_comm_agree(p->comm, rc, e);
+    if (p->comm && !rc) rc = wl_choices_broadcast(choices, p->comm, e);
+    return rc;
+}
+
+static int64_t batch_of(const struct wl_graph *g)
+{
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (g->tensors[i]->role == WL_ROLE_INPUT) return g->tensors[i]->dims.d[0];
+    return 1;
+}
+
+static bool reads(const struct wl_step *s, const struct wl_buf *b)
+{
+    for (int i = 0; i < s->n_uses; i++)
+        if (s->uses[i].buf == b && !s->uses[i].write) return true;
+    return false;
+}
+
+static void count_in_place_writes(struct wl_plan *p)
+{
+    for (size_t i = 0; i < p->program.n_steps; i++) {
+        const struct wl_step *s = p->program.steps[i];
+        for (int k = 0; k < s->n_uses; k++) {
+            const struct wl_buf *b = s->uses[k].buf;
+            if (!s->uses[k].write || b->class != WL_MEM_VALUE || !reads(s, b)) continue;
+            p->info.in_place++;
+            p->info.in_place_bytes += b->bytes;
+        }
+    }
+}
+
+static void fill_info(struct wl_plan *p)
+{
+    const struct wl_graph *g = p->program.graph;
+    struct wl_plan_info *f = &p->info;
+    f->backend = p->program.backend->row.name;
+    f->library = p->program.backend->library(p->arena);
+    f->precision = p->program.precision;
+    f->threads = p->threads;
+    f->operations = (int)g->n_nodes;
+    f->steps = (int)p->program.n_steps;
+    f->reorders = p->program.reorders;
+    f->buckets = (int)p->n_buckets;
+    count_in_place_writes(p);
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (g->tensors[i]->role == WL_ROLE_PARAM) f->parameters += wl_dims_count(&g->tensors[i]->dims);
+    f->segments = (int)p->recomputed.n;
+    for (size_t i = 0; i < p->recomputed.n; i++)
+        f->recompute_flops += p->recomputed.segments[i].flops / (double)f->batch;
+    for (size_t i = 0; i < g->n_nodes; i++) {
+        const double forward = wl_node_flops(g, g->nodes[i]), backward = wl_node_backward_flops(g, g->nodes[i]);
+        f->forward_flops += forward / (double)f->batch;
+        f->train_flops += (forward + backward) / (double)f->batch;
+    }
+}
+
+/* Gradients are summed and buckets reduced as raw memory, so all ranks must have the same layouts. Parameters that
+ * start with the same bits at the same places prove that, and that the seeds agree. */
+static int check_same_initial_params(struct wl_plan *p, struct wl_err *e)
+{
+    uint64_t mine = 0, first;
+    for (size_t i = 0; i < p->param_floats; i++) {
+        uint32_t bits;
+        memcpy(&bits, &p->param[i], sizeof bits);
+        mine = (mine ^ bits) * 0x100000001b3u; /* FNV-1a, over words */
+    }
+    first = mine;
+    int rc = p->comm->ops->broadcast(p->comm, &first, sizeof first, 0, e);
+    if (rc) return rc;
+    if (first != mine)
+        rc = wl_fail(e, WL_EINVAL,
+                     "the parameters differ from those of rank 0 at the start: the ranks have another seed, another "
+                     "oneDNN, or processors with other instruction sets");
+    return wl_comm_agree(p->comm, rc, e);
+}
+
+/* Lays the memory out; where it may not take that much, of a program that computes values again. */
+static int place(struct wl_plan *p, const struct wl_plan_opts *o, struct wl_err *e)
+{
+    const size_t bucket_bytes = o->bucket_bytes ? o->bucket_bytes : 4u << 20;
+    struct wl_plan_info *f = &p->info;
+    wl_plan_assign_memory(p, bucket_bytes);
+    f->keeping_bytes = f->total_bytes;
+    if (o->recompute || (o->memory_bytes && f->total_bytes > o->memory_bytes)) {
+        const size_t others = f->total_bytes - f->value_bytes;
+        const size_t limit = o->memory_bytes > others ? o->memory_bytes - others : 0;
+        wl_recompute(&p->program, o->recompute ? 0 : limit, &p->recomputed);
+        wl_plan_assign_memory(p, bucket_bytes);
+    }
+    if (!o->memory_bytes || f->total_bytes <= o->memory_bytes) return 0;
+    return wl_fail(e, WL_ENOMEM,
+                   "the plan is to take %s at most: it takes %s, and %s where what can be is computed again in the "
+                   "backward pass instead of being kept; a smaller local batch takes less",
+                   wl_human_bytes(p->arena, (double)o->memory_bytes),
+                   wl_human_bytes(p->arena, (double)f->keeping_bytes),
+                   wl_human_bytes(p->arena, (double)f->total_bytes));
+}
+
+/* Memory and first values. */
+static int start(struct wl_plan *p, struct wl_err *e)
+{
+    int rc = wl_plan_bind(p, e);
+    if (!rc) rc = wl_plan_init_states(p, e);
+    if (!rc && p->comm) rc = check_same_initial_params(p, e);
+    return rc;
+}
+
+int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_plan_opts *opts, struct wl_comm *comm,
+                struct wl_arena *a, struct wl_err *e)
+{
+    const struct wl_backend *backend = NULL;
+    int rc = wl_graph_check(g, e);
+    if (!rc) rc = check_opts(opts, e);
+    if (!rc) rc = check_recompute(opts, e);
+    if (!rc && !opts->eval_only) rc = check_loss(g, e);
+    if (!rc) rc = pick_backend(opts->backend, &backend, e);
+    if (!rc) rc = wl_backend_precision(opts->backend, opts->precision, opts->slow_bf16, e);
+    if (rc) return rc;
+    struct wl_plan *p = wl_new(a, struct wl_plan);
+    p->arena = a;
+    p->comm = comm && comm->size > 1 ? comm : NULL;
+    p->optim = opts->optim;
+    p->seed = opts->seed;
+    p->threads = opts->threads ? opts->threads : omp_get_max_threads();
+    p->micro_batches = opts->micro_batches ? opts->micro_batches : 1;
+    p->info.batch = opts->batch ? opts->batch : batch_of(g);
+    rc = wl_optim_init(&p->optim, &p->optim_ops, e);
+    if (rc) return rc;
+    p->program = (struct wl_program) {
+        .arena = a,
+        .graph = g,
+        .backend = backend,
+        .seed = opts->seed,
+        .precision = opts->precision,
+        .conv = opts->conv,
+        .choices = opts->choices,
+        .train = !opts->eval_only,
+        .keep_values = opts->keep_values,
+        .accumulate = p->micro_batches > 1,
+    };
+    omp_set_num_threads(p->threads); /* kernels are compiled for the number they will run with */
+    if (backend->open) rc = backend->open(&p->program, e);
+    if (!rc) rc = choose(p, opts->choices, e);
+    if (!rc) rc = wl_lower(&p->program, e);
+    if (rc) return rc;
+    rc = place(p, opts, e);
+    p->dry = opts->dry;
+    if (!rc && !p->dry) rc = start(p, e);
+    if (rc) return rc;
+    fill_info(p);
+    *out = p;
+    return 0;
+}
+
+void *wl_plan_input(struct wl_plan *p, const struct wl_tensor *input)
+{
+    WL_CHECK(input->role == WL_ROLE_INPUT);
+    return p->program.input[input->id]->at;
+}
+
+size_t wl_plan_input_bytes(const struct wl_plan *p, const struct wl_tensor *input)
+{
+    WL_CHECK(input->role == WL_ROLE_INPUT);
+    return p->program.input[input->id]->bytes;
+}
+
+const float *wl_plan_output(const struct wl_plan *p, const struct wl_tensor *output)
+{
+    WL_CHECK(output->output);
+    return p->program.output[output->id]->at;
+}
+
+struct wl_plan_info wl_plan_info(const struct wl_plan *p) { return p->info; }
+
+size_t wl_plan_huge_bytes(const struct wl_plan *p)
+{
+    const struct wl_plan_info *f = &p->info;
+    size_t n = p->memory ? wl_memory_huge_bytes(p->memory, f->total_bytes - f->gradient_bytes) : 0;
+    return p->gradient ? n + wl_memory_huge_bytes(p->gradient, f->gradient_bytes) : n;
+}
+
+struct wl_plan_times wl_plan_times(const struct wl_plan *p) { return p->times; }

@@ -1,0 +1,263 @@
+/* A program: the buffers and steps that a graph is lowered to.
+ *
+ * Lowering walks the nodes forward, then backward; each back-end's rules emit steps and name the buffers they read
+ * and write. A buffer's life runs from the first step that uses it to the last. When all steps stand, the planner
+ * gives the buffers addresses (memory.c, plan.c) and each step binds to them. Running is a loop over the steps.
+ *
+ * The gradient of a tensor always has the layout of its value.
+ */
+#ifndef WL_NN_PROGRAM_PROGRAM_H
+#define WL_NN_PROGRAM_PROGRAM_H
+
+#include "nn/graph/graph.h"
+
+/* What a buffer holds decides where it lives and how long. */
+enum wl_class {
+    WL_MEM_INPUT,         /* filled by the caller: lives always */
+    WL_MEM_OUTPUT,        /* read by the caller behind an evaluation: lives always, plain f32 */
+    WL_MEM_PARAM,         /* master weights, f32 */
+    WL_MEM_GRADIENT,      /* of parameters: side by side in the order in which they become final */
+    WL_MEM_STATISTIC,     /* running statistics, side by side */
+    WL_MEM_STATISTIC_SUM, /* a step's sums of the micro-batches' statistics */
+    WL_MEM_VALUE,         /* activations, their gradients, scratch: share one arena by lifetime */
+    WL_MEM_CLASSES
+};
+
+struct wl_buf {
+    enum wl_class class;
+    enum wl_dtype dtype;
+    struct wl_dims dims;
+    const void *layout; /* the back-end's; NULL: plain */
+    size_t bytes;
+    int id;          /* index in the program */
+    int first, last; /* steps; first < 0: not used yet */
+    bool rounded;    /* f32 that holds bf16 numbers: rounded behind each step that writes it */
+    int holders;     /* of a gradient: tensors that still need it */
+    size_t offset;   /* in its class */
+    void *at;
+};
+
+struct wl_run {
+    bool training;  /* false: evaluation */
+    bool first;     /* of the micro-batches: overwrite gradients and moments */
+    int64_t update; /* optimiser steps of the training before this one */
+    int64_t sample; /* place of the first sample among those of this optimiser step, of all ranks */
+    struct wl_counts *counts;
+};
+
+struct wl_use {
+    struct wl_buf *buf;
+    struct wl_buf *part; /* written in place of a parameter's gradient when one stands there, then added to it */
+    bool adds;           /* one stands there always: a step before this one has written it */
+    bool write;
+};
+
+enum { WL_TRAIN = 1, WL_EVAL = 2 };
+enum { WL_MAX_USES = 24 };
+
+struct wl_step {
+    const struct wl_node *node;
+    const char *what;               /* "forward", "backward data" */
+    const char *implementation;     /* the library's name of the kernel; NULL: ours */
+    const struct wl_choice *choice; /* what chose the kernel; NULL: nothing to choose */
+    unsigned when;                  /* WL_TRAIN, WL_EVAL or both */
+    double share;                   /* of the pass's flops; less than 1: one step of several that take a part each */
+    bool again;                     /* a forward step that runs once more for the backward pass (recompute/) */
+    int n_uses;
+    struct wl_use uses[WL_MAX_USES];
+    void *own;                                        /* the back-end's */
+    int (*bind)(struct wl_step *s, struct wl_err *e); /* (optional) the buffers have addresses now */
+    /* (optional: `own` is not changed by `bind`) What a step that does the same with other buffers has as `own`. */
+    void *(*copy_own)(const struct wl_step *s, struct wl_arena *a);
+    int (*run)(const struct wl_step *s, const struct wl_run *r, struct wl_err *e);
+};
+
+/* A statistic of a batch norm: the running value and this optimiser step's sum. */
+struct wl_statistic {
+    const struct wl_tensor *tensor;
+    struct wl_buf *running, *moment;
+};
+
+/* What the forward rule of a node leaves for its backward rule. */
+struct wl_saved {
+    struct wl_buf *buf[3]; /* of convolutions and matrix products: 0 the input, 1 the weights as they read them */
+    const void *own;       /* the back-end's */
+};
+
+struct wl_backend;
+
+/* The program and the state of its lowering. Arrays by tensor id are NULL where there is nothing (yet). */
+struct wl_program {
+    struct wl_arena *arena;
+    const struct wl_graph *graph;
+    const struct wl_backend *backend;
+    void *device;            /* the back-end's */
+    uint64_t seed;           /* of what is random in a step */
+    enum wl_dtype precision; /* of values and their gradients */
+    enum wl_conv_algorithm conv;
+    const struct wl_choices *choices; /* for WL_CONV_AUTO */
+    bool train, keep_values, accumulate;
+    unsigned passes; /* WL_TRAIN, WL_EVAL or both: in which of them the steps that are emitted now may run */
+    struct wl_buf **value, **gradient; /* of each tensor; of a parameter: in PARAM and GRADIENT */
+    struct wl_buf **input;             /* of each input: what the caller fills; its value is that or a bf16 copy */
+    struct wl_buf **output;            /* of each output: its copy for the caller */
+    struct wl_saved *kept;             /* of each tensor that a node makes */
+    struct wl_buf **bufs;
+    struct wl_step **steps;
+    struct wl_statistic *statistics;
+    size_t n_bufs, cap_bufs, n_steps, cap_steps, n_statistics, cap_statistics;
+    size_t n_forward; /* so many of the steps are of the forward pass */
+    int reorders;
+};
+
+/* Both return 0 or a code with the node's name in the message. `backward` is called when the gradient of node->out
+ * stands (losses start it themselves) and is not called for nodes that no gradient reaches. */
+struct wl_op_rules {
+    int (*forward)(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+    int (*backward)(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+    bool saves_output; /* backward reads the output: nobody may overwrite it */
+};
+
+struct wl_backend {
+    struct wl_backend_row row;
+    const char *(*library)(struct wl_arena *a);
+    int (*open)(struct wl_program *p, struct wl_err *e); /* (optional) fills p->device */
+    /* (optional) Answers the questions of the program's graph that the table does not know. */
+    int (*choose)(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
+    const struct wl_op_rules *rules;    /* WL_OP_COUNT of them */
+    const struct wl_rows_kernels *rows; /* of operations on rows (ref.h) */
+    bool emulates_bf16;                 /* bf16 numbers stay in f32 buffers (`rounded`) */
+    /* (optional: f32 and bf16 always) As wl_backend_precision. */
+    int (*precision)(enum wl_dtype precision, bool slow_bf16, struct wl_err *e);
+    /* Emits a step dst = a + b; all of one layout, dst may be a or b. */
+    int (*sum)(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b, struct wl_buf *dst,
+               struct wl_err *e);
+    /* Emits a step that copies into another layout or type. */
+    int (*reorder)(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
+                   struct wl_err *e);
+    /* (optional: a back-end whose buffers are all plain) The layout's name. */
+    const char *(*layout_name)(const void *layout, struct wl_arena *a);
+    /* (optional, as layout_name) Copy a buffer to and from plain memory now, outside of a step. */
+    int (*read)(void *device, const struct wl_buf *b, float *to, struct wl_err *e);
+    int (*write)(void *device, const struct wl_buf *b, const float *from, struct wl_err *e);
+};
+extern const struct wl_backend *const wl_backends[]; /* NULL-terminated, best first */
+extern const struct wl_backend wl_backend_ref, wl_backend_cpu;
+
+/* ---- lowering (lower.c) ---- */
+
+/* The whole graph, forward and (p->train) backward. */
+int wl_lower(struct wl_program *p, struct wl_err *e) WL_MUST_CHECK;
+
+struct wl_buf *wl_buf_new(struct wl_program *p, enum wl_class class, enum wl_dtype type, const struct wl_dims *dims,
+                          const void *layout, size_t bytes);
+struct wl_buf *wl_buf_plain(struct wl_program *p, enum wl_class class, enum wl_dtype type, const struct wl_dims *dims);
+struct wl_buf *wl_buf_value(struct wl_program *p, const struct wl_dims *dims); /* class VALUE, p's precision */
+struct wl_buf *wl_buf_result(struct wl_program *p, const struct wl_node *n);   /* the same, or f32 if it stays f32 */
+struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b);      /* class VALUE */
+
+/* A step in program order, then its uses: index 0, 1, ... in the order of these calls. They run
+ * in the passes that both `when` and p->passes name. */
+struct wl_step *wl_step_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+                             int (*run)(const struct wl_step *, const struct wl_run *, struct wl_err *));
+void wl_step_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
+/* Of a parameter's gradient the first step that writes it in a backward pass does so in place; what later ones write,
+ * and those of later micro-batches, is added behind them. */
+void wl_step_writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
+/* The step itself adds to the gradient of a parameter that a step before it has written. */
+void wl_step_accumulates(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
+
+/* Does a use write its part in this run? And where a step finds use i. */
+static inline bool wl_use_accumulates(const struct wl_use *u, const struct wl_run *r)
+{
+    return u->part && (u->adds || !r->first);
+}
+static inline void *wl_use_at(const struct wl_step *s, const struct wl_run *r, int i)
+{
+    const struct wl_use *u = &s->uses[i];
+    return wl_use_accumulates(u, r) ? u->part->at : u->buf->at;
+}
+
+/* The parameter's buffer, with its gradient's beside it when training. The first forward rule that calls it chooses the
+ * layout; a later one gets the buffer as it is, and reads a copy where it wants another layout. What the first wants
+ * plain every other one wants plain. */
+struct wl_buf *wl_buf_param(struct wl_program *p, const struct wl_tensor *t, const void *layout, size_t bytes);
+
+/* The value of a tensor, and its gradient, in plain layout and the tensor's own type (f32, i32), through a reorder
+ * where needed. */
+int wl_lower_plain_value(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf **out,
+                         struct wl_err *e) WL_MUST_CHECK;
+int wl_lower_plain_gradient(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t,
+                            struct wl_buf **out, struct wl_err *e) WL_MUST_CHECK;
+
+/* May node n write its result over the value of x? Only when nobody reads that later. */
+bool wl_may_overwrite(const struct wl_program *p, const struct wl_tensor *x);
+
+/* Gradients of values. `add` takes a contribution: the first becomes the tensor's gradient, others are summed. One
+ * buffer may be handed to several tensors. `add_plain` brings it into the tensor's layout first. `done` says that
+ * the node that made t has read t's gradient; `last_holder` that this node may overwrite it instead. */
+int wl_gradient_add(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf *b,
+                    struct wl_err *e) WL_MUST_CHECK;
+int wl_gradient_add_plain(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf *b,
+                          struct wl_err *e) WL_MUST_CHECK;
+void wl_gradient_done(struct wl_program *p, const struct wl_tensor *t);
+bool wl_gradient_last_holder(const struct wl_program *p, const struct wl_tensor *t);
+
+/* Batch norm: buffers of the running statistics, and a step behind the norm that adds the micro-batch's mean and
+ * variance (biased, over n elements a channel) to the moments. */
+void wl_lower_statistics(struct wl_program *p, const struct wl_node *n);
+void wl_lower_statistic_sums(struct wl_program *p, const struct wl_node *n, struct wl_buf *mean, struct wl_buf *var);
+
+/* ---- memory (memory.c) ---- */
+
+/* A piece that lives from step first to step last, both included. */
+struct wl_live_range {
+    size_t bytes;
+    int first, last;
+    size_t offset; /* result, a multiple of WL_ALIGN */
+};
+enum { WL_ALIGN = 64 }; /* a cache line, and a vector of AVX-512 */
+
+/* Gives each piece an offset so that no two that live at one time overlap; returns the arena's size. Greedy by size,
+ * best fit: Pisarchyk and Lee, "Efficient memory management for deep neural net inference", arXiv:2001.03288. */
+size_t wl_memory_assign(struct wl_live_range *v, size_t n, struct wl_arena *a);
+
+/* What a buffer takes in an arena. */
+size_t wl_memory_padded(const struct wl_buf *b);
+
+/* Gives the buffers of class VALUE their offsets. */
+struct wl_memory_bytes {
+    size_t total;    /* of the arena */
+    size_t live;     /* the most that is alive at one step */
+    size_t unshared; /* the sum */
+};
+struct wl_memory_bytes wl_memory_assign_values(const struct wl_program *p);
+
+/* Zeroed pages, huge where the system grants them, given back with the arena. */
+void *wl_memory_map(struct wl_arena *a, size_t bytes, const char *what, struct wl_err *e);
+
+/* Bytes among the n at `at` that are in huge pages now, as /proc/self/smaps says; 0 where it says nothing. */
+size_t wl_memory_huge_bytes(const void *at, size_t n);
+
+/* ---- optimisers (optim.c) ---- */
+
+/* n elements of parameters w, gradients g (their sum: `scale` makes the mean) and each slot of state. */
+struct wl_optim_span {
+    float *w;
+    const float *g;
+    float *slot[2];
+    size_t n;
+    float scale, decay;
+    int64_t step; /* of the training, from 1 */
+};
+struct wl_optim_ops {
+    const char *name;
+    int slots;                /* f32 buffers as large as the parameters */
+    const char *slot_name[2]; /* in checkpoints */
+    void (*step)(const struct wl_optim *o, const struct wl_optim_span *s, double lr);
+};
+
+/* Finds the optimiser that o names, puts the defaults into o and checks it. WL_EINVAL names the field. */
+int wl_optim_init(struct wl_optim *o, const struct wl_optim_ops **ops, struct wl_err *e) WL_MUST_CHECK;
+
+#endif

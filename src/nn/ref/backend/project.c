@@ -1,0 +1,88 @@
+/* How a program runs project and decoder: rows times a matrix, which is the operation's own or another's. */
+#include "nn/lowering/step.h"
+
+static const struct wl_tensor *weight_of(const struct wl_node *n) { return n->tied ? n->tied : n->par[0]; }
+
+static const struct wl_tensor *bias_of(const struct wl_node *n) { return n->tied ? n->par[0] : n->par[1]; }
+
+static bool has_gelu(const struct wl_node *n) { return n->op == WL_OP_PROJECT && n->u.project.gelu; }
+
+static struct wl_matrix matrix(const struct wl_node *n)
+{
+    const int64_t *w = weight_of(n)->dims.d;
+    return (struct wl_matrix) { .n = wl_vectors_of(n->out).n, .f = w[1], .k = w[0] };
+}
+
+static int product_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    (void)e;
+    const bool bias = bias_of(s->node);
+    wl_ref_linear(matrix(s->node), wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 1),
+                  bias ? wl_step_use_f32(s, r, 2) : NULL, wl_step_use_f32(s, r, bias ? 3 : 2));
+    return 0;
+}
+
+static int data_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    (void)e;
+    wl_ref_linear_backward_data(matrix(s->node), wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 1),
+                                wl_step_use_f32(s, r, 2));
+    return 0;
+}
+
+static int weights_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    (void)e;
+    wl_ref_linear_backward_weights(matrix(s->node), wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 1),
+                                   wl_step_use_f32(s, r, 2), bias_of(s->node) ? wl_step_use_f32(s, r, 3) : NULL);
+    return 0;
+}
+
+static int gelu_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    (void)e;
+    wl_ref_gelu(wl_dims_count(&s->node->out->dims), wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 1));
+    return 0;
+}
+
+static int gelu_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    (void)e;
+    wl_ref_gelu_backward(wl_dims_count(&s->node->out->dims), wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 1),
+                         wl_step_use_f32(s, r, 2));
+    return 0;
+}
+
+int wl_ref_lower_project(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    struct wl_buf *x = p->value[n->in[0]->id], *w, *y = wl_buf_value(p, &n->out->dims), *u = y;
+    int rc = wl_ref_weights(p, n, weight_of(n), &w, e);
+    if (rc) return rc;
+    struct wl_buf *b = bias_of(n) ? wl_ref_param(p, bias_of(n)) : NULL;
+    if (has_gelu(n)) u = wl_buf_value(p, &n->out->dims);
+    wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, product_run, WL_BUFS(x, w, b), WL_BUFS(u));
+    if (has_gelu(n)) wl_step_emit_uses(p, n, "gelu", WL_TRAIN | WL_EVAL, gelu_run, WL_BUFS(u), WL_BUFS(y));
+    p->value[n->out->id] = y;
+    p->kept[n->out->id] = (struct wl_saved) { .buf = { x, w, u } };
+    return 0;
+}
+
+int wl_ref_lower_project_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    const struct wl_saved *kept = &p->kept[n->out->id];
+    struct wl_buf *dy = p->gradient[n->out->id], *du = dy;
+    if (has_gelu(n)) {
+        du = wl_buf_like(p, dy);
+        wl_step_emit_uses(p, n, "gelu, backward", WL_TRAIN, gelu_backward_run, WL_BUFS(kept->buf[2], dy), WL_BUFS(du));
+    }
+    wl_step_emit_uses(p, n, "backward weights", WL_TRAIN, weights_run, WL_BUFS(kept->buf[0], du),
+                      WL_BUFS(p->gradient[weight_of(n)->id], bias_of(n) ? p->gradient[bias_of(n)->id] : NULL));
+    int rc = 0;
+    if (n->in[0]->gradient) {
+        struct wl_buf *dx = wl_buf_like(p, kept->buf[0]);
+        wl_step_emit_uses(p, n, "backward data", WL_TRAIN, data_run, WL_BUFS(du, kept->buf[1]), WL_BUFS(dx));
+        rc = wl_gradient_add(p, n, n->in[0], dx, e);
+    }
+    wl_gradient_done(p, n->out);
+    return rc;
+}

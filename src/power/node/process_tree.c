@@ -1,0 +1,212 @@
+#include "power/node/process_tree.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MEMBERS = 8192 }; /* processes of a job on one node */
+
+struct member {
+    pid_t pid, parent;
+    uint64_t started; /* clock ticks since boot: tells a pid that was given again */
+    double cpu_s;     /* own and waited-for children's, at the latest reading */
+};
+
+struct wl_process_tree {
+    DIR *dir;
+    pid_t jobs[WL_PROCESS_TREE_JOBS]; /* first processes */
+    size_t n_jobs;
+    pid_t searched_to; /* pids up to here were looked at */
+    bool look_at_all;  /* at the next search: a first process is new, and older than that */
+    struct member *members;
+    size_t n;
+    bool full;
+    double gone_s; /* CPU time of processes that ended and that no member waited for */
+    double cpu_s;  /* the sum as reported last */
+    double tick_s, page_bytes;
+};
+
+/* What /proc/PID/stat says. Source: proc_pid_stat(5). */
+struct facts {
+    pid_t parent, group;
+    char state;
+    uint64_t started;
+    double cpu_s, rss_bytes;
+};
+
+static void close_dir(void *dir) { closedir(dir); }
+
+int wl_process_tree_open(struct wl_process_tree **out, const char *root, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_process_tree *t = wl_new(a, struct wl_process_tree);
+    const char *path = wl_strf(a, "%s/proc", root);
+    t->dir = opendir(path);
+    if (!t->dir) return wl_fail_errno(e, "%s", path);
+    wl_defer(a, close_dir, t->dir);
+    t->members = wl_new_array(a, struct member, MEMBERS);
+    t->tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
+    t->page_bytes = (double)sysconf(_SC_PAGESIZE);
+    *out = t;
+    return 0;
+}
+
+/* Writes "PID/stat". */
+static void stat_path(char *to, pid_t pid)
+{
+    char digits[16];
+    int n = 0;
+    do digits[n++] = (char)('0' + pid % 10);
+    while ((pid /= 10) > 0);
+    while (n > 0) *to++ = digits[--n];
+    memcpy(to, "/stat", sizeof "/stat");
+}
+
+/* "pid (comm) state ppid pgrp ... utime stime cutime cstime ... starttime vsize rss": comm may hold anything, so
+ * fields count from the last ')'. */
+static bool parse_stat(const struct wl_process_tree *t, char *text, struct facts *out)
+{
+    enum { STATE, PPID, PGRP, UTIME = 11, STIME, CUTIME, CSTIME, STARTTIME = 19, VSIZE, RSS, FIELDS };
+    char *at = strrchr(text, ')');
+    if (!at || at[1] != ' ') return false;
+    at += 2;
+    out->state = *at++;
+    int64_t v[FIELDS] = { 0 };
+    for (int i = PPID; i < FIELDS; i++) {
+        char *end;
+        v[i] = strtoll(at, &end, 10);
+        if (end == at) return false;
+        at = end;
+    }
+    out->parent = (pid_t)v[PPID];
+    out->group = (pid_t)v[PGRP];
+    out->started = (uint64_t)v[STARTTIME];
+    out->cpu_s = (double)(v[UTIME] + v[STIME] + v[CUTIME] + v[CSTIME]) * t->tick_s;
+    out->rss_bytes = (double)v[RSS] * t->page_bytes;
+    return true;
+}
+
+static bool read_facts(const struct wl_process_tree *t, pid_t pid, struct facts *out)
+{
+    char path[32], text[1024];
+    stat_path(path, pid);
+    int fd = openat(dirfd(t->dir), path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    int n = wl_procfs_read(fd, text, sizeof text);
+    close(fd);
+    return n > 0 && parse_stat(t, text, out);
+}
+
+static const struct member *find(const struct wl_process_tree *t, pid_t pid)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->members[i].pid == pid) return &t->members[i];
+    }
+    return NULL;
+}
+
+static bool is_job(const struct wl_process_tree *t, pid_t pid)
+{
+    for (size_t i = 0; i < t->n_jobs; i++)
+        if (t->jobs[i] == pid) return true;
+    return false;
+}
+
+enum verdict { NOT_OURS, OURS, ADDED };
+
+/* Is the process of our tree? One that is becomes a member. */
+static enum verdict consider(struct wl_process_tree *t, pid_t pid)
+{
+    struct facts f;
+    if (find(t, pid)) return OURS;
+    if (!read_facts(t, pid, &f)) return NOT_OURS;
+    if (!is_job(t, pid) && !is_job(t, f.group) && !find(t, f.parent)) return NOT_OURS;
+    if (t->n == MEMBERS) {
+        t->full = true;
+        return OURS;
+    }
+    t->members[t->n++] = (struct member) { .pid = pid, .parent = f.parent, .started = f.started };
+    return ADDED;
+}
+
+/* Was pid given after `from`, up to `to`? Pids are given in rising order and start over at the end of their range. */
+static bool given_between(pid_t pid, pid_t from, pid_t to)
+{
+    return from <= to ? pid > from && pid <= to : pid > from || pid <= to;
+}
+
+/* Looks at the pids given since the latest search. True where a second look may find more: something was added, and a
+ * process that was refused before it may be its child (/proc lists pids in order, so that is one whose pid comes after
+ * the range started over). */
+static bool look(struct wl_process_tree *t, pid_t last_pid)
+{
+    bool refused = false, again = false;
+    rewinddir(t->dir);
+    struct dirent *entry;
+    while ((entry = readdir(t->dir))) {
+        if (!isdigit((unsigned char)entry->d_name[0])) continue;
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (last_pid > 0 && !t->look_at_all && !given_between(pid, t->searched_to, last_pid)) continue;
+        enum verdict v = consider(t, pid);
+        refused |= v == NOT_OURS;
+        again |= v == ADDED && refused;
+    }
+    return again;
+}
+
+static void follow(struct wl_process_tree *t, pid_t job)
+{
+    if (t->n_jobs == WL_PROCESS_TREE_JOBS) {
+        t->full = true;
+        return;
+    }
+    t->look_at_all = t->n_jobs > 0;
+    t->jobs[t->n_jobs++] = job;
+    t->searched_to = job;
+    consider(t, job);
+}
+
+/* A descendant is younger than the job's first process, so its pid was given later: pids given before need no look.
+ * A process whose parent ended before we saw it is still found by its process group. */
+void wl_process_tree_search(struct wl_process_tree *t, pid_t job, pid_t last_pid)
+{
+    if (!is_job(t, job)) follow(t, job);
+    if (last_pid > 0 && last_pid == t->searched_to && !t->look_at_all) return;
+    while (look(t, last_pid)) continue;
+    t->look_at_all = false;
+    if (last_pid > 0) t->searched_to = last_pid;
+}
+
+/* The time of an ended process is in its parent's account when that waited for it; else it is kept here. */
+static void retire(struct wl_process_tree *t, size_t i)
+{
+    struct member m = t->members[i];
+    t->members[i] = t->members[--t->n];
+    if (!find(t, m.parent)) t->gone_s += m.cpu_s;
+}
+
+void wl_process_tree_read(struct wl_process_tree *t, struct wl_process_tree_sum *out)
+{
+    *out = (struct wl_process_tree_sum) { .why = t->full ? "the job has more processes than can be followed" : NULL };
+    double alive_s = 0;
+    for (size_t i = 0; i < t->n;) {
+        struct facts f;
+        struct member *m = &t->members[i];
+        if (!read_facts(t, m->pid, &f) || f.started != m->started) {
+            retire(t, i);
+            continue;
+        }
+        m->parent = f.parent;
+        m->cpu_s = f.cpu_s;
+        alive_s += f.cpu_s;
+        out->rss_bytes += f.rss_bytes;
+        out->processes++;
+        i++;
+    }
+    /* A process may end between the reading of its parent and its own: its time is then missing once. */
+    double cpu_s = t->gone_s + alive_s;
+    if (cpu_s > t->cpu_s) t->cpu_s = cpu_s;
+    out->cpu_s = t->cpu_s;
+}

@@ -1,0 +1,114 @@
+/* Who else uses a GPU: its power is that of all of them. Processes count as the job's when they descend from its first
+ * process or, where we are one rank of several, from the launcher above us. */
+#include "power/nvml/sensor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void wl_nvml_processes_probe(struct wl_sensor *s, struct wl_nvml_device *u)
+{
+    enum { ROOM = 256 }; /* processes that may come */
+    const struct wl_nvml *lib = &((struct wl_nvml_sensor *)s->state)->lib;
+    unsigned mode = 0, after_reset;
+    if (lib->DeviceGetMigMode && lib->DeviceGetMigMode(u->handle, &mode, &after_reset) == NVML_SUCCESS)
+        u->company.mig = mode != 0;
+    if (!lib->DeviceGetComputeRunningProcesses) return;
+    u->company.processes = wl_new_array(s->arena, nvmlProcessInfo_t, ROOM);
+    u->company.max_processes = ROOM;
+}
+
+/* Name and parent of a process; false: /proc does not show it (it ended, or it is of another container). */
+static bool look_up(const char *root, pid_t pid, pid_t *parent, char *name, size_t size)
+{
+    char path[4200], text[512];
+    snprintf(path, sizeof path, "%s/proc/%d/stat", root, (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    int n = wl_procfs_read(fd, text, sizeof text);
+    close(fd);
+    const char *from = n > 0 ? strchr(text, '(') : NULL, *to = n > 0 ? strrchr(text, ')') : NULL;
+    int ppid;
+    if (!from || !to || to < from || sscanf(to + 1, " %*c %d", &ppid) != 1) return false;
+    *parent = (pid_t)ppid;
+    snprintf(name, size, "%.*s", (int)(to - from - 1), from + 1);
+    return true;
+}
+
+static bool is_rank(void)
+{
+    return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMI_RANK") || getenv("PMIX_RANK") || getenv("SLURM_PROCID");
+}
+
+enum whose { OURS, OTHERS, UNSEEN };
+
+static enum whose classify_process(const struct wl_nvml_sensor *n, pid_t pid, char *name, size_t size)
+{
+    enum { DEEPEST = 64 };
+    pid_t job = atomic_load(&n->job), self = getpid(), launcher = is_rank() ? getppid() : 0;
+    char ignored[16];
+    pid_t parent;
+    for (int depth = 0; depth < DEEPEST && pid > 0; depth++, pid = parent) {
+        if (pid == job || pid == self || (launcher > 1 && pid == launcher)) return OURS;
+        bool seen = depth == 0 ? look_up(n->root, pid, &parent, name, size)
+                               : look_up(n->root, pid, &parent, ignored, sizeof ignored);
+        if (!seen) return depth == 0 ? UNSEEN : OTHERS;
+    }
+    return OTHERS;
+}
+
+static void remember(struct wl_nvml_processes *c, unsigned pid, const char *name)
+{
+    size_t kept = c->n_others < WL_NVML_MAX_OTHERS ? c->n_others : WL_NVML_MAX_OTHERS;
+    for (size_t i = 0; i < kept; i++) {
+        if (c->others[i].pid == pid) return;
+    }
+    if (kept < WL_NVML_MAX_OTHERS) {
+        c->others[kept].pid = pid;
+        snprintf(c->others[kept].name, sizeof c->others[kept].name, "%s", name);
+    }
+    c->n_others = kept + 1; /* beyond the room: more than that */
+}
+
+/* A process that has ended since NVML named it is not looked for again: it was short or one of ours. */
+void wl_nvml_processes_poll(const struct wl_nvml_sensor *n, struct wl_nvml_device *u)
+{
+    struct wl_nvml_processes *c = &u->company;
+    pid_t job = atomic_load(&n->job);
+    char name[16] = "";
+    if (!c->processes || job == 0 || kill(job, 0) != 0) return;
+    unsigned count = c->max_processes;
+    if (n->lib.DeviceGetComputeRunningProcesses(u->handle, &count, c->processes) != NVML_SUCCESS) return;
+    size_t unseen = 0;
+    for (unsigned i = 0; i < count && i < c->max_processes; i++) {
+        unsigned pid = c->processes[i].pid;
+        enum whose whose = classify_process(n, (pid_t)pid, name, sizeof name);
+        if (whose == OTHERS) remember(c, pid, name);
+        if (whose == UNSEEN) unseen++;
+    }
+    if (unseen > c->n_unseen) c->n_unseen = unseen;
+}
+
+void wl_nvml_processes_notes(const struct wl_sensor *s, const struct wl_nvml_device *u, struct wl_strs *out,
+                             struct wl_arena *a)
+{
+    const struct wl_nvml_processes *c = &u->company;
+    const char *uuid = s->devices[u->device].uuid;
+    if (c->mig)
+        wl_strs_add(a, out,
+                    wl_strf(a, "%s is split into MIG instances: energy and power are those of the whole GPU", uuid));
+    if (c->n_unseen > 0 && c->n_others == 0)
+        wl_strs_add(a, out, wl_strf(a, "%s: %zu processes use it that cannot be seen from here", uuid, c->n_unseen));
+    if (c->n_others == 0) return;
+    struct wl_text t = WL_TEXT(a);
+    bool more = c->n_others > WL_NVML_MAX_OTHERS;
+    wl_text_addf(&t, "%s: the job was not alone on it: %s%zu process%s of others", uuid, more ? "more than " : "",
+                 more ? (size_t)WL_NVML_MAX_OTHERS : c->n_others, c->n_others == 1 ? "" : "es");
+    for (size_t i = 0; i < c->n_others && i < WL_NVML_MAX_OTHERS; i++)
+        wl_text_addf(&t, "%s%u %s", i == 0 ? " (" : ", ", c->others[i].pid, c->others[i].name);
+    wl_text_add(&t, more ? ", ...)" : ")");
+    wl_strs_add(a, out, t.s);
+}

@@ -1,0 +1,323 @@
+/* What a thread of the sampler does: it reads its sensors at absolute deadlines. docs/adr/040 has the reasons. */
+#include "power/sampler/worker.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* A window that begins or ends between two steps of a counter is known to the step; read densely at its ends, the
+ * steps' instants are known. Counters that move more often need no help, slower ones are not waited for. */
+static const double least_step_s = 0.005, longest_step_s = 0.25;
+static const int64_t dense_ns = WL_NS_PER_S / 500;
+
+/* The edges that are asked for are waited for no longer than the slowest counter takes to show two. */
+static const double edge_steps = 2.2;
+
+/* So often is a reading beside an end of the job tried. */
+enum { EDGE_TRIES = 4 };
+
+/* A remembered update period that is off by more than this share is wrong: paces of drivers are round numbers. */
+static const double other_pace = 0.1;
+
+/* ---- Making ---- */
+
+static bool is_energetic(const struct wl_channel *c)
+{
+    return c->quantity == WL_POWER || c->quantity == WL_POWER_AVERAGE || c->quantity == WL_ENERGY;
+}
+
+bool wl_sampler_detects_edges(double step_s) { return step_s >= least_step_s && step_s <= longest_step_s; }
+
+static bool has_steps(const struct wl_channel *c)
+{
+    return c->quantity == WL_ENERGY && !c->estimated && wl_sampler_detects_edges(c->update_s);
+}
+
+struct wl_sampler_source *wl_sampler_source_new(struct wl_sensor *s, const struct wl_channel *channels,
+                                                struct wl_arena *a)
+{
+    struct wl_sampler_source *source = wl_new(a, struct wl_sampler_source);
+    *source = (struct wl_sampler_source) { .sensor = s,
+                                           .tallies = wl_new_array(a, struct wl_channel_tally, s->n_channels),
+                                           .moves = wl_new_array(a, struct wl_change_detector, s->n_channels) };
+    for (size_t c = 0; c < s->n_channels; c++) {
+        source->tallies[c].energetic = is_energetic(&channels[c]);
+        source->tallies[c].stepped = has_steps(&channels[c]);
+        if (source->tallies[c].stepped) source->step_s = fmax(source->step_s, channels[c].update_s);
+    }
+    return source;
+}
+
+/* What is only remembered of a counter may be less than its steps are. */
+static int64_t dense_of(const struct wl_sampler_source *s)
+{
+    double step_s = s->step_s > 0 && s->sensor->ops->contradicted ? longest_step_s : s->step_s;
+    return (int64_t)(edge_steps * step_s * WL_NS_PER_S);
+}
+
+/* At most, of one end of the window: nobody takes them meanwhile. */
+static size_t edge_samples(const struct wl_sampler_source *s)
+{
+    size_t energetic = 0;
+    for (size_t c = 0; c < s->sensor->n_channels; c++) energetic += s->tallies[c].energetic ? 1 : 0;
+    return energetic * ((size_t)(dense_of(s) / dense_ns) + 1);
+}
+
+static bool has_energy(const struct wl_sampler_source *s)
+{
+    for (size_t c = 0; c < s->sensor->n_channels; c++)
+        if (s->tallies[c].energetic) return true;
+    return false;
+}
+
+bool wl_worker_has_energy(const struct wl_worker *w)
+{
+    for (size_t i = 0; i < w->n_sources; i++)
+        if (has_energy(w->sources[i])) return true;
+    return false;
+}
+
+int64_t wl_worker_burst_ns(const struct wl_worker *w)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < w->n_sources; i++) sum += dense_of(w->sources[i]);
+    return sum;
+}
+
+struct wl_worker *wl_worker_new(struct wl_sampler_source **sources, size_t n, int64_t period_ns, double ring_s,
+                                struct wl_arena *a)
+{
+    struct wl_worker *w = wl_new(a, struct wl_worker);
+    size_t channels = 0, at_edges = 0;
+    *w = (struct wl_worker) { .period_ns = period_ns, .sources = sources, .n_sources = n };
+    for (size_t i = 0; i < n; i++) {
+        channels += sources[i]->sensor->n_channels;
+        at_edges += edge_samples(sources[i]);
+        sources[i]->worker = w;
+    }
+    double ticks = ring_s * WL_NS_PER_S / (double)period_ns;
+    /* The first and last readings and those at two edges, each as often as it may be tried. */
+    wl_ring_init(&w->ring, channels * ((size_t)ticks + 4 * EDGE_TRIES) + at_edges, a);
+    wl_thread_cond_init(&w->lock, &w->change);
+    return w;
+}
+
+/* ---- Reading: the lock is let go inside of read_source and pause_until alone ---- */
+
+static void fail_readings(struct wl_sensor *s, const char *why)
+{
+    for (size_t c = 0; c < s->n_channels; c++)
+        if (isfinite(s->readings[c].value)) wl_reading_fail(&s->readings[c], why);
+}
+
+/* Returns false where nobody waits for the thread any more. */
+static bool read_source(struct wl_worker *w, struct wl_sampler_source *s, struct wl_due due)
+{
+    int64_t t0_ns = wl_now_ns();
+    w->reading = s;
+    w->since_ns = t0_ns;
+    w->told = false;
+    pthread_mutex_unlock(&w->lock);
+    wl_sensor_read(s->sensor, due);
+    pthread_mutex_lock(&w->lock);
+    w->reading = NULL;
+    if (w->given_up) return false;
+    if (wl_now_ns() - t0_ns >= WL_STALL_NS) fail_readings(s->sensor, "the sensor took longer than a second to answer");
+    return true;
+}
+
+static void pause_until(struct wl_worker *w, int64_t t_ns)
+{
+    pthread_mutex_unlock(&w->lock);
+    wl_sleep_until(t_ns);
+    pthread_mutex_lock(&w->lock);
+}
+
+/* A reading beside an end of the job, on which its energy rests: one that took long is followed by another, so that on
+ * a crowded machine too there is one whose instant is known. */
+static bool read_edge(struct wl_worker *w, struct wl_sampler_source *s, struct wl_due due, bool energetic_only)
+{
+    int64_t usual_ns = (int64_t)(2 * s->sensor->read_s * WL_NS_PER_S), took_ns = INT64_MAX;
+    int64_t limit_ns = usual_ns > WL_SLOW_NS / 4 ? usual_ns : WL_SLOW_NS / 4;
+    for (int i = 0; i < EDGE_TRIES && took_ns > limit_ns; i++) {
+        int64_t t0_ns = wl_now_ns();
+        if (!read_source(w, s, due)) return false;
+        wl_worker_publish(w, s, energetic_only);
+        took_ns = wl_now_ns() - t0_ns;
+        if (took_ns >= WL_STALL_NS) break;
+    }
+    return true;
+}
+
+/* The sources may become fewer meanwhile, see rescue in sampler.c: then this one is the first and only one. */
+static bool tick(struct wl_worker *w, struct wl_due due)
+{
+    for (size_t i = 0; i < w->n_sources; i++) {
+        struct wl_sampler_source *s = w->sources[i];
+        if (due.all) {
+            if (!read_edge(w, s, due, false)) return false;
+            continue;
+        }
+        if (!read_source(w, s, due)) return false;
+        wl_worker_publish(w, s, false);
+    }
+    w->ticks++;
+    return true;
+}
+
+/* Which paces are due at the tick of this time: at the tick that is next to when they are. */
+static struct wl_due due_at(struct wl_worker *w, int64_t t_ns)
+{
+    struct wl_due due = { .pace = WL_POLL_EVERY_TICK };
+    for (enum wl_poll_interval p = WL_POLL_EVERY_TICK + 1; p < WL_POLL_INTERVALS; p++) {
+        int64_t pace_ns = (int64_t)(wl_poll_interval_s(p) * WL_NS_PER_S),
+                late_ns = t_ns + w->period_ns / 2 - w->due_ns[p];
+        if (late_ns < 0) continue;
+        w->due_ns[p] += (late_ns / pace_ns + 1) * pace_ns;
+        due.pace = p;
+    }
+    return due;
+}
+
+/* ---- Edges of counters ---- */
+
+/* Has each counter shown its edges, but those that cannot be read? */
+static bool detect_changes(const struct wl_sampler_source *s, int edges)
+{
+    bool all = true;
+    for (size_t c = 0; c < s->sensor->n_channels; c++) {
+        const struct wl_reading *r = &s->sensor->readings[c];
+        if (!s->tallies[c].energetic) continue;
+        wl_change_detector_add(&s->moves[c], r->value, r->t_ns);
+        all &= !s->tallies[c].stepped || s->moves[c].n >= edges || !isfinite(r->value);
+    }
+    return all;
+}
+
+/* Do the moves say another period than is remembered? A power may come back to its value, so that fewer moves of it say
+ * nothing. A counter that did not move so often in all this time does not have the steps it was taken for. */
+static bool contradicts(const struct wl_channel *c, const struct wl_change_detector *m, int edges)
+{
+    bool counter = c->quantity == WL_ENERGY;
+    double off_s = wl_change_detector_period_s(m) - c->update_s;
+    if (isnan(c->update_s) || !isfinite(m->value)) return false;
+    if (m->n < 2) return counter && m->n < edges;
+    return (counter ? fabs(off_s) : -off_s) > other_pace * c->update_s + wl_change_detector_error_s(m);
+}
+
+/* For sensors that remember. */
+static void learn(const struct wl_sampler_source *s, int edges)
+{
+    struct wl_sensor *sensor = s->sensor;
+    for (size_t i = 0; i < sensor->n_channels; i++) {
+        struct wl_channel *c = &sensor->channels[i];
+        bool of_power = c->quantity == WL_POWER || s->tallies[i].stepped;
+        if (!of_power || !contradicts(c, &s->moves[i], edges)) continue;
+        c->update_s = wl_change_detector_period_s(&s->moves[i]);
+        sensor->ops->contradicted(sensor, c->device);
+    }
+}
+
+void wl_worker_report_update_periods(const struct wl_worker *w, struct wl_sensors *all)
+{
+    for (size_t i = 0; i < w->n_sources; i++) {
+        const struct wl_sensor *s = w->sources[i]->sensor;
+        for (size_t c = 0; c < s->n_channels; c++)
+            all->channels[s->first_channel + c].update_s = s->channels[c].update_s;
+    }
+}
+
+/* Reads power, its mean and energy densely until the edges of all counters have shown. */
+static bool read_burst(struct wl_worker *w, struct wl_sampler_source *s)
+{
+    int64_t next = wl_now_ns(), end = next + dense_of(s);
+    for (size_t c = 0; c < s->sensor->n_channels; c++) s->moves[c] = wl_change_detector_none;
+    for (bool shown = false; next < end && !shown; next += dense_ns) {
+        pause_until(w, next);
+        if (!read_source(w, s, (struct wl_due) { .pace = WL_POLL_EVERY_TICK, .all = true })) return false;
+        wl_worker_publish(w, s, true);
+        shown = detect_changes(s, w->edges);
+    }
+    if (s->step_s > 0 && s->sensor->ops->contradicted) learn(s, w->edges);
+    return true;
+}
+
+static bool answer_request(struct wl_worker *w)
+{
+    const struct wl_due due = { .pace = WL_POLL_EVERY_TICK, .all = true };
+    for (size_t i = 0; i < w->n_sources; i++) {
+        struct wl_sampler_source *s = w->sources[i];
+        if (!has_energy(s)) continue;
+        if (dense_of(s) > 0 ? !read_burst(w, s) : !read_edge(w, s, due, true)) return false;
+    }
+    w->edges = 0;
+    w->answered = true;
+    pthread_cond_broadcast(&w->change);
+    return true;
+}
+
+/* ---- The thread ---- */
+
+/* Sleeps until the deadline, a request for dense readings or the stop, whichever comes first. A condition with an
+ * absolute monotonic deadline keeps the time as clock_nanosleep(TIMER_ABSTIME) does, and can be woken at once. */
+static void sleep_until(struct wl_worker *w, int64_t t_ns)
+{
+    struct timespec deadline = { .tv_sec = t_ns / WL_NS_PER_S, .tv_nsec = t_ns % WL_NS_PER_S };
+    int rc = 0;
+    while (!w->stop && w->edges == 0 && rc != ETIMEDOUT) rc = pthread_cond_timedwait(&w->change, &w->lock, &deadline);
+}
+
+/* Deadlines are start + k * period. A tick whose time has passed already is skipped, so that a late reading does not
+ * shift those behind it. */
+static bool beat(struct wl_worker *w, int64_t *k)
+{
+    int64_t now_ns = wl_now_ns();
+    w->beat_ns = now_ns;
+    w->beats++;
+    if (!tick(w, due_at(w, now_ns))) return false;
+    int64_t next = (wl_now_ns() - w->start_ns) / w->period_ns + 1;
+    if (next > *k + 1) w->skipped += (uint64_t)(next - *k - 1);
+    *k = next;
+    return true;
+}
+
+static bool tell(struct wl_worker *w, bool *what)
+{
+    w->cpu_ns = wl_clock_thread_cpu_ns();
+    *what = true;
+    pthread_cond_broadcast(&w->change);
+    return true;
+}
+
+static void work_locked(struct wl_worker *w)
+{
+    int64_t k = (wl_now_ns() - w->start_ns) / w->period_ns + 1;
+    if (!w->began && (!tick(w, WL_DUE_ALL) || !tell(w, &w->began))) return;
+    for (;;) {
+        sleep_until(w, w->start_ns + k * w->period_ns);
+        if (w->stop) break;
+        if (w->edges > 0 ? !answer_request(w) : !beat(w, &k)) return;
+        w->cpu_ns = wl_clock_thread_cpu_ns();
+    }
+    if (tick(w, WL_DUE_ALL)) tell(w, &w->ended);
+}
+
+static void *work(void *arg)
+{
+    struct wl_worker *w = arg;
+    pthread_mutex_lock(&w->lock);
+    work_locked(w);
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+int wl_worker_start(struct wl_worker *w, int64_t start_ns, bool first, struct wl_err *e)
+{
+    w->start_ns = start_ns;
+    w->born_ns = first ? start_ns : wl_now_ns();
+    w->began = !first;
+    for (enum wl_poll_interval p = 0; p < WL_POLL_INTERVALS; p++)
+        w->due_ns[p] = w->born_ns + (int64_t)(wl_poll_interval_s(p) * WL_NS_PER_S);
+    int rc = wl_thread_start(&w->thread, "wl-sampler", work, w);
+    return rc == 0 ? 0 : wl_fail(e, WL_ENOMEM, "cannot start a sampler thread: %s", strerror(rc));
+}

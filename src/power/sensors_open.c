@@ -1,0 +1,256 @@
+/* Which sensors are opened, and that a driver which hangs holds up nobody. */
+#include "power/internal.h"
+
+#include "base/thread.h"
+
+#include <math.h>
+
+/* ---- Which ---- */
+
+/* Where several give the power of the whole node, the first one counts: a meter with an energy counter comes before one
+ * without. The estimate comes behind all that measures: it is taken where they give no power. */
+const struct wl_sensor_ops *const wl_sensor_table[] = {
+    &wl_sensor_nvml, &wl_sensor_amd,  &wl_sensor_level_zero, &wl_sensor_rapl,      &wl_sensor_cray, &wl_sensor_acpi,
+    &wl_sensor_ipmi, &wl_sensor_proc, &wl_sensor_replay,     &wl_sensor_cpu_model, &wl_sensor_null, NULL,
+};
+
+enum { N_SENSORS = WL_COUNT(wl_sensor_table) - 1 };
+
+static bool in_list(const struct wl_strs *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (wl_str_eq(list->v[i], name)) return true;
+    }
+    return false;
+}
+
+static int check_names(const struct wl_strs *asked, struct wl_arena *a, struct wl_err *e)
+{
+    const char *names[N_SENSORS + 1] = { "auto" };
+    struct wl_text all = WL_TEXT(a);
+    wl_text_add(&all, names[0]);
+    for (int i = 0; i < N_SENSORS; i++) {
+        names[i + 1] = wl_sensor_table[i]->name;
+        wl_text_addf(&all, ", %s", names[i + 1]);
+    }
+    for (size_t i = 0; i < asked->n; i++) {
+        const char *word = asked->v[i];
+        bool known = false;
+        for (size_t k = 0; k < WL_COUNT(names); k++) known |= wl_str_eq(word, names[k]);
+        if (known) continue;
+        const char *near = wl_str_closest(word, names, WL_COUNT(names));
+        return wl_fail(e, WL_EINVAL, "sensors: there is no sensor '%s'%s%s%s", word, near ? ", did you mean " : " (",
+                       near ? near : all.s, near ? "?" : ")");
+    }
+    return 0;
+}
+
+/* Does anything open measure energy or power? */
+static bool measures_energy(const struct wl_sensors *all)
+{
+    for (size_t i = 0; i < all->n_open; i++) {
+        const struct wl_sensor *s = all->open[i];
+        for (size_t c = 0; c < s->n_channels; c++) {
+            if (s->channels[c].quantity == WL_ENERGY || s->channels[c].quantity == WL_POWER) return true;
+        }
+    }
+    return false;
+}
+
+/* Why a sensor is left out, or NULL: it is to be opened. */
+static const char *why_unused(const struct wl_sensors *all, const struct wl_sensor_ops *ops,
+                              const struct wl_power_opts *o)
+{
+    if (in_list(&o->sensors, ops->name)) return NULL;
+    if (!in_list(&o->sensors, "auto")) return "not asked for";
+    if (ops == &wl_sensor_replay) return o->replay_file ? NULL : "plays a recording when it is asked for";
+    if (ops == &wl_sensor_null) return "measures nothing, for tests";
+    if (ops == &wl_sensor_ipmi) return "costs the kernel CPU time at each reading: ask for it with --sensors auto,ipmi";
+    if (ops == &wl_sensor_cpu_model && measures_energy(all)) return "an estimate is not needed: power is measured";
+    return NULL;
+}
+
+/* ---- Opening one ---- */
+
+/* An opening sensor: all that the thread touches which opens it. */
+struct opening {
+    struct wl_sensor *sensor;
+    struct wl_power_opts opts;
+    struct wl_err why;
+    int code;
+};
+
+/* Drivers of many GPUs take seconds to wake up. */
+double wl_power_wait_s(const struct wl_power_opts *o)
+{
+    static const double DEFAULT_S = 30;
+    return o->wait_s > 0 ? o->wait_s : DEFAULT_S;
+}
+
+int wl_sampler_cpu_check(const struct wl_power_opts *o, struct wl_arena *a, struct wl_err *e)
+{
+    int rc = o->sampler_cpu < 0 ? 0 : wl_affinity_check(o->sampler_cpu, a, e);
+    return rc < 0 ? wl_err_prefix(e, "sampler_cpu") : 0;
+}
+
+static const char *copy(struct wl_arena *a, const char *text) { return text ? wl_strdup(a, text) : NULL; }
+
+struct wl_power_opts wl_power_opts_copy(const struct wl_power_opts *o, struct wl_arena *a)
+{
+    struct wl_power_opts c = *o;
+    c.sensors = (struct wl_strs) { 0 };
+    for (size_t i = 0; i < o->sensors.n; i++) wl_strs_add(a, &c.sensors, o->sensors.v[i]);
+    c.replay_file = copy(a, o->replay_file);
+    c.nvml_library = copy(a, o->nvml_library);
+    c.amd_library = copy(a, o->amd_library);
+    c.level_zero_library = copy(a, o->level_zero_library);
+    c.calibration = copy(a, o->calibration);
+    c.root = copy(a, o->root);
+    c.visible = copy(a, o->visible);
+    return c;
+}
+
+/* Opens the sensor and reads it once: that tells what a reading costs and gives differences their start. */
+static void open_now(void *arg)
+{
+    struct opening *o = arg;
+    struct wl_sensor *s = o->sensor;
+    o->code = s->ops->open(s, &o->opts, &o->why);
+    if (o->code < 0) return;
+    s->readings = wl_new_array(s->arena, struct wl_reading, s->n_channels);
+    int64_t t0 = wl_now_ns();
+    wl_sensor_read(s, WL_DUE_ALL);
+    s->read_s = (double)(wl_now_ns() - t0) / WL_NS_PER_S;
+}
+
+static void free_arena(void *arena) { wl_arena_free(arena); }
+
+static int open_one(struct wl_sensors *all, struct wl_cpu_stat *cpu_stat, const struct wl_sensor_ops *ops,
+                    const struct wl_power_opts *o, struct wl_sensor_info *info, struct wl_arena *a, struct wl_err *e)
+{
+    if (ops->unavailable) return wl_fail(e, WL_EUNAVAIL, "%s", ops->unavailable);
+    struct wl_arena *own = wl_arena_new(NULL);
+    struct wl_sensor *s = wl_new(own, struct wl_sensor);
+    struct opening *t = wl_new(own, struct opening);
+    *s = (struct wl_sensor) { .ops = ops, .arena = own, .cpu_stat = cpu_stat };
+    *t = (struct opening) { .sensor = s, .opts = wl_power_opts_copy(o, own) };
+    double wait_s = wl_power_wait_s(o);
+    if (!wl_thread_call_timeout(open_now, t, (int64_t)(wait_s * WL_NS_PER_S))) {
+        wl_arena_leak(own);
+        return wl_fail(e, WL_EUNAVAIL, "it has not answered within %g s (--sensor-wait): its driver hangs", wait_s);
+    }
+    if (t->code < 0) {
+        int code = wl_fail(e, t->code, "%s", t->why.msg);
+        info->fix = copy(a, s->fix);
+        if (!wl_thread_call_timeout(free_arena, own, WL_DRIVER_TIMEOUT_NS)) wl_arena_leak(own);
+        return code;
+    }
+    all->open[all->n_open++] = s;
+    info->state = WL_SENSOR_OPEN;
+    info->source = s->source;
+    info->reason = s->reason;
+    info->fix = s->fix;
+    info->read_s = s->read_s;
+    info->n_devices = s->n_devices;
+    info->n_channels = s->n_channels;
+    return 0;
+}
+
+/* ---- Closing ---- */
+
+struct closing {
+    struct wl_arena **arenas;
+    size_t n;
+};
+
+static void close_now(void *arg)
+{
+    struct closing *c = arg;
+    while (c->n > 0) wl_arena_free(c->arenas[--c->n]);
+}
+
+/* Whose reading has not returned is left as it is. */
+static void close_all(void *sensors)
+{
+    const struct wl_sensors *all = sensors;
+    struct wl_arena *own = wl_arena_new(NULL);
+    struct closing *c = wl_new(own, struct closing);
+    *c = (struct closing) { .arenas = wl_new_array(own, struct wl_arena *, all->n_open + 1) };
+    bool given_up = false;
+    for (size_t i = 0; i < all->n_open; i++) given_up = given_up || all->open[i]->given_up;
+    if (given_up)
+        wl_arena_leak(all->shared);
+    else
+        c->arenas[c->n++] = all->shared; /* closed last */
+    for (size_t i = 0; i < all->n_open; i++) {
+        if (all->open[i]->given_up)
+            wl_arena_leak(all->open[i]->arena);
+        else
+            c->arenas[c->n++] = all->open[i]->arena;
+    }
+    if (wl_thread_call_timeout(close_now, c, WL_DRIVER_TIMEOUT_NS))
+        wl_arena_free(own);
+    else
+        wl_arena_leak(own);
+}
+
+/* ---- All of them ---- */
+
+/* One list of devices and one of channels; a sensor remembers where its channels start. */
+static void join(struct wl_sensors *all, struct wl_arena *a)
+{
+    for (size_t i = 0; i < all->n_open; i++) {
+        all->n_devices += all->open[i]->n_devices;
+        all->n_channels += all->open[i]->n_channels;
+    }
+    all->devices = wl_new_array(a, struct wl_device, all->n_devices);
+    all->channels = wl_new_array(a, struct wl_channel, all->n_channels);
+    size_t d = 0, c = 0;
+    for (size_t i = 0; i < all->n_open; i++) {
+        struct wl_sensor *s = all->open[i];
+        s->first_channel = c;
+        for (size_t k = 0; k < s->n_channels; k++, c++) {
+            all->channels[c] = s->channels[k];
+            all->channels[c].device += (int)d;
+        }
+        for (size_t k = 0; k < s->n_devices; k++, d++) all->devices[d] = s->devices[k];
+    }
+}
+
+int wl_sensors_open(struct wl_sensors **out, const struct wl_power_opts *opts, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_power_opts o = *opts;
+    char *auto_word[] = { (char *)"auto" };
+    if (o.sensors.n == 0) o.sensors = (struct wl_strs) { .v = auto_word, .n = 1 };
+    if (!o.root) o.root = "";
+    int code = check_names(&o.sensors, a, e);
+    if (code < 0) return code;
+
+    struct wl_sensors *all = wl_new(a, struct wl_sensors);
+    all->info = wl_new_array(a, struct wl_sensor_info, N_SENSORS);
+    all->n_info = N_SENSORS;
+    all->open = wl_new_array(a, struct wl_sensor *, N_SENSORS);
+    all->shared = wl_arena_new(NULL);
+    struct wl_cpu_stat *cpu_stat = wl_cpu_stat_new(all->shared);
+    wl_defer(a, close_all, all);
+    for (int i = 0; i < N_SENSORS; i++) {
+        const struct wl_sensor_ops *ops = wl_sensor_table[i];
+        struct wl_sensor_info *info = &all->info[i];
+        *info = (struct wl_sensor_info) { .name = ops->name, .help = ops->help, .read_s = NAN };
+        info->reason = why_unused(all, ops, &o);
+        info->state = WL_SENSOR_UNUSED;
+        if (info->reason) continue;
+        struct wl_err why = { 0 };
+        code = open_one(all, cpu_stat, ops, &o, info, a, &why);
+        if (code == 0) continue;
+        if (in_list(&o.sensors, ops->name) || code == WL_EINVAL) {
+            return wl_fail(e, code, "sensor %s: %s%s%s", ops->name, why.msg, info->fix ? "; to fix it: " : "",
+                           info->fix ? info->fix : "");
+        }
+        info->state = WL_SENSOR_UNAVAILABLE;
+        info->reason = wl_strdup(a, why.msg);
+    }
+    join(all, a);
+    *out = all;
+    return 0;
+}

@@ -1,0 +1,99 @@
+/* Reads a store once and fits the laws. */
+#include "report/data.h"
+
+#include "report/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int read_store(struct wl_report_data *g, struct wl_err *e)
+{
+    int64_t campaign = g->options.campaign;
+    struct wl_run_filter filter = { .campaign = campaign };
+    int rc = wl_store_campaigns(g->store, &g->campaigns, g->arena, e);
+    if (rc == 0) rc = wl_store_trials(g->store, campaign, &g->trials, g->arena, e);
+    if (rc == 0) rc = wl_store_runs(g->store, &filter, &g->runs, g->arena, e);
+    if (rc == 0) rc = wl_store_observations(g->store, campaign, &g->observations, g->arena, e);
+    if (rc == 0) rc = wl_store_variations(g->store, campaign, &g->variations, g->arena, e);
+    if (rc == 0) rc = wl_store_metric_defs(g->store, campaign, 0, &g->metric_defs, g->arena, e);
+    if (rc) return rc;
+
+    size_t kept = 0; /* campaigns without a trial have nothing to say */
+    for (size_t i = 0; i < g->campaigns.n; i++) {
+        bool wanted = false;
+        for (size_t k = 0; k < g->trials.n; k++) wanted = wanted || g->trials.v[k].campaign == g->campaigns.v[i].id;
+        if (wanted) g->campaigns.v[kept++] = g->campaigns.v[i];
+    }
+    g->campaigns.n = kept;
+    return 0;
+}
+
+static int by_run_id(const void *p, const void *q)
+{
+    const struct wl_run_row *const *a = p, *const *b = q;
+    return ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
+}
+
+static void index_runs(struct wl_report_data *g)
+{
+    g->runs_by_id = wl_new_array(g->arena, const struct wl_run_row *, g->runs.n);
+    for (size_t i = 0; i < g->runs.n; i++) g->runs_by_id[i] = &g->runs.v[i];
+    qsort(g->runs_by_id, g->runs.n, sizeof *g->runs_by_id, by_run_id);
+}
+
+const struct wl_run_row *wl_report_data_run(const struct wl_report_data *g, int64_t id)
+{
+    const struct wl_run_row key = { .id = id }, *wanted = &key;
+    const struct wl_run_row *const *found =
+        bsearch(&wanted, g->runs_by_id, g->runs.n, sizeof *g->runs_by_id, by_run_id);
+    return found ? *found : NULL;
+}
+
+const struct wl_run_row *wl_report_data_run_by_label(const struct wl_report_data *g, const char *label)
+{
+    int64_t id;
+    return label && wl_str_to_int(label, &id) == 0 ? wl_report_data_run(g, id) : NULL;
+}
+
+size_t wl_report_data_count_runs(const struct wl_report_data *g, enum wl_run_status status)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->runs.n; i++) n += g->runs.v[i].status == status;
+    return n;
+}
+
+const char *wl_report_data_span(const struct wl_report_data *g) { return g->whole_runs ? "run" : "epoch"; }
+
+static bool any_epoch(const struct wl_observations *o)
+{
+    for (size_t i = 0; o->epoch && i < o->n; i++) {
+        if (!isnan(o->epoch[i])) return true;
+    }
+    return false;
+}
+
+int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const struct wl_report_options *options,
+                        struct wl_arena *a, struct wl_err *e)
+{
+    *g = (struct wl_report_data) { .store = store, .options = *options, .arena = a };
+    struct wl_law_options how = { .response = WL_LAW_TIME, .drop_epochs = options->drop_epochs, .thorough = true };
+    int rc = read_store(g, e);
+    if (rc == 0) rc = wl_law_fit(&g->observations, &how, &g->law, a, e);
+    if (rc) return rc;
+    g->whole_runs = !any_epoch(&g->observations);
+    index_runs(g);
+    wl_report_groups_name(g);
+    return 0;
+}
+
+int wl_report_data_load_series(struct wl_report_data *out, const struct wl_report_data *g, const char *batch,
+                               struct wl_err *e)
+{
+    struct wl_law_options how = { .response = WL_LAW_TIME, .drop_epochs = g->options.drop_epochs, .hold = batch };
+    *out = *g;
+    int rc = wl_law_fit(&g->observations, &how, &out->law, g->arena, e);
+    if (rc) return rc;
+    out->series = wl_str_eq(batch, "local_batch") ? "constant local batch" : "constant global batch";
+    wl_report_groups_name(out);
+    return 0;
+}

@@ -1,0 +1,58 @@
+/* A document: facts, findings, warnings and sections of figures and tables. */
+#include "report/internal.h"
+
+struct wl_document *wl_document_new(struct wl_arena *a, const char *title)
+{
+    struct wl_document *d = wl_new(a, struct wl_document);
+    *d = (struct wl_document) { .title = title, .arena = a };
+    return d;
+}
+
+void wl_document_fact(struct wl_document *d, const char *label, const char *value)
+{
+    if (!value || !*value) return;
+    WL_GROW(d->arena, d->facts, d->n_facts, d->cap_facts);
+    d->facts[d->n_facts++] = (struct wl_report_fact) { label, value };
+}
+
+struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title)
+{
+    struct wl_section *s = wl_new(d->arena, struct wl_section);
+    *s = (struct wl_section) { .id = wl_unique_name(&d->section_ids, id, "-", "", d->arena), .title = title };
+    WL_GROW(d->arena, d->sections, d->n_sections, d->cap_sections);
+    return d->sections[d->n_sections++] = s;
+}
+
+void wl_section_figure(struct wl_document *d, struct wl_section *s, struct wl_figure *f)
+{
+    WL_GROW(d->arena, s->figures, s->n_figures, s->cap_figures);
+    f->id = wl_unique_name(&d->figure_ids, f->id, "-", "", d->arena);
+    s->figures[s->n_figures++] = f;
+}
+
+void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_report_table *t)
+{
+    WL_GROW(d->arena, s->tables, s->n_tables, s->cap_tables);
+    t->id = wl_unique_name(&d->table_ids, t->id, "-", "", d->arena);
+    s->tables[s->n_tables++] = t;
+}
+
+static void list_json(struct wl_json *object, const char *key, const struct wl_strs *list)
+{
+    struct wl_json *array = wl_json_add_array(object, key);
+    for (size_t i = 0; i < list->n; i++) wl_json_add_str(array, NULL, list->v[i]);
+}
+
+void wl_document_json(const struct wl_document *d, struct wl_json *object)
+{
+    wl_json_add_str(object, "title", d->title);
+    struct wl_json *facts = wl_json_add_object(object, "facts"), *tables;
+    for (size_t i = 0; i < d->n_facts; i++) wl_json_add_str(facts, d->facts[i].label, d->facts[i].value);
+    list_json(object, "findings", &d->findings);
+    list_json(object, "warnings", &d->warnings);
+    tables = wl_json_add_array(object, "tables");
+    for (size_t i = 0; i < d->n_sections; i++) {
+        const struct wl_section *s = d->sections[i];
+        for (size_t k = 0; k < s->n_tables; k++) wl_report_table_json(s->tables[k], wl_json_add_object(tables, NULL));
+    }
+}

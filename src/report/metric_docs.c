@@ -1,0 +1,168 @@
+/* How each number of the report is computed: the headings of tables and the foot of the page show these rows, and
+ * docs/metrics.md must hold them (tests/unit/report/test_metrics.c). */
+#include "report/report.h"
+
+static const char law[] = "least squares, docs/adr/070";
+static const char marks[] = "mark lines of rank 0";
+
+const struct wl_metric_doc wl_metric_docs[] = {
+    { "epoch-time", "epoch time", "s",
+      "rank 0's epoch-end minus epoch-begin; of a run: geometric mean over the epochs kept; of a configuration: "
+      "geometric mean over runs",
+      marks },
+    { "epoch-energy", "energy an epoch", "J",
+      "energy of the chosen devices between the epoch's marks: counter difference, else trapezoid of power; geometric "
+      "means as for epoch time",
+      "power sensors" },
+    { "mean-power", "mean power", "W", "energy an epoch / epoch time", "power sensors, mark lines" },
+    { "sd", "spread between runs", "%",
+      "100 (exp(s) - 1), s = standard deviation of ln(epoch time) over the runs of a configuration; needs two runs",
+      marks },
+    { "speedup", "speed-up", "",
+      "S(N) = [w(N) / t(N)] / [w(N0) / t(N0)], t the epoch time, w the work of an epoch (1, or its samples where they "
+      "grow with the workers), N0 the smallest worker count of the group",
+      marks },
+    { "efficiency", "efficiency", "", "S(N) / (N / N0): 1 where N times the workers are N times as fast", marks },
+    { "energy-ratio", "energy ratio", "",
+      "[E(N) / w(N)] / [E(N0) / w(N0)], E the energy an epoch, w its work as for the speed-up", "power sensors" },
+    { "ratio95", "95 % interval of a ratio", "",
+      "exp(d -+ t(0.975, df) se), d the difference of mean logarithms over runs, df after Welch and Satterthwaite; "
+      "needs "
+      "two runs on both sides",
+      "docs/adr/070" },
+    { "beta", "scaling exponent", "",
+      "-b1 in ln t = b0 + b1 ln N; 1 is ideal for a fixed amount of work an epoch, 0 is no gain", law },
+    { "alpha", "epoch time at one worker", "s", "exp(b0): the law at N = 1", law },
+    { "ci95", "95 % interval", "",
+      "b1 -+ t(0.975, df) se(b1); the wider of the intervals over runs and over configuration means", law },
+    { "r2", "R2", "", "1 - SSE / SST of ln t: a high value does not show that the law is a power law", law },
+    { "band", "95 % band", "s",
+      "exp(b0 + b1 ln N -+ t(0.975, df) se): where the line itself may run, not where the next run falls", law },
+    { "ideal", "ideal", "", "t(N0) N0 / N, from the fitted time at the smallest worker count", law },
+    { "verdict", "is it a power law", "",
+      "REJECTED where the bend has p < 0.05, SUPPORTED where neither bend nor lack of fit has, else NOT_TESTABLE, as "
+      "with fewer than five worker counts, a range below 10 or nothing to test against",
+      law },
+    { "lack-of-fit", "lack of fit", "",
+      "F = [(SSE - SSpe) / (m - 2)] / [SSpe / (n - m)], SSpe within worker counts, m worker counts, n runs", law },
+    { "bend", "bend", "", "t-test of q in ln t = b0 + b1 ln N + q (ln N)^2", law },
+    { "break", "break", "workers",
+      "two lines in ln N that meet: the meeting point with the least SSE, its 95 % interval by profile, p by the "
+      "supremum test",
+      "docs/adr/071" },
+    { "aicc", "AICc and weight", "",
+      "n ln(SSE / n) + n + n ln(2 pi) + 2K + 2K(K + 1) / (n - K - 1), K parameters with sigma; weight: exp(-d / 2) "
+      "over "
+      "the sum of it, d the distance from the smallest",
+      "docs/adr/071" },
+    { "llo", "error at larger counts", "%",
+      "root mean square error at the left-out worker counts when fitted up to half and to a quarter of the largest",
+      "docs/adr/071" },
+    { "departure", "departure from the law", "%",
+      "100 (t(N) / law(N) - 1), the law fitted up to a smaller worker count; t-test of ln t, Holm over the counts",
+      law },
+    { "tradeoff", "speed and energy by level", "",
+      "exp of the difference of mean logarithms over runs at one worker count: speed = work per time, energy = that of "
+      "the same work; 95 % interval after Welch and Satterthwaite",
+      "docs/adr/072" },
+    { "equal-slopes", "equal exponents", "",
+      "F of one slope against one for each level in ln t on ln N; partial eta2: share of what the common slope leaves",
+      "docs/adr/072" },
+    { "factor-verdict", "exponents by level", "",
+      "DIFFERENT where a pair differs (Holm, 5 %), EQUIVALENT where all pairs lie within 0.05 (two one-sided tests), "
+      "else UNDECIDED",
+      "docs/adr/072" },
+    { "worker-hours", "worker-hours and energy", "h",
+      "workers x epoch time, and kWh = energy / 3.6e6, summed over the epochs of a run that have both",
+      "power sensors, mark lines" },
+    { "site-energy", "energy with PUE", "kWh", "kWh x PUE, the site's energy at the meter over that of its devices",
+      "PUE as given" },
+    { "carbon", "carbon", "kg CO2e",
+      "sum over runs of kWh x PUE x intensity; from a file the intensity of a run is that of its steps, weighted by "
+      "the "
+      "energy drawn in each",
+      "intensity as given" },
+    { "cost", "cost", "", "kWh x PUE x price a kWh", "price as given" },
+    { "energy-rate", "energy of a worker-hour", "kWh",
+      "kWh / worker-hours of a run; variation: standard deviation over mean of the runs", "power sensors, mark lines" },
+    { "energy-line", "line of energy", "kWh",
+      "least squares kWh = base + slope x worker-hours over runs; R2 about the mean; interval by t(n - 2)",
+      "Huber et al. 2025" },
+    { "drivers", "drivers of the energy of a worker-hour", "",
+      "standardised coefficients of kWh a worker-hour on samples and on updates a worker-hour; VIF = 1 / (1 - r^2) of "
+      "the two, above 10 they cannot be told apart",
+      "Huber et al. 2025" },
+    { "power", "power", "W",
+      "sum over the devices of one scope of the mean reading in each interval of the grid; the interval is the "
+      "sampling period or 1/500 of the run",
+      "power sensors" },
+    { "utilisation", "utilisation", "%",
+      "mean over devices of the mean reading in each interval; the band runs from the smallest to the largest device",
+      "utilisation sensors" },
+    { "utilisation-mean", "mean utilisation", "%",
+      "mean of the readings of all devices from the first epoch's begin to the last one's end; over runs with the "
+      "interval "
+      "of t(n - 1), of one run with that of 400 draws of batches of sqrt(n) instants",
+      "utilisation sensors" },
+    { "utilisation-cv", "variation of utilisation", "%",
+      "100 sd / mean: of a device over time, mean over devices; between the devices at one instant, mean over "
+      "instants; of "
+      "all readings (pooled); intervals as of the mean",
+      "utilisation sensors" },
+    { "utilisation-joint", "joint utilisation", "%", "readings of two quantities of a device at one instant",
+      "utilisation sensors" },
+    { "quality", "loss and accuracy", "",
+      "as the workload reported it for the epoch; mean over repeats, the band runs from the smallest to the largest "
+      "run",
+      "metric marks" },
+    { "quality-end", "main metric at the end", "",
+      "the last value of a run's main metric (the one that the workload defined as such, else accuracy before loss, "
+      "held-out before training data); mean over runs "
+      "with "
+      "the interval of t(n - 1)",
+      "metric marks" },
+    { "batch-final", "metric at the end", "",
+      "the workload's value for the last epoch; mean over the runs with one global batch", "metric marks" },
+    { "batch-best", "metric of the best epoch", "",
+      "the largest value over the epochs of a run where larger is better, else the smallest; mean over the runs with "
+      "one global batch: a maximum over noisy epochs is above what a new set of data would show",
+      "metric marks" },
+    { "batch-ci95", "95 % interval over runs", "",
+      "mean -+ t(0.975, n - 1) s / sqrt(n), s the standard deviation over the n runs with one global batch; needs two "
+      "runs",
+      "metric marks" },
+    { "run-time", "wall time", "s", "end minus start of the job, start-up and validation included",
+      "CLOCK_MONOTONIC of wattlaw" },
+    { "run-epoch-time", "epoch time of a run", "s", "mean over all epochs of the run, the first one included", marks },
+    { "run-energy", "energy of the run", "J", "energy of the chosen devices from start to end of the job",
+      "power sensors" },
+    { "run-energy-range", "95 % interval of the run's energy", "J",
+      "what sampling, edges and gaps may have taken it off by; intervals of devices are added", "power sensors" },
+    { "run-above-idle", "energy above idle", "J",
+      "energy of the run - mean power at rest before and behind it * time of the run", "power sensors" },
+    { "run-power", "mean power of the run", "W", "energy of the run / time that the energy covers", "power sensors" },
+    { "run-input", "share of the time that a run waited for input", "%",
+      "100 * (time of the phase input, mean over ranks, added up over epochs) / (times of those epochs)",
+      "phase marks, mark lines of rank 0" },
+    { "run-capped", "clock held down", "%",
+      "share of the run in which the power limit, or heat, held the GPU clock below what it could be; mean over GPUs",
+      "GPU sensors" },
+    { "achieved-clock", "clock achieved", "MHz",
+      "SM or memory clock of the GPUs, mean over time and GPUs, beside the one that was asked for", "GPU sensors" },
+    { "caps-acted", "caps that acted", "%",
+      "100 * caps of one kind that acted / those of the run whose effect was seen, mean over runs: the power or clock "
+      "came within 5 % of "
+      "the cap, or the driver says that the power limit held the clock down; 0: none ever did",
+      "GPU and CPU sensors, read-back of caps" },
+    { "overhead", "own overhead", "%", "100 * CPU time of wattlaw during the run / wall time: of one core",
+      "CLOCK_PROCESS_CPUTIME_ID" },
+    { 0 },
+};
+
+const struct wl_metric_doc *wl_metric_doc(const char *id)
+{
+    for (const struct wl_metric_doc *m = wl_metric_docs; m->id; m++) {
+        if (wl_str_eq(m->id, id)) return m;
+    }
+    return NULL;
+}

@@ -1,0 +1,249 @@
+/* Caps and clocks: what each level costs in speed and gains in energy, and whether it changes the law. */
+#include "report/data.h"
+
+#include <math.h>
+
+/* The factors that the report looks for; a level is a value of the column. */
+static const struct factor {
+    const char *column, *id, *title, *what, *unit;
+} factors[] = {
+    { "power_cap_w", "power-cap", "Power caps", "power cap", "W" },
+    { "module_cap_w", "module-cap", "Power caps of modules", "module power cap", "W" },
+    { "clock_mhz", "clock", "Clocks", "SM clock", "MHz" },
+    { "mem_clock_mhz", "mem-clock", "Memory clocks", "memory clock", "MHz" },
+};
+
+/* Does the column have two values among the finished runs? No value is one: uncapped. */
+static bool varies(const struct wl_report_data *g, const char *column)
+{
+    const char *first = NULL;
+    bool any = false;
+    for (size_t i = 0; i < g->n_groups; i++) {
+        const struct wl_law_group *law = g->groups[i].law;
+        for (size_t k = 0; k < law->n_key; k++) {
+            if (!wl_str_eq(law->key[k].column, column)) continue;
+            if (any && !wl_str_eq(first, law->key[k].value)) return true;
+            first = law->key[k].value;
+            any = true;
+        }
+    }
+    return false;
+}
+
+static char *title_of(const struct wl_factor_group *group, struct wl_arena *a)
+{
+    return wl_report_groups_key_text(group->key, group->n_key, a);
+}
+
+static const char *workload_of(const struct wl_factor_group *group)
+{
+    for (size_t i = 0; i < group->n_key; i++) {
+        if (wl_str_eq(group->key[i].column, "workload")) return group->key[i].value;
+    }
+    return "";
+}
+
+/* All groups where they are few, else the last of each workload, which of several other caps has the highest. */
+static bool is_drawn(const struct wl_factor_result *r, size_t i)
+{
+    enum { FEW = 6 };
+    return r->n <= FEW || i + 1 == r->n || !wl_str_eq(workload_of(&r->groups[i]), workload_of(&r->groups[i + 1]));
+}
+
+/* ---- trade-off: speed and energy over those of the highest level ---- */
+
+/* The smallest and largest worker count at which the highest and every other level has runs; 0 where there is none. */
+static size_t common_counts(const struct wl_factor_group *group, double counts[2])
+{
+    const struct wl_law_group *base = &group->levels[group->highest].law;
+    size_t n = 0;
+    for (size_t i = 0; i < base->n_configs; i++) {
+        bool everywhere = true;
+        for (size_t l = 0; l < group->n_levels && everywhere; l++) {
+            const struct wl_law_group *law = &group->levels[l].law;
+            bool there = false;
+            for (size_t k = 0; k < law->n_configs; k++) there |= law->configs[k].workers == base->configs[i].workers;
+            everywhere = there;
+        }
+        if (!everywhere) continue;
+        counts[n > 0] = base->configs[i].workers;
+        if (n < 2) n++;
+    }
+    return n;
+}
+
+/* Levels stand side by side in their order, at 0, 1, 2 ... */
+static struct wl_figure_axis level_axis(const struct wl_factor_group *group, const struct factor *factor,
+                                        struct wl_arena *a)
+{
+    struct wl_figure_axis axis = { .label = factor->what, .unit = factor->unit, .min = NAN, .max = NAN };
+    axis.ticks = (struct wl_reals) { wl_new_array(a, double, group->n_levels), group->n_levels };
+    for (size_t l = 0; l < group->n_levels; l++) {
+        axis.ticks.v[l] = (double)l;
+        wl_strs_add(a, &axis.names, group->levels[l].value);
+    }
+    return axis;
+}
+
+/* Two series of bars: speed and energy of every level at one worker count. */
+static void add_bars(struct wl_figure *f, const struct wl_factor_group *group, double workers, int shade)
+{
+    enum { SPEED, ENERGY, BARS };
+    static const char *const names[BARS] = { "speed", "energy" };
+    const struct wl_law_group *base = &group->levels[group->highest].law;
+    size_t n = group->n_levels;
+    struct wl_figure_series s[BARS];
+    double *y[BARS], *lo[BARS], *hi[BARS], *x = wl_new_array(f->arena, double, n);
+    for (int k = 0; k < BARS; k++) {
+        y[k] = wl_new_array(f->arena, double, n);
+        lo[k] = wl_new_array(f->arena, double, n);
+        hi[k] = wl_new_array(f->arena, double, n);
+        s[k] = (struct wl_figure_series) { .label = wl_strf(f->arena, "%s, %.15g worker%s", names[k], workers,
+                                                            workers == 1 ? "" : "s"),
+                                           .style = WL_STYLE_BARS,
+                                           .n = n,
+                                           .x = x,
+                                           .y = y[k],
+                                           .lo = lo[k],
+                                           .hi = hi[k],
+                                           .colour = k + 2 * shade };
+    }
+    for (size_t l = 0; l < n; l++) {
+        struct wl_law_tradeoff t = wl_law_tradeoff(&group->levels[l].law, base, workers, f->arena);
+        const struct wl_estimate *ratio[BARS] = { &t.speed, &t.energy };
+        x[l] = (double)l;
+        for (int k = 0; k < BARS; k++) {
+            y[k][l] = ratio[k]->value;
+            lo[k][l] = l == group->highest ? NAN : ratio[k]->lo;
+            hi[k][l] = l == group->highest ? NAN : ratio[k]->hi;
+        }
+    }
+    for (int k = 0; k < BARS; k++) wl_figure_add(f, &s[k]);
+}
+
+/* " At 390 W the power cap never acted.", for each level of which that is so. */
+static const char *idle_levels(const struct wl_factor_group *group, const struct factor *factor, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    for (size_t l = 0; l < group->n_levels; l++)
+        if (group->levels[l].achieved.caps_acted_pct <= 0)
+            wl_text_addf(&t, " At %s %s the %s never acted.", group->levels[l].value, factor->unit, factor->what);
+    return t.n ? t.s : "";
+}
+
+static struct wl_figure *tradeoff_figure(const struct wl_report_data *g, const struct wl_factor_group *group,
+                                         const struct factor *factor)
+{
+    double counts[2];
+    size_t n = common_counts(group, counts);
+    char *title = title_of(group, g->arena);
+    struct wl_figure *f =
+        wl_figure_new(g->arena, wl_strf(g->arena, "tradeoff-%s-%s", factor->id, wl_slug(title, g->arena)),
+                      wl_strf(g->arena, "Speed and energy by %s, %s", factor->what, title));
+    f->x = level_axis(group, factor, g->arena);
+    f->y =
+        (struct wl_figure_axis) { .label = wl_strf(g->arena, "over those at %s", group->levels[group->highest].value),
+                                  .zero = true,
+                                  .min = NAN,
+                                  .max = NAN };
+    f->metrics = "tradeoff";
+    f->estimated = group->estimated;
+    f->simulated = group->simulated;
+    f->caption =
+        wl_strf(g->arena,
+                "Speed: work per time; energy: that of the same work. Geometric means over runs, with 95 %% intervals "
+                "where there are repeats; 1 is the level that the others are held against.%s",
+                idle_levels(group, factor, g->arena));
+    for (size_t i = 0; i < n; i++) add_bars(f, group, counts[i], (int)i);
+    if (!wl_figure_empty(f)) wl_figure_finish(f);
+    return f;
+}
+
+/* ---- tables: the law at each level (Frey et al. 2022, Tables 3 to 6), and the verdict ---- */
+
+static const struct wl_report_column level_columns[] = {
+    { .id = "group", .label = "group", .text = true },
+    { .id = "factor", .label = "factor", .text = true },
+    { .id = "level", .label = "level", .text = true },
+    { .id = "runs", .label = "runs" },
+    { .id = "achieved_clock_mhz", .label = "SM clock", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
+    { .id = "achieved_mem_clock_mhz", .label = "memory clock", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
+    { .id = "power_capped_pct", .label = "power-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
+    { .id = "caps_acted_pct", .label = "caps that acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
+    WL_REPORT_LAW_COLUMNS,
+};
+
+static void level_rows(const struct wl_report_data *g, const struct wl_factor_group *group, const struct factor *factor,
+                       struct wl_report_table *t)
+{
+    for (size_t l = 0; l < group->n_levels; l++) {
+        const struct wl_factor_level *level = &group->levels[l];
+        const struct wl_law_estimate *law = level->law.law;
+        if (!law) continue;
+        wl_report_table_text(t, title_of(group, g->arena));
+        wl_report_table_text(t, factor->what);
+        wl_report_table_text(t, level->value);
+        wl_report_table_real(t, (double)level->law.n_runs);
+        wl_report_table_real(t, level->achieved.clock_mhz);
+        wl_report_table_real(t, level->achieved.mem_clock_mhz);
+        wl_report_table_real(t, level->achieved.power_capped_pct);
+        wl_report_table_real(t, level->achieved.caps_acted_pct);
+        wl_report_law_cells(t, law);
+    }
+}
+
+static const struct wl_report_column test_columns[] = {
+    { .id = "group", .label = "group", .text = true },
+    { .id = "factor", .label = "factor", .text = true },
+    { .id = "levels", .label = "levels" },
+    { .id = "f", .label = "F of equal exponents", .metric = "equal-slopes", .digits = 3 },
+    { .id = "p", .label = "p", .metric = "equal-slopes", .digits = 2 },
+    { .id = "partial_eta2", .label = "partial eta2", .metric = "equal-slopes", .digits = 2 },
+    { .id = "best_model", .label = "best model", .text = true },
+    { .id = "verdict", .label = "exponents", .metric = "factor-verdict", .text = true },
+    { .id = "why", .label = "because", .text = true },
+};
+
+static void test_row(const struct wl_report_data *g, const struct wl_factor_group *group, const struct factor *factor,
+                     struct wl_report_table *t)
+{
+    const struct wl_factor_tests *tests = group->tests;
+    wl_report_table_text(t, title_of(group, g->arena));
+    wl_report_table_text(t, factor->what);
+    wl_report_table_real(t, (double)group->compared);
+    wl_report_table_real(t, tests ? tests->f : NAN);
+    wl_report_table_real(t, tests ? tests->p : NAN);
+    wl_report_table_real(t, tests ? tests->partial_eta2 : NAN);
+    wl_report_table_text(t, group->best_model);
+    wl_report_table_text(t, tests ? wl_factor_verdict_name(group->verdict) : NULL);
+    wl_report_table_text(t, group->refused ? group->refused : group->verdict_why);
+}
+
+int wl_report_add_factors(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
+{
+    struct wl_report_table *levels = wl_report_table_new(g->arena, "factor-levels", "The law at each level",
+                                                         level_columns, WL_COUNT(level_columns)),
+                           *tests = wl_report_table_new(g->arena, "factors", "Does the factor change the exponent?",
+                                                        test_columns, WL_COUNT(test_columns));
+    struct wl_section *s = NULL;
+    for (size_t i = 0; i < WL_COUNT(factors); i++) {
+        struct wl_factor_options how = { .factor = factors[i].column,
+                                         .margin = 0.05,
+                                         .law = { .drop_epochs = g->options.drop_epochs } };
+        struct wl_factor_result r;
+        if (!varies(g, factors[i].column)) continue;
+        int rc = wl_factor_compare(&g->observations, &how, &r, g->arena, e);
+        if (rc) return rc;
+        if (!s) s = wl_document_section(d, "factors", "Caps and clocks");
+        for (size_t k = 0; k < r.n; k++) {
+            struct wl_figure *f = is_drawn(&r, k) ? tradeoff_figure(g, &r.groups[k], &factors[i]) : NULL;
+            if (f && !wl_figure_empty(f)) wl_section_figure(d, s, f);
+            levels->simulated = tests->simulated = levels->simulated || r.groups[k].simulated;
+            level_rows(g, &r.groups[k], &factors[i], levels);
+            test_row(g, &r.groups[k], &factors[i], tests);
+        }
+    }
+    if (levels->n_rows) wl_section_table(d, s, levels);
+    if (tests->n_rows) wl_section_table(d, s, tests);
+    return 0;
+}

@@ -1,0 +1,103 @@
+/* All runs, the failed ones with their reasons. */
+#include "report/data.h"
+
+#include <math.h>
+
+static const struct wl_report_column run_columns[] = {
+    { .id = "run", .label = "run" },
+    { .id = "workload", .label = "workload", .text = true },
+    { .id = "workers", .label = "workers" },
+    { .id = "local_batch", .label = "local batch" },
+    { .id = "global_batch", .label = "global batch" },
+    { .id = "power_cap_w", .label = "power cap", .unit = "W", .digits = 4 },
+    { .id = "module_cap_w", .label = "module power cap", .unit = "W", .digits = 4 },
+    { .id = "clock_mhz", .label = "clock", .unit = "MHz", .digits = 4 },
+    { .id = "mem_clock_mhz", .label = "memory clock", .unit = "MHz", .digits = 4 },
+    { .id = "repeat", .label = "repeat" },
+    { .id = "status", .label = "status", .text = true },
+    { .id = "time_s", .label = "wall time", .unit = "s", .metric = "run-time", .digits = 4 },
+    { .id = "epochs", .label = "epochs" },
+    { .id = "epoch_time_s", .label = "epoch time", .unit = "s", .metric = "run-epoch-time", .digits = 4 },
+    { .id = "energy_j", .label = "energy", .unit = "J", .metric = "run-energy", .digits = 4 },
+    { .id = "energy_lo_j", .label = "from", .unit = "J", .metric = "run-energy-range", .digits = 4 },
+    { .id = "energy_hi_j", .label = "to", .unit = "J", .metric = "run-energy-range", .digits = 4 },
+    { .id = "above_idle_j", .label = "above idle", .unit = "J", .metric = "run-above-idle", .digits = 4 },
+    { .id = "mean_power_w", .label = "mean power", .unit = "W", .metric = "run-power", .digits = 3 },
+    { .id = "input_pct", .label = "input wait", .unit = "%", .metric = "run-input", .digits = 3 },
+    { .id = "power_capped", .label = "power-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
+    { .id = "thermal_capped", .label = "heat-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
+    { .id = "achieved_clock_mhz", .label = "SM clock seen", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
+    { .id = "achieved_mem_clock_mhz",
+      .label = "memory clock seen",
+      .unit = "MHz",
+      .metric = "achieved-clock",
+      .digits = 4 },
+    { .id = "power_cap_acted_pct", .label = "power cap acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
+    { .id = "module_cap_acted_pct",
+      .label = "module power cap acted",
+      .unit = "%",
+      .metric = "caps-acted",
+      .digits = 3 },
+    { .id = "clock_acted_pct", .label = "clock acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
+    { .id = "mem_clock_acted_pct", .label = "memory clock acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
+    { .id = "metric", .label = "last metric", .text = true },
+    { .id = "metric_value", .label = "its value", .metric = "quality", .digits = 3 },
+    { .id = "metric_unit", .label = "its unit", .text = true },
+    { .id = "reason", .label = "why not used", .text = true },
+};
+
+char *wl_report_run_reason(const struct wl_run_row *run, struct wl_arena *a)
+{
+    if (run->flag) return wl_strdup(a, run->flag);
+    if (run->status != WL_RUN_FAILED && run->status != WL_RUN_INTERRUPTED) return NULL;
+    if (run->error) return wl_strdup(a, run->error);
+    if (isfinite(run->signal)) return wl_strf(a, "ended by signal %.0f", run->signal);
+    return isfinite(run->exit_status) ? wl_strf(a, "exit status %.0f", run->exit_status) : NULL;
+}
+
+static void add_row(struct wl_report_table *t, const struct wl_run_row *run)
+{
+    wl_report_table_real(t, (double)run->id);
+    wl_report_table_text(t, run->set.workload);
+    wl_report_table_real(t, run->set.workers);
+    wl_report_table_real(t, run->set.local_batch);
+    wl_report_table_real(t, run->set.global_batch);
+    wl_report_table_real(t, run->set.power_cap_w);
+    wl_report_table_real(t, run->set.module_cap_w);
+    wl_report_table_real(t, run->set.clock_mhz);
+    wl_report_table_real(t, run->set.mem_clock_mhz);
+    wl_report_table_real(t, (double)run->repeat);
+    wl_report_table_text(t, wl_run_status_names[run->status]);
+    wl_report_table_real(t, run->time_s);
+    wl_report_table_real(t, run->epochs_seen);
+    wl_report_table_real(t, run->epoch_time_s);
+    wl_report_table_real(t, run->energy_j);
+    wl_report_table_real(t, run->energy_lo_j);
+    wl_report_table_real(t, run->energy_hi_j);
+    wl_report_table_real(t, run->energy_j - run->idle_j);
+    wl_report_table_real(t, run->mean_power_w);
+    wl_report_table_real(t, run->input_pct);
+    wl_report_table_real(t, run->power_capped_pct);
+    wl_report_table_real(t, run->thermal_capped_pct);
+    wl_report_table_real(t, run->achieved_clock_mhz);
+    wl_report_table_real(t, run->achieved_mem_clock_mhz);
+    wl_report_table_real(t, run->power_cap_acted_pct);
+    wl_report_table_real(t, run->module_cap_acted_pct);
+    wl_report_table_real(t, run->clock_acted_pct);
+    wl_report_table_real(t, run->mem_clock_acted_pct);
+    wl_report_table_text(t, run->metric);
+    wl_report_table_real(t, run->metric_value);
+    wl_report_table_text(t, run->metric_unit);
+    wl_report_table_text(t, wl_report_run_reason(run, t->arena));
+    t->estimated = t->estimated || run->estimated;
+    t->simulated = t->simulated || run->simulated;
+}
+
+void wl_report_add_runs(const struct wl_report_data *g, struct wl_document *d)
+{
+    struct wl_section *s = wl_document_section(d, "runs", "Runs");
+    struct wl_report_table *t = wl_report_table_new(g->arena, "runs", "All runs", run_columns, WL_COUNT(run_columns));
+    t->caption = "In the order in which they ran. Wall time and energy are those of the whole job.";
+    for (size_t i = 0; i < g->runs.n; i++) add_row(t, &g->runs.v[i]);
+    wl_section_table(d, s, t);
+}

@@ -1,0 +1,273 @@
+/* Time and speed-up against workers: runs, laws with their bands, ideal lines. */
+#include "report/data.h"
+
+#include <math.h>
+#include <stdint.h>
+
+enum { CURVE_POINTS = 40, MAX_TICKS = 12 };
+
+struct wl_reals wl_report_worker_counts(const struct wl_report_data *g, size_t facet, size_t most)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_drawn; i++) n += g->groups[i].law->n_configs;
+    double *workers = wl_new_array(g->arena, double, n);
+    n = 0;
+    for (size_t i = 0; i < g->n_drawn; i++) {
+        const struct wl_law_group *law = g->groups[i].law;
+        for (size_t k = 0; g->groups[i].facet == facet && k < law->n_configs; k++)
+            workers[n++] = law->configs[k].workers;
+    }
+    return wl_ticks_counts(workers, n, true, most, g->arena);
+}
+
+struct wl_figure *wl_report_group_figure(const struct wl_report_data *g, size_t facet, const char *id,
+                                         const char *title)
+{
+    struct wl_figure *f =
+        wl_figure_new(g->arena, wl_report_facet_id(g, facet, id), wl_report_facet_title(g, facet, title));
+    f->x = (struct wl_figure_axis) { .label = "workers", .log = true, .min = NAN, .max = NAN };
+    f->x.ticks = wl_report_worker_counts(g, facet, MAX_TICKS);
+    for (size_t i = 0; i < g->n_drawn; i++) {
+        if (g->groups[i].facet == facet) f->simulated = f->simulated || g->groups[i].law->simulated;
+    }
+    return f;
+}
+
+/* ---- time ---- */
+
+static char *run_note(const struct wl_law_run *run, struct wl_arena *a)
+{
+    return wl_strf(a, "run %s, %zu epoch%s", run->label ? run->label : "-", run->epochs, run->epochs == 1 ? "" : "s");
+}
+
+static void add_run_points(struct wl_figure *f, const struct wl_report_group *group)
+{
+    const struct wl_law_group *law = group->law;
+    double *x = wl_new_array(f->arena, double, law->n_runs), *y = wl_new_array(f->arena, double, law->n_runs);
+    const char **notes = wl_new_array(f->arena, const char *, law->n_runs);
+    for (size_t i = 0; i < law->n_runs; i++) {
+        x[i] = law->runs[i].workers;
+        y[i] = exp(law->runs[i].ln_time_s);
+        notes[i] = run_note(&law->runs[i], f->arena);
+    }
+    wl_figure_add(f, &(struct wl_figure_series) { .label = group->label,
+                                                  .style = WL_STYLE_POINTS,
+                                                  .n = law->n_runs,
+                                                  .x = x,
+                                                  .y = y,
+                                                  .notes = notes,
+                                                  .colour = group->colour,
+                                                  .marker = group->marker });
+}
+
+/* The law and, where it has an error estimate, its band. */
+static void add_law(struct wl_figure *f, const struct wl_report_group *group)
+{
+    const struct wl_law_group *law = group->law;
+    if (!law->law) return;
+    struct wl_law_point *p = wl_law_curve(law, CURVE_POINTS, f->arena);
+    double *x = wl_new_array(f->arena, double, CURVE_POINTS), *y = wl_new_array(f->arena, double, CURVE_POINTS),
+           *lo = wl_new_array(f->arena, double, CURVE_POINTS), *hi = wl_new_array(f->arena, double, CURVE_POINTS);
+    for (size_t i = 0; i < CURVE_POINTS; i++) {
+        x[i] = p[i].workers;
+        y[i] = p[i].value;
+        lo[i] = p[i].curve_lo;
+        hi[i] = p[i].curve_hi;
+    }
+    wl_figure_add(f, &(struct wl_figure_series) {
+                         .style = WL_STYLE_LINE, .n = CURVE_POINTS, .x = x, .y = y, .colour = group->colour });
+    wl_figure_add(f,
+                  &(struct wl_figure_series) {
+                      .style = WL_STYLE_BAND, .n = CURVE_POINTS, .x = x, .lo = lo, .hi = hi, .colour = group->colour });
+}
+
+/* From the smallest worker count on: t(N0) N0 / N for a fixed amount of work, t(N0) for work in proportion to the
+ * workers. */
+static void add_ideal_time(struct wl_figure *f, const struct wl_report_group *group, bool *labelled)
+{
+    const struct wl_law_group *law = group->law;
+    if (law->n_configs < 2) return;
+    const struct wl_law_config *first = &law->configs[0], *last = &law->configs[law->n_configs - 1];
+    double t0 = isfinite(first->fitted) ? first->fitted : first->time_s;
+    double shrink = law->scaling == WL_SCALING_WEAK ? 1 : first->workers / last->workers;
+    double *x = wl_new_array(f->arena, double, 2), *y = wl_new_array(f->arena, double, 2);
+    x[0] = first->workers;
+    x[1] = last->workers;
+    y[0] = t0;
+    y[1] = t0 * shrink;
+    wl_figure_add(f, &(struct wl_figure_series) { .label = *labelled ? NULL : "ideal",
+                                                  .style = WL_STYLE_LINE,
+                                                  .n = 2,
+                                                  .x = x,
+                                                  .y = y,
+                                                  .colour = WL_COLOUR_NEUTRAL,
+                                                  .dashed = true });
+    *labelled = true;
+}
+
+/* The group of a facet whose ideal line is drawn where one for each would hide the runs: the slowest. */
+static size_t slowest(const struct wl_report_data *g, size_t facet)
+{
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i < g->n_drawn; i++) {
+        const struct wl_law_group *law = g->groups[i].law;
+        if (g->groups[i].facet != facet || law->n_configs < 2) continue;
+        if (found == SIZE_MAX || law->configs[0].time_s > g->groups[found].law->configs[0].time_s) found = i;
+    }
+    return found;
+}
+
+static void add_ideal_times(const struct wl_report_data *g, size_t facet, struct wl_figure *f)
+{
+    enum { LINE_FOR_EACH = 2 };
+    size_t groups = 0, only = slowest(g, facet);
+    bool labelled = false;
+    for (size_t i = 0; i < g->n_drawn; i++) groups += g->groups[i].facet == facet;
+    for (size_t i = 0; i < g->n_drawn; i++) {
+        if (g->groups[i].facet == facet && (groups <= LINE_FOR_EACH || i == only))
+            add_ideal_time(f, &g->groups[i], &labelled);
+    }
+    if (groups > LINE_FOR_EACH && labelled)
+        f->source = "The ideal line is that of the slowest group; those of the others are parallel to it.";
+}
+
+static struct wl_figure *time_figure(const struct wl_report_data *g, size_t facet)
+{
+    const char *span = wl_report_data_span(g);
+    struct wl_figure *f =
+        wl_report_group_figure(g, facet, "epoch-time", wl_strf(g->arena, "Time of one %s against workers", span));
+    bool any_law = false;
+    f->y = (struct wl_figure_axis) {
+        .label = wl_strf(g->arena, "%s time", span), .unit = "s", .log = true, .min = NAN, .max = NAN
+    };
+    f->metrics = "epoch-time beta band ideal";
+    for (size_t i = 0; i < g->n_drawn; i++) {
+        if (g->groups[i].facet != facet) continue;
+        add_run_points(f, &g->groups[i]);
+        add_law(f, &g->groups[i]);
+        any_law = any_law || g->groups[i].law->law != NULL;
+    }
+    add_ideal_times(g, facet, f);
+    f->caption = any_law
+                     ? "Points: runs. Lines: fitted power laws; shaded: 95 % bands of the lines, where the data give "
+                       "an error estimate. Dashed: ideal scaling from the smallest worker count."
+                     : "Points: runs. No law was fitted: the notes on the laws say why.";
+    wl_figure_finish(f);
+    return f;
+}
+
+/* ---- speed-up ---- */
+
+void wl_report_add_estimates(struct wl_figure *f, const struct wl_report_group *group,
+                             const struct wl_estimate *estimates)
+{
+    size_t n = group->law->n_configs;
+    double *x = wl_new_array(f->arena, double, n), *y = wl_new_array(f->arena, double, n),
+           *lo = wl_new_array(f->arena, double, n), *hi = wl_new_array(f->arena, double, n);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = group->law->configs[i].workers;
+        y[i] = estimates[i].value;
+        lo[i] = estimates[i].lo;
+        hi[i] = estimates[i].hi;
+    }
+    wl_figure_add(f, &(struct wl_figure_series) { .label = group->label,
+                                                  .style = WL_STYLE_POINTS,
+                                                  .n = n,
+                                                  .x = x,
+                                                  .y = y,
+                                                  .lo = lo,
+                                                  .hi = hi,
+                                                  .colour = group->colour,
+                                                  .marker = group->marker });
+    wl_figure_add(f, &(struct wl_figure_series) {
+                         .style = WL_STYLE_LINE, .n = n, .x = x, .y = y, .colour = group->colour });
+}
+
+void wl_report_add_ratios(struct wl_figure *f, const struct wl_report_group *group, size_t member)
+{
+    size_t n = group->law->n_configs;
+    struct wl_estimate *ratios = wl_new_array(f->arena, struct wl_estimate, n);
+    for (size_t i = 0; i < n; i++)
+        ratios[i] = *(const struct wl_estimate *)(const void *)((const char *)&group->law->configs[i] + member);
+    wl_report_add_estimates(f, group, ratios);
+}
+
+/* One line from (N0, 1) for each different N0. */
+static void add_ideal_speedup(const struct wl_report_data *g, size_t facet, struct wl_figure *f)
+{
+    double drawn = NAN;
+    for (size_t i = 0; i < g->n_drawn; i++) {
+        const struct wl_law_group *law = g->groups[i].law;
+        if (g->groups[i].facet != facet || law->n_configs < 2 || law->configs[0].workers == drawn) continue;
+        double *x = wl_new_array(f->arena, double, 2), *y = wl_new_array(f->arena, double, 2);
+        x[0] = law->configs[0].workers;
+        x[1] = law->configs[law->n_configs - 1].workers;
+        y[0] = 1;
+        y[1] = x[1] / x[0];
+        wl_figure_add(f, &(struct wl_figure_series) { .label = isnan(drawn) ? "ideal" : NULL,
+                                                      .style = WL_STYLE_LINE,
+                                                      .n = 2,
+                                                      .x = x,
+                                                      .y = y,
+                                                      .colour = WL_COLOUR_NEUTRAL,
+                                                      .dashed = true });
+        drawn = x[0];
+    }
+}
+
+/* The ideal speed-ups at the ticks of the workers. */
+static struct wl_reals speedup_ticks(const struct wl_figure *f)
+{
+    struct wl_reals ticks = { wl_new_array(f->arena, double, f->x.ticks.n), f->x.ticks.n };
+    bool whole = true;
+    for (size_t i = 0; i < ticks.n; i++) {
+        ticks.v[i] = f->x.ticks.v[i] / f->x.ticks.v[0];
+        whole = whole && ticks.v[i] == floor(ticks.v[i]);
+    }
+    return whole && ticks.n > 2 ? ticks : (struct wl_reals) { NULL, 0 };
+}
+
+static struct wl_figure *speedup_figure(const struct wl_report_data *g, size_t facet)
+{
+    struct wl_figure *f = wl_report_group_figure(g, facet, "speedup", "Speed-up over the smallest worker count");
+    f->y =
+        (struct wl_figure_axis) { .label = "speed-up", .log = true, .min = NAN, .max = NAN, .ticks = speedup_ticks(f) };
+    f->metrics = "speedup ratio95 efficiency";
+    f->caption =
+        "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
+        "Dashed: ideal.";
+    for (size_t i = 0; i < g->n_drawn; i++) {
+        if (g->groups[i].facet == facet)
+            wl_report_add_ratios(f, &g->groups[i], offsetof(struct wl_law_config, speedup));
+    }
+    add_ideal_speedup(g, facet, f);
+    wl_figure_finish(f);
+    return f;
+}
+
+bool wl_report_facet_scales(const struct wl_report_data *g, size_t facet)
+{
+    for (size_t i = 0; i < g->n_drawn; i++)
+        if (g->groups[i].facet == facet && g->groups[i].law->n_configs > 1) return true;
+    return false;
+}
+
+void wl_report_add_scaling_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section *s)
+{
+    for (size_t k = 0; k < g->n_facets; k++) {
+        struct wl_figure *time = time_figure(g, k),
+                         *speedup = wl_report_facet_scales(g, k) ? speedup_figure(g, k) : NULL;
+        if (!wl_figure_empty(time)) wl_section_figure(d, s, time);
+        if (speedup && !wl_figure_empty(speedup)) wl_section_figure(d, s, speedup);
+    }
+}
+
+void wl_report_add_scaling(const struct wl_report_data *g, struct wl_document *d)
+{
+    size_t configs = 0;
+    for (size_t i = 0; i < g->n_groups; i++) configs += g->groups[i].law->n_configs;
+    if (configs == 0) return; /* no run told how many workers it had */
+    struct wl_section *s = wl_document_section(d, "scaling", "Time against workers");
+    wl_report_add_scaling_figures(g, d, s);
+    wl_report_add_law_tables(g, d, s);
+}

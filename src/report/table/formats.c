@@ -1,0 +1,221 @@
+/* The formats of tables, a writer each: text, CSV, Markdown, LaTeX and HTML. CSV has every column, the others those in
+ * which something stands. */
+#include "report/internal.h"
+
+#include <math.h>
+
+static void write_text(const struct wl_report_table *t, struct wl_text *to)
+{
+    struct wl_table text = wl_table_new(t->arena);
+    const char *honesty = wl_provenance_note(t->estimated, t->simulated);
+    for (size_t c = 0; c < t->n_columns; c++)
+        wl_table_column(&text, wl_report_table_column_title(&t->columns[c], t->arena), !t->columns[c].text);
+    for (size_t r = 0; r < t->n_rows; r++) {
+        for (size_t c = 0; c < t->n_columns; c++) wl_table_cell(&text, wl_report_table_cell_text(t, r, c));
+        wl_table_row(&text);
+    }
+    wl_text_add(to, wl_printable(t->arena, t->title, WL_PRINTABLE_LINE));
+    if (honesty) wl_text_addf(to, " (%s)", honesty);
+    wl_text_add(to, "\n");
+    wl_table_text(&text, to, 0);
+}
+
+static void write_csv(const struct wl_report_table *t, struct wl_text *to)
+{
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (c) wl_text_add(to, ",");
+        wl_csv_put(to, t->columns[c].id);
+    }
+    wl_text_add(to, ",estimated,simulated\n");
+    for (size_t r = 0; r < t->n_rows; r++) {
+        for (size_t c = 0; c < t->n_columns; c++) {
+            const struct wl_report_cell *cell = &t->cells[r * t->n_columns + c];
+            if (c) wl_text_add(to, ",");
+            if (cell->text)
+                wl_csv_put(to, cell->text);
+            else if (isfinite(cell->value))
+                wl_text_addf(to, "%.15g", cell->value);
+        }
+        wl_text_addf(to, ",%d,%d\n", t->estimated, t->simulated);
+    }
+}
+
+static void write_markdown(const struct wl_report_table *t, struct wl_text *to)
+{
+    const char *honesty = wl_provenance_note(t->estimated, t->simulated);
+    wl_text_add(to, "**");
+    wl_escape_markdown(to, t->title);
+    wl_text_add(to, "**");
+    if (honesty) wl_text_addf(to, " (%s)", honesty);
+    wl_text_add(to, "\n\n|");
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (!wl_report_table_column_used(t, c)) continue;
+        wl_text_add(to, " ");
+        wl_escape_markdown(to, t->columns[c].label);
+        if (t->columns[c].unit) {
+            wl_text_add(to, " (");
+            wl_escape_markdown(to, t->columns[c].unit);
+            wl_text_add(to, ")");
+        }
+        wl_text_add(to, " |");
+    }
+    wl_text_add(to, "\n|");
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (wl_report_table_column_used(t, c)) wl_text_add(to, t->columns[c].text ? " :-- |" : " --: |");
+    }
+    wl_text_add(to, "\n");
+    for (size_t r = 0; r < t->n_rows; r++) {
+        wl_text_add(to, "|");
+        for (size_t c = 0; c < t->n_columns; c++) {
+            if (!wl_report_table_column_used(t, c)) continue;
+            wl_text_add(to, " ");
+            wl_escape_markdown(to, wl_report_table_cell_text(t, r, c));
+            wl_text_add(to, " |");
+        }
+        wl_text_add(to, "\n");
+    }
+    if (!t->caption) return;
+    wl_text_add(to, "\n");
+    wl_escape_markdown(to, t->caption);
+    wl_text_add(to, "\n");
+}
+
+/* Row SIZE_MAX: the headings. */
+static void put_latex_row(const struct wl_report_table *t, size_t row, struct wl_text *to)
+{
+    const char *before = "";
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (!wl_report_table_column_used(t, c)) continue;
+        wl_text_add(to, before);
+        wl_escape_latex(to, row == SIZE_MAX ? wl_report_table_column_title(&t->columns[c], t->arena)
+                                            : wl_report_table_cell_text(t, row, c));
+        before = " & ";
+    }
+    wl_text_add(to, " \\\\\n");
+}
+
+/* More rows than fit on a page. */
+enum { LONG_ROWS = 40 };
+
+static void put_latex_caption(const struct wl_report_table *t, struct wl_text *to)
+{
+    const char *honesty = wl_provenance_note(t->estimated, t->simulated);
+    wl_text_add(to, "\\caption{");
+    wl_escape_latex(to, t->title);
+    if (honesty) wl_text_addf(to, " (%s)", honesty);
+    wl_text_add(to, ".");
+    if (t->caption) {
+        wl_text_add(to, " ");
+        wl_escape_latex(to, t->caption);
+    }
+    wl_text_addf(to, "}\n\\label{tab:%s}", t->id);
+}
+
+static void put_latex_columns(const struct wl_report_table *t, struct wl_text *to)
+{
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (wl_report_table_column_used(t, c)) wl_text_add(to, t->columns[c].text ? "l" : "r");
+    }
+    wl_text_add(to, "}\n");
+}
+
+static void put_latex_head(const struct wl_report_table *t, const char *behind, struct wl_text *to)
+{
+    wl_text_add(to, "\\toprule\n");
+    put_latex_row(t, SIZE_MAX, to);
+    wl_text_addf(to, "\\midrule\n%s", behind);
+}
+
+/* For \usepackage{booktabs}, long ones for longtable too, whose head stands on each page; UTF-8 input. */
+static void write_latex(const struct wl_report_table *t, struct wl_text *to)
+{
+    const bool folded = t->n_rows > LONG_ROWS;
+    wl_text_addf(to, "%% needs \\usepackage{booktabs} and%s \\usepackage[T1]{fontenc}\n",
+                 folded ? " \\usepackage{longtable} and" : "");
+    if (folded) {
+        wl_text_add(to, "\\begin{longtable}{");
+        put_latex_columns(t, to);
+        put_latex_caption(t, to);
+        wl_text_add(to, "\\\\\n");
+        put_latex_head(t, "\\endfirsthead\n", to);
+        put_latex_head(t, "\\endhead\n", to);
+    } else {
+        wl_text_add(to, "\\begin{table}\n\\centering\n");
+        put_latex_caption(t, to);
+        wl_text_add(to, "\n\\begin{tabular}{");
+        put_latex_columns(t, to);
+        put_latex_head(t, "", to);
+    }
+    for (size_t r = 0; r < t->n_rows; r++) put_latex_row(t, r, to);
+    wl_text_addf(to, "\\bottomrule\n%s", folded ? "\\end{longtable}\n" : "\\end{tabular}\n\\end{table}\n");
+}
+
+static void put_html_heading(const struct wl_report_column *c, struct wl_text *to)
+{
+    const struct wl_metric_doc *m = wl_metric_doc(c->metric);
+    wl_text_addf(to, "<th scope=\"col\"%s>", c->text ? " class=\"text\"" : "");
+    if (m) {
+        wl_text_addf(to, "<a href=\"#metric-%s\" title=\"", m->id);
+        wl_escape_html(to, m->formula);
+        wl_text_add(to, "\">");
+    }
+    wl_escape_html(to, c->label);
+    if (m) wl_text_add(to, "</a>");
+    if (c->unit) {
+        wl_text_add(to, " <span class=\"unit\">[");
+        wl_escape_html(to, c->unit);
+        wl_text_add(to, "]</span>");
+    }
+    wl_text_add(to, "</th>");
+}
+
+/* A table that would push everything behind it out of sight is folded. */
+static void write_html(const struct wl_report_table *t, struct wl_text *to)
+{
+    bool fold = t->n_rows > LONG_ROWS;
+    const char *honesty = wl_provenance_note(t->estimated, t->simulated);
+    wl_text_addf(to, "<figure class=\"table\" id=\"table-%s\">\n<figcaption><h3>", t->id);
+    wl_escape_html(to, t->title);
+    if (honesty) wl_text_addf(to, " <span class=\"badge\">%s</span>", honesty);
+    wl_text_add(to, "</h3></figcaption>\n");
+    if (fold) wl_text_addf(to, "<details><summary>%zu rows</summary>\n", t->n_rows);
+    wl_text_add(to, "<div class=\"scroll\"><table>\n<thead><tr>");
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (wl_report_table_column_used(t, c)) put_html_heading(&t->columns[c], to);
+    }
+    wl_text_add(to, "</tr></thead>\n<tbody>\n");
+    for (size_t r = 0; r < t->n_rows; r++) {
+        wl_text_add(to, "<tr>");
+        for (size_t c = 0; c < t->n_columns; c++) {
+            if (!wl_report_table_column_used(t, c)) continue;
+            wl_text_add(to, t->columns[c].text ? "<td class=\"text\">" : "<td>");
+            wl_escape_html(to, wl_report_table_cell_text(t, r, c));
+            wl_text_add(to, "</td>");
+        }
+        wl_text_add(to, "</tr>\n");
+    }
+    wl_text_add(to, "</tbody>\n</table></div>\n");
+    if (fold) wl_text_add(to, "</details>\n");
+    if (t->caption) {
+        wl_text_add(to, "<p class=\"caption\">");
+        wl_escape_html(to, t->caption);
+        wl_text_add(to, "</p>\n");
+    }
+    wl_text_add(to, "</figure>\n");
+}
+
+static const struct {
+    const char *name;
+    wl_report_table_writer *write;
+} formats[] = {
+    { "text", write_text }, { "csv", write_csv },   { "md", write_markdown },
+    { "tex", write_latex }, { "html", write_html },
+};
+
+wl_report_table_writer *wl_report_table_format(const char *name)
+{
+    for (size_t i = 0; i < WL_COUNT(formats); i++) {
+        if (wl_str_eq(formats[i].name, name)) return formats[i].write;
+    }
+    return NULL;
+}

@@ -1,0 +1,214 @@
+/* The command of a run while it runs: its files, its output, the signals that come for it, its time limit, its end. */
+#include "campaign/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- start ---- */
+
+/* The run's folder and the file of marks are there (run_folder.c). */
+static int open_files(struct wl_run_command *t, struct wl_err *e)
+{
+    int rc = wl_mkdirs(t->dir, e);
+    if (rc < 0 || (t->how->team && !wl_local_ranks_is_leader(t->how->team))) return rc;
+    if (t->how->pass_through) return 0;
+    t->log_fd = wl_run_folder_create_file(t->how->dir, "log", &t->log_path, t->a, e);
+    return t->log_fd < 0 ? t->log_fd : 0;
+}
+
+static void close_log(void *what)
+{
+    struct wl_run_command *t = what;
+    if (t->log_fd >= 0) close(t->log_fd);
+    t->log_fd = -1;
+}
+
+static void on_line(void *ctx, int64_t t_ns, const char *line, size_t n)
+{
+    struct wl_run_command *t = ctx;
+    struct wl_err e;
+    if (wl_mark_regex_line(t->regex, t_ns, line, n, &e) < 0) t->on_broken(t->ctx, &e);
+}
+
+/* In a team the marks of all ranks meet in the run's file, as those that commands write themselves. */
+static void append_mark(void *ctx, const struct wl_mark *m)
+{
+    struct wl_run_command *t = ctx;
+    char line[2 * WL_MARK_LINE_MAX];
+    int n = snprintf(line, sizeof line, "%lld %d %s%s%s\n", (long long)m->t_ns, wl_local_ranks_self(t->how->team)->rank,
+                     wl_mark_word_name(m->word), *m->fields ? " " : "", m->fields);
+    int fd = open(t->marks_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (fd < 0 || write(fd, line, (size_t)n) != n)
+        wl_log(WL_WARN, "mark", "%s: cannot append: %s", t->marks_path, strerror(errno));
+    if (fd >= 0) close(fd);
+}
+
+/* Expressions need the output to run through us: both streams of a measured command, the one log of a campaign. */
+static int open_pumps(struct wl_run_command *t, struct wl_err *e)
+{
+    const struct wl_run_opts *how = t->how;
+    if (!how->regex || !wl_mark_regex_is_set(how->regex)) return 0;
+    int rc = how->team ? wl_mark_regex_new(&t->regex, how->regex, append_mark, t, NULL, t->a, e)
+                       : wl_mark_regex_new(&t->regex, how->regex, t->on_mark, t->ctx, NULL, t->a, e);
+    t->n_pumps = how->pass_through ? 2 : 1;
+    for (size_t i = 0; i < t->n_pumps && rc == 0; i++)
+        rc = wl_pump_open(&t->pumps[i], how->pass_through ? (int)i + 1 : t->log_fd, on_line, t, t->a, e);
+    return rc;
+}
+
+static int prepare_job(struct wl_run_command *t, struct wl_err *e)
+{
+    const struct wl_run_opts *how = t->how;
+    struct wl_strs *env = wl_new(t->a, struct wl_strs);
+    wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_MARKS=%s", t->marks_path));
+    wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_RUN_DIR=%s", t->dir));
+    if (how->team) wl_strs_add(t->a, env, wl_local_ranks_env(how->team, t->a));
+    for (size_t i = 0; how->env && i < how->env->n; i++) wl_strs_add(t->a, env, how->env->v[i]);
+    struct wl_job_spec *spec = wl_new(t->a, struct wl_job_spec);
+    *spec = (struct wl_job_spec) { .argv = how->argv,
+                                   .env = env,
+                                   .cwd = how->cwd,
+                                   .stdin_fd = how->pass_through ? 0 : -1,
+                                   .stdout_fd = t->log_fd,
+                                   .stderr_fd = t->log_fd,
+                                   .pass_through = how->pass_through,
+                                   .grace_s = how->grace_s };
+    if (t->n_pumps) spec->stdout_fd = spec->stderr_fd = wl_pump_write_fd(t->pumps[0]);
+    if (t->n_pumps == 2) spec->stderr_fd = wl_pump_write_fd(t->pumps[1]);
+    int rc = wl_job_prepare(&t->job, spec, t->a, e);
+    for (size_t i = 0; i < t->n_pumps && rc == 0; i++) wl_pump_close_write_fd(t->pumps[i]);
+    return rc;
+}
+
+int wl_run_command_prepare(struct wl_run_command *t, struct wl_err *e)
+{
+    const struct wl_local_ranks *team = t->how->team;
+    t->log_fd = -1;
+    t->dir = team ? wl_strf(t->a, "%s/rank-%d", t->how->dir, wl_local_ranks_self(team)->rank) : t->how->dir;
+    t->marks_path = wl_path_join(t->a, t->how->dir, "marks");
+    wl_defer(t->a, close_log, t);
+    int rc = open_files(t, e);
+    if (rc == 0) rc = open_pumps(t, e);
+    return rc ? rc : prepare_job(t, e);
+}
+
+int wl_run_command_start(struct wl_run_command *t, struct wl_err *e)
+{
+    int rc = wl_job_start(t->job, &t->start_ns, e);
+    if (rc == 0 && t->regex) wl_mark_regex_start(t->regex, t->start_ns);
+    return rc;
+}
+
+/* ---- while it runs ---- */
+
+static void on_signals(struct wl_run_command *t)
+{
+    bool from_terminal;
+    for (int sig; (sig = wl_signals_next(t->how->signals, &from_terminal));) {
+        bool again = t->stop_signal != 0;
+        if (!again) t->stop_signal = sig;
+        if (!t->how->pass_through)
+            wl_job_stop(t->job, again);
+        else if (!from_terminal) /* what the terminal sent, the command has had already */
+            wl_job_signal(t->job, sig);
+    }
+}
+
+double wl_run_command_elapsed_s(const struct wl_run_command *t)
+{
+    return (double)(wl_now_ns() - t->start_ns) / WL_NS_PER_S;
+}
+
+static void check_timeout(struct wl_run_command *t)
+{
+    if (t->timed_out || t->how->timeout_s <= 0 || wl_run_command_elapsed_s(t) < t->how->timeout_s) return;
+    t->timed_out = true;
+    wl_job_stop(t->job, false);
+}
+
+void wl_run_command_abandon(struct wl_run_command *t)
+{
+    t->abandoned = true;
+    wl_log(WL_WARN, "campaign", "the sweep that started this run is gone: the command is stopped");
+    wl_job_stop(t->job, false);
+}
+
+/* Milliseconds until something is due. */
+static int poll_timeout_ms(const struct wl_run_command *t, int ms)
+{
+    if (t->how->timeout_s > 0 && !t->timed_out) {
+        double left_ms = (t->how->timeout_s - wl_run_command_elapsed_s(t)) * 1e3 + 1;
+        if (left_ms < ms) ms = left_ms > 0 ? (int)left_ms : 0;
+    }
+    return ms;
+}
+
+bool wl_run_command_wait(struct wl_run_command *t, int most_ms)
+{
+    bool ended = false;
+    struct pollfd fds[4] = { { .fd = wl_job_fd(t->job), .events = POLLIN },
+                             { .fd = t->how->signals ? wl_signals_fd(t->how->signals) : -1, .events = POLLIN } };
+    for (size_t i = 0; i < t->n_pumps; i++) fds[2 + i] = wl_pump_pollfd(t->pumps[i]);
+    if (poll(fds, (nfds_t)(2 + t->n_pumps), poll_timeout_ms(t, most_ms)) > 0) {
+        if (fds[1].revents) on_signals(t);
+        for (size_t i = 0; i < t->n_pumps; i++)
+            if (fds[2 + i].revents) wl_pump_forward(t->pumps[i]);
+        ended = fds[0].revents != 0;
+    }
+    check_timeout(t);
+    return ended;
+}
+
+/* ---- the end ---- */
+
+int wl_run_command_reap(struct wl_run_command *t, struct wl_err *e)
+{
+    int rc = wl_job_reap(t->job, &t->end, e);
+    if (rc < 0) { /* the guard was killed: how the command ended is not known */
+        wl_kill_leftovers(&(struct wl_strs) { .v = (char *[]) { (char *)t->dir }, .n = 1 }, t->how->grace_s);
+        t->end = (struct wl_job_exit) { .t_ns = wl_now_ns(), .exit = { .status = 128 + SIGKILL, .signal = SIGKILL } };
+    }
+    return rc;
+}
+
+void wl_run_command_close(struct wl_run_command *t, bool started)
+{
+    for (size_t i = 0; i < t->n_pumps; i++) wl_pump_drain(t->pumps[i]);
+    if (t->regex) wl_mark_regex_end(t->regex, t->end.t_ns, t->end.exit.status == 0 && started);
+}
+
+static const char *failure(const struct wl_run_command *t)
+{
+    const struct wl_process_result *x = &t->end.exit;
+    if (t->timed_out) return wl_strf(t->a, "took longer than %g s and was stopped", t->how->timeout_s);
+    if (x->signal) return wl_strf(t->a, "ended by signal %d (%s)", x->signal, strsignal(x->signal));
+    return wl_strf(t->a, "exit status %d", x->status);
+}
+
+static bool is_stop(int sig) { return sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT; }
+
+enum wl_run_status wl_run_command_status(const struct wl_run_command *t, const char **error)
+{
+    int status = t->end.exit.status;
+    if (t->end.leftovers)
+        wl_log(WL_WARN, "campaign", "%d process%s outlived the command and %s ended", t->end.leftovers,
+               t->end.leftovers > 1 ? "es" : "", t->end.leftovers > 1 ? "were" : "was");
+    if (t->end.stuck)
+        wl_log(WL_WARN, "campaign", "%d process%s of the job did not end after SIGKILL: %s", t->end.stuck,
+               t->end.stuck > 1 ? "es" : "", t->end.survivors);
+    if (t->abandoned) {
+        *error = "stopped: the sweep that had started it is gone";
+        return WL_RUN_INTERRUPTED;
+    }
+    /* a job that makes a clean end when it is stopped has not done its work */
+    if (is_stop(t->stop_signal) && (status != 0 || !t->how->pass_through)) {
+        *error = wl_strf(t->a, "stopped by the user (signal %d, %s)", t->stop_signal, strsignal(t->stop_signal));
+        return WL_RUN_INTERRUPTED;
+    }
+    *error = t->timed_out || status != 0 ? failure(t) : NULL;
+    return *error ? WL_RUN_FAILED : WL_RUN_DONE;
+}

@@ -1,0 +1,132 @@
+/* From the facts of a run to its epochs, energies, metrics and means. docs/metrics.md has the formulas. */
+#include "run/derive.h"
+
+#include <math.h>
+
+static void set_windows(struct wl_derivation *d, int64_t start_ns, int64_t end_ns)
+{
+    d->windows = wl_new_array(d->a, struct wl_run_window, d->out->n_epochs + 1);
+    d->windows[d->n_windows++] = (struct wl_run_window) { NAN, start_ns, end_ns };
+    for (size_t i = 0; i < d->out->n_epochs; i++) {
+        const struct wl_epoch_row *e = &d->out->epochs[i];
+        d->windows[d->n_windows++] = (struct wl_run_window) { (double)e->epoch, e->begin_ns, e->end_ns };
+    }
+}
+
+/* ---- means, and rates of counters ---- */
+
+/* What is bridged: as of a series that is read at the quantity's own pace, and of counters five of its periods, for a
+ * machine that is busy. */
+static int64_t gap_of(const struct wl_derivation *d, size_t c)
+{
+    int quantity = wl_derive_quantity(d, c);
+    double pace_s = quantity < 0 ? 0 : wl_poll_interval_s(wl_quantity_poll_interval(quantity));
+    int64_t own_ns = d->channels.v[c].counter ? (int64_t)(5 * pace_s * WL_NS_PER_S) : wl_max_gap_ns(pace_s);
+    return own_ns > d->max_gap_ns ? own_ns : d->max_gap_ns;
+}
+
+/* How often the channel was read: the mean time between its good readings in the window; NAN with fewer than two. */
+static double period_of(const struct wl_time_series *s, const struct wl_run_window *w)
+{
+    int64_t first = 0, last = 0, n = 0;
+    for (size_t i = wl_time_series_lower_bound(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++) {
+        if (isnan(s->value[i])) continue;
+        if (n++ == 0) first = s->t_ns[i];
+        last = s->t_ns[i];
+    }
+    return n > 1 ? (double)(last - first) / WL_NS_PER_S / (double)(n - 1) : NAN;
+}
+
+static struct wl_stat_row stat_of(const struct wl_derivation *d, size_t c, const struct wl_run_window *w)
+{
+    const struct wl_time_series *s = &d->series[c];
+    struct wl_stat_row row = { .channel = d->channels.v[c].id, .epoch = w->epoch, .sd = NAN, .min = NAN, .max = NAN };
+    double mean = 0, m2 = 0; /* Welford 1962 */
+    for (size_t i = wl_time_series_lower_bound(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++) {
+        double v = s->value[i];
+        if (isnan(v)) continue;
+        double delta = v - mean;
+        mean += delta / (double)++row.readings;
+        m2 += delta * (v - mean);
+        row.min = fmin(row.min, v);
+        row.max = fmax(row.max, v);
+    }
+    if (row.readings > 1) row.sd = sqrt(m2 / (double)(row.readings - 1));
+    row.period_s = period_of(s, w);
+    row.mean = wl_window_mean(s, w->t0_ns, w->t1_ns, gap_of(d, c));
+    return row;
+}
+
+/* Of a counter: its rate. */
+static struct wl_stat_row rate_of(const struct wl_derivation *d, size_t c, const struct wl_run_window *w)
+{
+    const struct wl_time_series *s = &d->series[c];
+    struct wl_stat_row row = { .channel = d->channels.v[c].id, .epoch = w->epoch, .sd = NAN, .min = NAN, .max = NAN };
+    for (size_t i = wl_time_series_lower_bound(s, w->t0_ns); i < s->n && s->t_ns[i] <= w->t1_ns; i++)
+        row.readings += !isnan(s->value[i]);
+    row.period_s = period_of(s, w);
+    row.mean = wl_window_rate(s, w->t0_ns, w->t1_ns, gap_of(d, c));
+    return row;
+}
+
+static void find_stats(struct wl_derivation *d)
+{
+    struct wl_stat_row *rows = wl_new_array(d->a, struct wl_stat_row, d->channels.n * d->n_windows);
+    size_t n = 0;
+    for (size_t c = 0; c < d->channels.n; c++) {
+        bool counter = d->channels.v[c].counter;
+        for (size_t w = 0; w < d->n_windows; w++) {
+            rows[n] = counter ? rate_of(d, c, &d->windows[w]) : stat_of(d, c, &d->windows[w]);
+            bool by_readings = !counter || wl_derive_quantity(d, c) == WL_ENERGY;
+            if ((by_readings && rows[n].readings > 0) || !isnan(rows[n].mean)) n++;
+        }
+    }
+    d->out->stats = rows;
+    d->out->n_stats = n;
+}
+
+/* ---- variation of utilisation: while training, not while starting up ---- */
+
+static void find_variations(struct wl_derivation *d, double period_s)
+{
+    const struct wl_epoch_row *epochs = d->out->epochs;
+    int64_t t0_ns = d->windows[0].t0_ns, t1_ns = d->windows[0].t1_ns;
+    for (size_t i = 0; i < d->out->n_epochs; i++) {
+        t0_ns = i == 0 || epochs[i].begin_ns < t0_ns ? epochs[i].begin_ns : t0_ns;
+        t1_ns = i == 0 || epochs[i].end_ns > t1_ns ? epochs[i].end_ns : t1_ns;
+    }
+    struct wl_variation_row *rows;
+    d->out->n_variations = wl_derive_variation(&d->channels, d->series, t0_ns, t1_ns, period_s, &rows, d->a);
+    d->out->variations = rows;
+}
+
+static int read_facts(struct wl_derivation *d, struct wl_err *e)
+{
+    int rc = wl_store_read_marks(d->store, d->run, &d->marks, d->a, e);
+    if (rc == 0) rc = wl_store_channels(d->store, d->run, &d->channels, d->a, e);
+    d->series = wl_new_array(d->a, struct wl_time_series, d->channels.n);
+    for (size_t c = 0; c < d->channels.n && rc == 0; c++) {
+        struct wl_readings r;
+        rc = wl_store_readings(d->store, d->channels.v[c].id, INT64_MIN, INT64_MAX, &r, d->a, e);
+        if (rc == 0) d->series[c] = (struct wl_time_series) { .t_ns = r.t_ns, .value = r.value, .n = r.n };
+    }
+    return rc;
+}
+
+int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns, double period_s, double idle_s,
+              struct wl_derived *out, const char **label, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_derivation d = {
+        .store = s, .run = run, .max_gap_ns = wl_max_gap_ns(period_s), .idle_s = idle_s, .out = out, .a = a
+    };
+    *out = (struct wl_derived) { 0 };
+    int rc = read_facts(&d, e);
+    if (rc < 0) return rc;
+    wl_derive_from_marks(&d.marks, out, a);
+    set_windows(&d, start_ns, end_ns);
+    const char *chosen = wl_derive_energy(&d);
+    if (label) *label = chosen;
+    find_stats(&d);
+    find_variations(&d, period_s);
+    return 0;
+}

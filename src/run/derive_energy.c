@@ -1,0 +1,329 @@
+/* Energies of windows and phases: of each device by each method that it has, and which of them counts. */
+#include "run/derive.h"
+
+#include <math.h>
+
+/* The energy of a device in a window, and how it came about. */
+struct answer {
+    enum wl_energy_method method;
+    struct wl_energy e;
+};
+
+struct energies {
+    const struct wl_derivation *d;
+    struct wl_energy *of;             /* [channel][window], of power and energy channels */
+    struct wl_energy_source *sources; /* the devices that count */
+    size_t n_sources;
+    struct answer *chosen; /* [source][window] */
+};
+
+/* ---- a channel ---- */
+
+/* The power series of the same device and scope; -1: there is none. */
+static ptrdiff_t power_beside(const struct wl_derivation *d, size_t c)
+{
+    for (size_t k = 0; k < d->channels.n; k++)
+        if (wl_derive_quantity(d, k) == WL_POWER && d->channels.v[k].device == d->channels.v[c].device &&
+            wl_str_eq(d->channels.v[k].scope, d->channels.v[c].scope))
+            return (ptrdiff_t)k;
+    return -1;
+}
+
+static struct wl_sensor_response gauge_of(const struct wl_channel_row *row)
+{
+    return (struct wl_sensor_response) { row->update_s, row->window_s, row->delay_s, row->most_w };
+}
+
+/* Of the readings of power of a GPU or, where the driver also gives a mean whose length is known, of those: what leaves
+ * less open. */
+static struct wl_energy integral_between(const struct wl_derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
+{
+    const struct wl_channel_row *row = &d->channels.v[c];
+    struct wl_sensor_response g = gauge_of(row), of_mean;
+    struct wl_energy best = wl_energy_of_power(&d->series[c], t0_ns, t1_ns, d->max_gap_ns, &g);
+    for (size_t k = 0; k < d->channels.n; k++) {
+        const struct wl_channel_row *mean = &d->channels.v[k];
+        bool beside = mean->device == row->device && wl_str_eq(mean->scope, row->scope);
+        if (!beside || wl_derive_quantity(d, k) != WL_POWER_AVERAGE) continue;
+        of_mean = gauge_of(mean);
+        struct wl_energy e = wl_energy_of_mean(&d->series[k], &d->series[c], t0_ns, t1_ns, d->max_gap_ns, &of_mean, &g);
+        if (isnan(best.energy_j) || e.hi_j - e.lo_j < best.hi_j - best.lo_j) best = isnan(e.energy_j) ? best : e;
+    }
+    return best;
+}
+
+static struct wl_energy counter_between(const struct wl_derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
+{
+    struct wl_sensor_response g = gauge_of(&d->channels.v[c]);
+    ptrdiff_t power = power_beside(d, c);
+    if (power >= 0) g.most_w = d->channels.v[power].most_w;
+    return wl_energy_of_counter(&d->series[c], power < 0 ? NULL : &d->series[power], t0_ns, t1_ns, d->max_gap_ns, &g);
+}
+
+/* Of a channel of power or energy. */
+static struct wl_energy energy_between(const struct wl_derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
+{
+    bool power = wl_derive_quantity(d, c) == WL_POWER;
+    return power ? integral_between(d, c, t0_ns, t1_ns) : counter_between(d, c, t0_ns, t1_ns);
+}
+
+static bool is_energetic(const struct wl_derivation *d, size_t c)
+{
+    return wl_derive_quantity(d, c) == WL_POWER || wl_derive_quantity(d, c) == WL_ENERGY;
+}
+
+/* ---- the method of a window ---- */
+
+static struct wl_energy combined_between(const struct wl_derivation *d, const struct wl_energy_source *s, int64_t t0_ns,
+                                         int64_t t1_ns)
+{
+    struct wl_sensor_response g = gauge_of(&d->channels.v[s->counter]), of_power = gauge_of(&d->channels.v[s->power]);
+    g.most_w = of_power.most_w;
+    return wl_energy_combined(&d->series[s->counter], &d->series[s->power], t0_ns, t1_ns, d->max_gap_ns, &g, &of_power);
+}
+
+/* Counter and integral are combined only where the counter has holes. */
+static struct answer choose(const struct wl_derivation *d, const struct wl_energy_source *s, int64_t t0_ns,
+                            int64_t t1_ns, const struct wl_energy *counter, const struct wl_energy *integral)
+{
+    bool has_both = counter && integral && !(counter->coverage == 1);
+    struct wl_energy both;
+    if (has_both) both = combined_between(d, s, t0_ns, t1_ns);
+    enum wl_energy_method method = wl_energy_choose(counter, integral, has_both ? &both : NULL);
+    return (struct answer) { method, method == WL_ENERGY_BY_COUNTER    ? *counter
+                                     : method == WL_ENERGY_BY_INTEGRAL ? *integral
+                                                                       : both };
+}
+
+static struct answer answer_between(const struct wl_derivation *d, const struct wl_energy_source *s, int64_t t0_ns,
+                                    int64_t t1_ns)
+{
+    struct wl_energy counter, integral;
+    if (s->counter >= 0) counter = energy_between(d, (size_t)s->counter, t0_ns, t1_ns);
+    if (s->power >= 0) integral = energy_between(d, (size_t)s->power, t0_ns, t1_ns);
+    return choose(d, s, t0_ns, t1_ns, s->counter >= 0 ? &counter : NULL, s->power >= 0 ? &integral : NULL);
+}
+
+static void compute_energies(struct energies *x)
+{
+    const struct wl_derivation *d = x->d;
+    size_t n = d->n_windows;
+    x->of = wl_new_array(d->a, struct wl_energy, d->channels.n * n);
+    x->chosen = wl_new_array(d->a, struct answer, x->n_sources * n);
+    for (size_t c = 0; c < d->channels.n; c++)
+        for (size_t w = 0; w < n && is_energetic(d, c); w++)
+            x->of[c * n + w] = energy_between(d, c, d->windows[w].t0_ns, d->windows[w].t1_ns);
+    for (size_t i = 0; i < x->n_sources; i++) {
+        const struct wl_energy_source *s = &x->sources[i];
+        for (size_t w = 0; w < n; w++)
+            x->chosen[i * n + w] = choose(d, s, d->windows[w].t0_ns, d->windows[w].t1_ns,
+                                          s->counter < 0 ? NULL : &x->of[(size_t)s->counter * n + w],
+                                          s->power < 0 ? NULL : &x->of[(size_t)s->power * n + w]);
+    }
+}
+
+/* ---- at rest ---- */
+
+struct rest {
+    double before_w, after_w;
+};
+
+/* Mean power at rest. After the job the first quarter is excluded: clocks and fans come down. */
+static struct rest rest_of(const struct wl_derivation *d, size_t c)
+{
+    struct rest r = { NAN, NAN };
+    if (!(d->idle_s > 0)) return r;
+    int64_t idle_ns = (int64_t)(d->idle_s * WL_NS_PER_S), start = d->windows[0].t0_ns, end = d->windows[0].t1_ns;
+    r.before_w = energy_between(d, c, start - idle_ns, start).mean_w;
+    r.after_w = energy_between(d, c, end + idle_ns / 4, end + idle_ns).mean_w;
+    return r;
+}
+
+/* What a device at rest would have drawn; where one end is not known, as at the other. */
+static double idle_j(const struct rest *r, const struct wl_run_window *w)
+{
+    double mean_w = isnan(r->before_w) ? r->after_w : isnan(r->after_w) ? r->before_w : (r->before_w + r->after_w) / 2;
+    return mean_w * (double)(w->t1_ns - w->t0_ns) / WL_NS_PER_S;
+}
+
+/* ---- rows ---- */
+
+/* What is said of an energy: of a model's also that the model may be off, by the same share in every window, so that
+ * the ends of epochs, devices and runs may be added. Methods are compared without it, which they have in common. */
+static struct wl_energy with_model_error(const struct wl_channel_row *channel, struct wl_energy e)
+{
+    if (!channel->estimated || isnan(e.energy_j)) return e;
+    e.lo_j = fmax(0, e.lo_j - WL_MODEL_ERROR * e.energy_j);
+    e.hi_j += WL_MODEL_ERROR * e.energy_j;
+    return e;
+}
+
+/* The channels as power.h knows them; a device is numbered by its first channel. */
+static struct wl_channel *plain_channels(const struct wl_derivation *d)
+{
+    struct wl_channel *v = wl_new_array(d->a, struct wl_channel, d->channels.n);
+    for (size_t c = 0; c < d->channels.n; c++) {
+        const struct wl_channel_row *row = &d->channels.v[c];
+        size_t first = 0;
+        while (d->channels.v[first].device != row->device) first++;
+        v[c] = (struct wl_channel) { .device = (int)first,
+                                     .quantity = (enum wl_quantity)wl_quantity_from(row->quantity),
+                                     .scope = (enum wl_scope)wl_scope_from(row->scope),
+                                     .variant = (enum wl_variant)wl_variant_from(row->variant),
+                                     .estimated = row->estimated,
+                                     .simulated = row->simulated };
+    }
+    return v;
+}
+
+/* The source whose counter or power the channel is; -1: it does not count. */
+static ptrdiff_t source_of(const struct energies *x, size_t c)
+{
+    for (size_t i = 0; i < x->n_sources; i++)
+        if (x->sources[i].counter == (int)c || x->sources[i].power == (int)c) return (ptrdiff_t)i;
+    return -1;
+}
+
+/* A device and scope may have power in several variants: the row of the one that power.h prefers, or the first. */
+static bool has_row(const struct energies *x, size_t c)
+{
+    const struct wl_derivation *d = x->d;
+    if (!is_energetic(d, c)) return false;
+    if (source_of(x, c) >= 0) return true;
+    int q = wl_derive_quantity(d, c);
+    for (size_t k = 0; k < d->channels.n; k++) {
+        const struct wl_channel_row *a = &d->channels.v[c], *b = &d->channels.v[k];
+        bool same = k != c && a->device == b->device && wl_str_eq(a->scope, b->scope) && wl_derive_quantity(d, k) == q;
+        if (same && (k < c || source_of(x, k) >= 0)) return false;
+    }
+    return true;
+}
+
+/* Why the energy is not known, with how much of the window is covered; NULL where it is known. */
+static const char *reason_of(const struct wl_derivation *d, const struct wl_energy *e)
+{
+    if (!isnan(e->energy_j) || !e->why) return NULL;
+    return e->coverage > 0 ? wl_strf(d->a, "%s (%.3g %% are covered)", e->why, 100 * e->coverage) : e->why;
+}
+
+static struct wl_energy_row row_of(const struct wl_derivation *d, size_t c, const struct wl_run_window *w,
+                                   const struct answer *answer, const struct rest *rest, bool chosen)
+{
+    const struct wl_channel_row *channel = &d->channels.v[c];
+    const struct wl_energy e = with_model_error(channel, answer->e);
+    return (struct wl_energy_row) { .epoch = w->epoch,
+                                    .device = channel->device,
+                                    .scope = channel->scope,
+                                    .method = wl_energy_method_name(answer->method),
+                                    .energy_j = e.energy_j,
+                                    .energy_lo_j = e.lo_j,
+                                    .energy_hi_j = e.hi_j,
+                                    .idle_before_w = rest->before_w,
+                                    .idle_after_w = rest->after_w,
+                                    .idle_j = idle_j(rest, w),
+                                    .mean_power_w = e.mean_w,
+                                    .coverage = e.coverage,
+                                    .estimated = channel->estimated,
+                                    .simulated = channel->simulated,
+                                    .chosen = chosen,
+                                    .why = reason_of(d, &e) };
+}
+
+/* Of a channel, and beside a counter of what was combined with it where that was chosen. */
+static size_t add_rows(const struct energies *x, size_t c, struct wl_energy_row *out)
+{
+    const struct wl_derivation *d = x->d;
+    struct rest rest = rest_of(d, c);
+    enum wl_energy_method method = wl_derive_quantity(d, c) == WL_ENERGY ? WL_ENERGY_BY_COUNTER : WL_ENERGY_BY_INTEGRAL;
+    ptrdiff_t source = source_of(x, c);
+    size_t n = 0;
+    for (size_t w = 0; w < d->n_windows; w++) {
+        const struct answer own = { method, x->of[c * d->n_windows + w] };
+        const struct answer *chosen = source < 0 ? NULL : &x->chosen[(size_t)source * d->n_windows + w];
+        out[n++] = row_of(d, c, &d->windows[w], &own, &rest, chosen && chosen->method == method);
+        if (method == WL_ENERGY_BY_COUNTER && chosen && chosen->method == WL_ENERGY_COMBINED)
+            out[n++] = row_of(d, c, &d->windows[w], chosen, &rest, true);
+    }
+    return n;
+}
+
+/* ---- phases ---- */
+
+struct phases {
+    struct wl_phase_row *v;
+    size_t n;
+};
+
+static struct wl_phase_row *phase_row(struct phases *p, const char *phase, const struct wl_channel_row *channel)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (wl_str_eq(p->v[i].phase, phase) && p->v[i].device == channel->device &&
+            wl_str_eq(p->v[i].scope, channel->scope))
+            return &p->v[i];
+    p->v[p->n] = (struct wl_phase_row) { .phase = phase,
+                                         .device = channel->device,
+                                         .scope = channel->scope,
+                                         .estimated = channel->estimated,
+                                         .simulated = channel->simulated };
+    return &p->v[p->n++];
+}
+
+/* Adds the span to the row of its phase and device. */
+static void add_span(const struct energies *x, struct phases *p, const char *phase, const struct wl_energy_source *s,
+                     const struct wl_run_window *w)
+{
+    const struct wl_channel_row *channel = &x->d->channels.v[s->counter >= 0 ? s->counter : s->power];
+    struct answer span = answer_between(x->d, s, w->t0_ns, w->t1_ns);
+    span.e = with_model_error(channel, span.e);
+    struct wl_phase_row *row = phase_row(p, phase, channel);
+    const char *method = wl_energy_method_name(span.method);
+    row->method =
+        row->spans == 0 || wl_str_eq(row->method, method) ? method : wl_energy_method_name(WL_ENERGY_COMBINED);
+    row->spans++;
+    row->time_s += (double)(w->t1_ns - w->t0_ns) / WL_NS_PER_S;
+    row->energy_j += span.e.energy_j;
+    row->energy_lo_j += span.e.lo_j;
+    row->energy_hi_j += span.e.hi_j;
+    if (!row->why) row->why = reason_of(x->d, &span.e);
+}
+
+/* Rank 0's pairs of phase marks; phases may nest, one of a name is open at a time. */
+static void find_phases(const struct energies *x)
+{
+    const struct wl_derivation *d = x->d;
+    struct phases phases = { wl_new_array(d->a, struct wl_phase_row, d->marks.n * d->channels.n), 0 };
+    struct wl_mark begin, end;
+    for (size_t i = 0; i < d->marks.n; i++) {
+        if (d->marks.v[i].rank != 0 || !wl_derive_parse_mark(&d->marks.v[i], &begin) ||
+            begin.word != WL_MARK_PHASE_BEGIN)
+            continue;
+        const char *name = wl_strdup(d->a, wl_mark_str(&begin, "name"));
+        for (size_t k = i + 1; k < d->marks.n; k++) {
+            if (d->marks.v[k].rank != 0 || !wl_derive_parse_mark(&d->marks.v[k], &end) ||
+                !wl_str_eq(wl_mark_str(&end, "name"), name))
+                continue;
+            if (end.word != WL_MARK_PHASE_END) continue;
+            struct wl_run_window w = { NAN, begin.t_ns, end.t_ns };
+            for (size_t s = 0; s < x->n_sources; s++) add_span(x, &phases, name, &x->sources[s], &w);
+            break;
+        }
+    }
+    d->out->phases = phases.v;
+    d->out->n_phases = phases.n;
+}
+
+const char *wl_derive_energy(struct wl_derivation *d)
+{
+    const char *label = NULL;
+    struct energies x = { .d = d, .sources = wl_new_array(d->a, struct wl_energy_source, d->channels.n) };
+    x.n_sources = wl_energy_sources(plain_channels(d), d->channels.n, x.sources, &label);
+    compute_energies(&x);
+    struct wl_energy_row *rows = wl_new_array(d->a, struct wl_energy_row, 2 * d->channels.n * d->n_windows);
+    size_t n = 0;
+    for (size_t c = 0; c < d->channels.n; c++)
+        if (has_row(&x, c)) n += add_rows(&x, c, rows + n);
+    d->out->energies = rows;
+    d->out->n_energies = n;
+    find_phases(&x);
+    return x.n_sources ? label : NULL;
+}

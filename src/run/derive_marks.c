@@ -1,0 +1,156 @@
+/* What the marks of a run tell: its epochs, its metrics, and settings that its trial leaves open. */
+#include "campaign/internal.h"
+
+#include <math.h>
+
+bool wl_derive_parse_mark(const struct wl_mark_row *row, struct wl_mark *m)
+{
+    for (int w = 0; w < WL_MARK_WORDS; w++)
+        if (wl_str_eq(wl_mark_word_name((enum wl_mark_word)w), row->word))
+            return wl_mark_make(m, row->t_ns, (int)row->rank, (enum wl_mark_word)w, row->fields, NULL) == 0;
+    return false;
+}
+
+/* An epoch that is told twice (a job that resumed inside the run) counts as it was told last. */
+static struct wl_epoch_row *epoch_row(struct wl_epoch_row *rows, size_t *n, int64_t epoch)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (rows[i].epoch == epoch) return &rows[i];
+    return &rows[(*n)++];
+}
+
+/* Rank 0's pairs define the epochs. */
+static void find_epochs(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
+{
+    struct wl_epoch_row *rows = wl_new_array(a, struct wl_epoch_row, marks->n);
+    size_t n = 0;
+    int64_t open = 0, begin_ns = 0;
+    struct wl_mark m;
+    for (size_t i = 0; i < marks->n; i++) {
+        if (marks->v[i].rank != 0 || !wl_derive_parse_mark(&marks->v[i], &m)) continue;
+        if (m.word == WL_MARK_EPOCH_BEGIN) {
+            open = wl_mark_int(&m, "epoch", 0);
+            begin_ns = m.t_ns;
+        } else if (m.word == WL_MARK_EPOCH_END && open && wl_mark_int(&m, "epoch", 0) == open) {
+            *epoch_row(rows, &n, open) = (struct wl_epoch_row) { .epoch = open,
+                                                                 .begin_ns = begin_ns,
+                                                                 .end_ns = m.t_ns,
+                                                                 .time_s = (double)(m.t_ns - begin_ns) / WL_NS_PER_S,
+                                                                 .samples = wl_mark_real(&m, "samples"),
+                                                                 .updates = wl_mark_real(&m, "updates") };
+            open = 0;
+        }
+    }
+    out->epochs = rows;
+    out->n_epochs = n;
+}
+
+/* A metric mark as a row; the seconds of a phase that was added up are the metric NAME_s. */
+static bool metric_row(const struct wl_mark *m, struct wl_metric_row *row, struct wl_arena *a)
+{
+    int64_t epoch = wl_mark_int(m, "epoch", -1);
+    bool phase = m->word == WL_MARK_PHASE;
+    if (!phase && m->word != WL_MARK_METRIC) return false;
+    *row = (struct wl_metric_row) { .epoch = epoch < 0 ? NAN : (double)epoch,
+                                    .name = wl_strf(a, "%s%s", wl_mark_str(m, "name"), phase ? "_s" : ""),
+                                    .value = wl_mark_real(m, phase ? "time_s" : "value") };
+    return true;
+}
+
+static void find_metrics(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
+{
+    struct wl_metric_row *rows = wl_new_array(a, struct wl_metric_row, marks->n);
+    size_t n = 0;
+    struct wl_mark m;
+    for (size_t i = 0; i < marks->n; i++) {
+        struct wl_metric_row row;
+        if (marks->v[i].rank != 0 || !wl_derive_parse_mark(&marks->v[i], &m) || !metric_row(&m, &row, a)) continue;
+        size_t k = 0;
+        while (k < n && !(wl_str_eq(rows[k].name, row.name) &&
+                          (rows[k].epoch == row.epoch || (isnan(rows[k].epoch) && isnan(row.epoch)))))
+            k++;
+        rows[k] = row; /* told again: the last one counts */
+        if (k == n) n++;
+    }
+    out->metrics = rows;
+    out->n_metrics = n;
+}
+
+/* "_" as a blank: values of marks hold none. NULL stays NULL. */
+static const char *with_blanks(const char *value, struct wl_arena *a)
+{
+    if (!value) return NULL;
+    char *text = wl_strdup(a, value);
+    for (char *p = text; *p; p++)
+        if (*p == '_') *p = ' ';
+    return text;
+}
+
+static double better_of(const char *word) { return word ? (double)wl_str_eq(word, "larger") : NAN; }
+
+/* What the metrics are, in the order in which they were first said. */
+static void find_definitions(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
+{
+    struct wl_metric_def_row *rows = wl_new_array(a, struct wl_metric_def_row, marks->n);
+    size_t n = 0;
+    struct wl_mark m;
+    for (size_t i = 0; i < marks->n; i++) {
+        if (marks->v[i].rank != 0 || !wl_derive_parse_mark(&marks->v[i], &m) || m.word != WL_MARK_DEFINE) continue;
+        const char *name = wl_mark_str(&m, "name"), *of = wl_mark_str(&m, "baseline_of");
+        size_t k = 0;
+        while (k < n && !wl_str_eq(rows[k].name, name)) k++;
+        rows[k] = (struct wl_metric_def_row) { .name = wl_strdup(a, name),
+                                               .label = with_blanks(wl_mark_str(&m, "label"), a),
+                                               .unit = with_blanks(wl_mark_str(&m, "unit"), a),
+                                               .larger = better_of(wl_mark_str(&m, "better")),
+                                               .baseline_of = of ? wl_strdup(a, of) : NULL,
+                                               .main = wl_mark_int(&m, "main", 0) != 0,
+                                               .place = (int64_t)k + 1 };
+        if (k == n) n++;
+    }
+    out->metric_defs = rows;
+    out->n_metric_defs = n;
+}
+
+/* The same host in several start marks is one node. */
+static double count_nodes(const struct wl_strs *hosts)
+{
+    double n = 0;
+    for (size_t i = 0; i < hosts->n; i++) {
+        bool first = true;
+        for (size_t k = 0; k < i; k++) first &= !wl_str_eq(hosts->v[i], hosts->v[k]);
+        n += first;
+    }
+    return n > 0 ? n : 1;
+}
+
+static void find_settings(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
+{
+    struct wl_settings *set = &out->actual;
+    struct wl_strs hosts = { 0 };
+    struct wl_mark m;
+    *set = wl_settings_none;
+    for (size_t i = 0; i < marks->n; i++) {
+        if (!wl_derive_parse_mark(&marks->v[i], &m) || m.word != WL_MARK_START) continue;
+        const char *host = wl_mark_str(&m, "host");
+        if (host) wl_strs_add(a, &hosts, host);
+        if (m.rank != 0) continue;
+        const char *workload = wl_mark_str(&m, "workload");
+        set->workload = workload ? wl_strdup(a, workload) : NULL;
+        set->workers = wl_mark_real(&m, "workers");
+        set->local_batch = wl_mark_real(&m, "local_batch");
+        set->global_batch = wl_mark_real(&m, "global_batch");
+        set->accumulation = wl_mark_real(&m, "accumulation");
+        set->epochs = wl_mark_real(&m, "epochs");
+        set->threads = wl_mark_real(&m, "threads");
+    }
+    set->nodes = count_nodes(&hosts);
+}
+
+void wl_derive_from_marks(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
+{
+    find_epochs(marks, out, a);
+    find_metrics(marks, out, a);
+    find_definitions(marks, out, a);
+    find_settings(marks, out, a);
+}

@@ -1,0 +1,109 @@
+/* How much the utilisation of a run varied: the channels of one quantity, read together instant by instant. */
+#include "campaign/internal.h"
+#include "stats/stats.h"
+
+#include <math.h>
+
+/* Instants are a sampling period apart, or further where a long run would have more than MOST of them, or all devices
+ * together more than MOST_VALUES; a reading counts for the instant it falls on, several of one device there by their
+ * mean. None where the span is empty. */
+struct instants {
+    int64_t begin_ns, width_ns;
+    size_t n;
+};
+
+static struct instants instants_of(int64_t t0_ns, int64_t t1_ns, double period_s, size_t devices)
+{
+    enum { MOST = 20000, MOST_VALUES = 16000000 };
+    struct instants at = { .begin_ns = t0_ns, .width_ns = (int64_t)(period_s * WL_NS_PER_S) };
+    if (t1_ns <= t0_ns) return at;
+    int64_t shared = MOST_VALUES / (int64_t)devices + 1, most = shared < MOST ? shared : MOST;
+    int64_t least = (t1_ns - t0_ns) / most + 1;
+    if (at.width_ns < least) at.width_ns = least;
+    at.n = (size_t)((t1_ns - t0_ns) / at.width_ns);
+    return at;
+}
+
+static void place(const struct wl_time_series *s, const struct instants *at, double *mean, size_t *count)
+{
+    for (size_t i = 0; i < at->n; i++) mean[i] = NAN, count[i] = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        int64_t k = s->t_ns[i] < at->begin_ns ? -1 : (s->t_ns[i] - at->begin_ns) / at->width_ns;
+        if (k < 0 || k >= (int64_t)at->n || isnan(s->value[i])) continue;
+        mean[k] = count[k] ? mean[k] + (s->value[i] - mean[k]) / (double)(count[k] + 1) : s->value[i];
+        count[k]++;
+    }
+}
+
+static bool same_quantity(const struct wl_channel_row *a, const struct wl_channel_row *b)
+{
+    return wl_str_eq(a->quantity, b->quantity) && wl_str_eq(a->scope, b->scope);
+}
+
+static struct wl_variation_row variation_of(const struct wl_channel_rows *channels, const struct wl_time_series *series,
+                                            size_t first, size_t devices, const struct instants *at, struct wl_arena *a)
+{
+    const struct wl_channel_row *c = &channels->v[first];
+    double *v = wl_new_array(a, double, devices * at->n);
+    size_t *count = wl_new_array(a, size_t, at->n), device = 0;
+    bool simulated = false;
+    for (size_t i = first; i < channels->n; i++) {
+        if (!same_quantity(c, &channels->v[i])) continue;
+        place(&series[i], at, v + device++ * at->n, count);
+        simulated = simulated || channels->v[i].simulated;
+    }
+    struct wl_variation r =
+        wl_variation_estimate(v, devices, at->n, 0.95, (uint64_t)c->run ^ wl_hash_fnv1a(c->quantity), a);
+    return (struct wl_variation_row) {
+        .quantity = c->quantity,
+        .devices = (int64_t)r.devices,
+        .instants = (int64_t)r.instants,
+        .mean = r.mean.value,
+        .mean_lo = r.mean.lo,
+        .mean_hi = r.mean.hi,
+        .cv_time = r.cv_time.value,
+        .cv_time_lo = r.cv_time.lo,
+        .cv_time_hi = r.cv_time.hi,
+        .cv_devices = r.cv_devices.value,
+        .cv_devices_lo = r.cv_devices.lo,
+        .cv_devices_hi = r.cv_devices.hi,
+        .cv_pooled = r.cv_pooled.value,
+        .cv_pooled_lo = r.cv_pooled.lo,
+        .cv_pooled_hi = r.cv_pooled.hi,
+        .simulated = simulated,
+    };
+}
+
+static size_t count_devices(const struct wl_channel_rows *channels, size_t first)
+{
+    size_t n = 0;
+    for (size_t i = first; i < channels->n; i++) n += same_quantity(&channels->v[first], &channels->v[i]);
+    return n;
+}
+
+/* Channels in %, one for each quantity: the first of them, unless another scope of the quantity came before. */
+static bool leads(const struct wl_channel_rows *channels, size_t i)
+{
+    if (!wl_str_eq(channels->v[i].unit, "%")) return false;
+    for (size_t k = 0; k < i; k++) {
+        if (wl_str_eq(channels->v[k].quantity, channels->v[i].quantity)) return false;
+    }
+    return true;
+}
+
+size_t wl_derive_variation(const struct wl_channel_rows *channels, const struct wl_time_series *series, int64_t t0_ns,
+                           int64_t t1_ns, double period_s, struct wl_variation_row **out, struct wl_arena *a)
+{
+    size_t n = 0;
+    *out = wl_new_array(a, struct wl_variation_row, channels->n);
+    for (size_t i = 0; i < channels->n; i++) {
+        if (!leads(channels, i)) continue;
+        size_t devices = count_devices(channels, i);
+        struct instants at = instants_of(t0_ns, t1_ns, period_s, devices);
+        struct wl_arena *scratch = wl_arena_new(a);
+        struct wl_variation_row row = variation_of(channels, series, i, devices, &at, scratch);
+        if (!isnan(row.mean)) (*out)[n++] = row;
+        wl_arena_free(scratch);
+    }
+    return n;
+}

@@ -1,0 +1,314 @@
+/* The shards of a run's nodes become one run. Each node's wattlaw has written a store of its own, on its own clock;
+ * here the readings and marks of all are put on the clock of one of them. docs/adr/063 */
+#include "campaign/internal.h"
+
+#include <math.h>
+
+/* What a node measured. */
+struct shard {
+    const char *path;
+    struct wl_store *store;
+    struct wl_run_row run;
+    struct wl_device_rows devices;
+    struct wl_channel_rows channels;
+    struct wl_mark_rows marks;
+    struct wl_log_rows log;
+    struct wl_cap_rows caps;
+    struct wl_node_row node; /* its stamps, and what is added to its times: the clock of the first */
+};
+
+struct merge {
+    struct wl_store *to;
+    struct wl_arena *a;
+    struct shard *v; /* the one with rank 0 first */
+    size_t n;
+    int64_t begin_ns, end_ns;
+    struct wl_shard_merge_job *job; /* NULL: the run is a new one */
+};
+
+/* ---- reading ---- */
+
+/* The stamps of the shard's own node. */
+static int read_node(struct shard *s, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_node_rows nodes;
+    int rc = wl_store_nodes(s->store, s->run.id, &nodes, a, e);
+    if (rc < 0) return rc;
+    if (nodes.n != 1)
+        return wl_fail(e, WL_EINVAL, "%s: its run was measured on %zu nodes; a shard is of one", s->path, nodes.n);
+    s->node = nodes.v[0];
+    s->node.first = false;
+    return 0;
+}
+
+static int open_shard(struct shard *s, const char *path, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_run_rows runs;
+    *s = (struct shard) { .path = path };
+    int rc = wl_store_open(&s->store, path, WL_STORE_READ, a, e);
+    if (rc == 0) rc = wl_store_runs(s->store, &(struct wl_run_filter) { 0 }, &runs, a, e);
+    if (rc < 0) return rc;
+    if (runs.n == 0) return wl_fail(e, WL_EINVAL, "%s: holds no run", path);
+    s->run = runs.v[runs.n - 1]; /* of a shard that was used again, the newest */
+    if (s->run.status == WL_RUN_PLANNED || s->run.status == WL_RUN_RUNNING || s->run.stop.mono_ns == WL_NO_NS)
+        return wl_fail(e, WL_EINVAL, "%s: its run is %s: a shard is merged when its node has closed it", path,
+                       wl_run_status_names[s->run.status]);
+    rc = wl_store_devices(s->store, s->run.id, &s->devices, a, e);
+    if (rc == 0) rc = wl_store_channels(s->store, s->run.id, &s->channels, a, e);
+    if (rc == 0) rc = wl_store_read_marks(s->store, s->run.id, &s->marks, a, e);
+    if (rc == 0) rc = wl_store_caps(s->store, s->run.id, &s->caps, a, e);
+    if (rc == 0) rc = read_node(s, a, e);
+    return rc ? rc : wl_store_read_log(s->store, s->run.id, &s->log, a, e);
+}
+
+static bool has_rank_0(const struct shard *s)
+{
+    for (size_t i = 0; i < s->marks.n; i++)
+        if (s->marks.v[i].rank == 0) return true;
+    return false;
+}
+
+/* The same boot of the same host is one node, whatever its files are called. */
+static int check_twice(const struct merge *m, struct wl_err *e)
+{
+    for (size_t i = 0; i < m->n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (wl_str_eq(m->v[i].run.boot_id, m->v[k].run.boot_id) && wl_str_eq(m->v[i].run.host, m->v[k].run.host))
+                return wl_fail(e, WL_EINVAL, "%s and %s are of the same node, %s", m->v[k].path, m->v[i].path,
+                               m->v[i].run.host);
+    return 0;
+}
+
+static int open_all(struct merge *m, const struct wl_strs *paths, struct wl_err *e)
+{
+    int rc = 0;
+    m->v = wl_new_array(m->a, struct shard, paths->n);
+    for (size_t i = 0; i < paths->n && rc == 0; i++) rc = open_shard(&m->v[m->n++], paths->v[i], m->a, e);
+    for (size_t i = 1; i < m->n && rc == 0; i++)
+        if (has_rank_0(&m->v[i]) && !has_rank_0(&m->v[0])) {
+            struct shard first = m->v[0];
+            m->v[0] = m->v[i];
+            m->v[i] = first;
+        }
+    return rc ? rc : check_twice(m, e);
+}
+
+/* ---- clocks ---- */
+
+static int64_t offset_ns(const struct wl_anchor *at) { return at->wall_ns - at->mono_ns; }
+
+/* Wall clocks tie the monotonic ones; nodes of one boot share theirs. */
+static void tie(struct wl_node_row *node, const struct wl_node_row *first)
+{
+    if (wl_str_eq(node->boot_id, first->boot_id)) return;
+    int64_t at_start = offset_ns(&node->start) - offset_ns(&first->start);
+    int64_t at_stop = offset_ns(&node->stop) - offset_ns(&first->stop);
+    node->shift_ns = at_start + (at_stop - at_start) / 2;
+    node->drift_s = (double)(at_stop - at_start) / WL_NS_PER_S;
+}
+
+/* All nodes measure from the last one's begin to the first one's end. */
+static int find_window(struct merge *m, struct wl_err *e)
+{
+    m->begin_ns = INT64_MIN;
+    m->end_ns = INT64_MAX;
+    for (size_t i = 0; i < m->n; i++) {
+        struct wl_node_row *node = &m->v[i].node;
+        tie(node, &m->v[0].node);
+        int64_t begin = node->start.mono_ns + node->shift_ns, end = node->stop.mono_ns + node->shift_ns;
+        if (begin > m->begin_ns) m->begin_ns = begin;
+        if (end < m->end_ns) m->end_ns = end;
+    }
+    if (m->begin_ns < m->end_ns) return 0;
+    return wl_fail(e, WL_EINVAL,
+                   "the shards are not of one run: by their clocks, one node ended %.3f s before another began",
+                   (double)(m->begin_ns - m->end_ns) / WL_NS_PER_S);
+}
+
+/* ---- writing ---- */
+
+static const struct wl_device_row *device_of(const struct shard *s, int64_t id)
+{
+    for (size_t i = 0; i < s->devices.n; i++)
+        if (s->devices.v[i].id == id) return &s->devices.v[i];
+    return NULL;
+}
+
+/* One device seen by two nodes of one boot is measured once. */
+static bool seen_before(const struct merge *m, const struct shard *s, const struct wl_device_row *d)
+{
+    for (const struct shard *t = m->v; t < s; t++)
+        for (size_t i = 0; wl_str_eq(t->run.boot_id, s->run.boot_id) && i < t->devices.n; i++)
+            if (wl_str_eq(t->devices.v[i].uuid, d->uuid) && wl_str_starts(d->uuid, "GPU-")) return true;
+    return false;
+}
+
+static int copy_channel(struct merge *m, const struct shard *s, int64_t run, const struct wl_channel_row *from,
+                        struct wl_err *e)
+{
+    const struct wl_device_row *device = device_of(s, from->device);
+    struct wl_channel_row to = *from;
+    struct wl_readings r;
+    if (!device || seen_before(m, s, device)) return 0;
+    struct wl_arena *a = wl_arena_new(m->a);
+    int64_t id;
+    int rc = wl_store_add_device(m->to, device, &to.device, e);
+    to.run = run;
+    if (rc == 0) rc = wl_store_add_channel(m->to, &to, &id, e);
+    if (rc == 0) rc = wl_store_readings(s->store, from->id, INT64_MIN, INT64_MAX, &r, a, e);
+    struct wl_sample_row *rows = wl_new_array(a, struct wl_sample_row, rc ? 0 : r.n);
+    for (size_t i = 0; rc == 0 && i < r.n; i++)
+        rows[i] = (struct wl_sample_row) { id, r.t_ns[i] + s->node.shift_ns, r.value[i] };
+    if (rc == 0) rc = wl_store_add_samples(m->to, rows, r.n, e);
+    wl_arena_free(a);
+    return rc;
+}
+
+static int copy_shard(struct merge *m, const struct shard *s, int64_t run, struct wl_err *e)
+{
+    struct wl_mark_row *marks = wl_new_array(m->a, struct wl_mark_row, s->marks.n);
+    int rc = 0;
+    for (size_t i = 0; i < s->channels.n && rc == 0; i++) rc = copy_channel(m, s, run, &s->channels.v[i], e);
+    for (size_t i = 0; i < s->marks.n; i++) {
+        marks[i] = s->marks.v[i];
+        marks[i].t_ns += s->node.shift_ns;
+    }
+    if (rc == 0) rc = wl_store_add_marks(m->to, run, marks, s->marks.n, e);
+    for (size_t i = 0; i < s->log.n && rc == 0; i++)
+        rc = wl_store_add_log(m->to, run, s->log.v[i].level, s->log.v[i].area,
+                              wl_strf(m->a, "%s: %s", s->run.host, s->log.v[i].message), e);
+    return rc;
+}
+
+static int plan(const struct merge *m, int64_t *run, struct wl_err *e)
+{
+    struct wl_settings set = wl_settings_none;
+    int64_t campaign, trial;
+    set.power_cap_w = m->v[0].run.set.power_cap_w;
+    set.module_cap_w = m->v[0].run.set.module_cap_w;
+    set.clock_mhz = m->v[0].run.set.clock_mhz;
+    set.mem_clock_mhz = m->v[0].run.set.mem_clock_mhz;
+    int rc = wl_store_add_campaign(m->to, "measure", "", WL_VERSION, &campaign, e);
+    if (rc == 0) rc = wl_store_add_trial(m->to, campaign, &set, NULL, &trial, e);
+    return rc ? rc : wl_store_plan_run(m->to, &(struct wl_run_plan) { .trial = trial }, run, e);
+}
+
+static struct wl_anchor anchor_at(const struct shard *first, int64_t mono_ns)
+{
+    return (struct wl_anchor) { .mono_ns = mono_ns, .wall_ns = mono_ns + offset_ns(&first->node.start) };
+}
+
+static void add_nodes(const struct merge *m, struct wl_run_end *end)
+{
+    size_t n_caps = 0;
+    for (size_t i = 0; i < m->n; i++) n_caps += m->v[i].caps.n;
+    struct wl_node_row *nodes = wl_new_array(m->a, struct wl_node_row, m->n);
+    struct wl_cap_row *caps = wl_new_array(m->a, struct wl_cap_row, n_caps);
+    for (size_t i = 0; i < m->n; i++) {
+        const struct shard *s = &m->v[i];
+        nodes[end->n_nodes] = s->node;
+        nodes[end->n_nodes++].first = i == 0;
+        for (size_t k = 0; k < s->caps.n; k++) caps[end->n_caps++] = s->caps.v[k];
+    }
+    end->nodes = nodes;
+    end->caps = caps;
+}
+
+/* The node that waited longest and the one that began hottest. */
+static void add_cooldown(struct wl_cooldown *to, const struct wl_run_row *r, struct wl_arena *a)
+{
+    bool missing = !isnan(r->cooldown.asked_c) && isnan(r->cooldown.begin_c);
+    bool missed = !isnan(to->asked_c) && isnan(to->begin_c);
+    to->begin_c = missing || missed ? NAN : fmax(to->begin_c, r->cooldown.begin_c);
+    to->asked_c = fmax(to->asked_c, r->cooldown.asked_c);
+    to->waited_s = fmax(to->waited_s, r->cooldown.waited_s);
+    if (!to->why && r->cooldown.why) to->why = wl_strf(a, "%s: %s", r->host, r->cooldown.why);
+}
+
+/* Of sampling the worst counts, of what failed the first. */
+static struct wl_run_end end_of(const struct merge *m)
+{
+    struct wl_run_end end = wl_run_end_none;
+    end.at = anchor_at(&m->v[0], m->end_ns);
+    end.exit_status = m->v[0].run.exit_status;
+    end.sampler_cpu = m->v[0].run.sampler_cpu;
+    end.ticks = end.ticks_skipped = end.samples_lost = end.own_cpu_s = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct wl_run_row *r = &m->v[i].run;
+        if (end.status == WL_RUN_DONE && r->status != WL_RUN_DONE) {
+            end.status = r->status;
+            end.error = wl_strf(m->a, "%s: %s", r->host, r->error ? r->error : "failed");
+            end.exit_status = r->exit_status;
+            end.signal = r->signal;
+        }
+        if (!end.flag && r->flag) end.flag = wl_strf(m->a, "%s: %s", r->host, r->flag);
+        end.sampling_asked_s = fmax(end.sampling_asked_s, r->sampling_asked_s);
+        end.sampling_period_s = fmax(end.sampling_period_s, r->sampling_period_s);
+        end.ticks += r->ticks;
+        end.ticks_skipped += r->ticks_skipped;
+        end.samples_lost += r->samples_lost;
+        end.own_cpu_s += r->own_cpu_s;
+        if (r->sampler_cpu != end.sampler_cpu) end.sampler_cpu = NAN;
+        add_cooldown(&end.cooldown, r, m->a);
+    }
+    add_nodes(m, &end);
+    return end;
+}
+
+/* What the job's launcher said counts before what nodes say. */
+static void judge(const struct merge *m, struct wl_run_end *end)
+{
+    struct wl_shard_merge_job *job = m->job;
+    if (job->status != WL_RUN_DONE) {
+        end->status = job->status;
+        end->error = job->error;
+    }
+    end->log_tail = job->log_tail;
+    end->slurm = job->slurm;
+    job->status = end->status;
+    job->error = end->error;
+    job->flag = end->flag;
+}
+
+static int write_run(struct merge *m, int64_t *run, struct wl_err *e)
+{
+    const struct wl_run_row *first = &m->v[0].run;
+    struct wl_run_begin begin = { .host = first->host,
+                                  .boot_id = first->boot_id,
+                                  .folder = first->folder,
+                                  .command = first->command,
+                                  .version = first->version,
+                                  .at = anchor_at(&m->v[0], m->begin_ns) };
+    struct wl_run_end end = end_of(m);
+    struct wl_derived derived;
+    int rc = m->job ? 0 : plan(m, run, e);
+    if (rc == 0 && !m->job) rc = wl_store_run_begin(m->to, *run, &begin, e);
+    if (m->job) judge(m, &end);
+    if (m->job) end.began = &begin;
+    for (size_t i = 0; i < m->n && rc == 0; i++) rc = copy_shard(m, &m->v[i], *run, e);
+    if (rc == 0)
+        rc = wl_derive(m->to, *run, m->begin_ns, m->end_ns, end.sampling_asked_s, NAN, &derived, NULL, m->a, e);
+    if (rc < 0) return rc;
+    derived.actual.hardware = first->set.hardware;
+    derived.actual.nodes = (double)m->n;
+    if (!derived.actual.workload) derived.actual.workload = first->set.workload;
+    if (m->job) m->job->derived = derived;
+    return wl_store_run_end(m->to, *run, &end, &derived, e);
+}
+
+int wl_shard_merge(struct wl_store *to, const struct wl_strs *paths, struct wl_shard_merge_job *job, int64_t *run,
+                   struct wl_arena *a, struct wl_err *e)
+{
+    struct merge *m = wl_new(a, struct merge);
+    *m = (struct merge) { .to = to, .a = a, .job = job };
+    int rc = open_all(m, paths, e);
+    if (rc == 0) rc = find_window(m, e);
+    if (rc == 0) rc = wl_store_begin(to, e);
+    if (rc == 0) {
+        rc = write_run(m, run, e);
+        if (rc == 0) rc = wl_store_commit(to, e);
+        if (rc < 0) wl_store_rollback(to);
+    }
+    for (size_t i = 0; i < m->n; i++) wl_store_close(m->v[i].store);
+    return rc;
+}

@@ -1,0 +1,511 @@
+/* Energy of windows: exact integrals, edges, gaps, counters that repeat, reset or stand still, and which scopes count.
+ */
+#include "power/power.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#define S  WL_NS_PER_S
+#define MS (S / 1000)
+
+enum { MOST = 4096 };
+static int64_t t_ns[MOST];
+static double value[MOST];
+
+static struct wl_time_series series(size_t n) { return (struct wl_time_series) { t_ns, value, n }; }
+
+static void assert_near(double got, double want, double tolerance)
+{
+    if (!(fabs(got - want) <= tolerance)) fail_msg("%.12g is not %.12g +- %g", got, want, tolerance);
+}
+
+/* Of sensors of which nothing is known. */
+static struct wl_energy integral(const struct wl_time_series *s, int64_t t0, int64_t t1, int64_t gap)
+{
+    return wl_energy_of_power(s, t0, t1, gap, &wl_sensor_response_unknown);
+}
+
+static struct wl_energy counter(const struct wl_time_series *s, int64_t t0, int64_t t1, int64_t gap)
+{
+    return wl_energy_of_counter(s, NULL, t0, t1, gap, &wl_sensor_response_unknown);
+}
+
+/* A reading each step from 0 on, of a straight line. */
+static struct wl_time_series line(size_t n, int64_t step, double at0, double per_s)
+{
+    for (size_t i = 0; i < n; i++) {
+        t_ns[i] = (int64_t)i * step;
+        value[i] = at0 + per_s * (double)t_ns[i] / S;
+    }
+    return series(n);
+}
+
+static void a_line_is_integrated_exactly_with_edges_between_readings(void **state)
+{
+    (void)state;
+    struct wl_time_series s = line(101, 100 * MS, 100, 10);
+    int64_t t0 = 1234567891, t1 = 8765432109;
+    double a = (double)t0 / S, b = (double)t1 / S;
+    double want = 100 * (b - a) + 5 * (b * b - a * a);
+    struct wl_energy e = integral(&s, t0, t1, 300 * MS);
+    assert_near(e.energy_j, want, 1e-9 * want);
+    assert_near(e.mean_w, want / (b - a), 1e-9 * want);
+    assert_true(e.coverage == 1 && e.held_s == 0 && e.why == NULL);
+    assert_int_equal(e.readings, 75);
+}
+
+/* Five readings a second apart, of 100 and 102 W in turn, and a window from the first to the last: four updates, which
+ * change by 2 W. The formulas of docs/metrics.md by hand: chance c and v are 2^2/2 W^2 a reading, 1.25 readings an
+ * update weigh w = 1 + .25 x .75 / 1.25^2; an edge may be off by an update times 2 W. t with 3 degrees of freedom
+ * is 3.1824, which is known to 1 %. */
+static void few_updates_leave_a_wide_interval(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 5; i++) t_ns[i] = (int64_t)i * S, value[i] = i % 2 ? 102 : 100;
+    struct wl_time_series s = series(5);
+    struct wl_energy e = integral(&s, 0, 4 * S, 3 * S);
+    double sampling_j = 3.1824 * 4 * sqrt((1 + 0.25 * 0.75 / (1.25 * 1.25)) * 2 / 4);
+    assert_near(e.energy_j, 404, 1e-9);
+    assert_near((e.hi_j - e.lo_j) / 2, sqrt(sampling_j * sampling_j + 2 * 2 + 2 * 2), 0.012 * sampling_j);
+}
+
+/* Readings are as old as half an update and half of what they see; a mean since the reading before has no age. */
+static void the_age_of_a_reading_follows_from_what_it_shows(void **state)
+{
+    (void)state;
+    const struct wl_device a100 = { .name = "NVIDIA A100-SXM4-40GB" }, v100 = { .name = "Tesla V100" };
+    struct wl_channel c = { .quantity = WL_POWER, .variant = WL_VARIANT_INSTANT, .update_s = NAN, .most_w = NAN };
+    struct wl_sensor_response g = wl_sensor_response_of(&a100, &c);
+    assert_near(g.update_s, 0.1, 1e-12);
+    assert_near(g.window_s, 0.025, 1e-12);
+    assert_near(g.delay_s, 0.0625, 1e-12);
+    c.update_s = 0.02;
+    g = wl_sensor_response_of(&v100, &c);
+    assert_true(isnan(g.window_s));
+    assert_near(g.delay_s, 0.01, 1e-12);
+    c.variant = WL_VARIANT_MEAN;
+    assert_near(wl_sensor_response_of(&v100, &c).delay_s, 0, 0);
+    c = (struct wl_channel) { .quantity = WL_POWER_AVERAGE, .variant = WL_VARIANT_AVERAGE, .update_s = 0.1 };
+    g = wl_sensor_response_of(&v100, &c);
+    assert_near(g.window_s, 1, 0);
+    assert_near(g.delay_s, 0.55, 1e-12);
+}
+
+static void halves_of_a_window_add_up(void **state)
+{
+    (void)state;
+    size_t n = 400;
+    srand(7);
+    t_ns[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        t_ns[i] = (i ? t_ns[i - 1] : 0) + 50 * MS + rand() % (50 * MS);
+        value[i] = 50 + rand() % 300;
+    }
+    struct wl_time_series s = series(n);
+    for (int k = 0; k < 100; k++) {
+        int64_t t0 = t_ns[0] + rand() % S, t1 = t_ns[n - 1] - rand() % S, mid = t0 + (t1 - t0) / (2 + rand() % 9);
+        double whole = integral(&s, t0, t1, 300 * MS).energy_j;
+        double parts = integral(&s, t0, mid, 300 * MS).energy_j + integral(&s, mid, t1, 300 * MS).energy_j;
+        assert_near(parts, whole, 1e-9 * whole);
+    }
+}
+
+/* The truth may be anything that was ever read in the hole, 10 % of the range and 2 % beyond. */
+static void one_failed_reading_is_bridged_more_leave_a_hole(void **state)
+{
+    (void)state;
+    struct wl_time_series s = line(101, 100 * MS, 100, 0);
+    value[50] = NAN;
+    struct wl_energy e = integral(&s, S, 9 * S, 300 * MS);
+    assert_near(e.energy_j, 800, 1e-9);
+    value[51] = value[52] = NAN; /* good at 4.9 s and 5.3 s: 400 ms without a reading */
+    e = integral(&s, S, 9 * S, 300 * MS);
+    assert_near(e.energy_j, 800, 1e-9);
+    assert_near(e.lo_j, 800 - 0.4 * 2, 1e-9);
+    assert_near(e.hi_j, 800 + 0.4 * 2, 1e-9);
+    assert_near(e.coverage, 1 - 0.4 / 8, 1e-12);
+    assert_near(e.covered_j, 760, 1e-9);
+    assert_near(e.mean_w, 100, 1e-9);
+    e = integral(&s, S, 4 * S, 300 * MS);
+    assert_near(e.energy_j, 300, 1e-9); /* windows beside the hole do not suffer */
+    assert_near(e.hi_j, 300, 1e-9);
+    t_ns[0] = -200 * S, t_ns[1] = -100 * S;
+    value[0] = 300; /* the device may have drawn that in the hole, but not more than its limit */
+    struct wl_sensor_response limited = { NAN, NAN, NAN, 310 };
+    e = integral(&s, S, 9 * S, 300 * MS);
+    assert_near(e.hi_j, 800 + 0.4 * (300 + 20 + 6 - 100), 1e-9);
+    assert_near(e.lo_j, 800 - 0.4 * (20 + 6), 1e-9);
+    e = wl_energy_of_power(&s, S, 9 * S, 300 * MS, &limited);
+    assert_near(e.hi_j, 800 + 0.4 * (310 - 100), 1e-9);
+}
+
+/* Half of a window may be holes, wherever they lie; of more the energy is missing, and that says so. */
+static void a_window_that_is_mostly_holes_has_no_energy(void **state)
+{
+    (void)state;
+    struct wl_time_series s = line(101, 100 * MS, 100, 0);
+    for (int i = 50; i < 70; i++) value[i] = NAN; /* good at 4.9 s and 7 s */
+    assert_near(integral(&s, 4 * S, 8200 * MS, 300 * MS).energy_j, 420, 1e-9);
+    struct wl_energy e = integral(&s, 4 * S, 8 * S, 300 * MS);
+    assert_true(isnan(e.energy_j) && isnan(e.lo_j) && isnan(e.hi_j));
+    assert_string_equal(e.why, "readings of power are missing for more than half of the window");
+    assert_near(e.coverage, 1.9 / 4, 1e-12);
+    s.n = 50; /* the sensor is gone for good: the last reading is held .3 s, then a hole */
+    assert_near(integral(&s, 4 * S, 6 * S, 300 * MS).energy_j, 200, 1e-9);
+    assert_true(isnan(integral(&s, 4 * S, 6500 * MS, 300 * MS).energy_j));
+}
+
+/* Three readings of one a second that are lost in fifteen minutes, and a trace that has one each 15 s. */
+static void lost_readings_are_weighed_by_their_share(void **state)
+{
+    (void)state;
+    struct wl_time_series s = line(901, S, 200, 0);
+    for (int i = 0; i < 901; i++) value[i] = 200 + 20 * sin(i / 50.0);
+    value[400] = value[401] = value[402] = NAN;
+    struct wl_energy e = integral(&s, 0, 900 * S, 3 * S);
+    assert_near(e.energy_j, 200 * 900, 1500);
+    assert_true(e.lo_j > 0.98 * e.energy_j && e.hi_j < 1.02 * e.energy_j && e.hi_j - e.lo_j > 100);
+    s = line(61, 15 * S, 200, 0);
+    assert_near(integral(&s, 0, 900 * S, 3 * S).energy_j, 200 * 900, 1e-6);
+}
+
+/* Asked for every 100 ms, read every second: its usual spacing is no gap, five times that is one. */
+static void a_sensor_slower_than_the_period_has_no_gaps(void **state)
+{
+    (void)state;
+    struct wl_time_series s = line(100, S, 100, 0);
+    assert_near(integral(&s, 10 * S + 1, 90 * S + 1, 300 * MS).energy_j, 8000, 1e-9);
+    assert_near(integral(&s, 10 * S + 1, 12 * S + 1, 300 * MS).energy_j, 200, 1e-9);
+    s = line(100, S, 5000, 100);
+    assert_near(counter(&s, 10 * S + 7, 90 * S + 7, 300 * MS).energy_j, 8000, 1e-6);
+    s = line(100, S, 100, 0);
+    for (int i = 50; i < 55; i++) value[i] = NAN;
+    struct wl_energy e = integral(&s, 10 * S, 90 * S, 300 * MS);
+    assert_near(e.energy_j, 8000, 1e-9);
+    assert_near(e.hi_j, 8000 + 6 * 2, 1e-9);
+    assert_near(e.coverage, 1 - 6.0 / 80, 1e-12);
+    s = line(3, 5 * S, 100, 0); /* too few to know a spacing */
+    assert_true(isnan(integral(&s, 0, 10 * S, 300 * MS).energy_j));
+}
+
+static void edges_without_a_reading_beyond_hold_the_nearest(void **state)
+{
+    (void)state;
+    struct wl_time_series s = line(11, 100 * MS, 100, 0);
+    struct wl_energy e = integral(&s, -50 * MS, 1100 * MS, 300 * MS);
+    assert_near(e.energy_j, 115, 1e-9);
+    assert_near(e.held_s, 0.15, 1e-12);
+    e = integral(&s, -500 * MS, S, 300 * MS);
+    assert_near(e.energy_j, 150, 1e-9);
+    assert_near(e.coverage, 1.3 / 1.5, 1e-12);
+}
+
+static void nothing_near_is_no_number(void **state)
+{
+    (void)state;
+    struct wl_time_series s = line(11, 100 * MS, 100, 0), none = series(0);
+    assert_true(isnan(integral(&s, 10 * S, 11 * S, 300 * MS).energy_j));
+    assert_true(isnan(integral(&none, 0, S, 300 * MS).mean_w));
+    assert_true(isnan(counter(&none, 0, S, 300 * MS).energy_j));
+    assert_true(isnan(integral(&s, S, S, 300 * MS).energy_j));
+    assert_true(isnan(wl_window_mean(&none, 0, S, 300 * MS)));
+    for (size_t i = 0; i < 11; i++) value[i] = NAN;
+    assert_true(isnan(integral(&s, 0, S, 300 * MS).mean_w));
+    assert_true(isnan(counter(&s, 0, S, 300 * MS).energy_j));
+}
+
+static void a_counter_gives_its_difference_with_edges_between_readings(void **state)
+{
+    (void)state;
+    struct wl_time_series s = line(101, 100 * MS, 5e6, 250);
+    struct wl_energy e = counter(&s, 1234 * MS, 8777 * MS, 300 * MS);
+    assert_near(e.energy_j, 250 * 7.543, 1e-6);
+    assert_near(e.mean_w, 250, 1e-6);
+    /* Gaps inside do no harm. At an edge they are holes, in which the counter goes from the one reading to the other.
+     */
+    for (int i = 30; i < 60; i++) value[i] = NAN;
+    assert_near(counter(&s, 1234 * MS, 8777 * MS, 300 * MS).energy_j, 250 * 7.543, 1e-6);
+    e = counter(&s, 4 * S, 8 * S, 300 * MS);
+    assert_near(e.energy_j, 1000, 1e-6);
+    assert_true(e.lo_j >= 500 && e.hi_j <= 1500 && e.hi_j - e.lo_j > 15 && e.lo_j < 1000 && e.hi_j > 1000);
+    assert_near(e.covered_j, 250 * 2.0, 1e-6);
+    assert_near(e.coverage, 0.5, 1e-9);
+    e = counter(&s, 4 * S, 5 * S, 300 * MS); /* inside the hole, whose energy was counted */
+    assert_near(e.energy_j, 250, 1e-6);
+    assert_true(e.coverage == 0 && e.lo_j < 250 && e.hi_j > 250);
+    s.n = 30; /* the readings end at 2.9 s */
+    e = counter(&s, 2 * S, 3700 * MS, 300 * MS);
+    assert_near(e.energy_j, 250 * 1.7, 1e-6);
+    e = counter(&s, 2 * S, 3900 * MS, 300 * MS);
+    assert_true(isnan(e.energy_j));
+    assert_string_equal(e.why, "readings of the counter are missing for more than half of the window");
+    e = counter(&s, 4 * S, 5 * S, 300 * MS);
+    assert_true(isnan(e.energy_j));
+    assert_string_equal(e.why, "no reading of the counter in the window or near it");
+}
+
+/* From 0 to 500 W within a hole: an epoch inside of it may have had nothing or all of it. */
+static void a_hole_may_leave_more_open_than_the_energy(void **state)
+{
+    (void)state;
+    static double power_w[101];
+    struct wl_time_series s = line(101, 100 * MS, 0, 250), power = { t_ns, power_w, 101 };
+    for (int i = 0; i < 101; i++) power_w[i] = i % 2 ? 500 : 0;
+    for (int i = 30; i < 60; i++) value[i] = NAN;
+    struct wl_energy e = wl_energy_of_counter(&s, &power, 4 * S, 5 * S, 300 * MS, &wl_sensor_response_unknown);
+    assert_true(isnan(e.energy_j));
+    assert_string_equal(
+        e.why, "the counter was not read near the window's edges, which leaves more open than the energy itself");
+    e = wl_energy_of_counter(&s, &power, 4 * S, 9 * S, 300 * MS, &wl_sensor_response_unknown);
+    assert_near(e.energy_j, 250 * 5, 1e-6);
+    assert_near(e.lo_j, 2250 - (725 + 560 * 1.2),
+                1e-6); /* 560 W from 2.9 s on, where it may have been late by a reading */
+}
+
+/* The counter falls silent at 6 s. Power was read on: 100 W before, 300 W from then on. */
+static void where_the_counter_is_silent_power_takes_its_place(void **state)
+{
+    (void)state;
+    static double power_w[101];
+    struct wl_time_series s = line(101, 100 * MS, 0, 100), power = { t_ns, power_w, 101 };
+    for (int i = 0; i < 101; i++) power_w[i] = (i < 60 ? 100 : 300) + (i % 2 ? 0.5 : -0.5);
+    for (int i = 61; i < 101; i++) value[i] = NAN;
+    struct wl_energy of[3] = {
+        wl_energy_of_counter(&s, &power, S, 8 * S, 300 * MS, &wl_sensor_response_unknown),
+        wl_energy_of_power(&power, S, 8 * S, 300 * MS, &wl_sensor_response_unknown),
+        wl_energy_combined(&s, &power, S, 8 * S, 300 * MS, &wl_sensor_response_unknown, &wl_sensor_response_unknown),
+    };
+    assert_near(of[0].coverage, 5.0 / 7, 1e-9);
+    assert_true(of[0].lo_j <= 1100 && of[0].hi_j >= 1100); /* at 100 W it went on or at more */
+    assert_near(of[2].energy_j, 500 + 600, 15);
+    assert_near(of[2].coverage, 1, 1e-12);
+    assert_true(of[2].hi_j - of[2].lo_j < of[0].hi_j - of[0].lo_j);
+    assert_int_equal(wl_energy_choose(&of[0], &of[1], &of[2]),
+                     of[1].hi_j - of[1].lo_j < of[2].hi_j - of[2].lo_j ? WL_ENERGY_BY_INTEGRAL : WL_ENERGY_COMBINED);
+}
+
+/* The counter where it reaches, whatever it leaves open; else the narrowest; of nothing that of most readings. */
+static void the_method_is_that_of_the_window(void **state)
+{
+    (void)state;
+    struct wl_energy whole = { .energy_j = 100, .lo_j = 50, .hi_j = 150, .coverage = 1 };
+    struct wl_energy holed = { .energy_j = 100, .lo_j = 50, .hi_j = 150, .coverage = 0.9 };
+    struct wl_energy sharp = { .energy_j = 90, .lo_j = 89, .hi_j = 91, .coverage = 1 };
+    struct wl_energy less = { .energy_j = NAN, .coverage = 0.2 }, more = { .energy_j = NAN, .coverage = 0.4 };
+    assert_int_equal(wl_energy_choose(&whole, &sharp, NULL), WL_ENERGY_BY_COUNTER);
+    assert_int_equal(wl_energy_choose(&holed, &sharp, NULL), WL_ENERGY_BY_INTEGRAL);
+    assert_int_equal(wl_energy_choose(&sharp, &more, &less), WL_ENERGY_BY_COUNTER);
+    assert_int_equal(wl_energy_choose(&holed, &more, NULL), WL_ENERGY_BY_COUNTER);
+    assert_int_equal(wl_energy_choose(&less, &holed, &sharp), WL_ENERGY_COMBINED);
+    assert_int_equal(wl_energy_choose(&less, &more, NULL), WL_ENERGY_BY_INTEGRAL);
+    assert_int_equal(wl_energy_choose(&more, &less, &less), WL_ENERGY_BY_COUNTER);
+    assert_int_equal(wl_energy_choose(NULL, &less, NULL), WL_ENERGY_BY_INTEGRAL);
+    assert_int_equal(wl_energy_choose(&less, NULL, NULL), WL_ENERGY_BY_COUNTER);
+}
+
+/* The counter's bounds hold whatever power did: what lies outside of them is wrong, and does not count for being sure
+ * of itself. Four readings that happen to be alike have an interval without width. */
+static void what_the_counter_rules_out_does_not_count(void **state)
+{
+    (void)state;
+    struct wl_energy holed = { .energy_j = 100, .lo_j = 80, .hi_j = 120, .coverage = 0.9 };
+    struct wl_energy low = { .energy_j = 79, .lo_j = 79, .hi_j = 79, .coverage = 1 };
+    struct wl_energy high = { .energy_j = 121, .lo_j = 120, .hi_j = 122, .coverage = 1 };
+    struct wl_energy within = { .energy_j = 81, .lo_j = 78, .hi_j = 84, .coverage = 1 };
+    assert_int_equal(wl_energy_choose(&holed, &low, NULL), WL_ENERGY_BY_COUNTER);
+    assert_int_equal(wl_energy_choose(&holed, &high, &low), WL_ENERGY_BY_COUNTER);
+    assert_int_equal(wl_energy_choose(&holed, &low, &within), WL_ENERGY_COMBINED);
+    holed.energy_j = NAN;
+    assert_int_equal(wl_energy_choose(&holed, &low, NULL), WL_ENERGY_BY_INTEGRAL);
+}
+
+/* A driver was loaded anew just before the window: how far the counter fell is no power. */
+static void a_reset_beside_the_window_is_no_power(void **state)
+{
+    (void)state;
+    const double joules[] = { 9e6 - 20, 9e6, 40, 40, 60, 60, 100, 100, 140, 140, 180, 180 };
+    for (size_t i = 0; i < WL_COUNT(joules); i++) {
+        t_ns[i] = (int64_t)i * 50 * MS;
+        value[i] = joules[i];
+    }
+    struct wl_time_series s = series(WL_COUNT(joules));
+    struct wl_energy e = counter(&s, 130 * MS, 430 * MS, 300 * MS);
+    assert_near(e.energy_j, 400 * 0.255 + 200 * 0.045, 4); /* 200 W until 175 ms, then 400 W */
+    assert_true(e.lo_j <= e.energy_j && e.energy_j <= e.hi_j);
+}
+
+/* Two late moves close together look like a great power. Back from there the counter was not below what it showed. */
+static void a_counter_never_was_below_what_it_showed(void **state)
+{
+    (void)state;
+    const int64_t at_ms[] = { 0, 1, 102, 304, 311, 314 };
+    const double joules[] = { NAN, 0, 0, 49, 56, 56 };
+    for (size_t i = 0; i < WL_COUNT(joules); i++) {
+        t_ns[i] = at_ms[i] * MS;
+        value[i] = joules[i];
+    }
+    struct wl_time_series s = series(WL_COUNT(joules));
+    for (int64_t end = 5; end < 304; end += 7) {
+        struct wl_energy e = counter(&s, MS, end * MS, 300 * MS);
+        if (isnan(e.energy_j))
+            assert_non_null(e.why);
+        else
+            assert_true(0 <= e.lo_j && e.lo_j <= e.energy_j && e.energy_j <= e.hi_j);
+    }
+}
+
+/* A counter that moves every 100 ms, read every 10 ms: wherever the window lies, the error stays far below a step. */
+static void a_slow_counter_is_read_between_its_moves(void **state)
+{
+    (void)state;
+    const double watts = 400;
+    for (size_t i = 0; i < 1000; i++) {
+        t_ns[i] = (int64_t)i * 10 * MS + 3 * MS;
+        value[i] = 1000 + watts * 0.1 * floor((double)t_ns[i] / (100.0 * MS));
+    }
+    struct wl_time_series s = series(1000);
+    srand(3);
+    for (int k = 0; k < 200; k++) {
+        int64_t t0 = S + rand() % S, t1 = 7 * S + rand() % S;
+        double want = watts * (double)(t1 - t0) / S;
+        assert_near(counter(&s, t0, t1, 300 * MS).energy_j, want, 0.02 * watts * 0.1);
+    }
+    /* Beyond the last reading and before the first the pace goes on: for at most one step as far as it was read, from
+     * there on as long as it was not. */
+    struct wl_energy e = counter(&s, 0, 10 * S, 300 * MS);
+    assert_near(e.energy_j, watts * 10, watts * 0.1);
+    assert_near(e.held_s, 0.01, 1e-9);
+    e = counter(&s, S, 10250 * MS, 300 * MS);
+    assert_near(e.energy_j, watts * 9.25, 0.02 * watts * 0.1);
+}
+
+static void a_reset_makes_the_counter_useless_for_windows_that_hold_it(void **state)
+{
+    (void)state;
+    struct wl_time_series s = line(101, 100 * MS, 1000, 250);
+    for (int i = 60; i < 101; i++) value[i] -= value[60];
+    struct wl_energy e = counter(&s, S, 9 * S, 300 * MS);
+    assert_true(isnan(e.energy_j));
+    assert_string_equal(e.why, "the counter was reset");
+    assert_true(isnan(counter(&s, S, 5950 * MS, 300 * MS).energy_j));
+    assert_near(counter(&s, S, 5 * S, 300 * MS).energy_j, 1000, 1e-6);
+    assert_near(counter(&s, 7 * S, 9 * S, 300 * MS).energy_j, 500, 1e-6);
+}
+
+static void a_counter_that_stands_still_tells_nothing(void **state)
+{
+    (void)state;
+    struct wl_time_series s = line(101, 100 * MS, 0, 0);
+    struct wl_energy e = counter(&s, S, 9 * S, 300 * MS);
+    assert_true(isnan(e.energy_j));
+    assert_string_equal(e.why, "the counter did not move in the window");
+}
+
+static void two_readings_of_a_short_run_suffice_for_a_counter(void **state)
+{
+    (void)state;
+    t_ns[0] = 0, t_ns[1] = 20 * MS;
+    value[0] = 10, value[1] = 12;
+    struct wl_time_series s = series(2);
+    assert_near(counter(&s, 5 * MS, 15 * MS, 300 * MS).energy_j, 1, 1e-9);
+}
+
+/* 100 W; the machine was busy when the first reading was due, and the second followed at once. */
+static void a_late_first_reading_takes_nothing_away(void **state)
+{
+    (void)state;
+    static const int ms[] = { 190, 200, 300, 400, 500 };
+    for (size_t i = 0; i < WL_COUNT(ms); i++) {
+        t_ns[i] = ms[i] * MS;
+        value[i] = 100.0 * ms[i] / 1000;
+    }
+    struct wl_time_series s = series(WL_COUNT(ms));
+    assert_near(counter(&s, 100 * MS, 600 * MS, 300 * MS).energy_j, 50, 1e-9);
+}
+
+static void the_ratio_is_flagged_beyond_five_percent(void **state)
+{
+    (void)state;
+    assert_near(wl_energy_ratio(106, 100), 1.06, 1e-12);
+    assert_true(wl_energy_ratio_off(1.06) && wl_energy_ratio_off(0.94));
+    assert_false(wl_energy_ratio_off(1.04));
+    assert_true(isnan(wl_energy_ratio(NAN, 100)) && isnan(wl_energy_ratio(100, 0)));
+    assert_false(wl_energy_ratio_off(NAN));
+    assert_int_equal(wl_max_gap_ns(0.1), 300 * MS);
+    assert_int_equal(wl_max_gap_ns(0.001), 250 * MS);
+    assert_int_equal(wl_max_gap_ns(2), 6 * S);
+}
+
+static struct wl_channel chan(int device, enum wl_quantity q, enum wl_scope scope, bool estimated)
+{
+    return (struct wl_channel) { .device = device, .quantity = q, .scope = scope, .estimated = estimated };
+}
+
+static void scopes_that_overlap_are_not_added(void **state)
+{
+    (void)state;
+    const struct wl_channel all[] = {
+        chan(0, WL_ENERGY, WL_SCOPE_PSYS, false),       chan(1, WL_ENERGY, WL_SCOPE_PACKAGE, false),
+        chan(1, WL_POWER, WL_SCOPE_PACKAGE, false),     chan(2, WL_ENERGY, WL_SCOPE_DRAM, false),
+        chan(3, WL_SM_UTIL, WL_SCOPE_GPU, false),       chan(4, WL_ENERGY, WL_SCOPE_PACKAGE, true),
+        chan(5, WL_POWER, WL_SCOPE_NODE, false),        chan(6, WL_POWER, WL_SCOPE_MODULE, false),
+        chan(7, WL_POWER_AVERAGE, WL_SCOPE_GPU, false), chan(7, WL_POWER, WL_SCOPE_GPU, false),
+        chan(8, WL_ENERGY, WL_SCOPE_GPU, false),
+    };
+    struct wl_energy_source out[WL_COUNT(all)];
+    const char *label;
+    assert_int_equal(wl_energy_sources(all, WL_COUNT(all), out, &label), 2);
+    assert_string_equal(label, "gpu");
+    assert_true(out[0].device == 7 && out[0].power == 9 && out[0].counter == -1);
+    assert_true(out[1].device == 8 && out[1].counter == 10 && out[1].power == -1);
+
+    assert_int_equal(wl_energy_sources(all, 7, out, &label), 2); /* no GPU power, no module */
+    assert_string_equal(label, "package+dram");
+    assert_true(out[0].device == 1 && out[0].counter == 1 && out[0].power == 2);
+    assert_true(out[1].device == 2 && out[1].counter == 3);
+
+    assert_int_equal(wl_energy_sources(all + 5, 2, out, &label), 1); /* an estimate and the node: the node */
+    assert_string_equal(label, "node");
+    assert_int_equal(wl_energy_sources(all + 5, 1, out, &label), 1);
+    assert_string_equal(label, "package (estimated)");
+    assert_int_equal(wl_energy_sources(all, 1, out, &label), 0); /* psys alone is not taken for the CPU */
+    assert_null(label);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_is_integrated_exactly_with_edges_between_readings),
+        cmocka_unit_test(few_updates_leave_a_wide_interval),
+        cmocka_unit_test(the_age_of_a_reading_follows_from_what_it_shows),
+        cmocka_unit_test(halves_of_a_window_add_up),
+        cmocka_unit_test(one_failed_reading_is_bridged_more_leave_a_hole),
+        cmocka_unit_test(a_window_that_is_mostly_holes_has_no_energy),
+        cmocka_unit_test(lost_readings_are_weighed_by_their_share),
+        cmocka_unit_test(where_the_counter_is_silent_power_takes_its_place),
+        cmocka_unit_test(the_method_is_that_of_the_window),
+        cmocka_unit_test(what_the_counter_rules_out_does_not_count),
+        cmocka_unit_test(a_reset_beside_the_window_is_no_power),
+        cmocka_unit_test(a_counter_never_was_below_what_it_showed),
+        cmocka_unit_test(a_hole_may_leave_more_open_than_the_energy),
+        cmocka_unit_test(a_sensor_slower_than_the_period_has_no_gaps),
+        cmocka_unit_test(edges_without_a_reading_beyond_hold_the_nearest),
+        cmocka_unit_test(nothing_near_is_no_number),
+        cmocka_unit_test(a_counter_gives_its_difference_with_edges_between_readings),
+        cmocka_unit_test(a_slow_counter_is_read_between_its_moves),
+        cmocka_unit_test(a_reset_makes_the_counter_useless_for_windows_that_hold_it),
+        cmocka_unit_test(a_counter_that_stands_still_tells_nothing),
+        cmocka_unit_test(two_readings_of_a_short_run_suffice_for_a_counter),
+        cmocka_unit_test(a_late_first_reading_takes_nothing_away),
+        cmocka_unit_test(the_ratio_is_flagged_beyond_five_percent),
+        cmocka_unit_test(scopes_that_overlap_are_not_added),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

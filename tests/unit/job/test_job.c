@@ -1,0 +1,401 @@
+/* A job under a guard: how it ended is told, and nothing of it is left, whoever dies first. */
+#include "campaign/internal.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct wl_arena *a;
+static struct wl_err e;
+enum { PATIENCE = 6000 }; /* looks, a hundredth of a second apart */
+static char dir[] = "/tmp/wattlaw-job-XXXXXX";
+
+static int setup(void **state)
+{
+    (void)state;
+    a = wl_arena_new(NULL);
+    e = (struct wl_err) { 0 };
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    wl_arena_free(a);
+    return 0;
+}
+
+static int start(struct wl_job **job, const char *script, bool pass_through, double grace_s)
+{
+    static char *argv[] = { (char *)"sh", (char *)"-c", NULL, NULL };
+    argv[2] = (char *)script;
+    struct wl_job_spec spec = {
+        .argv = argv, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1, .pass_through = pass_through, .grace_s = grace_s
+    };
+    int64_t t;
+    assert_int_equal(wl_job_prepare(job, &spec, a, &e), 0);
+    return wl_job_start(*job, &t, &e);
+}
+
+static struct wl_job_exit end_of(struct wl_job *job)
+{
+    struct wl_job_exit out;
+    struct pollfd fd = { .fd = wl_job_fd(job), .events = POLLIN };
+    if (poll(&fd, 1, PATIENCE * 10) != 1) fail_msg("the job did not end");
+    if (wl_job_reap(job, &out, &e) < 0) fail_msg("%s", e.msg);
+    return out;
+}
+
+static struct wl_job_exit run(const char *script)
+{
+    struct wl_job *job;
+    assert_int_equal(start(&job, script, false, 5), 0);
+    return end_of(job);
+}
+
+static void status_and_signal_are_told(void **state)
+{
+    (void)state;
+    assert_int_equal(run("exit 0").exit.status, 0);
+    assert_int_equal(run("exit 7").exit.status, 7);
+    struct wl_job_exit x = run("kill -9 $$");
+    assert_int_equal(x.exit.signal, SIGKILL);
+    assert_int_equal(x.exit.status, 128 + SIGKILL);
+    x = run("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done");
+    assert_true(x.exit.used.ru_utime.tv_usec + x.exit.used.ru_utime.tv_sec > 0);
+}
+
+static void a_command_that_is_not_there_is_named(void **state)
+{
+    (void)state;
+    char *argv[] = { (char *)"no-such-command-here", NULL };
+    struct wl_job_spec spec = { .argv = argv, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1 };
+    struct wl_job *job;
+    int64_t t;
+    assert_int_equal(wl_job_prepare(&job, &spec, a, &e), 0);
+    assert_int_equal(wl_job_start(job, &t, &e), WL_ENOENT);
+    assert_string_equal(e.msg, "no-such-command-here: command not found");
+}
+
+/* The pid that a script wrote into dir/name. */
+static pid_t pid_in(const char *name)
+{
+    const char *path = wl_path_join(a, dir, name);
+    for (int i = 0; i < PATIENCE; i++) {
+        char *text = wl_file_tail(path, 64, a);
+        if (strchr(text, '\n')) return (pid_t)atol(text);
+        usleep(10000);
+    }
+    fail_msg("%s was not written", path);
+    return 0;
+}
+
+static bool gone(pid_t pid)
+{
+    for (int i = 0; i < PATIENCE; i++) {
+        if (kill(pid, 0) < 0) return true;
+        usleep(10000);
+    }
+    return false;
+}
+
+static const char *script_with_stray(const char *name, const char *rest)
+{
+    /* a child in a session of its own, whose parent is gone at once, and deaf to SIGTERM */
+    return wl_strf(a,
+                   "(setsid sh -c 'trap \"\" TERM; echo $$ > %s/%s; exec sleep 60' &) ; "
+                   "while [ ! -s %s/%s ]; do sleep 0.01; done; %s",
+                   dir, name, dir, name, rest);
+}
+
+static void what_outlives_the_command_is_ended(void **state)
+{
+    (void)state;
+    struct wl_job *job;
+    assert_int_equal(start(&job, script_with_stray("stray", "exit 3"), false, 0.1), 0);
+    struct wl_job_exit x = end_of(job);
+    assert_int_equal(x.exit.status, 3);
+    assert_int_equal(x.leftovers, 1);
+    assert_true(gone(pid_in("stray")));
+}
+
+static void a_measured_command_may_leave_a_daemon(void **state)
+{
+    (void)state;
+    struct wl_job *job;
+    assert_int_equal(start(&job, script_with_stray("daemon", "exit 3"), true, 0.1), 0);
+    assert_int_equal(end_of(job).exit.status, 3);
+    pid_t pid = pid_in("daemon");
+    assert_int_equal(kill(pid, 0), 0);
+    kill(pid, SIGKILL);
+}
+
+/* Starts a script, which goes on until a signal ends it, and returns when its trap stands. */
+static struct wl_job *start_trapped(const char *trap, const char *name, bool pass_through, double grace_s)
+{
+    struct wl_job *job;
+    const char *script = wl_strf(a, "trap %s; echo $$ > %s/%s; while :; do sleep 0.01; done", trap, dir, name);
+    assert_int_equal(start(&job, script, pass_through, grace_s), 0);
+    pid_in(name);
+    return job;
+}
+
+static void a_stopped_job_gets_its_grace(void **state)
+{
+    (void)state;
+    struct wl_job *job = start_trapped("'exit 9' TERM", "obeys", false, 20);
+    wl_job_stop(job, false);
+    assert_int_equal(end_of(job).exit.status, 9);
+
+    job = start_trapped("'' TERM", "deaf", false, 0.1);
+    wl_job_stop(job, false);
+    assert_int_equal(end_of(job).exit.signal, SIGKILL);
+
+    job = start_trapped("'' TERM", "hurried", false, 60);
+    wl_job_stop(job, true);
+    assert_int_equal(end_of(job).exit.signal, SIGKILL);
+}
+
+static void a_signal_reaches_the_command(void **state)
+{
+    (void)state;
+    struct wl_job *job = start_trapped("'exit 4' USR1", "signalled", true, 5);
+    wl_job_signal(job, SIGUSR1);
+    assert_int_equal(end_of(job).exit.status, 4);
+}
+
+static void the_tree_dies_with_its_owner(void **state)
+{
+    (void)state;
+    pid_t owner = fork();
+    if (owner == 0) {
+        struct wl_job *job;
+        if (start(&job, script_with_stray("orphan", "sleep 60"), false, 0.1) < 0) _exit(1);
+        pause();
+    }
+    pid_t stray = pid_in("orphan");
+    kill(owner, SIGKILL);
+    waitpid(owner, NULL, 0);
+    assert_true(gone(stray));
+}
+
+/* Jobs of the rest of a test get a cgroup of their own; false: this machine has none for us. */
+static bool with_cgroup(void)
+{
+    const char *why;
+    unsetenv("WATTLAW_CGROUP");
+    struct wl_cgroup *c = wl_cgroup_new(&why, a);
+    if (!c) print_message("no cgroup of our own: %s\n", why);
+    return c != NULL;
+}
+
+static void without_cgroup(void) { setenv("WATTLAW_CGROUP", "no", 1); }
+
+/* A child that has left: no parent, a session of its own, nothing of ours in its environment, deaf to SIGTERM. */
+static const char *script_with_runaway(const char *name)
+{
+    return wl_strf(a,
+                   "(env -i PATH=\"$PATH\" setsid sh -c 'trap \"\" TERM; echo $$ > %s/%s; exec sleep 600' &) ; "
+                   "while [ ! -s %s/%s ]; do sleep 0.01; done; exec sleep 600",
+                   dir, name, dir, name);
+}
+
+static void kill_the_guard(const char *name)
+{
+    struct wl_job *job;
+    struct wl_job_exit x;
+    assert_int_equal(start(&job, script_with_runaway(name), false, 0.1), 0);
+    pid_t runaway = pid_in(name);
+    kill(wl_job_pid(job), SIGKILL);
+    assert_int_equal(wl_job_reap(job, &x, &e), WL_EJOB);
+    assert_non_null(strstr(e.msg, "guard"));
+    if (kill(runaway, 0) == 0) {
+        kill(runaway, SIGKILL);
+        fail_msg("what had left the job outlived its guard");
+    }
+}
+
+static void a_killed_guard_leaves_nothing(void **state)
+{
+    (void)state;
+    without_cgroup();
+    kill_the_guard("left");
+    if (with_cgroup()) kill_the_guard("left_cgroup");
+}
+
+/* wattlaw's own children, as the guard of its caps, are not the job's. */
+static void a_killed_guard_costs_no_other_child(void **state)
+{
+    (void)state;
+    struct wl_job *job;
+    struct wl_job_exit x;
+    without_cgroup();
+    pid_t other = fork();
+    if (other == 0) {
+        for (;;) pause();
+    }
+    assert_int_equal(start(&job, wl_strf(a, "echo $$ > %s/spared; exec sleep 60", dir), false, 0.1), 0);
+    pid_in("spared");
+    kill(wl_job_pid(job), SIGKILL);
+    assert_int_equal(wl_job_reap(job, &x, &e), WL_EJOB);
+    assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+}
+
+/* wattlaw and the guard are killed: the next job ends what they left in its cgroup. */
+static void the_next_job_ends_what_two_dead_left(void **state)
+{
+    (void)state;
+    if (!with_cgroup()) skip();
+    int told[2];
+    assert_int_equal(pipe(told), 0);
+    pid_t owner = fork();
+    if (owner == 0) {
+        struct wl_job *job;
+        setsid();
+        if (start(&job, script_with_runaway("twice"), false, 0.1) < 0) _exit(1);
+        pid_t guard = wl_job_pid(job);
+        if (write(told[1], &guard, sizeof guard) < 0) _exit(1);
+        for (;;) pause();
+    }
+    pid_t guard, runaway = pid_in("twice");
+    assert_int_equal(read(told[0], &guard, sizeof guard), sizeof guard);
+    kill(owner, SIGSTOP); /* it must not see its guard die */
+    kill(guard, SIGKILL);
+    kill(owner, SIGKILL);
+    waitpid(owner, NULL, 0);
+    assert_true(gone(guard)); /* SIGKILL is not done when kill() returns: until then the guard holds the lock */
+    assert_int_equal(kill(runaway, 0), 0);
+    assert_int_equal(run("exit 0").exit.status, 0);
+    bool ended = gone(runaway);
+    kill(runaway, SIGKILL);
+    assert_true(ended);
+    close(told[0]);
+    close(told[1]);
+}
+
+/* A chain of processes that fork and exit, again and again: each lives for less time than a look through /proc takes,
+ * and is an orphan of the guard. Bounded in number and time, for the machine's sake. It writes a file if nobody ends
+ * it. */
+static int fork_chain(const char *path)
+{
+    enum { LINKS = 3000, LINK_US = 300 };
+    static const double LASTS_S = 5;
+    int64_t until_ns = wl_now_ns() + (int64_t)(LASTS_S * WL_NS_PER_S);
+    signal(SIGTERM, SIG_IGN);
+    for (int i = 0; i < LINKS && wl_now_ns() < until_ns; i++) {
+        usleep(LINK_US);
+        if (fork() > 0) _exit(0);
+    }
+    FILE *f = fopen(path, "w");
+    if (f) fclose(f);
+    return 0;
+}
+
+static void end_chain(const char *name)
+{
+    struct wl_job *job;
+    int64_t t;
+    const char *path = wl_path_join(a, dir, name);
+    char *argv[] = { (char *)"/proc/self/exe", (char *)"chain", (char *)path, NULL };
+    struct wl_job_spec spec = { .argv = argv, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1, .grace_s = 0.1 };
+    assert_int_equal(wl_job_prepare(&job, &spec, a, &e), 0);
+    assert_int_equal(wl_job_start(job, &t, &e), 0);
+    wl_job_stop(job, true);
+    struct wl_job_exit x = end_of(job);
+    if (x.stuck) fail_msg("left: %s", x.survivors);
+    if (wl_is_file(path)) fail_msg("the chain has ended by itself");
+}
+
+static void a_chain_of_forks_is_caught(void **state)
+{
+    (void)state;
+    without_cgroup();
+    end_chain("chain");
+    if (with_cgroup()) end_chain("chain_cgroup");
+}
+
+/* A daemon that a measured command leaves on purpose is in the cgroup of its user again, where nobody ends it. */
+static void a_daemon_is_let_go(void **state)
+{
+    (void)state;
+    if (!with_cgroup()) skip();
+    struct wl_job *job;
+    assert_int_equal(start(&job, script_with_stray("let_go", "exit 0"), true, 0.1), 0);
+    assert_int_equal(end_of(job).exit.status, 0);
+    pid_t pid = pid_in("let_go");
+    char *text;
+    size_t n;
+    assert_int_equal(wl_file_read(wl_strf(a, "/proc/%ld/cgroup", (long)pid), 1 << 16, &text, &n, a, &e), 0);
+    if (strstr(text, "wattlaw-job-")) fail_msg("it is still in the job's cgroup: %s", text);
+    assert_int_equal(run("exit 0").exit.status, 0);
+    assert_int_equal(kill(pid, 0), 0);
+    kill(pid, SIGKILL);
+}
+
+/* No cgroup of ours is left in its parent. */
+static void cgroups_are_removed(void **state)
+{
+    (void)state;
+    if (!with_cgroup()) skip();
+    const char *why;
+    struct wl_arena *mine = wl_arena_new(a);
+    const char *path = wl_strdup(a, wl_cgroup_path(wl_cgroup_new(&why, mine)));
+    assert_true(wl_is_dir(path));
+    wl_arena_free(mine);
+    assert_false(wl_is_dir(path));
+}
+
+static void it_ends_with_the_arena(void **state)
+{
+    (void)state;
+    struct wl_job *job;
+    assert_int_equal(start(&job, wl_strf(a, "echo $$ > %s/scoped; sleep 60", dir), false, 0.1), 0);
+    pid_t command = pid_in("scoped");
+    wl_arena_free(a);
+    a = wl_arena_new(NULL);
+    assert_true(gone(command));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3) return fork_chain(argv[2]);
+    if (!mkdtemp(dir)) return 1;
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(status_and_signal_are_told),
+        TEST(a_command_that_is_not_there_is_named),
+        TEST(what_outlives_the_command_is_ended),
+        TEST(a_measured_command_may_leave_a_daemon),
+        TEST(a_stopped_job_gets_its_grace),
+        TEST(a_signal_reaches_the_command),
+        TEST(the_tree_dies_with_its_owner),
+        TEST(a_killed_guard_leaves_nothing),
+        TEST(a_killed_guard_costs_no_other_child),
+        TEST(the_next_job_ends_what_two_dead_left),
+        TEST(a_chain_of_forks_is_caught),
+        TEST(a_daemon_is_let_go),
+        TEST(cgroups_are_removed),
+        TEST(it_ends_with_the_arena),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    static const char *const files[] = { "stray",     "daemon", "obeys", "deaf",   "hurried",
+                                         "signalled", "orphan", "left",  "scoped", "left_cgroup",
+                                         "chain",     "spared", "twice", "let_go", "chain_cgroup" };
+    char path[64];
+    for (size_t i = 0; i < WL_COUNT(files); i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+        unlink(path);
+    }
+    rmdir(dir);
+    return failed;
+}

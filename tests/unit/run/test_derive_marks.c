@@ -1,0 +1,118 @@
+/* What marks tell of a run: rank 0's epochs and metrics count, and those of no other rank. */
+#include "campaign/internal.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const int64_t MS = WL_NS_PER_S / 1000;
+
+/* As a store has them, by time. Rank 1 begins its epochs later, ends them later, counts its own samples and has metrics
+ * of its own; rank 2 tells an epoch that rank 0 does not. */
+static struct wl_mark_rows job_of_three(void)
+{
+    static struct wl_mark_row v[] = {
+        { 1000, 0, "start", "host=a workload=net workers=3 local_batch=8" },
+        { 1001, 1, "start", "host=b workload=other workers=99 local_batch=99" },
+        { 1002, 2, "start", "host=b" },
+        { 2000, 0, "epoch-begin", "epoch=1" },
+        { 2300, 1, "epoch-begin", "epoch=1" },
+        { 3000, 0, "epoch-end", "epoch=1 samples=240 updates=10" },
+        { 3100, 0, "metric", "name=loss value=0.5 epoch=1" },
+        { 3700, 1, "epoch-end", "epoch=1 samples=80 updates=10" },
+        { 3800, 1, "metric", "name=loss value=0.9 epoch=1" },
+        { 3900, 1, "metric", "name=own value=7 epoch=1" },
+        { 4000, 0, "epoch-begin", "epoch=2" },
+        { 4100, 2, "epoch-begin", "epoch=5" },
+        { 4200, 1, "epoch-begin", "epoch=2" },
+        { 5500, 0, "epoch-end", "epoch=2 samples=240 updates=10" },
+        { 5600, 0, "define", "name=loss better=smaller main=1" },
+        { 5700, 1, "define", "name=loss better=larger" },
+        { 5800, 1, "epoch-end", "epoch=2 samples=80 updates=10" },
+        { 5900, 2, "epoch-end", "epoch=5 samples=80 updates=10" },
+    };
+    static bool in_ns;
+    for (size_t i = 0; i < WL_COUNT(v) && !in_ns; i++) v[i].t_ns *= MS;
+    in_ns = true;
+    return (struct wl_mark_rows) { v, WL_COUNT(v) };
+}
+
+static struct wl_derived told(const struct wl_mark_rows *marks, struct wl_arena *a)
+{
+    struct wl_derived out = { 0 };
+    wl_derive_from_marks(marks, &out, a);
+    return out;
+}
+
+static void epochs_are_rank_0s(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_mark_rows marks = job_of_three();
+    struct wl_derived d = told(&marks, a);
+    assert_int_equal(d.n_epochs, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct wl_epoch_row *e = &d.epochs[i];
+        assert_int_equal(e->epoch, i + 1);
+        assert_int_equal(e->begin_ns, (i ? 4000 : 2000) * MS);
+        assert_int_equal(e->end_ns, (i ? 5500 : 3000) * MS);
+        assert_true(e->time_s == (i ? 1.5 : 1) && e->samples == 240 && e->updates == 10);
+    }
+    wl_arena_free(a);
+}
+
+/* Where rank 0 says nothing there are no epochs, whatever others say. */
+static void other_ranks_alone_tell_no_epoch(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_mark_rows all = job_of_three(), others = { wl_new_array(a, struct wl_mark_row, all.n), 0 };
+    for (size_t i = 0; i < all.n; i++)
+        if (all.v[i].rank != 0) others.v[others.n++] = all.v[i];
+    struct wl_derived d = told(&others, a);
+    assert_int_equal(d.n_epochs, 0);
+    assert_int_equal(d.n_metrics, 0);
+    assert_int_equal(d.n_metric_defs, 0);
+    assert_true(isnan(d.actual.workers) && d.actual.nodes == 1);
+    wl_arena_free(a);
+}
+
+static void metrics_and_what_they_are_are_rank_0s(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_mark_rows marks = job_of_three();
+    struct wl_derived d = told(&marks, a);
+    assert_int_equal(d.n_metrics, 1);
+    assert_string_equal(d.metrics[0].name, "loss");
+    assert_true(d.metrics[0].value == 0.5 && d.metrics[0].epoch == 1);
+    assert_int_equal(d.n_metric_defs, 1);
+    assert_true(d.metric_defs[0].larger == 0 && d.metric_defs[0].main);
+    wl_arena_free(a);
+}
+
+/* Nodes are counted over all ranks; everything else that start tells is rank 0's. */
+static void settings_are_rank_0s(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_mark_rows marks = job_of_three();
+    struct wl_derived d = told(&marks, a);
+    assert_string_equal(d.actual.workload, "net");
+    assert_true(d.actual.workers == 3 && d.actual.local_batch == 8 && d.actual.nodes == 2);
+    wl_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(epochs_are_rank_0s),
+        cmocka_unit_test(other_ranks_alone_tell_no_epoch),
+        cmocka_unit_test(metrics_and_what_they_are_are_rank_0s),
+        cmocka_unit_test(settings_are_rank_0s),
+    };
+    return cmocka_run_group_tests_name("told", tests, NULL, NULL);
+}
