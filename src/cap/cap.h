@@ -17,15 +17,8 @@
 
 #include "base/base.h"
 #include "power/power.h"
+#include "settings/settings.h"
 
-/* What is limited. */
-enum wl_cap_kind {
-    WL_CAP_POWER,     /* power of a device, W */
-    WL_CAP_MODULE,    /* power of the module of CPU and GPU that a GPU is a part of, W */
-    WL_CAP_CLOCK,     /* SM clock of a GPU (locked), highest frequency of a CPU; MHz */
-    WL_CAP_MEM_CLOCK, /* memory clock of a GPU (locked), MHz */
-    WL_CAP_KINDS
-};
 const char *wl_cap_kind_name(enum wl_cap_kind k); /* "power_cap_w", "module_cap_w", "clock_mhz", "mem_clock_mhz" */
 const char *wl_cap_kind_unit(enum wl_cap_kind k); /* "W", "MHz" */
 bool wl_cap_is_power(enum wl_cap_kind k);         /* in W; such a limit always has a value that can be read */

@@ -15,17 +15,8 @@ const struct wl_setter_ops *wl_setter_find(const char *name)
     return NULL;
 }
 
-static const struct {
-    const char *name, *unit;
-} kinds[WL_CAP_KINDS] = {
-    [WL_CAP_POWER] = { "power_cap_w", "W" },
-    [WL_CAP_MODULE] = { "module_cap_w", "W" },
-    [WL_CAP_CLOCK] = { "clock_mhz", "MHz" },
-    [WL_CAP_MEM_CLOCK] = { "mem_clock_mhz", "MHz" },
-};
-
-const char *wl_cap_kind_name(enum wl_cap_kind k) { return kinds[k].name; }
-const char *wl_cap_kind_unit(enum wl_cap_kind k) { return kinds[k].unit; }
+const char *wl_cap_kind_name(enum wl_cap_kind k) { return wl_setting_of_cap(k)->name; }
+const char *wl_cap_kind_unit(enum wl_cap_kind k) { return wl_setting_of_cap(k)->unit; }
 
 bool wl_cap_is_power(enum wl_cap_kind k) { return k == WL_CAP_POWER || k == WL_CAP_MODULE; }
 
@@ -55,7 +46,7 @@ char *wl_cap_refusal(const struct wl_cap_range *r, enum wl_cap_kind kind, double
 
 char *wl_cap_range_text(const struct wl_cap_range *r, enum wl_cap_kind kind, struct wl_arena *a)
 {
-    const char *unit = kinds[kind].unit;
+    const char *unit = wl_cap_kind_unit(kind);
     if (r->steps.n == 0)
         return isnan(r->max) ? NULL : wl_strf(a, "%.6g to %.6g %s", isnan(r->min) ? 0 : r->min, r->max, unit);
     struct wl_text t = WL_TEXT(a);
@@ -84,7 +75,7 @@ static int open_one(const struct wl_setter_ops *ops, const struct wl_setter_cont
                     struct wl_controls *out, const char **fix, struct wl_err *e)
 {
     if (ops->kinds[kind]) return ops->open(p, kind, out, fix, e);
-    return wl_fail(e, WL_EUNAVAIL, "the setter %s does not set %s", ops->name, kinds[kind].name);
+    return wl_fail(e, WL_EUNAVAIL, "the setter %s does not set %s", ops->name, wl_cap_kind_name(kind));
 }
 
 int wl_setter_open_direct(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,

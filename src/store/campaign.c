@@ -83,28 +83,15 @@ int wl_store_campaign_is_free(struct wl_store *s, int64_t campaign, struct wl_er
 
 /* ---- trials ---- */
 
-char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a)
-{
-    static const struct field map[] = { SETTINGS("", 0), { NULL } };
-    struct wl_text key = WL_TEXT(a);
-    for (const struct field *f = map; f->name; f++) {
-        const char *at = (const char *)set + f->offset, *blank = key.n ? " " : "";
-        bool real = f->type == F_REAL || f->type == F_COUNT;
-        const char *text = real ? NULL : *(const char *const *)at;
-        double number = real ? *(const double *)at : NAN;
-        if (text) wl_text_addf(&key, "%s%s=%s", blank, f->name, text);
-        if (!isnan(number)) wl_text_addf(&key, "%s%s=%.15g", blank, f->name, number);
-    }
-    return key.s;
-}
-
 static int find_trial(struct wl_store *s, const struct wl_trial_row *row, int64_t *id, struct wl_err *e)
 {
     static const struct field map[] = {
         { "campaign", F_INT, offsetof(struct wl_trial_row, campaign) },
         { "key", F_NAME, offsetof(struct wl_trial_row, key) },
         { "skipped", F_TEXT, offsetof(struct wl_trial_row, skipped) },
-        SETTINGS("", offsetof(struct wl_trial_row, set)),
+#define SETTINGS_PREFIX ""
+#define SETTINGS_BASE offsetof(struct wl_trial_row, set)
+#include "store/settings_map.h"
         { NULL },
     };
     int rc = wl_rows_insert(s, "trial", NULL, 0, map, row, 1, sizeof *row,
@@ -137,7 +124,9 @@ int wl_store_trials(struct wl_store *s, int64_t campaign, struct wl_trial_rows *
         { "campaign", F_INT, offsetof(struct wl_trial_row, campaign) },
         { "key", F_NAME, offsetof(struct wl_trial_row, key) },
         { "skipped", F_TEXT, offsetof(struct wl_trial_row, skipped) },
-        SETTINGS("", offsetof(struct wl_trial_row, set)),
+#define SETTINGS_PREFIX ""
+#define SETTINGS_BASE offsetof(struct wl_trial_row, set)
+#include "store/settings_map.h"
         { NULL },
     };
     return wl_rows_select(s, map, "FROM trial WHERE ?1 IN (0, campaign) ORDER BY campaign, id", SQL(sql_int(campaign)),

@@ -133,25 +133,6 @@ int wl_rows_insert(struct wl_store *s, const char *table, const char *key, int64
 
 enum { MAX_FIELDS = 64 }; /* of a map that is inserted */
 
-/* The fields of a struct wl_settings that lies `base` bytes into the row; `prefix` stands before each column. */
-/* clang-format off */
-#define SETTINGS(prefix, base)                                                               \
-    { prefix "workload", F_TEXT, (base) + offsetof(struct wl_settings, workload) },          \
-    { prefix "hardware", F_TEXT, (base) + offsetof(struct wl_settings, hardware) },          \
-    { prefix "nodes", F_COUNT, (base) + offsetof(struct wl_settings, nodes) },               \
-    { prefix "workers", F_COUNT, (base) + offsetof(struct wl_settings, workers) },           \
-    { prefix "local_batch", F_COUNT, (base) + offsetof(struct wl_settings, local_batch) },   \
-    { prefix "global_batch", F_COUNT, (base) + offsetof(struct wl_settings, global_batch) }, \
-    { prefix "accumulation", F_COUNT, (base) + offsetof(struct wl_settings, accumulation) }, \
-    { prefix "epochs", F_COUNT, (base) + offsetof(struct wl_settings, epochs) },             \
-    { prefix "threads", F_COUNT, (base) + offsetof(struct wl_settings, threads) },           \
-    { prefix "power_cap_w", F_REAL, (base) + offsetof(struct wl_settings, power_cap_w) },    \
-    { prefix "module_cap_w", F_REAL, (base) + offsetof(struct wl_settings, module_cap_w) },  \
-    { prefix "clock_mhz", F_REAL, (base) + offsetof(struct wl_settings, clock_mhz) },        \
-    { prefix "mem_clock_mhz", F_REAL, (base) + offsetof(struct wl_settings, mem_clock_mhz) }, \
-    { prefix "extra", F_OBJECT, (base) + offsetof(struct wl_settings, extra) }
-/* clang-format on */
-
 /* Maps that are both written and read (read.c). */
 extern const struct field wl_epoch_map[], wl_energy_map[], wl_phase_map[], wl_metric_map[], wl_metric_def_map[],
     wl_stat_map[], wl_variation_map[];

@@ -142,7 +142,9 @@ static const struct field run_map[] = {
     { "r.seed", F_WHOLE, AT(wl_run_row, seed) },
     { "r.position", F_COUNT, AT(wl_run_row, position) },
     { "r.status", F_STATUS, AT(wl_run_row, status) },
-    SETTINGS("s.", AT(wl_run_row, set)),
+#define SETTINGS_PREFIX "s."
+#define SETTINGS_BASE offsetof(struct wl_run_row, set)
+#include "store/settings_map.h"
     { "r.host", F_TEXT, AT(wl_run_row, host) },
     { "r.boot_id", F_TEXT, AT(wl_run_row, boot_id) },
     { "r.folder", F_TEXT, AT(wl_run_row, folder) },

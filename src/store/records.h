@@ -6,7 +6,7 @@
 #ifndef WL_STORE_RECORDS_H
 #define WL_STORE_RECORDS_H
 
-#include "base/base.h"
+#include "settings/settings.h"
 
 #define WL_NO_NS INT64_MIN /* a time that is not known */
 
@@ -24,15 +24,6 @@ struct wl_campaign_rows {
     struct wl_campaign_row *v;
     size_t n;
 };
-/* What a trial is made of. */
-struct wl_settings {
-    const char *workload, *hardware;
-    double nodes, workers, local_batch, global_batch, accumulation, epochs, threads;
-    double power_cap_w, module_cap_w, clock_mhz, mem_clock_mhz;
-    const char *extra; /* JSON object with sorted names, for settings without a column here */
-};
-extern const struct wl_settings wl_settings_none; /* everything missing */
-
 struct wl_trial_row {
     int64_t id, campaign;
     struct wl_settings set;

@@ -4,20 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct wl_settings wl_settings_none = {
-    .nodes = NAN,
-    .workers = NAN,
-    .local_batch = NAN,
-    .global_batch = NAN,
-    .accumulation = NAN,
-    .epochs = NAN,
-    .threads = NAN,
-    .power_cap_w = NAN,
-    .module_cap_w = NAN,
-    .clock_mhz = NAN,
-    .mem_clock_mhz = NAN,
-};
-
 const char *const wl_run_status_names[] = { "planned", "running", "done", "failed", "interrupted" };
 
 static struct sql_value value_of(const struct field *f, const void *row)

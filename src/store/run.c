@@ -157,7 +157,12 @@ static int forget_derived(struct wl_store *s, int64_t run, struct wl_err *e)
 
 static int insert_derived(struct wl_store *s, int64_t run, const struct wl_derived *d, struct wl_err *e)
 {
-    static const struct field actual[] = { SETTINGS("", 0), { NULL } };
+    static const struct field actual[] = {
+#define SETTINGS_PREFIX ""
+#define SETTINGS_BASE 0
+#include "store/settings_map.h"
+        { NULL },
+    };
     int rc = wl_rows_insert(s, "actual", "run", run, actual, &d->actual, 1, sizeof d->actual, "", e);
     if (rc == 0)
         rc = wl_rows_insert(s, "epoch", "run", run, wl_epoch_map, d->epochs, d->n_epochs, sizeof *d->epochs, "", e);

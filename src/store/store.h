@@ -88,9 +88,6 @@ int wl_store_lock_campaign(struct wl_store *s, int64_t campaign, struct wl_err *
 /* Would wl_store_lock_campaign be refused? Takes nothing; 0: a campaign that is not there yet. */
 int wl_store_campaign_is_free(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
 
-/* "workload=resnet50 workers=2 ...", what is set in the order above: the identity of a trial in its campaign. */
-char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a);
-
 /* The trial with these settings, made when missing; `skipped` (NULL: can run) is brought up to date. */
 int wl_store_add_trial(struct wl_store *s, int64_t campaign, const struct wl_settings *set, const char *skipped,
                        int64_t *id, struct wl_err *e) WL_MUST_CHECK;

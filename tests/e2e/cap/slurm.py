@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from fleet import Fleet, expect, wattlaw
+from nodes import Fleet, expect, wattlaw
 from rig import PATIENCE_S, kill, wait_until
 
 SKIP = 77

@@ -119,6 +119,8 @@ def refused(folder):
     status, _, errors = mutate(folder, "--check", build)
     expect(status == 2 and "6 mutations, expected 60 at least" in errors, errors)
     os.makedirs(os.path.join(folder, "src", "b"))
+    expect("no mutation of src/b" not in mutate(folder, "--check", build)[2], "a folder without code")
+    put(os.path.join(folder, "src", "b", "b.c"), "")
     expect("no mutation of src/b" in mutate(folder, "--check", build)[2], "a folder without")
     put(table, good.replace("? sum", "? sun", 1))
     expect("a.txt:2: meson knows no test 'sun'" in mutate(folder, "--check", build)[2], "a test that is not there")

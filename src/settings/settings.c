@@ -1,0 +1,70 @@
+#include "settings/settings.h"
+
+#include <math.h>
+
+const struct wl_settings wl_settings_none = {
+#define SETTING_COUNT(member, option, unit, max, grid, help, ...) .member = NAN,
+#define SETTING_CAP(member, option, unit, kind, grid, help, ...)  .member = NAN,
+#include "settings/settings.def"
+};
+
+/* clang-format off */
+#define ROW(member_, type_, ...) { .name = #member_, .offset = offsetof(struct wl_settings, member_), .type = type_, __VA_ARGS__ },
+const struct wl_setting wl_settings_table[] = {
+#define SETTING_OBSERVED(member, ...)                              ROW(member, WL_SETTING_TEXT, __VA_ARGS__)
+#define SETTING_TEXT(member, option, grid, help, ...)              ROW(member, WL_SETTING_TEXT, __VA_ARGS__)
+#define SETTING_COUNT(member, option, unit_, max, grid, help, ...) ROW(member, WL_SETTING_COUNT, .unit = unit_, __VA_ARGS__)
+#define SETTING_CAP(member, option, unit_, kind, grid, help, ...)  \
+    ROW(member, WL_SETTING_REAL, .unit = unit_, .is_cap = true, .cap = kind, __VA_ARGS__)
+#include "settings/settings.def"
+    { 0 },
+};
+/* clang-format on */
+
+const struct wl_setting *wl_setting_find(const char *name)
+{
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+        if (wl_str_eq(r->name, name)) return r;
+    return NULL;
+}
+
+const struct wl_setting *wl_setting_of_cap(enum wl_cap_kind kind)
+{
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+        if (r->is_cap && r->cap == kind) return r;
+    WL_CHECK(false);
+    return NULL;
+}
+
+static const void *member(const struct wl_setting *r, const struct wl_settings *set)
+{
+    return (const char *)set + r->offset;
+}
+
+double wl_setting_real(const struct wl_setting *r, const struct wl_settings *set)
+{
+    return r->type == WL_SETTING_TEXT ? NAN : *(const double *)member(r, set);
+}
+
+const char *wl_setting_string(const struct wl_setting *r, const struct wl_settings *set)
+{
+    return r->type == WL_SETTING_TEXT ? *(const char *const *)member(r, set) : NULL;
+}
+
+static void add(struct wl_text *key, const struct wl_setting *r, const struct wl_settings *set)
+{
+    const char *text = wl_setting_string(r, set), *blank = key->n ? " " : "";
+    double number = wl_setting_real(r, set);
+    if (text) wl_text_addf(key, "%s%s=%s", blank, r->name, text);
+    if (!isnan(number)) wl_text_addf(key, "%s%s=%.15g", blank, r->name, number);
+}
+
+char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a)
+{
+    struct wl_text key = WL_TEXT(a);
+    for (int caps = 0; caps < 2; caps++)
+        for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+            if (r->is_cap == (caps == 1)) add(&key, r, set);
+    if (set->extra) wl_text_addf(&key, "%sextra=%s", key.n ? " " : "", set->extra);
+    return key.s;
+}

@@ -1,0 +1,65 @@
+/* What a trial is made of: workload, hardware, workers, batches, caps, clocks. settings.def has one row per setting;
+ * the experiment file, the grid, the store, the laws and the report go over its rows. */
+#ifndef WL_SETTINGS_SETTINGS_H
+#define WL_SETTINGS_SETTINGS_H
+
+#include "base/base.h"
+
+/* What a cap limits. */
+enum wl_cap_kind {
+    WL_CAP_POWER,     /* power of a device, W */
+    WL_CAP_MODULE,    /* power of the module of CPU and GPU that a GPU belongs to, W */
+    WL_CAP_CLOCK,     /* SM clock of a GPU (locked), highest frequency of a CPU; MHz */
+    WL_CAP_MEM_CLOCK, /* memory clock of a GPU (locked), MHz */
+    WL_CAP_KINDS
+};
+
+/* Values. A missing number is NAN, a missing text NULL. */
+struct wl_settings {
+#define SETTING_OBSERVED(member, ...)                             const char *member;
+#define SETTING_TEXT(member, option, grid, help, ...)             const char *member;
+#define SETTING_COUNT(member, option, unit, max, grid, help, ...) double member;
+#define SETTING_CAP(member, option, unit, kind, grid, help, ...)  double member;
+#include "settings/settings.def"
+    const char *extra; /* JSON object with sorted names, for settings without a member here */
+};
+extern const struct wl_settings wl_settings_none; /* everything missing */
+
+enum wl_setting_type { WL_SETTING_TEXT, WL_SETTING_COUNT, WL_SETTING_REAL };
+
+/* How a setting separates the runs that one scaling law is fitted to. */
+enum wl_setting_group {
+    WL_GROUP_NEVER,   /* not: the law's x, or what it averages over */
+    WL_GROUP_ALWAYS,  /* names each group */
+    WL_GROUP_VARIES,  /* wherever it has several values */
+    WL_GROUP_BATCH,   /* one of the two batches is held fixed (src/law/partition.c) */
+    WL_GROUP_FOLLOWS, /* where runs with one worker count have several values of it */
+};
+
+struct wl_setting {
+    const char *name; /* "power_cap_w" */
+    const char *unit; /* "W"; NULL: a name or a count */
+    enum wl_setting_type type;
+    size_t offset; /* in struct wl_settings */
+    bool is_cap;
+    enum wl_cap_kind cap; /* of a cap */
+    enum wl_setting_group group;
+    const char *label;                    /* "power cap": head of a column */
+    const char *before, *after, *missing; /* in a title: "cap 250 W", "no power cap" */
+    const char *acted;                    /* of a cap: the column with the share of it that limited the device, % */
+    const char *section, *title;          /* of a cap: id and title of its section of the report */
+    int digits;                           /* significant digits in a table; 0: all */
+    bool in_runs;                         /* a column of the report's table of runs */
+};
+extern const struct wl_setting wl_settings_table[]; /* ends with a NULL name */
+
+const struct wl_setting *wl_setting_find(const char *name); /* NULL: no such setting */
+const struct wl_setting *wl_setting_of_cap(enum wl_cap_kind kind);
+double wl_setting_real(const struct wl_setting *r, const struct wl_settings *set);        /* NAN for a text */
+const char *wl_setting_string(const struct wl_setting *r, const struct wl_settings *set); /* NULL for a number */
+
+/* "workload=vgg16 workers=4 ...", those that are known, in the order in which a store keeps it: first what is no cap.
+ */
+char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a);
+
+#endif
