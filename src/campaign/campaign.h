@@ -10,8 +10,10 @@
 #include "base/base.h"
 #include "cap/cap.h"
 #include "carbon/carbon.h"
+#include "job/job.h"
 #include "mark/mark.h"
 #include "power/power.h"
+#include "run/run.h"
 #include "store/store.h"
 
 /* ---- the experiment file ------------------------------------------------------------------------------------ */
@@ -43,28 +45,6 @@ struct wl_data_keys {
     const char *prepare; /* command that makes the data in {data}; NULL: none */
     int64_t samples;     /* an epoch's samples (weak scaling: for each worker); 0: the workload decides */
 };
-
-/* Row for a struct that holds a double as member `at`. */
-#define WL_NODE_WAIT_ROW(holder, at)                                                                                \
-    {                                                                                                               \
-        .name = "node-wait", .type = WL_DURATION, .offset = offsetof(holder, at), .def = "60s", .max = 86400,       \
-        .unit = "s", .help = "on several nodes with caps: how long a job waits until the caps of all stand; 0: not" \
-    }
-
-/* A run begins when no GPU of the job is warmer. */
-struct wl_cooldown_opts {
-    double below_c; /* NAN: it begins at once */
-    double wait_s;  /* the longest wait: then it begins all the same */
-};
-
-/* Rows for a struct that holds a struct wl_cooldown_opts as member `at`. */
-/* clang-format off */
-#define WL_COOLDOWN_OPT_ROWS(holder, at)                                                                               \
-    { .name = "cooldown-c", .type = WL_REAL, .offset = offsetof(holder, at.below_c), .min = 0, .max = 150,             \
-      .unit = "C", .help = "begin when no GPU of the job is warmer" },                                                 \
-    { .name = "cooldown-wait", .type = WL_DURATION, .offset = offsetof(holder, at.wait_s), .def = "10m", .max = 86400, \
-      .unit = "s", .help = "the longest wait for that; then the run begins all the same and says so" }
-/* clang-format on */
 
 struct wl_measure_keys {
     struct wl_power_opts power;       /* sensors, rate_hz and what they need */
@@ -185,163 +165,6 @@ int wl_trial_command(const struct wl_experiment *x, const struct wl_trial *t, in
 int wl_trial_cap_dry_run(const struct wl_experiment *x, const struct wl_trial *t, struct wl_arena *a,
                          struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- signals ------------------------------------------------------------------------------------------------ */
-
-/* Blocks SIGINT, SIGTERM and SIGHUP (all: SIGQUIT, SIGUSR1 and SIGUSR2 too) and gives them out one by one, until the
- * arena is freed. Signals that were ignored when the program was started stay so. Call it before threads are started.
- */
-struct wl_signals;
-int wl_signals_open(struct wl_signals **out, bool all, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
-int wl_signals_fd(const struct wl_signals *s); /* readable when there is one */
-
-/* The next signal, 0: none. from_terminal: the terminal sent it to the whole process group. */
-int wl_signals_next(const struct wl_signals *s, bool *from_terminal);
-
-/* ---- ranks of one node ------------------------------------------------------------------------------------------ */
-
-/* `mpirun -n 8 wattlaw measure -- cmd` starts a wattlaw for each rank. Those of one node and one job are a team: one of
- * them, the leader, measures the node and stores the run; the others look after their commands. When the leader dies,
- * another one goes on. docs/adr/062 */
-struct wl_local_ranks;
-
-/* *out NULL: this process is no rank of a job of several. Released with the arena. */
-int wl_local_ranks_join(struct wl_local_ranks **out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
-bool wl_local_ranks_is_leader(const struct wl_local_ranks *t);
-
-/* The leader, before its run: waits for the others, some seconds at most. false: not all have come. */
-bool wl_local_ranks_wait_all(struct wl_local_ranks *t);
-
-/* Its GPUs and theirs, as CUDA_VISIBLE_DEVICES has them; NULL: none of them has that variable. */
-const char *wl_local_ranks_visible_gpus(const struct wl_local_ranks *t, struct wl_arena *a);
-
-/* The leader cannot run: the others end too. Behind the begin of its run nothing happens. */
-void wl_local_ranks_refuse(struct wl_local_ranks *t, const char *why);
-
-/* Not the leader: waits for its run; *dir is the run's folder then. When the leader dies before,
- * wl_local_ranks_is_leader is true behind this. WL_EJOB: it refused. */
-int wl_local_ranks_wait_leader(struct wl_local_ranks *t, const char **dir, struct wl_err *e) WL_MUST_CHECK;
-
-/* ---- the folder of a run ---------------------------------------------------------------------------------------- */
-
-/* Makes a folder for a run's files, and the empty file `marks` in it: *name ("runs/7") below `base`, or with -2, -3 ...
- * after it where that is taken: what is there may be another store's, or another program's. *name: the one it is; *dir:
- * its path. */
-int wl_run_folder_create(const char *base, const char **name, const char **dir, struct wl_arena *a,
-                         struct wl_err *e) WL_MUST_CHECK;
-
-/* The run did not begin: removes the folder if nothing has been written. */
-void wl_run_folder_discard(const char *dir);
-
-/* ---- one measured run --------------------------------------------------------------------------------------- */
-
-struct wl_run_opts {
-    char *const *argv;
-    const char *workload;      /* what it is called where neither its trial nor its start mark says; NULL: nothing */
-    const struct wl_strs *env; /* NAME=value, added to ours and to WATTLAW_MARKS and WATTLAW_RUN_DIR; NULL: none */
-    const char *cwd;           /* NULL: ours */
-    const char *dir;           /* folder of the run (wl_run_folder_create): its marks, its log */
-    const char *stored_dir;    /* the same as it is stored: relative to the store's folder */
-    bool pass_through;         /* `measure`: input, output and signals are those of the command; else they go to the
-                                * log, and a signal stops the job */
-    double timeout_s;          /* 0: none */
-    double grace_s;            /* between SIGTERM and SIGKILL */
-    struct wl_cooldown_opts cooldown; /* before the sampler and the command start; below_c NAN: at once */
-    double idle_s;                    /* time to measure at rest before and behind the command; 0: none */
-    const struct wl_power_opts *power;
-    const struct wl_mark_regex_opts *regex;
-    const struct wl_cap_request *cap;          /* set before the job starts, put back behind its end; NULL: none */
-    const struct wl_cap_opts *cap_opts;        /* how; NULL only without `cap` */
-    const struct wl_signals *signals;          /* NULL: none are watched */
-    bool on_nodes;                             /* the command's ranks measure themselves, on several nodes */
-    struct wl_multinode *fleet;                /* this is one node of several; NULL: it is all there is */
-    double node_wait_s;                        /* how long the job waits for the caps of other nodes; 0: not */
-    struct wl_local_ranks *team;               /* this process is one of several ranks; NULL: it is alone */
-    void (*tick)(void *ctx, double elapsed_s); /* called ten times a second while the job runs; NULL: not */
-    void *ctx;
-};
-
-/* What came of it. Texts and arrays live in the arena of the call. */
-struct wl_run_result {
-    enum wl_run_status status; /* DONE, FAILED, INTERRUPTED */
-    int not_started;           /* WL_ENOENT, WL_EPERM ...: the command could not be started; 0: it was */
-    const char *error;         /* why it is not DONE; NULL otherwise */
-    struct wl_process_result exit;
-    int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
-    struct wl_derived derived;
-    const struct wl_sensors *sensors; /* device and channel i of these are device_ids[i] and channel_ids[i] */
-    const int64_t *device_ids, *channel_ids;
-    const char *scope_label; /* of the chosen energies, see wl_energy_sources; NULL: none */
-    struct wl_sampler_stats sampling;
-    const struct wl_cap_setting *caps; /* [n_caps] as asked, found, enforced and read at the end */
-    const char *caps_left;             /* why caps could not be put back; NULL: they were */
-    const char **achieved;             /* [n_caps] what the device did under it, for people; NULL: not measured */
-    size_t n_caps;
-    struct wl_strs notes; /* what else a reader of its numbers should know: GPUs shared with others ... */
-    struct wl_cooldown cooldown;
-    struct wl_slurm_energy slurm;
-    const char *flag;     /* why the run's numbers must not be used; NULL: they may */
-    double own_cpu_s;     /* of wattlaw itself, sampler included */
-    double sampler_cpu;   /* that it was bound to, NAN: none */
-    int64_t broken_marks; /* lines that were no marks */
-    struct wl_strs gaps;  /* what could not be read for a while, and why: a line a device */
-    bool followed;        /* a rank that another wattlaw measured: only status, error and exit are set */
-    int64_t run;          /* in the store */
-    const char *store;    /* its path */
-};
-
-/* Runs a planned run to its end: sampler, guard, command, marks and samples into the store at least once a second, and
- * at the end what follows from them. The job and all its processes are gone when this returns, and when this process
- * dies. A negative code is a failure of ours (store, sensors), not of the job: a run that had begun stays marked as
- * running and is taken for interrupted when the store is opened next. With pass_through a store that cannot be written
- * any more does not end the command: that error is returned behind the command's end, with out->exit filled in. A rank
- * that does not lead its team has no store: `s` NULL, `run` 0, its folder from wl_local_ranks_wait_leader. */
-int wl_run_measure(struct wl_store *s, int64_t run, const struct wl_run_opts *how, struct wl_run_result *out,
-                   struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
-
-/* ---- several nodes ------------------------------------------------------------------------------------------------
- */
-
-/* The folder in which the nodes of a job meet and store their parts: of a campaign's run below `node_of`, its folder;
- * else beside the store. NULL: the job is on this node alone. `team` NULL: a rank alone. */
-const char *wl_shard_folder(const struct wl_local_ranks *team, const char *store, const char *node_of,
-                            struct wl_arena *a);
-
-/* This node's store in it; the files of its run lie in a folder of that name without ".db", on a shared disk too. */
-const char *wl_shard_path(const char *folder, const struct wl_local_ranks *team, struct wl_arena *a);
-
-/* One node of the run number `run` of its shard. Joining tells the others that it has come. */
-struct wl_multinode;
-int wl_multinode_join(struct wl_multinode **out, const char *folder, const struct wl_local_ranks *team, int64_t run,
-                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
-
-/* This node cannot take part: every node learns why, and none starts. */
-void wl_multinode_refuse(struct wl_multinode *f, const char *why);
-
-/* Is rank 0 on this node? Its leader merges. */
-bool wl_local_ranks_has_rank0(const struct wl_local_ranks *t);
-
-/* Waits until the shards of all ranks are there and closed, and merges them into the store. WL_ENOENT: not within that
- * time; the message has the command that does it later. */
-int wl_shard_collect(const struct wl_local_ranks *t, const char *store, double wait_s, int64_t *run, size_t *nodes,
-                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
-
-/* How a job ended whose run has begun in the store. */
-struct wl_shard_merge_job {
-    enum wl_run_status status;
-    const char *error, *log_tail;
-    struct wl_slurm_energy slurm;
-    /* behind the merge, with what the nodes say: */
-    const char *flag;
-    struct wl_derived derived;
-};
-
-/* The newest runs of these stores, one for each node, become one run: readings and marks on the clock of the node with
- * rank 0, from the begin of the last node to the end of the first one. In one transaction. `job` NULL: *run is a new
- * run; else *run, which is running, is closed. WL_EINVAL: a shard that is not closed, two of one node, runs that do not
- * overlap. */
-int wl_shard_merge(struct wl_store *to, const struct wl_strs *paths, struct wl_shard_merge_job *job, int64_t *run,
-                   struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
-
 /* ---- a whole campaign --------------------------------------------------------------------------------------- */
 
 struct wl_sweep_opts {
@@ -385,25 +208,5 @@ int wl_sweep_check(const struct wl_experiment *x, struct wl_grid *grid, struct w
 
 /* None of the trials can be run on this machine. */
 int wl_sweep_is_empty(const struct wl_experiment *x, struct wl_err *e) WL_MUST_CHECK;
-
-/* The caps of a trial as its settings. */
-void wl_settings_set_caps(struct wl_settings *set, const struct wl_cap_request *caps);
-
-/* ---- jobs ------------------------------------------------------------------------------------------------------- */
-
-/* The cgroup below which each job gets one of its own, so that nothing of it outlives wattlaw; NULL: there is none that
- * we may use, and why. */
-const char *wl_cgroup_parent(const char **why, struct wl_arena *a);
-
-/* ---- what follows from a run -------------------------------------------------------------------------------- */
-
-/* The derived rows of a run from its facts in the store, between two instants of its host's clock; idle_s: rest
- * before and behind that was measured (NAN: none). `label` may be
- * NULL, see wl_run_result. */
-int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns, double period_s, double idle_s,
-              struct wl_derived *out, const char **label, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
-
-/* The name of this machine in tables: its GPUs, else its CPU model. `sensors` may be NULL. */
-const char *wl_hardware_name(const struct wl_sensors *sensors, struct wl_arena *a);
 
 #endif

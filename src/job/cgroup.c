@@ -1,7 +1,8 @@
 /* A cgroup of a job's own. Two hierarchies can kill what is in them: version 2 by cgroup.kill or cgroup.freeze, the
  * freezer of version 1 by stopping all of it first. Ours are found by name; who holds the lock of the folder is alive:
  * wattlaw and the guard of its job share it, and the kernel lets go of it when both are dead. */
-#include "campaign/campaign.h"
+#include "job/cgroup.h"
+#include "job/job.h"
 #include "job/kill.h"
 
 #include <dirent.h>

@@ -7,7 +7,9 @@
  * sub-reaper it inherits every orphan, so that processes which left the command's process group or session are
  * found too (mpirun puts each rank into a group of its own). If the guard is killed, wattlaw inherits them; if both
  * are, what is left is in the job's cgroup, where it has one. docs/adr/060, 064 */
-#include "campaign/internal.h"
+#include "job/job.h"
+#include "job/cgroup.h"
+#include "job/kill.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,6 +50,7 @@ struct wl_job {
     struct wl_arena *a;
     pid_t *others; /* [n_others] children of ours when the command was started: not of the job */
     size_t n_others;
+    const char *spared; /* of the spec */
 };
 
 /* ---- the guard's side ---- */
@@ -258,14 +261,14 @@ static _Noreturn void become_guard(const struct wl_job_spec *spec, const struct 
 
 /* ---- our side ---- */
 
-/* Children of ours that are not of the job: those from before the command, and a guard of caps that got a successor. */
+/* Children of ours that are not of the job: those from before the command, and those spared by name. */
 static size_t other_children(const struct wl_job *job, pid_t **out)
 {
-    pid_t *caps;
-    size_t n = wl_kill_list_children(WL_CAPS_GUARD_NAME, &caps, job->a);
+    pid_t *spared;
+    size_t n = job->spared ? wl_kill_list_children(job->spared, &spared, job->a) : 0;
     *out = wl_new_array(job->a, pid_t, job->n_others + n + 1);
     for (size_t i = 0; i < job->n_others; i++) (*out)[i] = job->others[i];
-    for (size_t i = 0; i < n; i++) (*out)[job->n_others + i] = caps[i];
+    for (size_t i = 0; i < n; i++) (*out)[job->n_others + i] = spared[i];
     return job->n_others + n;
 }
 
@@ -320,9 +323,13 @@ int wl_job_prepare(struct wl_job **out, const struct wl_job_spec *spec, struct w
         return wl_fail_errno(e, "cannot start a job: fork");
     }
     struct wl_job *job = wl_new(a, struct wl_job);
-    *job = (struct wl_job) {
-        .guard = pid, .orders = orders[1], .news = news[0], .grace_s = spec->grace_s, .cgroup = cgroup, .a = a
-    };
+    *job = (struct wl_job) { .guard = pid,
+                             .orders = orders[1],
+                             .news = news[0],
+                             .grace_s = spec->grace_s,
+                             .cgroup = cgroup,
+                             .a = a,
+                             .spared = spec->spared };
     wl_defer(a, release, job);
     *out = job;
     return 0;

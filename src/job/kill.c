@@ -1,4 +1,5 @@
 #include "job/kill.h"
+#include "job/cgroup.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,5 @@
-#include "campaign/internal.h"
+#include "job/job.h"
+#include "job/kill.h"
 
 int wl_kill_leftovers(const struct wl_strs *run_dirs, double grace_s)
 {

@@ -1,6 +1,6 @@
 /* Output of a job on its way through us: passed on byte by byte as it comes, and shown line by line to the regular
  * expressions that make marks. */
-#include "campaign/internal.h"
+#include "job/job.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "campaign/internal.h"
+#include "job/job.h"
 
 #include <signal.h>
 #include <stdint.h>

@@ -4,7 +4,8 @@
  * each local rank. A byte lock stands for the lead and one for each seat. The kernel drops them when a process dies,
  * however it dies, so a dead leader is followed by whoever takes the byte next, and a dead rank is told from one that
  * still works. A job that calls wattlaw several times in a row has a board (a generation) each time. docs/adr/062 */
-#include "campaign/internal.h"
+#include "rank/local_ranks.h"
+#include "rank/rank.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,8 @@
  *
  * A job starts when every node has said that its caps stand. Files are written whole and renamed; nothing here relies
  * on locks, which shared file systems may not have. docs/adr/092 */
-#include "campaign/internal.h"
+#include "rank/multinode.h"
+#include "rank/rank.h"
 
 #include <fcntl.h>
 #include <stdio.h>

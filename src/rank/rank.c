@@ -1,5 +1,5 @@
 /* Which rank of which job a launcher made of this process, from the environment that it set. */
-#include "campaign/internal.h"
+#include "rank/rank.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * where that is not ours, one with a random end, which nobody can take first. Several processes then have to find the
  * same one of several that they make at once: a folder counts when it has its lock file, which is made after a wait in
  * which the others could see it, and the first by name of those counts. */
-#include "campaign/internal.h"
+#include "rank/runtime_dir.h"
 
 #include <dirent.h>
 #include <errno.h>

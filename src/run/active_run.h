@@ -1,8 +1,12 @@
-/* A measured run: run.c begins it and watches, run_end.c ends it. */
+/* A measured run: run.c begins and watches it, finish.c ends it. */
 #ifndef WL_RUN_ACTIVE_RUN_H
 #define WL_RUN_ACTIVE_RUN_H
 
-#include "campaign/internal.h"
+#include "run/command.h"
+#include "run/node_sharing.h"
+#include "run/peer_ranks.h"
+#include "run/recorder.h"
+#include "run/run.h"
 
 /* A run while it goes on. */
 struct wl_active_run {

@@ -1,5 +1,5 @@
 /* What a device did under its cap: a cap above what the job draws changes nothing, and that must be seen. */
-#include "campaign/internal.h"
+#include "run/internal.h"
 
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /* The command of a run while it runs: its files, its output, the signals that come for it, its time limit, its end. */
-#include "campaign/internal.h"
+#include "run/command.h"
+#include "run/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +77,8 @@ static int prepare_job(struct wl_run_command *t, struct wl_err *e)
                                    .stdout_fd = t->log_fd,
                                    .stderr_fd = t->log_fd,
                                    .pass_through = how->pass_through,
-                                   .grace_s = how->grace_s };
+                                   .grace_s = how->grace_s,
+                                   .spared = WL_CAPS_GUARD_NAME }; /* a successor may start during the run */
     if (t->n_pumps) spec->stdout_fd = spec->stderr_fd = wl_pump_write_fd(t->pumps[0]);
     if (t->n_pumps == 2) spec->stderr_fd = wl_pump_write_fd(t->pumps[1]);
     int rc = wl_job_prepare(&t->job, spec, t->a, e);

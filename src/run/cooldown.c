@@ -1,6 +1,6 @@
 /* A hot GPU leaks more current and reaches its limits sooner, so the order of a sweep would be in its numbers: a run
  * can wait until the job's GPUs are no warmer than asked for. */
-#include "campaign/internal.h"
+#include "run/internal.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #ifndef WL_RUN_DERIVE_H
 #define WL_RUN_DERIVE_H
 
-#include "campaign/internal.h"
+#include "run/run.h"
 
 /* The window of an epoch or of the whole run. */
 struct wl_run_window {
@@ -29,8 +29,24 @@ static inline int wl_derive_quantity(const struct wl_derivation *d, size_t chann
     return wl_quantity_from(d->channels.v[channel].quantity);
 }
 
-/* energies.c: the energies of the windows, of each device by each method, and of phases; returns the label of the
- * devices that count, NULL: none (wl_energy_sources). */
+/* ---- derive_marks.c ---- */
+
+/* Epochs, metrics and the settings in `actual` of a run from its marks; of repeated ones the last counts. */
+void wl_derive_from_marks(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a);
+
+/* A stored mark; false where its word or fields are not known. */
+bool wl_derive_parse_mark(const struct wl_mark_row *row, struct wl_mark *m);
+
+/* ---- derive_energy.c ---- */
+
+/* The energies of the windows, of each device by each method, and of phases; returns the label of the devices that
+ * count, NULL: none (wl_energy_sources). */
 const char *wl_derive_energy(struct wl_derivation *d);
+
+/* ---- derive_variation.c ---- */
+
+/* One row per quantity in % of a run's channels (series parallel to them) between two instants; returns how many. */
+size_t wl_derive_variation(const struct wl_channel_rows *channels, const struct wl_time_series *series, int64_t t0_ns,
+                           int64_t t1_ns, double period_s, struct wl_variation_row **out, struct wl_arena *a);
 
 #endif

@@ -1,5 +1,5 @@
 /* What the marks of a run tell: its epochs, its metrics, and settings that its trial leaves open. */
-#include "campaign/internal.h"
+#include "run/derive.h"
 
 #include <math.h>
 

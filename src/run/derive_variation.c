@@ -1,5 +1,5 @@
 /* How much the utilisation of a run varied: the channels of one quantity, read together instant by instant. */
-#include "campaign/internal.h"
+#include "run/derive.h"
 #include "stats/stats.h"
 
 #include <math.h>

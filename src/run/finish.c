@@ -1,5 +1,6 @@
 /* How a measured run ends, and what of it is stored then. */
 #include "run/active_run.h"
+#include "run/internal.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* The folder of a run's files: runs/N below that of the store, or another where that is somebody else's. */
-#include "campaign/internal.h"
+#include "run/run.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* What was not measured of a run, for people: a line a device and reason, in the run's log and in its summary. */
-#include "campaign/internal.h"
+#include "run/internal.h"
 
 #include <math.h>
 

@@ -1,7 +1,8 @@
 /* A campaign's run on several nodes: its command starts `wattlaw measure --node-of RUN_DIR` for each rank ({measure}),
  * whose leaders set caps, sample and store a shard each; here the command is looked after and the shards become the
  * run. docs/adr/092 */
-#include "campaign/internal.h"
+#include "run/command.h"
+#include "run/internal.h"
 
 #include <unistd.h>
 

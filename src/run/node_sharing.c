@@ -1,5 +1,6 @@
 /* Has this job the node to itself? Power of packages, memory and node counts everybody who runs there. */
-#include "campaign/internal.h"
+#include "run/node_sharing.h"
+#include "rank/rank.h"
 
 #include <fcntl.h>
 #include <sched.h>

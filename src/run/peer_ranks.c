@@ -1,5 +1,5 @@
 /* What the leader of a team does about the other ranks. */
-#include "campaign/internal.h"
+#include "run/peer_ranks.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What is measured of a run, on its way into the store: samples, marks, notes. Marks are stored as they are found,
  * samples every few seconds; until then they lie in the store's spool. docs/adr/054 */
-#include "campaign/internal.h"
+#include "run/recorder.h"
 
 #include <math.h>
 #include <stdlib.h>

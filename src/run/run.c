@@ -1,5 +1,6 @@
 /* One measured run. `sweep` and `measure` both end up here. */
 #include "run/active_run.h"
+#include "run/internal.h"
 
 #include <math.h>
 

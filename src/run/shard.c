@@ -1,7 +1,7 @@
 /* Where the nodes of a job put what they measure, and how it is found:
  * STORE-shards/JOB/HOST.N-of-SIZE.db, N of the job's SIZE ranks being on that host; RUN_DIR/nodes/... of a campaign's
  * run. */
-#include "campaign/internal.h"
+#include "run/internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The shards of a run's nodes become one run. Each node's wattlaw has written a store of its own, on its own clock;
  * here the readings and marks of all are put on the clock of one of them. docs/adr/063 */
-#include "campaign/internal.h"
+#include "run/internal.h"
 
 #include <math.h>
 

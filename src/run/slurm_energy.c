@@ -1,8 +1,8 @@
-/* What Slurm says of a run's energy: ConsumedEnergyRaw of the job's steps that began and ended within the run, read with
- * sacct behind their end. It stands beside our joules and is never added to them: it is of whole nodes, whoever else runs
- * there, as often as the site samples, and of that hardware alone which its plugin sees. Sources: sacct(1), slurm.conf(5)
- * (AcctGatherEnergyType, JobAcctGatherFrequency), NO_VAL and NO_VAL64 of slurm/slurm.h. */
-#include "campaign/internal.h"
+/* What Slurm says of a run's energy: ConsumedEnergyRaw of the job's steps that began and ended within the run, read
+ * with sacct behind their end. It stands beside our joules and is never added to them: it is of whole nodes, whoever
+ * else runs there, as often as the site samples, and of that hardware alone which its plugin sees. Sources: sacct(1),
+ * slurm.conf(5) (AcctGatherEnergyType, JobAcctGatherFrequency), NO_VAL and NO_VAL64 of slurm/slurm.h. */
+#include "run/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -60,7 +60,8 @@ static const char *setting(const char *text, const char *name, struct wl_arena *
 /* "30", "task=30,energy=60": how often Slurm samples the energy of jobs. */
 static double period_s(const char *frequency)
 {
-    const char *energy = frequency ? strstr(frequency, "energy=") : NULL, *task = frequency ? strstr(frequency, "task=") : NULL;
+    const char *energy = frequency ? strstr(frequency, "energy=") : NULL,
+               *task = frequency ? strstr(frequency, "task=") : NULL;
     const char *number = energy ? energy + strlen("energy=") : task ? task + strlen("task=") : frequency;
     char *end = NULL;
     double s = number ? strtod(number, &end) : NAN;
@@ -111,7 +112,8 @@ static void add_step(struct asking *s, const char *line)
     }
     const char *dot = strchr(field[ID], '.');
     if (!dot || strspn(dot + 1, "0123456789") != strlen(dot + 1)) return;
-    struct step step = { wl_strdup(s->a, field[ID]), time_of(field[START]), time_of(field[END]), energy_of(field[ENERGY]) };
+    struct step step = { wl_strdup(s->a, field[ID]), time_of(field[START]), time_of(field[END]),
+                         energy_of(field[ENERGY]) };
     if (!(step.start_s >= s->start_s) || step.start_s > s->end_s) return;
     if (step.end_s <= s->start_s) { /* in the second in which the run began: it may have been before that */
         s->doubtful = step.id;
@@ -124,8 +126,15 @@ static void add_step(struct asking *s, const char *line)
 static int read_steps(struct asking *s, struct wl_err *e)
 {
     char *text, *line;
-    char *argv[] = { (char *)"env", (char *)"SLURM_TIME_FORMAT=%s", (char *)"sacct", (char *)"-n", (char *)"-P",
-                     (char *)"-j", (char *)s->job, (char *)"--format=JobIDRaw,Start,End,ConsumedEnergyRaw", NULL };
+    char *argv[] = { (char *)"env",
+                     (char *)"SLURM_TIME_FORMAT=%s",
+                     (char *)"sacct",
+                     (char *)"-n",
+                     (char *)"-P",
+                     (char *)"-j",
+                     (char *)s->job,
+                     (char *)"--format=JobIDRaw,Start,End,ConsumedEnergyRaw",
+                     NULL };
     int rc = ask(s, "sacct", argv, &text, e);
     s->n = 0;
     while (rc == 0 && (line = strsep(&text, "\n"))) add_step(s, line);
@@ -137,7 +146,8 @@ static const char *why_not(const struct asking *s, bool *again)
 {
     *again = s->n == 0;
     if (s->n == 0 && s->doubtful)
-        return wl_strf(s->a, "step %s began and ended in the second in which the run began: it may be of another run", s->doubtful);
+        return wl_strf(s->a, "step %s began and ended in the second in which the run began: it may be of another run",
+                       s->doubtful);
     if (s->n == 0) return wl_strf(s->a, "no step of job %s began within the run", s->job);
     for (size_t i = 0; i < s->n; i++) {
         *again = isnan(s->v[i].end_s);
@@ -169,7 +179,8 @@ static bool inside_step(void)
     return id && strtod(id, NULL) < SPECIAL;
 }
 
-struct wl_slurm_energy wl_slurm_energy_query(const struct wl_anchor *start, const struct wl_anchor *end, struct wl_arena *a)
+struct wl_slurm_energy wl_slurm_energy_query(const struct wl_anchor *start, const struct wl_anchor *end,
+                                             struct wl_arena *a)
 {
     struct wl_slurm_energy out = wl_slurm_energy_none;
     struct wl_err e;

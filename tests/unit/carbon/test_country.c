@@ -1,5 +1,5 @@
 /* The table of carbon intensities: how many, values written down from the source, names and messages. */
-#include "campaign/campaign.h"
+#include "carbon/carbon.h"
 
 #include <math.h>
 #include <setjmp.h>

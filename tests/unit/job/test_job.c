@@ -1,5 +1,7 @@
 /* A job under a guard: how it ended is told, and nothing of it is left, whoever dies first. */
-#include "campaign/internal.h"
+#include "job/cgroup.h"
+#include "job/job.h"
+#include "job/kill.h"
 
 #include <poll.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* What SIGKILL does not end is described as it is: stuck in the kernel, another user's, or forked faster than killed.
  * The states come from a folder that stands for /proc; the processes are real. */
+#include "job/job.h"
 #include "job/kill.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Processes of one node find one folder, whatever stands in its place. */
-#include "campaign/internal.h"
+#include "rank/rank.h"
 
 #include <fcntl.h>
 #include <sched.h>

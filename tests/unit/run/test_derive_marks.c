@@ -1,5 +1,5 @@
 /* What marks tell of a run: rank 0's epochs and metrics count, and those of no other rank. */
-#include "campaign/internal.h"
+#include "run/derive.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,0 +1,48 @@
+/* The command of a run while it runs. */
+#ifndef WL_RUN_COMMAND_H
+#define WL_RUN_COMMAND_H
+
+#include "run/run.h"
+
+struct wl_run_command {
+    const struct wl_run_opts *how;
+    struct wl_arena *a;
+    wl_mark_sink *on_mark; /* marks made from the output, and lines that cannot be parsed */
+    void (*on_broken)(void *ctx, const struct wl_err *why);
+    void *ctx;
+    struct wl_job *job;                /* from wl_run_command_prepare on */
+    const char *dir;                   /* in the environment of its processes: for a rank, a folder below the run's */
+    const char *marks_path, *log_path; /* log_path NULL: the output passes through */
+    int64_t start_ns;
+    struct wl_job_exit end;
+    int stop_signal; /* the first that came; 0: none */
+    bool timed_out, abandoned;
+    /* its own */
+    int log_fd;
+    struct wl_pump *pumps[2];
+    size_t n_pumps;
+    struct wl_mark_regex *regex;
+};
+
+/* `how` to `ctx` are set: makes the run's folder, starts the guard. Then the command, codes of wl_job_start. */
+int wl_run_command_prepare(struct wl_run_command *t, struct wl_err *e) WL_MUST_CHECK;
+int wl_run_command_start(struct wl_run_command *t, struct wl_err *e) WL_MUST_CHECK;
+
+/* Waits for the next event, at most max_ms, and handles it; true: the command has ended. After its end only signals are
+ * waited for. */
+bool wl_run_command_wait(struct wl_run_command *t, int max_ms);
+double wl_run_command_elapsed_s(const struct wl_run_command *t);
+
+/* The sweep that started it has died: the command is stopped. */
+void wl_run_command_abandon(struct wl_run_command *t);
+
+/* How it ended, into t->end. WL_EJOB: the guard was killed, and the command has been ended too. */
+int wl_run_command_reap(struct wl_run_command *t, struct wl_err *e) WL_MUST_CHECK;
+
+/* Forwards the rest of the output; `started`: there was a command. */
+void wl_run_command_close(struct wl_run_command *t, bool started);
+
+/* DONE, or why not in *error. */
+enum wl_run_status wl_run_command_status(const struct wl_run_command *t, const char **error);
+
+#endif

@@ -1,0 +1,168 @@
+/* One measured run: sampler, job, marks and caps become facts in a store, and the rows derived from them. */
+#ifndef WL_RUN_RUN_H
+#define WL_RUN_RUN_H
+
+#include "base/base.h"
+#include "cap/cap.h"
+#include "job/job.h"
+#include "mark/mark.h"
+#include "power/power.h"
+#include "rank/rank.h"
+#include "store/store.h"
+
+/* ---- options ------------------------------------------------------------------------------------------------ */
+
+/* Row for a struct that holds a double as member `at`. */
+/* clang-format off */
+#define WL_NODE_WAIT_ROW(holder, at)                                                                                   \
+    { .name = "node-wait", .type = WL_DURATION, .offset = offsetof(holder, at), .def = "60s", .max = 86400,            \
+      .unit = "s", .help = "on several nodes with caps: how long a job waits for all nodes to set theirs; 0: no wait" }
+/* clang-format on */
+
+/* A run begins when no GPU of the job is warmer. */
+struct wl_cooldown_opts {
+    double below_c; /* NAN: it begins at once */
+    double wait_s;  /* maximum; then the run begins anyway */
+};
+
+/* Rows for a struct that holds a struct wl_cooldown_opts as member `at`. */
+/* clang-format off */
+#define WL_COOLDOWN_OPT_ROWS(holder, at)                                                                               \
+    { .name = "cooldown-c", .type = WL_REAL, .offset = offsetof(holder, at.below_c), .min = 0, .max = 150,             \
+      .unit = "C", .help = "begin a run only when no GPU of the job is warmer" },                                      \
+    { .name = "cooldown-wait", .type = WL_DURATION, .offset = offsetof(holder, at.wait_s), .def = "10m", .max = 86400, \
+      .unit = "s", .help = "maximum wait for cooldown-c; then the run begins anyway, with a warning" }
+/* clang-format on */
+
+/* The caps of a trial as its settings. */
+void wl_settings_set_caps(struct wl_settings *set, const struct wl_cap_request *caps);
+
+/* ---- the folder of a run ------------------------------------------------------------------------------------ */
+
+/* Makes a folder for a run's files, with an empty file `marks`: *name ("runs/7") below `base`, or with -2, -3 ...
+ * appended where that exists: what exists may belong to another store or program. *name: the name used; *dir: its
+ * path. */
+int wl_run_folder_create(const char *base, const char **name, const char **dir, struct wl_arena *a,
+                         struct wl_err *e) WL_MUST_CHECK;
+
+/* Makes an output file, NAME or NAME-2 ... where that exists. Returns its descriptor, to append to. */
+int wl_run_folder_create_file(const char *dir, const char *name, const char **path, struct wl_arena *a,
+                              struct wl_err *e) WL_MUST_CHECK;
+
+/* The run did not begin: removes the folder if nothing has been written. */
+void wl_run_folder_discard(const char *dir);
+
+/* ---- one measured run --------------------------------------------------------------------------------------- */
+
+struct wl_run_opts {
+    char *const *argv;
+    const char *workload;      /* its name where neither its trial nor its start mark gives one; NULL: none */
+    const struct wl_strs *env; /* NAME=value, added to ours and to WATTLAW_MARKS and WATTLAW_RUN_DIR; NULL: none */
+    const char *cwd;           /* NULL: ours */
+    const char *dir;           /* folder of the run (wl_run_folder_create): its marks, its log */
+    const char *stored_dir;    /* the same as it is stored: relative to the store's folder */
+    bool pass_through;         /* `measure`: input, output and signals are those of the command; else they go to the
+                                * log, and a signal stops the job */
+    double timeout_s;          /* 0: none */
+    double grace_s;            /* between SIGTERM and SIGKILL */
+    struct wl_cooldown_opts cooldown; /* before the sampler and the command start; below_c NAN: at once */
+    double idle_s;                    /* time to measure the idle machine before and after the command; 0: none */
+    const struct wl_power_opts *power;
+    const struct wl_mark_regex_opts *regex;
+    const struct wl_cap_request *cap;          /* set before the job starts, restored after it; NULL: none */
+    const struct wl_cap_opts *cap_opts;        /* how they are set; NULL only without `cap` */
+    const struct wl_signals *signals;          /* NULL: none are watched */
+    bool on_nodes;                             /* the command's ranks measure themselves, on several nodes */
+    struct wl_multinode *fleet;                /* this is one node of several; NULL: it is the only one */
+    double node_wait_s;                        /* how long the job waits for the caps of other nodes; 0: not */
+    struct wl_local_ranks *team;               /* this process is one of several ranks; NULL: it is alone */
+    void (*tick)(void *ctx, double elapsed_s); /* called ten times a second while the job runs; NULL: not */
+    void *ctx;
+};
+
+/* The outcome. Texts and arrays live in the arena of the call. */
+struct wl_run_result {
+    enum wl_run_status status; /* DONE, FAILED, INTERRUPTED */
+    int not_started;           /* WL_ENOENT, WL_EPERM ...: the command could not be started; 0: it was */
+    const char *error;         /* why it is not DONE; NULL otherwise */
+    struct wl_process_result exit;
+    int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+    struct wl_derived derived;
+    const struct wl_sensors *sensors; /* device and channel i of these are device_ids[i] and channel_ids[i] */
+    const int64_t *device_ids, *channel_ids;
+    const char *scope_label; /* of the chosen energies, see wl_energy_sources; NULL: none */
+    struct wl_sampler_stats sampling;
+    const struct wl_cap_setting *caps; /* [n_caps] as requested, found, enforced and read at the end */
+    const char *caps_left;             /* why caps could not be restored; NULL: they were */
+    const char **achieved;             /* [n_caps] what the device did under it, for people; NULL: not measured */
+    size_t n_caps;
+    struct wl_strs notes; /* what else a reader of its numbers should know: GPUs shared with others ... */
+    struct wl_cooldown cooldown;
+    struct wl_slurm_energy slurm;
+    const char *flag;     /* why the run's numbers must not be used; NULL: they may */
+    double own_cpu_s;     /* of wattlaw itself, sampler included */
+    double sampler_cpu;   /* that it was bound to, NAN: none */
+    int64_t broken_marks; /* lines that were not marks */
+    struct wl_strs gaps;  /* what could not be read for a while, and why: one line per device */
+    bool followed;        /* a rank that another wattlaw measured: only status, error and exit are set */
+    int64_t run;          /* in the store */
+    const char *store;    /* its path */
+};
+
+/* Runs a planned run to its end: sampler, guard, command, marks and samples into the store at least once a second, and
+ * at the end the rows derived from them. The job and all its processes have ended when this returns, and when this
+ * process dies. A negative code is a failure of ours (store, sensors), not of the job: a run that had begun stays
+ * marked as running and counts as interrupted when the store is opened next. With pass_through a store that can no
+ * longer be written does not end the command: that error is returned after the command's end, with out->exit filled in.
+ * A rank that is not the leader has no store: `s` NULL, `run` 0, its folder from wl_local_ranks_wait_leader. */
+int wl_run_measure(struct wl_store *s, int64_t run, const struct wl_run_opts *how, struct wl_run_result *out,
+                   struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The same for a command whose ranks measure themselves ({measure}): their nodes set caps, sample and store; here the
+ * command is supervised, and the nodes' shards become the run. */
+int wl_run_multinode(struct wl_store *s, int64_t run, const struct wl_run_opts *how, struct wl_run_result *out,
+                     struct wl_arena *a, struct wl_err *e);
+
+/* ---- shards of several nodes -------------------------------------------------------------------------------- */
+
+/* The folder in which the nodes of a job meet and store their shards: of a campaign's run below `node_of`, its folder;
+ * else next to the store. NULL: the job is on this node alone. `ranks` NULL: a rank alone. */
+const char *wl_shard_folder(const struct wl_local_ranks *ranks, const char *store, const char *node_of,
+                            struct wl_arena *a);
+
+/* This node's store in it; the files of its run are in a folder of that name without ".db", on a shared disk too. */
+const char *wl_shard_path(const char *folder, const struct wl_local_ranks *ranks, struct wl_arena *a);
+
+/* Waits until the shards of all ranks are there and closed, and merges them into the store. WL_ENOENT: not within that
+ * time; the message has the command that merges them later. */
+int wl_shard_collect(const struct wl_local_ranks *ranks, const char *store, double wait_s, int64_t *run, size_t *nodes,
+                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* How a job ended whose run has begun in the store. */
+struct wl_shard_merge_job {
+    enum wl_run_status status;
+    const char *error, *log_tail;
+    struct wl_slurm_energy slurm;
+    /* set by the merge, from what the nodes stored: */
+    const char *flag;
+    struct wl_derived derived;
+};
+
+/* The newest runs of these stores, one per node, become one run: readings and marks on the clock of the node with
+ * rank 0, from the begin of the last node to the end of the first one. In one transaction. `job` NULL: *run is a new
+ * run; else *run, which is running, is closed. WL_EINVAL: a shard that is not closed, two of one node, runs that do not
+ * overlap. */
+int wl_shard_merge(struct wl_store *to, const struct wl_strs *paths, struct wl_shard_merge_job *job, int64_t *run,
+                   struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- derived rows ------------------------------------------------------------------------------------------- */
+
+/* The derived rows of a run from its facts in the store, between two instants of its host's clock; idle_s: time that
+ * the idle machine was measured before and after (NAN: none). `label` may be NULL, see wl_run_result. */
+int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns, double period_s, double idle_s,
+              struct wl_derived *out, const char **label, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The name of this machine in tables: its GPUs, else its CPU model. `sensors` may be NULL. */
+const char *wl_hardware_name(const struct wl_sensors *sensors, struct wl_arena *a);
+
+#endif
