@@ -1,4 +1,5 @@
 /* One measured run. `sweep` and `measure` both end up here. */
+#include "run/run.h"
 #include "run/active_run.h"
 #include "run/internal.h"
 
