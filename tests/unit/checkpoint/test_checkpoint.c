@@ -175,7 +175,7 @@ static void test_keeps_the_newest(void **state)
     struct wl_plan *p = network(8, "conv");
     wl_log_init(WL_ERROR, -1);
     char *theirs = wl_path_join(a, dir, "checkpoint.tmp"), *other = wl_path_join(a, dir, "checkpoint-x.wlc"),
-         *not_one = file(7), torn[WL_TEMPFILE_PATH];
+         *not_one = file(6000000000), torn[WL_TEMPFILE_PATH];
     assert_int_equal(wl_file_write(theirs, "half", 4, &e), 0);
     assert_int_equal(wl_file_write(other, "mine", 4, &e), 0);
     assert_int_equal(wl_file_write(not_one, "a name of ours, not a checkpoint", 32, &e), 0);
