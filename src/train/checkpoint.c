@@ -1,26 +1,26 @@
-/* What a checkpoint says about the training beside the tensors, and how a training takes it up again. */
-#include "train/train.h"
+/* The head of a checkpoint, which describes the training besides the tensors, and resuming from it. */
+#include "train/internal.h"
 
 #include <math.h>
 
 static void describe(const struct wl_trainer *t, struct wl_json *head, struct wl_arena *once)
 {
     const struct wl_train_opts *o = t->opts;
-    const struct wl_train_task *j = t->job;
+    const struct wl_train_task *j = t->task;
     wl_json_add_str(head, "model", j->workload->name);
     wl_json_add_str(head, "size", o->size);
-    for (int i = 0; i < j->n_facts; i++)
-        if (!j->facts[i].text) wl_json_add_int(head, j->facts[i].name, j->facts[i].value);
+    for (int i = 0; i < j->n_attrs; i++)
+        if (!j->attrs[i].text) wl_json_add_int(head, j->attrs[i].name, j->attrs[i].value);
     wl_json_add_int(head, "seed", o->seed);
     wl_json_add_int(head, "train_samples", j->train->samples);
     wl_json_add_int(head, "global_batch", t->global_batch);
     wl_opts_json(j->rows, o, wl_json_add_object(head, "options"));
 
-    const struct wl_counts *c = &t->at.counts;
+    const struct wl_counts *c = &t->position.counts;
     struct wl_json *at = wl_json_add_object(head, "at");
-    wl_json_add_int(at, "epoch", t->at.epoch);
-    wl_json_add_int(at, "epoch_updates", t->at.epoch_updates);
-    wl_json_add_int(at, "updates", t->at.updates);
+    wl_json_add_int(at, "epoch", t->position.epoch);
+    wl_json_add_int(at, "epoch_updates", t->position.epoch_updates);
+    wl_json_add_int(at, "updates", t->position.updates);
     wl_json_add_real(at, "loss_sum", c->loss_sum);
     wl_json_add_int(at, "samples", c->samples);
     wl_json_add_int(at, "top1", c->top1);
@@ -42,34 +42,34 @@ int wl_train_checkpoint_save(struct wl_trainer *t, struct wl_err *e)
         struct wl_arena *once = wl_arena_new(t->arena);
         struct wl_json *head = wl_json_root_object(once);
         describe(t, head, once);
-        rc = wl_checkpoint_save(t->opts->checkpoint_dir, t->at.updates, t->opts->checkpoint_keep, head, t->plan, once,
-                                e);
+        rc = wl_checkpoint_save(t->opts->checkpoint_dir, t->position.updates, t->opts->checkpoint_keep, head, t->plan,
+                                once, e);
         wl_arena_free(once);
     }
     rc = wl_comm_agree(t->comm, rc, e);
-    t->agreed = rc != 0;
+    t->error_is_collective = rc != 0;
     return rc;
 }
 
-/* ---- taking it up again ----------------------------------------------------------------------------------------- */
+/* ---- resuming ----------------------------------------------------------------------------------------- */
 
 static int check_same(const struct wl_trainer *t, const struct wl_checkpoint *c, struct wl_err *e)
 {
-    const struct wl_train_task *j = t->job;
+    const struct wl_train_task *j = t->task;
     int rc = wl_checkpoint_check_text(c, "model", j->workload->name, e);
     if (!rc) rc = wl_checkpoint_check_text(c, "size", t->opts->size, e);
-    for (int i = 0; i < j->n_facts && !rc; i++)
-        if (!j->facts[i].text)
-            rc = wl_checkpoint_check_int(c, j->facts[i].name, j->facts[i].value, j->facts[i].before, e);
+    for (int i = 0; i < j->n_attrs && !rc; i++)
+        if (!j->attrs[i].text)
+            rc = wl_checkpoint_check_int(c, j->attrs[i].name, j->attrs[i].value, j->attrs[i].default_value, e);
     if (!rc) rc = wl_checkpoint_check_int(c, "seed", t->opts->seed, -1, e);
     return rc ? rc : wl_checkpoint_check_int(c, "train_samples", j->train->samples, -1, e);
 }
 
-/* Between epochs the global batch may change; inside one the place in the order of samples counts by it. */
+/* Between epochs the global batch may change; within one it determines the position in the order of samples. */
 static int read_position(struct wl_trainer *t, const struct wl_checkpoint *c, struct wl_err *e)
 {
     const struct wl_json *at = wl_json_get(c->head, "at"), *schedule = wl_json_get(c->head, "schedule");
-    t->at = (struct wl_train_position) {
+    t->position = (struct wl_train_position) {
         .epoch = wl_json_int(wl_json_get(at, "epoch"), 0),
         .epoch_updates = wl_json_int(wl_json_get(at, "epoch_updates"), -1),
         .updates = wl_json_int(wl_json_get(at, "updates"), -1),
@@ -82,9 +82,9 @@ static int read_position(struct wl_trainer *t, const struct wl_checkpoint *c, st
     t->schedule.best = wl_json_real(wl_json_get(schedule, "best"));
     t->schedule.bad = (int)wl_json_int(wl_json_get(schedule, "bad"), 0);
     if (isnan(t->schedule.best)) t->schedule.best = INFINITY;
-    if (t->at.epoch < 1 || t->at.epoch_updates < 0 || t->at.updates < 0 || isnan(t->schedule.cut))
-        return wl_fail(e, WL_EINVAL, "%s does not say where the training stood", c->path);
-    return t->at.epoch_updates > 0 ? wl_checkpoint_check_int(c, "global_batch", t->global_batch, -1, e) : 0;
+    if (t->position.epoch < 1 || t->position.epoch_updates < 0 || t->position.updates < 0 || isnan(t->schedule.cut))
+        return wl_fail(e, WL_EINVAL, "%s: no valid training position (\"at\" and \"schedule\")", c->path);
+    return t->position.epoch_updates > 0 ? wl_checkpoint_check_int(c, "global_batch", t->global_batch, -1, e) : 0;
 }
 
 static int find(struct wl_trainer *t, struct wl_checkpoint *c, bool *found, struct wl_err *e)
@@ -95,35 +95,36 @@ static int find(struct wl_trainer *t, struct wl_checkpoint *c, bool *found, stru
     return rc ? rc : read_position(t, c, e);
 }
 
-/* Rank 0 looks and tells the others where the training stands. */
+/* Rank 0 reads the position and broadcasts it. */
 int wl_train_checkpoint_resume(struct wl_trainer *t, struct wl_err *e)
 {
     struct wl_checkpoint c = { 0 };
     struct {
-        struct wl_train_position at;
+        struct wl_train_position position;
         struct wl_lr_schedule schedule;
         bool found;
-    } told = { 0 };
+    } message = { 0 };
     int rc = 0;
-    if (t->comm->rank == 0) rc = find(t, &c, &told.found, e);
+    if (t->comm->rank == 0) rc = find(t, &c, &message.found, e);
     rc = wl_comm_agree(t->comm, rc, e);
-    t->agreed = rc != 0;
-    told.at = t->at;
-    told.schedule = t->schedule;
-    if (!rc) rc = t->comm->ops->broadcast(t->comm, &told, sizeof told, 0, e);
+    t->error_is_collective = rc != 0;
+    message.position = t->position;
+    message.schedule = t->schedule;
+    if (!rc) rc = t->comm->ops->broadcast(t->comm, &message, sizeof message, 0, e);
     if (rc) return rc;
-    if (!told.found) {
-        if (t->comm->rank == 0) wl_log(WL_INFO, "train", "no checkpoint in %s: starting anew", t->opts->checkpoint_dir);
+    if (!message.found) {
+        if (t->comm->rank == 0)
+            wl_log(WL_INFO, "train", "no checkpoint in %s: starting from the first epoch", t->opts->checkpoint_dir);
         return 0;
     }
-    t->at = told.at;
-    t->schedule = told.schedule;
+    t->position = message.position;
+    t->schedule = message.schedule;
     rc = wl_checkpoint_restore(&c, t->plan, t->comm, t->arena, e);
-    t->agreed = rc != 0;
-    wl_plan_set_updates(t->plan, t->at.updates);
+    t->error_is_collective = rc != 0;
+    wl_plan_set_updates(t->plan, t->position.updates);
     if (rc || t->comm->rank > 0) return rc;
     wl_train_autotune_compare(t->plan, c.head, t->arena);
-    wl_log(WL_INFO, "train", "goes on from %s: epoch %lld, update %lld", c.path, (long long)t->at.epoch,
-           (long long)t->at.updates);
+    wl_log(WL_INFO, "train", "resuming from %s: epoch %lld, update %lld", c.path, (long long)t->position.epoch,
+           (long long)t->position.updates);
     return rc;
 }

@@ -1,20 +1,24 @@
-#include "train/train.h"
+#include "train/internal.h"
 
 #include <math.h>
 
-/* The feed gives each sample to exactly one rank, and every rank the same number of calls, of which the last may bring
- * less than a batch, or nothing: what is not there counts nowhere. */
-static int run_own(struct wl_trainer *t, struct wl_loader *feed, struct wl_counts *counts, double *custom_sums,
-                   struct wl_err *e)
+const char *const wl_train_phase_names[WL_PHASES] = {
+    [WL_PHASE_TRAIN] = "train", [WL_PHASE_VAL] = "val", [WL_PHASE_EVAL_TRAIN] = "eval_train"
+};
+
+/* The feed gives each sample to exactly one rank, and every rank the same number of calls. The last may bring less than
+ * a batch, or nothing; padding does not count. */
+static int evaluate_local(struct wl_trainer *t, struct wl_loader *feed, struct wl_counts *counts, double *custom_sums,
+                          struct wl_err *e)
 {
-    const struct wl_workload *w = t->job->workload;
+    const struct wl_workload *w = t->task->workload;
     int rc = wl_loader_start_epoch(feed, 0, 0, e);
     while (rc == 0) {
         int64_t n;
         int got = wl_loader_next(feed, t->inputs, &n, e);
         if (got <= 0) return got;
         if (n > 0) rc = wl_plan_eval(t->plan, counts, e);
-        if (n > 0 && !rc && w->observe) w->observe(t->job, t->plan, n, custom_sums);
+        if (n > 0 && !rc && w->add_metrics) w->add_metrics(t->task, t->plan, n, custom_sums);
     }
     return rc;
 }
@@ -44,18 +48,18 @@ void wl_train_metrics_of_counts(const struct wl_train_task *j, const struct wl_c
 int wl_train_evaluate(struct wl_trainer *t, struct wl_loader *feed, double *metrics, struct wl_err *e)
 {
     double sums[WL_MAX_SUMS] = { 0 };
-    struct wl_counts own = { 0 };
-    const int n = WL_SUM_CUSTOM + t->job->custom_sums;
+    struct wl_counts local = { 0 };
+    const int n = WL_SUM_CUSTOM + t->task->custom_sums;
     WL_CHECK(n <= WL_MAX_SUMS);
     int rc = wl_plan_average_statistics(t->plan, e);
     if (rc) return rc;
-    rc = wl_comm_agree(t->comm, run_own(t, feed, &own, sums + WL_SUM_CUSTOM, e), e);
+    rc = wl_comm_agree(t->comm, evaluate_local(t, feed, &local, sums + WL_SUM_CUSTOM, e), e);
     if (rc) {
-        t->agreed = true;
+        t->error_is_collective = true;
         return rc;
     }
-    put_counts(&own, sums);
+    put_counts(&local, sums);
     rc = t->comm->ops->all_reduce_sum_f64(t->comm, sums, (size_t)n, e);
-    if (!rc) compute(t->job, sums, metrics);
+    if (!rc) compute(t->task, sums, metrics);
     return rc;
 }

@@ -1,78 +1,138 @@
-#include "train/train.h"
+#include "train/options.h"
+
+#include "nn/comm/comm.h"
+#include "nn/nn.h"
+#include "train/workload.h"
 
 #include <math.h>
 #include <stddef.h>
 
 #define AT(field) .offset = offsetof(struct wl_train_opts, field)
 
-const struct wl_opt wl_train_option_rows[] = {
-    { "epochs", WL_INT, AT(epochs), "10", 1, 1e6, .help = "passes over the training set" },
+/* `choices` and `help` of --comm and --backend come from the tables: wl_train_options. */
+static const struct wl_opt shared_rows[] = {
+    { "epochs", WL_INT, AT(epochs), "10", 1, 1e6, .help = "number of passes over the training set" },
     { "local-batch", WL_INT, AT(local_batch), NULL, 1, 1e6,
-      .help = "samples of a worker at a time; default: the model's" },
+      .help = "samples that a worker computes at a time; default: the model's" },
     { "accumulation", WL_INT, AT(accumulation), "1", 1, 1e6,
-      .help = "local batches added up before an update; global batch = workers x local batch x accumulation" },
+      .help = "local batches whose gradients are summed before an update; global batch = workers x local batch x "
+              "accumulation" },
     { "size", WL_CHOICE, AT(size), "full", .choices = "full|tiny",
-      .help = "tiny: the same network with fewer blocks and channels, for tests and small machines" },
-    { "validate", WL_FLAG, AT(validate), "yes", .help = "run over the validation set after each epoch" },
-    { "eval-train", WL_FLAG, AT(eval_train),
-      .help = "run over the training set too after each epoch, as over the validation set" },
+      .help = "size of the network; tiny: fewer blocks and channels, for tests and small machines" },
+    { "validate", WL_FLAG, AT(validate), "yes", .help = "evaluate on the validation set after each epoch" },
+    { "eval-train", WL_FLAG, AT(eval_train), .help = "evaluate on the training set after each epoch (default no)" },
     { "seed", WL_INT, AT(seed), "1", 0, 9e15,
-      .help = "of the parameters, the order of samples and what is random in them" },
+      .help = "random seed of the initial parameters, the order of samples, augmentation and dropout" },
 
-    { "optimizer", WL_CHOICE, AT(optimizer), .choices = "sgd|adam|adamw", .help = "default: the model's" },
+    { "optimizer", WL_CHOICE, AT(optimizer), .choices = "sgd|adam|adamw", .help = "optimiser; default: the model's" },
     { "lr", WL_REAL, AT(lr), NULL, 0, 1e6,
-      .help = "learning rate; default: the model's, some in proportion to the global batch" },
-    { "lr-scale", WL_FLAG, AT(lr_scale), .help = "multiply it by global batch/256" },
+      .help = "learning rate; default: the model's, which image models scale with the global batch" },
+    { "lr-scale", WL_FLAG, AT(lr_scale),
+      .help = "scale the learning rate linearly with the global batch (lr x batch / 256); default no" },
     { "lr-schedule", WL_CHOICE, AT(lr_schedule), .choices = "constant|step|cosine|linear|plateau",
-      .help = "what happens to it over the epochs; default: the model's" },
-    { "warmup-epochs", WL_REAL, AT(warmup_epochs), "0", 0, 1e6, .help = "linear rise at the start" },
-    { "warmup-updates", WL_INT, AT(warmup_updates), NULL, 0, 1e12, .help = "the same, counted in updates" },
-    { "lr-factor", WL_REAL, AT(lr_factor), "0.1", 1e-9, 1, .help = "step and plateau: what it is multiplied by" },
-    { "lr-step-epochs", WL_REAL, AT(lr_step_epochs), "30", 1e-3, 1e6, .help = "step: every so many epochs" },
-    { "lr-patience", WL_INT, AT(lr_patience), "5", 0, 1e6, .help = "plateau: epochs without improvement before a cut" },
-    { "lr-min", WL_REAL, AT(lr_min), "0", 0, 1e6, .help = "the schedule stops here" },
-    { "momentum", WL_REAL, AT(momentum), NULL, 0, 1, .help = "of SGD; default: the model's" },
-    { "weight-decay", WL_REAL, AT(weight_decay), NULL, 0, 1, .help = "default: the model's" },
-    { "decay-weights-only", WL_FLAG, AT(decay_weights_only), .help = "spare biases and the parameters of norms" },
-    { "beta1", WL_REAL, AT(beta1), "0.9", 1e-9, 1, .help = "adam, adamw: share of the old mean of gradients" },
-    { "beta2", WL_REAL, AT(beta2), "0.999", 1e-9, 1, .help = "adam, adamw: share of the old mean of their squares" },
-    { "eps", WL_REAL, AT(eps), "1e-8", 1e-30, 1, .help = "adam, adamw: added to the root of that mean" },
-    { "nesterov", WL_FLAG, AT(nesterov), .help = "Nesterov's momentum" },
+      .help = "learning-rate schedule over the epochs; default: the model's" },
+    { "warmup-epochs", WL_REAL, AT(warmup_epochs), "0", 0, 1e6, "epochs",
+      .help = "length of the linear rise of the learning rate at the start" },
+    { "warmup-updates", WL_INT, AT(warmup_updates), NULL, 0, 1e12, "updates",
+      .help = "length of the linear rise of the learning rate at the start, in place of --warmup-epochs" },
+    { "lr-factor", WL_REAL, AT(lr_factor), "0.1", 1e-9, 1,
+      .help = "factor by which the step and plateau schedules cut the learning rate" },
+    { "lr-step-epochs", WL_REAL, AT(lr_step_epochs), "30", 1e-3, 1e6, "epochs",
+      .help = "interval between the cuts of the step schedule" },
+    { "lr-patience", WL_INT, AT(lr_patience), "5", 0, 1e6, "epochs",
+      .help = "epochs without improvement before the plateau schedule cuts the learning rate" },
+    { "lr-min", WL_REAL, AT(lr_min), "0", 0, 1e6, .help = "lower limit of the learning-rate schedule" },
+    { "momentum", WL_REAL, AT(momentum), NULL, 0, 1, .help = "momentum of SGD; default: the model's" },
+    { "weight-decay", WL_REAL, AT(weight_decay), NULL, 0, 1, .help = "weight decay; default: the model's" },
+    { "decay-weights-only", WL_FLAG, AT(decay_weights_only),
+      .help = "exclude biases and normalisation parameters from weight decay (default no)" },
+    { "beta1", WL_REAL, AT(beta1), "0.9", 1e-9, 1,
+      .help = "decay rate of Adam's and AdamW's first moment (mean of gradients)" },
+    { "beta2", WL_REAL, AT(beta2), "0.999", 1e-9, 1,
+      .help = "decay rate of Adam's and AdamW's second moment (mean of squared gradients)" },
+    { "eps", WL_REAL, AT(eps), "1e-8", 1e-30, 1, .help = "Adam's and AdamW's epsilon, added to the denominator" },
+    { "nesterov", WL_FLAG, AT(nesterov), .help = "use Nesterov momentum with SGD (default no)" },
 
     { "workers", WL_INT, AT(workers), NULL, 1, 1024,
-      .help = "ranks on this machine, started here; leave it out under mpirun or srun" },
-    { "threads", WL_INT, AT(threads), "1", 1, 1024, .help = "of each worker, for computing" },
+      .help = "worker processes (ranks) to start on this machine; not with mpirun or srun; default: 1" },
+    { "threads", WL_INT, AT(threads), "1", 1, 1024, .help = "compute threads of each worker" },
     { "loader-threads", WL_INT, AT(loader_threads), "1", 0, 1024,
-      .help = "of each worker, for reading data ahead; 0: read when needed" },
-    { "pin", WL_FLAG, AT(pin), .help = "give each worker processor cores of its own, as many as threads" },
-    { "comm", WL_CHOICE, AT(comm), "auto", .choices = "auto|null|shm|mpi", .help = "how ranks exchange gradients" },
-    { "backend", WL_CHOICE, AT(backend), "auto", .choices = "auto|cpu|ref",
-      .help = "cpu: oneDNN; ref: plain C, slow, for comparison" },
+      .help = "threads of each worker that read data ahead; 0: read each batch when it is needed" },
+    { "pin", WL_FLAG, AT(pin), .help = "bind each worker to as many CPU cores as it has threads (default no)" },
+    { "comm", WL_CHOICE, AT(comm), "auto", .choices = "auto", .help = "communication between ranks" },
+    { "backend", WL_CHOICE, AT(backend), "auto", .choices = "auto",
+      .help = "compute back-end; cpu: oneDNN; ref: plain C, slow, for comparison; auto: the first available" },
 
     { "conv", WL_CHOICE, AT(conv), "auto", .choices = "auto|direct|winograd",
-      .help = "how convolutions are computed; auto: the faster way by shape, measured once and remembered" },
+      .help = "convolution algorithm; auto: the faster one for each shape, measured once and cached" },
     { "precision", WL_CHOICE, AT(precision), "f32", .choices = "f32|bf16",
-      .help = "bf16: values and products in bf16; parameters, their gradients and statistics stay f32" },
+      .help = "arithmetic; bf16: activations and products in bf16, parameters, gradients and statistics in f32" },
     { "allow-slow-bf16", WL_FLAG, AT(allow_slow_bf16),
-      .help = "bf16 also on a processor that has no instructions for it: slower than f32" },
+      .help = "allow bf16 on a processor without bf16 instructions, where it is slower than f32 (default no)" },
 
     { "recompute", WL_CHOICE, AT(recompute), "no", .choices = "no|yes",
-      .help = "yes: keep few values for the backward pass and compute the others again there: the least memory, same "
-              "bits" },
+      .help = "activation (gradient) checkpointing; yes: recompute most activations in the backward pass, for the "
+              "least memory; results keep the same bits" },
     { "memory", WL_REAL, AT(memory_gb), NULL, 1e-3, 1e6, "GB",
-      .help = "of a worker's plan, at most: as many values are computed again as that takes; default: any" },
+      .help = "memory limit of a worker's plan, met by recomputing activations; default: no limit" },
 
     { "checkpoint-dir", WL_STR, AT(checkpoint_dir), .help = "folder for checkpoints; default: none are written" },
     { "checkpoint-every", WL_REAL, AT(checkpoint_every), "1", 0, 1e6, "epochs",
-      .help = "how often; 0: only at the end and on an interruption" },
-    { "checkpoint-keep", WL_INT, AT(checkpoint_keep), "2", 1, 1e6, .help = "how many are kept" },
-    { "resume", WL_FLAG, AT(resume), .help = "go on from the newest checkpoint, if there is one" },
+      .help = "interval between checkpoints; 0: only at the end and when interrupted" },
+    { "checkpoint-keep", WL_INT, AT(checkpoint_keep), "2", 1, 1e6, .help = "number of checkpoints to keep" },
+    { "resume", WL_FLAG, AT(resume),
+      .help = "continue from the newest checkpoint in --checkpoint-dir, if there is one (default no)" },
     { "explain", WL_FLAG, AT(explain),
-      .help = "print what a step does, with kernels, layouts, memory and flop, instead of training" },
+      .help = "instead of training, print the steps of one update with kernels, layouts, memory and flop" },
     { "json", WL_FLAG, AT(json), .help = "print the results as JSON" },
-    { "quiet", WL_FLAG, AT(quiet), .help = "no progress on stderr" },
+    { "quiet", WL_FLAG, AT(quiet), .help = "print only warnings and errors on stderr" },
     WL_OPT_END,
 };
+
+/* "; NAME: not available (reason)" */
+static void add_unavailable(struct wl_text *help, const char *name, const char *reason)
+{
+    if (reason) wl_text_addf(help, "; %s: not available (%s)", name, reason);
+}
+
+static void list_backends(struct wl_opt *row, struct wl_arena *a)
+{
+    struct wl_text choices = WL_TEXT(a), help = WL_TEXT(a);
+    wl_text_add(&choices, "auto");
+    wl_text_add(&help, row->help);
+    for (size_t i = 0; wl_backend_row(i); i++) {
+        wl_text_addf(&choices, "|%s", wl_backend_row(i)->name);
+        add_unavailable(&help, wl_backend_row(i)->name, wl_backend_row(i)->unavailable);
+    }
+    row->choices = choices.s;
+    row->help = help.s;
+}
+
+static void list_comm(struct wl_opt *row, struct wl_arena *a)
+{
+    struct wl_text choices = WL_TEXT(a), help = WL_TEXT(a);
+    wl_text_add(&choices, "auto");
+    wl_text_add(&help, row->help);
+    for (size_t i = 0; wl_comm_backends[i]; i++) {
+        const struct wl_comm_ops *ops = wl_comm_backends[i];
+        wl_text_addf(&choices, "|%s", ops->name);
+        if (!ops->unavailable) wl_text_addf(&help, "; %s: %s", ops->name, ops->help);
+        add_unavailable(&help, ops->name, ops->unavailable);
+    }
+    row->choices = choices.s;
+    row->help = help.s;
+}
+
+const struct wl_opt *wl_train_options(const struct wl_workload *w, struct wl_arena *a)
+{
+    struct wl_opt *shared = wl_new_array(a, struct wl_opt, WL_COUNT(shared_rows));
+    for (size_t i = 0; i < WL_COUNT(shared_rows); i++) {
+        shared[i] = shared_rows[i];
+        if (shared[i].offset == offsetof(struct wl_train_opts, backend)) list_backends(&shared[i], a);
+        if (shared[i].offset == offsetof(struct wl_train_opts, comm)) list_comm(&shared[i], a);
+    }
+    return wl_opts_join(w->rows, shared, a);
+}
 
 const struct wl_train_defaults *wl_train_defaults(const struct wl_train_task *j)
 {
@@ -92,13 +152,13 @@ int wl_train_options_complete(struct wl_train_task *j, struct wl_err *e)
 {
     struct wl_train_opts *o = j->opts;
     fill_shared(o, wl_train_defaults(j));
-    int rc = j->workload->begin(j, e);
+    int rc = j->workload->configure(j, e);
     if (rc) return rc;
     if (!j->data && !o->explain)
         return wl_fail(e, WL_EUSAGE, "--data is missing: %s", wl_opts_find(j->rows, "data")->help);
     if (o->warmup_updates && o->warmup_epochs > 0)
-        return wl_fail(e, WL_EUSAGE, "--warmup-updates and --warmup-epochs say the same: give one of them");
+        return wl_fail(e, WL_EUSAGE, "--warmup-updates and --warmup-epochs exclude each other: give one of them");
     if (o->resume && !o->checkpoint_dir)
-        return wl_fail(e, WL_EUSAGE, "--resume needs --checkpoint-dir, the folder to go on from");
+        return wl_fail(e, WL_EUSAGE, "--resume needs --checkpoint-dir, the folder with the checkpoints");
     return 0;
 }

@@ -1,44 +1,67 @@
-/* How convolutions are computed: the choices that earlier runs made by measurement, and those of this one. */
-#include "train/train.h"
+#include "train/plan.h"
 
-#include <stdlib.h>
+#include <math.h>
 
-/* Was the kernel chosen by measurement? A step that runs again has the choice of the first time. */
+/* Was the kernel chosen by measurement? A recomputed step has the choice of the first time. */
 static bool is_chosen(const struct wl_plan_step *s) { return s->choice && !s->again; }
 
-/* In the user's cache; NULL where no folder is known. */
-static char *file_path(struct wl_arena *a)
+/* The options of one rank. */
+static struct wl_plan_opts plan_opts(const struct wl_train_opts *o)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (cache && *cache) return wl_strf(a, "%s/wattlaw/choices.txt", cache);
-    return home && *home ? wl_strf(a, "%s/.cache/wattlaw/choices.txt", home) : NULL;
+    return (struct wl_plan_opts) {
+        .backend = wl_str_eq(o->backend, "auto") ? NULL : o->backend,
+        .batch = o->local_batch,
+        .threads = (int)o->threads,
+        .precision = wl_str_eq(o->precision, "bf16") ? WL_BF16 : WL_F32,
+        .slow_bf16 = o->allow_slow_bf16,
+        .seed = (uint64_t)o->seed,
+        .micro_batches = (int)o->accumulation,
+        .recompute = wl_str_eq(o->recompute, "yes"),
+        .memory_bytes = isnan(o->memory_gb) ? 0 : (size_t)(o->memory_gb * 1e9),
+        .optim = { .kind = o->optimizer,
+                   .momentum = o->momentum,
+                   .weight_decay = o->weight_decay,
+                   .nesterov = o->nesterov,
+                   .beta1 = o->beta1,
+                   .beta2 = o->beta2,
+                   .eps = o->eps,
+                   .decay_weights_only = o->decay_weights_only },
+    };
 }
 
-static void show(void *bar, size_t done, size_t total)
+int wl_train_check_backend(const struct wl_train_opts *o, struct wl_err *e)
 {
-    wl_progress_update(bar, (double)done, (double)total, -1, "convolutions measured");
+    const struct wl_plan_opts p = plan_opts(o);
+    int rc = wl_backend_precision(p.backend, WL_F32, false, e);
+    if (rc) return wl_err_prefix(e, "--backend %s", o->backend);
+    rc = wl_backend_precision(p.backend, p.precision, p.slow_bf16, e);
+    if (!rc) return 0;
+    bool slow_runs = !wl_backend_precision(p.backend, p.precision, true, NULL);
+    return wl_err_prefix(e, "--precision %s%s", o->precision, slow_runs ? " without --allow-slow-bf16" : "");
 }
 
-/* What cannot be read is measured again, what cannot be kept is measured by the next run too. */
-static void load(struct wl_choices *c, const char *path)
+/* ---- autotuning cache -------------------------------------------------------------------------------------------- */
+
+/* Without a cache each run measures for itself. */
+static void cache_load(struct wl_choices *c, const char *path)
 {
     struct wl_err e;
     if (path && wl_choices_load(c, path, &e))
-        wl_log(WL_WARN, "train", "choices of earlier runs are not used: %s", e.msg);
+        wl_log(WL_WARN, "train", "autotuning results of earlier runs are not used: %s", e.msg);
 }
 
-static void save(struct wl_choices *c, const char *path, double took_s)
+static void cache_save(struct wl_choices *c, const char *path, double took_s)
 {
     struct wl_err e = { 0 };
     size_t added = c->added;
     if (!added) return;
     if (!path)
-        wl_fail(&e, WL_ENOENT, "neither XDG_CACHE_HOME nor HOME is set");
+        wl_fail(&e, WL_ENOENT, "there is no cache folder (neither XDG_CACHE_HOME nor HOME is set)");
     else if (wl_choices_save(c, path, &e) == 0)
-        wl_log(WL_INFO, "train", "%zu kinds of convolution measured in %.1f s; remembered in %s", added, took_s, path);
+        wl_log(WL_INFO, "train", "%zu convolution shapes measured in %.1f s; results saved in %s", added, took_s, path);
     if (e.code)
-        wl_log(WL_WARN, "train", "%zu kinds of convolution measured in %.1f s, but not kept for later runs: %s", added,
-               took_s, e.msg);
+        wl_log(WL_WARN, "train", "%zu convolution shapes measured in %.1f s; results not saved for later runs: %s",
+               added, took_s, e.msg);
 }
 
 static bool is_winograd(const struct wl_plan_step *s)
@@ -57,36 +80,30 @@ static void log_summary(const struct wl_plan *plan, struct wl_arena *a)
     }
     wl_arena_free(once);
     if (chosen)
-        wl_log(WL_INFO, "train", "convolutions: %d of %d passes with a choice are computed by Winograd's algorithm",
-               winograd, chosen);
+        wl_log(WL_INFO, "train", "convolutions: %d of %d autotuned passes use Winograd's algorithm", winograd, chosen);
 }
 
-int wl_train_plan(struct wl_plan **plan, const struct wl_graph *g, const struct wl_train_opts *o, bool dry,
-                  struct wl_comm *comm, struct wl_arena *a, struct wl_err *e)
+int wl_train_plan(struct wl_plan **plan, const struct wl_graph *g, const struct wl_train_plan_opts *o,
+                  struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_progress bar;
-    const bool leads = !comm || comm->rank == 0;
-    struct wl_plan_opts p = wl_train_plan_opts(o);
-    p.dry = dry;
-    p.conv = wl_conv_algorithm_of(o->conv);
+    const bool is_root = !o->comm || o->comm->rank == 0;
+    struct wl_plan_opts p = plan_opts(o->train);
+    p.dry = o->dry;
+    p.conv = wl_conv_algorithm_of(o->train->conv);
     p.choices = wl_choices_new(a);
-    char *path = file_path(a);
-    if (leads && p.conv == WL_CONV_AUTO) {
-        load(p.choices, path);
-        if (!o->quiet) {
-            wl_progress_start(&bar, "planning");
-            p.choices->progress = show;
-            p.choices->context = &bar;
-        }
+    if (is_root && p.conv == WL_CONV_AUTO) {
+        cache_load(p.choices, o->autotune_cache);
+        p.choices->progress = o->tuning;
+        p.choices->context = o->data;
+        if (o->tuning) o->tuning(o->data, 0, 0);
     }
     int64_t start_ns = wl_now_ns();
-    int rc = wl_plan_new(plan, g, &p, comm, a, e);
+    int rc = wl_plan_new(plan, g, &p, o->comm, a, e);
     double took_s = (double)(wl_now_ns() - start_ns) / (double)WL_NS_PER_S;
-    if (p.choices->progress) wl_progress_clear(&bar);
     p.choices->progress = NULL;
-    if (rc || !leads) return rc;
-    save(p.choices, path, took_s);
-    if (!dry) log_summary(*plan, a);
+    if (rc || !is_root) return rc;
+    cache_save(p.choices, o->autotune_cache, took_s);
+    if (!o->dry) log_summary(*plan, a);
     return 0;
 }
 
@@ -103,18 +120,19 @@ void wl_train_autotune_describe(const struct wl_plan *plan, struct wl_json *head
 
 void wl_train_autotune_compare(const struct wl_plan *plan, const struct wl_json *head, struct wl_arena *a)
 {
-    const struct wl_json *then = wl_json_get(head, "choices");
+    const struct wl_json *saved = wl_json_get(head, "choices");
     size_t known = 0, same = 0;
-    for (size_t i = 0; then && i < wl_plan_step_count(plan); i++) {
+    for (size_t i = 0; saved && i < wl_plan_step_count(plan); i++) {
         struct wl_plan_step s = wl_plan_step(plan, i, a);
         const char *answer =
-            is_chosen(&s) ? wl_json_str(wl_json_get(then, wl_strf(a, "%s, %s", s.name, s.pass))) : NULL;
+            is_chosen(&s) ? wl_json_str(wl_json_get(saved, wl_strf(a, "%s, %s", s.name, s.pass))) : NULL;
         known += answer != NULL;
         same += answer && wl_str_eq(answer, s.choice->answer);
     }
     if (same < known)
-        wl_log(WL_WARN, "train",
-               "%zu passes of convolutions use another algorithm than before the checkpoint (another machine, another "
-               "oneDNN, or measured anew): the training goes on to rounding, not to the bit",
-               known - same);
+        wl_log(
+            WL_WARN, "train",
+            "%zu convolution passes use another algorithm than before the checkpoint (another machine, another oneDNN, "
+            "or a new measurement): results agree up to rounding, not bit for bit",
+            known - same);
 }

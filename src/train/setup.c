@@ -1,10 +1,9 @@
-/* From options to something that can be trained: data, network, plan, schedule. */
-#include "train/train.h"
+#include "train/internal.h"
 
 #include <math.h>
 #include <unistd.h>
 
-/* Evaluation takes a whole set, in order; training leaves out what does not fill a global batch. */
+/* Evaluation reads the whole set in order; training drops the last incomplete global batch. */
 static int open_feed(const struct wl_trainer *t, const struct wl_dataset *set, bool training, struct wl_loader **feed,
                      struct wl_err *e)
 {
@@ -16,30 +15,30 @@ static int open_feed(const struct wl_trainer *t, const struct wl_dataset *set, b
         .seed = (uint64_t)t->opts->seed,
         .training = training,
         .drop_last = training,
-        .skip_bad = t->job->skip_bad,
+        .skip_bad = t->task->skip_bad,
     };
     return wl_loader_open(feed, set, &o, t->arena, e);
 }
 
 static int open_data(struct wl_trainer *t, struct wl_err *e)
 {
-    struct wl_train_task *j = t->job;
+    struct wl_train_task *j = t->task;
     int rc = j->workload->open(j, e);
-    if (!rc) rc = open_feed(t, j->train, true, &t->train, e);
-    if (!rc && t->opts->eval_train) rc = open_feed(t, j->train, false, &t->eval_train, e);
-    if (!rc && t->opts->validate) rc = open_feed(t, j->val, false, &t->val, e);
+    if (!rc) rc = open_feed(t, j->train, true, &t->train_feed, e);
+    if (!rc && t->opts->eval_train) rc = open_feed(t, j->train, false, &t->eval_train_feed, e);
+    if (!rc && t->opts->validate) rc = open_feed(t, j->val, false, &t->val_feed, e);
     return rc;
 }
 
 static int count_updates(struct wl_trainer *t, struct wl_err *e)
 {
     const struct wl_train_opts *o = t->opts;
-    const struct wl_train_task *j = t->job;
-    t->epoch_updates = wl_loader_batches(t->train) / o->accumulation;
+    const struct wl_train_task *j = t->task;
+    t->epoch_updates = wl_loader_batches(t->train_feed) / o->accumulation;
     if (t->epoch_updates > 0) return 0;
     return wl_fail(
         e, WL_EINVAL,
-        "%s: %lld training %ss make no global batch of %lld (%d workers x local batch %lld x accumulation %lld)",
+        "%s: %lld training %ss do not fill a global batch of %lld (%d workers x local batch %lld x accumulation %lld)",
         j->data, (long long)j->train->samples, j->workload->noun, (long long)t->global_batch, t->comm->size,
         (long long)o->local_batch, (long long)o->accumulation);
 }
@@ -47,7 +46,7 @@ static int count_updates(struct wl_trainer *t, struct wl_err *e)
 static int init_schedule(struct wl_trainer *t, struct wl_err *e)
 {
     const struct wl_train_opts *o = t->opts;
-    const struct wl_train_defaults *d = wl_train_defaults(t->job);
+    const struct wl_train_defaults *d = wl_train_defaults(t->task);
     bool given = !isnan(o->lr);
     struct wl_lr_schedule_opts s = {
         .kind = o->lr_schedule,
@@ -64,8 +63,8 @@ static int init_schedule(struct wl_trainer *t, struct wl_err *e)
     return wl_lr_schedule_init(&t->schedule, &s, e);
 }
 
-/* Before hours of training rather than behind them. The rank that writes looks. A training that begins anew in the
- * folder of another would lose its own checkpoints: the newest are kept, by the number of updates. */
+/* Checked before hours of training, on the rank that writes. A new training in the folder of another would lose its own
+ * checkpoints, as those with the most updates are kept. */
 static int check_checkpoint_dir(const struct wl_trainer *t, struct wl_err *e)
 {
     const char *dir = t->opts->checkpoint_dir;
@@ -75,44 +74,10 @@ static int check_checkpoint_dir(const struct wl_trainer *t, struct wl_err *e)
     if (!rc && access(dir, W_OK)) rc = wl_fail_errno(e, "checkpoints cannot be written to %s", dir);
     if (!rc) rc = wl_checkpoint_any(dir, &used, t->arena, e);
     if (rc || !used || t->opts->resume) return rc;
-    return wl_fail(e, WL_EINVAL,
-                   "%s holds checkpoints of an earlier training: --resume goes on from them; to begin anew, "
-                   "name another folder or remove them",
-                   dir);
-}
-
-struct wl_plan_opts wl_train_plan_opts(const struct wl_train_opts *o)
-{
-    return (struct wl_plan_opts) {
-        .backend = wl_str_eq(o->backend, "auto") ? NULL : o->backend,
-        .batch = o->local_batch,
-        .threads = (int)o->threads,
-        .precision = wl_str_eq(o->precision, "bf16") ? WL_BF16 : WL_F32,
-        .slow_bf16 = o->allow_slow_bf16,
-        .seed = (uint64_t)o->seed,
-        .micro_batches = (int)o->accumulation,
-        .recompute = wl_str_eq(o->recompute, "yes"),
-        .memory_bytes = isnan(o->memory_gb) ? 0 : (size_t)(o->memory_gb * 1e9),
-        .optim = { .kind = o->optimizer,
-                   .momentum = o->momentum,
-                   .weight_decay = o->weight_decay,
-                   .nesterov = o->nesterov,
-                   .beta1 = o->beta1,
-                   .beta2 = o->beta2,
-                   .eps = o->eps,
-                   .decay_weights_only = o->decay_weights_only },
-    };
-}
-
-int wl_train_check_backend(const struct wl_train_opts *o, struct wl_err *e)
-{
-    const struct wl_plan_opts p = wl_train_plan_opts(o);
-    int rc = wl_backend_precision(p.backend, WL_F32, false, e);
-    if (rc) return wl_err_prefix(e, "--backend %s", o->backend);
-    rc = wl_backend_precision(p.backend, p.precision, p.slow_bf16, e);
-    if (!rc) return 0;
-    bool slow_runs = !wl_backend_precision(p.backend, p.precision, true, NULL);
-    return wl_err_prefix(e, "--precision %s%s", o->precision, slow_runs ? " without --allow-slow-bf16" : "");
+    return wl_fail(
+        e, WL_EINVAL,
+        "%s holds checkpoints of an earlier training: give --resume to continue it, another folder, or remove them",
+        dir);
 }
 
 static int build(struct wl_trainer *t, struct wl_graph *g, struct wl_err *e)
@@ -122,13 +87,13 @@ static int build(struct wl_trainer *t, struct wl_graph *g, struct wl_err *e)
     if (!rc) rc = wl_train_check_backend(t->opts, e);
     if (!rc) rc = count_updates(t, e);
     if (!rc) rc = init_schedule(t, e);
-    return rc ? rc : t->job->workload->build(t->job, g, e);
+    return rc ? rc : t->task->workload->build(t->task, g, e);
 }
 
-/* The inputs of the plan, which the feeds fill: as large as the sets take them for. */
+/* The inputs of the plan, which the feeds fill. Their sizes match the buffers of the data sets. */
 static void find_inputs(struct wl_trainer *t)
 {
-    const struct wl_train_task *j = t->job;
+    const struct wl_train_task *j = t->task;
     for (int i = 0; i < j->train->buffers; i++) {
         const size_t bytes = wl_plan_input_bytes(t->plan, j->inputs[i]);
         WL_CHECK(wl_dataset_batch_bytes(j->train, i, t->opts->local_batch) == bytes);
@@ -137,12 +102,25 @@ static void find_inputs(struct wl_trainer *t)
     }
 }
 
-static int init(struct wl_trainer *t, struct wl_err *e)
+static int init_weights(struct wl_trainer *t, struct wl_err *e)
 {
-    const struct wl_workload *w = t->job->workload;
-    if (!w->init) return 0;
-    int rc = wl_comm_agree(t->comm, w->init(t->job, t->plan, e), e);
-    t->agreed = rc != 0;
+    const struct wl_workload *w = t->task->workload;
+    if (!w->init_weights) return 0;
+    int rc = wl_comm_agree(t->comm, w->init_weights(t->task, t->plan, e), e);
+    t->error_is_collective = rc != 0;
+    return rc;
+}
+
+static int plan(struct wl_trainer *t, const struct wl_graph *g, struct wl_err *e)
+{
+    const bool notify = t->comm->rank == 0 && t->events;
+    const struct wl_train_plan_opts p = { .train = t->opts,
+                                          .comm = t->comm,
+                                          .autotune_cache = t->autotune_cache,
+                                          .tuning = notify ? t->events->tuning : NULL,
+                                          .data = t->events_data };
+    int rc = wl_train_plan(&t->plan, g, &p, t->arena, e);
+    if (notify && t->events->planned) t->events->planned(t->events_data);
     return rc;
 }
 
@@ -152,13 +130,13 @@ int wl_train_setup(struct wl_trainer *t, struct wl_err *e)
     struct wl_graph *g = wl_graph_new(t->arena);
     int rc = wl_comm_agree(t->comm, build(t, g, e), e);
     if (rc) {
-        t->agreed = true;
+        t->error_is_collective = true;
         return rc;
     }
-    rc = wl_train_plan(&t->plan, g, o, false, t->comm, t->arena, e);
+    rc = plan(t, g, e);
     if (rc) return rc;
     find_inputs(t);
     t->epochs = wl_new_array(t->arena, struct wl_train_epoch, (size_t)o->epochs);
-    t->at = (struct wl_train_position) { .epoch = 1 };
-    return init(t, e);
+    t->position = (struct wl_train_position) { .epoch = 1 };
+    return init_weights(t, e);
 }

@@ -1,117 +1,83 @@
-/* wattlaw-train, inside: one training of one workload, as this rank sees it. */
+/* Data-parallel training of one workload, as one rank sees it. It prints nothing: callers learn of its progress through
+ * struct wl_train_events. */
 #ifndef WL_TRAIN_TRAIN_H
 #define WL_TRAIN_TRAIN_H
 
 #include "nn/checkpoint/checkpoint.h"
+#include "train/options.h"
+#include "train/plan.h"
 #include "train/workload.h"
 
-/* ---- train_options.c -------------------------------------------------------------------------------------------- */
-
-/* The options of every workload, over struct wl_train_opts. */
-extern const struct wl_opt wl_train_option_rows[];
-
-/* The defaults of the size that was chosen. */
-const struct wl_train_defaults *wl_train_defaults(const struct wl_train_task *j);
-
-/* Completes the options: the workload's defaults where nothing was said, then its own (wl_workload.begin). Checks what
- * the rows cannot. */
-int wl_train_options_complete(struct wl_train_task *j, struct wl_err *e) WL_MUST_CHECK;
-
-/* ---- the training ------------------------------------------------------------------------------------------------ */
-
-/* Where a training stands; a checkpoint keeps it. */
+/* The training position, which checkpoints keep. */
 struct wl_train_position {
     int64_t epoch;           /* from 1; the one in progress, or the next */
-    int64_t epoch_updates;   /* done in it */
-    int64_t updates;         /* done in all */
+    int64_t epoch_updates;   /* done in this epoch */
+    int64_t updates;         /* done in all epochs */
     struct wl_counts counts; /* of all ranks, in this epoch so far */
 };
 
-/* What the metrics of an epoch are of: the training pass, and evaluations behind it. */
+/* What the metrics of an epoch are of: the training pass, and the evaluations after it. */
 enum wl_train_phase { WL_PHASE_TRAIN, WL_PHASE_VAL, WL_PHASE_EVAL_TRAIN, WL_PHASES };
-extern const char *const wl_train_phase_names[WL_PHASES]; /* in front of a metric's name: "eval_train" */
+extern const char *const wl_train_phase_names[WL_PHASES]; /* prefix of a metric's name: "eval_train" */
 
 /* One epoch's results, the same on every rank. Missing: NAN. */
 struct wl_train_epoch {
     int64_t epoch, samples, updates;
     double time_s;             /* of the training pass, on this rank's clock */
     double input_wait_s;       /* time that a rank waited for data, mean over ranks */
-    double *metric[WL_PHASES]; /* the job's n_metrics of each */
-    double lr;                 /* of its last update */
-    bool whole;                /* false: resumed in its middle, so time and samples are of a part */
+    double *metric[WL_PHASES]; /* [n_metrics] of the task, for each phase */
+    double lr;                 /* of the last update */
+    bool complete;             /* false: resumed within the epoch, so time and samples cover a part of it */
 };
 
+struct wl_trainer;
+
+/* What the caller wants to know; each callback is optional. All are called from the training's own thread, `stop` on
+ * every rank, the others on rank 0 only. */
+struct wl_train_events {
+    /* While convolutions are measured: once before (done = total = 0), then after each. */
+    void (*tuning)(void *data, size_t done, size_t total);
+    /* The plan is made. Also called if planning failed. */
+    void (*planned)(void *data);
+    /* Data, plan and position are ready; the first epoch follows. */
+    void (*ready)(void *data, const struct wl_trainer *t);
+    /* A training pass begins; after each update; it ended, also by an error or a stop. */
+    void (*pass_begin)(void *data, const struct wl_trainer *t);
+    void (*update)(void *data, const struct wl_trainer *t);
+    void (*pass_end)(void *data, const struct wl_trainer *t);
+    /* An epoch and its evaluations are complete. */
+    void (*epoch_end)(void *data, const struct wl_trainer *t, const struct wl_train_epoch *r);
+    /* Asked after each update: true stops all ranks, with a checkpoint if there is a folder for it. */
+    bool (*stop)(void *data);
+};
+
+/* The caller sets the first group, wl_train_run the rest. */
 struct wl_trainer {
-    struct wl_train_task *job;
-    const struct wl_train_opts *opts; /* of the job */
+    struct wl_train_task *task;
     struct wl_arena *arena;
     struct wl_comm *comm;
-    struct wl_loader *train, *val; /* val NULL: no validation */
-    struct wl_loader *eval_train;  /* the training set as validation takes its own; NULL: not evaluated */
+    const struct wl_train_events *events; /* NULL: none */
+    void *events_data;
+    const char *autotune_cache; /* as in struct wl_train_plan_opts */
+
+    const struct wl_train_opts *opts;        /* of the task */
+    struct wl_loader *train_feed, *val_feed; /* val_feed NULL: no validation */
+    struct wl_loader *eval_train_feed; /* the training set, read as validation reads its own; NULL: not evaluated */
     void *inputs[WL_DATASET_MAX_BUFFERS];
-    struct wl_plan *plan;
+    struct wl_plan *plan; /* NULL: set-up failed before there was one */
     struct wl_lr_schedule schedule;
     double lr;             /* of the last update */
     int64_t global_batch;  /* workers x local batch x accumulation */
-    int64_t epoch_updates; /* of a whole epoch */
-    struct wl_train_position at;
+    int64_t epoch_updates; /* of a complete epoch */
+    struct wl_train_position position;
     struct wl_train_epoch *epochs; /* finished in this process */
     size_t n_epochs;
-    bool agreed; /* the error that ends the job is known to all ranks */
+    bool error_is_collective; /* all ranks know the error that ended the training */
 };
 
-/* train_model.c: the whole of `wattlaw-train NAME`: opens the ranks, trains, reports. The job has its workload,
- * options, rows and arena. Returns as wl_cmd.run does, in every rank; ranks but 0 return an exit status, so that one of
- * them speaks. */
-int wl_cmd_train_run(struct wl_train_task *j, const struct wl_opts_args *rest, struct wl_err *e) WL_MUST_CHECK;
-
-/* train_setup.c: data, network and plan on every rank. t->comm, job, opts, arena and global_batch are set. Collective.
- */
-int wl_train_setup(struct wl_trainer *t, struct wl_err *e) WL_MUST_CHECK;
-
-/* train_setup.c: the plan that the options ask for, of one rank. */
-struct wl_plan_opts wl_train_plan_opts(const struct wl_train_opts *o);
-
-/* train_choices.c: that plan, of this rank among those of comm (NULL: of one process), with the choices of earlier
- * runs; those that it adds are remembered. `dry`: without memory. Collective. */
-int wl_train_plan(struct wl_plan **plan, const struct wl_graph *g, const struct wl_train_opts *o, bool dry,
-                  struct wl_comm *comm, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
-
-/* train_choices.c: the plan's choices in the head of a checkpoint; a warning where the plan that goes on has others. */
-void wl_train_autotune_describe(const struct wl_plan *plan, struct wl_json *head, struct wl_arena *a);
-void wl_train_autotune_compare(const struct wl_plan *plan, const struct wl_json *head, struct wl_arena *a);
-
-/* train_setup.c: can this machine compute as the options say? Known to all ranks alike, so it is looked at before they
- * start on the plan together. */
-int wl_train_check_backend(const struct wl_train_opts *o, struct wl_err *e) WL_MUST_CHECK;
-
-/* train_explain.c: prints the plan of one rank, as text or as JSON, without data and without its memory. Returns as
- * wl_cmd.run does. */
-int wl_cmd_train_explain(struct wl_train_task *j, struct wl_err *e) WL_MUST_CHECK;
-
-/* train_loop.c: trains to the last epoch. WL_EINTR: a signal asked to stop, and a checkpoint was written if there is
- * a place for it. Collective. */
-int wl_train_loop(struct wl_trainer *t, struct wl_err *e) WL_MUST_CHECK;
-
-/* train_validate.c: the metrics of a training pass, which has no sums of the workload's own; NAN: missing. */
-void wl_train_metrics_of_counts(const struct wl_train_task *j, const struct wl_counts *counts, double *metrics);
-
-/* train_validate.c: forward over a whole set; its metrics, on all ranks. Collective. */
-int wl_train_evaluate(struct wl_trainer *t, struct wl_loader *feed, double *metrics, struct wl_err *e) WL_MUST_CHECK;
-
-/* train_resume.c: writes a checkpoint of the present state; takes the state of the newest one of the folder. */
-int wl_train_checkpoint_save(struct wl_trainer *t, struct wl_err *e) WL_MUST_CHECK;
-int wl_train_checkpoint_resume(struct wl_trainer *t, struct wl_err *e) WL_MUST_CHECK;
-
-/* train_report.c: what the training is going to do, with every value that a recipe or a default has set, in the log;
- * the results of an epoch in the log; all results on stdout, as a table or as JSON. Rank 0. */
-void wl_cmd_train_log_settings(const struct wl_trainer *t);
-void wl_cmd_train_log_epoch(const struct wl_trainer *t, const struct wl_train_epoch *r);
-void wl_cmd_train_report(const struct wl_trainer *t, bool interrupted);
-
-/* train_signal.c: SIGINT and SIGTERM ask to stop; the second one ends the process as usual. So does SIGHUP, however
- * often. */
-void wl_cmd_train_signals_catch(void);
-bool wl_cmd_train_stop_requested(void);
+/* Trains to the last epoch: marks, data, plan, checkpoint to resume from, epochs, the workload's export. The task's
+ * options are complete. WL_EINTR: stopped by events->stop, after writing a checkpoint if there is a folder for it.
+ * Collective. */
+int wl_train_run(struct wl_trainer *t, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -7,25 +7,25 @@ const struct wl_workload *const wl_workloads[] = { &wl_workload_resnet50,    &wl
 
 static struct wl_train_attr *add(struct wl_train_task *j, const char *name)
 {
-    WL_CHECK(j->n_facts < WL_MAX_TRAIN_ATTRS);
-    struct wl_train_attr *f = &j->facts[j->n_facts++];
+    WL_CHECK(j->n_attrs < WL_MAX_TRAIN_ATTRS);
+    struct wl_train_attr *f = &j->attrs[j->n_attrs++];
     f->name = name;
-    f->before = -1;
+    f->default_value = -1;
     return f;
 }
 
 void wl_train_task_attr(struct wl_train_task *j, const char *name, int64_t value) { add(j, name)->value = value; }
 
-void wl_train_task_attr_since(struct wl_train_task *j, const char *name, int64_t value, int64_t before)
+void wl_train_task_attr_since(struct wl_train_task *j, const char *name, int64_t value, int64_t default_value)
 {
     struct wl_train_attr *f = add(j, name);
     f->value = value;
-    f->before = before;
+    f->default_value = default_value;
 }
 
 void wl_train_task_attr_text(struct wl_train_task *j, const char *name, const char *text) { add(j, name)->text = text; }
 
 double wl_train_metric_mean(const struct wl_train_metric *m, const double *sum)
 {
-    return sum[m->at] / sum[WL_SUM_COUNTED];
+    return sum[m->index] / sum[WL_SUM_COUNTED];
 }

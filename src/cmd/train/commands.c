@@ -1,33 +1,33 @@
 /* A command for each workload, and the data sets. */
 #include "cmd/train/commands.h"
 
-#include "train/train.h"
+#include "cmd/train/run.h"
 
-#define MORE                                                                                                           \
-    "Alone this is one worker; --workers N starts N on this machine, mpirun -np N or srun start them anywhere.\n"      \
-    "Each update takes workers x local batch x accumulation samples; what does not fill one at the end of an\n"        \
-    "epoch is left out. The order of samples depends on the seed and the epoch alone, not on the workers.\n\n"         \
-    "SIGINT, SIGTERM and SIGHUP end the training after the update in progress, with a checkpoint where a folder for\n" \
-    "them was named.\n\n"                                                                                              \
+#define MORE                                                                                                        \
+    "Trains with one worker by default; --workers N starts N on this machine, mpirun -np N or srun on any nodes.\n" \
+    "An update takes workers x local batch x accumulation samples; the last incomplete global batch of an epoch\n"  \
+    "is dropped. The order of samples depends on the seed and the epoch, not on the number of workers.\n\n"         \
+    "SIGINT, SIGTERM and SIGHUP end the training after the current update, with a checkpoint if --checkpoint-dir\n" \
+    "is given.\n\n"                                                                                                 \
     "example\n"
 
-struct subject {
+struct command_context {
     const struct wl_workload *workload;
     const struct wl_opt *rows;
 };
 
-/* Help and errors are the first rank's to print. */
+/* The first rank prints help and errors. */
 static bool is_other_rank(void) { return wl_comm_launch_rank() > 0; }
 
-static int run(const void *subject, void *options, const struct wl_opts_args *rest, struct wl_arena *a,
+static int run(const void *context, void *options, const struct wl_opts_args *rest, struct wl_arena *a,
                struct wl_err *e)
 {
-    const struct subject *s = subject;
-    struct wl_train_task job = { .workload = s->workload, .rows = s->rows, .opts = options, .arena = a };
-    return wl_cmd_train_run(&job, rest, e);
+    const struct command_context *s = context;
+    struct wl_train_task task = { .workload = s->workload, .rows = s->rows, .opts = options, .arena = a };
+    return wl_cmd_train_run(&task, rest, e);
 }
 
-static char *more(const struct wl_workload *w, struct wl_arena *a)
+static char *details(const struct wl_workload *w, struct wl_arena *a)
 {
     struct wl_text text = WL_TEXT(a);
     struct wl_strs lines = wl_str_split(a, w->example, '\n');
@@ -38,14 +38,14 @@ static char *more(const struct wl_workload *w, struct wl_arena *a)
 
 static const struct wl_cmd *command(const struct wl_workload *w, struct wl_arena *a)
 {
-    struct subject *s = wl_new(a, struct subject);
+    struct command_context *s = wl_new(a, struct command_context);
     struct wl_cmd *c = wl_new(a, struct wl_cmd);
-    *s = (struct subject) { .workload = w, .rows = wl_opts_join(w->rows, wl_train_option_rows, a) };
+    *s = (struct command_context) { .workload = w, .rows = wl_train_options(w, a) };
     *c = (struct wl_cmd) {
         .name = w->name,
         .usage = "--data DIR [options]",
         .help = w->help,
-        .more = more(w, a),
+        .more = details(w, a),
         .options = s->rows,
         .options_size = w->options_size,
         .subject = s,

@@ -1,12 +1,13 @@
-/* `wattlaw-train NAME --explain`: what one step of one worker does, before it is done. */
+#include "cmd/train/explain.h"
+
 #include "cmd/cmd.h"
-#include "train/train.h"
+#include "cmd/train/events.h"
 
 #include <math.h>
 #include <stddef.h>
 
 struct explain {
-    const struct wl_train_task *job;
+    const struct wl_train_task *task;
     struct wl_arena *arena;
     struct wl_plan *plan;
     struct wl_plan_info info;
@@ -157,12 +158,12 @@ static void print_buckets(const struct explain *x)
 static void print_text(const struct explain *x)
 {
     const struct wl_plan_info *f = &x->info;
-    wl_print("%s (%s), local batch %lld, %s: %lld parameters\n", x->job->workload->name, x->job->opts->size,
-             (long long)x->job->opts->local_batch, x->job->shape, (long long)f->parameters);
+    wl_print("%s (%s), local batch %lld, %s: %lld parameters\n", x->task->workload->name, x->task->opts->size,
+             (long long)x->task->opts->local_batch, x->task->sample_text, (long long)f->parameters);
     wl_print("%s, %s, %d thread%s; %d operations in %d steps, %d of them reorders\n", f->library,
              wl_dtype_name(f->precision), f->threads, f->threads == 1 ? "" : "s", f->operations, f->steps, f->reorders);
     if (isnan(f->train_flops))
-        wl_print("the flop of a %s depend on its size: train with data and --json\n\n", x->job->workload->noun);
+        wl_print("the flop of a %s depend on its size: train with data and --json\n\n", x->task->workload->noun);
     else
         wl_print("a sample takes %.4g Gflop forward, %.4g Gflop in training\n\n", f->forward_flops * 1e-9,
                  f->train_flops * 1e-9);
@@ -233,12 +234,12 @@ static void print_json(const struct explain *x)
 {
     const struct wl_plan_info *f = &x->info;
     struct wl_json *o = wl_json_root_object(x->arena);
-    wl_json_add_str(o, "model", x->job->workload->name);
+    wl_json_add_str(o, "model", x->task->workload->name);
     wl_json_add_str(o, "wattlaw", WL_VERSION);
     wl_json_add_str(o, "backend", f->backend);
     wl_json_add_str(o, "library", f->library);
     wl_json_add_str(o, "precision", wl_dtype_name(f->precision));
-    wl_opts_json(x->job->rows, x->job->opts, wl_json_add_object(o, "options"));
+    wl_opts_json(x->task->rows, x->task->opts, wl_json_add_object(o, "options"));
     wl_json_add_int(o, "parameters", f->parameters);
     wl_json_add_int(o, "operations", f->operations);
     wl_json_add_int(o, "reorders", f->reorders);
@@ -267,14 +268,28 @@ static void print_json(const struct explain *x)
     wl_json_print(o);
 }
 
+static int plan(struct wl_plan **plan, const struct wl_graph *g, const struct wl_train_task *j, struct wl_err *e)
+{
+    const struct wl_train_events *events = wl_cmd_train_events(j->opts->quiet);
+    struct wl_cmd_train_progress progress = { 0 };
+    const struct wl_train_plan_opts o = { .train = j->opts,
+                                          .dry = true,
+                                          .autotune_cache = wl_cmd_train_autotune_cache(j->arena),
+                                          .tuning = events->tuning,
+                                          .data = &progress };
+    int rc = wl_train_plan(plan, g, &o, j->arena, e);
+    if (events->planned) events->planned(&progress);
+    return rc;
+}
+
 int wl_cmd_train_explain(struct wl_train_task *j, struct wl_err *e)
 {
-    struct explain x = { .job = j, .arena = j->arena };
+    struct explain x = { .task = j, .arena = j->arena };
     struct wl_graph *g = wl_graph_new(j->arena);
-    j->workload->assume(j);
+    j->workload->assume_data(j);
     int rc = wl_train_check_backend(j->opts, e);
     if (!rc) rc = j->workload->build(j, g, e);
-    if (!rc) rc = wl_train_plan(&x.plan, g, j->opts, true, NULL, j->arena, e);
+    if (!rc) rc = plan(&x.plan, g, j, e);
     if (rc) return rc;
     x.info = wl_plan_info(x.plan);
     if (j->opts->json)

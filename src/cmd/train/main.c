@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* About as long as waking a thread that sleeps takes, .05 ms, in turns of libgomp's waiting loop: who waits so long
- * before sleeping never loses more than twice what the best choice costs. */
+/* Turns of libgomp's waiting loop that take about as long as waking a sleeping thread, 0.05 ms: spinning that long
+ * before sleeping costs at most twice the best choice. */
 #define SPINS "5000"
 
-/* Threads that wait for work spin that long and then sleep, unless the user decides: more spinning takes energy, and
- * collapses where ranks and loaders share cores; none costs .05 ms for each of some hundred kernels of a step. The
- * OpenMP runtime reads the variables when it is loaded, which was before main: so the program starts once more, as the
- * same process. Where that fails the training runs all the same. */
+/* Waiting threads spin that long and then sleep, unless the user sets OMP_WAIT_POLICY: more spinning takes energy, and
+ * is slow where ranks and loaders share cores; none costs 0.05 ms for each of some hundred kernels of a step. The
+ * OpenMP runtime reads the variables when it is loaded, before main: so the program executes itself once more. If that
+ * fails, the training runs with the runtime's defaults. */
 static void set_omp_wait_policy(char **argv)
 {
-    char own[PATH_MAX] = "";
-    if (getenv("OMP_WAIT_POLICY") || readlink("/proc/self/exe", own, sizeof own - 1) < 0) return;
-    if (!setenv("OMP_WAIT_POLICY", "passive", 0) && !setenv("GOMP_SPINCOUNT", SPINS, 0)) execv(own, argv);
+    char self[PATH_MAX] = "";
+    if (getenv("OMP_WAIT_POLICY") || readlink("/proc/self/exe", self, sizeof self - 1) < 0) return;
+    if (!setenv("OMP_WAIT_POLICY", "passive", 0) && !setenv("GOMP_SPINCOUNT", SPINS, 0)) execv(self, argv);
 }
 
 int main(int argc, char **argv)
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
         .name = "wattlaw-train",
         .usage = "MODEL --data DIR [options]",
         .noun = "model",
-        .about = "Trains a reference network, alone or as one of many workers, and marks its epochs for wattlaw.",
+        .about = "Trains a reference network with one or more workers and writes mark lines for wattlaw.",
         .commands = wl_cmd_train_commands(a),
     };
     int status = wl_cmd_program_main(&program, argc, argv);

@@ -1,11 +1,6 @@
-/* The results of a training: a table for people, JSON for programs. */
-#include "train/train.h"
+#include "cmd/train/report.h"
 
 #include <math.h>
-
-const char *const wl_train_phase_names[WL_PHASES] = {
-    [WL_PHASE_TRAIN] = "train", [WL_PHASE_VAL] = "val", [WL_PHASE_EVAL_TRAIN] = "eval_train"
-};
 
 struct totals {
     int64_t samples, updates;
@@ -31,7 +26,8 @@ static const char *speed(const struct wl_train_task *j, double samples, double t
 {
     const double per_s = rate(samples, time_s);
     const char *text = wl_strf(a, "%.1f samples/s", per_s);
-    return j->items ? wl_strf(a, "%s, %.0f %s/s", text, per_s * j->sample_items, j->items) : text;
+    return j->throughput_unit ? wl_strf(a, "%s, %.0f %s/s", text, per_s * j->units_per_sample, j->throughput_unit)
+                              : text;
 }
 
 /* ---- for people ------------------------------------------------------------------------------------------------- */
@@ -41,17 +37,21 @@ static const char *const part_heads[WL_PHASES] = {
     [WL_PHASE_TRAIN] = "", [WL_PHASE_VAL] = "val ", [WL_PHASE_EVAL_TRAIN] = "train set "
 };
 
-static const char *sign_of(const struct wl_train_metric *m) { return m->sign ? m->sign : ""; }
+static const char *sign_of(const struct wl_train_metric *m) { return m->display_unit ? m->display_unit : ""; }
 
-static double shown(const struct wl_train_metric *m, double value) { return m->shown_as ? m->shown_as * value : value; }
+static double shown(const struct wl_train_metric *m, double value)
+{
+    return m->display_scale ? m->display_scale * value : value;
+}
 
 static void add_heads(struct wl_table *table, const struct wl_train_task *j, enum wl_train_phase part)
 {
     for (size_t i = 0; i < j->n_metrics; i++) {
         const struct wl_train_metric *m = &j->metrics[i];
-        if (!m->words) continue;
+        if (!m->display_name) continue;
         wl_table_column(table,
-                        wl_strf(table->arena, "%s%s%s%s", part_heads[part], m->words, m->sign ? " " : "", sign_of(m)),
+                        wl_strf(table->arena, "%s%s%s%s", part_heads[part], m->display_name, m->display_unit ? " " : "",
+                                sign_of(m)),
                         true);
     }
 }
@@ -59,30 +59,30 @@ static void add_heads(struct wl_table *table, const struct wl_train_task *j, enu
 static void add_cells(struct wl_table *table, const struct wl_train_task *j, const double *values)
 {
     for (size_t i = 0; i < j->n_metrics; i++)
-        if (j->metrics[i].words) wl_table_real(table, shown(&j->metrics[i], values[i]), 4);
+        if (j->metrics[i].display_name) wl_table_real(table, shown(&j->metrics[i], values[i]), 4);
 }
 
 static void print_table(const struct wl_trainer *t)
 {
     static const char *const ends[] = { "lr", "time s", "samples/s" };
-    const struct wl_train_task *j = t->job;
+    const struct wl_train_task *j = t->task;
     struct wl_table table = wl_table_new(t->arena);
     wl_table_column(&table, "epoch", true);
     add_heads(&table, j, WL_PHASE_TRAIN);
     add_heads(&table, j, WL_PHASE_VAL);
     for (size_t i = 0; i < WL_COUNT(ends); i++) wl_table_column(&table, ends[i], true);
-    if (j->items) wl_table_column(&table, wl_strf(t->arena, "%s/s", j->items), true);
+    if (j->throughput_unit) wl_table_column(&table, wl_strf(t->arena, "%s/s", j->throughput_unit), true);
     wl_table_column(&table, "input wait s", true);
     add_heads(&table, j, WL_PHASE_EVAL_TRAIN);
     for (size_t i = 0; i < t->n_epochs; i++) {
         const struct wl_train_epoch *r = &t->epochs[i];
         const double speed = rate((double)r->samples, r->time_s);
-        wl_table_cellf(&table, "%lld%s", (long long)r->epoch, r->whole ? "" : "*");
+        wl_table_cellf(&table, "%lld%s", (long long)r->epoch, r->complete ? "" : "*");
         add_cells(&table, j, r->metric[WL_PHASE_TRAIN]);
         add_cells(&table, j, r->metric[WL_PHASE_VAL]);
         const double cells[] = { r->lr, r->time_s, speed };
         for (size_t k = 0; k < WL_COUNT(cells); k++) wl_table_real(&table, cells[k], 4);
-        if (j->items) wl_table_real(&table, speed * j->sample_items, 4);
+        if (j->throughput_unit) wl_table_real(&table, speed * j->units_per_sample, 4);
         wl_table_real(&table, r->input_wait_s, 4);
         add_cells(&table, j, r->metric[WL_PHASE_EVAL_TRAIN]);
         wl_table_row(&table);
@@ -95,8 +95,9 @@ static void add_values(struct wl_text *text, const char *before, const struct wl
 {
     for (size_t i = 0; i < j->n_metrics; i++) {
         const struct wl_train_metric *m = &j->metrics[i];
-        if (!m->words || isnan(values[i])) continue;
-        wl_text_addf(text, "%s %s %.4g%s%s", before, m->words, shown(m, values[i]), m->sign ? " " : "", sign_of(m));
+        if (!m->display_name || isnan(values[i])) continue;
+        wl_text_addf(text, "%s %s %.4g%s%s", before, m->display_name, shown(m, values[i]), m->display_unit ? " " : "",
+                     sign_of(m));
         before = ",";
     }
 }
@@ -105,10 +106,10 @@ void wl_cmd_train_log_epoch(const struct wl_trainer *t, const struct wl_train_ep
 {
     struct wl_arena *once = wl_arena_new(NULL);
     struct wl_text text = WL_TEXT(once);
-    add_values(&text, ":", t->job, r->metric[WL_PHASE_TRAIN]);
-    add_values(&text, "; validation", t->job, r->metric[WL_PHASE_VAL]);
+    add_values(&text, ":", t->task, r->metric[WL_PHASE_TRAIN]);
+    add_values(&text, "; validation", t->task, r->metric[WL_PHASE_VAL]);
     wl_log(WL_INFO, "train", "epoch %lld/%lld%s; %.2f s, %s", (long long)r->epoch, (long long)t->opts->epochs, text.s,
-           r->time_s, speed(t->job, (double)r->samples, r->time_s, once));
+           r->time_s, speed(t->task, (double)r->samples, r->time_s, once));
     wl_arena_free(once);
 }
 
@@ -140,35 +141,35 @@ static char *optimiser(const struct wl_trainer *t)
 void wl_cmd_train_log_settings(const struct wl_trainer *t)
 {
     const struct wl_train_opts *o = t->opts;
-    int64_t samples = t->job->train->samples, left_out = samples - t->epoch_updates * t->global_batch;
+    int64_t samples = t->task->train->samples, left_out = samples - t->epoch_updates * t->global_batch;
     wl_log(WL_INFO, "train", "%s", optimiser(t));
     wl_log(WL_INFO, "train", "%lld epoch%s of %lld updates of %lld %ss (%lld of %lld left out), %s; evaluated on %s",
            (long long)o->epochs, o->epochs == 1 ? "" : "s", (long long)t->epoch_updates, (long long)t->global_batch,
-           t->job->workload->noun, (long long)left_out, (long long)samples, o->precision,
-           t->val && t->eval_train ? "the validation and the training set"
-           : t->val                ? "the validation set"
-           : t->eval_train         ? "the training set"
-                                   : "nothing");
+           t->task->workload->noun, (long long)left_out, (long long)samples, o->precision,
+           t->val_feed && t->eval_train_feed ? "the validation and the training set"
+           : t->val_feed                     ? "the validation set"
+           : t->eval_train_feed              ? "the training set"
+                                             : "nothing");
 }
 
 static void print_text(const struct wl_trainer *t, bool interrupted)
 {
     struct wl_plan_info info = wl_plan_info(t->plan);
     struct totals s = sum_up(t);
-    const struct wl_train_task *j = t->job;
+    const struct wl_train_task *j = t->task;
     wl_print("%s (%s, %.3g million parameters, %s) on %s\n", j->workload->name, t->opts->size,
              (double)info.parameters * 1e-6, t->opts->precision, j->data);
     wl_print("%d worker%s x local batch %lld x accumulation %lld = global batch %lld; %s\n", t->comm->size,
              t->comm->size > 1 ? "s" : "", (long long)t->opts->local_batch, (long long)t->opts->accumulation,
-             (long long)t->global_batch, j->found);
+             (long long)t->global_batch, j->data_text);
     wl_print("%s\n\n", optimiser(t));
     if (t->n_epochs == 0 && !interrupted) {
-        wl_print("nothing left to do: the checkpoint is of epoch %lld of %lld\n", (long long)t->at.epoch - 1,
+        wl_print("nothing left to do: the checkpoint is of epoch %lld of %lld\n", (long long)t->position.epoch - 1,
                  (long long)t->opts->epochs);
         return;
     }
     if (t->n_epochs) print_table(t);
-    bool part = t->n_epochs && !t->epochs[0].whole;
+    bool part = t->n_epochs && !t->epochs[0].complete;
     if (part) wl_print("* from where it was resumed: time and samples are of a part of the epoch\n");
     wl_print("\n%s %zu epoch%s: %lld updates, %lld samples in %s, %s\n", interrupted ? "interrupted after" : "trained",
              t->n_epochs, t->n_epochs == 1 ? "" : "s", (long long)s.updates, (long long)s.samples,
@@ -180,7 +181,7 @@ static void print_text(const struct wl_trainer *t, bool interrupted)
             "values of %d segment%s of the forward pass were computed again in the backward pass: keeping all would "
             "take %s\n",
             info.segments, info.segments == 1 ? "" : "s", wl_human_bytes(t->arena, (double)info.keeping_bytes));
-    int64_t bad = wl_loader_bad_samples(t->train);
+    int64_t bad = wl_loader_bad_samples(t->train_feed);
     if (bad) wl_print("%lld %s%s could not be read\n", (long long)bad, j->workload->noun, bad == 1 ? "" : "s");
 }
 
@@ -191,7 +192,7 @@ static void add_epoch(struct wl_json *list, const struct wl_train_task *j, const
 {
     struct wl_json *o = wl_json_add_object(list, NULL);
     wl_json_add_int(o, "epoch", r->epoch);
-    wl_json_add_bool(o, "whole", r->whole);
+    wl_json_add_bool(o, "whole", r->complete);
     wl_json_add_int(o, "samples", r->samples);
     wl_json_add_int(o, "updates", r->updates);
     wl_json_add_real(o, "time_s", r->time_s);
@@ -205,8 +206,8 @@ static void add_epoch(struct wl_json *list, const struct wl_train_task *j, const
 
 static void add_facts(struct wl_json *o, const struct wl_train_task *j)
 {
-    for (int i = 0; i < j->n_facts; i++) {
-        const struct wl_train_attr *f = &j->facts[i];
+    for (int i = 0; i < j->n_attrs; i++) {
+        const struct wl_train_attr *f = &j->attrs[i];
         if (f->text)
             wl_json_add_str(o, f->name, f->text);
         else
@@ -222,7 +223,7 @@ static void add_metrics(struct wl_json *o, const struct wl_train_task *j)
         struct wl_json *m = wl_json_add_object(list, NULL);
         wl_json_add_str(m, "name", j->metrics[i].name);
         wl_json_add_str(m, "unit", j->metrics[i].unit);
-        wl_json_add_str(m, "better", j->metrics[i].larger ? "larger" : "smaller");
+        wl_json_add_str(m, "better", j->metrics[i].larger_is_better ? "larger" : "smaller");
     }
 }
 
@@ -232,7 +233,7 @@ static void print_json(const struct wl_trainer *t, bool interrupted)
     struct wl_plan_times times = wl_plan_times(t->plan);
     struct totals s = sum_up(t);
     struct wl_json *o = wl_json_root_object(t->arena);
-    const struct wl_train_task *j = t->job;
+    const struct wl_train_task *j = t->task;
     wl_json_add_str(o, "model", j->workload->name);
     wl_json_add_str(o, "status", interrupted ? "interrupted" : "ok");
     wl_json_add_str(o, "wattlaw", WL_VERSION);
@@ -259,15 +260,15 @@ static void print_json(const struct wl_trainer *t, bool interrupted)
     wl_json_add_int(o, "samples", s.samples);
     wl_json_add_real(o, "time_s", s.time_s);
     wl_json_add_real(o, "samples_per_s", rate((double)s.samples, s.time_s));
-    if (j->items)
-        wl_json_add_real(o, wl_strf(t->arena, "%s_per_s", j->items),
-                         rate((double)s.samples * j->sample_items, s.time_s));
+    if (j->throughput_unit)
+        wl_json_add_real(o, wl_strf(t->arena, "%s_per_s", j->throughput_unit),
+                         rate((double)s.samples * j->units_per_sample, s.time_s));
     wl_json_add_real(o, "input_wait_s", s.input_wait_s);
     wl_json_add_real(o, "compute_s", times.train_s - times.reduce_s);
     wl_json_add_real(o, "reduce_s", times.reduce_s);
     wl_json_add_real(o, "update_s", times.update_s);
     wl_json_add_real(o, "validate_s", times.eval_s);
-    wl_json_add_int(o, wl_strf(t->arena, "bad_%ss", j->workload->noun), wl_loader_bad_samples(t->train));
+    wl_json_add_int(o, wl_strf(t->arena, "bad_%ss", j->workload->noun), wl_loader_bad_samples(t->train_feed));
     wl_json_print(o);
 }
 

@@ -1,11 +1,11 @@
-#include "train/train.h"
+#include "cmd/train/signals.h"
 
 #include <signal.h>
 #include <string.h>
 
-static volatile sig_atomic_t asked; /* the one thing that a signal handler may set */
+static volatile sig_atomic_t stop_signal; /* the only type that a signal handler may set */
 
-static void on_signal(int number) { asked = number; }
+static void on_signal(int number) { stop_signal = number; }
 
 void wl_cmd_train_signals_catch(void)
 {
@@ -16,10 +16,10 @@ void wl_cmd_train_signals_catch(void)
     sigemptyset(&act.sa_mask);
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
-    /* A terminal that is closed says so several times, and not at all to who ignores it (nohup). */
-    struct sigaction then;
+    /* A terminal that closes sends SIGHUP several times; nohup ignores it. */
+    struct sigaction before;
     act.sa_flags = SA_RESTART;
-    if (sigaction(SIGHUP, NULL, &then) == 0 && then.sa_handler != SIG_IGN) sigaction(SIGHUP, &act, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &act, NULL);
 }
 
-bool wl_cmd_train_stop_requested(void) { return asked != 0; }
+bool wl_cmd_train_stop_requested(void) { return stop_signal != 0; }

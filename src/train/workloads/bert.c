@@ -14,7 +14,7 @@ struct options {
     double drop;
 };
 
-/* What is known of this training. */
+/* The state of this training. */
 struct bert {
     int64_t vocabulary; /* tokens */
 };
@@ -22,8 +22,8 @@ struct bert {
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* Frey et al. 2022, arXiv:2201.12423, section 2.2: Hugging Face's run_mlm on WikiText-103, AdamW with a rate of 5e-5, 8
- * sequences a GPU whatever the number of GPUs, 4 to 40 epochs by it (the fewest here). What is not given there is as in
- * that script: 512 tokens, no weight decay, a rate that falls linearly to 0 without warm-up. */
+ * sequences per GPU for any number of GPUs, 4 to 40 epochs depending on it (the fewest here). The rest is as in that
+ * script: 512 tokens, no weight decay, a rate that falls linearly to 0 without warm-up. */
 static const struct wl_opt_preset recipes[] = {
     { "frey2022",
       "epochs=4 local-batch=8 sequence=512 optimizer=adamw lr=5e-5 lr-scale=no weight-decay=0 lr-schedule=linear "
@@ -34,54 +34,58 @@ static const struct wl_opt_preset recipes[] = {
 #define AT(field) .offset = offsetof(struct options, field)
 
 static const struct wl_opt rows[] = {
-    { "data", WL_STR, AT(data), .help = "folder of tokens (wattlaw-train data wikitext); needed for training" },
+    { "data", WL_STR, AT(data),
+      .help = "folder of token files (made by wattlaw-train data wikitext); required for training" },
     { "recipe", WL_CHOICE, AT(train.recipe), .choices = "frey2022", .presets = recipes,
-      .help = "a published recipe: values for the options that are not given" },
-    { "sequence", WL_INT, AT(sequence), NULL, 1, 1e6, "tokens", .help = "of a sample; default: 512, tiny 32" },
-    { "drop", WL_REAL, AT(drop), "0.1", 0, 0.99, .help = "share of hidden values and attention that is dropped" },
-    { "vocab", WL_STR, AT(vocab), .help = "vocab.txt of which the tokens have to be; default: any" },
-    { "init", WL_STR, AT(init), .help = "first values: a .safetensors with the names of bert-base-uncased" },
-    { "save", WL_STR, AT(save), .help = "file to write the parameters to behind the last epoch, as .safetensors" },
+      .help = "published recipe, which sets the defaults of other options; default: none" },
+    { "sequence", WL_INT, AT(sequence), NULL, 1, 1e6, "tokens",
+      .help = "sequence length; default: 512, with --size tiny 32" },
+    { "drop", WL_REAL, AT(drop), "0.1", 0, 0.99, .help = "dropout probability of hidden activations and attention" },
+    { "vocab", WL_STR, AT(vocab), .help = "vocab.txt that the token files must have been made with; default: any" },
+    { "init", WL_STR, AT(init),
+      .help = "file of initial parameters: .safetensors with the names of bert-base-uncased; default: random values" },
+    { "save", WL_STR, AT(save),
+      .help = "file for the parameters after the last epoch, as .safetensors; default: none" },
     { "train-samples", WL_INT, AT(train_samples), NULL, 1, 1e12,
-      .help = "use so many sequences, evenly spaced; default: all" },
+      .help = "number of training sequences to use, evenly spaced; default: all" },
     { "val-samples", WL_INT, AT(val_samples), NULL, 1, 1e12,
-      .help = "use so many validation sequences, evenly spaced; default: all" },
+      .help = "number of validation sequences to use, evenly spaced; default: all" },
     WL_OPT_END,
 };
 
 static const struct options *options_of(const struct wl_train_task *j) { return (const struct options *)j->opts; }
 
-/* ---- what is reported -------------------------------------------------------------------------------------------- */
+/* ---- metrics ----------------------------------------------------------------------------------------------------- */
 
 static double perplexity(const struct wl_train_metric *m, const double *sum)
 {
     return exp(wl_train_metric_mean(m, sum));
 }
 
-/* Over the tokens that were to be predicted. */
+/* Over the masked tokens. */
 static const struct wl_train_metric metrics[] = {
-    { "loss", "nat", false, "loss", NULL, 0, wl_train_metric_mean, WL_SUM_LOSS, .label = "loss", .main = true },
+    { "loss", "nat", false, "loss", NULL, 0, wl_train_metric_mean, WL_SUM_LOSS, .label = "loss", .primary = true },
     { "perplexity", "1", false, "perplexity", NULL, 0, perplexity, WL_SUM_LOSS, .label = "perplexity" },
     { "masked_accuracy", "1", true, "masked", "%", 100, wl_train_metric_mean, WL_SUM_TOP1,
       .label = "accuracy at masked tokens" },
 };
 
-/* Before hours of training rather than behind them. */
+/* Checked before hours of training, not after them. */
 static int check_save(const char *path, struct wl_arena *a, struct wl_err *e)
 {
     if (!path || access(wl_path_dir(a, path), W_OK) == 0) return 0;
     return wl_fail_errno(e, "--save %s", path);
 }
 
-static int begin(struct wl_train_task *j, struct wl_err *e)
+static int configure(struct wl_train_task *j, struct wl_err *e)
 {
     struct options *o = (struct options *)j->opts;
     if (!o->sequence) o->sequence = wl_str_eq(o->train.size, "tiny") ? 32 : 512;
-    j->own = wl_new(j->arena, struct bert);
-    j->shape = wl_strf(j->arena, "sequences of %lld tokens", (long long)o->sequence);
+    j->state = wl_new(j->arena, struct bert);
+    j->sample_text = wl_strf(j->arena, "sequences of %lld tokens", (long long)o->sequence);
     j->data = o->data;
-    j->items = "tokens";
-    j->sample_items = (double)o->sequence;
+    j->throughput_unit = "tokens";
+    j->units_per_sample = (double)o->sequence;
     j->metrics = metrics;
     j->n_metrics = WL_COUNT(metrics);
     wl_train_task_attr(j, "sequence", o->sequence);
@@ -108,21 +112,21 @@ static int check_vocab(const struct wl_train_task *j, const struct wl_token_file
     int rc = path ? wl_vocab_read(&v, path, j->arena, e) : 0;
     if (rc || !path || wl_vocab_hash(v) == t->vocab_hash) return rc;
     return wl_fail(e, WL_EINVAL,
-                   "%s is not of the vocabulary %s: %lld tokens with the hash %016llx, and %lld with %016llx", t->path,
-                   path, (long long)t->vocabulary, (unsigned long long)t->vocab_hash, (long long)wl_vocab_size(v),
-                   (unsigned long long)wl_vocab_hash(v));
+                   "%s was made with another vocabulary than %s: %lld tokens with hash %016llx, not %lld with %016llx",
+                   t->path, path, (long long)t->vocabulary, (unsigned long long)t->vocab_hash,
+                   (long long)wl_vocab_size(v), (unsigned long long)wl_vocab_hash(v));
 }
 
 static int check_parts(const struct wl_token_file *train, const struct wl_token_file *val, struct wl_err *e)
 {
     if (train->vocab_hash == val->vocab_hash) return 0;
-    return wl_fail(e, WL_EINVAL, "%s and %s are of two vocabularies", train->path, val->path);
+    return wl_fail(e, WL_EINVAL, "%s and %s were made with different vocabularies", train->path, val->path);
 }
 
 static int open_data(struct wl_train_task *j, struct wl_err *e)
 {
-    enum { EXACT = 12 /* 52 bits of a hash are whole numbers to every reader of JSON */ };
-    struct bert *own = j->own;
+    enum { EXACT = 12 /* 52 bits are exact in every JSON reader */ };
+    struct bert *state = j->state;
     struct wl_mlm *train, *val = NULL;
     int rc = open_part(j, true, &train, e);
     if (!rc) rc = check_vocab(j, wl_mlm_token_file(train), e);
@@ -132,26 +136,26 @@ static int open_data(struct wl_train_task *j, struct wl_err *e)
     const struct wl_token_file *t = wl_mlm_token_file(train);
     j->train = wl_mlm_dataset(train);
     j->val = val ? wl_mlm_dataset(val) : NULL;
-    own->vocabulary = t->vocabulary;
-    j->found = wl_strf(j->arena, "%lld training sequences, a vocabulary of %lld tokens", (long long)j->train->samples,
-                       (long long)t->vocabulary);
+    state->vocabulary = t->vocabulary;
+    j->data_text = wl_strf(j->arena, "%lld training sequences, a vocabulary of %lld tokens",
+                           (long long)j->train->samples, (long long)t->vocabulary);
     wl_train_task_attr(j, "vocabulary", t->vocabulary);
     wl_train_task_attr(j, "vocabulary_hash", (int64_t)(t->vocab_hash >> EXACT));
     return 0;
 }
 
-/* The model's own vocabulary. */
-static void assume(struct wl_train_task *j) { (void)j; }
+/* 0: the model's own vocabulary. */
+static void assume_data(struct wl_train_task *j) { (void)j; }
 
 static int build(struct wl_train_task *j, struct wl_graph *g, struct wl_err *e)
 {
     const struct options *o = options_of(j);
-    const struct bert *own = j->own;
+    const struct bert *state = j->state;
     struct wl_bert_io net;
     const struct wl_bert_opts m = { .size = o->train.size,
                                     .batch = o->train.local_batch,
                                     .sequence = o->sequence,
-                                    .vocabulary = own->vocabulary,
+                                    .vocabulary = state->vocabulary,
                                     .drop = o->drop };
     int rc = wl_bert_build(g, &m, &net, e);
     if (rc) return rc;
@@ -164,14 +168,14 @@ static int build(struct wl_train_task *j, struct wl_graph *g, struct wl_err *e)
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
 
-static int init(const struct wl_train_task *j, struct wl_plan *plan, struct wl_err *e)
+static int init_weights(const struct wl_train_task *j, struct wl_plan *plan, struct wl_err *e)
 {
     const struct options *o = options_of(j);
-    const struct bert *own = j->own;
-    return o->init ? wl_bert_weights_load(o->init, own->vocabulary, o->data, plan, !j->silent, j->arena, e) : 0;
+    const struct bert *state = j->state;
+    return o->init ? wl_bert_weights_load(o->init, state->vocabulary, o->data, plan, !j->quiet_rank, j->arena, e) : 0;
 }
 
-static int finish(const struct wl_train_task *j, struct wl_plan *plan, struct wl_err *e)
+static int export_weights(const struct wl_train_task *j, struct wl_plan *plan, struct wl_err *e)
 {
     const struct options *o = options_of(j);
     return o->save ? wl_safetensors_save(o->save, plan, j->arena, e) : 0;
@@ -179,7 +183,7 @@ static int finish(const struct wl_train_task *j, struct wl_plan *plan, struct wl
 
 const struct wl_workload wl_workload_bert = {
     .name = "bert",
-    .help = "trains BERT to predict masked tokens of text",
+    .help = "trains BERT on text, by masked language modelling",
     .noun = "sequence",
     .rows = rows,
     .options_size = sizeof(struct options),
@@ -187,10 +191,10 @@ const struct wl_workload wl_workload_bert = {
                "wattlaw-train bert --size tiny --data tokens --epochs 4",
     .full = { .local_batch = 8, .lr = 5e-5, .optimizer = "adamw", .lr_schedule = "linear" },
     .tiny = { .local_batch = 16, .lr = 1e-3, .optimizer = "adamw", .lr_schedule = "linear" },
-    .begin = begin,
+    .configure = configure,
     .open = open_data,
-    .assume = assume,
+    .assume_data = assume_data,
     .build = build,
-    .init = init,
-    .finish = finish,
+    .init_weights = init_weights,
+    .export = export_weights,
 };

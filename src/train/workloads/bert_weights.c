@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const char words[] = "bert.embeddings.word_embeddings.weight", prefix[] = "bert.";
+static const char embedding_name[] = "bert.embeddings.word_embeddings.weight", bert_prefix[] = "bert.";
 
 /* A norm's parameter by its old name: weight was gamma, bias beta. NULL: it is no norm's. */
 static const char *old_name(const char *name, struct wl_arena *a)
@@ -26,7 +26,7 @@ static void add_names(const char *name, struct wl_strs *names, struct wl_arena *
 static void names_of(const char *parameter, struct wl_strs *names, struct wl_arena *a)
 {
     add_names(parameter, names, a);
-    if (wl_str_starts(parameter, prefix)) add_names(parameter + strlen(prefix), names, a);
+    if (wl_str_starts(parameter, bert_prefix)) add_names(parameter + strlen(bert_prefix), names, a);
 }
 
 /* Numbers 0 to 511, and what is tied to other parameters. */
@@ -40,7 +40,7 @@ static int check_vocabulary(const struct wl_safetensors *s, int64_t vocabulary, 
 {
     for (size_t i = 0; i < s->n; i++) {
         const struct wl_safetensor *t = &s->v[i];
-        bool is_table = wl_str_eq(t->name, words) || wl_str_eq(t->name, words + strlen(prefix));
+        bool is_table = wl_str_eq(t->name, embedding_name) || wl_str_eq(t->name, embedding_name + strlen(bert_prefix));
         if (!is_table || t->dims != 2 || t->dim[0] == vocabulary) continue;
         return wl_fail(
             e, WL_EINVAL,
@@ -51,15 +51,15 @@ static int check_vocabulary(const struct wl_safetensors *s, int64_t vocabulary, 
     return 0;
 }
 
-int wl_bert_weights_load(const char *path, int64_t vocabulary, const char *dir, struct wl_plan *plan, bool speak,
+int wl_bert_weights_load(const char *path, int64_t vocabulary, const char *dir, struct wl_plan *plan, bool log,
                          struct wl_arena *a, struct wl_err *e)
 {
     static const struct wl_param_naming naming = { .names = names_of, .ignored = is_ignored };
-    struct wl_arena *own = wl_arena_new(a);
+    struct wl_arena *once = wl_arena_new(a);
     struct wl_safetensors s;
-    int rc = wl_safetensors_open(&s, path, own, e);
+    int rc = wl_safetensors_open(&s, path, once, e);
     if (!rc) rc = check_vocabulary(&s, vocabulary, dir, e);
-    if (!rc) rc = wl_safetensors_load(&s, plan, &naming, speak, own, e);
-    wl_arena_free(own);
+    if (!rc) rc = wl_safetensors_load(&s, plan, &naming, log, once, e);
+    wl_arena_free(once);
     return rc;
 }

@@ -1,10 +1,10 @@
-/* Image classification in the layout of ImageNet: ResNet50, VGG16, Inception v3. */
+/* Image classification on data in ImageNet's layout: ResNet50, VGG16, Inception v3. */
 #include "models/models.h"
 #include "train/workload.h"
 
 #include <stddef.h>
 
-enum { CLASSES = 1000 }; /* of ImageNet, where nobody says */
+enum { CLASSES = 1000 }; /* of ImageNet, for --explain without --classes */
 
 struct options {
     struct wl_train_opts train;
@@ -13,7 +13,7 @@ struct options {
     bool augment, skip_bad, check_crc;
 };
 
-/* What is known of this training. */
+/* The state of this training. */
 struct images {
     const struct wl_image_model *model;
     int64_t classes;
@@ -22,12 +22,12 @@ struct images {
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* Frey et al. 2022, arXiv:2201.12423, section 2: ten epochs of SGD in mixed precision with a rate of 1e-5 and 256
- * samples a GPU, whatever the number of GPUs. Momentum and weight decay are not given there: the network's own stay.
+ * samples per GPU for any number of GPUs. Momentum and weight decay are not given there: the network's own apply.
  *
  * Huber et al. 2025, arXiv:2508.07706: ResNet50 with a rate of 0.1 x global batch/256 reached by a linear warm-up of
  * five epochs (Goyal et al. 2017, arXiv:1706.02677), halved when the validation loss has not improved for five epochs,
- * 100 epochs, and accuracy on both sets after each of them. What does not fill a global batch is left out, as in every
- * training here. */
+ * 100 epochs, and accuracy on both sets after each of them. As in every training here, the last incomplete global batch
+ * is dropped. */
 static const struct wl_opt_preset recipes[] = {
     { "frey2022", "epochs=10 local-batch=256 lr=1e-5 lr-scale=no lr-schedule=constant warmup-epochs=0 "
                   "precision=bf16" },
@@ -40,42 +40,46 @@ static const struct wl_opt_preset recipes[] = {
 
 static const struct wl_opt rows[] = {
     { "data", WL_STR, AT(data),
-      .help = "folder with train/CLASS/*.JPEG and val/CLASS/*.JPEG, or with TFRecord shards; needed for training" },
+      .help = "folder with train/CLASS/*.JPEG and val/CLASS/*.JPEG, or with TFRecord shards; required for training" },
     { "recipe", WL_CHOICE, AT(train.recipe), .choices = "frey2022|huber2025", .presets = recipes,
-      .help = "a published recipe: values for the options that are not given" },
+      .help = "published recipe, which sets the defaults of other options; default: none" },
     { "image-size", WL_INT, AT(image_size), NULL, 1, 4096, "pixels",
-      .help = "side of the images; default: the model's" },
+      .help = "width and height of the images; default: the model's" },
     { "classes", WL_INT, AT(classes), NULL, 2, 1e6,
-      .help = "classes of the network, at least those of the data; default: as many (shards: as labels.txt has)" },
-    { "train-samples", WL_INT, AT(train_samples), NULL, 1, 1e12, .help = "use so many training images; default: all" },
-    { "val-samples", WL_INT, AT(val_samples), NULL, 1, 1e12, .help = "use so many validation images; default: all" },
-    { "augment", WL_FLAG, AT(augment), "yes", .help = "random crops and flips in training" },
-    { "skip-bad", WL_FLAG, AT(skip_bad), .help = "leave out images that cannot be read, and count them" },
-    { "check-crc", WL_FLAG, AT(check_crc), "yes", .help = "compare TFRecord data with their checksums" },
+      .help = "number of output classes, at least that of the data; default: that of the data (for shards, of "
+              "labels.txt)" },
+    { "train-samples", WL_INT, AT(train_samples), NULL, 1, 1e12,
+      .help = "number of training images to use, evenly spaced; default: all" },
+    { "val-samples", WL_INT, AT(val_samples), NULL, 1, 1e12,
+      .help = "number of validation images to use, evenly spaced; default: all" },
+    { "augment", WL_FLAG, AT(augment), "yes", .help = "augment training images by random crops and flips" },
+    { "skip-bad", WL_FLAG, AT(skip_bad),
+      .help = "skip and count images that cannot be read, instead of failing (default no)" },
+    { "check-crc", WL_FLAG, AT(check_crc), "yes", .help = "verify the checksums of TFRecord data" },
     WL_OPT_END,
 };
 
 static const struct options *options_of(const struct wl_train_task *j) { return (const struct options *)j->opts; }
 
-/* ---- what is reported -------------------------------------------------------------------------------------------- */
+/* ---- metrics ----------------------------------------------------------------------------------------------------- */
 
 static const struct wl_train_metric metrics[] = {
     { "loss", "nat", false, "loss", NULL, 0, wl_train_metric_mean, WL_SUM_LOSS, .label = "loss" },
     { "top1", "1", true, "top-1", "%", 100, wl_train_metric_mean, WL_SUM_TOP1, .label = "top-1 accuracy",
-      .main = true },
+      .primary = true },
     { "top5", "1", true, "top-5", "%", 100, wl_train_metric_mean, WL_SUM_TOP5, .label = "top-5 accuracy" },
 };
 
-static int begin(struct wl_train_task *j, struct wl_err *e)
+static int configure(struct wl_train_task *j, struct wl_err *e)
 {
     struct options *o = (struct options *)j->opts;
-    struct images *own = wl_new(j->arena, struct images);
+    struct images *state = wl_new(j->arena, struct images);
     (void)e;
-    own->model = wl_image_model_find(j->workload->name);
+    state->model = wl_image_model_find(j->workload->name);
     if (!o->image_size)
-        o->image_size = wl_str_eq(o->train.size, "tiny") ? own->model->tiny_image_size : own->model->image_size;
-    j->own = own;
-    j->shape = wl_strf(j->arena, "images of %lld pixels", (long long)o->image_size);
+        o->image_size = wl_str_eq(o->train.size, "tiny") ? state->model->tiny_image_size : state->model->image_size;
+    j->state = state;
+    j->sample_text = wl_strf(j->arena, "images of %lld pixels", (long long)o->image_size);
     j->data = o->data;
     j->metrics = metrics;
     j->n_metrics = WL_COUNT(metrics);
@@ -88,54 +92,54 @@ static int begin(struct wl_train_task *j, struct wl_err *e)
 static int open_part(struct wl_train_task *j, bool train, struct wl_images **l, struct wl_err *e)
 {
     const struct options *o = options_of(j);
-    const struct images *own = j->own;
+    const struct images *state = j->state;
     struct wl_images_opts how = {
         .dir = o->data,
         .train = train,
         .image_size = o->image_size,
-        .classes = train ? o->classes : own->classes,
+        .classes = train ? o->classes : state->classes,
         .samples = train ? o->train_samples : o->val_samples,
         .skip_crc = !o->check_crc,
         .augment = o->augment,
-        .silent = j->silent,
+        .silent = j->quiet_rank,
     };
     return wl_images_open(l, &how, j->arena, e);
 }
 
 static int open_data(struct wl_train_task *j, struct wl_err *e)
 {
-    struct images *own = j->own;
+    struct images *state = j->state;
     struct wl_images *train = NULL, *val = NULL;
     j->skip_bad = options_of(j)->skip_bad;
     int rc = open_part(j, true, &train, e);
     if (rc) return rc;
-    own->classes = wl_images_classes(train);
+    state->classes = wl_images_classes(train);
     if (j->opts->validate) rc = open_part(j, false, &val, e);
     if (rc) return rc;
     j->train = wl_images_dataset(train);
     j->val = val ? wl_images_dataset(val) : NULL;
-    j->found = wl_strf(j->arena, "%lld classes, %lld training images in %s", (long long)own->classes,
-                       (long long)j->train->samples, wl_images_format(train));
-    wl_train_task_attr(j, "classes", own->classes);
+    j->data_text = wl_strf(j->arena, "%lld classes, %lld training images in %s", (long long)state->classes,
+                           (long long)j->train->samples, wl_images_format(train));
+    wl_train_task_attr(j, "classes", state->classes);
     wl_train_task_attr_text(j, "data_format", wl_images_format(train));
     return 0;
 }
 
-static void assume(struct wl_train_task *j)
+static void assume_data(struct wl_train_task *j)
 {
-    struct images *own = j->own;
-    own->classes = options_of(j)->classes ? options_of(j)->classes : CLASSES;
+    struct images *state = j->state;
+    state->classes = options_of(j)->classes ? options_of(j)->classes : CLASSES;
 }
 
 static int build(struct wl_train_task *j, struct wl_graph *g, struct wl_err *e)
 {
-    const struct images *own = j->own;
+    const struct images *state = j->state;
     struct wl_image_model_io net;
     struct wl_image_model_opts m = { .size = j->opts->size,
                                      .batch = j->opts->local_batch,
                                      .image_size = options_of(j)->image_size,
-                                     .classes = own->classes };
-    int rc = own->model->build(g, &m, &net, e);
+                                     .classes = state->classes };
+    int rc = state->model->build(g, &m, &net, e);
     if (rc) return rc;
     j->inputs[0] = net.images;
     j->inputs[1] = net.labels;
@@ -154,7 +158,7 @@ static int build(struct wl_train_task *j, struct wl_graph *g, struct wl_err *e)
 #define NETWORK(id, words, full_lr, tiny_lr, decay)                                            \
     const struct wl_workload wl_workload_##id = {                                              \
         .name = #id,                                                                           \
-        .help = "trains " words " on images in the layout of ImageNet",                        \
+        .help = "trains " words " on images in ImageNet's layout",                             \
         .noun = "image",                                                                       \
         .rows = rows,                                                                          \
         .options_size = sizeof(struct options),                                                \
@@ -162,9 +166,9 @@ static int build(struct wl_train_task *j, struct wl_graph *g, struct wl_err *e)
                    "wattlaw-train " #id " --size tiny --data images --epochs 4",               \
         .full = SGD(256, full_lr, decay),                                                      \
         .tiny = SGD(32, tiny_lr, decay),                                                       \
-        .begin = begin,                                                                        \
+        .configure = configure,                                                                \
         .open = open_data,                                                                     \
-        .assume = assume,                                                                      \
+        .assume_data = assume_data,                                                            \
         .build = build,                                                                        \
     }
 

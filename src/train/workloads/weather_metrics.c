@@ -14,9 +14,9 @@ static int64_t step_sum_count(const struct wl_weather *f) { return 1 + KINDS * f
 static double skill(const struct wl_train_metric *m, const double *sum)
 {
     double all = 0;
-    for (int c = 0; c < m->n; c++)
-        all += 1 - sum[m->at + SUM_RMSE * m->n + c] / sum[m->at + SUM_PERSISTENCE * m->n + c];
-    return all / m->n;
+    for (int c = 0; c < m->count; c++)
+        all += 1 - sum[m->index + SUM_RMSE * m->count + c] / sum[m->index + SUM_PERSISTENCE * m->count + c];
+    return all / m->count;
 }
 
 /* "rmse" of "z 500" in the second step is rmse_z_500_step2; channel NULL: of all. */
@@ -53,9 +53,9 @@ static struct wl_train_metric *list_channels(struct wl_train_metric *m, const st
             *m++ = (struct wl_train_metric) {
                 .name = metric_name(kinds[k].name, names[c], step, a),
                 .unit = k == SUM_ACC ? "1" : f->grid.units[c],
-                .larger = k == SUM_ACC,
+                .larger_is_better = k == SUM_ACC,
                 .value = wl_train_metric_mean,
-                .at = at + k * channels + c,
+                .index = at + k * channels + c,
                 .label = metric_label(kinds[k].label, names[c], step, a),
                 .baseline_of = k == SUM_PERSISTENCE ? metric_name(kinds[SUM_RMSE].name, names[c], step, a) : NULL,
             };
@@ -70,21 +70,21 @@ static struct wl_train_metric *list_step(struct wl_train_metric *m, const struct
     *m++ = (struct wl_train_metric) {
         .name = metric_name("skill", NULL, step, a),
         .unit = "1",
-        .larger = true,
-        .words = step ? wl_strf(a, "skill of step %lld", (long long)step + 1) : "skill",
-        .sign = "%",
-        .shown_as = 100,
+        .larger_is_better = true,
+        .display_name = step ? wl_strf(a, "skill of step %lld", (long long)step + 1) : "skill",
+        .display_unit = "%",
+        .display_scale = 100,
         .value = skill,
-        .at = at + 1,
-        .n = (int)f->grid.channels,
+        .index = at + 1,
+        .count = (int)f->grid.channels,
         .label = metric_label("skill over persistence", NULL, step, a),
-        .main = step == f->steps - 1,
+        .primary = step == f->steps - 1,
     };
     if (f->steps > 1) /* of one step it is the loss itself */
         *m++ = (struct wl_train_metric) { .name = wl_strf(a, "loss_step%lld", (long long)step + 1),
                                           .unit = "1",
                                           .value = wl_train_metric_mean,
-                                          .at = at,
+                                          .index = at,
                                           .label = wl_strf(a, "relative L2 loss of step %lld", (long long)step + 1) };
     return list_channels(m, f, step, at + 1, a);
 }
@@ -111,9 +111,9 @@ int wl_weather_metrics(struct wl_train_task *j, struct wl_weather *f, struct wl_
     j->metrics = m;
     *m++ = (struct wl_train_metric) { .name = "loss",
                                       .unit = "1",
-                                      .words = "loss",
+                                      .display_name = "loss",
                                       .value = wl_train_metric_mean,
-                                      .at = WL_SUM_LOSS,
+                                      .index = WL_SUM_LOSS,
                                       .label = f->steps > 1 ? "relative L2 loss of all steps" : "relative L2 loss" };
     for (int64_t i = 0; i < f->steps; i++) m = list_step(m, f, i, j->arena);
     j->n_metrics = (size_t)(m - j->metrics);

@@ -172,7 +172,7 @@ def weights():
             "short.safetensors")
     refused(1, "none of its 1 tensors is of this network", *none, "--quiet", "--init", "foreign.safetensors")
     refused(1, "is no file of safetensors", *none, "--quiet", "--init", "text.safetensors")
-    refused(1, "is not of the vocabulary", *none, "--quiet", "--vocab", "other/vocab.txt")
+    refused(1, "was made with another vocabulary", *none, "--quiet", "--vocab", "other/vocab.txt")
     refused(1, "it has 512 positions", "bert", "--size", "tiny", "--data", "text", "--local-batch", 1, "--sequence", 600)
     refused(1, "--save nowhere/x", *none, "--quiet", "--save", "nowhere/x")
     refused(1, "the tokens nothing/train.tokens", *none, "--quiet", "--data", "nothing")

@@ -131,7 +131,7 @@ def wrong_start():
     train("--epochs", 1, "--checkpoint-dir", "pre")
     tiny = ("fourcastnet", "--size", "tiny", "--data", "w", "--steps", 2, "--quiet")
     refused(1, "--init: checkpoint nowhere: No such file", *tiny, "--init", "nowhere")
-    refused(1, "--init: w holds no whole checkpoint", *tiny, "--init", "w")
+    refused(1, "--init: w: no complete checkpoint", *tiny, "--init", "w")
     refused(1, "was made with lead 1, this is 2", *tiny, "--lead", 2, "--init", "pre")
     refused(1, "w/train/2001.h5 is no checkpoint", *tiny, "--init", "w/train/2001.h5")
     refused(1, "was made with steps 1, this is 2", *tiny, "--checkpoint-dir", "pre", "--resume")

@@ -5,7 +5,7 @@
  * as used. */
 #include "cmd/train/commands.h"
 #include "temp_dir.h"
-#include "train/train.h"
+#include "train/internal.h"
 
 #include <malloc.h>
 #include <setjmp.h>
@@ -88,26 +88,26 @@ static int open_training(struct wl_trainer *t, const char *workload, const char 
     bool help;
     struct wl_train_task *j = wl_new(a, struct wl_train_task);
     j->workload = workload_of(workload);
-    j->rows = wl_opts_join(j->workload->rows, wl_train_option_rows, a);
+    j->rows = wl_train_options(j->workload, a);
     j->arena = a;
     j->opts = wl_alloc(a, j->workload->options_size);
     int rc = wl_opts_parse(j->rows, j->opts, (int)words.n, (char **)words.v, false, &rest, &help, a, e);
     if (!rc) rc = wl_train_options_complete(j, e);
-    *t = (struct wl_trainer) { .job = j, .opts = j->opts, .arena = a };
+    *t = (struct wl_trainer) { .task = j, .opts = j->opts, .arena = a };
     if (!rc) rc = wl_comm_open(&t->comm, &(struct wl_comm_opts) { .backend = "null" }, a, e);
     t->global_batch = j->opts->local_batch * j->opts->accumulation;
     return rc ? rc : wl_train_setup(t, e);
 }
 
-/* As train_loop.c and train_validate.c do, without what they do once an epoch: marks, agreeing with other ranks. */
+/* As train/loop.c and train/evaluate.c do, without their work once per epoch: marks, agreement with other ranks. */
 static int train(struct wl_trainer *t, int64_t epoch, struct wl_counts *counts, struct wl_err *e)
 {
     const int64_t last = t->opts->accumulation - 1;
     int64_t n;
-    int rc = wl_loader_start_epoch(t->train, epoch, 0, e);
+    int rc = wl_loader_start_epoch(t->train_feed, epoch, 0, e);
     for (int64_t i = 0; !rc && i < t->epoch_updates * (last + 1); i++) {
         const int64_t m = i % (last + 1);
-        if (wl_loader_next(t->train, t->inputs, &n, e) < 0) return e->code;
+        if (wl_loader_next(t->train_feed, t->inputs, &n, e) < 0) return e->code;
         rc = wl_plan_train(t->plan, m == 0, m == last, counts, e);
         if (!rc && m == last) rc = wl_plan_update(t->plan, 1e-4, e);
     }
@@ -116,14 +116,14 @@ static int train(struct wl_trainer *t, int64_t epoch, struct wl_counts *counts, 
 
 static int evaluate(struct wl_trainer *t, struct wl_counts *counts, struct wl_err *e)
 {
-    const struct wl_workload *w = t->job->workload;
+    const struct wl_workload *w = t->task->workload;
     double sums[WL_MAX_SUMS] = { 0 };
     int64_t n;
     int got, rc = wl_plan_average_statistics(t->plan, e);
-    if (!rc) rc = wl_loader_start_epoch(t->val, 0, 0, e);
-    while (!rc && (got = wl_loader_next(t->val, t->inputs, &n, e)) != 0) {
+    if (!rc) rc = wl_loader_start_epoch(t->val_feed, 0, 0, e);
+    while (!rc && (got = wl_loader_next(t->val_feed, t->inputs, &n, e)) != 0) {
         rc = got < 0 ? got : wl_plan_eval(t->plan, counts, e);
-        if (!rc && w->observe) w->observe(t->job, t->plan, n, sums);
+        if (!rc && w->add_metrics) w->add_metrics(t->task, t->plan, n, sums);
     }
     return rc;
 }

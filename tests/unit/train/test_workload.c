@@ -1,7 +1,7 @@
 /* Another kind of workload than pictures through the whole of a training: samples of different sizes, batches that are
  * made as a whole, a regression, a metric from outputs, options and facts of its own. */
+#include "cmd/train/run.h"
 #include "temp_dir.h"
-#include "train/train.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -53,7 +53,7 @@ static void look_at(const struct walk *w, float *x, float *target)
 
 /* buffer: features [B,INPUTS], targets [B,1]. The walks of a batch stand in it by their number of steps, so that no
  * sample has a place of its own. */
-struct own {
+struct walks {
     struct wl_tensor *prediction, *target;
     struct wl_dataset train, val;
     int64_t batch;
@@ -62,20 +62,20 @@ struct own {
 static int fill(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, const int64_t *index,
                 int64_t n, void *const *buffer, struct wl_err *e)
 {
-    const struct own *own = s->own;
+    const struct walks *state = s->own;
     float *x = buffer[0], *target = buffer[1];
     int64_t at = 0;
     (void)thread, (void)pass, (void)e;
     for (int steps = 0; steps <= MOST; steps++) {
         for (int64_t i = 0; i < n; i++) {
-            struct walk w = walk_of(s == &own->val, index[i]);
+            struct walk w = walk_of(s == &state->val, index[i]);
             if (w.n != steps) continue;
             look_at(&w, x + at * INPUTS, target + at);
             at++;
         }
     }
-    memset(x + n * INPUTS, 0, (size_t)((own->batch - n) * INPUTS) * sizeof *x);
-    memset(target + n, 0, (size_t)(own->batch - n) * sizeof *target);
+    memset(x + n * INPUTS, 0, (size_t)((state->batch - n) * INPUTS) * sizeof *x);
+    memset(target + n, 0, (size_t)(state->batch - n) * sizeof *target);
     return 0;
 }
 
@@ -104,24 +104,24 @@ static const struct wl_opt rows[] = {
 
 enum { SUM_ERROR = WL_SUM_CUSTOM, SUM_WALKS };
 
-static double mae(const struct wl_train_metric *m, const double *sum) { return sum[m->at] / sum[SUM_WALKS]; }
+static double mae(const struct wl_train_metric *m, const double *sum) { return sum[m->index] / sum[SUM_WALKS]; }
 
 static const struct wl_train_metric metrics[] = {
     { "loss", "m2", false, "loss", NULL, 0, wl_train_metric_mean, WL_SUM_LOSS },
     { "mae", "m", false, "MAE", "mm", 1000, mae, SUM_ERROR },
 };
 
-static int begin(struct wl_train_task *j, struct wl_err *e)
+static int configure(struct wl_train_task *j, struct wl_err *e)
 {
     const struct options *o = (const struct options *)j->opts;
     (void)e;
-    struct own *own = wl_new(j->arena, struct own);
-    own->batch = j->opts->local_batch;
-    j->own = own;
-    j->shape = "walks";
+    struct walks *state = wl_new(j->arena, struct walks);
+    state->batch = j->opts->local_batch;
+    j->state = state;
+    j->sample_text = "walks";
     j->data = o->data;
-    j->items = "steps";
-    j->sample_items = 5;
+    j->throughput_unit = "steps";
+    j->units_per_sample = 5;
     j->metrics = metrics;
     j->n_metrics = WL_COUNT(metrics);
     j->custom_sums = SUM_WALKS + 1 - WL_SUM_CUSTOM;
@@ -131,35 +131,35 @@ static int begin(struct wl_train_task *j, struct wl_err *e)
 
 static int open_data(struct wl_train_task *j, struct wl_err *e)
 {
-    struct own *own = j->own;
-    const size_t batch = (size_t)own->batch;
+    struct walks *state = j->state;
+    const size_t batch = (size_t)state->batch;
     (void)e;
-    own->train = (struct wl_dataset) { .ops = &walks,
-                                       .name = "walks/train",
-                                       .samples = TRAIN,
-                                       .buffers = 2,
-                                       .bytes = { batch * INPUTS * sizeof(float), batch * sizeof(float) },
-                                       .own = own };
-    own->val = own->train;
-    own->val.samples = VAL;
-    j->train = &own->train;
-    j->val = &own->val;
-    j->found = "walks of some steps";
+    state->train = (struct wl_dataset) { .ops = &walks,
+                                         .name = "walks/train",
+                                         .samples = TRAIN,
+                                         .buffers = 2,
+                                         .bytes = { batch * INPUTS * sizeof(float), batch * sizeof(float) },
+                                         .own = state };
+    state->val = state->train;
+    state->val.samples = VAL;
+    j->train = &state->train;
+    j->val = &state->val;
+    j->data_text = "walks of some steps";
     return 0;
 }
 
-static void assume(struct wl_train_task *j) { (void)j; }
+static void assume_data(struct wl_train_task *j) { (void)j; }
 
 static int build(struct wl_train_task *j, struct wl_graph *g, struct wl_err *e)
 {
-    struct own *own = j->own;
-    const int64_t n = own->batch, hidden = ((const struct options *)j->opts)->hidden;
+    struct walks *state = j->state;
+    const int64_t n = state->batch, hidden = ((const struct options *)j->opts)->hidden;
     struct wl_tensor *x = j->inputs[0] = wl_input(g, "features", WL_F32, WL_DIMS(n, INPUTS));
-    own->target = j->inputs[1] = wl_input(g, "targets", WL_F32, WL_DIMS(n, 1));
+    state->target = j->inputs[1] = wl_input(g, "targets", WL_F32, WL_DIMS(n, 1));
     x = wl_relu(g, "relu", wl_linear(g, "fc0", x, hidden));
-    own->prediction = wl_linear(g, "fc1", x, 1);
-    wl_output(g, own->prediction);
-    wl_mean_square(g, "loss", own->prediction, own->target, (struct wl_loss) { .weight = 1 });
+    state->prediction = wl_linear(g, "fc1", x, 1);
+    wl_output(g, state->prediction);
+    wl_mean_square(g, "loss", state->prediction, state->target, (struct wl_loss) { .weight = 1 });
     return wl_graph_check(g, e);
 }
 
@@ -170,13 +170,13 @@ static size_t find_bias(const struct wl_plan *plan)
     return i;
 }
 
-static int init(const struct wl_train_task *j, struct wl_plan *plan, struct wl_err *e)
+static int init_weights(const struct wl_train_task *j, struct wl_plan *plan, struct wl_err *e)
 {
     const float bias = (float)((const struct options *)j->opts)->bias;
     return isnan(bias) ? 0 : wl_plan_state_write(plan, find_bias(plan), &bias, e);
 }
 
-static int finish(const struct wl_train_task *j, struct wl_plan *plan, struct wl_err *e)
+static int export_weights(const struct wl_train_task *j, struct wl_plan *plan, struct wl_err *e)
 {
     const char *path = ((const struct options *)j->opts)->save;
     float bias;
@@ -186,10 +186,10 @@ static int finish(const struct wl_train_task *j, struct wl_plan *plan, struct wl
     return wl_file_write(path, text, strlen(text), e);
 }
 
-static void observe(const struct wl_train_task *j, struct wl_plan *plan, int64_t n, double *custom_sums)
+static void add_metrics(const struct wl_train_task *j, struct wl_plan *plan, int64_t n, double *custom_sums)
 {
-    const struct own *own = j->own;
-    const float *prediction = wl_plan_output(plan, own->prediction), *target = wl_plan_input(plan, own->target);
+    const struct walks *state = j->state;
+    const float *prediction = wl_plan_output(plan, state->prediction), *target = wl_plan_input(plan, state->target);
     for (int64_t i = 0; i < n; i++) custom_sums[0] += fabs((double)prediction[i] - target[i]);
     custom_sums[1] += (double)n;
 }
@@ -203,13 +203,13 @@ static const struct wl_workload workload = {
     .example = "none",
     .full = { .local_batch = 8, .lr = 0.01, .optimizer = "adam", .lr_schedule = "linear" },
     .tiny = { .local_batch = 8, .lr = 0.01, .optimizer = "adam", .lr_schedule = "linear" },
-    .begin = begin,
+    .configure = configure,
     .open = open_data,
-    .assume = assume,
+    .assume_data = assume_data,
     .build = build,
-    .init = init,
-    .finish = finish,
-    .observe = observe,
+    .init_weights = init_weights,
+    .export = export_weights,
+    .add_metrics = add_metrics,
 };
 
 /* ---- running it ---- */
@@ -222,12 +222,10 @@ static int train(char **argv, int argc, const char *out)
     struct wl_opts_args rest;
     bool help;
     if (!freopen(out, "w", stdout)) return 1;
-    struct wl_train_task job = { .workload = &workload,
-                                 .rows = wl_opts_join(rows, wl_train_option_rows, a),
-                                 .arena = a };
-    job.opts = wl_alloc(a, sizeof(struct options));
-    int rc = wl_opts_parse(job.rows, job.opts, argc, argv, false, &rest, &help, a, &e);
-    if (!rc) rc = wl_cmd_train_run(&job, &rest, &e);
+    struct wl_train_task task = { .workload = &workload, .rows = wl_train_options(&workload, a), .arena = a };
+    task.opts = wl_alloc(a, sizeof(struct options));
+    int rc = wl_opts_parse(task.rows, task.opts, argc, argv, false, &rest, &help, a, &e);
+    if (!rc) rc = wl_cmd_train_run(&task, &rest, &e);
     if (rc < 0) printf("%s\n", e.msg);
     wl_arena_free(a); /* waits for the other ranks */
     fflush(stdout);
@@ -326,7 +324,7 @@ static void test_options(void **state)
     assert_non_null(strstr(run(p, "--epochs 1", 1), "--data is missing: any word"));
     assert_non_null(strstr(run(p, "--data x --warmup-updates 3 --warmup-epochs 1", 1), "give one of them"));
     assert_non_null(strstr(run(p, "--data x --quiet --local-batch 60 --accumulation 2", 1),
-                           "64 training walks make no global batch of 120"));
+                           "64 training walks do not fill a global batch of 120"));
 }
 
 /* Every name that the options offer is known to those who get it. */
@@ -335,7 +333,8 @@ static void test_choices(void **state)
     struct place *p = *state;
     static const char *const names[] = { "optimizer", "lr-schedule" };
     for (size_t i = 0; i < WL_COUNT(names); i++) {
-        struct wl_strs choices = wl_str_split(p->arena, wl_opts_find(wl_train_option_rows, names[i])->choices, '|');
+        struct wl_strs choices =
+            wl_str_split(p->arena, wl_opts_find(wl_train_options(&workload, p->arena), names[i])->choices, '|');
         assert_true(choices.n >= 3);
         for (size_t k = 0; k < choices.n; k++)
             results(p, wl_strf(p->arena, "--epochs 1 --%s %s", names[i], choices.v[k]));
