@@ -17,9 +17,9 @@ struct problem {
     struct wl_window window;
     struct wl_channels channels;
     struct wl_matrix matrix;
-    struct wl_lookup lookup;
+    struct wl_embedding_size lookup;
     struct wl_heads heads;
-    struct wl_gather gather;
+    struct wl_gather_size gather;
     struct wl_dropout drop;
     struct wl_fourier_size fourier;
     struct wl_complex_size complex;

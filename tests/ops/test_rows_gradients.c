@@ -200,17 +200,17 @@ static void test_gate(void **state)
 
 static void concat(struct problem *p, double *out)
 {
-    wl_ref_edge_concat(&(struct wl_concat_args) { F, IN, edge_start, source, reverse, p->in[0], p->in[1], out }, 0,
+    wl_ref_edge_concat(&(struct wl_edge_concat_args) { F, IN, edge_start, source, reverse, p->in[0], p->in[1], out }, 0,
                        ATOMS);
 }
 
 static void concat_backward(struct problem *p)
 {
-    wl_ref_edge_concat_backward(&(struct wl_concat_grad) { .of = { F, IN, edge_start, source, reverse, p->in[0],
-                                                                   p->in[1], p->out },
-                                                           .dy = p->cotangent,
-                                                           .dx = p->gradient[0],
-                                                           .dz = p->gradient[1] },
+    wl_ref_edge_concat_backward(&(struct wl_edge_concat_grad) { .of = { F, IN, edge_start, source, reverse, p->in[0],
+                                                                        p->in[1], p->out },
+                                                                .dy = p->cotangent,
+                                                                .dx = p->gradient[0],
+                                                                .dz = p->gradient[1] },
                                 0, ATOMS);
 }
 

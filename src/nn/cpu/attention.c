@@ -312,7 +312,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
     return wl_dnnl_check((dnnl_status_t)status, "attention", e);
 }
 
-int wl_cpu_attention_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int attention_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct attention *a;
     const char *name;
@@ -350,7 +350,7 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
     return wl_dnnl_check((dnnl_status_t)status, "attention, backward", e);
 }
 
-int wl_cpu_attention_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int attention_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_saved *kept = &p->kept[n->out->id];
     const struct attention *a = kept->own;
@@ -367,3 +367,5 @@ int wl_cpu_attention_backward(struct wl_program *p, const struct wl_node *n, str
     wl_gradient_done(p, n->out);
     return rc;
 }
+
+const struct wl_op_rules wl_cpu_op_attention = { attention_forward, attention_backward };

@@ -171,7 +171,7 @@ static struct wl_buf *param(struct wl_program *p, const struct wl_tensor *t)
     return wl_buf_param(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
 }
 
-int wl_cpu_batch_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int batch_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct norm b = { .n = n, .x = p->value[n->in[0]->id], .gamma = param(p, n->par[0]), .beta = param(p, n->par[1]) };
     int rc = find_rows(p, &b, e);
@@ -224,7 +224,7 @@ static int backward(struct wl_program *p, const struct wl_node *n, const struct 
     return rc;
 }
 
-int wl_cpu_batch_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int batch_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     return backward(p, n, NULL, e);
 }
@@ -234,3 +234,5 @@ int wl_cpu_batch_norm_add_backward(struct wl_program *p, const struct wl_node *s
 {
     return backward(p, norm, sum, e);
 }
+
+const struct wl_op_rules wl_cpu_op_batch_norm = { batch_norm_forward, batch_norm_backward };

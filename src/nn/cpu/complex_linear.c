@@ -114,7 +114,7 @@ static struct wl_buf *plain_param(struct wl_program *p, const struct wl_tensor *
     return wl_buf_param(p, t, NULL, (size_t)wl_dims_count(&t->dims) * sizeof(float));
 }
 
-int wl_cpu_complex_linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int complex_linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *x, *b = plain_param(p, n->par[1]);
     plain_param(p, n->par[0]);
@@ -190,7 +190,7 @@ static int weights_run(const struct wl_step *s, const struct wl_run *r, struct w
     return 0;
 }
 
-int wl_cpu_complex_linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int complex_linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_complex_size v = wl_complex_size(n);
     struct wl_buf *x = p->kept[n->out->id].buf[0], *y = p->value[n->out->id], *dy = p->gradient[n->out->id];
@@ -210,3 +210,5 @@ int wl_cpu_complex_linear_backward(struct wl_program *p, const struct wl_node *n
     wl_gradient_done(p, n->out);
     return dx ? wl_gradient_add_plain(p, n, n->in[0], dx, e) : 0;
 }
+
+const struct wl_op_rules wl_cpu_op_complex_linear = { complex_linear_forward, complex_linear_backward };

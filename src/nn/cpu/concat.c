@@ -3,7 +3,7 @@
 #include "nn/cpu/cpu.h"
 #include "nn/ref/ref.h"
 
-int wl_cpu_concat_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_cpu_arg args[WL_MAX_INPUTS + 2] = { 0 };
     wl_md src[WL_MAX_INPUTS];
@@ -46,7 +46,7 @@ static int split(struct wl_program *p, const struct wl_node *n, int i, struct wl
     return rc ? rc : wl_gradient_add(p, n, n->in[i], dx, e);
 }
 
-int wl_cpu_concat_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     int rc = 0;
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i] && !rc; i++)
@@ -54,3 +54,7 @@ int wl_cpu_concat_backward(struct wl_program *p, const struct wl_node *n, struct
     if (!rc) wl_gradient_done(p, n->out);
     return rc;
 }
+
+static const struct wl_concat_kernels kernels = { wl_ref_get_channels };
+
+const struct wl_op_rules wl_cpu_op_concat = { forward, backward, .kernels = &kernels };

@@ -112,7 +112,7 @@ static int line_forward(struct wl_program *p, const struct wl_node *n, const str
     return rc;
 }
 
-int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_node *relu = relu_behind(p, n);
     struct pass s = { .kernel = { .pass = WL_PASS_FORWARD, .relu = relu != NULL } };
@@ -225,7 +225,7 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, struct w
     return wl_cpu_gradient_add(p, n, n->in[0], dx, e);
 }
 
-int wl_cpu_conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *dy = NULL;
     int rc = backward_weights(p, n, &dy, e);
@@ -233,3 +233,5 @@ int wl_cpu_conv_backward(struct wl_program *p, const struct wl_node *n, struct w
     if (!rc) wl_gradient_done(p, n->out);
     return rc;
 }
+
+const struct wl_op_rules wl_cpu_op_conv2d = { conv_forward, conv_backward };

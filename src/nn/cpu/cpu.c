@@ -1,7 +1,6 @@
 /* The back-end on oneDNN and on loops of our own (nn/wide). Values keep the layouts that the kernels choose;
  * mean_square is that of nn/ref. */
 #include "nn/cpu/cpu.h"
-#include "nn/ref/ref.h"
 
 #ifdef __aarch64__
 #include <sys/auxv.h>
@@ -68,41 +67,10 @@ static int write_plain(void *device, const struct wl_buf *b, const float *from, 
     return rc;
 }
 
-static const struct wl_op_rules rules[WL_OP_COUNT] = {
-    [WL_OP_CONV] = { wl_cpu_conv_forward, wl_cpu_conv_backward },
-    [WL_OP_BATCH_NORM] = { wl_cpu_batch_norm_forward, wl_cpu_batch_norm_backward },
-    [WL_OP_RELU] = { wl_cpu_relu_forward, wl_cpu_eltwise_backward, .saves_output = true },
-    [WL_OP_ADD] = { wl_cpu_add_forward, wl_cpu_eltwise_backward, .saves_output = true },
-    [WL_OP_CONCAT] = { wl_cpu_concat_forward, wl_cpu_concat_backward },
-    [WL_OP_MAX_POOL] = { wl_cpu_pool_forward, wl_cpu_pool_backward },
-    [WL_OP_AVG_POOL] = { wl_cpu_pool_forward, wl_cpu_pool_backward },
-    [WL_OP_DROPOUT] = { wl_cpu_dropout_forward, wl_cpu_dropout_backward },
-    [WL_OP_LINEAR] = { wl_cpu_linear_forward, wl_cpu_linear_backward },
-    [WL_OP_EMBED] = { wl_lower_rows, wl_lower_rows_backward },
-    [WL_OP_DENSE] = { wl_lower_rows, wl_lower_rows_backward },
-    [WL_OP_SEGMENT_SUM] = { wl_lower_rows, wl_lower_rows_backward },
-    [WL_OP_FILTER_CONV] = { wl_lower_rows, wl_lower_rows_backward },
-    [WL_OP_EMBED_TOKENS] = { wl_cpu_embed_tokens_forward, wl_cpu_embed_tokens_backward },
-    [WL_OP_LAYER_NORM] = { wl_cpu_layer_norm_forward, wl_cpu_layer_norm_backward },
-    [WL_OP_PROJECT] = { wl_cpu_project_forward, wl_cpu_project_backward },
-    [WL_OP_ATTENTION] = { wl_cpu_attention_forward, wl_cpu_attention_backward },
-    [WL_OP_GATHER] = { wl_cpu_gather_forward, wl_cpu_gather_backward },
-    [WL_OP_DECODER] = { wl_cpu_project_forward, wl_cpu_project_backward },
-    [WL_OP_CROSS_ENTROPY] = { wl_cpu_cross_entropy_forward, wl_cpu_cross_entropy_backward },
-    [WL_OP_PATCHES] = { wl_cpu_linear_map_forward, wl_cpu_linear_map_backward },
-    [WL_OP_FROM_PATCHES] = { wl_cpu_linear_map_forward, wl_cpu_linear_map_backward },
-    [WL_OP_FFT2] = { wl_cpu_linear_map_forward, wl_cpu_linear_map_backward },
-    [WL_OP_INVERSE_FFT2] = { wl_cpu_linear_map_forward, wl_cpu_linear_map_backward },
-    [WL_OP_POSITION] = { wl_cpu_position_forward, wl_cpu_position_backward },
-    [WL_OP_COMPLEX_LINEAR] = { wl_cpu_complex_linear_forward, wl_cpu_complex_linear_backward, .saves_output = true },
-    [WL_OP_BESSEL_BASIS] = { wl_lower_rows, wl_lower_rows_backward },
-    [WL_OP_SPHERICAL_BASIS] = { wl_lower_rows },
-    [WL_OP_ANGULAR_BASIS] = { wl_lower_rows },
-    [WL_OP_GATE] = { wl_lower_rows, wl_lower_rows_backward },
-    [WL_OP_EDGE_CONCAT] = { wl_lower_rows, wl_lower_rows_backward },
-    [WL_OP_TRIPLET_CONV] = { wl_lower_rows, wl_lower_rows_backward },
-    [WL_OP_MEAN_SQUARE] = { wl_lower_loss, wl_lower_loss_backward },
-    [WL_OP_RELATIVE_L2] = { wl_lower_loss, wl_lower_loss_backward },
+static const struct wl_op_rules *const rules[WL_OP_COUNT] = {
+#define RULES(op, name, ...) [WL_OP_##op] = &wl_cpu_op_##name,
+    WL_OPS(RULES)
+#undef RULES
 };
 
 /* What oneDNN makes of bf16 on this processor. */
@@ -151,7 +119,6 @@ const struct wl_backend wl_backend_cpu = {
     .open = open_cpu,
     .choose = wl_cpu_autotune,
     .rules = rules,
-    .rows = &wl_cpu_rows,
     .precision = check_precision,
     .sum = wl_cpu_sum,
     .reorder = wl_cpu_reorder,

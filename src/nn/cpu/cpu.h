@@ -3,6 +3,7 @@
 #define WL_NN_CPU_CPU_H
 
 #include "nn/cpu/dnnl_api.h"
+#include "nn/lowering/lowering.h"
 
 static inline struct wl_cpu *wl_cpu_of(const struct wl_program *p) { return p->device; }
 
@@ -84,67 +85,17 @@ int wl_cpu_winograd_1d_time(struct wl_cpu *c, const struct wl_window *v, enum wl
 /* Seconds that the primitive takes, on memory of its own: the fastest of a few runs. */
 int wl_cpu_time_primitive(struct wl_cpu *c, const_dnnl_primitive_desc_t pd, double *seconds, struct wl_err *e);
 
-extern const struct wl_rows_kernels wl_cpu_rows; /* rows.c */
+/* The rules of the operations; one file per operation, or for those that share a kernel. */
+#define WL_CPU_RULES(op, name, ...) extern const struct wl_op_rules wl_cpu_op_##name;
+WL_OPS(WL_CPU_RULES)
+#undef WL_CPU_RULES
 
-/* Kernels of that table (triplets.c). */
-struct wl_concat_args;
-struct wl_concat_grad;
-struct wl_gate_args;
-struct wl_gate_grad;
-struct wl_triplet_args;
-struct wl_triplet_grad;
-void wl_cpu_bessel_basis(const struct wl_basis *b, int64_t rows, const float *distance, const float *freq, float *y);
-void wl_cpu_bessel_basis_backward(const struct wl_basis *b, int64_t rows, const float *distance, const float *freq,
-                                  const float *dy, float *dfreq);
-const void *wl_cpu_spherical_table(const struct wl_basis *b, struct wl_arena *a);
-void wl_cpu_spherical_basis(const struct wl_basis *b, const void *table, int64_t rows, const float *distance, float *y);
-void wl_cpu_angular_basis(int64_t orders, int64_t rows, const float *cosine, float *y);
-void wl_cpu_gate(const struct wl_gate_args *a);
-void wl_cpu_gate_backward(const struct wl_gate_grad *g);
-size_t wl_cpu_gate_scratch(int64_t f, int64_t k, bool backward);
-void wl_cpu_edge_concat(const struct wl_concat_args *a, int64_t atoms);
-void wl_cpu_edge_concat_backward(const struct wl_concat_grad *b, int64_t atoms);
-void wl_cpu_triplet_conv(const struct wl_triplet_args *a);
-void wl_cpu_triplet_conv_backward(const struct wl_triplet_grad *g);
-size_t wl_cpu_triplet_scratch(const struct wl_triplet_args *shape, bool backward);
-
-/* The rules, a file each. */
-int wl_cpu_conv_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_conv_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_batch_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_batch_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_batch_norm_add_backward(struct wl_program *p, const struct wl_node *sum, const struct wl_node *norm,
-                                   struct wl_err *e); /* of a sum that its norm has computed */
-int wl_cpu_relu_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_eltwise_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+/* Emits dst = a + b. */
 int wl_cpu_sum(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b, struct wl_buf *dst,
                struct wl_err *e);
-int wl_cpu_pool_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_pool_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_concat_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_concat_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_dropout_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_dropout_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_project_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_project_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_embed_tokens_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_embed_tokens_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_gather_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_gather_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_layer_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_layer_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_attention_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_attention_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_cross_entropy_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_cross_entropy_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_linear_map_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_linear_map_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_position_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_position_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_complex_linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-int wl_cpu_complex_linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
+
+/* The backward pass of a sum that `norm` has computed. */
+int wl_cpu_batch_norm_add_backward(struct wl_program *p, const struct wl_node *sum, const struct wl_node *norm,
+                                   struct wl_err *e);
 
 #endif

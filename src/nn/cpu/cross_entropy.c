@@ -50,7 +50,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
     return 0;
 }
 
-int wl_cpu_cross_entropy_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *x = p->value[n->in[0]->id], *labels;
     wl_md plain;
@@ -94,7 +94,7 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
 }
 
 /* Over the logits, where nobody else reads them. */
-int wl_cpu_cross_entropy_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_saved *kept = &p->kept[n->out->id];
     struct wl_buf *x = kept->buf[0],
@@ -106,3 +106,5 @@ int wl_cpu_cross_entropy_backward(struct wl_program *p, const struct wl_node *n,
     wl_step_writes(p, s, dx);
     return wl_cpu_gradient_add(p, n, n->in[0], dx, e);
 }
+
+const struct wl_op_rules wl_cpu_op_cross_entropy = { forward, backward };

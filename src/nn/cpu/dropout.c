@@ -62,7 +62,7 @@ static int plain(struct wl_program *p, const struct wl_node *n, struct wl_buf *f
     return rc ? rc : wl_cpu_in_layout(p, n, from, md, out, e);
 }
 
-int wl_cpu_dropout_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *x;
     int rc = plain(p, n, p->value[n->in[0]->id], &x, e);
@@ -75,7 +75,7 @@ int wl_cpu_dropout_forward(struct wl_program *p, const struct wl_node *n, struct
     return 0;
 }
 
-int wl_cpu_dropout_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *dy = p->gradient[n->out->id], *dx = plain_like(p, dy);
     emit(p, n, "backward", dy, dx);
@@ -83,3 +83,5 @@ int wl_cpu_dropout_backward(struct wl_program *p, const struct wl_node *n, struc
     if (!rc) wl_gradient_done(p, n->out);
     return rc;
 }
+
+const struct wl_op_rules wl_cpu_op_dropout = { forward, backward };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Nothing is left to do where the convolution in front has done it. */
-int wl_cpu_relu_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int relu_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     if (p->value[n->out->id]) return 0;
     struct wl_buf *x = p->value[n->in[0]->id], *y = wl_may_overwrite(p, n->in[0]) ? x : wl_buf_like(p, x);
@@ -72,7 +72,7 @@ static void add_mixed(struct wl_program *p, const struct wl_node *n, struct wl_b
 
 /* Nothing is left to do where a norm has added (batch_norm.c). Where a layout pads the channels, oneDNN 2.6's sum with
  * a relu behind it gives wrong values in place. */
-int wl_cpu_add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *a = p->value[n->in[0]->id], *b = p->value[n->in[1]->id];
     bool over_a = wl_may_overwrite(p, n->in[0]) && !is_padded(a);
@@ -113,7 +113,7 @@ static int relu_backward(struct wl_program *p, const struct wl_node *n, struct w
 }
 
 /* Behind the relu, where there is one, each term gets the same gradient: one buffer for both. */
-int wl_cpu_eltwise_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int eltwise_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_node *norm = p->kept[n->out->id].own;
     if (norm) return wl_cpu_batch_norm_add_backward(p, n, norm, e);
@@ -124,3 +124,6 @@ int wl_cpu_eltwise_backward(struct wl_program *p, const struct wl_node *n, struc
     if (!rc) wl_gradient_done(p, n->out);
     return rc;
 }
+
+const struct wl_op_rules wl_cpu_op_relu = { relu_forward, eltwise_backward };
+const struct wl_op_rules wl_cpu_op_add = { add_forward, eltwise_backward };

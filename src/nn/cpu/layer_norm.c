@@ -68,7 +68,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
     return 0;
 }
 
-int wl_cpu_layer_norm_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     (void)e;
     struct layer_norm *own = own_of(p, n);
@@ -126,7 +126,7 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
 }
 
 /* One buffer for x and branch where nothing is dropped. */
-int wl_cpu_layer_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct layer_norm *own = own_of(p, n);
     struct wl_buf *dy = p->gradient[n->out->id], **kept = p->kept[n->out->id].buf;
@@ -149,3 +149,5 @@ int wl_cpu_layer_norm_backward(struct wl_program *p, const struct wl_node *n, st
     if (!rc && n->in[1] && n->in[1]->gradient) rc = wl_gradient_add(p, n, n->in[1], branch ? branch : dz, e);
     return rc;
 }
+
+const struct wl_op_rules wl_cpu_op_layer_norm = { forward, backward };

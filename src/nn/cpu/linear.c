@@ -38,7 +38,7 @@ static int master_layout(struct wl_program *p, const struct layouts *l, const_dn
     return rc;
 }
 
-int wl_cpu_linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct layouts l;
     wl_md master;
@@ -89,7 +89,7 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, const st
     return rc ? rc : wl_cpu_gradient_add(p, n, n->in[0], dx, e);
 }
 
-int wl_cpu_linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct layouts l;
     int rc = layouts(p, n, &l, e);
@@ -98,3 +98,5 @@ int wl_cpu_linear_backward(struct wl_program *p, const struct wl_node *n, struct
     if (!rc) wl_gradient_done(p, n->out);
     return rc;
 }
+
+const struct wl_op_rules wl_cpu_op_linear = { linear_forward, linear_backward };

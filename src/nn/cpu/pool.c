@@ -7,7 +7,7 @@ static dnnl_alg_kind_t algorithm(const struct wl_node *n)
     return n->u.pool.exclude_pad ? dnnl_pooling_avg_exclude_padding : dnnl_pooling_avg_include_padding;
 }
 
-int wl_cpu_pool_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_window v = wl_pool_window(n);
     struct wl_buf *x = p->value[n->in[0]->id], *places = NULL;
@@ -29,7 +29,7 @@ int wl_cpu_pool_forward(struct wl_program *p, const struct wl_node *n, struct wl
                        e);
 }
 
-int wl_cpu_pool_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_saved *kept = &p->kept[n->out->id];
     struct wl_window v = wl_pool_window(n);
@@ -50,3 +50,6 @@ int wl_cpu_pool_backward(struct wl_program *p, const struct wl_node *n, struct w
     if (!rc) wl_gradient_done(p, n->out);
     return rc;
 }
+
+const struct wl_op_rules wl_cpu_op_max_pool = { forward, backward };
+const struct wl_op_rules wl_cpu_op_avg_pool = { forward, backward };

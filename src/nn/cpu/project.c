@@ -115,7 +115,7 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_buf 
                        e);
 }
 
-int wl_cpu_project_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int project_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *w = plain_param(p, wl_project_weight(n)), *y = wl_buf_value(p, &n->out->dims);
     struct wl_buf *b = wl_project_bias(n) ? plain_param(p, wl_project_bias(n)) : NULL;
@@ -246,7 +246,7 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, struct w
     return rc || sum ? rc : wl_gradient_add(p, n, x, dx, e);
 }
 
-int wl_cpu_project_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int project_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *dy = gelu_backward(p, n);
     int rc = backward_weights(p, n, dy, e);
@@ -254,3 +254,6 @@ int wl_cpu_project_backward(struct wl_program *p, const struct wl_node *n, struc
     if (!rc) wl_gradient_done(p, n->out);
     return rc;
 }
+
+const struct wl_op_rules wl_cpu_op_project = { project_forward, project_backward };
+const struct wl_op_rules wl_cpu_op_decoder = { project_forward, project_backward };

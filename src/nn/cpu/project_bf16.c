@@ -20,7 +20,7 @@ bool wl_project_uses_gemm_bf16(const struct wl_program *p, const struct wl_node 
 }
 
 static struct wl_step *emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
-                            wl_simd_step_run_fn *run)
+                            wl_step_run_fn *run)
 {
     struct wl_step *s = wl_step_emit(p, n, what, when, run);
     s->implementation = "own:avx512_bf16";
@@ -45,7 +45,7 @@ static int pack_back_run(const struct wl_step *s, const struct wl_run *r, struct
     return 0;
 }
 
-static struct wl_buf *packed(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, wl_simd_step_run_fn *run)
+static struct wl_buf *packed(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, wl_step_run_fn *run)
 {
     struct wl_buf *to = wl_buf_value(p, &w->dims);
     struct wl_step *s = emit(p, n, "reorder", WL_TRAIN | WL_EVAL, run);

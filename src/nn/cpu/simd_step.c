@@ -3,7 +3,7 @@
 #include <string.h>
 
 struct wl_step *wl_simd_step_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
-                                  wl_simd_step_run_fn *run)
+                                  wl_step_run_fn *run)
 {
     struct wl_step *s = wl_step_emit(p, n, what, when, run);
     s->implementation = wl_strf(p->arena, "own:%s", wl_simd()->name);

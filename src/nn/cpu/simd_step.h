@@ -3,15 +3,12 @@
 #define WL_NN_CPU_SIMD_STEP_H
 
 #include "nn/cpu/cpu.h"
-#include "nn/ref/ref.h"
 #include "nn/simd/simd.h"
 #include "nn/threads.h"
 
-typedef int wl_simd_step_run_fn(const struct wl_step *s, const struct wl_run *r, struct wl_err *e);
-
 /* A step with its kernel's name, "own:v4". */
 struct wl_step *wl_simd_step_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
-                                  wl_simd_step_run_fn *run);
+                                  wl_step_run_fn *run);
 
 /* The loops for values of this buffer's type. */
 static inline const struct wl_simd_loops *wl_simd_step_loops(const struct wl_buf *b) { return wl_simd()->of[b->dtype]; }

@@ -76,25 +76,30 @@ void wl_graph_fail(struct wl_graph *g, const char *fmt, ...)
     va_end(ap);
 }
 
-/* Rows of these results can be kept in f32. */
-static bool can_keep(const struct wl_node *n) { return (n->op == WL_OP_ADD && !n->relu) || n->op == WL_OP_POSITION; }
-
-static bool reads_kept(const struct wl_node *n)
+/* Can the result be rows in f32? */
+static bool makes_f32(const struct wl_node *n)
 {
-    return n->op == WL_OP_ADD || (n->op == WL_OP_LAYER_NORM && !n->in[1]);
+    const struct wl_op_info *op = wl_op_info(n->op);
+    return op->makes_f32 && op->makes_f32(n);
+}
+
+static bool reads_f32(const struct wl_node *n)
+{
+    const struct wl_op_info *op = wl_op_info(n->op);
+    return op->reads_f32 && op->reads_f32(n);
 }
 
 void wl_keep_f32(struct wl_graph *g, struct wl_tensor *t)
 {
-    t->f32 = t->producer && t->dims.n == 2 && can_keep(t->producer);
+    t->f32 = t->producer && t->dims.n == 2 && makes_f32(t->producer);
     if (!t->f32) wl_graph_fail(g, "%s: rows of an add or a position can be kept in f32", t->name);
 }
 
-static int check_kept(const struct wl_node *n, struct wl_err *e)
+static int check_f32_rows(const struct wl_node *n, struct wl_err *e)
 {
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++) {
         const struct wl_tensor *t = n->in[i];
-        if (t->f32 && can_keep(t->producer) && !reads_kept(n))
+        if (t->f32 && makes_f32(t->producer) && !reads_f32(n))
             return wl_fail(e, WL_EINVAL, "%s: %s does not read %s, which is kept in f32", n->name, wl_op_name(n->op),
                            t->name);
     }
@@ -105,7 +110,7 @@ int wl_graph_check(const struct wl_graph *g, struct wl_err *e)
 {
     if (g->err.code) return wl_fail(e, g->err.code, "%s", g->err.msg);
     for (size_t i = 0; i < g->n_nodes; i++) {
-        int rc = check_kept(g->nodes[i], e);
+        int rc = check_f32_rows(g->nodes[i], e);
         if (rc) return rc;
     }
     if (g->scope->outer) return wl_fail(e, WL_EINVAL, "%s: the scope was not closed", g->scope->names);

@@ -2,47 +2,8 @@
 #ifndef WL_NN_GRAPH_GRAPH_H
 #define WL_NN_GRAPH_GRAPH_H
 
+#include "nn/graph/op_table.h"
 #include "nn/nn.h"
-
-enum wl_op {
-    WL_OP_CONV,
-    WL_OP_BATCH_NORM,
-    WL_OP_RELU,
-    WL_OP_ADD,
-    WL_OP_CONCAT,
-    WL_OP_MAX_POOL,
-    WL_OP_AVG_POOL,
-    WL_OP_DROPOUT,
-    WL_OP_LINEAR,
-    WL_OP_EMBED,
-    WL_OP_DENSE,
-    WL_OP_SEGMENT_SUM,
-    WL_OP_FILTER_CONV,
-    WL_OP_EMBED_TOKENS,
-    WL_OP_LAYER_NORM,
-    WL_OP_PROJECT,
-    WL_OP_ATTENTION,
-    WL_OP_GATHER,
-    WL_OP_DECODER,
-    WL_OP_PATCHES,
-    WL_OP_FROM_PATCHES,
-    WL_OP_POSITION,
-    WL_OP_FFT2,
-    WL_OP_INVERSE_FFT2,
-    WL_OP_COMPLEX_LINEAR,
-    WL_OP_BESSEL_BASIS,
-    WL_OP_SPHERICAL_BASIS,
-    WL_OP_ANGULAR_BASIS,
-    WL_OP_GATE,
-    WL_OP_EDGE_CONCAT,
-    WL_OP_TRIPLET_CONV,
-    WL_OP_CROSS_ENTROPY,
-    WL_OP_MEAN_SQUARE,
-    WL_OP_RELATIVE_L2,
-    WL_OP_COUNT
-};
-const char *wl_op_name(enum wl_op op);
-bool wl_op_is_loss(enum wl_op op);
 
 enum wl_tensor_role { WL_ROLE_INPUT, WL_ROLE_PARAM, WL_ROLE_STATISTIC, WL_ROLE_VALUE };
 
@@ -205,15 +166,5 @@ struct wl_patch_size {
     int64_t n, c, h, w, side;
 };
 struct wl_patch_size wl_patch_size(const struct wl_node *n);
-
-/* Flop of one pass over the whole batch: forward; backward by everything that needs a gradient. NAN: they depend on how
- * many rows there are, and that is not known. */
-double wl_node_flops(const struct wl_graph *g, const struct wl_node *n);
-double wl_node_backward_flops(const struct wl_graph *g, const struct wl_node *n);
-
-/* Of operations on rows (rows.c), 0 of others; and what a filter's backward pass does without: nothing leads back
- * through the Gaussians. */
-double wl_rows_flops(const struct wl_graph *g, const struct wl_node *n);
-double wl_filter_fixed_flops(const struct wl_graph *g, const struct wl_node *n);
 
 #endif

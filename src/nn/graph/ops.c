@@ -4,52 +4,6 @@
 
 #include <math.h>
 
-const char *wl_op_name(enum wl_op op)
-{
-    static const char *const names[WL_OP_COUNT] = {
-        [WL_OP_CONV] = "conv2d",
-        [WL_OP_BATCH_NORM] = "batch_norm",
-        [WL_OP_RELU] = "relu",
-        [WL_OP_ADD] = "add",
-        [WL_OP_CONCAT] = "concat",
-        [WL_OP_MAX_POOL] = "max_pool",
-        [WL_OP_AVG_POOL] = "avg_pool",
-        [WL_OP_DROPOUT] = "dropout",
-        [WL_OP_LINEAR] = "linear",
-        [WL_OP_EMBED] = "embed",
-        [WL_OP_DENSE] = "dense",
-        [WL_OP_SEGMENT_SUM] = "segment_sum",
-        [WL_OP_FILTER_CONV] = "filter_conv",
-        [WL_OP_EMBED_TOKENS] = "embed_tokens",
-        [WL_OP_LAYER_NORM] = "layer_norm",
-        [WL_OP_PROJECT] = "project",
-        [WL_OP_ATTENTION] = "attention",
-        [WL_OP_GATHER] = "gather",
-        [WL_OP_DECODER] = "decoder",
-        [WL_OP_PATCHES] = "patches",
-        [WL_OP_FROM_PATCHES] = "from_patches",
-        [WL_OP_POSITION] = "position",
-        [WL_OP_FFT2] = "fft2",
-        [WL_OP_INVERSE_FFT2] = "inverse_fft2",
-        [WL_OP_COMPLEX_LINEAR] = "complex_linear",
-        [WL_OP_BESSEL_BASIS] = "bessel_basis",
-        [WL_OP_SPHERICAL_BASIS] = "spherical_basis",
-        [WL_OP_ANGULAR_BASIS] = "angular_basis",
-        [WL_OP_GATE] = "gate",
-        [WL_OP_EDGE_CONCAT] = "edge_concat",
-        [WL_OP_TRIPLET_CONV] = "triplet_conv",
-        [WL_OP_CROSS_ENTROPY] = "cross_entropy",
-        [WL_OP_MEAN_SQUARE] = "mean_square",
-        [WL_OP_RELATIVE_L2] = "relative_l2",
-    };
-    return names[op];
-}
-
-bool wl_op_is_loss(enum wl_op op)
-{
-    return op == WL_OP_CROSS_ENTROPY || op == WL_OP_MEAN_SQUARE || op == WL_OP_RELATIVE_L2;
-}
-
 static const char *dims_text(struct wl_graph *g, const struct wl_tensor *t) { return wl_dims_text(g->arena, &t->dims); }
 
 bool wl_check_f32(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t)
@@ -362,24 +316,4 @@ struct wl_vectors wl_vectors_of(const struct wl_tensor *x)
 {
     int64_t f = x->dims.d[x->dims.n - 1];
     return (struct wl_vectors) { .n = wl_dims_count(&x->dims) / f, .f = f };
-}
-
-double wl_node_flops(const struct wl_graph *g, const struct wl_node *n)
-{
-    const double outputs = (double)wl_dims_count(&n->out->dims);
-    switch (n->op) {
-    case WL_OP_CONV:
-    case WL_OP_LINEAR:
-    case WL_OP_PROJECT: return 2 * outputs * (double)wl_dims_count(&n->par[0]->dims) / (double)n->par[0]->dims.d[0];
-    case WL_OP_DECODER: return 2 * outputs * (double)n->tied->dims.d[1];
-    case WL_OP_COMPLEX_LINEAR: return 4 * outputs * (double)n->par[0]->dims.d[2]; /* 4 real products for one */
-    case WL_OP_ATTENTION: return 4 * outputs * (double)n->out->dims.d[1];
-    default: return wl_rows_flops(g, n);
-    }
-}
-
-double wl_node_backward_flops(const struct wl_graph *g, const struct wl_node *n)
-{
-    const double again = n->op == WL_OP_FILTER_CONV ? wl_filter_fixed_flops(g, n) : 0;
-    return wl_node_flops(g, n) * (n->in[0]->gradient ? 2 : 1) - again;
 }

@@ -41,21 +41,9 @@ int wl_rows_check_starts(const char *what, const int32_t *start, int64_t n, int6
 
 /* ---- lowering ---------------------------------------------------------------------------------------------------- */
 
-static const struct wl_rows_op *op_of(const struct wl_node *n)
+static const struct wl_rows_op *op_of(const struct wl_program *p, const struct wl_node *n)
 {
-    static const struct wl_rows_op *const ops[WL_OP_COUNT] = {
-        [WL_OP_EMBED] = &wl_rows_embed,
-        [WL_OP_SEGMENT_SUM] = &wl_rows_segment_sum,
-        [WL_OP_DENSE] = &wl_rows_dense,
-        [WL_OP_FILTER_CONV] = &wl_rows_filter_conv,
-        [WL_OP_BESSEL_BASIS] = &wl_rows_bessel_basis,
-        [WL_OP_SPHERICAL_BASIS] = &wl_rows_spherical_basis,
-        [WL_OP_ANGULAR_BASIS] = &wl_rows_angular_basis,
-        [WL_OP_GATE] = &wl_rows_gate,
-        [WL_OP_EDGE_CONCAT] = &wl_rows_edge_concat,
-        [WL_OP_TRIPLET_CONV] = &wl_rows_triplet_conv,
-    };
-    return ops[n->op];
+    return wl_rules_of(p, n)->lowering;
 }
 
 /* A step and the places of its uses, which are filled in while it is built. */
@@ -70,7 +58,7 @@ static struct builder begin(struct wl_program *p, const struct wl_node *n, const
 {
     struct builder b = { p, wl_step_emit(p, n, what, when, run), wl_new(p->arena, struct wl_rows_step) };
     b.s->own = b.own;
-    b.own->kernels = p->backend->rows;
+    b.own->kernels = wl_rules_of(p, n)->kernels;
     b.own->table = p->kept[n->out->id].own;
     for (int i = 0; i < PLACES; i++) b.own->at[i] = -1;
     return b;
@@ -90,8 +78,8 @@ static void writes(struct builder *b, int place, struct wl_buf *buf)
 
 static void take_scratch(struct builder *b, bool backward)
 {
-    const struct wl_rows_op *op = op_of(b->s->node);
-    const size_t floats = op->scratch ? op->scratch(b->p->backend->rows, b->s->node, backward) : 0;
+    const struct wl_rows_op *op = op_of(b->p, b->s->node);
+    const size_t floats = op->scratch ? op->scratch(wl_rules_of(b->p, b->s->node)->kernels, b->s->node, backward) : 0;
     if (floats) writes(b, SCRATCH, wl_buf_plain(b->p, WL_MEM_VALUE, WL_F32, &WL_DIMS((int64_t)floats)));
 }
 
@@ -105,7 +93,7 @@ static int plain_inputs(struct wl_program *p, const struct wl_node *n, struct wl
 static void emit_forward(struct wl_program *p, const struct wl_node *n, unsigned when, struct wl_buf *const in[],
                          struct wl_buf *kept)
 {
-    struct builder b = begin(p, n, "forward", when, op_of(n)->forward);
+    struct builder b = begin(p, n, "forward", when, op_of(p, n)->forward);
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++) reads(&b, IN + i, in[i]);
     for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) reads(&b, PAR + i, p->value[n->par[i]->id]);
     writes(&b, OUT, p->value[n->out->id]);
@@ -116,17 +104,16 @@ static void emit_forward(struct wl_program *p, const struct wl_node *n, unsigned
 /* A step that evaluates keeps nothing; where nothing is kept, or nothing trained, one step serves both. */
 int wl_lower_rows(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    const struct wl_rows_op *op = op_of(n);
+    const struct wl_rows_op *op = op_of(p, n);
     struct wl_buf *in[WL_MAX_INPUTS], *kept = NULL;
     struct wl_dims dims;
     int rc = plain_inputs(p, n, in, e);
     if (rc) return rc;
-    for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++)
-        wl_buf_param(p, n->par[i], NULL, (size_t)wl_dims_count(&n->par[i]->dims) * sizeof(float));
+    for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) wl_lower_plain_param(p, n->par[i]);
     p->value[n->out->id] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
     if (p->train && op->keeps && op->keeps(n, &dims)) kept = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &dims);
     p->kept[n->out->id].buf[0] = kept;
-    if (op->table) p->kept[n->out->id].own = op->table(p->backend->rows, n, p->arena);
+    if (op->table) p->kept[n->out->id].own = op->table(wl_rules_of(p, n)->kernels, n, p->arena);
     emit_forward(p, n, kept ? WL_TRAIN : WL_TRAIN | WL_EVAL, in, kept);
     if (kept) emit_forward(p, n, WL_EVAL, in, NULL);
     return 0;
@@ -143,7 +130,7 @@ static bool adds_in_place(const struct wl_program *p, const struct wl_tensor *x)
 static struct wl_buf *gradient_buf(struct wl_program *p, const struct wl_node *n, int i, bool *add)
 {
     const struct wl_tensor *x = n->in[i];
-    *add = op_of(n)->adds >> i & 1 && adds_in_place(p, x);
+    *add = op_of(p, n)->adds >> i & 1 && adds_in_place(p, x);
     return *add ? p->gradient[x->id] : wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &x->dims);
 }
 
@@ -151,7 +138,7 @@ static struct wl_buf *gradient_buf(struct wl_program *p, const struct wl_node *n
 static void emit_backward(struct wl_program *p, const struct wl_node *n, struct wl_buf *const in[], struct wl_buf *dy,
                           struct wl_buf *const dx[], const bool add[])
 {
-    const struct wl_rows_op *op = op_of(n);
+    const struct wl_rows_op *op = op_of(p, n);
     struct builder b = begin(p, n, "backward", WL_TRAIN, op->backward);
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++)
         if (!(op->spares >> i & 1) && (i == 0 || n->in[i] != n->residual)) reads(&b, IN + i, in[i]);
@@ -168,7 +155,7 @@ static void emit_backward(struct wl_program *p, const struct wl_node *n, struct 
 
 int wl_lower_rows_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    const struct wl_rows_op *op = op_of(n);
+    const struct wl_rows_op *op = op_of(p, n);
     struct wl_buf *in[WL_MAX_INPUTS], *dy, *dx[2];
     bool add[2] = { false };
     int rc = plain_inputs(p, n, in, e);

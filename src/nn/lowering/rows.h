@@ -2,7 +2,7 @@
 #ifndef WL_NN_LOWERING_ROWS_H
 #define WL_NN_LOWERING_ROWS_H
 
-#include "nn/lowering/step.h"
+#include "nn/lowering/lowering.h"
 
 /* What a step finds among its uses. */
 enum place {
@@ -18,10 +18,10 @@ enum place {
 };
 
 struct wl_rows_step {
-    const struct wl_rows_kernels *kernels;
-    const void *table; /* what was made for the operation when it was lowered */
-    bool add[2];       /* to the gradient of this input, instead of overwriting it */
-    int at[PLACES];    /* a use of the step, or -1 */
+    const void *kernels; /* the operation's, of kernels.h */
+    const void *table;   /* what was made for the operation when it was lowered */
+    bool add[2];         /* to the gradient of this input, instead of overwriting it */
+    int at[PLACES];      /* a use of the step, or -1 */
 };
 
 static inline const struct wl_rows_step *wl_rows_own(const struct wl_step *s) { return s->own; }
@@ -53,11 +53,8 @@ struct wl_rows_op {
     unsigned spares;                                              /* bits: inputs that backward does not read */
     unsigned adds;                                                /* bits: inputs to whose gradient backward can add */
     bool (*keeps)(const struct wl_node *n, struct wl_dims *dims); /* (optional) What forward keeps for backward */
-    size_t (*scratch)(const struct wl_rows_kernels *k, const struct wl_node *n, bool backward); /* (optional) Floats */
-    const void *(*table)(const struct wl_rows_kernels *k, const struct wl_node *n, struct wl_arena *a); /* (optional) */
+    size_t (*scratch)(const void *kernels, const struct wl_node *n, bool backward);         /* (optional) Floats */
+    const void *(*table)(const void *kernels, const struct wl_node *n, struct wl_arena *a); /* (optional) */
 };
-extern const struct wl_rows_op wl_rows_embed, wl_rows_segment_sum, wl_rows_dense, wl_rows_filter_conv,
-    wl_rows_bessel_basis, wl_rows_spherical_basis, wl_rows_angular_basis, wl_rows_gate, wl_rows_edge_concat,
-    wl_rows_triplet_conv;
 
 #endif

@@ -118,10 +118,15 @@ int wl_lower_plain_gradient(struct wl_program *p, const struct wl_node *n, const
     return plain(p, n, t, p->gradient[t->id], out, e);
 }
 
+const struct wl_op_rules *wl_rules_of(const struct wl_program *p, const struct wl_node *n)
+{
+    return p->backend->rules[n->op];
+}
+
 bool wl_may_overwrite(const struct wl_program *p, const struct wl_tensor *x)
 {
     if (p->keep_values || x->role != WL_ROLE_VALUE || x->output || x->readers > 1) return false;
-    return !p->train || !p->backend->rules[x->producer->op].saves_output;
+    return !p->train || !wl_op_info(x->producer->op)->saves_output;
 }
 
 int wl_gradient_add(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf *b,
@@ -246,7 +251,7 @@ static int copy_output(struct wl_program *p, const struct wl_node *n, struct wl_
 
 static int lower_forward(struct wl_program *p, const struct wl_node *n, bool evaluated, struct wl_err *e)
 {
-    const struct wl_op_rules *rules = &p->backend->rules[n->op];
+    const struct wl_op_rules *rules = wl_rules_of(p, n);
     bool loss = wl_op_is_loss(n->op);
     int rc = 0;
     p->passes = WL_TRAIN | WL_EVAL; /* an operation that is evaluated may read the copy of an input too */
@@ -281,7 +286,7 @@ int wl_lower(struct wl_program *p, struct wl_err *e)
     for (size_t i = g->n_nodes; p->train && i-- > 0;) {
         const struct wl_node *n = g->nodes[i];
         if (!n->out->gradient || (!wl_op_is_loss(n->op) && !p->gradient[n->out->id])) continue;
-        int rc = p->backend->rules[n->op].backward(p, n, e);
+        int rc = wl_rules_of(p, n)->backward(p, n, e);
         if (rc) return with_node(rc, n, e);
     }
     return 0;

@@ -110,12 +110,14 @@ struct wl_program {
     int reorders;
 };
 
-/* Both return 0 or a code with the node's name in the message. `backward` is called when the gradient of node->out
- * stands (losses start it themselves) and is not called for nodes that no gradient reaches. */
+/* What a back-end does for an operation. Both functions return 0 or a code with the node's name in the message.
+ * `backward` is called when the gradient of node->out is complete (losses start it themselves) and is not called for
+ * nodes that no gradient reaches. */
 struct wl_op_rules {
     int (*forward)(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-    int (*backward)(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-    bool saves_output; /* backward reads the output: nobody may overwrite it */
+    int (*backward)(struct wl_program *p, const struct wl_node *n, struct wl_err *e); /* (optional: no_backward) */
+    const void *lowering; /* of rules that back-ends share (nn/lowering): how they lower this operation */
+    const void *kernels;  /* and the back-end's kernels that they run */
 };
 
 struct wl_backend {
@@ -124,9 +126,8 @@ struct wl_backend {
     int (*open)(struct wl_program *p, struct wl_err *e); /* (optional) fills p->device */
     /* (optional) Answers the questions of the program's graph that the table does not know. */
     int (*choose)(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
-    const struct wl_op_rules *rules;    /* WL_OP_COUNT of them */
-    const struct wl_rows_kernels *rows; /* of operations on rows (ref.h) */
-    bool emulates_bf16;                 /* bf16 numbers stay in f32 buffers (`rounded`) */
+    const struct wl_op_rules *const *rules; /* WL_OP_COUNT of them */
+    bool emulates_bf16;                     /* bf16 numbers stay in f32 buffers (`rounded`) */
     /* (optional: f32 and bf16 always) As wl_backend_precision. */
     int (*precision)(enum wl_dtype precision, bool slow_bf16, struct wl_err *e);
     /* Emits a step dst = a + b; all of one layout, dst may be a or b. */
@@ -182,6 +183,9 @@ static inline void *wl_use_at(const struct wl_step *s, const struct wl_run *r, i
  * layout; a later one gets the buffer as it is, and reads a copy where it wants another layout. What the first wants
  * plain every other one wants plain. */
 struct wl_buf *wl_buf_param(struct wl_program *p, const struct wl_tensor *t, const void *layout, size_t bytes);
+
+/* The rules of the program's back-end for this node. */
+const struct wl_op_rules *wl_rules_of(const struct wl_program *p, const struct wl_node *n);
 
 /* The value of a tensor, and its gradient, in plain layout and the tensor's own type (f32, i32), through a reorder
  * where needed. */

@@ -1,12 +1,5 @@
 #include "nn/ref/ref.h"
 
-uint64_t wl_dropout_key(uint64_t seed, const char *name)
-{
-    uint32_t w[4];
-    wl_philox(seed, wl_hash_fnv1a(name), 0, w);
-    return (uint64_t)w[0] << 32 | w[1];
-}
-
 bool wl_ref_dropped(const struct wl_dropout *d, int64_t sample, int64_t j)
 {
     int64_t group = j / WL_DROP_GROUP, k = j % WL_DROP_GROUP / WL_DROP_LANES, lane = j % WL_DROP_LANES;

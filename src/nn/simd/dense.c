@@ -1,5 +1,5 @@
 /* Blocks of rows through one layer: the product, then bias, activation and residual while the block is in the cache. */
-#include "nn/ref/ref.h"
+#include "nn/lowering/kernels.h"
 #include "nn/simd/gemm.h"
 #include "nn/simd/levels.h"
 

@@ -3,7 +3,7 @@
  *
  * Of the Gaussians of a distance only those matter whose centres are near: sixteen in a row, one vector, beyond which
  * they are below 1e-12. So the first layer multiplies sixteen rows of its weights instead of all. */
-#include "nn/ref/ref.h"
+#include "nn/lowering/kernels.h"
 #include "nn/simd/gemm.h"
 #include "nn/simd/levels.h"
 

@@ -1,5 +1,5 @@
 /* Rows times what a small basis makes of a matrix. wt is w', [8,f], rows beyond the basis 0. */
-#include "nn/ref/ref.h"
+#include "nn/lowering/kernels.h"
 #include "nn/simd/levels.h"
 #include "nn/simd/vector.h"
 
@@ -59,7 +59,7 @@ void WL_SIMD_NAME(wl_spherical)(const struct wl_spherical_table *t, int64_t from
         const double x = (double)distance[e] / t->basis.cutoff, at = x * WL_SPHERICAL_CELLS;
         int64_t cell = (int64_t)at;
         if (cell >= WL_SPHERICAL_CELLS) cell = WL_SPHERICAL_CELLS - 1;
-        const float u = (float)wl_ref_envelope(t->basis.power, x), part = (float)(at - (double)cell);
+        const float u = (float)wl_bessel_envelope(t->basis.power, x), part = (float)(at - (double)cell);
         const float *restrict v = t->value + cell * t->width, *restrict m = t->slope + cell * t->width;
         float *restrict row = y + e * t->width;
 #pragma omp simd

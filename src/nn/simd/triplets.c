@@ -7,7 +7,7 @@
  *
  * The basis of a triplet is a product of one of its edge and one of its angle: v is multiplied onto the former once an
  * edge (r below), so a triplet takes `orders` vectors of 8. */
-#include "nn/ref/ref.h"
+#include "nn/lowering/kernels.h"
 #include "nn/simd/gemm.h"
 #include "nn/simd/levels.h"
 

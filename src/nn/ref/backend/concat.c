@@ -1,5 +1,4 @@
-/* How a program concatenates on plain buffers. */
-#include "nn/lowering/step.h"
+#include "nn/ref/backend/backend.h"
 
 static int concat_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
@@ -15,7 +14,7 @@ static int concat_run(const struct wl_step *s, const struct wl_run *r, struct wl
     return 0;
 }
 
-int wl_ref_lower_concat(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int concat(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     (void)e;
     struct wl_buf *y = p->value[n->out->id] = wl_buf_value(p, &n->out->dims);
@@ -25,24 +24,7 @@ int wl_ref_lower_concat(struct wl_program *p, const struct wl_node *n, struct wl
     return 0;
 }
 
-static int split_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
-{
-    (void)e;
-    const struct wl_node *n = s->node;
-    const int i = *(const int *)s->own;
-    wl_ref_get_channels(wl_channels_of(n->in[i]), n->out->dims.d[1], wl_concat_offset(n, i), wl_step_use_f32(s, r, 0),
-                        wl_step_use_f32(s, r, 1));
-    return 0;
-}
-
-void wl_lower_channel_split(struct wl_program *p, const struct wl_node *n, int i, struct wl_buf *dy, struct wl_buf *dx)
-{
-    int *own = wl_new(p->arena, int);
-    *own = i;
-    wl_step_emit_uses(p, n, "backward", WL_TRAIN, split_run, WL_BUFS(dy), WL_BUFS(dx))->own = own;
-}
-
-int wl_ref_lower_concat_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int concat_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     int rc = 0;
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i] && !rc; i++) {
@@ -54,3 +36,7 @@ int wl_ref_lower_concat_backward(struct wl_program *p, const struct wl_node *n, 
     wl_gradient_done(p, n->out);
     return rc;
 }
+
+static const struct wl_concat_kernels kernels = { wl_ref_get_channels };
+
+const struct wl_op_rules wl_ref_op_concat = { concat, concat_backward, .kernels = &kernels };

@@ -1,28 +1,6 @@
-/* How a program drops out. */
-#include "nn/lowering/step.h"
+#include "nn/ref/backend/backend.h"
 
-#include <math.h>
 #include <string.h>
-
-struct wl_dropout wl_dropout_of(const struct wl_program *p, const struct wl_node *n, double drop, int64_t samples,
-                                int64_t features)
-{
-    return (struct wl_dropout) {
-        .key = wl_dropout_key(p->seed, n->name),
-        .drop = (uint32_t)lround(drop * WL_DROP_STEPS),
-        .n = samples,
-        .f = features,
-    };
-}
-
-struct wl_dropout wl_dropout_in_run(const struct wl_dropout *how, const struct wl_run *r)
-{
-    struct wl_dropout d = *how;
-    d.update = r->update;
-    d.sample = r->sample;
-    if (!r->training) d.drop = 0;
-    return d;
-}
 
 static int drop_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
@@ -48,7 +26,7 @@ static void emit(struct wl_program *p, const struct wl_node *n, const char *what
     wl_step_emit_uses(p, n, what, WL_TRAIN, drop_run, WL_BUFS(from), WL_BUFS(to))->own = how;
 }
 
-int wl_ref_lower_dropout(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int dropout(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     (void)e;
     struct wl_buf *x = p->value[n->in[0]->id], *y = p->value[n->out->id] = wl_buf_value(p, &n->out->dims);
@@ -57,7 +35,7 @@ int wl_ref_lower_dropout(struct wl_program *p, const struct wl_node *n, struct w
     return 0;
 }
 
-int wl_ref_lower_dropout_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int dropout_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *dy = p->gradient[n->out->id], *dx = wl_buf_like(p, dy);
     emit(p, n, "backward", dy, dx);
@@ -65,3 +43,5 @@ int wl_ref_lower_dropout_backward(struct wl_program *p, const struct wl_node *n,
     wl_gradient_done(p, n->out);
     return rc;
 }
+
+const struct wl_op_rules wl_ref_op_dropout = { dropout, dropout_backward };

@@ -1,5 +1,5 @@
-/* How a program runs project and decoder: rows times a matrix, which is the operation's own or another's. */
-#include "nn/lowering/step.h"
+/* project and decoder: rows times a matrix, which is the operation's own or another's. */
+#include "nn/ref/backend/backend.h"
 
 static const struct wl_tensor *weight_of(const struct wl_node *n) { return n->tied ? n->tied : n->par[0]; }
 
@@ -53,12 +53,12 @@ static int gelu_backward_run(const struct wl_step *s, const struct wl_run *r, st
     return 0;
 }
 
-int wl_ref_lower_project(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int project(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *x = p->value[n->in[0]->id], *w, *y = wl_buf_value(p, &n->out->dims), *u = y;
     int rc = wl_ref_weights(p, n, weight_of(n), &w, e);
     if (rc) return rc;
-    struct wl_buf *b = bias_of(n) ? wl_ref_param(p, bias_of(n)) : NULL;
+    struct wl_buf *b = bias_of(n) ? wl_lower_plain_param(p, bias_of(n)) : NULL;
     if (has_gelu(n)) u = wl_buf_value(p, &n->out->dims);
     wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, product_run, WL_BUFS(x, w, b), WL_BUFS(u));
     if (has_gelu(n)) wl_step_emit_uses(p, n, "gelu", WL_TRAIN | WL_EVAL, gelu_run, WL_BUFS(u), WL_BUFS(y));
@@ -67,7 +67,7 @@ int wl_ref_lower_project(struct wl_program *p, const struct wl_node *n, struct w
     return 0;
 }
 
-int wl_ref_lower_project_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+static int project_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_saved *kept = &p->kept[n->out->id];
     struct wl_buf *dy = p->gradient[n->out->id], *du = dy;
@@ -86,3 +86,6 @@ int wl_ref_lower_project_backward(struct wl_program *p, const struct wl_node *n,
     wl_gradient_done(p, n->out);
     return rc;
 }
+
+const struct wl_op_rules wl_ref_op_project = { project, project_backward };
+const struct wl_op_rules wl_ref_op_decoder = { project, project_backward };

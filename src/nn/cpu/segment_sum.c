@@ -1,0 +1,7 @@
+#include "nn/cpu/cpu.h"
+#include "nn/ref/ref.h"
+
+static const struct wl_segment_sum_kernels kernels = { wl_ref_segment_sum, wl_ref_segment_sum_backward };
+
+const struct wl_op_rules wl_cpu_op_segment_sum = { wl_lower_rows, wl_lower_rows_backward,
+                                                   .lowering = &wl_rows_segment_sum, .kernels = &kernels };

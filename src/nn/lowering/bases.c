@@ -1,0 +1,57 @@
+/* The bases of distances and angles in DimeNet. */
+#include "nn/lowering/rows.h"
+
+static const struct wl_bessel_kernels *bessel_kernels(const struct wl_step *s) { return wl_rows_own(s)->kernels; }
+
+static const struct wl_spherical_kernels *spherical_kernels(const struct wl_step *s) { return wl_rows_own(s)->kernels; }
+
+static const struct wl_angular_kernels *angular_kernels(const struct wl_step *s) { return wl_rows_own(s)->kernels; }
+
+static int bessel_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    int64_t rows;
+    int rc = wl_rows_count(s, r, s->node->rows, s->node->out->dims.d[0], &rows, e);
+    if (!rc)
+        bessel_kernels(s)->forward(&s->node->u.basis, rows, wl_rows_at(s, r, IN), wl_rows_at(s, r, PAR),
+                                   wl_rows_at(s, r, OUT));
+    return rc;
+}
+
+static int bessel_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    int64_t rows;
+    int rc = wl_rows_count(s, r, s->node->rows, s->node->out->dims.d[0], &rows, e);
+    if (!rc)
+        bessel_kernels(s)->backward(&s->node->u.basis, rows, wl_rows_at(s, r, IN), wl_rows_at(s, r, PAR),
+                                    wl_rows_at(s, r, DOUT), wl_rows_at(s, r, DPAR));
+    return rc;
+}
+
+const struct wl_rows_op wl_rows_bessel_basis = { bessel_run, bessel_backward_run };
+
+static int spherical_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    int64_t rows;
+    int rc = wl_rows_count(s, r, s->node->rows, s->node->out->dims.d[0], &rows, e);
+    if (!rc)
+        spherical_kernels(s)->forward(&s->node->u.basis, wl_rows_own(s)->table, rows, wl_rows_at(s, r, IN),
+                                      wl_rows_at(s, r, OUT));
+    return rc;
+}
+
+static const void *spherical_table(const void *kernels, const struct wl_node *n, struct wl_arena *a)
+{
+    return ((const struct wl_spherical_kernels *)kernels)->table(&n->u.basis, a);
+}
+
+const struct wl_rows_op wl_rows_spherical_basis = { spherical_run, .table = spherical_table };
+
+static int angular_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    int64_t rows;
+    int rc = wl_rows_count(s, r, s->node->rows, s->node->out->dims.d[0], &rows, e);
+    if (!rc) angular_kernels(s)->forward(s->node->u.basis.spherical, rows, wl_rows_at(s, r, IN), wl_rows_at(s, r, OUT));
+    return rc;
+}
+
+const struct wl_rows_op wl_rows_angular_basis = { angular_run };

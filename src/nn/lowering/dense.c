@@ -1,0 +1,59 @@
+#include "nn/lowering/rows.h"
+
+static const struct wl_dense_kernels *kernels(const struct wl_step *s) { return wl_rows_own(s)->kernels; }
+
+static struct wl_matrix dense_matrix(const struct wl_node *n)
+{
+    return (struct wl_matrix) { n->out->dims.d[0], n->par[0]->dims.d[1], n->par[0]->dims.d[0] };
+}
+
+static int dense_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    const struct wl_node *n = s->node;
+    struct wl_dense_args a = { .m = dense_matrix(n),
+                               .activation = n->u.dense.activation,
+                               .x = wl_rows_at(s, r, IN),
+                               .w = wl_rows_at(s, r, PAR),
+                               .b = wl_rows_at(s, r, PAR + 1),
+                               .residual = n->residual ? wl_rows_at(s, r, IN + 1) : NULL,
+                               .y = wl_rows_at(s, r, OUT),
+                               .u = wl_rows_at(s, r, KEPT),
+                               .scratch = wl_rows_at(s, r, SCRATCH) };
+    int rc = wl_rows_count(s, r, n->rows, a.m.n, &a.m.n, e);
+    if (!rc) kernels(s)->forward(&a);
+    return rc;
+}
+
+static int dense_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    const struct wl_node *n = s->node;
+    struct wl_dense_grad a = { .m = dense_matrix(n),
+                               .activation = n->u.dense.activation,
+                               .x = wl_rows_at(s, r, IN),
+                               .w = wl_rows_at(s, r, PAR),
+                               .u = wl_rows_at(s, r, KEPT),
+                               .dy = wl_rows_at(s, r, DOUT),
+                               .dx = wl_rows_at(s, r, DIN),
+                               .dw = wl_rows_at(s, r, DPAR),
+                               .db = wl_rows_at(s, r, DPAR + 1),
+                               .scratch = wl_rows_at(s, r, SCRATCH),
+                               .add = wl_rows_own(s)->add[0] };
+    int rc = wl_rows_count(s, r, n->rows, a.m.n, &a.m.n, e);
+    if (!rc) kernels(s)->backward(&a);
+    return rc;
+}
+
+static size_t dense_scratch(const void *kernels_of, const struct wl_node *n, bool backward)
+{
+    const struct wl_dense_kernels *k = kernels_of;
+    return k->scratch ? k->scratch(dense_matrix(n), backward) : 0;
+}
+
+static bool dense_keeps(const struct wl_node *n, struct wl_dims *dims)
+{
+    *dims = n->out->dims;
+    return n->u.dense.activation != WL_ACT_NONE;
+}
+
+const struct wl_rows_op wl_rows_dense = { dense_run, dense_backward_run,   .gradients = 1,
+                                          .adds = 1, .keeps = dense_keeps, .scratch = dense_scratch };

@@ -1,0 +1,47 @@
+#include "nn/lowering/rows.h"
+
+static const struct wl_gate_kernels *kernels(const struct wl_step *s) { return wl_rows_own(s)->kernels; }
+
+static struct wl_gate_args gate_args(const struct wl_step *s, const struct wl_run *r)
+{
+    const struct wl_node *n = s->node;
+    return (struct wl_gate_args) { .rows = n->out->dims.d[0],
+                                   .f = n->par[0]->dims.d[0],
+                                   .k = n->par[0]->dims.d[1],
+                                   .x = wl_rows_at(s, r, IN),
+                                   .basis = wl_rows_at(s, r, IN + 1),
+                                   .w = wl_rows_at(s, r, PAR),
+                                   .y = wl_rows_at(s, r, OUT),
+                                   .scratch = wl_rows_at(s, r, SCRATCH) };
+}
+
+static int gate_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    struct wl_gate_args a = gate_args(s, r);
+    int rc = wl_rows_count(s, r, s->node->rows, a.rows, &a.rows, e);
+    if (!rc) kernels(s)->forward(&a);
+    return rc;
+}
+
+static int gate_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    struct wl_gate_grad g = { .of = gate_args(s, r),
+                              .dy = wl_rows_at(s, r, DOUT),
+                              .dx = wl_rows_at(s, r, DIN),
+                              .d_basis = wl_rows_at(s, r, DIN + 1),
+                              .dw = wl_rows_at(s, r, DPAR),
+                              .add = wl_rows_own(s)->add[1] };
+    int rc = wl_rows_count(s, r, s->node->rows, g.of.rows, &g.of.rows, e);
+    if (!rc) kernels(s)->backward(&g);
+    return rc;
+}
+
+static size_t gate_scratch(const void *kernels_of, const struct wl_node *n, bool backward)
+{
+    const struct wl_gate_kernels *k = kernels_of;
+    const int64_t *w = n->par[0]->dims.d;
+    return k->scratch ? k->scratch(w[0], w[1], backward) : 0;
+}
+
+const struct wl_rows_op wl_rows_gate = { gate_run, gate_backward_run, .gradients = 2, .adds = 2,
+                                         .scratch = gate_scratch };

@@ -1,0 +1,67 @@
+#include "nn/lowering/edges.h"
+
+static const struct wl_triplet_kernels *kernels(const struct wl_step *s) { return wl_rows_own(s)->kernels; }
+
+enum { EDGES_AT = 4 }; /* behind x, residual, radial, angular */
+
+static struct wl_triplet_args triplet_shape(const struct wl_node *n)
+{
+    const int64_t orders = n->in[3]->dims.d[1];
+    return (struct wl_triplet_args) { .f = n->out->dims.d[1],
+                                      .bilinear = n->par[0]->dims.d[0],
+                                      .orders = orders,
+                                      .radials = n->par[0]->dims.d[1] / orders };
+}
+
+static struct wl_triplet_args triplet_args(const struct wl_step *s, const struct wl_run *r,
+                                           const struct wl_edge_rows *g)
+{
+    struct wl_triplet_args a = triplet_shape(s->node);
+    a.atoms = g->atoms;
+    a.edge_start = g->edge_start;
+    a.reverse = g->reverse;
+    a.triplet_start = g->triplet_start;
+    a.x = wl_rows_at(s, r, IN);
+    a.residual = wl_rows_at(s, r, IN + 1);
+    a.radial = wl_rows_at(s, r, IN + 2);
+    a.angular = wl_rows_at(s, r, IN + 3);
+    a.v = wl_rows_at(s, r, PAR);
+    a.w = wl_rows_at(s, r, PAR + 1);
+    a.y = wl_rows_at(s, r, OUT);
+    a.scratch = wl_rows_at(s, r, SCRATCH);
+    return a;
+}
+
+static int triplet_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    struct wl_edge_rows g;
+    int rc = wl_edges_read(s, r, EDGES_AT, &g, e);
+    if (!rc) rc = wl_edges_check(s, EDGES_AT, &g, e);
+    if (!rc) rc = wl_edges_check_triplets(s, r, EDGES_AT, &g, s->node->in[3]->dims.d[0], e);
+    const struct wl_triplet_args a = triplet_args(s, r, &g);
+    if (!rc) kernels(s)->forward(&a);
+    return rc;
+}
+
+static int triplet_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    struct wl_edge_rows g;
+    int rc = wl_edges_read(s, r, EDGES_AT, &g, e);
+    const struct wl_triplet_grad b = { .of = triplet_args(s, r, &g),
+                                       .dy = wl_rows_at(s, r, DOUT),
+                                       .dx = wl_rows_at(s, r, DIN),
+                                       .dv = wl_rows_at(s, r, DPAR),
+                                       .dw = wl_rows_at(s, r, DPAR + 1) };
+    if (!rc) kernels(s)->backward(&b);
+    return rc;
+}
+
+static size_t triplet_scratch(const void *kernels_of, const struct wl_node *n, bool backward)
+{
+    const struct wl_triplet_kernels *k = kernels_of;
+    const struct wl_triplet_args shape = triplet_shape(n);
+    return k->scratch ? k->scratch(&shape, backward) : 0;
+}
+
+const struct wl_rows_op wl_rows_triplet_conv = { triplet_run, triplet_backward_run, .gradients = 1,
+                                                 .scratch = triplet_scratch };

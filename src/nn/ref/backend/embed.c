@@ -1,0 +1,6 @@
+#include "nn/ref/backend/backend.h"
+
+static const struct wl_embed_kernels kernels = { wl_ref_embed, wl_ref_embed_backward };
+
+const struct wl_op_rules wl_ref_op_embed = { wl_lower_rows, wl_lower_rows_backward, .lowering = &wl_rows_embed,
+                                             .kernels = &kernels };
