@@ -8,7 +8,7 @@ static void close_library(void *handle) { dlclose(handle); }
 /* The first that opens; e has the loader's reason for the first that does not. */
 static void *open_first(struct wl_library *out, const char *const *names, struct wl_arena *a, struct wl_err *e)
 {
-    bool told = false;
+    bool failed = false;
     for (; *names; names++) {
         void *handle = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
         if (handle) {
@@ -17,23 +17,25 @@ static void *open_first(struct wl_library *out, const char *const *names, struct
             return handle;
         }
         const char *why = dlerror();
-        if (!told) wl_fail(e, WL_EUNAVAIL, "%s", why ? why : *names);
-        told = true;
+        if (!failed) wl_fail(e, WL_EUNAVAIL, "%s", why ? why : *names);
+        failed = true;
     }
     return NULL;
 }
 
-int wl_library_open(struct wl_library *out, const char *named, const char *const *names,
-                    const struct wl_symbol *symbols, size_t n, void *functions, struct wl_arena *a, struct wl_err *e)
+int wl_library_open(struct wl_library *out, const struct wl_library_spec *spec, void *functions, struct wl_arena *a,
+                    struct wl_err *e)
 {
-    const char *const only[] = { named, NULL };
-    void *handle = open_first(out, named ? only : names, a, e);
+    const char *const only[] = { spec->path, NULL };
+    void *handle = open_first(out, spec->path ? only : spec->names, a, e);
     if (!handle) return WL_EUNAVAIL;
-    for (size_t i = 0; i < n; i++) {
-        void *found = dlsym(handle, symbols[i].name);
-        if (!found && symbols[i].required) return wl_fail(e, WL_ELIB, "%s has no %s", out->path, symbols[i].name);
-        memcpy((char *)functions + symbols[i].at, &found, sizeof found);
+    for (size_t i = 0; i < spec->n; i++) {
+        const struct wl_symbol *s = &spec->symbols[i];
+        void *found = dlsym(handle, s->name);
+        if (!found && s->fallback) found = dlsym(handle, s->fallback);
+        if (!found && s->required) return wl_fail(e, WL_ELIB, "%s has no %s", out->path, s->name);
+        memcpy((char *)functions + s->at, &found, sizeof found);
     }
-    out->simulated = dlsym(handle, "wattlaw_simulated") != NULL;
+    out->simulated = dlsym(handle, spec->simulated_symbol ? spec->simulated_symbol : "wattlaw_simulated") != NULL;
     return 0;
 }

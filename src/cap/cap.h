@@ -61,9 +61,9 @@ struct wl_cap_opts {
       .help = "folder of the journals of caps; $WATTLAW_STATE_DIR, /run/wattlaw, else ~/.local/state/wattlaw" }
 /* clang-format on */
 
-/* The state folder, where the wattlaws of this machine keep journals and reservations, a folder for each user: opts->state_dir,
- * $WATTLAW_STATE_DIR, /run/wattlaw (root makes it), and where there is none that of wl_state_dir, which other users do
- * not see. Absolute; not made here. docs/adr/094 */
+/* The state folder, where the wattlaws of this machine keep journals and reservations, a folder for each user:
+ * opts->state_dir, $WATTLAW_STATE_DIR, /run/wattlaw (root makes it), and where there is none that of wl_state_dir,
+ * which other users do not see. Absolute; not made here. docs/adr/094 */
 char *wl_cap_state_dir(const struct wl_cap_opts *opts, struct wl_arena *a);
 
 /* ---- what can be set here ---- */
@@ -110,7 +110,7 @@ struct wl_cap_setting {
     const char *setter, *device, *name; /* device: uuid, "rapl:package-0/long_term", "cpufreq:policy0" */
     double requested, found, enforced, at_end;
     struct wl_cap_range range; /* what the device takes */
-    double standard;           /* its default */
+    double default_value;      /* its default */
     bool simulated;
 };
 
@@ -147,12 +147,12 @@ int wl_caps_release(struct wl_caps *c, struct wl_err *e) WL_MUST_CHECK;
 /* ---- what dead runs left ---- */
 
 enum wl_restore_state {
-    WL_RESTORE_DONE, /* put back (with dry_run: would be) */
-    WL_RESTORE_NOT_NEEDED,    /* had its found value already */
-    WL_RESTORE_CHANGED_BY_OTHER,   /* somebody else has set another value since: left as it is */
-    WL_RESTORE_FAILED,   /* could not be put back: why */
-    WL_RESTORE_HELD,     /* its holder lives, or may live, or a later one has to be put back first: why */
-    WL_RESTORE_HANDED_OVER,   /* a later holder puts it back: why */
+    WL_RESTORE_DONE,             /* put back (with dry_run: would be) */
+    WL_RESTORE_NOT_NEEDED,       /* had its found value already */
+    WL_RESTORE_CHANGED_BY_OTHER, /* somebody else has set another value since: left as it is */
+    WL_RESTORE_FAILED,           /* could not be put back: why */
+    WL_RESTORE_HELD,             /* its holder lives, or may live, or a later one has to be put back first: why */
+    WL_RESTORE_HANDED_OVER,      /* a later holder puts it back: why */
     WL_RESTORE_BAD_JOURNAL,      /* the journal cannot be used: why; it has no device */
 };
 extern const char *const wl_restore_state_names[];
@@ -178,16 +178,17 @@ struct wl_restore_results {
 /* Puts back what journals of dead processes name; a journal goes when all of it was dealt with. Root does so for all
  * users: of their journals it takes device, kind and found value, which must undo a cap within what the device takes,
  * and reaches the devices by `power` (NULL: the machine's own drivers). `force`: what may live in another container
- * counts as dead, and what others have set since is overwritten. A journal that cannot be used and a value that fails are
- * rows, not errors. WL_ENOENT: the state folder does not exist, so nothing is known. WL_EPERM, WL_EIO: it cannot be read. */
+ * counts as dead, and what others have set since is overwritten. A journal that cannot be used and a value that fails
+ * are rows, not errors. WL_ENOENT: the state folder does not exist, so nothing is known. WL_EPERM, WL_EIO: it cannot be
+ * read. */
 int wl_cap_restore(const struct wl_cap_opts *opts, const struct wl_power_opts *power, bool dry_run, bool force,
                    struct wl_restore_results *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #define WL_CAPS_GUARD_NAME "wattlaw-caps" /* of its process: the end of a job leaves it alone */
 
-/* The guard's whole life: reads the journal at this path, then waits on stdin; a byte ends it, the end of the file means
- * that the parent is dead: puts back what the journal names, also where its folder was removed meanwhile. Returns 0, or
- * the code of what could not be put back. WL_EPERM: the journal is not ours. */
+/* The guard's whole life: reads the journal at this path, then waits on stdin; a byte ends it, the end of the file
+ * means that the parent is dead: puts back what the journal names, also where its folder was removed meanwhile. Returns
+ * 0, or the code of what could not be put back. WL_EPERM: the journal is not ours. */
 int wl_cap_guard(const char *journal, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -1,5 +1,8 @@
 /* A transaction: probe, journal, set, read back; at the end read back and put back. */
-#include "cap/internal.h"
+#include "cap/control.h"
+#include "cap/guard.h"
+#include "cap/restore.h"
+#include "cap/state_dir.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -8,10 +11,10 @@ struct wl_caps {
     struct wl_arena *a;
     struct wl_setter_context place;
     const struct wl_cap_request *request;
-    struct wl_controls knobs;
-    struct wl_cap_setting *settings; /* [knobs.n] */
+    struct wl_controls controls;
+    struct wl_cap_setting *settings; /* [controls.n] */
     struct wl_journal journal;
-    size_t *entries; /* [knobs.n] which of the journal's */
+    size_t *entries; /* [controls.n] which of the journal's */
     const char *dir, *program;
     struct wl_claims claims; /* of others, while the state folder is locked to set */
     struct wl_guard guard;
@@ -36,7 +39,7 @@ static void take_original(struct wl_caps *c, const struct wl_control *k, struct 
 
 static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
 {
-    const struct wl_control *k = &c->knobs.v[i];
+    const struct wl_control *k = &c->controls.v[i];
     struct wl_cap_setting *s = &c->settings[i];
     *s = (struct wl_cap_setting) { .kind = k->kind,
                                    .setter = k->ops->name,
@@ -47,14 +50,14 @@ static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
                                    .enforced = NAN,
                                    .at_end = NAN,
                                    .range = k->range,
-                                   .standard = k->standard,
+                                   .default_value = k->default_value,
                                    .simulated = k->simulated };
-    double acts;
+    double enforced;
     const char *why = wl_cap_refusal(&k->range, k->kind, s->requested, c->a);
     if (why)
         return wl_fail(e, WL_EINVAL, "%s = %g %s is nothing for %s (%s): %s", wl_cap_kind_name(k->kind), s->requested,
                        wl_cap_kind_unit(k->kind), k->device, k->name, why);
-    int rc = wl_control_suspect(k, &why, c->a, e);
+    int rc = wl_control_locked_by_other(k, &why, c->a, e);
     if (rc < 0) return rc;
     if (why)
         return wl_fail(
@@ -62,7 +65,7 @@ static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
             "%s (%s): %s. wattlaw cannot put back a lock that it cannot read: undo it first (sudo nvidia-smi "
             "-rgc -i %s)",
             k->device, k->name, why, k->device);
-    rc = wl_control_get(k, &s->found, &acts, e);
+    rc = wl_control_get(k, &s->found, &enforced, e);
     if (rc == 0) take_original(c, k, s);
     return rc;
 }
@@ -72,7 +75,7 @@ static int open_all(struct wl_caps *c, struct wl_err *e)
     for (int kind = 0; kind < WL_CAP_KINDS; kind++) {
         const char *fix = NULL;
         if (isnan(c->request->value[kind])) continue;
-        if (wl_controls_open(&c->place, NULL, kind, &c->knobs, &fix, e) == 0) continue;
+        if (wl_controls_open(&c->place, NULL, kind, &c->controls, &fix, e) == 0) continue;
         wl_err_prefix(e, "%s cannot be set", wl_cap_kind_name(kind));
         return fix ? wl_fail(e, e->code, "%s; to fix it: %s", wl_strdup(c->a, e->msg), fix) : e->code;
     }
@@ -81,9 +84,9 @@ static int open_all(struct wl_caps *c, struct wl_err *e)
 
 static int probe_all(struct wl_caps *c, struct wl_err *e)
 {
-    c->settings = wl_new_array(c->a, struct wl_cap_setting, c->knobs.n);
+    c->settings = wl_new_array(c->a, struct wl_cap_setting, c->controls.n);
     int rc = 0;
-    for (size_t i = 0; i < c->knobs.n && rc == 0; i++) rc = probe_one(c, i, e);
+    for (size_t i = 0; i < c->controls.n && rc == 0; i++) rc = probe_one(c, i, e);
     return rc;
 }
 
@@ -107,8 +110,8 @@ static int check_free(struct wl_caps *c, struct wl_err *e)
         log_restore_result(l);
         if (!l->blocks) continue;
         bool unique = wl_str_starts(l->device, "GPU-"); /* CPUs of other machines have the names of ours */
-        for (size_t k = 0; k < c->knobs.n && rc == 0; k++)
-            if ((unique || !l->other_host) && wl_str_eq(c->knobs.v[k].device, l->device))
+        for (size_t k = 0; k < c->controls.n && rc == 0; k++)
+            if ((unique || !l->other_host) && wl_str_eq(c->controls.v[k].device, l->device))
                 rc = wl_fail(e, WL_EPERM, "%s has a cap that is not ours: %s (%s)", l->device, l->why, l->journal);
     }
     return rc;
@@ -125,14 +128,14 @@ static int write_journal(struct wl_caps *c, struct wl_err *e)
     if (rc < 0) return rc;
     c->journal.path = wl_journal_path(folder, &c->journal.holder, c->a);
     c->journal.owner = geteuid();
-    c->journal.obeyed = true;
+    c->journal.trusted = true;
     c->journal.opts = *c->place.opts;
     c->journal.power = *c->place.power;
-    c->journal.v = wl_new_array(c->a, struct wl_journal_entry, c->knobs.n);
-    c->entries = wl_new_array(c->a, size_t, c->knobs.n);
-    for (size_t i = 0; i < c->knobs.n; i++) {
+    c->journal.v = wl_new_array(c->a, struct wl_journal_entry, c->controls.n);
+    c->entries = wl_new_array(c->a, size_t, c->controls.n);
+    for (size_t i = 0; i < c->controls.n; i++) {
         const struct wl_cap_setting *s = &c->settings[i];
-        if (c->knobs.v[i].ops->observes) continue;
+        if (c->controls.v[i].ops->observes) continue;
         c->entries[i] = c->journal.n;
         c->journal.v[c->journal.n++] = (struct wl_journal_entry) {
             .setter = s->setter, .device = s->device, .kind = s->kind, .found = s->found, .set = s->requested
@@ -148,19 +151,20 @@ static int write_journal(struct wl_caps *c, struct wl_err *e)
 /* What is read now against what was asked for; locked clocks may only be seen not to exceed it. */
 static int verify_one(const struct wl_control *k, const struct wl_cap_setting *s, double *set, struct wl_err *e)
 {
-    double acts, asked = s->requested;
+    double enforced, asked = s->requested;
     const char *unit = wl_cap_kind_unit(k->kind);
-    int rc = wl_control_get(k, set, &acts, e);
+    int rc = wl_control_get(k, set, &enforced, e);
     if (rc < 0) return rc;
-    if (k->blind) {
-        *set = acts;
-        if (isnan(acts) || acts <= asked || wl_cap_same(k->kind, acts, asked)) return 0;
-        return wl_fail(e, WL_EIO, "%s runs at %g %s and was asked for at most %g", k->device, acts, unit, asked);
+    if (k->write_only) {
+        *set = enforced;
+        if (isnan(enforced) || enforced <= asked || wl_cap_same(k->kind, enforced, asked)) return 0;
+        return wl_fail(e, WL_EIO, "%s runs at %g %s and was asked for at most %g", k->device, enforced, unit, asked);
     }
     if (!wl_cap_same(k->kind, *set, asked))
         return wl_fail(e, WL_EIO, "%s reads %g %s and was asked for %g", k->device, *set, unit, asked);
-    if (isnan(acts) || acts > asked || wl_cap_same(k->kind, acts, asked)) return 0;
-    return wl_fail(e, WL_EIO, "%s takes %g %s and enforces %g: another limit is lower", k->device, asked, unit, acts);
+    if (isnan(enforced) || enforced > asked || wl_cap_same(k->kind, enforced, asked)) return 0;
+    return wl_fail(e, WL_EIO, "%s takes %g %s and enforces %g: another limit is lower", k->device, asked, unit,
+                   enforced);
 }
 
 /* A clock that runs needs a moment to come down. */
@@ -169,7 +173,7 @@ static int wait_for_readback(struct wl_caps *c, size_t i, struct wl_err *e)
     enum { FOLLOWS_WITHIN_NS = WL_NS_PER_S, LOOK_AGAIN_US = 5000 };
     int64_t until_ns = wl_now_ns() + FOLLOWS_WITHIN_NS;
     for (;;) {
-        int rc = verify_one(&c->knobs.v[i], &c->settings[i], &c->settings[i].enforced, e);
+        int rc = verify_one(&c->controls.v[i], &c->settings[i], &c->settings[i].enforced, e);
         if (rc != WL_EIO || wl_now_ns() >= until_ns) return rc;
         usleep(LOOK_AGAIN_US);
     }
@@ -178,11 +182,11 @@ static int wait_for_readback(struct wl_caps *c, size_t i, struct wl_err *e)
 static int set_all(struct wl_caps *c, struct wl_err *e)
 {
     int rc = 0;
-    for (size_t i = 0; i < c->knobs.n && rc == 0; i++) {
-        rc = wl_control_set(&c->knobs.v[i], c->settings[i].requested, e);
-        if (rc == WL_EHUNG && c->held) c->journal.v[c->entries[i]].stuck = true;
+    for (size_t i = 0; i < c->controls.n && rc == 0; i++) {
+        rc = wl_control_set(&c->controls.v[i], c->settings[i].requested, e);
+        if (rc == WL_EHUNG && c->held) c->journal.v[c->entries[i]].set_pending = true;
     }
-    for (size_t i = 0; i < c->knobs.n && rc == 0; i++) rc = wait_for_readback(c, i, e);
+    for (size_t i = 0; i < c->controls.n && rc == 0; i++) rc = wait_for_readback(c, i, e);
     return rc;
 }
 
@@ -279,7 +283,7 @@ int wl_caps_set(struct wl_caps **out, const struct wl_cap_request *request, cons
 
 const struct wl_cap_setting *wl_caps_settings(const struct wl_caps *c, size_t *n)
 {
-    *n = c->knobs.n;
+    *n = c->controls.n;
     return c->settings;
 }
 
@@ -331,9 +335,9 @@ void wl_caps_poll(struct wl_caps *c)
 const char *wl_caps_check(struct wl_caps *c)
 {
     const char *why = NULL;
-    for (size_t i = 0; i < c->knobs.n; i++) {
+    for (size_t i = 0; i < c->controls.n; i++) {
         struct wl_err e;
-        if (verify_one(&c->knobs.v[i], &c->settings[i], &c->settings[i].at_end, &e) < 0 && !why)
+        if (verify_one(&c->controls.v[i], &c->settings[i], &c->settings[i].at_end, &e) < 0 && !why)
             why = wl_strf(c->a, "a cap did not stay as it was set: %s", e.msg);
     }
     return why;

@@ -1,6 +1,9 @@
 /* All journals of a state folder, and what they say together about a device: what it had before the first of those who
  * cap it. */
-#include "cap/internal.h"
+#include "cap/claims.h"
+
+#include "cap/safe_file.h"
+#include "cap/state_dir.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -79,7 +82,7 @@ static void load_one(const char *path, struct shares *shares, struct wl_claims *
         return;
     }
     if (c.j.owner != geteuid()) share_of(shares, c.j.owner, a)->caps += c.j.n;
-    c.life = wl_holder_state_of(&c.j.holder, c.j.owner, &c.why, a);
+    c.holder_state = wl_holder_state_of(&c.j.holder, c.j.owner, &c.why, a);
     WL_GROW(a, out->v, out->n, out->cap);
     out->v[out->n++] = c;
 }
@@ -100,7 +103,7 @@ int wl_claims_load(const char *dir, struct wl_claims *out, struct wl_arena *a, s
 
 bool wl_claim_may_be_alive(const struct wl_claim *c)
 {
-    return c->life == WL_HOLDER_ALIVE || c->life == WL_HOLDER_ELSEWHERE;
+    return c->holder_state == WL_HOLDER_ALIVE || c->holder_state == WL_HOLDER_ELSEWHERE;
 }
 
 static bool is_same_holder(const struct wl_journal *x, const struct wl_journal *y)
@@ -114,7 +117,7 @@ const struct wl_journal_entry *wl_claims_next(const struct wl_claims *all, const
 {
     for (; all && *at < all->n; ++*at) {
         const struct wl_claim *c = &all->v[*at];
-        if (c->settled || c->life == WL_HOLDER_OTHER_HOST || is_same_holder(&c->j, self)) continue;
+        if (c->settled || c->holder_state == WL_HOLDER_OTHER_HOST || is_same_holder(&c->j, self)) continue;
         for (size_t i = 0; i < c->j.n; i++)
             if (c->j.v[i].kind == mine->kind && wl_str_eq(c->j.v[i].device, mine->device)) return &c->j.v[i];
     }
@@ -124,11 +127,11 @@ const struct wl_journal_entry *wl_claims_next(const struct wl_claims *all, const
 const char *wl_journal_entry_refusal(const struct wl_journal_entry *entry, const struct wl_control *k, double now,
                                      bool force, struct wl_arena *a)
 {
-    if (isnan(entry->found)) return k->blind ? NULL : "its journal has no found value";
+    if (isnan(entry->found)) return k->write_only ? NULL : "its journal has no found value";
     const char *refusal = wl_cap_refusal(&k->range, k->kind, entry->found, a);
     if (refusal) return wl_strf(a, "%g %s was never its value: %s", entry->found, wl_cap_kind_unit(k->kind), refusal);
     if (force) return NULL;
-    double most = isnan(k->standard) ? k->range.max : k->standard;
+    double most = isnan(k->default_value) ? k->range.max : k->default_value;
     if (isnan(most))
         return "the device does not tell its default: only the user who has set it, or --force, can put it back";
     if (entry->found < now) return "another user's journal would lower it: only that user, or --force, can";
@@ -143,7 +146,7 @@ static const struct wl_claim *who_set(const struct wl_claims *all, const struct 
 {
     for (size_t i = 0; (*entry = wl_claims_next(all, self, mine, &i)); i++) {
         const struct wl_claim *c = &all->v[i];
-        if (c->life != WL_HOLDER_DEAD || !wl_cap_same(mine->kind, (*entry)->set, value)) continue;
+        if (c->holder_state != WL_HOLDER_DEAD || !wl_cap_same(mine->kind, (*entry)->set, value)) continue;
         if (wl_cap_same(mine->kind, (*entry)->found, value)) continue;
         if (c->j.owner == geteuid() || !wl_journal_entry_refusal(*entry, k, value, false, a)) return c;
     }

@@ -1,34 +1,11 @@
-/* Setters that leave the setting to the site: by its own command, or before wattlaw was started. Both read through the
- * setter of the machine; null reads and sets nothing. */
-#include "cap/internal.h"
+/* The site's own command sets and restores caps; the machine's own setter reads them. */
+#include "cap/control.h"
+#include "cap/indirect.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { OUTPUT_MAX = 400 };
-
-/* Knobs over those that the machine itself has. */
-static int open_over(const struct wl_setter_ops *ops, const struct wl_setter_context *p, enum wl_cap_kind kind,
-                     struct wl_controls *out, const char **fix, struct wl_err *e)
-{
-    struct wl_controls *inner = wl_new(p->a, struct wl_controls);
-    int rc = wl_setter_open_direct(p, kind, inner, fix, e);
-    for (size_t i = 0; rc == 0 && i < inner->n; i++) {
-        struct wl_control *k = wl_controls_add(out, p->a);
-        *k = inner->v[i];
-        k->ops = ops;
-        k->state = (void *)p->opts;
-        k->inner = &inner->v[i];
-    }
-    return rc;
-}
-
-static int inner_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e)
-{
-    return k->inner->ops->get(k->inner, set, acts, e);
-}
-
-/* ---- the site's command ---- */
 
 /* A word with its placeholders filled in; WL_EINVAL names one that is not known. */
 static int fill(const struct wl_control *k, const char *word, double value, struct wl_text *to, struct wl_err *e)
@@ -103,7 +80,7 @@ static int command_restore(const struct wl_control *k, double found, struct wl_e
 
 /* A clock cannot be put back by the command that locks it: what was found is no lock. CPUs have a value to go back to.
  * A command that sets and undoes limits of modules must be told so, or it would set those of GPUs. */
-static int check_commands(const struct wl_setter_context *p, enum wl_cap_kind kind, const struct wl_controls *knobs,
+static int check_commands(const struct wl_setter_context *p, enum wl_cap_kind kind, const struct wl_controls *controls,
                           struct wl_err *e)
 {
     const struct wl_cap_opts *o = p->opts;
@@ -116,8 +93,8 @@ static int check_commands(const struct wl_setter_context *p, enum wl_cap_kind ki
     if (kind == WL_CAP_MODULE && (!strstr(command, "{scope}") || (undo && !strstr(undo, "{scope}"))))
         return wl_fail(e, WL_EINVAL, "cap command '%s': {scope} is missing, which tells modules from GPUs",
                        strstr(command, "{scope}") ? undo : command);
-    bool blind = knobs->n > 0 && knobs->v[0].blind;
-    if (blind && !o->clock_restore)
+    bool write_only = controls->n > 0 && controls->v[0].write_only;
+    if (write_only && !o->clock_restore)
         return wl_fail(e, WL_EINVAL,
                        "a clock that a command locks needs a command that undoes it: --cap-clock-restore");
     return 0;
@@ -126,7 +103,7 @@ static int check_commands(const struct wl_setter_context *p, enum wl_cap_kind ki
 static int command_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,
                         const char **fix, struct wl_err *e)
 {
-    int rc = open_over(&wl_setter_command, p, kind, out, fix, e);
+    int rc = wl_indirect_open(&wl_setter_command, p, kind, out, fix, e);
     return rc < 0 ? rc : check_commands(p, kind, out, e);
 }
 
@@ -143,77 +120,15 @@ static int command_probe(const struct wl_control *k, const char **fix, struct wl
     return rc;
 }
 
-static const char *inner_suspect(const struct wl_control *k, struct wl_arena *a)
-{
-    return k->inner->ops->suspect ? k->inner->ops->suspect(k->inner, a) : NULL;
-}
-
 const struct wl_setter_ops wl_setter_command = {
     .name = "command",
     .help = "the site's own command sets and undoes",
     .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true },
     .open = command_open,
-    .get = inner_get,
+    .get = wl_indirect_get,
     .set = command_set,
     .restore = command_restore,
     .probe = command_probe,
-    .suspect = inner_suspect,
+    .locked_by_other = wl_indirect_locked_by_other,
     .has_own_timeout = true,
-};
-
-/* ---- observe: what is asked for must be there already ---- */
-
-static int observe_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,
-                        const char **fix, struct wl_err *e)
-{
-    return open_over(&wl_setter_observe, p, kind, out, fix, e);
-}
-
-static int nothing_set(const struct wl_control *k, double value, struct wl_err *e)
-{
-    (void)k, (void)value, (void)e;
-    return 0;
-}
-
-const struct wl_setter_ops wl_setter_observe = {
-    .name = "observe",
-    .help = "the site has set the cap; it is verified and stored",
-    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
-    .open = observe_open,
-    .get = inner_get,
-    .set = nothing_set,
-    .observes = true,
-};
-
-/* ---- null ---- */
-
-static int null_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,
-                     const char **fix, struct wl_err *e)
-{
-    (void)fix, (void)e;
-    struct wl_control *k = wl_controls_add(out, p->a);
-    k->ops = &wl_setter_null;
-    k->kind = kind;
-    k->device = "null:0";
-    k->name = "nothing";
-    k->blind = true;
-    k->simulated = true;
-    return 0;
-}
-
-static int null_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e)
-{
-    (void)k, (void)e;
-    *set = *acts = NAN;
-    return 0;
-}
-
-const struct wl_setter_ops wl_setter_null = {
-    .name = "null",
-    .help = "sets nothing, for tests",
-    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
-    .open = null_open,
-    .get = null_get,
-    .set = nothing_set,
-    .observes = true,
 };

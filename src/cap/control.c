@@ -1,6 +1,7 @@
-/* Drivers hang, and so do a site's commands: what opens a setter and what its knobs do is called by threads that can be
- * given up. Such a thread goes on with what it uses: that lies in arenas of its own, which then stay. docs/adr/093 */
-#include "cap/internal.h"
+/* Drivers hang, and so do a site's commands: what opens a setter and what its controls do is called by threads that can
+ * be given up. Such a thread goes on with what it uses: that lies in arenas of its own, which then stay. docs/adr/093
+ */
+#include "cap/control.h"
 
 #include "base/thread.h"
 
@@ -63,13 +64,13 @@ int wl_control_describe(const struct wl_setter_context *p, struct wl_control *k,
 {
     struct wl_arena *a = wl_arena_new(p->a);
     struct describing *d = wl_new(a, struct describing);
-    double wait_s = p->opened->wait_s;
+    double wait_s = p->session->wait_s;
     *d = (struct describing) { .k = *k, .describe = describe, .a = a };
     if (wl_thread_call_timeout(describe_now, d, (int64_t)(wait_s * WL_NS_PER_S))) {
         *k = d->k;
         return d->rc < 0 ? wl_fail(e, d->rc, "%s", d->why.msg) : 0;
     }
-    p->opened->hung = true;
+    p->session->hung = true;
     if (p->all) return 0;
     return wl_fail(e, WL_EHUNG, "%s (%s): the driver has not answered for %g s (--cap-wait)", k->device, k->name,
                    wait_s);
@@ -80,7 +81,7 @@ struct opening {
     const struct wl_setter_ops *ops; /* NULL: as the options say */
     struct wl_setter_context place;
     enum wl_cap_kind kind;
-    struct wl_controls knobs;
+    struct wl_controls controls;
     const char *fix;
     struct wl_err why;
     int rc;
@@ -89,8 +90,8 @@ struct opening {
 static void open_now(void *arg)
 {
     struct opening *o = arg;
-    o->rc = o->ops ? o->ops->open(&o->place, o->kind, &o->knobs, &o->fix, &o->why)
-                   : wl_setter_open(&o->place, o->kind, &o->knobs, &o->fix, &o->why);
+    o->rc = o->ops ? o->ops->open(&o->place, o->kind, &o->controls, &o->fix, &o->why)
+                   : wl_setter_open(&o->place, o->kind, &o->controls, &o->fix, &o->why);
 }
 
 static void free_arena(void *a) { wl_arena_free(a); }
@@ -114,7 +115,7 @@ int wl_controls_open(const struct wl_setter_context *p, const struct wl_setter_o
     *power = wl_power_opts_copy(p->power, own);
     *o = (struct opening) { .ops = ops, .kind = kind };
     o->place = (struct wl_setter_context) {
-        .opts = copy_opts(p->opts, own), .power = power, .all = p->all, .opened = opened, .a = own
+        .opts = copy_opts(p->opts, own), .power = power, .all = p->all, .session = opened, .a = own
     };
     double longest_s = wait_s + MOST_HUNG * opened->wait_s;
     if (!wl_thread_call_timeout(open_now, o, (int64_t)(longest_s * WL_NS_PER_S))) {
@@ -124,15 +125,15 @@ int wl_controls_open(const struct wl_setter_context *p, const struct wl_setter_o
     }
     wl_defer(p->a, close_opened, opened);
     *fix = o->fix;
-    for (size_t i = 0; i < o->knobs.n && o->rc == 0; i++) {
+    for (size_t i = 0; i < o->controls.n && o->rc == 0; i++) {
         struct wl_control *k = wl_controls_add(out, p->a);
-        *k = o->knobs.v[i];
-        k->opened = opened;
+        *k = o->controls.v[i];
+        k->session = opened;
     }
     return o->rc < 0 ? wl_fail(e, o->rc, "%s", o->why.msg) : 0;
 }
 
-/* ---- a knob ---- */
+/* ---- a control ---- */
 
 enum deed { GET, SET, RESTORE, PROBE, SUSPECT };
 
@@ -140,7 +141,7 @@ enum deed { GET, SET, RESTORE, PROBE, SUSPECT };
 struct call {
     struct wl_control k;
     enum deed deed;
-    double value, set, acts;
+    double value, set, enforced;
     const char *text; /* PROBE: what would help; SUSPECT: why */
     struct wl_arena *a;
     struct wl_err why;
@@ -152,11 +153,11 @@ static void call_now(void *arg)
     struct call *c = arg;
     const struct wl_setter_ops *ops = c->k.ops;
     switch (c->deed) {
-    case GET: c->rc = ops->get(&c->k, &c->set, &c->acts, &c->why); break;
+    case GET: c->rc = ops->get(&c->k, &c->set, &c->enforced, &c->why); break;
     case SET: c->rc = ops->set(&c->k, c->value, &c->why); break;
     case RESTORE: c->rc = (ops->restore ? ops->restore : ops->set)(&c->k, c->value, &c->why); break;
     case PROBE: c->rc = ops->probe(&c->k, &c->text, &c->why); break;
-    case SUSPECT: c->text = ops->suspect(&c->k, c->a); break;
+    case SUSPECT: c->text = ops->locked_by_other(&c->k, c->a); break;
     }
 }
 
@@ -182,11 +183,11 @@ static struct call *make(const struct wl_control *k, enum deed deed, double valu
 {
     struct wl_arena *own = wl_arena_new(NULL);
     struct call *c = wl_new(own, struct call);
-    double wait_s = k->opened->wait_s;
-    *c = (struct call) { .k = *k, .deed = deed, .value = value, .set = NAN, .acts = NAN, .a = own };
+    double wait_s = k->session->wait_s;
+    *c = (struct call) { .k = *k, .deed = deed, .value = value, .set = NAN, .enforced = NAN, .a = own };
     if (wl_thread_call_timeout(call_now, c, (int64_t)((wait_s + (k->ops->has_own_timeout ? KILL_S : 0)) * WL_NS_PER_S)))
         return c;
-    k->opened->hung = true;
+    k->session->hung = true;
     hung(c, wait_s, e);
     wl_arena_leak(own);
     return NULL;
@@ -199,12 +200,12 @@ static int done(struct call *c, struct wl_err *e)
     return rc;
 }
 
-int wl_control_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e)
+int wl_control_get(const struct wl_control *k, double *set, double *enforced, struct wl_err *e)
 {
     struct call *c = make(k, GET, NAN, e);
     if (!c) return WL_EHUNG;
     *set = c->set;
-    *acts = c->acts;
+    *enforced = c->enforced;
     return done(c, e);
 }
 
@@ -229,10 +230,10 @@ int wl_control_probe(const struct wl_control *k, const char **fix, struct wl_err
     return done(c, e);
 }
 
-int wl_control_suspect(const struct wl_control *k, const char **why, struct wl_arena *a, struct wl_err *e)
+int wl_control_locked_by_other(const struct wl_control *k, const char **why, struct wl_arena *a, struct wl_err *e)
 {
     *why = NULL;
-    if (!k->ops->suspect) return 0;
+    if (!k->ops->locked_by_other) return 0;
     struct call *c = make(k, SUSPECT, NAN, e);
     if (!c) return WL_EHUNG;
     *why = copy(a, c->text);

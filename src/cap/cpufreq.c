@@ -20,7 +20,7 @@ static void add_policy(const struct wl_setter_context *p, const char *folder, co
     k->device = wl_strf(p->a, "cpufreq:%s", policy);
     k->name = wl_strf(p->a, "CPU %s", policy);
     k->range.min = wl_sysfs_number(wl_strf(p->a, "%s/cpuinfo_min_freq", base), KHZ_PER_MHZ, p->a);
-    k->range.max = k->standard = wl_sysfs_number(wl_strf(p->a, "%s/cpuinfo_max_freq", base), KHZ_PER_MHZ, p->a);
+    k->range.max = k->default_value = wl_sysfs_number(wl_strf(p->a, "%s/cpuinfo_max_freq", base), KHZ_PER_MHZ, p->a);
 }
 
 static int cpufreq_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,

@@ -3,7 +3,12 @@
  *
  *     wattlaw --- pipe --- guard            a byte: dismissed; the pipe closes: wattlaw is dead
  */
-#include "cap/internal.h"
+#include "cap/guard.h"
+
+#include "cap/control.h"
+#include "cap/restore.h"
+#include "cap/safe_file.h"
+#include "cap/state_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -114,7 +119,7 @@ static int look_at(const char *path, struct watched *w, struct wl_arena *a, stru
     *w = (struct watched) { .path = path, .dir = wl_path_dir(a, wl_path_dir(a, path)) };
     int rc = wl_journal_read(path, &w->j, a, e);
     if (rc < 0) return rc;
-    if (!w->j.obeyed)
+    if (!w->j.trusted)
         return wl_fail(e, WL_EPERM,
                        "%s: belongs to user %u, or another user can replace it: its guard would set what that "
                        "user wants",
@@ -125,7 +130,7 @@ static int look_at(const char *path, struct watched *w, struct wl_arena *a, stru
 
 static bool is_same(const struct wl_journal *x, const struct wl_journal *y)
 {
-    return x->obeyed && x->owner == y->owner && x->holder.pid == y->holder.pid &&
+    return x->trusted && x->owner == y->owner && x->holder.pid == y->holder.pid &&
            x->holder.started == y->holder.started;
 }
 

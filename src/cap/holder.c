@@ -1,6 +1,8 @@
 /* Who holds a cap or a device: a process, told from one that was given the same number later, and from those of other
  * users, boots, containers and machines. */
-#include "cap/internal.h"
+#include "cap/holder.h"
+
+#include "cap/safe_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -30,8 +32,8 @@ static int64_t started_at(int64_t pid, struct wl_arena *a)
     return state == 'Z' || state == 'X' ? NOT_ALIVE : started;
 }
 
-/* The user as whom it acts. From a file that all can read: /proc/PID itself belongs to root where a process cannot be
- * dumped. */
+/* The user as whom it enforced. From a file that all can read: /proc/PID itself belongs to root where a process cannot
+ * be dumped. */
 static bool acts_as(int64_t pid, uid_t user, struct wl_arena *a)
 {
     enum { STATUS_MAX = 1 << 16 };
@@ -100,13 +102,6 @@ void wl_holder_write(const struct wl_holder *h, struct wl_json *o)
     wl_json_add_str(o, "boot_id", h->boot_id);
     wl_json_add_str(o, "pid_ns", h->pid_ns);
     wl_json_add_str(o, "host", h->host);
-}
-
-bool wl_is_printable_ascii(const char *s)
-{
-    for (; *s; s++)
-        if (*s < ' ' || *s > '~') return false;
-    return true;
 }
 
 static const char *plain_of(const struct wl_json *o, const char *key)

@@ -1,6 +1,10 @@
 /* Journals: what a process has set and what it found, on the disk before anything is set. One JSON file a holder, in
  * the folder of its user. */
-#include "cap/internal.h"
+#include "cap/journal.h"
+
+#include "cap/control.h"
+#include "cap/safe_file.h"
+#include "cap/state_dir.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -147,6 +151,6 @@ int wl_journal_read(const char *path, struct wl_journal *out, struct wl_arena *a
     if (rc == 0) rc = wl_journal_parse(wl_printable_ascii(path, a), text, out, a, e);
     out->path = wl_strdup(a, path);
     out->owner = owner;
-    out->obeyed = rc == 0 && owner == geteuid() && (owner != 0 || wl_path_is_ours(path));
+    out->trusted = rc == 0 && owner == geteuid() && (owner != 0 || wl_path_is_ours(path));
     return rc;
 }

@@ -1,5 +1,5 @@
 /* NVIDIA GPUs: power limit of the GPU or of its module, locked SM clock, locked memory clock. */
-#include "cap/internal.h"
+#include "cap/control.h"
 
 #include <math.h>
 
@@ -23,7 +23,7 @@ static int describe(struct wl_control *k, struct wl_arena *a, struct wl_err *e)
         int rc = wl_gpu_power_limit(g, i, scope_of(k->kind), &l, e);
         k->range.min = l.min_w;
         k->range.max = l.max_w;
-        k->standard = l.default_w;
+        k->default_value = l.default_w;
         return rc;
     }
     struct wl_gpu_clock_state s;
@@ -48,25 +48,25 @@ static int nvml_open(const struct wl_setter_context *p, enum wl_cap_kind kind, s
         k->device = g->devices[i].uuid;
         k->name = g->devices[i].name;
         k->simulated = g->simulated;
-        k->blind = !wl_cap_is_power(kind);
+        k->write_only = !wl_cap_is_power(kind);
         rc = wl_control_describe(p, k, describe, e);
     }
     return rc;
 }
 
-static int nvml_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e)
+static int nvml_get(const struct wl_control *k, double *set, double *enforced, struct wl_err *e)
 {
     if (wl_cap_is_power(k->kind)) {
         struct wl_gpu_power_limit l;
         int rc = wl_gpu_power_limit(k->state, k->index, scope_of(k->kind), &l, e);
         *set = l.limit_w;
-        *acts = l.enforced_w;
+        *enforced = l.enforced_w;
         return rc;
     }
     struct wl_gpu_clock_state s;
     wl_gpu_clock_state(k->state, k->index, clock_of(k->kind), &s);
     *set = NAN;
-    *acts = s.now_mhz;
+    *enforced = s.now_mhz;
     return 0;
 }
 
@@ -118,5 +118,5 @@ const struct wl_setter_ops wl_setter_nvml = {
     .get = nvml_get,
     .set = nvml_set,
     .probe = nvml_probe,
-    .suspect = nvml_suspect,
+    .locked_by_other = nvml_suspect,
 };

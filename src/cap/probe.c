@@ -1,19 +1,20 @@
 /* What can be set here: tried without changing anything. */
-#include "cap/internal.h"
+#include "cap/control.h"
+#include "cap/state_dir.h"
 
 #include <math.h>
 #include <unistd.h>
 
 /* "2 x NVIDIA A100", or the names one after the other where they differ. */
-static const char *names_of(const struct wl_controls *knobs, struct wl_arena *a)
+static const char *names_of(const struct wl_controls *controls, struct wl_arena *a)
 {
     bool alike = true;
     struct wl_text t = WL_TEXT(a);
-    for (size_t i = 0; i < knobs->n; i++) {
-        alike = alike && wl_str_eq(knobs->v[i].name, knobs->v[0].name);
-        wl_text_addf(&t, "%s%s", i ? ", " : "", knobs->v[i].name);
+    for (size_t i = 0; i < controls->n; i++) {
+        alike = alike && wl_str_eq(controls->v[i].name, controls->v[0].name);
+        wl_text_addf(&t, "%s%s", i ? ", " : "", controls->v[i].name);
     }
-    return alike && knobs->n > 1 ? wl_strf(a, "%zu x %s", knobs->n, knobs->v[0].name) : t.s;
+    return alike && controls->n > 1 ? wl_strf(a, "%zu x %s", controls->n, controls->v[0].name) : t.s;
 }
 
 /* What all devices take: of steps those that each of them has. */
@@ -32,23 +33,23 @@ static void add_range(struct wl_cap_range *all, const struct wl_cap_range *one, 
 
 static void probe_all(enum wl_cap_kind kind, const struct wl_setter_context *place, struct wl_cap_ability *out)
 {
-    struct wl_controls knobs = { 0 };
+    struct wl_controls controls = { 0 };
     struct wl_err e;
     const char *fix = NULL;
     *out = (struct wl_cap_ability) { .range = { .min = NAN, .max = NAN }, .present = NAN };
-    int rc = wl_controls_open(place, NULL, kind, &knobs, &fix, &e);
-    for (size_t i = 0; i < knobs.n && rc == 0; i++) {
-        const struct wl_control *k = &knobs.v[i];
-        double set = NAN, acts;
-        rc = wl_control_get(k, &set, &acts, &e);
+    int rc = wl_controls_open(place, NULL, kind, &controls, &fix, &e);
+    for (size_t i = 0; i < controls.n && rc == 0; i++) {
+        const struct wl_control *k = &controls.v[i];
+        double set = NAN, enforced;
+        rc = wl_control_get(k, &set, &enforced, &e);
         if (rc == 0) rc = wl_control_probe(k, &fix, &e);
         if (i == 0) out->present = set;
         add_range(&out->range, &k->range, kind, i == 0, place->a);
         out->simulated |= k->simulated;
     }
-    if (knobs.n > 0) {
-        out->setter = knobs.v[0].ops->name;
-        out->devices = names_of(&knobs, place->a);
+    if (controls.n > 0) {
+        out->setter = controls.v[0].ops->name;
+        out->devices = names_of(&controls, place->a);
     }
     if (rc == 0) return;
     out->why = wl_strdup(place->a, e.msg);

@@ -1,6 +1,9 @@
 /* Devices that a process keeps to itself while it measures: a file each in the folder of its user, locked by the
  * process, whose end drops the lock. Others only read it. */
-#include "cap/internal.h"
+#include "cap/control.h"
+#include "cap/holder.h"
+#include "cap/safe_file.h"
+#include "cap/state_dir.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -61,7 +64,7 @@ static int refuse(const struct reservation *r, const struct wl_control *k, struc
 }
 
 /* One that nobody locks, or whose holder is dead while somebody else locks it, counts for nothing. Ours are removed. */
-static int check_one(const char *path, const struct wl_controls *knobs, struct wl_arena *a, struct wl_err *e)
+static int check_one(const char *path, const struct wl_controls *controls, struct wl_arena *a, struct wl_err *e)
 {
     struct reservation r;
     struct wl_err none;
@@ -72,16 +75,16 @@ static int check_one(const char *path, const struct wl_controls *knobs, struct w
             wl_log(WL_DEBUG, "cap", "%s", none.msg);
         return 0;
     }
-    for (size_t i = 0; i < knobs->n; i++)
-        if (is_of(&r, &knobs->v[i], boot_id)) return refuse(&r, &knobs->v[i], a, e);
+    for (size_t i = 0; i < controls->n; i++)
+        if (is_of(&r, &controls->v[i], boot_id)) return refuse(&r, &controls->v[i], a, e);
     return 0;
 }
 
-static int check_all(const char *dir, const struct wl_controls *knobs, struct wl_arena *a, struct wl_err *e)
+static int check_all(const char *dir, const struct wl_controls *controls, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs paths, why;
     int rc = wl_state_files(dir, ending, MOST_DEVICES, &paths, &why, a, e);
-    for (size_t i = 0; i < paths.n && rc == 0; i++) rc = check_one(paths.v[i], knobs, a, e);
+    for (size_t i = 0; i < paths.n && rc == 0; i++) rc = check_one(paths.v[i], controls, a, e);
     return rc;
 }
 
@@ -138,23 +141,23 @@ static int reserve_one(const char *folder, const struct wl_control *k, const cha
 }
 
 /* Two kinds of limits of one device are one reservation. */
-static bool seen_before(const struct wl_controls *knobs, size_t i)
+static bool seen_before(const struct wl_controls *controls, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (wl_str_eq(knobs->v[k].device, knobs->v[i].device)) return true;
+        if (wl_str_eq(controls->v[k].device, controls->v[i].device)) return true;
     return false;
 }
 
-static int reserve_locked(const char *dir, const struct wl_controls *knobs, const char *what, struct wl_arena *a,
+static int reserve_locked(const char *dir, const struct wl_controls *controls, const char *what, struct wl_arena *a,
                           struct wl_err *e)
 {
     char *folder;
     struct wl_holder self;
     int rc = wl_state_user_dir(dir, &folder, a, e);
-    if (rc == 0) rc = check_all(dir, knobs, a, e);
+    if (rc == 0) rc = check_all(dir, controls, a, e);
     if (rc == 0) rc = wl_holder_self(&self, a, e);
-    for (size_t i = 0; i < knobs->n && rc == 0; i++)
-        if (!seen_before(knobs, i)) rc = reserve_one(folder, &knobs->v[i], what, &self, a, e);
+    for (size_t i = 0; i < controls->n && rc == 0; i++)
+        if (!seen_before(controls, i)) rc = reserve_one(folder, &controls->v[i], what, &self, a, e);
     return rc;
 }
 
@@ -162,18 +165,18 @@ int wl_caps_reserve(const bool kinds[WL_CAP_KINDS], const char *what, const stru
                     const struct wl_power_opts *power, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_setter_context place = { .opts = opts, .power = power, .a = a };
-    struct wl_controls knobs = { 0 };
+    struct wl_controls controls = { 0 };
     const char *dir = wl_cap_state_dir(opts, a), *fix;
     for (int kind = 0; kind < WL_CAP_KINDS; kind++) {
-        size_t before = knobs.n;
+        size_t before = controls.n;
         struct wl_err none;
-        if (kinds[kind] && wl_controls_open(&place, NULL, kind, &knobs, &fix, &none) < 0) knobs.n = before;
+        if (kinds[kind] && wl_controls_open(&place, NULL, kind, &controls, &fix, &none) < 0) controls.n = before;
     }
-    if (knobs.n == 0) return 0;
+    if (controls.n == 0) return 0;
     int rc = wl_state_make(dir, e);
     int lock = rc < 0 ? rc : wl_state_lock(dir, wl_cap_wait_s(opts), e);
     if (lock < 0) return lock;
-    rc = reserve_locked(dir, &knobs, what, a, e);
+    rc = reserve_locked(dir, &controls, what, a, e);
     close(lock);
     return rc;
 }

@@ -1,5 +1,9 @@
 /* Putting back what dead processes left. */
-#include "cap/internal.h"
+#include "cap/restore.h"
+
+#include "cap/control.h"
+#include "cap/safe_file.h"
+#include "cap/state_dir.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,11 +17,11 @@ const char *const wl_restore_state_names[] = {
 
 /* ---- reaching a device ---- */
 
-/* A setter's knobs of one kind. `hung`: [knobs.n] has this device been given up? Nobody waits for it twice. */
+/* A setter's controls of one kind. `hung`: [controls.n] has this device been given up? Nobody waits for it twice. */
 struct opened {
     const struct wl_setter_ops *ops; /* NULL: the machine's own */
     enum wl_cap_kind kind;
-    struct wl_controls knobs;
+    struct wl_controls controls;
     bool *hung;
     int rc;
     struct wl_err why;
@@ -52,8 +56,8 @@ static struct opened *open_setter(struct wl_restore_setters *r, const struct wl_
     struct opened *o = &r->v[r->n++];
     const char *fix = NULL;
     *o = (struct opened) { .ops = ops, .kind = kind };
-    o->rc = wl_controls_open(&r->place, ops, kind, &o->knobs, &fix, &o->why);
-    o->hung = wl_new_array(r->place.a, bool, o->knobs.n);
+    o->rc = wl_controls_open(&r->place, ops, kind, &o->controls, &fix, &o->why);
+    o->hung = wl_new_array(r->place.a, bool, o->controls.n);
     return o;
 }
 
@@ -61,10 +65,10 @@ static const struct wl_control *find_knob(struct wl_restore_setters *r, const st
                                           const struct wl_journal_entry *entry, bool **hung, struct wl_err *e)
 {
     struct opened *o = open_setter(r, ops, entry->kind);
-    for (size_t i = 0; i < o->knobs.n; i++) {
-        if (!wl_str_eq(o->knobs.v[i].device, entry->device)) continue;
+    for (size_t i = 0; i < o->controls.n; i++) {
+        if (!wl_str_eq(o->controls.v[i].device, entry->device)) continue;
         *hung = &o->hung[i];
-        return &o->knobs.v[i];
+        return &o->controls.v[i];
     }
     if (o->rc < 0)
         wl_fail(e, o->rc, "%s", o->why.msg);
@@ -89,9 +93,9 @@ struct work {
 static bool is_theirs(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry,
                       double now)
 {
-    if (k->blind || w->how->force) return false;
+    if (k->write_only || w->how->force) return false;
     if (wl_cap_same(k->kind, now, entry->set) || wl_cap_same(k->kind, now, entry->found)) return false;
-    return !w->rebooted || (!isnan(k->standard) && !wl_cap_same(k->kind, now, k->standard));
+    return !w->rebooted || (!isnan(k->default_value) && !wl_cap_same(k->kind, now, k->default_value));
 }
 
 /* Locked clocks are gone with a reboot; what has been locked since is not ours. A readable value must be the found one
@@ -100,7 +104,7 @@ static bool has_found_value(const struct work *w, const struct wl_control *k, co
                             double now)
 {
     static const double EXACT = 1e-6;
-    return k->blind ? w->rebooted : fabs(now - entry->found) <= EXACT;
+    return k->write_only ? w->rebooted : fabs(now - entry->found) <= EXACT;
 }
 
 static const char *name_of(const struct wl_claim *c, struct wl_arena *a)
@@ -115,14 +119,14 @@ static enum wl_restore_state whose_turn(const struct work *w, const struct wl_co
                                         const struct wl_journal_entry *entry, const struct wl_claim *c,
                                         const struct wl_journal_entry *other, double now)
 {
-    bool acts = !k->blind && wl_cap_same(k->kind, now, other->set);
-    bool over = acts && !wl_cap_same(k->kind, now, entry->set);
+    bool enforced = !k->write_only && wl_cap_same(k->kind, now, other->set);
+    bool over = enforced && !wl_cap_same(k->kind, now, entry->set);
     bool newer = c->j.holder.started >= w->j->holder.started;
-    if (w->how->force && c->life != WL_HOLDER_ALIVE) return WL_RESTORE_DONE;
+    if (w->how->force && c->holder_state != WL_HOLDER_ALIVE) return WL_RESTORE_DONE;
     if (over && wl_claim_may_be_alive(c))
         return wl_cap_same(k->kind, other->found, entry->found) ? WL_RESTORE_HANDED_OVER : WL_RESTORE_HELD;
-    if (over && newer && c->life == WL_HOLDER_DEAD) return WL_RESTORE_HELD;
-    bool feigned = w->how->reserved || c->life != WL_HOLDER_ALIVE || !(acts || k->blind);
+    if (over && newer && c->holder_state == WL_HOLDER_DEAD) return WL_RESTORE_HELD;
+    bool feigned = w->how->reserved || c->holder_state != WL_HOLDER_ALIVE || !(enforced || k->write_only);
     return feigned ? WL_RESTORE_DONE : WL_RESTORE_HELD;
 }
 
@@ -148,18 +152,18 @@ static bool is_anothers(const struct work *w, const struct wl_control *k, const 
 static double original(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry)
 {
     const struct wl_claim *whose;
-    if (!w->j->obeyed && w->j->owner != geteuid()) return entry->found;
+    if (!w->j->trusted && w->j->owner != geteuid()) return entry->found;
     return wl_claims_original(w->all, w->j, entry, k, &whose);
 }
 
 static int set_back(const struct work *w, const struct wl_control *k, struct wl_restore_result *row, struct wl_err *e)
 {
-    double acts;
+    double enforced;
     row->state = WL_RESTORE_DONE;
     if (w->how->dry_run) return 0;
     int rc = wl_control_restore(k, row->found, e);
-    if (rc == 0) rc = wl_control_get(k, &row->now, &acts, e);
-    if (rc < 0 || k->blind || wl_cap_same(k->kind, row->now, row->found)) return rc;
+    if (rc == 0) rc = wl_control_get(k, &row->now, &enforced, e);
+    if (rc < 0 || k->write_only || wl_cap_same(k->kind, row->now, row->found)) return rc;
     return wl_fail(e, WL_EIO, "%s: %g %s was put back and %g is read", k->device, row->found, wl_cap_kind_unit(k->kind),
                    row->now);
 }
@@ -167,11 +171,11 @@ static int set_back(const struct work *w, const struct wl_control *k, struct wl_
 static int put_back(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry,
                     struct wl_restore_result *row, struct wl_err *e)
 {
-    double acts;
-    if (entry->stuck)
+    double enforced;
+    if (entry->set_pending)
         return wl_fail(e, WL_EHUNG, "%s: the call that sets %s has not come back and may still act", k->device,
                        wl_cap_kind_name(k->kind));
-    int rc = wl_control_get(k, &row->now, &acts, e);
+    int rc = wl_control_get(k, &row->now, &enforced, e);
     if (rc < 0) return rc;
     row->state = WL_RESTORE_NOT_NEEDED;
     if (has_found_value(w, k, entry, row->now)) return 0;
@@ -182,7 +186,7 @@ static int put_back(const struct work *w, const struct wl_control *k, const stru
     const char *doubt =
         w->j->owner == geteuid() ? NULL : wl_journal_entry_refusal(entry, k, row->now, w->how->force, w->a);
     if (doubt) return wl_fail(e, WL_EPERM, "%s: %s", k->device, doubt);
-    if (isnan(row->found) && !k->blind)
+    if (isnan(row->found) && !k->write_only)
         return wl_fail(e, WL_EINVAL, "%s: the journal has no found value to put back", k->device);
     return set_back(w, k, row, e);
 }
@@ -194,12 +198,12 @@ static int put_back_entry(struct work *w, const struct wl_journal_entry *entry, 
 {
     const struct wl_setter_ops *ops = wl_setter_find(entry->setter);
     bool *hung;
-    if (!w->j->obeyed && ops == &wl_setter_command) ops = NULL;
+    if (!w->j->trusted && ops == &wl_setter_command) ops = NULL;
     const struct wl_control *k = find_knob(w->reach, ops, entry, &hung, e);
     if (!k) return e->code;
     if (*hung) return wl_fail(e, WL_EHUNG, "%s: the driver did not answer before, and is not asked again", k->device);
     int rc = put_back(w, k, entry, row, e);
-    *hung = rc == WL_EHUNG && !entry->stuck;
+    *hung = rc == WL_EHUNG && !entry->set_pending;
     return rc;
 }
 
@@ -254,8 +258,8 @@ int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, 
     int failed = 0;
     struct wl_err first;
     size_t before = out->n;
-    if (j->obeyed || !w.reach) {
-        reach_init(&own, j->obeyed ? &j->opts : how->opts, j->obeyed ? &j->power : how->power, opened);
+    if (j->trusted || !w.reach) {
+        reach_init(&own, j->trusted ? &j->opts : how->opts, j->trusted ? &j->power : how->power, opened);
         w.reach = &own;
     }
     for (size_t i = 0; i < j->n; i++) {
@@ -286,8 +290,8 @@ static void add_rows(const struct wl_claim *c, enum wl_restore_state state, cons
         struct wl_restore_result row = row_of(&c->j, &c->j.v[i], false, a);
         row.state = state;
         row.why = why;
-        row.other_host = c->life == WL_HOLDER_OTHER_HOST;
-        row.blocks = c->life == WL_HOLDER_ALIVE || ours;
+        row.other_host = c->holder_state == WL_HOLDER_OTHER_HOST;
+        row.blocks = c->holder_state == WL_HOLDER_ALIVE || ours;
         add_row(out, &row, a);
     }
 }
@@ -305,13 +309,13 @@ static void restore_claim(struct wl_claim *c, const struct wl_claims *all, const
 {
     struct wl_err failed; /* in the rows */
     size_t before = out->n;
-    bool is_dead = c->life == WL_HOLDER_DEAD || c->life == WL_HOLDER_REBOOTED;
+    bool is_dead = c->holder_state == WL_HOLDER_DEAD || c->holder_state == WL_HOLDER_REBOOTED;
     const char *foreign = not_ours(c, a);
-    if (c->life == WL_HOLDER_ALIVE || (!is_dead && !how->force))
+    if (c->holder_state == WL_HOLDER_ALIVE || (!is_dead && !how->force))
         add_rows(c, WL_RESTORE_HELD, c->why, out, a);
     else if (foreign)
         add_rows(c, WL_RESTORE_FAILED, foreign, out, a);
-    else if (wl_journal_restore(&c->j, all, how, c->life == WL_HOLDER_REBOOTED, out, a, &failed) < 0)
+    else if (wl_journal_restore(&c->j, all, how, c->holder_state == WL_HOLDER_REBOOTED, out, a, &failed) < 0)
         wl_log(WL_DEBUG, "cap", "%s", failed.msg);
     c->settled = true;
     for (size_t i = before; i < out->n; i++) c->settled &= !is_left(&out->v[i]);

@@ -23,12 +23,12 @@ double wl_sysfs_number(const char *path, double per_unit, struct wl_arena *a)
     return text && wl_str_to_real(text, &v) == 0 ? v / per_unit : NAN;
 }
 
-int wl_sysfs_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e)
+int wl_sysfs_get(const struct wl_control *k, double *set, double *enforced, struct wl_err *e)
 {
     const struct wl_sysfs_file *f = k->state;
     struct wl_arena *a = wl_arena_new(NULL);
     *set = wl_sysfs_number(f->path, f->per_unit, a);
-    *acts = NAN;
+    *enforced = NAN;
     wl_arena_free(a);
     return isnan(*set) ? wl_fail(e, WL_EIO, "%s: there is no number to read", f->path) : 0;
 }

@@ -2,9 +2,9 @@
 #ifndef WL_CAP_SYSFS_H
 #define WL_CAP_SYSFS_H
 
-#include "cap/internal.h"
+#include "cap/setter.h"
 
-/* The state of a knob: a file and how many of its counts are one of our units. */
+/* The state of a control: a file and how many of its counts are one of our units. */
 struct wl_sysfs_file {
     const char *path;
     double per_unit;
@@ -16,8 +16,8 @@ double wl_sysfs_number(const char *path, double per_unit, struct wl_arena *a);
 /* The first line of a file without blanks, NULL where it cannot be read. */
 char *wl_sysfs_line(const char *path, struct wl_arena *a);
 
-/* For struct wl_setter_ops, over knobs whose state is a struct wl_sysfs_file. */
-int wl_sysfs_get(const struct wl_control *k, double *set, double *acts, struct wl_err *e);
+/* For struct wl_setter_ops, over controls whose state is a struct wl_sysfs_file. */
+int wl_sysfs_get(const struct wl_control *k, double *set, double *enforced, struct wl_err *e);
 int wl_sysfs_set(const struct wl_control *k, double value, struct wl_err *e);
 int wl_sysfs_probe(const struct wl_control *k, const char **fix, struct wl_err *e);
 

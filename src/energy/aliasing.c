@@ -1,11 +1,11 @@
-/* What part of the energy no reading shows where a load goes in step with a sensor that sees a part of the time.
+/* Aliasing: the energy that a sensor misses which sees only part of the time, if the load is in step with its updates.
  * docs/metrics.md has the formulas, docs/adr/055 the reasons. */
 #include "energy/internal.h"
 
 #include <math.h>
 
-/* Readings that are looked at, and the longest pattern of them that is looked for. Fewer tell nothing: some are alike
- * by chance. */
+/* Fewest and most readings in the test, and the longest period tested, in updates. Fewer readings may be alike by
+ * chance. */
 enum { LEAST = 24, MOST = 600, LONGEST = 64 };
 
 struct updates {
@@ -14,9 +14,9 @@ struct updates {
     double lo, hi; /* of them, W */
 };
 
-/* One reading for each update that was read, without those beside the edges, where the load may begin or end. A value
- * that comes again before the next update is the same reading. */
-static void gather(struct updates *u, const struct wl_time_series *s, int64_t t0, int64_t t1, double update_s)
+/* Collects one reading per update, except near the edges, where the load may begin or end. A repeated value is the same
+ * update until the next one is due. */
+static void collect_updates(struct updates *u, const struct wl_time_series *s, int64_t t0, int64_t t1, double update_s)
 {
     int64_t update_ns = (int64_t)(update_s * WL_NS_PER_S), kept = 0;
     *u = (struct updates) { .lo = HUGE_VAL, .hi = -HUGE_VAL };
@@ -42,7 +42,7 @@ static double variance(const struct updates *u)
     return m2 / (double)(u->n - 1);
 }
 
-/* How alike readings are that lie so far apart: 1: equal, 0: as any two of them. */
+/* 1: readings `lag` updates apart are equal; 0: they differ as much as any two. */
 static double autocorrelation(const struct updates *u, size_t lag, double variance_w2)
 {
     double sum = 0;
@@ -50,9 +50,9 @@ static double autocorrelation(const struct updates *u, size_t lag, double varian
     return 1 - sum / 2 / (double)(u->n - lag) / variance_w2;
 }
 
-/* After how many updates the readings come again, all through the window: the load goes in step with the sensor, which
- * sees the same moments of it each time. 1: nothing in their changes comes again, as where one moment is seen of each
- * period, or where there is no period. 0: they change with a load that is seen at ever other moments. */
+/* The period of the readings, in updates, if it persists through the window: the load is in step with the sensor, which
+ * sees the same moments of it each time. 1: no period is visible, as when the sensor sees one moment per period of the
+ * load, or the load is not periodic. 0: the phase drifts, so that the sensor sees all moments of the load. */
 static size_t find_period(const struct updates *u)
 {
     static const double ALIKE = 0.9, APART = 0.5, STAYS = 0.7, CHANCE = 0.5;
@@ -85,12 +85,12 @@ struct wl_energy_margin wl_aliasing_margin(const struct wl_time_series *s, int64
 {
     struct updates u;
     if (!(g->window_s < g->update_s)) return (struct wl_energy_margin) { 0, 0 };
-    gather(&u, s, t0, t1, g->update_s);
+    collect_updates(&u, s, t0, t1, g->update_s);
     size_t pattern = u.n < LEAST ? 1 : find_period(&u);
     if (pattern == 0) return (struct wl_energy_margin) { 0, 0 };
     struct wl_range around = wl_time_series_range(s, t0, t1);
     double lo = u.n ? u.lo : around.lo, hi = u.n ? u.hi : around.hi;
-    double most_w = g->most_w > hi ? g->most_w : hi;
+    double max_w = g->max_w > hi ? g->max_w : hi;
     double unseen_s = (1 - g->window_s / g->update_s) * (double)(t1 - t0) / WL_NS_PER_S / (double)pattern;
-    return (struct wl_energy_margin) { unseen_s * fmax(0, hi - lowest_w(s)), unseen_s * fmax(0, most_w - lo) };
+    return (struct wl_energy_margin) { unseen_s * fmax(0, hi - lowest_w(s)), unseen_s * fmax(0, max_w - lo) };
 }

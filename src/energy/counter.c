@@ -3,19 +3,21 @@
 
 #include <math.h>
 
-static const int64_t AROUND_NS = WL_NS_PER_S; /* how far beside a window the counter's habits are looked at */
+/* How far around a window the counter's update period and the power are looked at. */
+static const int64_t AROUND_NS = WL_NS_PER_S;
 
-/* Moves that were caught sharply and are so far from the known update period say that it was another one. */
-static const double OTHER_PACE = 0.2;
+/* An observed update period that differs from the known one by more than this share replaces it. */
+static const double PERIOD_TOLERANCE = 0.2;
 
-/* A counter as seen through its readings. One that repeats its value moves in updates of its own: then the readings at
- * which it moved are its knots. A knot's value was reached at most late_ns before the reading. */
+/* A counter as seen through its readings, interpolated between knots. The knots of a counter that repeats its value are
+ * the readings at which it changed; else all readings. A knot's value was reached at most max_latency_ns before the
+ * reading. */
 struct counter {
     const struct wl_time_series *s, *drawn; /* drawn: power of the same device, NULL: none */
-    bool slow;
-    int64_t update_ns;     /* its update period; INT64_MAX: not known */
-    int64_t bridged_ns;    /* the longest stretch between readings that is no hole */
-    struct wl_range power; /* what the device drew at least and at most around the window, W */
+    bool slow;                              /* repeats its value */
+    int64_t update_ns;                      /* its update period; INT64_MAX: not known */
+    int64_t bridged_ns;                     /* the longest stretch between readings that is not a hole */
+    struct wl_range power;                  /* range of the device's power around the window, W */
 };
 
 static bool is_knot(const struct counter *c, ptrdiff_t i)
@@ -38,35 +40,39 @@ static ptrdiff_t knot_next(const struct counter *c, ptrdiff_t i)
     return i;
 }
 
-/* How long before its reading knot i may have been reached. */
-static int64_t late_ns(const struct counter *c, ptrdiff_t i)
+/* The maximum time from when knot i was reached to its reading. */
+static int64_t max_latency_ns(const struct counter *c, ptrdiff_t i)
 {
     ptrdiff_t before = wl_time_series_prev(c->s, i - 1);
     int64_t spacing = before >= 0 ? c->s->t_ns[i] - c->s->t_ns[before] : 0;
-    int64_t longest = c->slow ? spacing : c->bridged_ns; /* what moves at each reading does so after a hole, too */
+    int64_t longest =
+        c->slow ? spacing : c->bridged_ns; /* a counter that changes at each reading does so after a hole, too */
     if (longest > c->update_ns) longest = c->update_ns;
     return spacing < longest ? spacing : longest;
 }
 
-/* When knot i was reached: the middle of the times that are possible. Of a counter that never repeats the reading's. */
+/* When knot i was reached: the middle of the possible times; for a counter that never repeats, the reading's time. */
 static int64_t middle_ns(const struct counter *c, ptrdiff_t i)
 {
-    return c->s->t_ns[i] - (c->slow ? late_ns(c, i) / 2 : 0);
+    return c->s->t_ns[i] - (c->slow ? max_latency_ns(c, i) / 2 : 0);
 }
 
-static bool is_sharp(const struct counter *c, ptrdiff_t i) { return i >= 0 && late_ns(c, i) <= c->update_ns / 4; }
+static bool is_sharp(const struct counter *c, ptrdiff_t i)
+{
+    return i >= 0 && max_latency_ns(c, i) <= c->update_ns / 4;
+}
 
-/* A knot that was caught late lies a whole number of updates from one nearby that was not. */
+/* A knot that was read late is a whole number of updates away from a nearby one that was not. */
 static int64_t knot_ns(const struct counter *c, ptrdiff_t i)
 {
     enum { NEAR = 3 };
-    int64_t middle = middle_ns(c, i), earliest = c->s->t_ns[i] - late_ns(c, i);
+    int64_t middle = middle_ns(c, i), earliest = c->s->t_ns[i] - max_latency_ns(c, i);
     if (!c->slow || c->update_ns == INT64_MAX || is_sharp(c, i)) return middle;
-    ptrdiff_t before = i, behind = i, sharp = -1;
+    ptrdiff_t before = i, after = i, sharp = -1;
     for (int k = 0; k < NEAR && sharp < 0; k++) {
         before = before < 0 ? -1 : knot_prev(c, before - 1);
-        behind = behind < 0 ? -1 : knot_next(c, behind + 1);
-        sharp = is_sharp(c, before) ? before : is_sharp(c, behind) ? behind : -1;
+        after = after < 0 ? -1 : knot_next(c, after + 1);
+        sharp = is_sharp(c, before) ? before : is_sharp(c, after) ? after : -1;
     }
     if (sharp < 0) return middle;
     double updates = round((double)(middle - middle_ns(c, sharp)) / (double)c->update_ns);
@@ -74,8 +80,8 @@ static int64_t knot_ns(const struct counter *c, ptrdiff_t i)
     return at < earliest ? earliest : at > c->s->t_ns[i] ? c->s->t_ns[i] : at;
 }
 
-/* Mean power between two knots, W. NAN: the counter was reset between them, which says nothing of power. Only beside a
- * window: one that holds a reset has no energy. */
+/* Mean power between two knots, W. NAN: the counter was reset between them. That happens only outside the window: a
+ * window with a reset has no energy. */
 static double slope_w(const struct counter *c, ptrdiff_t a, ptrdiff_t b)
 {
     double dt_s = (double)(knot_ns(c, b) - knot_ns(c, a)) / WL_NS_PER_S, joules = c->s->value[b] - c->s->value[a];
@@ -83,8 +89,8 @@ static double slope_w(const struct counter *c, ptrdiff_t a, ptrdiff_t b)
     return dt_s > 0 ? joules / dt_s : 0;
 }
 
-/* The pace up to knot a: since the knot before or, where readings began behind that, the mean of the power until then.
- * NAN: not known. */
+/* Power up to knot a: since the previous knot or, if there is none, the mean of the power readings until then. NAN: not
+ * known. */
 static double slope_before_w(const struct counter *c, ptrdiff_t a)
 {
     ptrdiff_t before = knot_prev(c, a - 1);
@@ -93,25 +99,26 @@ static double slope_before_w(const struct counter *c, ptrdiff_t a)
     return c->drawn ? wl_window_mean(c->drawn, t - AROUND_NS, t, AROUND_NS) : NAN;
 }
 
-/* Between knots a and b at time t, where the paces before a and behind b are known: if one change of pace explains the
- * step, the energy follows both paces; else the straight line. */
+/* The counter at time t between knots a and b. If a single change from the power before a to the power after b explains
+ * the step, it follows that; else the straight line. */
 static double between(const struct counter *c, ptrdiff_t a, ptrdiff_t b, int64_t t)
 {
-    ptrdiff_t behind = knot_next(c, b + 1);
+    ptrdiff_t after = knot_next(c, b + 1);
     double pace = slope_w(c, a, b), since_s = (double)(t - knot_ns(c, a)) / WL_NS_PER_S;
     double left_s = (double)(knot_ns(c, b) - t) / WL_NS_PER_S, step_s = since_s + left_s;
     double straight = c->s->value[a] + pace * since_s;
-    double first = slope_before_w(c, a), then = behind < 0 ? NAN : slope_w(c, b, behind);
+    double first = slope_before_w(c, a), then = after < 0 ? NAN : slope_w(c, b, after);
     if (isnan(first) || isnan(then)) return straight;
     if (fabs(first - then) < 0.1 * fmax(first, then)) return straight;
-    double change_s = (pace - then) / (first - then) * step_s; /* energy conserved: first up to here, then from here */
+    double change_s =
+        (pace - then) / (first - then) * step_s; /* energy is conserved: `first` until then, `then` from there */
     if (!(change_s >= 0 && change_s <= step_s)) return straight;
     return since_s <= change_s ? c->s->value[a] + first * since_s : c->s->value[b] - then * left_s;
 }
 
-/* Beyond the outermost knot: at the neighbouring pace. As far as a slow counter was read, it goes at most one step
- * away, since a whole further step would have shown; how far apart two readings of another one lie says nothing. Never
- * below what was read before. NAN with fewer than two knots, and where a reset lies between them. */
+/* Beyond the outermost knot: extrapolated with the neighbouring slope. As far as a slow counter was read, by at most
+ * one step, since a whole further step would have been seen; for other counters the distance of two readings sets no
+ * such limit. Never below an earlier reading. NAN with fewer than two knots, or with a reset between them. */
 static double beyond(const struct counter *c, ptrdiff_t a, ptrdiff_t b, ptrdiff_t from, int64_t t)
 {
     if (a < 0 || b < 0) return NAN;
@@ -130,34 +137,34 @@ struct bounded {
     double value, lo, hi;
 };
 
-/* What the power's range allows between the knots around t: never less than the lowest nor more than the highest power
- * since the one and until the other, and never outside the two values. */
+/* Bounds of the counter at t from the power's range: since knot a, and until knot b, the device drew at least power.lo
+ * and at most power.hi. Never outside the values of the two knots. */
 static void bound(const struct counter *c, ptrdiff_t a, ptrdiff_t b, int64_t t, struct bounded *out)
 {
     const double *value = c->s->value;
     out->lo = -HUGE_VAL;
     out->hi = HUGE_VAL;
     if (a >= 0) {
-        double since_s = (double)(t - c->s->t_ns[a]) / WL_NS_PER_S, late_s = (double)late_ns(c, a) / WL_NS_PER_S;
+        double since_s = (double)(t - c->s->t_ns[a]) / WL_NS_PER_S, late_s = (double)max_latency_ns(c, a) / WL_NS_PER_S;
         out->lo = value[a] + fmax(0, c->power.lo * since_s);
         out->hi = value[a] + c->power.hi * (since_s + late_s);
     }
     if (b >= 0) {
-        double left_s = (double)(c->s->t_ns[b] - t) / WL_NS_PER_S, late_s = (double)late_ns(c, b) / WL_NS_PER_S;
+        double left_s = (double)(c->s->t_ns[b] - t) / WL_NS_PER_S, late_s = (double)max_latency_ns(c, b) / WL_NS_PER_S;
         out->lo = fmax(out->lo, value[b] - c->power.hi * left_s);
-        double sure_s = left_s - late_s; /* below 0: it may have been reached before t */
+        double sure_s = left_s - late_s; /* below 0: the knot may have been reached before t */
         out->hi = fmin(out->hi, value[b] - sure_s * (sure_s > 0 ? c->power.lo : c->power.hi));
     }
     out->lo = fmin(out->lo, out->value);
     out->hi = fmax(out->hi, out->value);
 }
 
-/* The counter at t, and between which values it must have been. */
+/* The counter at t, with bounds. */
 static struct bounded counter_at(const struct counter *c, int64_t t)
 {
     ptrdiff_t next = (ptrdiff_t)wl_time_series_lower_bound(c->s, t + 1);
     ptrdiff_t a = knot_prev(c, next - 1), b = knot_next(c, next);
-    if (b >= 0 && knot_ns(c, b) <= t) { /* reached before, read behind */
+    if (b >= 0 && knot_ns(c, b) <= t) { /* reached before t, read after it */
         a = b;
         b = knot_next(c, b + 1);
     }
@@ -172,12 +179,11 @@ static struct bounded counter_at(const struct counter *c, int64_t t)
     return out;
 }
 
-/* Where t lies among the readings: is it known there, that is, are those on both sides within max_gap, or one where
- * nothing lies beyond? A hole has readings on both sides that are further apart; at an open end they are only on one.
- */
-enum place { KNOWN, IN_HOLE, OPEN_END };
+/* Where an edge t of the window lies among the readings. KNOWN: between two readings at most max_gap apart, or at most
+ * max_gap from the outermost one. IN_HOLE: between two that are further apart. OPEN_END: readings on one side only. */
+enum edge_position { KNOWN, IN_HOLE, OPEN_END };
 
-static enum place place_of(const struct wl_time_series *s, int64_t t, int64_t max_gap)
+static enum edge_position position_of(const struct wl_time_series *s, int64_t t, int64_t max_gap)
 {
     ptrdiff_t next = (ptrdiff_t)wl_time_series_lower_bound(s, t + 1);
     ptrdiff_t a = wl_time_series_prev(s, next - 1), b = wl_time_series_next(s, next);
@@ -186,7 +192,7 @@ static enum place place_of(const struct wl_time_series *s, int64_t t, int64_t ma
     return b >= 0 && s->t_ns[b] - t <= max_gap ? KNOWN : OPEN_END;
 }
 
-/* Looks at every step from the reading before t0 to the reading behind t1. */
+/* Does the counter rise or fall anywhere from the reading before t0 to the reading after t1? */
 static void inspect(const struct wl_time_series *s, int64_t t0, int64_t t1, bool *moves, bool *falls)
 {
     *moves = *falls = false;
@@ -201,8 +207,8 @@ static void inspect(const struct wl_time_series *s, int64_t t0, int64_t t1, bool
     }
 }
 
-/* Does the counter repeat its value, and how far apart are its moves? The mean distance, or a shorter one between two
- * moves that were caught to a quarter of it. Also its paces, where no power was read. */
+/* Finds whether the counter repeats its value, and its update period: the mean time between changes, or a shorter one
+ * between two changes that are each known to within a quarter of it. */
 static void estimate_update_period(struct counter *c, int64_t t0, int64_t t1, double known_update_s)
 {
     const struct wl_time_series *s = c->s;
@@ -227,11 +233,12 @@ static void estimate_update_period(struct counter *c, int64_t t0, int64_t t1, do
     }
     if (c->slow && moves > 1) c->update_ns = (last - first) / (int64_t)(moves - 1);
     if (sharp < c->update_ns) c->update_ns = sharp;
-    bool seen_other = sharp < INT64_MAX && fabs((double)sharp / WL_NS_PER_S / known_update_s - 1) > OTHER_PACE;
+    bool seen_other = sharp < INT64_MAX && fabs((double)sharp / WL_NS_PER_S / known_update_s - 1) > PERIOD_TOLERANCE;
     if (isfinite(known_update_s) && !seen_other) c->update_ns = (int64_t)(known_update_s * WL_NS_PER_S);
 }
 
-static struct wl_range paces(const struct counter *c, int64_t t0, int64_t t1)
+/* The range of the slopes around the window. */
+static struct wl_range slope_range(const struct counter *c, int64_t t0, int64_t t1)
 {
     struct wl_range r = { HUGE_VAL, 0 };
     ptrdiff_t a = knot_next(c, (ptrdiff_t)wl_time_series_lower_bound(c->s, t0 - AROUND_NS));
@@ -244,7 +251,7 @@ static struct wl_range paces(const struct counter *c, int64_t t0, int64_t t1)
     return r;
 }
 
-/* Readings are means and miss extremes: what the power may have been is wider by half of what they show. */
+/* Readings are means and miss extremes: the true range of the power is assumed to be wider by half of theirs. */
 static void widen(struct wl_range *power)
 {
     double more = 0.5 * (power->hi - power->lo) + 0.02 * power->hi;
@@ -260,27 +267,27 @@ static size_t good_between(const struct wl_time_series *s, int64_t t0, int64_t t
     return n;
 }
 
-/* Time of the window that lies outside all readings. */
+/* Time of the window outside all readings. */
 static int64_t outside_ns(const struct wl_time_series *s, int64_t t0, int64_t t1)
 {
     ptrdiff_t first = wl_time_series_next(s, 0), last = wl_time_series_prev(s, (ptrdiff_t)s->n - 1);
     int64_t before = s->t_ns[first] > t0 ? s->t_ns[first] - t0 : 0;
-    int64_t behind = s->t_ns[last] < t1 ? t1 - s->t_ns[last] : 0;
-    return before + behind;
+    int64_t after = s->t_ns[last] < t1 ? t1 - s->t_ns[last] : 0;
+    return before + after;
 }
 
-/* A window: its edges, where they lie, and what the counter's readings leave of it. */
+/* A window: its edges, their positions, and the part of it between the counter's readings. */
 struct window {
     int64_t t0, t1;
-    enum place at_start, at_end;
-    int64_t from, to; /* the part between readings; from >= to: there is none */
+    enum edge_position at_start, at_end;
+    int64_t from, to; /* that part; from >= to: empty */
 };
 
 static bool has_holes(const struct window *w) { return w->at_start != KNOWN || w->at_end != KNOWN; }
 
 static struct window window_of(const struct wl_time_series *s, int64_t t0, int64_t t1, int64_t max_gap)
 {
-    struct window w = { t0, t1, place_of(s, t0, max_gap), place_of(s, t1, max_gap), t0, t1 };
+    struct window w = { t0, t1, position_of(s, t0, max_gap), position_of(s, t1, max_gap), t0, t1 };
     ptrdiff_t first = wl_time_series_next(s, (ptrdiff_t)wl_time_series_lower_bound(s, t0));
     ptrdiff_t last = wl_time_series_prev(s, (ptrdiff_t)wl_time_series_lower_bound(s, t1 + 1) - 1);
     if (w.at_start != KNOWN) w.from = first < 0 ? t1 : s->t_ns[first];
@@ -288,23 +295,23 @@ static struct window window_of(const struct wl_time_series *s, int64_t t0, int64
     return w;
 }
 
-/* What the device may have drawn at an edge: beside a hole anything that is plausible for the run, else what it drew
- * around the window, where readings are means and miss extremes, so that it is wider by half of what they show. */
-static void find_power(struct counter *c, const struct window *w, const struct wl_sensor_response *g)
+/* The range of the power at the edges: with a hole, whatever is plausible for the run; else the range around the
+ * window, widened. */
+static void find_power_range(struct counter *c, const struct window *w, const struct wl_sensor_response *g)
 {
     bool holes = has_holes(w);
     int64_t from = holes ? c->s->t_ns[0] : w->t0, to = holes ? c->s->t_ns[c->s->n - 1] : w->t1;
     c->power = (struct wl_range) { 1, 0 };
     if (c->drawn) c->power = wl_time_series_range(c->drawn, from - AROUND_NS, to + AROUND_NS);
     bool drawn = c->power.lo <= c->power.hi;
-    if (!drawn) c->power = paces(c, from, to);
+    if (!drawn) c->power = slope_range(c, from, to);
     if (holes && drawn)
         c->power = wl_time_series_plausible_w(c->drawn, g);
     else
         widen(&c->power);
 }
 
-/* Beyond the readings, `away_s` seconds from where the counter stood at `from`: on at the mean power of the rest. */
+/* Beyond the readings, away_s seconds from where the counter was `from`: extrapolated with the mean power. */
 static struct bounded at_open_end(const struct counter *c, const struct bounded *from, double away_s, double mean_w)
 {
     double lo = fmin(c->power.lo * away_s, c->power.hi * away_s), hi = fmax(c->power.lo * away_s, c->power.hi * away_s);
@@ -312,7 +319,7 @@ static struct bounded at_open_end(const struct counter *c, const struct bounded 
     return (struct bounded) { value, fmin(from->lo + lo, value), fmax(from->hi + hi, value) };
 }
 
-/* The energy of the whole window. Beside holes no more and no less than the power's range gives in all of it. */
+/* The energy of the whole window. With holes its interval is cut to what the power's range gives for the window. */
 static void set_energy(struct wl_energy *e, const struct counter *c, const struct window *w, struct bounded from,
                        struct bounded to)
 {
@@ -330,7 +337,7 @@ static void set_energy(struct wl_energy *e, const struct counter *c, const struc
     e->hi_j = fmax(e->energy_j, fmin(e->hi_j, c->power.hi * all_s));
 }
 
-/* Of the part between the readings that lie in the window; nothing where there are none. */
+/* For the part between readings. */
 static void set_covered(struct wl_energy *e, const struct window *w, double joules)
 {
     if (w->to <= w->from) return;
@@ -339,8 +346,8 @@ static void set_covered(struct wl_energy *e, const struct window *w, double joul
     e->coverage = (double)(w->to - w->from) / (double)(w->t1 - w->t0);
 }
 
-/* What a hole between two readings took is measured; only how much of it lies in the window is open. So energy is
- * missing where that is more than the energy itself, or where most of the window lies beyond the last reading. */
+/* The energy of a hole between two readings is measured; only its share inside the window is uncertain. So energy is
+ * missing if that uncertainty exceeds the energy itself, or if most of the window is beyond the last reading. */
 static const char *why_missing(const struct wl_energy *e, const struct window *w)
 {
     int64_t open_ns = (w->at_start == OPEN_END ? w->from - w->t0 : 0) + (w->at_end == OPEN_END ? w->t1 - w->to : 0);
@@ -348,7 +355,7 @@ static const char *why_missing(const struct wl_energy *e, const struct window *w
         return "readings of the counter are missing for more than half of the window";
     if (!(e->energy_j >= 0) || e->covered_j < 0) return "the window is too short for the counter's steps";
     if (has_holes(w) && e->hi_j - e->lo_j > e->energy_j)
-        return "the counter was not read near the window's edges, which leaves more open than the energy itself";
+        return "the counter was not read near the window's edges: the uncertainty exceeds the energy itself";
     return NULL;
 }
 
@@ -361,13 +368,14 @@ struct wl_energy wl_energy_of_counter(const struct wl_time_series *s, const stru
     if (falls) return wl_energy_none("the counter was reset");
     int64_t bridged_ns = wl_time_series_max_gap_ns(s, max_gap_ns);
     struct window w = window_of(s, t0_ns, t1_ns, bridged_ns);
-    bool between = w.at_start == IN_HOLE && w.at_end == IN_HOLE; /* two readings, perhaps none of them in the window */
+    bool between =
+        w.at_start == IN_HOLE && w.at_end == IN_HOLE; /* between two readings, both possibly outside the window */
     if (w.to <= w.from && !between) return wl_energy_none("no reading of the counter in the window or near it");
     if (!moves) return wl_energy_none("the counter did not move in the window");
 
     struct counter c = { .s = s, .drawn = power, .bridged_ns = bridged_ns };
     estimate_update_period(&c, t0_ns, t1_ns, g->update_s);
-    find_power(&c, &w, g);
+    find_power_range(&c, &w, g);
     struct bounded from = counter_at(&c, w.from), to = counter_at(&c, w.to);
     struct wl_energy e = wl_energy_none(NULL);
     set_covered(&e, &w, to.value - from.value);

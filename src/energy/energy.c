@@ -18,7 +18,7 @@ bool wl_energy_ratio_off(double ratio) { return isfinite(ratio) && fabs(ratio - 
 
 /* ---- Which method counts ---- */
 
-/* Is x the better answer? One that is known, then the narrower interval; of two unknown ones that of more readings. */
+/* Is x better? A known energy first, then the narrower interval; of two unknown ones, the better coverage. */
 static bool is_better(const struct wl_energy *x, const struct wl_energy *than)
 {
     if (!than) return true;
@@ -27,8 +27,8 @@ static bool is_better(const struct wl_energy *x, const struct wl_energy *than)
     return known ? x->hi_j - x->lo_j < than->hi_j - than->lo_j : x->coverage > than->coverage;
 }
 
-/* A counter has counted what readings of power did not see: an energy outside of its bounds is wrong, however narrow
- * its own interval is. Of readings that are few and happen to be alike that is narrow. */
+/* A counter includes what readings of power missed: an energy outside its bounds is wrong, however narrow its own
+ * interval is (few readings that happen to be alike give a narrow one). */
 static bool contradicts(const struct wl_energy *x, const struct wl_energy *counter)
 {
     if (!counter || isnan(counter->energy_j)) return false;

@@ -4,20 +4,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The part of a window that readings account for: exact in time, so that full coverage can be told from nearly. */
+/* Sums over a window. Times are exact, so that full coverage compares equal to 1. */
 struct integral {
     double value_s; /* integral of the value, unit x s */
     int64_t covered_ns, held_ns;
-    double holes_value_s; /* the same over the holes, on the line between the readings around each */
+    double holes_value_s; /* the same over holes, on the line between the readings around each */
     int64_t holes_ns;
     /* for the interval */
-    size_t readings, updates; /* good ones inside the window; those at which the value changed */
+    size_t readings, updates; /* good readings inside the window; those at which the value changed */
     double steps2;            /* sum of the squared changes */
     double mean, m2;          /* of the readings (Welford 1962) */
     double gaps_s2;           /* sum of the squared bridged gaps, s^2 */
 };
 
-/* The integral of the line from (ta, va) to (tb, vb), cut to [t0, t1]; *span_ns: the length of what is left of it. */
+/* The integral of the line from (ta, va) to (tb, vb), cut to [t0, t1]; *span_ns: its length after the cut. */
 static double line_s(int64_t ta, double va, int64_t tb, double vb, int64_t t0, int64_t t1, int64_t *span_ns)
 {
     int64_t lo = ta > t0 ? ta : t0, hi = tb < t1 ? tb : t1;
@@ -42,7 +42,7 @@ static void add_hole(struct integral *sum, int64_t ta, double va, int64_t tb, do
     sum->holes_ns += span_ns;
 }
 
-/* The first or last reading (t, v), beyond which there is none: held for `hold`; the rest of the window is a hole. */
+/* Beyond the first or last reading (t, v): held for `hold`; the rest of the window is a hole. */
 static void add_end(struct integral *sum, int64_t t, double v, int64_t hold, bool first, int64_t t0, int64_t t1)
 {
     int64_t before = sum->covered_ns, far = first ? t - hold : t + hold;
@@ -96,8 +96,8 @@ static struct integral integrate(const struct wl_time_series *s, int64_t t0, int
  * Stegun 26.7.5, shortened). */
 static double t_975(double n) { return 1.96 + 2.37 / n + 2.82 / (n * n) + 2.56 / (n * n * n); }
 
-/* Energy that an edge may be off by: its distance in time from what the readings show, times the power's range there.
- * Where the delay is known half an update and half its window are left of it, else all of them. */
+/* Uncertainty of an edge, J: that of its time in the readings, times the power's range there. With a known delay it is
+ * half an update and half the averaging window; else all of both. */
 static double edge_j(const struct wl_time_series *s, int64_t t, double update_s, const struct wl_sensor_response *g)
 {
     double window_s = isfinite(g->window_s) ? g->window_s : 0;
@@ -113,18 +113,18 @@ static int by_size(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Variance of what a reading has of chance, W^2. Most updates change by that alone: taken from their median change,
- * which is .954 standard deviations of a reading where that is normal. Some hundred changes, evenly picked, tell it. */
+/* Variance of the noise of a reading, W^2, from the median change between updates: most updates change by noise alone,
+ * and for normal noise the median is .954 of its standard deviation. A few hundred changes, evenly picked, suffice. */
 static double noise_w2(const struct wl_time_series *s, int64_t t0, int64_t t1, size_t updates)
 {
     enum { MOST = 512 };
     static const double MEDIAN_CHANGE = 0.954;
     double changes[MOST];
-    size_t n = 0, seen = 0, each = updates / MOST + 1;
+    size_t n = 0, seen = 0, stride = updates / MOST + 1;
     ptrdiff_t i = wl_time_series_next(s, (ptrdiff_t)wl_time_series_lower_bound(s, t0));
     for (ptrdiff_t next; i >= 0 && (next = wl_time_series_next(s, i + 1)) >= 0 && s->t_ns[next] <= t1; i = next) {
         double change = fabs(s->value[next] - s->value[i]);
-        if (change > 0 && seen++ % each == 0 && n < MOST) changes[n++] = change;
+        if (change > 0 && seen++ % stride == 0 && n < MOST) changes[n++] = change;
     }
     if (n == 0) return 0;
     qsort(changes, n, sizeof *changes, by_size);
@@ -132,18 +132,17 @@ static double noise_w2(const struct wl_time_series *s, int64_t t0, int64_t t1, s
     return sd * sd;
 }
 
-/* By how much uneven weights add to the variance of a mean. Of readings that come r times an update some updates have
- * one more than others, which is 1 + (variance of a weight) / r^2. */
+/* How much uneven weights inflate the variance of a mean. With r readings per update some updates have one more reading
+ * than others, which gives 1 + (variance of a weight) / r^2. */
 static double weight_inflation(double readings, double updates)
 {
     double r = fmax(1, readings / updates), part = r - floor(r);
     return 1 + part * (1 - part) / (r * r);
 }
 
-/* Half of the 95 % interval, J. Readings are means of a share of the time between updates; of the rest the variance is
- * taken from the changes between updates (von Neumann's), so that a slow drift, which readings follow, does not count.
- * What a reading has of chance counts whole, however much of the time it covers. Gaps, held ends and edges come on top.
- */
+/* Half of the 95 % interval, J. A reading is the mean of a part of the time between updates; the variance of the unseen
+ * rest is taken from the changes between updates (von Neumann), so that slow drift, which readings follow, does not
+ * count. Noise counts in full, whatever the averaging window. Gaps, held ends and edges are added. */
 static double interval_half_width_j(const struct integral *sum, const struct wl_time_series *s, int64_t t0, int64_t t1,
                                     const struct wl_sensor_response *g)
 {
@@ -151,8 +150,8 @@ static double interval_half_width_j(const struct integral *sum, const struct wl_
     double update_s = n > 0 ? length_s / n : length_s;
     if (isfinite(g->update_s) && (n == 0 || g->update_s > update_s)) update_s = fmin(g->update_s, length_s);
     double unseen = isnan(g->window_s) ? 1 : fmax(0, 1 - g->window_s / update_s);
-    double reading_w2 = n > 0 ? sum->steps2 / 2 / n : 0, chance = fmin(reading_w2, noise_w2(s, t0, t1, sum->updates));
-    double variance = (chance + unseen * (reading_w2 - chance)) / n * weight_inflation((double)sum->readings, n);
+    double reading_w2 = n > 0 ? sum->steps2 / 2 / n : 0, noise = fmin(reading_w2, noise_w2(s, t0, t1, sum->updates));
+    double variance = (noise + unseen * (reading_w2 - noise)) / n * weight_inflation((double)sum->readings, n);
     double sampling_j = n > 0 ? t_975(fmax(1, n - 1)) * length_s * sqrt(variance) : 0;
     double sd = sum->readings > 1 ? sqrt(sum->m2 / (double)(sum->readings - 1)) : 0;
     double gaps_j = 1.96 * sd * sqrt(sum->gaps_s2);
@@ -162,8 +161,8 @@ static double interval_half_width_j(const struct integral *sum, const struct wl_
     return sqrt(sampling_j * sampling_j + gaps_j * gaps_j + held_j * held_j + first_j * first_j + last_j * last_j);
 }
 
-/* What the holes leave open below and above the line through them: power may have been anything that is plausible, in
- * all of them at once, since what stops the readings may be what the load does. */
+/* Uncertainty of the holes below and above the line through them: any plausible power, in all holes at once, since the
+ * load itself may be what stops the readings. */
 static struct wl_energy_margin unseen_in_holes(const struct integral *sum, const struct wl_time_series *s,
                                                const struct wl_sensor_response *g)
 {
@@ -178,10 +177,10 @@ static void set_energy(struct wl_energy *e, const struct integral *sum, const st
                        int64_t t1, const struct wl_sensor_response *g)
 {
     double half_j = interval_half_width_j(sum, s, t0, t1, g);
-    struct wl_energy_margin in_step = wl_aliasing_margin(s, t0, t1, g), in_holes = unseen_in_holes(sum, s, g);
+    struct wl_energy_margin aliasing = wl_aliasing_margin(s, t0, t1, g), in_holes = unseen_in_holes(sum, s, g);
     e->energy_j = sum->value_s + sum->holes_value_s;
-    e->lo_j = fmax(0, e->energy_j - hypot(hypot(half_j, in_step.below_j), in_holes.below_j));
-    e->hi_j = e->energy_j + hypot(hypot(half_j, in_step.above_j), in_holes.above_j);
+    e->lo_j = fmax(0, e->energy_j - hypot(hypot(half_j, aliasing.below_j), in_holes.below_j));
+    e->hi_j = e->energy_j + hypot(hypot(half_j, aliasing.above_j), in_holes.above_j);
 }
 
 struct wl_energy wl_energy_of_power(const struct wl_time_series *s, int64_t t0_ns, int64_t t1_ns, int64_t max_gap_ns,
@@ -189,7 +188,8 @@ struct wl_energy wl_energy_of_power(const struct wl_time_series *s, int64_t t0_n
 {
     if (t1_ns <= t0_ns) return wl_energy_none("the window is empty");
     int64_t gap = wl_time_series_max_gap_ns(s, max_gap_ns);
-    int64_t delay = isfinite(g->delay_s) ? (int64_t)(g->delay_s * WL_NS_PER_S) : 0; /* readings tell of then */
+    int64_t delay =
+        isfinite(g->delay_s) ? (int64_t)(g->delay_s * WL_NS_PER_S) : 0; /* the readings from t0 + delay on show t0 */
     int64_t t0 = t0_ns + delay, t1 = t1_ns + delay;
     struct integral sum = integrate(s, t0, t1, gap, gap + delay);
     if (sum.covered_ns == 0) return wl_energy_none("no reading of power in the window or near it");

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* The good reading nearest to t, at or before it; at or after it; -1: there is none. */
+/* The good reading nearest to t, at or before it (last_until) or at or after it (first_from); -1: none. */
 static ptrdiff_t last_until(const struct wl_time_series *s, int64_t t)
 {
     return wl_time_series_prev(s, (ptrdiff_t)wl_time_series_lower_bound(s, t + 1) - 1);
@@ -14,8 +14,8 @@ static ptrdiff_t first_from(const struct wl_time_series *s, int64_t t)
     return wl_time_series_next(s, (ptrdiff_t)wl_time_series_lower_bound(s, t));
 }
 
-/* The counter at an edge of the window: interpolated, or where there are readings on one side only, the nearest one,
- * to which *t moves. NAN where it is not known. */
+/* The counter at an edge of the window: interpolated or, with readings on one side only, the nearest one, to which *t
+ * moves. NAN: not known. */
 static double at_edge(const struct wl_time_series *s, int64_t *t, int64_t max_gap)
 {
     ptrdiff_t a = last_until(s, *t), b = first_from(s, *t);
@@ -31,7 +31,7 @@ static double at_edge(const struct wl_time_series *s, int64_t *t, int64_t max_ga
     return s->value[a] + (s->value[b] - s->value[a]) * (double)(*t - s->t_ns[a]) / (double)span;
 }
 
-/* Does it fall anywhere from the reading before t0 to the one behind t1? */
+/* Does it decrease anywhere from the reading before t0 to the one after t1? */
 static bool falls(const struct wl_time_series *s, int64_t t0, int64_t t1)
 {
     ptrdiff_t from = last_until(s, t0), to = first_from(s, t1);

@@ -3,18 +3,18 @@
 
 #include <math.h>
 
-/* A mean of the last window_s at t says what was drawn from t - window_s to t, so that means a window apart say what
- * was drawn from one end of the time that is asked for to less than a window before the other end. The rest is taken
- * from the sensor's other readings, but as a share: of what those show for the window that holds the rest, times what
- * the mean says of that window. What they leave unseen cuts out of the share where it is all over the window. */
+/* A mean over window_s read at t gives the energy from t - window_s to t. So means a window apart give the energy from
+ * one end of [t0, t1] to less than a window before the other end. The remainder is a share of the mean over the window
+ * that contains it: the share that the instant readings show. What they miss cancels in the share if it is spread
+ * evenly over the window. */
 struct means {
     const struct wl_time_series *mean, *instant;
     const struct wl_sensor_response *g, *g_instant;
-    int64_t window_ns, age_ns; /* age: from the end of a window to where its reading stands */
+    int64_t window_ns, age_ns; /* age: from the end of a window to its reading's time */
     int64_t max_gap_ns;
 };
 
-/* On the line between the readings around t, or the nearest one; NAN: there is none. */
+/* Interpolated between the readings around t, or the nearest reading; NAN: none. */
 static double value_at(const struct wl_time_series *s, int64_t t)
 {
     ptrdiff_t i = (ptrdiff_t)wl_time_series_lower_bound(s, t), a = wl_time_series_prev(s, i - 1),
@@ -24,7 +24,7 @@ static double value_at(const struct wl_time_series *s, int64_t t)
     return s->value[a] + share * (s->value[b] - s->value[a]);
 }
 
-/* What was drawn in the window that ends at t. */
+/* Energy of the window that ends at t. */
 static double window_j(const struct means *m, int64_t t) { return m->g->window_s * value_at(m->mean, t + m->age_ns); }
 
 static double seen_j(const struct means *m, int64_t from, int64_t to)
@@ -45,13 +45,13 @@ static double sd_between(const struct wl_time_series *s, int64_t from, int64_t t
     return n > 1 ? sqrt(m2 / (double)(n - 1)) : 0;
 }
 
-/* A rest from..to inside of the window that ends at `end`, and half of its interval: a share of readings that are
- * drawn by chance, as many as the sensor has shown. */
-struct rest {
+/* The remainder from..to inside the window that ends at `end`, and half of its interval: the readings of the window,
+ * as many as the sensor has shown, are taken for a random sample. */
+struct remainder {
     double j, half_j;
 };
 
-static struct rest rest_of(const struct means *m, int64_t from, int64_t to, int64_t end)
+static struct remainder remainder_of(const struct means *m, int64_t from, int64_t to, int64_t end)
 {
     int64_t begin = end - m->window_ns;
     double all_j = window_j(m, end), share = seen_j(m, from, to) / seen_j(m, begin, end);
@@ -59,12 +59,12 @@ static struct rest rest_of(const struct means *m, int64_t from, int64_t to, int6
     double spacing_s = fmax(m->g->update_s, (double)m->max_gap_ns / 3 / WL_NS_PER_S);
     double sd_j = m->g->window_s * sd_between(m->instant, begin, end) / sqrt(fmax(1, m->g->window_s / spacing_s));
     if (!isfinite(share)) share = of_time;
-    return (struct rest) { share * all_j, 1.96 * sd_j * sqrt(of_time * (1 - of_time)) };
+    return (struct remainder) { share * all_j, 1.96 * sd_j * sqrt(of_time * (1 - of_time)) };
 }
 
-/* Half of the interval that the instant of an end leaves: by how much the age of a reading is uncertain, times how much
- * the power moves in the window beside it, as the readings show it or as they miss the mean. Waves shorter than an
- * update, as high as the power ever moved, may end up to a quarter of an update from where they are taken to. */
+/* Half of the interval of an end: the uncertainty of a reading's age times the change of power in the window next to
+ * it, as the readings show it or as they miss the mean. Waves shorter than an update, as high as the power ever
+ * changed, may end up to a quarter of an update from where they are taken to end. */
 static double edge_j(const struct means *m, int64_t begin, int64_t end)
 {
     struct wl_range r = wl_time_series_range(m->instant, begin, end);
@@ -86,22 +86,22 @@ struct wl_energy wl_energy_of_mean(const struct wl_time_series *mean, const stru
     };
     if (t1_ns - t0_ns < m.window_ns)
         return wl_energy_none("the window is shorter than the time that the mean is taken over");
-    struct wl_sensor_response sharp = { g->update_s, g->update_s, age_s, g->most_w };
+    struct wl_sensor_response sharp = { g->update_s, g->update_s, age_s, g->max_w };
     struct wl_energy e = wl_energy_of_power(mean, t0_ns, t1_ns, max_gap_ns, &sharp);
     if (isnan(e.energy_j)) return e;
     if (e.coverage < 1) return wl_energy_none("readings of the driver's mean are missing in the window");
 
-    int64_t n = (t1_ns - t0_ns) / m.window_ns, rest_ns = t1_ns - t0_ns - n * m.window_ns;
-    struct rest first = rest_of(&m, t0_ns, t0_ns + rest_ns, t0_ns + m.window_ns);
-    struct rest last = rest_of(&m, t1_ns - rest_ns, t1_ns, t1_ns);
+    int64_t n = (t1_ns - t0_ns) / m.window_ns, remainder_ns = t1_ns - t0_ns - n * m.window_ns;
+    struct remainder first = remainder_of(&m, t0_ns, t0_ns + remainder_ns, t0_ns + m.window_ns);
+    struct remainder last = remainder_of(&m, t1_ns - remainder_ns, t1_ns, t1_ns);
     double from_start_j = last.j, from_end_j = first.j;
     for (int64_t k = 0; k < n; k++) {
         from_start_j += window_j(&m, t0_ns + (k + 1) * m.window_ns);
         from_end_j += window_j(&m, t1_ns - k * m.window_ns);
     }
-    double rests_j = hypot(first.half_j, last.half_j) / 2, apart_j = fabs(from_start_j - from_end_j) / 2;
+    double remainders_j = hypot(first.half_j, last.half_j) / 2, apart_j = fabs(from_start_j - from_end_j) / 2;
     double first_j = edge_j(&m, t0_ns, t0_ns + m.window_ns), last_j = edge_j(&m, t1_ns - m.window_ns, t1_ns);
-    double half_j = sqrt(rests_j * rests_j + apart_j * apart_j + first_j * first_j + last_j * last_j);
+    double half_j = sqrt(remainders_j * remainders_j + apart_j * apart_j + first_j * first_j + last_j * last_j);
     e.energy_j = e.covered_j = (from_start_j + from_end_j) / 2;
     e.mean_w = e.energy_j / ((double)(t1_ns - t0_ns) / WL_NS_PER_S);
     e.lo_j = fmax(0, e.energy_j - half_j);

@@ -1,4 +1,4 @@
-/* Looking things up in a series of readings. */
+/* Look-ups in a series of readings. */
 #include "energy/internal.h"
 
 #include <math.h>
@@ -38,9 +38,9 @@ struct wl_energy wl_energy_none(const char *why)
 
 enum { SPACINGS = 33 };
 
-/* The longest stretch between good readings that is bridged: the caller's, or three times the series' own usual spacing
- * where it is read less often than asked (a slow sensor, a costly file). The usual spacing is the median of some
- * spacings all over the series; with only a few readings there is none. A failed reading keeps the spacing. */
+/* The caller's gap, or three times the usual spacing if the series is read less often than requested (a slow sensor, a
+ * costly file). The usual spacing is the median of a sample of spacings; a short series has none. A failed reading
+ * counts as a reading. */
 int64_t wl_time_series_max_gap_ns(const struct wl_time_series *s, int64_t max_gap)
 {
     if (s->n < SPACINGS / 4) return max_gap;
@@ -61,8 +61,8 @@ struct wl_range wl_time_series_range(const struct wl_time_series *s, int64_t fro
 {
     struct wl_range r = { HUGE_VAL, -HUGE_VAL };
     size_t i = wl_time_series_lower_bound(s, from), end = wl_time_series_lower_bound(s, to + 1);
-    ptrdiff_t before = wl_time_series_prev(s, (ptrdiff_t)i - 1), behind = wl_time_series_next(s, (ptrdiff_t)end);
-    for (size_t k = before >= 0 ? (size_t)before : i; k < s->n && k <= (behind >= 0 ? (size_t)behind : end); k++) {
+    ptrdiff_t before = wl_time_series_prev(s, (ptrdiff_t)i - 1), after = wl_time_series_next(s, (ptrdiff_t)end);
+    for (size_t k = before >= 0 ? (size_t)before : i; k < s->n && k <= (after >= 0 ? (size_t)after : end); k++) {
         if (!isfinite(s->value[k])) continue;
         r.lo = fmin(r.lo, s->value[k]);
         r.hi = fmax(r.hi, s->value[k]);
@@ -73,8 +73,8 @@ struct wl_range wl_time_series_range(const struct wl_time_series *s, int64_t fro
 struct wl_range wl_time_series_plausible_w(const struct wl_time_series *s, const struct wl_sensor_response *g)
 {
     struct wl_range r = wl_time_series_range(s, INT64_MIN / 2, INT64_MAX / 2);
-    double more = 0.1 * (r.hi - r.lo) + 0.02 * r.hi, most_w = isfinite(g->most_w) ? fmax(g->most_w, r.hi) : HUGE_VAL;
-    return (struct wl_range) { fmax(0, r.lo - more), fmin(most_w, r.hi + more) };
+    double more = 0.1 * (r.hi - r.lo) + 0.02 * r.hi, limit_w = isfinite(g->max_w) ? fmax(g->max_w, r.hi) : HUGE_VAL;
+    return (struct wl_range) { fmax(0, r.lo - more), fmin(limit_w, r.hi + more) };
 }
 
 bool wl_energy_mostly_holes(int64_t holes_ns, int64_t window_ns) { return holes_ns > window_ns / 2; }

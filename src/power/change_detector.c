@@ -1,5 +1,5 @@
 /* How often a value moves, from readings that come many times as often. */
-#include "power/internal.h"
+#include "power/change_detector.h"
 
 #include <math.h>
 

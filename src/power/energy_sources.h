@@ -1,15 +1,14 @@
-/* Which channels a run's energy is taken from. */
+/* The channels that a run's energy is taken from. */
 #ifndef WL_POWER_ENERGY_SOURCES_H
 #define WL_POWER_ENERGY_SOURCES_H
 
 #include "power/quantity.h"
 
-/* An energy of a model (cpu_model.c) may be off by this share of it either way: what its source says of full power, 2
- * to 8 W a core where the CPU is not known and 5 W are taken. The interval of an estimate holds it (docs/metrics.md).
- */
+/* Relative error of a modelled energy (node/cpu_model.c), either way: the full power of an unknown CPU is 2 to 8 W per
+ * core, of which 5 W are assumed. The interval of an estimate includes it (docs/metrics.md). */
 #define WL_MODEL_ERROR 0.6
 
-/* One device whose energy counts, and its channels (-1: none). A counter is preferred, the power series is the
+/* One device whose energy counts, and its channels (-1: none). The counter is preferred; the power series is the
  * fallback and the check. */
 struct wl_energy_source {
     int device;

@@ -1,5 +1,5 @@
-/* Measures nothing: what the harness itself costs, and runs that want no samples. */
-#include "power/internal.h"
+/* Measures nothing: for the cost of the harness itself, and for runs without samples. */
+#include "power/sensor.h"
 
 static int null_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
 {
@@ -12,7 +12,7 @@ static void null_read(struct wl_sensor *s, struct wl_due due, struct wl_reading 
 
 const struct wl_sensor_ops wl_sensor_null = {
     .name = "null",
-    .help = "nothing, to see what the harness itself costs",
+    .help = "nothing: for measuring the cost of wattlaw itself",
     .open = null_open,
     .read = null_read,
 };

@@ -1,12 +1,11 @@
-/* What the machine draws and does: sensors, the sampler that reads them on time, and the energy of a window.
+/* Power and activity of the machine: sensors, and the sampler that reads them on time.
  *
- * A sensor (nvml, rapl, acpi, cray ...) finds devices; each device gives channels, one for each
- * quantity that can be read. The sampler reads every channel at a steady rate and hands samples to one consumer.
- * The energy functions are pure: they work on any series, fresh or from the store.
+ * A sensor (nvml, rapl, acpi, cray ...) finds devices; each device has a channel for each quantity that can be read.
+ * The sampler reads every channel at a steady rate and hands samples to one consumer.
  *
  *     struct wl_sensors *sensors;
  *     struct wl_sampler *sampler;
- *     wl_sensors_open(&sensors, &opts, a, e);              devices and channels are known from here
+ *     wl_sensors_open(&sensors, &opts, a, e);              devices and channels are known from here on
  *     wl_sampler_start(&sampler, sensors, opts.rate_hz, a, e);  the first samples are taken inside this call
  *     wl_sampler_watch(sampler, pid);                      the job whose processes `proc` follows
  *     while (running) n = wl_sampler_drain(sampler, buffer, WL_COUNT(buffer));

@@ -1,4 +1,4 @@
-#include "power/internal.h"
+#include "power/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,30 +106,6 @@ size_t wl_cpu_list(const char *text, int *cpus, size_t max)
     return n;
 }
 
-/* "cpu  user nice system idle iowait irq softirq steal guest guest_nice" in clock ticks; guest is part of user.
- * Source: proc_stat(5). */
-int wl_cpu_times_read(int fd, struct wl_cpu_times *out)
-{
-    char buf[512];
-    int n = wl_procfs_read(fd, buf, sizeof buf);
-    if (n < 0) return n;
-    if (strncmp(buf, "cpu ", 4) != 0) return -EINVAL;
-    enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, FIELDS };
-    double ticks[FIELDS] = { 0 };
-    char *at = buf + 4;
-    for (int i = 0; i < FIELDS; i++) {
-        char *end;
-        ticks[i] = (double)strtoull(at, &end, 10);
-        if (end == at) break; /* kernels before 2.6.11 have fewer columns */
-        at = end;
-    }
-    double hz = (double)sysconf(_SC_CLK_TCK);
-    double busy = ticks[USER] + ticks[NICE] + ticks[SYSTEM] + ticks[IRQ] + ticks[SOFTIRQ];
-    out->busy_s = busy / hz;
-    out->total_s = (busy + ticks[IDLE] + ticks[IOWAIT] + ticks[STEAL]) / hz;
-    return 0;
-}
-
 bool wl_pci_has_gpu(const char *root, const char *vendor, struct wl_arena *a)
 {
     const char *folder = wl_strf(a, "%s/sys/bus/pci/devices", root);
@@ -140,6 +116,20 @@ bool wl_pci_has_gpu(const char *root, const char *vendor, struct wl_arena *a)
         if (!wl_str_eq(of, vendor)) continue;
         char *class = wl_procfs_text(a, wl_strf(a, "%s/%s/class", folder, names.v[i]));
         if (class && (wl_str_starts(class, "0x03") || wl_str_starts(class, "0x12"))) return true;
+    }
+    return false;
+}
+
+/* By the SoC id (JEP106 manufacturer NVIDIA, part T241), which some firmware does not report, else by the board
+ * manufacturer's product name. */
+bool wl_cpu_is_grace(const char *root, struct wl_arena *a)
+{
+    static const char *const names[] = { "product_family", "product_name" };
+    char *chip = wl_procfs_text(a, wl_strf(a, "%s/sys/devices/soc0/soc_id", root));
+    if (chip) return wl_str_starts(chip, "jep106:036b:0241");
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        char *name = wl_procfs_text(a, wl_strf(a, "%s/sys/devices/virtual/dmi/id/%s", root, names[i]));
+        if (name && strstr(name, "Grace")) return true;
     }
     return false;
 }

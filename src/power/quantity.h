@@ -121,7 +121,7 @@ struct wl_channel {
     bool estimated;  /* a model's value, not a measurement */
     bool simulated;  /* from a replay or a simulated device */
     double update_s; /* how often the sensor itself moves, as found when it was opened; NAN: not known */
-    double most_w;   /* of power: the device's power limit when it was opened; NAN: not known */
+    double max_w;    /* of power: the device's power limit when it was opened; NAN: not known */
     const struct wl_calibration *calibration; /* of this sensor under this driver; NULL: none is kept */
 };
 

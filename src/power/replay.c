@@ -1,8 +1,8 @@
-/* Plays a recording: a CSV with the columns t_s, device, quantity, value. t_s = 0 is the start of the sampler; between
- * rows the value lies on the line between them; before a series starts there is nothing to record, behind its end every
- * reading fails. All channels are marked simulated. device is gpu0, module0, package-0, dram-0, psys or node and tells
- * the scope; quantity is a name of wl_quantity_name. An empty value is a reading that failed. */
-#include "power/internal.h"
+/* Plays a recording: a CSV with the columns t_s, device, quantity, value. t_s = 0 is the start of the sampler; values
+ * are interpolated between rows; before a series starts there is nothing to record, after its end every reading fails.
+ * All channels are marked simulated. device is gpu0, module0, package-0, dram-0, psys or node, which sets the scope;
+ * quantity is a name of wl_quantity_name. An empty value is a failed reading. */
+#include "power/sensor.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 struct track {
     double *t_s, *value;
     size_t n, cap_t, cap_v;
-    size_t at; /* the row that was passed last */
+    size_t at; /* the row at or before the present */
 };
 
 struct replay {
@@ -28,7 +28,7 @@ struct row {
     enum wl_quantity quantity;
 };
 
-/* "gpu0" -> gpu. The name of a scope, then nothing, digits or "-" and more. */
+/* "gpu0" -> gpu. The name of a scope, followed by nothing, digits or "-" and anything. */
 static bool scope_of(const char *device, enum wl_scope *scope)
 {
     for (int i = 0; i < WL_SCOPES; i++) {
@@ -50,7 +50,7 @@ static int parse_row(const struct wl_csv *csv, const int *column, struct row *ro
     if (!isfinite(row->t_s)) return wl_fail(e, WL_EINVAL, "%s:%d: t_s is empty", csv->path, csv->line);
     row->device = csv->row[column[1]];
     if (!scope_of(row->device, &row->scope)) {
-        return wl_fail(e, WL_EINVAL, "%s:%d: device '%s' is none of gpuN, moduleN, package-N, dram-N, psys, node",
+        return wl_fail(e, WL_EINVAL, "%s:%d: device '%s' is not gpuN, moduleN, package-N, dram-N, psys or node",
                        csv->path, csv->line, row->device);
     }
     const char *name = csv->row[column[2]];
@@ -59,7 +59,7 @@ static int parse_row(const struct wl_csv *csv, const int *column, struct row *ro
         const char *names[WL_QUANTITIES];
         for (int i = 0; i < WL_QUANTITIES; i++) names[i] = wl_quantity_name(i);
         const char *near = wl_str_closest(name, names, WL_QUANTITIES);
-        return wl_fail(e, WL_EINVAL, "%s:%d: there is no quantity '%s'%s%s%s", csv->path, csv->line, name,
+        return wl_fail(e, WL_EINVAL, "%s:%d: unknown quantity '%s'%s%s%s", csv->path, csv->line, name,
                        near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
     }
     row->quantity = quantity;
@@ -96,8 +96,8 @@ static int add_row(struct wl_sensor *s, const struct wl_csv *csv, const struct r
 {
     struct track *t = track_of(s, row);
     if (t->n > 0 && row->t_s <= t->t_s[t->n - 1]) {
-        return wl_fail(e, WL_EINVAL, "%s:%d: t_s %g of %s does not lie behind %g, the row before of it", csv->path,
-                       csv->line, row->t_s, row->device, t->t_s[t->n - 1]);
+        return wl_fail(e, WL_EINVAL, "%s:%d: t_s %g of %s is not after %g in its previous row", csv->path, csv->line,
+                       row->t_s, row->device, t->t_s[t->n - 1]);
     }
     WL_GROW(s->arena, t->t_s, t->n, t->cap_t);
     WL_GROW(s->arena, t->value, t->n, t->cap_v);
@@ -115,7 +115,7 @@ static int load(struct wl_sensor *s, const char *path, struct wl_err *e)
     int column[WL_COUNT(names)];
     for (size_t i = 0; i < WL_COUNT(names); i++) {
         column[i] = wl_csv_column(&csv, names[i]);
-        if (column[i] < 0) return wl_fail(e, WL_EINVAL, "%s: there is no column '%s'", path, names[i]);
+        if (column[i] < 0) return wl_fail(e, WL_EINVAL, "%s: column '%s' is missing", path, names[i]);
     }
     while ((code = wl_csv_next(&csv, e)) > 0) {
         struct row row;
@@ -124,7 +124,7 @@ static int load(struct wl_sensor *s, const char *path, struct wl_err *e)
         if (code < 0) return code;
     }
     if (code < 0) return code;
-    return s->n_channels > 0 ? 0 : wl_fail(e, WL_EINVAL, "%s: no rows behind the header", path);
+    return s->n_channels > 0 ? 0 : wl_fail(e, WL_EINVAL, "%s: no rows after the header", path);
 }
 
 static int replay_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)

@@ -1,7 +1,4 @@
-/* What sensors are made of. */
-#include "power/sensors.h"
-
-#include "power/internal.h"
+#include "power/sensor.h"
 
 #include <math.h>
 
@@ -18,7 +15,7 @@ int wl_sensor_add_channel(struct wl_sensor *s, int device, enum wl_quantity q, e
 {
     WL_GROW(s->arena, s->channels, s->n_channels, s->cap_channels);
     s->channels[s->n_channels] = (struct wl_channel) {
-        .device = device, .quantity = q, .scope = scope, .variant = variant, .update_s = NAN, .most_w = NAN
+        .device = device, .quantity = q, .scope = scope, .variant = variant, .update_s = NAN, .max_w = NAN
     };
     return (int)s->n_channels++;
 }
@@ -30,14 +27,6 @@ void wl_sensor_add_fact(struct wl_sensor *s, int device, const char *key, const 
     for (size_t i = 0; i < d->n_facts; i++) facts[i] = d->facts[i];
     facts[d->n_facts++] = (struct wl_device_fact) { .key = key, .value = value };
     d->facts = facts;
-}
-
-void wl_sensors_notes(const struct wl_sensors *s, struct wl_strs *out, struct wl_arena *a)
-{
-    for (size_t i = 0; i < s->n_open; i++) {
-        const struct wl_sensor *sensor = s->open[i];
-        if (sensor->ops->notes && !sensor->given_up) sensor->ops->notes(sensor, out, a);
-    }
 }
 
 bool wl_is_repeat(struct wl_repeat_filter *r, const struct wl_reading *reading, double update_s)

@@ -21,10 +21,10 @@ static const struct part_time *part_time_of(const char *name)
 }
 
 /* A reading is from now to an update old, and tells of the middle of a window that ended a lag before. */
-static struct wl_sensor_response calibrated(const struct wl_calibration *c, double most_w)
+static struct wl_sensor_response calibrated(const struct wl_calibration *c, double max_w)
 {
     double update_s = c->update_s.value, window_s = c->window_s.value;
-    return (struct wl_sensor_response) { update_s, window_s, c->lag_s.value + (update_s + window_s) / 2, most_w };
+    return (struct wl_sensor_response) { update_s, window_s, c->lag_s.value + (update_s + window_s) / 2, max_w };
 }
 
 /* Source: nvml.h, NVML_FI_DEV_POWER_AVERAGE: "GPU power averaged over 1 sec interval". */
@@ -32,8 +32,8 @@ static const double DRIVERS_MEAN_S = 1;
 
 struct wl_sensor_response wl_sensor_response_of(const struct wl_device *d, const struct wl_channel *c)
 {
-    struct wl_sensor_response g = { .update_s = c->update_s, .window_s = NAN, .delay_s = NAN, .most_w = c->most_w };
-    if (c->calibration) return calibrated(c->calibration, c->most_w);
+    struct wl_sensor_response g = { .update_s = c->update_s, .window_s = NAN, .delay_s = NAN, .max_w = c->max_w };
+    if (c->calibration) return calibrated(c->calibration, c->max_w);
     if (c->quantity == WL_POWER_AVERAGE && c->variant == WL_VARIANT_AVERAGE) {
         g.window_s = DRIVERS_MEAN_S;
         if (isnan(g.update_s) && part_time_of(d->name)) g.update_s = part_time_of(d->name)->update_s;
@@ -41,7 +41,7 @@ struct wl_sensor_response wl_sensor_response_of(const struct wl_device *d, const
     }
     const struct part_time *known = c->variant == WL_VARIANT_INSTANT ? part_time_of(d->name) : NULL;
     if (c->quantity != WL_POWER) return g;
-    if (c->variant == WL_VARIANT_MEAN) return (struct wl_sensor_response) { c->update_s, HUGE_VAL, 0, c->most_w };
+    if (c->variant == WL_VARIANT_MEAN) return (struct wl_sensor_response) { c->update_s, HUGE_VAL, 0, c->max_w };
     if (known) {
         g.window_s = known->window_s;
         if (isnan(g.update_s)) g.update_s = known->update_s;

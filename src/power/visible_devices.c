@@ -1,5 +1,5 @@
 /* Which GPUs a job may use, as an environment variable names them. */
-#include "power/internal.h"
+#include "power/visible_devices.h"
 
 #include <stdlib.h>
 #include <string.h>

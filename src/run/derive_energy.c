@@ -56,7 +56,7 @@ static struct wl_energy counter_between(const struct wl_derivation *d, size_t c,
 {
     struct wl_sensor_response g = gauge_of(&d->channels.v[c]);
     ptrdiff_t power = power_beside(d, c);
-    if (power >= 0) g.most_w = d->channels.v[power].most_w;
+    if (power >= 0) g.max_w = d->channels.v[power].most_w;
     return wl_energy_of_counter(&d->series[c], power < 0 ? NULL : &d->series[power], t0_ns, t1_ns, d->max_gap_ns, &g);
 }
 
@@ -78,7 +78,7 @@ static struct wl_energy combined_between(const struct wl_derivation *d, const st
                                          int64_t t1_ns)
 {
     struct wl_sensor_response g = gauge_of(&d->channels.v[s->counter]), of_power = gauge_of(&d->channels.v[s->power]);
-    g.most_w = of_power.most_w;
+    g.max_w = of_power.max_w;
     return wl_energy_combined(&d->series[s->counter], &d->series[s->power], t0_ns, t1_ns, d->max_gap_ns, &g, &of_power);
 }
 

@@ -1,6 +1,7 @@
 /* Any text as a journal of caps: refused with a message that names the file, or values that can be put back, and a text
  * that reads back to itself. */
-#include "cap/internal.h"
+#include "cap/journal.h"
+#include "cap/setter.h"
 #include "fuzz.h"
 
 #include <math.h>

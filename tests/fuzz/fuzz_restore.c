@@ -3,7 +3,9 @@
  * that it does not understand, runs no command of another user, and sets a device only to a value that it takes. Where
  * it runs as root, as in ./check, owners are other users; else only dry runs are made. */
 #include "base/base.h"
-#include "cap/internal.h"
+#include "cap/cap.h"
+#include "cap/holder.h"
+#include "cap/safe_file.h"
 #include "fuzz.h"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_VERSION = 25, NOT_A_POWER = 0xffff };
+enum { MIN_VERSION = 25, NOT_A_POWER = 0xffff };
 
 /* Functions by their names without "amdsmi_". */
 struct functions {
@@ -29,9 +29,9 @@ struct functions {
     int (*get_power_cap_info)(amdsmi_processor_handle, uint32_t, amdsmi_power_cap_info_t *);
 };
 
-#define FN(name, required)                                          \
-    {                                                               \
-        offsetof(struct functions, name), "amdsmi_" #name, required \
+#define FN(name, required)                                                \
+    {                                                                     \
+        offsetof(struct functions, name), "amdsmi_" #name, NULL, required \
     }
 static const struct wl_symbol symbols[] = {
     FN(init, true),
@@ -109,7 +109,7 @@ static struct wl_amd_value read_clock(const struct functions *f, amdsmi_processo
     return value_of(rc, c.clk);
 }
 
-/* The header says thousandths of a degree, the library gives degrees: no GPU has a thousand of them. */
+/* The header says thousandths of a degree, the library gives degrees: a value above 1000 is in thousandths. */
 static struct wl_amd_value read_temperature(const struct functions *f, amdsmi_processor_handle h, int type)
 {
     int64_t celsius = 0;
@@ -170,20 +170,20 @@ static struct wl_amd_gpu describe(const struct functions *f, amdsmi_processor_ha
     return g;
 }
 
-/* Sockets hold the GPUs. */
+/* GPUs are listed by socket. */
 static void list_gpus(struct wl_amd *out, struct wl_arena *a)
 {
-    enum { MOST = 64 };
+    enum { MAX_GPUS = 64 };
     struct smi *s = out->own;
-    amdsmi_socket_handle sockets[MOST];
-    uint32_t n_sockets = MOST;
-    s->gpus = wl_new_array(a, amdsmi_processor_handle, MOST);
+    amdsmi_socket_handle sockets[MAX_GPUS];
+    uint32_t n_sockets = MAX_GPUS;
+    s->gpus = wl_new_array(a, amdsmi_processor_handle, MAX_GPUS);
     if (s->f.get_socket_handles(&n_sockets, sockets) != AMDSMI_STATUS_SUCCESS) return;
-    for (uint32_t i = 0; i < n_sockets && i < MOST && out->n < MOST; i++) {
-        uint32_t n = (uint32_t)(MOST - out->n);
+    for (uint32_t i = 0; i < n_sockets && i < MAX_GPUS && out->n < MAX_GPUS; i++) {
+        uint32_t n = (uint32_t)(MAX_GPUS - out->n);
         if (s->f.get_processor_handles(sockets[i], &n, &s->gpus[out->n]) == AMDSMI_STATUS_SUCCESS) out->n += n;
     }
-    if (out->n > MOST) out->n = MOST;
+    if (out->n > MAX_GPUS) out->n = MAX_GPUS;
     out->gpus = wl_new_array(a, struct wl_amd_gpu, out->n);
     for (size_t i = 0; i < out->n; i++) out->gpus[i] = describe(&s->f, s->gpus[i], i, a);
 }
@@ -196,13 +196,14 @@ int wl_amd_smi_open(struct wl_amd *out, const char *path, struct wl_arena *a, st
     struct smi *s = wl_new(a, struct smi);
     struct wl_library lib;
     *out = (struct wl_amd) { .read = smi_read, .own = s };
-    int code = wl_library_open(&lib, path, names, symbols, WL_COUNT(symbols), &s->f, a, e);
+    const struct wl_library_spec spec = { .path = path, .names = names, .symbols = symbols, .n = WL_COUNT(symbols) };
+    int code = wl_library_open(&lib, &spec, &s->f, a, e);
     if (code < 0) return code;
     amdsmi_version_t version = { .major = 0 };
     int rc = s->f.get_lib_version(&version);
-    if (rc != AMDSMI_STATUS_SUCCESS || version.major < LEAST_VERSION)
-        return wl_fail(e, WL_EUNAVAIL, "%s is version %u: from %d on (ROCm 6.4) its structures are known", lib.path,
-                       version.major, LEAST_VERSION);
+    if (rc != AMDSMI_STATUS_SUCCESS || version.major < MIN_VERSION)
+        return wl_fail(e, WL_EUNAVAIL, "%s: version %u is not supported (at least %d, ROCm 6.4)", lib.path,
+                       version.major, MIN_VERSION);
     rc = s->f.init(AMDSMI_INIT_AMD_GPUS);
     if (rc != AMDSMI_STATUS_SUCCESS)
         return wl_fail(e, rc == AMDSMI_STATUS_NO_PERM ? WL_EPERM : WL_ELIB, "%s: %s", lib.path, why_of(rc));
@@ -211,5 +212,5 @@ int wl_amd_smi_open(struct wl_amd *out, const char *path, struct wl_arena *a, st
     out->path = lib.path;
     out->version = wl_strf(a, "%u.%u.%u", version.major, version.minor, version.release);
     out->simulated = lib.simulated;
-    return out->n > 0 ? 0 : wl_fail(e, WL_EUNAVAIL, "%s shows no AMD GPU", lib.path);
+    return out->n > 0 ? 0 : wl_fail(e, WL_EUNAVAIL, "%s: no AMD GPU", lib.path);
 }

@@ -1,21 +1,20 @@
-/* AMD GPUs through libamd_smi or, where that is missing or too old, librocm_smi64: one table of what both can tell. */
+/* AMD GPUs through libamd_smi or, if that is missing or too old, librocm_smi64: the common subset of both. */
 #ifndef WL_POWER_AMD_LIBRARY_H
 #define WL_POWER_AMD_LIBRARY_H
 
-#include "power/internal.h"
+#include "base/base.h"
 
 struct wl_amd;
 
-/* A value, or why there is none: static text. NAN and NULL: the GPU does not have it. */
+/* A value, or NAN and why (static text). NAN and NULL: the GPU does not have this metric. */
 struct wl_amd_value {
     double value;
     const char *why;
 };
 
-/* What is asked of a GPU. */
 enum wl_amd_metric {
     WL_AMD_POWER,       /* W, the instant value */
-    WL_AMD_POWER_MEAN,  /* W, the driver's running mean, where there is no instant value */
+    WL_AMD_POWER_MEAN,  /* W, the driver's running mean, if there is no instant value */
     WL_AMD_ENERGY,      /* J: count x resolution */
     WL_AMD_UTIL,        /* % */
     WL_AMD_MEM_UTIL,    /* % */
@@ -26,11 +25,11 @@ enum wl_amd_metric {
     WL_AMD_MEM_TEMPERATURE
 };
 
-/* One GPU as the library lists it: a die of an MI250 is one. */
+/* One GPU as the library lists it; each die of an MI250 is one. */
 struct wl_amd_gpu {
     const char *name, *uuid, *bus_id;                  /* "AMD Instinct MI250X", "GPU-6a1b...", "00000000:c1:00.0" */
     uint64_t device_id;                                /* PCI: 0x7408 is the MI250X */
-    double cap_w, cap_min_w, cap_max_w, cap_default_w; /* NAN: not told */
+    double cap_w, cap_min_w, cap_max_w, cap_default_w; /* NAN: not known */
 };
 
 struct wl_amd {
@@ -39,15 +38,16 @@ struct wl_amd {
     struct wl_amd_gpu *gpus;
     size_t n;
     struct wl_amd_value (*read)(const struct wl_amd *lib, size_t gpu, enum wl_amd_metric what);
-    void *own; /* of the library in use */
+    void *own; /* private to the library in use */
 };
 
-/* Each opens its library (path NULL: where the loader finds it) and lists the GPUs. WL_EUNAVAIL: the library or a GPU
- * is not there; WL_ELIB, WL_EPERM with the library's reason. */
+/* Each opens its library (path NULL: found by the loader) and lists the GPUs. WL_EUNAVAIL: no library or no GPU;
+ * WL_ELIB, WL_EPERM with the library's reason. */
 int wl_amd_smi_open(struct wl_amd *out, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 int wl_rocm_smi_open(struct wl_amd *out, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* "00000000:c1:00.0" of a BDF id as both libraries pack it: domain from bit 32, bus from 8, device from 3, function. */
+/* "00000000:c1:00.0" from a BDF id as both libraries pack it: domain from bit 32, bus from 8, device from 3, function.
+ */
 const char *wl_amd_bus_id(uint64_t bdf, struct wl_arena *a);
 
 #endif

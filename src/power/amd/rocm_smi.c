@@ -29,9 +29,9 @@ struct functions {
     int (*dev_power_cap_default_get)(uint32_t, uint64_t *);
 };
 
-#define FN(name, required)                                        \
-    {                                                             \
-        offsetof(struct functions, name), "rsmi_" #name, required \
+#define FN(name, required)                                              \
+    {                                                                   \
+        offsetof(struct functions, name), "rsmi_" #name, NULL, required \
     }
 static const struct wl_symbol symbols[] = {
     FN(init, true),
@@ -70,7 +70,7 @@ static struct wl_amd_value value_of(int rc, double value)
 
 static const struct wl_amd_value none = { .value = NAN };
 
-/* dev_power_get says which kind it gave; libraries before 6.0 have the mean alone. */
+/* dev_power_get returns the kind of value; libraries before 6.0 have the mean only. */
 static struct wl_amd_value read_power(const struct functions *f, uint32_t gpu, bool mean)
 {
     uint64_t uw = 0;
@@ -171,14 +171,15 @@ int wl_rocm_smi_open(struct wl_amd *out, const char *path, struct wl_arena *a, s
     struct wl_library lib;
     uint32_t n = 0;
     *out = (struct wl_amd) { .read = rsmi_read, .own = f };
-    int code = wl_library_open(&lib, path, names, symbols, WL_COUNT(symbols), f, a, e);
+    const struct wl_library_spec spec = { .path = path, .names = names, .symbols = symbols, .n = WL_COUNT(symbols) };
+    int code = wl_library_open(&lib, &spec, f, a, e);
     if (code < 0) return code;
     int rc = f->init(0);
     if (rc != RSMI_STATUS_SUCCESS)
         return wl_fail(e, rc == RSMI_STATUS_PERMISSION ? WL_EPERM : WL_ELIB, "%s: %s", lib.path, why_of(rc));
     wl_defer(a, shut_down, f);
     if (f->num_monitor_devices(&n) != RSMI_STATUS_SUCCESS || n == 0)
-        return wl_fail(e, WL_EUNAVAIL, "%s shows no AMD GPU", lib.path);
+        return wl_fail(e, WL_EUNAVAIL, "%s: no AMD GPU", lib.path);
     out->n = n;
     out->gpus = wl_new_array(a, struct wl_amd_gpu, n);
     for (uint32_t i = 0; i < n; i++) out->gpus[i] = describe(f, i, a);

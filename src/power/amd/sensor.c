@@ -1,9 +1,12 @@
-/* AMD GPUs: what libamd_smi or librocm_smi64 tells, metric by metric as a first reading finds it.
+/* AMD GPUs through libamd_smi or librocm_smi64: a channel for each metric whose first reading succeeds.
  *
- * An MI250 or MI250X has two dies that are listed as two GPUs; the power and energy of both are read at the first one
- * and the second shows 0. So the second has no power here: it would be taken for a GPU that draws nothing. */
+ * An MI250 or MI250X has two dies that are listed as two GPUs; the first one shows the power and energy of both, the
+ * second shows 0. So the second has no power here: it would be taken for a GPU that draws nothing. */
+#include "power/sensor.h"
 #include "base/library.h"
 #include "power/amd/library.h"
+#include "power/procfs.h"
+#include "power/visible_devices.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +17,7 @@ static const struct row {
     enum wl_variant variant;
 } rows[] = {
     { WL_AMD_POWER, WL_POWER, WL_VARIANT_INSTANT },
-    { WL_AMD_POWER_MEAN, WL_POWER, WL_VARIANT_AVERAGE }, /* where there is no instant value */
+    { WL_AMD_POWER_MEAN, WL_POWER, WL_VARIANT_AVERAGE }, /* if there is no instant value */
     { WL_AMD_ENERGY, WL_ENERGY, WL_VARIANT_NONE },
     { WL_AMD_UTIL, WL_SM_UTIL, WL_VARIANT_NONE },
     { WL_AMD_MEM_UTIL, WL_MEM_UTIL, WL_VARIANT_NONE },
@@ -48,7 +51,7 @@ static bool has_two_dies(uint64_t device_id)
     return device_id == 0x7408 /* MI250X */ || device_id == 0x740c /* MI250 */;
 }
 
-/* Is it the second die of its part? Parts are listed die by die. */
+/* Is it the second die of its part? The dies of a part are listed one after the other. */
 static bool is_second_die(const struct wl_amd *lib, size_t gpu)
 {
     size_t before = 0;
@@ -95,7 +98,7 @@ static void add_gpu(struct wl_sensor *s, size_t i)
     }
 }
 
-/* Which GPUs the job may use: ROCR_VISIBLE_DEVICES, by index or "GPU-" and the id. */
+/* The GPUs that the job may use: ROCR_VISIBLE_DEVICES, by index or "GPU-" and the id. */
 static size_t add_visible(struct wl_sensor *s)
 {
     struct amd *m = s->state;
@@ -117,8 +120,8 @@ static int no_driver(struct wl_sensor *s, const char *root, struct wl_err *e)
     return wl_fail(e, WL_EUNAVAIL, "there is an AMD GPU on the PCI bus, but no AMD GPU driver (amdgpu)");
 }
 
-/* The libraries find GPUs by the driver. Without it none is opened: Debian brings ROCm SMI along with Open MPI, and it
- * complains on the terminal. One that was named outright is tried. */
+/* Without the driver no library is opened unless it was named: Debian installs ROCm SMI with Open MPI, and it prints
+ * errors to the terminal if there is no driver. */
 static int open_library(struct wl_sensor *s, struct amd *m, const struct wl_power_opts *o, struct wl_err *e)
 {
     struct wl_err smi, rsmi;
@@ -155,7 +158,7 @@ static void amd_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *
         enum wl_quantity q = m->v[i].row->quantity;
         bool share = q == WL_SM_UTIL || q == WL_MEM_UTIL;
         if (isnan(v.value))
-            wl_reading_fail(&out[i], v.why ? v.why : "the GPU has stopped telling it");
+            wl_reading_fail(&out[i], v.why ? v.why : "the GPU no longer reports it");
         else if (share && v.value > 100)
             wl_reading_fail(&out[i], "a utilisation above 100 %");
         else

@@ -2,7 +2,9 @@
 #include "power/calibration/calibrate.h"
 
 #include "power/calibration/cuda_load.h"
-#include "power/calibration/internal.h"
+#include "power/calibration/fit.h"
+#include "power/calibration/waves.h"
+#include "power/nvml/limits.h"
 #include "power/nvml/sensor.h"
 
 #include <math.h>

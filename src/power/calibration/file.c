@@ -1,6 +1,6 @@
 /* Calibrations on the disk: an INI file with a section for each sensor, device and driver. docs/formats.md has the
  * keys. */
-#include "power/calibration/internal.h"
+#include "power/calibration/file.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* A sensor from its answer to square waves. docs/adr/048 has the reasons, docs/metrics.md the formulas. */
-#include "power/calibration/internal.h"
+#include "power/calibration/fit.h"
 
 #include <math.h>
 #include <stdlib.h>

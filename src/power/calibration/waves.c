@@ -1,5 +1,7 @@
 /* Which square waves tell a sensor's habits. */
-#include "power/calibration/internal.h"
+#include "power/calibration/waves.h"
+
+#include "base/base.h"
 
 #include <math.h>
 

@@ -1,13 +1,12 @@
 /* Intel GPUs through Level Zero's sysman: energy counters, clocks, engine activity, power limits. Domains of the whole
- * card are read, those of its tiles (subdevices) are parts of them. Power is the mean between two states of the
- * counter. */
+ * card are read; those of its tiles (subdevices) are parts of them. Power is the mean between two counter readings. */
 #include "base/library.h"
 #include "power/intel/api.h"
-#include "power/internal.h"
+#include "power/sensor.h"
 
 #include <string.h>
 
-enum { MOST = 32 }; /* devices of a driver, domains of a device */
+enum { MAX_HANDLES = 32 }; /* devices of a driver, domains of a device */
 
 /* Functions by their names without "zes". */
 struct functions {
@@ -30,9 +29,9 @@ struct functions {
     int (*FrequencyGetState)(ze_handle_t, zes_freq_state_t *);
 };
 
-#define FN(name, required)                                      \
-    {                                                           \
-        offsetof(struct functions, name), "zes" #name, required \
+#define FN(name, required)                                            \
+    {                                                                 \
+        offsetof(struct functions, name), "zes" #name, NULL, required \
     }
 static const struct wl_symbol symbols[] = {
     FN(Init, true),
@@ -57,8 +56,8 @@ struct domain {
     enum { ENERGY, ENGINE, CLOCK } kind;
     ze_handle_t handle;
     int channel, power;    /* of the sensor; -1: none */
-    uint64_t count, stamp; /* of a counter, at the latest reading, */
-    int64_t at_ns;         /* and when that was; 0: none yet */
+    uint64_t count, stamp; /* of a counter, at the latest reading */
+    int64_t at_ns;         /* time of that reading; 0: none yet */
 };
 
 struct intel {
@@ -73,7 +72,7 @@ static const char *why_of(int rc)
     case ZE_RESULT_ERROR_DEVICE_LOST: return "Level Zero: the GPU is lost";
     case ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS: return "Level Zero: no permission";
     case ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE: return "Level Zero: a library of the driver is missing";
-    case ZE_RESULT_ERROR_UNINITIALIZED: return "Level Zero: there is no driver";
+    case ZE_RESULT_ERROR_UNINITIALIZED: return "Level Zero: no driver";
     case ZE_RESULT_ERROR_UNSUPPORTED_FEATURE: return "Level Zero: not supported by this GPU";
     default: return "Level Zero: the call failed";
     }
@@ -81,12 +80,12 @@ static const char *why_of(int rc)
 
 typedef int enumerate(ze_handle_t, uint32_t *, ze_handle_t *);
 
-/* Up to MOST handles below a parent; 0 where there are none or the function is missing. */
+/* Up to MAX_HANDLES handles below a parent; 0: none, or the function is missing. */
 static uint32_t list(enumerate *get, ze_handle_t parent, ze_handle_t *out)
 {
     uint32_t n = 0;
     if (!get || get(parent, &n, NULL) != ZE_RESULT_SUCCESS) return 0;
-    if (n > MOST) n = MOST;
+    if (n > MAX_HANDLES) n = MAX_HANDLES;
     return n > 0 && get(parent, &n, out) == ZE_RESULT_SUCCESS ? n : 0;
 }
 
@@ -107,7 +106,7 @@ static void read_energy(const struct functions *f, struct domain *d, struct wl_r
     d->count = c.energy;
     d->stamp = c.timestamp;
     d->at_ns = out[d->channel].t_ns;
-    /* The counter's own stamps lie closer to its updates than our readings do. */
+    /* The counter's own time stamps are closer to its updates than our readings. */
     if (before_ns != 0 && c.timestamp > before_us && c.energy >= before_uj)
         wl_reading_mean(&out[d->power], (double)(c.energy - before_uj) / (double)(c.timestamp - before_us), before_ns,
                         d->at_ns);
@@ -128,7 +127,7 @@ static void read_engine(const struct functions *f, struct domain *d, struct wl_r
         if (pct >= 0 && pct <= 100.5)
             wl_reading_mean(&out[d->channel], pct, before_ns, now);
         else
-            wl_reading_fail(&out[d->channel], "Level Zero: an engine busy for more than all of the time");
+            wl_reading_fail(&out[d->channel], "Level Zero: an engine busy for more than 100 % of the time");
     }
     d->count = s.activeTime;
     d->stamp = s.timestamp;
@@ -177,12 +176,12 @@ static void add_watts(struct wl_sensor *s, int device, const char *key, int32_t 
     if (milliwatts > 0) wl_sensor_add_fact(s, device, key, wl_strf(s->arena, "%g W", milliwatts * 1e-3));
 }
 
-/* The counter of the whole card, or where there is none, those of its tiles one by one would be needed: then there is
- * no energy, and the reason says so. */
+/* The counter of the whole card. Without one there is no energy, and the reason says so: those of the tiles may not add
+ * up to the card. */
 static void add_energy(struct wl_sensor *s, ze_handle_t gpu, int device, bool simulated)
 {
     const struct functions *f = &((struct intel *)s->state)->f;
-    ze_handle_t h[MOST];
+    ze_handle_t h[MAX_HANDLES];
     uint32_t n = list(f->DeviceEnumPowerDomains, gpu, h);
     if (!f->PowerGetProperties || !f->PowerGetEnergyCounter) return;
     int rc = ZE_RESULT_SUCCESS;
@@ -200,17 +199,17 @@ static void add_energy(struct wl_sensor *s, ze_handle_t gpu, int device, bool si
         add_watts(s, device, "power_cap_default", p.defaultLimit);
         return;
     }
-    s->reason = rc == ZE_RESULT_SUCCESS ? "an Intel GPU shows no energy counter of the whole card" : why_of(rc);
+    s->reason = rc == ZE_RESULT_SUCCESS ? "an Intel GPU has no energy counter of the whole card" : why_of(rc);
     if (rc == ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS)
         s->fix = "sudo usermod -aG render,video $USER    (then log in again)";
 }
 
-/* Activity of all engines, else of the compute engines, of the whole card. */
+/* Activity of the whole card: of all engines or, if that is missing, of the compute engines. */
 static void add_engine(struct wl_sensor *s, ze_handle_t gpu, int device, bool simulated)
 {
     const struct functions *f = &((struct intel *)s->state)->f;
     static const int wanted[] = { ZES_ENGINE_GROUP_ALL, ZES_ENGINE_GROUP_COMPUTE_ALL };
-    ze_handle_t h[MOST];
+    ze_handle_t h[MAX_HANDLES];
     uint32_t n = list(f->DeviceEnumEngineGroups, gpu, h);
     if (!f->EngineGetProperties || !f->EngineGetActivity) return;
     for (size_t k = 0; k < WL_COUNT(wanted); k++) {
@@ -225,11 +224,11 @@ static void add_engine(struct wl_sensor *s, ze_handle_t gpu, int device, bool si
     }
 }
 
-/* The clock of the GPU and that of its memory: of the card, else of its first tile. */
+/* The clock of the GPU or of its memory: of the card, else of its first tile. */
 static void add_clock(struct wl_sensor *s, ze_handle_t gpu, int device, int type, enum wl_quantity q, bool simulated)
 {
     const struct functions *f = &((struct intel *)s->state)->f;
-    ze_handle_t h[MOST];
+    ze_handle_t h[MAX_HANDLES];
     uint32_t n = list(f->DeviceEnumFrequencyDomains, gpu, h);
     if (!f->FrequencyGetProperties || !f->FrequencyGetState) return;
     for (uint32_t i = 0; i < n; i++) {
@@ -275,7 +274,7 @@ static uint32_t list_drivers(const struct functions *f, ze_handle_t *out)
 {
     uint32_t n = 0;
     if (f->DriverGet(&n, NULL) != ZE_RESULT_SUCCESS) return 0;
-    if (n > MOST) n = MOST;
+    if (n > MAX_HANDLES) n = MAX_HANDLES;
     return n > 0 && f->DriverGet(&n, out) == ZE_RESULT_SUCCESS ? n : 0;
 }
 
@@ -285,7 +284,10 @@ static int intel_open(struct wl_sensor *s, const struct wl_power_opts *o, struct
     struct intel *m = wl_new(s->arena, struct intel);
     struct wl_library lib;
     s->state = m;
-    int code = wl_library_open(&lib, o->level_zero_library, names, symbols, WL_COUNT(symbols), &m->f, s->arena, e);
+    const struct wl_library_spec spec = {
+        .path = o->level_zero_library, .names = names, .symbols = symbols, .n = WL_COUNT(symbols)
+    };
+    int code = wl_library_open(&lib, &spec, &m->f, s->arena, e);
     if (code < 0) {
         bool present = wl_is_dir(wl_strf(s->arena, "%s/sys/module/xe", o->root));
         if (code == WL_EUNAVAIL && present) s->fix = "sudo apt install libze1 libze-intel-gpu1";
@@ -293,14 +295,13 @@ static int intel_open(struct wl_sensor *s, const struct wl_power_opts *o, struct
     }
     int rc = m->f.Init(0);
     if (rc != ZE_RESULT_SUCCESS) return wl_fail(e, WL_EUNAVAIL, "%s: %s", lib.path, why_of(rc));
-    ze_handle_t drivers[MOST], devices[MOST];
+    ze_handle_t drivers[MAX_HANDLES], devices[MAX_HANDLES];
     uint32_t n_drivers = list_drivers(&m->f, drivers);
     for (uint32_t i = 0; i < n_drivers; i++) {
         uint32_t n = list(m->f.DeviceGet, drivers[i], devices);
         for (uint32_t k = 0; k < n; k++) add_gpu(s, devices[k], lib.simulated);
     }
-    if (s->n_channels == 0)
-        return wl_fail(e, WL_EUNAVAIL, "%s: %s", lib.path, s->reason ? s->reason : "there is no GPU");
+    if (s->n_channels == 0) return wl_fail(e, WL_EUNAVAIL, "%s: %s", lib.path, s->reason ? s->reason : "no GPU");
     s->source = wl_strf(s->arena, "%s, sysman%s", lib.path, lib.simulated ? " (simulated)" : "");
     return 0;
 }

@@ -1,11 +1,12 @@
-/* ACPI power meters: the Grace CPU and the modules around it, else a meter of the whole node.
+/* ACPI power meters: the Grace CPU and its modules, else a meter of the whole node.
  *
  * /sys/class/hwmon/hwmonN (driver power_meter) holds power1_average in uW, the mean over power1_average_interval ms,
- * and power1_oem_info, which says what is measured; before Linux 6.17 the files lie in the folder's device/. Source:
+ * and power1_oem_info, which says what is measured; before Linux 6.17 the files are in device/ below that. Source:
  * Documentation/hwmon/acpi_power_meter.rst of Linux. On Grace the label is "Module Power Socket N" (CPU and GPU),
  * "Grace Power Socket N" (CPU, memory and input/output), "CPU Power Socket N" and "SysIO Power Socket N" (parts of
  * Grace). */
-#include "power/internal.h"
+#include "power/procfs.h"
+#include "power/sensor.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 struct meter {
     int fd, channel;
-    int64_t interval_ns; /* that a value is the mean of; 0: not known */
+    int64_t interval_ns; /* averaging interval of a value; 0: not known */
 };
 
 struct acpi {
@@ -21,22 +22,22 @@ struct acpi {
     size_t n, cap;
 };
 
-/* What labels measure. A part is left out where its whole is there. */
+/* What the labels measure. A part is skipped if its whole is measured. */
 static const struct kind {
     const char *label, *device;
     enum wl_scope scope;
-    const char *whole; /* label of what contains it, NULL: nothing that would be counted with it */
+    const char *whole; /* label of the domain that contains it, NULL: none that is counted */
     const char *note;
 } kinds[] = {
     { "Module Power Socket", "module", WL_SCOPE_MODULE, NULL, NULL },
     { "Grace Power Socket", "grace", WL_SCOPE_PACKAGE, NULL, NULL },
     { "CPU Power Socket", "grace-cpu", WL_SCOPE_PACKAGE, "Grace Power Socket",
-      "the CPU rail of Grace alone is measured: memory and input/output are not in it" },
+      "only the CPU rail of Grace is measured, without memory and input/output" },
 };
 
 struct found {
-    const char *folder; /* where power1_average lies */
-    const char *label;  /* "" where the firmware gives none */
+    const char *folder; /* with power1_average in it */
+    const char *label;  /* "" if the firmware gives none */
 };
 struct founds {
     struct found *v;
@@ -61,7 +62,7 @@ static void find_meters(struct founds *all, const char *root, struct wl_arena *a
     }
 }
 
-/* "Grace Power Socket 1" -> 1; -1 where the label is of another kind. */
+/* "Grace Power Socket 1" -> 1; -1: a label of another kind. */
 static int socket_of(const char *label, const char *kind)
 {
     int socket;
@@ -103,12 +104,12 @@ static int add_meter(struct wl_sensor *s, const struct found *f, const char *nam
     m->v[m->n] = (struct meter) { .fd = fd, .interval_ns = interval_ms * (WL_NS_PER_S / 1000) };
     m->v[m->n].channel = wl_sensor_add_channel(s, device, WL_POWER, scope, WL_VARIANT_AVERAGE);
     if (interval_ms > 0) s->channels[m->v[m->n].channel].update_s = (double)interval_ms / 1e3;
-    s->period_s = fmax(s->period_s, (double)interval_ms / 1e3);
+    s->min_period_s = fmax(s->min_period_s, (double)interval_ms / 1e3);
     m->n++;
     return 0;
 }
 
-/* Labels that we know; where there is none at all, the first meter is that of the node. */
+/* Meters with known labels; without any, the first meter is that of the node. */
 static int add_meters(struct wl_sensor *s, const struct founds *all, struct wl_err *e)
 {
     const struct acpi *m = s->state;
@@ -125,20 +126,6 @@ static int add_meters(struct wl_sensor *s, const struct founds *all, struct wl_e
     return m->n > 0 ? 0 : code;
 }
 
-/* By the chip's own number (JEP106 maker NVIDIA, part T241), which firmware may not tell, else by what the board's
- * maker calls it. */
-bool wl_cpu_is_grace(const char *root, struct wl_arena *a)
-{
-    static const char *const names[] = { "product_family", "product_name" };
-    char *chip = wl_procfs_text(a, wl_strf(a, "%s/sys/devices/soc0/soc_id", root));
-    if (chip) return wl_str_starts(chip, "jep106:036b:0241");
-    for (size_t i = 0; i < WL_COUNT(names); i++) {
-        char *name = wl_procfs_text(a, wl_strf(a, "%s/sys/devices/virtual/dmi/id/%s", root, names[i]));
-        if (name && strstr(name, "Grace")) return true;
-    }
-    return false;
-}
-
 static int acpi_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
 {
     struct founds all = { 0 };
@@ -152,9 +139,8 @@ static int acpi_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
         return code;
     }
     if (m->n == 0) {
-        if (wl_cpu_is_grace(o->root, s->arena)) /* the kernel was built or booted without them */
-            s->fix =
-                "sudo modprobe acpi_power_meter; where that finds nothing, boot with acpi_power_meter.force_cap_on=y";
+        if (wl_cpu_is_grace(o->root, s->arena)) /* the kernel was built or booted without the driver */
+            s->fix = "sudo modprobe acpi_power_meter; if that finds nothing, boot with acpi_power_meter.force_cap_on=y";
         return wl_fail(e, WL_EUNAVAIL, "there is no ACPI power meter in %s/sys/class/hwmon", o->root);
     }
     s->source = wl_strf(s->arena, "%s/sys/class/hwmon, driver power_meter", o->root);
@@ -179,7 +165,7 @@ static void acpi_read(struct wl_sensor *s, struct wl_due due, struct wl_reading 
 
 const struct wl_sensor_ops wl_sensor_acpi = {
     .name = "acpi",
-    .help = "power meters of ACPI: Grace CPUs, modules of CPU and GPU, else the node",
+    .help = "ACPI power meters: Grace CPUs, CPU-GPU modules, else the node",
     .open = acpi_open,
     .read = acpi_read,
 };

@@ -1,19 +1,22 @@
-/* An estimate of CPU power from CPU time, for machines that show no counter. Every channel is marked estimated.
+/* An estimate of CPU power from CPU time, for machines without an energy counter. Every channel is marked estimated.
  *
  *     P = P_idle + (P_full - P_idle) * busy share of all CPUs
  *
- * P_full is the thermal design power: cpu-tdp-w for each package, else watts a core from the table below times the
- * cores that this machine sees (a virtual machine sees a part of a package). P_idle is cpu-idle-w, else a quarter of
+ * P_full is the thermal design power: cpu-tdp-w per package, else watts per core from the table below times the cores
+ * that this machine sees (a virtual machine sees a part of a package). P_idle is cpu-idle-w, else a quarter of
  * P_full: the coefficients that Cloud Carbon Footprint derives from SPECpower_ssj2008 have idle at 0.16 (Skylake), 0.24
- * (EPYC 3rd generation) and 0.29 (EPYC 2nd generation) of full power. Clock, voltage, the kind of instructions, memory
- * and mains losses are not in it; WL_MODEL_ERROR of energy.h is taken for its error. */
-#include "power/internal.h"
+ * (EPYC 3rd generation) and 0.29 (EPYC 2nd generation) of full power. Clock, voltage, the
+ * kind of instructions, memory and power supply losses are not modelled; the error is taken as WL_MODEL_ERROR
+ * (power/energy_sources.h). */
+#include "power/node/cpu_stat.h"
+#include "power/procfs.h"
+#include "power/sensor.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Watts a core: TDP / cores of the named part, from the vendor's product page. */
+/* Watts per core: TDP / cores of the named part, from the vendor's product page. */
 struct core_power {
     const char *vendor;               /* vendor_id of /proc/cpuinfo; on Arm "CPU implementer" */
     int family, model_min, model_max; /* on Arm "CPU part" in model_min and model_max */
@@ -21,7 +24,7 @@ struct core_power {
     const char *part;
 };
 
-/* Grace, AWS Graviton4, Google Axion and others have this core, and the makers of the others tell no power. */
+/* Grace, AWS Graviton4, Google Axion and others have this core; only for Grace is the power published. */
 enum { NEOVERSE_V2 = 0xd4f };
 
 static const struct core_power table[] = {
@@ -44,7 +47,7 @@ static const struct core_power table[] = {
     { "0x41", -1, NEOVERSE_V2, NEOVERSE_V2, 250.0 / 72, "NVIDIA Grace, memory included" },
 };
 
-/* What is assumed of a core that the table does not know: the table has 2 to 8. */
+/* For a CPU that is not in the table, whose rows have 2 to 8 W. */
 static const double unknown_core_w = 5;
 static const double idle_share = 0.25;
 
@@ -53,18 +56,18 @@ struct cpu_model {
     double idle_w, full_w;
     int cpus;
     struct wl_cpu_times first, last;    /* at opening; at the latest power reading */
-    int64_t first_ns, last_ns, read_ns; /* read_ns: of the latest reading of all */
-    struct wl_budget budget;            /* so loose that only a machine with very many CPUs is read less often */
+    int64_t first_ns, last_ns, read_ns; /* read_ns: of the latest reading of either channel */
+    struct wl_budget budget;            /* loose: reduces the rate only on machines with very many CPUs */
 };
 
-/* "model name	: AMD EPYC" -> "AMD EPYC"; NULL where the line is missing. The first CPU's lines suffice. */
+/* "model name	: AMD EPYC" -> "AMD EPYC"; NULL: no such line. The first CPU's lines suffice. */
 static char *cpuinfo_field(struct wl_arena *a, const char *text, const char *name)
 {
     for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
         const char *colon = strchr(line, ':');
         if (!colon || !wl_str_starts(line, name)) continue;
-        const char *behind = line + strlen(name);
-        if (*behind != '\t' && *behind != ' ' && *behind != ':') continue;
+        const char *after = line + strlen(name);
+        if (*after != '\t' && *after != ' ' && *after != ':') continue;
         return wl_str_strip(a, wl_strndup(a, colon + 1, strcspn(colon + 1, "\n")));
     }
     return NULL;
@@ -98,8 +101,8 @@ struct topology {
     int packages, cores, cpus;
 };
 
-/* Cores are online CPUs over the threads of a core, packages are CPUs over the CPUs of a package: all cores and
- * packages are taken to be like those of CPU 0. Where the folders are missing: one package, a core for each CPU. */
+/* Cores = online CPUs / threads per core, packages = CPUs / CPUs per package, all as for CPU 0. Without the topology
+ * folders: one package, one core per CPU. */
 static struct topology read_topology(struct wl_arena *a, const char *root)
 {
     const char *folder = wl_strf(a, "%s/sys/devices/system/cpu", root);
@@ -137,8 +140,8 @@ static int cpu_model_open(struct wl_sensor *s, const struct wl_power_opts *o, st
     struct topology t = read_topology(s->arena, o->root);
     m->cpus = t.cpus;
     m->full_w = t.cores * (row ? row->core_w : unknown_core_w);
-    const char *from = row ? wl_strf(s->arena, "as %s: %.2f W a core", row->part, row->core_w)
-                           : wl_strf(s->arena, "unknown CPU: %.2f W a core", unknown_core_w);
+    const char *from = row ? wl_strf(s->arena, "as %s: %.2f W per core", row->part, row->core_w)
+                           : wl_strf(s->arena, "unknown CPU: %.2f W per core", unknown_core_w);
     if (isfinite(o->cpu_tdp_w)) {
         m->full_w = t.packages * o->cpu_tdp_w;
         from = "cpu-tdp-w";
@@ -153,13 +156,14 @@ static int cpu_model_open(struct wl_sensor *s, const struct wl_power_opts *o, st
     wl_sensor_add_channel(s, d, WL_ENERGY, WL_SCOPE_PACKAGE, WL_VARIANT_NONE);
     wl_sensor_add_channel(s, d, WL_POWER, WL_SCOPE_PACKAGE, WL_VARIANT_MEAN);
     for (size_t i = 0; i < s->n_channels; i++) s->channels[i].estimated = true;
-    s->channels[0].update_s = 0.01; /* the longest tick of the kernel's account */
+    s->channels[0].update_s = 0.01; /* the longest tick of the kernel's accounting */
     s->source = wl_strf(s->arena, "estimated: %.1f W idle to %.1f W full for %d package%s, %d core%s (%s)", m->idle_w,
                         m->full_w, t.packages, t.packages == 1 ? "" : "s", t.cores, t.cores == 1 ? "" : "s", from);
     return 0;
 }
 
-/* The energy grows with the time and with the CPU time spent, so that no tick of the kernel's account is lost. */
+/* The energy is a function of elapsed time and CPU time since opening, so that no tick of the kernel's accounting is
+ * lost. */
 static void cpu_model_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
     struct cpu_model *m = s->state;
@@ -188,7 +192,7 @@ static void cpu_model_read(struct wl_sensor *s, struct wl_due due, struct wl_rea
 
 const struct wl_sensor_ops wl_sensor_cpu_model = {
     .name = "cpu_model",
-    .help = "an estimate of CPU power from CPU time, where nothing measures it",
+    .help = "estimated CPU power from CPU time, if nothing measures it",
     .open = cpu_model_open,
     .read = cpu_model_read,
 };

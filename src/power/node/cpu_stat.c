@@ -1,8 +1,12 @@
-/* /proc/stat, read once for all sensors that want it at the same tick: on a machine with many CPUs the kernel takes
- * long to write it. */
-#include "power/internal.h"
+#include "power/node/cpu_stat.h"
 
+#include "power/procfs.h"
+
+#include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 struct wl_cpu_stat {
     pthread_mutex_t lock;
@@ -12,10 +16,10 @@ struct wl_cpu_stat {
     struct wl_cpu_times times;
 };
 
-/* Two sensors of one tick read it within this. */
+/* Sensors of the same tick read it within this time. */
 static const int64_t same_tick_ns = WL_NS_PER_S / 100;
 
-/* A thread that lost its CPU in the middle of a reading does not know when that was; it reads again. */
+/* A reading that took longer was preempted, so that its instant is uncertain; it is repeated. */
 static const int64_t sharp_ns = WL_NS_PER_S / 1000;
 enum { TRIES = 4 };
 
@@ -28,6 +32,30 @@ struct wl_cpu_stat *wl_cpu_stat_new(struct wl_arena *a)
     pthread_mutex_init(&c->lock, NULL);
     wl_defer(a, destroy_lock, &c->lock);
     return c;
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal guest guest_nice" in clock ticks; guest is part of user.
+ * Source: proc_stat(5). */
+int wl_cpu_times_read(int fd, struct wl_cpu_times *out)
+{
+    char buf[512];
+    int n = wl_procfs_read(fd, buf, sizeof buf);
+    if (n < 0) return n;
+    if (strncmp(buf, "cpu ", 4) != 0) return -EINVAL;
+    enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, FIELDS };
+    double ticks[FIELDS] = { 0 };
+    char *at = buf + 4;
+    for (int i = 0; i < FIELDS; i++) {
+        char *end;
+        ticks[i] = (double)strtoull(at, &end, 10);
+        if (end == at) break; /* kernels before 2.6.11 have fewer columns */
+        at = end;
+    }
+    double hz = (double)sysconf(_SC_CLK_TCK);
+    double busy = ticks[USER] + ticks[NICE] + ticks[SYSTEM] + ticks[IRQ] + ticks[SOFTIRQ];
+    out->busy_s = busy / hz;
+    out->total_s = (busy + ticks[IDLE] + ticks[IOWAIT] + ticks[STEAL]) / hz;
+    return 0;
 }
 
 int wl_cpu_stat_open(struct wl_cpu_stat *c, const char *root, struct wl_err *e)
@@ -43,7 +71,7 @@ int wl_cpu_stat_open(struct wl_cpu_stat *c, const char *root, struct wl_err *e)
     return 0;
 }
 
-/* The shortest of a few readings tells best when it was. */
+/* Keeps the shortest of a few readings: its instant is the most certain. */
 static int read_now(struct wl_cpu_stat *c)
 {
     int64_t shortest_ns = INT64_MAX;

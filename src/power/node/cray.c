@@ -1,12 +1,13 @@
-/* HPE Cray nodes: the counters of the blade's controller in /sys/cray/pm_counters, one file each, "value unit time us".
- * The node's energy and power, and those of its CPUs, memory and accelerators as parts of it. The controller writes all
- * files at raw_scan_hz (10 Hz) and counts up `freshness` each time: where that stands still, the files are old.
+/* HPE Cray nodes: the blade controller's counters in /sys/cray/pm_counters, one file each, "value unit time us": energy
+ * and power of the node, and those of its CPUs, memory and accelerators as parts of it. The controller writes all files
+ * at raw_scan_hz (10 Hz) and increments `freshness` each time: if that stays constant, the files are stale.
  * Source: HPE, User Access to Compute Node Power Data (docs-csm). */
-#include "power/internal.h"
+#include "power/procfs.h"
+#include "power/sensor.h"
 
 #include <math.h>
 
-/* A controller that has not written for so long has stopped. */
+/* A controller that has not written for this long has stopped. */
 static const int64_t stale_ns = 3 * (int64_t)WL_NS_PER_S;
 
 struct counter {
@@ -18,7 +19,7 @@ struct cray {
     struct counter *v;
     size_t n, cap;
     int freshness_fd;
-    uint64_t freshness; /* as last read, and since when it has that value */
+    uint64_t freshness; /* as last read; fresh_ns: since when it has that value */
     int64_t fresh_ns;
 };
 
@@ -31,7 +32,7 @@ static double scan_period_s(const char *root, struct wl_arena *a)
     return text && wl_str_to_real(text, &hz) == 0 && hz > 0 && hz <= 1000 ? 1 / hz : NAN;
 }
 
-/* Opens PREFIX_energy and PREFIX_power; a file that is missing is no error. Returns the first error otherwise. */
+/* Opens PREFIX_energy and PREFIX_power; a missing file is not an error. Returns the first other error. */
 static int add_domain(struct wl_sensor *s, const char *root, const char *prefix, const char *name, enum wl_scope scope,
                       double update_s, struct wl_err *e)
 {
@@ -63,7 +64,7 @@ static int add_domain(struct wl_sensor *s, const char *root, const char *prefix,
     return failed;
 }
 
-/* The domains that this node has. Accelerators are numbered from 0; older systems have one without a number. */
+/* The domains of this node. Accelerators are numbered from 0; older systems have one without a number. */
 static int add_domains(struct wl_sensor *s, const char *root, struct wl_err *e)
 {
     enum { MOST_ACCELS = 16 };
@@ -71,7 +72,7 @@ static int add_domains(struct wl_sensor *s, const char *root, struct wl_err *e)
     struct wl_err later;
     const struct cray *c = s->state;
     int code = add_domain(s, root, "", "node", WL_SCOPE_NODE, update_s, e);
-    if (c->n == 0) return code < 0 ? code : wl_fail(e, WL_EUNAVAIL, "%s%s has no energy and no power", root, folder);
+    if (c->n == 0) return code < 0 ? code : wl_fail(e, WL_EUNAVAIL, "%s%s: no energy and no power file", root, folder);
     if (add_domain(s, root, "cpu_", "cpu", WL_SCOPE_NODE_CPU, update_s, &later) < 0 ||
         add_domain(s, root, "memory_", "memory", WL_SCOPE_NODE_MEMORY, update_s, &later) < 0)
         s->reason = wl_strdup(s->arena, later.msg);
@@ -103,7 +104,7 @@ static int cray_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     return 0;
 }
 
-/* Counts the controller's scans; false: there was none for too long. Without the file all values count. */
+/* Has the controller scanned recently? Without the file all values count as fresh. */
 static bool is_fresh(struct cray *c, int64_t now)
 {
     uint64_t count;
@@ -125,7 +126,7 @@ static void cray_read(struct wl_sensor *s, struct wl_due due, struct wl_reading 
         int64_t t0 = wl_now_ns();
         uint64_t value;
         const char *why =
-            fresh ? wl_procfs_count(v->fd, v->unit, &value) : "the node's controller has stopped counting";
+            fresh ? wl_procfs_count(v->fd, v->unit, &value) : "the blade controller has stopped updating its files";
         if (why)
             wl_reading_fail(&out[v->channel], why);
         else
@@ -135,7 +136,7 @@ static void cray_read(struct wl_sensor *s, struct wl_due due, struct wl_reading 
 
 const struct wl_sensor_ops wl_sensor_cray = {
     .name = "cray",
-    .help = "HPE Cray nodes: energy and power of the node, and its CPUs, memory and accelerators as parts",
+    .help = "HPE Cray nodes: energy and power of the node and of its CPUs, memory and accelerators",
     .open = cray_open,
     .read = cray_read,
 };

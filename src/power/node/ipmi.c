@@ -1,9 +1,10 @@
-/* Power of the whole node as its baseboard management controller (BMC) has it: DCMI "Get Power Reading" through the
+/* Power of the whole node from its baseboard management controller (BMC): DCMI "Get Power Reading" through the
  * kernel's /dev/ipmi0, without a library. Sources: DCMI specification 1.5, section 6.6.1; linux/ipmi.h.
  *
- * A reading takes milliseconds of a slow bus, during which the kernel may poll: once a second, on a thread of its own.
+ * A reading takes milliseconds on a slow bus, during which the kernel may poll: once a second, on a thread of its own.
  */
-#include "power/internal.h"
+#include "power/procfs.h"
+#include "power/sensor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@ enum {
     MODE_POWER_STATUS = 0x01,
     REPLY_BYTES = 19, /* completion code, group, 4 powers of 2 bytes, time stamp 4, period 4, state */
     STATE_ACTIVE = 0x40,
-    PATIENCE_MS = 2000,
+    TIMEOUT_MS = 2000,
 };
 
 struct ipmi {
@@ -50,11 +51,11 @@ static int send_request(const struct ipmi *p)
     return ioctl(p->fd, IPMICTL_SEND_COMMAND, &request);
 }
 
-/* The reply to the latest request, into buf; its length, or -1 with errno. Replies to requests that were given up are
- * passed over. */
+/* The reply to the latest request, into buf; its length, or -1 with errno. Replies to earlier requests are skipped.
+ */
 static int receive(const struct ipmi *p, unsigned char *buf, unsigned short size)
 {
-    int64_t deadline = wl_now_ns() + PATIENCE_MS * (int64_t)(WL_NS_PER_S / 1000);
+    int64_t deadline = wl_now_ns() + TIMEOUT_MS * (int64_t)(WL_NS_PER_S / 1000);
     for (;;) {
         int64_t left_ms = (deadline - wl_now_ns()) / (WL_NS_PER_S / 1000);
         struct pollfd fd = { .fd = p->fd, .events = POLLIN };
@@ -75,24 +76,24 @@ static int receive(const struct ipmi *p, unsigned char *buf, unsigned short size
 
 static unsigned le16(const unsigned char *at) { return at[0] | (unsigned)at[1] << 8; }
 
-/* Watts, or why there are none: static text. */
+/* NULL, or why there is no reading: static text. */
 static const char *read_power(struct ipmi *p, unsigned *watts)
 {
     unsigned char reply[64];
     p->msgid++;
-    if (send_request(p) < 0) return errno == ENOTTY ? "the device is no IPMI interface" : "the BMC cannot be asked";
+    if (send_request(p) < 0) return errno == ENOTTY ? "not an IPMI device" : "cannot send a request to the BMC";
     int n = receive(p, reply, sizeof reply);
-    if (n < 0) return errno == ETIMEDOUT ? "the BMC did not answer in time" : "the BMC's answer cannot be read";
-    if (n < 1 || reply[0] != 0) return n < 1 ? "the BMC's answer is empty" : completion_why(reply[0]);
-    if (n < REPLY_BYTES || reply[1] != GROUP_DCMI) return "the BMC's answer is no power reading";
-    if (!(reply[REPLY_BYTES - 1] & STATE_ACTIVE)) return "the BMC does not measure power now";
+    if (n < 0) return errno == ETIMEDOUT ? "the BMC did not answer in time" : "cannot read the BMC's reply";
+    if (n < 1 || reply[0] != 0) return n < 1 ? "the BMC's reply is empty" : completion_why(reply[0]);
+    if (n < REPLY_BYTES || reply[1] != GROUP_DCMI) return "the BMC's reply is not a power reading";
+    if (!(reply[REPLY_BYTES - 1] & STATE_ACTIVE)) return "the BMC is not measuring power";
     *watts = le16(&reply[2]);
     return NULL;
 }
 
 static void close_fd(void *fd) { close((int)(intptr_t)fd); }
 
-/* "17" main server chassis, "23" rack mount, "25" multi-system, "28" blade: such a machine has a BMC as a rule. Source:
+/* "17" main server chassis, "23" rack mount, "25" multi-system, "28" blade: such machines usually have a BMC. Source:
  * DMTF DSP0134, System Enclosure or Chassis Types. */
 static bool is_server(const char *root, struct wl_arena *a)
 {
@@ -106,10 +107,10 @@ static bool is_server(const char *root, struct wl_arena *a)
 
 static int open_device(struct wl_sensor *s, struct ipmi *p, const char *root, const char **path, struct wl_err *e)
 {
-    static const char *const places[] = { "/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0" };
+    static const char *const paths[] = { "/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0" };
     int error = ENOENT;
-    for (size_t i = 0; i < WL_COUNT(places) && error == ENOENT; i++) {
-        *path = wl_strf(s->arena, "%s%s", root, places[i]);
+    for (size_t i = 0; i < WL_COUNT(paths) && error == ENOENT; i++) {
+        *path = wl_strf(s->arena, "%s%s", root, paths[i]);
         p->fd = open(*path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
         if (p->fd >= 0) {
             wl_defer(s->arena, close_fd, (void *)(intptr_t)p->fd);
@@ -119,7 +120,7 @@ static int open_device(struct wl_sensor *s, struct ipmi *p, const char *root, co
     }
     if (error == ENOENT) {
         if (is_server(root, s->arena)) s->fix = "sudo modprobe ipmi_si && sudo modprobe ipmi_devintf";
-        return wl_fail(e, WL_EUNAVAIL, "there is no %s%s", root, places[0]);
+        return wl_fail(e, WL_EUNAVAIL, "there is no %s%s", root, paths[0]);
     }
     if (error == EACCES || error == EPERM)
         s->fix =
@@ -141,7 +142,7 @@ static int ipmi_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     if (why) return wl_fail(e, WL_EUNAVAIL, "%s: %s", path, why);
     int node = wl_sensor_add_device(s, &(struct wl_device) { .name = "node", .uuid = "ipmi:node" });
     p->channel = wl_sensor_add_channel(s, node, WL_POWER, WL_SCOPE_NODE, WL_VARIANT_INSTANT);
-    s->period_s = 1;
+    s->min_period_s = 1;
     s->source = wl_strf(s->arena, "%s, DCMI power reading", path);
     return 0;
 }
@@ -156,12 +157,12 @@ static void ipmi_read(struct wl_sensor *s, struct wl_due due, struct wl_reading 
     if (why)
         wl_reading_fail(&out[p->channel], why);
     else
-        wl_reading_mean(&out[p->channel], watts, t0, wl_now_ns()); /* a controller takes its time */
+        wl_reading_mean(&out[p->channel], watts, t0, wl_now_ns()); /* a slow call: the middle of it */
 }
 
 const struct wl_sensor_ops wl_sensor_ipmi = {
     .name = "ipmi",
-    .help = "power of the whole node from its management controller (IPMI, DCMI)",
+    .help = "power of the whole node from its BMC (IPMI, DCMI)",
     .open = ipmi_open,
     .read = ipmi_read,
 };

@@ -1,11 +1,12 @@
 /* The job's processes and the load of the machine, from /proc.
  *
  * Node: busy share of all CPUs (/proc/stat), memory in use (/proc/meminfo), runnable tasks (/proc/loadavg).
- * Job: CPU time and resident memory of its process tree, see tree.c.
- * On a large machine these files are long: each is read at most so often that it costs the share of a core that stands
- * in proc_open. */
-#include "power/internal.h"
+ * Job: CPU time and resident memory of its process tree, see process_tree.h.
+ * On a large machine these files are long: each is read at most as often as its budget of a core allows (proc_open). */
+#include "power/node/cpu_stat.h"
 #include "power/node/process_tree.h"
+#include "power/procfs.h"
+#include "power/sensor.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -15,15 +16,15 @@
 struct proc {
     struct wl_cpu_stat *cpu_stat;
     int meminfo_fd, loadavg_fd;
-    struct wl_cpu_times last; /* at the latest reading of cpu_util, */
-    int64_t last_ns;          /* and when that was */
+    struct wl_cpu_times last; /* at the latest reading of cpu_util */
+    int64_t last_ns;          /* time of that reading */
     struct wl_budget cpu_budget, memory_budget, search_budget, tree_budget;
     int cpu_util, mem_used, runnable, cpu_time, rss; /* channels */
     struct wl_process_tree *tree;
-    _Atomic pid_t jobs[WL_PROCESS_TREE_JOBS]; /* as told by watch(), */
-    _Atomic int n_jobs;                       /* so many, */
-    int followed;                             /* of which the tree has these, */
-    int64_t young_ns, job_due_ns;             /* the latest since then; when they are read next */
+    _Atomic pid_t jobs[WL_PROCESS_TREE_JOBS]; /* from watch() */
+    _Atomic int n_jobs;                       /* length of jobs */
+    int followed;                             /* how many of them are in the tree */
+    int64_t young_ns, job_due_ns;             /* when the newest was added; when they are read next */
 };
 
 static int proc_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
@@ -69,13 +70,13 @@ static void read_cpu(struct proc *p, bool all, struct wl_reading *out)
     if (total > 0)
         wl_reading_mean(out, 100 * busy / total, p->last_ns, now_ns);
     else
-        wl_reading_fail(out, "the CPU times of /proc/stat stand still");
+        wl_reading_fail(out, "the CPU times in /proc/stat do not change");
     p->last = now;
     p->last_ns = now_ns;
     wl_budget_spent(&p->cpu_budget, cpu0);
 }
 
-/* The number behind "\nName:" in kB; NAN where it is missing. */
+/* The number after "\nName:" in kB; NAN: missing. */
 static double meminfo_kb(const char *text, const char *name)
 {
     const char *at = strstr(text, name);
@@ -96,8 +97,8 @@ static void read_memory(struct proc *p, bool all, struct wl_reading *out)
     wl_budget_spent(&p->memory_budget, cpu0);
 }
 
-/* "0.20 0.18 0.12 1/80 11206": load averages, runnable/all tasks, the pid given last. Source: proc_loadavg(5).
- * Returns the pid, 0 where there is none. */
+/* "0.20 0.18 0.12 1/80 11206": load averages, runnable/all tasks, the latest pid. Source: proc_loadavg(5). Returns the
+ * pid, 0: none. */
 static pid_t read_loadavg(struct proc *p, struct wl_reading *out)
 {
     int64_t t0 = wl_now_ns();
@@ -115,8 +116,8 @@ static pid_t read_loadavg(struct proc *p, struct wl_reading *out)
     return last ? (pid_t)strtol(last, NULL, 10) : 0;
 }
 
-/* A job is read each second; a young one each eighth of its age, so that of a short one little is missed behind the
- * last reading before it ends. */
+/* A job is read each second; a young one each eighth of its age, so that little of a short one is missed after its last
+ * reading. */
 static bool job_is_due(const struct proc *p, bool all)
 {
     int jobs = atomic_load(&p->n_jobs);
@@ -179,7 +180,7 @@ static void proc_watch(struct wl_sensor *s, pid_t pid)
 
 const struct wl_sensor_ops wl_sensor_proc = {
     .name = "proc",
-    .help = "CPU time and memory of the job's processes, load of the machine",
+    .help = "CPU time and memory of the job's processes, load of the node",
     .open = proc_open,
     .read = proc_read,
     .watch = proc_watch,

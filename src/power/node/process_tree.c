@@ -1,5 +1,7 @@
 #include "power/node/process_tree.h"
 
+#include "power/procfs.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,25 +13,25 @@ enum { MEMBERS = 8192 }; /* processes of a job on one node */
 
 struct member {
     pid_t pid, parent;
-    uint64_t started; /* clock ticks since boot: tells a pid that was given again */
-    double cpu_s;     /* own and waited-for children's, at the latest reading */
+    uint64_t started; /* clock ticks since boot, to detect a reused pid */
+    double cpu_s;     /* its own and that of waited-for children, at the latest reading */
 };
 
 struct wl_process_tree {
     DIR *dir;
-    pid_t jobs[WL_PROCESS_TREE_JOBS]; /* first processes */
+    pid_t jobs[WL_PROCESS_TREE_JOBS]; /* root processes */
     size_t n_jobs;
-    pid_t searched_to; /* pids up to here were looked at */
-    bool look_at_all;  /* at the next search: a first process is new, and older than that */
+    pid_t searched_to; /* the latest pid that was looked at */
+    bool look_at_all;  /* at the next search: a new root process may be older than that */
     struct member *members;
     size_t n;
     bool full;
-    double gone_s; /* CPU time of processes that ended and that no member waited for */
-    double cpu_s;  /* the sum as reported last */
+    double gone_s; /* CPU time of ended processes that no member waited for */
+    double cpu_s;  /* the latest sum */
     double tick_s, page_bytes;
 };
 
-/* What /proc/PID/stat says. Source: proc_pid_stat(5). */
+/* From /proc/PID/stat. Source: proc_pid_stat(5). */
 struct facts {
     pid_t parent, group;
     char state;
@@ -64,7 +66,7 @@ static void stat_path(char *to, pid_t pid)
     memcpy(to, "/stat", sizeof "/stat");
 }
 
-/* "pid (comm) state ppid pgrp ... utime stime cutime cstime ... starttime vsize rss": comm may hold anything, so
+/* "pid (comm) state ppid pgrp ... utime stime cutime cstime ... starttime vsize rss": comm may hold any character, so
  * fields count from the last ')'. */
 static bool parse_stat(const struct wl_process_tree *t, char *text, struct facts *out)
 {
@@ -116,7 +118,7 @@ static bool is_job(const struct wl_process_tree *t, pid_t pid)
 
 enum verdict { NOT_OURS, OURS, ADDED };
 
-/* Is the process of our tree? One that is becomes a member. */
+/* Is the process part of the tree? If so it becomes a member. */
 static enum verdict consider(struct wl_process_tree *t, pid_t pid)
 {
     struct facts f;
@@ -131,15 +133,14 @@ static enum verdict consider(struct wl_process_tree *t, pid_t pid)
     return ADDED;
 }
 
-/* Was pid given after `from`, up to `to`? Pids are given in rising order and start over at the end of their range. */
-static bool given_between(pid_t pid, pid_t from, pid_t to)
+/* Was pid assigned after `from`, up to `to`? Pids increase and wrap around at the end of their range. */
+static bool assigned_between(pid_t pid, pid_t from, pid_t to)
 {
     return from <= to ? pid > from && pid <= to : pid > from || pid <= to;
 }
 
-/* Looks at the pids given since the latest search. True where a second look may find more: something was added, and a
- * process that was refused before it may be its child (/proc lists pids in order, so that is one whose pid comes after
- * the range started over). */
+/* Looks at the pids since the latest search. True if a second look may find more: a process was added, and one that was
+ * rejected before may be its child (/proc lists pids in order, so that happens only after pids wrap around). */
 static bool look(struct wl_process_tree *t, pid_t last_pid)
 {
     bool refused = false, again = false;
@@ -148,7 +149,7 @@ static bool look(struct wl_process_tree *t, pid_t last_pid)
     while ((entry = readdir(t->dir))) {
         if (!isdigit((unsigned char)entry->d_name[0])) continue;
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (last_pid > 0 && !t->look_at_all && !given_between(pid, t->searched_to, last_pid)) continue;
+        if (last_pid > 0 && !t->look_at_all && !assigned_between(pid, t->searched_to, last_pid)) continue;
         enum verdict v = consider(t, pid);
         refused |= v == NOT_OURS;
         again |= v == ADDED && refused;
@@ -168,8 +169,8 @@ static void follow(struct wl_process_tree *t, pid_t job)
     consider(t, job);
 }
 
-/* A descendant is younger than the job's first process, so its pid was given later: pids given before need no look.
- * A process whose parent ended before we saw it is still found by its process group. */
+/* A descendant is younger than the job's root process, so its pid is later: earlier pids are not looked at. A process
+ * whose parent ended unseen is still found by its process group. */
 void wl_process_tree_search(struct wl_process_tree *t, pid_t job, pid_t last_pid)
 {
     if (!is_job(t, job)) follow(t, job);
@@ -179,7 +180,7 @@ void wl_process_tree_search(struct wl_process_tree *t, pid_t job, pid_t last_pid
     if (last_pid > 0) t->searched_to = last_pid;
 }
 
-/* The time of an ended process is in its parent's account when that waited for it; else it is kept here. */
+/* The CPU time of an ended process counts for its parent if that waited for it; else it is kept in gone_s. */
 static void retire(struct wl_process_tree *t, size_t i)
 {
     struct member m = t->members[i];
@@ -189,7 +190,8 @@ static void retire(struct wl_process_tree *t, size_t i)
 
 void wl_process_tree_read(struct wl_process_tree *t, struct wl_process_tree_sum *out)
 {
-    *out = (struct wl_process_tree_sum) { .why = t->full ? "the job has more processes than can be followed" : NULL };
+    *out =
+        (struct wl_process_tree_sum) { .why = t->full ? "the job has more processes than wattlaw can follow" : NULL };
     double alive_s = 0;
     for (size_t i = 0; i < t->n;) {
         struct facts f;

@@ -1,6 +1,7 @@
-/* Calibrations that were kept, tied to the channels of the GPUs. */
-#include "power/calibration/internal.h"
+/* Attaches stored calibrations to the channels of GPUs. */
+#include "power/calibration/file.h"
 #include "power/nvml/sensor.h"
+#include "power/sensor.h"
 
 static const struct wl_calibration *of_another_driver(const struct wl_calibrations *all, const char *uuid)
 {
@@ -11,13 +12,13 @@ static const struct wl_calibration *of_another_driver(const struct wl_calibratio
 
 static const char *in_words(const struct wl_calibration *c, struct wl_arena *a)
 {
-    return wl_strf(a, "moves every %s and shows %s (%.0f %% of the time) that ended %s before, found on %s",
+    return wl_strf(a, "update period %s, averaging window %s (%.0f %% of the time) that ended %s before, measured %s",
                    wl_human_time(a, c->update_s.value), wl_human_time(a, c->window_s.value),
                    100 * wl_calibration_duty_cycle(c), wl_human_time(a, c->lag_s.value), c->date);
 }
 
-static void tie_channel(struct wl_sensor *s, struct wl_channel *channel, const struct wl_calibrations *all,
-                        const struct wl_nvml *lib)
+static void attach_channel(struct wl_sensor *s, struct wl_channel *channel, const struct wl_calibrations *all,
+                           const struct wl_nvml *lib)
 {
     if (channel->scope != WL_SCOPE_GPU || (channel->quantity != WL_POWER && channel->quantity != WL_POWER_AVERAGE))
         return;
@@ -43,5 +44,5 @@ void wl_nvml_calibrations_attach(struct wl_sensor *s, const struct wl_power_opts
         s->reason = wl_strf(s->arena, "calibrations are not used: %s", e.msg);
         return;
     }
-    for (size_t i = 0; i < s->n_channels; i++) tie_channel(s, &s->channels[i], all, &n->lib);
+    for (size_t i = 0; i < s->n_channels; i++) attach_channel(s, &s->channels[i], all, &n->lib);
 }

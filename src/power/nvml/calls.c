@@ -5,7 +5,7 @@
 
 typedef nvmlReturn_t getter(const struct wl_nvml *, nvmlDevice_t, double *);
 
-/* The second call of a pair is tried where the library lacks the first or the GPU does not support it. */
+/* The second call of a pair is tried if the library lacks the first or the GPU does not support it. */
 static nvmlReturn_t get_memory(const struct wl_nvml *lib, nvmlDevice_t h, double *bytes)
 {
     if (lib->DeviceGetMemoryInfo_v2) {
@@ -99,7 +99,7 @@ _Static_assert(WL_COUNT(singles) <= WL_NVML_SINGLES, "more calls than a GPU has 
 
 /* ---- Probing ---- */
 
-/* The new channel of what a call gives, or -1. "Not supported" may be a passing answer: it is asked twice. */
+/* A new channel for a call's value, or -1. "Not supported" may be transient: the call is made twice. */
 static int probe_call(struct wl_sensor *s, struct wl_nvml_device *u, enum wl_quantity q, enum wl_variant variant,
                       getter *get)
 {
@@ -110,7 +110,7 @@ static int probe_call(struct wl_sensor *s, struct wl_nvml_device *u, enum wl_qua
     return wl_nvml_add_channel(s, u, q, WL_SCOPE_GPU, variant);
 }
 
-/* The driver's record of utilisation, if it keeps one. */
+/* The driver's record of utilisation, if there is one. */
 static void probe_samples(struct wl_sensor *s, struct wl_nvml_device *u)
 {
     const struct wl_nvml *lib = &((struct wl_nvml_sensor *)s->state)->lib;
@@ -152,10 +152,10 @@ static void read_call(const struct wl_nvml *lib, nvmlDevice_t h, getter *get, in
     wl_nvml_reading_set(&out[channel], rc, value, t0);
 }
 
-/* A driver may stop its sampling and show the last value for good: the stamps of its record tell. */
+/* A driver may stop sampling and return the last value forever: then the time stamps of its record are old. */
 static const int64_t stale_ns = 2 * (int64_t)WL_NS_PER_S;
 
-static void look_at_samples(const struct wl_nvml *lib, struct wl_nvml_device *u)
+static void check_samples(const struct wl_nvml *lib, struct wl_nvml_device *u)
 {
     struct wl_nvml_calls *c = &u->calls;
     unsigned n = c->max_samples;
@@ -172,7 +172,7 @@ static void look_at_samples(const struct wl_nvml *lib, struct wl_nvml_device *u)
     }
 }
 
-/* A share above 100 % is a driver's mistake: it is no reading, and not 100 either. */
+/* A share above 100 % is a driver's error: the reading fails. */
 static void set_share(struct wl_reading *out, nvmlReturn_t rc, unsigned pct, bool stale, int64_t t0)
 {
     if (rc == NVML_SUCCESS && pct > 100)
@@ -201,7 +201,7 @@ void wl_nvml_calls_read(const struct wl_sensor *s, struct wl_nvml_device *u, str
     const struct wl_nvml_calls *c = &u->calls;
     read_call(lib, u->handle, get_power, c->power, out);
     read_call(lib, u->handle, get_energy, c->energy, out);
-    if (due.pace == WL_POLL_SECOND) look_at_samples(lib, u);
+    if (due.pace == WL_POLL_SECOND) check_samples(lib, u);
     if (wl_is_due(due, WL_SM_UTIL)) read_util(lib, u, out);
     for (size_t i = 0; i < WL_COUNT(singles); i++)
         if (wl_is_due(due, singles[i].quantity)) read_call(lib, u->handle, singles[i].get, c->singles[i], out);

@@ -1,6 +1,6 @@
-/* Which GPUs are measured: those that the driver shows, the system does not keep from us and CUDA_VISIBLE_DEVICES
- * names. */
+/* The GPUs that are measured: those that the driver lists, a cgroup does not block and CUDA_VISIBLE_DEVICES names. */
 #include "power/nvml/library.h"
+#include "power/visible_devices.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static const char *bus_id(const struct wl_nvml *lib, nvmlDevice_t h, struct wl_a
     return NULL;
 }
 
-/* The GPU of a MIG device as a UUID; the word itself where it is none or cannot be resolved. */
+/* The UUID of a MIG device's GPU; the word itself if it is not a MIG device or cannot be resolved. */
 static const char *whole_gpu(const struct wl_nvml *lib, const char *word, struct wl_arena *a)
 {
     nvmlDevice_t mig, gpu;
@@ -27,7 +27,7 @@ static const char *whole_gpu(const struct wl_nvml *lib, const char *word, struct
     return lib->DeviceGetUUID(gpu, uuid, sizeof uuid) == NVML_SUCCESS ? wl_strdup(a, uuid) : word;
 }
 
-/* `visible`, or else CUDA_VISIBLE_DEVICES, with MIG devices replaced by their GPUs; NULL where it is not set. */
+/* `visible`, else CUDA_VISIBLE_DEVICES, with MIG devices replaced by their GPUs; NULL: not set. */
 static const char *visible_words(const struct wl_nvml *lib, const char *visible, bool *mig, struct wl_arena *a)
 {
     const char *text = visible ? visible : getenv("CUDA_VISIBLE_DEVICES");
@@ -42,8 +42,7 @@ static const char *visible_words(const struct wl_nvml *lib, const char *visible,
     return out.s;
 }
 
-/* The GPUs that may be used, in NVML's order. One that the system keeps from us is passed over. codes[count]: what the
- * driver said of each. */
+/* The usable GPUs, in NVML's order. codes[count]: the driver's code for each GPU. */
 static void list_all(const struct wl_nvml *lib, unsigned count, struct wl_nvml_gpus *out, struct wl_arena *a,
                      nvmlReturn_t *codes)
 {
@@ -62,19 +61,19 @@ static void list_all(const struct wl_nvml *lib, unsigned count, struct wl_nvml_g
     }
 }
 
-static bool came_before(const nvmlReturn_t *codes, unsigned i)
+static bool is_repeated_code(const nvmlReturn_t *codes, unsigned i)
 {
     for (unsigned k = 0; k < i; k++)
         if (codes[k] == codes[i]) return true;
     return false;
 }
 
-/* "GPUs 0, 2 are left out: why; GPU 3 is left out: why", by NVML's numbers; NULL: none is. */
-static const char *left_out(const nvmlReturn_t *codes, unsigned count, struct wl_arena *a)
+/* "GPUs 0, 2 are left out: why; GPU 3 is left out: why", by NVML index; NULL: none. */
+static const char *excluded_gpus(const nvmlReturn_t *codes, unsigned count, struct wl_arena *a)
 {
     struct wl_text all = WL_TEXT(a);
     for (unsigned i = 0; i < count; i++) {
-        if (codes[i] == NVML_SUCCESS || came_before(codes, i)) continue;
+        if (codes[i] == NVML_SUCCESS || is_repeated_code(codes, i)) continue;
         struct wl_text numbers = WL_TEXT(a);
         size_t n = 0;
         for (unsigned k = i; k < count; k++)
@@ -115,13 +114,13 @@ int wl_nvml_devices_all(const struct wl_nvml *lib, struct wl_nvml_gpus *out, str
     *out = (struct wl_nvml_gpus) { .v = wl_new_array(a, struct wl_nvml_gpu, count) };
     nvmlReturn_t *codes = wl_new_array(a, nvmlReturn_t, count);
     list_all(lib, count, out, a, codes);
-    out->note = left_out(codes, count, a);
+    out->note = excluded_gpus(codes, count, a);
     if (out->n > 0) return 0;
-    return wl_fail(e, WL_EUNAVAIL, "the driver shows %u GPUs and none can be used: %s", count,
-                   count ? wl_nvml_error_text(codes[count - 1]) : "there is none");
+    return wl_fail(e, WL_EUNAVAIL, "the driver lists %u GPUs, none of them usable: %s", count,
+                   count ? wl_nvml_error_text(codes[count - 1]) : "no GPU");
 }
 
-/* What is to be known of how GPUs are named; NULL: nothing. */
+/* A note on how the visible GPUs are named; NULL: none. */
 static const char *note_of_names(bool mig, bool by_index, bool alike)
 {
     if (mig) return "a MIG device is named: energy and power are those of its whole GPU, shared with other instances";

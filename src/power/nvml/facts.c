@@ -1,4 +1,4 @@
-/* What a GPU is: for the device's record, so that readings of different parts or settings can be told apart. */
+/* Facts about a GPU for the device's record, which distinguish readings of different parts or settings. */
 #include "power/nvml/sensor.h"
 
 /* nvmlDeviceArchitecture_t, by number */
@@ -34,6 +34,6 @@ void wl_nvml_facts_add(struct wl_sensor *s, const struct wl_nvml_device *u)
         wl_sensor_add_fact(s, u->device, "ecc", on ? "on" : "off");
     if (lib->DeviceGetPersistenceMode && lib->DeviceGetPersistenceMode(u->handle, &on) == NVML_SUCCESS)
         wl_sensor_add_fact(s, u->device, "persistence", on ? "on" : "off");
-    if (lib->DeviceGetMigMode) wl_sensor_add_fact(s, u->device, "mig", u->company.mig ? "on" : "off");
+    if (lib->DeviceGetMigMode) wl_sensor_add_fact(s, u->device, "mig", u->processes.mig ? "on" : "off");
     wl_sensor_add_fact(s, u->device, "driver", lib->driver);
 }

@@ -1,10 +1,10 @@
-/* NVML's field values: many quantities in one call, each with a code of its own. Ids and units: nvml_api.h. */
+/* NVML's field values: many quantities in one call, each with a code of its own. Ids and units: api.h. */
 #include "power/nvml/sensor.h"
 
 #include <math.h>
 
-/* In order of preference: of rows for one quantity and scope, the first that the GPU answers is taken. A power
- * reading's kind is chosen once and kept. */
+/* In order of preference: of the rows for one quantity and scope, the first that the GPU supports is used. The variant
+ * of a power reading is chosen once and kept. */
 static const struct row {
     unsigned id, scope_id;
     enum wl_quantity quantity;
@@ -51,22 +51,22 @@ static double number_of(const nvmlFieldValue_t *f)
     }
 }
 
-static nvmlFieldValue_t question(int row)
+static nvmlFieldValue_t request(int row)
 {
     return (nvmlFieldValue_t) { .fieldId = rows[row].id, .scopeId = rows[row].scope_id };
 }
 
 /* ---- Probing ---- */
 
-/* What a GPU said: the value of each row, NAN where it did not answer. */
+/* A GPU's value for each row; NAN: not supported. */
 struct answers {
     double v[ROWS];
 };
 
-static void ask_all(const struct wl_nvml *lib, nvmlDevice_t h, struct answers *a)
+static void probe_all(const struct wl_nvml *lib, nvmlDevice_t h, struct answers *a)
 {
     nvmlFieldValue_t asked[ROWS];
-    for (int i = 0; i < ROWS; i++) asked[i] = question(i);
+    for (int i = 0; i < ROWS; i++) asked[i] = request(i);
     nvmlReturn_t rc = lib->DeviceGetFieldValues(h, ROWS, asked);
     for (int i = 0; i < ROWS; i++) {
         if (rc == NVML_SUCCESS && asked[i].nvmlReturn == NVML_SUCCESS) a->v[i] = number_of(&asked[i]);
@@ -75,7 +75,7 @@ static void ask_all(const struct wl_nvml *lib, nvmlDevice_t h, struct answers *a
 
 static bool is_energetic(const struct row *r) { return r->quantity == WL_POWER || r->quantity == WL_ENERGY; }
 
-/* A driver that does not know scopes answers for the GPU: the same number twice is no other scope. Counters differ
+/* A driver that does not support scopes answers for the GPU: an equal value is not a scope of its own. Counters differ
  * once both have run for a while. */
 static bool is_own_scope(const struct answers *a, enum wl_scope scope)
 {
@@ -104,7 +104,7 @@ static void add_rows(struct wl_sensor *s, struct wl_nvml_device *u, const struct
     f->n_due[pace] = f->n;
 }
 
-/* "Not supported" may be a passing answer of a driver that was asked too fast: all are asked again a little later. */
+/* A driver that is called too soon may answer "not supported" once: all rows are probed twice. */
 void wl_nvml_fields_probe(struct wl_sensor *s)
 {
     enum { ROUNDS = 2 };
@@ -117,7 +117,7 @@ void wl_nvml_fields_probe(struct wl_sensor *s)
     }
     for (int round = 0; round < ROUNDS; round++) {
         if (round > 0) (void)!wl_sleep_until(wl_now_ns() + pause_ns);
-        for (size_t k = 0; k < n->n; k++) ask_all(&n->lib, n->units[k].handle, &answers[k]);
+        for (size_t k = 0; k < n->n; k++) probe_all(&n->lib, n->units[k].handle, &answers[k]);
     }
     for (size_t k = 0; k < n->n; k++) {
         for (enum wl_poll_interval p = 0; p < WL_POLL_INTERVALS; p++) add_rows(s, &n->units[k], &answers[k], p);
@@ -126,7 +126,7 @@ void wl_nvml_fields_probe(struct wl_sensor *s)
 
 /* ---- Reading ---- */
 
-/* A counter that starts over at the end of its type: what it has counted since the first reading. */
+/* The count since the first reading, of a counter that wraps at the end of its type. */
 static double unwrap(struct wl_nvml_field *f, const nvmlFieldValue_t *v)
 {
     bool narrow = v->valueType == NVML_VALUE_TYPE_UNSIGNED_INT;
@@ -158,19 +158,19 @@ void wl_nvml_fields_read(const struct wl_sensor *s, struct wl_nvml_device *u, st
     nvmlFieldValue_t asked[ROWS];
     int count = f->n_due[due.pace];
     if (count == 0) return;
-    for (int i = 0; i < count; i++) asked[i] = question(f->v[i].row);
+    for (int i = 0; i < count; i++) asked[i] = request(f->v[i].row);
     int64_t t0 = wl_now_ns();
     nvmlReturn_t rc = n->lib.DeviceGetFieldValues(u->handle, count, asked);
     int64_t t1 = wl_now_ns();
     for (int i = 0; i < count; i++) take(s, &f->v[i], &asked[i], rc, due.all, t0, t1, &out[f->v[i].channel]);
 }
 
-/* Rows that are asked by themselves. */
+/* Rows that are read by themselves. */
 enum { POWER_ROW, ENERGY_ROW, AVERAGE_ROW };
 
-static void ask_two(const struct wl_nvml *lib, nvmlDevice_t h, int first, int second, double *one, double *two)
+static void read_two(const struct wl_nvml *lib, nvmlDevice_t h, int first, int second, double *one, double *two)
 {
-    nvmlFieldValue_t asked[2] = { question(first), question(second) };
+    nvmlFieldValue_t asked[2] = { request(first), request(second) };
     nvmlReturn_t rc = lib->DeviceGetFieldValues(h, 2, asked);
     bool is_one = rc == NVML_SUCCESS && asked[0].nvmlReturn == NVML_SUCCESS;
     bool is_two = rc == NVML_SUCCESS && asked[1].nvmlReturn == NVML_SUCCESS;
@@ -180,12 +180,12 @@ static void ask_two(const struct wl_nvml *lib, nvmlDevice_t h, int first, int se
 
 void wl_nvml_fields_power_energy(const struct wl_nvml *lib, nvmlDevice_t h, double *watts, double *joules)
 {
-    ask_two(lib, h, POWER_ROW, ENERGY_ROW, watts, joules);
+    read_two(lib, h, POWER_ROW, ENERGY_ROW, watts, joules);
 }
 
 void wl_nvml_fields_powers(const struct wl_nvml *lib, nvmlDevice_t h, double *instant_w, double *average_w)
 {
-    ask_two(lib, h, POWER_ROW, AVERAGE_ROW, instant_w, average_w);
+    read_two(lib, h, POWER_ROW, AVERAGE_ROW, instant_w, average_w);
 }
 
 nvmlReturn_t wl_nvml_fields_limit(const struct wl_nvml *lib, nvmlDevice_t h, unsigned scope,

@@ -1,12 +1,12 @@
-/* GPM: profiling counters of Hopper GPUs and newer. A reading is the difference of two states of the counters that lie
- * at least 100 ms apart, which is how often the GPU refreshes them; it needs no profiler but may need a right. */
+/* GPM: profiling counters of Hopper GPUs and newer. A reading is the difference of two samples at least 100 ms apart,
+ * which is how often the GPU refreshes them; it needs no profiler but may need permission. */
 #include "power/nvml/sensor.h"
 
 #include <math.h>
 
-static const int64_t least_ns = WL_NS_PER_S / 10;
+static const int64_t min_interval_ns = WL_NS_PER_S / 10;
 
-/* Rates are added up to counters, so that they can be told from what fields count and read over any window. */
+/* Rates are integrated to counters, so that they can be read over any window. */
 static const struct row {
     unsigned metric;
     enum wl_quantity quantity;
@@ -54,13 +54,13 @@ static nvmlReturn_t compute(const struct wl_nvml *lib, struct wl_nvml_gpm *g)
     return lib->GpmMetricsGet(&g->get);
 }
 
-/* Asks for all metrics over a first stretch of time and keeps those that come. */
+/* Reads all metrics over a first interval and keeps those that succeed. */
 static nvmlReturn_t keep_answered(struct wl_sensor *s, struct wl_nvml_device *u, struct wl_nvml_gpm *g)
 {
     const struct wl_nvml *lib = &((struct wl_nvml_sensor *)s->state)->lib;
     nvmlReturn_t rc = lib->GpmSampleGet(u->handle, g->before);
     if (rc == NVML_SUCCESS) {
-        (void)!wl_sleep_until(wl_now_ns() + least_ns);
+        (void)!wl_sleep_until(wl_now_ns() + min_interval_ns);
         rc = lib->GpmSampleGet(u->handle, g->now);
     }
     for (size_t i = 0; i < WL_COUNT(rows); i++) g->v[g->n++] = (struct wl_nvml_gpm_channel) { .row = (int)i };
@@ -83,31 +83,31 @@ static bool has_functions(const struct wl_nvml *lib)
 const char *wl_nvml_gpm_probe(struct wl_sensor *s, struct wl_nvml_device *u, const char **fix)
 {
     const struct wl_nvml *lib = &((struct wl_nvml_sensor *)s->state)->lib;
-    if (!has_functions(lib)) return "profiling counters: the driver lacks the functions (it is older than 525)";
-    if (u->company.mig) return "profiling counters: not read of a GPU that is split into MIG instances";
+    if (!has_functions(lib)) return "profiling counters: the driver lacks the functions (older than 525)";
+    if (u->processes.mig) return "profiling counters: not available on a GPU that is split into MIG instances";
     nvmlGpmSupport_t support = { .version = NVML_GPM_VERSION };
     if (lib->GpmQueryDeviceSupport(u->handle, &support) != NVML_SUCCESS || !support.isSupportedDevice)
-        return "profiling counters: Hopper GPUs and newer have them";
+        return "profiling counters: only on Hopper GPUs and newer";
     struct wl_nvml_gpm *g = wl_new(s->arena, struct wl_nvml_gpm);
     nvmlReturn_t rc = new_sample(lib, &g->before, s->arena);
     if (rc == NVML_SUCCESS) rc = new_sample(lib, &g->now, s->arena);
     if (rc == NVML_SUCCESS) rc = keep_answered(s, u, g);
     if (rc == NVML_ERROR_NO_PERMISSION) {
         *fix = "echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' | sudo tee /etc/modprobe.d/nvidia-gpm.conf"
-               "    (then load the nvidia module again, or reboot)";
-        return "profiling counters: open to the administrator only";
+               "    (then reload the nvidia module, or reboot)";
+        return "profiling counters: restricted to the administrator";
     }
     if (rc != NVML_SUCCESS || g->n == 0) return "profiling counters: the GPU does not answer";
     u->gpm = g;
     return NULL;
 }
 
-/* A share a little above 100 is the counters' rounding; far above it is no reading. */
+/* A share slightly above 100 % is rounding; far above it the reading is invalid. */
 static void set_share(struct wl_reading *out, double pct, int64_t from, int64_t to)
 {
-    const double most_pct = 100.5;
-    if (!(pct >= 0 && pct <= most_pct))
-        wl_reading_fail(out, "NVML: a profiling share outside 0 to 100 %");
+    const double max_pct = 100.5;
+    if (!(pct >= 0 && pct <= max_pct))
+        wl_reading_fail(out, "NVML: profiling share outside 0 to 100 %");
     else
         wl_reading_mean(out, pct, from, to);
 }
@@ -125,7 +125,7 @@ static void take(struct wl_nvml_gpm *g, int i, int64_t from, int64_t to, struct 
         c->sum += m->value * 1048576 * (double)(to - from) / WL_NS_PER_S;
         *r = (struct wl_reading) { .value = c->sum, .t_ns = to };
     } else {
-        wl_reading_fail(r, "NVML: a profiling rate that is none");
+        wl_reading_fail(r, "NVML: invalid profiling rate");
     }
 }
 
@@ -134,7 +134,7 @@ void wl_nvml_gpm_read(const struct wl_sensor *s, struct wl_nvml_device *u, struc
     const struct wl_nvml *lib = &((const struct wl_nvml_sensor *)s->state)->lib;
     struct wl_nvml_gpm *g = u->gpm;
     int64_t t = wl_now_ns();
-    if (!g || t - g->before_ns < least_ns) return;
+    if (!g || t - g->before_ns < min_interval_ns) return;
     nvmlReturn_t rc = lib->GpmSampleGet(u->handle, g->now);
     if (rc == NVML_SUCCESS && g->before_ns != 0) rc = compute(lib, g);
     if (rc != NVML_SUCCESS) {

@@ -1,71 +1,63 @@
 #include "power/nvml/library.h"
 
 #include "base/library.h"
+#include "power/procfs.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Symbols by preference; the first that the library has is taken. */
-struct symbol {
-    size_t at;
-    const char *names[2];
-    bool required;
-};
 #define FN(field) offsetof(struct wl_nvml, field)
 
-static const struct symbol symbols[] = {
-    { FN(Init), { "nvmlInit_v2", "nvmlInit" }, true },
-    { FN(Shutdown), { "nvmlShutdown" }, true },
-    { FN(SystemGetDriverVersion), { "nvmlSystemGetDriverVersion" }, true },
-    { FN(SystemGetNVMLVersion), { "nvmlSystemGetNVMLVersion" }, true },
-    { FN(DeviceGetCount), { "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount" }, true },
-    { FN(DeviceGetHandleByIndex), { "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex" }, true },
-    { FN(DeviceGetName), { "nvmlDeviceGetName" }, true },
-    { FN(DeviceGetUUID), { "nvmlDeviceGetUUID" }, true },
-    { FN(DeviceGetPciInfo_v3), { "nvmlDeviceGetPciInfo_v3" }, false },
-    { FN(DeviceGetPciInfo_v2), { "nvmlDeviceGetPciInfo_v2" }, false },
-    { FN(DeviceGetHandleByUUID), { "nvmlDeviceGetHandleByUUID" }, false },
-    { FN(DeviceGetDeviceHandleFromMigDeviceHandle), { "nvmlDeviceGetDeviceHandleFromMigDeviceHandle" }, false },
-    { FN(DeviceGetFieldValues), { "nvmlDeviceGetFieldValues" }, false },
-    { FN(DeviceGetTotalEnergyConsumption), { "nvmlDeviceGetTotalEnergyConsumption" }, false },
-    { FN(DeviceGetPowerUsage), { "nvmlDeviceGetPowerUsage" }, false },
-    { FN(DeviceGetUtilizationRates), { "nvmlDeviceGetUtilizationRates" }, false },
-    { FN(DeviceGetClockInfo), { "nvmlDeviceGetClockInfo" }, false },
-    { FN(DeviceGetMemoryInfo_v2), { "nvmlDeviceGetMemoryInfo_v2" }, false },
-    { FN(DeviceGetMemoryInfo), { "nvmlDeviceGetMemoryInfo" }, false },
-    { FN(DeviceGetTemperatureV), { "nvmlDeviceGetTemperatureV" }, false },
-    { FN(DeviceGetTemperature), { "nvmlDeviceGetTemperature" }, false },
-    { FN(DeviceGetCurrentClocksEventReasons),
-      { "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons" },
-      false },
-    { FN(DeviceGetSamples), { "nvmlDeviceGetSamples" }, false },
-    { FN(DeviceGetComputeRunningProcesses),
-      { "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2" },
-      false },
-    { FN(DeviceGetArchitecture), { "nvmlDeviceGetArchitecture" }, false },
-    { FN(DeviceGetVbiosVersion), { "nvmlDeviceGetVbiosVersion" }, false },
-    { FN(DeviceGetSerial), { "nvmlDeviceGetSerial" }, false },
-    { FN(DeviceGetEccMode), { "nvmlDeviceGetEccMode" }, false },
-    { FN(DeviceGetPersistenceMode), { "nvmlDeviceGetPersistenceMode" }, false },
-    { FN(DeviceGetMigMode), { "nvmlDeviceGetMigMode" }, false },
-    { FN(GpmQueryDeviceSupport), { "nvmlGpmQueryDeviceSupport" }, false },
-    { FN(GpmSampleAlloc), { "nvmlGpmSampleAlloc" }, false },
-    { FN(GpmSampleFree), { "nvmlGpmSampleFree" }, false },
-    { FN(GpmSampleGet), { "nvmlGpmSampleGet" }, false },
-    { FN(GpmMetricsGet), { "nvmlGpmMetricsGet" }, false },
-    { FN(DeviceGetPowerManagementLimit), { "nvmlDeviceGetPowerManagementLimit" }, false },
-    { FN(DeviceGetPowerManagementDefaultLimit), { "nvmlDeviceGetPowerManagementDefaultLimit" }, false },
-    { FN(DeviceGetPowerManagementLimitConstraints), { "nvmlDeviceGetPowerManagementLimitConstraints" }, false },
-    { FN(DeviceGetEnforcedPowerLimit), { "nvmlDeviceGetEnforcedPowerLimit" }, false },
-    { FN(DeviceSetPowerManagementLimit), { "nvmlDeviceSetPowerManagementLimit" }, false },
-    { FN(DeviceSetPowerManagementLimit_v2), { "nvmlDeviceSetPowerManagementLimit_v2" }, false },
-    { FN(DeviceGetMaxClockInfo), { "nvmlDeviceGetMaxClockInfo" }, false },
-    { FN(DeviceGetSupportedMemoryClocks), { "nvmlDeviceGetSupportedMemoryClocks" }, false },
-    { FN(DeviceSetGpuLockedClocks), { "nvmlDeviceSetGpuLockedClocks" }, false },
-    { FN(DeviceResetGpuLockedClocks), { "nvmlDeviceResetGpuLockedClocks" }, false },
-    { FN(DeviceSetMemoryLockedClocks), { "nvmlDeviceSetMemoryLockedClocks" }, false },
-    { FN(DeviceResetMemoryLockedClocks), { "nvmlDeviceResetMemoryLockedClocks" }, false },
+static const struct wl_symbol symbols[] = {
+    { FN(Init), "nvmlInit_v2", "nvmlInit", true },
+    { FN(Shutdown), "nvmlShutdown", NULL, true },
+    { FN(SystemGetDriverVersion), "nvmlSystemGetDriverVersion", NULL, true },
+    { FN(SystemGetNVMLVersion), "nvmlSystemGetNVMLVersion", NULL, true },
+    { FN(DeviceGetCount), "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount", true },
+    { FN(DeviceGetHandleByIndex), "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex", true },
+    { FN(DeviceGetName), "nvmlDeviceGetName", NULL, true },
+    { FN(DeviceGetUUID), "nvmlDeviceGetUUID", NULL, true },
+    { FN(DeviceGetPciInfo_v3), "nvmlDeviceGetPciInfo_v3", NULL, false },
+    { FN(DeviceGetPciInfo_v2), "nvmlDeviceGetPciInfo_v2", NULL, false },
+    { FN(DeviceGetHandleByUUID), "nvmlDeviceGetHandleByUUID", NULL, false },
+    { FN(DeviceGetDeviceHandleFromMigDeviceHandle), "nvmlDeviceGetDeviceHandleFromMigDeviceHandle", NULL, false },
+    { FN(DeviceGetFieldValues), "nvmlDeviceGetFieldValues", NULL, false },
+    { FN(DeviceGetTotalEnergyConsumption), "nvmlDeviceGetTotalEnergyConsumption", NULL, false },
+    { FN(DeviceGetPowerUsage), "nvmlDeviceGetPowerUsage", NULL, false },
+    { FN(DeviceGetUtilizationRates), "nvmlDeviceGetUtilizationRates", NULL, false },
+    { FN(DeviceGetClockInfo), "nvmlDeviceGetClockInfo", NULL, false },
+    { FN(DeviceGetMemoryInfo_v2), "nvmlDeviceGetMemoryInfo_v2", NULL, false },
+    { FN(DeviceGetMemoryInfo), "nvmlDeviceGetMemoryInfo", NULL, false },
+    { FN(DeviceGetTemperatureV), "nvmlDeviceGetTemperatureV", NULL, false },
+    { FN(DeviceGetTemperature), "nvmlDeviceGetTemperature", NULL, false },
+    { FN(DeviceGetCurrentClocksEventReasons), "nvmlDeviceGetCurrentClocksEventReasons",
+      "nvmlDeviceGetCurrentClocksThrottleReasons", false },
+    { FN(DeviceGetSamples), "nvmlDeviceGetSamples", NULL, false },
+    { FN(DeviceGetComputeRunningProcesses), "nvmlDeviceGetComputeRunningProcesses_v3",
+      "nvmlDeviceGetComputeRunningProcesses_v2", false },
+    { FN(DeviceGetArchitecture), "nvmlDeviceGetArchitecture", NULL, false },
+    { FN(DeviceGetVbiosVersion), "nvmlDeviceGetVbiosVersion", NULL, false },
+    { FN(DeviceGetSerial), "nvmlDeviceGetSerial", NULL, false },
+    { FN(DeviceGetEccMode), "nvmlDeviceGetEccMode", NULL, false },
+    { FN(DeviceGetPersistenceMode), "nvmlDeviceGetPersistenceMode", NULL, false },
+    { FN(DeviceGetMigMode), "nvmlDeviceGetMigMode", NULL, false },
+    { FN(GpmQueryDeviceSupport), "nvmlGpmQueryDeviceSupport", NULL, false },
+    { FN(GpmSampleAlloc), "nvmlGpmSampleAlloc", NULL, false },
+    { FN(GpmSampleFree), "nvmlGpmSampleFree", NULL, false },
+    { FN(GpmSampleGet), "nvmlGpmSampleGet", NULL, false },
+    { FN(GpmMetricsGet), "nvmlGpmMetricsGet", NULL, false },
+    { FN(DeviceGetPowerManagementLimit), "nvmlDeviceGetPowerManagementLimit", NULL, false },
+    { FN(DeviceGetPowerManagementDefaultLimit), "nvmlDeviceGetPowerManagementDefaultLimit", NULL, false },
+    { FN(DeviceGetPowerManagementLimitConstraints), "nvmlDeviceGetPowerManagementLimitConstraints", NULL, false },
+    { FN(DeviceGetEnforcedPowerLimit), "nvmlDeviceGetEnforcedPowerLimit", NULL, false },
+    { FN(DeviceSetPowerManagementLimit), "nvmlDeviceSetPowerManagementLimit", NULL, false },
+    { FN(DeviceSetPowerManagementLimit_v2), "nvmlDeviceSetPowerManagementLimit_v2", NULL, false },
+    { FN(DeviceGetMaxClockInfo), "nvmlDeviceGetMaxClockInfo", NULL, false },
+    { FN(DeviceGetSupportedMemoryClocks), "nvmlDeviceGetSupportedMemoryClocks", NULL, false },
+    { FN(DeviceSetGpuLockedClocks), "nvmlDeviceSetGpuLockedClocks", NULL, false },
+    { FN(DeviceResetGpuLockedClocks), "nvmlDeviceResetGpuLockedClocks", NULL, false },
+    { FN(DeviceSetMemoryLockedClocks), "nvmlDeviceSetMemoryLockedClocks", NULL, false },
+    { FN(DeviceResetMemoryLockedClocks), "nvmlDeviceResetMemoryLockedClocks", NULL, false },
 };
 
 const char *wl_nvml_error_text(nvmlReturn_t code)
@@ -85,19 +77,17 @@ const char *wl_nvml_error_text(nvmlReturn_t code)
     case NVML_ERROR_GPU_IS_LOST: return "NVML: GPU is lost";
     case NVML_ERROR_RESET_REQUIRED: return "NVML: the GPU needs a reset";
     case NVML_ERROR_OPERATING_SYSTEM: return "NVML: the GPU is blocked by the operating system (cgroup)";
-    case NVML_ERROR_LIB_RM_VERSION_MISMATCH: return "NVML: library and kernel module are of different versions";
+    case NVML_ERROR_LIB_RM_VERSION_MISMATCH: return "NVML: library and kernel module have different versions";
     case NVML_ERROR_FREQ_NOT_SUPPORTED: return "NVML: frequency not supported";
-    case NVML_ERROR_ARGUMENT_VERSION_MISMATCH: return "NVML: the driver does not know this version of a struct";
+    case NVML_ERROR_ARGUMENT_VERSION_MISMATCH: return "NVML: the driver does not support this version of a struct";
     case NVML_ERROR_DEPRECATED: return "NVML: deprecated";
     default: return "NVML: unknown error";
     }
 }
 
-static void close_library(void *handle) { dlclose(handle); }
-
 static void shut_down(void *lib) { ((struct wl_nvml *)lib)->Shutdown(); }
 
-/* The library was not found: which of the three common reasons is it? */
+/* Why the library was not found. */
 static int not_found(const char *root, const char *why, struct wl_arena *a, const char **fix, struct wl_err *e)
 {
     if (wl_is_dir(wl_strf(a, "%s/proc/driver/nvidia", root))) {
@@ -111,42 +101,24 @@ static int not_found(const char *root, const char *why, struct wl_arena *a, cons
     return wl_fail(e, WL_EUNAVAIL, "no NVIDIA GPU on the PCI bus and no NVIDIA driver (%s)", why);
 }
 
-/* A library that was named outright is the only one tried. */
-static void *open_library(struct wl_nvml *lib, const struct wl_power_opts *o, struct wl_arena *a, const char **fix,
-                          struct wl_err *e)
+static int open_library(struct wl_nvml *lib, const struct wl_power_opts *o, struct wl_arena *a, const char **fix,
+                        struct wl_err *e)
 {
-    const char *named = o->nvml_library ? o->nvml_library : getenv("NVML_LIBRARY");
-    const char *const tries[] = { named ? named : "libnvidia-ml.so.1", named ? NULL : "libnvidia-ml.so" };
-    const char *why = NULL;
-    for (size_t i = 0; i < WL_COUNT(tries) && tries[i]; i++) {
-        void *handle = dlopen(tries[i], RTLD_NOW | RTLD_LOCAL);
-        if (handle) {
-            lib->path = wl_strdup(a, tries[i]);
-            return handle;
-        }
-        const char *text = dlerror();
-        if (!why) why = wl_strdup(a, text ? text : tries[i]);
-    }
-    if (named) {
+    static const char *const names[] = { "libnvidia-ml.so.1", "libnvidia-ml.so", NULL };
+    const struct wl_library_spec spec = { .path = o->nvml_library ? o->nvml_library : getenv("NVML_LIBRARY"),
+                                          .names = names,
+                                          .symbols = symbols,
+                                          .n = WL_COUNT(symbols),
+                                          .simulated_symbol = "wattlaw_simulated_nvml" };
+    struct wl_library opened = { 0 };
+    int rc = wl_library_open(&opened, &spec, lib, a, e);
+    if (rc == WL_EUNAVAIL && spec.path)
         *fix = "name the library of the driver: --nvml-library PATH, or unset NVML_LIBRARY";
-        wl_fail(e, WL_EUNAVAIL, "%s", why);
-    } else {
-        not_found(o->root, why, a, fix, e);
-    }
-    return NULL;
-}
-
-static int find_symbols(struct wl_nvml *lib, void *handle, struct wl_err *e)
-{
-    for (size_t i = 0; i < WL_COUNT(symbols); i++) {
-        const struct symbol *s = &symbols[i];
-        void *found = dlsym(handle, s->names[0]);
-        if (!found && s->names[1]) found = dlsym(handle, s->names[1]);
-        if (!found && s->required) return wl_fail(e, WL_ELIB, "%s has no %s", lib->path, s->names[0]);
-        memcpy((char *)lib + s->at, &found, sizeof found);
-    }
-    lib->simulated = dlsym(handle, "wattlaw_simulated_nvml") != NULL;
-    return 0;
+    else if (rc == WL_EUNAVAIL)
+        rc = not_found(o->root, wl_strdup(a, e->msg), a, fix, e);
+    lib->path = opened.path;
+    lib->simulated = opened.simulated;
+    return rc;
 }
 
 static int initialise(struct wl_nvml *lib, const char **fix, struct wl_err *e)
@@ -164,10 +136,7 @@ static int initialise(struct wl_nvml *lib, const char **fix, struct wl_err *e)
 int wl_nvml_library_open(struct wl_nvml *lib, const struct wl_power_opts *opts, struct wl_arena *a, const char **fix,
                          struct wl_err *e)
 {
-    void *handle = open_library(lib, opts, a, fix, e);
-    if (!handle) return WL_EUNAVAIL;
-    wl_defer(a, close_library, handle);
-    int code = find_symbols(lib, handle, e);
+    int code = open_library(lib, opts, a, fix, e);
     if (code == 0) code = initialise(lib, fix, e);
     if (code < 0) return code;
     wl_defer(a, shut_down, lib);

@@ -2,14 +2,14 @@
 #ifndef WL_POWER_NVML_LIBRARY_H
 #define WL_POWER_NVML_LIBRARY_H
 
-#include "power/internal.h"
 #include "power/nvml/api.h"
+#include "power/nvml/limits.h"
 
-/* Functions by their names without "nvml"; those below `optional` may be NULL. */
+/* Functions by their names without "nvml"; those from `optional` on may be NULL. */
 struct wl_nvml {
     const char *path; /* what was opened */
     char driver[NVML_VERSION_SIZE], version[NVML_VERSION_SIZE];
-    bool simulated; /* a stand-in that says so by a symbol of its own */
+    bool simulated; /* exports wattlaw_simulated_nvml */
 
     nvmlReturn_t (*Init)(void);
     nvmlReturn_t (*Shutdown)(void);
@@ -71,21 +71,21 @@ struct wl_nvml {
 };
 
 /* Opens the library (opts->nvml_library, else $NVML_LIBRARY, else libnvidia-ml.so.1, else libnvidia-ml.so), finds the
- * symbols and initialises it; it is shut down with the arena. WL_EUNAVAIL, WL_EPERM or WL_ELIB with the exact reason;
- * *fix is the command that would help, or NULL. */
+ * symbols and initialises it; shut down with the arena. WL_EUNAVAIL, WL_EPERM or WL_ELIB with the exact reason; *fix is
+ * the command that helps, or NULL. */
 int wl_nvml_library_open(struct wl_nvml *lib, const struct wl_power_opts *opts, struct wl_arena *a, const char **fix,
                          struct wl_err *e) WL_MUST_CHECK;
 
 /* A code's meaning, static text: "NVML: GPU is lost". */
 const char *wl_nvml_error_text(nvmlReturn_t code);
 
-/* What struct wl_gpus hides. */
+/* The private part of struct wl_gpus. */
 struct wl_gpu_lib {
     struct wl_nvml nvml;
     nvmlDevice_t *handles; /* [n] */
 };
 
-/* ---- nvml_devices.c ---- */
+/* ---- devices.c ---- */
 
 struct wl_nvml_gpu {
     nvmlDevice_t handle;
@@ -94,14 +94,14 @@ struct wl_nvml_gpu {
 struct wl_nvml_gpus {
     struct wl_nvml_gpu *v;
     size_t n;
-    const char *note; /* what a reader should know about the choice, or NULL */
+    const char *note; /* a remark on the choice for the user, or NULL */
 };
 
-/* The GPUs to be measured, in NVML's order; at least one, else WL_EUNAVAIL. */
+/* The GPUs to measure, in NVML's order; at least one, else WL_EUNAVAIL. */
 int wl_nvml_devices_visible(const struct wl_nvml *lib, const char *visible, struct wl_nvml_gpus *out,
                             struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* All GPUs that may be used, whatever CUDA_VISIBLE_DEVICES says; the rest as wl_nvml_devices_visible. */
+/* All usable GPUs, whatever CUDA_VISIBLE_DEVICES says; otherwise as wl_nvml_devices_visible. */
 int wl_nvml_devices_all(const struct wl_nvml *lib, struct wl_nvml_gpus *out, struct wl_arena *a,
                         struct wl_err *e) WL_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* Power limits and locked clocks of NVIDIA GPUs. Reading is open to all; setting needs root or the site's leave. */
+/* Power limits and locked clocks of NVIDIA GPUs. Anyone may read them; setting needs root or a site's wrapper. */
 #include "power/nvml/limits.h"
 
 #include "power/nvml/sensor.h"
@@ -32,7 +32,7 @@ int wl_gpus_open(struct wl_gpus **out, const struct wl_power_opts *opts, bool al
     return 0;
 }
 
-/* A call's failure as ours: the device, the call and NVML's reason. */
+/* The error of a failed call: the device, the call and NVML's reason. */
 static int refused(const struct wl_gpus *g, size_t i, const char *call, nvmlReturn_t rc, struct wl_err *e)
 {
     int code = WL_ELIB;
@@ -53,12 +53,12 @@ static int board_limit(const struct wl_gpus *g, size_t i, struct wl_gpu_power_li
 {
     const struct wl_nvml *lib = &g->lib->nvml;
     nvmlDevice_t h = g->lib->handles[i];
-    nvmlReturn_t rc, unimportant;
+    nvmlReturn_t rc, ignored;
     unsigned min = 0, max = 0;
     *out = (struct wl_gpu_power_limit) { .min_w = NAN, .max_w = NAN };
     out->limit_w = read_w(lib->DeviceGetPowerManagementLimit, h, &rc);
-    out->enforced_w = read_w(lib->DeviceGetEnforcedPowerLimit, h, &unimportant);
-    out->default_w = read_w(lib->DeviceGetPowerManagementDefaultLimit, h, &unimportant);
+    out->enforced_w = read_w(lib->DeviceGetEnforcedPowerLimit, h, &ignored);
+    out->default_w = read_w(lib->DeviceGetPowerManagementDefaultLimit, h, &ignored);
     if (lib->DeviceGetPowerManagementLimitConstraints &&
         lib->DeviceGetPowerManagementLimitConstraints(h, &min, &max) == NVML_SUCCESS) {
         out->min_w = min * 1e-3;
@@ -67,7 +67,7 @@ static int board_limit(const struct wl_gpus *g, size_t i, struct wl_gpu_power_li
     return rc == NVML_SUCCESS ? 0 : refused(g, i, "reading the power limit", rc, e);
 }
 
-/* Two limits of which all that both tell is the same: one limit under two names. */
+/* Are all values that both have equal? Then it is one limit under two names. */
 static bool same_limits(const struct wl_gpu_power_limit *x, const struct wl_gpu_power_limit *y)
 {
     const double pairs[][2] = { { x->limit_w, y->limit_w },
@@ -76,12 +76,12 @@ static bool same_limits(const struct wl_gpu_power_limit *x, const struct wl_gpu_
                                 { x->min_w, y->min_w },
                                 { x->max_w, y->max_w } };
     for (size_t k = 0; k < WL_COUNT(pairs); k++)
-        if (fabs(pairs[k][0] - pairs[k][1]) > 0) return false; /* NAN differs from nothing */
+        if (fabs(pairs[k][0] - pairs[k][1]) > 0) return false; /* NAN equals anything */
     return true;
 }
 
-/* Of a module there are fields alone. Drivers that know no scopes answer them for the GPU, whose watts must not be
- * taken for the module's. Without the limit that was requested nothing could be put back. */
+/* A module's limits are available as fields only. Drivers without scopes answer for the GPU, whose limit must not be
+ * mistaken for the module's. Without the requested limit nothing could be restored. */
 static int module_limit(const struct wl_gpus *g, size_t i, struct wl_gpu_power_limit *out, struct wl_err *e)
 {
     static const char what[] = "reading the power limit of the module";
@@ -93,7 +93,7 @@ static int module_limit(const struct wl_gpus *g, size_t i, struct wl_gpu_power_l
     nvmlReturn_t rc = wl_nvml_fields_limit(lib, g->lib->handles[i], NVML_POWER_SCOPE_MODULE, out);
     if (rc != NVML_SUCCESS) return refused(g, i, what, rc, e);
     if (board_limit(g, i, &board, &none) == 0 && same_limits(out, &board))
-        return wl_fail(e, WL_EUNAVAIL, "%s (%s): the driver tells the limits of the GPU for those of a module",
+        return wl_fail(e, WL_EUNAVAIL, "%s (%s): the driver returns the limits of the GPU as those of the module",
                        g->devices[i].uuid, g->devices[i].name);
     return 0;
 }

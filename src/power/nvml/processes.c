@@ -1,6 +1,7 @@
 /* Who else uses a GPU: its power is that of all of them. Processes count as the job's when they descend from its first
  * process or, where we are one rank of several, from the launcher above us. */
 #include "power/nvml/sensor.h"
+#include "power/procfs.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,10 +16,10 @@ void wl_nvml_processes_probe(struct wl_sensor *s, struct wl_nvml_device *u)
     const struct wl_nvml *lib = &((struct wl_nvml_sensor *)s->state)->lib;
     unsigned mode = 0, after_reset;
     if (lib->DeviceGetMigMode && lib->DeviceGetMigMode(u->handle, &mode, &after_reset) == NVML_SUCCESS)
-        u->company.mig = mode != 0;
+        u->processes.mig = mode != 0;
     if (!lib->DeviceGetComputeRunningProcesses) return;
-    u->company.processes = wl_new_array(s->arena, nvmlProcessInfo_t, ROOM);
-    u->company.max_processes = ROOM;
+    u->processes.processes = wl_new_array(s->arena, nvmlProcessInfo_t, ROOM);
+    u->processes.max_processes = ROOM;
 }
 
 /* Name and parent of a process; false: /proc does not show it (it ended, or it is of another container). */
@@ -76,7 +77,7 @@ static void remember(struct wl_nvml_processes *c, unsigned pid, const char *name
 /* A process that has ended since NVML named it is not looked for again: it was short or one of ours. */
 void wl_nvml_processes_poll(const struct wl_nvml_sensor *n, struct wl_nvml_device *u)
 {
-    struct wl_nvml_processes *c = &u->company;
+    struct wl_nvml_processes *c = &u->processes;
     pid_t job = atomic_load(&n->job);
     char name[16] = "";
     if (!c->processes || job == 0 || kill(job, 0) != 0) return;
@@ -95,7 +96,7 @@ void wl_nvml_processes_poll(const struct wl_nvml_sensor *n, struct wl_nvml_devic
 void wl_nvml_processes_notes(const struct wl_sensor *s, const struct wl_nvml_device *u, struct wl_strs *out,
                              struct wl_arena *a)
 {
-    const struct wl_nvml_processes *c = &u->company;
+    const struct wl_nvml_processes *c = &u->processes;
     const char *uuid = s->devices[u->device].uuid;
     if (c->mig)
         wl_strs_add(a, out,

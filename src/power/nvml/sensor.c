@@ -1,10 +1,12 @@
-/* NVIDIA GPUs. What a GPU can tell is found by one probe at opening, metric by metric; nvml_gpu.h has the parts. */
+/* NVIDIA GPUs. Opening probes each metric of a GPU once. */
 #include "power/nvml/sensor.h"
+
+#include "power/sensor_response.h"
 
 #include <math.h>
 #include <stdatomic.h>
 
-/* How often processes are looked for. */
+/* How often other processes are looked for. */
 static const int64_t look_ns = 5 * (int64_t)WL_NS_PER_S;
 
 bool wl_nvml_has_channel(const struct wl_sensor *s, const struct wl_nvml_device *u, enum wl_quantity q,
@@ -56,13 +58,13 @@ static void set_limit(struct wl_sensor *s, const struct wl_nvml_device *u)
     for (size_t i = 0; i < s->n_channels; i++) {
         struct wl_channel *c = &s->channels[i];
         bool power = c->quantity == WL_POWER || c->quantity == WL_POWER_AVERAGE;
-        if (c->device == u->device && power && c->scope == WL_SCOPE_GPU) c->most_w = mw * 1e-3;
+        if (c->device == u->device && power && c->scope == WL_SCOPE_GPU) c->max_w = mw * 1e-3;
     }
 }
 
-/* Without an energy counter all that is known is what is read: then each update of the power is. A little more often
- * than they come, since neither clock keeps step with the other, and by a share that no load is likely to go in step
- * with. Who asks for less than the usual rate has less. */
+/* Without an energy counter the energy comes from power readings alone: then each update of the power is read. Slightly
+ * more often than updates occur, since the clocks drift, and at a ratio that no load is likely to be in step with. Not
+ * below the default sampling rate. */
 static void match_update_period(struct wl_sensor *s, double rate_hz)
 {
     const double SHARE = 0.7, SHORTEST_S = 1.0 / 75, USUAL_HZ = 10;
@@ -142,11 +144,11 @@ static void nvml_watch(struct wl_sensor *s, pid_t pid)
     atomic_store(&n->job, pid);
 }
 
-/* Without an energy counter what is not read is not known. */
+/* Without an energy counter, unread updates are lost. */
 static void note_unread(const struct wl_sensor *s, const struct wl_nvml_device *u, struct wl_strs *out,
                         struct wl_arena *a)
 {
-    const double MUCH = 1.5; /* updates a reading */
+    const double MUCH = 1.5; /* updates per reading */
     const struct wl_nvml_sensor *n = s->state;
     double read_s = s->burst_period_s > 0 ? fmin(s->burst_period_s, n->period_s) : n->period_s;
     if (has_counter(s, u)) return;
@@ -155,8 +157,8 @@ static void note_unread(const struct wl_sensor *s, const struct wl_nvml_device *
         if (c->device != u->device || c->quantity != WL_POWER || !(read_s > MUCH * c->update_s)) continue;
         wl_strs_add(a, out,
                     wl_strf(a,
-                            "%s has no energy counter, and its power moves every %s but was read every %s: --rate-hz "
-                            "%.0f reads all of it",
+                            "%s has no energy counter; its power is updated every %s but was read every %s: "
+                            "--rate-hz %.0f reads every update",
                             s->devices[u->device].uuid, wl_human(a, c->update_s, "s"), wl_human(a, read_s, "s"),
                             ceil(1 / c->update_s)));
     }
@@ -174,10 +176,10 @@ static void nvml_notes(const struct wl_sensor *s, struct wl_strs *out, struct wl
 
 const struct wl_sensor_ops wl_sensor_nvml = {
     .name = "nvml",
-    .help = "NVIDIA GPUs: power, energy, busy time, clocks and what holds them down, memory, links, temperature",
+    .help = "NVIDIA GPUs: power, energy, busy time, clocks and why they are throttled, memory, links, temperature",
     .open = nvml_open,
     .read = nvml_read,
     .watch = nvml_watch,
     .notes = nvml_notes,
-    .contradicted = wl_nvml_update_period_forget,
+    .update_period_wrong = wl_nvml_update_period_forget,
 };

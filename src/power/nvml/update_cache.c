@@ -77,7 +77,8 @@ int wl_update_cache_merge(const char *path, const struct wl_update_cache *fresh,
     struct wl_update_cache all;
     struct wl_text text = WL_TEXT(a);
     if (wl_update_cache_read(path, &all, a, e) < 0) all.n = 0;
-    wl_text_add(&text, "# How often sensors of GPUs move, found by wattlaw; without this file it is found again.\n");
+    wl_text_add(&text,
+                "# Update periods of GPU sensors, found by wattlaw. Safe to delete: they are then found again.\n");
     for (size_t i = 0; i < all.n; i++)
         if (!of_device(fresh, all.v[i].uuid)) add_section(&text, &all.v[i]);
     for (size_t i = 0; i < fresh->n; i++) add_section(&text, &fresh->v[i]);

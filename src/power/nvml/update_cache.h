@@ -1,8 +1,8 @@
-/* Update periods of GPUs' sensors that were found once and are remembered. docs/formats.md has the file. */
+/* A file that remembers the update periods of GPU sensors. docs/formats.md has its format. */
 #ifndef WL_POWER_NVML_UPDATE_CACHE_H
 #define WL_POWER_NVML_UPDATE_CACHE_H
 
-#include "power/internal.h"
+#include "base/base.h"
 
 /* Of one device under one driver. */
 struct wl_update_period {
@@ -16,19 +16,19 @@ struct wl_update_cache {
     size_t n, cap;
 };
 
-/* updates.ini in the folder of wattlaw's state. */
+/* updates.ini in wattlaw's state folder. */
 char *wl_update_cache_path(struct wl_arena *a);
 
-/* No file: none. Errors name file, line and value. */
+/* A missing file is empty. Errors name file, line and value. */
 int wl_update_cache_read(const char *path, struct wl_update_cache *out, struct wl_arena *a,
                          struct wl_err *e) WL_MUST_CHECK;
 
-/* The entry of the device, if it is of this product and driver; NULL: there is none. */
+/* The entry of the device with this product and driver; NULL: none. */
 const struct wl_update_period *wl_update_cache_find(const struct wl_update_cache *all,
                                                     const struct wl_update_period *of);
 
-/* Writes the file anew with these in place of what it had of their devices; a device without periods (NAN) is left out.
- * What cannot be read in the file is lost: it is only found again. */
+/* Rewrites the file with these entries instead of older ones of the same devices; an entry without periods (NAN)
+ * removes the device. A file that cannot be read is replaced: its entries are only a cache. */
 int wl_update_cache_merge(const char *path, const struct wl_update_cache *fresh, struct wl_arena *a,
                           struct wl_err *e) WL_MUST_CHECK;
 

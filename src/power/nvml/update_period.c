@@ -1,22 +1,22 @@
-/* How often a GPU's power and energy readings move. Polled often, the times between changes of the value are the
- * sensor's update period (Zeus and WattAMeter find it so). What was found once is remembered where a run will notice
- * that it no longer holds: docs/adr/106. */
+/* The update period of a GPU's power and energy readings: when polled often, the time between changes of the value (as
+ * Zeus and WattAMeter do). It is cached if a run will notice when it no longer holds: docs/adr/106. */
+#include "power/change_detector.h"
 #include "power/nvml/sensor.h"
 #include "power/nvml/update_cache.h"
+#include "power/sampler/sampler.h"
 
 #include <math.h>
 
-enum { ENOUGH = 4, MOVES_ALWAYS = 20 };
+enum { ENOUGH = 4, ALWAYS_CHANGES = 20 };
 
-/* Long enough for two steps of a sensor that moves ten times a second; shorter where the counter has no steps at all.
- */
-static const int64_t timeout_ns = WL_NS_PER_S / 4, short_patience_ns = WL_NS_PER_S / 40;
+/* Long enough for two steps of a sensor with ten updates per second; shorter for a counter without steps. */
+static const int64_t timeout_ns = WL_NS_PER_S / 4, short_timeout_ns = WL_NS_PER_S / 40;
 
 /* Between two polls: the periods looked for are 10 ms and more. */
 static const int64_t pause_ns = WL_NS_PER_S / 1000;
 
-/* A period is remembered that was found to this share. */
-static const double sure = 0.05;
+/* A period is cached if its relative error is at most this. */
+static const double max_error = 0.05;
 
 struct poll {
     struct wl_change_detector power, energy;
@@ -26,16 +26,19 @@ static bool is_done(const struct poll *p, int64_t waited_ns)
 {
     bool power = p->power.n >= ENOUGH || isnan(p->power.value),
          energy = p->energy.n >= ENOUGH || isnan(p->energy.value);
-    return (power && energy) || (p->energy.n >= MOVES_ALWAYS && waited_ns > short_patience_ns);
+    return (power && energy) || (p->energy.n >= ALWAYS_CHANGES && waited_ns > short_timeout_ns);
 }
 
-/* Longer than we look, it is no period: this process was stopped in between. */
+/* NAN if the changes span more than the timeout: this process was stopped in between. */
 static double period_s(const struct wl_change_detector *m)
 {
     return m->last_ns - m->first_ns > 2 * timeout_ns ? NAN : wl_change_detector_period_s(m);
 }
 
-static bool is_sure(const struct wl_change_detector *m) { return wl_change_detector_error_s(m) <= sure * period_s(m); }
+static bool is_sure(const struct wl_change_detector *m)
+{
+    return wl_change_detector_error_s(m) <= max_error * period_s(m);
+}
 
 static void set_update(struct wl_sensor *s, const struct wl_nvml_device *u, double power_s, double energy_s)
 {
@@ -85,14 +88,14 @@ static struct wl_update_period entry_of(const struct wl_sensor *s, int device)
                                        .simulated = n->lib.simulated };
 }
 
-/* Of all GPUs, or it was for nothing: one that has to be polled takes as long as all of them. */
-static bool recall(struct wl_sensor *s)
+/* For all GPUs or none: polling one takes as long as polling all. */
+static bool load_cached(struct wl_sensor *s)
 {
     const struct wl_nvml_sensor *n = s->state;
     struct wl_update_cache all;
     struct wl_err e;
     if (wl_update_cache_read(n->updates, &all, s->arena, &e) < 0) {
-        s->reason = wl_strf(s->arena, "update periods are found anew: %s", e.msg);
+        s->reason = wl_strf(s->arena, "update periods are measured again: %s", e.msg);
         return false;
     }
     const struct wl_update_period **found = wl_new_array(s->arena, const struct wl_update_period *, n->n);
@@ -110,7 +113,7 @@ static bool recall(struct wl_sensor *s)
     return true;
 }
 
-static void keep(struct wl_sensor *s, const struct wl_update_cache *fresh)
+static void save(struct wl_sensor *s, const struct wl_update_cache *fresh)
 {
     const struct wl_nvml_sensor *n = s->state;
     struct wl_err e;
@@ -118,8 +121,8 @@ static void keep(struct wl_sensor *s, const struct wl_update_cache *fresh)
         s->reason = wl_strf(s->arena, "update periods are not remembered: %s", e.msg);
 }
 
-/* Only what readings of edges will show to be wrong: steps of the counter that they look for. */
-static void remember(struct wl_sensor *s, const struct poll *polls)
+/* Only counters with steps that bursts look for: a burst shows if the period is wrong. */
+static void save_verifiable(struct wl_sensor *s, const struct poll *polls)
 {
     const struct wl_nvml_sensor *n = s->state;
     struct wl_update_cache fresh = { 0 };
@@ -132,7 +135,7 @@ static void remember(struct wl_sensor *s, const struct poll *polls)
         WL_GROW(s->arena, fresh.v, fresh.n, fresh.cap);
         fresh.v[fresh.n++] = u;
     }
-    keep(s, &fresh);
+    save(s, &fresh);
 }
 
 void wl_nvml_update_period_find(struct wl_sensor *s)
@@ -140,11 +143,11 @@ void wl_nvml_update_period_find(struct wl_sensor *s)
     struct wl_nvml_sensor *n = s->state;
     if (!n->lib.DeviceGetFieldValues) return;
     n->updates = wl_update_cache_path(s->arena);
-    if (recall(s)) return;
+    if (load_cached(s)) return;
     const struct poll *polls = poll_all(s);
     for (size_t k = 0; k < n->n; k++)
         set_update(s, &n->units[k], period_s(&polls[k].power), period_s(&polls[k].energy));
-    remember(s, polls);
+    save_verifiable(s, polls);
 }
 
 void wl_nvml_update_period_forget(struct wl_sensor *s, int device)
@@ -153,7 +156,7 @@ void wl_nvml_update_period_forget(struct wl_sensor *s, int device)
     if (n->units[device].update_period_changed) return;
     n->units[device].update_period_changed = true;
     struct wl_update_period u = entry_of(s, device);
-    keep(s, &(struct wl_update_cache) { .v = &u, .n = 1 });
+    save(s, &(struct wl_update_cache) { .v = &u, .n = 1 });
 }
 
 void wl_nvml_update_period_notes(const struct wl_sensor *s, const struct wl_nvml_device *u, struct wl_strs *out,
@@ -161,6 +164,6 @@ void wl_nvml_update_period_notes(const struct wl_sensor *s, const struct wl_nvml
 {
     if (!u->update_period_changed) return;
     wl_strs_add(a, out,
-                wl_strf(a, "%s: its power or energy did not move as often as was remembered: the next run looks again",
+                wl_strf(a, "%s: power or energy was not updated as often as remembered: the next run measures it again",
                         s->devices[u->device].uuid));
 }

@@ -1,5 +1,5 @@
-/* RAPL of AMD through hwmon: the driver amd_energy (Linux 5.8 to 5.12, and later out of tree) shows energyN_input in
- * uJ, summed up by the kernel so that it does not start over, with energyN_label "EsocketP" for package P and
+/* RAPL of AMD through hwmon: the driver amd_energy (Linux 5.8 to 5.12, and later out of tree) has energyN_input in uJ,
+ * accumulated by the kernel so that it does not wrap, with energyN_label "EsocketP" for package P and
  * "EcoreNNN" for its cores. Source: Documentation/hwmon/amd_energy.rst of Linux 5.12. */
 #include "power/rapl/sensor.h"
 
@@ -8,7 +8,7 @@
 
 static const char *const readable_now = "sudo chmod a+r /sys/class/hwmon/hwmon*/energy*_input    (until the next boot)";
 
-/* Adds the counter that belongs to a label file, if it is that of a package. */
+/* Adds the counter of a label file, if it is a package's. */
 static int add_label(struct wl_rapl *r, const char *folder, const char *file, struct wl_arena *a, struct wl_err *e)
 {
     int number, package;
@@ -36,5 +36,5 @@ int wl_rapl_hwmon(struct wl_rapl *r, const char *root, struct wl_arena *a, const
     }
     if (error.code == WL_EPERM) *fix = readable_now;
     if (error.code < 0) return wl_fail(e, error.code, "%s", error.msg);
-    return r->n > 0 ? 0 : wl_fail(e, WL_EUNAVAIL, "there is no driver amd_energy in %s/sys/class/hwmon", root);
+    return r->n > 0 ? 0 : wl_fail(e, WL_EUNAVAIL, "no amd_energy driver in %s/sys/class/hwmon", root);
 }

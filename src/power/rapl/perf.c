@@ -1,5 +1,5 @@
-/* RAPL through perf_event: the PMU "power" with the events energy-pkg, energy-ram and energy-psys, one counter a
- * package on the CPU that cpumask names; 64 bits, so it does not start over. Source: perf_event_open(2) and
+/* RAPL through perf_event: the PMU "power" with the events energy-pkg, energy-ram and energy-psys, one counter
+ * per package on the CPU that cpumask names; 64 bits, so it does not wrap. Source: perf_event_open(2) and
  * arch/x86/events/rapl.c of Linux. */
 #include "power/rapl/sensor.h"
 
@@ -17,7 +17,7 @@ static char *pmu_text(struct wl_arena *a, const char *root, const char *file)
     return wl_procfs_text(a, wl_strf(a, "%s/sys/bus/event_source/devices/power/%s", root, file));
 }
 
-/* A number of the CPU's topology, or `missing`. */
+/* A number from the CPU's topology, or `missing`. */
 static int topology_of(struct wl_arena *a, const char *root, int cpu, const char *file, int missing)
 {
     char *text = wl_procfs_text(a, wl_strf(a, "%s/sys/devices/system/cpu/cpu%d/topology/%s", root, cpu, file));
@@ -25,7 +25,7 @@ static int topology_of(struct wl_arena *a, const char *root, int cpu, const char
     return text && wl_str_to_int(text, &id) == 0 ? (int)id : missing;
 }
 
-/* "package-0"; where a package has several dies with a counter each, the others are "package-0-die-1" ... */
+/* "package-0"; if the dies of a package have a counter each, the others are "package-0-die-1" ... */
 static const char *name_of(const struct wl_rapl *r, const char *root, int cpu, const char *device, struct wl_arena *a)
 {
     const char *name = wl_strf(a, "%s-%d", device, topology_of(a, root, cpu, "physical_package_id", cpu));
@@ -41,18 +41,18 @@ static int open_event(uint32_t type, uint64_t config, int cpu)
 struct pmu {
     const char *root;
     uint32_t type;
-    const int *cpus; /* one for each counter */
+    const int *cpus; /* one per counter */
     size_t n_cpus;
 };
 
 struct event {
-    const char *name;   /* in the PMU's folder events/ */
+    const char *name;   /* in the PMU's events/ folder */
     const char *device; /* "package" -> package-0 */
     enum wl_scope scope;
-    bool numbered; /* one a package */
+    bool numbered; /* one per package */
 };
 
-/* Opens an event on the CPU of each package. An event that the PMU lacks is no error; *denied is errno of the first
+/* Opens an event on the CPU of each package. An event that the PMU lacks is not an error; *denied: errno of the first
  * that could not be opened. */
 static void add_event(struct wl_rapl *r, const struct pmu *pmu, const struct event *event, struct wl_arena *a,
                       int *denied)

@@ -20,7 +20,7 @@ static char *parent_zone(struct wl_arena *a, const char *zone)
     return first && last != first ? wl_strndup(a, zone, (size_t)(last - zone)) : NULL;
 }
 
-/* What a zone measures: false for core, uncore and whatever else lies inside a package. A dram zone is named after
+/* What a zone measures; false for core, uncore and other parts of a package. A dram zone is named after
  * its package: package-0-die-1 -> dram-0-die-1. */
 static bool identify(struct wl_arena *a, const char *root, const char *zone, enum wl_scope *scope, const char **name)
 {
@@ -42,8 +42,8 @@ static bool identify(struct wl_arena *a, const char *root, const char *zone, enu
     return true;
 }
 
-/* Opens one zone's counter: 0, or the error of open(). A zone that measures nothing of ours, or a package that another
- * zone gave already (intel-rapl-mmio shows the same one again), is no error. */
+/* Opens one zone's counter: 0, or the error of open(). A zone that is not used, or a package that another zone has
+ * already provided (intel-rapl-mmio repeats them), is not an error. */
 static int add_zone(struct wl_rapl *r, const char *root, const char *zone, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_rapl_domain d = { .unit_j = 1e-6 };
@@ -53,7 +53,7 @@ static int add_zone(struct wl_rapl *r, const char *root, const char *zone, struc
     char *text = zone_text(a, root, zone, "max_energy_range_uj");
     int64_t range;
     if (!text || wl_str_to_int(text, &range) < 0 || range <= 0)
-        return wl_fail(e, WL_EIO, "%s/sys/class/powercap/%s/max_energy_range_uj: '%s' is no range in uJ", root, zone,
+        return wl_fail(e, WL_EIO, "%s/sys/class/powercap/%s/max_energy_range_uj: '%s' is not a range in uJ", root, zone,
                        text ? text : "");
     d.range = (uint64_t)range;
     wl_rapl_add(r, &d, a);
@@ -67,7 +67,7 @@ int wl_rapl_powercap(struct wl_rapl *r, const char *root, struct wl_arena *a, co
     struct wl_err error = { 0 };
     if (wl_dir_list(folder, &zones, a, &error) < 0) zones.n = 0;
 
-    /* Zones of the CPU driver first, so that the same package through another driver is the duplicate. */
+    /* The CPU driver's zones first: the same package from another driver is the duplicate. */
     static const char *const drivers[] = { "intel-rapl:", "intel-rapl-mmio:" };
     error.code = 0;
     for (size_t k = 0; k < WL_COUNT(drivers); k++) {
@@ -77,7 +77,7 @@ int wl_rapl_powercap(struct wl_rapl *r, const char *root, struct wl_arena *a, co
             if (add_zone(r, root, zones.v[i], a, &why) < 0 && error.code == 0) error = why;
         }
     }
-    if (error.code == 0) return r->n > 0 ? 0 : wl_fail(e, WL_EUNAVAIL, "there is no RAPL zone in %s", folder);
+    if (error.code == 0) return r->n > 0 ? 0 : wl_fail(e, WL_EUNAVAIL, "no RAPL zone in %s", folder);
     if (error.code == WL_EPERM) *fix = readable_now;
     return wl_fail(e, error.code, "%s", error.msg);
 }

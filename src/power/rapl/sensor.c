@@ -1,7 +1,7 @@
-/* CPU package and DRAM energy through RAPL: powercap where it may be read, else the perf "power" PMU, else hwmon.
+/* CPU package and DRAM energy through RAPL: powercap if it may be read, else the perf "power" PMU, else hwmon.
  *
- * Domains overlap: psys holds package, package holds core and uncore; dram stands beside package. Read are package and
- * dram, whose sum is the CPU's energy, and psys, which is kept apart. */
+ * Domains overlap: psys contains package, package contains core and uncore; dram is separate. Package and dram are
+ * read, whose sum is the CPU's energy, and psys, which is kept apart. */
 #include "power/rapl/sensor.h"
 
 #include <math.h>
@@ -36,15 +36,15 @@ void wl_rapl_add(struct wl_rapl *r, const struct wl_rapl_domain *d, struct wl_ar
     r->v[r->n++] = *d;
 }
 
-/* No socket or platform draws more, so a counter's round takes at least range / most_w. */
-static const double most_w = 1000;
+/* No socket or platform draws more, so a counter takes at least range / max_w to wrap. */
+static const double max_w = 1000;
 
 bool wl_rapl_advance(struct wl_rapl_domain *d, uint64_t count, int64_t now_ns)
 {
     bool certain = true;
     if (d->at_ns != 0) {
-        double round_s = d->range == 0 ? HUGE_VAL : (double)d->range * d->unit_j / most_w;
-        certain = (double)(now_ns - d->at_ns) / WL_NS_PER_S < round_s;
+        double wrap_s = d->range == 0 ? HUGE_VAL : (double)d->range * d->unit_j / max_w;
+        certain = (double)(now_ns - d->at_ns) / WL_NS_PER_S < wrap_s;
         uint64_t step = count >= d->count || d->range == 0 ? count - d->count : d->range - d->count + count;
         d->energy_j = certain ? d->energy_j + (double)step * d->unit_j : 0;
     }
@@ -53,7 +53,7 @@ bool wl_rapl_advance(struct wl_rapl_domain *d, uint64_t count, int64_t now_ns)
     return certain;
 }
 
-/* ---- The sensor: two channels a domain, energy_j and the mean power since the previous reading ---- */
+/* ---- The sensor: two channels per domain, energy_j and the mean power since the previous reading ---- */
 
 /* NULL, or why there is no count: static text. */
 static const char *read_count(const struct wl_rapl_domain *d, uint64_t *count)
@@ -74,7 +74,7 @@ static void read_domain(struct wl_rapl_domain *d, struct wl_reading *energy, str
         return;
     }
     int64_t took_ns = wl_now_ns() - t0, now = t0 + took_ns / 2;
-    if (took_ns > WL_SLOW_NS) { /* the next reading goes on from the one before */
+    if (took_ns > WL_SLOW_NS) { /* the next reading continues from the previous one */
         wl_reading_fail(energy, WL_SLOW_WHY);
         wl_reading_fail(power, WL_SLOW_WHY);
         return;
@@ -85,7 +85,7 @@ static void read_domain(struct wl_rapl_domain *d, struct wl_reading *energy, str
     if (certain)
         wl_reading_mean(power, (d->energy_j - before_j) * WL_NS_PER_S / (double)(now - before_ns), before_ns, now);
     else
-        wl_reading_fail(power, "the RAPL counter went round unseen");
+        wl_reading_fail(power, "the RAPL counter may have wrapped more than once");
 }
 
 static void rapl_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
@@ -103,7 +103,7 @@ static bool has_scope(const struct wl_rapl *r, enum wl_scope scope)
     return false;
 }
 
-/* Neither way shows a counter: is there a driver to load, or is this a guest whose host keeps them? */
+/* No source has a counter: there may be a driver to load, unless this is a virtual machine. */
 static const char *missing_fix(const char *root, struct wl_arena *a)
 {
     char *cpu = wl_procfs_text(a, wl_strf(a, "%s/proc/cpuinfo", root));
@@ -115,31 +115,31 @@ static const char *missing_fix(const char *root, struct wl_arena *a)
 static const char *missing_why(const char *root, struct wl_arena *a)
 {
     char *cpu = wl_procfs_text(a, wl_strf(a, "%s/proc/cpuinfo", root));
-    if (cpu && strstr(cpu, " hypervisor")) return "this is a virtual machine whose host does not pass the counters on";
+    if (cpu && strstr(cpu, " hypervisor")) return "this is a virtual machine whose host does not expose the counters";
     return "the driver is not loaded or the CPU has no such counters";
 }
 
-/* The ways in, best first: perf needs a right that powercap may not, hwmon has packages only. */
-static const struct way {
+/* Sources, best first: perf may need a permission that powercap does not, hwmon has packages only. */
+static const struct source {
     int (*find)(struct wl_rapl *r, const char *root, struct wl_arena *a, const char **fix, struct wl_err *e);
     const char *source;
-} ways[] = {
+} sources[] = {
     { wl_rapl_powercap, "/sys/class/powercap" },
     { wl_rapl_perf, "perf_event, PMU \"power\"" },
     { wl_rapl_hwmon, "/sys/class/hwmon, driver amd_energy" },
 };
 
-/* The first way that gives a domain. Where none does: what has to be allowed, else that there is nothing. */
+/* Uses the first source with a domain. If there is none: the permission that is missing, else why there is none. */
 static int find_domains(struct wl_sensor *s, struct wl_rapl *r, const char *root, struct wl_err *e)
 {
     struct wl_text why = WL_TEXT(s->arena);
     int code = WL_EUNAVAIL;
-    for (size_t i = 0; i < WL_COUNT(ways); i++) {
+    for (size_t i = 0; i < WL_COUNT(sources); i++) {
         struct wl_err refused;
         const char *fix = NULL;
-        int rc = ways[i].find(r, root, s->arena, &fix, &refused);
+        int rc = sources[i].find(r, root, s->arena, &fix, &refused);
         if (r->n > 0) {
-            s->source = i == 0 ? wl_strf(s->arena, "%s%s", root, ways[i].source) : ways[i].source;
+            s->source = i == 0 ? wl_strf(s->arena, "%s%s", root, sources[i].source) : sources[i].source;
             s->reason = rc < 0 ? wl_strdup(s->arena, refused.msg) : NULL;
             s->fix = fix;
             return 0;
@@ -159,7 +159,7 @@ static bool is_amd(const char *root, struct wl_arena *a)
     return cpu && (strstr(cpu, "AuthenticAMD") || strstr(cpu, "HygonGenuine"));
 }
 
-/* Packages of the machine, from the topology of its CPUs; 0 where it is not shown. */
+/* Packages of the machine, from the topology of its CPUs; 0: not known. */
 static size_t count_packages(const char *root, struct wl_arena *a)
 {
     enum { MOST = 64 };
@@ -176,7 +176,7 @@ static size_t count_packages(const char *root, struct wl_arena *a)
     }
 }
 
-/* Packages with a counter; the dies of one are one. */
+/* Packages with a counter; the dies of a package count once. */
 static size_t measured_packages(const struct wl_rapl *r)
 {
     size_t n = 0;
@@ -188,15 +188,15 @@ static size_t measured_packages(const struct wl_rapl *r)
     return n;
 }
 
-/* What a user might miss among the domains. */
-static const char *left_out(const struct wl_rapl *r, const char *root, struct wl_arena *a)
+/* Domains that a user might miss. */
+static const char *missing_domains(const struct wl_rapl *r, const char *root, struct wl_arena *a)
 {
     size_t all = count_packages(root, a), measured = measured_packages(r);
-    if (measured < all) return wl_strf(a, "%zu of the %zu CPU packages show a counter", measured, all);
-    return has_scope(r, WL_SCOPE_DRAM) ? NULL : "DRAM is not measured: this CPU shows no DRAM domain";
+    if (measured < all) return wl_strf(a, "%zu of the %zu CPU packages have a counter", measured, all);
+    return has_scope(r, WL_SCOPE_DRAM) ? NULL : "DRAM is not measured: this CPU has no DRAM domain";
 }
 
-/* Source: Intel, Software Developer's Manual 3B, 15.10.3: energy status is updated about each millisecond. */
+/* Source: Intel, Software Developer's Manual 3B, 15.10.3: energy status is updated about every millisecond. */
 static const double update_s = 0.001;
 
 static int rapl_open(struct wl_sensor *s, const struct wl_power_opts *o, struct wl_err *e)
@@ -214,7 +214,7 @@ static int rapl_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
         s->channels[energy].update_s = update_s;
         wl_sensor_add_channel(s, device, WL_POWER, d->scope, WL_VARIANT_MEAN);
     }
-    if (!s->reason) s->reason = left_out(r, o->root, s->arena);
+    if (!s->reason) s->reason = missing_domains(r, o->root, s->arena);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-#include "power/internal.h"
+#include "power/sampler/ring.h"
 
 #include <stdatomic.h>
 

@@ -18,14 +18,14 @@ static const double slow_share = 1.0 / 20;
 /* The sampler's period, or that of a sensor that is to be read less or more often. */
 static int64_t period_of(const struct wl_sampler *s, const struct wl_sensor *sensor)
 {
-    int64_t own = (int64_t)llround(sensor->period_s * WL_NS_PER_S),
+    int64_t own = (int64_t)llround(sensor->min_period_s * WL_NS_PER_S),
             often = (int64_t)llround(sensor->burst_period_s * WL_NS_PER_S);
     if (often > 0 && often < s->period_ns) return often;
     return own > s->period_ns ? own : s->period_ns;
 }
 
-static struct wl_worker *add_worker(struct wl_sampler *s, struct wl_sampler_source **sources, size_t n,
-                                    int64_t period_ns)
+struct wl_worker *wl_sampler_add_worker(struct wl_sampler *s, struct wl_sampler_source **sources, size_t n,
+                                        int64_t period_ns)
 {
     struct wl_worker *w = wl_worker_new(sources, n, period_ns, s->ring_s, s->arena);
     s->memory_bytes += sizeof *w + w->ring.size * sizeof(struct wl_sample);
@@ -46,7 +46,7 @@ static void find_sources(struct wl_sampler *s)
 }
 
 /* One thread for all fast sensors, one for each other. */
-static void share_out(struct wl_sampler *s)
+static void assign_workers(struct wl_sampler *s)
 {
     double limit_s = slow_share * (double)s->period_ns / WL_NS_PER_S;
     struct wl_sampler_source **fast = wl_new_array(s->arena, struct wl_sampler_source *, s->n_sources);
@@ -58,65 +58,18 @@ static void share_out(struct wl_sampler *s)
         if (sensor->read_s <= limit_s && period_ns == s->period_ns)
             fast[n_fast++] = s->sources[i];
         else
-            add_worker(s, &s->sources[i], 1, period_ns);
+            wl_sampler_add_worker(s, &s->sources[i], 1, period_ns);
     }
-    if (n_fast > 0) add_worker(s, fast, n_fast, s->period_ns);
+    if (n_fast > 0) wl_sampler_add_worker(s, fast, n_fast, s->period_ns);
 }
 
-static void bind_worker(struct wl_worker *w, int64_t cpu)
+void wl_worker_bind(struct wl_worker *w, int64_t cpu)
 {
     cpu_set_t one;
     if (cpu < 0) return;
     CPU_ZERO(&one);
     CPU_SET((size_t)cpu, &one);
     (void)pthread_setaffinity_np(w->thread, sizeof one, &one);
-}
-
-/* ---- A reading that does not return ---- */
-
-/* The others of the worker's sensors go to a new one. The caller holds w's lock. */
-static void move_others(struct wl_sampler *s, struct wl_worker *w)
-{
-    struct wl_sampler_source **others = wl_new_array(s->arena, struct wl_sampler_source *, w->n_sources), **only;
-    size_t n = 0;
-    for (size_t i = 0; i < w->n_sources; i++)
-        if (w->sources[i] != w->reading) others[n++] = w->sources[i];
-    if (n == 0) return;
-    struct wl_worker *next = add_worker(s, others, n, w->period_ns);
-    struct wl_err e;
-    next->stop = w->stop;
-    if (wl_worker_start(next, s->start_ns, false, &e) < 0) {
-        for (size_t i = 0; i < n; i++) others[i]->worker = w;
-        s->n_workers--;
-        return;
-    }
-    bind_worker(next, s->cpu);
-    only = wl_new_array(s->arena, struct wl_sampler_source *, 1);
-    only[0] = (struct wl_sampler_source *)w->reading;
-    w->sources = only;
-    w->n_sources = 1;
-}
-
-/* What has taken too long is told once, and its thread left to it alone. */
-static void rescue(struct wl_sampler *s, struct wl_worker *w)
-{
-    pthread_mutex_lock(&w->lock);
-    if (w->reading && !w->told && !w->given_up && wl_now_ns() - w->since_ns >= WL_STALL_NS) {
-        w->told = true;
-        wl_worker_publish_failure(w, w->reading, "the sensor has not answered for a second");
-        move_others(s, w);
-    }
-    pthread_mutex_unlock(&w->lock);
-}
-
-/* The caller holds the lock. Nobody looks at these sensors again: they are not even closed. */
-static void give_up(struct wl_sampler *s, struct wl_worker *w)
-{
-    w->given_up = s->given_up = true;
-    for (size_t i = 0; i < w->n_sources; i++) {
-        w->sources[i]->sensor->given_up = true;
-        wl_worker_publish_failure(w, w->sources[i], "the sensor had not answered by the end of the run");
-    }
 }
 
 /* ---- Start and stop ---- */
@@ -134,12 +87,12 @@ static void await_end(struct wl_sampler *s, struct wl_worker *w)
 {
     pthread_mutex_lock(&w->lock);
     bool ended = wl_thread_cond_wait(&w->change, &w->lock, &w->ended,
-                                     s->given_up ? WL_DRIVER_TIMEOUT_NS / 4 : WL_DRIVER_TIMEOUT_NS);
+                                     s->abandoned ? WL_DRIVER_TIMEOUT_NS / 4 : WL_DRIVER_TIMEOUT_NS);
     pthread_mutex_unlock(&w->lock);
-    if (!ended) rescue(s, w);
+    if (!ended) wl_sampler_isolate_stalled(s, w);
     pthread_mutex_lock(&w->lock);
     ended = w->ended;
-    if (!ended) give_up(s, w);
+    if (!ended) wl_sampler_abandon(s, w);
     pthread_mutex_unlock(&w->lock);
     if (ended)
         pthread_join(w->thread, NULL);
@@ -159,7 +112,7 @@ static void release(void *arg)
 {
     struct wl_sampler *s = arg;
     wl_sampler_stop(s);
-    if (s->given_up) {
+    if (s->abandoned) {
         wl_arena_leak(s->arena);
         return;
     }
@@ -200,7 +153,7 @@ int wl_sampler_start_with(struct wl_sampler **out, struct wl_sensors *sensors, d
                                .cpu = -1,
                                .memory_bytes = sizeof *s };
     find_sources(s);
-    share_out(s);
+    assign_workers(s);
     wl_defer(a, release, s);
     s->start_ns = wl_now_ns();
     for (size_t i = 0; i < sensors->n_open; i++) {
@@ -224,7 +177,7 @@ int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double
 static bool ask_for_edges(struct wl_worker *w, int edges)
 {
     pthread_mutex_lock(&w->lock);
-    bool asked = wl_worker_has_energy(w) && !w->told && w->began;
+    bool asked = wl_worker_has_energy(w) && !w->stall_reported && w->began;
     w->edges = asked ? edges : 0;
     w->answered = false;
     if (asked) pthread_cond_broadcast(&w->change);
@@ -239,8 +192,8 @@ void wl_sampler_edges(struct wl_sampler *s, enum wl_sampler_edge_side edges)
     for (size_t i = 0; i < s->n_workers; i++) {
         struct wl_worker *w = s->workers[i];
         pthread_mutex_lock(&w->lock);
-        int64_t dense_ns = wl_worker_burst_ns(w),
-                timeout_ns = dense_ns > 0 ? WL_DRIVER_TIMEOUT_NS + dense_ns : READING_NS;
+        int64_t burst_step_ns = wl_worker_burst_ns(w),
+                timeout_ns = burst_step_ns > 0 ? WL_DRIVER_TIMEOUT_NS + burst_step_ns : READING_NS;
         if (asked[i] && wl_thread_cond_wait(&w->change, &w->lock, &w->answered, timeout_ns))
             wl_worker_report_update_periods(w, s->sensors);
         pthread_mutex_unlock(&w->lock);
@@ -250,7 +203,7 @@ void wl_sampler_edges(struct wl_sampler *s, enum wl_sampler_edge_side edges)
 void wl_sampler_bind(struct wl_sampler *s, int64_t cpu)
 {
     s->cpu = cpu;
-    for (size_t i = 0; i < s->n_workers; i++) bind_worker(s->workers[i], cpu);
+    for (size_t i = 0; i < s->n_workers; i++) wl_worker_bind(s->workers[i], cpu);
 }
 
 void wl_sampler_watch(struct wl_sampler *s, pid_t pid)
@@ -264,7 +217,7 @@ void wl_sampler_watch(struct wl_sampler *s, pid_t pid)
 size_t wl_sampler_drain(struct wl_sampler *s, struct wl_sample *out, size_t max)
 {
     size_t n = 0;
-    for (size_t i = 0; i < s->n_workers && s->stop_ns == 0; i++) rescue(s, s->workers[i]);
+    for (size_t i = 0; i < s->n_workers && s->stop_ns == 0; i++) wl_sampler_isolate_stalled(s, s->workers[i]);
     for (size_t i = 0; i < s->n_workers && n < max; i++) {
         n += wl_ring_pop(&s->workers[s->drain_from]->ring, out + n, max - n);
         s->drain_from = (s->drain_from + 1) % s->n_workers;

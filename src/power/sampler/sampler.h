@@ -38,6 +38,9 @@ void wl_sampler_watch(struct wl_sampler *s, pid_t pid);
 enum wl_sampler_edge_side { WL_EDGES_BEFORE = 1, WL_EDGES_AFTER = 2 };
 void wl_sampler_edges(struct wl_sampler *s, enum wl_sampler_edge_side edges);
 
+/* Does wl_sampler_edges look for the edges of a counter with such steps? */
+bool wl_sampler_detects_edges(double step_s);
+
 /* Moves up to max samples into out and returns their number, 0 when there are none now. Samples of a channel come in
  * order of time; channels are interleaved. One consumer thread. The rings hold at least 30 s: drain once a second.
  * A sensor whose reading takes longer than a second gets failed readings here, and a thread to itself. */

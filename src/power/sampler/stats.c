@@ -1,61 +1,7 @@
-/* What became of each channel, and of all readings together. */
+/* Statistics of the sampler and its channels. */
 #include "power/sampler/worker.h"
 
 #include <math.h>
-
-static void count_failure(struct wl_channel_tally *t, struct wl_worker *w, const char *why)
-{
-    t->why = why;
-    t->failing = true;
-    t->errors++;
-    w->errors++;
-}
-
-/* A gap reaches from the last good reading before the failures to the first good one behind them; where there was
- * none before, from the sampler's start. */
-static void count_good(struct wl_channel_tally *t, int64_t start_ns, int64_t t_ns)
-{
-    if (t->failing) t->gap_ns += t_ns - (t->good_ns ? t->good_ns : start_ns);
-    t->failing = false;
-    t->good_ns = t_ns;
-    t->samples++;
-}
-
-/* A value, or why there is none. */
-static void put(struct wl_worker *w, const struct wl_sampler_source *s, size_t c, const struct wl_reading *r)
-{
-    struct wl_channel_tally *t = &s->tallies[c];
-    bool slow = t->energetic && r->took_ns > WL_SLOW_NS, good = isfinite(r->value) && !slow;
-    if (good)
-        count_good(t, w->start_ns, r->t_ns);
-    else
-        count_failure(t, w, slow ? WL_SLOW_WHY : r->why);
-    struct wl_sample sample = { .t_ns = r->t_ns,
-                                .value = good ? r->value : NAN,
-                                .channel = (uint32_t)(s->sensor->first_channel + c) };
-    if (wl_ring_push(&w->ring, &sample))
-        w->samples++;
-    else
-        w->lost++;
-}
-
-void wl_worker_publish(struct wl_worker *w, const struct wl_sampler_source *s, bool energetic_only)
-{
-    for (size_t c = 0; c < s->sensor->n_channels; c++) {
-        const struct wl_reading *r = &s->sensor->readings[c];
-        if (energetic_only && !s->tallies[c].energetic) continue;
-        if (isfinite(r->value) || r->why) put(w, s, c, r);
-    }
-}
-
-void wl_worker_publish_failure(struct wl_worker *w, const struct wl_sampler_source *s, const char *why)
-{
-    struct wl_reading failed;
-    wl_reading_fail(&failed, why);
-    for (size_t c = 0; c < s->sensor->n_channels; c++) put(w, s, c, &failed);
-}
-
-/* ---- What the sampler tells of it ---- */
 
 /* The mean time between the ticks of the thread that was slowest, of those at the sampler's own rate or above it; NAN
  * before any thread's first. */
@@ -66,7 +12,9 @@ static double achieved_period_s(const struct wl_sampler *s)
         struct wl_worker *w = s->workers[i];
         if (w->period_ns > s->period_ns) continue;
         pthread_mutex_lock(&w->lock);
-        if (w->beats > 0) slowest = fmax(slowest, (double)(w->beat_ns - w->born_ns) / WL_NS_PER_S / (double)w->beats);
+        if (w->regular_ticks > 0)
+            slowest =
+                fmax(slowest, (double)(w->last_tick_ns - w->thread_start_ns) / WL_NS_PER_S / (double)w->regular_ticks);
         pthread_mutex_unlock(&w->lock);
     }
     return slowest;

@@ -7,17 +7,17 @@
 
 /* A window that begins or ends between two steps of a counter is known to the step; read densely at its ends, the
  * steps' instants are known. Counters that move more often need no help, slower ones are not waited for. */
-static const double least_step_s = 0.005, longest_step_s = 0.25;
-static const int64_t dense_ns = WL_NS_PER_S / 500;
+static const double min_step_s = 0.005, max_step_s = 0.25;
+static const int64_t burst_step_ns = WL_NS_PER_S / 500;
 
 /* The edges that are asked for are waited for no longer than the slowest counter takes to show two. */
-static const double edge_steps = 2.2;
+static const double burst_steps = 2.2;
 
 /* So often is a reading beside an end of the job tried. */
 enum { EDGE_TRIES = 4 };
 
 /* A remembered update period that is off by more than this share is wrong: paces of drivers are round numbers. */
-static const double other_pace = 0.1;
+static const double period_tolerance = 0.1;
 
 /* ---- Making ---- */
 
@@ -26,7 +26,7 @@ static bool is_energetic(const struct wl_channel *c)
     return c->quantity == WL_POWER || c->quantity == WL_POWER_AVERAGE || c->quantity == WL_ENERGY;
 }
 
-bool wl_sampler_detects_edges(double step_s) { return step_s >= least_step_s && step_s <= longest_step_s; }
+bool wl_sampler_detects_edges(double step_s) { return step_s >= min_step_s && step_s <= max_step_s; }
 
 static bool has_steps(const struct wl_channel *c)
 {
@@ -39,9 +39,9 @@ struct wl_sampler_source *wl_sampler_source_new(struct wl_sensor *s, const struc
     struct wl_sampler_source *source = wl_new(a, struct wl_sampler_source);
     *source = (struct wl_sampler_source) { .sensor = s,
                                            .tallies = wl_new_array(a, struct wl_channel_tally, s->n_channels),
-                                           .moves = wl_new_array(a, struct wl_change_detector, s->n_channels) };
+                                           .changes = wl_new_array(a, struct wl_change_detector, s->n_channels) };
     for (size_t c = 0; c < s->n_channels; c++) {
-        source->tallies[c].energetic = is_energetic(&channels[c]);
+        source->tallies[c].is_energy = is_energetic(&channels[c]);
         source->tallies[c].stepped = has_steps(&channels[c]);
         if (source->tallies[c].stepped) source->step_s = fmax(source->step_s, channels[c].update_s);
     }
@@ -49,24 +49,24 @@ struct wl_sampler_source *wl_sampler_source_new(struct wl_sensor *s, const struc
 }
 
 /* What is only remembered of a counter may be less than its steps are. */
-static int64_t dense_of(const struct wl_sampler_source *s)
+static int64_t burst_ns(const struct wl_sampler_source *s)
 {
-    double step_s = s->step_s > 0 && s->sensor->ops->contradicted ? longest_step_s : s->step_s;
-    return (int64_t)(edge_steps * step_s * WL_NS_PER_S);
+    double step_s = s->step_s > 0 && s->sensor->ops->update_period_wrong ? max_step_s : s->step_s;
+    return (int64_t)(burst_steps * step_s * WL_NS_PER_S);
 }
 
 /* At most, of one end of the window: nobody takes them meanwhile. */
-static size_t edge_samples(const struct wl_sampler_source *s)
+static size_t burst_samples(const struct wl_sampler_source *s)
 {
-    size_t energetic = 0;
-    for (size_t c = 0; c < s->sensor->n_channels; c++) energetic += s->tallies[c].energetic ? 1 : 0;
-    return energetic * ((size_t)(dense_of(s) / dense_ns) + 1);
+    size_t is_energy = 0;
+    for (size_t c = 0; c < s->sensor->n_channels; c++) is_energy += s->tallies[c].is_energy ? 1 : 0;
+    return is_energy * ((size_t)(burst_ns(s) / burst_step_ns) + 1);
 }
 
 static bool has_energy(const struct wl_sampler_source *s)
 {
     for (size_t c = 0; c < s->sensor->n_channels; c++)
-        if (s->tallies[c].energetic) return true;
+        if (s->tallies[c].is_energy) return true;
     return false;
 }
 
@@ -80,7 +80,7 @@ bool wl_worker_has_energy(const struct wl_worker *w)
 int64_t wl_worker_burst_ns(const struct wl_worker *w)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < w->n_sources; i++) sum += dense_of(w->sources[i]);
+    for (size_t i = 0; i < w->n_sources; i++) sum += burst_ns(w->sources[i]);
     return sum;
 }
 
@@ -92,7 +92,7 @@ struct wl_worker *wl_worker_new(struct wl_sampler_source **sources, size_t n, in
     *w = (struct wl_worker) { .period_ns = period_ns, .sources = sources, .n_sources = n };
     for (size_t i = 0; i < n; i++) {
         channels += sources[i]->sensor->n_channels;
-        at_edges += edge_samples(sources[i]);
+        at_edges += burst_samples(sources[i]);
         sources[i]->worker = w;
     }
     double ticks = ring_s * WL_NS_PER_S / (double)period_ns;
@@ -116,12 +116,12 @@ static bool read_source(struct wl_worker *w, struct wl_sampler_source *s, struct
     int64_t t0_ns = wl_now_ns();
     w->reading = s;
     w->since_ns = t0_ns;
-    w->told = false;
+    w->stall_reported = false;
     pthread_mutex_unlock(&w->lock);
     wl_sensor_read(s->sensor, due);
     pthread_mutex_lock(&w->lock);
     w->reading = NULL;
-    if (w->given_up) return false;
+    if (w->abandoned) return false;
     if (wl_now_ns() - t0_ns >= WL_STALL_NS) fail_readings(s->sensor, "the sensor took longer than a second to answer");
     return true;
 }
@@ -135,21 +135,22 @@ static void pause_until(struct wl_worker *w, int64_t t_ns)
 
 /* A reading beside an end of the job, on which its energy rests: one that took long is followed by another, so that on
  * a crowded machine too there is one whose instant is known. */
-static bool read_edge(struct wl_worker *w, struct wl_sampler_source *s, struct wl_due due, bool energetic_only)
+static bool read_edge(struct wl_worker *w, struct wl_sampler_source *s, struct wl_due due, bool energy_only)
 {
     int64_t usual_ns = (int64_t)(2 * s->sensor->read_s * WL_NS_PER_S), took_ns = INT64_MAX;
     int64_t limit_ns = usual_ns > WL_SLOW_NS / 4 ? usual_ns : WL_SLOW_NS / 4;
     for (int i = 0; i < EDGE_TRIES && took_ns > limit_ns; i++) {
         int64_t t0_ns = wl_now_ns();
         if (!read_source(w, s, due)) return false;
-        wl_worker_publish(w, s, energetic_only);
+        wl_worker_publish(w, s, energy_only);
         took_ns = wl_now_ns() - t0_ns;
         if (took_ns >= WL_STALL_NS) break;
     }
     return true;
 }
 
-/* The sources may become fewer meanwhile, see rescue in sampler.c: then this one is the first and only one. */
+/* The sources may become fewer meanwhile, see wl_sampler_isolate_stalled in sampler.c: then this one is the first and
+ * only one. */
 static bool tick(struct wl_worker *w, struct wl_due due)
 {
     for (size_t i = 0; i < w->n_sources; i++) {
@@ -187,9 +188,9 @@ static bool detect_changes(const struct wl_sampler_source *s, int edges)
     bool all = true;
     for (size_t c = 0; c < s->sensor->n_channels; c++) {
         const struct wl_reading *r = &s->sensor->readings[c];
-        if (!s->tallies[c].energetic) continue;
-        wl_change_detector_add(&s->moves[c], r->value, r->t_ns);
-        all &= !s->tallies[c].stepped || s->moves[c].n >= edges || !isfinite(r->value);
+        if (!s->tallies[c].is_energy) continue;
+        wl_change_detector_add(&s->changes[c], r->value, r->t_ns);
+        all &= !s->tallies[c].stepped || s->changes[c].n >= edges || !isfinite(r->value);
     }
     return all;
 }
@@ -202,19 +203,19 @@ static bool contradicts(const struct wl_channel *c, const struct wl_change_detec
     double off_s = wl_change_detector_period_s(m) - c->update_s;
     if (isnan(c->update_s) || !isfinite(m->value)) return false;
     if (m->n < 2) return counter && m->n < edges;
-    return (counter ? fabs(off_s) : -off_s) > other_pace * c->update_s + wl_change_detector_error_s(m);
+    return (counter ? fabs(off_s) : -off_s) > period_tolerance * c->update_s + wl_change_detector_error_s(m);
 }
 
 /* For sensors that remember. */
-static void learn(const struct wl_sampler_source *s, int edges)
+static void update_periods(const struct wl_sampler_source *s, int edges)
 {
     struct wl_sensor *sensor = s->sensor;
     for (size_t i = 0; i < sensor->n_channels; i++) {
         struct wl_channel *c = &sensor->channels[i];
         bool of_power = c->quantity == WL_POWER || s->tallies[i].stepped;
-        if (!of_power || !contradicts(c, &s->moves[i], edges)) continue;
-        c->update_s = wl_change_detector_period_s(&s->moves[i]);
-        sensor->ops->contradicted(sensor, c->device);
+        if (!of_power || !contradicts(c, &s->changes[i], edges)) continue;
+        c->update_s = wl_change_detector_period_s(&s->changes[i]);
+        sensor->ops->update_period_wrong(sensor, c->device);
     }
 }
 
@@ -230,15 +231,15 @@ void wl_worker_report_update_periods(const struct wl_worker *w, struct wl_sensor
 /* Reads power, its mean and energy densely until the edges of all counters have shown. */
 static bool read_burst(struct wl_worker *w, struct wl_sampler_source *s)
 {
-    int64_t next = wl_now_ns(), end = next + dense_of(s);
-    for (size_t c = 0; c < s->sensor->n_channels; c++) s->moves[c] = wl_change_detector_none;
-    for (bool shown = false; next < end && !shown; next += dense_ns) {
+    int64_t next = wl_now_ns(), end = next + burst_ns(s);
+    for (size_t c = 0; c < s->sensor->n_channels; c++) s->changes[c] = wl_change_detector_none;
+    for (bool shown = false; next < end && !shown; next += burst_step_ns) {
         pause_until(w, next);
         if (!read_source(w, s, (struct wl_due) { .pace = WL_POLL_EVERY_TICK, .all = true })) return false;
         wl_worker_publish(w, s, true);
         shown = detect_changes(s, w->edges);
     }
-    if (s->step_s > 0 && s->sensor->ops->contradicted) learn(s, w->edges);
+    if (s->step_s > 0 && s->sensor->ops->update_period_wrong) update_periods(s, w->edges);
     return true;
 }
 
@@ -248,7 +249,7 @@ static bool answer_request(struct wl_worker *w)
     for (size_t i = 0; i < w->n_sources; i++) {
         struct wl_sampler_source *s = w->sources[i];
         if (!has_energy(s)) continue;
-        if (dense_of(s) > 0 ? !read_burst(w, s) : !read_edge(w, s, due, true)) return false;
+        if (burst_ns(s) > 0 ? !read_burst(w, s) : !read_edge(w, s, due, true)) return false;
     }
     w->edges = 0;
     w->answered = true;
@@ -269,11 +270,11 @@ static void sleep_until(struct wl_worker *w, int64_t t_ns)
 
 /* Deadlines are start + k * period. A tick whose time has passed already is skipped, so that a late reading does not
  * shift those behind it. */
-static bool beat(struct wl_worker *w, int64_t *k)
+static bool regular_tick(struct wl_worker *w, int64_t *k)
 {
     int64_t now_ns = wl_now_ns();
-    w->beat_ns = now_ns;
-    w->beats++;
+    w->last_tick_ns = now_ns;
+    w->regular_ticks++;
     if (!tick(w, due_at(w, now_ns))) return false;
     int64_t next = (wl_now_ns() - w->start_ns) / w->period_ns + 1;
     if (next > *k + 1) w->skipped += (uint64_t)(next - *k - 1);
@@ -281,7 +282,7 @@ static bool beat(struct wl_worker *w, int64_t *k)
     return true;
 }
 
-static bool tell(struct wl_worker *w, bool *what)
+static bool signal_done(struct wl_worker *w, bool *what)
 {
     w->cpu_ns = wl_clock_thread_cpu_ns();
     *what = true;
@@ -292,14 +293,14 @@ static bool tell(struct wl_worker *w, bool *what)
 static void work_locked(struct wl_worker *w)
 {
     int64_t k = (wl_now_ns() - w->start_ns) / w->period_ns + 1;
-    if (!w->began && (!tick(w, WL_DUE_ALL) || !tell(w, &w->began))) return;
+    if (!w->began && (!tick(w, WL_DUE_ALL) || !signal_done(w, &w->began))) return;
     for (;;) {
         sleep_until(w, w->start_ns + k * w->period_ns);
         if (w->stop) break;
-        if (w->edges > 0 ? !answer_request(w) : !beat(w, &k)) return;
+        if (w->edges > 0 ? !answer_request(w) : !regular_tick(w, &k)) return;
         w->cpu_ns = wl_clock_thread_cpu_ns();
     }
-    if (tick(w, WL_DUE_ALL)) tell(w, &w->ended);
+    if (tick(w, WL_DUE_ALL)) signal_done(w, &w->ended);
 }
 
 static void *work(void *arg)
@@ -314,10 +315,10 @@ static void *work(void *arg)
 int wl_worker_start(struct wl_worker *w, int64_t start_ns, bool first, struct wl_err *e)
 {
     w->start_ns = start_ns;
-    w->born_ns = first ? start_ns : wl_now_ns();
+    w->thread_start_ns = first ? start_ns : wl_now_ns();
     w->began = !first;
     for (enum wl_poll_interval p = 0; p < WL_POLL_INTERVALS; p++)
-        w->due_ns[p] = w->born_ns + (int64_t)(wl_poll_interval_s(p) * WL_NS_PER_S);
+        w->due_ns[p] = w->thread_start_ns + (int64_t)(wl_poll_interval_s(p) * WL_NS_PER_S);
     int rc = wl_thread_start(&w->thread, "wl-sampler", work, w);
     return rc == 0 ? 0 : wl_fail(e, WL_ENOMEM, "cannot start a sampler thread: %s", strerror(rc));
 }

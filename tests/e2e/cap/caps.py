@@ -163,7 +163,7 @@ with open({m.limits!r}, "r+b") as f:
 
 # A module's limit is nothing where there is none, where the driver answers for the GPU, or where what is set cannot be read.
 for script, value, text in (
-        ("", "300", "tells the limits of the GPU"),
+        ("", "300", "returns the limits of the GPU"),
         (MODULE, "1200", "it takes 200 to 1000 W"),
         (f"{MODULE}; fail=*:192:3", "600", "not supported"),
         (f"{MODULE}; fail=*:SetPowerManagementLimit_v2:4", "600", "no permission"),
@@ -284,7 +284,7 @@ for script, can, reason in (("", True, None), ("fail=*:SetPowerManagementLimit:4
         r = m.run(wattlaw, "doctor", "--for", "0.1s", "--nvml-library", fake, "--json")
         caps = {c["kind"]: c for c in json.loads(r.stdout)["caps"]}
         power, module = caps["power_cap_w"], caps.pop("module_cap_w")
-        expect(not module["can"] and "tells the limits of the GPU" in module["reason"], "there is no module", r)
+        expect(not module["can"] and "returns the limits of the GPU" in module["reason"], "there is no module", r)
         expect(all(c["can"] == can for c in caps.values()) and power["max"] == 400, "what can be capped", r)
         expect(can or reason in power["reason"] and "sudo" in power["fix"], "and what would help", r)
         expect(m.watts() == [400, 400], "doctor changes nothing")

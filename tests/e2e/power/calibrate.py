@@ -79,7 +79,7 @@ def a_run_uses_it(m, found):
     delay_s = found["lag_s"] + (found["update_s"] + found["window_s"]) / 2
     check(abs(channel["delay_s"] - delay_s) < 1e-9, channel, delay_s)
     out, _ = m.run("doctor", "--for", "0")
-    check("(calibrated 20" in out and "calibrated power_w moves every" in out, out)
+    check("(calibrated 20" in out and "calibrated power_w update period" in out, out)
 
 
 def means_leave_less_open(m):

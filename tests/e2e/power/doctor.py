@@ -57,7 +57,7 @@ expect(r.returncode == 0 and f"{HIDDEN}; GPU 3 is left out: NVML: GPU is lost\n"
 expect("  1: Fake GPU" in r.stdout and "  0: Fake GPU" not in r.stdout, "GPU 1 alone is read", r)
 r = doctor("--nvml-library", fake, "--json", script="gpus=2; fail=*:GetHandleByIndex:17")
 nvml, = [s for s in json.loads(r.stdout)["sensors"] if s["name"] == "nvml"]
-expect(r.returncode == 0 and nvml["state"] == "unavailable" and "none can be used: NVML: the GPU is blocked" in nvml["reason"], "all hidden", r)
+expect(r.returncode == 0 and nvml["state"] == "unavailable" and "none of them usable: NVML: the GPU is blocked" in nvml["reason"], "all hidden", r)
 
 # A Cray node, a Grace module and a server with a closed BMC are shown with what they need.
 with tempfile.TemporaryDirectory() as root:

@@ -53,7 +53,7 @@ expect(energy(s, "counter")["chosen"], "the counter is preferred", s)
 def advised_hz(update_ms, *options):
     s = measure("power=sine:250:20:0.3; fail=*:83:3; fail=*:191:3; fail=*:GetTotalEnergyConsumption:3; "
                 f"update_ms={update_ms}", 0.5, *options)
-    rates = [re.search(r"no energy counter.* --rate-hz (\d+) reads all of it", n) for n in s["notes"]]
+    rates = [re.search(r"no energy counter.* --rate-hz (\d+) reads every update", n) for n in s["notes"]]
     return [int(r[1]) for r in rates if r], s["sampling_period_s"] or float("inf")
 
 

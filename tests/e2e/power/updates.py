@@ -82,7 +82,7 @@ class Machine:
 
 
 def others(summary):
-    return [n for n in summary["notes"] if "as was remembered" in n]
+    return [n for n in summary["notes"] if "as often as remembered" in n]
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -122,5 +122,5 @@ with tempfile.TemporaryDirectory() as folder:
     with open(m.file, "w", encoding="utf-8") as f:
         f.write("[GPU-x]\npower_s = soon\n")
     said = m.doctor()
-    expect("update periods are found anew" in said and "updates.ini:2" in said, said)
+    expect("update periods are measured again" in said and "updates.ini:2" in said, said)
     m.learn()

@@ -1,6 +1,6 @@
 #include "fixture.h"
 
-#include "cap/internal.h"
+#include "cap/state_dir.h"
 
 #include <ftw.h>
 #include <stdio.h>

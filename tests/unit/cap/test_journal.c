@@ -1,7 +1,7 @@
 /* Journals of the living, the dead, other boots, other machines, other users, and broken ones. */
 #include "fixture.h"
 
-#include "cap/internal.h"
+#include "cap/journal.h"
 
 #include <math.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* Each setter on fake trees: what it finds, sets, refuses and puts back. */
 #include "fixture.h"
 
-#include "cap/internal.h"
+#include "cap/setter.h"
 
 #include <math.h>
 #include <string.h>
@@ -149,7 +149,7 @@ static void gpus_come_before_cpus(void **state)
     const struct wl_cap_setting *s = wl_caps_settings(c, &n);
     assert_int_equal(n, 2);
     assert_string_equal(s[1].setter, "nvml");
-    assert_true(s[1].range.min == 100 && s[1].range.max == 300 && s[1].standard == 250 && s[1].found == 250);
+    assert_true(s[1].range.min == 100 && s[1].range.max == 300 && s[1].default_value == 250 && s[1].found == 250);
     assert_true(s[1].simulated);
     assert_file(p, LONG(0), "205000000");
     assert_int_equal(wl_caps_release(c, &p->e), 0);

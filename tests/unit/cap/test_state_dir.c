@@ -2,7 +2,9 @@
  * several holders say together. */
 #include "fixture.h"
 
-#include "cap/internal.h"
+#include "cap/claims.h"
+#include "cap/safe_file.h"
+#include "cap/state_dir.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -219,7 +221,9 @@ static void a_lock_is_waited_for_and_its_holder_named(void **state)
 
 /* ---- what several journals say ---- */
 
-static const struct wl_control knob = { .kind = WL_CAP_POWER, .range = { .min = 100, .max = 500 }, .standard = 400 };
+static const struct wl_control control = { .kind = WL_CAP_POWER,
+                                           .range = { .min = 100, .max = 500 },
+                                           .default_value = 400 };
 static struct wl_journal_entry cap(double found, double set)
 {
     return (struct wl_journal_entry) {
@@ -239,17 +243,17 @@ static void a_word_of_another_user_has_bounds(void **state)
     };
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
         struct wl_journal_entry e = cap(cases[i].found, 250);
-        bool doubt = wl_journal_entry_refusal(&e, &knob, cases[i].now, false, p->a);
-        bool forced = wl_journal_entry_refusal(&e, &knob, cases[i].now, true, p->a);
+        bool doubt = wl_journal_entry_refusal(&e, &control, cases[i].now, false, p->a);
+        bool forced = wl_journal_entry_refusal(&e, &control, cases[i].now, true, p->a);
         if (doubt != cases[i].doubt || forced != cases[i].forced)
             fail_msg("found %g, now %g", cases[i].found, cases[i].now);
     }
-    struct wl_control unknown = knob, blind = knob;
-    unknown.standard = unknown.range.max = NAN;
-    blind.blind = true;
+    struct wl_control unknown = control, write_only = control;
+    unknown.default_value = unknown.range.max = NAN;
+    write_only.write_only = true;
     struct wl_journal_entry e = cap(400, 250), unlock = cap(NAN, 900);
     assert_non_null(wl_journal_entry_refusal(&e, &unknown, 250, false, p->a));
-    assert_null(wl_journal_entry_refusal(&unlock, &blind, NAN, false, p->a));
+    assert_null(wl_journal_entry_refusal(&unlock, &write_only, NAN, false, p->a));
 }
 
 static void the_first_holders_value_is_the_original(void **state)
@@ -258,27 +262,32 @@ static void the_first_holders_value_is_the_original(void **state)
     struct wl_journal_entry first = cap(400, 250), second = cap(250, 200), lower = cap(120, 400), other = cap(390, 200);
     other.device = "GPU-2";
     struct wl_claim claims[] = {
-        { .j = { .owner = 1, .holder = { .pid = 1, .started = 4 }, .v = &other, .n = 1 }, .life = WL_HOLDER_DEAD },
-        { .j = { .owner = 1, .holder = { .pid = 2, .started = 3 }, .v = &second, .n = 1 }, .life = WL_HOLDER_DEAD },
-        { .j = { .owner = 2, .holder = { .pid = 3, .started = 2 }, .v = &first, .n = 1 }, .life = WL_HOLDER_DEAD },
-        { .j = { .owner = 3, .holder = { .pid = 4, .started = 1 }, .v = &lower, .n = 1 }, .life = WL_HOLDER_DEAD },
+        { .j = { .owner = 1, .holder = { .pid = 1, .started = 4 }, .v = &other, .n = 1 },
+          .holder_state = WL_HOLDER_DEAD },
+        { .j = { .owner = 1, .holder = { .pid = 2, .started = 3 }, .v = &second, .n = 1 },
+          .holder_state = WL_HOLDER_DEAD },
+        { .j = { .owner = 2, .holder = { .pid = 3, .started = 2 }, .v = &first, .n = 1 },
+          .holder_state = WL_HOLDER_DEAD },
+        { .j = { .owner = 3, .holder = { .pid = 4, .started = 1 }, .v = &lower, .n = 1 },
+          .holder_state = WL_HOLDER_DEAD },
     };
     struct wl_claims all = { .v = claims, .n = WL_COUNT(claims) };
     struct wl_journal self = { .owner = 4, .holder = { .pid = 9 } };
     struct wl_journal_entry mine = cap(200, 150);
     const struct wl_claim *whose;
-    assert_true(wl_claims_original(&all, &self, &mine, &knob, &whose) == 400); /* 200 <- 250 <- 400, and not to 120 */
+    assert_true(wl_claims_original(&all, &self, &mine, &control, &whose) ==
+                400); /* 200 <- 250 <- 400, and not to 120 */
     assert_ptr_equal(whose, &claims[2]);
-    claims[2].life = WL_HOLDER_ALIVE; /* it puts back itself */
-    assert_true(wl_claims_original(&all, &self, &mine, &knob, &whose) == 250);
-    claims[2].life = WL_HOLDER_DEAD;
+    claims[2].holder_state = WL_HOLDER_ALIVE; /* it puts back itself */
+    assert_true(wl_claims_original(&all, &self, &mine, &control, &whose) == 250);
+    claims[2].holder_state = WL_HOLDER_DEAD;
     mine.found = 300; /* nobody's cap: what somebody has set since is the original */
-    assert_true(wl_claims_original(&all, &self, &mine, &knob, &whose) == 300);
+    assert_true(wl_claims_original(&all, &self, &mine, &control, &whose) == 300);
     assert_null(whose);
     mine.found = 200;
-    assert_true(wl_claims_original(&all, &claims[1].j, &mine, &knob, &whose) == 200); /* itself is not another */
+    assert_true(wl_claims_original(&all, &claims[1].j, &mine, &control, &whose) == 200); /* itself is not another */
     claims[1].settled = true;
-    assert_true(wl_claims_original(&all, &self, &mine, &knob, &whose) == 200);
+    assert_true(wl_claims_original(&all, &self, &mine, &control, &whose) == 200);
     (void)p;
 }
 

@@ -1,7 +1,7 @@
 /* Drivers and commands that do not come back: what is told, what is put back, what stays in the journal. */
 #include "fixture.h"
 
-#include "cap/internal.h"
+#include "cap/journal.h"
 
 #include <math.h>
 #include <stdio.h>

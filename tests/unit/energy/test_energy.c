@@ -81,7 +81,7 @@ static void the_age_of_a_reading_follows_from_what_it_shows(void **state)
 {
     (void)state;
     const struct wl_device a100 = { .name = "NVIDIA A100-SXM4-40GB" }, v100 = { .name = "Tesla V100" };
-    struct wl_channel c = { .quantity = WL_POWER, .variant = WL_VARIANT_INSTANT, .update_s = NAN, .most_w = NAN };
+    struct wl_channel c = { .quantity = WL_POWER, .variant = WL_VARIANT_INSTANT, .update_s = NAN, .max_w = NAN };
     struct wl_sensor_response g = wl_sensor_response_of(&a100, &c);
     assert_near(g.update_s, 0.1, 1e-12);
     assert_near(g.window_s, 0.025, 1e-12);
@@ -262,7 +262,7 @@ static void a_hole_may_leave_more_open_than_the_energy(void **state)
     struct wl_energy e = wl_energy_of_counter(&s, &power, 4 * S, 5 * S, 300 * MS, &wl_sensor_response_unknown);
     assert_true(isnan(e.energy_j));
     assert_string_equal(
-        e.why, "the counter was not read near the window's edges, which leaves more open than the energy itself");
+        e.why, "the counter was not read near the window's edges: the uncertainty exceeds the energy itself");
     e = wl_energy_of_counter(&s, &power, 4 * S, 9 * S, 300 * MS, &wl_sensor_response_unknown);
     assert_near(e.energy_j, 250 * 5, 1e-6);
     assert_near(e.lo_j, 2250 - (725 + 560 * 1.2),

@@ -171,10 +171,10 @@ enum basis { COUNTER, POWER, POWER_KNOWN, MEAN_KNOWN };
 static struct wl_energy energy_of(const struct drawn *d, enum basis basis, int64_t gap)
 {
     const struct fake_profile *p = &d->gpu.profile;
-    double most_w = p->limit_w[2];
+    double max_w = p->limit_w[2];
     struct wl_sensor_response power_gauge = { p->update_s, p->window_s, p->lag_s + (p->update_s + p->window_s) / 2,
-                                              most_w };
-    struct wl_sensor_response mean_gauge = { p->update_s, 1, p->lag_s + (p->update_s + 1) / 2, most_w };
+                                              max_w };
+    struct wl_sensor_response mean_gauge = { p->update_s, 1, p->lag_s + (p->update_s + 1) / 2, max_w };
     struct wl_time_series power = { readings.t_ns, readings.power_w, readings.n };
     struct wl_time_series mean = { readings.t_ns, readings.mean_w, readings.n };
     struct wl_time_series energy = { readings.t_ns, readings.energy_j, readings.n };

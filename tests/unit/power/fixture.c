@@ -1,6 +1,6 @@
 #include "fixture.h"
 
-#include "power/internal.h"
+#include "power/sensor.h"
 
 #include <ftw.h>
 #include <stdio.h>

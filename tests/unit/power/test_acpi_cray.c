@@ -161,7 +161,7 @@ static void a_controller_that_stopped_gives_no_readings(void **state)
     int node = channel_of(s, "node", WL_POWER);
     assert_true(read_channel(s, node) == 412);
     wl_sleep_until(wl_now_ns() + 31 * (WL_NS_PER_S / 10));
-    assert_string_equal(read_failure(s, node), "the node's controller has stopped counting");
+    assert_string_equal(read_failure(s, node), "the blade controller has stopped updating its files");
     put_file(f, "sys/cray/pm_counters/freshness", "1235\n");
     assert_true(read_channel(s, node) == 412);
 }
@@ -218,7 +218,7 @@ static void a_package_without_a_counter_is_named(void **state)
     put_file(f, "sys/devices/system/cpu/cpu0/topology/physical_package_id", "0\n");
     put_file(f, "sys/devices/system/cpu/cpu1/topology/physical_package_id", "1\n");
     struct wl_sensors *s = open_sensors(f, "rapl");
-    assert_string_equal(info_of(s, "rapl")->reason, "1 of the 2 CPU packages show a counter");
+    assert_string_equal(info_of(s, "rapl")->reason, "1 of the 2 CPU packages have a counter");
 }
 
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)

@@ -138,7 +138,7 @@ static void missing_libraries_are_told_apart(void **state)
     expect_error(f, "level_zero", WL_EUNAVAIL, "to fix it: sudo apt install libze1");
     setenv("WATTLAW_FAKE_AMD", "version=24", 1);
     f->opts.amd_library = library("FAKE_AMD_SMI");
-    expect_error(f, "amd", WL_ELIB, "version 24: from 25 on");
+    expect_error(f, "amd", WL_ELIB, "version 24 is not supported (at least 25");
 }
 
 /* Whatever libraries this machine has: that of Debian's Open MPI speaks on the terminal where it finds no driver. */

@@ -3,7 +3,8 @@
 #include "gpu_model.h"
 
 #include "base/random.h"
-#include "power/calibration/internal.h"
+#include "power/calibration/fit.h"
+#include "power/calibration/waves.h"
 
 #include <math.h>
 #include <setjmp.h>

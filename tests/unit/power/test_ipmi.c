@@ -103,10 +103,10 @@ static void what_goes_wrong_is_named(void **state)
     struct wl_sensors *s = open_sensors(f, "ipmi");
     int node = channel_of(s, "node", WL_POWER);
     bmc.bytes[18] = 0;
-    assert_string_equal(read_failure(s, node), "the BMC does not measure power now");
+    assert_string_equal(read_failure(s, node), "the BMC is not measuring power");
     bmc.bytes[18] = 0x40;
     bmc.bytes[1] = 0;
-    assert_string_equal(read_failure(s, node), "the BMC's answer is no power reading");
+    assert_string_equal(read_failure(s, node), "the BMC's reply is not a power reading");
     bmc.bytes[0] = 0xc1;
     assert_string_equal(read_failure(s, node), "the BMC does not know DCMI power readings");
     bmc.bytes[0] = 0xff;
@@ -117,11 +117,11 @@ static void what_goes_wrong_is_named(void **state)
         assert_non_null(read_failure(s, node));
     }
     bmc.receive_error = EIO;
-    assert_string_equal(read_failure(s, node), "the BMC's answer cannot be read");
+    assert_string_equal(read_failure(s, node), "cannot read the BMC's reply");
     bmc.silent = true;
     assert_string_equal(read_failure(s, node), "the BMC did not answer in time");
     bmc.send_error = EIO;
-    assert_string_equal(read_failure(s, node), "the BMC cannot be asked");
+    assert_string_equal(read_failure(s, node), "cannot send a request to the BMC");
     answer(f, 301);
     assert_true(read_channel(s, node) == 301);
 }
@@ -143,7 +143,7 @@ static void a_machine_without_a_bmc_says_so(void **state)
     expect_error(f, "sudo modprobe ipmi_si");
     answer(f, 1);
     bmc.send_error = ENOTTY;
-    expect_error(f, "no IPMI interface");
+    expect_error(f, "not an IPMI device");
 }
 
 /* It is left alone unless it is asked for, and then read once a second on its own thread. */

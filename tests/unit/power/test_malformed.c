@@ -3,7 +3,7 @@
  * is not negative or a failure with its reason. */
 #include "fixture.h"
 
-#include "power/internal.h"
+#include "power/sensor.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include "power/nvml/library.h"
+#include "power/visible_devices.h"
 
 #include <math.h>
 #include <stdlib.h>

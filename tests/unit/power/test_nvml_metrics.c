@@ -1,7 +1,9 @@
 /* The nvml sensor beyond power and energy: scopes, what holds clocks down, links, ages, profiling counters, company. */
 #include "fixture.h"
 
-#include "power/internal.h"
+#include "energy/energy.h"
+#include "power/sampler/sampler.h"
+#include "power/sensor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,8 +107,8 @@ static void the_limit_of_a_gpu_bounds_its_power(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_fake(f, "power=100; limits=100:400:350");
-    const double most_w = s->channels[channel_at(s, WL_POWER, WL_SCOPE_GPU)].most_w;
-    if (most_w != 350) fail_msg("at most %g W", most_w);
+    const double max_w = s->channels[channel_at(s, WL_POWER, WL_SCOPE_GPU)].max_w;
+    if (max_w != 350) fail_msg("at most %g W", max_w);
 }
 
 static void old_utilisation_is_no_utilisation(void **state)

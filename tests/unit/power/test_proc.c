@@ -1,8 +1,9 @@
 /* The proc sensor and the estimate of CPU power, on fake trees, and the process tree of a real job. */
 #include "fixture.h"
 
-#include "power/internal.h"
+#include "power/node/cpu_stat.h"
 #include "power/node/process_tree.h"
+#include "power/procfs.h"
 
 #include <math.h>
 #include <signal.h>
@@ -285,7 +286,7 @@ static void an_unknown_cpu_is_said_to_be_one(void **state)
         if (wl_str_eq(s->info[i].name, "cpu_model")) info = &s->info[i];
     }
     assert_int_equal(info->state, WL_SENSOR_OPEN); /* nothing else gives power */
-    assert_non_null(strstr(info->source, "unknown CPU: 5.00 W a core"));
+    assert_non_null(strstr(info->source, "unknown CPU: 5.00 W per core"));
     assert_non_null(strstr(info->source, "128 cores"));
 }
 
@@ -304,11 +305,11 @@ static void only_grace_is_grace(void **state)
 {
     struct fixture *f = *state;
     put_node(f, 0, 0);
-    assert_non_null(strstr(v2_source(f), "unknown CPU: 5.00 W a core"));
+    assert_non_null(strstr(v2_source(f), "unknown CPU: 5.00 W per core"));
     put_file(f, "sys/devices/virtual/dmi/id/product_name", "r8g.2xlarge\n");
     assert_non_null(strstr(v2_source(f), "unknown CPU"));
     put_file(f, "sys/devices/virtual/dmi/id/product_name", "NVIDIA Grace CPU Superchip\n");
-    assert_non_null(strstr(v2_source(f), "as NVIDIA Grace, memory included: 3.47 W a core"));
+    assert_non_null(strstr(v2_source(f), "as NVIDIA Grace, memory included: 3.47 W per core"));
     put_file(f, "sys/devices/soc0/soc_id", "jep106:0a13:0001\n"); /* the chip's word counts */
     assert_non_null(strstr(v2_source(f), "unknown CPU"));
     put_file(f, "sys/devices/soc0/soc_id", "jep106:036b:0241\n");

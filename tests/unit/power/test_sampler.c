@@ -2,7 +2,7 @@
 #include "fixture.h"
 
 #include "base/thread.h"
-#include "power/internal.h"
+#include "power/sampler/worker.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -341,10 +341,10 @@ static void a_reading_that_never_returns_is_given_up(void **state)
     sleep_ms(100);
     wl_sampler_stop(s);
     wl_sampler_channel_stats(s, 0, &c);
-    assert_true(sensors->open[0]->given_up && c.samples == 3 && c.errors >= 1 && c.gap_ns > 0);
+    assert_true(sensors->open[0]->abandoned && c.samples == 3 && c.errors >= 1 && c.gap_ns > 0);
     assert_string_equal(c.last_why, "the sensor had not answered by the end of the run");
     wl_sampler_channel_stats(s, 1, &c);
-    assert_true(!sensors->open[1]->given_up && c.samples >= 4 && c.errors == 0); /* with a last reading */
+    assert_true(!sensors->open[1]->abandoned && c.samples >= 4 && c.errors == 0); /* with a last reading */
     static struct wl_sample out[4096];
     size_t n = wl_sampler_drain(s, out, WL_COUNT(out));
     assert_true(n > 0);

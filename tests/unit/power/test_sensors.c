@@ -1,7 +1,8 @@
 /* The table of sensors, how they are chosen, and recordings. */
 #include "fixture.h"
 
-#include "power/internal.h"
+#include "power/sampler/sampler.h"
+#include "power/sensor.h"
 
 #include <math.h>
 #include <string.h>
@@ -116,7 +117,7 @@ static void a_broken_recording_is_named(void **state)
     record(f, "t_s,device,quantity\n");
     expect_error(f, "replay", WL_EINVAL, "'value'");
     record(f, "t_s,device,quantity,value\n0,gpu0,power,100\n");
-    expect_error(f, "replay", WL_EINVAL, "rec.csv:2: there is no quantity 'power', did you mean power_w?");
+    expect_error(f, "replay", WL_EINVAL, "rec.csv:2: unknown quantity 'power', did you mean power_w?");
     record(f, "t_s,device,quantity,value\n0,gpuX,power_w,100\n");
     expect_error(f, "replay", WL_EINVAL, "device 'gpuX'");
     record(f, "t_s,device,quantity,value\n1,gpu0,power_w,100\n0.5,gpu0,power_w,100\n");

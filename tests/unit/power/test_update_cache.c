@@ -1,6 +1,7 @@
 /* Update periods that are remembered: how they are found from readings, the file, and what of it is used. */
 #include "fixture.h"
 
+#include "power/change_detector.h"
 #include "power/nvml/update_cache.h"
 
 #include <math.h>

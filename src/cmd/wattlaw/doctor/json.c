@@ -44,7 +44,7 @@ static void json_channels(const struct wl_doctor_findings *f, struct wl_json *ro
         wl_json_add_real(o, "update_s", g.update_s);
         wl_json_add_real(o, "window_s", g.window_s);
         wl_json_add_real(o, "delay_s", g.delay_s);
-        wl_json_add_real(o, "most_w", g.most_w);
+        wl_json_add_real(o, "most_w", g.max_w);
         wl_json_add_str(o, "calibrated", c->calibration ? c->calibration->date : NULL);
         wl_json_add_real(o, "latest", f->latest[i]);
         wl_json_add_int(o, "good", (int64_t)f->channels[i].samples);

@@ -71,7 +71,7 @@ static void json_caps(const struct wl_run_result *r, struct wl_json *root)
         wl_json_add_real(o, "at_end", s->at_end);
         wl_json_add_real(o, "min", s->range.min);
         wl_json_add_real(o, "max", s->range.max);
-        wl_json_add_real(o, "default", s->standard);
+        wl_json_add_real(o, "default", s->default_value);
         wl_json_add_bool(o, "simulated", s->simulated);
     }
     wl_json_add_str(root, "flag", r->flag);

@@ -1,7 +1,8 @@
-/* Which sensors are opened, and that a driver which hangs holds up nobody. */
-#include "power/internal.h"
+#include "power/sensors.h"
 
 #include "base/thread.h"
+#include "power/node/cpu_stat.h"
+#include "power/sensor.h"
 
 #include <math.h>
 
@@ -80,36 +81,6 @@ struct opening {
     int code;
 };
 
-/* Drivers of many GPUs take seconds to wake up. */
-double wl_power_wait_s(const struct wl_power_opts *o)
-{
-    static const double DEFAULT_S = 30;
-    return o->wait_s > 0 ? o->wait_s : DEFAULT_S;
-}
-
-int wl_sampler_cpu_check(const struct wl_power_opts *o, struct wl_arena *a, struct wl_err *e)
-{
-    int rc = o->sampler_cpu < 0 ? 0 : wl_affinity_check(o->sampler_cpu, a, e);
-    return rc < 0 ? wl_err_prefix(e, "sampler_cpu") : 0;
-}
-
-static const char *copy(struct wl_arena *a, const char *text) { return text ? wl_strdup(a, text) : NULL; }
-
-struct wl_power_opts wl_power_opts_copy(const struct wl_power_opts *o, struct wl_arena *a)
-{
-    struct wl_power_opts c = *o;
-    c.sensors = (struct wl_strs) { 0 };
-    for (size_t i = 0; i < o->sensors.n; i++) wl_strs_add(a, &c.sensors, o->sensors.v[i]);
-    c.replay_file = copy(a, o->replay_file);
-    c.nvml_library = copy(a, o->nvml_library);
-    c.amd_library = copy(a, o->amd_library);
-    c.level_zero_library = copy(a, o->level_zero_library);
-    c.calibration = copy(a, o->calibration);
-    c.root = copy(a, o->root);
-    c.visible = copy(a, o->visible);
-    return c;
-}
-
 /* Opens the sensor and reads it once: that tells what a reading costs and gives differences their start. */
 static void open_now(void *arg)
 {
@@ -141,7 +112,7 @@ static int open_one(struct wl_sensors *all, struct wl_cpu_stat *cpu_stat, const 
     }
     if (t->code < 0) {
         int code = wl_fail(e, t->code, "%s", t->why.msg);
-        info->fix = copy(a, s->fix);
+        info->fix = s->fix ? wl_strdup(a, s->fix) : NULL;
         if (!wl_thread_call_timeout(free_arena, own, WL_DRIVER_TIMEOUT_NS)) wl_arena_leak(own);
         return code;
     }
@@ -176,14 +147,14 @@ static void close_all(void *sensors)
     struct wl_arena *own = wl_arena_new(NULL);
     struct closing *c = wl_new(own, struct closing);
     *c = (struct closing) { .arenas = wl_new_array(own, struct wl_arena *, all->n_open + 1) };
-    bool given_up = false;
-    for (size_t i = 0; i < all->n_open; i++) given_up = given_up || all->open[i]->given_up;
-    if (given_up)
+    bool abandoned = false;
+    for (size_t i = 0; i < all->n_open; i++) abandoned = abandoned || all->open[i]->abandoned;
+    if (abandoned)
         wl_arena_leak(all->shared);
     else
         c->arenas[c->n++] = all->shared; /* closed last */
     for (size_t i = 0; i < all->n_open; i++) {
-        if (all->open[i]->given_up)
+        if (all->open[i]->abandoned)
             wl_arena_leak(all->open[i]->arena);
         else
             c->arenas[c->n++] = all->open[i]->arena;
@@ -253,4 +224,12 @@ int wl_sensors_open(struct wl_sensors **out, const struct wl_power_opts *opts, s
     join(all, a);
     *out = all;
     return 0;
+}
+
+void wl_sensors_notes(const struct wl_sensors *s, struct wl_strs *out, struct wl_arena *a)
+{
+    for (size_t i = 0; i < s->n_open; i++) {
+        const struct wl_sensor *sensor = s->open[i];
+        if (sensor->ops->notes && !sensor->abandoned) sensor->ops->notes(sensor, out, a);
+    }
 }
