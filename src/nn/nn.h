@@ -16,64 +16,7 @@
 #include "base/base.h"
 #include "nn/choices/choices.h"
 #include "nn/comm/comm.h"
-#include "nn/graph/ops.h"
-
-/* ---- tensors --------------------------------------------------------------------------------------------- */
-
-enum wl_dtype { WL_F32, WL_BF16, WL_I32 };
-
-enum { WL_MAX_DIMS = 5 };
-struct wl_dims {
-    int n;
-    int64_t d[WL_MAX_DIMS];
-};
-#define WL_DIMS(...) \
-    ((struct wl_dims) { .n = (int)(sizeof((int64_t[]) { __VA_ARGS__ }) / sizeof(int64_t)), .d = { __VA_ARGS__ } })
-
-int64_t wl_dims_count(const struct wl_dims *d);                  /* the product */
-char *wl_dims_text(struct wl_arena *a, const struct wl_dims *d); /* "[16,3,224,224]" */
-bool wl_dims_equal(const struct wl_dims *a, const struct wl_dims *b);
-size_t wl_dtype_bytes(enum wl_dtype t);
-const char *wl_dtype_name(enum wl_dtype t); /* "f32" */
-
-struct wl_tensor; /* of one graph; lives as long as the graph's arena */
-const char *wl_tensor_name(const struct wl_tensor *t);
-const struct wl_dims *wl_tensor_dims(const struct wl_tensor *t);
-
-/* ---- graph ----------------------------------------------------------------------------------------------- */
-
-/* The functions of nn/graph/ops.h add operations and check all shapes at once. The first error stays in the graph,
- * later calls do nothing, and none returns NULL, so a model is written without a check per line; wl_graph_check asks at
- * the end.
- *
- * Names: an operation `name` inside the scopes that are open is called "layer1.0.conv1"; its parameters are called
- * "layer1.0.conv1.weight", as torchvision calls them. Two operations of one name are an error. */
-struct wl_graph;
-struct wl_graph *wl_graph_new(struct wl_arena *a);
-void wl_scope_push(struct wl_graph *g, const char *fmt, ...) WL_PRINTF(2, 3);
-void wl_scope_pop(struct wl_graph *g);
-
-/* A part of the network once more, with the same parameters: in this scope, which wl_scope_pop closes, an operation
- * called "again.fc1" reads those of the operation "fc1" before, of the same kind and with parameters of the same
- * shapes. A parameter stays one state with one gradient, the sum over the operations that read it. What is not a
- * parameter is each operation's own: its name and its masks of dropout. No batch_norm: it has statistics. */
-void wl_scope_reuse(struct wl_graph *g, const char *fmt, ...) WL_PRINTF(2, 3);
-
-/* 0, or WL_EINVAL with the message of the first operation that did not fit: "layer1.0.add: add of [..] and [..]". */
-int wl_graph_check(const struct wl_graph *g, struct wl_err *e) WL_MUST_CHECK;
-
-/* A tensor that the caller fills before each run. f32 or i32. */
-struct wl_tensor *wl_input(struct wl_graph *g, const char *name, enum wl_dtype type, struct wl_dims dims);
-
-/* Also computes the gradient of the loss by this input (off by default: images need none). */
-void wl_want_gradient(struct wl_graph *g, struct wl_tensor *input);
-
-/* Rows that stay f32 in any precision: a stream that many layers add to, whose roundings would add up. They come of
- * add or position; add and layer_norm without a branch read them. Gradients by them follow the precision. */
-void wl_keep_f32(struct wl_graph *g, struct wl_tensor *t);
-
-/* The result of an operation that the caller reads behind each evaluation (wl_plan_output). */
-void wl_output(struct wl_graph *g, struct wl_tensor *t);
+#include "nn/graph/build.h"
 
 /* ---- optimiser and schedule ------------------------------------------------------------------------------ */
 

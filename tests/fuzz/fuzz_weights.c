@@ -1,7 +1,7 @@
 /* Any bytes as a file of safetensors: taken or refused with a message, and what is taken can be read. */
 #include "fuzz.h"
 
-#include "nn/checkpoint/checkpoint.h"
+#include "nn/checkpoint/safetensors.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

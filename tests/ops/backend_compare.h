@@ -3,6 +3,7 @@
 #define WL_TESTS_OPS_BACKEND_COMPARE_H
 
 #include "nn/graph/graph.h"
+#include "nn/nn.h"
 
 struct floats {
     float *v;

@@ -1,6 +1,7 @@
 /* DimeNet's bases against 50 digits (tools/oracle/bases.py), on each back-end, cutoff and ends of the cosine included.
  */
 #include "nn/graph/graph.h"
+#include "nn/nn.h"
 #include "nn/ref/ref.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Products of bf16 by AVX-512's instruction for pairs against sums in double: rows that fill no tile, several parts of
  * rows, whatever stands behind the sum; and the same bits for any number of threads. */
 #include "nn/cpu/gemm_bf16.h"
-#include "nn/graph/graph.h"
+#include "nn/nn.h"
 #include "nn/threads.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Reading safetensors: 8 bytes with the length of the header, the header (JSON), the data.
  * https://huggingface.co/docs/safetensors */
-#include "nn/checkpoint/checkpoint.h"
+#include "nn/checkpoint/safetensors.h"
 
 #include <stdlib.h>
 #include <string.h>

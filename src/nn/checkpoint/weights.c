@@ -1,5 +1,5 @@
 /* The parameters of a plan from and to safetensors. */
-#include "nn/checkpoint/checkpoint.h"
+#include "nn/checkpoint/safetensors.h"
 
 #include <stdio.h>
 

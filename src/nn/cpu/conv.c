@@ -6,7 +6,7 @@
  *
  * oneDNN's Winograd kernels compute in f32. Between bf16 values they read and write f32 copies that live as long as the
  * pass, and read the weights themselves. */
-#include "nn/cpu/cpu.h"
+#include "nn/cpu/conv.h"
 
 static int any_layout(struct wl_program *p, const struct wl_tensor *t, wl_md *out, struct wl_err *e)
 {

@@ -1,5 +1,5 @@
 /* Direct convolution or Winograd's: asked of the table of choices, and answered by measuring both. */
-#include "nn/cpu/cpu.h"
+#include "nn/cpu/conv.h"
 #include "nn/threads.h"
 
 /* A kernel is timed on as many samples as take about this many flop a thread, .1 s at 200 Gflop/s. Winograd transforms

@@ -50,41 +50,6 @@ int wl_cpu_backward_weights(struct wl_program *p, const struct wl_node *n, const
 int wl_cpu_gradient_add(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *x, struct wl_buf *dx,
                         struct wl_err *e);
 
-/* conv_kernel.c: the kernel of a pass between values of these layouts, and weights in the layout that it likes. It
- * reads and writes the values' layouts in its own type: Winograd's algorithm is there in f32 alone. */
-int wl_cpu_conv_kernel(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv_kernel *k,
-                       const struct wl_window *v, const struct wl_layouts *values, const_dnnl_primitive_desc_t forward,
-                       struct wl_err *e);
-
-/* The pass in whose layout a convolution's parameter is held: the forward pass, which reads it; in bf16, where that
- * mostly reads a copy, the pass that writes its gradient. */
-enum wl_pass wl_cpu_conv_master(const struct wl_program *p);
-
-/* conv_choice.c: what the table says of a pass of convolution n; NULL: nothing, or it is not asked. The algorithm that
- * follows of it. Answers for the table, by measurement. */
-const struct wl_choice *wl_cpu_conv_choice(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass);
-enum wl_conv_algorithm wl_cpu_conv_algorithm(const struct wl_program *p, const struct wl_choice *choice);
-int wl_cpu_autotune(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
-
-/* line_conv.c: Winograd's algorithm for 1 x r and r x 1 (line.h), where it serves a pass between these f32 values.
- * `weights` is the layout in which the parameter is read, or its gradient written. The steps of a pass take values in
- * theirs. Seconds of a pass. */
-bool wl_cpu_winograd_1d_applies(struct wl_cpu *c, const struct wl_window *v, const struct wl_layouts *values,
-                                enum wl_pass pass);
-int wl_cpu_winograd_1d_weights(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, wl_md *out,
-                               struct wl_err *e);
-int wl_cpu_winograd_1d_forward(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf *w,
-                               struct wl_buf *y, struct wl_err *e);
-int wl_cpu_winograd_1d_backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf *x,
-                                        struct wl_buf *dw, struct wl_err *e);
-int wl_cpu_winograd_1d_backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, struct wl_buf *dx,
-                                     struct wl_err *e);
-int wl_cpu_winograd_1d_time(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, double *seconds,
-                            struct wl_err *e);
-
-/* Seconds that the primitive takes, on memory of its own: the fastest of a few runs. */
-int wl_cpu_time_primitive(struct wl_cpu *c, const_dnnl_primitive_desc_t pd, double *seconds, struct wl_err *e);
-
 /* The rules of the operations; one file per operation, or for those that share a kernel. */
 #define WL_CPU_RULES(op, name, ...) extern const struct wl_op_rules wl_cpu_op_##name;
 WL_OPS(WL_CPU_RULES)

@@ -1,5 +1,5 @@
 /* How long a primitive takes, on memory of its own. */
-#include "nn/cpu/cpu.h"
+#include "nn/cpu/conv.h"
 
 #include <string.h>
 

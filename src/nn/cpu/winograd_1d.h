@@ -10,7 +10,7 @@
 #ifndef WL_NN_CPU_WINOGRAD_1D_H
 #define WL_NN_CPU_WINOGRAD_1D_H
 
-#include "nn/graph/graph.h"
+#include "nn/graph/shapes.h"
 
 enum { WL_WINOGRAD_1D_LANES = 16, WL_WINOGRAD_1D_POINTS = 9, WL_WINOGRAD_1D_PLACES = 128 };
 

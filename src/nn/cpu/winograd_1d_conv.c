@@ -1,7 +1,7 @@
 /* Convolutions along a line as steps: values to tiles, filters to points, all points' products as one grouped 1x1
  * convolution of oneDNN's, and back. Tiles and points live as long as a pass. The passes that make values take a few
  * images at a time, whose tiles stay in the cache; that by weights sums over all of them at once. */
-#include "nn/cpu/cpu.h"
+#include "nn/cpu/conv.h"
 #include "nn/cpu/winograd_1d.h"
 
 typedef void moved(const struct wl_winograd_1d *l, int64_t n, const float *from, float *to);

@@ -1,5 +1,7 @@
 #include "nn/graph/graph.h"
 
+#include "nn/graph/builder.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -25,21 +27,6 @@ char *wl_dims_text(struct wl_arena *a, const struct wl_dims *d)
 }
 
 size_t wl_dtype_bytes(enum wl_dtype t) { return t == WL_BF16 ? 2 : 4; }
-
-const char *wl_conv_algorithm_name(enum wl_conv_algorithm a)
-{
-    static const char *const names[] = {
-        [WL_CONV_DIRECT] = "direct", [WL_CONV_WINOGRAD] = "winograd", [WL_CONV_AUTO] = "auto"
-    };
-    return names[a];
-}
-
-enum wl_conv_algorithm wl_conv_algorithm_of(const char *name)
-{
-    enum wl_conv_algorithm a = WL_CONV_DIRECT;
-    while (a < WL_CONV_AUTO && !wl_str_eq(name, wl_conv_algorithm_name(a))) a++;
-    return a;
-}
 
 const char *wl_dtype_name(enum wl_dtype t)
 {

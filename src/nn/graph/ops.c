@@ -1,6 +1,7 @@
 #include "nn/graph/ops.h"
 
-#include "nn/graph/graph.h"
+#include "nn/graph/builder.h"
+#include "nn/graph/shapes.h"
 
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /* Operations on fields on a grid. */
-#include "nn/graph/graph.h"
+#include "nn/graph/builder.h"
+#include "nn/graph/shapes.h"
 
 static bool reads_rows(struct wl_graph *g, const struct wl_node *n)
 {

@@ -1,5 +1,6 @@
 /* Operations on rows: shapes, and how their parameters start. */
-#include "nn/graph/graph.h"
+#include "nn/graph/builder.h"
+#include "nn/graph/shapes.h"
 
 #include <math.h>
 

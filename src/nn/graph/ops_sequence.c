@@ -1,5 +1,6 @@
 /* Operations on sequences: tokens [N,S], values [N,S,D]. */
-#include "nn/graph/graph.h"
+#include "nn/graph/builder.h"
+#include "nn/graph/shapes.h"
 
 static bool check_rank(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t, int rank,
                        const char *shape)

@@ -6,7 +6,7 @@
 #ifndef WL_NN_LOWERING_KERNELS_H
 #define WL_NN_LOWERING_KERNELS_H
 
-#include "nn/graph/graph.h"
+#include "nn/graph/shapes.h"
 
 #ifndef WL_REF_REAL
 #define WL_REF_REAL float

@@ -10,6 +10,8 @@
 #define WL_NN_PROGRAM_PROGRAM_H
 
 #include "nn/graph/graph.h"
+#include "nn/graph/shapes.h"
+#include "nn/nn.h"
 
 /* What a buffer holds decides where it lives and how long. */
 enum wl_class {

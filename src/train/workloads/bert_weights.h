@@ -2,7 +2,7 @@
 #ifndef WL_TRAIN_WORKLOADS_BERT_WEIGHTS_H
 #define WL_TRAIN_WORKLOADS_BERT_WEIGHTS_H
 
-#include "nn/checkpoint/checkpoint.h"
+#include "nn/checkpoint/safetensors.h"
 
 /* Gives the plan the parameters of a file of safetensors with the names of bert-base-uncased: with or without "bert."
  * in front, norms with weight and bias or with gamma and beta. `vocabulary` tokens are those of the data in `dir`; a

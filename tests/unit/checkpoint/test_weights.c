@@ -1,6 +1,6 @@
 /* Safetensors: what the reference package wrote is read, what is written comes back bit by bit, files that lie are
  * refused. */
-#include "nn/checkpoint/checkpoint.h"
+#include "nn/checkpoint/safetensors.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

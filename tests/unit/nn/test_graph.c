@@ -1,4 +1,5 @@
 #include "nn/graph/graph.h"
+#include "nn/graph/shapes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,55 @@
+/* The sizes of operations, as rules and kernels see them. */
+#ifndef WL_NN_GRAPH_SHAPES_H
+#define WL_NN_GRAPH_SHAPES_H
+
+#include "nn/graph/graph.h"
+
+/* A window operation: x [N,C,H,W], y [N,K,P,Q], window R x S (for pools K = C). */
+struct wl_window {
+    int64_t n, c, h, w, k, p, q, r, s;
+    int64_t stride[2], pad[2];
+};
+struct wl_window wl_conv_window(const struct wl_node *n);
+struct wl_window wl_pool_window(const struct wl_node *n);
+
+enum { WL_DROP_STEPS = 1 << 16 }; /* a probability of dropout counts in so many steps */
+
+/* Layer norm and project see x [...,F] as [rows,F]. */
+struct wl_vectors {
+    int64_t n, f;
+};
+struct wl_vectors wl_vectors_of(const struct wl_tensor *x);
+
+/* Attention: `n` samples of `s` positions, `heads` heads of `f` features. */
+struct wl_heads {
+    int64_t n, s, heads, f;
+};
+struct wl_heads wl_heads_of(const struct wl_node *n);
+
+/* Batch norm sees x as [N,C,area]. */
+struct wl_channels {
+    int64_t n, c, area;
+};
+struct wl_channels wl_channels_of(const struct wl_tensor *x);
+
+/* Of concat: the channel of the result where input i begins. */
+int64_t wl_concat_offset(const struct wl_node *n, int i);
+
+/* The sizes of fft2 and inverse_fft2: n fields of h x w points and blocks x size channels; and of complex_linear: rows
+ * of blocks x (in, out) complex numbers. */
+struct wl_fourier_size {
+    int64_t n, h, w, modes, blocks, size;
+};
+struct wl_fourier_size wl_fourier_size(const struct wl_node *n);
+struct wl_complex_size {
+    int64_t rows, blocks, in, out;
+};
+struct wl_complex_size wl_complex_size(const struct wl_node *n);
+
+/* The sizes of patches and from_patches: images [N,C,H,W] in patches of `side`. */
+struct wl_patch_size {
+    int64_t n, c, h, w, side;
+};
+struct wl_patch_size wl_patch_size(const struct wl_node *n);
+
+#endif
