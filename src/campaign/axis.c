@@ -3,26 +3,17 @@
 #include <math.h>
 
 /* clang-format off */
-#define AXIS(type_, field_) \
-    { #field_, type_, offsetof(struct wl_sweep_keys, field_), offsetof(struct wl_trial, field_), -1 }
-#define CAP(name_, kind_) \
-    { name_, WL_REALS, offsetof(struct wl_sweep_keys, cap[kind_]), offsetof(struct wl_trial, cap.value[kind_]), kind_ }
-
 /* In the order of the grid: the last axis varies fastest. */
 static const struct wl_sweep_axis axes[] = {
-    AXIS(WL_STRS, workload),
-    AXIS(WL_INTS, epochs),
-    CAP("power_cap_w", WL_CAP_POWER),
-    CAP("module_cap_w", WL_CAP_MODULE),
-    CAP("clock_mhz", WL_CAP_CLOCK),
-    CAP("mem_clock_mhz", WL_CAP_MEM_CLOCK),
-    AXIS(WL_INTS, threads),
-    AXIS(WL_INTS, accumulation),
-    AXIS(WL_INTS, global_batch),
-    AXIS(WL_INTS, local_batch),
-    AXIS(WL_INTS, workers),
-    AXIS(WL_INTS, nodes),
-    { 0 },
+#define AXIS(member, grid, type, list, field) \
+    [grid] = { #member, type, offsetof(struct wl_sweep_keys, list), offsetof(struct wl_trial, field), -1 },
+#define SETTING_TEXT(member, option, grid, ...)             AXIS(member, grid, WL_STRS, member, member)
+#define SETTING_COUNT(member, option, unit, max, grid, ...) AXIS(member, grid, WL_INTS, member, member)
+#define SETTING_CAP(member, option, unit, kind, grid, ...)  \
+    [grid] = { #member, WL_REALS, offsetof(struct wl_sweep_keys, cap[kind]), offsetof(struct wl_trial, cap.value[kind]), kind },
+#include "settings/settings.def"
+#undef AXIS
+    [WL_SETTING_AXES] = { 0 },
 };
 /* clang-format on */
 

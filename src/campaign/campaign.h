@@ -29,9 +29,10 @@ struct wl_campaign_keys {
 
 /* A list for each known axis; an empty one is an axis that the experiment does not name. */
 struct wl_sweep_keys {
-    struct wl_strs workload;
-    struct wl_ints nodes, workers, local_batch, global_batch, accumulation, epochs, threads;
-    struct wl_reals cap[WL_CAP_KINDS]; /* power_cap_w, module_cap_w, clock_mhz, mem_clock_mhz */
+#define SETTING_TEXT(member, ...)  struct wl_strs member;
+#define SETTING_COUNT(member, ...) struct wl_ints member;
+#include "settings/settings.def"
+    struct wl_reals cap[WL_CAP_KINDS];
 };
 
 /* An axis of the user's own: any other key of [sweep] whose {key} stands in the command. */
@@ -126,8 +127,9 @@ struct wl_machine {
 struct wl_machine wl_machine_detect(const struct wl_experiment *x, struct wl_arena *a);
 
 struct wl_trial {
-    const char *workload;                                                             /* NULL: not given */
-    int64_t nodes, workers, local_batch, global_batch, accumulation, epochs, threads; /* 0: not given */
+#define SETTING_TEXT(member, ...)  const char *member; /* NULL: not given */
+#define SETTING_COUNT(member, ...) int64_t member;     /* 0: not given */
+#include "settings/settings.def"
     int64_t samples; /* an epoch, all workers; 0: not given */
     struct wl_cap_request cap;
     const char **user; /* value of each user axis */

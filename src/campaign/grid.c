@@ -64,12 +64,11 @@ static const char *fit_cores(struct wl_trial *t, const struct wl_experiment *x, 
 
 static const char *fit_cap(enum wl_cap_kind kind, double value, const struct wl_cap_limit *limit, struct wl_arena *a)
 {
-    static const char *const names[WL_CAP_KINDS] = { "power", "module", "clock", "memory clock" };
-    const char *what = names[kind], *unit = wl_cap_kind_unit(kind);
+    const char *what = wl_setting_of_cap(kind)->label, *unit = wl_cap_kind_unit(kind);
     if (isnan(value)) return NULL;
-    if (limit->why_not) return wl_strf(a, "a %s cap of %g %s cannot be set: %s", what, value, unit, limit->why_not);
+    if (limit->why_not) return wl_strf(a, "%s %g %s cannot be set: %s", what, value, unit, limit->why_not);
     const char *why = wl_cap_refusal(&limit->range, kind, value, a);
-    return why ? wl_strf(a, "a %s cap of %g %s is nothing for the devices: %s", what, value, unit, why) : NULL;
+    return why ? wl_strf(a, "%s %g %s is out of range: %s", what, value, unit, why) : NULL;
 }
 
 static const char *fit_caps(const struct wl_trial *t, const struct wl_machine *here, struct wl_arena *a)

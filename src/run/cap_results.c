@@ -68,8 +68,6 @@ struct wl_cap_row *wl_run_cap_rows(const struct wl_run_result *r, struct wl_aren
 
 void wl_settings_set_caps(struct wl_settings *set, const struct wl_cap_request *caps)
 {
-    set->power_cap_w = caps->value[WL_CAP_POWER];
-    set->module_cap_w = caps->value[WL_CAP_MODULE];
-    set->clock_mhz = caps->value[WL_CAP_CLOCK];
-    set->mem_clock_mhz = caps->value[WL_CAP_MEM_CLOCK];
+    for (int k = 0; k < WL_CAP_KINDS; k++)
+        wl_setting_set_real(wl_setting_of_cap((enum wl_cap_kind)k), set, caps->value[k]);
 }

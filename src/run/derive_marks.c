@@ -124,6 +124,20 @@ static double count_nodes(const struct wl_strs *hosts)
     return n > 0 ? n : 1;
 }
 
+/* What rank 0 says in its start mark; caps are wattlaw's own. */
+static void take_settings(const struct wl_mark *m, struct wl_settings *set, struct wl_arena *a)
+{
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        if (r->is_cap || r->observed) continue;
+        if (r->type != WL_SETTING_TEXT) {
+            wl_setting_set_real(r, set, wl_mark_real(m, r->name));
+            continue;
+        }
+        const char *text = wl_mark_str(m, r->name);
+        wl_setting_set_string(r, set, text ? wl_strdup(a, text) : NULL);
+    }
+}
+
 static void find_settings(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
 {
     struct wl_settings *set = &out->actual;
@@ -135,14 +149,7 @@ static void find_settings(const struct wl_mark_rows *marks, struct wl_derived *o
         const char *host = wl_mark_str(&m, "host");
         if (host) wl_strs_add(a, &hosts, host);
         if (m.rank != 0) continue;
-        const char *workload = wl_mark_str(&m, "workload");
-        set->workload = workload ? wl_strdup(a, workload) : NULL;
-        set->workers = wl_mark_real(&m, "workers");
-        set->local_batch = wl_mark_real(&m, "local_batch");
-        set->global_batch = wl_mark_real(&m, "global_batch");
-        set->accumulation = wl_mark_real(&m, "accumulation");
-        set->epochs = wl_mark_real(&m, "epochs");
-        set->threads = wl_mark_real(&m, "threads");
+        take_settings(&m, set, a);
     }
     set->nodes = count_nodes(&hosts);
 }

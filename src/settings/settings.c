@@ -11,9 +11,10 @@ const struct wl_settings wl_settings_none = {
 /* clang-format off */
 #define ROW(member_, type_, ...) { .name = #member_, .offset = offsetof(struct wl_settings, member_), .type = type_, __VA_ARGS__ },
 const struct wl_setting wl_settings_table[] = {
-#define SETTING_OBSERVED(member, ...)                              ROW(member, WL_SETTING_TEXT, __VA_ARGS__)
+#define SETTING_OBSERVED(member, ...)                              ROW(member, WL_SETTING_TEXT, .observed = true, __VA_ARGS__)
 #define SETTING_TEXT(member, option, grid, help, ...)              ROW(member, WL_SETTING_TEXT, __VA_ARGS__)
 #define SETTING_COUNT(member, option, unit_, max, grid, help, ...) ROW(member, WL_SETTING_COUNT, .unit = unit_, __VA_ARGS__)
+#include "settings/settings.def"
 #define SETTING_CAP(member, option, unit_, kind, grid, help, ...)  \
     ROW(member, WL_SETTING_REAL, .unit = unit_, .is_cap = true, .cap = kind, __VA_ARGS__)
 #include "settings/settings.def"
@@ -51,20 +52,27 @@ const char *wl_setting_string(const struct wl_setting *r, const struct wl_settin
     return r->type == WL_SETTING_TEXT ? *(const char *const *)member(r, set) : NULL;
 }
 
-static void add(struct wl_text *key, const struct wl_setting *r, const struct wl_settings *set)
+void wl_setting_set_real(const struct wl_setting *r, struct wl_settings *set, double value)
 {
-    const char *text = wl_setting_string(r, set), *blank = key->n ? " " : "";
-    double number = wl_setting_real(r, set);
-    if (text) wl_text_addf(key, "%s%s=%s", blank, r->name, text);
-    if (!isnan(number)) wl_text_addf(key, "%s%s=%.15g", blank, r->name, number);
+    WL_CHECK(r->type != WL_SETTING_TEXT);
+    *(double *)((char *)set + r->offset) = value;
+}
+
+void wl_setting_set_string(const struct wl_setting *r, struct wl_settings *set, const char *value)
+{
+    WL_CHECK(r->type == WL_SETTING_TEXT);
+    *(const char **)((char *)set + r->offset) = value;
 }
 
 char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a)
 {
     struct wl_text key = WL_TEXT(a);
-    for (int caps = 0; caps < 2; caps++)
-        for (const struct wl_setting *r = wl_settings_table; r->name; r++)
-            if (r->is_cap == (caps == 1)) add(&key, r, set);
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        const char *text = wl_setting_string(r, set), *blank = key.n ? " " : "";
+        double number = wl_setting_real(r, set);
+        if (text) wl_text_addf(&key, "%s%s=%s", blank, r->name, text);
+        if (!isnan(number)) wl_text_addf(&key, "%s%s=%.15g", blank, r->name, number);
+    }
     if (set->extra) wl_text_addf(&key, "%sextra=%s", key.n ? " " : "", set->extra);
     return key.s;
 }

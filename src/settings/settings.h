@@ -25,6 +25,15 @@ struct wl_settings {
 };
 extern const struct wl_settings wl_settings_none; /* everything missing */
 
+/* How many of them can be swept: the places among the loops of the grid are 0 to WL_SETTING_AXES - 1. */
+enum {
+    WL_SETTING_AXES = 0
+#define SETTING_TEXT(...)  +1
+#define SETTING_COUNT(...) +1
+#define SETTING_CAP(...)   +1
+#include "settings/settings.def"
+};
+
 enum wl_setting_type { WL_SETTING_TEXT, WL_SETTING_COUNT, WL_SETTING_REAL };
 
 /* How a setting separates the runs that one scaling law is fitted to. */
@@ -41,6 +50,7 @@ struct wl_setting {
     const char *unit; /* "W"; NULL: a name or a count */
     enum wl_setting_type type;
     size_t offset; /* in struct wl_settings */
+    bool observed; /* found on the machine: neither swept nor said by a workload */
     bool is_cap;
     enum wl_cap_kind cap; /* of a cap */
     enum wl_setting_group group;
@@ -51,15 +61,18 @@ struct wl_setting {
     int digits;                           /* significant digits in a table; 0: all */
     bool in_runs;                         /* a column of the report's table of runs */
 };
-extern const struct wl_setting wl_settings_table[]; /* ends with a NULL name */
+/* First what is not a cap, then the caps, as in the key of a trial; ends with a NULL name. */
+extern const struct wl_setting wl_settings_table[];
 
 const struct wl_setting *wl_setting_find(const char *name); /* NULL: no such setting */
 const struct wl_setting *wl_setting_of_cap(enum wl_cap_kind kind);
 double wl_setting_real(const struct wl_setting *r, const struct wl_settings *set);        /* NAN for a text */
 const char *wl_setting_string(const struct wl_setting *r, const struct wl_settings *set); /* NULL for a number */
+void wl_setting_set_real(const struct wl_setting *r, struct wl_settings *set, double value);
+void wl_setting_set_string(const struct wl_setting *r, struct wl_settings *set, const char *value);
 
-/* "workload=vgg16 workers=4 ...", those that are known, in the order in which a store keeps it: first what is no cap.
- */
+/* "workload=vgg16 workers=4 ...", those that are known, in the order of the table: the identity of a trial in its
+ * campaign. */
 char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a);
 
 #endif

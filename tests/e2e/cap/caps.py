@@ -317,7 +317,7 @@ command = sleep 0.4
 """)
     r = m.run(wattlaw, "sweep", ini)
     expect(r.returncode == 0 and "4 trials" in r.stderr and "100 to 400 W" in r.stderr, "a sweep", r)
-    expect("1000 MHz is nothing for the devices: it takes 1215, 810, 405 MHz" in r.stderr, "memory clocks are known", r)
+    expect("1000 MHz is out of range: it takes 1215, 810, 405 MHz" in r.stderr, "memory clocks are known", r)
     expect(rows(os.path.join(m.path, "campaign", "wattlaw.db"), "SELECT DISTINCT requested, round(achieved), acted FROM capped "
                 "WHERE kind = 'mem_clock_mhz'") == [(810, 810, 1)], "and set")
     found = rows(os.path.join(m.path, "campaign", "wattlaw.db"), """
