@@ -1,8 +1,35 @@
 #include "nn/program/program.h"
 
-const struct wl_backend *const wl_backends[] = { &wl_backend_cpu, &wl_backend_ref, NULL };
+const struct wl_backend *const wl_backends[] = { &wl_backend_cpu, &wl_backend_ref, &wl_backend_boxed, NULL };
 
 const struct wl_backend_row *wl_backend_row(size_t i)
 {
     return i + 1 < WL_COUNT(wl_backends) ? &wl_backends[i]->row : NULL;
+}
+
+int wl_backend_find(const char *name, const struct wl_backend **out, struct wl_err *e)
+{
+    const char *names[8];
+    size_t n = 0;
+    for (const struct wl_backend *const *b = wl_backends; *b; b++) {
+        if (n < WL_COUNT(names)) names[n++] = (*b)->row.name;
+        if (name ? !wl_str_eq(name, (*b)->row.name) : (*b)->row.unavailable || (*b)->row.test_only) continue;
+        if ((*b)->row.unavailable)
+            return wl_fail(e, WL_EUNAVAIL, "back-end %s: %s", (*b)->row.name, (*b)->row.unavailable);
+        *out = *b;
+        return 0;
+    }
+    const char *near = wl_str_closest(name ? name : "", names, n);
+    return wl_fail(e, WL_EINVAL, "back-end '%s' is not known%s%s%s", name ? name : "", near ? "; did you mean '" : "",
+                   near ? near : "", near ? "'?" : "");
+}
+
+int wl_backend_precision(const char *name, enum wl_dtype precision, bool slow_bf16, struct wl_err *e)
+{
+    const struct wl_backend *backend = NULL;
+    int rc = wl_backend_find(name, &backend, e);
+    if (rc) return rc;
+    if (precision != WL_F32 && precision != WL_BF16)
+        return wl_fail(e, WL_EINVAL, "precision is %s, expected f32 or bf16", wl_dtype_name(precision));
+    return backend->precision ? backend->precision(precision, slow_bf16, e) : 0;
 }

@@ -251,6 +251,8 @@ struct wl_plan_bucket wl_plan_bucket(const struct wl_plan *p, size_t i);
 /* The back-ends: row i, NULL behind the last. `unavailable` NULL: usable. */
 struct wl_backend_row {
     const char *name, *unavailable;
+    const char *help; /* one line */
+    bool test_only;   /* chosen by name alone */
 };
 const struct wl_backend_row *wl_backend_row(size_t i);
 

@@ -13,9 +13,10 @@ static void close_cpu(void *what)
     dnnl_engine_destroy(c->engine);
 }
 
-static int open_cpu(struct wl_program *p, struct wl_err *e)
+static int open_cpu(struct wl_program *p, int threads, struct wl_err *e)
 {
     struct wl_cpu *c = wl_new(p->arena, struct wl_cpu);
+    wl_host_init(&c->host, threads);
     c->arena = p->arena;
     p->device = c;
     int rc = wl_dnnl_check(dnnl_engine_create(&c->engine, dnnl_cpu, 0), "engine", e);
@@ -114,8 +115,9 @@ static const char *library(struct wl_arena *a)
 }
 
 const struct wl_backend wl_backend_cpu = {
-    .row = { "cpu", NULL },
+    .row = { .name = "cpu", .help = "oneDNN and kernels of our own" },
     .library = library,
+    .device = &wl_host_device,
     .open = open_cpu,
     .choose = wl_cpu_autotune,
     .rules = rules,

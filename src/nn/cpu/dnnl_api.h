@@ -7,7 +7,7 @@
 #ifndef WL_NN_CPU_DNNL_API_H
 #define WL_NN_CPU_DNNL_API_H
 
-#include "nn/program/program.h"
+#include "nn/host/host.h"
 
 #include <oneapi/dnnl/dnnl.h>
 
@@ -18,6 +18,7 @@ typedef const dnnl_memory_desc_t *wl_md;
 #endif
 
 struct wl_cpu {
+    struct wl_host host; /* first: wl_host_device finds it here */
     struct wl_arena *arena;
     dnnl_engine_t engine;
     dnnl_stream_t stream;

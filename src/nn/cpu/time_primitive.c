@@ -19,7 +19,7 @@ struct measured {
 static int add_argument(struct wl_cpu *c, struct measured *m, int arg, wl_md md, struct wl_err *e)
 {
     size_t bytes = wl_md_bytes(md);
-    void *at = wl_memory_map(c->arena, bytes, "measuring a kernel", e);
+    void *at = wl_host_pages(c->arena, bytes, "measuring a kernel", e);
     if (!at) return WL_ENOMEM;
     memset(at, FILLING, bytes);
     m->args[m->n].arg = arg;

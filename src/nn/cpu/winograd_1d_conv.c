@@ -232,8 +232,8 @@ static int time_move(struct wl_cpu *c, const struct wl_winograd_1d *l, moved *ho
                      size_t to_bytes, double *seconds, struct wl_err *e)
 {
     enum { RUNS = 3 };
-    float *from = wl_memory_map(c->arena, from_bytes, "measuring a kernel", e), *to;
-    if (!from || !(to = wl_memory_map(c->arena, to_bytes, "measuring a kernel", e))) return WL_ENOMEM;
+    float *from = wl_host_pages(c->arena, from_bytes, "measuring a kernel", e), *to;
+    if (!from || !(to = wl_host_pages(c->arena, to_bytes, "measuring a kernel", e))) return WL_ENOMEM;
     int64_t best_ns = INT64_MAX;
     for (int i = 0; i <= RUNS; i++) { /* the first one touches the memory */
         const int64_t start_ns = wl_now_ns();

@@ -4,8 +4,6 @@
 
 #include "nn/program/program.h"
 
-typedef int wl_step_run_fn(const struct wl_step *s, const struct wl_run *r, struct wl_err *e);
-
 /* A step that reads some buffers, then writes others. The first NULL ends a list, so an optional buffer comes last:
  * wl_step_emit_uses(p, n, "backward weights", WL_TRAIN, run, WL_BUFS(x, dy), WL_BUFS(dw, db)). */
 struct wl_step *wl_step_emit_uses(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,

@@ -1,5 +1,6 @@
-/* Addresses. Classes stand one behind the other in one mapping; gradients may come from the communicator instead,
- * which then reduces them where they are. */
+/* Addresses in the device's memory. Classes follow each other in one piece of it; gradients are another one, which may
+ * be the communicator's. Inputs and outputs are of the host, and where the device cannot use them there, in the first
+ * piece too. */
 #include "nn/plan/plan.h"
 
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static void order_params(struct wl_plan *p)
         struct wl_plan_param *q = &p->params[i];
         q->value->offset = at;
         if (q->gradient) q->gradient->offset = at;
-        at += wl_memory_padded(q->value);
+        at += wl_memory_padded(&p->program, q->value);
     }
     p->param_floats = at / sizeof(float);
 }
@@ -43,7 +44,8 @@ static void order_params(struct wl_plan *p)
  * parameter. */
 static void make_buckets(struct wl_plan *p, size_t bytes)
 {
-    size_t piece = (bytes + WL_ALIGN - 1) / WL_ALIGN * WL_ALIGN / sizeof(float),
+    const size_t align = p->program.align;
+    size_t piece = (bytes + align - 1) / align * align / sizeof(float),
            last = 0; /* the parameter that holds the bucket's last element */
     p->n_buckets = (p->param_floats + piece - 1) / piece;
     p->buckets = wl_new_array(p->arena, struct wl_bucket, p->n_buckets);
@@ -63,15 +65,9 @@ static size_t place_in_order(struct wl_plan *p, enum wl_class class)
         struct wl_buf *b = p->program.bufs[i];
         if (b->class != class) continue;
         b->offset = at;
-        at += wl_memory_padded(b);
+        at += wl_memory_padded(&p->program, b);
     }
     return at;
-}
-
-static float *alloc_gradients(struct wl_plan *p, size_t bytes, struct wl_err *e)
-{
-    if (p->comm && p->comm->ops->alloc_shared) return p->comm->ops->alloc_shared(p->comm, bytes, e);
-    return wl_memory_map(p->arena, bytes, "gradients", e);
 }
 
 static void set_addresses(struct wl_plan *p, char *const base[WL_MEM_CLASSES])
@@ -115,26 +111,101 @@ static int bind_steps(struct wl_plan *p, struct wl_err *e)
     return 0;
 }
 
-int wl_plan_bind(struct wl_plan *p, struct wl_err *e)
+/* ---- memory ---- */
+
+struct piece {
+    struct wl_plan *plan;
+    void *at;
+    size_t bytes;
+};
+
+static void release(void *what)
+{
+    struct piece *m = what;
+    m->plan->ops->release(m->plan->program.device, m->at, m->bytes);
+}
+
+static void release_with_plan(struct wl_plan *p, void *at, size_t bytes)
+{
+    struct piece *m = wl_new(p->arena, struct piece);
+    *m = (struct piece) { p, at, bytes };
+    wl_defer(p->arena, release, m);
+}
+
+int wl_plan_memory(struct wl_plan *p, size_t bytes, const char *what, void **at, struct wl_err *e)
+{
+    int rc = p->ops->memory(p->program.device, bytes, what, at, e);
+    if (!rc) release_with_plan(p, *at, bytes);
+    return rc;
+}
+
+int wl_plan_host_memory(struct wl_plan *p, size_t bytes, const char *what, void **at, struct wl_err *e)
+{
+    int rc = p->ops->host_memory(p->program.device, bytes, what, at, e);
+    if (!rc) release_with_plan(p, *at, bytes);
+    return rc;
+}
+
+/* Where the device's memory is the host's, the communicator's: it then reduces gradients where they are. */
+static int take_gradients(struct wl_plan *p, struct wl_err *e)
+{
+    const size_t bytes = p->info.gradient_bytes;
+    if (!bytes) return 0;
+    if (!p->ops->host_addressable || !p->comm || !p->comm->ops->alloc_shared)
+        return wl_plan_memory(p, bytes, "gradients", (void **)&p->gradient, e);
+    p->gradient = p->comm->ops->alloc_shared(p->comm, bytes, e);
+    return p->gradient ? 0 : e ? e->code : WL_ENOMEM;
+}
+
+static int take_memory(struct wl_plan *p, struct wl_err *e)
 {
     const struct wl_plan_info *f = &p->info;
-    char *at = p->memory = wl_memory_map(p->arena, f->total_bytes - f->gradient_bytes, "the plan", e);
-    if (!at)
-        return wl_fail(e, WL_ENOMEM,
-                       "no memory: the plan needs %s, %s of them for activations, which shrink with the local batch",
-                       wl_human_bytes(p->arena, (double)f->total_bytes),
-                       wl_human_bytes(p->arena, (double)f->value_bytes));
-    if (f->gradient_bytes && !(p->gradient = alloc_gradients(p, f->gradient_bytes, e))) return e ? e->code : WL_ENOMEM;
-    size_t statistics = p->statistic_floats * sizeof(float);
-    char *base[WL_MEM_CLASSES] = { [WL_MEM_GRADIENT] = (char *)p->gradient };
-    base[WL_MEM_VALUE] = at; /* first: it starts on a huge page */
-    base[WL_MEM_PARAM] = base[WL_MEM_VALUE] + f->value_bytes;
-    base[WL_MEM_STATISTIC] = base[WL_MEM_PARAM] + f->param_bytes + f->optim_bytes;
-    base[WL_MEM_STATISTIC_SUM] = base[WL_MEM_STATISTIC] + statistics;
-    base[WL_MEM_INPUT] = base[WL_MEM_STATISTIC] + f->statistic_bytes;
-    base[WL_MEM_OUTPUT] = base[WL_MEM_INPUT] + f->input_bytes;
+    const size_t staged = f->input_bytes + f->output_bytes;
+    p->memory_bytes = f->total_bytes - f->gradient_bytes + sizeof(struct wl_counts);
+    if (p->ops->host_addressable) p->memory_bytes -= staged;
+    int rc = wl_plan_memory(p, p->memory_bytes, "the plan", &p->memory, e);
+    if (!rc) rc = wl_plan_host_memory(p, staged, "inputs", &p->io.input.host, e);
+    if (!rc) return take_gradients(p, e);
+    return wl_fail(e, WL_ENOMEM,
+                   "no memory: the plan needs %s, %s of them for activations, which shrink with the local batch",
+                   wl_human_bytes(p->arena, (double)f->total_bytes), wl_human_bytes(p->arena, (double)f->value_bytes));
+}
+
+/* Cuts the memory by class: values first, which then start on a huge page; the counts last. */
+static void cut_memory(struct wl_plan *p, char *base[WL_MEM_CLASSES])
+{
+    const struct wl_plan_info *f = &p->info;
+    struct wl_device_io *io = &p->io;
+    char *at = p->memory;
+    base[WL_MEM_GRADIENT] = (char *)p->gradient;
+    base[WL_MEM_VALUE] = at;
+    base[WL_MEM_PARAM] = at += f->value_bytes;
+    base[WL_MEM_STATISTIC] = at += f->param_bytes + f->optim_bytes;
+    base[WL_MEM_STATISTIC_SUM] = at + p->statistic_floats * sizeof(float);
+    at += f->statistic_bytes;
+    io->input.bytes = f->input_bytes;
+    io->output = (struct wl_staging) { .host = (char *)io->input.host + f->input_bytes, .bytes = f->output_bytes };
+    io->input.at = io->input.host;
+    io->output.at = io->output.host;
+    if (!p->ops->host_addressable) {
+        io->input.at = at;
+        io->output.at = at += f->input_bytes;
+        at += f->output_bytes;
+    }
+    base[WL_MEM_INPUT] = io->input.at;
+    base[WL_MEM_OUTPUT] = io->output.at;
+    io->counts = (struct wl_counts *)(void *)at;
+}
+
+int wl_plan_bind(struct wl_plan *p, struct wl_err *e)
+{
+    char *base[WL_MEM_CLASSES];
+    int rc = take_memory(p, e);
+    if (rc) return rc;
+    cut_memory(p, base);
     p->param = (float *)base[WL_MEM_PARAM];
-    for (size_t i = 0; i * f->param_bytes < f->optim_bytes; i++) p->slot[i] = p->param + (i + 1) * p->param_floats;
+    for (size_t i = 0; i * p->info.param_bytes < p->info.optim_bytes; i++)
+        p->slot[i] = p->param + (i + 1) * p->param_floats;
     p->statistic = (float *)base[WL_MEM_STATISTIC];
     p->moment = (float *)base[WL_MEM_STATISTIC_SUM];
     set_addresses(p, base);

@@ -1,36 +1,5 @@
 #include "nn/plan/plan.h"
 
-#include "nn/threads.h"
-
-#include <string.h>
-
-static int pick_backend(const char *name, const struct wl_backend **out, struct wl_err *e)
-{
-    const char *names[8];
-    size_t n = 0;
-    for (const struct wl_backend *const *b = wl_backends; *b; b++) {
-        if (n < WL_COUNT(names)) names[n++] = (*b)->row.name;
-        if (name ? !wl_str_eq(name, (*b)->row.name) : (*b)->row.unavailable != NULL) continue;
-        if ((*b)->row.unavailable)
-            return wl_fail(e, WL_EUNAVAIL, "back-end %s: %s", (*b)->row.name, (*b)->row.unavailable);
-        *out = *b;
-        return 0;
-    }
-    const char *near = wl_str_closest(name ? name : "", names, n);
-    return wl_fail(e, WL_EINVAL, "back-end '%s' is not known%s%s%s", name ? name : "", near ? "; did you mean '" : "",
-                   near ? near : "", near ? "'?" : "");
-}
-
-int wl_backend_precision(const char *name, enum wl_dtype precision, bool slow_bf16, struct wl_err *e)
-{
-    const struct wl_backend *backend = NULL;
-    int rc = pick_backend(name, &backend, e);
-    if (rc) return rc;
-    if (precision != WL_F32 && precision != WL_BF16)
-        return wl_fail(e, WL_EINVAL, "precision is %s, expected f32 or bf16", wl_dtype_name(precision));
-    return backend->precision ? backend->precision(precision, slow_bf16, e) : 0;
-}
-
 static int check_opts(const struct wl_plan_opts *o, struct wl_err *e)
 {
     if (o->threads < 0) return wl_fail(e, WL_EINVAL, "threads is %d, expected at least 0", o->threads);
@@ -64,8 +33,7 @@ static int choose(struct wl_plan *p, struct wl_choices *choices, struct wl_err *
     if (p->program.conv != WL_CONV_AUTO || !b->choose) return 0;
     int rc = 0;
     if (!p->comm || p->comm->rank == 0) {
-        choices->machine = wl_strf(choices->arena, "%s, %s, %d thread%s", wl_host_cpu_name(p->arena),
-                                   b->library(p->arena), p->threads, p->threads == 1 ? "" : "s");
+        choices->machine = p->ops->machine(p->program.device, b->library(p->arena), choices->arena);
         rc = b->choose(&p->program, choices, e);
     }
     if (p->comm) rc = wl_comm_agree(p->comm, rc, e);
@@ -125,26 +93,6 @@ static void fill_info(struct wl_plan *p)
     }
 }
 
-/* Gradients are summed and buckets reduced as raw memory, so all ranks must have the same layouts. Parameters that
- * start with the same bits at the same places prove that, and that the seeds agree. */
-static int check_same_initial_params(struct wl_plan *p, struct wl_err *e)
-{
-    uint64_t mine = 0, first;
-    for (size_t i = 0; i < p->param_floats; i++) {
-        uint32_t bits;
-        memcpy(&bits, &p->param[i], sizeof bits);
-        mine = (mine ^ bits) * 0x100000001b3u; /* FNV-1a, over words */
-    }
-    first = mine;
-    int rc = p->comm->ops->broadcast(p->comm, &first, sizeof first, 0, e);
-    if (rc) return rc;
-    if (first != mine)
-        rc = wl_fail(e, WL_EINVAL,
-                     "the parameters differ from those of rank 0 at the start: the ranks have another seed, another "
-                     "oneDNN, or processors with other instruction sets");
-    return wl_comm_agree(p->comm, rc, e);
-}
-
 /* Lays the memory out; where it may not take that much, of a program that computes values again. */
 static int place(struct wl_plan *p, const struct wl_plan_opts *o, struct wl_err *e)
 {
@@ -172,7 +120,8 @@ static int start(struct wl_plan *p, struct wl_err *e)
 {
     int rc = wl_plan_bind(p, e);
     if (!rc) rc = wl_plan_init_states(p, e);
-    if (!rc && p->comm) rc = check_same_initial_params(p, e);
+    if (!rc && p->comm) rc = wl_plan_init_ranks(p, e);
+    if (!rc && p->comm) rc = wl_plan_check_same_start(p, e);
     return rc;
 }
 
@@ -184,7 +133,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     if (!rc) rc = check_opts(opts, e);
     if (!rc) rc = check_recompute(opts, e);
     if (!rc && !opts->eval_only) rc = check_loss(g, e);
-    if (!rc) rc = pick_backend(opts->backend, &backend, e);
+    if (!rc) rc = wl_backend_find(opts->backend, &backend, e);
     if (!rc) rc = wl_backend_precision(opts->backend, opts->precision, opts->slow_bf16, e);
     if (rc) return rc;
     struct wl_plan *p = wl_new(a, struct wl_plan);
@@ -192,7 +141,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     p->comm = comm && comm->size > 1 ? comm : NULL;
     p->optim = opts->optim;
     p->seed = opts->seed;
-    p->threads = opts->threads ? opts->threads : omp_get_max_threads();
+    p->ops = backend->device;
     p->micro_batches = opts->micro_batches ? opts->micro_batches : 1;
     p->info.batch = opts->batch ? opts->batch : batch_of(g);
     rc = wl_optim_init(&p->optim, &p->optim_ops, e);
@@ -201,6 +150,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
         .arena = a,
         .graph = g,
         .backend = backend,
+        .align = backend->device->align,
         .seed = opts->seed,
         .precision = opts->precision,
         .conv = opts->conv,
@@ -209,9 +159,10 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
         .keep_values = opts->keep_values,
         .accumulate = p->micro_batches > 1,
     };
-    omp_set_num_threads(p->threads); /* kernels are compiled for the number they will run with */
-    if (backend->open) rc = backend->open(&p->program, e);
-    if (!rc) rc = choose(p, opts->choices, e);
+    rc = backend->open(&p->program, opts->threads, e);
+    if (rc) return rc;
+    p->threads = p->ops->threads(p->program.device);
+    rc = choose(p, opts->choices, e);
     if (!rc) rc = wl_lower(&p->program, e);
     if (rc) return rc;
     rc = place(p, opts, e);
@@ -223,10 +174,15 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     return 0;
 }
 
+static void *staged(const struct wl_staging *s, const struct wl_buf *b)
+{
+    return s->host ? (char *)s->host + b->offset : NULL;
+}
+
 void *wl_plan_input(struct wl_plan *p, const struct wl_tensor *input)
 {
     WL_CHECK(input->role == WL_ROLE_INPUT);
-    return p->program.input[input->id]->at;
+    return staged(&p->io.input, p->program.input[input->id]);
 }
 
 size_t wl_plan_input_bytes(const struct wl_plan *p, const struct wl_tensor *input)
@@ -238,7 +194,7 @@ size_t wl_plan_input_bytes(const struct wl_plan *p, const struct wl_tensor *inpu
 const float *wl_plan_output(const struct wl_plan *p, const struct wl_tensor *output)
 {
     WL_CHECK(output->output);
-    return p->program.output[output->id]->at;
+    return staged(&p->io.output, p->program.output[output->id]);
 }
 
 struct wl_plan_info wl_plan_info(const struct wl_plan *p) { return p->info; }
@@ -246,8 +202,11 @@ struct wl_plan_info wl_plan_info(const struct wl_plan *p) { return p->info; }
 size_t wl_plan_huge_bytes(const struct wl_plan *p)
 {
     const struct wl_plan_info *f = &p->info;
-    size_t n = p->memory ? wl_memory_huge_bytes(p->memory, f->total_bytes - f->gradient_bytes) : 0;
-    return p->gradient ? n + wl_memory_huge_bytes(p->gradient, f->gradient_bytes) : n;
+    void *device = p->program.device;
+    if (!p->memory) return 0;
+    size_t n = p->ops->huge_bytes(device, p->memory, p->memory_bytes);
+    if (p->gradient) n += p->ops->huge_bytes(device, p->gradient, f->gradient_bytes);
+    return n + p->ops->huge_bytes(device, p->io.input.host, f->input_bytes + f->output_bytes);
 }
 
 struct wl_plan_times wl_plan_times(const struct wl_plan *p) { return p->times; }

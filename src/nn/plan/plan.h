@@ -34,11 +34,19 @@ struct wl_plan {
     size_t n_params;
     struct wl_bucket *buckets;
     size_t n_buckets;
-    char *memory;                      /* all classes but the gradients; total_bytes less gradient_bytes */
+
+    /* Addresses in the device's memory, for its callbacks alone. */
+    const struct wl_device_ops *ops; /* of program.backend, with program.device */
+    void *memory;                    /* all classes but gradients and what the host stages: memory_bytes */
+    size_t memory_bytes;
     float *param, *gradient, *slot[2]; /* param_floats each */
     size_t param_floats;
     float *statistic, *moment; /* statistic_floats each */
     size_t statistic_floats;
+    struct wl_device_io io;
+    /* Of the host, where there are other ranks: statistics to be averaged; gradients to be reduced, where the ranks
+     * cannot do that in the device's memory. */
+    float *statistic_staging, *gradient_staging;
 
     struct wl_state *states; /* in the graph's order */
     struct wl_buf *state_bufs;
@@ -47,15 +55,32 @@ struct wl_plan {
     struct wl_recompute_result recomputed;
     struct wl_plan_info info;
     struct wl_plan_times times;
-    double *step_s; /* (optional) for each step of the program the wall-clock seconds that it took; runs add to them */
+    double *step_s; /* (optional) for each step of the program the seconds that it took; runs add to them */
 };
 
+/* Memory of the device, or of the host for it, which the plan's arena releases. */
+int wl_plan_memory(struct wl_plan *p, size_t bytes, const char *what, void **at, struct wl_err *e) WL_MUST_CHECK;
+int wl_plan_host_memory(struct wl_plan *p, size_t bytes, const char *what, void **at, struct wl_err *e) WL_MUST_CHECK;
+
 /* Places every buffer in its class and counts the bytes, anew when the program has changed; then gives it its address
- * and binds the steps (place.c). */
+ * and binds the steps (addresses.c). */
 void wl_plan_assign_memory(struct wl_plan *p, size_t bucket_bytes);
 int wl_plan_bind(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
 
 /* The list of states, and their first values (state.c). */
 int wl_plan_init_states(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- other ranks (ranks.c) ---- */
+
+/* What ranks exchange, or nothing where there are none. */
+int wl_plan_init_ranks(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
+/* Do all ranks start with the same bits at the same places? */
+int wl_plan_check_same_start(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
+/* Hands over the buckets that are final behind step i, from *bucket on, and does this rank's part of what all ranks
+ * have handed over; then waits until all are reduced. */
+int wl_plan_reduce(struct wl_plan *p, int i, size_t *bucket, struct wl_err *e) WL_MUST_CHECK;
+int wl_plan_finish_reducing(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

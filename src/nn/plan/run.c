@@ -1,87 +1,86 @@
 /* Running a plan: micro-batches, evaluation, optimiser steps. Nothing here allocates. */
 #include "nn/plan/plan.h"
 
-#include "nn/threads.h"
-
-#include <math.h>
-#include <string.h>
-
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
 
-/* to += what */
-static void accumulate_f32(float *restrict to, const float *restrict what, size_t n)
-{
-#pragma omp parallel for simd schedule(static)
-    for (size_t i = 0; i < n; i++) to[i] += what[i];
-}
+/* A run of the plan, which the device has enqueued. */
+struct job {
+    struct wl_plan *plan;
+    struct wl_run run;
+    unsigned pass;
+    bool reduces; /* behind the steps that complete gradients */
+};
 
-/* To the nearest bf16, the upper half of an f32; of two as near the even one. A NAN stays one. */
-static void round_to_bf16(float *v, size_t n)
+static int run_step(const struct job *j, size_t i, struct wl_err *e)
 {
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits;
-        if (isnan(v[i])) continue;
-        memcpy(&bits, &v[i], sizeof bits);
-        bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
-        memcpy(&v[i], &bits, sizeof bits);
-    }
-}
-
-static int run_step(struct wl_plan *p, size_t i, const struct wl_run *r, struct wl_err *e)
-{
+    const struct wl_plan *p = j->plan;
+    const struct wl_device_ops *ops = p->ops;
+    void *device = p->program.device;
     const struct wl_step *s = p->program.steps[i];
-    int64_t start_ns = p->step_s ? wl_now_ns() : 0;
-    int rc = s->run(s, r, e);
+    int rc = ops->step(device, s, &j->run, e);
     if (rc) return wl_err_prefix(e, "%s (%s)", s->node->name, s->what);
-    for (int k = 0; k < s->n_uses; k++) {
+    for (int k = 0; k < s->n_uses && !rc; k++) {
         const struct wl_use *u = &s->uses[k];
-        size_t floats = u->buf->bytes / sizeof(float);
-        if (wl_use_accumulates(u, r)) accumulate_f32(u->buf->at, u->part->at, floats);
-        if (u->write && u->buf->rounded) round_to_bf16(u->buf->at, floats);
+        const size_t floats = u->buf->bytes / sizeof(float);
+        if (wl_use_accumulates(u, &j->run)) rc = ops->add(device, u->buf->at, u->part->at, floats, e);
+        if (!rc && u->write && u->buf->rounded) rc = ops->round_to_bf16(device, u->buf->at, floats, e);
     }
-    if (p->step_s) p->step_s[i] += seconds_since(start_ns);
-    return 0;
-}
-
-/* Hands over the buckets that are final behind step i, and does its part of what all ranks have handed over. */
-static int reduce(struct wl_plan *p, int i, size_t *bucket, struct wl_err *e)
-{
-    int64_t start_ns = wl_now_ns();
-    int rc = 0;
-    for (; !rc && *bucket < p->n_buckets && p->buckets[*bucket].ready <= i; ++*bucket) {
-        const struct wl_bucket *b = &p->buckets[*bucket];
-        rc = p->comm->ops->reduce_start(p->comm, p->gradient + b->from, b->n, e);
-    }
-    if (!rc) rc = p->comm->ops->reduce_poll(p->comm, e);
-    p->times.reduce_s += seconds_since(start_ns);
+    if (p->step_s) ops->lap(device, &p->step_s[i]);
     return rc;
 }
 
-static int finish_reducing(struct wl_plan *p, struct wl_err *e)
+static int enqueue(void *of, struct wl_err *e)
 {
-    int64_t start_ns = wl_now_ns();
-    int rc = p->comm->ops->reduce_finish(p->comm, e);
-    p->times.reduce_s += seconds_since(start_ns);
-    return rc;
-}
-
-static int run_training(struct wl_plan *p, const struct wl_run *r, bool last, struct wl_err *e)
-{
-    const bool reduces = last && p->comm;
+    const struct job *j = of;
+    struct wl_plan *p = j->plan;
     size_t bucket = 0;
     int rc = 0;
+    if (p->step_s) p->ops->lap(p->program.device, NULL);
     for (size_t i = 0; i < p->program.n_steps && !rc; i++) {
-        const struct wl_step *s = p->program.steps[i];
-        if (s->when & WL_TRAIN) rc = run_step(p, i, r, e);
-        if (reduces && !rc) rc = reduce(p, (int)i, &bucket, e);
+        if (p->program.steps[i]->when & j->pass) rc = run_step(j, i, e);
+        if (!j->reduces || rc) continue;
+        rc = wl_plan_reduce(p, (int)i, &bucket, e);
+        if (p->step_s) p->ops->lap(p->program.device, NULL);
     }
-    return rc || !reduces ? rc : finish_reducing(p, e);
+    return rc;
+}
+
+/* Where the ranks cannot reduce in the device's memory, they do so when all steps are done: the copies would wait for
+ * the device within what it records. */
+static int reduce_at_once(struct wl_plan *p, struct wl_err *e)
+{
+    size_t bucket = 0;
+    return wl_plan_reduce(p, (int)p->program.n_steps, &bucket, e);
+}
+
+static int run_job(struct job *j, bool last, enum wl_variant v, struct wl_counts *counts, struct wl_err *e)
+{
+    struct wl_plan *p = j->plan;
+    void *device = p->program.device;
+    struct wl_counts nowhere = { 0 }; /* a caller who only evaluates may want none */
+    if (!counts) counts = &nowhere;
+    const bool reduces = last && p->comm;
+    j->reduces = reduces && p->ops->host_addressable;
+    j->run.counts = p->io.counts;
+    int rc = p->ops->begin(device, &j->run, &p->io, counts, e);
+    if (rc) return rc;
+    rc = p->ops->run(device, v, enqueue, j, e);
+    if (!rc && reduces && !j->reduces) rc = reduce_at_once(p, e);
+    if (!rc && reduces) rc = wl_plan_finish_reducing(p, e);
+    struct wl_err ignored = { 0 };
+    const int ended = p->ops->end(device, &j->run, &p->io, counts, rc ? &ignored : e);
+    return rc ? rc : ended;
+}
+
+static enum wl_variant variant_of(bool first, bool last)
+{
+    if (first) return last ? WL_RUN_FIRST_LAST : WL_RUN_FIRST;
+    return last ? WL_RUN_LAST : WL_RUN_TRAIN;
 }
 
 /* Micro-batch m of rank r stands behind those of the ranks before it and all ranks' earlier ones, as the loaders deal
  * the samples out. */
-static struct wl_run next_run(const struct wl_plan *p, bool first, struct wl_counts *counts)
+static struct wl_run next_run(const struct wl_plan *p, bool first)
 {
     int64_t ranks = p->comm ? p->comm->size : 1, rank = p->comm ? p->comm->rank : 0;
     return (struct wl_run) {
@@ -89,7 +88,6 @@ static struct wl_run next_run(const struct wl_plan *p, bool first, struct wl_cou
         .first = first,
         .update = p->updates,
         .sample = (p->micro_batches_done * ranks + rank) * p->info.batch,
-        .counts = counts,
     };
 }
 
@@ -102,11 +100,10 @@ int wl_plan_train(struct wl_plan *p, bool first, bool last, struct wl_counts *co
         return wl_fail(e, WL_EINVAL, "the first micro-batch of a step was not marked as such");
     if (p->micro_batches_done == p->micro_batches)
         return wl_fail(e, WL_EINVAL, "the plan was made for %d micro-batches a step", p->micro_batches);
-    const struct wl_run r = next_run(p, first, counts);
+    struct job j = { .plan = p, .run = next_run(p, first), .pass = WL_TRAIN };
     p->micro_batches_done++;
-    omp_set_num_threads(p->threads);
     int64_t start_ns = wl_now_ns();
-    int rc = run_training(p, &r, last, e);
+    int rc = run_job(&j, last, variant_of(first, last), counts, e);
     p->times.train_s += seconds_since(start_ns);
     return rc;
 }
@@ -114,16 +111,11 @@ int wl_plan_train(struct wl_plan *p, bool first, bool last, struct wl_counts *co
 int wl_plan_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e)
 {
     if (p->dry) return wl_fail(e, WL_EINVAL, "a dry plan cannot run");
-    omp_set_num_threads(p->threads);
+    struct job j = { .plan = p, .run = { .first = true }, .pass = WL_EVAL };
     int64_t start_ns = wl_now_ns();
-    const struct wl_run r = { .first = true, .counts = counts };
-    for (size_t i = 0; i < p->program.n_steps; i++) {
-        const struct wl_step *s = p->program.steps[i];
-        int rc = s->when & WL_EVAL ? run_step(p, i, &r, e) : 0;
-        if (rc) return rc;
-    }
+    int rc = run_job(&j, false, WL_RUN_EVAL, counts, e);
     p->times.eval_s += seconds_since(start_ns);
-    return 0;
+    return rc;
 }
 
 /* ---- between steps ---- */
@@ -134,10 +126,10 @@ static float decay_of(const struct wl_plan *p, const struct wl_tensor *t)
 }
 
 /* One call of the optimiser for each run of parameters that decay alike. */
-static void update_params(struct wl_plan *p, double lr)
+static int update_params(struct wl_plan *p, double lr, struct wl_err *e)
 {
-    int ranks = p->comm ? p->comm->size : 1;
-    for (size_t i = 0, end; i < p->n_params; i = end) {
+    int ranks = p->comm ? p->comm->size : 1, rc = 0;
+    for (size_t i = 0, end; i < p->n_params && !rc; i = end) {
         float decay = decay_of(p, p->params[i].tensor);
         for (end = i + 1; end < p->n_params && decay_of(p, p->params[end].tensor) == decay;) end++;
         size_t from = p->params[i].value->offset / sizeof(float);
@@ -151,28 +143,20 @@ static void update_params(struct wl_plan *p, double lr)
             .step = p->updates + 1,
         };
         for (int k = 0; k < p->optim_ops->slots; k++) span.slot[k] = p->slot[k] + from;
-        p->optim_ops->step(&p->optim, &span, lr);
+        rc = p->ops->update(p->program.device, p->optim_ops, &p->optim, &span, lr, e);
     }
-}
-
-static void update_statistics(struct wl_plan *p)
-{
-    for (size_t i = 0; i < p->program.n_statistics; i++) {
-        const struct wl_statistic *s = &p->program.statistics[i];
-        float *running = s->running->at, share = (float)s->tensor->momentum;
-        const float *sum = s->moment->at;
-        int64_t n = wl_dims_count(&s->tensor->dims);
-        for (int64_t c = 0; c < n; c++) running[c] += share * (sum[c] / (float)p->micro_batches_done - running[c]);
-    }
+    return rc;
 }
 
 int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e)
 {
     if (p->micro_batches_done == 0) return wl_fail(e, WL_EINVAL, "an optimiser step without a micro-batch before it");
-    omp_set_num_threads(p->threads);
     int64_t start_ns = wl_now_ns();
-    update_params(p, lr);
-    update_statistics(p);
+    int rc = update_params(p, lr, e);
+    if (!rc)
+        rc = p->ops->update_statistics(p->program.device, p->program.statistics, p->program.n_statistics,
+                                       p->micro_batches_done, e);
+    if (rc) return rc;
     p->micro_batches_done = 0;
     p->updates++;
     p->times.update_s += seconds_since(start_ns);
@@ -180,11 +164,3 @@ int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e)
 }
 
 void wl_plan_set_updates(struct wl_plan *p, int64_t updates) { p->updates = updates; }
-
-int wl_plan_average_statistics(struct wl_plan *p, struct wl_err *e)
-{
-    if (!p->comm || !p->statistic) return 0;
-    int rc = p->comm->ops->all_reduce_sum(p->comm, p->statistic, p->statistic_floats, e);
-    for (size_t i = 0; !rc && i < p->statistic_floats; i++) p->statistic[i] /= (float)p->comm->size;
-    return rc;
-}

@@ -1,7 +1,6 @@
 #include "nn/plan/plan.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- first values ---- */
 
@@ -48,15 +47,13 @@ static void init_values(const struct wl_tensor *t, uint64_t seed, float *to)
 static int read_buf(const struct wl_plan *p, const struct wl_buf *b, float *to, struct wl_err *e)
 {
     if (b->layout || b->dtype != WL_F32) return p->program.backend->read(p->program.device, b, to, e);
-    memcpy(to, b->at, b->bytes);
-    return 0;
+    return p->ops->get(p->program.device, to, b->at, b->bytes, e);
 }
 
 static int write_buf(const struct wl_plan *p, const struct wl_buf *b, const float *from, struct wl_err *e)
 {
     if (b->layout) return p->program.backend->write(p->program.device, b, from, e);
-    memcpy(b->at, from, b->bytes);
-    return 0;
+    return p->ops->put(p->program.device, b->at, from, b->bytes, e);
 }
 
 /* ---- the list ---- */

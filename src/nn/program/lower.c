@@ -44,7 +44,7 @@ struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b)
 }
 
 struct wl_step *wl_step_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
-                             int (*run)(const struct wl_step *, const struct wl_run *, struct wl_err *))
+                             wl_step_run_fn *run)
 {
     struct wl_step *s = wl_new(p->arena, struct wl_step);
     s->node = n;
@@ -183,23 +183,9 @@ void wl_lower_statistics(struct wl_program *p, const struct wl_node *n)
     }
 }
 
-static int moments_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
-{
-    (void)e;
-    struct wl_channels ch = wl_channels_of(s->node->in[0]);
-    double n = (double)ch.n * (double)ch.area;
-    const float unbiased[2] = { 1, n > 1 ? (float)(n / (n - 1)) : 1 };
-    for (int k = 0; k < 2; k++) {
-        const float *batch = s->uses[k].buf->at;
-        float *sum = s->uses[2 + k].buf->at;
-        for (int64_t c = 0; c < ch.c; c++) sum[c] = (r->first ? 0 : sum[c]) + unbiased[k] * batch[c];
-    }
-    return 0;
-}
-
 void wl_lower_statistic_sums(struct wl_program *p, const struct wl_node *n, struct wl_buf *mean, struct wl_buf *var)
 {
-    struct wl_step *s = wl_step_emit(p, n, "moments", WL_TRAIN, moments_run);
+    struct wl_step *s = wl_step_emit(p, n, "moments", WL_TRAIN, p->backend->device->sum_moments);
     wl_step_reads(p, s, mean);
     wl_step_reads(p, s, var);
     wl_step_writes(p, s, p->gradient[n->stat[0]->id]);

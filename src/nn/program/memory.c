@@ -1,10 +1,6 @@
 #include "nn/program/program.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
@@ -23,9 +19,9 @@ static bool overlap_in_time(const struct wl_live_range *a, const struct wl_live_
 
 /* The smallest gap between the placed pieces that live together with x, else the end of them. `placed` is sorted by
  * offset. */
-static size_t best_fit(struct wl_live_range *const *placed, size_t n, const struct wl_live_range *x)
+static size_t best_fit(struct wl_live_range *const *placed, size_t n, const struct wl_live_range *x, size_t align)
 {
-    size_t need = round_up(x->bytes, WL_ALIGN), end = 0, at = 0, best = SIZE_MAX;
+    size_t need = round_up(x->bytes, align), end = 0, at = 0, best = SIZE_MAX;
     for (size_t i = 0; i < n; i++) {
         const struct wl_live_range *p = placed[i];
         if (!overlap_in_time(p, x)) continue;
@@ -33,7 +29,7 @@ static size_t best_fit(struct wl_live_range *const *placed, size_t n, const stru
             best = p->offset - end;
             at = end;
         }
-        size_t p_end = p->offset + round_up(p->bytes, WL_ALIGN);
+        size_t p_end = p->offset + round_up(p->bytes, align);
         if (p_end > end) end = p_end;
     }
     return best < SIZE_MAX ? at : end;
@@ -46,7 +42,7 @@ static void insert_by_offset(struct wl_live_range **placed, size_t n, struct wl_
     placed[i] = x;
 }
 
-size_t wl_memory_assign(struct wl_live_range *v, size_t n, struct wl_arena *a)
+size_t wl_memory_assign(struct wl_live_range *v, size_t n, size_t align, struct wl_arena *a)
 {
     struct wl_live_range **order = wl_new_array(a, struct wl_live_range *, n),
                          **placed = wl_new_array(a, struct wl_live_range *, n);
@@ -55,24 +51,24 @@ size_t wl_memory_assign(struct wl_live_range *v, size_t n, struct wl_arena *a)
     size_t total = 0;
     for (size_t i = 0; i < n; i++) {
         struct wl_live_range *x = order[i];
-        x->offset = best_fit(placed, i, x);
+        x->offset = best_fit(placed, i, x, align);
         insert_by_offset(placed, i, x);
-        size_t end = x->offset + round_up(x->bytes, WL_ALIGN);
+        size_t end = x->offset + round_up(x->bytes, align);
         if (end > total) total = end;
     }
     return total;
 }
 
-size_t wl_memory_padded(const struct wl_buf *b) { return round_up(b->bytes, WL_ALIGN); }
+size_t wl_memory_padded(const struct wl_program *p, const struct wl_buf *b) { return round_up(b->bytes, p->align); }
 
 /* The largest sum of pieces that are alive at one step. */
-static size_t max_live_bytes(const struct wl_live_range *v, size_t n, size_t steps, struct wl_arena *a)
+static size_t max_live_bytes(const struct wl_live_range *v, size_t n, size_t steps, size_t align, struct wl_arena *a)
 {
     size_t *born = wl_new_array(a, size_t, steps + 2), *dead = wl_new_array(a, size_t, steps + 2), alive = 0, most = 0;
     for (size_t i = 0; i < n; i++) {
         if (v[i].first < 0) continue; /* no step uses it */
-        born[v[i].first] += round_up(v[i].bytes, WL_ALIGN);
-        dead[v[i].last + 1] += round_up(v[i].bytes, WL_ALIGN);
+        born[v[i].first] += round_up(v[i].bytes, align);
+        dead[v[i].last + 1] += round_up(v[i].bytes, align);
     }
     for (size_t i = 0; i < steps + 2; i++) {
         alive += born[i] - dead[i];
@@ -96,70 +92,11 @@ struct wl_memory_bytes wl_memory_assign_values(const struct wl_program *p)
                                              .first = keep ? 0 : b->first,
                                              .last = keep ? (int)p->n_steps : b->last };
         of[n++] = b;
-        bytes.unshared += wl_memory_padded(b);
+        bytes.unshared += wl_memory_padded(p, b);
     }
-    bytes.total = wl_memory_assign(pieces, n, scratch);
-    bytes.live = max_live_bytes(pieces, n, p->n_steps, scratch);
+    bytes.total = wl_memory_assign(pieces, n, p->align, scratch);
+    bytes.live = max_live_bytes(pieces, n, p->n_steps, p->align, scratch);
     for (size_t i = 0; i < n; i++) of[i]->offset = pieces[i].offset;
     wl_arena_free(scratch);
     return bytes;
-}
-
-struct mapping {
-    void *at;
-    size_t bytes;
-};
-
-static void unmap(void *what)
-{
-    struct mapping *m = what;
-    munmap(m->at, m->bytes);
-}
-
-void *wl_memory_map(struct wl_arena *a, size_t bytes, const char *what, struct wl_err *e)
-{
-    enum { HUGE_PAGE = 2 << 20 };
-    size_t n = round_up(bytes ? bytes : 1, HUGE_PAGE) + HUGE_PAGE; /* room to start on a huge page */
-    void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) {
-        wl_fail(e, WL_ENOMEM, "%s: no memory for %zu bytes", what, bytes);
-        return NULL;
-    }
-    struct mapping *m = wl_new(a, struct mapping);
-    *m = (struct mapping) { at, n };
-    wl_defer(a, unmap, m);
-    char *start = (char *)round_up((size_t)at, HUGE_PAGE);
-    madvise(start, n - HUGE_PAGE, MADV_HUGEPAGE); /* only an advice: refused means small pages */
-    return start;
-}
-
-/* The kB of a line of smaps that counts huge pages, private or shared; 0 for other lines. */
-static size_t huge_kb(const char *line)
-{
-    static const char *const keys[] = { "AnonHugePages:", "ShmemPmdMapped:" };
-    for (size_t i = 0; i < WL_COUNT(keys); i++)
-        if (!strncmp(line, keys[i], strlen(keys[i]))) return strtoull(line + strlen(keys[i]), NULL, 10);
-    return 0;
-}
-
-size_t wl_memory_huge_bytes(const void *at, size_t n)
-{
-    enum { MAX_SMAPS = 64 << 20 };
-    struct wl_arena *scratch = wl_arena_new(NULL);
-    const uintptr_t from = (uintptr_t)at, to = from + n;
-    size_t total = 0, inside = 0; /* inside: how much of the mapping that the lines are about */
-    char *text = NULL;
-    if (wl_file_read("/proc/self/smaps", MAX_SMAPS, &text, NULL, scratch, &(struct wl_err) { 0 })) text = NULL;
-    for (char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
-        uintptr_t start, end;
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &start, &end) == 2) {
-            uintptr_t low = start > from ? start : from, high = end < to ? end : to;
-            inside = high > low ? high - low : 0;
-        } else {
-            size_t huge = huge_kb(line) << 10;
-            total += huge < inside ? huge : inside;
-        }
-    }
-    wl_arena_free(scratch);
-    return total;
 }

@@ -12,6 +12,7 @@
 #include "nn/graph/graph.h"
 #include "nn/graph/shapes.h"
 #include "nn/nn.h"
+#include "nn/program/device.h"
 
 /* What a buffer holds decides where it lives and how long. */
 enum wl_class {
@@ -40,11 +41,11 @@ struct wl_buf {
 };
 
 struct wl_run {
-    bool training;  /* false: evaluation */
-    bool first;     /* of the micro-batches: overwrite gradients and moments */
-    int64_t update; /* optimiser steps of the training before this one */
-    int64_t sample; /* place of the first sample among those of this optimiser step, of all ranks */
-    struct wl_counts *counts;
+    bool training;            /* false: evaluation */
+    bool first;               /* of the micro-batches: overwrite gradients and moments */
+    int64_t update;           /* optimiser steps of the training before this one */
+    int64_t sample;           /* place of the first sample among those of this optimiser step, of all ranks */
+    struct wl_counts *counts; /* in the device's memory */
 };
 
 struct wl_use {
@@ -71,7 +72,7 @@ struct wl_step {
     int (*bind)(struct wl_step *s, struct wl_err *e); /* (optional) the buffers have addresses now */
     /* (optional: `own` is not changed by `bind`) What a step that does the same with other buffers has as `own`. */
     void *(*copy_own)(const struct wl_step *s, struct wl_arena *a);
-    int (*run)(const struct wl_step *s, const struct wl_run *r, struct wl_err *e);
+    wl_step_run_fn *run; /* called by the device alone */
 };
 
 /* A statistic of a batch norm: the running value and this optimiser step's sum. */
@@ -93,7 +94,8 @@ struct wl_program {
     struct wl_arena *arena;
     const struct wl_graph *graph;
     const struct wl_backend *backend;
-    void *device;            /* the back-end's */
+    void *device;            /* the back-end's, for the calls of its device table */
+    size_t align;            /* of buffers, in bytes */
     uint64_t seed;           /* of what is random in a step */
     enum wl_dtype precision; /* of values and their gradients */
     enum wl_conv_algorithm conv;
@@ -125,7 +127,9 @@ struct wl_op_rules {
 struct wl_backend {
     struct wl_backend_row row;
     const char *(*library)(struct wl_arena *a);
-    int (*open)(struct wl_program *p, struct wl_err *e); /* (optional) fills p->device */
+    const struct wl_device_ops *device;
+    /* Fills p->device. threads: of the host, 0: as the machine has them. */
+    int (*open)(struct wl_program *p, int threads, struct wl_err *e);
     /* (optional) Answers the questions of the program's graph that the table does not know. */
     int (*choose)(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
     const struct wl_op_rules *const *rules; /* WL_OP_COUNT of them */
@@ -145,7 +149,10 @@ struct wl_backend {
     int (*write)(void *device, const struct wl_buf *b, const float *from, struct wl_err *e);
 };
 extern const struct wl_backend *const wl_backends[]; /* NULL-terminated, best first */
-extern const struct wl_backend wl_backend_ref, wl_backend_cpu;
+extern const struct wl_backend wl_backend_ref, wl_backend_cpu, wl_backend_boxed;
+
+/* The back-end of this name (NULL: the best that was built). WL_EINVAL: not known; WL_EUNAVAIL: not built. */
+int wl_backend_find(const char *name, const struct wl_backend **out, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- lowering (lower.c) ---- */
 
@@ -162,7 +169,7 @@ struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b);      /
 /* A step in program order, then its uses: index 0, 1, ... in the order of these calls. They run
  * in the passes that both `when` and p->passes name. */
 struct wl_step *wl_step_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
-                             int (*run)(const struct wl_step *, const struct wl_run *, struct wl_err *));
+                             wl_step_run_fn *run);
 void wl_step_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
 /* Of a parameter's gradient the first step that writes it in a backward pass does so in place; what later ones write,
  * and those of later micro-batches, is added behind them. */
@@ -220,16 +227,17 @@ void wl_lower_statistic_sums(struct wl_program *p, const struct wl_node *n, stru
 struct wl_live_range {
     size_t bytes;
     int first, last;
-    size_t offset; /* result, a multiple of WL_ALIGN */
+    size_t offset; /* result */
 };
-enum { WL_ALIGN = 64 }; /* a cache line, and a vector of AVX-512 */
+enum { WL_ALIGN = 64 }; /* of the host's memory: a cache line, and a vector of AVX-512 */
 
-/* Gives each piece an offset so that no two that live at one time overlap; returns the arena's size. Greedy by size,
- * best fit: Pisarchyk and Lee, "Efficient memory management for deep neural net inference", arXiv:2001.03288. */
-size_t wl_memory_assign(struct wl_live_range *v, size_t n, struct wl_arena *a);
+/* Gives each piece an offset, a multiple of `align`, so that no two that live at one time overlap; returns the arena's
+ * size. Greedy by size, best fit: Pisarchyk and Lee, "Efficient memory management for deep neural net inference",
+ * arXiv:2001.03288. */
+size_t wl_memory_assign(struct wl_live_range *v, size_t n, size_t align, struct wl_arena *a);
 
 /* What a buffer takes in an arena. */
-size_t wl_memory_padded(const struct wl_buf *b);
+size_t wl_memory_padded(const struct wl_program *p, const struct wl_buf *b);
 
 /* Gives the buffers of class VALUE their offsets. */
 struct wl_memory_bytes {
@@ -238,12 +246,6 @@ struct wl_memory_bytes {
     size_t unshared; /* the sum */
 };
 struct wl_memory_bytes wl_memory_assign_values(const struct wl_program *p);
-
-/* Zeroed pages, huge where the system grants them, given back with the arena. */
-void *wl_memory_map(struct wl_arena *a, size_t bytes, const char *what, struct wl_err *e);
-
-/* Bytes among the n at `at` that are in huge pages now, as /proc/self/smaps says; 0 where it says nothing. */
-size_t wl_memory_huge_bytes(const void *at, size_t n);
 
 /* ---- optimisers (optim.c) ---- */
 
@@ -260,7 +262,7 @@ struct wl_optim_ops {
     const char *name;
     int slots;                /* f32 buffers as large as the parameters */
     const char *slot_name[2]; /* in checkpoints */
-    void (*step)(const struct wl_optim *o, const struct wl_optim_span *s, double lr);
+    enum wl_optim_kind { WL_OPTIM_SGD, WL_OPTIM_ADAM, WL_OPTIM_ADAMW } kind; /* for the device's update */
 };
 
 /* Finds the optimiser that o names, puts the defaults into o and checks it. WL_EINVAL names the field. */

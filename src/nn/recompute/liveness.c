@@ -86,7 +86,7 @@ void wl_liveness_init(struct wl_liveness *s, const struct wl_program *p, struct 
         .handed = wl_new_array(a, size_t, n),
     };
     for (size_t b = 0; b < p->n_bufs; b++) {
-        s->life[b] = (struct wl_buf_liveness) { p->bufs[b]->class == WL_MEM_VALUE ? wl_memory_padded(p->bufs[b]) : 0,
+        s->life[b] = (struct wl_buf_liveness) { p->bufs[b]->class == WL_MEM_VALUE ? wl_memory_padded(p, p->bufs[b]) : 0,
                                                 WL_NEVER,
                                                 WL_NEVER,
                                                 WL_NEVER,

@@ -1,8 +1,8 @@
 /* Values that are computed again in the backward pass: for every network the gradients, the parameters and statistics
  * behind two updates, and the losses, have the bits that they have when all values are kept; and less memory is taken.
  */
-#include "molecules.h"
 #include "ranks.h"
+#include "workloads.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,115 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-enum { BATCH = 3, CLASSES = 5, MOLECULES = 3, SEQUENCE = 24, VOCABULARY = 90 };
-
-/* ---- the networks, tiny ------------------------------------------------------------------------------------------ */
-
-struct built {
-    struct wl_arena *a;
-    const struct workload *workload;
-    union {
-        struct wl_image_model_io images;
-        struct wl_bert_io tokens;
-        struct wl_molecule_model_io molecules;
-        struct wl_fourcastnet_io fields;
-    } net;
-};
-
-struct workload {
-    const char *name;
-    int (*build)(struct built *b, struct wl_graph *g, struct wl_err *e);
-    void (*fill)(const struct built *b, struct wl_plan *p, uint64_t shard);
-    const struct wl_molecule_model *molecules;
-    int64_t pixels;
-    int steps;
-};
-
-static void fill_normal(struct wl_plan *p, const struct wl_tensor *t, uint64_t shard)
-{
-    float *x = wl_plan_input(p, t);
-    const uint64_t stream = wl_hash_fnv1a(wl_tensor_name(t));
-    for (uint64_t i = 0; i < wl_plan_input_bytes(p, t) / sizeof *x; i++)
-        x[i] = (float)wl_random_normal(shard, stream, i);
-}
-
-static void fill_below(struct wl_plan *p, const struct wl_tensor *t, uint64_t shard, uint64_t limit)
-{
-    int32_t *x = wl_plan_input(p, t);
-    const uint64_t stream = wl_hash_fnv1a(wl_tensor_name(t));
-    for (uint64_t i = 0; i < wl_plan_input_bytes(p, t) / sizeof *x; i++)
-        x[i] = (int32_t)wl_random_below(shard, stream, i, limit);
-}
-
-static int build_images(struct built *b, struct wl_graph *g, struct wl_err *e)
-{
-    const struct wl_image_model_opts o = { "tiny", BATCH, b->workload->pixels, CLASSES };
-    return wl_image_model_find(b->workload->name)->build(g, &o, &b->net.images, e);
-}
-
-static void fill_images(const struct built *b, struct wl_plan *p, uint64_t shard)
-{
-    fill_normal(p, b->net.images.images, shard);
-    fill_below(p, b->net.images.labels, shard, CLASSES);
-}
-
-static int build_tokens(struct built *b, struct wl_graph *g, struct wl_err *e)
-{
-    const struct wl_bert_opts o = {
-        .size = "tiny", .batch = BATCH, .sequence = SEQUENCE, .vocabulary = VOCABULARY, .drop = NAN
-    };
-    return wl_bert_build(g, &o, &b->net.tokens, e);
-}
-
-static void fill_tokens(const struct built *b, struct wl_plan *p, uint64_t shard)
-{
-    const struct wl_bert_io *net = &b->net.tokens;
-    fill_below(p, net->tokens, shard, VOCABULARY);
-    fill_below(p, net->lengths, shard, SEQUENCE + 1);
-    fill_below(p, net->positions, shard, SEQUENCE);
-    fill_below(p, net->labels, shard, VOCABULARY);
-}
-
-/* Every shard fits into the room of all. */
-static int build_molecules(struct built *b, struct wl_graph *g, struct wl_err *e)
-{
-    const struct wl_molecule *m = rule_molecules(1, MOLECULES, b->a);
-    const struct wl_molecule_model_opts o = { "tiny", room_for(b->workload->molecules, "tiny", m, MOLECULES, 2) };
-    return b->workload->molecules->build(g, &o, &b->net.molecules, e);
-}
-
-static void fill_molecule_batch(const struct built *b, struct wl_plan *p, uint64_t shard)
-{
-    const struct wl_molecule *m = rule_molecules(1, MOLECULES, b->a);
-    const size_t n = MOLECULES - shard % 2;
-    fill_molecules(p, &b->net.molecules, b->workload->molecules->cutoff("tiny"), m, n, shard);
-}
-
-static int build_fields(struct built *b, struct wl_graph *g, struct wl_err *e)
-{
-    const struct wl_fourcastnet_opts o = {
-        .size = "tiny", .batch = 2, .channels = 3, .height = 32, .width = 64, .steps = b->workload->steps
-    };
-    return wl_fourcastnet_build(g, &o, &b->net.fields, e);
-}
-
-static void fill_fields(const struct built *b, struct wl_plan *p, uint64_t shard)
-{
-    fill_normal(p, b->net.fields.fields, shard);
-    for (int i = 0; i < b->workload->steps; i++) fill_normal(p, b->net.fields.target[i], shard);
-}
-
-static const struct workload workloads[] = {
-    { "resnet50", build_images, fill_images, .pixels = 32 },
-    { "vgg16", build_images, fill_images, .pixels = 32 },
-    { "inception3", build_images, fill_images, .pixels = 96 },
-    { "bert", build_tokens, fill_tokens, .pixels = 0 },
-    { "schnet", build_molecules, fill_molecule_batch, .molecules = &wl_schnet },
-    { "dimenet", build_molecules, fill_molecule_batch, .molecules = &wl_dimenet },
-    { "fourcastnet", build_fields, fill_fields, .steps = 1 },
-    { "fourcastnet of two steps", build_fields, fill_fields, .steps = 2 },
-};
 
 /* ---- a training -------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-#include "nn/program/program.h"
+#include "nn/host/host.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static void test_random_lives(void **state)
             v[i].last = v[i].first + (int)wl_random_below(5, round, i, 40);
             all += (v[i].bytes + WL_ALIGN - 1) / WL_ALIGN * WL_ALIGN;
         }
-        size_t total = wl_memory_assign(v, n, a);
+        size_t total = wl_memory_assign(v, n, WL_ALIGN, a);
         check(v, n, total);
         assert_true(total <= all);
     }
@@ -69,10 +69,10 @@ static void test_chain(void **state)
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_live_range v[50];
     for (int i = 0; i < 50; i++) v[i] = (struct wl_live_range) { .bytes = 640, .first = i, .last = i + 1 };
-    size_t total = wl_memory_assign(v, 50, a);
+    size_t total = wl_memory_assign(v, 50, WL_ALIGN, a);
     check(v, 50, total);
     assert_true(total == 2 * 640);
-    assert_true(wl_memory_assign(v, 0, a) == 0);
+    assert_true(wl_memory_assign(v, 0, WL_ALIGN, a) == 0);
     wl_arena_free(a);
 }
 
@@ -86,7 +86,7 @@ static void test_best_fit(void **state)
         { .bytes = 2048, .first = 0, .last = 1 }, { .bytes = 1024, .first = 0, .last = 9 },
         { .bytes = 960, .first = 5, .last = 6 },
     };
-    size_t total = wl_memory_assign(v, WL_COUNT(v), a);
+    size_t total = wl_memory_assign(v, WL_COUNT(v), WL_ALIGN, a);
     check(v, WL_COUNT(v), total);
     assert_true(v[4].offset == v[2].offset);
     assert_true(total == 10240);
@@ -98,12 +98,12 @@ static void test_pages(void **state)
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
-    char *p = wl_memory_map(a, 12345, "test", &e);
+    char *p = wl_host_pages(a, 12345, "test", &e);
     assert_non_null(p);
     assert_true((uintptr_t)p % 4096 == 0);
     for (int i = 0; i < 12345; i++) assert_int_equal(p[i], 0);
     memset(p, 1, 12345);
-    assert_null(wl_memory_map(a, (size_t)1 << 60, "activations", &e));
+    assert_null(wl_host_pages(a, (size_t)1 << 60, "activations", &e));
     assert_int_equal(e.code, WL_ENOMEM);
     assert_non_null(strstr(e.msg, "activations: no memory for 1152921504606846976 bytes"));
     wl_arena_free(a);
@@ -116,14 +116,14 @@ static void test_huge_bytes(void **state)
     enum { N = 8 << 20 };
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
-    char *p = wl_memory_map(a, N, "test", &e);
+    char *p = wl_host_pages(a, N, "test", &e);
     assert_non_null(p);
-    assert_int_equal(wl_memory_huge_bytes(p, N), 0); /* not touched yet */
+    assert_int_equal(wl_host_huge_bytes(p, N), 0); /* not touched yet */
     memset(p, 1, N);
-    size_t huge = wl_memory_huge_bytes(p, N);
+    size_t huge = wl_host_huge_bytes(p, N);
     assert_true(huge <= N && huge % (2 << 20) == 0);
-    assert_true(wl_memory_huge_bytes(p, 4096) <= 4096);
-    assert_int_equal(wl_memory_huge_bytes(&huge, sizeof huge), 0);
+    assert_true(wl_host_huge_bytes(p, 4096) <= 4096);
+    assert_int_equal(wl_host_huge_bytes(&huge, sizeof huge), 0);
     wl_arena_free(a);
 }
 

@@ -2,6 +2,8 @@
  * rules, and what they share. */
 #include "nn/ref/backend/backend.h"
 
+#include "nn/host/host.h"
+
 #include <string.h>
 
 static int copy_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
@@ -11,7 +13,7 @@ static int copy_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
     return 0;
 }
 
-static int reorder(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
+int wl_ref_reorder(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
                    struct wl_err *e)
 {
     (void)e;
@@ -25,10 +27,10 @@ int wl_ref_weights(struct wl_program *p, const struct wl_node *n, const struct w
 {
     struct wl_buf *w = *out = wl_lower_plain_param(p, t);
     if (p->precision == WL_BF16) *out = wl_buf_value(p, &w->dims);
-    return *out == w ? 0 : reorder(p, n, w, *out, e);
+    return *out == w ? 0 : wl_ref_reorder(p, n, w, *out, e);
 }
 
-static const struct wl_op_rules *const rules[WL_OP_COUNT] = {
+const struct wl_op_rules *const wl_ref_rules[WL_OP_COUNT] = {
 #define RULES(op, name, ...) [WL_OP_##op] = &wl_ref_op_##name,
     WL_OPS(RULES)
 #undef RULES
@@ -42,7 +44,7 @@ static int sum_run(const struct wl_step *s, const struct wl_run *r, struct wl_er
     return 0;
 }
 
-static int sum(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b, struct wl_buf *dst,
+int wl_ref_sum(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b, struct wl_buf *dst,
                struct wl_err *e)
 {
     (void)e;
@@ -57,10 +59,12 @@ static const char *library(struct wl_arena *a)
 }
 
 const struct wl_backend wl_backend_ref = {
-    .row = { "ref", NULL },
+    .row = { .name = "ref", .help = "plain C: slow, the specification of the others" },
     .library = library,
-    .rules = rules,
+    .device = &wl_host_device,
+    .open = wl_host_open,
+    .rules = wl_ref_rules,
     .emulates_bf16 = true,
-    .sum = sum,
-    .reorder = reorder,
+    .sum = wl_ref_sum,
+    .reorder = wl_ref_reorder,
 };

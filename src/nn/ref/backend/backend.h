@@ -10,6 +10,13 @@
 WL_OPS(WL_REF_RULES)
 #undef WL_REF_RULES
 
+/* The table of these rules, and callbacks sum and reorder of struct wl_backend: for back-ends on such memory. */
+extern const struct wl_op_rules *const wl_ref_rules[WL_OP_COUNT];
+int wl_ref_sum(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b, struct wl_buf *dst,
+               struct wl_err *e);
+int wl_ref_reorder(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
+                   struct wl_err *e);
+
 /* The value of parameter t as a product reads it: itself, or a copy in bf16 that this node makes. */
 int wl_ref_weights(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf **out,
                    struct wl_err *e);

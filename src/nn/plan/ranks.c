@@ -1,0 +1,102 @@
+/* What the ranks of a job do together: the check at the start, sums of gradients, means of statistics. The
+ * communicator sums host memory; of a device whose memory is not the host's, copies. */
+#include "nn/plan/plan.h"
+
+#include <string.h>
+
+int wl_plan_init_ranks(struct wl_plan *p, struct wl_err *e)
+{
+    const struct wl_plan_info *f = &p->info;
+    int rc = 0;
+    if (p->statistic_floats)
+        rc = wl_plan_host_memory(p, p->statistic_floats * sizeof(float), "statistics", (void **)&p->statistic_staging,
+                                 e);
+    if (rc || p->ops->host_addressable || !f->gradient_bytes) return rc;
+    if (!p->comm->ops->alloc_shared)
+        return wl_plan_host_memory(p, f->gradient_bytes, "gradients", (void **)&p->gradient_staging, e);
+    p->gradient_staging = p->comm->ops->alloc_shared(p->comm, f->gradient_bytes, e);
+    return p->gradient_staging ? 0 : e ? e->code : WL_ENOMEM;
+}
+
+/* ---- the start ---- */
+
+/* FNV-1a over words. */
+static int hash_params(struct wl_plan *p, uint64_t *hash, struct wl_err *e)
+{
+    enum { PIECE = 1 << 14 };
+    uint32_t bits[PIECE];
+    int rc = 0;
+    for (size_t at = 0; at < p->param_floats && !rc; at += PIECE) {
+        const size_t n = p->param_floats - at < PIECE ? p->param_floats - at : PIECE;
+        rc = p->ops->get(p->program.device, bits, p->param + at, n * sizeof *bits, e);
+        for (size_t i = 0; i < n && !rc; i++) *hash = (*hash ^ bits[i]) * 0x100000001b3u;
+    }
+    return rc;
+}
+
+/* Gradients are summed and buckets reduced as raw memory, so all ranks must have the same layouts. Parameters that
+ * start with the same bits at the same places prove that, and that the seeds agree. */
+int wl_plan_check_same_start(struct wl_plan *p, struct wl_err *e)
+{
+    uint64_t mine = 0, first;
+    int rc = hash_params(p, &mine, e);
+    if (rc) return rc;
+    first = mine;
+    rc = p->comm->ops->broadcast(p->comm, &first, sizeof first, 0, e);
+    if (rc) return rc;
+    if (first != mine)
+        rc = wl_fail(e, WL_EINVAL,
+                     "the parameters differ from those of rank 0 at the start: the ranks have another seed, another "
+                     "oneDNN, or processors with other instruction sets");
+    return wl_comm_agree(p->comm, rc, e);
+}
+
+/* ---- gradients ---- */
+
+static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
+
+/* Where the ranks sum a bucket. */
+static int bucket_of_host(struct wl_plan *p, const struct wl_bucket *b, float **at, struct wl_err *e)
+{
+    *at = (p->ops->host_addressable ? p->gradient : p->gradient_staging) + b->from;
+    if (p->ops->host_addressable) return 0;
+    return p->ops->get(p->program.device, *at, p->gradient + b->from, b->n * sizeof(float), e);
+}
+
+int wl_plan_reduce(struct wl_plan *p, int i, size_t *bucket, struct wl_err *e)
+{
+    int64_t start_ns = wl_now_ns();
+    int rc = 0;
+    for (; !rc && *bucket < p->n_buckets && p->buckets[*bucket].ready <= i; ++*bucket) {
+        const struct wl_bucket *b = &p->buckets[*bucket];
+        float *sum;
+        rc = bucket_of_host(p, b, &sum, e);
+        if (!rc) rc = p->comm->ops->reduce_start(p->comm, sum, b->n, e);
+    }
+    if (!rc) rc = p->comm->ops->reduce_poll(p->comm, e);
+    p->times.reduce_s += seconds_since(start_ns);
+    return rc;
+}
+
+int wl_plan_finish_reducing(struct wl_plan *p, struct wl_err *e)
+{
+    int64_t start_ns = wl_now_ns();
+    int rc = p->comm->ops->reduce_finish(p->comm, e);
+    if (!rc && !p->ops->host_addressable)
+        rc = p->ops->put(p->program.device, p->gradient, p->gradient_staging, p->info.gradient_bytes, e);
+    p->times.reduce_s += seconds_since(start_ns);
+    return rc;
+}
+
+/* ---- statistics ---- */
+
+int wl_plan_average_statistics(struct wl_plan *p, struct wl_err *e)
+{
+    if (!p->comm || !p->statistic_floats) return 0;
+    const size_t bytes = p->statistic_floats * sizeof(float);
+    float *mean = p->statistic_staging;
+    int rc = p->ops->get(p->program.device, mean, p->statistic, bytes, e);
+    if (!rc) rc = p->comm->ops->all_reduce_sum(p->comm, mean, p->statistic_floats, e);
+    for (size_t i = 0; !rc && i < p->statistic_floats; i++) mean[i] /= (float)p->comm->size;
+    return rc ? rc : p->ops->put(p->program.device, p->statistic, mean, bytes, e);
+}

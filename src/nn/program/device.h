@@ -1,0 +1,103 @@
+/* The seam between a plan and the device that it computes on (docs/adr/110).
+ *
+ * A plan's memory is the device's: the plan computes addresses in it and never reads or writes there. All that touches
+ * it is a callback of this table, which every back-end has; nn/host holds the one of back-ends whose memory is the
+ * host's. Beside it there is host memory that the caller fills and reads: inputs, outputs, counts.
+ *
+ * A run is begin, run, end. Between them the callbacks marked (enqueued) may return before their work is done, and do
+ * it in the order of the calls; all others return when it is done.
+ */
+#ifndef WL_NN_PROGRAM_DEVICE_H
+#define WL_NN_PROGRAM_DEVICE_H
+
+#include "base/base.h"
+
+struct wl_buf;
+struct wl_counts;
+struct wl_optim;
+struct wl_optim_ops;
+struct wl_optim_span;
+struct wl_run;
+struct wl_statistic;
+struct wl_step;
+
+/* A part of the plan that the host fills or reads, and where steps find it. */
+struct wl_staging {
+    void *host, *at; /* of the device; the same address where host_addressable */
+    size_t bytes;
+};
+
+struct wl_device_io {
+    struct wl_staging input, output;
+    struct wl_counts *counts; /* one, in the device's memory: losses add to it */
+};
+
+/* Runs of one variant enqueue the same calls with the same arguments, so a device may record the calls of one and
+ * replay them: what changes from run to run is set by begin. */
+enum wl_variant {
+    WL_RUN_EVAL,
+    WL_RUN_TRAIN,      /* a micro-batch between the others */
+    WL_RUN_FIRST,      /* overwrites gradients */
+    WL_RUN_LAST,       /* completes gradients */
+    WL_RUN_FIRST_LAST, /* the only one of its optimiser step */
+    WL_RUN_VARIANTS
+};
+
+typedef int wl_enqueue_fn(void *of, struct wl_err *e);
+typedef int wl_step_run_fn(const struct wl_step *s, const struct wl_run *r, struct wl_err *e);
+
+/* `device` is what the back-end's open made. All callbacks are set. */
+struct wl_device_ops {
+    size_t align;          /* of every buffer in the plan's memory, a power of two */
+    bool host_addressable; /* its memory is the host's: steps use inputs in place, ranks reduce gradients in place */
+
+    /* ---- memory ---- */
+
+    /* Zeroed memory of the device; of the host for inputs, outputs and counts. `what` is named in the message. */
+    int (*memory)(void *device, size_t bytes, const char *what, void **at, struct wl_err *e);
+    int (*host_memory)(void *device, size_t bytes, const char *what, void **at, struct wl_err *e);
+    void (*release)(void *device, void *at, size_t bytes);            /* both kinds */
+    size_t (*huge_bytes)(void *device, const void *at, size_t bytes); /* in huge pages now; 0 where there are none */
+
+    /* Copies from and to plain host memory: states, gradients. */
+    int (*put)(void *device, void *to, const void *from, size_t bytes, struct wl_err *e);
+    int (*get)(void *device, void *to, const void *from, size_t bytes, struct wl_err *e);
+
+    /* ---- a run ---- */
+
+    /* Takes what the steps of this run read: the inputs, `r`, and the counts so far. */
+    int (*begin)(void *device, const struct wl_run *r, const struct wl_device_io *io, const struct wl_counts *counts,
+                 struct wl_err *e);
+    /* Calls all(of), which enqueues the run, or replays what an earlier call of the variant enqueued. */
+    int (*run)(void *device, enum wl_variant v, wl_enqueue_fn *all, void *of, struct wl_err *e);
+    /* Waits for the run. Gives its counts, the outputs of an evaluation, and the first error that a step found in the
+     * values. Called behind every begin, also where `run` failed. */
+    int (*end)(void *device, const struct wl_run *r, const struct wl_device_io *io, struct wl_counts *counts,
+               struct wl_err *e);
+
+    /* (enqueued) One step; to += part, n floats; n floats to the nearest bf16. */
+    int (*step)(void *device, const struct wl_step *s, const struct wl_run *r, struct wl_err *e);
+    int (*add)(void *device, float *to, const float *part, size_t n, struct wl_err *e);
+    int (*round_to_bf16)(void *device, float *v, size_t n, struct wl_err *e);
+    /* (enqueued) Adds the time since the last lap of this run to *seconds, by the end of the run; NULL: only a lap. */
+    void (*lap)(void *device, double *seconds);
+    /* The step behind a batch norm that adds the micro-batch's mean and unbiased variance to their sums (uses 0, 1 and
+     * 2, 3). */
+    wl_step_run_fn *sum_moments;
+
+    /* ---- between runs ---- */
+
+    /* One step of the optimiser on a span of parameters, whose pointers are the device's. */
+    int (*update)(void *device, const struct wl_optim_ops *kind, const struct wl_optim *o,
+                  const struct wl_optim_span *s, double lr, struct wl_err *e);
+    /* Moves n running statistics towards the mean of their sums over the micro-batches. */
+    int (*update_statistics)(void *device, const struct wl_statistic *s, size_t n, int micro_batches, struct wl_err *e);
+
+    /* ---- facts ---- */
+
+    int (*threads)(void *device); /* of the host that compute */
+    /* What measured choices hold for, `library` being the back-end's: processor, library, threads. */
+    const char *(*machine)(void *device, const char *library, struct wl_arena *a);
+};
+
+#endif
