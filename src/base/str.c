@@ -49,6 +49,14 @@ void wl_strs_add(struct wl_arena *a, struct wl_strs *list, const char *s)
     list->v[list->n++] = wl_strdup(a, s);
 }
 
+void wl_strs_addf(struct wl_arena *a, struct wl_strs *list, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    wl_strs_add(a, list, wl_strfv(a, fmt, ap));
+    va_end(ap);
+}
+
 static char *strip_n(struct wl_arena *a, const char *s, size_t n)
 {
     while (n && isspace((unsigned char)*s)) s++, n--;

@@ -23,6 +23,7 @@ struct wl_strs {
     size_t n, cap;
 };
 void wl_strs_add(struct wl_arena *a, struct wl_strs *list, const char *s);
+void wl_strs_addf(struct wl_arena *a, struct wl_strs *list, const char *fmt, ...) WL_PRINTF(3, 4);
 
 /* Splits at `sep` and strips white space; empty text gives an empty list. "a, b" -> a|b */
 struct wl_strs wl_str_split(struct wl_arena *a, const char *s, char sep);

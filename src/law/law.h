@@ -1,5 +1,5 @@
-/* Scaling laws over observations, and what else can be said of runs on several worker counts. A header a question;
- * nothing here reads files or prints. */
+/* Scaling laws over observations: fits, forecasts, factor comparisons, energy laws, targets, audits. Nothing here reads
+ * files or prints. */
 #ifndef WL_LAW_LAW_H
 #define WL_LAW_LAW_H
 

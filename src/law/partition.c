@@ -1,5 +1,5 @@
 /* Which rows belong to one law: refinement of a partition, column by column. */
-#include "law/internal.h"
+#include "law/partition.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -142,7 +142,7 @@ static bool varies(const char *const *texts, size_t n)
 /* Where it varies; one that names the groups does so in any case. */
 static void separate_by(struct split *s, const struct wl_obs_column *column, bool names)
 {
-    if (wl_str_eq(column->name, s->rule->except)) return;
+    if (wl_str_eq(column->name, s->rule->excluded_column)) return;
     const char **texts = column_texts(s, column);
     if (varies(texts, s->obs->n) || (names && *texts[0])) refine_all(s, column->name, texts);
 }
@@ -170,8 +170,8 @@ static bool is_batch(const char *name) { return wl_str_eq(name, "local_batch") |
 
 static void by_batch(struct split *s)
 {
-    if (is_batch(s->rule->except)) return; /* and so the other one changes with it */
-    const char *hold = s->rule->hold;
+    if (is_batch(s->rule->excluded_column)) return; /* and so the other one changes with it */
+    const char *hold = s->rule->fixed_batch;
     size_t n = s->obs->n;
     const char **local = column_texts(s, &(struct wl_obs_column) { .real = s->obs->local_batch });
     const char **global = column_texts(s, &(struct wl_obs_column) { .real = s->obs->global_batch });
@@ -210,7 +210,7 @@ static void by_other_setting(struct split *s, const char *name, const char *cons
 static void by_accumulation(struct split *s)
 {
     const struct wl_observations *obs = s->obs;
-    if (is_batch(s->rule->except) || s->rule->hold) return;
+    if (is_batch(s->rule->excluded_column) || s->rule->fixed_batch) return;
     const char **steps = wl_new_array(s->a, const char *, obs->n);
     for (size_t i = 0; i < obs->n; i++) {
         double k = obs->global_batch[i] / (obs->workers[i] * obs->local_batch[i]);
@@ -223,7 +223,7 @@ static void by_campaign_settings(struct split *s)
 {
     for (size_t c = 0; c < s->obs->n_extra; c++) {
         const struct wl_obs_column *column = &s->obs->extra[c];
-        if (column->setting && !wl_str_eq(column->name, s->rule->except))
+        if (column->setting && !wl_str_eq(column->name, s->rule->excluded_column))
             by_other_setting(s, column->name, column_texts(s, column));
     }
 }
@@ -260,6 +260,22 @@ static int by_key(const void *p, const void *q)
         if (order) return order;
     }
     return (x->n_key > y->n_key) - (x->n_key < y->n_key);
+}
+
+/* "resnet50, local_batch 16": the workload speaks for itself, other values need their column. */
+const char *wl_law_partition_title(const struct wl_law_partition_cell *part, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    for (size_t i = 0; i < part->n_key; i++) {
+        const struct wl_law_key *k = &part->key[i];
+        const char *value = *k->value ? k->value : "unknown";
+        if (t.n) wl_text_add(&t, ", ");
+        if (wl_str_eq(k->column, "workload") && *k->value)
+            wl_text_add(&t, value);
+        else
+            wl_text_addf(&t, "%s %s", k->column, value);
+    }
+    return t.n ? t.s : "all runs";
 }
 
 int wl_law_partition(const struct wl_observations *obs, const struct wl_law_grouping *rule,

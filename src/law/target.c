@@ -1,7 +1,7 @@
 /* Epochs, time and energy until a metric reaches a value. A run that never does is counted and not averaged away. */
 #include "law/target.h"
 
-#include "law/internal.h"
+#include "law/fit/notes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -121,15 +121,6 @@ static struct wl_target_config config_of(const struct effort *v, size_t n, struc
     return c;
 }
 
-static void note(struct wl_target_group *g, struct wl_arena *a, const char *fmt, ...) WL_PRINTF(3, 4);
-static void note(struct wl_target_group *g, struct wl_arena *a, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    wl_strs_add(a, &g->notes, wl_strfv(a, fmt, ap));
-    va_end(ap);
-}
-
 static void collect_configs(struct wl_target_group *g, struct effort *v, size_t n, struct wl_arena *a)
 {
     size_t missed = 0;
@@ -142,8 +133,10 @@ static void collect_configs(struct wl_target_group *g, struct effort *v, size_t 
         g->n++;
     }
     if (missed)
-        note(g, a, "%s not reach it: time and energy are those of the others, and so too small where some are missing",
-             wl_law_count_text(a, missed, "run does|runs do"));
+        wl_strs_addf(
+            a, &g->notes,
+            "%s not reach it: time and energy are those of the others, and so too small where some are missing",
+            wl_law_count_text(a, missed, "run does|runs do"));
 }
 
 static void reach_group(struct wl_target_group *g, const struct wl_observations *obs,
@@ -165,10 +158,10 @@ static void reach_group(struct wl_target_group *g, const struct wl_observations 
         g->estimated |= obs->estimated[v[i].row] != 0;
     }
     collect_configs(g, efforts, runs, a);
-    if (silent) note(g, a, "left out: %s without %s", wl_law_count_text(a, silent, "run"), r->metric);
+    if (silent) wl_strs_addf(a, &g->notes, "left out: %s without %s", wl_law_count_text(a, silent, "run"), r->metric);
     if (parts)
-        note(g, a, "left out: %s not begin with epoch 1: what came before is not known",
-             wl_law_count_text(a, parts, "run that does|runs that do"));
+        wl_strs_addf(a, &g->notes, "left out: %s not begin with epoch 1: what came before is not known",
+                     wl_law_count_text(a, parts, "run that does|runs that do"));
 }
 
 /* ---- all ---- */
@@ -259,36 +252,4 @@ int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by,
         reach_group(g, obs, &parts.v[i], out, a);
     }
     return 0;
-}
-
-/* ---- JSON ---- */
-
-static void add_config(struct wl_json *array, const struct wl_target_config *c)
-{
-    struct wl_json *o = wl_json_add_object(array, NULL);
-    wl_json_add_real(o, "workers", c->workers);
-    wl_json_add_int(o, "runs", (int64_t)c->runs);
-    wl_json_add_int(o, "reached", (int64_t)c->reached);
-    wl_json_add_real(o, "epochs", c->epochs);
-    wl_law_json_estimate(o, "time_s", "time_ci95", &c->time_s);
-    wl_law_json_estimate(o, "energy_j", "energy_ci95", &c->energy_j);
-}
-
-void wl_target_json(const struct wl_target_result *r, struct wl_json *object)
-{
-    wl_json_add_str(object, "metric", r->metric);
-    wl_json_add_real(object, "value", r->value);
-    wl_json_add_str(object, "reached_at", r->rising ? ">=" : "<=");
-    struct wl_json *groups = wl_json_add_array(object, "groups");
-    for (size_t i = 0; i < r->n; i++) {
-        const struct wl_target_group *g = &r->groups[i];
-        struct wl_json *o = wl_json_add_object(groups, NULL);
-        wl_law_json_key(o, g->key, g->n_key);
-        wl_json_add_str(o, "title", g->title);
-        wl_json_add_bool(o, "estimated", g->estimated);
-        wl_json_add_bool(o, "simulated", g->simulated);
-        struct wl_json *configs = wl_json_add_array(o, "worker_counts");
-        for (size_t j = 0; j < g->n; j++) add_config(configs, &g->configs[j]);
-        wl_law_json_notes(o, &g->notes);
-    }
 }

@@ -4,8 +4,8 @@
 
 #include "law/fit/fit.h"
 
-/* All runs of one worker count that told the metric. Means are over those that reached it, from the beginning of a run
- * to the end of the first epoch that did; the intervals are NAN where a run did not, or there is only one. */
+/* All runs of one worker count that recorded the metric. Means are over those that reached it, from the beginning of a
+ * run to the end of the first epoch that did; the intervals are NAN where a run did not, or there is only one. */
 struct wl_target_config {
     double workers;
     size_t runs, reached;
@@ -26,14 +26,14 @@ struct wl_target_group {
 struct wl_target_result {
     const char *metric;
     double value;
-    bool rising; /* reached at >= value: larger is better (metric_better), else the metric rises over runs; or at <=
+    bool rising; /* reached at >= value: metric_better says larger, or without it the metric rises over runs; else at <=
                     value */
     struct wl_target_group *groups;
     size_t n;
 };
 
 /* Groups as wl_law_fit, over the epochs of runs. WL_ENOENT: no epoch has the metric (the message names those of the
- * observations and the `others` of their source), or a column of `by` is not there. */
+ * observations and the `others` of their source), or a column of `by` is missing. */
 int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by, const char *metric, double value,
                     const struct wl_strs *others, struct wl_target_result *out, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;

@@ -89,7 +89,9 @@ int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const 
 int wl_report_data_load_series(struct wl_report_data *out, const struct wl_report_data *g, const char *batch,
                                struct wl_err *e)
 {
-    struct wl_law_options how = { .response = WL_LAW_TIME, .drop_epochs = g->options.drop_epochs, .hold = batch };
+    struct wl_law_options how = { .response = WL_LAW_TIME,
+                                  .drop_epochs = g->options.drop_epochs,
+                                  .fixed_batch = batch };
     *out = *g;
     int rc = wl_law_fit(&g->observations, &how, &out->law, g->arena, e);
     if (rc) return rc;

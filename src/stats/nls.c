@@ -15,7 +15,7 @@ static int evaluate(void *p, int m, int k, const double *theta, double *residual
 {
     struct call *call = p;
     double *to = what == 2 ? call->jacobian : NULL;
-    call->problem->model(theta, residual, to, call->problem->data);
+    call->problem->residual_fn(theta, residual, to, call->problem->data);
     for (int j = 0; to && j < k; j++)
         for (int i = 0; i < m; i++) {
             double d = to[i + (size_t)j * (size_t)m];
@@ -32,7 +32,7 @@ static void errors(struct wl_nls *out, struct call *call, const double *residual
 {
     struct wl_ols o;
     double *scratch = wl_new_array(a, double, out->n);
-    call->problem->model(out->theta, scratch, call->jacobian, call->problem->data);
+    call->problem->residual_fn(out->theta, scratch, call->jacobian, call->problem->data);
     if (wl_ols_fit(&o, residual, call->jacobian, out->n, out->k, false, a, NULL)) return;
     for (size_t j = 0; j < out->k; j++) out->se[j] = out->sigma * sqrt(o.inverse[j + j * out->k]);
     for (size_t j = 0; j < out->k * out->k; j++) out->cov[j] = out->sigma * out->sigma * o.inverse[j];

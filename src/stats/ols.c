@@ -86,8 +86,8 @@ static int factorise(struct wl_ols *o, struct scaled *s, struct wl_arena *a, str
     o->condition = singular[0] / singular[p - 1];
     if (!(o->condition * DBL_EPSILON < 1))
         return wl_fail(e, WL_EINVAL, "least squares: the columns are linear combinations of each other");
-    memcpy(o->root, s->r, (size_t)(p * p) * sizeof *o->root);
-    info = s->blas->dtrtri(LAPACK_COL_MAJOR, 'U', 'N', p, o->root, p);
+    memcpy(o->r_inverse, s->r, (size_t)(p * p) * sizeof *o->r_inverse);
+    info = s->blas->dtrtri(LAPACK_COL_MAJOR, 'U', 'N', p, o->r_inverse, p);
     if (info) return wl_fail(e, WL_ELIB, "least squares: dtrtri gave %d", (int)info);
     return 0;
 }
@@ -153,7 +153,7 @@ static void invert(struct wl_ols *o, const struct scaled *s)
     for (int i = 0; i < p; i++)
         for (int j = 0; j < p; j++) {
             double sum = 0;
-            for (int l = i > j ? i : j; l < p; l++) sum += o->root[i + l * p] * o->root[j + l * p];
+            for (int l = i > j ? i : j; l < p; l++) sum += o->r_inverse[i + l * p] * o->r_inverse[j + l * p];
             o->inverse[first + (size_t)i + (first + (size_t)j) * k] = sum / o->scale[i] / o->scale[j];
         }
     if (!o->intercept) return;
@@ -215,7 +215,7 @@ static void reserve(struct wl_ols *o, struct scaled *s, size_t columns, struct w
     o->cook = wl_new_array(a, double, n);
     o->mean = wl_new_array(a, double, columns);
     o->scale = wl_new_array(a, double, columns);
-    o->root = wl_new_array(a, double, columns *columns);
+    o->r_inverse = wl_new_array(a, double, columns *columns);
     s->w = wl_new_array(a, double, n);
     s->q = wl_new_array(a, double, n *columns);
     s->r = wl_new_array(a, double, columns *columns);
@@ -283,7 +283,7 @@ struct wl_ols_prediction wl_ols_predict(const struct wl_ols *o, const double *x0
     for (size_t j = 0; j < p; j++) {
         fit += (long double)o->b[j + o->intercept] * x0[j];
         double part = 0; /* row j of R^-T D (x0 - mean) */
-        for (size_t i = 0; i <= j; i++) part += o->root[i + j * p] * (x0[i] - o->mean[i]) / o->scale[i];
+        for (size_t i = 0; i <= j; i++) part += o->r_inverse[i + j * p] * (x0[i] - o->mean[i]) / o->scale[i];
         distance += part * part;
     }
     double q = o->df > 0 ? wl_t_quantile(0.5 + level / 2, o->df) : NAN;

@@ -169,7 +169,7 @@ int wl_segmented_fit(const double *x, const double *y, size_t n, double level, s
     memcpy(s->rest, y, n * sizeof *y);
     remove_line(&s->plain, s->rest);
     scan_breaks(s, lo, hi);
-    out->at = s->at;
+    out->breakpoint = s->at;
     out->sse = fmax(s->straight - s->top, 0);
     interval(s, level, out);
     const struct wl_blas *blas;

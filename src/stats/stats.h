@@ -54,21 +54,21 @@ struct wl_estimate wl_mean_interval(const double *v, size_t n, double level);
 struct wl_ols {
     size_t n, k;
     bool intercept;
-    double df;                   /* n - k */
-    double *b, *se, *t, *p;      /* [k] coefficients, standard errors, t and two-sided p against 0 */
-    double *cov;                 /* [k,k] covariance of b */
-    double *inverse;             /* [k,k] (X'WX)^-1 */
-    double *fitted, *residual;   /* [n] */
-    double *leverage;            /* [n] diagonal of the hat matrix */
-    double *student;             /* [n] externally studentised residuals, t(df - 1) */
-    double *cook;                /* [n] Cook's distance */
-    double sse, sst;             /* residual and total sum of squares (about the mean, or about 0) */
-    double sigma;                /* residual standard deviation sqrt(sse / df) */
-    double r2, r2_adj;           /* NAN where sst = 0 */
-    double f, p_f;               /* all columns against none, F(k - intercept, df) */
-    double condition;            /* 2-norm condition number of the centred, scaled columns */
-    double weight_sum;           /* n without weights */
-    double *mean, *scale, *root; /* internal: [p] centres and lengths, [p,p] inverse of R */
+    double df;                        /* n - k */
+    double *b, *se, *t, *p;           /* [k] coefficients, standard errors, t and two-sided p against 0 */
+    double *cov;                      /* [k,k] covariance of b */
+    double *inverse;                  /* [k,k] (X'WX)^-1 */
+    double *fitted, *residual;        /* [n] */
+    double *leverage;                 /* [n] diagonal of the hat matrix */
+    double *student;                  /* [n] externally studentised residuals, t(df - 1) */
+    double *cook;                     /* [n] Cook's distance */
+    double sse, sst;                  /* residual and total sum of squares (about the mean, or about 0) */
+    double sigma;                     /* residual standard deviation sqrt(sse / df) */
+    double r2, r2_adj;                /* NAN where sst = 0 */
+    double f, p_f;                    /* all columns against none, F(k - intercept, df) */
+    double condition;                 /* 2-norm condition number of the centred, scaled columns */
+    double weight_sum;                /* n without weights */
+    double *mean, *scale, *r_inverse; /* internal: [p] centres and lengths, [p,p] inverse of R */
 };
 
 /* Fits x [n, columns] with an intercept or without. WL_EINVAL: fewer rows than coefficients, a value that is not
@@ -166,14 +166,14 @@ int wl_huber(const double *x, const double *y, size_t n, double level, struct wl
 
 /* ---- a line that bends once ---- */
 
-/* y = b0 + slope1 x up to x = at, continuous, and slope2 from there; `at` lies between the second and the last but one
- * of the different x, at the smallest sum of squares.
- * lo, hi: the ends of the breaks c with SSE(c) <= SSE (1 + F(level; 1, n - 4) / (n - 4)); NAN without degrees of
- * freedom. p: against one straight line, by the largest gain over all breaks in `draws` samples of normal noise (an F
- * test at the break that was chosen would find too many); NAN without draws or without scatter. WL_EINVAL: fewer than
- * five different x. Source: Muggeo 2003; Andrews 1993 (sup F); Hansen 2000. */
+/* y = b0 + slope1 x up to the breakpoint, continuous, and slope2 from there; the breakpoint lies between the second and
+ * the last but one of the different x, at the smallest sum of squares. lo, hi: the ends of the breaks c with SSE(c) <=
+ * SSE (1 + F(level; 1, n - 4) / (n - 4)); NAN without degrees of freedom. p: against one straight line, by the largest
+ * gain over all breaks in `draws` samples of normal noise (an F test at the break that was chosen would find too many);
+ * NAN without draws or without scatter. WL_EINVAL: fewer than five different x. Source: Muggeo 2003; Andrews 1993 (sup
+ * F); Hansen 2000. */
 struct wl_segmented {
-    double at, lo, hi;
+    double breakpoint, lo, hi;
     double b0, slope1, slope2;
     double sse, df; /* df = n - 4 */
     double p;
@@ -186,7 +186,7 @@ int wl_segmented_fit(const double *x, const double *y, size_t n, double level, s
 /* Fills residual [n] at theta [k] and, unless it is NULL, jacobian [n,k], the derivatives of the residuals. */
 struct wl_nls_problem {
     size_t n, k;
-    void (*model)(const double *theta, double *residual, double *jacobian, void *data);
+    void (*residual_fn)(const double *theta, double *residual, double *jacobian, void *data);
     void *data;
 };
 

@@ -147,8 +147,8 @@ static void print_model(const struct wl_factor_group *g, struct wl_arena *a)
 {
     const struct wl_factor_overhead *m = &g->overhead;
     if (!g->best_model) return;
-    if (m->why) {
-        wl_print("  overhead   W/N + c with one c for all levels is not compared: %s\n", m->why);
+    if (m->reason) {
+        wl_print("  overhead   W/N + c with one c for all levels is not compared: %s\n", m->reason);
         return;
     }
     double power = fmin(g->aicc_common, isnan(g->aicc_separate) ? INFINITY : g->aicc_separate);
@@ -164,14 +164,14 @@ static void print_model(const struct wl_factor_group *g, struct wl_arena *a)
 static void print_group(const struct wl_factor_result *r, const struct wl_factor_group *g, struct wl_arena *a)
 {
     wl_print("%s%s: %s\n", g->title, g->simulated ? " (simulated)" : "", r->factor);
-    if (g->refused) {
-        wl_print("  %s\n", g->refused);
+    if (g->refusal) {
+        wl_print("  %s\n", g->refusal);
     } else {
-        wl_print("  verdict    %s (%s)\n", wl_factor_verdict_name(g->verdict), g->verdict_why);
+        wl_print("  verdict    %s (%s)\n", wl_factor_verdict_name(g->verdict), g->verdict_reason);
         if (!isnan(g->runs_needed))
-            wl_print("  runs       %g at each value and worker count, %s\n", g->runs_needed, g->runs_needed_why);
-        else if (g->runs_needed_why)
-            wl_print("  runs       %s\n", g->runs_needed_why);
+            wl_print("  runs       %g at each value and worker count, %s\n", g->runs_needed, g->runs_needed_reason);
+        else if (g->runs_needed_reason)
+            wl_print("  runs       %s\n", g->runs_needed_reason);
         print_tests(g, a);
         print_model(g, a);
     }
@@ -179,7 +179,7 @@ static void print_group(const struct wl_factor_result *r, const struct wl_factor
     if (!g->n_levels) return;
     wl_print("\n");
     print_levels(g, r->factor, r->response, a);
-    if (g->refused) return;
+    if (g->refusal) return;
     print_pairs(g, r->margin, a);
     print_slowdowns(g, r->factor, r->response, a);
 }
@@ -187,7 +187,7 @@ static void print_group(const struct wl_factor_result *r, const struct wl_factor
 static bool any_comparison(const struct wl_factor_result *r)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (!r->groups[i].refused) return true;
+        if (!r->groups[i].refusal) return true;
     return false;
 }
 

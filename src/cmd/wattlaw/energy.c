@@ -66,8 +66,8 @@ static void print_lines(const struct wl_energy_law_group *g, struct wl_arena *a)
 {
     if (!isnan(g->origin.value))
         wl_print("  through 0  E = %s x worker-hours%s\n", kwh_text(g, g->origin.value, a), between(&g->origin, a));
-    if (g->why) {
-        wl_print("  with base  %s\n", g->why);
+    if (g->reason) {
+        wl_print("  with base  %s\n", g->reason);
         return;
     }
     wl_print("  with base  E = %s %c %s x worker-hours%s", kwh_text(g, g->base.value, a),
@@ -84,8 +84,8 @@ static void print_lines(const struct wl_energy_law_group *g, struct wl_arena *a)
 
 static void print_drivers(const struct wl_energy_law_group *g, struct wl_arena *a)
 {
-    if (g->drivers_why) {
-        wl_print("  drivers    not tested: %s\n", g->drivers_why);
+    if (g->drivers_reason) {
+        wl_print("  drivers    not tested: %s\n", g->drivers_reason);
         return;
     }
     wl_print(
@@ -188,8 +188,8 @@ static void print_result(const struct energy_options *o, const struct wl_energy_
     }
     if (r->n < 2) return;
     wl_print("\nall groups\n");
-    if (r->why)
-        wl_print("  one rate?  not tested: %s\n", r->why);
+    if (r->reason)
+        wl_print("  one rate?  not tested: %s\n", r->reason);
     else
         wl_print("  one rate?  one slope for all groups against one each: F(%g, %g) = %.3g, %s\n", r->df1, r->df2, r->f,
                  wl_format_p(r->p, a));

@@ -87,7 +87,7 @@ static void print_law(const struct wl_law_group *g, enum wl_law_response respons
              g->configs[g->n_configs - 1].workers);
     print_doubling(g, response);
     print_exponent(g->law);
-    wl_print("  power law? %s (%s)\n", wl_law_verdict_name(g->verdict), g->verdict_why);
+    wl_print("  power law? %s (%s)\n", wl_law_verdict_name(g->verdict), g->verdict_reason);
 }
 
 static void print_fit_quality(const struct wl_law_estimate *law, struct wl_arena *a)
@@ -113,7 +113,7 @@ static void print_bend(const struct wl_law_result *r, const struct wl_law_group 
 
 static void print_break(const struct wl_law_group *g, struct wl_arena *a)
 {
-    const struct wl_law_breakpoint *b = &g->broken;
+    const struct wl_law_breakpoint *b = &g->breakpoint;
     if (!(b->p < 0.05)) return;
     wl_print("  break      at N = %.3g (95 %% interval %.3g to %.3g): beta %.3f before, %.3f after, %s\n", b->workers,
              b->lo, b->hi, b->beta1, b->beta2, wl_format_p(b->p, a));
@@ -125,7 +125,7 @@ static void print_departures(const struct wl_law_group *g, struct wl_arena *a)
         const struct wl_law_departure *d = &g->departures[i];
         if (!(d->p_holm < 0.05)) continue;
         wl_print("  departure  %+.1f %% at %g workers from the law up to %g (Holm's %s)\n", d->excess_pct, d->workers,
-                 g->beyond, wl_format_p(d->p_holm, a));
+                 g->departure_base, wl_format_p(d->p_holm, a));
     }
 }
 
@@ -223,7 +223,7 @@ static void print_models(const struct wl_law_group *g, struct wl_arena *a)
             wl_text_addf(&values, "%s%s = %.4g", j ? ", " : "", m->param[j], m->value[j]);
         wl_table_cell(&t, m->name);
         wl_table_cell(&t, m->formula);
-        wl_table_cell(&t, m->ranked ? values.s : m->why);
+        wl_table_cell(&t, m->ranked ? values.s : m->reason);
         if (m->ranked) {
             wl_table_cellf(&t, "%.1f", m->aicc - g->best_model->aicc);
             wl_table_cellf(&t, "%.2f", m->weight);
@@ -275,7 +275,8 @@ static void print_group(const struct wl_law_result *r, const struct wl_law_group
         print_law(g, r->response, a);
     } else {
         bool other_column = g->counts.rows && g->counts.no_workers == g->counts.rows;
-        wl_print("  %s%s\n", g->refused, other_column ? " (--map workers=COLUMN names the column that holds it)" : "");
+        wl_print("  %s%s\n", g->no_law_reason,
+                 other_column ? " (--map workers=COLUMN names the column that holds it)" : "");
     }
     if (g->n_configs) {
         wl_print("\n");

@@ -59,12 +59,12 @@ static void print_candidates(const struct wl_law_forecast *f, enum wl_law_respon
         const struct wl_law_forecast_component *v = &f->components[i];
         wl_table_cell(&t, v->model->name);
         wl_table_cell(&t, v->model->formula);
-        wl_table_cell(&t, v->why || isnan(v->weight) ? NULL : wl_strf(a, "%.2f", v->weight));
+        wl_table_cell(&t, v->reason || isnan(v->weight) ? NULL : wl_strf(a, "%.2f", v->weight));
         const struct wl_amount value = wl_amount_of(v->value, wl_law_response_unit(response), from);
         wl_table_provenance(&t, isnan(v->value) ? WL_MEASURED : from);
         wl_table_amount(&t, &value, 4);
         wl_table_real(&t, v->model->llo_pct, 3);
-        wl_table_cell(&t, v->why ? v->why : "");
+        wl_table_cell(&t, v->reason ? v->reason : "");
         wl_table_row(&t);
     }
     wl_print("\n");
@@ -77,8 +77,8 @@ static void print_forecast(const struct wl_law_group *g, const struct wl_law_for
     const char *unit = wl_law_response_unit(response);
     const enum wl_provenance from =
         response == WL_LAW_ENERGY ? wl_provenance_of(g->estimated, g->simulated) : WL_MEASURED;
-    if (f->refused) {
-        wl_print("  refused    N = %g: %s\n", f->workers, f->refused);
+    if (f->refusal) {
+        wl_print("  refused    N = %g: %s\n", f->workers, f->refusal);
     } else {
         wl_print("  an epoch at N = %g: %s %s%s", f->workers, wl_number_text(f->value, a), unit,
                  wl_provenance_mark(from));
@@ -107,17 +107,17 @@ static void add_forecast(struct wl_json *array, const struct wl_law_forecast *f)
     wl_json_add_real(interval, NULL, f->lo);
     wl_json_add_real(interval, NULL, f->hi);
     wl_json_add_str(o, "basis", f->basis);
-    wl_json_add_str(o, "refused", f->refused);
+    wl_json_add_str(o, "refused", f->refusal);
     struct wl_json *models = wl_json_add_array(o, "models");
     for (size_t i = 0; i < f->n_components; i++) {
         const struct wl_law_forecast_component *v = &f->components[i];
         struct wl_json *m = wl_json_add_object(models, NULL);
         wl_json_add_str(m, "name", v->model->name);
-        wl_json_add_real(m, "weight", v->why ? NAN : v->weight);
+        wl_json_add_real(m, "weight", v->reason ? NAN : v->weight);
         wl_json_add_real(m, "epoch", v->value);
         wl_json_add_real(m, "se_ln", v->se);
         wl_json_add_real(m, "llo_pct", v->model->llo_pct);
-        wl_json_add_str(m, "why", v->why);
+        wl_json_add_str(m, "why", v->reason);
     }
     struct wl_json *notes = wl_json_add_array(o, "notes");
     for (size_t i = 0; i < f->notes.n; i++) wl_json_add_str(notes, NULL, f->notes.v[i]);
@@ -149,7 +149,7 @@ static size_t predict(const struct wl_law_result *r, const double *workers, size
                      g->estimated ? " (estimated)" : "");
         for (size_t j = 0; j < n; j++) {
             struct wl_law_forecast f = wl_law_forecast_at(g, workers[j], o->force, a);
-            done += !f.refused;
+            done += !f.refusal;
             if (root)
                 add_forecast(list, &f);
             else

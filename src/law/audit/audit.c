@@ -2,7 +2,8 @@
  * the same. */
 #include "law/audit/audit.h"
 
-#include "law/internal.h"
+#include "law/audit/findings.h"
+#include "law/fit/estimate.h"
 
 #include <math.h>
 
@@ -32,10 +33,10 @@ static struct wl_law_estimate line_through(const double *x, size_t n, double sha
 static void find_curve(struct wl_audit_implied *out, const struct wl_audit_row *row, struct wl_arena *a)
 {
     bool known = row->n_min > 0 && row->n_max > row->n_min && out->n >= 3 && out->n <= 1000;
-    out->curve_why = !known                                          ? "the worker counts are not given"
-                     : !(row->beta.value > 0 && row->beta.value < 1) ? "such a curve has a beta between 0 and 1"
-                                                                     : NULL;
-    if (out->curve_why) return;
+    out->curve_reason = !known                                          ? "the worker counts are not given"
+                        : !(row->beta.value > 0 && row->beta.value < 1) ? "such a curve has a beta between 0 and 1"
+                                                                        : NULL;
+    if (out->curve_reason) return;
     struct wl_arena *scratch = wl_arena_new(a);
     size_t n = (size_t)out->n;
     double *x = wl_new_array(scratch, double, n), lo = log(1e-9), hi = log(1e3);
@@ -77,9 +78,9 @@ static struct wl_audit_implied imply(const struct wl_audit_row *row, double assu
                                     .curve_se = NAN };
     out.df = out.n - 2;
     if (isnan(out.n)) {
-        out.why = "the number of points is not given";
+        out.reason = "the number of points is not given";
     } else if (out.n < 3) {
-        out.why = "a line through two points has no error";
+        out.reason = "a line through two points has no error";
     } else if (!isnan(row->r2.value)) {
         imply_from_r2(&out, row);
         find_curve(&out, row, a);
@@ -88,11 +89,11 @@ static struct wl_audit_implied imply(const struct wl_audit_row *row, double assu
         out.lo = fmax(row->se.value - row->se.half, 0);
         out.hi = row->se.value + row->se.half;
     } else {
-        out.why = "neither R2 nor a standard error is given";
+        out.reason = "neither R2 nor a standard error is given";
     }
-    if (!out.from_r2) out.curve_why = "R2 is not given";
-    if (!out.why && !(out.se > 0 && isfinite(out.se))) {
-        out.why = out.from_r2 ? "its R2 sets no bound to the error" : "a standard error of 0 is no error";
+    if (!out.from_r2) out.curve_reason = "R2 is not given";
+    if (!out.reason && !(out.se > 0 && isfinite(out.se))) {
+        out.reason = out.from_r2 ? "its R2 sets no bound to the error" : "a standard error of 0 is no error";
         out.from_r2 = false;
         out.se = out.lo = out.hi = NAN;
     }
@@ -132,7 +133,7 @@ static void fill_pairs(const struct wl_audit *audit, struct wl_audit_group *g, s
     g->pairs = wl_new_array(a, struct wl_audit_pair, most);
     for (size_t i = 0; i < g->n; i++)
         for (size_t j = i + 1; j < g->n; j++) {
-            if (audit->implied[g->rows[i]].why || audit->implied[g->rows[j]].why) continue;
+            if (audit->implied[g->rows[i]].reason || audit->implied[g->rows[j]].reason) continue;
             struct wl_audit_pair pair = pair_of(audit, g->rows[i], g->rows[j]);
             p[g->n_pairs] = pair.p;
             worst[g->n_pairs] = pair.p_worst;
@@ -154,7 +155,7 @@ static double homogeneity(const struct wl_audit *audit, const struct wl_audit_gr
         for (size_t i = 0; i < g->n; i++) {
             const struct wl_audit_implied *p = &audit->implied[g->rows[i]];
             double beta = audit->rows[g->rows[i]].beta.value, se = worst ? p->hi : p->se;
-            if (p->why || !(se > 0)) continue;
+            if (p->reason || !(se > 0)) continue;
             if (pass == 0) weights += 1 / (se * se), mean += beta / (se * se), n++;
             if (pass == 1) q += (beta - mean) * (beta - mean) / (se * se);
         }
@@ -207,7 +208,7 @@ int wl_audit_table(const struct wl_audit_row *rows, size_t n, double assumed_n, 
         fill_pairs(out, g, a);
         g->q = homogeneity(out, g, false, &g->q_df);
         g->q_p = wl_chi2_sf(g->q, g->q_df);
-        if (isnan(g->q_p)) g->q_why = "fewer than two rows have a standard error";
+        if (isnan(g->q_p)) g->q_reason = "fewer than two rows have a standard error";
         double df, worst = homogeneity(out, g, true, &df);
         g->q_p_worst = wl_chi2_sf(worst, df);
     }

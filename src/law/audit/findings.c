@@ -1,19 +1,12 @@
 /* The sentences of an audit: what is in a table, and what it cannot support. */
-#include "law/internal.h"
+#include "law/audit/findings.h"
+
+#include "law/fit/notes.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double alpha = 0.05;
-
-static void say(struct wl_strs *to, struct wl_arena *a, const char *fmt, ...) WL_PRINTF(3, 4);
-static void say(struct wl_strs *to, struct wl_arena *a, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    wl_strs_add(a, to, wl_strfv(a, fmt, ap));
-    va_end(ap);
-}
 
 static void add_pair_findings(struct wl_audit *audit, const struct wl_audit_group *g, struct wl_arena *a)
 {
@@ -24,16 +17,18 @@ static void add_pair_findings(struct wl_audit *audit, const struct wl_audit_grou
         open = fmax(open, fmax(fabs(p->lo), fabs(p->hi)));
         if (!(p->p_holm < alpha)) continue;
         told++;
-        say(&audit->findings, a, "%s: the slopes of %s and %s differ by %.3g (Welch p = %.2g, Holm %.2g), %s", g->name,
-            audit->rows[p->a].level, audit->rows[p->b].level, fabs(p->difference), p->p, p->p_holm,
-            p->p_worst_holm < alpha ? "however the numbers were rounded"
-                                    : "though not for every number that rounds to the printed ones");
+        wl_strs_addf(a, &audit->findings, "%s: the slopes of %s and %s differ by %.3g (Welch p = %.2g, Holm %.2g), %s",
+                     g->name, audit->rows[p->a].level, audit->rows[p->b].level, fabs(p->difference), p->p, p->p_holm,
+                     p->p_worst_holm < alpha ? "however the numbers were rounded"
+                                             : "though not for every number that rounds to the printed ones");
     }
     if (!isnan(g->q_p) && g->q_p < alpha)
-        say(&audit->findings, a, "%s: one slope for all rows is rejected (Q = %.3g, %g degrees of freedom, p = %.2g)",
-            g->name, g->q, g->q_df, g->q_p);
+        wl_strs_addf(a, &audit->findings,
+                     "%s: one slope for all rows is rejected (Q = %.3g, %g degrees of freedom, p = %.2g)", g->name,
+                     g->q, g->q_df, g->q_p);
     if (g->n_pairs && !told && !(g->q_p < alpha))
-        say(&audit->limits, a,
+        wl_strs_addf(
+            a, &audit->limits,
             "%s: no slopes are told apart (Q p = %.2g), but differences of up to %.2g are not excluded: that is no "
             "evidence for equal slopes",
             g->name, g->q_p, open);
@@ -45,11 +40,12 @@ static void add_error_findings(struct wl_audit *audit, struct wl_arena *a)
         const struct wl_audit_row *row = &audit->rows[i];
         const struct wl_audit_implied *m = &audit->implied[i];
         if (m->contradicts)
-            say(&audit->findings, a,
+            wl_strs_addf(
+                a, &audit->findings,
                 "%s, %s: R2 = %g over %g points means a standard error of %.2g, not %g; %g belongs to R2 = %.3f",
                 row->group, row->level, row->r2.value, m->n, m->se, row->se.value, row->se.value, m->r2_of_se);
-        if (m->why && audit->n > 1)
-            say(&audit->limits, a, "%s, %s: not compared, since %s", row->group, row->level, m->why);
+        if (m->reason && audit->n > 1)
+            wl_strs_addf(a, &audit->limits, "%s, %s: not compared, since %s", row->group, row->level, m->reason);
     }
 }
 
@@ -62,7 +58,8 @@ static void add_setting_findings(struct wl_audit *audit, struct wl_arena *a)
             if (!p->setting || !q->setting || strcmp(p->setting, q->setting) != 0) continue;
             double d = fabs(q->beta.value - p->beta.value);
             if (d <= p->beta.half + q->beta.half) continue;
-            say(&audit->findings, a,
+            wl_strs_addf(
+                a, &audit->findings,
                 "%s has two exponents: %g in %s and %g in %s. They are not two fits to the same points; over other "
                 "worker "
                 "counts a bent curve gives other exponents, so neither holds beyond its own range",
@@ -81,7 +78,8 @@ static void add_curve_findings(struct wl_audit *audit, struct wl_arena *a)
         alike += m->curve_r2 >= audit->rows[i].r2.value - audit->rows[i].r2.half - 0.03;
     }
     if (with_curve)
-        say(&audit->limits, a,
+        wl_strs_addf(
+            a, &audit->limits,
             "R2 is no evidence for a power law: a straight line through W/N + c without any noise has the same "
             "exponent, "
             "and an R2 that is as high to within 0.03, in %zu of the %zu rows with worker counts",
@@ -93,17 +91,18 @@ void wl_audit_add_findings(struct wl_audit *audit, double assumed_n, struct wl_a
     size_t assumed = 0, errors = 0;
     for (size_t i = 0; i < audit->n; i++) {
         assumed += isnan(audit->rows[i].n) && !isnan(assumed_n);
-        errors += !audit->implied[i].why;
+        errors += !audit->implied[i].reason;
     }
     for (size_t i = 0; i < audit->n_groups; i++) add_pair_findings(audit, &audit->groups[i], a);
     add_error_findings(audit, a);
     add_setting_findings(audit, a);
     add_curve_findings(audit, a);
     if (assumed)
-        say(&audit->limits, a, "%s without a number of points: %g is assumed", wl_law_count_text(a, assumed, "row"),
-            assumed_n);
+        wl_strs_addf(a, &audit->limits, "%s without a number of points: %g is assumed",
+                     wl_law_count_text(a, assumed, "row"), assumed_n);
     if (errors)
-        say(&audit->limits, a,
+        wl_strs_addf(
+            a, &audit->limits,
             "the errors hold if the points scatter independently about a straight line. Whether they do, a table of "
             "slopes cannot show: that takes the points themselves, with repeats");
 }

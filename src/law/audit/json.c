@@ -1,5 +1,6 @@
 /* An audit as JSON; docs/formats.md describes the keys, which are stable. */
-#include "law/internal.h"
+#include "law/json.h"
+#include "law/audit/audit.h"
 
 static void add_row(struct wl_json *array, const struct wl_audit_row *row, const struct wl_audit_implied *m)
 {
@@ -12,14 +13,14 @@ static void add_row(struct wl_json *array, const struct wl_audit_row *row, const
     wl_json_add_real(o, "se_printed", row->se.value);
     wl_json_add_real(o, "se", m->se);
     wl_law_json_interval(o, "se_rounding", m->lo, m->hi);
-    wl_json_add_str(o, "se_from", m->why ? NULL : m->from_r2 ? "r2" : "printed");
+    wl_json_add_str(o, "se_from", m->reason ? NULL : m->from_r2 ? "r2" : "printed");
     wl_json_add_bool(o, "se_contradicts_r2", m->contradicts);
     struct wl_json *curve = wl_json_add_object(o, "amdahl_with_this_beta");
     wl_json_add_real(curve, "c_over_w", m->share);
     wl_json_add_real(curve, "r2", m->curve_r2);
     wl_json_add_real(curve, "se", m->curve_se);
-    wl_json_add_str(curve, "why", m->curve_why);
-    wl_json_add_str(o, "why", m->why);
+    wl_json_add_str(curve, "why", m->curve_reason);
+    wl_json_add_str(o, "why", m->reason);
 }
 
 static void add_pair(struct wl_json *array, const struct wl_audit *audit, const struct wl_audit_pair *p)
@@ -58,7 +59,7 @@ void wl_audit_json(const struct wl_audit *audit, struct wl_json *object)
         wl_json_add_real(q, "df", g->q_df);
         wl_json_add_real(q, "p", g->q_p);
         wl_json_add_real(q, "p_worst", g->q_p_worst);
-        wl_json_add_str(q, "why", g->q_why);
+        wl_json_add_str(q, "why", g->q_reason);
     }
     add_sentences(object, "findings", &audit->findings);
     add_sentences(object, "limits", &audit->limits);

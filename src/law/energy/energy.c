@@ -1,7 +1,8 @@
 /* Energy against worker-hours: proportional, with a base, what drives the rate, and whether groups share a slope. */
 #include "law/energy/energy.h"
 
-#include "law/internal.h"
+#include "law/fit/notes.h"
+#include "law/fit/runs.h"
 
 #include <math.h>
 
@@ -9,15 +10,6 @@ static const double joules_per_kwh = 3.6e6, seconds_per_hour = 3600;
 static const double vif_limit = 10, identity_limit = 0.03;
 
 static const struct wl_energy_law_term no_term = { NAN, NAN, NAN, NAN, NAN };
-
-static void note(struct wl_energy_law_group *g, struct wl_arena *a, const char *fmt, ...) WL_PRINTF(3, 4);
-static void note(struct wl_energy_law_group *g, struct wl_arena *a, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    wl_strs_add(a, &g->notes, wl_strfv(a, fmt, ap));
-    va_end(ap);
-}
 
 /* ---- rows to runs ---- */
 
@@ -62,7 +54,7 @@ static void collect(struct wl_energy_law_group *g, const struct wl_observations 
         run->identity = identity_of(obs, from);
         run->carbon_g_per_kwh = carbon ? carbon[from->row] : NAN;
         carbon_g += run->kwh * run->carbon_g_per_kwh;
-        parts += from->paired < from->epochs;
+        parts += from->n_paired < from->epochs;
         g->kwh += run->kwh;
         g->kwh_lo += run->kwh_lo;
         g->kwh_hi += run->kwh_hi;
@@ -70,9 +62,9 @@ static void collect(struct wl_energy_law_group *g, const struct wl_observations 
     }
     g->carbon_g_per_kwh = carbon_g / g->kwh;
     if (parts)
-        note(g, a, "%s no time in some epochs: energy and worker-hours are of the others",
-             wl_law_count_text(a, parts, "run has|runs have"));
-    if (no_time) note(g, a, "left out: %s without a time", wl_law_count_text(a, no_time, "run"));
+        wl_strs_addf(a, &g->notes, "%s no time in some epochs: energy and worker-hours are of the others",
+                     wl_law_count_text(a, parts, "run has|runs have"));
+    if (no_time) wl_strs_addf(a, &g->notes, "left out: %s without a time", wl_law_count_text(a, no_time, "run"));
 }
 
 /* ---- fits ---- */
@@ -152,7 +144,7 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
     g->origin = g->base = g->slope = g->exponent = no_term;
     g->origin_r2 = g->r2 = g->sigma = g->df = NAN;
     if (g->n < 2) {
-        g->why = g->n ? "one run: a rate, and no line" : "no run has a worker count, a time and an energy";
+        g->reason = g->n ? "one run: a rate, and no line" : "no run has a worker count, a time and an energy";
         return;
     }
     double *x = column(g, WORKER_H, a), *y = column(g, KWH, a);
@@ -161,11 +153,11 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
         g->origin_r2 = o.r2;
     }
     if (!(wl_sd(x, g->n) > 1e-12 * wl_mean(x, g->n))) {
-        g->why = "every run has the same worker-hours: no line with a base";
+        g->reason = "every run has the same worker-hours: no line with a base";
         return;
     }
     if (wl_ols_fit(&o, y, x, g->n, 1, true, a, &e)) {
-        g->why = wl_strdup(a, e.msg);
+        g->reason = wl_strdup(a, e.msg);
         return;
     }
     g->base = term(&o, 0, 0);
@@ -173,9 +165,10 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
     g->sigma = o.sigma;
     g->df = o.df;
     g->r2 = o.df > 0 ? o.r2 : NAN;
-    if (!(o.df > 0)) note(g, a, "two runs: a line through them has no error");
+    if (!(o.df > 0)) wl_strs_addf(a, &g->notes, "two runs: a line through them has no error");
     if (g->slope.value < 0)
-        note(g, a, "energy falls with worker-hours: over this range something else drives it; do not extrapolate");
+        wl_strs_addf(a, &g->notes,
+                     "energy falls with worker-hours: over this range something else drives it; do not extrapolate");
     if (wl_ols_fit(&o, column(g, LN_KWH, a), column(g, LN_WORKER_H, a), g->n, 1, true, a, &e) == 0)
         g->exponent = term(&o, 1, 1);
 }
@@ -229,10 +222,10 @@ static const char *fit_drivers(struct wl_energy_law_group *g, struct wl_arena *a
     g->by_updates = term(&o, 2, 0);
     g->drivers_r2 = o.r2;
     if (g->vif > vif_limit)
-        note(g, a,
-             "drivers: the variance inflation factor is %.3g: samples and updates move together, and neither "
-             "coefficient means much by itself",
-             g->vif);
+        wl_strs_addf(a, &g->notes,
+                     "drivers: the variance inflation factor is %.3g: samples and updates move together, and neither "
+                     "coefficient means much by itself",
+                     g->vif);
     return NULL;
 }
 
@@ -245,8 +238,9 @@ static void check_identity(struct wl_energy_law_group *g, struct wl_arena *a)
         if (off >= worst) worst = off, g->identity_worst = g->runs[i].identity;
     }
     if (worst > log1p(identity_limit))
-        note(g, a, "energy is %.3f times power_w x time in one run: counter, power and time do not belong together",
-             g->identity_worst);
+        wl_strs_addf(a, &g->notes,
+                     "energy is %.3f times power_w x time in one run: counter, power and time do not belong together",
+                     g->identity_worst);
 }
 
 /* ---- one slope for all groups? ---- */
@@ -267,7 +261,7 @@ static void compare_slopes(struct wl_energy_law_result *r, struct wl_arena *a)
         for (size_t j = 0; j < g->n; j++) sxx += (x[j] - mx) * (x[j] - mx), sxy += (x[j] - mx) * (y[j] - my);
     }
     if (groups < 2) {
-        r->why = "fewer than two groups with a line";
+        r->reason = "fewer than two groups with a line";
         return;
     }
     for (size_t i = 0; i < r->n; i++) {
@@ -279,7 +273,7 @@ static void compare_slopes(struct wl_energy_law_result *r, struct wl_arena *a)
     r->df1 = (double)groups - 1;
     r->df2 = (double)n - 2 * (double)groups;
     if (!(r->df2 > 0) || !(separate > 1e-18 * common)) {
-        r->why = r->df2 > 0 ? "the runs lie on their lines to rounding" : "no degrees of freedom beside the lines";
+        r->reason = r->df2 > 0 ? "the runs lie on their lines to rounding" : "no degrees of freedom beside the lines";
         return;
     }
     r->f = fmax(common - separate, 0) / r->df1 / (separate / r->df2);
@@ -304,10 +298,10 @@ static void fit_group(struct wl_energy_law_group *g, struct wl_arena *a)
 {
     describe_rate(g, a);
     fit_lines(g, a);
-    g->drivers_why = fit_drivers(g, a);
+    g->drivers_reason = fit_drivers(g, a);
     check_identity(g, a);
-    if (g->simulated) note(g, a, "simulated: some of these rows are not measurements");
-    if (g->estimated) note(g, a, "estimated: the energy of some of these rows is so marked");
+    if (g->simulated) wl_strs_addf(a, &g->notes, "simulated: some of these rows are not measurements");
+    if (g->estimated) wl_strs_addf(a, &g->notes, "estimated: the energy of some of these rows is so marked");
 }
 
 int wl_energy_law_fit(const struct wl_observations *obs, const struct wl_energy_law_options *options,

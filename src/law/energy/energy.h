@@ -13,11 +13,11 @@ struct wl_energy_law_options {
 struct wl_energy_law_run {
     const char *label;
     double workers, local_batch;
-    double worker_h, kwh, rate;                        /* rate: kWh a worker-hour */
-    double kwh_lo, kwh_hi;                             /* how far its measurement may be off; NAN where not told */
+    double worker_h, kwh, rate;                        /* rate: kWh per worker-hour */
+    double kwh_lo, kwh_hi;                             /* bounds of the measured energy; NAN where not recorded */
     double samples_per_worker_h, updates_per_worker_h; /* NAN where not recorded */
     double identity;         /* energy over power_w x time, 1 where they agree; NAN without power_w */
-    double carbon_g_per_kwh; /* the column of that name, of the run's first row; NAN: none */
+    double carbon_g_per_kwh; /* from the column of that name, first row of the run; NAN: none */
 };
 
 /* A coefficient with its 95 % interval, and p against 0. */
@@ -34,8 +34,8 @@ struct wl_energy_law_group {
     struct wl_energy_law_run *runs; /* in order of workers */
     size_t n;
     double kwh, worker_h;          /* sums over runs */
-    double kwh_lo, kwh_hi;         /* sums of the bounds; NAN as soon as one run has none */
-    double carbon_g_per_kwh;       /* mean over the energy of the runs; NAN as soon as one has none */
+    double kwh_lo, kwh_hi;         /* sums of the bounds; NAN if a run has none */
+    double carbon_g_per_kwh;       /* energy-weighted mean over runs; NAN if a run has none */
     double rate, rate_cv;          /* mean of the rates, and sd / mean */
     double rate_cv_lo, rate_cv_hi; /* BCa interval over runs; NAN below five runs */
     double rate_min, rate_max;
@@ -45,24 +45,24 @@ struct wl_energy_law_group {
     struct wl_energy_law_term base, slope; /* kWh = base + slope worker-hours */
     double r2, sigma, df;                  /* about the mean */
     struct wl_energy_law_term exponent;    /* ln kWh = c + exponent ln worker-hours; p against 1 */
-    const char *why;                       /* why there are no fits, or NULL */
+    const char *reason;                    /* why there are no fits, or NULL */
     struct wl_energy_law_term by_samples,
         by_updates; /* standardised coefficients of the rate on both per worker-hour */
     double drivers_r2, vif;
-    const char *drivers_why; /* why there are none, or NULL */
-    double identity_worst;   /* energy over power x time furthest from 1; NAN: not checked */
+    const char *drivers_reason; /* why there are none, or NULL */
+    double identity_worst;      /* energy over power x time furthest from 1; NAN: not checked */
     struct wl_strs notes;
 };
 
 struct wl_energy_law_result {
     struct wl_energy_law_group *groups;
     size_t n;
-    double f, df1, df2, p; /* one slope for all groups, beside an intercept each */
-    const char *why;       /* why that is not tested, or NULL */
+    double f, df1, df2, p; /* F test of one slope for all groups, one intercept per group */
+    const char *reason;    /* why that is not tested, or NULL */
 };
 
-/* Runs that were measured, and nothing filled in: a row without a time or an energy is left out and counted. Source:
- * Huber et al. 2025 (kWh on GPU-hours, drivers). WL_ENOENT: a column of `by` that is not there. */
+/* Uses measured values alone: a row without a time or an energy is excluded and counted. Source: Huber et al. 2025 (kWh
+ * on GPU-hours, drivers). WL_ENOENT: a column of `by` is missing. */
 int wl_energy_law_fit(const struct wl_observations *obs, const struct wl_energy_law_options *options,
                       struct wl_energy_law_result *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 void wl_energy_law_json(const struct wl_energy_law_result *r, struct wl_json *object);

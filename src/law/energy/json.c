@@ -1,5 +1,6 @@
 /* Energy against worker-hours as JSON; docs/formats.md describes the keys, which are stable. */
-#include "law/internal.h"
+#include "law/json.h"
+#include "law/energy/energy.h"
 
 #include <math.h>
 
@@ -55,14 +56,14 @@ static void add_group(struct wl_json *array, const struct wl_energy_law_group *g
     wl_json_add_real(line, "r2", g->r2);
     wl_json_add_real(line, "sigma", g->sigma);
     wl_json_add_real(line, "df", g->df);
-    wl_json_add_str(line, "why", g->why);
+    wl_json_add_str(line, "why", g->reason);
     add_term(o, "exponent", &g->exponent);
     struct wl_json *drivers = wl_json_add_object(o, "drivers");
     add_term(drivers, "samples_per_worker_h", &g->by_samples);
     add_term(drivers, "updates_per_worker_h", &g->by_updates);
     wl_json_add_real(drivers, "r2", g->drivers_r2);
     wl_json_add_real(drivers, "vif", g->vif);
-    wl_json_add_str(drivers, "why", g->drivers_why);
+    wl_json_add_str(drivers, "why", g->drivers_reason);
     wl_json_add_real(o, "identity_worst", g->identity_worst);
     struct wl_json *runs = wl_json_add_array(o, "per_run");
     for (size_t i = 0; i < g->n; i++) add_run(runs, &g->runs[i]);
@@ -78,5 +79,5 @@ void wl_energy_law_json(const struct wl_energy_law_result *r, struct wl_json *ob
     wl_json_add_real(equal, "df1", r->df1);
     wl_json_add_real(equal, "df2", r->df2);
     wl_json_add_real(equal, "p", r->p);
-    wl_json_add_str(equal, "why", r->why);
+    wl_json_add_str(equal, "why", r->reason);
 }

@@ -1,9 +1,10 @@
 /* Analysis of covariance: one line for each level of a factor, against lines of one slope. */
-#include "law/internal.h"
+#include "law/factor/ancova.h"
+
+#include "law/fit/diagnostics.h"
+#include "law/fit/estimate.h"
 
 #include <math.h>
-
-static const double rounding = 1e-10; /* scatter of ln(response) below this is arithmetic, not measurement */
 
 static const struct wl_law_estimate *line_of(const struct wl_factor_level *level, bool config)
 {
@@ -29,7 +30,7 @@ static struct points gather(const struct wl_factor_group *g, bool config, struct
     out.level_of = wl_new_array(a, size_t, most);
     for (size_t l = 0; l < g->n_levels; l++) {
         double *x, *y;
-        if (g->levels[l].why) continue;
+        if (g->levels[l].reason) continue;
         size_t n = wl_law_estimate_points(&g->levels[l].law, config, &x, &y, a);
         for (size_t i = 0; i < n; i++, out.n++) {
             out.x[out.n] = x[i];
@@ -48,7 +49,7 @@ static int fit_common(struct wl_factor_tests *out, const struct wl_factor_group 
     double *design = wl_new_array(a, double, p->n *columns);
     size_t *column_of = wl_new_array(a, size_t, g->n_levels), next = 1;
     for (size_t l = 0; l < g->n_levels; l++)
-        if (!g->levels[l].why && l != g->base) column_of[l] = next++;
+        if (!g->levels[l].reason && l != g->base) column_of[l] = next++;
     for (size_t i = 0; i < p->n; i++) {
         design[i] = p->x[i];
         if (p->level_of[i] != g->base) design[i + column_of[p->level_of[i]] * p->n] = 1;
@@ -64,9 +65,9 @@ static int fit_common(struct wl_factor_tests *out, const struct wl_factor_group 
     out->beta_hi = out->beta + half;
     out->beta_df = o.df;
     for (size_t l = 0; l < g->n_levels; l++) {
-        bool other = !g->levels[l].why && l != g->base;
-        out->offset[l] = other ? o.b[1 + column_of[l]] : g->levels[l].why ? NAN : 0;
-        out->offset_se[l] = other ? o.se[1 + column_of[l]] : g->levels[l].why ? NAN : 0;
+        bool other = !g->levels[l].reason && l != g->base;
+        out->offset[l] = other ? o.b[1 + column_of[l]] : g->levels[l].reason ? NAN : 0;
+        out->offset_se[l] = other ? o.se[1 + column_of[l]] : g->levels[l].reason ? NAN : 0;
     }
     return 0;
 }
@@ -97,7 +98,7 @@ static void fill_pairs(struct wl_factor_tests *out, const struct wl_factor_group
     out->pairs = wl_new_array(a, struct wl_factor_pair, most);
     for (size_t i = 0; i < g->n_levels; i++)
         for (size_t j = i + 1; j < g->n_levels; j++) {
-            if (g->levels[i].why || g->levels[j].why) continue;
+            if (g->levels[i].reason || g->levels[j].reason) continue;
             struct wl_factor_pair pair = pair_of(out, g, i, j, config, margin);
             p[out->n_pairs] = pair.p;
             out->pairs[out->n_pairs++] = pair;
@@ -136,21 +137,21 @@ void wl_factor_ancova(struct wl_factor_tests *out, const struct wl_factor_group 
     *out = nothing(g, config, a);
     out->points = p.n;
     if (fit_common(out, g, &p, a, &e)) {
-        out->why = wl_strdup(a, e.msg);
+        out->reason = wl_strdup(a, e.msg);
         return;
     }
     out->sse_separate = 0;
     for (size_t l = 0; l < g->n_levels; l++)
-        if (!g->levels[l].why) out->sse_separate += line_of(&g->levels[l], config)->line.sse;
+        if (!g->levels[l].reason) out->sse_separate += line_of(&g->levels[l], config)->line.sse;
     out->df = (double)p.n - 2 * (double)g->compared;
     out->df1 = (double)g->compared - 1;
     if (!(out->df > 0)) {
-        out->why = wl_strf(a, "%zu points leave no degrees of freedom beside %zu lines", p.n, g->compared);
+        out->reason = wl_strf(a, "%zu points leave no degrees of freedom beside %zu lines", p.n, g->compared);
         return;
     }
     out->sigma = sqrt(out->sse_separate / out->df);
-    if (!(out->sigma > rounding)) {
-        out->why = "the points lie on their lines to rounding: there is no scatter to test against";
+    if (!(out->sigma > WL_LAW_ROUNDING)) {
+        out->reason = "the points lie on their lines to rounding: there is no scatter to test against";
         return;
     }
     double gain = fmax(out->sse_common - out->sse_separate, 0);

@@ -1,17 +1,13 @@
 /* Does a factor change the law? Groups, the comparison of their levels, and what is to be said beside it. */
 #include "law/factor/factor.h"
 
-#include "law/internal.h"
+#include "law/factor/ancova.h"
+#include "law/factor/levels.h"
+#include "law/factor/overhead.h"
+#include "law/factor/verdict.h"
+#include "law/fit/models.h"
 
 #include <math.h>
-
-void wl_factor_note(struct wl_factor_group *g, struct wl_arena *a, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    wl_strs_add(a, &g->notes, wl_strfv(a, fmt, ap));
-    va_end(ap);
-}
 
 static size_t highest_level(const struct wl_factor_group *g)
 {
@@ -26,7 +22,7 @@ static bool choose_base(struct wl_factor_group *g, const struct wl_factor_option
     bool from_top = !options->base && wl_factor_is_cap(options->factor);
     for (size_t i = 0; i < g->n_levels; i++) {
         size_t l = from_top ? g->n_levels - 1 - i : i;
-        if (g->levels[l].why || (options->base && !wl_str_eq(options->base, g->levels[l].value))) continue;
+        if (g->levels[l].reason || (options->base && !wl_str_eq(options->base, g->levels[l].value))) continue;
         g->base = l;
         return true;
     }
@@ -47,9 +43,9 @@ static bool same_workers(const struct wl_law_group *p, const struct wl_law_group
 static void note_ranges(struct wl_factor_group *g, struct wl_arena *a)
 {
     for (size_t l = 0; l < g->n_levels; l++)
-        if (!g->levels[l].why && !same_workers(&g->levels[l].law, &g->levels[g->base].law)) {
-            wl_factor_note(
-                g, a,
+        if (!g->levels[l].reason && !same_workers(&g->levels[l].law, &g->levels[g->base].law)) {
+            wl_strs_addf(
+                a, &g->notes,
                 "the levels were not measured at the same worker counts: where the law bends, exponents differ by "
                 "that alone");
             return;
@@ -74,13 +70,14 @@ static void note_levels(struct wl_factor_group *g, struct wl_arena *a)
         const struct wl_strs *notes = &g->levels[l].law.notes;
         for (size_t i = 0; i < notes->n; i++) {
             bool common = is_common_note(g, notes->v[i]);
-            if (!common) wl_factor_note(g, a, "%s: %s", g->levels[l].value, notes->v[i]);
-            if (common && l == 0) wl_factor_note(g, a, "%s%s", g->n_levels > 1 ? "each level: " : "", notes->v[i]);
+            if (!common) wl_strs_addf(a, &g->notes, "%s: %s", g->levels[l].value, notes->v[i]);
+            if (common && l == 0)
+                wl_strs_addf(a, &g->notes, "%s%s", g->n_levels > 1 ? "each level: " : "", notes->v[i]);
         }
     }
-    if (g->simulated) wl_factor_note(g, a, "simulated: some of these rows are not measurements");
+    if (g->simulated) wl_strs_addf(a, &g->notes, "simulated: some of these rows are not measurements");
     if (g->estimated)
-        wl_factor_note(g, a, "estimated: some of these rows are so marked; in a store, that is their energy");
+        wl_strs_addf(a, &g->notes, "estimated: some of these rows are so marked; in a store, that is their energy");
 }
 
 static enum wl_law_scaling scaling_of(const struct wl_factor_group *g)
@@ -88,7 +85,7 @@ static enum wl_law_scaling scaling_of(const struct wl_factor_group *g)
     enum wl_law_scaling first = WL_SCALING_UNKNOWN;
     bool any = false;
     for (size_t l = 0; l < g->n_levels; l++) {
-        if (g->levels[l].why) continue;
+        if (g->levels[l].reason) continue;
         if (any && g->levels[l].law.scaling != first) return WL_SCALING_MIXED;
         first = g->levels[l].law.scaling;
         any = true;
@@ -102,7 +99,7 @@ static void choose_tests(struct wl_factor_group *g)
 {
     const struct wl_factor_tests *runs = &g->over_runs, *configs = &g->over_configs;
     bool wider = configs->beta_hi - configs->beta_lo > runs->beta_hi - runs->beta_lo; /* false where either is NAN */
-    g->tests = wider && !configs->why ? configs : runs;
+    g->tests = wider && !configs->reason ? configs : runs;
 }
 
 static void rank(struct wl_factor_group *g)
@@ -115,8 +112,8 @@ static void rank(struct wl_factor_group *g)
         double aicc;
     } rivals[] = { { "common_slope", g->aicc_common },
                    { "separate_slopes", g->aicc_separate },
-                   { "shared_overhead", g->overhead.why ? NAN : g->overhead.aicc } };
-    if (g->over_runs.why) return;
+                   { "shared_overhead", g->overhead.reason ? NAN : g->overhead.aicc } };
+    if (g->over_runs.reason) return;
     for (size_t i = 0; i < WL_COUNT(rivals); i++)
         if (rivals[i].aicc < best) best = rivals[i].aicc, g->best_model = rivals[i].name;
 }
@@ -191,7 +188,7 @@ int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_
     *out = (struct wl_factor_result) { options->factor, options->law.response, options->margin, NULL, 0 };
     int rc = check_options(options, e);
     if (rc == 0) rc = wl_obs_find(obs, options->factor, &column, e);
-    const struct wl_law_grouping rule = { .by = options->law.by, .except = rc ? NULL : column.name };
+    const struct wl_law_grouping rule = { .by = options->law.by, .excluded_column = rc ? NULL : column.name };
     if (rc == 0) rc = wl_law_partition(obs, &rule, &parts, a, e);
     if (rc) return rc;
     out->groups = wl_new_array(a, struct wl_factor_group, parts.n);
@@ -207,9 +204,9 @@ int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_
         bool has_base = choose_base(g, options);
         base_found |= has_base;
         if (g->compared < 2)
-            g->refused = refusal(g, column.name, a);
+            g->refusal = refusal(g, column.name, a);
         else if (!has_base)
-            g->refused = wl_strf(a, "nothing to compare: %s %s has no law here", column.name, options->base);
+            g->refusal = wl_strf(a, "nothing to compare: %s %s has no law here", column.name, options->base);
         else
             compare_group(g, options, a);
         note_levels(g, a);

@@ -8,25 +8,25 @@
 struct wl_factor_options {
     const char *factor; /* a column: power_cap_w, module_cap_w, clock_mhz, mem_clock_mhz, local_batch, hardware, an
                            extra one ... */
-    const char *base;   /* the level that others are held against; NULL: no cap, else the highest cap, else the first */
+    const char *base; /* the level that others are compared with; NULL: no cap, else the highest cap, else the first */
     struct wl_law_options law; /* `by` and the rule for epochs; beyond and thorough are not used */
-    double margin;             /* exponents that differ by less count as the same */
+    double margin;             /* equivalence margin: exponents that differ by less count as equal */
 };
 
-/* What the devices did at a level: means over its rows of the columns of these names, NAN where there are none. */
+/* What the devices did at a level: means over its rows of the columns of these names, NAN where missing. */
 struct wl_factor_achieved {
     double clock_mhz, mem_clock_mhz; /* achieved_clock_mhz, achieved_mem_clock_mhz */
     double power_capped_pct;         /* share of the time in which the power limit held clocks down */
-    double caps_acted_pct;           /* of a factor that is a cap: share of these caps that acted; 0: none ever did */
+    double caps_acted_pct;           /* of a factor that is a cap: share of its rows whose cap acted; 0: never */
 };
 
 /* One level. Rows where the factor is missing are the level "uncapped" of caps and clocks; of other factors
- * they are left out. */
+ * they are excluded. */
 struct wl_factor_level {
     struct wl_factor_achieved achieved;
     const char *value;        /* as text */
     struct wl_law_group law;  /* runs, configs and the two lines of this level alone */
-    const char *why;          /* why it is not compared, or NULL */
+    const char *reason;       /* why it is not compared, or NULL */
     double offset, offset_se; /* of ln(response) from the base at equal slopes; NAN where not compared */
 };
 
@@ -44,14 +44,14 @@ struct wl_factor_tests {
     size_t points;
     double sigma, df;                       /* pooled scatter about a line for each level */
     double f, df1, p;                       /* equal slopes, F(df1, df) */
-    double partial_eta2;                    /* share of what the common slope leaves that the separate ones explain */
+    double partial_eta2;                    /* share of the residual of the common slope that separate slopes explain */
     double beta, beta_se, beta_lo, beta_hi; /* the common slope, t(beta_df) */
     double beta_df;
     double sse_common, sse_separate;
     double *offset, *offset_se;   /* [levels] at the common slope, NAN where not compared */
     struct wl_factor_pair *pairs; /* [n_pairs] */
     size_t n_pairs;
-    const char *why; /* why there are no tests, or NULL */
+    const char *reason; /* why there are no tests, or NULL */
 };
 
 /* How much longer (or more energy) than the base. */
@@ -61,11 +61,11 @@ struct wl_factor_slowdown {
     struct wl_estimate ratio;
 };
 
-/* ln t = ln(W(level)/N + c): the same overhead beside slower or faster work, levels + 1 parameters. */
+/* ln t = ln(W(level)/N + c): one overhead for all levels, work at the speed of each; levels + 1 parameters. */
 struct wl_factor_overhead {
     double *w, *w_se; /* [levels], NAN where not compared */
     double c, c_se, sse, aicc;
-    const char *why; /* why it was not fitted or is not ranked, or NULL */
+    const char *reason; /* why it was not fitted or is not ranked, or NULL */
 };
 
 enum wl_factor_verdict { WL_FACTOR_UNDECIDED, WL_FACTOR_DIFFERENT, WL_FACTOR_EQUIVALENT };
@@ -79,9 +79,9 @@ struct wl_factor_group {
     struct wl_factor_level *levels; /* in order of value; uncapped last */
     size_t n_levels, compared;
     size_t base;    /* has a law, unless the group is refused */
-    size_t highest; /* the last level with runs, law or not: what speed and energy are held against (wl_law_tradeoff) */
+    size_t highest; /* the last level with runs, law or not: the reference of speed and energy (wl_law_tradeoff) */
     struct wl_factor_tests over_runs, over_configs;
-    const struct wl_factor_tests *tests; /* of the two the one with the wider interval; NULL: refused */
+    const struct wl_factor_tests *tests; /* the one with the wider interval; NULL: refused */
     double p_bh;                         /* of its equal slopes, Benjamini and Hochberg's over the groups of a result */
     struct wl_factor_slowdown *slowdowns;
     size_t n_slowdowns;
@@ -89,10 +89,10 @@ struct wl_factor_group {
     double aicc_common, aicc_separate; /* over runs; NAN where undefined */
     const char *best_model;            /* "common_slope", "separate_slopes", "shared_overhead"; NULL */
     enum wl_factor_verdict verdict;
-    const char *verdict_why;
-    double runs_needed;          /* at each level and worker count, to settle it; NAN where decided or not known */
-    const char *runs_needed_why; /* what it rests on, or why there is none; NULL where decided */
-    const char *refused;
+    const char *verdict_reason;
+    double runs_needed;             /* per level and worker count, to decide it; NAN where decided or unknown */
+    const char *runs_needed_reason; /* its assumptions, or why it is unknown; NULL where decided */
+    const char *refusal;            /* why nothing is compared, or NULL */
     struct wl_strs notes;
 };
 
@@ -104,8 +104,8 @@ struct wl_factor_result {
     size_t n;
 };
 
-/* Groups as wl_law_fit, the factor apart: a batch size as the factor replaces the rule for batches. WL_ENOENT: a
- * column that is not there. WL_EINVAL: the factor is `workers`, `base` is no level, margin not positive. */
+/* Groups as wl_law_fit, without the factor; a batch size as the factor replaces the rule for batches. WL_ENOENT: a
+ * column is missing. WL_EINVAL: the factor is `workers`, `base` is not a level, the margin is not positive. */
 int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_options *options,
                       struct wl_factor_result *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 void wl_factor_json(const struct wl_factor_result *r, struct wl_json *object);

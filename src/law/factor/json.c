@@ -1,5 +1,6 @@
 /* A comparison as JSON; docs/formats.md describes the keys, which are stable. */
-#include "law/internal.h"
+#include "law/json.h"
+#include "law/factor/factor.h"
 
 #include <math.h>
 
@@ -23,7 +24,7 @@ static void add_level(struct wl_json *array, const struct wl_factor_level *level
     wl_json_add_real(o, "achieved_mem_clock_mhz", level->achieved.mem_clock_mhz);
     wl_json_add_real(o, "power_capped_pct", level->achieved.power_capped_pct);
     wl_json_add_real(o, "caps_acted_pct", level->achieved.caps_acted_pct);
-    wl_json_add_str(o, "why", level->why);
+    wl_json_add_str(o, "why", level->reason);
 }
 
 static void add_tests(struct wl_json *parent, const struct wl_factor_tests *t)
@@ -35,7 +36,7 @@ static void add_tests(struct wl_json *parent, const struct wl_factor_tests *t)
     wl_json_add_real(o, "p", t->p);
     wl_json_add_real(o, "partial_eta2", t->partial_eta2);
     wl_json_add_real(o, "sigma", t->sigma);
-    wl_json_add_str(o, "why", t->why);
+    wl_json_add_str(o, "why", t->reason);
     o = wl_json_add_object(parent, "common_slope");
     wl_json_add_real(o, "beta", t->beta);
     wl_json_add_real(o, "beta_se", t->beta_se);
@@ -93,7 +94,7 @@ static void add_overhead(struct wl_json *parent, const struct wl_factor_group *g
     wl_json_add_real(o, "c", m->c);
     wl_json_add_real(o, "c_se", m->c_se);
     wl_json_add_real(o, "sse", m->sse);
-    wl_json_add_str(o, "why", m->why);
+    wl_json_add_str(o, "why", m->reason);
     struct wl_json *aicc = wl_json_add_object(parent, "aicc");
     wl_json_add_real(aicc, "common_slope", g->aicc_common);
     wl_json_add_real(aicc, "separate_slopes", g->aicc_separate);
@@ -114,9 +115,9 @@ static void add_comparison(struct wl_json *o, const struct wl_factor_group *g, d
     add_slowdowns(o, g);
     add_overhead(o, g);
     wl_json_add_str(o, "verdict", wl_factor_verdict_name(g->verdict));
-    wl_json_add_str(o, "verdict_why", g->verdict_why);
+    wl_json_add_str(o, "verdict_why", g->verdict_reason);
     wl_json_add_real(o, "runs_needed", g->runs_needed);
-    wl_json_add_str(o, "runs_needed_why", g->runs_needed_why);
+    wl_json_add_str(o, "runs_needed_why", g->runs_needed_reason);
 }
 
 static void add_group(struct wl_json *array, const struct wl_factor_group *g, double margin)
@@ -130,8 +131,8 @@ static void add_group(struct wl_json *array, const struct wl_factor_group *g, do
     for (size_t l = 0; l < g->n_levels; l++) wl_json_add_str(names, NULL, value_of(g, l));
     struct wl_json *levels = wl_json_add_array(o, "per_level");
     for (size_t l = 0; l < g->n_levels; l++) add_level(levels, &g->levels[l]);
-    wl_json_add_str(o, "refused", g->refused);
-    if (!g->refused)
+    wl_json_add_str(o, "refused", g->refusal);
+    if (!g->refusal)
         add_comparison(o, g, margin);
     else
         wl_json_add_null(o, "verdict");

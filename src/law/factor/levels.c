@@ -1,5 +1,10 @@
 /* The levels of a factor: the rows of each, its law, and what the devices did there. */
-#include "law/internal.h"
+#include "law/factor/levels.h"
+
+#include "law/fit/estimate.h"
+#include "law/fit/notes.h"
+#include "law/fit/runs.h"
+#include "law/fit/speedup.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,8 +92,8 @@ static void fit_level(struct wl_factor_level *level, const struct wl_law_partiti
     level->achieved = achieved_by(obs, part);
     wl_law_collect_runs(g, obs, part, options, a);
     wl_law_collect_configs(g, a);
-    wl_law_estimate(g, a);
-    level->why = g->refused;
+    wl_law_estimate_choose(g, a);
+    level->reason = g->no_law_reason;
 }
 
 void wl_factor_collect_levels(struct wl_factor_group *g, const struct wl_law_partition_cell *part,
@@ -99,19 +104,20 @@ void wl_factor_collect_levels(struct wl_factor_group *g, const struct wl_law_par
     g->levels = wl_new_array(a, struct wl_factor_level, parts.n);
     for (size_t i = 0; i < parts.n; i++) {
         if (!*parts.v[i].key->value && !wl_factor_is_cap(column->name)) {
-            wl_factor_note(g, a, "left out: %s",
-                           wl_law_count_text(a, parts.v[i].n,
-                                             wl_strf(a, "row without %s|rows without %s", column->name, column->name)));
+            wl_strs_addf(a, &g->notes, "left out: %s",
+                         wl_law_count_text(a, parts.v[i].n,
+                                           wl_strf(a, "row without %s|rows without %s", column->name, column->name)));
             continue;
         }
         struct wl_factor_level *level = &g->levels[g->n_levels++];
         fit_level(level, &parts.v[i], obs, &options->law, a);
-        g->compared += !level->why;
+        g->compared += !level->reason;
         g->estimated |= level->law.estimated;
         g->simulated |= level->law.simulated;
-        if (level->why) wl_factor_note(g, a, "%s %s is not compared: %s", column->name, level->value, level->why);
+        if (level->reason)
+            wl_strs_addf(a, &g->notes, "%s %s is not compared: %s", column->name, level->value, level->reason);
         if (level->achieved.caps_acted_pct <= 0)
-            wl_factor_note(g, a, "%s %s never acted: no device came near what it was limited to", column->name,
-                           level->value);
+            wl_strs_addf(a, &g->notes, "%s %s never acted: no device came near what it was limited to", column->name,
+                         level->value);
     }
 }

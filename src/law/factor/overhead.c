@@ -1,6 +1,8 @@
 /* The physical alternative to "the exponent changed": one overhead c beside work that each level does at its own
  * speed, ln t = ln(W(level)/N + c). Slower work against the same overhead raises the exponent by itself. */
-#include "law/internal.h"
+#include "law/factor/overhead.h"
+
+#include "law/fit/models.h"
 
 #include <math.h>
 
@@ -72,13 +74,13 @@ void wl_factor_fit_overhead(struct wl_factor_group *g, enum wl_law_response resp
         out->w[l] = out->w_se[l] = NAN;
         n += g->levels[l].law.n_runs;
     }
-    if ((out->why = not_for(g, response))) return;
+    if ((out->reason = not_for(g, response))) return;
     double *workers = wl_new_array(a, double, n), *y = wl_new_array(a, double, n);
     size_t *slot = wl_new_array(a, size_t, n);
     n = 0;
     for (size_t l = 0; l < g->n_levels; l++) {
         const struct wl_law_group *law = &g->levels[l].law;
-        if (g->levels[l].why) continue;
+        if (g->levels[l].reason) continue;
         for (size_t i = 0; i < law->n_runs; i++, n++)
             workers[n] = law->runs[i].workers, y[n] = law->runs[i].y, slot[n] = slots;
         slots++;
@@ -86,12 +88,12 @@ void wl_factor_fit_overhead(struct wl_factor_group *g, enum wl_law_response resp
     struct data d = { workers, y, slot, n, slots };
     struct wl_nls fit;
     if (n <= slots + 1 || !fit_best(&fit, &d, a)) {
-        out->why = n <= slots + 1 ? "more parameters than runs" : "no start converges";
+        out->reason = n <= slots + 1 ? "more parameters than runs" : "no start converges";
         return;
     }
     slots = 0;
     for (size_t l = 0; l < g->n_levels; l++) {
-        if (g->levels[l].why) continue;
+        if (g->levels[l].reason) continue;
         out->w[l] = exp(fit.theta[slots]);
         out->w_se[l] = out->w[l] * fit.se[slots++];
     }
@@ -99,5 +101,5 @@ void wl_factor_fit_overhead(struct wl_factor_group *g, enum wl_law_response resp
     out->c_se = out->c * fit.se[d.levels];
     out->sse = fit.sse;
     out->aicc = wl_law_aicc(fit.sse, (double)n, (double)d.levels + 1);
-    if (vanishes(&d, out->c)) out->why = "c is 0 within rounding: time is work divided by workers";
+    if (vanishes(&d, out->c)) out->reason = "c is 0 within rounding: time is work divided by workers";
 }

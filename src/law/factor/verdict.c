@@ -1,5 +1,5 @@
 /* What the tests of a factor say: the verdict, how many runs would settle it, and how much slower each level is. */
-#include "law/internal.h"
+#include "law/factor/verdict.h"
 
 #include <math.h>
 
@@ -19,7 +19,7 @@ static double squares_within(const struct wl_factor_group *g, double *df)
     *df = 0;
     for (size_t l = 0; l < g->n_levels; l++) {
         const struct wl_lack_of_fit *lack = &g->levels[l].law.lack_of_fit;
-        if (g->levels[l].why || !(lack->df2 > 0)) continue;
+        if (g->levels[l].reason || !(lack->df2 > 0)) continue;
         sum += lack->ss_pure;
         *df += lack->df2;
     }
@@ -60,7 +60,7 @@ void wl_factor_fill_slowdowns(struct wl_factor_group *g, struct wl_arena *a)
     for (size_t l = 0; l < g->n_levels; l++) most += g->levels[l].law.n_configs;
     g->slowdowns = wl_new_array(a, struct wl_factor_slowdown, most);
     for (size_t l = 0; l < g->n_levels; l++) {
-        if (l == g->base || g->levels[l].why) continue;
+        if (l == g->base || g->levels[l].reason) continue;
         if (g->verdict == WL_FACTOR_DIFFERENT) {
             add_each(g, l);
             continue;
@@ -82,7 +82,7 @@ static double runs_needed(const struct wl_factor_group *g, double margin)
     double widest = 0, configs = 0;
     for (size_t i = 0; i < t->n_pairs; i++) widest = fmax(widest, t->pairs[i].se);
     for (size_t l = 0; l < g->n_levels; l++)
-        if (!g->levels[l].why) configs += (double)g->levels[l].law.n_configs;
+        if (!g->levels[l].reason) configs += (double)g->levels[l].law.n_configs;
     double now = (double)t->points / configs;
     for (double runs = 1; runs <= 1000; runs++) {
         double df = runs * configs - 2 * (double)g->compared;
@@ -109,27 +109,30 @@ void wl_factor_decide(struct wl_factor_group *g, double margin, struct wl_arena 
     g->runs_needed = NAN;
     if (t->p < alpha) {
         g->verdict = WL_FACTOR_DIFFERENT;
-        g->verdict_why =
+        g->verdict_reason =
             wl_strf(a, "equal slopes are rejected, p = %.2g%s", t->p,
                     p_same < alpha ? wl_strf(a, "; every difference is below %g all the same", margin) : "");
     } else if (t->n_pairs && p_same < alpha) {
         g->verdict = WL_FACTOR_EQUIVALENT;
-        g->verdict_why =
+        g->verdict_reason =
             wl_strf(a, "every pair differs by less than %g, p = %.2g; equal slopes are not rejected", margin, p_same);
     } else {
         g->verdict = WL_FACTOR_UNDECIDED;
-        g->verdict_why = t->why ? t->why
+        g->verdict_reason = t->reason
+                                ? t->reason
                                 : wl_strf(a,
                                           "equal slopes are not rejected, p = %.2g, but differences of %g are not "
                                           "excluded either, p = %.2g",
                                           t->p, margin, p_same);
         if (t->n_pairs && levels_shift_together(g)) {
-            g->runs_needed_why = "worker counts are off their lines by more than repeats explain: more worker counts "
-                                 "help, more repeats do not";
+            g->runs_needed_reason =
+                "worker counts are off their lines by more than repeats explain: more worker counts "
+                "help, more repeats do not";
         } else if (g->over_runs.n_pairs) {
             g->runs_needed = runs_needed(g, margin);
-            g->runs_needed_why = wl_strf(a, "to find two slopes that are equal the same within %g with %g %% power%s",
-                                         margin, 100 * power, isnan(g->runs_needed) ? ": beyond 1000 runs" : "");
+            g->runs_needed_reason =
+                wl_strf(a, "to find two slopes that are equal the same within %g with %g %% power%s", margin,
+                        100 * power, isnan(g->runs_needed) ? ": beyond 1000 runs" : "");
         }
     }
 }

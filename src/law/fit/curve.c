@@ -1,5 +1,5 @@
 /* The law at a worker count, with intervals. */
-#include "law/internal.h"
+#include "law/fit/fit.h"
 
 #include <math.h>
 

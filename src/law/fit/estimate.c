@@ -1,5 +1,5 @@
 /* The line of y on ln N over runs and over worker counts, and which of the two to report. */
-#include "law/internal.h"
+#include "law/fit/estimate.h"
 
 #include <math.h>
 
@@ -28,7 +28,7 @@ struct wl_law_estimate wl_law_estimate_line(const char *name, const double *y, c
     out.sigma = o->sigma;
     out.df = o->df;
     if (!(o->df > 0))
-        out.why = wl_strf(a, "no error estimate: a line through %zu points leaves no degrees of freedom", n);
+        out.reason = wl_strf(a, "no error estimate: a line through %zu points leaves no degrees of freedom", n);
     return out;
 }
 
@@ -47,7 +47,7 @@ struct wl_law_estimate wl_law_estimate_missing(const char *name, const char *why
                                       .p_beta = NAN,
                                       .sigma = NAN,
                                       .df = NAN,
-                                      .why = why };
+                                      .reason = why };
 }
 
 static double half_width(const struct wl_law_estimate *e) { return (e->beta_hi - e->beta_lo) / 2; }
@@ -71,22 +71,22 @@ size_t wl_law_estimate_points(const struct wl_law_group *g, bool config, double 
     return n;
 }
 
-void wl_law_estimate(struct wl_law_group *g, struct wl_arena *a)
+void wl_law_estimate_choose(struct wl_law_group *g, struct wl_arena *a)
 {
     struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS], *configs = &g->estimates[WL_LAW_CONFIG_MEANS];
     g->lack_of_fit = (struct wl_lack_of_fit) { .f = NAN, .p = NAN, .df1 = NAN, .df2 = NAN, .ss_pure = NAN };
     if (g->n_configs < 2) {
-        g->refused = refusal(g, a);
-        *runs = wl_law_estimate_missing("run_means", g->refused);
-        *configs = wl_law_estimate_missing("config_means", g->refused);
+        g->no_law_reason = refusal(g, a);
+        *runs = wl_law_estimate_missing("run_means", g->no_law_reason);
+        *configs = wl_law_estimate_missing("config_means", g->no_law_reason);
         return;
     }
     double *x, *y;
     size_t n = wl_law_estimate_points(g, false, &x, &y, a);
     *runs = wl_law_estimate_line("run_means", y, x, NULL, n, a);
     if (!runs->n) { /* least squares itself is out of order: a library is missing, say */
-        g->refused = wl_strf(a, "no law: %s", runs->why);
-        *configs = wl_law_estimate_missing("config_means", g->refused);
+        g->no_law_reason = wl_strf(a, "no law: %s", runs->reason);
+        *configs = wl_law_estimate_missing("config_means", g->no_law_reason);
         return;
     }
     g->lack_of_fit = wl_lack_of_fit(x, y, n, runs->line.sse, 2, a);

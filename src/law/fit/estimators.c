@@ -1,5 +1,5 @@
 /* Other estimates of the same law, to be seen beside the reported one. */
-#include "law/internal.h"
+#include "law/fit/estimate.h"
 
 #include <math.h>
 
@@ -108,7 +108,7 @@ static struct wl_law_estimate with_errors(const char *name, const struct wl_law_
 static struct wl_law_estimate hc3(const struct wl_law_group *g, const struct wl_law_estimate *runs, struct wl_arena *a)
 {
     double *x, *y, se[2], df[2] = { runs->df, runs->df };
-    if (!(runs->df > 0)) return wl_law_estimate_missing("hc3", runs->why);
+    if (!(runs->df > 0)) return wl_law_estimate_missing("hc3", runs->reason);
     wl_law_estimate_points(g, false, &x, &y, a);
     wl_ols_hc(&runs->line, x, WL_HC3, se);
     if (!isfinite(se[1]))
@@ -161,7 +161,7 @@ static struct wl_law_estimate bootstrap(const struct wl_law_group *g, const stru
     how.n = wl_law_estimate_points(g, false, &points[0], &points[1], a);
     struct wl_law_estimate out = wl_law_estimate_missing("bootstrap", NULL);
     if (wl_bootstrap(&how, WL_LAW_CONFIDENCE, &interval, a, NULL) || isnan(interval.bca_lo)) {
-        out.why = "too many draws have no slope, or all lie on one side of the estimate";
+        out.reason = "too many draws have no slope, or all lie on one side of the estimate";
         return out;
     }
     out.n = how.n;
@@ -170,7 +170,7 @@ static struct wl_law_estimate bootstrap(const struct wl_law_group *g, const stru
     out.beta_se = interval.se;
     out.beta_lo = interval.bca_lo;
     out.beta_hi = interval.bca_hi;
-    out.why = "draws of runs give an interval of beta, and no degrees of freedom";
+    out.reason = "draws of runs give an interval of beta, and no degrees of freedom";
     return out;
 }
 
@@ -180,8 +180,8 @@ void wl_law_fit_estimators(struct wl_law_group *g, const struct wl_law_options *
                                          "wls",       "theil_sen",    "huber",         "hc3",
                                          "cr2",       "bootstrap" };
     struct wl_law_estimate *e = g->estimates;
-    if (g->refused) {
-        for (size_t i = 0; i < WL_LAW_ESTIMATORS; i++) e[i] = wl_law_estimate_missing(names[i], g->refused);
+    if (g->no_law_reason) {
+        for (size_t i = 0; i < WL_LAW_ESTIMATORS; i++) e[i] = wl_law_estimate_missing(names[i], g->no_law_reason);
         return;
     }
     e[WL_LAW_POOLED_EPOCHS] = pooled_epochs(g, a);

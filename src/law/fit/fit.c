@@ -1,38 +1,11 @@
-#include "law/law.h"
+#include "law/fit/fit.h"
 
-#include "law/internal.h"
-
-const char *wl_law_scaling_name(enum wl_law_scaling s)
-{
-    static const char *const names[] = { "unknown", "strong", "weak", "mixed" };
-    return names[s];
-}
-
-const char *wl_law_verdict_name(enum wl_law_verdict v)
-{
-    static const char *const names[] = { "NOT TESTABLE", "SUPPORTED", "REJECTED" };
-    return names[v];
-}
-
-const char *wl_law_response_name(enum wl_law_response r) { return r == WL_LAW_TIME ? "time_s" : "energy_j"; }
-const char *wl_law_response_unit(enum wl_law_response r) { return r == WL_LAW_TIME ? "s" : "J"; }
-const char *wl_law_response_symbol(enum wl_law_response r) { return r == WL_LAW_TIME ? "t" : "E"; }
-
-/* "resnet50, local_batch 16": the workload speaks for itself, other values need their column. */
-const char *wl_law_partition_title(const struct wl_law_partition_cell *part, struct wl_arena *a)
-{
-    struct wl_text t = WL_TEXT(a);
-    for (size_t i = 0; i < part->n_key; i++) {
-        const struct wl_law_key *k = &part->key[i];
-        const char *value = *k->value ? k->value : "unknown";
-        if (t.n) wl_text_add(&t, ", ");
-        if (wl_str_eq(k->column, "workload") && *k->value)
-            wl_text_add(&t, value);
-        else
-            wl_text_addf(&t, "%s %s", k->column, value);
-    }
-    return t.n ? t.s : "all runs";
-}
+#include "law/fit/diagnostics.h"
+#include "law/fit/estimate.h"
+#include "law/fit/models.h"
+#include "law/fit/notes.h"
+#include "law/fit/runs.h"
+#include "law/fit/speedup.h"
 
 static void add_counts(struct wl_law_counts *sum, const struct wl_law_counts *c)
 {
@@ -62,7 +35,7 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
     if (options->drop_epochs < 0) return wl_fail(e, WL_EINVAL, "drop_epochs is negative");
     if (!(options->beyond >= 0)) return wl_fail(e, WL_EINVAL, "the worker count of `beyond` is negative");
     struct wl_law_partition_cells parts;
-    const struct wl_law_grouping rule = { .by = options->by, .hold = options->hold };
+    const struct wl_law_grouping rule = { .by = options->by, .fixed_batch = options->fixed_batch };
     int rc = wl_law_partition(obs, &rule, &parts, a, e);
     if (rc) return rc;
     out->groups = wl_new_array(a, struct wl_law_group, parts.n);
@@ -74,7 +47,7 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
         g->title = wl_law_partition_title(&parts.v[i], a);
         wl_law_collect_runs(g, obs, &parts.v[i], options, a);
         wl_law_collect_configs(g, a);
-        wl_law_estimate(g, a);
+        wl_law_estimate_choose(g, a);
         wl_law_fit_estimators(g, options, a);
         wl_law_test_residuals(g, a);
         wl_law_describe_series(g);

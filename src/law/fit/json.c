@@ -1,24 +1,6 @@
 /* A fit as JSON; docs/formats.md describes the keys, which are stable. */
-#include "law/internal.h"
-
-void wl_law_json_interval(struct wl_json *parent, const char *key, double lo, double hi)
-{
-    struct wl_json *pair = wl_json_add_array(parent, key);
-    wl_json_add_real(pair, NULL, lo);
-    wl_json_add_real(pair, NULL, hi);
-}
-
-void wl_law_json_key(struct wl_json *group, const struct wl_law_key *key, size_t n)
-{
-    struct wl_json *o = wl_json_add_object(group, "key");
-    for (size_t i = 0; i < n; i++) wl_json_add_str(o, key[i].column, *key[i].value ? key[i].value : NULL);
-}
-
-void wl_law_json_notes(struct wl_json *group, const struct wl_strs *notes)
-{
-    struct wl_json *array = wl_json_add_array(group, "notes");
-    for (size_t i = 0; i < notes->n; i++) wl_json_add_str(array, NULL, notes->v[i]);
-}
+#include "law/json.h"
+#include "law/fit/fit.h"
 
 static void add_estimate(struct wl_json *parent, const char *key, const struct wl_law_estimate *e, const char *basis)
 {
@@ -36,7 +18,7 @@ static void add_estimate(struct wl_json *parent, const char *key, const struct w
     if (basis)
         wl_json_add_str(o, "basis", basis);
     else
-        wl_json_add_str(o, "why", e->why);
+        wl_json_add_str(o, "why", e->reason);
 }
 
 static void add_counts(struct wl_json *parent, const struct wl_law_counts *c)
@@ -54,12 +36,6 @@ static void add_counts(struct wl_json *parent, const struct wl_law_counts *c)
                     { "repeated", c->repeated },
                     { "totals", c->totals } };
     for (size_t i = 0; i < WL_COUNT(members); i++) wl_json_add_int(o, members[i].key, (int64_t)members[i].n);
-}
-
-void wl_law_json_estimate(struct wl_json *parent, const char *key, const char *interval, const struct wl_estimate *v)
-{
-    wl_json_add_real(parent, key, v->value);
-    wl_law_json_interval(parent, interval, v->lo, v->hi);
 }
 
 static void add_config(struct wl_json *array, const struct wl_law_config *c)
@@ -94,7 +70,7 @@ static void add_residuals(struct wl_json *parent, const struct wl_law_group *g)
     add_test(o, "anderson_darling", &r->anderson_darling);
     add_test(o, "breusch_pagan", &r->breusch_pagan);
     add_test(o, "reset", &r->reset);
-    wl_json_add_str(o, "why", r->why);
+    wl_json_add_str(o, "why", r->reason);
     o = wl_json_add_object(parent, "epoch_series");
     wl_json_add_int(o, "runs", (int64_t)s->runs);
     wl_json_add_real(o, "lag1", s->lag1);
@@ -102,8 +78,8 @@ static void add_residuals(struct wl_json *parent, const struct wl_law_group *g)
     wl_json_add_real(o, "run_se", s->run_se);
     wl_json_add_real(o, "run_se_batches", s->run_se_batches);
     wl_json_add_int(o, "mser5_epochs", (int64_t)s->warm_up);
-    wl_json_add_int(o, "mser5_longer", (int64_t)s->longer);
-    wl_json_add_int(o, "unsettled", (int64_t)s->unsettled);
+    wl_json_add_int(o, "mser5_longer", (int64_t)s->runs_longer_warm_up);
+    wl_json_add_int(o, "unsettled", (int64_t)s->runs_unsettled);
 }
 
 static void add_shape(struct wl_json *o, const struct wl_law_group *g)
@@ -117,7 +93,7 @@ static void add_shape(struct wl_json *o, const struct wl_law_group *g)
     wl_json_add_real(quadratic, "p", q->p);
     wl_json_add_real(quadratic, "p_bh", q->p_bh);
     wl_json_add_str(quadratic, "basis", q->basis);
-    wl_json_add_str(quadratic, "why", q->why);
+    wl_json_add_str(quadratic, "why", q->reason);
     struct wl_json *local = wl_json_add_array(o, "local_exponents");
     for (size_t i = 0; i < g->n_configs && q->basis; i++) {
         struct wl_json *at = wl_json_add_object(local, NULL);
@@ -125,7 +101,7 @@ static void add_shape(struct wl_json *o, const struct wl_law_group *g)
         wl_json_add_real(at, "beta", g->configs[i].local_beta);
         wl_law_json_interval(at, "beta_ci95", g->configs[i].local_lo, g->configs[i].local_hi);
     }
-    const struct wl_law_breakpoint *b = &g->broken;
+    const struct wl_law_breakpoint *b = &g->breakpoint;
     struct wl_json *broken = wl_json_add_object(o, "break");
     wl_json_add_real(broken, "n", b->workers);
     wl_law_json_interval(broken, "ci95", b->lo, b->hi);
@@ -133,8 +109,8 @@ static void add_shape(struct wl_json *o, const struct wl_law_group *g)
     wl_json_add_real(broken, "beta2", b->beta2);
     wl_json_add_real(broken, "p", b->p);
     wl_json_add_str(broken, "basis", b->basis);
-    wl_json_add_str(broken, "why", b->why);
-    wl_json_add_real(o, "departure_beyond", g->beyond);
+    wl_json_add_str(broken, "why", b->reason);
+    wl_json_add_real(o, "departure_beyond", g->departure_base);
     struct wl_json *departures = wl_json_add_array(o, "departure");
     for (size_t i = 0; i < g->n_departures; i++) {
         const struct wl_law_departure *d = &g->departures[i];
@@ -147,7 +123,7 @@ static void add_shape(struct wl_json *o, const struct wl_law_group *g)
         wl_json_add_real(at, "p_holm", d->p_holm);
     }
     wl_json_add_str(o, "verdict", wl_law_verdict_name(g->verdict));
-    wl_json_add_str(o, "verdict_why", g->verdict_why);
+    wl_json_add_str(o, "verdict_why", g->verdict_reason);
 }
 
 static void add_model(struct wl_json *array, const struct wl_law_model *m)
@@ -165,14 +141,14 @@ static void add_model(struct wl_json *array, const struct wl_law_model *m)
     wl_json_add_real(o, "bic", m->bic);
     wl_json_add_real(o, "weight", m->weight);
     wl_json_add_real(o, "llo_pct", m->llo_pct);
-    wl_json_add_str(o, "why", m->why);
+    wl_json_add_str(o, "why", m->reason);
 }
 
 static void add_models(struct wl_json *o, const struct wl_law_group *g)
 {
     struct wl_json *models = wl_json_add_array(o, "models");
     for (size_t i = 0; i < g->n_models; i++) add_model(models, &g->models[i]);
-    wl_json_add_str(o, "no_models", g->no_models);
+    wl_json_add_str(o, "no_models", g->no_models_reason);
     wl_json_add_str(o, "best_model", g->best_model ? g->best_model->name : NULL);
     wl_json_add_str(o, "best_predictor", g->best_predictor ? g->best_predictor->name : NULL);
 }
@@ -196,7 +172,7 @@ static void add_group(struct wl_json *array, const struct wl_law_group *g)
     wl_json_add_int(o, "configs", (int64_t)g->n_configs);
     wl_json_add_int(o, "epochs", (int64_t)epochs_of(g));
     add_counts(o, &g->counts);
-    wl_json_add_str(o, "refused", g->refused);
+    wl_json_add_str(o, "refused", g->no_law_reason);
     if (g->law)
         add_estimate(o, "power_law", g->law, g->law->name);
     else

@@ -1,7 +1,8 @@
 /* Curves that compete with the power law, fitted to ln t of runs: which one the data prefer (AICc), and which one
  * predicts larger worker counts from smaller ones. */
+#include "law/fit/models.h"
+
 #include "law/fit/formulas.h"
-#include "law/internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -92,8 +93,9 @@ static bool fit_broken(const struct data *data, struct curve *out, struct wl_are
     struct wl_err e;
     for (size_t i = 0; i < data->n; i++) x[i] = log(data->workers[i]);
     if (wl_segmented_fit(x, data->y, data->n, WL_LAW_CONFIDENCE, 0, &b, a, &e)) return false;
-    *out = (struct curve) { { exp(b.b0), -b.slope1, -b.slope2, exp(b.at) }, { NAN, NAN, NAN, NAN }, b.sse, { 0 } };
-    broken_errors(data, x, b.at, out->cov, a);
+    *out =
+        (struct curve) { { exp(b.b0), -b.slope1, -b.slope2, exp(b.breakpoint) }, { NAN, NAN, NAN, NAN }, b.sse, { 0 } };
+    broken_errors(data, x, b.breakpoint, out->cov, a);
     return true;
 }
 
@@ -101,7 +103,7 @@ static bool fit_curve(const struct data *data, struct curve *out, struct wl_aren
 {
     const struct wl_law_formula *m = data->model;
     struct wl_nls fit;
-    if (m->broken) return fit_broken(data, out, a);
+    if (m->segmented) return fit_broken(data, out, a);
     if (!fit_best(data, &fit, a)) return false;
     natural(m, fit.theta, out->p);
     for (size_t j = 0; j < m->k; j++) out->se[j] = fit.se[j] * (m->any_sign[j] ? 1 : out->p[j]);
@@ -153,20 +155,20 @@ static void fit_model(struct wl_law_model *out, const struct wl_law_formula *m, 
                                    .aicc = NAN, .bic = NAN, .weight = NAN, .llo_pct = NAN };
     for (size_t j = 0; j < MOST; j++) out->value[j] = out->se[j] = NAN;
     if (counts <= m->k || data.n <= m->k + 2) {
-        out->why = wl_strf(a, "needs %zu worker counts and %zu runs", m->k + 1, m->k + 3);
+        out->reason = wl_strf(a, "needs %zu worker counts and %zu runs", m->k + 1, m->k + 3);
         return;
     }
     if (!fit_curve(&data, &fit, a)) {
-        out->why = "no start converges";
+        out->reason = "no start converges";
         return;
     }
     for (size_t j = 0; j < m->k; j++) out->value[j] = fit.p[j], out->se[j] = fit.se[j];
     memcpy(out->cov, fit.cov, sizeof fit.cov);
     criteria(out, fit.sse, (double)data.n);
-    if (!(fit.sse > 0)) out->why = "the curve goes through all runs: nothing to compare";
+    if (!(fit.sse > 0)) out->reason = "the curve goes through all runs: nothing to compare";
     const char *gone = vanished(&data, out->value);
-    if (gone) out->why = wl_strf(a, "%s is 0 within rounding: a simpler curve is the same", gone);
-    out->ranked = !out->why;
+    if (gone) out->reason = wl_strf(a, "%s is 0 within rounding: a simpler curve is the same", gone);
+    out->ranked = !out->reason;
 }
 
 /* ---- leave the largest worker counts out ---- */
@@ -213,12 +215,12 @@ static void weigh(struct wl_law_group *g)
 
 void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
 {
-    if (g->refused) {
-        g->no_models = g->refused;
+    if (g->no_law_reason) {
+        g->no_models_reason = g->no_law_reason;
         return;
     }
     if (response != WL_LAW_TIME || g->scaling == WL_SCALING_MIXED) {
-        g->no_models = response != WL_LAW_TIME ? "the curves describe times" : "epochs are not comparable";
+        g->no_models_reason = response != WL_LAW_TIME ? "the curves describe times" : "epochs are not comparable";
         return;
     }
     double *workers = wl_new_array(a, double, g->n_runs), *y = wl_new_array(a, double, g->n_runs);
@@ -251,9 +253,9 @@ double wl_law_model_eval(const struct wl_law_model *fitted, double workers, doub
 {
     const struct wl_law_formula *m = formula_of(fitted);
     double d[MOST], gradient[MOST], variance = 0, t = m->t(workers, fitted->value, d);
-    size_t k = m->broken ? 3 : m->k;
-    for (size_t j = 0; !m->broken && j < k; j++) gradient[j] = d[j] / t * (m->any_sign[j] ? 1 : fitted->value[j]);
-    if (m->broken) {
+    size_t k = m->segmented ? 3 : m->k;
+    for (size_t j = 0; !m->segmented && j < k; j++) gradient[j] = d[j] / t * (m->any_sign[j] ? 1 : fitted->value[j]);
+    if (m->segmented) {
         gradient[0] = 1;
         broken_columns(log(workers), log(fitted->value[3]), &gradient[1], &gradient[2]);
     }

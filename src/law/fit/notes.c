@@ -1,16 +1,8 @@
 /* What the data cannot say, in sentences. */
-#include "law/internal.h"
+#include "law/fit/notes.h"
 
 #include <math.h>
 #include <string.h>
-
-void wl_law_note(struct wl_law_group *g, struct wl_arena *a, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    wl_strs_add(a, &g->notes, wl_strfv(a, fmt, ap));
-    va_end(ap);
-}
 
 /* `what` is a noun that takes an s, or "one|many". */
 const char *wl_law_count_text(struct wl_arena *a, size_t n, const char *what)
@@ -24,32 +16,33 @@ static void note_degrees_of_freedom(struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS];
     if (!(runs->df > 0))
-        wl_law_note(g, a,
-                    "no error estimate: two worker counts with one run each give a line and nothing to judge it by");
+        wl_strs_addf(a, &g->notes,
+                     "no error estimate: two worker counts with one run each give a line and nothing to judge it by");
     if (g->n_configs == 2)
-        wl_law_note(g, a,
-                    "two worker counts: any two points lie on a power law, so curvature cannot be tested, and an "
-                    "effect that hits one worker count as a whole cannot be told from scaling");
+        wl_strs_addf(a, &g->notes,
+                     "two worker counts: any two points lie on a power law, so curvature cannot be tested, and an "
+                     "effect that hits one worker count as a whole cannot be told from scaling");
     else if (!(g->lack_of_fit.df2 > 0))
-        wl_law_note(g, a, "one run per worker count: how repeats scatter is unknown, so lack of fit cannot be tested");
+        wl_strs_addf(a, &g->notes,
+                     "one run per worker count: how repeats scatter is unknown, so lack of fit cannot be tested");
 }
 
 static void note_spread(struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS];
     if (runs->line.sst == 0) {
-        wl_law_note(g, a, "all runs have exactly the same value: beta is 0 and R2 is undefined");
+        wl_strs_addf(a, &g->notes, "all runs have exactly the same value: beta is 0 and R2 is undefined");
     } else if (runs->df > 0 && runs->r2 > 1 - 1e-12) {
-        wl_law_note(g, a, "the runs lie on the line to rounding: these numbers look computed, not measured");
+        wl_strs_addf(a, &g->notes, "the runs lie on the line to rounding: these numbers look computed, not measured");
     } else if (g->lack_of_fit.ss_pure > 0.5 * 0.5 * g->lack_of_fit.df2) {
-        wl_law_note(
-            g, a,
+        wl_strs_addf(
+            a, &g->notes,
             "runs at one worker count differ by %.0f %% (standard deviation): are settings mixed (--by separates "
             "them), or was the machine busy?",
             100 * (exp(sqrt(g->lack_of_fit.ss_pure / g->lack_of_fit.df2)) - 1));
     } else if (g->lack_of_fit.df2 > 0 && !(g->lack_of_fit.ss_pure > 0)) {
-        wl_law_note(g, a,
-                    "repeats at one worker count are identical: are rows copies? They carry no information on noise");
+        wl_strs_addf(a, &g->notes,
+                     "repeats at one worker count are identical: are rows copies? They carry no information on noise");
     }
 }
 
@@ -57,14 +50,16 @@ static void note_range(struct wl_law_group *g, struct wl_arena *a)
 {
     double range = g->configs[g->n_configs - 1].workers / g->configs[0].workers;
     if (g->n_configs > 2 && (range < 10 || g->n_configs < 5))
-        wl_law_note(g, a,
-                    "%s over a factor of %.3g: too little to tell a power law from other curves (five over a factor of "
-                    "10 would do); a high R2 is no evidence here",
-                    wl_law_count_text(a, g->n_configs, "worker count"), range);
+        wl_strs_addf(
+            a, &g->notes,
+            "%s over a factor of %.3g: too little to tell a power law from other curves (five over a factor of "
+            "10 would do); a high R2 is no evidence here",
+            wl_law_count_text(a, g->n_configs, "worker count"), range);
     if (g->scaling == WL_SCALING_MIXED)
-        wl_law_note(g, a,
-                    "samples per epoch neither stay nor grow with the workers: epochs are not comparable; separate the "
-                    "series with --by");
+        wl_strs_addf(
+            a, &g->notes,
+            "samples per epoch neither stay nor grow with the workers: epochs are not comparable; separate the "
+            "series with --by");
 }
 
 /* Residuals that the intervals do not expect; with very many runs every trifle is significant, and harmless. */
@@ -72,32 +67,34 @@ static void note_residuals(struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_residuals *r = &g->residuals;
     if (r->shapiro_wilk.p < 0.01)
-        wl_law_note(
-            g, a,
+        wl_strs_addf(
+            a, &g->notes,
             "residuals of runs are not normal (Shapiro-Wilk p = %.2g): the bootstrap interval of --json does not "
             "need that",
             r->shapiro_wilk.p);
     if (r->breusch_pagan.p < 0.01)
-        wl_law_note(g, a,
-                    "runs scatter differently along N (Breusch-Pagan p = %.2g): the estimators hc3 and cr2 of --json "
-                    "allow for it",
-                    r->breusch_pagan.p);
+        wl_strs_addf(a, &g->notes,
+                     "runs scatter differently along N (Breusch-Pagan p = %.2g): the estimators hc3 and cr2 of --json "
+                     "allow for it",
+                     r->breusch_pagan.p);
 }
 
 static void note_series(struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_series *s = &g->series;
     if (10 * s->run_se < g->estimates[WL_LAW_RUN_MEANS].sigma)
-        wl_law_note(
-            g, a,
+        wl_strs_addf(
+            a, &g->notes,
             "the epochs of a run fix its mean to %.2g %%, runs scatter by %.2g %%: more runs help, more epochs do not",
             100 * s->run_se, 100 * g->estimates[WL_LAW_RUN_MEANS].sigma);
-    if (s->longer)
-        wl_law_note(g, a, "warm-up: MSER-5 would leave out more than the rule in %zu of %s, up to %s (--drop-epochs)",
-                    s->longer, wl_law_count_text(a, s->runs, "run"), wl_law_count_text(a, s->warm_up, "epoch"));
-    if (s->unsettled)
-        wl_law_note(g, a, "%s not settle in the first quarter of the epochs",
-                    wl_law_count_text(a, s->unsettled, "run does|runs do"));
+    if (s->runs_longer_warm_up)
+        wl_strs_addf(a, &g->notes,
+                     "warm-up: MSER-5 would leave out more than the rule in %zu of %s, up to %s (--drop-epochs)",
+                     s->runs_longer_warm_up, wl_law_count_text(a, s->runs, "run"),
+                     wl_law_count_text(a, s->warm_up, "epoch"));
+    if (s->runs_unsettled)
+        wl_strs_addf(a, &g->notes, "%s not settle in the first quarter of the epochs",
+                     wl_law_count_text(a, s->runs_unsettled, "run does|runs do"));
 }
 
 /* Studentised residuals beyond 3 that are rare even as the largest of n (Bonferroni). */
@@ -108,8 +105,8 @@ static void note_outliers(struct wl_law_group *g, struct wl_arena *a)
         const struct wl_law_run *run = &g->runs[i];
         double p = (double)g->n_runs * wl_t_two_sided(run->studentised, runs->df - 1);
         if (!(fabs(run->studentised) > 3 && p < 1 - WL_LAW_CONFIDENCE)) continue;
-        wl_law_note(g, a, "run %s at N = %g is off the line: studentised residual %.1f",
-                    run->label ? run->label : "without a label", run->workers, run->studentised);
+        wl_strs_addf(a, &g->notes, "run %s at N = %g is off the line: studentised residual %.1f",
+                     run->label ? run->label : "without a label", run->workers, run->studentised);
     }
 }
 
@@ -123,8 +120,9 @@ static void note_robust(struct wl_law_group *g, struct wl_arena *a)
         if (runs->line.cook[i] > 4 / (double)g->n_runs)
             wl_text_addf(&pull, "%s%s at N = %g", pull.n ? ", " : "", g->runs[i].label ? g->runs[i].label : "a run",
                          g->runs[i].workers);
-    wl_law_note(g, a, "the median of slopes (Theil-Sen) gives beta %.3g, more than two standard errors away%s%s",
-                sen->beta, pull.n ? "; these runs pull the line: " : "", pull.s);
+    wl_strs_addf(a, &g->notes,
+                 "the median of slopes (Theil-Sen) gives beta %.3g, more than two standard errors away%s%s", sen->beta,
+                 pull.n ? "; these runs pull the line: " : "", pull.s);
 }
 
 void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a)
@@ -138,7 +136,7 @@ void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a)
         note_outliers(g, a);
         note_robust(g, a);
     }
-    if (g->simulated) wl_law_note(g, a, "simulated: some of these rows are not measurements");
+    if (g->simulated) wl_strs_addf(a, &g->notes, "simulated: some of these rows are not measurements");
     if (g->estimated)
-        wl_law_note(g, a, "estimated: some of these rows are so marked; in a store, that is their energy");
+        wl_strs_addf(a, &g->notes, "estimated: some of these rows are so marked; in a store, that is their energy");
 }

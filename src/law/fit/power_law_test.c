@@ -1,5 +1,6 @@
 /* Is it a power law? The bend of the line in log-log, exponents along it, and what leaves it at the far end. */
-#include "law/internal.h"
+#include "law/fit/diagnostics.h"
+#include "law/fit/estimate.h"
 
 #include <math.h>
 
@@ -9,7 +10,7 @@ enum { MIN_WORKER_COUNTS = 5, MIN_WORKER_RANGE = 10, MIN_BASE_COUNTS = 3, MIN_DE
 
 static struct wl_law_quadratic missing_quadratic(const char *why)
 {
-    return (struct wl_law_quadratic) { .q = NAN, .se = NAN, .t = NAN, .df = NAN, .p = NAN, .p_bh = NAN, .why = why };
+    return (struct wl_law_quadratic) { .q = NAN, .se = NAN, .t = NAN, .df = NAN, .p = NAN, .p_bh = NAN, .reason = why };
 }
 
 /* -(b1 + 2 q ln N) with its interval. */
@@ -50,7 +51,7 @@ static void fit_quadratic(struct wl_law_group *g, struct wl_arena *a)
         g->quadratic = missing_quadratic(wl_strdup(a, e.msg));
         return;
     }
-    g->quadratic = (struct wl_law_quadratic) { o.b[2], o.se[2], o.t[2], o.df, o.p[2], NAN, .why = NULL };
+    g->quadratic = (struct wl_law_quadratic) { o.b[2], o.se[2], o.t[2], o.df, o.p[2], NAN, .reason = NULL };
     g->quadratic.basis = g->estimates[config ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS].name;
     local_exponents(g, &o);
 }
@@ -71,15 +72,16 @@ static void fit_break(struct wl_law_group *g, struct wl_arena *a)
     struct wl_segmented b;
     struct wl_err e;
     if (g->n_configs < MIN_WORKER_COUNTS) {
-        g->broken = no_break("a break needs two worker counts on each side of it, five in all");
+        g->breakpoint = no_break("a break needs two worker counts on each side of it, five in all");
         return;
     }
     if (wl_segmented_fit(x, y, n, WL_LAW_CONFIDENCE, DRAWS, &b, a, &e)) {
-        g->broken = no_break(wl_strdup(a, e.msg));
+        g->breakpoint = no_break(wl_strdup(a, e.msg));
         return;
     }
-    g->broken = (struct wl_law_breakpoint) { exp(b.at), exp(b.lo), exp(b.hi), -b.slope1, -b.slope2, b.p, NULL, NULL };
-    g->broken.basis = g->estimates[config ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS].name;
+    g->breakpoint =
+        (struct wl_law_breakpoint) { exp(b.breakpoint), exp(b.lo), exp(b.hi), -b.slope1, -b.slope2, b.p, NULL, NULL };
+    g->breakpoint.basis = g->estimates[config ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS].name;
 }
 
 /* ---- departures ---- */
@@ -109,7 +111,7 @@ static size_t base_counts(const struct wl_law_group *g, double beyond)
 static void find_departures(struct wl_law_group *g, double beyond, struct wl_arena *a)
 {
     size_t base = base_counts(g, beyond), base_runs = 0, rest = g->n_configs - base;
-    g->beyond = NAN;
+    g->departure_base = NAN;
     if (base < MIN_BASE_COUNTS || rest < MIN_DEPARTURE_COUNTS) return;
     for (size_t i = 0; i < base; i++) base_runs += g->configs[i].runs;
     double *x, *y, *p = wl_new_array(a, double, rest), *holm = wl_new_array(a, double, rest);
@@ -119,7 +121,7 @@ static void find_departures(struct wl_law_group *g, double beyond, struct wl_are
     if (wl_ols_fit(&runs, y, x, base_runs, 1, true, a, &e)) return;
     wl_law_estimate_points(g, true, &x, &y, a);
     if (wl_ols_fit(&configs, y, x, base, 1, true, a, &e)) return;
-    g->beyond = g->configs[base - 1].workers;
+    g->departure_base = g->configs[base - 1].workers;
     g->departures = wl_new_array(a, struct wl_law_departure, rest);
     g->n_departures = rest;
     for (size_t i = 0; i < rest; i++) {
@@ -143,18 +145,19 @@ static void judge(struct wl_law_group *g, struct wl_arena *a)
     double bend = g->quadratic.p, lack = g->lack_of_fit.p;
     const char *lack_text = isnan(lack) ? "" : wl_strf(a, "; lack of fit p = %.2g", lack);
     if (g->n_configs < MIN_WORKER_COUNTS || range < MIN_WORKER_RANGE || isnan(bend)) {
-        g->verdict_why = "needs five worker counts over a factor of 10, and scatter to test against";
+        g->verdict_reason = "needs five worker counts over a factor of 10, and scatter to test against";
         return;
     }
     if (bend >= alpha && lack < alpha) {
-        g->verdict_why = wl_strf(a,
-                                 "worker counts scatter more than repeats explain, lack of fit p = %.2g, but without a "
-                                 "bend: another curve, or something that hit whole worker counts",
-                                 lack);
+        g->verdict_reason =
+            wl_strf(a,
+                    "worker counts scatter more than repeats explain, lack of fit p = %.2g, but without a "
+                    "bend: another curve, or something that hit whole worker counts",
+                    lack);
         return;
     }
     g->verdict = bend < alpha ? WL_LAW_REJECTED : WL_LAW_SUPPORTED;
-    g->verdict_why = wl_strf(a, "log-quadratic p = %.2g%s", bend, lack_text);
+    g->verdict_reason = wl_strf(a, "log-quadratic p = %.2g%s", bend, lack_text);
 }
 
 void wl_law_test_power_law(struct wl_law_group *g, const struct wl_law_options *options, struct wl_arena *a)
@@ -162,15 +165,15 @@ void wl_law_test_power_law(struct wl_law_group *g, const struct wl_law_options *
     for (size_t i = 0; i < g->n_configs; i++)
         g->configs[i].local_beta = g->configs[i].local_lo = g->configs[i].local_hi = NAN;
     g->verdict = WL_LAW_NOT_TESTABLE;
-    g->beyond = NAN;
-    if (g->refused) {
-        g->quadratic = missing_quadratic(g->refused);
-        g->broken = no_break(g->refused);
-        g->verdict_why = g->refused;
+    g->departure_base = NAN;
+    if (g->no_law_reason) {
+        g->quadratic = missing_quadratic(g->no_law_reason);
+        g->breakpoint = no_break(g->no_law_reason);
+        g->verdict_reason = g->no_law_reason;
         return;
     }
     fit_quadratic(g, a);
-    g->broken = no_break("not asked for");
+    g->breakpoint = no_break("not asked for");
     if (options->thorough) fit_break(g, a);
     find_departures(g, options->beyond, a);
     judge(g, a);

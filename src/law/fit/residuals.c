@@ -1,9 +1,8 @@
 /* What is left of runs beside the line, and what their epochs look like in time. */
-#include "law/internal.h"
+#include "law/fit/diagnostics.h"
+#include "law/fit/estimate.h"
 
 #include <math.h>
-
-static const double rounding = 1e-10; /* scatter of ln(response) below this is arithmetic, not measurement */
 
 /* With one degree of freedom the residuals have one pattern whatever was measured, with two not many. */
 enum { MIN_DF = 3 };
@@ -13,10 +12,10 @@ void wl_law_test_residuals(struct wl_law_group *g, struct wl_arena *a)
     const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS];
     const struct wl_hypothesis_test none = { NAN, NAN, NAN, NAN };
     g->residuals = (struct wl_law_residuals) { none, none, none, none, NULL };
-    if (g->refused || !(runs->df > 0) || !(runs->sigma > rounding)) {
-        g->residuals.why = g->refused        ? g->refused
-                           : !(runs->df > 0) ? "a line through two runs leaves no residuals"
-                                             : "the runs lie on the line to rounding: nothing is left to test";
+    if (g->no_law_reason || !(runs->df > 0) || !(runs->sigma > WL_LAW_ROUNDING)) {
+        g->residuals.reason = g->no_law_reason  ? g->no_law_reason
+                              : !(runs->df > 0) ? "a line through two runs leaves no residuals"
+                                                : "the runs lie on the line to rounding: nothing is left to test";
         return;
     }
     double *x, *y;
@@ -42,8 +41,8 @@ static void add_run(struct wl_law_series *s, const struct wl_law_run *run, size_
     s->ess_share += isnan(d.ess) ? 1 : fmin(d.ess / (double)(n - warm_up), 1);
     if (!isnan(d.se)) s->run_se += d.se * d.se;
     if (!isnan(d.se_batches)) s->run_se_batches += d.se_batches * d.se_batches, ++*batched;
-    s->longer += warm_up > run->dropped;
-    s->unsettled += 4 * warm_up > n;
+    s->runs_longer_warm_up += warm_up > run->dropped;
+    s->runs_unsettled += 4 * warm_up > n;
     if (warm_up > s->warm_up) s->warm_up = warm_up;
 }
 

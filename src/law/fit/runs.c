@@ -1,5 +1,7 @@
 /* Rows to runs: which epochs count, and the mean of ln(response) over them. */
-#include "law/internal.h"
+#include "law/fit/runs.h"
+
+#include "law/fit/notes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -88,7 +90,7 @@ static struct wl_law_run average(const struct wl_observations *obs, const struct
         if (t > 0) time += log(t), times++;
         if (j > 0) energy += log(j), energies++;
         if (!(t > 0 && j > 0)) continue;
-        run.paired++;
+        run.n_paired++;
         run.sum_time_s += t;
         run.sum_energy_j += j;
         run.sum_energy_lo_j += lo_j ? lo_j[v[i].row] : NAN;
@@ -96,7 +98,7 @@ static struct wl_law_run average(const struct wl_observations *obs, const struct
         run.sum_samples += obs->samples[v[i].row];
         run.sum_updates += obs->updates[v[i].row];
     }
-    if (!run.paired)
+    if (!run.n_paired)
         run.sum_time_s = run.sum_energy_j = run.sum_samples = run.sum_updates = run.sum_energy_lo_j =
             run.sum_energy_hi_j = NAN;
     run.y = wl_mean(run.epoch_y, n);
@@ -134,27 +136,30 @@ static void note_rows(struct wl_law_group *g, const struct wl_law_options *optio
     const struct wl_law_counts *c = &g->counts;
     const char *what = wl_law_response_name(options->response);
     if (c->first_epochs)
-        wl_law_note(g, a, "left out by rule: the first %s of each run with more (%s)",
-                    options->drop_epochs == 1 ? "epoch" : wl_law_count_text(a, (size_t)options->drop_epochs, "epoch"),
-                    wl_law_count_text(a, c->first_epochs, "row"));
+        wl_strs_addf(a, &g->notes, "left out by rule: the first %s of each run with more (%s)",
+                     options->drop_epochs == 1 ? "epoch" : wl_law_count_text(a, (size_t)options->drop_epochs, "epoch"),
+                     wl_law_count_text(a, c->first_epochs, "row"));
     if (short_runs)
-        wl_law_note(g, a, "%s too few epochs to leave any out: the last one counts, warm-up included",
-                    wl_law_count_text(a, short_runs, "run has|runs have"));
+        wl_strs_addf(a, &g->notes, "%s too few epochs to leave any out: the last one counts, warm-up included",
+                     wl_law_count_text(a, short_runs, "run has|runs have"));
     if (c->no_workers)
-        wl_law_note(g, a, "left out: %s without a positive worker count", wl_law_count_text(a, c->no_workers, "row"));
-    if (c->no_response) wl_law_note(g, a, "left out: %s without %s", wl_law_count_text(a, c->no_response, "row"), what);
+        wl_strs_addf(a, &g->notes, "left out: %s without a positive worker count",
+                     wl_law_count_text(a, c->no_workers, "row"));
+    if (c->no_response)
+        wl_strs_addf(a, &g->notes, "left out: %s without %s", wl_law_count_text(a, c->no_response, "row"), what);
     if (c->not_positive)
-        wl_law_note(g, a, "left out: %s whose %s is not positive and so has no logarithm",
-                    wl_law_count_text(a, c->not_positive, "row"), what);
+        wl_strs_addf(a, &g->notes, "left out: %s whose %s is not positive and so has no logarithm",
+                     wl_law_count_text(a, c->not_positive, "row"), what);
     if (c->repeated)
-        wl_law_note(g, a, "left out: %s an epoch of the same run with the same %s",
-                    wl_law_count_text(a, c->repeated, "row that repeats|rows that repeat"), what);
+        wl_strs_addf(a, &g->notes, "left out: %s an epoch of the same run with the same %s",
+                     wl_law_count_text(a, c->repeated, "row that repeats|rows that repeat"), what);
     if (c->totals)
-        wl_law_note(g, a, "left out: %s with the total of a run whose epochs are there too",
-                    wl_law_count_text(a, c->totals, "row"));
+        wl_strs_addf(a, &g->notes, "left out: %s with the total of a run whose epochs are there too",
+                     wl_law_count_text(a, c->totals, "row"));
     if (conflicts)
-        wl_law_note(
-            g, a, "%s the same run and epoch as another row with a different %s; all are used: are run labels unique?",
+        wl_strs_addf(
+            a, &g->notes,
+            "%s the same run and epoch as another row with a different %s; all are used: are run labels unique?",
             wl_law_count_text(a, conflicts, "row has|rows have"), what);
 }
 

@@ -1,5 +1,5 @@
 /* Runs to worker counts, and speed and energy relative to the smallest one. */
-#include "law/internal.h"
+#include "law/fit/speedup.h"
 
 #include <math.h>
 

@@ -216,7 +216,7 @@ static void test_row(const struct wl_report_data *g, const struct wl_factor_grou
     wl_report_table_real(t, tests ? tests->partial_eta2 : NAN);
     wl_report_table_text(t, group->best_model);
     wl_report_table_text(t, tests ? wl_factor_verdict_name(group->verdict) : NULL);
-    wl_report_table_text(t, group->refused ? group->refused : group->verdict_why);
+    wl_report_table_text(t, group->refusal ? group->refusal : group->verdict_reason);
 }
 
 int wl_report_add_factors(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)

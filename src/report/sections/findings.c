@@ -16,7 +16,7 @@ static const char *energy_kind(const struct wl_law_group *law)
 static void put_law(const struct wl_report_data *g, const struct wl_law_group *law, struct wl_text *to)
 {
     if (!law->law) {
-        wl_text_add(to, law->refused);
+        wl_text_add(to, law->no_law_reason);
         return;
     }
     const struct wl_law_estimate *best = law->law;

@@ -112,7 +112,7 @@ static const struct wl_report_column note_columns[] = {
 
 static bool has_note(const struct wl_law_group *law, const char *note)
 {
-    if (wl_str_eq(law->refused, note)) return true;
+    if (wl_str_eq(law->no_law_reason, note)) return true;
     for (size_t i = 0; i < law->notes.n; i++) {
         if (wl_str_eq(law->notes.v[i], note)) return true;
     }
@@ -139,7 +139,7 @@ static struct wl_report_table *note_table(const struct wl_report_data *g)
         wl_report_table_new(g->arena, "law-notes", "Notes on the laws", note_columns, WL_COUNT(note_columns));
     for (size_t i = 0; i < g->n_groups; i++) {
         const struct wl_law_group *law = g->groups[i].law;
-        if (law->refused) add_note(g, i, law->refused, t);
+        if (law->no_law_reason) add_note(g, i, law->no_law_reason, t);
         for (size_t k = 0; k < law->notes.n; k++) add_note(g, i, law->notes.v[k], t);
     }
     return t;

@@ -29,7 +29,7 @@ static const struct wl_report_column verdict_columns[] = {
 static void verdict_row(const struct wl_report_group *group, struct wl_report_table *t)
 {
     const struct wl_law_group *law = group->law;
-    const struct wl_law_breakpoint *b = &law->broken;
+    const struct wl_law_breakpoint *b = &law->breakpoint;
     wl_report_table_text(t, group->name);
     wl_report_table_text(t, wl_law_verdict_name(law->verdict));
     wl_report_table_real(t, law->lack_of_fit.p);
@@ -80,7 +80,7 @@ static struct wl_report_table *model_table(const struct wl_report_data *g)
             wl_report_table_real(t, m->ranked ? m->aicc : NAN);
             wl_report_table_real(t, m->ranked ? m->weight : NAN);
             wl_report_table_real(t, m->llo_pct);
-            wl_report_table_text(t, m->ranked ? NULL : m->why);
+            wl_report_table_text(t, m->ranked ? NULL : m->reason);
         }
     }
     return t;
@@ -104,7 +104,7 @@ static struct wl_report_table *departure_table(const struct wl_report_data *g)
         const struct wl_law_group *law = g->groups[i].law;
         for (size_t k = 0; k < law->n_departures; k++) {
             wl_report_table_text(t, g->groups[i].name);
-            wl_report_table_real(t, law->beyond);
+            wl_report_table_real(t, law->departure_base);
             wl_report_table_real(t, law->departures[k].workers);
             wl_report_table_real(t, law->departures[k].excess_pct);
             wl_report_table_real(t, law->departures[k].p_holm);

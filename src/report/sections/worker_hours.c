@@ -166,7 +166,7 @@ static struct wl_report_table *fit_table(const struct wl_report_data *g, const s
         wl_report_table_real(t, group->slope.lo);
         wl_report_table_real(t, group->slope.hi);
         wl_report_table_real(t, group->r2);
-        wl_report_table_text(t, group->why);
+        wl_report_table_text(t, group->reason);
     }
     return t;
 }
@@ -197,7 +197,7 @@ static struct wl_report_table *driver_table(const struct wl_report_data *g, cons
         wl_report_table_real(t, group->by_updates.p);
         wl_report_table_real(t, group->drivers_r2);
         wl_report_table_real(t, group->vif);
-        wl_report_table_text(t, group->drivers_why);
+        wl_report_table_text(t, group->drivers_reason);
     }
     return t;
 }

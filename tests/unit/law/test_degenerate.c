@@ -14,9 +14,9 @@ static void one_worker_count_is_refused(void **state)
     (void)state;
     FIT({ .workers = 4, .run = "1", .time_s = 10 }, { .workers = 4, .run = "2", .time_s = 11 });
     assert_null(g->law);
-    assert_string_equal(g->refused, "no law: one worker count, N = 4; a scaling law needs at least two");
+    assert_string_equal(g->no_law_reason, "no law: one worker count, N = 4; a scaling law needs at least two");
     assert_true(isnan(wl_law_at(g, 4).value) && !wl_law_curve(g, 3, a));
-    assert_string_equal(g->estimates[WL_LAW_RUN_MEANS].why, g->refused);
+    assert_string_equal(g->estimates[WL_LAW_RUN_MEANS].reason, g->no_law_reason);
     assert_near(g->configs[0].response, sqrt(110), 1e-12); /* what was measured is still there */
     assert_true(g->configs[0].speedup.value == 1);
     wl_arena_free(a);
@@ -26,7 +26,7 @@ static void nothing_usable_is_refused(void **state)
 {
     (void)state;
     FIT({ .workers = 4, .run = "1" }, { .run = "2", .time_s = 11 }, { .workers = 2, .run = "3", .time_s = -5 });
-    assert_string_equal(g->refused, "no law: no row has both a worker count and a positive response");
+    assert_string_equal(g->no_law_reason, "no law: no row has both a worker count and a positive response");
     assert_true(g->counts.no_response == 1 && g->counts.no_workers == 1 && g->counts.not_positive == 1);
     assert_note(g, "1 row without a positive worker count");
     assert_note(g, "1 row without time_s");
@@ -56,8 +56,9 @@ static void very_many_runs_have_a_law(void **state)
     struct wl_law_result result = fit_rows(rows, N, usual, a);
     const struct wl_law_group *g = only_group(&result);
     assert_near(g->law->beta, 1, 1e-3);
-    assert_string_equal(g->estimates[WL_LAW_THEIL_SEN].why, "of at most 5000 runs: it takes the slopes of all pairs");
-    assert_non_null(strstr(g->estimates[WL_LAW_CR2].why, "of at most 1000 runs a worker count"));
+    assert_string_equal(g->estimates[WL_LAW_THEIL_SEN].reason,
+                        "of at most 5000 runs: it takes the slopes of all pairs");
+    assert_non_null(strstr(g->estimates[WL_LAW_CR2].reason, "of at most 1000 runs a worker count"));
     wl_arena_free(a);
 }
 
@@ -68,7 +69,7 @@ static void two_points_have_no_error(void **state)
     assert_near(g->law->beta, 1, 1e-14);
     assert_true(isnan(g->law->beta_se) && isnan(g->law->beta_lo) && isnan(g->law->p_beta) && isnan(g->law->r2) &&
                 g->law->df == 0);
-    assert_string_equal(g->law->why, "no error estimate: a line through 2 points leaves no degrees of freedom");
+    assert_string_equal(g->law->reason, "no error estimate: a line through 2 points leaves no degrees of freedom");
     assert_note(g, "no error estimate: two worker counts with one run each");
     assert_true(isnan(g->lack_of_fit.p) && isnan(wl_law_at(g, 2).curve_lo));
     wl_arena_free(a);
@@ -94,7 +95,7 @@ static void two_worker_counts_with_repeats_have_an_error(void **state)
     assert_true(g->law->df == 2 && g->law->beta_se > 0);
     assert_note(g, "curvature cannot be tested");
     assert_false(has_note(g, "no error estimate"));
-    assert_non_null(g->estimates[WL_LAW_CONFIG_MEANS].why);
+    assert_non_null(g->estimates[WL_LAW_CONFIG_MEANS].reason);
     wl_arena_free(a);
 }
 

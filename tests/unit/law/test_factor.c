@@ -147,7 +147,7 @@ static void one_cap_and_none(void **state)
     assert_int_equal(g->n_levels, 2);
     assert_string_equal(g->levels[g->base].value, "uncapped");
     const struct wl_factor_group *one = compare_rows(rows, ROWS / 3, 0.05, a).groups;
-    assert_string_equal(one->refused, "nothing to compare: power_cap_w has one value here, 100");
+    assert_string_equal(one->refusal, "nothing to compare: power_cap_w has one value here, 100");
     wl_arena_free(a);
 }
 
@@ -161,7 +161,7 @@ static void caps_at_one_worker_count(void **state)
     make(rows, &c);
     for (size_t i = 0; i < ROWS; i++) rows[i].workers = 4;
     const struct wl_factor_group *g = compare_rows(rows, ROWS, 0.05, a).groups;
-    assert_non_null(g->refused);
+    assert_non_null(g->refusal);
     assert_int_equal(g->highest, LEVELS - 1);
     assert_int_equal(g->base, LEVELS - 1);
     for (size_t i = 0; i < ROWS; i++) rows[i].power_cap_w = i % 2 ? 0 : 100;

@@ -214,7 +214,7 @@ static void a_bend_is_found(void **state)
     assert_near(g->configs[5].local_beta, 0.9 - 0.1 * log(32), 2e-3);
     assert_true(g->configs[5].local_lo < g->configs[5].local_beta && g->configs[5].local_beta < g->configs[5].local_hi);
     assert_int_equal(g->verdict, WL_LAW_REJECTED);
-    assert_non_null(strstr(g->verdict_why, "log-quadratic"));
+    assert_non_null(strstr(g->verdict_reason, "log-quadratic"));
     wl_arena_free(a);
 }
 
@@ -229,11 +229,11 @@ static void a_departure_is_found(void **state)
     struct wl_law_result r = fit_rows(rows, n, (struct wl_law_options) { .beyond = 16 }, a);
     const struct wl_law_group *g = only_group(&r);
     assert_int_equal(g->n_departures, 2);
-    assert_true(g->beyond == 16 && g->departures[0].workers == 32 && g->departures[1].workers == 64);
+    assert_true(g->departure_base == 16 && g->departures[0].workers == 32 && g->departures[1].workers == 64);
     assert_near(g->departures[0].excess_pct, 30, 3);
     assert_true(g->departures[0].p_holm < 1e-3 && g->departures[1].p_holm < 1e-3);
     r = fit_rows(rows, n, (struct wl_law_options) { .beyond = 2 }, a); /* two worker counts are no base */
-    assert_true(r.groups[0].n_departures == 0 && isnan(r.groups[0].beyond));
+    assert_true(r.groups[0].n_departures == 0 && isnan(r.groups[0].departure_base));
     wl_arena_free(a);
 }
 
@@ -264,8 +264,9 @@ static void robust_estimates_resist(void **state)
     assert_near(g->estimates[WL_LAW_THEIL_SEN].beta, 0.9, 0.002);
     assert_near(g->estimates[WL_LAW_HUBER].beta, 0.9, 0.002);
     assert_true(g->estimates[WL_LAW_RUN_MEANS].beta < 0.87);
-    assert_true(isnan(g->estimates[WL_LAW_WLS].beta) && g->estimates[WL_LAW_WLS].why);
-    for (size_t i = 0; i < WL_LAW_ESTIMATORS; i++) assert_true(!isnan(g->estimates[i].beta_se) || g->estimates[i].why);
+    assert_true(isnan(g->estimates[WL_LAW_WLS].beta) && g->estimates[WL_LAW_WLS].reason);
+    for (size_t i = 0; i < WL_LAW_ESTIMATORS; i++)
+        assert_true(!isnan(g->estimates[i].beta_se) || g->estimates[i].reason);
     wl_arena_free(a);
 }
 
@@ -318,7 +319,7 @@ static void a_long_warm_up_is_noted(void **state)
     }
     struct wl_law_result r = fit_rows(rows, ROWS, (struct wl_law_options) { .drop_epochs = 1 }, a);
     const struct wl_law_series *s = &only_group(&r)->series;
-    assert_true(s->runs == 6 && s->longer == 6 && s->warm_up >= 20 && s->unsettled == 6);
+    assert_true(s->runs == 6 && s->runs_longer_warm_up == 6 && s->warm_up >= 20 && s->runs_unsettled == 6);
     assert_true(fabs(s->lag1) < 0.3 && s->ess_share > 0.5 && s->ess_share <= 1);
     assert_near(s->run_se, 0.01 / sqrt(40), 0.0005); /* 40 epochs of 1 % each, nearly independent */
     assert_near(s->run_se_batches, s->run_se, 0.0008);
@@ -326,7 +327,7 @@ static void a_long_warm_up_is_noted(void **state)
                 wl_strf(a, "MSER-5 would leave out more than the rule in 6 of 6 runs, up to %zu epochs", s->warm_up));
     assert_note(only_group(&r), "6 runs do not settle in the first quarter");
     r = fit_rows(rows, ROWS, (struct wl_law_options) { .drop_epochs = (int64_t)s->warm_up }, a);
-    assert_true(only_group(&r)->series.longer == 0);
+    assert_true(only_group(&r)->series.runs_longer_warm_up == 0);
     wl_arena_free(a);
 }
 

@@ -50,13 +50,13 @@ static void far_is_refused_unless_forced(void **state)
     struct wl_law_result r = fit_rows(rows, ROWS, usual, a);
     const struct wl_law_group *g = only_group(&r);
     struct wl_law_forecast f = wl_law_forecast_at(g, 129, false, a);
-    assert_non_null(strstr(f.refused, "4.03 times"));
+    assert_non_null(strstr(f.refusal, "4.03 times"));
     assert_true(isnan(f.value) && !f.basis);
     f = wl_law_forecast_at(g, 129, true, a);
-    assert_true(!f.refused && f.lo < f.value && f.value < f.hi && f.ratio == 129.0 / 32);
+    assert_true(!f.refusal && f.lo < f.value && f.value < f.hi && f.ratio == 129.0 / 32);
     f = wl_law_forecast_at(g, 128, false, a);
-    assert_null(f.refused);
-    assert_non_null(wl_law_forecast_at(g, 0, true, a).refused);
+    assert_null(f.refusal);
+    assert_non_null(wl_law_forecast_at(g, 0, true, a).refusal);
     wl_arena_free(a);
 }
 
@@ -72,11 +72,11 @@ static void failed_curves_are_silent_beyond(void **state)
     struct wl_law_forecast within = wl_law_forecast_at(g, 12, false, a), beyond = wl_law_forecast_at(g, 64, false, a);
     assert_string_equal(g->models[0].name, "power");
     assert_true(g->models[0].llo_pct > 25);
-    assert_null(within.components[0].why);
-    assert_non_null(strstr(beyond.components[0].why, "off at larger worker counts"));
+    assert_null(within.components[0].reason);
+    assert_non_null(strstr(beyond.components[0].reason, "off at larger worker counts"));
     double sum = 0;
     for (size_t i = 0; i < beyond.n_components; i++)
-        if (!beyond.components[i].why) sum += beyond.components[i].weight;
+        if (!beyond.components[i].reason) sum += beyond.components[i].weight;
     assert_near(sum, 1, 1e-12);
     assert_near(beyond.value, 100.0 / 64 + 4, 0.4);
     assert_true(log(beyond.hi / beyond.lo) > log(within.hi / within.lo));
@@ -96,8 +96,8 @@ static void energy_has_the_power_law(void **state)
     struct wl_law_forecast f = wl_law_forecast_at(only_group(&r), 4, false, a);
     assert_string_equal(f.basis, "power_law");
     assert_near(f.value, wl_law_at(only_group(&r), 4).value, 1e-12);
-    assert_non_null(wl_law_forecast_at(only_group(&r), 64, false, a).refused);
-    assert_null(wl_law_forecast_at(only_group(&r), 64, true, a).refused);
+    assert_non_null(wl_law_forecast_at(only_group(&r), 64, false, a).refusal);
+    assert_null(wl_law_forecast_at(only_group(&r), 64, true, a).refusal);
     wl_arena_free(a);
 }
 

@@ -90,12 +90,12 @@ static void a_break_is_located(void **state)
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_law_result r = campaign(breaks, fixed, 0.005, a);
-    const struct wl_law_breakpoint *b = &only_group(&r)->broken;
+    const struct wl_law_breakpoint *b = &only_group(&r)->breakpoint;
     assert_near(b->beta1, 0.9, 0.02);
     assert_near(b->beta2, 0.3, 0.02);
     assert_true(b->lo < 11 && 11 < b->hi && b->hi / b->lo < 1.3 && b->p <= 0.01);
     r = campaign(plain, fixed, 0.02, a);
-    assert_true(r.groups[0].broken.p > 0.05);
+    assert_true(r.groups[0].breakpoint.p > 0.05);
     wl_arena_free(a);
 }
 
@@ -106,7 +106,7 @@ static void a_vanished_term_is_named(void **state)
     struct wl_law_result r = campaign(plain, fixed, 0, a);
     const struct wl_law_model *m = model(only_group(&r), "amdahl_linear");
     assert_false(m->ranked);
-    assert_non_null(strstr(m->why, "is 0 within rounding"));
+    assert_non_null(strstr(m->reason, "is 0 within rounding"));
     wl_arena_free(a);
 }
 
@@ -118,12 +118,12 @@ static void what_cannot_be_compared_says_why(void **state)
     struct wl_law_result r = fit_rows(rows, 2, usual, a);
     const struct wl_law_group *g = only_group(&r);
     assert_null(g->best_model);
-    for (size_t i = 0; i < g->n_models; i++) assert_true(g->models[i].why && isnan(g->models[i].aicc));
+    for (size_t i = 0; i < g->n_models; i++) assert_true(g->models[i].reason && isnan(g->models[i].aicc));
     struct wl_law_options energy = { .response = WL_LAW_ENERGY, .thorough = true };
     struct row joules[] = { { .workers = 1, .run = "1", .energy_j = 9 }, { .workers = 2, .run = "1", .energy_j = 5 } };
     r = fit_rows(joules, 2, energy, a);
     assert_true(only_group(&r)->n_models == 0);
-    assert_string_equal(r.groups[0].no_models, "the curves describe times");
+    assert_string_equal(r.groups[0].no_models_reason, "the curves describe times");
     wl_arena_free(a);
 }
 

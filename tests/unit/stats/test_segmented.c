@@ -12,8 +12,8 @@ static void like_brute_force(void **state)
     double x[MOST], y[MOST];
     size_t n = golden_points("broken_data.csv", x, y, MOST, a);
     assert_int_equal(wl_segmented_fit(x, y, n, 0.95, 999, &b, a, &e), 0);
-    agree("break", b.at, golden_value("broken_values.csv", "at", a), 6);
-    agree("break by R", b.at, golden_value("r_values.csv", "segmented at", a), 8);
+    agree("break", b.breakpoint, golden_value("broken_values.csv", "at", a), 6);
+    agree("break by R", b.breakpoint, golden_value("r_values.csv", "segmented at", a), 8);
     agree("slope 1 by R", b.slope1, golden_value("r_values.csv", "segmented slope1", a), 8);
     agree("slope 2 by R", b.slope2, golden_value("r_values.csv", "segmented slope2", a), 8);
     agree("low end", b.lo, golden_value("broken_values.csv", "lo", a), 6);
@@ -57,10 +57,10 @@ static void exact_and_short_data(void **state)
     double x[] = { 0, 1, 2, 3, 4, 5 }, y[6];
     for (int i = 0; i < 6; i++) y[i] = 9 - x[i] + 0.5 * fmax(0, x[i] - 2.25);
     assert_int_equal(wl_segmented_fit(x, y, 6, 0.95, 99, &b, a, &e), 0);
-    agree("break", b.at, 2.25, 6);
+    agree("break", b.breakpoint, 2.25, 6);
     agree("slope 1", b.slope1, -1, 6);
     agree("slope 2", b.slope2, -0.5, 6);
-    assert_true(b.lo <= b.at + 1e-6 && b.at <= b.hi + 1e-6);
+    assert_true(b.lo <= b.breakpoint + 1e-6 && b.breakpoint <= b.hi + 1e-6);
     assert_int_equal(wl_segmented_fit(x, y, 5, 0.95, 0, &b, a, &e), 0);
     assert_true(isnan(b.p) && b.df == 1);
     assert_int_equal(wl_segmented_fit(x, y, 4, 0.95, 0, &b, a, &e), WL_EINVAL);

@@ -1,0 +1,11 @@
+/* Analysis of covariance over the levels of a factor. */
+#ifndef WL_LAW_FACTOR_ANCOVA_H
+#define WL_LAW_FACTOR_ANCOVA_H
+
+#include "law/factor/factor.h"
+
+/* The tests over runs (config false) or over the means of worker counts. */
+void wl_factor_ancova(struct wl_factor_tests *out, const struct wl_factor_group *g, bool config, double margin,
+                      struct wl_arena *a);
+
+#endif
