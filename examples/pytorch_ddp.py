@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A data-parallel PyTorch training as people write it: DistributedDataParallel over gloo on the CPU.
+"""A typical data-parallel PyTorch training: DistributedDataParallel over gloo on the CPU.
 
     python3 examples/pytorch_ddp.py --workers 2 --epochs 3
     torchrun --nproc_per_node 2 examples/pytorch_ddp.py --epochs 3
 
-It trains a small network on pictures of oriented stripes that it makes itself, and prints one line an epoch, as most
-programs do. wattlaw can read its epochs from that line (experiments/pytorch_ddp_regex.ini). With --marks it tells
-them itself, by the calls to `wattlaw` below (experiments/pytorch_ddp.ini); these are all that is needed for that.
+It trains a small network on generated images of oriented stripes and prints one line per epoch, as most programs do.
+wattlaw can read its epochs from that line (experiments/pytorch_ddp_regex.ini). With --marks it reports them itself,
+by the calls to `wattlaw` below (experiments/pytorch_ddp.ini); nothing else is needed.
 """
 
 import argparse
@@ -24,21 +24,21 @@ from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "python"))
-import wattlaw  # noqa: E402  (a copy of python/wattlaw.py beside your program does as well)
+import wattlaw  # noqa: E402  (a copy of python/wattlaw.py next to your program works, too)
 
 
 def options():
-    p = argparse.ArgumentParser(description="DistributedDataParallel on generated pictures")
-    p.add_argument("--workers", type=int, default=1, help="processes to start; torchrun says it by itself")
-    p.add_argument("--threads", type=int, default=1, help="of each worker")
+    p = argparse.ArgumentParser(description="DistributedDataParallel on generated images")
+    p.add_argument("--workers", type=int, default=1, help="processes to start; torchrun sets it itself")
+    p.add_argument("--threads", type=int, default=1, help="threads per worker")
     p.add_argument("--epochs", type=int, default=3)
     p.add_argument("--local-batch", type=int, default=32)
-    p.add_argument("--samples", type=int, default=1024, help="of an epoch, all workers together")
+    p.add_argument("--samples", type=int, default=1024, help="samples per epoch over all workers")
     p.add_argument("--classes", type=int, default=8)
     p.add_argument("--image-size", type=int, default=32)
     p.add_argument("--lr", type=float, default=0.05)
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--marks", action="store_true", help="tell wattlaw about epochs and accuracy")
+    p.add_argument("--marks", action="store_true", help="report epochs and accuracy to wattlaw")
     return p.parse_args()
 
 
@@ -80,7 +80,7 @@ def train_epoch(model, loader, optimizer):
 
 
 def accuracy(model, loader, counts):
-    """Top-1 over all workers' shares of the validation set; `counts` [2] is scratch. It is the caller's because gloo's
+    """Top-1 over all workers' shares of the validation set; `counts` [2] is scratch. The caller owns it because gloo's
     thread must not be the last to hold it: freeing it there can deadlock with the end of the job (PyTorch 1.13)."""
     model.eval()
     counts.zero_()
@@ -92,7 +92,7 @@ def accuracy(model, loader, counts):
 
 
 def train(rank, workers, o):
-    """One worker. Its place and its peers stand in the environment, as torchrun would set them."""
+    """One worker. Its rank and its peers are in the environment, as torchrun would set them."""
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(workers))
     torch.set_num_threads(o.threads)
     dist.init_process_group("gloo")

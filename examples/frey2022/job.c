@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* c / W as the published exponents over 2 to 416 workers imply; times, batches and samples in the range of the
+/* c / W as implied by the published exponents over 2 to 416 workers; times, batches and samples in the range of the
  * networks' usual training on V100s. */
 const struct network networks[] = {
     { "dimenet", 1900, .0045, .80, 215, 88, 45, 128, 110000, 2.0, 0.12 },
@@ -21,7 +21,7 @@ static double board_power(const struct network *net, double busy, double mhz)
     return idle_w + busy * (net->full_w - idle_w) * pow(mhz / full_mhz, 2.5);
 }
 
-/* The clock that the cap leaves to a board that computes all the time. */
+/* The clock that the cap allows a fully loaded board. */
 static double clock_under(const struct setting *s)
 {
     double room = (s->cap_w - idle_w) / (s->network->full_w - idle_w);
@@ -79,7 +79,7 @@ void utilisation(const struct job *job, double at_full, const struct run_noise *
     }
 }
 
-/* Falls with epochs; larger global batches make fewer updates and stay behind. */
+/* Falls with the epochs; larger global batches make fewer updates and fall more slowly. */
 double validation_loss(const struct setting *s, const struct run_noise *noise, int64_t epoch)
 {
     const struct network *net = s->network;

@@ -1,10 +1,10 @@
-/* A model of data-parallel training on V100s, for campaigns without a machine. Not a measurement of anything: every
- * number below is an assumption, chosen so that the exponents of Table 2 of Frey et al. 2022 come out.
+/* A model of data-parallel training on V100s, for simulated campaigns. It measures nothing: every number below is an
+ * assumption, chosen to reproduce the exponents of Table 2 of Frey et al. 2022.
  *
  *   epoch time   t = (W s(f) / N + c) e^noise,  s(f) = phi f_max / f + 1 - phi
  *   clock        f = the lower of the lock and what the cap allows: P(f) <= cap
  *   power        P = P_idle + busy (P_full - P_idle) (f / f_max)^2.5,  busy = W s(f) / (N t)
- *   utilisation  its value at full busy time x busy, with autocorrelated noise that grows as busy time falls
+ *   utilisation  its value at full load x busy, with autocorrelated noise that grows as busy falls
  */
 #ifndef FREY2022_JOB_H
 #define FREY2022_JOB_H
@@ -29,7 +29,7 @@ struct setting {
     double workers, cap_w, clock_mhz;
 };
 
-/* What its epochs are like, before noise. */
+/* Its epochs, without noise. */
 struct job {
     double clock_mhz; /* achieved */
     double epoch_s;
@@ -38,14 +38,14 @@ struct job {
 };
 struct job job_of(const struct setting *s);
 
-/* One run: random numbers by position, so that any run can be made alone. */
+/* Noise of one run, keyed by position, so that any run can be generated alone. */
 struct run_noise {
     uint64_t key;
     double of_config, of_run; /* factors on time */
 };
 struct run_noise run_noise_of(const struct setting *s, uint64_t seed, int64_t repeat);
-double epoch_factor(const struct run_noise *noise, int64_t epoch);   /* of one epoch, run and configuration included */
-double device_factor(const struct run_noise *noise, int64_t device); /* of a board's power over another's */
+double epoch_factor(const struct run_noise *noise, int64_t epoch);   /* of one epoch, including run and configuration */
+double device_factor(const struct run_noise *noise, int64_t device); /* of a board's power relative to the mean */
 
 /* n utilisation readings of a board, %. */
 void utilisation(const struct job *job, double at_full, const struct run_noise *noise, int64_t device, double *v,

@@ -1,4 +1,4 @@
-/* Writes a store as wattlaw sweep would leave it behind after the campaign of Frey et al. 2022: six networks, 2 to 424
+/* Writes a store like that of wattlaw sweep after the campaign of Frey et al. 2022: six networks, 2 to 424
  * workers, three power caps and three clocks, repeats. All of it is simulated (job.h) and marked so. */
 #include "campaign/campaign.h"
 #include "cmd/cmd.h"
@@ -110,7 +110,7 @@ static int add_series(struct simulation *s, const struct wl_channel_row *channel
     return wl_store_add_samples(s->store, samples, n, e);
 }
 
-/* The energy counter of every board, from a little before the run to a little behind it, as a sampler sees it that
+/* The energy counter of every board, from shortly before the run to shortly after it, as read by a sampler that
  * starts before the job. */
 static int add_energy(struct simulation *s, int64_t run, int64_t device, const struct job *job, double factor,
                       const int64_t *begin_ns, struct wl_err *e)
@@ -221,7 +221,7 @@ static int simulate_trial(struct simulation *s, const struct setting *set, int64
 
 /* ---- the grid ---- */
 
-/* Configuration i of the grid, or false behind the last one. */
+/* Configuration i of the grid; false after the last one. */
 static bool setting_at(size_t i, struct setting *set)
 {
     size_t k = i % WL_COUNT(clocks_mhz);
@@ -234,7 +234,7 @@ static bool setting_at(size_t i, struct setting *set)
     return set->network->name != NULL;
 }
 
-/* Repeats outermost, as a campaign that is stopped early should leave whole grids behind; a commit now and then. */
+/* Repeats outermost, so that a campaign that is stopped early has whole grids; commits from time to time. */
 static int simulate_all(struct simulation *s, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_progress bar;
