@@ -1,4 +1,4 @@
-"""The epilog of docs/guide.md and contrib/, as it is written there, after a job that was killed with its guard: epilog.py WATTLAW FAKE_NVML_LIBRARY"""
+"""The epilog of docs/reference/power-caps.md and contrib/, as it is written there, after a job that was killed with its guard: epilog.py WATTLAW FAKE_NVML_LIBRARY"""
 import os
 import pwd
 import re
@@ -11,7 +11,7 @@ from rig import Rig, guard_of, kill, wait_until
 
 SKIP = 77
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
-GUIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "guide.md")
+GUIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "reference", "power-caps.md")
 # 250 and 400 W as the mW of a record of the simulated limits
 TOOL = r"""#!/bin/sh
 case ${2%%.*} in 250) mw='\220\320\003\000';; 400) mw='\200\032\006\000';; *) exit 1;; esac
@@ -34,7 +34,7 @@ def epilog():
     with open(GUIDE, encoding="utf-8") as f:
         block = re.search(r"\n    # Slurm: in the script that slurm.conf names as Epilog\n((?:    .*\n)+)", f.read())
     expect(block and "/usr/local/bin/wattlaw" in block[1], "the guide has an epilog")
-    with open(os.path.join(os.path.dirname(GUIDE), "..", "contrib", "slurm-epilog.sh"), encoding="utf-8") as f:
+    with open(os.path.join(os.path.dirname(GUIDE), "..", "..", "contrib", "slurm-epilog.sh"), encoding="utf-8") as f:
         expect(f.read().split("\n", 2)[2] == re.sub("(?m)^    ", "", block[1]), "contrib/ has the same one")
     return block[1].replace("/usr/local/bin/wattlaw", wattlaw)
 

@@ -353,7 +353,7 @@ static void the_guide_names_every_key(void **state)
             char *key = wl_strf(a, "| `%s` |", o->name);
             for (char *c = key; *c; c++)
                 if (*c == '-') *c = '_';
-            if (!strstr(guide, key)) fail_msg("docs/guide.md does not name [%s] %s", s->name, key);
+            if (!strstr(guide, key)) fail_msg("docs/reference/experiment-keys.md does not name [%s] %s", s->name, key);
         }
 }
 
