@@ -1,5 +1,7 @@
 /* The back-end on oneDNN and on loops of our own (nn/wide). Values keep the layouts that the kernels choose;
  * mean_square is that of nn/ref. */
+#include "nn/cpu/cpu.h"
+
 #include "nn/cpu/conv.h"
 
 #ifdef __aarch64__

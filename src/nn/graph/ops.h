@@ -290,4 +290,50 @@ struct wl_tensor *wl_mean_square(struct wl_graph *g, const char *name, struct wl
 struct wl_tensor *wl_relative_l2(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *target,
                                  struct wl_loss loss);
 
+/* ---- the table of operations ---- */
+
+/* ROW(OP, name, flop of the forward pass, other fields of struct wl_op_info ...); the functions are in op_table.c. */
+#define WL_OPS(ROW)                                                                              \
+    ROW(CONV, conv2d, matrix_flops)                                                              \
+    ROW(BATCH_NORM, batch_norm, no_flops)                                                        \
+    ROW(RELU, relu, no_flops, .saves_output = true)                                              \
+    ROW(ADD, add, no_flops, .saves_output = true, .makes_f32 = has_no_relu, .reads_f32 = always) \
+    ROW(CONCAT, concat, no_flops)                                                                \
+    ROW(MAX_POOL, max_pool, no_flops)                                                            \
+    ROW(AVG_POOL, avg_pool, no_flops)                                                            \
+    ROW(DROPOUT, dropout, no_flops)                                                              \
+    ROW(LINEAR, linear, matrix_flops)                                                            \
+    ROW(EMBED, embed, no_flops)                                                                  \
+    ROW(DENSE, dense, rows_matrix_flops)                                                         \
+    ROW(SEGMENT_SUM, segment_sum, no_flops)                                                      \
+    ROW(FILTER_CONV, filter_conv, filter_flops, .backward_flops = filter_backward_flops)         \
+    ROW(EMBED_TOKENS, embed_tokens, no_flops)                                                    \
+    ROW(LAYER_NORM, layer_norm, no_flops, .reads_f32 = has_no_branch)                            \
+    ROW(PROJECT, project, matrix_flops)                                                          \
+    ROW(ATTENTION, attention, attention_flops)                                                   \
+    ROW(GATHER, gather, no_flops)                                                                \
+    ROW(DECODER, decoder, decoder_flops)                                                         \
+    ROW(PATCHES, patches, no_flops)                                                              \
+    ROW(FROM_PATCHES, from_patches, no_flops)                                                    \
+    ROW(POSITION, position, no_flops, .makes_f32 = always)                                       \
+    ROW(FFT2, fft2, no_flops)                                                                    \
+    ROW(INVERSE_FFT2, inverse_fft2, no_flops)                                                    \
+    ROW(COMPLEX_LINEAR, complex_linear, complex_flops, .saves_output = true)                     \
+    ROW(BESSEL_BASIS, bessel_basis, no_flops)                                                    \
+    ROW(SPHERICAL_BASIS, spherical_basis, no_flops, .no_backward = true)                         \
+    ROW(ANGULAR_BASIS, angular_basis, no_flops, .no_backward = true)                             \
+    ROW(GATE, gate, rows_matrix_flops)                                                           \
+    ROW(EDGE_CONCAT, edge_concat, no_flops)                                                      \
+    ROW(TRIPLET_CONV, triplet_conv, triplet_flops)                                               \
+    ROW(CROSS_ENTROPY, cross_entropy, no_flops, .is_loss = true)                                 \
+    ROW(MEAN_SQUARE, mean_square, no_flops, .is_loss = true)                                     \
+    ROW(RELATIVE_L2, relative_l2, no_flops, .is_loss = true)
+
+enum wl_op {
+#define WL_OP_VALUE(op, ...) WL_OP_##op,
+    WL_OPS(WL_OP_VALUE)
+#undef WL_OP_VALUE
+        WL_OP_COUNT
+};
+
 #endif
