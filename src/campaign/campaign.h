@@ -199,7 +199,7 @@ struct wl_sweep_result {
  * of a wattlaw) are. WL_EINTR: a signal stopped it; the same call carries on. WL_EINVAL: the store holds the campaign
  * with another command, data or way of measuring; a command or data that are not there. WL_EPERM: another process runs
  * this campaign. Other codes: the store failed. out is filled in as far as it went. */
-int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *how, struct wl_sweep_result *out,
+int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *opts, struct wl_sweep_result *out,
                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Everything that wl_sweep_run looks at before its first run, with its codes, and nothing is changed: launcher,

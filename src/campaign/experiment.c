@@ -185,8 +185,8 @@ static int check_regex(struct reader *r, struct wl_err *e)
     return rc;
 }
 
-/* The file of intensities is named again when runs are reported (cmd/footprint.c), from another folder maybe. That it does not reach to
- * the present is no error: it may be of the hours to come, or be kept up to date. */
+/* The file of intensities is named again when runs are reported (cmd/footprint.c), from another folder maybe. That it
+ * does not reach to the present is no error: it may be of the hours to come, or be kept up to date. */
 static int check_footprint(struct reader *r, struct wl_err *e)
 {
     struct wl_footprint *given = &r->x->measure.footprint;
@@ -269,9 +269,9 @@ static const char *expanded_text(struct wl_experiment *x, struct wl_arena *a)
  * does may not. */
 static bool may_change(const char *section, const char *line)
 {
-    static const char *const keys[] = { "campaign.name", "campaign.repeats", "campaign.order", "campaign.store",
-                                        "data.prepare",  "launch.timeout",   "launch.grace",   "launch.oversubscribe",
-                                        "measure.rules" };
+    static const char *const keys[] = { "campaign.name",  "campaign.repeats",     "campaign.order",
+                                        "campaign.store", "data.prepare",         "launch.timeout",
+                                        "launch.grace",   "launch.oversubscribe", "measure.rules" };
     if (wl_str_eq(section, "sweep")) return true;
     size_t n = strlen(section), key = strcspn(line, " ");
     if (wl_str_eq(section, "measure") && wl_footprint_has_key(line, key)) return true;

@@ -40,7 +40,7 @@ struct wl_launcher {
     const char *name, *help;
     const char *unavailable; /* why it cannot be used; NULL: it can */
     bool runs;               /* it starts commands, whose runs need a folder each */
-    int (*run)(struct wl_store *s, int64_t run, const struct wl_run_opts *how, struct wl_run_result *out,
+    int (*run)(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,
                struct wl_arena *a, struct wl_err *e); /* as wl_run_measure */
 };
 extern const struct wl_launcher wl_launcher_local, wl_launcher_null, wl_launcher_slurm;

@@ -2,10 +2,10 @@
 #include "campaign/internal.h"
 
 /* A run of no length that did nothing: what is left is the cost of the harness. */
-static int null_run(struct wl_store *s, int64_t run, const struct wl_run_opts *how, struct wl_run_result *out,
+static int null_run(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,
                     struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_run_begin begin = { .command = wl_shell_quote(a, how->argv),
+    struct wl_run_begin begin = { .command = wl_shell_quote(a, opts->argv),
                                   .version = WL_VERSION,
                                   .at = wl_anchor_now() };
     int rc = wl_store_run_begin(s, run, &begin, e);

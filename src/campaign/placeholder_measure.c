@@ -61,20 +61,20 @@ int wl_trial_cap_dry_run(const struct wl_experiment *x, const struct wl_trial *t
         .x = x, .trial = t, .repeat = 1, .run_dir = "/", .data = x->data.path, .cap_dry_run = true
     };
     struct wl_strs argv, env;
-    struct wl_process_spawn how = { .stdout_fd = -1, .stderr_fd = -1, .stdin_fd = -1, .die_with_parent = true };
+    struct wl_process_spawn opts = { .stdout_fd = -1, .stderr_fd = -1, .stdin_fd = -1, .die_with_parent = true };
     struct wl_process_result end = { 0 };
     pid_t pid;
     bool done;
     int rc = wl_placeholder_command(&fill, "[launch] command", &argv, a, e);
     if (rc == 0) rc = wl_placeholder_env(&fill, "[launch] env", &env, a, e);
     if (rc == 0 && x->launch.cwd)
-        rc = wl_template_expand(x->launch.cwd, wl_placeholder_value, &fill, "[launch] cwd", &how.dir, a, e);
+        rc = wl_template_expand(x->launch.cwd, wl_placeholder_value, &fill, "[launch] cwd", &opts.dir, a, e);
     if (rc < 0) return rc;
     struct wl_strs with_local = wl_launcher_mpi_env(&env, a);
-    how.argv = wl_strs_argv(&argv, a);
-    how.env = &with_local;
-    rc = wl_process_spawn(&how, &pid, e);
+    opts.argv = wl_strs_argv(&argv, a);
+    opts.env = &with_local;
+    rc = wl_process_spawn(&opts, &pid, e);
     if (rc == 0) rc = wl_process_wait(pid, true, &done, &end, e);
     if (rc < 0 || end.status == 0) return rc;
-    return wl_fail(e, WL_EJOB, "%s: exit status %d", wl_shell_quote(a, how.argv), end.status);
+    return wl_fail(e, WL_EJOB, "%s: exit status %d", wl_shell_quote(a, opts.argv), end.status);
 }

@@ -34,33 +34,33 @@ static int end_leftovers(struct wl_sweep *s, struct wl_err *e)
 
 /* ---- the runs ---- */
 
-/* The command of run i, its folder being how->dir. */
-static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_opts *how, struct wl_arena *a, struct wl_err *e)
+/* The command of run i, its folder being opts->run_dir. */
+static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_opts *opts, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_experiment *x = s->x;
     const struct wl_planned_run *r = &s->grid.runs[i];
     struct wl_placeholder_values fill = {
-        .x = x, .trial = &s->grid.trials[r->trial], .repeat = r->repeat, .run_dir = how->dir, .data = s->data
+        .x = x, .trial = &s->grid.trials[r->trial], .repeat = r->repeat, .run_dir = opts->run_dir, .data = s->data
     };
     struct wl_strs argv, *env = wl_new(a, struct wl_strs);
     int rc = wl_placeholder_command(&fill, "[launch] command", &argv, a, e);
     if (rc == 0) rc = wl_placeholder_env(&fill, "[launch] env", env, a, e);
     if (rc == 0 && x->launch.cwd)
-        rc = wl_template_expand(x->launch.cwd, wl_placeholder_value, &fill, "[launch] cwd", &how->cwd, a, e);
+        rc = wl_template_expand(x->launch.cwd, wl_placeholder_value, &fill, "[launch] cwd", &opts->cwd, a, e);
     if (rc < 0) return rc;
-    how->argv = wl_strs_argv(&argv, a);
-    how->env = env;
-    how->timeout_s = x->launch.timeout_s;
-    how->grace_s = x->launch.grace_s;
-    how->cooldown = x->measure.cooldown;
-    how->idle_s = x->measure.idle_s;
-    how->power = &x->measure.power;
-    how->regex = wl_experiment_is_multinode(x) ? NULL : &x->measure.regex; /* the nodes read the output */
-    how->on_nodes = wl_experiment_is_multinode(x);
-    how->node_wait_s = x->measure.node_wait_s;
-    how->cap = &fill.trial->cap;
-    how->cap_opts = &x->cap.opts;
-    how->signals = s->how->signals;
+    opts->argv = wl_strs_argv(&argv, a);
+    opts->env = env;
+    opts->timeout_s = x->launch.timeout_s;
+    opts->grace_s = x->launch.grace_s;
+    opts->cooldown = x->measure.cooldown;
+    opts->idle_s = x->measure.idle_s;
+    opts->power = &x->measure.power;
+    opts->regex = wl_experiment_is_multinode(x) ? NULL : &x->measure.regex; /* the nodes read the output */
+    opts->is_multinode = wl_experiment_is_multinode(x);
+    opts->node_wait_s = x->measure.node_wait_s;
+    opts->cap = &fill.trial->cap;
+    opts->cap_opts = &x->cap.opts;
+    opts->signals = s->opts->signals;
     return 0;
 }
 
@@ -68,13 +68,13 @@ static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_opts *how, st
 static int check_command(struct wl_sweep *s, struct wl_err *e)
 {
     for (size_t i = 0; i < s->grid.n_runs; i++) {
-        struct wl_run_opts how = { .dir = wl_path_join(s->a, s->folder, wl_sweep_run_folder(s, s->run_ids[i])) };
+        struct wl_run_opts opts = { .run_dir = wl_path_join(s->a, s->folder, wl_sweep_run_folder(s, s->run_ids[i])) };
         if (!s->to_do[i]) continue;
-        int rc = prepare_run(s, i, &how, s->a, e);
+        int rc = prepare_run(s, i, &opts, s->a, e);
         if (rc < 0) return rc;
-        bool relative = how.cwd && strchr(how.argv[0], '/') && how.argv[0][0] != '/';
-        const char *program = relative ? wl_path_join(s->a, how.cwd, how.argv[0]) : how.argv[0];
-        return wl_program_check("[launch] command", program, how.argv[0], s->a, e);
+        bool relative = opts.cwd && strchr(opts.argv[0], '/') && opts.argv[0][0] != '/';
+        const char *program = relative ? wl_path_join(s->a, opts.cwd, opts.argv[0]) : opts.argv[0];
+        return wl_program_check("[launch] command", program, opts.argv[0], s->a, e);
     }
     return 0;
 }
@@ -91,12 +91,12 @@ static void note_result(struct wl_sweep *s, size_t i, const struct wl_run_result
     }
 }
 
-static int create_run_folder(const struct wl_sweep *s, size_t i, struct wl_run_opts *how, struct wl_arena *a,
+static int create_run_folder(const struct wl_sweep *s, size_t i, struct wl_run_opts *opts, struct wl_arena *a,
                              struct wl_err *e)
 {
-    how->stored_dir = wl_sweep_run_folder(s, s->run_ids[i]);
-    if (s->launcher->runs) return wl_run_folder_create(s->folder, &how->stored_dir, &how->dir, a, e);
-    how->dir = wl_path_join(a, s->folder, how->stored_dir);
+    opts->stored_dir = wl_sweep_run_folder(s, s->run_ids[i]);
+    if (s->launcher->runs) return wl_run_folder_create(s->folder, &opts->stored_dir, &opts->run_dir, a, e);
+    opts->run_dir = wl_path_join(a, s->folder, opts->stored_dir);
     return 0;
 }
 
@@ -105,16 +105,16 @@ static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena 
     const struct wl_planned_run *p = &s->grid.runs[i];
     const char *note = wl_strf(a, "%s, repeat %lld", s->grid.trials[p->trial].label, (long long)p->repeat);
     struct wl_sweep_progress ticker = wl_sweep_progress_new(s, i, passed, note, a);
-    struct wl_run_opts how = { .tick = s->how->on_tick ? wl_sweep_progress_update : NULL, .ctx = &ticker };
+    struct wl_run_opts opts = { .tick = s->opts->on_tick ? wl_sweep_progress_update : NULL, .ctx = &ticker };
     struct wl_run_result r;
-    int rc = create_run_folder(s, i, &how, a, e);
-    if (rc == 0) rc = prepare_run(s, i, &how, a, e);
-    if (rc == 0 && s->how->on_tick) wl_sweep_progress_update(&ticker, 0);
-    if (rc == 0) rc = s->launcher->run(s->store, s->run_ids[i], &how, &r, a, e);
-    if (rc < 0 && how.dir) wl_run_folder_discard(how.dir);
+    int rc = create_run_folder(s, i, &opts, a, e);
+    if (rc == 0) rc = prepare_run(s, i, &opts, a, e);
+    if (rc == 0 && s->opts->on_tick) wl_sweep_progress_update(&ticker, 0);
+    if (rc == 0) rc = s->launcher->run(s->store, s->run_ids[i], &opts, &r, a, e);
+    if (rc < 0 && opts.run_dir) wl_run_folder_discard(opts.run_dir);
     if (rc < 0) return rc;
-    note_result(s, i, &r, how.stored_dir);
-    if (s->how->on_run) s->how->on_run(s->how->ctx, &s->grid, i, s->run_ids[i], &r);
+    note_result(s, i, &r, opts.stored_dir);
+    if (s->opts->on_run) s->opts->on_run(s->opts->ctx, &s->grid, i, s->run_ids[i], &r);
     if (r.status == WL_RUN_INTERRUPTED) return wl_fail(e, WL_EINTR, "%s", r.error);
     if (r.caps_left) return wl_fail(e, WL_EIO, "%s: the next run would be refused", r.caps_left);
     return 0;
@@ -123,7 +123,7 @@ static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena 
 static bool asked_to_stop(const struct wl_sweep *s)
 {
     bool from_terminal;
-    return s->how->signals && wl_signals_next(s->how->signals, &from_terminal);
+    return s->opts->signals && wl_signals_next(s->opts->signals, &from_terminal);
 }
 
 static int run_all(struct wl_sweep *s, struct wl_err *e)
@@ -173,8 +173,8 @@ static int check_runs(struct wl_sweep *s, struct wl_err *e)
 int wl_sweep_check(const struct wl_experiment *x, struct wl_grid *grid, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_sweep_result result = { 0 };
-    struct wl_sweep_opts how = { 0 };
-    struct wl_sweep s = { .x = x, .how = &how, .out = &result, .a = a, .data = x->data.path };
+    struct wl_sweep_opts opts = { 0 };
+    struct wl_sweep s = { .x = x, .opts = &opts, .out = &result, .a = a, .data = x->data.path };
     size_t done = 0;
     int rc = begin(&s, e);
     *grid = s.grid;
@@ -184,21 +184,21 @@ int wl_sweep_check(const struct wl_experiment *x, struct wl_grid *grid, struct w
     return rc == 0 && done < s.grid.n_runs ? check_runs(&s, e) : rc;
 }
 
-int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *how, struct wl_sweep_result *out,
+int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *opts, struct wl_sweep_result *out,
                  struct wl_arena *a, struct wl_err *e)
 {
     *out = (struct wl_sweep_result) { 0 };
     struct wl_sweep *s = wl_new(a, struct wl_sweep);
-    *s = (struct wl_sweep) { .x = x, .how = how, .out = out, .a = a, .data = x->data.path };
+    *s = (struct wl_sweep) { .x = x, .opts = opts, .out = out, .a = a, .data = x->data.path };
     int rc = begin(s, e);
     if (rc == 0) rc = wl_sweep_open(s, e);
     if (rc == 0) rc = reserve_devices(s, e);
     if (rc == 0) rc = end_leftovers(s, e);
     if (rc == 0) rc = wl_sweep_plan(s, e);
     if (rc < 0) return rc;
-    if (how->on_start) how->on_start(how->ctx, &s->grid, s->n_to_do);
+    if (opts->on_start) opts->on_start(opts->ctx, &s->grid, s->n_to_do);
     if (s->n_to_do == 0) return 0;
     rc = check_command(s, e);
-    if (rc == 0) rc = wl_prepare_data(x, s->folder, how->signals, &s->data, a, e);
+    if (rc == 0) rc = wl_prepare_data(x, s->folder, opts->signals, &s->data, a, e);
     return rc ? rc : run_all(s, e);
 }

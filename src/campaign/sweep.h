@@ -6,7 +6,7 @@
 
 struct wl_sweep {
     const struct wl_experiment *x;
-    const struct wl_sweep_opts *how;
+    const struct wl_sweep_opts *opts;
     struct wl_sweep_result *out;
     const struct wl_launcher *launcher;
     struct wl_grid grid;

@@ -184,7 +184,7 @@ static int plan_rows(struct wl_sweep *s, struct wl_err *e)
                                     .repeat = g->runs[i].repeat,
                                     .seed = s->x->campaign.seed + g->runs[i].repeat - 1,
                                     .position = (int64_t)i + 1,
-                                    .retry_failed = s->how->retry_failed };
+                                    .retry_failed = s->opts->retry_failed };
         rc = wl_store_plan_run(s->store, &plan, &s->run_ids[i], e);
     }
     return rc;

@@ -40,7 +40,7 @@ void wl_sweep_progress_update(void *ctx, double elapsed_s)
     const struct wl_sweep_progress *t = ctx;
     double left_s = t->rest_s + fmax(t->one_s - elapsed_s, 0);
     double part = isnan(t->one_s) || t->one_s <= 0 ? 0 : fmin(elapsed_s / t->one_s, 0.99);
-    const struct wl_sweep_opts *how = t->s->how;
-    how->on_tick(how->ctx, (double)t->passed + part, (double)t->s->n_to_do, isnan(t->rest_s + t->one_s) ? -1 : left_s,
-                 is_late(t, elapsed_s) ? t->late : t->note);
+    const struct wl_sweep_opts *opts = t->s->opts;
+    opts->on_tick(opts->ctx, (double)t->passed + part, (double)t->s->n_to_do, isnan(t->rest_s + t->one_s) ? -1 : left_s,
+                  is_late(t, elapsed_s) ? t->late : t->note);
 }

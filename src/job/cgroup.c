@@ -1,6 +1,6 @@
-/* A cgroup of a job's own. Two hierarchies can kill what is in them: version 2 by cgroup.kill or cgroup.freeze, the
- * freezer of version 1 by stopping all of it first. Ours are found by name; who holds the lock of the folder is alive:
- * wattlaw and the guard of its job share it, and the kernel lets go of it when both are dead. */
+/* A cgroup per job. Two hierarchies can kill all their processes: version 2 by cgroup.kill or cgroup.freeze, the
+ * freezer of version 1 by stopping all of them first. Ours are found by name. wattlaw and the guard of its job share a
+ * lock on the folder, which the kernel releases when both are dead: a locked cgroup is in use. */
 #include "job/cgroup.h"
 #include "job/job.h"
 #include "job/kill.h"
@@ -18,18 +18,25 @@
 #include <unistd.h>
 
 static const char PREFIX[] = "wattlaw-job-";
-enum { TRIES = 10, MOVES_MAX = 100, FROZEN_TRIES = 200, FROZEN_US = 1000, MEMBERS_MAX = 16 << 20, DEPTH_MAX = 8 };
+enum {
+    TRIES = 10,
+    DETACH_ROUNDS_MAX = 100,
+    FROZEN_TRIES = 200,
+    FROZEN_US = 1000,
+    MEMBERS_MAX = 16 << 20,
+    DEPTH_MAX = 8
+};
 
-enum way { KILL_FILE, FREEZE_FILE, FREEZER_V1 };
+enum kill_method { KILL_FILE, FREEZE_FILE, FREEZER_V1 };
 struct wl_cgroup {
     const char *path;
-    enum way way;
+    enum kill_method method;
     int dir, join; /* locked; cgroup.procs open for writing */
 };
 
 /* ---- files ---- */
 
-static bool put(const struct wl_cgroup *c, const char *file, const char *text)
+static bool write_file(const struct wl_cgroup *c, const char *file, const char *text)
 {
     int fd = openat(c->dir, file, O_WRONLY | O_CLOEXEC);
     bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
@@ -37,7 +44,7 @@ static bool put(const struct wl_cgroup *c, const char *file, const char *text)
     return ok;
 }
 
-static bool shows(const struct wl_cgroup *c, const char *file, const char *text)
+static bool file_contains(const struct wl_cgroup *c, const char *file, const char *text)
 {
     char buf[64];
     int fd = openat(c->dir, file, O_RDONLY | O_CLOEXEC);
@@ -47,7 +54,7 @@ static bool shows(const struct wl_cgroup *c, const char *file, const char *text)
     return strstr(buf, text) != NULL;
 }
 
-static bool has(const struct wl_cgroup *c, const char *file) { return faccessat(c->dir, file, W_OK, 0) == 0; }
+static bool is_writable(const struct wl_cgroup *c, const char *file) { return faccessat(c->dir, file, W_OK, 0) == 0; }
 
 /* The members of a cgroup and of those below it. */
 static void list_below(const char *path, int depth, pid_t **v, size_t *n, size_t *cap, struct wl_arena *a)
@@ -61,7 +68,7 @@ static void list_below(const char *path, int depth, pid_t **v, size_t *n, size_t
         char *end;
         long pid = strtol(s, &end, 10);
         if (end == s) break;
-        if (pid > 0) { /* 0: of a pid namespace that we do not see */
+        if (pid > 0) { /* 0: of a pid namespace that we cannot see */
             WL_GROW(a, *v, *n, *cap);
             (*v)[(*n)++] = (pid_t)pid;
         }
@@ -96,22 +103,22 @@ static void kill_members(const struct wl_cgroup *c)
 
 static void wait_frozen(const struct wl_cgroup *c)
 {
-    const char *file = c->way == FREEZER_V1 ? "freezer.state" : "cgroup.events";
-    const char *frozen = c->way == FREEZER_V1 ? "FROZEN" : "frozen 1";
-    for (int i = 0; i < FROZEN_TRIES && !shows(c, file, frozen); i++) usleep(FROZEN_US);
+    const char *file = c->method == FREEZER_V1 ? "freezer.state" : "cgroup.events";
+    const char *frozen = c->method == FREEZER_V1 ? "FROZEN" : "frozen 1";
+    for (int i = 0; i < FROZEN_TRIES && !file_contains(c, file, frozen); i++) usleep(FROZEN_US);
 }
 
 void wl_cgroup_kill(const struct wl_cgroup *c)
 {
-    if (c->way == KILL_FILE && put(c, "cgroup.kill", "1")) return;
-    const char *file = c->way == FREEZER_V1 ? "freezer.state" : "cgroup.freeze";
-    put(c, file, c->way == FREEZER_V1 ? "FROZEN" : "1");
+    if (c->method == KILL_FILE && write_file(c, "cgroup.kill", "1")) return;
+    const char *file = c->method == FREEZER_V1 ? "freezer.state" : "cgroup.freeze";
+    write_file(c, file, c->method == FREEZER_V1 ? "FROZEN" : "1");
     wait_frozen(c);
     kill_members(c);
-    put(c, file, c->way == FREEZER_V1 ? "THAWED" : "0");
+    write_file(c, file, c->method == FREEZER_V1 ? "THAWED" : "0");
 }
 
-/* ---- the life of one ---- */
+/* ---- one cgroup ---- */
 
 const char *wl_cgroup_path(const struct wl_cgroup *c) { return c->path; }
 
@@ -123,7 +130,7 @@ void wl_cgroup_fds(const struct wl_cgroup *c, int fds[2])
     fds[1] = c->join;
 }
 
-/* Cgroups of jobs within the job first. */
+/* First the cgroups of jobs within the job. */
 static void remove_below(const char *path, int depth, struct wl_arena *a)
 {
     struct wl_strs names = { 0 };
@@ -146,7 +153,7 @@ void wl_cgroup_detach(const struct wl_cgroup *c)
     struct wl_arena *a = wl_arena_new(NULL);
     const char *parent = wl_path_join(a, wl_path_dir(a, c->path), "cgroup.procs");
     int fd = open(parent, O_WRONLY | O_CLOEXEC);
-    for (int i = 0; fd >= 0 && i < MOVES_MAX; i++) { /* what forks meanwhile comes with the next look */
+    for (int i = 0; fd >= 0 && i < DETACH_ROUNDS_MAX; i++) { /* the next round moves what forks meanwhile */
         pid_t *pids;
         size_t n = wl_cgroup_list(c, &pids, a);
         if (!n) break;
@@ -167,32 +174,34 @@ static void release(void *what)
     if (c->dir >= 0) close(c->dir);
 }
 
-static bool same_folder(int fd, const char *path)
+static bool is_same_folder(int fd, const char *path)
 {
     struct stat a, b;
     return fstat(fd, &a) == 0 && lstat(path, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-/* Opens and locks it; false: it is gone, somebody who lives holds it, or it cannot be killed. */
-static bool take(struct wl_cgroup *c)
+/* Opens and locks it; false: it has been removed, a live process holds it, or it cannot be killed. */
+static bool lock_cgroup(struct wl_cgroup *c)
 {
     struct stat st;
     c->join = -1;
     c->dir = open(c->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (c->dir >= 0 && fstat(c->dir, &st) == 0 && st.st_uid == geteuid() && flock(c->dir, LOCK_EX | LOCK_NB) == 0 &&
-        same_folder(c->dir, c->path)) {
-        c->way = has(c, "cgroup.kill") ? KILL_FILE : has(c, "cgroup.freeze") ? FREEZE_FILE : FREEZER_V1;
-        if (c->way != FREEZER_V1 || has(c, "freezer.state"))
+        is_same_folder(c->dir, c->path)) {
+        c->method = is_writable(c, "cgroup.kill")     ? KILL_FILE
+                    : is_writable(c, "cgroup.freeze") ? FREEZE_FILE
+                                                      : FREEZER_V1;
+        if (c->method != FREEZER_V1 || is_writable(c, "freezer.state"))
             c->join = openat(c->dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
     }
     if (c->join < 0 && c->dir >= 0) close(c->dir);
     return c->join >= 0;
 }
 
-/* ---- where ---- */
+/* ---- the parent ---- */
 
-/* A mount of that type: where, and which part of the hierarchy it shows. */
-static bool mounted(const char *type, const char *option, const char **at, const char **root, struct wl_arena *a)
+/* A mount of that type: its mount point, and which part of the hierarchy it shows. */
+static bool find_mount(const char *type, const char *option, const char **at, const char **root, struct wl_arena *a)
 {
     char *text;
     size_t n;
@@ -210,8 +219,8 @@ static bool mounted(const char *type, const char *option, const char **at, const
     return false;
 }
 
-/* Our cgroup in a hierarchy: of /proc/self/cgroup, "0::/user.slice/..." in version 2, "6:freezer:/" in version 1. */
-static const char *ours_in(const char *controller, struct wl_arena *a)
+/* Our cgroup in a hierarchy, from /proc/self/cgroup: "0::/user.slice/..." in version 2, "6:freezer:/" in version 1. */
+static const char *own_cgroup(const char *controller, struct wl_arena *a)
 {
     char *text;
     size_t n;
@@ -226,18 +235,18 @@ static const char *ours_in(const char *controller, struct wl_arena *a)
     return found;
 }
 
-static const char *parent_of(const char *type, const char *controller, struct wl_arena *a)
+static const char *find_parent(const char *type, const char *controller, struct wl_arena *a)
 {
-    const char *at, *root, *ours = ours_in(controller, a);
-    if (!ours || !mounted(type, *controller ? controller : NULL, &at, &root, a)) return NULL;
+    const char *at, *root, *ours = own_cgroup(controller, a);
+    if (!ours || !find_mount(type, *controller ? controller : NULL, &at, &root, a)) return NULL;
     size_t n = wl_str_eq(root, "/") ? 0 : strlen(root);
     if (strncmp(ours, root, n) != 0) return NULL;
     return wl_str_eq(ours + n, "/") || !ours[n] ? at : wl_strf(a, "%s%s", at, ours + n);
 }
 
-/* A cgroup is not ours to divide where Slurm counts what is in it, or where it hands out shares of the machine: a job
- * in one more of its children would get another share than it has. */
-static const char *unfit(const char *parent, struct wl_arena *a)
+/* We must not add a child to a cgroup that Slurm accounts for, nor to one that gives its children shares of the
+ * machine: the job would get another share than it has. */
+static const char *why_unusable(const char *parent, struct wl_arena *a)
 {
     char *text;
     size_t n;
@@ -248,13 +257,13 @@ static const char *unfit(const char *parent, struct wl_arena *a)
     return NULL;
 }
 
-static void end_one(const char *path, double grace_s, int *found)
+static void end_stale_cgroup(const char *path, double grace_s, int *found)
 {
     struct wl_cgroup c = { .path = path };
     struct wl_kill_set v = { .cgroup = &c };
     char text[WL_KILL_TEXT_SIZE];
     int left;
-    if (!take(&c)) return;
+    if (!lock_cgroup(&c)) return;
     *found += wl_kill_set_terminate(&v, grace_s, &left, text, sizeof text);
     if (left)
         wl_log(WL_WARN, "campaign", "%d process%s of a dead run did not end after SIGKILL: %s", left,
@@ -262,22 +271,22 @@ static void end_one(const char *path, double grace_s, int *found)
     release(&c);
 }
 
-static int end_stale(const char *parent, double grace_s, struct wl_arena *a)
+static int end_stale_in(const char *parent, double grace_s, struct wl_arena *a)
 {
     struct wl_strs names = { 0 };
     struct wl_err e;
     int found = 0;
     if (wl_dir_list(parent, &names, a, &e) < 0) return 0;
     for (size_t i = 0; i < names.n; i++)
-        if (wl_str_starts(names.v[i], PREFIX)) end_one(wl_path_join(a, parent, names.v[i]), grace_s, &found);
+        if (wl_str_starts(names.v[i], PREFIX)) end_stale_cgroup(wl_path_join(a, parent, names.v[i]), grace_s, &found);
     if (found)
         wl_log(WL_WARN, "campaign", "%d process%s of a job whose wattlaw had been killed %s ended", found,
                found > 1 ? "es" : "", found > 1 ? "were" : "was");
     return found;
 }
 
-/* The parents that may be tried, best first. */
-static size_t parents(const char *list[2], const char **why, struct wl_arena *a)
+/* The parents to try, best first. */
+static size_t list_parents(const char *list[2], const char **why, struct wl_arena *a)
 {
     const char *given = getenv("WATTLAW_CGROUP"), *reason;
     size_t n = 0;
@@ -286,11 +295,11 @@ static size_t parents(const char *list[2], const char **why, struct wl_arena *a)
         *why = "WATTLAW_CGROUP=no";
         return 0;
     }
-    const char *found[2] = { given && *given ? given : parent_of("cgroup2", "", a),
-                             given && *given ? NULL : parent_of("cgroup", "freezer", a) };
+    const char *found[2] = { given && *given ? given : find_parent("cgroup2", "", a),
+                             given && *given ? NULL : find_parent("cgroup", "freezer", a) };
     for (size_t i = 0; i < 2; i++) {
         if (!found[i]) continue;
-        reason = unfit(found[i], a);
+        reason = why_unusable(found[i], a);
         if (!reason) list[n++] = found[i];
         if (reason) *why = reason;
     }
@@ -302,14 +311,14 @@ int wl_cgroup_kill_stale(double grace_s)
     struct wl_arena *a = wl_arena_new(NULL);
     const char *list[2], *why;
     int found = 0;
-    size_t n = parents(list, &why, a);
-    for (size_t i = 0; i < n; i++) found += end_stale(list[i], grace_s, a);
+    size_t n = list_parents(list, &why, a);
+    for (size_t i = 0; i < n; i++) found += end_stale_in(list[i], grace_s, a);
     wl_arena_free(a);
     return found;
 }
 
-/* A name that nobody has, made and locked; another wattlaw that looks for dead ones may remove it in between. */
-static struct wl_cgroup *make(const char *parent, const char **why, struct wl_arena *a)
+/* A new cgroup, locked; before it is locked, another wattlaw that clears stale ones may remove it. */
+static struct wl_cgroup *make_cgroup(const char *parent, const char **why, struct wl_arena *a)
 {
     struct wl_cgroup *c = wl_new(a, struct wl_cgroup);
     for (int i = 0; i < TRIES; i++) {
@@ -319,19 +328,19 @@ static struct wl_cgroup *make(const char *parent, const char **why, struct wl_ar
             return NULL;
         }
         *c = (struct wl_cgroup) { .path = path };
-        if (take(c)) return c;
+        if (lock_cgroup(c)) return c;
         rmdir(path);
     }
     *why = wl_strf(a, "%s has neither cgroup.kill nor a freezer", parent);
     return NULL;
 }
 
-static struct wl_cgroup *make_anywhere(const char **why, struct wl_arena *a)
+static struct wl_cgroup *make_in_any_parent(const char **why, struct wl_arena *a)
 {
     const char *list[2];
-    size_t n = parents(list, why, a);
+    size_t n = list_parents(list, why, a);
     for (size_t i = 0; i < n; i++) {
-        struct wl_cgroup *c = make(list[i], why, a);
+        struct wl_cgroup *c = make_cgroup(list[i], why, a);
         if (!c) continue;
         wl_defer(a, release, c);
         *why = NULL;
@@ -344,14 +353,14 @@ struct wl_cgroup *wl_cgroup_new(const char **why, struct wl_arena *a)
 {
     static const double GRACE_S = 1;
     wl_cgroup_kill_stale(GRACE_S);
-    return make_anywhere(why, a);
+    return make_in_any_parent(why, a);
 }
 
 const char *wl_cgroup_parent(const char **why, struct wl_arena *a)
 {
     struct wl_arena *mine = wl_arena_new(NULL);
     const char *reason;
-    const struct wl_cgroup *c = make_anywhere(&reason, mine);
+    const struct wl_cgroup *c = make_in_any_parent(&reason, mine);
     const char *parent = c ? wl_path_dir(a, c->path) : NULL;
     *why = c ? NULL : wl_strdup(a, reason);
     wl_arena_free(mine);

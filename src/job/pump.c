@@ -1,5 +1,5 @@
-/* Output of a job on its way through us: passed on byte by byte as it comes, and shown line by line to the regular
- * expressions that make marks. */
+/* Forwards the output of a job byte by byte as it comes, and passes each line to the regular expressions that make
+ * marks. */
 #include "job/job.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@ enum { LINE_MAX_BYTES = 65536 };
 
 struct wl_pump {
     int from, to;
-    int write_fd; /* the writing end, until the job has it */
+    int write_fd; /* the write end, until the job has it */
     char chunk[PIPE_BUF];
     size_t n, written;
     char *line; /* [LINE_MAX_BYTES] */
@@ -68,8 +68,8 @@ static void scan_lines(struct wl_pump *p, const char *s, size_t n)
     }
 }
 
-/* Fills the chunk; false at the end of the output or when there is none now. */
-static bool fill(struct wl_pump *p)
+/* Fills the chunk; false at the end of the output, or if nothing can be read now. */
+static bool read_chunk(struct wl_pump *p)
 {
     if (p->from < 0) return false;
     ssize_t n = read(p->from, p->chunk, sizeof p->chunk);
@@ -84,9 +84,9 @@ static bool fill(struct wl_pump *p)
     return true;
 }
 
-/* At most PIPE_BUF bytes: poll(2) has said that these do not block. A reader who is gone is the job's matter: closing
- * our end gives it the SIGPIPE that it would have had without us. */
-static void empty(struct wl_pump *p)
+/* At most PIPE_BUF bytes, which do not block once poll(2) has reported the descriptor writable. If the reader is gone,
+ * closing our end gives the job the SIGPIPE that it would have got without us. */
+static void write_chunk(struct wl_pump *p)
 {
     ssize_t n = write(p->to, p->chunk + p->written, p->n - p->written);
     if (n >= 0) {
@@ -100,16 +100,16 @@ static void empty(struct wl_pump *p)
 void wl_pump_forward(struct wl_pump *p)
 {
     if (p->written < p->n)
-        empty(p);
+        write_chunk(p);
     else
-        fill(p);
+        read_chunk(p);
 }
 
 void wl_pump_drain(struct wl_pump *p)
 {
     do {
-        while (p->written < p->n) empty(p);
-    } while (fill(p));
+        while (p->written < p->n) write_chunk(p);
+    } while (read_chunk(p));
     if (p->line_n) p->on_line(p->ctx, wl_now_ns(), p->line, p->line_n);
     p->line_n = 0;
     close_ends(p);

@@ -17,8 +17,8 @@ static void release(void *what)
     sigprocmask(SIG_SETMASK, &s->before, NULL);
 }
 
-/* What was ignored when we were started stays ignored (nohup, background jobs of scripts). A blocked signal would be
- * queued all the same. */
+/* A signal that was ignored when we were started stays ignored (nohup, background jobs of scripts): if it were blocked,
+ * it would be queued. */
 static void add_unless_ignored(sigset_t *set, int sig)
 {
     struct sigaction now;
@@ -51,6 +51,6 @@ int wl_signals_next(const struct wl_signals *s, bool *from_terminal)
 {
     struct signalfd_siginfo info;
     if (read(s->fd, &info, sizeof info) != (ssize_t)sizeof info) return 0;
-    *from_terminal = info.ssi_code > 0; /* SI_KERNEL; what kill(2) and friends sent is SI_USER or less */
+    *from_terminal = info.ssi_code > 0; /* SI_KERNEL; signals sent by kill(2) and the like have SI_USER or less */
     return (int)info.ssi_signo;
 }

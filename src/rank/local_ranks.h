@@ -61,12 +61,13 @@ bool wl_local_ranks_done(const struct wl_local_ranks *t);
 
 struct wl_local_rank {
     int rank;
-    pid_t job;            /* first process of its command; 0: not started */
-    bool came, ended, us; /* came and not ended when all are done: its wattlaw was killed */
-    int64_t end_ns;       /* 0: not ended */
+    pid_t job;                   /* first process of its command; 0: not started */
+    bool joined, ended, is_self; /* joined and not ended when all are done: its wattlaw was killed */
+    int64_t end_ns;              /* 0: not ended */
     int status, signal;
 };
-size_t wl_local_ranks_list(const struct wl_local_ranks *t, struct wl_local_rank *out); /* out[locals]; returns locals */
+size_t wl_local_ranks_list(const struct wl_local_ranks *t,
+                           struct wl_local_rank *out); /* out[local_size]; returns local_size */
 
 void wl_local_ranks_close(struct wl_local_ranks *t); /* the leader has closed the run */
 

@@ -1,10 +1,11 @@
-/* The nodes of one run, each under a wattlaw that leads there, meet in a folder that all of them see:
+/* The nodes of one run, each under a leader, meet in a folder that all of them see:
  *
- *     HOST.RUN.node     what a node says: it has come, its caps stand, they are put back, or why it cannot; RUN counts
- * the runs of its shard alive             of a campaign's run: a number that the sweep moves on each second
+ *     HOST.RUN.node     the status of a node: joined, caps set, caps restored, or why it cannot take part; RUN numbers
+ *                       the runs of its shard
+ *     alive             of a campaign's run: a number that the sweep increments each second
  *
- * A job starts when every node has said that its caps stand. Files are written whole and renamed; nothing here relies
- * on locks, which shared file systems may not have. docs/adr/092 */
+ * A job starts when every node has set its caps. Files are written whole and renamed; nothing here relies on locks,
+ * which shared file systems may not have. docs/adr/092 */
 #include "rank/multinode.h"
 #include "rank/rank.h"
 
@@ -15,54 +16,52 @@
 #include <unistd.h>
 
 enum {
-    LOOK_AGAIN_US = 20000,
+    POLL_INTERVAL_US = 20000,
     NODE_STATUS_MAX = 2000,
-    HEARTBEAT_MISSES_MAX =
-        30, /* at `alive`, a second apart: a job that was stopped for minutes has not looked meanwhile */
+    HEARTBEAT_MISSES_MAX = 30, /* a second apart. Checks are counted, not time: a job that was suspended made none */
 };
 
 static const char *const words[] = {
     [WL_NODE_JOINED] = "came", [WL_NODE_READY] = "ready", [WL_NODE_RESTORED] = "back", [WL_NODE_REFUSED] = "refused"
 };
-static const char ending[] = ".node", heartbeat_file[] = "alive";
+static const char suffix[] = ".node", heartbeat_file[] = "alive";
 
 struct wl_multinode {
     struct wl_arena *a;
     const char *folder, *host;
     int64_t run;
-    int ranks, size; /* of this node, of the job */
-    bool refused;    /* by us, or we left because of another: it is said already */
-    /* looks at `alive` */
-    int64_t checked_ns, beat;
-    int looks;
+    int local_size, size; /* ranks on this node, in the job */
+    bool refused;         /* by this node or another one: the reason has been published */
+    int64_t checked_ns, last_beat;
+    int missed; /* checks without a new beat */
 };
 
-/* ---- saying ---- */
+/* ---- publish ---- */
 
-static int say(const struct wl_multinode *f, enum wl_node_state state, const char *why, struct wl_err *e)
+static int publish_status(const struct wl_multinode *f, enum wl_node_state state, const char *why, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    const char *path = wl_strf(a, "%s/%s.%lld%s", f->folder, f->host, (long long)f->run, ending);
-    const char *text = wl_strf(a, "%s %d %d\n%.*s\n", words[state], f->ranks, f->size, NODE_STATUS_MAX / 2, why);
+    const char *path = wl_strf(a, "%s/%s.%lld%s", f->folder, f->host, (long long)f->run, suffix);
+    const char *text = wl_strf(a, "%s %d %d\n%.*s\n", words[state], f->local_size, f->size, NODE_STATUS_MAX / 2, why);
     int rc = wl_file_write(path, text, strlen(text), e);
     wl_arena_free(a);
     return rc < 0 ? wl_err_prefix(e, "the nodes of this run cannot meet") : 0;
 }
 
-int wl_multinode_join(struct wl_multinode **out, const char *folder, const struct wl_local_ranks *team, int64_t run,
+int wl_multinode_join(struct wl_multinode **out, const char *folder, const struct wl_local_ranks *ranks, int64_t run,
                       struct wl_arena *a, struct wl_err *e)
 {
-    const struct wl_rank *me = team ? wl_local_ranks_self(team) : NULL;
+    const struct wl_rank *me = ranks ? wl_local_ranks_self(ranks) : NULL;
     struct wl_multinode *f = wl_new(a, struct wl_multinode);
     *f = (struct wl_multinode) { .a = a,
                                  .folder = folder,
                                  .host = wl_host_name(a),
                                  .run = run,
-                                 .ranks = me ? me->locals : 1,
+                                 .local_size = me ? me->local_size : 1,
                                  .size = me ? me->size : 1 };
     *out = f;
     int rc = wl_mkdirs(folder, e);
-    return rc ? rc : say(f, WL_NODE_JOINED, "", e);
+    return rc ? rc : publish_status(f, WL_NODE_JOINED, "", e);
 }
 
 void wl_multinode_refuse(struct wl_multinode *f, const char *why)
@@ -70,23 +69,23 @@ void wl_multinode_refuse(struct wl_multinode *f, const char *why)
     struct wl_err e;
     if (f->refused) return;
     f->refused = true;
-    if (say(f, WL_NODE_REFUSED, why, &e) < 0) wl_log(WL_ERROR, "campaign", "%s", e.msg);
+    if (publish_status(f, WL_NODE_REFUSED, why, &e) < 0) wl_log(WL_ERROR, "campaign", "%s", e.msg);
 }
 
 void wl_multinode_caps_restored(struct wl_multinode *f)
 {
     struct wl_err e;
-    if (say(f, WL_NODE_RESTORED, "", &e) < 0) wl_log(WL_WARN, "campaign", "%s", e.msg);
+    if (publish_status(f, WL_NODE_RESTORED, "", &e) < 0) wl_log(WL_WARN, "campaign", "%s", e.msg);
 }
 
-/* ---- hearing ---- */
+/* ---- read ---- */
 
-/* "n1.3.node": the host may have dots too. false: another file, or of another run. */
+/* "n1.3.node"; the host may contain dots too. false: another file, or of another run. */
 static bool is_of_run(const char *name, int64_t run, size_t *host)
 {
-    size_t n = strlen(name), end = strlen(ending);
-    if (n <= end || !wl_str_eq(name + n - end, ending)) return false;
-    size_t dot = n - end;
+    size_t n = strlen(name), suffix_n = strlen(suffix);
+    if (n <= suffix_n || !wl_str_eq(name + n - suffix_n, suffix)) return false;
+    size_t dot = n - suffix_n;
     while (dot > 0 && name[dot - 1] != '.') dot--;
     *host = dot ? dot - 1 : 0;
     return dot > 1 && strtoll(name + dot, NULL, 10) == run;
@@ -97,7 +96,7 @@ static bool read_node_status(const char *path, struct wl_node_status *to, struct
     char *text, word[16];
     int skip = 0;
     if (wl_file_read(path, NODE_STATUS_MAX, &text, NULL, a, NULL) < 0) return false;
-    if (sscanf(text, "%15s %d %d%n", word, &to->ranks, &to->size, &skip) != 3) return false;
+    if (sscanf(text, "%15s %d %d%n", word, &to->local_size, &to->size, &skip) != 3) return false;
     to->why = wl_str_strip(a, text + skip);
     for (size_t i = 0; i < WL_COUNT(words); i++) {
         if (!wl_str_eq(words[i], word)) continue;
@@ -114,79 +113,79 @@ struct wl_node_statuses wl_multinode_status(const char *folder, int64_t run, str
     size_t cap = 0, host;
     if (wl_dir_list(folder, &names, a, NULL) < 0) return out;
     for (size_t i = 0; i < names.n; i++) {
-        struct wl_node_status said;
-        if (!is_of_run(names.v[i], run, &host) || !read_node_status(wl_path_join(a, folder, names.v[i]), &said, a))
+        struct wl_node_status status;
+        if (!is_of_run(names.v[i], run, &host) || !read_node_status(wl_path_join(a, folder, names.v[i]), &status, a))
             continue;
-        said.host = wl_strndup(a, names.v[i], host);
+        status.host = wl_strndup(a, names.v[i], host);
         WL_GROW(a, out.v, out.n, cap);
-        out.v[out.n++] = said;
+        out.v[out.n++] = status;
     }
     return out;
 }
 
-const struct wl_node_status *wl_multinode_refusal(const struct wl_node_statuses *said)
+const struct wl_node_status *wl_multinode_refusal(const struct wl_node_statuses *nodes)
 {
-    for (size_t i = 0; i < said->n; i++)
-        if (said->v[i].state == WL_NODE_REFUSED) return &said->v[i];
+    for (size_t i = 0; i < nodes->n; i++)
+        if (nodes->v[i].state == WL_NODE_REFUSED) return &nodes->v[i];
     return NULL;
 }
 
-char *wl_multinode_unrestored(const struct wl_node_statuses *said, struct wl_arena *a)
+char *wl_multinode_unrestored(const struct wl_node_statuses *nodes, struct wl_arena *a)
 {
     struct wl_text hosts = WL_TEXT(a);
-    for (size_t i = 0; i < said->n; i++)
-        if (said->v[i].state <= WL_NODE_READY) wl_text_addf(&hosts, "%s%s", hosts.n ? ", " : "", said->v[i].host);
+    for (size_t i = 0; i < nodes->n; i++)
+        if (nodes->v[i].state <= WL_NODE_READY) wl_text_addf(&hosts, "%s%s", hosts.n ? ", " : "", nodes->v[i].host);
     return hosts.n ? hosts.s : NULL;
 }
 
 /* ---- the barrier ---- */
 
-/* Its caps stand, or stood: a short job is over on one node before another one looks. */
+/* Its caps are set, or were: a short job may have ended on one node before another node checks. */
 static bool was_ready(const struct wl_node_status *s)
 {
     return s->state == WL_NODE_READY || s->state == WL_NODE_RESTORED;
 }
 
-static int ranks_ready(const struct wl_node_statuses *said)
+static int ranks_ready(const struct wl_node_statuses *nodes)
 {
     int ranks = 0;
-    for (size_t i = 0; i < said->n; i++)
-        if (was_ready(&said->v[i])) ranks += said->v[i].ranks;
+    for (size_t i = 0; i < nodes->n; i++)
+        if (was_ready(&nodes->v[i])) ranks += nodes->v[i].local_size;
     return ranks;
 }
 
-/* Who keeps the others waiting: nodes that came and are not ready, ranks that nobody came for. */
-static int fail_late_nodes(const struct wl_multinode *f, const struct wl_node_statuses *said, double wait_s,
+/* Names those that keep the others waiting: nodes that joined and are not ready, ranks that did not join. */
+static int fail_late_nodes(const struct wl_multinode *f, const struct wl_node_statuses *nodes, double wait_s,
                            struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_text late = WL_TEXT(a), there = WL_TEXT(a);
+    struct wl_text late = WL_TEXT(a), ready = WL_TEXT(a);
     int ranks = 0;
-    for (size_t i = 0; i < said->n; i++) {
-        struct wl_text *t = was_ready(&said->v[i]) ? &there : &late;
-        wl_text_addf(t, "%s%s", t->n ? ", " : "", said->v[i].host);
-        ranks += said->v[i].ranks;
+    for (size_t i = 0; i < nodes->n; i++) {
+        struct wl_text *t = was_ready(&nodes->v[i]) ? &ready : &late;
+        wl_text_addf(t, "%s%s", t->n ? ", " : "", nodes->v[i].host);
+        ranks += nodes->v[i].local_size;
     }
     const char *list = getenv("SLURM_STEP_NODELIST");
     if (late.n)
         return wl_fail(e, WL_EJOB, "node %s has not set its caps within %g s (--node-wait); ready: %s", late.s, wait_s,
-                       there.s);
+                       ready.s);
     return wl_fail(e, WL_EJOB,
-                   "%d of %d ranks have not come within %g s (--node-wait)%s%s; ready: %s. Do all nodes see %s?",
-                   f->size - ranks, f->size, wait_s, list ? "; the step's nodes are " : "", list ? list : "", there.s,
+                   "%d of %d ranks have not joined within %g s (--node-wait)%s%s; ready: %s. Do all nodes see %s?",
+                   f->size - ranks, f->size, wait_s, list ? "; the step's nodes are " : "", list ? list : "", ready.s,
                    f->folder);
 }
 
-static int meet(struct wl_multinode *f, double wait_s, const struct wl_signals *signals, struct wl_err *e)
+static int wait_barrier(struct wl_multinode *f, double wait_s, const struct wl_signals *signals, struct wl_err *e)
 {
     int64_t until_ns = wl_now_ns() + (int64_t)(wait_s * WL_NS_PER_S);
     for (;;) {
         bool from_terminal;
         struct wl_arena *a = wl_arena_new(f->a);
-        struct wl_node_statuses said = wl_multinode_status(f->folder, f->run, a);
-        const struct wl_node_status *refusal = wl_multinode_refusal(&said);
-        int rc = ranks_ready(&said) == f->size ? 1 : 0;
+        struct wl_node_statuses nodes = wl_multinode_status(f->folder, f->run, a);
+        const struct wl_node_status *refusal = wl_multinode_refusal(&nodes);
+        int rc = ranks_ready(&nodes) == f->size ? 1 : 0;
         if (refusal) rc = wl_fail(e, WL_EJOB, "node %s: %s", refusal->host, refusal->why);
-        if (rc == 0 && wl_now_ns() >= until_ns) rc = fail_late_nodes(f, &said, wait_s, a, e);
+        if (rc == 0 && wl_now_ns() >= until_ns) rc = fail_late_nodes(f, &nodes, wait_s, a, e);
         wl_arena_free(a);
         if (rc == 0 && signals && wl_signals_next(signals, &from_terminal))
             rc = wl_fail(e, WL_EINTR, "stopped while waiting for the caps of other nodes");
@@ -194,18 +193,18 @@ static int meet(struct wl_multinode *f, double wait_s, const struct wl_signals *
             f->refused |= refusal != NULL;
             return rc < 0 ? rc : 0;
         }
-        usleep(LOOK_AGAIN_US);
+        usleep(POLL_INTERVAL_US);
     }
 }
 
 int wl_multinode_barrier(struct wl_multinode *f, double wait_s, const struct wl_signals *signals, struct wl_err *e)
 {
-    int rc = say(f, WL_NODE_READY, "", e);
-    if (rc < 0 || f->ranks == f->size) return rc;
-    return wait_s > 0 ? meet(f, wait_s, signals, e) : 0;
+    int rc = publish_status(f, WL_NODE_READY, "", e);
+    if (rc < 0 || f->local_size == f->size) return rc;
+    return wait_s > 0 ? wait_barrier(f, wait_s, signals, e) : 0;
 }
 
-/* ---- is the sweep alive? ---- */
+/* ---- heartbeat ---- */
 
 int wl_multinode_heartbeat(const char *folder, int64_t beat, struct wl_err *e)
 {
@@ -219,7 +218,7 @@ int wl_multinode_heartbeat(const char *folder, int64_t beat, struct wl_err *e)
     return rc;
 }
 
-/* A file that is not there, or empty as it is just written, tells nothing. */
+/* A file that is missing, or empty because it is being written, counts as no check. */
 bool wl_multinode_heartbeat_lost(struct wl_multinode *f)
 {
     char *text;
@@ -227,11 +226,11 @@ bool wl_multinode_heartbeat_lost(struct wl_multinode *f)
     if (wl_now_ns() - f->checked_ns < WL_NS_PER_S) return false;
     f->checked_ns = wl_now_ns();
     struct wl_arena *a = wl_arena_new(NULL);
-    bool told = wl_file_read(wl_path_join(a, f->folder, heartbeat_file), NODE_STATUS_MAX, &text, NULL, a, NULL) == 0 &&
+    bool known = wl_file_read(wl_path_join(a, f->folder, heartbeat_file), NODE_STATUS_MAX, &text, NULL, a, NULL) == 0 &&
                 wl_str_to_int(wl_str_strip(a, text), &beat) == 0;
     wl_arena_free(a);
-    if (!told) return false;
-    f->looks = beat == f->beat ? f->looks + 1 : 0;
-    f->beat = beat;
-    return f->looks >= HEARTBEAT_MISSES_MAX;
+    if (!known) return false;
+    f->missed = beat == f->last_beat ? f->missed + 1 : 0;
+    f->last_beat = beat;
+    return f->missed >= HEARTBEAT_MISSES_MAX;
 }

@@ -30,7 +30,7 @@ enum wl_node_state { WL_NODE_JOINED, WL_NODE_READY, WL_NODE_RESTORED, WL_NODE_RE
 struct wl_node_status {
     const char *host;
     enum wl_node_state state;
-    int ranks, size; /* on that node, of the job */
+    int local_size, size; /* ranks on that node, in the job */
     const char *why; /* of a refusal */
 };
 struct wl_node_statuses {

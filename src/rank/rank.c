@@ -1,4 +1,4 @@
-/* Which rank of which job a launcher made of this process, from the environment that it set. */
+/* The rank that a launcher gave this process, from the environment that it set. */
 #include "rank/rank.h"
 
 #include <ctype.h>
@@ -8,10 +8,10 @@
 
 /* The variables of a launcher; it started us only if all four numbers are there. Sources: torch.distributed.run, Open
  * MPI's FAQ "running", MPICH's Hydra (mpiexec of Intel MPI sets the same), srun(1) "OUTPUT ENVIRONMENT VARIABLES". */
-static const struct launcher {
+static const struct launcher_env {
     const char *name;
-    const char *rank, *size, *local, *locals;
-    const char *job[2]; /* what tells its jobs apart; NULL: the process that started us does */
+    const char *rank, *size, *local_rank, *local_size;
+    const char *job[2]; /* distinguishes its jobs; NULL: the parent process does */
 } launchers[] = {
     { "torch", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", { "TORCHELASTIC_RUN_ID", "MASTER_PORT" } },
     { "ompi",
@@ -29,15 +29,15 @@ static const struct launcher {
       { "SLURM_JOB_ID", "SLURM_STEP_ID" } },
 };
 
-/* A whole number, -1 where there is none. */
-static int number(const char *name)
+/* A count, -1: the variable is missing or not one. */
+static int env_count(const char *name)
 {
     const char *text = getenv(name);
     int64_t v;
     return text && wl_str_to_int(text, &v) == 0 && v >= 0 && v < 1 << 24 ? (int)v : -1;
 }
 
-/* Slurm writes the tasks of each node in runs: "4(x2),3" is 4, 4 and 3. */
+/* Slurm run-length encodes the tasks of the nodes: "4(x2),3" is 4, 4 and 3. */
 static int tasks_of_node(const char *list, int node)
 {
     for (const char *s = list; *s;) {
@@ -54,17 +54,17 @@ static int tasks_of_node(const char *list, int node)
     return -1;
 }
 
-static int local_rank_count(const struct launcher *l)
+static int local_size_of(const struct launcher_env *l)
 {
-    const char *text = getenv(l->locals);
-    int node = number("SLURM_NODEID");
-    if (!text || !wl_str_eq(l->name, "slurm")) return number(l->locals);
+    const char *text = getenv(l->local_size);
+    int node = env_count("SLURM_NODEID");
+    if (!text || !wl_str_eq(l->name, "slurm")) return env_count(l->local_size);
     return node < 0 ? -1 : tasks_of_node(text, node);
 }
 
-/* "ompi-1234567.1", of characters that a file name may have. Without a name of the job the launcher's process on this
- * node stands for it: all local ranks are its children. */
-static const char *job_name(const struct launcher *l, struct wl_arena *a)
+/* "ompi-1234567.1", usable in a file name. Where the launcher does not name its job, the pid of its process on this
+ * node does: all local ranks are its children. */
+static const char *job_name(const struct launcher_env *l, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
     wl_text_add(&t, l->name);
@@ -81,12 +81,13 @@ static const char *job_name(const struct launcher *l, struct wl_arena *a)
 bool wl_rank_from_env(struct wl_rank *out, struct wl_arena *a)
 {
     for (size_t i = 0; i < WL_COUNT(launchers); i++) {
-        const struct launcher *l = &launchers[i];
-        *out = (struct wl_rank) {
-            .rank = number(l->rank), .size = number(l->size), .local = number(l->local), .locals = local_rank_count(l)
-        };
-        if (out->rank < 0 || out->size <= 0 || out->local < 0 || out->locals <= 0) continue;
-        if (out->rank >= out->size || out->local >= out->locals || out->locals > out->size) continue;
+        const struct launcher_env *l = &launchers[i];
+        *out = (struct wl_rank) { .rank = env_count(l->rank),
+                                  .size = env_count(l->size),
+                                  .local_rank = env_count(l->local_rank),
+                                  .local_size = local_size_of(l) };
+        if (out->rank < 0 || out->size <= 0 || out->local_rank < 0 || out->local_size <= 0) continue;
+        if (out->rank >= out->size || out->local_rank >= out->local_size || out->local_size > out->size) continue;
         out->job = job_name(l, a);
         return true;
     }

@@ -9,9 +9,9 @@
 
 /* The rank that a launcher gave this process. */
 struct wl_rank {
-    const char *job;   /* a name that all its ranks on this node share, of characters for a file name */
-    int rank, size;    /* of the whole job */
-    int local, locals; /* of this node */
+    const char *job;            /* a name that all its ranks on this node share, usable in a file name */
+    int rank, size;             /* in the whole job */
+    int local_rank, local_size; /* on this node */
 };
 
 /* From the environment; false: no launcher that sets all of it started this process. */

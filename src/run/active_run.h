@@ -8,30 +8,30 @@
 #include "run/recorder.h"
 #include "run/run.h"
 
-/* A run while it goes on. */
 struct wl_active_run {
-    const struct wl_run_opts *how;
+    const struct wl_run_opts *opts;
     struct wl_run_result *out;
     struct wl_arena *a;
-    struct wl_run_command task;
-    struct wl_recorder record;
+    struct wl_run_command command;
+    struct wl_recorder recorder;
     struct wl_caps *caps; /* NULL: none are set */
     const struct wl_power_opts *power;
-    int64_t cpu0_ns;
-    struct wl_anchor began;
-    bool told; /* that the store has failed */
-    struct wl_peer_ranks mates;
+    int64_t cpu0_ns; /* CPU time of this process at the begin */
+    struct wl_anchor begin;
+    bool store_failure_logged;
+    struct wl_peer_ranks peers;
     struct wl_node_sharing sharing;
-    bool follows; /* another wattlaw measures */
+    bool is_follower; /* another wattlaw measures */
 };
 
-/* The machine at rest, for its idle power; a signal ends it and waits for its turn. The rings keep what is read. */
-void wl_run_measure_idle(const struct wl_active_run *l);
+/* Measures the idle machine; a signal ends it and stays pending. The rings keep the readings. */
+void wl_run_measure_idle(const struct wl_active_run *run);
 
-/* A campaign's job is stopped when nothing more can be stored; a measured command goes on. */
-void wl_run_check_store(struct wl_active_run *l);
+/* A campaign's job is stopped once nothing more can be stored; a measured command continues. */
+void wl_run_check_store(struct wl_active_run *run);
 
-/* The command has ended, or could not be started: the sampler stops, caps go back, everything is stored and derived. */
-int wl_run_finish(struct wl_active_run *l, struct wl_err *e);
+/* The command has ended, or could not be started: stops the sampler, restores the caps, stores and derives everything.
+ */
+int wl_run_finish(struct wl_active_run *run, struct wl_err *e);
 
 #endif

@@ -1,12 +1,12 @@
-/* What a device did under its cap: a cap above what the job draws changes nothing, and that must be seen. */
+/* What a device did under its cap: a cap above what the job draws changes nothing, and the reader must see that. */
 #include "run/internal.h"
 
 #include <math.h>
 
-/* A limit that acts is reached within a few percent. */
+/* A limit that has an effect is reached within a few percent. */
 static const double REACHED = 0.95;
 
-/* Does a limit of this kind hold down what the channel shows? A GPU may tell the power of its module too. */
+/* Does a limit of this kind apply to the channel? A GPU may report the power of its module too. */
 static bool limits(enum wl_cap_kind kind, const struct wl_channel *channel)
 {
     static const enum wl_quantity quantities[WL_CAP_KINDS] = { [WL_CAP_POWER] = WL_POWER,
@@ -18,7 +18,7 @@ static bool limits(enum wl_cap_kind kind, const struct wl_channel *channel)
            channel->scope != WL_SCOPE_GPU_MEMORY;
 }
 
-/* The row of what a cap limits over the whole run, and where it comes from; NULL where it was not read. */
+/* The statistics, over the whole run, of the quantity that a cap limits, and their provenance; NULL: not read. */
 static const struct wl_stat_row *stat_of(const struct wl_run_result *r, const struct wl_cap_setting *cap,
                                          enum wl_provenance *from)
 {

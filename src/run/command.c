@@ -11,13 +11,13 @@
 
 /* ---- start ---- */
 
-/* The run's folder and the file of marks are there (run_folder.c). */
+/* The run's folder and its file of marks exist already (folder.c). */
 static int open_files(struct wl_run_command *t, struct wl_err *e)
 {
     int rc = wl_mkdirs(t->dir, e);
-    if (rc < 0 || (t->how->team && !wl_local_ranks_is_leader(t->how->team))) return rc;
-    if (t->how->pass_through) return 0;
-    t->log_fd = wl_run_folder_create_file(t->how->dir, "log", &t->log_path, t->a, e);
+    if (rc < 0 || (t->opts->local_ranks && !wl_local_ranks_is_leader(t->opts->local_ranks))) return rc;
+    if (t->opts->pass_through) return 0;
+    t->log_fd = wl_run_folder_create_file(t->opts->run_dir, "log", &t->log_path, t->a, e);
     return t->log_fd < 0 ? t->log_fd : 0;
 }
 
@@ -35,13 +35,14 @@ static void on_line(void *ctx, int64_t t_ns, const char *line, size_t n)
     if (wl_mark_regex_line(t->regex, t_ns, line, n, &e) < 0) t->on_broken(t->ctx, &e);
 }
 
-/* In a team the marks of all ranks meet in the run's file, as those that commands write themselves. */
+/* With several ranks the marks of all go to the run's file, like those that commands write themselves. */
 static void append_mark(void *ctx, const struct wl_mark *m)
 {
     struct wl_run_command *t = ctx;
     char line[2 * WL_MARK_LINE_MAX];
-    int n = snprintf(line, sizeof line, "%lld %d %s%s%s\n", (long long)m->t_ns, wl_local_ranks_self(t->how->team)->rank,
-                     wl_mark_word_name(m->word), *m->fields ? " " : "", m->fields);
+    int n = snprintf(line, sizeof line, "%lld %d %s%s%s\n", (long long)m->t_ns,
+                     wl_local_ranks_self(t->opts->local_ranks)->rank, wl_mark_word_name(m->word), *m->fields ? " " : "",
+                     m->fields);
     int fd = open(t->marks_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (fd < 0 || write(fd, line, (size_t)n) != n)
         wl_log(WL_WARN, "mark", "%s: cannot append: %s", t->marks_path, strerror(errno));
@@ -51,33 +52,33 @@ static void append_mark(void *ctx, const struct wl_mark *m)
 /* Expressions need the output to run through us: both streams of a measured command, the one log of a campaign. */
 static int open_pumps(struct wl_run_command *t, struct wl_err *e)
 {
-    const struct wl_run_opts *how = t->how;
-    if (!how->regex || !wl_mark_regex_is_set(how->regex)) return 0;
-    int rc = how->team ? wl_mark_regex_new(&t->regex, how->regex, append_mark, t, NULL, t->a, e)
-                       : wl_mark_regex_new(&t->regex, how->regex, t->on_mark, t->ctx, NULL, t->a, e);
-    t->n_pumps = how->pass_through ? 2 : 1;
+    const struct wl_run_opts *opts = t->opts;
+    if (!opts->regex || !wl_mark_regex_is_set(opts->regex)) return 0;
+    int rc = opts->local_ranks ? wl_mark_regex_new(&t->regex, opts->regex, append_mark, t, NULL, t->a, e)
+                               : wl_mark_regex_new(&t->regex, opts->regex, t->on_mark, t->ctx, NULL, t->a, e);
+    t->n_pumps = opts->pass_through ? 2 : 1;
     for (size_t i = 0; i < t->n_pumps && rc == 0; i++)
-        rc = wl_pump_open(&t->pumps[i], how->pass_through ? (int)i + 1 : t->log_fd, on_line, t, t->a, e);
+        rc = wl_pump_open(&t->pumps[i], opts->pass_through ? (int)i + 1 : t->log_fd, on_line, t, t->a, e);
     return rc;
 }
 
 static int prepare_job(struct wl_run_command *t, struct wl_err *e)
 {
-    const struct wl_run_opts *how = t->how;
+    const struct wl_run_opts *opts = t->opts;
     struct wl_strs *env = wl_new(t->a, struct wl_strs);
     wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_MARKS=%s", t->marks_path));
     wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_RUN_DIR=%s", t->dir));
-    if (how->team) wl_strs_add(t->a, env, wl_local_ranks_env(how->team, t->a));
-    for (size_t i = 0; how->env && i < how->env->n; i++) wl_strs_add(t->a, env, how->env->v[i]);
+    if (opts->local_ranks) wl_strs_add(t->a, env, wl_local_ranks_env(opts->local_ranks, t->a));
+    for (size_t i = 0; opts->env && i < opts->env->n; i++) wl_strs_add(t->a, env, opts->env->v[i]);
     struct wl_job_spec *spec = wl_new(t->a, struct wl_job_spec);
-    *spec = (struct wl_job_spec) { .argv = how->argv,
+    *spec = (struct wl_job_spec) { .argv = opts->argv,
                                    .env = env,
-                                   .cwd = how->cwd,
-                                   .stdin_fd = how->pass_through ? 0 : -1,
+                                   .cwd = opts->cwd,
+                                   .stdin_fd = opts->pass_through ? 0 : -1,
                                    .stdout_fd = t->log_fd,
                                    .stderr_fd = t->log_fd,
-                                   .pass_through = how->pass_through,
-                                   .grace_s = how->grace_s,
+                                   .pass_through = opts->pass_through,
+                                   .grace_s = opts->grace_s,
                                    .spared = WL_CAPS_GUARD_NAME }; /* a successor may start during the run */
     if (t->n_pumps) spec->stdout_fd = spec->stderr_fd = wl_pump_write_fd(t->pumps[0]);
     if (t->n_pumps == 2) spec->stderr_fd = wl_pump_write_fd(t->pumps[1]);
@@ -88,10 +89,10 @@ static int prepare_job(struct wl_run_command *t, struct wl_err *e)
 
 int wl_run_command_prepare(struct wl_run_command *t, struct wl_err *e)
 {
-    const struct wl_local_ranks *team = t->how->team;
+    const struct wl_local_ranks *ranks = t->opts->local_ranks;
     t->log_fd = -1;
-    t->dir = team ? wl_strf(t->a, "%s/rank-%d", t->how->dir, wl_local_ranks_self(team)->rank) : t->how->dir;
-    t->marks_path = wl_path_join(t->a, t->how->dir, "marks");
+    t->dir = ranks ? wl_strf(t->a, "%s/rank-%d", t->opts->run_dir, wl_local_ranks_self(ranks)->rank) : t->opts->run_dir;
+    t->marks_path = wl_path_join(t->a, t->opts->run_dir, "marks");
     wl_defer(t->a, close_log, t);
     int rc = open_files(t, e);
     if (rc == 0) rc = open_pumps(t, e);
@@ -110,12 +111,12 @@ int wl_run_command_start(struct wl_run_command *t, struct wl_err *e)
 static void on_signals(struct wl_run_command *t)
 {
     bool from_terminal;
-    for (int sig; (sig = wl_signals_next(t->how->signals, &from_terminal));) {
-        bool again = t->stop_signal != 0;
-        if (!again) t->stop_signal = sig;
-        if (!t->how->pass_through)
-            wl_job_stop(t->job, again);
-        else if (!from_terminal) /* what the terminal sent, the command has had already */
+    for (int sig; (sig = wl_signals_next(t->opts->signals, &from_terminal));) {
+        bool second = t->stop_signal != 0;
+        if (!second) t->stop_signal = sig;
+        if (!t->opts->pass_through)
+            wl_job_stop(t->job, second);
+        else if (!from_terminal) /* a signal from the terminal has reached the command already */
             wl_job_signal(t->job, sig);
     }
 }
@@ -127,7 +128,7 @@ double wl_run_command_elapsed_s(const struct wl_run_command *t)
 
 static void check_timeout(struct wl_run_command *t)
 {
-    if (t->timed_out || t->how->timeout_s <= 0 || wl_run_command_elapsed_s(t) < t->how->timeout_s) return;
+    if (t->timed_out || t->opts->timeout_s <= 0 || wl_run_command_elapsed_s(t) < t->opts->timeout_s) return;
     t->timed_out = true;
     wl_job_stop(t->job, false);
 }
@@ -135,27 +136,26 @@ static void check_timeout(struct wl_run_command *t)
 void wl_run_command_abandon(struct wl_run_command *t)
 {
     t->abandoned = true;
-    wl_log(WL_WARN, "campaign", "the sweep that started this run is gone: the command is stopped");
+    wl_log(WL_WARN, "campaign", "the sweep that started this run has died: the command is stopped");
     wl_job_stop(t->job, false);
 }
 
-/* Milliseconds until something is due. */
 static int poll_timeout_ms(const struct wl_run_command *t, int ms)
 {
-    if (t->how->timeout_s > 0 && !t->timed_out) {
-        double left_ms = (t->how->timeout_s - wl_run_command_elapsed_s(t)) * 1e3 + 1;
+    if (t->opts->timeout_s > 0 && !t->timed_out) {
+        double left_ms = (t->opts->timeout_s - wl_run_command_elapsed_s(t)) * 1e3 + 1;
         if (left_ms < ms) ms = left_ms > 0 ? (int)left_ms : 0;
     }
     return ms;
 }
 
-bool wl_run_command_wait(struct wl_run_command *t, int most_ms)
+bool wl_run_command_wait(struct wl_run_command *t, int max_ms)
 {
     bool ended = false;
     struct pollfd fds[4] = { { .fd = wl_job_fd(t->job), .events = POLLIN },
-                             { .fd = t->how->signals ? wl_signals_fd(t->how->signals) : -1, .events = POLLIN } };
+                             { .fd = t->opts->signals ? wl_signals_fd(t->opts->signals) : -1, .events = POLLIN } };
     for (size_t i = 0; i < t->n_pumps; i++) fds[2 + i] = wl_pump_pollfd(t->pumps[i]);
-    if (poll(fds, (nfds_t)(2 + t->n_pumps), poll_timeout_ms(t, most_ms)) > 0) {
+    if (poll(fds, (nfds_t)(2 + t->n_pumps), poll_timeout_ms(t, max_ms)) > 0) {
         if (fds[1].revents) on_signals(t);
         for (size_t i = 0; i < t->n_pumps; i++)
             if (fds[2 + i].revents) wl_pump_forward(t->pumps[i]);
@@ -170,8 +170,8 @@ bool wl_run_command_wait(struct wl_run_command *t, int most_ms)
 int wl_run_command_reap(struct wl_run_command *t, struct wl_err *e)
 {
     int rc = wl_job_reap(t->job, &t->end, e);
-    if (rc < 0) { /* the guard was killed: how the command ended is not known */
-        wl_kill_leftovers(&(struct wl_strs) { .v = (char *[]) { (char *)t->dir }, .n = 1 }, t->how->grace_s);
+    if (rc < 0) { /* the guard was killed: the exit status is unknown */
+        wl_kill_leftovers(&(struct wl_strs) { .v = (char *[]) { (char *)t->dir }, .n = 1 }, t->opts->grace_s);
         t->end = (struct wl_job_exit) { .t_ns = wl_now_ns(), .exit = { .status = 128 + SIGKILL, .signal = SIGKILL } };
     }
     return rc;
@@ -186,7 +186,7 @@ void wl_run_command_close(struct wl_run_command *t, bool started)
 static const char *failure(const struct wl_run_command *t)
 {
     const struct wl_process_result *x = &t->end.exit;
-    if (t->timed_out) return wl_strf(t->a, "took longer than %g s and was stopped", t->how->timeout_s);
+    if (t->timed_out) return wl_strf(t->a, "took longer than %g s and was stopped", t->opts->timeout_s);
     if (x->signal) return wl_strf(t->a, "ended by signal %d (%s)", x->signal, strsignal(x->signal));
     return wl_strf(t->a, "exit status %d", x->status);
 }
@@ -203,11 +203,11 @@ enum wl_run_status wl_run_command_status(const struct wl_run_command *t, const c
         wl_log(WL_WARN, "campaign", "%d process%s of the job did not end after SIGKILL: %s", t->end.stuck,
                t->end.stuck > 1 ? "es" : "", t->end.survivors);
     if (t->abandoned) {
-        *error = "stopped: the sweep that had started it is gone";
+        *error = "stopped: the sweep that started it has died";
         return WL_RUN_INTERRUPTED;
     }
-    /* a job that makes a clean end when it is stopped has not done its work */
-    if (is_stop(t->stop_signal) && (status != 0 || !t->how->pass_through)) {
+    /* a job that exits cleanly when it is stopped has not finished its work */
+    if (is_stop(t->stop_signal) && (status != 0 || !t->opts->pass_through)) {
         *error = wl_strf(t->a, "stopped by the user (signal %d, %s)", t->stop_signal, strsignal(t->stop_signal));
         return WL_RUN_INTERRUPTED;
     }

@@ -5,7 +5,7 @@
 #include "run/run.h"
 
 struct wl_run_command {
-    const struct wl_run_opts *how;
+    const struct wl_run_opts *opts;
     struct wl_arena *a;
     wl_mark_sink *on_mark; /* marks made from the output, and lines that cannot be parsed */
     void (*on_broken)(void *ctx, const struct wl_err *why);
@@ -24,7 +24,7 @@ struct wl_run_command {
     struct wl_mark_regex *regex;
 };
 
-/* `how` to `ctx` are set: makes the run's folder, starts the guard. Then the command, codes of wl_job_start. */
+/* `opts` to `ctx` are set: makes the run's folder, starts the guard. Then the command, codes of wl_job_start. */
 int wl_run_command_prepare(struct wl_run_command *t, struct wl_err *e) WL_MUST_CHECK;
 int wl_run_command_start(struct wl_run_command *t, struct wl_err *e) WL_MUST_CHECK;
 

@@ -1,18 +1,18 @@
-/* A hot GPU leaks more current and reaches its limits sooner, so the order of a sweep would be in its numbers: a run
- * can wait until the job's GPUs are no warmer than asked for. */
+/* A hot GPU leaks more current and reaches its limits sooner, so that the order of a sweep would influence its numbers:
+ * a run can wait until the job's GPUs have cooled down. */
 #include "run/internal.h"
 
 #include <math.h>
 
-enum { LOOK_MS = 100, DRAIN = 256 };
-static const double LOOK_HZ = 2; /* drivers are asked for temperatures once a second */
+enum { POLL_INTERVAL_MS = 100, DRAIN = 256 };
+static const double SAMPLING_HZ = 2; /* drivers are asked for temperatures once a second */
 
 struct cooling {
     const struct wl_cooldown_opts *opts;
     struct wl_sensors *sensors;
     struct wl_sampler *sampler;
-    double *latest;     /* [n_channels] NAN: not told */
-    const char *silent; /* a GPU without a temperature; NULL: all have one */
+    double *latest;      /* [n_channels] NAN: not read */
+    const char *unknown; /* why a temperature is not known; NULL: all GPUs report theirs */
     struct wl_arena *a;
 };
 
@@ -27,23 +27,23 @@ static const char *name_of(const struct cooling *c, int device)
     return wl_strf(c->a, "%s (%s)", d->uuid, d->name);
 }
 
-/* A GPU that is measured and tells no temperature, or that there is no GPU. */
-static const char *find_silent(const struct cooling *c)
+/* Names a measured GPU that reports no temperature, or says that no GPU does. */
+static const char *why_unknown(const struct cooling *c)
 {
     const struct wl_sensors *s = c->sensors;
     bool any = false;
     for (size_t i = 0; i < s->n_channels; i++) {
-        bool told = false;
+        bool reports = false;
         if (s->channels[i].scope != WL_SCOPE_GPU) continue;
         for (size_t k = 0; k < s->n_channels; k++)
-            told = told || (is_temperature(&s->channels[k]) && s->channels[k].device == s->channels[i].device);
-        if (!told) return wl_strf(c->a, "%s tells no temperature", name_of(c, s->channels[i].device));
+            reports = reports || (is_temperature(&s->channels[k]) && s->channels[k].device == s->channels[i].device);
+        if (!reports) return wl_strf(c->a, "%s reports no temperature", name_of(c, s->channels[i].device));
         any = true;
     }
-    return any ? NULL : "there is no GPU that tells its temperature";
+    return any ? NULL : "no GPU reports its temperature";
 }
 
-static void take_readings(struct cooling *c)
+static void drain_readings(struct cooling *c)
 {
     struct wl_sample v[DRAIN];
     size_t n;
@@ -73,43 +73,43 @@ static const char *why_still_warm(const struct cooling *c, bool stopped)
 {
     int k = hottest(c);
     const char *device = name_of(c, c->sensors->channels[k].device);
-    if (isnan(c->latest[k])) return wl_strf(c->a, "%s does not tell its temperature now", device);
-    return wl_strf(c->a, "%s is at %.0f C%s, %.0f were asked for", device, c->latest[k],
+    if (isnan(c->latest[k])) return wl_strf(c->a, "%s does not report its temperature now", device);
+    return wl_strf(c->a, "%s is at %.0f C%s, above the limit of %.0f C", device, c->latest[k],
                    stopped ? "" : wl_strf(c->a, " after %s", wl_human_time(c->a, c->opts->wait_s)), c->opts->below_c);
 }
 
-/* Until all are cool, the time is over or a signal has come, which waits for its turn. */
+/* Until all are cool, the time is up or a signal is pending, which it leaves pending. */
 static const char *wait_for_all(struct cooling *c, const struct wl_signals *signals)
 {
-    struct pollfd coming = { .fd = signals ? wl_signals_fd(signals) : -1, .events = POLLIN };
+    struct pollfd pending = { .fd = signals ? wl_signals_fd(signals) : -1, .events = POLLIN };
     int64_t end_ns = wl_now_ns() + (int64_t)(c->opts->wait_s * WL_NS_PER_S);
-    bool told = false;
+    bool logged = false;
     for (;;) {
-        take_readings(c);
+        drain_readings(c);
         if (is_cool(c)) return NULL;
         if (wl_now_ns() >= end_ns) return why_still_warm(c, false);
-        if (!told && hottest(c) >= 0 && !isnan(c->latest[hottest(c)]))
-            wl_log(WL_INFO, "campaign", "waiting for GPUs to cool down: %s", why_still_warm(c, true)), told = true;
-        if (poll(&coming, 1, LOOK_MS) > 0) return why_still_warm(c, true);
+        if (!logged && hottest(c) >= 0 && !isnan(c->latest[hottest(c)]))
+            wl_log(WL_INFO, "campaign", "waiting for GPUs to cool down: %s", why_still_warm(c, true)), logged = true;
+        if (poll(&pending, 1, POLL_INTERVAL_MS) > 0) return why_still_warm(c, true);
     }
 }
 
-static int look(struct cooling *c, const struct wl_power_opts *power, const struct wl_signals *signals,
-                struct wl_cooldown *out, struct wl_err *e)
+static int poll_until_cool(struct cooling *c, const struct wl_power_opts *power, const struct wl_signals *signals,
+                           struct wl_cooldown *out, struct wl_err *e)
 {
     int rc = wl_sensors_open(&c->sensors, power, c->a, e);
     if (rc < 0) return rc;
-    c->silent = find_silent(c);
+    c->unknown = why_unknown(c);
     c->latest = wl_new_array(c->a, double, c->sensors->n_channels);
     for (size_t i = 0; i < c->sensors->n_channels; i++) c->latest[i] = NAN;
     if (hottest(c) < 0) {
-        out->why = c->silent;
+        out->why = c->unknown;
         return 0;
     }
-    rc = wl_sampler_start(&c->sampler, c->sensors, LOOK_HZ, c->a, e);
+    rc = wl_sampler_start(&c->sampler, c->sensors, SAMPLING_HZ, c->a, e);
     if (rc < 0) return rc;
     out->why = wait_for_all(c, signals);
-    if (!out->why) out->why = c->silent;
+    if (!out->why) out->why = c->unknown;
     out->begin_c = c->latest[hottest(c)];
     wl_sampler_stop(c->sampler);
     return 0;
@@ -123,7 +123,7 @@ int wl_cooldown_wait(const struct wl_cooldown_opts *opts, const struct wl_power_
     struct wl_arena *own = wl_arena_new(NULL);
     struct cooling c = { .opts = opts, .a = own };
     int64_t begin_ns = wl_now_ns();
-    int rc = look(&c, power, signals, out, e);
+    int rc = poll_until_cool(&c, power, signals, out, e);
     out->asked_c = opts->below_c;
     out->waited_s = (double)(wl_now_ns() - begin_ns) / WL_NS_PER_S;
     if (out->why) out->why = wl_strdup(a, out->why);

@@ -15,8 +15,8 @@ static void set_windows(struct wl_derivation *d, int64_t start_ns, int64_t end_n
 
 /* ---- means, and rates of counters ---- */
 
-/* What is bridged: as of a series that is read at the quantity's own pace, and of counters five of its periods, for a
- * machine that is busy. */
+/* The longest gap that is bridged: that of a series read at the quantity's own rate; for counters five of its periods,
+ * since a busy machine reads late. */
 static int64_t gap_of(const struct wl_derivation *d, size_t c)
 {
     int quantity = wl_derive_quantity(d, c);
@@ -57,7 +57,7 @@ static struct wl_stat_row stat_of(const struct wl_derivation *d, size_t c, const
     return row;
 }
 
-/* Of a counter: its rate. */
+/* The rate of a counter. */
 static struct wl_stat_row rate_of(const struct wl_derivation *d, size_t c, const struct wl_run_window *w)
 {
     const struct wl_time_series *s = &d->series[c];
@@ -85,7 +85,7 @@ static void find_stats(struct wl_derivation *d)
     d->out->n_stats = n;
 }
 
-/* ---- variation of utilisation: while training, not while starting up ---- */
+/* ---- variation of utilisation: during the epochs, without start-up ---- */
 
 static void find_variations(struct wl_derivation *d, double period_s)
 {

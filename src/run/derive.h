@@ -1,4 +1,4 @@
-/* What the parts of deriving share: from the facts of a run to its derived rows. */
+/* Shared by the parts of wl_derive, which turn the facts of a run into its derived rows. */
 #ifndef WL_RUN_DERIVE_H
 #define WL_RUN_DERIVE_H
 
@@ -13,7 +13,7 @@ struct wl_run_window {
 struct wl_derivation {
     struct wl_store *store;
     int64_t run, max_gap_ns;
-    double idle_s;                 /* rest before and after the job; NAN: none */
+    double idle_s;                 /* time that the idle machine was measured before and after the job; NAN: none */
     struct wl_run_window *windows; /* the run first */
     size_t n_windows;
     struct wl_mark_rows marks;
@@ -23,7 +23,7 @@ struct wl_derivation {
     struct wl_arena *a;
 };
 
-/* Of the channel: an enum wl_quantity, -1: unknown. */
+/* The channel's enum wl_quantity, -1: unknown. */
 static inline int wl_derive_quantity(const struct wl_derivation *d, size_t channel)
 {
     return wl_quantity_from(d->channels.v[channel].quantity);

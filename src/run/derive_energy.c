@@ -1,10 +1,10 @@
-/* Energies of windows and phases: of each device by each method that it has, and which of them counts. */
+/* Energies of windows and phases: of each device by each of its methods, and which of them counts. */
 #include "run/derive.h"
 
 #include <math.h>
 
-/* The energy of a device in a window, and how it came about. */
-struct answer {
+/* The energy of a device in a window, and the method. */
+struct method_energy {
     enum wl_energy_method method;
     struct wl_energy e;
 };
@@ -14,13 +14,13 @@ struct energies {
     struct wl_energy *of;             /* [channel][window], of power and energy channels */
     struct wl_energy_source *sources; /* the devices that count */
     size_t n_sources;
-    struct answer *chosen; /* [source][window] */
+    struct method_energy *chosen; /* [source][window] */
 };
 
 /* ---- a channel ---- */
 
 /* The power series of the same device and scope; -1: there is none. */
-static ptrdiff_t power_beside(const struct wl_derivation *d, size_t c)
+static ptrdiff_t power_of_same_device(const struct wl_derivation *d, size_t c)
 {
     for (size_t k = 0; k < d->channels.n; k++)
         if (wl_derive_quantity(d, k) == WL_POWER && d->channels.v[k].device == d->channels.v[c].device &&
@@ -29,23 +29,23 @@ static ptrdiff_t power_beside(const struct wl_derivation *d, size_t c)
     return -1;
 }
 
-static struct wl_sensor_response gauge_of(const struct wl_channel_row *row)
+static struct wl_sensor_response response_of(const struct wl_channel_row *row)
 {
     return (struct wl_sensor_response) { row->update_s, row->window_s, row->delay_s, row->most_w };
 }
 
-/* Of the readings of power of a GPU or, where the driver also gives a mean whose length is known, of those: what leaves
- * less open. */
+/* From the readings of power or, where the driver also gives a mean over a known window, from those: the one with the
+ * narrower interval. */
 static struct wl_energy integral_between(const struct wl_derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
 {
     const struct wl_channel_row *row = &d->channels.v[c];
-    struct wl_sensor_response g = gauge_of(row), of_mean;
+    struct wl_sensor_response g = response_of(row), of_mean;
     struct wl_energy best = wl_energy_of_power(&d->series[c], t0_ns, t1_ns, d->max_gap_ns, &g);
     for (size_t k = 0; k < d->channels.n; k++) {
         const struct wl_channel_row *mean = &d->channels.v[k];
-        bool beside = mean->device == row->device && wl_str_eq(mean->scope, row->scope);
-        if (!beside || wl_derive_quantity(d, k) != WL_POWER_AVERAGE) continue;
-        of_mean = gauge_of(mean);
+        bool same = mean->device == row->device && wl_str_eq(mean->scope, row->scope);
+        if (!same || wl_derive_quantity(d, k) != WL_POWER_AVERAGE) continue;
+        of_mean = response_of(mean);
         struct wl_energy e = wl_energy_of_mean(&d->series[k], &d->series[c], t0_ns, t1_ns, d->max_gap_ns, &of_mean, &g);
         if (isnan(best.energy_j) || e.hi_j - e.lo_j < best.hi_j - best.lo_j) best = isnan(e.energy_j) ? best : e;
     }
@@ -54,13 +54,12 @@ static struct wl_energy integral_between(const struct wl_derivation *d, size_t c
 
 static struct wl_energy counter_between(const struct wl_derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
 {
-    struct wl_sensor_response g = gauge_of(&d->channels.v[c]);
-    ptrdiff_t power = power_beside(d, c);
+    struct wl_sensor_response g = response_of(&d->channels.v[c]);
+    ptrdiff_t power = power_of_same_device(d, c);
     if (power >= 0) g.max_w = d->channels.v[power].most_w;
     return wl_energy_of_counter(&d->series[c], power < 0 ? NULL : &d->series[power], t0_ns, t1_ns, d->max_gap_ns, &g);
 }
 
-/* Of a channel of power or energy. */
 static struct wl_energy energy_between(const struct wl_derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
 {
     bool power = wl_derive_quantity(d, c) == WL_POWER;
@@ -77,26 +76,27 @@ static bool is_energetic(const struct wl_derivation *d, size_t c)
 static struct wl_energy combined_between(const struct wl_derivation *d, const struct wl_energy_source *s, int64_t t0_ns,
                                          int64_t t1_ns)
 {
-    struct wl_sensor_response g = gauge_of(&d->channels.v[s->counter]), of_power = gauge_of(&d->channels.v[s->power]);
+    struct wl_sensor_response g = response_of(&d->channels.v[s->counter]),
+                              of_power = response_of(&d->channels.v[s->power]);
     g.max_w = of_power.max_w;
     return wl_energy_combined(&d->series[s->counter], &d->series[s->power], t0_ns, t1_ns, d->max_gap_ns, &g, &of_power);
 }
 
-/* Counter and integral are combined only where the counter has holes. */
-static struct answer choose(const struct wl_derivation *d, const struct wl_energy_source *s, int64_t t0_ns,
-                            int64_t t1_ns, const struct wl_energy *counter, const struct wl_energy *integral)
+/* Counter and integral are combined only where the counter has gaps. */
+static struct method_energy choose(const struct wl_derivation *d, const struct wl_energy_source *s, int64_t t0_ns,
+                                   int64_t t1_ns, const struct wl_energy *counter, const struct wl_energy *integral)
 {
     bool has_both = counter && integral && !(counter->coverage == 1);
     struct wl_energy both;
     if (has_both) both = combined_between(d, s, t0_ns, t1_ns);
     enum wl_energy_method method = wl_energy_choose(counter, integral, has_both ? &both : NULL);
-    return (struct answer) { method, method == WL_ENERGY_BY_COUNTER    ? *counter
-                                     : method == WL_ENERGY_BY_INTEGRAL ? *integral
-                                                                       : both };
+    return (struct method_energy) { method, method == WL_ENERGY_BY_COUNTER    ? *counter
+                                            : method == WL_ENERGY_BY_INTEGRAL ? *integral
+                                                                              : both };
 }
 
-static struct answer answer_between(const struct wl_derivation *d, const struct wl_energy_source *s, int64_t t0_ns,
-                                    int64_t t1_ns)
+static struct method_energy chosen_between(const struct wl_derivation *d, const struct wl_energy_source *s,
+                                           int64_t t0_ns, int64_t t1_ns)
 {
     struct wl_energy counter, integral;
     if (s->counter >= 0) counter = energy_between(d, (size_t)s->counter, t0_ns, t1_ns);
@@ -109,7 +109,7 @@ static void compute_energies(struct energies *x)
     const struct wl_derivation *d = x->d;
     size_t n = d->n_windows;
     x->of = wl_new_array(d->a, struct wl_energy, d->channels.n * n);
-    x->chosen = wl_new_array(d->a, struct answer, x->n_sources * n);
+    x->chosen = wl_new_array(d->a, struct method_energy, x->n_sources * n);
     for (size_t c = 0; c < d->channels.n; c++)
         for (size_t w = 0; w < n && is_energetic(d, c); w++)
             x->of[c * n + w] = energy_between(d, c, d->windows[w].t0_ns, d->windows[w].t1_ns);
@@ -122,16 +122,17 @@ static void compute_energies(struct energies *x)
     }
 }
 
-/* ---- at rest ---- */
+/* ---- idle ---- */
 
-struct rest {
+struct idle_power {
     double before_w, after_w;
 };
 
-/* Mean power at rest. After the job the first quarter is excluded: clocks and fans come down. */
-static struct rest rest_of(const struct wl_derivation *d, size_t c)
+/* Mean power of the idle device. After the job the first quarter is excluded: clocks and fans are still slowing down.
+ */
+static struct idle_power idle_power_of(const struct wl_derivation *d, size_t c)
 {
-    struct rest r = { NAN, NAN };
+    struct idle_power r = { NAN, NAN };
     if (!(d->idle_s > 0)) return r;
     int64_t idle_ns = (int64_t)(d->idle_s * WL_NS_PER_S), start = d->windows[0].t0_ns, end = d->windows[0].t1_ns;
     r.before_w = energy_between(d, c, start - idle_ns, start).mean_w;
@@ -139,8 +140,8 @@ static struct rest rest_of(const struct wl_derivation *d, size_t c)
     return r;
 }
 
-/* What a device at rest would have drawn; where one end is not known, as at the other. */
-static double idle_j(const struct rest *r, const struct wl_run_window *w)
+/* What the idle device would have drawn; if the power before or after is unknown, from the other one. */
+static double idle_j(const struct idle_power *r, const struct wl_run_window *w)
 {
     double mean_w = isnan(r->before_w) ? r->after_w : isnan(r->after_w) ? r->before_w : (r->before_w + r->after_w) / 2;
     return mean_w * (double)(w->t1_ns - w->t0_ns) / WL_NS_PER_S;
@@ -148,8 +149,9 @@ static double idle_j(const struct rest *r, const struct wl_run_window *w)
 
 /* ---- rows ---- */
 
-/* What is said of an energy: of a model's also that the model may be off, by the same share in every window, so that
- * the ends of epochs, devices and runs may be added. Methods are compared without it, which they have in common. */
+/* The reported interval of an energy: a model's is widened by the error of the model, the same share in every window,
+ * so that the bounds of epochs, devices and runs may be added. Methods are compared without it: it is common to them.
+ */
 static struct wl_energy with_model_error(const struct wl_channel_row *channel, struct wl_energy e)
 {
     if (!channel->estimated || isnan(e.energy_j)) return e;
@@ -158,7 +160,7 @@ static struct wl_energy with_model_error(const struct wl_channel_row *channel, s
     return e;
 }
 
-/* The channels as power.h knows them; a device is numbered by its first channel. */
+/* The channels as power/ has them; a device is numbered by its first channel. */
 static struct wl_channel *plain_channels(const struct wl_derivation *d)
 {
     struct wl_channel *v = wl_new_array(d->a, struct wl_channel, d->channels.n);
@@ -184,7 +186,7 @@ static ptrdiff_t source_of(const struct energies *x, size_t c)
     return -1;
 }
 
-/* A device and scope may have power in several variants: the row of the one that power.h prefers, or the first. */
+/* A device and scope may have power in several variants: only the one that power/ prefers gets a row, or the first. */
 static bool has_row(const struct energies *x, size_t c)
 {
     const struct wl_derivation *d = x->d;
@@ -199,7 +201,7 @@ static bool has_row(const struct energies *x, size_t c)
     return true;
 }
 
-/* Why the energy is not known, with how much of the window is covered; NULL where it is known. */
+/* Why the energy is not known, with the share of the window that is covered; NULL if it is known. */
 static const char *reason_of(const struct wl_derivation *d, const struct wl_energy *e)
 {
     if (!isnan(e->energy_j) || !e->why) return NULL;
@@ -207,20 +209,20 @@ static const char *reason_of(const struct wl_derivation *d, const struct wl_ener
 }
 
 static struct wl_energy_row row_of(const struct wl_derivation *d, size_t c, const struct wl_run_window *w,
-                                   const struct answer *answer, const struct rest *rest, bool chosen)
+                                   const struct method_energy *energy, const struct idle_power *idle, bool chosen)
 {
     const struct wl_channel_row *channel = &d->channels.v[c];
-    const struct wl_energy e = with_model_error(channel, answer->e);
+    const struct wl_energy e = with_model_error(channel, energy->e);
     return (struct wl_energy_row) { .epoch = w->epoch,
                                     .device = channel->device,
                                     .scope = channel->scope,
-                                    .method = wl_energy_method_name(answer->method),
+                                    .method = wl_energy_method_name(energy->method),
                                     .energy_j = e.energy_j,
                                     .energy_lo_j = e.lo_j,
                                     .energy_hi_j = e.hi_j,
-                                    .idle_before_w = rest->before_w,
-                                    .idle_after_w = rest->after_w,
-                                    .idle_j = idle_j(rest, w),
+                                    .idle_before_w = idle->before_w,
+                                    .idle_after_w = idle->after_w,
+                                    .idle_j = idle_j(idle, w),
                                     .mean_power_w = e.mean_w,
                                     .coverage = e.coverage,
                                     .estimated = channel->estimated,
@@ -229,20 +231,20 @@ static struct wl_energy_row row_of(const struct wl_derivation *d, size_t c, cons
                                     .why = reason_of(d, &e) };
 }
 
-/* Of a channel, and beside a counter of what was combined with it where that was chosen. */
+/* The rows of a channel and, for a counter, of the combination with power where that was chosen. */
 static size_t add_rows(const struct energies *x, size_t c, struct wl_energy_row *out)
 {
     const struct wl_derivation *d = x->d;
-    struct rest rest = rest_of(d, c);
+    struct idle_power idle = idle_power_of(d, c);
     enum wl_energy_method method = wl_derive_quantity(d, c) == WL_ENERGY ? WL_ENERGY_BY_COUNTER : WL_ENERGY_BY_INTEGRAL;
     ptrdiff_t source = source_of(x, c);
     size_t n = 0;
     for (size_t w = 0; w < d->n_windows; w++) {
-        const struct answer own = { method, x->of[c * d->n_windows + w] };
-        const struct answer *chosen = source < 0 ? NULL : &x->chosen[(size_t)source * d->n_windows + w];
-        out[n++] = row_of(d, c, &d->windows[w], &own, &rest, chosen && chosen->method == method);
+        const struct method_energy own = { method, x->of[c * d->n_windows + w] };
+        const struct method_energy *chosen = source < 0 ? NULL : &x->chosen[(size_t)source * d->n_windows + w];
+        out[n++] = row_of(d, c, &d->windows[w], &own, &idle, chosen && chosen->method == method);
         if (method == WL_ENERGY_BY_COUNTER && chosen && chosen->method == WL_ENERGY_COMBINED)
-            out[n++] = row_of(d, c, &d->windows[w], chosen, &rest, true);
+            out[n++] = row_of(d, c, &d->windows[w], chosen, &idle, true);
     }
     return n;
 }
@@ -273,7 +275,7 @@ static void add_span(const struct energies *x, struct phases *p, const char *pha
                      const struct wl_run_window *w)
 {
     const struct wl_channel_row *channel = &x->d->channels.v[s->counter >= 0 ? s->counter : s->power];
-    struct answer span = answer_between(x->d, s, w->t0_ns, w->t1_ns);
+    struct method_energy span = chosen_between(x->d, s, w->t0_ns, w->t1_ns);
     span.e = with_model_error(channel, span.e);
     struct wl_phase_row *row = phase_row(p, phase, channel);
     const char *method = wl_energy_method_name(span.method);
@@ -287,7 +289,7 @@ static void add_span(const struct energies *x, struct phases *p, const char *pha
     if (!row->why) row->why = reason_of(x->d, &span.e);
 }
 
-/* Rank 0's pairs of phase marks; phases may nest, one of a name is open at a time. */
+/* Rank 0's pairs of phase marks; phases may nest, but only one of each name is open at a time. */
 static void find_phases(const struct energies *x)
 {
     const struct wl_derivation *d = x->d;

@@ -1,4 +1,4 @@
-/* What the marks of a run tell: its epochs, its metrics, and settings that its trial leaves open. */
+/* The epochs, metrics and settings of a run from its marks. */
 #include "run/derive.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ bool wl_derive_parse_mark(const struct wl_mark_row *row, struct wl_mark *m)
     return false;
 }
 
-/* An epoch that is told twice (a job that resumed inside the run) counts as it was told last. */
+/* Of an epoch that is marked twice (by a job that resumed within the run) the last one counts. */
 static struct wl_epoch_row *epoch_row(struct wl_epoch_row *rows, size_t *n, int64_t epoch)
 {
     for (size_t i = 0; i < *n; i++)
@@ -19,7 +19,7 @@ static struct wl_epoch_row *epoch_row(struct wl_epoch_row *rows, size_t *n, int6
     return &rows[(*n)++];
 }
 
-/* Rank 0's pairs define the epochs. */
+/* Rank 0's pairs of marks define the epochs. */
 static void find_epochs(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
 {
     struct wl_epoch_row *rows = wl_new_array(a, struct wl_epoch_row, marks->n);
@@ -45,7 +45,7 @@ static void find_epochs(const struct wl_mark_rows *marks, struct wl_derived *out
     out->n_epochs = n;
 }
 
-/* A metric mark as a row; the seconds of a phase that was added up are the metric NAME_s. */
+/* A metric mark as a row; a phase mark, with the seconds summed by the workload, is the metric NAME_s. */
 static bool metric_row(const struct wl_mark *m, struct wl_metric_row *row, struct wl_arena *a)
 {
     int64_t epoch = wl_mark_int(m, "epoch", -1);
@@ -69,14 +69,14 @@ static void find_metrics(const struct wl_mark_rows *marks, struct wl_derived *ou
         while (k < n && !(wl_str_eq(rows[k].name, row.name) &&
                           (rows[k].epoch == row.epoch || (isnan(rows[k].epoch) && isnan(row.epoch)))))
             k++;
-        rows[k] = row; /* told again: the last one counts */
+        rows[k] = row; /* of repeated ones the last counts */
         if (k == n) n++;
     }
     out->metrics = rows;
     out->n_metrics = n;
 }
 
-/* "_" as a blank: values of marks hold none. NULL stays NULL. */
+/* "_" becomes a blank: values of marks contain none. NULL stays NULL. */
 static const char *with_blanks(const char *value, struct wl_arena *a)
 {
     if (!value) return NULL;
@@ -88,7 +88,7 @@ static const char *with_blanks(const char *value, struct wl_arena *a)
 
 static double better_of(const char *word) { return word ? (double)wl_str_eq(word, "larger") : NAN; }
 
-/* What the metrics are, in the order in which they were first said. */
+/* The definitions of the metrics, in the order of their first marks. */
 static void find_definitions(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
 {
     struct wl_metric_def_row *rows = wl_new_array(a, struct wl_metric_def_row, marks->n);

@@ -4,27 +4,26 @@
 
 #include <math.h>
 
-/* Instants are a sampling period apart, or further where a long run would have more than MOST of them, or all devices
- * together more than MOST_VALUES; a reading counts for the instant it falls on, several of one device there by their
- * mean. None where the span is empty. */
-struct instants {
+/* Bins of a sampling period, or longer where a long run would have more than BINS_MAX of them, or all devices together
+ * more than VALUES_MAX. Several readings of one device in a bin count by their mean. None if the span is empty. */
+struct bins {
     int64_t begin_ns, width_ns;
     size_t n;
 };
 
-static struct instants instants_of(int64_t t0_ns, int64_t t1_ns, double period_s, size_t devices)
+static struct bins bins_of(int64_t t0_ns, int64_t t1_ns, double period_s, size_t devices)
 {
-    enum { MOST = 20000, MOST_VALUES = 16000000 };
-    struct instants at = { .begin_ns = t0_ns, .width_ns = (int64_t)(period_s * WL_NS_PER_S) };
+    enum { BINS_MAX = 20000, VALUES_MAX = 16000000 };
+    struct bins at = { .begin_ns = t0_ns, .width_ns = (int64_t)(period_s * WL_NS_PER_S) };
     if (t1_ns <= t0_ns) return at;
-    int64_t shared = MOST_VALUES / (int64_t)devices + 1, most = shared < MOST ? shared : MOST;
-    int64_t least = (t1_ns - t0_ns) / most + 1;
+    int64_t shared = VALUES_MAX / (int64_t)devices + 1, n_max = shared < BINS_MAX ? shared : BINS_MAX;
+    int64_t least = (t1_ns - t0_ns) / n_max + 1;
     if (at.width_ns < least) at.width_ns = least;
     at.n = (size_t)((t1_ns - t0_ns) / at.width_ns);
     return at;
 }
 
-static void place(const struct wl_time_series *s, const struct instants *at, double *mean, size_t *count)
+static void bin_readings(const struct wl_time_series *s, const struct bins *at, double *mean, size_t *count)
 {
     for (size_t i = 0; i < at->n; i++) mean[i] = NAN, count[i] = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -41,7 +40,7 @@ static bool same_quantity(const struct wl_channel_row *a, const struct wl_channe
 }
 
 static struct wl_variation_row variation_of(const struct wl_channel_rows *channels, const struct wl_time_series *series,
-                                            size_t first, size_t devices, const struct instants *at, struct wl_arena *a)
+                                            size_t first, size_t devices, const struct bins *at, struct wl_arena *a)
 {
     const struct wl_channel_row *c = &channels->v[first];
     double *v = wl_new_array(a, double, devices * at->n);
@@ -49,7 +48,7 @@ static struct wl_variation_row variation_of(const struct wl_channel_rows *channe
     bool simulated = false;
     for (size_t i = first; i < channels->n; i++) {
         if (!same_quantity(c, &channels->v[i])) continue;
-        place(&series[i], at, v + device++ * at->n, count);
+        bin_readings(&series[i], at, v + device++ * at->n, count);
         simulated = simulated || channels->v[i].simulated;
     }
     struct wl_variation r =
@@ -81,8 +80,8 @@ static size_t count_devices(const struct wl_channel_rows *channels, size_t first
     return n;
 }
 
-/* Channels in %, one for each quantity: the first of them, unless another scope of the quantity came before. */
-static bool leads(const struct wl_channel_rows *channels, size_t i)
+/* Is it the first channel of its quantity, in any scope, and in %? */
+static bool is_first_of_quantity(const struct wl_channel_rows *channels, size_t i)
 {
     if (!wl_str_eq(channels->v[i].unit, "%")) return false;
     for (size_t k = 0; k < i; k++) {
@@ -97,9 +96,9 @@ size_t wl_derive_variation(const struct wl_channel_rows *channels, const struct 
     size_t n = 0;
     *out = wl_new_array(a, struct wl_variation_row, channels->n);
     for (size_t i = 0; i < channels->n; i++) {
-        if (!leads(channels, i)) continue;
+        if (!is_first_of_quantity(channels, i)) continue;
         size_t devices = count_devices(channels, i);
-        struct instants at = instants_of(t0_ns, t1_ns, period_s, devices);
+        struct bins at = bins_of(t0_ns, t1_ns, period_s, devices);
         struct wl_arena *scratch = wl_arena_new(a);
         struct wl_variation_row row = variation_of(channels, series, i, devices, &at, scratch);
         if (!isnan(row.mean)) (*out)[n++] = row;

@@ -1,4 +1,4 @@
-/* How a measured run ends, and what of it is stored then. */
+/* The end of a measured run, and what is stored then. */
 #include "run/active_run.h"
 #include "run/internal.h"
 
@@ -6,160 +6,162 @@
 
 enum { LOG_TAIL_BYTES = 4096 };
 
-void wl_run_measure_idle(const struct wl_active_run *l)
+void wl_run_measure_idle(const struct wl_active_run *run)
 {
-    const struct wl_signals *signals = l->how->signals;
+    const struct wl_signals *signals = run->opts->signals;
     struct pollfd coming = { .fd = signals ? wl_signals_fd(signals) : -1, .events = POLLIN };
-    if (l->how->idle_s > 0) poll(&coming, 1, (int)(l->how->idle_s * 1e3));
+    if (run->opts->idle_s > 0) poll(&coming, 1, (int)(run->opts->idle_s * 1e3));
 }
 
-void wl_run_check_store(struct wl_active_run *l)
+void wl_run_check_store(struct wl_active_run *run)
 {
-    if (!l->record.store_rc || l->told) return;
-    l->told = true;
-    if (l->how->pass_through)
-        wl_log(WL_ERROR, "store", "%s; the command goes on without being stored", l->record.store_err.msg);
+    if (!run->recorder.store_rc || run->store_failure_logged) return;
+    run->store_failure_logged = true;
+    if (run->opts->pass_through)
+        wl_log(WL_ERROR, "store", "%s; the command continues, but nothing more of it is stored",
+               run->recorder.store_err.msg);
     else
-        wl_job_stop(l->task.job, false);
+        wl_job_stop(run->command.job, false);
 }
 
-/* What the kernel has accounted to this process since cpu0; its children, guard and job, are not in it. */
-static double own_cpu_s(const struct wl_active_run *l)
+/* CPU time of this process since cpu0; its children, guard and job, are not included. */
+static double own_cpu_s(const struct wl_active_run *run)
 {
-    return (double)(wl_clock_process_cpu_ns() - l->cpu0_ns) / WL_NS_PER_S;
+    return (double)(wl_clock_process_cpu_ns() - run->cpu0_ns) / WL_NS_PER_S;
 }
 
-/* The rest that was measured, NAN: none. */
-static double idle_s(const struct wl_active_run *l) { return l->how->idle_s > 0 ? l->how->idle_s : NAN; }
+/* Time that the idle machine was measured, NAN: none. */
+static double idle_s(const struct wl_active_run *run) { return run->opts->idle_s > 0 ? run->opts->idle_s : NAN; }
 
-/* Read back and put back. */
-static void end_caps(struct wl_active_run *l)
+/* Reads the caps back, then restores what was set before. */
+static void end_caps(struct wl_active_run *run)
 {
     struct wl_err e;
-    struct wl_run_result *out = l->out;
-    if (!l->caps) return;
-    out->flag = wl_caps_check(l->caps);
-    out->caps = wl_caps_settings(l->caps, &out->n_caps);
-    int rc = wl_caps_release(l->caps, &e);
+    struct wl_run_result *out = run->out;
+    if (!run->caps) return;
+    out->flag = wl_caps_check(run->caps);
+    out->caps = wl_caps_settings(run->caps, &out->n_caps);
+    int rc = wl_caps_release(run->caps, &e);
     if (out->flag) wl_log(WL_WARN, "cap", "%s: the run is flagged", out->flag);
-    if (rc == 0 && l->how->fleet) wl_multinode_caps_restored(l->how->fleet);
+    if (rc == 0 && run->opts->multinode) wl_multinode_caps_restored(run->opts->multinode);
     if (rc == 0) return;
-    out->caps_left = wl_strdup(l->a, e.msg);
+    out->caps_left = wl_strdup(run->a, e.msg);
     wl_log(WL_ERROR, "cap", "%s", e.msg);
-    wl_recorder_note(&l->record, "error", "cap", e.msg);
+    wl_recorder_note(&run->recorder, "error", "cap", e.msg);
 }
 
-static void fill_achieved(struct wl_active_run *l)
+static void fill_achieved(struct wl_active_run *run)
 {
-    struct wl_run_result *out = l->out;
-    out->achieved = wl_new_array(l->a, const char *, out->n_caps);
-    for (size_t i = 0; i < out->n_caps; i++) out->achieved[i] = wl_run_cap_achieved(out, &out->caps[i], l->a);
+    struct wl_run_result *out = run->out;
+    out->achieved = wl_new_array(run->a, const char *, out->n_caps);
+    for (size_t i = 0; i < out->n_caps; i++) out->achieved[i] = wl_run_cap_achieved(out, &out->caps[i], run->a);
 }
 
-/* What measured, so that numbers can be traced to drivers, and what the sensors have noticed. */
-static void note_sensors(struct wl_active_run *l)
+/* Which sensors measured, so that numbers can be traced to drivers, and what they noticed. */
+static void note_sensors(struct wl_active_run *run)
 {
-    const struct wl_sensors *s = l->record.sensors;
-    struct wl_run_result *out = l->out;
+    const struct wl_sensors *s = run->recorder.sensors;
+    struct wl_run_result *out = run->out;
     for (size_t i = 0; i < s->n_info; i++) {
         const struct wl_sensor_info *info = &s->info[i];
         if (info->state != WL_SENSOR_OPEN || info->n_channels == 0) continue;
-        wl_recorder_note(&l->record, "info", info->name, info->source);
-        if (info->reason) wl_recorder_note(&l->record, "info", info->name, info->reason);
+        wl_recorder_note(&run->recorder, "info", info->name, info->source);
+        if (info->reason) wl_recorder_note(&run->recorder, "info", info->name, info->reason);
     }
-    wl_sensors_notes(s, &out->notes, l->a);
-    const char *shared = wl_node_sharing_note(&l->sharing);
-    if (shared) wl_strs_add(l->a, &out->notes, shared);
-    for (size_t i = 0; i < out->notes.n; i++) wl_recorder_note(&l->record, "warn", "power", out->notes.v[i]);
+    wl_sensors_notes(s, &out->notes, run->a);
+    const char *shared = wl_node_sharing_note(&run->sharing);
+    if (shared) wl_strs_add(run->a, &out->notes, shared);
+    for (size_t i = 0; i < out->notes.n; i++) wl_recorder_note(&run->recorder, "warn", "power", out->notes.v[i]);
 }
 
-static void note_gaps(struct wl_active_run *l)
+static void note_gaps(struct wl_active_run *run)
 {
     struct wl_anchor now = wl_anchor_now();
-    const char *jump = wl_gaps_clock_step(&l->began, &now, l->a);
-    l->out->gaps = wl_gaps_list(l->record.sensors, l->record.sampler, l->a);
-    for (size_t i = 0; i < l->out->gaps.n; i++) wl_recorder_note(&l->record, "warn", "power", l->out->gaps.v[i]);
+    const char *jump = wl_gaps_clock_step(&run->begin, &now, run->a);
+    run->out->gaps = wl_gaps_list(run->recorder.sensors, run->recorder.sampler, run->a);
+    for (size_t i = 0; i < run->out->gaps.n; i++)
+        wl_recorder_note(&run->recorder, "warn", "power", run->out->gaps.v[i]);
     if (!jump) return;
     wl_log(WL_WARN, "campaign", "%s", jump);
-    wl_recorder_note(&l->record, "warn", "campaign", jump);
+    wl_recorder_note(&run->recorder, "warn", "campaign", jump);
 }
 
-static void query_slurm(struct wl_active_run *l)
+static void query_slurm(struct wl_active_run *run)
 {
-    struct wl_anchor start = wl_anchor_at(l->out->start_ns), end = wl_anchor_at(l->out->end_ns);
-    if (!l->out->not_started) l->out->slurm = wl_slurm_energy_query(&start, &end, l->a);
+    struct wl_anchor start = wl_anchor_at(run->out->start_ns), end = wl_anchor_at(run->out->end_ns);
+    if (!run->out->not_started) run->out->slurm = wl_slurm_energy_query(&start, &end, run->a);
 }
 
-static struct wl_run_end end_row(struct wl_active_run *l)
+static struct wl_run_end end_row(struct wl_active_run *run)
 {
-    const struct wl_run_result *out = l->out;
+    const struct wl_run_result *out = run->out;
     const struct wl_sampler_stats *s = &out->sampling;
-    const char *log_path = l->task.log_path;
+    const char *log_path = run->command.log_path;
     struct wl_run_end end = wl_run_end_none;
     end.status = out->status;
-    const struct wl_process_result *exit = l->how->team ? &l->mates.exit : &out->exit;
+    const struct wl_process_result *exit = run->opts->local_ranks ? &run->peers.exit : &out->exit;
     if (exit->signal)
         end.signal = exit->signal;
     else if (!out->not_started)
         end.exit_status = exit->status;
     end.error = out->error;
     end.flag = out->flag;
-    end.log_tail = log_path && out->status != WL_RUN_DONE ? wl_file_tail(log_path, LOG_TAIL_BYTES, l->a) : NULL;
+    end.log_tail = log_path && out->status != WL_RUN_DONE ? wl_file_tail(log_path, LOG_TAIL_BYTES, run->a) : NULL;
     end.at = wl_anchor_at(out->end_ns);
     end.sampling_asked_s = s->period_s;
     end.sampling_period_s = s->achieved_period_s;
     end.ticks = (double)s->ticks;
     end.ticks_skipped = (double)s->skipped;
     end.samples_lost = (double)s->lost;
-    end.own_cpu_s = own_cpu_s(l);
+    end.own_cpu_s = own_cpu_s(run);
     end.sampler_cpu = out->sampler_cpu;
-    end.idle_s = idle_s(l);
+    end.idle_s = idle_s(run);
     end.cooldown = out->cooldown;
     end.slurm = out->slurm;
-    end.caps = wl_run_cap_rows(out, l->a);
+    end.caps = wl_run_cap_rows(out, run->a);
     end.n_caps = out->n_caps;
     return end;
 }
 
-static int store_end(struct wl_active_run *l, struct wl_err *e)
+static int store_end(struct wl_active_run *run, struct wl_err *e)
 {
-    struct wl_run_result *out = l->out;
-    struct wl_recorder *r = &l->record;
-    int rc = wl_derive(r->store, r->run, out->start_ns, out->end_ns, out->sampling.period_s, idle_s(l), &out->derived,
-                       &out->scope_label, l->a, e);
+    struct wl_run_result *out = run->out;
+    struct wl_recorder *r = &run->recorder;
+    int rc = wl_derive(r->store, r->run, out->start_ns, out->end_ns, out->sampling.period_s, idle_s(run), &out->derived,
+                       &out->scope_label, run->a, e);
     if (rc < 0) return rc;
-    fill_achieved(l);
-    out->derived.actual.hardware = wl_hardware_name(r->sensors, l->a);
-    if (!out->derived.actual.workload) out->derived.actual.workload = l->how->workload;
-    struct wl_run_end end = end_row(l);
+    fill_achieved(run);
+    out->derived.actual.hardware = wl_hardware_name(r->sensors, run->a);
+    if (!out->derived.actual.workload) out->derived.actual.workload = run->opts->workload;
+    struct wl_run_end end = end_row(run);
     out->own_cpu_s = end.own_cpu_s;
     return wl_store_run_end(r->store, r->run, &end, &out->derived, e);
 }
 
-int wl_run_finish(struct wl_active_run *l, struct wl_err *e)
+int wl_run_finish(struct wl_active_run *run, struct wl_err *e)
 {
-    struct wl_run_result *out = l->out;
-    struct wl_recorder *r = &l->record;
+    struct wl_run_result *out = run->out;
+    struct wl_recorder *r = &run->recorder;
     if (!out->not_started) {
         wl_sampler_edges(r->sampler, WL_EDGES_AFTER);
-        wl_run_measure_idle(l);
+        wl_run_measure_idle(run);
     }
     wl_sampler_stop(r->sampler);
-    out->end_ns = l->task.end.t_ns;
-    if (l->how->team) wl_peer_ranks_judge(&l->mates, out);
-    end_caps(l);
-    note_sensors(l);
+    out->end_ns = run->command.end.t_ns;
+    if (run->opts->local_ranks) wl_peer_ranks_judge(&run->peers, out);
+    end_caps(run);
+    note_sensors(run);
     wl_recorder_finish(r);
-    query_slurm(l); /* takes seconds, in which nothing may be lost */
+    query_slurm(run); /* takes seconds: everything is stored by now */
     wl_sampler_stats(r->sampler, &out->sampling);
-    note_gaps(l);
+    note_gaps(run);
     out->broken_marks = r->broken_marks;
-    out->sampler_cpu = l->power->sampler_cpu < 0 ? NAN : (double)l->power->sampler_cpu;
+    out->sampler_cpu = run->power->sampler_cpu < 0 ? NAN : (double)run->power->sampler_cpu;
     out->sensors = r->sensors;
     out->device_ids = r->device_ids;
     out->channel_ids = r->channel_ids;
-    if (!r->store_rc) wl_recorder_store_failed(r, store_end(l, e), e);
-    wl_run_check_store(l);
-    if (l->how->team) wl_local_ranks_close(l->how->team);
+    if (!r->store_rc) wl_recorder_store_failed(r, store_end(run, e), e);
+    wl_run_check_store(run);
+    if (run->opts->local_ranks) wl_local_ranks_close(run->opts->local_ranks);
     return r->store_rc ? wl_fail(e, r->store_rc, "%s", r->store_err.msg) : 0;
 }

@@ -1,4 +1,4 @@
-/* The folder of a run's files: runs/N below that of the store, or another where that is somebody else's. */
+/* The folder of a run's files: runs/N below that of the store, or another name if that one belongs to another run. */
 #include "run/run.h"
 
 #include <dirent.h>
@@ -20,9 +20,9 @@ static bool is_empty(int fd)
     return n <= 2;
 }
 
-/* A new folder, or an empty one of ours that a start which failed has left. Making the file of marks decides between
- * two who want the same. 1: it is ours, 0: it is not. */
-static int claim(const char *dir, struct wl_err *e)
+/* A new folder, or an empty one of ours that a failed start has left. Creating the file of marks decides between two
+ * processes that want the same folder. 1: it is ours, 0: it is not. */
+static int claim_folder(const char *dir, struct wl_err *e)
 {
     struct stat st;
     if (mkdir(dir, 0777) != 0 && errno != EEXIST) return wl_fail_errno(e, "%s: cannot make the run's folder", dir);
@@ -48,15 +48,15 @@ int wl_run_folder_create(const char *base, const char **name, const char **dir, 
         *name = i == 1 ? wanted : wl_strf(a, "%s-%d", wanted, i);
         *dir = wl_path_join(a, base, *name);
         int rc = i == 1 ? wl_mkdirs(wl_path_dir(a, *dir), e) : 0;
-        if (rc == 0) rc = claim(*dir, e);
+        if (rc == 0) rc = claim_folder(*dir, e);
         if (rc < 0) return rc;
         if (rc == 0) continue;
         if (i > 1)
-            wl_log(WL_INFO, "campaign", "%s is not of this run and is left as it is: the run's files are in %s", wanted,
-                   *name);
+            wl_log(WL_INFO, "campaign",
+                   "%s belongs to another run and is left unchanged: the files of this run are in %s", wanted, *name);
         return 0;
     }
-    return wl_fail(e, WL_EINVAL, "%s/%s: and the %d names after it are taken", base, wanted, NAMES_MAX);
+    return wl_fail(e, WL_EINVAL, "%s/%s: this name and the next %d are taken", base, wanted, NAMES_MAX);
 }
 
 void wl_run_folder_discard(const char *dir)
@@ -67,7 +67,7 @@ void wl_run_folder_discard(const char *dir)
     if (fstatat(fd, marks, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
         unlinkat(fd, marks, 0);
     close(fd);
-    rmdir(dir); /* which fails where something is in it */
+    rmdir(dir); /* fails if it is not empty */
 }
 
 int wl_run_folder_create_file(const char *dir, const char *name, const char **path, struct wl_arena *a,
@@ -79,5 +79,5 @@ int wl_run_folder_create_file(const char *dir, const char *name, const char **pa
         if (fd >= 0) return fd;
         if (errno != EEXIST) return wl_fail_errno(e, "%s: cannot write the log", *path);
     }
-    return wl_fail(e, WL_EINVAL, "%s/%s: and the %d names after it are taken", dir, name, NAMES_MAX);
+    return wl_fail(e, WL_EINVAL, "%s/%s: this name and the next %d are taken", dir, name, NAMES_MAX);
 }

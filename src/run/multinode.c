@@ -1,122 +1,122 @@
 /* A campaign's run on several nodes: its command starts `wattlaw measure --node-of RUN_DIR` for each rank ({measure}),
- * whose leaders set caps, sample and store a shard each; here the command is looked after and the shards become the
+ * whose leaders set caps, sample and store a shard each; here the command is supervised and the shards become the
  * run. docs/adr/092 */
 #include "run/command.h"
 #include "run/internal.h"
 
 #include <unistd.h>
 
-enum { LOG_TAIL_BYTES = 4096, TICK_MS = 100, LOOK_AGAIN_US = 50000 };
+enum { LOG_TAIL_BYTES = 4096, TICK_MS = 100, POLL_INTERVAL_US = 50000 };
 
-/* Shards of a job that failed may never come: what a shared file system shows late is waited for, no longer. */
+/* Shards of a job that failed may never appear: long enough for a shared file system that shows files late. */
 static const double FAILED_JOB_WAIT_S = 2;
 
-struct nodes {
-    const struct wl_run_opts *how;
+struct multinode_run {
+    const struct wl_run_opts *opts;
     struct wl_run_result *out;
     struct wl_arena *a;
     struct wl_store *store;
     const char *folder;
-    struct wl_run_command task;
+    struct wl_run_command command;
     int64_t beat, beat_ns;
 };
 
-static void no_mark(void *ctx, const struct wl_mark *m) { (void)ctx, (void)m; }
-static void no_broken_mark(void *ctx, const struct wl_err *why) { (void)ctx, (void)why; }
+static void ignore_mark(void *ctx, const struct wl_mark *m) { (void)ctx, (void)m; }
+static void ignore_broken_mark(void *ctx, const struct wl_err *why) { (void)ctx, (void)why; }
 
 /* ---- while it runs ---- */
 
-static int beat(struct nodes *n, struct wl_err *e)
+static int send_heartbeat(struct multinode_run *m, struct wl_err *e)
 {
-    if (wl_now_ns() - n->beat_ns < WL_NS_PER_S) return 0;
-    n->beat_ns = wl_now_ns();
-    return wl_multinode_heartbeat(n->folder, ++n->beat, e);
+    if (wl_now_ns() - m->beat_ns < WL_NS_PER_S) return 0;
+    m->beat_ns = wl_now_ns();
+    return wl_multinode_heartbeat(m->folder, ++m->beat, e);
 }
 
-static void watch(struct nodes *n)
+static void event_loop(struct multinode_run *m)
 {
     struct wl_err e;
     bool warned = false;
-    while (!wl_run_command_wait(&n->task, TICK_MS)) {
-        if (beat(n, &e) < 0 && !warned) {
+    while (!wl_run_command_wait(&m->command, TICK_MS)) {
+        if (send_heartbeat(m, &e) < 0 && !warned) {
             warned = true;
-            wl_log(WL_WARN, "campaign", "%s: the nodes may think that this sweep is gone", e.msg);
+            wl_log(WL_WARN, "campaign", "%s: the nodes may take this sweep for dead", e.msg);
         }
-        if (n->how->tick) n->how->tick(n->how->ctx, wl_run_command_elapsed_s(&n->task));
+        if (m->opts->tick) m->opts->tick(m->opts->ctx, wl_run_command_elapsed_s(&m->command));
     }
 }
 
-static void end_task(struct nodes *n)
+static void end_command(struct multinode_run *m)
 {
-    struct wl_run_result *out = n->out;
+    struct wl_run_result *out = m->out;
     struct wl_err e;
-    if (wl_run_command_reap(&n->task, &e) == 0) {
-        out->status = wl_run_command_status(&n->task, &out->error);
+    if (wl_run_command_reap(&m->command, &e) == 0) {
+        out->status = wl_run_command_status(&m->command, &out->error);
     } else {
         out->status = WL_RUN_FAILED;
-        out->error = wl_strdup(n->a, e.msg);
+        out->error = wl_strdup(m->a, e.msg);
     }
-    wl_run_command_close(&n->task, true);
-    out->exit = n->task.end.exit;
-    out->end_ns = n->task.end.t_ns;
+    wl_run_command_close(&m->command, true);
+    out->exit = m->command.end.exit;
+    out->end_ns = m->command.end.t_ns;
 }
 
 /* ---- the end ---- */
 
-/* Why a node did not take part says more than how the launcher ended; then no command has run. */
-static bool find_failed_node(struct nodes *n)
+/* A node's refusal says more than the launcher's exit status; then no command has run. */
+static bool find_failed_node(struct multinode_run *m)
 {
-    struct wl_node_statuses said = wl_multinode_status(n->folder, 1, n->a);
-    const struct wl_node_status *refusal = wl_multinode_refusal(&said);
-    if (!refusal || n->out->status == WL_RUN_INTERRUPTED) return false;
-    n->out->status = WL_RUN_FAILED;
-    n->out->error = wl_strf(n->a, "node %s: %s", refusal->host, refusal->why);
+    struct wl_node_statuses nodes = wl_multinode_status(m->folder, 1, m->a);
+    const struct wl_node_status *refusal = wl_multinode_refusal(&nodes);
+    if (!refusal || m->out->status == WL_RUN_INTERRUPTED) return false;
+    m->out->status = WL_RUN_FAILED;
+    m->out->error = wl_strf(m->a, "node %s: %s", refusal->host, refusal->why);
     return true;
 }
 
-/* A batch system that kills a step kills the guards in it too: what stands then has to be put back by hand, or by the
- * next start there that sets caps. Nodes that are about to end are waited for. */
-static void report_caps_left(struct nodes *n)
+/* A batch system that kills a step kills the guards in it too: caps that are still set then have to be restored by
+ * hand, or by the next run there that sets caps. Waits for nodes that are about to end. */
+static void report_caps_left(struct multinode_run *m)
 {
     int64_t until_ns = wl_now_ns() + (int64_t)(FAILED_JOB_WAIT_S * WL_NS_PER_S);
-    struct wl_node_statuses said = wl_multinode_status(n->folder, 1, n->a);
+    struct wl_node_statuses nodes = wl_multinode_status(m->folder, 1, m->a);
     struct wl_err e;
     const char *hosts;
-    if (!n->how->cap || !wl_cap_is_requested(n->how->cap)) return;
-    if (wl_multinode_refusal(&said)) return; /* none has begun, and who was ready has left */
-    while ((hosts = wl_multinode_unrestored(&said, n->a)) && wl_now_ns() < until_ns) {
-        usleep(LOOK_AGAIN_US);
-        said = wl_multinode_status(n->folder, 1, n->a);
+    if (!m->opts->cap || !wl_cap_is_requested(m->opts->cap)) return;
+    if (wl_multinode_refusal(&nodes)) return; /* no node has begun, and those that were ready have left */
+    while ((hosts = wl_multinode_unrestored(&nodes, m->a)) && wl_now_ns() < until_ns) {
+        usleep(POLL_INTERVAL_US);
+        nodes = wl_multinode_status(m->folder, 1, m->a);
     }
     if (!hosts) return;
     const char *text =
-        wl_strf(n->a, "caps may be left on %s, which did not say that they are put back: run `wattlaw restore` there",
+        wl_strf(m->a, "caps may be left on %s, which did not report restoring them: run `wattlaw restore` there",
                 hosts);
-    wl_log(WL_ERROR, "cap", "run %lld: %s", (long long)n->out->run, text);
-    if (wl_store_add_log(n->store, n->out->run, "error", "cap", text, &e) < 0) wl_log(WL_WARN, "store", "%s", e.msg);
+    wl_log(WL_ERROR, "cap", "run %lld: %s", (long long)m->out->run, text);
+    if (wl_store_add_log(m->store, m->out->run, "error", "cap", text, &e) < 0) wl_log(WL_WARN, "store", "%s", e.msg);
 }
 
-/* The shards as one run, once they stand for all ranks and are closed. */
-static int collect(struct nodes *n, struct wl_shard_merge_job *job, struct wl_err *e)
+/* Merges the shards once they cover all ranks and are closed. */
+static int merge_shards(struct multinode_run *m, struct wl_shard_merge_job *job, struct wl_err *e)
 {
-    double wait_s = n->out->status == WL_RUN_DONE ? n->how->node_wait_s : FAILED_JOB_WAIT_S;
+    double wait_s = m->out->status == WL_RUN_DONE ? m->opts->node_wait_s : FAILED_JOB_WAIT_S;
     int64_t until_ns = wl_now_ns() + (int64_t)(wait_s * WL_NS_PER_S);
     for (;;) {
         struct wl_strs shards;
-        int size, found = wl_shard_list(n->folder, &shards, &size, n->a), rc;
+        int size, found = wl_shard_list(m->folder, &shards, &size, m->a), rc;
         if (found == 0 || found < size)
-            rc = wl_fail(e, WL_ENOENT, "what %d of %d ranks measured is in %s", found, size, n->folder);
+            rc = wl_fail(e, WL_ENOENT, "%s: has the shards of %d of %d ranks", m->folder, found, size);
         else
-            rc = wl_shard_merge(n->store, &shards, job, &n->out->run, n->a, e);
+            rc = wl_shard_merge(m->store, &shards, job, &m->out->run, m->a, e);
         if (rc == 0 || rc == WL_EIO || wl_now_ns() >= until_ns) return rc;
-        usleep(LOOK_AGAIN_US);
+        usleep(POLL_INTERVAL_US);
     }
 }
 
-/* Without what the nodes have measured. */
-static int close_run(struct nodes *n, const char *log_tail, struct wl_err *e)
+/* Closes the run without the nodes' shards. */
+static int close_run(struct multinode_run *m, const char *log_tail, struct wl_err *e)
 {
-    const struct wl_run_result *out = n->out;
+    const struct wl_run_result *out = m->out;
     struct wl_run_end end = wl_run_end_none;
     end.status = out->status;
     end.error = out->error;
@@ -127,27 +127,27 @@ static int close_run(struct nodes *n, const char *log_tail, struct wl_err *e)
         end.signal = out->exit.signal;
     else if (!out->not_started)
         end.exit_status = out->exit.status;
-    return wl_store_run_end(n->store, out->run, &end, &out->derived, e);
+    return wl_store_run_end(m->store, out->run, &end, &out->derived, e);
 }
 
-static void query_slurm(struct nodes *n)
+static void query_slurm(struct multinode_run *m)
 {
     struct wl_anchor end = wl_anchor_now(), start = end;
-    start.wall_ns -= end.mono_ns - n->out->start_ns;
-    n->out->slurm = wl_slurm_energy_query(&start, &end, n->a);
+    start.wall_ns -= end.mono_ns - m->out->start_ns;
+    m->out->slurm = wl_slurm_energy_query(&start, &end, m->a);
 }
 
-static int finish(struct nodes *n, struct wl_err *e)
+static int finish(struct multinode_run *m, struct wl_err *e)
 {
-    struct wl_run_result *out = n->out;
+    struct wl_run_result *out = m->out;
     struct wl_err why;
-    bool begun = !find_failed_node(n) && n->out->status != WL_RUN_INTERRUPTED;
-    const char *log_tail = out->status == WL_RUN_DONE ? NULL : wl_file_tail(n->task.log_path, LOG_TAIL_BYTES, n->a);
-    if (begun) query_slurm(n);
+    bool begun = !find_failed_node(m) && m->out->status != WL_RUN_INTERRUPTED;
+    const char *log_tail = out->status == WL_RUN_DONE ? NULL : wl_file_tail(m->command.log_path, LOG_TAIL_BYTES, m->a);
+    if (begun) query_slurm(m);
     struct wl_shard_merge_job job = {
         .status = out->status, .error = out->error, .log_tail = log_tail, .slurm = out->slurm
     };
-    if (begun && collect(n, &job, &why) == 0) {
+    if (begun && merge_shards(m, &job, &why) == 0) {
         out->status = job.status;
         out->error = job.error;
         out->flag = job.flag;
@@ -156,50 +156,53 @@ static int finish(struct nodes *n, struct wl_err *e)
     }
     if (out->status == WL_RUN_DONE) {
         out->status = WL_RUN_FAILED;
-        out->error = wl_strf(n->a, "the job ended well, but the nodes' shards make no run: %s", why.msg);
+        out->error = wl_strf(m->a, "the job succeeded, but the nodes' shards do not form a run: %s", why.msg);
     }
-    return close_run(n, log_tail, e);
+    return close_run(m, log_tail, e);
 }
 
-static int not_started(struct nodes *n, int code, struct wl_err *e)
+static int not_started(struct multinode_run *m, int code, struct wl_err *e)
 {
-    struct wl_run_result *out = n->out;
+    struct wl_run_result *out = m->out;
     out->not_started = code;
     out->status = WL_RUN_FAILED;
-    out->error = wl_strdup(n->a, e->msg);
+    out->error = wl_strdup(m->a, e->msg);
     out->end_ns = wl_now_ns();
-    wl_run_command_close(&n->task, false);
-    return close_run(n, NULL, e);
+    wl_run_command_close(&m->command, false);
+    return close_run(m, NULL, e);
 }
 
-int wl_run_multinode(struct wl_store *s, int64_t run, const struct wl_run_opts *how, struct wl_run_result *out,
+int wl_run_multinode(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,
                      struct wl_arena *a, struct wl_err *e)
 {
-    struct nodes *n = wl_new(a, struct nodes);
+    struct multinode_run *m = wl_new(a, struct multinode_run);
     struct wl_err why;
     *out = (struct wl_run_result) { .run = run,
                                     .store = wl_store_path(s),
                                     .cooldown = wl_cooldown_none,
                                     .slurm = wl_slurm_energy_none,
                                     .derived.actual = wl_settings_none };
-    *n = (struct nodes) { .how = how, .out = out, .a = a, .store = s };
-    n->folder = wl_shard_folder(NULL, NULL, how->dir, a);
-    n->task = (struct wl_run_command) { .how = how, .a = a, .on_mark = no_mark, .on_broken = no_broken_mark, .ctx = n };
-    int rc = wl_mkdirs(n->folder, e), start_rc = 0;
-    if (rc == 0) rc = beat(n, e);
-    if (rc == 0) rc = wl_run_command_prepare(&n->task, e);
-    if (rc == 0) start_rc = wl_run_command_start(&n->task, &why);
-    if (rc < 0) return rc;
-    struct wl_run_begin begin = {
-        .folder = how->stored_dir, .command = wl_shell_quote(a, how->argv), .version = WL_VERSION, .at = wl_anchor_now()
+    *m = (struct multinode_run) { .opts = opts, .out = out, .a = a, .store = s };
+    m->folder = wl_shard_folder(NULL, NULL, opts->run_dir, a);
+    m->command = (struct wl_run_command) {
+        .opts = opts, .a = a, .on_mark = ignore_mark, .on_broken = ignore_broken_mark, .ctx = m
     };
-    out->start_ns = begin.at.mono_ns;
-    rc = wl_store_run_begin(s, run, &begin, e); /* where it fails the arena ends the job */
+    int rc = wl_mkdirs(m->folder, e), start_rc = 0;
+    if (rc == 0) rc = send_heartbeat(m, e);
+    if (rc == 0) rc = wl_run_command_prepare(&m->command, e);
+    if (rc == 0) start_rc = wl_run_command_start(&m->command, &why);
     if (rc < 0) return rc;
-    if (start_rc < 0) return not_started(n, start_rc, &why);
-    watch(n);
-    end_task(n);
-    rc = finish(n, e);
-    report_caps_left(n);
+    struct wl_run_begin begin = { .folder = opts->stored_dir,
+                                  .command = wl_shell_quote(a, opts->argv),
+                                  .version = WL_VERSION,
+                                  .at = wl_anchor_now() };
+    out->start_ns = begin.at.mono_ns;
+    rc = wl_store_run_begin(s, run, &begin, e); /* on failure the arena ends the job */
+    if (rc < 0) return rc;
+    if (start_rc < 0) return not_started(m, start_rc, &why);
+    event_loop(m);
+    end_command(m);
+    rc = finish(m, e);
+    report_caps_left(m);
     return rc;
 }

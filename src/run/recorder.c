@@ -1,5 +1,5 @@
-/* What is measured of a run, on its way into the store: samples, marks, notes. Marks are stored as they are found,
- * samples every few seconds; until then they lie in the store's spool. docs/adr/054 */
+/* Samples, marks and notes of a run on their way into the store. Marks are stored as they are found, samples twice a
+ * minute; until then they are in the store's spool. docs/adr/054 */
 #include "run/recorder.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 enum {
     DRAIN_MAX = 4096,
-    SAMPLES_MAX = 4 * DRAIN_MAX, /* that wait */
+    SAMPLES_MAX = 4 * DRAIN_MAX, /* waiting */
     MARKS_MAX = 64,
     BROKEN_SHOWN = 5,
 };
@@ -95,7 +95,7 @@ static int store_devices(struct wl_recorder *r, struct wl_err *e)
     return rc;
 }
 
-/* Without a spool samples are stored as often as they would be kept there. */
+/* Without a spool samples are stored as often as they would be spooled. */
 static void begin_storing(struct wl_recorder *r)
 {
     struct wl_err e;
@@ -114,7 +114,7 @@ int wl_recorder_begin(struct wl_recorder *r, const struct wl_run_begin *begin, s
     return rc;
 }
 
-/* The marks that are stored already are those at the begin of the file. */
+/* The marks that are already stored are those at the start of the file. */
 static int skip_stored_marks(struct wl_recorder *r, struct wl_err *e)
 {
     struct wl_mark_rows stored;
@@ -151,7 +151,7 @@ int wl_recorder_resume(struct wl_recorder *r, struct wl_err *e)
     return rc;
 }
 
-/* ---- while it goes on ---- */
+/* ---- while it runs ---- */
 
 static int by_channel_and_time(const void *x, const void *y)
 {
@@ -160,7 +160,7 @@ static int by_channel_and_time(const void *x, const void *y)
     return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
 }
 
-/* Takes what the sampler has read behind what waits; false: there was more than there is room for. */
+/* Appends what the sampler has read to the waiting samples; false: no room for all of it. */
 static bool drain(struct wl_recorder *r)
 {
     for (;;) {
@@ -184,7 +184,7 @@ static int store_samples(struct wl_recorder *r, struct wl_err *e)
     return rc;
 }
 
-/* What has come since the last call goes into the spool; where that fails, the disk is full for it, into the store. */
+/* New samples go into the spool; if that fails, because the disk is full, into the store. */
 static int spool_samples(struct wl_recorder *r, struct wl_err *e)
 {
     if (r->store_rc) return 0;
@@ -229,7 +229,7 @@ void wl_recorder_note(struct wl_recorder *r, const char *level, const char *area
     if (!r->store_rc) wl_recorder_store_failed(r, wl_store_add_log(r->store, r->run, level, area, text, &e), &e);
 }
 
-/* What the workload wrote since the last call; `last`: it is gone, half a line will not become a whole one. */
+/* The marks written since the last call; `last`: the workload has ended, so half a line will not be completed. */
 static void read_marks(struct wl_recorder *r, bool last)
 {
     struct wl_mark m;
@@ -246,7 +246,7 @@ static void read_marks(struct wl_recorder *r, bool last)
     }
 }
 
-static void take_samples(struct wl_recorder *r, bool last)
+static void flush_samples(struct wl_recorder *r, bool last)
 {
     struct wl_err e;
     while (!drain(r)) wl_recorder_store_failed(r, store_samples(r, &e), &e);
@@ -260,7 +260,7 @@ void wl_recorder_flush(struct wl_recorder *r)
     r->spooled_ns = wl_now_ns();
     read_marks(r, false);
     if (r->n_marks) wl_recorder_store_failed(r, store_marks(r, &e), &e);
-    take_samples(r, false);
+    flush_samples(r, false);
 }
 
 void wl_recorder_finish(struct wl_recorder *r)
@@ -269,7 +269,7 @@ void wl_recorder_finish(struct wl_recorder *r)
     if (!r->store_rc) wl_recorder_store_failed(r, wl_store_begin(r->store, &e), &e);
     read_marks(r, true);
     wl_recorder_store_failed(r, store_marks(r, &e), &e);
-    take_samples(r, true);
+    flush_samples(r, true);
     if (!r->store_rc) wl_recorder_store_failed(r, wl_store_commit(r->store, &e), &e);
     if (!r->store_rc) wl_store_spool_close(r->store);
 }

@@ -1,4 +1,4 @@
-/* One measured run. `sweep` and `measure` both end up here. */
+/* One measured run, of `sweep` and of `measure`. */
 #include "run/run.h"
 #include "run/active_run.h"
 #include "run/internal.h"
@@ -8,250 +8,255 @@
 enum {
     TICK_MS = 100,
     IDLE_MS = 900,
-    ENDED_MS = 10, /* our command has ended, others have not */
+    PEERS_MS = 10, /* our command has ended, those of other ranks have not */
 };
 
 /* ---- start ---- */
 
-static int set_caps(struct wl_active_run *l, struct wl_err *e)
+static int set_caps(struct wl_active_run *run, struct wl_err *e)
 {
-    const struct wl_run_opts *how = l->how;
+    const struct wl_run_opts *opts = run->opts;
     struct wl_caps *caps;
-    if (!how->cap || !wl_cap_is_requested(how->cap)) return 0;
-    int rc = wl_caps_set(&caps, how->cap, how->cap_opts, l->power, l->a, e);
-    if (rc == 0) l->caps = caps;
+    if (!opts->cap || !wl_cap_is_requested(opts->cap)) return 0;
+    int rc = wl_caps_set(&caps, opts->cap, opts->cap_opts, run->power, run->a, e);
+    if (rc == 0) run->caps = caps;
     return rc;
 }
 
-/* A run that goes on, or is interrupted, has a name too. */
-static int store_name(struct wl_active_run *l, struct wl_err *e)
+/* So that a run that is still running, or was interrupted, has a name too. */
+static int store_name(struct wl_active_run *run, struct wl_err *e)
 {
     struct wl_derived known = { .actual = wl_settings_none };
-    known.actual.workload = l->how->workload;
-    return wl_store_derive(l->record.store, l->record.run, &known, e);
+    known.actual.workload = run->opts->workload;
+    return wl_store_derive(run->recorder.store, run->recorder.run, &known, e);
 }
 
-/* The run begins in the store right behind the start of its command, so that its start is the command's. A wattlaw
- * that dies in between leaves a run that is still planned and a job that its guard ends. */
-static int store_begin(struct wl_active_run *l, struct wl_err *e)
+/* The run begins in the store right after its command starts, so that its start is the command's. A wattlaw that dies
+ * in between leaves a run that is still planned and a job that its guard ends. */
+static int store_begin(struct wl_active_run *run, struct wl_err *e)
 {
-    struct wl_run_begin begin = { .folder = l->how->stored_dir,
-                                  .command = wl_shell_quote(l->a, l->how->argv),
+    struct wl_run_begin begin = { .folder = run->opts->stored_dir,
+                                  .command = wl_shell_quote(run->a, run->opts->argv),
                                   .version = WL_VERSION,
-                                  .at = wl_anchor_at(l->out->start_ns) };
-    int rc = wl_recorder_begin(&l->record, &begin, e);
-    return rc || !l->how->workload ? rc : store_name(l, e);
+                                  .at = wl_anchor_at(run->out->start_ns) };
+    int rc = wl_recorder_begin(&run->recorder, &begin, e);
+    return rc || !run->opts->workload ? rc : store_name(run, e);
 }
 
 /* ---- a leader that died ---- */
 
-/* Its run goes on under us. What it did not store is a gap; its caps were put back by their guard. */
-static int inherit(struct wl_active_run *l, const struct wl_local_ranks_run *left, struct wl_err *e)
+/* We continue its run. What it did not store is a gap; their guard has restored its caps. */
+static int resume_run(struct wl_active_run *run, const struct wl_local_ranks_run *left, struct wl_err *e)
 {
-    struct wl_recorder *r = &l->record;
-    int rc = wl_store_open_run(&r->store, left->store, left->run, l->a, e);
+    struct wl_recorder *r = &run->recorder;
+    int rc = wl_store_open_run(&r->store, left->store, left->run, run->a, e);
     if (rc < 0) return rc;
     r->run = left->run;
-    wl_recorder_open(r, l->task.marks_path);
-    wl_node_sharing_begin(&l->sharing, l->a);
-    rc = wl_recorder_start_sampler(r, l->power, wl_job_pid(l->task.job), e);
+    wl_recorder_open(r, run->command.marks_path);
+    wl_node_sharing_begin(&run->sharing, run->a);
+    rc = wl_recorder_start_sampler(r, run->power, wl_job_pid(run->command.job), e);
     return rc ? rc : wl_recorder_resume(r, e);
 }
 
-static void fail_over(struct wl_active_run *l)
+static void fail_over(struct wl_active_run *run)
 {
-    struct wl_local_ranks_run left = wl_local_ranks_run(l->how->team);
-    struct wl_run_result *out = l->out;
+    struct wl_local_ranks_run left = wl_local_ranks_run(run->opts->local_ranks);
+    struct wl_run_result *out = run->out;
     struct wl_err e;
-    if (inherit(l, &left, &e) < 0) {
-        wl_log(WL_ERROR, "campaign", "the wattlaw that measured this node died, and its run cannot be carried on: %s",
+    if (resume_run(run, &left, &e) < 0) {
+        wl_log(WL_ERROR, "campaign", "the wattlaw that measured this node died, and its run cannot be continued: %s",
                e.msg);
-        wl_local_ranks_close(l->how->team);
+        wl_local_ranks_close(run->opts->local_ranks);
         return;
     }
-    l->follows = false;
+    run->is_follower = false;
     out->run = left.run;
     out->store = left.store;
     out->start_ns = left.start_ns;
-    const char *text = wl_strf(l->a, "the wattlaw of rank %d, which measured this node, died; that of rank %d goes on",
-                               left.lost_rank, wl_local_ranks_self(l->how->team)->rank);
+    const char *text =
+        wl_strf(run->a, "the wattlaw of rank %d, which measured this node, died; that of rank %d continues the run",
+                left.lost_rank, wl_local_ranks_self(run->opts->local_ranks)->rank);
     wl_log(WL_WARN, "campaign", "%s", text);
-    wl_recorder_note(&l->record, "warn", "campaign", text);
-    if (l->how->cap && wl_cap_is_requested(l->how->cap))
-        out->flag = "the wattlaw that had set the caps died: they were put back";
-    if (out->flag && l->how->fleet) wl_multinode_caps_restored(l->how->fleet);
+    wl_recorder_note(&run->recorder, "warn", "campaign", text);
+    if (run->opts->cap && wl_cap_is_requested(run->opts->cap))
+        out->flag = "the wattlaw that had set the caps died, and they were restored";
+    if (out->flag && run->opts->multinode) wl_multinode_caps_restored(run->opts->multinode);
 }
 
 /* ---- while it runs ---- */
 
-/* The command has ended: what it says about itself. */
-static void end_task(struct wl_active_run *l)
+static void end_command(struct wl_active_run *run)
 {
-    struct wl_run_result *out = l->out;
+    struct wl_run_result *out = run->out;
     struct wl_err e;
-    if (wl_run_command_reap(&l->task, &e) == 0) {
-        out->status = wl_run_command_status(&l->task, &out->error);
+    if (wl_run_command_reap(&run->command, &e) == 0) {
+        out->status = wl_run_command_status(&run->command, &out->error);
     } else {
         out->status = WL_RUN_FAILED;
-        out->error = wl_strdup(l->a, e.msg);
+        out->error = wl_strdup(run->a, e.msg);
     }
-    wl_run_command_close(&l->task, true);
-    out->exit = l->task.end.exit;
-    if (l->how->team) wl_local_ranks_set_ended(l->how->team, &l->task.end);
+    wl_run_command_close(&run->command, true);
+    out->exit = run->command.end.exit;
+    if (run->opts->local_ranks) wl_local_ranks_set_ended(run->opts->local_ranks, &run->command.end);
 }
 
-static void tend(struct wl_active_run *l)
+static void poll_run(struct wl_active_run *run)
 {
-    if (wl_recorder_flush_due(&l->record)) wl_recorder_flush(&l->record);
-    wl_node_sharing_check(&l->sharing);
-    wl_run_check_store(l);
-    if (l->caps) wl_caps_poll(l->caps);
-    if (l->how->team) wl_peer_ranks_watch(&l->mates, l->record.sampler);
-    if (l->how->fleet && !l->task.abandoned && wl_multinode_heartbeat_lost(l->how->fleet))
-        wl_run_command_abandon(&l->task);
-    if (l->how->tick) l->how->tick(l->how->ctx, wl_run_command_elapsed_s(&l->task));
+    if (wl_recorder_flush_due(&run->recorder)) wl_recorder_flush(&run->recorder);
+    wl_node_sharing_check(&run->sharing);
+    wl_run_check_store(run);
+    if (run->caps) wl_caps_poll(run->caps);
+    if (run->opts->local_ranks) wl_peer_ranks_watch(&run->peers, run->recorder.sampler);
+    if (run->opts->multinode && !run->command.abandoned && wl_multinode_heartbeat_lost(run->opts->multinode))
+        wl_run_command_abandon(&run->command);
+    if (run->opts->tick) run->opts->tick(run->opts->ctx, wl_run_command_elapsed_s(&run->command));
 }
 
-/* Behind the end of our command those of other ranks may go on; who was asked to stop gives them the grace time. */
-static bool over(const struct wl_active_run *l)
+/* After our command's end those of other ranks may go on; once we were asked to stop they get the grace time. */
+static bool all_ranks_done(const struct wl_active_run *run)
 {
-    if (!l->how->team || wl_local_ranks_done(l->how->team)) return true;
-    int64_t grace_ns = (int64_t)(l->how->grace_s * WL_NS_PER_S);
-    return (l->task.stop_signal != 0 || l->task.abandoned) && wl_now_ns() > l->task.end.t_ns + grace_ns;
+    if (!run->opts->local_ranks || wl_local_ranks_done(run->opts->local_ranks)) return true;
+    int64_t grace_ns = (int64_t)(run->opts->grace_s * WL_NS_PER_S);
+    return (run->command.stop_signal != 0 || run->command.abandoned) && wl_now_ns() > run->command.end.t_ns + grace_ns;
 }
 
-static int poll_timeout_ms(const struct wl_active_run *l, bool ended)
+static int poll_timeout_ms(const struct wl_active_run *run, bool ended)
 {
-    if (ended) return ENDED_MS;
-    return l->how->team ? TICK_MS : IDLE_MS;
+    if (ended) return PEERS_MS;
+    return run->opts->local_ranks ? TICK_MS : IDLE_MS;
 }
 
-/* What is stored meanwhile is stored on the sampler's CPU too: the job has been started and keeps its own. */
-static void watch(struct wl_active_run *l)
+/* What is stored meanwhile is stored on the sampler's CPU too: the job has started and keeps its own CPUs. */
+static void event_loop(struct wl_active_run *run)
 {
     struct wl_affinity ours;
-    wl_affinity_bind(&ours, l->follows ? -1 : l->power->sampler_cpu);
-    for (bool ended = false; !ended || !over(l);) {
-        if (wl_run_command_wait(&l->task, poll_timeout_ms(l, ended))) {
+    wl_affinity_bind(&ours, run->is_follower ? -1 : run->power->sampler_cpu);
+    for (bool ended = false; !ended || !all_ranks_done(run);) {
+        if (wl_run_command_wait(&run->command, poll_timeout_ms(run, ended))) {
             ended = true;
-            end_task(l);
+            end_command(run);
         }
-        if (l->follows && wl_local_ranks_take_lead(l->how->team)) fail_over(l);
-        if (!l->follows) tend(l);
+        if (run->is_follower && wl_local_ranks_take_lead(run->opts->local_ranks)) fail_over(run);
+        if (!run->is_follower) poll_run(run);
     }
     wl_affinity_restore(&ours);
 }
 
 /* ---- a run ---- */
 
-/* How long the other nodes are waited for, which cool down by themselves; 0: not. */
-static double barrier_timeout_s(const struct wl_run_opts *how)
+/* How long to wait for the other nodes, each of which cools down first; 0: not at all. */
+static double barrier_timeout_s(const struct wl_run_opts *opts)
 {
-    bool cools = !isnan(how->cooldown.below_c) && how->node_wait_s > 0;
-    return how->node_wait_s + (cools ? how->cooldown.wait_s : 0);
+    bool cools = !isnan(opts->cooldown.below_c) && opts->node_wait_s > 0;
+    return opts->node_wait_s + (cools ? opts->cooldown.wait_s : 0);
 }
 
-static int not_started(struct wl_active_run *l, int code, struct wl_err *e)
+static int not_started(struct wl_active_run *run, int code, struct wl_err *e)
 {
-    struct wl_run_result *out = l->out;
+    struct wl_run_result *out = run->out;
     out->not_started = code;
     out->status = WL_RUN_FAILED;
-    out->error = wl_strdup(l->a, e->msg);
-    out->start_ns = l->task.end.t_ns = wl_now_ns();
-    wl_run_command_close(&l->task, false);
-    if (l->how->team) wl_local_ranks_set_ended(l->how->team, &l->task.end);
-    if (l->follows) return 0;
-    int rc = store_begin(l, e);
-    return rc < 0 ? rc : wl_run_finish(l, e);
+    out->error = wl_strdup(run->a, e->msg);
+    out->start_ns = run->command.end.t_ns = wl_now_ns();
+    wl_run_command_close(&run->command, false);
+    if (run->opts->local_ranks) wl_local_ranks_set_ended(run->opts->local_ranks, &run->command.end);
+    if (run->is_follower) return 0;
+    int rc = store_begin(run, e);
+    return rc < 0 ? rc : wl_run_finish(run, e);
 }
 
-static int run_started(struct wl_active_run *l, struct wl_err *e)
+static int run_started(struct wl_active_run *run, struct wl_err *e)
 {
-    l->out->start_ns = l->task.start_ns;
-    if (l->how->team) wl_local_ranks_set_started(l->how->team, wl_job_pid(l->task.job), l->task.start_ns);
-    if (!l->follows) {
-        int rc = store_begin(l, e);
-        if (rc < 0 && !l->how->pass_through) return rc; /* the arena ends the job */
-        wl_recorder_store_failed(&l->record, rc, e);
-        wl_sampler_watch(l->record.sampler,
-                         wl_job_pid(l->task.job)); /* anew: it waited, and has its command only now */
+    run->out->start_ns = run->command.start_ns;
+    if (run->opts->local_ranks)
+        wl_local_ranks_set_started(run->opts->local_ranks, wl_job_pid(run->command.job), run->command.start_ns);
+    if (!run->is_follower) {
+        int rc = store_begin(run, e);
+        if (rc < 0 && !run->opts->pass_through) return rc; /* the arena ends the job */
+        wl_recorder_store_failed(&run->recorder, rc, e);
+        wl_sampler_watch(run->recorder.sampler,
+                         wl_job_pid(run->command.job)); /* again: the guard has its command only now */
     }
-    watch(l);
-    l->out->followed = l->follows;
-    return l->follows ? 0 : wl_run_finish(l, e);
+    event_loop(run);
+    run->out->is_follower = run->is_follower;
+    return run->is_follower ? 0 : wl_run_finish(run, e);
 }
 
-/* What did not cool down, or does not tell, is said once: the run begins all the same. */
-static int cool_down(struct wl_active_run *l, struct wl_err *e)
+/* GPUs that did not cool down, or report no temperature, are logged once: the run begins anyway. */
+static int cool_down(struct wl_active_run *run, struct wl_err *e)
 {
-    struct wl_cooldown *c = &l->out->cooldown;
-    int rc = wl_cooldown_wait(&l->how->cooldown, l->power, l->how->signals, c, l->a, e);
-    if (rc == 0 && c->why) wl_log(WL_WARN, "campaign", "begins without having cooled down: %s", c->why);
+    struct wl_cooldown *c = &run->out->cooldown;
+    int rc = wl_cooldown_wait(&run->opts->cooldown, run->power, run->opts->signals, c, run->a, e);
+    if (rc == 0 && c->why)
+        wl_log(WL_WARN, "campaign", "the run begins although its GPUs have not cooled down: %s", c->why);
     return rc;
 }
 
-/* Everything that must stand before a command starts: cool GPUs, caps, then the sampler, whose first readings are of a
- * machine that has them. *why: the caps could not be set; a measured command is then not run at all. */
-static int begin_measuring(struct wl_active_run *l, int *caps_rc, struct wl_err *why, struct wl_err *e)
+/* Everything that must be done before a command starts: cool GPUs, caps, then the sampler, whose first readings are
+ * then under the caps. *why: the caps could not be set; a measured command is then not run at all. */
+static int begin_measuring(struct wl_active_run *run, int *caps_rc, struct wl_err *why, struct wl_err *e)
 {
-    const struct wl_run_opts *how = l->how;
-    wl_recorder_open(&l->record, l->task.marks_path);
-    wl_node_sharing_begin(&l->sharing, l->a);
-    int rc = cool_down(l, e);
+    const struct wl_run_opts *opts = run->opts;
+    wl_recorder_open(&run->recorder, run->command.marks_path);
+    wl_node_sharing_begin(&run->sharing, run->a);
+    int rc = cool_down(run, e);
     if (rc < 0) return rc;
-    *caps_rc = set_caps(l, why);
-    bool fatal = how->pass_through || *caps_rc == WL_EHUNG; /* a driver that hangs would hang in the next run too */
+    *caps_rc = set_caps(run, why);
+    bool fatal = opts->pass_through || *caps_rc == WL_EHUNG; /* a driver that hangs would hang in the next run too */
     if (*caps_rc < 0 && fatal) return wl_fail(e, *caps_rc, "%s", why->msg); /* nothing has begun */
-    rc = wl_recorder_start_sampler(&l->record, l->power, wl_job_pid(l->task.job), e);
-    if (rc == 0 && l->caps && how->fleet)
-        rc = wl_multinode_barrier(how->fleet, barrier_timeout_s(how), how->signals, e);
-    if (rc < 0 || !how->team) return rc;
-    return wl_local_ranks_begin_run(how->team, wl_store_path(l->record.store), how->dir, l->record.run, e);
+    rc = wl_recorder_start_sampler(&run->recorder, run->power, wl_job_pid(run->command.job), e);
+    if (rc == 0 && run->caps && opts->multinode)
+        rc = wl_multinode_barrier(opts->multinode, barrier_timeout_s(opts), opts->signals, e);
+    if (rc < 0 || !opts->local_ranks) return rc;
+    return wl_local_ranks_begin_run(opts->local_ranks, wl_store_path(run->recorder.store), opts->run_dir,
+                                    run->recorder.run, e);
 }
 
-/* All ranks of the node have come, so that all their GPUs are known. */
-static void gather(struct wl_active_run *l)
+/* Once all ranks of the node have joined, all their GPUs are known. */
+static void wait_local_ranks(struct wl_active_run *run)
 {
-    struct wl_local_ranks *team = l->how->team;
-    if (!wl_local_ranks_wait_all(team))
+    struct wl_local_ranks *ranks = run->opts->local_ranks;
+    if (!wl_local_ranks_wait_all(ranks))
         wl_log(WL_WARN, "campaign",
-               "not all of the %d ranks of this node have started; the run goes on without waiting",
-               wl_local_ranks_self(team)->locals);
-    struct wl_power_opts *power = wl_new(l->a, struct wl_power_opts);
-    *power = *l->how->power;
-    power->visible = wl_local_ranks_visible_gpus(team, l->a);
-    l->power = power;
+               "not all of the %d ranks of this node have started; the run begins without waiting for them",
+               wl_local_ranks_self(ranks)->local_size);
+    struct wl_power_opts *power = wl_new(run->a, struct wl_power_opts);
+    *power = *run->opts->power;
+    power->visible = wl_local_ranks_visible_gpus(ranks, run->a);
+    run->power = power;
 }
 
-int wl_run_measure(struct wl_store *s, int64_t run, const struct wl_run_opts *how, struct wl_run_result *out,
+int wl_run_measure(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,
                    struct wl_arena *a, struct wl_err *e)
 {
     *out = (struct wl_run_result) {
         .run = run, .store = s ? wl_store_path(s) : NULL, .cooldown = wl_cooldown_none, .slurm = wl_slurm_energy_none
     };
-    struct wl_active_run *l = wl_new(a, struct wl_active_run);
-    *l = (struct wl_active_run) { .how = how,
-                                  .out = out,
-                                  .a = a,
-                                  .power = how->power,
-                                  .cpu0_ns = wl_clock_process_cpu_ns(),
-                                  .began = wl_anchor_now() };
-    l->record = (struct wl_recorder) { .store = s, .run = run, .a = a };
-    l->task = (struct wl_run_command) {
-        .how = how, .a = a, .on_mark = wl_recorder_mark, .on_broken = wl_recorder_broken_mark, .ctx = &l->record
-    };
-    l->follows = how->team && !wl_local_ranks_is_leader(how->team);
-    if (how->team) wl_peer_ranks_init(&l->mates, how->team, a);
-    if (how->team && !l->follows) gather(l);
-    int rc = wl_run_command_prepare(&l->task, e), caps_rc = 0;
+    struct wl_active_run *active = wl_new(a, struct wl_active_run);
+    *active = (struct wl_active_run) { .opts = opts,
+                                       .out = out,
+                                       .a = a,
+                                       .power = opts->power,
+                                       .cpu0_ns = wl_clock_process_cpu_ns(),
+                                       .begin = wl_anchor_now() };
+    active->recorder = (struct wl_recorder) { .store = s, .run = run, .a = a };
+    active->command = (struct wl_run_command) { .opts = opts,
+                                                .a = a,
+                                                .on_mark = wl_recorder_mark,
+                                                .on_broken = wl_recorder_broken_mark,
+                                                .ctx = &active->recorder };
+    active->is_follower = opts->local_ranks && !wl_local_ranks_is_leader(opts->local_ranks);
+    if (opts->local_ranks) wl_peer_ranks_init(&active->peers, opts->local_ranks, a);
+    if (opts->local_ranks && !active->is_follower) wait_local_ranks(active);
+    int rc = wl_run_command_prepare(&active->command, e), caps_rc = 0;
     struct wl_err why;
-    if (rc == 0 && !l->follows) rc = begin_measuring(l, &caps_rc, &why, e);
+    if (rc == 0 && !active->is_follower) rc = begin_measuring(active, &caps_rc, &why, e);
     if (rc < 0) return rc;
-    if (caps_rc < 0) return not_started(l, wl_fail(e, caps_rc, "%s", why.msg), e);
-    if (!l->follows) {
-        wl_run_measure_idle(l);
-        wl_sampler_edges(l->record.sampler, WL_EDGES_BEFORE);
+    if (caps_rc < 0) return not_started(active, wl_fail(e, caps_rc, "%s", why.msg), e);
+    if (!active->is_follower) {
+        wl_run_measure_idle(active);
+        wl_sampler_edges(active->recorder.sampler, WL_EDGES_BEFORE);
     }
-    rc = wl_run_command_start(&l->task, e);
-    return rc < 0 ? not_started(l, rc, e) : run_started(l, e);
+    rc = wl_run_command_start(&active->command, e);
+    return rc < 0 ? not_started(active, rc, e) : run_started(active, e);
 }

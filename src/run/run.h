@@ -59,7 +59,7 @@ struct wl_run_opts {
     const char *workload;      /* its name where neither its trial nor its start mark gives one; NULL: none */
     const struct wl_strs *env; /* NAME=value, added to ours and to WATTLAW_MARKS and WATTLAW_RUN_DIR; NULL: none */
     const char *cwd;           /* NULL: ours */
-    const char *dir;           /* folder of the run (wl_run_folder_create): its marks, its log */
+    const char *run_dir;       /* folder of the run (wl_run_folder_create): its marks, its log */
     const char *stored_dir;    /* the same as it is stored: relative to the store's folder */
     bool pass_through;         /* `measure`: input, output and signals are those of the command; else they go to the
                                 * log, and a signal stops the job */
@@ -72,10 +72,10 @@ struct wl_run_opts {
     const struct wl_cap_request *cap;          /* set before the job starts, restored after it; NULL: none */
     const struct wl_cap_opts *cap_opts;        /* how they are set; NULL only without `cap` */
     const struct wl_signals *signals;          /* NULL: none are watched */
-    bool on_nodes;                             /* the command's ranks measure themselves, on several nodes */
-    struct wl_multinode *fleet;                /* this is one node of several; NULL: it is the only one */
+    bool is_multinode;                         /* the command's ranks measure themselves, on several nodes */
+    struct wl_multinode *multinode;            /* this is one node of several; NULL: it is the only one */
     double node_wait_s;                        /* how long the job waits for the caps of other nodes; 0: not */
-    struct wl_local_ranks *team;               /* this process is one of several ranks; NULL: it is alone */
+    struct wl_local_ranks *local_ranks;        /* this process is one of several ranks; NULL: it is alone */
     void (*tick)(void *ctx, double elapsed_s); /* called ten times a second while the job runs; NULL: not */
     void *ctx;
 };
@@ -104,7 +104,7 @@ struct wl_run_result {
     double sampler_cpu;   /* that it was bound to, NAN: none */
     int64_t broken_marks; /* lines that were not marks */
     struct wl_strs gaps;  /* what could not be read for a while, and why: one line per device */
-    bool followed;        /* a rank that another wattlaw measured: only status, error and exit are set */
+    bool is_follower;     /* a rank that another wattlaw measured: only status, error and exit are set */
     int64_t run;          /* in the store */
     const char *store;    /* its path */
 };
@@ -115,12 +115,12 @@ struct wl_run_result {
  * marked as running and counts as interrupted when the store is opened next. With pass_through a store that can no
  * longer be written does not end the command: that error is returned after the command's end, with out->exit filled in.
  * A rank that is not the leader has no store: `s` NULL, `run` 0, its folder from wl_local_ranks_wait_leader. */
-int wl_run_measure(struct wl_store *s, int64_t run, const struct wl_run_opts *how, struct wl_run_result *out,
+int wl_run_measure(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,
                    struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The same for a command whose ranks measure themselves ({measure}): their nodes set caps, sample and store; here the
  * command is supervised, and the nodes' shards become the run. */
-int wl_run_multinode(struct wl_store *s, int64_t run, const struct wl_run_opts *how, struct wl_run_result *out,
+int wl_run_multinode(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,
                      struct wl_arena *a, struct wl_err *e);
 
 /* ---- shards of several nodes -------------------------------------------------------------------------------- */

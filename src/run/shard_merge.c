@@ -1,5 +1,5 @@
-/* The shards of a run's nodes become one run. Each node's wattlaw has written a store of its own, on its own clock;
- * here the readings and marks of all are put on the clock of one of them. docs/adr/063 */
+/* The shards of a run's nodes become one run. Each node's wattlaw has written its own store, with times on its own
+ * clock; here all readings and marks are moved to the clock of one node. docs/adr/063 */
 #include "run/internal.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ struct shard {
     struct wl_mark_rows marks;
     struct wl_log_rows log;
     struct wl_cap_rows caps;
-    struct wl_node_row node; /* its stamps, and what is added to its times: the clock of the first */
+    struct wl_node_row node; /* its anchors, and the shift of its times to the clock of the first node */
 };
 
 struct merge {
@@ -28,14 +28,15 @@ struct merge {
 
 /* ---- reading ---- */
 
-/* The stamps of the shard's own node. */
+/* The anchors of the shard's own node. */
 static int read_node(struct shard *s, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_node_rows nodes;
     int rc = wl_store_nodes(s->store, s->run.id, &nodes, a, e);
     if (rc < 0) return rc;
     if (nodes.n != 1)
-        return wl_fail(e, WL_EINVAL, "%s: its run was measured on %zu nodes; a shard is of one", s->path, nodes.n);
+        return wl_fail(e, WL_EINVAL, "%s: not a shard: its run was measured on %zu nodes, expected 1", s->path,
+                       nodes.n);
     s->node = nodes.v[0];
     s->node.first = false;
     return 0;
@@ -48,10 +49,10 @@ static int open_shard(struct shard *s, const char *path, struct wl_arena *a, str
     int rc = wl_store_open(&s->store, path, WL_STORE_READ, a, e);
     if (rc == 0) rc = wl_store_runs(s->store, &(struct wl_run_filter) { 0 }, &runs, a, e);
     if (rc < 0) return rc;
-    if (runs.n == 0) return wl_fail(e, WL_EINVAL, "%s: holds no run", path);
-    s->run = runs.v[runs.n - 1]; /* of a shard that was used again, the newest */
+    if (runs.n == 0) return wl_fail(e, WL_EINVAL, "%s: has no run", path);
+    s->run = runs.v[runs.n - 1]; /* the newest, if a shard was used repeatedly */
     if (s->run.status == WL_RUN_PLANNED || s->run.status == WL_RUN_RUNNING || s->run.stop.mono_ns == WL_NO_NS)
-        return wl_fail(e, WL_EINVAL, "%s: its run is %s: a shard is merged when its node has closed it", path,
+        return wl_fail(e, WL_EINVAL, "%s: its run is %s: a shard can be merged once its node has closed it", path,
                        wl_run_status_names[s->run.status]);
     rc = wl_store_devices(s->store, s->run.id, &s->devices, a, e);
     if (rc == 0) rc = wl_store_channels(s->store, s->run.id, &s->channels, a, e);
@@ -68,18 +69,18 @@ static bool has_rank_0(const struct shard *s)
     return false;
 }
 
-/* The same boot of the same host is one node, whatever its files are called. */
-static int check_twice(const struct merge *m, struct wl_err *e)
+/* The same boot of the same host is one node, whatever the names of its files. */
+static int check_distinct_nodes(const struct merge *m, struct wl_err *e)
 {
     for (size_t i = 0; i < m->n; i++)
         for (size_t k = 0; k < i; k++)
             if (wl_str_eq(m->v[i].run.boot_id, m->v[k].run.boot_id) && wl_str_eq(m->v[i].run.host, m->v[k].run.host))
-                return wl_fail(e, WL_EINVAL, "%s and %s are of the same node, %s", m->v[k].path, m->v[i].path,
+                return wl_fail(e, WL_EINVAL, "%s and %s are from the same node, %s", m->v[k].path, m->v[i].path,
                                m->v[i].run.host);
     return 0;
 }
 
-static int open_all(struct merge *m, const struct wl_strs *paths, struct wl_err *e)
+static int open_shards(struct merge *m, const struct wl_strs *paths, struct wl_err *e)
 {
     int rc = 0;
     m->v = wl_new_array(m->a, struct shard, paths->n);
@@ -90,15 +91,15 @@ static int open_all(struct merge *m, const struct wl_strs *paths, struct wl_err 
             m->v[0] = m->v[i];
             m->v[i] = first;
         }
-    return rc ? rc : check_twice(m, e);
+    return rc ? rc : check_distinct_nodes(m, e);
 }
 
 /* ---- clocks ---- */
 
 static int64_t offset_ns(const struct wl_anchor *at) { return at->wall_ns - at->mono_ns; }
 
-/* Wall clocks tie the monotonic ones; nodes of one boot share theirs. */
-static void tie(struct wl_node_row *node, const struct wl_node_row *first)
+/* Monotonic clocks are related through the wall clocks; nodes with one boot id share theirs. */
+static void relate_clocks(struct wl_node_row *node, const struct wl_node_row *first)
 {
     if (wl_str_eq(node->boot_id, first->boot_id)) return;
     int64_t at_start = offset_ns(&node->start) - offset_ns(&first->start);
@@ -107,21 +108,21 @@ static void tie(struct wl_node_row *node, const struct wl_node_row *first)
     node->drift_s = (double)(at_stop - at_start) / WL_NS_PER_S;
 }
 
-/* All nodes measure from the last one's begin to the first one's end. */
+/* From the begin of the last node to the end of the first one all of them measure. */
 static int find_window(struct merge *m, struct wl_err *e)
 {
     m->begin_ns = INT64_MIN;
     m->end_ns = INT64_MAX;
     for (size_t i = 0; i < m->n; i++) {
         struct wl_node_row *node = &m->v[i].node;
-        tie(node, &m->v[0].node);
+        relate_clocks(node, &m->v[0].node);
         int64_t begin = node->start.mono_ns + node->shift_ns, end = node->stop.mono_ns + node->shift_ns;
         if (begin > m->begin_ns) m->begin_ns = begin;
         if (end < m->end_ns) m->end_ns = end;
     }
     if (m->begin_ns < m->end_ns) return 0;
     return wl_fail(e, WL_EINVAL,
-                   "the shards are not of one run: by their clocks, one node ended %.3f s before another began",
+                   "the shards are not from one run: by their clocks, one node ended %.3f s before another began",
                    (double)(m->begin_ns - m->end_ns) / WL_NS_PER_S);
 }
 
@@ -134,7 +135,7 @@ static const struct wl_device_row *device_of(const struct shard *s, int64_t id)
     return NULL;
 }
 
-/* One device seen by two nodes of one boot is measured once. */
+/* A device that two nodes with one boot id have measured is copied once. */
 static bool seen_before(const struct merge *m, const struct shard *s, const struct wl_device_row *d)
 {
     for (const struct shard *t = m->v; t < s; t++)
@@ -180,7 +181,7 @@ static int copy_shard(struct merge *m, const struct shard *s, int64_t run, struc
     return rc;
 }
 
-static int plan(const struct merge *m, int64_t *run, struct wl_err *e)
+static int plan_run(const struct merge *m, int64_t *run, struct wl_err *e)
 {
     struct wl_settings set = wl_settings_none;
     int64_t campaign, trial;
@@ -214,7 +215,7 @@ static void add_nodes(const struct merge *m, struct wl_run_end *end)
     end->caps = caps;
 }
 
-/* The node that waited longest and the one that began hottest. */
+/* The longest wait and the highest temperature of all nodes. */
 static void add_cooldown(struct wl_cooldown *to, const struct wl_run_row *r, struct wl_arena *a)
 {
     bool missing = !isnan(r->cooldown.asked_c) && isnan(r->cooldown.begin_c);
@@ -225,8 +226,8 @@ static void add_cooldown(struct wl_cooldown *to, const struct wl_run_row *r, str
     if (!to->why && r->cooldown.why) to->why = wl_strf(a, "%s: %s", r->host, r->cooldown.why);
 }
 
-/* Of sampling the worst counts, of what failed the first. */
-static struct wl_run_end end_of(const struct merge *m)
+/* Of sampling the worst node counts, of failures the first. */
+static struct wl_run_end combined_end(const struct merge *m)
 {
     struct wl_run_end end = wl_run_end_none;
     end.at = anchor_at(&m->v[0], m->end_ns);
@@ -255,8 +256,8 @@ static struct wl_run_end end_of(const struct merge *m)
     return end;
 }
 
-/* What the job's launcher said counts before what nodes say. */
-static void judge(const struct merge *m, struct wl_run_end *end)
+/* The result of the job's launcher counts before those of the nodes. */
+static void apply_job_result(const struct merge *m, struct wl_run_end *end)
 {
     struct wl_shard_merge_job *job = m->job;
     if (job->status != WL_RUN_DONE) {
@@ -279,11 +280,11 @@ static int write_run(struct merge *m, int64_t *run, struct wl_err *e)
                                   .command = first->command,
                                   .version = first->version,
                                   .at = anchor_at(&m->v[0], m->begin_ns) };
-    struct wl_run_end end = end_of(m);
+    struct wl_run_end end = combined_end(m);
     struct wl_derived derived;
-    int rc = m->job ? 0 : plan(m, run, e);
+    int rc = m->job ? 0 : plan_run(m, run, e);
     if (rc == 0 && !m->job) rc = wl_store_run_begin(m->to, *run, &begin, e);
-    if (m->job) judge(m, &end);
+    if (m->job) apply_job_result(m, &end);
     if (m->job) end.began = &begin;
     for (size_t i = 0; i < m->n && rc == 0; i++) rc = copy_shard(m, &m->v[i], *run, e);
     if (rc == 0)
@@ -301,7 +302,7 @@ int wl_shard_merge(struct wl_store *to, const struct wl_strs *paths, struct wl_s
 {
     struct merge *m = wl_new(a, struct merge);
     *m = (struct merge) { .to = to, .a = a, .job = job };
-    int rc = open_all(m, paths, e);
+    int rc = open_shards(m, paths, e);
     if (rc == 0) rc = find_window(m, e);
     if (rc == 0) rc = wl_store_begin(to, e);
     if (rc == 0) {

@@ -1,6 +1,6 @@
-/* What Slurm says of a run's energy: ConsumedEnergyRaw of the job's steps that began and ended within the run, read
- * with sacct behind their end. It stands beside our joules and is never added to them: it is of whole nodes, whoever
- * else runs there, as often as the site samples, and of that hardware alone which its plugin sees. Sources: sacct(1),
+/* The energy that Slurm reports for a run: ConsumedEnergyRaw of the job's steps that began and ended within the run,
+ * read with sacct after their end. It is stored next to our joules and never added to them: it covers whole nodes,
+ * including other jobs, at the site's sampling rate, and only the hardware that its plugin sees. Sources: sacct(1),
  * slurm.conf(5) (AcctGatherEnergyType, JobAcctGatherFrequency), NO_VAL and NO_VAL64 of slurm/slurm.h. */
 #include "run/internal.h"
 
@@ -9,42 +9,42 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OUTPUT_MAX = 4 << 20, LOOKS = 3 };
-static const double ASK_S = 5; /* that a command may take */
-/* Until the database knows of a step's end, and by how much that may lie behind the run's. Each look costs the site's
- * database a query. */
-static const double ENDED_WITHIN_S = 3;
+enum { OUTPUT_MAX = 4 << 20, ATTEMPTS = 3 };
+static const double COMMAND_TIMEOUT_S = 5;
+/* How long the database takes to know a step's end, and how long after the run's end that may be. Each attempt costs
+ * the site's database a query. */
+static const double END_DELAY_S = 3;
 
-/* A step; NAN: not known, of the energy also one that Slurm says it has not. */
+/* A step; NAN: not known, or an energy that Slurm reports as missing. */
 struct step {
     const char *id;
     double start_s, end_s, energy_j; /* times since 1970, in whole seconds */
 };
 
-struct asking {
+struct sacct_query {
     const char *job;
     double start_s, end_s; /* of the run */
-    const char *doubtful;  /* a step that may be of what ran before it; NULL: none */
+    const char *doubtful;  /* a step that may belong to an earlier run; NULL: none */
     struct step *v;
     size_t n, cap;
     struct wl_arena *a;
 };
 
-/* The output of a program of Slurm's, whose arguments `argv` has. */
-static int ask(struct asking *s, const char *program, char *const *argv, char **text, struct wl_err *e)
+/* The output of one of Slurm's programs, started with argv. */
+static int run_program(struct sacct_query *s, const char *program, char *const *argv, char **text, struct wl_err *e)
 {
     struct wl_process_result end;
     if (!wl_process_find_program(program, s->a)) return wl_fail(e, WL_ENOENT, "%s: command not found", program);
-    int rc = wl_process_run_timeout(argv, OUTPUT_MAX, true, ASK_S, text, &end, s->a, e);
+    int rc = wl_process_run_timeout(argv, OUTPUT_MAX, true, COMMAND_TIMEOUT_S, text, &end, s->a, e);
     if (rc < 0) return wl_fail(e, rc, "%s: no answer (%s)", program, wl_strdup(s->a, e->msg));
     if (end.status == 0) return 0;
-    const char *said = wl_str_strip(s->a, *text);
-    return wl_fail(e, WL_EIO, "%s: exit status %d: %.*s", program, end.status, (int)strcspn(said, "\n"), said);
+    const char *output = wl_str_strip(s->a, *text);
+    return wl_fail(e, WL_EIO, "%s: exit status %d: %.*s", program, end.status, (int)strcspn(output, "\n"), output);
 }
 
-/* ---- what the site has set ---- */
+/* ---- the site's configuration ---- */
 
-/* The value of a line "Name   = value"; NULL: there is no such line. */
+/* The value in the line "Name   = value"; NULL: there is no such line. */
 static const char *setting(const char *text, const char *name, struct wl_arena *a)
 {
     size_t len = strlen(name);
@@ -57,7 +57,7 @@ static const char *setting(const char *text, const char *name, struct wl_arena *
     return NULL;
 }
 
-/* "30", "task=30,energy=60": how often Slurm samples the energy of jobs. */
+/* "30", "task=30,energy=60": the interval at which Slurm samples the energy of jobs. */
 static double period_s(const char *frequency)
 {
     const char *energy = frequency ? strstr(frequency, "energy=") : NULL,
@@ -68,11 +68,12 @@ static double period_s(const char *frequency)
     return end == number ? NAN : s;
 }
 
-static int read_config(struct asking *s, struct wl_slurm_energy *out, struct wl_err *e)
+static int read_config(struct sacct_query *s, struct wl_slurm_energy *out, struct wl_err *e)
 {
     static const char kind[] = "acct_gather_energy/";
     char *text;
-    int rc = ask(s, "scontrol", (char *[]) { (char *)"scontrol", (char *)"show", (char *)"config", NULL }, &text, e);
+    int rc =
+        run_program(s, "scontrol", (char *[]) { (char *)"scontrol", (char *)"show", (char *)"config", NULL }, &text, e);
     if (rc < 0) return rc;
     const char *plugin = setting(text, "AcctGatherEnergyType", s->a);
     if (!plugin || !wl_str_starts(plugin, kind) || wl_str_eq(plugin + strlen(kind), "none")) return 0;
@@ -83,7 +84,7 @@ static int read_config(struct asking *s, struct wl_slurm_energy *out, struct wl_
 
 /* ---- the steps ---- */
 
-/* NAN also for NO_VAL, NO_VAL64, their infinite neighbours and 0, which plugins leave where they could not read. */
+/* NAN also for NO_VAL, NO_VAL64, their INFINITE neighbours and 0, which plugins leave when a reading failed. */
 static double energy_of(const char *text)
 {
     static const double NO_VAL = 4294967294.0, NO_VAL_32_END = 4294967296.0, NO_VAL64 = 18446744073709551614.0;
@@ -100,8 +101,8 @@ static double time_of(const char *text)
     return end == text || *end ? NAN : s;
 }
 
-/* "12.0|1700000000|1700000009|4200"; batch and extern, which last as long as the job, have no number. */
-static void add_step(struct asking *s, const char *line)
+/* "12.0|1700000000|1700000009|4200"; the steps batch and extern, which last as long as the job, have no number. */
+static void add_step(struct sacct_query *s, const char *line)
 {
     enum { ID, START, END, ENERGY, FIELDS };
     const char *field[FIELDS];
@@ -115,7 +116,7 @@ static void add_step(struct asking *s, const char *line)
     struct step step = { wl_strdup(s->a, field[ID]), time_of(field[START]), time_of(field[END]),
                          energy_of(field[ENERGY]) };
     if (!(step.start_s >= s->start_s) || step.start_s > s->end_s) return;
-    if (step.end_s <= s->start_s) { /* in the second in which the run began: it may have been before that */
+    if (step.end_s <= s->start_s) { /* ended in the second in which the run began: possibly before it */
         s->doubtful = step.id;
         return;
     }
@@ -123,7 +124,7 @@ static void add_step(struct asking *s, const char *line)
     s->v[s->n++] = step;
 }
 
-static int read_steps(struct asking *s, struct wl_err *e)
+static int read_steps(struct sacct_query *s, struct wl_err *e)
 {
     char *text, *line;
     char *argv[] = { (char *)"env",
@@ -135,31 +136,32 @@ static int read_steps(struct asking *s, struct wl_err *e)
                      (char *)s->job,
                      (char *)"--format=JobIDRaw,Start,End,ConsumedEnergyRaw",
                      NULL };
-    int rc = ask(s, "sacct", argv, &text, e);
+    int rc = run_program(s, "sacct", argv, &text, e);
     s->n = 0;
     while (rc == 0 && (line = strsep(&text, "\n"))) add_step(s, line);
     return rc;
 }
 
-/* Why the steps do not stand for the run; NULL: they do. *again: a while later they may. */
-static const char *why_not(const struct asking *s, bool *again)
+/* Why the steps do not cover the run; NULL: they do. *again: they may a little later. */
+static const char *why_incomplete(const struct sacct_query *s, bool *again)
 {
     *again = s->n == 0;
     if (s->n == 0 && s->doubtful)
-        return wl_strf(s->a, "step %s began and ended in the second in which the run began: it may be of another run",
+        return wl_strf(s->a,
+                       "step %s began and ended in the second in which the run began: it may belong to another run",
                        s->doubtful);
     if (s->n == 0) return wl_strf(s->a, "no step of job %s began within the run", s->job);
     for (size_t i = 0; i < s->n; i++) {
         *again = isnan(s->v[i].end_s);
         if (*again) return wl_strf(s->a, "step %s has not ended", s->v[i].id);
-        if (s->v[i].end_s > s->end_s + ENDED_WITHIN_S) return wl_strf(s->a, "step %s ended behind the run", s->v[i].id);
+        if (s->v[i].end_s > s->end_s + END_DELAY_S) return wl_strf(s->a, "step %s ended after the run", s->v[i].id);
     }
     for (size_t i = 0; i < s->n; i++)
-        if (isnan(s->v[i].energy_j)) return wl_strf(s->a, "Slurm has no energy of step %s", s->v[i].id);
+        if (isnan(s->v[i].energy_j)) return wl_strf(s->a, "Slurm reports no energy for step %s", s->v[i].id);
     return NULL;
 }
 
-static void add_up(const struct asking *s, struct wl_slurm_energy *out)
+static void sum_steps(const struct sacct_query *s, struct wl_slurm_energy *out)
 {
     struct wl_text t = WL_TEXT(s->a);
     double sum = 0;
@@ -171,8 +173,8 @@ static void add_up(const struct asking *s, struct wl_slurm_energy *out)
     if (!out->why) out->energy_j = sum;
 }
 
-/* The number of the step that this process is in; batch scripts and shells of salloc have none, or one of the last. */
-static bool inside_step(void)
+/* Is this process in a numbered step? Batch scripts and shells of salloc have no number, or one of the special ones. */
+static bool is_in_step(void)
 {
     static const double SPECIAL = 0xfffffff0;
     const char *id = getenv("SLURM_STEP_ID");
@@ -184,28 +186,28 @@ struct wl_slurm_energy wl_slurm_energy_query(const struct wl_anchor *start, cons
 {
     struct wl_slurm_energy out = wl_slurm_energy_none;
     struct wl_err e;
-    struct asking s = { .job = getenv("SLURM_JOB_ID"),
-                        .start_s = floor((double)start->wall_ns / WL_NS_PER_S),
-                        .end_s = ceil((double)end->wall_ns / WL_NS_PER_S),
-                        .a = a };
+    struct sacct_query s = { .job = getenv("SLURM_JOB_ID"),
+                             .start_s = floor((double)start->wall_ns / WL_NS_PER_S),
+                             .end_s = ceil((double)end->wall_ns / WL_NS_PER_S),
+                             .a = a };
     if (!s.job || !*s.job) return out;
     int rc = read_config(&s, &out, &e);
     if (rc < 0 && rc != WL_ENOENT) out.why = wl_strdup(a, e.msg);
     if (!out.plugin) return out;
-    if (inside_step()) {
-        out.why = wl_strf(a, "the run is a part of step %s.%s, whose energy Slurm tells behind its end", s.job,
+    if (is_in_step()) {
+        out.why = wl_strf(a, "the run is part of step %s.%s, whose energy Slurm reports after the step ends", s.job,
                           getenv("SLURM_STEP_ID"));
         return out;
     }
     bool again = true;
-    for (int look = 0; again && look < LOOKS; look++) {
-        usleep((useconds_t)(look * ENDED_WITHIN_S / LOOKS * 1e6)); /* 0, 1 and 2 s */
+    for (int i = 0; again && i < ATTEMPTS; i++) {
+        usleep((useconds_t)(i * END_DELAY_S / ATTEMPTS * 1e6)); /* 0, 1 and 2 s */
         if (read_steps(&s, &e) < 0) {
             out.why = wl_strdup(a, e.msg);
             return out;
         }
-        out.why = why_not(&s, &again);
+        out.why = why_incomplete(&s, &again);
     }
-    add_up(&s, &out);
+    sum_steps(&s, &out);
     return out;
 }

@@ -226,7 +226,7 @@ def folders_named_runs_are_left_alone(bench):
     """TensorBoard's default, and that of a store of another name."""
     theirs = [plant(bench.path("runs", *name)) for name in (("1", "log"), ("1", "marks"), ("2", "events.out.tfevents.1"), ("3", "log"))]
     r = bench.run("measure", "--", "toy", "epochs=1", "ms=20")
-    contains(r.stderr, "runs/1 is not of this run and is left as it is: the run's files are in runs/1-2")
+    contains(r.stderr, "runs/1 belongs to another run and is left unchanged: the files of this run are in runs/1-2")
     check(bench.rows("wattlaw.db", "SELECT folder FROM run") == [("runs/1-2",)])
     check("epoch-end" in bench.read("runs/1-2/marks"))
     bench.run("measure", "--", "true")

@@ -138,7 +138,7 @@ def ranks_meet_where_they_are_told_to(bench):
     status, errors, _ = ends(start_ranks(bench, 2, [], lambda rank: ["true"], [{"WATTLAW_NODE_DIR": open_to_all}] * 2))
     check(status == [1, 1] and all(told in e for e in errors), status, errors)
     alone = bench.run("measure", "--", "true", env={**bench.env, "WATTLAW_NODE_DIR": open_to_all})
-    contains(alone.stderr, "another run on this node would not be seen: " + told)
+    contains(alone.stderr, "another run on this node would not be noticed: " + told)
 
 
 def a_refusal_is_everybodys(bench):

@@ -62,7 +62,7 @@ def merge_is_done_by_hand_too(bench):
     contains(r.stdout, "run 1 in all.db: 2 nodes")
     rows = bench.rows("all.db", "SELECT status, error, exit_status FROM run")
     check(rows == [("failed", "n1: exit status 3", 3)], rows)
-    contains(bench.run("merge", shards[0], shards[0], status=1).stderr, "are of the same node, n0")
+    contains(bench.run("merge", shards[0], shards[0], status=1).stderr, "are from the same node, n0")
     contains(bench.run("merge", "all.csv", status=1).stderr, "all.csv")
     contains(bench.run("merge", status=2).stderr, "stores of the nodes are missing")
 

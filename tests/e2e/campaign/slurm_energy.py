@@ -1,4 +1,4 @@
-"""What Slurm says of a run's energy, by stand-ins of scontrol and sacct in PATH: slurm_energy.py WATTLAW"""
+"""The energy that Slurm reports for a run, with stand-ins for scontrol and sacct in PATH: slurm_energy.py WATTLAW"""
 import json
 import os
 import shutil
@@ -10,8 +10,8 @@ import time
 
 wattlaw = os.path.abspath(sys.argv[1])
 
-# The site's settings, and the accounts of job 12: a stand-in of srun adds a step to them as slurmdbd would, which hears of
-# its end a second later.
+# The site's configuration, and the accounting records of job 12: a stand-in for srun adds a step to them as slurmdbd would, with an
+# end a second later.
 CONFIG = """Configuration data as of 2024-01-01T00:00:00
 AccountingStorageType   = accounting_storage/slurmdbd
 AcctGatherEnergyType    = %s
@@ -60,7 +60,7 @@ class Site:
             self.env["PATH"] = f"{self.path}:{self.only('sh', 'date', 'grep', 'env')}"
 
     def only(self, *programs):
-        """A folder with these of the system's programs, since Slurm may be installed beside them."""
+        """A folder with these programs of the system: Slurm may be installed in the same folder as they are."""
         folder = os.path.join(self.path, "only")
         os.mkdir(folder)
         for p in programs:
@@ -92,87 +92,87 @@ class Site:
 
 PLUGIN = "acct_gather_energy/ipmi"
 
-# Steps of the command, none of those before it; the site's interval; two steps are added up.
+# The command's steps without earlier ones; the site's interval; the sum of two steps.
 with Site() as s:
-    r, told = s.measure("sh", "-c", "srun 4200 sleep 0.1; srun 800 true")
+    r, slurm = s.measure("sh", "-c", "srun 4200 sleep 0.1; srun 800 true")
     expect(r.returncode == 0 and s.stored() == [(PLUGIN, "12.1 12.2", 5000, 10, None)], f"stored: {s.stored()}", r)
-    expect(told == {"plugin": PLUGIN, "scope": "node", "steps": "12.1 12.2", "energy_j": 5000, "period_s": 10, "why": None}, f"{told}")
-    expect("slurm        5.00 kJ of whole nodes in steps 12.1 12.2 (acct_gather_energy/ipmi, every 10" in r.stderr, "said", r)
+    expect(slurm == {"plugin": PLUGIN, "scope": "node", "steps": "12.1 12.2", "energy_j": 5000, "period_s": 10, "why": None}, f"{slurm}")
+    expect("slurm        5.00 kJ of whole nodes in steps 12.1 12.2 (acct_gather_energy/ipmi, every 10" in r.stderr, "printed", r)
     r = s.run(wattlaw, "show", "s.db", "--run", "1")
     expect("slurm     5.00 kJ of whole nodes" in r.stdout, "shown", r)
     r = s.run(wattlaw, "show", "s.db", "--run", "1", "--json")
-    expect(json.loads(r.stdout)["slurm"] == told and json.loads(r.stdout)["energy_j"] is None, "beside our joules, not in them", r)
+    expect(json.loads(r.stdout)["slurm"] == slurm and json.loads(r.stdout)["energy_j"] is None, "next to our joules, not added to them", r)
 
-# The database knows of the step's end a moment later.
+# The database knows the step's end a moment later.
 with Site() as s:
     s.write("late", "")
-    r, told = s.measure("srun", "4200", "true")
-    expect(told["energy_j"] == 4200 and not os.path.exists(os.path.join(s.path, "late")), f"asked again: {told}", r)
+    r, slurm = s.measure("srun", "4200", "true")
+    expect(slurm["energy_j"] == 4200 and not os.path.exists(os.path.join(s.path, "late")), f"second attempt: {slurm}", r)
 
-# What is no energy is missing and says so: never 0, never a sentinel.
+# Values that are not an energy are missing, with the reason: never 0, never a sentinel.
 for joules in ("0", "", "18446744073709551614", "18446744073709551615", "4294967294", "N/A"):
     with Site(frequency="30") as s:
-        r, told = s.measure("sh", "-c", f"srun 4200 true; srun '{joules}' true")
-        expect(told["energy_j"] is None and told["why"] == "Slurm has no energy of step 12.2", f"'{joules}': {told}", r)
-        expect(s.stored() == [(PLUGIN, "12.1 12.2", None, 30, told["why"])] and "missing: Slurm has no" in r.stderr, "stored", r)
+        r, slurm = s.measure("sh", "-c", f"srun 4200 true; srun '{joules}' true")
+        expect(slurm["energy_j"] is None and slurm["why"] == "Slurm reports no energy for step 12.2", f"'{joules}': {slurm}", r)
+        expect(s.stored() == [(PLUGIN, "12.1 12.2", None, 30, slurm["why"])] and "missing: Slurm reports no" in r.stderr, "stored", r)
 
-# Jobs whose steps do not stand for the run.
+# Jobs whose steps do not cover the run.
 with Site() as s:
-    r, told = s.measure("true")
-    expect(told["energy_j"] is None and told["why"] == "no step of job 12 began within the run", f"no step: {told}", r)
+    r, slurm = s.measure("true")
+    expect(slurm["energy_j"] is None and slurm["why"] == "no step of job 12 began within the run", f"no step: {slurm}", r)
 with Site(SLURM_STEP_ID="3") as s:
-    r, told = s.measure("true")
-    expect("is a part of step 12.3, whose energy" in told["why"], f"inside: {told}", r)
+    r, slurm = s.measure("true")
+    expect("is part of step 12.3, whose energy" in slurm["why"], f"inside: {slurm}", r)
 with Site(SLURM_STEP_ID=str(0xfffffffa)) as s:
-    r, told = s.measure("srun", "300", "true")
-    expect(told["energy_j"] == 300, f"the shell of salloc is no step of its own: {told}", r)
+    r, slurm = s.measure("srun", "300", "true")
+    expect(slurm["energy_j"] == 300, f"the shell of salloc is not a step: {slurm}", r)
 with Site() as s:
     s.write("refusal", "Slurm accounting storage is disabled\n")
-    r, told = s.measure("srun", "300", "true")
-    expect(r.returncode == 0 and told["why"] == "sacct: exit status 1: Slurm accounting storage is disabled", f"{told}", r)
+    r, slurm = s.measure("srun", "300", "true")
+    expect(r.returncode == 0 and slurm["why"] == "sacct: exit status 1: Slurm accounting storage is disabled", f"{slurm}", r)
 with Site() as s:
-    r, told = s.measure("sh", "-c", "srun 300 true; sed -i '$s/[|][0-9]*[|]300/|'$(($(date +%s) + 90))'|300/' accounts")
-    expect(told["energy_j"] is None and told["why"] == "step 12.1 ended behind the run", f"{told}", r)
+    r, slurm = s.measure("sh", "-c", "srun 300 true; sed -i '$s/[|][0-9]*[|]300/|'$(($(date +%s) + 90))'|300/' accounts")
+    expect(slurm["energy_j"] is None and slurm["why"] == "step 12.1 ended after the run", f"{slurm}", r)
 
 def in_the_same_second(s, *job):
-    """Measures until the job has written `second` in the second in which its run began; that run."""
+    """Measures until the job has written `second` in the second in which its run began; returns that run."""
     until_s = time.monotonic() + 60
     while time.monotonic() < until_s:
         s.write("accounts", "")
-        r, told = s.measure(*job)
+        r, slurm = s.measure(*job)
         with open(os.path.join(s.path, "second"), encoding="ascii") as f, sqlite3.connect(os.path.join(s.path, "s.db")) as db:
             if db.execute("SELECT max(id), start_wall_ns / 1000000000 FROM run").fetchone()[1] == int(f.read()):
-                return r, told
+                return r, slurm
     sys.exit("no run began in the second of its job within 60 s")
 
 
-# A step of the second in which the run begins, and ended in it, may be of what ran before: none of this run's.
+# A step that began and ended in the second in which the run begins may be from before it: it does not count.
 with Site() as s:
-    r, told = in_the_same_second(
+    r, slurm = in_the_same_second(
         s, "sh", "-c", "begin=$(date +%s); echo $begin >second; echo \"12.9|$begin|$begin|99\" >>accounts; srun 300 true")
-    expect(told["energy_j"] == 300, f"one that may be older: {told}", r)
-    r, told = in_the_same_second(
+    expect(slurm["energy_j"] == 300, f"a step that may be older: {slurm}", r)
+    r, slurm = in_the_same_second(
         s, "sh", "-c", "begin=$(date +%s); echo $begin >second; echo \"12.1|$begin|$begin|99\" >>accounts")
-    expect(told["why"].startswith("step 12.1 began and ended in the second in which the run began"), f"{told}", r)
+    expect(slurm["why"].startswith("step 12.1 began and ended in the second in which the run began"), f"{slurm}", r)
 
-# Commands that hang or fail hold nobody up for long, and are named.
+# Commands that hang or fail delay the run by seconds at most, and are named.
 with Site() as s:
     s.write("stuck", "")
-    r, told = s.measure("srun", "300", "true")
-    expect(r.returncode == 0 and told["why"].startswith("sacct: no answer (env: took longer than 5 s"), f"{told}", r)
+    r, slurm = s.measure("srun", "300", "true")
+    expect(r.returncode == 0 and slurm["why"].startswith("sacct: no answer (env: took longer than 5 s"), f"{slurm}", r)
 for name, why in (("hangs", "scontrol: no answer (scontrol: took longer than 5 s"), ("down", "scontrol: exit status 1: slurm_load_ctl_conf error")):
     with Site() as s:
         s.write(name, "")
-        r, told = s.measure("srun", "300", "true")
-        expect(r.returncode == 0 and told["plugin"] is None and told["why"].startswith(why), f"{told}", r)
-        expect(s.stored()[0][0] is None and s.stored()[0][4] == told["why"] and f"slurm        missing: {why}" in r.stderr, "said", r)
+        r, slurm = s.measure("srun", "300", "true")
+        expect(r.returncode == 0 and slurm["plugin"] is None and slurm["why"].startswith(why), f"{slurm}", r)
+        expect(s.stored()[0][0] is None and s.stored()[0][4] == slurm["why"] and f"slurm        missing: {why}" in r.stderr, "printed", r)
 
-# No job, no plugin, no Slurm: nothing is asked, nothing said.
+# No job, no plugin, no Slurm: nothing is asked or printed.
 for site in (Site(plugin="acct_gather_energy/none"), Site(plugin="(null)"), Site(SLURM_JOB_ID=""), Site(without="SLURM_JOB_ID"),
              Site(without="scontrol")):
     with site as s:
-        r, told = s.measure("srun", "300", "true")
-        expect(r.returncode == 0 and told is None and s.stored() == [(None,) * 5] and "slurm" not in r.stderr, "nothing", r)
+        r, slurm = s.measure("srun", "300", "true")
+        expect(r.returncode == 0 and slurm is None and s.stored() == [(None,) * 5] and "slurm" not in r.stderr, "nothing", r)
 
 # A campaign in an allocation: each run has its own step.
 with Site() as s:

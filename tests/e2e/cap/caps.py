@@ -371,7 +371,7 @@ with rig() as m, rig(found_w=(350, 350)) as n:
     nodes[0].communicate()
     expect(m.watts() == [400, 400] and not m.journals(), "and puts its own back")
     r = m.measure("--power-cap-w", "250", "--node-wait", "0.2s", env={**launcher, "PMIX_NAMESPACE": "another"})
-    expect(r.returncode == 1 and "1 of 2 ranks have not come within 0.2 s" in r.stderr, "a node that is not seen", r)
+    expect(r.returncode == 1 and "1 of 2 ranks have not joined within 0.2 s" in r.stderr, "a node that is not seen", r)
     expect(m.watts() == [400, 400] and not m.journals(), "nothing stays")
 
 # A driver that hangs while caps are set: one message, no run, the other GPU put back at once, this one by the guard when the hanging

@@ -230,7 +230,7 @@ def a_sweep_that_is_gone_is_noticed():
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         expect(wait_until(lambda: n.watts() == [250, 250]), "set")
         err = p.communicate()[1]
-        expect(p.returncode != 0 and "the sweep that started this run is gone" in err, f"noticed: {p.returncode} {err}")
+        expect(p.returncode != 0 and "the sweep that started this run has died" in err, f"noticed: {p.returncode} {err}")
         expect(n.get() == f.before[0] and not n.journals(), "and put back")
 
 

@@ -201,7 +201,7 @@ def a_step_that_is_cancelled(slurm):
         slurm.ask("scancel", "-s", "KILL", step)
         out, err = sweep.communicate()
         expect(sweep.returncode == 1 and f.caps_stand(250), f"step {step} was killed with its guards: {out}{err}")
-        told = "caps may be left on n1, n2, which did not say that they are put back: run `wattlaw restore` there"
+        told = "caps may be left on n1, n2, which did not report restoring them: run `wattlaw restore` there"
         expect(told in err and f.rows("SELECT level, message FROM log WHERE area = 'cap'") == [("error", told)], f"said: {out}{err}")
         for i, n in enumerate(f.nodes):
             n.run(wattlaw, "restore", env={"WATTLAW_HOST": f"n{i + 1}"})

@@ -226,7 +226,7 @@ static void a_run_that_outlasts_its_estimate_says_so(void **state)
     struct wl_planned_run runs[] = { { .trial = 0 }, { .trial = 1 }, { .trial = 0 } };
     double took_s[] = { 0, 0 }, took_n[] = { 0, 0 };
     bool to_do[] = { true, true, true };
-    struct wl_sweep s = { .how = &how,
+    struct wl_sweep s = { .opts = &how,
                           .grid = { .n_trials = 2, .runs = runs, .n_runs = 3 },
                           .to_do = to_do,
                           .n_to_do = 3,

@@ -167,9 +167,9 @@ static int place(struct wl_store *s, int64_t run, struct wl_run_opts *how, struc
     char *folder = realpath(wl_path_dir(a, wl_store_path(s)), NULL);
     if (!folder) return wl_fail_errno(e, "%s", wl_store_path(s));
     const char *name = wl_path_base(wl_store_path(s)), *base = "runs"; /* nodes share the folder of their shards */
-    if (how->fleet) base = wl_strndup(a, name, strlen(name) - strlen(".db"));
+    if (how->multinode) base = wl_strndup(a, name, strlen(name) - strlen(".db"));
     how->stored_dir = wl_strf(a, "%s/%lld", base, (long long)run);
-    int rc = wl_run_folder_create(folder, &how->stored_dir, &how->dir, a, e);
+    int rc = wl_run_folder_create(folder, &how->stored_dir, &how->run_dir, a, e);
     free(folder);
     return rc;
 }
@@ -201,11 +201,11 @@ static int reserve_devices(const struct options *o, const char *workload, struct
 static int prepare(const struct options *o, struct wl_run_opts *how, struct wl_store **s, int64_t *run,
                    struct wl_arena *a, struct wl_err *e)
 {
-    const char *folder = nodes_folder(o, how->team, a);
+    const char *folder = nodes_folder(o, how->local_ranks, a);
     int rc = folder ? 0 : reserve_devices(o, how->workload, a, e);
-    if (rc == 0) rc = open_store(o, how->team, s, a, e);
+    if (rc == 0) rc = open_store(o, how->local_ranks, s, a, e);
     if (rc == 0) rc = plan_run(*s, o->name, &o->cap, run, e);
-    if (rc == 0 && folder) rc = wl_multinode_join(&how->fleet, folder, how->team, *run, a, e);
+    if (rc == 0 && folder) rc = wl_multinode_join(&how->multinode, folder, how->local_ranks, *run, a, e);
     if (rc == 0 && folder) rc = reserve_devices(o, how->workload, a, e);
     return rc ? rc : place(*s, *run, how, a, e);
 }
@@ -223,15 +223,15 @@ static int measured(const struct options *o, struct wl_run_opts *how, struct wl_
 {
     struct wl_store *s = NULL;
     int64_t run = 0;
-    int rc = wl_local_ranks_join(&how->team, a, e);
+    int rc = wl_local_ranks_join(&how->local_ranks, a, e);
     if (rc < 0) return rc;
-    if (how->team && !wl_local_ranks_is_leader(how->team)) rc = wl_local_ranks_wait_leader(how->team, &how->dir, e);
-    if (rc == 0 && (!how->team || wl_local_ranks_is_leader(how->team))) rc = prepare(o, how, &s, &run, a, e);
+    if (how->local_ranks && !wl_local_ranks_is_leader(how->local_ranks)) rc = wl_local_ranks_wait_leader(how->local_ranks, &how->run_dir, e);
+    if (rc == 0 && (!how->local_ranks || wl_local_ranks_is_leader(how->local_ranks))) rc = prepare(o, how, &s, &run, a, e);
     if (rc == 0) rc = wl_run_measure(s, run, how, r, a, e);
     if (rc < 0) forget(s, run);
-    if (rc < 0 && run && how->dir) wl_run_folder_discard(how->dir);
-    if (rc < 0 && how->team) wl_local_ranks_refuse(how->team, e->msg);
-    if (rc < 0 && how->fleet && r->end_ns == 0) wl_multinode_refuse(how->fleet, e->msg);
+    if (rc < 0 && run && how->run_dir) wl_run_folder_discard(how->run_dir);
+    if (rc < 0 && how->local_ranks) wl_local_ranks_refuse(how->local_ranks, e->msg);
+    if (rc < 0 && how->multinode && r->end_ns == 0) wl_multinode_refuse(how->multinode, e->msg);
     return rc;
 }
 
@@ -288,7 +288,7 @@ static void tell_json(const struct options *o, const struct wl_run_result *r, co
 static void tell(const struct options *o, const struct wl_local_ranks *team, const struct wl_run_result *r, struct wl_arena *a)
 {
     bool part = is_part(o, team, a);
-    if (!r->followed) {
+    if (!r->is_follower) {
         const char *why;
         struct wl_footprint footprint = wl_cmd_footprint_of_run(&o->footprint, r->store, r->run, &why, a);
         if (why) wl_eprint("note: %s\n", why);
@@ -322,7 +322,7 @@ static int measure(const struct options *o, struct wl_run_opts *how, int kept, s
         wl_eprint("error: %s: the run is not stored\n", e->msg);
     else if (r.not_started)
         wl_eprint("error: %s\n", r.error);
-    if (rc == 0) tell(o, how->team, &r, a);
+    if (rc == 0) tell(o, how->local_ranks, &r, a);
     return status_of(&r);
 }
 
