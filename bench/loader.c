@@ -1,7 +1,11 @@
 /* Images a second that one core reads, decodes, crops, resizes and normalises, beside what decoding alone allows: the
  * same files decoded whole by libjpeg-turbo, and beside the same pictures from TFRecord shards, checksums compared.
  * Rounds alternate; medians of 5, and their ratios. */
-#include "data/internal.h"
+#include "data/loader/loader.h"
+#include "data/images/images.h"
+#include "data/images/jpeg.h"
+#include "data/images/source.h"
+#include "data/images/synth.h"
 
 #include "bench.h"
 

@@ -2,7 +2,8 @@
  * it, and class folders. Records and files are as small as they can be, and in the page cache: on a disk a scan waits
  * for each header besides. Rounds alternate; medians of 5, and their ratio. startup [SHARDS RECORDS FILES] default:
  * 1024 shards, 1281167 records; 200000 files in 1000 folders */
-#include "data/internal.h"
+#include "data/images/source.h"
+#include "data/tfrecord/tfrecord.h"
 
 #include "bench.h"
 

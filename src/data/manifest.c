@@ -1,6 +1,6 @@
 /* What generated data are: a file beside them says with which settings the folder was begun and whether it was
  * finished, so that a second call is free and a call that was cut off can be repeated. */
-#include "data/internal.h"
+#include "data/manifest.h"
 
 #include <string.h>
 

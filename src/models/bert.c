@@ -1,6 +1,6 @@
 /* BERT. Source: Devlin et al. 2019, arXiv:1810.04805; layers and names of Hugging Face's BertForMaskedLM: 109,514,298
  * numbers at full size. The decoder works at the masked places alone: 15 % of what it would take at all. */
-#include "models/models.h"
+#include "models/bert.h"
 
 #include <math.h>
 
@@ -89,7 +89,7 @@ static struct wl_tensor *predictions(const struct build *b, struct wl_tensor *x,
     return x;
 }
 
-int64_t wl_bert_default_masked(int64_t sequence) { return (sequence * 15 + 99) / 100; }
+int64_t wl_bert_default_predictions(int64_t sequence) { return (sequence * 15 + 99) / 100; }
 
 static int check(const struct wl_bert_opts *o, const struct shape *s, struct wl_err *e)
 {
@@ -98,22 +98,23 @@ static int check(const struct wl_bert_opts *o, const struct shape *s, struct wl_
                    (long long)o->sequence, (long long)s->positions, (long long)s->positions);
 }
 
-int wl_bert_build(struct wl_graph *g, const struct wl_bert_opts *opts, struct wl_bert_io *net, struct wl_err *e)
+int wl_bert_build(struct wl_graph *g, const struct wl_bert_opts *opts, struct wl_bert_io *io, struct wl_err *e)
 {
     const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
-    const int64_t n = opts->batch, places = opts->masked ? opts->masked : wl_bert_default_masked(opts->sequence);
+    const int64_t n = opts->batch,
+                  places = opts->predictions ? opts->predictions : wl_bert_default_predictions(opts->sequence);
     int rc = check(opts, s, e);
     if (rc) return rc;
-    net->tokens = wl_input(g, "tokens", WL_I32, WL_DIMS(n, opts->sequence));
-    net->lengths = wl_input(g, "lengths", WL_I32, WL_DIMS(n));
-    net->positions = wl_input(g, "positions", WL_I32, WL_DIMS(n, places));
-    net->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n * places));
+    io->tokens = wl_input(g, "tokens", WL_I32, WL_DIMS(n, opts->sequence));
+    io->lengths = wl_input(g, "lengths", WL_I32, WL_DIMS(n));
+    io->positions = wl_input(g, "positions", WL_I32, WL_DIMS(n, places));
+    io->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n * places));
 
     const struct build b = {
-        .g = g, .shape = s, .lengths = net->lengths, .drop = isnan(opts->drop) ? DROP : opts->drop
+        .g = g, .shape = s, .lengths = io->lengths, .drop = isnan(opts->drop) ? DROP : opts->drop
     };
-    struct wl_tensor *embedded = embeddings(&b, net->tokens, opts->vocabulary ? opts->vocabulary : VOCABULARY);
-    net->logits = predictions(&b, encoder(&b, embedded), net->positions, embedded);
-    net->loss = wl_cross_entropy(g, "loss", net->logits, net->labels, (struct wl_loss) { .weight = 1 });
+    struct wl_tensor *embedded = embeddings(&b, io->tokens, opts->vocabulary ? opts->vocabulary : VOCABULARY);
+    io->logits = predictions(&b, encoder(&b, embedded), io->positions, embedded);
+    io->loss = wl_cross_entropy(g, "loss", io->logits, io->labels, (struct wl_loss) { .weight = 1 });
     return wl_graph_check(g, e);
 }

@@ -3,7 +3,7 @@
  * defaults): names of the parameters are its own, 2,100,070 numbers at full size. It takes angles at i, where the paper
  * has them at j; so does this. Its matrices start as random orthogonal ones that are scaled to a variance of 2/(fan-in
  * + fan-out); here they are uniform of that variance. The last layer of each output block starts as 0. */
-#include "models/internal.h"
+#include "models/molecule_models.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,9 +32,9 @@ struct net {
     struct wl_tensor *rbf, *radial, *angular; /* bases of edges, and of triplets */
 };
 
-static void inputs(struct wl_graph *g, const struct wl_molecule_capacity *room, struct wl_molecule_model_io *net)
+static void inputs(struct wl_graph *g, const struct wl_molecule_capacity *room, struct wl_molecule_model_io *io)
 {
-    *net = (struct wl_molecule_model_io) {
+    *io = (struct wl_molecule_model_io) {
         .counts = wl_input(g, "counts", WL_I32, WL_DIMS(WL_ROW_KINDS)),
         .atom_start = wl_input(g, "atom_start", WL_I32, WL_DIMS(room->molecules + 1)),
         .number = wl_input(g, "number", WL_I32, WL_DIMS(room->atoms)),
@@ -128,26 +128,25 @@ static struct wl_tensor *output(const struct net *n, int64_t block, struct wl_te
     return x;
 }
 
-static int build(struct wl_graph *g, const struct wl_molecule_model_opts *opts, struct wl_molecule_model_io *net,
+static int build(struct wl_graph *g, const struct wl_molecule_model_opts *opts, struct wl_molecule_model_io *io,
                  struct wl_err *e)
 {
     const struct shape *s = shape_of(opts->size);
-    inputs(g, &opts->room, net);
-    struct net n = { .g = g, .s = s, .atoms = { net->counts, WL_ATOMS }, .edges = { net->counts, WL_EDGES } };
-    n.graph = (struct wl_edges) { net->counts, net->edge_start, net->source, net->reverse, net->triplet_start };
-    n.rbf = wl_bessel_basis(g, "rbf", n.edges, net->distance, s->basis);
-    n.radial = wl_spherical_basis(g, "sbf.radial", n.edges, net->distance, s->basis);
-    n.angular =
-        wl_angular_basis(g, "sbf.angular", (struct wl_rows) { net->counts, WL_TRIPLETS }, net->cosine, s->basis);
-    struct wl_tensor *x = embedding(&n, net->number), *energy = output(&n, 0, x, NULL);
+    inputs(g, &opts->capacity, io);
+    struct net n = { .g = g, .s = s, .atoms = { io->counts, WL_ATOMS }, .edges = { io->counts, WL_EDGES } };
+    n.graph = (struct wl_edges) { io->counts, io->edge_start, io->source, io->reverse, io->triplet_start };
+    n.rbf = wl_bessel_basis(g, "rbf", n.edges, io->distance, s->basis);
+    n.radial = wl_spherical_basis(g, "sbf.radial", n.edges, io->distance, s->basis);
+    n.angular = wl_angular_basis(g, "sbf.angular", (struct wl_rows) { io->counts, WL_TRIPLETS }, io->cosine, s->basis);
+    struct wl_tensor *x = embedding(&n, io->number), *energy = output(&n, 0, x, NULL);
     for (int64_t i = 0; i < s->blocks; i++) {
         x = interaction(&n, i, x);
         energy = output(&n, i + 1, x, energy);
     }
-    const struct wl_rows molecules = { net->counts, WL_MOLECULES };
-    net->prediction = wl_segment_sum(g, "sum", molecules, energy, net->atom_start);
-    wl_output(g, net->prediction);
-    net->loss = wl_mean_square(g, "loss", net->prediction, net->target, (struct wl_loss) { .weight = 1 });
+    const struct wl_rows molecules = { io->counts, WL_MOLECULES };
+    io->prediction = wl_segment_sum(g, "sum", molecules, energy, io->atom_start);
+    wl_output(g, io->prediction);
+    io->loss = wl_mean_square(g, "loss", io->prediction, io->target, (struct wl_loss) { .weight = 1 });
     return wl_graph_check(g, e);
 }
 

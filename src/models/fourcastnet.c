@@ -4,7 +4,7 @@
  * are those of the authors' program; like there, spectra keep as many columns as half the height and one (46 of 91 at
  * full size), and all rows. At full size, 20 channels and 720 x 1440 points it has 74,690,304 numbers: their norm
  * behind the blocks, which nothing reads there, is left out. */
-#include "models/models.h"
+#include "models/fourcastnet.h"
 
 #include <math.h>
 
@@ -86,21 +86,21 @@ static struct wl_tensor *forecast(struct wl_graph *g, const struct wl_fourcastne
     return wl_from_patches(g, "prediction", project(g, "head", x, head), patch);
 }
 
-int wl_fourcastnet_build(struct wl_graph *g, const struct wl_fourcastnet_opts *o, struct wl_fourcastnet_io *net,
+int wl_fourcastnet_build(struct wl_graph *g, const struct wl_fourcastnet_opts *o, struct wl_fourcastnet_io *io,
                          struct wl_err *e)
 {
     static const char *const targets[WL_FOURCASTNET_MAX_STEPS] = { "target", "target2" };
     const struct wl_dims fields = WL_DIMS(o->batch, o->channels, o->height, o->width);
-    net->steps = o->steps ? o->steps : 1;
-    if (net->steps < 1 || net->steps > WL_FOURCASTNET_MAX_STEPS)
-        return wl_fail(e, WL_EINVAL, "fourcastnet: %lld steps, expected 1 to %d", (long long)net->steps,
+    io->steps = o->steps ? o->steps : 1;
+    if (io->steps < 1 || io->steps > WL_FOURCASTNET_MAX_STEPS)
+        return wl_fail(e, WL_EINVAL, "fourcastnet: %lld steps, expected 1 to %d", (long long)io->steps,
                        WL_FOURCASTNET_MAX_STEPS);
-    net->fields = wl_input(g, "fields", WL_F32, fields);
-    for (int64_t i = 0; i < net->steps; i++) net->target[i] = wl_input(g, targets[i], WL_F32, fields);
-    for (int64_t i = 0; i < net->steps; i++) {
+    io->fields = wl_input(g, "fields", WL_F32, fields);
+    for (int64_t i = 0; i < io->steps; i++) io->target[i] = wl_input(g, targets[i], WL_F32, fields);
+    for (int64_t i = 0; i < io->steps; i++) {
         if (i) wl_scope_reuse(g, "step%lld", (long long)i + 1);
-        net->prediction[i] = forecast(g, o, i ? net->prediction[i - 1] : net->fields);
-        wl_relative_l2(g, "loss", net->prediction[i], net->target[i], (struct wl_loss) { .weight = 1 });
+        io->prediction[i] = forecast(g, o, i ? io->prediction[i - 1] : io->fields);
+        wl_relative_l2(g, "loss", io->prediction[i], io->target[i], (struct wl_loss) { .weight = 1 });
         if (i) wl_scope_pop(g);
     }
     return wl_graph_check(g, e);

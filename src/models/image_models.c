@@ -1,6 +1,4 @@
-#include "models/models.h"
-
-#include "models/internal.h"
+#include "models/image_models.h"
 
 const struct wl_image_model *const wl_image_models[] = { &wl_resnet50, &wl_vgg16, &wl_inception3, NULL };
 

@@ -2,7 +2,7 @@
  * names, order and first values of the parameters are torchvision's, 27,161,264 numbers at full size with the auxiliary
  * head. Its loss counts .4 in training; evaluation leaves the head out. Images are not transformed (transform_input).
  */
-#include "models/internal.h"
+#include "models/image_models.h"
 
 enum { A_BLOCKS = 3, C_BLOCKS = 4 };
 
@@ -226,7 +226,7 @@ static void network(struct net n, struct wl_tensor *x, int64_t classes, struct w
     wl_init_weight(n.g, *logits, start);
 }
 
-static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, struct wl_image_model_io *net,
+static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, struct wl_image_model_io *io,
                  struct wl_err *e)
 {
     const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
@@ -234,12 +234,12 @@ static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, str
     if (size < s->min_image)
         return wl_fail(e, WL_EINVAL, "inception3: images of %lld pixels; its auxiliary head needs at least %lld",
                        (long long)size, (long long)s->min_image);
-    net->images = wl_input(g, "images", WL_F32, WL_DIMS(n, 3, size, size));
-    net->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n));
+    io->images = wl_input(g, "images", WL_F32, WL_DIMS(n, 3, size, size));
+    io->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n));
     struct wl_tensor *aux;
-    network((struct net) { g, s }, net->images, opts->classes, &net->logits, &aux);
-    wl_cross_entropy(g, "aux_loss", aux, net->labels, (struct wl_loss) { .weight = 0.4, .auxiliary = true });
-    net->loss = wl_cross_entropy(g, "loss", net->logits, net->labels, (struct wl_loss) { .weight = 1 });
+    network((struct net) { g, s }, io->images, opts->classes, &io->logits, &aux);
+    wl_cross_entropy(g, "aux_loss", aux, io->labels, (struct wl_loss) { .weight = 0.4, .auxiliary = true });
+    io->loss = wl_cross_entropy(g, "loss", io->logits, io->labels, (struct wl_loss) { .weight = 1 });
     return wl_graph_check(g, e);
 }
 

@@ -1,7 +1,7 @@
 /* ResNet50 v1.5. Source: He et al. 2015, arXiv:1512.03385, table 1, with the stride of a stage in its first 3x3
  * convolution instead of the 1x1 before it ("v1.5", as torchvision has it). Names, order and initialisation of the
  * parameters are torchvision's, so that its weights can be compared one by one: 25,557,032 numbers at full size. */
-#include "models/internal.h"
+#include "models/image_models.h"
 
 enum { EXPANSION = 4 }; /* channels that leave a bottleneck, per channel of its width */
 
@@ -51,24 +51,24 @@ static struct wl_tensor *stage(struct wl_graph *g, struct wl_tensor *x, const st
     return x;
 }
 
-static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, struct wl_image_model_io *net,
+static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, struct wl_image_model_io *io,
                  struct wl_err *e)
 {
     const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
     const int64_t n = opts->batch, size = opts->image_size;
     if (size < 32)
         return wl_fail(e, WL_EINVAL, "resnet50: images of %lld pixels; it needs at least 32", (long long)size);
-    net->images = wl_input(g, "images", WL_F32, WL_DIMS(n, 3, size, size));
-    net->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n));
+    io->images = wl_input(g, "images", WL_F32, WL_DIMS(n, 3, size, size));
+    io->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n));
 
-    struct wl_tensor *x = wl_conv2d(g, "conv1", net->images, conv(s->width, 7, 2)); /* [N,64,112,112] at full size */
+    struct wl_tensor *x = wl_conv2d(g, "conv1", io->images, conv(s->width, 7, 2)); /* [N,64,112,112] at full size */
     x = wl_batch_norm(g, "bn1", x, norm_relu);
     x = wl_max_pool(g, "maxpool", x, (struct wl_pool) { .kernel = { 3, 3 }, .stride = { 2, 2 }, .pad = { 1, 1 } });
     for (int i = 0; i < 4; i++) x = stage(g, x, s, i); /* 256 x 56x56, 512 x 28x28, 1024 x 14x14, 2048 x 7x7 */
     x = wl_avg_pool(g, "avgpool", x, (struct wl_pool) { .kernel = { 0, 0 } });
 
-    net->logits = wl_linear(g, "fc", x, opts->classes);
-    net->loss = wl_cross_entropy(g, "loss", net->logits, net->labels, (struct wl_loss) { .weight = 1 });
+    io->logits = wl_linear(g, "fc", x, opts->classes);
+    io->loss = wl_cross_entropy(g, "loss", io->logits, io->labels, (struct wl_loss) { .weight = 1 });
     return wl_graph_check(g, e);
 }
 

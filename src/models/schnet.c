@@ -1,7 +1,7 @@
 /* SchNet. Source: Schuett et al. 2017, arXiv:1706.08566, as PyTorch Geometric has it (torch_geometric.nn.SchNet with
  * its defaults, for a property that is a sum over atoms): names and first values of the parameters are its own, 455,809
  * numbers at full size. There the filters are called interactions.0.conv.nn, too. */
-#include "models/internal.h"
+#include "models/molecule_models.h"
 
 enum { ELEMENTS = 100 }; /* rows of the embedding */
 
@@ -14,9 +14,9 @@ static const struct shape tiny = { .hidden = 32, .filters = 32, .interactions = 
 
 static const struct shape *shape_of(const char *size) { return wl_str_eq(size, "tiny") ? &tiny : &full; }
 
-static void inputs(struct wl_graph *g, const struct wl_molecule_capacity *room, struct wl_molecule_model_io *net)
+static void inputs(struct wl_graph *g, const struct wl_molecule_capacity *room, struct wl_molecule_model_io *io)
 {
-    *net = (struct wl_molecule_model_io) {
+    *io = (struct wl_molecule_model_io) {
         .counts = wl_input(g, "counts", WL_I32, WL_DIMS(WL_ROW_KINDS)),
         .atom_start = wl_input(g, "atom_start", WL_I32, WL_DIMS(room->molecules + 1)),
         .number = wl_input(g, "number", WL_I32, WL_DIMS(room->atoms)),
@@ -28,11 +28,11 @@ static void inputs(struct wl_graph *g, const struct wl_molecule_capacity *room, 
 }
 
 /* x [A,hidden] -> x + the messages of its neighbours */
-static struct wl_tensor *interaction(struct wl_graph *g, const struct shape *s, const struct wl_molecule_model_io *net,
+static struct wl_tensor *interaction(struct wl_graph *g, const struct shape *s, const struct wl_molecule_model_io *io,
                                      struct wl_tensor *x)
 {
-    const struct wl_rows atoms = { net->counts, WL_ATOMS };
-    const struct wl_pairs pairs = { net->counts, net->atom_start, net->pair_start, net->pair, net->distance };
+    const struct wl_rows atoms = { io->counts, WL_ATOMS };
+    const struct wl_pairs pairs = { io->counts, io->atom_start, io->pair_start, io->pair, io->distance };
     struct wl_tensor *y =
         wl_dense(g, "conv.lin1", atoms, x, (struct wl_dense) { .features = s->filters, .no_bias = true });
     y = wl_filter_conv(g, "mlp", pairs, y, (struct wl_filter) { s->gaussians, s->cutoff });
@@ -40,23 +40,23 @@ static struct wl_tensor *interaction(struct wl_graph *g, const struct shape *s, 
     return wl_dense(g, "lin", atoms, y, (struct wl_dense) { .features = s->hidden, .residual = x });
 }
 
-static int build(struct wl_graph *g, const struct wl_molecule_model_opts *opts, struct wl_molecule_model_io *net,
+static int build(struct wl_graph *g, const struct wl_molecule_model_opts *opts, struct wl_molecule_model_io *io,
                  struct wl_err *e)
 {
     const struct shape *s = shape_of(opts->size);
-    inputs(g, &opts->room, net);
-    const struct wl_rows atoms = { net->counts, WL_ATOMS }, molecules = { net->counts, WL_MOLECULES };
-    struct wl_tensor *x = wl_embed(g, "embedding", atoms, net->number, ELEMENTS, s->hidden);
+    inputs(g, &opts->capacity, io);
+    const struct wl_rows atoms = { io->counts, WL_ATOMS }, molecules = { io->counts, WL_MOLECULES };
+    struct wl_tensor *x = wl_embed(g, "embedding", atoms, io->number, ELEMENTS, s->hidden);
     for (int64_t i = 0; i < s->interactions; i++) {
         wl_scope_push(g, "interactions.%d", (int)i);
-        x = interaction(g, s, net, x);
+        x = interaction(g, s, io, x);
         wl_scope_pop(g);
     }
     x = wl_dense(g, "lin1", atoms, x, (struct wl_dense) { .features = s->hidden / 2, .activation = WL_ACT_SOFTPLUS });
     x = wl_dense(g, "lin2", atoms, x, (struct wl_dense) { .features = 1 });
-    net->prediction = wl_segment_sum(g, "sum", molecules, x, net->atom_start);
-    wl_output(g, net->prediction);
-    net->loss = wl_mean_square(g, "loss", net->prediction, net->target, (struct wl_loss) { .weight = 1 });
+    io->prediction = wl_segment_sum(g, "sum", molecules, x, io->atom_start);
+    wl_output(g, io->prediction);
+    io->loss = wl_mean_square(g, "loss", io->prediction, io->target, (struct wl_loss) { .weight = 1 });
     return wl_graph_check(g, e);
 }
 

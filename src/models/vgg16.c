@@ -1,6 +1,6 @@
 /* VGG16. Source: Simonyan and Zisserman 2014, arXiv:1409.1556, table 1, column D; dropout .5 behind both hidden layers.
  * Names, order and initialisation of the parameters are torchvision's: 138,357,544 numbers at full size. */
-#include "models/internal.h"
+#include "models/image_models.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -77,24 +77,24 @@ static int check_image(const struct shape *s, int64_t size, struct wl_err *e)
                    (long long)(s->grid << STAGES));
 }
 
-static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, struct wl_image_model_io *net,
+static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, struct wl_image_model_io *io,
                  struct wl_err *e)
 {
     const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
     const int64_t n = opts->batch, size = opts->image_size;
     int rc = check_image(s, size, e);
     if (rc) return rc;
-    net->images = wl_input(g, "images", WL_F32, WL_DIMS(n, 3, size, size));
-    net->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n));
+    io->images = wl_input(g, "images", WL_F32, WL_DIMS(n, 3, size, size));
+    io->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n));
 
-    struct wl_tensor *x = to_grid(g, features(g, net->images, s), s); /* [N,512,7,7] at full size */
+    struct wl_tensor *x = to_grid(g, features(g, io->images, s), s); /* [N,512,7,7] at full size */
     x = wl_relu(g, "classifier.1", linear(g, "classifier.0", x, s->hidden, s));
     x = wl_dropout(g, "classifier.2", x, 0.5);
     x = wl_relu(g, "classifier.4", linear(g, "classifier.3", x, s->hidden, s));
     x = wl_dropout(g, "classifier.5", x, 0.5);
 
-    net->logits = linear(g, "classifier.6", x, opts->classes, s);
-    net->loss = wl_cross_entropy(g, "loss", net->logits, net->labels, (struct wl_loss) { .weight = 1 });
+    io->logits = linear(g, "classifier.6", x, opts->classes, s);
+    io->loss = wl_cross_entropy(g, "loss", io->logits, io->labels, (struct wl_loss) { .weight = 1 });
     return wl_graph_check(g, e);
 }
 

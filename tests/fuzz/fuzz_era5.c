@@ -4,7 +4,7 @@
  * damaged file: it is for a search by hand, not for a test. */
 #include "fuzz.h"
 
-#include "data/era5/internal.h"
+#include "data/era5/years.h"
 
 #include <fcntl.h>
 #include <math.h>

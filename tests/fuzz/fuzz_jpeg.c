@@ -1,7 +1,7 @@
 /* Any bytes as an image of a data set: decoded, cropped and resized at every reduction, or refused with a message. */
 #include "fuzz.h"
 
-#include "data/internal.h"
+#include "data/images/resize.h"
 
 enum { SIZE = 16, MAX_SIDE = 2048 /* larger pictures only cost time here */ };
 

@@ -2,7 +2,7 @@
  */
 #include "fuzz.h"
 
-#include "data/era5/internal.h"
+#include "data/era5/npy.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* Any bytes as a molecule's .xyz file, and as a tar archive of them: read, or refused with a message. */
 #include "fuzz.h"
 
+#include "data/molecules/qm9_archive.h"
 #include "data/molecules/qm9_xyz.h"
 
 #include <math.h>
@@ -15,10 +16,10 @@ static int check_molecule(void *own, double done, const char *name, const char *
     int rc = wl_qm9_parse(text, n, name, &r, e);
     WL_CHECK(rc == 0 || (rc == WL_EINVAL && e->msg[0]));
     if (rc) return rc;
-    WL_CHECK(r.molecule.n >= 1 && r.molecule.n <= WL_MOLECULE_MAX_ATOMS);
-    for (int i = 0; i < r.molecule.n; i++) {
-        WL_CHECK(wl_qm9_symbol(r.molecule.number[i]));
-        for (int c = 0; c < 3; c++) WL_CHECK(isfinite(r.molecule.at[i][c]));
+    WL_CHECK(r.molecule.atoms >= 1 && r.molecule.atoms <= WL_MOLECULE_MAX_ATOMS);
+    for (int i = 0; i < r.molecule.atoms; i++) {
+        WL_CHECK(wl_qm9_symbol(r.molecule.atomic_number[i]));
+        for (int c = 0; c < 3; c++) WL_CHECK(isfinite(r.molecule.position[i][c]));
     }
     return 0;
 }

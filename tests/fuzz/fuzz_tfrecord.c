@@ -1,7 +1,8 @@
 /* Any bytes as a tf.train.Example, and as a TFRecord file: read, or refused with a message. */
 #include "fuzz.h"
 
-#include "data/internal.h"
+#include "data/tfrecord/example.h"
+#include "data/tfrecord/tfrecord.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

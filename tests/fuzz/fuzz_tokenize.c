@@ -1,7 +1,7 @@
 /* Any bytes as a text, and as a vocab.txt. */
 #include "fuzz.h"
 
-#include "data/text/text.h"
+#include "data/text/vocab.h"
 
 #include <stdlib.h>
 #include <string.h>

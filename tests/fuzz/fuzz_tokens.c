@@ -2,7 +2,7 @@
  * taken holds tokens of the vocabulary alone. */
 #include "fuzz.h"
 
-#include "data/text/text.h"
+#include "data/text/token_file.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -73,20 +73,20 @@ static void print_json(const struct options *o, const struct wl_corpus_stats *m,
     wl_json_add_int(j, "text_tokens", (int64_t)m->tokens);
     wl_json_add_int(j, "text_units", (int64_t)m->units);
     wl_json_add_int(j, "unknown_tokens", (int64_t)m->unknown);
-    wl_json_add_int(j, "files_left_out", m->left_out);
+    wl_json_add_int(j, "files_left_out", m->files_skipped);
     wl_json_add_real(j, "time_s", m->seconds);
     wl_json_add_real(j, "tokens_per_s", (double)m->tokens / m->seconds);
-    wl_json_add_real(j, "learn_s", m->learn_seconds);
+    wl_json_add_real(j, "learn_s", m->vocab_train_s);
     wl_json_print(j);
 }
 
 static void print_text(const struct options *o, const struct wl_corpus_stats *m, struct wl_arena *a)
 {
     const long long sequence = (long long)o->sequence;
-    if (!isnan(m->learn_seconds))
+    if (!isnan(m->vocab_train_s))
         wl_print("a vocabulary of %lld tokens learned in %s\n", (long long)m->vocabulary,
-                 wl_human_time(a, m->learn_seconds));
-    if (m->left_out) wl_print("%lld files that are not text left out\n", (long long)m->left_out);
+                 wl_human_time(a, m->vocab_train_s));
+    if (m->files_skipped) wl_print("%lld files that are not text left out\n", (long long)m->files_skipped);
     wl_print("%s of text: %llu tokens in %llu %ss, %.2g %% [UNK]; %s at %s\n", wl_human_bytes(a, m->bytes),
              (unsigned long long)m->tokens, (unsigned long long)m->units, o->unit,
              100 * (double)m->unknown / (double)m->tokens, wl_human_time(a, m->seconds),
@@ -100,10 +100,10 @@ static int write_tokens(const struct options *o, struct wl_arena *a, struct wl_e
     struct wl_corpus_stats made;
     const struct wl_corpus_opts c = { .dir = o->to,
                                       .vocab = o->vocab,
-                                      .learn = o->train_vocab,
+                                      .vocab_size = o->train_vocab,
                                       .text = o->text,
                                       .val_text = o->val_text,
-                                      .val_share = o->val_share,
+                                      .val_fraction = o->val_share,
                                       .sequence = o->sequence,
                                       .unit = unit_of(o->unit),
                                       .threads = o->threads };

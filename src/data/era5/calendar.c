@@ -1,6 +1,6 @@
 /* Times as the CF conventions write them: https://cfconventions.org/cf-conventions/cf-conventions.html#time-coordinate
  */
-#include "data/era5/internal.h"
+#include "data/era5/calendar.h"
 
 #include <stdio.h>
 #include <time.h>

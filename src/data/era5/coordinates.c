@@ -1,6 +1,8 @@
 /* Coordinates of fields: one-dimensional data sets of a file, known by their names as the Climate Data Store, cfgrib
  * and CF files write them. */
-#include "data/era5/internal.h"
+#include "data/era5/coordinates.h"
+
+#include "data/era5/calendar.h"
 
 #include <math.h>
 

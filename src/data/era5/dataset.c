@@ -1,5 +1,7 @@
 /* Times of years as samples: the fields of one time and those that follow. */
-#include "data/era5/internal.h"
+#include "data/era5/calendar.h"
+#include "data/era5/npy.h"
+#include "data/era5/years.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +19,7 @@ struct wl_era5 {
     struct wl_era5_grid grid;
     int64_t targets, lead;
     struct sample *sample;
-    int64_t all; /* samples of which set.samples are used, evenly spaced */
+    int64_t total; /* samples of which set.samples are used, evenly spaced */
 };
 
 const struct wl_dataset *wl_era5_dataset(const struct wl_era5 *d) { return &d->set; }
@@ -37,29 +39,29 @@ static int read_time(const struct wl_era5 *d, const struct wl_era5_year *y, int6
     return rc;
 }
 
-static int put(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, int64_t index,
-               void *const *at, struct wl_err *e)
+static int write_sample(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, int64_t index,
+                        void *const *buffers, struct wl_err *e)
 {
     (void)thread;
-    (void)pass;
-    const struct wl_era5 *d = s->own;
-    const struct sample *sample = &d->sample[index * d->all / s->samples];
+    (void)key;
+    const struct wl_era5 *d = s->data;
+    const struct sample *sample = &d->sample[index * d->total / s->samples];
     int rc = 0;
     for (int64_t i = 0; i <= d->targets && !rc; i++)
-        rc = read_time(d, &d->years.v[sample->year], sample->time[i], at[i], e);
+        rc = read_time(d, &d->years.v[sample->year], sample->time[i], buffers[i], e);
     return rc;
 }
 
 /* A target that begins with NAN is padding (wl_relative_l2). */
-static void pad(const struct wl_dataset *s, void *const *at)
+static void pad(const struct wl_dataset *s, void *const *buffers)
 {
     for (int i = 0; i < s->buffers; i++) {
-        memset(at[i], 0, s->bytes[i]);
-        if (i > 0) *(float *)at[i] = NAN;
+        memset(buffers[i], 0, s->bytes[i]);
+        if (i > 0) *(float *)buffers[i] = NAN;
     }
 }
 
-static const struct wl_dataset_ops ops = { .noun = "time", .put = put, .pad = pad };
+static const struct wl_dataset_ops ops = { .noun = "time", .write_sample = write_sample, .pad = pad };
 
 /* ---- opening ---- */
 
@@ -120,7 +122,7 @@ static void list_samples(struct wl_era5 *d, int32_t year)
             s.time[i] = (int32_t)at;
             whole = at >= 0;
         }
-        if (whole) d->sample[d->all++] = s;
+        if (whole) d->sample[d->total++] = s;
     }
 }
 
@@ -136,10 +138,10 @@ static int find_samples(struct wl_era5 *d, const struct wl_era5_opts *o, const c
     d->sample = wl_try_alloc(a, (size_t)times * sizeof *d->sample, 16, "the list of times", e);
     if (!d->sample) return WL_ENOMEM;
     for (size_t i = 0; i < d->years.n; i++) list_samples(d, (int32_t)i);
-    if (d->all < most && !o->silent)
+    if (d->total < most && !o->silent)
         wl_log(WL_WARN, "data", "%s: times are missing, %lld of %lld forecasts are left out", dir,
-               (long long)(most - d->all), (long long)most);
-    if (d->all > 0) return 0;
+               (long long)(most - d->total), (long long)most);
+    if (d->total > 0) return 0;
     return wl_fail(e, WL_EINVAL, "%s: no year has the %lld times that a sample spans", dir, (long long)ahead + 1);
 }
 
@@ -174,7 +176,7 @@ static int read_climate(struct wl_era5 *d, const char *dir, struct wl_arena *a, 
         if (!isfinite(all[i])) rc = wl_fail(e, WL_EINVAL, "%s: number %lld is none", path, (long long)i);
     for (int64_t c = 0; c < g->channels && !rc; c++)
         for (int64_t i = 0; i < plane; i++) kept[c * plane + i] = (all[c * own + i] - g->mean[c]) / g->deviation[c];
-    d->grid.climate = kept;
+    d->grid.climatology = kept;
     wl_arena_free(scratch);
     return rc;
 }
@@ -193,8 +195,9 @@ static int read_statistics(struct wl_era5 *d, const char *dir, struct wl_arena *
 static void describe(struct wl_era5 *d, const char *dir, const struct wl_era5_opts *o)
 {
     const size_t bytes = (size_t)(d->grid.channels * d->grid.height * d->grid.width) * sizeof(float);
-    d->set =
-        (struct wl_dataset) { .ops = &ops, .name = dir, .samples = d->all, .buffers = (int)d->targets + 1, .own = d };
+    d->set = (struct wl_dataset) {
+        .ops = &ops, .name = dir, .samples = d->total, .buffers = (int)d->targets + 1, .data = d
+    };
     if (o->samples) d->set.samples = o->samples;
     for (int i = 0; i < d->set.buffers; i++) d->set.bytes[i] = bytes;
 }
@@ -216,9 +219,9 @@ int wl_era5_open(struct wl_era5 **out, const struct wl_era5_opts *o, struct wl_a
     if (!rc) find_latitudes(d, a);
     d->grid.step_s = d->years.step_s;
     if (!rc) rc = find_samples(d, o, dir, a, e);
-    if (!rc && o->samples > d->all)
+    if (!rc && o->samples > d->total)
         rc = wl_fail(e, WL_EINVAL, "%s: %lld samples are asked for, there are %lld", dir, (long long)o->samples,
-                     (long long)d->all);
+                     (long long)d->total);
     if (!rc) rc = read_statistics(d, o->dir, a, e);
     if (!rc) describe(d, dir, o);
     return rc;

@@ -1,5 +1,5 @@
 /* Arrays in NumPy's format 1.0 to 3.0: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
-#include "data/era5/internal.h"
+#include "data/era5/npy.h"
 
 #include <stdlib.h>
 #include <string.h>

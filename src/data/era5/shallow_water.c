@@ -8,7 +8,7 @@
  *
  * Cell (j,i) is centred on latitude (j + 1/2) pi/H - pi/2, from south to north; u stands on its eastern side, v on its
  * southern one, so v has a row more, and vorticity in its south-eastern corner. */
-#include "data/era5/internal.h"
+#include "data/era5/shallow_water.h"
 
 #include <math.h>
 #include <string.h>

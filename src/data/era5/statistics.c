@@ -1,5 +1,6 @@
 /* Mean and deviation of each channel, and the mean of each point over time, of the training years. */
-#include "data/era5/internal.h"
+#include "data/era5/npy.h"
+#include "data/era5/years.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,16 @@
 /* Years of a synthetic atmosphere: a file each with one data set "fields", as FourCastNet's are. */
-#include "data/era5/internal.h"
-#include "data/internal.h"
+#include "data/era5/hdf5_library.h"
+#include "data/era5/npy.h"
+#include "data/era5/shallow_water.h"
+#include "data/manifest.h"
 
 #include <unistd.h>
 
-enum { FIRST_YEAR = 2001, RECIPE = 1 /* counts up when shallow_water.c makes other winds */, MOST_CHANNELS = 20 };
+enum {
+    FIRST_YEAR = 2001,
+    GENERATOR_VERSION = 1 /* counts up when shallow_water.c makes other winds */,
+    MOST_CHANNELS = 20
+};
 static const double spin_up_s = 20 * 86400.0, apart_s = 6 * 3600.0;
 
 static const char *settings(const struct wl_era5_synth_opts *o, struct wl_arena *a)
@@ -13,8 +19,8 @@ static const char *settings(const struct wl_era5_synth_opts *o, struct wl_arena 
                    "# Written by wattlaw-train data era5 --synthetic; the winds are computed, not observed.\n"
                    "[era5]\nrecipe = %d\nheight = %lld\nwidth = %lld\nchannels = %lld\nyears = %lld\ntimes = %lld\n"
                    "seed = %lld\n",
-                   RECIPE, (long long)o->height, (long long)o->width, (long long)o->channels, (long long)o->years,
-                   (long long)o->times, (long long)o->seed);
+                   GENERATOR_VERSION, (long long)o->height, (long long)o->width, (long long)o->channels,
+                   (long long)o->years, (long long)o->times, (long long)o->seed);
 }
 
 static int check(const struct wl_era5_synth_opts *o, struct wl_err *e)

@@ -1,15 +1,16 @@
 /* Planes of variables. Data sets of f32 in one piece, as FourCastNet's are, are read past the library, which serves one
  * thread at a time; others are read through it. */
-#include "data/era5/internal.h"
+#include "data/era5/calendar.h"
+#include "data/era5/variables.h"
 
 #include <math.h>
 #include <unistd.h>
 
-static int read_plain(const struct wl_era5_variable *v, int64_t time, int64_t level, int64_t first, int64_t height,
-                      float *to, struct wl_err *e)
+static int read_contiguous(const struct wl_era5_variable *v, int64_t time, int64_t level, int64_t first, int64_t height,
+                           float *to, struct wl_err *e)
 {
     const int64_t plane = v->height * v->width;
-    int64_t at = v->at + ((time * v->levels + level) * plane + first * v->width) * (int64_t)sizeof(float);
+    int64_t at = v->offset + ((time * v->levels + level) * plane + first * v->width) * (int64_t)sizeof(float);
     size_t left = (size_t)(height * v->width) * sizeof(float);
     for (char *p = (char *)to; left;) {
         const ssize_t n = pread(v->fd, p, left, at);
@@ -78,15 +79,15 @@ int wl_era5_variable_read(const struct wl_era5_variable *v, int64_t time, int64_
                           struct wl_err *e)
 {
     const int64_t first = v->axes->south_to_north ? v->height - height : 0;
-    int rc = v->plain ? read_plain(v, time, level, first, height, to, e)
-                      : read_library(v, time, level, first, height, to, e);
+    int rc = v->contiguous ? read_contiguous(v, time, level, first, height, to, e)
+                           : read_library(v, time, level, first, height, to, e);
     if (rc) return rc;
     if (v->axes->south_to_north) turn(to, height, v->width);
-    const float none[3] = { (float)v->missing[0], (float)v->missing[1], (float)v->missing[2] };
-    const bool packed = v->scale != 1 || v->offset != 0;
+    const float none[3] = { (float)v->fill_values[0], (float)v->fill_values[1], (float)v->fill_values[2] };
+    const bool packed = v->scale_factor != 1 || v->add_offset != 0;
     for (int64_t i = 0; i < height * v->width; i++) {
         const bool missing = to[i] == none[0] || to[i] == none[1] || to[i] == none[2];
-        if (packed) to[i] = (float)((double)to[i] * v->scale + v->offset);
+        if (packed) to[i] = (float)((double)to[i] * v->scale_factor + v->add_offset);
         if (missing || !isfinite(to[i])) return not_finite_error(v, time, level, i / v->width, i % v->width, e);
     }
     return 0;

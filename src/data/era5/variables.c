@@ -1,5 +1,5 @@
 /* Variables of HDF5 files: which there are, their shapes, and how their numbers are stored. */
-#include "data/era5/internal.h"
+#include "data/era5/variables.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -37,9 +37,9 @@ static void close_set(void *what)
 static void find_place(struct wl_era5_variable *v, hid_t type, hid_t how, int fd)
 {
     const haddr_t at = H5Dget_offset(v->set);
-    v->plain = H5Tequal(type, H5T_NATIVE_FLOAT) > 0 && H5Pget_layout(how) == H5D_CONTIGUOUS && at != HADDR_UNDEF &&
-               at <= INT64_MAX / 2;
-    v->at = (int64_t)at;
+    v->contiguous = H5Tequal(type, H5T_NATIVE_FLOAT) > 0 && H5Pget_layout(how) == H5D_CONTIGUOUS && at != HADDR_UNDEF &&
+                    at <= INT64_MAX / 2;
+    v->offset = (int64_t)at;
     v->fd = fd;
 }
 
@@ -118,18 +118,18 @@ static int check_shape(const struct wl_era5_variable *v, struct wl_err *e)
 static int read_packing(struct wl_era5_variable *v, hid_t how, struct wl_err *e)
 {
     H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
-    v->scale = 1;
-    v->missing[0] = v->missing[1] = v->missing[2] = NAN;
-    int rc = wl_hdf5_attribute_number(v->set, "scale_factor", &v->scale, e);
-    if (!rc) rc = wl_hdf5_attribute_number(v->set, "add_offset", &v->offset, e);
-    if (!rc) rc = wl_hdf5_attribute_number(v->set, "_FillValue", &v->missing[0], e);
-    if (!rc) rc = wl_hdf5_attribute_number(v->set, "missing_value", &v->missing[1], e);
+    v->scale_factor = 1;
+    v->fill_values[0] = v->fill_values[1] = v->fill_values[2] = NAN;
+    int rc = wl_hdf5_attribute_number(v->set, "scale_factor", &v->scale_factor, e);
+    if (!rc) rc = wl_hdf5_attribute_number(v->set, "add_offset", &v->add_offset, e);
+    if (!rc) rc = wl_hdf5_attribute_number(v->set, "_FillValue", &v->fill_values[0], e);
+    if (!rc) rc = wl_hdf5_attribute_number(v->set, "missing_value", &v->fill_values[1], e);
     if (rc) return rc;
-    if (!isfinite(v->scale) || !isfinite(v->offset) || v->scale == 0)
-        return wl_fail(e, WL_EINVAL, "its scale_factor is %g and its add_offset %g", v->scale, v->offset);
+    if (!isfinite(v->scale_factor) || !isfinite(v->add_offset) || v->scale_factor == 0)
+        return wl_fail(e, WL_EINVAL, "its scale_factor is %g and its add_offset %g", v->scale_factor, v->add_offset);
     if (H5Pfill_value_defined(how, &kind) >= 0 && kind == H5D_FILL_VALUE_USER_DEFINED &&
-        (H5Pget_fill_value(how, H5T_NATIVE_DOUBLE, &v->missing[2]) < 0 || v->missing[2] == 0))
-        v->missing[2] = NAN;
+        (H5Pget_fill_value(how, H5T_NATIVE_DOUBLE, &v->fill_values[2]) < 0 || v->fill_values[2] == 0))
+        v->fill_values[2] = NAN;
     return 0;
 }
 

@@ -1,6 +1,8 @@
 /* Files as years: those whose names hold one year belong together; channels, grid and the step from one time to the
  * next are the same in all years, and years follow each other. */
-#include "data/era5/internal.h"
+#include "data/era5/years.h"
+
+#include "data/era5/calendar.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +28,7 @@ static bool ends_with(const char *s, const char *end)
     return n >= m && !strcmp(s + n - m, end);
 }
 
-static bool is_ours(const char *name)
+static bool is_era5_file(const char *name)
 {
     return ends_with(name, ".h5") || ends_with(name, ".hdf5") || ends_with(name, ".nc");
 }
@@ -280,7 +282,8 @@ int wl_era5_years_open(struct wl_era5_years *y, const char *dir, struct wl_arena
     struct named *files = wl_new_array(a, struct named, names.n);
     size_t n = 0;
     for (size_t i = 0; i < names.n; i++)
-        if (is_ours(names.v[i])) files[n++] = (struct named) { wl_path_join(a, dir, names.v[i]), year_of(names.v[i]) };
+        if (is_era5_file(names.v[i]))
+            files[n++] = (struct named) { wl_path_join(a, dir, names.v[i]), year_of(names.v[i]) };
     if (!n) return wl_fail(e, WL_EINVAL, "%s: holds no .h5 and no .nc file", dir);
     qsort(files, n, sizeof *files, by_year);
     rc = open_all(y, files, n, a, e);

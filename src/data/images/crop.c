@@ -1,4 +1,4 @@
-#include "data/internal.h"
+#include "data/images/crop.h"
 
 #include <math.h>
 
@@ -37,10 +37,10 @@ struct wl_crop wl_crop_centre(int width, int height)
     return (struct wl_crop) { .x = (width - side) / 2, .y = (height - side) / 2, .width = side, .height = side };
 }
 
-int wl_crop_reduction(const struct wl_crop *crop, int image_size)
+int wl_crop_scale_denominator(const struct wl_crop *crop, int image_size)
 {
     double side = crop->width < crop->height ? crop->width : crop->height;
-    int reduce = 8;
-    while (reduce > 1 && side / reduce < image_size) reduce /= 2;
-    return reduce;
+    int scale_denominator = 8;
+    while (scale_denominator > 1 && side / scale_denominator < image_size) scale_denominator /= 2;
+    return scale_denominator;
 }

@@ -1,5 +1,5 @@
 /* Pictures in class folders. */
-#include "data/internal.h"
+#include "data/images/folders.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +85,7 @@ static int list_class(struct listing *l, const char *name, struct wl_err *e)
         WL_GROW(l->arena, l->out->v, (size_t)l->out->n, l->cap);
         l->out->v[l->out->n++] = image;
     }
-    l->source->present += l->out->n > before;
+    l->source->classes_present += l->out->n > before;
     if (rc == 0 && l->out->n == before) rc = wl_fail(e, WL_EINVAL, "%s: no JPEG in this class folder", folder);
     wl_arena_free(tmp);
     return rc;
@@ -148,7 +148,7 @@ int wl_encoded_image_read_file(struct wl_encoded_image *s, struct wl_err *e)
 
 static int read_file(const struct wl_image_source *source, int64_t i, struct wl_encoded_image *out, struct wl_err *e)
 {
-    const struct images *images = source->own;
+    const struct images *images = source->data;
     const char *name = images->names + images->v[i].name;
     out->class_index = images->v[i].class_index;
     if (snprintf(out->name, sizeof out->name, "%s/%s", source->dir, name) >= (int)sizeof out->name)
@@ -163,14 +163,14 @@ int wl_image_folders_open(struct wl_image_source *s, const char *dir, bool train
     struct images *images = wl_new(a, struct images);
     struct listing l = { .source = s, .out = images, .names = WL_TEXT(a), .arena = a };
     int rc;
-    *s = (struct wl_image_source) { .ops = &ops, .own = images, .dir = wl_path_join(a, dir, part) };
+    *s = (struct wl_image_source) { .ops = &ops, .data = images, .dir = wl_path_join(a, dir, part) };
     if ((rc = part_exists(dir, "train", train_dir, e)) != 0) return rc;
     if ((rc = part_exists(dir, part, s->dir, e)) != 0) return rc;
     if ((rc = list_classes(train_dir, &s->labels, a, e)) != 0) return rc;
     if ((rc = list_classes_of_part(&l, train_dir, e)) != 0) return rc;
     if (images->n == 0) return wl_fail(e, WL_EINVAL, "%s: no images; expected %s/<class>/<name>.JPEG", s->dir, s->dir);
     images->names = l.names.s;
-    s->n = s->all = images->n;
+    s->n = s->total = images->n;
     s->classes = (int64_t)s->labels.n;
     return 0;
 }

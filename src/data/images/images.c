@@ -2,8 +2,9 @@
  * floats on the way into the graph's input. */
 #include "data/images/images.h"
 
-#include "data/internal.h"
+#include "data/images/resize.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 struct wl_images {
@@ -21,7 +22,7 @@ struct reader {
     struct wl_resize *resize;
 };
 
-static const struct wl_images *images_of(const struct wl_dataset *s) { return (const struct wl_images *)s->own; }
+static const struct wl_images *images_of(const struct wl_dataset *s) { return (const struct wl_images *)s->data; }
 
 /* ---- one picture ------------------------------------------------------------------------------------------------- */
 
@@ -34,33 +35,33 @@ static void warn_small_image(struct wl_images *l, const char *name, int width, i
            height, l->size, l->size);
 }
 
-static struct wl_crop crop_of(const struct wl_images *l, const struct wl_epoch_key *pass, int64_t index, int width,
+static struct wl_crop crop_of(const struct wl_images *l, const struct wl_epoch_key *key, int64_t index, int width,
                               int height)
 {
-    if (!pass->training || !l->augment) return wl_crop_centre(width, height);
-    struct wl_rng d = wl_rng(pass->seed, "augment", (uint64_t)pass->epoch, (uint64_t)index);
+    if (!key->training || !l->augment) return wl_crop_centre(width, height);
+    struct wl_rng d = wl_rng(key->seed, "augment", (uint64_t)key->epoch, (uint64_t)index);
     return wl_crop_random(width, height, &d);
 }
 
-/* at: pixels [3,S,S] of bytes, label */
-static int put(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, int64_t index,
-               void *const *at, struct wl_err *e)
+/* buffers: pixels [3,S,S] of bytes, label */
+static int write_sample(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, int64_t index,
+                        void *const *buffers, struct wl_err *e)
 {
-    struct wl_images *l = s->own;
+    struct wl_images *l = s->data;
     struct reader *r = thread;
     struct wl_decoded_image pixels;
     int width, height, rc;
     if ((rc = wl_image_source_read(&l->source, index, &r->sample, e)) != 0) return rc;
     if ((rc = wl_jpeg_open(r->jpeg, &r->sample, &width, &height, e)) != 0) return rc;
     if ((size_t)width < l->size || (size_t)height < l->size) warn_small_image(l, r->sample.name, width, height);
-    const struct wl_crop crop = crop_of(l, pass, index, width, height);
-    rc = wl_jpeg_decode(r->jpeg, wl_crop_reduction(&crop, (int)l->size), &pixels, e);
-    *(int32_t *)at[1] = r->sample.class_index;
-    return rc == 0 ? wl_resize(r->resize, &pixels, &crop, at[0], e) : rc;
+    const struct wl_crop crop = crop_of(l, key, index, width, height);
+    rc = wl_jpeg_decode(r->jpeg, wl_crop_scale_denominator(&crop, (int)l->size), &pixels, e);
+    *(int32_t *)buffers[1] = r->sample.class_index;
+    return rc == 0 ? wl_resize(r->resize, &pixels, &crop, buffers[0], e) : rc;
 }
 
 /* x = (v/255 - mean) / std, planes of R, G, B; mean and std of ImageNet as torchvision has them. */
-static void take(const struct wl_dataset *s, void *const *from, void *const *to)
+static void copy_out(const struct wl_dataset *s, void *const *from, void *const *to)
 {
     static const float mean[3] = { 0.485f, 0.456f, 0.406f }, std[3] = { 0.229f, 0.224f, 0.225f };
     const size_t size = images_of(s)->size, plane = size * size;
@@ -74,10 +75,10 @@ static void take(const struct wl_dataset *s, void *const *from, void *const *to)
 }
 
 /* What the picture shows does not matter: a label below 0 counts nowhere. */
-static void pad(const struct wl_dataset *s, void *const *at)
+static void pad(const struct wl_dataset *s, void *const *buffers)
 {
     (void)s;
-    *(int32_t *)at[1] = -1;
+    *(int32_t *)buffers[1] = -1;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -101,8 +102,8 @@ static const struct wl_dataset_ops ops = {
     .noun = "image",
     .bad_sample_hint = "--skip-bad goes on without such images",
     .open_thread = open_thread,
-    .put = put,
-    .take = take,
+    .write_sample = write_sample,
+    .copy_out = copy_out,
     .pad = pad,
 };
 
@@ -115,9 +116,9 @@ static void warn_class_count(const struct wl_images *l, bool train)
     if (train && found < classes)
         wl_log(WL_WARN, "data", "%s: %lld classes, fewer than the network's %lld (--classes): the others get no images",
                s->dir, found, classes);
-    if (!train && s->present && s->present < found)
+    if (!train && s->classes_present && s->classes_present < found)
         wl_log(WL_WARN, "data", "%s: images of %lld classes, but the training set has %lld", s->dir,
-               (long long)s->present, found);
+               (long long)s->classes_present, found);
 }
 
 int wl_images_open(struct wl_images **out, const struct wl_images_opts *o, struct wl_arena *a, struct wl_err *e)
@@ -140,7 +141,7 @@ int wl_images_open(struct wl_images **out, const struct wl_images_opts *o, struc
                                    .buffers = 2,
                                    .bytes = { pixels * sizeof(float), sizeof(int32_t) },
                                    .slot_bytes = { pixels },
-                                   .own = l };
+                                   .data = l };
     *out = l;
     return 0;
 }

@@ -1,5 +1,5 @@
 /* JPEG through libjpeg-turbo's TurboJPEG interface; this file and synth_write.c are the only home of turbojpeg.h. */
-#include "data/internal.h"
+#include "data/images/jpeg.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ int wl_jpeg_open(struct wl_jpeg *j, const struct wl_encoded_image *from, int *wi
 
 /* libjpeg warns about cut-off and damaged data and fills the rest with grey. Only stray bytes between markers, which
  * some files of ImageNet have, leave the picture whole. */
-static bool harmless(struct wl_jpeg *j)
+static bool is_warning_only(struct wl_jpeg *j)
 {
     return tjGetErrorCode(j->handle) == TJERR_WARNING && strstr(tjGetErrorStr2(j->handle), "extraneous bytes");
 }
@@ -74,7 +74,7 @@ static int decompress(struct wl_jpeg *j, struct wl_byte_buffer *to, int width, i
     int rc = wl_byte_buffer_reserve(to, (size_t)width * (size_t)height * (size_t)tjPixelSize[format], j->from->name, e);
     if (rc != 0) return rc;
     if (tjDecompress2(j->handle, j->from->jpeg, j->from->jpeg_n, to->p, width, 0, height, format, 0) != 0 &&
-        !harmless(j))
+        !is_warning_only(j))
         return refuse(j, e);
     return 0;
 }
@@ -86,15 +86,17 @@ static void cmyk_to_rgb(const uint8_t *cmyk, uint8_t *rgb, size_t pixels)
         for (size_t c = 0; c < 3; c++) rgb[3 * i + c] = (uint8_t)((cmyk[4 * i + c] * cmyk[4 * i + 3] + 127) / 255);
 }
 
-int wl_jpeg_decode(struct wl_jpeg *j, int reduce, struct wl_decoded_image *out, struct wl_err *e)
+int wl_jpeg_decode(struct wl_jpeg *j, int scale_denominator, struct wl_decoded_image *out, struct wl_err *e)
 {
-    tjscalingfactor factor = { 1, reduce };
+    tjscalingfactor factor = { 1, scale_denominator };
     int width = TJSCALED(j->width, factor), height = TJSCALED(j->height, factor);
     size_t pixels = (size_t)width * (size_t)height;
     bool inks = j->colour_space == TJCS_CMYK || j->colour_space == TJCS_YCCK;
     int rc = decompress(j, inks ? &j->cmyk : &j->rgb, width, height, inks ? TJPF_CMYK : TJPF_RGB, e);
     if (rc == 0 && inks && (rc = wl_byte_buffer_reserve(&j->rgb, 3 * pixels, j->from->name, e)) == 0)
         cmyk_to_rgb(j->cmyk.p, j->rgb.p, pixels);
-    *out = (struct wl_decoded_image) { .rgb = j->rgb.p, .width = width, .height = height, .reduced = reduce };
+    *out = (struct wl_decoded_image) {
+        .rgb = j->rgb.p, .width = width, .height = height, .scale_denominator = scale_denominator
+    };
     return rc;
 }

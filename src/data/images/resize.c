@@ -1,6 +1,6 @@
 /* Separable resampling: for each output row the rows of the crop are summed with their weights (long, contiguous
  * loops), then the columns of that sum. Weights as in Pillow, so that pictures match what torchvision trains on. */
-#include "data/internal.h"
+#include "data/images/resize.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ struct wl_resize *wl_resize_new(int image_size, struct wl_arena *a)
 }
 
 /* Grows to n floats and as many again, so that it settles soon; what was there is lost. */
-static int room(float **p, size_t *cap, size_t n, struct wl_err *e)
+static int reserve(float **p, size_t *cap, size_t n, struct wl_err *e)
 {
     if (n <= *cap) return 0;
     free(*p);
@@ -61,7 +61,7 @@ static int axis_set(struct axis *ax, double from, double length, int pixels, int
     ax->high = high > pixels ? pixels : high;
     if (ax->low > ax->high - 1) ax->low = ax->high - 1;
     ax->taps = (size_t)(2 * reach) + 3;
-    int rc = room(&ax->weight, &ax->cap, ax->taps * (size_t)size, e);
+    int rc = reserve(&ax->weight, &ax->cap, ax->taps * (size_t)size, e);
     if (rc != 0) return rc;
     for (int i = 0; i < size; i++) {
         double centre = from + (i + 0.5) * scale, sum = 0;
@@ -121,10 +121,10 @@ static void sum_columns(const struct wl_resize *r, bool flip, int j, uint8_t *ou
 int wl_resize(struct wl_resize *r, const struct wl_decoded_image *from, const struct wl_crop *crop, uint8_t *out,
               struct wl_err *e)
 {
-    double s = 1. / from->reduced;
+    double s = 1. / from->scale_denominator;
     int rc = axis_set(&r->across, crop->x * s, crop->width * s, from->width, r->size, e);
     if (rc == 0) rc = axis_set(&r->down, crop->y * s, crop->height * s, from->height, r->size, e);
-    if (rc == 0) rc = room(&r->row, &r->row_cap, 3 * (size_t)(r->across.high - r->across.low), e);
+    if (rc == 0) rc = reserve(&r->row, &r->row_cap, 3 * (size_t)(r->across.high - r->across.low), e);
     if (rc != 0) return rc;
     for (int j = 0; j < r->size; j++) {
         sum_rows(r, from, j);

@@ -1,7 +1,10 @@
 /* Pictures in TFRecord shards, as TensorFlow's script for ImageNet names and fills them: PREFIX-00000-of-01024 ...,
  * records of tf.train.Example with image/encoded, image/class/label (from 1; 0 is a background class without pictures)
  * and image/filename. */
-#include "data/internal.h"
+#include "data/images/shards.h"
+
+#include "data/tfrecord/example.h"
+#include "data/tfrecord/index.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -132,13 +135,13 @@ static int read_record(const struct wl_image_source *source, int64_t i, struct w
     int64_t record;
     const uint8_t *data;
     size_t n;
-    const struct wl_tfrecord_file *r = shard_of(source->own, i, &record);
+    const struct wl_tfrecord_file *r = shard_of(source->data, i, &record);
     struct wl_tf_example example;
     int rc = wl_tfrecord_read(r, record, source->check_crc, &out->bytes, &data, &n, e);
     if (rc != 0) return rc;
     rc = wl_tf_example_parse(&example, data, n, e);
     snprintf(out->name, sizeof out->name, "%s: record %lld at byte %llu%s%.*s%s", r->path, (long long)record + 1,
-             (unsigned long long)r->at[record], example.filename_n ? " (" : "",
+             (unsigned long long)r->offset[record], example.filename_n ? " (" : "",
              (int)(example.filename_n < 255 ? example.filename_n : 255), example.filename_n ? example.filename : "",
              example.filename_n ? ")" : "");
     return rc == 0 ? use(source, &example, out, e) : wl_err_prefix(e, "%s", out->name);
@@ -155,7 +158,7 @@ int wl_image_shards_open(struct wl_image_source *s, const char *dir, const char 
     shards->first = wl_new_array(a, int64_t, (size_t)shards->n + 1);
     for (int64_t i = 0; i < shards->n; i++) shards->first[i + 1] = shards->first[i] + shards->v[i].n;
     *s = (struct wl_image_source) {
-        .ops = &ops, .own = shards, .n = shards->first[shards->n], .all = shards->first[shards->n]
+        .ops = &ops, .data = shards, .n = shards->first[shards->n], .total = shards->first[shards->n]
     };
     s->dir = wl_strf(a, "%s/%s-*-of-%05lld", dir, prefix, (long long)shards->n);
     return 0;

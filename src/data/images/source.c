@@ -1,19 +1,11 @@
-#include "data/internal.h"
+#include "data/images/source.h"
+
+#include "data/images/folders.h"
+#include "data/images/shards.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-int wl_byte_buffer_reserve(struct wl_byte_buffer *b, size_t n, const char *what, struct wl_err *e)
-{
-    if (n <= b->cap) return 0;
-    size_t cap = n + n / 2; /* settles soon */
-    uint8_t *p = realloc(b->p, cap);
-    if (!p) return wl_fail(e, WL_ENOMEM, "%s: no memory for %zu bytes", what, cap);
-    b->p = p;
-    b->cap = cap;
-    return 0;
-}
 
 /* Shards of one part: in DIR itself, or in a folder DIR/<prefix>, as the two versions of TensorFlow's script leave
  * them. Returns the folder, or NULL. */
@@ -89,15 +81,15 @@ int wl_image_source_open(struct wl_image_source *s, const char *dir, bool train,
 
 int wl_image_source_limit(struct wl_image_source *s, int64_t samples, struct wl_err *e)
 {
-    if (samples > s->all)
+    if (samples > s->total)
         return wl_fail(e, WL_EINVAL, "%s: %lld samples asked for, it has %lld", s->dir, (long long)samples,
-                       (long long)s->all);
+                       (long long)s->total);
     if (samples > 0) s->n = samples;
     return 0;
 }
 
 int wl_image_source_read(const struct wl_image_source *s, int64_t i, struct wl_encoded_image *out, struct wl_err *e)
 {
-    int64_t place = s->n == s->all ? i : (2 * i + 1) * s->all / (2 * s->n);
+    int64_t place = s->n == s->total ? i : (2 * i + 1) * s->total / (2 * s->n);
     return s->ops->read(s, place, out, e);
 }

@@ -1,11 +1,14 @@
 /* Synthetic data in the layouts of ImageNet, with a manifest beside them. */
-#include "data/internal.h"
+#include "data/images/synth.h"
+
+#include "data/images/synth_write.h"
+#include "data/manifest.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { RECIPE = 1 /* counts up when draw.c makes other pictures */ };
+enum { GENERATOR_VERSION = 1 /* counts up when draw.c makes other pictures */ };
 
 static const char *settings_text(const struct wl_imagenet_synth_opts *o, struct wl_arena *a)
 {
@@ -16,8 +19,8 @@ static const char *settings_text(const struct wl_imagenet_synth_opts *o, struct 
                    "# Written by wattlaw-train data imagenet --synthetic; the pictures are drawn, not photographs.\n"
                    "[imagenet]\nrecipe = %d\nclasses = %lld\nimages = %lld\nval_images = %lld\nsize = %lld\n"
                    "seed = %lld\n%s",
-                   RECIPE, (long long)o->classes, (long long)o->images, (long long)o->val_images, (long long)o->size,
-                   (long long)o->seed, shards);
+                   GENERATOR_VERSION, (long long)o->classes, (long long)o->images, (long long)o->val_images,
+                   (long long)o->size, (long long)o->seed, shards);
 }
 
 /* ---- writing ---- */
@@ -43,13 +46,13 @@ static void *write_some(void *arg)
 {
     struct job *job = arg;
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_imagenet_synth_writer *pen;
+    struct wl_imagenet_synth_writer *writer;
     struct wl_err why = { 0 };
-    int rc = wl_imagenet_synth_writer_new(&pen, job->o, a, &why);
+    int rc = wl_imagenet_synth_writer_new(&writer, job->o, a, &why);
     while (rc == 0 && !atomic_load(&job->failed)) {
         int64_t unit = atomic_fetch_add(&job->next, 1);
         if (unit >= wl_imagenet_synth_units(job->o)) break;
-        rc = wl_imagenet_synth_write(pen, unit, &job->done, &why);
+        rc = wl_imagenet_synth_write(writer, unit, &job->done, &why);
     }
     if (rc != 0) keep_first(job, &why);
     wl_arena_free(a);

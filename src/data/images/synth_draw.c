@@ -2,7 +2,9 @@
  * their hue and the slope of the stripes; everything else varies: place, size, rotation, brightness, saturation, the
  * ground's colour, stripe width and phase, grey distractors of other shapes, a brightness ramp, noise. Slopes stay
  * between 0 and 90 degrees, so that a flipped picture keeps its class distinct from the others'. */
-#include "data/internal.h"
+#include "data/images/synth_draw.h"
+
+#include "data/rng.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,10 @@
 /* Synthetic pictures as class folders, or as TFRecord shards of the same pictures in the order in which folders are
  * listed: by class, then by number. */
-#include "data/internal.h"
+#include "data/images/synth_write.h"
+
+#include "data/images/synth_draw.h"
+#include "data/tfrecord/example.h"
+#include "data/tfrecord/tfrecord.h"
 
 #include <stdlib.h>
 #include <turbojpeg.h>
@@ -18,37 +22,37 @@ struct wl_imagenet_synth_writer {
 
 static void synth_writer_release(void *what)
 {
-    struct wl_imagenet_synth_writer *pen = what;
-    if (pen->jpeg) tjDestroy(pen->jpeg);
-    free(pen->example.p);
+    struct wl_imagenet_synth_writer *writer = what;
+    if (writer->jpeg) tjDestroy(writer->jpeg);
+    free(writer->example.p);
 }
 
 int wl_imagenet_synth_writer_new(struct wl_imagenet_synth_writer **out, const struct wl_imagenet_synth_opts *o,
                                  struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_imagenet_synth_writer *pen = wl_new(a, struct wl_imagenet_synth_writer);
+    struct wl_imagenet_synth_writer *writer = wl_new(a, struct wl_imagenet_synth_writer);
     int size = (int)o->size;
-    pen->o = o;
-    wl_defer(a, synth_writer_release, pen);
-    pen->rgb = wl_try_alloc(a, (size_t)(3 * o->size * o->size), 64, "a picture", e);
-    pen->file = wl_try_alloc(a, tjBufSize(size, size, TJSAMP_420), 64, "a JPEG", e);
-    if (!pen->rgb || !pen->file) return WL_ENOMEM;
-    pen->jpeg = tjInitCompress();
-    if (!pen->jpeg) return wl_fail(e, WL_ELIB, "libjpeg-turbo: %s", tjGetErrorStr2(NULL));
-    *out = pen;
+    writer->o = o;
+    wl_defer(a, synth_writer_release, writer);
+    writer->rgb = wl_try_alloc(a, (size_t)(3 * o->size * o->size), 64, "a picture", e);
+    writer->file = wl_try_alloc(a, tjBufSize(size, size, TJSAMP_420), 64, "a JPEG", e);
+    if (!writer->rgb || !writer->file) return WL_ENOMEM;
+    writer->jpeg = tjInitCompress();
+    if (!writer->jpeg) return wl_fail(e, WL_ELIB, "libjpeg-turbo: %s", tjGetErrorStr2(NULL));
+    *out = writer;
     return 0;
 }
 
-/* Picture i of a part into pen->file. */
-static int draw(struct wl_imagenet_synth_writer *pen, bool val, int64_t i, struct wl_err *e)
+/* Picture i of a part into writer->file. */
+static int draw(struct wl_imagenet_synth_writer *writer, bool val, int64_t i, struct wl_err *e)
 {
-    int size = (int)pen->o->size;
+    int size = (int)writer->o->size;
     unsigned long n = tjBufSize(size, size, TJSAMP_420);
-    wl_imagenet_synth_draw(pen->rgb, size, pen->o->classes, (uint64_t)pen->o->seed, val, i);
-    if (tjCompress2(pen->jpeg, pen->rgb, size, 0, size, TJPF_RGB, &pen->file, &n, TJSAMP_420, QUALITY,
+    wl_imagenet_synth_draw(writer->rgb, size, writer->o->classes, (uint64_t)writer->o->seed, val, i);
+    if (tjCompress2(writer->jpeg, writer->rgb, size, 0, size, TJPF_RGB, &writer->file, &n, TJSAMP_420, QUALITY,
                     TJFLAG_NOREALLOC) != 0)
-        return wl_fail(e, WL_ELIB, "libjpeg-turbo: %s", tjGetErrorStr2(pen->jpeg));
-    pen->n = n;
+        return wl_fail(e, WL_ELIB, "libjpeg-turbo: %s", tjGetErrorStr2(writer->jpeg));
+    writer->n = n;
     return 0;
 }
 
@@ -71,18 +75,18 @@ static int close_new(FILE *f, const char *path, int rc, struct wl_err *e)
 
 /* ---- class folders: a unit is a picture -------------------------------------------------------------------------- */
 
-static int write_picture(struct wl_imagenet_synth_writer *pen, bool val, int64_t i, struct wl_err *e)
+static int write_picture(struct wl_imagenet_synth_writer *writer, bool val, int64_t i, struct wl_err *e)
 {
-    const struct wl_imagenet_synth_opts *o = pen->o;
+    const struct wl_imagenet_synth_opts *o = writer->o;
     char path[4096];
     FILE *f;
     int n = snprintf(path, sizeof path, "%s/%s/class%04lld/%s_%07lld.JPEG", o->dir, part_name(val),
                      (long long)(i % o->classes), part_name(val), (long long)i);
     if (n >= (int)sizeof path) return wl_fail(e, WL_EINVAL, "%s: path too long", o->dir);
-    int rc = draw(pen, val, i, e);
+    int rc = draw(writer, val, i, e);
     if (rc == 0) rc = open_new(&f, path, e);
     if (rc != 0) return rc;
-    if (fwrite(pen->file, 1, pen->n, f) != pen->n) rc = wl_fail_errno(e, "%s", path);
+    if (fwrite(writer->file, 1, writer->n, f) != writer->n) rc = wl_fail_errno(e, "%s", path);
     return close_new(f, path, rc, e);
 }
 
@@ -108,14 +112,14 @@ static int64_t image_index_at(int64_t place, int64_t n, int64_t classes)
 }
 
 /* The features that TensorFlow's script writes, but for the boxes around objects. */
-static int write_example(struct wl_imagenet_synth_writer *pen, bool val, int64_t i, FILE *to, const char *path,
+static int write_example(struct wl_imagenet_synth_writer *writer, bool val, int64_t i, FILE *to, const char *path,
                          struct wl_err *e)
 {
-    const struct wl_imagenet_synth_opts *o = pen->o;
+    const struct wl_imagenet_synth_opts *o = writer->o;
     char name[64], class_name[32];
     int name_n = snprintf(name, sizeof name, "%s_%07lld.JPEG", part_name(val), (long long)i);
     int class_n = snprintf(class_name, sizeof class_name, "class%04lld", (long long)(i % o->classes));
-    int rc = draw(pen, val, i, e);
+    int rc = draw(writer, val, i, e);
     if (rc != 0) return rc;
     const struct wl_tf_feature features[] = {
         { "image/height", WL_TF_FEATURE_INT64, .value = o->size },
@@ -126,16 +130,16 @@ static int write_example(struct wl_imagenet_synth_writer *pen, bool val, int64_t
         { "image/class/synset", WL_TF_FEATURE_BYTES, .bytes = class_name, .n = (size_t)class_n },
         { "image/format", WL_TF_FEATURE_BYTES, .bytes = "JPEG", .n = 4 },
         { "image/filename", WL_TF_FEATURE_BYTES, .bytes = name, .n = (size_t)name_n },
-        { "image/encoded", WL_TF_FEATURE_BYTES, .bytes = pen->file, .n = pen->n },
+        { "image/encoded", WL_TF_FEATURE_BYTES, .bytes = writer->file, .n = writer->n },
     };
-    if ((rc = wl_tf_example_write(&pen->example, features, WL_COUNT(features), e)) != 0) return rc;
-    return wl_tfrecord_write(to, path, pen->example.p, pen->example.n, e);
+    if ((rc = wl_tf_example_write(&writer->example, features, WL_COUNT(features), e)) != 0) return rc;
+    return wl_tfrecord_write(to, path, writer->example.p, writer->example.n, e);
 }
 
-static int write_shard(struct wl_imagenet_synth_writer *pen, bool val, int64_t shard, atomic_llong *done,
+static int write_shard(struct wl_imagenet_synth_writer *writer, bool val, int64_t shard, atomic_llong *done,
                        struct wl_err *e)
 {
-    const struct wl_imagenet_synth_opts *o = pen->o;
+    const struct wl_imagenet_synth_opts *o = writer->o;
     int64_t images = val ? o->val_images : o->images, shards = val ? o->val_shards : o->shards;
     char path[4096];
     FILE *f;
@@ -145,7 +149,7 @@ static int write_shard(struct wl_imagenet_synth_writer *pen, bool val, int64_t s
     int rc = open_new(&f, path, e);
     if (rc != 0) return rc;
     for (int64_t i = images * shard / shards; rc == 0 && i < images * (shard + 1) / shards; i++) {
-        rc = write_example(pen, val, image_index_at(i, images, o->classes), f, path, e);
+        rc = write_example(writer, val, image_index_at(i, images, o->classes), f, path, e);
         atomic_fetch_add(done, 1);
     }
     return close_new(f, path, rc, e);
@@ -165,13 +169,13 @@ int64_t wl_imagenet_synth_units(const struct wl_imagenet_synth_opts *o)
     return o->tfrecord ? o->shards + o->val_shards : o->images + o->val_images;
 }
 
-int wl_imagenet_synth_write(struct wl_imagenet_synth_writer *pen, int64_t unit, atomic_llong *done, struct wl_err *e)
+int wl_imagenet_synth_write(struct wl_imagenet_synth_writer *writer, int64_t unit, atomic_llong *done, struct wl_err *e)
 {
-    int64_t train = pen->o->tfrecord ? pen->o->shards : pen->o->images;
+    int64_t train = writer->o->tfrecord ? writer->o->shards : writer->o->images;
     bool val = unit >= train;
     if (val) unit -= train;
-    if (pen->o->tfrecord) return write_shard(pen, val, unit, done, e);
-    int rc = write_picture(pen, val, unit, e);
+    if (writer->o->tfrecord) return write_shard(writer, val, unit, done, e);
+    int rc = write_picture(writer, val, unit, e);
     atomic_fetch_add(done, 1);
     return rc;
 }

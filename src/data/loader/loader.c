@@ -9,7 +9,7 @@ enum { RING = 3 };
 
 size_t wl_dataset_batch_bytes(const struct wl_dataset *s, int k, int64_t batch)
 {
-    return s->ops->fill ? s->bytes[k] : s->bytes[k] * (size_t)batch;
+    return s->ops->write_batch ? s->bytes[k] : s->bytes[k] * (size_t)batch;
 }
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
@@ -19,11 +19,11 @@ static void feed_release(void *what)
     struct wl_loader *f = what;
     pthread_mutex_lock(&f->lock);
     f->stop = true;
-    pthread_cond_broadcast(&f->work);
+    pthread_cond_broadcast(&f->not_full);
     pthread_mutex_unlock(&f->lock);
     for (int64_t i = 0; i < f->started; i++) pthread_join(f->threads[i].id, NULL);
-    pthread_cond_destroy(&f->work);
-    pthread_cond_destroy(&f->done);
+    pthread_cond_destroy(&f->not_full);
+    pthread_cond_destroy(&f->ready);
     pthread_mutex_destroy(&f->lock);
 }
 
@@ -31,7 +31,7 @@ static void check_args(const struct wl_dataset *s, const struct wl_loader_opts *
 {
     WL_CHECK(o->batch > 0 && o->ranks > 0 && o->rank >= 0 && o->rank < o->ranks && o->threads >= 0 && o->ring >= 0);
     WL_CHECK(s->buffers > 0 && s->buffers <= WL_DATASET_MAX_BUFFERS);
-    WL_CHECK(s->ops->fill ? !s->ops->put && !o->skip_bad : s->ops->put && s->ops->pad);
+    WL_CHECK(s->ops->write_batch ? !s->ops->write_sample && !o->skip_bad : s->ops->write_sample && s->ops->pad);
 }
 
 static int check_size(const struct wl_loader *f, struct wl_err *e)
@@ -48,7 +48,7 @@ static int check_size(const struct wl_loader *f, struct wl_err *e)
 static int allocate_slots(struct wl_loader *f, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_dataset *s = f->set;
-    size_t batch = (size_t)f->o.batch, units = s->ops->fill ? 1 : batch;
+    size_t batch = (size_t)f->o.batch, units = s->ops->write_batch ? 1 : batch;
     f->ring = wl_new_array(a, struct wl_loader_slot, (size_t)f->o.ring);
     for (int64_t i = 0; i < f->o.ring; i++) {
         struct wl_loader_slot *slot = &f->ring[i];
@@ -69,7 +69,7 @@ static int make_threads(struct wl_loader *f, struct wl_arena *a, struct wl_err *
     for (int64_t i = 0; i < n; i++) {
         struct wl_loader_thread *t = &f->threads[i];
         t->feed = f;
-        int rc = f->set->ops->open_thread ? f->set->ops->open_thread(f->set, &t->own, a, e) : 0;
+        int rc = f->set->ops->open_thread ? f->set->ops->open_thread(f->set, &t->data, a, e) : 0;
         if (rc != 0) return rc;
     }
     return 0;
@@ -100,26 +100,26 @@ int wl_loader_open(struct wl_loader **out, const struct wl_dataset *set, const s
     f->o = *opts;
     if (f->o.ring == 0) f->o.ring = RING;
     f->set = set;
-    f->pass = (struct wl_epoch_key) { .seed = opts->seed, .training = opts->training };
+    f->key = (struct wl_epoch_key) { .seed = opts->seed, .training = opts->training };
     if ((rc = check_size(f, e)) != 0) return rc;
-    f->shares = (struct wl_partition) { .samples = set->samples,
-                                        .batch = f->o.batch,
-                                        .ranks = f->o.ranks,
-                                        .rank = f->o.rank,
-                                        .drop_last = f->o.drop_last };
+    f->partition = (struct wl_partition) { .samples = set->samples,
+                                           .batch = f->o.batch,
+                                           .ranks = f->o.ranks,
+                                           .rank = f->o.rank,
+                                           .drop_last = f->o.drop_last };
     f->order = wl_new_array(a, uint32_t, (size_t)set->samples);
     f->bad_seen = wl_new_array(a, bool, (size_t)set->samples);
     if ((rc = allocate_slots(f, a, e)) != 0) return rc;
     if ((rc = make_threads(f, a, e)) != 0) return rc;
     pthread_mutex_init(&f->lock, NULL);
-    pthread_cond_init(&f->work, NULL);
-    pthread_cond_init(&f->done, NULL);
+    pthread_cond_init(&f->not_full, NULL);
+    pthread_cond_init(&f->ready, NULL);
     wl_defer(a, feed_release, f); /* before what the threads use: releases run newest first */
     *out = f;
     return start_threads(f, e);
 }
 
-int64_t wl_loader_batches(const struct wl_loader *f) { return wl_partition_steps(&f->shares); }
+int64_t wl_loader_batches(const struct wl_loader *f) { return wl_partition_steps(&f->partition); }
 
 int64_t wl_loader_input_wait_ns(const struct wl_loader *f) { return f->waited_ns; }
 
@@ -138,16 +138,16 @@ int wl_loader_start_epoch(struct wl_loader *f, int64_t epoch, int64_t first_batc
     if (epoch < 0 || epoch >= 1 << 24) return wl_fail(e, WL_EINVAL, "epoch %lld is out of range", (long long)epoch);
     pthread_mutex_lock(&f->lock);
     f->steps = 0; /* nothing more to take */
-    while (f->busy) pthread_cond_wait(&f->done, &f->lock);
-    f->pass.epoch = epoch;
+    while (f->in_flight) pthread_cond_wait(&f->ready, &f->lock);
+    f->key.epoch = epoch;
     if (f->o.training)
         wl_partition_shuffle(f->order, f->set->samples, f->o.seed, epoch);
     else
         for (int64_t i = 0; i < f->set->samples; i++) f->order[i] = (uint32_t)i;
     f->item = 0;
-    f->step = f->given = first_batch;
-    f->steps = wl_partition_steps(&f->shares);
-    pthread_cond_broadcast(&f->work);
+    f->step = f->consumed = first_batch;
+    f->steps = wl_partition_steps(&f->partition);
+    pthread_cond_broadcast(&f->not_full);
     pthread_mutex_unlock(&f->lock);
     return 0;
 }
@@ -160,8 +160,8 @@ static void places(const struct wl_dataset *s, void *const *buffer, int64_t i, b
 
 static void take_sample(const struct wl_dataset *s, void *const *from, void *const *to)
 {
-    if (s->ops->take)
-        s->ops->take(s, from, to);
+    if (s->ops->copy_out)
+        s->ops->copy_out(s, from, to);
     else
         for (int k = 0; k < s->buffers; k++) memcpy(to[k], from[k], s->bytes[k]);
 }
@@ -190,7 +190,7 @@ static int64_t hand_over_samples(const struct wl_loader *f, const struct wl_load
 static int64_t copy_to_inputs(const struct wl_loader *f, const struct wl_loader_slot *slot, int64_t count,
                               void *const *inputs)
 {
-    if (f->set->ops->put) return hand_over_samples(f, slot, count, inputs);
+    if (f->set->ops->write_sample) return hand_over_samples(f, slot, count, inputs);
     for (int k = 0; k < f->set->buffers; k++)
         memcpy(inputs[k], slot->buffer[k], wl_dataset_batch_bytes(f->set, k, f->o.batch));
     return count;
@@ -200,19 +200,19 @@ int wl_loader_next(struct wl_loader *f, void *const *inputs, int64_t *n, struct 
 {
     int64_t from, count;
     *n = 0;
-    if (f->given >= f->steps) return 0; /* both change only in calls of this thread */
-    struct wl_loader_slot *slot = wl_loader_slot_at(f, f->given);
-    count = wl_partition_range(&f->shares, f->given, &from);
+    if (f->consumed >= f->steps) return 0; /* both change only in calls of this thread */
+    struct wl_loader_slot *slot = wl_loader_slot_at(f, f->consumed);
+    count = wl_partition_range(&f->partition, f->consumed, &from);
     if (count > 0) {
         pthread_mutex_lock(&f->lock);
         wl_loader_wait_batch(f);
         pthread_mutex_unlock(&f->lock);
-        if (slot->failed < f->o.batch) return wl_fail(e, slot->why.code, "%s", slot->why.msg);
+        if (slot->first_bad < f->o.batch) return wl_fail(e, slot->error.code, "%s", slot->error.msg);
         *n = copy_to_inputs(f, slot, count, inputs);
     }
     pthread_mutex_lock(&f->lock);
-    f->given++;
-    pthread_cond_broadcast(&f->work);
+    f->consumed++;
+    pthread_cond_broadcast(&f->not_full);
     pthread_mutex_unlock(&f->lock);
     return 1;
 }

@@ -45,7 +45,7 @@ static int put_sample(struct wl_loader_thread *t, const struct item *it, struct 
     it->slot->good[it->place] = true;
     for (int64_t i = 0; i < tries; i++) {
         int64_t sample = (it->slot->index[it->place] + i) % s->samples;
-        int rc = s->ops->put(s, t->own, &f->pass, sample, at, e);
+        int rc = s->ops->write_sample(s, t->data, &f->key, sample, at, e);
         if (rc == 0 || rc == WL_ENOMEM) return rc;
         if (!f->o.skip_bad) return bad_sample(s->ops, e);
         note_bad(f, sample, e);
@@ -57,8 +57,8 @@ static int put_sample(struct wl_loader_thread *t, const struct item *it, struct 
 static int make(struct wl_loader_thread *t, const struct item *it, struct wl_err *e)
 {
     const struct wl_dataset *s = t->feed->set;
-    if (s->ops->put) return put_sample(t, it, e);
-    return s->ops->fill(s, t->own, &t->feed->pass, it->slot->index, it->n, it->slot->buffer, e);
+    if (s->ops->write_sample) return put_sample(t, it, e);
+    return s->ops->write_batch(s, t->data, &t->feed->key, it->slot->index, it->n, it->slot->buffer, e);
 }
 
 /* ---- the queue: all of it under the lock ------------------------------------------------------------------------- */
@@ -67,38 +67,38 @@ static int make(struct wl_loader_thread *t, const struct item *it, struct wl_err
 static bool can_take(struct wl_loader *f)
 {
     int64_t from;
-    while (f->step < f->steps && wl_partition_range(&f->shares, f->step, &from) == 0) f->step++;
-    return f->step < f->steps && f->step < f->given + f->o.ring;
+    while (f->step < f->steps && wl_partition_range(&f->partition, f->step, &from) == 0) f->step++;
+    return f->step < f->steps && f->step < f->consumed + f->o.ring;
 }
 
 static struct item take(struct wl_loader *f)
 {
-    int64_t from, n = wl_partition_range(&f->shares, f->step, &from);
-    const bool whole = f->set->ops->fill != NULL;
+    int64_t from, n = wl_partition_range(&f->partition, f->step, &from);
+    const bool whole = f->set->ops->write_batch != NULL;
     struct item it = { .slot = wl_loader_slot_at(f, f->step), .place = f->item, .n = whole ? n : 1 };
     if (f->item == 0) {
         for (int64_t i = 0; i < n; i++) it.slot->index[i] = f->order[from + i];
-        it.slot->left = n;
-        it.slot->failed = f->o.batch;
+        it.slot->pending = n;
+        it.slot->first_bad = f->o.batch;
     }
     f->item += it.n;
     if (f->item == n) {
         f->step++;
         f->item = 0;
     }
-    f->busy++;
+    f->in_flight++;
     return it;
 }
 
 static void finish(struct wl_loader *f, const struct item *it, int rc, const struct wl_err *why)
 {
-    if (rc != 0 && it->place < it->slot->failed) {
-        it->slot->failed = it->place; /* the first place counts: the message does not depend on timing */
-        it->slot->why = *why;
+    if (rc != 0 && it->place < it->slot->first_bad) {
+        it->slot->first_bad = it->place; /* the first place counts: the message does not depend on timing */
+        it->slot->error = *why;
     }
-    it->slot->left -= it->n;
-    f->busy--;
-    if (it->slot->left == 0 || f->busy == 0) pthread_cond_signal(&f->done);
+    it->slot->pending -= it->n;
+    f->in_flight--;
+    if (it->slot->pending == 0 || f->in_flight == 0) pthread_cond_signal(&f->ready);
 }
 
 /* Takes and finishes one item; the lock is held on entry and on return. */
@@ -122,7 +122,7 @@ void *wl_loader_prefetch(void *thread)
         if (can_take(f))
             work_once(t);
         else
-            pthread_cond_wait(&f->work, &f->lock);
+            pthread_cond_wait(&f->not_full, &f->lock);
     }
     pthread_mutex_unlock(&f->lock);
     return NULL;
@@ -130,12 +130,12 @@ void *wl_loader_prefetch(void *thread)
 
 void wl_loader_wait_batch(struct wl_loader *f)
 {
-    struct wl_loader_slot *slot = wl_loader_slot_at(f, f->given);
+    struct wl_loader_slot *slot = wl_loader_slot_at(f, f->consumed);
     int64_t since = 0;
-    while (f->step <= f->given || slot->left > 0) {
+    while (f->step <= f->consumed || slot->pending > 0) {
         if (since == 0) since = wl_now_ns();
         if (f->o.threads > 0)
-            pthread_cond_wait(&f->done, &f->lock);
+            pthread_cond_wait(&f->ready, &f->lock);
         else if (can_take(f))
             work_once(&f->threads[0]);
     }

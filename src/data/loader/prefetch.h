@@ -5,40 +5,41 @@
 #ifndef WL_DATA_LOADER_PREFETCH_H
 #define WL_DATA_LOADER_PREFETCH_H
 
-#include "data/internal.h"
+#include "data/loader/loader.h"
+#include "data/loader/partition.h"
 
 #include <pthread.h>
 
 /* A batch in the ring. */
 struct wl_loader_slot {
     void *buffer[WL_DATASET_MAX_BUFFERS];
-    int64_t *index; /* [B] the samples that were asked for */
-    bool *good;     /* [B] false: left out */
-    int64_t left;   /* items not finished yet */
-    int64_t failed; /* first place that failed, B: none */
-    struct wl_err why;
+    int64_t *index;      /* [B] the samples that were asked for */
+    bool *good;          /* [B] false: left out */
+    int64_t pending;     /* items not finished yet */
+    int64_t first_bad;   /* position of the first failed item, B: none */
+    struct wl_err error; /* of it */
 };
 
 struct wl_loader_thread {
     struct wl_loader *feed;
-    void *own; /* of the set */
+    void *data; /* of the data set */
     pthread_t id;
 };
 
 struct wl_loader {
     struct wl_loader_opts o;
     const struct wl_dataset *set;
-    struct wl_epoch_key pass;
-    struct wl_partition shares;
+    struct wl_epoch_key key;
+    struct wl_partition partition;
     uint32_t *order; /* [samples] of this epoch */
     int64_t steps;   /* batches of this epoch */
 
     pthread_mutex_t lock;
-    pthread_cond_t work, done; /* something to take; something was finished */
+    pthread_cond_t not_full, ready; /* there is an item to take; an item was finished */
     struct wl_loader_slot *ring;
     int64_t step, item; /* the next item to take */
-    int64_t given;      /* batches that the consumer has taken */
-    int64_t busy;       /* items in work */
+    int64_t consumed;   /* batches that the consumer has taken */
+    int64_t in_flight;  /* items being made */
     bool stop;
     bool *bad_seen; /* [samples] with skip_bad: named and counted already */
     int64_t bad, waited_ns;
@@ -55,7 +56,7 @@ struct wl_loader_slot *wl_loader_slot_at(struct wl_loader *f, int64_t step);
 /* The threads run this until f->stop. */
 void *wl_loader_prefetch(void *thread);
 
-/* Waits until batch f->given is complete, or makes it where there are no threads. The lock is held. */
+/* Waits until batch f->consumed is complete, or makes it where there are no threads. The lock is held. */
 void wl_loader_wait_batch(struct wl_loader *f);
 
 #endif

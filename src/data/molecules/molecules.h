@@ -1,4 +1,4 @@
-/* Molecules as batches of graphs: who is near whom. Built by the threads that load, never in a training step. */
+/* Molecules, and batches of their neighbour lists. The loader's threads build these, never a training step. */
 #ifndef WL_DATA_MOLECULES_MOLECULES_H
 #define WL_DATA_MOLECULES_MOLECULES_H
 
@@ -6,45 +6,36 @@
 
 /* One molecule. Positions in angstrom. */
 struct wl_molecule {
-    int n;
-    const uint8_t *number; /* [n] atomic numbers */
-    const float *at;       /* [n,3] */
+    int atoms;
+    const uint8_t *atomic_number; /* [atoms] */
+    const float *position;        /* [atoms,3] */
 };
 
 enum { WL_MOLECULE_MAX_ATOMS = 29 }; /* atoms of the largest molecule of QM9 */
 
-/* Made up: molecule `index` of a seed, about as large, dense and composed as those of QM9. */
-struct wl_molecule_synth {
-    int n;
-    uint8_t number[WL_MOLECULE_MAX_ATOMS];
-    float at[WL_MOLECULE_MAX_ATOMS][3];
-};
-void wl_molecule_synth(uint64_t seed, uint64_t index, struct wl_molecule_synth *m);
-
-/* What it is as a graph whose atoms at less than `cutoff` from each other are joined: the same numbers for any order of
- * its atoms. Pairs count once, edges once a direction; a triplet is an edge k->j in front of an edge j->i, k not i. */
+/* The size of the graph that joins atoms closer than `cutoff`: the same numbers for any order of the atoms. Pairs count
+ * once, edges once per direction; a triplet is an edge k->j followed by an edge j->i, where k is not i. */
 struct wl_molecule_graph_size {
     int64_t atoms, pairs, edges, triplets;
 };
 struct wl_molecule_graph_size wl_molecule_graph_size(const struct wl_molecule *m, double cutoff);
 
-/* Two atoms at one place, which have no direction from one to the other. False where there are none. */
+/* Finds two atoms at the same position, between which no direction is defined. False: there are none. */
 bool wl_molecule_find_overlap(const struct wl_molecule *m, int *i, int *j);
 
-/* A batch under construction: arrays of the caller's with room for what is added, and how much they hold. `starts` are
- * offsets by molecule, and end with where the last one ends. */
+/* A batch under construction: the caller's arrays, with room for what is added, and how much they hold. Each _start
+ * array is of offsets by molecule, and its last element is the end of the last one. */
 struct wl_pair_batch {
     double cutoff;
     int32_t molecules, atoms, pairs;
     int32_t *atom_start, *number; /* [molecules + 1] [atoms] */
-    int32_t *pair_start, *pair;   /* [molecules + 1] [pairs,2] the second atom stands before the first */
+    int32_t *pair_start, *pair;   /* [molecules + 1] [pairs,2] the second atom precedes the first */
     float *distance;              /* [pairs] below the cutoff */
 };
 void wl_pair_batch_add(struct wl_pair_batch *b, const struct wl_molecule *m);
 
-/* The same with edges in either direction and the angles between them. Edges j->i stand target by target, and of one
- * target in the order of their sources. The triplets k->j->i around j stand together, i by i, then k by k. Molecules
- * without coincidences only. */
+/* The same with edges in both directions and the angles between them. Edges j->i are sorted by target, then by source.
+ * The triplets k->j->i around j are adjacent, sorted by i, then by k. Only for molecules without overlapping atoms. */
 struct wl_edge_batch {
     double cutoff;
     int32_t molecules, atoms, edges, triplets;

@@ -1,10 +1,10 @@
 /* Where .xyz files lie: in a folder, or in a tar archive (POSIX ustar, and what GNU tar and Python write of plain files
  * with short names; others among its entries are passed over). */
-#include "data/molecules/qm9_xyz.h"
+#include "data/molecules/qm9_archive.h"
 
 #include <string.h>
 
-typedef int each_fn(void *own, double done, const char *name, const char *text, size_t n, struct wl_err *e);
+typedef int each_fn(void *data, double done, const char *name, const char *text, size_t n, struct wl_err *e);
 
 static bool is_xyz(const char *name)
 {
@@ -14,7 +14,7 @@ static bool is_xyz(const char *name)
 
 enum { MOST_BYTES = 1 << 20 }; /* of one molecule's file */
 
-static int for_each_in_folder(const char *dir, each_fn *each, void *own, struct wl_arena *a, struct wl_err *e)
+static int for_each_in_folder(const char *dir, each_fn *each, void *data, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs names = { 0 };
     int rc = wl_dir_list(dir, &names, a, e);
@@ -25,7 +25,7 @@ static int for_each_in_folder(const char *dir, each_fn *each, void *own, struct 
         if (is_xyz(names.v[i])) {
             const char *path = wl_path_join(scratch, dir, names.v[i]);
             rc = wl_file_read(path, MOST_BYTES, &text, &n, scratch, e);
-            if (!rc) rc = each(own, (double)i / (double)names.n, path, text, n, e);
+            if (!rc) rc = each(data, (double)i / (double)names.n, path, text, n, e);
         }
         wl_arena_free(scratch);
     }
@@ -55,7 +55,7 @@ static bool checksum_matches(const char *p)
     return sum == octal(p + SUM_AT, SUM_BYTES);
 }
 
-static int for_each_in_tar(const char *path, const char *p, size_t bytes, each_fn *each, void *own, struct wl_err *e)
+static int for_each_in_tar(const char *path, const char *p, size_t bytes, each_fn *each, void *data, struct wl_err *e)
 {
     for (size_t at = 0; at + TAR_BLOCK <= bytes && p[at];) {
         const char *head = p + at;
@@ -70,25 +70,25 @@ static int for_each_in_tar(const char *path, const char *p, size_t bytes, each_f
         char name[NAME_BYTES + 1] = { 0 };
         memcpy(name, head, NAME_BYTES);
         const bool plain = head[TYPE_AT] == '0' || head[TYPE_AT] == 0;
-        int rc = plain && is_xyz(name) ? each(own, (double)at / (double)bytes, name, p + at, (size_t)n, e) : 0;
+        int rc = plain && is_xyz(name) ? each(data, (double)at / (double)bytes, name, p + at, (size_t)n, e) : 0;
         if (rc) return wl_err_prefix(e, "%s", path);
         at += (size_t)((n + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK);
     }
     return 0;
 }
 
-static int for_each_of_tar_file(const char *path, each_fn *each, void *own, struct wl_arena *a, struct wl_err *e)
+static int for_each_of_tar_file(const char *path, each_fn *each, void *data, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_arena *scratch = wl_arena_new(a);
     struct wl_file_mapping m;
     int rc = wl_file_map(path, "", &m, scratch, e);
     if (!rc && m.n < TAR_BLOCK) rc = wl_fail(e, WL_EINVAL, "%s: %zu bytes are no tar archive", path, m.n);
-    if (!rc) rc = for_each_in_tar(path, (const char *)m.p, m.n, each, own, e);
+    if (!rc) rc = for_each_in_tar(path, (const char *)m.p, m.n, each, data, e);
     wl_arena_free(scratch);
     return rc;
 }
 
-int wl_qm9_for_each_xyz(const char *from, each_fn *each, void *own, struct wl_arena *a, struct wl_err *e)
+int wl_qm9_for_each_xyz(const char *from, each_fn *each, void *data, struct wl_arena *a, struct wl_err *e)
 {
-    return wl_is_dir(from) ? for_each_in_folder(from, each, own, a, e) : for_each_of_tar_file(from, each, own, a, e);
+    return wl_is_dir(from) ? for_each_in_folder(from, each, data, a, e) : for_each_of_tar_file(from, each, data, a, e);
 }

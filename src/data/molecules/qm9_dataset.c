@@ -1,5 +1,6 @@
 /* What a network sees of packed molecules: their split, the target, and batches as graphs. */
-#include "data/internal.h"
+#include "data/byte_order.h"
+#include "data/loader/partition.h"
 #include "data/molecules/qm9_xyz.h"
 
 #include <math.h>
@@ -54,8 +55,8 @@ static void terms_of(const struct wl_molecule *m, double term[TERMS])
 {
     static const uint8_t number[TERMS - 1] = { 1, 6, 7, 8, 9 };
     memset(term, 0, TERMS * sizeof *term);
-    for (int i = 0; i < m->n; i++)
-        for (int k = 0; k < TERMS - 1; k++) term[k] += m->number[i] == number[k];
+    for (int i = 0; i < m->atoms; i++)
+        for (int k = 0; k < TERMS - 1; k++) term[k] += m->atomic_number[i] == number[k];
     term[TERMS - 1] = 1;
 }
 
@@ -136,53 +137,53 @@ struct part {
 };
 
 /* Returns the counts' place. */
-static void put_pairs(const struct part *p, const int64_t *index, int64_t n, void *const *buffer)
+static void put_pairs(const struct part *p, const int64_t *index, int64_t n, void *const *buffers)
 {
     struct wl_pair_batch b = { .cutoff = p->cutoff,
-                               .atom_start = buffer[1],
-                               .number = buffer[2],
-                               .pair_start = buffer[3],
-                               .pair = buffer[4],
-                               .distance = buffer[5] };
+                               .atom_start = buffers[1],
+                               .number = buffers[2],
+                               .pair_start = buffers[3],
+                               .pair = buffers[4],
+                               .distance = buffers[5] };
     for (int64_t i = 0; i < n; i++) {
         const struct wl_molecule m = wl_qm9_molecule(p->q, p->order[index[i]]);
         wl_pair_batch_add(&b, &m);
     }
     const int32_t counts[4] = { b.molecules, b.atoms, b.pairs, 0 };
-    memcpy(buffer[0], counts, sizeof counts);
+    memcpy(buffers[0], counts, sizeof counts);
 }
 
-static void put_edges(const struct part *p, const int64_t *index, int64_t n, void *const *buffer)
+static void put_edges(const struct part *p, const int64_t *index, int64_t n, void *const *buffers)
 {
     struct wl_edge_batch b = { .cutoff = p->cutoff,
-                               .atom_start = buffer[1],
-                               .number = buffer[2],
-                               .edge_start = buffer[3],
-                               .source = buffer[4],
-                               .reverse = buffer[5],
-                               .triplet_start = buffer[6],
-                               .distance = buffer[7],
-                               .cosine = buffer[8] };
+                               .atom_start = buffers[1],
+                               .number = buffers[2],
+                               .edge_start = buffers[3],
+                               .source = buffers[4],
+                               .reverse = buffers[5],
+                               .triplet_start = buffers[6],
+                               .distance = buffers[7],
+                               .cosine = buffers[8] };
     for (int64_t i = 0; i < n; i++) {
         const struct wl_molecule m = wl_qm9_molecule(p->q, p->order[index[i]]);
         wl_edge_batch_add(&b, &m);
     }
     const int32_t counts[4] = { b.molecules, b.atoms, b.edges, b.triplets };
-    memcpy(buffer[0], counts, sizeof counts);
+    memcpy(buffers[0], counts, sizeof counts);
 }
 
-static int fill(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, const int64_t *index,
-                int64_t n, void *const *buffer, struct wl_err *e)
+static int write_batch(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, const int64_t *index,
+                       int64_t n, void *const *buffers, struct wl_err *e)
 {
-    const struct part *p = s->own;
+    const struct part *p = s->data;
     (void)thread;
-    (void)pass;
+    (void)key;
     (void)e;
     if (p->triplets)
-        put_edges(p, index, n, buffer);
+        put_edges(p, index, n, buffers);
     else
-        put_pairs(p, index, n, buffer);
-    float *target = buffer[s->buffers - 1];
+        put_pairs(p, index, n, buffers);
+    float *target = buffers[s->buffers - 1];
     for (int64_t i = 0; i < p->batch; i++) {
         target[i] = NAN;
         if (i >= n) continue;
@@ -193,7 +194,7 @@ static int fill(const struct wl_dataset *s, void *thread, const struct wl_epoch_
     return 0;
 }
 
-static const struct wl_dataset_ops ops = { .noun = "molecule", .fill = fill };
+static const struct wl_dataset_ops ops = { .noun = "molecule", .write_batch = write_batch };
 
 /* ---- room -------------------------------------------------------------------------------------------------------- */
 
@@ -232,16 +233,16 @@ static int find_batch_capacity(struct wl_qm9_splits *p, const struct wl_qm9 *q, 
         size[1][i] = o->triplets ? s.edges : s.pairs;
         size[2][i] = s.triplets;
     }
-    p->room[0] = o->batch;
-    p->mean[0] = (double)o->batch;
+    p->capacity[0] = o->batch;
+    p->mean_batch[0] = (double)o->batch;
     for (int k = 0; k < 3; k++) {
-        p->room[1 + k] = largest_sum(size[k], q->molecules, o->batch);
-        p->mean[1 + k] = (double)o->batch * mean_of(size[k], q->molecules);
+        p->capacity[1 + k] = largest_sum(size[k], q->molecules, o->batch);
+        p->mean_batch[1 + k] = (double)o->batch * mean_of(size[k], q->molecules);
     }
     wl_arena_free(scratch);
-    if (p->room[3] <= INT32_MAX / 4) return 0;
+    if (p->capacity[3] <= INT32_MAX / 4) return 0;
     return wl_fail(e, WL_EINVAL, "%lld molecules may have %lld triplets; take a smaller local batch",
-                   (long long)o->batch, (long long)p->room[3]);
+                   (long long)o->batch, (long long)p->capacity[3]);
 }
 
 static void set_bytes(struct wl_dataset *s, const int64_t room[4], bool triplets)
@@ -271,7 +272,7 @@ int wl_qm9_split(struct wl_qm9_splits *p, const struct wl_qm9 *q, const struct w
     if (train + val > q->molecules)
         return wl_fail(e, WL_EINVAL, "%s: %lld molecules, of which %lld are to be trained and %lld validated with",
                        q->path, (long long)q->molecules, (long long)train, (long long)val);
-    *p = (struct wl_qm9_splits) { .left = q->molecules - train - val };
+    *p = (struct wl_qm9_splits) { .unused = q->molecules - train - val };
     int rc = find_batch_capacity(p, q, o, e);
     if (rc) return rc;
     uint32_t *order = wl_new_array(a, uint32_t, (size_t)q->molecules);
@@ -286,9 +287,9 @@ int wl_qm9_split(struct wl_qm9_splits *p, const struct wl_qm9 *q, const struct w
                                    .cutoff = o->cutoff,
                                    .triplets = o->triplets };
     p->scale = parts[0].target.scale;
-    p->train = (struct wl_dataset) { &ops, "molecules/train", .samples = train, .own = &parts[0] };
-    p->val = (struct wl_dataset) { &ops, "molecules/val", .samples = val, .own = &parts[1] };
-    set_bytes(&p->train, p->room, o->triplets);
-    set_bytes(&p->val, p->room, o->triplets);
+    p->train = (struct wl_dataset) { &ops, "molecules/train", .samples = train, .data = &parts[0] };
+    p->val = (struct wl_dataset) { &ops, "molecules/val", .samples = val, .data = &parts[1] };
+    set_bytes(&p->train, p->capacity, o->triplets);
+    set_bytes(&p->val, p->capacity, o->triplets);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* The packed file: 64 bytes of head, then arrays one behind the other, each from a multiple of 8 on. Numbers have the
  * byte order of little-endian processors, which map them as they are. docs/formats.md has the layout. */
-#include "data/internal.h"
+#include "data/byte_order.h"
+#include "data/molecules/qm9_archive.h"
 #include "data/molecules/qm9_xyz.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ static const char word[] = "WLMOLEC\n";
 
 /* Where the arrays of so many molecules and atoms begin. */
 struct layout {
-    size_t start, id, property, at, number, end;
+    size_t start, id, property, position, atomic_number, end;
 };
 
 static size_t after(size_t at, int64_t n, size_t each) { return (at + (size_t)n * each + 7) / 8 * 8; }
@@ -22,9 +23,9 @@ static struct layout layout_of(int64_t molecules, int64_t atoms)
     struct layout l = { .start = HEAD };
     l.id = after(l.start, molecules + 1, sizeof(uint32_t));
     l.property = after(l.id, molecules, sizeof(uint32_t));
-    l.at = after(l.property, molecules * WL_QM9_PROPERTIES, sizeof(double));
-    l.number = after(l.at, 3 * atoms, sizeof(float));
-    l.end = after(l.number, atoms, 1);
+    l.position = after(l.property, molecules * WL_QM9_PROPERTIES, sizeof(double));
+    l.atomic_number = after(l.position, 3 * atoms, sizeof(float));
+    l.end = after(l.atomic_number, atoms, 1);
     return l;
 }
 
@@ -36,7 +37,7 @@ struct collection {
     size_t n, cap;
     uint32_t *excluded; /* sorted */
     size_t n_excluded, cap_excluded;
-    int64_t left_out;
+    int64_t skipped;
     struct wl_progress *bar; /* NULL: none is shown */
 };
 
@@ -64,15 +65,15 @@ static int read_excluded(struct collection *c, const char *path, struct wl_err *
     return 0;
 }
 
-static int add(void *own, double done, const char *name, const char *text, size_t n, struct wl_err *e)
+static int add(void *data, double done, const char *name, const char *text, size_t n, struct wl_err *e)
 {
-    struct collection *c = own;
+    struct collection *c = data;
     if (c->bar) wl_progress_update(c->bar, done, 1, -1, NULL);
     struct wl_qm9_record r = { 0 };
     int rc = wl_qm9_parse(text, n, name, &r, e);
     if (rc) return rc;
     if (c->n_excluded && bsearch(&r.id, c->excluded, c->n_excluded, sizeof r.id, by_number)) {
-        c->left_out++;
+        c->skipped++;
         return 0;
     }
     WL_GROW(c->arena, c->v, c->n, c->cap);
@@ -89,7 +90,7 @@ static int sort(struct collection *c, const char *from, struct wl_err *e)
 {
     if (c->n == 0)
         return wl_fail(e, WL_EINVAL, "%s: no molecule %s", from,
-                       c->left_out ? "is left of those that the list does not exclude" : "(NAME.xyz) was found");
+                       c->skipped ? "is left of those that the list does not exclude" : "(NAME.xyz) was found");
     qsort(c->v, c->n, sizeof *c->v, by_id);
     for (size_t i = 1; i < c->n; i++)
         if (c->v[i].id == c->v[i - 1].id)
@@ -102,12 +103,13 @@ static void encode(const struct collection *c, int64_t atoms, const struct layou
     uint32_t at = 0;
     for (size_t i = 0; i < c->n; i++) {
         const struct wl_qm9_record *r = &c->v[i];
-        const size_t n = (size_t)r->molecule.n;
+        const size_t n = (size_t)r->molecule.atoms;
         memcpy(p + l->start + 4 * i, &at, sizeof at);
         memcpy(p + l->id + 4 * i, &r->id, sizeof r->id);
         memcpy(p + l->property + i * sizeof r->property, r->property, sizeof r->property);
-        memcpy(p + l->at + at * sizeof r->molecule.at[0], r->molecule.at, n * sizeof r->molecule.at[0]);
-        memcpy(p + l->number + at, r->molecule.number, n);
+        memcpy(p + l->position + at * sizeof r->molecule.position[0], r->molecule.position,
+               n * sizeof r->molecule.position[0]);
+        memcpy(p + l->atomic_number + at, r->molecule.atomic_number, n);
         at += (uint32_t)n;
     }
     memcpy(p + l->start + 4 * c->n, &at, sizeof at);
@@ -131,12 +133,12 @@ int wl_qm9_pack(const struct wl_qm9_pack_opts *o, struct wl_qm9_pack_stats *done
     if (!rc) rc = sort(&c, o->from, e);
     if (!rc) {
         int64_t atoms = 0;
-        for (size_t i = 0; i < c.n; i++) atoms += c.v[i].molecule.n;
+        for (size_t i = 0; i < c.n; i++) atoms += c.v[i].molecule.atoms;
         const struct layout l = layout_of((int64_t)c.n, atoms);
         uint8_t *p = wl_new_array(c.arena, uint8_t, l.end);
         encode(&c, atoms, &l, p);
         rc = wl_file_write_user(o->to, (const char *)p, l.end, e);
-        *done = (struct wl_qm9_pack_stats) { (int64_t)c.n, atoms, c.left_out };
+        *done = (struct wl_qm9_pack_stats) { (int64_t)c.n, atoms, c.skipped };
     }
     wl_arena_free(c.arena);
     return rc;
@@ -171,8 +173,8 @@ static int check_molecules(const struct wl_qm9 *q, struct wl_err *e)
     bool fits = q->start[0] == 0 && q->start[q->molecules] == q->atoms;
     for (int64_t i = 0; i < q->molecules && fits; i++)
         fits = q->start[i + 1] > q->start[i] && q->start[i + 1] - q->start[i] <= WL_MOLECULE_MAX_ATOMS;
-    for (int64_t i = 0; i < q->atoms && fits; i++) fits = wl_qm9_symbol(q->number[i]) != NULL;
-    for (int64_t i = 0; i < 3 * q->atoms && fits; i++) fits = isfinite(q->at[i]);
+    for (int64_t i = 0; i < q->atoms && fits; i++) fits = wl_qm9_symbol(q->atomic_number[i]) != NULL;
+    for (int64_t i = 0; i < 3 * q->atoms && fits; i++) fits = isfinite(q->position[i]);
     return fits ? 0 : wl_fail(e, WL_EINVAL, "%s: its molecules make no sense", q->path);
 }
 
@@ -188,13 +190,14 @@ int wl_qm9_open(struct wl_qm9 *q, const char *path, struct wl_arena *a, struct w
     q->start = (const uint32_t *)(p + l.start);
     q->id = (const uint32_t *)(p + l.id);
     q->property = (const double *)(p + l.property);
-    q->at = (const float *)(p + l.at);
-    q->number = p + l.number;
+    q->position = (const float *)(p + l.position);
+    q->atomic_number = p + l.atomic_number;
     return check_molecules(q, e);
 }
 
 struct wl_molecule wl_qm9_molecule(const struct wl_qm9 *q, int64_t i)
 {
     const uint32_t first = q->start[i];
-    return (struct wl_molecule) { (int)(q->start[i + 1] - first), q->number + first, q->at + 3 * (size_t)first };
+    return (struct wl_molecule) { (int)(q->start[i + 1] - first), q->atomic_number + first,
+                                  q->position + 3 * (size_t)first };
 }

@@ -29,7 +29,7 @@ static double distance(const struct wl_molecule_synth *m, int i, int j)
 {
     double sum = 0;
     for (int c = 0; c < 3; c++) {
-        const double d = (double)m->at[i][c] - (double)m->at[j][c];
+        const double d = (double)m->position[i][c] - (double)m->position[j][c];
         sum += d * d;
     }
     return sqrt(sum);
@@ -47,15 +47,15 @@ static double pair_energy(const struct atom *a, const struct atom *b, double d)
 static void sum_up(const struct wl_molecule_synth *m, double x[WL_QM9_PROPERTIES])
 {
     double dipole[3] = { 0 };
-    for (int i = 0; i < m->n; i++) {
-        const struct atom *a = atom_of(m->number[i]);
+    for (int i = 0; i < m->atoms; i++) {
+        const struct atom *a = atom_of(m->atomic_number[i]);
         x[U0] += a->energy;
         x[ALPHA] += a->alpha;
-        for (int c = 0; c < 3; c++) dipole[c] += a->charge * (double)m->at[i][c];
+        for (int c = 0; c < 3; c++) dipole[c] += a->charge * (double)m->position[i][c];
         for (int j = 0; j < i; j++) {
             const double d = distance(m, i, j);
-            x[U0] += pair_energy(a, atom_of(m->number[j]), d);
-            x[R2] += d * d / (0.529177 * 0.529177 * m->n);
+            x[U0] += pair_energy(a, atom_of(m->atomic_number[j]), d);
+            x[R2] += d * d / (0.529177 * 0.529177 * m->atoms);
         }
     }
     x[MU] = 4.80320 * sqrt(dipole[0] * dipole[0] + dipole[1] * dipole[1] + dipole[2] * dipole[2]);
@@ -83,14 +83,15 @@ static char *text_of(const struct wl_molecule_synth *m, int64_t id, struct wl_ar
     double x[WL_QM9_PROPERTIES] = { 0 };
     struct wl_text t = WL_TEXT(a);
     sum_up(m, x);
-    finish(m->n, x);
-    wl_text_addf(&t, "%d\ngdb %lld\t", m->n, (long long)id);
+    finish(m->atoms, x);
+    wl_text_addf(&t, "%d\ngdb %lld\t", m->atoms, (long long)id);
     for (int i = 0; i < WL_QM9_PROPERTIES; i++) wl_text_addf(&t, "%.8g\t", x[i]);
     wl_text_add(&t, "\n");
-    for (int i = 0; i < m->n; i++)
-        wl_text_addf(&t, "%s\t%.10f\t%.10f\t%.10f\t%.6f\n", wl_qm9_symbol(m->number[i]), (double)m->at[i][0],
-                     (double)m->at[i][1], (double)m->at[i][2], atom_of(m->number[i])->charge);
-    for (int i = 0; i < 3 * m->n - 6 || i == 0; i++) wl_text_addf(&t, "%d.0\t", 500 + 50 * i);
+    for (int i = 0; i < m->atoms; i++)
+        wl_text_addf(&t, "%s\t%.10f\t%.10f\t%.10f\t%.6f\n", wl_qm9_symbol(m->atomic_number[i]),
+                     (double)m->position[i][0], (double)m->position[i][1], (double)m->position[i][2],
+                     atom_of(m->atomic_number[i])->charge);
+    for (int i = 0; i < 3 * m->atoms - 6 || i == 0; i++) wl_text_addf(&t, "%d.0\t", 500 + 50 * i);
     wl_text_add(&t, "\nsynthetic\tsynthetic\nsynthetic\tsynthetic\n");
     return t.s;
 }

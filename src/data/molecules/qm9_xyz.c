@@ -111,17 +111,17 @@ static int read_atom(struct reader *r, struct wl_molecule_synth *m, int i, struc
     int rc = next_line(r, "a line for each atom", e);
     if (!rc) rc = read_word(r, "an element", word, e);
     if (rc) return rc;
-    m->number[i] = 0;
+    m->atomic_number[i] = 0;
     for (size_t k = 0; k < WL_COUNT(elements); k++)
-        if (wl_str_eq(elements[k].symbol, word)) m->number[i] = elements[k].number;
-    if (!m->number[i])
+        if (wl_str_eq(elements[k].symbol, word)) m->atomic_number[i] = elements[k].number;
+    if (!m->atomic_number[i])
         return wl_fail(e, WL_EINVAL, "%s:%d: '%s' where an element is expected: H, C, N, O or F", r->name, r->line,
                        word);
     for (int c = 0; c < 3 && !rc; c++) {
         double x = 0;
         rc = read_real(r, axes[c], &x, e);
-        m->at[i][c] = (float)x;
-        if (!rc && !isfinite(m->at[i][c]))
+        m->position[i][c] = (float)x;
+        if (!rc && !isfinite(m->position[i][c]))
             rc = wl_fail(e, WL_EINVAL, "%s:%d: %s is %g angstrom", r->name, r->line, axes[c], x);
     }
     return rc;
@@ -143,12 +143,12 @@ int wl_qm9_parse(const char *text, size_t n, const char *name, struct wl_qm9_rec
     int rc = next_line(&r, "the number of atoms", e);
     if (!rc) rc = read_count(&r, "the number of atoms", WL_MOLECULE_MAX_ATOMS, &atoms, e);
     if (!rc) rc = read_properties(&r, out, e);
-    out->molecule.n = (int)atoms;
+    out->molecule.atoms = (int)atoms;
     for (int i = 0; i < (int)atoms && !rc; i++) rc = read_atom(&r, &out->molecule, i, e);
     if (!rc) rc = read_rest(&r, e);
     if (rc) return rc;
     int one, two;
-    const struct wl_molecule m = { out->molecule.n, out->molecule.number, &out->molecule.at[0][0] };
+    const struct wl_molecule m = { out->molecule.atoms, out->molecule.atomic_number, &out->molecule.position[0][0] };
     if (wl_molecule_find_overlap(&m, &one, &two))
         return wl_fail(e, WL_EINVAL, "%s:%d: atoms %d and %d are at one place", name, 3 + one, two + 1, one + 1);
     return 0;

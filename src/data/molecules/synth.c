@@ -1,6 +1,6 @@
 /* Molecules that look like QM9's: up to nine heavy atoms of C, N, O and F in a random tree, hydrogens on what valences
  * rings and double bonds leave, bonds of covalent radii's length, other atoms at some distance. */
-#include "data/molecules/molecules.h"
+#include "data/molecules/synth.h"
 
 #include <math.h>
 
@@ -52,9 +52,10 @@ static int draw_free(struct maker *k, int among)
 static double fits_at(const struct maker *k, const struct element *e, int bonded, const double at[3])
 {
     double least = INFINITY;
-    for (int i = 0; i < k->m->n; i++) {
+    for (int i = 0; i < k->m->atoms; i++) {
         double sum = 0;
-        for (int c = 0; c < 3; c++) sum += (at[c] - (double)k->m->at[i][c]) * (at[c] - (double)k->m->at[i][c]);
+        for (int c = 0; c < 3; c++)
+            sum += (at[c] - (double)k->m->position[i][c]) * (at[c] - (double)k->m->position[i][c]);
         if (i != bonded) least = fmin(least, sqrt(sum) / (1 + e->radius + k->element[i]->radius));
     }
     return least;
@@ -65,7 +66,7 @@ static void beside(struct maker *k, const struct element *e, int bonded, double 
 {
     const double z = 2 * draw(k) - 1, angle = 2 * M_PI * draw(k), flat = sqrt(1 - z * z);
     const double unit[3] = { flat * cos(angle), flat * sin(angle), z }, length = e->radius + k->element[bonded]->radius;
-    for (int c = 0; c < 3; c++) to[c] = (double)k->m->at[bonded][c] + length * unit[c];
+    for (int c = 0; c < 3; c++) to[c] = (double)k->m->position[bonded][c] + length * unit[c];
 }
 
 /* Takes the first direction that leaves room, else the best of TRIES. */
@@ -81,29 +82,29 @@ static void add_atom(struct maker *k, const struct element *e, int bonded)
         for (int c = 0; c < 3; c++) best[c] = at[c];
     }
     struct wl_molecule_synth *m = k->m;
-    k->element[m->n] = e;
-    k->free[m->n] = e->valence - (bonded >= 0);
+    k->element[m->atoms] = e;
+    k->free[m->atoms] = e->valence - (bonded >= 0);
     if (bonded >= 0) k->free[bonded]--;
-    m->number[m->n] = e->number;
-    for (int c = 0; c < 3; c++) m->at[m->n][c] = (float)best[c];
-    m->n++;
+    m->atomic_number[m->atoms] = e->number;
+    for (int c = 0; c < 3; c++) m->position[m->atoms][c] = (float)best[c];
+    m->atoms++;
 }
 
 void wl_molecule_synth(uint64_t seed, uint64_t index, struct wl_molecule_synth *m)
 {
     struct maker k = { .seed = seed, .stream = wl_hash_fnv1a("molecule") + index, .m = m };
-    m->n = 0;
+    m->atoms = 0;
     const int atoms = draw(&k) < 0.85 ? HEAVY : 2 + draw_below(&k, HEAVY - 2);
     add_atom(&k, &heavy[0], -1);
-    for (int bonded; m->n < atoms && (bonded = draw_free(&k, m->n)) >= 0;) add_atom(&k, draw_heavy(&k), bonded);
+    for (int bonded; m->atoms < atoms && (bonded = draw_free(&k, m->atoms)) >= 0;) add_atom(&k, draw_heavy(&k), bonded);
     const int bonds = 2 + draw_below(&k, 4); /* rings and double bonds, a hydrogen less at either end of each */
     for (int i = 0; i < bonds; i++) {
-        const int one = draw_free(&k, m->n);
+        const int one = draw_free(&k, m->atoms);
         if (one >= 0) k.free[one]--;
-        const int two = draw_free(&k, m->n);
+        const int two = draw_free(&k, m->atoms);
         if (two >= 0) k.free[two]--;
     }
-    const int skeleton = m->n;
-    for (int bonded; m->n < WL_MOLECULE_MAX_ATOMS && (bonded = draw_free(&k, skeleton)) >= 0;)
+    const int skeleton = m->atoms;
+    for (int bonded; m->atoms < WL_MOLECULE_MAX_ATOMS && (bonded = draw_free(&k, skeleton)) >= 0;)
         add_atom(&k, &hydrogen, bonded);
 }

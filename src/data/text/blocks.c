@@ -2,7 +2,7 @@
  * what lies between. One lock guards the counters; a slot belongs to whoever they say. */
 #include "data/text/blocks.h"
 
-#include "data/internal.h"
+#include "data/byte_buffer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,22 +54,10 @@ size_t wl_text_blocks_slots(int64_t threads) { return 2 * (size_t)threads + 1; }
 
 /* ---- the reader ------------------------------------------------------------------------------------------------- */
 
-/* Room for n bytes behind what is there. */
-static int buffer_grow(struct wl_byte_buffer *b, size_t n, const char *path, struct wl_err *e)
-{
-    if (b->cap - b->n >= n) return 0;
-    size_t cap = b->n + n > 2 * b->cap ? b->n + n : 2 * b->cap;
-    uint8_t *p = realloc(b->p, cap);
-    if (!p) return wl_fail(e, WL_ENOMEM, "%s: no memory for %zu bytes without a border to cut at", path, cap);
-    b->p = p;
-    b->cap = cap;
-    return 0;
-}
-
 /* Reads up to n bytes behind what is there; fewer only at the end of the file. */
 static int read_more(struct wl_byte_buffer *b, int fd, size_t n, const char *path, struct wl_err *e)
 {
-    int rc = buffer_grow(b, n, path, e);
+    int rc = wl_byte_buffer_grow(b, n, path, e);
     while (!rc && n > 0) {
         ssize_t got = read(fd, b->p + b->n, n);
         if (got < 0 && errno == EINTR) continue;
@@ -112,7 +100,7 @@ static int read_units(struct run *r, struct wl_byte_buffer *text, bool *last, st
     const char *path = r->b->texts->path.v[reader->file];
     size_t whole = 0, want = BLOCK;
     text->n = 0;
-    int rc = buffer_grow(text, reader->rest.n + 1, path, e);
+    int rc = wl_byte_buffer_grow(text, reader->rest.n + 1, path, e);
     if (rc) return rc;
     memcpy(text->p, reader->rest.p ? reader->rest.p : text->p, reader->rest.n);
     text->n = reader->rest.n;
@@ -126,7 +114,7 @@ static int read_units(struct run *r, struct wl_byte_buffer *text, bool *last, st
         if (*last) break;
     }
     reader->rest.n = 0;
-    rc = buffer_grow(&reader->rest, text->n - whole + 1, path, e);
+    rc = wl_byte_buffer_grow(&reader->rest, text->n - whole + 1, path, e);
     if (rc) return rc;
     reader->rest.n = text->n - whole;
     memcpy(reader->rest.p, text->p + whole, reader->rest.n);
@@ -137,7 +125,7 @@ static int read_units(struct run *r, struct wl_byte_buffer *text, bool *last, st
 /* Is it the beginning of a file that was found, and no text? */
 static bool is_binary(const struct run *r, const struct wl_byte_buffer *text)
 {
-    if (r->reader.begun || !r->b->texts->found.v[r->reader.file][0]) return false;
+    if (r->reader.begun || !r->b->texts->in_folder.v[r->reader.file][0]) return false;
     return memchr(text->p, '\0', text->n < LOOKED_AT ? text->n : LOOKED_AT) != NULL;
 }
 
@@ -151,7 +139,7 @@ static int read_block(struct run *r, struct wl_byte_buffer *text, struct wl_err 
         if (!rc) rc = read_units(r, text, &last, e);
         if (rc) return rc;
         bool left_out = is_binary(r, text);
-        r->b->texts->left_out += left_out;
+        r->b->texts->skipped += left_out;
         reader->begun = true;
         if (last || left_out) end_file(reader);
         if (!left_out && text->n > 0) return 1;
@@ -172,7 +160,7 @@ static void *worker_main(void *arg)
         size_t i = (size_t)(r->begun++) % r->slots;
         struct slot *s = &r->slot[i];
         pthread_mutex_unlock(&r->lock);
-        s->rc = r->b->work(r->b->own, i, w->index, (const char *)s->text.p, s->text.n, &s->why);
+        s->rc = r->b->process(r->b->data, i, w->index, (const char *)s->text.p, s->text.n, &s->why);
         pthread_mutex_lock(&r->lock);
         s->done = true;
         pthread_cond_signal(&r->done);
@@ -208,7 +196,7 @@ static int collect_oldest_block(struct run *r, struct wl_err *e)
     pthread_mutex_unlock(&r->lock);
     r->taken++;
     if (s->rc) return wl_fail(e, s->rc, "%s", s->why.msg);
-    return r->b->take ? r->b->take(r->b->own, i, e) : 0;
+    return r->b->collect ? r->b->collect(r->b->data, i, e) : 0;
 }
 
 static int submit_block(struct run *r, struct wl_err *e)
@@ -228,13 +216,13 @@ static int run_all(struct run *r, struct wl_err *e)
 {
     struct wl_progress bar;
     int rc = start_workers(r, e), given = 1;
-    wl_progress_start(&bar, r->b->what);
+    wl_progress_start(&bar, r->b->progress_label);
     while (!rc && given) {
         if (r->read - r->taken == (int64_t)r->slots) rc = collect_oldest_block(r, e);
         if (rc) break;
         given = submit_block(r, e);
         if (given < 0) rc = given;
-        if (r->b->what) wl_progress_update(&bar, r->reader.bytes, r->b->texts->bytes, -1, NULL);
+        if (r->b->progress_label) wl_progress_update(&bar, r->reader.bytes, r->b->texts->bytes, -1, NULL);
     }
     while (!rc && r->taken < r->read) rc = collect_oldest_block(r, e);
     wl_progress_clear(&bar);

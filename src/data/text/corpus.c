@@ -1,8 +1,11 @@
 /* From text to files of tokens: [CLS] unit [SEP], unit behind unit, cut into sequences. */
-#include "data/internal.h"
+#include "data/text/corpus.h"
+
+#include "data/byte_buffer.h"
+#include "data/byte_order.h"
 #include "data/text/blocks.h"
-#include "data/text/token_file.h"
-#include "data/text/vocab.h"
+#include "data/text/token_writer.h"
+#include "data/text/vocab_trie.h"
 #include "data/text/wordpiece_train.h"
 
 #include <math.h>
@@ -21,7 +24,7 @@ struct corpus {
     const struct wl_corpus_opts *o;
     const struct wl_vocab *vocab;
     int width;
-    double share; /* of the sequences that go to val */
+    double val_fraction; /* of the sequences */
     struct wl_token_writer train, val;
     struct made *slot;
     uint8_t *piece;     /* [sequence] tokens: the sequence in progress */
@@ -48,9 +51,9 @@ static size_t tokenize_units(const struct corpus *c, const char *text, size_t n,
 }
 
 /* A line is a byte at least and brings two tokens more: twice the bytes is room enough. */
-static int work(void *own, size_t slot, int64_t thread, const char *text, size_t n, struct wl_err *e)
+static int process(void *data, size_t slot, int64_t thread, const char *text, size_t n, struct wl_err *e)
 {
-    const struct corpus *c = own;
+    const struct corpus *c = data;
     struct made *m = &c->slot[slot];
     (void)thread;
     m->units = m->unknown = 0;
@@ -71,14 +74,14 @@ static int work(void *own, size_t slot, int64_t thread, const char *text, size_t
 static int end_sequence(struct corpus *c, struct wl_err *e)
 {
     double i = (double)c->sequences++;
-    bool val = floor((i + 1) * c->share) > floor(i * c->share);
+    bool val = floor((i + 1) * c->val_fraction) > floor(i * c->val_fraction);
     c->filled = 0;
     return wl_token_writer_put(val ? &c->val : &c->train, c->piece, (size_t)c->o->sequence, e);
 }
 
-static int take(void *own, size_t slot, struct wl_err *e)
+static int collect(void *data, size_t slot, struct wl_err *e)
 {
-    struct corpus *c = own;
+    struct corpus *c = data;
     const struct made *m = &c->slot[slot];
     const size_t width = (size_t)c->width, whole = (size_t)c->o->sequence;
     c->result->tokens += m->n;
@@ -95,34 +98,34 @@ static int take(void *own, size_t slot, struct wl_err *e)
 }
 
 /* Tokenises some texts; a share of the sequences goes to val. */
-static int add_texts(struct corpus *c, const struct wl_strs *names, double share, const char *progress,
+static int add_texts(struct corpus *c, const struct wl_strs *names, double fraction, const char *progress,
                      struct wl_arena *a, struct wl_err *e)
 {
     struct wl_text_files texts;
     const uint64_t before = c->result->units;
     int rc = wl_text_files_list(&texts, names, a, e);
     if (rc) return rc;
-    c->share = share;
+    c->val_fraction = fraction;
     c->sequences = 0;
     c->filled = 0;
     struct wl_text_blocks blocks = { .texts = &texts,
                                      .unit = c->o->unit,
                                      .threads = c->o->threads,
-                                     .what = progress,
-                                     .own = c,
-                                     .work = work,
-                                     .take = take };
+                                     .progress_label = progress,
+                                     .data = c,
+                                     .process = process,
+                                     .collect = collect };
     rc = wl_text_blocks_run(&blocks, a, e);
     c->result->bytes += texts.bytes;
-    c->result->left_out += texts.left_out;
+    c->result->files_skipped += texts.skipped;
     if (!rc && c->result->units == before) rc = wl_fail(e, WL_EINVAL, "%s: holds no text", names->v[0]);
     return rc;
 }
 
 /* ---- the vocabulary ---------------------------------------------------------------------------------------------- */
 
-static int learn(const struct wl_corpus_opts *o, const struct wl_strs *names, const char *path, bool progress,
-                 struct wl_vocab **v, struct wl_arena *a, struct wl_err *e)
+static int train_vocab(const struct wl_corpus_opts *o, const struct wl_strs *names, const char *path, bool progress,
+                       struct wl_vocab **v, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_arena *own = wl_arena_new(a);
     struct wl_word_counts words;
@@ -131,7 +134,7 @@ static int learn(const struct wl_corpus_opts *o, const struct wl_strs *names, co
     int rc = wl_text_files_list(&texts, names, own, e);
     if (!rc) rc = wl_word_counts_read(&words, &texts, o->threads, progress ? "counting words" : NULL, own, e);
     if (!rc && words.n == 0) rc = wl_fail(e, WL_EINVAL, "%s: no words to learn a vocabulary from", names->v[0]);
-    if (!rc) rc = wl_wordpiece_train(&words, (size_t)o->learn, &tokens, a, e);
+    if (!rc) rc = wl_wordpiece_train(&words, (size_t)o->vocab_size, &tokens, a, e);
     if (!rc) rc = wl_vocab_new(v, (const char *const *)tokens.v, tokens.n, path, a, e);
     wl_arena_free(own);
     return rc;
@@ -142,9 +145,9 @@ static int get_vocab(struct corpus *c, const struct wl_strs *names, const char *
 {
     struct wl_vocab *v;
     int64_t start_ns = wl_now_ns();
-    int rc = c->o->vocab ? wl_vocab_read(&v, c->o->vocab, a, e) : learn(c->o, names, path, progress, &v, a, e);
+    int rc = c->o->vocab ? wl_vocab_read(&v, c->o->vocab, a, e) : train_vocab(c->o, names, path, progress, &v, a, e);
     if (rc) return rc;
-    c->result->learn_seconds = c->o->vocab ? NAN : (double)(wl_now_ns() - start_ns) * 1e-9;
+    c->result->vocab_train_s = c->o->vocab ? NAN : (double)(wl_now_ns() - start_ns) * 1e-9;
     c->result->vocabulary = wl_vocab_size(v);
     c->width = wl_vocab_size(v) <= 1 << 16 ? 2 : 4;
     c->vocab = v;
@@ -227,7 +230,7 @@ static int tokenize_all(struct corpus *c, const struct wl_strs *train, const str
     const char *bar = progress ? "tokenising" : NULL;
     int64_t start_ns = wl_now_ns();
     int rc = open_writers(c, a, e);
-    if (!rc) rc = add_texts(c, train, val->n ? 0 : c->o->val_share, bar, a, e);
+    if (!rc) rc = add_texts(c, train, val->n ? 0 : c->o->val_fraction, bar, a, e);
     if (!rc && val->n) rc = add_texts(c, val, 1, bar, a, e);
     if (!rc) rc = check_made(c, e);
     if (!rc) rc = wl_token_writer_finish(&c->val, e);

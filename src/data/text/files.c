@@ -1,5 +1,5 @@
 /* Which files are a text. */
-#include "data/text/blocks.h"
+#include "data/text/files.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 static void add_file(struct wl_text_files *t, const char *path, bool found, const struct stat *st, struct wl_arena *a)
 {
     wl_strs_add(a, &t->path, path);
-    wl_strs_add(a, &t->found, found ? "found" : "");
+    wl_strs_add(a, &t->in_folder, found ? "found" : "");
     if (S_ISREG(st->st_mode)) t->bytes += (double)st->st_size;
 }
 

@@ -1,15 +1,19 @@
 /* Masked samples of a file of tokens: a sample is one of its sequences, in which some tokens are to be predicted. Of
  * these 80 % are [MASK], 10 % another token of the vocabulary, and 10 % stay (Devlin et al. 2019,
  * arXiv:1810.04805, 3.1). */
-#include "data/internal.h"
+#include "data/text/mlm.h"
+
+#include "data/byte_order.h"
+#include "data/rng.h"
+#include "data/text/corpus.h"
 
 #include <string.h>
 
 struct wl_mlm {
     struct wl_dataset set;
     struct wl_token_file tokens;
-    int64_t sequence, places; /* S, P */
-    int64_t all;              /* sequences of the file */
+    int64_t sequence, predictions; /* S, P */
+    int64_t total;                 /* sequences of the file */
 };
 
 /* Buffers, in the order of the network's inputs. */
@@ -28,7 +32,7 @@ static bool is_candidate(const struct wl_token_file *t, int32_t token)
 }
 
 /* What the network sees in place of a token. */
-static int32_t disguise(const struct wl_token_file *t, int32_t token, struct wl_rng *d)
+static int32_t replacement_token(const struct wl_token_file *t, int32_t token, struct wl_rng *d)
 {
     uint64_t ten = wl_rng_below(d, 10);
     if (ten < 8) return (int32_t)t->special[WL_TOKEN_MASK];
@@ -36,11 +40,11 @@ static int32_t disguise(const struct wl_token_file *t, int32_t token, struct wl_
 }
 
 /* 15 % of the candidates, rounded to the nearest, at least one of them and at most P. */
-static int64_t masked_count(int64_t candidates, int64_t places)
+static int64_t masked_count(int64_t candidates, int64_t predictions)
 {
     int64_t n = (3 * candidates + 10) / 20;
     if (n == 0) n = candidates > 0;
-    return n < places ? n : places;
+    return n < predictions ? n : predictions;
 }
 
 /* Selection sampling (Knuth, The Art of Computer Programming, 3.4.2, algorithm S): each choice of so many candidates is
@@ -49,67 +53,67 @@ static void mask(const struct wl_mlm *m, int32_t *tokens, int32_t *positions, in
 {
     int64_t candidates = 0, taken = 0;
     for (int64_t i = 0; i < m->sequence; i++) candidates += is_candidate(&m->tokens, tokens[i]);
-    int64_t wanted = masked_count(candidates, m->places);
+    int64_t wanted = masked_count(candidates, m->predictions);
     for (int64_t i = 0; taken < wanted; i++) {
         if (!is_candidate(&m->tokens, tokens[i])) continue;
         if ((int64_t)wl_rng_below(d, (uint64_t)candidates--) >= wanted - taken) continue;
         positions[taken] = (int32_t)i;
         labels[taken++] = tokens[i];
-        tokens[i] = disguise(&m->tokens, tokens[i], d);
+        tokens[i] = replacement_token(&m->tokens, tokens[i], d);
     }
-    for (; taken < m->places; taken++) {
+    for (; taken < m->predictions; taken++) {
         positions[taken] = 0;
         labels[taken] = -1;
     }
 }
 
 /* The masks of evaluation are of no epoch, and another stream's than those of training. */
-static int put(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, int64_t index,
-               void *const *at, struct wl_err *e)
+static int write_sample(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, int64_t index,
+                        void *const *buffers, struct wl_err *e)
 {
-    const struct wl_mlm *m = s->own;
-    struct wl_rng d = pass->training ? wl_rng(pass->seed, "mask", (uint64_t)pass->epoch, (uint64_t)index)
-                                     : wl_rng(pass->seed, "mask of evaluation", 0, (uint64_t)index);
-    int32_t *tokens = at[TOKENS];
-    const int64_t from = index * m->all / s->samples * m->sequence;
+    const struct wl_mlm *m = s->data;
+    struct wl_rng d = key->training ? wl_rng(key->seed, "mask", (uint64_t)key->epoch, (uint64_t)index)
+                                    : wl_rng(key->seed, "mask of evaluation", 0, (uint64_t)index);
+    int32_t *tokens = buffers[TOKENS];
+    const int64_t from = index * m->total / s->samples * m->sequence;
     (void)thread, (void)e;
     for (int64_t i = 0; i < m->sequence; i++) tokens[i] = (int32_t)token_at(&m->tokens, from + i);
-    *(int32_t *)at[LENGTHS] = (int32_t)m->sequence;
-    mask(m, tokens, at[POSITIONS], at[LABELS], &d);
+    *(int32_t *)buffers[LENGTHS] = (int32_t)m->sequence;
+    mask(m, tokens, buffers[POSITIONS], buffers[LABELS], &d);
     return 0;
 }
 
-static void pad(const struct wl_dataset *s, void *const *at)
+static void pad(const struct wl_dataset *s, void *const *buffers)
 {
-    const struct wl_mlm *m = s->own;
-    memset(at[TOKENS], 0, s->bytes[TOKENS]);
-    memset(at[POSITIONS], 0, s->bytes[POSITIONS]);
-    *(int32_t *)at[LENGTHS] = 0;
-    for (int64_t i = 0; i < m->places; i++) ((int32_t *)at[LABELS])[i] = -1;
+    const struct wl_mlm *m = s->data;
+    memset(buffers[TOKENS], 0, s->bytes[TOKENS]);
+    memset(buffers[POSITIONS], 0, s->bytes[POSITIONS]);
+    *(int32_t *)buffers[LENGTHS] = 0;
+    for (int64_t i = 0; i < m->predictions; i++) ((int32_t *)buffers[LABELS])[i] = -1;
 }
 
 int wl_mlm_open(struct wl_mlm **out, const struct wl_mlm_opts *o, struct wl_arena *a, struct wl_err *e)
 {
-    static const struct wl_dataset_ops ops = { .noun = "sequence", .put = put, .pad = pad };
+    static const struct wl_dataset_ops ops = { .noun = "sequence", .write_sample = write_sample, .pad = pad };
     struct wl_mlm *m = wl_new(a, struct wl_mlm);
     const char *path = wl_path_join(a, o->dir, o->train ? WL_TRAIN_TOKENS : WL_VAL_TOKENS);
     int rc = wl_token_file_open(&m->tokens, path, a, e);
     if (rc) return rc;
     m->sequence = o->sequence;
-    m->places = o->places;
-    m->all = (int64_t)m->tokens.n / m->sequence;
-    if (m->all == 0 || o->samples > m->all)
+    m->predictions = o->predictions;
+    m->total = (int64_t)m->tokens.n / m->sequence;
+    if (m->total == 0 || o->samples > m->total)
         return wl_fail(e, WL_EINVAL, "%s: %lld tokens are %lld sequences of %lld; %lld are asked for", path,
-                       (long long)m->tokens.n, (long long)m->all, (long long)m->sequence,
+                       (long long)m->tokens.n, (long long)m->total, (long long)m->sequence,
                        (long long)(o->samples ? o->samples : 1));
     const size_t word = sizeof(int32_t);
     m->set = (struct wl_dataset) { .ops = &ops,
                                    .name = m->tokens.path,
-                                   .samples = o->samples ? o->samples : m->all,
+                                   .samples = o->samples ? o->samples : m->total,
                                    .buffers = 4,
-                                   .bytes = { (size_t)m->sequence * word, word, (size_t)m->places * word,
-                                              (size_t)m->places * word },
-                                   .own = m };
+                                   .bytes = { (size_t)m->sequence * word, word, (size_t)m->predictions * word,
+                                              (size_t)m->predictions * word },
+                                   .data = m };
     *out = m;
     return 0;
 }

@@ -45,11 +45,11 @@ static int special_at(const struct wl_pretokenizer *w)
 /* Adds the parts of a folded character; true: the word ends here. */
 static bool take_pending(struct wl_pretokenizer *w)
 {
-    while (w->taken < w->ahead.n) {
-        uint32_t c = w->ahead.c[w->taken];
-        bool alone = w->ahead.apart || wl_unicode_is_punctuation(c);
+    while (w->pending_used < w->pending.n) {
+        uint32_t c = w->pending.c[w->pending_used];
+        bool alone = w->pending.ideograph || wl_unicode_is_punctuation(c);
         if (alone && w->n) return true;
-        w->taken++;
+        w->pending_used++;
         add(w, c);
         if (alone) return true;
     }
@@ -59,9 +59,9 @@ static bool take_pending(struct wl_pretokenizer *w)
 /* One character that is not ASCII; true: the word ends here. */
 static bool take_non_ascii(struct wl_pretokenizer *w)
 {
-    w->ahead = wl_unicode_fold(wl_utf8_next(&w->p, w->end));
-    w->taken = 0;
-    return w->ahead.space ? w->n > 0 : take_pending(w);
+    w->pending = wl_unicode_fold(wl_utf8_next(&w->p, w->end));
+    w->pending_used = 0;
+    return w->pending.space ? w->n > 0 : take_pending(w);
 }
 
 /* ASCII punctuation; the word before it, if there is one, is returned first. */

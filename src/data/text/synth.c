@@ -1,10 +1,14 @@
 /* Synthetic text: articles of a small grammar. */
-#include "data/internal.h"
+#include "data/text/synth.h"
+
+#include "data/manifest.h"
+#include "data/rng.h"
+#include "data/text/corpus.h"
 
 #include <unistd.h>
 
 enum {
-    RECIPE = 1 /* counts up when other text is written */,
+    GENERATOR_VERSION = 1 /* counts up when other text is written */,
     SUBJECTS = 6,
     NOUNS = 6,
     VERBS = 4,
@@ -55,54 +59,57 @@ static const char *pick(struct article *t, const char *const *from, uint64_t n)
     return from[wl_rng_below(&t->draws, n)];
 }
 
-static void say(struct article *t, const char *word, const char *ending)
+static void append_word(struct article *t, const char *word, const char *ending)
 {
     wl_text_addf(t->out, " %s%s", word, ending);
     t->words++;
 }
 
 /* "the wild bear", "three wild bears": returns whether there are several. */
-static bool say_noun(struct article *t)
+static bool append_noun(struct article *t)
 {
     static const char *const one[] = { "the", "every", "this", "one" }, *const many[] = { "the", "some", "these",
                                                                                           "three" };
     bool several = wl_rng_below(&t->draws, 2);
-    say(t, pick(t, several ? many : one, 4), "");
-    if (wl_rng_below(&t->draws, 2)) say(t, pick(t, t->subject->adjective, ADJECTIVES), "");
-    say(t, pick(t, t->subject->noun, NOUNS), several ? "s" : "");
+    append_word(t, pick(t, several ? many : one, 4), "");
+    if (wl_rng_below(&t->draws, 2)) append_word(t, pick(t, t->subject->adjective, ADJECTIVES), "");
+    append_word(t, pick(t, t->subject->noun, NOUNS), several ? "s" : "");
     return several;
 }
 
-static void say_verb(struct article *t, bool several) { say(t, pick(t, t->subject->verb, VERBS), several ? "" : "s"); }
-
-static void say_sentence(struct article *t)
+static void append_verb(struct article *t, bool several)
 {
-    bool several = say_noun(t);
-    say_verb(t, several);
-    say_noun(t);
+    append_word(t, pick(t, t->subject->verb, VERBS), several ? "" : "s");
+}
+
+static void append_sentence(struct article *t)
+{
+    bool several = append_noun(t);
+    append_verb(t, several);
+    append_noun(t);
     if (wl_rng_below(&t->draws, 2)) {
-        say(t, "in", "");
-        say(t, "the", "");
-        say(t, pick(t, t->subject->place, PLACES), "");
+        append_word(t, "in", "");
+        append_word(t, "the", "");
+        append_word(t, pick(t, t->subject->place, PLACES), "");
     }
     if (wl_rng_below(&t->draws, 3) == 0) {
-        say(t, "and", "");
-        say(t, several ? "they" : "it", "");
-        say_verb(t, several);
-        say(t, several ? "their" : "its", "");
-        say(t, pick(t, t->subject->noun, NOUNS), "");
+        append_word(t, "and", "");
+        append_word(t, several ? "they" : "it", "");
+        append_verb(t, several);
+        append_word(t, several ? "their" : "its", "");
+        append_word(t, pick(t, t->subject->noun, NOUNS), "");
     }
-    say(t, ".", "");
+    append_word(t, ".", "");
 }
 
 /* As in WikiText: a blank line, the title, a blank line, a line for each paragraph. */
-static void say_article(struct article *t)
+static void append_article(struct article *t)
 {
     t->subject = &subjects[wl_rng_below(&t->draws, SUBJECTS)];
     wl_text_addf(t->out, " \n = The %s of the %s = \n \n", pick(t, t->subject->noun, NOUNS),
                  pick(t, t->subject->place, PLACES));
     for (uint64_t paragraphs = 1 + wl_rng_below(&t->draws, 3); paragraphs--;) {
-        for (uint64_t sentences = 3 + wl_rng_below(&t->draws, 6); sentences--;) say_sentence(t);
+        for (uint64_t sentences = 3 + wl_rng_below(&t->draws, 6); sentences--;) append_sentence(t);
         wl_text_add(t->out, " \n");
     }
 }
@@ -114,7 +121,7 @@ static int write_part(const struct wl_wikitext_synth_opts *o, bool val, struct w
     const int64_t words = val ? o->val_words : o->words;
     for (uint64_t i = 0; t.words < words; i++) {
         t.draws = wl_rng((uint64_t)o->seed, "article", val, i);
-        say_article(&t);
+        append_article(&t);
     }
     return wl_file_write(wl_path_join(a, o->dir, val ? "wiki.valid.raw" : "wiki.train.raw"), text.s, text.n, e);
 }
@@ -122,7 +129,9 @@ static int write_part(const struct wl_wikitext_synth_opts *o, bool val, struct w
 static int write_tokens(const struct wl_wikitext_synth_opts *o, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_corpus_stats made;
-    struct wl_corpus_opts c = { .dir = o->dir, .learn = o->vocabulary, .sequence = o->sequence, .threads = o->threads };
+    struct wl_corpus_opts c = {
+        .dir = o->dir, .vocab_size = o->vocabulary, .sequence = o->sequence, .threads = o->threads
+    };
     const char *left = wl_path_join(a, o->dir, WL_TRAIN_TOKENS); /* by a call that was cut off */
     wl_strs_add(a, &c.text, o->dir);
     if (wl_is_file(left) && unlink(left)) return wl_fail_errno(e, "removing %s", left);
@@ -138,7 +147,7 @@ int wl_wikitext_synth(const struct wl_wikitext_synth_opts *opts, int64_t *writte
         a,
         "# Written by wattlaw-train data wikitext --synthetic; the text is of a small grammar.\n"
         "[wikitext]\nrecipe = %d\nwords = %lld\nval_words = %lld\nvocabulary = %lld\nsequence = %lld\nseed = %lld\n",
-        RECIPE, (long long)o.words, (long long)o.val_words, (long long)o.vocabulary, (long long)o.sequence,
+        GENERATOR_VERSION, (long long)o.words, (long long)o.val_words, (long long)o.vocabulary, (long long)o.sequence,
         (long long)o.seed);
     *written = 0;
     int rc = wl_manifest_begin(o.dir, settings, &complete, a, e);

@@ -1,7 +1,8 @@
 /* Files of tokens: 128 bytes of head, then the tokens. docs/formats.md has the layout. */
 #include "data/text/token_file.h"
 
-#include "data/internal.h"
+#include "data/byte_order.h"
+#include "data/text/token_writer.h"
 
 #include <string.h>
 #include <unistd.h>

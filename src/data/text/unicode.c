@@ -36,7 +36,7 @@ struct wl_unicode_folded wl_unicode_fold(uint32_t c)
     utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)c);
     struct wl_unicode_folded f = { .space = is_space(c, category) };
     if (f.space || is_dropped(c, category)) return f;
-    f.apart = is_ideograph(c);
+    f.ideograph = is_ideograph(c);
     utf8proc_int32_t parts[WL_UNICODE_FOLDED_MAX];
     int boundary = 0;
     utf8proc_ssize_t n =

@@ -1,4 +1,4 @@
-/* Characters as BERT's normaliser sees them. */
+/* Unicode normalisation as in BERT. */
 #ifndef WL_DATA_TEXT_UNICODE_H
 #define WL_DATA_TEXT_UNICODE_H
 
@@ -8,23 +8,24 @@
 
 enum { WL_UNICODE_FOLDED_MAX = 4 }; /* characters of the longest canonical decomposition */
 
-/* What becomes of one character. */
+/* A normalised character. */
 struct wl_unicode_folded {
     uint32_t c[WL_UNICODE_FOLDED_MAX]; /* [n] lower case, decomposed, without accents */
-    size_t n;                          /* 0: it leaves nothing behind */
-    bool space;                        /* it separates words */
-    bool apart;                        /* an ideograph: a word by itself */
+    size_t n;                          /* 0: nothing remains */
+    bool space;                        /* separates words */
+    bool ideograph;                    /* a word by itself */
 };
 
 struct wl_unicode_folded wl_unicode_fold(uint32_t c);
 
-/* ASCII but for letters and digits, and category P of Unicode: a word by itself. */
+/* ASCII except letters and digits, and category P of Unicode: a word by itself. */
 bool wl_unicode_is_punctuation(uint32_t c);
 
-/* The canonical combining class; 0: no mark. */
+/* The canonical combining class; 0: not a combining mark. */
 int wl_unicode_combining_class(uint32_t c);
 
-/* The character at *p and moves *p behind it. A byte that begins no character (RFC 3629) is U+FFFD by itself. */
+/* Decodes the character at *p and advances *p. A byte that does not start a character (RFC 3629) is U+FFFD by itself.
+ */
 uint32_t wl_utf8_next(const uint8_t **p, const uint8_t *end);
 
 /* Writes a character, at most 4 bytes; returns how many. */

@@ -1,6 +1,9 @@
 /* Vocabularies: reading vocab.txt, and the longest pieces of a word. */
 #include "data/text/vocab.h"
 
+#include "data/text/unicode.h"
+#include "data/text/vocab_trie.h"
+
 #include <string.h>
 
 enum { MOST_BYTES = 1 << 28, MOST_TOKENS = 1 << 24 };
@@ -15,7 +18,7 @@ static size_t edge_place(const struct wl_vocab *v, uint32_t node, uint32_t c)
     return at;
 }
 
-static uint32_t child_of(const struct wl_vocab *v, uint32_t node, uint32_t c)
+uint32_t wl_vocab_child(const struct wl_vocab *v, uint32_t node, uint32_t c)
 {
     return v->edge[edge_place(v, node, c)].child; /* 0: none */
 }
@@ -65,7 +68,7 @@ static int grow_tree(struct wl_vocab *v, const char *path, struct wl_arena *a, s
 static int32_t find(const struct wl_vocab *v, const char *token)
 {
     uint32_t node = WL_TRIE_WORD_START;
-    for (const char *c = token; *c && node; c++) node = child_of(v, node, (uint8_t)*c);
+    for (const char *c = token; *c && node; c++) node = wl_vocab_child(v, node, (uint8_t)*c);
     return node ? v->id[node] : -1;
 }
 
@@ -138,45 +141,3 @@ int64_t wl_vocab_size(const struct wl_vocab *v) { return (int64_t)v->n; }
 uint32_t wl_vocab_special_token(const struct wl_vocab *v, enum wl_special_token which) { return v->special[which]; }
 const char *wl_vocab_token(const struct wl_vocab *v, uint32_t id) { return v->token[id]; }
 uint64_t wl_vocab_hash(const struct wl_vocab *v) { return v->hash; }
-
-/* ---- pieces ----------------------------------------------------------------------------------------------------- */
-
-/* The longest token from c[0] on; 0: none. */
-static size_t longest(const struct wl_vocab *v, uint32_t node, const uint32_t *c, size_t n, uint32_t *id)
-{
-    size_t best = 0;
-    for (size_t i = 0; i < n && (node = child_of(v, node, c[i])) != 0; i++) {
-        if (v->id[node] < 0) continue;
-        best = i + 1;
-        *id = (uint32_t)v->id[node];
-    }
-    return best;
-}
-
-/* The pieces of a word into ids (room for w->n, or one): returns how many. */
-static size_t pieces_of(const struct wl_vocab *v, const struct wl_pretokenizer *w, uint32_t *ids)
-{
-    size_t n = 0, at = 0;
-    if (w->special >= 0 || w->n > WL_WORD_MAX) {
-        ids[0] = v->special[w->special >= 0 ? w->special : WL_TOKEN_UNK];
-        return 1;
-    }
-    while (at < w->n) {
-        size_t piece = longest(v, at ? WL_TRIE_CONTINUATION : WL_TRIE_WORD_START, w->c + at, w->n - at, &ids[n]);
-        if (!piece) {
-            ids[0] = v->special[WL_TOKEN_UNK];
-            return 1;
-        }
-        at += piece;
-        n++;
-    }
-    return n;
-}
-
-size_t wl_tokenize(const struct wl_vocab *v, const char *text, size_t n, uint32_t *ids)
-{
-    struct wl_pretokenizer w = { .p = (const uint8_t *)text, .end = (const uint8_t *)text + n };
-    size_t count = 0;
-    while (wl_pretokenizer_next(&w)) count += pieces_of(v, &w, ids + count);
-    return count;
-}

@@ -1,5 +1,8 @@
 /* Counting words: each thread for itself, then together. */
-#include "data/text/wordpiece_train.h"
+#include "data/text/word_counts.h"
+
+#include "data/text/blocks.h"
+#include "data/text/pretokenize.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +16,9 @@ static uint32_t hash_of(const uint32_t *c, uint32_t n)
 
 static size_t place_of(const struct wl_word_counts *l, const uint32_t *c, uint32_t n, uint32_t hash)
 {
-    size_t mask = l->places - 1, at = hash & mask;
-    for (; l->place[at]; at = (at + 1) & mask) {
-        const struct wl_word_count *x = &l->v[l->place[at] - 1];
+    size_t mask = l->n_slots - 1, at = hash & mask;
+    for (; l->slots[at]; at = (at + 1) & mask) {
+        const struct wl_word_count *x = &l->words[l->slots[at] - 1];
         if (x->hash == hash && x->n == n && memcmp(x->c, c, n * sizeof *c) == 0) break;
     }
     return at;
@@ -23,28 +26,28 @@ static size_t place_of(const struct wl_word_counts *l, const uint32_t *c, uint32
 
 static void word_counts_rehash(struct wl_word_counts *l)
 {
-    l->places = l->places ? 2 * l->places : 1 << 10;
-    l->place = wl_new_array(l->arena, uint32_t, l->places);
+    l->n_slots = l->n_slots ? 2 * l->n_slots : 1 << 10;
+    l->slots = wl_new_array(l->arena, uint32_t, l->n_slots);
     for (size_t i = 0; i < l->n; i++) {
-        size_t at = l->v[i].hash & (l->places - 1);
-        while (l->place[at]) at = (at + 1) & (l->places - 1);
-        l->place[at] = (uint32_t)i + 1;
+        size_t at = l->words[i].hash & (l->n_slots - 1);
+        while (l->slots[at]) at = (at + 1) & (l->n_slots - 1);
+        l->slots[at] = (uint32_t)i + 1;
     }
 }
 
 void wl_word_counts_add(struct wl_word_counts *l, const uint32_t *c, uint32_t n, int64_t count)
 {
-    if (2 * (l->n + 1) > l->places) word_counts_rehash(l);
+    if (2 * (l->n + 1) > l->n_slots) word_counts_rehash(l);
     uint32_t hash = hash_of(c, n);
     size_t at = place_of(l, c, n, hash);
-    if (!l->place[at]) {
+    if (!l->slots[at]) {
         uint32_t *own = wl_new_array(l->arena, uint32_t, n);
         memcpy(own, c, n * sizeof *c);
-        WL_GROW(l->arena, l->v, l->n, l->cap);
-        l->v[l->n++] = (struct wl_word_count) { .c = own, .n = n, .hash = hash };
-        l->place[at] = (uint32_t)l->n;
+        WL_GROW(l->arena, l->words, l->n, l->cap);
+        l->words[l->n++] = (struct wl_word_count) { .c = own, .n = n, .hash = hash };
+        l->slots[at] = (uint32_t)l->n;
     }
-    l->v[l->place[at] - 1].count += count;
+    l->words[l->slots[at] - 1].count += count;
 }
 
 static int by_characters(const void *x, const void *y)
@@ -55,9 +58,9 @@ static int by_characters(const void *x, const void *y)
     return (a->n > b->n) - (a->n < b->n);
 }
 
-static int count_block(void *own, size_t slot, int64_t thread, const char *text, size_t n, struct wl_err *e)
+static int count_block(void *data, size_t slot, int64_t thread, const char *text, size_t n, struct wl_err *e)
 {
-    struct wl_word_counts *l = (struct wl_word_counts *)own + thread;
+    struct wl_word_counts *l = (struct wl_word_counts *)data + thread;
     struct wl_pretokenizer w = { .p = (const uint8_t *)text, .end = (const uint8_t *)text + n };
     (void)slot, (void)e;
     while (wl_pretokenizer_next(&w))
@@ -74,15 +77,15 @@ int wl_word_counts_read(struct wl_word_counts *l, struct wl_text_files *texts, i
     struct wl_text_blocks blocks = { .texts = texts,
                                      .unit = WL_TEXT_UNIT_LINE,
                                      .threads = threads,
-                                     .what = progress,
-                                     .own = each,
-                                     .work = count_block };
+                                     .progress_label = progress,
+                                     .data = each,
+                                     .process = count_block };
     int rc = wl_text_blocks_run(&blocks, own, e);
     *l = (struct wl_word_counts) { .arena = a };
     for (int64_t i = 0; !rc && i < threads; i++)
         for (size_t k = 0; k < each[i].n; k++)
-            wl_word_counts_add(l, each[i].v[k].c, each[i].v[k].n, each[i].v[k].count);
-    if (l->n) qsort(l->v, l->n, sizeof *l->v, by_characters);
+            wl_word_counts_add(l, each[i].words[k].c, each[i].words[k].n, each[i].words[k].count);
+    if (l->n) qsort(l->words, l->n, sizeof *l->words, by_characters);
     wl_arena_free(own);
     return rc;
 }

@@ -7,6 +7,8 @@
  * whose entries are brought up to date when they come to its top: counts of old pairs only fall. */
 #include "data/text/wordpiece_train.h"
 
+#include "data/text/pretokenize.h"
+
 #include <stdlib.h>
 
 enum { ALPHABET = 1000 /* characters: the most frequent ones */, LEAST = 2 /* a pair that stands once is no piece */ };
@@ -176,7 +178,7 @@ static const bool *choose_alphabet(const struct wl_word_counts *words, struct wl
     struct letter *letter = NULL;
     size_t n = 0, cap = 0;
     for (size_t i = 0; i < words->n; i++)
-        for (uint32_t k = 0; k < words->v[i].n; k++) count[words->v[i].c[k]] += words->v[i].count;
+        for (uint32_t k = 0; k < words->words[i].n; k++) count[words->words[i].c[k]] += words->words[i].count;
     for (uint32_t c = 0; c < UNICODE; c++) {
         if (!count[c]) continue;
         WL_GROW(a, letter, n, cap);
@@ -208,7 +210,7 @@ static void add_letters(struct learner *l, const struct wl_word_counts *words, c
     enum { UNICODE = 0x110000 };
     bool *inside = wl_new_array(a, bool, UNICODE);
     for (size_t i = 0; i < words->n; i++)
-        for (uint32_t k = 1; k < words->v[i].n; k++) inside[words->v[i].c[k]] = true;
+        for (uint32_t k = 1; k < words->words[i].n; k++) inside[words->words[i].c[k]] = true;
     for (uint32_t c = 0; c < UNICODE; c++)
         if (keep[c]) letter_token(l, c, false);
     for (uint32_t c = 0; c < UNICODE; c++)
@@ -248,7 +250,7 @@ static void begin_words(struct learner *l, const struct wl_word_counts *from, co
 {
     l->word = wl_new_array(l->arena, struct word, from->n);
     for (size_t i = 0; i < from->n; i++) {
-        const struct wl_word_count *x = &from->v[i];
+        const struct wl_word_count *x = &from->words[i];
         if (x->n < 2 || !all_in_alphabet(x, keep)) continue;
         struct word *w = &l->word[l->words];
         *w = (struct word) { .piece = wl_new_array(l->arena, uint32_t, x->n), .n = x->n, .count = x->count };

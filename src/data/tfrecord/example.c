@@ -2,7 +2,9 @@
  *   Example { Features features = 1; }          Features { map<string, Feature> feature = 1; }
  *   Feature { BytesList = 1 | FloatList = 2 | Int64List = 3 }      lists { repeated ... value = 1; }
  * A map is a repeated message { key = 1; value = 2; }. Integers are varints; lists of them may be packed. */
-#include "data/internal.h"
+#include "data/tfrecord/example.h"
+
+#include "data/tfrecord/varint.h"
 
 #include <string.h>
 

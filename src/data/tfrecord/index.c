@@ -4,7 +4,11 @@
  * It belongs to shards of the sizes and times of modification that it names. A shard that was changed within a tick of
  * the file system's clock has the same time as before, so shards younger than SETTLED_NS are scanned and no index is
  * written. */
-#include "data/internal.h"
+#include "data/tfrecord/index.h"
+
+#include "data/byte_order.h"
+#include "data/tfrecord/scan.h"
+#include "data/tfrecord/varint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +50,7 @@ static bool settled(const struct stamp *stamps, int64_t n)
 
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
-static const char *beside(const char *dir, const char *prefix, struct wl_arena *a)
+static const char *path_beside_shards(const char *dir, const char *prefix, struct wl_arena *a)
 {
     return wl_path_join(a, dir, wl_strf(a, "%s.wattlaw-index", prefix));
 }
@@ -60,7 +64,7 @@ static const char *cache_dir(struct wl_arena *a)
 }
 
 /* Folders of one name in different places get different files there. */
-static const char *cached(const char *dir, const char *prefix, struct wl_arena *a)
+static const char *path_in_cache(const char *dir, const char *prefix, struct wl_arena *a)
 {
     char *whole = realpath(dir, NULL);
     const char *cache = cache_dir(a);
@@ -74,7 +78,7 @@ static const char *cached(const char *dir, const char *prefix, struct wl_arena *
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 /* Do the bytes begin and end as an index of these very shards? */
-static bool is_of(const uint8_t *p, size_t n, const struct stamp *stamps, int64_t shards)
+static bool matches_shards(const uint8_t *p, size_t n, const struct stamp *stamps, int64_t shards)
 {
     size_t head = MAGIC + 8 + (size_t)shards * SHARD;
     if (n < head + CRC || memcmp(p, magic, MAGIC) != 0 || wl_le_read(p + MAGIC, 8) != (uint64_t)shards) return false;
@@ -92,11 +96,11 @@ static bool fill_shard(struct wl_tfrecord_file *r, uint64_t records, uint64_t si
     uint64_t at = 0, bytes;
     if (records == 0 || records > (uint64_t)(from->end - from->p)) return false; /* a byte a record at least */
     r->n = (int64_t)records;
-    r->at = wl_new_array(a, uint64_t, (size_t)records + 1);
+    r->offset = wl_new_array(a, uint64_t, (size_t)records + 1);
     for (uint64_t i = 0; i < records; i++) {
         if (!wl_varint_read(from, &bytes) || bytes > size - at || bytes < WL_TFRECORD_HEADER + WL_TFRECORD_FOOTER)
             return false;
-        r->at[i + 1] = at += bytes;
+        r->offset[i + 1] = at += bytes;
     }
     return at == size;
 }
@@ -110,7 +114,7 @@ static bool read_index(const char *path, struct wl_tfrecord_file *v, const struc
     size_t bytes;
     bool good = path && wl_is_file(path) && wl_file_read(path, MOST_BYTES, &text, &bytes, tmp, NULL) == 0;
     const uint8_t *p = good ? (const uint8_t *)text : NULL;
-    good = good && is_of(p, bytes, stamps, n);
+    good = good && matches_shards(p, bytes, stamps, n);
     struct wl_byte_span sizes = { NULL, NULL };
     if (good) sizes = (struct wl_byte_span) { p + MAGIC + 8 + n * SHARD, p + bytes - CRC };
     for (int64_t i = 0; good && i < n; i++)
@@ -126,7 +130,7 @@ static uint8_t *encode(const struct wl_tfrecord_file *v, const struct stamp *sta
 {
     size_t head = MAGIC + 8 + (size_t)n * SHARD, room = head + CRC;
     for (int64_t i = 0; i < n; i++)
-        for (int64_t k = 0; k < v[i].n; k++) room += wl_varint_size(v[i].at[k + 1] - v[i].at[k]);
+        for (int64_t k = 0; k < v[i].n; k++) room += wl_varint_size(v[i].offset[k + 1] - v[i].offset[k]);
     uint8_t *buf = wl_try_alloc(a, room, 1, "the index of the shards", NULL), *to = buf + head;
     if (!buf) return NULL;
     memcpy(buf, magic, MAGIC);
@@ -136,7 +140,7 @@ static uint8_t *encode(const struct wl_tfrecord_file *v, const struct stamp *sta
         wl_le_write(s, 8, stamps[i].size);
         wl_le_write(s + 8, 8, (uint64_t)stamps[i].mtime_ns);
         wl_le_write(s + 16, 8, (uint64_t)v[i].n);
-        for (int64_t k = 0; k < v[i].n; k++) to = wl_varint_put(to, v[i].at[k + 1] - v[i].at[k]);
+        for (int64_t k = 0; k < v[i].n; k++) to = wl_varint_put(to, v[i].offset[k + 1] - v[i].offset[k]);
     }
     wl_le_write(to, CRC, wl_crc32c(0, buf, room - CRC));
     *bytes = room;
@@ -192,7 +196,7 @@ static bool read_either(const char *const paths[2], struct wl_tfrecord_file *v, 
 int wl_tfrecord_index_open(struct wl_tfrecord_file *v, int64_t n, const char *dir, const char *prefix,
                            struct wl_arena *a, struct wl_err *e)
 {
-    const char *const paths[2] = { beside(dir, prefix, a), cached(dir, prefix, a) };
+    const char *const paths[2] = { path_beside_shards(dir, prefix, a), path_in_cache(dir, prefix, a) };
     struct stamp *stamps = wl_new_array(a, struct stamp, (size_t)n);
     int rc = stamp_all(stamps, v, n, e);
     if (rc != 0 || read_either(paths, v, stamps, n, a)) return rc;

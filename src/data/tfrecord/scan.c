@@ -1,7 +1,8 @@
 /* The headers of many TFRecord files, several files at a time: a scan waits for the disk most of the time. */
-#include "data/internal.h"
+#include "data/tfrecord/scan.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { SCAN_THREADS = 8 };
 

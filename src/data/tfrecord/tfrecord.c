@@ -2,7 +2,9 @@
  *   u64 length, u32 masked CRC-32C of those 8 bytes, `length` bytes of data, u32 masked CRC-32C of the data
  * all little-endian; the mask keeps a checksum of data that hold checksums from being degenerate.
  * Source: tensorflow/core/lib/io/record_writer.h, tensorflow/core/lib/hash/crc32c.h. */
-#include "data/internal.h"
+#include "data/tfrecord/tfrecord.h"
+
+#include "data/byte_order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,8 +78,8 @@ static int scan_fd(struct wl_tfrecord_file *r, int fd, struct wl_arena *a, struc
     if (size == 0) return wl_fail(e, WL_EINVAL, "%s: no records: the file is empty", r->path);
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* only headers are read */
     for (;; r->n++) {
-        WL_GROW(a, r->at, (size_t)r->n, cap);
-        r->at[r->n] = at;
+        WL_GROW(a, r->offset, (size_t)r->n, cap);
+        r->offset[r->n] = at;
         if (at == size) return 0;
         if (size - at < HEAD + FOOT) return cut_off(r, at, size - at, e);
         int rc = read_at(fd, r->path, at, head, HEAD, e);
@@ -104,8 +106,8 @@ int wl_tfrecord_scan(struct wl_tfrecord_file *r, struct wl_arena *a, struct wl_e
 int wl_tfrecord_read(const struct wl_tfrecord_file *r, int64_t i, bool check_crc, struct wl_byte_buffer *buf,
                      const uint8_t **data, size_t *n, struct wl_err *e)
 {
-    uint64_t at = r->at[i];
-    buf->n = (size_t)(r->at[i + 1] - at);
+    uint64_t at = r->offset[i];
+    buf->n = (size_t)(r->offset[i + 1] - at);
     *n = buf->n - HEAD - FOOT;
     int rc = wl_byte_buffer_reserve(buf, buf->n, r->path, e);
     if (rc != 0) return rc;

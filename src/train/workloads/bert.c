@@ -100,7 +100,7 @@ static int open_part(struct wl_train_task *j, bool train, struct wl_mlm **m, str
     const struct wl_mlm_opts how = { .dir = o->data,
                                      .train = train,
                                      .sequence = o->sequence,
-                                     .places = wl_bert_default_masked(o->sequence),
+                                     .predictions = wl_bert_default_predictions(o->sequence),
                                      .samples = train ? o->train_samples : o->val_samples };
     return wl_mlm_open(m, &how, j->arena, e);
 }

@@ -74,9 +74,9 @@ static int configure(struct wl_train_task *j, struct wl_err *e)
                                                    .label = "loss" };
     state->metrics[1] =
         (struct wl_train_metric) { .name = "mae",
-                                   .unit = state->property->shown_unit,
+                                   .unit = state->property->display_unit,
                                    .display_name = "MAE",
-                                   .display_unit = state->property->shown_unit,
+                                   .display_unit = state->property->display_unit,
                                    .value = wl_train_metric_mean,
                                    .index = SUM_ERROR,
                                    .label = wl_strf(j->arena, "mean absolute error of %s", state->property->name),
@@ -99,7 +99,8 @@ static void add_metrics(const struct wl_train_task *j, struct wl_plan *plan, int
     const struct molecules *state = j->state;
     const float *target = wl_plan_input(plan, state->net.target), *found = wl_plan_output(plan, state->net.prediction);
     for (int64_t i = 0; i < n; i++)
-        custom_sums[0] += fabs((double)found[i] - (double)target[i]) * state->part.scale * state->property->shown_as;
+        custom_sums[0] +=
+            fabs((double)found[i] - (double)target[i]) * state->part.scale * state->property->display_factor;
 }
 
 /* ---- data and graph ---------------------------------------------------------------------------------------------- */
@@ -118,16 +119,17 @@ static int open_data(struct wl_train_task *j, struct wl_err *e)
     int rc = wl_qm9_open(&state->data, o->data, j->arena, e);
     if (!rc) rc = wl_qm9_split(&state->part, &state->data, &how, j->arena, e);
     if (rc) return rc;
-    const int64_t *room = state->part.room;
+    const int64_t *room = state->part.capacity;
     state->room = (struct wl_molecule_capacity) { room[0], room[1], room[2], room[3] };
-    for (int k = 0; k < WL_ROW_KINDS; k++) state->mean_rows[k] = state->part.mean[k];
+    for (int k = 0; k < WL_ROW_KINDS; k++) state->mean_rows[k] = state->part.mean_batch[k];
     j->train = &state->part.train;
     j->val = o->train.validate ? &state->part.val : NULL;
     j->data_text =
         wl_strf(j->arena,
                 "%lld training molecules, %lld for validation, %lld left; %s spreads by %.4g %s beyond its atoms",
-                (long long)state->part.train.samples, (long long)state->part.val.samples, (long long)state->part.left,
-                state->property->name, state->part.scale * state->property->shown_as, state->property->shown_unit);
+                (long long)state->part.train.samples, (long long)state->part.val.samples, (long long)state->part.unused,
+                state->property->name, state->part.scale * state->property->display_factor,
+                state->property->display_unit);
     wl_train_task_attr(j, "molecules", state->data.molecules);
     return 0;
 }

@@ -47,7 +47,7 @@ static struct wl_train_metric *list_channels(struct wl_train_metric *m, const st
                                              int at, struct wl_arena *a)
 {
     const char *const *names = f->grid.names;
-    const int channels = (int)f->grid.channels, n = f->grid.climate ? KINDS : SUM_ACC;
+    const int channels = (int)f->grid.channels, n = f->grid.climatology ? KINDS : SUM_ACC;
     for (int k = 0; k < n; k++)
         for (int c = 0; c < channels; c++)
             *m++ = (struct wl_train_metric) {
@@ -172,8 +172,8 @@ void wl_weather_metrics_add(const struct wl_weather *f, int64_t step, int64_t n,
         const double unit = (double)f->grid.deviation[c];
         by_channel[SUM_RMSE * channels + c] += unit * rmse(f, prediction + at, target + at);
         by_channel[SUM_PERSISTENCE * channels + c] += unit * rmse(f, from + at, target + at);
-        if (f->grid.climate)
+        if (f->grid.climatology)
             by_channel[SUM_ACC * channels + c] +=
-                correlation(f, prediction + at, target + at, f->grid.climate + c * plane);
+                correlation(f, prediction + at, target + at, f->grid.climatology + c * plane);
     }
 }

@@ -2,7 +2,7 @@
 #ifndef WL_TESTS_DATA_TEMP_DIR_H
 #define WL_TESTS_DATA_TEMP_DIR_H
 
-#include "data/internal.h"
+#include "data/data.h"
 
 #include <ftw.h>
 #include <setjmp.h>

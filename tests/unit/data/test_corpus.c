@@ -1,4 +1,6 @@
 /* Texts to files of tokens: packing, parts, threads, and what is refused. */
+#include "data/byte_order.h"
+#include "data/rng.h"
 #include "temp_dir.h"
 
 static const char vocab_text[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n##b\n";
@@ -76,7 +78,7 @@ static void test_files(void **state)
     o.unit = WL_TEXT_UNIT_FILE;
     struct wl_corpus_stats m = made(p, &o);
     assert_tokens(p, WL_TRAIN_TOKENS, train, 8);
-    assert_int_equal(m.left_out, 1);
+    assert_int_equal(m.files_skipped, 1);
 }
 
 static void test_wikitext(void **state)
@@ -119,9 +121,9 @@ static void test_threads(void **state)
 {
     struct place *p = *state;
     struct wl_corpus_opts o = options(p, long_text(p, 5 << 20), NULL);
-    o.val_share = 0.1;
+    o.val_fraction = 0.1;
     o.vocab = NULL;
-    o.learn = 30;
+    o.vocab_size = 30;
     for (o.threads = 1; o.threads <= 4; o.threads += 3) {
         o.dir = wl_path_join(p->arena, p->root, o.threads == 1 ? "one" : "four");
         struct wl_corpus_stats m = made(p, &o);
@@ -158,13 +160,13 @@ static void test_refused(void **state)
     o = options(p, good, put(p, "short", "a", 1));
     refused(p, &o, WL_EINVAL, "no validation sequence of 4");
     o = options(p, good, NULL);
-    o.val_share = 0.05;
+    o.val_fraction = 0.05;
     refused(p, &o, WL_EINVAL, "no validation sequence of 4");
     o = options(p, wl_path_join(p->arena, p->root, "nowhere"), good);
     refused(p, &o, WL_ENOENT, "nowhere");
     o = options(p, put(p, "blank", "\n \n", 3), good);
     o.vocab = NULL;
-    o.learn = 100;
+    o.vocab_size = 100;
     refused(p, &o, WL_EINVAL, "no words to learn a vocabulary from");
 }
 

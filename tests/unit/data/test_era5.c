@@ -38,7 +38,7 @@ static int open_weather(const struct place *p, int64_t patch, struct wl_era5 **d
 static int put(const struct wl_era5 *d, int64_t index, float *x, float *y, struct wl_err *e)
 {
     const struct wl_dataset *s = wl_era5_dataset(d);
-    return s->ops->put(s, NULL, &(struct wl_epoch_key) { 0 }, index, (void *[]) { x, y }, e);
+    return s->ops->write_sample(s, NULL, &(struct wl_epoch_key) { 0 }, index, (void *[]) { x, y }, e);
 }
 
 /* ---- the layout of FourCastNet ---- */
@@ -65,7 +65,7 @@ static void test_synthetic(void **state)
     assert_int_equal(g->height, H);
     assert_int_equal(g->width, W);
     assert_string_equal(g->names[2], "height 1");
-    assert_non_null(g->climate);
+    assert_non_null(g->climatology);
     assert_float_equal(g->latitude[0], 90 - 180.0 / H / 2, 1e-12);
     assert_int_equal(wl_era5_dataset(d)->samples, 2 * (TIMES - 2));
     read_raw(in(&p, "train/2002.h5"), raw);
@@ -151,7 +151,7 @@ static void test_variables(void **state)
     for (int i = 0; i < TIMES * ODD * W; i++) squares += pow(200 + 0.5 * (i % 1000) - sum / (TIMES * ODD * W), 2);
     assert_float_equal(g->deviation[0], sqrt(squares / (TIMES * ODD * W)), 1e-2);
     for (int t = 0; t < TIMES; t++) at_5 += (200 + 0.5 * ((t * ODD * W + 5) % 1000)) / TIMES;
-    assert_float_equal(g->climate[5], (at_5 - g->mean[0]) / g->deviation[0], 1e-4);
+    assert_float_equal(g->climatology[5], (at_5 - g->mean[0]) / g->deviation[0], 1e-4);
     if (put(d, 1, x, y, &e)) fail_msg("%s", e.msg);
     for (int i = 0; i < 8 * W; i++) {
         const int t2m = ODD * W + i, z = (3 * LEVELS + 1) * ODD * W + i; /* of time 1, and of time 3 and level 1 */

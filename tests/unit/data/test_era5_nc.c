@@ -49,7 +49,7 @@ static struct wl_era5 *opened(const struct place *p, int64_t targets, int64_t le
 static int put(const struct wl_era5 *d, int64_t index, float *const *at, struct wl_err *e)
 {
     const struct wl_dataset *s = wl_era5_dataset(d);
-    return s->ops->put(s, NULL, &(struct wl_epoch_key) { 0 }, index, (void *const *)at, e);
+    return s->ops->write_sample(s, NULL, &(struct wl_epoch_key) { 0 }, index, (void *const *)at, e);
 }
 
 /* ---- as netCDF4 writes ---- */

@@ -33,13 +33,13 @@ static int64_t size_of(int64_t index) { return 1 + index % MAX; }
 
 /* buffer: numbers [CAPACITY] i32, then where each bag ends [BATCH] i32, -1 behind the last. The set's `own` is the
  * sample that cannot be read. */
-static int fill(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, const int64_t *index,
-                int64_t n, void *const *buffer, struct wl_err *e)
+static int write_batch(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, const int64_t *index,
+                       int64_t n, void *const *buffer, struct wl_err *e)
 {
     int32_t *numbers = buffer[0], *end = buffer[1], at = 0;
-    (void)thread, (void)pass;
+    (void)thread, (void)key;
     for (int64_t i = 0; i < n; i++) {
-        if (index[i] == *(const int64_t *)s->own)
+        if (index[i] == *(const int64_t *)s->data)
             return wl_fail(e, WL_EINVAL, "%s: bag %lld is torn", s->name, (long long)index[i]);
         for (int64_t k = 0; k < size_of(index[i]); k++) numbers[at++] = (int32_t)index[i];
         end[i] = at;
@@ -48,7 +48,7 @@ static int fill(const struct wl_dataset *s, void *thread, const struct wl_epoch_
     return 0;
 }
 
-static const struct wl_dataset_ops bag_ops = { .noun = "bag", .fill = fill };
+static const struct wl_dataset_ops bag_ops = { .noun = "bag", .write_batch = write_batch };
 
 static struct wl_dataset *bags(int64_t torn)
 {
@@ -60,18 +60,18 @@ static struct wl_dataset *bags(int64_t torn)
                                .samples = SAMPLES,
                                .buffers = 2,
                                .bytes = { CAPACITY * sizeof(int32_t), BATCH * sizeof(int32_t) },
-                               .own = own };
+                               .data = own };
     return s;
 }
 
 /* ---- a set of numbers: sample i is i + 100 * epoch in training; every third cannot be read ---- */
 
-static int put(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, int64_t index,
-               void *const *at, struct wl_err *e)
+static int write_sample(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, int64_t index,
+                        void *const *at, struct wl_err *e)
 {
     (void)thread;
-    *(int32_t *)at[0] = (int32_t)(index + (pass->training ? 100 * pass->epoch : 0));
-    return index % 3 == 2 && s->own ? wl_fail(e, WL_EINVAL, "number %lld is bad", (long long)index) : 0;
+    *(int32_t *)at[0] = (int32_t)(index + (key->training ? 100 * key->epoch : 0));
+    return index % 3 == 2 && s->data ? wl_fail(e, WL_EINVAL, "number %lld is bad", (long long)index) : 0;
 }
 
 static void pad(const struct wl_dataset *s, void *const *at)
@@ -81,7 +81,7 @@ static void pad(const struct wl_dataset *s, void *const *at)
 }
 
 static const struct wl_dataset_ops number_ops = {
-    .noun = "number", .bad_sample_hint = "so it is", .put = put, .pad = pad
+    .noun = "number", .bad_sample_hint = "so it is", .write_sample = write_sample, .pad = pad
 };
 
 static struct wl_dataset *numbers(bool bad)
@@ -92,7 +92,7 @@ static struct wl_dataset *numbers(bool bad)
                                .samples = SAMPLES,
                                .buffers = 1,
                                .bytes = { sizeof(int32_t) },
-                               .own = bad ? s : NULL };
+                               .data = bad ? s : NULL };
     return s;
 }
 

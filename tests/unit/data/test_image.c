@@ -1,4 +1,7 @@
 /* Decoding, cropping and resizing of one image. */
+#include "data/images/folders.h"
+#include "data/images/resize.h"
+#include "data/rng.h"
 #include "temp_dir.h"
 
 #include <math.h>
@@ -45,7 +48,7 @@ static void test_resize_as_pillow(void **state)
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_resize *r = wl_resize_new(4, a);
     uint8_t rgb[3 * 12 * 10], out[3][16], flipped[3][16];
-    struct wl_decoded_image from = { .rgb = rgb, .width = 12, .height = 10, .reduced = 1 };
+    struct wl_decoded_image from = { .rgb = rgb, .width = 12, .height = 10, .scale_denominator = 1 };
     struct wl_err e;
     (void)state;
     pattern(rgb);
@@ -96,10 +99,10 @@ static void test_reduction(void **state)
 {
     struct wl_crop c = { .width = 900, .height = 448 };
     (void)state;
-    assert_int_equal(wl_crop_reduction(&c, 224), 2);
-    assert_int_equal(wl_crop_reduction(&c, 225), 1);
-    assert_int_equal(wl_crop_reduction(&c, 56), 8);
-    assert_int_equal(wl_crop_reduction(&c, 1000), 1);
+    assert_int_equal(wl_crop_scale_denominator(&c, 224), 2);
+    assert_int_equal(wl_crop_scale_denominator(&c, 225), 1);
+    assert_int_equal(wl_crop_scale_denominator(&c, 56), 8);
+    assert_int_equal(wl_crop_scale_denominator(&c, 1000), 1);
 }
 
 static struct wl_jpeg *decoder(struct wl_arena *a)

@@ -1,5 +1,9 @@
 /* The index of shards: used where it is of these shards, made anew where it is not, and never in the way. That it is
  * used shows in a damaged header that nobody looks at. */
+#include "data/byte_order.h"
+#include "data/images/shards.h"
+#include "data/tfrecord/index.h"
+#include "data/tfrecord/scan.h"
 #include "temp_dir.h"
 
 #include <fcntl.h>
@@ -44,7 +48,7 @@ static void damage_quietly(const struct place *p)
     struct stat st;
     assert_int_equal(stat(r.path, &st), 0);
     assert_int_equal(wl_tfrecord_scan(&r, p->arena, &e), 0);
-    temp_dir_poke_byte(r.path, (long)r.at[1] + 8, 0x55);
+    temp_dir_poke_byte(r.path, (long)r.offset[1] + 8, 0x55);
     keep_time(r.path, &st);
 }
 
@@ -107,12 +111,12 @@ static void test_same_records(void **state)
     assert_int_equal(wl_tfrecord_index_open(first, SHARDS, p->dir, "train", p->arena, &e), 0);
     assert_int_equal(wl_tfrecord_index_open(again, SHARDS, p->dir, "train", p->arena, &e), 0);
     for (int i = 0; i < SHARDS; i++) {
-        size_t bytes = sizeof *scanned[i].at * (size_t)(scanned[i].n + 1);
+        size_t bytes = sizeof *scanned[i].offset * (size_t)(scanned[i].n + 1);
         assert_true(scanned[i].n > 5);
         assert_int_equal(first[i].n, scanned[i].n);
         assert_int_equal(again[i].n, scanned[i].n);
-        assert_memory_equal(first[i].at, scanned[i].at, bytes);
-        assert_memory_equal(again[i].at, scanned[i].at, bytes);
+        assert_memory_equal(first[i].offset, scanned[i].offset, bytes);
+        assert_memory_equal(again[i].offset, scanned[i].offset, bytes);
     }
 }
 

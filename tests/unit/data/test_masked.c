@@ -1,4 +1,5 @@
 /* Masked samples: how many, of what kinds, and what they depend on. */
+#include "data/byte_order.h"
 #include "temp_dir.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ static const struct wl_dataset *open_set(const struct place *p, bool train)
     struct wl_wikitext_synth_opts text = {
         .dir = p->dir, .words = 20000, .vocabulary = 400, .sequence = S, .seed = 1, .threads = 2
     };
-    struct wl_mlm_opts o = { .dir = p->dir, .train = train, .sequence = S, .places = P };
+    struct wl_mlm_opts o = { .dir = p->dir, .train = train, .sequence = S, .predictions = P };
     struct wl_mlm *m;
     struct wl_err e = { 0 };
     int64_t written;
@@ -36,8 +37,8 @@ static struct sample get(const struct wl_dataset *set, struct wl_epoch_key pass,
     struct sample s;
     struct wl_err e = { 0 };
     memset(&s, 0xee, sizeof s);
-    assert_int_equal(set->ops->put(set, NULL, &pass, index, (void *[]) { s.tokens, &s.length, s.positions, s.labels },
-                                   &e),
+    assert_int_equal(set->ops->write_sample(set, NULL, &pass, index,
+                                            (void *[]) { s.tokens, &s.length, s.positions, s.labels }, &e),
                      0);
     return s;
 }
@@ -167,7 +168,7 @@ static void test_pad_and_limits(void **state)
 {
     struct place *p = *state;
     const struct wl_dataset *set = open_set(p, true);
-    struct wl_mlm_opts o = { .dir = p->dir, .train = true, .sequence = S, .places = P, .samples = 1 << 20 };
+    struct wl_mlm_opts o = { .dir = p->dir, .train = true, .sequence = S, .predictions = P, .samples = 1 << 20 };
     struct wl_mlm *m;
     struct wl_err e = { 0 };
     struct sample s;

@@ -1,4 +1,5 @@
 /* Properties of order and shares: every sample once, whatever the number of ranks. */
+#include "data/loader/partition.h"
 #include "temp_dir.h"
 
 /* How often each place of the order is taken over all ranks and steps. */

@@ -24,11 +24,11 @@ static void test_parse(void **state)
     struct wl_err e = { 0 };
     if (wl_qm9_parse(methane, sizeof methane - 1, "one.xyz", &r, &e)) fail_msg("%s", e.msg);
     assert_int_equal(r.id, 1);
-    assert_int_equal(r.molecule.n, 5);
-    assert_int_equal(r.molecule.number[0], 6);
+    assert_int_equal(r.molecule.atoms, 5);
+    assert_int_equal(r.molecule.atomic_number[0], 6);
     assert_true(r.property[wl_qm9_property("U0", &e)] == -40.47893);
     assert_true(r.property[wl_qm9_property("Cv", &e)] == 6.469);
-    assert_true(r.molecule.at[2][2] == 2e-4f);
+    assert_true(r.molecule.position[2][2] == 2e-4f);
     assert_true(wl_qm9_property("U1", &e) < 0);
     assert_non_null(strstr(e.msg, "did you mean 'U"));
 }
@@ -109,9 +109,9 @@ static void test_folder_and_list(void **state)
     struct wl_molecule_synth m;
     wl_molecule_synth(3, 2, &m);
     const struct wl_molecule third = wl_qm9_molecule(&q, 1);
-    assert_int_equal(third.n, m.n);
-    assert_memory_equal(third.number, m.number, (size_t)m.n);
-    for (int i = 0; i < 3 * m.n; i++) assert_true(fabsf(third.at[i] - (&m.at[0][0])[i]) < 1e-6f);
+    assert_int_equal(third.atoms, m.atoms);
+    assert_memory_equal(third.atomic_number, m.atomic_number, (size_t)m.atoms);
+    for (int i = 0; i < 3 * m.atoms; i++) assert_true(fabsf(third.position[i] - (&m.position[0][0])[i]) < 1e-6f);
     put(p, "copy.xyz", methane); /* number 1 a second time */
     pack(p, p->dir, NULL, to, WL_EINVAL, "two files are of molecule 1", &done);
     put(p, "empty.txt", "nothing\n");
@@ -209,7 +209,7 @@ static void fill(const struct wl_dataset *s, const struct place *p, int64_t from
         buffer[k] = wl_alloc(p->arena, s->bytes[k]);
         memset(buffer[k], 0xff, s->bytes[k]);
     }
-    assert_int_equal(s->ops->fill(s, NULL, &(struct wl_epoch_key) { 0 }, index, n, buffer, NULL), 0);
+    assert_int_equal(s->ops->write_batch(s, NULL, &(struct wl_epoch_key) { 0 }, index, n, buffer, NULL), 0);
 }
 
 /* The targets of all training molecules: mean 0, deviation 1. */
@@ -221,7 +221,7 @@ static void test_split_and_target(void **state)
     struct wl_qm9_splits part = share(p, &q, 1, false), again = share(p, &q, 1, false), other = share(p, &q, 2, false);
     assert_int_equal(part.train.samples, 168);
     assert_int_equal(part.val.samples, 15);
-    assert_int_equal(part.left, 17);
+    assert_int_equal(part.unused, 17);
     assert_true(part.scale == again.scale && part.scale != other.scale);
     double sum = 0, squares = 0;
     for (int64_t at = 0; at < part.train.samples; at += BATCH) {
@@ -251,7 +251,7 @@ static void test_edges(void **state)
     fill(&part.train, p, 0, BATCH, b);
     const int32_t *counts = b[0], *start = b[3], *source = b[4], *reverse = b[5], *triplets = b[6];
     const float *distance = b[7], *cosine = b[8];
-    for (int k = 0; k < 4; k++) assert_true(counts[k] > 0 && counts[k] <= part.room[k]);
+    for (int k = 0; k < 4; k++) assert_true(counts[k] > 0 && counts[k] <= part.capacity[k]);
     assert_int_equal(start[counts[1]], counts[2]);
     assert_int_equal(triplets[counts[1]], counts[3]);
     for (int32_t i = 0; i < counts[1]; i++)

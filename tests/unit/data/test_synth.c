@@ -1,3 +1,4 @@
+#include "data/images/synth_draw.h"
 #include "temp_dir.h"
 
 static struct wl_imagenet_synth_opts options(const struct place *p)

@@ -1,5 +1,10 @@
 /* TFRecord shards: the format against a file that another program wrote, the same batches as from folders, and what is
  * said about damage. */
+#include "data/byte_order.h"
+#include "data/images/shards.h"
+#include "data/images/source.h"
+#include "data/tfrecord/example.h"
+#include "data/tfrecord/tfrecord.h"
 #include "temp_dir.h"
 
 #include <sys/stat.h>
@@ -255,22 +260,22 @@ static void test_damaged_headers(void **state)
     assert_int_equal(wl_tfrecord_scan(&r, p->arena, &e), 0);
     assert_int_equal(r.n, 10);
     assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(r.at[10], st.st_size);
+    assert_int_equal(r.offset[10], st.st_size);
 
-    temp_dir_poke_byte(path, (long)r.at[2], 0xee);
+    temp_dir_poke_byte(path, (long)r.offset[2], 0xee);
     refuse(p, &o,
            wl_strf(p->arena, "train-00001-of-00002: record 3 at byte %llu: the checksum of its length is 0x",
-                   (unsigned long long)r.at[2]));
-    assert_int_equal(truncate(path, (off_t)r.at[2] - 1), 0);
+                   (unsigned long long)r.offset[2]));
+    assert_int_equal(truncate(path, (off_t)r.offset[2] - 1), 0);
     refuse(p, &o,
            wl_strf(p->arena,
                    "cut off: record 2 at byte %llu says that it has %llu bytes of data, but only %llu are left",
-                   (unsigned long long)r.at[1], (unsigned long long)(r.at[2] - r.at[1] - 16),
-                   (unsigned long long)(r.at[2] - r.at[1] - 17)));
-    assert_int_equal(truncate(path, (off_t)r.at[1] + 5), 0);
+                   (unsigned long long)r.offset[1], (unsigned long long)(r.offset[2] - r.offset[1] - 16),
+                   (unsigned long long)(r.offset[2] - r.offset[1] - 17)));
+    assert_int_equal(truncate(path, (off_t)r.offset[1] + 5), 0);
     refuse(p, &o,
            wl_strf(p->arena, "cut off: record 2 at byte %llu has 5 bytes left, expected at least 16",
-                   (unsigned long long)r.at[1]));
+                   (unsigned long long)r.offset[1]));
     assert_int_equal(truncate(path, 0), 0);
     refuse(p, &o, "train-00001-of-00002: no records: the file is empty");
     assert_int_equal(wl_file_write(path, "this is a text, and a long one", 30, &e), 0);
@@ -308,11 +313,11 @@ static void test_damaged_data(void **state)
     const char *path = temp_dir_path(p, "train-00001-of-00002");
     struct wl_tfrecord_file r = { .path = path };
     assert_int_equal(wl_tfrecord_scan(&r, p->arena, &e), 0);
-    temp_dir_poke_byte(path, (long)r.at[5] - 5, 0x55); /* the end of the picture in record 5 */
+    temp_dir_poke_byte(path, (long)r.offset[5] - 5, 0x55); /* the end of the picture in record 5 */
     struct pictures_opts o = options(p->dir, true);
     fails(p, &o,
           wl_strf(p->arena, "train-00001-of-00002: record 5 at byte %llu: the checksum of its ",
-                  (unsigned long long)r.at[4]),
+                  (unsigned long long)r.offset[4]),
           "expected 0x");
     o.feed.skip_bad = true;
     wl_log_init(WL_ERROR, -1);

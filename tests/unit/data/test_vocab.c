@@ -1,4 +1,5 @@
 /* Learning vocabularies: the same as by counting all pairs anew for each merge, and for any number of threads. */
+#include "data/rng.h"
 #include "temp_dir.h"
 
 #include "data/text/wordpiece_train.h"
@@ -67,9 +68,9 @@ static void learn_plainly(const struct wl_word_counts *l, struct wl_strs *tokens
     struct plain_word *w = wl_new_array(a, struct plain_word, l->n);
     int left = 0, right = 0;
     for (size_t i = 0; i < l->n; i++) {
-        w[i].count = l->v[i].count;
-        for (uint32_t k = 0; k < l->v[i].n; k++)
-            w[i].piece[w[i].n++] = index_of(tokens, wl_strf(a, "%s%c", k ? "##" : "", (char)l->v[i].c[k]), a);
+        w[i].count = l->words[i].count;
+        for (uint32_t k = 0; k < l->words[i].n; k++)
+            w[i].piece[w[i].n++] = index_of(tokens, wl_strf(a, "%s%c", k ? "##" : "", (char)l->words[i].c[k]), a);
     }
     while (tokens->n < SIZE && best_pair(w, l->n, &left, &right)) {
         const char *text = wl_strf(a, "%s%s", tokens->v[left], tokens->v[right] + 2);

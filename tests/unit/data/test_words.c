@@ -1,7 +1,8 @@
 /* Words and pieces, case by case; vocabularies that are refused. */
 #include "temp_dir.h"
 
-#include "data/text/vocab.h"
+#include "data/text/pretokenize.h"
+#include "data/text/vocab_trie.h"
 
 /* The words of a text, joined by '|'; special tokens and words that are too long by their name and length. */
 static const char *words_of(struct wl_arena *a, const char *text, size_t n)

@@ -242,20 +242,20 @@ static void test_room(void **state)
 static struct wl_molecule moved(const struct wl_molecule *m, struct wl_arena *a)
 {
     const double by[3] = { 3, -1, 2 };
-    uint8_t *number = wl_new_array(a, uint8_t, (size_t)m->n);
-    float *at = wl_new_array(a, float, (size_t)m->n * 3);
-    for (int i = 0; i < m->n; i++) {
-        const int to = m->n - 1 - i;
-        double p[3] = { m->at[3 * i], m->at[3 * i + 1], m->at[3 * i + 2] };
+    uint8_t *number = wl_new_array(a, uint8_t, (size_t)m->atoms);
+    float *at = wl_new_array(a, float, (size_t)m->atoms * 3);
+    for (int i = 0; i < m->atoms; i++) {
+        const int to = m->atoms - 1 - i;
+        double p[3] = { m->position[3 * i], m->position[3 * i + 1], m->position[3 * i + 2] };
         for (int c = 0; c < 3; c++) {
             const double angle = 0.7 + c, x = p[c], y = p[(c + 1) % 3];
             p[c] = cos(angle) * x - sin(angle) * y;
             p[(c + 1) % 3] = sin(angle) * x + cos(angle) * y;
         }
         for (int c = 0; c < 3; c++) at[3 * to + c] = (float)(p[c] + by[c]);
-        number[to] = m->number[i];
+        number[to] = m->atomic_number[i];
     }
-    return (struct wl_molecule) { m->n, number, at };
+    return (struct wl_molecule) { m->atoms, number, at };
 }
 
 static void test_invariance(void **state)

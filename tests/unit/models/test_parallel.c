@@ -43,7 +43,7 @@ static int bert(const struct subject *s, struct wl_graph *g, struct wl_err *e)
 {
     struct wl_bert_io net;
     struct wl_bert_opts model = {
-        .size = "tiny", .batch = BATCH, .sequence = s->size, .vocabulary = CLASSES, .masked = 4, .drop = 0.5
+        .size = "tiny", .batch = BATCH, .sequence = s->size, .vocabulary = CLASSES, .predictions = 4, .drop = 0.5
     };
     return wl_bert_build(g, &model, &net, e);
 }

@@ -40,7 +40,7 @@ static void open_globe(struct globe *g, const float *climate)
                                         .units = units,
                                         .mean = mean,
                                         .deviation = deviation,
-                                        .climate = climate };
+                                        .climatology = climate };
     if (wl_weather_metrics(&g->job, &g->f, &e)) fail_msg("%s", e.msg);
 }
 

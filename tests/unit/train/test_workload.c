@@ -59,13 +59,13 @@ struct walks {
     int64_t batch;
 };
 
-static int fill(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *pass, const int64_t *index,
-                int64_t n, void *const *buffer, struct wl_err *e)
+static int write_batch(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, const int64_t *index,
+                       int64_t n, void *const *buffer, struct wl_err *e)
 {
-    const struct walks *state = s->own;
+    const struct walks *state = s->data;
     float *x = buffer[0], *target = buffer[1];
     int64_t at = 0;
-    (void)thread, (void)pass, (void)e;
+    (void)thread, (void)key, (void)e;
     for (int steps = 0; steps <= MOST; steps++) {
         for (int64_t i = 0; i < n; i++) {
             struct walk w = walk_of(s == &state->val, index[i]);
@@ -79,7 +79,7 @@ static int fill(const struct wl_dataset *s, void *thread, const struct wl_epoch_
     return 0;
 }
 
-static const struct wl_dataset_ops walks = { .noun = "walk", .fill = fill };
+static const struct wl_dataset_ops walks = { .noun = "walk", .write_batch = write_batch };
 
 /* ---- the workload ---- */
 
@@ -139,7 +139,7 @@ static int open_data(struct wl_train_task *j, struct wl_err *e)
                                          .samples = TRAIN,
                                          .buffers = 2,
                                          .bytes = { batch * INPUTS * sizeof(float), batch * sizeof(float) },
-                                         .own = state };
+                                         .data = state };
     state->val = state->train;
     state->val.samples = VAL;
     j->train = &state->train;

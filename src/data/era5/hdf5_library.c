@@ -1,4 +1,4 @@
-#include "data/era5/internal.h"
+#include "data/era5/hdf5_library.h"
 
 #include <pthread.h>
 #include <stdio.h>

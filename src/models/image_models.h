@@ -1,0 +1,38 @@
+/* Image classification networks. */
+#ifndef WL_MODELS_IMAGE_MODELS_H
+#define WL_MODELS_IMAGE_MODELS_H
+
+#include "nn/nn.h"
+
+struct wl_image_model_opts {
+    const char *size;   /* "full" or "tiny", with fewer blocks and channels, for tests and small machines */
+    int64_t batch;      /* N, samples of a micro-batch */
+    int64_t image_size; /* S, pixels per side */
+    int64_t classes;
+};
+
+/* Inputs and outputs of the graph. */
+struct wl_image_model_io {
+    struct wl_tensor *images; /* f32 [N,3,S,S] */
+    struct wl_tensor *labels; /* i32 [N]; < 0: padding */
+    struct wl_tensor *logits; /* f32 [N,classes] */
+    struct wl_tensor *loss;   /* f32, mean over the samples */
+};
+
+struct wl_image_model {
+    const char *name;
+    int64_t image_size, tiny_image_size; /* default of each size, pixels per side */
+
+    /* Adds the network to an empty graph. WL_EINVAL: the graph's own error, an image too small for the network. */
+    int (*build)(struct wl_graph *g, const struct wl_image_model_opts *opts, struct wl_image_model_io *io,
+                 struct wl_err *e);
+};
+
+extern const struct wl_image_model wl_resnet50, wl_vgg16, wl_inception3;
+
+extern const struct wl_image_model *const wl_image_models[]; /* NULL-terminated */
+
+/* A model by name, or NULL. */
+const struct wl_image_model *wl_image_model_find(const char *name);
+
+#endif
