@@ -1,4 +1,4 @@
-/* A transaction: probe, journal, set, read back; at the end read back and put back. */
+/* A transaction: probe, journal, set, read back; at the end read back and restore. */
 #include "cap/control.h"
 #include "cap/guard.h"
 #include "cap/restore.h"
@@ -9,22 +9,22 @@
 
 struct wl_caps {
     struct wl_arena *a;
-    struct wl_setter_context place;
+    struct wl_setter_context context;
     const struct wl_cap_request *request;
     struct wl_controls controls;
     struct wl_cap_setting *settings; /* [controls.n] */
     struct wl_journal journal;
-    size_t *entries; /* [controls.n] which of the journal's */
+    size_t *entries; /* [controls.n] index in the journal */
     const char *dir, *program;
-    struct wl_claims claims; /* of others, while the state folder is locked to set */
+    struct wl_claims claims; /* of other processes, while the state folder is locked */
     struct wl_guard guard;
-    bool held, warned; /* the journal is written; the user knows that there is no guard */
+    bool journal_written, warned; /* warned: a missing guard or journal was reported */
 };
 
 /* ---- probing ---- */
 
-/* A cap that a dead process of another user has left is not what the device had. */
-static void take_original(struct wl_caps *c, const struct wl_control *k, struct wl_cap_setting *s)
+/* If a dead process of another user left a cap, the value before that cap is the one to restore. */
+static void find_original(struct wl_caps *c, const struct wl_control *k, struct wl_cap_setting *s)
 {
     struct wl_journal_entry mine = { .device = k->device, .kind = k->kind, .found = s->found };
     const struct wl_claim *whose;
@@ -33,7 +33,7 @@ static void take_original(struct wl_caps *c, const struct wl_control *k, struct 
     if (!whose) return;
     const char *unit = wl_cap_kind_unit(k->kind);
     wl_log(WL_WARN, "cap",
-           "%s: %g %s was set by process %lld of user %u, which is dead; %g %s, which it has found, is put back",
+           "%s: %g %s was set by process %lld of user %u, which is dead; %g %s, which it had found, will be restored",
            k->device, read, unit, (long long)whose->j.holder.pid, (unsigned)whose->j.owner, s->found, unit);
 }
 
@@ -55,18 +55,17 @@ static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
     double enforced;
     const char *why = wl_cap_refusal(&k->range, k->kind, s->requested, c->a);
     if (why)
-        return wl_fail(e, WL_EINVAL, "%s = %g %s is nothing for %s (%s): %s", wl_cap_kind_name(k->kind), s->requested,
-                       wl_cap_kind_unit(k->kind), k->device, k->name, why);
+        return wl_fail(e, WL_EINVAL, "%s: %g %s is out of range for %s (%s): %s", wl_cap_kind_name(k->kind),
+                       s->requested, wl_cap_kind_unit(k->kind), k->device, k->name, why);
     int rc = wl_control_locked_by_other(k, &why, c->a, e);
     if (rc < 0) return rc;
     if (why)
-        return wl_fail(
-            e, WL_EPERM,
-            "%s (%s): %s. wattlaw cannot put back a lock that it cannot read: undo it first (sudo nvidia-smi "
-            "-rgc -i %s)",
-            k->device, k->name, why, k->device);
+        return wl_fail(e, WL_EPERM,
+                       "%s (%s): %s. wattlaw cannot restore a lock that it cannot read: undo it first (sudo nvidia-smi "
+                       "-rgc -i %s)",
+                       k->device, k->name, why, k->device);
     rc = wl_control_get(k, &s->found, &enforced, e);
-    if (rc == 0) take_original(c, k, s);
+    if (rc == 0) find_original(c, k, s);
     return rc;
 }
 
@@ -75,7 +74,7 @@ static int open_all(struct wl_caps *c, struct wl_err *e)
     for (int kind = 0; kind < WL_CAP_KINDS; kind++) {
         const char *fix = NULL;
         if (isnan(c->request->value[kind])) continue;
-        if (wl_controls_open(&c->place, NULL, kind, &c->controls, &fix, e) == 0) continue;
+        if (wl_controls_open(&c->context, NULL, kind, &c->controls, &fix, e) == 0) continue;
         wl_err_prefix(e, "%s cannot be set", wl_cap_kind_name(kind));
         return fix ? wl_fail(e, e->code, "%s; to fix it: %s", wl_strdup(c->a, e->msg), fix) : e->code;
     }
@@ -93,26 +92,26 @@ static int probe_all(struct wl_caps *c, struct wl_err *e)
 static void log_restore_result(const struct wl_restore_result *l)
 {
     if (l->state == WL_RESTORE_DONE)
-        wl_log(WL_WARN, "cap", "%s: %s of process %lld, which is dead, was put back to what it had found", l->device,
-               wl_cap_kind_name(l->kind), (long long)l->pid);
-    if (l->state == WL_RESTORE_BAD_JOURNAL) wl_log(WL_WARN, "cap", "%s; it is left out", l->why);
+        wl_log(WL_WARN, "cap", "%s: %s of process %lld, which is dead, was restored to the value it had found",
+               l->device, wl_cap_kind_name(l->kind), (long long)l->pid);
+    if (l->state == WL_RESTORE_BAD_JOURNAL) wl_log(WL_WARN, "cap", "%s; ignored", l->why);
 }
 
-/* Does a live process, or one of ours that may live, hold a device of ours? What nobody can read, and what other users
- * have left, keeps nobody from it. */
+/* Fails if a live process, or one of this user that may live, holds one of the devices. Unreadable journals and those
+ * of other users' dead processes do not block a device. */
 static int check_free(struct wl_caps *c, struct wl_err *e)
 {
     struct wl_restore_results lefts = { 0 };
-    struct wl_restore_options how = { .opts = c->place.opts, .power = c->place.power };
-    int rc = wl_restore_locked(c->dir, &how, &lefts, c->a, e);
+    struct wl_restore_options opts = { .opts = c->context.opts, .power = c->context.power };
+    int rc = wl_restore_locked(c->dir, &opts, &lefts, c->a, e);
     for (size_t i = 0; i < lefts.n && rc == 0; i++) {
         const struct wl_restore_result *l = &lefts.v[i];
         log_restore_result(l);
         if (!l->blocks) continue;
-        bool unique = wl_str_starts(l->device, "GPU-"); /* CPUs of other machines have the names of ours */
+        bool unique = wl_str_starts(l->device, "GPU-"); /* CPUs of other machines have the same names */
         for (size_t k = 0; k < c->controls.n && rc == 0; k++)
             if ((unique || !l->other_host) && wl_str_eq(c->controls.v[k].device, l->device))
-                rc = wl_fail(e, WL_EPERM, "%s has a cap that is not ours: %s (%s)", l->device, l->why, l->journal);
+                rc = wl_fail(e, WL_EPERM, "%s has a cap of another run: %s (%s)", l->device, l->why, l->journal);
     }
     return rc;
 }
@@ -129,8 +128,8 @@ static int write_journal(struct wl_caps *c, struct wl_err *e)
     c->journal.path = wl_journal_path(folder, &c->journal.holder, c->a);
     c->journal.owner = geteuid();
     c->journal.trusted = true;
-    c->journal.opts = *c->place.opts;
-    c->journal.power = *c->place.power;
+    c->journal.opts = *c->context.opts;
+    c->journal.power = *c->context.power;
     c->journal.v = wl_new_array(c->a, struct wl_journal_entry, c->controls.n);
     c->entries = wl_new_array(c->a, size_t, c->controls.n);
     for (size_t i = 0; i < c->controls.n; i++) {
@@ -144,11 +143,11 @@ static int write_journal(struct wl_caps *c, struct wl_err *e)
     if (c->journal.n == 0) return 0;
     rc = wl_journal_write(&c->journal, e);
     if (rc < 0) return wl_err_prefix(e, "nothing was set");
-    c->held = true;
+    c->journal_written = true;
     return 0;
 }
 
-/* What is read now against what was asked for; locked clocks may only be seen not to exceed it. */
+/* Compares the value read with the requested one; a locked clock can only be seen not to exceed it. */
 static int verify_one(const struct wl_control *k, const struct wl_cap_setting *s, double *set, struct wl_err *e)
 {
     double enforced, asked = s->requested;
@@ -158,24 +157,24 @@ static int verify_one(const struct wl_control *k, const struct wl_cap_setting *s
     if (k->write_only) {
         *set = enforced;
         if (isnan(enforced) || enforced <= asked || wl_cap_same(k->kind, enforced, asked)) return 0;
-        return wl_fail(e, WL_EIO, "%s runs at %g %s and was asked for at most %g", k->device, enforced, unit, asked);
+        return wl_fail(e, WL_EIO, "%s runs at %g %s, requested at most %g", k->device, enforced, unit, asked);
     }
     if (!wl_cap_same(k->kind, *set, asked))
-        return wl_fail(e, WL_EIO, "%s reads %g %s and was asked for %g", k->device, *set, unit, asked);
+        return wl_fail(e, WL_EIO, "%s reads %g %s, requested %g", k->device, *set, unit, asked);
     if (isnan(enforced) || enforced > asked || wl_cap_same(k->kind, enforced, asked)) return 0;
-    return wl_fail(e, WL_EIO, "%s takes %g %s and enforces %g: another limit is lower", k->device, asked, unit,
+    return wl_fail(e, WL_EIO, "%s accepts %g %s but enforces %g: another limit is lower", k->device, asked, unit,
                    enforced);
 }
 
-/* A clock that runs needs a moment to come down. */
+/* A running clock takes a moment to decrease. */
 static int wait_for_readback(struct wl_caps *c, size_t i, struct wl_err *e)
 {
-    enum { FOLLOWS_WITHIN_NS = WL_NS_PER_S, LOOK_AGAIN_US = 5000 };
-    int64_t until_ns = wl_now_ns() + FOLLOWS_WITHIN_NS;
+    enum { SETTLE_NS = WL_NS_PER_S, RETRY_US = 5000 };
+    int64_t until_ns = wl_now_ns() + SETTLE_NS;
     for (;;) {
         int rc = verify_one(&c->controls.v[i], &c->settings[i], &c->settings[i].enforced, e);
         if (rc != WL_EIO || wl_now_ns() >= until_ns) return rc;
-        usleep(LOOK_AGAIN_US);
+        usleep(RETRY_US);
     }
 }
 
@@ -184,30 +183,30 @@ static int set_all(struct wl_caps *c, struct wl_err *e)
     int rc = 0;
     for (size_t i = 0; i < c->controls.n && rc == 0; i++) {
         rc = wl_control_set(&c->controls.v[i], c->settings[i].requested, e);
-        if (rc == WL_EHUNG && c->held) c->journal.v[c->entries[i]].set_pending = true;
+        if (rc == WL_EHUNG && c->journal_written) c->journal.v[c->entries[i]].set_pending = true;
     }
     for (size_t i = 0; i < c->controls.n && rc == 0; i++) rc = wait_for_readback(c, i, e);
     return rc;
 }
 
-/* In an arena of its own: it may be called while that of the caps is freed. */
-static int put_back_locked(struct wl_caps *c, struct wl_err *e)
+/* Uses an arena of its own: it may be called while that of the caps is being freed. */
+static int restore_locked(struct wl_caps *c, struct wl_err *e)
 {
     struct wl_restore_results rows = { 0 };
     struct wl_claims all = { 0 };
-    struct wl_restore_options how = { .opts = c->place.opts, .power = c->place.power, .reserved = true };
+    struct wl_restore_options opts = { .opts = c->context.opts, .power = c->context.power, .reserved = true };
     struct wl_err none;
-    if (!c->held) return 0;
+    if (!c->journal_written) return 0;
     struct wl_arena *a = wl_arena_new(NULL);
     bool seen = wl_claims_load(c->dir, &all, a, &none) == 0;
-    int rc = wl_journal_restore(&c->journal, seen ? &all : NULL, &how, false, &rows, a, e);
+    int rc = wl_journal_restore(&c->journal, seen ? &all : NULL, &opts, false, &rows, a, e);
     for (size_t i = 0; i < rows.n; i++)
         if (rows.v[i].state == WL_RESTORE_CHANGED_BY_OTHER)
-            wl_log(WL_WARN, "cap", "%s: %s is %g %s now, which somebody else has set: it is left as it is",
-                   rows.v[i].device, wl_cap_kind_name(rows.v[i].kind), rows.v[i].now, wl_cap_kind_unit(rows.v[i].kind));
+            wl_log(WL_WARN, "cap", "%s: %s is %g %s now, set by somebody else: left unchanged", rows.v[i].device,
+                   wl_cap_kind_name(rows.v[i].kind), rows.v[i].now, wl_cap_kind_unit(rows.v[i].kind));
     wl_arena_free(a);
-    if (rc < 0) return wl_err_prefix(e, "caps are not all put back (wattlaw restore tries again)");
-    c->held = false;
+    if (rc < 0) return wl_err_prefix(e, "not all caps are restored (wattlaw restore tries again)");
+    c->journal_written = false;
     return 0;
 }
 
@@ -217,22 +216,22 @@ static int set_locked(struct wl_caps *c, struct wl_err *e)
     if (rc == 0) rc = wl_claims_load(c->dir, &c->claims, c->a, e);
     if (rc == 0) rc = probe_all(c, e);
     if (rc == 0) rc = write_journal(c, e);
-    if (rc == 0 && c->held) rc = wl_guard_start(&c->guard, c->program, c->journal.path, c->a, e);
+    if (rc == 0 && c->journal_written) rc = wl_guard_start(&c->guard, c->program, c->journal.path, c->a, e);
     if (rc == 0) rc = set_all(c, e);
     if (rc == 0) return 0;
     struct wl_err back;
-    if (put_back_locked(c, &back) < 0) return wl_fail(e, rc, "%s; and %s", wl_strdup(c->a, e->msg), back.msg);
+    if (restore_locked(c, &back) < 0) return wl_fail(e, rc, "%s; and %s", wl_strdup(c->a, e->msg), back.msg);
     return rc;
 }
 
-/* What could not be put back stands in the journal, and the guard tries again when this process has ended. */
+/* What could not be restored stays in the journal, and the guard tries again when this process has ended. */
 static void release_guard(struct wl_caps *c)
 {
-    if (c->held)
+    if (c->journal_written)
         wl_guard_detach(&c->guard);
     else
         wl_guard_dismiss(&c->guard);
-    c->held = false;
+    c->journal_written = false;
 }
 
 static void release(void *what)
@@ -249,7 +248,7 @@ static struct wl_caps *caps_new(const struct wl_cap_request *request, const stru
     *kept = *request;
     c->a = a;
     c->request = kept;
-    c->place = (struct wl_setter_context) { .opts = opts, .power = power, .a = a };
+    c->context = (struct wl_setter_context) { .opts = opts, .power = power, .a = a };
     c->dir = wl_cap_state_dir(opts, a);
     c->program = opts->program;
     return c;
@@ -306,30 +305,30 @@ char *wl_cap_describe(const struct wl_cap_setting *s, struct wl_arena *a)
     return t.s;
 }
 
-/* Somebody has removed the folder: who is killed now would leave caps of which nobody knows. */
+/* The journal was removed: if this process were killed now, its caps would stay unnoticed. */
 static void rewrite_journal(struct wl_caps *c)
 {
     struct wl_err e;
     int rc = wl_mkdirs(wl_path_dir(c->a, c->journal.path), &e);
     if (rc == 0) rc = wl_journal_write(&c->journal, &e);
     if (rc == 0)
-        wl_log(WL_WARN, "cap", "%s was removed while caps stand; it is written again", c->journal.path);
+        wl_log(WL_WARN, "cap", "%s was removed while caps are set; written again", c->journal.path);
     else if (!c->warned)
-        wl_log(WL_WARN, "cap", "%s: caps are put back at the end, and by their guard", e.msg);
+        wl_log(WL_WARN, "cap", "%s: caps are restored at the end, or by their guard", e.msg);
     c->warned |= rc < 0;
 }
 
 void wl_caps_poll(struct wl_caps *c)
 {
     struct wl_err e;
-    if (!c->held) return;
+    if (!c->journal_written) return;
     if (access(c->journal.path, F_OK)) rewrite_journal(c);
     if (wl_guard_is_alive(&c->guard)) return;
     bool first = !c->warned;
     c->warned = true;
-    if (first) wl_log(WL_WARN, "cap", "the guard of the caps was killed; another one takes its place");
+    if (first) wl_log(WL_WARN, "cap", "the guard of the caps was killed; starting another one");
     if (wl_guard_start(&c->guard, c->program, c->journal.path, c->a, &e) < 0 && first)
-        wl_log(WL_WARN, "cap", "%s: caps are put back at the end, or by wattlaw restore", e.msg);
+        wl_log(WL_WARN, "cap", "%s: caps are restored at the end, or by wattlaw restore", e.msg);
 }
 
 const char *wl_caps_check(struct wl_caps *c)
@@ -338,20 +337,20 @@ const char *wl_caps_check(struct wl_caps *c)
     for (size_t i = 0; i < c->controls.n; i++) {
         struct wl_err e;
         if (verify_one(&c->controls.v[i], &c->settings[i], &c->settings[i].at_end, &e) < 0 && !why)
-            why = wl_strf(c->a, "a cap did not stay as it was set: %s", e.msg);
+            why = wl_strf(c->a, "a cap changed during the run: %s", e.msg);
     }
     return why;
 }
 
-/* Our devices are reserved, so that nobody else sets them: who does not give the lock away keeps no cap standing. */
+/* Our devices are reserved, so nobody else sets them: a lock that is not released does not keep caps in place. */
 int wl_caps_release(struct wl_caps *c, struct wl_err *e)
 {
     int rc = 0;
-    if (c->held) {
+    if (c->journal_written) {
         struct wl_err held;
-        int lock = wl_state_lock(c->dir, wl_cap_wait_s(c->place.opts), &held);
-        if (lock == WL_EHUNG) wl_log(WL_WARN, "cap", "%s; caps are put back without the lock", held.msg);
-        rc = put_back_locked(c, e);
+        int lock = wl_state_lock(c->dir, wl_cap_wait_s(c->context.opts), &held);
+        if (lock == WL_EHUNG) wl_log(WL_WARN, "cap", "%s; caps are restored without the lock", held.msg);
+        rc = restore_locked(c, e);
         if (lock >= 0) close(lock);
     }
     release_guard(c);

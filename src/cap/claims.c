@@ -1,5 +1,3 @@
-/* All journals of a state folder, and what they say together about a device: what it had before the first of those who
- * cap it. */
 #include "cap/claims.h"
 
 #include "cap/safe_file.h"
@@ -10,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of another user. Each cap is held against all others, so that the time goes with their square. */
-enum { MOST_JOURNALS = 100, MOST_CAPS = 4096 };
+/* Limits per other user: each cap is compared with all others, so that the time grows with the square. */
+enum { MAX_JOURNALS = 100, MAX_CAPS = 4096 };
 
 static void add_bad(struct wl_claims *all, const char *path, const char *why, uid_t owner, struct wl_arena *a)
 {
@@ -31,47 +29,48 @@ static int newest_first(const void *x, const void *y)
     return (p->j.holder.started < q->j.holder.started) - (p->j.holder.started > q->j.holder.started);
 }
 
-/* What was read of a user. */
-struct share {
+/* How much has been read of a user. */
+struct quota {
     uid_t user;
     size_t journals, caps;
-    bool told;
+    bool reported;
 };
 
-struct shares {
-    struct share *v;
+struct quotas {
+    struct quota *v;
     size_t n, cap;
 };
 
-static struct share *share_of(struct shares *all, uid_t user, struct wl_arena *a)
+static struct quota *quota_of(struct quotas *all, uid_t user, struct wl_arena *a)
 {
     for (size_t i = 0; i < all->n; i++)
         if (all->v[i].user == user) return &all->v[i];
     WL_GROW(a, all->v, all->n, all->cap);
-    all->v[all->n] = (struct share) { .user = user };
+    all->v[all->n] = (struct quota) { .user = user };
     return &all->v[all->n++];
 }
 
-/* A user who has many journals delays nobody: the rest of them is left out, unread, and that is said once. */
-static bool exceeds_quota(const char *path, struct shares *shares, struct wl_claims *out, struct wl_arena *a)
+/* A user with many journals cannot delay others: the rest of them is skipped unread, with one message. */
+static bool exceeds_quota(const char *path, struct quotas *quotas, struct wl_claims *out, struct wl_arena *a)
 {
     struct stat st;
     if (lstat(path, &st) || st.st_uid == geteuid()) return false;
-    struct share *s = share_of(shares, st.st_uid, a);
-    if (s->journals < MOST_JOURNALS && s->caps < MOST_CAPS) {
+    struct quota *s = quota_of(quotas, st.st_uid, a);
+    if (s->journals < MAX_JOURNALS && s->caps < MAX_CAPS) {
         s->journals++;
         return false;
     }
-    if (!s->told)
+    if (!s->reported)
         add_bad(out, path,
-                wl_strf(a, "%s: it and those after it of user %u are left out: expected at most %d journals of %d caps",
-                        path, (unsigned)st.st_uid, MOST_JOURNALS, MOST_CAPS),
+                wl_strf(a,
+                        "%s: this and later journals of user %u are ignored: expected at most %d journals with %d caps",
+                        path, (unsigned)st.st_uid, MAX_JOURNALS, MAX_CAPS),
                 st.st_uid, a);
-    s->told = true;
+    s->reported = true;
     return true;
 }
 
-static void load_one(const char *path, struct shares *shares, struct wl_claims *out, struct wl_arena *a)
+static void load_one(const char *path, struct quotas *quotas, struct wl_claims *out, struct wl_arena *a)
 {
     struct wl_claim c = { .j.owner = (uid_t)-1 };
     struct wl_err bad;
@@ -81,7 +80,7 @@ static void load_one(const char *path, struct shares *shares, struct wl_claims *
         add_bad(out, path, bad.msg, c.j.owner, a);
         return;
     }
-    if (c.j.owner != geteuid()) share_of(shares, c.j.owner, a)->caps += c.j.n;
+    if (c.j.owner != geteuid()) quota_of(quotas, c.j.owner, a)->caps += c.j.n;
     c.holder_state = wl_holder_state_of(&c.j.holder, c.j.owner, &c.why, a);
     WL_GROW(a, out->v, out->n, out->cap);
     out->v[out->n++] = c;
@@ -90,13 +89,13 @@ static void load_one(const char *path, struct shares *shares, struct wl_claims *
 int wl_claims_load(const char *dir, struct wl_claims *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs paths, why;
-    struct shares shares = { 0 };
+    struct quotas quotas = { 0 };
     *out = (struct wl_claims) { 0 };
-    int rc = wl_state_files(dir, WL_JOURNAL_SUFFIX, MOST_JOURNALS, &paths, &why, a, e);
+    int rc = wl_state_files(dir, WL_JOURNAL_SUFFIX, MAX_JOURNALS, &paths, &why, a, e);
     if (rc < 0) return rc;
     for (size_t i = 0; i < why.n; i++) add_bad(out, dir, why.v[i], (uid_t)-1, a);
     for (size_t i = 0; i < paths.n; i++)
-        if (!exceeds_quota(paths.v[i], &shares, out, a)) load_one(paths.v[i], &shares, out, a);
+        if (!exceeds_quota(paths.v[i], &quotas, out, a)) load_one(paths.v[i], &quotas, out, a);
     if (out->n > 0) qsort(out->v, out->n, sizeof *out->v, newest_first);
     return 0;
 }
@@ -129,17 +128,17 @@ const char *wl_journal_entry_refusal(const struct wl_journal_entry *entry, const
 {
     if (isnan(entry->found)) return k->write_only ? NULL : "its journal has no found value";
     const char *refusal = wl_cap_refusal(&k->range, k->kind, entry->found, a);
-    if (refusal) return wl_strf(a, "%g %s was never its value: %s", entry->found, wl_cap_kind_unit(k->kind), refusal);
+    if (refusal)
+        return wl_strf(a, "%g %s cannot have been its value: %s", entry->found, wl_cap_kind_unit(k->kind), refusal);
     if (force) return NULL;
-    double most = isnan(k->default_value) ? k->range.max : k->default_value;
-    if (isnan(most))
-        return "the device does not tell its default: only the user who has set it, or --force, can put it back";
+    double max = isnan(k->default_value) ? k->range.max : k->default_value;
+    if (isnan(max)) return "the device's default is not known: only the user who set it, or --force, can restore it";
     if (entry->found < now) return "another user's journal would lower it: only that user, or --force, can";
-    if (entry->found <= most || wl_cap_same(k->kind, entry->found, most)) return NULL;
-    return "another user's journal would lift it above its default: only that user, or --force, can";
+    if (entry->found <= max || wl_cap_same(k->kind, entry->found, max)) return NULL;
+    return "another user's journal would raise it above its default: only that user, or --force, can";
 }
 
-/* One step back: whose cap is the value? Of the newest dead holder who has set it. */
+/* One step back: the newest dead holder who set this value; NULL: none. */
 static const struct wl_claim *who_set(const struct wl_claims *all, const struct wl_journal *self,
                                       const struct wl_journal_entry *mine, const struct wl_control *k, double value,
                                       const struct wl_journal_entry **entry, struct wl_arena *a)

@@ -7,7 +7,7 @@
 
 enum { OUTPUT_MAX = 400 };
 
-/* A word with its placeholders filled in; WL_EINVAL names one that is not known. */
+/* Fills in the placeholders of a word; WL_EINVAL names an unknown one. */
 static int fill(const struct wl_control *k, const char *word, double value, struct wl_text *to, struct wl_err *e)
 {
     for (const char *s = word; *s;) {
@@ -23,7 +23,8 @@ static int fill(const struct wl_control *k, const char *word, double value, stru
         else if (strncmp(s, "{watts}", n + 1) == 0 || strncmp(s, "{mhz}", n + 1) == 0)
             wl_text_addf(to, "%.10g", value);
         else
-            return wl_fail(e, WL_EINVAL, "cap command: %.*s is not known ({uuid}, {watts}, {scope}, {mhz} are)",
+            return wl_fail(e, WL_EINVAL,
+                           "cap command: unknown placeholder %.*s (expected {uuid}, {watts}, {scope} or {mhz})",
                            (int)(s[n] ? n + 1 : n), s);
         s += n + 1;
     }
@@ -78,8 +79,8 @@ static int command_restore(const struct wl_control *k, double found, struct wl_e
     return run_over(k, undo ? undo : set_command(k), found, e);
 }
 
-/* A clock cannot be put back by the command that locks it: what was found is no lock. CPUs have a value to go back to.
- * A command that sets and undoes limits of modules must be told so, or it would set those of GPUs. */
+/* The command that locks a clock cannot restore it: it was not locked before. CPUs have a value to restore. A command
+ * for module limits needs {scope}, else it would set those of GPUs. */
 static int check_commands(const struct wl_setter_context *p, enum wl_cap_kind kind, const struct wl_controls *controls,
                           struct wl_err *e)
 {
@@ -91,12 +92,11 @@ static int check_commands(const struct wl_setter_context *p, enum wl_cap_kind ki
     if (!strstr(command, value)) return wl_fail(e, WL_EINVAL, "cap command '%s': %s is missing", command, value);
     const char *undo = power ? o->restore : NULL;
     if (kind == WL_CAP_MODULE && (!strstr(command, "{scope}") || (undo && !strstr(undo, "{scope}"))))
-        return wl_fail(e, WL_EINVAL, "cap command '%s': {scope} is missing, which tells modules from GPUs",
+        return wl_fail(e, WL_EINVAL, "cap command '%s': {scope} is missing, which distinguishes modules from GPUs",
                        strstr(command, "{scope}") ? undo : command);
     bool write_only = controls->n > 0 && controls->v[0].write_only;
     if (write_only && !o->clock_restore)
-        return wl_fail(e, WL_EINVAL,
-                       "a clock that a command locks needs a command that undoes it: --cap-clock-restore");
+        return wl_fail(e, WL_EINVAL, "--cap-clock-command needs --cap-clock-restore, the command that undoes it");
     return 0;
 }
 
@@ -122,7 +122,7 @@ static int command_probe(const struct wl_control *k, const char **fix, struct wl
 
 const struct wl_setter_ops wl_setter_command = {
     .name = "command",
-    .help = "the site's own command sets and undoes",
+    .help = "the site's own commands set and restore the cap",
     .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true },
     .open = command_open,
     .get = wl_indirect_get,

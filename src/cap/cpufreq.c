@@ -1,4 +1,4 @@
-/* The highest frequency of CPUs: cpufreq/policyN/scaling_max_freq, kHz. A policy is a group of CPUs with one clock.
+/* The maximum frequency of CPUs: cpufreq/policyN/scaling_max_freq, kHz. A policy is a group of CPUs with one clock.
  * Source: Documentation/admin-guide/pm/cpufreq.rst of Linux. */
 #include "cap/sysfs.h"
 
@@ -34,12 +34,12 @@ static int cpufreq_open(const struct wl_setter_context *p, enum wl_cap_kind kind
     for (size_t i = 0; i < policies.n; i++)
         if (wl_str_starts(policies.v[i], "policy")) add_policy(p, folder, policies.v[i], out);
     if (out->n > before) return 0;
-    return wl_fail(e, WL_EUNAVAIL, "there is no CPU frequency to limit in %s", folder);
+    return wl_fail(e, WL_EUNAVAIL, "no CPU frequency policy in %s", folder);
 }
 
 const struct wl_setter_ops wl_setter_cpufreq = {
     .name = "cpufreq",
-    .help = "highest frequency of CPUs",
+    .help = "maximum frequency of CPUs",
     .kinds = { [WL_CAP_CLOCK] = true },
     .open = cpufreq_open,
     .get = wl_sysfs_get,

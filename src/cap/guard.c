@@ -1,5 +1,5 @@
-/* The guard: a process of its own session that outlives us for as long as it takes to put caps back. It is a fresh
- * wattlaw (`wattlaw restore --guard JOURNAL`), not a fork that goes on: a driver library must not be used across fork.
+/* The guard: a process in a session of its own that outlives us for as long as it takes to restore caps. It is a new
+ * wattlaw (`wattlaw restore --guard JOURNAL`), not a plain fork: a driver library must not be used across fork.
  *
  *     wattlaw --- pipe --- guard            a byte: dismissed; the pipe closes: wattlaw is dead
  */
@@ -20,8 +20,8 @@
 
 static const char READY = 'r', DISMISSED = 'd';
 
-/* A driver may refuse for a moment. */
-enum { TRIES = 5, TRY_AGAIN_US = 200000 };
+/* A driver may fail for a moment. */
+enum { TRIES = 5, RETRY_US = 200000 };
 
 /* ---- our side ---- */
 
@@ -51,8 +51,8 @@ int wl_guard_start(struct wl_guard *g, const char *program, const char *journal,
     }
     char *argv[] = { wl_strdup(a, program ? program : "/proc/self/exe"), (char *)"restore", (char *)"--guard",
                      wl_strdup(a, journal), NULL };
-    struct wl_process_spawn how = { .argv = argv, .stdin_fd = to[0], .stdout_fd = from[1], .stderr_fd = -1 };
-    int rc = wl_process_spawn(&how, &g->pid, e);
+    struct wl_process_spawn spawn = { .argv = argv, .stdin_fd = to[0], .stdout_fd = from[1], .stderr_fd = -1 };
+    int rc = wl_process_spawn(&spawn, &g->pid, e);
     close(to[0]);
     close(from[1]);
     char c = 0;
@@ -98,22 +98,22 @@ static void detach_and_ignore_signals(void)
 {
     setsid();
     for (int sig = 1; sig < NSIG; sig++)
-        if (sig != SIGCHLD) signal(sig, SIG_IGN); /* those of faults are ours alone and stay fatal */
+        if (sig != SIGCHLD) signal(sig, SIG_IGN); /* those of faults stay fatal */
     static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
     for (size_t i = 0; i < WL_COUNT(faults); i++) signal(faults[i], SIG_DFL);
     prctl(PR_SET_NAME, WL_CAPS_GUARD_NAME);
     close_range(3, ~0u, 0);
-    if (chdir("/")) return; /* it only keeps a folder busy */
+    if (chdir("/")) return; /* only avoids keeping a folder busy */
 }
 
-/* What the guard knows from its begin on. */
+/* What the guard remembers from its start. */
 struct watched {
     const char *path, *dir; /* of the journal and its state folder */
-    int fd;                 /* of the journal as it was */
+    int fd;                 /* of the journal at the start */
     struct wl_journal j;
 };
 
-static int look_at(const char *path, struct watched *w, struct wl_arena *a, struct wl_err *e)
+static int open_journal(const char *path, struct watched *w, struct wl_arena *a, struct wl_err *e)
 {
     struct stat st;
     *w = (struct watched) { .path = path, .dir = wl_path_dir(a, wl_path_dir(a, path)) };
@@ -121,8 +121,8 @@ static int look_at(const char *path, struct watched *w, struct wl_arena *a, stru
     if (rc < 0) return rc;
     if (!w->j.trusted)
         return wl_fail(e, WL_EPERM,
-                       "%s: belongs to user %u, or another user can replace it: its guard would set what that "
-                       "user wants",
+                       "%s: belongs to user %u, or another user can replace it: the guard would set values of that "
+                       "user's choice",
                        wl_printable_ascii(path, a), (unsigned)w->j.owner);
     w->fd = wl_safe_file_open(path, O_RDONLY, &st, e);
     return w->fd < 0 ? w->fd : 0;
@@ -134,19 +134,19 @@ static bool is_same(const struct wl_journal *x, const struct wl_journal *y)
            x->holder.started == y->holder.started;
 }
 
-/* What is to be put back: the journal as it is on the disk now; none, where our parent at its last moment or `wattlaw
- * restore` has dealt with it, which empties it; and where somebody has removed or spoilt it, as we remember it. */
-static const struct wl_journal *what_is_left(const struct watched *w, struct wl_journal *now, struct wl_arena *a)
+/* What to restore: the journal as it is on disk now; NULL if our parent or `wattlaw restore` has finished and truncated
+ * it; if somebody removed or damaged it, as we remember it. */
+static const struct wl_journal *pending_journal(const struct watched *w, struct wl_journal *now, struct wl_arena *a)
 {
     struct stat st;
     struct wl_err none;
     if (wl_journal_read(w->path, now, a, &none) == 0 && is_same(now, &w->j)) return now;
-    bool dealt_with = fstat(w->fd, &st) == 0 && st.st_size == 0;
-    return dealt_with ? NULL : &w->j;
+    bool finished = fstat(w->fd, &st) == 0 && st.st_size == 0;
+    return finished ? NULL : &w->j;
 }
 
-/* Without its state folder there is nothing to lock and there are no other journals; a lock that somebody does not
- * release must not keep caps in place. */
+/* Without the state folder there is nothing to lock and there are no other journals. A lock that another process does
+ * not release must not keep caps in place. */
 static int restore_now(const struct watched *w, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_journal now;
@@ -155,9 +155,9 @@ static int restore_now(const struct watched *w, struct wl_arena *a, struct wl_er
     struct wl_err why;
     int lock = wl_state_lock(w->dir, wl_cap_wait_s(&w->j.opts), &why);
     bool seen = wl_claims_load(w->dir, &all, a, &why) == 0;
-    const struct wl_journal *j = what_is_left(w, &now, a);
-    struct wl_restore_options how = { .opts = &w->j.opts, .power = &w->j.power };
-    int rc = j ? wl_journal_restore(j, seen ? &all : &none, &how, false, &rows, a, e) : 0;
+    const struct wl_journal *j = pending_journal(w, &now, a);
+    struct wl_restore_options opts = { .opts = &w->j.opts, .power = &w->j.power };
+    int rc = j ? wl_journal_restore(j, seen ? &all : &none, &opts, false, &rows, a, e) : 0;
     if (lock >= 0) close(lock);
     return rc;
 }
@@ -168,16 +168,16 @@ int wl_cap_guard(const char *journal, struct wl_err *e)
     struct watched w;
     struct wl_arena *a = wl_arena_new(NULL);
     detach_and_ignore_signals();
-    int rc = look_at(journal, &w, a, e);
+    int rc = open_journal(journal, &w, a, e);
     if (rc == 0 && write(STDOUT_FILENO, &READY, 1) != 1) rc = wl_fail_errno(e, "guard of caps");
     close(STDOUT_FILENO);
     bool alone = rc == 0 && read_byte(STDIN_FILENO, &c) != 1;
     for (int i = 0; i < TRIES && alone; i++) {
         struct wl_arena *one = wl_arena_new(NULL);
-        if (i > 0) usleep(TRY_AGAIN_US);
+        if (i > 0) usleep(RETRY_US);
         rc = restore_now(&w, one, e);
         wl_arena_free(one);
-        if (rc == 0 || rc == WL_EHUNG) break; /* to wait for a driver again would keep others from the lock */
+        if (rc == 0 || rc == WL_EHUNG) break; /* waiting for the driver again would keep others from the lock */
     }
     wl_arena_free(a);
     return rc;

@@ -15,6 +15,6 @@ struct wl_guard {
 int wl_guard_start(struct wl_guard *g, const char *program, const char *journal, struct wl_arena *a, struct wl_err *e);
 bool wl_guard_is_alive(struct wl_guard *g);
 void wl_guard_dismiss(struct wl_guard *g); /* nothing is left to guard */
-void wl_guard_detach(struct wl_guard *g);  /* it enforced when this process ends */
+void wl_guard_detach(struct wl_guard *g);  /* it acts when this process ends */
 
 #endif

@@ -1,5 +1,3 @@
-/* Who holds a cap or a device: a process, told from one that was given the same number later, and from those of other
- * users, boots, containers and machines. */
 #include "cap/holder.h"
 
 #include "cap/safe_file.h"
@@ -13,11 +11,11 @@
 
 enum { NOT_ALIVE = -1, NOT_SEEN = -2 };
 
-/* Where /proc hides processes of other users (hidepid), a signal that may not be sent tells that one is there. */
+/* If /proc hides processes of other users (hidepid), EPERM from kill() shows that the process exists. */
 static bool is_hidden(int64_t pid) { return pid <= INT_MAX && kill((pid_t)pid, 0) < 0 && errno == EPERM; }
 
-/* Field 22 of /proc/PID/stat. NOT_ALIVE: no such process, or one that is dead and not yet waited for. The command's
- * name may hold anything: fields count from the last ')'. */
+/* Field 22 of /proc/PID/stat. NOT_ALIVE: no such process, or a zombie. The command's name may hold any character:
+ * fields count from the last ')'. */
 static int64_t started_at(int64_t pid, struct wl_arena *a)
 {
     char *text;
@@ -32,8 +30,8 @@ static int64_t started_at(int64_t pid, struct wl_arena *a)
     return state == 'Z' || state == 'X' ? NOT_ALIVE : started;
 }
 
-/* The user as whom it enforced. From a file that all can read: /proc/PID itself belongs to root where a process cannot
- * be dumped. */
+/* Is `user` its effective user? From a file that all can read: /proc/PID itself belongs to root if the process is not
+ * dumpable. */
 static bool acts_as(int64_t pid, uid_t user, struct wl_arena *a)
 {
     enum { STATUS_MAX = 1 << 16 };
@@ -59,7 +57,7 @@ int wl_holder_self(struct wl_holder *out, struct wl_arena *a, struct wl_err *e)
                                 .boot_id = wl_host_boot_id(a),
                                 .pid_ns = link_of("/proc/self/ns/pid", a),
                                 .host = wl_host_name(a) };
-    return *out->boot_id ? 0 : wl_fail(e, WL_EIO, "this boot of the machine has no number (boot_id cannot be read)");
+    return *out->boot_id ? 0 : wl_fail(e, WL_EIO, "cannot read the machine's boot_id");
 }
 
 enum wl_holder_state wl_holder_state_of(const struct wl_holder *h, uid_t owner, const char **why, struct wl_arena *a)
@@ -72,7 +70,7 @@ enum wl_holder_state wl_holder_state_of(const struct wl_holder *h, uid_t owner, 
         return WL_HOLDER_ELSEWHERE;
     }
     bool same_boot = wl_str_eq(h->boot_id, here.boot_id);
-    if (!wl_str_eq(h->host, here.host)) { /* a container has a name of its own */
+    if (!wl_str_eq(h->host, here.host)) { /* a container has a host name of its own */
         *why = wl_strf(a, "it belongs to another %s, %s", same_boot ? "container" : "machine", h->host);
         return same_boot ? WL_HOLDER_ELSEWHERE : WL_HOLDER_OTHER_HOST;
     }
@@ -83,7 +81,7 @@ enum wl_holder_state wl_holder_state_of(const struct wl_holder *h, uid_t owner, 
     }
     int64_t started = started_at(h->pid, a);
     if (started == NOT_SEEN) {
-        *why = wl_strf(a, "process %lld of user %u, which this user cannot see, may still run", (long long)h->pid,
+        *why = wl_strf(a, "process %lld of user %u, not visible to this user, may still run", (long long)h->pid,
                        (unsigned)owner);
         return WL_HOLDER_ELSEWHERE;
     }
@@ -117,5 +115,5 @@ int wl_holder_read(const struct wl_json *o, const char *path, struct wl_holder *
                                 .boot_id = plain_of(o, "boot_id"),
                                 .pid_ns = plain_of(o, "pid_ns"),
                                 .host = plain_of(o, "host") };
-    return out->pid > 0 && out->boot_id && out->host ? 0 : wl_fail(e, WL_EINVAL, "%s: does not say who holds it", path);
+    return out->pid > 0 && out->boot_id && out->host ? 0 : wl_fail(e, WL_EINVAL, "%s: no valid holder", path);
 }

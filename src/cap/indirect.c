@@ -1,17 +1,16 @@
 #include "cap/indirect.h"
 
-/* Knobs over those that the machine itself has. */
 int wl_indirect_open(const struct wl_setter_ops *ops, const struct wl_setter_context *p, enum wl_cap_kind kind,
                      struct wl_controls *out, const char **fix, struct wl_err *e)
 {
-    struct wl_controls *inner = wl_new(p->a, struct wl_controls);
-    int rc = wl_setter_open_direct(p, kind, inner, fix, e);
-    for (size_t i = 0; rc == 0 && i < inner->n; i++) {
+    struct wl_controls *targets = wl_new(p->a, struct wl_controls);
+    int rc = wl_setter_open_direct(p, kind, targets, fix, e);
+    for (size_t i = 0; rc == 0 && i < targets->n; i++) {
         struct wl_control *k = wl_controls_add(out, p->a);
-        *k = inner->v[i];
+        *k = targets->v[i];
         k->ops = ops;
         k->state = (void *)p->opts;
-        k->target = &inner->v[i];
+        k->target = &targets->v[i];
     }
     return rc;
 }

@@ -1,5 +1,5 @@
-/* Journals: what a process has set and what it found, on the disk before anything is set. One JSON file a holder, in
- * the folder of its user. */
+/* Journals: what a process sets and what it found, on disk before anything is set. One JSON file per holder, in the
+ * folder of its user. */
 #include "cap/journal.h"
 
 #include "cap/control.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FORMAT = 1, JOURNAL_MAX = 1 << 18, MOST_CAPS = 2048 };
+enum { FORMAT = 1, JOURNAL_MAX = 1 << 18, MAX_CAPS = 2048 };
 
 char *wl_journal_path(const char *folder, const struct wl_holder *h, struct wl_arena *a)
 {
@@ -59,7 +59,7 @@ int wl_journal_write(const struct wl_journal *j, struct wl_err *e)
     return rc;
 }
 
-/* That it is empty then tells a guard, which has it open, from one that somebody else has removed. */
+/* The file is truncated too: a guard that has it open can distinguish this from a removal by somebody else. */
 int wl_journal_remove(const struct wl_journal *j, struct wl_err *e)
 {
     struct wl_err why;
@@ -87,8 +87,8 @@ static int read_entry(const struct wl_json *o, const char *path, struct wl_journ
                                        .found = wl_json_real(wl_json_get(o, "found")),
                                        .set = wl_json_real(wl_json_get(o, "set")) };
     if (kind < 0 || !out->device || !wl_is_printable_ascii(out->device) || !out->setter || !wl_setter_find(out->setter))
-        return wl_fail(e, WL_EINVAL, "%s: a cap without a known kind, setter and device", path);
-    /* a lock that was not there is found as nothing; a limit always has a value */
+        return wl_fail(e, WL_EINVAL, "%s: a cap has no known kind, setter or device", path);
+    /* found is NAN if a clock was not locked; a power limit always has a value */
     bool found = out->found > 0 || (isnan(out->found) && !wl_cap_is_power(out->kind));
     if (found && out->set > 0 && isfinite(out->set)) return 0;
     return wl_fail(e, WL_EINVAL, "%s: %s of %s: expected the value found and the value set, both above 0", path,
@@ -102,7 +102,7 @@ static int by_device(const void *x, const void *y)
     return order ? order : (int)(*p)->kind - (int)(*q)->kind;
 }
 
-/* A process sets each limit of a device once, and each entry costs calls of the driver. */
+/* Rejects duplicates: a process sets each limit of a device once, and each entry costs calls to the driver. */
 static int check_twice(const struct wl_journal *j, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_journal_entry **v = wl_new_array(a, const struct wl_journal_entry *, j->n);
@@ -110,7 +110,8 @@ static int check_twice(const struct wl_journal *j, struct wl_arena *a, struct wl
     if (j->n > 1) qsort(v, j->n, sizeof *v, by_device);
     for (size_t i = 1; i < j->n; i++)
         if (by_device(&v[i - 1], &v[i]) == 0)
-            return wl_fail(e, WL_EINVAL, "%s: has %s of %s twice", j->path, wl_cap_kind_name(v[i]->kind), v[i]->device);
+            return wl_fail(e, WL_EINVAL, "%s: %s of %s occurs twice", j->path, wl_cap_kind_name(v[i]->kind),
+                           v[i]->device);
     return 0;
 }
 
@@ -121,7 +122,7 @@ int wl_journal_parse(const char *path, const char *text, struct wl_journal *out,
     int rc = wl_json_parse(text, path, &root, a, e);
     if (rc < 0) return rc;
     if (wl_json_int(wl_json_get(root, "wattlaw_caps"), -1) != FORMAT)
-        return wl_fail(e, WL_EINVAL, "%s: not a journal of caps of format %d", path, FORMAT);
+        return wl_fail(e, WL_EINVAL, "%s: not a cap journal of format %d", path, FORMAT);
     rc = wl_holder_read(wl_json_get(root, "holder"), path, &out->holder, e);
     if (rc < 0) return rc;
     const struct wl_json *o = wl_json_get(root, "options");
@@ -136,8 +137,7 @@ int wl_journal_parse(const char *path, const char *text, struct wl_journal *out,
                                           .root = text_of(o, "root") ? text_of(o, "root") : "" };
     const struct wl_json *caps = wl_json_get(root, "caps");
     out->n = wl_json_size(caps);
-    if (out->n > MOST_CAPS)
-        return wl_fail(e, WL_EINVAL, "%s: has %zu caps, expected at most %d", path, out->n, MOST_CAPS);
+    if (out->n > MAX_CAPS) return wl_fail(e, WL_EINVAL, "%s: %zu caps, expected at most %d", path, out->n, MAX_CAPS);
     out->v = wl_new_array(a, struct wl_journal_entry, out->n);
     for (size_t i = 0; i < out->n && rc == 0; i++) rc = read_entry(wl_json_at(caps, i), path, &out->v[i], e);
     return rc < 0 ? rc : check_twice(out, a, e);

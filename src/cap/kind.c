@@ -43,7 +43,7 @@ char *wl_cap_range_text(const struct wl_cap_range *r, enum wl_cap_kind kind, str
     return t.s;
 }
 
-/* RAPL counts in eighths of a watt and more, NVML in mW; CPU frequencies go in steps of 25 to 100 MHz. */
+/* RAPL has a resolution of 1/8 W or coarser, NVML of 1 mW; CPU frequencies have steps of 25 to 100 MHz. */
 bool wl_cap_same(enum wl_cap_kind kind, double x, double y)
 {
     if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);

@@ -13,7 +13,7 @@ static enum wl_gpu_power_scope scope_of(enum wl_cap_kind kind)
     return kind == WL_CAP_MODULE ? WL_GPU_POWER_MODULE : WL_GPU_POWER_BOARD;
 }
 
-/* What this GPU takes; false with the reason where it has no such limit. */
+/* The range of this GPU; WL_EUNAVAIL with the reason: it has no such limit. */
 static int describe(struct wl_control *k, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_gpus *g = k->state;
@@ -78,8 +78,8 @@ static int nvml_set(const struct wl_control *k, double value, struct wl_err *e)
                         : wl_gpu_clock_lock(k->state, k->index, which, value, e);
 }
 
-/* There is no question to the driver for leave to set: the limit is set to the value that it has. Locked clocks have no
- * such harmless call; drivers grant both alike. */
+/* The driver has no query for the permission to set: the limit is set to its present value. Locked clocks have no such
+ * harmless call; drivers grant or deny both together. */
 static int nvml_probe(const struct wl_control *k, const char **fix, struct wl_err *e)
 {
     struct wl_gpu_power_limit l;
@@ -95,18 +95,18 @@ static int nvml_probe(const struct wl_control *k, const char **fix, struct wl_er
     return rc;
 }
 
-/* A busy GPU whose clock stays below its highest for none of the reasons that the driver names is locked by somebody;
- * so is one whose driver says that clocks were set. */
-static const char *nvml_suspect(const struct wl_control *k, struct wl_arena *a)
+/* A busy GPU whose clock is below its maximum without an event reason is locked by somebody; so is one whose event
+ * reasons include application clocks. */
+static const char *nvml_locked_by_other(const struct wl_control *k, struct wl_arena *a)
 {
     static const double BUSY_PCT = 90, BELOW = 0.95;
     struct wl_gpu_clock_state s;
     if (wl_cap_is_power(k->kind)) return NULL;
     wl_gpu_clock_state(k->state, k->index, clock_of(k->kind), &s);
     unsigned reasons = isnan(s.reasons) ? 0 : (unsigned)s.reasons;
-    if (reasons & WL_REASON_APP_CLOCKS) return "the driver says that its clocks have been set (application clocks)";
+    if (reasons & WL_REASON_APP_CLOCKS) return "the driver reports that application clocks are set";
     if (isnan(s.reasons) || reasons != 0 || !(s.busy_pct >= BUSY_PCT) || !(s.now_mhz < BELOW * s.max_mhz)) return NULL;
-    return wl_strf(a, "it is busy at %g of %g MHz without a reason to be slow: its clock seems to be locked", s.now_mhz,
+    return wl_strf(a, "busy at %g of %g MHz without a throttle reason: its clock seems to be locked", s.now_mhz,
                    s.max_mhz);
 }
 
@@ -118,5 +118,5 @@ const struct wl_setter_ops wl_setter_nvml = {
     .get = nvml_get,
     .set = nvml_set,
     .probe = nvml_probe,
-    .locked_by_other = nvml_suspect,
+    .locked_by_other = nvml_locked_by_other,
 };

@@ -1,6 +1,6 @@
-/* Power limits of CPU packages through powercap: intel-rapl:P/constraint_N_power_limit_uw, of which a package has a
- * long_term and a short_term one; both are set, so that no burst exceeds the cap for longer than milliseconds.
- * Source: Documentation/power/powercap/powercap.rst of Linux. */
+/* Power limits of CPU packages through powercap: intel-rapl:P/constraint_N_power_limit_uw, a package has a long_term
+ * and a short_term one. Both are set, so that no burst exceeds the cap for longer than milliseconds. Source:
+ * Documentation/power/powercap/powercap.rst of Linux. */
 #include "cap/sysfs.h"
 
 #include <math.h>
@@ -23,8 +23,8 @@ static void add_constraint(const struct wl_setter_context *p, const char *zone, 
     k->kind = WL_CAP_POWER;
     k->device = wl_strf(p->a, "rapl:%s/%s", package, what);
     k->name = wl_strf(p->a, "%s %s", package, what);
-    k->range.min = 1; /* the kernel names no lowest value; 0 would be none */
-    /* max_power_uw is the highest sensible value, which kernels name for long_term only, and not always */
+    k->range.min = 1; /* the kernel has no minimum; 0 would be no limit */
+    /* max_power_uw, the highest sensible value, exists for long_term only, and not always */
     double max = wl_sysfs_number(wl_strf(p->a, "%smax_power_uw", base), UW_PER_W, p->a);
     if (max > 0 && wl_str_eq(what, "long_term")) k->range.max = max;
 }
@@ -40,8 +40,8 @@ static int add_zone(const struct wl_setter_context *p, const char *zone, struct 
     return 0;
 }
 
-/* Packages are zones of their own, so "intel-rapl:0" and not "intel-rapl:0:1". The same package through
- * intel-rapl-mmio has limits of its own, which are left as they are. */
+/* "intel-rapl:0" and not "intel-rapl:0:1", which is part of a package. intel-rapl-mmio has separate limits of the same
+ * package, which are not changed. */
 static bool is_package_zone(const char *name)
 {
     static const char start[] = "intel-rapl:";
@@ -61,7 +61,7 @@ static int rapl_open(const struct wl_setter_context *p, enum wl_cap_kind kind, s
         if (is_package_zone(zones.v[i])) rc = add_zone(p, wl_path_join(p->a, folder, zones.v[i]), out, e);
     if (rc < 0) *fix = "echo 1 | sudo tee /sys/class/powercap/intel-rapl:*/enabled";
     if (rc < 0 || out->n > before) return rc;
-    return wl_fail(e, WL_EUNAVAIL, "there is no power limit of a CPU package in %s", folder);
+    return wl_fail(e, WL_EUNAVAIL, "no power limit of a CPU package in %s", folder);
 }
 
 const struct wl_setter_ops wl_setter_rapl = {

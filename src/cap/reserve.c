@@ -1,5 +1,5 @@
-/* Devices that a process keeps to itself while it measures: a file each in the folder of its user, locked by the
- * process, whose end drops the lock. Others only read it. */
+/* Devices that a process reserves while it measures: one file per device in the folder of its user, locked by the
+ * process, whose end releases the lock. Others only read it. */
 #include "cap/control.h"
 #include "cap/holder.h"
 #include "cap/safe_file.h"
@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FORMAT = 1, TEXT_MAX = 4096, MOST_DEVICES = 4096 };
-static const char ending[] = ".device";
+enum { FORMAT = 1, TEXT_MAX = 4096, MAX_DEVICES = 4096 };
+static const char suffix[] = ".device";
 
-/* ---- of others ---- */
+/* ---- reservations of others ---- */
 
 struct reservation {
     const char *device, *what;
@@ -38,7 +38,7 @@ static bool read_reservation(const char *path, struct reservation *r, struct wl_
     return r->device && wl_holder_read(wl_json_get(root, "holder"), "reservation", &r->holder, &e) == 0;
 }
 
-/* A reader's lock is enough to see that of its holder. */
+/* A shared lock suffices to detect the holder's lock. */
 static bool is_locked(const char *path)
 {
     struct stat st;
@@ -59,11 +59,11 @@ static bool is_of(const struct reservation *r, const struct wl_control *k, const
 static int refuse(const struct reservation *r, const struct wl_control *k, struct wl_arena *a, struct wl_err *e)
 {
     const char *user = r->owner == geteuid() ? "" : wl_strf(a, " of user %u", (unsigned)r->owner);
-    return wl_fail(e, WL_EPERM, "%s (%s) is in use by process %lld (%s)%s; wait for it, or give this one other devices",
+    return wl_fail(e, WL_EPERM, "%s (%s) is in use by process %lld (%s)%s; wait for it, or use other devices",
                    k->device, k->name, (long long)r->holder.pid, r->what, user);
 }
 
-/* One that nobody locks, or whose holder is dead while somebody else locks it, counts for nothing. Ours are removed. */
+/* A reservation that is not locked, or whose holder is dead, does not count; one of this user is removed. */
 static int check_one(const char *path, const struct wl_controls *controls, struct wl_arena *a, struct wl_err *e)
 {
     struct reservation r;
@@ -83,12 +83,12 @@ static int check_one(const char *path, const struct wl_controls *controls, struc
 static int check_all(const char *dir, const struct wl_controls *controls, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs paths, why;
-    int rc = wl_state_files(dir, ending, MOST_DEVICES, &paths, &why, a, e);
+    int rc = wl_state_files(dir, suffix, MAX_DEVICES, &paths, &why, a, e);
     for (size_t i = 0; i < paths.n && rc == 0; i++) rc = check_one(paths.v[i], controls, a, e);
     return rc;
 }
 
-/* ---- our own ---- */
+/* ---- own reservations ---- */
 
 struct own {
     int fd;
@@ -105,7 +105,7 @@ static void drop(void *what)
 
 static char *file_name(const char *device, struct wl_arena *a)
 {
-    char *name = wl_strf(a, "%s.%d%s", device, (int)getpid(), ending);
+    char *name = wl_strf(a, "%s.%d%s", device, (int)getpid(), suffix);
     for (char *c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) *c = '_';
     return name;
@@ -121,7 +121,7 @@ static char *text_of(const char *device, const char *what, const struct wl_holde
     return wl_json_text(root, 0, a);
 }
 
-/* Closed to others until it is locked: they could lock it too. */
+/* Not readable for others until it is locked: they could lock it too. */
 static int reserve_one(const char *folder, const struct wl_control *k, const char *what, const struct wl_holder *h,
                        struct wl_arena *a, struct wl_err *e)
 {
@@ -129,18 +129,18 @@ static int reserve_one(const char *folder, const struct wl_control *k, const cha
     o->path = wl_path_join(a, folder, file_name(k->device, a));
     o->pid = getpid();
     if (unlink(o->path) && errno != ENOENT)
-        return wl_fail_errno(e, "%s: cannot remove", o->path); /* a dead process of our number left it */
+        return wl_fail_errno(e, "%s: cannot remove", o->path); /* left by a dead process with our pid */
     o->fd = open(o->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (o->fd < 0) return wl_fail_errno(e, "%s: cannot make it", o->path);
+    if (o->fd < 0) return wl_fail_errno(e, "%s: cannot create", o->path);
     wl_defer(a, drop, o);
     const char *text = text_of(k->device, what, h, a);
-    bool told = write(o->fd, text, strlen(text)) == (ssize_t)strlen(text);
-    if (!told || flock(o->fd, LOCK_EX | LOCK_NB) || fchmod(o->fd, 0644))
-        return wl_fail_errno(e, "%s: cannot lock it", o->path);
+    bool written = write(o->fd, text, strlen(text)) == (ssize_t)strlen(text);
+    if (!written || flock(o->fd, LOCK_EX | LOCK_NB) || fchmod(o->fd, 0644))
+        return wl_fail_errno(e, "%s: cannot lock", o->path);
     return 0;
 }
 
-/* Two kinds of limits of one device are one reservation. */
+/* Several kinds of limits of one device share a reservation. */
 static bool seen_before(const struct wl_controls *controls, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -164,13 +164,13 @@ static int reserve_locked(const char *dir, const struct wl_controls *controls, c
 int wl_caps_reserve(const bool kinds[WL_CAP_KINDS], const char *what, const struct wl_cap_opts *opts,
                     const struct wl_power_opts *power, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_setter_context place = { .opts = opts, .power = power, .a = a };
+    struct wl_setter_context context = { .opts = opts, .power = power, .a = a };
     struct wl_controls controls = { 0 };
     const char *dir = wl_cap_state_dir(opts, a), *fix;
     for (int kind = 0; kind < WL_CAP_KINDS; kind++) {
         size_t before = controls.n;
         struct wl_err none;
-        if (kinds[kind] && wl_controls_open(&place, NULL, kind, &controls, &fix, &none) < 0) controls.n = before;
+        if (kinds[kind] && wl_controls_open(&context, NULL, kind, &controls, &fix, &none) < 0) controls.n = before;
     }
     if (controls.n == 0) return 0;
     int rc = wl_state_make(dir, e);

@@ -1,4 +1,4 @@
-/* Putting back what dead processes left. */
+/* Restores what dead processes left. */
 #include "cap/restore.h"
 
 #include "cap/control.h"
@@ -15,9 +15,9 @@ const char *const wl_restore_state_names[] = {
     [WL_RESTORE_BAD_JOURNAL] = "bad",
 };
 
-/* ---- reaching a device ---- */
+/* ---- finding a device ---- */
 
-/* A setter's controls of one kind. `hung`: [controls.n] has this device been given up? Nobody waits for it twice. */
+/* A setter's controls of one kind. `hung`: [controls.n] a call to this device has timed out: it is not called again. */
 struct opened {
     const struct wl_setter_ops *ops; /* NULL: the machine's own */
     enum wl_cap_kind kind;
@@ -27,42 +27,41 @@ struct opened {
     struct wl_err why;
 };
 
-/* Setters that are open: for one journal of ours, with its options, or for the journals of all other users, with
- * root's. */
+/* Open setters: for one journal of this user, with its options, or for the journals of all other users, with root's. */
 struct wl_restore_setters {
-    struct wl_setter_context place;
+    struct wl_setter_context context;
     struct wl_cap_opts opts;
     struct wl_power_opts power;
     struct opened *v;
     size_t n, cap;
 };
 
-static void reach_init(struct wl_restore_setters *r, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
-                       struct wl_arena *a)
+static void setters_init(struct wl_restore_setters *r, const struct wl_cap_opts *opts,
+                         const struct wl_power_opts *power, struct wl_arena *a)
 {
     static const char driver[] = "libnvidia-ml.so.1"; /* found by the loader alone, not by $NVML_LIBRARY */
     *r = (struct wl_restore_setters) { .opts = *opts };
     if (power) r->power = *power;
     if (!r->power.root) r->power.root = "";
     if (geteuid() == 0 && !r->power.nvml_library) r->power.nvml_library = driver;
-    r->place = (struct wl_setter_context) { .opts = &r->opts, .power = &r->power, .all = true, .a = a };
+    r->context = (struct wl_setter_context) { .opts = &r->opts, .power = &r->power, .all = true, .a = a };
 }
 
 static struct opened *open_setter(struct wl_restore_setters *r, const struct wl_setter_ops *ops, enum wl_cap_kind kind)
 {
     for (size_t i = 0; i < r->n; i++)
         if (r->v[i].ops == ops && r->v[i].kind == kind) return &r->v[i];
-    WL_GROW(r->place.a, r->v, r->n, r->cap);
+    WL_GROW(r->context.a, r->v, r->n, r->cap);
     struct opened *o = &r->v[r->n++];
     const char *fix = NULL;
     *o = (struct opened) { .ops = ops, .kind = kind };
-    o->rc = wl_controls_open(&r->place, ops, kind, &o->controls, &fix, &o->why);
-    o->hung = wl_new_array(r->place.a, bool, o->controls.n);
+    o->rc = wl_controls_open(&r->context, ops, kind, &o->controls, &fix, &o->why);
+    o->hung = wl_new_array(r->context.a, bool, o->controls.n);
     return o;
 }
 
-static const struct wl_control *find_knob(struct wl_restore_setters *r, const struct wl_setter_ops *ops,
-                                          const struct wl_journal_entry *entry, bool **hung, struct wl_err *e)
+static const struct wl_control *find_control(struct wl_restore_setters *r, const struct wl_setter_ops *ops,
+                                             const struct wl_journal_entry *entry, bool **hung, struct wl_err *e)
 {
     struct opened *o = open_setter(r, ops, entry->kind);
     for (size_t i = 0; i < o->controls.n; i++) {
@@ -73,34 +72,34 @@ static const struct wl_control *find_knob(struct wl_restore_setters *r, const st
     if (o->rc < 0)
         wl_fail(e, o->rc, "%s", o->why.msg);
     else
-        wl_fail(e, WL_ENOENT, "%s: there is no such device now", entry->device);
+        wl_fail(e, WL_ENOENT, "%s: no such device", entry->device);
     return NULL;
 }
 
 /* ---- one value ---- */
 
-struct work {
+struct restoring {
     const struct wl_journal *j;
     const struct wl_claims *all;
-    const struct wl_restore_options *how;
+    const struct wl_restore_options *opts;
     struct wl_restore_setters *reach;
     bool rebooted;
-    struct wl_arena *a; /* of the rows */
+    struct wl_arena *a; /* of the results */
 };
 
-/* Somebody else's value is neither ours nor what was found. After a reboot the default is nobody's, and where the
- * default is not known (RAPL, whose firmware sets it) neither is any other value. */
-static bool is_theirs(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry,
-                      double now)
+/* Has somebody else set the value? It is then neither ours nor the found one. After a reboot it is also not the
+ * default; if that is not known (RAPL, whose firmware sets it), any value may come from the reboot. */
+static bool changed_by_other(const struct restoring *w, const struct wl_control *k,
+                             const struct wl_journal_entry *entry, double now)
 {
-    if (k->write_only || w->how->force) return false;
+    if (k->write_only || w->opts->force) return false;
     if (wl_cap_same(k->kind, now, entry->set) || wl_cap_same(k->kind, now, entry->found)) return false;
     return !w->rebooted || (!isnan(k->default_value) && !wl_cap_same(k->kind, now, k->default_value));
 }
 
-/* Locked clocks are gone with a reboot; what has been locked since is not ours. A readable value must be the found one
- * itself: one that is near it may be the cap. */
-static bool has_found_value(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry,
+/* Locked clocks do not survive a reboot; a later lock is not ours. A readable value must equal the found one exactly: a
+ * similar one may be the cap. */
+static bool has_found_value(const struct restoring *w, const struct wl_control *k, const struct wl_journal_entry *entry,
                             double now)
 {
     static const double EXACT = 1e-6;
@@ -112,35 +111,36 @@ static const char *name_of(const struct wl_claim *c, struct wl_arena *a)
     return wl_strf(a, "process %lld of user %u", (long long)c->j.holder.pid, (unsigned)c->j.owner);
 }
 
-/* Another holder has set its own cap over ours: that its value is read and ours is not cannot be feigned. A live one
- * that knows what we found puts it back at its end; a dead one has to be undone first. A live one whose cap cannot be
- * told from ours is left alone too, unless we have reserved the device ourselves. */
-static enum wl_restore_state whose_turn(const struct work *w, const struct wl_control *k,
-                                        const struct wl_journal_entry *entry, const struct wl_claim *c,
-                                        const struct wl_journal_entry *other, double now)
+/* May this cap be restored (DONE) although another holder claims the device? If that holder's value is read and ours is
+ * not, it has set its own cap over ours, which cannot be faked: a live one that found what we found restores it at its
+ * end; the cap of a dead one has to be undone first. A live holder whose cap is indistinguishable from ours is
+ * respected too, unless we have reserved the device. */
+static enum wl_restore_state conflict_with(const struct restoring *w, const struct wl_control *k,
+                                           const struct wl_journal_entry *entry, const struct wl_claim *c,
+                                           const struct wl_journal_entry *other, double now)
 {
     bool enforced = !k->write_only && wl_cap_same(k->kind, now, other->set);
     bool over = enforced && !wl_cap_same(k->kind, now, entry->set);
     bool newer = c->j.holder.started >= w->j->holder.started;
-    if (w->how->force && c->holder_state != WL_HOLDER_ALIVE) return WL_RESTORE_DONE;
+    if (w->opts->force && c->holder_state != WL_HOLDER_ALIVE) return WL_RESTORE_DONE;
     if (over && wl_claim_may_be_alive(c))
         return wl_cap_same(k->kind, other->found, entry->found) ? WL_RESTORE_HANDED_OVER : WL_RESTORE_HELD;
     if (over && newer && c->holder_state == WL_HOLDER_DEAD) return WL_RESTORE_HELD;
-    bool feigned = w->how->reserved || c->holder_state != WL_HOLDER_ALIVE || !(enforced || k->write_only);
-    return feigned ? WL_RESTORE_DONE : WL_RESTORE_HELD;
+    bool unverifiable = w->opts->reserved || c->holder_state != WL_HOLDER_ALIVE || !(enforced || k->write_only);
+    return unverifiable ? WL_RESTORE_DONE : WL_RESTORE_HELD;
 }
 
-static bool is_anothers(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry,
-                        struct wl_restore_result *row)
+static bool held_by_other(const struct restoring *w, const struct wl_control *k, const struct wl_journal_entry *entry,
+                          struct wl_restore_result *row)
 {
     const struct wl_journal_entry *other;
     for (size_t i = 0; (other = wl_claims_next(w->all, w->j, entry, &i)); i++) {
         const struct wl_claim *c = &w->all->v[i];
-        enum wl_restore_state state = whose_turn(w, k, entry, c, other, row->now);
+        enum wl_restore_state state = conflict_with(w, k, entry, c, other, row->now);
         if (state == WL_RESTORE_DONE) continue;
-        const char *why = state == WL_RESTORE_HANDED_OVER ? "holds the device now and puts it back"
+        const char *why = state == WL_RESTORE_HANDED_OVER ? "holds the device now and will restore it"
                           : wl_claim_may_be_alive(c)      ? "holds the device now and has to end first"
-                                                     : "has set another value since, which has to be put back first";
+                                                     : "has set another value since, which has to be restored first";
         row->state = state;
         row->why = wl_strf(w->a, "%s %s", name_of(c, w->a), why);
         return true;
@@ -148,61 +148,61 @@ static bool is_anothers(const struct work *w, const struct wl_control *k, const 
     return false;
 }
 
-/* The value that goes back: what the first holder found. */
-static double original(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry)
+/* The value to restore: what the first holder found. */
+static double original(const struct restoring *w, const struct wl_control *k, const struct wl_journal_entry *entry)
 {
     const struct wl_claim *whose;
     if (!w->j->trusted && w->j->owner != geteuid()) return entry->found;
     return wl_claims_original(w->all, w->j, entry, k, &whose);
 }
 
-static int set_back(const struct work *w, const struct wl_control *k, struct wl_restore_result *row, struct wl_err *e)
+static int set_found(const struct restoring *w, const struct wl_control *k, struct wl_restore_result *row,
+                     struct wl_err *e)
 {
     double enforced;
     row->state = WL_RESTORE_DONE;
-    if (w->how->dry_run) return 0;
+    if (w->opts->dry_run) return 0;
     int rc = wl_control_restore(k, row->found, e);
     if (rc == 0) rc = wl_control_get(k, &row->now, &enforced, e);
     if (rc < 0 || k->write_only || wl_cap_same(k->kind, row->now, row->found)) return rc;
-    return wl_fail(e, WL_EIO, "%s: %g %s was put back and %g is read", k->device, row->found, wl_cap_kind_unit(k->kind),
+    return wl_fail(e, WL_EIO, "%s: restored %g %s but %g is read", k->device, row->found, wl_cap_kind_unit(k->kind),
                    row->now);
 }
 
-static int put_back(const struct work *w, const struct wl_control *k, const struct wl_journal_entry *entry,
-                    struct wl_restore_result *row, struct wl_err *e)
+static int restore_control(const struct restoring *w, const struct wl_control *k, const struct wl_journal_entry *entry,
+                           struct wl_restore_result *row, struct wl_err *e)
 {
     double enforced;
     if (entry->set_pending)
-        return wl_fail(e, WL_EHUNG, "%s: the call that sets %s has not come back and may still act", k->device,
+        return wl_fail(e, WL_EHUNG, "%s: the call that sets %s has not returned and may still take effect", k->device,
                        wl_cap_kind_name(k->kind));
     int rc = wl_control_get(k, &row->now, &enforced, e);
     if (rc < 0) return rc;
     row->state = WL_RESTORE_NOT_NEEDED;
     if (has_found_value(w, k, entry, row->now)) return 0;
-    if (is_anothers(w, k, entry, row)) return 0;
+    if (held_by_other(w, k, entry, row)) return 0;
     row->state = WL_RESTORE_CHANGED_BY_OTHER;
-    if (is_theirs(w, k, entry, row->now)) return 0;
+    if (changed_by_other(w, k, entry, row->now)) return 0;
     row->found = original(w, k, entry);
     const char *doubt =
-        w->j->owner == geteuid() ? NULL : wl_journal_entry_refusal(entry, k, row->now, w->how->force, w->a);
+        w->j->owner == geteuid() ? NULL : wl_journal_entry_refusal(entry, k, row->now, w->opts->force, w->a);
     if (doubt) return wl_fail(e, WL_EPERM, "%s: %s", k->device, doubt);
     if (isnan(row->found) && !k->write_only)
-        return wl_fail(e, WL_EINVAL, "%s: the journal has no found value to put back", k->device);
-    return set_back(w, k, row, e);
+        return wl_fail(e, WL_EINVAL, "%s: the journal has no found value to restore", k->device);
+    return set_found(w, k, row, e);
 }
 
-/* Of another user's journal the setter is not taken where it is a command: the machine's own drivers reach the device.
- */
-static int put_back_entry(struct work *w, const struct wl_journal_entry *entry, struct wl_restore_result *row,
-                          struct wl_err *e)
+/* A command in another user's journal is not run: the machine's own drivers are used. */
+static int restore_entry(struct restoring *w, const struct wl_journal_entry *entry, struct wl_restore_result *row,
+                         struct wl_err *e)
 {
     const struct wl_setter_ops *ops = wl_setter_find(entry->setter);
     bool *hung;
     if (!w->j->trusted && ops == &wl_setter_command) ops = NULL;
-    const struct wl_control *k = find_knob(w->reach, ops, entry, &hung, e);
+    const struct wl_control *k = find_control(w->reach, ops, entry, &hung, e);
     if (!k) return e->code;
-    if (*hung) return wl_fail(e, WL_EHUNG, "%s: the driver did not answer before, and is not asked again", k->device);
-    int rc = put_back(w, k, entry, row, e);
+    if (*hung) return wl_fail(e, WL_EHUNG, "%s: the driver timed out before and is not called again", k->device);
+    int rc = restore_control(w, k, entry, row, e);
     *hung = rc == WL_EHUNG && !entry->set_pending;
     return rc;
 }
@@ -230,41 +230,42 @@ static struct wl_restore_result row_of(const struct wl_journal *j, const struct 
                                         .now = NAN };
 }
 
-static bool is_left(const struct wl_restore_result *row)
+static bool is_pending(const struct wl_restore_result *row)
 {
     return row->state == WL_RESTORE_FAILED || row->state == WL_RESTORE_HELD;
 }
 
-/* What was dealt with goes: a lock that somebody sets later must not be undone by another try. Another user's journal
- * is not rewritten: nobody writes into that folder but its user. The rows of its caps are those from `first` on. */
-static int keep_left(const struct wl_journal *j, const struct wl_restore_results *rows, size_t first,
-                     struct wl_arena *a, struct wl_err *e)
+/* Removes finished entries from the journal: a later lock of somebody else must not be undone by another attempt.
+ * Another user's journal is not rewritten: only that user writes to the folder. `first`: index of the journal's first
+ * row. */
+static int update_journal(const struct wl_journal *j, const struct wl_restore_results *rows, size_t first,
+                          struct wl_arena *a, struct wl_err *e)
 {
     struct wl_journal left = *j;
     left.v = wl_new_array(a, struct wl_journal_entry, j->n);
     left.n = 0;
     for (size_t i = 0; i < j->n; i++)
-        if (is_left(&rows->v[first + i])) left.v[left.n++] = j->v[i];
+        if (is_pending(&rows->v[first + i])) left.v[left.n++] = j->v[i];
     if (left.n == 0) return wl_journal_remove(j, e);
     return left.n < j->n && j->owner == geteuid() ? wl_journal_write(&left, e) : 0;
 }
 
-int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, const struct wl_restore_options *how,
+int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, const struct wl_restore_options *opts,
                        bool rebooted, struct wl_restore_results *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_restore_setters own;
-    struct work w = { .j = j, .all = all, .how = how, .reach = how->reach, .rebooted = rebooted, .a = a };
+    struct restoring w = { .j = j, .all = all, .opts = opts, .reach = opts->reach, .rebooted = rebooted, .a = a };
     struct wl_arena *opened = wl_arena_new(a);
     int failed = 0;
     struct wl_err first;
     size_t before = out->n;
     if (j->trusted || !w.reach) {
-        reach_init(&own, j->trusted ? &j->opts : how->opts, j->trusted ? &j->power : how->power, opened);
+        setters_init(&own, j->trusted ? &j->opts : opts->opts, j->trusted ? &j->power : opts->power, opened);
         w.reach = &own;
     }
     for (size_t i = 0; i < j->n; i++) {
         struct wl_restore_result row = row_of(j, &j->v[i], rebooted, a);
-        int rc = put_back_entry(&w, &j->v[i], &row, e);
+        int rc = restore_entry(&w, &j->v[i], &row, e);
         if (rc < 0) {
             row.state = WL_RESTORE_FAILED;
             row.why = wl_printable_ascii(e->msg, a);
@@ -275,13 +276,13 @@ int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, 
         add_row(out, &row, a);
     }
     wl_arena_free(opened);
-    if (!how->dry_run && keep_left(j, out, before, a, e) < 0) return e->code;
+    if (!opts->dry_run && update_journal(j, out, before, a, e) < 0) return e->code;
     return failed ? wl_fail(e, failed, "%s", first.msg) : 0;
 }
 
 /* ---- all of them ---- */
 
-/* All of a journal stays as it is. */
+/* The same result for all entries of a journal. */
 static void add_rows(const struct wl_claim *c, enum wl_restore_state state, const char *why,
                      struct wl_restore_results *out, struct wl_arena *a)
 {
@@ -296,57 +297,56 @@ static void add_rows(const struct wl_claim *c, enum wl_restore_state state, cons
     }
 }
 
-/* Root reaches the devices by drivers and options of its own. */
+/* Why this user cannot restore the claim; NULL: it can. Root uses drivers and options of its own. */
 static const char *not_ours(const struct wl_claim *c, struct wl_arena *a)
 {
     if (c->j.owner == geteuid() || geteuid() == 0) return NULL;
-    return wl_strf(a, "%s: belongs to user %u; that user, or root, puts it back: wattlaw restore",
+    return wl_strf(a, "%s: belongs to user %u; that user or root must run wattlaw restore",
                    wl_printable_ascii(c->j.path, a), (unsigned)c->j.owner);
 }
 
-static void restore_claim(struct wl_claim *c, const struct wl_claims *all, const struct wl_restore_options *how,
+static void restore_claim(struct wl_claim *c, const struct wl_claims *all, const struct wl_restore_options *opts,
                           struct wl_restore_results *out, struct wl_arena *a)
 {
-    struct wl_err failed; /* in the rows */
+    struct wl_err failed; /* the results have it */
     size_t before = out->n;
     bool is_dead = c->holder_state == WL_HOLDER_DEAD || c->holder_state == WL_HOLDER_REBOOTED;
     const char *foreign = not_ours(c, a);
-    if (c->holder_state == WL_HOLDER_ALIVE || (!is_dead && !how->force))
+    if (c->holder_state == WL_HOLDER_ALIVE || (!is_dead && !opts->force))
         add_rows(c, WL_RESTORE_HELD, c->why, out, a);
     else if (foreign)
         add_rows(c, WL_RESTORE_FAILED, foreign, out, a);
-    else if (wl_journal_restore(&c->j, all, how, c->holder_state == WL_HOLDER_REBOOTED, out, a, &failed) < 0)
+    else if (wl_journal_restore(&c->j, all, opts, c->holder_state == WL_HOLDER_REBOOTED, out, a, &failed) < 0)
         wl_log(WL_DEBUG, "cap", "%s", failed.msg);
     c->settled = true;
-    for (size_t i = before; i < out->n; i++) c->settled &= !is_left(&out->v[i]);
+    for (size_t i = before; i < out->n; i++) c->settled &= !is_pending(&out->v[i]);
 }
 
-int wl_restore_locked(const char *dir, const struct wl_restore_options *how, struct wl_restore_results *out,
+int wl_restore_locked(const char *dir, const struct wl_restore_options *opts, struct wl_restore_results *out,
                       struct wl_arena *a, struct wl_err *e)
 {
     struct wl_claims all;
     struct wl_restore_setters others;
-    struct wl_restore_options shared = *how;
+    struct wl_restore_options shared = *opts;
     int rc = wl_claims_load(dir, &all, a, e);
     if (rc < 0) return rc;
     for (size_t i = 0; i < all.n_bad; i++) add_row(out, &all.bad[i], a);
     struct wl_arena *opened = wl_arena_new(a);
-    reach_init(&others, how->opts, how->power, opened);
+    setters_init(&others, opts->opts, opts->power, opened);
     shared.reach = &others;
     for (size_t i = 0; i < all.n; i++) restore_claim(&all.v[i], &all, &shared, out, a);
     wl_arena_free(opened);
     return 0;
 }
 
-/* Whoever holds the lock for too long delays this, and cannot keep it from being done: what lives is left alone anyway.
- */
-static int restore_dir(const char *dir, const struct wl_restore_options *how, struct wl_restore_results *out,
+/* A process that holds the lock for too long delays this but cannot prevent it: live holders are respected anyway. */
+static int restore_dir(const char *dir, const struct wl_restore_options *opts, struct wl_restore_results *out,
                        struct wl_arena *a, struct wl_err *e)
 {
     struct wl_err held;
-    int lock = wl_state_lock(dir, wl_cap_wait_s(how->opts), &held);
-    if (lock == WL_EHUNG) wl_log(WL_WARN, "cap", "%s; going on without the lock", held.msg);
-    int rc = wl_restore_locked(dir, how, out, a, e);
+    int lock = wl_state_lock(dir, wl_cap_wait_s(opts->opts), &held);
+    if (lock == WL_EHUNG) wl_log(WL_WARN, "cap", "%s; continuing without the lock", held.msg);
+    int rc = wl_restore_locked(dir, opts, out, a, e);
     if (lock >= 0) close(lock);
     return rc;
 }
@@ -354,20 +354,19 @@ static int restore_dir(const char *dir, const struct wl_restore_options *how, st
 int wl_cap_restore(const struct wl_cap_opts *opts, const struct wl_power_opts *power, bool dry_run, bool force,
                    struct wl_restore_results *out, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_restore_options how = { .opts = opts, .power = power, .dry_run = dry_run, .force = force };
+    struct wl_restore_options restore = { .opts = opts, .power = power, .dry_run = dry_run, .force = force };
     struct wl_strs dirs = { 0 };
     int rc = 0;
     *out = (struct wl_restore_results) { 0 };
     wl_state_dirs(opts, &dirs, a);
     for (size_t i = 0; i < dirs.n && rc == 0; i++) {
         if (wl_is_dir(dirs.v[i]))
-            rc = restore_dir(dirs.v[i], &how, out, a, e);
+            rc = restore_dir(dirs.v[i], &restore, out, a, e);
         else if (dirs.n == 1)
-            rc = wl_fail(
-                e, WL_ENOENT,
-                "%s: there is no such folder: either no run has set caps with it since the machine started, or it "
-                "was removed, and whether caps are left is not known",
-                dirs.v[i]);
+            rc = wl_fail(e, WL_ENOENT,
+                         "%s: no such folder: either no run has set caps with it since the machine started, or it was "
+                         "removed and caps may be left",
+                         dirs.v[i]);
     }
     return rc;
 }

@@ -1,4 +1,4 @@
-/* The table of setters, and which one a request goes to. */
+/* The table of setters, and the selection of one. */
 #include "cap/setter.h"
 
 #include <math.h>
@@ -59,8 +59,7 @@ int wl_setter_open(const struct wl_setter_context *p, enum wl_cap_kind kind, str
     *fix = NULL;
     if (!wl_str_eq(name, "auto")) {
         const struct wl_setter_ops *ops = wl_setter_find(name);
-        return ops ? open_one(ops, p, kind, out, fix, e)
-                   : wl_fail(e, WL_EINVAL, "there is no setter of caps named '%s'", name);
+        return ops ? open_one(ops, p, kind, out, fix, e) : wl_fail(e, WL_EINVAL, "unknown cap setter '%s'", name);
     }
     if (by_command(p->opts, kind)) return open_one(&wl_setter_command, p, kind, out, fix, e);
     return wl_setter_open_direct(p, kind, out, fix, e);

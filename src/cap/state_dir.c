@@ -1,6 +1,3 @@
-/* The state folder: one for a machine, in which each user has a folder that nobody else can write to. Users share
- * nothing but the state folder itself, and locking it needs only the right to read it. What other users leave in their
- * folders is untrusted data. docs/adr/094 */
 #include "cap/state_dir.h"
 
 #include "cap/safe_file.h"
@@ -20,10 +17,10 @@
 static const char MACHINE[] = "/run/wattlaw";
 
 enum {
-    LOCK_WAITS = 3,        /* calls of a driver that the holder of the lock may be waiting for */
-    LOOK_AGAIN_US = 10000, /* at a lock */
-    PLAIN_NAMES = 10,      /* UID, UID.1 and so on; then names that nobody can take first */
-    MOST_FOLDERS = 4,      /* of another user that are looked at */
+    LOCK_WAITS = 3,   /* driver calls that the holder of the lock may be waiting for */
+    RETRY_US = 10000, /* for the lock */
+    PLAIN_NAMES = 10, /* UID, UID.1 and so on; then random names, which nobody can take first */
+    MAX_FOLDERS = 4,  /* of another user that are read */
     ATTEMPTS = 100,
 };
 
@@ -41,7 +38,7 @@ char *wl_cap_state_dir(const struct wl_cap_opts *opts, struct wl_arena *a)
     return wl_state_dir(opts->state_dir, a);
 }
 
-/* A user who has set caps before there was a folder for the machine has journals at home. */
+/* A user who set caps before the machine's folder existed has journals at home. */
 void wl_state_dirs(const struct wl_cap_opts *opts, struct wl_strs *out, struct wl_arena *a)
 {
     const char *home = wl_state_dir(NULL, a);
@@ -85,25 +82,25 @@ int wl_state_make(const char *dir, struct wl_err *e)
     struct stat st;
     int rc = 0;
     if (wl_str_eq(dir, MACHINE) && mkdir(dir, 0755) == 0) {
-        if (chmod(dir, 01777)) return wl_fail_errno(e, "%s: cannot open it to all users", dir);
+        if (chmod(dir, 01777)) return wl_fail_errno(e, "%s: cannot make it writable for all users", dir);
     } else if (!wl_is_dir(dir)) {
         rc = wl_mkdirs(dir, e);
     }
-    if (rc < 0) return wl_err_prefix(e, "the state folder, which keeps journals of caps (%s)", other);
+    if (rc < 0) return wl_err_prefix(e, "the state folder for cap journals (%s)", other);
     if (stat(dir, &st)) return wl_fail_errno(e, "%s", dir);
-    if (is_open_to_others(&st) && st.st_uid == geteuid()) { /* as a umask of 002 makes it */
+    if (is_open_to_others(&st) && st.st_uid == geteuid()) { /* created with a umask of 002 */
         if (chmod(dir, (st.st_mode & 07777) | S_ISVTX)) return wl_fail_errno(e, "%s: cannot make it sticky", dir);
     } else if (is_open_to_others(&st)) {
         return wl_fail(e, WL_EPERM,
-                       "%s: whoever may write to it can remove what others keep there: sudo chmod +t %s, or %s", dir,
-                       dir, other);
+                       "%s: others can write to it and remove files of other users: sudo chmod +t %s, or %s", dir, dir,
+                       other);
     }
     if (geteuid() == 0 && !wl_path_is_ours(dir))
-        return wl_fail(e, WL_EPERM, "%s: another user than root can replace a folder of this path; %s", dir, other);
+        return wl_fail(e, WL_EPERM, "%s: a user other than root can replace a folder of this path; %s", dir, other);
     return 0;
 }
 
-/* ---- the lock: of the folder itself, which no user can remove or close to others ---- */
+/* ---- the lock: on the folder itself, which users can neither remove nor make unreadable ---- */
 
 /* "process 4711 (python3) of user 1001": who holds an flock on this file. */
 static char *lock_holder(int fd, struct wl_arena *a)
@@ -123,7 +120,7 @@ static char *lock_holder(int fd, struct wl_arena *a)
         return wl_strf(a, "process %ld (%s) of user %u", pid, wl_printable_ascii(wl_str_strip(a, name), a),
                        (unsigned)who.st_uid);
     }
-    return wl_strdup(a, "a process that cannot be seen from here");
+    return wl_strdup(a, "a process that is not visible here");
 }
 
 static int lock_until(int fd, const char *dir, double wait_s, struct wl_err *e)
@@ -137,7 +134,7 @@ static int lock_until(int fd, const char *dir, double wait_s, struct wl_err *e)
             wl_arena_free(a);
             return WL_EHUNG;
         }
-        usleep(LOOK_AGAIN_US);
+        usleep(RETRY_US);
     }
     return 0;
 }
@@ -154,7 +151,7 @@ int wl_state_lock(const char *dir, double call_s, struct wl_err *e)
 
 /* ---- folders of users ---- */
 
-/* "1001" or "1001.2": the second name and those after it are for a user whose first one somebody else has taken. */
+/* "1001" or "1001.2": later names are used if somebody else has taken the earlier ones. */
 static char *folder_name(unsigned user, int i, struct wl_arena *a)
 {
     return i ? wl_strf(a, "%u.%d", user, i) : wl_strf(a, "%u", user);
@@ -200,18 +197,18 @@ int wl_state_user_dir(const char *dir, char **out, struct wl_arena *a, struct wl
         if (mkdir(path, 0700) == 0)
             *out = path;
         else if (errno != EEXIST)
-            return wl_fail_errno(e, "%s: cannot make the folder (where several users set caps: sudo chmod 1777 %s)",
+            return wl_fail_errno(e, "%s: cannot create the folder (if several users set caps: sudo chmod 1777 %s)",
                                  path, dir);
     }
-    if (!*out) return wl_fail(e, WL_EPERM, "%s: no name is left for a folder of user %u", dir, (unsigned)geteuid());
-    return chmod(*out, 0755) ? wl_fail_errno(e, "%s: cannot open it to readers", *out) : 0;
+    if (!*out) return wl_fail(e, WL_EPERM, "%s: no free name for a folder of user %u", dir, (unsigned)geteuid());
+    return chmod(*out, 0755) ? wl_fail_errno(e, "%s: cannot make it readable", *out) : 0;
 }
 
-/* ---- what is in a state folder ---- */
+/* ---- contents of a state folder ---- */
 
 static int by_name(const void *x, const void *y) { return strcmp(*(char *const *)x, *(char *const *)y); }
 
-/* The names in a folder that is opened without following a link. */
+/* The names in a folder, without following a link. */
 static int list_folder(const char *path, struct wl_strs *out, struct stat *st, struct wl_arena *a, struct wl_err *e)
 {
     const char *label = wl_printable_ascii(path, a);
@@ -231,26 +228,25 @@ static int list_folder(const char *path, struct wl_strs *out, struct stat *st, s
     return 0;
 }
 
-static bool ends_with(const char *name, const char *ending)
+static bool ends_with(const char *name, const char *suffix)
 {
-    size_t n = strlen(name), end = strlen(ending);
-    return n > end && wl_str_eq(name + n - end, ending);
+    size_t n = strlen(name), end = strlen(suffix);
+    return n > end && wl_str_eq(name + n - end, suffix);
 }
 
-static void add_files(const char *dir, const struct wl_strs *names, const char *ending, size_t most,
+static void add_files(const char *dir, const struct wl_strs *names, const char *suffix, size_t max,
                       struct wl_strs *paths, struct wl_strs *why, struct wl_arena *a)
 {
     size_t found = 0;
     for (size_t i = 0; i < names->n; i++)
-        if (ends_with(names->v[i], ending) && found++ < most) wl_strs_add(a, paths, wl_path_join(a, dir, names->v[i]));
-    if (found > most)
+        if (ends_with(names->v[i], suffix) && found++ < max) wl_strs_add(a, paths, wl_path_join(a, dir, names->v[i]));
+    if (found > max)
         wl_strs_add(a, why,
-                    wl_strf(a, "%s: holds %zu files *%s; all but the first %zu are left out", dir, found, ending,
-                            most));
+                    wl_strf(a, "%s: has %zu files *%s; all but the first %zu are ignored", dir, found, suffix, max));
 }
 
-/* A folder of another user than its name says holds nothing of that user. */
-static void add_folder(const char *path, unsigned user, const char *ending, size_t most, struct wl_strs *paths,
+/* A folder that does not belong to the user in its name is skipped. */
+static void add_folder(const char *path, unsigned user, const char *suffix, size_t max, struct wl_strs *paths,
                        struct wl_strs *why, struct wl_arena *a)
 {
     struct wl_strs names;
@@ -260,13 +256,13 @@ static void add_folder(const char *path, unsigned user, const char *ending, size
         wl_strs_add(a, why, e.msg);
     else if (st.st_uid != user)
         wl_strs_add(a, why,
-                    wl_strf(a, "%s: belongs to user %u, who is not the one of its name", path, (unsigned)st.st_uid));
+                    wl_strf(a, "%s: belongs to user %u, not to the user in its name", path, (unsigned)st.st_uid));
     else
-        add_files(path, &names, ending, st.st_uid == geteuid() ? SIZE_MAX : most, paths, why, a);
+        add_files(path, &names, suffix, st.st_uid == geteuid() ? SIZE_MAX : max, paths, why, a);
 }
 
-/* The folders of a user are next to one another: names are in order. */
-static void add_folders(const char *dir, const struct wl_strs *all, const char *ending, size_t most,
+/* The folders of a user are adjacent: names are sorted. */
+static void add_folders(const char *dir, const struct wl_strs *all, const char *suffix, size_t max,
                         struct wl_strs *paths, struct wl_strs *why, struct wl_arena *a)
 {
     unsigned user, before = 0;
@@ -278,28 +274,29 @@ static void add_folders(const char *dir, const struct wl_strs *all, const char *
         bool named_right = lstat(path, &st) || st.st_uid == user;
         if (user != before) n = 0;
         before = user;
-        if (named_right && user != geteuid() && n++ >= MOST_FOLDERS) {
-            if (n == MOST_FOLDERS + 1)
+        if (named_right && user != geteuid() && n++ >= MAX_FOLDERS) {
+            if (n == MAX_FOLDERS + 1)
                 wl_strs_add(a, why,
-                            wl_strf(a, "%s: more than %d folders of user %u are left out", dir, MOST_FOLDERS, user));
+                            wl_strf(a, "%s: user %u has more than %d folders; the rest is ignored", dir, user,
+                                    MAX_FOLDERS));
             continue;
         }
-        add_folder(path, user, ending, most, paths, why, a);
+        add_folder(path, user, suffix, max, paths, why, a);
     }
 }
 
-int wl_state_files(const char *dir, const char *ending, size_t most, struct wl_strs *paths, struct wl_strs *why,
+int wl_state_files(const char *dir, const char *suffix, size_t max, struct wl_strs *paths, struct wl_strs *why,
                    struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs all;
     struct stat st;
     *paths = *why = (struct wl_strs) { 0 };
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* the state folder itself may be named by a link */
-    if (fd < 0) return wl_fail_errno(e, "%s: whether caps are left is not known", dir);
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* the state folder itself may be a link */
+    if (fd < 0) return wl_fail_errno(e, "%s: cannot tell whether caps are left", dir);
     int rc = list_folder(wl_strf(a, "/proc/self/fd/%d/.", fd), &all, &st, a, e);
     close(fd);
     if (rc < 0) return rc;
-    add_files(dir, &all, ending, most, paths, why, a);
-    add_folders(dir, &all, ending, most, paths, why, a);
+    add_files(dir, &all, suffix, max, paths, why, a);
+    add_folders(dir, &all, suffix, max, paths, why, a);
     return 0;
 }

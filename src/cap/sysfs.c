@@ -30,12 +30,12 @@ int wl_sysfs_get(const struct wl_control *k, double *set, double *enforced, stru
     *set = wl_sysfs_number(f->path, f->per_unit, a);
     *enforced = NAN;
     wl_arena_free(a);
-    return isnan(*set) ? wl_fail(e, WL_EIO, "%s: there is no number to read", f->path) : 0;
+    return isnan(*set) ? wl_fail(e, WL_EIO, "%s: not a number", f->path) : 0;
 }
 
-/* One write of the whole number, as the kernel wants it. Nothing is cut off before: the kernel needs no O_TRUNC, and
- * who is killed behind it would leave no number in a tree of plain files. What a longer number leaves there stands
- * behind the line. */
+/* One write of the whole number, as the kernel requires. Without O_TRUNC, which the kernel does not need: a process
+ * that is killed after truncation would leave an empty file in a recorded tree. There, the rest of a longer number
+ * remains after the newline. */
 int wl_sysfs_set(const struct wl_control *k, double value, struct wl_err *e)
 {
     const struct wl_sysfs_file *f = k->state;

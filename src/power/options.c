@@ -1,6 +1,6 @@
 #include "power/options.h"
 
-/* Drivers of many GPUs take seconds to wake up. */
+/* Drivers of many GPUs take seconds to initialise. */
 double wl_power_wait_s(const struct wl_power_opts *o)
 {
     static const double DEFAULT_S = 30;

@@ -1,13 +1,12 @@
 #include "power/quantity.h"
 
-/* Names, units and paces, in the order of the enums. Drivers form busy shares over a sixth of a second to one second;
- * profiling shares and processor time are formed between two readings, so that a longer way between them hides nothing;
- * of a counter only its difference over a window is used. Power, means of it and energy are what edges of windows are
- * cut from. */
+/* Names, units and poll intervals, in the order of the enums. Drivers average utilisation over 1/6 s to 1 s; profiling
+ * shares and CPU time are averaged between two readings, so that a longer interval hides nothing; of a counter only its
+ * difference over a window is used. Power and energy are interpolated at the edges of windows. */
 static const struct {
     const char *name, *unit;
     bool counts;
-    enum wl_poll_interval pace;
+    enum wl_poll_interval poll_interval;
 } quantities[WL_QUANTITIES] = {
     [WL_POWER] = { "power_w", "W", false, WL_POLL_EVERY_TICK },
     [WL_POWER_AVERAGE] = { "power_average_w", "W", false, WL_POLL_EVERY_TICK },
@@ -63,7 +62,7 @@ static const char *const variants[WL_VARIANTS] = {
 const char *wl_quantity_name(enum wl_quantity q) { return quantities[q].name; }
 const char *wl_quantity_unit(enum wl_quantity q) { return quantities[q].unit; }
 bool wl_quantity_is_counter(enum wl_quantity q) { return quantities[q].counts; }
-enum wl_poll_interval wl_quantity_poll_interval(enum wl_quantity q) { return quantities[q].pace; }
+enum wl_poll_interval wl_quantity_poll_interval(enum wl_quantity q) { return quantities[q].poll_interval; }
 
 double wl_poll_interval_s(enum wl_poll_interval p)
 {

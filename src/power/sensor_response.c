@@ -1,4 +1,3 @@
-/* What is known of how a sensor shows power: from its calibration, else from what is published. */
 #include "power/sensor_response.h"
 
 #include "power/power.h"
@@ -6,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* GPUs whose sensor sees only a part of the time: updates every 100 ms of which 25 ms are seen. Source: Yang, Adamek,
+/* GPUs whose sensor sees only part of the time: it updates every 100 ms and averages over 25 ms. Source: Yang, Adamek,
  * Armour, SC24 (arXiv:2312.02741): "on the A100 and H100 GPUs only 25% of the runtime is sampled". */
 static const struct part_time {
     const char *product;
@@ -20,7 +19,7 @@ static const struct part_time *part_time_of(const char *name)
     return NULL;
 }
 
-/* A reading is from now to an update old, and tells of the middle of a window that ended a lag before. */
+/* A reading is between 0 and one update old, and shows the middle of a window that ended a lag before. */
 static struct wl_sensor_response calibrated(const struct wl_calibration *c, double max_w)
 {
     double update_s = c->update_s.value, window_s = c->window_s.value;
@@ -28,14 +27,14 @@ static struct wl_sensor_response calibrated(const struct wl_calibration *c, doub
 }
 
 /* Source: nvml.h, NVML_FI_DEV_POWER_AVERAGE: "GPU power averaged over 1 sec interval". */
-static const double DRIVERS_MEAN_S = 1;
+static const double DRIVER_MEAN_S = 1;
 
 struct wl_sensor_response wl_sensor_response_of(const struct wl_device *d, const struct wl_channel *c)
 {
     struct wl_sensor_response g = { .update_s = c->update_s, .window_s = NAN, .delay_s = NAN, .max_w = c->max_w };
     if (c->calibration) return calibrated(c->calibration, c->max_w);
     if (c->quantity == WL_POWER_AVERAGE && c->variant == WL_VARIANT_AVERAGE) {
-        g.window_s = DRIVERS_MEAN_S;
+        g.window_s = DRIVER_MEAN_S;
         if (isnan(g.update_s) && part_time_of(d->name)) g.update_s = part_time_of(d->name)->update_s;
         g.delay_s = (g.update_s + g.window_s) / 2;
     }

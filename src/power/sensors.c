@@ -6,10 +6,10 @@
 
 #include <math.h>
 
-/* ---- Which ---- */
+/* ---- Selection ---- */
 
-/* Where several give the power of the whole node, the first one counts: a meter with an energy counter comes before one
- * without. The estimate comes behind all that measures: it is taken where they give no power. */
+/* If several measure the whole node, the first one counts: meters with an energy counter come before those without. The
+ * estimate comes after all that measure: it is used if they have no power. */
 const struct wl_sensor_ops *const wl_sensor_table[] = {
     &wl_sensor_nvml, &wl_sensor_amd,  &wl_sensor_level_zero, &wl_sensor_rapl,      &wl_sensor_cray, &wl_sensor_acpi,
     &wl_sensor_ipmi, &wl_sensor_proc, &wl_sensor_replay,     &wl_sensor_cpu_model, &wl_sensor_null, NULL,
@@ -40,13 +40,13 @@ static int check_names(const struct wl_strs *asked, struct wl_arena *a, struct w
         for (size_t k = 0; k < WL_COUNT(names); k++) known |= wl_str_eq(word, names[k]);
         if (known) continue;
         const char *near = wl_str_closest(word, names, WL_COUNT(names));
-        return wl_fail(e, WL_EINVAL, "sensors: there is no sensor '%s'%s%s%s", word, near ? ", did you mean " : " (",
+        return wl_fail(e, WL_EINVAL, "sensors: unknown sensor '%s'%s%s%s", word, near ? ", did you mean " : " (",
                        near ? near : all.s, near ? "?" : ")");
     }
     return 0;
 }
 
-/* Does anything open measure energy or power? */
+/* Does an open sensor measure energy or power? */
 static bool measures_energy(const struct wl_sensors *all)
 {
     for (size_t i = 0; i < all->n_open; i++) {
@@ -58,22 +58,22 @@ static bool measures_energy(const struct wl_sensors *all)
     return false;
 }
 
-/* Why a sensor is left out, or NULL: it is to be opened. */
+/* Why a sensor is not opened, or NULL: it is. */
 static const char *why_unused(const struct wl_sensors *all, const struct wl_sensor_ops *ops,
                               const struct wl_power_opts *o)
 {
     if (in_list(&o->sensors, ops->name)) return NULL;
-    if (!in_list(&o->sensors, "auto")) return "not asked for";
-    if (ops == &wl_sensor_replay) return o->replay_file ? NULL : "plays a recording when it is asked for";
-    if (ops == &wl_sensor_null) return "measures nothing, for tests";
-    if (ops == &wl_sensor_ipmi) return "costs the kernel CPU time at each reading: ask for it with --sensors auto,ipmi";
+    if (!in_list(&o->sensors, "auto")) return "not requested";
+    if (ops == &wl_sensor_replay) return o->replay_file ? NULL : "plays a recording, on request only";
+    if (ops == &wl_sensor_null) return "measures nothing, on request only";
+    if (ops == &wl_sensor_ipmi) return "costs kernel CPU time at each reading: enable it with --sensors auto,ipmi";
     if (ops == &wl_sensor_cpu_model && measures_energy(all)) return "an estimate is not needed: power is measured";
     return NULL;
 }
 
 /* ---- Opening one ---- */
 
-/* An opening sensor: all that the thread touches which opens it. */
+/* All that the thread touches which opens a sensor. */
 struct opening {
     struct wl_sensor *sensor;
     struct wl_power_opts opts;
@@ -81,7 +81,7 @@ struct opening {
     int code;
 };
 
-/* Opens the sensor and reads it once: that tells what a reading costs and gives differences their start. */
+/* Opens the sensor and reads it once: that measures the cost of a reading and is the start of differences. */
 static void open_now(void *arg)
 {
     struct opening *o = arg;
@@ -108,7 +108,7 @@ static int open_one(struct wl_sensors *all, struct wl_cpu_stat *cpu_stat, const 
     double wait_s = wl_power_wait_s(o);
     if (!wl_thread_call_timeout(open_now, t, (int64_t)(wait_s * WL_NS_PER_S))) {
         wl_arena_leak(own);
-        return wl_fail(e, WL_EUNAVAIL, "it has not answered within %g s (--sensor-wait): its driver hangs", wait_s);
+        return wl_fail(e, WL_EUNAVAIL, "no answer within %g s (--sensor-wait): the driver hangs", wait_s);
     }
     if (t->code < 0) {
         int code = wl_fail(e, t->code, "%s", t->why.msg);
@@ -140,7 +140,7 @@ static void close_now(void *arg)
     while (c->n > 0) wl_arena_free(c->arenas[--c->n]);
 }
 
-/* Whose reading has not returned is left as it is. */
+/* An abandoned sensor is not closed: its memory is leaked. */
 static void close_all(void *sensors)
 {
     const struct wl_sensors *all = sensors;
@@ -167,7 +167,7 @@ static void close_all(void *sensors)
 
 /* ---- All of them ---- */
 
-/* One list of devices and one of channels; a sensor remembers where its channels start. */
+/* Joins the devices and channels of all sensors; each sensor remembers its first channel. */
 static void join(struct wl_sensors *all, struct wl_arena *a)
 {
     for (size_t i = 0; i < all->n_open; i++) {

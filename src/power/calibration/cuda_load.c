@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-/* Eight chains x = 1 - 0.999999 x a thread, so that the units need not wait for one another and most bits change. The
- * sum is written only where it is -10000, which it cannot reach: nothing is optimised away and nothing is stored. */
+/* Eight independent chains x = 1 - 0.999999 x per thread, so that the units are kept busy and most bits change. The sum
+ * is written only if it is -10000, which it cannot reach: nothing is optimised away and nothing is stored. */
 const char wl_cuda_kernel[] = ".version 6.0\n"
                               ".target sm_50\n"
                               ".address_size 64\n"
@@ -50,8 +50,8 @@ const char wl_cuda_kernel[] = ".version 6.0\n"
                               "    ret;\n"
                               "}\n";
 
-/* Kernels that wait or run: 32 ms of them, for which this thread may be held up without the GPU coming to rest. */
-enum { IN_FLIGHT = 64, THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 8 };
+/* Kernels in flight: 32 ms, for which this thread may be preempted without the GPU becoming idle. */
+enum { IN_FLIGHT = 64, THREADS = 256, BLOCKS_PER_MULTIPROCESSOR = 8 };
 
 struct wl_cuda_load {
     struct wl_cuda cuda;
@@ -61,7 +61,7 @@ struct wl_cuda_load {
     CUfunction kernel;
     CUstream stream;
     CUevent begin;           /* before the first of a run's kernels */
-    CUevent done[IN_FLIGHT]; /* behind each of the kernels that wait or run */
+    CUevent done[IN_FLIGHT]; /* after each of the kernels in flight */
     unsigned blocks, rounds; /* of a kernel */
     double kernel_ms;        /* as last measured */
 };
@@ -90,7 +90,7 @@ static int open_context(struct wl_cuda_load *l, const char *bus_id, struct wl_ar
     WL_CUDA_CALL(&l->cuda, DeviceGetAttribute, &multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, l->device);
     WL_CUDA_CALL(&l->cuda, DevicePrimaryCtxRetain, &l->context, l->device);
     wl_defer(a, release, l);
-    l->blocks = (unsigned)(multiprocessors * BLOCKS_A_MULTIPROCESSOR);
+    l->blocks = (unsigned)(multiprocessors * BLOCKS_PER_MULTIPROCESSOR);
     WL_CUDA_CALL(&l->cuda, CtxSetCurrent, l->context);
     WL_CUDA_CALL(&l->cuda, ModuleLoadData, &l->module, wl_cuda_kernel);
     WL_CUDA_CALL(&l->cuda, ModuleGetFunction, &l->kernel, l->module, "wl_fma");
@@ -100,20 +100,20 @@ static int open_context(struct wl_cuda_load *l, const char *bus_id, struct wl_ar
     return 0;
 }
 
-static int launch(struct wl_cuda_load *l, CUevent behind, struct wl_err *e)
+static int launch(struct wl_cuda_load *l, CUevent after, struct wl_err *e)
 {
     void *nowhere = NULL; /* the kernel never stores */
     void *parameters[] = { &nowhere, &l->rounds };
     WL_CUDA_CALL(&l->cuda, LaunchKernel, l->kernel, l->blocks, 1, 1, THREADS, 1, 1, 0, l->stream, parameters, NULL);
-    WL_CUDA_CALL(&l->cuda, EventRecord, behind, l->stream);
+    WL_CUDA_CALL(&l->cuda, EventRecord, after, l->stream);
     return 0;
 }
 
 static const double KERNEL_MS = 0.5;
 static const int64_t WARM_NS = WL_NS_PER_S / 2;
-enum { TRIES = 5, FIRST_ROUNDS = 4000, MOST_ROUNDS = 100000000 };
+enum { TRIES = 5, FIRST_ROUNDS = 4000, MAX_ROUNDS = 100000000 };
 
-/* How many rounds take KERNEL_MS. The clocks of a GPU at rest come up within the first tenths of a second. */
+/* Finds how many rounds take KERNEL_MS. The clocks of an idle GPU rise within the first tenths of a second. */
 static int size_kernel(struct wl_cuda_load *l, struct wl_err *e)
 {
     float ms = 0;
@@ -126,7 +126,7 @@ static int size_kernel(struct wl_cuda_load *l, struct wl_err *e)
         WL_CUDA_CALL(&l->cuda, EventSynchronize, l->done[0]);
         WL_CUDA_CALL(&l->cuda, EventElapsedTime, &ms, l->begin, l->done[0]);
         l->kernel_ms = fmax(ms, 1e-3);
-        l->rounds = (unsigned)fmax(1, fmin(MOST_ROUNDS, l->rounds * KERNEL_MS / l->kernel_ms));
+        l->rounds = (unsigned)fmax(1, fmin(MAX_ROUNDS, l->rounds * KERNEL_MS / l->kernel_ms));
         rc = wl_cuda_load_run(l, wl_now_ns() + WARM_NS / TRIES, &began_ns, &ended_ns, e);
         if (rc < 0) return rc;
     }
@@ -149,7 +149,7 @@ bool wl_cuda_load_simulated(const struct wl_cuda_load *l) { return l->cuda.libra
 
 /* ---- Running ---- */
 
-/* As many kernels as take that long. How long they took is the GPU's own account: this thread may be woken late. */
+/* Runs as many kernels as take that long. Their duration is measured by the GPU: this thread may wake up late. */
 int wl_cuda_load_run(struct wl_cuda_load *l, int64_t until_ns, int64_t *began_ns, int64_t *ended_ns, struct wl_err *e)
 {
     float ms = 0;

@@ -1,10 +1,9 @@
-/* Calibrations on the disk: an INI file with a section for each sensor, device and driver. docs/formats.md has the
- * keys. */
+/* The calibration file: an INI file with a section per sensor, device and driver. docs/formats.md has the keys. */
 #include "power/calibration/file.h"
 
 #include <math.h>
 
-/* A section, as the option rows have it. */
+/* A section, for the option rows. */
 struct entry {
     struct wl_calibration c;
     const char *quantity, *variant;
@@ -66,7 +65,7 @@ static bool same_sensor(const struct wl_calibration *a, const struct wl_calibrat
 
 /* ---- Reading ---- */
 
-/* What no calibration can do without. */
+/* Checks the required keys. */
 static int complete(struct entry *en, const char *where, struct wl_err *e)
 {
     struct wl_calibration *c = &en->c;
@@ -80,7 +79,7 @@ static int complete(struct entry *en, const char *where, struct wl_err *e)
         return wl_fail(e, WL_EINVAL, "%s: variant is %s, not instant, average or driver", where,
                        en->variant ? en->variant : "missing");
     if (!(c->update_s.value > 0) || !(c->window_s.value > 0) || isnan(c->lag_s.value))
-        return wl_fail(e, WL_EINVAL, "%s: update_s and window_s above 0 and lag_s are needed", where);
+        return wl_fail(e, WL_EINVAL, "%s: a calibration needs update_s and window_s above 0, and lag_s", where);
     c->quantity = (enum wl_quantity)quantity;
     c->variant = (enum wl_variant)variant;
     c->updates = (size_t)en->updates;
@@ -131,7 +130,7 @@ int wl_calibrations_merge(const char *path, const struct wl_calibrations *fresh,
     struct wl_calibrations all;
     struct wl_text text = WL_TEXT(a);
     int rc = wl_calibrations_read(path, &all, a, e);
-    wl_text_add(&text, "# How power sensors of GPUs show what they measure: written by wattlaw doctor --calibrate.\n");
+    wl_text_add(&text, "# Response of GPU power sensors: written by wattlaw doctor --calibrate.\n");
     for (size_t i = 0; i < all.n && rc == 0; i++) {
         const struct wl_calibration *old = &all.v[i];
         if (!wl_calibration_find(fresh, old->uuid, old->driver, old->quantity, old->variant)) add_section(&text, old);

@@ -1,28 +1,28 @@
-/* A sensor from its answer to square waves. docs/adr/048 has the reasons, docs/metrics.md the formulas. */
+/* Fits a sensor's response to square waves. docs/adr/048 has the reasons, docs/metrics.md the formulas. */
 #include "power/calibration/fit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARAMETERS = 5, FEWEST_UPDATES = 30 };
+enum { PARAMETERS = 5, MIN_UPDATES = 30 };
 
-/* The updates of a sensor: when each became visible, and what it showed. */
+/* The updates of a sensor: their times and values. */
 struct updates {
     double *t_s, *value; /* [n]; seconds from origin_ns */
     size_t n;
     int64_t origin_ns;
 };
 
-/* The load with the power's answer to it at each edge: level (0 at rest, 1 under load) and its integral up to there. */
+/* The response of the power to the load at each edge: its level (0 idle, 1 under load) and the integral up to there. */
 struct response {
     double *t_s, *level, *area; /* [n] */
     size_t n;
     double rise_s;
 };
 
-/* What is fitted by search; rest and load power follow by least squares. The mean age of a reading, its window and the
- * rise are nearly independent of each other, which lag, window and rise are not. */
+/* The parameters that are searched for; idle and load power follow by least squares. Mean age of a reading, window and
+ * rise are nearly independent of each other; lag, window and rise are not. */
 struct shape {
     double age_s, window_s, rise_s; /* age = lag + window / 2 + rise */
 };
@@ -30,7 +30,7 @@ struct shape {
 struct fit {
     const struct updates *u;
     struct response r;
-    double rise_s; /* where it is known; NAN: it is searched for */
+    double rise_s; /* if known; NAN: searched for */
     double off_w, gain_w, sse;
     double *model; /* [u->n] 0..1 */
 };
@@ -59,7 +59,7 @@ static double median_step_s(const struct updates *u, struct wl_arena *a)
     return median(step, u->n - 1, a);
 }
 
-/* Updates that were seen late, because polling was held up, are of an uncertain instant. */
+/* Drops updates that were seen late because the polling thread was preempted: their instants are uncertain. */
 static void drop_late(struct updates *u, const double *late_s, struct wl_arena *a)
 {
     double usual_s = u->n ? median(late_s, u->n, a) : 0;
@@ -72,7 +72,7 @@ static void drop_late(struct updates *u, const double *late_s, struct wl_arena *
     u->n = kept;
 }
 
-/* A value that is corrected right after an update is no second one. */
+/* A value that is corrected right after an update is not a second update. */
 static void join_close(struct updates *u, struct wl_arena *a)
 {
     double step_s = median_step_s(u, a);
@@ -85,7 +85,7 @@ static void join_close(struct updates *u, struct wl_arena *a)
     u->n = kept;
 }
 
-/* A changed reading was an update between it and the reading before: its instant is their middle. Readings before
+/* A changed reading means an update between it and the previous reading: its instant is their middle. Readings before
  * from_ns do not count. */
 static struct updates find_updates(const struct wl_time_series *s, int64_t from_ns, struct wl_arena *a)
 {
@@ -110,7 +110,7 @@ double wl_calibration_update_s(const struct wl_time_series *readings, struct wl_
     return median_step_s(&u, a);
 }
 
-/* Sums of a straight line t = first + step k. */
+/* Sums for fitting a straight line t = first + step k. */
 struct line {
     double n, k, t, kk, kt, tt;
 };
@@ -127,8 +127,8 @@ static struct wl_fitted step_of(const struct line *l)
     return (struct wl_fitted) { vkt / vk, sqrt(fmax(0, vt - vkt * vkt / vk) / (l->n - 2) / vk) };
 }
 
-/* The slope of the instants over their numbers. An update's number is that of the nearest place on the line through
- * those before it, so that one which was seen late shifts none behind it; the first few are counted by median steps. */
+/* The slope of the instants over their numbers. An update's number is that of the nearest point on the line through the
+ * earlier ones, so that a late one does not shift those after it; the first few are numbered by the median step. */
 static struct wl_fitted fit_update(const struct updates *u, struct wl_arena *a)
 {
     enum { FIRST = 8 };
@@ -172,7 +172,7 @@ static double area_at(const struct response *r, double t)
 
 static double lag_of(const struct shape *s) { return s->age_s - s->window_s / 2 - s->rise_s; }
 
-/* Level that each update shows, and the powers that fit best. */
+/* The level that each update shows, and the best-fitting powers. */
 static void evaluate(struct fit *f, const struct shape *s)
 {
     const struct updates *u = f->u;
@@ -192,12 +192,12 @@ static void evaluate(struct fit *f, const struct shape *s)
 
 /* ---- The search ---- */
 
-static const double LEAST_WINDOW_S = 1e-3;
+static const double MIN_WINDOW_S = 1e-3;
 
 static bool allowed(const struct shape *s)
 {
     const double ROUNDING_S = 1e-9;
-    return s->window_s >= LEAST_WINDOW_S && s->rise_s >= 0 && lag_of(s) >= -ROUNDING_S;
+    return s->window_s >= MIN_WINDOW_S && s->rise_s >= 0 && lag_of(s) >= -ROUNDING_S;
 }
 
 static bool better(struct fit *f, const struct shape *s, double *best)
@@ -209,7 +209,7 @@ static bool better(struct fit *f, const struct shape *s, double *best)
     return true;
 }
 
-/* All combinations of some lags, windows and rises: the sum of squares has more than one minimum. */
+/* A grid of lags, windows and rises: the sum of squares has several minima. */
 static struct shape search_grid(struct fit *f, double update_s, double *best)
 {
     static const double lags_s[] = { 0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5 },
@@ -227,14 +227,14 @@ static struct shape search_grid(struct fit *f, double update_s, double *best)
     return found;
 }
 
-/* Steps along each parameter, doubled where they help and halved where none does (Hooke and Jeeves without the pattern
- * move), from the best point of the grid. */
+/* Steps along each parameter, doubled when they improve the fit and halved when they do not (Hooke and Jeeves without
+ * the pattern move), from the best point of the grid. */
 static struct shape search_near(struct fit *f, struct shape from, double best)
 {
-    enum { MOST = 400 };
+    enum { MAX_ROUNDS = 400 };
     static const double SMALLEST = 1e-6;
     double step[3] = { from.age_s / 4 + 1e-3, from.window_s / 4, isnan(f->rise_s) ? from.rise_s / 2 + 1e-3 : 0 };
-    for (int round = 0; round < MOST && fmax(step[0], fmax(step[1], step[2])) > SMALLEST; round++) {
+    for (int round = 0; round < MAX_ROUNDS && fmax(step[0], fmax(step[1], step[2])) > SMALLEST; round++) {
         for (int p = 0; p < 3; p++) {
             bool moved = false;
             for (int sign = -1; sign <= 1 && !moved; sign += 2) {
@@ -288,14 +288,14 @@ static void differentiate(struct fit *f, const struct shape *s, double (*d)[PARA
     evaluate(f, s);
 }
 
-/* Takes a parameter that is known out of the normal equations. */
+/* Removes a known parameter from the normal equations. */
 static void hold(double m[PARAMETERS][PARAMETERS], int p)
 {
     for (int q = 0; q < PARAMETERS; q++) m[p][q] = m[q][p] = 0;
     m[p][p] = 1;
 }
 
-/* Standard errors that hold for residuals of unequal size (White 1980): those of readings beside an edge are larger. */
+/* Standard errors that are robust to heteroscedastic residuals (White 1980): those near an edge are larger. */
 static void find_errors(struct fit *f, const struct shape *s, double se[PARAMETERS], struct wl_arena *a)
 {
     size_t n = f->u->n;
@@ -344,10 +344,10 @@ static double explained(const struct updates *u, double sse)
 
 static int refuse_unclear(const struct wl_calibration *c, double share, struct wl_err *e)
 {
-    const double LEAST_SHARE = 0.8;
-    if (share >= LEAST_SHARE && c->on_w > c->off_w) return 0;
+    const double MIN_SHARE = 0.8;
+    if (share >= MIN_SHARE && c->on_w > c->off_w) return 0;
     return wl_fail(e, WL_EINVAL,
-                   "the readings do not follow the load, which explains %.0f %% of their variance: %.1f W off",
+                   "the readings do not follow the load, which explains %.0f %% of their variance (residual %.1f W)",
                    100 * share, c->residual_w);
 }
 
@@ -355,10 +355,9 @@ int wl_calibration_fit(const struct wl_time_series *readings, const struct wl_lo
                        const struct wl_fitted *rise_s, struct wl_calibration *out, struct wl_arena *a, struct wl_err *e)
 {
     struct updates u = find_updates(readings, load->n ? load->t_ns[0] : INT64_MAX, a);
-    if (u.n < FEWEST_UPDATES || load->n < 4)
-        return wl_fail(e, WL_EINVAL,
-                       "the sensor moved %zu times under %zu edges of the load: too few to tell its habits", u.n,
-                       load->n);
+    if (u.n < MIN_UPDATES || load->n < 4)
+        return wl_fail(e, WL_EINVAL, "the reading changed %zu times under %zu edges of the load: too few for a fit",
+                       u.n, load->n);
     out->update_s = fit_update(&u, a);
     struct fit f = { .u = &u,
                      .rise_s = rise_s ? rise_s->value : NAN,
@@ -368,7 +367,7 @@ int wl_calibration_fit(const struct wl_time_series *readings, const struct wl_lo
     struct shape s = search_grid(&f, out->update_s.value, &best);
     s = search_near(&f, s, best);
     find_errors(&f, &s, se, a);
-    out->lag_s = (struct wl_fitted) { fmax(0, lag_of(&s)), se[0] }; /* the search ends at 0 but for rounding */
+    out->lag_s = (struct wl_fitted) { fmax(0, lag_of(&s)), se[0] }; /* the search ends at 0, except for rounding */
     out->window_s = (struct wl_fitted) { s.window_s, se[1] };
     out->rise_s = rise_s ? *rise_s : (struct wl_fitted) { s.rise_s, se[2] };
     out->off_w = f.off_w;

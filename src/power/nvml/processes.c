@@ -1,5 +1,5 @@
-/* Who else uses a GPU: its power is that of all of them. Processes count as the job's when they descend from its first
- * process or, where we are one rank of several, from the launcher above us. */
+/* Other processes on a GPU, whose power is that of all of them. Processes are the job's if they descend from its root
+ * process or, if this process is one rank of several, from our launcher. */
 #include "power/nvml/sensor.h"
 #include "power/procfs.h"
 
@@ -12,18 +12,18 @@
 
 void wl_nvml_processes_probe(struct wl_sensor *s, struct wl_nvml_device *u)
 {
-    enum { ROOM = 256 }; /* processes that may come */
+    enum { MAX_PROCESSES = 256 };
     const struct wl_nvml *lib = &((struct wl_nvml_sensor *)s->state)->lib;
     unsigned mode = 0, after_reset;
     if (lib->DeviceGetMigMode && lib->DeviceGetMigMode(u->handle, &mode, &after_reset) == NVML_SUCCESS)
         u->processes.mig = mode != 0;
     if (!lib->DeviceGetComputeRunningProcesses) return;
-    u->processes.processes = wl_new_array(s->arena, nvmlProcessInfo_t, ROOM);
-    u->processes.max_processes = ROOM;
+    u->processes.processes = wl_new_array(s->arena, nvmlProcessInfo_t, MAX_PROCESSES);
+    u->processes.max_processes = MAX_PROCESSES;
 }
 
-/* Name and parent of a process; false: /proc does not show it (it ended, or it is of another container). */
-static bool look_up(const char *root, pid_t pid, pid_t *parent, char *name, size_t size)
+/* Name and parent of a process; false: not in /proc (it ended, or is in another container). */
+static bool read_proc_stat(const char *root, pid_t pid, pid_t *parent, char *name, size_t size)
 {
     char path[4200], text[512];
     snprintf(path, sizeof path, "%s/proc/%d/stat", root, (int)pid);
@@ -54,8 +54,8 @@ static enum whose classify_process(const struct wl_nvml_sensor *n, pid_t pid, ch
     pid_t parent;
     for (int depth = 0; depth < DEEPEST && pid > 0; depth++, pid = parent) {
         if (pid == job || pid == self || (launcher > 1 && pid == launcher)) return OURS;
-        bool seen = depth == 0 ? look_up(n->root, pid, &parent, name, size)
-                               : look_up(n->root, pid, &parent, ignored, sizeof ignored);
+        bool seen = depth == 0 ? read_proc_stat(n->root, pid, &parent, name, size)
+                               : read_proc_stat(n->root, pid, &parent, ignored, sizeof ignored);
         if (!seen) return depth == 0 ? UNSEEN : OTHERS;
     }
     return OTHERS;
@@ -71,10 +71,10 @@ static void remember(struct wl_nvml_processes *c, unsigned pid, const char *name
         c->others[kept].pid = pid;
         snprintf(c->others[kept].name, sizeof c->others[kept].name, "%s", name);
     }
-    c->n_others = kept + 1; /* beyond the room: more than that */
+    c->n_others = kept + 1; /* MAX_OTHERS + 1: more than are kept */
 }
 
-/* A process that has ended since NVML named it is not looked for again: it was short or one of ours. */
+/* A process that ended after NVML listed it is ignored: it was short or the job's. */
 void wl_nvml_processes_poll(const struct wl_nvml_sensor *n, struct wl_nvml_device *u)
 {
     struct wl_nvml_processes *c = &u->processes;
@@ -102,11 +102,11 @@ void wl_nvml_processes_notes(const struct wl_sensor *s, const struct wl_nvml_dev
         wl_strs_add(a, out,
                     wl_strf(a, "%s is split into MIG instances: energy and power are those of the whole GPU", uuid));
     if (c->n_unseen > 0 && c->n_others == 0)
-        wl_strs_add(a, out, wl_strf(a, "%s: %zu processes use it that cannot be seen from here", uuid, c->n_unseen));
+        wl_strs_add(a, out, wl_strf(a, "%s: used by %zu processes that are not visible here", uuid, c->n_unseen));
     if (c->n_others == 0) return;
     struct wl_text t = WL_TEXT(a);
     bool more = c->n_others > WL_NVML_MAX_OTHERS;
-    wl_text_addf(&t, "%s: the job was not alone on it: %s%zu process%s of others", uuid, more ? "more than " : "",
+    wl_text_addf(&t, "%s: other processes used the GPU during the job: %s%zu process%s", uuid, more ? "more than " : "",
                  more ? (size_t)WL_NVML_MAX_OTHERS : c->n_others, c->n_others == 1 ? "" : "es");
     for (size_t i = 0; i < c->n_others && i < WL_NVML_MAX_OTHERS; i++)
         wl_text_addf(&t, "%s%u %s", i == 0 ? " (" : ", ", c->others[i].pid, c->others[i].name);

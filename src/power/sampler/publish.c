@@ -11,8 +11,7 @@ static void count_failure(struct wl_channel_tally *t, struct wl_worker *w, const
     w->errors++;
 }
 
-/* A gap reaches from the last good reading before the failures to the first good one behind them; where there was
- * none before, from the sampler's start. */
+/* A gap extends from the last good reading, or the sampler's start, to the first good one after the failures. */
 static void count_good(struct wl_channel_tally *t, int64_t start_ns, int64_t t_ns)
 {
     if (t->failing) t->gap_ns += t_ns - (t->good_ns ? t->good_ns : start_ns);
@@ -21,7 +20,7 @@ static void count_good(struct wl_channel_tally *t, int64_t start_ns, int64_t t_n
     t->samples++;
 }
 
-/* A value, or why there is none. */
+/* A value, or a failure. */
 static void put(struct wl_worker *w, const struct wl_sampler_source *s, size_t c, const struct wl_reading *r)
 {
     struct wl_channel_tally *t = &s->tallies[c];

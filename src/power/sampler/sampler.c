@@ -1,4 +1,4 @@
-/* Starts the threads that read the sensors, looks after them, ends them. */
+/* Starts, watches and ends the threads that read the sensors. */
 #include "power/sampler/sampler.h"
 
 #include "power/sampler/worker.h"
@@ -7,15 +7,15 @@
 
 static const double default_ring_s = 30;
 
-/* So long is a single reading beside an end of the job waited for; a sensor that is slower is read soon after it. */
+/* Timeout for a single reading at an end of the job; a slower sensor is read soon after it. */
 static const int64_t READING_NS = WL_NS_PER_S / 4;
 
 /* A sensor is slow, and gets a thread of its own, when its first reading took more than this share of the period. */
 static const double slow_share = 1.0 / 20;
 
-/* ---- Sharing out ---- */
+/* ---- Workers ---- */
 
-/* The sampler's period, or that of a sensor that is to be read less or more often. */
+/* The sampler's period, or that of a sensor that is read less or more often. */
 static int64_t period_of(const struct wl_sampler *s, const struct wl_sensor *sensor)
 {
     int64_t own = (int64_t)llround(sensor->min_period_s * WL_NS_PER_S),
@@ -51,7 +51,7 @@ static void assign_workers(struct wl_sampler *s)
     double limit_s = slow_share * (double)s->period_ns / WL_NS_PER_S;
     struct wl_sampler_source **fast = wl_new_array(s->arena, struct wl_sampler_source *, s->n_sources);
     size_t n_fast = 0;
-    s->workers = wl_new_array(s->arena, struct wl_worker *, 2 * s->n_sources); /* as many again by rescues */
+    s->workers = wl_new_array(s->arena, struct wl_worker *, 2 * s->n_sources); /* twice as many: for isolated sensors */
     for (size_t i = 0; i < s->n_sources; i++) {
         const struct wl_sensor *sensor = s->sources[i]->sensor;
         int64_t period_ns = period_of(s, sensor);
@@ -82,7 +82,7 @@ static void ask_to_stop(struct wl_worker *w)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Its last readings are taken, or it is given up. */
+/* Waits for the last readings, or abandons the worker. */
 static void await_end(struct wl_sampler *s, struct wl_worker *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -104,7 +104,7 @@ void wl_sampler_stop(struct wl_sampler *s)
 {
     if (s->stop_ns != 0) return;
     for (size_t i = 0; i < s->n_workers; i++) ask_to_stop(s->workers[i]);
-    for (size_t i = 0; i < s->n_workers; i++) await_end(s, s->workers[i]); /* rescues add workers */
+    for (size_t i = 0; i < s->n_workers; i++) await_end(s, s->workers[i]); /* n_workers may grow */
     s->stop_ns = wl_now_ns();
 }
 
@@ -172,7 +172,7 @@ int wl_sampler_start(struct wl_sampler **out, struct wl_sensors *sensors, double
 
 /* ---- While it runs ---- */
 
-/* Asks for the edges of counters, or a reading of what has no such edges; false: it reads no power or energy, or does
+/* Requests the edges of counters, or one reading if there are none; false: the worker reads no power or energy, or does
  * not answer. */
 static bool ask_for_edges(struct wl_worker *w, int edges)
 {

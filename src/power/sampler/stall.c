@@ -1,7 +1,7 @@
 /* A read that does not return. */
 #include "power/sampler/worker.h"
 
-/* The others of the worker's sensors go to a new one. The caller holds w's lock. */
+/* Moves the worker's other sensors to a new worker. The caller holds w's lock. */
 static void move_others(struct wl_sampler *s, struct wl_worker *w)
 {
     struct wl_sampler_source **others = wl_new_array(s->arena, struct wl_sampler_source *, w->n_sources), **only;
@@ -24,7 +24,6 @@ static void move_others(struct wl_sampler *s, struct wl_worker *w)
     w->n_sources = 1;
 }
 
-/* What has taken too long is told once, and its thread left to it alone. */
 void wl_sampler_isolate_stalled(struct wl_sampler *s, struct wl_worker *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -36,7 +35,6 @@ void wl_sampler_isolate_stalled(struct wl_sampler *s, struct wl_worker *w)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* The caller holds the lock. Nobody looks at these sensors again: they are not even closed. */
 void wl_sampler_abandon(struct wl_sampler *s, struct wl_worker *w)
 {
     w->abandoned = s->abandoned = true;

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* The mean time between the ticks of the thread that was slowest, of those at the sampler's own rate or above it; NAN
- * before any thread's first. */
+/* The mean time between the ticks of the slowest thread that reads at the sampler's rate or faster; NAN: no tick yet.
+ */
 static double achieved_period_s(const struct wl_sampler *s)
 {
     double slowest = NAN;

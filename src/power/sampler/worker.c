@@ -1,25 +1,25 @@
-/* What a thread of the sampler does: it reads its sensors at absolute deadlines. docs/adr/040 has the reasons. */
+/* A thread of the sampler: reads its sensors at absolute deadlines. docs/adr/040 has the reasons. */
 #include "power/sampler/worker.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-/* A window that begins or ends between two steps of a counter is known to the step; read densely at its ends, the
- * steps' instants are known. Counters that move more often need no help, slower ones are not waited for. */
+/* An edge of a window is known to within a step of the counter, unless a burst of readings catches the instants of the
+ * steps around it. Counters with shorter steps need no burst; longer ones are not waited for. */
 static const double min_step_s = 0.005, max_step_s = 0.25;
 static const int64_t burst_step_ns = WL_NS_PER_S / 500;
 
-/* The edges that are asked for are waited for no longer than the slowest counter takes to show two. */
+/* Maximum length of a burst in steps of the slowest counter: enough for two edges. */
 static const double burst_steps = 2.2;
 
-/* So often is a reading beside an end of the job tried. */
+/* Attempts at a reading at an end of the job. */
 enum { EDGE_TRIES = 4 };
 
-/* A remembered update period that is off by more than this share is wrong: paces of drivers are round numbers. */
+/* A remembered update period that differs by more than this share is wrong: drivers use round numbers. */
 static const double period_tolerance = 0.1;
 
-/* ---- Making ---- */
+/* ---- Setting up ---- */
 
 static bool is_energetic(const struct wl_channel *c)
 {
@@ -48,14 +48,14 @@ struct wl_sampler_source *wl_sampler_source_new(struct wl_sensor *s, const struc
     return source;
 }
 
-/* What is only remembered of a counter may be less than its steps are. */
+/* Maximum duration of a burst. A remembered update period may be shorter than the true one. */
 static int64_t burst_ns(const struct wl_sampler_source *s)
 {
     double step_s = s->step_s > 0 && s->sensor->ops->update_period_wrong ? max_step_s : s->step_s;
     return (int64_t)(burst_steps * step_s * WL_NS_PER_S);
 }
 
-/* At most, of one end of the window: nobody takes them meanwhile. */
+/* Maximum number of samples of a burst, during which the ring is not drained. */
 static size_t burst_samples(const struct wl_sampler_source *s)
 {
     size_t is_energy = 0;
@@ -96,13 +96,13 @@ struct wl_worker *wl_worker_new(struct wl_sampler_source **sources, size_t n, in
         sources[i]->worker = w;
     }
     double ticks = ring_s * WL_NS_PER_S / (double)period_ns;
-    /* The first and last readings and those at two edges, each as often as it may be tried. */
+    /* The first and last readings and those at two edges, with all attempts. */
     wl_ring_init(&w->ring, channels * ((size_t)ticks + 4 * EDGE_TRIES) + at_edges, a);
     wl_thread_cond_init(&w->lock, &w->change);
     return w;
 }
 
-/* ---- Reading: the lock is let go inside of read_source and pause_until alone ---- */
+/* ---- Reading: only read_source and pause_until release the lock ---- */
 
 static void fail_readings(struct wl_sensor *s, const char *why)
 {
@@ -110,7 +110,7 @@ static void fail_readings(struct wl_sensor *s, const char *why)
         if (isfinite(s->readings[c].value)) wl_reading_fail(&s->readings[c], why);
 }
 
-/* Returns false where nobody waits for the thread any more. */
+/* Returns false: the worker was abandoned meanwhile. */
 static bool read_source(struct wl_worker *w, struct wl_sampler_source *s, struct wl_due due)
 {
     int64_t t0_ns = wl_now_ns();
@@ -133,8 +133,8 @@ static void pause_until(struct wl_worker *w, int64_t t_ns)
     pthread_mutex_lock(&w->lock);
 }
 
-/* A reading beside an end of the job, on which its energy rests: one that took long is followed by another, so that on
- * a crowded machine too there is one whose instant is known. */
+/* A reading at an end of the job, which its energy depends on: one that took long is repeated, so that there is one
+ * with a known instant on a busy machine too. */
 static bool read_edge(struct wl_worker *w, struct wl_sampler_source *s, struct wl_due due, bool energy_only)
 {
     int64_t usual_ns = (int64_t)(2 * s->sensor->read_s * WL_NS_PER_S), took_ns = INT64_MAX;
@@ -149,8 +149,7 @@ static bool read_edge(struct wl_worker *w, struct wl_sampler_source *s, struct w
     return true;
 }
 
-/* The sources may become fewer meanwhile, see wl_sampler_isolate_stalled in sampler.c: then this one is the first and
- * only one. */
+/* wl_sampler_isolate_stalled may move the other sources away meanwhile: then this one is the first and only one. */
 static bool tick(struct wl_worker *w, struct wl_due due)
 {
     for (size_t i = 0; i < w->n_sources; i++) {
@@ -166,7 +165,7 @@ static bool tick(struct wl_worker *w, struct wl_due due)
     return true;
 }
 
-/* Which paces are due at the tick of this time: at the tick that is next to when they are. */
+/* The poll intervals that are due at the tick of this time: each at the nearest tick. */
 static struct wl_due due_at(struct wl_worker *w, int64_t t_ns)
 {
     struct wl_due due = { .pace = WL_POLL_EVERY_TICK };
@@ -182,7 +181,7 @@ static struct wl_due due_at(struct wl_worker *w, int64_t t_ns)
 
 /* ---- Edges of counters ---- */
 
-/* Has each counter shown its edges, but those that cannot be read? */
+/* Has each counter that can be read shown its edges? */
 static bool detect_changes(const struct wl_sampler_source *s, int edges)
 {
     bool all = true;
@@ -195,8 +194,8 @@ static bool detect_changes(const struct wl_sampler_source *s, int edges)
     return all;
 }
 
-/* Do the moves say another period than is remembered? A power may come back to its value, so that fewer moves of it say
- * nothing. A counter that did not move so often in all this time does not have the steps it was taken for. */
+/* Do the changes contradict the remembered period? Power may return to its value, so fewer changes of it prove nothing.
+ * A counter that changed less often during the burst has longer steps than was assumed. */
 static bool contradicts(const struct wl_channel *c, const struct wl_change_detector *m, int edges)
 {
     bool counter = c->quantity == WL_ENERGY;
@@ -206,7 +205,7 @@ static bool contradicts(const struct wl_channel *c, const struct wl_change_detec
     return (counter ? fabs(off_s) : -off_s) > period_tolerance * c->update_s + wl_change_detector_error_s(m);
 }
 
-/* For sensors that remember. */
+/* Corrects the update periods of a sensor that remembers them. */
 static void update_periods(const struct wl_sampler_source *s, int edges)
 {
     struct wl_sensor *sensor = s->sensor;
@@ -228,7 +227,7 @@ void wl_worker_report_update_periods(const struct wl_worker *w, struct wl_sensor
     }
 }
 
-/* Reads power, its mean and energy densely until the edges of all counters have shown. */
+/* Reads power, its mean and energy until all counters have shown their edges. */
 static bool read_burst(struct wl_worker *w, struct wl_sampler_source *s)
 {
     int64_t next = wl_now_ns(), end = next + burst_ns(s);
@@ -259,8 +258,8 @@ static bool answer_request(struct wl_worker *w)
 
 /* ---- The thread ---- */
 
-/* Sleeps until the deadline, a request for dense readings or the stop, whichever comes first. A condition with an
- * absolute monotonic deadline keeps the time as clock_nanosleep(TIMER_ABSTIME) does, and can be woken at once. */
+/* Sleeps until the deadline, a request for edges or the stop, whichever comes first. A condition variable with an
+ * absolute monotonic deadline is as punctual as clock_nanosleep(TIMER_ABSTIME), and can be woken at once. */
 static void sleep_until(struct wl_worker *w, int64_t t_ns)
 {
     struct timespec deadline = { .tv_sec = t_ns / WL_NS_PER_S, .tv_nsec = t_ns % WL_NS_PER_S };
@@ -268,8 +267,8 @@ static void sleep_until(struct wl_worker *w, int64_t t_ns)
     while (!w->stop && w->edges == 0 && rc != ETIMEDOUT) rc = pthread_cond_timedwait(&w->change, &w->lock, &deadline);
 }
 
-/* Deadlines are start + k * period. A tick whose time has passed already is skipped, so that a late reading does not
- * shift those behind it. */
+/* Deadlines are start + k * period. A tick whose time has already passed is skipped, so that a late reading does not
+ * shift later ones. */
 static bool regular_tick(struct wl_worker *w, int64_t *k)
 {
     int64_t now_ns = wl_now_ns();

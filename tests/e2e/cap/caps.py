@@ -52,7 +52,7 @@ for script, options, text in (
         ("fail=1:SetGpuLockedClocks:3", ("--clock-mhz", "900"), "not supported"),
         ("ignore=1", ("--power-cap-w", "250"), "reads 400 W"),
         ("out_of_band=200", ("--power-cap-w", "250"), "enforces 200"),
-        ("reasons=2", ("--clock-mhz", "900"), "clocks have been set"),
+        ("reasons=2", ("--clock-mhz", "900"), "application clocks are set"),
         ("busy=100; reasons=0; clock=1005", ("--clock-mhz", "900"), "seems to be locked"),
         ("", ("--power-cap-w", "250", "--cap-setter", "rapl", "--sensor-root", "/proc/nowhere"), "no power limit"),
         ("", ("--power-cap-w", "250", "--cap-setter", "rapll"), "expected one of"),

@@ -330,7 +330,7 @@ static void who_else_is_on_a_gpu_is_told(void **state)
     assert_int_equal(notes.n, 0);
     notes = notes_of(f, wl_strf(f->a, "pids=1,%d", (int)getpid()));
     assert_int_equal(notes.n, 1);
-    assert_non_null(strstr(notes.v[0], "not alone on it: 1 process of others (1 "));
+    assert_non_null(strstr(notes.v[0], "other processes used the GPU during the job: 1 process (1 "));
     notes = notes_of(f, "pids=4194301"); /* of another container, say */
     assert_int_equal(notes.n, 1);
     assert_non_null(strstr(notes.v[0], "cannot be seen"));
