@@ -25,7 +25,7 @@ def rows(path, sql):
         return db.execute(sql).fetchall()
 
 
-# Set while the job runs, put back behind it, stored with the run.
+# Set while the job runs, restored after it, stored with the run.
 with rig(found_w=(350, 360)) as m:
     seen = os.path.join(m.path, "seen")
     r = m.measure("--power-cap-w", "250", "--clock-mhz", "900", "--mem-clock-mhz", "810", "--json-file",
@@ -33,16 +33,16 @@ with rig(found_w=(350, 360)) as m:
     expect(r.returncode == 0, "a capped run", r)
     with open(seen, "rb") as f:
         expect(f.read() == b"".join(v.to_bytes(4, "little") for v in (250000, 900, 810, 0)) * 2, "set while the job ran")
-    expect(m.get() == [(350000, 0, 0, 0), (360000, 0, 0, 0)] and not m.journals(), "put back")
+    expect(m.get() == [(350000, 0, 0, 0), (360000, 0, 0, 0)] and not m.journals(), "restored")
     with open(os.path.join(m.path, "s.json"), encoding="utf-8") as f:
         caps = [c for c in json.load(f)["caps"] if c["kind"] == "power_cap_w"]
     expect([(c["requested"], c["found"], c["enforced"], c["at_end"]) for c in caps] ==
-           [(250, 350, 250, 250), (250, 360, 250, 250)] and all(c["simulated"] for c in caps), f"told: {caps}")
+           [(250, 350, 250, 250), (250, 360, 250, 250)] and all(c["simulated"] for c in caps), f"shown: {caps}")
     store = os.path.join(m.path, "store.db")
     expect(rows(store, "SELECT power_cap_w, clock_mhz, mem_clock_mhz FROM trial") == [(250, 900, 810)], "the trial has its caps")
     expect(len(rows(store, "SELECT * FROM cap WHERE run = 1")) == 6, "and a row for each of its devices")
 
-# What is refused, and that nothing is left behind by it.
+# Rejected caps leave nothing behind.
 for script, options, text in (
         ("", ("--power-cap-w", "50"), "100 to 400 W"),
         ("", ("--clock-mhz", "5000"), "1410 MHz"),
@@ -72,7 +72,7 @@ for script, options, text in (
 # Dry run.
 with rig() as m:
     r = m.measure("--power-cap-w", "250", "--cap-dry-run")
-    expect(r.returncode == 0 and r.stdout.count("250 W asked, 400 W found") == 2, "a dry run tells", r)
+    expect(r.returncode == 0 and r.stdout.count("250 W asked, 400 W found") == 2, "a dry run reports", r)
     expect(not m.journals() and m.watts() == [400, 400], "and does nothing")
 
 # The site's command; a wrapper that fails for the second GPU leaves nothing.
@@ -104,7 +104,7 @@ open({log!r}, "a").write(f"{{gpu}} {{watts:g}}\\n")
     expect(r.returncode == 0 and m.watts() == [400, 400], "restore runs the site's command", r)
     expect([c["state"] for c in json.loads(r.stdout)["caps"]] == ["restored"] * 2, "and says so", r)
 
-# The module of a GH200 has a limit of its own: it is set, read, journalled and put back as such, and the GPU's stays.
+# The module of a GH200 has a limit of its own: it is set, read, journalled and restored separately, and the GPU's stays.
 MODULE = "profile=GH200; load=constant:1; spread=0"
 with rig(found_w=(900, 850), script=MODULE) as m:
     m.put([(900000, 0, 0, 1000000), (850000, 0, 0, 950000)])
@@ -118,7 +118,7 @@ with rig(found_w=(900, 850), script=MODULE) as m:
     with open(os.path.join(m.path, "s.json"), encoding="utf-8") as f:
         caps = json.load(f)["caps"]
     expect([(c["kind"], c["requested"], c["found"], c["enforced"]) for c in caps] ==
-           [("module_cap_w", 600, 1000, 600), ("module_cap_w", 600, 950, 600)], f"told: {caps}")
+           [("module_cap_w", 600, 1000, 600), ("module_cap_w", 600, 950, 600)], f"shown: {caps}")
     store = os.path.join(m.path, "store.db")
     expect(rows(store, "SELECT power_cap_w, module_cap_w FROM trial") == [(None, 600)], "the trial has it")
     achieved = rows(store, "SELECT kind, round(achieved / 10), acted FROM capped")
@@ -139,7 +139,7 @@ with rig(found_w=(900, 850), script=MODULE) as m:
     p.communicate()
     r = m.restore()
     expect(r.returncode == 0 and [(w, v) for w, *_, v in m.get()] == [(900000, 1000000), (850000, 950000)], "restored", r)
-    # The site's command is told which limit it sets; one that cannot be told is not used.
+    # {scope} says which limit the site's command sets; a command without it is not used.
     tool = os.path.join(m.path, "site-cap")
     with open(tool, "w", encoding="ascii") as f:
         f.write(f"""#!/usr/bin/env python3
@@ -156,12 +156,12 @@ with open({m.limits!r}, "r+b") as f:
         expect(r.returncode == 0 and RECORD.unpack(f.read(RECORD.size)) == (900000, 0, 0, 700000), "by the site's command", r)
     expect([(w, v) for w, *_, v in m.get()] == [(900000, 1000000), (850000, 950000)], "and undone by it")
     r = m.measure("--module-cap-w", "700", "--cap-setter", "command", "--cap-command", f"{tool} {{uuid}} {{watts}}")
-    expect(r.returncode == 1 and "{scope} is missing" in r.stderr, "a command that knows GPUs alone", r)
+    expect(r.returncode == 1 and "{scope} is missing" in r.stderr, "a command for GPUs only", r)
     r = m.measure("--module-cap-w", "700", "--cap-command", f"{tool} {{uuid}} {{watts}} {{scope}}", "--cap-restore",
                   f"{tool} {{uuid}} {{watts}}")
-    expect(r.returncode == 1 and "{scope} is missing" in r.stderr, "nor one that undoes", r)
+    expect(r.returncode == 1 and "{scope} is missing" in r.stderr, "nor a restore command", r)
 
-# A module's limit is nothing where there is none, where the driver answers for the GPU, or where what is set cannot be read.
+# No module limit: if there is none, if the driver returns the GPU's, or if the set value cannot be read.
 for script, value, text in (
         ("", "300", "returns the limits of the GPU"),
         (MODULE, "1200", "it takes 200 to 1000 W"),
@@ -174,23 +174,23 @@ for script, value, text in (
         expect(r.returncode == 1 and text in r.stderr and not m.journals(), f"{value} W with '{script}': {text}", r)
         expect(m.get() == [(0, 0, 0, 0)] * 2 and not os.path.exists(os.path.join(m.path, "ran")), "nothing was set or run")
 
-# Observe: what the site has set is verified and stays.
+# Observe: a value that the site has set is verified and stays.
 with rig(found_w=(250, 250)) as m:
     r = m.measure("--power-cap-w", "250", "--cap-setter", "observe")
     expect(r.returncode == 0 and m.watts() == [250, 250] and "by observe" in r.stderr, "observed", r)
 
-# Somebody else changes a cap on the way: the run is flagged, the value is theirs.
+# Somebody else changes a cap during the run: the run is flagged, the value stays.
 with rig() as m:
-    p = m.start("--power-cap-w", "250", job=("sh", "-c", f"touch {m.path}/started; exec \"$@\"", "sh", *m.until_told()))
+    p = m.start("--power-cap-w", "250", job=("sh", "-c", f"touch {m.path}/started; exec \"$@\"", "sh", *m.until_released()))
     expect(wait_until(lambda: os.path.exists(os.path.join(m.path, "started"))), "set, read back, and the job runs")
     m.put([(300000, 0, 0, 0), (250000, 0, 0, 0)])
-    m.tell()
+    m.release()
     err = p.communicate()[1]
-    expect(m.watts() == [300, 400] and "flagged" in err, f"theirs stays, ours goes back: {m.watts()} {err}")
+    expect(m.watts() == [300, 400] and "flagged" in err, f"the other value stays, ours is restored: {m.watts()} {err}")
     flag = rows(os.path.join(m.path, "store.db"), "SELECT flag FROM run")[0][0]
     expect(flag and "reads 300 W" in flag, f"the run is flagged: {flag}")
 
-# A guard that is killed gets a successor.
+# A guard that is killed is replaced.
 with rig() as m:
     p = m.start("--power-cap-w", "250")
     expect(wait_until(lambda: m.watts() == [250, 250] and guard_of(p.pid)), "set")
@@ -201,7 +201,7 @@ with rig() as m:
     p.communicate()
     expect(wait_until(lambda: m.watts() == [400, 400] and not m.journals()), "which does its work")
 
-# Two at a time do not undo each other; the same device is refused.
+# Two runs at a time do not undo each other; the same device is rejected.
 with rig() as m:
     one = m.start("--power-cap-w", "250", env={"CUDA_VISIBLE_DEVICES": "0"})
     expect(wait_until(lambda: m.watts() == [250, 400]), "the first one sets its GPU alone")
@@ -220,12 +220,12 @@ with rig() as m:
     r = m.restore("--dry-run")
     expect("would go back to 400 W" in r.stdout and m.watts() == [250, 200], "a dry run", r)
     r = m.measure("--power-cap-w", "300", env={"CUDA_VISIBLE_DEVICES": "0"})
-    expect(r.returncode == 0 and "was put back" in r.stderr and m.watts() == [400, 200], "the next start restores", r)
+    expect(r.returncode == 0 and "was restored" in r.stderr and m.watts() == [400, 200], "the next start restores", r)
     kill(two.pid, signal.SIGINT)
     two.communicate()
     expect(m.watts() == [400, 400] and not m.journals(), "all as it was")
 
-# Restore: what another has set since stays unless forced; another user's or a broken journal is named.
+# Restore: a value set by somebody else since stays unless forced; a broken journal or one of another user is reported.
 with rig() as m:
     p = m.start("--power-cap-w", "250")
     expect(wait_until(lambda: m.watts() == [250, 250]), "set")
@@ -242,7 +242,7 @@ with rig() as m:
     r = m.restore()
     expect(r.returncode == 1 and "x-1-1.caps" in r.stdout and "no caps are left" not in r.stdout, "a file that is not a journal", r)
 
-# What was reached stands beside the cap: one above what the job draws (300 and 301 W) never acts.
+# The achieved power is stored with the cap: a cap above what the job draws (300 and 301 W) never acts.
 with rig() as m:
     for cap, text in ((250, "250 W on average, at most 250 (simulated)\n"), (350, "at most 300 (simulated): the cap never acted\n")):
         r = m.measure("--power-cap-w", str(cap), "--sensors", "nvml", job=("sleep", "0.3"))
@@ -253,38 +253,38 @@ with rig() as m:
                                                                           (350, 400, 350, 350, 300, 0)], "in the store")
     expect(rows(store, "SELECT power_cap_acted_pct FROM total ORDER BY run") == [(100,), (0,)], "and of the run")
     r = m.run(wattlaw, "show", store, "--run", "2")
-    expect("never acted" in r.stdout and r.stdout.count("never") == 3, "told by show", r)
+    expect("never acted" in r.stdout and r.stdout.count("never") == 3, "shown", r)
     caps = json.loads(m.run(wattlaw, "show", store, "--run", "1", "--json").stdout)["caps"]
     expect([(c["kind"], c["acted"]) for c in caps] == [("power_cap_w", True)] * 2, f"as JSON: {caps}")
     r = m.run(wattlaw, "export", "observations", store)
     expect("power_cap_acted_pct" in r.stdout.splitlines()[0], "exported", r)
 
-# Two campaigns that cap the same devices: the second one is refused as a whole, and none of its runs counts as failed.
+# Two campaigns that cap the same devices: the second one is rejected as a whole, and none of its runs counts as failed.
 with rig() as m:
     def sweep(name, gpu, *more):
         ini = os.path.join(m.path, name + ".ini")
         with open(ini, "w", encoding="ascii") as f:
             f.write(f"[campaign]\nname = {name}\nrepeats = 2\nstore = {m.path}/{name}\n[sweep]\npower_cap_w = 200, 300\n"
-                    f"[measure]\nsensors = null\nnvml_library = {fake}\n[launch]\ncommand = sh -c 'until [ -e {m.path}/told ]; do sleep 0.02; done'\n")
+                    f"[measure]\nsensors = null\nnvml_library = {fake}\n[launch]\ncommand = sh -c 'until [ -e {m.path}/released ]; do sleep 0.02; done'\n")
         return subprocess.Popen([wattlaw, "sweep", ini, *more], env={**m.env, "CUDA_VISIBLE_DEVICES": gpu}, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     one = sweep("one", "0")
     expect(wait_until(lambda: m.watts()[0] != 400), "the first one has begun")
     two, three = sweep("two", "0,1"), sweep("three", "1")
     out, err = two.communicate()
-    m.tell()
+    m.release()
     expect(two.returncode == 1 and f"in use by process {one.pid} (campaign one)" in err, f"the second is refused: {err}")
     expect(not rows(os.path.join(m.path, "two", "wattlaw.db"), "SELECT 1 FROM run"), "before any run")
     expect("4 of 4 runs" in three.communicate()[0] and "4 of 4 runs" in one.communicate()[0], "others go on")
-    expect(m.watts() == [400, 400] and not m.journals(), "and all is put back")
+    expect(m.watts() == [400, 400] and not m.journals(), "and all is restored")
 
-# Doctor tells whether caps can be set, why not, and what dead runs left.
+# Doctor shows whether caps can be set, why not, and what dead runs left.
 for script, can, reason in (("", True, None), ("fail=*:SetPowerManagementLimit:4", False, "no permission")):
     with rig(script=script) as m:
         r = m.run(wattlaw, "doctor", "--for", "0.1s", "--nvml-library", fake, "--json")
         caps = {c["kind"]: c for c in json.loads(r.stdout)["caps"]}
         power, module = caps["power_cap_w"], caps.pop("module_cap_w")
-        expect(not module["can"] and "returns the limits of the GPU" in module["reason"], "there is no module", r)
+        expect(not module["can"] and "returns the limits of the GPU" in module["reason"], "no module", r)
         expect(all(c["can"] == can for c in caps.values()) and power["max"] == 400, "what can be capped", r)
         expect(can or reason in power["reason"] and "sudo" in power["fix"], "and what would help", r)
         expect(m.watts() == [400, 400], "doctor changes nothing")
@@ -297,7 +297,7 @@ with rig() as m:
     r = m.run(wattlaw, "doctor", "--for", "0.1s")
     expect("2       caps of dead runs" in r.stdout and m.watts() == [250, 250], "doctor finds what is left", r)
 
-# A sweep over caps: what the devices take is run, the rest is skipped with the reason.
+# A sweep over caps: values that the devices accept are run, the rest is skipped with the reason.
 with rig() as m:
     ini = os.path.join(m.path, "exp.ini")
     with open(ini, "w", encoding="ascii") as f:
@@ -324,71 +324,71 @@ command = sleep 0.4
         SELECT power_cap_w, clock_mhz, round(achieved) FROM trial t JOIN run r ON r.trial = t.id JOIN capped p ON p.run = r.id
         WHERE kind = 'clock_mhz' AND device LIKE '%a0000000%' ORDER BY 1, 2""")
     expect(found == [(200, 900, 900), (200, 1200, 1200), (300, 900, 900), (300, 1200, 1200)], f"clocks: {found}")
-    expect(m.get() == [(400000, 0, 0, 0)] * 2 and not m.journals(), "put back")
+    expect(m.get() == [(400000, 0, 0, 0)] * 2 and not m.journals(), "restored")
     r = m.run(wattlaw, "sweep", ini, "--set", "campaign.store=" + os.path.join(m.path, "other"),
               env={"WATTLAW_FAKE_NVML": m.env["WATTLAW_FAKE_NVML"] + "; out_of_band=250"})
     expect(r.returncode == 1 and r.stderr.count("enforces 250") == 2, "what cannot be held fails, the rest is run", r)
-    expect("2 of 4 runs" in r.stdout and m.get() == [(400000, 0, 0, 0)] * 2, "and is put back", r)
+    expect("2 of 4 runs" in r.stdout and m.get() == [(400000, 0, 0, 0)] * 2, "and is restored", r)
     with open(ini, "a", encoding="ascii") as f:
         f.write("[cap]\nsetter = rapl\n")
     r = m.run(wattlaw, "sweep", ini, "--dry-run", "--set", f"measure.sensor_root={m.path}", "--set", f"campaign.store={m.path}/none")
     expect(r.returncode == 1 and "no power limit" in r.stdout and "none of its trials" in r.stderr, "no setter: every trial is skipped with the reason", r)
 
-# A store that cannot be written any more (its file is gone, its disk is full): caps are put back all the same.
+# A store that can no longer be written (its file is gone, its disk is full): caps are restored nevertheless.
 with rig() as m:
-    told = m.until_told()
-    p = m.start("--power-cap-w", "250", job=(*told[:2], told[2] + "; sleep 1.5"))
+    job = m.until_released()
+    p = m.start("--power-cap-w", "250", job=(*job[:2], job[2] + "; sleep 1.5"))
     expect(wait_until(lambda: m.watts() == [250, 250] and os.path.exists(os.path.join(m.path, "store.db-wal"))), "set")
     for name in os.listdir(m.path):
         if name.startswith("store.db"):
             os.unlink(os.path.join(m.path, name))
-    m.tell()
+    m.release()
     err = p.communicate()[1]
     expect(p.returncode == 0 and "removed or replaced" in err, f"the store is gone: {p.returncode} {err}")
-    expect(m.watts() == [400, 400] and not m.journals(), "put back without a store")
+    expect(m.watts() == [400, 400] and not m.journals(), "restored without a store")
 with rig() as m:
     limited = f"ulimit -f 256; exec \"$@\""  # KiB that a file may have: the store grows into it
     command = m.command("--power-cap-w", "250", "--rate-hz", "1000", "--sensors", "nvml", job=("sleep", "3"))
     r = m.run("bash", "-c", "trap '' XFSZ; " + limited, "bash", *command)
     expect(r.returncode == 0 and "not stored" in r.stderr, "a disk that is full", r)
-    expect(m.watts() == [400, 400] and not m.journals(), "put back on a full disk")
+    expect(m.watts() == [400, 400] and not m.journals(), "restored on a full disk")
 
-# Ranks on two nodes without a shared folder: each node's leader caps its own devices, under a guard and a journal of its own, and
-# puts them back. Where they would wait for each other they say what they miss.
+# Ranks on two nodes without a shared folder: each node's leader caps its own devices, with a guard and a journal of its own, and
+# restores them. A timeout names the missing ranks.
 with rig() as m, rig(found_w=(350, 350)) as n:
     nodes = []
     for i, node in enumerate((m, n)):
         launcher = {"WATTLAW_HOST": f"n{i}", "PMIX_NAMESPACE": m.path, "OMPI_COMM_WORLD_RANK": str(i),
                     "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_LOCAL_SIZE": "1"}
-        nodes.append(node.start("--power-cap-w", "250", "--merge-wait", "0s", "--node-wait", "0s", job=m.until_told(), env=launcher))
+        nodes.append(node.start("--power-cap-w", "250", "--merge-wait", "0s", "--node-wait", "0s", job=m.until_released(), env=launcher))
     expect(wait_until(lambda: m.watts() == n.watts() == [250, 250]), "both nodes are capped")
-    expect(len(m.journals()) == len(n.journals()) == 1, "a journal each")
+    expect(len(m.journals()) == len(n.journals()) == 1, "one journal each")
     kill(nodes[1].pid, signal.SIGKILL)
     expect(wait_until(lambda: n.watts() == [350, 350] and not n.journals()), "the guard of a node that died")
     nodes[1].communicate()
-    expect(m.watts() == [250, 250] and nodes[0].poll() is None, "the other node goes on")
-    m.tell()
+    expect(m.watts() == [250, 250] and nodes[0].poll() is None, "the other node continues")
+    m.release()
     nodes[0].communicate()
-    expect(m.watts() == [400, 400] and not m.journals(), "and puts its own back")
+    expect(m.watts() == [400, 400] and not m.journals(), "and restores its own")
     r = m.measure("--power-cap-w", "250", "--node-wait", "0.2s", env={**launcher, "PMIX_NAMESPACE": "another"})
     expect(r.returncode == 1 and "1 of 2 ranks have not joined within 0.2 s" in r.stderr, "a node that is not seen", r)
     expect(m.watts() == [400, 400] and not m.journals(), "nothing stays")
 
-# A driver that hangs while caps are set: one message, no run, the other GPU put back at once, this one by the guard when the hanging
-# call is gone with its process.
+# A driver that hangs while caps are set: one message, no run; the other GPU is restored at once, this one by the guard when the
+# hung call has ended with its process.
 with HangingRig(wattlaw, fake, found_w=(350, 360)) as m:
     ran = os.path.join(m.path, "ran")
     r = m.measure("--power-cap-w", "250", job=("touch", ran))
-    expect(r.returncode == 1 and "(--cap-wait) while power_cap_w was set to 250 W" in r.stderr and GPU % 1 in r.stderr, "told", r)
+    expect(r.returncode == 1 and "(--cap-wait) while power_cap_w was set to 250 W" in r.stderr and GPU % 1 in r.stderr, "reported", r)
     expect(r.stderr.count("error") == 1 and not os.path.exists(ran), "once, and nothing was run", r)
-    expect(wait_until(lambda: m.watts() == [350, 360] and not m.journals()), "put back by the guard")
+    expect(wait_until(lambda: m.watts() == [350, 360] and not m.journals()), "restored by the guard")
     p = m.start("--power-cap-w", "250", "--cap-wait", "2s", job=("touch", ran))
     expect(wait_until(lambda: m.watts()[0] == 250), "half set")
     os.killpg(p.pid, signal.SIGINT)
     p.communicate(timeout=PATIENCE_S)
     expect(not os.path.exists(ran) and wait_until(lambda: m.watts() == [350, 360] and not m.journals()), "Ctrl-C while it hangs")
 
-# One that hangs when the guard puts back: the other GPU is, the journal keeps the rest, and restore finishes later.
+# A driver that hangs when the guard restores: the other GPU is restored, the journal keeps the rest, and restore finishes later.
 with HangingRig(wattlaw, fake, found_w=(350, 360)) as m:
     m.recover()
     p = m.start("--power-cap-w", "250")
@@ -396,24 +396,24 @@ with HangingRig(wattlaw, fake, found_w=(350, 360)) as m:
     m.hang("0")
     kill(p.pid, signal.SIGKILL)
     p.communicate(timeout=PATIENCE_S)
-    expect(m.watts() == [350, 250] and len(m.journals()) == 1, "the others are put back")
+    expect(m.watts() == [350, 250] and len(m.journals()) == 1, "the others are restored")
     with open(m.journals()[0], encoding="utf-8") as f:
         expect([c["device"] for c in json.load(f)["caps"]] == [GPU % 1], "what is left to do")
     r = m.restore()
-    expect(r.returncode == 1 and "not answered for 0.3 s" in r.stdout + r.stderr, "restore does not wait for ever", r)
+    expect(r.returncode == 1 and "no answer from the driver for 0.3 s" in r.stdout + r.stderr, "restore does not wait for ever", r)
     m.recover()
     expect(m.restore().returncode == 0 and m.watts() == [350, 360] and not m.journals(), "restore finishes")
 
-# A campaign stops at the run that hangs, which is made when the driver answers again.
+# A campaign stops at the run that hangs and repeats it when the driver answers again.
 with HangingRig(wattlaw, fake, call="SetGpuLockedClocks") as m:
     ini = os.path.join(m.path, "hang.ini")
     with open(ini, "w", encoding="ascii") as f:
         f.write(f"[campaign]\nname = hang\nrepeats = 1\nstore = {m.path}/hang\n[sweep]\nclock_mhz = 900,1000\n[measure]\n"
                 f"sensors = null\nnvml_library = {fake}\n[cap]\nwait = 0.3s\n[launch]\ncommand = true\n")
     r = m.run(wattlaw, "sweep", ini)
-    expect(r.returncode == 1 and r.stderr.count("not answered for 0.3 s") == 1, "the sweep stops", r)
+    expect(r.returncode == 1 and r.stderr.count("no answer from the driver for 0.3 s") == 1, "the sweep stops", r)
     expect(rows(os.path.join(m.path, "hang", "wattlaw.db"), "SELECT DISTINCT status FROM run") == [("planned",)], "nothing has failed")
     m.recover()
-    expect(wait_until(lambda: not m.journals()) and m.get() == [(400000, 0, 0, 0)] * 2, "put back")
+    expect(wait_until(lambda: not m.journals()) and m.get() == [(400000, 0, 0, 0)] * 2, "restored")
     r = m.run(wattlaw, "sweep", ini)
-    expect(r.returncode == 0 and "2 of 2 runs" in r.stdout and not m.journals(), "and carries on", r)
+    expect(r.returncode == 0 and "2 of 2 runs" in r.stdout and not m.journals(), "and resumes", r)

@@ -49,7 +49,7 @@ def killed_job(m, tool, home, env):
     kill(guard_of(p.pid), signal.SIGKILL)
     kill(p.pid, signal.SIGKILL)
     p.wait()
-    expect(m.watts() == [250, 250], "they stand")
+    expect(m.watts() == [250, 250], "caps are set")
 
 
 def main():
@@ -71,11 +71,11 @@ def main():
         env = {**m.env, "HOME": home}
         killed_job(m, tool, home, env)
         with open(os.path.join(m.path, "logger"), "w", encoding="ascii") as f:
-            f.write(f'#!/bin/sh\necho "$@" >>{m.path}/told\n')
+            f.write(f'#!/bin/sh\necho "$@" >>{m.path}/called\n')
         os.chmod(os.path.join(m.path, "logger"), 0o755)
         env.update(PATH=f"{m.path}:{env['PATH']}", SLURM_JOB_USER=USER, HOME="/")
         r = subprocess.run(["sh", "-c", epilog()], env=env, text=True, capture_output=True, check=False)
-        expect(r.returncode == 0 and m.watts() == [400, 400] and not os.path.exists(os.path.join(m.path, "told")), f"put back: {m.watts()}", r)
+        expect(r.returncode == 0 and m.watts() == [400, 400] and not os.path.exists(os.path.join(m.path, "called")), f"restored: {m.watts()}", r)
         expect(r.stdout.count("back to 400 W (it was set to 250 W)") == 2, "and said", r)
 
 

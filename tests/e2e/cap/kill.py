@@ -1,4 +1,4 @@
-"""Whatever dies, the found caps come back: kill.py WATTLAW FAKE_NVML_LIBRARY ROUNDS [SEED]
+"""Whatever dies, the found caps are restored: kill.py WATTLAW FAKE_NVML_LIBRARY ROUNDS [SEED]
 
 Each round kills every one of CASES once on each of MACHINES, every fourth one on a machine whose driver hangs too, at a random instant or as soon as the caps are set.
 Afterwards, at the latest after `wattlaw restore`, every device has the limits that it had before, and no journal is
@@ -23,7 +23,7 @@ first_seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(10**6)
 
 
 def reboot(rig, p):
-    """Everything dies at once; the boot's number changes; what is still to be put back starts with its default."""
+    """Everything dies at once; the boot's number changes; the devices still to be restored start with their defaults."""
     tree = [p.pid, *guards_in(rig.path)]  # a wattlaw that met a driver that hangs has ended before its guard
     for pid in tree:
         kill(pid, signal.SIGSTOP)  # so that it starts nothing that is not seen
@@ -58,7 +58,7 @@ def cpufreq(found):
 
 
 def hanging(found):
-    """A driver that may hang while a cap is set, when it is put back, or both."""
+    """A driver that may hang while a cap is set, while it is restored, or both."""
     start = random.uniform(0, 0.3)
     return HangingRig(wattlaw, fake, found_w=found, hang=f"{start}:{start + random.uniform(0.1, 1)}")
 
@@ -73,14 +73,14 @@ def trial(machine, case, seed):
     asked = chance.choice([w for w in range(100, 351, 50) if w not in found])
     clock = chance.choice([(), ("--clock-mhz", "900")]) if machine is nvml else ()
     with machine(found) as rig:
-        options, stands = rig.ask(asked)
+        options, is_set = rig.ask(asked)
         before = rig.get()
         p = rig.start(*options, *clock)
         was_set = False
         if seed % 3 == 0:
             time.sleep(chance.uniform(0, 0.03))
         else:
-            was_set = wait_until(lambda: stands() or p.poll() is not None)
+            was_set = wait_until(lambda: is_set() or p.poll() is not None)
             if seed % 3 == 1:
                 wait_until(lambda: job_of(p.pid) or p.poll() is not None, 1)
         case(rig, p)
@@ -104,7 +104,7 @@ def main():
         results = list(pool.map(lambda t: trial(*t), todo))
     bad = [r[0] for r in results if r[0]]
     print(f"{len(results)} trials, {sum(r[1] for r in results)} of them with the caps set, "
-          f"{sum(r[2] for r in results)} put back without `wattlaw restore`; {len(bad)} failed")
+          f"{sum(r[2] for r in results)} restored without `wattlaw restore`; {len(bad)} failed")
     if bad:
         sys.exit("\n".join(bad))
     if not any(r[1] for r in results):

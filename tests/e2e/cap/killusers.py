@@ -47,8 +47,8 @@ CASES = (end_by_itself, kill_wattlaw, kill_guard, kill_guard_then_wattlaw, kill_
 
 
 def play(rig, chance):
-    """What the trial was, and whether caps were seen to stand."""
-    rig.runs, told, stood, forgotten, struck = {}, [], False, set(), set()
+    """What the trial was, and whether caps were seen to be set."""
+    rig.runs, reported, was_set, forgotten, struck = {}, [], False, set(), set()
     found = rig.get()
     both = chance.sample(USERS, 2)
     where = chance.choice(((None, None), ("0", "1"), ("1", "0"), ("0", None), (None, "1")))
@@ -56,15 +56,15 @@ def play(rig, chance):
         watts = chance.choice((150, 200, 250, 300))
         clock = chance.choice(((), ("--clock-mhz", "900")))
         rig.runs[user] = rig.begin(user, watts, gpus=gpus, more=clock)
-        told.append(f"{user} {watts} W on {gpus} {clock}")
+        reported.append(f"{user} {watts} W on {gpus} {clock}")
         if chance.random() < 0.7:
             p = rig.runs[user]
-            stood |= wait_until(lambda: job_of(p.pid) or p.poll() is not None) and rig.get() != found
+            was_set |= wait_until(lambda: job_of(p.pid) or p.poll() is not None) and rig.get() != found
         else:
             time.sleep(chance.uniform(0, 0.1))
         if chance.random() < 0.3:
             case = chance.choice(CASES)
-            told.append(f"{case.__name__} of {user} at once")
+            reported.append(f"{case.__name__} of {user} at once")
             case(rig, rig.runs[user])
             struck.add(user)
             if case is remove_journals_then_kill:  # the guard that is killed now would be the last one to know
@@ -73,14 +73,14 @@ def play(rig, chance):
         p = rig.runs[user]
         if p.poll() is None and user not in forgotten:
             case = chance.choice(CASES[:-1] if user in struck else CASES)  # its guard may be dying
-            told.append(f"{case.__name__} of {user}")
+            reported.append(f"{case.__name__} of {user}")
             case(rig, p)
         time.sleep(chance.choice((0, 0, chance.uniform(0, 0.1))))
     for user in both:
         if rig.runs[user].poll() is None and not wait_until(lambda: rig.runs[user].poll() is not None, 0.2):
-            told.append(f"{user} is ended")
+            reported.append(f"{user} is ended")
             kill(rig.runs[user].pid, signal.SIGINT)
-    return "; ".join(told), stood, "".join(p.communicate(timeout=PATIENCE_S)[1] for p in rig.runs.values())
+    return "; ".join(reported), was_set, "".join(p.communicate(timeout=PATIENCE_S)[1] for p in rig.runs.values())
 
 
 def trial(seed):
@@ -88,16 +88,16 @@ def trial(seed):
     found = (chance.randint(301, 399), chance.randint(301, 399))
     with UsersRig(wattlaw, fake, found_w=found) as rig:
         before = rig.get()
-        told, stood, stderr = play(rig, chance)
+        reported, was_set, stderr = play(rig, chance)
         alone = rig.get() == before and not rig.journals()
         # whose journals lie above each other: those of one user, then the other, then the first again; root takes all
         users = chance.choice(((0,), (*USERS, *USERS), (*reversed(USERS), *reversed(USERS))))
         runs = [rig.back(user) for user in users]
         after, journals = rig.get(), rig.journals()
         if after == before and not journals and runs[-1].returncode == 0:
-            return None, stood, alone
+            return None, was_set, alone
         said = "".join(f"{user}: {r.returncode} {r.stdout}{r.stderr}" for user, r in zip(users, runs))
-        return f"seed {seed}: {told}\nfound {before}, now {after}, journals {journals}\n{said}{stderr}", stood, alone
+        return f"seed {seed}: {reported}\nfound {before}, now {after}, journals {journals}\n{said}{stderr}", was_set, alone
 
 
 def main():
@@ -107,7 +107,7 @@ def main():
         results = list(pool.map(trial, range(first_seed, first_seed + trials)))
     bad = [r[0] for r in results if r[0]]
     print(f"{trials} trials of two users, {sum(r[1] for r in results)} of them with caps seen set, "
-          f"{sum(r[2] for r in results)} put back without `wattlaw restore`; caps left in {len(bad)}")
+          f"{sum(r[2] for r in results)} restored without `wattlaw restore`; caps left in {len(bad)}")
     if bad:
         sys.exit("\n".join(bad))
     if not any(r[1] for r in results):

@@ -1,4 +1,4 @@
-"""Caps of a campaign on several nodes, each with GPUs, journals and guards of its own: fleet.py WATTLAW FAKE_NVML_LIBRARY"""
+"""Caps of a campaign on several nodes, each with GPUs, journals and guards of its own: nodes.py WATTLAW FAKE_NVML_LIBRARY"""
 import concurrent.futures
 import os
 import random
@@ -21,13 +21,13 @@ def expect(condition, what, run=None):
         sys.exit(what if run is None else f"{what}\nexit {run.returncode}\n{run.stdout}\n{run.stderr}")
 
 
-class Fleet:
+class Cluster:
     """Nodes of two GPUs each, and a folder that all of them see."""
 
     def __init__(self, found=((400, 400), (350, 360)), scripts=("", ""), machine=None):
         self.nodes = [machine(wattlaw, fake, f) if machine else Rig(wattlaw, fake, found_w=f, script=f"board={i}; {s}")
                       for i, (f, s) in enumerate(zip(found, scripts))]
-        self.folder = tempfile.TemporaryDirectory(prefix="wattlaw-fleet-")
+        self.folder = tempfile.TemporaryDirectory(prefix="wattlaw-cluster-")
         self.path = self.folder.name
         self.before = [n.get() for n in self.nodes]
         names = ("WATTLAW_FAKE_NVML", "WATTLAW_STATE_DIR")
@@ -52,7 +52,7 @@ class Fleet:
 
     def ini(self, sweep, job, ranks=1, more=""):
         with open(self.file("exp.ini"), "w", encoding="utf-8") as f:
-            f.write(f"[campaign]\nname = fleet\nrepeats = 1\norder = sequential\nstore = {self.file('store')}\n[sweep]\n"
+            f.write(f"[campaign]\nname = cluster\nrepeats = 1\norder = sequential\nstore = {self.file('store')}\n[sweep]\n"
                     f"nodes = {len(self.nodes)}\nworkers = {len(self.nodes) * ranks}\n{sweep}\n"
                     f"[measure]\nsensors = nvml\nnvml_library = {fake}\n{more}\n"
                     f"[launch]\noversubscribe = yes\ncommand = {sys.executable} {LAUNCH} {{nodes}} {ranks} {{measure}} {job}\n")
@@ -110,7 +110,7 @@ def children_of(pid):
 
 
 def caps_of_a_sweep_are_set_on_every_node():
-    with Fleet() as f:
+    with Cluster() as f:
         job = f"sh -c 'cp $LIMITS {f.path}/seen-$NODE-$OMPI_COMM_WORLD_LOCAL_RANK; sleep 0.5'"
         r = f.sweep(f.ini("power_cap_w = 200, 250\nmem_clock_mhz = 810", job, ranks=2))
         expect(r.returncode == 0 and "2 of 2 runs" in r.stdout, "a sweep over caps on two nodes", r)
@@ -120,7 +120,7 @@ def caps_of_a_sweep_are_set_on_every_node():
                 with open(f.file(f"seen-{node}-{rank}"), "rb") as s:
                     seen.append(int.from_bytes(s.read(4), "little"))
         expect(seen == [250000] * 4, f"each rank of each node found the caps set: {seen}")
-        expect(f.all_back(), f"put back on both: {[n.get() for n in f.nodes]}")
+        expect(f.all_back(), f"restored on both: {[n.get() for n in f.nodes]}")
         caps = f.rows("SELECT run, host, count(*), min(requested), min(found), max(found), min(at_end), max(at_end) FROM cap "
                       "WHERE kind = 'power_cap_w' GROUP BY run, host ORDER BY run, host")
         expect(caps == [(1, "n0", 2, 200, 400, 400, 200, 200), (1, "n1", 2, 200, 350, 360, 200, 200),
@@ -137,7 +137,7 @@ def caps_of_a_sweep_are_set_on_every_node():
 
 
 def marks_of_nodes_stay_apart():
-    with Fleet() as f:
+    with Cluster() as f:
         mark = "echo $(date +%s%N | cut -c1-18)0 $OMPI_COMM_WORLD_RANK metric name=x value=1 >> $WATTLAW_MARKS"
         r = f.sweep(f.ini("power_cap_w = 200", f"sh -c '{mark}; sleep 0.3'"))
         expect(r.returncode == 0, "a run with marks", r)
@@ -146,11 +146,11 @@ def marks_of_nodes_stay_apart():
 
 def a_node_that_cannot_set_its_caps_fails_the_trial():
     for script, text in (("fail=*:SetPowerManagementLimit:4", "no permission"), ("limits=100:220:220", "it takes 100 to 220 W")):
-        with Fleet(scripts=("", script)) as f:
+        with Cluster(scripts=("", script)) as f:
             r = f.sweep(f.ini("power_cap_w = 250", f"touch {f.path}/ran-{{nodes}}"))
             expect(r.returncode == 1 and "node n1: " in r.stdout and text in r.stdout, "the trial names the node and why", r)
             expect(not os.path.exists(f.file("ran-2")), "no rank has started")
-            expect(f.all_back(), "all nodes are put back")
+            expect(f.all_back(), "all nodes are restored")
             expect(f.rows("SELECT status, error LIKE 'node n1: %' FROM run") == [("failed", 1)], "and the run says so")
 
 
@@ -158,7 +158,7 @@ def cpus_of_every_node_are_capped():
     for machine, axis, value, file, there in (
             (RaplRig, "power_cap_w", 150, "class/powercap/intel-rapl:0/constraint_1_power_limit_uw", "150000000"),
             (CpufreqRig, "clock_mhz", 2100, "devices/system/cpu/cpufreq/policy1/scaling_max_freq", "2100000")):
-        with Fleet(found=(machine.defaults, tuple(v - 10**6 for v in machine.defaults)), machine=machine) as f:
+        with Cluster(found=(machine.defaults, tuple(v - 10**6 for v in machine.defaults)), machine=machine) as f:
             job = f"sh -c 'cp {f.path}/root-$NODE/sys/{file} {f.path}/seen-$NODE; sleep 0.3'"
             path = f.ini(f"{axis} = {value}", job, more=f"sensor_root = {f.path}/root-@NODE@")
             r = f.sweep(path, "--set", "measure.sensors=null")
@@ -170,11 +170,11 @@ def cpus_of_every_node_are_capped():
             expect(f.rows("SELECT host, count(*) FROM cap GROUP BY host") == [("n0", 2), ("n1", 2)], "rows of both")
 
 
-def mpirun_is_a_launcher_too():
+def mpirun_works_as_launcher():
     if not shutil.which("mpirun"):
         print("SKIP    mpirun is not installed")
         return
-    with Fleet(found=((400, 400),), scripts=("",)) as f:
+    with Cluster(found=((400, 400),), scripts=("",)) as f:
         path = f.ini("power_cap_w = 250", "")
         with open(path, encoding="ascii") as ini:
             text = ini.read()
@@ -187,25 +187,25 @@ def mpirun_is_a_launcher_too():
         expect(f.rows("SELECT count(*), min(at_end) FROM cap") == [(2, 250)], "capped once, by the leader")
 
 
-def a_node_that_is_late_is_named():
-    with Fleet(scripts=("", "hang=*:SetPowerManagementLimit:0:60")) as f:
+def a_late_node_is_named():
+    with Cluster(scripts=("", "hang=*:SetPowerManagementLimit:0:60")) as f:
         r = f.sweep(f.ini("power_cap_w = 250", f"touch {f.path}/ran", more="node_wait = 1s"), "--set", "launch.grace=0.5s")
         expect(r.returncode == 1 and "node n1 has not set its caps within 1 s" in r.stdout, "a timeout", r)
         expect(not os.path.exists(f.file("ran")), "no rank has started")
-        expect(f.nodes[0].get() == f.before[0], "the other node is put back")
+        expect(f.nodes[0].get() == f.before[0], "the other node is restored")
 
 
-def what_would_be_set_is_told_by_each_node():
-    with Fleet() as f:
+def a_dry_run_reports_each_node():
+    with Cluster() as f:
         r = f.sweep(f.ini("power_cap_w = 200, 250", "true", ranks=2), "--cap-dry-run")
         lines = sorted(line for line in r.stdout.splitlines() if " asked, " in line)
-        expect(r.returncode == 0 and len(lines) == 8, "a line for each device and cap", r)
+        expect(r.returncode == 0 and len(lines) == 8, "one line per device and cap", r)
         expect(lines[0].startswith("n0: GPU-a0000000") and lines[-1].startswith("n1: GPU-a0000101"), f"by node: {lines}")
         expect("350 W found" in r.stdout and f.all_back() and not os.path.exists(f.file("store")), "nothing is set or stored", r)
 
 
-def another_campaign_on_a_node_is_not_undone():
-    with Fleet() as f:
+def caps_of_another_campaign_on_a_node_stay():
+    with Cluster() as f:
         other = f.nodes[1].start("--power-cap-w", "300")
         expect(wait_until(lambda: f.nodes[1].watts() == [300, 300]), "another run holds a node")
         r = f.sweep(f.ini("power_cap_w = 250", "sleep 0.3"))
@@ -218,9 +218,9 @@ def another_campaign_on_a_node_is_not_undone():
         expect(r.returncode == 0 and "1 of 1 runs" in r.stdout, "then the node is free", r)
 
 
-def a_sweep_that_is_gone_is_noticed():
+def the_end_of_the_sweep_is_noticed():
     """Its launcher outlives it, as srun's step does: the nodes stop by themselves."""
-    with Fleet() as f:
+    with Cluster() as f:
         os.makedirs(f.file("run/nodes"))
         with open(f.file("run/nodes/alive"), "w", encoding="ascii") as alive:
             alive.write("7\n")
@@ -231,7 +231,7 @@ def a_sweep_that_is_gone_is_noticed():
         expect(wait_until(lambda: n.watts() == [250, 250]), "set")
         err = p.communicate()[1]
         expect(p.returncode != 0 and "the sweep that started this run has died" in err, f"noticed: {p.returncode} {err}")
-        expect(n.get() == f.before[0] and not n.journals(), "and put back")
+        expect(n.get() == f.before[0] and not n.journals(), "and restored")
 
 
 # ---- whatever dies ----
@@ -241,7 +241,7 @@ def kill_leader(f, sweep):
 
 
 def kill_guard(f, sweep):
-    """Another one takes its place."""
+    """The guard is replaced."""
     leader = f.leaders().get(1, 0)
     first = guard_of(leader)
     kill(first, signal.SIGKILL)
@@ -271,23 +271,23 @@ def ctrl_c(f, sweep):
     os.killpg(sweep.pid, signal.SIGINT)
 
 
-# Where nothing ends the job it comes to its end by itself.
+# If nothing ends the job, it ends by itself.
 JOB_GOES_ON = (kill_guard, kill_all_but_the_nodes)
 CASES = (kill_leader, kill_guard, kill_guard_and_leader, kill_launcher, kill_sweep, kill_all_but_the_nodes, ctrl_c)
 
 
 def killed(case, seed):
-    """An error, or None and whether all was put back without `wattlaw restore`."""
+    """An error, or None and whether all was restored without `wattlaw restore`."""
     chance = random.Random(seed)
     found = [tuple(chance.randint(101, 349) for _ in range(2)) for _ in range(2)]
-    with Fleet(found=found) as f:
-        job = f"sh -c 'until [ -e {f.path}/told ]; do sleep 0.05; done'"
+    with Cluster(found=found) as f:
+        job = f"sh -c 'until [ -e {f.path}/released ]; do sleep 0.05; done'"
         sweep = f.start(f.ini("power_cap_w = 350\nclock_mhz = 900", job, ranks=chance.choice([1, 2])))
         was_set = wait_until(lambda: f.caps_stand(350) and len(f.leaders()) == 2)
         time.sleep(chance.uniform(0, 0.05))
         case(f, sweep)
         if case in JOB_GOES_ON:
-            open(f.file("told"), "w", encoding="ascii").close()
+            open(f.file("released"), "w", encoding="ascii").close()
         sweep.communicate(timeout=PATIENCE_S)
         if not wait_until(lambda: not f.processes()):
             return f"{case.__name__} seed {seed}: still running: {f.processes()}", False
@@ -301,22 +301,22 @@ def killed(case, seed):
         return (f"{case.__name__} seed {seed}: {runs}" if runs[0] not in fine else None), alone
 
 
-def found_caps_come_back_whatever_dies(rounds=1):
+def found_caps_are_restored_whatever_dies(rounds=1):
     first = random.randrange(10**6)
     todo = [(case, first + i) for i, case in enumerate(CASES * rounds)]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda t: killed(*t), todo))
     bad = [r[0] for r in results if r[0]]
-    print(f"seeds from {first}: {len(results)} trials, {sum(r[1] for r in results)} put back without `wattlaw restore`; "
+    print(f"seeds from {first}: {len(results)} trials, {sum(r[1] for r in results)} restored without `wattlaw restore`; "
           f"{len(bad)} failed")
     if bad:
         sys.exit("\n".join(bad))
 
 
 TESTS = (caps_of_a_sweep_are_set_on_every_node, marks_of_nodes_stay_apart, a_node_that_cannot_set_its_caps_fails_the_trial,
-         cpus_of_every_node_are_capped, mpirun_is_a_launcher_too, a_node_that_is_late_is_named, what_would_be_set_is_told_by_each_node, another_campaign_on_a_node_is_not_undone,
-         found_caps_come_back_whatever_dies)
-SLOW = (a_sweep_that_is_gone_is_noticed, lambda: found_caps_come_back_whatever_dies(8))
+         cpus_of_every_node_are_capped, mpirun_works_as_launcher, a_late_node_is_named, a_dry_run_reports_each_node, caps_of_another_campaign_on_a_node_stay,
+         found_caps_are_restored_whatever_dies)
+SLOW = (the_end_of_the_sweep_is_noticed, lambda: found_caps_are_restored_whatever_dies(8))
 
 if __name__ == "__main__":
     for test in SLOW if "slow" in sys.argv[3:] else TESTS:

@@ -104,7 +104,7 @@ def main():
             os.unlink(path)
         path = m.plant(0, "host-3-1.caps", attack.journal(m))
         r = subprocess.run([wattlaw, "restore"], **plain)
-        expect(os.path.exists(path) and attack.failed(), "root does not obey what others can bring back", r)
+        expect(os.path.exists(path) and attack.failed(), "root does not use a journal that others can bring back", r)
         # nor from a state folder that others cannot write to, by journal or environment
     with UsersRig(wattlaw, fake) as m:
         attack = Attack(m)

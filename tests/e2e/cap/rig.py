@@ -44,23 +44,23 @@ class Rig:
         return [r[0] / 1000 for r in self.get()]
 
     def ask(self, watts):
-        """The options that set this cap, and whether it stands."""
+        """The options that set this cap, and a function: is it set?"""
         return ("--power-cap-w", str(watts)), lambda: self.watts() == [watts] * len(self.get())
 
     def recover(self):
-        """What hangs, hangs no more."""
+        """Ends the hanging."""
 
     def boot(self, devices):
-        """The driver starts with its default. Devices that a journal does not name had been put back: what a boot makes of
-        these is nobody's to undo, so they stay."""
+        """The driver starts with its default. Devices that no journal names had been restored: a boot
+        does not change them, since nobody would undo that."""
         self.put([(400000, 0, 0, 0) if GPU % i in devices else r for i, r in enumerate(self.get())])
 
-    def until_told(self):
-        """A job that ends once tell() is called."""
-        return "sh", "-c", f"until [ -e {self.path}/told ]; do sleep 0.02; done"
+    def until_released(self):
+        """A job that ends once release() is called."""
+        return "sh", "-c", f"until [ -e {self.path}/released ]; do sleep 0.02; done"
 
-    def tell(self):
-        open(os.path.join(self.path, "told"), "w", encoding="ascii").close()
+    def release(self):
+        open(os.path.join(self.path, "released"), "w", encoding="ascii").close()
 
     def command(self, *options, job=("sleep", "0.1")):
         store = os.path.join(self.path, "store.db")

@@ -1,4 +1,4 @@
-"""Users who share the GPUs of a machine do not stop each other: shared.py WATTLAW FAKE_NVML_LIBRARY"""
+"""Users who share the GPUs of a machine do not block each other: shared.py WATTLAW FAKE_NVML_LIBRARY"""
 import fcntl
 import json
 import os
@@ -36,7 +36,7 @@ def one_after_the_other():
 
 
 def bad_journals():
-    """What anybody leaves there is named, one by one, and stays; all else goes on."""
+    """Each bad journal is reported and stays; everything else continues."""
     with rig() as m:
         bad = [m.plant(A, "garbage.caps", "{"), m.plant(A, f"{A}/own.caps", "not JSON"), m.plant(A, "closed.caps", "{}", 0o000),
                m.plant(A, "written.caps", m.claim(250), 0o666), m.plant(A, "large.caps", " " * (2 << 20)),
@@ -63,12 +63,12 @@ def bad_journals():
                 m.leave(A, 250)
             r = m.back(user)
             quick(since, "restore")
-            expect(r.returncode == 1 and m.watts() == BACK, f"{user} puts back beside bad journals", r)
-            told = [p for p in bad if p not in r.stdout]
+            expect(r.returncode == 1 and m.watts() == BACK, f"{user} restores beside bad journals", r)
+            missing = [p for p in bad if p not in r.stdout]
             # what root alone can open is not valid either; each is named
-            expect(not told and "\x1b" not in r.stdout + r.stderr, f"named to {user}: {told}", r)
+            expect(not missing and "\x1b" not in r.stdout + r.stderr, f"named to {user}: {missing}", r)
             expect(r.stdout.count("left as it is") == len(stay), "one by one", r)
-            expect("no caps are left" not in r.stdout, "which is not known", r)
+            expect("no caps are left" not in r.stdout, "not known", r)
         r = m.cap(B, 200)
         expect(r.returncode == 0 and "fifo.caps" in r.stderr and m.watts() == BACK, "a capped run goes on", r)
         expect({p: os.lstat(p).st_ino for p in bad + [escape]} == stay, "nothing of theirs was touched")
@@ -88,7 +88,7 @@ def is_locked(path):
 
 
 def held_lock():
-    """Who holds the lock delays others for a time that they choose, and is named."""
+    """A process that holds the lock delays others for at most their own timeout, and is named."""
     with rig() as m:
         m.leave(B, 250)
         p = subprocess.Popen(["flock", m.state, "sleep", "600"], start_new_session=True, **m.who(A))  # any user who may read can
@@ -96,15 +96,15 @@ def held_lock():
             expect(wait_until(lambda: is_locked(m.state)), "locked")
             since = time.monotonic()
             r = m.cap(B, 200, more=("--cap-wait", "0.2s"))
-            expect(r.returncode == 1 and f"by process {p.pid} (" in r.stderr and f"of user {A}" in r.stderr, "refused, and by whom", r)
+            expect(r.returncode == 1 and f"by process {p.pid} (" in r.stderr and f"of user {A}" in r.stderr, "rejected, with the holder", r)
             r = m.back(B, "--wait", "0.2s")
-            expect(r.returncode == 0 and m.watts() == BACK and not m.journals(), "put back without the lock", r)
-            expect(f"by process {p.pid} (" in r.stderr and f"of user {A}" in r.stderr, "which is said", r)
+            expect(r.returncode == 0 and m.watts() == BACK and not m.journals(), "restored without the lock", r)
+            expect(f"by process {p.pid} (" in r.stderr and f"of user {A}" in r.stderr, "and says so", r)
             quick(since, "the wait")
         finally:
             os.killpg(p.pid, signal.SIGKILL)
             p.communicate()
-    # taken while a run has caps: its end puts them back
+    # locked while a run has caps: its end restores them
     with rig() as m:
         p = m.begin_and_see(B, 250, more=("--cap-wait", "0.2s"))
         lock = os.open(m.state, os.O_RDONLY)
@@ -112,27 +112,27 @@ def held_lock():
         since = time.monotonic()
         err = m.end(p)
         quick(since, "the end of a run")
-        expect(m.watts() == BACK and not m.journals() and "locked for" in err, f"put back: {m.watts()} {err}")
+        expect(m.watts() == BACK and not m.journals() and "locked for" in err, f"restored: {m.watts()} {err}")
         os.close(lock)
 
 
 def overlap():
-    """The value that the first one found is kept, whoever ends last."""
-    with rig() as m:  # alive: the second is told who has it
+    """The value that the first one found is restored, whoever ends last."""
+    with rig() as m:  # alive: the second one names the holder
         one = m.begin_and_see(A, 250)
         r = m.cap(B, 200)
         expect(r.returncode == 1 and f"in use by process {one.pid} (measure sleep) of user {A}" in r.stderr, "held", r)
         m.end(one)
         expect(m.watts() == BACK and not m.journals(), "the first ends")
-    with rig() as m:  # killed with its guard: the second takes over what the first has found
+    with rig() as m:  # killed with its guard: the second takes over the found value of the first
         m.leave(A, 250)
         two = m.begin_and_see(B, 200)
         r = m.back(A)
-        expect(m.watts() == [200, 200] and f"user {B}" in r.stdout and "puts it back" in r.stdout, "left to the one that lives", r)
+        expect(m.watts() == [200, 200] and f"user {B}" in r.stdout and "will restore it" in r.stdout, "left to the live one", r)
         err = m.end(two)
-        expect(m.watts() == BACK and not m.journals(), f"the last one puts back: {m.watts()}")
+        expect(m.watts() == BACK and not m.journals(), f"the last one restores: {m.watts()}")
         expect("400 W, which it had found, will be restored" in err, f"and said so: {err}")
-    for last in (A, B, 0):  # both killed with their guards: whoever restores, in which order ever
+    for last in (A, B, 0):  # both killed with their guards: restored by any user, in any order
         with rig() as m:
             m.leave(A, 250)
             m.leave(B, 200)
@@ -154,7 +154,7 @@ def overlap():
 
 
 def lies():
-    """A user who may not set caps cannot make others set a device to what it never had, nor keep them from it."""
+    """A user who may not set caps cannot make others set a wrong value, nor block a device."""
     for claim, text in (((250, 9999), "cannot have been its value"), ((400, 100), "would lower it"), ((400, 250), "would lower it"),
                         ((250, 450), "cannot have been its value")):
         with rig() as m:
@@ -165,7 +165,7 @@ def lies():
             expect(r.returncode == 1 and text in r.stdout and m.watts() == before, f"root and {claim}", r)
             r = m.cap(B, 200)
             expect(r.returncode == 0 and m.watts() == before and os.path.exists(path), f"B and {claim}", r)
-    with rig() as m:  # holders that are not: root's process 1, another container, another user's process
+    with rig() as m:  # false holders: root's process 1, another container, another user's process
         for i, change in enumerate(({"pid": 1, "started": 0}, {"pid_ns": "pid:[1]"}, {"host": "elsewhere"}, {"boot_id": "x"})):
             if "pid" in change:
                 with open("/proc/1/stat", encoding="utf-8") as f:
@@ -174,8 +174,8 @@ def lies():
         since = time.monotonic()
         r = m.cap(B, 200)
         quick(since, "a capped run")
-        expect(r.returncode == 0 and m.watts() == BACK, "nobody is kept from capping", r)
-    with rig() as m:  # the folder that B would have
+        expect(r.returncode == 0 and m.watts() == BACK, "nobody is blocked", r)
+    with rig() as m:  # the folder name of B is taken
         m.plant(A, f"{B}/x.caps", m.claim(250))
         os.symlink("/etc", os.path.join(m.state, f"{B}.1"))
         r = m.cap(B, 200)
@@ -188,12 +188,12 @@ def lies():
         fd = os.open(path, os.O_RDONLY)
         fcntl.flock(fd, fcntl.LOCK_EX)
         r = m.cap(B, 200)
-        expect(r.returncode == 0, "it counts for nothing", r)
+        expect(r.returncode == 0, "it does not count", r)
         os.close(fd)
 
 
 def many_claims():
-    """A user who leaves very many caps, or takes very many names, stops nobody."""
+    """A user who leaves very many caps, or takes very many names, blocks nobody."""
     with rig() as m:
         m.leave(B, 250)
         for i in range(100):
@@ -204,7 +204,7 @@ def many_claims():
         since = time.monotonic()
         r = m.back(0)
         quick(since, "restore")
-        expect(r.returncode == 1 and m.watts() == BACK and "twice" in r.stdout and f"of user {A} are ignored" in r.stdout, "put back, and said", r)
+        expect(r.returncode == 1 and m.watts() == BACK and "twice" in r.stdout and f"of user {A} are ignored" in r.stdout, "restored, and said", r)
         r = m.cap(B, 200)
         quick(since, "a capped run")
         expect(r.returncode == 0 and m.watts() == BACK, "and capped again", r)
@@ -222,8 +222,8 @@ def many_claims():
         expect(m.back(0).returncode == 1 and m.watts() == BACK, "which restore finds")
 
 
-def feigned_holder():
-    """A process that claims to hold the device now does not keep its holder from putting back."""
+def false_holder():
+    """A process that falsely claims to hold the device does not prevent its holder from restoring."""
     with rig() as m:
         p = m.begin_and_see(B, 250, more=("--clock-mhz", "900"))
         other = subprocess.Popen(["sleep", "600"], **m.who(A))
@@ -233,18 +233,18 @@ def feigned_holder():
             for i, cap in enumerate(((250, 400, "power_cap_w"), (900, None, "clock_mhz"), (200, 400, "power_cap_w"))):
                 path = m.plant(A, f"{A}/x-{i}-1.caps", m.claim(cap[0], cap[1], pid=other.pid, started=started, kind=cap[2]))
             m.end(p)
-            expect(m.get() == [(400000, 0, 0, 0)] * 2 and os.path.exists(path), f"put back: {m.get()}")
+            expect(m.get() == [(400000, 0, 0, 0)] * 2 and os.path.exists(path), f"restored: {m.get()}")
             m.plant(A, f"{A}/x-2-1.caps", m.claim(250, pid=other.pid, started=started))
             m.put([(250000, 0, 0, 0)] * 2)
             r = m.back(0)
-            expect(f"process {other.pid} of user {A} holds it" in r.stdout, "who says to hold it is named", r)
+            expect(f"process {other.pid} of user {A} holds it" in r.stdout, "the claimed holder is named", r)
         finally:
             other.kill()
             other.wait()
 
 
 def hidden_processes():
-    """Where users do not see each other's processes, what cannot be seen is not taken for dead."""
+    """If users cannot see each other's processes, invisible ones are not taken for dead."""
     with rig() as m:
         as_a, as_b = (f"env HOME={m.home(u)} WATTLAW_NODE_DIR={m.home(u)}/node setpriv --reuid {u} --regid {u} --clear-groups " for u in (A, B))
         cap = f"{wattlaw} measure --nvml-library {fake} --sensors null --quiet --store %s/s.db --power-cap-w %d -- %s"
@@ -263,11 +263,11 @@ kill $one; wait $one || true
         if "mounted" not in r.stdout:
             print("SKIP of hidden processes: no /proc of that kind:", r.stderr)
             return
-        expect(r.returncode == 0 and "in use by process" in r.stderr and "cannot see, may still run" in r.stdout and m.watts() == BACK, "hidden", r)
+        expect(r.returncode == 0 and "in use by process" in r.stderr and "not visible to this user, may still run" in r.stdout and m.watts() == BACK, "hidden", r)
 
 
-def removed_place():
-    """Caps whose journal somebody removes are put back all the same, and nobody says that none are left."""
+def removed_folder():
+    """Caps whose journal is removed are restored nevertheless, and no command says that none are left."""
     with rig() as m:
         p = m.begin_and_see(A, 250)
         os.kill(p.pid, signal.SIGSTOP)  # it cannot write its journal again
@@ -278,7 +278,7 @@ def removed_place():
         expect(wait_until(lambda: not os.path.exists(m.state) or not m.journals()), "and leaves nothing")
         for user in (A, 0):
             r = m.back(user)
-            expect(r.returncode == 1 and "no caps are left" not in r.stdout and "not known" in r.stderr, "nobody can know", r)
+            expect(r.returncode == 1 and "no caps are left" not in r.stdout and "caps may be left" in r.stderr, "not known", r)
     with rig() as m:  # the files alone
         p = m.begin_and_see(A, 250)
         os.kill(p.pid, signal.SIGSTOP)
@@ -296,21 +296,21 @@ def removed_place():
         kill(p.pid, signal.SIGKILL)
         p.communicate()
         expect(m.back(A).returncode == 0 and m.watts() == BACK and not m.journals(), "and good for restore")
-    with rig() as m:  # put back by restore while the guard waits for the lock: what somebody sets since stays
+    with rig() as m:  # restored by restore while the guard waits for the lock: a value set since then stays
         p = m.begin_and_see(A, 250)
         guard = guard_of(p.pid)
         os.kill(guard, signal.SIGSTOP)
         kill(p.pid, signal.SIGKILL)
         p.wait()
-        expect(m.back(A).returncode == 0 and m.watts() == BACK, "put back")
+        expect(m.back(A).returncode == 0 and m.watts() == BACK, "restored")
         m.put([(250000, 0, 0, 0)] * 2)
         os.kill(guard, signal.SIGCONT)
         expect(wait_until(lambda: not os.path.exists(f"/proc/{guard}"), BOUND_S), "the guard ends")
-        expect(m.watts() == [250, 250], "a journal that was dealt with is not dealt with again")
+        expect(m.watts() == [250, 250], "a finished journal is not restored again")
 
 
-def unsafe_places():
-    """A state folder in which others can remove what we keep is refused."""
+def unsafe_folders():
+    """A state folder in which others can remove our files is rejected."""
     with rig(place_mode=0o777) as m:
         r = m.cap(A, 250)
         expect(r.returncode == 1 and "chmod +t" in r.stderr and m.watts() == BACK, "open and not sticky", r)
@@ -323,7 +323,7 @@ def unsafe_places():
         expect(r.returncode == 1 and "can replace a folder of this path" in r.stderr and m.watts() == BACK, "root in a user's folder", r)
 
 
-def default_place():
+def default_folder():
     """/run/wattlaw: made by root at first use as tmpfiles.d would, used by all, in a /run of this test's own."""
     conf = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "contrib", "wattlaw.conf")
     with open(conf, encoding="ascii") as f:
@@ -362,7 +362,7 @@ stat -c '%a %u' /run/wattlaw/{A} /run/wattlaw/{B}
 
 def main():
     skip_unless_root(wattlaw, fake)
-    parts = (one_after_the_other, bad_journals, held_lock, overlap, lies, many_claims, feigned_holder, hidden_processes, removed_place, unsafe_places, default_place)
+    parts = (one_after_the_other, bad_journals, held_lock, overlap, lies, many_claims, false_holder, hidden_processes, removed_folder, unsafe_folders, default_folder)
     for part in parts:
         if not sys.argv[3:] or part.__name__ in sys.argv[3:]:
             part()

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from nodes import Fleet, expect, wattlaw
+from nodes import Cluster, expect, wattlaw
 from rig import PATIENCE_S, kill, wait_until
 
 SKIP = 77
@@ -157,21 +157,21 @@ def prepare(f, slurm, job, ranks=2):
 
 
 def caps_of_a_sweep_under_srun(slurm):
-    with Fleet() as f:
+    with Cluster() as f:
         job = f"sh -c 'cp $LIMITS {f.path}/seen-$SLURM_PROCID; sleep 0.6'"
         r = f.sweep(prepare(f, slurm, job))
         expect(r.returncode == 0 and "1 of 1 runs" in r.stdout, "a sweep over two nodes of Slurm", r)
         for rank in range(4):
             with open(f.file(f"seen-{rank}"), "rb") as s:
                 expect(int.from_bytes(s.read(4), "little") == 250000, f"rank {rank} found its cap set")
-        expect(f.all_back(), "put back on both nodes")
+        expect(f.all_back(), "restored on both nodes")
         expect(f.rows("SELECT host, count(*), min(acted) FROM capped GROUP BY host") == [("n1", 2, 1), ("n2", 2, 1)], "both capped")
         expect(f.rows("SELECT s.nodes, round(x.mean_power_w) FROM setting s JOIN total x ON x.run = s.run AND x.epoch = 0") ==
                [(2, 1000)], "four GPUs at 250 W")
 
 
 def a_node_that_refuses_under_srun(slurm):
-    with Fleet(scripts=("", "fail=*:SetPowerManagementLimit:4")) as f:
+    with Cluster(scripts=("", "fail=*:SetPowerManagementLimit:4")) as f:
         r = f.sweep(prepare(f, slurm, f"touch {f.path}/ran"))
         expect(r.returncode == 1 and "node n2: " in r.stdout and "no permission" in r.stdout, "named", r)
         expect(not os.path.exists(f.file("ran")) and f.all_back(), "nothing ran, nothing stays")
@@ -179,7 +179,7 @@ def a_node_that_refuses_under_srun(slurm):
 
 def an_srun_that_is_killed(slurm):
     """Slurm ends its step with SIGKILL for every process of it, guards too: the journals are what remains."""
-    with Fleet() as f:
+    with Cluster() as f:
         sweep = f.start(prepare(f, slurm, "sleep 600"))
         expect(wait_until(lambda: f.caps_stand(250)), "set")
         kill(f.launcher(sweep.pid), signal.SIGKILL)
@@ -189,34 +189,34 @@ def an_srun_that_is_killed(slurm):
         for i, n in enumerate(f.nodes):
             r = n.run(wattlaw, "restore", env={"WATTLAW_HOST": f"n{i + 1}"})
             expect(r.returncode == 0, "what an epilog does", r)
-        expect(f.all_back(), f"put back: {[n.get() for n in f.nodes]}")
+        expect(f.all_back(), f"restored: {[n.get() for n in f.nodes]}")
 
 
 def a_step_that_is_cancelled(slurm):
-    """Slurm kills all of a step on both nodes at once: the sweep says where caps may stand, and they are put back by `restore`."""
-    with Fleet() as f:
+    """Slurm kills all of a step on both nodes at once: the sweep says where caps may be left, and `restore` restores them."""
+    with Cluster() as f:
         sweep = f.start(prepare(f, slurm, "sleep 600"))
         expect(wait_until(lambda: f.caps_stand(250)), "set")
         step = slurm.ask("squeue", "-s", "-h", "-o", "%i").split()[-1]
         slurm.ask("scancel", "-s", "KILL", step)
         out, err = sweep.communicate()
         expect(sweep.returncode == 1 and f.caps_stand(250), f"step {step} was killed with its guards: {out}{err}")
-        told = "caps may be left on n1, n2, which did not report restoring them: run `wattlaw restore` there"
-        expect(told in err and f.rows("SELECT level, message FROM log WHERE area = 'cap'") == [("error", told)], f"said: {out}{err}")
+        expected = "caps may be left on n1, n2, which did not report restoring them: run `wattlaw restore` there"
+        expect(expected in err and f.rows("SELECT level, message FROM log WHERE area = 'cap'") == [("error", expected)], f"said: {out}{err}")
         for i, n in enumerate(f.nodes):
             n.run(wattlaw, "restore", env={"WATTLAW_HOST": f"n{i + 1}"})
-        expect(f.all_back(), f"put back: {[n.get() for n in f.nodes]}")
+        expect(f.all_back(), f"restored: {[n.get() for n in f.nodes]}")
 
 
 def a_batch_job_that_is_cancelled(slurm):
-    """scancel ends a sweep in a batch job: SIGTERM reaches all its wattlaws, which put back."""
-    with Fleet() as f:
+    """scancel ends a sweep in a batch job: SIGTERM reaches all its wattlaws, which restored."""
+    with Cluster() as f:
         with open(f.file("job.sh"), "w", encoding="ascii") as script:
             script.write(f"#!/bin/sh\n#SBATCH -N2 -n4 -o {f.file('out')}\nexec {wattlaw} sweep --quiet {prepare(f, slurm, 'sleep 600')}\n")
         subprocess.run(["sbatch", f.file("job.sh")], env=f.env, check=True, capture_output=True)
         expect(wait_until(lambda: f.caps_stand(250)), f"set: {slurm.tail('ctld.log')}")
         slurm.ask("scancel", "--user=root")
-        expect(wait_until(f.all_back), f"put back: {[n.get() for n in f.nodes]}")
+        expect(wait_until(f.all_back), f"restored: {[n.get() for n in f.nodes]}")
         expect(wait_until(lambda: f.rows("SELECT status FROM run") == [("interrupted",)]), "the run is interrupted")
         with open(f.file("out"), encoding="utf-8") as out:
             text = out.read()

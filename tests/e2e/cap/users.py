@@ -58,12 +58,12 @@ class UsersRig(Rig):
         return p
 
     def leave(self, user, watts):
-        """Caps that stand without a wattlaw and without a guard."""
+        """Leaves caps without a wattlaw and without a guard."""
         p = self.begin_and_see(user, watts)
         kill(guard_of(p.pid), signal.SIGKILL)
         kill(p.pid, signal.SIGKILL)
         p.communicate()
-        expect(self.watts() == [watts] * 2, "they stand")
+        expect(self.watts() == [watts] * 2, "caps are set")
 
     def end(self, p):
         with contextlib.suppress(ProcessLookupError):

@@ -11,7 +11,7 @@
 #define CLASS "sys/class/powercap/"
 #define FREQ  "sys/devices/system/cpu/cpufreq/"
 
-static void constraint(struct place *p, const char *zone, int n, const char *name, const char *limit, const char *max)
+static void constraint(struct fixture *p, const char *zone, int n, const char *name, const char *limit, const char *max)
 {
     cap_fixture_put(p, wl_strf(p->a, CLASS "%s/constraint_%d_name", zone, n), name);
     cap_fixture_put(p, wl_strf(p->a, CLASS "%s/constraint_%d_power_limit_uw", zone, n), limit);
@@ -19,7 +19,7 @@ static void constraint(struct place *p, const char *zone, int n, const char *nam
 }
 
 /* As Linux shows a two-socket Xeon: limits on packages and dram, the first package again through MMIO. */
-static void make_sys(struct place *p)
+static void make_sys(struct fixture *p)
 {
     for (int i = 0; i < 2; i++) {
         const char *zone = wl_strf(p->a, "intel-rapl:%d", i);
@@ -40,7 +40,7 @@ static void make_sys(struct place *p)
 int cap_fixture_setup(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct place *p = wl_new(a, struct place);
+    struct fixture *p = wl_new(a, struct fixture);
     p->a = a;
     const char *base = getenv("TMPDIR");
     char *dir = wl_strf(a, "%s/wattlaw-cap-XXXXXX", base ? base : "/tmp");
@@ -63,13 +63,13 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 
 int cap_fixture_teardown(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     nftw(p->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     wl_arena_free(p->a);
     return 0;
 }
 
-void cap_fixture_put(struct place *p, const char *path, const char *text)
+void cap_fixture_put(struct fixture *p, const char *path, const char *text)
 {
     const char *full = wl_path_join(p->a, p->dir, path);
     assert_int_equal(wl_mkdirs(wl_path_dir(p->a, full), &p->e), 0);
@@ -79,25 +79,25 @@ void cap_fixture_put(struct place *p, const char *path, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-char *cap_fixture_get(struct place *p, const char *path)
+char *cap_fixture_get(struct fixture *p, const char *path)
 {
     char *text;
     if (wl_file_read(wl_path_join(p->a, p->dir, path), 4096, &text, NULL, p->a, &p->e) < 0) fail_msg("%s", p->e.msg);
     return wl_str_strip(p->a, text);
 }
 
-int cap_fixture_mode(struct place *p, const char *path, unsigned mode)
+int cap_fixture_mode(struct fixture *p, const char *path, unsigned mode)
 {
     return chmod(wl_path_join(p->a, p->dir, path), mode);
 }
 
-void cap_fixture_gpus(struct place *p, const char *script)
+void cap_fixture_gpus(struct fixture *p, const char *script)
 {
     setenv("WATTLAW_FAKE_NVML", wl_strf(p->a, "state=%s/gpus; %s", p->dir, script), 1);
     p->power.nvml_library = getenv("FAKE_NVML");
 }
 
-static struct wl_strs journals(struct place *p)
+static struct wl_strs journals(struct fixture *p)
 {
     struct wl_strs found = { 0 }, why = { 0 };
     if (wl_is_dir(p->state))
@@ -105,9 +105,9 @@ static struct wl_strs journals(struct place *p)
     return found;
 }
 
-size_t cap_fixture_journals(struct place *p) { return journals(p).n; }
+size_t cap_fixture_journals(struct fixture *p) { return journals(p).n; }
 
-char *cap_fixture_journal(struct place *p)
+char *cap_fixture_journal(struct fixture *p)
 {
     struct wl_strs found = journals(p);
     assert_int_equal(found.n, 1);

@@ -11,7 +11,7 @@
 
 #include "cap/cap.h"
 
-struct place {
+struct fixture {
     const char *dir, *state;
     struct wl_cap_opts opts;
     struct wl_power_opts power; /* root is dir, no GPU */
@@ -23,15 +23,15 @@ int cap_fixture_setup(void **state);
 int cap_fixture_teardown(void **state);
 
 /* A file below dir. */
-void cap_fixture_put(struct place *p, const char *path, const char *text);
-char *cap_fixture_get(struct place *p, const char *path);
-int cap_fixture_mode(struct place *p, const char *path, unsigned mode);
+void cap_fixture_put(struct fixture *p, const char *path, const char *text);
+char *cap_fixture_get(struct fixture *p, const char *path);
+int cap_fixture_mode(struct fixture *p, const char *path, unsigned mode);
 
 /* The GPUs of this script (see tests/fake/fake_nvml.c) are there from now on. */
-void cap_fixture_gpus(struct place *p, const char *script);
+void cap_fixture_gpus(struct fixture *p, const char *script);
 
-size_t cap_fixture_journals(struct place *p);
-char *cap_fixture_journal(struct place *p); /* path of the only one */
+size_t cap_fixture_journals(struct fixture *p);
+char *cap_fixture_journal(struct fixture *p); /* path of the only journal */
 
 struct wl_cap_request watts(double w);
 struct wl_cap_request mhz(double f);

@@ -1,4 +1,4 @@
-/* Journals of the living, the dead, other boots, other machines, other users, and broken ones. */
+/* Journals of live and dead processes, other boots, other machines and other users, and broken ones. */
 #include "fixture.h"
 
 #include "cap/journal.h"
@@ -14,7 +14,7 @@
 #define LONG "sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw"
 
 /* A process that sets 150 W, kills its guard and itself; returns its pid. */
-static pid_t die_with_caps(struct place *p)
+static pid_t die_with_caps(struct fixture *p)
 {
     pid_t pid = fork();
     if (pid == 0) {
@@ -34,7 +34,7 @@ static pid_t die_with_caps(struct place *p)
     return pid;
 }
 
-static struct wl_restore_results restore(struct place *p, bool dry_run, bool force)
+static struct wl_restore_results restore(struct fixture *p, bool dry_run, bool force)
 {
     struct wl_restore_results lefts;
     if (wl_cap_restore(&p->opts, NULL, dry_run, force, &lefts, p->a, &p->e) < 0) fail_msg("%s", p->e.msg);
@@ -42,7 +42,7 @@ static struct wl_restore_results restore(struct place *p, bool dry_run, bool for
 }
 
 /* Replaces a text in the only journal. */
-static void edit(struct place *p, const char *from, const char *to)
+static void edit(struct fixture *p, const char *from, const char *to)
 {
     char *path = cap_fixture_journal(p), *text, *at;
     assert_int_equal(wl_file_read(path, 1 << 20, &text, NULL, p->a, &p->e), 0);
@@ -52,9 +52,9 @@ static void edit(struct place *p, const char *from, const char *to)
     assert_int_equal(chmod(path, 0644), 0);
 }
 
-static void what_is_written_reads_back(void **state)
+static void a_written_journal_reads_back(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_journal_entry v[] = { { "nvml", "GPU-1", WL_CAP_POWER, 399.5, 250 },
                                     { "nvml", "GPU-1", WL_CAP_CLOCK, NAN, 900 } };
     struct wl_journal j = { .path = wl_path_join(p->a, p->dir, "x.caps"), .v = v, .n = 2 }, back;
@@ -72,13 +72,13 @@ static void what_is_written_reads_back(void **state)
     assert_int_equal(back.holder.pid, getpid());
     const char *why;
     assert_int_equal(wl_holder_state_of(&back.holder, geteuid(), &why, p->a), WL_HOLDER_ALIVE);
-    back.holder.started++; /* the pid was given again */
+    back.holder.started++; /* the pid was reused */
     assert_int_equal(wl_holder_state_of(&back.holder, geteuid(), &why, p->a), WL_HOLDER_DEAD);
 }
 
-static void the_dead_are_undone(void **state)
+static void caps_of_dead_processes_are_restored(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     pid_t pid = die_with_caps(p);
     struct wl_restore_results lefts = restore(p, true, false);
     assert_int_equal(lefts.n, 4);
@@ -92,9 +92,9 @@ static void the_dead_are_undone(void **state)
     assert_int_equal(restore(p, false, false).n, 0);
 }
 
-static void the_living_are_left_alone(void **state)
+static void caps_of_live_processes_stay(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_caps *c, *second;
     struct wl_cap_request r = watts(150), other = watts(100);
     assert_int_equal(wl_caps_set(&c, &r, &p->opts, &p->power, p->a, &p->e), 0);
@@ -107,9 +107,9 @@ static void the_living_are_left_alone(void **state)
     assert_int_equal(wl_caps_release(c, &p->e), 0);
 }
 
-static void after_a_reboot_defaults_are_nobodys(void **state)
+static void after_a_reboot_defaults_count_as_unset(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_holder self;
     die_with_caps(p);
     assert_int_equal(wl_holder_self(&self, p->a, &p->e), 0);
@@ -120,9 +120,9 @@ static void after_a_reboot_defaults_are_nobodys(void **state)
     assert_string_equal(cap_fixture_get(p, LONG), "205000000");
 }
 
-static void what_others_set_since_is_theirs(void **state)
+static void a_value_set_by_others_since_stays(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     die_with_caps(p);
     cap_fixture_put(p, LONG, "180000000\n");
     struct wl_restore_results lefts = restore(p, true, true);
@@ -134,9 +134,9 @@ static void what_others_set_since_is_theirs(void **state)
     assert_int_equal(cap_fixture_journals(p), 0);
 }
 
-static void another_machine_or_container_is_left_alone(void **state)
+static void caps_of_other_machines_and_containers_stay(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_holder self;
     die_with_caps(p);
     assert_int_equal(wl_holder_self(&self, p->a, &p->e), 0);
@@ -147,9 +147,9 @@ static void another_machine_or_container_is_left_alone(void **state)
     assert_string_equal(cap_fixture_get(p, LONG), "205000000");
 }
 
-static void what_cannot_be_put_back_stays_in_the_journal(void **state)
+static void an_unrestored_cap_stays_in_the_journal(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     die_with_caps(p);
     cap_fixture_put(p, "sys/class/powercap/intel-rapl:0/name", "other\n"); /* the device is gone */
     struct wl_restore_results lefts = restore(p, false, false);
@@ -162,10 +162,10 @@ static void what_cannot_be_put_back_stays_in_the_journal(void **state)
     assert_int_equal(cap_fixture_journals(p), 0);
 }
 
-/* Root takes neither tree nor library nor command from it; what it names is put back through what root has named. */
-static void of_another_users_journal_the_values_count(void **state)
+/* Root uses neither tree nor library nor command from it, but restores what it names through its own options. */
+static void root_uses_only_the_values_of_another_users_journal(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_restore_results lefts;
     die_with_caps(p);
     if (chown(cap_fixture_journal(p), 12345, (gid_t)-1)) {
@@ -185,9 +185,9 @@ static void of_another_users_journal_the_values_count(void **state)
     assert_int_equal(cap_fixture_journals(p), 1);
 }
 
-static void broken_journals_are_named(void **state)
+static void broken_journals_are_reported_by_name(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     static const char unknown_setter[] = "{\"wattlaw_caps\": 1, \"holder\": {\"pid\": 1, \"boot_id\": \"x\", "
                                          "\"host\": \"h\"}, \"caps\": [{\"setter\": \"rapll\"}]}";
     static const char *const broken[] = {
@@ -206,15 +206,15 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, cap_fixture_setup, cap_fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(what_is_written_reads_back),
-        TEST(the_dead_are_undone),
-        TEST(the_living_are_left_alone),
-        TEST(after_a_reboot_defaults_are_nobodys),
-        TEST(what_others_set_since_is_theirs),
-        TEST(another_machine_or_container_is_left_alone),
-        TEST(what_cannot_be_put_back_stays_in_the_journal),
-        TEST(of_another_users_journal_the_values_count),
-        TEST(broken_journals_are_named),
+        TEST(a_written_journal_reads_back),
+        TEST(caps_of_dead_processes_are_restored),
+        TEST(caps_of_live_processes_stay),
+        TEST(after_a_reboot_defaults_count_as_unset),
+        TEST(a_value_set_by_others_since_stays),
+        TEST(caps_of_other_machines_and_containers_stay),
+        TEST(an_unrestored_cap_stays_in_the_journal),
+        TEST(root_uses_only_the_values_of_another_users_journal),
+        TEST(broken_journals_are_reported_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

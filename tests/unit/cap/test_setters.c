@@ -1,4 +1,4 @@
-/* Each setter on fake trees: what it finds, sets, refuses and puts back. */
+/* Each setter on fake trees: what it finds, sets, rejects and restores. */
 #include "fixture.h"
 
 #include "cap/setter.h"
@@ -11,14 +11,14 @@
 #define SHORT(p) "sys/class/powercap/intel-rapl:" #p "/constraint_1_power_limit_uw"
 #define FREQ(p)  "sys/devices/system/cpu/cpufreq/policy" #p "/scaling_max_freq"
 
-static struct wl_caps *set(struct place *p, struct wl_cap_request r)
+static struct wl_caps *set(struct fixture *p, struct wl_cap_request r)
 {
     struct wl_caps *c;
     if (wl_caps_set(&c, &r, &p->opts, &p->power, p->a, &p->e) < 0) fail_msg("%s", p->e.msg);
     return c;
 }
 
-static void assert_refused(struct place *p, struct wl_cap_request r, int code, const char *text)
+static void assert_refused(struct fixture *p, struct wl_cap_request r, int code, const char *text)
 {
     struct wl_caps *c;
     int rc = wl_caps_set(&c, &r, &p->opts, &p->power, p->a, &p->e);
@@ -27,7 +27,7 @@ static void assert_refused(struct place *p, struct wl_cap_request r, int code, c
     assert_int_equal(cap_fixture_journals(p), 0);
 }
 
-static void assert_file(struct place *p, const char *path, const char *want)
+static void assert_file(struct fixture *p, const char *path, const char *want)
 {
     assert_string_equal(cap_fixture_get(p, path), want);
 }
@@ -49,7 +49,7 @@ static void the_table_is_complete(void **state)
 
 static void rapl_sets_both_limits_of_each_package(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_caps *c = set(p, watts(150.5));
     size_t n;
     const struct wl_cap_setting *s = wl_caps_settings(c, &n);
@@ -69,10 +69,10 @@ static void rapl_sets_both_limits_of_each_package(void **state)
     assert_int_equal(wl_caps_release(c, &p->e), 0);
 }
 
-static void cpufreq_sets_the_highest_frequency(void **state)
+static void cpufreq_sets_the_maximum_frequency(void **state)
 {
-    struct place *p = *state;
-    cap_fixture_put(p, FREQ(1), "3000000\n"); /* the site's own limit is what comes back */
+    struct fixture *p = *state;
+    cap_fixture_put(p, FREQ(1), "3000000\n"); /* the site's own limit is restored */
     struct wl_caps *c = set(p, mhz(2100));
     assert_file(p, FREQ(0), "2100000");
     assert_file(p, FREQ(1), "2100000");
@@ -81,10 +81,10 @@ static void cpufreq_sets_the_highest_frequency(void **state)
     assert_file(p, FREQ(1), "3000000");
 }
 
-/* In a tree of plain files a number leaves what stands behind it. What is read is the first line. */
-static void what_stands_behind_a_number_does_not_count(void **state)
+/* In a tree of plain files a shorter number leaves the rest of a longer one after it. Only the first line is read. */
+static void text_after_a_number_is_ignored(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     cap_fixture_put(p, FREQ(0), "3500000\n12\n");
     struct wl_caps *c = set(p, mhz(900));
     assert_file(p, FREQ(0), "900000\n\n12");
@@ -93,26 +93,26 @@ static void what_stands_behind_a_number_does_not_count(void **state)
     assert_file(p, FREQ(0), "3500000\n12");
 }
 
-static void a_value_outside_the_range_is_refused(void **state)
+static void a_value_out_of_range_is_rejected(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     assert_refused(p, watts(300), WL_EINVAL, "205 W");
     assert_refused(p, mhz(100), WL_EINVAL, "800 to 3500 MHz");
     assert_refused(p, mhz(4000), WL_EINVAL, "800 to 3500 MHz");
     assert_file(p, FREQ(0), "3500000");
 }
 
-static void limits_that_are_off_are_refused(void **state)
+static void disabled_limits_are_rejected(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     cap_fixture_put(p, "sys/class/powercap/intel-rapl:1/enabled", "0\n");
     assert_refused(p, watts(150), WL_EUNAVAIL, "switched off");
     assert_file(p, LONG(0), "205000000");
 }
 
-static void a_file_that_cannot_be_written_undoes_the_rest(void **state)
+static void a_failed_write_restores_the_other_caps(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     if (geteuid() == 0) {
         print_message("SKIP: root writes every file\n");
         skip();
@@ -126,9 +126,9 @@ static void a_file_that_cannot_be_written_undoes_the_rest(void **state)
     assert_non_null(strstr(can.fix, "sudo"));
 }
 
-static void what_is_not_there_is_named(void **state)
+static void missing_devices_are_reported_by_name(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_cap_ability can;
     p->power.root = "/proc/nowhere";
     assert_refused(p, watts(150), WL_EUNAVAIL, "/proc/nowhere/sys/class/powercap");
@@ -142,7 +142,7 @@ static void what_is_not_there_is_named(void **state)
 
 static void gpus_come_before_cpus(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     cap_fixture_gpus(p, "gpus=2; limits=100:300:250");
     struct wl_caps *c = set(p, watts(150));
     size_t n;
@@ -161,9 +161,9 @@ static void gpus_come_before_cpus(void **state)
     assert_string_equal(can.devices, "2 x Fake GPU");
 }
 
-static void a_locked_clock_that_does_not_hold_is_found(void **state)
+static void a_lost_clock_lock_is_detected(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     cap_fixture_gpus(p, "");
     struct wl_caps *c = set(p, mhz(900));
     struct wl_gpus *g;
@@ -177,9 +177,9 @@ static void a_locked_clock_that_does_not_hold_is_found(void **state)
     assert_int_equal(wl_caps_release(c, &p->e), 0);
 }
 
-static void an_arena_that_goes_puts_back(void **state)
+static void freeing_the_arena_restores_the_caps(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_caps *c;
     struct wl_cap_request r = watts(150);
@@ -192,7 +192,7 @@ static void an_arena_that_goes_puts_back(void **state)
 
 static void null_sets_nothing(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     p->opts.setter = "null";
     struct wl_caps *c = set(p, watts(1));
     assert_null(wl_caps_check(c));
@@ -216,15 +216,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_table_is_complete),
         TEST(rapl_sets_both_limits_of_each_package),
-        TEST(cpufreq_sets_the_highest_frequency),
-        TEST(what_stands_behind_a_number_does_not_count),
-        TEST(a_value_outside_the_range_is_refused),
-        TEST(limits_that_are_off_are_refused),
-        TEST(a_file_that_cannot_be_written_undoes_the_rest),
-        TEST(what_is_not_there_is_named),
+        TEST(cpufreq_sets_the_maximum_frequency),
+        TEST(text_after_a_number_is_ignored),
+        TEST(a_value_out_of_range_is_rejected),
+        TEST(disabled_limits_are_rejected),
+        TEST(a_failed_write_restores_the_other_caps),
+        TEST(missing_devices_are_reported_by_name),
         TEST(gpus_come_before_cpus),
-        TEST(a_locked_clock_that_does_not_hold_is_found),
-        TEST(an_arena_that_goes_puts_back),
+        TEST(a_lost_clock_lock_is_detected),
+        TEST(freeing_the_arena_restores_the_caps),
         TEST(null_sets_nothing),
         TEST(values_are_compared_as_drivers_round),
     };

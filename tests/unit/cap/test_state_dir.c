@@ -18,25 +18,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char *at(struct place *p, const char *name) { return wl_path_join(p->a, p->state, name); }
+static char *at(struct fixture *p, const char *name) { return wl_path_join(p->a, p->state, name); }
 
 static int setup(void **state)
 {
     int rc = cap_fixture_setup(state);
-    struct place *p = *state;
+    struct fixture *p = *state;
     if (rc == 0) rc = mkdir(p->state, 0755);
     return rc;
 }
 
 /* ---- folders ---- */
 
-/* Its owner makes it sticky; of another owner it is refused. */
-static void nobody_can_clear_the_state_folder(void **state)
+/* Its owner makes it sticky; one of another owner is rejected. */
+static void other_users_cannot_clear_the_state_folder(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     static const struct {
         mode_t mode, then;
-        bool refused; /* where it is not ours */
+        bool refused; /* if it is not ours */
     } cases[] = { { 0755, 0755, false }, { 0777, 01777, true }, { 02775, 03775, true }, { 01777, 01777, false } };
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
         struct stat st;
@@ -52,14 +52,14 @@ static void nobody_can_clear_the_state_folder(void **state)
     }
 }
 
-static void a_path_is_ours_where_nobody_else_can_replace_a_part(void **state)
+static void a_path_is_ours_if_nobody_else_can_replace_a_part(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     cap_fixture_put(p, "state/inner/file", "");
     char *file = at(p, "inner/file"), *link = at(p, "link");
     assert_true(wl_path_is_ours(file));
     assert_false(wl_path_is_ours(at(p, "inner/none")));
-    assert_false(wl_path_is_ours("state/inner/file")); /* from wherever */
+    assert_false(wl_path_is_ours("state/inner/file")); /* a relative path */
     assert_int_equal(chmod(file, 0664), 0);
     assert_false(wl_path_is_ours(file));
     assert_int_equal(chmod(file, 0644), 0);
@@ -69,13 +69,13 @@ static void a_path_is_ours_where_nobody_else_can_replace_a_part(void **state)
     assert_true(wl_path_is_ours(file));
     assert_int_equal(mkdir(at(p, "open"), 0777) || chmod(at(p, "open"), 0777), 0);
     cap_fixture_put(p, "state/open/file", "");
-    assert_int_equal(symlink(at(p, "open/file"), link), 0); /* the link is ours, what it names is not */
+    assert_int_equal(symlink(at(p, "open/file"), link), 0); /* the link is ours, its target is not */
     assert_false(wl_path_is_ours(link));
 }
 
-static void our_folder_is_one_that_only_we_write_to(void **state)
+static void only_the_user_can_write_to_the_users_folder(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     char *own, *again;
     mode_t before = umask(077);
     assert_int_equal(wl_state_user_dir(p->state, &own, p->a, &p->e), 0);
@@ -95,17 +95,21 @@ static void our_folder_is_one_that_only_we_write_to(void **state)
 
 /* ---- files of others ---- */
 
-static void only_plain_files_are_read(void **state)
+static void only_regular_files_are_read(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     char *text;
     uid_t owner;
     static const struct {
         const char *name, *why;
     } bad[] = {
-        { "fifo", "not a regular file" }, { "link", "not a regular file" },  { "folder", "not a regular file" },
-        { "two", "another name" },        { "open", "more than its owner" }, { "large", "larger than 16 bytes" },
-        { "zero", "a byte 0" },
+        { "fifo", "not a regular file" },
+        { "link", "not a regular file" },
+        { "folder", "not a regular file" },
+        { "two", "more than one hard link" },
+        { "open", "others than its owner" },
+        { "large", "larger than 16 bytes" },
+        { "zero", "a NUL byte" },
     };
     cap_fixture_put(p, "state/good", "0123456789abcdef");
     cap_fixture_put(p, "state/open", "x");
@@ -128,10 +132,10 @@ static void only_plain_files_are_read(void **state)
     assert_int_equal(access(at(p, "good"), F_OK), -1);
 }
 
-/* Between the look and the opening the file may become another one. */
-static void a_file_that_changes_places_is_not_followed(void **state)
+/* The file may be replaced between check and opening. */
+static void a_file_swapped_during_opening_is_not_followed(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     enum { READS = 4000 };
     int seen = 0;
     cap_fixture_put(p, "state/file", "good");
@@ -153,13 +157,13 @@ static void a_file_that_changes_places_is_not_followed(void **state)
     kill(pid, SIGKILL);
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status)); /* it was at it until then */
+    assert_true(WIFSIGNALED(status)); /* it ran until then */
     assert_true(seen < READS);
 }
 
-static void files_are_those_of_users_and_not_too_many(void **state)
+static void files_of_other_users_are_limited_in_number(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_strs paths, why;
     char *own = wl_strf(p->a, "%u", (unsigned)geteuid()), *other = wl_strf(p->a, "%u", (unsigned)geteuid() + 1);
     cap_fixture_put(p, "state/a.caps", "");
@@ -181,9 +185,9 @@ static void files_are_those_of_users_and_not_too_many(void **state)
     assert_int_equal(wl_state_files(at(p, "none"), ".caps", 3, &paths, &why, p->a, &p->e), WL_ENOENT);
 }
 
-static void a_file_is_for_all_to_read_whatever_the_umask(void **state)
+static void a_file_is_world_readable_whatever_the_umask(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct stat st;
     char *text;
     uid_t owner;
@@ -203,9 +207,9 @@ static void a_file_is_for_all_to_read_whatever_the_umask(void **state)
     assert_int_equal(wl_safe_file_write(at(p, "none/x.caps"), "text", &p->e), WL_ENOENT);
 }
 
-static void a_lock_is_waited_for_and_its_holder_named(void **state)
+static void a_lock_times_out_and_names_its_holder(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     static const double CALL_S = 0.05;
     int first = wl_state_lock(p->state, CALL_S, &p->e);
     assert_true(first >= 0);
@@ -231,9 +235,9 @@ static struct wl_journal_entry cap(double found, double set)
     };
 }
 
-static void a_word_of_another_user_has_bounds(void **state)
+static void another_users_value_has_bounds(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     static const struct {
         double found, now;
         bool doubt, forced;
@@ -258,7 +262,7 @@ static void a_word_of_another_user_has_bounds(void **state)
 
 static void the_first_holders_value_is_the_original(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_journal_entry first = cap(400, 250), second = cap(250, 200), lower = cap(120, 400), other = cap(390, 200);
     other.device = "GPU-2";
     struct wl_claim claims[] = {
@@ -278,10 +282,10 @@ static void the_first_holders_value_is_the_original(void **state)
     assert_true(wl_claims_original(&all, &self, &mine, &control, &whose) ==
                 400); /* 200 <- 250 <- 400, and not to 120 */
     assert_ptr_equal(whose, &claims[2]);
-    claims[2].holder_state = WL_HOLDER_ALIVE; /* it puts back itself */
+    claims[2].holder_state = WL_HOLDER_ALIVE; /* it restores its cap itself */
     assert_true(wl_claims_original(&all, &self, &mine, &control, &whose) == 250);
     claims[2].holder_state = WL_HOLDER_DEAD;
-    mine.found = 300; /* nobody's cap: what somebody has set since is the original */
+    mine.found = 300; /* not a known cap: set by somebody since, so it is the original */
     assert_true(wl_claims_original(&all, &self, &mine, &control, &whose) == 300);
     assert_null(whose);
     mine.found = 200;
@@ -295,11 +299,16 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, cap_fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(nobody_can_clear_the_state_folder),          TEST(a_path_is_ours_where_nobody_else_can_replace_a_part),
-        TEST(our_folder_is_one_that_only_we_write_to),    TEST(only_plain_files_are_read),
-        TEST(a_file_that_changes_places_is_not_followed), TEST(files_are_those_of_users_and_not_too_many),
-        TEST(a_lock_is_waited_for_and_its_holder_named),  TEST(a_file_is_for_all_to_read_whatever_the_umask),
-        TEST(a_word_of_another_user_has_bounds),          TEST(the_first_holders_value_is_the_original),
+        TEST(other_users_cannot_clear_the_state_folder),
+        TEST(a_path_is_ours_if_nobody_else_can_replace_a_part),
+        TEST(only_the_user_can_write_to_the_users_folder),
+        TEST(only_regular_files_are_read),
+        TEST(a_file_swapped_during_opening_is_not_followed),
+        TEST(files_of_other_users_are_limited_in_number),
+        TEST(a_lock_times_out_and_names_its_holder),
+        TEST(a_file_is_world_readable_whatever_the_umask),
+        TEST(another_users_value_has_bounds),
+        TEST(the_first_holders_value_is_the_original),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static struct wl_time_series line(size_t n, int64_t step, double at0, double per
     return series(n);
 }
 
-static void a_line_is_integrated_exactly_with_edges_between_readings(void **state)
+static void a_line_is_integrated_exactly_between_readings(void **state)
 {
     (void)state;
     struct wl_time_series s = line(101, 100 * MS, 100, 10);
@@ -77,7 +77,7 @@ static void few_updates_leave_a_wide_interval(void **state)
 }
 
 /* Readings are as old as half an update and half of what they see; a mean since the reading before has no age. */
-static void the_age_of_a_reading_follows_from_what_it_shows(void **state)
+static void the_age_of_a_reading_follows_from_its_window(void **state)
 {
     (void)state;
     const struct wl_device a100 = { .name = "NVIDIA A100-SXM4-40GB" }, v100 = { .name = "Tesla V100" };
@@ -118,7 +118,7 @@ static void halves_of_a_window_add_up(void **state)
 }
 
 /* The truth may be anything that was ever read in the hole, 10 % of the range and 2 % beyond. */
-static void one_failed_reading_is_bridged_more_leave_a_hole(void **state)
+static void one_failed_reading_is_bridged_more_are_a_hole(void **state)
 {
     (void)state;
     struct wl_time_series s = line(101, 100 * MS, 100, 0);
@@ -163,7 +163,7 @@ static void a_window_that_is_mostly_holes_has_no_energy(void **state)
 }
 
 /* Three readings of one a second that are lost in fifteen minutes, and a trace that has one each 15 s. */
-static void lost_readings_are_weighed_by_their_share(void **state)
+static void lost_readings_widen_the_interval_by_their_share(void **state)
 {
     (void)state;
     struct wl_time_series s = line(901, S, 200, 0);
@@ -207,7 +207,7 @@ static void edges_without_a_reading_beyond_hold_the_nearest(void **state)
     assert_near(e.coverage, 1.3 / 1.5, 1e-12);
 }
 
-static void nothing_near_is_no_number(void **state)
+static void without_a_near_reading_the_energy_is_nan(void **state)
 {
     (void)state;
     struct wl_time_series s = line(11, 100 * MS, 100, 0), none = series(0);
@@ -221,7 +221,7 @@ static void nothing_near_is_no_number(void **state)
     assert_true(isnan(counter(&s, 0, S, 300 * MS).energy_j));
 }
 
-static void a_counter_gives_its_difference_with_edges_between_readings(void **state)
+static void a_counter_is_interpolated_at_the_edges(void **state)
 {
     (void)state;
     struct wl_time_series s = line(101, 100 * MS, 5e6, 250);
@@ -252,7 +252,7 @@ static void a_counter_gives_its_difference_with_edges_between_readings(void **st
 }
 
 /* From 0 to 500 W within a hole: an epoch inside of it may have had nothing or all of it. */
-static void a_hole_may_leave_more_open_than_the_energy(void **state)
+static void a_hole_may_be_more_uncertain_than_the_energy(void **state)
 {
     (void)state;
     static double power_w[101];
@@ -261,8 +261,8 @@ static void a_hole_may_leave_more_open_than_the_energy(void **state)
     for (int i = 30; i < 60; i++) value[i] = NAN;
     struct wl_energy e = wl_energy_of_counter(&s, &power, 4 * S, 5 * S, 300 * MS, &wl_sensor_response_unknown);
     assert_true(isnan(e.energy_j));
-    assert_string_equal(
-        e.why, "the counter was not read near the window's edges: the uncertainty exceeds the energy itself");
+    assert_string_equal(e.why,
+                        "the counter was not read near the window's edges: the uncertainty exceeds the energy itself");
     e = wl_energy_of_counter(&s, &power, 4 * S, 9 * S, 300 * MS, &wl_sensor_response_unknown);
     assert_near(e.energy_j, 250 * 5, 1e-6);
     assert_near(e.lo_j, 2250 - (725 + 560 * 1.2),
@@ -270,7 +270,7 @@ static void a_hole_may_leave_more_open_than_the_energy(void **state)
 }
 
 /* The counter falls silent at 6 s. Power was read on: 100 W before, 300 W from then on. */
-static void where_the_counter_is_silent_power_takes_its_place(void **state)
+static void power_replaces_a_counter_that_stops(void **state)
 {
     (void)state;
     static double power_w[101];
@@ -292,7 +292,7 @@ static void where_the_counter_is_silent_power_takes_its_place(void **state)
 }
 
 /* The counter where it reaches, whatever it leaves open; else the narrowest; of nothing that of most readings. */
-static void the_method_is_that_of_the_window(void **state)
+static void the_method_is_chosen_by_window(void **state)
 {
     (void)state;
     struct wl_energy whole = { .energy_j = 100, .lo_j = 50, .hi_j = 150, .coverage = 1 };
@@ -312,7 +312,7 @@ static void the_method_is_that_of_the_window(void **state)
 
 /* The counter's bounds hold whatever power did: what lies outside of them is wrong, and does not count for being sure
  * of itself. Four readings that happen to be alike have an interval without width. */
-static void what_the_counter_rules_out_does_not_count(void **state)
+static void energies_outside_the_counters_bounds_are_excluded(void **state)
 {
     (void)state;
     struct wl_energy holed = { .energy_j = 100, .lo_j = 80, .hi_j = 120, .coverage = 0.9 };
@@ -327,7 +327,7 @@ static void what_the_counter_rules_out_does_not_count(void **state)
 }
 
 /* A driver was loaded anew just before the window: how far the counter fell is no power. */
-static void a_reset_beside_the_window_is_no_power(void **state)
+static void a_reset_next_to_the_window_is_not_power(void **state)
 {
     (void)state;
     const double joules[] = { 9e6 - 20, 9e6, 40, 40, 60, 60, 100, 100, 140, 140, 180, 180 };
@@ -342,7 +342,7 @@ static void a_reset_beside_the_window_is_no_power(void **state)
 }
 
 /* Two late moves close together look like a great power. Back from there the counter was not below what it showed. */
-static void a_counter_never_was_below_what_it_showed(void **state)
+static void a_counter_is_never_below_an_earlier_reading(void **state)
 {
     (void)state;
     const int64_t at_ms[] = { 0, 1, 102, 304, 311, 314 };
@@ -362,7 +362,7 @@ static void a_counter_never_was_below_what_it_showed(void **state)
 }
 
 /* A counter that moves every 100 ms, read every 10 ms: wherever the window lies, the error stays far below a step. */
-static void a_slow_counter_is_read_between_its_moves(void **state)
+static void a_slow_counter_is_interpolated_between_its_changes(void **state)
 {
     (void)state;
     const double watts = 400;
@@ -386,7 +386,7 @@ static void a_slow_counter_is_read_between_its_moves(void **state)
     assert_near(e.energy_j, watts * 9.25, 0.02 * watts * 0.1);
 }
 
-static void a_reset_makes_the_counter_useless_for_windows_that_hold_it(void **state)
+static void a_reset_inside_the_window_makes_the_energy_nan(void **state)
 {
     (void)state;
     struct wl_time_series s = line(101, 100 * MS, 1000, 250);
@@ -399,7 +399,7 @@ static void a_reset_makes_the_counter_useless_for_windows_that_hold_it(void **st
     assert_near(counter(&s, 7 * S, 9 * S, 300 * MS).energy_j, 500, 1e-6);
 }
 
-static void a_counter_that_stands_still_tells_nothing(void **state)
+static void a_constant_counter_has_no_energy(void **state)
 {
     (void)state;
     struct wl_time_series s = line(101, 100 * MS, 0, 0);
@@ -408,7 +408,7 @@ static void a_counter_that_stands_still_tells_nothing(void **state)
     assert_string_equal(e.why, "the counter did not move in the window");
 }
 
-static void two_readings_of_a_short_run_suffice_for_a_counter(void **state)
+static void two_readings_suffice_for_a_counter(void **state)
 {
     (void)state;
     t_ns[0] = 0, t_ns[1] = 20 * MS;
@@ -418,7 +418,7 @@ static void two_readings_of_a_short_run_suffice_for_a_counter(void **state)
 }
 
 /* 100 W; the machine was busy when the first reading was due, and the second followed at once. */
-static void a_late_first_reading_takes_nothing_away(void **state)
+static void a_late_first_reading_loses_no_energy(void **state)
 {
     (void)state;
     static const int ms[] = { 190, 200, 300, 400, 500 };
@@ -430,7 +430,7 @@ static void a_late_first_reading_takes_nothing_away(void **state)
     assert_near(counter(&s, 100 * MS, 600 * MS, 300 * MS).energy_j, 50, 1e-9);
 }
 
-static void the_ratio_is_flagged_beyond_five_percent(void **state)
+static void a_ratio_beyond_five_percent_is_flagged(void **state)
 {
     (void)state;
     assert_near(wl_energy_ratio(106, 100), 1.06, 1e-12);
@@ -448,7 +448,7 @@ static struct wl_channel chan(int device, enum wl_quantity q, enum wl_scope scop
     return (struct wl_channel) { .device = device, .quantity = q, .scope = scope, .estimated = estimated };
 }
 
-static void scopes_that_overlap_are_not_added(void **state)
+static void overlapping_scopes_are_not_added(void **state)
 {
     (void)state;
     const struct wl_channel all[] = {
@@ -482,30 +482,30 @@ static void scopes_that_overlap_are_not_added(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_is_integrated_exactly_with_edges_between_readings),
+        cmocka_unit_test(a_line_is_integrated_exactly_between_readings),
         cmocka_unit_test(few_updates_leave_a_wide_interval),
-        cmocka_unit_test(the_age_of_a_reading_follows_from_what_it_shows),
+        cmocka_unit_test(the_age_of_a_reading_follows_from_its_window),
         cmocka_unit_test(halves_of_a_window_add_up),
-        cmocka_unit_test(one_failed_reading_is_bridged_more_leave_a_hole),
+        cmocka_unit_test(one_failed_reading_is_bridged_more_are_a_hole),
         cmocka_unit_test(a_window_that_is_mostly_holes_has_no_energy),
-        cmocka_unit_test(lost_readings_are_weighed_by_their_share),
-        cmocka_unit_test(where_the_counter_is_silent_power_takes_its_place),
-        cmocka_unit_test(the_method_is_that_of_the_window),
-        cmocka_unit_test(what_the_counter_rules_out_does_not_count),
-        cmocka_unit_test(a_reset_beside_the_window_is_no_power),
-        cmocka_unit_test(a_counter_never_was_below_what_it_showed),
-        cmocka_unit_test(a_hole_may_leave_more_open_than_the_energy),
+        cmocka_unit_test(lost_readings_widen_the_interval_by_their_share),
+        cmocka_unit_test(power_replaces_a_counter_that_stops),
+        cmocka_unit_test(the_method_is_chosen_by_window),
+        cmocka_unit_test(energies_outside_the_counters_bounds_are_excluded),
+        cmocka_unit_test(a_reset_next_to_the_window_is_not_power),
+        cmocka_unit_test(a_counter_is_never_below_an_earlier_reading),
+        cmocka_unit_test(a_hole_may_be_more_uncertain_than_the_energy),
         cmocka_unit_test(a_sensor_slower_than_the_period_has_no_gaps),
         cmocka_unit_test(edges_without_a_reading_beyond_hold_the_nearest),
-        cmocka_unit_test(nothing_near_is_no_number),
-        cmocka_unit_test(a_counter_gives_its_difference_with_edges_between_readings),
-        cmocka_unit_test(a_slow_counter_is_read_between_its_moves),
-        cmocka_unit_test(a_reset_makes_the_counter_useless_for_windows_that_hold_it),
-        cmocka_unit_test(a_counter_that_stands_still_tells_nothing),
-        cmocka_unit_test(two_readings_of_a_short_run_suffice_for_a_counter),
-        cmocka_unit_test(a_late_first_reading_takes_nothing_away),
-        cmocka_unit_test(the_ratio_is_flagged_beyond_five_percent),
-        cmocka_unit_test(scopes_that_overlap_are_not_added),
+        cmocka_unit_test(without_a_near_reading_the_energy_is_nan),
+        cmocka_unit_test(a_counter_is_interpolated_at_the_edges),
+        cmocka_unit_test(a_slow_counter_is_interpolated_between_its_changes),
+        cmocka_unit_test(a_reset_inside_the_window_makes_the_energy_nan),
+        cmocka_unit_test(a_constant_counter_has_no_energy),
+        cmocka_unit_test(two_readings_suffice_for_a_counter),
+        cmocka_unit_test(a_late_first_reading_loses_no_energy),
+        cmocka_unit_test(a_ratio_beyond_five_percent_is_flagged),
+        cmocka_unit_test(overlapping_scopes_are_not_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,7 +231,7 @@ static void the_counter_is_right_for_short_runs(void **state)
 
 /* Ten readings a second see a tenth of the time of a V100 and a quarter of an A100's or H100's: what happens in the
  * rest is not in them, and no way to add them up brings it back. */
-static void the_integral_knows_how_far_it_is_off(void **state)
+static void the_interval_of_the_integral_covers_its_error(void **state)
 {
     (void)state;
     struct score s = measure_cases("power", POWER, &(struct choice) { .profile = ANY, .step_s = 0.1 });
@@ -240,7 +240,7 @@ static void the_integral_knows_how_far_it_is_off(void **state)
 }
 
 /* A V100 shows half of its time when each of its updates is read, an A100 a quarter. */
-static void all_updates_are_better_than_some(void **state)
+static void reading_all_updates_beats_reading_some(void **state)
 {
     (void)state;
     struct score s = measure_cases("power of a V100, each update", POWER_KNOWN,
@@ -252,7 +252,7 @@ static void all_updates_are_better_than_some(void **state)
 }
 
 /* A load that goes in step with the updates shows the same moments again and again, or one: the interval says so. */
-static void loads_in_step_are_in_the_interval(void **state)
+static void intervals_cover_loads_in_step_with_updates(void **state)
 {
     (void)state;
     for (int p = 0; p < PROFILES; p++)
@@ -260,7 +260,7 @@ static void loads_in_step_are_in_the_interval(void **state)
 }
 
 /* What is not in step is not taken for it: the interval of a load that moves stays an answer. */
-static void loads_out_of_step_are_told_from_those(void **state)
+static void loads_out_of_step_keep_narrow_intervals(void **state)
 {
     (void)state;
     struct score s = { .what = "power of an A100, training", .least_s = 10, .near_pct = 1 };
@@ -280,7 +280,7 @@ static void loads_out_of_step_are_told_from_those(void **state)
 /* A load that does not change is off by the sensor's own chance alone, which all readings have, whatever share of the
  * time they see. The sensor that sees all cannot be in step with anything. Inside a job, where no edge makes the
  * interval wider than that; many cases, since it should hold 95 % of them and no more. */
-static void chance_counts_whole(void **state)
+static void noise_counts_in_full(void **state)
 {
     (void)state;
     struct score score = { .what = "V100, constant loads over 10 s, the sensor sees all",
@@ -302,7 +302,7 @@ static void chance_counts_whole(void **state)
 }
 
 /* The driver's mean of a second, which H100 and most boards since Ampere have, leaves nothing out, in step or not. */
-static void the_mean_of_a_second_sees_all(void **state)
+static void the_one_second_mean_misses_nothing(void **state)
 {
     (void)state;
     for (int in_step = 0; in_step < 2; in_step++) {
@@ -409,7 +409,7 @@ static void check_holed(const char *what, bool counter_too, bool together, doubl
     assert_true(h.in >= 0.95 * known && median < widest_pct && known >= 0.7 * h.cases);
 }
 
-static void holes_are_in_the_interval(void **state)
+static void intervals_cover_holes(void **state)
 {
     (void)state;
     check_holed("holes of all readings", true, true, 5);
@@ -422,13 +422,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_counter_is_right),
         cmocka_unit_test(the_counter_is_right_for_short_runs),
-        cmocka_unit_test(the_integral_knows_how_far_it_is_off),
-        cmocka_unit_test(all_updates_are_better_than_some),
-        cmocka_unit_test(loads_in_step_are_in_the_interval),
-        cmocka_unit_test(loads_out_of_step_are_told_from_those),
-        cmocka_unit_test(chance_counts_whole),
-        cmocka_unit_test(the_mean_of_a_second_sees_all),
-        cmocka_unit_test(holes_are_in_the_interval),
+        cmocka_unit_test(the_interval_of_the_integral_covers_its_error),
+        cmocka_unit_test(reading_all_updates_beats_reading_some),
+        cmocka_unit_test(intervals_cover_loads_in_step_with_updates),
+        cmocka_unit_test(loads_out_of_step_keep_narrow_intervals),
+        cmocka_unit_test(noise_counts_in_full),
+        cmocka_unit_test(the_one_second_mean_misses_nothing),
+        cmocka_unit_test(intervals_cover_holes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

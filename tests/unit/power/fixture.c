@@ -21,7 +21,7 @@ int fixture_setup(void **state)
     unsetenv("CUDA_VISIBLE_DEVICES");
     unsetenv("CUDA_DEVICE_ORDER");
     unsetenv("NVML_LIBRARY");
-    setenv("WATTLAW_STATE_DIR", wl_path_join(a, dir, "state"), 1); /* what one test remembers is no other one's */
+    setenv("WATTLAW_STATE_DIR", wl_path_join(a, dir, "state"), 1); /* tests do not share remembered state */
     *state = f;
     return 0;
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Before Linux 6.17 a meter's files lie in device/. */
+/* Before Linux 6.17 a meter's files are in device/. */
 static void acpi_meter(struct fixture *f, int number, const char *label, const char *microwatts)
 {
     const char *at = wl_strf(f->a, "sys/class/hwmon/hwmon%d", number);
@@ -16,7 +16,7 @@ static void acpi_meter(struct fixture *f, int number, const char *label, const c
     if (label) put_file(f, wl_strf(f->a, "%s/device/power1_oem_info", at), "%s\n", label);
 }
 
-/* GH200: what one node of four such modules shows for its first socket, and another driver beside. */
+/* GH200: the first socket of a node with four such modules, and another driver. */
 static void grace_hopper(struct fixture *f)
 {
     put_file(f, "sys/class/hwmon/hwmon0/name", "nvme\n");
@@ -26,7 +26,7 @@ static void grace_hopper(struct fixture *f)
     acpi_meter(f, 4, "SysIO Power Socket 0", "6300000");
 }
 
-static void grace_and_its_module_are_scopes_of_their_own(void **state)
+static void grace_and_its_module_are_separate_scopes(void **state)
 {
     struct fixture *f = *state;
     grace_hopper(f);
@@ -41,10 +41,10 @@ static void grace_and_its_module_are_scopes_of_their_own(void **state)
     struct wl_energy_source sources[4];
     const char *label;
     assert_int_equal(wl_energy_sources(s->channels, s->n_channels, sources, &label), 1);
-    assert_string_equal(label, "module"); /* it holds Grace: never both */
+    assert_string_equal(label, "module"); /* it contains Grace: never both */
 }
 
-static void the_rail_of_the_cpu_is_taken_where_grace_is_not_shown(void **state)
+static void the_cpu_rail_is_used_if_grace_is_missing(void **state)
 {
     struct fixture *f = *state;
     acpi_meter(f, 0, "CPU Power Socket 0", "52000000");
@@ -66,8 +66,8 @@ static void a_meter_without_a_label_is_that_of_the_node(void **state)
     assert_true(read_channel(s, channel_of(s, "node", WL_POWER)) == 287);
 }
 
-/* Linux 6.17 and later: the files lie in the hwmon folder itself. */
-static void newer_kernels_show_the_files_elsewhere(void **state)
+/* Linux 6.17 and later: the files are in the hwmon folder itself. */
+static void newer_kernels_have_the_files_in_the_hwmon_folder(void **state)
 {
     struct fixture *f = *state;
     put_file(f, "sys/class/hwmon/hwmon1/name", "power_meter\n");
@@ -85,7 +85,7 @@ static void expect_unavailable(struct fixture *f, const char *sensor, const char
     if (!strstr(f->e.msg, text)) fail_msg("'%s' is not in: %s", text, f->e.msg);
 }
 
-static void grace_without_meters_is_told_how_to_get_them(void **state)
+static void grace_without_meters_names_the_fix(void **state)
 {
     struct fixture *f = *state;
     expect_unavailable(f, "acpi", "no ACPI power meter");
@@ -94,7 +94,7 @@ static void grace_without_meters_is_told_how_to_get_them(void **state)
     expect_unavailable(f, "acpi", "acpi_power_meter.force_cap_on=y");
 }
 
-/* A node of LUMI-C's kind, then one with accelerators. */
+/* A node as in LUMI-C, then one with accelerators. */
 static void cray_node(struct fixture *f)
 {
     static const char *const files[][2] = {
@@ -153,7 +153,7 @@ static void one_meter_of_the_node_is_enough(void **state)
     assert_string_equal(s->devices[sources[0].device].sensor, "cray");
 }
 
-static void a_controller_that_stopped_gives_no_readings(void **state)
+static void a_stopped_controller_gives_no_readings(void **state)
 {
     struct fixture *f = *state;
     cray_node(f);
@@ -177,7 +177,7 @@ static void amd_energy(struct fixture *f)
         put_file(f, wl_strf(f->a, "sys/class/hwmon/hwmon2/%s", files[i][0]), "%s\n", files[i][1]);
 }
 
-static void packages_of_amd_are_found_in_hwmon(void **state)
+static void amd_packages_are_found_in_hwmon(void **state)
 {
     struct fixture *f = *state;
     put_file(f, "proc/cpuinfo", "vendor_id\t: AuthenticAMD\n");
@@ -198,8 +198,8 @@ static void zone(struct fixture *f, int number, const char *name)
     put_file(f, wl_strf(f->a, "sys/class/powercap/intel-rapl:%d/max_energy_range_uj", number), "65532610987\n");
 }
 
-/* Linux 6.9 shows a package of AMD once for each of its core complexes; dies of Intel have counters of their own. */
-static void dies_repeat_their_package_on_amd_alone(void **state)
+/* Linux 6.9 lists an AMD package once per core complex; Intel dies have counters of their own. */
+static void dies_repeat_their_package_on_amd_only(void **state)
 {
     struct fixture *f = *state;
     zone(f, 0, "package-0-die-0");
@@ -211,7 +211,7 @@ static void dies_repeat_their_package_on_amd_alone(void **state)
     assert_int_equal(open_sensors(f, "rapl")->n_devices, 3);
 }
 
-static void a_package_without_a_counter_is_named(void **state)
+static void a_package_without_a_counter_is_reported(void **state)
 {
     struct fixture *f = *state;
     zone(f, 0, "package-0");
@@ -226,17 +226,17 @@ static void a_package_without_a_counter_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(grace_and_its_module_are_scopes_of_their_own),
-        WITH_FIXTURE(the_rail_of_the_cpu_is_taken_where_grace_is_not_shown),
+        WITH_FIXTURE(grace_and_its_module_are_separate_scopes),
+        WITH_FIXTURE(the_cpu_rail_is_used_if_grace_is_missing),
         WITH_FIXTURE(a_meter_without_a_label_is_that_of_the_node),
-        WITH_FIXTURE(newer_kernels_show_the_files_elsewhere),
-        WITH_FIXTURE(grace_without_meters_is_told_how_to_get_them),
+        WITH_FIXTURE(newer_kernels_have_the_files_in_the_hwmon_folder),
+        WITH_FIXTURE(grace_without_meters_names_the_fix),
         WITH_FIXTURE(a_cray_node_counts_once),
         WITH_FIXTURE(one_meter_of_the_node_is_enough),
-        WITH_FIXTURE(a_controller_that_stopped_gives_no_readings),
-        WITH_FIXTURE(packages_of_amd_are_found_in_hwmon),
-        WITH_FIXTURE(dies_repeat_their_package_on_amd_alone),
-        WITH_FIXTURE(a_package_without_a_counter_is_named),
+        WITH_FIXTURE(a_stopped_controller_gives_no_readings),
+        WITH_FIXTURE(amd_packages_are_found_in_hwmon),
+        WITH_FIXTURE(dies_repeat_their_package_on_amd_only),
+        WITH_FIXTURE(a_package_without_a_counter_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* AMD and Intel GPUs against stand-ins of their vendors' libraries. */
+/* AMD and Intel GPUs against fakes of their vendors' libraries. */
 #include "fixture.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ static void an_mi300_is_read_through_amd_smi(void **state)
     expect(s, gpu, WL_SM_CLOCK, 2100);
     expect(s, gpu, WL_MEM_CLOCK, 1600);
     expect(s, gpu, WL_TEMPERATURE, 72);
-    expect(s, gpu, WL_MEM_TEMPERATURE, 61); /* in thousandths, as the header has it */
+    expect(s, gpu, WL_MEM_TEMPERATURE, 61); /* in thousandths, as the header says */
     expect(s, gpu, WL_MEM_USED, 5368709120.0);
     assert_int_equal(s->channels[channel_of(s, gpu, WL_POWER)].variant, WL_VARIANT_INSTANT);
     assert_string_equal(s->devices[1].bus_id, "00000000:c2:00.0");
@@ -60,7 +60,7 @@ static void an_mi300_is_read_through_amd_smi(void **state)
     assert_true(joules > 650 * 0.19 && joules < 650 * (seconds + 0.05));
 }
 
-/* Two parts of two dies: the second die of each has no power, and does not count as a GPU that draws nothing. */
+/* Two parts of two dies: the second die of each has no power channel, rather than 0 W. */
 static void the_second_die_of_an_mi250_has_no_power(void **state)
 {
     struct fixture *f = *state;
@@ -86,14 +86,14 @@ static void only_visible_amd_gpus_are_read(void **state)
     expect(s, "AMD Instinct MI300X", WL_POWER, 651);
 }
 
-static void a_utilisation_above_100_is_no_reading(void **state)
+static void a_utilisation_above_100_fails(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_amd(f, "FAKE_AMD_SMI", "busy=130");
     assert_string_equal(read_failure(s, channel_of(s, "AMD Instinct MI300X", WL_SM_UTIL)), "a utilisation above 100 %");
 }
 
-static void what_fails_later_is_a_failed_reading(void **state)
+static void later_errors_are_failed_readings(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_amd(f, "FAKE_AMD_SMI", "");
@@ -126,7 +126,7 @@ static void expect_error(struct fixture *f, const char *sensor, int code, const 
     if (!strstr(f->e.msg, text)) fail_msg("'%s' is not in: %s", text, f->e.msg);
 }
 
-static void missing_libraries_are_told_apart(void **state)
+static void reasons_for_missing_libraries_differ(void **state)
 {
     struct fixture *f = *state;
     f->opts.amd_library = f->opts.level_zero_library = "/proc/nowhere/library.so";
@@ -141,7 +141,7 @@ static void missing_libraries_are_told_apart(void **state)
     expect_error(f, "amd", WL_ELIB, "version 24 is not supported (at least 25");
 }
 
-/* Whatever libraries this machine has: that of Debian's Open MPI speaks on the terminal where it finds no driver. */
+/* Whatever libraries this machine has: the one of Debian's Open MPI prints to the terminal if it finds no driver. */
 static void without_its_driver_no_amd_library_is_opened(void **state)
 {
     struct fixture *f = *state;
@@ -174,13 +174,13 @@ static void an_intel_card_is_read_as_a_whole(void **state)
     expect(s, max_1550, WL_SM_CLOCK, 1600);
     expect(s, max_1550, WL_MEM_CLOCK, 3200);
     wl_sleep_until(wl_now_ns() + WL_NS_PER_S / 20);
-    expect(s, max_1550, WL_POWER, 500); /* the card, not its tiles; by the counter's own stamps */
+    expect(s, max_1550, WL_POWER, 500); /* the card, not its tiles; by the counter's own time stamps */
     wl_sleep_until(wl_now_ns() + WL_NS_PER_S / 20);
     double busy = read_channel(s, channel_of(s, max_1550, WL_SM_UTIL));
     assert_true(fabs(busy - 75) < 0.1);
 }
 
-static void an_intel_card_that_is_lost_or_closed_says_so(void **state)
+static void a_lost_or_forbidden_intel_card_is_reported(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_intel(f, "lost");
@@ -197,10 +197,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(an_mi300_is_read_through_amd_smi),     WITH_FIXTURE(the_second_die_of_an_mi250_has_no_power),
-        WITH_FIXTURE(only_visible_amd_gpus_are_read),       WITH_FIXTURE(a_utilisation_above_100_is_no_reading),
-        WITH_FIXTURE(what_fails_later_is_a_failed_reading), WITH_FIXTURE(older_machines_are_read_through_rocm_smi),
-        WITH_FIXTURE(missing_libraries_are_told_apart),     WITH_FIXTURE(without_its_driver_no_amd_library_is_opened),
-        WITH_FIXTURE(an_intel_card_is_read_as_a_whole),     WITH_FIXTURE(an_intel_card_that_is_lost_or_closed_says_so),
+        WITH_FIXTURE(only_visible_amd_gpus_are_read),       WITH_FIXTURE(a_utilisation_above_100_fails),
+        WITH_FIXTURE(later_errors_are_failed_readings),     WITH_FIXTURE(older_machines_are_read_through_rocm_smi),
+        WITH_FIXTURE(reasons_for_missing_libraries_differ), WITH_FIXTURE(without_its_driver_no_amd_library_is_opened),
+        WITH_FIXTURE(an_intel_card_is_read_as_a_whole),     WITH_FIXTURE(a_lost_or_forbidden_intel_card_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

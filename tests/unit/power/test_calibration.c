@@ -1,5 +1,5 @@
-/* Sensors of known habits, seen through square waves of load: are period, window and lag found, and is the truth within
- * the stated errors? The GPUs are those of tests/fake/gpu_model.h on a clock that only counts. */
+/* Sensors with a known response under square waves of load: are period, window and lag found, and is the truth within
+ * the stated errors? The GPUs are those of tests/fake/gpu_model.h on a simulated clock. */
 #include "gpu_model.h"
 
 #include "base/random.h"
@@ -23,16 +23,16 @@ static struct fake_event events[MOST_EVENTS];
 static int64_t edges[MOST_EVENTS], t_ns[MOST_READINGS];
 static double value[MOST_READINGS];
 
-/* What is played: a profile with another lag, rise or noise, read by one of its sensors. */
+/* A simulated case: a profile with another lag, rise or noise, read by one of its sensors. */
 struct played {
     struct fake_profile p;
-    bool average;    /* the mean of 1 s */
+    bool average;    /* the 1 s mean */
     double poll_s;   /* between readings, on average */
-    double stamps_s; /* by how much stamps of edges are off */
+    double stamps_s; /* error of the edges' time stamps */
     uint64_t seed;
 };
 
-/* The waves of the calibration as events and as edges with their stamps; returns how many, and the end. */
+/* The waves of the calibration as events and as edges with time stamps; returns how many, and the end. */
 static size_t play_waves(const struct played *how, struct fake_gpu *g, uint32_t *n_events, int64_t *end)
 {
     struct wl_wave waves[WL_MAX_WAVES];
@@ -103,7 +103,7 @@ static void check(const struct played *how, double window_s, double lag_s)
     wl_arena_free(a);
 }
 
-static void the_profiles_are_found(void **state)
+static void known_profiles_are_fitted(void **state)
 {
     (void)state;
     for (size_t i = 0; fake_profile_at(i); i++) {
@@ -112,7 +112,7 @@ static void the_profiles_are_found(void **state)
     }
 }
 
-static void lags_and_other_windows_are_found(void **state)
+static void lags_and_windows_are_fitted(void **state)
 {
     (void)state;
     static const struct {
@@ -131,7 +131,7 @@ static void lags_and_other_windows_are_found(void **state)
     }
 }
 
-static void the_mean_of_a_second_is_found(void **state)
+static void the_one_second_mean_is_fitted(void **state)
 {
     (void)state;
     struct played how = play("H100");
@@ -142,8 +142,8 @@ static void the_mean_of_a_second_is_found(void **state)
     check(&how, 1, 0);
 }
 
-/* The stated error holds: of 40 noisy sensors the truth lies within two standard errors in at least 36. */
-static void errors_are_stated(void **state)
+/* For 40 noisy sensors the truth is within two standard errors in at least 36. */
+static void stated_errors_cover_the_truth(void **state)
 {
     (void)state;
     enum { CASES = 40 };
@@ -166,7 +166,7 @@ static void errors_are_stated(void **state)
     assert_true(window >= 36 && lag >= 36);
 }
 
-static void what_does_not_follow_is_refused(void **state)
+static void readings_that_do_not_follow_the_load_are_rejected(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -187,9 +187,11 @@ static void what_does_not_follow_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_profiles_are_found),          cmocka_unit_test(lags_and_other_windows_are_found),
-        cmocka_unit_test(the_mean_of_a_second_is_found),   cmocka_unit_test(errors_are_stated),
-        cmocka_unit_test(what_does_not_follow_is_refused),
+        cmocka_unit_test(known_profiles_are_fitted),
+        cmocka_unit_test(lags_and_windows_are_fitted),
+        cmocka_unit_test(the_one_second_mean_is_fitted),
+        cmocka_unit_test(stated_errors_cover_the_truth),
+        cmocka_unit_test(readings_that_do_not_follow_the_load_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

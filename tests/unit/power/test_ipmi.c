@@ -1,5 +1,4 @@
-/* The ipmi sensor against a BMC that is played at the system calls: the linker sends ioctl and poll through the test.
- */
+/* The ipmi sensor against a simulated BMC: the linker redirects ioctl and poll to the test. */
 #include "fixture.h"
 
 #include <errno.h>
@@ -12,11 +11,11 @@
 
 enum { MOST_BYTES = 32 };
 
-/* What the BMC answers. */
+/* The BMC's reply. */
 static struct {
     unsigned char bytes[MOST_BYTES];
     size_t n;
-    int late;       /* so many replies to older requests come first */
+    int late;       /* number of replies to older requests that come first */
     bool silent;    /* it never answers */
     int send_error; /* errno of the request, 0: none */
     int receive_error;
@@ -69,7 +68,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
     return (int)n;
 }
 
-/* 214 W now, 2 and 468 W extremes, 184 W on average, of a period of 1000 ms, active. */
+/* 214 W now, minimum 2 W, maximum 468 W, mean 184 W, over 1000 ms, active. */
 static void answer(struct fixture *f, unsigned watts)
 {
     static const unsigned char reply[] = { 0x00, 0xdc, 0x00, 0x00, 0x02, 0x00, 0xd4, 0x01, 0xb8, 0x00,
@@ -82,7 +81,7 @@ static void answer(struct fixture *f, unsigned watts)
     put_file(f, "dev/ipmi0", "%s", "");
 }
 
-static void the_nodes_power_is_read(void **state)
+static void the_node_power_is_read(void **state)
 {
     struct fixture *f = *state;
     answer(f, 1460);
@@ -92,11 +91,11 @@ static void the_nodes_power_is_read(void **state)
     assert_true(read_channel(s, node) == 1460);
     assert_int_equal(bmc.asked[0], 0xdc);
     assert_int_equal(bmc.asked[1], 0x01);
-    bmc.late = 2; /* answers to requests that were given up */
+    bmc.late = 2; /* replies to abandoned requests */
     assert_true(read_channel(s, node) == 1460);
 }
 
-static void what_goes_wrong_is_named(void **state)
+static void errors_of_the_bmc_are_reported(void **state)
 {
     struct fixture *f = *state;
     answer(f, 300);
@@ -146,8 +145,8 @@ static void a_machine_without_a_bmc_says_so(void **state)
     expect_error(f, "not an IPMI device");
 }
 
-/* It is left alone unless it is asked for, and then read once a second on its own thread. */
-static void it_is_read_when_it_is_asked_for(void **state)
+/* It is opened on request only, and then read once per second on its own thread. */
+static void it_is_read_only_on_request(void **state)
 {
     struct fixture *f = *state;
     answer(f, 250);
@@ -171,10 +170,10 @@ static void it_is_read_when_it_is_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(the_nodes_power_is_read),
-        WITH_FIXTURE(what_goes_wrong_is_named),
+        WITH_FIXTURE(the_node_power_is_read),
+        WITH_FIXTURE(errors_of_the_bmc_are_reported),
         WITH_FIXTURE(a_machine_without_a_bmc_says_so),
-        WITH_FIXTURE(it_is_read_when_it_is_asked_for),
+        WITH_FIXTURE(it_is_read_only_on_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

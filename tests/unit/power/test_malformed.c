@@ -1,6 +1,5 @@
-/* Every file that a sensor reads under /sys, broken in every way that a file can be: gone, empty, short, negative,
- * huge, text, more than a number, a folder, a pipe. Whatever happens, nothing hangs, and a value is a finite one that
- * is not negative or a failure with its reason. */
+/* Every /sys file that a sensor reads, broken in many ways: missing, empty, short, negative, huge, text, more than a
+ * number, a folder, a pipe. Nothing hangs, and a reading is finite and not negative, or fails with a reason. */
 #include "fixture.h"
 
 #include "power/sensor.h"
@@ -122,7 +121,7 @@ static void whole_tree(struct fixture *f)
     for (size_t i = 0; i < WL_COUNT(tree); i++) put_file(f, tree[i].path, "%s", tree[i].content);
 }
 
-/* Each sensor alone, so that none hides behind a better one. */
+/* Each sensor alone, so that a better one does not replace it. */
 static const char *const sensors[] = { "rapl", "acpi", "cray", "ipmi" };
 
 static void open_on_a_broken_tree(struct fixture *f, const struct entry *e, size_t kind, struct wl_arena *a)
@@ -139,7 +138,7 @@ static void open_on_a_broken_tree(struct fixture *f, const struct entry *e, size
     }
 }
 
-static void a_tree_that_is_broken_when_it_is_opened(void **state)
+static void a_broken_tree_opens_with_a_reason(void **state)
 {
     struct fixture *f = *state;
     whole_tree(f);
@@ -155,7 +154,7 @@ static void a_tree_that_is_broken_when_it_is_opened(void **state)
 }
 
 /* Sensors hold their files open: what breaks is the content. */
-static void a_tree_that_breaks_while_it_is_read(void **state)
+static void a_tree_that_breaks_later_fails_with_a_reason(void **state)
 {
     struct fixture *f = *state;
     whole_tree(f);
@@ -184,8 +183,8 @@ static void a_tree_that_breaks_while_it_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(a_tree_that_is_broken_when_it_is_opened),
-        WITH_FIXTURE(a_tree_that_breaks_while_it_is_read),
+        WITH_FIXTURE(a_broken_tree_opens_with_a_reason),
+        WITH_FIXTURE(a_tree_that_breaks_later_fails_with_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

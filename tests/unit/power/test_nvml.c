@@ -1,4 +1,4 @@
-/* The nvml sensor against the scripted libnvidia-ml: channels, fall-backs, failures, which GPUs, energy against the
+/* The nvml sensor against the scripted libnvidia-ml: channels, fall-backs, failures, visible GPUs, energy against the
  * script's truth. */
 #include "fixture.h"
 
@@ -17,7 +17,7 @@ static void use_fake(struct fixture *f, const char *library, const char *script)
     setenv("WATTLAW_FAKE_NVML", script, 1);
 }
 
-static void every_quantity_is_there_and_marked_simulated(void **state)
+static void every_quantity_is_present_and_marked_simulated(void **state)
 {
     struct fixture *f = *state;
     use_fake(f, "FAKE_NVML", "gpus=2; power=250; busy=90; models=A100,H100");
@@ -63,7 +63,7 @@ static void an_old_driver_falls_back(void **state)
     assert_string_equal(s->devices[0].bus_id, "0000:01:00.0");
 }
 
-static void a_field_the_gpu_lacks_is_left_out_alone(void **state)
+static void only_the_missing_field_is_left_out(void **state)
 {
     struct fixture *f = *state;
     use_fake(f, "FAKE_NVML", "fail=*:185:3; fail=*:83:3; fail=*:GetMemoryInfo_v2:25; fail=*:GetClockInfo:3");
@@ -76,7 +76,7 @@ static void a_field_the_gpu_lacks_is_left_out_alone(void **state)
     assert_int_equal(channel_of(s, gpu, WL_SM_CLOCK), -1);
 }
 
-static void a_lost_gpu_is_named_and_the_other_goes_on(void **state)
+static void a_lost_gpu_fails_and_the_other_is_still_read(void **state)
 {
     struct fixture *f = *state;
     use_fake(f, "FAKE_NVML", "gpus=2; models=A,B; fail=1:*:15:0.6");
@@ -90,7 +90,7 @@ static void a_lost_gpu_is_named_and_the_other_goes_on(void **state)
     assert_true(read_channel(s, well) == 100);
 }
 
-static void a_share_above_100_percent_is_no_reading(void **state)
+static void a_share_above_100_percent_fails(void **state)
 {
     struct fixture *f = *state;
     use_fake(f, "FAKE_NVML", "busy=130");
@@ -108,7 +108,7 @@ static void expect_error(struct fixture *f, int code, const char *text)
     if (!strstr(f->e.msg, text)) fail_msg("'%s' is not in: %s", text, f->e.msg);
 }
 
-static void errors_name_the_cause_and_the_cure(void **state)
+static void errors_name_cause_and_fix(void **state)
 {
     struct fixture *f = *state;
     use_fake(f, "FAKE_NVML", "init=9");
@@ -126,8 +126,8 @@ static void errors_name_the_cause_and_the_cure(void **state)
     expect_error(f, WL_EUNAVAIL, "--nvml-library PATH");
 }
 
-/* What doctor says without the library depends on what the machine shows of a GPU. */
-static void a_missing_library_is_told_apart(void **state)
+/* What doctor says without the library depends on the traces of a GPU on the machine. */
+static void reasons_for_a_missing_library_differ(void **state)
 {
     struct fixture *f = *state;
     struct wl_nvml lib;
@@ -150,7 +150,7 @@ static size_t visible(const char *words, bool *keep, bool *by_index)
     return wl_visible_devices(words, uuids, 3, keep, by_index);
 }
 
-static void visible_devices_are_those_cuda_sees(void **state)
+static void visible_devices_are_parsed_as_by_cuda(void **state)
 {
     (void)state;
     bool k[3], by_index;
@@ -163,7 +163,7 @@ static void visible_devices_are_those_cuda_sees(void **state)
     assert_int_equal(visible("-1", k, &by_index), 0);
     assert_int_equal(visible("GPU-bbbb,GPU-aaaa2", k, &by_index), 2);
     assert_true(!k[0] && k[1] && k[2] && !by_index);
-    assert_int_equal(visible("GPU-aaaa", k, &by_index), 0); /* fits two */
+    assert_int_equal(visible("GPU-aaaa", k, &by_index), 0); /* matches two */
     assert_int_equal(visible("0,0", k, &by_index), 1);
 }
 
@@ -192,9 +192,9 @@ static void only_visible_gpus_are_read(void **state)
     expect_error(f, WL_EUNAVAIL, "CUDA_VISIBLE_DEVICES=9");
 }
 
-/* A ramp of 200 W/s, sampled for a while: counter and integral agree with each other and with the script. The time
- * from which the script counts lies between two stamps. */
-static void sampled_energy_is_the_scripts(void **state)
+/* A ramp of 200 W/s, sampled for a while: counter and integral agree with each other and with the script. The
+ * script's start time is between two time stamps. */
+static void sampled_energy_matches_the_script(void **state)
 {
     struct fixture *f = *state;
     use_fake(f, "FAKE_NVML", "power=ramp:100:200");
@@ -221,7 +221,7 @@ static void sampled_energy_is_the_scripts(void **state)
         }
     }
     struct wl_time_series power = { t[0], v[0], count[0] }, counter = { t[1], v[1], count[1] };
-    int64_t gap = 10 * WL_NS_PER_S; /* a line needs few points: a busy machine does no harm */
+    int64_t gap = 10 * WL_NS_PER_S; /* a line needs few points, so that a busy machine does no harm */
     double integral_j = wl_energy_of_power(&power, t0, t1, gap, &wl_sensor_response_unknown).energy_j;
     double counter_j = wl_energy_of_counter(&counter, &power, t0, t1, gap, &wl_sensor_response_unknown).energy_j;
     double least_j = 0.5 * (100 + 200 * (double)((t0 + t1) / 2 - late) / WL_NS_PER_S);
@@ -236,16 +236,16 @@ static void sampled_energy_is_the_scripts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(every_quantity_is_there_and_marked_simulated),
+        WITH_FIXTURE(every_quantity_is_present_and_marked_simulated),
         WITH_FIXTURE(an_old_driver_falls_back),
-        WITH_FIXTURE(a_field_the_gpu_lacks_is_left_out_alone),
-        WITH_FIXTURE(a_lost_gpu_is_named_and_the_other_goes_on),
-        WITH_FIXTURE(a_share_above_100_percent_is_no_reading),
-        WITH_FIXTURE(errors_name_the_cause_and_the_cure),
-        WITH_FIXTURE(a_missing_library_is_told_apart),
-        WITH_FIXTURE(visible_devices_are_those_cuda_sees),
+        WITH_FIXTURE(only_the_missing_field_is_left_out),
+        WITH_FIXTURE(a_lost_gpu_fails_and_the_other_is_still_read),
+        WITH_FIXTURE(a_share_above_100_percent_fails),
+        WITH_FIXTURE(errors_name_cause_and_fix),
+        WITH_FIXTURE(reasons_for_a_missing_library_differ),
+        WITH_FIXTURE(visible_devices_are_parsed_as_by_cuda),
         WITH_FIXTURE(only_visible_gpus_are_read),
-        WITH_FIXTURE(sampled_energy_is_the_scripts),
+        WITH_FIXTURE(sampled_energy_matches_the_script),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

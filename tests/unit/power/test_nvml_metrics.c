@@ -1,4 +1,5 @@
-/* The nvml sensor beyond power and energy: scopes, what holds clocks down, links, ages, profiling counters, company. */
+/* The nvml sensor beyond power and energy: scopes, throttle reasons, links, stale values, profiling counters, other
+ * processes. */
 #include "fixture.h"
 
 #include "energy/energy.h"
@@ -36,7 +37,7 @@ static double read_quantity(struct wl_sensors *s, enum wl_quantity q)
 
 static void pause_s(double seconds) { wl_sleep_until(wl_now_ns() + (int64_t)(seconds * WL_NS_PER_S)); }
 
-static void a_module_is_a_scope_of_its_own(void **state)
+static void a_module_is_a_separate_scope(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_fake(f, "power=400; module_w=200");
@@ -50,7 +51,7 @@ static void a_module_is_a_scope_of_its_own(void **state)
     assert_int_equal(sources[0].power, channel_at(s, WL_POWER, WL_SCOPE_GPU));
 }
 
-static void a_driver_that_ignores_scopes_makes_no_module(void **state)
+static void a_driver_that_ignores_scopes_has_no_module(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_fake(f, "power=400");
@@ -58,7 +59,7 @@ static void a_driver_that_ignores_scopes_makes_no_module(void **state)
     assert_int_equal(channel_at(s, WL_POWER, WL_SCOPE_GPU_MEMORY), -1);
 }
 
-static void what_holds_the_clock_down_is_counted(void **state)
+static void throttle_times_are_counted(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_fake(f, "capped=0.5; thermal=0.25; memory_c=83");
@@ -68,11 +69,11 @@ static void what_holds_the_clock_down_is_counted(void **state)
     assert_true(more >= 0.1 && fabs((read_quantity(s, WL_THERMAL_CAPPED) - thermal) / more - 0.5) < 0.2);
     assert_true(read_quantity(s, WL_BOARD_LIMITED) == 0);
     assert_true(read_quantity(s, WL_MEM_TEMPERATURE) == 83);
-    assert_int_equal(channel_at(s, WL_POWER_BRAKED, WL_SCOPE_GPU), -1); /* a field that this driver does not know */
+    assert_int_equal(channel_at(s, WL_POWER_BRAKED, WL_SCOPE_GPU), -1); /* a field that this driver does not support */
 }
 
 /* A driver without field 75 has 269. */
-static void the_next_field_of_a_quantity_is_tried(void **state)
+static void an_alternative_field_is_tried(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_fake(f, "fail=*:75:3; fail=*:76:3");
@@ -81,8 +82,8 @@ static void the_next_field_of_a_quantity_is_tried(void **state)
     assert_true(channel_at(s, WL_POWER_CAPPED, WL_SCOPE_GPU) >= 0);
 }
 
-/* The script's PCIe counter passes the end of its 32 bits after 1 MiB. */
-static void link_counters_go_on_behind_their_end(void **state)
+/* The script's 32-bit PCIe counter wraps after 1 MiB. */
+static void link_counters_are_unwrapped(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_fake(f, "links_mib_s=100");
@@ -94,15 +95,15 @@ static void link_counters_go_on_behind_their_end(void **state)
     assert_true(nvlink_mib > 29 && nvlink_mib < 4000);
 }
 
-/* "Not supported" right after the start is not the last word. */
-static void a_passing_refusal_is_asked_again(void **state)
+/* "Not supported" right after the start may be transient. */
+static void a_transient_error_is_retried(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_fake(f, "fail=*:186:3:0:0.004");
     assert_int_equal(s->channels[channel_at(s, WL_POWER, WL_SCOPE_GPU)].variant, WL_VARIANT_INSTANT);
 }
 
-/* The limit that is enforced, in W: no reading of power is higher, which intervals of energy build on. */
+/* The enforced limit, W: no power reading is higher, which the intervals of energy rely on. */
 static void the_limit_of_a_gpu_bounds_its_power(void **state)
 {
     struct fixture *f = *state;
@@ -111,7 +112,7 @@ static void the_limit_of_a_gpu_bounds_its_power(void **state)
     if (max_w != 350) fail_msg("at most %g W", max_w);
 }
 
-static void old_utilisation_is_no_utilisation(void **state)
+static void stale_utilisation_fails(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_fake(f, "busy=70; stale_s=0.3");
@@ -127,8 +128,8 @@ static void old_utilisation_is_no_utilisation(void **state)
 
 enum { PATIENCE_S = 60 };
 
-/* A power that moves each 50 ms. How often a value moves is found by polling. A crowded machine polls late, and then
- * sees moves less often or is not sure of them, but never more often: opened until it is found. */
+/* A power that changes every 50 ms, which polling finds. A busy machine polls late, and then sees fewer changes or is
+ * not sure of them, but never sees more: opened until it is found. */
 static struct wl_sensors *open_moving(struct fixture *f)
 {
     const int64_t until_ns = wl_now_ns() + PATIENCE_S * WL_NS_PER_S;
@@ -141,8 +142,8 @@ static struct wl_sensors *open_moving(struct fixture *f)
     }
 }
 
-/* Of a power that moves each 50 ms a reading is kept for each move and no more, however often it is asked for: sampled
- * until it was asked 20 times more than it can have moved. */
+/* One reading is kept per change of a power that changes every 50 ms, however often it is read: sampled until it was
+ * read 20 times more often than it can have changed. */
 static void the_update_period_is_found_and_repeats_are_dropped(void **state)
 {
     struct fixture *f = *state;
@@ -168,8 +169,8 @@ static void the_update_period_is_found_and_repeats_are_dropped(void **state)
     if (power.samples > moves) fail_msg("%zu readings of a power that moved %zu times", (size_t)power.samples, moves);
 }
 
-/* A busy machine reads less often, none more often than the paces allow; first and last readings have all. */
-static void what_changes_slowly_is_read_less_often(void **state)
+/* A busy machine reads less often, never more often than the poll intervals allow; first and last readings have all. */
+static void slow_quantities_are_read_less_often(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_fake(f, "power=100; busy=40");
@@ -196,7 +197,7 @@ static void what_changes_slowly_is_read_less_often(void **state)
     assert_true(found[1].samples < found[0].samples / 2);
 }
 
-static void gpus_differ_as_they_are_told(void **state)
+static void gpus_of_a_script_may_differ(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_fake(f, "gpus=3; power=100,200; busy=10,20,30; wrap_j=1000");
@@ -210,7 +211,7 @@ static void gpus_differ_as_they_are_told(void **state)
     assert_true(power == 3 && util == 3);
 }
 
-static void a_value_that_always_moves_has_a_short_period(void **state)
+static void a_value_that_always_changes_has_a_short_period(void **state)
 {
     struct fixture *f = *state;
     int64_t t0 = wl_now_ns();
@@ -220,7 +221,7 @@ static void a_value_that_always_moves_has_a_short_period(void **state)
     assert_true(wl_now_ns() > t0);
 }
 
-static void a_repeat_is_kept_where_it_would_leave_a_gap(void **state)
+static void a_repeat_is_kept_to_avoid_a_gap(void **state)
 {
     (void)state;
     struct wl_repeat_filter r = { 0 };
@@ -247,13 +248,13 @@ static void profiling_counters_are_an_option(void **state)
     assert_true(read_channel(s, active) == 60);
     pause_s(0.12);
     assert_true(read_quantity(s, WL_TENSOR_ACTIVE) == 25);
-    assert_true(isnan(read_channel(s, active)) && read_failure(s, active) == NULL); /* too early for another */
+    assert_true(isnan(read_channel(s, active)) && read_failure(s, active) == NULL); /* too early for the next */
     pause_s(0.12);
-    double bytes = read_quantity(s, WL_NVLINK_TX); /* by rate, where the field is missing */
+    double bytes = read_quantity(s, WL_NVLINK_TX); /* from the rate, as the field is missing */
     assert_true(bytes > 2 * 1048576);
 }
 
-static void profiling_counters_tell_why_they_are_missing(void **state)
+static void missing_profiling_counters_have_a_reason(void **state)
 {
     struct fixture *f = *state;
     f->opts.gpm = true;
@@ -264,7 +265,7 @@ static void profiling_counters_tell_why_they_are_missing(void **state)
     assert_non_null(strstr(info_of(open_fake(f, "gpm=1:2:3:4; mig=1"), "nvml")->reason, "MIG"));
 }
 
-static void a_profiling_share_far_above_100_is_no_reading(void **state)
+static void a_profiling_share_far_above_100_fails(void **state)
 {
     struct fixture *f = *state;
     f->opts.gpm = true;
@@ -275,14 +276,14 @@ static void a_profiling_share_far_above_100_is_no_reading(void **state)
     assert_true(read_quantity(s, WL_SM_OCCUPANCY) == 100.2); /* never cut to 100 */
 }
 
-static void a_utilisation_above_100_is_no_reading(void **state)
+static void a_utilisation_above_100_fails(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_fake(f, "busy=130");
     assert_string_equal(read_failure(s, channel_at(s, WL_SM_UTIL, WL_SCOPE_GPU)), "NVML: utilisation above 100 %");
 }
 
-/* ---- Identity and company ---- */
+/* ---- Facts and other processes ---- */
 
 static const char *fact(const struct wl_device *d, const char *key)
 {
@@ -292,7 +293,7 @@ static const char *fact(const struct wl_device *d, const char *key)
     return NULL;
 }
 
-static void a_device_knows_what_it_is(void **state)
+static void a_device_has_its_facts(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_fake(f, "arch=9; ecc=0; gpus=2");
@@ -322,8 +323,8 @@ static struct wl_strs notes_of(struct fixture *f, const char *script)
     return notes;
 }
 
-/* Process 1 is nobody's job. */
-static void who_else_is_on_a_gpu_is_told(void **state)
+/* Process 1 never belongs to the job. */
+static void other_processes_on_a_gpu_are_reported(void **state)
 {
     struct fixture *f = *state;
     struct wl_strs notes = notes_of(f, wl_strf(f->a, "pids=%d", (int)getpid()));
@@ -331,9 +332,9 @@ static void who_else_is_on_a_gpu_is_told(void **state)
     notes = notes_of(f, wl_strf(f->a, "pids=1,%d", (int)getpid()));
     assert_int_equal(notes.n, 1);
     assert_non_null(strstr(notes.v[0], "other processes used the GPU during the job: 1 process (1 "));
-    notes = notes_of(f, "pids=4194301"); /* of another container, say */
+    notes = notes_of(f, "pids=4194301"); /* e.g. in another container */
     assert_int_equal(notes.n, 1);
-    assert_non_null(strstr(notes.v[0], "cannot be seen"));
+    assert_non_null(strstr(notes.v[0], "not visible here"));
     notes = notes_of(f, "mig=1");
     assert_non_null(strstr(notes.v[0], "MIG"));
 }
@@ -355,7 +356,7 @@ static void a_rate_is_the_difference_over_the_window(void **state)
     const double v[] = { 10, 10.5, 11.5, 11.5 };
     assert_true(fabs(rate(t, v, 4, 0, 3000) - 0.5) < 1e-12);
     assert_true(fabs(rate(t, v, 4, 500, 1500) - 0.75) < 1e-12);
-    assert_true(rate(t, v, 4, 2000, 3000) == 0); /* it stood still */
+    assert_true(rate(t, v, 4, 2000, 3000) == 0); /* constant */
     assert_true(fabs(rate(t, v, 4, -500, 9000) - 0.5) < 1e-12);
     const double reset[] = { 10, 10.5, 0.1, 0.2 };
     assert_true(isnan(rate(t, reset, 4, 0, 3000)));
@@ -371,25 +372,25 @@ static void a_rate_is_the_difference_over_the_window(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(a_module_is_a_scope_of_its_own),
-        WITH_FIXTURE(a_driver_that_ignores_scopes_makes_no_module),
-        WITH_FIXTURE(what_holds_the_clock_down_is_counted),
-        WITH_FIXTURE(the_next_field_of_a_quantity_is_tried),
-        WITH_FIXTURE(link_counters_go_on_behind_their_end),
-        WITH_FIXTURE(a_passing_refusal_is_asked_again),
+        WITH_FIXTURE(a_module_is_a_separate_scope),
+        WITH_FIXTURE(a_driver_that_ignores_scopes_has_no_module),
+        WITH_FIXTURE(throttle_times_are_counted),
+        WITH_FIXTURE(an_alternative_field_is_tried),
+        WITH_FIXTURE(link_counters_are_unwrapped),
+        WITH_FIXTURE(a_transient_error_is_retried),
         WITH_FIXTURE(the_limit_of_a_gpu_bounds_its_power),
-        WITH_FIXTURE(old_utilisation_is_no_utilisation),
+        WITH_FIXTURE(stale_utilisation_fails),
         WITH_FIXTURE(the_update_period_is_found_and_repeats_are_dropped),
-        WITH_FIXTURE(what_changes_slowly_is_read_less_often),
-        WITH_FIXTURE(gpus_differ_as_they_are_told),
-        WITH_FIXTURE(a_value_that_always_moves_has_a_short_period),
-        cmocka_unit_test(a_repeat_is_kept_where_it_would_leave_a_gap),
+        WITH_FIXTURE(slow_quantities_are_read_less_often),
+        WITH_FIXTURE(gpus_of_a_script_may_differ),
+        WITH_FIXTURE(a_value_that_always_changes_has_a_short_period),
+        cmocka_unit_test(a_repeat_is_kept_to_avoid_a_gap),
         WITH_FIXTURE(profiling_counters_are_an_option),
-        WITH_FIXTURE(profiling_counters_tell_why_they_are_missing),
-        WITH_FIXTURE(a_profiling_share_far_above_100_is_no_reading),
-        WITH_FIXTURE(a_utilisation_above_100_is_no_reading),
-        WITH_FIXTURE(a_device_knows_what_it_is),
-        WITH_FIXTURE(who_else_is_on_a_gpu_is_told),
+        WITH_FIXTURE(missing_profiling_counters_have_a_reason),
+        WITH_FIXTURE(a_profiling_share_far_above_100_fails),
+        WITH_FIXTURE(a_utilisation_above_100_fails),
+        WITH_FIXTURE(a_device_has_its_facts),
+        WITH_FIXTURE(other_processes_on_a_gpu_are_reported),
         cmocka_unit_test(a_rate_is_the_difference_over_the_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static struct wl_process_tree_sum sum_of(struct wl_process_tree *t, int job, int
     return sum;
 }
 
-static void the_tree_is_followed_by_parent_and_group(void **state)
+static void the_tree_follows_parents_and_groups(void **state)
 {
     struct fixture *f = *state;
     struct wl_process_tree *t;
@@ -53,13 +53,13 @@ static void the_tree_is_followed_by_parent_and_group(void **state)
     assert_near(sum.cpu_s, (50 + 100 + 200 + 300) * tick_s(), 1e-9);
     assert_near(sum.rss_bytes, 4 * 50.0 * (double)sysconf(_SC_PAGESIZE), 1e-9);
 
-    /* A pid that was given before the job started is not looked at; a later one is, once the kernel says so. */
+    /* A pid from before the job's start is not looked at; a later one is, as soon as loadavg shows it. */
     put_process(f, 105, "child", 102, 101, 10, 0, 1005);
     assert_int_equal(sum_of(t, 100, 104).processes, 4);
     assert_int_equal(sum_of(t, 100, 105).processes, 5);
 }
 
-static void time_of_processes_that_ended_is_kept(void **state)
+static void cpu_time_of_ended_processes_is_kept(void **state)
 {
     struct fixture *f = *state;
     struct wl_process_tree *t;
@@ -68,7 +68,7 @@ static void time_of_processes_that_ended_is_kept(void **state)
     put_process(f, 102, "orphan", 1, 100, 290, 0, 1002);
     assert_int_equal(wl_process_tree_open(&t, f->dir, f->a, &f->e), 0);
     assert_near(sum_of(t, 100, 102).cpu_s, 600 * tick_s(), 1e-9);
-    /* 101 ends and is waited for: its time is in its parent's account. 102 ends and nobody of the job waits. */
+    /* 101 ends and is waited for: its time counts for its parent. 102 ends and no process of the job waits for it. */
     assert_int_equal(remove(wl_strf(f->a, "%s/proc/101/stat", f->dir)), 0);
     assert_int_equal(remove(wl_strf(f->a, "%s/proc/102/stat", f->dir)), 0);
     put_process(f, 100, "job", 90, 100, 90, 200, 1000);
@@ -82,7 +82,7 @@ static void time_of_processes_that_ended_is_kept(void **state)
     assert_near(sum.cpu_s, 600 * tick_s(), 1e-9);
 }
 
-static void pids_that_start_over_are_found(void **state)
+static void processes_after_a_pid_wrap_are_found(void **state)
 {
     struct fixture *f = *state;
     struct wl_process_tree *t;
@@ -94,8 +94,8 @@ static void pids_that_start_over_are_found(void **state)
     assert_int_equal(sum_of(t, 32000, 305).processes, 2);
 }
 
-/* Ranks that were started one by one: the second is older than what was searched already, and so is its child. */
-static void several_first_processes_are_one_job(void **state)
+/* Ranks that were started one by one: the second is older than the pids already searched, and so is its child. */
+static void several_root_processes_are_one_job(void **state)
 {
     struct fixture *f = *state;
     struct wl_process_tree *t;
@@ -112,8 +112,8 @@ static void several_first_processes_are_one_job(void **state)
     assert_int_equal(sum_of(t, 95, 105).processes, 4);
 }
 
-/* A real shell whose child burns CPU time and is waited for: the sum is what the kernel accounts in the end. */
-static void a_real_job_is_accounted(void **state)
+/* A real shell whose child uses CPU time and is waited for: the sum equals the kernel's final account. */
+static void the_cpu_time_of_a_real_job_is_complete(void **state)
 {
     struct fixture *f = *state;
     struct wl_process_tree *t;
@@ -164,7 +164,7 @@ static void the_node_is_read(void **state)
     struct wl_sensors *s = open_sensors(f, "proc");
     int util = channel_of(s, "node", WL_CPU_UTIL);
     const char *failed = read_failure(s, util);
-    if (wl_now_ns() - t0 < WL_SHARE_SPAN_NS) assert_null(failed); /* too soon for a share is no failure */
+    if (wl_now_ns() - t0 < WL_SHARE_SPAN_NS) assert_null(failed); /* too early for a share: not a failure */
     assert_near(read_channel(s, channel_of(s, "node", WL_MEM_USED)), 3000 * 1024, 0);
     assert_near(read_channel(s, channel_of(s, "node", WL_RUNNABLE)), 3, 0);
     let_time_pass();
@@ -178,8 +178,8 @@ static void the_node_is_read(void **state)
     assert_non_null(read_failure(s, channel_of(s, "node", WL_MEM_USED)));
 }
 
-/* Two sensors of one tick share a reading; who has it already gets a new one. */
-static void the_cpu_times_are_read_once_a_tick(void **state)
+/* Two sensors of one tick share a reading; a sensor that already has it gets a new one. */
+static void cpu_times_are_read_once_per_tick(void **state)
 {
     struct fixture *f = *state;
     struct wl_cpu_times one, same, next;
@@ -201,7 +201,7 @@ static void the_cpu_times_are_read_once_a_tick(void **state)
     assert_true(t_next > t_one && next.busy_s > one.busy_s);
 }
 
-static void a_broken_tree_says_what_is_missing(void **state)
+static void a_broken_tree_names_the_missing_file(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s;
@@ -213,7 +213,7 @@ static void a_broken_tree_says_what_is_missing(void **state)
     assert_int_equal(wl_sensors_open(&s, &f->opts, f->a, &f->e), WL_EINVAL);
 }
 
-static void lists_of_cpus_are_read(void **state)
+static void cpu_lists_are_parsed(void **state)
 {
     (void)state;
     int cpus[4];
@@ -259,7 +259,7 @@ static void the_estimate_follows_cpu_time(void **state)
     assert_near(joules, 420 * 10 / 256.0 + idle_j, 0.5);
 }
 
-static void the_users_watts_win(void **state)
+static void watts_given_by_the_user_win(void **state)
 {
     struct fixture *f = *state;
     put_node(f, 0, 0);
@@ -275,7 +275,7 @@ static void the_users_watts_win(void **state)
     assert_non_null(strstr(f->e.msg, "cpu-idle-w"));
 }
 
-static void an_unknown_cpu_is_said_to_be_one(void **state)
+static void an_unknown_cpu_is_reported(void **state)
 {
     struct fixture *f = *state;
     put_node(f, 0, 0);
@@ -285,12 +285,12 @@ static void an_unknown_cpu_is_said_to_be_one(void **state)
     for (size_t i = 0; i < s->n_info; i++) {
         if (wl_str_eq(s->info[i].name, "cpu_model")) info = &s->info[i];
     }
-    assert_int_equal(info->state, WL_SENSOR_OPEN); /* nothing else gives power */
+    assert_int_equal(info->state, WL_SENSOR_OPEN); /* nothing else measures power */
     assert_non_null(strstr(info->source, "unknown CPU: 5.00 W per core"));
     assert_non_null(strstr(info->source, "128 cores"));
 }
 
-/* What is said of the estimate of a machine with one Neoverse V2, by what its firmware tells. */
+/* The estimate's source on a machine with one Neoverse V2, which depends on its firmware. */
 static const char *v2_source(struct fixture *f)
 {
     put_file(f, "proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd4f\n");
@@ -301,7 +301,7 @@ static const char *v2_source(struct fixture *f)
 }
 
 /* Graviton4 and Axion have Grace's core. */
-static void only_grace_is_grace(void **state)
+static void other_cpus_with_the_same_core_are_not_grace(void **state)
 {
     struct fixture *f = *state;
     put_node(f, 0, 0);
@@ -310,7 +310,7 @@ static void only_grace_is_grace(void **state)
     assert_non_null(strstr(v2_source(f), "unknown CPU"));
     put_file(f, "sys/devices/virtual/dmi/id/product_name", "NVIDIA Grace CPU Superchip\n");
     assert_non_null(strstr(v2_source(f), "as NVIDIA Grace, memory included: 3.47 W per core"));
-    put_file(f, "sys/devices/soc0/soc_id", "jep106:0a13:0001\n"); /* the chip's word counts */
+    put_file(f, "sys/devices/soc0/soc_id", "jep106:0a13:0001\n"); /* the SoC id decides */
     assert_non_null(strstr(v2_source(f), "unknown CPU"));
     put_file(f, "sys/devices/soc0/soc_id", "jep106:036b:0241\n");
     put_file(f, "sys/devices/virtual/dmi/id/product_name", "Server 1U\n");
@@ -322,19 +322,19 @@ static void only_grace_is_grace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(the_tree_is_followed_by_parent_and_group),
-        WITH_FIXTURE(time_of_processes_that_ended_is_kept),
-        WITH_FIXTURE(several_first_processes_are_one_job),
-        WITH_FIXTURE(pids_that_start_over_are_found),
-        WITH_FIXTURE(a_real_job_is_accounted),
+        WITH_FIXTURE(the_tree_follows_parents_and_groups),
+        WITH_FIXTURE(cpu_time_of_ended_processes_is_kept),
+        WITH_FIXTURE(several_root_processes_are_one_job),
+        WITH_FIXTURE(processes_after_a_pid_wrap_are_found),
+        WITH_FIXTURE(the_cpu_time_of_a_real_job_is_complete),
         WITH_FIXTURE(the_node_is_read),
-        WITH_FIXTURE(the_cpu_times_are_read_once_a_tick),
-        WITH_FIXTURE(a_broken_tree_says_what_is_missing),
-        cmocka_unit_test(lists_of_cpus_are_read),
+        WITH_FIXTURE(cpu_times_are_read_once_per_tick),
+        WITH_FIXTURE(a_broken_tree_names_the_missing_file),
+        cmocka_unit_test(cpu_lists_are_parsed),
         WITH_FIXTURE(the_estimate_follows_cpu_time),
-        WITH_FIXTURE(the_users_watts_win),
-        WITH_FIXTURE(an_unknown_cpu_is_said_to_be_one),
-        WITH_FIXTURE(only_grace_is_grace),
+        WITH_FIXTURE(watts_given_by_the_user_win),
+        WITH_FIXTURE(an_unknown_cpu_is_reported),
+        WITH_FIXTURE(other_cpus_with_the_same_core_are_not_grace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

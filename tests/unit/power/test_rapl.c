@@ -58,7 +58,7 @@ static void packages_and_dram_count_once(void **state)
     assert_true(fabs(read_channel(s, dram) - 0.25) < 1e-9);
 }
 
-static void a_counter_that_starts_over_goes_on(void **state)
+static void a_wrapped_counter_continues(void **state)
 {
     struct fixture *f = *state;
     zone(f, "intel-rapl:0", "package-0", 65712999000, 65712999613);
@@ -69,7 +69,7 @@ static void a_counter_that_starts_over_goes_on(void **state)
     assert_non_null(strstr(info_of(s, "rapl")->reason, "DRAM is not measured"));
 }
 
-static void a_round_that_may_have_been_missed_shows_as_a_reset(void **state)
+static void a_possibly_missed_wrap_is_a_reset(void **state)
 {
     (void)state;
     struct wl_rapl_domain d = { .unit_j = 1e-6, .range = 65712999613 };
@@ -77,13 +77,13 @@ static void a_round_that_may_have_been_missed_shows_as_a_reset(void **state)
     assert_true(wl_rapl_advance(&d, 5000000, 1 * s));
     assert_true(wl_rapl_advance(&d, 6000000, 2 * s));
     assert_true(fabs(d.energy_j - 1) < 1e-12);
-    assert_false(wl_rapl_advance(&d, 7000000, 80 * s)); /* 65.7 kJ can be gone in 66 s */
+    assert_false(wl_rapl_advance(&d, 7000000, 80 * s)); /* 65.7 kJ can pass in 66 s */
     assert_true(d.energy_j == 0);
     assert_true(wl_rapl_advance(&d, 9000000, 81 * s));
     assert_true(fabs(d.energy_j - 2) < 1e-12);
 }
 
-static void a_failed_read_is_a_gap_and_no_round(void **state)
+static void a_failed_read_is_a_gap_not_a_wrap(void **state)
 {
     struct fixture *f = *state;
     zone(f, "intel-rapl:0", "package-0", 1000000, 262143328850);
@@ -112,7 +112,7 @@ static void see_all(void)
     if (getuid() == 0) assert_int_equal(seteuid(0), 0);
 }
 
-static void without_permission_the_command_is_named(void **state)
+static void missing_permission_names_the_command(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = NULL;
@@ -180,12 +180,9 @@ static void perf_events_are_read_with_their_scale(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(packages_and_dram_count_once),
-        WITH_FIXTURE(a_counter_that_starts_over_goes_on),
-        WITH_FIXTURE(a_round_that_may_have_been_missed_shows_as_a_reset),
-        WITH_FIXTURE(a_failed_read_is_a_gap_and_no_round),
-        WITH_FIXTURE(without_permission_the_command_is_named),
-        WITH_FIXTURE(a_machine_without_counters_says_why),
+        WITH_FIXTURE(packages_and_dram_count_once),          WITH_FIXTURE(a_wrapped_counter_continues),
+        WITH_FIXTURE(a_possibly_missed_wrap_is_a_reset),     WITH_FIXTURE(a_failed_read_is_a_gap_not_a_wrap),
+        WITH_FIXTURE(missing_permission_names_the_command),  WITH_FIXTURE(a_machine_without_counters_says_why),
         WITH_FIXTURE(perf_events_are_read_with_their_scale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,7 +100,7 @@ static void sleep_ms(int ms) { wl_sleep_until(wl_now_ns() + ms * (WL_NS_PER_S / 
 
 /* ---- Tests ---- */
 
-static void a_run_of_no_length_has_a_first_and_a_last_sample(void **state)
+static void an_empty_run_has_a_first_and_a_last_sample(void **state)
 {
     struct fixture *f = *state;
     struct toy toy = { 0 };
@@ -119,7 +119,7 @@ static void a_run_of_no_length_has_a_first_and_a_last_sample(void **state)
     assert_true(stats.ticks == 2 && stats.samples == 2 && isnan(stats.achieved_period_s) && stats.cpu_ns > 0);
 }
 
-/* On a busy machine ticks may be missed; every one is either taken or counted as skipped. */
+/* On a busy machine ticks may be missed; each is either taken or counted as skipped. */
 static void ticks_and_skipped_ticks_account_for_the_time(void **state)
 {
     struct fixture *f = *state;
@@ -143,11 +143,11 @@ static void ticks_and_skipped_ticks_account_for_the_time(void **state)
     int64_t passed = (out[n - 2].t_ns - out[0].t_ns) / period_ns; /* deadlines up to the thread's last tick */
     if (counted < passed - 1 || counted > elapsed_ns / period_ns + 1)
         fail_msg("%d ticks, %d deadlines, %d periods", (int)counted, (int)passed, (int)(elapsed_ns / period_ns));
-    /* Taken ticks stand on the grid: no reading comes before its deadline. */
+    /* Ticks are on the grid: no reading is before its deadline. */
     for (size_t i = 1; i + 1 < n; i++) assert_true(out[i].t_ns - t0 >= (int64_t)i * period_ns);
 }
 
-static void a_slow_sensor_gets_a_thread_and_delays_nobody(void **state)
+static void a_slow_sensor_has_its_own_thread(void **state)
 {
     struct fixture *f = *state;
     struct toy two[2] = { { .sleep_ns = 35 * (WL_NS_PER_S / 1000) }, { 0 } };
@@ -191,7 +191,7 @@ static void failures_are_gaps_and_never_zero(void **state)
     assert_true(c.gap_ns >= out[6].t_ns - out[2].t_ns);
 }
 
-/* The first reading takes .15 s: nobody knows when it was, and there is another one before the job may start. */
+/* The first reading takes .15 s, so that its instant is unknown, and is repeated before the job may start. */
 static void a_slow_reading_at_an_end_is_repeated(void **state)
 {
     struct fixture *f = *state;
@@ -207,7 +207,7 @@ static void a_slow_reading_at_an_end_is_repeated(void **state)
         sleep_ms(10);
         wl_sampler_channel_stats(s, 0, &c);
     }
-    assert_true(c.samples > before); /* though no tick is due for ten seconds */
+    assert_true(c.samples > before); /* although no tick is due for ten seconds */
     wl_sampler_stop(s);
 }
 
@@ -227,7 +227,7 @@ static void a_sensor_that_never_recovers_has_an_open_gap(void **state)
     assert_int_equal(c.gap_ns, at_stop_ns);
 }
 
-/* How many samples of the channel asking for edges brings, less those of ticks. */
+/* How many samples of the channel a request for edges adds, not counting ticks. */
 static size_t dense_samples(struct wl_sampler *s, enum wl_sampler_edge_side edges, uint32_t channel)
 {
     static struct wl_sample out[1000];
@@ -242,10 +242,10 @@ static size_t dense_samples(struct wl_sampler *s, enum wl_sampler_edge_side edge
     return of_channel - (after.ticks - before.ticks);
 }
 
-/* Of two counters of a thread, one has steps of 40 ms: its sensor is read each 2 ms until it has moved as often as was
- * asked, or two steps have passed. The other one is read once, and again only where that took long. A crowded machine
- * reads less often, but never more; looked at until it has read as often as it should. */
-static void edges_of_counters_are_read_densely(void **state)
+/* Of two counters of a thread, one has steps of 40 ms: its sensor is read every 2 ms until it has changed as often as
+ * requested, or two steps have passed. The other one is read once, and again only if that took long. A busy machine
+ * reads less often, never more; repeated until it has read as often as it should. */
+static void edges_of_counters_are_read_in_bursts(void **state)
 {
     struct fixture *f = *state;
     enum { STEPPED, SMOOTH, PATIENCE_S = 60 };
@@ -256,7 +256,7 @@ static void edges_of_counters_are_read_densely(void **state)
     struct wl_sampler *s = start(f, sensors, 0.1);
     const int64_t until_ns = wl_now_ns() + PATIENCE_S * WL_NS_PER_S;
     size_t one = 0, two_edges = 0;
-    while (one < 15 || two_edges < 30) { /* each asks just after an edge */
+    while (one < 15 || two_edges < 30) { /* each request comes just after an edge */
         if (wl_now_ns() > until_ns) fail_msg("at most %zu readings for one edge, %zu for two", one, two_edges);
         size_t single = dense_samples(s, WL_EDGES_BEFORE, SMOOTH);
         assert_true(single >= 1 && single <= 4);
@@ -265,7 +265,7 @@ static void edges_of_counters_are_read_densely(void **state)
         one = before > one ? before : one;
         two_edges = after > two_edges ? after : two_edges;
     }
-    two[STEPPED].step_ns = 3600 * WL_NS_PER_S; /* it stands still: nobody waits for it longer than for two steps */
+    two[STEPPED].step_ns = 3600 * WL_NS_PER_S; /* it does not change: the burst ends after two steps */
     size_t still = dense_samples(s, WL_EDGES_AFTER, STEPPED);
     assert_true(still >= 1 && still <= 45);
     wl_sampler_stop(s);
@@ -278,8 +278,8 @@ static uint64_t errors_of(const struct wl_sampler *s, size_t channel)
     return c.errors;
 }
 
-/* One of two sensors of a thread hangs: the other gets a new thread; the one comes back, as a sensor of its own. */
-static void a_reading_that_hangs_is_left_alone(void **state)
+/* One of two sensors of a thread hangs: the other gets a new thread; the hung one returns, with a thread of its own. */
+static void a_hung_reading_is_isolated(void **state)
 {
     struct fixture *f = *state;
     int ends[2];
@@ -304,7 +304,7 @@ static void a_reading_that_hangs_is_left_alone(void **state)
     }
     assert_true(later.samples > other.samples + 5 && later.errors == 0);
 
-    close(ends[1]); /* it answers, late, and goes on */
+    close(ends[1]); /* it answers late and continues */
     for (int i = 0; i < 500 && hung.samples < 8; i++) {
         sleep_ms(20);
         wl_sampler_channel_stats(s, 0, &hung);
@@ -321,15 +321,15 @@ static void a_reading_that_hangs_is_left_alone(void **state)
     close(ends[0]);
 }
 
-static void a_reading_that_never_returns_is_given_up(void **state)
+static void a_reading_that_never_returns_is_abandoned(void **state)
 {
     struct fixture *f = *state;
     int ends[2];
-    static struct toy two[2]; /* the thread goes on with them */
+    static struct toy two[2]; /* the abandoned thread keeps using them */
     struct wl_arena *kept = wl_arena_new(NULL), *a = f->a;
     assert_int_equal(pipe(ends), 0);
     two[0] = (struct toy) { .hangs_at = 3, .file = ends[0] };
-    f->a = kept; /* sensors whose memory stays */
+    f->a = kept; /* sensors whose memory is leaked */
     struct wl_sensors *sensors = toys(f, two, 2);
     f->a = wl_arena_new(NULL);
     struct wl_sampler *s = start(f, sensors, 100);
@@ -350,12 +350,12 @@ static void a_reading_that_never_returns_is_given_up(void **state)
     assert_true(n > 0);
     wl_arena_free(f->a);
     f->a = a;
-    close(ends[1]); /* it answers behind the end: nobody listens, nothing breaks */
+    close(ends[1]); /* it answers after the end: ignored, nothing breaks */
     sleep_ms(50);
     wl_arena_leak(kept);
 }
 
-static void a_rate_that_is_none_is_refused(void **state)
+static void an_invalid_rate_is_rejected(void **state)
 {
     struct fixture *f = *state;
     struct toy toy = { 0 };
@@ -364,7 +364,7 @@ static void a_rate_that_is_none_is_refused(void **state)
     assert_int_equal(wl_sampler_start(&s, toys(f, &toy, 1), NAN, f->a, &f->e), WL_EINVAL);
 }
 
-static void a_full_ring_refuses_and_loses_nothing_of_what_it_has(void **state)
+static void a_full_ring_keeps_its_contents(void **state)
 {
     struct fixture *f = *state;
     struct wl_ring r;
@@ -382,7 +382,7 @@ static void a_full_ring_refuses_and_loses_nothing_of_what_it_has(void **state)
     }
 }
 
-/* Nobody drains a ring that is too small: what does not fit is dropped and counted. */
+/* A small ring is not drained: what does not fit is dropped and counted. */
 static void overflow_is_counted(void **state)
 {
     struct fixture *f = *state;
@@ -467,17 +467,17 @@ static void a_sample_allocates_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FIXTURE(a_run_of_no_length_has_a_first_and_a_last_sample),
+        WITH_FIXTURE(an_empty_run_has_a_first_and_a_last_sample),
         WITH_FIXTURE(ticks_and_skipped_ticks_account_for_the_time),
-        WITH_FIXTURE(a_slow_sensor_gets_a_thread_and_delays_nobody),
+        WITH_FIXTURE(a_slow_sensor_has_its_own_thread),
         WITH_FIXTURE(failures_are_gaps_and_never_zero),
         WITH_FIXTURE(a_slow_reading_at_an_end_is_repeated),
         WITH_FIXTURE(a_sensor_that_never_recovers_has_an_open_gap),
-        WITH_FIXTURE(edges_of_counters_are_read_densely),
-        WITH_FIXTURE(a_reading_that_hangs_is_left_alone),
-        WITH_FIXTURE(a_reading_that_never_returns_is_given_up),
-        WITH_FIXTURE(a_rate_that_is_none_is_refused),
-        WITH_FIXTURE(a_full_ring_refuses_and_loses_nothing_of_what_it_has),
+        WITH_FIXTURE(edges_of_counters_are_read_in_bursts),
+        WITH_FIXTURE(a_hung_reading_is_isolated),
+        WITH_FIXTURE(a_reading_that_never_returns_is_abandoned),
+        WITH_FIXTURE(an_invalid_rate_is_rejected),
+        WITH_FIXTURE(a_full_ring_keeps_its_contents),
         WITH_FIXTURE(overflow_is_counted),
         WITH_FIXTURE(two_threads_pass_samples_whole_and_in_order),
         WITH_FIXTURE(a_sample_allocates_nothing),

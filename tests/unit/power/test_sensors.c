@@ -17,7 +17,7 @@ static void every_sensor_is_complete(void **state)
     }
 }
 
-static void names_and_units_are_there_and_back(void **state)
+static void names_and_units_map_both_ways(void **state)
 {
     (void)state;
     for (int q = 0; q < WL_QUANTITIES; q++) {
@@ -39,14 +39,14 @@ static void expect_error(struct fixture *f, const char *sensors, int code, const
     if (!strstr(f->e.msg, text)) fail_msg("'%s' is not in: %s", text, f->e.msg);
 }
 
-static void a_wrong_name_is_corrected(void **state)
+static void a_wrong_name_gets_a_suggestion(void **state)
 {
     struct fixture *f = *state;
     expect_error(f, "nvml,rapll", WL_EINVAL, "did you mean rapl?");
     expect_error(f, "thermometer", WL_EINVAL, "auto, nvml, amd, level_zero, rapl");
 }
 
-static void on_a_bare_machine_auto_gives_nothing_and_no_error(void **state)
+static void auto_on_a_bare_machine_is_not_an_error(void **state)
 {
     struct fixture *f = *state;
     struct wl_sensors *s = open_sensors(f, "auto");
@@ -70,7 +70,7 @@ static void record(struct fixture *f, const char *text)
     f->opts.replay_file = wl_strf(f->a, "%s/rec.csv", f->dir);
 }
 
-static void a_recording_is_played_between_its_rows(void **state)
+static void a_recording_is_interpolated(void **state)
 {
     struct fixture *f = *state;
     record(f, "# a ramp of one GPU\n"
@@ -90,7 +90,7 @@ static void a_recording_is_played_between_its_rows(void **state)
     wl_sampler_stop(sampler);
     static struct wl_sample samples[2000];
     size_t n = wl_sampler_drain(sampler, samples, WL_COUNT(samples));
-    const struct wl_sample *first = NULL; /* of the counter: it tells where in the recording that was */
+    const struct wl_sample *first = NULL; /* of the counter: its value gives the position in the recording */
     for (size_t i = 0; i < n; i++)
         if ((int)samples[i].channel == energy && !first) first = &samples[i];
     assert_non_null(first);
@@ -110,7 +110,7 @@ static void a_recording_is_played_between_its_rows(void **state)
     assert_string_equal(stats.last_why, "the recording has ended");
 }
 
-static void a_broken_recording_is_named(void **state)
+static void a_broken_recording_names_its_line(void **state)
 {
     struct fixture *f = *state;
     expect_error(f, "replay", WL_EUNAVAIL, "--replay-file");
@@ -126,10 +126,10 @@ static void a_broken_recording_is_named(void **state)
     expect_error(f, "replay", WL_EINVAL, "lots");
     record(f, "t_s,device,quantity,value\n");
     expect_error(f, "replay", WL_EINVAL, "no rows");
-    expect_error(f, "auto", WL_EINVAL, "no rows"); /* a recording that was named must work */
+    expect_error(f, "auto", WL_EINVAL, "no rows"); /* a named recording must be valid */
 }
 
-static void a_recording_that_measures_makes_the_estimate_needless(void **state)
+static void a_recording_of_power_replaces_the_estimate(void **state)
 {
     struct fixture *f = *state;
     put_file(f, "proc/stat", "cpu  1 0 0 1 0 0 0 0\n");
@@ -146,12 +146,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_sensor_is_complete),
-        cmocka_unit_test(names_and_units_are_there_and_back),
-        WITH_FIXTURE(a_wrong_name_is_corrected),
-        WITH_FIXTURE(on_a_bare_machine_auto_gives_nothing_and_no_error),
-        WITH_FIXTURE(a_recording_is_played_between_its_rows),
-        WITH_FIXTURE(a_broken_recording_is_named),
-        WITH_FIXTURE(a_recording_that_measures_makes_the_estimate_needless),
+        cmocka_unit_test(names_and_units_map_both_ways),
+        WITH_FIXTURE(a_wrong_name_gets_a_suggestion),
+        WITH_FIXTURE(auto_on_a_bare_machine_is_not_an_error),
+        WITH_FIXTURE(a_recording_is_interpolated),
+        WITH_FIXTURE(a_broken_recording_names_its_line),
+        WITH_FIXTURE(a_recording_of_power_replaces_the_estimate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Update periods that are remembered: how they are found from readings, the file, and what of it is used. */
+/* Remembered update periods: how they are found from readings, the file, and which entries are used. */
 #include "fixture.h"
 
 #include "power/change_detector.h"
@@ -9,13 +9,13 @@
 
 #define MS (WL_NS_PER_S / 1000)
 
-/* A value that moves every period_ms and is read every poll_ms, from .. to. */
+/* A value that changes every period_ms, read every poll_ms, from .. to. */
 static void poll(struct wl_change_detector *m, int period_ms, int poll_ms, int from_ms, int to_ms)
 {
     for (int t = from_ms; t < to_ms; t += poll_ms) wl_change_detector_add(m, t / period_ms, t * MS);
 }
 
-static void moves_tell_a_period_and_how_sure_it_is(void **state)
+static void changes_give_a_period_and_its_error(void **state)
 {
     (void)state;
     struct wl_change_detector m = wl_change_detector_none;
@@ -24,11 +24,11 @@ static void moves_tell_a_period_and_how_sure_it_is(void **state)
     poll(&m, 100, 2, 150, 350);
     assert_true(m.n == 3 && fabs(wl_change_detector_period_s(&m) - 0.1) < 1e-9);
     assert_true(fabs(wl_change_detector_error_s(&m) - 0.001) < 1e-9);
-    poll(&m, 100, 2, 450, 550); /* nobody looked for a tenth of a second */
+    poll(&m, 100, 2, 450, 550); /* not read for 0.1 s */
     assert_true(isinf(wl_change_detector_error_s(&m)));
     wl_change_detector_add(&m, NAN, 600 * MS);
     wl_change_detector_add(&m, 6, 602 * MS);
-    assert_int_equal(m.n, 5); /* a reading that failed is not a move */
+    assert_int_equal(m.n, 5); /* a failed reading is not a change */
 }
 
 static struct wl_update_period update(const char *uuid, double energy_s)
@@ -51,7 +51,7 @@ static struct wl_update_cache read_back(struct fixture *f)
     return all;
 }
 
-static void a_device_has_one_entry_of_its_driver(void **state)
+static void a_device_has_one_entry_per_driver(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(read_back(f).n, 0); /* there is no file yet */
@@ -75,7 +75,7 @@ static void a_device_has_one_entry_of_its_driver(void **state)
     assert_true(all.n == 1 && wl_str_eq(all.v[0].uuid, "GPU-b"));
 }
 
-static void a_broken_file_is_named_and_written_anew(void **state)
+static void a_broken_file_is_reported_and_rewritten(void **state)
 {
     struct fixture *f = *state;
     struct wl_update_cache all;
@@ -93,9 +93,9 @@ static void a_broken_file_is_named_and_written_anew(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moves_tell_a_period_and_how_sure_it_is),
-        cmocka_unit_test_setup_teardown(a_device_has_one_entry_of_its_driver, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(a_broken_file_is_named_and_written_anew, fixture_setup, fixture_teardown),
+        cmocka_unit_test(changes_give_a_period_and_its_error),
+        cmocka_unit_test_setup_teardown(a_device_has_one_entry_per_driver, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_broken_file_is_reported_and_rewritten, fixture_setup, fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
