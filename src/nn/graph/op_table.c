@@ -1,6 +1,7 @@
 #include "nn/graph/op_table.h"
 
 #include "nn/graph/graph.h"
+#include "nn/graph/input_checks.h"
 
 /* ---- flop counts: products and sums of matrix products; what is done once per element is not counted ---- */
 

@@ -8,6 +8,7 @@
 #include "nn/graph/ops.h"
 
 struct wl_node;
+struct wl_input_values;
 
 struct wl_op_info {
     const char *name;
@@ -23,6 +24,8 @@ struct wl_op_info {
      */
     bool (*makes_f32)(const struct wl_node *n);
     bool (*reads_f32)(const struct wl_node *n);
+    /* Labels, indices and counts that the caller filled in (input_checks.h); NULL: it reads none. */
+    int (*check_inputs)(const struct wl_node *n, const struct wl_input_values *v, struct wl_err *e);
 };
 const struct wl_op_info *wl_op_info(enum wl_op op);
 

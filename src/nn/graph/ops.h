@@ -210,6 +210,8 @@ struct wl_tensor *wl_decoder(struct wl_graph *g, const char *name, struct wl_ten
 
 /* ---- edges between atoms, and triplets ---- */
 
+enum { WL_MAX_NEIGHBOURS = 96 }; /* of an atom, in wl_triplet_conv */
+
 /* The graph of DimeNet: edges j->i between atoms that are near, both ways, target by target; of each atom those that
  * lead to it stand in the order of their sources. A triplet is a pair of edges k->j->i, k not i. Those around j stand
  * together, for each edge that leads to j from an i in order (the way back of j->i) the edges k->j in order. */
@@ -293,40 +295,41 @@ struct wl_tensor *wl_relative_l2(struct wl_graph *g, const char *name, struct wl
 /* ---- the table of operations ---- */
 
 /* ROW(OP, name, flop of the forward pass, other fields of struct wl_op_info ...); the functions are in op_table.c. */
-#define WL_OPS(ROW)                                                                              \
-    ROW(CONV, conv2d, matrix_flops)                                                              \
-    ROW(BATCH_NORM, batch_norm, no_flops)                                                        \
-    ROW(RELU, relu, no_flops, .saves_output = true)                                              \
-    ROW(ADD, add, no_flops, .saves_output = true, .makes_f32 = has_no_relu, .reads_f32 = always) \
-    ROW(CONCAT, concat, no_flops)                                                                \
-    ROW(MAX_POOL, max_pool, no_flops)                                                            \
-    ROW(AVG_POOL, avg_pool, no_flops)                                                            \
-    ROW(DROPOUT, dropout, no_flops)                                                              \
-    ROW(LINEAR, linear, matrix_flops)                                                            \
-    ROW(EMBED, embed, no_flops)                                                                  \
-    ROW(DENSE, dense, rows_matrix_flops)                                                         \
-    ROW(SEGMENT_SUM, segment_sum, no_flops)                                                      \
-    ROW(FILTER_CONV, filter_conv, filter_flops, .backward_flops = filter_backward_flops)         \
-    ROW(EMBED_TOKENS, embed_tokens, no_flops)                                                    \
-    ROW(LAYER_NORM, layer_norm, no_flops, .reads_f32 = has_no_branch)                            \
-    ROW(PROJECT, project, matrix_flops)                                                          \
-    ROW(ATTENTION, attention, attention_flops)                                                   \
-    ROW(GATHER, gather, no_flops)                                                                \
-    ROW(DECODER, decoder, decoder_flops)                                                         \
-    ROW(PATCHES, patches, no_flops)                                                              \
-    ROW(FROM_PATCHES, from_patches, no_flops)                                                    \
-    ROW(POSITION, position, no_flops, .makes_f32 = always)                                       \
-    ROW(FFT2, fft2, no_flops)                                                                    \
-    ROW(INVERSE_FFT2, inverse_fft2, no_flops)                                                    \
-    ROW(COMPLEX_LINEAR, complex_linear, complex_flops, .saves_output = true)                     \
-    ROW(BESSEL_BASIS, bessel_basis, no_flops)                                                    \
-    ROW(SPHERICAL_BASIS, spherical_basis, no_flops, .no_backward = true)                         \
-    ROW(ANGULAR_BASIS, angular_basis, no_flops, .no_backward = true)                             \
-    ROW(GATE, gate, rows_matrix_flops)                                                           \
-    ROW(EDGE_CONCAT, edge_concat, no_flops)                                                      \
-    ROW(TRIPLET_CONV, triplet_conv, triplet_flops)                                               \
-    ROW(CROSS_ENTROPY, cross_entropy, no_flops, .is_loss = true)                                 \
-    ROW(MEAN_SQUARE, mean_square, no_flops, .is_loss = true)                                     \
+#define WL_OPS(ROW)                                                                                     \
+    ROW(CONV, conv2d, matrix_flops)                                                                     \
+    ROW(BATCH_NORM, batch_norm, no_flops)                                                               \
+    ROW(RELU, relu, no_flops, .saves_output = true)                                                     \
+    ROW(ADD, add, no_flops, .saves_output = true, .makes_f32 = has_no_relu, .reads_f32 = always)        \
+    ROW(CONCAT, concat, no_flops)                                                                       \
+    ROW(MAX_POOL, max_pool, no_flops)                                                                   \
+    ROW(AVG_POOL, avg_pool, no_flops)                                                                   \
+    ROW(DROPOUT, dropout, no_flops)                                                                     \
+    ROW(LINEAR, linear, matrix_flops)                                                                   \
+    ROW(EMBED, embed, no_flops, .check_inputs = wl_check_embed)                                         \
+    ROW(DENSE, dense, rows_matrix_flops, .check_inputs = wl_check_rows)                                 \
+    ROW(SEGMENT_SUM, segment_sum, no_flops, .check_inputs = wl_check_segments)                          \
+    ROW(FILTER_CONV, filter_conv, filter_flops, .backward_flops = filter_backward_flops,                \
+        .check_inputs = wl_check_pairs)                                                                 \
+    ROW(EMBED_TOKENS, embed_tokens, no_flops, .check_inputs = wl_check_tokens)                          \
+    ROW(LAYER_NORM, layer_norm, no_flops, .reads_f32 = has_no_branch)                                   \
+    ROW(PROJECT, project, matrix_flops)                                                                 \
+    ROW(ATTENTION, attention, attention_flops)                                                          \
+    ROW(GATHER, gather, no_flops, .check_inputs = wl_check_positions)                                   \
+    ROW(DECODER, decoder, decoder_flops)                                                                \
+    ROW(PATCHES, patches, no_flops)                                                                     \
+    ROW(FROM_PATCHES, from_patches, no_flops)                                                           \
+    ROW(POSITION, position, no_flops, .makes_f32 = always)                                              \
+    ROW(FFT2, fft2, no_flops)                                                                           \
+    ROW(INVERSE_FFT2, inverse_fft2, no_flops)                                                           \
+    ROW(COMPLEX_LINEAR, complex_linear, complex_flops, .saves_output = true)                            \
+    ROW(BESSEL_BASIS, bessel_basis, no_flops, .check_inputs = wl_check_rows)                            \
+    ROW(SPHERICAL_BASIS, spherical_basis, no_flops, .no_backward = true, .check_inputs = wl_check_rows) \
+    ROW(ANGULAR_BASIS, angular_basis, no_flops, .no_backward = true, .check_inputs = wl_check_rows)     \
+    ROW(GATE, gate, rows_matrix_flops, .check_inputs = wl_check_rows)                                   \
+    ROW(EDGE_CONCAT, edge_concat, no_flops, .check_inputs = wl_check_edge_concat)                       \
+    ROW(TRIPLET_CONV, triplet_conv, triplet_flops, .check_inputs = wl_check_triplet_conv)               \
+    ROW(CROSS_ENTROPY, cross_entropy, no_flops, .is_loss = true, .check_inputs = wl_check_labels)       \
+    ROW(MEAN_SQUARE, mean_square, no_flops, .is_loss = true)                                            \
     ROW(RELATIVE_L2, relative_l2, no_flops, .is_loss = true)
 
 enum wl_op {

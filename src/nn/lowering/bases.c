@@ -9,34 +9,31 @@ static const struct wl_angular_kernels *angular_kernels(const struct wl_step *s)
 
 static int bessel_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
-    int64_t rows;
-    int rc = wl_rows_count(s, r, s->node->rows, s->node->out->dims.d[0], &rows, e);
-    if (!rc)
-        bessel_kernels(s)->forward(&s->node->u.basis, rows, wl_rows_at(s, r, IN), wl_rows_at(s, r, PAR),
-                                   wl_rows_at(s, r, OUT));
-    return rc;
+    (void)e;
+    const int64_t rows = wl_rows_count(s, r, s->node->rows);
+    bessel_kernels(s)->forward(&s->node->u.basis, rows, wl_rows_at(s, r, IN), wl_rows_at(s, r, PAR),
+                               wl_rows_at(s, r, OUT));
+    return 0;
 }
 
 static int bessel_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
-    int64_t rows;
-    int rc = wl_rows_count(s, r, s->node->rows, s->node->out->dims.d[0], &rows, e);
-    if (!rc)
-        bessel_kernels(s)->backward(&s->node->u.basis, rows, wl_rows_at(s, r, IN), wl_rows_at(s, r, PAR),
-                                    wl_rows_at(s, r, DOUT), wl_rows_at(s, r, DPAR));
-    return rc;
+    (void)e;
+    const int64_t rows = wl_rows_count(s, r, s->node->rows);
+    bessel_kernels(s)->backward(&s->node->u.basis, rows, wl_rows_at(s, r, IN), wl_rows_at(s, r, PAR),
+                                wl_rows_at(s, r, DOUT), wl_rows_at(s, r, DPAR));
+    return 0;
 }
 
 const struct wl_rows_op wl_rows_bessel_basis = { bessel_run, bessel_backward_run };
 
 static int spherical_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
-    int64_t rows;
-    int rc = wl_rows_count(s, r, s->node->rows, s->node->out->dims.d[0], &rows, e);
-    if (!rc)
-        spherical_kernels(s)->forward(&s->node->u.basis, wl_rows_own(s)->table, rows, wl_rows_at(s, r, IN),
-                                      wl_rows_at(s, r, OUT));
-    return rc;
+    (void)e;
+    const int64_t rows = wl_rows_count(s, r, s->node->rows);
+    spherical_kernels(s)->forward(&s->node->u.basis, wl_rows_own(s)->table, rows, wl_rows_at(s, r, IN),
+                                  wl_rows_at(s, r, OUT));
+    return 0;
 }
 
 static const void *spherical_table(const void *kernels, const struct wl_node *n, struct wl_arena *a)
@@ -48,10 +45,10 @@ const struct wl_rows_op wl_rows_spherical_basis = { spherical_run, .table = sphe
 
 static int angular_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
-    int64_t rows;
-    int rc = wl_rows_count(s, r, s->node->rows, s->node->out->dims.d[0], &rows, e);
-    if (!rc) angular_kernels(s)->forward(s->node->u.basis.spherical, rows, wl_rows_at(s, r, IN), wl_rows_at(s, r, OUT));
-    return rc;
+    (void)e;
+    const int64_t rows = wl_rows_count(s, r, s->node->rows);
+    angular_kernels(s)->forward(s->node->u.basis.spherical, rows, wl_rows_at(s, r, IN), wl_rows_at(s, r, OUT));
+    return 0;
 }
 
 const struct wl_rows_op wl_rows_angular_basis = { angular_run };

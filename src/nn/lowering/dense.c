@@ -9,6 +9,7 @@ static struct wl_matrix dense_matrix(const struct wl_node *n)
 
 static int dense_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
+    (void)e;
     const struct wl_node *n = s->node;
     struct wl_dense_args a = { .m = dense_matrix(n),
                                .activation = n->u.dense.activation,
@@ -19,13 +20,14 @@ static int dense_run(const struct wl_step *s, const struct wl_run *r, struct wl_
                                .y = wl_rows_at(s, r, OUT),
                                .u = wl_rows_at(s, r, KEPT),
                                .scratch = wl_rows_at(s, r, SCRATCH) };
-    int rc = wl_rows_count(s, r, n->rows, a.m.n, &a.m.n, e);
-    if (!rc) kernels(s)->forward(&a);
-    return rc;
+    a.m.n = wl_rows_count(s, r, n->rows);
+    kernels(s)->forward(&a);
+    return 0;
 }
 
 static int dense_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
+    (void)e;
     const struct wl_node *n = s->node;
     struct wl_dense_grad a = { .m = dense_matrix(n),
                                .activation = n->u.dense.activation,
@@ -38,9 +40,9 @@ static int dense_backward_run(const struct wl_step *s, const struct wl_run *r, s
                                .db = wl_rows_at(s, r, DPAR + 1),
                                .scratch = wl_rows_at(s, r, SCRATCH),
                                .add = wl_rows_own(s)->add[0] };
-    int rc = wl_rows_count(s, r, n->rows, a.m.n, &a.m.n, e);
-    if (!rc) kernels(s)->backward(&a);
-    return rc;
+    a.m.n = wl_rows_count(s, r, n->rows);
+    kernels(s)->backward(&a);
+    return 0;
 }
 
 static size_t dense_scratch(const void *kernels_of, const struct wl_node *n, bool backward)

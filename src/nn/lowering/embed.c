@@ -4,25 +4,22 @@ static const struct wl_embed_kernels *kernels(const struct wl_step *s) { return 
 
 static int embed_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
+    (void)e;
     const struct wl_node *n = s->node;
     const struct wl_dims *w = &n->par[0]->dims;
     const int32_t *index = wl_rows_at(s, r, IN);
-    int64_t rows;
-    int rc = wl_rows_count(s, r, n->rows, n->out->dims.d[0], &rows, e);
-    if (!rc) rc = wl_rows_check_indices(n->in[0]->name, index, rows, w->d[0], e);
-    if (!rc) kernels(s)->forward(rows, w->d[1], index, wl_rows_at(s, r, PAR), wl_rows_at(s, r, OUT));
-    return rc;
+    const int64_t rows = wl_rows_count(s, r, n->rows);
+    kernels(s)->forward(rows, w->d[1], index, wl_rows_at(s, r, PAR), wl_rows_at(s, r, OUT));
+    return 0;
 }
 
 static int embed_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
+    (void)e;
     const struct wl_dims *w = &s->node->par[0]->dims;
-    int64_t rows;
-    int rc = wl_rows_count(s, r, s->node->rows, s->node->out->dims.d[0], &rows, e);
-    if (!rc)
-        kernels(s)->backward(rows, w->d[0], w->d[1], wl_rows_at(s, r, IN), wl_rows_at(s, r, DOUT),
-                             wl_rows_at(s, r, DPAR));
-    return rc;
+    const int64_t rows = wl_rows_count(s, r, s->node->rows);
+    kernels(s)->backward(rows, w->d[0], w->d[1], wl_rows_at(s, r, IN), wl_rows_at(s, r, DOUT), wl_rows_at(s, r, DPAR));
+    return 0;
 }
 
 const struct wl_rows_op wl_rows_embed = { embed_run, embed_backward_run };

@@ -22,30 +22,18 @@ static struct wl_filter_args filter_args(const struct wl_step *s, const struct w
                                      .scratch = wl_rows_at(s, r, SCRATCH) };
 }
 
-/* Kernels share molecules out, so a pair must not reach beyond its own. */
-static int check_pairs(const struct wl_node *n, const struct wl_filter_args *a, struct wl_err *e)
-{
-    int rc = wl_rows_check_starts(n->in[1]->name, a->atom_start, a->molecules, n->in[0]->dims.d[0], e);
-    if (!rc) rc = wl_rows_check_starts(n->in[2]->name, a->pair_start, a->molecules, n->in[4]->dims.d[0], e);
-    for (int64_t m = 0; m < a->molecules && !rc; m++)
-        for (int64_t p = 2 * (int64_t)a->pair_start[m]; p < 2 * (int64_t)a->pair_start[m + 1]; p++)
-            if (a->pair[p] < a->atom_start[m] || a->pair[p] >= a->atom_start[m + 1])
-                rc = wl_fail(e, WL_EINVAL, "%s: pair %lld names atom %d, which is not of molecule %lld", n->in[3]->name,
-                             (long long)p / 2, (int)a->pair[p], (long long)m);
-    return rc;
-}
-
 static int filter_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
+    (void)e;
     struct wl_filter_args a = filter_args(s, r);
-    int rc = wl_rows_count(s, r, WL_MOLECULES, s->node->in[1]->dims.d[0] - 1, &a.molecules, e);
-    if (!rc) rc = check_pairs(s->node, &a, e);
-    if (!rc) kernels(s)->forward(&a);
-    return rc;
+    a.molecules = wl_rows_count(s, r, WL_MOLECULES);
+    kernels(s)->forward(&a);
+    return 0;
 }
 
 static int filter_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
+    (void)e;
     struct wl_filter_grad g = { .of = filter_args(s, r),
                                 .dy = wl_rows_at(s, r, DOUT),
                                 .dx = wl_rows_at(s, r, DIN),
@@ -53,9 +41,9 @@ static int filter_backward_run(const struct wl_step *s, const struct wl_run *r, 
                                 .db0 = wl_rows_at(s, r, DPAR + 1),
                                 .dw2 = wl_rows_at(s, r, DPAR + 2),
                                 .db2 = wl_rows_at(s, r, DPAR + 3) };
-    int rc = wl_rows_count(s, r, WL_MOLECULES, s->node->in[1]->dims.d[0] - 1, &g.of.molecules, e);
-    if (!rc) kernels(s)->backward(&g);
-    return rc;
+    g.of.molecules = wl_rows_count(s, r, WL_MOLECULES);
+    kernels(s)->backward(&g);
+    return 0;
 }
 
 static size_t filter_scratch(const void *kernels_of, const struct wl_node *n, bool backward)

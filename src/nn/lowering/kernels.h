@@ -209,8 +209,6 @@ struct wl_edge_concat_kernels {
     void (*backward)(const struct wl_edge_concat_grad *b, int64_t atoms);
 };
 
-enum { WL_MAX_NEIGHBOURS = 96 }; /* of an atom, in wl_triplet_conv */
-
 /* wl_triplet_conv around `atoms` atoms.  x, residual, y [edges,f]  radial [edges,orders*radials]  angular
  * [triplets,orders]  v [bilinear,orders*radials]  w [f,bilinear,f] */
 struct wl_triplet_args {

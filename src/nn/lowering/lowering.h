@@ -48,12 +48,4 @@ struct wl_dropout wl_dropout_of(const struct wl_program *p, const struct wl_node
                                 int64_t features);
 struct wl_dropout wl_dropout_in_run(const struct wl_dropout *d, const struct wl_run *r);
 
-/* WL_EINVAL where one of n indices is not in [0, limit): "token 30600 of sample 2 is not among the 30522 rows of the
- * table". */
-int wl_lower_check_index(const char *what, const char *of, const int32_t *index, int64_t n, int64_t samples,
-                         int64_t limit, struct wl_err *e);
-
-/* WL_EINVAL where a label of a cross entropy is not one of its classes. */
-int wl_lower_check_labels(const struct wl_node *n, const int32_t *labels, struct wl_err *e);
-
 #endif

@@ -11,32 +11,10 @@ static int last_input(const struct wl_node *n)
     return i;
 }
 
-int wl_rows_count(const struct wl_step *s, const struct wl_run *r, enum wl_row_kind kind, int64_t room, int64_t *rows,
-                  struct wl_err *e)
+int64_t wl_rows_count(const struct wl_step *s, const struct wl_run *r, enum wl_row_kind kind)
 {
     const int32_t *counts = wl_rows_at(s, r, IN + last_input(s->node));
-    *rows = counts[kind];
-    if (*rows >= 0 && *rows <= room) return 0;
-    return wl_fail(e, WL_EINVAL, "%lld rows, there is room for %lld", (long long)*rows, (long long)room);
-}
-
-int wl_rows_check_indices(const char *what, const int32_t *index, int64_t n, int64_t limit, struct wl_err *e)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (index[i] < 0 || index[i] >= limit)
-            return wl_fail(e, WL_EINVAL, "%s: entry %lld is %d, expected 0 to %lld", what, (long long)i, (int)index[i],
-                           (long long)limit - 1);
-    return 0;
-}
-
-int wl_rows_check_starts(const char *what, const int32_t *start, int64_t n, int64_t limit, struct wl_err *e)
-{
-    int rc = wl_rows_check_indices(what, start, n + 1, limit + 1, e);
-    for (int64_t i = 0; i < n && !rc; i++)
-        if (start[i] > start[i + 1])
-            rc = wl_fail(e, WL_EINVAL, "%s: entry %lld is %d, the next one %d", what, (long long)i, (int)start[i],
-                         (int)start[i + 1]);
-    return rc;
+    return counts[kind];
 }
 
 /* ---- lowering ---------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* What operations on rows share: their steps, and the checks of what the caller filled in. */
+/* What operations on rows share: their steps. */
 #ifndef WL_NN_LOWERING_ROWS_H
 #define WL_NN_LOWERING_ROWS_H
 
@@ -32,17 +32,8 @@ static inline void *wl_rows_at(const struct wl_step *s, const struct wl_run *r, 
     return use < 0 ? NULL : wl_use_at(s, r, use);
 }
 
-/* The count of a kind of rows, which must find room. */
-int wl_rows_count(const struct wl_step *s, const struct wl_run *r, enum wl_row_kind kind, int64_t room, int64_t *rows,
-                  struct wl_err *e) WL_MUST_CHECK;
-
-/* Each of n indices lies in [0, limit). */
-int wl_rows_check_indices(const char *what, const int32_t *index, int64_t n, int64_t limit,
-                          struct wl_err *e) WL_MUST_CHECK;
-
-/* start [n + 1] of n segments begins at 0 or later, never falls and ends within `limit`. */
-int wl_rows_check_starts(const char *what, const int32_t *start, int64_t n, int64_t limit,
-                         struct wl_err *e) WL_MUST_CHECK;
+/* The count of a kind of rows in this run. */
+int64_t wl_rows_count(const struct wl_step *s, const struct wl_run *r, enum wl_row_kind kind);
 
 /* How an operation on rows is lowered and run. Forward reads the node's inputs and parameters and writes the result and
  * what is kept of it; backward reads those and the gradient of the result and writes the gradients of the parameters

@@ -197,6 +197,14 @@ static void cut_memory(struct wl_plan *p, char *base[WL_MEM_CLASSES])
     io->counts = (struct wl_counts *)(void *)at;
 }
 
+static void find_inputs(struct wl_plan *p)
+{
+    const struct wl_graph *g = p->program.graph;
+    p->input_at = wl_new_array(p->arena, const void *, g->n_tensors);
+    for (size_t i = 0; i < g->n_tensors; i++)
+        if (p->program.input[i]) p->input_at[i] = (char *)p->io.input.host + p->program.input[i]->offset;
+}
+
 int wl_plan_bind(struct wl_plan *p, struct wl_err *e)
 {
     char *base[WL_MEM_CLASSES];
@@ -209,5 +217,6 @@ int wl_plan_bind(struct wl_plan *p, struct wl_err *e)
     p->statistic = (float *)base[WL_MEM_STATISTIC];
     p->moment = (float *)base[WL_MEM_STATISTIC_SUM];
     set_addresses(p, base);
+    find_inputs(p);
     return bind_steps(p, e);
 }

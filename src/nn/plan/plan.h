@@ -44,6 +44,7 @@ struct wl_plan {
     float *statistic, *moment; /* statistic_floats each */
     size_t statistic_floats;
     struct wl_device_io io;
+    const void **input_at; /* of the host, by tensor id: what the caller fills; NULL for other tensors */
     /* Of the host, where there are other ranks: statistics to be averaged; gradients to be reduced, where the ranks
      * cannot do that in the device's memory. */
     float *statistic_staging, *gradient_staging;

@@ -1,4 +1,5 @@
 /* Running a plan: micro-batches, evaluation, optimiser steps. Nothing here allocates. */
+#include "nn/graph/input_checks.h"
 #include "nn/plan/plan.h"
 
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
@@ -53,6 +54,17 @@ static int reduce_at_once(struct wl_plan *p, struct wl_err *e)
     return wl_plan_reduce(p, (int)p->program.n_steps, &bucket, e);
 }
 
+static int check_inputs(const struct wl_plan *p, unsigned pass, struct wl_err *e)
+{
+    const struct wl_input_values v = { p->input_at };
+    for (size_t i = 0; i < p->program.n_input_checks; i++) {
+        const struct wl_input_check *c = &p->program.input_checks[i];
+        int rc = c->when & pass ? wl_op_info(c->node->op)->check_inputs(c->node, &v, e) : 0;
+        if (rc) return wl_err_prefix(e, "%s (forward)", c->node->name);
+    }
+    return 0;
+}
+
 static int run_job(struct job *j, bool last, enum wl_variant v, struct wl_counts *counts, struct wl_err *e)
 {
     struct wl_plan *p = j->plan;
@@ -62,7 +74,8 @@ static int run_job(struct job *j, bool last, enum wl_variant v, struct wl_counts
     const bool reduces = last && p->comm;
     j->reduces = reduces && p->ops->host_addressable;
     j->run.counts = p->io.counts;
-    int rc = p->ops->begin(device, &j->run, &p->io, counts, e);
+    int rc = check_inputs(p, j->pass, e);
+    if (!rc) rc = p->ops->begin(device, &j->run, &p->io, counts, e);
     if (rc) return rc;
     rc = p->ops->run(device, v, enqueue, j, e);
     if (!rc && reduces && !j->reduces) rc = reduce_at_once(p, e);

@@ -235,6 +235,33 @@ static int copy_output(struct wl_program *p, const struct wl_node *n, struct wl_
     return p->backend->reorder(p, n, p->value[t->id], p->output[t->id], e);
 }
 
+/* Does a check of x find what one of y finds? It looks at inputs of the graph, dimensions, and the kind of rows. */
+static bool same_check(const struct wl_node *x, const struct wl_node *y)
+{
+    if (wl_op_info(x->op)->check_inputs != wl_op_info(y->op)->check_inputs || x->rows != y->rows) return false;
+    for (int i = 0; i < WL_MAX_INPUTS; i++) {
+        const struct wl_tensor *a = x->in[i], *b = y->in[i];
+        if (a == b) continue;
+        if (!a || !b || a->role == WL_ROLE_INPUT || b->role == WL_ROLE_INPUT) return false;
+        if (!wl_dims_equal(&a->dims, &b->dims)) return false;
+    }
+    if (!wl_dims_equal(&x->out->dims, &y->out->dims)) return false;
+    return !x->par[0] == !y->par[0] && (!x->par[0] || wl_dims_equal(&x->par[0]->dims, &y->par[0]->dims));
+}
+
+static void add_input_check(struct wl_program *p, const struct wl_node *n)
+{
+    if (!wl_op_info(n->op)->check_inputs) return;
+    for (size_t i = 0; i < p->n_input_checks; i++) {
+        struct wl_input_check *c = &p->input_checks[i];
+        if (!same_check(c->node, n)) continue;
+        c->when |= p->passes;
+        return;
+    }
+    WL_GROW(p->arena, p->input_checks, p->n_input_checks, p->cap_input_checks);
+    p->input_checks[p->n_input_checks++] = (struct wl_input_check) { n, p->passes };
+}
+
 static int lower_forward(struct wl_program *p, const struct wl_node *n, bool evaluated, struct wl_err *e)
 {
     const struct wl_op_rules *rules = wl_rules_of(p, n);
@@ -243,6 +270,7 @@ static int lower_forward(struct wl_program *p, const struct wl_node *n, bool eva
     p->passes = WL_TRAIN | WL_EVAL; /* an operation that is evaluated may read the copy of an input too */
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i] && !loss && !rc; i++) rc = round_value(p, n, n->in[i], e);
     if (!evaluated) p->passes = WL_TRAIN;
+    add_input_check(p, n);
     if (!rc) rc = rules->forward(p, n, e);
     if (!rc && !loss) rc = round_value(p, n, n->out, e);
     return rc || !n->out->output ? rc : copy_output(p, n, e);

@@ -81,6 +81,12 @@ struct wl_statistic {
     struct wl_buf *running, *moment;
 };
 
+/* A node whose inputs are checked before a run; one of several that would check the same. */
+struct wl_input_check {
+    const struct wl_node *node;
+    unsigned when; /* passes that read them */
+};
+
 /* What the forward rule of a node leaves for its backward rule. */
 struct wl_saved {
     struct wl_buf *buf[3]; /* of convolutions and matrix products: 0 the input, 1 the weights as they read them */
@@ -109,6 +115,8 @@ struct wl_program {
     struct wl_buf **bufs;
     struct wl_step **steps;
     struct wl_statistic *statistics;
+    struct wl_input_check *input_checks;
+    size_t n_input_checks, cap_input_checks;
     size_t n_bufs, cap_bufs, n_steps, cap_steps, n_statistics, cap_statistics;
     size_t n_forward; /* so many of the steps are of the forward pass */
     int reorders;
