@@ -47,19 +47,19 @@ struct wl_cap_opts {
 /* clang-format off */
 #define WL_CAP_OPT_ROWS(holder, at, prefix)                                                                            \
     { .name = prefix "setter", .type = WL_CHOICE, .offset = offsetof(holder, at.setter), .def = "auto",                \
-      .choices = "auto|nvml|rapl|cpufreq|command|observe|null", .help = "how caps are set; observe: the site has set them, wattlaw verifies" }, \
+      .choices = "auto|nvml|rapl|cpufreq|command|observe|null", .help = "setter of caps; observe: the site has set the caps, wattlaw verifies" }, \
     { .name = prefix "command", .type = WL_STR, .offset = offsetof(holder, at.command),                                \
-      .help = "the site's command that sets a power cap: words with {uuid} and {watts}, for modules {scope}" },                         \
+      .unit = "COMMAND", .help = "site command that sets a power cap: words with {uuid} and {watts}, for modules {scope}" },                         \
     { .name = prefix "restore", .type = WL_STR, .offset = offsetof(holder, at.restore),                                \
-      .help = "the site's command that restores a power cap (default: cap-command with the found watts)" },                      \
+      .unit = "COMMAND", .help = "site command that restores a power cap (default: cap-command with the found watts)" },                      \
     { .name = prefix "clock-command", .type = WL_STR, .offset = offsetof(holder, at.clock_command),                    \
-      .help = "the site's command that locks the clock: words with {uuid} and {mhz}" },                            \
+      .unit = "COMMAND", .help = "site command that locks the clock: words with {uuid} and {mhz}" },                            \
     { .name = prefix "clock-restore", .type = WL_STR, .offset = offsetof(holder, at.clock_restore),                    \
-      .help = "the site's command that unlocks the clock, required with cap-clock-command" },                                                                          \
+      .unit = "COMMAND", .help = "site command that unlocks the clock, required with cap-clock-command" },                                                                          \
     { .name = prefix "wait", .type = WL_DURATION, .offset = offsetof(holder, at.wait_s), .def = "10s", .min = 0.01,     \
-      .max = 3600, .unit = "s", .help = "timeout for a driver call or a site's command that sets a cap" },            \
+      .max = 3600, .unit = "s", .help = "timeout for a driver call or site command that sets a cap" },            \
     { .name = prefix "state-dir", .type = WL_STR, .offset = offsetof(holder, at.state_dir),                            \
-      .help = "folder for cap journals (default: $WATTLAW_STATE_DIR, /run/wattlaw, else ~/.local/state/wattlaw)" }
+      .unit = "FOLDER", .help = "folder for cap journals (default: $WATTLAW_STATE_DIR, /run/wattlaw, else ~/.local/state/wattlaw)" }
 /* clang-format on */
 
 /* The state folder for journals and reservations on this machine, with a folder per user: opts->state_dir,

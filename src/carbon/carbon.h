@@ -62,23 +62,23 @@ struct wl_footprint {
 /* clang-format off */
 #define WL_FOOTPRINT_OPT_ROWS(holder, at)                                                                         \
     { .name = "pue", .type = WL_REAL, .offset = offsetof(holder, at.pue), .min = 1, .max = 10,                    \
-      .help = "power usage effectiveness of the site, for carbon and cost; 1 if not given" },                     \
+      .help = "power usage effectiveness of the site, for carbon and cost (default 1)" },                     \
     { .name = "carbon", .type = WL_REAL, .offset = offsetof(holder, at.carbon), .min = 0, .max = 1e5,             \
-      .unit = "g CO2e/kWh", .help = "carbon intensity of the electricity; needs carbon-source" },                 \
+      .unit = "g CO2e/kWh", .help = "carbon intensity of the electricity; requires carbon-source" },                 \
     { .name = "carbon-range", .type = WL_REALS, .offset = offsetof(holder, at.range), .min = 0, .max = 1e5,       \
-      .unit = "g CO2e/kWh", .help = "LOW,HIGH: interval of the carbon intensity" },                               \
+      .unit = "g CO2e/kWh", .help = "interval of the carbon intensity as LOW,HIGH" },                               \
     { .name = "carbon-kind", .type = WL_CHOICE, .offset = offsetof(holder, at.kind),                              \
-      .choices = "average|marginal", .help = "what kind of intensity it is; average if not given" },              \
+      .choices = "average|marginal", .help = "kind of carbon intensity (default average)" },              \
     { .name = "carbon-source", .type = WL_STR, .offset = offsetof(holder, at.source),                             \
-      .help = "place and time the intensity holds for, and where it is from" },                                   \
+      .unit = "TEXT", .help = "place, period and publisher of the carbon intensity" },                                   \
     { .name = "country", .type = WL_STR, .offset = offsetof(holder, at.country),                                  \
-      .help = "code or name (DE, DEU, Germany): carbon intensity from the built-in table, instead of carbon" },                   \
+      .unit = "COUNTRY", .help = "country (DE, DEU or Germany) whose carbon intensity is taken from the built-in table, instead of carbon" },                   \
     { .name = "carbon-csv", .type = WL_STR, .offset = offsetof(holder, at.carbon_csv),                            \
-      .help = "carbon intensity over time from this file, instead of carbon; runs of a store only" },             \
+      .unit = "FILE", .help = "CSV file of the carbon intensity over time, instead of carbon; only for runs of a store" },             \
     { .name = "price", .type = WL_REAL, .offset = offsetof(holder, at.price), .min = 0, .max = 1e5,               \
       .unit = "per kWh", .help = "price of electricity" },                                                        \
     { .name = "currency", .type = WL_STR, .offset = offsetof(holder, at.currency),                                \
-      .help = "of the price; EUR if not given" }
+      .unit = "CODE", .help = "currency of the price (default EUR)" }
 /* clang-format on */
 
 /* Looks the country up or reads the file, fills in what was not given and checks what belongs together: WL_EUSAGE,

@@ -1,17 +1,18 @@
 #include "cmd/cmd.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The texts are our own, of several lines. */
+/* The help line as a sentence, then options and details. */
 static void print_help(const char *program, const struct wl_cmd *c, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
-    const char *full_stop = c->help[strlen(c->help) - 1] == '?' ? "" : ".";
-    wl_text_addf(&t, "usage: %s %s %s\n\n%s%s\n", program, c->name, c->usage, c->help, full_stop);
+    wl_text_addf(&t, "usage: %s %s %s\n\n%c%s.\n", program, c->name, c->usage, toupper((unsigned char)c->help[0]),
+                 c->help + 1);
     if (c->options && c->options->name) {
         wl_text_add(&t, "\noptions\n");
         wl_opts_help(c->options, &t);
@@ -64,7 +65,7 @@ static void print_error(const char *program, const struct wl_cmd *c, const struc
 {
     wl_eprint("error: %s\n", e->msg);
     if (e->code == WL_EUSAGE)
-        wl_eprint("usage: %s %s %s\n       %s %s --help says more\n", program, c->name, c->usage, program, c->name);
+        wl_eprint("usage: %s %s %s\ndetails: %s %s --help\n", program, c->name, c->usage, program, c->name);
 }
 
 int wl_exit_status(int rc)
@@ -104,7 +105,8 @@ static void print_program(const struct wl_cmd_program *p, enum wl_out to)
     }
     for (const struct wl_cmd *const *c = p->commands; *c; c++)
         wl_fprint(to, "  %-*s  %s\n", width, (*c)->name, (*c)->help);
-    wl_fprint(to, "\n%s NAME --help says more; %s --version prints the version.\n", p->name, p->name);
+    wl_fprint(to, "\n\"%s NAME --help\" describes a %s, \"%s --version\" prints the version.\n", p->name, p->noun,
+              p->name);
 }
 
 static int unknown(const struct wl_cmd_program *p, const char *name)

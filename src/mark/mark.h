@@ -103,19 +103,19 @@ struct wl_mark_regex_opts {
 /* Rows for a struct that holds a struct wl_mark_regex_opts as member `at`. */
 #define WL_MARK_REGEX_OPT_ROWS(holder, at) \
     { .name = "epoch-regex", .type = WL_STR, .offset = offsetof(holder, at.epoch_regex), \
-      .help = "an output line that reports an epoch, for programs without marks" }, \
+      .unit = "REGEX", .help = "regular expression of output lines that report an epoch, for programs without marks" }, \
     { .name = "epoch-fields", .type = WL_STR, .offset = offsetof(holder, at.epoch_fields), \
-      .help = "which group of it is what: epoch=1,train_loss=2" }, \
+      .unit = "FIELDS", .help = "capture groups of the epoch expression: epoch=1,train_loss=2" }, \
     { .name = "epoch-at", .type = WL_CHOICE, .offset = offsetof(holder, at.epoch_at), \
-      .choices = "end|begin", .help = "the line ends its epoch (as without this option), or begins it" }, \
+      .choices = "end|begin", .help = "position of the epoch line: at the end or the beginning of its epoch (default end)" }, \
     { .name = "start-regex", .type = WL_STR, .offset = offsetof(holder, at.start_regex), \
-      .help = "the output line behind which an epoch begins; if not given, where the one before ended" }, \
+      .unit = "REGEX", .help = "regular expression of the output line after which an epoch begins (default: the end of the previous epoch)" }, \
     { .name = "step-regex", .type = WL_STR, .offset = offsetof(holder, at.step_regex), \
-      .help = "an output line that reports an update" }, \
+      .unit = "REGEX", .help = "regular expression of output lines that report an update" }, \
     { .name = "step-fields", .type = WL_STR, .offset = offsetof(holder, at.step_fields), \
-      .help = "which group of it is what: step=1,loss=2,samples=3" }, \
+      .unit = "FIELDS", .help = "capture groups of the step expression: step=1,loss=2,samples=3" }, \
     { .name = "define", .type = WL_STRS, .offset = offsetof(holder, at.define), \
-      .help = "what a metric is: name=val_f1 better=larger unit=% label=F1_on_held-out_data" }
+      .unit = "FIELDS", .help = "definition of a metric: name=val_f1 better=larger unit=% label=F1_on_held-out_data" }
 /* clang-format on */
 
 /* Is an expression set at all? */

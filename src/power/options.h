@@ -32,7 +32,7 @@ int wl_sampler_cpu_check(const struct wl_power_opts *o, struct wl_arena *a, stru
 /* clang-format off */
 #define WL_POWER_OPT_ROWS(holder, at)                                                                           \
     { .name = "sensors", .type = WL_STRS, .offset = offsetof(holder, at.sensors), .def = "auto",                  \
-      .help = "sensors to read: auto, or names as doctor lists them" },                                         \
+      .help = "sensors to read: auto, or names that wattlaw doctor lists" },                                         \
     { .name = "rate-hz", .type = WL_REAL, .offset = offsetof(holder, at.rate_hz), .def = "10",                    \
       .min = 0.01, .max = 1000, .unit = "Hz", .help = "samples per second of each sensor" },                      \
     { .name = "sampler-cpu", .type = WL_INT, .offset = offsetof(holder, at.sampler_cpu), .def = "-1",             \
@@ -48,17 +48,17 @@ int wl_sampler_cpu_check(const struct wl_power_opts *o, struct wl_arena *a, stru
     { .name = "gpm", .type = WL_FLAG, .offset = offsetof(holder, at.gpm),                                         \
       .help = "also read the profiling counters (GPM) of Hopper GPUs and newer" },                                       \
     { .name = "replay-file", .type = WL_STR, .offset = offsetof(holder, at.replay_file),                          \
-      .help = "recording for the replay sensor: CSV with t_s,device,quantity,value" },                                   \
+      .unit = "FILE", .help = "recording for the replay sensor: CSV with t_s,device,quantity,value" },                                   \
     { .name = "nvml-library", .type = WL_STR, .offset = offsetof(holder, at.nvml_library),                        \
-      .help = "path of libnvidia-ml.so.1, if the loader does not find it" },                             \
+      .unit = "FILE", .help = "path of libnvidia-ml.so.1, if the loader does not find it" },                             \
     { .name = "amd-library", .type = WL_STR, .offset = offsetof(holder, at.amd_library),                          \
-      .help = "path of libamd_smi.so or librocm_smi64.so, if the loader does not find it" },                                                      \
+      .unit = "FILE", .help = "path of libamd_smi.so or librocm_smi64.so, if the loader does not find it" },                                                      \
     { .name = "level-zero-library", .type = WL_STR, .offset = offsetof(holder, at.level_zero_library),            \
-      .help = "path of libze_loader.so.1, if the loader does not find it" },                                                                      \
+      .unit = "FILE", .help = "path of libze_loader.so.1, if the loader does not find it" },                                                                      \
     { .name = "calibration", .type = WL_STR, .offset = offsetof(holder, at.calibration),                          \
-      .help = "calibration file of doctor --calibrate (default: calibration.ini in wattlaw's state folder)" },  \
+      .unit = "FILE", .help = "calibration file of doctor --calibrate (default: calibration.ini in wattlaw's state folder)" },  \
     { .name = "sensor-root", .type = WL_STR, .offset = offsetof(holder, at.root), .def = "",                      \
-      .help = "prefix of /sys, /proc and /dev, for reading a recorded tree" }
+      .unit = "FOLDER", .help = "prefix of /sys, /proc and /dev, for reading a recorded tree" }
 /* clang-format on */
 
 #endif

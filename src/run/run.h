@@ -16,7 +16,7 @@
 /* clang-format off */
 #define WL_NODE_WAIT_ROW(holder, at)                                                                                   \
     { .name = "node-wait", .type = WL_DURATION, .offset = offsetof(holder, at), .def = "60s", .max = 86400,            \
-      .unit = "s", .help = "on several nodes with caps: how long a job waits for all nodes to set theirs; 0: no wait" }
+      .unit = "s", .help = "multi-node with caps: maximum wait until all nodes have set their caps; 0: no wait" }
 /* clang-format on */
 
 /* A run begins when no GPU of the job is warmer. */

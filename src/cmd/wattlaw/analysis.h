@@ -29,13 +29,15 @@ int wl_analysis_add_carbon(const char *path, const struct wl_carbon_intensity *g
 struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a);
 
 /* Option rows of every analysis command, over a struct `options` that has the fields map and json. */
-#define WL_ANALYSIS_OPT_ROWS(options)                                                                              \
-    { .name = "map",                                                                                               \
-      .type = WL_LINES,                                                                                            \
-      .offset = offsetof(options, map),                                                                            \
-      .help = "CANONICAL=COLUMN: read a canonical column from a column of another name (CSV)" },                   \
-    {                                                                                                              \
-        .name = "json", .type = WL_FLAG, .offset = offsetof(options, json), .help = "print JSON (docs/formats.md)" \
+#define WL_ANALYSIS_OPT_ROWS(options)                                                  \
+    { .name = "map",                                                                   \
+      .type = WL_LINES,                                                                \
+      .offset = offsetof(options, map),                                                \
+      .unit = "CANONICAL=COLUMN",                                                      \
+      .help = "read a canonical column from a column of another name of a CSV file" }, \
+    {                                                                                  \
+        .name = "json", .type = WL_FLAG, .offset = offsetof(options, json),            \
+        .help = "print the results as JSON (docs/formats.md)"                          \
     }
 
 /* Of those that fit a law to runs: the fields by, response and drop_epochs. */
@@ -43,16 +45,16 @@ struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a);
     { .name = "by",                                                                                            \
       .type = WL_STRS,                                                                                         \
       .offset = offsetof(options, by),                                                                         \
-      .help = "columns that separate groups, instead of the settings that are held fixed" },                   \
+      .help = "columns that separate groups (default: the settings that are held fixed)" },                    \
         { .name = "response",                                                                                  \
           .type = WL_CHOICE,                                                                                   \
           .offset = offsetof(options, response),                                                               \
           .def = "time_s",                                                                                     \
           .choices = "time_s|energy_j",                                                                        \
-          .help = "what scales: time or energy of an epoch" },                                                 \
+          .help = "response of the law: time or energy per epoch" },                                           \
     {                                                                                                          \
         .name = "drop-epochs", .type = WL_INT, .offset = offsetof(options, drop_epochs), .def = "1", .min = 0, \
-        .max = 1e9, .help = "leave out the first epochs of each run (one always stays)"                        \
+        .max = 1e9, .help = "number of first epochs of each run to exclude as warm-up (one is always kept)"    \
     }
 
 #endif

@@ -20,11 +20,11 @@ static const struct wl_opt options[] = { { .name = "n",
                                            .min = 3,
                                            .max = 1e6,
                                            .unit = "points",
-                                           .help = "assume so many points in rows that do not say n" },
+                                           .help = "number of points assumed in rows that do not state n" },
                                          { .name = "json",
                                            .type = WL_FLAG,
                                            .offset = offsetof(struct audit_options, json),
-                                           .help = "print JSON (docs/formats.md)" },
+                                           .help = "print the results as JSON (docs/formats.md)" },
                                          WL_OPT_END };
 
 /* ---- reading ---- */
@@ -196,8 +196,9 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
 const struct wl_cmd wl_cmd_audit = {
     .name = "audit",
     .usage = "FILE.csv [options]",
-    .help = "check a published table of exponents for what it implies",
-    .more = "Columns: level, beta, n, and r2 or se; group, setting, n_min and n_max if there are any.\n\n"
+    .help = "check what a published table of exponents implies",
+    .more = "Columns: level, beta, n, and r2 or se; optional: group, setting, n_min and n_max.\n"
+            "\n"
             "  wattlaw audit examples/frey2022/tables.csv --n 8",
     .options = options,
     .options_size = sizeof(struct audit_options),

@@ -21,18 +21,20 @@ static const struct wl_opt options[] = {
       .type = WL_STR,
       .offset = offsetof(struct compare_options, factor),
       .required = true,
+      .unit = "COLUMN",
       .help = "column whose values are compared: power_cap_w, clock_mhz, local_batch, hardware, ..." },
     { .name = "base",
       .type = WL_STR,
       .offset = offsetof(struct compare_options, base),
-      .help = "value that the others are held against (no cap or the highest cap; else the first)" },
+      .unit = "VALUE",
+      .help = "reference value of the factor (default: no cap or the highest cap, else the first value)" },
     { .name = "margin",
       .type = WL_REAL,
       .offset = offsetof(struct compare_options, margin),
       .def = "0.05",
       .min = 1e-6,
       .max = 10,
-      .help = "exponents that differ by less count as the same" },
+      .help = "equivalence margin: exponents that differ by less count as equal" },
     WL_ANALYSIS_OPT_ROWS(struct compare_options),
     WL_FIT_OPT_ROWS(struct compare_options),
     WL_OPT_END
@@ -221,10 +223,11 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
 const struct wl_cmd wl_cmd_compare = {
     .name = "compare",
     .usage = "STORE|CSV --factor COLUMN [options]",
-    .help = "does a factor (cap, clock, batch, machine) change the scaling law?",
-    .more = "DIFFERENT: one slope for all values is rejected. EQUIVALENT: every two slopes are shown to differ by less "
-            "than\n"
-            "the margin. UNDECIDED: neither. Exit status 1 where no group has two values with a law.\n\n"
+    .help = "test whether a factor (cap, clock, batch size, machine) changes the scaling law",
+    .more = "DIFFERENT: a common slope for all values is rejected. EQUIVALENT: every pair of slopes differs by less "
+            "than the\n"
+            "margin. UNDECIDED: neither. Exit status 1 if no group has two values with a law.\n"
+            "\n"
             "  wattlaw compare caps --factor power_cap_w\n"
             "  wattlaw compare times.csv --factor hardware --by workload --json",
     .options = options,

@@ -22,23 +22,24 @@ static const struct wl_opt options[] = {
     { .name = "by",
       .type = WL_STRS,
       .offset = offsetof(struct energy_options, by),
-      .help = "columns that separate groups, instead of workload and hardware" },
+      .help = "columns that separate groups (default: workload and hardware)" },
     { .name = "drop-epochs",
       .type = WL_INT,
       .offset = offsetof(struct energy_options, drop_epochs),
       .def = "0",
       .min = 0,
       .max = 1e9,
-      .help = "leave out the first epochs of each run (warm-up costs energy too)" },
+      .help = "number of first epochs of each run to exclude (warm-up costs energy too)" },
     WL_FOOTPRINT_OPT_ROWS(struct energy_options, footprint),
     { .name = "target",
       .type = WL_STR,
       .offset = offsetof(struct energy_options, target),
-      .help = "METRIC=VALUE: epochs, time and energy until a metric reaches a value" },
+      .unit = "METRIC=VALUE",
+      .help = "report epochs, time and energy until a metric reaches a value" },
     { .name = "all",
       .type = WL_FLAG,
       .offset = offsetof(struct energy_options, all),
-      .help = "every group in full, however many there are" },
+      .help = "print every group in full, however many there are" },
     WL_ANALYSIS_OPT_ROWS(struct energy_options),
     WL_OPT_END
 };
@@ -290,8 +291,9 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
 const struct wl_cmd wl_cmd_energy = {
     .name = "energy",
     .usage = "STORE|CSV [options]",
-    .help = "energy against worker-hours, what drives it, speed-up, energy to a target, carbon and cost",
-    .more = "Exit status 1 where no run has a worker count, a time and an energy.\n\n"
+    .help = "relate energy to worker-hours, with speed-up, energy to a target metric, carbon and cost",
+    .more = "Exit status 1 if no run has a worker count, a time and an energy.\n"
+            "\n"
             "  wattlaw energy quickstart-results\n"
             "  wattlaw energy lab1 --pue 1.3 --carbon 380 --carbon-source 'DE 2024, yearly mean' --price 0.25\n"
             "  wattlaw energy lab1 --target val_top1=0.75",

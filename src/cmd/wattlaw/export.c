@@ -17,27 +17,30 @@ static const struct wl_opt export_rows[] = {
       .offset = offsetof(struct export_options, format),
       .def = "csv",
       .choices = "csv|jsonl",
-      .help = "csv, or an object a line" },
+      .help = "output format: CSV, or JSON Lines with one object per line" },
     { .name = "out",
       .letter = 'o',
       .type = WL_STR,
       .offset = offsetof(struct export_options, out),
-      .help = "file to write (default: stdout)" },
+      .unit = "FILE",
+      .help = "file to write to (default: stdout)" },
     { .name = "campaign",
       .type = WL_STR,
       .offset = offsetof(struct export_options, campaign),
-      .help = "only this campaign of the store" },
+      .unit = "NAME",
+      .help = "name of the campaign of the store (default: all campaigns)" },
     { .name = "run",
       .type = WL_INT,
       .offset = offsetof(struct export_options, run),
       .def = "0",
       .min = 0,
       .max = 1e15,
-      .help = "samples: only this run; 0: all that are done" },
+      .help = "number of the run whose samples to export; 0: all runs that are done" },
     { .name = "map",
       .type = WL_LINES,
       .offset = offsetof(struct export_options, map),
-      .help = "observations of a CSV file: canonical=column" },
+      .unit = "CANONICAL=COLUMN",
+      .help = "read a canonical column from a column of another name of a CSV file" },
     WL_OPT_END,
 };
 
@@ -140,9 +143,9 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 const struct wl_cmd wl_cmd_export = {
     .name = "export",
     .usage = "[options] observations|samples STORE",
-    .help = "observations or readings of a store as CSV or JSON Lines",
-    .more = "observations: a row an epoch, with the columns of docs/formats.md; STORE may also be a CSV file.\n"
-            "samples: every reading of the sensors, a line each.\n"
+    .help = "export the observations or samples of a store as CSV or JSON Lines",
+    .more = "observations: one row per epoch, with the columns of docs/formats.md; STORE may also be a CSV file.\n"
+            "samples: one row per sensor reading.\n"
             "\n"
             "    wattlaw export observations lab1 -o lab1.csv\n"
             "    wattlaw export samples lab1 --run 12 | gzip > run12.csv.gz",

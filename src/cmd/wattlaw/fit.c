@@ -24,7 +24,7 @@ static const struct wl_opt options[] = {
       .min = 0,
       .max = 1e12,
       .unit = "workers",
-      .help = "test whether the law up to this worker count holds beyond it (0: all but the two largest)" },
+      .help = "largest worker count to fit when testing extrapolation to larger ones; 0: all but the two largest" },
     WL_ANALYSIS_OPT_ROWS(struct fit_options),
     WL_FIT_OPT_ROWS(struct fit_options),
     WL_OPT_END
@@ -337,11 +337,12 @@ const struct wl_cmd wl_cmd_fit = {
     .name = "fit",
     .usage = "STORE|CSV [options]",
     .help = "fit the scaling law t = alpha N^-beta to each group of runs, with intervals",
-    .more =
-        "The law is fitted to runs, not to epochs; docs/guide.md says how and why. Exit status 1 where no group has\n"
-        "at least two worker counts.\n\n"
-        "  wattlaw fit quickstart-results\n"
-        "  wattlaw fit times.csv --map workers=gpus --map time_s=seconds --by model --json",
+    .more = "The law is fitted to runs, not to epochs; docs/guide.md explains how and why. Exit status 1 if no group "
+            "has at\n"
+            "least two worker counts.\n"
+            "\n"
+            "  wattlaw fit quickstart-results\n"
+            "  wattlaw fit times.csv --map workers=gpus --map time_s=seconds --by model --json",
     .options = options,
     .options_size = sizeof(struct fit_options),
     .run = run,

@@ -32,39 +32,40 @@ static const struct wl_opt import_rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct import_options, store),
       .def = WL_STORE_FILE,
-      .help = "where the run is stored" },
-    TEXT(name, "of the run, under workload (default: the first file)"),
-    TEXT(from, "begin of the run (default: the first reading)"),
-    TEXT(to, "its end (default: the last reading)"),
+      .unit = "PATH",
+      .help = "store to add the run to" },
+    TEXT(name, "name of the workload (default: the name of the first file)"),
+    TEXT(from, "time at which the run starts (default: the first reading)"),
+    TEXT(to, "time at which the run ends (default: the last reading)"),
     { .name = "gpus",
       .type = WL_STRS,
       .offset = offsetof(struct import_options, gpus),
-      .help = "only these: UUID or its begin, HOST, HOST:NUMBER" },
+      .help = "GPUs to import: UUID or start of a UUID, HOST, HOST:NUMBER (default: all)" },
     { .name = "uuids",
       .type = WL_STRS,
       .offset = offsetof(struct import_options, uuids),
-      .help = "of GPU 0, 1 ..., where a file has numbers alone" },
-    TEXT(start, "time of the first reading, of a file without times"),
+      .help = "UUIDs of GPU 0, 1, ..., for a file that only numbers GPUs" },
+    TEXT(start, "time of the first reading, for a file without times"),
     { .name = "period",
       .type = WL_DURATION,
       .offset = offsetof(struct import_options, period_s),
       .min = 1e-3,
       .max = 86400,
       .unit = "s",
-      .help = "from one reading to the next, of a file without times" },
-    COUNT("workers", workers, "data-parallel ranks of the job; 0: not known"),
-    COUNT("nodes", nodes, "machines of the job; 0: not known"),
-    COUNT("local-batch", local_batch, "samples of a worker and a pass; 0: not known"),
-    COUNT("global-batch", global_batch, "samples of an update; 0: not known"),
+      .help = "interval between readings, for a file without times" },
+    COUNT("workers", workers, "number of data-parallel ranks of the job; 0: unknown"),
+    COUNT("nodes", nodes, "number of nodes of the job; 0: unknown"),
+    COUNT("local-batch", local_batch, "samples per worker and pass; 0: unknown"),
+    COUNT("global-batch", global_batch, "number of samples per update; 0: unknown"),
     { .name = "json",
       .type = WL_FLAG,
       .offset = offsetof(struct import_options, json),
-      .help = "print what was imported as JSON" },
+      .help = "print the imported run as JSON" },
     { .name = "json-file",
       .type = WL_STR,
       .offset = offsetof(struct import_options, json_file),
       .unit = "FILE",
-      .help = "write what was imported as JSON to this file" },
+      .help = "write the imported run as JSON to a file" },
     WL_OPT_END,
 };
 
@@ -357,11 +358,12 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 const struct wl_cmd wl_cmd_import = {
     .name = "import",
     .usage = "[options] dcgm FILE...",
-    .help = "what another tool has measured becomes a run of a store",
-    .more = "dcgm: power, energy, utilisation, clocks and temperatures of NVIDIA GPUs. A FILE is what dcgm-exporter "
-            "answers, once or\n"
-            "many times behind each other, what `dcgmi dmon` prints, or the JSON of Prometheus' query_range. All FILEs "
-            "are one run.\n"
+    .help = "import the measurements of another tool into a store, as a run",
+    .more = "dcgm: power, energy, utilisation, clocks and temperatures of NVIDIA GPUs. A FILE is the output of "
+            "dcgm-exporter\n"
+            "(one answer or many, concatenated), the output of `dcgmi dmon`, or the JSON of Prometheus' query_range. "
+            "All FILEs\n"
+            "together form one run.\n"
             "\n"
             "    curl -s "
             "'http://prometheus:9090/api/v1/"

@@ -13,7 +13,8 @@ static const struct wl_opt rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct options, store),
       .def = WL_STORE_FILE,
-      .help = "where the merged run is stored" },
+      .unit = "PATH",
+      .help = "store to add the merged run to" },
     WL_OPT_END,
 };
 
@@ -33,8 +34,9 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 const struct wl_cmd wl_cmd_merge = {
     .name = "merge",
     .usage = "[options] STORE...",
-    .help = "make one run of what each node has measured of it",
-    .more = "Each STORE is of one node; its newest run is taken. The stores stay as they are.\n\n"
+    .help = "merge the stores of the nodes of a run into one run",
+    .more = "Each STORE is from one node; its newest run is taken. The stores are not changed.\n"
+            "\n"
             "  wattlaw merge --store wattlaw.db wattlaw-shards/*/*.db",
     .options = rows,
     .options_size = sizeof(struct options),

@@ -21,12 +21,13 @@ static const struct wl_opt options[] = {
       .type = WL_LINES,
       .offset = offsetof(struct predict_options, at),
       .required = true,
-      .help = "workers=N: where to predict" },
+      .unit = "workers=N",
+      .help = "worker count to predict for" },
     { .name = "force",
       .type = WL_FLAG,
       .offset = offsetof(struct predict_options, force),
       .help =
-          "predict beyond 4 times the measured worker counts, and with curves that failed or were not tried there" },
+          "predict beyond 4 times the measured worker counts, also with curves that failed or were not tested there" },
     WL_ANALYSIS_OPT_ROWS(struct predict_options),
     WL_FIT_OPT_ROWS(struct predict_options),
     WL_OPT_END
@@ -189,13 +190,14 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
 const struct wl_cmd wl_cmd_predict = {
     .name = "predict",
     .usage = "STORE|CSV --at workers=N [options]",
-    .help = "time or energy of an epoch at another worker count, with an interval",
-    .more =
-        "The curves of `wattlaw fit` are averaged by their Akaike weights; beyond the measured worker counts only "
-        "those\n"
-        "that forecast larger ones within 25 %, and the interval holds their error there. Exit status 1 where all is\n"
-        "refused.\n\n"
-        "  wattlaw predict quickstart-results --at workers=16",
+    .help = "predict time or energy per epoch at another worker count, with an interval",
+    .more = "The curves of `wattlaw fit` are averaged with Akaike weights. Beyond the measured worker counts only "
+            "curves that\n"
+            "forecast the larger ones within 25 % are used, and the interval includes their error there. Exit status 1 "
+            "if every\n"
+            "prediction is refused.\n"
+            "\n"
+            "  wattlaw predict quickstart-results --at workers=16",
     .options = options,
     .options_size = sizeof(struct predict_options),
     .run = run,

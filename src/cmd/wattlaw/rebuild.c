@@ -13,14 +13,15 @@ static const struct wl_opt options[] = {
     { .name = "campaign",
       .type = WL_STR,
       .offset = offsetof(struct rebuild_options, campaign),
-      .help = "only this campaign of the store" },
+      .unit = "NAME",
+      .help = "name of the campaign of the store (default: all campaigns)" },
     { .name = "run",
       .type = WL_INT,
       .offset = offsetof(struct rebuild_options, run),
       .def = "0",
       .min = 0,
       .max = 1e15,
-      .help = "only this run; 0: all that ended" },
+      .help = "number of the run to rebuild; 0: all runs that ended" },
     WL_OPT_END,
 };
 
@@ -84,12 +85,12 @@ static int run(void *given, const struct wl_opts_args *rest, struct wl_arena *a,
 const struct wl_cmd wl_cmd_rebuild = {
     .name = "rebuild",
     .usage = "[options] STORE",
-    .help = "epochs, energies and statistics of a store, from its readings anew",
-    .more =
-        "For stores that an older wattlaw wrote, and after an upgrade that computes something differently. "
-        "Readings, marks\n"
-        "and logs are never changed; each run is replaced as a whole or not at all. A store of an older version is\n"
-        "brought to the newest one; commands that only read show such a store and leave it as it is.",
+    .help = "recompute the epochs, energies and statistics of a store from its samples and marks",
+    .more = "For stores written by an older version of wattlaw, and after an upgrade that changes a computation. "
+            "Samples, marks\n"
+            "and logs are never changed; each run is replaced as a whole or not at all. A store of an older version is "
+            "upgraded to\n"
+            "the newest one; commands that only read a store never upgrade it.",
     .options = options,
     .options_size = sizeof(struct rebuild_options),
     .run = run,

@@ -20,39 +20,41 @@ static const struct wl_opt report_rows[] = {
       .letter = 'o',
       .type = WL_STR,
       .offset = offsetof(struct report_options, out),
-      .help = "folder to write to (default: report, beside the store)" },
+      .unit = "FOLDER",
+      .help = "folder to write to (default: report, next to the store)" },
     { .name = "formats",
       .type = WL_STRS,
       .offset = offsetof(struct report_options, formats),
       .def = "html,svg,csv",
-      .help = "of html, svg, pdf, csv, md, tex" },
+      .help = "formats to write: html, svg, pdf, csv, md, tex" },
     { .name = "campaign",
       .type = WL_STR,
       .offset = offsetof(struct report_options, campaign),
-      .help = "only this campaign of the store" },
+      .unit = "NAME",
+      .help = "name of the campaign of the store (default: all campaigns)" },
     { .name = "run",
       .type = WL_INT,
       .offset = offsetof(struct report_options, run),
       .def = "0",
       .min = 0,
       .max = WL_NO_MAX,
-      .help = "the run whose power is drawn over time; 0: a representative one" },
+      .help = "number of the run whose power is plotted over time; 0: a representative run" },
     { .name = "drop-epochs",
       .type = WL_INT,
       .offset = offsetof(struct report_options, drop_epochs),
       .def = "1",
       .min = 0,
       .max = 1000000,
-      .help = "first epochs of each run that means and laws leave out (one is always kept)" },
+      .help = "number of first epochs of each run to exclude from means and laws (one is always kept)" },
     WL_FOOTPRINT_OPT_ROWS(struct report_options, footprint),
     { .name = "open",
       .type = WL_FLAG,
       .offset = offsetof(struct report_options, open),
-      .help = "show the page in the browser when it is written" },
+      .help = "open the written page in the browser" },
     { .name = "json",
       .type = WL_FLAG,
       .offset = offsetof(struct report_options, json),
-      .help = "print the path of every file, findings and tables as JSON (docs/formats.md)" },
+      .help = "print paths of all files, findings and tables as JSON (docs/formats.md)" },
     WL_OPT_END,
 };
 
@@ -190,14 +192,14 @@ static int run_report(void *options, const struct wl_opts_args *rest, struct wl_
 const struct wl_cmd wl_cmd_report = {
     .name = "report",
     .usage = "[options] STORE",
-    .help = "a page, figures and tables of what a campaign has measured",
-    .more =
-        "STORE is a .db file or the folder of a campaign. The page is one file that needs no network; its path is the\n"
-        "last line that is printed.\n"
-        "\n"
-        "    wattlaw report quickstart-results\n"
-        "    wattlaw report quickstart-results --formats html,pdf,tex --out paper\n"
-        "    wattlaw report lab1 --pue 1.3 --carbon-csv DE_2026_hourly.csv --price 0.25",
+    .help = "write a page, figures and tables of a campaign's results",
+    .more = "STORE is a .db file or the folder of a campaign. The page is a single file that needs no network; its "
+            "path is the\n"
+            "last line printed.\n"
+            "\n"
+            "    wattlaw report quickstart-results\n"
+            "    wattlaw report quickstart-results --formats html,pdf,tex --out paper\n"
+            "    wattlaw report lab1 --pue 1.3 --carbon-csv DE_2026_hourly.csv --price 0.25",
     .options = report_rows,
     .options_size = sizeof(struct report_options),
     .run = run_report,

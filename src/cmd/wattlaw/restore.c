@@ -15,7 +15,8 @@ static const struct wl_opt rows[] = {
     { .name = "state-dir",
       .type = WL_STR,
       .offset = offsetof(struct options, cap.state_dir),
-      .help = "folder of the journals; $WATTLAW_STATE_DIR, /run/wattlaw, else ~/.local/state/wattlaw" },
+      .unit = "FOLDER",
+      .help = "folder of the cap journals (default: $WATTLAW_STATE_DIR, /run/wattlaw, else ~/.local/state/wattlaw)" },
     { .name = "wait",
       .type = WL_DURATION,
       .offset = offsetof(struct options, cap.wait_s),
@@ -23,29 +24,33 @@ static const struct wl_opt rows[] = {
       .min = 0.01,
       .max = 3600,
       .unit = "s",
-      .help = "how long a driver may take; who holds the lock of the journals may take three times as long" },
+      .help = "timeout of a driver call; for the lock of the journals, three times as long" },
     { .name = "nvml-library",
       .type = WL_STR,
       .offset = offsetof(struct options, power.nvml_library),
-      .help = "as root: path of libnvidia-ml.so.1 for GPUs that other users' journals name" },
+      .unit = "FILE",
+      .help = "path of libnvidia-ml.so.1 for GPUs in the journals of other users (root only)" },
     { .name = "sensor-root",
       .type = WL_STR,
       .offset = offsetof(struct options, power.root),
       .def = "",
-      .help = "as root: folder in front of /sys for CPUs that other users' journals name" },
+      .unit = "FOLDER",
+      .help = "folder that replaces / in the path /sys, for CPUs in the journals of other users (root only)" },
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),
-      .help = "say what would be put back, and change nothing" },
+      .help = "print what would be restored; change nothing" },
     { .name = "force",
       .type = WL_FLAG,
       .offset = offsetof(struct options, force),
-      .help = "also over values that others have set since, and where a process of another container may still run" },
+      .help = "restore also over values that others have set since, and where a process of another container may still "
+              "run" },
     { .name = "guard",
       .type = WL_STR,
       .offset = offsetof(struct options, guard),
-      .help = "be the guard of this journal (wattlaw starts it so): wait on standard input for its end" },
-    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct options, json), .help = "the result as JSON" },
+      .unit = "FILE",
+      .help = "journal to guard until standard input ends (used by wattlaw itself)" },
+    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct options, json), .help = "print the result as JSON" },
     WL_OPT_END,
 };
 
@@ -127,15 +132,16 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 const struct wl_cmd wl_cmd_restore = {
     .name = "restore",
     .usage = "[options]",
-    .help = "put back every power cap and clock lock that a dead run left behind",
+    .help = "restore every power cap and clock lock that a crashed run left set",
     .more =
-        "A run that sets caps first writes what it found into a journal. Journals of runs that live are left alone.\n"
-        "Root puts back for all users: from their journals it takes which device had which value, and no command or "
-        "library.\n"
-        "Status: 0 nothing is left, 1 something could not be put back, or a journal or its folder could not be "
-        "read.\n\n"
+        "A run that sets caps first writes the previous values to a journal. Journals of live runs are left alone.\n"
+        "Root restores for all users: it takes devices and values from their journals, but no commands and no "
+        "libraries.\n"
+        "Exit status: 0 nothing is left to restore, 1 something could not be restored, or a journal or its folder "
+        "could not be read.\n"
+        "\n"
         "  wattlaw restore --dry-run\n"
-        "  sudo wattlaw restore        in a Slurm epilog: puts back what a cancelled job left",
+        "  sudo wattlaw restore        in a Slurm epilog: restores what a cancelled job left set",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,

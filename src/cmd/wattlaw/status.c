@@ -13,8 +13,12 @@ static const struct wl_opt status_rows[] = {
     { .name = "campaign",
       .type = WL_STR,
       .offset = offsetof(struct status_options, campaign),
-      .help = "only this campaign of the store" },
-    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct status_options, json), .help = "print JSON" },
+      .unit = "NAME",
+      .help = "name of the campaign of the store (default: all campaigns)" },
+    { .name = "json",
+      .type = WL_FLAG,
+      .offset = offsetof(struct status_options, json),
+      .help = "print the results as JSON" },
     WL_OPT_END,
 };
 
@@ -293,8 +297,8 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 const struct wl_cmd wl_cmd_status = {
     .name = "status",
     .usage = "[options] [STORE]",
-    .help = "what a campaign has done, what failed and why, and what is left",
-    .more = "STORE is a .db file or the folder of a campaign; without it, wattlaw.db, where measure writes.\n"
+    .help = "show what a campaign has done, what failed and why, and what is left",
+    .more = "STORE is a .db file or the folder of a campaign (default: wattlaw.db, where measure writes).\n"
             "Of each repeat the last attempt counts.\n"
             "\n"
             "    wattlaw status lab1\n"

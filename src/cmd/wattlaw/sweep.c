@@ -21,25 +21,26 @@ static const struct wl_opt rows[] = {
     { .name = "set",
       .type = WL_LINES,
       .offset = offsetof(struct options, set),
-      .help = "section.key=value, wins over the file" },
+      .unit = "SECTION.KEY=VALUE",
+      .help = "override a key of the experiment file" },
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),
-      .help = "print trials, runs, their order and their commands, and check what a sweep checks; run nothing" },
+      .help = "print trials, runs, their order and commands, and check the experiment; run nothing" },
     { .name = "cap-dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, cap_dry_run),
-      .help = "say what the caps of each trial would set on which device of which node; set and run nothing" },
+      .help = "print which caps each trial would set on which device of which node; set and run nothing" },
     { .name = "retry-failed",
       .type = WL_FLAG,
       .offset = offsetof(struct options, retry_failed),
-      .help = "run again what failed" },
-    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct options, json), .help = "the result as JSON" },
+      .help = "run failed runs again" },
+    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct options, json), .help = "print the result as JSON" },
     { .name = "keys",
       .type = WL_FLAG,
       .offset = offsetof(struct options, keys),
       .help = "list the keys of an experiment file" },
-    { .name = "quiet", .type = WL_FLAG, .offset = offsetof(struct options, quiet), .help = "no progress bar" },
+    { .name = "quiet", .type = WL_FLAG, .offset = offsetof(struct options, quiet), .help = "hide the progress bar" },
     WL_OPT_END,
 };
 
@@ -345,9 +346,10 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 const struct wl_cmd wl_cmd_sweep = {
     .name = "sweep",
     .usage = "[options] FILE.ini",
-    .help = "run a campaign: every setting of a grid, several times, measured and stored",
-    .more = "The same command carries on after Ctrl-C, a crash or a reboot: finished runs are never run again.\n"
-            "Status: 0 all runs are done, 1 some failed, 2 wrong usage, 130 stopped.\n\n"
+    .help = "run a campaign: measure and store every setting of a grid, several times each",
+    .more = "The same command resumes after Ctrl-C, a crash or a reboot: finished runs are never repeated.\n"
+            "Exit status: 0 all runs are done, 1 some failed, 2 wrong usage, 130 interrupted.\n"
+            "\n"
             "    wattlaw sweep experiments/quickstart.ini --dry-run\n"
             "    wattlaw sweep experiments/quickstart.ini --set campaign.repeats=5",
     .options = rows,

@@ -22,22 +22,25 @@ static const struct wl_opt doctor_rows[] = {
       .def = "1s",
       .min = 0,
       .max = 3600,
-      .help = "how long the sensors are sampled" },
+      .help = "duration of the sampling of all sensors" },
     { .name = "calibrate",
       .type = WL_FLAG,
       .offset = offsetof(struct doctor_options, calibration.asked),
-      .help =
-          "put square waves of load on the NVIDIA GPUs, or the one that is named, and keep what their power sensors "
-          "make of that" },
+      .help = "calibrate the power sensors of all NVIDIA GPUs, or of DEVICE, with square waves of load, and save the "
+              "result" },
     { .name = "force",
       .type = WL_FLAG,
       .offset = offsetof(struct doctor_options, calibration.force),
-      .help = "with --calibrate: although other processes use the GPU" },
+      .help = "run --calibrate although other processes use the GPU" },
     { .name = "cuda-library",
       .type = WL_STR,
       .offset = offsetof(struct doctor_options, calibration.cuda_library),
-      .help = "path of libcuda.so.1, when it is not where the loader looks" },
-    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct doctor_options, json), .help = "print JSON" },
+      .unit = "FILE",
+      .help = "path of libcuda.so.1 (default: found by the loader)" },
+    { .name = "json",
+      .type = WL_FLAG,
+      .offset = offsetof(struct doctor_options, json),
+      .help = "print the results as JSON" },
     WL_OPT_END,
 };
 
@@ -127,13 +130,13 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 const struct wl_cmd wl_cmd_doctor = {
     .name = "doctor",
     .usage = "[options] [--calibrate [DEVICE]]",
-    .help = "what can be measured and capped here, and the exact command that would fix what cannot",
-    .more =
-        "Every sensor is tried, sampled for a second and listed with what it reads, how fast it can be read and, "
-        "where\n"
-        "it cannot, the reason and the fix. A sensor that is named with --sensors and cannot be read is an error.\n\n"
-        "  wattlaw doctor --sensors rapl && echo CPU energy can be measured\n"
-        "  wattlaw doctor --calibrate 0     how GPU 0's power sensors show what they measure, in a quarter of a minute",
+    .help = "show what can be measured and capped on this machine, and the exact command that enables the rest",
+    .more = "Every sensor is tried, sampled for --for and listed with its quantities and sampling rate or, where it "
+            "cannot be\n"
+            "read, the reason and the fix. A sensor that is named with --sensors and cannot be read is an error.\n"
+            "\n"
+            "  wattlaw doctor --sensors rapl && echo CPU energy can be measured\n"
+            "  wattlaw doctor --calibrate 0     calibrate the power sensors of GPU 0 (takes about 15 s)",
     .options = doctor_rows,
     .options_size = sizeof(struct doctor_options),
     .run = run,

@@ -1,6 +1,6 @@
 /* wattlaw measure: any command under the sampler. */
-#include "cmd/wattlaw/cap_plan.h"
 #include "cmd/cmd.h"
+#include "cmd/wattlaw/cap_plan.h"
 #include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/measure/summary.h"
 #include "cmd/wattlaw/rules.h"
@@ -29,11 +29,13 @@ static const struct wl_opt rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct options, store),
       .def = WL_STORE_FILE,
-      .help = "where the run is stored: a file, or the folder of a campaign" },
+      .unit = "PATH",
+      .help = "store to add the run to: a .db file or the folder of a campaign" },
     { .name = "name",
       .type = WL_STR,
       .offset = offsetof(struct options, name),
-      .help = "workload in tables; if not given, what its start mark says, else the command's name" },
+      .unit = "NAME",
+      .help = "name of the workload in tables (default: from the start mark, else the command's name)" },
     WL_POWER_OPT_ROWS(struct options, power),
     WL_MARK_REGEX_OPT_ROWS(struct options, regex),
     { .name = "power-cap-w",
@@ -56,31 +58,34 @@ static const struct wl_opt rows[] = {
       .min = 1,
       .max = 1e5,
       .unit = "MHz",
-      .help = "clock at which each GPU is locked, or the highest one of the CPUs" },
+      .help = "clock to which each GPU is locked, or maximum clock of the CPUs, while the command runs" },
     { .name = "mem-clock-mhz",
       .type = WL_REAL,
       .offset = offsetof(struct options, cap.value[WL_CAP_MEM_CLOCK]),
       .min = 1,
       .max = 1e5,
       .unit = "MHz",
-      .help = "clock at which the memory of each GPU is locked" },
+      .help = "memory clock to which each GPU is locked while the command runs" },
     WL_CAP_OPT_ROWS(struct options, cap_opts, "cap-"),
     { .name = "cap-dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, cap_dry_run),
-      .help = "say what would be set on which device; set and run nothing" },
+      .help = "print which caps would be set on which device; set and run nothing" },
     WL_FOOTPRINT_OPT_ROWS(struct options, footprint),
-    WL_RULES_OPT_ROW(struct options, "say whether the measurement keeps these rules"),
+    WL_RULES_OPT_ROW(struct options, "check the measurement against the power rules of a benchmark"),
     { .name = "json",
       .type = WL_FLAG,
       .offset = offsetof(struct options, json),
-      .help = "print the summary as JSON on stdout, after the command, whose own stdout goes to stderr" },
+      .help = "print the summary as JSON on stdout, after the command; the command's own stdout goes to stderr" },
     { .name = "json-file",
       .type = WL_STR,
       .offset = offsetof(struct options, json_file),
       .unit = "FILE",
-      .help = "write the summary as JSON to this file" },
-    { .name = "quiet", .type = WL_FLAG, .offset = offsetof(struct options, quiet), .help = "no summary" },
+      .help = "write the summary as JSON to a file" },
+    { .name = "quiet",
+      .type = WL_FLAG,
+      .offset = offsetof(struct options, quiet),
+      .help = "suppress the summary on stderr" },
     { .name = "idle",
       .type = WL_DURATION,
       .offset = offsetof(struct options, idle_s),
@@ -88,7 +93,7 @@ static const struct wl_opt rows[] = {
       .min = 0,
       .max = 25,
       .unit = "s",
-      .help = "measure the machine at rest for so long before and behind the command; 0: not" },
+      .help = "duration of the idle measurement before and after the command; 0: none" },
     WL_COOLDOWN_OPT_ROWS(struct options, cooldown),
     { .name = "merge-wait",
       .type = WL_DURATION,
@@ -97,12 +102,14 @@ static const struct wl_opt rows[] = {
       .min = 0,
       .max = 86400,
       .unit = "s",
-      .help = "on several nodes: how long rank 0's node waits for what the others have stored" },
+      .help = "multi-node: maximum wait of rank 0's node for the stores of the other nodes" },
     WL_NODE_WAIT_ROW(struct options, node_wait_s),
     { .name = "node-of",
       .type = WL_STR,
       .offset = offsetof(struct options, node_of),
-      .help = "one node's part of a campaign's run, whose folder this is; {measure} of an experiment fills it in" },
+      .unit = "FOLDER",
+      .help =
+          "run folder of a campaign, to measure one node's part of a run; filled in by {measure} of an experiment" },
     { .name = "grace",
       .type = WL_DURATION,
       .offset = offsetof(struct options, grace_s),
@@ -110,7 +117,7 @@ static const struct wl_opt rows[] = {
       .min = 0,
       .max = 3600,
       .unit = "s",
-      .help = "if wattlaw is killed: time between SIGTERM and SIGKILL for the command" },
+      .help = "time between SIGTERM and SIGKILL for the command when wattlaw is killed" },
     WL_OPT_END,
 };
 
@@ -153,8 +160,8 @@ static const char *nodes_folder(const struct options *o, const struct wl_local_r
 }
 
 /* Of a job on several nodes, each has a store of its own. */
-static int open_store(const struct options *o, const struct wl_local_ranks *team, struct wl_store **s, struct wl_arena *a,
-                      struct wl_err *e)
+static int open_store(const struct options *o, const struct wl_local_ranks *team, struct wl_store **s,
+                      struct wl_arena *a, struct wl_err *e)
 {
     const char *folder = nodes_folder(o, team, a), *path = folder ? wl_shard_path(folder, team, a) : store_path(o, a);
     int rc = wl_store_open(s, path, WL_STORE_CREATE, a, e);
@@ -285,7 +292,8 @@ static void tell_json(const struct options *o, const struct wl_run_result *r, co
 
 /* What is said of a run that is stored. The rules ask for all nodes, so that of several the merged run is held against
  * them. */
-static void tell(const struct options *o, const struct wl_local_ranks *team, const struct wl_run_result *r, struct wl_arena *a)
+static void tell(const struct options *o, const struct wl_local_ranks *team, const struct wl_run_result *r,
+                 struct wl_arena *a)
 {
     bool part = is_part(o, team, a);
     if (!r->is_follower) {
@@ -305,9 +313,10 @@ static int check_command(char **command, struct wl_err *e)
     if (!command || !command[0]) return wl_fail(e, WL_EUSAGE, "a command is missing after --");
     for (char **word = command; *word && wl_str_eq(command[-1], "--json"); word++)
         if (wl_str_eq(*word, "--"))
-            return wl_fail(e, WL_EUSAGE,
-                           "--json takes no value: --json-file %s writes a file; if %s is the command, put -- before it",
-                           command[0], command[0]);
+            return wl_fail(
+                e, WL_EUSAGE,
+                "--json takes no value: --json-file %s writes a file; if %s is the command, put -- before it",
+                command[0], command[0]);
     return 0;
 }
 
@@ -333,16 +342,16 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     if (o->cap_dry_run) return cap_dry_run(o, a, e);
     struct wl_signals *signals;
     struct wl_run_opts how = { .argv = command,
-                              .workload = command && command[0] ? wl_path_base(command[0]) : NULL,
-                              .pass_through = true,
-                              .grace_s = o->grace_s,
-                              .cooldown = o->cooldown,
-                              .idle_s = o->idle_s,
-                              .power = &o->power,
-                              .regex = &o->regex,
-                              .cap = &o->cap,
-                              .cap_opts = &o->cap_opts,
-                              .node_wait_s = o->node_wait_s };
+                               .workload = command && command[0] ? wl_path_base(command[0]) : NULL,
+                               .pass_through = true,
+                               .grace_s = o->grace_s,
+                               .cooldown = o->cooldown,
+                               .idle_s = o->idle_s,
+                               .power = &o->power,
+                               .regex = &o->regex,
+                               .cap = &o->cap,
+                               .cap_opts = &o->cap_opts,
+                               .node_wait_s = o->node_wait_s };
     int kept = -1, rc = check_command(command, e);
     if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
     if (rc == 0) rc = wl_sampler_cpu_check(&o->power, a, e);
@@ -356,13 +365,16 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 const struct wl_cmd wl_cmd_measure = {
     .name = "measure",
     .usage = "[options] -- COMMAND...",
-    .help = "run any command under the sampler: time, energy, utilisation, epochs",
-    .more = "The status is the command's own (128 + n: ended by signal n; 127: no such command). Input, output and\n"
-            "signals are those of the command and reach it and you as they are; the summary is on stderr. With --json the\n"
-            "command's stdout goes to stderr and stdout holds the summary alone.\n\n"
-            "  wattlaw measure -- python3 train.py --epochs 3\n"
-            "  wattlaw measure --json -- ./train.sh | jq '.energies[] | select(.chosen)'\n"
-            "  wattlaw measure --epoch-regex '^Epoch ([0-9]+) done' -- ./train.sh",
+    .help = "run a command and measure its time, energy, utilisation and epochs",
+    .more =
+        "The exit status is the command's own (128 + n: ended by signal n; 127: command not found). Input, output and\n"
+        "signals are passed through; the summary is printed on stderr. With --json the command's stdout goes to "
+        "stderr,\n"
+        "and stdout holds the summary alone.\n"
+        "\n"
+        "  wattlaw measure -- python3 train.py --epochs 3\n"
+        "  wattlaw measure --json -- ./train.sh | jq '.energies[] | select(.chosen)'\n"
+        "  wattlaw measure --epoch-regex '^Epoch ([0-9]+) done' -- ./train.sh",
     .options = rows,
     .options_size = sizeof(struct options),
     .command_follows = true,

@@ -19,17 +19,23 @@ static const struct wl_opt show_rows[] = {
       .def = "0",
       .min = 0,
       .max = WL_NO_MAX,
-      .help = "this run in full; 0: a table of all runs" },
+      .help = "number of a run to show in full; 0: a table of all runs" },
     { .name = "epochs",
       .type = WL_FLAG,
       .offset = offsetof(struct show_options, epochs),
-      .help = "a row an epoch: the observation table" },
+      .help = "show the observation table, one row per epoch" },
     { .name = "campaign",
       .type = WL_STR,
       .offset = offsetof(struct show_options, campaign),
-      .help = "only this campaign of the store" },
-    WL_RULES_OPT_ROW(struct show_options, "with --run: does its measurement keep these rules? Exit status 1 where not"),
-    { .name = "json", .type = WL_FLAG, .offset = offsetof(struct show_options, json), .help = "print JSON" },
+      .unit = "NAME",
+      .help = "name of the campaign of the store (default: all campaigns)" },
+    WL_RULES_OPT_ROW(
+        struct show_options,
+        "check the run of --run against the power rules of a benchmark; exit status 1 where a rule is broken"),
+    { .name = "json",
+      .type = WL_FLAG,
+      .offset = offsetof(struct show_options, json),
+      .help = "print the results as JSON" },
     WL_OPT_END,
 };
 
@@ -291,11 +297,11 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 const struct wl_cmd wl_cmd_show = {
     .name = "show",
     .usage = "[options] [STORE]",
-    .help = "the runs of a store: settings, time, energy, mean power, utilisation, metric",
-    .more = "STORE is a .db file or the folder of a campaign; without it, wattlaw.db, where measure writes.\n"
-            "epoch s is the mean time of an epoch, run s the time of the whole job. \"-\" and columns that are left "
-            "out were\n"
-            "not measured.\n"
+    .help = "show the runs of a store: settings, time, energy, mean power, utilisation, metric",
+    .more = "STORE is a .db file or the folder of a campaign (default: wattlaw.db, where measure writes).\n"
+            "epoch s is the mean time of an epoch, run s the time of the whole job. \"-\" marks a value that was not "
+            "measured;\n"
+            "a column without any value is left out.\n"
             "\n"
             "    wattlaw show lab1\n"
             "    wattlaw show lab1 --run 12        one run with its epochs, devices and sampling quality\n"
