@@ -56,7 +56,7 @@ static int long_option(struct pass *p, const char *arg)
     if (!o) return wl_opt_unknown(p->rows, name, "", "--", WL_EUSAGE, p->e);
     const char *shown = wl_strf(p->a, "--%s", name);
     if (eq && o->type == WL_FLAG && file_option(p, o) && apply(p, o, eq + 1, shown))
-        return wl_fail(p->e, WL_EUSAGE, "%s takes no value; --%s %s writes a file", shown, file_option(p, o)->name,
+        return wl_fail(p->e, WL_EUSAGE, "%s does not take a value; --%s %s writes a file", shown, file_option(p, o)->name,
                        eq + 1);
     if (eq) return apply(p, o, eq + 1, shown);
     if (o->type == WL_FLAG) return apply(p, o, "yes", shown);

@@ -23,7 +23,7 @@ static void print_help(const char *program, const struct wl_cmd *c, struct wl_ar
 
 static void nothing(int number) { (void)number; }
 
-/* A closed pipe is a write error and does not end a run. Where whoever started us ignores SIGPIPE, it stays so. */
+/* Makes a closed pipe a write error that does not end a run. SIGPIPE stays ignored where the caller ignores it. */
 static void catch_sigpipe(void)
 {
     struct sigaction then, now = { .sa_handler = nothing, .sa_flags = SA_RESTART };
@@ -37,7 +37,7 @@ static bool sigpipe_is_ignored(void)
     return sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* The end that a program has which writes to a pipe that nobody reads any more, and which says nothing. */
+/* Ends silently by SIGPIPE, as other programs do whose output is no longer read. */
 static int die_by_sigpipe(void)
 {
     sigset_t only;
@@ -46,18 +46,17 @@ static int die_by_sigpipe(void)
     signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_UNBLOCK, &only, NULL);
     raise(SIGPIPE);
-    return 128 + SIGPIPE; /* the first process of a container outlives it */
+    return 128 + SIGPIPE; /* the first process of a container ignores the signal */
 }
 
-/* What was printed must have arrived: a full disk behind a pipe or a redirection is a failure too. A reader that has
- * seen enough (head) ends us as it ends other programs, now that all is done and stored, unless whoever started us
- * ignores that signal. */
+/* Fails if the output could not be written: a full disk below a redirection is a failure too. A reader that has seen
+ * enough (head) ends us by SIGPIPE, now that all is done and stored, unless the caller ignores that signal. */
 static int flushed(int status)
 {
     const int en = wl_out_flush();
     if (en == 0) return status;
     if (en == EPIPE && !sigpipe_is_ignored()) return status ? status : die_by_sigpipe();
-    wl_eprint("error: writing the results: %s\n", strerror(en));
+    wl_eprint("error: cannot write the results: %s\n", strerror(en));
     return status ? status : WL_EXIT_FAILED;
 }
 
@@ -122,8 +121,8 @@ static int unknown(const struct wl_cmd_program *p, const char *name)
     return WL_EXIT_USAGE;
 }
 
-/* Where the caller closed one of the three standard descriptors, a store or a lock file would get its number, and what
- * is printed would be written into that file. */
+/* If the caller closed a standard descriptor, a store or lock file would get its number, and output would be written
+ * into that file. */
 static void open_standard_descriptors(void)
 {
     int fd;
@@ -171,6 +170,6 @@ int wl_cmd_program_main(const struct wl_cmd_program *p, int argc, char **argv)
 {
     open_standard_descriptors();
     catch_sigpipe();
-    signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it would hide the end of our children */
+    signal(SIGCHLD, SIG_DFL); /* if the caller ignored SIGCHLD, we could not wait for our children */
     return run_program(p, argc, argv);
 }

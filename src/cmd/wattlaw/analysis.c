@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A store is known by the first bytes of every SQLite file, whatever it is called. From a pipe (/dev/stdin) they could
- * not be read again. */
+/* Recognises a store by SQLite's magic bytes, whatever its name. Regular files only: bytes read from a pipe
+ * (/dev/stdin) would be lost. */
 static bool is_store(const char *path)
 {
     if (!wl_is_file(path)) return false;
@@ -55,8 +55,7 @@ int wl_analysis_read_metric(const char *path, const struct wl_strs *map, const c
     if (rc) return rc;
     if (!out->n)
         return wl_fail(e, WL_EINVAL,
-                       store ? "%s: no run is done yet; wattlaw status says what there is" : "%s: a header and no rows",
-                       path);
+                       store ? "%s: no run is done yet; see wattlaw status" : "%s: has a header but no rows", path);
     return 0;
 }
 
@@ -113,7 +112,7 @@ int wl_analysis_add_carbon(const char *given, const struct wl_carbon_intensity *
 {
     struct wl_store *store;
     if (!wl_is_dir(given) && !is_store(given))
-        return wl_fail(e, WL_EUSAGE, "--carbon-csv needs a store: %s does not tell when its runs went on", given);
+        return wl_fail(e, WL_EUSAGE, "--carbon-csv needs a store: the runs in %s have no time of day", given);
     int rc = open_store(given, &store, a, e);
     if (rc) return rc;
     rc = add_intensities(store, grid, obs, notes, a, e);

@@ -32,7 +32,7 @@ static const struct wl_opt options[] = { { .name = "n",
 enum column { GROUP, LEVEL, SETTING, BETA, R2, N, SE, N_MIN, N_MAX, COLUMNS };
 static const char *const names[COLUMNS] = { "group", "level", "setting", "beta", "r2", "n", "se", "n_min", "n_max" };
 
-/* Half a unit of the last decimal that is printed: "0.82" -> 0.005. Digits behind an e are no decimals. */
+/* Half a unit of the last printed decimal: "0.82" -> 0.005. Digits of an exponent (1e-5) do not count. */
 static double half_unit(const char *text)
 {
     const char *point = strchr(text, '.');
@@ -77,7 +77,7 @@ static int read_row(const struct wl_csv *csv, const int *at, struct wl_audit_row
     return 0;
 }
 
-/* A table prints R2 with so many decimals, and 1.0 for 1.00: the finest of a group counts for all of its rows. */
+/* A table prints all R2 with the same number of decimals, but 1.0 for 1.00: each row takes the finest of its group. */
 static void share_precision(struct wl_audit_row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -95,15 +95,14 @@ static int read_table(const char *path, struct wl_audit_row **rows, size_t *n, s
     for (int c = 0; c < COLUMNS; c++) at[c] = wl_csv_column(&csv, names[c]);
     if (at[LEVEL] < 0 || at[BETA] < 0 || (at[R2] < 0 && at[SE] < 0))
         return wl_fail(e, WL_EINVAL,
-                       "%s: expected the columns level, beta, n, and r2 or se (also: group, setting, n_min, "
-                       "n_max)",
+                       "%s: expected the columns level, beta, n, and r2 or se (optional: group, setting, n_min, n_max)",
                        path);
     while ((rc = wl_csv_next(&csv, e)) > 0) {
         WL_GROW(a, *rows, *n, cap);
         rc = read_row(&csv, at, &(*rows)[(*n)++], a, e);
         if (rc) return rc;
     }
-    if (rc == 0 && !*n) return wl_fail(e, WL_EINVAL, "%s: a header and no rows", path);
+    if (rc == 0 && !*n) return wl_fail(e, WL_EINVAL, "%s: has a header but no rows", path);
     share_precision(*rows, *n);
     return rc;
 }
@@ -168,14 +167,14 @@ static void print_audit(const struct wl_audit *audit, struct wl_arena *a)
         print_rows(audit, &audit->groups[i], a);
         print_pairs(audit, &audit->groups[i], a);
     }
-    print_sentences("what is there", &audit->findings);
+    print_sentences("what the table implies", &audit->findings);
     print_sentences("what the table cannot support", &audit->limits);
 }
 
 static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct audit_options *o = opts;
-    if (rest->args.n != 1 || rest->command) return wl_fail(e, WL_EUSAGE, "audit needs one CSV file");
+    if (rest->args.n != 1 || rest->command) return wl_fail(e, WL_EUSAGE, "expected one CSV file");
     struct wl_audit_row *rows = NULL;
     struct wl_audit audit;
     size_t n = 0;

@@ -40,7 +40,7 @@ static const struct wl_opt options[] = {
     WL_OPT_END
 };
 
-/* alpha of a law of energies is in joules. */
+/* alpha of an energy law is in joules. */
 static enum wl_provenance provenance_of(const struct wl_factor_group *g, enum wl_law_response response)
 {
     return response == WL_LAW_ENERGY ? wl_provenance_of(g->estimated, g->simulated) : WL_MEASURED;
@@ -52,7 +52,7 @@ static void print_levels(const struct wl_factor_group *g, const char *factor, en
     struct wl_table t = wl_table_new(a);
     const char *const heads[] = { factor, "runs", "worker counts" },
                       *const law[] = { "alpha", "beta", "95 % of beta", "R2" },
-                      *const did[] = { "SM MHz", "memory MHz", "held down %", "caps acted %" };
+                      *const did[] = { "SM MHz", "memory MHz", "throttled %", "caps acted %" };
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], true);
     for (size_t i = 0; i < WL_COUNT(did); i++) wl_table_column(&t, did[i], true);
     wl_table_provenance_column(&t);
@@ -150,17 +150,17 @@ static void print_model(const struct wl_factor_group *g, struct wl_arena *a)
     const struct wl_factor_overhead *m = &g->overhead;
     if (!g->best_model) return;
     if (m->reason) {
-        wl_print("  overhead   W/N + c with one c for all levels is not compared: %s\n", m->reason);
+        wl_print("  overhead   W/N + c with one c for all levels not compared: %s\n", m->reason);
         return;
     }
     double power = fmin(g->aicc_common, isnan(g->aicc_separate) ? INFINITY : g->aicc_separate);
-    double behind = m->aicc - power;
-    wl_print("  overhead   W/N + c with one c = %s s for all levels: AICc %.1f %s the better of the power laws; ",
-             wl_number_text(m->c, a), fabs(behind), behind < 0 ? "ahead of" : "behind");
-    if (behind < -2)
-        wl_print("one overhead for all explains the times better than exponents do\n");
+    double excess = m->aicc - power;
+    wl_print("  overhead   W/N + c with one c = %s s for all levels: AICc %.1f %s than the better power law; ",
+             wl_number_text(m->c, a), fabs(excess), excess < 0 ? "lower" : "higher");
+    if (excess < -2)
+        wl_print("a common overhead explains the times better than exponents do\n");
     else
-        wl_print("%s\n", behind > 2 ? "one overhead does not explain the times" : "the runs do not choose");
+        wl_print("%s\n", excess > 2 ? "a common overhead does not explain the times" : "the runs do not decide");
 }
 
 static void print_group(const struct wl_factor_result *r, const struct wl_factor_group *g, struct wl_arena *a)
@@ -197,7 +197,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
 {
     const struct compare_options *o = opts;
     if (rest->args.n != 1 || rest->command)
-        return wl_fail(e, WL_EUSAGE, "compare needs one store, campaign folder or CSV file");
+        return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct wl_factor_result result;
     struct wl_factor_options how = { .factor = o->factor, .base = o->base, .margin = o->margin };

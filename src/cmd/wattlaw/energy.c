@@ -1,4 +1,4 @@
-/* wattlaw energy: energy against worker-hours, what drives the rate, and what it means in carbon and money. */
+/* wattlaw energy: energy against worker-hours, the drivers of the rate, carbon and cost. */
 #include "cmd/cmd.h"
 
 #include "cmd/wattlaw/analysis.h"
@@ -77,9 +77,9 @@ static void print_lines(const struct wl_energy_law_group *g, struct wl_arena *a)
     wl_print("\n");
     if (!isnan(g->base.p))
         wl_print("  base       %s%s: %s\n", wl_format_p(g->base.p, a), between(&g->base, a),
-                 g->base.p < 0.05 ? "energy is not proportional to worker-hours" : "not told from 0");
+                 g->base.p < 0.05 ? "energy is not proportional to worker-hours" : "not distinguishable from 0");
     if (!isnan(g->exponent.p))
-        wl_print("  exponent   E goes with worker-hours to the power %.3f%s; against 1: %s\n", g->exponent.value,
+        wl_print("  exponent   E grows as worker-hours^%.3f%s; against 1: %s\n", g->exponent.value,
                  between(&g->exponent, a), wl_format_p(g->exponent.p, a));
 }
 
@@ -96,7 +96,7 @@ static void print_drivers(const struct wl_energy_law_group *g, struct wl_arena *
         g->drivers_r2, g->vif);
 }
 
-/* With the interval of the measurement, where the source tells it. */
+/* With the interval of the measurement, where the source has it. */
 static struct wl_amount energy_of(const struct wl_energy_law_group *g)
 {
     return wl_amount_between(g->kwh, g->kwh_lo, g->kwh_hi, "kWh", provenance_of(g));
@@ -109,7 +109,7 @@ static void print_group(const struct energy_options *o, const struct wl_energy_l
     if (g->n) {
         wl_print("  energy     %s in %s worker-hours, %s\n", wl_amount_text(&energy, a), wl_number_text(g->worker_h, a),
                  wl_format_count(g->n, "run", a));
-        wl_print("  rate       %s a worker-hour (mean of runs; of the sums %s)", kwh_text(g, g->rate, a),
+        wl_print("  rate       %s per worker-hour (mean over runs; ratio of the sums %s)", kwh_text(g, g->rate, a),
                  wl_number_text(g->rate_of_sums, a));
         if (!isnan(g->rate_cv))
             wl_print(", %s to %s, coefficient of variation %.1f %%", wl_number_text(g->rate_min, a),
@@ -121,13 +121,13 @@ static void print_group(const struct energy_options *o, const struct wl_energy_l
     print_lines(g, a);
     if (g->n > 1) print_drivers(g, a);
     if (!isnan(g->identity_worst))
-        wl_print("  identity   energy over power_w x time is %.3f where it is furthest from 1\n", g->identity_worst);
+        wl_print("  identity   energy / (power_w x time) is %.3f where furthest from 1\n", g->identity_worst);
     struct wl_footprint footprint = wl_footprint_with_intensity(&o->footprint, g->carbon_g_per_kwh);
     if (g->n) wl_cmd_footprint_print(&footprint, &energy_j, 10, WL_STDOUT, a);
     for (size_t i = 0; i < g->notes.n; i++) wl_print("  note       %s\n", g->notes.v[i]);
 }
 
-/* More groups than this are a table of a line each, unless all are asked for. */
+/* More groups than this are shown as a table with one row each, unless --all is given. */
 enum { MAX_GROUPS_IN_FULL = 6 };
 
 static bool in_full(const struct energy_options *o, size_t groups) { return o->all || groups <= MAX_GROUPS_IN_FULL; }
@@ -177,7 +177,7 @@ static void print_overview(const struct energy_options *o, const struct wl_energ
     }
     for (size_t i = 0; i < r->n; i++) overview_row(&t, o, &r->groups[i]);
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
-    wl_print("\n%zu groups: --all shows each in full, --by COLUMNS makes other ones\n", r->n);
+    wl_print("\n%zu groups: --all shows each in full, --by COLUMNS groups differently\n", r->n);
 }
 
 static void print_result(const struct energy_options *o, const struct wl_energy_law_result *r, struct wl_arena *a)
@@ -221,12 +221,11 @@ static bool any_run(const struct wl_energy_law_result *r)
     return false;
 }
 
-/* Everything that is printed. */
 struct findings {
     struct wl_energy_law_result energy;
-    struct wl_law_result scaling; /* normalised time and energy of an epoch */
+    struct wl_law_result scaling; /* normalised time and energy per epoch */
     struct wl_target_result target;
-    struct wl_strs uncovered; /* runs that the file of carbon intensities does not cover */
+    struct wl_strs uncovered; /* runs not covered by the file of carbon intensities */
 };
 
 /* `metric` and `value` are the target; NULL: there is none. */
@@ -261,7 +260,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
 {
     struct energy_options *o = opts;
     if (rest->args.n != 1 || rest->command)
-        return wl_fail(e, WL_EUSAGE, "energy needs one store, campaign folder or CSV file");
+        return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct findings found = { 0 };
     const char *metric = NULL;
@@ -281,7 +280,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         if (in_full(o, found.scaling.n))
             wl_scaling_print_normalised(&found.scaling, a);
         else
-            wl_print("\nepochs of %zu groups by worker count: --all\n", found.scaling.n);
+            wl_print("\n--all shows epochs by worker count of %zu groups\n", found.scaling.n);
         if (o->target) wl_scaling_print_target(&found.target, a);
         for (size_t i = 0; i < found.uncovered.n; i++) wl_print("note: %s\n", found.uncovered.v[i]);
     }

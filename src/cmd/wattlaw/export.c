@@ -1,4 +1,4 @@
-/* wattlaw export: observations or readings as files for other programs. */
+/* wattlaw export: observations or samples as files for other programs. */
 #include "cmd/wattlaw/analysis.h"
 #include "cmd/wattlaw/store.h"
 #include "exchange/exchange.h"
@@ -51,7 +51,7 @@ static int export_observations(const struct export_options *o, const struct wl_o
     struct wl_store *s;
     int64_t campaign;
     int rc;
-    if (o->run) return wl_fail(e, WL_EUSAGE, "--run goes with samples");
+    if (o->run) return wl_fail(e, WL_EUSAGE, "--run: only for samples");
     if (o->campaign) {
         rc = wl_cmd_store_open(rest, &s, a, e);
         if (rc == 0) rc = wl_cmd_campaign_find(s, o->campaign, &campaign, a, e);
@@ -74,7 +74,7 @@ static int export_samples(const struct export_options *o, const struct wl_opts_a
     struct wl_run_rows runs;
     struct wl_run_filter filter = { .run = o->run, .statuses = o->run ? 0 : 1u << WL_RUN_DONE };
     if (o->map.n || strcmp(o->format, "csv") != 0)
-        return wl_fail(e, WL_EUSAGE, "samples are written as csv, without --map");
+        return wl_fail(e, WL_EUSAGE, "samples: only --format csv, and no --map");
     int rc = wl_cmd_store_open(rest, &s, a, e);
     if (rc == 0) rc = wl_cmd_campaign_find(s, o->campaign, &filter.campaign, a, e);
     if (rc == 0) rc = wl_store_runs(s, &filter, &runs, a, e);
@@ -83,7 +83,7 @@ static int export_samples(const struct export_options *o, const struct wl_opts_a
         return wl_fail(e, WL_ENOENT, o->run ? "%s: no run %lld" : "%s: no run is done yet", wl_store_path(s),
                        (long long)o->run);
     if (o->run && runs.v[0].status == WL_RUN_PLANNED)
-        return wl_fail(e, WL_EINVAL, "%s: run %lld has not begun: it has no readings", wl_store_path(s),
+        return wl_fail(e, WL_EINVAL, "%s: run %lld has not started and has no samples", wl_store_path(s),
                        (long long)o->run);
     return wl_samples_write_csv(s, &runs, to, e);
 }
@@ -99,11 +99,11 @@ static int unknown_table(const char *word, struct wl_err *e)
     const char *names[WL_COUNT(tables)];
     for (size_t i = 0; i < WL_COUNT(tables); i++) names[i] = tables[i].name;
     const char *near = wl_str_closest(word, names, WL_COUNT(names));
-    return wl_fail(e, WL_EUSAGE, "cannot export \"%s\": observations or samples%s%s%s", word,
+    return wl_fail(e, WL_EUSAGE, "cannot export \"%s\": expected observations or samples%s%s%s", word,
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-/* A file that was there stays until the new one is whole. */
+/* An existing file is replaced when the new one is complete. */
 static int write_file(const char *path, const struct export_options *o, size_t table, const struct wl_opts_args *rest,
                       struct wl_arena *a, struct wl_err *e)
 {
@@ -116,7 +116,7 @@ static int write_file(const char *path, const struct export_options *o, size_t t
     return rc;
 }
 
-/* A terminal is for people to look at. */
+/* On a terminal, escape sequences in the data are shown as text. */
 static int print(const struct export_options *o, size_t table, const struct wl_opts_args *rest, struct wl_arena *a,
                  struct wl_err *e)
 {
@@ -131,7 +131,7 @@ static int print(const struct export_options *o, size_t table, const struct wl_o
 static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct export_options *o = options;
-    if (rest->args.n != 2) return wl_fail(e, WL_EUSAGE, "what, and of which store?");
+    if (rest->args.n != 2) return wl_fail(e, WL_EUSAGE, "expected observations or samples, and a store");
     size_t table = 0;
     while (table < WL_COUNT(tables) && strcmp(tables[table].name, rest->args.v[0]) != 0) table++;
     if (table == WL_COUNT(tables)) return unknown_table(rest->args.v[0], e);

@@ -45,7 +45,7 @@ static void print_exponent(const struct wl_law_estimate *law)
         wl_print(", 95 %% interval %.*f to %.*f\n", d, law->beta_lo, d, law->beta_hi);
 }
 
-/* What the interval rests on, and the other one, over runs or over means of worker counts. */
+/* The basis of the interval, and the interval on the other basis: over runs or over means of worker counts. */
 static void print_error(const struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_estimate *law = g->law;
@@ -72,7 +72,6 @@ static void print_doubling(const struct wl_law_group *g, enum wl_law_response re
         wl_print("twice the workers are %.3g times as fast (ideal: 2)\n", 1 / factor);
 }
 
-/* Of the energies of the group. */
 static enum wl_provenance provenance_of(const struct wl_law_group *g)
 {
     return wl_provenance_of(g->estimated, g->simulated);
@@ -191,7 +190,7 @@ static const struct wl_law_model *power_of(const struct wl_law_group *g)
     return NULL;
 }
 
-/* Which curve the runs prefer, whether they choose at all, and which one may be trusted beyond them. */
+/* Which curve the runs prefer, whether they decide at all, and which one to extrapolate with. */
 static void print_best_curve(const struct wl_law_group *g)
 {
     const struct wl_law_model *best = g->best_model, *predictor = g->best_predictor, *power = power_of(g);
@@ -200,11 +199,11 @@ static void print_best_curve(const struct wl_law_group *g)
     for (size_t i = 0; i < g->n_models; i++)
         rivals += g->models[i].ranked && &g->models[i] != best && g->models[i].aicc - best->aicc <= 2;
     wl_print("  curve      %s, t = %s, has the best AICc (weight %.2f", best->name, best->formula, best->weight);
-    if (power && power != best) wl_print("; power law %.1f behind", power->aicc - best->aicc);
-    wl_print("%s\n", rivals ? "), but the runs do not choose: others are within 2" : ")");
+    if (power && power != best) wl_print("; power law %.1f higher", power->aicc - best->aicc);
+    wl_print("%s\n", rivals ? "), but the runs do not decide: other curves are within 2" : ")");
     if (predictor && predictor->llo_pct <= 25)
-        wl_print("  predicts   %s is best at larger worker counts from smaller ones, %.1f %% off\n", predictor->name,
-                 predictor->llo_pct);
+        wl_print("  predicts   %s forecasts larger worker counts from smaller ones best, %.1f %% off\n",
+                 predictor->name, predictor->llo_pct);
     else if (predictor)
         wl_print("  predicts   no curve forecasts larger worker counts from smaller ones within 25 %%: do not "
                  "extrapolate\n");
@@ -242,7 +241,7 @@ static bool has_note(const struct wl_law_group *g, const char *note)
     return false;
 }
 
-/* Notes that every group has are printed once, behind the last one. */
+/* Notes common to all groups are printed once, after the last group. */
 static bool is_common(const struct wl_law_result *r, const char *note)
 {
     for (size_t i = 0; i < r->n; i++)
@@ -264,7 +263,7 @@ static void print_details(const struct wl_law_result *r, const struct wl_law_gro
         if (!is_common(r, g->notes.v[i])) wl_print("  note       %s\n", g->notes.v[i]);
 }
 
-/* The law in a few lines, what was measured, and then how well that is founded. */
+/* The law in a few lines, the measurements, then the quality of the fit. */
 static void print_group(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
 {
     wl_print("%s%s", g->title, g->simulated ? " (simulated)" : "");
@@ -275,8 +274,7 @@ static void print_group(const struct wl_law_result *r, const struct wl_law_group
         print_law(g, r->response, a);
     } else {
         bool other_column = g->counts.rows && g->counts.no_workers == g->counts.rows;
-        wl_print("  %s%s\n", g->no_law_reason,
-                 other_column ? " (--map workers=COLUMN names the column that holds it)" : "");
+        wl_print("  %s%s\n", g->no_law_reason, other_column ? " (name its column: --map workers=COLUMN)" : "");
     }
     if (g->n_configs) {
         wl_print("\n");
@@ -314,7 +312,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
 {
     const struct fit_options *o = opts;
     if (rest->args.n != 1 || rest->command)
-        return wl_fail(e, WL_EUSAGE, "fit needs one store, campaign folder or CSV file");
+        return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct wl_law_result result;
     struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .beyond = o->beyond, .thorough = true };

@@ -11,7 +11,7 @@ int wl_cmd_footprint_complete(struct wl_footprint *f, struct wl_arena *a, struct
     return rc < 0 ? wl_err_prefix(e, "--%s", faulty) : 0;
 }
 
-/* A store may be somebody else's: what it names is opened when the command line names it too. */
+/* A store may come from somebody else: a file it names is opened only if the command line names it too. */
 static void inherit(struct wl_footprint *f, const struct wl_footprint *stored, struct wl_strs *notes,
                     struct wl_arena *a)
 {
@@ -19,13 +19,12 @@ static void inherit(struct wl_footprint *f, const struct wl_footprint *stored, s
     wl_footprint_inherit(f, stored);
     if (named || !f->carbon_csv) return;
     wl_strs_add(a, notes,
-                wl_strf(a,
-                        "carbon unknown: a file that a store names is not opened unless --carbon-csv names it too: %s",
+                wl_strf(a, "carbon unknown: the store names %s, which is only opened if given as --carbon-csv",
                         f->carbon_csv));
     f->carbon_csv = NULL;
 }
 
-/* Campaigns without a text are those of `measure`, whose runs name no grid. */
+/* Campaigns without an experiment are those of `measure`, whose runs have no carbon settings. */
 int wl_cmd_footprint_of_store(struct wl_footprint *f, struct wl_store *s, int64_t campaign, struct wl_strs *notes,
                               struct wl_arena *a, struct wl_err *e)
 {
@@ -41,7 +40,7 @@ int wl_cmd_footprint_of_store(struct wl_footprint *f, struct wl_store *s, int64_
         if (rc < 0) break;
         if (read++ == 0) all = one;
         if (wl_footprint_same(&all, &one)) continue;
-        wl_strs_add(a, notes, "campaigns of this store differ in carbon, PUE or price: none of theirs is used");
+        wl_strs_add(a, notes, "the campaigns of this store differ in carbon, PUE or price: none of these is used");
         return 0;
     }
     if (rc == 0 && read) inherit(f, &all, notes, a);
@@ -65,13 +64,13 @@ struct wl_footprint wl_cmd_footprint_of_run(const struct wl_footprint *f, const 
     return wl_footprint_with_intensity(f, g_per_kwh);
 }
 
-/* Energy at the site's meter, of one of the devices in J. */
+/* Energy at the site's meter, from the energy of devices in J. */
 static struct wl_amount site_kwh(const struct wl_footprint *f, const struct wl_amount *energy)
 {
     return wl_amount_times(energy, f->pue / WL_J_PER_KWH, "kWh");
 }
 
-/* Its interval is that of the energy, and of the intensity where that has one. */
+/* The interval combines those of the energy and of the carbon intensity. */
 static struct wl_amount carbon_of(const struct wl_footprint *f, const struct wl_amount *energy)
 {
     const struct wl_amount site = site_kwh(f, energy);
@@ -104,7 +103,7 @@ void wl_cmd_footprint_print(const struct wl_footprint *f, const struct wl_amount
 {
     const struct wl_amount carbon = carbon_of(f, energy), cost = cost_of(f, energy);
     if (wl_footprint_has_carbon(f) && isnan(f->carbon))
-        wl_fprint(to, "  %-*s unknown: %s does not cover all of it\n", width, "carbon", f->carbon_csv);
+        wl_fprint(to, "  %-*s unknown: %s does not cover the whole time\n", width, "carbon", f->carbon_csv);
     else if (wl_footprint_has_carbon(f))
         wl_fprint(to, "  %-*s %s: PUE %g, %.4g g/kWh, %s intensity, %s\n", width, "carbon", wl_amount_text(&carbon, a),
                   f->pue, f->carbon, f->kind, f->source);

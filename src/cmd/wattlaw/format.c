@@ -58,7 +58,7 @@ const char *wl_format_clocks(double sm_mhz, double mem_mhz, struct wl_arena *a)
 const char *wl_format_cooldown(const struct wl_cooldown *c, struct wl_arena *a)
 {
     if (isnan(c->asked_c)) return "";
-    const char *begin = isnan(c->begin_c) ? "" : wl_strf(a, "; the hottest GPU began at %.0f C", c->begin_c);
+    const char *begin = isnan(c->begin_c) ? "" : wl_strf(a, "; the hottest GPU started at %.0f C", c->begin_c);
     const char *why = c->why ? wl_strf(a, "; not reached: %s", c->why) : "";
     return wl_strf(a, "to %.6g C, waited %s%s%s", c->asked_c, wl_human_time(a, c->waited_s), begin, why);
 }

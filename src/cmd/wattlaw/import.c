@@ -69,7 +69,7 @@ static const struct wl_opt import_rows[] = {
     WL_OPT_END,
 };
 
-/* An import while it goes on. */
+/* State of an import. */
 struct import {
     const struct import_options *o;
     struct wl_strs files;
@@ -84,7 +84,7 @@ struct import {
     struct wl_arena *a;
 };
 
-/* ---- what was asked for ---- */
+/* ---- options ---- */
 
 static int read_option_time(const char *option, const char *text, int64_t *t_ns, struct wl_err *e)
 {
@@ -110,7 +110,7 @@ static int read_options(struct import *im, struct wl_err *e)
     return 0;
 }
 
-/* ---- what is there ---- */
+/* ---- reading ---- */
 
 static int read_files(struct import *im, struct wl_err *e)
 {
@@ -120,7 +120,7 @@ static int read_files(struct import *im, struct wl_err *e)
     return rc;
 }
 
-/* From the first to the last reading of power or energy, else of anything, unless the user says it. */
+/* From the first to the last reading of power or energy (or else of any quantity), unless --from and --to say. */
 static void find_span(struct import *im)
 {
     int64_t span[2][2] = { { INT64_MAX, INT64_MIN }, { INT64_MAX, INT64_MIN } }; /* energetic or not; first, last */
@@ -140,7 +140,7 @@ static int check_span(struct import *im, struct wl_err *e)
     find_span(im);
     im->period_s = wl_dcgm_period_s(&im->d, im->a);
     if (im->from_ns < im->to_ns && im->period_s > 0) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: all readings are of one instant: a run needs two at least", im->files.v[0]);
+    return wl_fail(e, WL_EINVAL, "%s: all readings have the same time; a run needs at least two times", im->files.v[0]);
 }
 
 static struct wl_strs host_names(const struct import *im)
@@ -177,7 +177,7 @@ static struct wl_settings settings(const struct import *im)
     return set;
 }
 
-/* The same files over the same time are no second run: their energy would count twice. */
+/* Importing the same files over the same time twice would count their energy twice. */
 static int refuse_again(struct import *im, int64_t campaign, struct wl_err *e)
 {
     struct wl_run_rows runs;
@@ -188,7 +188,7 @@ static int refuse_again(struct import *im, int64_t campaign, struct wl_err *e)
         bool same =
             r->start.wall_ns == im->from_ns && r->stop.wall_ns == im->to_ns && wl_str_eq(r->command, im->command);
         if (same)
-            return wl_fail(e, WL_EINVAL, "%s: this was imported already, as run %lld", wl_store_path(im->store),
+            return wl_fail(e, WL_EINVAL, "%s: already imported, as run %lld", wl_store_path(im->store),
                            (long long)r->id);
     }
     return rc;
@@ -206,7 +206,7 @@ static int store_notes(struct import *im, struct wl_err *e)
     for (size_t i = 0; i < d->notes.n && rc == 0; i++) rc = note(im, "warn", d->notes.v[i], e);
     for (size_t i = 0; i < d->broken.n && rc == 0; i++) rc = note(im, "warn", d->broken.v[i], e);
     if (rc == 0 && im->how.start_ns != WL_NO_NS)
-        rc = note(im, "warn", "times are not the readings' own, but --start and --period", e);
+        rc = note(im, "warn", "times are from --start and --period, not from the readings", e);
     return rc;
 }
 
@@ -253,7 +253,7 @@ static int store_run(struct import *im, struct wl_err *e)
     return rc;
 }
 
-/* ---- what is said ---- */
+/* ---- output ---- */
 
 static size_t readings(const struct import *im)
 {
@@ -279,7 +279,7 @@ static const char *why_no_energy(const struct import *im)
         const struct wl_energy_row *row = &im->derived.energies[i];
         if (row->chosen && isnan(row->epoch) && row->why) return row->why;
     }
-    return "nothing that was read measures energy";
+    return "no imported quantity measures energy";
 }
 
 static void tell(const struct import *im, const struct wl_run_row *row)
@@ -287,14 +287,13 @@ static void tell(const struct import *im, const struct wl_run_row *row)
     const struct wl_dcgm *d = &im->d;
     for (size_t i = 0; i < d->notes.n; i++) wl_log(WL_WARN, "import", "%s", d->notes.v[i]);
     for (size_t i = 0; i < d->broken.n; i++) wl_log(WL_WARN, "import", "left out: %s", d->broken.v[i]);
-    if (d->n_broken > d->broken.n)
-        wl_log(WL_WARN, "import", "and %zu lines more that make no sense", d->n_broken - d->broken.n);
+    if (d->n_broken > d->broken.n) wl_log(WL_WARN, "import", "and %zu more invalid lines", d->n_broken - d->broken.n);
     wl_print("run %lld in %s: %s of %s over %s, %s about every %s\n", (long long)im->run, wl_store_path(im->store),
              wl_format_count(d->n_devices, "GPU", im->a), hosts(im), wl_human_time(im->a, row->time_s),
              wl_format_count(readings(im), "reading", im->a), wl_human_time(im->a, im->period_s));
     const struct wl_amount energy = wl_cmd_run_energy(row), power = wl_cmd_run_power(row);
     if (isnan(energy.value))
-        wl_print("no energy: %s; wattlaw show --run %lld says more\n", why_no_energy(im), (long long)im->run);
+        wl_print("no energy: %s; see wattlaw show --run %lld\n", why_no_energy(im), (long long)im->run);
     else
         wl_print("energy %s, mean %s\n", wl_amount_text(&energy, im->a), wl_amount_text(&power, im->a));
 }
@@ -333,10 +332,10 @@ static int write_json(const struct import *im, const struct wl_run_row *row, str
 static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct import_options *o = options;
-    if (rest->args.n == 0) return wl_fail(e, WL_EUSAGE, "of which tool, and which files? wattlaw import dcgm FILE...");
+    if (rest->args.n == 0) return wl_fail(e, WL_EUSAGE, "expected a tool and files: wattlaw import dcgm FILE...");
     if (!wl_str_eq(rest->args.v[0], "dcgm"))
-        return wl_fail(e, WL_EUSAGE, "cannot import \"%s\": dcgm is what can be imported", rest->args.v[0]);
-    if (rest->args.n == 1) return wl_fail(e, WL_EUSAGE, "the files are missing: wattlaw import dcgm FILE...");
+        return wl_fail(e, WL_EUSAGE, "cannot import from \"%s\": expected dcgm", rest->args.v[0]);
+    if (rest->args.n == 1) return wl_fail(e, WL_EUSAGE, "files are missing: wattlaw import dcgm FILE...");
     struct import im = { .o = o, .files = { .v = rest->args.v + 1, .n = rest->args.n - 1 }, .a = a };
     struct wl_text command = WL_TEXT(a);
     struct wl_run_row row = { 0 };

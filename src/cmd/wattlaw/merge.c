@@ -1,4 +1,4 @@
-/* wattlaw merge: what the nodes of a run have measured becomes one run. */
+/* wattlaw merge: the stores of a run's nodes become one run. */
 #include "campaign/campaign.h"
 #include "cmd/cmd.h"
 
@@ -23,7 +23,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     const struct options *o = options;
     struct wl_store *s;
     int64_t id;
-    if (rest->args.n == 0) return wl_fail(e, WL_EUSAGE, "the stores of the nodes are missing");
+    if (rest->args.n == 0) return wl_fail(e, WL_EUSAGE, "expected the STOREs of the nodes");
     int rc = wl_store_open(&s, o->store, WL_STORE_CREATE, a, e);
     if (rc == 0) rc = wl_shard_merge(s, &rest->args, NULL, &id, a, e);
     if (rc < 0) return rc;

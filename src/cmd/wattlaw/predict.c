@@ -1,4 +1,4 @@
-/* wattlaw predict: an epoch at a worker count that was not measured. */
+/* wattlaw predict: time or energy per epoch at a worker count that was not measured. */
 #include "cmd/cmd.h"
 
 #include "cmd/wattlaw/analysis.h"
@@ -164,7 +164,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
 {
     const struct predict_options *o = opts;
     if (rest->args.n != 1 || rest->command)
-        return wl_fail(e, WL_EUSAGE, "predict needs one store, campaign folder or CSV file");
+        return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct wl_law_result result;
     struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .thorough = true };

@@ -1,4 +1,4 @@
-/* wattlaw rebuild: everything that follows from the readings and marks of a store, computed anew. */
+/* wattlaw rebuild: recomputes everything derived from the samples and marks of a store. */
 #include "campaign/campaign.h"
 #include "cmd/wattlaw/store.h"
 
@@ -25,7 +25,7 @@ static const struct wl_opt options[] = {
     WL_OPT_END,
 };
 
-/* A run that ended, with both ends known, and the period it was sampled at. */
+/* Has the run ended, with known start, end and sampling period? */
 static bool can_be_derived(const struct wl_run_row *r)
 {
     bool ended = r->status == WL_RUN_DONE || r->status == WL_RUN_FAILED || r->status == WL_RUN_INTERRUPTED;
@@ -38,8 +38,8 @@ static int rebuild(struct wl_store *s, const struct wl_run_row *r, struct wl_are
     struct wl_derived d;
     int rc =
         wl_derive(s, r->id, r->start.mono_ns, r->stop.mono_ns, r->sampling_asked_s, r->idle_s, &d, NULL, scratch, e);
-    d.actual.hardware = r->set.hardware;                         /* no mark tells it */
-    if (!d.actual.workload) d.actual.workload = r->set.workload; /* nor, perhaps, this */
+    d.actual.hardware = r->set.hardware;                         /* not in the marks */
+    if (!d.actual.workload) d.actual.workload = r->set.workload; /* perhaps not in the marks */
     if (rc == 0) rc = wl_store_derive(s, r->id, &d, e);
     wl_arena_free(scratch);
     return rc;
@@ -48,7 +48,7 @@ static int rebuild(struct wl_store *s, const struct wl_run_row *r, struct wl_are
 static int open_store(const struct wl_opts_args *rest, struct wl_store **out, struct wl_arena *a, struct wl_err *e)
 {
     char *path;
-    if (rest->args.n != 1) return wl_fail(e, WL_EUSAGE, "one STORE is expected, not %zu", rest->args.n);
+    if (rest->args.n != 1) return wl_fail(e, WL_EUSAGE, "expected one STORE, not %zu", rest->args.n);
     int rc = wl_store_find(rest->args.v[0], &path, a, e);
     return rc ? rc : wl_store_open(out, path, WL_STORE_WRITE, a, e);
 }
@@ -67,7 +67,7 @@ static int run(void *given, const struct wl_opts_args *rest, struct wl_arena *a,
     if (rc) return rc;
     if (o->run && runs.n == 0) return wl_fail(e, WL_ENOENT, "%s: no run %lld", wl_store_path(s), (long long)o->run);
     if (wl_store_version_found(s) < WL_STORE_VERSION)
-        wl_print("%s: brought from store version %lld to %d\n", wl_store_path(s), (long long)wl_store_version_found(s),
+        wl_print("%s: upgraded from store version %lld to %d\n", wl_store_path(s), (long long)wl_store_version_found(s),
                  WL_STORE_VERSION);
     wl_progress_start(&bar, "rebuilding");
     for (size_t i = 0; i < runs.n && rc == 0; i++) {
@@ -78,7 +78,7 @@ static int run(void *given, const struct wl_opts_args *rest, struct wl_arena *a,
     }
     wl_progress_clear(&bar);
     if (rc) return rc;
-    wl_print("%zu of %zu runs derived anew\n", done, runs.n);
+    wl_print("%zu of %zu runs rebuilt\n", done, runs.n);
     return WL_EXIT_OK;
 }
 

@@ -58,7 +58,7 @@ static const struct wl_opt report_rows[] = {
     WL_OPT_END,
 };
 
-/* "10 figures (30 files) in lab1/report/figures"; nothing where no file was written there. */
+/* "10 figures (30 files) in lab1/report/figures"; nothing if no file was written there. */
 static void print_count(const struct wl_document_files *w, const char *dir, size_t n, const char *what,
                         struct wl_arena *a)
 {
@@ -68,7 +68,7 @@ static void print_count(const struct wl_document_files *w, const char *dir, size
     if (files) wl_print("%zu %s (%zu files) in %s\n", n, what, files, folder);
 }
 
-/* How much was written where; the page, if it was asked for, is the last line. */
+/* Counts and folders of the written files; the path of the page, if requested, is the last line. */
 static void print_summary(const struct wl_document *d, const struct wl_document_files *w, const char *dir,
                           struct wl_arena *a)
 {
@@ -93,7 +93,7 @@ static void print_json(const struct wl_document *d, const struct wl_document_fil
     wl_json_print(root);
 }
 
-/* A page that cannot be shown is not a report that failed: it is said and left at that. */
+/* A page that cannot be opened is a warning: the report itself is written. */
 static void show_page(const struct wl_document_files *w, struct wl_arena *a)
 {
     for (size_t i = 0; i < w->paths.n; i++) {
@@ -108,7 +108,7 @@ static void show_page(const struct wl_document_files *w, struct wl_arena *a)
 
 /* ---- carbon and cost ---- */
 
-struct priced {
+struct footprint_context {
     const struct wl_footprint *footprint;
     struct wl_store *store;
     struct wl_arena *arena;
@@ -116,7 +116,7 @@ struct priced {
 
 static double intensity_of_run(void *data, int64_t run)
 {
-    const struct priced *p = data;
+    const struct footprint_context *p = data;
     const char *why = NULL;
     double g_per_kwh = p->footprint->carbon;
     struct wl_err e;
@@ -126,15 +126,15 @@ static double intensity_of_run(void *data, int64_t run)
     return rc < 0 ? NAN : g_per_kwh;
 }
 
-/* NULL: neither carbon nor cost is asked for. */
+/* NULL: neither carbon nor cost was requested. */
 static const struct wl_report_footprint *footprint_of(const struct wl_footprint *f, struct wl_store *s,
                                                       struct wl_arena *a)
 {
     bool carbon = wl_footprint_has_carbon(f);
     if (!carbon && isnan(f->price)) return NULL;
-    struct priced *p = wl_new(a, struct priced);
+    struct footprint_context *p = wl_new(a, struct footprint_context);
     struct wl_report_footprint *out = wl_new(a, struct wl_report_footprint);
-    *p = (struct priced) { f, s, a };
+    *p = (struct footprint_context) { f, s, a };
     const char *constant = isnan(f->carbon) ? "" : wl_strf(a, "%g g/kWh, ", f->carbon);
     *out =
         (struct wl_report_footprint) { .pue = f->pue,
@@ -154,7 +154,7 @@ static int run_report(void *options, const struct wl_opts_args *rest, struct wl_
     struct report_options *o = options;
     struct wl_progress progress;
     struct wl_report_options what = { .run = o->run, .drop_epochs = o->drop_epochs, .progress = &progress };
-    if (rest->args.n != 1) return wl_fail(e, WL_EUSAGE, "report takes one store: a file or the folder of a campaign");
+    if (rest->args.n != 1) return wl_fail(e, WL_EUSAGE, "expected one store: a file or the folder of a campaign");
 
     struct wl_store *store;
     struct wl_document *d;
@@ -178,7 +178,7 @@ static int run_report(void *options, const struct wl_opts_args *rest, struct wl_
     rc = wl_document_write(d, dir, &o->formats, &progress, &written, a, e);
     wl_progress_clear(&progress);
     if ((rc == WL_EPERM || rc == WL_EIO) && !o->out)
-        return wl_err_prefix(e, "the report cannot be written (--out DIR takes another place)");
+        return wl_err_prefix(e, "cannot write the report (choose another folder with --out)");
     if (rc) return rc;
     for (size_t i = 0; i < written.notes.n; i++) wl_log(WL_WARN, "report", "%s", written.notes.v[i]);
     if (o->json)

@@ -1,4 +1,4 @@
-/* wattlaw restore: puts back the caps that dead runs left. */
+/* wattlaw restore: restores caps and clocks that crashed runs left set. */
 #include "cap/cap.h"
 #include "cmd/cmd.h"
 
@@ -63,20 +63,20 @@ static void print_row(const struct wl_restore_result *l, bool dry_run, struct wl
 {
     const char *found = value_text(l->found, l->kind, "no lock", a), *set = value_text(l->set, l->kind, "-", a);
     if (l->state == WL_RESTORE_BAD_JOURNAL) {
-        wl_print("%s; it is left as it is\n", l->why);
+        wl_print("%s; left unchanged\n", l->why);
         return;
     }
     wl_print("%s %s of process %lld: ", l->device, wl_cap_kind_name(l->kind), (long long)l->pid);
     switch (l->state) {
     case WL_RESTORE_DONE:
-        wl_print("%s %s (it was set to %s)\n", dry_run ? "would go back to" : "back to", found, set);
+        wl_print("%s %s (was set to %s)\n", dry_run ? "would be restored to" : "restored to", found, set);
         break;
-    case WL_RESTORE_NOT_NEEDED: wl_print("has its found value, %s\n", found); break;
+    case WL_RESTORE_NOT_NEEDED: wl_print("already has its previous value, %s\n", found); break;
     case WL_RESTORE_CHANGED_BY_OTHER:
-        wl_print("left at %s, which somebody else has set since (we found %s and set %s)\n",
+        wl_print("left at %s, set by another process since (previous value %s, wattlaw set %s)\n",
                  value_text(l->now, l->kind, "-", a), found, set);
         break;
-    case WL_RESTORE_FAILED: wl_print("NOT put back to %s: %s\n", found, l->why); break;
+    case WL_RESTORE_FAILED: wl_print("NOT restored to %s: %s\n", found, l->why); break;
     case WL_RESTORE_HELD:
     case WL_RESTORE_HANDED_OVER: wl_print("left at %s: %s\n", set, l->why); break;
     case WL_RESTORE_BAD_JOURNAL: break;
@@ -111,7 +111,7 @@ static void print_json(const struct wl_restore_results *lefts, const char *dir, 
 static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct options *o = options;
-    if (rest->args.n > 0) return wl_fail(e, WL_EUSAGE, "restore takes no argument '%s'", rest->args.v[0]);
+    if (rest->args.n > 0) return wl_fail(e, WL_EUSAGE, "unexpected argument '%s'", rest->args.v[0]);
     if (o->guard) return wl_cap_guard(o->guard, e);
     struct wl_restore_results lefts;
     const char *dir = wl_cap_state_dir(&o->cap, a);

@@ -7,16 +7,16 @@
 
 static const double MAX_READING_GAP_S = 1, MIN_READINGS = 60, MIN_RUN_TIME_S = 60, ACCURACY_PCT = 5;
 
-/* The run and what was read of its power. */
-struct measured {
+/* The run and the readings of its power. */
+struct power_readings {
     const struct wl_run_row *run;
     struct wl_channel_rows channels;
     struct wl_device_rows devices;
-    bool whole_nodes; /* some channel covers a node; then only those count */
+    bool whole_nodes; /* some channel covers a whole node; then only such channels count */
     double worst_s;   /* the longest time between good readings, edges included */
     double readings;  /* of the device with the fewest */
     double energy_j;
-    double nodes; /* hosts whose whole power was read */
+    double nodes; /* hosts whose total power was read */
     bool simulated, estimated;
 };
 
@@ -24,13 +24,13 @@ static bool is_power(const struct wl_channel_row *c) { return wl_quantity_from(c
 
 static bool is_node(const struct wl_channel_row *c) { return wl_scope_from(c->scope) == WL_SCOPE_NODE; }
 
-static bool counts(const struct measured *m, const struct wl_channel_row *c)
+static bool counts(const struct power_readings *m, const struct wl_channel_row *c)
 {
     return is_power(c) && (!m->whole_nodes || is_node(c));
 }
 
-/* Sum of each reading x the time since the one before (right rectangles), and how the readings lie. */
-static void add_series(struct measured *m, const struct wl_readings *r, int64_t t0_ns, int64_t t1_ns)
+/* Adds each reading x the time since the previous one (right rectangles), and counts readings and gaps. */
+static void add_series(struct power_readings *m, const struct wl_readings *r, int64_t t0_ns, int64_t t1_ns)
 {
     double readings = 0;
     int64_t before = t0_ns;
@@ -46,7 +46,7 @@ static void add_series(struct measured *m, const struct wl_readings *r, int64_t 
     m->readings = isnan(m->readings) ? readings : fmin(m->readings, readings);
 }
 
-static const char *host_of(const struct measured *m, int64_t device)
+static const char *host_of(const struct power_readings *m, int64_t device)
 {
     for (size_t i = 0; i < m->devices.n; i++)
         if (m->devices.v[i].id == device) return m->devices.v[i].host;
@@ -54,7 +54,7 @@ static const char *host_of(const struct measured *m, int64_t device)
 }
 
 /* Hosts with a channel of the whole node. */
-static double count_nodes(const struct measured *m)
+static double count_nodes(const struct power_readings *m)
 {
     double n = 0;
     for (size_t i = 0; i < m->channels.n; i++) {
@@ -68,7 +68,8 @@ static double count_nodes(const struct measured *m)
     return n;
 }
 
-static int read_measured(struct wl_store *s, int64_t run, struct measured *m, struct wl_arena *a, struct wl_err *e)
+static int read_measured(struct wl_store *s, int64_t run, struct power_readings *m, struct wl_arena *a,
+                         struct wl_err *e)
 {
     struct wl_run_rows runs;
     int rc = wl_store_runs(s, &(struct wl_run_filter) { .run = run }, &runs, a, e);
@@ -105,13 +106,13 @@ static void add(struct wl_rule_checks *out, bool kept, const char *rule, const c
     add_state(out, kept ? WL_RULE_KEPT : WL_RULE_BROKEN, rule, found, a);
 }
 
-static void judge(const struct measured *m, struct wl_rule_checks *out, struct wl_arena *a)
+static void check_rules(const struct power_readings *m, struct wl_rule_checks *out, struct wl_arena *a)
 {
     bool any = m->readings > 0;
     double nodes = isnan(m->run->set.nodes) ? 1 : m->run->set.nodes;
     add(out, m->run->status == WL_RUN_DONE && !m->run->flag, "the run is done and not flagged",
         m->run->flag ? m->run->flag : wl_run_status_names[m->run->status], a);
-    add(out, any && m->worst_s <= MAX_READING_GAP_S, wl_strf(a, "a reading each %g s", MAX_READING_GAP_S),
+    add(out, any && m->worst_s <= MAX_READING_GAP_S, wl_strf(a, "one reading every %g s", MAX_READING_GAP_S),
         any ? wl_strf(a, "at most %.3g s apart", m->worst_s) : "no power was read", a);
     add(out, any && m->readings >= MIN_READINGS, wl_strf(a, "at least %g readings", MIN_READINGS),
         wl_strf(a, "%.0f", any ? m->readings : 0), a);
@@ -119,27 +120,27 @@ static void judge(const struct measured *m, struct wl_rule_checks *out, struct w
         wl_strf(a, "%.3g s", m->run->time_s), a);
     bool meter = any && !m->simulated && !m->estimated;
     add_state(out, meter ? WL_RULE_UNKNOWN : WL_RULE_BROKEN, wl_strf(a, "a meter accurate to %g %%", ACCURACY_PCT),
-              meter          ? "no sensor says: state it with the result"
-              : m->simulated ? "simulated, no meter"
-              : any          ? "estimated, no meter"
+              meter          ? "unknown to the sensors: state it with the result"
+              : m->simulated ? "simulated, not metered"
+              : any          ? "estimated, not metered"
                              : "none",
               a);
-    add(out, m->whole_nodes, "power of whole nodes", m->whole_nodes ? "read of nodes" : "read of parts of nodes only",
+    add(out, m->whole_nodes, "power of whole nodes", m->whole_nodes ? "read for nodes" : "read for parts of nodes only",
         a);
     add(out, m->nodes >= nodes, nodes > 1 ? wl_strf(a, "all %g nodes of the job", nodes) : "the node of the job",
         wl_strf(a, "%g", m->nodes), a);
     out->energy_j = any ? m->energy_j : NAN;
     const struct wl_amount energy = wl_amount_of(m->energy_j, "J", wl_provenance_of(m->estimated, m->simulated));
-    add(out, any, "energy as the sum of power x time since the reading before",
+    add(out, any, "energy as the sum of power x time since the previous reading",
         any ? wl_amount_text(&energy, a) : "none", a);
 }
 
 int wl_rules_mlperf(struct wl_store *s, int64_t run, struct wl_rule_checks *out, struct wl_arena *a, struct wl_err *e)
 {
-    struct measured m = { .readings = NAN };
+    struct power_readings m = { .readings = NAN };
     *out = (struct wl_rule_checks) { .kept = true, .energy_j = NAN };
     int rc = read_measured(s, run, &m, a, e);
-    if (rc == 0) judge(&m, out, a);
+    if (rc == 0) check_rules(&m, out, a);
     return rc;
 }
 
@@ -170,8 +171,8 @@ const char *wl_rules_brief(const struct wl_rule_checks *c, struct wl_arena *a)
     struct wl_text t = WL_TEXT(a);
     for (size_t i = 0; i < c->n; i++)
         if (c->v[i].state == WL_RULE_BROKEN)
-            wl_text_addf(&t, "%s%s (%s)", t.n ? "; " : "broken of MLPerf's rules: ", c->v[i].rule, c->v[i].found);
-    return c->kept ? "MLPerf's rules are kept" : t.s;
+            wl_text_addf(&t, "%s%s (%s)", t.n ? "; " : "MLPerf's rules broken: ", c->v[i].rule, c->v[i].found);
+    return c->kept ? "MLPerf's rules are met" : t.s;
 }
 
 void wl_rules_print(const struct wl_rule_checks *c, enum wl_out to, struct wl_arena *a)

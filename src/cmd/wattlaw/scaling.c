@@ -8,7 +8,7 @@ int wl_scaling_target_parse(const char *text, const char **metric, double *value
 {
     const char *equals = strrchr(text, '=');
     if (!equals || equals == text || wl_str_to_real(equals + 1, value))
-        return wl_fail(e, WL_EUSAGE, "--target: \"%s\" is not METRIC=NUMBER", text);
+        return wl_fail(e, WL_EUSAGE, "--target %s: expected METRIC=NUMBER", text);
     *metric = wl_strndup(a, text, (size_t)(equals - text));
     return 0;
 }
@@ -54,7 +54,7 @@ static void print_normalised_group(const struct wl_law_group *g, struct wl_arena
         ratio_cells(&t, &c->energy_ratio);
         wl_table_row(&t);
     }
-    wl_print("\nan epoch of %s%s\n", g->title, g->simulated ? " (simulated)" : "");
+    wl_print("\none epoch of %s%s\n", g->title, g->simulated ? " (simulated)" : "");
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 

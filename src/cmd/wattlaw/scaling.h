@@ -1,17 +1,17 @@
-/* Parts of `wattlaw energy`: what more workers do to the speed and the energy of the same work. */
+/* Parts of `wattlaw energy`: speed and energy of the same work against the worker count. */
 #ifndef WL_CMD_WATTLAW_SCALING_H
 #define WL_CMD_WATTLAW_SCALING_H
 
 #include "law/law.h"
 
-/* "val_top1=0.75" into its parts. WL_EUSAGE where it is not METRIC=NUMBER. */
+/* Splits "val_top1=0.75". WL_EUSAGE if the text is not METRIC=NUMBER. */
 int wl_scaling_target_parse(const char *text, const char **metric, double *value, struct wl_arena *a,
                             struct wl_err *e) WL_MUST_CHECK;
 
-/* Speed-up and energy of the same work against the smallest worker count, a table a law's group. */
+/* Speed-up and energy of the same work relative to the smallest worker count, one table per group of a law. */
 void wl_scaling_print_normalised(const struct wl_law_result *r, struct wl_arena *a);
 
-/* Epochs, time and energy to the target. */
+/* Epochs, time and energy until the target is reached. */
 void wl_scaling_print_target(const struct wl_target_result *r, struct wl_arena *a);
 
 #endif

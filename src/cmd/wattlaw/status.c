@@ -24,11 +24,11 @@ static const struct wl_opt status_rows[] = {
 
 /* ---- counting ---- */
 
-/* A campaign as it stands. Of each repeat the last attempt counts. */
-struct standing {
+/* The state of a campaign. Of each repeat the last attempt counts. */
+struct campaign_status {
     const struct wl_campaign_row *campaign;
     size_t count[WL_RUN_INTERRUPTED + 1];
-    size_t dead;    /* of the running ones: their wattlaw is gone */
+    size_t dead;    /* of the running ones: their wattlaw has ended */
     size_t flagged; /* of the done ones */
     double time_s;  /* of the runs that are done */
     struct wl_amount energy;
@@ -40,15 +40,15 @@ struct standing {
     size_t n_skipped;
 };
 
-static size_t all_runs(const struct standing *st)
+static size_t all_runs(const struct campaign_status *st)
 {
     size_t n = 0;
     for (size_t i = 0; i < WL_COUNT(st->count); i++) n += st->count[i];
     return n;
 }
 
-/* Planned, interrupted and dead runs will be run by the next sweep. */
-static size_t runs_left(const struct standing *st)
+/* Planned, interrupted and dead runs, which the next sweep will run. */
+static size_t runs_left(const struct campaign_status *st)
 {
     return st->count[WL_RUN_PLANNED] + st->count[WL_RUN_INTERRUPTED] + st->count[WL_RUN_RUNNING];
 }
@@ -75,7 +75,7 @@ static size_t last_attempts(const struct wl_run_rows *runs, int64_t campaign, co
     return kept;
 }
 
-static void count_done(struct standing *st, const struct wl_run_row *r)
+static void count_done(struct campaign_status *st, const struct wl_run_row *r)
 {
     const struct wl_amount energy = wl_cmd_run_energy(r);
     if (!isnan(r->time_s)) st->time_s += r->time_s;
@@ -86,7 +86,7 @@ static void count_done(struct standing *st, const struct wl_run_row *r)
     st->flagged += r->flag != NULL;
 }
 
-static void count_runs(struct standing *st, struct wl_store *s, const struct wl_run_row **v, size_t n)
+static void count_runs(struct campaign_status *st, struct wl_store *s, const struct wl_run_row **v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct wl_run_row *r = v[i];
@@ -97,9 +97,8 @@ static void count_runs(struct standing *st, struct wl_store *s, const struct wl_
     }
 }
 
-/* A run to come takes as long as those of its trial took, or else as the mean of all; one that goes on takes the rest.
- */
-static double time_left(const struct wl_run_row **v, size_t n, const struct standing *st)
+/* A future run takes the mean time of its trial's runs, or else of all runs; a running one the rest of that. */
+static double time_left(const struct wl_run_row **v, size_t n, const struct campaign_status *st)
 {
     size_t done = st->count[WL_RUN_DONE];
     double left_s = 0, now_ns = (double)wl_wall_ns();
@@ -118,10 +117,11 @@ static double time_left(const struct wl_run_row **v, size_t n, const struct stan
     return left_s;
 }
 
-static struct standing stand(struct wl_store *s, const struct wl_campaign_row *c, const struct wl_run_rows *runs,
-                             const struct wl_trial_rows *trials, struct wl_arena *a)
+static struct campaign_status campaign_status_of(struct wl_store *s, const struct wl_campaign_row *c,
+                                                 const struct wl_run_rows *runs, const struct wl_trial_rows *trials,
+                                                 struct wl_arena *a)
 {
-    struct standing st = { .campaign = c, .energy.unit = "J" };
+    struct campaign_status st = { .campaign = c, .energy.unit = "J" };
     const struct wl_run_row **last = wl_new_array(a, const struct wl_run_row *, runs->n);
     size_t n = last_attempts(runs, c->id, last);
     st.failed = wl_new_array(a, const struct wl_run_row *, n);
@@ -140,7 +140,7 @@ static void print_count(size_t n, const char *what, const char *more)
     if (n) wl_print(", %zu %s%s", n, what, more);
 }
 
-static void print_left(const struct standing *st, struct wl_arena *a)
+static void print_left(const struct campaign_status *st, struct wl_arena *a)
 {
     size_t alive = st->count[WL_RUN_RUNNING] - st->dead, left = runs_left(st);
     if (left == 0)
@@ -149,21 +149,21 @@ static void print_left(const struct standing *st, struct wl_arena *a)
         wl_print("  left     %zu run%s\n", left, left == 1 ? "" : "s");
     else
         wl_print("  left     %zu run%s, about %s\n", left, left == 1 ? "" : "s", wl_human_time(a, st->left_s));
-    if (left && alive == 0) wl_print("           `wattlaw sweep` with the same experiment file carries on\n");
+    if (left && alive == 0) wl_print("           resume with `wattlaw sweep` and the same experiment file\n");
 }
 
-static void print_energy(const struct standing *st, struct wl_arena *a)
+static void print_energy(const struct campaign_status *st, struct wl_arena *a)
 {
     if (st->count[WL_RUN_DONE] == 0) return;
     wl_print("  time     %s in runs that are done\n", wl_human_time(a, st->time_s));
     if (st->energy.value > 0 || !st->energy_missing)
         wl_print("  energy   %s%s\n", wl_amount_text(&st->energy, a),
-                 st->energy_missing ? ", not measured in every run" : "");
+                 st->energy_missing ? ", missing in some runs" : "");
     else
         wl_print("  energy   not measured\n");
 }
 
-static void print_failed(const struct standing *st, struct wl_arena *a)
+static void print_failed(const struct campaign_status *st, struct wl_arena *a)
 {
     if (st->n_failed) wl_print("  failed\n");
     for (size_t i = 0; i < st->n_failed; i++) {
@@ -176,8 +176,8 @@ static void print_failed(const struct standing *st, struct wl_arena *a)
     }
 }
 
-/* One line a reason: a trial is named by its settings, several are counted. */
-static void print_skipped(const struct standing *st, struct wl_arena *a)
+/* One line per reason: a single trial is named by its settings, several are counted. */
+static void print_skipped(const struct campaign_status *st, struct wl_arena *a)
 {
     if (st->n_skipped) wl_print("  cannot run here\n");
     for (size_t i = 0; i < st->n_skipped; i++) {
@@ -194,7 +194,7 @@ static void print_skipped(const struct standing *st, struct wl_arena *a)
     }
 }
 
-static void print_text(const struct standing *st, struct wl_arena *a)
+static void print_text(const struct campaign_status *st, struct wl_arena *a)
 {
     wl_print("%s, started %s, wattlaw %s\n", st->campaign->name, wl_clock_iso(a, st->campaign->created_wall_ns),
              st->campaign->version ? st->campaign->version : "?");
@@ -203,7 +203,7 @@ static void print_text(const struct standing *st, struct wl_arena *a)
     print_count(st->count[WL_RUN_FAILED], "failed", "");
     print_count(st->count[WL_RUN_INTERRUPTED] + st->dead, "interrupted", "");
     print_count(st->count[WL_RUN_PLANNED], "not started", "");
-    print_count(st->flagged, "flagged", " and left out of the analysis");
+    print_count(st->flagged, "flagged", " and excluded from the analysis");
     wl_print("\n");
     print_energy(st, a);
     print_left(st, a);
@@ -225,7 +225,7 @@ static void add_failed(struct wl_json *list, const struct wl_run_row *r, struct 
     wl_json_add_str(o, "log_tail", r->log_tail);
 }
 
-static void add_json(struct wl_json *list, const struct standing *st, struct wl_arena *a)
+static void add_json(struct wl_json *list, const struct campaign_status *st, struct wl_arena *a)
 {
     struct wl_json *o = wl_json_add_object(list, NULL), *runs;
     wl_json_add_str(o, "campaign", st->campaign->name);
@@ -264,7 +264,7 @@ static void print_all(struct wl_store *s, const struct status_options *o, int64_
     struct wl_json *root = wl_json_root_object(a), *list = wl_json_add_array(root, "campaigns");
     for (size_t i = 0; i < campaigns->n; i++) {
         if (only && campaigns->v[i].id != only) continue;
-        struct standing st = stand(s, &campaigns->v[i], runs, trials, a);
+        struct campaign_status st = campaign_status_of(s, &campaigns->v[i], runs, trials, a);
         if (o->json)
             add_json(list, &st, a);
         else

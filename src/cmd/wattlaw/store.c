@@ -7,9 +7,9 @@ int wl_cmd_store_open(const struct wl_opts_args *rest, struct wl_store **out, st
 {
     char *path;
     const char *given = rest->args.n ? rest->args.v[0] : WL_STORE_FILE;
-    if (rest->args.n > 1) return wl_fail(e, WL_EUSAGE, "one STORE is expected, not %zu", rest->args.n);
+    if (rest->args.n > 1) return wl_fail(e, WL_EUSAGE, "expected one STORE, not %zu", rest->args.n);
     if (rest->args.n == 0 && !wl_is_file(given))
-        return wl_fail(e, WL_EUSAGE, "which STORE? a .db file or the folder of a campaign (here is no %s)", given);
+        return wl_fail(e, WL_EUSAGE, "expected a STORE: a .db file or the folder of a campaign (no %s here)", given);
     int rc = wl_store_find(given, &path, a, e);
     return rc ? rc : wl_store_open(out, path, WL_STORE_READ, a, e);
 }
@@ -45,7 +45,7 @@ static void add_number(struct wl_cmd_settings *list, const char *name, double va
     if (!isnan(value)) add(list, name, wl_strf(a, "%.15g", value), true, a);
 }
 
-/* The members of the JSON object in `extra`; one that does not parse is shown as it is. */
+/* The members of the JSON object in `extra`; text that does not parse is shown unchanged. */
 static void add_extra(struct wl_cmd_settings *list, const char *extra, struct wl_arena *a)
 {
     struct wl_json *object;

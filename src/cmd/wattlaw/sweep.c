@@ -62,7 +62,7 @@ static void json_trials(const struct wl_grid *g, struct wl_json *to)
     }
 }
 
-/* The command of planned run i, for people and for sh. */
+/* The command of planned run i, quoted for sh. */
 static int command_text(const struct wl_experiment *x, const struct wl_grid *g, size_t i, const char **text,
                         struct wl_arena *a, struct wl_err *e)
 {
@@ -106,13 +106,13 @@ static void print_count(const struct wl_experiment *x, const struct wl_grid *g, 
     wl_fprint(to, "\n");
 }
 
-/* At most `most` of them. */
-static void print_skipped(const struct wl_grid *g, size_t most, enum wl_out to)
+static void print_skipped(const struct wl_grid *g, size_t max_shown, enum wl_out to)
 {
     size_t n = 0;
     for (size_t i = 0; i < g->n_trials; i++)
-        if (g->trials[i].skip && n++ < most) wl_fprint(to, "skipped  %s: %s\n", g->trials[i].label, g->trials[i].skip);
-    if (n > most) wl_fprint(to, "skipped  %zu more (--dry-run lists all)\n", n - most);
+        if (g->trials[i].skip && n++ < max_shown)
+            wl_fprint(to, "skipped  %s: %s\n", g->trials[i].label, g->trials[i].skip);
+    if (n > max_shown) wl_fprint(to, "skipped  %zu more (--dry-run lists all)\n", n - max_shown);
 }
 
 static int plan_text(const struct wl_experiment *x, const struct wl_grid *g, struct wl_arena *a, struct wl_err *e)
@@ -138,7 +138,7 @@ static int plan_text(const struct wl_experiment *x, const struct wl_grid *g, str
     return WL_EXIT_OK;
 }
 
-/* The plan, then why the sweep would not start. */
+/* Prints the plan, then returns the error for which the sweep would not start. */
 static int dry_run(const struct options *o, const struct wl_experiment *x, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_grid g = { 0 };
@@ -155,7 +155,7 @@ static int dry_run(const struct options *o, const struct wl_experiment *x, struc
     return rc < 0 ? rc : WL_EXIT_OK;
 }
 
-/* Trials with the same caps on as many nodes would tell the same. */
+/* Trials with the same caps on the same number of nodes print the same. */
 static bool already_printed(const struct wl_grid *g, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
@@ -178,7 +178,7 @@ static int cap_dry_run(const struct wl_experiment *x, struct wl_arena *a, struct
         const struct wl_trial *t = &g.trials[i];
         if (t->skip || !wl_cap_is_requested(&t->cap) || already_printed(&g, i)) continue;
         wl_print("%s\n", t->label);
-        if (wl_out_flush()) break; /* nobody reads */
+        if (wl_out_flush()) break; /* stdout is closed */
         rc = wl_experiment_is_multinode(x) ? wl_trial_cap_dry_run(x, t, a, e)
                                            : wl_cmd_cap_plan_print(&t->cap, &x->cap.opts, &x->measure.power, "", a, e);
     }
@@ -214,7 +214,7 @@ static void on_tick(void *ctx, double done, double total, double left_s, const c
     wl_progress_update(&v->bar, done, total, left_s, note);
 }
 
-/* What the run's energy means, in so far as the experiment names a grid or a price. */
+/* Carbon and cost of the run, if the experiment gives an intensity or a price. */
 static void print_footprint(const struct view *v, const struct wl_run_result *r, struct wl_arena *a)
 {
     const char *why;
@@ -289,14 +289,14 @@ static void result_text(const struct wl_experiment *x, const struct wl_sweep_res
     for (size_t i = 0; i < r->n_failed; i++)
         wl_print("failed  run %lld  %s, repeat %lld: %s (%s)\n", (long long)r->failed[i].run, r->failed[i].trial,
                  (long long)r->failed[i].repeat, r->failed[i].error, r->failed[i].log);
-    if (r->n_failed) wl_print("--retry-failed runs these again\n");
+    if (r->n_failed) wl_print("use --retry-failed to run these again\n");
 }
 
-/* What a sweep that ended early leaves behind. */
+/* The message after a sweep that ended early. */
 static int ended_early(const struct view *v, const struct wl_sweep_result *r, int rc, struct wl_err *e)
 {
     if (!v->grid || (r->done == 0 && rc != WL_EINTR)) return rc; /* nothing was run: the error says why */
-    wl_eprint("%zu of %zu runs are done and kept in %s; the same command carries on with the rest\n", r->done,
+    wl_eprint("%zu of %zu runs are done and stored in %s; the same command resumes with the rest\n", r->done,
               r->planned, r->store);
     return rc < 0 && e->code == rc ? rc : WL_EXIT_FAILED;
 }
@@ -334,7 +334,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
         return WL_EXIT_OK;
     }
     if (rest->args.n != 1)
-        return wl_fail(e, WL_EUSAGE, rest->args.n ? "one experiment file at a time" : "an experiment file is missing");
+        return wl_fail(e, WL_EUSAGE, rest->args.n ? "expected one experiment file" : "experiment file is missing");
     struct wl_experiment x;
     int rc = wl_experiment_read(rest->args.v[0], &o->set, &x, a, e);
     if (rc < 0) return rc;

@@ -35,7 +35,7 @@ static struct wl_scope_total *sum_of(struct wl_scope_total *sums, size_t *n, con
     return sum;
 }
 
-/* Do the chosen rows of a scope have several methods? */
+/* True if the chosen rows of a scope have different methods. */
 static bool is_mixed(const struct wl_run_result *r, const char *scope)
 {
     const char *method = NULL;
@@ -62,7 +62,7 @@ size_t wl_totals_by_scope(const struct wl_run_result *r, struct wl_scope_total *
     return n;
 }
 
-/* Is it a row of the epoch, or of the run? */
+/* True for a row of this epoch (NAN: of the run). */
 static bool is_of(const struct wl_energy_row *row, double epoch)
 {
     return wl_totals_is_whole_run(epoch) ? wl_totals_is_whole_run(row->epoch) : row->epoch == epoch;

@@ -1,4 +1,4 @@
-/* What a run has measured, summed up for its summary. */
+/* Totals of a run for the summary of `measure` and the lines of `sweep`. */
 #ifndef WL_CMD_WATTLAW_TOTALS_H
 #define WL_CMD_WATTLAW_TOTALS_H
 
@@ -6,43 +6,42 @@
 
 #include <math.h>
 
-/* Is a row of the whole run, not of an epoch? */
+/* True for a row of the whole run, not of an epoch. */
 static inline bool wl_totals_is_whole_run(double epoch) { return isnan(epoch); }
 
-/* The channel of an id of the store; NULL: none of this run. */
+/* The channel with this id in the store; NULL: not in this run. */
 const struct wl_channel *wl_totals_channel(const struct wl_run_result *r, int64_t id);
 
-/* One entry a scope and method: devices of a scope do not overlap. Where the devices of a scope count by different
- * methods, they have an entry of their own, "mixed", and those of the methods do not count. */
+/* One entry per scope and method; devices of a scope do not overlap. If the devices of a scope count by different
+ * methods, an additional entry "mixed" is the chosen one instead of those of the methods. */
 struct wl_scope_total {
     const char *scope, *method;
     struct wl_amount energy, mean, idle;
     bool chosen;
-    const char *why; /* why the energy is not known: of the first device without one */
+    const char *why; /* why the energy is unknown, from the first device without one */
     size_t devices;
 };
 
 /* Fills in `out`, which has room for 2 r->derived.n_energies; returns how many there are. */
 size_t wl_totals_by_scope(const struct wl_run_result *r, struct wl_scope_total *out);
 
-/* The energy of the run (epoch NAN) or of an epoch over the devices that count; its value is NAN where it is not known.
- */
+/* The energy of the run (epoch NAN) or of an epoch, over the counted devices; value NAN: unknown. */
 struct wl_amount wl_totals_energy(const struct wl_run_result *r, double epoch);
 
-/* Why that of an epoch (NAN: of the run) is not known; NULL: it is, or nothing measures energy. */
+/* Why the energy of an epoch (NAN: of the run) is unknown; NULL: it is known, or nothing measures energy. */
 const char *wl_totals_why_missing(const struct wl_run_result *r, double epoch);
 
-/* Mean over GPUs of the share of the run in which something held the clock down, %; NAN: not told. */
+/* Share of the run in which the clock was throttled, mean over GPUs, %; NAN: not reported. */
 double wl_totals_throttled_pct(const struct wl_run_result *r, enum wl_quantity q);
 
-/* The slowest of the power sensors; NULL: of none it is known how often it moves. */
+/* The power sensor with the longest update period; NULL: no update period is known. */
 const struct wl_channel *wl_totals_slowest_power(const struct wl_run_result *r);
 
-/* Of shorter runs most of the cost is opening sensors and the store, which is no share of anything. */
+/* In shorter runs opening sensors and the store dominates, and a share means nothing. */
 static const double WL_OVERHEAD_MIN_TIME_S = 1;
 
-/* What measuring took of the CPUs' energy, by its share of their busy time: an estimate; NAN: theirs did not count, or
- * the run is too short. */
+/* Estimated CPU energy of measuring itself, by its share of the CPUs' busy time; NAN: CPU energy does not count, or the
+ * run is too short. */
 struct wl_amount wl_totals_overhead(const struct wl_run_result *r);
 
 #endif

@@ -57,7 +57,7 @@ with Machine() as m:
     expect(r.returncode == 0 and cooldown is None and m.rows(STORED) == [(None, None, None, None)], "cooldown not requested", r)
     r, cooldown = m.measure("--cooldown-c", "40")
     expect(r.returncode == 0 and cooldown["asked_c"] == 40 and cooldown["begin_c"] == 32 and cooldown["why"] is None, f"cool: {cooldown}", r)
-    expect(m.rows(STORED) == [(40, 1, 32, None)] and "cooled       to 40 C" in r.stderr, "stored and printed", r)
+    expect(m.rows(STORED) == [(40, 1, 32, None)] and "cooldown     to 40 C" in r.stderr, "stored and printed", r)
     # A second of work heats them to 51 C: the next run begins at 34 C or less.
     r, cooldown = m.measure(job=(load, "workers=2", "load=1", "ms=1000"))
     expect(r.returncode == 0, "work", r)
@@ -65,7 +65,7 @@ with Machine() as m:
     expect(r.returncode == 0 and cooldown["begin_c"] <= 34 and cooldown["why"] is None, f"waited: {cooldown}", r)
     expect(r.stderr.count("waiting for GPUs to cool down: GPU-a000000") == 1, "printed once", r)
     r = m.run(wattlaw, "show", "s.db", "--run", "4")
-    expect("cooled    to 34 C, waited" in r.stdout, "shown", r)
+    expect("cooldown  to 34 C, waited" in r.stdout, "shown", r)
 
 # A campaign waits before each of its runs, each of which heats the GPUs.
 with Machine() as m:

@@ -218,7 +218,7 @@ with rig() as m:
     kill(one.pid, signal.SIGKILL)
     one.communicate()
     r = m.restore("--dry-run")
-    expect("would go back to 400 W" in r.stdout and m.watts() == [250, 200], "a dry run", r)
+    expect("would be restored to 400 W" in r.stdout and m.watts() == [250, 200], "a dry run", r)
     r = m.measure("--power-cap-w", "300", env={"CUDA_VISIBLE_DEVICES": "0"})
     expect(r.returncode == 0 and "was restored" in r.stderr and m.watts() == [400, 200], "the next start restores", r)
     kill(two.pid, signal.SIGINT)
@@ -295,7 +295,7 @@ with rig() as m:
     kill(p.pid, signal.SIGKILL)
     p.communicate()
     r = m.run(wattlaw, "doctor", "--for", "0.1s")
-    expect("2       caps of dead runs" in r.stdout and m.watts() == [250, 250], "doctor finds what is left", r)
+    expect("2       caps of crashed runs" in r.stdout and m.watts() == [250, 250], "doctor finds what is left", r)
 
 # A sweep over caps: values that the devices accept are run, the rest is skipped with the reason.
 with rig() as m:

@@ -76,7 +76,7 @@ def main():
         env.update(PATH=f"{m.path}:{env['PATH']}", SLURM_JOB_USER=USER, HOME="/")
         r = subprocess.run(["sh", "-c", epilog()], env=env, text=True, capture_output=True, check=False)
         expect(r.returncode == 0 and m.watts() == [400, 400] and not os.path.exists(os.path.join(m.path, "called")), f"restored: {m.watts()}", r)
-        expect(r.stdout.count("back to 400 W (it was set to 250 W)") == 2, "and said", r)
+        expect(r.stdout.count("restored to 400 W (was set to 250 W)") == 2, "and said", r)
 
 
 main()

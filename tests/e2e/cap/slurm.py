@@ -220,7 +220,7 @@ def a_batch_job_that_is_cancelled(slurm):
         expect(wait_until(lambda: f.rows("SELECT status FROM run") == [("interrupted",)]), "the run is interrupted")
         with open(f.file("out"), encoding="utf-8") as out:
             text = out.read()
-        expect("the same command carries on with the rest" in text and "caps may be left" not in text, text)
+        expect("the same command resumes with the rest" in text and "caps may be left" not in text, text)
 
 
 def main():

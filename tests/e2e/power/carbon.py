@@ -76,7 +76,7 @@ with tempfile.TemporaryDirectory() as folder:
     check(f["groups"][0]["carbon_g"] is None and "old.csv has no intensity for 20" in f["notes"][0], f)
     _, err = run("measure", "--sensors", "replay", "--replay-file", "power.csv", "--store", "x.db", "--carbon-csv", old, "--",
                  "sleep", "0.4")
-    check("carbon       unknown: old.csv does not cover all of it" in err and "note: run 1: old.csv" in err, err)
+    check("carbon       unknown: old.csv does not cover the whole time" in err and "note: run 1: old.csv" in err, err)
 
     # Bad files name the line; what does not go together is said.
     for text, words in (("timestamp,carbon_intensity\n2020-01-01T00:00Z,300\n2020-01-01 25h,310\n", "bad.csv:3: timestamp"),

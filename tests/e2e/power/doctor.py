@@ -46,7 +46,7 @@ gpu = [x for x in d["devices"] if x["sensor"] == "nvml"][1]
 expect(gpu["architecture"] == "Hopper" and gpu["mig"] == "on" and gpu["driver"] == "535.104.05", "facts", r)
 expect(len(d["notes"]) == 2 and "MIG" in d["notes"][0], "notes", r)
 r = doctor("--nvml-library", fake, "--gpm", script="gpm=denied")
-expect("NVreg_RestrictProfilingToAdminUsers=0" in r.stdout and "moves each" in r.stdout, "the fix of GPM", r)
+expect("NVreg_RestrictProfilingToAdminUsers=0" in r.stdout and "update period" in r.stdout, "the fix of GPM", r)
 
 # GPUs that the cgroup of a job hides are left out with the reason, and the rest is read. Where all are
 # hidden there is none, and the machine is still shown.

@@ -132,10 +132,10 @@ with tempfile.TemporaryDirectory() as folder:
     expect(near(s["power_capped_pct"], 30, 0.05) and near(s["thermal_capped_pct"], 10, 0.05), "shares of time", s)
     notes = [n for n in s["notes"] if "shared node" not in n]  # another test that measures on this machine
     expect(len(notes) == 1 and "other processes used the GPU during the job: 1 process" in notes[0], "other processes", s)
-    for text in ("held down    30.", "of the time by the power limit", "note         GPU-a0000000", "every "):
+    for text in ("throttled    30.", "of the time by the power limit", "note         GPU-a0000000", "every "):
         expect(text in r.stderr, f"{text} in the summary", r.stderr)
     r = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", "1"], cwd=folder, text=True, capture_output=True)
-    for text in ("held down 30.", "power_capped_s", "s/s", "warn  power GPU-a0000000", "driver 535.104.05"):
+    for text in ("throttled 30.", "power_capped_s", "s/s", "warn  power GPU-a0000000", "driver 535.104.05"):
         expect(text in r.stdout, f"{text} is shown", r.stdout)
     r = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", "1", "--json"], cwd=folder, text=True, capture_output=True)
     for text in ("Ampere", "92.00.45.00.00", "persistence"):

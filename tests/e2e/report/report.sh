@@ -43,7 +43,7 @@ grep -q '\\toprule' "$tmp/paper/tables/laws.tex" || fail "no booktabs in laws.te
 [ -e "$tmp/paper/report.html" ] && fail "a page was written that was not asked for"
 
 rm -rf "$tmp/small/report" && touch "$tmp/small/report"
-expect 1 "the report cannot be written (--out DIR takes another place): $tmp/small/report" "$tmp/small" --formats csv
+expect 1 "cannot write the report (choose another folder with --out): $tmp/small/report" "$tmp/small" --formats csv
 rm "$tmp/small/report"
 
 expect 0 '"paths"' "$tmp/large" --json --formats html,csv

@@ -1,4 +1,4 @@
-/* wattlaw doctor --calibrate: how the power sensors of the GPUs show what they measure. */
+/* wattlaw doctor --calibrate: update period, averaging window and delay of the GPUs' power sensors. */
 #include "cmd/wattlaw/doctor/doctor.h"
 
 #include "cmd/wattlaw/format.h"
@@ -6,11 +6,12 @@
 #include <signal.h>
 #include <string.h>
 
-static const char unsupported[] = "only NVIDIA GPUs are calibrated: for GPUs of AMD and Intel wattlaw has no load";
+static const char unsupported[] =
+    "only NVIDIA GPUs can be calibrated: wattlaw has no load program for AMD and Intel GPUs";
 
 /* ---- Ctrl-C ---- */
 
-static volatile sig_atomic_t asked; /* the one thing that a signal handler may set */
+static volatile sig_atomic_t asked; /* the only type that a signal handler may set */
 
 static void on_signal(int number) { asked = number; }
 
@@ -43,7 +44,7 @@ static int refuse_name(const struct wl_gpus *g, const char *name, struct wl_aren
     for (size_t i = 0; i < g->n; i++)
         wl_text_addf(&list, "%s%d (%s, %s)", i ? ", " : "", g->devices[i].index, g->devices[i].uuid,
                      g->devices[i].name);
-    return wl_fail(e, WL_EUSAGE, "--calibrate: no NVIDIA GPU %s here; there are %s; %s", name, list.s, unsupported);
+    return wl_fail(e, WL_EUSAGE, "--calibrate: no NVIDIA GPU %s; found %s; %s", name, list.s, unsupported);
 }
 
 /* ---- The run ---- */
@@ -68,7 +69,7 @@ static int calibrate_one(const struct wl_gpus *g, size_t i, const struct wl_doct
     return rc;
 }
 
-/* What is found of one GPU is kept before the next one begins. */
+/* The result of each GPU is saved before the next one starts. */
 static int calibrate_all(const struct wl_gpus *g, const char *name, const char *path,
                          const struct wl_doctor_calibration *o, struct wl_calibrations *out, struct wl_arena *a,
                          struct wl_err *e)
@@ -84,7 +85,7 @@ static int calibrate_all(const struct wl_gpus *g, const char *name, const char *
     return any ? rc : refuse_name(g, name, a, e);
 }
 
-/* ---- Telling ---- */
+/* ---- Output ---- */
 
 static void cell_of(struct wl_table *t, const struct wl_fitted *f)
 {
@@ -98,8 +99,8 @@ static void print_all(const struct wl_calibrations *all, const char *path, struc
 {
     struct wl_table t = wl_table_new(a);
     static const char *const heads[] = { "device", "name", "quantity", "kind" };
-    static const char *const numbers[] = { "moves each, ms", "shows, ms", "ended before, ms", "seen %",
-                                           "rise, ms",       "rest W",    "load W",           "off W" };
+    static const char *const numbers[] = { "update period, ms", "window, ms", "lag, ms", "duty cycle %",
+                                           "rise, ms",          "idle W",     "load W",  "residual W" };
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], false);
     for (size_t i = 0; i < WL_COUNT(numbers); i++) wl_table_column(&t, numbers[i], true);
     wl_table_column(&t, "note", false);
@@ -122,7 +123,7 @@ static void print_all(const struct wl_calibrations *all, const char *path, struc
     }
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
     for (size_t i = 0; i < all->notes.n; i++) wl_print("note: %s\n", all->notes.v[i]);
-    wl_print("kept in %s for %s\n", path, all->n ? wl_strf(a, "driver %s", all->v[0].driver) : "no driver");
+    wl_print("saved in %s for %s\n", path, all->n ? wl_strf(a, "driver %s", all->v[0].driver) : "no driver");
 }
 
 static void add_fitted(struct wl_json *o, const char *key, const char *se_key, const struct wl_fitted *f)

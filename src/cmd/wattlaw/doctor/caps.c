@@ -1,4 +1,4 @@
-/* What can be capped here, and what dead runs have left. */
+/* What can be capped here, and caps that crashed runs left set. */
 #include "cmd/wattlaw/doctor/doctor.h"
 
 #include <math.h>
@@ -50,7 +50,7 @@ void wl_doctor_caps_print(const struct wl_doctor_caps *c, struct wl_arena *a)
     }
     if (c->left_why) wl_print("  left       ?       %s\n", c->left_why);
     if (c->left)
-        wl_print("  left       %-7zu caps of dead runs, journals in %s\n  %19sfix: wattlaw restore\n", c->left,
+        wl_print("  left       %-7zu caps of crashed runs, journals in %s\n  %19sfix: wattlaw restore\n", c->left,
                  c->state_dir, "");
 }
 

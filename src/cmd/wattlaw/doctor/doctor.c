@@ -113,7 +113,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     const struct doctor_options *o = options;
     size_t most = o->calibration.asked ? 1 : 0;
     if (rest->args.n > most)
-        return wl_fail(e, WL_EUSAGE, "doctor takes no argument '%s'%s", rest->args.v[most],
+        return wl_fail(e, WL_EUSAGE, "unexpected argument '%s'%s", rest->args.v[most],
                        most ? "" : " without --calibrate");
     if (o->calibration.asked)
         return wl_doctor_calibrate(&o->calibration, &o->power, rest->args.n ? rest->args.v[0] : NULL, o->json, a, e);

@@ -1,4 +1,4 @@
-/* What `wattlaw doctor` finds out about a machine, and how it is shown. */
+/* What `wattlaw doctor` finds on a machine, and how it is printed. */
 #ifndef WL_CMD_WATTLAW_DOCTOR_DOCTOR_H
 #define WL_CMD_WATTLAW_DOCTOR_DOCTOR_H
 
@@ -10,20 +10,20 @@ struct wl_doctor_machine {
     const char *host, *kernel, *cpu; /* "Linux 6.1.0-18-amd64 x86_64"; the CPU's model name */
     int cpus, usable_cpus;           /* online; of these, those that this process may run on */
     double memory_bytes;
-    const char *job_cgroups, *no_cgroups; /* where jobs get a cgroup of their own; NULL: nowhere, and why */
+    const char *job_cgroups, *no_cgroups; /* where jobs get their own cgroup; NULL: nowhere, and no_cgroups says why */
 };
 
-/* A program that wattlaw starts when it is asked to. */
+/* A program that wattlaw can start. */
 struct wl_doctor_program {
     const char *name, *purpose, *fix;
     const char *path;    /* NULL: not found in PATH */
-    const char *version; /* first line of --version; NULL where it says nothing */
+    const char *version; /* first line of --version; NULL: empty */
 };
 
 struct wl_doctor_caps {
     struct wl_cap_ability can[WL_CAP_KINDS];
-    size_t left;          /* caps that dead runs have left */
-    const char *left_why; /* why that is not known; NULL: it is */
+    size_t left;          /* caps that crashed runs left set */
+    const char *left_why; /* why `left` is unknown; NULL: it is known */
     const char *state_dir;
 };
 
@@ -33,7 +33,7 @@ void wl_doctor_caps_find(struct wl_doctor_caps *c, const struct wl_cap_opts *opt
 void wl_doctor_caps_print(const struct wl_doctor_caps *c, struct wl_arena *a);
 void wl_doctor_caps_json(const struct wl_doctor_caps *c, struct wl_json *root);
 
-/* All that is shown, found before anything is printed. */
+/* All findings, complete before anything is printed. */
 struct wl_doctor_findings {
     struct wl_doctor_machine machine;
     struct wl_doctor_caps caps;
@@ -48,11 +48,11 @@ struct wl_doctor_findings {
     const char *basis; /* where the energy of a run comes from, NULL: nowhere */
 };
 
-/* Everything about `f` to standard output. */
+/* Print all findings to stdout. */
 void wl_doctor_print(const struct wl_doctor_findings *f, struct wl_arena *a);
 void wl_doctor_print_json(const struct wl_doctor_findings *f, struct wl_arena *a);
 
-/* The highest rate at which reading takes at most half of the time, of those that can be asked for. */
+/* The highest allowed rate at which reading takes at most half of the time. */
 double wl_doctor_highest_rate_hz(const struct wl_sensor_info *info);
 double wl_doctor_cpu_share_pct(const struct wl_doctor_findings *f); /* of the sampler, of one core; NAN: not sampled */
 
@@ -61,8 +61,8 @@ struct wl_doctor_calibration {
     bool asked, force;
 };
 
-/* Calibrates the GPU that `device` names (index, UUID or its beginning, PCI address), NULL: each that is visible; keeps
- * and prints what was found. WL_EUSAGE: no such GPU; codes of wl_gpus_open and wl_calibrate. */
+/* Calibrates the GPU `device` (index, UUID or UUID prefix, PCI address), or each visible one (NULL); saves and prints
+ * the results. WL_EUSAGE: no such GPU; codes of wl_gpus_open and wl_calibrate. */
 int wl_doctor_calibrate(const struct wl_doctor_calibration *o, const struct wl_power_opts *power, const char *device,
                         bool json, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -34,7 +34,7 @@ static enum wl_provenance provenance_of(const struct wl_channel *c)
     return wl_provenance_of(c->estimated, c->simulated);
 }
 
-/* The last failure, else how the sensor shows what it measures. */
+/* The last failure, else the sensor's response: update period, window and delay. */
 static const char *note_of(const struct wl_doctor_findings *f, size_t i, struct wl_arena *a)
 {
     const struct wl_channel *c = &f->sensors->channels[i];
@@ -57,12 +57,12 @@ static void print_channels(const struct wl_doctor_findings *f, struct wl_arena *
     wl_table_column(&t, "unit", false);
     wl_table_column(&t, "good", true);
     wl_table_column(&t, "failed", true);
-    wl_table_column(&t, "moves each", true);
+    wl_table_column(&t, "update period", true);
     wl_table_column(&t, "note", false);
     for (size_t i = 0; i < s->n_channels; i++) {
         const struct wl_channel *c = &s->channels[i];
         const struct wl_device *d = &s->devices[c->device];
-        if (d->bus_id) /* several of one product are told apart */
+        if (d->bus_id) /* the index distinguishes GPUs of one product */
             wl_table_cellf(&t, "  %d: %s", d->index, d->name);
         else
             wl_table_cellf(&t, "  %s", d->name);
@@ -82,7 +82,7 @@ static void print_channels(const struct wl_doctor_findings *f, struct wl_arena *
     wl_table_print(&t, WL_STDOUT, 0);
 }
 
-/* What a device is, and what is to be known of its readings. */
+/* Facts about devices, and notes on their readings. */
 static void print_devices(const struct wl_doctor_findings *f)
 {
     const struct wl_sensors *s = f->sensors;
@@ -108,26 +108,27 @@ static void print_sampler(const struct wl_doctor_findings *f)
     if (f->basis)
         wl_print("  the energy of a run comes from: %s\n", f->basis);
     else
-        wl_print("  no energy: nothing here measures or estimates it\n");
-    wl_print("  period %.4g ms asked, ", 1e3 * s->period_s);
+        wl_print("  no energy: nothing here measures or estimates energy\n");
+    wl_print("  period %.4g ms requested, ", 1e3 * s->period_s);
     if (isfinite(s->achieved_period_s)) wl_print("%.4g ms achieved, ", 1e3 * s->achieved_period_s);
     wl_print("%llu ticks skipped, %d thread%s, %.2f %% of one core\n", (unsigned long long)s->skipped, s->threads,
              s->threads == 1 ? "" : "s", wl_doctor_cpu_share_pct(f));
 }
 
-/* What becomes of a job's processes when wattlaw is killed. */
+/* What happens to a job's processes when wattlaw is killed. */
 static void print_jobs(const struct wl_doctor_machine *m)
 {
     wl_print("\nJobs\n");
     if (m->job_cgroups) {
-        wl_print("  each in a cgroup of its own, below %s: nothing of it outlives wattlaw\n", m->job_cgroups);
+        wl_print("  each in its own cgroup below %s: none of its processes outlives wattlaw\n", m->job_cgroups);
         return;
     }
-    wl_print("  no cgroup of their own: %s\n"
-             "  if wattlaw and its guard are both killed by SIGKILL, processes that cleared their environment stay;\n"
-             "  processes that fork without a pause may take long to end\n"
-             "  fix: systemd-run --user --scope -p Delegate=yes wattlaw ...\n",
-             m->no_cgroups);
+    wl_print(
+        "  without their own cgroup: %s\n"
+        "  if wattlaw and its guard are both killed by SIGKILL, processes that cleared their environment survive;\n"
+        "  processes that fork without pause may take long to end\n"
+        "  fix: systemd-run --user --scope -p Delegate=yes wattlaw ...\n",
+        m->no_cgroups);
 }
 
 static void print_programs(const struct wl_doctor_findings *f)

@@ -1,4 +1,4 @@
-/* For programs. */
+/* The summary as JSON. */
 #include "cmd/wattlaw/measure/summary.h"
 
 #include "cmd/wattlaw/format.h"

@@ -1,4 +1,4 @@
-/* wattlaw measure: any command under the sampler. */
+/* wattlaw measure: runs any command under the sampler. */
 #include "cmd/cmd.h"
 #include "cmd/wattlaw/cap_plan.h"
 #include "cmd/wattlaw/footprint.h"
@@ -123,7 +123,7 @@ static const struct wl_opt rows[] = {
 
 /* ---- the run ---- */
 
-/* A run of the campaign "measure"; its trial has the name that the user gives, if any. */
+/* Plans a run of the campaign "measure"; its trial has the name given by --name, if any. */
 static int plan_run(struct wl_store *s, const char *name, const struct wl_cap_request *cap, int64_t *run,
                     struct wl_err *e)
 {
@@ -141,7 +141,7 @@ static int plan_run(struct wl_store *s, const char *name, const struct wl_cap_re
     return rc;
 }
 
-/* The command's own status, as a shell says it. */
+/* The command's own exit status, as a shell reports it. */
 static int status_of(const struct wl_run_result *r)
 {
     if (r->not_started) return r->not_started == WL_ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
@@ -153,22 +153,22 @@ static const char *store_path(const struct options *o, struct wl_arena *a)
     return wl_is_dir(o->store) ? wl_path_join(a, o->store, WL_STORE_FILE) : o->store;
 }
 
-/* Where the nodes of the job meet; NULL: there is this one alone. */
+/* The folder shared by the nodes of the job; NULL: there is only this node. */
 static const char *nodes_folder(const struct options *o, const struct wl_local_ranks *team, struct wl_arena *a)
 {
     return wl_shard_folder(team, store_path(o, a), o->node_of, a);
 }
 
-/* Of a job on several nodes, each has a store of its own. */
+/* In a multi-node job, each node has its own store. */
 static int open_store(const struct options *o, const struct wl_local_ranks *team, struct wl_store **s,
                       struct wl_arena *a, struct wl_err *e)
 {
     const char *folder = nodes_folder(o, team, a), *path = folder ? wl_shard_path(folder, team, a) : store_path(o, a);
     int rc = wl_store_open(s, path, WL_STORE_CREATE, a, e);
-    return rc < 0 ? wl_err_prefix(e, "the run cannot be stored (--store FILE takes another place)") : 0;
+    return rc < 0 ? wl_err_prefix(e, "cannot store the run (choose another file with --store)") : 0;
 }
 
-/* The run's folder beside the store, absolute, so that the command may change its own. */
+/* Creates the run's folder next to the store. Its path is absolute, as the command may change its working folder. */
 static int place(struct wl_store *s, int64_t run, struct wl_run_opts *how, struct wl_arena *a, struct wl_err *e)
 {
     char *folder = realpath(wl_path_dir(a, wl_store_path(s)), NULL);
@@ -181,12 +181,12 @@ static int place(struct wl_store *s, int64_t run, struct wl_run_opts *how, struc
     return rc;
 }
 
-/* Of the ranks of a node the leader tells, for the devices of all. */
+/* The leader of a node's ranks prints, for the devices of all of them. */
 static int cap_dry_run(const struct options *o, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_local_ranks *team;
     struct wl_power_opts power = o->power;
-    if (!wl_cap_is_requested(&o->cap)) return wl_fail(e, WL_EUSAGE, "--cap-dry-run: no cap is asked for");
+    if (!wl_cap_is_requested(&o->cap)) return wl_fail(e, WL_EUSAGE, "--cap-dry-run: no cap is given");
     int rc = wl_local_ranks_join(&team, a, e);
     if (rc < 0) return rc;
     if (team && !wl_local_ranks_is_leader(team)) return WL_EXIT_OK;
@@ -203,8 +203,8 @@ static int reserve_devices(const struct options *o, const char *workload, struct
     return wl_caps_reserve(kinds, wl_strf(a, "measure %s", workload), &o->cap_opts, &o->power, a, e);
 }
 
-/* The store is opened, the run planned and its folder named: whoever leads a team, and who is alone. A node among
- * several says that it has come before it can fail, so that the others learn why. */
+/* Opens the store, plans the run and creates its folder: done by the leader of local ranks, or a single process. A node
+ * of several joins before it can fail, so that the others learn why. */
 static int prepare(const struct options *o, struct wl_run_opts *how, struct wl_store **s, int64_t *run,
                    struct wl_arena *a, struct wl_err *e)
 {
@@ -217,38 +217,40 @@ static int prepare(const struct options *o, struct wl_run_opts *how, struct wl_s
     return rc ? rc : place(*s, *run, how, a, e);
 }
 
-/* A run that was refused leaves no plan, of which nothing would ever come. */
-static void forget(struct wl_store *s, int64_t run)
+/* Removes the plan of a run that was refused, as it would never be run. */
+static void discard_plan(struct wl_store *s, int64_t run)
 {
     int rc = run ? wl_store_drop_run(s, run, NULL) : 0;
-    (void)rc; /* why it was refused is what is told */
+    (void)rc; /* the reason of the refusal is reported instead */
 }
 
-/* The others learn why the leader does not begin. */
-static int measured(const struct options *o, struct wl_run_opts *how, struct wl_run_result *r, struct wl_arena *a,
-                    struct wl_err *e)
+/* The other ranks learn why the leader does not start. */
+static int run_measured(const struct options *o, struct wl_run_opts *how, struct wl_run_result *r, struct wl_arena *a,
+                        struct wl_err *e)
 {
     struct wl_store *s = NULL;
     int64_t run = 0;
     int rc = wl_local_ranks_join(&how->local_ranks, a, e);
     if (rc < 0) return rc;
-    if (how->local_ranks && !wl_local_ranks_is_leader(how->local_ranks)) rc = wl_local_ranks_wait_leader(how->local_ranks, &how->run_dir, e);
-    if (rc == 0 && (!how->local_ranks || wl_local_ranks_is_leader(how->local_ranks))) rc = prepare(o, how, &s, &run, a, e);
+    if (how->local_ranks && !wl_local_ranks_is_leader(how->local_ranks))
+        rc = wl_local_ranks_wait_leader(how->local_ranks, &how->run_dir, e);
+    if (rc == 0 && (!how->local_ranks || wl_local_ranks_is_leader(how->local_ranks)))
+        rc = prepare(o, how, &s, &run, a, e);
     if (rc == 0) rc = wl_run_measure(s, run, how, r, a, e);
-    if (rc < 0) forget(s, run);
+    if (rc < 0) discard_plan(s, run);
     if (rc < 0 && run && how->run_dir) wl_run_folder_discard(how->run_dir);
     if (rc < 0 && how->local_ranks) wl_local_ranks_refuse(how->local_ranks, e->msg);
     if (rc < 0 && how->multinode && r->end_ns == 0) wl_multinode_refuse(how->multinode, e->msg);
     return rc;
 }
 
-/* Is the run one of several nodes, whose stores are merged when all have ended? */
+/* True for one node's part of a multi-node run, whose stores are merged when all have ended. */
 static bool is_part(const struct options *o, const struct wl_local_ranks *team, struct wl_arena *a)
 {
     return nodes_folder(o, team, a) != NULL;
 }
 
-/* Holds the stored run against the rules that are asked for; NULL: none, or it could not be read, which is said. */
+/* Checks the stored run against --rules; NULL: no rules, or the run could not be read (an error was printed). */
 static const struct wl_rule_checks *check_rules(const struct options *o, const char *store, int64_t run,
                                                 struct wl_arena *a)
 {
@@ -263,7 +265,7 @@ static const struct wl_rule_checks *check_rules(const struct options *o, const c
     return rc < 0 ? NULL : checks;
 }
 
-/* The leader of the node with rank 0 makes one run of what all nodes have stored. */
+/* On the node of rank 0, the leader merges the stores of all nodes into one run. */
 static void merge_nodes(const struct options *o, const struct wl_local_ranks *team, struct wl_arena *a)
 {
     const char *store = store_path(o, a);
@@ -279,9 +281,9 @@ static void merge_nodes(const struct options *o, const struct wl_local_ranks *te
     check_rules(o, store, run, a);
 }
 
-/* For programs. Of several nodes the one with rank 0 tells of its part. */
-static void tell_json(const struct options *o, const struct wl_run_result *r, const struct wl_footprint *f,
-                      const struct wl_rule_checks *rules, struct wl_arena *a)
+/* In a multi-node run, only the node of rank 0 prints its part. */
+static void print_json(const struct options *o, const struct wl_run_result *r, const struct wl_footprint *f,
+                       const struct wl_rule_checks *rules, struct wl_arena *a)
 {
     struct wl_err e;
     if (!o->json && !o->json_file) return;
@@ -290,10 +292,9 @@ static void tell_json(const struct options *o, const struct wl_run_result *r, co
     if (o->json_file && wl_json_write(root, o->json_file, a, &e) < 0) wl_eprint("error: %s\n", e.msg);
 }
 
-/* What is said of a run that is stored. The rules ask for all nodes, so that of several the merged run is held against
- * them. */
-static void tell(const struct options *o, const struct wl_local_ranks *team, const struct wl_run_result *r,
-                 struct wl_arena *a)
+/* Prints the summary of a stored run. The rules require all nodes, so they are checked on the merged run. */
+static void print_results(const struct options *o, const struct wl_local_ranks *team, const struct wl_run_result *r,
+                          struct wl_arena *a)
 {
     bool part = is_part(o, team, a);
     if (!r->is_follower) {
@@ -302,36 +303,36 @@ static void tell(const struct options *o, const struct wl_local_ranks *team, con
         if (why) wl_eprint("note: %s\n", why);
         if (!r->not_started && !o->quiet && !o->json) wl_measure_print(r, r->run, r->store, &footprint, a);
         const struct wl_rule_checks *rules = part ? NULL : check_rules(o, r->store, r->run, a);
-        if (!part || wl_local_ranks_has_rank0(team)) tell_json(o, r, &footprint, rules, a);
+        if (!part || wl_local_ranks_has_rank0(team)) print_json(o, r, &footprint, rules, a);
     }
-    if (part && !o->node_of) merge_nodes(o, team, a); /* a campaign merges itself */
+    if (part && !o->node_of) merge_nodes(o, team, a); /* sweep merges the runs of a campaign */
 }
 
-/* `measure --json FILE -- COMMAND`, as it once was, would run FILE. */
+/* `measure --json FILE -- COMMAND` would run FILE. */
 static int check_command(char **command, struct wl_err *e)
 {
-    if (!command || !command[0]) return wl_fail(e, WL_EUSAGE, "a command is missing after --");
+    if (!command || !command[0]) return wl_fail(e, WL_EUSAGE, "command is missing after --");
     for (char **word = command; *word && wl_str_eq(command[-1], "--json"); word++)
         if (wl_str_eq(*word, "--"))
-            return wl_fail(
-                e, WL_EUSAGE,
-                "--json takes no value: --json-file %s writes a file; if %s is the command, put -- before it",
-                command[0], command[0]);
+            return wl_fail(e, WL_EUSAGE,
+                           "--json does not take a value: use --json-file %s to write a file; if %s is the command, "
+                           "put -- before it",
+                           command[0], command[0]);
     return 0;
 }
 
-/* The command runs, and its end is told. Returns its status. */
+/* Runs the command and prints the results. Returns the command's status. */
 static int measure(const struct options *o, struct wl_run_opts *how, int kept, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_run_result r = { 0 };
-    int rc = measured(o, how, &r, a, e);
+    int rc = run_measured(o, how, &r, a, e);
     if (o->json) wl_out_restore(kept);
     if (rc < 0 && r.end_ns == 0) return rc;
-    if (rc < 0) /* the command came to its end, the store did not: the command's status is what matters */
-        wl_eprint("error: %s: the run is not stored\n", e->msg);
+    if (rc < 0) /* the command has ended, only storing failed: its status is returned */
+        wl_eprint("error: %s: the run was not stored\n", e->msg);
     else if (r.not_started)
         wl_eprint("error: %s\n", r.error);
-    if (rc == 0) tell(o, how->local_ranks, &r, a);
+    if (rc == 0) print_results(o, how->local_ranks, &r, a);
     return status_of(&r);
 }
 

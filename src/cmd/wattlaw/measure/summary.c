@@ -1,4 +1,4 @@
-/* For people. */
+/* The summary as text. */
 #include "cmd/wattlaw/measure/summary.h"
 
 #include "cmd/wattlaw/format.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The entry of a scope to print: the one that counts, else the one that is known. */
+/* The entry of a scope to print: the chosen one, else one with a known energy. */
 static const struct wl_scope_total *best_of(const struct wl_scope_total *sums, size_t n, const char *scope)
 {
     const struct wl_scope_total *best = NULL;
@@ -20,14 +20,14 @@ static const struct wl_scope_total *best_of(const struct wl_scope_total *sums, s
     return best;
 }
 
-/* Devices of one scope may count by different methods; show --run says which. */
+/* Devices of one scope may count by different methods; show --run lists them. */
 static const char *method_words(const char *method)
 {
     if (wl_str_eq(method, "combined")) return "counter, with the integral where it was not read";
-    return wl_str_eq(method, "mixed") ? "counter or integral, as covers each device best" : method;
+    return wl_str_eq(method, "mixed") ? "counter or integral, whichever covers each device better" : method;
 }
 
-/* A second method is a check of the first one where something was measured; of a model both are one thing. */
+/* The second method checks the first one, except for a model, where both are the same. */
 static void print_check(const struct wl_scope_total *sums, size_t n, const struct wl_scope_total *best,
                         struct wl_arena *a)
 {
@@ -46,7 +46,7 @@ static void print_check(const struct wl_scope_total *sums, size_t n, const struc
     }
 }
 
-/* The rest before and after the command is summed over the devices of the scope. */
+/* Idle power before and after the command, summed over the devices of the scope. */
 static void print_above_idle(const struct wl_run_result *r, const struct wl_scope_total *sum, struct wl_arena *a)
 {
     double before_w = 0, after_w = 0;
@@ -60,16 +60,16 @@ static void print_above_idle(const struct wl_run_result *r, const struct wl_scop
     const enum wl_provenance from = sum->energy.from;
     const struct wl_amount above = wl_amount_of(sum->energy.value - sum->idle.value, "J", from),
                            before = wl_amount_of(before_w, "W", from), after = wl_amount_of(after_w, "W", from);
-    wl_eprint("  above idle   %s: at rest %s before and %s after the command\n", wl_amount_text(&above, a),
+    wl_eprint("  above idle   %s: idle power %s before and %s after the command\n", wl_amount_text(&above, a),
               wl_amount_text(&before, a), wl_amount_text(&after, a));
 }
 
-/* One line a scope. */
+/* One line per scope. */
 static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
 {
     struct wl_scope_total *sums = wl_new_array(a, struct wl_scope_total, 2 * r->derived.n_energies);
     size_t n = wl_totals_by_scope(r, sums);
-    if (n == 0) wl_eprint("  energy       not measured: wattlaw doctor says why\n");
+    if (n == 0) wl_eprint("  energy       not measured: see wattlaw doctor\n");
     for (size_t i = 0; i < n; i++) {
         const struct wl_scope_total *best = best_of(sums, n, sums[i].scope);
         bool said = false;
@@ -127,14 +127,14 @@ static void print_epochs(const struct wl_run_result *r, struct wl_arena *a)
         if (row->samples > 0 && row->time_s > 0) wl_eprint(", %.1f samples/s", row->samples / row->time_s);
         wl_eprint("\n");
     }
-    if (r->broken_marks) wl_eprint("  marks        %lld broken lines left out\n", (long long)r->broken_marks);
+    if (r->broken_marks) wl_eprint("  marks        %lld invalid lines ignored\n", (long long)r->broken_marks);
 }
 
 static void print_throttling(const struct wl_run_result *r, struct wl_arena *a)
 {
     double power_pct = wl_totals_throttled_pct(r, WL_POWER_CAPPED),
            thermal_pct = wl_totals_throttled_pct(r, WL_THERMAL_CAPPED);
-    if (!isnan(power_pct)) wl_eprint("  held down    %s\n", wl_format_throttling(power_pct, thermal_pct, a));
+    if (!isnan(power_pct)) wl_eprint("  throttled    %s\n", wl_format_throttling(power_pct, thermal_pct, a));
 }
 
 static void print_update_period(const struct wl_run_result *r, struct wl_arena *a)
@@ -143,7 +143,7 @@ static void print_update_period(const struct wl_run_result *r, struct wl_arena *
     if (!c) return;
     struct wl_sensor_response g = wl_sensor_response_of(&r->sensors->devices[c->device], c);
     const char *shows = wl_sensor_response_text(&g, c->calibration ? c->calibration->date : NULL, a);
-    wl_eprint(", power moves every %s%s%s", wl_human_time(a, c->update_s), shows ? " and " : "", shows ? shows : "");
+    wl_eprint(", power updated every %s%s%s", wl_human_time(a, c->update_s), shows ? " and " : "", shows ? shows : "");
 }
 
 static void print_caps(const struct wl_run_result *r, struct wl_arena *a)
@@ -171,7 +171,7 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     print_utilisation(r, a);
     print_throttling(r, a);
     const char *cooled = wl_format_cooldown(&r->cooldown, a);
-    if (*cooled) wl_eprint("  cooled       %s\n", cooled);
+    if (*cooled) wl_eprint("  cooldown     %s\n", cooled);
     const char *slurm = wl_format_slurm_energy(&r->slurm, a);
     if (*slurm) wl_eprint("  slurm        %s\n", slurm);
     print_caps(r, a);
@@ -183,7 +183,7 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     wl_eprint("  measuring    %s CPU time", wl_human_time(a, r->own_cpu_s));
     if (time_s >= WL_OVERHEAD_MIN_TIME_S) wl_eprint(" (%.2g %% of a core)", 100 * r->own_cpu_s / time_s);
     const struct wl_amount own = wl_totals_overhead(r);
-    if (!isnan(own.value)) wl_eprint(", about %s by its share of the CPUs' time", wl_amount_text(&own, a));
+    if (!isnan(own.value)) wl_eprint(", about %s of CPU energy by its share of CPU time", wl_amount_text(&own, a));
     wl_eprint(", %llu samples", (unsigned long long)s->samples);
     if (s->achieved_period_s > 0) wl_eprint(" every %s", wl_human_time(a, s->achieved_period_s));
     if (!isnan(r->sampler_cpu)) wl_eprint(" on CPU %.0f", r->sampler_cpu);

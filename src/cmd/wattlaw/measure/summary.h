@@ -1,4 +1,4 @@
-/* The summary of a measured command, for people and for programs. */
+/* The summary of a measured command, as text and JSON. */
 #ifndef WL_CMD_WATTLAW_MEASURE_SUMMARY_H
 #define WL_CMD_WATTLAW_MEASURE_SUMMARY_H
 
@@ -10,7 +10,7 @@
 void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const struct wl_footprint *f,
                       struct wl_arena *a);
 
-/* The same as JSON. `rules`: as they were checked, NULL: not. Keys in docs/formats.md. */
+/* The same as JSON (keys in docs/formats.md). `rules`: the result of --rules, NULL: not checked. */
 struct wl_json *wl_measure_json(const struct wl_run_result *r, int64_t run, const char *store,
                                 const struct wl_footprint *f, const struct wl_rule_checks *rules, struct wl_arena *a);
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Runs that have not ended have nothing yet that could be held against rules. */
+/* Rules are checked for runs that have ended. */
 static int read_rules(struct wl_store *s, struct wl_show_details *d, struct wl_arena *a, struct wl_err *e)
 {
     const char *rules;
@@ -37,7 +37,7 @@ int wl_show_read(struct wl_store *s, int64_t id, struct wl_show_details *d, stru
     return rc ? rc : read_rules(s, d, a, e);
 }
 
-/* The row with this id among rows in order of their ids, which stand first in each. */
+/* The row with this id, by binary search; rows are in order of their ids, and id is the first member. */
 static const void *find(const void *rows, size_t n, size_t size, int64_t id)
 {
     size_t low = 0, high = n;
@@ -52,7 +52,8 @@ static const void *find(const void *rows, size_t n, size_t size, int64_t id)
     }
     return NULL;
 }
-_Static_assert(offsetof(struct wl_device_row, id) == 0 && offsetof(struct wl_channel_row, id) == 0, "ids stand first");
+_Static_assert(offsetof(struct wl_device_row, id) == 0 && offsetof(struct wl_channel_row, id) == 0,
+               "id is the first member");
 
 const struct wl_device_row *wl_show_device(const struct wl_show_details *d, int64_t id)
 {

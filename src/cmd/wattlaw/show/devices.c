@@ -1,49 +1,49 @@
-/* Tables of the devices of a run. Beyond MANY devices those of one product share a line. */
-#include "cmd/wattlaw/show/show.h"
+/* Tables of the devices of a run. With more than MANY devices, those of one product share a row. */
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/show/show.h"
 #include "power/power.h"
 
 #include <math.h>
 
 enum { MANY = 16 };
 
-/* What a line is about; lines of one product differ in nothing of it. */
-struct label {
+/* Identifies a row; devices of one product have the same key. */
+struct device_key {
     const char *device; /* its product, or product and uuid */
     const char *sensor, *what, *scope, *unit;
     enum wl_provenance from;
     bool chosen;
 };
 
-static bool same_label(const struct label *x, const struct label *y)
+static bool same_label(const struct device_key *x, const struct device_key *y)
 {
     return wl_str_eq(x->device, y->device) && wl_str_eq(x->sensor, y->sensor) && wl_str_eq(x->what, y->what) &&
-           wl_str_eq(x->scope, y->scope) && wl_str_eq(x->unit, y->unit) && x->from == y->from &&
-           x->chosen == y->chosen;
+           wl_str_eq(x->scope, y->scope) && wl_str_eq(x->unit, y->unit) && x->from == y->from && x->chosen == y->chosen;
 }
 
-struct line {
-    struct label label;
+struct device_row {
+    struct device_key label;
     size_t devices;
     double energy_j, lo_j, hi_j, idle_j, power_w, coverage; /* sums, and the lowest */
     double mean, sd, min, max;                              /* mean of means; sd of a single device */
-    double readings, update_s; /* how often the sensor moves, the slowest; NAN: not known */
-    double period_s;           /* how often it was read, the slowest; NAN: not known */
-    const char *why;           /* why an energy is not known, of the first device without one */
-    const char *shows;         /* how it shows what it measures; NULL: not known */
+    double readings, update_s;                              /* update period of the slowest sensor; NAN: unknown */
+    double period_s;                                        /* reading period of the slowest sensor; NAN: unknown */
+    const char *why;   /* why the energy is unknown, from the first device without one */
+    const char *shows; /* response of the sensor; NULL: unknown */
 };
-struct lines {
-    struct line *v;
+struct device_rows {
+    struct device_row *v;
     size_t n, cap;
 };
 
-/* The line to add to: a new one, or that of the same product. */
-static struct line *line_for(struct lines *lines, const struct label *label, bool merge, struct wl_arena *a)
+/* The row to add to: a new one, or that of the same product. */
+static struct device_row *line_for(struct device_rows *lines, const struct device_key *label, bool merge,
+                                   struct wl_arena *a)
 {
     for (size_t i = 0; merge && i < lines->n; i++)
         if (same_label(&lines->v[i].label, label)) return &lines->v[i];
     WL_GROW(a, lines->v, lines->n, lines->cap);
-    lines->v[lines->n] = (struct line) { .label = *label, .update_s = NAN, .period_s = NAN };
+    lines->v[lines->n] = (struct device_row) { .label = *label, .update_s = NAN, .period_s = NAN };
     return &lines->v[lines->n++];
 }
 
@@ -54,7 +54,7 @@ static const char *device_label(const struct wl_device_row *v, bool merge, struc
     return v->name && !wl_str_eq(v->name, v->uuid) ? wl_strf(a, "%s %s", v->name, v->uuid) : v->uuid;
 }
 
-static void device_cell(struct wl_table *t, const struct line *v)
+static void device_cell(struct wl_table *t, const struct device_row *v)
 {
     if (v->devices > 1)
         wl_table_cellf(t, "%zu x %s", v->devices, v->label.device);
@@ -62,7 +62,7 @@ static void device_cell(struct wl_table *t, const struct line *v)
         wl_table_cell(t, v->label.device);
 }
 
-/* An empty name stands for the column of provenance. */
+/* An empty name is the provenance column. */
 static struct wl_table table_with(const struct wl_table_head *head, size_t n, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
@@ -98,7 +98,7 @@ static void print_table(const struct wl_table *t)
 
 /* ---- energy ---- */
 
-static void add_energy(struct line *to, const struct wl_energy_row *v)
+static void add_energy(struct device_row *to, const struct wl_energy_row *v)
 {
     to->energy_j += v->energy_j;
     to->lo_j += v->energy_lo_j;
@@ -109,14 +109,14 @@ static void add_energy(struct line *to, const struct wl_energy_row *v)
     to->coverage = to->devices++ ? fmin(to->coverage, v->coverage) : v->coverage;
 }
 
-/* What is to be said of a line's energy: for a counter, how it compares with the integral of the same devices. Of a model
- * both are one thing. */
-static const char *energy_note(const struct lines *lines, const struct line *v, struct wl_arena *a)
+/* Why the energy is unknown; for a counter, its ratio to the integral over the same devices (for a model both are the
+ * same). */
+static const char *energy_note(const struct device_rows *lines, const struct device_row *v, struct wl_arena *a)
 {
     if (v->why) return v->why;
     if ((v->label.from & WL_ESTIMATED) || !wl_str_eq(v->label.what, "counter")) return "";
     for (size_t i = 0; i < lines->n; i++) {
-        const struct line *o = &lines->v[i];
+        const struct device_row *o = &lines->v[i];
         if (!wl_str_eq(o->label.what, "integral") || !wl_str_eq(o->label.device, v->label.device) ||
             !wl_str_eq(o->label.scope, v->label.scope) || o->devices != v->devices)
             continue;
@@ -128,25 +128,25 @@ static const char *energy_note(const struct lines *lines, const struct line *v, 
 
 void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a)
 {
-    static const struct wl_table_head head[] = { { "device", false },      { "scope", false }, { "method", false },
-                                                 { "", false },            { "energy J", true }, { "from", true },
-                                                 { "to (95 %)", true },    { "above idle J", true }, { "mean W", true },
-                                                 { "covered %", true },    { "counted", false }, { "note", false } };
+    static const struct wl_table_head head[] = { { "device", false },   { "scope", false },       { "method", false },
+                                                 { "", false },         { "energy J", true },     { "from", true },
+                                                 { "to (95 %)", true }, { "above idle J", true }, { "mean W", true },
+                                                 { "covered %", true }, { "counted", false },     { "note", false } };
     bool merge = d->devices.n > MANY;
-    struct lines lines = { 0 };
+    struct device_rows lines = { 0 };
     for (size_t i = 0; i < d->energies.n; i++) {
         const struct wl_energy_row *v = &d->energies.v[i];
         if (!isnan(v->epoch)) continue;
-        struct label label = { .device = device_label(wl_show_device(d, v->device), merge, a),
-                               .what = v->method,
-                               .scope = v->scope,
-                               .from = wl_provenance_of(v->estimated, v->simulated),
-                               .chosen = v->chosen };
+        struct device_key label = { .device = device_label(wl_show_device(d, v->device), merge, a),
+                                    .what = v->method,
+                                    .scope = v->scope,
+                                    .from = wl_provenance_of(v->estimated, v->simulated),
+                                    .chosen = v->chosen };
         add_energy(line_for(&lines, &label, merge, a), v);
     }
     struct wl_table t = table_with(head, WL_COUNT(head), a);
     for (size_t i = 0; i < lines.n; i++) {
-        const struct line *v = &lines.v[i];
+        const struct device_row *v = &lines.v[i];
         device_cell(&t, v);
         wl_table_cell(&t, v->label.scope);
         wl_table_cell(&t, v->label.what);
@@ -164,7 +164,7 @@ void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a)
 
 /* ---- phases ---- */
 
-/* The chosen devices of a phase do not overlap: their sum. */
+/* The sum over the chosen devices of a phase, which do not overlap. */
 static void phase_row(struct wl_table *t, const struct wl_show_details *d, size_t i)
 {
     struct wl_phase_row sum = d->phases.v[i];
@@ -186,7 +186,7 @@ static void phase_row(struct wl_table *t, const struct wl_show_details *d, size_
 
 void wl_show_phases(const struct wl_show_details *d, struct wl_arena *a)
 {
-    static const struct wl_table_head head[] = { { "phase", false },   { "spans", true }, { "time s", true },
+    static const struct wl_table_head head[] = { { "phase", false },   { "spans", true },    { "time s", true },
                                                  { "", false },        { "energy J", true }, { "from", true },
                                                  { "to (95 %)", true } };
     struct wl_table t = table_with(head, WL_COUNT(head), a);
@@ -197,7 +197,7 @@ void wl_show_phases(const struct wl_show_details *d, struct wl_arena *a)
 
 /* ---- channels ---- */
 
-static void add_stat(struct line *to, const struct wl_stat_row *v)
+static void add_stat(struct device_row *to, const struct wl_stat_row *v)
 {
     size_t n = to->devices++;
     to->mean += (v->mean - to->mean) / (double)(n + 1);
@@ -208,43 +208,45 @@ static void add_stat(struct line *to, const struct wl_stat_row *v)
     to->period_s = fmax(to->period_s, v->period_s);
 }
 
-static const char *channel_note(const struct line *v, struct wl_arena *a)
+static const char *channel_note(const struct device_row *v, struct wl_arena *a)
 {
     struct wl_text note = WL_TEXT(a);
-    if (!isnan(v->period_s)) wl_text_addf(&note, "%sread each %s", note.n ? ", " : "", wl_human(a, v->period_s, "s"));
-    if (!isnan(v->update_s)) wl_text_addf(&note, "%smoves each %s", note.n ? ", " : "", wl_human(a, v->update_s, "s"));
+    if (!isnan(v->period_s)) wl_text_addf(&note, "%sread every %s", note.n ? ", " : "", wl_human(a, v->period_s, "s"));
+    if (!isnan(v->update_s))
+        wl_text_addf(&note, "%supdated every %s", note.n ? ", " : "", wl_human(a, v->update_s, "s"));
     if (v->shows) wl_text_addf(&note, "%s%s", note.n ? ", " : "", v->shows);
     return note.s;
 }
 
 void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
 {
-    static const struct wl_table_head head[] = { { "device", false },  { "sensor", false }, { "quantity", false },
-                                                 { "scope", false },   { "", false },       { "mean", true },    { "sd", true },
-                                                 { "min", true },      { "max", true },     { "unit", false },
-                                                 { "readings", true }, { "note", false } };
+    static const struct wl_table_head head[] = { { "device", false }, { "sensor", false },  { "quantity", false },
+                                                 { "scope", false },  { "", false },        { "mean", true },
+                                                 { "sd", true },      { "min", true },      { "max", true },
+                                                 { "unit", false },   { "readings", true }, { "note", false } };
     bool merge = d->devices.n > MANY;
-    struct lines lines = { 0 };
+    struct device_rows lines = { 0 };
     for (size_t i = 0; i < d->stats.n; i++) {
         const struct wl_stat_row *v = &d->stats.v[i];
         const struct wl_channel_row *c = wl_show_channel(d, v->channel);
         const struct wl_device_row *device = c ? wl_show_device(d, c->device) : NULL;
         if (!isnan(v->epoch) || !device) continue;
-        struct label label = { .device = device_label(device, merge, a),
-                               .sensor = device->sensor,
-                               .scope = c->scope,
-                               .unit = c->counter ? wl_strf(a, "%s/s", c->unit) : c->unit,
-                               .from = wl_provenance_of(c->estimated, c->simulated) };
+        struct device_key label = { .device = device_label(device, merge, a),
+                                    .sensor = device->sensor,
+                                    .scope = c->scope,
+                                    .unit = c->counter ? wl_strf(a, "%s/s", c->unit) : c->unit,
+                                    .from = wl_provenance_of(c->estimated, c->simulated) };
         label.what = *c->variant ? wl_strf(a, "%s (%s)", c->quantity, c->variant) : c->quantity;
-        struct line *to = line_for(&lines, &label, merge, a);
+        struct device_row *to = line_for(&lines, &label, merge, a);
         add_stat(to, v);
         to->update_s = fmax(to->update_s, c->update_s);
         to->shows =
-            wl_sensor_response_text(&(struct wl_sensor_response) { c->update_s, c->window_s, c->delay_s, c->most_w }, c->calibrated, a);
+            wl_sensor_response_text(&(struct wl_sensor_response) { c->update_s, c->window_s, c->delay_s, c->most_w },
+                                    c->calibrated, a);
     }
     struct wl_table t = table_with(head, WL_COUNT(head), a);
     for (size_t i = 0; i < lines.n; i++) {
-        const struct line *v = &lines.v[i];
+        const struct device_row *v = &lines.v[i];
         device_cell(&t, v);
         wl_table_cell(&t, v->label.sensor);
         wl_table_cell(&t, v->label.what);

@@ -16,7 +16,7 @@ void wl_show_caps(const struct wl_show_details *d, struct wl_arena *a)
     wl_table_provenance_column(&t);
     wl_table_column(&t, "achieved", true);
     wl_table_column(&t, "highest", true);
-    wl_table_column(&t, "held down %", true);
+    wl_table_column(&t, "throttled %", true);
     wl_table_column(&t, "acted", false);
     wl_table_column(&t, "by", false);
     for (size_t i = 0; i < d->caps.n; i++) {
@@ -53,7 +53,7 @@ void wl_show_nodes(const struct wl_show_details *d, struct wl_arena *a)
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i > 2);
     for (size_t i = 0; i < d->nodes.n; i++) {
         const struct wl_node_row *n = &d->nodes.v[i];
-        wl_table_cellf(&t, "%s%s", n->host, n->first ? " (its clock counts)" : "");
+        wl_table_cellf(&t, "%s%s", n->host, n->first ? " (reference clock)" : "");
         wl_table_cellf(&t, "%.8s", n->boot_id);
         wl_table_cell(&t, wl_clock_iso(a, n->start.wall_ns));
         wl_table_cellf(&t, "%.3f", seconds_between(&n->start, &n->stop));

@@ -24,12 +24,12 @@ static void print_head(const struct wl_run_row *r, struct wl_arena *a)
     line("ended", wl_cmd_run_end(r, a));
     line("flagged", r->flag);
     if (!isnan(r->util_pct)) line("util", wl_strf(a, "%.1f %%", r->util_pct));
-    if (!isnan(r->input_pct)) line("input", wl_strf(a, "waited for %.1f %% of the epochs", r->input_pct));
+    if (!isnan(r->input_pct)) line("input", wl_strf(a, "waited %.1f %% of the epoch time for data", r->input_pct));
     if (!isnan(r->power_capped_pct))
-        line("held down", wl_format_throttling(r->power_capped_pct, r->thermal_capped_pct, a));
+        line("throttled", wl_format_throttling(r->power_capped_pct, r->thermal_capped_pct, a));
     if (!isnan(r->achieved_clock_mhz))
         line("clocks", wl_format_clocks(r->achieved_clock_mhz, r->achieved_mem_clock_mhz, a));
-    line("cooled", wl_format_cooldown(&r->cooldown, a));
+    line("cooldown", wl_format_cooldown(&r->cooldown, a));
     line("caps", wl_format_caps_acted(r, a));
 }
 
@@ -44,8 +44,8 @@ static void print_energy(const struct wl_show_details *d, struct wl_arena *a)
         line("energy", wl_strf(a, "%s, mean %s", wl_amount_text(&energy, a), wl_amount_text(&power, a)));
 }
 
-/* The longest time between readings among the channels of power and energy, over the run: a sensor may be read less
- * often than the sampler's threads tick. NAN: nobody counted. */
+/* The longest reading period among the power and energy channels, over the run: a sensor may be read less often than
+ * the sampler's threads tick. NAN: unknown. */
 static double slowest_s(const struct wl_show_details *d)
 {
     double slowest = NAN;
@@ -61,10 +61,10 @@ static void print_sampling(const struct wl_show_details *d, struct wl_arena *a)
 {
     const struct wl_run_row *r = d->run;
     struct wl_text t = WL_TEXT(a);
-    if (!isnan(r->sampling_period_s)) wl_text_addf(&t, "a tick each %s", wl_human(a, r->sampling_period_s, "s"));
-    if (!isnan(r->sampling_asked_s)) wl_text_addf(&t, " (asked for: %s)", wl_human(a, r->sampling_asked_s, "s"));
+    if (!isnan(r->sampling_period_s)) wl_text_addf(&t, "one tick every %s", wl_human(a, r->sampling_period_s, "s"));
+    if (!isnan(r->sampling_asked_s)) wl_text_addf(&t, " (requested: %s)", wl_human(a, r->sampling_asked_s, "s"));
     double slowest = slowest_s(d);
-    if (!isnan(slowest)) wl_text_addf(&t, ", power and energy each %s (slowest channel)", wl_human(a, slowest, "s"));
+    if (!isnan(slowest)) wl_text_addf(&t, ", power and energy every %s (slowest channel)", wl_human(a, slowest, "s"));
     if (!isnan(r->ticks)) wl_text_addf(&t, ", %.0f ticks", r->ticks);
     if (!isnan(r->ticks_skipped)) wl_text_addf(&t, ", %.0f skipped", r->ticks_skipped);
     if (!isnan(r->samples_lost)) wl_text_addf(&t, ", %.0f readings lost", r->samples_lost);
@@ -92,7 +92,7 @@ static double metric_at(const struct wl_show_details *d, double epoch, const cha
     return NAN;
 }
 
-/* The seconds that an epoch waited for data are shown as a share of its time. */
+/* The time that an epoch waited for data is shown as a share of the epoch's time. */
 static bool is_wait(const char *metric) { return wl_str_eq(metric, "input_s"); }
 
 static double metric_shown(const struct wl_show_details *d, const struct wl_epoch_row *epoch, const char *metric)
@@ -101,7 +101,7 @@ static double metric_shown(const struct wl_show_details *d, const struct wl_epoc
     return is_wait(metric) ? 100 * value / epoch->time_s : value;
 }
 
-/* "val_mae meV", as the other heads have their units. */
+/* "val_mae meV": with its unit, like the other heads. */
 static const char *metric_head(const struct wl_show_details *d, const char *metric, struct wl_arena *a)
 {
     if (is_wait(metric)) return "input %";
@@ -152,12 +152,12 @@ static void print_missing(const struct wl_show_details *d)
 static void print_log_tail(const struct wl_run_row *r, struct wl_arena *a)
 {
     struct wl_strs lines = wl_str_split(a, r->log_tail ? r->log_tail : "", '\n');
-    if (lines.n) wl_print("\nlast lines of its log\n");
+    if (lines.n) wl_print("\nlast lines of the log\n");
     for (size_t i = 0; i < lines.n; i++)
         if (*lines.v[i] || i + 1 < lines.n) wl_print("  | %s\n", lines.v[i]);
 }
 
-/* What wattlaw itself noted while it ran: caps as found and enforced, marks left out. */
+/* Messages of wattlaw during the run: caps found and enforced, marks ignored. */
 static void print_notes(const struct wl_show_details *d)
 {
     if (d->log.n) wl_print("\nnotes\n");

@@ -41,7 +41,7 @@ static const struct wl_opt show_rows[] = {
 
 /* ---- the table of runs ---- */
 
-/* Every setting that some run has, in order of first appearance. */
+/* The settings of all runs, in order of first appearance. */
 struct setting_names {
     const char **v;
     bool *number;
@@ -70,7 +70,7 @@ static const char *value_of(const struct wl_cmd_settings *set, const char *name)
     return NULL;
 }
 
-/* What has to be known to read a row: how the run ended if not well, and what its energy is not. */
+/* How the run ended if it is not done, its flag, whether caps acted, and the provenance of its energy. */
 static const char *note_of(const struct wl_run_row *r, struct wl_arena *a)
 {
     const char *end = r->status == WL_RUN_DONE ? "" : wl_cmd_run_end(r, a);
@@ -90,7 +90,7 @@ static void add_head(struct wl_table *t, const struct setting_names *names)
         const char *name;
         int digits;
     } measured[] = { { "energy J", 4 }, { "power W", 4 },   { "util %", 3 },
-                     { "input %", 3 },  { "clock MHz", 4 }, { "held %", 3 } };
+                     { "input %", 3 },  { "clock MHz", 4 }, { "throttled %", 3 } };
     wl_table_column(t, "run", true);
     wl_table_column(t, "status", false);
     for (size_t i = 0; i < names->n; i++) wl_table_column(t, names->v[i], names->number[i]);
@@ -127,12 +127,12 @@ static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct
     wl_table_row(t);
 }
 
-/* What is the same for all runs is said once, above the table, in lines of at most WIDTH. */
+/* Values common to all runs are printed once, above the table, in lines of at most WIDTH characters. */
 static void print_common(struct wl_table *t)
 {
     enum { WIDTH = 110 };
-    static const char *const kept[] = { "run",     "repeat", "epoch s", "run s",     "provenance", "energy J",
-                                        "power W", "util %", "input %", "clock MHz", "held %",     "value" };
+    static const char *const kept[] = { "run",     "repeat", "epoch s", "run s",     "provenance",  "energy J",
+                                        "power W", "util %", "input %", "clock MHz", "throttled %", "value" };
     size_t at = 0;
     for (size_t c = 0; c < t->columns; c++) {
         const char *name = t->head[c].name;
@@ -288,7 +288,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     int rc = wl_cmd_store_open(rest, &s, a, e);
     if (rc == 0) rc = wl_cmd_campaign_find(s, o->campaign, &campaign, a, e);
     if (rc) return rc;
-    if (o->rules && !o->run) return wl_fail(e, WL_EUSAGE, "--rules needs --run");
+    if (o->rules && !o->run) return wl_fail(e, WL_EUSAGE, "--rules requires --run");
     if (o->rules) return show_rules(s, o->run, o->json, a, e);
     if (o->run) return show_run(s, o->run, o->json, a, e);
     return o->epochs ? show_epochs(s, campaign, o->json, a, e) : show_runs(s, campaign, o->json, a, e);
