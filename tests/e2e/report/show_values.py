@@ -81,7 +81,7 @@ def check_run(program, folder):
     check(lines["repeat"] == "2", lines["repeat"])
     check(lines["command"] == "train net", lines["command"])
     check(lines["time"] == "1h16m", lines["time"])  # 4608 s
-    check("one tick every 922 s (asked for: 922 s)" in lines["sampling"], lines["sampling"])  # a fifth of it
+    check("one tick every 922 s (requested: 922 s)" in lines["sampling"], lines["sampling"])  # a fifth of it
     check("0 skipped, 0 readings lost" in lines["sampling"], lines["sampling"])
     check(lines["energy"].startswith("1.11 MJ"), lines["energy"])
     check("mean 240 W" in lines["energy"] and "estimated" in lines["energy"], lines["energy"])

@@ -124,7 +124,7 @@ with Place() as p:
     for args, why, status in (
             (["dcgm", p.write("bare.txt", dmon(False))], "bare.txt:3: nothing tells the time of this reading: give --start", 1),
             (["dcgm", p.write("other", "hello world\n")], "other: no field of DCGM", 1),
-            (["dcgm", p.write("one", scrapes(DCGM).split(f"# {START + 1}\n", maxsplit=1)[0])], "all readings are of one instant", 1),
+            (["dcgm", p.write("one", scrapes(DCGM).split(f"# {START + 1}\n", maxsplit=1)[0])], "all readings have the same time", 1),
             (["dcgm", "cut.prom", "--from", "noon"], "--from noon: expected a time", 2),
             (["dcgm", "cut.prom", "--from", str(START + 9), "--to", str(START)], "is not before --to", 2),
             (["dcgm", "missing"], "missing: No such file", 1), (["dcgm"], "the files are missing", 2), ([], "of which tool", 2),
