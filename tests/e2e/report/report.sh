@@ -75,8 +75,8 @@ expect 1 "there is no run 99" "$tmp/small" --run 99
 expect 1 "did you mean \"made-up\"?" "$tmp/small" --campaign made-upp
 expect 1 "$tmp/nowhere" "$tmp/nowhere"
 expect 2 "did you mean svg?" "$tmp/small" --formats sgv
-expect 2 "takes one store" 
-expect 2 "takes one store" "$tmp/small" "$tmp/large"
+expect 2 "expected one store" 
+expect 2 "expected one store" "$tmp/small" "$tmp/large"
 if [ "$(id -u)" -ne 0 ]; then
     mkdir -m 555 "$tmp/closed"
     expect 1 "$tmp/closed" "$tmp/small" --out "$tmp/closed/report"
