@@ -40,13 +40,13 @@ int wl_sampler_cpu_check(const struct wl_power_opts *o, struct wl_arena *a, stru
       .help = "CPU to which wattlaw binds its own threads; -1: none" },                        \
     { .name = "sensor-wait", .type = WL_DURATION, .offset = offsetof(holder, at.wait_s), .def = "30s",           \
       .min = 0.1, .max = 600, .unit = "s",                                                                      \
-      .help = "timeout for opening a sensor, which is skipped if its driver hangs" },                \
+      .help = "timeout for opening a sensor; one whose driver hangs is skipped" },                \
     { .name = "cpu-tdp-w", .type = WL_REAL, .offset = offsetof(holder, at.cpu_tdp_w), .min = 1, .max = 10000,     \
       .unit = "W", .help = "full power of one CPU package, for the cpu_model estimate (default: from the CPU model)" },                    \
     { .name = "cpu-idle-w", .type = WL_REAL, .offset = offsetof(holder, at.cpu_idle_w), .min = 0, .max = 10000,   \
       .unit = "W", .help = "idle power of one CPU package, for the cpu_model estimate (default: a quarter of full power)" },                    \
     { .name = "gpm", .type = WL_FLAG, .offset = offsetof(holder, at.gpm),                                         \
-      .help = "also read the profiling counters (GPM) of Hopper GPUs and newer" },                                       \
+      .help = "read the profiling counters (GPM) of Hopper GPUs and newer, too" },                                       \
     { .name = "replay-file", .type = WL_STR, .offset = offsetof(holder, at.replay_file),                          \
       .unit = "FILE", .help = "recording for the replay sensor: CSV with t_s,device,quantity,value" },                                   \
     { .name = "nvml-library", .type = WL_STR, .offset = offsetof(holder, at.nvml_library),                        \
