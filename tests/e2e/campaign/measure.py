@@ -321,7 +321,7 @@ def a_store_that_cannot_be_written_stops_before_the_command(bench):
     os.mkdir(bench.path("ro"))
     with read_only(bench.path("ro")):
         r = bench.run("measure", "--store", "ro/x.db", "--", "toy", "touch=" + bench.path("ran"), status=1)
-    contains(r.stderr, "ro/x.db", "--store FILE takes another place")
+    contains(r.stderr, "ro/x.db", "choose another file with --store")
     check(not os.path.exists(bench.path("ran")))
     bench.write("text.db", "this is a text")
     contains(bench.run("measure", "--store", "text.db", "--", "true", status=1).stderr, "text.db", "not a wattlaw store")
@@ -380,7 +380,7 @@ def a_store_that_is_removed_does_not_end_the_command(bench):
 
 
 def usage_is_explained(bench):
-    contains(bench.run("measure", status=2).stderr, "a command is missing")
+    contains(bench.run("measure", status=2).stderr, "command is missing")
     contains(bench.run("measure", "--rate-hz", "0", "--", "true", status=2).stderr, "--rate-hz", "0.01 to 1000")
     contains(bench.run("measure", "--sensor", "null", "--", "true", status=2).stderr, "did you mean --sensors?")
     contains(bench.run("measure", "--sensors", "nul", "--", "true", status=1).stderr, "did you mean null?")
