@@ -7,11 +7,13 @@ tools=$root/tools
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-mkdir -p "$tmp"/src/{base,store,power,report}
+mkdir -p "$tmp"/src/{base,store,power,report,nn/plan,nn/cpu,nn/program}
 echo > "$tmp/src/base/base.h"
 echo > "$tmp/src/base/own.h"
 echo > "$tmp/src/store/store.h"
 echo > "$tmp/src/store/internal.h"
+echo > "$tmp/src/nn/cpu/cpu.h"
+echo > "$tmp/src/nn/program/program.h"
 
 # expect TEXT FILE CONTENT: the content in the file is refused with the text
 expect() {
@@ -25,5 +27,8 @@ expect 'only "store/store.h" is public' report/a.c '#include "store/internal.h"\
 expect "<sqlite3.h> has its home in store" power/a.c '#include <sqlite3.h>\n'
 expect "<dnnl.h> has its home in nn/cpu" store/a.c '#include <dnnl.h>\n'
 expect 'the first include must be its own header "base/own.h"' base/own.c '#include <stdio.h>\n#include "base/own.h"\n'
+expect "nn/plan/ may not include nn/cpu/" nn/plan/a.c '#include "nn/cpu/cpu.h"\n'
+expect "store/ may not include nn/" store/a.c '#include "nn/cpu/cpu.h"\n'
 expect "is no header of src/" power/a.c '#include "stdio.h"\n'
+echo '#include "nn/program/program.h"' > "$tmp/src/nn/plan/a.c"
 "$tools/check-includes" "$tmp"
